@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Runs the test suites on what is built in build/ and adds up what they counted.
+
+    run_tests.py                 every suite
+    run_tests.py unit lit        only these
+
+The last line reads `N passed, M failed`; exit status 1 if any failed. A skipped test counts as neither. A suite that
+finds no test, or ends badly without naming a failed one, counts as one failure: silence is no success.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import unittest
+import xml.etree.ElementTree as xml
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+BIN = Path(sys.executable).parent  # the environment's programs; its interpreter is a link, so not resolved
+CORPUS = ROOT.parent / "shared" / "check_corpus.py"
+CORPUS_MODELS = (
+    "bert-ts-op17,bert-dynamo-op18,distilbert-ts-op14,gpt2-dynamo-op20,llama-dynamo-op18,llama-dynamo-static,"
+    "llama-dynamo-kv-op23,qwen3-dynamo-op21,vit-dynamo-op18,vit-ts-static-op17"
+)
+CORPUS_PLANS = "tp=1; tp=2; tp=3; tp=4; tp=8"
+
+
+@dataclass
+class Count:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __str__(self):
+        return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def run(*command, **options):
+    return subprocess.run([str(part) for part in command], cwd=ROOT, **options).returncode
+
+
+def checked(count, status):
+    """A suite that ended badly although no test failed has failed as a whole."""
+    if status != 0 and count.failed == 0:
+        print(f"error: the suite ended with status {status}, but names no failed test")
+        count.failed = 1
+    return count
+
+
+def count_junit(text):
+    """What `ctest --output-junit` wrote."""
+    count = Count()
+    for case in xml.fromstring(text).iter("testcase"):
+        if case.find("failure") is not None or case.get("status") == "fail":
+            count.failed += 1
+        elif case.find("skipped") is not None or case.get("status") != "run":
+            count.skipped += 1
+        else:
+            count.passed += 1
+    return count
+
+
+def count_lit(text):
+    """What `lit --output` wrote."""
+    count = Count()
+    for test in json.loads(text)["tests"]:
+        if test["code"] in ("PASS", "FLAKYPASS", "XFAIL"):
+            count.passed += 1
+        elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
+            count.skipped += 1
+        else:
+            count.failed += 1
+    return count
+
+
+def run_reported(report, count_report, *command):
+    """Runs a tool that writes a report of its tests, and counts what is in it."""
+    report.unlink(missing_ok=True)
+    status = run(*command)
+    return checked(count_report(report.read_text()) if report.exists() else Count(), status)
+
+
+def run_unit():
+    """GoogleTest programs, by ctest."""
+    report = BUILD / "ctest.xml"
+    command = [BIN / "ctest", "--test-dir", BUILD, "-j", os.cpu_count() or 1, "--output-on-failure"]
+    return run_reported(report, count_junit, *command, "--output-junit", report)
+
+
+def run_lit():
+    """FileCheck tests, by lit."""
+    report = BUILD / "lit.json"
+    return run_reported(report, count_lit, BIN / "lit", "-sv", "--output", report, BUILD / "tests")
+
+
+class Result(unittest.TextTestResult):
+    """Counts tests, not subtests: one with a failing subtest has failed once, and has not passed."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.passed = 0
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed += 1
+
+    def count(self):
+        broken = [test for test, _ in self.failures + self.errors] + self.unexpectedSuccesses
+        failed = {getattr(test, "test_case", test).id() for test in broken}
+        return Count(self.passed + len(self.expectedFailures), len(failed), len(self.skipped))
+
+
+def run_python():
+    """tests/**/test_*.py, by unittest."""
+    sys.path.insert(0, str(ROOT))
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    names = [".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files]
+    tests = unittest.defaultTestLoader.loadTestsFromNames(names)
+    return unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=Result).run(tests).count()
+
+
+def run_corpus():
+    """The corpus beside the clone, where there is one."""
+    if not CORPUS.exists():
+        print("no corpus beside the clone: skipped")
+        return Count(skipped=1)
+    command = [sys.executable, CORPUS, "--build", BUILD, "--against-first"]
+    command += ["--models", CORPUS_MODELS, "--plans", CORPUS_PLANS]
+    process = subprocess.Popen([str(part) for part in command], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    count = Count()
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        if last := re.fullmatch(r"(\d+) passed, (\d+) failed\n", line):
+            count = Count(int(last[1]), int(last[2]))
+    return checked(count, process.wait())
+
+
+SUITES = {"unit": run_unit, "lit": run_lit, "python": run_python, "corpus": run_corpus}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    described = ", ".join(f"{name} ({suite.__doc__.rstrip('.')})" for name, suite in SUITES.items())
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=described)
+    chosen = parser.parse_args().suites or list(SUITES)
+    if unknown := [name for name in chosen if name not in SUITES]:
+        parser.error(f"no suite {', '.join(unknown)}: there are {', '.join(SUITES)}")
+
+    os.environ["PATH"] = os.pathsep.join([str(BIN), os.environ["PATH"]])
+    counts = {}
+    for name in chosen:
+        print(f"== Tests: {name}", flush=True)
+        start = time.monotonic()
+        count = SUITES[name]()
+        if count == Count():
+            print("error: the suite found no test")
+            count.failed = 1
+        counts[name] = (count, time.monotonic() - start)
+
+    print("== Summary", flush=True)
+    for name, (count, seconds) in counts.items():
+        print(f"{name:8} {count} ({seconds:.1f} s)")
+    passed = sum(count.passed for count, _ in counts.values())
+    failed = sum(count.failed for count, _ in counts.values())
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
