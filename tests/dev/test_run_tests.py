@@ -1,0 +1,63 @@
+"""What the test command adds up: every runner's own count, and nothing that was skipped."""
+
+import contextlib
+import io
+import json
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/dev"))
+from run_tests import Count, Result, checked, count_junit, count_lit  # noqa: E402
+
+
+class Counting(unittest.TestCase):
+    def test_ctest(self):
+        report = """<testsuite>
+          <testcase name="a" status="run"/>
+          <testcase name="b" status="fail"><failure message=""/></testcase>
+          <testcase name="c" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/></testcase>
+          <testcase name="d" status="disabled"/>
+        </testsuite>"""
+        self.assertEqual(count_junit(report), Count(passed=1, failed=1, skipped=2))
+
+    def test_lit(self):
+        codes = ["PASS", "XFAIL", "FAIL", "XPASS", "TIMEOUT", "UNRESOLVED", "UNSUPPORTED"]
+        report = json.dumps({"tests": [{"name": code, "code": code} for code in codes]})
+        self.assertEqual(count_lit(report), Count(passed=2, failed=4, skipped=1))
+
+    def test_python(self):
+        class Sample(unittest.TestCase):
+            def test_passes(self):
+                pass
+
+            def test_fails_twice(self):
+                for k in range(2):
+                    with self.subTest(k=k):
+                        self.fail()
+
+            def test_is_skipped(self):
+                self.skipTest("for the sample")
+
+        class Broken(unittest.TestCase):
+            @classmethod
+            def setUpClass(cls):
+                raise RuntimeError
+
+            def test_never_runs(self):
+                pass
+
+        load = unittest.defaultTestLoader.loadTestsFromTestCase
+        tests = unittest.TestSuite([load(Sample), load(Broken)])
+        count = unittest.TextTestRunner(stream=io.StringIO(), resultclass=Result).run(tests).count()
+        self.assertEqual(count, Count(passed=1, failed=2, skipped=1))
+
+    def test_a_suite_that_breaks_off_has_failed(self):
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(checked(Count(passed=3), 8), Count(passed=3, failed=1))
+        self.assertEqual(checked(Count(passed=3, failed=2), 8), Count(passed=3, failed=2))
+        self.assertEqual(checked(Count(passed=3), 0), Count(passed=3))
+
+
+if __name__ == "__main__":
+    unittest.main()
