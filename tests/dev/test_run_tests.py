@@ -18,8 +18,9 @@ class Counting(unittest.TestCase):
           <testcase name="b" status="fail"><failure message=""/></testcase>
           <testcase name="c" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/></testcase>
           <testcase name="d" status="disabled"/>
+          <testcase name="e" status="notrun"><skipped message="Unable to find executable"/></testcase>
         </testsuite>"""
-        self.assertEqual(count_junit(report), Count(passed=1, failed=1, skipped=2))
+        self.assertEqual(count_junit(report), Count(passed=1, failed=2, skipped=2))
 
     def test_lit(self):
         codes = ["PASS", "XFAIL", "FAIL", "XPASS", "TIMEOUT", "UNRESOLVED", "UNSUPPORTED"]
