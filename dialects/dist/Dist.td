@@ -1,0 +1,168 @@
+//===- Dist.td - The dist dialect: where values live ----------------------===//
+
+#ifndef SHARDC_DIALECTS_DIST_DIST_TD
+#define SHARDC_DIALECTS_DIST_DIST_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Dist_Dialect : Dialect {
+  let name = "dist";
+  let cppNamespace = "::shardc::dist";
+  let summary = "Where values live: mesh, shardings, collectives";
+  let description = [{
+    Symbolic sizes and shardings are part of a value's type, as the encoding of
+    a builtin tensor type, so that a mismatch is a verifier error:
+
+        tensor<?x?x96xf32, #dist.value<dims = [batch, seq, 96],
+                                       sharding = [{}, {}, (6:"tp"=2, 16)]>>
+
+    The algebra of sizes and shardings is free of IR and stands in `algebra/`.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+class Dist_Attr<string name, string attrMnemonic> : AttrDef<Dist_Dialect, name> {
+  let mnemonic = attrMnemonic;
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Dist_MeshAttr : Dist_Attr<"Mesh", "mesh"> {
+  let summary = "Ordered named axes, major to minor: <[\"dp\"=2, \"tp\"=4]>";
+  let parameters = (ins "::shardc::dist::MeshRef":$mesh);
+}
+
+def Dist_AxesAttr : Dist_Attr<"Axes", "axes"> {
+  let summary = "Axes or sub-axes, major to minor: <[\"tp\"=4]>";
+  let parameters = (ins ArrayRefParameter<"::shardc::dist::AxisPart">:$parts);
+  let extraClassDeclaration = [{
+    static AxesAttr get(::mlir::MLIRContext *context,
+                        ::llvm::ArrayRef<::shardc::dist::AxisRef> axes);
+    ::llvm::SmallVector<::shardc::dist::AxisRef, 2> getAxes() const;
+  }];
+}
+
+def Dist_DimsAttr : Dist_Attr<"Dims", "dims"> {
+  let summary = "Symbolic integers: <[batch, seq + 1, 96]>";
+  let parameters = (ins ArrayRefParameter<"::shardc::dist::DimExpr">:$values);
+}
+
+def Dist_ValueAttr : Dist_Attr<"Value", "value"> {
+  let summary = "Sizes and sharding of a value; the encoding of its type";
+  let description = [{
+    `dims` are the global sizes, in every phase. `sharding` appears with phase
+    sharded. `local`, from phase partitioned on, are the sizes on this rank as
+    expressions over its mesh coordinates; the tensor type's own shape then
+    shows the local sizes as far as they are constant.
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"::shardc::dist::DimExpr">:$dims,
+    "::shardc::dist::ShardingRef":$sharding,
+    OptionalArrayRefParameter<"::shardc::dist::DimExpr">:$local,
+    "bool":$hasLocal
+  );
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+class Dist_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<Dist_Dialect, opMnemonic, traits>;
+
+def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
+  let summary = "Declares the mesh that the module is compiled for";
+  let description = [{
+        dist.mesh @mesh <["tp"=2]>
+
+    World size is the product of all sizes; the last axis varies fastest over
+    ranks.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Dist_MeshAttr:$mesh);
+  let assemblyFormat = "$sym_name $mesh attr-dict";
+}
+
+class Dist_UnaryOp<string opMnemonic, list<Trait> traits = []>
+    : Dist_Op<opMnemonic, !listconcat(traits, [Pure])> {
+  let results = (outs AnyRankedTensor:$result);
+  let hasVerifier = 1;
+}
+
+def Dist_ReshardOp : Dist_UnaryOp<"reshard"> {
+  let summary = "The same value, held differently";
+  let description = [{
+    Explicit change of sharding in phases sharded and staged; what it costs is
+    decided by the partitioner. `why` is for `--explain`.
+
+        %1 = dist.reshard %0 : tensor<..., partial = {"tp"=2 = sum}> to tensor<...>
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `to` type($result)";
+}
+
+def Dist_AllReduceOp : Dist_UnaryOp<"all_reduce"> {
+  let summary = "Combines the partial values of a group; all get the result";
+  let description = [{
+        %1 = dist.all_reduce %0 over <["tp"=2]> sum : ... -> ...
+
+    Every rank gets the same bits.
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, Dist_AxesAttr:$axes,
+                       StrAttr:$kind, OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = [{
+    $operand `over` $axes $kind attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
+def Dist_AllGatherOp : Dist_UnaryOp<"all_gather"> {
+  let summary = "Puts the parts of a split dim together; all get the result";
+  let description = [{
+        %1 = dist.all_gather %0 dim 1 over <["tp"=2]> : ... -> ...
+
+    The axes leave every factor of the dim; within a factor they must be its
+    minor axes, so that what remains is exactly the split over the major ones.
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$dim,
+                       Dist_AxesAttr:$axes, OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = [{
+    $operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
+def Dist_ReduceScatterOp : Dist_UnaryOp<"reduce_scatter"> {
+  let summary = "Combines partial values; each rank gets its part of a dim";
+  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$dim,
+                       Dist_AxesAttr:$axes, StrAttr:$kind,
+                       OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = [{
+    $operand `dim` $dim `over` $axes $kind attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
+def Dist_SliceOp : Dist_UnaryOp<"slice"> {
+  let summary = "Each rank keeps its own part; no communication";
+  let description = [{
+    The result's sharding refines the operand's: it splits dims that were whole.
+  }];
+  let arguments = (ins AnyRankedTensor:$operand);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+}
+
+def Dist_OnceOp : Dist_UnaryOp<"once"> {
+  let summary = "The first rank of a group keeps the value, the others hold 0";
+  let description = [{
+    Makes a replicated addend a partial sum, so that a bias is added once:
+
+        %b1 = dist.once %b over <["tp"=2]> : ... -> tensor<..., partial = {"tp"=2 = sum}>
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, Dist_AxesAttr:$axes);
+  let assemblyFormat = "$operand `over` $axes attr-dict `:` type($operand) `->` type($result)";
+}
+
+#endif // SHARDC_DIALECTS_DIST_DIST_TD

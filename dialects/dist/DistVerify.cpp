@@ -1,0 +1,95 @@
+//===- DistVerify.cpp - Verifiers of the dist ops -------------------------===//
+//
+// Each op must change the sharding exactly as the algebra says; sizes never
+// change. Shapes and local sizes follow from the sharding and are checked
+// against the mesh by verify-phase.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/Dist.h"
+#include "dialects/dist/algebra/Collectives.h"
+
+using namespace mlir;
+
+namespace shardc::dist {
+
+/// Same element type and global sizes on both sides.
+static LogicalResult verifySameValue(Operation *op) {
+  auto from = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto to = cast<RankedTensorType>(op->getResult(0).getType());
+  if (from.getElementType() != to.getElementType() ||
+      getDims(from) != getDims(to))
+    return op->emitOpError("must keep element type and global sizes: ")
+           << from << " became " << to;
+  return success();
+}
+
+static LogicalResult verifySharding(Operation *op,
+                                    std::optional<Sharding> expected) {
+  if (failed(verifySameValue(op)))
+    return failure();
+  Sharding from = getSharding(op->getOperand(0).getType());
+  Sharding to = getSharding(op->getResult(0).getType());
+  if (!expected)
+    return op->emitOpError("does not apply to an operand with sharding ")
+           << from.str();
+  if (*expected != to)
+    return op->emitOpError("gives sharding ")
+           << expected->str() << ", but its result type says " << to.str();
+  return success();
+}
+
+LogicalResult ReshardOp::verify() { return verifySameValue(*this); }
+
+static std::optional<ReduceKind> kindOf(Operation *op, StringRef kind) {
+  std::optional<ReduceKind> parsed = symbolizeReduceKind(kind);
+  if (!parsed)
+    op->emitOpError("has kind \"") << kind << "\", expected sum, max or min";
+  return parsed;
+}
+
+LogicalResult AllReduceOp::verify() {
+  std::optional<ReduceKind> kind = kindOf(*this, getKind());
+  if (!kind)
+    return failure();
+  return verifySharding(*this, allReduce(getSharding(getOperand().getType()),
+                                         getAxes().getAxes(), *kind));
+}
+
+LogicalResult AllGatherOp::verify() {
+  return verifySharding(*this, allGather(getSharding(getOperand().getType()),
+                                         getDim(), getAxes().getAxes()));
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  std::optional<ReduceKind> kind = kindOf(*this, getKind());
+  if (!kind || failed(verifySameValue(*this)))
+    return failure();
+  Sharding to = getSharding(getResult().getType());
+  std::optional<Sharding> reduced = allReduce(
+      getSharding(getOperand().getType()), getAxes().getAxes(), *kind);
+  std::optional<Sharding> gathered =
+      allGather(to, getDim(), getAxes().getAxes());
+  if (!reduced || !gathered || *reduced != *gathered)
+    return emitOpError("does not turn ")
+           << getSharding(getOperand().getType()).str() << " into " << to.str();
+  return success();
+}
+
+LogicalResult SliceOp::verify() {
+  if (failed(verifySameValue(*this)))
+    return failure();
+  Sharding from = getSharding(getOperand().getType());
+  Sharding to = getSharding(getResult().getType());
+  if (!isSlice(from, to))
+    return emitOpError("can only split further what each rank holds: ")
+           << from.str() << " to " << to.str();
+  return success();
+}
+
+LogicalResult OnceOp::verify() {
+  return verifySharding(*this, once(getSharding(getOperand().getType()),
+                                    getAxes().getAxes()));
+}
+
+} // namespace shardc::dist

@@ -1,0 +1,116 @@
+//===- Sharding.h - Which part of a value a rank holds --------------------===//
+//
+// A dim is a list of segments, each a row-major product of factors, each factor
+// split over its own mesh axes. On mesh <"tp"=2>:
+//
+//   {}                               not split
+//   {"tp"=2}                         the whole dim, split into 2 ways
+//   (6:"tp"=2, 16)                   96 = 6 heads of 16; whole heads per rank
+//   [96: (6:"tp"=2, 16) | 32: (2:"tp"=2, 16)]   packed: each segment by itself
+//   (4:"tp"=4, 2:"tp":(4)2, 16)      sub-axes of tp = 8: first 4 ways, then 2
+//
+// Ownership: way i of the k ways of a factor of size n owns
+// [floor(i n / k), floor((i + 1) n / k)), where i is the flat way over all axes
+// of the factor. 6 heads over 4 ways: 1, 2, 1, 2 heads.
+//
+// Invariants of the normal form, which every function here returns: no factor
+// of size 1 and no unsplit neighbours within a segment, no unsplit neighbouring
+// segments, sub-axes merged. Equal normal forms own equal elements.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_DIALECTS_DIST_ALGEBRA_SHARDING_H
+#define SHARDC_DIALECTS_DIST_ALGEBRA_SHARDING_H
+
+#include "dialects/dist/algebra/Mesh.h"
+
+namespace shardc::dist {
+
+struct Factor {
+  DimExpr size = 1;
+  llvm::SmallVector<AxisRef, 1> axes;
+
+  bool isSplit() const { return !axes.empty(); }
+  bool operator==(const Factor &o) const {
+    return size == o.size && axes == o.axes;
+  }
+  /// First element of this rank, and how many it owns.
+  DimExpr lowerBound(const Mesh &mesh) const;
+  DimExpr localSize(const Mesh &mesh) const;
+};
+
+struct Segment {
+  llvm::SmallVector<Factor, 2> factors;
+
+  DimExpr size() const;
+  bool isSplit() const;
+  bool operator==(const Segment &o) const { return factors == o.factors; }
+  DimExpr localSize(const Mesh &mesh) const;
+};
+
+struct DimSharding {
+  /// At least one; an unsplit dim is one segment of one factor (or none: 1).
+  llvm::SmallVector<Segment, 1> segments;
+
+  static DimSharding unsplit(DimExpr size);
+  /// A dim of that size, split as a whole.
+  static DimSharding whole(DimExpr size, llvm::ArrayRef<AxisRef> axes);
+
+  DimExpr size() const;
+  bool isSplit() const;
+  bool operator==(const DimSharding &o) const { return segments == o.segments; }
+  bool operator!=(const DimSharding &o) const { return !(*this == o); }
+  DimExpr localSize(const Mesh &mesh) const;
+  /// Every axis that splits some factor, in order, without repetition.
+  llvm::SmallVector<AxisRef, 2> axes() const;
+  void normalize();
+};
+
+enum class ReduceKind : uint8_t { Sum, Max, Min };
+llvm::StringRef stringify(ReduceKind kind);
+std::optional<ReduceKind> symbolizeReduceKind(llvm::StringRef text);
+
+/// Along these ways, each rank holds a summand (or a candidate) of the value.
+struct PartialAxis {
+  AxisRef axis;
+  ReduceKind kind = ReduceKind::Sum;
+
+  bool operator==(const PartialAxis &o) const {
+    return axis == o.axis && kind == o.kind;
+  }
+  bool operator<(const PartialAxis &o) const {
+    return std::tie(axis, kind) < std::tie(o.axis, o.kind);
+  }
+};
+
+struct Sharding {
+  llvm::SmallVector<DimSharding, 4> dims;
+  llvm::SmallVector<PartialAxis, 1> partial; ///< sorted
+
+  static Sharding replicated(llvm::ArrayRef<DimExpr> dims);
+
+  bool isReplicated() const { return partial.empty() && !isSplit(); }
+  bool isSplit() const;
+  bool isPartial() const { return !partial.empty(); }
+  bool operator==(const Sharding &o) const {
+    return dims == o.dims && partial == o.partial;
+  }
+  bool operator!=(const Sharding &o) const { return !(*this == o); }
+  llvm::SmallVector<DimExpr, 4> localDims(const Mesh &mesh) const;
+  void normalize();
+  void print(llvm::raw_ostream &os) const;
+  std::string str() const;
+};
+
+llvm::hash_code hash_value(const Sharding &sharding);
+
+/// Why the sharding is not one of a value with these dims on this mesh, or "".
+/// An axis may split a value once; a sub-axis must divide its axis.
+std::string findProblem(const Sharding &sharding, llvm::ArrayRef<DimExpr> dims,
+                        const Mesh &mesh);
+
+void print(llvm::raw_ostream &os, const AxisRef &axis);
+void print(llvm::raw_ostream &os, const DimSharding &dim);
+
+} // namespace shardc::dist
+
+#endif // SHARDC_DIALECTS_DIST_ALGEBRA_SHARDING_H

@@ -1,0 +1,122 @@
+//===- Onnx.td - The onnx dialect: what is computed -----------------------===//
+
+#ifndef SHARDC_DIALECTS_ONNX_ONNX_TD
+#define SHARDC_DIALECTS_ONNX_ONNX_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Onnx_Dialect : Dialect {
+  let name = "onnx";
+  let cppNamespace = "::shardc::onnx";
+  let summary = "What is computed: ONNX's operators";
+  let description = [{
+    One op an ONNX operator, of the newest opset that ONNX's release models.
+    Definition, shape function and sharding rule of an op stand together in
+    `ops/`. As written by the reader, ops have all operands of their ONNX node
+    (`onnx.None` for absent ones) and results of unknown type; shape inference
+    gives every result its type and turns operands that only carry a known
+    shape into dims and attributes.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let dependentDialects = ["::shardc::dist::DistDialect"];
+  // One per family, each in the family's own translation unit.
+  let extraClassDeclaration = [{
+    void registerActivationOps();
+    void registerArithmeticOps();
+    void registerAttentionOps();
+    void registerContractionOps();
+    void registerIndexingOps();
+    void registerLayoutOps();
+    void registerLogicOps();
+    void registerMathOps();
+    void registerNormalizationOps();
+    void registerReductionOps();
+    void registerSourceOps();
+  }];
+}
+
+def Onnx_UnknownType : TypeDef<Onnx_Dialect, "Unknown"> {
+  let mnemonic = "unknown";
+  let summary = "Element type of a result before shape inference";
+}
+
+def OnnxOp : OpInterface<"OnnxOp"> {
+  let cppNamespace = "::shardc::onnx";
+  let description = [{
+    What the compiler must know of an op. No other place knows ops by name.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Gives every result its type, from the operands' types and known values;
+      records results whose value is known, drops operands that only carry a
+      known shape, and may replace the op by simpler ones. Emits an error that
+      says what was expected where the operands do not fit.
+    }], "::llvm::LogicalResult", "inferTypes",
+      (ins "::shardc::onnx::ShapeInference &":$inference)>,
+    InterfaceMethod<[{
+      How its dims may be split, see ShardingRule.h. Types must be inferred.
+    }], "::shardc::onnx::ShardingRule", "shardingRule">,
+    InterfaceMethod<[{
+      Which operands may be partial, and that the result then is too.
+    }], "::shardc::onnx::PartialRule", "partialRule", (ins), [{}], [{
+      return ::shardc::onnx::PartialRule::None;
+    }]>,
+    InterfaceMethod<[{
+      Multiply-adds of matrix products and convolutions; 0 for other ops.
+    }], "::shardc::dist::DimExpr", "multiplyAdds", (ins), [{}], [{
+      return 0;
+    }]>
+  ];
+}
+
+class Onnx_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<Onnx_Dialect, opMnemonic, !listconcat(traits, [Pure])> {
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+// Op whose rule and shape function are written for it alone.
+class Onnx_OwnOp<string opMnemonic, list<string> more = []>
+    : Onnx_Op<opMnemonic, [DeclareOpInterfaceMethods<OnnxOp, more>]>;
+
+def Onnx_Value : AnyTypeOf<[AnyTensor, NoneType]>;
+
+// One tensor in, one out, element by element; the result's element type is the
+// operand's unless the family says otherwise.
+class Onnx_UnaryOp<string opMnemonic>
+    : Onnx_Op<opMnemonic, [DeclareOpInterfaceMethods<OnnxOp>]> {
+  let arguments = (ins AnyTensor:$input);
+  let results = (outs AnyTensor:$result);
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferTypes(
+        ::shardc::onnx::ShapeInference &inference) {
+      return ::shardc::onnx::inferUnary(*this, inference);
+    }
+    ::shardc::onnx::ShardingRule $cppClass::shardingRule() {
+      return ::shardc::onnx::elementwiseRule(*this);
+    }
+  }];
+}
+
+// Element by element with broadcasting.
+class Onnx_BroadcastOp<string opMnemonic, list<string> more = []>
+    : Onnx_Op<opMnemonic, [DeclareOpInterfaceMethods<OnnxOp, more>]> {
+  let results = (outs AnyTensor:$result);
+}
+
+class Onnx_BinaryOp<string opMnemonic, list<string> more = []>
+    : Onnx_BroadcastOp<opMnemonic, more> {
+  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs);
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferTypes(
+        ::shardc::onnx::ShapeInference &inference) {
+      return ::shardc::onnx::inferBinary(*this, inference);
+    }
+    ::shardc::onnx::ShardingRule $cppClass::shardingRule() {
+      return ::shardc::onnx::elementwiseRule(*this);
+    }
+  }];
+}
+
+#endif // SHARDC_DIALECTS_ONNX_ONNX_TD

@@ -1,0 +1,33 @@
+//===- Contraction.td - Matrix products and convolutions ------------------===//
+
+include "dialects/onnx/Onnx.td"
+
+def Onnx_MatMulOp : Onnx_OwnOp<"MatMul", ["partialRule", "multiplyAdds"]> {
+  let summary = "... m k, ... k n -> ... m n";
+  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs);
+  let results = (outs AnyTensor:$result);
+}
+
+def Onnx_GemmOp : Onnx_OwnOp<"Gemm", ["partialRule", "multiplyAdds"]> {
+  let summary = "alpha * A * B + beta * C; C is added once";
+  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
+                       Variadic<Onnx_Value>:$addend,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$beta,
+                       DefaultValuedAttr<I64Attr, "0">:$transA,
+                       DefaultValuedAttr<I64Attr, "0">:$transB);
+  let results = (outs AnyTensor:$result);
+}
+
+def Onnx_ConvOp : Onnx_OwnOp<"Conv", ["partialRule", "multiplyAdds"]> {
+  let summary = "b c ..., o c ... -> b o ...; auto_pad becomes pads at import";
+  let arguments = (ins AnyTensor:$input, AnyTensor:$filter,
+                       Variadic<Onnx_Value>:$bias,
+                       DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
+                       OptionalAttr<DenseI64ArrayAttr>:$dilations,
+                       DefaultValuedAttr<I64Attr, "1">:$group,
+                       OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
+                       OptionalAttr<DenseI64ArrayAttr>:$pads,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs AnyTensor:$result);
+}

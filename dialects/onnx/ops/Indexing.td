@@ -1,0 +1,45 @@
+//===- Indexing.td - Elements chosen by data ------------------------------===//
+
+include "dialects/onnx/Onnx.td"
+
+def Onnx_GatherOp : Onnx_OwnOp<"Gather", ["partialRule"]> {
+  let summary = "Rows of a table; the table's rows may be split (lookup)";
+  let arguments = (ins AnyTensor:$data, AnyTensor:$indices,
+                       DefaultValuedAttr<I64Attr, "0">:$axis);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_GatherElementsOp : Onnx_OwnOp<"GatherElements"> {
+  let arguments = (ins AnyTensor:$data, AnyTensor:$indices,
+                       DefaultValuedAttr<I64Attr, "0">:$axis);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_GatherNDOp : Onnx_OwnOp<"GatherND", ["partialRule"]> {
+  let arguments = (ins AnyTensor:$data, AnyTensor:$indices,
+                       DefaultValuedAttr<I64Attr, "0">:$batch_dims);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_ScatterElementsOp : Onnx_OwnOp<"ScatterElements"> {
+  let arguments = (ins AnyTensor:$data, AnyTensor:$indices, AnyTensor:$updates,
+                       DefaultValuedAttr<I64Attr, "0">:$axis,
+                       DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_ScatterNDOp : Onnx_OwnOp<"ScatterND"> {
+  let arguments = (ins AnyTensor:$data, AnyTensor:$indices, AnyTensor:$updates,
+                       DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_TopKOp : Onnx_OwnOp<"TopK"> {
+  let summary = "k is the results' dim after import";
+  let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
+                       DefaultValuedAttr<I64Attr, "-1">:$axis,
+                       DefaultValuedAttr<I64Attr, "1">:$largest,
+                       DefaultValuedAttr<I64Attr, "1">:$sorted);
+  let results = (outs AnyTensor:$values, AnyTensor:$indices);
+}
+def Onnx_TriluOp : Onnx_OwnOp<"Trilu", ["partialRule"]> {
+  let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
+                       DefaultValuedAttr<I64Attr, "1">:$upper,
+                       OptionalAttr<AnyAttr>:$bounds);
+  let results = (outs AnyTensor:$result);
+}

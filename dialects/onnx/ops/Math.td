@@ -1,0 +1,22 @@
+//===- Math.td - Functions of one number ----------------------------------===//
+
+include "dialects/onnx/Onnx.td"
+
+def Onnx_AbsOp : Onnx_UnaryOp<"Abs">;
+def Onnx_CeilOp : Onnx_UnaryOp<"Ceil">;
+def Onnx_CosOp : Onnx_UnaryOp<"Cos">;
+def Onnx_ErfOp : Onnx_UnaryOp<"Erf">;
+def Onnx_ExpOp : Onnx_UnaryOp<"Exp">;
+def Onnx_FloorOp : Onnx_UnaryOp<"Floor">;
+def Onnx_LogOp : Onnx_UnaryOp<"Log">;
+def Onnx_ReciprocalOp : Onnx_UnaryOp<"Reciprocal">;
+def Onnx_RoundOp : Onnx_UnaryOp<"Round">;
+def Onnx_SignOp : Onnx_UnaryOp<"Sign">;
+def Onnx_SinOp : Onnx_UnaryOp<"Sin">;
+def Onnx_SqrtOp : Onnx_UnaryOp<"Sqrt">;
+
+def Onnx_NegOp
+    : Onnx_Op<"Neg", [DeclareOpInterfaceMethods<OnnxOp, ["partialRule"]>]> {
+  let arguments = (ins AnyTensor:$input);
+  let results = (outs AnyTensor:$result);
+}
