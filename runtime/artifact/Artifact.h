@@ -1,0 +1,74 @@
+//===- Artifact.h - Opening an artifact folder ----------------------------===//
+//
+// Reads manifest.json and the programs and checks them to the last byte, maps
+// the weight files and checks that they are the ones that were compiled.
+//
+//   Artifact artifact;
+//   SHARDC_RETURN_IF_ERROR(Artifact::open("model.shard", {}, artifact));
+//   artifact.program(0).run()->size();
+//
+// After open() nothing in a program can be out of range (ProgramChecks.h).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_ARTIFACT_ARTIFACT_H
+#define SHARDC_RUNTIME_ARTIFACT_ARTIFACT_H
+
+#include "runtime/artifact/Format.h"
+#include "runtime/artifact/Manifest.h"
+#include "runtime/artifact/ProgramChecks.h"
+#include "runtime/artifact/Safetensors.h"
+#include "runtime/base/AlignedBuffer.h"
+#include "runtime/base/MappedFile.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace shardc::runtime {
+
+struct ArtifactOptions {
+  std::string weightsRoot; ///< replaces the manifest's model_root if not empty
+  KnowsKernel knowsKernel = nullptr; ///< null: the host backend's kernels
+};
+
+/// The copied weights of one rank, by Weight.name.
+using CopiedWeights = std::map<std::string, SafetensorsEntry>;
+
+class Artifact {
+public:
+  static Status open(const std::string &folder, const ArtifactOptions &options,
+                     Artifact &artifact);
+
+  const Manifest &manifest() const { return parsed; }
+  size_t numStages() const { return programs.size(); }
+  const artifact::Program &program(size_t stage) const {
+    return *artifact::GetProgram(programs[stage].data());
+  }
+  /// Ranks of one stage: the product of its mesh axes.
+  int worldSize(size_t stage) const;
+
+  /// Bytes of `weight` in its file; its place was checked against the file.
+  std::span<const std::byte> weightBytes(const artifact::Weight &weight) const;
+  bool weightIsInArtifact(const artifact::Weight &weight) const {
+    return parsed.files[weight.file()].inArtifact;
+  }
+
+  /// Opens rank's file of an artifact with copied weights and checks its hash.
+  /// The entries stay valid as long as `file`.
+  Status openCopiedWeights(int rank, MappedFile &file,
+                           CopiedWeights &weights) const;
+
+private:
+  Status openPrograms(KnowsKernel knowsKernel);
+  Status openFiles(const std::string &weightsRoot);
+  Status checkWeights() const;
+
+  std::string folder;
+  Manifest parsed;
+  std::vector<AlignedBuffer> programs;
+  std::vector<MappedFile> files; ///< parallel to the manifest's; lazily opened
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_ARTIFACT_ARTIFACT_H

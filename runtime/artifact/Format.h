@@ -1,0 +1,82 @@
+//===- Format.h - The artifact: names, version, fingerprints --------------===//
+//
+// Shared by the compiler's writer and the runtime's reader; the only runtime
+// header that the compiler may include. An artifact is a folder:
+//
+//   manifest.json        what it is, for people and for the reader
+//   stage0.program       one FlatBuffer per stage, see Program.fbs
+//   constants.bin        values that have no place in the model's files
+//   weights/rank-00000.safetensors   only with --weights copy
+//
+// manifest.json:
+//   { "format": 1, "tool": "shardc 0.1", "checksum": "<hash of the rest>",
+//     "tolerance": "f32" | "low" | "quant",
+//     "mesh": [{"name": "tp", "size": 2}],
+//     "stages": [{"program": "stage0.program", "bytes": N, "hash": "..."}],
+//     "files": [{"path": "model.onnx", "root": "model" | "artifact",
+//                "bytes": N, "fingerprint": "...", "hash": "..."}],
+//     "weights": "reference" | "copy",
+//     "inputs": [{"name": "...", "type": "int64", "dims": ["batch", 8]}],
+//     "outputs": [...], "collectives": [...], "ranks": [...] }
+//
+// "checksum" is hashHex of the manifest's compact dump without that key (UTF-8,
+// keys sorted: nlohmann::json's dump()), so a flipped byte anywhere is found.
+// Paths with root "model" are relative to the artifact's "model_root" entry
+// (itself relative to the artifact where it can be), which --weights-root
+// replaces; they are known by size and fingerprint. Files with root "artifact"
+// are ours: they carry the "hash" of all their bytes instead.
+//
+// With "weights": "copy" the file weights/rank-00000.safetensors holds rank 0's
+// local slices under their Weight.name; a weight that it does not name is read
+// from its own file, which must then be one of the artifact's (constants.bin).
+// Names are unique then.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_ARTIFACT_FORMAT_H
+#define SHARDC_RUNTIME_ARTIFACT_FORMAT_H
+
+#include "runtime/artifact/Program_generated.h"
+
+#include <cstdint>
+
+namespace shardc::artifact {
+
+/// Raised whenever an older reader would misread what a newer writer writes.
+inline constexpr int64_t kFormatVersion = 1;
+
+inline constexpr char kManifestFile[] = "manifest.json";
+inline constexpr char kConstantsFile[] = "constants.bin";
+
+/// A fingerprint hashes the file's size, then at most kFingerprintBlocks blocks
+/// of kFingerprintBlockBytes spread evenly from its first to its last byte (the
+/// whole file where it is smaller), so 812 GB cost a few hundred reads.
+inline constexpr uint64_t kFingerprintBlocks = 64;
+inline constexpr uint64_t kFingerprintBlockBytes = 4096;
+
+/// Bytes of one element.
+inline int64_t elementBytes(ElementType type) {
+  switch (type) {
+  case ElementType_Bool:
+  case ElementType_Int8:
+  case ElementType_UInt8:
+    return 1;
+  case ElementType_Int16:
+  case ElementType_UInt16:
+  case ElementType_Float16:
+  case ElementType_BFloat16:
+    return 2;
+  case ElementType_Int32:
+  case ElementType_UInt32:
+  case ElementType_Float32:
+    return 4;
+  case ElementType_Int64:
+  case ElementType_UInt64:
+  case ElementType_Float64:
+    return 8;
+  }
+  return 0;
+}
+
+} // namespace shardc::artifact
+
+#endif // SHARDC_RUNTIME_ARTIFACT_FORMAT_H

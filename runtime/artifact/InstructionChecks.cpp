@@ -1,0 +1,282 @@
+#include "runtime/artifact/ProgramChecks.h"
+
+#include "runtime/exec/Kernel.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace shardc::runtime {
+
+CollectiveKind collectiveKind(std::string_view name) {
+  if (name == "all_reduce")
+    return CollectiveKind::AllReduce;
+  if (name == "all_gather")
+    return CollectiveKind::AllGather;
+  if (name == "reduce_scatter")
+    return CollectiveKind::ReduceScatter;
+  return CollectiveKind::None;
+}
+
+const artifact::Attribute *
+findAttribute(const artifact::Instruction &instruction, std::string_view name) {
+  if (instruction.attributes())
+    for (const artifact::Attribute *attribute : *instruction.attributes())
+      if (attribute->name()->string_view() == name)
+        return attribute;
+  return nullptr;
+}
+
+static std::string describe(const artifact::Instruction &instruction) {
+  std::string text = instruction.kernel()->str();
+  if (instruction.node() && instruction.node()->size() > 0)
+    text += " at node '" + instruction.node()->str() + "'";
+  return text;
+}
+
+Status ProgramChecker::checkBuffers() {
+  for (uint32_t b = 0; b < program.buffers()->size(); ++b) {
+    const artifact::Buffer *buffer = program.buffers()->Get(b);
+    std::string where = message("buffer ", b);
+    uint8_t allowed = kOnCoordinates;
+    bool fine = true;
+    switch (buffer->kind()) {
+    case artifact::BufferKind_Arena:
+      allowed |= kOnSymbols;
+      fine = buffer->first_use() <= buffer->last_use();
+      break;
+    case artifact::BufferKind_Persistent:
+      break;
+    case artifact::BufferKind_Weight:
+      fine = buffer->source() < program.weights()->size();
+      break;
+    case artifact::BufferKind_Input:
+      allowed |= kOnSymbols;
+      fine = buffer->source() < program.inputs()->size();
+      break;
+    default:
+      fine = false;
+    }
+    if (!fine)
+      return artifactError(where, " is malformed");
+    SHARDC_RETURN_IF_ERROR(
+        checkScalarIndex(buffer->bytes(), allowed, where.c_str()));
+  }
+  return Status::ok();
+}
+
+Status ProgramChecker::checkViews() {
+  uint8_t any = kOnSymbols | kOnCoordinates;
+  for (uint32_t v = 0; v < program.views()->size(); ++v) {
+    const artifact::View *view = program.views()->Get(v);
+    std::string where = message("view ", v);
+    if (view->buffer() >= program.buffers()->size() ||
+        view->element() > artifact::ElementType_MAX ||
+        view->dims()->size() > kMaxRank ||
+        view->strides()->size() != view->dims()->size())
+      return artifactError(where, " is malformed");
+    for (uint32_t scalar : *view->dims())
+      SHARDC_RETURN_IF_ERROR(checkScalarIndex(scalar, any, where.c_str()));
+    for (uint32_t scalar : *view->strides())
+      SHARDC_RETURN_IF_ERROR(checkScalarIndex(scalar, any, where.c_str()));
+    SHARDC_RETURN_IF_ERROR(
+        checkScalarIndex(view->offset(), any, where.c_str()));
+    const artifact::Buffer *buffer = program.buffers()->Get(view->buffer());
+    bool weight = buffer->kind() == artifact::BufferKind_Weight;
+    bool input = buffer->kind() == artifact::BufferKind_Input;
+    artifact::ElementType stored =
+        weight ? program.weights()->Get(buffer->source())->element()
+        : input ? program.inputs()->Get(buffer->source())->element()
+                : view->element();
+    if (stored != view->element())
+      return artifactError(where, " reads another element type than its ",
+                           weight ? "weight" : "input", " has");
+  }
+  return Status::ok();
+}
+
+/// In `load` nothing may depend on an input or its shape.
+Status ProgramChecker::checkView(uint32_t index, bool load, const char *where) {
+  if (index >= program.views()->size())
+    return artifactError(where, " refers to view ", index,
+                         ", the program has ", program.views()->size());
+  if (!load)
+    return Status::ok();
+  const artifact::View *view = program.views()->Get(index);
+  const artifact::Buffer *buffer = program.buffers()->Get(view->buffer());
+  if (buffer->kind() == artifact::BufferKind_Input)
+    return artifactError(where, " reads an input while loading");
+  SHARDC_RETURN_IF_ERROR(
+      checkScalarIndex(buffer->bytes(), kOnCoordinates, where));
+  SHARDC_RETURN_IF_ERROR(
+      checkScalarIndex(view->offset(), kOnCoordinates, where));
+  for (uint32_t d = 0; d < view->dims()->size(); ++d) {
+    SHARDC_RETURN_IF_ERROR(
+        checkScalarIndex(view->dims()->Get(d), kOnCoordinates, where));
+    SHARDC_RETURN_IF_ERROR(
+        checkScalarIndex(view->strides()->Get(d), kOnCoordinates, where));
+  }
+  return Status::ok();
+}
+
+Status ProgramChecker::checkKernelNames() {
+  std::set<std::string> unknown;
+  for (auto *list : {program.load(), program.run()})
+    for (const artifact::Instruction *instruction : *list) {
+      std::string_view name = instruction->kernel()->string_view();
+      if (collectiveKind(name) == CollectiveKind::None && !knowsKernel(name))
+        unknown.insert(std::string(name));
+    }
+  if (unknown.empty())
+    return Status::ok();
+  std::string names;
+  for (const std::string &name : unknown)
+    names += (names.empty() ? "" : ", ") + name;
+  return artifactError("this runtime has no kernel ", names,
+                       "; use the runtime that came with the compiler");
+}
+
+Status ProgramChecker::checkOperands(const artifact::Instruction &instruction,
+                                     bool load) {
+  std::string where = describe(instruction);
+  for (int32_t view : *instruction.inputs())
+    if (view != -1)
+      SHARDC_RETURN_IF_ERROR(
+          checkView(static_cast<uint32_t>(view), load, where.c_str()));
+  for (int32_t view : *instruction.outputs()) {
+    if (view == -1)
+      continue;
+    SHARDC_RETURN_IF_ERROR(
+        checkView(static_cast<uint32_t>(view), load, where.c_str()));
+    uint32_t buffer =
+        program.views()->Get(static_cast<uint32_t>(view))->buffer();
+    auto kind = program.buffers()->Get(buffer)->kind();
+    if (kind != artifact::BufferKind_Arena &&
+        !(load && kind == artifact::BufferKind_Persistent))
+      return artifactError(where, " writes memory that is read-only (a weight, "
+                                  "an input, or a loaded value)");
+  }
+  return Status::ok();
+}
+
+Status ProgramChecker::checkAttributes(const artifact::Instruction &instruction,
+                                       bool load) {
+  if (!instruction.attributes())
+    return Status::ok();
+  std::string where = describe(instruction);
+  uint8_t allowed = load ? kOnCoordinates : kOnCoordinates | kOnSymbols;
+  std::set<std::string_view> seen;
+  for (const artifact::Attribute *attribute : *instruction.attributes()) {
+    std::string_view name = attribute->name()->string_view();
+    if (!seen.insert(name).second)
+      return artifactError(where, " has attribute ", name, " twice");
+    bool ints = attribute->ints() && attribute->ints()->size() > 0;
+    bool scalars = attribute->scalars() && attribute->scalars()->size() > 0;
+    if (ints && scalars)
+      return artifactError(where, ": attribute ", name,
+                           " has both literal integers and scalars");
+    if (scalars)
+      for (uint32_t scalar : *attribute->scalars())
+        SHARDC_RETURN_IF_ERROR(
+            checkScalarIndex(scalar, allowed, where.c_str()));
+    if (attribute->layout())
+      for (const artifact::DimLayout *layout : *attribute->layout())
+        SHARDC_RETURN_IF_ERROR(checkLayout(layout, where.c_str()));
+  }
+  return Status::ok();
+}
+
+Status
+ProgramChecker::checkCollective(const artifact::Instruction &instruction) {
+  std::string where = describe(instruction);
+  CollectiveKind kind = collectiveKind(instruction.kernel()->string_view());
+  if (kind == CollectiveKind::None)
+    return instruction.group() == -1
+               ? Status::ok()
+               : artifactError(where, " is no collective but has a group");
+  if (instruction.group() < 0 || static_cast<uint32_t>(instruction.group()) >=
+                                     program.groups()->size())
+    return artifactError(where, " has no group");
+  auto *inputs = instruction.inputs(), *outputs = instruction.outputs();
+  if (inputs->size() != 1 || outputs->size() != 1 || inputs->Get(0) < 0 ||
+      outputs->Get(0) < 0)
+    return artifactError(where, " must have one input and one output");
+  const artifact::View *in =
+      program.views()->Get(static_cast<uint32_t>(inputs->Get(0)));
+  const artifact::View *out =
+      program.views()->Get(static_cast<uint32_t>(outputs->Get(0)));
+  if (in->element() != out->element() ||
+      in->dims()->size() != out->dims()->size())
+    return artifactError(where, ": its input and output have different types");
+  if (kind != CollectiveKind::AllGather) {
+    const artifact::Attribute *reduce = findAttribute(instruction, "kind");
+    std::string text = reduce && reduce->text() ? reduce->text()->str() : "";
+    bool boolean = in->element() == artifact::ElementType_Bool;
+    if (text != "max" && text != "min" && (text != "sum" || boolean))
+      return artifactError(where, " has kind '", text,
+                           "', expected sum, max or min");
+  }
+  if (kind != CollectiveKind::AllReduce) {
+    const artifact::Attribute *dim = findAttribute(instruction, "dim");
+    const artifact::Attribute *layout = findAttribute(instruction, "layout");
+    if (!dim || !dim->ints() || dim->ints()->size() != 1 ||
+        dim->ints()->Get(0) < 0 ||
+        dim->ints()->Get(0) >= static_cast<int64_t>(in->dims()->size()))
+      return artifactError(where, " has no valid dim");
+    if (!layout || !layout->layout() || layout->layout()->size() != 1)
+      return artifactError(where, " has no layout of its dim");
+  }
+  return Status::ok();
+}
+
+Status ProgramChecker::checkInstructions(bool load) {
+  for (const artifact::Instruction *instruction :
+       *(load ? program.load() : program.run())) {
+    SHARDC_RETURN_IF_ERROR(checkOperands(*instruction, load));
+    SHARDC_RETURN_IF_ERROR(checkAttributes(*instruction, load));
+    SHARDC_RETURN_IF_ERROR(checkCollective(*instruction));
+  }
+  return Status::ok();
+}
+
+/// No buffer is read before it was written or touched outside its lifetime.
+/// Runs for `load` first; writtenIn carries what it wrote over to `run`.
+Status ProgramChecker::checkLifetimes(bool load) {
+  const uint8_t phase = load ? 1 : 2;
+  writtenIn.resize(program.buffers()->size());
+  auto *list = load ? program.load() : program.run();
+  for (uint32_t i = 0; i < list->size(); ++i) {
+    const artifact::Instruction &instruction = *list->Get(i);
+    auto touch = [&](int32_t view, bool write) {
+      if (view < 0)
+        return Status::ok();
+      uint32_t b = program.views()->Get(static_cast<uint32_t>(view))->buffer();
+      const artifact::Buffer *buffer = program.buffers()->Get(b);
+      bool arena = buffer->kind() == artifact::BufferKind_Arena;
+      if (!arena && buffer->kind() != artifact::BufferKind_Persistent)
+        return Status::ok();
+      if (arena && (i < buffer->first_use() || i > buffer->last_use()))
+        return artifactError(describe(instruction), " (instruction ", i,
+                             ") touches buffer ", b, " outside its lifetime [",
+                             buffer->first_use(), ", ", buffer->last_use(),
+                             "]");
+      bool written = writtenIn[b] == phase || (!arena && writtenIn[b] != 0);
+      if (!write && !written)
+        return artifactError(describe(instruction), " (instruction ", i,
+                             ") reads buffer ", b, " before it is written");
+      if (write && arena && writtenIn[b] != 0 && writtenIn[b] != phase)
+        return artifactError("buffer ", b, " is arena memory of both load and "
+                                           "run");
+      if (write)
+        writtenIn[b] = phase;
+      return Status::ok();
+    };
+    for (int32_t view : *instruction.inputs())
+      SHARDC_RETURN_IF_ERROR(touch(view, false));
+    for (int32_t view : *instruction.outputs())
+      SHARDC_RETURN_IF_ERROR(touch(view, true));
+  }
+  return Status::ok();
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,163 @@
+#include "runtime/artifact/Manifest.h"
+
+#include "runtime/artifact/Format.h"
+#include "runtime/base/Hash.h"
+#include "runtime/base/Message.h"
+
+#include <nlohmann/json.hpp>
+
+namespace shardc::runtime {
+namespace {
+
+using Json = nlohmann::json;
+
+template <typename... Parts> Status manifestError(const Parts &...parts) {
+  return artifactError(artifact::kManifestFile, ": ", parts...);
+}
+
+const Json *find(const Json &object, const char *key) {
+  if (!object.is_object())
+    return nullptr;
+  auto it = object.find(key);
+  return it == object.end() ? nullptr : &*it;
+}
+
+Status readText(const Json &object, const char *key, std::string &text) {
+  const Json *value = find(object, key);
+  if (!value || !value->is_string())
+    return manifestError("expected a string \"", key, "\"");
+  text = value->get<std::string>();
+  return Status::ok();
+}
+
+Status readCount(const Json &object, const char *key, int64_t &count) {
+  const Json *value = find(object, key);
+  if (!value || !value->is_number_integer())
+    return manifestError("expected an integer \"", key, "\"");
+  // An unsigned number above INT64_MAX would wrap into a negative one.
+  if (value->is_number_unsigned() && value->get<uint64_t>() > INT64_MAX)
+    return manifestError("\"", key, "\" is too large");
+  count = value->get<int64_t>();
+  if (count < 0)
+    return manifestError("\"", key, "\" is negative");
+  return Status::ok();
+}
+
+Status readBytes(const Json &object, uint64_t &bytes) {
+  int64_t count = 0;
+  SHARDC_RETURN_IF_ERROR(readCount(object, "bytes", count));
+  bytes = static_cast<uint64_t>(count);
+  return Status::ok();
+}
+
+/// A path that cannot leave the folder it is relative to.
+Status readPath(const Json &object, const char *key, std::string &path) {
+  SHARDC_RETURN_IF_ERROR(readText(object, key, path));
+  bool leaves = path.empty() || path[0] == '/' ||
+                path.find('\0') != std::string::npos;
+  for (size_t at = 0; at <= path.size() && !leaves;) {
+    size_t slash = std::min(path.find('/', at), path.size());
+    leaves = path.compare(at, slash - at, "..") == 0;
+    at = slash + 1;
+  }
+  if (leaves)
+    return manifestError("path \"", path, "\" may not leave its folder");
+  return Status::ok();
+}
+
+Status readAxis(const Json &entry, ManifestAxis &axis) {
+  SHARDC_RETURN_IF_ERROR(readText(entry, "name", axis.name));
+  return readCount(entry, "size", axis.size);
+}
+
+Status readStage(const Json &entry, ManifestStage &stage) {
+  SHARDC_RETURN_IF_ERROR(readPath(entry, "program", stage.program));
+  SHARDC_RETURN_IF_ERROR(readBytes(entry, stage.bytes));
+  return readText(entry, "hash", stage.hash);
+}
+
+Status readFile(const Json &entry, ManifestFile &file) {
+  SHARDC_RETURN_IF_ERROR(readPath(entry, "path", file.path));
+  SHARDC_RETURN_IF_ERROR(readBytes(entry, file.bytes));
+  std::string root;
+  SHARDC_RETURN_IF_ERROR(readText(entry, "root", root));
+  if (root != "artifact" && root != "model")
+    return manifestError("file ", file.path,
+                         ": expected root \"model\" or \"artifact\", found \"",
+                         root, "\"");
+  file.inArtifact = root == "artifact";
+  return file.inArtifact ? readText(entry, "hash", file.hash)
+                         : readText(entry, "fingerprint", file.fingerprint);
+}
+
+template <typename Entry>
+Status readList(const Json &json, const char *key, std::vector<Entry> &list,
+                Status (*readEntry)(const Json &, Entry &)) {
+  const Json *array = find(json, key);
+  if (!array || !array->is_array())
+    return manifestError("expected a list \"", key, "\"");
+  for (const Json &element : *array) {
+    Entry entry;
+    SHARDC_RETURN_IF_ERROR(readEntry(element, entry));
+    list.push_back(std::move(entry));
+  }
+  return Status::ok();
+}
+
+Status checkVersionAndChecksum(Json &json) {
+  int64_t version = 0;
+  SHARDC_RETURN_IF_ERROR(readCount(json, "format", version));
+  if (version != artifact::kFormatVersion)
+    return manifestError("artifact format ", version, ", expected ",
+                         artifact::kFormatVersion,
+                         "; compile the model again with the shardc that came "
+                         "with this runtime");
+  std::string checksum;
+  SHARDC_RETURN_IF_ERROR(readText(json, "checksum", checksum));
+  json.erase("checksum");
+  std::string rest = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (hashHex(rest.data(), rest.size()) != checksum)
+    return manifestError("damaged (its checksum does not match); copy the "
+                         "artifact again or compile it again");
+  return Status::ok();
+}
+
+Status readWeightsMode(const Json &json, Manifest &manifest) {
+  std::string weights;
+  SHARDC_RETURN_IF_ERROR(readText(json, "weights", weights));
+  if (weights != "reference" && weights != "copy")
+    return manifestError("expected weights \"reference\" or \"copy\", found \"",
+                         weights, "\"");
+  manifest.copiesWeights = weights == "copy";
+  if (const Json *root = find(json, "model_root"); root && root->is_string())
+    manifest.modelRoot = root->get<std::string>();
+  return Status::ok();
+}
+
+} // namespace
+
+int Manifest::findArtifactFile(std::string_view path) const {
+  for (size_t i = 0; i < files.size(); ++i)
+    if (files[i].inArtifact && files[i].path == path)
+      return static_cast<int>(i);
+  return -1;
+}
+
+Status parseManifest(std::string_view text, Manifest &manifest) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object())
+    return manifestError("is not a JSON object; it is damaged, or this folder "
+                         "is no artifact of shardc");
+  SHARDC_RETURN_IF_ERROR(checkVersionAndChecksum(json));
+  SHARDC_RETURN_IF_ERROR(readText(json, "tool", manifest.tool));
+  SHARDC_RETURN_IF_ERROR(readText(json, "tolerance", manifest.tolerance));
+  SHARDC_RETURN_IF_ERROR(readWeightsMode(json, manifest));
+  SHARDC_RETURN_IF_ERROR(readList(json, "mesh", manifest.mesh, readAxis));
+  SHARDC_RETURN_IF_ERROR(readList(json, "stages", manifest.stages, readStage));
+  SHARDC_RETURN_IF_ERROR(readList(json, "files", manifest.files, readFile));
+  if (manifest.stages.empty())
+    return manifestError("lists no stage");
+  return Status::ok();
+}
+
+} // namespace shardc::runtime

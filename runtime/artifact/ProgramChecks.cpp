@@ -1,0 +1,281 @@
+#include "runtime/artifact/ProgramChecks.h"
+
+#include "runtime/exec/Kernel.h"
+
+#include <algorithm>
+
+namespace shardc::runtime {
+namespace {
+
+constexpr int64_t kMaxWorldSize = 1 << 16;
+
+bool isBinary(artifact::ScalarOp op) { return op >= artifact::ScalarOp_Add; }
+
+/// Sub-axes of one axis: their digits must not overlap, so that a coordinate is
+/// the sum of its digits. Strides grow from the last to the first digit.
+bool digitsAreDisjoint(std::vector<std::pair<int64_t, int64_t>> digits) {
+  std::sort(digits.begin(), digits.end());
+  for (size_t i = 1; i < digits.size(); ++i)
+    if (digits[i].first % (digits[i - 1].first * digits[i - 1].second) != 0)
+      return false;
+  return true;
+}
+
+} // namespace
+
+std::vector<uint8_t> scalarDependences(const artifact::Program &program) {
+  std::vector<uint8_t> dependence;
+  dependence.reserve(program.scalars()->size());
+  for (const artifact::Scalar *scalar : *program.scalars()) {
+    uint8_t bits = kOnNothing;
+    if (scalar->op() == artifact::ScalarOp_Symbol)
+      bits = kOnSymbols;
+    else if (scalar->op() == artifact::ScalarOp_Coordinate)
+      bits = kOnCoordinates;
+    else if (isBinary(scalar->op()))
+      bits = dependence[scalar->lhs()] | dependence[scalar->rhs()];
+    dependence.push_back(bits);
+  }
+  return dependence;
+}
+
+Status ProgramChecker::checkAxes() {
+  int64_t world = 1;
+  for (const artifact::Axis *axis : *program.axes()) {
+    if (axis->size() < 1 || axis->size() > kMaxWorldSize / world)
+      return artifactError("mesh axis ", axis->name()->c_str(), " has size ",
+                           axis->size(), ", expected at least 1 and at most ",
+                           kMaxWorldSize, " ranks in all");
+    world *= axis->size();
+  }
+  return Status::ok();
+}
+
+Status ProgramChecker::checkScalars() {
+  for (uint32_t i = 0; i < program.scalars()->size(); ++i) {
+    const artifact::Scalar *scalar = program.scalars()->Get(i);
+    artifact::ScalarOp op = scalar->op();
+    bool fine = op <= artifact::ScalarOp_MAX;
+    auto earlier = [&](int32_t k) {
+      return k >= 0 && static_cast<uint32_t>(k) < i;
+    };
+    auto below = [&](size_t size) {
+      return scalar->value() >= 0 &&
+             static_cast<uint64_t>(scalar->value()) < size;
+    };
+    if (isBinary(op))
+      fine = fine && earlier(scalar->lhs()) && earlier(scalar->rhs());
+    else if (op == artifact::ScalarOp_Symbol)
+      fine = below(program.symbols()->size());
+    else if (op == artifact::ScalarOp_Coordinate)
+      fine = below(program.axes()->size());
+    if (!fine)
+      return artifactError("scalar ", i, " is malformed");
+  }
+  dependence = scalarDependences(program);
+  for (const artifact::Symbol *symbol : *program.symbols())
+    if (symbol->input() >= program.inputs()->size() ||
+        symbol->dim() >= program.inputs()->Get(symbol->input())->dims()->size())
+      return artifactError("symbol ", symbol->name()->c_str(),
+                           " is bound to a dim that no input has");
+  return Status::ok();
+}
+
+Status ProgramChecker::checkScalarIndex(uint64_t index, uint8_t allowed,
+                                        const char *where) {
+  if (index >= dependence.size())
+    return artifactError(where, " refers to scalar ", index,
+                         ", the program has ", dependence.size());
+  if (dependence[index] & ~allowed)
+    return artifactError(where, " depends on ",
+                         dependence[index] & ~allowed & kOnSymbols
+                             ? "an input's shape"
+                             : "the rank's coordinates",
+                         ", which it may not");
+  return Status::ok();
+}
+
+Status ProgramChecker::checkGuards() {
+  for (const artifact::Guard *guard : *program.guards()) {
+    if (guard->kind() > artifact::GuardKind_MAX)
+      return artifactError("a guard's kind is unknown");
+    uint8_t any = kOnSymbols | kOnCoordinates;
+    SHARDC_RETURN_IF_ERROR(checkScalarIndex(guard->lhs(), any, "a guard"));
+    SHARDC_RETURN_IF_ERROR(checkScalarIndex(guard->rhs(), any, "a guard"));
+  }
+  return Status::ok();
+}
+
+Status ProgramChecker::checkGroups() {
+  for (uint32_t g = 0; g < program.groups()->size(); ++g) {
+    std::vector<std::vector<std::pair<int64_t, int64_t>>> digits(
+        program.axes()->size());
+    for (const artifact::AxisPart *part : *program.groups()->Get(g)->parts()) {
+      if (part->axis() >= program.axes()->size())
+        return artifactError("group ", g, " names mesh axis ", part->axis(),
+                             ", the mesh has ", program.axes()->size());
+      int64_t size = program.axes()->Get(part->axis())->size();
+      // Each bound alone first: their product must not overflow.
+      bool fine = part->pre() >= 1 && part->size() >= 1 &&
+                  part->pre() <= size && part->size() <= size &&
+                  size % (part->pre() * part->size()) == 0;
+      if (!fine)
+        return artifactError("group ", g, ": part (", part->pre(), ")",
+                             part->size(), " does not divide axis ",
+                             program.axes()->Get(part->axis())->name()->c_str(),
+                             " of size ", size);
+      if (part->size() > 1)
+        digits[part->axis()].push_back(
+            {size / (part->pre() * part->size()), part->size()});
+    }
+    for (const auto &ofAxis : digits)
+      if (!digitsAreDisjoint(ofAxis))
+        return artifactError("group ", g, ": its parts of one axis overlap");
+  }
+  return Status::ok();
+}
+
+Status ProgramChecker::checkLayout(const artifact::DimLayout *layout,
+                                   const char *where) {
+  for (const artifact::SegmentLayout *segment : *layout->segments())
+    for (const artifact::FactorLayout *factor : *segment->factors()) {
+      SHARDC_RETURN_IF_ERROR(
+          checkScalarIndex(factor->size(), kOnSymbols, where));
+      if (factor->ways() < 1)
+        return artifactError(where, " has a factor of ", factor->ways(),
+                             " ways, expected at least 1");
+      if (factor->ways() > 1)
+        SHARDC_RETURN_IF_ERROR(
+            checkScalarIndex(factor->index(), kOnCoordinates, where));
+    }
+  return Status::ok();
+}
+
+Status ProgramChecker::checkLayouts(
+    const flatbuffers::Vector<flatbuffers::Offset<artifact::DimLayout>> *list,
+    size_t rank, const char *where) {
+  if (rank > kMaxRank || list->size() != rank)
+    return artifactError(where, " has ", rank, " dims and ", list->size(),
+                         " layouts, expected one for each of at most ",
+                         kMaxRank);
+  for (const artifact::DimLayout *layout : *list)
+    SHARDC_RETURN_IF_ERROR(checkLayout(layout, where));
+  return Status::ok();
+}
+
+Status ProgramChecker::checkWeights() {
+  for (const artifact::Weight *weight : *program.weights()) {
+    std::string where = message("weight ", weight->name()->c_str());
+    if (weight->element() > artifact::ElementType_MAX)
+      return artifactError(where, " has an unknown element type");
+    SHARDC_RETURN_IF_ERROR(checkLayouts(weight->layout(),
+                                        weight->dims()->size(), where.c_str()));
+    int64_t bytes = artifact::elementBytes(weight->element());
+    for (int64_t dim : *weight->dims())
+      if (dim < 0 || __builtin_mul_overflow(bytes, dim, &bytes))
+        return artifactError(where, " has impossible dims");
+    if (weight->length() != static_cast<uint64_t>(bytes))
+      return artifactError(where, " has ", weight->length(),
+                           " bytes in its file, expected ", bytes);
+    if (weight->present() >= 0)
+      SHARDC_RETURN_IF_ERROR(checkScalarIndex(
+          static_cast<uint32_t>(weight->present()), kOnCoordinates,
+          where.c_str()));
+    for (const artifact::DimLayout *layout : *weight->layout())
+      for (const artifact::SegmentLayout *segment : *layout->segments())
+        for (const artifact::FactorLayout *factor : *segment->factors())
+          SHARDC_RETURN_IF_ERROR(
+              checkScalarIndex(factor->size(), kOnNothing, where.c_str()));
+  }
+  return Status::ok();
+}
+
+namespace {
+
+/// Inputs and outputs look alike.
+template <typename Port> std::string portName(const char *kind, const Port &p) {
+  return message(kind, " '", p.name()->c_str(), "'");
+}
+
+} // namespace
+
+Status ProgramChecker::checkInputs() {
+  for (uint32_t i = 0; i < program.inputs()->size(); ++i) {
+    const artifact::Input *input = program.inputs()->Get(i);
+    std::string where = portName("input", *input);
+    if (input->element() > artifact::ElementType_MAX)
+      return artifactError(where, " has an unknown element type");
+    for (uint32_t dim : *input->dims())
+      SHARDC_RETURN_IF_ERROR(checkScalarIndex(dim, kOnSymbols, where.c_str()));
+    SHARDC_RETURN_IF_ERROR(
+        checkLayouts(input->layout(), input->dims()->size(), where.c_str()));
+    if (input->view() >= program.views()->size())
+      return artifactError(where, " has no view");
+    const artifact::View *view = program.views()->Get(input->view());
+    const artifact::Buffer *buffer = program.buffers()->Get(view->buffer());
+    if (buffer->kind() != artifact::BufferKind_Input || buffer->source() != i ||
+        view->element() != input->element() ||
+        view->dims()->size() != input->dims()->size())
+      return artifactError(where, " and its view disagree");
+  }
+  return Status::ok();
+}
+
+Status ProgramChecker::checkOutputs() {
+  for (const artifact::Output *output : *program.outputs()) {
+    std::string where = portName("output", *output);
+    if (output->element() > artifact::ElementType_MAX)
+      return artifactError(where, " has an unknown element type");
+    for (uint32_t dim : *output->dims())
+      SHARDC_RETURN_IF_ERROR(checkScalarIndex(dim, kOnSymbols, where.c_str()));
+    SHARDC_RETURN_IF_ERROR(
+        checkLayouts(output->layout(), output->dims()->size(), where.c_str()));
+    SHARDC_RETURN_IF_ERROR(checkView(output->view(), false, where.c_str()));
+    const artifact::View *view = program.views()->Get(output->view());
+    if (view->element() != output->element() ||
+        view->dims()->size() != output->dims()->size())
+      return artifactError(where, " and its view disagree");
+    auto kind = program.buffers()->Get(view->buffer())->kind();
+    uint8_t written = writtenIn[view->buffer()];
+    if ((kind == artifact::BufferKind_Arena && written != 2) ||
+        (kind == artifact::BufferKind_Persistent && written == 0))
+      return artifactError(where, " is never written");
+  }
+  return Status::ok();
+}
+
+Status ProgramChecker::checkAll() {
+  SHARDC_RETURN_IF_ERROR(checkAxes());
+  SHARDC_RETURN_IF_ERROR(checkScalars());
+  SHARDC_RETURN_IF_ERROR(checkGuards());
+  SHARDC_RETURN_IF_ERROR(checkGroups());
+  SHARDC_RETURN_IF_ERROR(checkWeights());
+  SHARDC_RETURN_IF_ERROR(checkBuffers());
+  SHARDC_RETURN_IF_ERROR(checkViews());
+  SHARDC_RETURN_IF_ERROR(checkInputs());
+  SHARDC_RETURN_IF_ERROR(checkKernelNames());
+  SHARDC_RETURN_IF_ERROR(checkInstructions(/*load=*/true));
+  SHARDC_RETURN_IF_ERROR(checkInstructions(/*load=*/false));
+  SHARDC_RETURN_IF_ERROR(checkLifetimes(/*load=*/true));
+  SHARDC_RETURN_IF_ERROR(checkLifetimes(/*load=*/false));
+  return checkOutputs();
+}
+
+Status verifyProgram(std::string_view name, const void *data, size_t bytes,
+                     KnowsKernel knowsKernel) {
+  if (bytes >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return artifactError(name, ": ", bytes, " bytes are too many");
+  flatbuffers::Verifier verifier(static_cast<const uint8_t *>(data), bytes,
+                                 /*max_depth=*/64,
+                                 static_cast<flatbuffers::uoffset_t>(bytes));
+  if (bytes < 16 || !artifact::ProgramBufferHasIdentifier(data) ||
+      !artifact::VerifyProgramBuffer(verifier))
+    return artifactError(name, ": not a valid program; the artifact is damaged,"
+                               " compile it again");
+  ProgramChecker checker(*artifact::GetProgram(data), knowsKernel);
+  if (Status status = checker.checkAll(); !status.isOk())
+    return artifactError(name, ": ", status.message());
+  return Status::ok();
+}
+
+} // namespace shardc::runtime

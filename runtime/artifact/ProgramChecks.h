@@ -1,0 +1,92 @@
+//===- ProgramChecks.h - Nothing in a program is believed -----------------===//
+//
+// A FlatBuffer that verifies is only safe to read. These checks make it safe to
+// run: every index is in range, scalars refer to earlier ones, no buffer is read
+// before it is written or touched outside its lifetime, memory that belongs to
+// others (weights, inputs) is never written, collectives have groups.
+//
+// The parts share one ProgramChecker per program, which remembers what each
+// scalar depends on. What only numbers can tell (that a view fits its buffer) is
+// checked when sizes are bound.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_ARTIFACT_PROGRAMCHECKS_H
+#define SHARDC_RUNTIME_ARTIFACT_PROGRAMCHECKS_H
+
+#include "runtime/artifact/Format.h"
+#include "runtime/base/Message.h"
+#include "runtime/base/Status.h"
+
+#include <string_view>
+#include <vector>
+
+namespace shardc::runtime {
+
+/// What the value of a scalar depends on; bits.
+enum ScalarDependence : uint8_t {
+  kOnNothing = 0,
+  kOnSymbols = 1,     ///< unknown until a request comes
+  kOnCoordinates = 2, ///< differs between ranks
+};
+
+/// One entry for each scalar; its operands must refer to earlier scalars.
+std::vector<uint8_t> scalarDependences(const artifact::Program &program);
+
+enum class CollectiveKind { None, AllReduce, AllGather, ReduceScatter };
+
+/// None for a kernel's name.
+CollectiveKind collectiveKind(std::string_view name);
+
+/// The attribute of that name, null if the instruction has none.
+const artifact::Attribute *
+findAttribute(const artifact::Instruction &instruction, std::string_view name);
+
+using KnowsKernel = bool (*)(std::string_view name);
+
+class ProgramChecker {
+public:
+  ProgramChecker(const artifact::Program &program, KnowsKernel knowsKernel)
+      : program(program), knowsKernel(knowsKernel) {}
+
+  Status checkAll();
+
+private:
+  // ProgramChecks.cpp: mesh, scalars, layouts, weights, inputs, outputs.
+  Status checkAxes();
+  Status checkScalars();
+  Status checkGuards();
+  Status checkGroups();
+  Status checkLayout(const artifact::DimLayout *layout, const char *where);
+  Status checkLayouts(
+      const flatbuffers::Vector<flatbuffers::Offset<artifact::DimLayout>> *list,
+      size_t rank, const char *where);
+  Status checkScalarIndex(uint64_t index, uint8_t allowed, const char *where);
+  Status checkWeights();
+  Status checkInputs();
+  Status checkOutputs();
+
+  // InstructionChecks.cpp: buffers, views, instructions.
+  Status checkBuffers();
+  Status checkViews();
+  Status checkKernelNames();
+  Status checkOperands(const artifact::Instruction &instruction, bool load);
+  Status checkView(uint32_t view, bool load, const char *where);
+  Status checkAttributes(const artifact::Instruction &instruction, bool load);
+  Status checkCollective(const artifact::Instruction &instruction);
+  Status checkInstructions(bool load);
+  Status checkLifetimes(bool load);
+
+  const artifact::Program &program;
+  KnowsKernel knowsKernel;
+  std::vector<uint8_t> dependence;
+  std::vector<uint8_t> writtenIn; ///< per buffer: 0 never, 1 load, 2 run
+};
+
+/// Verifies the bytes of a program file and everything in it. `name` is the
+/// file's name for messages; the bytes must be aligned to 8.
+Status verifyProgram(std::string_view name, const void *data, size_t bytes,
+                     KnowsKernel knowsKernel);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_ARTIFACT_PROGRAMCHECKS_H

@@ -1,0 +1,134 @@
+//===- Hash.h - Hashes of bytes, fingerprints of files --------------------===//
+//
+// Header-only, so that the compiler's writer and the runtime's reader use the
+// very same code. Not cryptographic: they find damage, not malice.
+//
+//   hashHex("abc", 3)                   32 hex digits (XXH3, 128 bits)
+//   fingerprintFile("model.onnx", hex)  size and 64 sampled blocks: milliseconds
+//                                       for a file of any size
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_BASE_HASH_H
+#define SHARDC_RUNTIME_BASE_HASH_H
+
+#include "runtime/artifact/Format.h"
+#include "runtime/base/Status.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace shardc::runtime {
+
+namespace detail {
+
+inline std::string toHex(XXH128_hash_t hash) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, hash);
+  static const char digits[] = "0123456789abcdef";
+  std::string text;
+  for (unsigned char byte : canonical.digest) {
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+/// Where sampled block `block` of a file of `size` bytes starts.
+inline uint64_t sampleOffset(uint64_t size, uint64_t block) {
+  __extension__ using Wide = unsigned __int128;
+  Wide span = size - artifact::kFingerprintBlockBytes;
+  return static_cast<uint64_t>(span * block /
+                               (artifact::kFingerprintBlocks - 1));
+}
+
+inline bool readFully(int fd, void *into, size_t bytes, uint64_t offset) {
+  char *at = static_cast<char *>(into);
+  while (bytes > 0) {
+    ssize_t got = pread(fd, at, bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return false;
+    at += got;
+    offset += static_cast<uint64_t>(got);
+    bytes -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+inline bool updateFromFile(XXH3_state_t *state, int fd, uint64_t size) {
+  char block[artifact::kFingerprintBlockBytes];
+  auto update = [&](uint64_t offset, uint64_t bytes) {
+    return readFully(fd, block, bytes, offset) &&
+           XXH3_128bits_update(state, block, bytes) == XXH_OK;
+  };
+  const uint64_t step = artifact::kFingerprintBlockBytes;
+  if (size <= artifact::kFingerprintBlocks * step) {
+    for (uint64_t at = 0; at < size; at += step)
+      if (!update(at, size - at < step ? size - at : step))
+        return false;
+    return true;
+  }
+  for (uint64_t b = 0; b < artifact::kFingerprintBlocks; ++b)
+    if (!update(sampleOffset(size, b), step))
+      return false;
+  return true;
+}
+
+} // namespace detail
+
+/// Hash of all `bytes` bytes at `data`: 32 lower-case hex digits.
+inline std::string hashHex(const void *data, size_t bytes) {
+  return detail::toHex(XXH3_128bits(data, bytes));
+}
+
+/// Fingerprint of the open file `fd` of `size` bytes (see kFingerprintBlocks).
+/// False if it could not be read.
+inline bool fingerprintDescriptor(int fd, uint64_t size, std::string &hex) {
+  XXH3_state_t *state = XXH3_createState();
+  if (!state)
+    return false;
+  unsigned char sizeBytes[8]; // little-endian on every machine
+  for (int i = 0; i < 8; ++i)
+    sizeBytes[i] = static_cast<unsigned char>(size >> (8 * i));
+  XXH3_128bits_reset(state);
+  XXH3_128bits_update(state, sizeBytes, sizeof sizeBytes);
+  bool ok = detail::updateFromFile(state, fd, size);
+  if (ok)
+    hex = detail::toHex(XXH3_128bits_digest(state));
+  XXH3_freeState(state);
+  return ok;
+}
+
+/// Fingerprint of the file at `path`, and its size if `bytes` is given.
+inline Status fingerprintFile(const std::string &path, std::string &hex,
+                              uint64_t *bytes = nullptr) {
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat info = {};
+  bool ok = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+  if (ok) {
+    if (bytes)
+      *bytes = static_cast<uint64_t>(info.st_size);
+    ok = fingerprintDescriptor(fd, static_cast<uint64_t>(info.st_size), hex);
+  }
+  std::string why = std::strerror(errno);
+  if (fd >= 0)
+    close(fd);
+  if (!ok)
+    return Status::error(StatusCode::Artifact,
+                         "cannot read " + path + ": " + why);
+  return Status::ok();
+}
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_BASE_HASH_H

@@ -1,0 +1,57 @@
+//===- MappedFile.h - A file mapped read-only -----------------------------===//
+//
+// Weights are read through mappings: pages that no rank touches never cost
+// memory, and ranks of one machine share the others.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_BASE_MAPPEDFILE_H
+#define SHARDC_RUNTIME_BASE_MAPPEDFILE_H
+
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace shardc::runtime {
+
+/// Owns the mapping and the descriptor; movable. An empty file maps to nothing.
+class MappedFile {
+public:
+  MappedFile() = default;
+  MappedFile(MappedFile &&other) noexcept { swap(other); }
+  MappedFile &operator=(MappedFile &&other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~MappedFile();
+
+  /// Maps the whole regular file at `path`; the error has code Artifact.
+  static Status open(const std::string &path, MappedFile &file);
+
+  const std::byte *data() const { return address; }
+  uint64_t size() const { return length; }
+  int descriptor() const { return fd; }
+  std::span<const std::byte> bytes() const { return {address, length}; }
+
+private:
+  void swap(MappedFile &other) {
+    std::swap(address, other.address);
+    std::swap(length, other.length);
+    std::swap(fd, other.fd);
+  }
+
+  const std::byte *address = nullptr;
+  uint64_t length = 0;
+  int fd = -1;
+};
+
+/// Reads a whole file of at most `limit` bytes into `text`.
+Status readSmallFile(const std::string &path, uint64_t limit,
+                     std::string &text);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_BASE_MAPPEDFILE_H

@@ -1,0 +1,101 @@
+//===- Kernel.h - What a kernel sees --------------------------------------===//
+//
+// A kernel computes one instruction on one rank. It gets strided views whose
+// shapes are already known and writes its outputs; it never allocates (scratch
+// space comes with the call), never communicates and never looks at other
+// ranks. Sizes may be 0 anywhere: such a call writes nothing, or the identity
+// of its reduction.
+//
+// Example: MatMul on rank 1 of tp = 2, weight [96, 384] split by columns:
+//   inputs[0]  dims {1, 8, 96}   strides {768, 96, 1}
+//   inputs[1]  dims {96, 192}    strides {384, 1}     (a window on the file)
+//   outputs[0] dims {1, 8, 192}  strides {1536, 192, 1}
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_EXEC_KERNEL_H
+#define SHARDC_RUNTIME_EXEC_KERNEL_H
+
+#include "runtime/artifact/Format.h"
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace shardc::runtime {
+
+/// Most dims that a view may have.
+inline constexpr int kMaxRank = 8;
+
+/// Strided window on memory that somebody else owns. Strides count elements.
+struct TensorView {
+  std::byte *data = nullptr; ///< of element (0, ..., 0); null if absent
+  artifact::ElementType element = artifact::ElementType_Float32;
+  int rank = 0;
+  int64_t dims[kMaxRank] = {};
+  int64_t strides[kMaxRank] = {};
+
+  bool isAbsent() const { return data == nullptr && rank < 0; }
+  int64_t numElements() const {
+    int64_t n = 1;
+    for (int d = 0; d < rank; ++d)
+      n *= dims[d];
+    return n;
+  }
+  /// Row-major without gaps (dims of size 1 may have any stride).
+  bool isContiguous() const {
+    int64_t expected = 1;
+    for (int d = rank - 1; d >= 0; --d) {
+      if (dims[d] != 1 && strides[d] != expected)
+        return false;
+      expected *= dims[d];
+    }
+    return true;
+  }
+  template <typename T> T *as() const { return reinterpret_cast<T *>(data); }
+};
+
+/// Attribute with its scalars already evaluated into integers.
+struct KernelAttribute {
+  std::string_view name;
+  const int64_t *ints = nullptr;
+  int numInts = 0;
+  const double *floats = nullptr;
+  int numFloats = 0;
+  std::string_view text;
+};
+
+/// One instruction with its operands bound. Valid during the call only.
+struct KernelCall {
+  const TensorView *inputs = nullptr; ///< isAbsent() for missing optionals
+  int numInputs = 0;
+  const TensorView *outputs = nullptr;
+  int numOutputs = 0;
+  const KernelAttribute *attributes = nullptr;
+  int numAttributes = 0;
+  std::byte *scratch = nullptr; ///< as many bytes as scratchBytes asked for
+
+  /// Null where the instruction carries no such attribute.
+  const KernelAttribute *find(std::string_view name) const;
+  int64_t intOr(std::string_view name, int64_t otherwise) const;
+  double floatOr(std::string_view name, double otherwise) const;
+};
+
+/// `run` does the work; `scratchBytes` (may be null: none) is asked once per
+/// input shape, before run, with the views' shapes bound but without data.
+struct Kernel {
+  Status (*run)(const KernelCall &call) = nullptr;
+  int64_t (*scratchBytes)(const KernelCall &call) = nullptr;
+};
+
+/// The host backend's kernel of that name, null if it has none.
+const Kernel *findHostKernel(std::string_view name);
+
+/// Registers a kernel under its op's name before main runs. One op, one file:
+/// runtime/backend/host/kernels/<Op>.cpp.
+struct HostKernelRegistration {
+  HostKernelRegistration(std::string_view name, Kernel kernel);
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_EXEC_KERNEL_H

@@ -1,0 +1,134 @@
+#include "runtime/exec/StridedCopy.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardc::runtime {
+namespace {
+
+/// A copy's loop nest, neighbouring dims merged where both sides allow it.
+struct Loops {
+  int depth = 0;
+  int64_t sizes[kMaxRank];
+  int64_t to[kMaxRank];   ///< strides in elements
+  int64_t from[kMaxRank];
+};
+
+Loops mergeDims(const TensorView &destination, const TensorView &source) {
+  Loops loops;
+  for (int d = 0; d < destination.rank; ++d) {
+    int64_t size = destination.dims[d];
+    int64_t to = destination.strides[d], from = source.strides[d];
+    if (size == 1)
+      continue;
+    int last = loops.depth - 1;
+    if (last >= 0 && loops.to[last] == to * size &&
+        loops.from[last] == from * size) {
+      loops.sizes[last] *= size;
+      loops.to[last] = to;
+      loops.from[last] = from;
+      continue;
+    }
+    loops.sizes[loops.depth] = size;
+    loops.to[loops.depth] = to;
+    loops.from[loops.depth++] = from;
+  }
+  return loops;
+}
+
+template <typename Word>
+void copyRow(std::byte *to, const std::byte *from, const Loops &loops, int d) {
+  if (loops.to[d] == 1 && loops.from[d] == 1) {
+    std::memcpy(to, from, static_cast<size_t>(loops.sizes[d]) * sizeof(Word));
+    return;
+  }
+  Word *target = reinterpret_cast<Word *>(to);
+  const Word *origin = reinterpret_cast<const Word *>(from);
+  const int64_t toStride = loops.to[d], fromStride = loops.from[d];
+  for (int64_t i = 0; i < loops.sizes[d]; ++i)
+    target[i * toStride] = origin[i * fromStride];
+}
+
+template <typename Word>
+void copyLoops(std::byte *to, const std::byte *from, const Loops &loops,
+               int d) {
+  if (d == loops.depth - 1)
+    return copyRow<Word>(to, from, loops, d);
+  constexpr int64_t bytes = sizeof(Word);
+  for (int64_t i = 0; i < loops.sizes[d]; ++i)
+    copyLoops<Word>(to + i * loops.to[d] * bytes,
+                    from + i * loops.from[d] * bytes, loops, d + 1);
+}
+
+void copyRuns(std::span<const OwnedRuns> dims, int d, const TensorView &global,
+              const TensorView &local, BlockCopy direction) {
+  if (d == static_cast<int>(dims.size())) {
+    if (direction == BlockCopy::ToLocal)
+      copyView(local, global);
+    else
+      copyView(global, local);
+    return;
+  }
+  const OwnedRuns &owned = dims[static_cast<size_t>(d)];
+  int64_t at = 0;
+  for (const OwnedRun &run : owned.runs) {
+    copyRuns(dims, d + 1, narrowed(global, d, run.start, run.length),
+             narrowed(local, d, at, run.length), direction);
+    at += run.length;
+  }
+}
+
+} // namespace
+
+TensorView packedView(const void *data, artifact::ElementType element,
+                      std::span<const int64_t> dims) {
+  TensorView view;
+  view.data = static_cast<std::byte *>(const_cast<void *>(data));
+  view.element = element;
+  view.rank = static_cast<int>(dims.size());
+  int64_t stride = 1;
+  for (int d = view.rank - 1; d >= 0; --d) {
+    view.dims[d] = dims[static_cast<size_t>(d)];
+    view.strides[d] = stride;
+    stride *= view.dims[d];
+  }
+  return view;
+}
+
+TensorView narrowed(const TensorView &view, int dim, int64_t start,
+                    int64_t length) {
+  TensorView part = view;
+  part.dims[dim] = length;
+  if (part.data)
+    part.data +=
+        start * view.strides[dim] * artifact::elementBytes(view.element);
+  return part;
+}
+
+void copyView(const TensorView &destination, const TensorView &source) {
+  if (destination.numElements() == 0)
+    return;
+  Loops loops = mergeDims(destination, source);
+  if (loops.depth == 0) // one element
+    loops = {1, {1}, {1}, {1}};
+  if (destination.data == source.data &&
+      std::equal(loops.to, loops.to + loops.depth, loops.from))
+    return;
+  switch (artifact::elementBytes(destination.element)) {
+  case 1:
+    return copyLoops<uint8_t>(destination.data, source.data, loops, 0);
+  case 2:
+    return copyLoops<uint16_t>(destination.data, source.data, loops, 0);
+  case 4:
+    return copyLoops<uint32_t>(destination.data, source.data, loops, 0);
+  default:
+    return copyLoops<uint64_t>(destination.data, source.data, loops, 0);
+  }
+}
+
+void copyBlock(std::span<const OwnedRuns> dims, const TensorView &global,
+               const TensorView &local, BlockCopy direction) {
+  copyRuns(dims, 0, global, local, direction);
+}
+
+} // namespace shardc::runtime
