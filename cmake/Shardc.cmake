@@ -11,10 +11,3 @@ function(shardc_library name)
   endif()
   target_precompile_headers(${name} REUSE_FROM ShardcPrecompiled)
 endfunction()
-
-# Runs tablegen on a .td: shardc_tablegen(Out.h.inc In.td -gen-op-decls ...).
-function(shardc_tablegen target output input)
-  set(LLVM_TARGET_DEFINITIONS ${input})
-  mlir_tablegen(${output} ${ARGN} EXTRA_INCLUDES ${CMAKE_SOURCE_DIR})
-  set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
-endfunction()

@@ -1,7 +1,8 @@
 //===- Onnx.h - The onnx dialect: what is computed ------------------------===//
 //
 // See Onnx.td. One op family a file in ops/: definition (.td), shape functions
-// and sharding rules (.cpp).
+// and sharding rules (.cpp), and the generated classes (.h) for the few places
+// that must name an op; everybody else goes through the OnnxOp interface.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_ONNX_ONNX_H
@@ -32,18 +33,5 @@ ShardingRule argRule(mlir::Operation *op);
 #include "dialects/onnx/OnnxTypes.h.inc"
 
 #include "dialects/onnx/OnnxInterfaces.h.inc"
-
-#define GET_OP_CLASSES
-#include "dialects/onnx/ops/Activation.h.inc"
-#include "dialects/onnx/ops/Arithmetic.h.inc"
-#include "dialects/onnx/ops/Attention.h.inc"
-#include "dialects/onnx/ops/Contraction.h.inc"
-#include "dialects/onnx/ops/Indexing.h.inc"
-#include "dialects/onnx/ops/Layout.h.inc"
-#include "dialects/onnx/ops/Logic.h.inc"
-#include "dialects/onnx/ops/Math.h.inc"
-#include "dialects/onnx/ops/Normalization.h.inc"
-#include "dialects/onnx/ops/Reduction.h.inc"
-#include "dialects/onnx/ops/Source.h.inc"
 
 #endif // SHARDC_DIALECTS_ONNX_ONNX_H

@@ -1,0 +1,1 @@
+#include "dialects/onnx/Onnx.h"
