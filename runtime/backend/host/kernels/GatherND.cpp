@@ -1,0 +1,78 @@
+//===- GatherND.cpp - Slices of data picked by index tuples ---------------===//
+//
+// indices [batch..., n..., m]: the last dim holds an index into each of the m
+// data dims after the batch_dims that both share.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/backend/host/kernels/Check.h"
+#include "runtime/backend/host/kernels/IndexReader.h"
+#include "runtime/backend/host/kernels/StridedCopy.h"
+
+namespace shardc::runtime::host {
+namespace {
+
+constexpr char kName[] = "GatherND";
+
+Status expectShape(const TensorView &data, const TensorView &indices,
+                   const TensorView &out, int64_t batchDims) {
+  if (indices.rank < 1 || batchDims < 0 || batchDims >= indices.rank)
+    return failure(kName, "batch_dims exceeds the indices' dims");
+  const int lead = indices.rank - 1;
+  const int64_t sliceBegin = batchDims + indices.dims[lead];
+  if (sliceBegin < batchDims || sliceBegin > data.rank)
+    return failure(kName, "index tuples are longer than the data's rank");
+  TensorView expected = dimsOf(indices, 0, lead);
+  expected.element = data.element;
+  if (lead + data.rank - sliceBegin > kMaxRank)
+    return failure(kName, "the output has too many dims");
+  for (int64_t d = sliceBegin; d < data.rank; ++d)
+    expected.dims[expected.rank++] = data.dims[d];
+  for (int64_t d = 0; d < batchDims; ++d)
+    if (data.dims[d] != indices.dims[d])
+      return failure(kName, "batch dims of data and indices differ");
+  return expectLike(kName, expected, out);
+}
+
+Status run(const KernelCall &call) {
+  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 2));
+  const TensorView &data = call.inputs[0], &indices = call.inputs[1];
+  const TensorView &out = call.outputs[0];
+  const int64_t batchDims = call.intOr("batch_dims", 0);
+  SHARDC_RETURN_IF_ERROR(expectIndices(kName, indices));
+  SHARDC_RETURN_IF_ERROR(expectShape(data, indices, out, batchDims));
+
+  const int batch = static_cast<int>(batchDims), lead = indices.rank - 1;
+  const int tuple = static_cast<int>(indices.dims[lead]);
+  const StridedCopy copy(dimsOf(out, lead, out.rank),
+                         dimsOf(data, batch + tuple, data.rank));
+  const auto batches = nestOf(dimsOf(out, 0, batch), dimsOf(indices, 0, batch),
+                              dimsOf(data, 0, batch));
+  const auto picks =
+      nestOf(dimsOf(out, batch, lead), dimsOf(indices, batch, lead));
+  const IndexReader index(indices);
+  const int64_t bytes = artifact::elementBytes(data.element);
+  Status status;
+  forEachIndex(batches, [&](const int64_t (&at)[3]) {
+    forEachIndex(picks, [&](const int64_t (&pick)[2]) {
+      int64_t from = at[2];
+      for (int i = 0; i < tuple; ++i) {
+        const int64_t offset = at[1] + pick[1] + i * indices.strides[lead];
+        const int64_t size = data.dims[batch + i];
+        const int64_t wrapped = index.wrapped(offset, size);
+        if (wrapped < 0 || wrapped >= size) {
+          status = indexFailure(kName, index[offset], size);
+          return;
+        }
+        from += wrapped * data.strides[batch + i];
+      }
+      copy(out.data + (at[0] + pick[0]) * bytes, data.data + from * bytes);
+    });
+  });
+  return status;
+}
+
+const HostKernelRegistration registration(kName, {run, nullptr});
+
+} // namespace
+} // namespace shardc::runtime::host

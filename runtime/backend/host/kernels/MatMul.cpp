@@ -1,0 +1,63 @@
+//===- MatMul.cpp - Batched matrix product --------------------------------===//
+//
+// Batch dims are broadcast by stride 0 already. Nothing to sum writes zeros:
+// what a rank without any of the reduced dim must hold of a partial sum.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/backend/host/kernels/BatchedProduct.h"
+#include "runtime/backend/host/kernels/Dispatch.h"
+
+namespace shardc::runtime::host {
+namespace {
+
+constexpr char kName[] = "MatMul";
+
+Status check(const KernelCall &call) {
+  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 2));
+  const TensorView &a = call.inputs[0], &b = call.inputs[1];
+  const TensorView &c = call.outputs[0];
+  if (a.rank < 2 || a.rank != b.rank)
+    return failure(kName, "operands have dims " + dimsToString(a) + " and " +
+                              dimsToString(b));
+  const int row = a.rank - 2, column = a.rank - 1;
+  TensorView expectedB = b, expectedC = a;
+  for (int d = 0; d < row; ++d)
+    expectedB.dims[d] = a.dims[d];
+  expectedB.dims[row] = a.dims[column];
+  expectedC.dims[column] = b.dims[column];
+  SHARDC_RETURN_IF_ERROR(expectDims(kName, expectedB, b));
+  SHARDC_RETURN_IF_ERROR(expectElement(kName, a.element, b));
+  return expectLike(kName, expectedC, c);
+}
+
+Status run(const KernelCall &call) {
+  SHARDC_RETURN_IF_ERROR(check(call));
+  const TensorView &a = call.inputs[0], &b = call.inputs[1];
+  const TensorView &c = call.outputs[0];
+  return dispatch(NumericTypes(), a.element, kName, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    using Acc = Accumulator<T>;
+    return BatchedProduct<T>(a, b, c).run(a.as<T>(), b.as<T>(), c.as<T>(),
+                                          Acc(1), Acc(0), call.scratch);
+  });
+}
+
+int64_t scratchBytes(const KernelCall &call) {
+  if (!check(call).isOk())
+    return 0; // run reports it
+  int64_t bytes = 0;
+  const Status known =
+      dispatch(NumericTypes(), call.inputs[0].element, kName, [&](auto tag) {
+        using T = typename decltype(tag)::Type;
+        const BatchedProduct<T> product(call.inputs[0], call.inputs[1],
+                                        call.outputs[0]);
+        bytes = product.scratchBytes();
+      });
+  return known.isOk() ? bytes : 0;
+}
+
+const HostKernelRegistration registration(kName, {run, scratchBytes});
+
+} // namespace
+} // namespace shardc::runtime::host

@@ -1,0 +1,87 @@
+//===- Pow.cpp - Base and exponent may differ in type ---------------------===//
+//
+// A scalar exponent of 2 or 3 multiplies, as in ONNX Runtime: exact and fast,
+// and what exporters write for the variance of a norm. Floats are raised in
+// their own type; an integer base by an integer exponent wraps around.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/backend/host/kernels/Dispatch.h"
+#include "runtime/backend/host/kernels/Elementwise.h"
+
+#include <cmath>
+
+namespace shardc::runtime::host {
+namespace {
+
+constexpr char kName[] = "Pow";
+
+using BaseTypes = decltype(FloatTypes() + IndexTypes());
+using ExponentTypes = decltype(FloatTypes() + IndexTypes());
+
+/// An integer exponent below 0 yields 0 unless the base is 1 or -1.
+template <typename T> T integerPower(T base, int64_t exponent) {
+  if (exponent < 0)
+    return base == 1       ? T(1)
+           : base == T(-1) ? (exponent % 2 ? T(-1) : T(1))
+                           : T(0);
+  uint64_t result = 1, factor = static_cast<uint64_t>(base);
+  for (; exponent > 0; exponent >>= 1) {
+    result *= exponent & 1 ? factor : 1;
+    factor *= factor;
+  }
+  return T(result);
+}
+
+template <typename T, typename E> T power(T base, E exponent) {
+  if constexpr (std::is_integral_v<T> && std::is_integral_v<E>)
+    return integerPower(base, exponent);
+  else if constexpr (std::is_integral_v<T>)
+    return T(std::pow(double(base), double(exponent)));
+  else
+    return std::pow(base, T(exponent));
+}
+
+bool isScalar(const TensorView &view) {
+  for (int d = 0; d < view.rank; ++d)
+    if (view.dims[d] != 1 && view.strides[d] != 0)
+      return false;
+  return true;
+}
+
+template <typename T, typename E>
+void raise(const TensorView &out, const TensorView &base,
+           const TensorView &exponent) {
+  using C = Compute<T>;
+  if constexpr (std::is_floating_point_v<C>) {
+    if (isScalar(exponent)) {
+      const Compute<E> value(*exponent.as<E>());
+      if (value == Compute<E>(2))
+        return mapUnary<T, T>(out, base, [](C x) { return x * x; });
+      if (value == Compute<E>(3))
+        return mapUnary<T, T>(out, base, [](C x) { return x * x * x; });
+    }
+  }
+  mapBinary<T, T, E>(out, base, exponent, power<C, Compute<E>>);
+}
+
+Status run(const KernelCall &call) {
+  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 2));
+  const TensorView &base = call.inputs[0], &exponent = call.inputs[1];
+  const TensorView &out = call.outputs[0];
+  SHARDC_RETURN_IF_ERROR(expectLike(kName, out, base));
+  SHARDC_RETURN_IF_ERROR(expectDims(kName, out, exponent));
+  if (out.numElements() == 0)
+    return Status::ok(); // a broadcast exponent may have no element either
+  return dispatch(BaseTypes(), base.element, kName, [&](auto baseTag) {
+    using T = typename decltype(baseTag)::Type;
+    return dispatch(ExponentTypes(), exponent.element, kName, [&](auto tag) {
+      raise<T, typename decltype(tag)::Type>(out, base, exponent);
+    });
+  });
+}
+
+const HostKernelRegistration registration(kName, {run, nullptr});
+
+} // namespace
+} // namespace shardc::runtime::host

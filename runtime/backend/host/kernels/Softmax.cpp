@@ -1,0 +1,93 @@
+//===- Softmax.cpp - Softmax and LogSoftmax along one axis ----------------===//
+//
+// The maximum is subtracted, so nothing overflows; a row of -inf alone gives
+// NaN, as exp(-inf - -inf) does. Sums are taken in double, in a fixed order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/backend/host/kernels/Dispatch.h"
+#include "runtime/backend/host/kernels/StridedLoop.h"
+
+#include <cmath>
+#include <limits>
+
+namespace shardc::runtime::host {
+namespace {
+
+template <typename C, typename T>
+C maximumOf(const T *x, int64_t stride, int64_t count) {
+  C maximum = -std::numeric_limits<C>::infinity();
+  for (int64_t i = 0; i < count; ++i) {
+    const C value(x[i * stride]);
+    maximum = value > maximum || value != value ? value : maximum;
+  }
+  return maximum;
+}
+
+template <typename T>
+void softmaxRow(T *out, int64_t outStride, const T *x, int64_t stride,
+                int64_t count) {
+  using C = Compute<T>;
+  const C maximum = maximumOf<C>(x, stride, count);
+  double sum = 0;
+  if constexpr (std::is_same_v<C, T>) { // keeps what it summed
+    for (int64_t i = 0; i < count; ++i) {
+      const C value = std::exp(x[i * stride] - maximum);
+      out[i * outStride] = value;
+      sum += value;
+    }
+    const C total = C(sum);
+    for (int64_t i = 0; i < count; ++i)
+      out[i * outStride] /= total;
+  } else { // halves would round twice
+    for (int64_t i = 0; i < count; ++i)
+      sum += std::exp(C(x[i * stride]) - maximum);
+    const C total = C(sum);
+    for (int64_t i = 0; i < count; ++i)
+      out[i * outStride] = T(std::exp(C(x[i * stride]) - maximum) / total);
+  }
+}
+
+template <typename T>
+void logSoftmaxRow(T *out, int64_t outStride, const T *x, int64_t stride,
+                   int64_t count) {
+  using C = Compute<T>;
+  const C maximum = maximumOf<C>(x, stride, count);
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i)
+    sum += std::exp(C(x[i * stride]) - maximum);
+  const C logarithm = C(std::log(sum));
+  for (int64_t i = 0; i < count; ++i)
+    out[i * outStride] = T(C(x[i * stride]) - maximum - logarithm);
+}
+
+template <bool Log> Status run(const KernelCall &call) {
+  const char *name = Log ? "LogSoftmax" : "Softmax";
+  SHARDC_RETURN_IF_ERROR(expectOperands(call, name, 1));
+  const TensorView &x = call.inputs[0], &out = call.outputs[0];
+  SHARDC_RETURN_IF_ERROR(expectLike(name, out, x));
+  int axis = 0;
+  SHARDC_RETURN_IF_ERROR(readAxis(call, name, x.rank, axis));
+  return dispatch(FloatTypes(), x.element, name, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const int64_t count = x.dims[axis];
+    const int64_t outStride = out.strides[axis], stride = x.strides[axis];
+    const auto rows = nestOf(withoutDim(out, axis), withoutDim(x, axis));
+    forEachIndex(rows, [&](const int64_t (&at)[2]) {
+      T *to = out.as<T>() + at[0];
+      const T *from = x.as<T>() + at[1];
+      if constexpr (Log)
+        logSoftmaxRow(to, outStride, from, stride, count);
+      else
+        softmaxRow(to, outStride, from, stride, count);
+    });
+  });
+}
+
+const HostKernelRegistration registrations[] = {
+    {"Softmax", {run<false>, nullptr}},
+    {"LogSoftmax", {run<true>, nullptr}},
+};
+
+} // namespace
+} // namespace shardc::runtime::host
