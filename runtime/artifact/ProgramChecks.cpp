@@ -8,6 +8,7 @@ namespace shardc::runtime {
 namespace {
 
 constexpr int64_t kMaxWorldSize = 1 << 16;
+constexpr uint32_t kMaxFactors = 64;
 
 bool isBinary(artifact::ScalarOp op) { return op >= artifact::ScalarOp_Add; }
 
@@ -137,7 +138,10 @@ Status ProgramChecker::checkGroups() {
 
 Status ProgramChecker::checkLayout(const artifact::DimLayout *layout,
                                    const char *where) {
-  for (const artifact::SegmentLayout *segment : *layout->segments())
+  for (const artifact::SegmentLayout *segment : *layout->segments()) {
+    if (segment->factors()->size() > kMaxFactors)
+      return artifactError(where, " has a dim of ", segment->factors()->size(),
+                           " factors, expected at most ", kMaxFactors);
     for (const artifact::FactorLayout *factor : *segment->factors()) {
       SHARDC_RETURN_IF_ERROR(
           checkScalarIndex(factor->size(), kOnSymbols, where));
@@ -148,6 +152,7 @@ Status ProgramChecker::checkLayout(const artifact::DimLayout *layout,
         SHARDC_RETURN_IF_ERROR(
             checkScalarIndex(factor->index(), kOnCoordinates, where));
     }
+  }
   return Status::ok();
 }
 

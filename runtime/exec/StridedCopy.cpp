@@ -42,11 +42,11 @@ void copyRow(std::byte *to, const std::byte *from, const Loops &loops, int d) {
     std::memcpy(to, from, static_cast<size_t>(loops.sizes[d]) * sizeof(Word));
     return;
   }
-  Word *target = reinterpret_cast<Word *>(to);
-  const Word *origin = reinterpret_cast<const Word *>(from);
-  const int64_t toStride = loops.to[d], fromStride = loops.from[d];
+  // Tensors inside of ONNX files lie at any address: no typed access.
+  constexpr int64_t bytes = sizeof(Word);
+  const int64_t toStep = loops.to[d] * bytes, fromStep = loops.from[d] * bytes;
   for (int64_t i = 0; i < loops.sizes[d]; ++i)
-    target[i * toStride] = origin[i * fromStride];
+    std::memcpy(to + i * toStep, from + i * fromStep, sizeof(Word));
 }
 
 template <typename Word>

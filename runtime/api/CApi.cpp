@@ -1,0 +1,160 @@
+#include "runtime/api/shardrt.h"
+
+#include "runtime/api/shardrt.hpp"
+#include "runtime/base/Message.h"
+
+#include <cmath>
+#include <exception>
+#include <string>
+
+using namespace shardc::runtime;
+namespace artifact = shardc::artifact;
+
+static_assert(int{SHARDRT_FLOAT64} == int{artifact::ElementType_Float64} &&
+              int{SHARDRT_BFLOAT16} == int{artifact::ElementType_BFloat16} &&
+              int{SHARDRT_INT64} == int{artifact::ElementType_Int64});
+
+struct shardrt_session {
+  std::unique_ptr<Session> session;
+  std::vector<std::string> inputTypes;
+  std::vector<std::string> outputTypes;
+  std::vector<InputTensor> inputs;
+  std::vector<Tensor> outputs;
+  bool hasRun = false;
+};
+
+namespace {
+
+thread_local std::string lastError;
+
+shardrt_status report(const Status &status) {
+  if (!status.isOk())
+    lastError = status.message();
+  return static_cast<shardrt_status>(status.code());
+}
+
+template <typename Body> shardrt_status guarded(Body body) {
+  try {
+    return report(body());
+  } catch (const std::exception &error) {
+    return report(artifactError("out of memory: ", error.what()));
+  }
+}
+
+Status openSession(const char *path, const shardrt_options *options,
+                   shardrt_session **into) {
+  if (!path || !into)
+    return argumentError("shardrt_open: artifact and session must not be NULL");
+  if (options && options->size < sizeof(shardrt_options))
+    return argumentError("shardrt_open: options.size is not set");
+  SessionOptions from;
+  if (options) {
+    from.weightsRoot = options->weights_root ? options->weights_root : "";
+    from.checkReplicas = options->check_replicas != 0;
+    if (!(options->timeout_seconds >= 0 && options->timeout_seconds <= 1e6))
+      return argumentError("shardrt_open: timeout_seconds is out of range");
+    from.timeout = std::chrono::milliseconds(
+        std::llround(std::ceil(options->timeout_seconds * 1000)));
+  }
+  auto opened = std::make_unique<shardrt_session>();
+  SHARDC_RETURN_IF_ERROR(Session::open(path, from, opened->session));
+  for (const TensorInfo &info : opened->session->inputs())
+    opened->inputTypes.push_back(typeText(info));
+  for (const TensorInfo &info : opened->session->outputs())
+    opened->outputTypes.push_back(typeText(info));
+  opened->outputs.resize(opened->outputTypes.size());
+  *into = opened.release();
+  return Status::ok();
+}
+
+Status runSession(shardrt_session *session, const shardrt_tensor *inputs,
+                  size_t numInputs) {
+  if (!session || (numInputs > 0 && !inputs))
+    return argumentError("shardrt_run: session and inputs must not be NULL");
+  session->inputs.clear();
+  for (size_t i = 0; i < numInputs; ++i) {
+    const shardrt_tensor &from = inputs[i];
+    bool fine = from.name && from.type >= 0 &&
+                from.type <= artifact::ElementType_MAX && from.rank >= 0 &&
+                (from.rank == 0 || from.dims);
+    if (!fine)
+      return argumentError("shardrt_run: input ", i, " is malformed");
+    session->inputs.push_back({from.name,
+                               static_cast<ElementType>(from.type),
+                               {from.dims, static_cast<size_t>(from.rank)},
+                               from.data});
+  }
+  session->hasRun = false;
+  SHARDC_RETURN_IF_ERROR(
+      session->session->run(session->inputs, session->outputs));
+  session->hasRun = true;
+  return Status::ok();
+}
+
+Status getOutput(const shardrt_session *session, size_t index,
+                 shardrt_tensor *output) {
+  if (!session || !output)
+    return argumentError("shardrt_output: arguments must not be NULL");
+  if (!session->hasRun || index >= session->outputs.size())
+    return argumentError("shardrt_output: no output ", index,
+                         " of a successful run");
+  const Tensor &tensor = session->outputs[index];
+  *output = {session->session->outputs()[index].name.c_str(), tensor.element(),
+             static_cast<int32_t>(tensor.dims().size()), tensor.dims().data(),
+             tensor.data()};
+  return Status::ok();
+}
+
+const char *textAt(const std::vector<std::string> &texts, size_t index) {
+  return index < texts.size() ? texts[index].c_str() : nullptr;
+}
+
+const char *nameAt(const std::vector<TensorInfo> &infos, size_t index) {
+  return index < infos.size() ? infos[index].name.c_str() : nullptr;
+}
+
+} // namespace
+
+const char *shardrt_last_error(void) { return lastError.c_str(); }
+
+shardrt_status shardrt_open(const char *artifact,
+                            const shardrt_options *options,
+                            shardrt_session **session) {
+  return guarded([&] { return openSession(artifact, options, session); });
+}
+
+void shardrt_close(shardrt_session *session) { delete session; }
+
+size_t shardrt_num_inputs(const shardrt_session *session) {
+  return session->session->inputs().size();
+}
+
+size_t shardrt_num_outputs(const shardrt_session *session) {
+  return session->session->outputs().size();
+}
+
+const char *shardrt_input_name(const shardrt_session *session, size_t index) {
+  return nameAt(session->session->inputs(), index);
+}
+
+const char *shardrt_output_name(const shardrt_session *session, size_t index) {
+  return nameAt(session->session->outputs(), index);
+}
+
+const char *shardrt_input_type(const shardrt_session *session, size_t index) {
+  return textAt(session->inputTypes, index);
+}
+
+const char *shardrt_output_type(const shardrt_session *session, size_t index) {
+  return textAt(session->outputTypes, index);
+}
+
+shardrt_status shardrt_run(shardrt_session *session,
+                           const shardrt_tensor *inputs, size_t numInputs) {
+  return guarded([&] { return runSession(session, inputs, numInputs); });
+}
+
+shardrt_status shardrt_output(const shardrt_session *session, size_t index,
+                              shardrt_tensor *output) {
+  return guarded([&] { return getOutput(session, index, output); });
+}

@@ -1,0 +1,103 @@
+/*===- shardrt.h - Running a compiled model from C -------------------------===
+ *
+ *   shardrt_session *session = NULL;
+ *   if (shardrt_open("model.shard", NULL, &session) != SHARDRT_OK)
+ *     die(shardrt_last_error());
+ *   int64_t dims[] = {1, 8}, ids[8] = {...};
+ *   shardrt_tensor input = {"input_ids", SHARDRT_INT64, 2, dims, ids};
+ *   if (shardrt_run(session, &input, 1) != SHARDRT_OK)
+ *     die(shardrt_last_error());
+ *   shardrt_tensor logits;
+ *   shardrt_output(session, 0, &logits);
+ *   shardrt_close(session);
+ *
+ * The ABI is stable: structs and enums only grow at their end, and options carry
+ * their size. A session may be used by one thread at a time, since outputs stay
+ * inside of it. Strings are UTF-8 and end with 0.
+ *
+ *===----------------------------------------------------------------------===*/
+#ifndef SHARDRT_H
+#define SHARDRT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+  SHARDRT_OK = 0,
+  SHARDRT_MISMATCH = 1,         /* outputs differ from the expected ones */
+  SHARDRT_INVALID_ARGUMENT = 2, /* an argument or an input tensor */
+  SHARDRT_MODEL = 3,            /* not returned by the runtime */
+  SHARDRT_ARTIFACT = 4          /* artifact, weights, guard, run time */
+} shardrt_status;
+
+typedef enum {
+  SHARDRT_BOOL = 0, /* one byte: 0 or 1 */
+  SHARDRT_INT8,
+  SHARDRT_UINT8,
+  SHARDRT_INT16,
+  SHARDRT_UINT16,
+  SHARDRT_INT32,
+  SHARDRT_UINT32,
+  SHARDRT_INT64,
+  SHARDRT_UINT64,
+  SHARDRT_FLOAT16,
+  SHARDRT_BFLOAT16,
+  SHARDRT_FLOAT32,
+  SHARDRT_FLOAT64
+} shardrt_type;
+
+/* A dense row-major tensor in memory of somebody else. */
+typedef struct {
+  const char *name;
+  int32_t type; /* shardrt_type */
+  int32_t rank;
+  const int64_t *dims; /* `rank` of them */
+  const void *data;    /* aligned to the element */
+} shardrt_tensor;
+
+typedef struct {
+  size_t size;              /* sizeof(shardrt_options) */
+  const char *weights_root; /* NULL: as the artifact says */
+  double timeout_seconds;   /* 0: SHARDC_TIMEOUT, or 60 */
+  int32_t check_replicas;
+} shardrt_options;
+
+typedef struct shardrt_session shardrt_session;
+
+/* Message of the last call of this thread that failed; valid until its next
+ * call. Never NULL. */
+const char *shardrt_last_error(void);
+
+/* Opens an artifact; `options` may be NULL. The caller owns the session and
+ * closes it. */
+shardrt_status shardrt_open(const char *artifact,
+                            const shardrt_options *options,
+                            shardrt_session **session);
+void shardrt_close(shardrt_session *session); /* NULL is fine */
+
+size_t shardrt_num_inputs(const shardrt_session *session);
+size_t shardrt_num_outputs(const shardrt_session *session);
+/* Name, as long as the session lives; NULL if there is no such index. */
+const char *shardrt_input_name(const shardrt_session *session, size_t index);
+const char *shardrt_output_name(const shardrt_session *session, size_t index);
+/* "int64 [batch, seq]", as long as the session lives. */
+const char *shardrt_input_type(const shardrt_session *session, size_t index);
+const char *shardrt_output_type(const shardrt_session *session, size_t index);
+
+/* Runs one request. The inputs are read during the call only, in any order. */
+shardrt_status shardrt_run(shardrt_session *session,
+                           const shardrt_tensor *inputs, size_t num_inputs);
+/* An output of the last run; its memory belongs to the session and is valid
+ * until the next run or close. */
+shardrt_status shardrt_output(const shardrt_session *session, size_t index,
+                              shardrt_tensor *output);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SHARDRT_H */

@@ -1,0 +1,149 @@
+//===- shardrt.hpp - Running a compiled model from C++ --------------------===//
+//
+//   std::unique_ptr<Session> session;
+//   SHARDC_RETURN_IF_ERROR(Session::open("model.shard", {}, session));
+//   int64_t ids[8] = {...}, dims[] = {1, 8};
+//   InputTensor input{"input_ids", ElementType_Int64, dims, ids};
+//   std::vector<Tensor> outputs(session->outputs().size());
+//   SHARDC_RETURN_IF_ERROR(session->run({&input, 1}, outputs));
+//   outputs[0].as<float>()[0];
+//
+// A session runs all ranks of an artifact as threads of this process; outputs
+// that are spread over ranks come back whole. From the third run of the same
+// shapes nothing is allocated if the output tensors are reused.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_API_SHARDRT_HPP
+#define SHARDC_RUNTIME_API_SHARDRT_HPP
+
+#include "runtime/artifact/Format.h"
+#include "runtime/base/AlignedBuffer.h"
+#include "runtime/base/Status.h"
+#include "runtime/exec/Kernel.h"
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardc::runtime {
+
+using artifact::ElementType;
+
+/// An input: the caller's memory, dense and row-major, aligned to its elements.
+/// Read during run() only, and never written.
+struct InputTensor {
+  std::string_view name;
+  ElementType element = artifact::ElementType_Float32;
+  std::span<const int64_t> dims;
+  const void *data = nullptr; ///< may be null if there are no elements
+};
+
+/// An output: dense, row-major, in memory of its own or in the caller's.
+class Tensor {
+public:
+  Tensor() = default; ///< owns memory that grows as needed and is reused
+  /// Uses `capacity` bytes at `data`, aligned to 64; a run that needs more is
+  /// an error. The caller keeps the memory alive.
+  static Tensor borrow(void *data, int64_t capacity);
+
+  ElementType element() const { return type; }
+  std::span<const int64_t> dims() const {
+    return {sizes, static_cast<size_t>(rank)};
+  }
+  int64_t numElements() const;
+  int64_t bytes() const;
+  std::byte *data() const { return memory; }
+  template <typename T> T *as() const { return reinterpret_cast<T *>(memory); }
+
+  /// Sets type and shape; contents are undefined afterwards.
+  Status reshape(ElementType element, std::span<const int64_t> dims);
+
+private:
+  ElementType type = artifact::ElementType_Float32;
+  int rank = 0;
+  int64_t sizes[kMaxRank] = {};
+  std::byte *memory = nullptr;
+  int64_t capacity = 0;
+  bool borrowed = false;
+  AlignedBuffer owned;
+};
+
+struct TensorInfo {
+  std::string name;
+  ElementType element;
+  std::vector<std::string> dims; ///< "8", "batch", "past + seq"
+};
+
+/// "int64 [batch, seq]"
+std::string typeText(const TensorInfo &info);
+
+struct SessionOptions {
+  std::string weightsRoot; ///< folder of the model's files, if they moved
+  /// Longest wait at a collective; 0: SHARDC_TIMEOUT (seconds), or 60 s.
+  std::chrono::milliseconds timeout{0};
+  bool checkReplicas = false; ///< also switched on by SHARDC_CHECK_REPLICAS=1
+  bool measure = false;       ///< keep times for profile() and writeTrace()
+};
+
+/// One collective of the last run, as one group of ranks saw it.
+struct CollectiveStats {
+  std::string kind;
+  std::string node;
+  int groupSize;
+  int64_t bytes;     ///< of the group's whole value
+  int64_t wireBytes; ///< sent by all ranks of the group together
+};
+
+struct RankMemory {
+  int64_t weightBytes;  ///< local slices: mapped + packed
+  int64_t packedBytes;  ///< of these, copied into memory of the rank
+  int64_t loadedBytes;  ///< written by the load-time program
+  int64_t arenaBytes;   ///< intermediate values, scratch, packed inputs
+};
+
+/// Time of one instruction over all measured runs of the last shape.
+struct InstructionProfile {
+  std::string kernel;
+  std::string node;
+  bool isCollective;
+  double milliseconds; ///< mean over ranks, sum over runs
+};
+
+class Engine;
+
+/// Thread-safe: requests of several threads run one after the other.
+class Session {
+public:
+  static Status open(const std::string &artifact, const SessionOptions &options,
+                     std::unique_ptr<Session> &session);
+  ~Session();
+
+  const std::vector<TensorInfo> &inputs() const;
+  const std::vector<TensorInfo> &outputs() const;
+  int worldSize() const;
+  const std::string &tolerance() const; ///< "f32", "low" or "quant"
+
+  /// Runs one request. `outputs` has one tensor for each output, in order.
+  /// InvalidArgument: the inputs do not fit; Artifact: everything else. After
+  /// an error the next run starts afresh, unless the message says that a rank
+  /// no longer answers.
+  Status run(std::span<const InputTensor> inputs, std::span<Tensor> outputs);
+
+  // About the last successful run; empty before it.
+  std::vector<CollectiveStats> collectiveStats() const;
+  std::vector<RankMemory> rankMemory() const;
+  std::vector<InstructionProfile> profile() const;
+  /// Chrome/Perfetto JSON of the last run; one track a rank.
+  Status writeTrace(const std::string &path) const;
+
+private:
+  explicit Session(std::unique_ptr<Engine> engine);
+  std::unique_ptr<Engine> engine;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_API_SHARDRT_HPP

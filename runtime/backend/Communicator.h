@@ -1,0 +1,75 @@
+//===- Communicator.h - One rank's end of a replica group -----------------===//
+//
+// What a program's collectives run on. Behind it may be shared memory (threads
+// of one process), MPI or NCCL. Every rank of the group calls the same
+// operations in the same order; a call returns when this rank's output is
+// complete and its input may be overwritten.
+//
+// Example, all_gather of dim 1 over two ranks that own columns [0, 3) and [3, 5):
+//   rank 0: input [2, 3]   rank 1: input [2, 2]   output on both: [2, 5]
+//   blocks = {{5, 3, {{0, 3}}}, {5, 2, {{3, 2}}}}
+//
+// Results are the same bits on every rank: an element is reduced in the order of
+// the group, in f32 for 16-bit floats, and rounded once.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_BACKEND_COMMUNICATOR_H
+#define SHARDC_RUNTIME_BACKEND_COMMUNICATOR_H
+
+#include "runtime/base/Status.h"
+#include "runtime/exec/Kernel.h"
+#include "runtime/exec/Ownership.h"
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace shardc::runtime {
+
+enum class ReduceKind { Sum, Max, Min };
+
+/// Where a collective stands in its program: what its errors name.
+struct CollectiveSite {
+  std::string_view kind;
+  std::string_view node;
+  int instruction = 0;
+};
+
+class Communicator {
+public:
+  virtual ~Communicator() = default;
+
+  virtual int index() const = 0; ///< of this rank in the group
+  virtual int size() const = 0;
+
+  /// Called before each run, while no rank of the session is in an operation: a
+  /// run that failed may have left the ranks at different places.
+  virtual void beginRun() = 0;
+
+  /// Input and output have the same dims on every rank; they may be the same
+  /// view, but not overlap otherwise.
+  virtual Status allReduce(const TensorView &input, const TensorView &output,
+                           ReduceKind kind, const CollectiveSite &site) = 0;
+
+  /// blocks[i] is the part of the output's dim `dim` that rank i's input holds.
+  /// Input and output do not overlap.
+  virtual Status allGather(const TensorView &input, const TensorView &output,
+                           int dim, std::span<const OwnedRuns> blocks,
+                           const CollectiveSite &site) = 0;
+
+  /// blocks[i] is the part of the input's dim `dim` that rank i's output holds.
+  /// Input and output do not overlap.
+  virtual Status reduceScatter(const TensorView &input,
+                               const TensorView &output, int dim,
+                               std::span<const OwnedRuns> blocks,
+                               ReduceKind kind, const CollectiveSite &site) = 0;
+
+  /// Small control data, at most kMaxExchange bytes: `all` gets every rank's.
+  static constexpr size_t kMaxExchange = 64;
+  virtual Status exchange(const void *mine, size_t bytes, void *all,
+                          const CollectiveSite &site) = 0;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_BACKEND_COMMUNICATOR_H

@@ -1,0 +1,82 @@
+//===- Rendezvous.h - Where ranks wait for each other ---------------------===//
+//
+// A barrier whose waiters sleep, with a timeout that names who is missing, and
+// an abort: the first error of a run (RunFailure) wakes every waiter, and all
+// ranks end with that same error.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_BACKEND_HOST_RENDEZVOUS_H
+#define SHARDC_RUNTIME_BACKEND_HOST_RENDEZVOUS_H
+
+#include "runtime/backend/Communicator.h"
+#include "runtime/base/Status.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace shardc::runtime {
+
+class Rendezvous;
+
+/// The error of the current run, shared by all ranks and groups of a session.
+class RunFailure {
+public:
+  /// `describeRank` says where a rank is, for the timeout's message.
+  RunFailure(std::chrono::milliseconds timeout,
+             std::function<std::string(int)> describeRank)
+      : timeout(timeout), describeRank(std::move(describeRank)) {}
+
+  /// The first error stays and wakes all waiters.
+  void fail(const Status &status);
+  bool failed() const { return hasFailed.load(std::memory_order_acquire); }
+  Status status() const;
+  /// Only while no rank runs: forgets the error, empties the rendezvous.
+  void reset();
+
+  const std::chrono::milliseconds timeout;
+  const std::function<std::string(int)> describeRank;
+
+private:
+  friend class Rendezvous;
+  mutable std::mutex mutex;
+  Status first;
+  std::atomic<bool> hasFailed = false;
+  std::vector<Rendezvous *> waitingPlaces;
+};
+
+class Rendezvous {
+public:
+  /// `members`: the world ranks of the group, in group order. Lives as long as
+  /// `failure` is used.
+  Rendezvous(std::vector<int> members, RunFailure &failure);
+
+  /// Blocks until every member has arrived. What a member wrote before it
+  /// arrived is visible to all afterwards.
+  Status arrive(int index, const CollectiveSite &site);
+
+  int size() const { return static_cast<int>(members.size()); }
+
+private:
+  friend class RunFailure;
+  void wakeAll();
+  void clear();
+  std::string timeoutText(const CollectiveSite &site, int index) const;
+
+  const std::vector<int> members;
+  RunFailure &failure;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<char> here; ///< who has arrived at the current round
+  int arrivals = 0;
+  int instruction = 0; ///< of who arrived first
+  uint64_t round = 0;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_BACKEND_HOST_RENDEZVOUS_H

@@ -1,0 +1,43 @@
+//===- CollectiveBinding.h - A collective with everything it needs --------===//
+//
+// Bound once per input shape. Where the peers' blocks lie follows from the same
+// layout evaluated with the peers' scalars, so no rank has to ask another; that
+// all ranks agree on the shapes is checked here, before any rank waits.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_EXEC_COLLECTIVEBINDING_H
+#define SHARDC_RUNTIME_EXEC_COLLECTIVEBINDING_H
+
+#include "runtime/artifact/ProgramChecks.h"
+#include "runtime/backend/Communicator.h"
+
+#include <span>
+#include <vector>
+
+namespace shardc::runtime {
+
+struct BoundCollective {
+  CollectiveKind kind = CollectiveKind::None;
+  Communicator *communicator = nullptr;
+  ReduceKind reduce = ReduceKind::Sum;
+  int dim = 0;
+  std::vector<OwnedRuns> blocks; ///< by index in the group
+  int64_t bytes = 0;             ///< of the group's global value
+  /// Sent by all ranks of one group together: all_gather and reduce_scatter
+  /// (k - 1) N, all_reduce 2 (k - 1) N.
+  int64_t wireBytes = 0;
+};
+
+/// `members`: the ranks of the group in order; `allScalars`: by world rank.
+Status bindCollective(const artifact::Program &program,
+                      const artifact::Instruction &instruction,
+                      std::span<const int> members,
+                      std::span<const std::vector<int64_t>> allScalars,
+                      Communicator &communicator, BoundCollective &bound);
+
+Status runCollective(const BoundCollective &bound, const KernelCall &call,
+                     const CollectiveSite &site);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_EXEC_COLLECTIVEBINDING_H

@@ -1,0 +1,114 @@
+//===- Engine.h - A session's inside --------------------------------------===//
+//
+// Owns the artifact, the rank threads and what each rank keeps between runs.
+// One request at a time: bind the inputs, find or prepare the plan of their
+// shapes, let every rank run its plan and copy its blocks of the outputs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_EXEC_ENGINE_H
+#define SHARDC_RUNTIME_EXEC_ENGINE_H
+
+#include "runtime/api/shardrt.hpp"
+#include "runtime/artifact/Artifact.h"
+#include "runtime/backend/host/SharedMemoryGroup.h"
+#include "runtime/exec/InputBinding.h"
+#include "runtime/exec/ShapePlan.h"
+#include "runtime/exec/WeightLoader.h"
+#include "runtime/launch/RankThreads.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace shardc::runtime {
+
+/// What one rank keeps between runs. Only its thread touches it during a job.
+struct RankState {
+  std::vector<int64_t> loadScalars;
+  RankWeights weights;
+  std::vector<AlignedBuffer> persistent;
+  std::vector<std::byte *> fixedBuffers; ///< by buffer of the program
+  int64_t persistentBytes = 0;
+  std::vector<std::unique_ptr<Communicator>> communicators; ///< by group
+  std::unique_ptr<Communicator> world; ///< null: replicas are not checked
+  AlignedBuffer arena;
+  std::atomic<const BoundInstruction *> current = nullptr;
+  std::vector<uint64_t> hashes;
+  std::unique_ptr<RankPlan> loadPlan; ///< only while loading
+  Status status;                      ///< of the current job
+};
+
+class Engine {
+public:
+  static Status open(const std::string &folder, const SessionOptions &options,
+                     std::unique_ptr<Engine> &engine);
+
+  Status run(std::span<const InputTensor> given, std::span<Tensor> outputs);
+
+  const artifact::Program &program() const { return artifact.program(0); }
+  int worldSize() const { return static_cast<int>(ranks.size()); }
+
+  /// A rank never came back: nothing here may be destroyed any more.
+  bool isStuck() const { return stuck; }
+
+  Artifact artifact;
+  std::vector<TensorInfo> inputInfos;
+  std::vector<TensorInfo> outputInfos;
+  std::vector<RankState> ranks;
+  const ShapePlan *last = nullptr; ///< of the last successful run
+  mutable std::mutex mutex;        ///< held during a run
+
+private:
+  explicit Engine(const SessionOptions &options);
+  Status start(const std::string &folder);
+  Status createGroups();
+  Status load();
+  Status loadRank(int rank);
+  Status runLoadRank(int rank);
+
+  Status findPlan(ShapePlan *&plan);
+  Status preparePlan(std::unique_ptr<ShapePlan> &plan);
+  Status prepareRank(int rank);
+  Status runRank(int rank);
+  Status ensureArena(int rank, int64_t bytes);
+  RankResources resourcesOf(int rank) const;
+
+  /// Runs (this->*step)(rank) on every rank; the first error is the answer.
+  Status onAllRanks(Status (Engine::*step)(int));
+  std::string describeRank(int rank) const;
+
+  const SessionOptions options;
+  RunFailure failure;
+  std::vector<uint8_t> dependence;
+  std::vector<GroupPartition> partitions; ///< by program group
+  std::vector<std::unique_ptr<SharedMemoryGroup>> sharedGroups;
+  std::vector<ArenaBufferUse> runUses;
+  std::vector<ArenaBufferUse> loadUses;
+  std::vector<std::vector<int64_t>> allLoadScalars;
+  std::vector<std::unique_ptr<ShapePlan>> plans; ///< recently used shapes
+  uint64_t clock = 0;
+  bool stuck = false;
+
+  // The request at hand; sized once, so that a run allocates nothing.
+  std::vector<const InputTensor *> orderedInputs;
+  std::vector<int64_t> symbols;
+  std::span<Tensor> requestOutputs;
+  ShapePlan *current = nullptr;
+  ShapePlan *preparing = nullptr;
+  Status (Engine::*currentStep)(int) = nullptr;
+  void runStep(int rank); ///< never throws
+
+  /// What the rank threads call; a member, since a thread that hangs keeps it.
+  struct Step {
+    Engine *engine;
+    void operator()(int rank) const { engine->runStep(rank); }
+  };
+  Step step{this};
+
+  RankThreads threads; ///< last: joined before anything above is destroyed
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_EXEC_ENGINE_H

@@ -1,0 +1,38 @@
+//===- InputBinding.h - A request's inputs against the program's ----------===//
+//
+// Finds each input by name, checks type and shape, and binds the symbols: the
+// first place where a symbol occurs gives its value, all later ones must agree.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_EXEC_INPUTBINDING_H
+#define SHARDC_RUNTIME_EXEC_INPUTBINDING_H
+
+#include "runtime/api/shardrt.hpp"
+
+#include <span>
+#include <vector>
+
+namespace shardc::runtime {
+
+/// What the program says about its inputs or outputs, for messages and users.
+std::vector<TensorInfo> describeInputs(const artifact::Program &program);
+std::vector<TensorInfo> describeOutputs(const artifact::Program &program);
+
+/// Points ordered[i] at the tensor of the program's i-th input and binds the
+/// symbols. Both have the right size already. Errors have code InvalidArgument.
+Status bindInputs(const artifact::Program &program,
+                  std::span<const TensorInfo> infos,
+                  std::span<const InputTensor> given,
+                  std::span<const InputTensor *> ordered,
+                  std::span<int64_t> symbols);
+
+/// The dims that no symbol stands for alone: constants and expressions, with
+/// the scalars of any rank.
+Status checkInputDims(const artifact::Program &program,
+                      std::span<const TensorInfo> infos,
+                      std::span<const InputTensor *const> ordered,
+                      std::span<const int64_t> scalars);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_EXEC_INPUTBINDING_H

@@ -1,0 +1,282 @@
+#include "runtime/exec/RankPlan.h"
+
+#include "runtime/base/AlignedBuffer.h"
+#include "runtime/base/Message.h"
+#include "runtime/exec/ArenaPlanner.h"
+
+#include <algorithm>
+
+namespace shardc::runtime {
+namespace {
+
+/// The address of what has no bytes.
+alignas(kBufferAlignment) std::byte nothing[kBufferAlignment];
+
+Status atInstruction(const artifact::Instruction &instruction,
+                     const Status &status) {
+  std::string node = instruction.node() ? instruction.node()->str() : "";
+  return Status::error(status.code(),
+                       message(instruction.kernel()->c_str(), " at node '",
+                               node, "': ", status.message()));
+}
+
+} // namespace
+
+void RankPlan::reserve(const PlanContext &context) {
+  const InstructionList &list = instructionsOf(context.program, context.phase);
+  size_t numOperands = context.program.outputs()->size();
+  size_t numAttributes = 0, numInts = 0;
+  for (const artifact::Instruction *instruction : list) {
+    numOperands += instruction->inputs()->size();
+    numOperands += instruction->outputs()->size();
+    if (!instruction->attributes())
+      continue;
+    numAttributes += instruction->attributes()->size();
+    for (const artifact::Attribute *attribute : *instruction->attributes())
+      if (attribute->scalars())
+        numInts += attribute->scalars()->size();
+  }
+  bound.reserve(list.size());
+  operands.reserve(numOperands);
+  unplaced.reserve(numOperands);
+  replicated.reserve(numOperands);
+  attributes.reserve(numAttributes);
+  attributeInts.reserve(numInts);
+}
+
+Status RankPlan::bindOperand(const PlanContext &context, int32_t view) {
+  ResolvedView resolved;
+  resolved.view.rank = -1; // absent
+  bool same = false;
+  if (view >= 0) {
+    auto index = static_cast<uint32_t>(view);
+    SHARDC_RETURN_IF_ERROR(
+        resolveView(context.program, index, scalars, resolved));
+    same = context.program.views()->Get(index)->replicated();
+  }
+  operands.push_back(resolved.view);
+  unplaced.push_back(resolved);
+  replicated.push_back(same);
+  return Status::ok();
+}
+
+Status RankPlan::bindAttributes(const artifact::Instruction &instruction,
+                                BoundInstruction &into) {
+  if (!instruction.attributes())
+    return Status::ok();
+  into.call.attributes = attributes.data() + attributes.size();
+  into.call.numAttributes =
+      static_cast<int>(instruction.attributes()->size());
+  for (const artifact::Attribute *from : *instruction.attributes()) {
+    KernelAttribute attribute;
+    attribute.name = from->name()->string_view();
+    if (from->scalars() && from->scalars()->size() > 0) {
+      attribute.ints = attributeInts.data() + attributeInts.size();
+      attribute.numInts = static_cast<int>(from->scalars()->size());
+      for (uint32_t scalar : *from->scalars())
+        attributeInts.push_back(scalars[scalar]);
+    } else if (from->ints()) {
+      attribute.ints = from->ints()->data();
+      attribute.numInts = static_cast<int>(from->ints()->size());
+    }
+    if (from->floats()) {
+      attribute.floats = from->floats()->data();
+      attribute.numFloats = static_cast<int>(from->floats()->size());
+    }
+    if (from->text())
+      attribute.text = from->text()->string_view();
+    attributes.push_back(attribute);
+  }
+  return Status::ok();
+}
+
+Status RankPlan::bindInstruction(const PlanContext &context,
+                                 const RankResources &resources,
+                                 uint32_t index) {
+  const artifact::Instruction &instruction =
+      *instructionsOf(context.program, context.phase).Get(index);
+  BoundInstruction into;
+  into.name = instruction.kernel()->string_view();
+  if (instruction.node())
+    into.node = instruction.node()->string_view();
+  into.call.inputs = operands.data() + operands.size();
+  into.call.numInputs = static_cast<int>(instruction.inputs()->size());
+  for (int32_t view : *instruction.inputs())
+    SHARDC_RETURN_IF_ERROR(bindOperand(context, view));
+  into.call.outputs = operands.data() + operands.size();
+  into.call.numOutputs = static_cast<int>(instruction.outputs()->size());
+  for (int32_t view : *instruction.outputs()) {
+    SHARDC_RETURN_IF_ERROR(bindOperand(context, view));
+    into.replicated |= replicated.back() != 0;
+  }
+  SHARDC_RETURN_IF_ERROR(bindAttributes(instruction, into));
+  if (collectiveKind(into.name) == CollectiveKind::None) {
+    into.kernel = findHostKernel(into.name);
+  } else {
+    const auto group = static_cast<size_t>(instruction.group());
+    const GroupPartition &partition = context.groups[group];
+    const auto rank = static_cast<size_t>(resources.rank);
+    into.collective = static_cast<int>(boundCollectives.size());
+    boundCollectives.emplace_back();
+    SHARDC_RETURN_IF_ERROR(bindCollective(
+        context.program, instruction,
+        partition.groups[static_cast<size_t>(partition.groupOf[rank])],
+        context.allScalars, *resources.communicators[group],
+        boundCollectives.back()));
+  }
+  bound.push_back(into);
+  return Status::ok();
+}
+
+/// Offsets of arena buffers, then scratch, then packed inputs.
+Status RankPlan::planBuffers(const PlanContext &context) {
+  std::vector<ArenaRequest> requests;
+  requests.reserve(context.arenaUses.size());
+  for (const ArenaBufferUse &use : context.arenaUses) {
+    int64_t bytes = 0;
+    SHARDC_RETURN_IF_ERROR(
+        bufferBytes(context.program, use.buffer, scalars, bytes));
+    requests.push_back({bytes, use.first, use.last});
+  }
+  ArenaLayout layout = planArena(requests);
+  bufferOffsets.assign(context.program.buffers()->size(), 0);
+  for (size_t i = 0; i < requests.size(); ++i)
+    bufferOffsets[context.arenaUses[i].buffer] = layout.offsets[i];
+  int64_t scratch = 0;
+  for (const BoundInstruction &instruction : bound)
+    if (instruction.kernel && instruction.kernel->scratchBytes)
+      scratch =
+          std::max(scratch, instruction.kernel->scratchBytes(instruction.call));
+  scratchOffset = layout.bytes;
+  totalBytes = scratchOffset + alignBuffer(scratch);
+  for (InputSlice &slice : inputs) {
+    slice.arenaOffset = totalBytes;
+    if (!slice.isWindow)
+      totalBytes += alignBuffer(slice.local.numElements() *
+                                artifact::elementBytes(slice.local.element));
+  }
+  return Status::ok();
+}
+
+/// Gives operands on fixed memory their address and notes how to find that of
+/// the others.
+Status RankPlan::placeOperands(const PlanContext &context,
+                               const RankResources &resources) {
+  inputPatches.resize(context.program.inputs()->size());
+  for (uint32_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].rank < 0)
+      continue;
+    const ResolvedView &resolved = unplaced[i];
+    const artifact::Buffer *buffer =
+        context.program.buffers()->Get(resolved.buffer);
+    const int64_t offset = resolved.byteOffset;
+    if (buffer->kind() == artifact::BufferKind_Arena)
+      arenaPatches.push_back({i, bufferOffsets[resolved.buffer] + offset});
+    else if (buffer->kind() == artifact::BufferKind_Input)
+      inputPatches[buffer->source()].push_back({i, offset});
+    else
+      operands[i].data = resources.fixedBuffers[resolved.buffer] + offset;
+  }
+  unplaced = {};
+  return Status::ok();
+}
+
+Status RankPlan::sliceInput(const PlanContext &context, uint32_t index) {
+  const artifact::Input *input = context.program.inputs()->Get(index);
+  InputSlice slice;
+  std::vector<int64_t> global, local;
+  for (uint32_t d = 0; d < input->dims()->size(); ++d) {
+    OwnedRuns owned;
+    SHARDC_RETURN_IF_ERROR(
+        resolveLayout(*input->layout()->Get(d), scalars, owned));
+    global.push_back(scalars[input->dims()->Get(d)]);
+    local.push_back(owned.localSize);
+    if (owned.globalSize != global.back())
+      return artifactError("input '", input->name()->c_str(), "': dim ", d,
+                           " is ", global.back(), ", its layout has ",
+                           owned.globalSize);
+    slice.dims.push_back(std::move(owned));
+  }
+  slice.global = packedView(nullptr, input->element(), global);
+  slice.local = packedView(nullptr, input->element(), local);
+  const int64_t size = artifact::elementBytes(input->element());
+  slice.isWindow = isContiguousBlock(slice.dims, slice.windowOffset);
+  slice.windowOffset *= size;
+  const int64_t bytes = slice.local.numElements() * size;
+  for (uint32_t b = 0; b < context.program.buffers()->size(); ++b) {
+    const artifact::Buffer *buffer = context.program.buffers()->Get(b);
+    if (buffer->kind() == artifact::BufferKind_Input &&
+        buffer->source() == index && scalars[buffer->bytes()] != bytes)
+      return artifactError("input '", input->name()->c_str(), "' has ", bytes,
+                           " bytes on this rank, its buffer ",
+                           scalars[buffer->bytes()]);
+  }
+  inputs.push_back(std::move(slice));
+  return Status::ok();
+}
+
+Status RankPlan::placeOutput(const PlanContext &context, uint32_t index) {
+  const artifact::Output *output = context.program.outputs()->Get(index);
+  SHARDC_RETURN_IF_ERROR(
+      bindOperand(context, static_cast<int32_t>(output->view())));
+  OutputBlock block;
+  block.local = &operands.back();
+  for (uint32_t d = 0; d < output->dims()->size(); ++d) {
+    OwnedRuns owned;
+    SHARDC_RETURN_IF_ERROR(
+        resolveLayout(*output->layout()->Get(d), scalars, owned));
+    if (owned.globalSize != scalars[output->dims()->Get(d)] ||
+        owned.localSize != block.local->dims[d])
+      return artifactError("output '", output->name()->c_str(), "': dim ", d,
+                           " and its layout disagree");
+    block.dims.push_back(std::move(owned));
+  }
+  outputs.push_back(std::move(block));
+  return Status::ok();
+}
+
+Status RankPlan::prepare(const PlanContext &context,
+                         const RankResources &resources) {
+  scalars = context.allScalars[static_cast<size_t>(resources.rank)];
+  reserve(context);
+  const InstructionList &list = instructionsOf(context.program, context.phase);
+  for (uint32_t i = 0; i < list.size(); ++i)
+    if (Status status = bindInstruction(context, resources, i); !status.isOk())
+      return atInstruction(*list.Get(i), status);
+  if (context.phase == Phase::Run) {
+    for (uint32_t i = 0; i < context.program.inputs()->size(); ++i)
+      SHARDC_RETURN_IF_ERROR(sliceInput(context, i));
+    for (uint32_t i = 0; i < context.program.outputs()->size(); ++i)
+      SHARDC_RETURN_IF_ERROR(placeOutput(context, i));
+  }
+  SHARDC_RETURN_IF_ERROR(planBuffers(context));
+  return placeOperands(context, resources);
+}
+
+void RankPlan::bindArena(std::byte *arena) {
+  if (arena == boundArena)
+    return;
+  boundArena = arena;
+  for (const Patch &patch : arenaPatches)
+    operands[patch.operand].data = arena + patch.byteOffset;
+  for (BoundInstruction &instruction : bound)
+    instruction.call.scratch = arena + scratchOffset;
+}
+
+void RankPlan::bindInput(size_t index, const void *data) {
+  InputSlice &slice = inputs[index];
+  auto *at = static_cast<std::byte *>(const_cast<void *>(data));
+  if (slice.local.numElements() == 0) {
+    at = nothing;
+  } else if (slice.isWindow) {
+    at += slice.windowOffset;
+  } else {
+    slice.global.data = at;
+    slice.local.data = at = boundArena + slice.arenaOffset;
+    copyBlock(slice.dims, slice.global, slice.local, BlockCopy::ToLocal);
+  }
+  for (const Patch &patch : inputPatches[index])
+    operands[patch.operand].data = at + patch.byteOffset;
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,73 @@
+#include "runtime/exec/RankRunner.h"
+
+#include "runtime/base/Message.h"
+#include "runtime/exec/ReplicaCheck.h"
+
+#include <chrono>
+
+namespace shardc::runtime {
+namespace {
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+Status runOne(const RankPlan &plan, const BoundInstruction &instruction,
+              int rank, const CollectiveSite &site) {
+  if (instruction.collective >= 0)
+    return runCollective(
+        plan.collectives()[static_cast<size_t>(instruction.collective)],
+        instruction.call, site);
+  Status status = instruction.kernel->run(instruction.call);
+  if (status.isOk())
+    return status;
+  return Status::error(status.code(),
+                       message("rank ", rank, ": ", instruction.name,
+                               " at node '", instruction.node, "' (instruction ",
+                               site.instruction, "): ", status.message()));
+}
+
+Status checkReplicas(const RankPlan &plan, const BoundInstruction &instruction,
+                     const CollectiveSite &site, const RunControl &control) {
+  for (int o = 0; o < instruction.call.numOutputs; ++o)
+    if (plan.isReplicated(instruction.call.outputs[o]))
+      SHARDC_RETURN_IF_ERROR(
+          checkReplicated(instruction.call.outputs[o], o, *control.world, site,
+                          control.hashes));
+  return Status::ok();
+}
+
+} // namespace
+
+Status runInstructions(const RankPlan &plan, int rank,
+                       const RunControl &control) {
+  std::span<const BoundInstruction> instructions = plan.instructions();
+  const bool measures = !control.timings.empty();
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    if (control.failure.failed())
+      return control.failure.status();
+    const BoundInstruction &instruction = instructions[i];
+    control.current.store(&instruction, std::memory_order_release);
+    const CollectiveSite site{instruction.name, instruction.node,
+                              static_cast<int>(i)};
+    const int64_t begin = measures ? now() : 0;
+    Status status = runOne(plan, instruction, rank, site);
+    if (measures) {
+      InstructionTiming &timing = control.timings[i];
+      timing.begin = begin;
+      timing.end = now();
+      timing.total += timing.end - begin;
+    }
+    if (status.isOk() && control.world && instruction.replicated)
+      status = checkReplicas(plan, instruction, site, control);
+    if (!status.isOk()) {
+      control.failure.fail(status);
+      return control.failure.status();
+    }
+  }
+  return Status::ok();
+}
+
+} // namespace shardc::runtime

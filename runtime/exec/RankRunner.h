@@ -1,0 +1,36 @@
+//===- RankRunner.h - The instruction loop of one rank --------------------===//
+#ifndef SHARDC_RUNTIME_EXEC_RANKRUNNER_H
+#define SHARDC_RUNTIME_EXEC_RANKRUNNER_H
+
+#include "runtime/backend/host/Rendezvous.h"
+#include "runtime/exec/RankPlan.h"
+
+#include <atomic>
+#include <span>
+#include <vector>
+
+namespace shardc::runtime {
+
+/// When an instruction ran, in nanoseconds of the steady clock.
+struct InstructionTiming {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t total = 0; ///< over all runs of this shape
+};
+
+struct RunControl {
+  RunFailure &failure;
+  Communicator *world = nullptr; ///< for the replica check; null: none
+  std::span<InstructionTiming> timings; ///< empty: not measured
+  /// What the rank is doing, for the message of a timeout elsewhere.
+  std::atomic<const BoundInstruction *> &current;
+  std::vector<uint64_t> &hashes; ///< scratch of the replica check
+};
+
+/// Runs all instructions in order. The first error of any rank ends all.
+Status runInstructions(const RankPlan &plan, int rank,
+                       const RunControl &control);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_EXEC_RANKRUNNER_H

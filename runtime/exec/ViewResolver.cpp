@@ -1,0 +1,58 @@
+#include "runtime/exec/ViewResolver.h"
+
+#include "runtime/base/Message.h"
+
+namespace shardc::runtime {
+namespace {
+
+__extension__ using Wide = __int128;
+
+/// No buffer of a rank is larger: keeps sums of sizes inside 64 bits.
+constexpr int64_t kMaxBufferBytes = int64_t{1} << 46;
+
+} // namespace
+
+Status bufferBytes(const artifact::Program &program, uint32_t buffer,
+                   std::span<const int64_t> scalars, int64_t &bytes) {
+  bytes = scalars[program.buffers()->Get(buffer)->bytes()];
+  if (bytes < 0 || bytes > kMaxBufferBytes)
+    return artifactError("buffer ", buffer, " would have ", bytes,
+                         " bytes; change the inputs' shapes");
+  return Status::ok();
+}
+
+Status resolveView(const artifact::Program &program, uint32_t index,
+                   std::span<const int64_t> scalars, ResolvedView &resolved) {
+  const artifact::View *view = program.views()->Get(index);
+  int64_t bytes = 0;
+  SHARDC_RETURN_IF_ERROR(bufferBytes(program, view->buffer(), scalars, bytes));
+  TensorView &into = resolved.view;
+  into = TensorView();
+  into.element = view->element();
+  into.rank = static_cast<int>(view->dims()->size());
+  resolved.buffer = view->buffer();
+  Wide lowest = scalars[view->offset()], highest = lowest;
+  bool empty = false;
+  for (uint32_t d = 0; d < view->dims()->size(); ++d) {
+    into.dims[d] = scalars[view->dims()->Get(d)];
+    into.strides[d] = scalars[view->strides()->Get(d)];
+    if (into.dims[d] < 0)
+      return artifactError("dim ", d, " of view ", index, " would be ",
+                           into.dims[d], "; change the inputs' shapes");
+    empty |= into.dims[d] == 0;
+    Wide reach = static_cast<Wide>(into.dims[d] - 1) * into.strides[d];
+    (reach < 0 ? lowest : highest) += reach;
+  }
+  const int64_t size = artifact::elementBytes(into.element);
+  if (empty) {
+    resolved.byteOffset = 0;
+    return Status::ok();
+  }
+  if (lowest < 0 || (highest + 1) * size > bytes)
+    return artifactError("view ", index, " ", dimsText(into),
+                         " reaches out of its buffer of ", bytes, " bytes");
+  resolved.byteOffset = scalars[view->offset()] * size;
+  return Status::ok();
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,157 @@
+#include "runtime/exec/WeightLoader.h"
+
+#include "runtime/artifact/ElementNames.h"
+#include "runtime/base/Message.h"
+#include "runtime/exec/StridedCopy.h"
+
+#include <cstring>
+
+namespace shardc::runtime {
+namespace {
+
+alignas(kBufferAlignment) const std::byte kNothing[kBufferAlignment] = {};
+
+bool isAligned(const std::byte *data, int64_t bytes) {
+  return reinterpret_cast<uintptr_t>(data) % static_cast<size_t>(bytes) == 0;
+}
+
+class Loader {
+public:
+  Loader(const Artifact &artifact, std::span<const int64_t> scalars,
+         RankWeights &weights)
+      : artifact(artifact), scalars(scalars), weights(weights) {}
+
+  Status load(const artifact::Weight &weight, const CopiedWeights *copied);
+
+private:
+  Status resolve(const artifact::Weight &weight);
+  Status loadCopied(const artifact::Weight &weight,
+                    const SafetensorsEntry &entry);
+  Status pack(const TensorView &source);
+  Status allocate(std::byte *&memory);
+  void add(const std::byte *data) {
+    weights.data.push_back(data);
+    weights.bytes.push_back(localBytes);
+  }
+
+  const Artifact &artifact;
+  std::span<const int64_t> scalars;
+  RankWeights &weights;
+  // The slice of the weight at hand.
+  std::vector<OwnedRuns> dims;
+  std::vector<int64_t> localDims;
+  int64_t elementSize = 0;
+  int64_t localBytes = 0;
+};
+
+Status Loader::resolve(const artifact::Weight &weight) {
+  elementSize = artifact::elementBytes(weight.element());
+  dims.assign(weight.dims()->size(), {});
+  localDims.clear();
+  localBytes = elementSize;
+  for (uint32_t d = 0; d < dims.size(); ++d) {
+    SHARDC_RETURN_IF_ERROR(
+        resolveLayout(*weight.layout()->Get(d), scalars, dims[d]));
+    if (dims[d].globalSize != weight.dims()->Get(d))
+      return artifactError("the layout of its dim ", d, " has ",
+                           dims[d].globalSize, " elements, expected ",
+                           weight.dims()->Get(d));
+    localDims.push_back(dims[d].localSize);
+    localBytes *= dims[d].localSize; // at most the weight's length
+  }
+  return Status::ok();
+}
+
+Status Loader::allocate(std::byte *&memory) {
+  AlignedBuffer buffer;
+  if (!buffer.allocate(localBytes))
+    return artifactError("out of memory for ", localBytes, " bytes");
+  memory = buffer.data();
+  weights.packed.push_back(std::move(buffer));
+  weights.packedBytes += localBytes;
+  return Status::ok();
+}
+
+Status Loader::pack(const TensorView &source) {
+  std::byte *memory = nullptr;
+  SHARDC_RETURN_IF_ERROR(allocate(memory));
+  copyBlock(dims, source, packedView(memory, source.element, localDims),
+            BlockCopy::ToLocal);
+  add(memory);
+  return Status::ok();
+}
+
+Status Loader::loadCopied(const artifact::Weight &weight,
+                          const SafetensorsEntry &entry) {
+  const char *dtype = artifact::safetensorsName(weight.element());
+  if (entry.dtype != dtype || entry.dims != localDims ||
+      entry.bytes.size() != static_cast<size_t>(localBytes))
+    return artifactError("its copy is ", entry.dtype, shapeText(entry.dims),
+                         ", expected ", dtype, shapeText(localDims));
+  if (isAligned(entry.bytes.data(), elementSize)) {
+    add(entry.bytes.data());
+    weights.mappedBytes += localBytes;
+    return Status::ok();
+  }
+  std::byte *memory = nullptr;
+  SHARDC_RETURN_IF_ERROR(allocate(memory));
+  std::memcpy(memory, entry.bytes.data(), entry.bytes.size());
+  add(memory);
+  return Status::ok();
+}
+
+Status Loader::load(const artifact::Weight &weight,
+                    const CopiedWeights *copied) {
+  SHARDC_RETURN_IF_ERROR(resolve(weight));
+  if (localBytes == 0) {
+    add(kNothing);
+    return Status::ok();
+  }
+  if (weight.present() >= 0 &&
+      scalars[static_cast<size_t>(weight.present())] == 0) {
+    std::byte *memory = nullptr;
+    SHARDC_RETURN_IF_ERROR(allocate(memory));
+    std::memset(memory, 0, static_cast<size_t>(localBytes));
+    add(memory);
+    return Status::ok();
+  }
+  if (copied) {
+    if (auto it = copied->find(weight.name()->str()); it != copied->end())
+      return loadCopied(weight, it->second);
+    if (!artifact.weightIsInArtifact(weight))
+      return artifactError("the rank's safetensors file has no such tensor");
+  }
+  std::span<const std::byte> bytes = artifact.weightBytes(weight);
+  if (bytes.size() != weight.length())
+    return artifactError("its file is not there");
+  int64_t offset = 0;
+  if (isContiguousBlock(dims, offset) &&
+      isAligned(bytes.data() + offset * elementSize, elementSize)) {
+    add(bytes.data() + offset * elementSize);
+    weights.mappedBytes += localBytes;
+    return Status::ok();
+  }
+  std::vector<int64_t> global(weight.dims()->begin(), weight.dims()->end());
+  return pack(packedView(bytes.data(), weight.element(), global));
+}
+
+} // namespace
+
+Status loadWeights(const Artifact &artifact, size_t stage, int rank,
+                   std::span<const int64_t> scalars, RankWeights &weights) {
+  CopiedWeights copied;
+  const bool copies = artifact.manifest().copiesWeights;
+  if (copies)
+    SHARDC_RETURN_IF_ERROR(
+        artifact.openCopiedWeights(rank, weights.copiedFile, copied));
+  Loader loader(artifact, scalars, weights);
+  for (const artifact::Weight *weight : *artifact.program(stage).weights())
+    if (Status status = loader.load(*weight, copies ? &copied : nullptr);
+        !status.isOk())
+      return Status::error(status.code(),
+                           message("weight ", weight->name()->c_str(), ": ",
+                                   status.message()));
+  return Status::ok();
+}
+
+} // namespace shardc::runtime

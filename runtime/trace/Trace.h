@@ -1,0 +1,29 @@
+//===- Trace.h - Timelines for people -------------------------------------===//
+//
+// writeTrace makes a file for chrome://tracing and ui.perfetto.dev: one track a
+// rank, one slice an instruction of the last run, named by its kernel, with its
+// node and shapes. profileInstructions adds the same times up.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_TRACE_TRACE_H
+#define SHARDC_RUNTIME_TRACE_TRACE_H
+
+#include "runtime/exec/ShapePlan.h"
+
+#include <string>
+#include <vector>
+
+namespace shardc::runtime {
+
+struct InstructionProfile;
+
+/// Replaces the file at `path` once it is complete.
+Status writeTrace(const std::string &path, const artifact::Program &program,
+                  const ShapePlan &plan);
+
+/// One entry for each instruction, means over ranks.
+std::vector<InstructionProfile> profileInstructions(const ShapePlan &plan);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_TRACE_TRACE_H

@@ -1,0 +1,148 @@
+#include "tools/shardrun/Compare.h"
+
+#include "runtime/artifact/ElementNames.h"
+#include "runtime/base/Float16.h"
+#include "runtime/base/Message.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+using namespace shardc::runtime;
+namespace artifact = shardc::artifact;
+
+namespace shardrun {
+namespace {
+
+template <typename T>
+void convert(const Tensor &tensor, std::vector<double> &values) {
+  const T *data = tensor.as<T>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>)
+      values[i] = toFloat(data[i]);
+    else
+      values[i] = static_cast<double>(data[i]);
+  }
+}
+
+std::vector<double> toDoubles(const Tensor &tensor) {
+  std::vector<double> values(static_cast<size_t>(tensor.numElements()));
+  switch (tensor.element()) {
+  case artifact::ElementType_Bool:
+  case artifact::ElementType_UInt8:
+    convert<uint8_t>(tensor, values);
+    break;
+  case artifact::ElementType_Int8:
+    convert<int8_t>(tensor, values);
+    break;
+  case artifact::ElementType_Int16:
+    convert<int16_t>(tensor, values);
+    break;
+  case artifact::ElementType_UInt16:
+    convert<uint16_t>(tensor, values);
+    break;
+  case artifact::ElementType_Int32:
+    convert<int32_t>(tensor, values);
+    break;
+  case artifact::ElementType_UInt32:
+    convert<uint32_t>(tensor, values);
+    break;
+  case artifact::ElementType_Int64:
+    convert<int64_t>(tensor, values);
+    break;
+  case artifact::ElementType_UInt64:
+    convert<uint64_t>(tensor, values);
+    break;
+  case artifact::ElementType_Float16:
+    convert<Half>(tensor, values);
+    break;
+  case artifact::ElementType_BFloat16:
+    convert<BFloat>(tensor, values);
+    break;
+  case artifact::ElementType_Float32:
+    convert<float>(tensor, values);
+    break;
+  case artifact::ElementType_Float64:
+    convert<double>(tensor, values);
+    break;
+  }
+  return values;
+}
+
+bool isInteger(ElementType type) { return type <= artifact::ElementType_UInt64; }
+
+std::string typeText(const Tensor &tensor) {
+  return artifact::elementName(tensor.element()) +
+         (" " + shapeText(tensor.dims()));
+}
+
+/// NaN beside NaN, an infinity beside the same one.
+bool sameSpecial(double found, double expected) {
+  return std::isnan(expected) ? std::isnan(found) : found == expected;
+}
+
+} // namespace
+
+bool parseTolerance(const std::string &text, Tolerance &tolerance) {
+  if (text == "f32")
+    tolerance = {1e-4, 1e-3, 0, true};
+  else if (text == "low")
+    tolerance = {2e-2, 2e-2, 0, true};
+  else if (text == "quant")
+    tolerance = {1e-3, 0, 5e-2, false};
+  else {
+    char *end = nullptr;
+    tolerance = {std::strtod(text.c_str(), &end), 0, 0, false};
+    if (end == text.c_str() || *end != ',')
+      return false;
+    const char *second = end + 1;
+    tolerance.relative = std::strtod(second, &end);
+    return end != second && *end == '\0' && tolerance.absolute >= 0 &&
+           tolerance.relative >= 0;
+  }
+  return true;
+}
+
+Comparison compare(const Tensor &found, const Tensor &expected,
+                   const Tolerance &tolerance) {
+  Comparison result;
+  if (typeText(found) != typeText(expected)) {
+    result.problem = "expected " + typeText(expected) + ", found " +
+                     typeText(found);
+    return result;
+  }
+  std::vector<double> a = toDoubles(found), b = toDoubles(expected);
+  double largest = 0;
+  for (double value : b)
+    if (std::isfinite(value))
+      largest = std::max(largest, std::fabs(value));
+  const bool exact = tolerance.exactIntegers && isInteger(found.element());
+  size_t worst = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
+      if (sameSpecial(a[i], b[i]))
+        continue;
+      result.problem = message("element ", i, " is ", a[i], ", expected ", b[i]);
+      return result;
+    }
+    double error = std::fabs(a[i] - b[i]);
+    double allowed = exact ? 0
+                           : tolerance.absolute +
+                                 tolerance.relative * std::fabs(b[i]) +
+                                 tolerance.scaled * largest;
+    double ratio = error == 0 ? 0 : error / allowed; // infinite if exact
+    if (ratio > result.ofTolerance) {
+      result.ofTolerance = ratio;
+      worst = i;
+    }
+    result.largestError = std::max(result.largestError, error);
+  }
+  result.fits = result.ofTolerance <= 1;
+  if (!result.fits)
+    result.problem = message("element ", worst, " is ", a[worst], ", expected ",
+                             b[worst]);
+  return result;
+}
+
+} // namespace shardrun

@@ -1,0 +1,113 @@
+#include "tools/shardrun/InputFiles.h"
+
+#include "runtime/base/MappedFile.h"
+#include "runtime/base/Message.h"
+#include "runtime/io/AtomicFile.h"
+#include "runtime/io/Npz.h"
+
+#include <filesystem>
+#include <system_error>
+
+namespace fs = std::filesystem;
+using namespace shardc::runtime;
+
+namespace shardrun {
+namespace {
+
+std::string tensorPath(const std::string &folder, const char *kind, size_t i) {
+  return (fs::path(folder) / (kind + ("_" + std::to_string(i)) + ".pb"))
+      .string();
+}
+
+Status readTensor(const std::string &path, const TensorInfo &info,
+                  const char *kind, NamedTensor &tensor) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored))
+    return argumentError(path, " is missing: expected ", kind, " '", info.name,
+                         "', ", typeText(info));
+  MappedFile file;
+  if (Status status = MappedFile::open(path, file); !status.isOk())
+    return argumentError(status.message());
+  return parseTensorProto(
+      path,
+      {reinterpret_cast<const char *>(file.data()),
+       static_cast<size_t>(file.size())},
+      tensor);
+}
+
+/// Position counts in a folder; a name in the file must not contradict it.
+Status readInput(const std::string &path, const TensorInfo &info,
+                 NamedTensor &tensor) {
+  SHARDC_RETURN_IF_ERROR(readTensor(path, info, "input", tensor));
+  if (!tensor.name.empty() && tensor.name != info.name)
+    return argumentError(path, ": its tensor is named '", tensor.name,
+                         "', expected '", info.name,
+                         "' (the model's inputs count in order)");
+  tensor.name = info.name;
+  return Status::ok();
+}
+
+} // namespace
+
+Status readInputs(const std::string &path, std::span<const TensorInfo> infos,
+                  std::vector<NamedTensor> &tensors) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) {
+    if (path.ends_with(".npz"))
+      return readNpz(path, tensors);
+    return argumentError(path, ": expected a folder with input_0.pb, ... or a "
+                               ".npz file");
+  }
+  tensors.resize(infos.size());
+  for (size_t i = 0; i < infos.size(); ++i)
+    SHARDC_RETURN_IF_ERROR(
+        readInput(tensorPath(path, "input", i), infos[i], tensors[i]));
+  std::string extra = tensorPath(path, "input", infos.size());
+  if (fs::exists(extra, ignored))
+    return argumentError(extra, ": the model has only ", infos.size(),
+                         " inputs");
+  return Status::ok();
+}
+
+Status readExpected(const std::string &folder,
+                    std::span<const TensorInfo> infos,
+                    std::vector<NamedTensor> &tensors) {
+  tensors.resize(infos.size());
+  for (size_t i = 0; i < infos.size(); ++i)
+    SHARDC_RETURN_IF_ERROR(readTensor(tensorPath(folder, "output", i),
+                                      infos[i], "output", tensors[i]));
+  return Status::ok();
+}
+
+Status writeOutputs(const std::string &folder,
+                    std::span<const TensorInfo> infos,
+                    std::span<const Tensor> tensors) {
+  std::error_code error;
+  bool created = fs::create_directories(folder, error);
+  if (error)
+    return argumentError("cannot create ", folder, ": ", error.message());
+  // Complete files under other names first, so that a full disk is noticed
+  // before any output is in place.
+  Status status;
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < infos.size() && status.isOk(); ++i) {
+    parts.push_back(tensorPath(folder, "output", i) + ".part");
+    status = writeFileAtomically(
+        parts.back(), serializeTensorProto(infos[i].name, tensors[i]));
+  }
+  for (size_t i = 0; i < infos.size() && status.isOk(); ++i) {
+    std::string path = tensorPath(folder, "output", i);
+    fs::rename(parts[i], path, error);
+    if (error)
+      status = argumentError("cannot write ", path, ": ", error.message());
+  }
+  if (status.isOk())
+    return status;
+  for (size_t i = 0; i < parts.size(); ++i)
+    fs::remove(parts[i], error);
+  if (created)
+    fs::remove(folder, error); // only if it is empty
+  return status;
+}
+
+} // namespace shardrun

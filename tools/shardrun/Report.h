@@ -1,0 +1,29 @@
+//===- Report.h - What shardrun tells about a run -------------------------===//
+#ifndef SHARDC_TOOLS_SHARDRUN_REPORT_H
+#define SHARDC_TOOLS_SHARDRUN_REPORT_H
+
+#include "runtime/api/shardrt.hpp"
+
+#include <string>
+#include <vector>
+
+namespace shardrun {
+
+/// Milliseconds of each run.
+using RunTimes = std::vector<double>;
+
+double median(RunTimes times);
+
+/// Time by kind of kernel, then the nodes that took longest.
+void printProfile(const shardc::runtime::Session &session, size_t runs);
+
+/// {"runs": N, "median_ms": T, "collectives": [{"kind", "node", "group_size",
+///  "bytes", "wire_bytes"}], "ranks": [{"rank", "weight_bytes",
+///  "packed_bytes", "loaded_bytes", "arena_bytes"}]}
+shardc::runtime::Status writeStats(const std::string &path,
+                                   const shardc::runtime::Session &session,
+                                   const RunTimes &times);
+
+} // namespace shardrun
+
+#endif // SHARDC_TOOLS_SHARDRUN_REPORT_H

@@ -1,0 +1,203 @@
+//===- main.cpp - shardrun: runs an artifact of shardc --------------------===//
+#include "runtime/artifact/ElementNames.h"
+#include "runtime/base/Message.h"
+#include "tools/shardrun/Compare.h"
+#include "tools/shardrun/InputFiles.h"
+#include "tools/shardrun/Report.h"
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+
+using namespace shardc::runtime;
+using namespace shardrun;
+
+namespace {
+
+struct Options {
+  std::string artifact, inputs, expect, outputs, tolerance, weightsRoot;
+  std::string trace, statsJson;
+  int repeat = 1;
+  bool profile = false;
+  bool checkReplicas = false;
+  double timeout = 0;
+};
+
+void declareFlags(CLI::App &app, Options &options) {
+  app.add_option("artifact", options.artifact, "Folder that shardc wrote")
+      ->required();
+  app.add_option("--inputs", options.inputs,
+                 "Folder with input_0.pb, input_1.pb, ... (ONNX test data), or "
+                 "an .npz file")
+      ->required();
+  app.add_option("--expect", options.expect,
+                 "Folder with output_0.pb, ...: print the largest error of "
+                 "each output, exit with 1 if one is too large");
+  app.add_option("--outputs", options.outputs,
+                 "Folder to write output_0.pb, ... into");
+  app.add_option("--repeat", options.repeat,
+                 "Run so many times and print the median time")
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--tolerance", options.tolerance,
+                 "f32, low, quant or ABS,REL (|a - b| <= ABS + REL |b|); "
+                 "without it what suits the model's types");
+  app.add_option("--weights-root", options.weightsRoot,
+                 "Where the model's own files are now");
+  app.add_option("--trace", options.trace,
+                 "Write a Chrome/Perfetto trace of the last run");
+  app.add_flag("--profile", options.profile,
+               "Print where the time went, by kernel and by node");
+  app.add_flag("--check-replicas", options.checkReplicas,
+               "Compare the bits of replicated values on all ranks (slow)");
+  app.add_option("--stats-json", options.statsJson,
+                 "Write collectives, bytes and memory as JSON");
+  app.add_option("--timeout", options.timeout,
+                 "Longest wait at a collective, in seconds (default 60, or "
+                 "SHARDC_TIMEOUT)")
+      ->check(CLI::Range(0.001, 1e6));
+  app.footer(
+      "Example:\n"
+      "  shardrun model.shard --inputs test_data_set_0 --expect "
+      "test_data_set_0\n\n"
+      "Exit codes: 0 done, 1 outputs differ, 2 flags or input tensors, 4 "
+      "artifact,\nchanged weights, a violated guard or an error while running.");
+}
+
+Status openSession(const Options &options, std::unique_ptr<Session> &session) {
+  SessionOptions from;
+  from.weightsRoot = options.weightsRoot;
+  from.timeout =
+      std::chrono::milliseconds(static_cast<int64_t>(options.timeout * 1000));
+  from.checkReplicas = options.checkReplicas;
+  from.measure = options.profile || !options.trace.empty();
+  return Session::open(options.artifact, from, session);
+}
+
+Status runAll(Session &session, const std::vector<NamedTensor> &tensors,
+              int repeat, std::vector<Tensor> &outputs, RunTimes &times) {
+  std::vector<InputTensor> inputs;
+  for (const NamedTensor &named : tensors)
+    inputs.push_back({named.name, named.tensor.element(), named.tensor.dims(),
+                      named.tensor.data()});
+  outputs.resize(session.outputs().size());
+  for (int i = 0; i < repeat; ++i) {
+    auto begin = std::chrono::steady_clock::now();
+    SHARDC_RETURN_IF_ERROR(session.run(inputs, outputs));
+    std::chrono::duration<double, std::milli> took =
+        std::chrono::steady_clock::now() - begin;
+    times.push_back(took.count());
+  }
+  return Status::ok();
+}
+
+/// Prints one line an output; Mismatch if one is out of tolerance.
+Status compareOutputs(const Session &session, const Tolerance &tolerance,
+                      const std::vector<NamedTensor> &expected,
+                      const std::vector<Tensor> &outputs) {
+  Status status;
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    Comparison result =
+        compare(outputs[o], expected[o].tensor, tolerance);
+    std::string text = message(
+        "output ", o, " '", session.outputs()[o].name, "' ",
+        shapeText(outputs[o].dims()), ": largest error ", result.largestError,
+        ", ", result.ofTolerance, " of the tolerance");
+    if (result.fits) {
+      std::printf("%s\n", text.c_str());
+      continue;
+    }
+    std::printf("output %zu '%s': differs: %s (largest error %g)\n", o,
+                session.outputs()[o].name.c_str(), result.problem.c_str(),
+                result.largestError);
+    if (status.isOk())
+      status = Status::error(
+          StatusCode::Mismatch,
+          message("output ", o, " '", session.outputs()[o].name,
+                  "' differs from the expected one: ", result.problem));
+  }
+  return status;
+}
+
+void printOutputs(const Session &session, const std::vector<Tensor> &outputs) {
+  for (size_t o = 0; o < outputs.size(); ++o)
+    std::printf("output %zu '%s': %s %s\n", o,
+                session.outputs()[o].name.c_str(),
+                shardc::artifact::elementName(outputs[o].element()),
+                shapeText(outputs[o].dims()).c_str());
+}
+
+Status findTolerance(const Options &options, const Session &session,
+                     Tolerance &tolerance) {
+  const bool given = !options.tolerance.empty();
+  if (parseTolerance(given ? options.tolerance : session.tolerance(),
+                     tolerance))
+    return Status::ok();
+  if (given)
+    return argumentError("--tolerance ", options.tolerance,
+                         ": expected f32, low, quant or ABS,REL such as "
+                         "1e-4,1e-3");
+  return artifactError("the manifest's tolerance '", session.tolerance(),
+                       "' is unknown; use --tolerance");
+}
+
+Status run(const Options &options) {
+  std::unique_ptr<Session> session;
+  SHARDC_RETURN_IF_ERROR(openSession(options, session));
+  Tolerance tolerance;
+  SHARDC_RETURN_IF_ERROR(findTolerance(options, *session, tolerance));
+  std::vector<NamedTensor> inputs, expected;
+  SHARDC_RETURN_IF_ERROR(
+      readInputs(options.inputs, session->inputs(), inputs));
+  if (!options.expect.empty())
+    SHARDC_RETURN_IF_ERROR(
+        readExpected(options.expect, session->outputs(), expected));
+  std::vector<Tensor> outputs;
+  RunTimes times;
+  SHARDC_RETURN_IF_ERROR(
+      runAll(*session, inputs, options.repeat, outputs, times));
+  if (!options.outputs.empty())
+    SHARDC_RETURN_IF_ERROR(
+        writeOutputs(options.outputs, session->outputs(), outputs));
+  if (!options.trace.empty())
+    SHARDC_RETURN_IF_ERROR(session->writeTrace(options.trace));
+  if (!options.statsJson.empty())
+    SHARDC_RETURN_IF_ERROR(writeStats(options.statsJson, *session, times));
+  Status compared;
+  if (options.expect.empty())
+    printOutputs(*session, outputs);
+  else
+    compared = compareOutputs(*session, tolerance, expected, outputs);
+  std::printf("%d %s, %zu %s: median %.3f ms\n", session->worldSize(),
+              session->worldSize() == 1 ? "rank" : "ranks", times.size(),
+              times.size() == 1 ? "run" : "runs", median(times));
+  if (options.profile)
+    printProfile(*session, times.size());
+  return compared;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Runs a model that shardc compiled, all its ranks as threads of "
+               "this process.");
+  Options options;
+  declareFlags(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0
+                                : static_cast<int>(StatusCode::InvalidArgument);
+  }
+  Status status;
+  try {
+    status = run(options);
+  } catch (const std::exception &error) {
+    status = artifactError("out of memory: ", error.what());
+  }
+  std::fflush(stdout);
+  if (!status.isOk())
+    std::fprintf(stderr, "shardrun: error: %s\n", status.message().c_str());
+  return static_cast<int>(status.code());
+}
