@@ -1,8 +1,15 @@
 //===- MatrixProduct.cpp - sgemm, and loops for the other types -----------===//
+//
+// Without oneDNN the loops serve float too: slower, but the same results up to
+// rounding.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/backend/host/kernels/MatrixProduct.h"
 
+#ifdef SHARDC_HAS_DNNL
 #include <oneapi/dnnl/dnnl.h>
+#endif
 
 #include <string>
 
@@ -57,14 +64,18 @@ Status multiply(int64_t m, int64_t n, int64_t k, float alpha,
     scaleRows(m, n, beta, c, leading);
     return Status::ok();
   }
+#ifdef SHARDC_HAS_DNNL
   const dnnl_status_t status =
       dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k,
                  alpha, a.data, a.leading, b.data, b.leading, beta, c, leading);
-  if (status == dnnl_success)
-    return Status::ok();
-  return Status::error(StatusCode::Artifact,
-                       "oneDNN's sgemm failed with status " +
-                           std::to_string(static_cast<int>(status)));
+  if (status != dnnl_success)
+    return Status::error(StatusCode::Artifact,
+                         "oneDNN's sgemm failed with status " +
+                             std::to_string(static_cast<int>(status)));
+#else
+  multiplyLoops(m, n, k, alpha, a, b, beta, c, leading);
+#endif
+  return Status::ok();
 }
 
 Status multiply(int64_t m, int64_t n, int64_t k, double alpha,

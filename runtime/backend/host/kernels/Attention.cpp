@@ -1,0 +1,221 @@
+//===- Attention.cpp - Scaled dot-product attention -----------------------===//
+//
+// Q [b, hq, sq, d], K [b, hkv, sk, d], V [b, hkv, sk, dv], an optional mask
+// [b, hq, sq, sk] (bool: false hides; float: added) -> Y [b, hq, sq, dv], where
+// query head h attends KV head h / (hq / hkv). Query i sees the keys up to
+// i + causal_offset if is_causal, the offset being how many keys precede the
+// first query. Queries go in blocks, whose scores are all the scratch needed:
+//   scores = softmax(softcap(scale Q K^T) + mask),  Y = scores V
+// A row that sees no key at all is zero, as in ONNX's function body.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/backend/host/kernels/Dispatch.h"
+#include "runtime/backend/host/kernels/MatrixProduct.h"
+#include "runtime/backend/host/kernels/StridedLoop.h"
+
+#include <cmath>
+#include <limits>
+
+namespace shardc::runtime::host {
+namespace {
+
+constexpr char kName[] = "Attention";
+constexpr int64_t kBlock = 64; ///< queries at a time
+
+MatrixLayout layoutOf(const TensorView &view, int64_t rows) {
+  return {rows, view.dims[3], view.strides[2], view.strides[3]};
+}
+
+template <typename T> class AttentionRun {
+  using Acc = Accumulator<T>;
+
+public:
+  explicit AttentionRun(const KernelCall &call)
+      : q(call.inputs[0]), k(call.inputs[1]), v(call.inputs[2]),
+        y(call.outputs[0]) {
+    if (hasInput(call, 3))
+      mask = &call.inputs[3];
+    scale = Acc(call.floatOr("scale", 1.0 / std::sqrt(double(q.dims[3]))));
+    softcap = Acc(call.floatOr("softcap", 0.0));
+    isCausal = call.intOr("is_causal", 0) != 0;
+    causalOffset = call.intOr("causal_offset", 0);
+    keys = k.dims[2];
+    block = std::min(kBlock, q.dims[2]);
+    layoutK = layoutOf(k, keys).transposed();
+    layoutV = layoutOf(v, keys);
+    layoutQ = layoutOf(q, block);
+    layoutY = layoutOf(y, block);
+    packsY = !std::is_same_v<T, Acc> || !layoutY.hasDenseRows();
+  }
+
+  int64_t scratchBytes() const {
+    return (block * keys + packedSize<T>(layoutK) + packedSize<T>(layoutV) +
+            packedSize<T>(layoutQ) + (packsY ? layoutY.size() : 0)) *
+           static_cast<int64_t>(sizeof(Acc));
+  }
+
+  Status run(std::byte *scratch) {
+    scores = reinterpret_cast<Acc *>(scratch);
+    Acc *packedK = scores + block * keys;
+    Acc *packedV = packedK + packedSize<T>(layoutK);
+    packedQ = packedV + packedSize<T>(layoutV);
+    packedY = packedQ + packedSize<T>(layoutQ);
+    const int64_t heads = k.dims[1];
+    const int64_t group = heads == 0 ? 0 : q.dims[1] / heads;
+    for (int64_t b = 0; b < q.dims[0]; ++b)
+      for (int64_t head = 0; head < heads; ++head) {
+        const T *keyHead = k.as<T>() + b * k.strides[0] + head * k.strides[1];
+        const T *valueHead = v.as<T>() + b * v.strides[0] + head * v.strides[1];
+        matrixK = asMatrix(layoutK, keyHead, packedK);
+        matrixV = asMatrix(layoutV, valueHead, packedV);
+        for (int64_t h = head * group; h < (head + 1) * group; ++h)
+          for (int64_t begin = 0; begin < q.dims[2]; begin += kBlock)
+            SHARDC_RETURN_IF_ERROR(runBlock(b, h, begin));
+      }
+    return Status::ok();
+  }
+
+private:
+  /// Queries [begin, begin + kBlock) of a head.
+  Status runBlock(int64_t b, int64_t h, int64_t begin) {
+    const int64_t rows = std::min(kBlock, q.dims[2] - begin);
+    const int64_t seen = visibleKeys(begin + rows - 1);
+    const auto at = [&](const TensorView &view) {
+      return b * view.strides[0] + h * view.strides[1] +
+             begin * view.strides[2];
+    };
+    const auto queries =
+        asMatrix(layoutOf(q, rows), q.as<T>() + at(q), packedQ);
+    SHARDC_RETURN_IF_ERROR(multiply(rows, seen, q.dims[3], scale, queries,
+                                    matrixK, Acc(0), scores, stride()));
+    for (int64_t i = 0; i < rows; ++i) {
+      const int64_t visible = visibleKeys(begin + i);
+      Acc *row = scores + i * stride();
+      softmax(row, visible, mask ? at(*mask) + i * mask->strides[2] : 0);
+      std::fill(row + visible, row + seen, Acc(0));
+    }
+    return writeBlock(rows, seen, y.as<T>() + at(y));
+  }
+
+  Status writeBlock(int64_t rows, int64_t seen, T *to) {
+    const int64_t columns = y.dims[3];
+    const Matrix<Acc> weights = {scores, stride(), false};
+    if constexpr (std::is_same_v<T, Acc>)
+      if (!packsY)
+        return multiply(
+            rows, columns, seen, Acc(1), weights, matrixV, Acc(0), to,
+            std::max<int64_t>(rows > 1 ? y.strides[2] : columns, 1));
+    SHARDC_RETURN_IF_ERROR(multiply(rows, columns, seen, Acc(1), weights,
+                                    matrixV, Acc(0), packedY,
+                                    std::max<int64_t>(columns, 1)));
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        to[i * y.strides[2] + j * y.strides[3]] = T(packedY[i * columns + j]);
+    return Status::ok();
+  }
+
+  int64_t stride() const { return std::max<int64_t>(keys, 1); }
+  int64_t visibleKeys(int64_t query) const {
+    return isCausal ? std::clamp<int64_t>(query + causalOffset + 1, 0, keys)
+                    : keys;
+  }
+
+  /// What the mask adds to a score.
+  Acc biasAt(int64_t offset) const {
+    if (mask->element == artifact::ElementType_Bool)
+      return mask->as<Boolean>()[offset] ? Acc(0) : -kInfinity;
+    return Acc(mask->as<T>()[offset]);
+  }
+
+  void softmax(Acc *row, int64_t count, int64_t maskAt) const {
+    if (softcap > 0)
+      for (int64_t j = 0; j < count; ++j)
+        row[j] = softcap * std::tanh(row[j] / softcap);
+    bool seesAny = !mask;
+    if (mask)
+      for (int64_t j = 0; j < count; ++j) {
+        const Acc bias = biasAt(maskAt + j * mask->strides[3]);
+        seesAny |= bias != -kInfinity;
+        row[j] += bias;
+      }
+    Acc maximum = -kInfinity;
+    for (int64_t j = 0; j < count; ++j)
+      maximum = row[j] > maximum || row[j] != row[j] ? row[j] : maximum;
+    if (!seesAny || maximum == -kInfinity) {
+      std::fill(row, row + count, Acc(0));
+      return;
+    }
+    double sum = 0;
+    for (int64_t j = 0; j < count; ++j) {
+      row[j] = std::exp(row[j] - maximum);
+      sum += row[j];
+    }
+    const Acc total = Acc(sum);
+    for (int64_t j = 0; j < count; ++j)
+      row[j] /= total;
+  }
+
+  static constexpr Acc kInfinity = std::numeric_limits<Acc>::infinity();
+
+  const TensorView &q, &k, &v, &y;
+  const TensorView *mask = nullptr;
+  Acc scale, softcap;
+  bool isCausal, packsY;
+  int64_t causalOffset, keys, block;
+  MatrixLayout layoutK, layoutV, layoutQ, layoutY;
+  Matrix<Acc> matrixK, matrixV;
+  Acc *scores = nullptr, *packedQ = nullptr, *packedY = nullptr;
+};
+
+Status check(const KernelCall &call) {
+  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 3));
+  const TensorView &q = call.inputs[0], &k = call.inputs[1];
+  const TensorView &v = call.inputs[2];
+  if (q.rank != 4 || k.rank != 4 || v.rank != 4)
+    return failure(kName, "expected Q, K, V of rank 4, found Q " +
+                              dimsToString(q) + ", K " + dimsToString(k) +
+                              ", V " + dimsToString(v));
+  TensorView expectedK = q, expectedV = k, expectedY = q, expectedMask = q;
+  expectedK.dims[1] = k.dims[1];
+  expectedK.dims[2] = k.dims[2];
+  expectedV.dims[3] = expectedY.dims[3] = v.dims[3];
+  expectedMask.dims[3] = k.dims[2];
+  SHARDC_RETURN_IF_ERROR(expectLike(kName, expectedK, k));
+  SHARDC_RETURN_IF_ERROR(expectLike(kName, expectedV, v));
+  SHARDC_RETURN_IF_ERROR(expectLike(kName, expectedY, call.outputs[0]));
+  const int64_t heads = k.dims[1];
+  if (heads == 0 ? q.dims[1] != 0 : q.dims[1] % heads != 0)
+    return failure(kName, std::to_string(q.dims[1]) + " query heads on " +
+                              std::to_string(heads) + " KV heads");
+  if (!hasInput(call, 3))
+    return Status::ok();
+  const TensorView &mask = call.inputs[3];
+  SHARDC_RETURN_IF_ERROR(expectDims(kName, expectedMask, mask));
+  return mask.element == artifact::ElementType_Bool
+             ? Status::ok()
+             : expectElement(kName, q.element, mask);
+}
+
+Status run(const KernelCall &call) {
+  SHARDC_RETURN_IF_ERROR(check(call));
+  return dispatch(FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
+    return AttentionRun<typename decltype(tag)::Type>(call).run(call.scratch);
+  });
+}
+
+int64_t scratchBytes(const KernelCall &call) {
+  if (!check(call).isOk())
+    return 0; // run reports it
+  int64_t bytes = 0;
+  const Status known =
+      dispatch(FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
+        bytes = AttentionRun<typename decltype(tag)::Type>(call).scratchBytes();
+      });
+  return known.isOk() ? bytes : 0;
+}
+
+const HostKernelRegistration registration(kName, {run, scratchBytes});
+
+} // namespace
+} // namespace shardc::runtime::host

@@ -1,0 +1,62 @@
+//===- ScatterElements.cpp - Write elements along one axis ----------------===//
+//
+// A copy of data, in which updates are written (or combined) in order: of two
+// updates of one element the later wins.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/backend/host/kernels/IndexReader.h"
+#include "runtime/backend/host/kernels/Scatter.h"
+#include "runtime/backend/host/kernels/StridedCopy.h"
+
+namespace shardc::runtime::host {
+namespace {
+
+constexpr char kName[] = "ScatterElements";
+
+Status check(const KernelCall &call, int &axis) {
+  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 3));
+  const TensorView &data = call.inputs[0], &indices = call.inputs[1];
+  SHARDC_RETURN_IF_ERROR(readAxis(call, kName, data.rank, axis));
+  SHARDC_RETURN_IF_ERROR(expectIndices(kName, indices));
+  SHARDC_RETURN_IF_ERROR(expectDims(kName, indices, call.inputs[2]));
+  SHARDC_RETURN_IF_ERROR(expectElement(kName, data.element, call.inputs[2]));
+  SHARDC_RETURN_IF_ERROR(expectLike(kName, data, call.outputs[0]));
+  bool fits = data.rank == indices.rank;
+  for (int d = 0; d < data.rank && fits; ++d)
+    fits = d == axis || indices.dims[d] <= data.dims[d];
+  if (!fits)
+    return failure(kName, "indices " + dimsToString(indices) +
+                              " do not fit data " + dimsToString(data));
+  return expectInRange(kName, indices, data.dims[axis]);
+}
+
+Status run(const KernelCall &call) {
+  int axis = 0;
+  Reduction reduction = Reduction::None;
+  SHARDC_RETURN_IF_ERROR(check(call, axis));
+  SHARDC_RETURN_IF_ERROR(readReduction(call, kName, reduction));
+  const TensorView &data = call.inputs[0], &indices = call.inputs[1];
+  const TensorView &updates = call.inputs[2], &out = call.outputs[0];
+  TensorView target = out; // walked with the indices, the axis aside
+  target.strides[axis] = 0;
+  const auto nest = nestOf(indices, updates, target);
+  const IndexReader index(indices);
+  const int64_t size = out.dims[axis], step = out.strides[axis];
+  const auto scatter = [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    StridedCopy(out, data)(out.data, data.data);
+    forEachIndex(nest, [&](const int64_t (&at)[3]) {
+      T &element = out.as<T>()[at[2] + index.wrapped(at[0], size) * step];
+      element = combine(reduction, element, updates.as<T>()[at[1]]);
+    });
+  };
+  return reduction == Reduction::None
+             ? dispatchSize(data.element, kName, scatter)
+             : dispatch(NumericTypes(), data.element, kName, scatter);
+}
+
+const HostKernelRegistration registration(kName, {run, nullptr});
+
+} // namespace
+} // namespace shardc::runtime::host
