@@ -1,0 +1,67 @@
+//===- Rt.cpp - The rt dialect: how a rank executes -----------------------===//
+
+#include "dialects/rt/Rt.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "dialects/rt/RtDialect.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/rt/RtTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/rt/RtOps.cpp.inc"
+
+namespace shardc::rt {
+
+int64_t elementBytes(Type element) {
+  return (element.getIntOrFloatBitWidth() + 7) / 8;
+}
+
+/// <f32, [batch, 96], [96, 1], 0, replicated>
+Type ViewType::parse(AsmParser &parser) {
+  Type element;
+  SmallVector<dist::DimExpr, 4> dims, strides;
+  if (parser.parseLess() || parser.parseType(element) || parser.parseComma() ||
+      dist::parseDimList(parser, dims) || parser.parseComma() ||
+      dist::parseDimList(parser, strides) || parser.parseComma())
+    return {};
+  FailureOr<dist::DimExpr> offset = dist::parseDim(parser);
+  if (failed(offset))
+    return {};
+  bool replicated = succeeded(parser.parseOptionalComma());
+  if (replicated && parser.parseKeyword("replicated"))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return ViewType::get(parser.getContext(), element, dims, strides, *offset,
+                       replicated);
+}
+
+void ViewType::print(AsmPrinter &printer) const {
+  printer << '<' << getElement() << ", ";
+  dist::printDimList(printer, getDims());
+  printer << ", ";
+  dist::printDimList(printer, getStrides());
+  printer << ", " << getOffset().str();
+  if (getReplicated())
+    printer << ", replicated";
+  printer << '>';
+}
+
+void RtDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/rt/RtTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/rt/RtOps.cpp.inc"
+      >();
+}
+
+} // namespace shardc::rt

@@ -1,0 +1,22 @@
+//===- Rt.h - The rt dialect: how a rank executes -------------------------===//
+#ifndef SHARDC_DIALECTS_RT_RT_H
+#define SHARDC_DIALECTS_RT_RT_H
+
+#include "dialects/dist/Dist.h"
+
+#include "dialects/rt/RtDialect.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/rt/RtTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/rt/RtOps.h.inc"
+
+namespace shardc::rt {
+
+/// Bytes of one element as the runtime stores it: a bool takes one.
+int64_t elementBytes(mlir::Type element);
+
+} // namespace shardc::rt
+
+#endif // SHARDC_DIALECTS_RT_RT_H

@@ -1,0 +1,142 @@
+//===- Rt.td - The rt dialect: how a rank executes ------------------------===//
+
+#ifndef SHARDC_DIALECTS_RT_RT_TD
+#define SHARDC_DIALECTS_RT_RT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/dist/Dist.td"
+
+def Rt_Dialect : Dialect {
+  let name = "rt";
+  let cppNamespace = "::shardc::rt";
+  let summary = "How a rank executes: buffers, kernel calls, collectives";
+  let description = [{
+    A program is a straight list: buffers, strided views on them, calls that read
+    views and write views. Sizes are expressions over input symbols and mesh
+    coordinates, so one program serves every rank and every input size. It maps
+    one to one to the artifact's Program.fbs.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let dependentDialects = ["::shardc::dist::DistDialect"];
+}
+
+def Rt_BufferType : TypeDef<Rt_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "Bytes on this rank";
+}
+
+def Rt_ViewType : TypeDef<Rt_Dialect, "View"> {
+  let mnemonic = "view";
+  let summary = "Strided window on a buffer; strides and offset count elements";
+  let parameters = (ins
+    "::mlir::Type":$element,
+    ArrayRefParameter<"::shardc::dist::DimExpr">:$dims,
+    ArrayRefParameter<"::shardc::dist::DimExpr">:$strides,
+    "::shardc::dist::DimExpr":$offset,
+    "bool":$replicated
+  );
+  let hasCustomAssemblyFormat = 1;
+}
+
+class Rt_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<Rt_Dialect, opMnemonic, traits>;
+
+def Rt_ProgramOp : Rt_Op<"program", [Symbol, IsolatedFromAbove, NoTerminator,
+                                     SingleBlock]> {
+  let summary = "What every rank of a stage executes";
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+class Rt_SourceOp<string opMnemonic> : Rt_Op<opMnemonic> {
+  let results = (outs Rt_BufferType:$buffer);
+}
+
+def Rt_InputOp : Rt_SourceOp<"input"> {
+  let summary = "This rank's part of an input of the model";
+  let arguments = (ins I64Attr:$index, StrAttr:$name, TypeAttr:$element,
+                       Dist_ValueAttr:$value);
+  let assemblyFormat = "$index $name $element $value attr-dict";
+}
+def Rt_WeightOp : Rt_SourceOp<"weight"> {
+  let summary = "This rank's part of a tensor in a file";
+  let arguments = (ins StrAttr:$name, StrAttr:$file, I64Attr:$offset,
+                       I64Attr:$length, TypeAttr:$element, Dist_ValueAttr:$value);
+  let assemblyFormat = "$name $file `at` $offset `length` $length $element $value attr-dict";
+}
+def Rt_ConstantOp : Rt_SourceOp<"constant"> {
+  let summary = "This rank's part of a small tensor";
+  let arguments = (ins ElementsAttr:$elements, Dist_ValueAttr:$value);
+  let assemblyFormat = "$elements $value attr-dict";
+}
+def Rt_AllocOp : Rt_SourceOp<"alloc"> {
+  let summary = "Space in the arena until rt.free, or for good (persistent)";
+  let arguments = (ins Dist_DimsAttr:$bytes, UnitAttr:$persistent);
+  let assemblyFormat = "$bytes (`persistent` $persistent^)? attr-dict";
+}
+def Rt_FreeOp : Rt_Op<"free"> {
+  let summary = "Nobody reads or writes the buffer after this";
+  let arguments = (ins Rt_BufferType:$buffer);
+  let assemblyFormat = "$buffer attr-dict";
+}
+def Rt_ViewOp : Rt_Op<"view", [Pure]> {
+  let arguments = (ins Rt_BufferType:$buffer);
+  let results = (outs Rt_ViewType:$view);
+  let assemblyFormat = "$buffer attr-dict `:` type($view)";
+}
+
+def Rt_AbsentOp : Rt_Op<"absent", [Pure]> {
+  let summary = "An absent optional operand of a kernel";
+  let results = (outs NoneType:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Rt_CallOp : Rt_Op<"call", [AttrSizedOperandSegments]> {
+  let summary = "Runs a kernel: reads inputs, writes outputs";
+  let arguments = (ins StrAttr:$kernel, Variadic<AnyType>:$inputs,
+                       Variadic<Rt_ViewType>:$outputs, DictionaryAttr:$config);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `:` type($inputs) `)` `into` `(` $outputs `:` type($outputs) `)` $config attr-dict
+  }];
+}
+
+def Rt_CollectiveOp : Rt_Op<"collective"> {
+  let summary = "all_reduce or all_gather over the ranks that differ in `axes`";
+  let description = [{
+    all_gather needs `dim` and `value`, the operand's #dist.value, whose sharding
+    of that dim places each rank's part.
+  }];
+  let arguments = (ins StrAttr:$kernel, Rt_ViewType:$input, Rt_ViewType:$output,
+                       Dist_AxesAttr:$axes, OptionalAttr<StrAttr>:$kind,
+                       OptionalAttr<I64Attr>:$dim,
+                       OptionalAttr<Dist_ValueAttr>:$value,
+                       OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = [{
+    $kernel $input `into` $output `over` $axes attr-dict `:` type($input) `->` type($output)
+  }];
+}
+
+def Rt_ReadyOp : Rt_Op<"ready"> {
+  let summary = "What comes before runs once, after the weights are loaded";
+  let assemblyFormat = "attr-dict";
+}
+
+def Rt_OutputOp : Rt_Op<"output"> {
+  let summary = "This rank's part of an output of the model";
+  let arguments = (ins Rt_ViewType:$view, I64Attr:$index, StrAttr:$name,
+                       Dist_ValueAttr:$value);
+  let assemblyFormat = "$index $name $view $value attr-dict `:` type($view)";
+}
+
+def Rt_GuardOp : Rt_Op<"guard"> {
+  let summary = "Checked whenever an input's size changes";
+  let arguments = (ins Dist_DimsAttr:$lhs, StrAttr:$kind, Dist_DimsAttr:$rhs,
+                       StrAttr:$message);
+  let assemblyFormat = "$lhs $kind $rhs $message attr-dict";
+}
+
+#endif // SHARDC_DIALECTS_RT_RT_TD

@@ -1,0 +1,139 @@
+//===- Lower.cpp - Local programs become kernel calls ---------------------===//
+
+#include "passes/lower/Passes.h"
+
+#include "dialects/onnx/ops/Source.h"
+#include "passes/lower/Lowering.h"
+
+using namespace mlir;
+
+namespace shardc::lower {
+#define GEN_PASS_DEF_LOWER
+#include "passes/lower/Passes.h.inc"
+
+namespace {
+
+LoweringMap allLowerings() {
+  LoweringMap map;
+  addCollectiveLowerings(map);
+  addContractionLowerings(map);
+  addElementwiseLowerings(map);
+  addIndexingLowerings(map);
+  addLayoutLowerings(map);
+  addNormalizationLowerings(map);
+  addReductionLowerings(map);
+  addSourceLowerings(map);
+  return map;
+}
+
+class ProgramLowering {
+public:
+  ProgramLowering(func::FuncOp function, rt::ProgramOp program,
+                  const dist::Mesh &mesh, const LoweringMap &map)
+      : function(function), lowering(program, mesh), map(map) {}
+
+  LogicalResult run() {
+    for (auto [i, argument] : llvm::enumerate(function.getArguments()))
+      addInput(i, argument);
+    for (Operation &op : function.front())
+      if (failed(lower(op)))
+        return failure();
+    lowering.freeBuffers();
+    return success();
+  }
+
+private:
+  void addInput(unsigned index, BlockArgument argument) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    OpBuilder &b = lowering.atRun();
+    auto name = function.getArgAttrOfType<StringAttr>(index, "onnx.name");
+    auto input = rt::InputOp::create(
+        b, argument.getLoc(), b.getType<rt::BufferType>(),
+        b.getI64IntegerAttr(index), name ? name : b.getStringAttr(""),
+        TypeAttr::get(type.getElementType()), dist::getValueAttr(type));
+    lowering.bind(argument, {input, type.getElementType(),
+                             StridedLayout::contiguous(Lowering::localDims(argument)),
+                             false, dist::getSharding(type).isReplicated()});
+  }
+
+  LogicalResult lower(Operation &op) {
+    if (isa<onnx::NoneOp>(op))
+      return success();
+    if (auto guard = dyn_cast<onnx::GuardOp>(op)) {
+      rt::GuardOp::create(lowering.atRun(), op.getLoc(),
+                          cast<dist::DimsAttr>(guard.getLhs()),
+                          guard.getKindAttr(),
+                          cast<dist::DimsAttr>(guard.getRhs()),
+                          guard.getMessageAttr());
+      return success();
+    }
+    if (auto terminator = dyn_cast<func::ReturnOp>(op)) {
+      for (OpOperand &operand : terminator->getOpOperands())
+        addOutput(terminator, operand);
+      return success();
+    }
+    auto it = map.find(op.getName().getStringRef());
+    if (it == map.end())
+      return op.emitError("has no lowering for this target");
+    return it->second(&op, lowering);
+  }
+
+  void addOutput(func::ReturnOp terminator, OpOperand &operand) {
+    unsigned index = operand.getOperandNumber();
+    // An output owns its bytes: an input or weight that is passed through, or
+    // a window on something else, is copied.
+    ValueView view = lowering.view(operand.get());
+    bool isOwn = view.buffer.getDefiningOp<rt::AllocOp>() && !view.isLoadTime &&
+                 view.layout.isContiguous();
+    if (!isOwn) {
+      ValueView own = lowering.allocate(terminator, view.element,
+                                        view.layout.dims, view.isReplicated);
+      lowering.copy(terminator, view, own);
+      view = own;
+    }
+    OpBuilder &b = lowering.atRun();
+    auto type = rt::ViewType::get(b.getContext(), view.element, view.layout.dims,
+                                  view.layout.strides, view.layout.offset,
+                                  view.isReplicated);
+    auto name = function.getResultAttrOfType<StringAttr>(index, "onnx.name");
+    Value window = rt::ViewOp::create(b, terminator.getLoc(), type, view.buffer);
+    rt::OutputOp::create(b, terminator.getLoc(), window,
+                         b.getI64IntegerAttr(index),
+                         name ? name : b.getStringAttr(""),
+                         dist::getValueAttr(operand.get().getType()));
+  }
+
+  func::FuncOp function;
+  Lowering lowering;
+  const LoweringMap &map;
+};
+
+struct LowerPass : impl::LowerBase<LowerPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    dist::MeshOp mesh = dist::getMesh(module);
+    if (!mesh) {
+      module.emitError("has no dist.mesh");
+      return signalPassFailure();
+    }
+    LoweringMap map = allLowerings();
+    OpBuilder builder(module.getBodyRegion());
+    for (func::FuncOp function :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (function->hasAttr("dist.sharded")) {
+        builder.setInsertionPoint(function);
+        auto program = rt::ProgramOp::create(builder, function.getLoc(),
+                                             function.getSymName());
+        if (failed(ProgramLowering(function, program, *mesh.getMesh().getMesh(), map)
+                       .run()))
+          return signalPassFailure();
+      }
+    }
+    for (func::FuncOp function :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      function.erase();
+  }
+};
+
+} // namespace
+} // namespace shardc::lower

@@ -1,0 +1,191 @@
+//===- Lowering.cpp - From local ops to calls on buffers ------------------===//
+
+#include "passes/lower/Lowering.h"
+
+using namespace mlir;
+
+namespace shardc::lower {
+
+using dist::DimExpr;
+
+Lowering::Lowering(rt::ProgramOp program, const dist::Mesh &mesh)
+    : mesh(mesh), program(program), builder(program.getContext()) {
+  Block &body = program.getBody().emplaceBlock();
+  builder.setInsertionPointToStart(&body);
+  ready = rt::ReadyOp::create(builder, program.getLoc());
+}
+
+OpBuilder &Lowering::atRun() {
+  builder.setInsertionPointToEnd(&program.getBody().front());
+  return builder;
+}
+
+OpBuilder &Lowering::atLoad() {
+  builder.setInsertionPoint(ready);
+  return builder;
+}
+
+ValueView Lowering::view(Value value) const { return values.lookup(value); }
+
+void Lowering::bind(Value value, ValueView view) {
+  values[value] = std::move(view);
+}
+
+void Lowering::bindWindow(Value result, const ValueView &view,
+                          StridedLayout layout) {
+  ValueView window = view.with(std::move(layout));
+  window.element = cast<RankedTensorType>(result.getType()).getElementType();
+  window.isReplicated = dist::getSharding(result.getType()).isReplicated();
+  // A window whose place depends on an input's size exists at run time only.
+  window.isLoadTime &= !dependsOnInputs(window.layout.dims) &&
+                       !dependsOnInputs({window.layout.offset});
+  bind(result, window);
+}
+
+Sizes Lowering::localDims(Value value) {
+  dist::ValueAttr encoding = dist::getValueAttr(value.getType());
+  if (encoding && encoding.getHasLocal())
+    return Sizes(encoding.getLocal());
+  return dist::getDims(value.getType());
+}
+
+bool Lowering::dependsOnInputs(ArrayRef<DimExpr> sizes) const {
+  bool depends = false;
+  for (DimExpr size : sizes)
+    size.forEachSymbol(
+        [&](StringRef, bool isCoordinate) { depends |= !isCoordinate; });
+  return depends;
+}
+
+ValueView Lowering::allocate(Operation *op, Value result) {
+  auto type = cast<RankedTensorType>(result.getType());
+  ValueView view = allocate(op, type.getElementType(), localDims(result),
+                            dist::getSharding(type).isReplicated());
+  bind(result, view);
+  return view;
+}
+
+ValueView Lowering::allocate(Operation *op, Type element, Sizes dims,
+                             bool isReplicated) {
+  bool isLoadTime = !dependsOnInputs(dims) && op->getNumOperands() > 0 &&
+                    !op->hasTrait<OpTrait::IsTerminator>();
+  for (Value operand : op->getOperands())
+    if (!isa<NoneType>(operand.getType()))
+      isLoadTime &= view(operand).isLoadTime;
+  return allocateAt(op->getLoc(), element, std::move(dims), isLoadTime,
+                    isReplicated);
+}
+
+ValueView Lowering::allocateAt(Location loc, Type element, Sizes dims,
+                               bool isLoadTime, bool isReplicated) {
+  OpBuilder &b = isLoadTime ? atLoad() : atRun();
+  DimExpr bytes = dist::product(dims) * rt::elementBytes(element);
+  auto alloc = rt::AllocOp::create(b, loc, b.getType<rt::BufferType>(),
+                                   dist::DimsAttr::get(b.getContext(), {bytes}),
+                                   isLoadTime);
+  return {alloc, element, StridedLayout::contiguous(dims), isLoadTime,
+          isReplicated};
+}
+
+ValueView Lowering::contiguous(Operation *op, const ValueView &view) {
+  if (view.layout.isContiguous())
+    return view;
+  ValueView copied = allocateAt(op->getLoc(), view.element, view.layout.dims,
+                                view.isLoadTime, view.isReplicated);
+  copy(op, view, copied);
+  return copied;
+}
+
+Value Lowering::viewOp(const ValueView &view, OpBuilder &b, Location loc) {
+  if (view.isAbsent()) {
+    if (!absent) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&program.getBody().front());
+      absent = rt::AbsentOp::create(b, loc, b.getNoneType());
+    }
+    return absent;
+  }
+  const StridedLayout &layout = view.layout;
+  auto type = rt::ViewType::get(b.getContext(), view.element, layout.dims,
+                                layout.strides, layout.offset,
+                                view.isReplicated);
+  Value &made = viewOps[{view.buffer, type}];
+  if (!made) {
+    // Right behind the buffer, where both load and run see it.
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(view.buffer);
+    made = rt::ViewOp::create(b, loc, type, view.buffer);
+  }
+  return made;
+}
+
+void Lowering::call(Operation *op, StringRef kernel, ArrayRef<ValueView> inputs,
+                    ArrayRef<ValueView> outputs, Config config) {
+  bool isLoadTime =
+      llvm::all_of(outputs, [](const ValueView &v) { return v.isLoadTime; });
+  OpBuilder &b = isLoadTime ? atLoad() : atRun();
+  SmallVector<Value, 4> inputOps, outputOps;
+  for (const ValueView &input : inputs)
+    inputOps.push_back(viewOp(input, b, op->getLoc()));
+  for (const ValueView &output : outputs)
+    outputOps.push_back(viewOp(output, b, op->getLoc()));
+  rt::CallOp::create(b, op->getLoc(), b.getStringAttr(kernel), inputOps,
+                     outputOps, b.getDictionaryAttr(config));
+}
+
+rt::CollectiveOp Lowering::collective(Operation *op, StringRef kernel,
+                                      const ValueView &input,
+                                      const ValueView &output,
+                                      dist::AxesAttr axes) {
+  OpBuilder &b = output.isLoadTime ? atLoad() : atRun();
+  Value from = viewOp(input, b, op->getLoc());
+  Value to = viewOp(output, b, op->getLoc());
+  return rt::CollectiveOp::create(b, op->getLoc(), b.getStringAttr(kernel),
+                                  from, to, axes, StringAttr(), IntegerAttr(),
+                                  dist::ValueAttr(), StringAttr());
+}
+
+Lowering::Config Lowering::attributes(Operation *op,
+                                      ArrayRef<StringRef> names) {
+  Config config;
+  for (StringRef name : names)
+    if (Attribute attribute = op->getAttr(name))
+      config.emplace_back(StringAttr::get(op->getContext(), name), attribute);
+  return config;
+}
+
+NamedAttribute Lowering::scalars(StringRef name, ArrayRef<DimExpr> values) {
+  return {builder.getStringAttr(name),
+          dist::DimsAttr::get(builder.getContext(), values)};
+}
+
+NamedAttribute Lowering::ints(StringRef name, ArrayRef<int64_t> values) {
+  return {builder.getStringAttr(name), builder.getDenseI64ArrayAttr(values)};
+}
+
+void Lowering::freeBuffers() {
+  Block &body = program.getBody().front();
+  llvm::DenseMap<Operation *, unsigned> order;
+  for (auto [number, op] : llvm::enumerate(body))
+    order[&op] = number;
+  SmallVector<std::pair<Operation *, rt::AllocOp>> lastUses;
+  for (auto alloc : body.getOps<rt::AllocOp>()) {
+    if (alloc.getPersistent())
+      continue;
+    Operation *last = alloc;
+    bool isOutput = false;
+    for (Operation *view : alloc->getUsers())
+      for (Operation *user : view->getUsers()) {
+        isOutput |= isa<rt::OutputOp>(user);
+        last = order[user] > order[last] ? user : last;
+      }
+    if (!isOutput)
+      lastUses.emplace_back(last, alloc);
+  }
+  for (auto [last, alloc] : lastUses) {
+    builder.setInsertionPointAfter(last);
+    rt::FreeOp::create(builder, alloc.getLoc(), alloc);
+  }
+}
+
+} // namespace shardc::lower

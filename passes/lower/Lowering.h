@@ -1,0 +1,123 @@
+//===- Lowering.h - From local ops to calls on buffers --------------------===//
+//
+// Each op's lowering reads the views of its operands, and binds a view to each
+// of its results: a window on an operand's bytes where the op only arranges
+// them differently, else a new buffer that a kernel call writes.
+//
+//   %1 = onnx.Transpose %0 {perm = [1, 0]}     %1 is %0's buffer, strides swapped
+//   %2 = onnx.MatMul %1, %w                    rt.alloc, rt.call "MatMul"
+//
+// What depends on weights alone is emitted before rt.ready and runs once.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_LOWER_LOWERING_H
+#define SHARDC_PASSES_LOWER_LOWERING_H
+
+#include "dialects/onnx/Onnx.h"
+#include "dialects/rt/Rt.h"
+#include "passes/lower/StridedLayout.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace shardc::lower {
+
+/// Where a value is.
+struct ValueView {
+  mlir::Value buffer; ///< null: absent operand
+  mlir::Type element;
+  StridedLayout layout;
+  bool isLoadTime = false;   ///< depends on weights alone
+  bool isReplicated = false; ///< the same bits on every rank
+
+  bool isAbsent() const { return !buffer; }
+  ValueView with(StridedLayout other) const {
+    ValueView view = *this;
+    view.layout = std::move(other);
+    return view;
+  }
+};
+
+class Lowering {
+public:
+  Lowering(rt::ProgramOp program, const dist::Mesh &mesh);
+
+  const dist::Mesh &mesh;
+
+  //===--- Values ---------------------------------------------------------===//
+
+  ValueView view(mlir::Value value) const;
+  void bind(mlir::Value value, ValueView view);
+  /// A result that is a window on `view`; takes element and flags from the type.
+  void bindWindow(mlir::Value result, const ValueView &view,
+                  StridedLayout layout);
+  /// Sizes on this rank.
+  static Sizes localDims(mlir::Value value);
+
+  /// New contiguous buffer for a result, bound to it.
+  ValueView allocate(mlir::Operation *op, mlir::Value result);
+  /// New contiguous buffer for a temporary of `op`.
+  ValueView allocate(mlir::Operation *op, mlir::Type element, Sizes dims,
+                     bool isReplicated);
+  /// The value without gaps: itself, or a copy.
+  ValueView contiguous(mlir::Operation *op, const ValueView &view);
+
+  //===--- Instructions ---------------------------------------------------===//
+
+  using Config = llvm::SmallVector<mlir::NamedAttribute, 4>;
+  /// Emits rt.call at load time if everything it reads is, else at run time.
+  void call(mlir::Operation *op, llvm::StringRef kernel,
+            llvm::ArrayRef<ValueView> inputs, llvm::ArrayRef<ValueView> outputs,
+            Config config = {});
+  void copy(mlir::Operation *op, const ValueView &from, const ValueView &to) {
+    call(op, "Copy", {from}, {to});
+  }
+  rt::CollectiveOp collective(mlir::Operation *op, llvm::StringRef kernel,
+                              const ValueView &input, const ValueView &output,
+                              dist::AxesAttr axes);
+  /// Attributes of `op` by those names, where it has them.
+  static Config attributes(mlir::Operation *op,
+                           llvm::ArrayRef<llvm::StringRef> names);
+  mlir::NamedAttribute scalars(llvm::StringRef name,
+                               llvm::ArrayRef<dist::DimExpr> values);
+  mlir::NamedAttribute ints(llvm::StringRef name,
+                            llvm::ArrayRef<int64_t> values);
+
+  mlir::OpBuilder &atRun();
+  mlir::OpBuilder &atLoad();
+
+  /// Adds rt.free after the last use of each arena buffer.
+  void freeBuffers();
+
+private:
+  bool dependsOnInputs(llvm::ArrayRef<dist::DimExpr> sizes) const;
+  mlir::Value viewOp(const ValueView &view, mlir::OpBuilder &builder,
+                     mlir::Location loc);
+  ValueView allocateAt(mlir::Location loc, mlir::Type element, Sizes dims,
+                       bool isLoadTime, bool isReplicated);
+
+  rt::ProgramOp program;
+  mlir::OpBuilder builder;
+  rt::ReadyOp ready;
+  llvm::DenseMap<mlir::Value, ValueView> values;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> viewOps;
+  mlir::Value absent;
+};
+
+/// Lowers one op; emits an error at it where that is not possible.
+using LowerOp = llvm::LogicalResult (*)(mlir::Operation *op, Lowering &lowering);
+/// By the op's full name.
+using LoweringMap = llvm::StringMap<LowerOp>;
+
+// One per file in ops/, named like the op families.
+void addCollectiveLowerings(LoweringMap &map);
+void addContractionLowerings(LoweringMap &map);
+void addElementwiseLowerings(LoweringMap &map);
+void addIndexingLowerings(LoweringMap &map);
+void addLayoutLowerings(LoweringMap &map);
+void addNormalizationLowerings(LoweringMap &map);
+void addReductionLowerings(LoweringMap &map);
+void addSourceLowerings(LoweringMap &map);
+
+} // namespace shardc::lower
+
+#endif // SHARDC_PASSES_LOWER_LOWERING_H

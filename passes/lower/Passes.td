@@ -1,0 +1,25 @@
+//===- Passes.td - From partitioned to lowered ----------------------------===//
+
+include "mlir/Pass/PassBase.td"
+
+def Lower : Pass<"shardc-lower", "::mlir::ModuleOp"> {
+  let summary = "Turns local programs into buffers, views and kernel calls";
+  let description = [{
+    Requires: phase partitioned.
+    Ensures: phase lowered: one `rt.program` per stage. Reshape, Transpose, Slice,
+    Split and Expand are views wherever their bytes allow it; what depends on
+    weights alone runs once, before `rt.ready`; every arena buffer is freed after
+    its last use. The sharded function is gone.
+
+    Example (tests/passes/lower/lower/example.mlir):
+
+        %1 = onnx.Relu %0
+
+    becomes
+
+        %b = rt.alloc <[batch * 64]>
+        %v = rt.view %b : !rt.view<f32, [batch, 16], [16, 1], 0>
+        rt.call "Relu"(%0) into (%v) {}
+  }];
+  let dependentDialects = ["::shardc::rt::RtDialect"];
+}

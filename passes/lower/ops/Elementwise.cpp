@@ -1,0 +1,41 @@
+//===- Elementwise.cpp - Lowering of element by element ops ---------------===//
+
+#include "passes/lower/Lowering.h"
+
+using namespace mlir;
+
+namespace shardc::lower {
+
+/// Kernels see operands with the result's dims; what is broadcast has stride 0.
+static LogicalResult lowerElementwise(Operation *op, Lowering &lowering) {
+  SmallVector<ValueView, 3> inputs;
+  Sizes dims = Lowering::localDims(op->getResult(0));
+  for (Value operand : op->getOperands()) {
+    ValueView view = lowering.view(operand);
+    inputs.push_back(view.isAbsent() ? view
+                                     : view.with(view.layout.broadcast(dims)));
+  }
+  ValueView result = lowering.allocate(op, op->getResult(0));
+  lowering.call(op, op->getName().stripDialect(), inputs, {result},
+                Lowering::attributes(op, {"alpha", "beta", "approximate", "fmod",
+                                          "detect_negative",
+                                          "detect_positive"}));
+  return success();
+}
+
+void addElementwiseLowerings(LoweringMap &map) {
+  for (StringRef name :
+       {"Abs",     "Ceil",        "Cos",      "Erf",         "Exp",
+        "Floor",   "Log",         "Neg",      "Reciprocal",  "Round",
+        "Sign",    "Sin",         "Sqrt",     "Relu",        "Sigmoid",
+        "Tanh",    "Softplus",    "Softsign", "Mish",        "HardSwish",
+        "Gelu",    "LeakyRelu",   "Elu",      "HardSigmoid", "Clip",
+        "Add",     "Sub",         "Mul",      "Div",         "Pow",
+        "PRelu",   "Mod",         "Min",      "Max",         "Equal",
+        "Less",    "LessOrEqual", "Greater",  "GreaterOrEqual",
+        "And",     "Or",          "Xor",      "Not",         "IsNaN",
+        "IsInf",   "Where",       "Cast"})
+    map[("onnx." + name).str()] = lowerElementwise;
+}
+
+} // namespace shardc::lower

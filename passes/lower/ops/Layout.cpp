@@ -1,0 +1,131 @@
+//===- Layout.cpp - Lowering of ops that arrange elements -----------------===//
+//
+// Views wherever the bytes allow it; Concat and Tile copy each element once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/onnx/ops/Layout.h"
+
+#include "passes/lower/Lowering.h"
+
+using namespace mlir;
+
+namespace shardc::lower {
+
+static LogicalResult lowerReshape(Operation *op, Lowering &lowering) {
+  ValueView view = lowering.view(op->getOperand(0));
+  Sizes dims = Lowering::localDims(op->getResult(0));
+  std::optional<StridedLayout> layout = view.layout.reshaped(dims);
+  if (!layout) {
+    view = lowering.contiguous(op, view);
+    layout = view.layout.reshaped(dims);
+  }
+  lowering.bindWindow(op->getResult(0), view, *layout);
+  return success();
+}
+
+static LogicalResult lowerTranspose(Operation *op, Lowering &lowering) {
+  ValueView view = lowering.view(op->getOperand(0));
+  SmallVector<int64_t, 4> permutation;
+  if (auto perm = op->getAttrOfType<DenseI64ArrayAttr>("perm"))
+    permutation.assign(perm.asArrayRef().begin(), perm.asArrayRef().end());
+  else
+    for (int64_t d = view.layout.dims.size(); d-- > 0;)
+      permutation.push_back(d);
+  lowering.bindWindow(op->getResult(0), view, view.layout.transposed(permutation));
+  return success();
+}
+
+static LogicalResult lowerExpand(Operation *op, Lowering &lowering) {
+  ValueView view = lowering.view(op->getOperand(0));
+  lowering.bindWindow(op->getResult(0), view,
+                      view.layout.broadcast(Lowering::localDims(op->getResult(0))));
+  return success();
+}
+
+/// Error of a cut through a part that other ranks share.
+static LogicalResult cutsSplitDim(Operation *op, int64_t dim) {
+  return op->emitError("cuts dim ")
+         << dim << " inside a part that is split: "
+         << dist::getSharding(op->getOperand(0).getType()).str();
+}
+
+static LogicalResult lowerSlice(Operation *op, Lowering &lowering) {
+  auto slice = cast<onnx::SliceOp>(op);
+  ValueView view = lowering.view(slice.getData());
+  dist::Sharding sharding = dist::getSharding(slice.getData().getType());
+  Sizes dims = Lowering::localDims(op->getResult(0));
+  auto bounds = dyn_cast_or_null<dist::DimsAttr>(slice.getBoundsAttr());
+  if (!bounds)
+    return op->emitError("has bounds that only the data knows, which no kernel "
+                         "supports yet");
+  StridedLayout layout = view.layout;
+  for (auto [d, start] : llvm::enumerate(bounds.getValues())) {
+    int64_t step = slice.getSteps() ? (*slice.getSteps())[d] : 1;
+    std::optional<dist::DimExpr> offset =
+        localOffset(sharding.dims[d], start, lowering.mesh);
+    if (!offset)
+      return cutsSplitDim(op, d);
+    layout = layout.sliced(d, *offset, dims[d], step);
+  }
+  lowering.bindWindow(op->getResult(0), view, layout);
+  return success();
+}
+
+static LogicalResult lowerSplit(Operation *op, Lowering &lowering) {
+  auto split = cast<onnx::SplitOp>(op);
+  ValueView view = lowering.view(split.getData());
+  dist::DimExpr offset = 0;
+  for (Value part : op->getResults()) {
+    dist::DimExpr size = Lowering::localDims(part)[split.getAxis()];
+    lowering.bindWindow(part, view,
+                        view.layout.sliced(split.getAxis(), offset, size));
+    offset = offset + size;
+  }
+  return success();
+}
+
+static LogicalResult lowerConcat(Operation *op, Lowering &lowering) {
+  auto concat = cast<onnx::ConcatOp>(op);
+  ValueView result = lowering.allocate(op, op->getResult(0));
+  dist::DimExpr offset = 0;
+  for (Value input : op->getOperands()) {
+    ValueView part = lowering.view(input);
+    dist::DimExpr size = part.layout.dims[concat.getAxis()];
+    lowering.copy(op, part,
+                  result.with(result.layout.sliced(concat.getAxis(), offset, size)));
+    offset = offset + size;
+  }
+  return success();
+}
+
+/// Repeats: [r0, d0, r1, d1, ...] with stride 0 along each r.
+static LogicalResult lowerTile(Operation *op, Lowering &lowering) {
+  ValueView from = lowering.view(op->getOperand(0));
+  ValueView result = lowering.allocate(op, op->getResult(0));
+  StridedLayout source{{}, {}, from.layout.offset};
+  StridedLayout target = result.layout;
+  for (size_t d = 0; d < from.layout.dims.size(); ++d) {
+    dist::DimExpr size = from.layout.dims[d];
+    std::optional<dist::DimExpr> repeats = result.layout.dims[d].exactDiv(size);
+    if (!repeats)
+      return op->emitError("has a number of repeats that is not known");
+    source.dims.append({*repeats, size});
+    source.strides.append({dist::DimExpr(0), from.layout.strides[d]});
+    target = target.expanded(2 * d, {*repeats, size});
+  }
+  lowering.copy(op, from.with(source), result.with(target));
+  return success();
+}
+
+void addLayoutLowerings(LoweringMap &map) {
+  map["onnx.Reshape"] = lowerReshape;
+  map["onnx.Transpose"] = lowerTranspose;
+  map["onnx.Expand"] = lowerExpand;
+  map["onnx.Slice"] = lowerSlice;
+  map["onnx.Split"] = lowerSplit;
+  map["onnx.Concat"] = lowerConcat;
+  map["onnx.Tile"] = lowerTile;
+}
+
+} // namespace shardc::lower

@@ -1,0 +1,108 @@
+//===- Partition.cpp - One local SPMD program per stage -------------------===//
+
+#include "passes/partition/Passes.h"
+
+#include "dialects/dist/Dist.h"
+#include "passes/partition/ReshardPlan.h"
+
+using namespace mlir;
+
+namespace shardc::partition {
+#define GEN_PASS_DEF_PARTITION
+#include "passes/partition/Passes.h.inc"
+
+namespace {
+
+class Partitioner {
+public:
+  Partitioner(func::FuncOp function, const dist::Mesh &mesh)
+      : function(function), mesh(mesh), builder(function.getContext()) {}
+
+  unsigned numCollectives = 0;
+
+  void run() {
+    for (Operation &op : llvm::make_early_inc_range(function.front()))
+      if (auto reshard = dyn_cast<dist::ReshardOp>(op))
+        replace(reshard);
+    for (Value argument : function.getArguments())
+      localize(argument);
+    for (Operation &op : function.front())
+      for (Value result : op.getResults())
+        localize(result);
+    function.setType(FunctionType::get(
+        function.getContext(), function.getArgumentTypes(),
+        function.front().getTerminator()->getOperandTypes()));
+  }
+
+private:
+  void localize(Value value) {
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      value.setType(dist::localize(type, mesh));
+  }
+
+  void replace(dist::ReshardOp reshard) {
+    builder.setInsertionPoint(reshard);
+    Value value = reshard.getOperand();
+    auto type = cast<RankedTensorType>(value.getType());
+    for (const ReshardStep &step :
+         planReshard(dist::getSharding(type),
+                     dist::getSharding(reshard.getType())))
+      value = build(reshard, step, value,
+                    dist::withSharding(type, step.after));
+    reshard.replaceAllUsesWith(value);
+    reshard.erase();
+  }
+
+  Value build(dist::ReshardOp reshard, const ReshardStep &step, Value value,
+              Type type) {
+    Location loc = reshard.getLoc();
+    auto axes = dist::AxesAttr::get(builder.getContext(), step.axes);
+    numCollectives += step.kind == StepKind::AllReduce ||
+                      step.kind == StepKind::AllGather;
+    switch (step.kind) {
+    case StepKind::AllReduce:
+      return dist::AllReduceOp::create(
+          builder, loc, type, value, axes,
+          builder.getStringAttr(dist::stringify(step.reduceKind)),
+          reshard.getWhyAttr());
+    case StepKind::AllGather:
+      return dist::AllGatherOp::create(builder, loc, type, value,
+                                       builder.getI64IntegerAttr(step.dim),
+                                       axes, reshard.getWhyAttr());
+    case StepKind::Slice:
+      return dist::SliceOp::create(builder, loc, type, value);
+    case StepKind::Once:
+      return dist::OnceOp::create(builder, loc, type, value, axes);
+    }
+    llvm_unreachable("every kind of step is built above");
+  }
+
+  func::FuncOp function;
+  const dist::Mesh &mesh;
+  OpBuilder builder;
+};
+
+struct PartitionPass : impl::PartitionBase<PartitionPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    dist::MeshOp mesh = dist::getMesh(module);
+    if (!mesh) {
+      module.emitError("has no dist.mesh");
+      return signalPassFailure();
+    }
+    for (func::FuncOp function :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      func::FuncOp sharded = function.clone();
+      sharded.setSymName((function.getSymName() + ".sharded").str());
+      sharded.setPrivate();
+      module.insert(std::next(function->getIterator()), sharded);
+      function->setAttr("dist.sharded", FlatSymbolRefAttr::get(sharded));
+      Partitioner partitioner(function, *mesh.getMesh().getMesh());
+      partitioner.run();
+      numCollectives += partitioner.numCollectives;
+    }
+  }
+};
+
+} // namespace
+} // namespace shardc::partition

@@ -1,0 +1,34 @@
+//===- ReshardPlan.h - Collectives that change a sharding -----------------===//
+//
+//   [{}, {}] partial {"tp"=2: sum}  to  [{}, {}]      all_reduce over tp
+//   [{}, {"tp"=2}]                  to  [{}, {}]      all_gather of dim 1
+//   [{}, {}]                        to  [{}, {"tp"=2}]   slice, no communication
+//   [{"tp"=2}, {}]                  to  [{}, {"tp"=2}]   all_gather, slice
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_PARTITION_RESHARDPLAN_H
+#define SHARDC_PASSES_PARTITION_RESHARDPLAN_H
+
+#include "dialects/dist/algebra/Collectives.h"
+
+#include <vector>
+
+namespace shardc::partition {
+
+enum class StepKind : uint8_t { AllReduce, AllGather, Slice, Once };
+
+struct ReshardStep {
+  StepKind kind;
+  size_t dim = 0;                             ///< AllGather
+  llvm::SmallVector<dist::AxisRef, 2> axes;   ///< all but Slice
+  dist::ReduceKind reduceKind = dist::ReduceKind::Sum;
+  dist::Sharding after;
+};
+
+/// Steps from one sharding of a value to another.
+std::vector<ReshardStep> planReshard(const dist::Sharding &from,
+                                     const dist::Sharding &to);
+
+} // namespace shardc::partition
+
+#endif // SHARDC_PASSES_PARTITION_RESHARDPLAN_H

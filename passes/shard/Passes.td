@@ -1,0 +1,31 @@
+//===- Passes.td - From imported to sharded -------------------------------===//
+
+include "mlir/Pass/PassBase.td"
+
+def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> {
+  let summary = "Chooses how every value is split and writes it into its type";
+  let description = [{
+    Requires: phase imported and a `dist.mesh`.
+    Ensures: phase sharded. Every tensor type carries a sharding; the operands
+    and results of each op satisfy its rule; every change of sharding is an
+    explicit `dist.reshard` that says why.
+
+    Example (tests/passes/shard/propagate-shardings/example.mlir), tp = 2:
+
+        %u = onnx.MatMul %x, %up          // up: [16, 32]
+        %a = onnx.Relu %u
+        %d = onnx.MatMul %a, %down        // down: [32, 16]
+
+    becomes
+
+        %u = onnx.MatMul %x, %up          // sharding [{}, {"tp"=2}]
+        %a = onnx.Relu %u                 // sharding [{}, {"tp"=2}]
+        %p = onnx.MatMul %a, %down        // partial = {"tp"=2: sum}
+        %d = dist.reshard %p              // replicated
+  }];
+  let dependentDialects = ["::shardc::dist::DistDialect"];
+  let statistics = [
+    Statistic<"numSplitOps", "split-ops", "Ops that some axis splits">,
+    Statistic<"numReshards", "reshards", "Changes of sharding">
+  ];
+}

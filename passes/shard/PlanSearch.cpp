@@ -1,0 +1,208 @@
+//===- PlanSearch.cpp - Which factors an axis splits ----------------------===//
+
+#include "passes/shard/PlanSearch.h"
+
+#include "passes/shard/LookupCone.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+#include <numeric>
+
+namespace shardc::shard {
+
+using dist::Axis;
+using dist::AxisRef;
+using onnx::FactorClass;
+
+double largestShare(dist::DimExpr size, int64_t ways) {
+  std::optional<int64_t> n = size.asConstant();
+  if (!n || *n <= 0)
+    return 1.0 / ways;
+  return static_cast<double>((*n + ways - 1) / ways) / *n;
+}
+
+namespace {
+
+/// A region: the ops that these splits reach, and what they buy.
+struct Candidate {
+  llvm::SmallVector<LeafSplit, 2> splits;
+  llvm::SmallVector<unsigned, 16> ops;
+  double gain = 0;          ///< multiply-adds of products that are split
+  double largest = 0;       ///< of them, the largest
+  double share = 1;         ///< of a split value, on the busiest rank
+  unsigned collectives = 0;
+
+  double price(double meanProduct) const {
+    return collectives * (largest + meanProduct / 4);
+  }
+  bool pays(double meanProduct) const {
+    return gain > 0 && (collectives == 0 || gain > price(meanProduct));
+  }
+  double score(double meanProduct) const {
+    return gain * (1 - share) - collectives * meanProduct / 4;
+  }
+};
+
+class Search {
+public:
+  Search(ShardingGraph &graph, const Axis &axis) : graph(graph), axis(axis) {}
+
+  void run() {
+    std::vector<Candidate> candidates;
+    llvm::DenseSet<FactorNode> seen;
+    for (const GraphOp &op : graph.ops)
+      if (op.usesWeight)
+        forEachWeightLeaf(op, [&](FactorNode leaf) {
+          if (seen.insert(leaf).second)
+            if (std::optional<Candidate> best = bestSplit(leaf))
+              candidates.push_back(std::move(*best));
+        });
+    llvm::stable_sort(candidates, [&](const Candidate &a, const Candidate &b) {
+      return a.score(graph.meanProduct) > b.score(graph.meanProduct);
+    });
+    for (const Candidate &candidate : candidates)
+      accept(candidate);
+    growLookupCones(graph, axis);
+  }
+
+private:
+  /// Leaves of an op's weight matrix.
+  void forEachWeightLeaf(const GraphOp &op,
+                         llvm::function_ref<void(FactorNode)> visit) {
+    for (unsigned i = 0; i < 2; ++i) {
+      unsigned value = op.operandValues[i];
+      if (value == kNoValue || !graph.values[value].isWeightDerived)
+        continue;
+      for (FactorNode dim : op.operands[i])
+        graph.space.forEachLeaf(dim, [&](FactorNode leaf, bool isBuried) {
+          if (!isBuried)
+            visit(leaf);
+        });
+    }
+  }
+
+  /// The whole axis on `leaf`; or, where that has fewer elements than the axis
+  /// has ways, gcd ways on it and the rest on the factor that follows it: 4 KV
+  /// heads and their groups of 2 query heads over 8 ways.
+  std::optional<Candidate> bestSplit(FactorNode leaf) {
+    std::optional<Candidate> best;
+    auto consider = [&](llvm::SmallVector<LeafSplit, 2> splits) {
+      Candidate candidate = evaluate(std::move(splits));
+      if (candidate.pays(graph.meanProduct) &&
+          (!best || candidate.score(graph.meanProduct) >
+                        best->score(graph.meanProduct)))
+        best = std::move(candidate);
+    };
+    consider({{leaf, {AxisRef{axis.name, 1, axis.size}}}});
+    std::optional<int64_t> size = graph.space.size(leaf).asConstant();
+    if (!size || *size >= axis.size)
+      return best;
+    int64_t major = std::gcd(*size, axis.size), minor = axis.size / major;
+    for (FactorNode neighbour : minorNeighbours(leaf)) {
+      llvm::SmallVector<LeafSplit, 2> splits;
+      if (major > 1)
+        splits.push_back({leaf, {AxisRef{axis.name, 1, major}}});
+      splits.push_back({neighbour, {AxisRef{axis.name, major, minor}}});
+      consider(std::move(splits));
+    }
+    return best;
+  }
+
+  llvm::SmallVector<FactorNode, 2> minorNeighbours(FactorNode leaf) {
+    llvm::SmallVector<FactorNode, 2> found;
+    for (unsigned number : graph.opsOfLeaf[leaf])
+      for (const DimNodes &dims : graph.ops[number].results)
+        for (FactorNode dim : dims)
+          if (auto next = graph.space.minorNeighbour(dim, leaf))
+            if (!llvm::is_contained(found, *next))
+              found.push_back(*next);
+    return found;
+  }
+
+  Candidate evaluate(llvm::SmallVector<LeafSplit, 2> splits) {
+    Candidate candidate;
+    for (const LeafSplit &split : splits) {
+      candidate.share *= largestShare(graph.space.size(split.leaf),
+                                      dist::numWays(split.axes));
+      for (unsigned op : graph.opsOfLeaf[split.leaf])
+        if (takes(graph.ops[op], split.leaf))
+          candidate.ops.push_back(op);
+    }
+    llvm::sort(candidate.ops);
+    candidate.ops.erase(llvm::unique(candidate.ops), candidate.ops.end());
+    candidate.splits = std::move(splits);
+    for (unsigned op : candidate.ops)
+      weigh(graph.ops[op], candidate);
+    return candidate;
+  }
+
+  static bool takes(const GraphOp &op, FactorNode leaf) {
+    const OpLeaf *found = op.find(leaf);
+    return found && found->factorClass != FactorClass::NeedsReplication &&
+           !op.isAssigned();
+  }
+
+  void weigh(const GraphOp &op, Candidate &candidate) {
+    bool isPartial = false;
+    for (const LeafSplit &split : candidate.splits)
+      if (const OpLeaf *leaf = op.find(split.leaf))
+        isPartial |= leaf->factorClass == FactorClass::Reduce ||
+                     leaf->factorClass == FactorClass::Lookup;
+    if (op.usesWeight) {
+      candidate.gain += op.multiplyAdds;
+      candidate.largest = std::max(candidate.largest, op.multiplyAdds);
+    }
+    candidate.gain += op.lookupMultiplyAdds;
+    if (isPartial) {
+      ++candidate.collectives;
+      return;
+    }
+    for (unsigned value : op.resultValues)
+      candidate.collectives += mustBecomeWhole(graph.values[value], candidate);
+  }
+
+  /// True if the value is split but somebody needs it whole. What moves weights
+  /// about is done once at load, per use.
+  bool mustBecomeWhole(const GraphValue &value, const Candidate &candidate) {
+    if (value.isWeightDerived)
+      return false;
+    for (const LeafSplit &split : candidate.splits) {
+      bool isSplit = false;
+      for (FactorNode dim : value.dims)
+        graph.space.forEachLeaf(
+            dim, [&](FactorNode leaf, bool) { isSplit |= leaf == split.leaf; });
+      if (!isSplit)
+        continue;
+      for (unsigned consumer : value.consumers)
+        if (!takes(graph.ops[consumer], split.leaf))
+          return true;
+    }
+    return false;
+  }
+
+  void accept(const Candidate &candidate) {
+    for (unsigned op : candidate.ops)
+      if (graph.ops[op].isAssigned())
+        return;
+    for (unsigned number : candidate.ops)
+      for (const LeafSplit &split : candidate.splits)
+        if (takes(graph.ops[number], split.leaf))
+          pending.push_back({number, split});
+    for (auto &[number, split] : pending)
+      graph.ops[number].splits.push_back(split);
+    pending.clear();
+  }
+
+  ShardingGraph &graph;
+  const Axis &axis;
+  std::vector<std::pair<unsigned, LeafSplit>> pending;
+};
+
+} // namespace
+
+void searchPlan(ShardingGraph &graph, const Axis &axis) {
+  if (axis.size > 1)
+    Search(graph, axis).run();
+}
+
+} // namespace shardc::shard

@@ -1,0 +1,37 @@
+//===- PlanSearch.h - Which factors an axis splits ------------------------===//
+//
+// Splitting a leaf of the factor space splits every op in which it occurs, with
+// no communication inside that region: the heads of a layer, from the columns
+// of its q, k and v matrices to the rows of its output matrix. Collectives are
+// paid at the border, where the leaf is summed away or has to be whole.
+//
+// What a collective is worth is weighed free of sizes that are not known when
+// compiling (sequence length, link speed) and free of scale, so that a model of
+// 0.5 M and one of 405 G parameters get the same layout. The multiply-adds of
+// the products with weights that a region splits must exceed, per collective,
+// its largest single product plus a quarter of the model's mean product. So:
+//
+//   column- then row-parallel pair (attention, MLP)   split, one collective
+//   a matrix that nothing pairs with (router, pooler) whole, listed in --explain
+//   a matrix whose output may stay split (LM head)    split, no collective
+//   an embedding                                      split, counted as a product
+//                                                     with its table
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_SHARD_PLANSEARCH_H
+#define SHARDC_PASSES_SHARD_PLANSEARCH_H
+
+#include "passes/shard/ShardingGraph.h"
+
+namespace shardc::shard {
+
+/// Assigns `axis` to ops of the graph. Deterministic.
+void searchPlan(ShardingGraph &graph, const dist::Axis &axis);
+
+/// Largest part of a leaf that a rank owns, as a fraction: 6 heads over 4 ways
+/// are 2 / 6. Sizes that are not constant split evenly.
+double largestShare(dist::DimExpr size, int64_t ways);
+
+} // namespace shardc::shard
+
+#endif // SHARDC_PASSES_SHARD_PLANSEARCH_H

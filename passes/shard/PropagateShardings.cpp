@@ -1,0 +1,227 @@
+//===- PropagateShardings.cpp - Writes the plan into types ----------------===//
+
+#include "passes/shard/Passes.h"
+
+#include "dialects/dist/Dist.h"
+#include "dialects/onnx/ops/Source.h"
+#include "passes/shard/PlanSearch.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace shardc::shard {
+#define GEN_PASS_DEF_PROPAGATESHARDINGS
+#include "passes/shard/Passes.h.inc"
+
+using dist::Sharding;
+
+namespace {
+
+bool isSource(Operation *op) {
+  return op && isa<onnx::WeightOp, onnx::ConstantOp>(op);
+}
+
+/// Name of the ONNX node at a location, or of the op's kind.
+std::string nodeName(Operation *op) {
+  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+    return name.getName().str();
+  return op->getName().stripDialect().str();
+}
+
+/// Writes the decided shardings of one function.
+class TypeWriter {
+public:
+  TypeWriter(func::FuncOp function, ShardingGraph &graph)
+      : function(function), graph(graph), builder(function.getContext()) {}
+
+  unsigned numReshards = 0;
+
+  void run() {
+    // Wanted shardings are read off the graph before any type changes.
+    for (GraphOp &op : graph.ops) {
+      auto &wantedHere = wanted.emplace_back();
+      for (unsigned i = 0; i < op.op->getNumOperands(); ++i)
+        wantedHere.push_back(op.operandValues[i] == kNoValue
+                                 ? Sharding()
+                                 : graph.operandSharding(op, i));
+    }
+    for (GraphValue &value : graph.values)
+      if (value.producer == kNoValue)
+        setSharding(value.value, argumentSharding(value));
+    for (GraphOp &op : graph.ops)
+      for (auto [i, result] : llvm::enumerate(op.op->getResults()))
+        setSharding(result, graph.resultSharding(op, i));
+    for (auto [number, op] : llvm::enumerate(graph.ops))
+      for (OpOperand &operand : op.op->getOpOperands())
+        if (op.operandValues[operand.getOperandNumber()] != kNoValue)
+          connect(operand, wanted[number][operand.getOperandNumber()]);
+    finishReturn();
+  }
+
+private:
+  void setSharding(Value value, const Sharding &sharding) {
+    value.setType(
+        dist::withSharding(cast<RankedTensorType>(value.getType()), sharding));
+  }
+
+  /// Inputs are split by the API where all their uses want them split alike.
+  Sharding argumentSharding(const GraphValue &value) {
+    Sharding whole =
+        Sharding::replicated(dist::getDims(value.value.getType()));
+    std::optional<Sharding> common;
+    for (OpOperand &use : value.value.getUses()) {
+      auto it = numberOf(use.getOwner());
+      if (!it)
+        return whole;
+      const Sharding &here = wanted[*it][use.getOperandNumber()];
+      if (here.isPartial() || (common && *common != here))
+        return whole;
+      common = here;
+    }
+    return common.value_or(whole);
+  }
+
+  std::optional<unsigned> numberOf(Operation *op) {
+    if (numbers.empty())
+      for (auto [number, graphOp] : llvm::enumerate(graph.ops))
+        numbers[graphOp.op] = number;
+    auto it = numbers.find(op);
+    return it == numbers.end() ? std::nullopt
+                               : std::optional<unsigned>(it->second);
+  }
+
+  void connect(OpOperand &operand, const Sharding &sharding) {
+    Value value = operand.get();
+    if (dist::getSharding(value.getType()) == sharding)
+      return;
+    std::string why;
+    if (dist::getSharding(value.getType()).isPartial())
+      why = "sum of the parts of " + nodeName(value.getDefiningOp());
+    else if (!isSource(value.getDefiningOp()))
+      why = nodeName(operand.getOwner()) + " needs " + describe(sharding);
+    operand.set(resharded(value, sharding, why));
+  }
+
+  static std::string describe(const Sharding &sharding) {
+    return sharding.isReplicated() ? "it whole" : "it as " + sharding.str();
+  }
+
+  /// The value with that sharding: a weight is simply cut differently, anything
+  /// else resharded once for all its uses.
+  Value resharded(Value value, const Sharding &sharding, StringRef why) {
+    Value &made = reshards[{value, dist::ShardingRef(sharding)}];
+    if (made)
+      return made;
+    builder.setInsertionPointAfterValue(value);
+    Operation *source = value.getDefiningOp();
+    if (isSource(source) && !sharding.isPartial()) {
+      made = builder.clone(*source)->getResult(0);
+      setSharding(made, sharding);
+      return made;
+    }
+    ++numReshards;
+    Type type = dist::withSharding(cast<RankedTensorType>(value.getType()), sharding);
+    made = dist::ReshardOp::create(
+        builder, value.getLoc(), type, value,
+        why.empty() ? StringAttr() : builder.getStringAttr(why));
+    return made;
+  }
+
+  /// Outputs may be split, never partial.
+  void finishReturn() {
+    auto terminator = cast<func::ReturnOp>(function.front().getTerminator());
+    for (OpOperand &operand : terminator->getOpOperands()) {
+      Sharding sharding = dist::getSharding(operand.get().getType());
+      if (sharding.isPartial()) {
+        Sharding whole = sharding;
+        whole.partial.clear();
+        operand.set(resharded(operand.get(), whole,
+                              "an output of the model may not be partial"));
+      } else {
+        setSharding(operand.get(), sharding);
+      }
+    }
+    function.setType(FunctionType::get(function.getContext(),
+                                       function.getArgumentTypes(),
+                                       terminator.getOperandTypes()));
+    for (Operation &op : llvm::make_early_inc_range(function.front()))
+      if (isSource(&op) && op.use_empty())
+        op.erase();
+  }
+
+  func::FuncOp function;
+  ShardingGraph &graph;
+  OpBuilder builder;
+  std::vector<SmallVector<Sharding, 3>> wanted;
+  llvm::DenseMap<Operation *, unsigned> numbers;
+  struct Key {
+    Value value;
+    dist::ShardingRef sharding;
+    bool operator==(const Key &o) const {
+      return value == o.value && sharding == o.sharding;
+    }
+  };
+  struct KeyHash {
+    size_t operator()(const Key &key) const {
+      return llvm::hash_combine(mlir::hash_value(key.value), key.sharding);
+    }
+  };
+  std::unordered_map<Key, Value, KeyHash> reshards;
+};
+
+/// Says where an axis leaves ranks without work, or has none at all.
+void warnAboutIdleRanks(func::FuncOp function, ShardingGraph &graph,
+                        const dist::Axis &axis) {
+  bool isUsed = false;
+  llvm::DenseSet<FactorNode> seen;
+  llvm::MapVector<int64_t, std::pair<unsigned, Operation *>> idle;
+  for (GraphOp &op : graph.ops) {
+    isUsed |= op.isAssigned();
+    for (const LeafSplit &split : op.splits) {
+      std::optional<int64_t> size = graph.space.size(split.leaf).asConstant();
+      int64_t ways = dist::numWays(split.axes);
+      if (!size || *size >= ways || !seen.insert(split.leaf).second)
+        continue;
+      auto &entry = idle[axis.size - axis.size / ways * *size];
+      entry.second = entry.second ? entry.second : op.op;
+      ++entry.first;
+    }
+  }
+  if (!isUsed && axis.size > 1)
+    function.emitWarning() << "nothing in the model can be split over \""
+                           << axis.name << "\" = " << axis.size
+                           << ": every rank computes the same";
+  for (auto &[ranks, entry] : idle)
+    entry.second->emitWarning()
+        << ranks << " of " << axis.size << " ranks of \"" << axis.name
+        << "\" are left idle by " << entry.first
+        << (entry.first == 1 ? " factor" : " factors")
+        << " with fewer elements than ranks, first here";
+}
+
+struct PropagateShardingsPass
+    : impl::PropagateShardingsBase<PropagateShardingsPass> {
+  void runOnOperation() override {
+    dist::MeshOp mesh = dist::getMesh(getOperation());
+    if (!mesh) {
+      getOperation().emitError("there is no dist.mesh to shard for");
+      return signalPassFailure();
+    }
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
+      ShardingGraph graph(function, [](StringRef) { return 64; });
+      for (const dist::Axis &axis : mesh.getMesh().getMesh()->axes) {
+        searchPlan(graph, axis);
+        warnAboutIdleRanks(function, graph, axis);
+      }
+      for (const GraphOp &op : graph.ops)
+        numSplitOps += op.isAssigned();
+      TypeWriter writer(function, graph);
+      writer.run();
+      numReshards += writer.numReshards;
+    }
+  }
+};
+
+} // namespace
+} // namespace shardc::shard

@@ -1,0 +1,248 @@
+//===- ShardingGraph.cpp - A function's ops and dims ----------------------===//
+
+#include "passes/shard/ShardingGraph.h"
+
+#include "dialects/onnx/ops/Source.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace shardc::shard {
+
+using dist::AxisRef;
+using dist::DimExpr;
+using onnx::FactorClass;
+using onnx::OnnxOp;
+
+const OpLeaf *GraphOp::find(FactorNode leaf) const {
+  auto it = llvm::lower_bound(
+      leaves, leaf, [](const OpLeaf &l, FactorNode n) { return l.leaf < n; });
+  return it != leaves.end() && it->leaf == leaf ? &*it : nullptr;
+}
+
+double ShardingGraph::evaluate(DimExpr size) const {
+  std::optional<int64_t> value =
+      size.evaluate([&](StringRef name, bool) -> std::optional<int64_t> {
+        return nominal(name);
+      });
+  return value ? static_cast<double>(*value) : 1;
+}
+
+ShardingGraph::ShardingGraph(func::FuncOp function,
+                             std::function<int64_t(StringRef)> nominal)
+    : nominal(std::move(nominal)) {
+  for (Value argument : function.getArguments())
+    valueNumber(argument);
+  for (Operation &op : function.getOps()) {
+    if (auto onnxOp = dyn_cast<OnnxOp>(op))
+      addOp(onnxOp);
+    else if (!isa<onnx::NoneOp, onnx::GuardOp, func::ReturnOp>(op))
+      op.emitWarning("has no sharding rule: it runs whole on every rank");
+  }
+  collectLeaves();
+  collectUses(function);
+}
+
+unsigned ShardingGraph::valueNumber(Value value) {
+  auto [it, isNew] = numbers.try_emplace(value, values.size());
+  if (!isNew)
+    return it->second;
+  GraphValue &graphValue = values.emplace_back();
+  graphValue.value = value;
+  graphValue.elements = 1;
+  for (DimExpr size : dist::getDims(value.getType())) {
+    graphValue.dims.push_back(space.leaf(size));
+    graphValue.elements *= evaluate(size);
+  }
+  return it->second;
+}
+
+/// A vector or scalar of the model may be split differently for each use, which
+/// costs nothing; tying its uses would tie what has nothing to do with each
+/// other (a vector of ones that an exporter shares).
+static bool isSplitPerUse(Value value) {
+  Operation *source = value.getDefiningOp();
+  return source && isa<onnx::WeightOp, onnx::ConstantOp, onnx::SymbolsOp>(source) &&
+         cast<RankedTensorType>(value.getType()).getRank() <= 1;
+}
+
+void ShardingGraph::addOp(OnnxOp op) {
+  GraphOp &graphOp = ops.emplace_back();
+  graphOp.op = op;
+  graphOp.partialRule = op.partialRule();
+  unsigned number = ops.size() - 1;
+  bool movesWeight = isa<onnx::WeightOp>(op) &&
+                     cast<RankedTensorType>(op->getResult(0).getType()).getRank() >= 2;
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool takesPart = isa<RankedTensorType>(operand.get().getType());
+    unsigned value = takesPart ? valueNumber(operand.get()) : kNoValue;
+    graphOp.operandValues.push_back(value);
+    if (!takesPart)
+      continue;
+    values[value].consumers.push_back(number);
+    if (operand.getOperandNumber() == 0 && values[value].isWeightDerived &&
+        graphOp.partialRule == onnx::PartialRule::Moves)
+      movesWeight = true;
+    if (operand.getOperandNumber() < 2 && values[value].isWeightDerived)
+      graphOp.usesWeight = true;
+  }
+  for (Value result : op->getResults()) {
+    unsigned value = valueNumber(result);
+    graphOp.resultValues.push_back(value);
+    values[value].producer = number;
+    values[value].isWeightDerived = movesWeight;
+  }
+  graphOp.multiplyAdds = evaluate(op.multiplyAdds());
+  graphOp.usesWeight &= graphOp.multiplyAdds > 0;
+  tieDims(graphOp, op.shardingRule());
+}
+
+void ShardingGraph::tieDims(GraphOp &graphOp, const onnx::ShardingRule &rule) {
+  auto &factors = ruleFactors.emplace_back();
+  for (const onnx::RuleFactor &factor : rule.factors)
+    factors.emplace_back(space.leaf(factor.size), factor);
+  auto tie = [&](const onnx::RuleTensor &tensor, unsigned value, DimNodes &nodes) {
+    if (value == kNoValue)
+      return;
+    bool perUse = isSplitPerUse(values[value].value);
+    for (auto [d, dim] : llvm::enumerate(tensor)) {
+      SmallVector<FactorNode, 4> segments;
+      for (ArrayRef<unsigned> segment : dim.segments) {
+        SmallVector<FactorNode, 4> children;
+        for (unsigned factor : segment)
+          children.push_back(factors[factor].first);
+        segments.push_back(space.product(children));
+      }
+      nodes.push_back(segments.empty() ? space.leaf(1) : space.concat(segments));
+      if (segments.empty() || perUse ||
+          space.unify(values[value].dims[d], nodes.back()))
+        continue;
+      // No common factorisation: at this op the dim has to be whole.
+      for (ArrayRef<unsigned> segment : dim.segments)
+        for (unsigned factor : segment)
+          factors[factor].second.factorClass = FactorClass::NeedsReplication;
+    }
+  };
+  for (auto [tensor, value] : llvm::zip(rule.operands, graphOp.operandValues))
+    tie(tensor, value, graphOp.operands.emplace_back());
+  for (auto [tensor, value] : llvm::zip(rule.results, graphOp.resultValues))
+    tie(tensor, value, graphOp.results.emplace_back());
+  graphOp.operands.resize(graphOp.operandValues.size());
+  graphOp.results.resize(graphOp.resultValues.size());
+}
+
+void ShardingGraph::collectLeaves() {
+  llvm::DenseSet<FactorNode> buried;
+  for (const GraphValue &value : values)
+    for (FactorNode dim : value.dims)
+      space.forEachLeaf(dim, [&](FactorNode leaf, bool isBuried) {
+        if (isBuried)
+          buried.insert(leaf);
+      });
+  for (auto [number, op] : llvm::enumerate(ops)) {
+    for (auto &[node, factor] : ruleFactors[number])
+      space.forEachLeaf(node, [&, &factor = factor](FactorNode leaf, bool isBuried) {
+        FactorClass factorClass = factor.factorClass;
+        if (isBuried || buried.contains(leaf))
+          factorClass = FactorClass::NeedsReplication;
+        op.leaves.push_back({leaf, factorClass, factor.reduceKind});
+      });
+    llvm::stable_sort(op.leaves, [](const OpLeaf &a, const OpLeaf &b) {
+      return a.leaf < b.leaf;
+    });
+    // The same leaf in two factors of one op (queries and keys over one
+    // sequence): splitting it would split both at once, on the diagonal only.
+    SmallVector<OpLeaf, 6> unique;
+    for (const OpLeaf &leaf : op.leaves) {
+      if (!unique.empty() && unique.back().leaf == leaf.leaf)
+        unique.back().factorClass = FactorClass::NeedsReplication;
+      else
+        unique.push_back(leaf);
+    }
+    op.leaves = unique;
+    for (const OpLeaf &leaf : op.leaves)
+      opsOfLeaf[leaf.leaf].push_back(number);
+  }
+  ruleFactors.clear();
+}
+
+void ShardingGraph::collectUses(func::FuncOp function) {
+  for (Value result : function.front().getTerminator()->getOperands())
+    if (auto it = numbers.find(result); it != numbers.end())
+      values[it->second].isReturned = true;
+  unsigned products = 0;
+  for (GraphOp &op : ops) {
+    if (op.usesWeight) {
+      meanProduct += op.multiplyAdds;
+      ++products;
+    }
+    bool isLookup = llvm::any_of(op.leaves, [](const OpLeaf &leaf) {
+      return leaf.factorClass == FactorClass::Lookup;
+    });
+    if (isLookup && values[op.operandValues[0]].isWeightDerived) {
+      const GraphValue &table = values[op.operandValues[0]];
+      double rows = std::max(1.0, evaluate(space.size(table.dims[0])));
+      op.lookupMultiplyAdds = values[op.resultValues[0]].elements * rows;
+    }
+  }
+  meanProduct /= std::max(1u, products);
+}
+
+dist::Sharding ShardingGraph::sharding(const GraphOp &op, const DimNodes &dims,
+                                       Value value) {
+  dist::Sharding sharding =
+      dist::Sharding::replicated(dist::getDims(value.getType()));
+  for (auto [d, node] : llvm::enumerate(dims)) {
+    dist::DimSharding dim =
+        space.sharding(node, [&](FactorNode leaf) -> ArrayRef<AxisRef> {
+          for (const LeafSplit &split : op.splits)
+            if (split.leaf == leaf)
+              return split.axes;
+          return {};
+        });
+    // A broadcast dim has a node of its own, of size 1.
+    if (dim.isSplit())
+      sharding.dims[d] = dim;
+  }
+  for (const AxisRef &axis : op.carried)
+    sharding.partial.push_back({axis, dist::ReduceKind::Sum});
+  return sharding;
+}
+
+dist::Sharding ShardingGraph::operandSharding(const GraphOp &op, unsigned i) {
+  Value value = op.op->getOperand(i);
+  dist::Sharding wanted = sharding(op, op.operands[i], value);
+  switch (op.partialRule) {
+  case onnx::PartialRule::Affine:
+    // The addend is partial exactly where the product is.
+    if (i == 2)
+      wanted.partial = resultSharding(op, 0).partial;
+    break;
+  case onnx::PartialRule::Additive:
+  case onnx::PartialRule::MovesAll:
+    break;
+  default:
+    if (i > 0)
+      wanted.partial.clear();
+    break;
+  }
+  wanted.normalize();
+  return wanted;
+}
+
+dist::Sharding ShardingGraph::resultSharding(const GraphOp &op, unsigned i) {
+  dist::Sharding given = sharding(op, op.results[i], op.op->getResult(i));
+  for (const LeafSplit &split : op.splits) {
+    const OpLeaf *leaf = op.find(split.leaf);
+    if (leaf->factorClass != FactorClass::Reduce &&
+        leaf->factorClass != FactorClass::Lookup)
+      continue;
+    for (const AxisRef &axis : split.axes)
+      given.partial.push_back({axis, leaf->reduceKind});
+  }
+  given.normalize();
+  return given;
+}
+
+} // namespace shardc::shard

@@ -1,0 +1,108 @@
+//===- ShardingGraph.h - A function's ops and dims, ready for propagation -===//
+//
+// Built once from the IR: each op with its rule, each value with the factors of
+// its dims, all factors unified over the whole graph. The search works on this
+// alone; types are written once at the end.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_SHARD_SHARDINGGRAPH_H
+#define SHARDC_PASSES_SHARD_SHARDINGGRAPH_H
+
+#include "dialects/onnx/Onnx.h"
+#include "passes/shard/FactorSpace.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <functional>
+
+namespace shardc::shard {
+
+/// A leaf as it occurs at one op.
+struct OpLeaf {
+  FactorNode leaf;
+  onnx::FactorClass factorClass;
+  dist::ReduceKind reduceKind;
+};
+
+/// Axes that split a leaf, at one op.
+struct LeafSplit {
+  FactorNode leaf;
+  llvm::SmallVector<dist::AxisRef, 1> axes;
+};
+
+using DimNodes = llvm::SmallVector<FactorNode, 4>;
+
+struct GraphOp {
+  mlir::Operation *op = nullptr;
+  onnx::PartialRule partialRule = onnx::PartialRule::None;
+  /// Dims of operands and results as this op sees them; empty where the rule
+  /// leaves an operand out.
+  llvm::SmallVector<DimNodes, 3> operands, results;
+  /// Operand number in the graph's values; kNoValue if it takes no part.
+  llvm::SmallVector<unsigned, 3> operandValues, resultValues;
+  llvm::SmallVector<OpLeaf, 6> leaves; ///< sorted by leaf
+  double multiplyAdds = 0;             ///< at nominal sizes
+  /// What a product with a lookup's table would take; 0 for other ops.
+  double lookupMultiplyAdds = 0;
+  bool usesWeight = false;             ///< as matrix of a product
+
+  const OpLeaf *find(FactorNode leaf) const;
+
+  //===--- Decided by the search ------------------------------------------===//
+  llvm::SmallVector<LeafSplit, 1> splits;
+  /// Axes over which operands and results are carried as partial sums.
+  llvm::SmallVector<dist::AxisRef, 1> carried;
+  bool isAssigned() const { return !splits.empty() || !carried.empty(); }
+};
+
+inline constexpr unsigned kNoValue = ~0u;
+
+struct GraphValue {
+  mlir::Value value;
+  DimNodes dims;
+  unsigned producer = kNoValue; ///< op number, kNoValue for arguments
+  llvm::SmallVector<unsigned, 2> consumers;
+  bool isWeightDerived = false; ///< moved elements of a matrix in the model
+  bool isReturned = false;
+  double elements = 0; ///< at nominal sizes
+};
+
+class ShardingGraph {
+public:
+  /// `nominal` gives a value for each symbol; used for weighing choices only.
+  /// Ops without a rule are left out, with a warning at each.
+  ShardingGraph(mlir::func::FuncOp function,
+                std::function<int64_t(llvm::StringRef)> nominal);
+
+  FactorSpace space;
+  std::vector<GraphOp> ops;
+  std::vector<GraphValue> values;
+  /// Ops at which a leaf occurs.
+  llvm::DenseMap<FactorNode, llvm::SmallVector<unsigned, 8>> opsOfLeaf;
+  /// Mean multiply-adds of the products with weights.
+  double meanProduct = 0;
+
+  double evaluate(dist::DimExpr size) const;
+  /// Sharding that `op` wants for an operand, and gives a result, once split.
+  dist::Sharding operandSharding(const GraphOp &op, unsigned index);
+  dist::Sharding resultSharding(const GraphOp &op, unsigned index);
+
+private:
+  unsigned valueNumber(mlir::Value value);
+  void addOp(onnx::OnnxOp op);
+  void tieDims(GraphOp &graphOp, const onnx::ShardingRule &rule);
+  void collectLeaves();
+  void collectUses(mlir::func::FuncOp function);
+  dist::Sharding sharding(const GraphOp &op, const DimNodes &dims,
+                          mlir::Value value);
+
+  std::function<int64_t(llvm::StringRef)> nominal;
+  llvm::DenseMap<mlir::Value, unsigned> numbers;
+  /// Factors of each op's rule, until leaves are collected.
+  std::vector<llvm::SmallVector<std::pair<FactorNode, onnx::RuleFactor>, 6>>
+      ruleFactors;
+};
+
+} // namespace shardc::shard
+
+#endif // SHARDC_PASSES_SHARD_SHARDINGGRAPH_H

@@ -1,0 +1,295 @@
+//===- CheckRule.cpp - Do these shardings satisfy an op's rule? -----------===//
+
+#include "passes/verify/CheckRule.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace shardc::verify {
+
+using dist::AxisRef;
+using dist::DimExpr;
+using dist::DimSharding;
+using dist::Factor;
+using dist::PartialAxis;
+using dist::Segment;
+using dist::Sharding;
+using onnx::FactorClass;
+using onnx::ShardingRule;
+
+namespace {
+
+using Segments = llvm::SmallVector<Segment, 4>;
+using Factors = llvm::SmallVector<Factor, 4>;
+
+/// Takes segments of that total size off the front; cuts an unsplit one.
+std::optional<Segments> takeSegments(Segments &from, DimExpr size) {
+  Segments taken;
+  while (!size.isConstant(0)) {
+    if (from.empty())
+      return std::nullopt;
+    DimExpr first = from.front().size();
+    if (first == size || (size - first).isKnownNonNegative()) {
+      taken.push_back(from.front());
+      from.erase(from.begin());
+      size = size - first;
+      continue;
+    }
+    if (from.front().isSplit() || !(first - size).isKnownNonNegative())
+      return std::nullopt;
+    taken.push_back(Segment{{Factor{size, {}}}});
+    from.front() = Segment{{Factor{first - size, {}}}};
+    break;
+  }
+  return taken;
+}
+
+/// The leading `size` of a factor, which then keeps the rest. An evenly split
+/// factor of 8 over 2 ways is 2 over 2 ways times an unsplit 4.
+std::optional<Factor> cutFactor(Factor &factor, DimExpr size) {
+  std::optional<DimExpr> rest = factor.size.exactDiv(size);
+  if (!rest)
+    return std::nullopt;
+  if (factor.isSplit() && !size.exactDiv(dist::numWays(factor.axes)))
+    return std::nullopt;
+  Factor head{size, factor.axes};
+  factor = Factor{*rest, {}};
+  return head;
+}
+
+/// Takes factors with that product off the front.
+std::optional<Factors> takeFactors(Factors &from, DimExpr size) {
+  Factors taken;
+  while (!size.isConstant(1)) {
+    if (from.empty())
+      return std::nullopt;
+    if (std::optional<DimExpr> rest = size.exactDiv(from.front().size)) {
+      taken.push_back(from.front());
+      from.erase(from.begin());
+      size = *rest;
+      continue;
+    }
+    std::optional<Factor> head = cutFactor(from.front(), size);
+    if (!head)
+      return std::nullopt;
+    taken.push_back(*head);
+    break;
+  }
+  return taken;
+}
+
+DimSharding asDim(Segments segments, DimExpr size) {
+  DimSharding dim;
+  dim.segments.assign(segments.begin(), segments.end());
+  if (dim.segments.empty())
+    dim = DimSharding::unsplit(size);
+  dim.normalize();
+  return dim;
+}
+
+using Match = llvm::SmallVector<std::pair<unsigned, DimSharding>, 4>;
+
+/// One segment of the pattern, several factors: the minor ones must be alike in
+/// every segment of the sharding, [6 | 6 | 6] x 16.
+bool matchProduct(const Segments &segments, llvm::ArrayRef<unsigned> pattern,
+                  llvm::ArrayRef<onnx::RuleFactor> factors, Match &match) {
+  DimExpr minor = 1;
+  for (unsigned factor : pattern.drop_front())
+    minor = minor * factors[factor].size;
+  Segments majors;
+  llvm::SmallVector<DimSharding, 4> minors;
+  for (const Segment &segment : segments) {
+    Factors rest(segment.factors.begin(), segment.factors.end());
+    std::optional<DimExpr> major = segment.size().exactDiv(minor);
+    std::optional<Factors> head;
+    if (!major || !(head = takeFactors(rest, *major)))
+      return false;
+    majors.push_back(Segment{{head->begin(), head->end()}});
+    llvm::SmallVector<DimSharding, 4> tail;
+    for (unsigned factor : pattern.drop_front()) {
+      std::optional<Factors> taken = takeFactors(rest, factors[factor].size);
+      if (!taken)
+        return false;
+      tail.push_back(asDim({Segment{{taken->begin(), taken->end()}}},
+                           factors[factor].size));
+    }
+    if (!minors.empty() && minors != tail)
+      return false;
+    minors = tail;
+  }
+  match.emplace_back(pattern.front(),
+                     asDim(majors, factors[pattern.front()].size));
+  for (auto [factor, dim] : llvm::zip(pattern.drop_front(), minors))
+    match.emplace_back(factor, dim);
+  return true;
+}
+
+} // namespace
+
+std::optional<Match> matchDim(const DimSharding &dim,
+                              const onnx::RuleDim &pattern,
+                              llvm::ArrayRef<onnx::RuleFactor> factors) {
+  Match match;
+  if (pattern.segments.empty())
+    return dim.isSplit() ? std::nullopt : std::optional<Match>(match);
+  Segments rest(dim.segments.begin(), dim.segments.end());
+  for (llvm::ArrayRef<unsigned> segment : pattern.segments) {
+    DimExpr size = 1;
+    for (unsigned factor : segment)
+      size = size * factors[factor].size;
+    std::optional<Segments> taken = takeSegments(rest, size);
+    if (!taken)
+      return std::nullopt;
+    if (segment.size() == 1)
+      match.emplace_back(segment.front(), asDim(*taken, size));
+    else if (segment.size() > 1 && !taken->empty() &&
+             !matchProduct(*taken, segment, factors, match))
+      return std::nullopt;
+  }
+  return match;
+}
+
+namespace {
+
+class RuleChecker {
+public:
+  RuleChecker(const ShardingRule &rule) : rule(rule), found(rule.factors.size()) {}
+
+  std::string addTensor(const onnx::RuleTensor &tensor,
+                        const Sharding &sharding, const std::string &name) {
+    if (tensor.empty())
+      return sharding.isSplit() ? name + " takes no part in the sharding rule "
+                                         "but is split"
+                                : "";
+    if (tensor.size() != sharding.dims.size())
+      return name + " has another rank than its rule";
+    for (auto [d, pattern] : llvm::enumerate(tensor)) {
+      auto match = matchDim(sharding.dims[d], pattern, rule.factors);
+      if (!match)
+        return name + " dim " + std::to_string(d) +
+               " is split where this op has no factor: " + sharding.str();
+      for (auto &[factor, dim] : *match)
+        if (std::string problem = record(factor, dim, name, d); !problem.empty())
+          return problem;
+    }
+    return "";
+  }
+
+  /// No axis may split two factors of an op.
+  std::string checkAxes() const {
+    llvm::SmallVector<AxisRef, 4> seen;
+    for (const std::optional<DimSharding> &dim : found) {
+      if (!dim)
+        continue;
+      size_t before = seen.size();
+      for (const AxisRef &axis : dim->axes()) {
+        for (const AxisRef &other : llvm::ArrayRef(seen).take_front(before))
+          if (axis.overlaps(other))
+            return "axis \"" + axis.name + "\" splits two factors at once";
+        seen.push_back(axis);
+      }
+    }
+    return "";
+  }
+
+  /// Axes over which the op itself leaves summands.
+  llvm::SmallVector<PartialAxis, 1> reduced() const {
+    llvm::SmallVector<PartialAxis, 1> partial;
+    for (auto [factor, dim] : llvm::zip(rule.factors, found)) {
+      bool reduces = factor.factorClass == FactorClass::Reduce ||
+                     factor.factorClass == FactorClass::Lookup;
+      if (!reduces || !dim)
+        continue;
+      for (const AxisRef &axis : dim->axes())
+        partial.push_back({axis, factor.factorClass == FactorClass::Lookup
+                                     ? dist::ReduceKind::Sum
+                                     : factor.reduceKind});
+    }
+    return partial;
+  }
+
+private:
+  std::string record(unsigned factor, const DimSharding &dim,
+                     const std::string &name, size_t d) {
+    if (rule.factors[factor].factorClass == FactorClass::NeedsReplication &&
+        dim.isSplit())
+      return name + " dim " + std::to_string(d) +
+             " is split, but this op needs it whole";
+    if (!found[factor]) {
+      found[factor] = dim;
+      return "";
+    }
+    if (*found[factor] == dim)
+      return "";
+    return name + " dim " + std::to_string(d) +
+           " is not split as the same factor elsewhere at this op";
+  }
+
+  const ShardingRule &rule;
+  llvm::SmallVector<std::optional<DimSharding>, 6> found;
+};
+
+} // namespace
+
+/// Whether `claimed` holds what the op sums plus what its operands carry.
+static std::string checkPartial(const RuleChecker &checker,
+                                onnx::PartialRule partialRule,
+                                llvm::ArrayRef<Sharding> operands,
+                                llvm::ArrayRef<Sharding> results) {
+  llvm::SmallVector<llvm::ArrayRef<PartialAxis>, 4> carried;
+  for (const Sharding &operand : operands)
+    carried.push_back(operand.partial);
+  llvm::SmallVector<PartialAxis, 1> reduced = checker.reduced();
+  // Gemm's addend is partial over what the product leaves, too.
+  if (partialRule == onnx::PartialRule::Affine && operands.size() > 2 &&
+      !reduced.empty()) {
+    Sharding expected;
+    expected.partial.assign(reduced.begin(), reduced.end());
+    expected.partial.append(operands[0].partial.begin(), operands[0].partial.end());
+    expected.partial.append(operands[1].partial.begin(), operands[1].partial.end());
+    expected.normalize();
+    if (operands[2].partial != expected.partial)
+      return "the addend must be added once: by one rank of those that hold "
+             "summands of the product";
+    carried.truncate(2);
+    partialRule = onnx::PartialRule::Multilinear;
+  }
+  auto kept = onnx::partialResult(partialRule, carried);
+  if (!kept)
+    return "operands may not be partial like this";
+  Sharding expected;
+  expected.partial.assign(kept->begin(), kept->end());
+  expected.partial.append(reduced.begin(), reduced.end());
+  expected.normalize();
+  for (auto [i, result] : llvm::enumerate(results))
+    if (result.partial != expected.partial)
+      return "result " + std::to_string(i) + " must be " +
+             (expected.partial.empty() ? "no partial value"
+                                       : "partial: " + expected.str()) +
+             ", found " + result.str();
+  return "";
+}
+
+std::string checkRule(const ShardingRule &rule, onnx::PartialRule partialRule,
+                      llvm::ArrayRef<Sharding> operands,
+                      llvm::ArrayRef<Sharding> results) {
+  RuleChecker checker(rule);
+  for (auto [i, operand] : llvm::enumerate(operands))
+    if (std::string problem =
+            checker.addTensor(i < rule.operands.size() ? rule.operands[i]
+                                                       : onnx::RuleTensor(),
+                              operand, "operand " + std::to_string(i));
+        !problem.empty())
+      return problem;
+  for (auto [i, result] : llvm::enumerate(results))
+    if (std::string problem =
+            checker.addTensor(i < rule.results.size() ? rule.results[i]
+                                                      : onnx::RuleTensor(),
+                              result, "result " + std::to_string(i));
+        !problem.empty())
+      return problem;
+  if (std::string problem = checker.checkAxes(); !problem.empty())
+    return problem;
+  return checkPartial(checker, partialRule, operands, results);
+}
+
+} // namespace shardc::verify

@@ -1,0 +1,37 @@
+//===- Passes.td - What each phase guarantees -----------------------------===//
+
+include "mlir/Pass/PassBase.td"
+
+def VerifyPhase : Pass<"shardc-verify-phase", "::mlir::ModuleOp"> {
+  let summary = "Checks the guarantee of a phase; errors name the first breach";
+  let description = [{
+    Requires: a module in the phase that `phase` names.
+    Ensures: nothing changes; fails unless the phase's guarantee holds.
+
+    imported:    every op is known, every size is known symbolically.
+    sharded, staged: each op's operands and results satisfy its rule, and the
+                 outputs are the terms that the imported model computes.
+    partitioned: abstract interpretation. Each local value is (term, sharding,
+                 partial); ops map terms, collectives change only the last two;
+                 every output must carry the term and the sharding that the
+                 sharded function gives it. No collective may be without effect.
+    lowered:     every buffer is written before it is read, and within its
+                 lifetime.
+
+    Terms are fingerprints of what a value means: op, attributes, operands,
+    global sizes. `shardc-fingerprint` records those of the imported outputs, so
+    that changing program and plan alike does not go unnoticed.
+  }];
+  let options = [
+    Option<"phase", "phase", "std::string", "", "The phase to check">
+  ];
+}
+
+def Fingerprint : Pass<"shardc-fingerprint", "::mlir::ModuleOp"> {
+  let summary = "Records what the imported model computes";
+  let description = [{
+    Requires: phase imported.
+    Ensures: module attribute `onnx.fingerprint`, over the terms of all outputs
+    and all guards.
+  }];
+}

@@ -1,0 +1,103 @@
+//===- Terms.cpp - What a value means -------------------------------------===//
+
+#include "passes/verify/Terms.h"
+
+#include "dialects/dist/Dist.h"
+#include "dialects/onnx/ops/Source.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace shardc::verify {
+
+Terms::Terms(func::FuncOp function) {
+  for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
+    std::string number = std::to_string(i);
+    terms[argument] = hash({"input", number, typeText(argument.getType())});
+  }
+  for (Operation &op : function.front()) {
+    if (isa<func::ReturnOp>(op)) {
+      for (Value operand : op.getOperands())
+        returned.push_back(of(operand));
+      continue;
+    }
+    addOp(op);
+  }
+  llvm::sort(guards);
+}
+
+void Terms::addOp(Operation &op) {
+  if (isa<onnx::GuardOp>(op)) {
+    guards.push_back(text(op.getAttrDictionary()).str());
+    return;
+  }
+  if (isa<dist::DistDialect>(op.getDialect())) {
+    if (op.getNumOperands() == 1 && op.getNumResults() == 1)
+      terms[op.getResult(0)] = of(op.getOperand(0));
+    return;
+  }
+  SmallVector<StringRef, 8> parts{op.getName().getStringRef(),
+                                  text(op.getAttrDictionary())};
+  SmallVector<Term, 4> operands;
+  for (Value operand : op.getOperands())
+    operands.push_back(of(operand));
+  for (const Term &operand : operands)
+    parts.push_back(
+        StringRef(reinterpret_cast<const char *>(operand.data()), operand.size()));
+  for (OpResult result : op.getResults()) {
+    std::string number = std::to_string(result.getResultNumber());
+    std::string type = typeText(result.getType());
+    SmallVector<StringRef, 8> all(parts);
+    all.push_back(number);
+    all.push_back(type);
+    terms[result] = hash(all);
+  }
+}
+
+StringRef Terms::text(Attribute attribute) {
+  std::string &text = texts[attribute];
+  if (text.empty()) {
+    llvm::raw_string_ostream os(text);
+    attribute.print(os);
+  }
+  return text;
+}
+
+std::string Terms::typeText(Type type) {
+  std::string &text = typeTexts[type];
+  if (!text.empty())
+    return text;
+  llvm::raw_string_ostream os(text);
+  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+    tensor.getElementType().print(os);
+    for (dist::DimExpr size : dist::getDims(type))
+      os << ' ' << size;
+  } else {
+    type.print(os);
+  }
+  return text;
+}
+
+Term Terms::hash(ArrayRef<StringRef> parts) const {
+  llvm::MD5 md5;
+  for (StringRef part : parts) {
+    uint64_t size = part.size(); // keeps "ab" "c" apart from "a" "bc"
+    md5.update(StringRef(reinterpret_cast<const char *>(&size), sizeof(size)));
+    md5.update(part);
+  }
+  return md5.final();
+}
+
+std::string Terms::fingerprint() const {
+  SmallVector<StringRef> parts;
+  for (const Term &term : returned)
+    parts.push_back(
+        StringRef(reinterpret_cast<const char *>(term.data()), term.size()));
+  for (const std::string &guard : guards)
+    parts.push_back(guard);
+  Term whole = hash(parts);
+  return llvm::toHex(ArrayRef<uint8_t>(whole), /*LowerCase=*/true);
+}
+
+} // namespace shardc::verify

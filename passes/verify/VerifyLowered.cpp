@@ -1,0 +1,112 @@
+//===- VerifyLowered.cpp - Buffers in order -------------------------------===//
+
+#include "passes/verify/VerifyLowered.h"
+
+#include "dialects/rt/Rt.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace shardc::verify {
+
+namespace {
+
+class BufferChecker {
+public:
+  LogicalResult check(rt::ProgramOp program) {
+    for (Operation &op : program.getBody().front())
+      if (failed(checkOp(op)))
+        return failure();
+    return success();
+  }
+
+private:
+  LogicalResult checkOp(Operation &op) {
+    if (isa<rt::InputOp, rt::WeightOp, rt::ConstantOp>(op)) {
+      written.insert(op.getResult(0));
+      return success();
+    }
+    if (isa<rt::ReadyOp>(op)) {
+      isLoading = false;
+      return success();
+    }
+    if (auto free = dyn_cast<rt::FreeOp>(op))
+      return checkFree(free);
+    if (auto call = dyn_cast<rt::CallOp>(op))
+      return failure(failed(read(op, call.getInputs())) ||
+                     failed(write(op, call.getOutputs())));
+    if (auto collective = dyn_cast<rt::CollectiveOp>(op))
+      return failure(failed(read(op, collective.getInput())) ||
+                     failed(write(op, collective.getOutput())));
+    if (auto output = dyn_cast<rt::OutputOp>(op))
+      return read(op, output.getView());
+    return success();
+  }
+
+  static Value bufferOf(Value view) {
+    auto op = view.getDefiningOp<rt::ViewOp>();
+    return op ? op.getBuffer() : Value();
+  }
+
+  LogicalResult checkFree(rt::FreeOp free) {
+    auto alloc = free.getBuffer().getDefiningOp<rt::AllocOp>();
+    if (!alloc || alloc.getPersistent())
+      return free.emitError("frees a buffer that is not in the arena");
+    if (!freed.insert(free.getBuffer()).second)
+      return free.emitError("frees a buffer twice");
+    return success();
+  }
+
+  LogicalResult touch(Operation &op, Value buffer) {
+    if (!buffer)
+      return op.emitError("has an operand that is no view on a buffer");
+    if (freed.contains(buffer))
+      return op.emitError("uses a buffer after it was freed");
+    auto alloc = buffer.getDefiningOp<rt::AllocOp>();
+    bool ofRequest = isa<rt::InputOp>(buffer.getDefiningOp()) ||
+                     (alloc && !alloc.getPersistent());
+    if (isLoading && ofRequest)
+      return op.emitError("runs at load but uses a buffer of a request");
+    return success();
+  }
+
+  LogicalResult read(Operation &op, ValueRange views) {
+    for (Value view : views) {
+      if (isa<NoneType>(view.getType()))
+        continue;
+      Value buffer = bufferOf(view);
+      if (failed(touch(op, buffer)))
+        return failure();
+      if (!written.contains(buffer))
+        return op.emitError("reads a buffer before it was written");
+    }
+    return success();
+  }
+
+  LogicalResult write(Operation &op, ValueRange views) {
+    for (Value view : views) {
+      Value buffer = bufferOf(view);
+      if (failed(touch(op, buffer)))
+        return failure();
+      if (!buffer.getDefiningOp<rt::AllocOp>())
+        return op.emitError("writes a buffer that is not its own");
+      written.insert(buffer);
+    }
+    return success();
+  }
+
+  llvm::DenseSet<Value> written, freed;
+  bool isLoading = true;
+};
+
+} // namespace
+
+LogicalResult verifyLowered(ModuleOp module) {
+  for (rt::ProgramOp program : module.getOps<rt::ProgramOp>())
+    if (failed(BufferChecker().check(program)))
+      return failure();
+  return success();
+}
+
+} // namespace shardc::verify

@@ -1,0 +1,15 @@
+//===- VerifyLowered.h - Buffers are written, read and freed in order -----===//
+#ifndef SHARDC_PASSES_VERIFY_VERIFYLOWERED_H
+#define SHARDC_PASSES_VERIFY_VERIFYLOWERED_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace shardc::verify {
+
+/// No buffer is read before it is written, or touched after it was freed; what
+/// is persistent is not freed; load-time calls touch nothing of a request.
+llvm::LogicalResult verifyLowered(mlir::ModuleOp module);
+
+} // namespace shardc::verify
+
+#endif // SHARDC_PASSES_VERIFY_VERIFYLOWERED_H

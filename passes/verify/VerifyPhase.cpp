@@ -1,0 +1,246 @@
+//===- VerifyPhase.cpp - What each phase guarantees -----------------------===//
+
+#include "passes/verify/Passes.h"
+
+#include "dialects/dist/Dist.h"
+#include "dialects/onnx/ops/Source.h"
+#include "passes/verify/CheckRule.h"
+#include "passes/verify/Terms.h"
+#include "passes/verify/VerifyLowered.h"
+
+using namespace mlir;
+
+namespace shardc::verify {
+#define GEN_PASS_DEF_VERIFYPHASE
+#define GEN_PASS_DEF_FINGERPRINT
+#include "passes/verify/Passes.h.inc"
+
+namespace {
+
+/// Every op is one of ours, every size a constant or an expression over symbols.
+LogicalResult verifyImported(func::FuncOp function) {
+  auto sizesKnown = [&](Value value, Operation *at) -> LogicalResult {
+    if (isa<NoneType>(value.getType()))
+      return success();
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return at->emitError("has a value of unknown type: ") << value.getType();
+    for (dist::DimExpr size : dist::getDims(type))
+      if (size == dist::DimExpr::symbol("?"))
+        return at->emitError("has a value of unknown size: ") << type;
+    return success();
+  };
+  for (Value argument : function.getArguments())
+    if (failed(sizesKnown(argument, function)))
+      return failure();
+  for (Operation &op : function.front()) {
+    if (!isa<onnx::OnnxOp, onnx::NoneOp, onnx::GuardOp, func::ReturnOp>(op))
+      return op.emitError("is not an op of phase imported");
+    for (Value result : op.getResults())
+      if (failed(sizesKnown(result, &op)))
+        return failure();
+  }
+  return success();
+}
+
+/// Types carry shardings that fit the mesh, ops satisfy their rules.
+class ShardingVerifier {
+public:
+  ShardingVerifier(func::FuncOp function, const dist::Mesh &mesh, bool isLocal)
+      : function(function), mesh(mesh), isLocal(isLocal) {}
+
+  LogicalResult verify() {
+    for (Value argument : function.getArguments())
+      if (failed(verifyType(argument, function)))
+        return failure();
+    for (Operation &op : function.front()) {
+      for (Value result : op.getResults())
+        if (failed(verifyType(result, &op)))
+          return failure();
+      if (failed(verifyOp(op)))
+        return failure();
+    }
+    return success();
+  }
+
+private:
+  LogicalResult verifyType(Value value, Operation *at) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return success();
+    dist::ValueAttr encoding = dist::getValueAttr(type);
+    if (!encoding || !encoding.getSharding())
+      return at->emitError("has a value without sharding: ") << type;
+    std::string problem =
+        dist::findProblem(*encoding.getSharding(), encoding.getDims(), mesh);
+    if (!problem.empty())
+      return at->emitError("has a value with an impossible sharding: ")
+             << problem << ", in " << type;
+    RankedTensorType expected = isLocal ? dist::localize(type, mesh)
+                                        : dist::withSharding(type, *encoding.getSharding());
+    if (type != expected)
+      return at->emitError("has a value whose local sizes do not follow from "
+                           "its sharding: expected ")
+             << expected << ", found " << type;
+    return success();
+  }
+
+  LogicalResult verifyOp(Operation &op) {
+    if (isa<onnx::NoneOp, onnx::GuardOp>(op))
+      return success();
+    if (isa<func::ReturnOp>(op)) {
+      for (Value operand : op.getOperands())
+        if (dist::getSharding(operand.getType()).isPartial())
+          return op.emitError("returns a partial value: ") << operand.getType();
+      return success();
+    }
+    if (isa<dist::DistDialect>(op.getDialect())) {
+      if (isLocal == isa<dist::ReshardOp>(op))
+        return op.emitError(isLocal ? "is left to plan"
+                                    : "belongs to phase partitioned");
+      return success();
+    }
+    auto onnxOp = dyn_cast<onnx::OnnxOp>(op);
+    if (!onnxOp)
+      return op.emitError("is unknown in this phase");
+    SmallVector<dist::Sharding, 3> operands, results;
+    for (Value operand : op.getOperands())
+      operands.push_back(dist::getSharding(operand.getType()));
+    for (Value result : op.getResults())
+      results.push_back(dist::getSharding(result.getType()));
+    std::string problem = checkRule(onnxOp.shardingRule(), onnxOp.partialRule(),
+                                    operands, results);
+    if (!problem.empty())
+      return op.emitError("does not satisfy its sharding rule: ") << problem;
+    return success();
+  }
+
+  func::FuncOp function;
+  const dist::Mesh &mesh;
+  bool isLocal;
+};
+
+/// Collectives that change nothing: nobody reads them, or they were done before.
+LogicalResult verifyNoIdleCollective(func::FuncOp function) {
+  llvm::DenseMap<std::pair<OperationName, Value>, SmallVector<Operation *, 1>> seen;
+  for (Operation &op : function.front()) {
+    if (!isa<dist::DistDialect>(op.getDialect()))
+      continue;
+    if (op.use_empty())
+      return op.emitError("is not needed: nobody uses its result");
+    for (Operation *other : seen[{op.getName(), op.getOperand(0)}])
+      if (other->getAttrDictionary() == op.getAttrDictionary() &&
+          other->getResultTypes() == op.getResultTypes()) {
+        InFlightDiagnostic diagnostic =
+            op.emitError("is not needed: the same was done before");
+        diagnostic.attachNote(other->getLoc()) << "here";
+        return diagnostic;
+      }
+    seen[{op.getName(), op.getOperand(0)}].push_back(&op);
+  }
+  return success();
+}
+
+/// Outputs of the local program carry term and sharding of the sharded one.
+LogicalResult verifyAgainst(func::FuncOp program, func::FuncOp sharded) {
+  Terms local(program), global(sharded);
+  if (local.outputs().size() != global.outputs().size() ||
+      local.fingerprint() != global.fingerprint()) {
+    for (auto [i, terms] : llvm::enumerate(llvm::zip(local.outputs(), global.outputs())))
+      if (std::get<0>(terms) != std::get<1>(terms))
+        return program.emitError("output ")
+               << i << " does not compute what the sharded function computes";
+    return program.emitError("has other outputs or guards than the sharded "
+                             "function");
+  }
+  auto localReturn = program.front().getTerminator();
+  auto globalReturn = sharded.front().getTerminator();
+  for (auto [i, values] : llvm::enumerate(llvm::zip(
+           localReturn->getOperandTypes(), globalReturn->getOperandTypes())))
+    if (dist::getSharding(std::get<0>(values)) !=
+        dist::getSharding(std::get<1>(values)))
+      return program.emitError("output ") << i << " is held in another sharding "
+                                             "than the sharded function says";
+  for (auto [i, types] : llvm::enumerate(
+           llvm::zip(program.getArgumentTypes(), sharded.getArgumentTypes())))
+    if (dist::getSharding(std::get<0>(types)) !=
+        dist::getSharding(std::get<1>(types)))
+      return program.emitError("input ") << i << " is held in another sharding "
+                                            "than the sharded function says";
+  return success();
+}
+
+struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
+  using VerifyPhaseBase::VerifyPhaseBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (failed(verify(module)))
+      signalPassFailure();
+  }
+
+  LogicalResult verify(ModuleOp module) {
+    if (phase == "imported") {
+      for (func::FuncOp function : module.getOps<func::FuncOp>())
+        if (failed(verifyImported(function)))
+          return failure();
+      return success();
+    }
+    if (phase == "lowered")
+      return verifyLowered(module);
+    dist::MeshOp mesh = dist::getMesh(module);
+    if (!mesh)
+      return module.emitError("has no dist.mesh");
+    if (phase == "sharded" || phase == "staged") {
+      for (func::FuncOp function : module.getOps<func::FuncOp>())
+        if (failed(verifyGlobal(module, function, *mesh.getMesh().getMesh())))
+          return failure();
+      return success();
+    }
+    if (phase == "partitioned")
+      return verifyPartitioned(module, *mesh.getMesh().getMesh());
+    return module.emitError("unknown phase \"")
+           << phase << "\": expected imported, sharded, staged, partitioned or "
+           << "lowered";
+  }
+
+  LogicalResult verifyGlobal(ModuleOp module, func::FuncOp function,
+                             const dist::Mesh &mesh) {
+    if (failed(ShardingVerifier(function, mesh, /*isLocal=*/false).verify()))
+      return failure();
+    auto imported = module->getAttrOfType<StringAttr>("onnx.fingerprint");
+    if (imported && Terms(function).fingerprint() != imported.getValue())
+      return function.emitError("does not compute what the imported model "
+                                "computes");
+    return success();
+  }
+
+  LogicalResult verifyPartitioned(ModuleOp module, const dist::Mesh &mesh) {
+    for (func::FuncOp program : module.getOps<func::FuncOp>()) {
+      auto reference = program->getAttrOfType<FlatSymbolRefAttr>("dist.sharded");
+      if (!reference)
+        continue;
+      auto sharded = module.lookupSymbol<func::FuncOp>(reference.getAttr());
+      if (!sharded)
+        return program.emitError("has lost its sharded function ") << reference;
+      if (failed(verifyGlobal(module, sharded, mesh)) ||
+          failed(ShardingVerifier(program, mesh, /*isLocal=*/true).verify()) ||
+          failed(verifyNoIdleCollective(program)) ||
+          failed(verifyAgainst(program, sharded)))
+        return failure();
+    }
+    return success();
+  }
+};
+
+struct FingerprintPass : impl::FingerprintBase<FingerprintPass> {
+  void runOnOperation() override {
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+      getOperation()->setAttr(
+          "onnx.fingerprint",
+          StringAttr::get(&getContext(), Terms(function).fingerprint()));
+  }
+};
+
+} // namespace
+} // namespace shardc::verify
