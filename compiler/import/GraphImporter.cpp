@@ -1,0 +1,343 @@
+//===- GraphImporter.cpp - ONNX's nodes become ops ------------------------===//
+
+#include "compiler/import/GraphImporter.h"
+
+#include "compiler/import/InputTypes.h"
+#include "dialects/onnx/Onnx.h"
+#include "dialects/onnx/ops/Source.h"
+
+using namespace mlir;
+using ::onnx::AttributeProto;
+using ::onnx::NodeProto;
+using ::onnx::TensorProto;
+using ::onnx::ValueInfoProto;
+
+namespace shardc::importer {
+
+SmallVector<const ValueInfoProto *>
+runtimeInputs(const ::onnx::GraphProto &graph) {
+  llvm::DenseSet<StringRef> initialized;
+  for (const TensorProto &tensor : graph.initializer())
+    initialized.insert(tensor.name());
+  SmallVector<const ValueInfoProto *> inputs;
+  for (const ValueInfoProto &input : graph.input())
+    if (!initialized.contains(input.name()))
+      inputs.push_back(&input);
+  return inputs;
+}
+
+std::optional<RegisteredOperationName> nativeName(MLIRContext *context,
+                                                  StringRef opType) {
+  SmallString<64> name("onnx.");
+  name += opType;
+  return RegisteredOperationName::lookup(name, context);
+}
+
+GraphImporter::GraphImporter(ModelFile &file, const Opsets &opsets,
+                             ModuleOp module)
+    : file(file), graph(file.model.graph()), opsets(opsets), module(module),
+      context(module.getContext()), builder(context) {
+  for (const TensorProto &tensor : graph.initializer())
+    initializers[tensor.name()] = &tensor;
+  for (const auto &sparse : graph.sparse_initializer())
+    unsupported.addType("sparse", locOf(sparse.values().name()));
+}
+
+NameLoc GraphImporter::locOf(StringRef name) {
+  return NameLoc::get(builder.getStringAttr(name));
+}
+
+NameLoc GraphImporter::locOf(const NodeProto &node) {
+  if (!node.name().empty())
+    return locOf(node.name());
+  StringRef output = node.output_size() > 0 ? node.output(0) : "";
+  return locOf((node.op_type() + " -> " + output).str());
+}
+
+LogicalResult GraphImporter::run() {
+  if (failed(addInputs()))
+    return failure();
+  for (const NodeProto &node : graph.node())
+    if (failed(addNode(node)))
+      return failure();
+  if (failed(addOutputs()))
+    return failure();
+  return unsupported.report(module.getLoc());
+}
+
+//===----------------------------------------------------------------------===//
+// Function and its signature
+//===----------------------------------------------------------------------===//
+
+LogicalResult GraphImporter::addInputs() {
+  SmallVector<const ValueInfoProto *> inputs = runtimeInputs(graph);
+  InputDims dims(inputs);
+  SmallVector<Type> types;
+  SmallVector<Location> locs;
+  for (const ValueInfoProto *input : inputs) {
+    int32_t type = input->type().tensor_type().elem_type();
+    Type element = elementType(context, type);
+    if (!element) {
+      unsupported.addType(elementName(type), locOf(input->name()));
+      element = builder.getF32Type();
+    }
+    types.push_back(dist::makeType(element, dims.of(*input)));
+    locs.push_back(locOf(input->name()));
+  }
+
+  builder.setInsertionPointToEnd(module.getBody());
+  main = func::FuncOp::create(builder, module.getLoc(), "main",
+                              builder.getFunctionType(types, {}));
+  Block *body = builder.createBlock(&main.getBody(), {}, types, locs);
+  for (auto [input, value] : llvm::zip(inputs, body->getArguments())) {
+    values[input->name()] = value;
+    main.setArgAttr(value.getArgNumber(), "onnx.name",
+                    builder.getStringAttr(input->name()));
+  }
+  return success();
+}
+
+LogicalResult GraphImporter::addOutputs() {
+  SmallVector<Value> results;
+  for (const ValueInfoProto &output : graph.output()) {
+    Value value = valueOf(output.name(), locOf(output.name()));
+    if (!value)
+      return failure();
+    results.push_back(value);
+  }
+  func::ReturnOp::create(builder, module.getLoc(), results);
+  main.setFunctionType(builder.getFunctionType(main.getArgumentTypes(),
+                                               TypeRange(ValueRange(results))));
+  for (auto [i, output] : llvm::enumerate(graph.output()))
+    main.setResultAttr(i, "onnx.name", builder.getStringAttr(output.name()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Values that come from nowhere
+//===----------------------------------------------------------------------===//
+
+OpBuilder GraphImporter::atSources() {
+  if (!lastSource)
+    return OpBuilder::atBlockBegin(&main.getBody().front());
+  OpBuilder at(context);
+  at.setInsertionPointAfter(lastSource);
+  return at;
+}
+
+Value GraphImporter::none() {
+  if (!noneValue) {
+    OpBuilder at = atSources();
+    lastSource =
+        onnx::NoneOp::create(at, module.getLoc(), builder.getNoneType());
+    noneValue = lastSource->getResult(0);
+  }
+  return noneValue;
+}
+
+Value GraphImporter::valueOf(const std::string &name, Location user) {
+  if (Value known = values.lookup(name))
+    return known;
+  const TensorProto *tensor = initializers.lookup(name);
+  if (!tensor) {
+    emitError(user) << "uses '" << name
+                    << "', which no node before it computes: expected nodes "
+                       "in the order of their use; export the model again";
+    return Value();
+  }
+  OpBuilder at = atSources();
+  Value value = addTensor(at, *tensor, name, locOf(name));
+  if (value && value != noneValue)
+    lastSource = value.getDefiningOp();
+  return values[name] = value;
+}
+
+Value GraphImporter::addConstant(OpBuilder &at, DenseElementsAttr value,
+                                 Location loc) {
+  return onnx::ConstantOp::create(at, loc, value.getType(), value);
+}
+
+Value GraphImporter::addTensor(OpBuilder &at, const TensorProto &tensor,
+                               StringRef name, NameLoc loc) {
+  Type element = elementType(context, tensor.data_type());
+  if (!element) {
+    unsupported.addType(elementName(tensor.data_type()), loc);
+    return none();
+  }
+  llvm::Expected<TensorValue> read = readTensor(file, tensor, element);
+  if (!read) {
+    emitError(loc) << "tensor '" << name
+                   << "': " << llvm::toString(read.takeError());
+    return Value();
+  }
+  if (read->value)
+    return addConstant(at, read->value, loc);
+  return onnx::WeightOp::create(at, loc, read->type, at.getStringAttr(name),
+                                at.getStringAttr(read->range.file),
+                                at.getI64IntegerAttr(read->range.offset),
+                                at.getI64IntegerAttr(read->range.length));
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+/// Fixed number of results, nothing if variadic.
+static std::optional<unsigned> resultCount(RegisteredOperationName name) {
+  if (name.hasTrait<OpTrait::OneResult>())
+    return 1;
+  if (name.hasTrait<OpTrait::NResults<2>::Impl>())
+    return 2;
+  if (name.hasTrait<OpTrait::NResults<3>::Impl>())
+    return 3;
+  return std::nullopt;
+}
+
+const GraphImporter::Operator &
+GraphImporter::lookup(const std::string &opType) {
+  auto [it, isNew] = operators.try_emplace(opType);
+  Operator &op = it->second;
+  if (!isNew)
+    return op;
+  Schema schema = schemaOf(opType, opsets);
+  if (schema.known)
+    op.name = nativeName(context, opType);
+  if (!op.name)
+    return op;
+  op.results = resultCount(*op.name);
+  for (const AttributeProto *attribute : schema.defaults) {
+    std::string ignored;
+    if (Attribute value = convertAttribute(context, file, *attribute, ignored))
+      op.defaults.emplace_back(builder.getStringAttr(attribute->name()), value);
+  }
+  return op;
+}
+
+/// Gives the results of an unsupported node some value, to find the next one.
+void GraphImporter::skip(const NodeProto &node) {
+  for (const std::string &output : node.output())
+    values[output] = none();
+}
+
+LogicalResult GraphImporter::addNode(const NodeProto &node) {
+  const std::string &domain = domainOf(node);
+  if (domain.empty() && node.op_type() == "Constant")
+    return addConstantNode(node);
+  const Operator *op = domain.empty() ? &lookup(node.op_type()) : nullptr;
+  if (op && op->name)
+    return addOperator(node, *op);
+  unsupported.addOperator(domain, node.op_type(), locOf(node));
+  skip(node);
+  return success();
+}
+
+/// The value of a Constant node that is written as numbers; null for others.
+static DenseElementsAttr numbersOf(const AttributeProto &attribute,
+                                   Builder &builder) {
+  auto type = [&](ArrayRef<int64_t> shape, Type element) {
+    return RankedTensorType::get(shape, element);
+  };
+  Type i64 = builder.getI64Type(), f32 = builder.getF32Type();
+  StringRef name = attribute.name();
+  if (name == "value_int")
+    return DenseElementsAttr::get(type({}, i64), attribute.i());
+  if (name == "value_float")
+    return DenseElementsAttr::get(type({}, f32), attribute.f());
+  if (name == "value_ints")
+    return DenseElementsAttr::get(
+        type({attribute.ints_size()}, i64),
+        ArrayRef(attribute.ints().data(), attribute.ints_size()));
+  if (name == "value_floats")
+    return DenseElementsAttr::get(
+        type({attribute.floats_size()}, f32),
+        ArrayRef(attribute.floats().data(), attribute.floats_size()));
+  return DenseElementsAttr();
+}
+
+LogicalResult GraphImporter::addConstantNode(const NodeProto &node) {
+  NameLoc loc = locOf(node);
+  if (node.attribute_size() != 1 || node.output_size() != 1)
+    return emitError(loc) << "Constant has " << node.attribute_size()
+                          << " attributes: expected one, its value; export "
+                             "the model again";
+  const AttributeProto &attribute = node.attribute(0);
+  Value value;
+  if (attribute.name() == "value") {
+    value = addTensor(builder, attribute.t(), node.output(0), loc);
+  } else if (DenseElementsAttr numbers = numbersOf(attribute, builder)) {
+    value = addConstant(builder, numbers, loc);
+  } else {
+    unsupported.addDetail("Constant", "attribute " + attribute.name(), loc);
+    value = none();
+  }
+  values[node.output(0)] = value;
+  return success(value != nullptr);
+}
+
+/// Number of names up to the last that is not empty.
+template <typename Names> static int countPresent(const Names &names) {
+  int count = names.size();
+  while (count > 0 && names.Get(count - 1).empty())
+    --count;
+  return count;
+}
+
+LogicalResult GraphImporter::addOperator(const NodeProto &node,
+                                         const Operator &op) {
+  NameLoc loc = locOf(node);
+  OperationState state(loc, *op.name);
+  for (int i = 0, e = countPresent(node.input()); i < e; ++i) {
+    const std::string &name = node.input(i);
+    Value value = name.empty() ? none() : valueOf(name, loc);
+    if (!value)
+      return failure();
+    state.operands.push_back(value);
+  }
+  addAttributes(node, op, state);
+
+  unsigned used = countPresent(node.output());
+  unsigned count = op.results.value_or(used);
+  if (used > count)
+    unsupported.addDetail(node.op_type(),
+                          Twine(used) + " results, expected " + Twine(count),
+                          loc);
+  state.types.append(count,
+                     UnrankedTensorType::get(onnx::UnknownType::get(context)));
+  Operation *created = builder.create(state);
+  for (unsigned i = 0; i < used; ++i)
+    values[node.output(i)] =
+        i < created->getNumResults() ? created->getResult(i) : none();
+  return success();
+}
+
+void GraphImporter::addAttributes(const NodeProto &node, const Operator &op,
+                                  OperationState &state) {
+  NameLoc loc = cast<NameLoc>(state.location);
+  ArrayRef<StringAttr> known = op.name->getAttributeNames();
+  auto defaultOf = [&](StringRef name) -> Attribute {
+    for (NamedAttribute attribute : op.defaults)
+      if (attribute.getName() == name)
+        return attribute.getValue();
+    return Attribute();
+  };
+  for (const AttributeProto &attribute : node.attribute()) {
+    StringRef name = attribute.name();
+    if (name.starts_with("__")) // internal to the exporter, ONNX says
+      continue;
+    std::string why;
+    Attribute value = convertAttribute(context, file, attribute, why);
+    if (!value)
+      unsupported.addDetail(node.op_type(), "attribute " + name + " " + why,
+                            loc);
+    else if (llvm::is_contained(known, name))
+      state.addAttribute(name, value);
+    else if (value != defaultOf(name))
+      unsupported.addDetail(node.op_type(), "attribute " + name, loc);
+  }
+  for (NamedAttribute attribute : op.defaults)
+    if (llvm::is_contained(known, attribute.getName()) &&
+        !state.attributes.get(attribute.getName()))
+      state.attributes.append(attribute);
+}
+
+} // namespace shardc::importer

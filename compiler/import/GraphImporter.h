@@ -1,0 +1,81 @@
+//===- GraphImporter.h - ONNX's nodes become ops --------------------------===//
+#ifndef SHARDC_COMPILER_IMPORT_GRAPHIMPORTER_H
+#define SHARDC_COMPILER_IMPORT_GRAPHIMPORTER_H
+
+#include "compiler/import/Attributes.h"
+#include "compiler/import/Schemas.h"
+#include "compiler/import/Unsupported.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace shardc::importer {
+
+/// The inputs of a graph that are not initializers.
+llvm::SmallVector<const ::onnx::ValueInfoProto *>
+runtimeInputs(const ::onnx::GraphProto &graph);
+
+/// What the onnx dialect calls an operator of ONNX's default domain; nothing if
+/// it has none, or if ONNX has none of that name at this opset.
+std::optional<mlir::RegisteredOperationName>
+nativeName(mlir::MLIRContext *context, llvm::StringRef opType);
+
+/// Builds @main for a checked graph, in one walk over its nodes.
+class GraphImporter {
+public:
+  GraphImporter(ModelFile &file, const Opsets &opsets, mlir::ModuleOp module);
+  llvm::LogicalResult run();
+
+private:
+  /// What is the same for all nodes of one operator.
+  struct Operator {
+    std::optional<mlir::RegisteredOperationName> name;
+    llvm::SmallVector<mlir::NamedAttribute, 4> defaults;
+    std::optional<unsigned> results; ///< nothing if variadic
+  };
+  const Operator &lookup(const std::string &opType);
+
+  llvm::LogicalResult addInputs();
+  llvm::LogicalResult addNode(const ::onnx::NodeProto &node);
+  llvm::LogicalResult addConstantNode(const ::onnx::NodeProto &node);
+  llvm::LogicalResult addOperator(const ::onnx::NodeProto &node,
+                                  const Operator &op);
+  void addAttributes(const ::onnx::NodeProto &node, const Operator &op,
+                     mlir::OperationState &state);
+  llvm::LogicalResult addOutputs();
+
+  /// Null after an error.
+  mlir::Value valueOf(const std::string &name, mlir::Location user);
+  /// `name` is the value's; `loc` that of what holds the tensor.
+  mlir::Value addTensor(mlir::OpBuilder &at, const ::onnx::TensorProto &tensor,
+                        llvm::StringRef name, mlir::NameLoc loc);
+  mlir::Value addConstant(mlir::OpBuilder &at, mlir::DenseElementsAttr value,
+                          mlir::Location loc);
+  mlir::Value none();
+  /// Inserts after the other sources, at the start of @main.
+  mlir::OpBuilder atSources();
+  void skip(const ::onnx::NodeProto &node);
+  mlir::NameLoc locOf(llvm::StringRef name);
+  mlir::NameLoc locOf(const ::onnx::NodeProto &node);
+
+  ModelFile &file;
+  const ::onnx::GraphProto &graph;
+  const Opsets &opsets;
+  mlir::ModuleOp module;
+  mlir::MLIRContext *context;
+  mlir::OpBuilder builder; ///< at the end of @main
+  mlir::func::FuncOp main;
+  mlir::Value noneValue;
+  /// Last of the initializers (and None): they are created when first used.
+  mlir::Operation *lastSource = nullptr;
+  llvm::DenseMap<llvm::StringRef, mlir::Value> values;
+  llvm::DenseMap<llvm::StringRef, const ::onnx::TensorProto *> initializers;
+  llvm::StringMap<Operator> operators;
+  Unsupported unsupported;
+};
+
+} // namespace shardc::importer
+
+#endif // SHARDC_COMPILER_IMPORT_GRAPHIMPORTER_H

@@ -1,0 +1,115 @@
+//===- Import.cpp - From an ONNX file to a raw module ---------------------===//
+
+#include "compiler/import/Import.h"
+
+#include "compiler/import/GraphImporter.h"
+#include "dialects/onnx/Onnx.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using ::onnx::ValueInfoProto;
+
+namespace shardc::importer {
+
+/// The oldest opset that real exporters still write.
+constexpr int kOldestOpset = 11;
+
+static LogicalResult checkOpset(const Opsets &opsets, Location loc) {
+  auto opset = opsets.find("");
+  if (opset == opsets.end())
+    return emitError(loc) << "imports no opset of ONNX's default domain: "
+                             "expected one from "
+                          << kOldestOpset << " to " << newestOpset()
+                          << "; export the model again";
+  if (opset->second < kOldestOpset)
+    return emitError(loc)
+           << "uses opset " << opset->second << ": expected " << kOldestOpset
+           << " to " << newestOpset()
+           << "; upgrade it with onnx.version_converter.convert_version";
+  if (opset->second > newestOpset())
+    return emitError(loc) << "uses opset " << opset->second << ": expected "
+                          << kOldestOpset << " to " << newestOpset()
+                          << "; export with an older one";
+  return success();
+}
+
+/// Inputs must be tensors of known rank.
+static LogicalResult checkInputs(const ::onnx::GraphProto &graph,
+                                 MLIRContext &context) {
+  for (const ValueInfoProto *input : runtimeInputs(graph)) {
+    Location loc = NameLoc::get(StringAttr::get(&context, input->name()));
+    if (!input->type().has_tensor_type())
+      return emitError(loc) << "input is no tensor: expected tensors; export "
+                               "without sequences and optional inputs";
+    if (!input->type().tensor_type().has_shape())
+      return emitError(loc) << "input has no shape: expected its rank, and a "
+                               "size or a name for each dim; export with "
+                               "shapes, or run "
+                               "onnx.shape_inference.infer_shapes on a model "
+                               "whose inputs have them";
+  }
+  return success();
+}
+
+/// ONNX's checker wants stored shapes of outputs too. We find them ourselves,
+/// so one without is let through.
+static std::string checkModelLeniently(::onnx::ModelProto &model,
+                                       const Opsets &opsets) {
+  SmallVector<ValueInfoProto *> shapeless;
+  for (ValueInfoProto &output : *model.mutable_graph()->mutable_output())
+    if (output.type().has_tensor_type() &&
+        !output.type().tensor_type().has_shape())
+      shapeless.push_back(&output);
+  for (ValueInfoProto *output : shapeless)
+    output->mutable_type()->mutable_tensor_type()->mutable_shape();
+  std::string wrong = checkModel(model, opsets);
+  for (ValueInfoProto *output : shapeless)
+    output->mutable_type()->mutable_tensor_type()->clear_shape();
+  return wrong;
+}
+
+static LogicalResult checkAndInline(ModelFile &file, const Opsets &opsets,
+                                    MLIRContext &context, Location loc) {
+  if (failed(checkOpset(opsets, loc)) ||
+      failed(checkInputs(file.model.graph(), context)))
+    return failure();
+  if (std::string wrong = checkModelLeniently(file.model, opsets);
+      !wrong.empty())
+    return emitError(loc) << "not a valid ONNX model: " << wrong;
+  std::string wrong =
+      inlineFunctions(file.model, opsets, [&](const std::string &opType) {
+        return nativeName(&context, opType).has_value();
+      });
+  if (!wrong.empty())
+    return emitError(loc) << "functions cannot be inlined: " << wrong;
+  return success();
+}
+
+OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, StringRef path) {
+  context
+      .loadDialect<func::FuncDialect, dist::DistDialect, onnx::OnnxDialect>();
+  Location loc = NameLoc::get(StringAttr::get(&context, path));
+  llvm::Expected<std::unique_ptr<ModelFile>> file = ModelFile::open(path);
+  if (!file) {
+    emitError(loc) << llvm::toString(file.takeError());
+    return {};
+  }
+  Opsets opsets = opsetsOf((*file)->model);
+  if (failed(checkAndInline(**file, opsets, context, loc)))
+    return {};
+
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  Builder builder(&context);
+  (*module)->setAttr("onnx.opset", builder.getI64IntegerAttr(opsets.at("")));
+  (*module)->setAttr("onnx.model_folder",
+                     builder.getStringAttr((*file)->folder));
+  (*module)->setAttr("onnx.model_file", builder.getStringAttr((*file)->name));
+  if (failed(GraphImporter(**file, opsets, *module).run()) ||
+      failed(verify(*module)))
+    return {};
+  return module;
+}
+
+} // namespace shardc::importer

@@ -1,0 +1,164 @@
+//===- Inline.cpp - Calls of functions become their bodies ----------------===//
+//
+// ONNX's inliner replaces calls of the model's own functions: renames values,
+// binds attributes, also in calls within functions. Operators that ONNX defines
+// by others are made calls of such functions first, one function a node,
+// because a body may depend on the node's types.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/import/Schemas.h"
+
+#include "onnx/defs/schema.h"
+#include "onnx/inliner/inliner.h"
+#include "onnx/shape_inference/implementation.h"
+
+#include <exception>
+#include <unordered_set>
+
+namespace shardc::importer {
+namespace {
+
+using Types = std::unordered_map<std::string, ::onnx::TypeProto>;
+
+/// Bodies may again hold operators that have bodies; ONNX's go three deep.
+constexpr int kMaxRounds = 8;
+
+/// Functions that replace single nodes are in this domain.
+constexpr char kBodies[] = "shardc.bodies";
+
+const ::onnx::OpSchema *schemaWithBody(const ::onnx::NodeProto &node,
+                                       const Opsets &opsets,
+                                       const IsNative &isNative) {
+  if (!domainOf(node).empty() || isNative(node.op_type()))
+    return nullptr;
+  const auto *schema = ::onnx::OpSchemaRegistry::Instance()->GetSchema(
+      node.op_type(), opsets.at(""), "");
+  bool hasBody = schema && (schema->HasFunction() ||
+                            schema->HasContextDependentFunction());
+  return hasBody ? schema : nullptr;
+}
+
+/// Types of all values, as far as ONNX infers them.
+Types inferTypes(const ::onnx::ModelProto &model) {
+  ::onnx::ModelProto copy = model;
+  try {
+    ::onnx::shape_inference::InferShapes(copy);
+  } catch (const std::exception &) {
+    // A node that does not fit: our own inference reports it better.
+  }
+  Types types;
+  for (const auto *infos : {&copy.graph().input(), &copy.graph().output(),
+                            &copy.graph().value_info()})
+    for (const auto &info : *infos)
+      types[info.name()] = info.type();
+  for (const auto &tensor : copy.graph().initializer())
+    types[tensor.name()].mutable_tensor_type()->set_elem_type(
+        tensor.data_type());
+  return types;
+}
+
+/// The body of `node` as a function without name, if there is one for it.
+bool buildBody(const ::onnx::NodeProto &node, const ::onnx::OpSchema &schema,
+               int opset, const Types &types, ::onnx::FunctionProto &body) {
+  if (const auto *function = schema.GetFunction(opset)) {
+    body = *function;
+    return true;
+  }
+  if (!schema.HasContextDependentFunction())
+    return false;
+  std::vector<::onnx::TypeProto> inputs(node.input_size());
+  for (int i = 0; i < node.input_size(); ++i)
+    if (auto type = types.find(node.input(i)); type != types.end())
+      inputs[i] = type->second;
+  ::onnx::FunctionBodyBuildContextImpl context(node, inputs);
+  try {
+    return schema.BuildContextDependentFunction(context, body, opset);
+  } catch (const std::exception &) {
+    return false; // a type that it needs is not known
+  }
+}
+
+/// Attributes that a call leaves out have the callee's defaults.
+template <typename Defaults>
+void addDefaults(::onnx::NodeProto &node, const Defaults &defaults) {
+  std::unordered_set<std::string> present;
+  for (const auto &attribute : node.attribute())
+    present.insert(attribute.name());
+  for (const ::onnx::AttributeProto &attribute : defaults)
+    if (!present.count(attribute.name()))
+      *node.add_attribute() = attribute;
+}
+
+void addCallDefaults(::onnx::ModelProto &model) {
+  auto key = [](const std::string &domain, const std::string &name,
+                const std::string &overload) {
+    return domain + ":" + name + ":" + overload;
+  };
+  std::unordered_map<std::string, const ::onnx::FunctionProto *> functions;
+  for (const auto &f : model.functions())
+    functions[key(f.domain(), f.name(), f.overload())] = &f;
+  auto visit = [&](auto *nodes) {
+    for (::onnx::NodeProto &node : *nodes)
+      if (auto callee = functions.find(
+              key(node.domain(), node.op_type(), node.overload()));
+          callee != functions.end())
+        addDefaults(node, callee->second->attribute_proto());
+  };
+  visit(model.mutable_graph()->mutable_node());
+  for (auto &function : *model.mutable_functions())
+    visit(function.mutable_node());
+}
+
+/// Turns nodes that have a body into calls; whether there were any.
+bool callBodies(::onnx::ModelProto &model, const Opsets &opsets,
+                const IsNative &isNative) {
+  std::vector<std::pair<::onnx::NodeProto *, const ::onnx::OpSchema *>> nodes;
+  for (auto &node : *model.mutable_graph()->mutable_node())
+    if (const auto *schema = schemaWithBody(node, opsets, isNative))
+      nodes.emplace_back(&node, schema);
+  if (nodes.empty())
+    return false;
+
+  Types types = inferTypes(model);
+  int built = 0;
+  for (auto [node, schema] : nodes) {
+    ::onnx::FunctionProto body;
+    if (!buildBody(*node, *schema, opsets.at(""), types, body))
+      continue;
+    std::vector<::onnx::AttributeProto> defaults;
+    for (const auto &[name, attribute] : schema->attributes())
+      if (attribute.default_value.has_name())
+        defaults.push_back(attribute.default_value);
+    addDefaults(*node, defaults);
+    body.set_domain(kBodies);
+    body.set_name(node->op_type() + "." + std::to_string(built++));
+    *body.mutable_opset_import() = model.opset_import();
+    node->set_domain(kBodies);
+    node->set_op_type(body.name());
+    *model.add_functions() = std::move(body);
+  }
+  return built > 0;
+}
+
+} // namespace
+
+std::string inlineFunctions(::onnx::ModelProto &model, const Opsets &opsets,
+                            const IsNative &isNative) {
+  try {
+    if (model.functions_size() > 0) {
+      addCallDefaults(model);
+      ::onnx::inliner::InlineLocalFunctions(model);
+    }
+    for (int round = 0; round < kMaxRounds; ++round) {
+      if (!callBodies(model, opsets, isNative))
+        break;
+      ::onnx::inliner::InlineLocalFunctions(model);
+    }
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+  return "";
+}
+
+} // namespace shardc::importer

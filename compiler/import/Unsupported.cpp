@@ -1,0 +1,101 @@
+//===- Unsupported.cpp - Everything that shardc cannot import, at once ----===//
+
+#include "compiler/import/Unsupported.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace shardc::importer {
+
+static StringRef remedyFor(StringRef domain, StringRef opType) {
+  constexpr llvm::StringLiteral runtime =
+      "it is ONNX Runtime's own; export again without its optimizer (and "
+      "without quantisation or fused attention)";
+  constexpr llvm::StringLiteral control =
+      "export one branch without control flow (of a merged decoder: the one "
+      "with past, or the one without)";
+  constexpr llvm::StringLiteral quantised =
+      "export the model without quantisation, in f32, f16 or bf16";
+  constexpr llvm::StringLiteral sequence =
+      "export with tensors as inputs and outputs, without sequences";
+  if (domain.starts_with("com.microsoft"))
+    return runtime;
+  if (domain == "ai.onnx.ml")
+    return "compile the transformer alone, without classic machine learning";
+  if (!domain.empty())
+    return "export it as ONNX operators or as a function of the model, of the "
+           "model's own opset";
+  if (opType.contains("Sequence") || opType.starts_with("Optional"))
+    return sequence;
+  if (opType.contains("Quantize") || opType.ends_with("Integer") ||
+      opType.starts_with("QLinear"))
+    return quantised;
+  return llvm::StringSwitch<StringRef>(opType)
+      .Cases({"If", "Loop", "Scan"}, control)
+      .Cases({"SimplifiedLayerNormalization",
+              "SkipSimplifiedLayerNormalization", "SkipLayerNormalization"},
+             runtime)
+      .Cases({"LSTM", "GRU", "RNN"}, "shardc compiles transformers only")
+      .Cases({"RandomNormal", "RandomNormalLike", "RandomUniform",
+              "RandomUniformLike", "Bernoulli", "Multinomial"},
+             "export for inference: in evaluation mode, without sampling")
+      .Default("replace it by operators that shardc knows, or export with "
+               "another exporter or a newer opset");
+}
+
+void Unsupported::add(Entries &entries, const std::string &what, NameLoc place,
+                      StringRef remedy) {
+  auto [it, isNew] = entries.index.try_emplace(what, entries.list.size());
+  if (isNew)
+    entries.list.push_back({what, place, remedy});
+  ++entries.list[it->second].count;
+}
+
+void Unsupported::addOperator(StringRef domain, StringRef opType,
+                              NameLoc node) {
+  std::string name =
+      domain.empty() ? opType.str() : (domain + "." + opType).str();
+  add(operators, name, node, remedyFor(domain, opType));
+}
+
+void Unsupported::addDetail(StringRef opType, const Twine &what, NameLoc node) {
+  add(details, (opType + ": " + what).str(), node,
+      "export with another opset or exporter");
+}
+
+void Unsupported::addType(StringRef element, NameLoc tensor) {
+  add(types, element.str(), tensor,
+      "export in f32, f16 or bf16, with integers of 8 to 64 bits");
+}
+
+LogicalResult Unsupported::report(Location model) const {
+  if (operators.list.empty() && details.list.empty() && types.list.empty())
+    return success();
+  InFlightDiagnostic error = emitError(model);
+  StringRef separator = "";
+  auto title = [&](const Entries &entries, StringRef one) {
+    if (entries.list.empty())
+      return;
+    error << separator << entries.list.size() << " unsupported " << one
+          << (entries.list.size() == 1 ? "" : "s");
+    separator = ", ";
+  };
+  auto notes = [&](const Entries &entries, StringRef unit) {
+    for (const Entry &entry : entries.list)
+      error.attachNote(entry.first)
+          << entry.what << " (" << entry.count << ' ' << unit
+          << (entry.count == 1 ? "" : "s") << ", first "
+          << entry.first.getName() << "): " << entry.remedy;
+  };
+  title(operators, "operator");
+  title(details, "use");
+  title(types, "element type");
+  notes(operators, "node");
+  notes(details, "node");
+  notes(types, "tensor");
+  return error;
+}
+
+} // namespace shardc::importer
