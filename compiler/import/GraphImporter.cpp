@@ -50,8 +50,10 @@ NameLoc GraphImporter::locOf(StringRef name) {
 NameLoc GraphImporter::locOf(const NodeProto &node) {
   if (!node.name().empty())
     return locOf(node.name());
-  StringRef output = node.output_size() > 0 ? node.output(0) : "";
-  return locOf((node.op_type() + " -> " + output).str());
+  std::string name = node.op_type();
+  if (node.output_size() > 0)
+    name += " -> " + node.output(0);
+  return locOf(name);
 }
 
 LogicalResult GraphImporter::run() {

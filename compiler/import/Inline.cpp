@@ -79,6 +79,25 @@ bool buildBody(const ::onnx::NodeProto &node, const ::onnx::OpSchema &schema,
   }
 }
 
+/// Without it a user would read of operators that the model does not have.
+bool isImportable(const ::onnx::FunctionProto &body, const Opsets &opsets,
+                  const IsNative &isNative) {
+  for (const auto &inner : body.node())
+    if (!domainOf(inner).empty() ||
+        !(isNative(inner.op_type()) || schemaWithBody(inner, opsets, isNative)))
+      return false;
+  return true;
+}
+
+/// Ops of a body are at locations that start with the node's.
+void nameAfter(const ::onnx::NodeProto &node, ::onnx::FunctionProto &body) {
+  std::string prefix = node.name().empty()
+                           ? node.op_type() + " -> " + node.output(0)
+                           : node.name();
+  for (auto &inner : *body.mutable_node())
+    inner.set_name(prefix + "/" + inner.op_type());
+}
+
 /// Attributes that a call leaves out have the callee's defaults.
 template <typename Defaults>
 void addDefaults(::onnx::NodeProto &node, const Defaults &defaults) {
@@ -124,8 +143,10 @@ bool callBodies(::onnx::ModelProto &model, const Opsets &opsets,
   int built = 0;
   for (auto [node, schema] : nodes) {
     ::onnx::FunctionProto body;
-    if (!buildBody(*node, *schema, opsets.at(""), types, body))
+    if (!buildBody(*node, *schema, opsets.at(""), types, body) ||
+        !isImportable(body, opsets, isNative))
       continue;
+    nameAfter(*node, body);
     std::vector<::onnx::AttributeProto> defaults;
     for (const auto &[name, attribute] : schema->attributes())
       if (attribute.default_value.has_name())

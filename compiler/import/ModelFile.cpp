@@ -49,8 +49,9 @@ ModelFile::open(llvm::StringRef path) {
 
 llvm::Expected<DataRange> ModelFile::place(const ::onnx::TensorProto &tensor,
                                            uint64_t bytes) {
-  llvm::StringRef location =
-      tensor.external_data_size() == 1 ? tensor.external_data(0).value() : "";
+  llvm::StringRef location;
+  if (tensor.external_data_size() == 1)
+    location = tensor.external_data(0).value();
   uint64_t index;
   if (!location.consume_front("#") || location.getAsInteger(10, index) ||
       index >= places.size())

@@ -29,7 +29,7 @@ static StringRef remedyFor(StringRef domain, StringRef opType) {
            "model's own opset";
   if (opType.contains("Sequence") || opType.starts_with("Optional"))
     return sequence;
-  if (opType.contains("Quantize") || opType.ends_with("Integer") ||
+  if (opType.contains_insensitive("quantize") || opType.ends_with("Integer") ||
       opType.starts_with("QLinear"))
     return quantised;
   return llvm::StringSwitch<StringRef>(opType)

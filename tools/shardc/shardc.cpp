@@ -2,6 +2,7 @@
 
 #include "compiler/import/Import.h"
 
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/CommandLine.h"
@@ -28,7 +29,12 @@ static LogicalResult print(Diagnostic &diagnostic) {
 }
 
 int main(int argc, char **argv) {
+  registerAsmPrinterCLOptions();
   llvm::cl::ParseCommandLineOptions(argc, argv, "ONNX for many devices\n");
+  if (to != "raw") {
+    llvm::errs() << "error: --to=" << to << ": expected raw\n";
+    return 2;
+  }
   MLIRContext context(MLIRContext::Threading::DISABLED);
   ScopedDiagnosticHandler handler(&context, print);
   OwningOpRef<ModuleOp> module = shardc::importer::importOnnx(context, model);
