@@ -12,8 +12,7 @@ def Partition : Pass<"shardc-partition", "::mlir::ModuleOp"> {
 
     Example (tests/passes/partition/partition/example.mlir), tp = 2:
 
-        %y = dist.reshard %p : tensor<?x16xf32, #dist.value<dims = [b, 16],
-               sharding = [{}, {}], partial = {"tp"=2: sum}>> to ...
+        %y = dist.reshard %p : tensor<..., partial = {"tp"=2: sum}> to tensor<...>
 
     becomes
 

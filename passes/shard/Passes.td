@@ -18,8 +18,8 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
 
     becomes
 
-        %u = onnx.MatMul %x, %up          // sharding [{}, {"tp"=2}]
-        %a = onnx.Relu %u                 // sharding [{}, {"tp"=2}]
+        %u = onnx.MatMul %x, %up          // dim 1 over "tp"
+        %a = onnx.Relu %u                 // dim 1 over "tp"
         %p = onnx.MatMul %a, %down        // partial = {"tp"=2: sum}
         %d = dist.reshard %p              // replicated
   }];

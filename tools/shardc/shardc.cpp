@@ -1,45 +1,39 @@
 //===- shardc.cpp - The compiler's command --------------------------------===//
 
-#include "compiler/import/Import.h"
+#include "compiler/Compile.h"
+#include "tools/shardc/Flags.h"
 
-#include "mlir/IR/AsmState.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/MLIRContext.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/InitLLVM.h"
 
-using namespace mlir;
+#include <unistd.h>
 
-static llvm::cl::opt<std::string> model(llvm::cl::Positional,
-                                        llvm::cl::desc("MODEL.onnx"),
-                                        llvm::cl::Required);
-static llvm::cl::opt<std::string>
-    to("to", llvm::cl::desc("phase to print: raw"), llvm::cl::init("raw"));
-
-/// "error: NODE: MESSAGE", with notes below it.
-static LogicalResult print(Diagnostic &diagnostic) {
-  auto name = dyn_cast<NameLoc>(diagnostic.getLocation());
-  llvm::errs() << "error: ";
-  if (name)
-    llvm::errs() << name.getName().getValue() << ": ";
-  llvm::errs() << diagnostic << '\n';
-  for (Diagnostic &note : diagnostic.getNotes())
-    llvm::errs() << "  " << note << '\n';
-  return success();
-}
+using namespace shardc;
 
 int main(int argc, char **argv) {
-  registerAsmPrinterCLOptions();
-  llvm::cl::ParseCommandLineOptions(argc, argv, "ONNX for many devices\n");
-  if (to != "raw") {
-    llvm::errs() << "error: --to=" << to << ": expected raw\n";
-    return 2;
-  }
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  ScopedDiagnosticHandler handler(&context, print);
-  OwningOpRef<ModuleOp> module = shardc::importer::importOnnx(context, model);
-  if (!module)
-    return 3;
-  module->print(llvm::outs());
-  return 0;
+  llvm::InitLLVM init(argc, argv);
+  Flags flags;
+  if (int status = parseFlags(argc, argv, flags); status >= 0)
+    return status;
+  CompileOptions options;
+  options.model = flags.model;
+  options.output = flags.output;
+  options.from = flags.from;
+  options.to = flags.to == "packaged" ? "" : flags.to;
+  options.dumpDir = flags.dumpDir;
+  options.explain = flags.explain;
+  options.explainJson = flags.explainJson;
+  options.reproducer = flags.reproducer;
+  options.copyWeights = flags.weights == "copy";
+  options.mesh.axes.push_back({"tp", flags.tp});
+  for (const auto &[name, size] : flags.dims)
+    options.dims[name] = size;
+  bool isTerminal = isatty(STDERR_FILENO);
+  if (isTerminal)
+    options.progress = [](llvm::StringRef phase) {
+      llvm::errs() << "\r\033[K" << phase << " ...";
+    };
+  ExitCode code = compile(options, llvm::outs(), llvm::errs());
+  if (isTerminal)
+    llvm::errs() << "\r\033[K";
+  return static_cast<int>(code);
 }

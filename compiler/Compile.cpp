@@ -1,0 +1,201 @@
+//===- Compile.cpp - From a model file to an artifact ---------------------===//
+
+#include "compiler/Compile.h"
+
+#include "compiler/Pipeline.h"
+#include "compiler/import/Import.h"
+#include "compiler/package/Package.h"
+#include "compiler/report/Explain.h"
+#include "dialects/dist/Dist.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+
+using namespace mlir;
+using Json = nlohmann::json;
+
+namespace shardc {
+
+namespace {
+
+/// "error: NODE: MESSAGE", notes indented below it.
+void print(Diagnostic &diagnostic, llvm::raw_ostream &os) {
+  os << (diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning: "
+                                                                 : "error: ");
+  if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
+    os << name.getName().getValue() << ": ";
+  else if (auto file = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
+    os << file.getFilename().getValue() << ":" << file.getLine() << ": ";
+  os << diagnostic << '\n';
+  for (Diagnostic &note : diagnostic.getNotes()) {
+    os << "  note: ";
+    if (auto name = dyn_cast<NameLoc>(note.getLocation()))
+      os << name.getName().getValue() << ": ";
+    os << note << '\n';
+  }
+}
+
+class Compilation {
+public:
+  Compilation(const CompileOptions &options, llvm::raw_ostream &output,
+              llvm::raw_ostream &errors)
+      : options(options), output(output), errors(errors),
+        context(MLIRContext::Threading::DISABLED) {
+    DialectRegistry registry;
+    registerShardcDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+        return success();
+      print(diagnostic, this->errors);
+      return success();
+    });
+  }
+
+  ExitCode run() {
+    auto start = std::chrono::steady_clock::now();
+    if (ExitCode code = load(); code != ExitCode::Done)
+      return code;
+    if (options.to == "raw")
+      return printModule("raw");
+    size_t first = 0;
+    if (!options.from.empty() && options.from != "raw")
+      first = llvm::find(kPhases, options.from) - kPhases.begin() + 1;
+    for (size_t i = first; i < kPhases.size(); ++i) {
+      if (ExitCode code = runPhase(kPhases[i]); code != ExitCode::Done)
+        return code;
+      if (options.to == kPhases[i])
+        return printModule(kPhases[i]);
+    }
+    std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - start;
+    report["compile_seconds"] = seconds.count();
+    if (ExitCode code = explain(); code != ExitCode::Done)
+      return code;
+    return package();
+  }
+
+private:
+  ExitCode load() {
+    progress("import");
+    bool isText = llvm::sys::path::extension(options.model) == ".mlir";
+    if (isText)
+      module = parseSourceFile<ModuleOp>(options.model, ParserConfig(&context));
+    else
+      module = importer::importOnnx(context, options.model);
+    return module ? ExitCode::Done : ExitCode::Model;
+  }
+
+  void setMesh() {
+    if (dist::MeshOp old = dist::getMesh(*module))
+      old.erase();
+    OpBuilder builder(module->getBodyRegion());
+    dist::MeshOp::create(builder, module->getLoc(), "mesh",
+                         dist::MeshAttr::get(&context, options.mesh));
+  }
+
+  ExitCode runPhase(StringRef phase) {
+    progress(phase);
+    if (phase == "sharded")
+      setMesh();
+    PassManager passes(&context);
+    passes.enableVerifier(false); // verify-phase follows; types are checked there
+    if (!options.reproducer.empty())
+      passes.enableCrashReproducerGeneration(options.reproducer);
+    buildPhase(passes, phase);
+    if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
+      return ExitCode::Model;
+    if (phase == "partitioned")
+      report.update(report::explainPlan(*module, options.dims));
+    if (phase == "lowered")
+      report::explainMemory(*module, options.dims, report);
+    return dump(phase);
+  }
+
+  ExitCode dump(StringRef phase) {
+    if (options.dumpDir.empty())
+      return ExitCode::Done;
+    llvm::sys::fs::create_directories(options.dumpDir);
+    std::string path = options.dumpDir + "/" + std::to_string(numDumps++) + "-" +
+                       phase.str() + ".mlir";
+    std::error_code error;
+    llvm::raw_fd_ostream file(path, error);
+    if (error) {
+      errors << "error: --dump-dir: cannot write " << path << ": "
+             << error.message() << "\n";
+      return ExitCode::Flags;
+    }
+    printTo(file);
+    return ExitCode::Done;
+  }
+
+  void printTo(llvm::raw_ostream &os) {
+    OpPrintingFlags flags;
+    flags.enableDebugInfo(); // locations name the ONNX nodes
+    module->print(os, flags);
+    os << '\n';
+  }
+
+  ExitCode printModule(StringRef) {
+    printTo(output);
+    return ExitCode::Done;
+  }
+
+  ExitCode explain() {
+    if (options.explain)
+      report::printExplanation(report, output);
+    if (options.explainJson.empty())
+      return ExitCode::Done;
+    std::error_code error;
+    llvm::raw_fd_ostream file(options.explainJson, error);
+    if (error) {
+      errors << "error: --explain-json: cannot write " << options.explainJson
+             << ": " << error.message() << "\n";
+      return ExitCode::Flags;
+    }
+    file << report.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+    return ExitCode::Done;
+  }
+
+  ExitCode package() {
+    if (options.output.empty())
+      return ExitCode::Done;
+    progress("packaged");
+    auto folder = (*module)->getAttrOfType<StringAttr>("onnx.model_folder");
+    package::PackageOptions packageOptions{
+        options.output, folder ? folder.getValue().str() : ".",
+        options.copyWeights};
+    return failed(package::writeArtifact(*module, packageOptions, report))
+               ? ExitCode::Artifact
+               : ExitCode::Done;
+  }
+
+  void progress(StringRef phase) {
+    if (options.progress)
+      options.progress(phase);
+  }
+
+  const CompileOptions &options;
+  llvm::raw_ostream &output, &errors;
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  Json report = Json::object();
+  unsigned numDumps = 1;
+};
+
+} // namespace
+
+ExitCode compile(const CompileOptions &options, llvm::raw_ostream &output,
+                 llvm::raw_ostream &errors) {
+  return Compilation(options, output, errors).run();
+}
+
+} // namespace shardc

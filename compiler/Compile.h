@@ -1,0 +1,43 @@
+//===- Compile.h - From a model file to an artifact -----------------------===//
+//
+// What `shardc` does, without its flags. Long work reports progress through
+// `progress`; errors go to `errors`, one line each with notes below:
+//
+//   error: /layer/MatMul_3: expected operands of the same type, found ...
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_COMPILER_COMPILE_H
+#define SHARDC_COMPILER_COMPILE_H
+
+#include "dialects/dist/algebra/Mesh.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <functional>
+
+namespace shardc {
+
+/// What users see as exit status.
+enum class ExitCode : int { Done = 0, Flags = 2, Model = 3, Artifact = 4 };
+
+struct CompileOptions {
+  std::string model;  ///< .onnx, or .mlir that --to printed
+  std::string output; ///< artifact folder; empty: none is written
+  std::string from;   ///< phase of a .mlir model
+  std::string to;     ///< phase to print instead of packaging; may be empty
+  std::string dumpDir;
+  std::string explainJson;
+  std::string reproducer; ///< where to write what crashed the compiler
+  bool explain = false;
+  bool copyWeights = false;
+  dist::Mesh mesh;
+  llvm::StringMap<int64_t> dims;
+  std::function<void(llvm::StringRef phase)> progress;
+};
+
+ExitCode compile(const CompileOptions &options, llvm::raw_ostream &output,
+                 llvm::raw_ostream &errors);
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_COMPILE_H

@@ -1,0 +1,62 @@
+//===- Pipeline.cpp - The pass list ---------------------------------------===//
+
+#include "compiler/Pipeline.h"
+
+#include "dialects/onnx/Onnx.h"
+#include "dialects/rt/Rt.h"
+#include "passes/import/Passes.h"
+#include "passes/lower/Passes.h"
+#include "passes/partition/Passes.h"
+#include "passes/shard/Passes.h"
+#include "passes/stage/Passes.h"
+#include "passes/verify/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+void buildPhase(OpPassManager &passes, StringRef phase) {
+  if (phase == "imported") {
+    passes.addPass(import::createInferShapes());
+    passes.addPass(import::createFoldLayout());
+    passes.addPass(verify::createFingerprint());
+  } else if (phase == "sharded") {
+    passes.addPass(shard::createPropagateShardings());
+  } else if (phase == "staged") {
+    passes.addPass(stage::createCutStages());
+  } else if (phase == "partitioned") {
+    passes.addPass(partition::createPartition());
+  } else if (phase == "lowered") {
+    passes.addPass(lower::createLower());
+  }
+  passes.addPass(verify::createVerifyPhase({phase.str()}));
+}
+
+void registerShardcPasses() {
+  import::registerShardcImportPasses();
+  shard::registerShardcShardPasses();
+  stage::registerShardcStagePasses();
+  partition::registerShardcPartitionPasses();
+  lower::registerShardcLowerPasses();
+  verify::registerShardcVerifyPasses();
+  for (StringRef last : kPhases)
+    PassPipelineRegistration<>(
+        ("shardc-to-" + last).str(), ("Everything up to phase " + last).str(),
+        [last](OpPassManager &passes) {
+          for (StringRef phase : kPhases) {
+            buildPhase(passes, phase);
+            if (phase == last)
+              return;
+          }
+        });
+}
+
+void registerShardcDialects(DialectRegistry &registry) {
+  registry.insert<func::FuncDialect, dist::DistDialect, onnx::OnnxDialect,
+                  rt::RtDialect>();
+}
+
+} // namespace shardc

@@ -1,0 +1,27 @@
+//===- Pipeline.h - The pass list -----------------------------------------===//
+#ifndef SHARDC_COMPILER_PIPELINE_H
+#define SHARDC_COMPILER_PIPELINE_H
+
+#include "mlir/Pass/PassManager.h"
+
+#include <array>
+
+namespace shardc {
+
+/// In order; the words of --to, --dump-dir and verify-phase.
+inline constexpr std::array<llvm::StringLiteral, 5> kPhases = {
+    "imported", "sharded", "staged", "partitioned", "lowered"};
+
+/// Passes that bring a module of the phase before to `phase`, and its check.
+void buildPhase(mlir::OpPassManager &passes, llvm::StringRef phase);
+
+/// Registers every pass, and a pipeline --shardc-to-<phase> for each phase that
+/// runs everything from the raw import on.
+void registerShardcPasses();
+
+/// Registers the dialects of the compiler.
+void registerShardcDialects(mlir::DialectRegistry &registry);
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_PIPELINE_H

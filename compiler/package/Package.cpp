@@ -1,0 +1,216 @@
+//===- Package.cpp - Writes the artifact folder ---------------------------===//
+
+#include "compiler/package/Package.h"
+
+#include "compiler/package/ProgramWriter.h"
+#include "compiler/package/WeightCopy.h"
+#include "runtime/artifact/ElementNames.h"
+#include "runtime/base/Hash.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace mlir;
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace shardc::package {
+
+namespace {
+
+/// A folder that vanishes unless it is moved to its place.
+class StagingFolder {
+public:
+  explicit StagingFolder(const fs::path &target)
+      : target(target), path(target.string() + ".partial") {}
+  ~StagingFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+
+  /// "" or what went wrong.
+  std::string create() {
+    std::error_code error;
+    fs::remove_all(path, error);
+    fs::create_directories(path, error);
+    return error ? error.message() : "";
+  }
+  std::string publish() {
+    std::error_code error;
+    if (fs::exists(target, error) &&
+        !fs::exists(target / artifact::kManifestFile, error) &&
+        !fs::is_empty(target, error))
+      return "it exists and is no artifact; choose another name";
+    fs::remove_all(target, error);
+    fs::rename(path, target, error);
+    return error ? error.message() : "";
+  }
+
+  const fs::path target, path;
+};
+
+std::string writeFile(const fs::path &path, const std::string &bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), bytes.size());
+  file.close();
+  return file.good() ? "" : "cannot write " + path.string();
+}
+
+Json ioEntry(StringRef name, Type element, dist::ValueAttr value) {
+  Json dims = Json::array();
+  for (dist::DimExpr size : value.getDims()) {
+    if (std::optional<int64_t> constant = size.asConstant())
+      dims.push_back(*constant);
+    else
+      dims.push_back(size.str());
+  }
+  std::optional<uint8_t> type = elementType(element);
+  return {{"name", name.str()},
+          {"type", type ? artifact::elementName(
+                              static_cast<artifact::ElementType>(*type))
+                        : "unknown"},
+          {"dims", dims}};
+}
+
+/// Class of tolerance by the lowest precision in the program.
+std::string toleranceOf(ModuleOp module) {
+  bool isLow = false, isQuantised = false;
+  module.walk([&](rt::ViewOp view) {
+    Type element = view.getView().getType().getElement();
+    isLow |= element.isF16();
+    isQuantised |= element.isBF16() || element.isInteger(8);
+  });
+  return isQuantised ? "quant" : isLow ? "low" : "f32";
+}
+
+class ArtifactWriter {
+public:
+  ArtifactWriter(ModuleOp module, const PackageOptions &options,
+                 const Json &report)
+      : module(module), options(options), staging(options.output),
+        manifest(report) {}
+
+  LogicalResult write() {
+    if (std::string why = staging.create(); !why.empty())
+      return failed("cannot create " + staging.path.string() + ": " + why);
+    dist::MeshOp meshOp = dist::getMesh(module);
+    if (!meshOp)
+      return module.emitError("has no dist.mesh");
+    const dist::Mesh &mesh = *meshOp.getMesh().getMesh();
+    if (mlir::failed(writePrograms(mesh)) || mlir::failed(writeFiles(mesh)))
+      return failure();
+    describe(mesh);
+    manifest["checksum"] = hashOf(
+        manifest.dump(-1, ' ', false, Json::error_handler_t::replace));
+    std::string text =
+        manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    if (std::string why = writeFile(staging.path / artifact::kManifestFile, text);
+        !why.empty())
+      return failed(why);
+    if (std::string why = staging.publish(); !why.empty())
+      return failed("cannot write " + options.output + ": " + why);
+    return success();
+  }
+
+private:
+  LogicalResult failed(const std::string &message) {
+    return emitError(UnknownLoc::get(module.getContext()), message);
+  }
+
+  static std::string hashOf(const std::string &bytes) {
+    return runtime::hashHex(bytes.data(), bytes.size());
+  }
+
+  LogicalResult writePrograms(const dist::Mesh &mesh) {
+    manifest["stages"] = Json::array();
+    for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
+      FailureOr<std::string> bytes = writeProgram(program, mesh, files);
+      if (mlir::failed(bytes))
+        return failure();
+      std::string name = program.getSymName().str() + ".program";
+      if (std::string why = writeFile(staging.path / name, *bytes); !why.empty())
+        return failed(why);
+      manifest["stages"].push_back({{"program", name},
+                                    {"bytes", bytes->size()},
+                                    {"hash", hashOf(*bytes)}});
+    }
+    return success();
+  }
+
+  LogicalResult writeFiles(const dist::Mesh &mesh) {
+    if (std::string why =
+            writeFile(staging.path / artifact::kConstantsFile, files.constants);
+        !why.empty())
+      return failed(why);
+    manifest["files"] = Json::array();
+    manifest["files"].push_back({{"path", artifact::kConstantsFile},
+                                 {"root", "artifact"},
+                                 {"bytes", files.constants.size()},
+                                 {"hash", hashOf(files.constants)}});
+    for (const std::string &file : files.modelFiles) {
+      std::string fingerprint;
+      uint64_t bytes = 0;
+      fs::path path = fs::path(options.modelFolder) / file;
+      runtime::Status status =
+          runtime::fingerprintFile(path.string(), fingerprint, &bytes);
+      if (!status.isOk())
+        return failed(status.message());
+      manifest["files"].push_back({{"path", file},
+                                   {"root", "model"},
+                                   {"bytes", bytes},
+                                   {"fingerprint", fingerprint}});
+    }
+    manifest["weights"] = options.copyWeights ? "copy" : "reference";
+    if (!options.copyWeights)
+      return success();
+    for (rt::ProgramOp program : module.getOps<rt::ProgramOp>())
+      if (std::string why = copyWeights(program, mesh, options.modelFolder,
+                                        staging.path.string(), manifest["files"]);
+          !why.empty())
+        return failed(why);
+    return success();
+  }
+
+  void describe(const dist::Mesh &mesh) {
+    manifest["format"] = artifact::kFormatVersion;
+    manifest["tool"] = "shardc 0.1";
+    manifest["tolerance"] = toleranceOf(module);
+    manifest["mesh"] = Json::array();
+    for (const dist::Axis &axis : mesh.axes)
+      manifest["mesh"].push_back({{"name", axis.name}, {"size", axis.size}});
+    std::error_code error;
+    fs::path folder = fs::canonical(options.modelFolder, error);
+    fs::path relative = fs::relative(
+        folder, fs::weakly_canonical(staging.target, error), error);
+    manifest["model_root"] = relative.empty() ? folder.string() : relative.string();
+    manifest["inputs"] = Json::array();
+    manifest["outputs"] = Json::array();
+    module.walk([&](rt::InputOp op) {
+      manifest["inputs"].push_back(
+          ioEntry(op.getName(), op.getElement(), op.getValue()));
+    });
+    module.walk([&](rt::OutputOp op) {
+      manifest["outputs"].push_back(
+          ioEntry(op.getName(),
+                  cast<rt::ViewType>(op.getView().getType()).getElement(),
+                  op.getValue()));
+    });
+  }
+
+  ModuleOp module;
+  const PackageOptions &options;
+  StagingFolder staging;
+  FileTable files;
+  Json manifest;
+};
+
+} // namespace
+
+LogicalResult writeArtifact(ModuleOp module, const PackageOptions &options,
+                            const Json &report) {
+  return ArtifactWriter(module, options, report).write();
+}
+
+} // namespace shardc::package

@@ -1,0 +1,492 @@
+//===- ProgramWriter.cpp - An rt.program as a FlatBuffer ------------------===//
+
+#include "compiler/package/ProgramWriter.h"
+
+#include "compiler/package/ScalarTable.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+
+namespace shardc::package {
+
+using dist::DimExpr;
+using flatbuffers::Offset;
+template <typename T> using Vector = std::vector<Offset<T>>;
+
+std::optional<uint8_t> elementType(Type type) {
+  if (type.isF32())
+    return artifact::ElementType_Float32;
+  if (type.isF64())
+    return artifact::ElementType_Float64;
+  if (type.isF16())
+    return artifact::ElementType_Float16;
+  if (type.isBF16())
+    return artifact::ElementType_BFloat16;
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return std::nullopt;
+  bool isUnsigned = integer.isUnsigned();
+  switch (integer.getWidth()) {
+  case 1:
+    return artifact::ElementType_Bool;
+  case 8:
+    return isUnsigned ? artifact::ElementType_UInt8 : artifact::ElementType_Int8;
+  case 16:
+    return isUnsigned ? artifact::ElementType_UInt16 : artifact::ElementType_Int16;
+  case 32:
+    return isUnsigned ? artifact::ElementType_UInt32 : artifact::ElementType_Int32;
+  case 64:
+    return isUnsigned ? artifact::ElementType_UInt64 : artifact::ElementType_Int64;
+  default:
+    return std::nullopt;
+  }
+}
+
+uint32_t FileTable::indexOf(StringRef modelFile) {
+  auto [it, isNew] = indices.try_emplace(modelFile, modelFiles.size() + 1);
+  if (isNew)
+    modelFiles.push_back(modelFile.str());
+  return it->second;
+}
+
+namespace {
+
+/// Row-major bytes of a small tensor, a bool a byte.
+std::string bytesOf(DenseElementsAttr elements) {
+  std::string bytes;
+  if (elements.getElementType().isInteger(1)) {
+    for (bool value : elements.getValues<bool>())
+      bytes.push_back(value);
+    return bytes;
+  }
+  if (!elements.isSplat()) {
+    ArrayRef<char> raw = elements.getRawData();
+    return std::string(raw.begin(), raw.end());
+  }
+  ArrayRef<char> one = elements.getRawData();
+  for (int64_t i = 0; i < elements.getNumElements(); ++i)
+    bytes.append(one.begin(), one.end());
+  return bytes;
+}
+
+class ProgramWriter {
+public:
+  ProgramWriter(rt::ProgramOp program, const dist::Mesh &mesh, FileTable &files)
+      : program(program), mesh(mesh), files(files), scalars(mesh) {}
+
+  FailureOr<std::string> write() {
+    numberInstructions();
+    for (Operation &op : program.getBody().front())
+      if (failed(add(op)))
+        return failure();
+    for (auto &buffer : buffers)
+      bufferOffsets.push_back(artifact::CreateBuffer(
+          builder, buffer.kind, buffer.bytes, buffer.source, buffer.firstUse,
+          buffer.lastUse));
+    if (failed(bindSymbols()))
+      return failure();
+    return finish();
+  }
+
+private:
+  struct BufferEntry {
+    artifact::BufferKind kind;
+    uint32_t bytes, source = 0, firstUse = 0, lastUse = 0;
+  };
+
+  static bool isInstruction(Operation &op) {
+    return isa<rt::CallOp, rt::CollectiveOp>(op);
+  }
+
+  /// Lifetimes count the instructions after rt.ready.
+  void numberInstructions() {
+    bool isLoading = true;
+    uint32_t number = 0;
+    for (Operation &op : program.getBody().front()) {
+      isLoading &= !isa<rt::ReadyOp>(op);
+      if (isInstruction(op) && !isLoading)
+        numbers[&op] = number++;
+    }
+    numRun = number;
+  }
+
+  LogicalResult add(Operation &op) {
+    if (auto input = dyn_cast<rt::InputOp>(op))
+      return addInput(input);
+    if (auto weight = dyn_cast<rt::WeightOp>(op))
+      return addWeight(weight.getBuffer(), weight.getName(),
+                       files.indexOf(weight.getFile()), weight.getOffset(),
+                       weight.getLength(), weight.getElement(),
+                       weight.getValue());
+    if (auto constant = dyn_cast<rt::ConstantOp>(op))
+      return addConstant(constant);
+    if (auto alloc = dyn_cast<rt::AllocOp>(op)) {
+      addAlloc(alloc);
+      return success();
+    }
+    if (auto view = dyn_cast<rt::ViewOp>(op))
+      return addView(view);
+    if (auto call = dyn_cast<rt::CallOp>(op))
+      return addCall(call);
+    if (auto collective = dyn_cast<rt::CollectiveOp>(op)) {
+      addCollective(collective);
+      return success();
+    }
+    if (auto output = dyn_cast<rt::OutputOp>(op))
+      return addOutput(output);
+    if (auto guard = dyn_cast<rt::GuardOp>(op))
+      addGuard(guard);
+    if (isa<rt::ReadyOp>(op))
+      isLoading = false;
+    return success();
+  }
+
+  FailureOr<artifact::ElementType> element(Operation *op, Type type) {
+    if (std::optional<uint8_t> found = elementType(type))
+      return static_cast<artifact::ElementType>(*found);
+    return op->emitError("has element type ") << type
+                                              << ", which no backend stores";
+  }
+
+  uint32_t scalar(DimExpr expr) { return scalars.add(expr); }
+
+  Offset<flatbuffers::Vector<uint32_t>> scalarList(ArrayRef<DimExpr> exprs) {
+    std::vector<uint32_t> list;
+    for (DimExpr expr : exprs)
+      list.push_back(scalar(expr));
+    return builder.CreateVector(list);
+  }
+
+  Offset<artifact::DimLayout> dimLayout(const dist::DimSharding &dim) {
+    Vector<artifact::SegmentLayout> segments;
+    for (const dist::Segment &segment : dim.segments) {
+      Vector<artifact::FactorLayout> factors;
+      for (const dist::Factor &factor : segment.factors)
+        factors.push_back(artifact::CreateFactorLayout(
+            builder, scalar(factor.size), dist::numWays(factor.axes),
+            scalar(dist::flatIndex(factor.axes, mesh))));
+      segments.push_back(artifact::CreateSegmentLayout(
+          builder, builder.CreateVector(factors)));
+    }
+    return artifact::CreateDimLayout(builder, builder.CreateVector(segments));
+  }
+
+  Offset<flatbuffers::Vector<Offset<artifact::DimLayout>>>
+  layout(dist::ValueAttr value) {
+    Vector<artifact::DimLayout> dims;
+    dist::Sharding sharding =
+        value.getSharding() ? *value.getSharding()
+                            : dist::Sharding::replicated(value.getDims());
+    for (const dist::DimSharding &dim : sharding.dims)
+      dims.push_back(dimLayout(dim));
+    return builder.CreateVector(dims);
+  }
+
+  static DimExpr localBytes(dist::ValueAttr value, Type element) {
+    return dist::product(value.getHasLocal() ? value.getLocal() : value.getDims()) *
+           rt::elementBytes(element);
+  }
+
+  void addBuffer(Value value, BufferEntry entry) {
+    bufferNumbers[value] = buffers.size();
+    buffers.push_back(entry);
+  }
+
+  LogicalResult addInput(rt::InputOp op) {
+    auto type = element(op, op.getElement());
+    if (failed(type))
+      return failure();
+    for (auto [d, size] : llvm::enumerate(op.getValue().getDims()))
+      if (std::optional<StringRef> symbol = size.asSymbol())
+        symbolSources.try_emplace(*symbol, inputs.size(), d);
+    addBuffer(op.getBuffer(),
+              {artifact::BufferKind_Input,
+               scalar(localBytes(op.getValue(), op.getElement())),
+               static_cast<uint32_t>(inputs.size())});
+    // The API needs one whole view of each input.
+    dist::ValueAttr value = op.getValue();
+    uint32_t view = makeView(
+        *type, bufferNumbers[op.getBuffer()],
+        value.getHasLocal() ? value.getLocal() : value.getDims(), {}, 0,
+        !value.getSharding() || value.getSharding()->isReplicated());
+    inputs.push_back(artifact::CreateInput(
+        builder, builder.CreateString(op.getName().str()), *type,
+        scalarList(value.getDims()), layout(value), view));
+    return success();
+  }
+
+  LogicalResult addWeight(Value buffer, StringRef name, uint32_t file,
+                          uint64_t offset, uint64_t length, Type elementType,
+                          dist::ValueAttr value) {
+    auto type = element(buffer.getDefiningOp(), elementType);
+    if (failed(type))
+      return failure();
+    std::vector<int64_t> dims;
+    for (DimExpr size : value.getDims()) {
+      if (!size.asConstant())
+        return buffer.getDefiningOp()->emitError("weight of unknown size");
+      dims.push_back(*size.asConstant());
+    }
+    addBuffer(buffer, {artifact::BufferKind_Weight,
+                       scalar(localBytes(value, elementType)),
+                       static_cast<uint32_t>(weights.size())});
+    weights.push_back(artifact::CreateWeight(
+        builder, builder.CreateString(uniqueName(name)), file, offset, length,
+        *type, builder.CreateVector(dims), layout(value)));
+    return success();
+  }
+
+  /// A weight that is split in two ways is two entries: "w", "w#1".
+  std::string uniqueName(StringRef name) {
+    unsigned count = nameCounts[name]++;
+    return count == 0 ? name.str() : name.str() + "#" + std::to_string(count);
+  }
+
+  LogicalResult addConstant(rt::ConstantOp op) {
+    auto elements = dyn_cast<DenseElementsAttr>(op.getElements());
+    if (!elements)
+      return op.emitError("has elements that are not stored densely");
+    std::string bytes = bytesOf(elements);
+    // Aligned, so that the runtime can map instead of copy.
+    files.constants.resize((files.constants.size() + 63) / 64 * 64);
+    uint64_t offset = files.constants.size();
+    files.constants += bytes;
+    return addWeight(op.getBuffer(), "constant", FileTable::kConstants, offset,
+                     bytes.size(), elements.getElementType(), op.getValue());
+  }
+
+  void addAlloc(rt::AllocOp op) {
+    BufferEntry entry{op.getPersistent() ? artifact::BufferKind_Persistent
+                                         : artifact::BufferKind_Arena,
+                      scalar(op.getBytes().getValues()[0])};
+    if (!op.getPersistent()) {
+      entry.firstUse = numRun ? numRun - 1 : 0;
+      for (Operation *view : op->getUsers())
+        for (Operation *user : view->getUsers()) {
+          // An output stays until the request is over.
+          if (isa<rt::OutputOp>(user))
+            entry.lastUse = numRun ? numRun - 1 : 0;
+          if (!isInstruction(*user))
+            continue;
+          entry.firstUse = std::min(entry.firstUse, numbers[user]);
+          entry.lastUse = std::max(entry.lastUse, numbers[user]);
+        }
+    }
+    addBuffer(op.getBuffer(), entry);
+  }
+
+  uint32_t makeView(artifact::ElementType type, uint32_t buffer,
+                    ArrayRef<DimExpr> dims, ArrayRef<DimExpr> strides,
+                    DimExpr offset, bool replicated) {
+    SmallVector<DimExpr, 4> contiguous(dims.size());
+    DimExpr stride = 1;
+    for (size_t d = dims.size(); d-- > 0;) {
+      contiguous[d] = stride;
+      stride = stride * dims[d];
+    }
+    if (strides.empty())
+      strides = contiguous;
+    views.push_back(artifact::CreateView(builder, buffer, type, scalarList(dims),
+                                         scalarList(strides), scalar(offset),
+                                         replicated));
+    return views.size() - 1;
+  }
+
+  LogicalResult addView(rt::ViewOp op) {
+    rt::ViewType view = op.getView().getType();
+    auto type = element(op, view.getElement());
+    if (failed(type))
+      return failure();
+    viewNumbers[op.getView()] =
+        makeView(*type, bufferNumbers[op.getBuffer()], view.getDims(),
+                 view.getStrides(), view.getOffset(), view.getReplicated());
+    return success();
+  }
+
+  static std::string nodeName(Operation *op) {
+    auto name = dyn_cast<NameLoc>(op->getLoc());
+    return name ? name.getName().str() : std::string();
+  }
+
+  FailureOr<Offset<artifact::Attribute>> attribute(Operation *op,
+                                                   NamedAttribute named) {
+    auto name = builder.CreateString(named.getName().str());
+    Attribute value = named.getValue();
+    if (auto integer = dyn_cast<IntegerAttr>(value))
+      return artifact::CreateAttribute(
+          builder, name, builder.CreateVector(std::vector<int64_t>{integer.getInt()}));
+    if (auto list = dyn_cast<DenseI64ArrayAttr>(value))
+      return artifact::CreateAttribute(
+          builder, name,
+          builder.CreateVector(std::vector<int64_t>(list.asArrayRef().begin(),
+                                                    list.asArrayRef().end())));
+    if (auto dims = dyn_cast<dist::DimsAttr>(value))
+      return artifact::CreateAttribute(builder, name, 0, scalarList(dims.getValues()));
+    if (auto number = dyn_cast<FloatAttr>(value))
+      return artifact::CreateAttribute(
+          builder, name, 0, 0,
+          builder.CreateVector(std::vector<double>{number.getValueAsDouble()}));
+    if (auto text = dyn_cast<StringAttr>(value))
+      return artifact::CreateAttribute(builder, name, 0, 0, 0,
+                                       builder.CreateString(text.str()));
+    return op->emitError("has an attribute that no kernel understands: ")
+           << named.getName();
+  }
+
+  std::vector<int32_t> viewList(ValueRange values) {
+    std::vector<int32_t> list;
+    for (Value value : values)
+      list.push_back(isa<NoneType>(value.getType())
+                         ? -1
+                         : static_cast<int32_t>(viewNumbers[value]));
+    return list;
+  }
+
+  void addInstruction(Operation *op, StringRef kernel, ValueRange ins,
+                      ValueRange outs, Vector<artifact::Attribute> attributes,
+                      int32_t group) {
+    (isLoading ? load : run)
+        .push_back(artifact::CreateInstruction(
+            builder, builder.CreateString(kernel.str()),
+            builder.CreateVector(viewList(ins)),
+            builder.CreateVector(viewList(outs)),
+            builder.CreateVector(attributes),
+            builder.CreateString(nodeName(op)), group));
+  }
+
+  LogicalResult addCall(rt::CallOp op) {
+    Vector<artifact::Attribute> attributes;
+    for (NamedAttribute named : op.getConfig()) {
+      auto made = attribute(op, named);
+      if (failed(made))
+        return failure();
+      attributes.push_back(*made);
+    }
+    addInstruction(op, op.getKernel(), op.getInputs(), op.getOutputs(),
+                   attributes, -1);
+    return success();
+  }
+
+  int32_t group(dist::AxesAttr axes) {
+    auto [it, isNew] = groupNumbers.try_emplace(axes, groups.size());
+    if (!isNew)
+      return it->second;
+    Vector<artifact::AxisPart> parts;
+    for (const dist::AxisRef &axis : axes.getAxes())
+      for (size_t a = 0; a < mesh.axes.size(); ++a)
+        if (mesh.axes[a].name == axis.name)
+          parts.push_back(
+              artifact::CreateAxisPart(builder, a, axis.pre, axis.size));
+    groups.push_back(artifact::CreateGroup(builder, builder.CreateVector(parts)));
+    return it->second;
+  }
+
+  void addCollective(rt::CollectiveOp op) {
+    Vector<artifact::Attribute> attributes;
+    if (op.getKindAttr())
+      attributes.push_back(artifact::CreateAttribute(
+          builder, builder.CreateString("kind"), 0, 0, 0,
+          builder.CreateString(op.getKind()->str())));
+    if (op.getDimAttr()) {
+      attributes.push_back(artifact::CreateAttribute(
+          builder, builder.CreateString("dim"),
+          builder.CreateVector(std::vector<int64_t>{
+              static_cast<int64_t>(*op.getDim())})));
+      Vector<artifact::DimLayout> dim{
+          dimLayout(op.getValueAttr().getSharding()->dims[*op.getDim()])};
+      attributes.push_back(artifact::CreateAttribute(
+          builder, builder.CreateString("layout"), 0, 0, 0, 0,
+          builder.CreateVector(dim)));
+    }
+    addInstruction(op, op.getKernel(), op.getInput(), op.getOutput(), attributes,
+                   group(op.getAxes()));
+  }
+
+  LogicalResult addOutput(rt::OutputOp op) {
+    auto type = element(op, cast<rt::ViewType>(op.getView().getType()).getElement());
+    if (failed(type))
+      return failure();
+    outputs.push_back(artifact::CreateOutput(
+        builder, builder.CreateString(op.getName().str()), *type,
+        scalarList(op.getValue().getDims()), layout(op.getValue()),
+        viewNumbers[op.getView()]));
+    return success();
+  }
+
+  void addGuard(rt::GuardOp op) {
+    artifact::GuardKind kind =
+        op.getKind() == "equal"      ? artifact::GuardKind_Equal
+        : op.getKind() == "at_least" ? artifact::GuardKind_AtLeast
+                                     : artifact::GuardKind_AtMost;
+    guards.push_back(artifact::CreateGuard(
+        builder, kind, scalar(op.getLhs().getValues()[0]),
+        scalar(op.getRhs().getValues()[0]),
+        builder.CreateString(op.getMessage().str()),
+        builder.CreateString(nodeName(op))));
+  }
+
+  LogicalResult bindSymbols() {
+    for (const std::string &name : scalars.symbols()) {
+      auto it = symbolSources.find(name);
+      if (it == symbolSources.end())
+        return program.emitError("size \"")
+               << name << "\" is the dim of no input: expected an input with a "
+               << "dim of that name alone; export the model with it";
+      symbols.push_back(artifact::CreateSymbol(
+          builder, builder.CreateString(name), it->second.first, it->second.second));
+    }
+    return success();
+  }
+
+  std::string finish() {
+    Vector<artifact::Axis> axes;
+    for (const dist::Axis &axis : mesh.axes)
+      axes.push_back(artifact::CreateAxis(
+          builder, builder.CreateString(axis.name), axis.size));
+    builder.Finish(
+        artifact::CreateProgram(
+            builder, builder.CreateVector(axes), builder.CreateVector(symbols),
+            builder.CreateVectorOfStructs(scalars.scalars()),
+            builder.CreateVector(guards), builder.CreateVector(groups),
+            builder.CreateVector(weights), builder.CreateVector(inputs),
+            builder.CreateVector(outputs), builder.CreateVector(bufferOffsets),
+            builder.CreateVector(views), builder.CreateVector(load),
+            builder.CreateVector(run)),
+        artifact::ProgramIdentifier());
+    return std::string(reinterpret_cast<const char *>(builder.GetBufferPointer()),
+                       builder.GetSize());
+  }
+
+  rt::ProgramOp program;
+  const dist::Mesh &mesh;
+  FileTable &files;
+  ScalarTable scalars;
+  flatbuffers::FlatBufferBuilder builder;
+  bool isLoading = true;
+  uint32_t numRun = 0;
+  llvm::DenseMap<Operation *, uint32_t> numbers;
+  llvm::DenseMap<Value, uint32_t> bufferNumbers, viewNumbers;
+  llvm::DenseMap<Attribute, int32_t> groupNumbers;
+  llvm::StringMap<std::pair<uint32_t, uint32_t>> symbolSources;
+  llvm::StringMap<unsigned> nameCounts;
+  std::vector<BufferEntry> buffers;
+  Vector<artifact::Symbol> symbols;
+  Vector<artifact::Guard> guards;
+  Vector<artifact::Group> groups;
+  Vector<artifact::Weight> weights;
+  Vector<artifact::Input> inputs;
+  Vector<artifact::Output> outputs;
+  Vector<artifact::Buffer> bufferOffsets;
+  Vector<artifact::View> views;
+  Vector<artifact::Instruction> load, run;
+};
+
+} // namespace
+
+FailureOr<std::string> writeProgram(rt::ProgramOp program,
+                                    const dist::Mesh &mesh, FileTable &files) {
+  return ProgramWriter(program, mesh, files).write();
+}
+
+} // namespace shardc::package

@@ -1,0 +1,183 @@
+//===- WeightCopy.cpp - Each rank's weights in one safetensors file -------===//
+
+#include "compiler/package/WeightCopy.h"
+
+#include "compiler/package/ProgramWriter.h"
+#include "runtime/artifact/ElementNames.h"
+#include "runtime/base/Hash.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace mlir;
+using Json = nlohmann::json;
+
+namespace shardc::package {
+
+namespace {
+
+/// Global indices along one dim that a rank owns, in local order.
+std::vector<int64_t> ownedIndices(const dist::DimSharding &dim,
+                                  const dist::Mesh &mesh, int64_t rank) {
+  auto valueOf = [&](StringRef name, bool) -> std::optional<int64_t> {
+    for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
+      if (mesh.axes[axis].name == name)
+        return mesh.coordinate(rank, axis);
+    return std::nullopt;
+  };
+  std::vector<int64_t> owned;
+  int64_t base = 0;
+  for (const dist::Segment &segment : dim.segments) {
+    std::vector<int64_t> indices{0};
+    for (const dist::Factor &factor : segment.factors) {
+      int64_t size = *factor.size.asConstant();
+      int64_t lower = *factor.lowerBound(mesh).evaluate(valueOf);
+      int64_t count = *factor.localSize(mesh).evaluate(valueOf);
+      std::vector<int64_t> next;
+      for (int64_t major : indices)
+        for (int64_t i = lower; i < lower + count; ++i)
+          next.push_back(major * size + i);
+      indices = std::move(next);
+    }
+    for (int64_t index : indices)
+      owned.push_back(base + index);
+    base += *segment.size().asConstant();
+  }
+  return owned;
+}
+
+} // namespace
+
+std::vector<ByteRange> ownedRanges(const dist::Sharding &sharding,
+                                   const dist::Mesh &mesh, int64_t rank,
+                                   int64_t elementBytes) {
+  std::vector<ByteRange> ranges{{0, static_cast<uint64_t>(elementBytes)}};
+  int64_t stride = elementBytes;
+  // From the innermost dim outwards, each owned index repeats what is inside.
+  for (size_t d = sharding.dims.size(); d-- > 0;) {
+    std::vector<ByteRange> next;
+    for (int64_t index : ownedIndices(sharding.dims[d], mesh, rank))
+      for (const ByteRange &range : ranges) {
+        uint64_t offset = range.offset + index * stride;
+        if (!next.empty() && next.back().offset + next.back().length == offset)
+          next.back().length += range.length;
+        else
+          next.push_back({offset, range.length});
+      }
+    ranges = std::move(next);
+    stride *= *sharding.dims[d].size().asConstant();
+  }
+  return ranges;
+}
+
+namespace {
+
+class RankFile {
+public:
+  RankFile(rt::ProgramOp program, const dist::Mesh &mesh, int64_t rank,
+           const std::string &modelFolder)
+      : program(program), mesh(mesh), rank(rank), modelFolder(modelFolder) {}
+
+  /// Header first: offsets are known from the ranges alone.
+  std::string write(const std::filesystem::path &path) {
+    Json header = Json::object();
+    uint64_t offset = 0;
+    llvm::StringMap<unsigned> counts;
+    for (rt::WeightOp weight : program.getOps<rt::WeightOp>()) {
+      unsigned count = counts[weight.getName()]++;
+      std::string name = weight.getName().str() +
+                         (count ? "#" + std::to_string(count) : "");
+      uint64_t bytes = 0;
+      for (const ByteRange &range : rangesOf(weight))
+        bytes += range.length;
+      header[name] = {{"dtype", artifact::safetensorsName(
+                                    static_cast<artifact::ElementType>(
+                                        *elementType(weight.getElement())))},
+                      {"shape", localShape(weight)},
+                      {"data_offsets", {offset, offset + bytes}}};
+      offset += bytes;
+    }
+    std::string text = header.dump();
+    text.resize((text.size() + 7) / 8 * 8, ' ');
+    std::ofstream file(path, std::ios::binary);
+    uint64_t length = text.size();
+    file.write(reinterpret_cast<const char *>(&length), sizeof(length));
+    file << text;
+    for (rt::WeightOp weight : program.getOps<rt::WeightOp>())
+      if (std::string why = append(weight, file); !why.empty())
+        return why;
+    file.close();
+    return file.good() ? "" : "cannot write " + path.string();
+  }
+
+private:
+  std::vector<ByteRange> rangesOf(rt::WeightOp weight) {
+    return ownedRanges(*weight.getValue().getSharding(), mesh, rank,
+                       rt::elementBytes(weight.getElement()));
+  }
+
+  std::vector<int64_t> localShape(rt::WeightOp weight) {
+    std::vector<int64_t> shape;
+    for (const dist::DimSharding &dim : weight.getValue().getSharding()->dims)
+      shape.push_back(ownedIndices(dim, mesh, rank).size());
+    return shape;
+  }
+
+  std::string append(rt::WeightOp weight, std::ofstream &file) {
+    auto &source = sources[weight.getFile()];
+    if (!source) {
+      auto opened = llvm::MemoryBuffer::getFile(
+          modelFolder + "/" + weight.getFile(), /*IsText=*/false,
+          /*RequiresNullTerminator=*/false);
+      if (!opened)
+        return "cannot read " + weight.getFile().str() + ": " +
+               opened.getError().message();
+      source = std::move(*opened);
+    }
+    StringRef bytes = source->getBuffer().substr(weight.getOffset(), weight.getLength());
+    for (const ByteRange &range : rangesOf(weight))
+      file.write(bytes.data() + range.offset, range.length);
+    return "";
+  }
+
+  rt::ProgramOp program;
+  const dist::Mesh &mesh;
+  int64_t rank;
+  const std::string &modelFolder;
+  llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> sources;
+};
+
+} // namespace
+
+std::string copyWeights(rt::ProgramOp program, const dist::Mesh &mesh,
+                        const std::string &modelFolder,
+                        const std::string &artifactFolder, Json &files) {
+  std::filesystem::path folder = std::filesystem::path(artifactFolder) / "weights";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
+    char name[32];
+    std::snprintf(name, sizeof(name), "rank-%05d.safetensors",
+                  static_cast<int>(rank));
+    std::filesystem::path path = folder / name;
+    if (std::string why = RankFile(program, mesh, rank, modelFolder).write(path);
+        !why.empty())
+      return why;
+    auto written = llvm::MemoryBuffer::getFile(path.string(), false, false);
+    if (!written)
+      return "cannot read back " + path.string();
+    StringRef bytes = (*written)->getBuffer();
+    files.push_back({{"path", std::string("weights/") + name},
+                     {"root", "artifact"},
+                     {"bytes", bytes.size()},
+                     {"hash", runtime::hashHex(bytes.data(), bytes.size())}});
+  }
+  return "";
+}
+
+} // namespace shardc::package

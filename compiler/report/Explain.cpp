@@ -1,0 +1,234 @@
+//===- Explain.cpp - What a plan costs, and why ---------------------------===//
+
+#include "compiler/report/Explain.h"
+
+#include "dialects/onnx/ops/Source.h"
+#include "dialects/rt/Rt.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/Format.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace mlir;
+using Json = nlohmann::json;
+
+namespace shardc::report {
+
+using dist::DimExpr;
+
+namespace {
+
+std::optional<int64_t> evaluate(DimExpr expr, const SymbolValues &dims,
+                                const dist::Mesh &mesh, int64_t rank) {
+  return expr.evaluate(
+      [&](StringRef name, bool isCoordinate) -> std::optional<int64_t> {
+        if (!isCoordinate) {
+          auto it = dims.find(name);
+          return it == dims.end() ? std::nullopt
+                                  : std::optional<int64_t>(it->second);
+        }
+        for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
+          if (mesh.axes[axis].name == name)
+            return mesh.coordinate(rank, axis);
+        return std::nullopt;
+      });
+}
+
+/// A number where all symbols are given, else the expression.
+Json sizeOf(DimExpr expr, const SymbolValues &dims, const dist::Mesh &mesh) {
+  if (std::optional<int64_t> value = evaluate(expr, dims, mesh, 0))
+    return *value;
+  return expr.str();
+}
+
+std::string nodeName(Operation *op) {
+  auto name = dyn_cast<NameLoc>(op->getLoc());
+  return name ? name.getName().str() : op->getName().getStringRef().str();
+}
+
+DimExpr globalBytes(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return dist::product(dist::getDims(type)) *
+         rt::elementBytes(tensor.getElementType());
+}
+
+class PlanReport {
+public:
+  PlanReport(const dist::Mesh &mesh, const SymbolValues &dims)
+      : mesh(mesh), dims(dims), weightBytes(mesh.numRanks()) {
+    report["collectives"] = Json::array();
+    report["whole_weights"] = Json::array();
+  }
+
+  void add(func::FuncOp program) {
+    for (Operation &op : program.front()) {
+      if (auto reduce = dyn_cast<dist::AllReduceOp>(op))
+        addCollective(&op, "all_reduce", reduce.getAxes(), 2, reduce.getWhy());
+      else if (auto gather = dyn_cast<dist::AllGatherOp>(op))
+        addCollective(&op, "all_gather", gather.getAxes(), 1, gather.getWhy());
+      else if (auto scatter = dyn_cast<dist::ReduceScatterOp>(op))
+        addCollective(&op, "reduce_scatter", scatter.getAxes(), 1,
+                      scatter.getWhy());
+      else if (auto weight = dyn_cast<onnx::WeightOp>(op))
+        addWeight(weight);
+    }
+  }
+
+  Json finish() {
+    report["mesh"] = Json::object();
+    for (const dist::Axis &axis : mesh.axes)
+      report["mesh"][axis.name] = axis.size;
+    report["dims"] = Json::object();
+    for (const auto &entry : dims)
+      report["dims"][entry.getKey().str()] = entry.getValue();
+    report["ranks"] = Json::array();
+    for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
+      Json coords = Json::object();
+      for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
+        coords[mesh.axes[axis].name] = mesh.coordinate(rank, axis);
+      report["ranks"].push_back({{"rank", rank},
+                                 {"coords", coords},
+                                 {"weight_bytes", weightBytes[rank]},
+                                 {"activation_bytes", nullptr},
+                                 {"kv_bytes", 0}});
+    }
+    return std::move(report);
+  }
+
+private:
+  /// What all ranks of one group send together.
+  void addCollective(Operation *op, const char *kind, dist::AxesAttr axes,
+                     int64_t passes, std::optional<StringRef> why) {
+    DimExpr bytes = globalBytes(op->getResult(0).getType());
+    int64_t ways = dist::numWays(axes.getAxes());
+    std::string axisNames;
+    for (const dist::AxisRef &axis : axes.getAxes())
+      axisNames += (axisNames.empty() ? "" : ",") + axis.name;
+    report["collectives"].push_back(
+        {{"kind", kind},
+         {"axis", axisNames},
+         {"bytes", sizeOf(bytes, dims, mesh)},
+         {"wire_bytes", sizeOf(bytes * (passes * (ways - 1)), dims, mesh)},
+         {"node", nodeName(op)},
+         {"why", why.value_or("").str()}});
+  }
+
+  void addWeight(onnx::WeightOp weight) {
+    auto type = cast<RankedTensorType>(weight.getResult().getType());
+    dist::Sharding sharding = dist::getSharding(type);
+    int64_t element = rt::elementBytes(type.getElementType());
+    for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
+      weightBytes[rank] +=
+          evaluate(dist::product(sharding.localDims(mesh)), dims, mesh, rank)
+              .value_or(0) *
+          element;
+    if (sharding.isSplit() || mesh.numRanks() == 1)
+      return;
+    report["whole_weights"].push_back(
+        {{"name", weight.getName().str()},
+         {"bytes", *evaluate(globalBytes(type), dims, mesh, 0)},
+         {"why", type.getRank() < 2
+                     ? "a vector that whole values use"
+                     : "splitting it would add a collective"}});
+  }
+
+  const dist::Mesh &mesh;
+  const SymbolValues &dims;
+  std::vector<int64_t> weightBytes;
+  Json report;
+};
+
+} // namespace
+
+Json explainPlan(ModuleOp module, const SymbolValues &dims) {
+  const dist::Mesh &mesh = *dist::getMesh(module).getMesh().getMesh();
+  PlanReport report(mesh, dims);
+  for (func::FuncOp program : module.getOps<func::FuncOp>())
+    if (program->hasAttr("dist.sharded"))
+      report.add(program);
+  return report.finish();
+}
+
+/// The most bytes of arena buffers that are live at once on a rank.
+static std::optional<int64_t> peakBytes(rt::ProgramOp program,
+                                        const SymbolValues &dims,
+                                        const dist::Mesh &mesh, int64_t rank) {
+  int64_t live = 0, peak = 0;
+  llvm::DenseMap<Value, int64_t> sizes;
+  for (Operation &op : program.getBody().front()) {
+    if (auto alloc = dyn_cast<rt::AllocOp>(op)) {
+      std::optional<int64_t> bytes =
+          evaluate(alloc.getBytes().getValues()[0], dims, mesh, rank);
+      if (!bytes)
+        return std::nullopt;
+      sizes[alloc] = *bytes;
+      live += *bytes;
+      peak = std::max(peak, live);
+    } else if (auto free = dyn_cast<rt::FreeOp>(op)) {
+      live -= sizes.lookup(free.getBuffer());
+    }
+  }
+  return peak;
+}
+
+void explainMemory(ModuleOp module, const SymbolValues &dims, Json &report) {
+  const dist::Mesh &mesh = *dist::getMesh(module).getMesh().getMesh();
+  for (Json &entry : report["ranks"]) {
+    int64_t total = 0;
+    for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
+      std::optional<int64_t> peak =
+          peakBytes(program, dims, mesh, entry["rank"].get<int64_t>());
+      if (!peak)
+        return;
+      total += *peak;
+    }
+    entry["activation_bytes"] = total;
+  }
+}
+
+static std::string bytesText(const Json &value) {
+  if (value.is_string())
+    return value.get<std::string>() + " bytes";
+  if (!value.is_number())
+    return "unknown (give --dims)";
+  double bytes = value.get<double>();
+  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  for (; bytes >= 1024 && unit < 4; ++unit)
+    bytes /= 1024;
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format(unit ? "%.1f %s" : "%.0f %s",
+                                                 bytes, units[unit]);
+  return text;
+}
+
+void printExplanation(const Json &report, llvm::raw_ostream &os) {
+  const Json &collectives = report["collectives"];
+  os << collectives.size() << " collectives per run\n";
+  for (const Json &entry : collectives)
+    os << "  " << entry["kind"].get<std::string>() << " over "
+       << entry["axis"].get<std::string>() << ", " << bytesText(entry["bytes"])
+       << " (" << bytesText(entry["wire_bytes"]) << " on the wire) at "
+       << entry["node"].get<std::string>() << ": "
+       << entry["why"].get<std::string>() << "\n";
+  int64_t vectors = 0, vectorBytes = 0;
+  os << "weights that every rank holds whole\n";
+  for (const Json &entry : report["whole_weights"]) {
+    if (entry["why"] != "splitting it would add a collective") {
+      ++vectors;
+      vectorBytes += entry["bytes"].get<int64_t>();
+      continue;
+    }
+    os << "  " << entry["name"].get<std::string>() << ", "
+       << bytesText(entry["bytes"]) << ": " << entry["why"].get<std::string>()
+       << "\n";
+  }
+  os << "  " << vectors << " vectors, " << bytesText(vectorBytes) << "\n";
+  os << "ranks\n";
+  for (const Json &entry : report["ranks"])
+    os << "  " << entry["rank"] << ": weights " << bytesText(entry["weight_bytes"])
+       << ", activations " << bytesText(entry["activation_bytes"]) << "\n";
+}
+
+} // namespace shardc::report

@@ -1,0 +1,35 @@
+//===- Explain.h - What a plan costs, and why -----------------------------===//
+//
+// Everything that a plan communicates, holds and keeps whole, read off the
+// partitioned program (collectives, weights) and the lowered one (memory).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_COMPILER_REPORT_EXPLAIN_H
+#define SHARDC_COMPILER_REPORT_EXPLAIN_H
+
+#include "dialects/dist/Dist.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace shardc::report {
+
+/// Values for symbols, from --dims; sizes that need others stay expressions.
+using SymbolValues = llvm::StringMap<int64_t>;
+
+/// Collectives, whole weights and weight bytes per rank of a module in phase
+/// partitioned.
+nlohmann::json explainPlan(mlir::ModuleOp module, const SymbolValues &dims);
+
+/// Adds "activation_bytes" of each rank: the most that is live at once in a
+/// module of phase lowered. Null where a size is not known.
+void explainMemory(mlir::ModuleOp module, const SymbolValues &dims,
+                   nlohmann::json &report);
+
+/// The report for people.
+void printExplanation(const nlohmann::json &report, llvm::raw_ostream &os);
+
+} // namespace shardc::report
+
+#endif // SHARDC_COMPILER_REPORT_EXPLAIN_H

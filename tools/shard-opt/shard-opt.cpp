@@ -1,0 +1,15 @@
+//===- shard-opt.cpp - Runs passes on MLIR text ---------------------------===//
+
+#include "compiler/Pipeline.h"
+
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  shardc::registerShardcDialects(registry);
+  shardc::registerShardcPasses();
+  mlir::registerCSEPass();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "shardc's passes on MLIR text\n", registry));
+}

@@ -1,0 +1,91 @@
+//===- Flags.cpp - The flags of shardc ------------------------------------===//
+//
+// CLI11 throws, so this file is compiled apart from everything that uses MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/shardc/Flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace shardc {
+
+static constexpr char kDescription[] =
+    "Compiles an ONNX transformer for many devices.\n\n"
+    "  shardc model.onnx --tp 2 -o model.shard      split over 2 ranks\n"
+    "  shardrun model.shard --inputs data           run it here\n"
+    "  shardc model.onnx --tp 2 --explain           what it communicates, and why\n";
+
+static constexpr char kExitCodes[] =
+    "Exit status: 0 done, 2 wrong flags, 3 the model cannot be compiled,\n"
+    "4 the artifact cannot be written.";
+
+/// "batch=1,seq=128"
+static std::string parseDims(const std::string &text,
+                             std::map<std::string, int64_t> &dims) {
+  std::stringstream list(text);
+  for (std::string entry; std::getline(list, entry, ',');) {
+    size_t equal = entry.find('=');
+    char *end = nullptr;
+    int64_t value =
+        equal == std::string::npos ? -1 : std::strtoll(entry.c_str() + equal + 1, &end, 10);
+    if (value < 0 || end == entry.c_str() + equal + 1 || *end)
+      return "--dims " + entry + ": expected NAME=SIZE, for example batch=1,seq=128";
+    dims[entry.substr(0, equal)] = value;
+  }
+  return "";
+}
+
+int parseFlags(int argc, char **argv, Flags &flags) {
+  CLI::App app(kDescription, "shardc");
+  app.footer(kExitCodes);
+  app.set_version_flag("--version", "shardc 0.1");
+  std::string dims;
+  const std::vector<std::string> phases = {"raw",         "imported", "sharded",
+                                           "staged",      "partitioned",
+                                           "lowered",     "packaged"};
+  app.add_option("model", flags.model, "The model: .onnx, or .mlir that --to printed")
+      ->required();
+  app.add_option("-o,--output", flags.output, "Folder to write the artifact to");
+  app.add_option("--tp", flags.tp, "Ways of tensor parallelism (default 1)");
+  app.add_option("--weights", flags.weights,
+                 "reference: the artifact points into the model's files (default); "
+                 "copy: each rank's part is copied into it")
+      ->check(CLI::IsMember({"reference", "copy"}));
+  app.add_flag("--explain", flags.explain,
+               "Print every collective, why it is there, and what stays whole");
+  app.add_option("--explain-json", flags.explainJson, "The same as JSON, to a file");
+  app.add_option("--dims", dims,
+                 "Sizes for --explain, for example batch=1,seq=128");
+  app.add_option("--to", flags.to, "Print the module after this phase and stop")
+      ->check(CLI::IsMember(phases));
+  app.add_option("--from", flags.from, "The phase of a .mlir model (default raw)")
+      ->check(CLI::IsMember(phases));
+  app.add_option("--dump-dir", flags.dumpDir,
+                 "Write the module after each phase to this folder");
+  app.add_option("--reproducer", flags.reproducer,
+                 "Where to write what makes a pass fail");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &done) {
+    return app.exit(done);
+  } catch (const CLI::ParseError &error) {
+    std::cerr << "error: " << error.what() << "; see shardc --help\n";
+    return 2;
+  }
+  std::string problem = parseDims(dims, flags.dims);
+  if (flags.tp < 1)
+    problem = "--tp " + std::to_string(flags.tp) +
+              ": expected at least 1 rank; use --tp 1 or more";
+  else if (flags.tp > 65536)
+    problem = "--tp " + std::to_string(flags.tp) + ": more than 65536 ranks";
+  else if (flags.output.empty() && flags.to.empty() && !flags.explain &&
+           flags.explainJson.empty())
+    problem = "nothing to do: give -o FOLDER, --explain or --to PHASE";
+  if (problem.empty())
+    return -1;
+  std::cerr << "error: " << problem << "\n";
+  return 2;
+}
+
+} // namespace shardc
