@@ -1,0 +1,157 @@
+// Attention and RotaryEmbedding.
+#include "tests/unit/kernels/KernelTest.h"
+
+#include <cmath>
+
+namespace shardc::runtime::host {
+namespace {
+
+struct Problem {
+  Tensor q, k, v;
+  Tensor mask = Tensor::absent();
+  double scale = 0.5, softcap = 0;
+  bool causal = false;
+  int64_t offset = 0;
+};
+
+double biasAt(const Problem &s, const Dims &at) {
+  if (s.causal && at[3] > at[2] + s.offset)
+    return -INFINITY;
+  if (s.mask.view.isAbsent())
+    return 0;
+  if (s.mask.view.element == artifact::ElementType_Bool)
+    return s.mask.at<Boolean>(at) ? 0 : -INFINITY;
+  return s.mask.at<float>(at);
+}
+
+/// One output element from the definition, in double.
+template <typename T> double attend(const Problem &s, const Dims &at) {
+  const int64_t keys = s.k.view.dims[2];
+  const int64_t head = at[1] / (s.q.view.dims[1] / s.k.view.dims[1]);
+  double total = 0, sum = 0;
+  for (int64_t j = 0; j < keys; ++j) {
+    double score = 0;
+    for (int64_t d = 0; d < s.q.view.dims[3]; ++d)
+      score += s.scale * double(s.q.at<T>({at[0], at[1], at[2], d})) *
+               double(s.k.at<T>({at[0], head, j, d}));
+    if (s.softcap > 0)
+      score = s.softcap * std::tanh(score / s.softcap);
+    const double weight = std::exp(score + biasAt(s, {at[0], at[1], at[2], j}));
+    total += weight;
+    sum += weight * double(s.v.at<T>({at[0], head, j, at[3]}));
+  }
+  return total == 0 ? 0 : sum / total;
+}
+
+template <typename T> void expectAttention(const Problem &s, double tolerance) {
+  const Dims dims = {s.q.view.dims[0], s.q.view.dims[1], s.q.view.dims[2],
+                     s.v.view.dims[3]};
+  const Tensor plain = Tensor::filled<T>(dims, T(Compute<T>(9)));
+  for (const Tensor &out : {plain, plain.scattered()}) {
+    EXPECT_OK(runKernel("Attention", {s.q, s.k, s.v, s.mask}, {out},
+                        Attributes()
+                            .number("scale", s.scale)
+                            .number("softcap", s.softcap)
+                            .ints("is_causal", {s.causal})
+                            .ints("causal_offset", {s.offset})));
+    forEach(dims, [&](const Dims &at) {
+      EXPECT_NEAR(double(out.at<T>(at)), attend<T>(s, at), tolerance);
+    });
+  }
+}
+
+/// 70 queries: more than one block.
+template <typename T> Problem grouped() {
+  return {Tensor::integers<T>({2, 70, 6, 4}, 1).permuted({0, 2, 1, 3}),
+          Tensor::integers<T>({2, 9, 2, 4}, 2).permuted({0, 2, 1, 3}),
+          Tensor::integers<T>({2, 2, 9, 3}, 3)};
+}
+
+template <typename T> void variants(double tolerance) {
+  Problem s = grouped<T>();
+  expectAttention<T>(s, tolerance);
+  s.causal = true;
+  expectAttention<T>(s, tolerance);
+  s.offset = 3;
+  s.softcap = 2;
+  expectAttention<T>(s, tolerance);
+  s.mask = Tensor::integers<Boolean>({70, 9}).broadcast({2, 6, 70, 9});
+  expectAttention<T>(s, tolerance);
+  s.q = s.q.scattered();
+  s.k = s.k.scattered();
+  s.v = s.v.scattered();
+  expectAttention<T>(s, tolerance);
+}
+
+TEST(Attention, GroupedCausalCappedMasked) {
+  variants<float>(1e-5);
+  variants<double>(1e-12);
+  variants<Float16>(5e-3);
+  variants<BFloat16>(3e-2);
+}
+
+TEST(Attention, AddsAFloatMask) {
+  Problem s = grouped<float>();
+  s.mask = Tensor::integers<float>({2, 1, 70, 9}, 7).broadcast({2, 6, 70, 9});
+  expectAttention<float>(s, 1e-5);
+}
+
+TEST(Attention, ARowThatSeesNothingIsZero) {
+  Problem s = grouped<float>();
+  s.mask = Tensor::filled<Boolean>({2, 6, 70, 9}, Boolean(false));
+  expectAttention<float>(s, 0);
+  s.mask = Tensor::absent();
+  s.causal = true;
+  s.offset = -3;
+  expectAttention<float>(s, 1e-5);
+}
+
+TEST(Attention, RanksWithoutHeadsOrKeys) {
+  const auto make = [](int64_t queryHeads, int64_t heads, int64_t keys) {
+    return Problem{Tensor::integers<float>({1, queryHeads, 3, 4}),
+                   Tensor::integers<float>({1, heads, keys, 4}),
+                   Tensor::integers<float>({1, heads, keys, 2})};
+  };
+  expectAttention<float>(make(0, 0, 5), 0);
+  expectAttention<float>(make(0, 2, 5), 0);
+  expectAttention<float>(make(2, 1, 0), 0); // zeros
+}
+
+template <typename T> void rotates(double tolerance) {
+  const Tensor whole =
+      Tensor::integers<T>({2, 5, 3, 8}, 1).permuted({0, 2, 1, 3});
+  const Tensor cos = Tensor::integers<T>({5, 3}, 2).broadcast({2, 5, 3});
+  const Tensor sin = Tensor::integers<T>({2, 5, 3}, 3);
+  for (const Tensor &x : {whole, whole.scattered()})
+    for (const bool interleaved : {false, true}) {
+      const Tensor out = Tensor::filled<T>(x.dims(), T(Compute<T>(9)));
+      EXPECT_OK(runKernel("RotaryEmbedding", {x, cos, sin}, {out},
+                          Attributes().ints("interleaved", {interleaved})));
+      forEach({2, 3, 5, 3}, [&](const Dims &at) {
+        const int64_t i = at[3];
+        const int64_t first = interleaved ? 2 * i : i;
+        const int64_t second = interleaved ? 2 * i + 1 : i + 3;
+        const auto value = [&](const Tensor &t, int64_t d) {
+          return double(t.at<T>({at[0], at[1], at[2], d}));
+        };
+        const double c = cos.at<T>({at[0], at[2], i});
+        const double s = sin.at<T>({at[0], at[2], i});
+        EXPECT_NEAR(value(out, first),
+                    c * value(x, first) - s * value(x, second), tolerance);
+        EXPECT_NEAR(value(out, second),
+                    s * value(x, first) + c * value(x, second), tolerance);
+        for (int64_t rest : {6, 7})
+          EXPECT_EQ(value(out, rest), value(x, rest));
+      });
+    }
+}
+
+TEST(RotaryEmbedding, HalvesAndInterleavedPairs) {
+  rotates<float>(0);
+  rotates<double>(0);
+  rotates<Float16>(0);
+  rotates<BFloat16>(0);
+}
+
+} // namespace
+} // namespace shardc::runtime::host
