@@ -83,15 +83,18 @@ class Onnx_OwnOp<string opMnemonic, list<string> more = []>
 def Onnx_Value : AnyTypeOf<[AnyTensor, NoneType]>;
 
 // One tensor in, one out, element by element; the result's element type is the
-// operand's unless the family says otherwise.
-class Onnx_UnaryOp<string opMnemonic>
+// operand's, or bool for a predicate. `fold` names the function of Folding.h
+// that evaluates known elements.
+class Onnx_UnaryOp<string opMnemonic, string fold = "", bit isPredicate = 0>
     : Onnx_Op<opMnemonic, [DeclareOpInterfaceMethods<OnnxOp>]> {
   let arguments = (ins AnyTensor:$input);
   let results = (outs AnyTensor:$result);
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::inferTypes(
         ::shardc::onnx::ShapeInference &inference) {
-      return ::shardc::onnx::inferUnary(*this, inference);
+      return ::shardc::onnx::inferUnary(*this, inference, }]
+      # !if(!empty(fold), "nullptr", "::shardc::onnx::fold::" # fold) # ", "
+      # !if(isPredicate, "true", "false") # [{);
     }
     ::shardc::onnx::ShardingRule $cppClass::shardingRule() {
       return ::shardc::onnx::elementwiseRule(*this);
@@ -105,13 +108,15 @@ class Onnx_BroadcastOp<string opMnemonic, list<string> more = []>
   let results = (outs AnyTensor:$result);
 }
 
-class Onnx_BinaryOp<string opMnemonic, list<string> more = []>
-    : Onnx_BroadcastOp<opMnemonic, more> {
+class Onnx_BinaryOp<string opMnemonic, string fold = "", list<string> more = [],
+                    bit isPredicate = 0> : Onnx_BroadcastOp<opMnemonic, more> {
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs);
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::inferTypes(
         ::shardc::onnx::ShapeInference &inference) {
-      return ::shardc::onnx::inferBinary(*this, inference);
+      return ::shardc::onnx::inferBinary(*this, inference, }]
+      # !if(!empty(fold), "nullptr", "::shardc::onnx::fold::" # fold) # ", "
+      # !if(isPredicate, "true", "false") # [{);
     }
     ::shardc::onnx::ShardingRule $cppClass::shardingRule() {
       return ::shardc::onnx::elementwiseRule(*this);

@@ -6,7 +6,8 @@
 //   %0 = onnx.Shape(%x)                          [batch, seq]
 //   %1 = onnx.Gather(%0, 1)                      seq
 //   %2 = onnx.Concat(%1, [-1])                   [seq, -1]
-//   onnx.Reshape(%x, %2)  becomes  onnx.Reshape(%x) : ... -> tensor<seq x batch>
+//   onnx.Reshape(%x, %2)  becomes  onnx.Reshape(%x) : ... -> tensor<seq x
+//   batch>
 //
 // Ops ask for known values of operands and record those of results. Where a
 // fold needs more than symbols >= 0, it records an assumption, which becomes an
@@ -17,30 +18,27 @@
 #define SHARDC_DIALECTS_ONNX_SHAPEINFERENCE_H
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/KnownValue.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
 
-#include <variant>
+#include <memory>
 
 namespace shardc::onnx {
 
-/// Element of a small tensor: symbolic integer (bool: 0 or 1) or number, already
-/// rounded to the tensor's element type.
-using KnownScalar = std::variant<dist::DimExpr, double>;
-
-/// A small tensor whose elements are all known.
-struct KnownValue {
-  mlir::Type element;
-  llvm::SmallVector<int64_t, 2> shape;
-  llvm::SmallVector<KnownScalar, 4> elements; ///< row-major
-
-  /// The integers, if that is what it holds.
-  std::optional<llvm::SmallVector<dist::DimExpr, 4>> asDims() const;
-  std::optional<llvm::SmallVector<int64_t, 4>> asConstants() const;
-};
-
 enum class GuardKind : uint8_t { Equal, AtLeast, AtMost };
+llvm::StringRef stringify(GuardKind kind);
+
+/// Something that holds on every run, because it is checked.
+struct Assumption {
+  GuardKind kind;
+  dist::DimExpr lhs, rhs;
+  std::string message;
+  mlir::Location loc;
+};
 
 class ShapeInference {
 public:
@@ -55,9 +53,14 @@ public:
   static bool isPresent(mlir::Value value) {
     return value && !mlir::isa<mlir::NoneType>(value.getType());
   }
-  llvm::SmallVector<dist::DimExpr, 4> dims(mlir::Value value) const {
-    return dist::getDims(value.getType());
+  static bool isPresent(mlir::Operation *op, unsigned index) {
+    return index < op->getNumOperands() && isPresent(op->getOperand(index));
   }
+  /// False for results before inference.
+  static bool hasType(mlir::Value value) {
+    return mlir::isa<mlir::RankedTensorType>(value.getType());
+  }
+  llvm::SmallVector<dist::DimExpr, 4> dims(mlir::Value value) const;
   int64_t rank(mlir::Value value) const {
     return mlir::cast<mlir::RankedTensorType>(value.getType()).getRank();
   }
@@ -69,8 +72,8 @@ public:
   /// Known integers of operand `index`; nothing if absent or unknown.
   std::optional<llvm::SmallVector<dist::DimExpr, 4>>
   knownDims(mlir::Operation *op, unsigned index) const;
-  std::optional<llvm::SmallVector<int64_t, 4>>
-  knownInts(mlir::Operation *op, unsigned index) const;
+  std::optional<llvm::SmallVector<int64_t, 4>> knownInts(mlir::Operation *op,
+                                                         unsigned index) const;
 
   //===--- What results are -----------------------------------------------===//
 
@@ -80,12 +83,33 @@ public:
   void setKnown(mlir::Value result, KnownValue value);
   /// Keeps the first `count` operands of `op`.
   void keepOperands(mlir::Operation *op, unsigned count);
+  /// Drops absent operands at the end of the list.
+  void dropAbsentTail(mlir::Operation *op);
   /// Result 0 of `op` is `value` from now on; `op` goes.
   void replace(mlir::Operation *op, mlir::Value value);
+  void replaceResult(mlir::Operation *op, unsigned index, mlir::Value value);
   /// onnx.Reshape of `data` to these dims, just before `op`; `data` itself if
   /// it has them already. Known values follow.
   mlir::Value reshape(mlir::Operation *op, mlir::Value data,
                       llvm::ArrayRef<dist::DimExpr> dims);
+  /// The same for onnx.Expand, and onnx.Transpose.
+  mlir::Value expand(mlir::Operation *op, mlir::Value data,
+                     llvm::ArrayRef<dist::DimExpr> dims);
+  mlir::Value transpose(mlir::Operation *op, mlir::Value data,
+                        llvm::ArrayRef<int64_t> perm);
+  /// onnx.Constant, or onnx.Symbols, just before `op`.
+  mlir::Value constant(mlir::Operation *op, const KnownValue &value);
+
+  /// A new op just before `op`, its types inferred; null after an error.
+  template <typename OpTy>
+  OpTy create(mlir::Operation *op, mlir::ValueRange operands,
+              llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
+    return mlir::cast_or_null<OpTy>(
+        create(op, OpTy::getOperationName(), operands, attributes));
+  }
+  mlir::NamedAttribute attribute(llvm::StringRef name, int64_t value) const {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  }
 
   //===--- Assumptions ----------------------------------------------------===//
 
@@ -93,10 +117,16 @@ public:
   llvm::LogicalResult assume(mlir::Operation *op, GuardKind kind,
                              dist::DimExpr lhs, dist::DimExpr rhs,
                              const llvm::Twine &message);
+  /// Provable from symbols >= 0 and what was assumed before.
+  bool isKnownAtLeast(dist::DimExpr expr, int64_t bound) const;
+  /// The expression, with symbols that were assumed to equal others replaced.
+  dist::DimExpr simplify(dist::DimExpr expr) const;
+  llvm::ArrayRef<Assumption> assumptions() const { return assumed; }
+  bool hasEqualities() const { return !equalities.empty(); }
+
   /// Size of two dims under ONNX's multidirectional broadcasting.
-  llvm::FailureOr<dist::DimExpr> broadcast(mlir::Operation *op,
-                                           dist::DimExpr lhs,
-                                           dist::DimExpr rhs);
+  llvm::FailureOr<dist::DimExpr>
+  broadcast(mlir::Operation *op, dist::DimExpr lhs, dist::DimExpr rhs);
   /// The same for whole shapes, right-aligned.
   llvm::FailureOr<llvm::SmallVector<dist::DimExpr, 4>>
   broadcast(mlir::Operation *op, llvm::ArrayRef<dist::DimExpr> lhs,
@@ -109,20 +139,47 @@ public:
   const int64_t opset; ///< of the model's default domain
 
 private:
-  llvm::DenseMap<mlir::Value, KnownValue> values;
+  mlir::Operation *create(mlir::Operation *op, llvm::StringRef name,
+                          mlir::ValueRange operands,
+                          llvm::ArrayRef<mlir::NamedAttribute> attributes);
+  bool recordEquality(dist::DimExpr lhs, dist::DimExpr rhs);
+
+  llvm::DenseMap<mlir::Value, std::unique_ptr<KnownValue>> values;
+  llvm::SmallVector<Assumption> assumed;
+  llvm::DenseSet<std::tuple<int, const void *, const void *>> assumedKeys;
+  llvm::StringMap<dist::DimExpr> equalities; ///< symbol to what it equals
+  llvm::StringMap<int64_t> lowerBounds;      ///< of symbols, if above 0
 };
 
 //===----------------------------------------------------------------------===//
 // Shape functions that many ops share
 //===----------------------------------------------------------------------===//
 
-/// Result as operand 0; comparisons and predicates give bool. Folds.
-llvm::LogicalResult inferUnary(mlir::Operation *op, ShapeInference &inference);
-/// Broadcast of all operands; comparisons give bool. Folds.
-llvm::LogicalResult inferBinary(mlir::Operation *op, ShapeInference &inference);
-llvm::LogicalResult inferReduce(mlir::Operation *op, ShapeInference &inference);
+/// How one element of a known result follows from those of the operands.
+struct FoldSite {
+  mlir::Operation *op;
+  ShapeInference &inference;
+  mlir::Type element; ///< of the operands
+};
+using UnaryFold = std::optional<KnownScalar> (*)(const FoldSite &,
+                                                 const KnownScalar &);
+using BinaryFold = std::optional<KnownScalar> (*)(const FoldSite &,
+                                                  const KnownScalar &,
+                                                  const KnownScalar &);
+
+/// Result as operand 0; predicates give bool.
+llvm::LogicalResult inferUnary(mlir::Operation *op, ShapeInference &inference,
+                               UnaryFold fold = nullptr,
+                               bool isPredicate = false);
+/// Broadcast of both operands; predicates give bool.
+llvm::LogicalResult inferBinary(mlir::Operation *op, ShapeInference &inference,
+                                BinaryFold fold = nullptr,
+                                bool isPredicate = false);
+llvm::LogicalResult inferReduce(mlir::Operation *op, ShapeInference &inference,
+                                BinaryFold fold = nullptr);
 llvm::LogicalResult inferArg(mlir::Operation *op, ShapeInference &inference);
-llvm::LogicalResult inferSoftmax(mlir::Operation *op, ShapeInference &inference);
+llvm::LogicalResult inferSoftmax(mlir::Operation *op,
+                                 ShapeInference &inference);
 
 } // namespace shardc::onnx
 

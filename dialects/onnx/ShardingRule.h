@@ -61,6 +61,21 @@ struct ShardingRule {
     factors.push_back({size, factorClass, kind});
     return factors.size() - 1;
   }
+  /// A dim of one new factor; none for a size of 1.
+  RuleDim addDim(dist::DimExpr size,
+                 FactorClass factorClass = FactorClass::PassThrough,
+                 dist::ReduceKind kind = dist::ReduceKind::Sum) {
+    return size.isConstant(1)
+               ? RuleDim::none()
+               : RuleDim::factor(addFactor(size, factorClass, kind));
+  }
+  /// New dims that need replication.
+  RuleTensor addBlocked(llvm::ArrayRef<dist::DimExpr> dims) {
+    RuleTensor tensor;
+    for (dist::DimExpr dim : dims)
+      tensor.push_back(addDim(dim, FactorClass::NeedsReplication));
+    return tensor;
+  }
 };
 
 /// When operands are partial (each rank holds a summand), is f of the summands
@@ -72,8 +87,10 @@ enum class PartialRule : uint8_t {
   Additive,    ///< all operands, partial over the same axes: Add, Sub
   MovesAll,    ///< as Additive, for any kind of partial: Concat
   Multilinear, ///< exactly one of the operands 0 and 1: Mul, MatMul
-  Affine,      ///< Gemm: one of 0 and 1, and then 2 as well
-  Branches     ///< Where: operands 1 and 2, both
+  Affine,      ///< Gemm: one of 0 and 1, and then 2 (if there is one) as well
+  Branches,    ///< Where: operands 1 and 2, both, any kind
+  KeepsMax,    ///< operand 0 only, partial by max: ReduceMax
+  KeepsMin     ///< operand 0 only, partial by min: ReduceMin
 };
 
 /// The partial axes of an op's result given its operands', before what the op
@@ -96,15 +113,16 @@ partialResult(PartialRule rule,
 ShardingRule elementwiseRule(mlir::Operation *op);
 
 /// Operand 0 and every result have the same dims; those of `axes` need
-/// replication. Further operands take no part.
+/// replication. Further operands need to be whole.
 ShardingRule blockedAxesRule(mlir::Operation *op, llvm::ArrayRef<int64_t> axes);
 
 /// Everything needs replication, for ops that look at all elements.
 ShardingRule replicatedRule(mlir::Operation *op);
 
-/// "m k, k n -> m n": a letter a dim; '...' stands for leading dims that are
-/// broadcast as in MatMul; letters that no result has are reduced by a sum; a
-/// leading '!' marks a letter that needs replication; '1' a dim without factor.
+/// "... m k, k n -> ... m n": a letter a dim; '...' stands for leading dims
+/// that are broadcast as in MatMul; letters that no result has are reduced by a
+/// sum; a leading '!' marks a letter that needs replication; '1' a dim without
+/// factor. "()" is a scalar or an absent operand.
 ShardingRule einsumRule(mlir::Operation *op, llvm::StringRef text);
 
 /// Factors of a reshape between two lists of dims with the same product.

@@ -293,9 +293,9 @@ static std::optional<int64_t> evaluateAtom(
     return *rhs <= 0 ? std::nullopt
                      : std::optional<int64_t>(floorDivide(*lhs, *rhs));
   default:
-    return *rhs <= 0 ? std::nullopt
-                     : std::optional<int64_t>(*lhs -
-                                              *rhs * floorDivide(*lhs, *rhs));
+    return *rhs <= 0
+               ? std::nullopt
+               : std::optional<int64_t>(*lhs - *rhs * floorDivide(*lhs, *rhs));
   }
 }
 
@@ -320,13 +320,50 @@ void DimExpr::forEachSymbol(
     llvm::function_ref<void(llvm::StringRef, bool)> visit) const {
   for (const Term &term : terms())
     for (const DimAtom *atom : term.atoms) {
-      if (atom->kind == AtomKind::Symbol || atom->kind == AtomKind::Coordinate) {
+      if (atom->kind == AtomKind::Symbol ||
+          atom->kind == AtomKind::Coordinate) {
         visit(atom->name, atom->kind == AtomKind::Coordinate);
         continue;
       }
       atom->lhs.forEachSymbol(visit);
       atom->rhs.forEachSymbol(visit);
     }
+}
+
+static DimExpr replaceInAtom(
+    const DimAtom *atom,
+    llvm::function_ref<std::optional<DimExpr>(llvm::StringRef)> with) {
+  if (atom->kind == AtomKind::Symbol)
+    if (std::optional<DimExpr> value = with(atom->name))
+      return *value;
+  if (atom->kind == AtomKind::Symbol || atom->kind == AtomKind::Coordinate)
+    return DimExpr::fromTerms({Term{1, {atom}}});
+  DimExpr lhs = atom->lhs.replaceSymbols(with);
+  DimExpr rhs = atom->rhs.replaceSymbols(with);
+  switch (atom->kind) {
+  case AtomKind::Min:
+    return DimExpr::min(lhs, rhs);
+  case AtomKind::Max:
+    return DimExpr::max(lhs, rhs);
+  default:
+    break;
+  }
+  if (rhs.isConstant(0)) // left for evaluation to find
+    return DimExpr::fromTerms({Term{1, {atom}}});
+  return atom->kind == AtomKind::Mod ? DimExpr::mod(lhs, rhs)
+                                     : DimExpr::floorDiv(lhs, rhs);
+}
+
+DimExpr DimExpr::replaceSymbols(
+    llvm::function_ref<std::optional<DimExpr>(llvm::StringRef)> with) const {
+  DimExpr sum;
+  for (const Term &term : terms()) {
+    DimExpr value = term.coefficient;
+    for (const DimAtom *atom : term.atoms)
+      value = value * replaceInAtom(atom, with);
+    sum = sum + value;
+  }
+  return sum;
 }
 
 DimExpr product(llvm::ArrayRef<DimExpr> sizes) {

@@ -77,14 +77,18 @@ public:
 
   /// `valueOf(name, isCoordinate)` gives the value of a symbol. Nothing on
   /// overflow, division by zero or an unknown symbol.
-  std::optional<int64_t>
-  evaluate(llvm::function_ref<std::optional<int64_t>(llvm::StringRef, bool)>
-               valueOf) const;
+  std::optional<int64_t> evaluate(
+      llvm::function_ref<std::optional<int64_t>(llvm::StringRef, bool)> valueOf)
+      const;
 
   /// Calls `visit(name, isCoordinate)` for each occurrence of a symbol.
   void
   forEachSymbol(llvm::function_ref<void(llvm::StringRef, bool)> visit) const;
   bool isSymbolic() const { return !asConstant(); }
+
+  /// The expression with symbols replaced; nothing keeps a symbol as it is.
+  DimExpr replaceSymbols(
+      llvm::function_ref<std::optional<DimExpr>(llvm::StringRef)> with) const;
 
   /// One term of the polynomial: coefficient * product of atoms.
   struct Term {

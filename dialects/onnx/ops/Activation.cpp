@@ -1,6 +1,8 @@
-//===- Activation.cpp - Shape functions and sharding rules ------------------------===//
+//===- Activation.cpp - Shape functions and sharding rules ----------------===//
 
 #include "dialects/onnx/ops/Activation.h"
+
+#include "dialects/onnx/Folding.h"
 
 using namespace mlir;
 
@@ -15,5 +17,41 @@ void OnnxDialect::registerActivationOps() {
 #include "dialects/onnx/ops/Activation.cpp.inc"
       >();
 }
+
+LogicalResult ClipOp::inferTypes(ShapeInference &inference) {
+  inference.dropAbsentTail(*this);
+  for (Value bound : getBounds())
+    if (ShapeInference::isPresent(bound) && inference.rank(bound) != 0)
+      return emitOpError("has a bound with ")
+             << inference.rank(bound) << " dims, expected a scalar";
+  // One bound after the other, as known values.
+  const KnownValue *input = inference.known(getInput());
+  std::optional<KnownValue> value =
+      input ? std::optional<KnownValue>(*input) : std::nullopt;
+  FoldSite site{*this, inference, inference.element(getInput())};
+  for (auto [i, bound] : llvm::enumerate(getBounds())) {
+    if (!value || !ShapeInference::isPresent(bound))
+      continue;
+    const KnownValue *limit = inference.known(bound);
+    for (KnownScalar &scalar : value->elements) {
+      std::optional<KnownScalar> clipped;
+      if (limit)
+        clipped = i == 0 ? fold::max(site, scalar, limit->elements[0])
+                         : fold::min(site, scalar, limit->elements[0]);
+      if (!clipped) {
+        value.reset();
+        break;
+      }
+      scalar = *clipped;
+    }
+  }
+  if (value)
+    inference.setKnown(getResult(), std::move(*value));
+  else
+    inference.setType(getResult(), site.element, inference.dims(getInput()));
+  return success();
+}
+
+ShardingRule ClipOp::shardingRule() { return elementwiseRule(*this); }
 
 } // namespace shardc::onnx

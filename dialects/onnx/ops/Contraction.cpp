@@ -1,4 +1,4 @@
-//===- Contraction.cpp - Shape functions and sharding rules ------------------------===//
+//===- Contraction.cpp - Shape functions and sharding rules ---------------===//
 
 #include "dialects/onnx/ops/Contraction.h"
 
@@ -9,11 +9,245 @@ using namespace mlir;
 
 namespace shardc::onnx {
 
+using dist::DimExpr;
+
 void OnnxDialect::registerContractionOps() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/onnx/ops/Contraction.cpp.inc"
       >();
+}
+
+//===----------------------------------------------------------------------===//
+// MatMul
+//===----------------------------------------------------------------------===//
+
+/// Vectors become matrices with a dim of 1, which the result loses again.
+static LogicalResult inferVectorProduct(MatMulOp op,
+                                        ShapeInference &inference) {
+  SmallVector<DimExpr, 4> lhsDims = inference.dims(op.getLhs());
+  SmallVector<DimExpr, 4> rhsDims = inference.dims(op.getRhs());
+  bool isRow = lhsDims.size() == 1, isColumn = rhsDims.size() == 1;
+  if (isRow)
+    lhsDims.insert(lhsDims.begin(), 1);
+  if (isColumn)
+    rhsDims.push_back(1);
+  Value lhs = inference.reshape(op, op.getLhs(), lhsDims);
+  Value rhs = inference.reshape(op, op.getRhs(), rhsDims);
+  auto product = inference.create<MatMulOp>(op, {lhs, rhs});
+  if (!product)
+    return failure();
+  SmallVector<DimExpr, 4> dims = inference.dims(product);
+  if (isColumn)
+    dims.pop_back();
+  if (isRow)
+    dims.erase(dims.end() - (isColumn ? 1 : 2));
+  inference.replace(op, inference.reshape(op, product, dims));
+  return success();
+}
+
+static LogicalResult checkContracted(Operation *op, ShapeInference &inference,
+                                     DimExpr lhs, DimExpr rhs) {
+  return inference.assume(op, GuardKind::Equal, lhs, rhs,
+                          op->getName().stripDialect() + ": sizes " +
+                              lhs.str() + " and " + rhs.str() +
+                              " of the contracted dim differ");
+}
+
+LogicalResult MatMulOp::inferTypes(ShapeInference &inference) {
+  SmallVector<DimExpr, 4> lhs = inference.dims(getLhs());
+  SmallVector<DimExpr, 4> rhs = inference.dims(getRhs());
+  if (lhs.empty() || rhs.empty())
+    return emitOpError("has a scalar operand, expected at least 1 dim");
+  if (lhs.size() == 1 || rhs.size() == 1)
+    return inferVectorProduct(*this, inference);
+  if (failed(
+          checkContracted(*this, inference, lhs.back(), rhs[rhs.size() - 2])))
+    return failure();
+  auto dims = inference.broadcast(*this, ArrayRef(lhs).drop_back(2),
+                                  ArrayRef(rhs).drop_back(2));
+  if (failed(dims))
+    return failure();
+  dims->push_back(lhs[lhs.size() - 2]);
+  dims->push_back(rhs.back());
+  inference.setType(getResult(), inference.element(getLhs()), *dims);
+  return success();
+}
+
+ShardingRule MatMulOp::shardingRule() {
+  return einsumRule(*this, "... m k, ... k n -> ... m n");
+}
+
+PartialRule MatMulOp::partialRule() { return PartialRule::Multilinear; }
+
+DimExpr MatMulOp::multiplyAdds() {
+  return product(dist::getDims(getResult().getType())) *
+         dist::getDims(getLhs().getType()).back();
+}
+
+//===----------------------------------------------------------------------===//
+// Gemm
+//===----------------------------------------------------------------------===//
+
+LogicalResult GemmOp::inferTypes(ShapeInference &inference) {
+  inference.dropAbsentTail(*this);
+  SmallVector<DimExpr, 4> lhs = inference.dims(getLhs());
+  SmallVector<DimExpr, 4> rhs = inference.dims(getRhs());
+  if (lhs.size() != 2 || rhs.size() != 2)
+    return emitOpError("has operands of ")
+           << lhs.size() << " and " << rhs.size() << " dims, expected 2 each";
+  if (getTransA())
+    std::swap(lhs[0], lhs[1]);
+  if (getTransB())
+    std::swap(rhs[0], rhs[1]);
+  if (failed(checkContracted(*this, inference, lhs[1], rhs[0])))
+    return failure();
+  SmallVector<DimExpr, 4> dims = {lhs[0], rhs[1]};
+  for (Value addend : getAddend()) {
+    auto all = inference.broadcast(*this, dims, inference.dims(addend));
+    if (failed(all))
+      return failure();
+    if (all->size() != 2)
+      return emitOpError("has an addend of ")
+             << all->size() << " dims, expected at most 2";
+  }
+  inference.setType(getResult(), inference.element(getLhs()), dims);
+  return success();
+}
+
+ShardingRule GemmOp::shardingRule() {
+  std::string text = getTransA() ? "k m, " : "m k, ";
+  text += getTransB() ? "n k, " : "k n, ";
+  size_t rank = 0;
+  for (Value addend : getAddend())
+    rank = dist::getDims(addend.getType()).size();
+  text += rank == 0 ? "()" : rank == 1 ? "n" : "m n";
+  return einsumRule(*this, text + " -> m n");
+}
+
+PartialRule GemmOp::partialRule() { return PartialRule::Affine; }
+
+DimExpr GemmOp::multiplyAdds() {
+  SmallVector<DimExpr, 4> lhs = dist::getDims(getLhs().getType());
+  return product(dist::getDims(getResult().getType())) *
+         lhs[getTransA() ? 0 : 1];
+}
+
+//===----------------------------------------------------------------------===//
+// Conv
+//===----------------------------------------------------------------------===//
+
+/// Fills in attributes that have a default, checks the lengths of all.
+static LogicalResult completeConv(ConvOp op, ArrayRef<DimExpr> filter) {
+  size_t spatial = filter.size() - 2;
+  auto kernel = asConstants(filter.drop_front(2));
+  if (!kernel)
+    return op.emitOpError("has a filter of symbolic sizes");
+  if (!op.getKernelShape())
+    op.setKernelShape(ArrayRef<int64_t>(*kernel));
+  if (*op.getKernelShape() != ArrayRef<int64_t>(*kernel))
+    return op.emitOpError("has a kernel_shape that is not its filter's");
+  SmallVector<int64_t> ones(spatial, 1), zeros(2 * spatial, 0);
+  if (!op.getStrides())
+    op.setStrides(ArrayRef<int64_t>(ones));
+  if (!op.getDilations())
+    op.setDilations(ArrayRef<int64_t>(ones));
+  if (!op.getPads())
+    op.setPads(ArrayRef<int64_t>(zeros));
+  if (op.getStrides()->size() != spatial ||
+      op.getDilations()->size() != spatial ||
+      op.getPads()->size() != 2 * spatial)
+    return op.emitOpError("has strides, dilations or pads of another number of "
+                          "dims, expected ")
+           << spatial << " spatial dims";
+  auto isPositive = [](int64_t value) { return value > 0; };
+  if (!llvm::all_of(*op.getStrides(), isPositive) ||
+      !llvm::all_of(*op.getDilations(), isPositive))
+    return op.emitOpError("has strides or dilations below 1");
+  return success();
+}
+
+/// auto_pad becomes pads: as many as give ceil(size / stride) results.
+static LogicalResult resolveAutoPad(ConvOp op, ArrayRef<DimExpr> input) {
+  StringRef mode = op.getAutoPad();
+  if (mode == "NOTSET" || mode == "VALID") {
+    op.setAutoPad("NOTSET");
+    return success();
+  }
+  if (mode != "SAME_UPPER" && mode != "SAME_LOWER")
+    return op.emitOpError("has auto_pad ")
+           << mode << ", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER";
+  auto sizes = asConstants(input.drop_front(2));
+  if (!sizes)
+    return op.emitOpError("has auto_pad ") << mode << " for symbolic sizes";
+  size_t spatial = sizes->size();
+  SmallVector<int64_t> pads(2 * spatial);
+  for (size_t d = 0; d < spatial; ++d) {
+    int64_t stride = (*op.getStrides())[d];
+    int64_t window =
+        (*op.getDilations())[d] * ((*op.getKernelShape())[d] - 1) + 1;
+    int64_t outputs = ((*sizes)[d] + stride - 1) / stride;
+    int64_t total =
+        std::max<int64_t>(0, (outputs - 1) * stride + window - (*sizes)[d]);
+    int64_t minor = total / 2, major = total - minor;
+    pads[d] = mode == "SAME_UPPER" ? minor : major;
+    pads[spatial + d] = mode == "SAME_UPPER" ? major : minor;
+  }
+  op.setPads(ArrayRef<int64_t>(pads));
+  op.setAutoPad("NOTSET");
+  return success();
+}
+
+LogicalResult ConvOp::inferTypes(ShapeInference &inference) {
+  inference.dropAbsentTail(*this);
+  SmallVector<DimExpr, 4> input = inference.dims(getInput());
+  SmallVector<DimExpr, 4> filter = inference.dims(getFilter());
+  if (input.size() < 3 || input.size() != filter.size())
+    return emitOpError("has operands of ")
+           << input.size() << " and " << filter.size()
+           << " dims, expected the same number, at least 3";
+  if (failed(completeConv(*this, filter)) ||
+      failed(resolveAutoPad(*this, input)) ||
+      failed(checkContracted(*this, inference, input[1],
+                             filter[1] * static_cast<int64_t>(getGroup()))))
+    return failure();
+  SmallVector<DimExpr, 4> dims = {input[0], filter[0]};
+  size_t spatial = input.size() - 2;
+  for (size_t d = 0; d < spatial; ++d) {
+    int64_t window = (*getDilations())[d] * ((*getKernelShape())[d] - 1) + 1;
+    DimExpr span =
+        input[2 + d] + (*getPads())[d] + (*getPads())[spatial + d] - window;
+    if (failed(inference.assume(*this, GuardKind::AtLeast, span, 0,
+                                "Conv: the kernel is larger than the image")))
+      return failure();
+    dims.push_back(DimExpr::floorDiv(span, (*getStrides())[d]) + 1);
+  }
+  inference.setType(getResult(), inference.element(getInput()), dims);
+  return success();
+}
+
+ShardingRule ConvOp::shardingRule() {
+  size_t spatial = dist::getDims(getInput().getType()).size() - 2;
+  bool isGrouped = getGroup() != 1;
+  auto named = [&](StringRef batch, StringRef channel, StringRef prefix) {
+    std::string text = (batch + " " + channel).str();
+    for (size_t d = 0; d < spatial; ++d)
+      text += (" !" + prefix + std::to_string(d)).str();
+    return text;
+  };
+  StringRef out = isGrouped ? "!o" : "o";
+  std::string bias = getBias().empty() ? "()" : out.str();
+  return einsumRule(*this, named("b", isGrouped ? "!g" : "c", "i") + ", " +
+                               named(out, isGrouped ? "!c" : "c", "k") + ", " +
+                               bias + " -> " + named("b", out, "r"));
+}
+
+PartialRule ConvOp::partialRule() { return PartialRule::Affine; }
+
+DimExpr ConvOp::multiplyAdds() {
+  SmallVector<DimExpr, 4> filter = dist::getDims(getFilter().getType());
+  return product(dist::getDims(getResult().getType())) *
+         product(ArrayRef(filter).drop_front());
 }
 
 } // namespace shardc::onnx

@@ -1,6 +1,8 @@
-//===- Math.cpp - Shape functions and sharding rules ------------------------===//
+//===- Math.cpp - Shape functions and sharding rules ----------------------===//
 
 #include "dialects/onnx/ops/Math.h"
+
+#include "dialects/onnx/Folding.h"
 
 using namespace mlir;
 
@@ -15,5 +17,13 @@ void OnnxDialect::registerMathOps() {
 #include "dialects/onnx/ops/Math.cpp.inc"
       >();
 }
+
+LogicalResult NegOp::inferTypes(ShapeInference &inference) {
+  return inferUnary(*this, inference, fold::neg);
+}
+
+ShardingRule NegOp::shardingRule() { return elementwiseRule(*this); }
+
+PartialRule NegOp::partialRule() { return PartialRule::Linear; }
 
 } // namespace shardc::onnx

@@ -2,18 +2,18 @@
 
 include "dialects/onnx/Onnx.td"
 
-def Onnx_AbsOp : Onnx_UnaryOp<"Abs">;
-def Onnx_CeilOp : Onnx_UnaryOp<"Ceil">;
+def Onnx_AbsOp : Onnx_UnaryOp<"Abs", "abs">;
+def Onnx_CeilOp : Onnx_UnaryOp<"Ceil", "ceil">;
 def Onnx_CosOp : Onnx_UnaryOp<"Cos">;
 def Onnx_ErfOp : Onnx_UnaryOp<"Erf">;
 def Onnx_ExpOp : Onnx_UnaryOp<"Exp">;
-def Onnx_FloorOp : Onnx_UnaryOp<"Floor">;
+def Onnx_FloorOp : Onnx_UnaryOp<"Floor", "floor">;
 def Onnx_LogOp : Onnx_UnaryOp<"Log">;
-def Onnx_ReciprocalOp : Onnx_UnaryOp<"Reciprocal">;
-def Onnx_RoundOp : Onnx_UnaryOp<"Round">;
-def Onnx_SignOp : Onnx_UnaryOp<"Sign">;
+def Onnx_ReciprocalOp : Onnx_UnaryOp<"Reciprocal", "reciprocal">;
+def Onnx_RoundOp : Onnx_UnaryOp<"Round", "round">;
+def Onnx_SignOp : Onnx_UnaryOp<"Sign", "sign">;
 def Onnx_SinOp : Onnx_UnaryOp<"Sin">;
-def Onnx_SqrtOp : Onnx_UnaryOp<"Sqrt">;
+def Onnx_SqrtOp : Onnx_UnaryOp<"Sqrt", "sqrt">;
 
 def Onnx_NegOp
     : Onnx_Op<"Neg", [DeclareOpInterfaceMethods<OnnxOp, ["partialRule"]>]> {

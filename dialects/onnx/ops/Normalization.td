@@ -13,7 +13,8 @@ class Onnx_SoftmaxLikeOp<string opMnemonic> : Onnx_OwnOp<opMnemonic> {
       return ::shardc::onnx::inferSoftmax(*this, inference);
     }
     ::shardc::onnx::ShardingRule $cppClass::shardingRule() {
-      return ::shardc::onnx::blockedAxesRule(*this, {getAxis()});
+      return ::shardc::onnx::blockedAxesRule(
+          *this, {static_cast<int64_t>(getAxis())});
     }
   }];
 }

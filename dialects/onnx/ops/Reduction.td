@@ -3,7 +3,7 @@
 include "dialects/onnx/Onnx.td"
 
 // `axes` is an attribute after import, sorted and not negative.
-class Onnx_ReduceOp<string opMnemonic>
+class Onnx_ReduceOp<string opMnemonic, string fold = "">
     : Onnx_OwnOp<opMnemonic, ["partialRule"]> {
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
                        OptionalAttr<DenseI64ArrayAttr>:$axes,
@@ -13,7 +13,8 @@ class Onnx_ReduceOp<string opMnemonic>
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::inferTypes(
         ::shardc::onnx::ShapeInference &inference) {
-      return ::shardc::onnx::inferReduce(*this, inference);
+      return ::shardc::onnx::inferReduce(*this, inference, }]
+      # !if(!empty(fold), "nullptr", "::shardc::onnx::fold::" # fold) # [{);
     }
     ::shardc::onnx::ShardingRule $cppClass::shardingRule() {
       return ::shardc::onnx::reduceRule(*this);
@@ -24,11 +25,11 @@ class Onnx_ReduceOp<string opMnemonic>
   }];
 }
 
-def Onnx_ReduceSumOp : Onnx_ReduceOp<"ReduceSum">;
+def Onnx_ReduceSumOp : Onnx_ReduceOp<"ReduceSum", "add">;
 def Onnx_ReduceMeanOp : Onnx_ReduceOp<"ReduceMean">;
-def Onnx_ReduceMaxOp : Onnx_ReduceOp<"ReduceMax">;
-def Onnx_ReduceMinOp : Onnx_ReduceOp<"ReduceMin">;
-def Onnx_ReduceProdOp : Onnx_ReduceOp<"ReduceProd">;
+def Onnx_ReduceMaxOp : Onnx_ReduceOp<"ReduceMax", "max">;
+def Onnx_ReduceMinOp : Onnx_ReduceOp<"ReduceMin", "min">;
+def Onnx_ReduceProdOp : Onnx_ReduceOp<"ReduceProd", "mul">;
 def Onnx_ReduceL1Op : Onnx_ReduceOp<"ReduceL1">;
 def Onnx_ReduceL2Op : Onnx_ReduceOp<"ReduceL2">;
 def Onnx_ReduceSumSquareOp : Onnx_ReduceOp<"ReduceSumSquare">;

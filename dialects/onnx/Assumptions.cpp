@@ -1,0 +1,164 @@
+//===- Assumptions.cpp - What must hold of the inputs' sizes --------------===//
+//
+// The part of ShapeInference that proves, assumes and broadcasts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/onnx/Onnx.h"
+
+using namespace mlir;
+
+namespace shardc::onnx {
+
+using dist::DimExpr;
+
+StringRef stringify(GuardKind kind) {
+  switch (kind) {
+  case GuardKind::Equal:
+    return "equal";
+  case GuardKind::AtLeast:
+    return "at_least";
+  case GuardKind::AtMost:
+    return "at_most";
+  }
+  return "";
+}
+
+DimExpr ShapeInference::simplify(DimExpr expr) const {
+  if (!hasEqualities() || !expr.isSymbolic())
+    return expr;
+  return expr.replaceSymbols([&](StringRef name) -> std::optional<DimExpr> {
+    auto it = equalities.find(name);
+    return it == equalities.end() ? std::nullopt
+                                  : std::optional<DimExpr>(it->second);
+  });
+}
+
+bool ShapeInference::isKnownAtLeast(DimExpr expr, int64_t bound) const {
+  expr = simplify(expr);
+  if (expr.isKnownAtLeast(bound))
+    return true;
+  if (lowerBounds.empty())
+    return false;
+  // seq >= 2 holds in terms of seq' = seq - 2, which is a symbol >= 0 again.
+  DimExpr shifted =
+      expr.replaceSymbols([&](StringRef name) -> std::optional<DimExpr> {
+        auto it = lowerBounds.find(name);
+        if (it == lowerBounds.end())
+          return std::nullopt;
+        return DimExpr::symbol(name) + it->second;
+      });
+  return shifted.isKnownAtLeast(bound);
+}
+
+/// Makes a symbol on one side stand for the other side, everywhere.
+bool ShapeInference::recordEquality(DimExpr lhs, DimExpr rhs) {
+  auto occursIn = [](StringRef symbol, DimExpr expr) {
+    bool occurs = false;
+    expr.forEachSymbol([&](StringRef name, bool isCoordinate) {
+      occurs |= !isCoordinate && name == symbol;
+    });
+    return occurs;
+  };
+  // A sum of input symbols says more than one symbol: total = past + seq.
+  if (!rhs.asSymbol() || (lhs.asSymbol() && lhs.str() > rhs.str()))
+    std::swap(lhs, rhs);
+  std::optional<StringRef> symbol = rhs.asSymbol();
+  if (!symbol || occursIn(*symbol, lhs))
+    return false;
+  std::string name = symbol->str();
+  for (auto &entry : equalities)
+    entry.second = entry.second.replaceSymbols([&](StringRef other) {
+      return other == name ? std::optional<DimExpr>(lhs) : std::nullopt;
+    });
+  equalities[name] = lhs;
+  return true;
+}
+
+static bool isProvable(const ShapeInference &inference, GuardKind kind,
+                       DimExpr lhs, DimExpr rhs) {
+  switch (kind) {
+  case GuardKind::Equal:
+    return lhs == rhs;
+  case GuardKind::AtLeast:
+    return inference.isKnownAtLeast(lhs - rhs, 0);
+  case GuardKind::AtMost:
+    return inference.isKnownAtLeast(rhs - lhs, 0);
+  }
+  return false;
+}
+
+static bool isImpossible(const ShapeInference &inference, GuardKind kind,
+                         DimExpr lhs, DimExpr rhs) {
+  bool isLess = inference.isKnownAtLeast(rhs - lhs, 1);
+  bool isMore = inference.isKnownAtLeast(lhs - rhs, 1);
+  switch (kind) {
+  case GuardKind::Equal:
+    return isLess || isMore;
+  case GuardKind::AtLeast:
+    return isLess;
+  case GuardKind::AtMost:
+    return isMore;
+  }
+  return false;
+}
+
+LogicalResult ShapeInference::assume(Operation *op, GuardKind kind, DimExpr lhs,
+                                     DimExpr rhs, const Twine &message) {
+  lhs = simplify(lhs);
+  rhs = simplify(rhs);
+  if (isProvable(*this, kind, lhs, rhs))
+    return success();
+  if (isImpossible(*this, kind, lhs, rhs)) {
+    StringRef relation = kind == GuardKind::Equal     ? "equal to "
+                         : kind == GuardKind::AtLeast ? "at least "
+                                                      : "at most ";
+    return op->emitOpError() << message.str() << ": expected " << relation
+                             << rhs.str() << ", found " << lhs.str();
+  }
+  if (!assumedKeys.insert({int(kind), lhs.opaque(), rhs.opaque()}).second)
+    return success();
+  if (kind == GuardKind::AtLeast)
+    if (std::optional<StringRef> symbol = lhs.asSymbol())
+      if (std::optional<int64_t> bound = rhs.asConstant()) {
+        int64_t &known = lowerBounds[*symbol];
+        known = std::max(known, *bound);
+      }
+  assumed.push_back({kind, lhs, rhs, message.str(), op->getLoc()});
+  if (kind == GuardKind::Equal)
+    recordEquality(lhs, rhs);
+  return success();
+}
+
+FailureOr<DimExpr> ShapeInference::broadcast(Operation *op, DimExpr lhs,
+                                             DimExpr rhs) {
+  lhs = simplify(lhs);
+  rhs = simplify(rhs);
+  if (lhs == rhs || rhs.isConstant(1))
+    return lhs;
+  if (lhs.isConstant(1))
+    return rhs;
+  if (failed(assume(op, GuardKind::Equal, lhs, rhs,
+                    op->getName().stripDialect() + ": sizes " + lhs.str() +
+                        " and " + rhs.str() + " do not broadcast")))
+    return failure();
+  return lhs.asConstant() ? lhs : simplify(rhs);
+}
+
+FailureOr<SmallVector<DimExpr, 4>>
+ShapeInference::broadcast(Operation *op, ArrayRef<DimExpr> lhs,
+                          ArrayRef<DimExpr> rhs) {
+  if (lhs.size() < rhs.size())
+    std::swap(lhs, rhs);
+  SmallVector<DimExpr, 4> result(lhs);
+  size_t offset = lhs.size() - rhs.size();
+  for (auto [i, size] : llvm::enumerate(rhs)) {
+    FailureOr<DimExpr> dim = broadcast(op, lhs[offset + i], size);
+    if (failed(dim))
+      return failure();
+    result[offset + i] = *dim;
+  }
+  return result;
+}
+
+} // namespace shardc::onnx
