@@ -1,0 +1,109 @@
+#include "runtime/exec/ArenaPlanner.h"
+
+#include "runtime/base/AlignedBuffer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+namespace shardc::runtime {
+namespace {
+
+/// Most bytes that live at one time: no plan can be smaller.
+int64_t lowerBound(const std::vector<ArenaRequest> &requests, uint32_t end) {
+  std::vector<int64_t> change(end + 2);
+  for (const ArenaRequest &request : requests) {
+    change[request.first] += alignBuffer(request.bytes);
+    change[request.last + 1] -= alignBuffer(request.bytes);
+  }
+  int64_t live = 0, most = 0;
+  for (int64_t delta : change)
+    most = std::max(most, live += delta);
+  return most;
+}
+
+/// No two live at one time share a byte: sweeps over the instructions.
+void expectSound(const std::vector<ArenaRequest> &requests,
+                 const ArenaLayout &layout) {
+  ASSERT_EQ(layout.offsets.size(), requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    ASSERT_GE(layout.offsets[i], 0);
+    ASSERT_EQ(layout.offsets[i] % kBufferAlignment, 0);
+    ASSERT_LE(layout.offsets[i] + requests[i].bytes, layout.bytes);
+    for (size_t k = 0; k < i; ++k) {
+      bool together = requests[i].first <= requests[k].last &&
+                      requests[k].first <= requests[i].last;
+      bool apart =
+          layout.offsets[i] + requests[i].bytes <= layout.offsets[k] ||
+          layout.offsets[k] + requests[k].bytes <= layout.offsets[i];
+      ASSERT_TRUE(!together || apart || requests[i].bytes == 0 ||
+                  requests[k].bytes == 0)
+          << i << " and " << k;
+    }
+  }
+}
+
+std::vector<ArenaRequest> randomRequests(std::mt19937 &random, int count,
+                                         uint32_t end, uint32_t longest,
+                                         int64_t largest) {
+  std::vector<ArenaRequest> requests;
+  for (int i = 0; i < count; ++i) {
+    uint32_t first = static_cast<uint32_t>(random() % end);
+    uint32_t last = first + static_cast<uint32_t>(random() % longest);
+    int64_t bytes = random() % 8 == 0 ? 0 : static_cast<int64_t>(random() % static_cast<uint64_t>(largest));
+    requests.push_back({bytes, first, std::min(last, end - 1)});
+  }
+  return requests;
+}
+
+TEST(ArenaPlanner, reusesMemoryOfTheDead) {
+  ArenaLayout layout =
+      planArena(std::vector<ArenaRequest>{{128, 0, 1}, {64, 1, 2}, {128, 2, 3}});
+  EXPECT_EQ(layout.bytes, 192);
+  EXPECT_EQ(layout.offsets[0], layout.offsets[2]);
+}
+
+TEST(ArenaPlanner, nothingNeedsNothing) {
+  EXPECT_EQ(planArena({}).bytes, 0);
+  EXPECT_EQ(planArena(std::vector<ArenaRequest>{{0, 0, 9}}).bytes, 0);
+}
+
+TEST(ArenaPlanner, neverOverlapsLiveBuffers) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    uint32_t end = 1 + static_cast<uint32_t>(random() % 60);
+    auto requests = randomRequests(random, static_cast<int>(random() % 80), end,
+                                   1 + static_cast<uint32_t>(random() % 20), 5000);
+    expectSound(requests, planArena(requests));
+  }
+}
+
+TEST(ArenaPlanner, isCloseToTheLowerBound) {
+  std::mt19937 random(11);
+  auto requests = randomRequests(random, 2000, 1000, 6, 100000);
+  EXPECT_LE(static_cast<double>(planArena(requests).bytes),
+            1.15 * static_cast<double>(lowerBound(requests, 1000)));
+}
+
+TEST(ArenaPlanner, isSoundWhereGreedyIsTooSlow) {
+  std::mt19937 random(3);
+  auto requests = randomRequests(random, 3000, 3000, 3000, 4096);
+  expectSound(requests, planArena(requests));
+}
+
+TEST(ArenaPlanner, plansTwentyThousandBuffersQuickly) {
+  std::mt19937 random(5);
+  for (uint32_t longest : {8u, 20000u}) {
+    auto requests = randomRequests(random, 20000, 20000, longest, 1 << 20);
+    auto begin = std::chrono::steady_clock::now();
+    planArena(requests);
+    std::chrono::duration<double> took =
+        std::chrono::steady_clock::now() - begin;
+    EXPECT_LT(took.count(), 1.0);
+  }
+}
+
+} // namespace
+} // namespace shardc::runtime

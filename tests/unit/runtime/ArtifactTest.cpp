@@ -1,0 +1,177 @@
+//===- ArtifactTest.cpp - A reader never trusts ---------------------------===//
+#include "runtime/artifact/Artifact.h"
+
+#include "runtime/base/Hash.h"
+#include "tests/unit/runtime/SessionFixture.h"
+
+#include <filesystem>
+
+namespace shardc::runtime {
+namespace {
+
+using namespace test;
+
+ProgramBuilder smallProgram() {
+  ProgramBuilder p({{"tp", 2}});
+  auto two = p.constant(2), c = p.coordinate(0);
+  auto n = p.symbol("n", 0, 0);
+  auto x = p.input("x", Float32, {p.whole(n)});
+  auto w = p.weight("w", Float32, {2}, {p.split(two, 2, c)},
+                    bytesOf(std::vector<float>{1, 2}));
+  auto y = p.value(Float32, {p.constant(1)});
+  p.run("TestAdd", {int32_t(w), int32_t(w)}, {int32_t(y)});
+  p.output("y", y, {p.split(two, 2, c)});
+  (void)x;
+  return p;
+}
+
+/// Opens and runs; whatever happens, it must not crash.
+Status openAndRun(const TestArtifact &artifact, std::vector<float> &result) {
+  std::unique_ptr<Session> session;
+  SHARDC_RETURN_IF_ERROR(Session::open(artifact.path(), {}, session));
+  Floats x({5, 6}, {2});
+  std::vector<Tensor> outputs(session->outputs().size());
+  InputTensor input = x.as("x");
+  SHARDC_RETURN_IF_ERROR(session->run({&input, 1}, outputs));
+  result.assign(outputs.at(0).as<float>(),
+                outputs[0].as<float>() + outputs[0].numElements());
+  return Status::ok();
+}
+
+TEST(Artifact, opensAndRuns) {
+  TestArtifact artifact(smallProgram());
+  std::vector<float> result;
+  Status status = openAndRun(artifact, result);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(result, (std::vector<float>{2, 4}));
+}
+
+/// Every byte of every file changed, and every length cut short.
+TEST(Artifact, anyDamageIsAnErrorOrHarmless) {
+  TestArtifact artifact(smallProgram());
+  for (const char *name : {"manifest.json", "stage0.program", "constants.bin"}) {
+    const std::string whole = readFile(artifact.path(name));
+    auto tryWith = [&](const std::string &contents, const std::string &what) {
+      writeFile(artifact.path(name), contents);
+      std::vector<float> result;
+      Status status = openAndRun(artifact, result);
+      if (!status.isOk()) {
+        EXPECT_EQ(status.code(), StatusCode::Artifact) << name << what;
+        return;
+      }
+      EXPECT_EQ(std::string(name), "manifest.json") << what;
+      EXPECT_EQ(result, (std::vector<float>{2, 4})) << name << what;
+    };
+    for (size_t i = 0; i < whole.size(); ++i) {
+      std::string damaged = whole;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
+      tryWith(damaged, " byte " + std::to_string(i));
+    }
+    for (size_t length = 0; length < whole.size(); length += 7)
+      tryWith(whole.substr(0, length), " length " + std::to_string(length));
+    tryWith(whole + "x", " longer");
+    writeFile(artifact.path(name), whole);
+  }
+}
+
+TEST(Artifact, anotherVersionIsExplained) {
+  TestArtifact artifact(smallProgram());
+  artifact.manifest["format"] = 99;
+  artifact.writeManifest();
+  std::vector<float> result;
+  Status status = openAndRun(artifact, result);
+  EXPECT_EQ(status.code(), StatusCode::Artifact);
+  EXPECT_NE(status.message().find("format 99"), std::string::npos);
+}
+
+TEST(Artifact, pathsStayInTheirFolder) {
+  for (const char *path : {"../stage0.program", "/etc/passwd", "a/../../b", ""}) {
+    TestArtifact artifact(smallProgram());
+    artifact.manifest["stages"][0]["program"] = path;
+    artifact.writeManifest();
+    std::vector<float> result;
+    EXPECT_EQ(openAndRun(artifact, result).code(), StatusCode::Artifact);
+  }
+}
+
+TEST(Artifact, isNoArtifact) {
+  std::unique_ptr<Session> session;
+  EXPECT_EQ(Session::open("/nowhere", {}, session).code(),
+            StatusCode::Artifact);
+  EXPECT_EQ(Session::open(testing::TempDir(), {}, session).code(),
+            StatusCode::Artifact);
+}
+
+/// The weight lies in a "model file" beside the artifact.
+struct ModelFile {
+  TestArtifact artifact{smallProgram()};
+  std::string root = artifact.path("model");
+  std::string file = root + "/model.onnx";
+
+  ModelFile() {
+    std::filesystem::create_directories(root);
+    std::string contents = readFile(artifact.path("constants.bin"));
+    writeFile(file, contents);
+    std::string fingerprint;
+    EXPECT_TRUE(fingerprintFile(file, fingerprint).isOk());
+    artifact.manifest["model_root"] = "model";
+    artifact.manifest["files"][0] = {{"path", "model.onnx"},
+                                     {"root", "model"},
+                                     {"bytes", contents.size()},
+                                     {"fingerprint", fingerprint}};
+    artifact.writeManifest();
+  }
+};
+
+TEST(Artifact, weightsByReference) {
+  ModelFile model;
+  std::vector<float> result;
+  Status status = openAndRun(model.artifact, result);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(result, (std::vector<float>{2, 4}));
+
+  // Moved: --weights-root finds them again.
+  std::string elsewhere = model.artifact.path("elsewhere");
+  std::filesystem::rename(model.root, elsewhere);
+  status = openAndRun(model.artifact, result);
+  EXPECT_EQ(status.code(), StatusCode::Artifact);
+  EXPECT_NE(status.message().find("--weights-root"), std::string::npos);
+  std::unique_ptr<Session> session;
+  SessionOptions options;
+  options.weightsRoot = elsewhere;
+  EXPECT_TRUE(Session::open(model.artifact.path(), options, session).isOk());
+}
+
+TEST(Artifact, changedWeightsAreFound) {
+  for (const std::string &contents :
+       {bytesOf(std::vector<float>{1, 3}), bytesOf(std::vector<float>{1, 2, 3}),
+        std::string()}) {
+    ModelFile model;
+    writeFile(model.file, contents);
+    std::vector<float> result;
+    Status status = openAndRun(model.artifact, result);
+    EXPECT_EQ(status.code(), StatusCode::Artifact);
+    EXPECT_NE(status.message().find("weights changed since compile"),
+              std::string::npos);
+    EXPECT_NE(status.message().find("model.onnx"), std::string::npos);
+  }
+}
+
+TEST(Artifact, fingerprintSeesBothEnds) {
+  std::string path = testing::TempDir() + "shardrt-fingerprint";
+  std::string contents(3 * 64 * 4096, 'a'), before, after;
+  writeFile(path, contents);
+  ASSERT_TRUE(fingerprintFile(path, before).isOk());
+  EXPECT_EQ(before.size(), 32u);
+  for (size_t at : {size_t{0}, contents.size() - 1}) {
+    std::string changed = contents;
+    changed[at] = 'b';
+    writeFile(path, changed);
+    ASSERT_TRUE(fingerprintFile(path, after).isOk());
+    EXPECT_NE(before, after);
+  }
+  std::remove(path.c_str());
+}
+
+} // namespace
+} // namespace shardc::runtime

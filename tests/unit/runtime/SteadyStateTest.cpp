@@ -1,0 +1,109 @@
+//===- SteadyStateTest.cpp - Nothing is allocated from the third run ------===//
+//
+// A program of its own, since it replaces global operator new and malloc's
+// aligned relatives are counted through it.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/unit/runtime/SessionFixture.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+static std::atomic<long> allocations = 0;
+static std::atomic<bool> counting = false;
+
+static void *allocate(size_t bytes, size_t alignment) {
+  if (counting.load(std::memory_order_relaxed))
+    allocations.fetch_add(1, std::memory_order_relaxed);
+  size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void *memory = std::aligned_alloc(alignment, rounded ? rounded : alignment);
+  if (!memory)
+    std::abort();
+  return memory;
+}
+
+void *operator new(size_t bytes) { return allocate(bytes, 16); }
+void *operator new[](size_t bytes) { return allocate(bytes, 16); }
+void *operator new(size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<size_t>(alignment));
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete[](void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
+void operator delete(void *memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace shardc::runtime {
+namespace {
+
+using namespace test;
+
+/// Replicated and sharded inputs, scratch, all collectives, sharded outputs.
+ProgramBuilder everything(int64_t ways) {
+  ProgramBuilder p({{"tp", ways}});
+  auto n = p.symbol("n", 0, 0), k = p.constant(6), c = p.coordinate(0);
+  auto local = p.localSize(k, ways, c);
+  auto x = p.input("x", Float32, {p.whole(n), p.split(k, ways, c)});
+  auto copied = p.value(Float32, {n, local});
+  p.run("TestCopy", {int32_t(x)}, {int32_t(copied)});
+  auto all = p.value(Float32, {n, k}, true);
+  auto group = p.group({{0, 1, ways}});
+  p.run("all_gather", {int32_t(copied)}, {int32_t(all)},
+        {p.ints("dim", {1}), p.layout("layout", p.split(k, ways, c))}, group);
+  auto sum = p.value(Float32, {n, k}, true);
+  p.run("all_reduce", {int32_t(all)}, {int32_t(sum)}, {p.text("kind", "sum")},
+        group);
+  auto part = p.value(Float32, {n, local});
+  p.run("reduce_scatter", {int32_t(sum)}, {int32_t(part)},
+        {p.text("kind", "sum"), p.ints("dim", {1}),
+         p.layout("layout", p.split(k, ways, c))},
+        group);
+  p.output("sum", sum, {p.whole(n), p.whole(k)});
+  p.output("part", part, {p.whole(n), p.split(k, ways, c)});
+  return p;
+}
+
+TEST(SteadyState, allocatesNothingFromTheThirdRun) {
+  for (bool measured : {false, true})
+    for (int64_t n : {3, 4000}) {
+      TestArtifact artifact(everything(3));
+      SessionOptions options;
+      options.measure = measured;
+      options.checkReplicas = measured;
+      OpenSession s(artifact, options);
+      Floats x(std::vector<float>(static_cast<size_t>(n * 6), 1), {n, 6});
+      std::vector<InputTensor> inputs = {x.as("x")};
+      for (int run = 0; run < 6; ++run) {
+        allocations = 0;
+        counting = run >= 2;
+        Status status = s.session->run(inputs, s.outputs);
+        counting = false;
+        ASSERT_TRUE(status.isOk()) << status.message();
+        EXPECT_EQ(allocations.load(), 0) << "run " << run;
+        EXPECT_EQ(s.outputs[0].as<float>()[5], 3.0f);
+        EXPECT_EQ(s.outputs[1].as<float>()[5], 9.0f);
+      }
+    }
+}
+
+TEST(SteadyState, alternatingShapesAllocateNothing) {
+  TestArtifact artifact(everything(2));
+  OpenSession s(artifact, {});
+  Floats small(std::vector<float>(6, 1), {1, 6}),
+      large(std::vector<float>(6000, 1), {1000, 6});
+  std::vector<InputTensor> one = {small.as("x")}, two = {large.as("x")};
+  for (int run = 0; run < 8; ++run) {
+    allocations = 0;
+    counting = run >= 4;
+    Status status = s.session->run(run % 2 ? one : two, s.outputs);
+    counting = false;
+    ASSERT_TRUE(status.isOk()) << status.message();
+    EXPECT_EQ(allocations.load(), 0) << "run " << run;
+  }
+}
+
+} // namespace
+} // namespace shardc::runtime

@@ -1,0 +1,63 @@
+//===- TestKernels.cpp - Tiny kernels for tests of the runtime ------------===//
+#include "runtime/exec/Kernel.h"
+#include "runtime/exec/StridedCopy.h"
+
+#include <chrono>
+#include <thread>
+
+using namespace shardc::runtime;
+
+namespace {
+
+/// out = a + b, float32, same dims, dense.
+Status testAdd(const KernelCall &call) {
+  const float *a = call.inputs[0].as<float>(), *b = call.inputs[1].as<float>();
+  for (int64_t i = 0; i < call.outputs[0].numElements(); ++i)
+    call.outputs[0].as<float>()[i] = a[i] + b[i];
+  return Status::ok();
+}
+
+/// out[i] = value + step * i, float32, dense.
+Status testFill(const KernelCall &call) {
+  for (int64_t i = 0; i < call.outputs[0].numElements(); ++i)
+    call.outputs[0].as<float>()[i] = static_cast<float>(
+        call.intOr("value", 0) + call.intOr("step", 0) * i);
+  return Status::ok();
+}
+
+/// out = in through scratch memory; any strides, any type.
+Status testCopy(const KernelCall &call) {
+  const TensorView &in = call.inputs[0];
+  TensorView scratch = packedView(
+      call.scratch, in.element, {in.dims, static_cast<size_t>(in.rank)});
+  copyView(scratch, in);
+  copyView(call.outputs[0], scratch);
+  return Status::ok();
+}
+
+int64_t testCopyScratch(const KernelCall &call) {
+  return call.inputs[0].numElements() * 8;
+}
+
+/// Sleeps `ms`, then copies.
+Status testSleep(const KernelCall &call) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(call.intOr("ms", 0)));
+  copyView(call.outputs[0], call.inputs[0]);
+  return Status::ok();
+}
+
+/// Fails where the first element of the input is negative and `fail` is 1.
+Status testFail(const KernelCall &call) {
+  if (call.intOr("fail", 0) == 1 && call.inputs[0].as<float>()[0] < 0)
+    return Status::error(StatusCode::Artifact, "failed on purpose");
+  copyView(call.outputs[0], call.inputs[0]);
+  return Status::ok();
+}
+
+const HostKernelRegistration add("TestAdd", {testAdd});
+const HostKernelRegistration fill("TestFill", {testFill});
+const HostKernelRegistration copy("TestCopy", {testCopy, testCopyScratch});
+const HostKernelRegistration sleeper("TestSleep", {testSleep});
+const HostKernelRegistration failing("TestFail", {testFail});
+
+} // namespace

@@ -1,0 +1,197 @@
+//===- WeightLoaderTest.cpp - Slices of weights, by reference and copied --===//
+#include "runtime/exec/WeightLoader.h"
+
+#include "runtime/artifact/ElementNames.h"
+#include "runtime/exec/Mesh.h"
+#include "runtime/exec/ScalarEvaluator.h"
+#include "runtime/exec/StridedCopy.h"
+#include "tests/unit/runtime/SessionFixture.h"
+
+#include <cstring>
+#include <numeric>
+
+namespace shardc::runtime {
+namespace {
+
+using namespace test;
+
+struct LoadedRank {
+  std::vector<int64_t> scalars;
+  RankWeights weights;
+};
+
+Status loadRank(const Artifact &artifact, int rank, LoadedRank &loaded) {
+  const artifact::Program &program = artifact.program(0);
+  SHARDC_RETURN_IF_ERROR(evaluateLoadScalars(
+      program, scalarDependences(program), coordinatesOf(program, rank),
+      loaded.scalars));
+  return loadWeights(artifact, 0, rank, loaded.scalars, loaded.weights);
+}
+
+std::vector<float> range(int64_t count) {
+  std::vector<float> values(static_cast<size_t>(count));
+  std::iota(values.begin(), values.end(), 0.0f);
+  return values;
+}
+
+/// What the rank owns of the weight, element by element.
+std::vector<float> expectedSlice(const Artifact &artifact,
+                                 const LoadedRank &loaded, uint32_t index) {
+  const auto *weight = artifact.program(0).weights()->Get(index);
+  std::vector<OwnedRuns> dims(weight->dims()->size());
+  for (uint32_t d = 0; d < dims.size(); ++d)
+    EXPECT_TRUE(
+        resolveLayout(*weight->layout()->Get(d), loaded.scalars, dims[d]).isOk());
+  std::vector<float> slice;
+  int64_t columns = weight->dims()->Get(1);
+  for (const OwnedRun &rows : dims[0].runs)
+    for (int64_t r = 0; r < rows.length; ++r)
+      for (const OwnedRun &run : dims[1].runs)
+        for (int64_t c = 0; c < run.length; ++c)
+          slice.push_back(
+              static_cast<float>((rows.start + r) * columns + run.start + c));
+  return slice;
+}
+
+std::vector<float> loadedSlice(const LoadedRank &loaded, size_t index) {
+  std::vector<float> slice(static_cast<size_t>(loaded.weights.bytes[index]) / 4);
+  if (!slice.empty())
+    std::memcpy(slice.data(), loaded.weights.data[index], slice.size() * 4);
+  return slice;
+}
+
+/// Rows, columns, heads and packed q|k|v of a 12 x 18 weight.
+ProgramBuilder weightsProgram(int64_t ways) {
+  ProgramBuilder p({{"tp", ways}});
+  auto c = p.coordinate(0), rows = p.constant(12), columns = p.constant(18);
+  auto three = p.constant(3), two = p.constant(2);
+  std::string bytes = bytesOf(range(12 * 18));
+  Segment heads = {{three, ways, c}, {two, 1, 0}};
+  Layout packed = {heads, heads, heads};
+  Layout interleaved = {{{p.constant(9), 1, 0}, {two, ways, c}}};
+  p.weight("rows", Float32, {12, 18},
+           {p.split(rows, ways, c), p.whole(columns)}, bytes);
+  p.weight("columns", Float32, {12, 18},
+           {p.whole(rows), p.split(columns, ways, c)}, bytes);
+  p.weight("packed", Float32, {12, 18}, {p.whole(rows), packed}, bytes);
+  p.weight("both", Float32, {12, 18}, {p.split(rows, ways, c), packed}, bytes);
+  p.weight("interleaved", Float32, {12, 18}, {p.whole(rows), interleaved},
+           bytes);
+  return p;
+}
+
+TEST(WeightLoader, loadsEverySlice) {
+  for (int64_t ways : {1, 2, 3, 8, 16}) {
+    TestArtifact folder(weightsProgram(ways));
+    Artifact artifact;
+    ASSERT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
+    for (int rank = 0; rank < ways; ++rank) {
+      LoadedRank loaded;
+      Status status = loadRank(artifact, rank, loaded);
+      ASSERT_TRUE(status.isOk()) << status.message();
+      for (uint32_t w = 0; w < 5; ++w)
+        EXPECT_EQ(loadedSlice(loaded, w), expectedSlice(artifact, loaded, w))
+            << ways << " ways, rank " << rank << ", weight " << w;
+    }
+  }
+}
+
+TEST(WeightLoader, contiguousSlicesAreNotCopied) {
+  TestArtifact folder(weightsProgram(2));
+  Artifact artifact;
+  ASSERT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
+  LoadedRank loaded;
+  ASSERT_TRUE(loadRank(artifact, 1, loaded).isOk());
+  auto file = artifact.weightBytes(*artifact.program(0).weights()->Get(0));
+  EXPECT_EQ(loaded.weights.data[0], file.data() + 6 * 18 * 4);
+  EXPECT_EQ(loaded.weights.mappedBytes, 6 * 18 * 4);
+}
+
+TEST(WeightLoader, misalignedAndAbsentWeights) {
+  ProgramBuilder p({{"tp", 2}});
+  auto c = p.coordinate(0), two = p.constant(2), three = p.constant(3);
+  p.weight("odd", artifact::ElementType_UInt8, {3}, {p.whole(three)}, "abc");
+  p.weight("w", Float32, {2, 3}, {p.whole(two), p.whole(three)},
+           bytesOf(range(6)), static_cast<int32_t>(c));
+  TestArtifact folder(p);
+  Artifact artifact;
+  ASSERT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
+  LoadedRank absent, present;
+  ASSERT_TRUE(loadRank(artifact, 0, absent).isOk());
+  ASSERT_TRUE(loadRank(artifact, 1, present).isOk());
+  EXPECT_EQ(loadedSlice(absent, 1), std::vector<float>(6));
+  EXPECT_EQ(loadedSlice(present, 1), range(6));
+  EXPECT_EQ(present.weights.packedBytes, 24);
+}
+
+std::string safetensors(const nlohmann::json &header, const std::string &data) {
+  std::string text = header.dump();
+  uint64_t length = text.size();
+  return std::string(reinterpret_cast<const char *>(&length), 8) + text + data;
+}
+
+ProgramBuilder splitRows() {
+  ProgramBuilder p({{"tp", 2}});
+  auto c = p.coordinate(0), two = p.constant(2), four = p.constant(4);
+  p.weight("w", Float32, {4, 2}, {p.split(four, 2, c), p.whole(two)},
+           bytesOf(range(8)));
+  return p;
+}
+
+TEST(WeightLoader, readsCopiedWeights) {
+  TestArtifact folder(splitRows());
+  folder.manifest["weights"] = "copy";
+  for (int rank = 0; rank < 2; ++rank)
+    folder.addFile("weights/rank-0000" + std::to_string(rank) + ".safetensors",
+                   safetensors({{"w",
+                                 {{"dtype", "F32"},
+                                  {"shape", {2, 2}},
+                                  {"data_offsets", {0, 16}}}}},
+                               bytesOf(std::vector<float>{7, 8, 9, float(rank)})));
+  Artifact artifact;
+  Status status = Artifact::open(folder.path(), {}, artifact);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  LoadedRank loaded;
+  status = loadRank(artifact, 1, loaded);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(loadedSlice(loaded, 0), (std::vector<float>{7, 8, 9, 1}));
+
+  std::string name = folder.path("weights/rank-00000.safetensors");
+  std::string whole = readFile(name);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    writeFile(name, damaged);
+    LoadedRank rank0;
+    EXPECT_EQ(loadRank(artifact, 0, rank0).code(), StatusCode::Artifact);
+  }
+}
+
+TEST(WeightLoader, copiedWeightsOfAnotherShape) {
+  TestArtifact folder(splitRows());
+  folder.manifest["weights"] = "copy";
+  for (const char *header :
+       {R"({"w":{"dtype":"F32","shape":[4,1],"data_offsets":[0,16]}})",
+        R"({"w":{"dtype":"I32","shape":[2,2],"data_offsets":[0,16]}})",
+        R"({"w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,12]}})",
+        R"({"w":{"dtype":"F32","shape":[2,2],"data_offsets":[8,24]}})",
+        R"({"w":{"dtype":"F32","shape":[2,-2],"data_offsets":[0,16]}})",
+        R"({"w":[]})", R"([])", R"({"w":)"}) {
+    std::string name = "weights/rank-00000.safetensors";
+    folder.manifest["files"].erase(
+        folder.manifest["files"].begin() + 1, folder.manifest["files"].end());
+    std::string text = header;
+    uint64_t length = text.size();
+    folder.addFile(name,
+                   std::string(reinterpret_cast<const char *>(&length), 8) +
+                       text + std::string(16, '\0'));
+    Artifact artifact;
+    ASSERT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
+    LoadedRank loaded;
+    EXPECT_EQ(loadRank(artifact, 0, loaded).code(), StatusCode::Artifact)
+        << header;
+  }
+}
+
+} // namespace
+} // namespace shardc::runtime
