@@ -75,15 +75,15 @@ bool ShapeInference::recordEquality(DimExpr lhs, DimExpr rhs) {
   return true;
 }
 
-static bool isProvable(const ShapeInference &inference, GuardKind kind,
-                       DimExpr lhs, DimExpr rhs) {
+bool ShapeInference::isProvable(GuardKind kind, DimExpr lhs,
+                                DimExpr rhs) const {
   switch (kind) {
   case GuardKind::Equal:
     return lhs == rhs;
   case GuardKind::AtLeast:
-    return inference.isKnownAtLeast(lhs - rhs, 0);
+    return isKnownAtLeast(lhs - rhs, 0);
   case GuardKind::AtMost:
-    return inference.isKnownAtLeast(rhs - lhs, 0);
+    return isKnownAtLeast(rhs - lhs, 0);
   }
   return false;
 }
@@ -103,11 +103,32 @@ static bool isImpossible(const ShapeInference &inference, GuardKind kind,
   return false;
 }
 
+/// seq - 1 >= 0 as seq >= 1: constants stand on the right.
+static void moveConstant(DimExpr &lhs, DimExpr &rhs) {
+  std::optional<int64_t> bound = rhs.asConstant();
+  if (!bound || lhs.terms().empty() || !lhs.terms().back().atoms.empty())
+    return;
+  int64_t constant = lhs.terms().back().coefficient;
+  lhs = lhs - constant;
+  rhs = rhs - constant;
+}
+
+/// The factors of a product of two or more symbols; nothing if it is none.
+static SmallVector<DimExpr, 2> positiveFactors(DimExpr expr) {
+  SmallVector<DimExpr, 2> factors;
+  if (expr.terms().size() != 1 || expr.terms().front().coefficient < 1)
+    return factors;
+  for (const dist::detail::DimAtom *atom : expr.terms().front().atoms)
+    factors.push_back(DimExpr::fromTerms({DimExpr::Term{1, {atom}}}));
+  bool isOne = factors.size() == 1 && factors.front() == expr;
+  return isOne ? SmallVector<DimExpr, 2>() : factors;
+}
+
 LogicalResult ShapeInference::assume(Operation *op, GuardKind kind, DimExpr lhs,
                                      DimExpr rhs, const Twine &message) {
   lhs = simplify(lhs);
   rhs = simplify(rhs);
-  if (isProvable(*this, kind, lhs, rhs))
+  if (isProvable(kind, lhs, rhs))
     return success();
   if (isImpossible(*this, kind, lhs, rhs)) {
     StringRef relation = kind == GuardKind::Equal     ? "equal to "
@@ -116,6 +137,17 @@ LogicalResult ShapeInference::assume(Operation *op, GuardKind kind, DimExpr lhs,
     return op->emitOpError() << message.str() << ": expected " << relation
                              << rhs.str() << ", found " << lhs.str();
   }
+  if (kind != GuardKind::Equal)
+    moveConstant(lhs, rhs);
+  if (kind == GuardKind::AtLeast && rhs.isConstant(1))
+    if (SmallVector<DimExpr, 2> factors = positiveFactors(lhs);
+        !factors.empty()) {
+      // A product of sizes is at least 1 if each of them is.
+      for (DimExpr factor : factors)
+        if (failed(assume(op, kind, factor, rhs, message)))
+          return failure();
+      return success();
+    }
   if (!assumedKeys.insert({int(kind), lhs.opaque(), rhs.opaque()}).second)
     return success();
   if (kind == GuardKind::AtLeast)
@@ -128,6 +160,16 @@ LogicalResult ShapeInference::assume(Operation *op, GuardKind kind, DimExpr lhs,
   if (kind == GuardKind::Equal)
     recordEquality(lhs, rhs);
   return success();
+}
+
+bool ShapeInference::needsCheck(const Assumption &assumption) const {
+  DimExpr lhs = simplify(assumption.lhs), rhs = simplify(assumption.rhs);
+  // A bound of a symbol proves itself; only the highest need be checked.
+  std::optional<StringRef> symbol = lhs.asSymbol();
+  std::optional<int64_t> bound = rhs.asConstant();
+  if (assumption.kind == GuardKind::AtLeast && symbol && bound)
+    return *bound > 0 && *bound >= lowerBounds.lookup(*symbol);
+  return !isProvable(assumption.kind, lhs, rhs);
 }
 
 FailureOr<DimExpr> ShapeInference::broadcast(Operation *op, DimExpr lhs,

@@ -117,11 +117,14 @@ public:
   llvm::LogicalResult assume(mlir::Operation *op, GuardKind kind,
                              dist::DimExpr lhs, dist::DimExpr rhs,
                              const llvm::Twine &message);
+  bool isProvable(GuardKind kind, dist::DimExpr lhs, dist::DimExpr rhs) const;
   /// Provable from symbols >= 0 and what was assumed before.
   bool isKnownAtLeast(dist::DimExpr expr, int64_t bound) const;
   /// The expression, with symbols that were assumed to equal others replaced.
   dist::DimExpr simplify(dist::DimExpr expr) const;
   llvm::ArrayRef<Assumption> assumptions() const { return assumed; }
+  /// False for what later assumptions prove, or types now say.
+  bool needsCheck(const Assumption &assumption) const;
   bool hasEqualities() const { return !equalities.empty(); }
 
   /// Size of two dims under ONNX's multidirectional broadcasting.
