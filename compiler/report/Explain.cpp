@@ -227,7 +227,7 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
   os << "  " << vectors << " vectors, " << bytesText(vectorBytes) << "\n";
   os << "ranks\n";
   for (const Json &entry : report["ranks"])
-    os << "  " << entry["rank"] << ": weights " << bytesText(entry["weight_bytes"])
+    os << "  " << entry["rank"].get<int64_t>() << ": weights " << bytesText(entry["weight_bytes"])
        << ", activations " << bytesText(entry["activation_bytes"]) << "\n";
 }
 

@@ -50,7 +50,7 @@ StridedLayout StridedLayout::sliced(size_t dim, DimExpr start, DimExpr size,
 }
 
 StridedLayout StridedLayout::broadcast(llvm::ArrayRef<DimExpr> to) const {
-  StridedLayout layout{{to.begin(), to.end()}, Sizes(to.size(), DimExpr(0)),
+  StridedLayout layout{{to.begin(), to.end()}, Sizes(to.size(), DimExpr()),
                        offset};
   size_t added = to.size() - dims.size();
   for (size_t d = 0; d < dims.size(); ++d)

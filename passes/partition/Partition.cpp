@@ -30,7 +30,7 @@ public:
       for (Value result : op.getResults())
         localize(result);
     function.setType(FunctionType::get(
-        function.getContext(), function.getArgumentTypes(),
+        function.getContext(), function.front().getArgumentTypes(),
         function.front().getTerminator()->getOperandTypes()));
   }
 

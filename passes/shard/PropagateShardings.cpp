@@ -143,7 +143,7 @@ private:
       }
     }
     function.setType(FunctionType::get(function.getContext(),
-                                       function.getArgumentTypes(),
+                                       function.front().getArgumentTypes(),
                                        terminator.getOperandTypes()));
     for (Operation &op : llvm::make_early_inc_range(function.front()))
       if (isSource(&op) && op.use_empty())

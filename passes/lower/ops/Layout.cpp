@@ -110,8 +110,10 @@ static LogicalResult lowerTile(Operation *op, Lowering &lowering) {
     std::optional<dist::DimExpr> repeats = result.layout.dims[d].exactDiv(size);
     if (!repeats)
       return op->emitError("has a number of repeats that is not known");
-    source.dims.append({*repeats, size});
-    source.strides.append({dist::DimExpr(0), from.layout.strides[d]});
+    source.dims.push_back(*repeats);
+    source.dims.push_back(size);
+    source.strides.push_back({});
+    source.strides.push_back(from.layout.strides[d]);
     target = target.expanded(2 * d, {*repeats, size});
   }
   lowering.copy(op, from.with(source), result.with(target));
