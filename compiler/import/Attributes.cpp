@@ -2,6 +2,8 @@
 
 #include "compiler/import/Attributes.h"
 
+#include "dialects/onnx/ElementTypes.h"
+
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -12,41 +14,12 @@ using ::onnx::TensorProto;
 namespace shardc::importer {
 
 Type elementType(MLIRContext *context, int32_t dataType) {
-  Builder builder(context);
-  auto integer = [&](unsigned width, bool isUnsigned) -> Type {
-    return isUnsigned ? builder.getIntegerType(width, /*isSigned=*/false)
-                      : builder.getIntegerType(width);
-  };
-  switch (dataType) {
-  case TensorProto::FLOAT:
-    return builder.getF32Type();
-  case TensorProto::DOUBLE:
-    return builder.getF64Type();
-  case TensorProto::FLOAT16:
-    return builder.getF16Type();
-  case TensorProto::BFLOAT16:
-    return builder.getBF16Type();
-  case TensorProto::BOOL:
-    return builder.getI1Type();
-  case TensorProto::INT8:
-    return integer(8, false);
-  case TensorProto::INT16:
-    return integer(16, false);
-  case TensorProto::INT32:
-    return integer(32, false);
-  case TensorProto::INT64:
-    return integer(64, false);
-  case TensorProto::UINT8:
-    return integer(8, true);
-  case TensorProto::UINT16:
-    return integer(16, true);
-  case TensorProto::UINT32:
-    return integer(32, true);
-  case TensorProto::UINT64:
-    return integer(64, true);
-  default:
-    return Type();
-  }
+  bool isKnown = dataType >= TensorProto::FLOAT &&
+                 dataType <= TensorProto::UINT64 &&
+                 dataType != TensorProto::STRING;
+  if (!isKnown && dataType != TensorProto::BFLOAT16)
+    return Type(); // strings, complex numbers, eight bits of float and less
+  return onnx::elementTypeOf(dataType, context);
 }
 
 std::string elementName(int32_t dataType) {

@@ -16,8 +16,8 @@
 
 namespace shardc::importer {
 
-/// For a number of TensorProto.DataType. Unsigned types are ui8 to ui64, signed
-/// ones signless, bool is i1. Null for what shardc cannot compute with.
+/// For a number of TensorProto.DataType; null for what shardc cannot compute
+/// with yet, which is less than the onnx dialect can name.
 mlir::Type elementType(mlir::MLIRContext *context, int32_t dataType);
 std::string elementName(int32_t dataType);
 

@@ -82,9 +82,11 @@ LogicalResult Unsupported::report(Location model) const {
           << (entries.list.size() == 1 ? "" : "s");
     separator = ", ";
   };
+  // Each names its node itself.
+  Location nowhere = UnknownLoc::get(model.getContext());
   auto notes = [&](const Entries &entries, StringRef unit) {
     for (const Entry &entry : entries.list)
-      error.attachNote(entry.first)
+      error.attachNote(nowhere)
           << entry.what << " (" << entry.count << ' ' << unit
           << (entry.count == 1 ? "" : "s") << ", first "
           << entry.first.getName() << "): " << entry.remedy;
