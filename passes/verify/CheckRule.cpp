@@ -129,8 +129,17 @@ std::optional<Match> matchDim(const DimSharding &dim,
                               const onnx::RuleDim &pattern,
                               llvm::ArrayRef<onnx::RuleFactor> factors) {
   Match match;
+  if (!dim.isSplit()) {
+    // Whole in every factor, whatever the sizes are.
+    for (llvm::ArrayRef<unsigned> segment : pattern.segments)
+      for (unsigned factor : segment)
+        match.emplace_back(factor, DimSharding::unsplit(factors[factor].size));
+    for (auto &[factor, piece] : match)
+      piece.normalize();
+    return match;
+  }
   if (pattern.segments.empty())
-    return dim.isSplit() ? std::nullopt : std::optional<Match>(match);
+    return std::nullopt;
   Segments rest(dim.segments.begin(), dim.segments.end());
   for (llvm::ArrayRef<unsigned> segment : pattern.segments) {
     DimExpr size = 1;
