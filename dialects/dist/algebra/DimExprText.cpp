@@ -82,8 +82,8 @@ void DimExpr::print(llvm::raw_ostream &os) const {
       os << coefficient;
       continue;
     }
-    for (const DimAtom *atom : term.atoms) {
-      if (atom != term.atoms.front())
+    for (auto [factor, atom] : llvm::enumerate(term.atoms)) {
+      if (factor > 0)
         os << " * ";
       printAtom(os, atom);
     }

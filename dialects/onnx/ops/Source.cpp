@@ -162,7 +162,7 @@ static FailureOr<DimExpr> rangeSize(RangeOp op, ShapeInference &inference,
     return DimExpr(*constant <= 0 ? 0 : (*constant + step - 1) / step);
   if (failed(inference.assume(op, GuardKind::AtLeast, span, 0,
                               "Range: from " + start.str() + " to " +
-                                  limit.str() + " is not empty or less")))
+                                  limit.str() + " has no size")))
     return failure();
   return DimExpr::floorDiv(span + (step - 1), step);
 }

@@ -1,0 +1,154 @@
+//===- ShardingTest.cpp - Normal form and ownership -----------------------===//
+
+#include "dialects/dist/algebra/Sharding.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <gtest/gtest.h>
+
+using namespace shardc::dist;
+
+namespace {
+
+AxisRef axis(int64_t size, int64_t pre = 1, llvm::StringRef name = "tp") {
+  return {name.str(), pre, size};
+}
+
+/// Value of an expression over mesh coordinates on one rank.
+int64_t onRank(DimExpr expr, const Mesh &mesh, int64_t rank) {
+  auto value =
+      expr.evaluate([&](llvm::StringRef name, bool) -> std::optional<int64_t> {
+        for (size_t i = 0; i < mesh.axes.size(); ++i)
+          if (mesh.axes[i].name == name)
+            return mesh.coordinate(rank, i);
+        return std::nullopt;
+      });
+  EXPECT_TRUE(value) << expr.str();
+  return value.value_or(-1);
+}
+
+/// Elements of a dim that a rank owns, from the definition alone.
+std::vector<int64_t> owned(const DimSharding &dim, const Mesh &mesh,
+                           int64_t rank) {
+  std::vector<int64_t> elements;
+  int64_t offset = 0;
+  for (const Segment &segment : dim.segments) {
+    int64_t size = *segment.size().asConstant();
+    for (int64_t e = 0; e < size; ++e) {
+      bool isOwned = true;
+      int64_t rest = e;
+      for (const Factor &factor : llvm::reverse(segment.factors)) {
+        int64_t n = *factor.size.asConstant(), digit = rest % n;
+        rest /= n;
+        int64_t ways = 1, way = 0;
+        for (const AxisRef &ref : factor.axes) {
+          ways *= ref.size;
+          way = way * ref.size + onRank(ref.index(mesh), mesh, rank);
+        }
+        isOwned &= way * n / ways <= digit && digit < (way + 1) * n / ways;
+      }
+      if (isOwned)
+        elements.push_back(offset + e);
+    }
+    offset += size;
+  }
+  return elements;
+}
+
+TEST(Sharding, LocalSizesCountWhatARankOwns) {
+  for (int64_t ways : {1, 2, 3, 4, 8}) {
+    Mesh mesh{{{"tp", ways}}};
+    for (int64_t n : {0, 1, 6, 7, 16}) {
+      DimSharding dim = DimSharding::whole(n, {axis(ways)});
+      int64_t total = 0;
+      for (int64_t rank = 0; rank < ways; ++rank) {
+        std::vector<int64_t> elements = owned(dim, mesh, rank);
+        EXPECT_EQ(onRank(dim.localSize(mesh), mesh, rank),
+                  int64_t(elements.size()))
+            << n << " over " << ways;
+        total += elements.size();
+      }
+      EXPECT_EQ(total, n);
+    }
+  }
+}
+
+TEST(Sharding, LowerBoundIsTheFirstOwnedElement) {
+  Mesh mesh{{{"tp", 4}}};
+  Factor heads{6, {axis(4)}};
+  DimSharding dim{{Segment{{heads}}}};
+  for (int64_t rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(onRank(heads.lowerBound(mesh), mesh, rank),
+              owned(dim, mesh, rank).front());
+  // 1, 2, 1, 2 heads.
+  EXPECT_EQ(owned(dim, mesh, 1), (std::vector<int64_t>{1, 2}));
+}
+
+TEST(Sharding, SegmentsAreOwnedByThemselves) {
+  Mesh mesh{{{"tp", 2}}};
+  DimSharding dim{{Segment{{Factor{4, {axis(2)}}, Factor{2, {}}}},
+                   Segment{{Factor{2, {axis(2)}}, Factor{2, {}}}}}};
+  EXPECT_EQ(owned(dim, mesh, 1), (std::vector<int64_t>{4, 5, 6, 7, 10, 11}));
+  EXPECT_EQ(dim.localSize(mesh), DimExpr(6));
+}
+
+TEST(Sharding, NormalFormKeepsOwnership) {
+  Mesh mesh{{{"tp", 8}}};
+  std::vector<DimSharding> dims = {
+      {{Segment{{Factor{4, {axis(4)}}, Factor{2, {axis(2, 4)}}, Factor{1, {}},
+                 Factor{3, {}}, Factor{5, {}}}}}},
+      {{Segment{{Factor{8, {axis(4), axis(2, 4)}}}}, Segment{{Factor{3, {}}}},
+        Segment{{Factor{4, {}}}}}},
+      {{Segment{{Factor{2, {}}, Factor{6, {axis(8)}}}},
+        Segment{{Factor{0, {}}}}}},
+  };
+  for (DimSharding dim : dims) {
+    DimSharding normal = dim;
+    normal.normalize();
+    for (int64_t rank = 0; rank < 8; ++rank)
+      EXPECT_EQ(owned(dim, mesh, rank), owned(normal, mesh, rank));
+    DimSharding twice = normal;
+    twice.normalize();
+    EXPECT_EQ(normal, twice);
+  }
+}
+
+TEST(Sharding, NormalFormMergesNeighbours) {
+  DimSharding dim{
+      {Segment{{Factor{2, {}}, Factor{3, {}}}}, Segment{{Factor{4, {}}}}}};
+  dim.normalize();
+  EXPECT_EQ(dim, DimSharding::unsplit(10));
+  DimSharding split = DimSharding::whole(8, {axis(4), axis(2, 4)});
+  EXPECT_EQ(split, DimSharding::whole(8, {axis(8)}));
+}
+
+TEST(Sharding, PartialAxesAreSortedAndMerged) {
+  Sharding sharding = Sharding::replicated({DimExpr(4)});
+  sharding.partial = {{axis(2, 4), ReduceKind::Sum},
+                      {axis(4), ReduceKind::Sum}};
+  sharding.normalize();
+  ASSERT_EQ(sharding.partial.size(), 1u);
+  EXPECT_EQ(sharding.partial[0].axis, axis(8));
+}
+
+TEST(Sharding, FindsProblems) {
+  Mesh mesh{{{"dp", 2}, {"tp", 4}}};
+  auto problem = [&](DimSharding dim, DimExpr size) {
+    Sharding sharding;
+    sharding.dims = {std::move(dim)};
+    return findProblem(sharding, {size}, mesh);
+  };
+  EXPECT_EQ(problem(DimSharding::whole(8, {axis(4)}), 8), "");
+  EXPECT_NE(problem(DimSharding::whole(8, {axis(4)}), 9), "");
+  EXPECT_NE(problem(DimSharding::whole(8, {axis(3)}), 8), "");
+  EXPECT_NE(problem(DimSharding::whole(8, {axis(2, 1, "ep")}), 8), "");
+  EXPECT_NE(
+      problem({{Segment{{Factor{2, {axis(4)}}, Factor{4, {axis(2)}}}}}}, 8),
+      "");
+  Sharding twice;
+  twice.dims = {DimSharding::whole(8, {axis(4)}),
+                DimSharding::whole(8, {axis(2, 2)})};
+  EXPECT_NE(findProblem(twice, {DimExpr(8), DimExpr(8)}, mesh), "");
+}
+
+} // namespace
