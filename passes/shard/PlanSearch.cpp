@@ -75,7 +75,7 @@ private:
         continue;
       for (FactorNode dim : op.operands[i])
         graph.space.forEachLeaf(dim, [&](FactorNode leaf, bool isBuried) {
-          if (!isBuried)
+          if (!isBuried && graph.weightLeaves.contains(leaf))
             visit(leaf);
         });
     }

@@ -178,6 +178,8 @@ void warnAboutIdleRanks(func::FuncOp function, ShardingGraph &graph,
   llvm::MapVector<int64_t, std::pair<unsigned, Operation *>> idle;
   for (GraphOp &op : graph.ops) {
     isUsed |= op.isAssigned();
+    if (!op.usesWeight)
+      continue; // an idle rank matters where the work is
     for (const LeafSplit &split : op.splits) {
       std::optional<int64_t> size = graph.space.size(split.leaf).asConstant();
       int64_t ways = dist::numWays(split.axes);

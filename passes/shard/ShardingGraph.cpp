@@ -4,8 +4,6 @@
 
 #include "dialects/onnx/ops/Source.h"
 
-#include "llvm/ADT/DenseSet.h"
-
 using namespace mlir;
 
 namespace shardc::shard {
@@ -132,14 +130,40 @@ void ShardingGraph::tieDims(GraphOp &graphOp, const onnx::ShardingRule &rule) {
   graphOp.results.resize(graphOp.resultValues.size());
 }
 
+/// Leaves that two dims of a tensor have in common (queries and keys over one
+/// sequence): splitting one would split both, and leave the diagonal only. The
+/// segments of one dim may well share a leaf: packed q | k | v are split alike.
+llvm::DenseSet<FactorNode> ShardingGraph::leavesUsedTwice(const GraphOp &op) {
+  llvm::DenseSet<FactorNode> twice;
+  for (const auto *tensors : {&op.operands, &op.results})
+    for (const DimNodes &dims : *tensors) {
+      llvm::DenseSet<FactorNode> others;
+      for (FactorNode dim : dims) {
+        llvm::DenseSet<FactorNode> here;
+        space.forEachLeaf(dim, [&](FactorNode leaf, bool) {
+          if (others.contains(leaf))
+            twice.insert(leaf);
+          here.insert(leaf);
+        });
+        others.insert(here.begin(), here.end());
+      }
+    }
+  return twice;
+}
+
 void ShardingGraph::collectLeaves() {
   llvm::DenseSet<FactorNode> buried;
-  for (const GraphValue &value : values)
+  for (const GraphValue &value : values) {
+    bool isMatrix = value.value.getDefiningOp<onnx::WeightOp>() &&
+                    value.dims.size() >= 2;
     for (FactorNode dim : value.dims)
       space.forEachLeaf(dim, [&](FactorNode leaf, bool isBuried) {
         if (isBuried)
           buried.insert(leaf);
+        if (isMatrix)
+          weightLeaves.insert(leaf);
       });
+  }
   for (auto [number, op] : llvm::enumerate(ops)) {
     for (auto &[node, factor] : ruleFactors[number])
       space.forEachLeaf(node, [&, &factor = factor](FactorNode leaf, bool isBuried) {
@@ -151,14 +175,15 @@ void ShardingGraph::collectLeaves() {
     llvm::stable_sort(op.leaves, [](const OpLeaf &a, const OpLeaf &b) {
       return a.leaf < b.leaf;
     });
-    // The same leaf in two factors of one op (queries and keys over one
-    // sequence): splitting it would split both at once, on the diagonal only.
+    llvm::DenseSet<FactorNode> twice = leavesUsedTwice(op);
     SmallVector<OpLeaf, 6> unique;
     for (const OpLeaf &leaf : op.leaves) {
-      if (!unique.empty() && unique.back().leaf == leaf.leaf)
-        unique.back().factorClass = FactorClass::NeedsReplication;
-      else
+      bool isNew = unique.empty() || unique.back().leaf != leaf.leaf;
+      if (isNew)
         unique.push_back(leaf);
+      if (twice.contains(leaf.leaf) ||
+          unique.back().factorClass != leaf.factorClass)
+        unique.back().factorClass = FactorClass::NeedsReplication;
     }
     op.leaves = unique;
     for (const OpLeaf &leaf : op.leaves)

@@ -12,6 +12,7 @@
 #include "passes/shard/FactorSpace.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <functional>
 
@@ -79,6 +80,9 @@ public:
   std::vector<GraphValue> values;
   /// Ops at which a leaf occurs.
   llvm::DenseMap<FactorNode, llvm::SmallVector<unsigned, 8>> opsOfLeaf;
+  /// Leaves of the model's own matrices: batch and sequence are none, even where
+  /// a gather of experts makes them dims of a product's weight.
+  llvm::DenseSet<FactorNode> weightLeaves;
   /// Mean multiply-adds of the products with weights.
   double meanProduct = 0;
 
@@ -92,6 +96,7 @@ private:
   void addOp(onnx::OnnxOp op);
   void tieDims(GraphOp &graphOp, const onnx::ShardingRule &rule);
   void collectLeaves();
+  llvm::DenseSet<FactorNode> leavesUsedTwice(const GraphOp &op);
   void collectUses(mlir::func::FuncOp function);
   dist::Sharding sharding(const GraphOp &op, const DimNodes &dims,
                           mlir::Value value);

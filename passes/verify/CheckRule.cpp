@@ -183,20 +183,21 @@ public:
     return "";
   }
 
-  /// No axis may split two factors of an op.
+  /// No axis may split two factors that meet in a tensor, unless they are
+  /// different segments of one dim: packed q | k | v are split alike.
   std::string checkAxes() const {
-    llvm::SmallVector<AxisRef, 4> seen;
-    for (const std::optional<DimSharding> &dim : found) {
-      if (!dim)
-        continue;
-      size_t before = seen.size();
-      for (const AxisRef &axis : dim->axes()) {
-        for (const AxisRef &other : llvm::ArrayRef(seen).take_front(before))
-          if (axis.overlaps(other))
-            return "axis \"" + axis.name + "\" splits two factors at once";
-        seen.push_back(axis);
+    for (const auto *tensors : {&rule.operands, &rule.results})
+      for (const onnx::RuleTensor &tensor : *tensors) {
+        llvm::SmallVector<AxisRef, 4> others;
+        for (const onnx::RuleDim &dim : tensor) {
+          llvm::SmallVector<AxisRef, 4> here;
+          for (llvm::ArrayRef<unsigned> segment : dim.segments)
+            if (std::string problem = addAxes(segment, others, here);
+                !problem.empty())
+              return problem;
+          others.append(here.begin(), here.end());
+        }
       }
-    }
     return "";
   }
 
@@ -217,6 +218,27 @@ public:
   }
 
 private:
+  /// Adds the axes of one segment to `here`, those of the dim.
+  std::string addAxes(llvm::ArrayRef<unsigned> segment,
+                      llvm::ArrayRef<AxisRef> others,
+                      llvm::SmallVector<AxisRef, 4> &here) const {
+    llvm::SmallVector<AxisRef, 4> inSegment;
+    for (unsigned factor : segment) {
+      if (!found[factor])
+        continue;
+      llvm::SmallVector<AxisRef, 2> axes = found[factor]->axes();
+      for (const AxisRef &axis : axes)
+        for (llvm::ArrayRef<AxisRef> seen : {others, llvm::ArrayRef(inSegment)})
+          if (llvm::any_of(seen, [&](const AxisRef &other) {
+                return axis.overlaps(other);
+              }))
+            return "axis \"" + axis.name + "\" splits two factors at once";
+      inSegment.append(axes.begin(), axes.end());
+    }
+    here.append(inSegment.begin(), inSegment.end());
+    return "";
+  }
+
   std::string record(unsigned factor, const DimSharding &dim,
                      const std::string &name, size_t d) {
     if (rule.factors[factor].factorClass == FactorClass::NeedsReplication &&
