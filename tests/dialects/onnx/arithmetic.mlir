@@ -70,3 +70,19 @@ func.func @slopes(%x: tensor<?x6x?xf32, #dist.value<dims = [b, 6, s]>>, %w: tens
   %y = onnx.PRelu %x, %w : (tensor<?x6x?xf32, #dist.value<dims = [b, 6, s]>>, tensor<6x1xf32>) -> !u
   return %y : !u
 }
+
+// CHECK-LABEL: func.func @others(
+// CHECK-NEXT: %[[SUB:.*]] = onnx.Sub %arg0, %arg1 : {{.*}} -> tensor<?x?xf32, #dist.value<dims = [b, s]>>
+// CHECK-NEXT: %[[MUL:.*]] = onnx.Mul %[[SUB]], %arg1 : {{.*}} -> tensor<?x?xf32, #dist.value<dims = [b, s]>>
+// CHECK-NEXT: %[[DIV:.*]] = onnx.Div %[[MUL]], %arg1 : {{.*}} -> tensor<?x?xf32, #dist.value<dims = [b, s]>>
+// CHECK-NEXT: %[[MOD:.*]] = onnx.Mod %[[DIV]], %arg1 {fmod = 1 : i64} : {{.*}} -> tensor<?x?xf32, #dist.value<dims = [b, s]>>
+// CHECK-NEXT: %[[MIN:.*]] = onnx.Min %[[MOD]], %arg1 : {{.*}} -> tensor<?x?xf32, #dist.value<dims = [b, s]>>
+// CHECK-NEXT: return %[[MIN]]
+func.func @others(%x: tensor<?x?xf32, #dist.value<dims = [b, s]>>, %z: tensor<?xf32, #dist.value<dims = [s]>>) -> (!u) {
+  %a = onnx.Sub %x, %z : (tensor<?x?xf32, #dist.value<dims = [b, s]>>, tensor<?xf32, #dist.value<dims = [s]>>) -> !u
+  %b = onnx.Mul %a, %z : (!u, tensor<?xf32, #dist.value<dims = [s]>>) -> !u
+  %c = onnx.Div %b, %z : (!u, tensor<?xf32, #dist.value<dims = [s]>>) -> !u
+  %d = onnx.Mod %c, %z {fmod = 1 : i64} : (!u, tensor<?xf32, #dist.value<dims = [s]>>) -> !u
+  %e = onnx.Min %d, %z : (!u, tensor<?xf32, #dist.value<dims = [s]>>) -> !u
+  return %e : !u
+}

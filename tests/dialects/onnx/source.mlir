@@ -65,3 +65,11 @@ func.func @fill(%x: tensor<?x?xf32, #dist.value<dims = [b, s]>>) -> (!u, !u) {
   %z = onnx.ConstantOfShape %s : (!u) -> !u
   return %y, %z : !u, !u
 }
+
+// CHECK-LABEL: func.func @weight(
+// CHECK-NEXT: %[[WEIGHT:.*]] = onnx.Weight {file = "w", length = 0 : i64, name = "w", offset = 0 : i64} : () -> tensor<96x32xf32>
+// CHECK-NEXT: return %[[WEIGHT]]
+func.func @weight(%x: tensor<?x?xf32, #dist.value<dims = [b, s]>>) -> (tensor<96x32xf32>) {
+  %w = onnx.Weight {file = "w", length = 0 : i64, name = "w", offset = 0 : i64} : () -> tensor<96x32xf32>
+  return %w : tensor<96x32xf32>
+}
