@@ -40,6 +40,11 @@ public:
   bool isLeaf(FactorNode node) { return nodes[find(node)].kind == Kind::Leaf; }
   unsigned numNodes() const { return nodes.size(); }
 
+  /// Segments of a dim, each a product or a leaf; the dim itself if it is one.
+  llvm::SmallVector<FactorNode, 8> segments(FactorNode node) {
+    return parts(node, Kind::Concat);
+  }
+
   /// Calls visit(leaf, isBuried) for each leaf below; buried are those inside a
   /// concatenation that is a factor of a product: they cannot be split.
   void forEachLeaf(FactorNode node,

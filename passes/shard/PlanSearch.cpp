@@ -27,9 +27,9 @@ namespace {
 struct Candidate {
   llvm::SmallVector<LeafSplit, 2> splits;
   llvm::SmallVector<unsigned, 16> ops;
-  double gain = 0;          ///< multiply-adds of products that are split
-  double largest = 0;       ///< of them, the largest
-  double share = 1;         ///< of a split value, on the busiest rank
+  double gain = 0;    ///< multiply-adds of products that are split
+  double largest = 0; ///< of them, the largest
+  double saved = 0;   ///< multiply-adds that the busiest rank is spared
   unsigned collectives = 0;
 
   double price(double meanProduct) const {
@@ -39,7 +39,7 @@ struct Candidate {
     return gain > 0 && (collectives == 0 || gain > price(meanProduct));
   }
   double score(double meanProduct) const {
-    return gain * (1 - share) - collectives * meanProduct / 4;
+    return saved - collectives * meanProduct / 4;
   }
 };
 
@@ -122,8 +122,6 @@ private:
   Candidate evaluate(llvm::SmallVector<LeafSplit, 2> splits) {
     Candidate candidate;
     for (const LeafSplit &split : splits) {
-      candidate.share *= largestShare(graph.space.size(split.leaf),
-                                      dist::numWays(split.axes));
       for (unsigned op : graph.opsOfLeaf[split.leaf])
         if (takes(graph.ops[op], split.leaf))
           candidate.ops.push_back(op);
@@ -134,6 +132,44 @@ private:
     for (unsigned op : candidate.ops)
       weigh(graph.ops[op], candidate);
     return candidate;
+  }
+
+  /// What a candidate splits of an op, and what the busiest rank keeps of it.
+  /// One of three packed segments, halved: a third is reached, 5 / 6 are kept.
+  struct Part {
+    double reached = 1, kept = 1;
+  };
+
+  Part partOf(const GraphOp &op, const Candidate &candidate) {
+    Part part;
+    for (const auto *tensors : {&op.operands, &op.results})
+      for (const DimNodes &dims : *tensors)
+        for (FactorNode dim : dims) {
+          Part here = partOfDim(dim, candidate);
+          if (here.reached == 0)
+            continue;
+          part.reached = std::min(part.reached, here.reached);
+          part.kept = std::min(part.kept, here.kept);
+        }
+    return part;
+  }
+
+  Part partOfDim(FactorNode dim, const Candidate &candidate) {
+    Part part{0, 0};
+    double total = std::max(1.0, graph.evaluate(graph.space.size(dim)));
+    for (FactorNode segment : graph.space.segments(dim)) {
+      double size = graph.evaluate(graph.space.size(segment)) / total;
+      double share = 1;
+      graph.space.forEachLeaf(segment, [&](FactorNode leaf, bool) {
+        for (const LeafSplit &split : candidate.splits)
+          if (split.leaf == leaf)
+            share *= largestShare(graph.space.size(leaf),
+                                  dist::numWays(split.axes));
+      });
+      part.reached += share < 1 ? size : 0;
+      part.kept += size * share;
+    }
+    return part;
   }
 
   static bool takes(const GraphOp &op, FactorNode leaf) {
@@ -148,11 +184,12 @@ private:
       if (const OpLeaf *leaf = op.find(split.leaf))
         isPartial |= leaf->factorClass == FactorClass::Reduce ||
                      leaf->factorClass == FactorClass::Lookup;
-    if (op.usesWeight) {
-      candidate.gain += op.multiplyAdds;
-      candidate.largest = std::max(candidate.largest, op.multiplyAdds);
-    }
-    candidate.gain += op.lookupMultiplyAdds;
+    Part part = partOf(op, candidate);
+    double product =
+        (op.usesWeight ? op.multiplyAdds : 0) + op.lookupMultiplyAdds;
+    candidate.gain += product * part.reached;
+    candidate.largest = std::max(candidate.largest, product * part.reached);
+    candidate.saved += product * (1 - part.kept);
     if (isPartial) {
       ++candidate.collectives;
       return;
@@ -164,7 +201,7 @@ private:
   /// True if the value is split but somebody needs it whole. What moves weights
   /// about is done once at load, per use.
   bool mustBecomeWhole(const GraphValue &value, const Candidate &candidate) {
-    if (value.isWeightDerived)
+    if (value.isWeightDerived && value.isLoadTime)
       return false;
     for (const LeafSplit &split : candidate.splits) {
       bool isSplit = false;

@@ -72,6 +72,7 @@ void ShardingGraph::addOp(OnnxOp op) {
   unsigned number = ops.size() - 1;
   bool movesWeight = isa<onnx::WeightOp>(op) &&
                      cast<RankedTensorType>(op->getResult(0).getType()).getRank() >= 2;
+  bool isLoadTime = true;
   for (OpOperand &operand : op->getOpOperands()) {
     bool takesPart = isa<RankedTensorType>(operand.get().getType());
     unsigned value = takesPart ? valueNumber(operand.get()) : kNoValue;
@@ -79,6 +80,7 @@ void ShardingGraph::addOp(OnnxOp op) {
     if (!takesPart)
       continue;
     values[value].consumers.push_back(number);
+    isLoadTime &= values[value].isLoadTime;
     if (operand.getOperandNumber() == 0 && values[value].isWeightDerived &&
         graphOp.partialRule == onnx::PartialRule::Moves)
       movesWeight = true;
@@ -90,6 +92,7 @@ void ShardingGraph::addOp(OnnxOp op) {
     graphOp.resultValues.push_back(value);
     values[value].producer = number;
     values[value].isWeightDerived = movesWeight;
+    values[value].isLoadTime = isLoadTime;
   }
   graphOp.multiplyAdds = evaluate(op.multiplyAdds());
   graphOp.usesWeight &= graphOp.multiplyAdds > 0;
