@@ -11,9 +11,9 @@
  *   shardrt_output(session, 0, &logits);
  *   shardrt_close(session);
  *
- * The ABI is stable: structs and enums only grow at their end, and options carry
- * their size. A session may be used by one thread at a time, since outputs stay
- * inside of it. Strings are UTF-8 and end with 0.
+ * The ABI is stable: structs and enums only grow at their end, and options
+ * carry their size. A session may be used by one thread at a time, since
+ * outputs stay inside of it. Strings are UTF-8 and end with 0.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef SHARDRT_H

@@ -98,10 +98,10 @@ struct CollectiveStats {
 };
 
 struct RankMemory {
-  int64_t weightBytes;  ///< local slices: mapped + packed
-  int64_t packedBytes;  ///< of these, copied into memory of the rank
-  int64_t loadedBytes;  ///< written by the load-time program
-  int64_t arenaBytes;   ///< intermediate values, scratch, packed inputs
+  int64_t weightBytes; ///< local slices: mapped + packed
+  int64_t packedBytes; ///< of these, copied into memory of the rank
+  int64_t loadedBytes; ///< written by the load-time program
+  int64_t arenaBytes;  ///< intermediate values, scratch, packed inputs
 };
 
 /// Time of one instruction over all measured runs of the last shape.

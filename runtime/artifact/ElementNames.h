@@ -12,15 +12,15 @@ namespace shardc::artifact {
 
 inline const char *elementName(ElementType type) {
   static const char *const names[] = {
-      "bool",   "int8",  "uint8",   "int16",    "uint16",  "int32",  "uint32",
-      "int64",  "uint64", "float16", "bfloat16", "float32", "float64"};
+      "bool",  "int8",   "uint8",   "int16",    "uint16",  "int32",  "uint32",
+      "int64", "uint64", "float16", "bfloat16", "float32", "float64"};
   return type <= ElementType_MAX ? names[type] : "unknown";
 }
 
 /// The dtype that safetensors headers use: "F32", "I64".
 inline const char *safetensorsName(ElementType type) {
-  static const char *const names[] = {"BOOL", "I8",  "U8",  "I16",  "U16",
-                                      "I32",  "U32", "I64", "U64",  "F16",
+  static const char *const names[] = {"BOOL", "I8",  "U8",  "I16", "U16",
+                                      "I32",  "U32", "I64", "U64", "F16",
                                       "BF16", "F32", "F64"};
   return type <= ElementType_MAX ? names[type] : "unknown";
 }

@@ -85,7 +85,7 @@ Status ProgramChecker::checkViews() {
     bool weight = buffer->kind() == artifact::BufferKind_Weight;
     bool input = buffer->kind() == artifact::BufferKind_Input;
     artifact::ElementType stored =
-        weight ? program.weights()->Get(buffer->source())->element()
+        weight  ? program.weights()->Get(buffer->source())->element()
         : input ? program.inputs()->Get(buffer->source())->element()
                 : view->element();
     if (stored != view->element())
@@ -98,8 +98,8 @@ Status ProgramChecker::checkViews() {
 /// In `load` nothing may depend on an input or its shape.
 Status ProgramChecker::checkView(uint32_t index, bool load, const char *where) {
   if (index >= program.views()->size())
-    return artifactError(where, " refers to view ", index,
-                         ", the program has ", program.views()->size());
+    return artifactError(where, " refers to view ", index, ", the program has ",
+                         program.views()->size());
   if (!load)
     return Status::ok();
   const artifact::View *view = program.views()->Get(index);
@@ -194,8 +194,8 @@ ProgramChecker::checkCollective(const artifact::Instruction &instruction) {
     return instruction.group() == -1
                ? Status::ok()
                : artifactError(where, " is no collective but has a group");
-  if (instruction.group() < 0 || static_cast<uint32_t>(instruction.group()) >=
-                                     program.groups()->size())
+  if (instruction.group() < 0 ||
+      static_cast<uint32_t>(instruction.group()) >= program.groups()->size())
     return artifactError(where, " has no group");
   auto *inputs = instruction.inputs(), *outputs = instruction.outputs();
   if (inputs->size() != 1 || outputs->size() != 1 || inputs->Get(0) < 0 ||
@@ -265,8 +265,9 @@ Status ProgramChecker::checkLifetimes(bool load) {
         return artifactError(describe(instruction), " (instruction ", i,
                              ") reads buffer ", b, " before it is written");
       if (write && arena && writtenIn[b] != 0 && writtenIn[b] != phase)
-        return artifactError("buffer ", b, " is arena memory of both load and "
-                                           "run");
+        return artifactError("buffer ", b,
+                             " is arena memory of both load and "
+                             "run");
       if (write)
         writtenIn[b] = phase;
       return Status::ok();

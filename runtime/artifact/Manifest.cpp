@@ -53,8 +53,8 @@ Status readBytes(const Json &object, uint64_t &bytes) {
 /// A path that cannot leave the folder it is relative to.
 Status readPath(const Json &object, const char *key, std::string &path) {
   SHARDC_RETURN_IF_ERROR(readText(object, key, path));
-  bool leaves = path.empty() || path[0] == '/' ||
-                path.find('\0') != std::string::npos;
+  bool leaves =
+      path.empty() || path[0] == '/' || path.find('\0') != std::string::npos;
   for (size_t at = 0; at <= path.size() && !leaves;) {
     size_t slash = std::min(path.find('/', at), path.size());
     leaves = path.compare(at, slash - at, "..") == 0;

@@ -173,8 +173,8 @@ Status ProgramChecker::checkWeights() {
     std::string where = message("weight ", weight->name()->c_str());
     if (weight->element() > artifact::ElementType_MAX)
       return artifactError(where, " has an unknown element type");
-    SHARDC_RETURN_IF_ERROR(checkLayouts(weight->layout(),
-                                        weight->dims()->size(), where.c_str()));
+    SHARDC_RETURN_IF_ERROR(
+        checkLayouts(weight->layout(), weight->dims()->size(), where.c_str()));
     int64_t bytes = artifact::elementBytes(weight->element());
     for (int64_t dim : *weight->dims())
       if (dim < 0 || __builtin_mul_overflow(bytes, dim, &bytes))
@@ -183,9 +183,9 @@ Status ProgramChecker::checkWeights() {
       return artifactError(where, " has ", weight->length(),
                            " bytes in its file, expected ", bytes);
     if (weight->present() >= 0)
-      SHARDC_RETURN_IF_ERROR(checkScalarIndex(
-          static_cast<uint32_t>(weight->present()), kOnCoordinates,
-          where.c_str()));
+      SHARDC_RETURN_IF_ERROR(
+          checkScalarIndex(static_cast<uint32_t>(weight->present()),
+                           kOnCoordinates, where.c_str()));
     for (const artifact::DimLayout *layout : *weight->layout())
       for (const artifact::SegmentLayout *segment : *layout->segments())
         for (const artifact::FactorLayout *factor : *segment->factors())

@@ -1,13 +1,14 @@
 //===- ProgramChecks.h - Nothing in a program is believed -----------------===//
 //
 // A FlatBuffer that verifies is only safe to read. These checks make it safe to
-// run: every index is in range, scalars refer to earlier ones, no buffer is read
-// before it is written or touched outside its lifetime, memory that belongs to
-// others (weights, inputs) is never written, collectives have groups.
+// run: every index is in range, scalars refer to earlier ones, no buffer is
+// read before it is written or touched outside its lifetime, memory that
+// belongs to others (weights, inputs) is never written, collectives have
+// groups.
 //
 // The parts share one ProgramChecker per program, which remembers what each
-// scalar depends on. What only numbers can tell (that a view fits its buffer) is
-// checked when sizes are bound.
+// scalar depends on. What only numbers can tell (that a view fits its buffer)
+// is checked when sizes are bound.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_ARTIFACT_PROGRAMCHECKS_H

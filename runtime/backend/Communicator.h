@@ -5,12 +5,13 @@
 // operations in the same order; a call returns when this rank's output is
 // complete and its input may be overwritten.
 //
-// Example, all_gather of dim 1 over two ranks that own columns [0, 3) and [3, 5):
+// Example, all_gather of dim 1 over two ranks that own columns [0, 3) and [3,
+// 5):
 //   rank 0: input [2, 3]   rank 1: input [2, 2]   output on both: [2, 5]
 //   blocks = {{5, 3, {{0, 3}}}, {5, 2, {{3, 2}}}}
 //
-// Results are the same bits on every rank: an element is reduced in the order of
-// the group, in f32 for 16-bit floats, and rounded once.
+// Results are the same bits on every rank: an element is reduced in the order
+// of the group, in f32 for 16-bit floats, and rounded once.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_COMMUNICATOR_H

@@ -1,7 +1,7 @@
 //===- Float16.h - Half and bfloat16, in f32 and back ---------------------===//
 //
-// Stored as their bits; computed in f32, rounded once to nearest even. NaN stays
-// NaN, infinities and subnormals are exact.
+// Stored as their bits; computed in f32, rounded once to nearest even. NaN
+// stays NaN, infinities and subnormals are exact.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BASE_FLOAT16_H
@@ -34,7 +34,8 @@ inline float toFloat(Half x) {
   uint32_t sign = static_cast<uint32_t>(x.bits & 0x8000u) << 16;
   uint32_t magnitude = x.bits & 0x7fffu;
   if (magnitude >= 0x7c00u) // infinity, NaN
-    return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+    return std::bit_cast<float>(sign | 0x7f800000u |
+                                (magnitude & 0x3ffu) << 13);
   if (magnitude >= 0x0400u) // normal: move the exponent's bias from 15 to 127
     return std::bit_cast<float>(sign | ((magnitude << 13) + (112u << 23)));
   float value = static_cast<float>(magnitude) * 0x1p-24f; // subnormal: exact

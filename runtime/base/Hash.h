@@ -4,7 +4,8 @@
 // very same code. Not cryptographic: they find damage, not malice.
 //
 //   hashHex("abc", 3)                   32 hex digits (XXH3, 128 bits)
-//   fingerprintFile("model.onnx", hex)  size and 64 sampled blocks: milliseconds
+//   fingerprintFile("model.onnx", hex)  size and 64 sampled blocks:
+//   milliseconds
 //                                       for a file of any size
 //
 //===----------------------------------------------------------------------===//

@@ -43,8 +43,8 @@ Status readSmallFile(const std::string &path, uint64_t limit,
   MappedFile file;
   SHARDC_RETURN_IF_ERROR(MappedFile::open(path, file));
   if (file.size() > limit)
-    return artifactError(path, " has ", file.size(), " bytes, expected at most ",
-                         limit);
+    return artifactError(path, " has ", file.size(),
+                         " bytes, expected at most ", limit);
   text.assign(reinterpret_cast<const char *>(file.data()), file.size());
   return Status::ok();
 }

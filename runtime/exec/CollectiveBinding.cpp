@@ -16,9 +16,9 @@ struct Operands {
 Status resolveOperands(const artifact::Program &program,
                        const artifact::Instruction &instruction,
                        std::span<const int64_t> scalars, Operands &operands) {
-  SHARDC_RETURN_IF_ERROR(resolveView(
-      program, static_cast<uint32_t>(instruction.inputs()->Get(0)), scalars,
-      operands.input));
+  SHARDC_RETURN_IF_ERROR(
+      resolveView(program, static_cast<uint32_t>(instruction.inputs()->Get(0)),
+                  scalars, operands.input));
   return resolveView(program,
                      static_cast<uint32_t>(instruction.outputs()->Get(0)),
                      scalars, operands.output);
@@ -98,9 +98,8 @@ Status bindAttributes(const artifact::Instruction &instruction,
       findAttribute(instruction, "layout")->layout()->Get(0);
   bound.blocks.resize(members.size());
   for (size_t i = 0; i < members.size(); ++i)
-    SHARDC_RETURN_IF_ERROR(
-        resolveLayout(*layout, allScalars[static_cast<size_t>(members[i])],
-                      bound.blocks[i]));
+    SHARDC_RETURN_IF_ERROR(resolveLayout(
+        *layout, allScalars[static_cast<size_t>(members[i])], bound.blocks[i]));
   return Status::ok();
 }
 
@@ -137,10 +136,10 @@ Status bindCollective(const artifact::Program &program,
         resolveOperands(program, instruction, scalarsOf(i), theirs));
     if (!sameDims(mine.output.view, theirs.output.view, dim) ||
         !sameDims(mine.input.view, theirs.input.view, dim))
-      return artifactError("ranks ", members[self], " and ", members[i],
-                           " have different shapes: ",
-                           dimsText(mine.output.view), " and ",
-                           dimsText(theirs.output.view));
+      return artifactError(
+          "ranks ", members[self], " and ", members[i],
+          " have different shapes: ", dimsText(mine.output.view), " and ",
+          dimsText(theirs.output.view));
   }
   const TensorView &whole = bound.kind == CollectiveKind::AllGather
                                 ? mine.output.view

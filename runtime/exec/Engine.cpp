@@ -12,9 +12,9 @@
 namespace shardc::runtime {
 
 Engine::Engine(const SessionOptions &options)
-    : options(options),
-      failure(options.timeout, [this](int rank) { return describeRank(rank); }) {
-}
+    : options(options), failure(options.timeout, [this](int rank) {
+        return describeRank(rank);
+      }) {}
 
 Status Engine::open(const std::string &folder, const SessionOptions &options,
                     std::unique_ptr<Engine> &engine) {
@@ -84,13 +84,12 @@ Status Engine::createGroups() {
 Status Engine::load() {
   for (int rank = 0; rank < worldSize(); ++rank) {
     allLoadScalars.emplace_back();
-    SHARDC_RETURN_IF_ERROR(
-        evaluateLoadScalars(program(), dependence,
-                            coordinatesOf(program(), rank),
-                            allLoadScalars.back()));
+    SHARDC_RETURN_IF_ERROR(evaluateLoadScalars(program(), dependence,
+                                               coordinatesOf(program(), rank),
+                                               allLoadScalars.back()));
   }
-  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::loadRank));
-  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runLoadRank));
+  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::loadRank, Step::Plans));
+  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runLoadRank, Step::RunsKernels));
   for (RankState &state : ranks)
     state.loadPlan.reset();
   return Status::ok();
@@ -111,9 +110,10 @@ Status Engine::loadRank(int rank) {
     if (buffer->kind() == artifact::BufferKind_Weight) {
       if (bytes != state.weights.bytes[buffer->source()])
         return artifactError(
-            "weight ", program().weights()->Get(buffer->source())->name()->c_str(),
-            " has ", state.weights.bytes[buffer->source()],
-            " bytes on rank ", rank, ", its buffer ", bytes);
+            "weight ",
+            program().weights()->Get(buffer->source())->name()->c_str(),
+            " has ", state.weights.bytes[buffer->source()], " bytes on rank ",
+            rank, ", its buffer ", bytes);
       state.fixedBuffers[b] =
           const_cast<std::byte *>(state.weights.data[buffer->source()]);
     } else if (buffer->kind() == artifact::BufferKind_Persistent) {
@@ -144,9 +144,9 @@ Status Engine::runLoadRank(int rank) {
     return artifactError("out of memory for ", plan.arenaBytes(),
                          " bytes on rank ", rank);
   plan.bindArena(arena.data());
-  Status status =
-      runInstructions(plan, rank, {failure, state.world.get(), {},
-                                   state.current, state.hashes});
+  Status status = runInstructions(
+      plan, rank,
+      {failure, state.world.get(), {}, state.current, state.hashes});
   state.current.store(nullptr, std::memory_order_release);
   return status;
 }
@@ -177,7 +177,7 @@ void Engine::runStep(int rank) {
     failure.fail(state.status);
 }
 
-Status Engine::onAllRanks(Status (Engine::*newStep)(int)) {
+Status Engine::onAllRanks(Status (Engine::*newStep)(int), Step kind) {
   if (stuck)
     return artifactError("a rank of this session no longer answers; open the "
                          "artifact again");
@@ -190,13 +190,14 @@ Status Engine::onAllRanks(Status (Engine::*newStep)(int)) {
   auto giveUp = [&] {
     if (failure.failed() && failedAt == Clock::time_point::max())
       failedAt = Clock::now();
-    return failedAt != Clock::time_point::max() &&
+    return kind == Step::RunsKernels && failedAt != Clock::time_point::max() &&
            Clock::now() - failedAt > options.timeout;
   };
-  stuck = !threads.run(step, giveUp);
+  stuck = !threads.run(job, giveUp);
   if (stuck)
-    return artifactError(failure.status().message(),
-                         " (a rank no longer answers; open the artifact again)");
+    return artifactError(
+        failure.status().message(),
+        " (a rank no longer answers; open the artifact again)");
   return failure.status();
 }
 

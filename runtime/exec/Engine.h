@@ -74,8 +74,11 @@ private:
   Status ensureArena(int rank, int64_t bytes);
   RankResources resourcesOf(int rank) const;
 
-  /// Runs (this->*step)(rank) on every rank; the first error is the answer.
-  Status onAllRanks(Status (Engine::*step)(int));
+  /// Runs (this->*step)(rank) on every rank; the first error is the answer. A
+  /// rank that hangs in a kernel is given up some time after the error; one
+  /// that only reads files or plans is not.
+  enum class Step { Plans, RunsKernels };
+  Status onAllRanks(Status (Engine::*step)(int), Step kind);
   std::string describeRank(int rank) const;
 
   const SessionOptions options;
@@ -100,11 +103,11 @@ private:
   void runStep(int rank); ///< never throws
 
   /// What the rank threads call; a member, since a thread that hangs keeps it.
-  struct Step {
+  struct Job {
     Engine *engine;
     void operator()(int rank) const { engine->runStep(rank); }
   };
-  Step step{this};
+  Job job{this};
 
   RankThreads threads; ///< last: joined before anything above is destroyed
 };

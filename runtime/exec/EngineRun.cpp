@@ -22,14 +22,14 @@ Status Engine::run(std::span<const InputTensor> given,
   SHARDC_RETURN_IF_ERROR(checkInputDims(program(), inputInfos, orderedInputs,
                                         current->scalars[0]));
   for (size_t o = 0; o < outputs.size(); ++o)
-    if (Status status = outputs[o].reshape(outputInfos[o].element,
-                                           current->outputDims[o]);
+    if (Status status =
+            outputs[o].reshape(outputInfos[o].element, current->outputDims[o]);
         !status.isOk())
-      return Status::error(status.code(), message("output '",
-                                                  outputInfos[o].name, "': ",
-                                                  status.message()));
+      return Status::error(
+          status.code(),
+          message("output '", outputInfos[o].name, "': ", status.message()));
   requestOutputs = outputs;
-  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runRank));
+  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runRank, Step::RunsKernels));
   last = current;
   return Status::ok();
 }
@@ -46,9 +46,8 @@ Status Engine::findPlan(ShapePlan *&plan) {
   fresh->lastUsed = ++clock;
   if (plans.size() == kKeptPlans) {
     auto oldest = std::min_element(
-        plans.begin(), plans.end(), [](const auto &a, const auto &b) {
-          return a->lastUsed < b->lastUsed;
-        });
+        plans.begin(), plans.end(),
+        [](const auto &a, const auto &b) { return a->lastUsed < b->lastUsed; });
     if (last == oldest->get())
       last = nullptr;
     plans.erase(oldest);
@@ -63,15 +62,15 @@ Status Engine::preparePlan(std::unique_ptr<ShapePlan> &plan) {
   fresh->scalars.resize(ranks.size());
   fresh->ranks.resize(ranks.size());
   SHARDC_RETURN_IF_ERROR(fresh->evaluate(program(), symbols));
-  SHARDC_RETURN_IF_ERROR(checkInputDims(program(), inputInfos, orderedInputs,
-                                        fresh->scalars[0]));
+  SHARDC_RETURN_IF_ERROR(
+      checkInputDims(program(), inputInfos, orderedInputs, fresh->scalars[0]));
   for (const std::vector<int64_t> &scalars : fresh->scalars)
     SHARDC_RETURN_IF_ERROR(checkGuards(program(), scalars));
   if (options.measure)
-    fresh->timings.assign(ranks.size(), std::vector<InstructionTiming>(
-                                            program().run()->size()));
+    fresh->timings.assign(
+        ranks.size(), std::vector<InstructionTiming>(program().run()->size()));
   preparing = fresh.get();
-  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::prepareRank));
+  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::prepareRank, Step::Plans));
   SHARDC_RETURN_IF_ERROR(fresh->assignOutputs(program()));
   plan = std::move(fresh);
   return Status::ok();
@@ -109,9 +108,9 @@ Status Engine::runRank(int rank) {
   std::span<InstructionTiming> timings;
   if (!current->timings.empty())
     timings = current->timings[static_cast<size_t>(rank)];
-  Status status =
-      runInstructions(plan, rank, {failure, state.world.get(), timings,
-                                   state.current, state.hashes});
+  Status status = runInstructions(
+      plan, rank,
+      {failure, state.world.get(), timings, state.current, state.hashes});
   state.current.store(nullptr, std::memory_order_release);
   if (!status.isOk())
     return status;

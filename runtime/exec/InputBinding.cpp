@@ -42,13 +42,14 @@ namespace {
 std::string listOf(std::span<const TensorInfo> infos) {
   std::string text;
   for (const TensorInfo &info : infos)
-    text += (text.empty() ? "'" : ", '") + info.name + "' (" + typeText(info) +
-            ")";
+    text +=
+        (text.empty() ? "'" : ", '") + info.name + "' (" + typeText(info) + ")";
   return text.empty() ? "none" : text;
 }
 
 std::string typeText(const InputTensor &tensor) {
-  return artifact::elementName(tensor.element) + (" " + shapeText(tensor.dims));
+  return message(artifact::elementName(tensor.element), " ",
+                 shapeText(tensor.dims));
 }
 
 Status matchNames(std::span<const TensorInfo> infos,
@@ -75,11 +76,12 @@ Status matchNames(std::span<const TensorInfo> infos,
 }
 
 Status checkTensor(const TensorInfo &info, const InputTensor &tensor) {
-  bool fits = tensor.element == info.element &&
-              tensor.dims.size() == info.dims.size();
+  bool fits =
+      tensor.element == info.element && tensor.dims.size() == info.dims.size();
   int64_t elements = 1;
   for (int64_t dim : tensor.dims)
-    fits = fits && dim >= 0 && !__builtin_mul_overflow(elements, dim, &elements);
+    fits =
+        fits && dim >= 0 && !__builtin_mul_overflow(elements, dim, &elements);
   if (!fits)
     return argumentError("input '", info.name, "': expected ", typeText(info),
                          ", found ", typeText(tensor));

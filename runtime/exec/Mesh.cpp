@@ -55,8 +55,9 @@ GroupPartition partitionRanks(const artifact::Program &program,
       partition.groups.emplace_back(static_cast<size_t>(size));
     partition.groupOf.push_back(it->second);
     partition.indexOf.push_back(index);
-    partition.groups[static_cast<size_t>(it->second)]
-                    [static_cast<size_t>(index)] = rank;
+    partition
+        .groups[static_cast<size_t>(it->second)][static_cast<size_t>(index)] =
+        rank;
   }
   return partition;
 }

@@ -1,7 +1,8 @@
 //===- Mesh.h - Ranks, coordinates, replica groups ------------------------===//
 //
 // Ranks count through the mesh with the last axis fastest. A group's parts name
-// digits of the coordinates; ranks that differ only in these digits communicate.
+// digits of the coordinates; ranks that differ only in these digits
+// communicate.
 //
 // Example, mesh <"dp"=2, "tp"=4>, group {tp: (2)2} (the minor half of tp):
 //   rank 5 = coordinates {1, 1}; its digit is 1; it talks to rank 4 (digit 0).

@@ -60,8 +60,8 @@ Status appendFactors(std::span<const Factor> factors,
     return artifactError("a layout splits a dim into more than ", kMaxRuns,
                          " runs");
   for (int64_t i = factor.begin; i < factor.end; ++i)
-    SHARDC_RETURN_IF_ERROR(appendFactors(factors, inner, at + 1,
-                                         base + i * inner[at], owned));
+    SHARDC_RETURN_IF_ERROR(
+        appendFactors(factors, inner, at + 1, base + i * inner[at], owned));
   return Status::ok();
 }
 

@@ -65,8 +65,7 @@ Status RankPlan::bindAttributes(const artifact::Instruction &instruction,
   if (!instruction.attributes())
     return Status::ok();
   into.call.attributes = attributes.data() + attributes.size();
-  into.call.numAttributes =
-      static_cast<int>(instruction.attributes()->size());
+  into.call.numAttributes = static_cast<int>(instruction.attributes()->size());
   for (const artifact::Attribute *from : *instruction.attributes()) {
     KernelAttribute attribute;
     attribute.name = from->name()->string_view();

@@ -28,8 +28,8 @@ struct PlanContext {
   const artifact::Program &program;
   Phase phase;
   std::span<const ArenaBufferUse> arenaUses;
-  std::span<const GroupPartition> groups;              ///< by program group
-  std::span<const std::vector<int64_t>> allScalars;    ///< by world rank
+  std::span<const GroupPartition> groups;           ///< by program group
+  std::span<const std::vector<int64_t>> allScalars; ///< by world rank
 };
 
 /// What a plan needs of its rank.

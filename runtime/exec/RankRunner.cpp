@@ -23,19 +23,19 @@ Status runOne(const RankPlan &plan, const BoundInstruction &instruction,
   Status status = instruction.kernel->run(instruction.call);
   if (status.isOk())
     return status;
-  return Status::error(status.code(),
-                       message("rank ", rank, ": ", instruction.name,
-                               " at node '", instruction.node, "' (instruction ",
-                               site.instruction, "): ", status.message()));
+  return Status::error(
+      status.code(), message("rank ", rank, ": ", instruction.name,
+                             " at node '", instruction.node, "' (instruction ",
+                             site.instruction, "): ", status.message()));
 }
 
 Status checkReplicas(const RankPlan &plan, const BoundInstruction &instruction,
                      const CollectiveSite &site, const RunControl &control) {
   for (int o = 0; o < instruction.call.numOutputs; ++o)
     if (plan.isReplicated(instruction.call.outputs[o]))
-      SHARDC_RETURN_IF_ERROR(
-          checkReplicated(instruction.call.outputs[o], o, *control.world, site,
-                          control.hashes));
+      SHARDC_RETURN_IF_ERROR(checkReplicated(instruction.call.outputs[o], o,
+                                             *control.world, site,
+                                             control.hashes));
   return Status::ok();
 }
 

@@ -20,7 +20,7 @@ struct InstructionTiming {
 
 struct RunControl {
   RunFailure &failure;
-  Communicator *world = nullptr; ///< for the replica check; null: none
+  Communicator *world = nullptr;        ///< for the replica check; null: none
   std::span<InstructionTiming> timings; ///< empty: not measured
   /// What the rank is doing, for the message of a timeout elsewhere.
   std::atomic<const BoundInstruction *> &current;

@@ -49,16 +49,14 @@ Status checkReplicated(const TensorView &view, int output, Communicator &world,
       world.exchange(mine, sizeof mine, scratch.data(), site));
   std::string differing;
   for (size_t rank = 1; rank < ranks; ++rank)
-    if (scratch[2 * rank] != scratch[0] ||
-        scratch[2 * rank + 1] != scratch[1])
+    if (scratch[2 * rank] != scratch[0] || scratch[2 * rank + 1] != scratch[1])
       differing += (differing.empty() ? "" : ", ") + std::to_string(rank);
   if (differing.empty())
     return Status::ok();
-  return artifactError("replicated value differs between ranks: output ",
-                       output, " of ", site.kind, " at node '", site.node,
-                       "' (instruction ", site.instruction,
-                       "): expected the bits of rank 0, others on rank ",
-                       differing);
+  return artifactError(
+      "replicated value differs between ranks: output ", output, " of ",
+      site.kind, " at node '", site.node, "' (instruction ", site.instruction,
+      "): expected the bits of rank 0, others on rank ", differing);
 }
 
 } // namespace shardc::runtime

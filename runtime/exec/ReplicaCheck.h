@@ -19,7 +19,8 @@ namespace shardc::runtime {
 /// strides are.
 void hashTensor(const TensorView &view, uint64_t hash[2]);
 
-/// Compares `view` over all ranks of `world`; `scratch` is reused between calls.
+/// Compares `view` over all ranks of `world`; `scratch` is reused between
+/// calls.
 Status checkReplicated(const TensorView &view, int output, Communicator &world,
                        const CollectiveSite &site,
                        std::vector<uint64_t> &scratch);

@@ -105,12 +105,11 @@ Status evaluateOne(const artifact::Program &program, uint32_t i,
   if (outcome == Outcome::Fine)
     return Status::ok();
   SHARDC_RETURN_IF_ERROR(checkGuardsAmong(program, values, i));
-  return artifactError("the size ", describeScalar(program, i),
-                       outcome == Outcome::Overflow
-                           ? " is too large for 64 bits"
-                           : " divides by a number below 1",
-                       " (operands ", lhs, " and ", rhs,
-                       "); change the inputs' shapes");
+  return artifactError(
+      "the size ", describeScalar(program, i),
+      outcome == Outcome::Overflow ? " is too large for 64 bits"
+                                   : " divides by a number below 1",
+      " (operands ", lhs, " and ", rhs, "); change the inputs' shapes");
 }
 
 } // namespace

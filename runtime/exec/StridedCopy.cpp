@@ -10,7 +10,7 @@ namespace {
 struct Loops {
   int depth = 0;
   int64_t sizes[kMaxRank];
-  int64_t to[kMaxRank];   ///< strides in elements
+  int64_t to[kMaxRank]; ///< strides in elements
   int64_t from[kMaxRank];
 };
 

@@ -1,7 +1,7 @@
 //===- StridedCopy.h - Copying between tensors of any strides -------------===//
 //
-// copyView is the one loop that moves tensor data: slices of weights and inputs,
-// blocks of collectives, outputs. Never allocates.
+// copyView is the one loop that moves tensor data: slices of weights and
+// inputs, blocks of collectives, outputs. Never allocates.
 //
 // Example: rank 1 of tp = 2 packs the right half of a [96, 384] weight:
 //   copyBlock({whole(96), {384, 192, {{192, 192}}}}, global, local, ToLocal)

@@ -148,9 +148,9 @@ Status loadWeights(const Artifact &artifact, size_t stage, int rank,
   for (const artifact::Weight *weight : *artifact.program(stage).weights())
     if (Status status = loader.load(*weight, copies ? &copied : nullptr);
         !status.isOk())
-      return Status::error(status.code(),
-                           message("weight ", weight->name()->c_str(), ": ",
-                                   status.message()));
+      return Status::error(
+          status.code(),
+          message("weight ", weight->name()->c_str(), ": ", status.message()));
   return Status::ok();
 }
 

@@ -1,8 +1,9 @@
 //===- WeightLoader.h - A rank's slices of the weights --------------------===//
 //
-// A slice that is one aligned piece of its file is used where it lies: a pointer
-// into the mapping, no copy, shared by all ranks. Everything else is packed into
-// memory of the rank. Example, weight [96, 384] on rank 1 of tp = 2:
+// A slice that is one aligned piece of its file is used where it lies: a
+// pointer into the mapping, no copy, shared by all ranks. Everything else is
+// packed into memory of the rank. Example, weight [96, 384] on rank 1 of tp =
+// 2:
 //   split by rows    -> pointer to byte 48 * 384 * 4 of the weight
 //   split by columns -> 96 * 192 elements packed at load
 //

@@ -30,7 +30,12 @@ enum Field : uint32_t {
   kMetadata = 16,
 };
 
-enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+enum WireType : uint32_t {
+  kVarint = 0,
+  kFixed64 = 1,
+  kBytes = 2,
+  kFixed32 = 5
+};
 
 /// TensorProto.DataType by our element types, and the field of unpacked data.
 struct TypeCode {
@@ -38,9 +43,9 @@ struct TypeCode {
   Field field;
 };
 constexpr TypeCode kTypes[] = {
-    {9, kInt32Data},  {3, kInt32Data},   {2, kInt32Data},  {5, kInt32Data},
-    {4, kInt32Data},  {6, kInt32Data},   {12, kUInt64Data}, {7, kInt64Data},
-    {13, kUInt64Data}, {10, kInt32Data}, {16, kInt32Data}, {1, kFloatData},
+    {9, kInt32Data},   {3, kInt32Data},  {2, kInt32Data},   {5, kInt32Data},
+    {4, kInt32Data},   {6, kInt32Data},  {12, kUInt64Data}, {7, kInt64Data},
+    {13, kUInt64Data}, {10, kInt32Data}, {16, kInt32Data},  {1, kFloatData},
     {11, kDoubleData}};
 
 class Reader {
@@ -81,7 +86,7 @@ struct Message {
   std::string_view raw;
   bool hasRaw = false;
   bool external = false;
-  bool unsupported = false; ///< strings, segments
+  bool unsupported = false;    ///< strings, segments
   std::vector<uint64_t> words; ///< unpacked data, as bits
   Field wordsField = kDims;    ///< where they came from
 };
@@ -188,8 +193,8 @@ bool readMessage(std::string_view bytes, Message &message) {
       fine = reader.take(wire == kFixed32 ? 4 : 8, payload);
     if (fine && (wire == kFixed32 || wire == kFixed64))
       std::memcpy(&value, payload.data(), payload.size());
-    if (!fine || !readField(static_cast<Field>(tag >> 3), wire, value, payload,
-                            message))
+    if (!fine ||
+        !readField(static_cast<Field>(tag >> 3), wire, value, payload, message))
       return false;
   }
   return true;
@@ -236,8 +241,8 @@ Status copyWords(std::string_view file, const Message &message,
       message.wordsField != kTypes[tensor.element()].field)
     return argumentError(file, ": its data is in a field for another type");
   if (message.words.size() != static_cast<size_t>(tensor.numElements()))
-    return argumentError(file, ": ", message.words.size(),
-                         " values, expected ", tensor.numElements(), " for ",
+    return argumentError(file, ": ", message.words.size(), " values, expected ",
+                         tensor.numElements(), " for ",
                          shapeText(tensor.dims()));
   for (size_t i = 0; i < message.words.size(); ++i) {
     if (!isInRange(tensor.element(), message.words[i]))
@@ -275,8 +280,8 @@ Status parseTensorProto(std::string_view file, std::string_view bytes,
   if (message.unsupported || type < 0)
     return argumentError(file, ": element type ", message.dataType,
                          " of ONNX is not supported");
-  SHARDC_RETURN_IF_ERROR(tensor.tensor.reshape(static_cast<ElementType>(type),
-                                               message.dims));
+  SHARDC_RETURN_IF_ERROR(
+      tensor.tensor.reshape(static_cast<ElementType>(type), message.dims));
   tensor.name = message.name;
   if (!message.hasRaw)
     return copyWords(file, message, tensor.tensor);

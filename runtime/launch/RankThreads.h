@@ -35,8 +35,7 @@ public:
   /// not throw. `giveUp` is asked about every 50 ms; once it is true, the wait
   /// ends with false and the threads that still run keep using `job`: the
   /// caller must then keep everything alive for ever.
-  template <typename Job, typename GiveUp>
-  bool run(Job &job, GiveUp giveUp) {
+  template <typename Job, typename GiveUp> bool run(Job &job, GiveUp giveUp) {
     post(&job, [](void *at, int rank) { (*static_cast<Job *>(at))(rank); });
     while (!waitDone())
       if (giveUp())

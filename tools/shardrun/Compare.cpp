@@ -70,11 +70,13 @@ std::vector<double> toDoubles(const Tensor &tensor) {
   return values;
 }
 
-bool isInteger(ElementType type) { return type <= artifact::ElementType_UInt64; }
+bool isInteger(ElementType type) {
+  return type <= artifact::ElementType_UInt64;
+}
 
 std::string typeText(const Tensor &tensor) {
-  return artifact::elementName(tensor.element()) +
-         (" " + shapeText(tensor.dims()));
+  return message(artifact::elementName(tensor.element()), " ",
+                 shapeText(tensor.dims()));
 }
 
 /// NaN beside NaN, an infinity beside the same one.
@@ -108,8 +110,8 @@ Comparison compare(const Tensor &found, const Tensor &expected,
                    const Tolerance &tolerance) {
   Comparison result;
   if (typeText(found) != typeText(expected)) {
-    result.problem = "expected " + typeText(expected) + ", found " +
-                     typeText(found);
+    result.problem =
+        "expected " + typeText(expected) + ", found " + typeText(found);
     return result;
   }
   std::vector<double> a = toDoubles(found), b = toDoubles(expected);
@@ -123,7 +125,8 @@ Comparison compare(const Tensor &found, const Tensor &expected,
     if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
       if (sameSpecial(a[i], b[i]))
         continue;
-      result.problem = message("element ", i, " is ", a[i], ", expected ", b[i]);
+      result.problem =
+          message("element ", i, " is ", a[i], ", expected ", b[i]);
       return result;
     }
     double error = std::fabs(a[i] - b[i]);
@@ -140,8 +143,8 @@ Comparison compare(const Tensor &found, const Tensor &expected,
   }
   result.fits = result.ofTolerance <= 1;
   if (!result.fits)
-    result.problem = message("element ", worst, " is ", a[worst], ", expected ",
-                             b[worst]);
+    result.problem =
+        message("element ", worst, " is ", a[worst], ", expected ", b[worst]);
   return result;
 }
 

@@ -1,8 +1,8 @@
 //===- Compare.h - Outputs against expected ones --------------------------===//
 //
-// |a - b| <= absolute + relative |b| + scaled max|b|, with NaN and infinities at
-// the same places. Integers must be equal unless `scaled` allows for rounding
-// (quantised models) or the user gave numbers.
+// |a - b| <= absolute + relative |b| + scaled max|b|, with NaN and infinities
+// at the same places. Integers must be equal unless `scaled` allows for
+// rounding (quantised models) or the user gave numbers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_TOOLS_SHARDRUN_COMPARE_H
@@ -26,9 +26,9 @@ bool parseTolerance(const std::string &text, Tolerance &tolerance);
 
 struct Comparison {
   bool fits = false;
-  std::string problem;        ///< if it does not fit; else empty
-  double largestError = 0;    ///< absolute
-  double ofTolerance = 0;     ///< largest error / allowed error
+  std::string problem;     ///< if it does not fit; else empty
+  double largestError = 0; ///< absolute
+  double ofTolerance = 0;  ///< largest error / allowed error
 };
 
 Comparison compare(const shardc::runtime::Tensor &found,

@@ -15,8 +15,7 @@ namespace shardrun {
 namespace {
 
 std::string tensorPath(const std::string &folder, const char *kind, size_t i) {
-  return (fs::path(folder) / (kind + ("_" + std::to_string(i)) + ".pb"))
-      .string();
+  return (fs::path(folder) / message(kind, "_", i, ".pb")).string();
 }
 
 Status readTensor(const std::string &path, const TensorInfo &info,
@@ -28,11 +27,10 @@ Status readTensor(const std::string &path, const TensorInfo &info,
   MappedFile file;
   if (Status status = MappedFile::open(path, file); !status.isOk())
     return argumentError(status.message());
-  return parseTensorProto(
-      path,
-      {reinterpret_cast<const char *>(file.data()),
-       static_cast<size_t>(file.size())},
-      tensor);
+  return parseTensorProto(path,
+                          {reinterpret_cast<const char *>(file.data()),
+                           static_cast<size_t>(file.size())},
+                          tensor);
 }
 
 /// Position counts in a folder; a name in the file must not contradict it.
@@ -74,8 +72,8 @@ Status readExpected(const std::string &folder,
                     std::vector<NamedTensor> &tensors) {
   tensors.resize(infos.size());
   for (size_t i = 0; i < infos.size(); ++i)
-    SHARDC_RETURN_IF_ERROR(readTensor(tensorPath(folder, "output", i),
-                                      infos[i], "output", tensors[i]));
+    SHARDC_RETURN_IF_ERROR(readTensor(tensorPath(folder, "output", i), infos[i],
+                                      "output", tensors[i]));
   return Status::ok();
 }
 

@@ -62,7 +62,8 @@ void declareFlags(CLI::App &app, Options &options) {
       "  shardrun model.shard --inputs test_data_set_0 --expect "
       "test_data_set_0\n\n"
       "Exit codes: 0 done, 1 outputs differ, 2 flags or input tensors, 4 "
-      "artifact,\nchanged weights, a violated guard or an error while running.");
+      "artifact,\nchanged weights, a violated guard or an error while "
+      "running.");
 }
 
 Status openSession(const Options &options, std::unique_ptr<Session> &session) {
@@ -98,12 +99,11 @@ Status compareOutputs(const Session &session, const Tolerance &tolerance,
                       const std::vector<Tensor> &outputs) {
   Status status;
   for (size_t o = 0; o < outputs.size(); ++o) {
-    Comparison result =
-        compare(outputs[o], expected[o].tensor, tolerance);
-    std::string text = message(
-        "output ", o, " '", session.outputs()[o].name, "' ",
-        shapeText(outputs[o].dims()), ": largest error ", result.largestError,
-        ", ", result.ofTolerance, " of the tolerance");
+    Comparison result = compare(outputs[o], expected[o].tensor, tolerance);
+    std::string text = message("output ", o, " '", session.outputs()[o].name,
+                               "' ", shapeText(outputs[o].dims()),
+                               ": largest error ", result.largestError, ", ",
+                               result.ofTolerance, " of the tolerance");
     if (result.fits) {
       std::printf("%s\n", text.c_str());
       continue;
@@ -148,8 +148,7 @@ Status run(const Options &options) {
   Tolerance tolerance;
   SHARDC_RETURN_IF_ERROR(findTolerance(options, *session, tolerance));
   std::vector<NamedTensor> inputs, expected;
-  SHARDC_RETURN_IF_ERROR(
-      readInputs(options.inputs, session->inputs(), inputs));
+  SHARDC_RETURN_IF_ERROR(readInputs(options.inputs, session->inputs(), inputs));
   if (!options.expect.empty())
     SHARDC_RETURN_IF_ERROR(
         readExpected(options.expect, session->outputs(), expected));

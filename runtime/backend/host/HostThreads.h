@@ -1,8 +1,8 @@
 //===- HostThreads.h - How many cores a rank's kernels use ----------------===//
 //
 // Ranks of one process share its cores: each calls setHostThreads once from its
-// own thread, with max(1, cores / ranks). OpenMP keeps this count per thread, so
-// oneDNN inside of this rank's kernels follows it.
+// own thread, with max(1, cores / ranks). OpenMP keeps this count per thread,
+// so oneDNN inside of this rank's kernels follows it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_HOST_HOSTTHREADS_H

@@ -15,7 +15,8 @@ namespace {
 constexpr int64_t kBlock = 1024;
 
 /// Calls visit(offset, count, stride, position) for the rows that make up the
-/// elements [begin, end); offset and stride count elements of the view's memory.
+/// elements [begin, end); offset and stride count elements of the view's
+/// memory.
 template <typename Visit>
 void forEachRow(const TensorView &view, int64_t begin, int64_t end,
                 Visit visit) {
@@ -36,9 +37,15 @@ void forEachRow(const TensorView &view, int64_t begin, int64_t end,
   }
 }
 
-template <typename T> struct Accumulator { using Type = T; };
-template <> struct Accumulator<Half> { using Type = float; };
-template <> struct Accumulator<BFloat> { using Type = float; };
+template <typename T> struct Accumulator {
+  using Type = T;
+};
+template <> struct Accumulator<Half> {
+  using Type = float;
+};
+template <> struct Accumulator<BFloat> {
+  using Type = float;
+};
 
 template <typename T> typename Accumulator<T>::Type widen(T x) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>)
@@ -60,8 +67,8 @@ template <ReduceKind kind, typename A> A combine(A a, A b) {
   if constexpr (kind == ReduceKind::Sum) {
     if constexpr (std::is_integral_v<A>) {
       using U = std::make_unsigned_t<A>;
-      return static_cast<A>(static_cast<U>(static_cast<U>(a) +
-                                           static_cast<U>(b)));
+      return static_cast<A>(
+          static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
     } else {
       return a + b;
     }
@@ -159,17 +166,18 @@ void copyRange(const TensorView &output, const TensorView &input, int64_t begin,
                 static_cast<size_t>((end - begin) * bytes));
     return;
   }
-  forEachRow(output, begin, end, [&](int64_t to, int64_t count, int64_t stride,
-                                     int64_t p) {
-    int64_t done = 0;
-    forEachRow(input, begin + p, begin + p + count,
-               [&](int64_t from, int64_t n, int64_t fromStride, int64_t) {
-                 for (int64_t e = 0; e < n; ++e, ++done)
-                   std::memcpy(output.data + (to + done * stride) * bytes,
-                               input.data + (from + e * fromStride) * bytes,
-                               static_cast<size_t>(bytes));
-               });
-  });
+  forEachRow(output, begin, end,
+             [&](int64_t to, int64_t count, int64_t stride, int64_t p) {
+               int64_t done = 0;
+               forEachRow(
+                   input, begin + p, begin + p + count,
+                   [&](int64_t from, int64_t n, int64_t fromStride, int64_t) {
+                     for (int64_t e = 0; e < n; ++e, ++done)
+                       std::memcpy(output.data + (to + done * stride) * bytes,
+                                   input.data + (from + e * fromStride) * bytes,
+                                   static_cast<size_t>(bytes));
+                   });
+             });
 }
 
 } // namespace shardc::runtime

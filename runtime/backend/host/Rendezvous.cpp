@@ -75,10 +75,10 @@ Status Rendezvous::arrive(int index, const CollectiveSite &site) {
     if (arrivals == 0)
       instruction = site.instruction;
     if (instruction != site.instruction) {
-      problem = message(site.kind, " at node '", site.node, "': rank ",
-                        members[static_cast<size_t>(index)],
-                        " is at instruction ", site.instruction,
-                        ", the others are at ", instruction);
+      problem =
+          message(site.kind, " at node '", site.node, "': rank ",
+                  members[static_cast<size_t>(index)], " is at instruction ",
+                  site.instruction, ", the others are at ", instruction);
     } else {
       const uint64_t mine = round;
       here[static_cast<size_t>(index)] = 1;
@@ -89,9 +89,8 @@ Status Rendezvous::arrive(int index, const CollectiveSite &site) {
         changed.notify_all();
         return Status::ok();
       }
-      bool inTime = changed.wait_until(lock, deadline, [&] {
-        return round != mine || failure.failed();
-      });
+      bool inTime = changed.wait_until(
+          lock, deadline, [&] { return round != mine || failure.failed(); });
       if (round != mine)
         return Status::ok();
       if (inTime)

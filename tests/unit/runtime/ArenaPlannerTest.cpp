@@ -35,9 +35,8 @@ void expectSound(const std::vector<ArenaRequest> &requests,
     for (size_t k = 0; k < i; ++k) {
       bool together = requests[i].first <= requests[k].last &&
                       requests[k].first <= requests[i].last;
-      bool apart =
-          layout.offsets[i] + requests[i].bytes <= layout.offsets[k] ||
-          layout.offsets[k] + requests[k].bytes <= layout.offsets[i];
+      bool apart = layout.offsets[i] + requests[i].bytes <= layout.offsets[k] ||
+                   layout.offsets[k] + requests[k].bytes <= layout.offsets[i];
       ASSERT_TRUE(!together || apart || requests[i].bytes == 0 ||
                   requests[k].bytes == 0)
           << i << " and " << k;
@@ -52,15 +51,18 @@ std::vector<ArenaRequest> randomRequests(std::mt19937 &random, int count,
   for (int i = 0; i < count; ++i) {
     uint32_t first = static_cast<uint32_t>(random() % end);
     uint32_t last = first + static_cast<uint32_t>(random() % longest);
-    int64_t bytes = random() % 8 == 0 ? 0 : static_cast<int64_t>(random() % static_cast<uint64_t>(largest));
+    int64_t bytes =
+        random() % 8 == 0
+            ? 0
+            : static_cast<int64_t>(random() % static_cast<uint64_t>(largest));
     requests.push_back({bytes, first, std::min(last, end - 1)});
   }
   return requests;
 }
 
 TEST(ArenaPlanner, reusesMemoryOfTheDead) {
-  ArenaLayout layout =
-      planArena(std::vector<ArenaRequest>{{128, 0, 1}, {64, 1, 2}, {128, 2, 3}});
+  ArenaLayout layout = planArena(
+      std::vector<ArenaRequest>{{128, 0, 1}, {64, 1, 2}, {128, 2, 3}});
   EXPECT_EQ(layout.bytes, 192);
   EXPECT_EQ(layout.offsets[0], layout.offsets[2]);
 }
@@ -74,8 +76,9 @@ TEST(ArenaPlanner, neverOverlapsLiveBuffers) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
     uint32_t end = 1 + static_cast<uint32_t>(random() % 60);
-    auto requests = randomRequests(random, static_cast<int>(random() % 80), end,
-                                   1 + static_cast<uint32_t>(random() % 20), 5000);
+    auto requests =
+        randomRequests(random, static_cast<int>(random() % 80), end,
+                       1 + static_cast<uint32_t>(random() % 20), 5000);
     expectSound(requests, planArena(requests));
   }
 }

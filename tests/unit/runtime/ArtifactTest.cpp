@@ -49,7 +49,8 @@ TEST(Artifact, opensAndRuns) {
 /// Every byte of every file changed, and every length cut short.
 TEST(Artifact, anyDamageIsAnErrorOrHarmless) {
   TestArtifact artifact(smallProgram());
-  for (const char *name : {"manifest.json", "stage0.program", "constants.bin"}) {
+  for (const char *name :
+       {"manifest.json", "stage0.program", "constants.bin"}) {
     const std::string whole = readFile(artifact.path(name));
     auto tryWith = [&](const std::string &contents, const std::string &what) {
       writeFile(artifact.path(name), contents);
@@ -85,7 +86,8 @@ TEST(Artifact, anotherVersionIsExplained) {
 }
 
 TEST(Artifact, pathsStayInTheirFolder) {
-  for (const char *path : {"../stage0.program", "/etc/passwd", "a/../../b", ""}) {
+  for (const char *path :
+       {"../stage0.program", "/etc/passwd", "a/../../b", ""}) {
     TestArtifact artifact(smallProgram());
     artifact.manifest["stages"][0]["program"] = path;
     artifact.writeManifest();

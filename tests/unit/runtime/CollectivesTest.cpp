@@ -109,14 +109,16 @@ TEST(AllReduce, givesIdenticalBits) {
       auto &mine = out[static_cast<size_t>(communicator.index())];
       mine.resize(in.size());
       int64_t dims[] = {n};
-      ASSERT_TRUE(communicator
-                      .allReduce(packedView(in.data(), ElementType_Float32, dims),
-                                 packedView(mine.data(), ElementType_Float32, dims),
-                                 ReduceKind::Sum, kSite)
-                      .isOk());
+      ASSERT_TRUE(
+          communicator
+              .allReduce(packedView(in.data(), ElementType_Float32, dims),
+                         packedView(mine.data(), ElementType_Float32, dims),
+                         ReduceKind::Sum, kSite)
+              .isOk());
     });
     for (int rank = 1; rank < ranks; ++rank)
-      EXPECT_EQ(0, std::memcmp(out[0].data(), out[static_cast<size_t>(rank)].data(),
+      EXPECT_EQ(0, std::memcmp(out[0].data(),
+                               out[static_cast<size_t>(rank)].data(),
                                static_cast<size_t>(n) * 4));
   }
 }
@@ -170,7 +172,8 @@ std::vector<OwnedRuns> blocksOf(int64_t size, int ranks, bool interleaved) {
   std::vector<OwnedRuns> blocks;
   for (int i = 0; i < ranks; ++i) {
     OwnedRuns block{interleaved ? 2 * size : size, 0, {}};
-    int64_t begin = wayBegin(size, ranks, i), end = wayBegin(size, ranks, i + 1);
+    int64_t begin = wayBegin(size, ranks, i),
+            end = wayBegin(size, ranks, i + 1);
     for (int64_t base : {int64_t{0}, size}) {
       if (end > begin)
         block.runs.push_back({base + begin, end - begin});
@@ -235,14 +238,15 @@ TEST(ReduceScatter, isAllReduceAndSlice) {
         std::vector<float> in(static_cast<size_t>(8 * size)),
             out(static_cast<size_t>(4 * mine.localSize));
         for (size_t i = 0; i < in.size(); ++i)
-          in[i] = static_cast<float>(i) * static_cast<float>(communicator.index() + 1);
+          in[i] = static_cast<float>(i) *
+                  static_cast<float>(communicator.index() + 1);
         TensorView output = packedView(out.data(), ElementType_Float32, local);
-        ASSERT_TRUE(communicator
-                        .reduceScatter(
-                            packedView(in.data(), ElementType_Float32, dims),
-                            output, 1, blocks, ReduceKind::Sum,
-                            {"reduce_scatter", "node", 0})
-                        .isOk());
+        ASSERT_TRUE(
+            communicator
+                .reduceScatter(packedView(in.data(), ElementType_Float32, dims),
+                               output, 1, blocks, ReduceKind::Sum,
+                               {"reduce_scatter", "node", 0})
+                .isOk());
         size_t at = 0;
         for (int64_t row = 0; row < 4; ++row)
           for (const OwnedRun &run : mine.runs)

@@ -18,15 +18,14 @@ ProgramBuilder unevenProgram(const std::string &kernel, const std::string &name,
   auto y = p.value(Float32, {n});
   // value on rank 1, 0 on all others.
   auto one = p.constant(1);
-  auto above = p.binary(artifact::ScalarOp_Maximum,
-                        p.binary(artifact::ScalarOp_Subtract, c, one),
+  auto above =
+      p.binary(artifact::ScalarOp_Maximum,
+               p.binary(artifact::ScalarOp_Subtract, c, one), p.constant(0));
+  auto isOne = p.binary(artifact::ScalarOp_Maximum,
+                        p.binary(artifact::ScalarOp_Subtract,
+                                 p.binary(artifact::ScalarOp_Minimum, c, one),
+                                 p.multiply(above, p.constant(2))),
                         p.constant(0));
-  auto isOne = p.binary(
-      artifact::ScalarOp_Maximum,
-      p.binary(artifact::ScalarOp_Subtract,
-               p.binary(artifact::ScalarOp_Minimum, c, one),
-               p.multiply(above, p.constant(2))),
-      p.constant(0));
   p.run(kernel, {int32_t(x)}, {int32_t(y)},
         {p.scalars(name, {p.multiply(isOne, p.constant(value))})}, -1,
         "/slow/node");

@@ -49,9 +49,9 @@ std::vector<int64_t> ownedElements(const PlainLayout &layout) {
       for (size_t f = segment.size(); f-- > 0;) {
         int64_t digit = rest % segment[f].size;
         rest /= segment[f].size;
-        mine &= digit >= segment[f].index * segment[f].size / segment[f].ways &&
-                digit <
-                    (segment[f].index + 1) * segment[f].size / segment[f].ways;
+        mine &=
+            digit >= segment[f].index * segment[f].size / segment[f].ways &&
+            digit < (segment[f].index + 1) * segment[f].size / segment[f].ways;
       }
       if (mine)
         elements.push_back(base + e);
@@ -76,8 +76,7 @@ TEST(Ownership, splitsPackedHeads) {
   ASSERT_TRUE(resolve({heads, heads, heads}, owned).isOk());
   EXPECT_EQ(owned.globalSize, 36);
   EXPECT_EQ(owned.localSize, 12);
-  EXPECT_EQ(owned.runs,
-            (std::vector<OwnedRun>{{2, 4}, {14, 4}, {26, 4}}));
+  EXPECT_EQ(owned.runs, (std::vector<OwnedRun>{{2, 4}, {14, 4}, {26, 4}}));
 }
 
 TEST(Ownership, agreesWithTheOracle) {
@@ -86,9 +85,11 @@ TEST(Ownership, agreesWithTheOracle) {
     PlainLayout layout(1 + random() % 3);
     for (auto &segment : layout)
       for (int f = static_cast<int>(random() % 4); f > 0; --f) {
-        int64_t ways = random() % 2 ? 1 : 1 + static_cast<int64_t>(random() % 8);
-        segment.push_back({static_cast<int64_t>(random() % 7), ways,
-                           static_cast<int64_t>(random() % static_cast<uint64_t>(ways))});
+        int64_t ways =
+            random() % 2 ? 1 : 1 + static_cast<int64_t>(random() % 8);
+        segment.push_back(
+            {static_cast<int64_t>(random() % 7), ways,
+             static_cast<int64_t>(random() % static_cast<uint64_t>(ways))});
       }
     OwnedRuns owned;
     ASSERT_TRUE(resolve(layout, owned).isOk());

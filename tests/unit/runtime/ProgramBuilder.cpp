@@ -55,10 +55,10 @@ uint32_t ProgramBuilder::layoutSize(const Layout &layout, bool local) {
   for (const Segment &segment : layout) {
     uint32_t product = constant(1);
     for (const Factor &factor : segment)
-      product = multiply(
-          product, local && factor.ways > 1
-                       ? localSize(factor.size, factor.ways, factor.index)
-                       : factor.size);
+      product = multiply(product,
+                         local && factor.ways > 1
+                             ? localSize(factor.size, factor.ways, factor.index)
+                             : factor.size);
     total = binary(artifact::ScalarOp_Add, total, product);
   }
   return total;
@@ -74,8 +74,7 @@ uint32_t ProgramBuilder::packed(BufferKind kind, uint32_t source,
     strides[d] = product;
     product = multiply(product, dims[d]);
   }
-  uint32_t bytes =
-      multiply(product, constant(artifact::elementBytes(element)));
+  uint32_t bytes = multiply(product, constant(artifact::elementBytes(element)));
   buffers.push_back({kind, bytes, source});
   views.push_back({static_cast<uint32_t>(buffers.size() - 1), element, dims,
                    strides, constant(0), replicated});
@@ -144,8 +143,7 @@ int32_t ProgramBuilder::group(std::vector<Part> parts) {
   return static_cast<int32_t>(groups.size() - 1);
 }
 
-void ProgramBuilder::run(const std::string &kernel,
-                         std::vector<int32_t> inputs,
+void ProgramBuilder::run(const std::string &kernel, std::vector<int32_t> inputs,
                          std::vector<int32_t> outputs,
                          std::vector<Attribute> attributes, int32_t group,
                          const std::string &node) {
@@ -174,8 +172,7 @@ struct Writer {
       for (const Factor &factor : segment)
         factors.push_back(artifact::CreateFactorLayout(
             fbb, factor.size, factor.ways, factor.index));
-      segments.push_back(
-          artifact::CreateSegmentLayoutDirect(fbb, &factors));
+      segments.push_back(artifact::CreateSegmentLayoutDirect(fbb, &factors));
     }
     return artifact::CreateDimLayoutDirect(fbb, &segments);
   }
@@ -251,8 +248,8 @@ struct Writer {
     for (const auto &parts : from.groups) {
       std::vector<flatbuffers::Offset<artifact::AxisPart>> entries;
       for (const Part &part : parts)
-        entries.push_back(artifact::CreateAxisPart(fbb, part.axis, part.pre,
-                                                   part.size));
+        entries.push_back(
+            artifact::CreateAxisPart(fbb, part.axis, part.pre, part.size));
       tables.push_back(artifact::CreateGroupDirect(fbb, &entries));
     }
     return tables;
@@ -275,9 +272,8 @@ std::string Writer::write() {
         fbb, g.kind, g.lhs, g.rhs, g.message.c_str(), g.node.c_str()));
   std::vector<flatbuffers::Offset<artifact::View>> views;
   for (const auto &v : from.views)
-    views.push_back(artifact::CreateViewDirect(fbb, v.buffer, v.element,
-                                               &v.dims, &v.strides, v.offset,
-                                               v.replicated));
+    views.push_back(artifact::CreateViewDirect(
+        fbb, v.buffer, v.element, &v.dims, &v.strides, v.offset, v.replicated));
   std::vector<flatbuffers::Offset<artifact::Input>> inputs;
   for (size_t i = 0; i < from.inputs.size(); ++i) {
     auto layouts = layoutTables(from.inputs[i].dims);

@@ -8,9 +8,9 @@
 //   auto y = p.value(Float32, {n});
 //   p.run("TestAdd", {x, x}, {y});
 //   auto z = p.value(Float32, {n});
-//   p.run("all_reduce", {y}, {z}, {p.text("kind", "sum")}, p.group({{0, 1, 2}}));
-//   p.output("z", z, {p.whole(n)});
-//   TestArtifact artifact(p);            // a folder; removed when it ends
+//   p.run("all_reduce", {y}, {z}, {p.text("kind", "sum")}, p.group({{0, 1,
+//   2}})); p.output("z", z, {p.whole(n)}); TestArtifact artifact(p); // a
+//   folder; removed when it ends
 //
 // Lifetimes of buffers follow from the instructions.
 //
@@ -88,8 +88,7 @@ public:
   /// Another window on the same buffer.
   uint32_t view(uint32_t of, std::vector<uint32_t> dims,
                 std::vector<uint32_t> strides, uint32_t offset);
-  void output(const std::string &name, uint32_t view,
-              std::vector<Layout> dims);
+  void output(const std::string &name, uint32_t view, std::vector<Layout> dims);
 
   // Instructions.
   Attribute text(std::string name, std::string text) {

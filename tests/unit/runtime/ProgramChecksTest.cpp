@@ -71,12 +71,10 @@ TEST(ProgramChecks, eachMistakeIsNamed) {
                {p.ints("dim", {1}), p.layout("layout", p.whole(n))},
                p.group({{0, 1, 2}}));
        }},
-      {"does not divide",
-       [](auto &p, auto, auto) { p.group({{0, 1, 3}}); }},
+      {"does not divide", [](auto &p, auto, auto) { p.group({{0, 1, 3}}); }},
       {"parts of one axis overlap",
        [](auto &p, auto, auto) { p.group({{1, 1, 4}, {1, 2, 2}}); }},
-      {"names mesh axis 7",
-       [](auto &p, auto, auto) { p.group({{7, 1, 1}}); }},
+      {"names mesh axis 7", [](auto &p, auto, auto) { p.group({{7, 1, 1}}); }},
       {"is malformed",
        [](auto &p, auto, auto) {
          p.binary(artifact::ScalarOp_Add, 100000, 0);
@@ -103,9 +101,10 @@ TEST(ProgramChecks, eachMistakeIsNamed) {
        }},
       {"both load and run",
        [](auto &p, auto, auto) {
-         auto y = p.value(Float32, {p.constant(1)});
+         auto one = p.constant(1), y = p.value(Float32, {one});
+         p.load("TestFill", {}, {int32_t(p.value(Float32, {one}))});
          p.load("TestFill", {}, {int32_t(y)});
-         p.run("TestFill", {}, {int32_t(y)});
+         p.run("TestFill", {}, {int32_t(y)}); // instruction 1 of both
        }},
       {"bytes in its file",
        [](auto &p, auto, auto) {

@@ -36,8 +36,8 @@ ProgramBuilder gatherProgram(int64_t ways, int64_t size) {
                          {p.whole(one), p.split(k, ways, c)}, bytesOf(w));
   auto rows = p.value(Float32, {n, local});
   p.run("TestCopy",
-        {int32_t(p.view(weight, {n, local}, {p.constant(0), one},
-                        p.constant(0)))},
+        {int32_t(
+            p.view(weight, {n, local}, {p.constant(0), one}, p.constant(0)))},
         {int32_t(rows)});
   auto y = p.value(Float32, {n, local});
   p.run("TestAdd", {int32_t(x), int32_t(rows)}, {int32_t(y)});
@@ -60,8 +60,8 @@ TEST(Session, reducesOverRanks) {
       Floats x(std::vector<float>(static_cast<size_t>(2 * n), 3), {n, 2});
       Status status = s.run({x.as("x")});
       ASSERT_TRUE(status.isOk()) << status.message();
-      EXPECT_EQ(s.floats(0),
-                std::vector<float>(static_cast<size_t>(2 * n), static_cast<float>(6 * ways)));
+      EXPECT_EQ(s.floats(0), std::vector<float>(static_cast<size_t>(2 * n),
+                                                static_cast<float>(6 * ways)));
       EXPECT_EQ(s.outputs[0].dims()[0], n);
     }
     auto stats = s.session->collectiveStats();
@@ -101,10 +101,12 @@ TEST(Session, keepsManyShapesApart) {
   TestArtifact artifact(sumProgram(2));
   OpenSession s(artifact, {});
   for (int64_t n : {4, 1, 9, 4, 7, 3, 12, 4, 1, 9, 30000, 2}) {
-    Floats x(std::vector<float>(static_cast<size_t>(2 * n), static_cast<float>(n)), {n, 2});
+    Floats x(
+        std::vector<float>(static_cast<size_t>(2 * n), static_cast<float>(n)),
+        {n, 2});
     ASSERT_TRUE(s.run({x.as("x")}).isOk());
-    EXPECT_EQ(s.floats(0),
-              std::vector<float>(static_cast<size_t>(2 * n), static_cast<float>(4 * n)));
+    EXPECT_EQ(s.floats(0), std::vector<float>(static_cast<size_t>(2 * n),
+                                              static_cast<float>(4 * n)));
   }
 }
 
@@ -148,10 +150,12 @@ TEST(Session, sayWhatInputWasExpected) {
   p.output("y", x, {p.whole(n), p.whole(eight)});
   TestArtifact artifact(p);
   OpenSession s(artifact, {});
-  Floats good(std::vector<float>(16), {2, 8}), flat(std::vector<float>(16), {16}),
+  Floats good(std::vector<float>(16), {2, 8}),
+      flat(std::vector<float>(16), {16}),
       narrow(std::vector<float>(16), {4, 4});
   int64_t ids[3] = {}, two[] = {2}, three[] = {3};
-  InputTensor mask{"mask", Int64, two, ids}, longMask{"mask", Int64, three, ids};
+  InputTensor mask{"mask", Int64, two, ids},
+      longMask{"mask", Int64, three, ids};
   struct Case {
     std::vector<InputTensor> inputs;
     const char *expected;
@@ -160,14 +164,17 @@ TEST(Session, sayWhatInputWasExpected) {
            {{good.as("x")}, "missing input 'mask': expected int64 [seq]"},
            {{good.as("x"), mask, good.as("z")}, "unknown input 'z'"},
            {{good.as("x"), good.as("x"), mask}, "given twice"},
-           {{flat.as("x"), mask}, "expected float32 [seq, 8], found float32 [16]"},
+           {{flat.as("x"), mask},
+            "expected float32 [seq, 8], found float32 [16]"},
            {{narrow.as("x"), longMask}, "expected seq = 4"},
            {{narrow.as("x"), {"mask", Int64, std::vector<int64_t>{4}, ids}},
             "found float32 [16]"},
            {{good.as("x"), longMask}, "dim 0 is 3, expected seq = 2"},
-           {{good.as("x"), good.as("mask")}, "expected int64 [seq], found float32"},
+           {{good.as("x"), good.as("mask")},
+            "expected int64 [seq], found float32"},
            {{good.as("x"), {"mask", Int64, two, nullptr}}, "no data"},
-           {{good.as("x"), {"mask", Int64, two, reinterpret_cast<char *>(ids) + 1}},
+           {{good.as("x"),
+             {"mask", Int64, two, reinterpret_cast<char *>(ids) + 1}},
             "aligned"}}) {
     Status status = s.run(c.inputs);
     if (std::string(c.expected) == "found float32 [16]")

@@ -51,16 +51,18 @@ TEST(TensorProto, readsPackedAndUnpackedFields) {
 TEST(TensorProto, rejectsWhatDoesNotFit) {
   NamedTensor read;
   const std::string bad[] = {
-      "\x08\x02\x10\x07\x3a\x01\x05"s,     // two dims, one value
-      "\x08\x02\x10\x07\x4a\x03" "abc"s,   // wrong number of bytes
-      "\x10\x09\x28\x02"s,                 // a bool of 2
-      "\x10\x03\x28\x80\x02"s,             // an int8 of 256
-      "\x10\x01\x28\x01"s,                 // a float in int32_data
-      "\x10\x08\x32\x01" "a"s,             // strings
-      "\x10\x01\x70\x01"s,                 // data elsewhere
-      "\x10\x63"s,                         // unknown type
-      "\x7a\x00"s,                         // unknown field
-      "\x08"s,                             // cut off
+      "\x08\x02\x10\x07\x3a\x01\x05"s, // two dims, one value
+      "\x08\x02\x10\x07\x4a\x03"
+      "abc"s,                  // wrong number of bytes
+      "\x10\x09\x28\x02"s,     // a bool of 2
+      "\x10\x03\x28\x80\x02"s, // an int8 of 256
+      "\x10\x01\x28\x01"s,     // a float in int32_data
+      "\x10\x08\x32\x01"
+      "a"s,                // strings
+      "\x10\x01\x70\x01"s, // data elsewhere
+      "\x10\x63"s,         // unknown type
+      "\x7a\x00"s,         // unknown field
+      "\x08"s,             // cut off
   };
   for (const std::string &bytes : bad)
     EXPECT_EQ(parse(bytes, read).code(), StatusCode::InvalidArgument);

@@ -20,16 +20,16 @@ Status testAdd(const KernelCall &call) {
 /// out[i] = value + step * i, float32, dense.
 Status testFill(const KernelCall &call) {
   for (int64_t i = 0; i < call.outputs[0].numElements(); ++i)
-    call.outputs[0].as<float>()[i] = static_cast<float>(
-        call.intOr("value", 0) + call.intOr("step", 0) * i);
+    call.outputs[0].as<float>()[i] =
+        static_cast<float>(call.intOr("value", 0) + call.intOr("step", 0) * i);
   return Status::ok();
 }
 
 /// out = in through scratch memory; any strides, any type.
 Status testCopy(const KernelCall &call) {
   const TensorView &in = call.inputs[0];
-  TensorView scratch = packedView(
-      call.scratch, in.element, {in.dims, static_cast<size_t>(in.rank)});
+  TensorView scratch = packedView(call.scratch, in.element,
+                                  {in.dims, static_cast<size_t>(in.rank)});
   copyView(scratch, in);
   copyView(call.outputs[0], scratch);
   return Status::ok();

@@ -22,9 +22,9 @@ struct LoadedRank {
 
 Status loadRank(const Artifact &artifact, int rank, LoadedRank &loaded) {
   const artifact::Program &program = artifact.program(0);
-  SHARDC_RETURN_IF_ERROR(evaluateLoadScalars(
-      program, scalarDependences(program), coordinatesOf(program, rank),
-      loaded.scalars));
+  SHARDC_RETURN_IF_ERROR(
+      evaluateLoadScalars(program, scalarDependences(program),
+                          coordinatesOf(program, rank), loaded.scalars));
   return loadWeights(artifact, 0, rank, loaded.scalars, loaded.weights);
 }
 
@@ -41,7 +41,8 @@ std::vector<float> expectedSlice(const Artifact &artifact,
   std::vector<OwnedRuns> dims(weight->dims()->size());
   for (uint32_t d = 0; d < dims.size(); ++d)
     EXPECT_TRUE(
-        resolveLayout(*weight->layout()->Get(d), loaded.scalars, dims[d]).isOk());
+        resolveLayout(*weight->layout()->Get(d), loaded.scalars, dims[d])
+            .isOk());
   std::vector<float> slice;
   int64_t columns = weight->dims()->Get(1);
   for (const OwnedRun &rows : dims[0].runs)
@@ -54,7 +55,8 @@ std::vector<float> expectedSlice(const Artifact &artifact,
 }
 
 std::vector<float> loadedSlice(const LoadedRank &loaded, size_t index) {
-  std::vector<float> slice(static_cast<size_t>(loaded.weights.bytes[index]) / 4);
+  std::vector<float> slice(static_cast<size_t>(loaded.weights.bytes[index]) /
+                           4);
   if (!slice.empty())
     std::memcpy(slice.data(), loaded.weights.data[index], slice.size() * 4);
   return slice;
@@ -142,12 +144,13 @@ TEST(WeightLoader, readsCopiedWeights) {
   TestArtifact folder(splitRows());
   folder.manifest["weights"] = "copy";
   for (int rank = 0; rank < 2; ++rank)
-    folder.addFile("weights/rank-0000" + std::to_string(rank) + ".safetensors",
-                   safetensors({{"w",
-                                 {{"dtype", "F32"},
-                                  {"shape", {2, 2}},
-                                  {"data_offsets", {0, 16}}}}},
-                               bytesOf(std::vector<float>{7, 8, 9, float(rank)})));
+    folder.addFile(
+        "weights/rank-0000" + std::to_string(rank) + ".safetensors",
+        safetensors({{"w",
+                      {{"dtype", "F32"},
+                       {"shape", {2, 2}},
+                       {"data_offsets", {0, 16}}}}},
+                    bytesOf(std::vector<float>{7, 8, 9, float(rank)})));
   Artifact artifact;
   Status status = Artifact::open(folder.path(), {}, artifact);
   ASSERT_TRUE(status.isOk()) << status.message();
@@ -178,8 +181,8 @@ TEST(WeightLoader, copiedWeightsOfAnotherShape) {
         R"({"w":{"dtype":"F32","shape":[2,-2],"data_offsets":[0,16]}})",
         R"({"w":[]})", R"([])", R"({"w":)"}) {
     std::string name = "weights/rank-00000.safetensors";
-    folder.manifest["files"].erase(
-        folder.manifest["files"].begin() + 1, folder.manifest["files"].end());
+    folder.manifest["files"].erase(folder.manifest["files"].begin() + 1,
+                                   folder.manifest["files"].end());
     std::string text = header;
     uint64_t length = text.size();
     folder.addFile(name,
