@@ -8,6 +8,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
+
+#include <algorithm>
+
 namespace shardc {
 
 static constexpr char kDescription[] =
@@ -60,7 +64,7 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   app.add_option("--to", flags.to, "Print the module after this phase and stop")
       ->check(CLI::IsMember(phases));
   app.add_option("--from", flags.from, "The phase of a .mlir model (default raw)")
-      ->check(CLI::IsMember(phases));
+      ->check(CLI::IsMember(std::vector<std::string>(phases.begin(), phases.end() - 1)));
   app.add_option("--dump-dir", flags.dumpDir,
                  "Write the module after each phase to this folder");
   app.add_option("--reproducer", flags.reproducer,
@@ -82,6 +86,15 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   else if (flags.output.empty() && flags.to.empty() && !flags.explain &&
            flags.explainJson.empty())
     problem = "nothing to do: give -o FOLDER, --explain or --to PHASE";
+  auto phaseIndex = [&](const std::string &phase) {
+    return std::find(phases.begin(), phases.end(), phase) - phases.begin();
+  };
+  if (problem.empty() && !flags.from.empty() && !flags.to.empty() &&
+      phaseIndex(flags.to) < phaseIndex(flags.from))
+    problem = "--to " + flags.to + " comes before --from " + flags.from;
+  if (problem.empty() && !flags.from.empty() && flags.from != "raw" &&
+      std::filesystem::path(flags.model).extension() != ".mlir")
+    problem = "--from " + flags.from + ": expected a .mlir file that --to printed";
   if (problem.empty())
     return -1;
   std::cerr << "error: " << problem << "\n";
