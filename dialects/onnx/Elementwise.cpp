@@ -1,6 +1,7 @@
 //===- Elementwise.cpp - Shape functions of elementwise ops ---------------===//
 
 #include "dialects/onnx/Onnx.h"
+#include "dialects/onnx/ops/Arithmetic.h"
 
 using namespace mlir;
 
@@ -69,6 +70,10 @@ static std::optional<KnownValue> foldBinary(Operation *op,
 LogicalResult inferBinary(Operation *op, ShapeInference &inference,
                           BinaryFold fold, bool isPredicate) {
   Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  // Pow alone takes exponents of another type.
+  if (!isa<PowOp>(op) && inference.element(lhs) != inference.element(rhs))
+    return op->emitOpError("has operands of different types: ")
+           << inference.element(lhs) << " and " << inference.element(rhs);
   FailureOr<SmallVector<DimExpr, 4>> dims =
       inference.broadcast(op, inference.dims(lhs), inference.dims(rhs));
   if (failed(dims))

@@ -41,15 +41,25 @@ static bool hasDims(Value value, ArrayRef<DimExpr> dims) {
   return ArrayRef<DimExpr>(dist::getDims(value.getType())) == dims;
 }
 
+/// Reshape of `data`, or of what that is a Reshape of.
 static Value reshape(OpBuilder &builder, Location loc, Value data,
                      RankedTensorType type) {
+  if (auto inner = data.getDefiningOp<ReshapeOp>())
+    data = inner.getData();
   if (hasDims(data, dist::getDims(type)))
     return data;
   return ReshapeOp::create(builder, loc, type, data, ValueRange{});
 }
 
+/// Transpose of `data`, or of what that is a Transpose of.
 static Value transpose(OpBuilder &builder, Location loc, Value data,
-                       ArrayRef<int64_t> perm) {
+                       SmallVector<int64_t> perm) {
+  if (auto inner = data.getDefiningOp<TransposeOp>()) {
+    ArrayRef<int64_t> innerPerm = *inner.getPerm();
+    for (int64_t &d : perm)
+      d = innerPerm[d];
+    data = inner.getData();
+  }
   if (isIdentity(perm))
     return data;
   SmallVector<DimExpr, 4> dims = dist::getDims(data.getType()), permuted;
@@ -62,14 +72,10 @@ static Value transpose(OpBuilder &builder, Location loc, Value data,
 
 /// Transpose of a Transpose.
 static Value foldTranspose(OpBuilder &builder, TransposeOp op) {
-  auto inner = op.getData().getDefiningOp<TransposeOp>();
-  if (!inner)
+  if (!op.getData().getDefiningOp<TransposeOp>())
     return {};
-  ArrayRef<int64_t> outerPerm = *op.getPerm(), innerPerm = *inner.getPerm();
-  SmallVector<int64_t> perm;
-  for (int64_t d : outerPerm)
-    perm.push_back(innerPerm[d]);
-  return transpose(builder, op.getLoc(), inner.getData(), perm);
+  return transpose(builder, op.getLoc(), op.getData(),
+                   SmallVector<int64_t>(*op.getPerm()));
 }
 
 /// Reshape of a Reshape, or of a Transpose of a Reshape that merges dims.
@@ -77,8 +83,8 @@ static Value foldReshape(OpBuilder &builder, ReshapeOp op) {
   auto type = cast<RankedTensorType>(op.getResult().getType());
   if (hasDims(op.getData(), dist::getDims(type)))
     return op.getData();
-  if (auto inner = op.getData().getDefiningOp<ReshapeOp>())
-    return reshape(builder, op.getLoc(), inner.getData(), type);
+  if (op.getData().getDefiningOp<ReshapeOp>())
+    return reshape(builder, op.getLoc(), op.getData(), type);
   auto moved = op.getData().getDefiningOp<TransposeOp>();
   auto merged =
       moved ? moved.getData().getDefiningOp<ReshapeOp>() : ReshapeOp();

@@ -76,8 +76,8 @@ static bool removeMinor(llvm::SmallVector<AxisRef, 1> &from,
     ++removed;
   }
   return llvm::none_of(from, [&](const AxisRef &kept) {
-    return llvm::any_of(axes,
-                        [&](const AxisRef &axis) { return kept.overlaps(axis); });
+    return llvm::any_of(
+        axes, [&](const AxisRef &axis) { return kept.overlaps(axis); });
   });
 }
 
@@ -92,8 +92,9 @@ std::optional<Sharding> allGather(const Sharding &sharding, size_t dim,
       if (!removeMinor(factor.axes, axes, removed))
         return std::nullopt;
   for (const AxisRef &axis : axes) {
-    bool splits = llvm::any_of(sharding.dims[dim].axes(),
-                               [&](const AxisRef &a) { return a.overlaps(axis); });
+    bool splits =
+        llvm::any_of(sharding.dims[dim].axes(),
+                     [&](const AxisRef &a) { return a.overlaps(axis); });
     if (!splits)
       return std::nullopt;
   }

@@ -20,7 +20,8 @@ static bool isBareName(llvm::StringRef name) {
   for (llvm::StringRef keyword : {"floordiv", "mod", "min", "max"})
     if (name == keyword)
       return false;
-  return llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  return llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
 static void printName(llvm::raw_ostream &os, llvm::StringRef name) {
@@ -35,7 +36,8 @@ static void printName(llvm::raw_ostream &os, llvm::StringRef name) {
 
 /// A sum needs parentheses inside a product.
 static void printOperand(llvm::raw_ostream &os, DimExpr expr) {
-  bool simple = expr.asSymbol() || (expr.asConstant() && *expr.asConstant() >= 0);
+  bool simple =
+      expr.asSymbol() || (expr.asConstant() && *expr.asConstant() >= 0);
   if (!simple)
     os << '(';
   expr.print(os);
@@ -211,7 +213,8 @@ private:
       std::string name;
       while (!rest.empty() && rest[0] != '"') {
         if (rest[0] == '\\' && rest.size() >= 3 && llvm::isHexDigit(rest[1])) {
-          name.push_back(static_cast<char>(llvm::hexFromNibbles(rest[1], rest[2])));
+          name.push_back(
+              static_cast<char>(llvm::hexFromNibbles(rest[1], rest[2])));
           rest = rest.drop_front(3);
           continue;
         }

@@ -62,8 +62,8 @@ void print(llvm::raw_ostream &os, const DimSharding &dim) {
 
 void Sharding::print(llvm::raw_ostream &os) const {
   os << '[';
-  llvm::interleaveComma(
-      dims, os, [&](const DimSharding &dim) { dist::print(os, dim); });
+  llvm::interleaveComma(dims, os,
+                        [&](const DimSharding &dim) { dist::print(os, dim); });
   os << ']';
   if (partial.empty())
     return;

@@ -36,8 +36,8 @@ static FailureOr<DimExpr> inferRest(ReshapeOp op, ShapeInference &inference,
     return op.emitOpError("has -1 in its shape, but ")
            << total.str() << " elements are no multiple of " << part.str();
   if (failed(inference.assume(op, GuardKind::AtLeast, part, 1,
-                              "Reshape: -1 needs the other dims, " + part.str() +
-                                  ", to be no 0")))
+                              "Reshape: -1 needs the other dims, " +
+                                  part.str() + ", to be no 0")))
     return failure();
   if (std::optional<DimExpr> rest = total.exactDiv(part))
     return *rest;

@@ -33,6 +33,20 @@ func.func @transposes(%x: tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>) ->
   return %b : !u
 }
 
+// CHECK-LABEL: func.func @transpose_behind_a_chain(
+// CHECK-NEXT: %[[TRANSPOSE:.*]] = onnx.Transpose %arg0 {perm = array<i64: 0, 2, 1, 3>} : {{.*}} -> tensor<1x6x5x16xf32>
+// CHECK-NEXT: %[[TRANSPOSE2:.*]] = onnx.Transpose %arg0 {perm = array<i64: 0, 2, 3, 1>} : {{.*}} -> tensor<1x6x16x5xf32>
+// CHECK-NEXT: return %[[TRANSPOSE]], %[[TRANSPOSE2]]
+func.func @transpose_behind_a_chain(%x: tensor<1x5x6x16xf32>) -> (!u, !u) {
+  %h = onnx.Transpose %x {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x5x6x16xf32>) -> !u
+  %t = onnx.Constant {value = dense<[-1,5,16]> : tensor<3xi64>} : () -> tensor<3xi64>
+  %m = onnx.Reshape %h, %t : (!u, tensor<3xi64>) -> !u
+  %b = onnx.Transpose %m {perm = array<i64: 0, 2, 1>} : (!u) -> !u
+  %u = onnx.Constant {value = dense<[1,6,16,5]> : tensor<4xi64>} : () -> tensor<4xi64>
+  %c = onnx.Reshape %b, %u : (!u, tensor<4xi64>) -> !u
+  return %h, %c : !u, !u
+}
+
 // CHECK-LABEL: func.func @transposes_back(
 // CHECK-NEXT: return %arg0
 func.func @transposes_back(%x: tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>) -> (!u) {

@@ -10,6 +10,15 @@ func.func @main(%x: tensor<3xf32>, %z: tensor<4xf32>) -> (!u) {
 // -----
 
 !u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<3xf32>, %z: tensor<3xf16>) -> (!u) {
+  // expected-error @below {{'onnx.Add' op has operands of different types: 'f32' and 'f16'}}
+  %y = onnx.Add %x, %z : (tensor<3xf32>, tensor<3xf16>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
 func.func @main(%x: tensor<?xf32, #dist.value<dims = [seq + 2]>>, %z: tensor<?xf32, #dist.value<dims = [seq]>>) -> (!u) {
   // expected-error @below {{'onnx.Add' op Add: sizes seq + 2 and seq do not broadcast: expected equal to seq, found seq + 2}}
   %y = onnx.Add %x, %z : (tensor<?xf32, #dist.value<dims = [seq + 2]>>, tensor<?xf32, #dist.value<dims = [seq]>>) -> !u
