@@ -15,7 +15,7 @@ func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 }
 
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[X:.*]]: tensor<{{[^>]*}}sharding = [{}, {}]>>
+// CHECK-SAME: %[[X:[^:]*]]: tensor<{{[^>]*}}sharding = [{}, {}]>>
 // CHECK: %[[UP:.*]] = onnx.Weight {{.*}}name = "up"{{.*}} -> tensor<{{[^>]*}}sharding = [{}, {"tp"=2}]>>
 // CHECK: %[[UPB:.*]] = onnx.Weight {{.*}}name = "upb"{{.*}} -> tensor<{{[^>]*}}sharding = [{"tp"=2}]>>
 // CHECK: %[[DOWN:.*]] = onnx.Weight {{.*}}name = "down"{{.*}} -> tensor<{{[^>]*}}sharding = [{"tp"=2}, {}]>>

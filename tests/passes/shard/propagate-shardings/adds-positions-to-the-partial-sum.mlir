@@ -25,8 +25,8 @@ func.func @main(%ids: !ids, %at: !pos) -> !logits {
 }
 
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[IDS:.*]]: tensor<{{[^>]*}}sharding = [{}, {}]>>
-// CHECK-SAME: %[[AT:.*]]: tensor<{{[^>]*}}sharding = [{}]>>
+// CHECK-SAME: %[[IDS:[^:]*]]: tensor<{{[^>]*}}sharding = [{}, {}]>>
+// CHECK-SAME: %[[AT:[^:]*]]: tensor<{{[^>]*}}sharding = [{}]>>
 // CHECK: %[[WORDS:.*]] = onnx.Weight {{.*}}name = "words"{{.*}} -> tensor<{{[^>]*}}sharding = [{"tp"=2}, {}]>>
 // CHECK: %[[POSITIONS:.*]] = onnx.Weight {{.*}}name = "positions"{{.*}} -> tensor<{{[^>]*}}sharding = [{"tp"=2}, {}]>>
 // CHECK: %[[E:.*]] = onnx.Gather %[[WORDS]], %[[IDS]]{{.*}} -> tensor<{{[^>]*}}sharding = [{}, {}, {}], partial = {"tp"=2: sum}>>

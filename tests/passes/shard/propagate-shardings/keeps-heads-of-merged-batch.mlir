@@ -40,7 +40,7 @@ func.func @main(%x: !x) -> !x {
 }
 
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[X:.*]]: tensor<{{[^>]*}}sharding = [{}, {}, {}]>>
+// CHECK-SAME: %[[X:[^:]*]]: tensor<{{[^>]*}}sharding = [{}, {}, {}]>>
 // CHECK: %[[WK:.*]] = onnx.Weight {{.*}}name = "wk"{{.*}} -> tensor<{{[^>]*}}sharding = [{}, (4:"tp"=2, 4)]>>
 // CHECK: %[[WO:.*]] = onnx.Weight {{.*}}name = "wo"{{.*}} -> tensor<{{[^>]*}}sharding = [(4:"tp"=2, 4), {}]>>
 // CHECK: %[[K0:.*]] = onnx.MatMul %[[X]], %[[WK]]{{.*}} -> tensor<{{[^>]*}}sharding = [{}, {}, (4:"tp"=2, 4)]>>

@@ -46,7 +46,7 @@ func.func @main(%x: !x) -> !x {
 }
 
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[X:.*]]: tensor<{{[^>]*}}sharding = [{}, {}, {}]>>
+// CHECK-SAME: %[[X:[^:]*]]: tensor<{{[^>]*}}sharding = [{}, {}, {}]>>
 // CHECK: %[[WQ:.*]] = onnx.Weight {{.*}}name = "wq"{{.*}} -> tensor<{{[^>]*}}sharding = [{}, (4:"tp"=4, 2:"tp":(4)2, 4)]>>
 // CHECK: %[[WK:.*]] = onnx.Weight {{.*}}name = "wk"{{.*}} -> tensor<{{[^>]*}}sharding = [{}, (4:"tp"=4, 4)]>>
 // CHECK: %[[WV:.*]] = onnx.Weight {{.*}}name = "wv"{{.*}} -> tensor<{{[^>]*}}sharding = [{}, (4:"tp"=4, 4)]>>

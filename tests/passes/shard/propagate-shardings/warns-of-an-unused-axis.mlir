@@ -12,6 +12,6 @@ func.func @main(%x: !x) -> !x {
 }
 
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[X:.*]]: tensor<{{[^>]*}}sharding = [{}, {}, {}]>>
+// CHECK-SAME: %[[X:[^:]*]]: tensor<{{[^>]*}}sharding = [{}, {}, {}]>>
 // CHECK: %[[Y:.*]] = onnx.Relu %[[X]]{{.*}} -> tensor<{{[^>]*}}sharding = [{}, {}, {}]>>
 // CHECK: return %[[Y]]

@@ -20,7 +20,7 @@ func.func @main(%x: !x) -> !x {
 }
 
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[X:.*]]: tensor<{{[^>]*}}sharding = [{}, {}, {}]>>
+// CHECK-SAME: %[[X:[^:]*]]: tensor<{{[^>]*}}sharding = [{}, {}, {}]>>
 // CHECK: %[[UP:.*]] = onnx.Weight {{.*}}name = "up"{{.*}} -> tensor<{{[^>]*}}sharding = [{}, (4:"tp"=6, 4)]>>
 // CHECK: %[[DOWN:.*]] = onnx.Weight {{.*}}name = "down"{{.*}} -> tensor<{{[^>]*}}sharding = [(4:"tp"=6, 4), {}]>>
 // CHECK: %[[U:.*]] = onnx.MatMul %[[X]], %[[UP]]{{.*}} -> tensor<{{[^>]*}}sharding = [{}, {}, (4:"tp"=6, 4)]>>
