@@ -8,11 +8,9 @@
 namespace shardc::runtime {
 
 RankThreads::~RankThreads() {
-  {
-    std::lock_guard lock(mutex);
-    closing = true;
-  }
-  posted.notify_all();
+  closing.store(true);
+  posted.fetch_add(1);
+  futexWakeAll(posted);
   for (std::thread &thread : threads)
     thread.join();
 }
@@ -33,41 +31,37 @@ Status RankThreads::start(int ranks, std::function<void(int)> first) {
 }
 
 void RankThreads::post(void *newJob, Call newCall) {
-  {
-    std::lock_guard lock(mutex);
-    job = newJob;
-    call = newCall;
-    running = size();
-    ++generation;
-  }
-  posted.notify_all();
+  job = newJob; // the threads sleep: see waitDone
+  call = newCall;
+  running.store(static_cast<uint32_t>(size()), std::memory_order_relaxed);
+  posted.fetch_add(1, std::memory_order_release);
+  futexWakeAll(posted);
 }
 
 bool RankThreads::waitDone() {
-  std::unique_lock lock(mutex);
-  return finished.wait_for(lock, std::chrono::milliseconds(50),
-                           [&] { return running == 0; });
+  uint32_t left = running.load(std::memory_order_acquire);
+  if (left == 0)
+    return true;
+  // Only the last one wakes this thread, so the word may differ from `left` by
+  // now; the wait then returns at once.
+  futexWait(running, left, std::chrono::milliseconds(50));
+  return running.load(std::memory_order_acquire) == 0;
 }
 
 void RankThreads::loop(int rank) {
   begin(rank);
-  unsigned long seen = 0;
-  while (true) {
-    void *current = nullptr;
-    Call run = nullptr;
-    {
-      std::unique_lock lock(mutex);
-      posted.wait(lock, [&] { return closing || generation != seen; });
-      if (closing)
-        return;
-      seen = generation;
-      current = job;
-      run = call;
+  for (uint32_t seen = 0;;) {
+    uint32_t now = posted.load(std::memory_order_acquire);
+    if (closing.load())
+      return;
+    if (now == seen) {
+      futexWait(posted, seen);
+      continue;
     }
-    run(current, rank);
-    std::lock_guard lock(mutex);
-    if (--running == 0)
-      finished.notify_all();
+    seen = now;
+    call(job, rank);
+    if (running.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      futexWakeAll(running);
   }
 }
 

@@ -1,7 +1,7 @@
 //===- RankThreads.h - One sleeping thread per rank -----------------------===//
 //
 // Created when an artifact is opened, kept until it is closed. A job is handed
-// to all of them; between jobs they sleep on a condition variable.
+// to all of them; between jobs they sleep.
 //
 //   RankThreads threads;
 //   SHARDC_RETURN_IF_ERROR(threads.start(8));
@@ -13,10 +13,10 @@
 #define SHARDC_RUNTIME_LAUNCH_RANKTHREADS_H
 
 #include "runtime/base/Status.h"
+#include "runtime/launch/Futex.h"
 
-#include <condition_variable>
+#include <atomic>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -53,14 +53,11 @@ private:
 
   std::vector<std::thread> threads;
   std::function<void(int)> begin;
-  std::mutex mutex;
-  std::condition_variable posted;
-  std::condition_variable finished;
   void *job = nullptr;
   Call call = nullptr;
-  unsigned long generation = 0;
-  int running = 0;
-  bool closing = false;
+  FutexWord posted = 0; ///< counts jobs
+  FutexWord running = 0;
+  std::atomic<bool> closing = false;
 };
 
 } // namespace shardc::runtime

@@ -2,8 +2,6 @@
 
 #include "runtime/base/Message.h"
 
-#include <algorithm>
-
 namespace shardc::runtime {
 
 void RunFailure::fail(const Status &status) {
@@ -15,7 +13,7 @@ void RunFailure::fail(const Status &status) {
     hasFailed.store(true, std::memory_order_release);
   }
   for (Rendezvous *place : waitingPlaces)
-    place->wakeAll();
+    place->abort();
 }
 
 Status RunFailure::status() const {
@@ -33,27 +31,27 @@ void RunFailure::reset() {
 
 Rendezvous::Rendezvous(std::vector<int> members, RunFailure &failure)
     : members(std::move(members)), failure(failure),
-      here(this->members.size(), 0) {
+      places(this->members.size()) {
   failure.waitingPlaces.push_back(this);
 }
 
-void Rendezvous::wakeAll() {
-  // Taking the lock orders this after a waiter's check of the failure.
-  std::lock_guard lock(mutex);
-  changed.notify_all();
+void Rendezvous::abort() {
+  state.fetch_or(kAborted, std::memory_order_release);
+  futexWakeAll(state);
 }
 
 void Rendezvous::clear() {
-  std::lock_guard lock(mutex);
-  std::fill(here.begin(), here.end(), 0);
-  arrivals = 0;
+  for (Place &place : places)
+    place.here.store(false);
+  arrivals.store(0);
+  state.store(0);
 }
 
 std::string Rendezvous::timeoutText(const CollectiveSite &site,
                                     int index) const {
   std::string missing;
   for (size_t i = 0; i < members.size(); ++i)
-    if (!here[i])
+    if (!places[i].here.load())
       missing +=
           (missing.empty() ? "" : "; ") + failure.describeRank(members[i]);
   std::string node =
@@ -65,41 +63,51 @@ std::string Rendezvous::timeoutText(const CollectiveSite &site,
                  "; raise --timeout if they are only slow");
 }
 
-Status Rendezvous::arrive(int index, const CollectiveSite &site) {
-  const auto deadline = std::chrono::steady_clock::now() + failure.timeout;
-  std::string problem;
-  {
-    std::unique_lock lock(mutex);
-    if (failure.failed())
+/// The last to arrive lets all others go.
+Status Rendezvous::open(const CollectiveSite &site) {
+  for (size_t i = 0; i < places.size(); ++i)
+    if (places[i].instruction != site.instruction) {
+      failure.fail(artifactError(site.kind, " at node '", site.node,
+                                 "' is instruction ", site.instruction,
+                                 ", but rank ", members[i],
+                                 " is at instruction ", places[i].instruction));
       return failure.status();
-    if (arrivals == 0)
-      instruction = site.instruction;
-    if (instruction != site.instruction) {
-      problem =
-          message(site.kind, " at node '", site.node, "': rank ",
-                  members[static_cast<size_t>(index)], " is at instruction ",
-                  site.instruction, ", the others are at ", instruction);
-    } else {
-      const uint64_t mine = round;
-      here[static_cast<size_t>(index)] = 1;
-      if (++arrivals == size()) {
-        std::fill(here.begin(), here.end(), 0);
-        arrivals = 0;
-        ++round;
-        changed.notify_all();
-        return Status::ok();
-      }
-      bool inTime = changed.wait_until(
-          lock, deadline, [&] { return round != mine || failure.failed(); });
-      if (round != mine)
-        return Status::ok();
-      if (inTime)
-        return failure.status();
-      problem = timeoutText(site, index);
     }
+  for (Place &place : places)
+    place.here.store(false, std::memory_order_relaxed);
+  arrivals.store(0, std::memory_order_relaxed);
+  state.fetch_add(1, std::memory_order_release);
+  futexWakeAll(state);
+  return Status::ok();
+}
+
+Status Rendezvous::wait(int index, uint32_t round, const CollectiveSite &site) {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + failure.timeout;
+  while (state.load(std::memory_order_acquire) == round) {
+    const auto left = deadline - Clock::now();
+    if (left.count() > 0) {
+      futexWait(state, round, left);
+      continue;
+    }
+    failure.fail(artifactError(timeoutText(site, index)));
+    return failure.status();
   }
-  failure.fail(artifactError(problem));
-  return failure.status();
+  return state.load(std::memory_order_acquire) & kAborted ? failure.status()
+                                                          : Status::ok();
+}
+
+Status Rendezvous::arrive(int index, const CollectiveSite &site) {
+  // Before the arrival: the round cannot end without this member.
+  const uint32_t round = state.load(std::memory_order_acquire);
+  if (round & kAborted)
+    return failure.status();
+  Place &place = places[static_cast<size_t>(index)];
+  place.instruction = site.instruction;
+  place.here.store(true, std::memory_order_relaxed);
+  if (arrivals.fetch_add(1, std::memory_order_acq_rel) + 1 == size())
+    return open(site);
+  return wait(index, round, site);
 }
 
 } // namespace shardc::runtime

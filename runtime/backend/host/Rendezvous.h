@@ -10,10 +10,10 @@
 
 #include "runtime/backend/Communicator.h"
 #include "runtime/base/Status.h"
+#include "runtime/launch/Futex.h"
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -63,18 +63,26 @@ public:
 
 private:
   friend class RunFailure;
-  void wakeAll();
+
+  /// A member's last arrival, on a cache line of its own.
+  struct alignas(64) Place {
+    std::atomic<bool> here = false;
+    int instruction = 0;
+  };
+  void abort();
   void clear();
+  Status open(const CollectiveSite &site);
+  Status wait(int index, uint32_t round, const CollectiveSite &site);
   std::string timeoutText(const CollectiveSite &site, int index) const;
 
   const std::vector<int> members;
   RunFailure &failure;
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<char> here; ///< who has arrived at the current round
-  int arrivals = 0;
-  int instruction = 0; ///< of who arrived first
-  uint64_t round = 0;
+  std::vector<Place> places;
+  std::atomic<int> arrivals = 0;
+  /// Counts rounds; kAborted is added when the run has failed. Waiters sleep
+  /// until it changes.
+  FutexWord state = 0;
+  static constexpr uint32_t kAborted = uint32_t{1} << 31;
 };
 
 } // namespace shardc::runtime
