@@ -7,12 +7,15 @@
 #include "compiler/package/Package.h"
 #include "compiler/report/Explain.h"
 #include "dialects/dist/Dist.h"
+#include "passes/verify/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 
 #include <nlohmann/json.hpp>
 
@@ -65,16 +68,20 @@ public:
     auto start = std::chrono::steady_clock::now();
     if (ExitCode code = load(); code != ExitCode::Done)
       return code;
-    if (options.to == "raw")
-      return printModule("raw");
+    StringRef from = options.from.empty() ? StringRef("raw") : options.from;
     size_t first = 0;
-    if (!options.from.empty() && options.from != "raw")
-      first = llvm::find(kPhases, options.from) - kPhases.begin() + 1;
+    if (from != "raw") {
+      first = llvm::find(kPhases, from) - kPhases.begin() + 1;
+      if (ExitCode code = verifyLoaded(from); code != ExitCode::Done)
+        return code;
+    }
+    if (options.to == from)
+      return printModule();
     for (size_t i = first; i < kPhases.size(); ++i) {
       if (ExitCode code = runPhase(kPhases[i]); code != ExitCode::Done)
         return code;
       if (options.to == kPhases[i])
-        return printModule(kPhases[i]);
+        return printModule();
     }
     std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - start;
@@ -95,6 +102,19 @@ private:
     return module ? ExitCode::Done : ExitCode::Model;
   }
 
+  /// What a file claims to be is checked like what a phase makes.
+  ExitCode verifyLoaded(StringRef phase) {
+    PassManager passes(&context);
+    passes.addPass(verify::createVerifyPhase({phase.str()}));
+    if (failed(passes.run(*module)))
+      return ExitCode::Model;
+    if (ExitCode code = resolveDims(); code != ExitCode::Done)
+      return code;
+    if (phase == "partitioned")
+      report.update(report::explainPlan(*module, dims));
+    return ExitCode::Done;
+  }
+
   void setMesh() {
     if (dist::MeshOp old = dist::getMesh(*module))
       old.erase();
@@ -109,16 +129,65 @@ private:
       setMesh();
     PassManager passes(&context);
     passes.enableVerifier(false); // verify-phase follows; types are checked there
-    if (!options.reproducer.empty())
-      passes.enableCrashReproducerGeneration(options.reproducer);
+    // A model may be refused while it is imported; what fails later is a bug of
+    // the compiler, worth a file that shows it.
+    if (phase != kPhases.front())
+      passes.enableCrashReproducerGeneration(reproducerPath());
     buildPhase(passes, phase);
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
       return ExitCode::Model;
+    if (phase == "imported")
+      if (ExitCode code = resolveDims(); code != ExitCode::Done)
+        return code;
     if (phase == "partitioned")
-      report.update(report::explainPlan(*module, options.dims));
+      report.update(report::explainPlan(*module, dims));
     if (phase == "lowered")
-      report::explainMemory(*module, options.dims, report);
+      report::explainMemory(*module, dims, report);
     return dump(phase);
+  }
+
+  std::string reproducerPath() const {
+    if (!options.reproducer.empty())
+      return options.reproducer;
+    llvm::SmallString<128> path;
+    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, path);
+    llvm::sys::path::append(
+        path, "shardc-" + std::to_string(llvm::sys::Process::getProcessId()) +
+                  "-reproducer.mlir");
+    return path.str().str();
+  }
+
+  /// --dims by the model's own symbols; "batch" and "seq" also mean the first
+  /// and second dim of the first input.
+  ExitCode resolveDims() {
+    llvm::StringMap<dist::DimExpr> symbols;
+    SmallVector<dist::DimExpr, 4> firstInput;
+    for (func::FuncOp function : module->getOps<func::FuncOp>())
+      for (Type type : function.getArgumentTypes())
+        for (dist::DimExpr size : dist::getDims(type)) {
+          if (type == function.getArgumentTypes().front())
+            firstInput.push_back(size);
+          size.forEachSymbol([&](StringRef name, bool) {
+            symbols[name] = dist::DimExpr::symbol(name);
+          });
+        }
+    for (const auto &entry : options.dims) {
+      StringRef name = entry.getKey();
+      size_t position = name == "batch" ? 0 : name == "seq" ? 1 : SIZE_MAX;
+      if (symbols.count(name)) {
+        dims[name] = entry.getValue();
+      } else if (position < firstInput.size()) {
+        if (std::optional<StringRef> symbol = firstInput[position].asSymbol())
+          dims[*symbol] = entry.getValue();
+      } else {
+        errors << "error: --dims " << name << ": the model has no such size; it has";
+        for (const auto &symbol : symbols)
+          errors << ' ' << symbol.getKey();
+        errors << "\n";
+        return ExitCode::Flags;
+      }
+    }
+    return ExitCode::Done;
   }
 
   ExitCode dump(StringRef phase) {
@@ -145,7 +214,7 @@ private:
     os << '\n';
   }
 
-  ExitCode printModule(StringRef) {
+  ExitCode printModule() {
     printTo(output);
     return ExitCode::Done;
   }
@@ -189,6 +258,7 @@ private:
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   Json report = Json::object();
+  report::SymbolValues dims; ///< --dims, by the model's symbols
   unsigned numDumps = 1;
 };
 
