@@ -13,13 +13,13 @@ def Lower : Pass<"shardc-lower", "::mlir::ModuleOp"> {
 
     Example (tests/passes/lower/lower/example.mlir):
 
-        %1 = onnx.Relu %0
+        %y = onnx.Relu %x
 
     becomes
 
         %b = rt.alloc <[batch * 64]>
-        %v = rt.view %b : !rt.view<f32, [batch, 16], [16, 1], 0>
-        rt.call "Relu"(%0) into (%v) {}
+        %v = rt.view %b : <f32, [batch, 16], [16, 1], 0, replicated>
+        rt.call "Relu"(%x : ...) into(%v : ...) {}
   }];
   let dependentDialects = ["::shardc::rt::RtDialect"];
 }

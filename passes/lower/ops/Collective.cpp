@@ -45,6 +45,7 @@ static ValueView sliceDim(Operation *op, Lowering &lowering, ValueView from,
     return from.with(from.layout.sliced(
         dim, first.factors.front().lowerBound(mesh) * rest, split.localSize(mesh)));
   }
+  from.isReplicated = false;
   Sizes dims = from.layout.dims;
   dims[dim] = split.localSize(mesh);
   ValueView to = lowering.allocate(op, from.element, dims, false);
