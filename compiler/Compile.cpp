@@ -128,7 +128,8 @@ private:
     if (phase == "sharded")
       setMesh();
     PassManager passes(&context);
-    passes.enableVerifier(false); // verify-phase follows; types are checked there
+    passes.enableVerifier(
+        false); // verify-phase follows; types are checked there
     // A model may be refused while it is imported; what fails later is a bug of
     // the compiler, worth a file that shows it.
     if (phase != kPhases.front())
@@ -180,7 +181,8 @@ private:
         if (std::optional<StringRef> symbol = firstInput[position].asSymbol())
           dims[*symbol] = entry.getValue();
       } else {
-        errors << "error: --dims " << name << ": the model has no such size; it has";
+        errors << "error: --dims " << name
+               << ": the model has no such size; it has";
         for (const auto &symbol : symbols)
           errors << ' ' << symbol.getKey();
         errors << "\n";
@@ -194,8 +196,8 @@ private:
     if (options.dumpDir.empty())
       return ExitCode::Done;
     llvm::sys::fs::create_directories(options.dumpDir);
-    std::string path = options.dumpDir + "/" + std::to_string(numDumps++) + "-" +
-                       phase.str() + ".mlir";
+    std::string path = options.dumpDir + "/" + std::to_string(numDumps++) +
+                       "-" + phase.str() + ".mlir";
     std::error_code error;
     llvm::raw_fd_ostream file(path, error);
     if (error) {

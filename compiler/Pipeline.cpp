@@ -43,15 +43,15 @@ void registerShardcPasses() {
   lower::registerShardcLowerPasses();
   verify::registerShardcVerifyPasses();
   for (StringRef last : kPhases)
-    PassPipelineRegistration<>(
-        ("shardc-to-" + last).str(), ("Everything up to phase " + last).str(),
-        [last](OpPassManager &passes) {
-          for (StringRef phase : kPhases) {
-            buildPhase(passes, phase);
-            if (phase == last)
-              return;
-          }
-        });
+    PassPipelineRegistration<>(("shardc-to-" + last).str(),
+                               ("Everything up to phase " + last).str(),
+                               [last](OpPassManager &passes) {
+                                 for (StringRef phase : kPhases) {
+                                   buildPhase(passes, phase);
+                                   if (phase == last)
+                                     return;
+                                 }
+                               });
 }
 
 void registerShardcDialects(DialectRegistry &registry) {

@@ -23,8 +23,9 @@ namespace {
 /// A folder that vanishes unless it is moved to its place.
 class StagingFolder {
 public:
-  explicit StagingFolder(const fs::path &target)
-      : target(target), path(target.string() + ".partial") {}
+  explicit StagingFolder(const fs::path &folder)
+      : target(folder.has_filename() ? folder : folder.parent_path()),
+        path(target.string() + ".partial") {}
   ~StagingFolder() {
     std::error_code ignored;
     fs::remove_all(path, ignored);
@@ -102,11 +103,12 @@ public:
     if (mlir::failed(writePrograms(mesh)) || mlir::failed(writeFiles(mesh)))
       return failure();
     describe(mesh);
-    manifest["checksum"] = hashOf(
-        manifest.dump(-1, ' ', false, Json::error_handler_t::replace));
+    manifest["checksum"] =
+        hashOf(manifest.dump(-1, ' ', false, Json::error_handler_t::replace));
     std::string text =
         manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-    if (std::string why = writeFile(staging.path / artifact::kManifestFile, text);
+    if (std::string why =
+            writeFile(staging.path / artifact::kManifestFile, text);
         !why.empty())
       return failed(why);
     if (std::string why = staging.publish(); !why.empty())
@@ -130,7 +132,8 @@ private:
       if (mlir::failed(bytes))
         return failure();
       std::string name = program.getSymName().str() + ".program";
-      if (std::string why = writeFile(staging.path / name, *bytes); !why.empty())
+      if (std::string why = writeFile(staging.path / name, *bytes);
+          !why.empty())
         return failed(why);
       manifest["stages"].push_back({{"program", name},
                                     {"bytes", bytes->size()},
@@ -166,8 +169,9 @@ private:
     if (!options.copyWeights)
       return success();
     for (rt::ProgramOp program : module.getOps<rt::ProgramOp>())
-      if (std::string why = copyWeights(program, mesh, options.modelFolder,
-                                        staging.path.string(), manifest["files"]);
+      if (std::string why =
+              copyWeights(program, mesh, options.modelFolder,
+                          staging.path.string(), manifest["files"]);
           !why.empty())
         return failed(why);
     return success();
@@ -184,7 +188,8 @@ private:
     fs::path folder = fs::canonical(options.modelFolder, error);
     fs::path relative = fs::relative(
         folder, fs::weakly_canonical(staging.target, error), error);
-    manifest["model_root"] = relative.empty() ? folder.string() : relative.string();
+    manifest["model_root"] =
+        relative.empty() ? folder.string() : relative.string();
     manifest["inputs"] = Json::array();
     manifest["outputs"] = Json::array();
     module.walk([&](rt::InputOp op) {
@@ -192,10 +197,9 @@ private:
           ioEntry(op.getName(), op.getElement(), op.getValue()));
     });
     module.walk([&](rt::OutputOp op) {
-      manifest["outputs"].push_back(
-          ioEntry(op.getName(),
-                  cast<rt::ViewType>(op.getView().getType()).getElement(),
-                  op.getValue()));
+      manifest["outputs"].push_back(ioEntry(
+          op.getName(), cast<rt::ViewType>(op.getView().getType()).getElement(),
+          op.getValue()));
     });
   }
 

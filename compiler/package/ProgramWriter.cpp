@@ -31,13 +31,17 @@ std::optional<uint8_t> elementType(Type type) {
   case 1:
     return artifact::ElementType_Bool;
   case 8:
-    return isUnsigned ? artifact::ElementType_UInt8 : artifact::ElementType_Int8;
+    return isUnsigned ? artifact::ElementType_UInt8
+                      : artifact::ElementType_Int8;
   case 16:
-    return isUnsigned ? artifact::ElementType_UInt16 : artifact::ElementType_Int16;
+    return isUnsigned ? artifact::ElementType_UInt16
+                      : artifact::ElementType_Int16;
   case 32:
-    return isUnsigned ? artifact::ElementType_UInt32 : artifact::ElementType_Int32;
+    return isUnsigned ? artifact::ElementType_UInt32
+                      : artifact::ElementType_Int32;
   case 64:
-    return isUnsigned ? artifact::ElementType_UInt64 : artifact::ElementType_Int64;
+    return isUnsigned ? artifact::ElementType_UInt64
+                      : artifact::ElementType_Int64;
   default:
     return std::nullopt;
   }
@@ -145,8 +149,8 @@ private:
   FailureOr<artifact::ElementType> element(Operation *op, Type type) {
     if (std::optional<uint8_t> found = elementType(type))
       return static_cast<artifact::ElementType>(*found);
-    return op->emitError("has element type ") << type
-                                              << ", which no backend stores";
+    return op->emitError("has element type ")
+           << type << ", which no backend stores";
   }
 
   uint32_t scalar(DimExpr expr) { return scalars.add(expr); }
@@ -175,16 +179,17 @@ private:
   Offset<flatbuffers::Vector<Offset<artifact::DimLayout>>>
   layout(dist::ValueAttr value) {
     Vector<artifact::DimLayout> dims;
-    dist::Sharding sharding =
-        value.getSharding() ? *value.getSharding()
-                            : dist::Sharding::replicated(value.getDims());
+    dist::Sharding sharding = value.getSharding()
+                                  ? *value.getSharding()
+                                  : dist::Sharding::replicated(value.getDims());
     for (const dist::DimSharding &dim : sharding.dims)
       dims.push_back(dimLayout(dim));
     return builder.CreateVector(dims);
   }
 
   static DimExpr localBytes(dist::ValueAttr value, Type element) {
-    return dist::product(value.getHasLocal() ? value.getLocal() : value.getDims()) *
+    return dist::product(value.getHasLocal() ? value.getLocal()
+                                             : value.getDims()) *
            rt::elementBytes(element);
   }
 
@@ -287,9 +292,9 @@ private:
     }
     if (strides.empty())
       strides = contiguous;
-    views.push_back(artifact::CreateView(builder, buffer, type, scalarList(dims),
-                                         scalarList(strides), scalar(offset),
-                                         replicated));
+    views.push_back(artifact::CreateView(builder, buffer, type,
+                                         scalarList(dims), scalarList(strides),
+                                         scalar(offset), replicated));
     return views.size() - 1;
   }
 
@@ -315,14 +320,16 @@ private:
     Attribute value = named.getValue();
     if (auto integer = dyn_cast<IntegerAttr>(value))
       return artifact::CreateAttribute(
-          builder, name, builder.CreateVector(std::vector<int64_t>{integer.getInt()}));
+          builder, name,
+          builder.CreateVector(std::vector<int64_t>{integer.getInt()}));
     if (auto list = dyn_cast<DenseI64ArrayAttr>(value))
       return artifact::CreateAttribute(
           builder, name,
           builder.CreateVector(std::vector<int64_t>(list.asArrayRef().begin(),
                                                     list.asArrayRef().end())));
     if (auto dims = dyn_cast<dist::DimsAttr>(value))
-      return artifact::CreateAttribute(builder, name, 0, scalarList(dims.getValues()));
+      return artifact::CreateAttribute(builder, name, 0,
+                                       scalarList(dims.getValues()));
     if (auto number = dyn_cast<FloatAttr>(value))
       return artifact::CreateAttribute(
           builder, name, 0, 0,
@@ -378,7 +385,8 @@ private:
         if (mesh.axes[a].name == axis.name)
           parts.push_back(
               artifact::CreateAxisPart(builder, a, axis.pre, axis.size));
-    groups.push_back(artifact::CreateGroup(builder, builder.CreateVector(parts)));
+    groups.push_back(
+        artifact::CreateGroup(builder, builder.CreateVector(parts)));
     return it->second;
   }
 
@@ -389,22 +397,23 @@ private:
           builder, builder.CreateString("kind"), 0, 0, 0,
           builder.CreateString(op.getKind()->str())));
     if (op.getDimAttr()) {
-      attributes.push_back(artifact::CreateAttribute(
-          builder, builder.CreateString("dim"),
-          builder.CreateVector(std::vector<int64_t>{
-              static_cast<int64_t>(*op.getDim())})));
+      attributes.push_back(
+          artifact::CreateAttribute(builder, builder.CreateString("dim"),
+                                    builder.CreateVector(std::vector<int64_t>{
+                                        static_cast<int64_t>(*op.getDim())})));
       Vector<artifact::DimLayout> dim{
           dimLayout(op.getValueAttr().getSharding()->dims[*op.getDim()])};
-      attributes.push_back(artifact::CreateAttribute(
-          builder, builder.CreateString("layout"), 0, 0, 0, 0,
-          builder.CreateVector(dim)));
+      attributes.push_back(
+          artifact::CreateAttribute(builder, builder.CreateString("layout"), 0,
+                                    0, 0, 0, builder.CreateVector(dim)));
     }
-    addInstruction(op, op.getKernel(), op.getInput(), op.getOutput(), attributes,
-                   group(op.getAxes()));
+    addInstruction(op, op.getKernel(), op.getInput(), op.getOutput(),
+                   attributes, group(op.getAxes()));
   }
 
   LogicalResult addOutput(rt::OutputOp op) {
-    auto type = element(op, cast<rt::ViewType>(op.getView().getType()).getElement());
+    auto type =
+        element(op, cast<rt::ViewType>(op.getView().getType()).getElement());
     if (failed(type))
       return failure();
     outputs.push_back(artifact::CreateOutput(
@@ -419,11 +428,11 @@ private:
         op.getKind() == "equal"      ? artifact::GuardKind_Equal
         : op.getKind() == "at_least" ? artifact::GuardKind_AtLeast
                                      : artifact::GuardKind_AtMost;
-    guards.push_back(artifact::CreateGuard(
-        builder, kind, scalar(op.getLhs().getValues()[0]),
-        scalar(op.getRhs().getValues()[0]),
-        builder.CreateString(op.getMessage().str()),
-        builder.CreateString(nodeName(op))));
+    guards.push_back(
+        artifact::CreateGuard(builder, kind, scalar(op.getLhs().getValues()[0]),
+                              scalar(op.getRhs().getValues()[0]),
+                              builder.CreateString(op.getMessage().str()),
+                              builder.CreateString(nodeName(op))));
   }
 
   LogicalResult bindSymbols() {
@@ -433,8 +442,9 @@ private:
         return program.emitError("size \"")
                << name << "\" is the dim of no input: expected an input with a "
                << "dim of that name alone; export the model with it";
-      symbols.push_back(artifact::CreateSymbol(
-          builder, builder.CreateString(name), it->second.first, it->second.second));
+      symbols.push_back(
+          artifact::CreateSymbol(builder, builder.CreateString(name),
+                                 it->second.first, it->second.second));
     }
     return success();
   }
@@ -454,8 +464,9 @@ private:
             builder.CreateVector(views), builder.CreateVector(load),
             builder.CreateVector(run)),
         artifact::ProgramIdentifier());
-    return std::string(reinterpret_cast<const char *>(builder.GetBufferPointer()),
-                       builder.GetSize());
+    return std::string(
+        reinterpret_cast<const char *>(builder.GetBufferPointer()),
+        builder.GetSize());
   }
 
   rt::ProgramOp program;

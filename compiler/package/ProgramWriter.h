@@ -25,9 +25,8 @@ private:
 };
 
 /// The bytes of Program.fbs, or an error at the op that cannot be written.
-llvm::FailureOr<std::string> writeProgram(rt::ProgramOp program,
-                                          const dist::Mesh &mesh,
-                                          FileTable &files);
+llvm::FailureOr<std::string>
+writeProgram(rt::ProgramOp program, const dist::Mesh &mesh, FileTable &files);
 
 /// The artifact's element type; nothing for types that it does not have.
 std::optional<uint8_t> elementType(mlir::Type type);

@@ -37,11 +37,11 @@ uint32_t ScalarTable::addAtom(const DimAtom *atom) {
   case AtomKind::Max:
     break;
   }
-  artifact::ScalarOp op = atom->kind == AtomKind::FloorDiv
-                              ? artifact::ScalarOp_FloorDivide
-                          : atom->kind == AtomKind::Mod ? artifact::ScalarOp_Modulo
-                          : atom->kind == AtomKind::Min ? artifact::ScalarOp_Minimum
-                                                        : artifact::ScalarOp_Maximum;
+  artifact::ScalarOp op =
+      atom->kind == AtomKind::FloorDiv ? artifact::ScalarOp_FloorDivide
+      : atom->kind == AtomKind::Mod    ? artifact::ScalarOp_Modulo
+      : atom->kind == AtomKind::Min    ? artifact::ScalarOp_Minimum
+                                       : artifact::ScalarOp_Maximum;
   uint32_t lhs = add(atom->lhs), rhs = add(atom->rhs);
   return emit(op, lhs, rhs, 0);
 }
@@ -54,7 +54,8 @@ uint32_t ScalarTable::add(DimExpr expr) {
   for (const DimExpr::Term &term : expr.terms()) {
     std::optional<uint32_t> value;
     auto multiply = [&](uint32_t factor) {
-      value = value ? emit(artifact::ScalarOp_Multiply, *value, factor, 0) : factor;
+      value =
+          value ? emit(artifact::ScalarOp_Multiply, *value, factor, 0) : factor;
     };
     for (const DimAtom *atom : term.atoms)
       multiply(addAtom(atom));
@@ -62,8 +63,7 @@ uint32_t ScalarTable::add(DimExpr expr) {
       multiply(emit(artifact::ScalarOp_Constant, 0, 0, term.coefficient));
     sum = sum ? emit(artifact::ScalarOp_Add, *sum, *value, 0) : *value;
   }
-  uint32_t number =
-      sum ? *sum : emit(artifact::ScalarOp_Constant, 0, 0, 0);
+  uint32_t number = sum ? *sum : emit(artifact::ScalarOp_Constant, 0, 0, 0);
   byExpr[expr.opaque()] = number;
   return number;
 }

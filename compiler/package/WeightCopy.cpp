@@ -90,8 +90,8 @@ public:
     llvm::StringMap<unsigned> counts;
     for (rt::WeightOp weight : program.getOps<rt::WeightOp>()) {
       unsigned count = counts[weight.getName()]++;
-      std::string name = weight.getName().str() +
-                         (count ? "#" + std::to_string(count) : "");
+      std::string name =
+          weight.getName().str() + (count ? "#" + std::to_string(count) : "");
       uint64_t bytes = 0;
       for (const ByteRange &range : rangesOf(weight))
         bytes += range.length;
@@ -139,7 +139,8 @@ private:
                opened.getError().message();
       source = std::move(*opened);
     }
-    StringRef bytes = source->getBuffer().substr(weight.getOffset(), weight.getLength());
+    StringRef bytes =
+        source->getBuffer().substr(weight.getOffset(), weight.getLength());
     for (const ByteRange &range : rangesOf(weight))
       file.write(bytes.data() + range.offset, range.length);
     return "";
@@ -157,7 +158,8 @@ private:
 std::string copyWeights(rt::ProgramOp program, const dist::Mesh &mesh,
                         const std::string &modelFolder,
                         const std::string &artifactFolder, Json &files) {
-  std::filesystem::path folder = std::filesystem::path(artifactFolder) / "weights";
+  std::filesystem::path folder =
+      std::filesystem::path(artifactFolder) / "weights";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
@@ -165,7 +167,8 @@ std::string copyWeights(rt::ProgramOp program, const dist::Mesh &mesh,
     std::snprintf(name, sizeof(name), "rank-%05d.safetensors",
                   static_cast<int>(rank));
     std::filesystem::path path = folder / name;
-    if (std::string why = RankFile(program, mesh, rank, modelFolder).write(path);
+    if (std::string why =
+            RankFile(program, mesh, rank, modelFolder).write(path);
         !why.empty())
       return why;
     auto written = llvm::MemoryBuffer::getFile(path.string(), false, false);

@@ -128,9 +128,8 @@ private:
     report["whole_weights"].push_back(
         {{"name", weight.getName().str()},
          {"bytes", *evaluate(globalBytes(type), dims, mesh, 0)},
-         {"why", type.getRank() < 2
-                     ? "a vector that whole values use"
-                     : "splitting it would add a collective"}});
+         {"why", type.getRank() < 2 ? "a vector that whole values use"
+                                    : "splitting it would add a collective"}});
   }
 
   const dist::Mesh &mesh;
@@ -198,8 +197,8 @@ static std::string bytesText(const Json &value) {
   for (; bytes >= 1024 && unit < 4; ++unit)
     bytes /= 1024;
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::format(unit ? "%.1f %s" : "%.0f %s",
-                                                 bytes, units[unit]);
+  llvm::raw_string_ostream(text)
+      << llvm::format(unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
   return text;
 }
 
@@ -227,8 +226,9 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
   os << "  " << vectors << " vectors, " << bytesText(vectorBytes) << "\n";
   os << "ranks\n";
   for (const Json &entry : report["ranks"])
-    os << "  " << entry["rank"].get<int64_t>() << ": weights " << bytesText(entry["weight_bytes"])
-       << ", activations " << bytesText(entry["activation_bytes"]) << "\n";
+    os << "  " << entry["rank"].get<int64_t>() << ": weights "
+       << bytesText(entry["weight_bytes"]) << ", activations "
+       << bytesText(entry["activation_bytes"]) << "\n";
 }
 
 } // namespace shardc::report

@@ -46,8 +46,8 @@ MeshRef::MeshRef(Mesh value) {
 AxesAttr AxesAttr::get(MLIRContext *context, llvm::ArrayRef<AxisRef> axes) {
   SmallVector<AxisPart, 2> parts;
   for (const AxisRef &axis : axes)
-    parts.push_back({StringAttr::get(context, axis.name).getValue(), axis.pre,
-                     axis.size});
+    parts.push_back(
+        {StringAttr::get(context, axis.name).getValue(), axis.pre, axis.size});
   return get(context, llvm::ArrayRef<AxisPart>(parts));
 }
 
@@ -111,10 +111,10 @@ RankedTensorType localize(RankedTensorType type, const Mesh &mesh) {
   SmallVector<DimExpr, 4> dims = getDims(type);
   Sharding sharding = getSharding(type);
   SmallVector<DimExpr, 4> local = sharding.localDims(mesh);
-  return RankedTensorType::get(
-      staticShape(local), type.getElementType(),
-      ValueAttr::get(type.getContext(), dims, ShardingRef(sharding), local,
-                     true));
+  return RankedTensorType::get(staticShape(local), type.getElementType(),
+                               ValueAttr::get(type.getContext(), dims,
+                                              ShardingRef(sharding), local,
+                                              true));
 }
 
 MeshOp getMesh(ModuleOp module) {

@@ -69,7 +69,7 @@ static FailureOr<DimExpr> parseFactor(AsmParser &parser) {
       return failure();
     return value;
   }
-  int64_t constant;
+  int64_t constant = 0;
   OptionalParseResult integer = parser.parseOptionalInteger(constant);
   if (integer.has_value())
     return failed(*integer) ? FailureOr<DimExpr>(failure())
@@ -120,15 +120,12 @@ static ParseResult parseAxis(AsmParser &parser, AxisRef &axis) {
                  parser.parseInteger(axis.size));
 }
 
-/// Axes follow each other with commas; so do factors. A comma belongs to the
-/// axes as long as a string follows, which no factor starts with once sizes
-/// have been quoted only where they are no bare name.
+/// (6:"tp"=2, 16); several axes of one factor are joined by +.
 static ParseResult parseFactors(AsmParser &parser, Segment &segment) {
   if (parser.parseLParen())
     return failure();
   do {
     AxisRef axis;
-    // ("a", ...) after a split factor continues its axes: "tp"=2,"ep"=2.
     FailureOr<DimExpr> size = parseDim(parser);
     if (failed(size))
       return failure();
@@ -285,10 +282,9 @@ Attribute AxesAttr::parse(AsmParser &parser, Type) {
 
 void AxesAttr::print(AsmPrinter &printer) const {
   printer << "<[";
-  llvm::interleaveComma(getAxes(), printer.getStream(),
-                        [&](const AxisRef &axis) {
-                          dist::print(printer.getStream(), axis);
-                        });
+  llvm::interleaveComma(
+      getAxes(), printer.getStream(),
+      [&](const AxisRef &axis) { dist::print(printer.getStream(), axis); });
   printer << "]>";
 }
 
@@ -296,7 +292,8 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
   Mesh mesh;
   if (parser.parseLess() ||
       parser.parseCommaSeparatedList(
-          AsmParser::Delimiter::Square, [&]() -> ParseResult {
+          AsmParser::Delimiter::Square,
+          [&]() -> ParseResult {
             Axis axis;
             llvm::SMLoc loc = parser.getCurrentLocation();
             if (parser.parseString(&axis.name) || parser.parseEqual() ||

@@ -88,8 +88,8 @@ LogicalResult SliceOp::verify() {
 }
 
 LogicalResult OnceOp::verify() {
-  return verifySharding(*this, once(getSharding(getOperand().getType()),
-                                    getAxes().getAxes()));
+  return verifySharding(
+      *this, once(getSharding(getOperand().getType()), getAxes().getAxes()));
 }
 
 } // namespace shardc::dist

@@ -100,7 +100,7 @@ def Rt_CallOp : Rt_Op<"call", [AttrSizedOperandSegments]> {
   let arguments = (ins StrAttr:$kernel, Variadic<AnyType>:$inputs,
                        Variadic<Rt_ViewType>:$outputs, DictionaryAttr:$config);
   let assemblyFormat = [{
-    $kernel `(` $inputs `:` type($inputs) `)` `into` `(` $outputs `:` type($outputs) `)` $config attr-dict
+    $kernel `(` ($inputs^ `:` type($inputs))? `)` `into` `(` $outputs `:` type($outputs) `)` $config attr-dict
   }];
 }
 

@@ -51,20 +51,20 @@ private:
         b, argument.getLoc(), b.getType<rt::BufferType>(),
         b.getI64IntegerAttr(index), name ? name : b.getStringAttr(""),
         TypeAttr::get(type.getElementType()), dist::getValueAttr(type));
-    lowering.bind(argument, {input, type.getElementType(),
-                             StridedLayout::contiguous(Lowering::localDims(argument)),
-                             false, dist::getSharding(type).isReplicated()});
+    lowering.bind(argument,
+                  {input, type.getElementType(),
+                   StridedLayout::contiguous(Lowering::localDims(argument)),
+                   false, dist::getSharding(type).isReplicated()});
   }
 
   LogicalResult lower(Operation &op) {
     if (isa<onnx::NoneOp>(op))
       return success();
     if (auto guard = dyn_cast<onnx::GuardOp>(op)) {
-      rt::GuardOp::create(lowering.atRun(), op.getLoc(),
-                          cast<dist::DimsAttr>(guard.getLhs()),
-                          guard.getKindAttr(),
-                          cast<dist::DimsAttr>(guard.getRhs()),
-                          guard.getMessageAttr());
+      rt::GuardOp::create(
+          lowering.atRun(), op.getLoc(), cast<dist::DimsAttr>(guard.getLhs()),
+          guard.getKindAttr(), cast<dist::DimsAttr>(guard.getRhs()),
+          guard.getMessageAttr());
       return success();
     }
     if (auto terminator = dyn_cast<func::ReturnOp>(op)) {
@@ -92,11 +92,12 @@ private:
       view = own;
     }
     OpBuilder &b = lowering.atRun();
-    auto type = rt::ViewType::get(b.getContext(), view.element, view.layout.dims,
-                                  view.layout.strides, view.layout.offset,
-                                  view.isReplicated);
+    auto type = rt::ViewType::get(b.getContext(), view.element,
+                                  view.layout.dims, view.layout.strides,
+                                  view.layout.offset, view.isReplicated);
     auto name = function.getResultAttrOfType<StringAttr>(index, "onnx.name");
-    Value window = rt::ViewOp::create(b, terminator.getLoc(), type, view.buffer);
+    Value window =
+        rt::ViewOp::create(b, terminator.getLoc(), type, view.buffer);
     rt::OutputOp::create(b, terminator.getLoc(), window,
                          b.getI64IntegerAttr(index),
                          name ? name : b.getStringAttr(""),
@@ -124,7 +125,8 @@ struct LowerPass : impl::LowerBase<LowerPass> {
         builder.setInsertionPoint(function);
         auto program = rt::ProgramOp::create(builder, function.getLoc(),
                                              function.getSymName());
-        if (failed(ProgramLowering(function, program, *mesh.getMesh().getMesh(), map)
+        if (failed(ProgramLowering(function, program, *mesh.getMesh().getMesh(),
+                                   map)
                        .run()))
           return signalPassFailure();
       }

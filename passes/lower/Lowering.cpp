@@ -106,9 +106,9 @@ Value Lowering::viewOp(const ValueView &view, OpBuilder &b, Location loc) {
     return absent;
   }
   const StridedLayout &layout = view.layout;
-  auto type = rt::ViewType::get(b.getContext(), view.element, layout.dims,
-                                layout.strides, layout.offset,
-                                view.isReplicated);
+  auto type =
+      rt::ViewType::get(b.getContext(), view.element, layout.dims,
+                        layout.strides, layout.offset, view.isReplicated);
   Value &made = viewOps[{view.buffer, type}];
   if (!made) {
     // Right behind the buffer, where both load and run see it.

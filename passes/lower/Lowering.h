@@ -4,8 +4,9 @@
 // of its results: a window on an operand's bytes where the op only arranges
 // them differently, else a new buffer that a kernel call writes.
 //
-//   %1 = onnx.Transpose %0 {perm = [1, 0]}     %1 is %0's buffer, strides swapped
-//   %2 = onnx.MatMul %1, %w                    rt.alloc, rt.call "MatMul"
+//   %1 = onnx.Transpose %0 {perm = [1, 0]}     %1 is %0's buffer, strides
+//   swapped %2 = onnx.MatMul %1, %w                    rt.alloc, rt.call
+//   "MatMul"
 //
 // What depends on weights alone is emitted before rt.ready and runs once.
 //
@@ -47,7 +48,8 @@ public:
 
   ValueView view(mlir::Value value) const;
   void bind(mlir::Value value, ValueView view);
-  /// A result that is a window on `view`; takes element and flags from the type.
+  /// A result that is a window on `view`; takes element and flags from the
+  /// type.
   void bindWindow(mlir::Value result, const ValueView &view,
                   StridedLayout layout);
   /// Sizes on this rank.
@@ -104,7 +106,8 @@ private:
 };
 
 /// Lowers one op; emits an error at it where that is not possible.
-using LowerOp = llvm::LogicalResult (*)(mlir::Operation *op, Lowering &lowering);
+using LowerOp = llvm::LogicalResult (*)(mlir::Operation *op,
+                                        Lowering &lowering);
 /// By the op's full name.
 using LoweringMap = llvm::StringMap<LowerOp>;
 

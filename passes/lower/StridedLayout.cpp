@@ -50,8 +50,8 @@ StridedLayout StridedLayout::sliced(size_t dim, DimExpr start, DimExpr size,
 }
 
 StridedLayout StridedLayout::broadcast(llvm::ArrayRef<DimExpr> to) const {
-  StridedLayout layout{{to.begin(), to.end()}, Sizes(to.size(), DimExpr()),
-                       offset};
+  StridedLayout layout{
+      {to.begin(), to.end()}, Sizes(to.size(), DimExpr()), offset};
   size_t added = to.size() - dims.size();
   for (size_t d = 0; d < dims.size(); ++d)
     if (dims[d] == to[added + d])
@@ -116,7 +116,8 @@ StridedLayout::reshaped(llvm::ArrayRef<DimExpr> to) const {
       return std::nullopt;
     // Either one old dim becomes several, or several become one.
     size_t split = countPrefix(to.drop_front(j), from[i]);
-    size_t merge = split ? 1 : countPrefix(llvm::ArrayRef(from).drop_front(i), to[j]);
+    size_t merge =
+        split ? 1 : countPrefix(llvm::ArrayRef(from).drop_front(i), to[j]);
     if (!merge)
       return std::nullopt;
     for (size_t d = i; d + 1 < i + merge; ++d)

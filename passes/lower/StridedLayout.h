@@ -32,10 +32,10 @@ struct StridedLayout {
   /// Right-aligned broadcast: stride 0 where a dim of 1 grows.
   StridedLayout broadcast(llvm::ArrayRef<dist::DimExpr> to) const;
   /// Replaces a dim by a row-major product of dims.
-  StridedLayout expanded(size_t dim, llvm::ArrayRef<dist::DimExpr> factors) const;
+  StridedLayout expanded(size_t dim,
+                         llvm::ArrayRef<dist::DimExpr> factors) const;
   /// Nothing where it would need a copy.
-  std::optional<StridedLayout>
-  reshaped(llvm::ArrayRef<dist::DimExpr> to) const;
+  std::optional<StridedLayout> reshaped(llvm::ArrayRef<dist::DimExpr> to) const;
 };
 
 /// Where the element with global index `start` along a dim lies on a rank: the

@@ -44,11 +44,9 @@ private:
     builder.setInsertionPoint(reshard);
     Value value = reshard.getOperand();
     auto type = cast<RankedTensorType>(value.getType());
-    for (const ReshardStep &step :
-         planReshard(dist::getSharding(type),
-                     dist::getSharding(reshard.getType())))
-      value = build(reshard, step, value,
-                    dist::withSharding(type, step.after));
+    for (const ReshardStep &step : planReshard(
+             dist::getSharding(type), dist::getSharding(reshard.getType())))
+      value = build(reshard, step, value, dist::withSharding(type, step.after));
     reshard.replaceAllUsesWith(value);
     reshard.erase();
   }
@@ -57,8 +55,8 @@ private:
               Type type) {
     Location loc = reshard.getLoc();
     auto axes = dist::AxesAttr::get(builder.getContext(), step.axes);
-    numCollectives += step.kind == StepKind::AllReduce ||
-                      step.kind == StepKind::AllGather;
+    numCollectives +=
+        step.kind == StepKind::AllReduce || step.kind == StepKind::AllGather;
     switch (step.kind) {
     case StepKind::AllReduce:
       return dist::AllReduceOp::create(

@@ -14,9 +14,8 @@ using dist::ReduceKind;
 using dist::Sharding;
 
 /// Partial axes of `from` that `to` does not have, of one kind.
-static llvm::SmallVector<AxisRef, 2> partialOnlyIn(const Sharding &from,
-                                                   const Sharding &to,
-                                                   ReduceKind kind) {
+static llvm::SmallVector<AxisRef, 2>
+partialOnlyIn(const Sharding &from, const Sharding &to, ReduceKind kind) {
   llvm::SmallVector<AxisRef, 2> axes;
   for (const PartialAxis &partial : from.partial)
     if (partial.kind == kind && !llvm::is_contained(to.partial, partial))

@@ -2,7 +2,8 @@
 //
 //   [{}, {}] partial {"tp"=2: sum}  to  [{}, {}]      all_reduce over tp
 //   [{}, {"tp"=2}]                  to  [{}, {}]      all_gather of dim 1
-//   [{}, {}]                        to  [{}, {"tp"=2}]   slice, no communication
+//   [{}, {}]                        to  [{}, {"tp"=2}]   slice, no
+//   communication
 //   [{"tp"=2}, {}]                  to  [{}, {"tp"=2}]   all_gather, slice
 //
 //===----------------------------------------------------------------------===//
@@ -19,8 +20,8 @@ enum class StepKind : uint8_t { AllReduce, AllGather, Slice, Once };
 
 struct ReshardStep {
   StepKind kind;
-  size_t dim = 0;                             ///< AllGather
-  llvm::SmallVector<dist::AxisRef, 2> axes;   ///< all but Slice
+  size_t dim = 0;                           ///< AllGather
+  llvm::SmallVector<dist::AxisRef, 2> axes; ///< all but Slice
   dist::ReduceKind reduceKind = dist::ReduceKind::Sum;
   dist::Sharding after;
 };

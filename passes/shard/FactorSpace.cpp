@@ -75,8 +75,8 @@ bool FactorSpace::unify(FactorNode lhs, FactorNode rhs) {
     std::swap(lhs, rhs);
   bool agree = true;
   if (nodes[lhs].kind != Kind::Leaf) {
-    bool products = nodes[lhs].kind == Kind::Product &&
-                    nodes[rhs].kind == Kind::Product;
+    bool products =
+        nodes[lhs].kind == Kind::Product && nodes[rhs].kind == Kind::Product;
     Kind kind = products ? Kind::Product : Kind::Concat;
     agree = products ? alignProducts(parts(lhs, kind), parts(rhs, kind))
                      : alignConcats(parts(lhs, kind), parts(rhs, kind));
@@ -148,7 +148,8 @@ bool FactorSpace::alignProducts(List lhs, List rhs) {
   size_t i = 0, j = 0;
   while (i < lhs.size() && j < rhs.size()) {
     // A refinement above may have split what comes now.
-    List left = parts(lhs[i], Kind::Product), right = parts(rhs[j], Kind::Product);
+    List left = parts(lhs[i], Kind::Product),
+         right = parts(rhs[j], Kind::Product);
     if (left.size() > 1) {
       lhs.erase(lhs.begin() + i);
       lhs.insert(lhs.begin() + i, left.begin(), left.end());
@@ -167,7 +168,8 @@ bool FactorSpace::alignProducts(List lhs, List rhs) {
     std::optional<DimExpr> common = commonDivisor(size(a), size(b));
     if (!common || common->isConstant(0))
       return false;
-    auto take = [&](FactorNode &node, size_t &index) -> std::optional<FactorNode> {
+    auto take = [&](FactorNode &node,
+                    size_t &index) -> std::optional<FactorNode> {
       if (size(node) == *common) {
         ++index;
         return node;

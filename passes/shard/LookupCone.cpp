@@ -46,8 +46,10 @@ private:
   void splitColumns(GraphOp &lookup) {
     std::optional<FactorNode> column;
     for (const OpLeaf &leaf : lookup.leaves)
-      if (leaf.factorClass == FactorClass::PassThrough && isInTable(lookup, leaf.leaf))
-        column = leaf.leaf; // leaves that split columns are alike; the last will do
+      if (leaf.factorClass == FactorClass::PassThrough &&
+          isInTable(lookup, leaf.leaf))
+        column =
+            leaf.leaf; // leaves that split columns are alike; the last will do
     if (!column)
       return splitRows(lookup);
     assign(lookup, *column);
@@ -55,7 +57,8 @@ private:
          op = onlyConsumer(*op)) {
       assign(*op, *column);
       for (unsigned value : op->operandValues)
-        if (GraphOp *other = freeLookup(value); other && passes(*other, *column))
+        if (GraphOp *other = freeLookup(value);
+            other && passes(*other, *column))
           assign(*other, *column);
     }
   }

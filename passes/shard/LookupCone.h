@@ -4,7 +4,8 @@
 // and gathered: half the bytes of a vocabulary split. Where other embeddings
 // are added first (positions, token types), all of them are split alike and the
 // sum is gathered once; likewise the partial sums of a table that is split by
-// vocabulary, because the LM head shares it, are added up before the all_reduce.
+// vocabulary, because the LM head shares it, are added up before the
+// all_reduce.
 //
 //   word  = Gather(E, ids)           [b, s, H/tp]
 //   pos   = Gather(P, positions)     [s, H/tp]

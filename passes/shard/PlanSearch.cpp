@@ -89,8 +89,8 @@ private:
     auto consider = [&](llvm::SmallVector<LeafSplit, 2> splits) {
       Candidate candidate = evaluate(std::move(splits));
       if (candidate.pays(graph.meanProduct) &&
-          (!best || candidate.score(graph.meanProduct) >
-                        best->score(graph.meanProduct)))
+          (!best ||
+           candidate.score(graph.meanProduct) > best->score(graph.meanProduct)))
         best = std::move(candidate);
     };
     consider({{leaf, {AxisRef{axis.name, 1, axis.size}}}});
@@ -163,8 +163,8 @@ private:
       graph.space.forEachLeaf(segment, [&](FactorNode leaf, bool) {
         for (const LeafSplit &split : candidate.splits)
           if (split.leaf == leaf)
-            share *= largestShare(graph.space.size(leaf),
-                                  dist::numWays(split.axes));
+            share *=
+                largestShare(graph.space.size(leaf), dist::numWays(split.axes));
       });
       part.reached += share < 1 ? size : 0;
       part.kept += size * share;

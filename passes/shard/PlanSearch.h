@@ -12,9 +12,10 @@
 // its largest single product plus a quarter of the model's mean product. So:
 //
 //   column- then row-parallel pair (attention, MLP)   split, one collective
-//   a matrix that nothing pairs with (router, pooler) whole, listed in --explain
-//   a matrix whose output may stay split (LM head)    split, no collective
-//   an embedding                                      split, counted as a product
+//   a matrix that nothing pairs with (router, pooler) whole, listed in
+//   --explain a matrix whose output may stay split (LM head)    split, no
+//   collective an embedding                                      split, counted
+//   as a product
 //                                                     with its table
 //
 //===----------------------------------------------------------------------===//

@@ -67,8 +67,7 @@ private:
 
   /// Inputs are split by the API where all their uses want them split alike.
   Sharding argumentSharding(const GraphValue &value) {
-    Sharding whole =
-        Sharding::replicated(dist::getDims(value.value.getType()));
+    Sharding whole = Sharding::replicated(dist::getDims(value.value.getType()));
     std::optional<Sharding> common;
     for (OpOperand &use : value.value.getUses()) {
       auto it = numberOf(use.getOwner());
@@ -121,10 +120,11 @@ private:
       return made;
     }
     ++numReshards;
-    Type type = dist::withSharding(cast<RankedTensorType>(value.getType()), sharding);
-    made = dist::ReshardOp::create(
-        builder, value.getLoc(), type, value,
-        why.empty() ? StringAttr() : builder.getStringAttr(why));
+    Type type =
+        dist::withSharding(cast<RankedTensorType>(value.getType()), sharding);
+    made = dist::ReshardOp::create(builder, value.getLoc(), type, value,
+                                   why.empty() ? StringAttr()
+                                               : builder.getStringAttr(why));
     return made;
   }
 

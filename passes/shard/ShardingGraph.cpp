@@ -61,7 +61,8 @@ unsigned ShardingGraph::valueNumber(Value value) {
 /// other (a vector of ones that an exporter shares).
 static bool isSplitPerUse(Value value) {
   Operation *source = value.getDefiningOp();
-  return source && isa<onnx::WeightOp, onnx::ConstantOp, onnx::SymbolsOp>(source) &&
+  return source &&
+         isa<onnx::WeightOp, onnx::ConstantOp, onnx::SymbolsOp>(source) &&
          cast<RankedTensorType>(value.getType()).getRank() <= 1;
 }
 
@@ -70,8 +71,9 @@ void ShardingGraph::addOp(OnnxOp op) {
   graphOp.op = op;
   graphOp.partialRule = op.partialRule();
   unsigned number = ops.size() - 1;
-  bool movesWeight = isa<onnx::WeightOp>(op) &&
-                     cast<RankedTensorType>(op->getResult(0).getType()).getRank() >= 2;
+  bool movesWeight =
+      isa<onnx::WeightOp>(op) &&
+      cast<RankedTensorType>(op->getResult(0).getType()).getRank() >= 2;
   bool isLoadTime = true;
   for (OpOperand &operand : op->getOpOperands()) {
     bool takesPart = isa<RankedTensorType>(operand.get().getType());
@@ -103,7 +105,8 @@ void ShardingGraph::tieDims(GraphOp &graphOp, const onnx::ShardingRule &rule) {
   auto &factors = ruleFactors.emplace_back();
   for (const onnx::RuleFactor &factor : rule.factors)
     factors.emplace_back(space.leaf(factor.size), factor);
-  auto tie = [&](const onnx::RuleTensor &tensor, unsigned value, DimNodes &nodes) {
+  auto tie = [&](const onnx::RuleTensor &tensor, unsigned value,
+                 DimNodes &nodes) {
     if (value == kNoValue)
       return;
     bool perUse = isSplitPerUse(values[value].value);
@@ -115,7 +118,8 @@ void ShardingGraph::tieDims(GraphOp &graphOp, const onnx::ShardingRule &rule) {
           children.push_back(factors[factor].first);
         segments.push_back(space.product(children));
       }
-      nodes.push_back(segments.empty() ? space.leaf(1) : space.concat(segments));
+      nodes.push_back(segments.empty() ? space.leaf(1)
+                                       : space.concat(segments));
       if (segments.empty() || perUse ||
           space.unify(values[value].dims[d], nodes.back()))
         continue;
@@ -157,8 +161,8 @@ llvm::DenseSet<FactorNode> ShardingGraph::leavesUsedTwice(const GraphOp &op) {
 void ShardingGraph::collectLeaves() {
   llvm::DenseSet<FactorNode> buried;
   for (const GraphValue &value : values) {
-    bool isMatrix = value.value.getDefiningOp<onnx::WeightOp>() &&
-                    value.dims.size() >= 2;
+    bool isMatrix =
+        value.value.getDefiningOp<onnx::WeightOp>() && value.dims.size() >= 2;
     for (FactorNode dim : value.dims)
       space.forEachLeaf(dim, [&](FactorNode leaf, bool isBuried) {
         if (isBuried)
@@ -169,12 +173,13 @@ void ShardingGraph::collectLeaves() {
   }
   for (auto [number, op] : llvm::enumerate(ops)) {
     for (auto &[node, factor] : ruleFactors[number])
-      space.forEachLeaf(node, [&, &factor = factor](FactorNode leaf, bool isBuried) {
-        FactorClass factorClass = factor.factorClass;
-        if (isBuried || buried.contains(leaf))
-          factorClass = FactorClass::NeedsReplication;
-        op.leaves.push_back({leaf, factorClass, factor.reduceKind});
-      });
+      space.forEachLeaf(
+          node, [&, &factor = factor](FactorNode leaf, bool isBuried) {
+            FactorClass factorClass = factor.factorClass;
+            if (isBuried || buried.contains(leaf))
+              factorClass = FactorClass::NeedsReplication;
+            op.leaves.push_back({leaf, factorClass, factor.reduceKind});
+          });
     llvm::stable_sort(op.leaves, [](const OpLeaf &a, const OpLeaf &b) {
       return a.leaf < b.leaf;
     });

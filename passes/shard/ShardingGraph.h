@@ -45,7 +45,7 @@ struct GraphOp {
   double multiplyAdds = 0;             ///< at nominal sizes
   /// What a product with a lookup's table would take; 0 for other ops.
   double lookupMultiplyAdds = 0;
-  bool usesWeight = false;             ///< as matrix of a product
+  bool usesWeight = false; ///< as matrix of a product
 
   const OpLeaf *find(FactorNode leaf) const;
 
@@ -81,8 +81,8 @@ public:
   std::vector<GraphValue> values;
   /// Ops at which a leaf occurs.
   llvm::DenseMap<FactorNode, llvm::SmallVector<unsigned, 8>> opsOfLeaf;
-  /// Leaves of the model's own matrices: batch and sequence are none, even where
-  /// a gather of experts makes them dims of a product's weight.
+  /// Leaves of the model's own matrices: batch and sequence are none, even
+  /// where a gather of experts makes them dims of a product's weight.
   llvm::DenseSet<FactorNode> weightLeaves;
   /// Mean multiply-adds of the products with weights.
   double meanProduct = 0;

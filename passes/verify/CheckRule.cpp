@@ -161,7 +161,8 @@ namespace {
 
 class RuleChecker {
 public:
-  RuleChecker(const ShardingRule &rule) : rule(rule), found(rule.factors.size()) {}
+  RuleChecker(const ShardingRule &rule)
+      : rule(rule), found(rule.factors.size()) {}
 
   std::string addTensor(const onnx::RuleTensor &tensor,
                         const Sharding &sharding, const std::string &name) {
@@ -177,7 +178,8 @@ public:
         return name + " dim " + std::to_string(d) +
                " is split where this op has no factor: " + sharding.str();
       for (auto &[factor, dim] : *match)
-        if (std::string problem = record(factor, dim, name, d); !problem.empty())
+        if (std::string problem = record(factor, dim, name, d);
+            !problem.empty())
           return problem;
     }
     return "";
@@ -275,8 +277,10 @@ static std::string checkPartial(const RuleChecker &checker,
       !reduced.empty()) {
     Sharding expected;
     expected.partial.assign(reduced.begin(), reduced.end());
-    expected.partial.append(operands[0].partial.begin(), operands[0].partial.end());
-    expected.partial.append(operands[1].partial.begin(), operands[1].partial.end());
+    expected.partial.append(operands[0].partial.begin(),
+                            operands[0].partial.end());
+    expected.partial.append(operands[1].partial.begin(),
+                            operands[1].partial.end());
     expected.normalize();
     if (operands[2].partial != expected.partial)
       return "the addend must be added once: by one rank of those that hold "
@@ -305,17 +309,15 @@ std::string checkRule(const ShardingRule &rule, onnx::PartialRule partialRule,
                       llvm::ArrayRef<Sharding> results) {
   RuleChecker checker(rule);
   for (auto [i, operand] : llvm::enumerate(operands))
-    if (std::string problem =
-            checker.addTensor(i < rule.operands.size() ? rule.operands[i]
-                                                       : onnx::RuleTensor(),
-                              operand, "operand " + std::to_string(i));
+    if (std::string problem = checker.addTensor(
+            i < rule.operands.size() ? rule.operands[i] : onnx::RuleTensor(),
+            operand, "operand " + std::to_string(i));
         !problem.empty())
       return problem;
   for (auto [i, result] : llvm::enumerate(results))
-    if (std::string problem =
-            checker.addTensor(i < rule.results.size() ? rule.results[i]
-                                                      : onnx::RuleTensor(),
-                              result, "result " + std::to_string(i));
+    if (std::string problem = checker.addTensor(
+            i < rule.results.size() ? rule.results[i] : onnx::RuleTensor(),
+            result, "result " + std::to_string(i));
         !problem.empty())
       return problem;
   if (std::string problem = checker.checkAxes(); !problem.empty())

@@ -3,7 +3,8 @@
 // The trusted base of verify-phase: given an op's rule and the shardings that
 // its operands and results claim, finds how each factor is split and accepts
 // only if all its occurrences agree, factors that need replication are whole,
-// no axis is used twice, and the result is partial exactly over what was summed.
+// no axis is used twice, and the result is partial exactly over what was
+// summed.
 //
 //   Reshape (h d) -> h d, h = 6, d = 16, operand [(6:"tp"=2, 16)]
 //   factor h is split over tp = 2, d is whole; a result [{"tp"=2}, {}] fits,

@@ -11,11 +11,20 @@ using namespace mlir;
 
 namespace shardc::verify {
 
+/// The name of an input or output, by which users give and find it.
+static StringRef nameOf(StringAttr name) { return name ? name.getValue() : ""; }
+
 Terms::Terms(func::FuncOp function) {
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
     std::string number = std::to_string(i);
-    terms[argument] = hash({"input", number, typeText(argument.getType())});
+    StringRef name =
+        nameOf(function.getArgAttrOfType<StringAttr>(i, "onnx.name"));
+    terms[argument] =
+        hash({"input", number, name, typeText(argument.getType())});
   }
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    names.push_back(
+        nameOf(function.getResultAttrOfType<StringAttr>(i, "onnx.name")));
   for (Operation &op : function.front()) {
     if (isa<func::ReturnOp>(op)) {
       for (Value operand : op.getOperands())
@@ -43,8 +52,8 @@ void Terms::addOp(Operation &op) {
   for (Value operand : op.getOperands())
     operands.push_back(of(operand));
   for (const Term &operand : operands)
-    parts.push_back(
-        StringRef(reinterpret_cast<const char *>(operand.data()), operand.size()));
+    parts.push_back(StringRef(reinterpret_cast<const char *>(operand.data()),
+                              operand.size()));
   for (OpResult result : op.getResults()) {
     std::string number = std::to_string(result.getResultNumber());
     std::string type = typeText(result.getType());
@@ -94,6 +103,7 @@ std::string Terms::fingerprint() const {
   for (const Term &term : returned)
     parts.push_back(
         StringRef(reinterpret_cast<const char *>(term.data()), term.size()));
+  parts.append(names.begin(), names.end());
   for (const std::string &guard : guards)
     parts.push_back(guard);
   Term whole = hash(parts);

@@ -1,11 +1,11 @@
 //===- Terms.h - What a value means, independent of where it lives --------===//
 //
 // The term of a value is a fingerprint of the computation that gives its global
-// value: the op with its attributes, the terms of its operands, its global type.
-// Collectives and reshards have the term of their operand.
+// value: the op with its attributes, the terms of its operands, its global
+// type. Collectives and reshards have the term of their operand.
 //
-//   %p = onnx.MatMul %a, %w          term H("MatMul", term(a), term(w), f32 b s 96)
-//   %y = dist.all_reduce %p          term(p)
+//   %p = onnx.MatMul %a, %w          term H("MatMul", term(a), term(w), f32 b s
+//   96) %y = dist.all_reduce %p          term(p)
 //
 // Names of values, locations and the order of independent ops do not count.
 //
@@ -29,7 +29,7 @@ public:
 
   Term of(mlir::Value value) const { return terms.lookup(value); }
   llvm::SmallVector<Term> outputs() const { return returned; }
-  /// Over all outputs and guards, as hex digits.
+  /// Over all outputs, names of inputs and outputs, and guards, as hex digits.
   std::string fingerprint() const;
 
 private:
@@ -44,6 +44,7 @@ private:
   llvm::DenseMap<mlir::Attribute, std::string> texts;
   llvm::DenseMap<mlir::Type, std::string> typeTexts;
   llvm::SmallVector<Term> returned;
+  llvm::SmallVector<llvm::StringRef> names; ///< of outputs
   llvm::SmallVector<std::string> guards;
 };
 

@@ -8,6 +8,8 @@
 #include "passes/verify/Terms.h"
 #include "passes/verify/VerifyLowered.h"
 
+#include <set>
+
 using namespace mlir;
 
 namespace shardc::verify {
@@ -17,7 +19,8 @@ namespace shardc::verify {
 
 namespace {
 
-/// Every op is one of ours, every size a constant or an expression over symbols.
+/// Every op is one of ours, every size a constant or an expression over
+/// symbols.
 LogicalResult verifyImported(func::FuncOp function) {
   auto sizesKnown = [&](Value value, Operation *at) -> LogicalResult {
     if (isa<NoneType>(value.getType()))
@@ -76,8 +79,9 @@ private:
     if (!problem.empty())
       return at->emitError("has a value with an impossible sharding: ")
              << problem << ", in " << type;
-    RankedTensorType expected = isLocal ? dist::localize(type, mesh)
-                                        : dist::withSharding(type, *encoding.getSharding());
+    RankedTensorType expected =
+        isLocal ? dist::localize(type, mesh)
+                : dist::withSharding(type, *encoding.getSharding());
     if (type != expected)
       return at->emitError("has a value whose local sizes do not follow from "
                            "its sharding: expected ")
@@ -120,14 +124,30 @@ private:
   bool isLocal;
 };
 
-/// Collectives that change nothing: nobody reads them, or they were done before.
+/// Whether collectives led to that value from one that was held the same way.
+bool goesBack(Operation *collective) {
+  Type held = collective->getResult(0).getType();
+  while (collective && isa<dist::DistDialect>(collective->getDialect())) {
+    Value from = collective->getOperand(0);
+    if (from.getType() == held)
+      return true;
+    collective = from.getDefiningOp();
+  }
+  return false;
+}
+
+/// Collectives that change nothing: nobody reads them, they were done before,
+/// or they undo another one.
 LogicalResult verifyNoIdleCollective(func::FuncOp function) {
-  llvm::DenseMap<std::pair<OperationName, Value>, SmallVector<Operation *, 1>> seen;
+  llvm::DenseMap<std::pair<OperationName, Value>, SmallVector<Operation *, 1>>
+      seen;
   for (Operation &op : function.front()) {
     if (!isa<dist::DistDialect>(op.getDialect()))
       continue;
     if (op.use_empty())
       return op.emitError("is not needed: nobody uses its result");
+    if (goesBack(&op))
+      return op.emitError("is not needed: the value was held like this before");
     for (Operation *other : seen[{op.getName(), op.getOperand(0)}])
       if (other->getAttrDictionary() == op.getAttrDictionary() &&
           other->getResultTypes() == op.getResultTypes()) {
@@ -141,31 +161,46 @@ LogicalResult verifyNoIdleCollective(func::FuncOp function) {
   return success();
 }
 
-/// Outputs of the local program carry term and sharding of the sharded one.
-LogicalResult verifyAgainst(func::FuncOp program, func::FuncOp sharded) {
+/// Outputs of the local program are the terms that the sharded one computes.
+LogicalResult verifyTerms(func::FuncOp program, func::FuncOp sharded) {
   Terms local(program), global(sharded);
-  if (local.outputs().size() != global.outputs().size() ||
-      local.fingerprint() != global.fingerprint()) {
-    for (auto [i, terms] : llvm::enumerate(llvm::zip(local.outputs(), global.outputs())))
-      if (std::get<0>(terms) != std::get<1>(terms))
-        return program.emitError("output ")
-               << i << " does not compute what the sharded function computes";
-    return program.emitError("has other outputs or guards than the sharded "
-                             "function");
-  }
+  if (local.fingerprint() == global.fingerprint())
+    return success();
+  std::set<Term> known;
+  for (Operation &op : sharded.front())
+    for (Value result : op.getResults())
+      known.insert(global.of(result));
+  for (Operation &op : program.front())
+    for (Value result : op.getResults())
+      if (!known.count(local.of(result)))
+        return op.emitError("computes what no op of the sharded function "
+                            "computes");
+  for (auto [i, terms] :
+       llvm::enumerate(llvm::zip(local.outputs(), global.outputs())))
+    if (std::get<0>(terms) != std::get<1>(terms))
+      return program.emitError("output ")
+             << i << " does not compute what the sharded function computes";
+  return program.emitError("has other outputs, names or guards than the "
+                           "sharded function");
+}
+
+/// Inputs and outputs of the local program are held as in the sharded one.
+LogicalResult verifyHeldAlike(func::FuncOp program, func::FuncOp sharded) {
   auto localReturn = program.front().getTerminator();
   auto globalReturn = sharded.front().getTerminator();
   for (auto [i, values] : llvm::enumerate(llvm::zip(
            localReturn->getOperandTypes(), globalReturn->getOperandTypes())))
     if (dist::getSharding(std::get<0>(values)) !=
         dist::getSharding(std::get<1>(values)))
-      return program.emitError("output ") << i << " is held in another sharding "
+      return program.emitError("output ") << i
+                                          << " is held in another sharding "
                                              "than the sharded function says";
   for (auto [i, types] : llvm::enumerate(
            llvm::zip(program.getArgumentTypes(), sharded.getArgumentTypes())))
     if (dist::getSharding(std::get<0>(types)) !=
         dist::getSharding(std::get<1>(types)))
-      return program.emitError("input ") << i << " is held in another sharding "
+      return program.emitError("input ") << i
+                                         << " is held in another sharding "
                                             "than the sharded function says";
   return success();
 }
@@ -206,27 +241,28 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
 
   LogicalResult verifyGlobal(ModuleOp module, func::FuncOp function,
                              const dist::Mesh &mesh) {
-    if (failed(ShardingVerifier(function, mesh, /*isLocal=*/false).verify()))
-      return failure();
+    // Before the rules, which trust attributes to fit the op.
     auto imported = module->getAttrOfType<StringAttr>("onnx.fingerprint");
     if (imported && Terms(function).fingerprint() != imported.getValue())
       return function.emitError("does not compute what the imported model "
                                 "computes");
-    return success();
+    return ShardingVerifier(function, mesh, /*isLocal=*/false).verify();
   }
 
   LogicalResult verifyPartitioned(ModuleOp module, const dist::Mesh &mesh) {
     for (func::FuncOp program : module.getOps<func::FuncOp>()) {
-      auto reference = program->getAttrOfType<FlatSymbolRefAttr>("dist.sharded");
+      auto reference =
+          program->getAttrOfType<FlatSymbolRefAttr>("dist.sharded");
       if (!reference)
         continue;
       auto sharded = module.lookupSymbol<func::FuncOp>(reference.getAttr());
       if (!sharded)
         return program.emitError("has lost its sharded function ") << reference;
       if (failed(verifyGlobal(module, sharded, mesh)) ||
+          failed(verifyTerms(program, sharded)) ||
           failed(ShardingVerifier(program, mesh, /*isLocal=*/true).verify()) ||
           failed(verifyNoIdleCollective(program)) ||
-          failed(verifyAgainst(program, sharded)))
+          failed(verifyHeldAlike(program, sharded)))
         return failure();
     }
     return success();

@@ -1,6 +1,7 @@
 //===- shard-opt.cpp - Runs passes on MLIR text ---------------------------===//
 
 #include "compiler/Pipeline.h"
+#include "tools/shard-opt/TestSplitFactors.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
@@ -9,7 +10,8 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   shardc::registerShardcDialects(registry);
   shardc::registerShardcPasses();
+  shardc::registerTestSplitFactors();
   mlir::registerCSEPass();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "shardc's passes on MLIR text\n", registry));
+  return mlir::asMainReturnCode(mlir::MlirOptMain(
+      argc, argv, "shardc's passes on MLIR text\n", registry));
 }

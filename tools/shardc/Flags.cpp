@@ -18,7 +18,8 @@ static constexpr char kDescription[] =
     "Compiles an ONNX transformer for many devices.\n\n"
     "  shardc model.onnx --tp 2 -o model.shard      split over 2 ranks\n"
     "  shardrun model.shard --inputs data           run it here\n"
-    "  shardc model.onnx --tp 2 --explain           what it communicates, and why\n";
+    "  shardc model.onnx --tp 2 --explain           what it communicates, and "
+    "why\n";
 
 static constexpr char kExitCodes[] =
     "Exit status: 0 done, 2 wrong flags, 3 the model cannot be compiled,\n"
@@ -31,10 +32,12 @@ static std::string parseDims(const std::string &text,
   for (std::string entry; std::getline(list, entry, ',');) {
     size_t equal = entry.find('=');
     char *end = nullptr;
-    int64_t value =
-        equal == std::string::npos ? -1 : std::strtoll(entry.c_str() + equal + 1, &end, 10);
+    int64_t value = equal == std::string::npos
+                        ? -1
+                        : std::strtoll(entry.c_str() + equal + 1, &end, 10);
     if (value < 0 || end == entry.c_str() + equal + 1 || *end)
-      return "--dims " + entry + ": expected NAME=SIZE, for example batch=1,seq=128";
+      return "--dims " + entry +
+             ": expected NAME=SIZE, for example batch=1,seq=128";
     dims[entry.substr(0, equal)] = value;
   }
   return "";
@@ -45,26 +48,32 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   app.footer(kExitCodes);
   app.set_version_flag("--version", "shardc 0.1");
   std::string dims;
-  const std::vector<std::string> phases = {"raw",         "imported", "sharded",
-                                           "staged",      "partitioned",
-                                           "lowered",     "packaged"};
-  app.add_option("model", flags.model, "The model: .onnx, or .mlir that --to printed")
+  const std::vector<std::string> phases = {"raw",     "imported",    "sharded",
+                                           "staged",  "partitioned", "lowered",
+                                           "packaged"};
+  app.add_option("model", flags.model,
+                 "The model: .onnx, or .mlir that --to printed")
       ->required();
-  app.add_option("-o,--output", flags.output, "Folder to write the artifact to");
+  app.add_option("-o,--output", flags.output,
+                 "Folder to write the artifact to");
   app.add_option("--tp", flags.tp, "Ways of tensor parallelism (default 1)");
-  app.add_option("--weights", flags.weights,
-                 "reference: the artifact points into the model's files (default); "
-                 "copy: each rank's part is copied into it")
+  app.add_option(
+         "--weights", flags.weights,
+         "reference: the artifact points into the model's files (default); "
+         "copy: each rank's part is copied into it")
       ->check(CLI::IsMember({"reference", "copy"}));
   app.add_flag("--explain", flags.explain,
                "Print every collective, why it is there, and what stays whole");
-  app.add_option("--explain-json", flags.explainJson, "The same as JSON, to a file");
+  app.add_option("--explain-json", flags.explainJson,
+                 "The same as JSON, to a file");
   app.add_option("--dims", dims,
                  "Sizes for --explain, for example batch=1,seq=128");
   app.add_option("--to", flags.to, "Print the module after this phase and stop")
       ->check(CLI::IsMember(phases));
-  app.add_option("--from", flags.from, "The phase of a .mlir model (default raw)")
-      ->check(CLI::IsMember(std::vector<std::string>(phases.begin(), phases.end() - 1)));
+  app.add_option("--from", flags.from,
+                 "The phase of a .mlir model (default raw)")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(phases.begin(), phases.end() - 1)));
   app.add_option("--dump-dir", flags.dumpDir,
                  "Write the module after each phase to this folder");
   app.add_option("--reproducer", flags.reproducer,
@@ -94,7 +103,8 @@ int parseFlags(int argc, char **argv, Flags &flags) {
     problem = "--to " + flags.to + " comes before --from " + flags.from;
   if (problem.empty() && !flags.from.empty() && flags.from != "raw" &&
       std::filesystem::path(flags.model).extension() != ".mlir")
-    problem = "--from " + flags.from + ": expected a .mlir file that --to printed";
+    problem =
+        "--from " + flags.from + ": expected a .mlir file that --to printed";
   if (problem.empty())
     return -1;
   std::cerr << "error: " << problem << "\n";

@@ -185,9 +185,12 @@ int main(int argc, char **argv) {
   declareFlags(app, options);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success &done) {
+    return app.exit(done);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? 0
-                                : static_cast<int>(StatusCode::InvalidArgument);
+    std::fprintf(stderr, "shardrun: error: %s; see shardrun --help\n",
+                 error.what());
+    return static_cast<int>(StatusCode::InvalidArgument);
   }
   Status status;
   try {

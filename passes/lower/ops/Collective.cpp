@@ -9,9 +9,9 @@ namespace shardc::lower {
 static LogicalResult lowerAllReduce(Operation *op, Lowering &lowering) {
   auto reduce = cast<dist::AllReduceOp>(op);
   ValueView result = lowering.allocate(op, reduce.getResult());
-  rt::CollectiveOp made = lowering.collective(
-      op, "all_reduce", lowering.view(reduce.getOperand()), result,
-      reduce.getAxes());
+  rt::CollectiveOp made =
+      lowering.collective(op, "all_reduce", lowering.view(reduce.getOperand()),
+                          result, reduce.getAxes());
   made.setKindAttr(reduce.getKindAttr());
   if (reduce.getWhyAttr())
     made.setWhyAttr(reduce.getWhyAttr());
@@ -21,9 +21,9 @@ static LogicalResult lowerAllReduce(Operation *op, Lowering &lowering) {
 static LogicalResult lowerAllGather(Operation *op, Lowering &lowering) {
   auto gather = cast<dist::AllGatherOp>(op);
   ValueView result = lowering.allocate(op, gather.getResult());
-  rt::CollectiveOp made = lowering.collective(
-      op, "all_gather", lowering.view(gather.getOperand()), result,
-      gather.getAxes());
+  rt::CollectiveOp made =
+      lowering.collective(op, "all_gather", lowering.view(gather.getOperand()),
+                          result, gather.getAxes());
   made.setDimAttr(gather.getDimAttr());
   made.setValueAttr(dist::getValueAttr(gather.getOperand().getType()));
   if (gather.getWhyAttr())
@@ -37,13 +37,15 @@ static ValueView sliceDim(Operation *op, Lowering &lowering, ValueView from,
                           size_t dim, const dist::DimSharding &split) {
   const dist::Mesh &mesh = lowering.mesh;
   const dist::Segment &first = split.segments.front();
-  bool isRange = split.segments.size() == 1 &&
-                 llvm::none_of(llvm::drop_begin(first.factors),
-                               [](const dist::Factor &f) { return f.isSplit(); });
+  bool isRange =
+      split.segments.size() == 1 &&
+      llvm::none_of(llvm::drop_begin(first.factors),
+                    [](const dist::Factor &f) { return f.isSplit(); });
   if (isRange) {
     dist::DimExpr rest = *split.size().exactDiv(first.factors.front().size);
-    return from.with(from.layout.sliced(
-        dim, first.factors.front().lowerBound(mesh) * rest, split.localSize(mesh)));
+    return from.with(
+        from.layout.sliced(dim, first.factors.front().lowerBound(mesh) * rest,
+                           split.localSize(mesh)));
   }
   from.isReplicated = false;
   Sizes dims = from.layout.dims;
@@ -88,7 +90,8 @@ static LogicalResult lowerSlice(Operation *op, Lowering &lowering) {
 
 static LogicalResult lowerOnce(Operation *op, Lowering &lowering) {
   auto once = cast<dist::OnceOp>(op);
-  dist::DimExpr index = dist::flatIndex(once.getAxes().getAxes(), lowering.mesh);
+  dist::DimExpr index =
+      dist::flatIndex(once.getAxes().getAxes(), lowering.mesh);
   // 1 on the first way, 0 on all others.
   dist::DimExpr present = dist::DimExpr(1) - dist::DimExpr::min(index, 1);
   lowering.call(op, "Once", {lowering.view(once.getOperand())},

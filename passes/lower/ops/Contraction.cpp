@@ -18,14 +18,17 @@ static LogicalResult lowerMatMul(Operation *op, Lowering &lowering) {
     wanted.append(view.layout.dims.end() - 2, view.layout.dims.end());
     return view.with(view.layout.broadcast(wanted));
   };
-  ValueView lhs = withBatch(op->getOperand(0)), rhs = withBatch(op->getOperand(1));
-  lowering.call(op, "MatMul", {lhs, rhs}, {lowering.allocate(op, op->getResult(0))});
+  ValueView lhs = withBatch(op->getOperand(0)),
+            rhs = withBatch(op->getOperand(1));
+  lowering.call(op, "MatMul", {lhs, rhs},
+                {lowering.allocate(op, op->getResult(0))});
   return success();
 }
 
 static LogicalResult lowerGemm(Operation *op, Lowering &lowering) {
   auto gemm = cast<onnx::GemmOp>(op);
-  ValueView lhs = lowering.view(gemm.getLhs()), rhs = lowering.view(gemm.getRhs());
+  ValueView lhs = lowering.view(gemm.getLhs()),
+            rhs = lowering.view(gemm.getRhs());
   if (gemm.getTransA())
     lhs.layout = lhs.layout.transposed({1, 0});
   if (gemm.getTransB())
@@ -43,7 +46,8 @@ static LogicalResult lowerGemm(Operation *op, Lowering &lowering) {
   return success();
 }
 
-static SmallVector<ValueView, 4> viewsOf(ValueRange values, Lowering &lowering) {
+static SmallVector<ValueView, 4> viewsOf(ValueRange values,
+                                         Lowering &lowering) {
   SmallVector<ValueView, 4> views;
   for (Value value : values)
     views.push_back(lowering.view(value));
@@ -51,9 +55,10 @@ static SmallVector<ValueView, 4> viewsOf(ValueRange values, Lowering &lowering) 
 }
 
 static LogicalResult lowerConv(Operation *op, Lowering &lowering) {
-  lowering.call(op, "Conv", viewsOf(op->getOperands(), lowering),
-                {lowering.allocate(op, op->getResult(0))},
-                Lowering::attributes(op, {"strides", "pads", "dilations", "group"}));
+  lowering.call(
+      op, "Conv", viewsOf(op->getOperands(), lowering),
+      {lowering.allocate(op, op->getResult(0))},
+      Lowering::attributes(op, {"strides", "pads", "dilations", "group"}));
   return success();
 }
 

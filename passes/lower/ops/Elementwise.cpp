@@ -16,25 +16,30 @@ static LogicalResult lowerElementwise(Operation *op, Lowering &lowering) {
                                      : view.with(view.layout.broadcast(dims)));
   }
   ValueView result = lowering.allocate(op, op->getResult(0));
-  lowering.call(op, op->getName().stripDialect(), inputs, {result},
-                Lowering::attributes(op, {"alpha", "beta", "approximate", "fmod",
-                                          "detect_negative",
-                                          "detect_positive"}));
+  lowering.call(
+      op, op->getName().stripDialect(), inputs, {result},
+      Lowering::attributes(op, {"alpha", "beta", "approximate", "fmod",
+                                "detect_negative", "detect_positive"}));
   return success();
 }
 
 void addElementwiseLowerings(LoweringMap &map) {
-  for (StringRef name :
-       {"Abs",     "Ceil",        "Cos",      "Erf",         "Exp",
-        "Floor",   "Log",         "Neg",      "Reciprocal",  "Round",
-        "Sign",    "Sin",         "Sqrt",     "Relu",        "Sigmoid",
-        "Tanh",    "Softplus",    "Softsign", "Mish",        "HardSwish",
-        "Gelu",    "LeakyRelu",   "Elu",      "HardSigmoid", "Clip",
-        "Add",     "Sub",         "Mul",      "Div",         "Pow",
-        "PRelu",   "Mod",         "Min",      "Max",         "Equal",
-        "Less",    "LessOrEqual", "Greater",  "GreaterOrEqual",
-        "And",     "Or",          "Xor",      "Not",         "IsNaN",
-        "IsInf",   "Where",       "Cast"})
+  for (StringRef name : {"Abs",         "Ceil",      "Cos",
+                         "Erf",         "Exp",       "Floor",
+                         "Log",         "Neg",       "Reciprocal",
+                         "Round",       "Sign",      "Sin",
+                         "Sqrt",        "Relu",      "Sigmoid",
+                         "Tanh",        "Softplus",  "Softsign",
+                         "Mish",        "HardSwish", "Gelu",
+                         "LeakyRelu",   "Elu",       "HardSigmoid",
+                         "Clip",        "Add",       "Sub",
+                         "Mul",         "Div",       "Pow",
+                         "PRelu",       "Mod",       "Min",
+                         "Max",         "Equal",     "Less",
+                         "LessOrEqual", "Greater",   "GreaterOrEqual",
+                         "And",         "Or",        "Xor",
+                         "Not",         "IsNaN",     "IsInf",
+                         "Where",       "Cast"})
     map[("onnx." + name).str()] = lowerElementwise;
 }
 

@@ -21,9 +21,10 @@ static LogicalResult lowerGather(Operation *op, Lowering &lowering) {
       dist::getSharding(op->getOperand(0).getType()).dims[axis];
   if (rows.isSplit()) {
     const dist::Segment &segment = rows.segments.front();
-    bool isRange = rows.segments.size() == 1 && segment.factors.front().isSplit() &&
-                   llvm::none_of(llvm::drop_begin(segment.factors),
-                                 [](const dist::Factor &f) { return f.isSplit(); });
+    bool isRange =
+        rows.segments.size() == 1 && segment.factors.front().isSplit() &&
+        llvm::none_of(llvm::drop_begin(segment.factors),
+                      [](const dist::Factor &f) { return f.isSplit(); });
     if (!isRange)
       return op->emitError("needs each rank's rows in one piece, found ")
              << dist::getSharding(op->getOperand(0).getType()).str();
@@ -44,9 +45,8 @@ static LogicalResult lowerAsIs(Operation *op, Lowering &lowering) {
     inputs.push_back(lowering.view(operand));
   for (Value result : op->getResults())
     outputs.push_back(lowering.allocate(op, result));
-  Lowering::Config config =
-      Lowering::attributes(op, {"batch_dims", "reduction", "largest", "sorted",
-                                "upper"});
+  Lowering::Config config = Lowering::attributes(
+      op, {"batch_dims", "reduction", "largest", "sorted", "upper"});
   if (op->hasAttr("axis"))
     config.push_back(
         lowering.ints("axis", axisOf(op, inputs[0].layout.dims.size())));

@@ -32,14 +32,16 @@ static LogicalResult lowerTranspose(Operation *op, Lowering &lowering) {
   else
     for (int64_t d = view.layout.dims.size(); d-- > 0;)
       permutation.push_back(d);
-  lowering.bindWindow(op->getResult(0), view, view.layout.transposed(permutation));
+  lowering.bindWindow(op->getResult(0), view,
+                      view.layout.transposed(permutation));
   return success();
 }
 
 static LogicalResult lowerExpand(Operation *op, Lowering &lowering) {
   ValueView view = lowering.view(op->getOperand(0));
-  lowering.bindWindow(op->getResult(0), view,
-                      view.layout.broadcast(Lowering::localDims(op->getResult(0))));
+  lowering.bindWindow(
+      op->getResult(0), view,
+      view.layout.broadcast(Lowering::localDims(op->getResult(0))));
   return success();
 }
 
@@ -92,8 +94,9 @@ static LogicalResult lowerConcat(Operation *op, Lowering &lowering) {
   for (Value input : op->getOperands()) {
     ValueView part = lowering.view(input);
     dist::DimExpr size = part.layout.dims[concat.getAxis()];
-    lowering.copy(op, part,
-                  result.with(result.layout.sliced(concat.getAxis(), offset, size)));
+    lowering.copy(
+        op, part,
+        result.with(result.layout.sliced(concat.getAxis(), offset, size)));
     offset = offset + size;
   }
   return success();

@@ -9,13 +9,15 @@ namespace shardc::lower {
 static LogicalResult lowerNormalization(Operation *op, Lowering &lowering) {
   auto axis = op->getAttrOfType<IntegerAttr>("axis");
   Sizes dims = lowering.view(op->getOperand(0)).layout.dims;
-  int64_t first = axis.getInt() < 0 ? axis.getInt() + dims.size() : axis.getInt();
+  int64_t first =
+      axis.getInt() < 0 ? axis.getInt() + dims.size() : axis.getInt();
   SmallVector<ValueView, 3> inputs;
   for (OpOperand &operand : op->getOpOperands()) {
     ValueView view = lowering.view(operand.get());
     // Scale and bias have the dims that are normalised.
     if (operand.getOperandNumber() > 0 && !view.isAbsent())
-      view.layout = view.layout.broadcast(Sizes(dims.begin() + first, dims.end()));
+      view.layout =
+          view.layout.broadcast(Sizes(dims.begin() + first, dims.end()));
     inputs.push_back(view);
   }
   SmallVector<ValueView, 3> outputs;

@@ -31,7 +31,8 @@ static LogicalResult lowerReduce(Operation *op, Lowering &lowering) {
     count = count * global[axis];
   config.push_back(lowering.scalars("count", count));
   lowering.call(op, op->getName().stripDialect(), {input},
-                {keepDims(result, axes.asArrayRef(), input.layout.dims)}, config);
+                {keepDims(result, axes.asArrayRef(), input.layout.dims)},
+                config);
   return success();
 }
 
@@ -55,9 +56,9 @@ static LogicalResult lowerCumSum(Operation *op, Lowering &lowering) {
 }
 
 void addReductionLowerings(LoweringMap &map) {
-  for (StringRef name : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin",
-                         "ReduceProd", "ReduceL1", "ReduceL2",
-                         "ReduceSumSquare", "ReduceLogSumExp"})
+  for (StringRef name :
+       {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd",
+        "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp"})
     map[("onnx." + name).str()] = lowerReduce;
   map["onnx.ArgMax"] = lowerArg;
   map["onnx.ArgMin"] = lowerArg;
