@@ -2,9 +2,7 @@
 
 #include "compiler/package/ProgramWriter.h"
 
-#include "compiler/package/ScalarTable.h"
-
-#include "mlir/IR/BuiltinAttributes.h"
+#include "compiler/package/TableWriter.h"
 
 using namespace mlir;
 
@@ -12,7 +10,6 @@ namespace shardc::package {
 
 using dist::DimExpr;
 using flatbuffers::Offset;
-template <typename T> using Vector = std::vector<Offset<T>>;
 
 std::optional<uint8_t> elementType(Type type) {
   if (type.isF32())
@@ -56,28 +53,10 @@ uint32_t FileTable::indexOf(StringRef modelFile) {
 
 namespace {
 
-/// Row-major bytes of a small tensor, a bool a byte.
-std::string bytesOf(DenseElementsAttr elements) {
-  std::string bytes;
-  if (elements.getElementType().isInteger(1)) {
-    for (bool value : elements.getValues<bool>())
-      bytes.push_back(value);
-    return bytes;
-  }
-  if (!elements.isSplat()) {
-    ArrayRef<char> raw = elements.getRawData();
-    return std::string(raw.begin(), raw.end());
-  }
-  ArrayRef<char> one = elements.getRawData();
-  for (int64_t i = 0; i < elements.getNumElements(); ++i)
-    bytes.append(one.begin(), one.end());
-  return bytes;
-}
-
-class ProgramWriter {
+class ProgramWriter : private TableWriter {
 public:
   ProgramWriter(rt::ProgramOp program, const dist::Mesh &mesh, FileTable &files)
-      : program(program), mesh(mesh), files(files), scalars(mesh) {}
+      : TableWriter(mesh), program(program), files(files) {}
 
   FailureOr<std::string> write() {
     numberInstructions();
@@ -151,40 +130,6 @@ private:
       return static_cast<artifact::ElementType>(*found);
     return op->emitError("has element type ")
            << type << ", which no backend stores";
-  }
-
-  uint32_t scalar(DimExpr expr) { return scalars.add(expr); }
-
-  Offset<flatbuffers::Vector<uint32_t>> scalarList(ArrayRef<DimExpr> exprs) {
-    std::vector<uint32_t> list;
-    for (DimExpr expr : exprs)
-      list.push_back(scalar(expr));
-    return builder.CreateVector(list);
-  }
-
-  Offset<artifact::DimLayout> dimLayout(const dist::DimSharding &dim) {
-    Vector<artifact::SegmentLayout> segments;
-    for (const dist::Segment &segment : dim.segments) {
-      Vector<artifact::FactorLayout> factors;
-      for (const dist::Factor &factor : segment.factors)
-        factors.push_back(artifact::CreateFactorLayout(
-            builder, scalar(factor.size), dist::numWays(factor.axes),
-            scalar(dist::flatIndex(factor.axes, mesh))));
-      segments.push_back(artifact::CreateSegmentLayout(
-          builder, builder.CreateVector(factors)));
-    }
-    return artifact::CreateDimLayout(builder, builder.CreateVector(segments));
-  }
-
-  Offset<flatbuffers::Vector<Offset<artifact::DimLayout>>>
-  layout(dist::ValueAttr value) {
-    Vector<artifact::DimLayout> dims;
-    dist::Sharding sharding = value.getSharding()
-                                  ? *value.getSharding()
-                                  : dist::Sharding::replicated(value.getDims());
-    for (const dist::DimSharding &dim : sharding.dims)
-      dims.push_back(dimLayout(dim));
-    return builder.CreateVector(dims);
   }
 
   static DimExpr localBytes(dist::ValueAttr value, Type element) {
@@ -309,38 +254,6 @@ private:
     return success();
   }
 
-  static std::string nodeName(Operation *op) {
-    auto name = dyn_cast<NameLoc>(op->getLoc());
-    return name ? name.getName().str() : std::string();
-  }
-
-  FailureOr<Offset<artifact::Attribute>> attribute(Operation *op,
-                                                   NamedAttribute named) {
-    auto name = builder.CreateString(named.getName().str());
-    Attribute value = named.getValue();
-    if (auto integer = dyn_cast<IntegerAttr>(value))
-      return artifact::CreateAttribute(
-          builder, name,
-          builder.CreateVector(std::vector<int64_t>{integer.getInt()}));
-    if (auto list = dyn_cast<DenseI64ArrayAttr>(value))
-      return artifact::CreateAttribute(
-          builder, name,
-          builder.CreateVector(std::vector<int64_t>(list.asArrayRef().begin(),
-                                                    list.asArrayRef().end())));
-    if (auto dims = dyn_cast<dist::DimsAttr>(value))
-      return artifact::CreateAttribute(builder, name, 0,
-                                       scalarList(dims.getValues()));
-    if (auto number = dyn_cast<FloatAttr>(value))
-      return artifact::CreateAttribute(
-          builder, name, 0, 0,
-          builder.CreateVector(std::vector<double>{number.getValueAsDouble()}));
-    if (auto text = dyn_cast<StringAttr>(value))
-      return artifact::CreateAttribute(builder, name, 0, 0, 0,
-                                       builder.CreateString(text.str()));
-    return op->emitError("has an attribute that no kernel understands: ")
-           << named.getName();
-  }
-
   std::vector<int32_t> viewList(ValueRange values) {
     std::vector<int32_t> list;
     for (Value value : values)
@@ -351,7 +264,7 @@ private:
   }
 
   void addInstruction(Operation *op, StringRef kernel, ValueRange ins,
-                      ValueRange outs, Vector<artifact::Attribute> attributes,
+                      ValueRange outs, Offsets<artifact::Attribute> attributes,
                       int32_t group) {
     (isLoading ? load : run)
         .push_back(artifact::CreateInstruction(
@@ -363,7 +276,7 @@ private:
   }
 
   LogicalResult addCall(rt::CallOp op) {
-    Vector<artifact::Attribute> attributes;
+    Offsets<artifact::Attribute> attributes;
     for (NamedAttribute named : op.getConfig()) {
       auto made = attribute(op, named);
       if (failed(made))
@@ -379,7 +292,7 @@ private:
     auto [it, isNew] = groupNumbers.try_emplace(axes, groups.size());
     if (!isNew)
       return it->second;
-    Vector<artifact::AxisPart> parts;
+    Offsets<artifact::AxisPart> parts;
     for (const dist::AxisRef &axis : axes.getAxes())
       for (size_t a = 0; a < mesh.axes.size(); ++a)
         if (mesh.axes[a].name == axis.name)
@@ -391,7 +304,7 @@ private:
   }
 
   void addCollective(rt::CollectiveOp op) {
-    Vector<artifact::Attribute> attributes;
+    Offsets<artifact::Attribute> attributes;
     if (op.getKindAttr())
       attributes.push_back(artifact::CreateAttribute(
           builder, builder.CreateString("kind"), 0, 0, 0,
@@ -401,7 +314,7 @@ private:
           artifact::CreateAttribute(builder, builder.CreateString("dim"),
                                     builder.CreateVector(std::vector<int64_t>{
                                         static_cast<int64_t>(*op.getDim())})));
-      Vector<artifact::DimLayout> dim{
+      Offsets<artifact::DimLayout> dim{
           dimLayout(op.getValueAttr().getSharding()->dims[*op.getDim()])};
       attributes.push_back(
           artifact::CreateAttribute(builder, builder.CreateString("layout"), 0,
@@ -450,7 +363,7 @@ private:
   }
 
   std::string finish() {
-    Vector<artifact::Axis> axes;
+    Offsets<artifact::Axis> axes;
     for (const dist::Axis &axis : mesh.axes)
       axes.push_back(artifact::CreateAxis(
           builder, builder.CreateString(axis.name), axis.size));
@@ -470,10 +383,7 @@ private:
   }
 
   rt::ProgramOp program;
-  const dist::Mesh &mesh;
   FileTable &files;
-  ScalarTable scalars;
-  flatbuffers::FlatBufferBuilder builder;
   bool isLoading = true;
   uint32_t numRun = 0;
   llvm::DenseMap<Operation *, uint32_t> numbers;
@@ -482,15 +392,15 @@ private:
   llvm::StringMap<std::pair<uint32_t, uint32_t>> symbolSources;
   llvm::StringMap<unsigned> nameCounts;
   std::vector<BufferEntry> buffers;
-  Vector<artifact::Symbol> symbols;
-  Vector<artifact::Guard> guards;
-  Vector<artifact::Group> groups;
-  Vector<artifact::Weight> weights;
-  Vector<artifact::Input> inputs;
-  Vector<artifact::Output> outputs;
-  Vector<artifact::Buffer> bufferOffsets;
-  Vector<artifact::View> views;
-  Vector<artifact::Instruction> load, run;
+  Offsets<artifact::Symbol> symbols;
+  Offsets<artifact::Guard> guards;
+  Offsets<artifact::Group> groups;
+  Offsets<artifact::Weight> weights;
+  Offsets<artifact::Input> inputs;
+  Offsets<artifact::Output> outputs;
+  Offsets<artifact::Buffer> bufferOffsets;
+  Offsets<artifact::View> views;
+  Offsets<artifact::Instruction> load, run;
 };
 
 } // namespace
