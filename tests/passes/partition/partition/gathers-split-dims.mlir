@@ -4,7 +4,7 @@
 !whole = tensor<8x16xf32, #dist.value<dims = [8, 16], sharding = [{}, {}]>>
 !heads = tensor<8x16xf32, #dist.value<dims = [8, 16], sharding = [{}, (4:"tp"=2, 4)]>>
 !both = tensor<8x16xf32, #dist.value<dims = [8, 16], sharding = [{"dp"=2}, {"tp"=2}]>>
-!one = tensor<8x16xf32, #dist.value<dims = [8, 16], sharding = [{"dp"=2+"tp"=2}, {}]>>
+!one = tensor<8x16xf32, #dist.value<dims = [8, 16], sharding = [{"dp"=2 + "tp"=2}, {}]>>
 
 dist.mesh @mesh <["dp"=2, "tp"=2]>
 

@@ -1,0 +1,92 @@
+// RUN: shard-opt %s --shardc-verify-phase=phase=lowered --split-input-file --verify-diagnostics
+
+rt.program @frees_input {
+  rt.ready
+  %x = rt.input 0 "x" f32 <dims = [4]>
+  // expected-error@+1 {{frees a buffer that is not in the arena}}
+  rt.free %x
+}
+
+// -----
+
+rt.program @frees_persistent {
+  %b = rt.alloc <[16]> persistent
+  rt.ready
+  // expected-error@+1 {{frees a buffer that is not in the arena}}
+  rt.free %b
+}
+
+// -----
+
+rt.program @frees_twice {
+  rt.ready
+  %b = rt.alloc <[16]>
+  rt.free %b
+  // expected-error@+1 {{frees a buffer twice}}
+  rt.free %b
+}
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+rt.program @no_view {
+  rt.ready
+  %none = rt.absent
+  %b = rt.alloc <[16]>
+  %v = rt.view %b : <f32, [4], [1], 0>
+  %w = builtin.unrealized_conversion_cast %v : !v to !v
+  // expected-error@+1 {{has an operand that is no view on a buffer}}
+  rt.call "Relu"(%w : !v) into(%v : !v) {}
+}
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+rt.program @used_after_free {
+  rt.ready
+  %x = rt.input 0 "x" f32 <dims = [4]>
+  %from = rt.view %x : <f32, [4], [1], 0>
+  %b = rt.alloc <[16]>
+  %v = rt.view %b : <f32, [4], [1], 0>
+  rt.call "Relu"(%from : !v) into(%v : !v) {}
+  rt.free %b
+  // expected-error@+1 {{uses a buffer after it was freed}}
+  rt.output 0 "y" %v <dims = [4]> : <f32, [4], [1], 0>
+}
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+rt.program @request_at_load {
+  %x = rt.input 0 "x" f32 <dims = [4]>
+  %from = rt.view %x : <f32, [4], [1], 0>
+  %b = rt.alloc <[16]> persistent
+  %v = rt.view %b : <f32, [4], [1], 0>
+  // expected-error@+1 {{runs at load but uses a buffer of a request}}
+  rt.call "Relu"(%from : !v) into(%v : !v) {}
+  rt.ready
+}
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+rt.program @read_before_written {
+  rt.ready
+  %a = rt.alloc <[16]>
+  %b = rt.alloc <[16]>
+  %from = rt.view %a : <f32, [4], [1], 0>
+  %to = rt.view %b : <f32, [4], [1], 0>
+  // expected-error@+1 {{reads a buffer before it was written}}
+  rt.collective "all_reduce" %from into %to over <["tp"=2]> : !v -> !v
+}
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+rt.program @writes_weight {
+  %w = rt.weight "w" "file" at 0 length 16 f32 <dims = [4]>
+  %v = rt.view %w : <f32, [4], [1], 0>
+  // expected-error@+1 {{writes a buffer that is not its own}}
+  rt.call "Relu"(%v : !v) into(%v : !v) {}
+  rt.ready
+}

@@ -1,0 +1,132 @@
+// RUN: shard-opt %s --shardc-verify-phase=phase=partitioned --split-input-file --verify-diagnostics
+
+!p = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], partial = {"tp"=2: sum}>>
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+!lp = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], partial = {"tp"=2: sum}, local = [4]>>
+!lx = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], local = [4]>>
+dist.mesh @mesh <["tp"=2]>
+func.func @stage0(%x: !lp) -> !lx attributes {dist.sharded = @sharded} {
+  // expected-error@+1 {{is left to plan}}
+  %y = dist.reshard %x : !lp to !lx
+  return %y : !lx
+}
+func.func private @sharded(%x: !p) -> !x {
+  %y = dist.reshard %x : !p to !x
+  return %y : !x
+}
+
+// -----
+
+!lx = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], local = [4]>>
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{has lost its sharded function @gone}}
+func.func @stage0(%x: !lx) -> !lx attributes {dist.sharded = @gone} {
+  return %x : !lx
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{"tp"=2}]>>
+!lx = tensor<4xf32, #dist.value<dims = [4], sharding = [{"tp"=2}], local = [4]>>
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{has a value whose local sizes do not follow from its sharding}}
+func.func @stage0(%x: !lx) -> !lx attributes {dist.sharded = @sharded} {
+  return %x : !lx
+}
+func.func private @sharded(%x: !x) -> !x {
+  return %x : !x
+}
+
+// -----
+
+!p = tensor<4xf32, #dist.value<dims = [4], sharding = [{"tp"=2}]>>
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+!lp = tensor<2xf32, #dist.value<dims = [4], sharding = [{"tp"=2}], local = [2]>>
+!lx = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], local = [4]>>
+dist.mesh @mesh <["tp"=2]>
+func.func @stage0(%x: !lp) -> !lp attributes {dist.sharded = @sharded} {
+  // expected-error@+1 {{is not needed: nobody uses its result}}
+  %y = dist.all_gather %x dim 0 over <["tp"=2]> : !lp -> !lx
+  return %x : !lp
+}
+func.func private @sharded(%x: !p) -> !p {
+  return %x : !p
+}
+
+// -----
+
+!p = tensor<4xf32, #dist.value<dims = [4], sharding = [{"tp"=2}]>>
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+!lp = tensor<2xf32, #dist.value<dims = [4], sharding = [{"tp"=2}], local = [2]>>
+!lx = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], local = [4]>>
+dist.mesh @mesh <["tp"=2]>
+func.func @stage0(%x: !lp) -> (!lx, !lx) attributes {dist.sharded = @sharded} {
+  // expected-note@+1 {{here}}
+  %y = dist.all_gather %x dim 0 over <["tp"=2]> : !lp -> !lx
+  // expected-error@+1 {{is not needed: the same was done before}}
+  %z = dist.all_gather %x dim 0 over <["tp"=2]> : !lp -> !lx
+  return %y, %z : !lx, !lx
+}
+func.func private @sharded(%x: !p) -> (!x, !x) {
+  %y = dist.reshard %x : !p to !x
+  return %y, %y : !x, !x
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+!lx = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], local = [4]>>
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{output 1 does not compute what the sharded function computes}}
+func.func @stage0(%x: !lx, %z: !lx) -> (!lx, !lx) attributes {dist.sharded = @sharded} {
+  %y = onnx.Relu %x : (!lx) -> !lx
+  return %y, %x : !lx, !lx
+}
+func.func private @sharded(%x: !x, %z: !x) -> (!x, !x) {
+  %y = onnx.Relu %x : (!x) -> !x
+  return %y, %z : !x, !x
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+!lx = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], local = [4]>>
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{or guards than the sharded function}}
+func.func @stage0(%x: !lx) -> !lx attributes {dist.sharded = @sharded} {
+  return %x : !lx
+}
+func.func private @sharded(%x: !x) -> !x {
+  onnx.Guard #dist.dims<[s]> "at_least" #dist.dims<[1]> "a Reshape needs it"
+  return %x : !x
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+!lx = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], local = [4]>>
+!ls = tensor<2xf32, #dist.value<dims = [4], sharding = [{"tp"=2}], local = [2]>>
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{output 0 is held in another sharding than the sharded function says}}
+func.func @stage0(%x: !lx) -> !ls attributes {dist.sharded = @sharded} {
+  %y = dist.slice %x : !lx -> !ls
+  return %y : !ls
+}
+func.func private @sharded(%x: !x) -> !x {
+  return %x : !x
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+!s = tensor<4xf32, #dist.value<dims = [4], sharding = [{"tp"=2}]>>
+!ls = tensor<2xf32, #dist.value<dims = [4], sharding = [{"tp"=2}], local = [2]>>
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{input 0 is held in another sharding than the sharded function says}}
+func.func @stage0(%x: !ls) -> !ls attributes {dist.sharded = @sharded} {
+  return %x : !ls
+}
+func.func private @sharded(%x: !x) -> !s {
+  %y = dist.reshard %x : !x to !s
+  return %y : !s
+}

@@ -1,0 +1,165 @@
+// RUN: shard-opt %s --shardc-verify-phase=phase=sharded --split-input-file --verify-diagnostics
+
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{has a value without sharding: 'tensor<4xf32>'}}
+func.func @bare(%x: tensor<4xf32>) {
+  return
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{"dp"=2}]>>
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{has a value with an impossible sharding}}
+func.func @axis_of_no_mesh(%x: !x) {
+  return
+}
+
+// -----
+
+!x = tensor<2xf32, #dist.value<dims = [4], sharding = [{"tp"=2}], local = [2]>>
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{has a value whose local sizes do not follow from its sharding}}
+func.func @local_too_early(%x: !x) {
+  return
+}
+
+// -----
+
+!p = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], partial = {"tp"=2: sum}>>
+dist.mesh @mesh <["tp"=2]>
+func.func @partial_output(%x: !p) -> !p {
+  // expected-error@+1 {{returns a partial value}}
+  return %x : !p
+}
+
+// -----
+
+!p = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], partial = {"tp"=2: sum}>>
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+dist.mesh @mesh <["tp"=2]>
+func.func @collective_too_early(%p: !p) -> !x {
+  // expected-error@+1 {{belongs to phase partitioned}}
+  %y = dist.all_reduce %p over <["tp"=2]> "sum" : !p -> !x
+  return %y : !x
+}
+
+// -----
+
+dist.mesh @mesh <["tp"=2]>
+func.func @foreign_op() {
+  // expected-error@+1 {{is unknown in this phase}}
+  call @foreign_op() : () -> ()
+  return
+}
+
+// -----
+
+!x = tensor<4x6xf32, #dist.value<dims = [4, 6], sharding = [{}, {"tp"=2}]>>
+dist.mesh @mesh <["tp"=2]>
+func.func @needs_whole(%x: !x) -> !x {
+  // expected-error@+1 {{operand 0 dim 1 is split, but this op needs it whole}}
+  %y = onnx.Softmax %x {axis = 1 : i64} : (!x) -> !x
+  return %y : !x
+}
+
+// -----
+
+!x = tensor<4x6xf32, #dist.value<dims = [4, 6], sharding = [{}, {"tp"=2}]>>
+!w = tensor<4x6xf32, #dist.value<dims = [4, 6], sharding = [{}, {}]>>
+dist.mesh @mesh <["tp"=2]>
+func.func @factor_differs(%x: !x, %w: !w) -> !x {
+  // expected-error@+1 {{operand 1 dim 1 is not split as the same factor elsewhere at this op}}
+  %y = onnx.Add %x, %w : (!x, !w) -> !x
+  return %y : !x
+}
+
+// -----
+
+!x = tensor<12xf32, #dist.value<dims = [12], sharding = [(6, 2:"tp"=2)]>>
+!y = tensor<4x3xf32, #dist.value<dims = [4, 3], sharding = [{}, {}]>>
+dist.mesh @mesh <["tp"=2]>
+func.func @no_factor(%x: !x) -> !y {
+  // expected-error@+1 {{operand 0 dim 0 is split where this op has no factor}}
+  %y = onnx.Reshape %x : (!x) -> !y
+  return %y : !y
+}
+
+// -----
+
+!a = tensor<4x6xf32, #dist.value<dims = [4, 6], sharding = [{"tp"=2}, {}]>>
+!b = tensor<6x8xf32, #dist.value<dims = [6, 8], sharding = [{}, {"tp"=2}]>>
+!y = tensor<4x8xf32, #dist.value<dims = [4, 8], sharding = [{"tp"=2}, {}]>>
+dist.mesh @mesh <["tp"=2]>
+func.func @diagonal(%a: !a, %b: !b) -> !y {
+  // expected-error@+1 {{does not satisfy its sharding rule}}
+  %y = onnx.MatMul %a, %b : (!a, !b) -> !y
+  return %y : !y
+}
+
+// -----
+
+!a = tensor<4x6xf32, #dist.value<dims = [4, 6], sharding = [{}, {"tp"=2}]>>
+!b = tensor<6x8xf32, #dist.value<dims = [6, 8], sharding = [{"tp"=2}, {}]>>
+!y = tensor<4x8xf32, #dist.value<dims = [4, 8], sharding = [{}, {}]>>
+dist.mesh @mesh <["tp"=2]>
+func.func @sum_forgotten(%a: !a, %b: !b) -> !y {
+  // expected-error@+1 {{result 0 must be partial}}
+  %y = onnx.MatMul %a, %b : (!a, !b) -> !y
+  return %y : !y
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+!p = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], partial = {"tp"=2: sum}>>
+dist.mesh @mesh <["tp"=2]>
+func.func @sum_invented(%x: !x) -> !x {
+  // expected-error@+1 {{result 0 must be no partial value}}
+  %y = onnx.Relu %x : (!x) -> !p
+  return %x : !x
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+!p = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], partial = {"tp"=2: sum}>>
+dist.mesh @mesh <["tp"=2]>
+func.func @added_by_all(%x: !x, %p: !p) -> !x {
+  // expected-error@+1 {{operands may not be partial like this}}
+  %y = onnx.Add %x, %p : (!x, !p) -> !p
+  return %x : !x
+}
+
+// -----
+
+!a = tensor<4x6xf32, #dist.value<dims = [4, 6], sharding = [{}, {"tp"=2}]>>
+!b = tensor<6x8xf32, #dist.value<dims = [6, 8], sharding = [{"tp"=2}, {}]>>
+!c = tensor<8xf32, #dist.value<dims = [8], sharding = [{}]>>
+!y = tensor<4x8xf32, #dist.value<dims = [4, 8], sharding = [{}, {}], partial = {"tp"=2: sum}>>
+dist.mesh @mesh <["tp"=2]>
+func.func @bias_added_twice(%a: !a, %b: !b, %c: !c) -> !c {
+  // expected-error@+1 {{the addend must be added once}}
+  %y = onnx.Gemm %a, %b, %c : (!a, !b, !c) -> !y
+  return %c : !c
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+module attributes {onnx.fingerprint = "of another model"} {
+  dist.mesh @mesh <["tp"=2]>
+  // expected-error@+1 {{does not compute what the imported model computes}}
+  func.func @main(%x: !x) -> !x {
+    return %x : !x
+  }
+}
+
+// -----
+
+// expected-error@+1 {{has no dist.mesh}}
+module {
+  func.func @main() {
+    return
+  }
+}
