@@ -137,14 +137,21 @@ StridedLayout::reshaped(llvm::ArrayRef<DimExpr> to) const {
 
 std::optional<DimExpr> localOffset(const dist::DimSharding &dim, DimExpr start,
                                    const dist::Mesh &mesh) {
+  if (!dim.isSplit())
+    return start;
   DimExpr global = 0, local = 0;
   for (const dist::Segment &segment : dim.segments) {
     if (global == start)
       return local;
-    if (!segment.isSplit() &&
-        (global + segment.size() - start).isKnownNonNegative())
-      return local + (start - global);
-    global = global + segment.size();
+    DimExpr end = global + segment.size();
+    if (!(start - end).isKnownNonNegative()) {
+      bool isInside = !segment.isSplit() &&
+                      (start - global).isKnownNonNegative() &&
+                      (end - start).isKnownNonNegative();
+      return isInside ? std::optional<DimExpr>(local + (start - global))
+                      : std::nullopt;
+    }
+    global = end;
     local = local + segment.localSize(mesh);
   }
   return global == start ? std::optional<DimExpr>(local) : std::nullopt;

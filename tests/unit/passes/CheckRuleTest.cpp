@@ -1,0 +1,137 @@
+//===- CheckRuleTest.cpp - Do shardings satisfy a rule? -------------------===//
+
+#include "passes/verify/CheckRule.h"
+#include "tests/unit/passes/Shardings.h"
+
+using namespace shardc;
+using namespace shardc::testing;
+using dist::DimSharding;
+using dist::ReduceKind;
+using dist::Sharding;
+using onnx::FactorClass;
+using onnx::PartialRule;
+using onnx::RuleDim;
+using onnx::RuleFactor;
+using onnx::ShardingRule;
+
+namespace {
+
+/// "0: (4:"tp"=4, 2); 1: {}" or "no".
+std::string match(const DimSharding &dim, const RuleDim &pattern,
+                  std::vector<RuleFactor> factors) {
+  auto found = verify::matchDim(dim, pattern, factors);
+  if (!found)
+    return "no";
+  std::string all;
+  for (auto &[factor, piece] : *found)
+    all +=
+        (all.empty() ? "" : "; ") + std::to_string(factor) + ": " + text(piece);
+  return all;
+}
+
+TEST(MatchDim, CutsAtTheRulesFactors) {
+  RuleDim heads{{{0, 1}}};
+  EXPECT_EQ(match(dim({{{6, {axis(2)}}, {16}}}), heads, {{6}, {16}}),
+            "0: {\"tp\"=2}; 1: {}");
+  // Finer than the rule: KV heads and their groups are the query heads.
+  EXPECT_EQ(match(dim({{{4, {axis(4)}}, {32}}}), heads, {{8}, {16}}),
+            "0: (4:\"tp\"=4, 2); 1: {}");
+  // Coarser: an even split is one of the major part.
+  EXPECT_EQ(match(dim({{{96, {axis(2)}}}}), heads, {{6}, {16}}),
+            "0: {\"tp\"=2}; 1: {}");
+  EXPECT_EQ(match(dim({{{6}, {16, {axis(2)}}}}), heads, {{6}, {16}}),
+            "0: {}; 1: {\"tp\"=2}");
+}
+
+TEST(MatchDim, RefusesUnevenCuts) {
+  RuleDim heads{{{0, 1}}};
+  EXPECT_EQ(match(dim({{{96, {axis(4)}}}}), heads, {{6}, {16}}), "no");
+  EXPECT_EQ(match(dim({{{6}, {2, {axis(2)}}}}), heads, {{4}, {3}}), "no");
+}
+
+TEST(MatchDim, WholeDimsFitWhateverTheirSizes) {
+  RuleDim heads{{{0, 1}}};
+  EXPECT_EQ(match(DimSharding::unsplit(12), heads, {{4}, {3}}), "0: {}; 1: {}");
+  EXPECT_EQ(match(DimSharding::unsplit(1), RuleDim::none(), {}), "");
+  EXPECT_EQ(match(dim({{{4, {axis(2)}}}}), RuleDim::none(), {}), "no");
+}
+
+TEST(MatchDim, TakesSegments) {
+  RuleDim packed{{{0}, {1}}};
+  DimSharding split = dim({{{6, {axis(2)}}, {16}}, {{2, {axis(2)}}, {16}}});
+  EXPECT_EQ(match(split, packed, {{96}, {32}}),
+            "0: (6:\"tp\"=2, 16); 1: (2:\"tp\"=2, 16)");
+  // An unsplit neighbour may be cut, a split one may not.
+  EXPECT_EQ(match(dim({{{128}}, {{32, {axis(2)}}}}), RuleDim{{{0}, {1}, {2}}},
+                  {{100}, {28}, {32}}),
+            "0: {}; 1: {}; 2: {\"tp\"=2}");
+  EXPECT_EQ(match(split, packed, {{64}, {64}}), "no");
+}
+
+/// a [m, k] x b [k, n] -> [m, n] with m = 4, k = 6, n = 8.
+ShardingRule matMul() {
+  ShardingRule rule;
+  unsigned m = rule.addFactor(4), n = rule.addFactor(8),
+           k = rule.addFactor(6, FactorClass::Reduce);
+  auto at = [](unsigned f) { return RuleDim::factor(f); };
+  rule.operands = {{at(m), at(k)}, {at(k), at(n)}};
+  rule.results = {{at(m), at(n)}};
+  return rule;
+}
+
+Sharding sharding(std::vector<DimSharding> dims, bool isPartial = false,
+                  ReduceKind kind = ReduceKind::Sum) {
+  Sharding sharding;
+  sharding.dims.assign(dims.begin(), dims.end());
+  if (isPartial)
+    sharding.partial.push_back({axis(2), kind});
+  sharding.normalize();
+  return sharding;
+}
+
+DimSharding split(int64_t size) { return DimSharding::whole(size, {axis(2)}); }
+DimSharding whole(int64_t size) { return DimSharding::unsplit(size); }
+
+std::string check(std::vector<Sharding> operands, Sharding result) {
+  return verify::checkRule(matMul(), PartialRule::Multilinear, operands,
+                           result);
+}
+
+TEST(CheckRule, AcceptsMegatronsProducts) {
+  EXPECT_EQ(
+      check({sharding({whole(4), whole(6)}), sharding({whole(6), split(8)})},
+            sharding({whole(4), split(8)})),
+      "");
+  EXPECT_EQ(
+      check({sharding({whole(4), split(6)}), sharding({split(6), whole(8)})},
+            sharding({whole(4), whole(8)}, true)),
+      "");
+  EXPECT_EQ(check({sharding({whole(4), whole(6)}, true),
+                   sharding({whole(6), whole(8)})},
+                  sharding({whole(4), whole(8)}, true)),
+            "");
+}
+
+TEST(CheckRule, NamesWhatIsWrong) {
+  Sharding lhs = sharding({whole(4), split(6)}),
+           rhs = sharding({split(6), whole(8)});
+  EXPECT_NE(check({lhs, rhs}, sharding({whole(4), whole(8)})), "");
+  EXPECT_NE(
+      check({lhs, rhs}, sharding({whole(4), whole(8)}, true, ReduceKind::Max)),
+      "");
+  EXPECT_NE(check({lhs, sharding({whole(6), whole(8)})},
+                  sharding({whole(4), whole(8)}, true)),
+            "");
+  // Rows and columns over one axis: only the diagonal blocks would be computed.
+  EXPECT_NE(
+      check({sharding({split(4), whole(6)}), sharding({whole(6), split(8)})},
+            sharding({split(4), whole(8)})),
+      "");
+  // Both operands summands: products across ranks would be missing.
+  EXPECT_NE(check({sharding({whole(4), whole(6)}, true),
+                   sharding({whole(6), whole(8)}, true)},
+                  sharding({whole(4), whole(8)}, true)),
+            "");
+}
+
+} // namespace

@@ -1,0 +1,99 @@
+//===- ReshardPlanTest.cpp - Collectives between shardings ----------------===//
+
+#include "passes/partition/ReshardPlan.h"
+#include "tests/unit/passes/Shardings.h"
+
+using namespace shardc;
+using namespace shardc::testing;
+using dist::DimSharding;
+using dist::ReduceKind;
+using dist::Sharding;
+using partition::ReshardStep;
+using partition::StepKind;
+
+namespace {
+
+Sharding sharding(std::vector<DimSharding> dims,
+                  std::vector<dist::PartialAxis> partial = {}) {
+  Sharding sharding;
+  sharding.dims.assign(dims.begin(), dims.end());
+  sharding.partial.assign(partial.begin(), partial.end());
+  sharding.normalize();
+  return sharding;
+}
+
+const DimSharding kWhole = DimSharding::unsplit(8);
+const DimSharding kTp = DimSharding::whole(8, {axis(4)});
+const DimSharding kDp = DimSharding::whole(8, {axis(2, 1, "dp")});
+const DimSharding kDpTp = DimSharding::whole(8, {axis(2, 1, "dp"), axis(4)});
+const DimSharding kHeads = dim({{{4, {axis(4)}}, {2}}});
+const dist::PartialAxis kSum{axis(4), ReduceKind::Sum};
+const dist::PartialAxis kMax{axis(4), ReduceKind::Max};
+const dist::PartialAxis kDpSum{axis(2, 1, "dp"), ReduceKind::Sum};
+
+/// "reduce tp sum, gather 1 tp, slice, once tp".
+std::string plan(const Sharding &from, const Sharding &to) {
+  std::string text;
+  for (const ReshardStep &step : partition::planReshard(from, to)) {
+    text += text.empty() ? "" : ", ";
+    text += step.kind == StepKind::AllReduce   ? "reduce"
+            : step.kind == StepKind::AllGather ? "gather"
+            : step.kind == StepKind::Slice     ? "slice"
+                                               : "once";
+    if (step.kind == StepKind::AllGather)
+      text += " " + std::to_string(step.dim);
+    for (const dist::AxisRef &ref : step.axes)
+      text += " " + ref.name;
+    if (step.kind == StepKind::AllReduce)
+      text += " " + dist::stringify(step.reduceKind).str();
+  }
+  return text;
+}
+
+TEST(ReshardPlan, PicksTheCollective) {
+  Sharding whole = sharding({kWhole, kWhole});
+  EXPECT_EQ(plan(whole, whole), "");
+  EXPECT_EQ(plan(sharding({kWhole, kWhole}, {kSum}), whole), "reduce tp sum");
+  EXPECT_EQ(plan(sharding({kWhole, kWhole}, {kMax}), whole), "reduce tp max");
+  EXPECT_EQ(plan(sharding({kWhole, kTp}), whole), "gather 1 tp");
+  EXPECT_EQ(plan(whole, sharding({kDp, kTp})), "slice");
+  EXPECT_EQ(plan(whole, sharding({kWhole, kWhole}, {kSum})), "once tp");
+  EXPECT_EQ(plan(sharding({kTp, kWhole}), sharding({kWhole, kTp})),
+            "gather 0 tp, slice");
+  EXPECT_EQ(plan(sharding({kWhole, kWhole}, {kSum}), sharding({kWhole, kTp})),
+            "reduce tp sum, slice");
+}
+
+TEST(ReshardPlan, ReducesAxesOfAKindTogether) {
+  Sharding whole = sharding({kWhole});
+  EXPECT_EQ(plan(sharding({kWhole}, {kSum, kDpSum}), whole),
+            "reduce dp tp sum");
+  EXPECT_EQ(plan(sharding({kWhole}, {kMax, kDpSum}), whole),
+            "reduce dp sum, reduce tp max");
+  EXPECT_EQ(
+      plan(sharding({kWhole}, {kSum, kDpSum}), sharding({kWhole}, {kDpSum})),
+      "reduce tp sum");
+}
+
+TEST(ReshardPlan, EndsWhereItShould) {
+  std::vector<Sharding> all;
+  for (const DimSharding &rows : {kWhole, kTp, kDp, kDpTp, kHeads})
+    for (const DimSharding &columns : {kWhole, kTp, kDp, kHeads})
+      for (bool isPartial : {false, true}) {
+        Sharding made = isPartial ? sharding({rows, columns}, {kSum})
+                                  : sharding({rows, columns});
+        dist::Mesh mesh{{{"dp", 2}, {"tp", 4}}};
+        if (dist::findProblem(made, {8, 8}, mesh).empty())
+          all.push_back(made);
+      }
+  ASSERT_GT(all.size(), 12u);
+  for (const Sharding &from : all)
+    for (const Sharding &to : all) {
+      std::vector<ReshardStep> steps = partition::planReshard(from, to);
+      EXPECT_EQ(steps.empty() ? from : steps.back().after, to)
+          << from.str() << " to " << to.str();
+      EXPECT_LE(steps.size(), 4u);
+    }
+}
+
+} // namespace
