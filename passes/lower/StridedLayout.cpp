@@ -54,7 +54,8 @@ StridedLayout StridedLayout::broadcast(llvm::ArrayRef<DimExpr> to) const {
       {to.begin(), to.end()}, Sizes(to.size(), DimExpr()), offset};
   size_t added = to.size() - dims.size();
   for (size_t d = 0; d < dims.size(); ++d)
-    if (dims[d] == to[added + d])
+    // Sizes that only a guard says are equal differ as expressions.
+    if (!dims[d].isConstant(1))
       layout.strides[added + d] = strides[d];
   return layout;
 }

@@ -218,6 +218,14 @@ DimExpr DimExpr::floorDiv(DimExpr lhs, DimExpr rhs) {
     return floorDivide(*a, *b);
   if (std::optional<DimExpr> exact = lhs.exactDiv(rhs))
     return *exact;
+  // (4 n + 3) / 4 = n, as Range and Conv write it.
+  int64_t rest = 0;
+  for (const Term &term : lhs.terms())
+    if (term.atoms.empty())
+      rest = term.coefficient;
+  if (b && rest != 0)
+    if (std::optional<DimExpr> exact = (lhs - rest).exactDiv(rhs))
+      return *exact + floorDivide(rest, *b);
   return makeAtom(AtomKind::FloorDiv, "", lhs, rhs);
 }
 
