@@ -46,9 +46,20 @@ private:
     auto type = cast<RankedTensorType>(value.getType());
     for (const ReshardStep &step : planReshard(
              dist::getSharding(type), dist::getSharding(reshard.getType())))
-      value = build(reshard, step, value, dist::withSharding(type, step.after));
+      value =
+          buildOnce(reshard, step, value, dist::withSharding(type, step.after));
     reshard.replaceAllUsesWith(value);
     reshard.erase();
+  }
+
+  /// Two reshards of a value may begin alike: gather it, then cut it in one way
+  /// or another.
+  Value buildOnce(dist::ReshardOp reshard, const ReshardStep &step, Value value,
+                  Type type) {
+    Value &made = steps[{value, type}];
+    if (!made)
+      made = build(reshard, step, value, type);
+    return made;
   }
 
   Value build(dist::ReshardOp reshard, const ReshardStep &step, Value value,
@@ -78,6 +89,7 @@ private:
   func::FuncOp function;
   const dist::Mesh &mesh;
   OpBuilder builder;
+  llvm::DenseMap<std::pair<Value, Type>, Value> steps;
 };
 
 struct PartitionPass : impl::PartitionBase<PartitionPass> {

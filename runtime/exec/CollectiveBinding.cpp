@@ -32,8 +32,9 @@ bool sameDims(const TensorView &a, const TensorView &b, int except) {
   return a.rank == b.rank;
 }
 
-/// Every element of the dim belongs to exactly one block.
-bool coverExactlyOnce(std::span<const OwnedRuns> blocks, int64_t size) {
+/// Every element of the dim is in some block. It is in several where a dim is
+/// split in some segments only: all ranks hold the others.
+bool coverAll(std::span<const OwnedRuns> blocks, int64_t size) {
   std::vector<OwnedRun> runs;
   for (const OwnedRuns &block : blocks)
     runs.insert(runs.end(), block.runs.begin(), block.runs.end());
@@ -42,9 +43,9 @@ bool coverExactlyOnce(std::span<const OwnedRuns> blocks, int64_t size) {
   });
   int64_t end = 0;
   for (const OwnedRun &run : runs) {
-    if (run.start != end)
+    if (run.start > end)
       return false;
-    end += run.length;
+    end = std::max(end, run.start + run.length);
   }
   return end == size;
 }
@@ -75,8 +76,8 @@ Status checkBlocks(const BoundCollective &bound, size_t self,
     return artifactError("this rank owns ", bound.blocks[self].localSize,
                          " elements of its dim, but its block has ",
                          part.dims[bound.dim]);
-  if (!coverExactlyOnce(bound.blocks, size))
-    return artifactError("the ranks' blocks do not cover its dim exactly once");
+  if (!coverAll(bound.blocks, size))
+    return artifactError("the ranks' blocks do not cover its dim");
   return Status::ok();
 }
 
