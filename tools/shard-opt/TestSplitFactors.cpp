@@ -247,11 +247,22 @@ private:
       sharding.partial.assign(result->begin(), result->end());
   }
 
+  /// Several ranks would hold the same elements of it, which the runtime does
+  /// not put together yet.
+  static bool isSplitInPart(const Sharding &sharding) {
+    return llvm::any_of(sharding.dims, [](const DimSharding &dim) {
+      return dim.isSplit() && !llvm::all_of(dim.segments, [](const auto &part) {
+               return part.isSplit();
+             });
+    });
+  }
+
   /// Every second output stays split.
   void finish(Operation &terminator) {
     for (OpOperand &operand : terminator.getOpOperands()) {
       Sharding held = dist::getSharding(operand.get().getType());
-      if (held.isPartial() || operand.getOperandNumber() % 2 == 0)
+      if (held.isPartial() || isSplitInPart(held) ||
+          operand.getOperandNumber() % 2 == 0)
         connect(operand, Wanted::whole(operand.get()));
     }
   }
