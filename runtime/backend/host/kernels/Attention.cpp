@@ -12,6 +12,7 @@
 
 #include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/MatrixProduct.h"
+#include "runtime/backend/host/kernels/SoftmaxRow.h"
 #include "runtime/backend/host/kernels/StridedLoop.h"
 
 #include <cmath>
@@ -131,7 +132,7 @@ private:
   void softmax(Acc *row, int64_t count, int64_t maskAt) const {
     if (softcap > 0)
       for (int64_t j = 0; j < count; ++j)
-        row[j] = softcap * std::tanh(row[j] / softcap);
+        row[j] = softcap * hyperbolicTangent(row[j] / softcap);
     bool seesAny = !mask;
     if (mask)
       for (int64_t j = 0; j < count; ++j) {
@@ -139,21 +140,11 @@ private:
         seesAny |= bias != -kInfinity;
         row[j] += bias;
       }
-    Acc maximum = -kInfinity;
-    for (int64_t j = 0; j < count; ++j)
-      maximum = row[j] > maximum || row[j] != row[j] ? row[j] : maximum;
-    if (!seesAny || maximum == -kInfinity) {
+    const Acc maximum = maximumOf(row, 1, count);
+    if (seesAny && maximum != -kInfinity)
+      softmaxRow(row, 1, row, 1, count, maximum);
+    else
       std::fill(row, row + count, Acc(0));
-      return;
-    }
-    double sum = 0;
-    for (int64_t j = 0; j < count; ++j) {
-      row[j] = std::exp(row[j] - maximum);
-      sum += row[j];
-    }
-    const Acc total = Acc(sum);
-    for (int64_t j = 0; j < count; ++j)
-      row[j] /= total;
   }
 
   static constexpr Acc kInfinity = std::numeric_limits<Acc>::infinity();

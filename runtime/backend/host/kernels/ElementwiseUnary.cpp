@@ -2,6 +2,7 @@
 
 #include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/Elementwise.h"
+#include "runtime/backend/host/kernels/FloatMath.h"
 
 #include <cmath>
 
@@ -50,7 +51,9 @@ struct Reciprocal {
 struct Exp {
   static constexpr char kName[] = "Exp";
   using Types = FloatTypes;
-  template <typename T> T operator()(T x) const { return std::exp(x); }
+  template <typename T> [[gnu::always_inline]] T operator()(T x) const {
+    return exponential(x);
+  }
 };
 struct Log {
   static constexpr char kName[] = "Log";
@@ -60,7 +63,9 @@ struct Log {
 struct Erf {
   static constexpr char kName[] = "Erf";
   using Types = FloatTypes;
-  template <typename T> T operator()(T x) const { return std::erf(x); }
+  template <typename T> [[gnu::always_inline]] T operator()(T x) const {
+    return errorFunction(x);
+  }
 };
 struct Cos {
   static constexpr char kName[] = "Cos";

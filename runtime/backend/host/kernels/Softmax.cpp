@@ -6,56 +6,33 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/backend/host/kernels/Dispatch.h"
+#include "runtime/backend/host/kernels/SoftmaxRow.h"
 #include "runtime/backend/host/kernels/StridedLoop.h"
 
 #include <cmath>
-#include <limits>
 
 namespace shardc::runtime::host {
 namespace {
 
-template <typename C, typename T>
-C maximumOf(const T *x, int64_t stride, int64_t count) {
-  C maximum = -std::numeric_limits<C>::infinity();
-  for (int64_t i = 0; i < count; ++i) {
-    const C value(x[i * stride]);
-    maximum = value > maximum || value != value ? value : maximum;
-  }
-  return maximum;
-}
-
+/// Halves would round twice if the output held the exponentials.
 template <typename T>
-void softmaxRow(T *out, int64_t outStride, const T *x, int64_t stride,
-                int64_t count) {
-  using C = Compute<T>;
-  const C maximum = maximumOf<C>(x, stride, count);
+void softmaxOfHalves(T *out, int64_t outStride, const T *x, int64_t stride,
+                     int64_t count, float maximum) {
   double sum = 0;
-  if constexpr (std::is_same_v<C, T>) { // keeps what it summed
-    for (int64_t i = 0; i < count; ++i) {
-      const C value = std::exp(x[i * stride] - maximum);
-      out[i * outStride] = value;
-      sum += value;
-    }
-    const C total = C(sum);
-    for (int64_t i = 0; i < count; ++i)
-      out[i * outStride] /= total;
-  } else { // halves would round twice
-    for (int64_t i = 0; i < count; ++i)
-      sum += std::exp(C(x[i * stride]) - maximum);
-    const C total = C(sum);
-    for (int64_t i = 0; i < count; ++i)
-      out[i * outStride] = T(std::exp(C(x[i * stride]) - maximum) / total);
-  }
+  for (int64_t i = 0; i < count; ++i)
+    sum += exponential(float(x[i * stride]) - maximum);
+  const float total = float(sum);
+  for (int64_t i = 0; i < count; ++i)
+    out[i * outStride] = T(exponential(float(x[i * stride]) - maximum) / total);
 }
 
 template <typename T>
 void logSoftmaxRow(T *out, int64_t outStride, const T *x, int64_t stride,
-                   int64_t count) {
+                   int64_t count, Compute<T> maximum) {
   using C = Compute<T>;
-  const C maximum = maximumOf<C>(x, stride, count);
   double sum = 0;
   for (int64_t i = 0; i < count; ++i)
-    sum += std::exp(C(x[i * stride]) - maximum);
+    sum += exponential(C(x[i * stride]) - maximum);
   const C logarithm = C(std::log(sum));
   for (int64_t i = 0; i < count; ++i)
     out[i * outStride] = T(C(x[i * stride]) - maximum - logarithm);
@@ -76,10 +53,13 @@ template <bool Log> Status run(const KernelCall &call) {
     forEachIndex(rows, [&](const int64_t (&at)[2]) {
       T *to = out.as<T>() + at[0];
       const T *from = x.as<T>() + at[1];
+      const auto maximum = maximumOf(from, stride, count);
       if constexpr (Log)
-        logSoftmaxRow(to, outStride, from, stride, count);
+        logSoftmaxRow(to, outStride, from, stride, count, maximum);
+      else if constexpr (std::is_same_v<Compute<T>, T>)
+        softmaxRow(to, outStride, from, stride, count, maximum);
       else
-        softmaxRow(to, outStride, from, stride, count);
+        softmaxOfHalves(to, outStride, from, stride, count, maximum);
     });
   });
 }
