@@ -9,6 +9,7 @@
 namespace shardc::partition {
 
 using dist::AxisRef;
+using dist::DimSharding;
 using dist::PartialAxis;
 using dist::ReduceKind;
 using dist::Sharding;
@@ -32,6 +33,18 @@ static bool isCut(const Sharding &from, const Sharding &to, size_t dim) {
   return dist::isSlice(a, b);
 }
 
+/// The axes that split a dim; of those that overlap, in two segments, the
+/// longer.
+static llvm::SmallVector<AxisRef, 2> gatheredAxes(const DimSharding &dim) {
+  llvm::SmallVector<AxisRef, 2> all = dim.axes(), axes;
+  for (const AxisRef &axis : all)
+    if (llvm::none_of(all, [&](const AxisRef &other) {
+          return axis.overlaps(other) && other.size > axis.size;
+        }))
+      axes.push_back(axis);
+  return axes;
+}
+
 std::vector<ReshardStep> planReshard(const Sharding &from, const Sharding &to) {
   std::vector<ReshardStep> steps;
   Sharding now = from;
@@ -45,7 +58,7 @@ std::vector<ReshardStep> planReshard(const Sharding &from, const Sharding &to) {
   for (size_t d = 0; d < now.dims.size(); ++d) {
     if (isCut(now, to, d))
       continue;
-    llvm::SmallVector<AxisRef, 2> axes = now.dims[d].axes();
+    llvm::SmallVector<AxisRef, 2> axes = gatheredAxes(now.dims[d]);
     now = *dist::allGather(now, d, axes);
     steps.push_back({StepKind::AllGather, d, axes, ReduceKind::Sum, now});
   }

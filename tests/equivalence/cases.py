@@ -108,22 +108,18 @@ class Cases:
     # Nodes.
 
     def add(self, name, *inputs, outputs=1, exact=True, reference=True, before=None, **attributes):
-        """`name` is OP or OP.variant; `before`: a node in front of each input, OP or (OP, attributes)."""
-        op = name.split(".")[1 if name.startswith("part.") else 0]
+        """`name` is OP or OP.variant; `before`: the reduction of dim 0 in front of some inputs, by their numbers."""
+        op = name.split(".")[0]
         named, nodes, names = {}, [], []
         for i, tensor in enumerate(inputs):
             names.append("" if tensor is None else f"{name}.{i}")
             if tensor is not None:
                 named[names[-1]] = tensor
-        for i, front in (before or {}).items():
-            kind, axes = front
-            named[f"{name}.{i}.axes"] = self.const(axes)
-            nodes.append(
-                helper.make_node(
-                    kind, [names[i], f"{name}.{i}.axes"], [f"{name}.{i}.part"], name=f"part.{name}.{i}", keepdims=0
-                )
-            )
-            names[i] = f"{name}.{i}.part"
+        for i, kind in (before or {}).items():
+            ins, out = [names[i], f"{name}.{i}.axes"], f"{name}.{i}.part"
+            named[ins[1]] = self.const([0])
+            nodes.append(helper.make_node(kind, ins, [out], name=f"part.{name}.{i}", keepdims=0))
+            names[i] = out
         results = [f"{name}.out{i}" for i in range(outputs)]
         nodes.append(helper.make_node(op, names, results, name=name, **attributes))
         self.all.append(Case(name, nodes, named, results, exact, reference))
@@ -366,6 +362,74 @@ def source(g, s):
             ("Add", ["column", 0], "out", {}),
         ],
     )
+
+
+def partial_cases(sizes):
+    """Ops behind reductions whose results are partial; `refused` ones must get them whole."""
+    g, s = Cases(sizes), sizes
+    total, largest, least = "ReduceSum", "ReduceMax", "ReduceMin"
+
+    def parts(*dims, dtype=F32):
+        return g.ints(s.d, *dims, low=-2, high=2, dtype=dtype)
+
+    def add(name, *inputs, **options):
+        g.add(name, *inputs, **options)
+
+    for op in ["Add", "Sub"]:
+        add(op, parts(s.a, s.b), parts(s.b), before={0: total, 1: total})
+        add(op + ".refused", parts(s.a, s.b), g.ints(s.b), before={0: total})
+        add(op + ".refused.max", parts(s.a, s.b), parts(s.b), before={0: largest, 1: largest})
+    for i, other in enumerate(["left", "right"]):
+        add(f"Mul.{other}", *[parts(s.a, s.b), g.ints(s.a, s.b)][:: 1 - 2 * i], before={i: total})
+        add(f"MatMul.{other}", *[parts(s.b, s.b), g.ints(s.b, s.b)][:: 1 - 2 * i], before={i: total})
+        add(f"Gemm.{other}", *[parts(s.b, s.b), g.ints(s.b, s.b)][:: 1 - 2 * i], before={i: total}, alpha=2.0)
+    for op in ["Mul", "MatMul", "Gemm"]:
+        add(f"{op}.refused", parts(s.b, s.b), parts(s.b, s.b), before={0: total, 1: total})
+        add(f"{op}.refused.min", parts(s.b, s.b), g.ints(s.b, s.b), before={0: least})
+    add("Gemm.addend", parts(s.a, s.b), g.ints(s.b, s.c), parts(s.c), before={0: total, 2: total}, beta=2.0)
+    add("Gemm.refused.addend", parts(s.a, s.b), g.ints(s.b, s.c), g.ints(s.c), before={0: total})
+    add("Gemm.refused.alone", g.ints(s.a, s.b), g.ints(s.b, s.c), parts(s.c), before={2: total})
+    add("Conv", parts(2, s.c, 5), g.ints(s.b, s.c, 2), before={0: total})
+    add("Conv.bias", g.ints(2, s.c, 5), parts(s.b, s.c, 2), parts(s.b), before={1: total, 2: total}, pads=[1, 0])
+    add("Conv.refused", parts(2, s.c, 5), g.ints(s.b, s.c, 2), g.ints(s.b), before={0: total})
+    add("Div", parts(s.a, s.b), Tensor(np.array([2, 4], F32), (2, 1, 1)), before={0: total})
+    add("Div.refused", g.ints(s.a, s.b), g.positive(s.d, s.b), before={1: total})
+    add("Div.refused.i64", parts(s.a, s.b, dtype=I64), g.positive(s.b, dtype=I64), before={0: total}, reference=False)
+    add("Neg", parts(s.a, s.b), before={0: total})
+    add("Neg.refused", parts(s.a, s.b), before={0: largest})
+    add("Relu.refused", parts(s.a, s.b), before={0: total})
+    add("Softmax.refused", parts(s.a, s.b), before={0: total})
+    add("Cast", parts(s.a, s.b, dtype=F16), before={0: total}, to=TensorProto.FLOAT)
+    add("Cast.i64", parts(s.a, s.b, dtype=I32), before={0: total}, to=TensorProto.INT64)
+    add("Cast.refused", parts(s.a, s.b), before={0: total}, to=TensorProto.FLOAT16)
+    add("Cast.refused.i64", parts(s.a, s.b), before={0: total}, to=TensorProto.INT64)
+    for kind in [total, largest, least]:
+        name = "." + kind
+        add("Where" + name, g.bools(s.a, s.b), parts(s.a, s.b), parts(s.b), before={1: kind, 2: kind})
+        add("Transpose" + name, parts(s.a, s.b, s.c), before={0: kind}, perm=[2, 0, 1])
+        add("Reshape" + name, parts(s.a, s.b, s.c), g.const([0, -1]), before={0: kind})
+        add("Expand" + name, parts(s.a, 1), g.const([1, s.b]), before={0: kind})
+        add("Tile" + name, parts(s.a, s.b), g.const([1, 3]), before={0: kind})
+        add("Concat" + name, parts(s.a, s.b), parts(s.c, s.b), before={0: kind, 1: kind}, axis=0)
+        add("Split" + name, parts(s.a, s.b + s.c), g.const([s.b, s.c]), before={0: kind}, outputs=2, axis=1)
+        add("Slice" + name, parts(s.a, 2 * s.b), g.const([1]), g.const([s.b]), g.const([1]), before={0: kind})
+        add("Gather" + name, parts(s.b, s.c), g.rows(s.b, s.a), before={0: kind})
+        add("GatherND" + name, parts(s.b, s.c), g.rows(s.b, s.a, 1), before={0: kind})
+    add("Where.refused", g.bools(s.a, s.b), parts(s.a, s.b), g.ints(s.b), before={1: total})
+    add("Where.refused.mixed", g.bools(s.a, s.b), parts(s.a, s.b), parts(s.b), before={1: total, 2: largest})
+    add("Concat.refused", parts(s.a, s.b), parts(s.c, s.b), before={0: total, 1: largest}, axis=0)
+    add("Gather.refused", g.ints(9, s.c), g.ints(s.d, s.a, low=0, high=8, dtype=I64), before={1: largest})
+    add("Trilu", parts(s.a, s.b), before={0: total})
+    add("Trilu.refused", parts(s.a, s.b), before={0: largest})
+    add("ReduceSum", parts(s.a, s.b), g.const([1]), before={0: total})
+    add("ReduceMean", parts(s.a, s.b), g.const([1]), before={0: total}, exact=False)
+    add("ReduceMax", parts(s.a, s.b), g.const([1]), before={0: largest})
+    add("ReduceMin", parts(s.a, s.b), g.const([1]), before={0: least})
+    add("ReduceMax.refused", parts(s.a, s.b), g.const([1]), before={0: total})
+    add("ReduceMin.refused", parts(s.a, s.b), g.const([1]), before={0: largest})
+    add("ReduceSum.refused", parts(s.a, s.b), g.const([1]), before={0: least})
+    add("ReduceL1.refused", parts(s.a, s.b), g.const([1]), before={0: total})
+    return g.all
 
 
 def every_case(sizes):

@@ -130,6 +130,11 @@ class Op:
 class Body:
     header: str
     ops: list
+    ways: int = 2  # ranks of the mesh's one axis
+
+    @property
+    def axis(self):
+        return f'"tp"={self.ways}'
 
     def uses(self, value, after=-1):
         return [(op, i) for op in self.ops[after + 1 :] for i, used in enumerate(op.operands) if used == value]
@@ -161,9 +166,10 @@ class Module:
     @staticmethod
     def parse(text):
         module, body = Module([]), None
+        ways = int(re.search(r'dist.mesh @mesh <\["tp"=(\d+)\]>', text)[1])
         for line in text.splitlines():
             if line.startswith("  func.func "):
-                body = Body(line, [])
+                body = Body(line, [], ways)
                 module.bodies.append(body)
                 module.lines.append(None)
             elif line.startswith("  }"):
@@ -259,14 +265,16 @@ def changes_of_collective(program, i):
 
         return change
 
-    for new in ('"xp"=2', '"tp"=4', '"tp"=1', '"tp":(2)2'):
+    axis, ways = program.axis, program.ways
+    parts = [f'"tp"={ways // 2}', f'"tp":({ways // 2})2'] if ways > 2 else ['"tp"=1']
+    for new in (f'"xp"={ways}', f'"tp"={2 * ways}', f'"tp":(2){ways}', *parts):
         kind = "axis" if "xp" in new else "group"
         if "<[" in at.middle:
-            yield kind, f"{what} over {new}", middle('"tp"=2', new)
-        yield kind, f"{what} over {new}, so its types", middle_and_claims('"tp"=2', new)
+            yield kind, f"{what} over {new}", middle(axis, new)
+        yield kind, f"{what} over {new}, so its types", middle_and_claims(axis, new)
     if "<[" in at.middle:
-        yield "group", f"{what} over no axes", middle('"tp"=2', "")
-        yield "group", f"{what} over the axis twice", middle('"tp"=2', '"tp"=2, "tp"=2')
+        yield "group", f"{what} over no axes", middle(axis, "")
+        yield "group", f"{what} over the axis twice", middle(axis, f"{axis}, {axis}")
     for new in ("max", "min"):
         if '"sum"' in at.middle:
             yield "reduce kind", f"{what} by {new}", middle('"sum"', f'"{new}"')
@@ -282,8 +290,8 @@ def changes_of_collective(program, i):
         return change
 
     others = {
-        "dist.all_reduce": 'over <["tp"=2]> "sum"', "dist.all_gather": 'dim 0 over <["tp"=2]>', "dist.slice": "",
-        "dist.once": 'over <["tp"=2]>', "dist.reduce_scatter": 'dim 1 over <["tp"=2]> "sum"',
+        "dist.all_reduce": f'over <[{axis}]> "sum"', "dist.all_gather": f"dim 0 over <[{axis}]>", "dist.slice": "",
+        "dist.once": f"over <[{axis}]>", "dist.reduce_scatter": f'dim 1 over <[{axis}]> "sum"',
     }  # fmt: skip
     for name, middle_text in others.items():
         if name != at.name and at.name != "dist.reshard":
@@ -306,15 +314,15 @@ def changes_of_two(program, i, j):
     yield "swap", f"{what}: users swap them", swap_results
 
 
-def split_last(type):
-    """The type with its last dim, which must be whole and even, split over two ranks; None where it is not."""
+def split_last(type, ways):
+    """The type with its last dim split over all ranks; None where that is not whole or does not divide."""
     tensor = Tensor.parse(type)
     if not tensor.dims or tensor.partial or "tp" in type:
         return None
     size = tensor.dims[-1]
-    if not size.isdigit() or int(size) % 2:
+    if not size.isdigit() or int(size) % ways:
         return None
-    return str(tensor.with_dim(-1, '{"tp"=2}', str(int(size) // 2)))
+    return str(tensor.with_dim(-1, f'{{"tp"={ways}}}', str(int(size) // ways)))
 
 
 def extra_collectives(program):
@@ -336,9 +344,9 @@ def extra_collectives(program):
             return change
 
         partial = copy.deepcopy(tensor)
-        partial.partial = '{"tp"=2: sum}'
-        reduce = ("dist.all_reduce", 'over <["tp"=2]> "sum"')
-        once = ("dist.once", 'over <["tp"=2]>')
+        partial.partial = f"{{{program.axis}: sum}}"
+        reduce = ("dist.all_reduce", f'over <[{program.axis}]> "sum"')
+        once = ("dist.once", f"over <[{program.axis}]>")
         arrow = " -> "
         yield "count", f"all_reduce of whole {value}", insert(
             ("%last", reduce[0], [value], reduce[1], [type], arrow, [type])
@@ -349,8 +357,8 @@ def extra_collectives(program):
                 ("%part", once[0], [value], once[1], [type], arrow, [str(partial)]),
                 ("%last", reduce[0], ["%part"], reduce[1], [str(partial)], arrow, [type]),
             )
-        if half := split_last(type):
-            gather = f'dim {len(tensor.dims) - 1} over <["tp"=2]>'
+        if half := split_last(type, program.ways):
+            gather = f"dim {len(tensor.dims) - 1} over <[{program.axis}]>"
             yield "count", f"slice of {value}", insert(("%last", "dist.slice", [value], "", [type], arrow, [half]))
             yield "count", f"slice and all_gather of {value}", insert(
                 ("%part", "dist.slice", [value], "", [type], arrow, [half]),
@@ -372,15 +380,15 @@ def claim_changes(program):
 
             tensor = Tensor.parse(type)
             other = copy.deepcopy(tensor)
-            other.partial = "" if tensor.partial else '{"tp"=2: sum}'
+            other.partial = "" if tensor.partial else f"{{{program.axis}: sum}}"
             yield "claim", f"{value} {'not ' if tensor.partial else ''}partial", claim(str(other))
             for d, sharding in enumerate(tensor.sharding):
                 if "tp" in sharding:
                     yield "claim", f"{value} dim {d} whole", claim(str(tensor.with_dim(d, "{}", tensor.dims[d])))
-                if found := re.fullmatch(r'\((\d+):"tp"=2, (\d+)\)', sharding):
-                    moved = f'({found[1]}, {found[2]}:"tp"=2)'
+                if found := re.fullmatch(r'\((\d+):("tp"[^,]*), (\d+)\)', sharding):
+                    moved = f"({found[1]}, {found[3]}:{found[2]})"
                     yield "claim", f"{value} dim {d} {moved}", claim(str(tensor.with_dim(d, moved, tensor.local[d])))
-            if half := split_last(type):
+            if half := split_last(type, program.ways):
                 yield "claim", f"{value} split", claim(half)
 
 

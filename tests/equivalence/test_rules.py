@@ -20,7 +20,7 @@ import onnx
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from tests.equivalence.cases import Sizes, Symbol, every_case, to_model
+from tests.equivalence.cases import Sizes, Symbol, every_case, partial_cases, to_model
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / "build/bin"
@@ -190,6 +190,54 @@ class Rules(unittest.TestCase):
 
     def test_symbolic_and_empty(self):
         self.check("symbolic")
+
+    def test_partial_values(self):
+        """What a reduction leaves partial goes through the ops that allow it, and no others."""
+        for ranks in RANKS:
+            model = self.model(f"partial{ranks}", [partial_cases(Sizes(5, 7, 6, 11))])
+            whole, _ = model.run("whole", 1, "factor=999")
+            results, said = model.run("split", ranks, "partial")
+            with self.subTest(ranks=ranks):
+                wrong = against_reference(model, whole) + against_one_rank(model, results, whole)
+                self.assertFalse(wrong, "\n".join(wrong))
+                verdicts = sorted(line for line in said.splitlines() if line.startswith(("carries ", "refuses ")))
+                expected = [
+                    f"{'refuses' if 'refused' in case.name.split('.') else 'carries'} {case.name}"
+                    for case in model.cases
+                ]
+                self.assertEqual(verdicts, sorted(expected))
+
+    def test_every_op_has_a_case(self):
+        models = [self.model(f"listed.{kind}", [every_case(SIZES[kind](2)[0])]) for kind in ("uneven", "symbolic")]
+        used = {op for model in models for _, op, _ in model.factors}
+        for op in sorted(models[0].registered):
+            with self.subTest(op=op):
+                if op in REMOVED:
+                    self.assertNotIn(op, used, f"import leaves it in place: it is not only {REMOVED[op]}")
+                else:
+                    self.assertIn(op, used, "it has no case in cases.py")
+
+    def test_factors_that_need_replication(self):
+        """verify-phase refuses an op that is split along one."""
+        model = self.model("blocked", [every_case(Sizes(5, 7, 11, 13))])
+        first = {}
+        for name, op, letters in model.factors:
+            if "N" in letters and len(letters) > len(first.get(op, ("", []))[1]):
+                first[op] = (name, letters)
+
+        def problem(name, factor):
+            passes = [f"--shardc-test-split-factors=blocked={name} factor={factor}", "--shardc-verify-phase=phase=sharded"]
+            try:
+                run("shard-opt", model.imported, *passes, "-o", os.devnull)
+            except RuntimeError as error:
+                return str(error)
+            return ""
+
+        jobs = [(op, *first[op], factor) for op in first for factor in range(first[op][1].count("N"))]
+        problems = self.pool.map(lambda job: problem(job[1], job[3]), jobs)
+        for (op, name, _, factor), message in zip(jobs, problems):
+            with self.subTest(op=op, case=name, factor=factor):
+                self.assertIn("does not satisfy its sharding rule", message)
 
 
 if __name__ == "__main__":

@@ -81,6 +81,19 @@ static bool removeMinor(llvm::SmallVector<AxisRef, 1> &from,
   });
 }
 
+/// Whether all of an axis splits some segment of the dim: a larger group would
+/// gather parts that are not there.
+static bool coversAxis(const DimSharding &dim, const AxisRef &axis) {
+  return llvm::any_of(dim.segments, [&](const Segment &segment) {
+    int64_t ways = 1;
+    for (const Factor &factor : segment.factors)
+      for (const AxisRef &part : factor.axes)
+        if (part.overlaps(axis))
+          ways *= cut(part, axis) ? axis.size : part.size;
+    return ways == axis.size;
+  });
+}
+
 std::optional<Sharding> allGather(const Sharding &sharding, size_t dim,
                                   llvm::ArrayRef<AxisRef> axes) {
   if (dim >= sharding.dims.size() || axes.empty())
@@ -91,12 +104,12 @@ std::optional<Sharding> allGather(const Sharding &sharding, size_t dim,
     for (Factor &factor : segment.factors)
       if (!removeMinor(factor.axes, axes, removed))
         return std::nullopt;
-  for (const AxisRef &axis : axes) {
-    bool splits =
-        llvm::any_of(sharding.dims[dim].axes(),
-                     [&](const AxisRef &a) { return a.overlaps(axis); });
-    if (!splits)
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    if (!coversAxis(sharding.dims[dim], axis))
       return std::nullopt;
+    for (const AxisRef &other : axes.take_front(i))
+      if (axis.overlaps(other))
+        return std::nullopt;
   }
   if (removed == 0)
     return std::nullopt;

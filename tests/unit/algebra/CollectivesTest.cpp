@@ -40,6 +40,9 @@ TEST(Collectives, AllGatherTakesTheMinorAxes) {
   EXPECT_EQ(allGather(split, 0, {tp(8)}), of({heads({})}));
   EXPECT_EQ(allGather(split, 0, {tp(2, 4)}), of({heads({tp(4)})}));
   EXPECT_FALSE(allGather(split, 0, {tp(4)}));
+  EXPECT_FALSE(allGather(split, 0, {tp(16)}));
+  EXPECT_FALSE(allGather(split, 0, {tp(8), tp(8)}));
+  EXPECT_FALSE(allGather(split, 0, {tp(8), tp(2, 4)}));
   EXPECT_FALSE(allGather(split, 1, {tp(8)}));
   EXPECT_FALSE(allGather(of({heads({})}), 0, {tp(8)}));
 }
