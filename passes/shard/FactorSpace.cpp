@@ -144,20 +144,20 @@ static std::optional<DimExpr> commonDivisor(DimExpr lhs, DimExpr rhs) {
   return divisor > 1 ? std::optional<DimExpr>(divisor) : std::nullopt;
 }
 
+/// A refinement of what came before may have split entry `i` as well.
+void FactorSpace::flatten(List &list, size_t i, Kind kind) {
+  List inner = parts(list[i], kind);
+  if (inner.size() == 1)
+    return;
+  list.erase(list.begin() + i);
+  list.insert(list.begin() + i, inner.begin(), inner.end());
+}
+
 bool FactorSpace::alignProducts(List lhs, List rhs) {
   size_t i = 0, j = 0;
   while (i < lhs.size() && j < rhs.size()) {
-    // A refinement above may have split what comes now.
-    List left = parts(lhs[i], Kind::Product),
-         right = parts(rhs[j], Kind::Product);
-    if (left.size() > 1) {
-      lhs.erase(lhs.begin() + i);
-      lhs.insert(lhs.begin() + i, left.begin(), left.end());
-    }
-    if (right.size() > 1) {
-      rhs.erase(rhs.begin() + j);
-      rhs.insert(rhs.begin() + j, right.begin(), right.end());
-    }
+    flatten(lhs, i, Kind::Product);
+    flatten(rhs, j, Kind::Product);
     FactorNode &a = lhs[i], &b = rhs[j];
     if (size(a) == size(b)) {
       if (!unify(a, b))
@@ -190,6 +190,8 @@ bool FactorSpace::alignProducts(List lhs, List rhs) {
 bool FactorSpace::alignConcats(List lhs, List rhs) {
   size_t i = 0, j = 0;
   while (i < lhs.size() && j < rhs.size()) {
+    flatten(lhs, i, Kind::Concat);
+    flatten(rhs, j, Kind::Concat);
     FactorNode &a = lhs[i], &b = rhs[j];
     if (size(a) == size(b)) {
       if (!unify(a, b))

@@ -77,6 +77,7 @@ private:
   /// Turns a node into concat(first, rest); the two parts.
   std::optional<std::pair<FactorNode, FactorNode>>
   splitConcat(FactorNode node, dist::DimExpr first);
+  void flatten(List &list, size_t i, Kind kind);
   bool alignProducts(List lhs, List rhs);
   bool alignConcats(List lhs, List rhs);
 

@@ -115,6 +115,16 @@ TEST_F(FactorSpaceTest, AlignsSegmentsOfDifferentLengths) {
   EXPECT_EQ(leaves(space, fine), "32 | 16 | 48 | 32");
 }
 
+TEST_F(FactorSpaceTest, CutsASegmentThatOccursTwice) {
+  FactorNode half = space.leaf(96), both = space.concat({half, half});
+  FactorNode fine = concat({32, 64, 32, 64});
+  EXPECT_TRUE(space.unify(both, fine));
+  EXPECT_EQ(leaves(space, fine), "32 | 64 | 32 | 64");
+  std::vector<FactorNode> nodes = leafNodes(fine);
+  EXPECT_EQ(nodes[0], nodes[2]);
+  EXPECT_EQ(nodes[1], nodes[3]);
+}
+
 TEST_F(FactorSpaceTest, DistributesAProductOverSegments) {
   // (18, 16) cut at 96: the heads are cut, their size is the same in each.
   for (bool isSwapped : {false, true}) {
