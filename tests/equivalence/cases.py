@@ -392,7 +392,7 @@ def partial_cases(sizes):
     add("Conv", parts(2, s.c, 5), g.ints(s.b, s.c, 2), before={0: total})
     add("Conv.bias", g.ints(2, s.c, 5), parts(s.b, s.c, 2), parts(s.b), before={1: total, 2: total}, pads=[1, 0])
     add("Conv.refused", parts(2, s.c, 5), g.ints(s.b, s.c, 2), g.ints(s.b), before={0: total})
-    add("Div", parts(s.a, s.b), Tensor(np.array([2, 4], F32), (2, 1, 1)), before={0: total})
+    add("Div", parts(s.a, s.b), g.const(4, F32), before={0: total})
     add("Div.refused", g.ints(s.a, s.b), g.positive(s.d, s.b), before={1: total})
     add("Div.refused.i64", parts(s.a, s.b, dtype=I64), g.positive(s.b, dtype=I64), before={0: total}, reference=False)
     add("Neg", parts(s.a, s.b), before={0: total})

@@ -226,9 +226,9 @@ class Rules(unittest.TestCase):
                 first[op] = (name, letters)
 
         def problem(name, factor):
-            passes = [f"--shardc-test-split-factors=blocked={name} factor={factor}", "--shardc-verify-phase=phase=sharded"]
+            split = f"--shardc-test-split-factors=blocked={name} factor={factor}"
             try:
-                run("shard-opt", model.imported, *passes, "-o", os.devnull)
+                run("shard-opt", model.imported, split, "--shardc-verify-phase=phase=sharded", "-o", os.devnull)
             except RuntimeError as error:
                 return str(error)
             return ""
