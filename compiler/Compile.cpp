@@ -108,6 +108,14 @@ private:
     passes.addPass(verify::createVerifyPhase({phase.str()}));
     if (failed(passes.run(*module)))
       return ExitCode::Model;
+    dist::MeshOp mesh = dist::getMesh(*module);
+    if (phase != kPhases.front() && mesh && options.mesh.numRanks() > 1 &&
+        !(*mesh.getMesh().getMesh() == options.mesh)) {
+      errors << "error: --tp: " << options.model << " was made for "
+             << mesh.getMesh().getMesh()->numRanks()
+             << " ranks already; leave --tp out\n";
+      return ExitCode::Flags;
+    }
     if (ExitCode code = resolveDims(); code != ExitCode::Done)
       return code;
     if (phase == "partitioned")

@@ -73,7 +73,7 @@ inline bool updateFromFile(XXH3_state_t *state, int fd, uint64_t size) {
            XXH3_128bits_update(state, block, bytes) == XXH_OK;
   };
   const uint64_t step = artifact::kFingerprintBlockBytes;
-  if (size <= artifact::kFingerprintBlocks * step) {
+  if (size <= artifact::kFingerprintWholeBytes) {
     for (uint64_t at = 0; at < size; at += step)
       if (!update(at, size - at < step ? size - at : step))
         return false;
