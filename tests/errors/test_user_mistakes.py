@@ -213,7 +213,7 @@ class RunArtifact(Run):
         file = self.home / "model.onnx"
         good = file.read_bytes()
         changed = bytearray(good)
-        changed[len(good) // 2 : len(good) // 2 + 100000] = bytes(100000)  # samples are at most some 30 kB apart
+        changed[len(good) // 2] ^= 1
         for bad in (bytes(changed), good[:-1000], good + b"\0", b""):
             file.write_bytes(bad)
             with self.subTest(size=len(bad)):
