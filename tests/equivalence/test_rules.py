@@ -100,7 +100,8 @@ class Model:
         """Outputs by name for each data set, and what the pass said."""
         sharded, artifact = self.folder / f"{name}.mlir", self.folder / name
         option = " ".join([f"ways={ranks}", *options])
-        said = run("shard-opt", self.imported, f"--shardc-test-split-factors={option}", "--mlir-print-debuginfo", "-o", sharded)
+        split = f"--shardc-test-split-factors={option}"
+        said = run("shard-opt", self.imported, split, "--mlir-print-debuginfo", "-o", sharded)
         run("shardc", sharded, "--from=sharded", "--tp", ranks, "-o", artifact)
         results = []
         for i, (inputs, cases) in enumerate(self.data):
