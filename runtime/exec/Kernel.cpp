@@ -6,9 +6,10 @@
 
 namespace shardc::runtime {
 
-// A function's static, so that it exists before any registration runs.
+// A function's static, so that it exists before any registration runs; never
+// destroyed, since a rank that hangs may still call a kernel while main returns.
 static std::map<std::string, Kernel, std::less<>> &registry() {
-  static std::map<std::string, Kernel, std::less<>> kernels;
+  static auto &kernels = *new std::map<std::string, Kernel, std::less<>>;
   return kernels;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iomanip>
 #include <vector>
 
 using namespace shardc::runtime;
@@ -79,6 +80,12 @@ std::string typeText(const Tensor &tensor) {
                  shapeText(tensor.dims()));
 }
 
+/// With enough digits to see the difference.
+std::string differenceText(size_t element, double found, double expected) {
+  return message("element ", element, " is ", std::setprecision(9), found,
+                 ", expected ", expected);
+}
+
 /// NaN beside NaN, an infinity beside the same one.
 bool sameSpecial(double found, double expected) {
   return std::isnan(expected) ? std::isnan(found) : found == expected;
@@ -125,8 +132,7 @@ Comparison compare(const Tensor &found, const Tensor &expected,
     if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
       if (sameSpecial(a[i], b[i]))
         continue;
-      result.problem =
-          message("element ", i, " is ", a[i], ", expected ", b[i]);
+      result.problem = differenceText(i, a[i], b[i]);
       return result;
     }
     double error = std::fabs(a[i] - b[i]);
@@ -143,8 +149,7 @@ Comparison compare(const Tensor &found, const Tensor &expected,
   }
   result.fits = result.ofTolerance <= 1;
   if (!result.fits)
-    result.problem =
-        message("element ", worst, " is ", a[worst], ", expected ", b[worst]);
+    result.problem = differenceText(worst, a[worst], b[worst]);
   return result;
 }
 

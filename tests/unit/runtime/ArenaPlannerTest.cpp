@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <random>
 
 namespace shardc::runtime {
@@ -100,11 +100,10 @@ TEST(ArenaPlanner, plansTwentyThousandBuffersQuickly) {
   std::mt19937 random(5);
   for (uint32_t longest : {8u, 20000u}) {
     auto requests = randomRequests(random, 20000, 20000, longest, 1 << 20);
-    auto begin = std::chrono::steady_clock::now();
+    std::clock_t begin = std::clock(); // this process's, not the machine's
     planArena(requests);
-    std::chrono::duration<double> took =
-        std::chrono::steady_clock::now() - begin;
-    EXPECT_LT(took.count(), 1.0);
+    double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    EXPECT_LT(seconds, 1.0);
   }
 }
 
