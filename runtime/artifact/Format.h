@@ -47,8 +47,8 @@ inline constexpr int64_t kFormatVersion = 1;
 inline constexpr char kManifestFile[] = "manifest.json";
 inline constexpr char kConstantsFile[] = "constants.bin";
 
-/// A fingerprint hashes the file's size and all its bytes; of a file larger than
-/// kFingerprintWholeBytes only kFingerprintBlocks blocks of
+/// A fingerprint hashes the file's size and all its bytes; of a file larger
+/// than kFingerprintWholeBytes only kFingerprintBlocks blocks of
 /// kFingerprintBlockBytes, spread evenly from its first to its last byte, so
 /// 812 GB cost a few hundred reads.
 inline constexpr uint64_t kFingerprintWholeBytes = uint64_t(64) << 20;

@@ -170,6 +170,8 @@ Status ProgramChecker::checkAttributes(const artifact::Instruction &instruction,
     std::string_view name = attribute->name()->string_view();
     if (!seen.insert(name).second)
       return artifactError(where, " has attribute ", name, " twice");
+    if (!isAligned(attribute->ints()) || !isAligned(attribute->floats()))
+      return artifactError(where, ": attribute ", name, " is misaligned");
     bool ints = attribute->ints() && attribute->ints()->size() > 0;
     bool scalars = attribute->scalars() && attribute->scalars()->size() > 0;
     if (ints && scalars)

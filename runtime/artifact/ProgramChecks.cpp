@@ -53,6 +53,8 @@ Status ProgramChecker::checkAxes() {
 }
 
 Status ProgramChecker::checkScalars() {
+  if (!isAligned(program.scalars()))
+    return artifactError("the scalars are misaligned");
   for (uint32_t i = 0; i < program.scalars()->size(); ++i) {
     const artifact::Scalar *scalar = program.scalars()->Get(i);
     artifact::ScalarOp op = scalar->op();
@@ -171,8 +173,9 @@ Status ProgramChecker::checkLayouts(
 Status ProgramChecker::checkWeights() {
   for (const artifact::Weight *weight : *program.weights()) {
     std::string where = message("weight ", weight->name()->c_str());
-    if (weight->element() > artifact::ElementType_MAX)
-      return artifactError(where, " has an unknown element type");
+    if (weight->element() > artifact::ElementType_MAX ||
+        !isAligned(weight->dims()))
+      return artifactError(where, " is malformed");
     SHARDC_RETURN_IF_ERROR(
         checkLayouts(weight->layout(), weight->dims()->size(), where.c_str()));
     int64_t bytes = artifact::elementBytes(weight->element());

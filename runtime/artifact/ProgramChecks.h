@@ -38,6 +38,13 @@ enum class CollectiveKind { None, AllReduce, AllGather, ReduceScatter };
 /// None for a kernel's name.
 CollectiveKind collectiveKind(std::string_view name);
 
+/// Whether the 8-byte elements of a vector can be read in place. FlatBuffers'
+/// verifier checks the alignment of its length only.
+template <typename Vector> bool isAligned(const Vector *vector) {
+  return !vector || vector->size() == 0 ||
+         reinterpret_cast<uintptr_t>(vector->Data()) % 8 == 0;
+}
+
 /// The attribute of that name, null if the instruction has none.
 const artifact::Attribute *
 findAttribute(const artifact::Instruction &instruction, std::string_view name);

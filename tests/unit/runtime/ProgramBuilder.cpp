@@ -210,7 +210,7 @@ struct Writer {
       for (size_t i = 0; i < list->size(); ++i)
         for (const auto *operands : {&(*list)[i].inputs, &(*list)[i].outputs})
           for (int32_t view : *operands)
-            if (view >= 0 &&
+            if (view >= 0 && static_cast<size_t>(view) < from.views.size() &&
                 from.views[static_cast<size_t>(view)].buffer == buffer) {
               first = first < 0 ? static_cast<int64_t>(i) : first;
               last = static_cast<int64_t>(i);
