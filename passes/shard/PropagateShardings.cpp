@@ -128,19 +128,24 @@ private:
     return made;
   }
 
-  /// Outputs may be split, never partial.
+  /// Outputs may be split, never partial, and the ranks' parts may not overlap.
   void finishReturn() {
     auto terminator = cast<func::ReturnOp>(function.front().getTerminator());
     for (OpOperand &operand : terminator->getOpOperands()) {
       Sharding sharding = dist::getSharding(operand.get().getType());
-      if (sharding.isPartial()) {
-        Sharding whole = sharding;
-        whole.partial.clear();
-        operand.set(resharded(operand.get(), whole,
-                              "an output of the model may not be partial"));
-      } else {
+      if (!sharding.isPartial() && !isSplitInPart(sharding)) {
         setSharding(operand.get(), sharding);
+        continue;
       }
+      Sharding allowed = sharding;
+      allowed.partial.clear();
+      if (isSplitInPart(sharding))
+        allowed = Sharding::replicated(dist::getDims(operand.get().getType()));
+      operand.set(resharded(operand.get(), allowed,
+                            sharding.isPartial()
+                                ? "an output of the model may not be partial"
+                                : "the ranks' parts of an output of the model "
+                                  "may not overlap"));
     }
     function.setType(FunctionType::get(function.getContext(),
                                        function.front().getArgumentTypes(),

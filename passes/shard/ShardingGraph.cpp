@@ -278,4 +278,13 @@ dist::Sharding ShardingGraph::resultSharding(const GraphOp &op, unsigned i) {
   return given;
 }
 
+bool isSplitInPart(const dist::Sharding &sharding) {
+  return llvm::any_of(sharding.dims, [](const dist::DimSharding &dim) {
+    return dim.isSplit() &&
+           !llvm::all_of(dim.segments, [](const dist::Segment &segment) {
+             return segment.isSplit();
+           });
+  });
+}
+
 } // namespace shardc::shard

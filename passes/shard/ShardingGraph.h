@@ -109,6 +109,10 @@ private:
       ruleFactors;
 };
 
+/// True if some segments of a dim are split and others are not: several ranks
+/// then hold the same elements, which may not be put together into an output.
+bool isSplitInPart(const dist::Sharding &sharding);
+
 } // namespace shardc::shard
 
 #endif // SHARDC_PASSES_SHARD_SHARDINGGRAPH_H

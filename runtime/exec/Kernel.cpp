@@ -7,7 +7,8 @@
 namespace shardc::runtime {
 
 // A function's static, so that it exists before any registration runs; never
-// destroyed, since a rank that hangs may still call a kernel while main returns.
+// destroyed, since a rank that hangs may still call a kernel while main
+// returns.
 static std::map<std::string, Kernel, std::less<>> &registry() {
   static auto &kernels = *new std::map<std::string, Kernel, std::less<>>;
   return kernels;

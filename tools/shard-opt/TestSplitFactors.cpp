@@ -4,6 +4,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/Onnx.h"
+#include "passes/shard/ShardingGraph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
@@ -247,21 +248,11 @@ private:
       sharding.partial.assign(result->begin(), result->end());
   }
 
-  /// Several ranks would hold the same elements of it, which the runtime does
-  /// not put together yet.
-  static bool isSplitInPart(const Sharding &sharding) {
-    return llvm::any_of(sharding.dims, [](const DimSharding &dim) {
-      return dim.isSplit() && !llvm::all_of(dim.segments, [](const auto &part) {
-               return part.isSplit();
-             });
-    });
-  }
-
   /// Every second output stays split.
   void finish(Operation &terminator) {
     for (OpOperand &operand : terminator.getOpOperands()) {
       Sharding held = dist::getSharding(operand.get().getType());
-      if (held.isPartial() || isSplitInPart(held) ||
+      if (held.isPartial() || shard::isSplitInPart(held) ||
           operand.getOperandNumber() % 2 == 0)
         connect(operand, Wanted::whole(operand.get()));
     }
