@@ -99,11 +99,12 @@ TEST(RuleSizes, FactorsMakeUpAllDims) {
   ASSERT_FALSE(error) << error.message();
   for (RegisteredOperationName name :
        context.getRegisteredOperationsByDialect("onnx"))
-    if (name.hasInterface<onnx::OnnxOp>())
+    if (name.hasInterface<onnx::OnnxOp>()) {
       EXPECT_NE(seen.count(name.getStringRef().str()),
                 kReplaced.count(name.getStringRef().str()))
           << name.getStringRef().str()
           << ": expected a function under tests/dialects/onnx, or that it goes";
+    }
 }
 
 } // namespace
