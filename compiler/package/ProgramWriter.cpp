@@ -3,6 +3,7 @@
 #include "compiler/package/ProgramWriter.h"
 
 #include "compiler/package/TableWriter.h"
+#include "compiler/package/WeightNames.h"
 
 using namespace mlir;
 
@@ -56,7 +57,8 @@ namespace {
 class ProgramWriter : private TableWriter {
 public:
   ProgramWriter(rt::ProgramOp program, const dist::Mesh &mesh, FileTable &files)
-      : TableWriter(mesh), program(program), files(files) {}
+      : TableWriter(mesh), program(program), files(files),
+        names(weightNames(program)) {}
 
   FailureOr<std::string> write() {
     numberInstructions();
@@ -98,10 +100,9 @@ private:
     if (auto input = dyn_cast<rt::InputOp>(op))
       return addInput(input);
     if (auto weight = dyn_cast<rt::WeightOp>(op))
-      return addWeight(weight.getBuffer(), weight.getName(),
-                       files.indexOf(weight.getFile()), weight.getOffset(),
-                       weight.getLength(), weight.getElement(),
-                       weight.getValue());
+      return addWeight(weight.getBuffer(), files.indexOf(weight.getFile()),
+                       weight.getOffset(), weight.getLength(),
+                       weight.getElement(), weight.getValue());
     if (auto constant = dyn_cast<rt::ConstantOp>(op))
       return addConstant(constant);
     if (auto alloc = dyn_cast<rt::AllocOp>(op)) {
@@ -166,8 +167,8 @@ private:
     return success();
   }
 
-  LogicalResult addWeight(Value buffer, StringRef name, uint32_t file,
-                          uint64_t offset, uint64_t length, Type elementType,
+  LogicalResult addWeight(Value buffer, uint32_t file, uint64_t offset,
+                          uint64_t length, Type elementType,
                           dist::ValueAttr value) {
     auto type = element(buffer.getDefiningOp(), elementType);
     if (failed(type))
@@ -182,15 +183,10 @@ private:
                        scalar(localBytes(value, elementType)),
                        static_cast<uint32_t>(weights.size())});
     weights.push_back(artifact::CreateWeight(
-        builder, builder.CreateString(uniqueName(name)), file, offset, length,
-        *type, builder.CreateVector(dims), layout(value)));
+        builder, builder.CreateString(names.lookup(buffer.getDefiningOp())),
+        file, offset, length, *type, builder.CreateVector(dims),
+        layout(value)));
     return success();
-  }
-
-  /// A weight that is split in two ways is two entries: "w", "w#1".
-  std::string uniqueName(StringRef name) {
-    unsigned count = nameCounts[name]++;
-    return count == 0 ? name.str() : name.str() + "#" + std::to_string(count);
   }
 
   LogicalResult addConstant(rt::ConstantOp op) {
@@ -202,7 +198,7 @@ private:
     files.constants.resize((files.constants.size() + 63) / 64 * 64);
     uint64_t offset = files.constants.size();
     files.constants += bytes;
-    return addWeight(op.getBuffer(), "constant", FileTable::kConstants, offset,
+    return addWeight(op.getBuffer(), FileTable::kConstants, offset,
                      bytes.size(), elements.getElementType(), op.getValue());
   }
 
@@ -390,7 +386,7 @@ private:
   llvm::DenseMap<Value, uint32_t> bufferNumbers, viewNumbers;
   llvm::DenseMap<Attribute, int32_t> groupNumbers;
   llvm::StringMap<std::pair<uint32_t, uint32_t>> symbolSources;
-  llvm::StringMap<unsigned> nameCounts;
+  const llvm::DenseMap<Operation *, std::string> names;
   std::vector<BufferEntry> buffers;
   Offsets<artifact::Symbol> symbols;
   Offsets<artifact::Guard> guards;

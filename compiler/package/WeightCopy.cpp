@@ -3,6 +3,7 @@
 #include "compiler/package/WeightCopy.h"
 
 #include "compiler/package/ProgramWriter.h"
+#include "compiler/package/WeightNames.h"
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Hash.h"
 
@@ -81,25 +82,23 @@ class RankFile {
 public:
   RankFile(rt::ProgramOp program, const dist::Mesh &mesh, int64_t rank,
            const std::string &modelFolder)
-      : program(program), mesh(mesh), rank(rank), modelFolder(modelFolder) {}
+      : program(program), mesh(mesh), rank(rank), modelFolder(modelFolder),
+        names(weightNames(program)) {}
 
   /// Header first: offsets are known from the ranges alone.
   std::string write(const std::filesystem::path &path) {
     Json header = Json::object();
     uint64_t offset = 0;
-    llvm::StringMap<unsigned> counts;
     for (rt::WeightOp weight : program.getOps<rt::WeightOp>()) {
-      unsigned count = counts[weight.getName()]++;
-      std::string name =
-          weight.getName().str() + (count ? "#" + std::to_string(count) : "");
       uint64_t bytes = 0;
       for (const ByteRange &range : rangesOf(weight))
         bytes += range.length;
-      header[name] = {{"dtype", artifact::safetensorsName(
-                                    static_cast<artifact::ElementType>(
-                                        *elementType(weight.getElement())))},
-                      {"shape", localShape(weight)},
-                      {"data_offsets", {offset, offset + bytes}}};
+      header[names.lookup(weight)] = {
+          {"dtype",
+           artifact::safetensorsName(static_cast<artifact::ElementType>(
+               *elementType(weight.getElement())))},
+          {"shape", localShape(weight)},
+          {"data_offsets", {offset, offset + bytes}}};
       offset += bytes;
     }
     std::string text = header.dump();
@@ -150,6 +149,7 @@ private:
   const dist::Mesh &mesh;
   int64_t rank;
   const std::string &modelFolder;
+  const llvm::DenseMap<Operation *, std::string> names;
   llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> sources;
 };
 
