@@ -221,18 +221,18 @@ private:
     for (unsigned op : candidate.ops)
       if (graph.ops[op].isAssigned())
         return;
-    for (unsigned number : candidate.ops)
+    for (unsigned number : candidate.ops) {
+      GraphOp &op = graph.ops[number];
+      llvm::SmallVector<LeafSplit, 1> taken;
       for (const LeafSplit &split : candidate.splits)
-        if (takes(graph.ops[number], split.leaf))
-          pending.push_back({number, split});
-    for (auto &[number, split] : pending)
-      graph.ops[number].splits.push_back(split);
-    pending.clear();
+        if (takes(op, split.leaf))
+          taken.push_back(split);
+      op.splits = std::move(taken);
+    }
   }
 
   ShardingGraph &graph;
   const Axis &axis;
-  std::vector<std::pair<unsigned, LeafSplit>> pending;
 };
 
 } // namespace
