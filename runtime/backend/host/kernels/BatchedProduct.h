@@ -10,6 +10,7 @@
 #ifndef SHARDC_RUNTIME_BACKEND_HOST_KERNELS_BATCHEDPRODUCT_H
 #define SHARDC_RUNTIME_BACKEND_HOST_KERNELS_BATCHEDPRODUCT_H
 
+#include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/MatrixProduct.h"
 #include "runtime/backend/host/kernels/StridedLoop.h"
 
@@ -104,6 +105,20 @@ private:
   MatrixLayout layoutA, layoutB, layoutC;
   bool isSwapped = false;
 };
+
+/// Scratch of one product of inputs 0 and 1 into output 0, for operands that
+/// the kernel has checked; 0 for element types that it refuses when it runs.
+inline int64_t productScratchBytes(const KernelCall &call, const char *kernel) {
+  int64_t bytes = 0;
+  const Status known =
+      dispatch(NumericTypes(), call.inputs[0].element, kernel, [&](auto tag) {
+        using T = typename decltype(tag)::Type;
+        const BatchedProduct<T> product(call.inputs[0], call.inputs[1],
+                                        call.outputs[0]);
+        bytes = product.scratchBytes();
+      });
+  return known.isOk() ? bytes : 0;
+}
 
 } // namespace shardc::runtime::host
 

@@ -47,17 +47,8 @@ Status run(const KernelCall &call) {
 }
 
 int64_t scratchBytes(const KernelCall &call) {
-  if (!check(call).isOk())
-    return 0; // run reports it
-  int64_t bytes = 0;
-  const Status known =
-      dispatch(NumericTypes(), call.inputs[0].element, kName, [&](auto tag) {
-        using T = typename decltype(tag)::Type;
-        const BatchedProduct<T> product(call.inputs[0], call.inputs[1],
-                                        call.outputs[0]);
-        bytes = product.scratchBytes();
-      });
-  return known.isOk() ? bytes : 0;
+  // run reports what check finds
+  return check(call).isOk() ? productScratchBytes(call, kName) : 0;
 }
 
 const HostKernelRegistration registration(kName, {run, scratchBytes});
