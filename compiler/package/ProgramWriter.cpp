@@ -81,7 +81,7 @@ private:
   };
 
   static bool isInstruction(Operation &op) {
-    return isa<rt::CallOp, rt::CollectiveOp>(op);
+    return isa<rt::CallOp, rt::CollectiveOp, rt::ReadSizesOp>(op);
   }
 
   /// Lifetimes count the instructions after rt.ready.
@@ -115,6 +115,10 @@ private:
       return addCall(call);
     if (auto collective = dyn_cast<rt::CollectiveOp>(op)) {
       addCollective(collective);
+      return success();
+    }
+    if (auto read = dyn_cast<rt::ReadSizesOp>(op)) {
+      addReadSizes(read);
       return success();
     }
     if (auto output = dyn_cast<rt::OutputOp>(op))
@@ -320,6 +324,17 @@ private:
                    attributes, group(op.getAxes()));
   }
 
+  void addReadSizes(rt::ReadSizesOp op) {
+    for (DimExpr size : op.getSizes().getValues())
+      if (std::optional<StringRef> name = size.asSymbol();
+          name && !symbolSources.contains(*name))
+        symbolReads.try_emplace(*name, numbers[op]);
+    Offsets<artifact::Attribute> sizes{
+        artifact::CreateAttribute(builder, builder.CreateString("sizes"), 0,
+                                  scalarList(op.getSizes().getValues()))};
+    addInstruction(op, artifact::kReadSizes, op.getView(), {}, sizes, -1);
+  }
+
   LogicalResult addOutput(rt::OutputOp op) {
     auto type =
         element(op, cast<rt::ViewType>(op.getView().getType()).getElement());
@@ -346,6 +361,11 @@ private:
 
   LogicalResult bindSymbols() {
     for (const std::string &name : scalars.symbols()) {
+      if (auto read = symbolReads.find(name); read != symbolReads.end()) {
+        symbols.push_back(artifact::CreateSymbol(
+            builder, builder.CreateString(name), 0, 0, read->second));
+        continue;
+      }
       auto it = symbolSources.find(name);
       if (it == symbolSources.end())
         return program.emitError("size \"")
@@ -386,6 +406,7 @@ private:
   llvm::DenseMap<Value, uint32_t> bufferNumbers, viewNumbers;
   llvm::DenseMap<Attribute, int32_t> groupNumbers;
   llvm::StringMap<std::pair<uint32_t, uint32_t>> symbolSources;
+  llvm::StringMap<uint32_t> symbolReads; ///< by instruction
   const llvm::DenseMap<Operation *, std::string> names;
   std::vector<BufferEntry> buffers;
   Offsets<artifact::Symbol> symbols;

@@ -2,6 +2,7 @@
 
 #include "compiler/report/Explain.h"
 
+#include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 #include "dialects/rt/Rt.h"
 
@@ -58,6 +59,7 @@ public:
   PlanReport(const dist::Mesh &mesh, const SymbolValues &dims)
       : mesh(mesh), dims(dims), weightBytes(mesh.numRanks()) {
     report["collectives"] = Json::array();
+    report["waits"] = Json::array();
     report["whole_weights"] = Json::array();
   }
 
@@ -72,6 +74,8 @@ public:
                       scatter.getWhy());
       else if (auto weight = dyn_cast<onnx::WeightOp>(op))
         addWeight(weight);
+      else if (isa<onnx::ReadSizesOp>(op))
+        report["waits"].push_back(nodeName(&op));
     }
   }
 
@@ -211,6 +215,12 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
        << " (" << bytesText(entry["wire_bytes"]) << " on the wire) at "
        << entry["node"].get<std::string>() << ": "
        << entry["why"].get<std::string>() << "\n";
+  if (const Json &waits = report["waits"]; !waits.empty()) {
+    os << waits.size()
+       << " waits of the host per run, for sizes that only the data knows\n";
+    for (const Json &node : waits)
+      os << "  at " << node.get<std::string>() << "\n";
+  }
   int64_t vectors = 0, vectorBytes = 0;
   os << "weights that every rank holds whole\n";
   for (const Json &entry : report["whole_weights"]) {

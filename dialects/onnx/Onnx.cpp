@@ -25,6 +25,7 @@ void OnnxDialect::initialize() {
   registerArithmeticOps();
   registerAttentionOps();
   registerContractionOps();
+  registerDynamicOps();
   registerIndexingOps();
   registerLayoutOps();
   registerLogicOps();

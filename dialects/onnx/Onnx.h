@@ -25,6 +25,10 @@ ShardingRule reduceRule(mlir::Operation *op);
 PartialRule reducePartialRule(mlir::Operation *op);
 ShardingRule argRule(mlir::Operation *op);
 
+/// See Onnx.td.
+template <typename ConcreteOp>
+class FoldsKnown : public mlir::OpTrait::TraitBase<ConcreteOp, FoldsKnown> {};
+
 } // namespace shardc::onnx
 
 #include "dialects/onnx/OnnxDialect.h.inc"

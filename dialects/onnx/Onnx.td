@@ -27,6 +27,7 @@ def Onnx_Dialect : Dialect {
     void registerArithmeticOps();
     void registerAttentionOps();
     void registerContractionOps();
+    void registerDynamicOps();
     void registerIndexingOps();
     void registerLayoutOps();
     void registerLogicOps();
@@ -71,14 +72,21 @@ def OnnxOp : OpInterface<"OnnxOp"> {
   ];
 }
 
+// Known operands make a known result, also when types are inferred again.
+def FoldsKnown : NativeOpTrait<"FoldsKnown"> {
+  let cppNamespace = "::shardc::onnx";
+}
+
 class Onnx_Op<string opMnemonic, list<Trait> traits = []>
     : Op<Onnx_Dialect, opMnemonic, !listconcat(traits, [Pure])> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
 // Op whose rule and shape function are written for it alone.
-class Onnx_OwnOp<string opMnemonic, list<string> more = []>
-    : Onnx_Op<opMnemonic, [DeclareOpInterfaceMethods<OnnxOp, more>]>;
+class Onnx_OwnOp<string opMnemonic, list<string> more = [],
+                 list<Trait> traits = []>
+    : Onnx_Op<opMnemonic,
+              !listconcat([DeclareOpInterfaceMethods<OnnxOp, more>], traits)>;
 
 def Onnx_Value : AnyTypeOf<[AnyTensor, NoneType]>;
 
@@ -86,7 +94,7 @@ def Onnx_Value : AnyTypeOf<[AnyTensor, NoneType]>;
 // operand's, or bool for a predicate. `fold` names the function of Folding.h
 // that evaluates known elements.
 class Onnx_UnaryOp<string opMnemonic, string fold = "", bit isPredicate = 0>
-    : Onnx_Op<opMnemonic, [DeclareOpInterfaceMethods<OnnxOp>]> {
+    : Onnx_OwnOp<opMnemonic, [], !if(!empty(fold), [], [FoldsKnown])> {
   let arguments = (ins AnyTensor:$input);
   let results = (outs AnyTensor:$result);
   let extraClassDefinition = [{
@@ -103,13 +111,15 @@ class Onnx_UnaryOp<string opMnemonic, string fold = "", bit isPredicate = 0>
 }
 
 // Element by element with broadcasting.
-class Onnx_BroadcastOp<string opMnemonic, list<string> more = []>
-    : Onnx_Op<opMnemonic, [DeclareOpInterfaceMethods<OnnxOp, more>]> {
+class Onnx_BroadcastOp<string opMnemonic, list<string> more = [],
+                       list<Trait> traits = []>
+    : Onnx_OwnOp<opMnemonic, more, traits> {
   let results = (outs AnyTensor:$result);
 }
 
 class Onnx_BinaryOp<string opMnemonic, string fold = "", list<string> more = [],
-                    bit isPredicate = 0> : Onnx_BroadcastOp<opMnemonic, more> {
+                    bit isPredicate = 0>
+    : Onnx_BroadcastOp<opMnemonic, more, !if(!empty(fold), [], [FoldsKnown])> {
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs);
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::inferTypes(

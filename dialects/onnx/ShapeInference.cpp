@@ -69,6 +69,13 @@ void ShapeInference::setKnown(Value result, KnownValue value) {
     values[result] = std::make_unique<KnownValue>(std::move(value));
 }
 
+void ShapeInference::keepKnown(Value from, Value result) {
+  std::optional<SmallVector<int64_t, 4>> shape = asConstants(dims(result));
+  if (const KnownValue *value = known(from); value && shape)
+    setKnown(result, KnownValue{value->element, SmallVector<int64_t, 4>(*shape),
+                                value->elements});
+}
+
 void ShapeInference::keepOperands(Operation *op, unsigned count) {
   if (count < op->getNumOperands())
     op->eraseOperands(count, op->getNumOperands() - count);
@@ -127,10 +134,7 @@ Value ShapeInference::reshape(Operation *op, Value data,
   Type type = dist::makeType(element(data), newDims);
   Value result =
       ReshapeOp::create(builder, op->getLoc(), type, data, ValueRange{});
-  std::optional<SmallVector<int64_t, 4>> shape = asConstants(newDims);
-  if (const KnownValue *value = known(data); value && shape)
-    setKnown(result, KnownValue{value->element, SmallVector<int64_t, 4>(*shape),
-                                value->elements});
+  keepKnown(data, result);
   return result;
 }
 
@@ -150,6 +154,19 @@ Value ShapeInference::expand(Operation *op, Value data,
                return SmallVector<int64_t>(index);
              }));
   return result;
+}
+
+Value ShapeInference::castTo(Operation *op, Value data, Type to) {
+  if (element(data) == to)
+    return data;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(op);
+  auto cast = CastOp::create(builder, op->getLoc(),
+                             dist::makeType(to, dims(data)), data, nullptr);
+  bool isInferred = succeeded(cast.inferTypes(*this));
+  assert(isInferred && "its types are given");
+  (void)isInferred;
+  return cast;
 }
 
 Value ShapeInference::transpose(Operation *op, Value data,

@@ -74,6 +74,13 @@ public:
   knownDims(mlir::Operation *op, unsigned index) const;
   std::optional<llvm::SmallVector<int64_t, 4>> knownInts(mlir::Operation *op,
                                                          unsigned index) const;
+  /// As knownDims; integers that only the data knows are read on every run, and
+  /// are symbols from there on (onnx.ReadSizes). Nothing if operand `index` is
+  /// absent, or no small integer tensor.
+  std::optional<llvm::SmallVector<dist::DimExpr, 4>>
+  knownOrReadDims(mlir::Operation *op, unsigned index);
+  /// A single integer, known or read; must be known or small.
+  dist::DimExpr readSize(mlir::Value value);
 
   //===--- What results are -----------------------------------------------===//
 
@@ -81,6 +88,9 @@ public:
                llvm::ArrayRef<dist::DimExpr> dims);
   /// Records a result's value and, from it, its type.
   void setKnown(mlir::Value result, KnownValue value);
+  /// A result that has the elements of `from`, in the same order: known if they
+  /// are.
+  void keepKnown(mlir::Value from, mlir::Value result);
   /// Keeps the first `count` operands of `op`.
   void keepOperands(mlir::Operation *op, unsigned count);
   /// Drops absent operands at the end of the list.
@@ -97,6 +107,8 @@ public:
                      llvm::ArrayRef<dist::DimExpr> dims);
   mlir::Value transpose(mlir::Operation *op, mlir::Value data,
                         llvm::ArrayRef<int64_t> perm);
+  /// onnx.Cast, or `data` itself if it has the type.
+  mlir::Value castTo(mlir::Operation *op, mlir::Value data, mlir::Type element);
   /// onnx.Constant, or onnx.Symbols, just before `op`.
   mlir::Value constant(mlir::Operation *op, const KnownValue &value);
 
@@ -146,12 +158,17 @@ private:
                           mlir::ValueRange operands,
                           llvm::ArrayRef<mlir::NamedAttribute> attributes);
   bool recordEquality(dist::DimExpr lhs, dist::DimExpr rhs);
+  /// Makes the operand's value known if its integers can be read.
+  void evaluateFromData(mlir::OpOperand &operand);
+  void read(mlir::Value value);
+  std::string newSymbol(llvm::StringRef base);
 
   llvm::DenseMap<mlir::Value, std::unique_ptr<KnownValue>> values;
   llvm::SmallVector<Assumption> assumed;
   llvm::DenseSet<std::tuple<int, const void *, const void *>> assumedKeys;
   llvm::StringMap<dist::DimExpr> equalities; ///< symbol to what it equals
   llvm::StringMap<int64_t> lowerBounds;      ///< of symbols, if above 0
+  llvm::StringMap<unsigned> readSymbols;     ///< names in use, how often
 };
 
 //===----------------------------------------------------------------------===//

@@ -104,6 +104,16 @@ def Rt_CallOp : Rt_Op<"call", [AttrSizedOperandSegments]> {
   }];
 }
 
+def Rt_ReadSizesOp : Rt_Op<"read_sizes"> {
+  let summary = "Binds symbols to elements that the program computed";
+  let description = [{
+    The host waits for the view. An element whose size is a symbol of no input
+    binds it; any other must equal what its expression says.
+  }];
+  let arguments = (ins Rt_ViewType:$view, Dist_DimsAttr:$sizes);
+  let assemblyFormat = "$view $sizes attr-dict `:` type($view)";
+}
+
 def Rt_CollectiveOp : Rt_Op<"collective"> {
   let summary = "all_reduce or all_gather over the ranks that differ in `axes`";
   let description = [{

@@ -8,9 +8,11 @@
 
 #include "passes/import/Passes.h"
 
+#include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -38,6 +40,8 @@ struct InferShapes : impl::InferShapesBase<InferShapes> {
 private:
   LogicalResult run(func::FuncOp function, int64_t opset);
   void replaceKnown(Operation *op, ShapeInference &inference);
+  /// A walk backwards: drops what nothing needs.
+  void eraseUnused(Block &block, ShapeInference &inference);
   void insertGuards(func::FuncOp function, ShapeInference &inference);
 };
 
@@ -47,9 +51,11 @@ private:
 void InferShapes::replaceKnown(Operation *op, ShapeInference &inference) {
   if (isa<ConstantOp, SymbolsOp>(op))
     return;
+  auto isRead = [](Operation *user) { return isa<ReadSizesOp>(user); };
   for (OpResult result : op->getResults())
     if (const KnownValue *known = inference.known(result);
-        known && !result.use_empty())
+        known && !result.use_empty() &&
+        llvm::none_of(result.getUsers(), isRead))
       result.replaceAllUsesWith(inference.constant(op, *known));
 }
 
@@ -73,6 +79,47 @@ static void simplifyTypes(func::FuncOp function, ShapeInference &inference) {
         op.setAttr(attribute.getName(),
                    dist::DimsAttr::get(op.getContext(), values));
       }
+  }
+}
+
+/// Symbols that an op's types and attributes are written in.
+static void addSymbols(Operation *op, llvm::StringSet<> &symbols) {
+  auto add = [&](DimExpr size) {
+    size.forEachSymbol([&](StringRef name, bool) { symbols.insert(name); });
+  };
+  for (Value result : op->getResults())
+    if (isa<RankedTensorType>(result.getType()))
+      llvm::for_each(dist::getDims(result.getType()), add);
+  for (NamedAttribute attribute : op->getAttrs())
+    if (auto dims = dyn_cast<dist::DimsAttr>(attribute.getValue()))
+      llvm::for_each(dims.getValues(), add);
+}
+
+void InferShapes::eraseUnused(Block &block, ShapeInference &inference) {
+  llvm::StringSet<> symbols;
+  auto isUnused = [&](Operation *op) {
+    auto read = dyn_cast<ReadSizesOp>(op);
+    return read ? llvm::none_of(
+                      cast<dist::DimsAttr>(read.getSizes()).getValues(),
+                      [&](DimExpr size) {
+                        std::optional<StringRef> name = size.asSymbol();
+                        return !name || symbols.contains(*name);
+                      })
+                : isOpTriviallyDead(op);
+  };
+  for (const Assumption &assumption : inference.assumptions())
+    for (DimExpr side : {assumption.lhs, assumption.rhs})
+      side.forEachSymbol([&](StringRef name, bool) { symbols.insert(name); });
+  for (Operation *op = &block.back(), *previous; op; op = previous) {
+    previous = op->getPrevNode();
+    if (!isa<ReadSizesOp>(op))
+      replaceKnown(op, inference);
+    if (!isUnused(op)) {
+      addSymbols(op, symbols);
+      continue;
+    }
+    op->erase();
+    ++numErased;
   }
 }
 
@@ -107,14 +154,7 @@ LogicalResult InferShapes::run(func::FuncOp function, int64_t opset) {
     if (auto onnxOp = dyn_cast<OnnxOp>(op))
       if (failed(onnxOp.inferTypes(inference)))
         return failure();
-  for (Operation *op = &block.back(), *previous; op; op = previous) {
-    previous = op->getPrevNode();
-    replaceKnown(op, inference);
-    if (isOpTriviallyDead(op)) {
-      op->erase();
-      ++numErased;
-    }
-  }
+  eraseUnused(block, inference);
   if (inference.hasEqualities())
     simplifyTypes(function, inference);
   insertGuards(function, inference);

@@ -17,6 +17,7 @@ LoweringMap allLowerings() {
   LoweringMap map;
   addCollectiveLowerings(map);
   addContractionLowerings(map);
+  addDynamicLowerings(map);
   addElementwiseLowerings(map);
   addIndexingLowerings(map);
   addLayoutLowerings(map);

@@ -145,6 +145,13 @@ rt::CollectiveOp Lowering::collective(Operation *op, StringRef kernel,
                                   dist::ValueAttr(), StringAttr());
 }
 
+void Lowering::readSizes(Operation *op, const ValueView &view,
+                         dist::DimsAttr sizes) {
+  OpBuilder &b = atRun();
+  rt::ReadSizesOp::create(b, op->getLoc(), viewOp(view, b, op->getLoc()),
+                          sizes);
+}
+
 Lowering::Config Lowering::attributes(Operation *op,
                                       ArrayRef<StringRef> names) {
   Config config;

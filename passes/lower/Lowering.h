@@ -76,6 +76,9 @@ public:
   rt::CollectiveOp collective(mlir::Operation *op, llvm::StringRef kernel,
                               const ValueView &input, const ValueView &output,
                               dist::AxesAttr axes);
+  /// Emits rt.read_sizes, always at run time.
+  void readSizes(mlir::Operation *op, const ValueView &view,
+                 dist::DimsAttr sizes);
   /// Attributes of `op` by those names, where it has them.
   static Config attributes(mlir::Operation *op,
                            llvm::ArrayRef<llvm::StringRef> names);
@@ -114,6 +117,7 @@ using LoweringMap = llvm::StringMap<LowerOp>;
 // One per file in ops/, named like the op families.
 void addCollectiveLowerings(LoweringMap &map);
 void addContractionLowerings(LoweringMap &map);
+void addDynamicLowerings(LoweringMap &map);
 void addElementwiseLowerings(LoweringMap &map);
 void addIndexingLowerings(LoweringMap &map);
 void addLayoutLowerings(LoweringMap &map);

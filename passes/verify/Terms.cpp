@@ -3,6 +3,7 @@
 #include "passes/verify/Terms.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -39,6 +40,13 @@ Terms::Terms(func::FuncOp function) {
 void Terms::addOp(Operation &op) {
   if (isa<onnx::GuardOp>(op)) {
     guards.push_back(text(op.getAttrDictionary()).str());
+    return;
+  }
+  if (isa<onnx::ReadSizesOp>(op)) {
+    // What symbols stand for counts like what is returned.
+    Term read = of(op.getOperand(0));
+    guards.push_back(text(op.getAttrDictionary()).str() +
+                     llvm::toHex(ArrayRef<uint8_t>(read)));
     return;
   }
   if (isa<dist::DistDialect>(op.getDialect())) {

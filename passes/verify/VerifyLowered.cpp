@@ -39,6 +39,8 @@ private:
     if (auto collective = dyn_cast<rt::CollectiveOp>(op))
       return failure(failed(read(op, collective.getInput())) ||
                      failed(write(op, collective.getOutput())));
+    if (auto sizes = dyn_cast<rt::ReadSizesOp>(op))
+      return read(op, sizes.getView());
     if (auto output = dyn_cast<rt::OutputOp>(op))
       return read(op, output.getView());
     return success();

@@ -3,10 +3,13 @@
 #include "passes/verify/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/verify/CheckRule.h"
 #include "passes/verify/Terms.h"
 #include "passes/verify/VerifyLowered.h"
+
+#include "llvm/ADT/StringSet.h"
 
 #include <set>
 
@@ -18,6 +21,42 @@ namespace shardc::verify {
 #include "passes/verify/Passes.h.inc"
 
 namespace {
+
+/// The symbols of every size are an input's, or were read from data before.
+LogicalResult verifySymbols(func::FuncOp function) {
+  llvm::StringSet<> bound;
+  auto bind = [&](StringRef name, bool) { bound.insert(name); };
+  for (Type type : function.getArgumentTypes())
+    for (dist::DimExpr size : dist::getDims(type))
+      size.forEachSymbol(bind);
+  for (Operation &op : function.front()) {
+    std::string unbound;
+    auto check = [&](dist::DimExpr size) {
+      size.forEachSymbol([&](StringRef name, bool isCoordinate) {
+        if (!isCoordinate && !bound.contains(name))
+          unbound = name.str();
+      });
+    };
+    if (auto read = dyn_cast<onnx::ReadSizesOp>(op)) {
+      for (dist::DimExpr size :
+           cast<dist::DimsAttr>(read.getSizes()).getValues())
+        size.forEachSymbol(bind);
+      continue;
+    }
+    if (isa<onnx::GuardOp>(op)) // checked once all of its symbols are bound
+      continue;
+    for (Value result : op.getResults())
+      if (isa<RankedTensorType>(result.getType()))
+        llvm::for_each(dist::getDims(result.getType()), check);
+    for (NamedAttribute attribute : op.getAttrs())
+      if (auto dims = dyn_cast<dist::DimsAttr>(attribute.getValue()))
+        llvm::for_each(dims.getValues(), check);
+    if (!unbound.empty())
+      return op.emitError("needs the size \"")
+             << unbound << "\", which no input has and nothing before it reads";
+  }
+  return success();
+}
 
 /// Every op is one of ours, every size a constant or an expression over
 /// symbols.
@@ -43,7 +82,7 @@ LogicalResult verifyImported(func::FuncOp function) {
       if (failed(sizesKnown(result, &op)))
         return failure();
   }
-  return success();
+  return verifySymbols(function);
 }
 
 /// Types carry shardings that fit the mesh, ops satisfy their rules.
@@ -246,7 +285,9 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
     if (imported && Terms(function).fingerprint() != imported.getValue())
       return function.emitError("does not compute what the imported model "
                                 "computes");
-    return ShardingVerifier(function, mesh, /*isLocal=*/false).verify();
+    return failure(
+        failed(ShardingVerifier(function, mesh, /*isLocal=*/false).verify()) ||
+        failed(verifySymbols(function)));
   }
 
   LogicalResult verifyPartitioned(ModuleOp module, const dist::Mesh &mesh) {
@@ -261,6 +302,7 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
       if (failed(verifyGlobal(module, sharded, mesh)) ||
           failed(verifyTerms(program, sharded)) ||
           failed(ShardingVerifier(program, mesh, /*isLocal=*/true).verify()) ||
+          failed(verifySymbols(program)) ||
           failed(verifyNoIdleCollective(program)) ||
           failed(verifyHeldAlike(program, sharded)))
         return failure();

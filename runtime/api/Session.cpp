@@ -85,16 +85,17 @@ std::vector<CollectiveStats> Session::collectiveStats() const {
   std::vector<CollectiveStats> stats;
   if (!engine->last)
     return stats;
-  const RankPlan &plan = engine->last->ranks[0];
-  for (const BoundInstruction &instruction : plan.instructions())
-    if (instruction.collective >= 0) {
-      const BoundCollective &collective =
-          plan.collectives()[static_cast<size_t>(instruction.collective)];
-      stats.push_back({std::string(instruction.name),
-                       std::string(instruction.node),
-                       collective.communicator->size(), collective.bytes,
-                       collective.wireBytes});
-    }
+  engine->last->ranks[0].forEachInstruction(
+      [&](const RankPlan &plan, const BoundInstruction &instruction) {
+        if (instruction.collective < 0)
+          return;
+        const BoundCollective &collective =
+            plan.collectives()[static_cast<size_t>(instruction.collective)];
+        stats.push_back({std::string(instruction.name),
+                         std::string(instruction.node),
+                         collective.communicator->size(), collective.bytes,
+                         collective.wireBytes});
+      });
   return stats;
 }
 
@@ -104,7 +105,7 @@ std::vector<RankMemory> Session::rankMemory() const {
   for (const RankState &rank : engine->ranks)
     memory.push_back({rank.weights.mappedBytes + rank.weights.packedBytes,
                       rank.weights.packedBytes, rank.persistentBytes,
-                      rank.arena.size()});
+                      rank.runBytes()});
   return memory;
 }
 
@@ -116,7 +117,7 @@ std::vector<InstructionProfile> Session::profile() const {
 
 Status Session::writeTrace(const std::string &path) const {
   std::lock_guard lock(engine->mutex);
-  if (!engine->last || engine->last->timings.empty())
+  if (!engine->last || !engine->last->isMeasured())
     return argumentError("no measured run to trace; open the session with "
                          "`measure` and run it");
   return withoutExceptions([&] {

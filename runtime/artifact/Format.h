@@ -42,7 +42,10 @@
 namespace shardc::artifact {
 
 /// Raised whenever an older reader would misread what a newer writer writes.
-inline constexpr int64_t kFormatVersion = 1;
+inline constexpr int64_t kFormatVersion = 2;
+
+/// The instruction that binds symbols to data, see Program.fbs.
+inline constexpr char kReadSizes[] = "read_sizes";
 
 inline constexpr char kManifestFile[] = "manifest.json";
 inline constexpr char kConstantsFile[] = "constants.bin";

@@ -124,7 +124,8 @@ Status ProgramChecker::checkKernelNames() {
   for (auto *list : {program.load(), program.run()})
     for (const artifact::Instruction *instruction : *list) {
       std::string_view name = instruction->kernel()->string_view();
-      if (collectiveKind(name) == CollectiveKind::None && !knowsKernel(name))
+      if (collectiveKind(name) == CollectiveKind::None &&
+          name != artifact::kReadSizes && !knowsKernel(name))
         unknown.insert(std::string(name));
     }
   if (unknown.empty())
@@ -232,11 +233,15 @@ ProgramChecker::checkCollective(const artifact::Instruction &instruction) {
 }
 
 Status ProgramChecker::checkInstructions(bool load) {
-  for (const artifact::Instruction *instruction :
-       *(load ? program.load() : program.run())) {
+  const auto &list = *(load ? program.load() : program.run());
+  for (uint32_t i = 0; i < list.size(); ++i) {
+    const artifact::Instruction *instruction = list.Get(i);
     SHARDC_RETURN_IF_ERROR(checkOperands(*instruction, load));
     SHARDC_RETURN_IF_ERROR(checkAttributes(*instruction, load));
     SHARDC_RETURN_IF_ERROR(checkCollective(*instruction));
+    SHARDC_RETURN_IF_ERROR(checkReadSizes(*instruction, load));
+    if (!load)
+      SHARDC_RETURN_IF_ERROR(checkSizesAreKnown(*instruction, i));
   }
   return Status::ok();
 }

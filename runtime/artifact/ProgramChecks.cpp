@@ -77,8 +77,11 @@ Status ProgramChecker::checkScalars() {
   }
   dependence = scalarDependences(program);
   for (const artifact::Symbol *symbol : *program.symbols())
-    if (symbol->input() >= program.inputs()->size() ||
-        symbol->dim() >= program.inputs()->Get(symbol->input())->dims()->size())
+    if (symbol->read() >= 0)
+      continue; // checkReads looks at these
+    else if (symbol->input() >= program.inputs()->size() ||
+             symbol->dim() >=
+                 program.inputs()->Get(symbol->input())->dims()->size())
       return artifactError("symbol ", symbol->name()->c_str(),
                            " is bound to a dim that no input has");
   return Status::ok();
@@ -260,6 +263,7 @@ Status ProgramChecker::checkAll() {
   SHARDC_RETURN_IF_ERROR(checkWeights());
   SHARDC_RETURN_IF_ERROR(checkBuffers());
   SHARDC_RETURN_IF_ERROR(checkViews());
+  SHARDC_RETURN_IF_ERROR(checkReads());
   SHARDC_RETURN_IF_ERROR(checkInputs());
   SHARDC_RETURN_IF_ERROR(checkKernelNames());
   SHARDC_RETURN_IF_ERROR(checkInstructions(/*load=*/true));

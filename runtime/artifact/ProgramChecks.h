@@ -49,6 +49,10 @@ template <typename Vector> bool isAligned(const Vector *vector) {
 const artifact::Attribute *
 findAttribute(const artifact::Instruction &instruction, std::string_view name);
 
+/// Whether read_sizes number `instruction` of `run` gives the scalar its value.
+bool bindsSymbol(const artifact::Program &program, uint32_t instruction,
+                 uint32_t scalar);
+
 using KnowsKernel = bool (*)(std::string_view name);
 
 class ProgramChecker {
@@ -81,12 +85,19 @@ private:
   Status checkView(uint32_t view, bool load, const char *where);
   Status checkAttributes(const artifact::Instruction &instruction, bool load);
   Status checkCollective(const artifact::Instruction &instruction);
+  Status checkReadSizes(const artifact::Instruction &instruction, bool load);
+  Status checkReads();
+  Status checkSizesAreKnown(const artifact::Instruction &instruction,
+                            uint32_t index) const;
   Status checkInstructions(bool load);
   Status checkLifetimes(bool load);
 
   const artifact::Program &program;
   KnowsKernel knowsKernel;
   std::vector<uint8_t> dependence;
+  /// Per scalar: the read_sizes of `run` that must be over before it is known,
+  /// -1 if the inputs say it.
+  std::vector<int64_t> reads;
   std::vector<uint8_t> writtenIn; ///< per buffer: 0 never, 1 load, 2 run
 };
 

@@ -40,9 +40,14 @@ Status Engine::start(const std::string &folder) {
   orderedInputs.resize(inputInfos.size());
   symbols.resize(program().symbols()->size());
   dependence = scalarDependences(program());
-  runUses = findArenaUses(program(), Phase::Run);
-  loadUses = findArenaUses(program(), Phase::Load);
+  runSegments = findSegments(program());
+  loadSegments = loadSegment(program());
   ranks = std::vector<RankState>(static_cast<size_t>(artifact.worldSize(0)));
+  for (RankState &state : ranks) {
+    state.inputs.resize(inputInfos.size());
+    state.carried.resize(runSegments.isStatic() ? 0
+                                                : program().buffers()->size());
+  }
   SHARDC_RETURN_IF_ERROR(createGroups());
   const int kernelThreads = std::max(1, hostCores() / worldSize());
   SHARDC_RETURN_IF_ERROR(threads.start(
@@ -133,8 +138,9 @@ Status Engine::loadRank(int rank) {
 /// The load-time program: once, in an arena of its own.
 Status Engine::runLoadRank(int rank) {
   RankState &state = ranks[static_cast<size_t>(rank)];
-  PlanContext context{program(), Phase::Load, loadUses, partitions,
-                      allLoadScalars};
+  PlanContext context{
+      program(),  *program().load(), loadSegments.list[0], loadSegments.carried,
+      partitions, allLoadScalars};
   // Kept until all ranks are done: a timeout elsewhere may ask where this is.
   state.loadPlan = std::make_unique<RankPlan>();
   RankPlan &plan = *state.loadPlan;

@@ -33,10 +33,16 @@ struct RankState {
   std::vector<std::unique_ptr<Communicator>> communicators; ///< by group
   std::unique_ptr<Communicator> world; ///< null: replicas are not checked
   AlignedBuffer arena;
+  AlignedBuffer inputMemory;          ///< packed parts of inputs
+  std::vector<std::byte *> inputs;    ///< this rank's part of each
+  std::vector<AlignedBuffer> carried; ///< by buffer of the program
+  std::vector<int64_t> symbols;       ///< of the current run
   std::atomic<const BoundInstruction *> current = nullptr;
   std::vector<uint64_t> hashes;
   std::unique_ptr<RankPlan> loadPlan; ///< only while loading
   Status status;                      ///< of the current job
+
+  int64_t runBytes() const; ///< intermediate values and packed inputs
 };
 
 class Engine {
@@ -70,8 +76,19 @@ private:
   Status findPlan(ShapePlan *&plan);
   Status preparePlan(std::unique_ptr<ShapePlan> &plan);
   Status prepareRank(int rank);
+  Status sizeOutputs();
   Status runRank(int rank);
-  Status ensureArena(int rank, int64_t bytes);
+  Status copyOutputs(int rank);
+
+  // EngineSegments.cpp
+  PlanContext contextOf(size_t segment,
+                        std::span<const std::vector<int64_t>> scalars) const;
+  Status placeInputs(int rank);
+  Status prepareSegment(int rank, size_t segment);
+  Status bindSegment(int rank, RankPlan &plan);
+  Status runSegment(int rank, size_t segment);
+  Status readSizes(int rank, const BoundInstruction &instruction);
+
   RankResources resourcesOf(int rank) const;
 
   /// Runs (this->*step)(rank) on every rank; the first error is the answer. A
@@ -86,8 +103,8 @@ private:
   std::vector<uint8_t> dependence;
   std::vector<GroupPartition> partitions; ///< by program group
   std::vector<std::unique_ptr<SharedMemoryGroup>> sharedGroups;
-  std::vector<ArenaBufferUse> runUses;
-  std::vector<ArenaBufferUse> loadUses;
+  Segments runSegments;
+  Segments loadSegments;
   std::vector<std::vector<int64_t>> allLoadScalars;
   std::vector<std::unique_ptr<ShapePlan>> plans; ///< recently used shapes
   uint64_t clock = 0;

@@ -2,6 +2,7 @@
 #include "runtime/base/Message.h"
 #include "runtime/exec/Engine.h"
 #include "runtime/exec/ScalarEvaluator.h"
+#include "runtime/exec/StridedCopy.h"
 
 #include <algorithm>
 
@@ -13,6 +14,7 @@ static constexpr size_t kKeptPlans = 4;
 Status Engine::run(std::span<const InputTensor> given,
                    std::span<Tensor> outputs) {
   std::lock_guard lock(mutex);
+  std::fill(symbols.begin(), symbols.end(), kUnbound);
   SHARDC_RETURN_IF_ERROR(
       bindInputs(program(), inputInfos, given, orderedInputs, symbols));
   if (outputs.size() != outputInfos.size())
@@ -21,16 +23,28 @@ Status Engine::run(std::span<const InputTensor> given,
   SHARDC_RETURN_IF_ERROR(findPlan(current));
   SHARDC_RETURN_IF_ERROR(checkInputDims(program(), inputInfos, orderedInputs,
                                         current->scalars[0]));
-  for (size_t o = 0; o < outputs.size(); ++o)
-    if (Status status =
-            outputs[o].reshape(outputInfos[o].element, current->outputDims[o]);
+  requestOutputs = outputs;
+  // Where the data decide on sizes, outputs are as large as the run finds.
+  if (runSegments.isStatic())
+    SHARDC_RETURN_IF_ERROR(sizeOutputs());
+  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runRank, Step::RunsKernels));
+  if (!runSegments.isStatic()) {
+    SHARDC_RETURN_IF_ERROR(current->assignOutputs(program()));
+    SHARDC_RETURN_IF_ERROR(sizeOutputs());
+    SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::copyOutputs, Step::Plans));
+  }
+  last = current;
+  return Status::ok();
+}
+
+Status Engine::sizeOutputs() {
+  for (size_t o = 0; o < requestOutputs.size(); ++o)
+    if (Status status = requestOutputs[o].reshape(outputInfos[o].element,
+                                                  current->outputDims[o]);
         !status.isOk())
       return Status::error(
           status.code(),
           message("output '", outputInfos[o].name, "': ", status.message()));
-  requestOutputs = outputs;
-  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runRank, Step::RunsKernels));
-  last = current;
   return Status::ok();
 }
 
@@ -66,54 +80,47 @@ Status Engine::preparePlan(std::unique_ptr<ShapePlan> &plan) {
       checkInputDims(program(), inputInfos, orderedInputs, fresh->scalars[0]));
   for (const std::vector<int64_t> &scalars : fresh->scalars)
     SHARDC_RETURN_IF_ERROR(checkGuards(program(), scalars));
-  if (options.measure)
-    fresh->timings.assign(
-        ranks.size(), std::vector<InstructionTiming>(program().run()->size()));
+  for (RankShapePlan &rank : fresh->ranks) {
+    rank.segments.resize(runSegments.list.size());
+    if (options.measure)
+      rank.timings.resize(program().run()->size());
+  }
   preparing = fresh.get();
   SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::prepareRank, Step::Plans));
-  SHARDC_RETURN_IF_ERROR(fresh->assignOutputs(program()));
+  if (runSegments.isStatic())
+    SHARDC_RETURN_IF_ERROR(fresh->assignOutputs(program()));
   plan = std::move(fresh);
   return Status::ok();
 }
 
+/// The first segment; the others wait for their data.
 Status Engine::prepareRank(int rank) {
-  PlanContext context{program(), Phase::Run, runUses, partitions,
-                      preparing->scalars};
-  return preparing->ranks[static_cast<size_t>(rank)].prepare(context,
-                                                             resourcesOf(rank));
-}
-
-Status Engine::ensureArena(int rank, int64_t bytes) {
-  RankState &state = ranks[static_cast<size_t>(rank)];
-  if (state.arena.data() && state.arena.size() >= bytes)
-    return Status::ok();
-  if (!state.arena.allocate(bytes))
-    return artifactError("out of memory: rank ", rank, " needs ", bytes,
-                         " bytes for intermediate values; use smaller inputs, "
-                         "or more ranks");
+  RankShapePlan &mine = preparing->ranks[static_cast<size_t>(rank)];
+  SHARDC_RETURN_IF_ERROR(mine.inputs.prepare(
+      program(), preparing->scalars[static_cast<size_t>(rank)]));
+  SegmentPlan &first = mine.segments[0];
+  SHARDC_RETURN_IF_ERROR(
+      first.plan.prepare(contextOf(0, preparing->scalars), resourcesOf(rank)));
+  first.symbols = preparing->symbols;
+  first.isReady = true;
   return Status::ok();
 }
 
 Status Engine::runRank(int rank) {
   RankState &state = ranks[static_cast<size_t>(rank)];
-  RankPlan &plan = current->ranks[static_cast<size_t>(rank)];
-  SHARDC_RETURN_IF_ERROR(ensureArena(rank, plan.arenaBytes()));
-  plan.bindArena(state.arena.data());
-  for (size_t i = 0; i < orderedInputs.size(); ++i)
-    plan.bindInput(i, orderedInputs[i]->data);
+  SHARDC_RETURN_IF_ERROR(placeInputs(rank));
+  state.symbols = current->symbols;
   for (auto &communicator : state.communicators)
     communicator->beginRun();
   if (state.world)
     state.world->beginRun();
-  std::span<InstructionTiming> timings;
-  if (!current->timings.empty())
-    timings = current->timings[static_cast<size_t>(rank)];
-  Status status = runInstructions(
-      plan, rank,
-      {failure, state.world.get(), timings, state.current, state.hashes});
-  state.current.store(nullptr, std::memory_order_release);
-  if (!status.isOk())
-    return status;
+  for (size_t segment = 0; segment < runSegments.list.size(); ++segment)
+    SHARDC_RETURN_IF_ERROR(runSegment(rank, segment));
+  return runSegments.isStatic() ? copyOutputs(rank) : Status::ok();
+}
+
+Status Engine::copyOutputs(int rank) {
+  RankPlan &plan = current->ranks[static_cast<size_t>(rank)].last();
   for (size_t o = 0; o < requestOutputs.size(); ++o) {
     const OutputBlock &block = plan.outputs[o];
     const Tensor &whole = requestOutputs[o];

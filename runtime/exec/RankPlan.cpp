@@ -1,6 +1,5 @@
 #include "runtime/exec/RankPlan.h"
 
-#include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Message.h"
 #include "runtime/exec/ArenaPlanner.h"
 
@@ -8,9 +7,6 @@
 
 namespace shardc::runtime {
 namespace {
-
-/// The address of what has no bytes.
-alignas(kBufferAlignment) std::byte nothing[kBufferAlignment];
 
 Status atInstruction(const artifact::Instruction &instruction,
                      const Status &status) {
@@ -23,10 +19,11 @@ Status atInstruction(const artifact::Instruction &instruction,
 } // namespace
 
 void RankPlan::reserve(const PlanContext &context) {
-  const InstructionList &list = instructionsOf(context.program, context.phase);
-  size_t numOperands = context.program.outputs()->size();
+  const Segment &segment = context.segment;
+  size_t numOperands = segment.isLast ? context.program.outputs()->size() : 0;
   size_t numAttributes = 0, numInts = 0;
-  for (const artifact::Instruction *instruction : list) {
+  for (uint32_t i = segment.first; i < segment.end; ++i) {
+    const artifact::Instruction *instruction = context.instructions.Get(i);
     numOperands += instruction->inputs()->size();
     numOperands += instruction->outputs()->size();
     if (!instruction->attributes())
@@ -36,7 +33,7 @@ void RankPlan::reserve(const PlanContext &context) {
       if (attribute->scalars())
         numInts += attribute->scalars()->size();
   }
-  bound.reserve(list.size());
+  bound.reserve(segment.end - segment.first);
   operands.reserve(numOperands);
   unplaced.reserve(numOperands);
   replicated.reserve(numOperands);
@@ -92,9 +89,9 @@ Status RankPlan::bindAttributes(const artifact::Instruction &instruction,
 Status RankPlan::bindInstruction(const PlanContext &context,
                                  const RankResources &resources,
                                  uint32_t index) {
-  const artifact::Instruction &instruction =
-      *instructionsOf(context.program, context.phase).Get(index);
+  const artifact::Instruction &instruction = *context.instructions.Get(index);
   BoundInstruction into;
+  into.index = index;
   into.name = instruction.kernel()->string_view();
   if (instruction.node())
     into.node = instruction.node()->string_view();
@@ -109,7 +106,9 @@ Status RankPlan::bindInstruction(const PlanContext &context,
     into.replicated |= replicated.back() != 0;
   }
   SHARDC_RETURN_IF_ERROR(bindAttributes(instruction, into));
-  if (collectiveKind(into.name) == CollectiveKind::None) {
+  if (into.name == artifact::kReadSizes) {
+    // The rank itself does it, when the segment is over.
+  } else if (collectiveKind(into.name) == CollectiveKind::None) {
     into.kernel = findHostKernel(into.name);
   } else {
     const auto group = static_cast<size_t>(instruction.group());
@@ -127,20 +126,21 @@ Status RankPlan::bindInstruction(const PlanContext &context,
   return Status::ok();
 }
 
-/// Offsets of arena buffers, then scratch, then packed inputs.
-Status RankPlan::planBuffers(const PlanContext &context) {
+/// Offsets of arena buffers, then scratch.
+Status RankPlan::planBuffers(const PlanContext &context, Offsets &offsets) {
+  const std::vector<ArenaBufferUse> &uses = context.segment.arenaUses;
   std::vector<ArenaRequest> requests;
-  requests.reserve(context.arenaUses.size());
-  for (const ArenaBufferUse &use : context.arenaUses) {
+  requests.reserve(uses.size());
+  for (const ArenaBufferUse &use : uses) {
     int64_t bytes = 0;
     SHARDC_RETURN_IF_ERROR(
         bufferBytes(context.program, use.buffer, scalars, bytes));
     requests.push_back({bytes, use.first, use.last});
   }
   ArenaLayout layout = planArena(requests);
-  bufferOffsets.assign(context.program.buffers()->size(), 0);
+  offsets.reserve(uses.size());
   for (size_t i = 0; i < requests.size(); ++i)
-    bufferOffsets[context.arenaUses[i].buffer] = layout.offsets[i];
+    offsets[uses[i].buffer] = layout.offsets[i];
   int64_t scratch = 0;
   for (const BoundInstruction &instruction : bound)
     if (instruction.kernel && instruction.kernel->scratchBytes)
@@ -148,19 +148,15 @@ Status RankPlan::planBuffers(const PlanContext &context) {
           std::max(scratch, instruction.kernel->scratchBytes(instruction.call));
   scratchOffset = layout.bytes;
   totalBytes = scratchOffset + alignBuffer(scratch);
-  for (InputSlice &slice : inputs) {
-    slice.arenaOffset = totalBytes;
-    if (!slice.isWindow)
-      totalBytes += alignBuffer(slice.local.numElements() *
-                                artifact::elementBytes(slice.local.element));
-  }
   return Status::ok();
 }
 
 /// Gives operands on fixed memory their address and notes how to find that of
 /// the others.
 Status RankPlan::placeOperands(const PlanContext &context,
-                               const RankResources &resources) {
+                               const RankResources &resources,
+                               const Offsets &offsets) {
+  std::unordered_map<uint32_t, int64_t> carried;
   inputPatches.resize(context.program.inputs()->size());
   for (uint32_t i = 0; i < operands.size(); ++i) {
     if (operands[i].rank < 0)
@@ -169,48 +165,20 @@ Status RankPlan::placeOperands(const PlanContext &context,
     const artifact::Buffer *buffer =
         context.program.buffers()->Get(resolved.buffer);
     const int64_t offset = resolved.byteOffset;
-    if (buffer->kind() == artifact::BufferKind_Arena)
-      arenaPatches.push_back({i, bufferOffsets[resolved.buffer] + offset});
+    if (context.carried[resolved.buffer]) {
+      SHARDC_RETURN_IF_ERROR(bufferBytes(context.program, resolved.buffer,
+                                         scalars, carried[resolved.buffer]));
+      carriedPatches.push_back({{i, offset}, resolved.buffer});
+    } else if (buffer->kind() == artifact::BufferKind_Arena)
+      arenaPatches.push_back({i, offsets.at(resolved.buffer) + offset});
     else if (buffer->kind() == artifact::BufferKind_Input)
       inputPatches[buffer->source()].push_back({i, offset});
     else
       operands[i].data = resources.fixedBuffers[resolved.buffer] + offset;
   }
+  for (const auto &[buffer, bytes] : carried)
+    carriedUses.push_back({buffer, bytes});
   unplaced = {};
-  return Status::ok();
-}
-
-Status RankPlan::sliceInput(const PlanContext &context, uint32_t index) {
-  const artifact::Input *input = context.program.inputs()->Get(index);
-  InputSlice slice;
-  std::vector<int64_t> global, local;
-  for (uint32_t d = 0; d < input->dims()->size(); ++d) {
-    OwnedRuns owned;
-    SHARDC_RETURN_IF_ERROR(
-        resolveLayout(*input->layout()->Get(d), scalars, owned));
-    global.push_back(scalars[input->dims()->Get(d)]);
-    local.push_back(owned.localSize);
-    if (owned.globalSize != global.back())
-      return artifactError("input '", input->name()->c_str(), "': dim ", d,
-                           " is ", global.back(), ", its layout has ",
-                           owned.globalSize);
-    slice.dims.push_back(std::move(owned));
-  }
-  slice.global = packedView(nullptr, input->element(), global);
-  slice.local = packedView(nullptr, input->element(), local);
-  const int64_t size = artifact::elementBytes(input->element());
-  slice.isWindow = isContiguousBlock(slice.dims, slice.windowOffset);
-  slice.windowOffset *= size;
-  const int64_t bytes = slice.local.numElements() * size;
-  for (uint32_t b = 0; b < context.program.buffers()->size(); ++b) {
-    const artifact::Buffer *buffer = context.program.buffers()->Get(b);
-    if (buffer->kind() == artifact::BufferKind_Input &&
-        buffer->source() == index && scalars[buffer->bytes()] != bytes)
-      return artifactError("input '", input->name()->c_str(), "' has ", bytes,
-                           " bytes on this rank, its buffer ",
-                           scalars[buffer->bytes()]);
-  }
-  inputs.push_back(std::move(slice));
   return Status::ok();
 }
 
@@ -238,18 +206,15 @@ Status RankPlan::prepare(const PlanContext &context,
                          const RankResources &resources) {
   scalars = context.allScalars[static_cast<size_t>(resources.rank)];
   reserve(context);
-  const InstructionList &list = instructionsOf(context.program, context.phase);
-  for (uint32_t i = 0; i < list.size(); ++i)
+  for (uint32_t i = context.segment.first; i < context.segment.end; ++i)
     if (Status status = bindInstruction(context, resources, i); !status.isOk())
-      return atInstruction(*list.Get(i), status);
-  if (context.phase == Phase::Run) {
-    for (uint32_t i = 0; i < context.program.inputs()->size(); ++i)
-      SHARDC_RETURN_IF_ERROR(sliceInput(context, i));
+      return atInstruction(*context.instructions.Get(i), status);
+  if (context.segment.isLast)
     for (uint32_t i = 0; i < context.program.outputs()->size(); ++i)
       SHARDC_RETURN_IF_ERROR(placeOutput(context, i));
-  }
-  SHARDC_RETURN_IF_ERROR(planBuffers(context));
-  return placeOperands(context, resources);
+  Offsets offsets;
+  SHARDC_RETURN_IF_ERROR(planBuffers(context, offsets));
+  return placeOperands(context, resources, offsets);
 }
 
 void RankPlan::bindArena(std::byte *arena) {
@@ -262,20 +227,14 @@ void RankPlan::bindArena(std::byte *arena) {
     instruction.call.scratch = arena + scratchOffset;
 }
 
-void RankPlan::bindInput(size_t index, const void *data) {
-  InputSlice &slice = inputs[index];
-  auto *at = static_cast<std::byte *>(const_cast<void *>(data));
-  if (slice.local.numElements() == 0) {
-    at = nothing;
-  } else if (slice.isWindow) {
-    at += slice.windowOffset;
-  } else {
-    slice.global.data = at;
-    slice.local.data = at = boundArena + slice.arenaOffset;
-    copyBlock(slice.dims, slice.global, slice.local, BlockCopy::ToLocal);
-  }
+void RankPlan::bindInput(size_t index, std::byte *data) {
   for (const Patch &patch : inputPatches[index])
-    operands[patch.operand].data = at + patch.byteOffset;
+    operands[patch.operand].data = data + patch.byteOffset;
+}
+
+void RankPlan::bindCarried(std::span<const AlignedBuffer> memory) {
+  for (const auto &[patch, buffer] : carriedPatches)
+    operands[patch.operand].data = memory[buffer].data() + patch.byteOffset;
 }
 
 } // namespace shardc::runtime

@@ -1,24 +1,25 @@
-//===- RankPlan.h - A program bound for one rank and one shape ------------===//
+//===- RankPlan.h - A segment bound for one rank and its sizes ------------===//
 //
 // Everything that depends on sizes is done once: views, attributes, arena
-// offsets, slices of inputs, places of outputs. A run then only sets the
-// addresses that changed and calls the kernels; it allocates nothing.
+// offsets, places of outputs. A run then only sets the addresses that changed
+// and calls the kernels; it allocates nothing.
 //
-// The arena of a rank: [ buffers by lifetime | scratch | packed input slices ].
+// The arena of a rank: [ buffers by lifetime | scratch ].
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_RANKPLAN_H
 #define SHARDC_RUNTIME_EXEC_RANKPLAN_H
 
-#include "runtime/exec/BufferUses.h"
+#include "runtime/base/AlignedBuffer.h"
 #include "runtime/exec/CollectiveBinding.h"
 #include "runtime/exec/Mesh.h"
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/exec/Segments.h"
 #include "runtime/exec/ViewResolver.h"
 
 #include <memory>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace shardc::runtime {
@@ -26,8 +27,9 @@ namespace shardc::runtime {
 /// What the plans of all ranks share.
 struct PlanContext {
   const artifact::Program &program;
-  Phase phase;
-  std::span<const ArenaBufferUse> arenaUses;
+  const InstructionList &instructions;
+  const Segment &segment;
+  std::span<const char> carried;                    ///< by buffer
   std::span<const GroupPartition> groups;           ///< by program group
   std::span<const std::vector<int64_t>> allScalars; ///< by world rank
 };
@@ -43,20 +45,11 @@ struct RankResources {
 struct BoundInstruction {
   std::string_view name;
   std::string_view node;
-  const Kernel *kernel = nullptr; ///< null for a collective
+  uint32_t index = 0;             ///< in the program's list
+  const Kernel *kernel = nullptr; ///< null for a collective or read_sizes
   int collective = -1;            ///< index into RankPlan::collectives
   bool replicated = false;        ///< some output must be equal on all ranks
   KernelCall call;
-};
-
-/// A rank's part of an input: a window on the caller's memory where it can be.
-struct InputSlice {
-  std::vector<OwnedRuns> dims;
-  TensorView global; ///< of the caller's tensor; data is set for each run
-  TensorView local;  ///< packed; data is null where the window serves
-  bool isWindow = false;
-  int64_t windowOffset = 0; ///< bytes into the caller's tensor
-  int64_t arenaOffset = 0;
 };
 
 /// A rank's part of an output.
@@ -74,8 +67,16 @@ public:
   int64_t arenaBytes() const { return totalBytes; }
   /// Points everything into the arena; cheap if it did not move.
   void bindArena(std::byte *arena);
-  /// Points one input's views at the caller's tensor and packs its slice.
-  void bindInput(size_t input, const void *data);
+  /// Points one input's views at this rank's part of it.
+  void bindInput(size_t input, std::byte *data);
+  /// A carried buffer that this segment touches, and the bytes that it needs.
+  struct CarriedNeed {
+    uint32_t buffer;
+    int64_t bytes;
+  };
+  std::span<const CarriedNeed> carriedNeeds() const { return carriedUses; }
+  /// `memory`: by program buffer.
+  void bindCarried(std::span<const AlignedBuffer> memory);
 
   std::span<const BoundInstruction> instructions() const { return bound; }
   const std::vector<BoundCollective> &collectives() const {
@@ -98,11 +99,11 @@ private:
   Status bindOperand(const PlanContext &context, int32_t view);
   Status bindAttributes(const artifact::Instruction &instruction,
                         BoundInstruction &into);
-  Status sliceInput(const PlanContext &context, uint32_t index);
   Status placeOutput(const PlanContext &context, uint32_t index);
-  Status planBuffers(const PlanContext &context);
+  using Offsets = std::unordered_map<uint32_t, int64_t>; ///< by buffer
+  Status planBuffers(const PlanContext &context, Offsets &offsets);
   Status placeOperands(const PlanContext &context,
-                       const RankResources &resources);
+                       const RankResources &resources, const Offsets &offsets);
   void reserve(const PlanContext &context);
 
   std::span<const int64_t> scalars; ///< of this rank; outlives the plan
@@ -113,10 +114,10 @@ private:
   std::vector<char> replicated;       ///< parallel to operands
   std::vector<KernelAttribute> attributes;
   std::vector<int64_t> attributeInts;
-  std::vector<InputSlice> inputs;
-  std::vector<int64_t> bufferOffsets; ///< by program buffer, in the arena
+  std::vector<CarriedNeed> carriedUses;
   std::vector<Patch> arenaPatches;
-  std::vector<std::vector<Patch>> inputPatches; ///< by input
+  std::vector<std::pair<Patch, uint32_t>> carriedPatches; ///< and the buffer
+  std::vector<std::vector<Patch>> inputPatches;           ///< by input
   std::byte *boundArena = nullptr;
   int64_t scratchOffset = 0;
   int64_t totalBytes = 0;

@@ -20,6 +20,8 @@ Status runOne(const RankPlan &plan, const BoundInstruction &instruction,
     return runCollective(
         plan.collectives()[static_cast<size_t>(instruction.collective)],
         instruction.call, site);
+  if (!instruction.kernel)
+    return Status::ok(); // read_sizes: the engine does it
   Status status = instruction.kernel->run(instruction.call);
   if (status.isOk())
     return status;
@@ -51,11 +53,11 @@ Status runInstructions(const RankPlan &plan, int rank,
     const BoundInstruction &instruction = instructions[i];
     control.current.store(&instruction, std::memory_order_release);
     const CollectiveSite site{instruction.name, instruction.node,
-                              static_cast<int>(i)};
+                              static_cast<int>(instruction.index)};
     const int64_t begin = measures ? now() : 0;
     Status status = runOne(plan, instruction, rank, site);
     if (measures) {
-      InstructionTiming &timing = control.timings[i];
+      InstructionTiming &timing = control.timings[instruction.index];
       timing.begin = begin;
       timing.end = now();
       timing.total += timing.end - begin;

@@ -21,7 +21,7 @@ struct InstructionTiming {
 struct RunControl {
   RunFailure &failure;
   Communicator *world = nullptr;        ///< for the replica check; null: none
-  std::span<InstructionTiming> timings; ///< empty: not measured
+  std::span<InstructionTiming> timings; ///< by instruction; empty: not measured
   /// What the rank is doing, for the message of a timeout elsewhere.
   std::atomic<const BoundInstruction *> &current;
   std::vector<uint64_t> &hashes; ///< scratch of the replica check

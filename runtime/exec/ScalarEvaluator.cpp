@@ -66,6 +66,8 @@ Status checkGuardsAmong(const artifact::Program &program,
     if (guard->lhs() >= known || guard->rhs() >= known)
       continue;
     int64_t lhs = values[guard->lhs()], rhs = values[guard->rhs()];
+    if (lhs == kUnbound || rhs == kUnbound)
+      continue;
     if (holds(guard->kind(), lhs, rhs))
       continue;
     std::string node;
@@ -101,6 +103,10 @@ Status evaluateOne(const artifact::Program &program, uint32_t i,
   }
   int64_t lhs = values[static_cast<size_t>(scalar->lhs())];
   int64_t rhs = values[static_cast<size_t>(scalar->rhs())];
+  if (lhs == kUnbound || rhs == kUnbound) {
+    values[i] = kUnbound;
+    return Status::ok();
+  }
   Outcome outcome = evaluateBinary(scalar->op(), lhs, rhs, values[i]);
   if (outcome == Outcome::Fine)
     return Status::ok();

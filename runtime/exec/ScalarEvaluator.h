@@ -21,6 +21,9 @@
 
 namespace shardc::runtime {
 
+/// The value of a symbol that nothing has read yet, and of what depends on it.
+inline constexpr int64_t kUnbound = INT64_MIN;
+
 /// Evaluates all scalars for the rank at `coordinates`. Overflow and division
 /// by a number below 1 are errors; a violated guard that was already decided
 /// then is the better explanation and is reported instead.
@@ -36,7 +39,8 @@ Status evaluateLoadScalars(const artifact::Program &program,
                            std::span<const int64_t> coordinates,
                            std::vector<int64_t> &values);
 
-/// Error with code Artifact for the first guard that does not hold.
+/// Error with code Artifact for the first guard that does not hold; those that
+/// are unbound yet are left out.
 Status checkGuards(const artifact::Program &program,
                    std::span<const int64_t> values);
 

@@ -1,12 +1,15 @@
 //===- ShapePlan.h - All ranks' plans for one set of input shapes ---------===//
 //
-// Shapes are told apart by the values of the symbols. A session keeps the plans
-// of the last few, so alternating between two lengths prepares nothing again.
+// Shapes are told apart by the values of the symbols that inputs bind. A
+// session keeps the plans of the last few, so alternating between two lengths
+// prepares nothing again. Segments behind a read_sizes are prepared when they
+// are reached, and again when the data say other sizes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_SHAPEPLAN_H
 #define SHARDC_RUNTIME_EXEC_SHAPEPLAN_H
 
+#include "runtime/exec/InputSlices.h"
 #include "runtime/exec/RankPlan.h"
 #include "runtime/exec/RankRunner.h"
 
@@ -14,25 +17,49 @@
 
 namespace shardc::runtime {
 
+struct SegmentPlan {
+  bool isReady = false;
+  std::vector<int64_t> symbols; ///< that it was prepared for
+  /// By rank; empty for the first segment, which has the shape's.
+  std::vector<std::vector<int64_t>> scalars;
+  RankPlan plan;
+};
+
+/// One rank's.
+struct RankShapePlan {
+  InputSlices inputs;
+  std::vector<SegmentPlan> segments;
+  /// By instruction of the program; empty: not measured.
+  std::vector<InstructionTiming> timings;
+
+  RankPlan &last() { return segments.back().plan; }
+  /// Calls `visit(plan, instruction)` for each instruction, in order.
+  template <typename Visit> void forEachInstruction(Visit visit) const {
+    for (const SegmentPlan &segment : segments)
+      for (const BoundInstruction &instruction : segment.plan.instructions())
+        visit(segment.plan, instruction);
+  }
+};
+
 struct ShapePlan {
   std::vector<int64_t> symbols;
   std::vector<std::vector<int64_t>> scalars; ///< by rank
-  std::vector<RankPlan> ranks;
-  std::vector<std::vector<InstructionTiming>> timings; ///< by rank, or empty
-  std::vector<std::vector<int64_t>> outputDims;        ///< by output
+  std::vector<RankShapePlan> ranks;
+  std::vector<std::vector<int64_t>> outputDims; ///< by output
   uint64_t lastUsed = 0;
 
   bool isFor(std::span<const int64_t> values) const {
     return std::equal(symbols.begin(), symbols.end(), values.begin(),
                       values.end());
   }
+  bool isMeasured() const { return !ranks[0].timings.empty(); }
 
   /// Evaluates the scalars of all ranks.
   Status evaluate(const artifact::Program &program,
                   std::span<const int64_t> values);
 
-  /// After every rank has prepared its plan: decides which rank copies which
-  /// block of the outputs, and checks that the blocks are all there is.
+  /// After every rank has prepared its last segment: decides which rank copies
+  /// which block of the outputs, and checks that the blocks are all there is.
   Status assignOutputs(const artifact::Program &program);
 };
 

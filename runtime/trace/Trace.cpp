@@ -49,8 +49,8 @@ Json trackName(const artifact::Program &program, size_t rank) {
 
 int64_t firstBegin(const ShapePlan &plan) {
   int64_t origin = INT64_MAX;
-  for (const auto &timings : plan.timings)
-    for (const InstructionTiming &timing : timings)
+  for (const RankShapePlan &rank : plan.ranks)
+    for (const InstructionTiming &timing : rank.timings)
       origin = std::min(origin, timing.begin);
   return origin;
 }
@@ -61,11 +61,14 @@ Status writeTrace(const std::string &path, const artifact::Program &program,
                   const ShapePlan &plan) {
   Json events = Json::array();
   const int64_t origin = firstBegin(plan);
-  for (size_t rank = 0; rank < plan.timings.size(); ++rank) {
+  for (size_t rank = 0; rank < plan.ranks.size(); ++rank) {
     events.push_back(trackName(program, rank));
-    std::span<const BoundInstruction> list = plan.ranks[rank].instructions();
-    for (size_t i = 0; i < list.size(); ++i)
-      events.push_back(sliceOf(list[i], plan.timings[rank][i], rank, origin));
+    plan.ranks[rank].forEachInstruction(
+        [&](const RankPlan &, const BoundInstruction &instruction) {
+          events.push_back(sliceOf(instruction,
+                                   plan.ranks[rank].timings[instruction.index],
+                                   rank, origin));
+        });
   }
   Json trace = {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}};
   return writeFileAtomically(
@@ -74,17 +77,18 @@ Status writeTrace(const std::string &path, const artifact::Program &program,
 
 std::vector<InstructionProfile> profileInstructions(const ShapePlan &plan) {
   std::vector<InstructionProfile> profile;
-  if (plan.timings.empty())
+  if (!plan.isMeasured())
     return profile;
-  std::span<const BoundInstruction> list = plan.ranks[0].instructions();
-  for (size_t i = 0; i < list.size(); ++i) {
+  plan.ranks[0].forEachInstruction([&](const RankPlan &,
+                                       const BoundInstruction &instruction) {
     double total = 0;
-    for (const auto &timings : plan.timings)
-      total += static_cast<double>(timings[i].total);
-    profile.push_back({std::string(list[i].name), std::string(list[i].node),
-                       list[i].collective >= 0,
-                       total / 1e6 / static_cast<double>(plan.timings.size())});
-  }
+    for (const RankShapePlan &rank : plan.ranks)
+      total += static_cast<double>(rank.timings[instruction.index].total);
+    profile.push_back({std::string(instruction.name),
+                       std::string(instruction.node),
+                       instruction.collective >= 0,
+                       total / 1e6 / static_cast<double>(plan.ranks.size())});
+  });
   return profile;
 }
 

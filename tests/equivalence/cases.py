@@ -364,6 +364,24 @@ def source(g, s):
     )
 
 
+def dynamic(g, s):
+    g.add("NonZero", g.bools(s.a, s.b))
+    g.add("NonZero.numbers", g.ints(s.b, s.c, s.d, low=-1, high=1))
+    g.add("NonZero.none", g.ints(s.b, low=0, high=0, dtype=I64))
+    g.add("Compress", g.ints(s.a, s.b, s.c), g.bools(s.b), axis=1)
+    g.add("Compress.flat", g.ints(s.b, s.c), g.bools(s.b * s.c))
+    g.add("OneHot", g.rows(s.c, s.a, s.b), g.const(s.c), g.const([0, 1], F32))
+    g.add("OneHot.first", g.rows(s.b, s.a, s.c, low=-9), g.const(s.b), g.const([-2, 5], F32), axis=0)
+    size = g.ints(1, low=3, high=3, dtype=I64)
+    g.add("ReadSizes", g.ints(s.a, s.b), size)
+    case = g.all[-1]
+    case.nodes[:] = [
+        helper.make_node("Concat", ["ReadSizes.1", "minus"], ["shape"], name="shape", axis=0),
+        helper.make_node("Tile", ["ReadSizes.0", "shape"], ["ReadSizes.out0"], name="ReadSizes"),
+    ]
+    case.inputs["minus"] = g.const([2])
+
+
 def partial_cases(sizes):
     """Ops behind reductions whose results are partial; `refused` ones must get them whole."""
     g, s = Cases(sizes), sizes
@@ -435,6 +453,6 @@ def partial_cases(sizes):
 def every_case(sizes):
     """Cases of every op."""
     g = Cases(sizes)
-    for family in [elementwise, contraction, attention, indexing, layout, normalization, reduction, source]:
+    for family in [elementwise, contraction, attention, indexing, layout, normalization, reduction, source, dynamic]:
         family(g, sizes)
     return g.all

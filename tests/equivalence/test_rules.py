@@ -43,6 +43,8 @@ REMOVED = {
     "onnx.Shape": "a constant, or Symbols",
     "onnx.Size": "a constant, or Symbols",
     "onnx.ConstantOfShape": "an Expand of a constant",
+    "onnx.Compress": "a Gather of what NonZero finds",
+    "onnx.OneHot": "a Where",
 }
 
 

@@ -2,6 +2,10 @@
 
 #include "dialects/onnx/ops/Indexing.h"
 
+#include "dialects/onnx/ops/Arithmetic.h"
+#include "dialects/onnx/ops/Logic.h"
+#include "dialects/onnx/ops/Source.h"
+
 using namespace mlir;
 
 #define GET_OP_CLASSES
@@ -255,6 +259,73 @@ ShardingRule ScatterNDOp::shardingRule() {
 }
 
 //===----------------------------------------------------------------------===//
+// OneHot
+//===----------------------------------------------------------------------===//
+
+/// 0, 1, ... along `axis` of a tensor of that rank, all other dims being 1.
+static Value positionsAlong(Operation *op, ShapeInference &inference,
+                            int64_t axis, int64_t rank, DimExpr size) {
+  Type i64 = inference.builder.getI64Type();
+  SmallVector<Value, 3> bounds;
+  for (DimExpr bound : {DimExpr(), size, DimExpr(1)})
+    bounds.push_back(inference.constant(op, KnownValue{i64, {}, {bound}}));
+  auto range = inference.create<RangeOp>(op, bounds);
+  if (!range)
+    return Value();
+  SmallVector<DimExpr, 4> dims(rank, DimExpr(1));
+  dims[axis] = size;
+  return inference.reshape(op, range, dims);
+}
+
+/// Where(indices == position or indices + depth == position, on, off): sharded
+/// like any elementwise op.
+LogicalResult OneHotOp::inferTypes(ShapeInference &inference) {
+  Type i64 = inference.builder.getI64Type();
+  SmallVector<DimExpr, 4> dims = inference.dims(getIndices());
+  int64_t rank = dims.size() + 1;
+  FailureOr<int64_t> axis =
+      inference.normalizeAxis(*this, static_cast<int64_t>(getAxis()), rank);
+  if (failed(axis))
+    return failure();
+  if (inference.dims(getValues()) != SmallVector<DimExpr, 4>{DimExpr(2)})
+    return emitOpError("has values of ")
+           << getValues().getType() << ", expected two, off and on";
+  Value depth = inference.castTo(*this, getDepth(), i64);
+  if (product(inference.dims(depth)) != DimExpr(1))
+    return emitOpError("has a depth of ")
+           << depth.getType() << ", expected one number";
+  depth = inference.reshape(*this, depth, {});
+  Value positions =
+      positionsAlong(*this, inference, *axis, rank, inference.readSize(depth));
+  dims.insert(dims.begin() + *axis, 1);
+  Value indices = inference.reshape(
+      *this, inference.castTo(*this, getIndices(), i64), dims);
+  auto fromEnd = inference.create<AddOp>(*this, {indices, depth});
+  if (!positions || !fromEnd)
+    return failure();
+  auto isHere = inference.create<EqualOp>(*this, {indices, positions});
+  auto isHereToo = inference.create<EqualOp>(*this, {fromEnd, positions});
+  if (!isHere || !isHereToo)
+    return failure();
+  auto isHot = inference.create<OrOp>(*this, {isHere, isHereToo});
+  SmallVector<Value, 2> values; // off, on
+  for (int64_t i : {0, 1}) {
+    Value place = inference.constant(*this, KnownValue{i64, {}, {DimExpr(i)}});
+    values.push_back(inference.create<GatherOp>(
+        *this, {getValues(), place}, inference.attribute("axis", 0)));
+  }
+  if (!isHot || !values[0] || !values[1])
+    return failure();
+  auto result = inference.create<WhereOp>(*this, {isHot, values[1], values[0]});
+  if (!result)
+    return failure();
+  inference.replace(*this, result);
+  return success();
+}
+
+ShardingRule OneHotOp::shardingRule() { return replicatedRule(*this); }
+
+//===----------------------------------------------------------------------===//
 // TopK, Trilu
 //===----------------------------------------------------------------------===//
 
@@ -267,7 +338,7 @@ LogicalResult TopKOp::inferTypes(ShapeInference &inference) {
   setAxis(*axis);
   if (getNumOperands() == 1 && ShapeInference::hasType(getValues()))
     return success();
-  auto k = inference.knownDims(*this, 1);
+  auto k = inference.knownOrReadDims(*this, 1);
   if (!k || k->size() != 1)
     return emitOpError("has a k that depends on data, expected one that "
                        "follows from the sizes of the inputs");

@@ -2,7 +2,7 @@
 
 include "dialects/onnx/Onnx.td"
 
-def Onnx_GatherOp : Onnx_OwnOp<"Gather", ["partialRule"]> {
+def Onnx_GatherOp : Onnx_OwnOp<"Gather", ["partialRule"], [FoldsKnown]> {
   let summary = "Rows of a table; the table's rows may be split (lookup)";
   let arguments = (ins AnyTensor:$data, AnyTensor:$indices,
                        DefaultValuedAttr<I64Attr, "0">:$axis);
@@ -27,6 +27,12 @@ def Onnx_ScatterElementsOp : Onnx_OwnOp<"ScatterElements"> {
 def Onnx_ScatterNDOp : Onnx_OwnOp<"ScatterND"> {
   let arguments = (ins AnyTensor:$data, AnyTensor:$indices, AnyTensor:$updates,
                        DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_OneHotOp : Onnx_OwnOp<"OneHot"> {
+  let summary = "Becomes Equal with a Range, and Where, at import";
+  let arguments = (ins AnyTensor:$indices, AnyTensor:$depth, AnyTensor:$values,
+                       DefaultValuedAttr<I64Attr, "-1">:$axis);
   let results = (outs AnyTensor:$result);
 }
 def Onnx_TopKOp : Onnx_OwnOp<"TopK"> {

@@ -3,12 +3,13 @@
 include "dialects/onnx/Onnx.td"
 
 // `shape` and its like are gone after import: the result's dims say it.
-class Onnx_LayoutOp<string opMnemonic> : Onnx_OwnOp<opMnemonic, ["partialRule"]> {
+class Onnx_LayoutOp<string opMnemonic, list<Trait> traits = []>
+    : Onnx_OwnOp<opMnemonic, ["partialRule"], traits> {
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands);
   let results = (outs AnyTensor:$result);
 }
 
-def Onnx_ReshapeOp : Onnx_LayoutOp<"Reshape"> {
+def Onnx_ReshapeOp : Onnx_LayoutOp<"Reshape", [FoldsKnown]> {
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
                        DefaultValuedAttr<I64Attr, "0">:$allowzero);
 }
@@ -21,12 +22,12 @@ def Onnx_TransposeOp : Onnx_OwnOp<"Transpose", ["partialRule"]> {
   let results = (outs AnyTensor:$result);
 }
 
-def Onnx_ConcatOp : Onnx_OwnOp<"Concat", ["partialRule"]> {
+def Onnx_ConcatOp : Onnx_OwnOp<"Concat", ["partialRule"], [FoldsKnown]> {
   let arguments = (ins Variadic<AnyTensor>:$inputs, I64Attr:$axis);
   let results = (outs AnyTensor:$result);
 }
 
-def Onnx_SplitOp : Onnx_OwnOp<"Split", ["partialRule"]> {
+def Onnx_SplitOp : Onnx_OwnOp<"Split", ["partialRule"], [FoldsKnown]> {
   let summary = "Sizes of the parts are the results' dims after import";
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
                        DefaultValuedAttr<I64Attr, "0">:$axis,
@@ -50,7 +51,7 @@ def Onnx_SliceOp : Onnx_OwnOp<"Slice", ["partialRule"]> {
   let results = (outs AnyTensor:$result);
 }
 
-def Onnx_CastOp : Onnx_OwnOp<"Cast", ["partialRule"]> {
+def Onnx_CastOp : Onnx_OwnOp<"Cast", ["partialRule"], [FoldsKnown]> {
   let summary = "`to` is ONNX's number of the type; the result's type says it";
   let arguments = (ins AnyTensor:$input, OptionalAttr<I64Attr>:$to,
                        DefaultValuedAttr<I64Attr, "1">:$saturate);

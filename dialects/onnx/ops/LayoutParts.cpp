@@ -123,11 +123,17 @@ PartialRule ConcatOp::partialRule() { return PartialRule::MovesAll; }
 static FailureOr<SmallVector<DimExpr, 4>>
 partSizes(SplitOp op, ShapeInference &inference, DimExpr size) {
   int64_t count = op.getNumResults();
+  bool isDone = op.getNumOperands() == 1 && !op.getSplit() &&
+                !op.getNumOutputs() &&
+                llvm::all_of(op.getResults(), ShapeInference::hasType);
+  if (isDone)
+    return llvm::map_to_vector<4>(op.getResults(), [&](Value part) {
+      return inference.dims(part)[op.getAxis()];
+    });
   if (ShapeInference::isPresent(op, 1)) {
-    if (auto sizes = inference.knownDims(op, 1))
+    if (auto sizes = inference.knownOrReadDims(op, 1))
       return *sizes;
-    return op.emitOpError("has sizes that depend on data, expected sizes that "
-                          "follow from those of the inputs");
+    return op.emitOpError("has sizes that are no small integer tensor");
   }
   if (std::optional<ArrayRef<int64_t>> sizes = op.getSplit())
     return SmallVector<DimExpr, 4>(sizes->begin(), sizes->end());
@@ -156,10 +162,6 @@ LogicalResult SplitOp::inferTypes(ShapeInference &inference) {
   if (failed(axis))
     return failure();
   setAxis(*axis);
-  bool isDone = getNumOperands() == 1 && !getSplit() && !getNumOutputs() &&
-                llvm::all_of(getResults(), ShapeInference::hasType);
-  if (isDone)
-    return success();
   DimExpr size = dims[*axis], sum = 0;
   FailureOr<SmallVector<DimExpr, 4>> sizes = partSizes(*this, inference, size);
   if (failed(sizes))

@@ -16,10 +16,9 @@ static bool isDone(Operation *op) {
 /// The known shape operand, or an error.
 static FailureOr<SmallVector<DimExpr, 4>>
 shapeOperand(Operation *op, ShapeInference &inference) {
-  if (auto dims = inference.knownDims(op, 1))
+  if (auto dims = inference.knownOrReadDims(op, 1))
     return *dims;
-  return op->emitOpError("has a shape that depends on data, expected one that "
-                         "follows from the sizes of the inputs");
+  return op->emitOpError("has a shape that is no small integer tensor");
 }
 
 //===----------------------------------------------------------------------===//
@@ -66,8 +65,10 @@ static LogicalResult checkElements(ReshapeOp op, ShapeInference &inference,
 }
 
 LogicalResult ReshapeOp::inferTypes(ShapeInference &inference) {
-  if (isDone(*this))
+  if (isDone(*this)) {
+    inference.keepKnown(getData(), getResult());
     return success();
+  }
   SmallVector<DimExpr, 4> data = inference.dims(getData()), others;
   FailureOr<SmallVector<DimExpr, 4>> dims = shapeOperand(*this, inference);
   if (failed(dims))

@@ -138,10 +138,11 @@ static FailureOr<SliceOperands> readOperands(SliceOp op,
     if (op.getAxes())
       operands.axes.assign(op.getAxes()->begin(), op.getAxes()->end());
   } else {
-    auto starts = inference.knownDims(op, 1), ends = inference.knownDims(op, 2);
+    auto starts = inference.knownOrReadDims(op, 1);
+    auto ends = inference.knownOrReadDims(op, 2);
     if (!starts || !ends)
-      return op.emitOpError("has starts or ends that depend on data, expected "
-                            "ones that follow from the sizes of the inputs");
+      return op.emitOpError("has starts or ends that are no small integer "
+                            "tensors");
     operands.starts.assign(starts->begin(), starts->end());
     operands.ends.assign(ends->begin(), ends->end());
     for (unsigned index : {3u, 4u}) {

@@ -21,7 +21,7 @@ def Onnx_IsInfOp : Onnx_UnaryOp<"IsInf", "", 1> {
                        DefaultValuedAttr<I64Attr, "1">:$detect_positive);
 }
 
-def Onnx_WhereOp : Onnx_BroadcastOp<"Where", ["partialRule"]> {
+def Onnx_WhereOp : Onnx_BroadcastOp<"Where", ["partialRule"], [FoldsKnown]> {
   let arguments = (ins AnyTensor:$condition, AnyTensor:$then_value,
                        AnyTensor:$else_value);
 }

@@ -103,10 +103,9 @@ LogicalResult SizeOp::inferTypes(ShapeInference &inference) {
 ShardingRule SizeOp::shardingRule() { return replicatedRule(*this); }
 
 LogicalResult ConstantOfShapeOp::inferTypes(ShapeInference &inference) {
-  auto dims = inference.knownDims(*this, 0);
+  auto dims = inference.knownOrReadDims(*this, 0);
   if (!dims)
-    return emitOpError("has a shape that depends on data, expected one that "
-                       "follows from the sizes of the inputs");
+    return emitOpError("has a shape that is no small integer tensor");
   KnownValue scalar{inference.builder.getF32Type(), {}, {0.0}};
   if (std::optional<ElementsAttr> value = getValue()) {
     auto known = readKnown(*value, 1);
@@ -179,14 +178,12 @@ LogicalResult RangeOp::inferTypes(ShapeInference &inference) {
     return inferFloatRange(*this, inference, element);
   SmallVector<DimExpr, 3> values;
   for (unsigned i = 0; i < 3; ++i) {
-    auto known = inference.knownDims(*this, i);
+    auto known = inference.knownOrReadDims(*this, i);
     if (!known || known->size() != 1)
-      return emitOpError("has a ")
-             << (i == 0   ? "start"
-                 : i == 1 ? "limit"
-                          : "delta")
-             << " that depends on data, expected one that follows from the "
-                "sizes of the inputs";
+      return emitOpError("has a ") << (i == 0   ? "start"
+                                       : i == 1 ? "limit"
+                                                : "delta")
+                                   << " that is no single integer";
     values.push_back(known->front());
   }
   std::optional<int64_t> delta = values[2].asConstant();

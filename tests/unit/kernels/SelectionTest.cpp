@@ -1,4 +1,4 @@
-// TopK, ArgMax, ArgMin, OneHot, Trilu, CumSum, Pad.
+// TopK, ArgMax, ArgMin, Trilu, CumSum, Pad.
 #include "tests/unit/kernels/KernelTest.h"
 
 namespace shardc::runtime::host {
@@ -58,19 +58,6 @@ TEST(ArgMax, NothingToSearchIsAnError) {
                       Attributes().ints("axis", {1}))
                 .message(),
             "ArgMax: the dim to search is empty");
-}
-
-TEST(OneHot, WrapsNegativesAndIgnoresTheRest) {
-  const Tensor indices = Tensor::of<int64_t>({4}, {0, -1, 3, 1});
-  const Tensor values = Tensor::of<float>({2}, {2, 5});
-  const Tensor last = Tensor::filled<float>({4, 3}, 9);
-  EXPECT_OK(runKernel("OneHot", {indices, values}, {last},
-                      Attributes().ints("axis", {1})));
-  EXPECT_EQ(last.values<float>(), (Floats{5, 2, 2, 2, 2, 5, 2, 2, 2, 2, 5, 2}));
-  const Tensor first = Tensor::filled<float>({3, 4}, 9);
-  EXPECT_OK(runKernel("OneHot", {indices, values}, {first},
-                      Attributes().ints("axis", {0})));
-  EXPECT_EQ(first.permuted({1, 0}).values<float>(), last.values<float>());
 }
 
 TEST(Trilu, EveryDiagonal) {

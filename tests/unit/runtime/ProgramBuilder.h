@@ -59,6 +59,9 @@ public:
   // Scalars.
   uint32_t constant(int64_t value);
   uint32_t symbol(const std::string &name, uint32_t input, uint32_t dim);
+  /// A symbol that an instruction of run, a read_sizes, binds: the next one, or
+  /// so many after it.
+  uint32_t readSymbol(const std::string &name, int32_t ahead = 0);
   uint32_t coordinate(uint32_t axis);
   uint32_t binary(artifact::ScalarOp op, uint32_t lhs, uint32_t rhs);
   uint32_t multiply(uint32_t a, uint32_t b) {
@@ -123,6 +126,7 @@ private:
   struct Symbol {
     std::string name;
     uint32_t input, dim;
+    int32_t read = -1;
   };
   struct Guard {
     artifact::GuardKind kind;

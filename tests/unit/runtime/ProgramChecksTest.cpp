@@ -106,6 +106,32 @@ TEST(ProgramChecks, eachMistakeIsNamed) {
          p.load("TestFill", {}, {int32_t(y)});
          p.run("TestFill", {}, {int32_t(y)}); // instruction 1 of both
        }},
+      {"needs a size that instruction 2 reads",
+       [](auto &p, auto, auto) {
+         auto late = p.readSymbol("late", /*ahead=*/1);
+         auto z = p.value(Float32, {late});
+         p.run("TestFill", {}, {int32_t(z)});
+         auto y = p.value(Int64, {p.constant(1)});
+         p.run("read_sizes", {int32_t(y)}, {}, {p.scalars("sizes", {late})});
+       }},
+      {"one input and no output",
+       [](auto &p, auto, auto) {
+         auto late = p.readSymbol("late");
+         p.run("read_sizes", {}, {}, {p.scalars("sizes", {late})});
+       }},
+      {"read_sizes depends on an input's shape",
+       [](auto &p, auto n, auto) {
+         auto y = p.value(Int64, {n});
+         p.run("TestFill", {}, {int32_t(y)});
+         auto late = p.readSymbol("late");
+         p.run("read_sizes", {int32_t(y)}, {}, {p.scalars("sizes", {late})});
+       }},
+      {"is read by no read_sizes",
+       [](auto &p, auto n, auto) {
+         p.readSymbol("late");
+         auto y = p.value(Float32, {n});
+         p.run("TestFill", {}, {int32_t(y)});
+       }},
       {"bytes in its file",
        [](auto &p, auto, auto) {
          p.weight("w", Float32, {3}, {p.whole(p.constant(3))}, "short");

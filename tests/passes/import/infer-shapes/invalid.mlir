@@ -46,9 +46,9 @@ func.func @main(%x: tensor<?x?xf32, #dist.value<dims = [b, s]>>) -> (!u) {
 // -----
 
 !u = tensor<*x!onnx.unknown>
-func.func @main(%x: tensor<?x?xf32, #dist.value<dims = [b, s]>>, %t: tensor<2xi64>) -> (!u) {
-  // expected-error @below {{has a shape that depends on data, expected one that follows from the sizes of the inputs}}
-  %y = onnx.Reshape %x, %t : (tensor<?x?xf32, #dist.value<dims = [b, s]>>, tensor<2xi64>) -> !u
+func.func @main(%x: tensor<?x?xf32, #dist.value<dims = [b, s]>>, %t: tensor<?xi64, #dist.value<dims = [n]>>) -> (!u) {
+  // expected-error @below {{has a shape that is no small integer tensor}}
+  %y = onnx.Reshape %x, %t : (tensor<?x?xf32, #dist.value<dims = [b, s]>>, tensor<?xi64, #dist.value<dims = [n]>>) -> !u
   return %y : !u
 }
 
@@ -133,9 +133,9 @@ func.func @main(%x: tensor<9xf32>) -> (!u, !u) {
 // -----
 
 !u = tensor<*x!onnx.unknown>
-func.func @main(%x: tensor<?x?xf32, #dist.value<dims = [b, s]>>, %t: tensor<1xi64>) -> (!u) {
-  // expected-error @below {{has starts or ends that depend on data}}
-  %y = onnx.Slice %x, %t, %t : (tensor<?x?xf32, #dist.value<dims = [b, s]>>, tensor<1xi64>, tensor<1xi64>) -> !u
+func.func @main(%x: tensor<?x?xf32, #dist.value<dims = [b, s]>>, %t: tensor<1xf32>) -> (!u) {
+  // expected-error @below {{has starts or ends that are no small integer tensors}}
+  %y = onnx.Slice %x, %t, %t : (tensor<?x?xf32, #dist.value<dims = [b, s]>>, tensor<1xf32>, tensor<1xf32>) -> !u
   return %y : !u
 }
 
@@ -155,11 +155,11 @@ func.func @main(%x: tensor<?xf32, #dist.value<dims = [s]>>) -> (!u) {
 // -----
 
 !u = tensor<*x!onnx.unknown>
-func.func @main(%n: tensor<i64>) -> (!u) {
+func.func @main(%n: tensor<2xi64>) -> (!u) {
   %a = onnx.Constant {value = dense<0> : tensor<i64>} : () -> tensor<i64>
   %d = onnx.Constant {value = dense<1> : tensor<i64>} : () -> tensor<i64>
-  // expected-error @below {{has a limit that depends on data}}
-  %y = onnx.Range %a, %n, %d : (tensor<i64>, tensor<i64>, tensor<i64>) -> !u
+  // expected-error @below {{has a limit that is no single integer}}
+  %y = onnx.Range %a, %n, %d : (tensor<i64>, tensor<2xi64>, tensor<i64>) -> !u
   return %y : !u
 }
 

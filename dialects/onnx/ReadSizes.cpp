@@ -1,0 +1,92 @@
+//===- ReadSizes.cpp - Sizes that only the data knows ---------------------===//
+//
+// The part of ShapeInference that makes symbols of what the data says. Where an
+// op needs an integer that no input size explains, it is read on every run, as
+// early as it is there; what exporters compute from it folds as usual:
+//
+//   %n = onnx.ReduceSum %mask              i64 []
+//   onnx.ReadSizes(%n) {sizes = [n]}       n is a symbol from here on
+//   %1 = onnx.Concat %n, %c96              [n, 96], known
+//   onnx.Reshape(%x, %1)                   tensor<n x 96>
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/onnx/Onnx.h"
+#include "dialects/onnx/ops/Dynamic.h"
+
+using namespace mlir;
+
+namespace shardc::onnx {
+
+using dist::DimExpr;
+
+static bool isSmallInteger(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !isa<IntegerType>(type.getElementType()))
+    return false;
+  std::optional<SmallVector<int64_t, 4>> shape =
+      asConstants(dist::getDims(type));
+  return shape && numElements(*shape) <= ShapeInference::kMaxKnownElements;
+}
+
+std::optional<SmallVector<DimExpr, 4>>
+ShapeInference::knownOrReadDims(Operation *op, unsigned index) {
+  if (auto dims = knownDims(op, index))
+    return dims;
+  if (!isPresent(op, index))
+    return std::nullopt;
+  evaluateFromData(op->getOpOperand(index));
+  return knownDims(op, index);
+}
+
+void ShapeInference::evaluateFromData(OpOperand &operand) {
+  if (known(operand.get()) || !isSmallInteger(operand.get()))
+    return;
+  Operation *producer = operand.get().getDefiningOp();
+  auto isKnowable = [&](Value value) {
+    return known(value) || isSmallInteger(value) || !isPresent(value);
+  };
+  if (producer && producer->hasTrait<FoldsKnown>() &&
+      llvm::all_of(producer->getOperands(), isKnowable)) {
+    for (OpOperand &earlier : producer->getOpOperands())
+      if (isPresent(earlier.get()))
+        evaluateFromData(earlier);
+    if (failed(cast<OnnxOp>(producer).inferTypes(*this)) ||
+        known(operand.get()))
+      return;
+  }
+  read(operand.get());
+}
+
+DimExpr ShapeInference::readSize(Value value) {
+  assert(isSmallInteger(value) && "nothing else can be read");
+  if (!known(value))
+    read(value);
+  return known(value)->asDims()->front();
+}
+
+void ShapeInference::read(Value value) {
+  Operation *producer = value.getDefiningOp();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(value);
+  std::string base = producer ? producer->getName().stripDialect().str() : "";
+  if (auto name = dyn_cast<NameLoc>(value.getLoc()))
+    base = name.getName().str();
+  KnownValue result{element(value), *asConstants(dims(value)), {}};
+  SmallVector<DimExpr, 4> sizes;
+  for (int64_t i = 0, e = numElements(result.shape); i < e; ++i) {
+    sizes.push_back(DimExpr::symbol(newSymbol(base)));
+    result.elements.push_back(sizes.back());
+  }
+  ReadSizesOp::create(builder, value.getLoc(), value,
+                      dist::DimsAttr::get(builder.getContext(), sizes));
+  setKnown(value, std::move(result));
+}
+
+std::string ShapeInference::newSymbol(StringRef base) {
+  // No size of an input has a ':' with a number behind it; if one has, the
+  // program's writer finds the symbol bound twice.
+  return (base + ":" + Twine(readSymbols[base]++)).str();
+}
+
+} // namespace shardc::onnx

@@ -1,0 +1,167 @@
+//===- EngineSegments.cpp - One rank's run, segment by segment ------------===//
+#include "runtime/base/Message.h"
+#include "runtime/exec/Engine.h"
+#include "runtime/exec/ScalarEvaluator.h"
+
+#include <cstring>
+
+namespace shardc::runtime {
+namespace {
+
+/// Makes room; what was there stays.
+Status grow(AlignedBuffer &memory, int64_t bytes, int rank, const char *what) {
+  if (memory.data() && memory.size() >= bytes)
+    return Status::ok();
+  AlignedBuffer larger;
+  if (!larger.allocate(bytes))
+    return artifactError("out of memory: rank ", rank, " needs ", bytes,
+                         " bytes for ", what,
+                         "; use smaller inputs, or more ranks");
+  if (memory.size() > 0)
+    std::memcpy(larger.data(), memory.data(),
+                static_cast<size_t>(memory.size()));
+  memory = std::move(larger);
+  return Status::ok();
+}
+
+int64_t integerAt(const std::byte *data, artifact::ElementType element) {
+  switch (element) {
+  case artifact::ElementType_Bool:
+  case artifact::ElementType_UInt8:
+    return *reinterpret_cast<const uint8_t *>(data);
+  case artifact::ElementType_Int8:
+    return *reinterpret_cast<const int8_t *>(data);
+  case artifact::ElementType_Int16:
+    return *reinterpret_cast<const int16_t *>(data);
+  case artifact::ElementType_UInt16:
+    return *reinterpret_cast<const uint16_t *>(data);
+  case artifact::ElementType_Int32:
+    return *reinterpret_cast<const int32_t *>(data);
+  case artifact::ElementType_UInt32:
+    return *reinterpret_cast<const uint32_t *>(data);
+  default:
+    return *reinterpret_cast<const int64_t *>(data);
+  }
+}
+
+/// Row-major element `index` of a view of integers.
+int64_t readInteger(const TensorView &view, int64_t index) {
+  int64_t offset = 0;
+  for (int d = view.rank - 1; d >= 0; --d) {
+    offset += index % view.dims[d] * view.strides[d];
+    index /= view.dims[d];
+  }
+  return integerAt(view.data + offset * artifact::elementBytes(view.element),
+                   view.element);
+}
+
+} // namespace
+
+int64_t RankState::runBytes() const {
+  int64_t bytes = arena.size() + inputMemory.size();
+  for (const AlignedBuffer &buffer : carried)
+    bytes += buffer.size();
+  return bytes;
+}
+
+PlanContext
+Engine::contextOf(size_t segment,
+                  std::span<const std::vector<int64_t>> scalars) const {
+  return {program(),  *program().run(), runSegments.list[segment],
+          runSegments.carried, partitions, scalars};
+}
+
+Status Engine::placeInputs(int rank) {
+  RankState &state = ranks[static_cast<size_t>(rank)];
+  InputSlices &slices = current->ranks[static_cast<size_t>(rank)].inputs;
+  SHARDC_RETURN_IF_ERROR(grow(state.inputMemory, slices.packedBytes(), rank,
+                              "its parts of the inputs"));
+  for (size_t i = 0; i < orderedInputs.size(); ++i)
+    state.inputs[i] = slices.place(i, orderedInputs[i]->data,
+                                   state.inputMemory.data());
+  return Status::ok();
+}
+
+/// Sizes that were read since may differ from those of the last run.
+Status Engine::prepareSegment(int rank, size_t number) {
+  RankState &state = ranks[static_cast<size_t>(rank)];
+  SegmentPlan &segment =
+      current->ranks[static_cast<size_t>(rank)].segments[number];
+  if (segment.isReady && segment.symbols == state.symbols)
+    return Status::ok();
+  segment.isReady = false;
+  segment.plan = RankPlan();
+  segment.symbols = state.symbols;
+  segment.scalars.resize(ranks.size());
+  for (size_t r = 0; r < ranks.size(); ++r)
+    SHARDC_RETURN_IF_ERROR(evaluateScalars(
+        program(), state.symbols, coordinatesOf(program(), static_cast<int>(r)),
+        segment.scalars[r]));
+  SHARDC_RETURN_IF_ERROR(
+      checkGuards(program(), segment.scalars[static_cast<size_t>(rank)]));
+  SHARDC_RETURN_IF_ERROR(segment.plan.prepare(
+      contextOf(number, segment.scalars), resourcesOf(rank)));
+  segment.isReady = true;
+  return Status::ok();
+}
+
+Status Engine::bindSegment(int rank, RankPlan &plan) {
+  RankState &state = ranks[static_cast<size_t>(rank)];
+  SHARDC_RETURN_IF_ERROR(
+      grow(state.arena, plan.arenaBytes(), rank, "intermediate values"));
+  for (const RankPlan::CarriedNeed &need : plan.carriedNeeds())
+    SHARDC_RETURN_IF_ERROR(grow(state.carried[need.buffer], need.bytes, rank,
+                                "intermediate values"));
+  plan.bindArena(state.arena.data());
+  plan.bindCarried(state.carried);
+  for (size_t i = 0; i < state.inputs.size(); ++i)
+    plan.bindInput(i, state.inputs[i]);
+  return Status::ok();
+}
+
+Status Engine::runSegment(int rank, size_t number) {
+  RankState &state = ranks[static_cast<size_t>(rank)];
+  SHARDC_RETURN_IF_ERROR(prepareSegment(rank, number));
+  RankShapePlan &mine = current->ranks[static_cast<size_t>(rank)];
+  RankPlan &plan = mine.segments[number].plan;
+  SHARDC_RETURN_IF_ERROR(bindSegment(rank, plan));
+  Status status = runInstructions(
+      plan, rank,
+      {failure, state.world.get(), mine.timings, state.current, state.hashes});
+  state.current.store(nullptr, std::memory_order_release);
+  if (status.isOk() && runSegments.list[number].reads)
+    status = readSizes(rank, plan.instructions().back());
+  return status;
+}
+
+/// Binds the symbols that this instruction reads; anything else must be as it
+/// was computed.
+Status Engine::readSizes(int rank, const BoundInstruction &instruction) {
+  RankState &state = ranks[static_cast<size_t>(rank)];
+  const auto *sizes =
+      findAttribute(*program().run()->Get(instruction.index), "sizes");
+  const TensorView &view = instruction.call.inputs[0];
+  if (view.numElements() != static_cast<int64_t>(sizes->scalars()->size()))
+    return artifactError("read_sizes at node '", instruction.node, "' has ",
+                         sizes->scalars()->size(), " sizes for ",
+                         view.numElements(), " elements");
+  for (uint32_t e = 0; e < sizes->scalars()->size(); ++e) {
+    const uint32_t scalar = sizes->scalars()->Get(e);
+    const int64_t found = readInteger(view, e);
+    const int64_t symbol = program().scalars()->Get(scalar)->value();
+    const int64_t expected = instruction.call.attributes[0].ints[e];
+    if (found < 0)
+      return artifactError("node '", instruction.node, "' computes the size ",
+                           found, ", expected at least 0; change the inputs");
+    if (bindsSymbol(program(), instruction.index, scalar))
+      state.symbols[static_cast<size_t>(symbol)] = found;
+    else if (expected != found)
+      return artifactError(
+          "guard violated: node '", instruction.node, "' computes the size ",
+          found, ", expected ", describeScalar(program(), scalar), " = ",
+          expected, "; change the inputs");
+  }
+  return Status::ok();
+}
+
+} // namespace shardc::runtime

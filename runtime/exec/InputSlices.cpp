@@ -1,0 +1,73 @@
+#include "runtime/exec/InputSlices.h"
+
+#include "runtime/base/AlignedBuffer.h"
+#include "runtime/base/Message.h"
+#include "runtime/exec/ArenaPlanner.h"
+#include "runtime/exec/StridedCopy.h"
+#include "runtime/exec/ViewResolver.h"
+
+namespace shardc::runtime {
+
+/// The address of what has no bytes.
+alignas(kBufferAlignment) static std::byte nothing[kBufferAlignment];
+
+Status InputSlices::prepare(const artifact::Program &program,
+                            std::span<const int64_t> scalars) {
+  for (uint32_t i = 0; i < program.inputs()->size(); ++i)
+    SHARDC_RETURN_IF_ERROR(addSlice(program, i, scalars));
+  return Status::ok();
+}
+
+Status InputSlices::addSlice(const artifact::Program &program, uint32_t index,
+                             std::span<const int64_t> scalars) {
+  const artifact::Input *input = program.inputs()->Get(index);
+  Slice slice;
+  std::vector<int64_t> global, local;
+  for (uint32_t d = 0; d < input->dims()->size(); ++d) {
+    OwnedRuns owned;
+    SHARDC_RETURN_IF_ERROR(
+        resolveLayout(*input->layout()->Get(d), scalars, owned));
+    global.push_back(scalars[input->dims()->Get(d)]);
+    local.push_back(owned.localSize);
+    if (owned.globalSize != global.back())
+      return artifactError("input '", input->name()->c_str(), "': dim ", d,
+                           " is ", global.back(), ", its layout has ",
+                           owned.globalSize);
+    slice.dims.push_back(std::move(owned));
+  }
+  slice.global = packedView(nullptr, input->element(), global);
+  slice.local = packedView(nullptr, input->element(), local);
+  const int64_t size = artifact::elementBytes(input->element());
+  slice.isWindow = isContiguousBlock(slice.dims, slice.windowOffset);
+  slice.windowOffset *= size;
+  const int64_t sliceBytes = slice.local.numElements() * size;
+  for (uint32_t b = 0; b < program.buffers()->size(); ++b) {
+    const artifact::Buffer *buffer = program.buffers()->Get(b);
+    if (buffer->kind() == artifact::BufferKind_Input &&
+        buffer->source() == index && scalars[buffer->bytes()] != sliceBytes)
+      return artifactError("input '", input->name()->c_str(), "' has ",
+                           sliceBytes, " bytes on this rank, its buffer ",
+                           scalars[buffer->bytes()]);
+  }
+  slice.packedOffset = bytes;
+  if (!slice.isWindow)
+    bytes += alignBuffer(sliceBytes);
+  slices.push_back(std::move(slice));
+  return Status::ok();
+}
+
+std::byte *InputSlices::place(size_t index, const void *data,
+                              std::byte *memory) {
+  Slice &slice = slices[index];
+  auto *at = static_cast<std::byte *>(const_cast<void *>(data));
+  if (slice.local.numElements() == 0)
+    return nothing;
+  if (slice.isWindow)
+    return at + slice.windowOffset;
+  slice.global.data = at;
+  slice.local.data = memory + slice.packedOffset;
+  copyBlock(slice.dims, slice.global, slice.local, BlockCopy::ToLocal);
+  return slice.local.data;
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,49 @@
+//===- InputSlices.h - A rank's part of each input ------------------------===//
+//
+// A window on the caller's memory where the part is one piece of it; otherwise
+// it is packed into memory of the rank.
+//
+//   x [4, 6] split by rows:     rank 1 reads the caller's rows 2 and 3
+//   x [4, 6] split by columns:  rank 1 packs columns 3 to 5
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_EXEC_INPUTSLICES_H
+#define SHARDC_RUNTIME_EXEC_INPUTSLICES_H
+
+#include "runtime/exec/Kernel.h"
+#include "runtime/exec/Ownership.h"
+
+#include <span>
+#include <vector>
+
+namespace shardc::runtime {
+
+class InputSlices {
+public:
+  Status prepare(const artifact::Program &program,
+                 std::span<const int64_t> scalars);
+
+  /// Of what has to be packed.
+  int64_t packedBytes() const { return bytes; }
+  /// Address of the part of input `index`, packed below `memory` if need be.
+  std::byte *place(size_t index, const void *data, std::byte *memory);
+
+private:
+  struct Slice {
+    std::vector<OwnedRuns> dims;
+    TensorView global; ///< of the caller's tensor; data is set for each run
+    TensorView local;  ///< packed
+    bool isWindow = false;
+    int64_t windowOffset = 0; ///< bytes into the caller's tensor
+    int64_t packedOffset = 0; ///< bytes into the rank's memory
+  };
+  Status addSlice(const artifact::Program &program, uint32_t index,
+                  std::span<const int64_t> scalars);
+
+  std::vector<Slice> slices;
+  int64_t bytes = 0;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_EXEC_INPUTSLICES_H

@@ -1,0 +1,59 @@
+//===- Segments.h - Stretches of a program whose sizes are known ----------===//
+//
+// A program waits for its own data where a size depends on them (read_sizes).
+// Between two such waits all sizes are known, and a stretch is planned as a
+// whole; most programs are a single one:
+//
+//   run:  kernels ...  read_sizes  kernels ...  read_sizes  kernels ...
+//         [ segment 0 ]            [ segment 1 ]            [ segment 2 ]
+//
+// An arena buffer that only one segment touches is planned there. One that
+// several touch, or that an output needs, is carried: it has memory of its own.
+// ProgramChecks.h has made sure that what the program itself claims of its
+// buffers' lifetimes covers these uses.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_EXEC_SEGMENTS_H
+#define SHARDC_RUNTIME_EXEC_SEGMENTS_H
+
+#include "runtime/artifact/Format.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace shardc::runtime {
+
+using InstructionList =
+    flatbuffers::Vector<flatbuffers::Offset<artifact::Instruction>>;
+
+struct ArenaBufferUse {
+  uint32_t buffer;
+  uint32_t first; ///< instruction
+  uint32_t last;
+};
+
+struct Segment {
+  uint32_t first = 0;   ///< instruction
+  uint32_t end = 0;     ///< behind the last one
+  bool reads = false;   ///< the last one is a read_sizes
+  bool isLast = false;  ///< the outputs are there when it ends
+  std::vector<ArenaBufferUse> arenaUses; ///< of buffers that are its own
+};
+
+struct Segments {
+  std::vector<Segment> list; ///< never empty, in order
+  std::vector<char> carried; ///< by buffer
+
+  /// All sizes follow from the inputs.
+  bool isStatic() const { return list.size() == 1; }
+};
+
+/// Of `run`.
+Segments findSegments(const artifact::Program &program);
+
+/// `load` never waits: it is one segment.
+Segments loadSegment(const artifact::Program &program);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_EXEC_SEGMENTS_H
