@@ -24,11 +24,13 @@ void OnnxDialect::initialize() {
   registerActivationOps();
   registerArithmeticOps();
   registerAttentionOps();
+  registerCacheOps();
   registerContractionOps();
   registerIndexingOps();
   registerLayoutOps();
   registerLogicOps();
   registerMathOps();
+  registerMicrosoftOps();
   registerNormalizationOps();
   registerReductionOps();
   registerSourceOps();

@@ -91,11 +91,13 @@ void ShapeInference::replaceResult(Operation *op, unsigned index, Value value) {
 
 Operation *ShapeInference::create(Operation *op, StringRef name,
                                   ValueRange operands,
-                                  ArrayRef<NamedAttribute> attributes) {
+                                  ArrayRef<NamedAttribute> attributes,
+                                  unsigned numResults) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);
   Type unknown = UnrankedTensorType::get(UnknownType::get(op->getContext()));
-  OperationState state(op->getLoc(), name, operands, {unknown}, attributes);
+  SmallVector<Type, 1> types(numResults, unknown);
+  OperationState state(op->getLoc(), name, operands, types, attributes);
   Operation *created = builder.create(state);
   if (failed(cast<OnnxOp>(created).inferTypes(*this)))
     return nullptr;

@@ -103,9 +103,10 @@ public:
   /// A new op just before `op`, its types inferred; null after an error.
   template <typename OpTy>
   OpTy create(mlir::Operation *op, mlir::ValueRange operands,
-              llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
+              llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+              unsigned numResults = 1) {
     return mlir::cast_or_null<OpTy>(
-        create(op, OpTy::getOperationName(), operands, attributes));
+        create(op, OpTy::getOperationName(), operands, attributes, numResults));
   }
   mlir::NamedAttribute attribute(llvm::StringRef name, int64_t value) const {
     return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
@@ -144,7 +145,8 @@ public:
 private:
   mlir::Operation *create(mlir::Operation *op, llvm::StringRef name,
                           mlir::ValueRange operands,
-                          llvm::ArrayRef<mlir::NamedAttribute> attributes);
+                          llvm::ArrayRef<mlir::NamedAttribute> attributes,
+                          unsigned numResults);
   bool recordEquality(dist::DimExpr lhs, dist::DimExpr rhs);
 
   llvm::DenseMap<mlir::Value, std::unique_ptr<KnownValue>> values;
