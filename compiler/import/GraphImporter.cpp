@@ -195,15 +195,26 @@ static std::optional<unsigned> resultCount(RegisteredOperationName name) {
   return std::nullopt;
 }
 
+/// ONNX Runtime defines these in ONNX's domain, LayerNormalization for opsets
+/// before ONNX's own.
+static bool isWithoutSchema(StringRef opType) {
+  return opType == "SimplifiedLayerNormalization" ||
+         opType == "LayerNormalization";
+}
+
 const GraphImporter::Operator &
-GraphImporter::lookup(const std::string &opType) {
-  auto [it, isNew] = operators.try_emplace(opType);
+GraphImporter::lookup(const std::string &domain, const std::string &opType) {
+  auto [it, isNew] = operators.try_emplace(domain + ":" + opType);
   Operator &op = it->second;
   if (!isNew)
     return op;
-  Schema schema = schemaOf(opType, opsets);
-  if (schema.known)
+  Schema schema;
+  if (domain.empty())
+    schema = schemaOf(opType, opsets);
+  if (schema.known || (domain.empty() && isWithoutSchema(opType)))
     op.name = nativeName(context, opType);
+  else if (domain == "com.microsoft")
+    op.name = nativeName(context, "microsoft." + opType);
   if (!op.name)
     return op;
   op.results = resultCount(*op.name);
@@ -225,9 +236,9 @@ LogicalResult GraphImporter::addNode(const NodeProto &node) {
   const std::string &domain = domainOf(node);
   if (domain.empty() && node.op_type() == "Constant")
     return addConstantNode(node);
-  const Operator *op = domain.empty() ? &lookup(node.op_type()) : nullptr;
-  if (op && op->name)
-    return addOperator(node, *op);
+  const Operator &op = lookup(domain, node.op_type());
+  if (op.name)
+    return addOperator(node, op);
   unsupported.addOperator(domain, node.op_type(), locOf(node));
   skip(node);
   return success();

@@ -35,7 +35,7 @@ private:
     llvm::SmallVector<mlir::NamedAttribute, 4> defaults;
     std::optional<unsigned> results; ///< nothing if variadic
   };
-  const Operator &lookup(const std::string &opType);
+  const Operator &lookup(const std::string &domain, const std::string &opType);
 
   llvm::LogicalResult addInputs();
   llvm::LogicalResult addNode(const ::onnx::NodeProto &node);

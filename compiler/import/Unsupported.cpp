@@ -11,8 +11,8 @@ namespace shardc::importer {
 
 static StringRef remedyFor(StringRef domain, StringRef opType) {
   constexpr llvm::StringLiteral runtime =
-      "it is ONNX Runtime's own; export again without its optimizer (and "
-      "without quantisation or fused attention)";
+      "it is ONNX Runtime's own, and none of those that shardc knows; export "
+      "again without its optimizer";
   constexpr llvm::StringLiteral control =
       "export one branch without control flow (of a merged decoder: the one "
       "with past, or the one without)";
@@ -34,9 +34,6 @@ static StringRef remedyFor(StringRef domain, StringRef opType) {
     return quantised;
   return llvm::StringSwitch<StringRef>(opType)
       .Cases({"If", "Loop", "Scan"}, control)
-      .Cases({"SimplifiedLayerNormalization",
-              "SkipSimplifiedLayerNormalization", "SkipLayerNormalization"},
-             runtime)
       .Cases({"LSTM", "GRU", "RNN"}, "shardc compiles transformers only")
       .Cases({"RandomNormal", "RandomNormalLike", "RandomUniform",
               "RandomUniformLike", "Bernoulli", "Multinomial"},

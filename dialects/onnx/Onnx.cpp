@@ -24,12 +24,14 @@ void OnnxDialect::initialize() {
   registerActivationOps();
   registerArithmeticOps();
   registerAttentionOps();
+  registerCacheOps();
   registerContractionOps();
   registerDynamicOps();
   registerIndexingOps();
   registerLayoutOps();
   registerLogicOps();
   registerMathOps();
+  registerMicrosoftOps();
   registerNormalizationOps();
   registerReductionOps();
   registerSourceOps();

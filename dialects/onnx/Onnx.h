@@ -20,6 +20,10 @@
 
 namespace shardc::onnx {
 
+/// Ops that shape inference replaces, see Onnx_ReplacedOp.
+template <typename ConcreteType>
+class IsReplaced : public mlir::OpTrait::TraitBase<ConcreteType, IsReplaced> {};
+
 /// Rules of the reduction family, by its ops' shared attributes.
 ShardingRule reduceRule(mlir::Operation *op);
 PartialRule reducePartialRule(mlir::Operation *op);

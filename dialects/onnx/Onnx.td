@@ -26,12 +26,14 @@ def Onnx_Dialect : Dialect {
     void registerActivationOps();
     void registerArithmeticOps();
     void registerAttentionOps();
+    void registerCacheOps();
     void registerContractionOps();
     void registerDynamicOps();
     void registerIndexingOps();
     void registerLayoutOps();
     void registerLogicOps();
     void registerMathOps();
+    void registerMicrosoftOps();
     void registerNormalizationOps();
     void registerReductionOps();
     void registerSourceOps();
@@ -80,6 +82,21 @@ def FoldsKnown : NativeOpTrait<"FoldsKnown"> {
 class Onnx_Op<string opMnemonic, list<Trait> traits = []>
     : Op<Onnx_Dialect, opMnemonic, !listconcat(traits, [Pure])> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+// What the importer writes and shape inference replaces by other ops. None is
+// left in phase imported, so it needs no rule, lowering or kernel.
+def Onnx_IsReplaced : NativeOpTrait<"IsReplaced"> {
+  let cppNamespace = "::shardc::onnx";
+}
+class Onnx_ReplacedOp<string opMnemonic>
+    : Onnx_Op<opMnemonic,
+              [Onnx_IsReplaced, DeclareOpInterfaceMethods<OnnxOp>]> {
+  let extraClassDefinition = [{
+    ::shardc::onnx::ShardingRule $cppClass::shardingRule() {
+      return ::shardc::onnx::replicatedRule(*this);
+    }
+  }];
 }
 
 // Op whose rule and shape function are written for it alone.

@@ -98,11 +98,13 @@ void ShapeInference::replaceResult(Operation *op, unsigned index, Value value) {
 
 Operation *ShapeInference::create(Operation *op, StringRef name,
                                   ValueRange operands,
-                                  ArrayRef<NamedAttribute> attributes) {
+                                  ArrayRef<NamedAttribute> attributes,
+                                  unsigned numResults) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);
   Type unknown = UnrankedTensorType::get(UnknownType::get(op->getContext()));
-  OperationState state(op->getLoc(), name, operands, {unknown}, attributes);
+  SmallVector<Type, 1> types(numResults, unknown);
+  OperationState state(op->getLoc(), name, operands, types, attributes);
   Operation *created = builder.create(state);
   if (failed(cast<OnnxOp>(created).inferTypes(*this)))
     return nullptr;
@@ -154,19 +156,6 @@ Value ShapeInference::expand(Operation *op, Value data,
                return SmallVector<int64_t>(index);
              }));
   return result;
-}
-
-Value ShapeInference::castTo(Operation *op, Value data, Type to) {
-  if (element(data) == to)
-    return data;
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(op);
-  auto cast = CastOp::create(builder, op->getLoc(),
-                             dist::makeType(to, dims(data)), data, nullptr);
-  bool isInferred = succeeded(cast.inferTypes(*this));
-  assert(isInferred && "its types are given");
-  (void)isInferred;
-  return cast;
 }
 
 Value ShapeInference::transpose(Operation *op, Value data,

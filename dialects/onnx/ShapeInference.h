@@ -107,17 +107,16 @@ public:
                      llvm::ArrayRef<dist::DimExpr> dims);
   mlir::Value transpose(mlir::Operation *op, mlir::Value data,
                         llvm::ArrayRef<int64_t> perm);
-  /// onnx.Cast, or `data` itself if it has the type.
-  mlir::Value castTo(mlir::Operation *op, mlir::Value data, mlir::Type element);
   /// onnx.Constant, or onnx.Symbols, just before `op`.
   mlir::Value constant(mlir::Operation *op, const KnownValue &value);
 
   /// A new op just before `op`, its types inferred; null after an error.
   template <typename OpTy>
   OpTy create(mlir::Operation *op, mlir::ValueRange operands,
-              llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
+              llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+              unsigned numResults = 1) {
     return mlir::cast_or_null<OpTy>(
-        create(op, OpTy::getOperationName(), operands, attributes));
+        create(op, OpTy::getOperationName(), operands, attributes, numResults));
   }
   mlir::NamedAttribute attribute(llvm::StringRef name, int64_t value) const {
     return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
@@ -156,7 +155,8 @@ public:
 private:
   mlir::Operation *create(mlir::Operation *op, llvm::StringRef name,
                           mlir::ValueRange operands,
-                          llvm::ArrayRef<mlir::NamedAttribute> attributes);
+                          llvm::ArrayRef<mlir::NamedAttribute> attributes,
+                          unsigned numResults);
   bool recordEquality(dist::DimExpr lhs, dist::DimExpr rhs);
   /// Makes the operand's value known if its integers can be read.
   void evaluateFromData(mlir::OpOperand &operand);

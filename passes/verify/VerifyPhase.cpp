@@ -76,7 +76,8 @@ LogicalResult verifyImported(func::FuncOp function) {
     if (failed(sizesKnown(argument, function)))
       return failure();
   for (Operation &op : function.front()) {
-    if (!isa<onnx::OnnxOp, onnx::NoneOp, onnx::GuardOp, func::ReturnOp>(op))
+    if (!isa<onnx::OnnxOp, onnx::NoneOp, onnx::GuardOp, func::ReturnOp>(op) ||
+        op.hasTrait<onnx::IsReplaced>())
       return op.emitError("is not an op of phase imported");
     for (Value result : op.getResults())
       if (failed(sizesKnown(result, &op)))

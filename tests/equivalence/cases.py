@@ -10,6 +10,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 23
+MICROSOFT = "com.microsoft"
 F32, F16, I64, I32, BOOL = np.float32, np.float16, np.int64, np.int32, np.bool_
 
 
@@ -61,12 +62,13 @@ def to_model(cases):
             element = helper.np_dtype_to_tensor_dtype(tensor.data.dtype)
             inputs.append(helper.make_tensor_value_info(name, element, dims))
     graph = helper.make_graph(nodes, "cases", inputs, outputs, initializers)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     # The checker wants types of outputs; element types are enough for it.
     inferred = {value.name: value for value in onnx.shape_inference.infer_shapes(model).graph.output}
     for output in model.graph.output:
         element = inferred[output.name].type.tensor_type.elem_type
-        output.type.tensor_type.elem_type = element
+        output.type.tensor_type.elem_type = element or TensorProto.FLOAT
     return model
 
 
@@ -107,7 +109,7 @@ class Cases:
 
     # Nodes.
 
-    def add(self, name, *inputs, outputs=1, exact=True, reference=True, before=None, **attributes):
+    def add(self, name, *inputs, outputs=1, exact=True, reference=True, before=None, domain="", **attributes):
         """`name` is OP or OP.variant; `before`: the reduction of dim 0 in front of some inputs, by their numbers."""
         op = name.split(".")[0]
         named, nodes, names = {}, [], []
@@ -121,7 +123,7 @@ class Cases:
             nodes.append(helper.make_node(kind, ins, [out], name=f"part.{name}.{i}", keepdims=0))
             names[i] = out
         results = [f"{name}.out{i}" for i in range(outputs)]
-        nodes.append(helper.make_node(op, names, results, name=name, **attributes))
+        nodes.append(helper.make_node(op, names, results, name=name, domain=domain, **attributes))
         self.all.append(Case(name, nodes, named, results, exact, reference))
 
 
@@ -251,6 +253,16 @@ def indexing(g, s):
     g.add("TopK.smallest", g.distinct(s.b, s.c, s.d), g.const([1]), outputs=2, axis=1, largest=0)
     g.add("Trilu", g.ints(s.a, s.b, s.c))
     g.add("Trilu.lower", g.ints(s.a, s.b, s.c), g.const(1), upper=0)
+
+
+def caches(g, s):
+    """CacheAppend is no operator of ONNX: attention with caches becomes it."""
+    size, held = 4, 3
+    new = [g.eighths(s.a, 2, heads * size) for heads in (2 * s.c, s.c, s.c)]
+    past = [g.eighths(s.a, s.c, held, size) for _ in range(2)]
+    last = g.ints(s.a, low=0, high=held + 1, dtype=I32)
+    heads = {"num_heads": 2 * s.c, "kv_num_heads": s.c}
+    g.add("GroupQueryAttention", *new, *past, last, outputs=3, exact=False, reference=False, domain=MICROSOFT, **heads)
 
 
 def layout(g, s):
@@ -453,6 +465,7 @@ def partial_cases(sizes):
 def every_case(sizes):
     """Cases of every op."""
     g = Cases(sizes)
-    for family in [elementwise, contraction, attention, indexing, layout, normalization, reduction, source, dynamic]:
+    families = [elementwise, contraction, attention, indexing, caches, layout, normalization, reduction, source, dynamic]
+    for family in families:
         family(g, sizes)
     return g.all

@@ -48,7 +48,7 @@ struct ListFactorsPass : PassWrapper<ListFactorsPass, OperationPass<ModuleOp>> {
 
   void runOnOperation() override {
     for (RegisteredOperationName name : getContext().getRegisteredOperations())
-      if (name.hasInterface<OnnxOp>())
+      if (name.hasInterface<OnnxOp>() && !name.hasTrait<onnx::IsReplaced>())
         llvm::outs() << "registered " << name.getStringRef() << '\n';
     getOperation().walk([](OnnxOp op) {
       llvm::outs() << "factors " << nodeName(*op) << ' ' << op->getName();

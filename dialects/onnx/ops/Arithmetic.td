@@ -24,4 +24,7 @@ class Onnx_ChainOp<string opMnemonic> : Onnx_BroadcastOp<opMnemonic> {
 }
 def Onnx_MinOp : Onnx_ChainOp<"Min">;
 def Onnx_MaxOp : Onnx_ChainOp<"Max">;
-def Onnx_SumOp : Onnx_ChainOp<"Sum">;
+def Onnx_SumOp : Onnx_ReplacedOp<"Sum"> {
+  let arguments = (ins Variadic<AnyTensor>:$inputs);
+  let results = (outs AnyTensor:$result);
+}

@@ -2,6 +2,7 @@
 
 #include "dialects/onnx/ops/Dynamic.h"
 
+#include "dialects/onnx/Decomposition.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Reduction.h"
 
@@ -38,57 +39,38 @@ ShardingRule ReadSizesOp::shardingRule() { return replicatedRule(*this); }
 // NonZero and what it gives
 //===----------------------------------------------------------------------===//
 
-/// How many elements are not 0.
-static FailureOr<DimExpr> countNonZero(Operation *op, Value data,
-                                       ShapeInference &inference) {
-  Builder &b = inference.builder;
-  Value counted = inference.castTo(op, data, b.getI1Type());
-  counted = inference.castTo(op, counted, b.getI64Type());
-  Operation *sum =
-      inference.create<ReduceSumOp>(op, counted,
-                                    {inference.attribute("keepdims", 0),
-                                     inference.attribute(
-                                         "noop_with_empty_axes", 0)});
-  if (!sum)
-    return failure();
-  return inference.readSize(sum->getResult(0));
-}
-
 LogicalResult NonZeroOp::inferTypes(ShapeInference &inference) {
   if (ShapeInference::hasType(getResult()))
     return success();
-  SmallVector<DimExpr, 4> dims = inference.dims(getData());
-  FailureOr<DimExpr> count = countNonZero(*this, getData(), inference);
-  if (failed(count))
+  Decomposition d(*this, inference);
+  Value isSet = d.cast(d.cast(getData(), d.i1()), d.i64());
+  Value count =
+      d.make<ReduceSumOp>({isSet}, {d.attribute("keepdims", 0),
+                                    d.attribute("noop_with_empty_axes", 0)});
+  if (!count)
     return failure();
-  inference.setType(getResult(), inference.builder.getI64Type(),
-                    {DimExpr(static_cast<int64_t>(dims.size())), *count});
+  inference.setType(getResult(), d.i64(),
+                    {DimExpr(d.rank(getData())), inference.readSize(count)});
   return success();
 }
 
 ShardingRule NonZeroOp::shardingRule() { return replicatedRule(*this); }
 
 LogicalResult CompressOp::inferTypes(ShapeInference &inference) {
+  Decomposition d(*this, inference);
   Value data = getData();
   if (!getAxis())
-    data = inference.reshape(*this, data, product(inference.dims(data)));
-  FailureOr<int64_t> axis = inference.normalizeAxis(
-      *this, getAxis().value_or(0), inference.rank(data));
+    data = d.reshape(data, {product(d.dims(data))});
+  FailureOr<int64_t> axis =
+      inference.normalizeAxis(*this, getAxis().value_or(0), d.rank(data));
   if (failed(axis))
     return failure();
-  Value places = inference.create<NonZeroOp>(*this, getCondition());
+  Value places = d.make<NonZeroOp>({getCondition()});
   if (!places)
     return failure();
-  DimExpr count = inference.dims(places)[1];
-  Value rows = inference.reshape(*this, places, count);
-  Value taken = inference.create<GatherOp>(
-      *this, {data, rows}, inference.attribute("axis", *axis));
-  if (!taken)
-    return failure();
-  inference.replace(*this, taken);
-  return success();
+  Value rows = d.reshape(places, {d.dims(places)[1]});
+  return d.replaceBy(
+      {d.make<GatherOp>({data, rows}, {d.attribute("axis", *axis)})});
 }
-
-ShardingRule CompressOp::shardingRule() { return replicatedRule(*this); }
 
 } // namespace shardc::onnx

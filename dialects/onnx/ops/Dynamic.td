@@ -23,8 +23,8 @@ def Onnx_NonZeroOp : Onnx_OwnOp<"NonZero"> {
   let results = (outs AnyTensor:$result);
 }
 
-def Onnx_CompressOp : Onnx_OwnOp<"Compress"> {
-  let summary = "Becomes NonZero of the condition and Gather at import";
+def Onnx_CompressOp : Onnx_ReplacedOp<"Compress"> {
+  let summary = "NonZero of the condition, and Gather";
   let arguments = (ins AnyTensor:$data, AnyTensor:$condition,
                        OptionalAttr<I64Attr>:$axis);
   let results = (outs AnyTensor:$result);

@@ -2,9 +2,8 @@
 
 #include "dialects/onnx/ops/Indexing.h"
 
-#include "dialects/onnx/ops/Arithmetic.h"
+#include "dialects/onnx/Decomposition.h"
 #include "dialects/onnx/ops/Logic.h"
-#include "dialects/onnx/ops/Source.h"
 
 using namespace mlir;
 
@@ -262,68 +261,33 @@ ShardingRule ScatterNDOp::shardingRule() {
 // OneHot
 //===----------------------------------------------------------------------===//
 
-/// 0, 1, ... along `axis` of a tensor of that rank, all other dims being 1.
-static Value positionsAlong(Operation *op, ShapeInference &inference,
-                            int64_t axis, int64_t rank, DimExpr size) {
-  Type i64 = inference.builder.getI64Type();
-  SmallVector<Value, 3> bounds;
-  for (DimExpr bound : {DimExpr(), size, DimExpr(1)})
-    bounds.push_back(inference.constant(op, KnownValue{i64, {}, {bound}}));
-  auto range = inference.create<RangeOp>(op, bounds);
-  if (!range)
-    return Value();
-  SmallVector<DimExpr, 4> dims(rank, DimExpr(1));
-  dims[axis] = size;
-  return inference.reshape(op, range, dims);
-}
-
 /// Where(indices == position or indices + depth == position, on, off): sharded
 /// like any elementwise op.
 LogicalResult OneHotOp::inferTypes(ShapeInference &inference) {
-  Type i64 = inference.builder.getI64Type();
-  SmallVector<DimExpr, 4> dims = inference.dims(getIndices());
-  int64_t rank = dims.size() + 1;
-  FailureOr<int64_t> axis =
-      inference.normalizeAxis(*this, static_cast<int64_t>(getAxis()), rank);
+  Decomposition d(*this, inference);
+  SmallVector<DimExpr, 4> dims = d.dims(getIndices());
+  FailureOr<int64_t> axis = inference.normalizeAxis(
+      *this, static_cast<int64_t>(getAxis()), dims.size() + 1);
   if (failed(axis))
     return failure();
-  if (inference.dims(getValues()) != SmallVector<DimExpr, 4>{DimExpr(2)})
-    return emitOpError("has values of ")
-           << getValues().getType() << ", expected two, off and on";
-  Value depth = inference.castTo(*this, getDepth(), i64);
-  if (product(inference.dims(depth)) != DimExpr(1))
-    return emitOpError("has a depth of ")
-           << depth.getType() << ", expected one number";
-  depth = inference.reshape(*this, depth, {});
-  Value positions =
-      positionsAlong(*this, inference, *axis, rank, inference.readSize(depth));
+  if (d.dims(getValues()) != SmallVector<DimExpr, 4>{DimExpr(2)} ||
+      product(d.dims(getDepth())) != DimExpr(1))
+    return emitOpError("has depth and values of ")
+           << getDepth().getType() << " and " << getValues().getType()
+           << ", expected one number and two, off and on";
+  Value depth = d.reshape(d.cast(getDepth(), d.i64()), {});
+  DimExpr size = inference.readSize(depth);
+  SmallVector<DimExpr, 4> along(dims.size() + 1, DimExpr(1));
+  along[*axis] = size;
   dims.insert(dims.begin() + *axis, 1);
-  Value indices = inference.reshape(
-      *this, inference.castTo(*this, getIndices(), i64), dims);
-  auto fromEnd = inference.create<AddOp>(*this, {indices, depth});
-  if (!positions || !fromEnd)
-    return failure();
-  auto isHere = inference.create<EqualOp>(*this, {indices, positions});
-  auto isHereToo = inference.create<EqualOp>(*this, {fromEnd, positions});
-  if (!isHere || !isHereToo)
-    return failure();
-  auto isHot = inference.create<OrOp>(*this, {isHere, isHereToo});
-  SmallVector<Value, 2> values; // off, on
-  for (int64_t i : {0, 1}) {
-    Value place = inference.constant(*this, KnownValue{i64, {}, {DimExpr(i)}});
-    values.push_back(inference.create<GatherOp>(
-        *this, {getValues(), place}, inference.attribute("axis", 0)));
-  }
-  if (!isHot || !values[0] || !values[1])
-    return failure();
-  auto result = inference.create<WhereOp>(*this, {isHot, values[1], values[0]});
-  if (!result)
-    return failure();
-  inference.replace(*this, result);
-  return success();
+  Value indices = d.reshape(d.cast(getIndices(), d.i64()), dims);
+  Value positions = d.reshape(d.range(0, size), along);
+  Value isHot = d.make<OrOp>(
+      {d.make<EqualOp>({indices, positions}),
+       d.make<EqualOp>({d.add(indices, depth), positions})});
+  return d.replaceBy({d.make<WhereOp>(
+      {isHot, d.row(getValues(), 0, 1), d.row(getValues(), 0, 0)})});
 }
-
-ShardingRule OneHotOp::shardingRule() { return replicatedRule(*this); }
 
 //===----------------------------------------------------------------------===//
 // TopK, Trilu

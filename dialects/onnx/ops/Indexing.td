@@ -29,8 +29,8 @@ def Onnx_ScatterNDOp : Onnx_OwnOp<"ScatterND"> {
                        DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
   let results = (outs AnyTensor:$result);
 }
-def Onnx_OneHotOp : Onnx_OwnOp<"OneHot"> {
-  let summary = "Becomes Equal with a Range, and Where, at import";
+def Onnx_OneHotOp : Onnx_ReplacedOp<"OneHot"> {
+  let summary = "Equal with a Range, and Where";
   let arguments = (ins AnyTensor:$indices, AnyTensor:$depth, AnyTensor:$values,
                        DefaultValuedAttr<I64Attr, "-1">:$axis);
   let results = (outs AnyTensor:$result);

@@ -203,8 +203,6 @@ LogicalResult SqueezeOp::inferTypes(ShapeInference &inference) {
   return success();
 }
 
-ShardingRule SqueezeOp::shardingRule() { return replicatedRule(*this); }
-
 LogicalResult UnsqueezeOp::inferTypes(ShapeInference &inference) {
   SmallVector<DimExpr, 4> dims = inference.dims(getData());
   auto axes = readAxes(*this, inference);
@@ -222,8 +220,6 @@ LogicalResult UnsqueezeOp::inferTypes(ShapeInference &inference) {
   return success();
 }
 
-ShardingRule UnsqueezeOp::shardingRule() { return replicatedRule(*this); }
-
 LogicalResult FlattenOp::inferTypes(ShapeInference &inference) {
   SmallVector<DimExpr, 4> dims = inference.dims(getData());
   int64_t rank = dims.size(), axis = static_cast<int64_t>(getAxis());
@@ -238,8 +234,6 @@ LogicalResult FlattenOp::inferTypes(ShapeInference &inference) {
   return success();
 }
 
-ShardingRule FlattenOp::shardingRule() { return replicatedRule(*this); }
-
 //===----------------------------------------------------------------------===//
 // Ops that become their operand
 //===----------------------------------------------------------------------===//
@@ -248,8 +242,6 @@ LogicalResult IdentityOp::inferTypes(ShapeInference &inference) {
   inference.replace(*this, getData());
   return success();
 }
-
-ShardingRule IdentityOp::shardingRule() { return elementwiseRule(*this); }
 
 LogicalResult DropoutOp::inferTypes(ShapeInference &inference) {
   if (ShapeInference::isPresent(*this, 2)) {
@@ -267,7 +259,5 @@ LogicalResult DropoutOp::inferTypes(ShapeInference &inference) {
   inference.replace(*this, getData());
   return success();
 }
-
-ShardingRule DropoutOp::shardingRule() { return replicatedRule(*this); }
 
 } // namespace shardc::onnx

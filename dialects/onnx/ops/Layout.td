@@ -59,22 +59,22 @@ def Onnx_CastOp : Onnx_OwnOp<"Cast", ["partialRule"], [FoldsKnown]> {
 }
 
 // These become Reshape, or their operand, at import.
-class Onnx_AxesOp<string opMnemonic> : Onnx_OwnOp<opMnemonic> {
+class Onnx_AxesOp<string opMnemonic> : Onnx_ReplacedOp<opMnemonic> {
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
                        OptionalAttr<DenseI64ArrayAttr>:$axes);
   let results = (outs AnyTensor:$result);
 }
 def Onnx_SqueezeOp : Onnx_AxesOp<"Squeeze">;
 def Onnx_UnsqueezeOp : Onnx_AxesOp<"Unsqueeze">;
-def Onnx_FlattenOp : Onnx_OwnOp<"Flatten"> {
+def Onnx_FlattenOp : Onnx_ReplacedOp<"Flatten"> {
   let arguments = (ins AnyTensor:$data, DefaultValuedAttr<I64Attr, "1">:$axis);
   let results = (outs AnyTensor:$result);
 }
-def Onnx_IdentityOp : Onnx_OwnOp<"Identity"> {
+def Onnx_IdentityOp : Onnx_ReplacedOp<"Identity"> {
   let arguments = (ins AnyTensor:$data);
   let results = (outs AnyTensor:$result);
 }
-def Onnx_DropoutOp : Onnx_OwnOp<"Dropout"> {
+def Onnx_DropoutOp : Onnx_ReplacedOp<"Dropout"> {
   let summary = "Identity at inference";
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$options,
                        OptionalAttr<I64Attr>:$seed, OptionalAttr<F32Attr>:$ratio);

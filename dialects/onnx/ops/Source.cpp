@@ -90,8 +90,6 @@ LogicalResult ShapeOp::inferTypes(ShapeInference &inference) {
   return success();
 }
 
-ShardingRule ShapeOp::shardingRule() { return replicatedRule(*this); }
-
 LogicalResult SizeOp::inferTypes(ShapeInference &inference) {
   inference.setKnown(getResult(),
                      KnownValue{inference.builder.getI64Type(),
@@ -99,8 +97,6 @@ LogicalResult SizeOp::inferTypes(ShapeInference &inference) {
                                 {product(inference.dims(getData()))}});
   return success();
 }
-
-ShardingRule SizeOp::shardingRule() { return replicatedRule(*this); }
 
 LogicalResult ConstantOfShapeOp::inferTypes(ShapeInference &inference) {
   auto dims = inference.knownOrReadDims(*this, 0);
@@ -118,8 +114,6 @@ LogicalResult ConstantOfShapeOp::inferTypes(ShapeInference &inference) {
   inference.replace(*this, inference.expand(*this, constant, *dims));
   return success();
 }
-
-ShardingRule ConstantOfShapeOp::shardingRule() { return replicatedRule(*this); }
 
 //===----------------------------------------------------------------------===//
 // Range

@@ -47,12 +47,12 @@ def Onnx_GuardOp : Op<Onnx_Dialect, "Guard"> {
   let assemblyFormat = "$lhs $kind $rhs $message attr-dict";
 }
 
-def Onnx_ShapeOp : Onnx_OwnOp<"Shape"> {
+def Onnx_ShapeOp : Onnx_ReplacedOp<"Shape"> {
   let arguments = (ins AnyTensor:$data, DefaultValuedAttr<I64Attr, "0">:$start,
                        OptionalAttr<I64Attr>:$end);
   let results = (outs AnyTensor:$result);
 }
-def Onnx_SizeOp : Onnx_OwnOp<"Size"> {
+def Onnx_SizeOp : Onnx_ReplacedOp<"Size"> {
   let arguments = (ins AnyTensor:$data);
   let results = (outs AnyTensor:$result);
 }
@@ -67,7 +67,7 @@ def Onnx_RangeOp : Onnx_OwnOp<"Range"> {
   let results = (outs AnyTensor:$result);
 }
 
-def Onnx_ConstantOfShapeOp : Onnx_OwnOp<"ConstantOfShape"> {
+def Onnx_ConstantOfShapeOp : Onnx_ReplacedOp<"ConstantOfShape"> {
   let summary = "Becomes Expand of a constant at import";
   let arguments = (ins AnyTensor:$shape, OptionalAttr<ElementsAttr>:$value);
   let results = (outs AnyTensor:$result);

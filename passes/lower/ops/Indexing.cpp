@@ -1,4 +1,4 @@
-//===- Indexing.cpp - Lowering of gathers, scatters, TopK -----------------===//
+//===- Indexing.cpp - Lowering of gathers, scatters, TopK, caches ---------===//
 
 #include "passes/lower/Lowering.h"
 
@@ -59,7 +59,7 @@ static LogicalResult lowerAsIs(Operation *op, Lowering &lowering) {
 void addIndexingLowerings(LoweringMap &map) {
   map["onnx.Gather"] = lowerGather;
   for (StringRef name : {"GatherElements", "GatherND", "ScatterElements",
-                         "ScatterND", "TopK", "Trilu"})
+                         "ScatterND", "TopK", "Trilu", "CacheAppend"})
     map[("onnx." + name).str()] = lowerAsIs;
 }
 

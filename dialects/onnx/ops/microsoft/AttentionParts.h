@@ -1,0 +1,69 @@
+//===- AttentionParts.h - What attention operators are made of ------------===//
+//
+// ONNX Runtime has four attention operators with many layouts and masks. All
+// become heads [b, h, s, d] and one product of attention:
+//
+//   Value q = splitHeads(d, query, 8);                     [b, s, 96]
+//   mask.hide(paddingMask, ...), mask.hideLater(past, s, t)
+//   mergeHeads(d, attend(d, {q, k, v}, mask, scale))
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_DIALECTS_ONNX_OPS_MICROSOFT_ATTENTIONPARTS_H
+#define SHARDC_DIALECTS_ONNX_OPS_MICROSOFT_ATTENTIONPARTS_H
+
+#include "dialects/onnx/Decomposition.h"
+
+namespace shardc::onnx {
+
+/// [b, s, heads * size] -> [b, heads, s, size]; an error if the heads do not
+/// divide the dim.
+mlir::Value splitHeads(Decomposition &d, mlir::Value value, int64_t heads);
+/// [b, s, heads, size] <-> [b, heads, s, size].
+mlir::Value exchangeHeads(Decomposition &d, mlir::Value value);
+/// [b, heads, s, size] -> [b, s, heads * size].
+mlir::Value mergeHeads(Decomposition &d, mlir::Value value);
+/// `past` (null: none) and `value` one after the other, [b, heads, s, size].
+mlir::Value appendToPast(Decomposition &d, mlir::Value past, mlir::Value value);
+
+/// The attribute's scale, or 1 / sqrt(head size) for 0; nothing, with an error,
+/// where that size is symbolic.
+std::optional<float> scaleOr(Decomposition &d, const llvm::APFloat &scale,
+                             mlir::Value heads);
+
+/// What is added to the scores, and which of them count at all; all broadcast
+/// to [b, h, s, t].
+struct ScoreMask {
+  mlir::Value bias;    ///< null: none
+  mlir::Value visible; ///< bool; null: all
+
+  /// Scores get `bias` too.
+  void add(Decomposition &d, mlir::Value more);
+  /// Only those of `keys` too.
+  void show(Decomposition &d, mlir::Value keys);
+  /// As one operand of onnx.Attention, of bool or `element`; null: none.
+  mlir::Value combined(Decomposition &d, mlir::Type element) const;
+};
+
+/// Bool [s, t]: keys up to the query, which stands `past` keys behind the
+/// first.
+mlir::Value causalKeys(Decomposition &d, dist::DimExpr past,
+                       dist::DimExpr queries, dist::DimExpr keys);
+
+/// 0 for keys that `mask` shows and `filter` for others, to add to scores. The
+/// mask is [b, t] or [b, s, t] of 0 and 1, or lengths [b], or ends and starts
+/// [2 * b]. An error for other forms.
+mlir::Value paddingBias(Decomposition &d, mlir::Value mask, dist::DimExpr batch,
+                        dist::DimExpr keys, mlir::Type element, double filter);
+
+struct AttentionHeads {
+  mlir::Value query, key, value; ///< [b, h, s, d], [b, kv, t, d], [b, kv, t, e]
+  float scale = 1, softcap = 0;
+  mlir::Value sinks = {}; ///< [h], or null: a score each that has no value
+};
+/// [b, h, s, e].
+mlir::Value attend(Decomposition &d, const AttentionHeads &heads,
+                   const ScoreMask &mask);
+
+} // namespace shardc::onnx
+
+#endif // SHARDC_DIALECTS_ONNX_OPS_MICROSOFT_ATTENTIONPARTS_H

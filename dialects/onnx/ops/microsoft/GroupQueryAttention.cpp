@@ -1,0 +1,249 @@
+//===- GroupQueryAttention.cpp - com.microsoft: attention with a cache ----===//
+//
+// Rows of a batch may differ in length: they are padded on the right. Row i
+// holds seqlens_k[i] + 1 tokens, the new ones included, so its new keys stand
+// at seqlens_k[i] + 1 - s. In a prompt that is below 0 for shorter rows; there
+// they stand at 0, and what a row has too many of, nobody sees:
+//
+//   seqlens_k = [4, 2], past [2, kv, 4, d], one new token
+//   keys of row 0   p0 p1 p2 p3 n0        position 4
+//   keys of row 1   p0 p1 n0 0  0         position 2
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/onnx/ops/Arithmetic.h"
+#include "dialects/onnx/ops/Attention.h"
+#include "dialects/onnx/ops/Cache.h"
+#include "dialects/onnx/ops/Indexing.h"
+#include "dialects/onnx/ops/Logic.h"
+#include "dialects/onnx/ops/Normalization.h"
+#include "dialects/onnx/ops/microsoft/Attention.h"
+#include "dialects/onnx/ops/microsoft/AttentionParts.h"
+
+using namespace mlir;
+
+namespace shardc::onnx {
+
+using dist::DimExpr;
+
+namespace {
+
+enum Input {
+  kKey = 1,
+  kValue,
+  kPastKey,
+  kPastValue,
+  kLastIndices, ///< seqlens_k: a row's length - 1
+  kTotalLength,
+  kCosCache,
+  kSinCache,
+  kPositionIds,
+  kAttentionBias,
+  kHeadSink,
+  kKeyScale,
+  kValueScale,
+  kQueryNorm,
+  kKeyNorm
+};
+
+class GroupQueryAttention {
+public:
+  GroupQueryAttention(MicrosoftGroupQueryAttentionOp op, Decomposition &d)
+      : op(op), d(d) {}
+
+  LogicalResult replace() {
+    if (failed(checkSupported()) || failed(findHeads()))
+      return failure();
+    findPositions();
+    if (failed(findCapacity()))
+      return failure();
+    q = norm(q, kQueryNorm);
+    k = norm(k, kKeyNorm);
+    if (op.getDoRotary() != 0 && failed(rotate()))
+      return failure();
+    Value keys = append(kPastKey, k), values = append(kPastValue, v);
+    std::optional<float> scale = scaleOr(d, op.getScale(), q);
+    if (!keys || !values || !scale)
+      return failure();
+    AttentionHeads heads = {q, keys, values, *scale,
+                            op.getSoftcap().convertToFloat(), sinks()};
+    Value result = attend(d, heads, mask(d.dims(keys)[2]));
+    return d.replaceBy({mergeHeads(d, result), keys, values});
+  }
+
+private:
+  LogicalResult checkSupported();
+  LogicalResult findHeads();
+  LogicalResult findCapacity();
+  void findPositions();
+  Value norm(Value heads, unsigned weight);
+  LogicalResult rotate();
+  Value append(unsigned past, Value heads);
+  Value sinks();
+  ScoreMask mask(DimExpr capacity);
+  Value fill(Value bias, DimExpr capacity);
+
+  MicrosoftGroupQueryAttentionOp op;
+  Decomposition &d;
+  Value q, k, v;           ///< [b, heads, s, d]
+  DimExpr batch, added;    ///< b, s
+  Value lengths;           ///< i64 [b], of keys
+  Value pastLengths;       ///< i64 [b]
+  Value positions;         ///< i64 [b, s], of queries
+  bool inCapacity = false; ///< past has room for new keys
+};
+
+} // namespace
+
+LogicalResult GroupQueryAttention::checkSupported() {
+  StringRef plain = "export with a cache of the model's own type";
+  if (op.getKQuantType() != "NONE" || op.getVQuantType() != "NONE" ||
+      op.getKvCacheBitWidth() != 0)
+    return d.refuse("a quantised cache", plain);
+  if (op.getSlidingWindowCache() != 0)
+    return d.refuse("sliding_window_cache",
+                    "export with windowed_kv_cache=false");
+  if (failed(d.refuseOperand(kKeyScale, "k_scale", plain)) ||
+      failed(d.refuseOperand(kValueScale, "v_scale", plain)) ||
+      failed(d.refuseResult(3, "output_qk")) ||
+      failed(d.expectRank(op.getQuery(), "a query", 3)))
+    return failure();
+  if (!d.operand(kLastIndices))
+    return op.emitOpError("has no seqlens_k");
+  for (unsigned past : {kPastKey, kPastValue})
+    if (failed(d.expectRank(d.operand(past), "a cache", 4)))
+      return failure();
+  return success();
+}
+
+/// A query without a key holds q | k | v.
+LogicalResult GroupQueryAttention::findHeads() {
+  int64_t heads = op.getNumHeads(), kvHeads = op.getKvNumHeads();
+  Decomposition::Dims dims = d.dims(op.getQuery());
+  batch = dims[0], added = dims[1];
+  q = op.getQuery(), k = d.operand(kKey), v = d.operand(kValue);
+  if (!k != !v)
+    return op.emitOpError("has one of key and value, expected both or none");
+  if (!k) {
+    std::optional<DimExpr> size = dims[2].exactDiv(heads + 2 * kvHeads);
+    if (!size)
+      return op.emitOpError("has a packed query of ")
+             << dims[2].str() << " columns, expected those of "
+             << heads + 2 * kvHeads << " heads";
+    SmallVector<Value, 4> parts =
+        d.split(q, 2, {heads * *size, kvHeads * *size, kvHeads * *size});
+    q = parts[0], k = parts[1], v = parts[2];
+  }
+  q = splitHeads(d, q, heads);
+  k = d.rank(k) == 4 ? k : splitHeads(d, k, kvHeads);
+  v = d.rank(v) == 4 ? v : splitHeads(d, v, kvHeads);
+  return success(q && k && v);
+}
+
+void GroupQueryAttention::findPositions() {
+  Value last = d.cast(d.operand(kLastIndices), d.i64());
+  lengths = d.add(d.reshape(last, {batch}), d.integer(d.i64(), 1));
+  pastLengths = d.make<MaxOp>(
+      {d.sub(lengths, d.integer(d.i64(), added)), d.integer(d.i64(), 0)});
+  positions = d.add(d.reshape(pastLengths, {batch, 1}), d.range(0, added));
+}
+
+/// total_sequence_length says whether the caches grow, or have room already.
+/// Where its value is not known they grow.
+LogicalResult GroupQueryAttention::findCapacity() {
+  Value past = d.operand(kPastKey);
+  auto total = d.inference.knownDims(op, kTotalLength);
+  if (!past || !total || total->size() != 1)
+    return success();
+  DimExpr capacity = d.dims(past)[2];
+  std::optional<int64_t> room = capacity.asConstant();
+  inCapacity = room && total->front().asConstant().value_or(1) <= *room;
+  GuardKind kind = inCapacity ? GuardKind::AtMost : GuardKind::Equal;
+  DimExpr limit = inCapacity ? capacity : capacity + added;
+  return d.inference.assume(
+      op, kind, total->front(), limit,
+      "GroupQueryAttention: total_sequence_length " + total->front().str() +
+          " and a cache of " + capacity.str() + " with " + added.str() +
+          " new tokens");
+}
+
+Value GroupQueryAttention::norm(Value heads, unsigned weight) {
+  if (!d.operand(weight))
+    return heads;
+  return d.make<RMSNormalizationOp>(
+      {heads, d.operand(weight)},
+      {d.attribute("axis", -1),
+       d.attribute("epsilon", op.getQkNormEpsilon())});
+}
+
+/// Rows of the caches by position.
+LogicalResult GroupQueryAttention::rotate() {
+  Value cos = d.operand(kCosCache), sin = d.operand(kSinCache);
+  if (!cos || !sin)
+    return op.emitOpError("has do_rotary, but not both cos_cache and "
+                          "sin_cache");
+  Value ids = d.operand(kPositionIds);
+  if (!ids)
+    ids = positions;
+  NamedAttribute axis = d.attribute("axis", 0);
+  cos = d.make<GatherOp>({cos, ids}, axis);
+  sin = d.make<GatherOp>({sin, ids}, axis);
+  NamedAttribute form = d.attribute("interleaved", op.getRotaryInterleaved());
+  q = d.make<RotaryEmbeddingOp>({q, cos, sin}, form);
+  k = d.make<RotaryEmbeddingOp>({k, cos, sin}, form);
+  return success(q && k);
+}
+
+Value GroupQueryAttention::append(unsigned past, Value heads) {
+  Value cache = d.operand(past);
+  if (!cache)
+    return heads;
+  SmallVector<NamedAttribute, 1> attributes;
+  if (inCapacity)
+    attributes.push_back(d.inference.builder.getNamedAttr(
+        "in_capacity", d.inference.builder.getUnitAttr()));
+  return d.make<CacheAppendOp>({cache, heads, pastLengths}, attributes);
+}
+
+/// Smooth softmax is a sink of score 0.
+Value GroupQueryAttention::sinks() {
+  if (Value sinks = d.operand(kHeadSink))
+    return sinks;
+  if (op.getSmoothSoftmax() != 1)
+    return {};
+  return d.expand(d.number(d.element(q), 0), {d.dims(q)[1]});
+}
+
+/// Keys of the row, up to the query, and no more than the window.
+ScoreMask GroupQueryAttention::mask(DimExpr capacity) {
+  Value keys = d.range(0, capacity);
+  Value queries = d.reshape(positions, {batch, 1, added, 1});
+  ScoreMask mask;
+  mask.show(d, d.make<LessOp>({keys, d.reshape(lengths, {batch, 1, 1, 1})}));
+  if (op.getCausal())
+    mask.show(d, d.make<LessOrEqualOp>({keys, queries}));
+  int64_t window = op.getLocalWindowSize();
+  if (window > 0)
+    mask.show(d, d.make<GreaterOp>(
+                     {keys, d.sub(queries, d.integer(d.i64(), window))}));
+  if (Value bias = d.operand(kAttentionBias))
+    mask.add(d, fill(bias, capacity));
+  return mask;
+}
+
+/// A bias for the tokens there are, with zeros for the cache's room.
+Value GroupQueryAttention::fill(Value bias, DimExpr capacity) {
+  Decomposition::Dims dims = d.dims(bias);
+  if (!inCapacity || dims.size() != 4 || dims[3] == capacity)
+    return bias;
+  dims[3] = capacity - dims[3];
+  return d.concat({bias, d.expand(d.number(d.element(bias), 0), dims)}, 3);
+}
+
+LogicalResult
+MicrosoftGroupQueryAttentionOp::inferTypes(ShapeInference &inference) {
+  Decomposition d(*this, inference);
+  return GroupQueryAttention(*this, d).replace();
+}
+
+} // namespace shardc::onnx

@@ -1,0 +1,35 @@
+//===- Product.td - com.microsoft: fused matrix products ------------------===//
+
+include "dialects/onnx/ops/microsoft/Microsoft.td"
+
+class Onnx_FusedMatMulLikeOp<string name> : Onnx_MicrosoftOp<name> {
+  let summary = "alpha * A * B, either transposed first";
+  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
+                       Onnx_Float<"1.0f">:$alpha, Onnx_Int<"0">:$transA,
+                       Onnx_Int<"0">:$transB, Onnx_Int<"0">:$transBatchA,
+                       Onnx_Int<"0">:$transBatchB);
+}
+def Onnx_MicrosoftFusedMatMulOp : Onnx_FusedMatMulLikeOp<"FusedMatMul">;
+def Onnx_MicrosoftTransposeMatMulOp : Onnx_FusedMatMulLikeOp<"TransposeMatMul">;
+
+def Onnx_MicrosoftFusedMatMulActivationOp
+    : Onnx_MicrosoftOp<"FusedMatMulActivation"> {
+  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
+                       Onnx_Float<"1.0f">:$alpha, Onnx_Int<"0">:$transA,
+                       Onnx_Int<"0">:$transB, Onnx_Int<"0">:$transBatchA,
+                       Onnx_Int<"0">:$transBatchB, StrAttr:$activation,
+                       Onnx_Int<"-1">:$activation_axis,
+                       OptionalAttr<F32Attr>:$activation_alpha,
+                       OptionalAttr<F32Attr>:$activation_beta,
+                       OptionalAttr<F32Attr>:$activation_gamma);
+}
+def Onnx_MicrosoftFusedGemmOp : Onnx_MicrosoftOp<"FusedGemm"> {
+  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
+                       Variadic<Onnx_Value>:$addend,
+                       Onnx_Float<"1.0f">:$alpha, Onnx_Float<"1.0f">:$beta,
+                       Onnx_Int<"0">:$transA, Onnx_Int<"0">:$transB,
+                       Onnx_String<"">:$activation,
+                       OptionalAttr<F32Attr>:$activation_alpha,
+                       OptionalAttr<F32Attr>:$activation_beta,
+                       OptionalAttr<F32Attr>:$activation_gamma);
+}
