@@ -2,6 +2,9 @@
 
 #include "compiler/report/Explain.h"
 
+#include "dialects/onnx/ops/Activation.h"
+#include "dialects/onnx/ops/Attention.h"
+#include "dialects/onnx/ops/Normalization.h"
 #include "dialects/onnx/ops/Source.h"
 #include "dialects/rt/Rt.h"
 
@@ -53,12 +56,20 @@ DimExpr globalBytes(Type type) {
          rt::elementBytes(tensor.getElementType());
 }
 
+/// Ops that stand for what exporters may spell in many ways.
+bool isStructure(Operation *op) {
+  return isa<onnx::AttentionOp, onnx::GeluOp, onnx::LayerNormalizationOp,
+             onnx::RMSNormalizationOp, onnx::RotaryEmbeddingOp, onnx::SwishOp>(
+      op);
+}
+
 class PlanReport {
 public:
   PlanReport(const dist::Mesh &mesh, const SymbolValues &dims)
       : mesh(mesh), dims(dims), weightBytes(mesh.numRanks()) {
     report["collectives"] = Json::array();
     report["whole_weights"] = Json::array();
+    report["structures"] = Json::object();
   }
 
   void add(func::FuncOp program) {
@@ -72,6 +83,8 @@ public:
                       scatter.getWhy());
       else if (auto weight = dyn_cast<onnx::WeightOp>(op))
         addWeight(weight);
+      else if (isStructure(&op))
+        addStructure(op.getName().stripDialect().str());
     }
   }
 
@@ -97,6 +110,11 @@ public:
   }
 
 private:
+  void addStructure(const std::string &name) {
+    Json &count = report["structures"][name];
+    count = count.is_null() ? 1 : count.get<int64_t>() + 1;
+  }
+
   /// What all ranks of one group send together.
   void addCollective(Operation *op, const char *kind, dist::AxesAttr axes,
                      int64_t passes, std::optional<StringRef> why) {
@@ -224,6 +242,9 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
        << "\n";
   }
   os << "  " << vectors << " vectors, " << bytesText(vectorBytes) << "\n";
+  os << "recognised structures\n";
+  for (const auto &[name, count] : report["structures"].items())
+    os << "  " << count.get<int64_t>() << " " << name << "\n";
   os << "ranks\n";
   for (const Json &entry : report["ranks"])
     os << "  " << entry["rank"].get<int64_t>() << ": weights "
