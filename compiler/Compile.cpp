@@ -142,7 +142,7 @@ private:
     // the compiler, worth a file that shows it.
     if (phase != kPhases.front())
       passes.enableCrashReproducerGeneration(reproducerPath());
-    buildPhase(passes, phase);
+    buildPhase(passes, phase, options.recover);
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
       return ExitCode::Model;
     if (phase == "imported")

@@ -30,6 +30,7 @@ struct CompileOptions {
   std::string reproducer; ///< where to write what crashed the compiler
   bool explain = false;
   bool copyWeights = false;
+  bool recover = true; ///< make one op of what exporters spell out
   dist::Mesh mesh;
   llvm::StringMap<int64_t> dims;
   std::function<void(llvm::StringRef phase)> progress;

@@ -18,10 +18,14 @@ using namespace mlir;
 
 namespace shardc {
 
-void buildPhase(OpPassManager &passes, StringRef phase) {
+void buildPhase(OpPassManager &passes, StringRef phase, bool recover) {
   if (phase == "imported") {
     passes.addPass(import::createInferShapes());
     passes.addPass(import::createFoldLayout());
+    if (recover) {
+      passes.addPass(import::createRecoverNormalizations());
+      passes.addPass(import::createRecoverActivations());
+    }
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
     passes.addPass(shard::createPropagateShardings());

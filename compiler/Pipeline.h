@@ -13,7 +13,9 @@ inline constexpr std::array<llvm::StringLiteral, 5> kPhases = {
     "imported", "sharded", "staged", "partitioned", "lowered"};
 
 /// Passes that bring a module of the phase before to `phase`, and its check.
-void buildPhase(mlir::OpPassManager &passes, llvm::StringRef phase);
+/// Without `recover` structures stay as the exporter spelled them.
+void buildPhase(mlir::OpPassManager &passes, llvm::StringRef phase,
+                bool recover = true);
 
 /// Registers every pass, and a pipeline --shardc-to-<phase> for each phase that
 /// runs everything from the raw import on.

@@ -2,7 +2,10 @@
 
 #include "compiler/report/Explain.h"
 
+#include "dialects/onnx/ops/Activation.h"
+#include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Dynamic.h"
+#include "dialects/onnx/ops/Normalization.h"
 #include "dialects/onnx/ops/Source.h"
 #include "dialects/rt/Rt.h"
 
@@ -54,6 +57,13 @@ DimExpr globalBytes(Type type) {
          rt::elementBytes(tensor.getElementType());
 }
 
+/// Ops that stand for what exporters may spell in many ways.
+bool isStructure(Operation *op) {
+  return isa<onnx::AttentionOp, onnx::GeluOp, onnx::LayerNormalizationOp,
+             onnx::RMSNormalizationOp, onnx::RotaryEmbeddingOp, onnx::SwishOp>(
+      op);
+}
+
 class PlanReport {
 public:
   PlanReport(const dist::Mesh &mesh, const SymbolValues &dims)
@@ -61,6 +71,7 @@ public:
     report["collectives"] = Json::array();
     report["waits"] = Json::array();
     report["whole_weights"] = Json::array();
+    report["structures"] = Json::object();
   }
 
   void add(func::FuncOp program) {
@@ -76,6 +87,8 @@ public:
         addWeight(weight);
       else if (isa<onnx::ReadSizesOp>(op))
         report["waits"].push_back(nodeName(&op));
+      else if (isStructure(&op))
+        addStructure(op.getName().stripDialect().str());
     }
   }
 
@@ -101,6 +114,11 @@ public:
   }
 
 private:
+  void addStructure(const std::string &name) {
+    Json &count = report["structures"][name];
+    count = count.is_null() ? 1 : count.get<int64_t>() + 1;
+  }
+
   /// What all ranks of one group send together.
   void addCollective(Operation *op, const char *kind, dist::AxesAttr axes,
                      int64_t passes, std::optional<StringRef> why) {
@@ -234,6 +252,9 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
        << "\n";
   }
   os << "  " << vectors << " vectors, " << bytesText(vectorBytes) << "\n";
+  os << "recognised structures\n";
+  for (const auto &[name, count] : report["structures"].items())
+    os << "  " << count.get<int64_t>() << " " << name << "\n";
   os << "ranks\n";
   for (const Json &entry : report["ranks"])
     os << "  " << entry["rank"].get<int64_t>() << ": weights "

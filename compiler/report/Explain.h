@@ -1,6 +1,7 @@
 //===- Explain.h - What a plan costs, and why -----------------------------===//
 //
-// Everything that a plan communicates, holds and keeps whole, read off the
+// Everything that a plan communicates, holds and keeps whole, and which
+// structures (attention, norms, ...) the program is made of, read off the
 // partitioned program (collectives, weights) and the lowered one (memory).
 //
 //===----------------------------------------------------------------------===//
@@ -18,8 +19,8 @@ namespace shardc::report {
 /// Values for symbols, from --dims; sizes that need others stay expressions.
 using SymbolValues = llvm::StringMap<int64_t>;
 
-/// Collectives, whole weights and weight bytes per rank of a module in phase
-/// partitioned.
+/// Collectives, whole weights, weight bytes per rank and numbers of structures
+/// of a module in phase partitioned.
 nlohmann::json explainPlan(mlir::ModuleOp module, const SymbolValues &dims);
 
 /// Adds "activation_bytes" of each rank: the most that is live at once in a

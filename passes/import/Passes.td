@@ -54,3 +54,72 @@ def FoldLayout : Pass<"shardc-fold-layout", "::mlir::ModuleOp"> {
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [Statistic<"numFolded", "folded", "Ops that went">];
 }
+
+def RecoverActivations : Pass<"shardc-recover-activations", "::mlir::ModuleOp"> {
+  let summary = "Gelu and Swish where a model spells them out";
+  let description = [{
+    Requires: inferred shapes.
+    Ensures: Erf, Tanh or Sigmoid with the arithmetic around it is one
+    onnx.Gelu or onnx.Swish wherever the whole is that function of one value, in
+    any order of its factors, with constants as exact as their type. Constants
+    of other functions, and values that others use too, stay as they are.
+
+    | op | spelled |
+    |---|---|
+    | Gelu | 0.5 x (1 + erf(x / sqrt(2))) |
+    | Gelu, tanh | 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) |
+    | Swish | x sigmoid(alpha x) |
+
+    Example (tests/passes/import/recover-activations/example.mlir):
+
+        %1 = onnx.Div %x, %rootOfTwo
+        %2 = onnx.Erf %1
+        %3 = onnx.Add %2, %one
+        %4 = onnx.Mul %x, %3
+        %5 = onnx.Mul %4, %half
+
+    becomes
+
+        %5 = onnx.Gelu %x
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [
+    Statistic<"numActivations", "activations", "Gelu and Swish made">
+  ];
+}
+
+def RecoverNormalizations
+    : Pass<"shardc-recover-normalizations", "::mlir::ModuleOp"> {
+  let summary = "RMS and layer norms where a model spells them out";
+  let description = [{
+    Requires: inferred shapes.
+    Ensures: what is divided by the root of its own mean square over the last
+    dims, taken in f32 or f64, is one onnx.RMSNormalization or, where it is a
+    distance from the mean, onnx.LayerNormalization. A scale behind it, and a
+    bias behind that, are taken along where they lie along those dims; so is
+    the way there and back of a model of a narrower type.
+
+    | op | spelled |
+    |---|---|
+    | RMSNormalization | x / r, x * (1 / r), x * Reciprocal(r), x * (v + eps)^-0.5 with r = sqrt(v + eps), v = mean of x^2 or x * x |
+    | with a scale | w * norm, norm * w, norm * (1 + w) |
+    | in f16 or bf16 | w * cast(norm of cast(x)) |
+    | LayerNormalization | all of these of x - mean(x), and with a bias |
+
+    Example (tests/passes/import/recover-normalizations/example.mlir):
+
+        %1 = onnx.Pow %x, %two
+        %2 = onnx.ReduceMean %1 {axes = array<i64: 2>}
+        %3 = onnx.Add %2, %epsilon
+        %4 = onnx.Sqrt %3
+        %5 = onnx.Reciprocal %4
+        %6 = onnx.Mul %x, %5
+        %7 = onnx.Mul %w, %6
+
+    becomes
+
+        %7 = onnx.RMSNormalization %x, %w {axis = 2, epsilon = 1e-06}
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [Statistic<"numNorms", "norms", "Norms made">];
+}

@@ -9,6 +9,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.equivalence.recovered import recovered
+
 OPSET = 23
 MICROSOFT = "com.microsoft"
 F32, F16, I64, I32, BOOL = np.float32, np.float16, np.int64, np.int32, np.bool_
@@ -125,6 +127,15 @@ class Cases:
         results = [f"{name}.out{i}" for i in range(outputs)]
         nodes.append(helper.make_node(op, names, results, name=name, domain=domain, **attributes))
         self.all.append(Case(name, nodes, named, results, exact, reference))
+
+    def chain(self, name, *inputs, nodes, exact=True):
+        """Nodes (op, inputs by number or by earlier output, output, attributes); the output of the case is `out`."""
+        names = {f"{name}.{i}": tensor for i, tensor in enumerate(inputs)}
+        made = [
+            helper.make_node(op, [f"{name}.{i}" for i in ins], [f"{name}.{out}"], name=f"{name}.{out}", **attributes)
+            for op, ins, out, attributes in nodes
+        ]
+        self.all.append(Case(name, made, names, [f"{name}.out"], exact, True))
 
 
 def elementwise(g, s):
@@ -338,28 +349,20 @@ def reduction(g, s):
 def source(g, s):
     """Values that come from the model or from sizes alone; with static sizes these are constants."""
 
-    def chain(name, *inputs, nodes):
-        names = {f"{name}.{i}": tensor for i, tensor in enumerate(inputs)}
-        made = [
-            helper.make_node(op, [f"{name}.{i}" for i in ins], [f"{name}.{out}"], name=f"{name}.{out}", **attributes)
-            for op, ins, out, attributes in nodes
-        ]
-        g.all.append(Case(name, made, names, [f"{name}.out"], True, True))
-
-    chain("Weight", g.weight(s.b, s.c), g.ints(s.b, s.c), nodes=[("Add", [0, 1], "out", {})])
+    g.chain("Weight", g.weight(s.b, s.c), g.ints(s.b, s.c), nodes=[("Add", [0, 1], "out", {})])
     small = numpy_helper.from_array(np.arange(1, 4, dtype=F32))
-    chain(
+    g.chain(
         "Constant",
         g.ints(s.a, 3),
         nodes=[("Constant", [], "value", {"value": small}), ("Add", [0, "value"], "out", {})],
     )
-    chain(
+    g.chain(
         "Symbols",
         g.ints(s.a, s.b),
         g.ints(2, dtype=I64),
         nodes=[("Shape", [0], "shape", {}), ("Add", ["shape", 1], "out", {})],
     )
-    chain(
+    g.chain(
         "Range",
         g.ints(s.a, s.b, dtype=I64),
         g.const(0),
@@ -465,7 +468,7 @@ def partial_cases(sizes):
 def every_case(sizes):
     """Cases of every op."""
     g = Cases(sizes)
-    families = [elementwise, contraction, attention, indexing, caches, layout, normalization, reduction, source, dynamic]
-    for family in families:
+    families = [elementwise, contraction, attention, indexing, caches, layout, normalization, reduction, source]
+    for family in [*families, dynamic, recovered]:
         family(g, sizes)
     return g.all

@@ -68,6 +68,9 @@ int parseFlags(int argc, char **argv, Flags &flags) {
                  "The same as JSON, to a file");
   app.add_option("--dims", dims,
                  "Sizes for --explain, for example batch=1,seq=128");
+  app.add_flag("--no-recovery", flags.noRecovery,
+               "Keep norms, attention and the like as the exporter spelled "
+               "them, to compare");
   app.add_option("--to", flags.to, "Print the module after this phase and stop")
       ->check(CLI::IsMember(phases));
   app.add_option("--from", flags.from,

@@ -14,7 +14,7 @@ struct Flags {
   std::string weights = "reference";
   std::map<std::string, int64_t> dims;
   int64_t tp = 1;
-  bool explain = false;
+  bool explain = false, noRecovery = false;
 };
 
 /// Parses the command line. Returns an exit status where the program is done

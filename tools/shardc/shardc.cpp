@@ -23,6 +23,7 @@ int main(int argc, char **argv) {
   options.explain = flags.explain;
   options.explainJson = flags.explainJson;
   options.reproducer = flags.reproducer;
+  options.recover = !flags.noRecovery;
   options.copyWeights = flags.weights == "copy";
   options.mesh.axes.push_back({"tp", flags.tp});
   for (const auto &[name, size] : flags.dims)

@@ -23,6 +23,11 @@ def Onnx_EluOp : Onnx_UnaryOp<"Elu"> {
   let arguments = (ins AnyTensor:$input,
                        DefaultValuedAttr<F32Attr, "1.0f">:$alpha);
 }
+def Onnx_SwishOp : Onnx_UnaryOp<"Swish"> {
+  let summary = "x * sigmoid(alpha * x)";
+  let arguments = (ins AnyTensor:$input,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$alpha);
+}
 def Onnx_HardSigmoidOp : Onnx_UnaryOp<"HardSigmoid"> {
   let arguments = (ins AnyTensor:$input,
                        DefaultValuedAttr<F32Attr, "0.2f">:$alpha,

@@ -24,22 +24,17 @@ static LogicalResult lowerElementwise(Operation *op, Lowering &lowering) {
 }
 
 void addElementwiseLowerings(LoweringMap &map) {
-  for (StringRef name : {"Abs",         "Ceil",      "Cos",
-                         "Erf",         "Exp",       "Floor",
-                         "Log",         "Neg",       "Reciprocal",
-                         "Round",       "Sign",      "Sin",
-                         "Sqrt",        "Relu",      "Sigmoid",
-                         "Tanh",        "Softplus",  "Softsign",
-                         "Mish",        "HardSwish", "Gelu",
-                         "LeakyRelu",   "Elu",       "HardSigmoid",
-                         "Clip",        "Add",       "Sub",
-                         "Mul",         "Div",       "Pow",
-                         "PRelu",       "Mod",       "Min",
-                         "Max",         "Equal",     "Less",
-                         "LessOrEqual", "Greater",   "GreaterOrEqual",
-                         "And",         "Or",        "Xor",
-                         "Not",         "IsNaN",     "IsInf",
-                         "Where",       "Cast"})
+  for (StringRef name :
+       {"Abs",   "Ceil",      "Cos",         "Erf",         "Exp",
+        "Floor", "Log",       "Neg",         "Reciprocal",  "Round",
+        "Sign",  "Sin",       "Sqrt",        "Relu",        "Sigmoid",
+        "Tanh",  "Softplus",  "Softsign",    "Mish",        "HardSwish",
+        "Gelu",  "LeakyRelu", "Elu",         "HardSigmoid", "Swish",
+        "Clip",  "Add",       "Sub",         "Mul",         "Div",
+        "Pow",   "PRelu",     "Mod",         "Min",         "Max",
+        "Equal", "Less",      "LessOrEqual", "Greater",     "GreaterOrEqual",
+        "And",   "Or",        "Xor",         "Not",         "IsNaN",
+        "IsInf", "Where",     "Cast"})
     map[("onnx." + name).str()] = lowerElementwise;
 }
 

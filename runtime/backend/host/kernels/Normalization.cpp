@@ -36,6 +36,8 @@ double sumOver(const LoopNest<1> &nest, const T *x, Term term) {
 }
 
 /// y = (x - mean) * factor * scale + bias; null where there is no such term.
+/// Without bias the rest is rounded to T before its scale, as in ONNX's
+/// function body of RMSNormalization.
 template <typename T>
 void normalizeRow(const LoopNest<4> &nest, T *y, const T *x, const T *scale,
                   const T *bias, Compute<T> mean, Compute<T> factor) {
@@ -54,13 +56,13 @@ void normalizeRow(const LoopNest<4> &nest, T *y, const T *x, const T *scale,
       } else {
 #pragma GCC ivdep
         for (int64_t i = 0; i < count; ++i)
-          o[i] = T((C(a[i]) - mean) * factor * C(s[i]));
+          o[i] = T(C(T((C(a[i]) - mean) * factor)) * C(s[i]));
       }
       return;
     }
     for (int64_t i = 0; i < count; ++i) {
-      const C value = (C(a[i * sx]) - mean) * factor * C(s[i * ss]);
-      o[i * sy] = T(b ? value + C(b[i * sb]) : value);
+      const C value = (C(a[i * sx]) - mean) * factor, weight = C(s[i * ss]);
+      o[i * sy] = T(b ? value * weight + C(b[i * sb]) : C(T(value)) * weight);
     }
   });
 }

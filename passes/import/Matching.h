@@ -1,0 +1,48 @@
+//===- Matching.h - Reading a graph backwards -----------------------------===//
+//
+// What the recovery passes share. They match by data flow: which op made a
+// value, from which operands, with which constants. Nothing looks at names.
+//
+//   x * 0.5        splatConstant of operand 1 is 0.5
+//   Mul(w, n)      otherOperand(mul, n) is w
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_IMPORT_MATCHING_H
+#define SHARDC_PASSES_IMPORT_MATCHING_H
+
+#include "dialects/onnx/Onnx.h"
+
+namespace shardc::import {
+
+/// The number, if `value` is a constant all of whose elements are that number.
+std::optional<double> splatConstant(mlir::Value value);
+
+/// The same for the integer type of shapes and positions.
+std::optional<int64_t> splatInteger(mlir::Value value);
+
+/// The operand of a binary op that is not `one`; null if that is none or both.
+mlir::Value otherOperand(mlir::Operation *op, mlir::Value one);
+
+/// The only user of a value that has one use; else null.
+mlir::Operation *onlyUser(mlir::Value value);
+
+/// Made by the same ops from the same values, a few ops back at most: exporters
+/// write some computations twice.
+bool isSame(mlir::Value a, mlir::Value b, unsigned depth = 6);
+
+/// |value - ideal| is no more than rounding `ideal` to the element type of
+/// `type`, or to a few digits less, can make it.
+bool isClose(double value, double ideal, mlir::Type type);
+
+bool haveSameDims(mlir::Value a, mlir::Value b);
+mlir::Type elementOf(mlir::Value value);
+
+/// Size of the largest relative rounding error of a float type.
+double epsilonOf(mlir::Type element);
+
+/// Erases the ops of `block` that nobody uses; returns how many.
+unsigned eraseDead(mlir::Block &block);
+
+} // namespace shardc::import
+
+#endif // SHARDC_PASSES_IMPORT_MATCHING_H

@@ -1,0 +1,99 @@
+"""What exporters spell out is recognised, and computes what it computed as they spelled it.
+
+Each model is compiled with and without recovery; both must give the same numbers, and the plan must name the
+structures that the architecture has. The models of the corpus take part where it lies beside the clone.
+"""
+
+import unittest
+
+import numpy as np
+
+from tests.support import MODELS, ROOT, EndToEnd
+
+CORPUS = ROOT.parent / "shared" / "corpus"
+
+
+def encoder(layers, norms):
+    return {"Gelu": layers, "LayerNormalization": norms}
+
+
+def llama(layers):
+    return {"RMSNormalization": 2 * layers + 1, "Swish": layers}
+
+
+STRUCTURES = {
+    "bert-ts-op17": encoder(2, 5),
+    "gpt2-dynamo-op20": encoder(3, 7),
+    "llama-dynamo-op18": llama(4),
+    "vit-ts-static-op17": encoder(2, 5),
+}
+CORPUS_STRUCTURES = {
+    "bert-dynamo-op18": encoder(3, 6),
+    "bert-dynamo-unoptimised": encoder(2, 4),
+    "bert-ts-op11": encoder(2, 5),
+    "clip-dynamo-op20": {"LayerNormalization": 11, "Swish": 4},
+    "distilbert-ts-op14": encoder(3, 7),
+    "encoder-ts-op17-functions": encoder(2, 5),
+    "gemma2-optimum-kv": {"Gelu": 2, "RMSNormalization": 9},
+    "gemma3-dynamo-op20": {"Gelu": 3, "RMSNormalization": 19},
+    "gpt2-optimum-kv": encoder(3, 7),
+    "llama-dynamo-bf16-kv": llama(2),
+    "llama-dynamo-fp16": llama(2),
+    "llama-dynamo-static": llama(2),
+    "llama-hf5-kv": llama(2),
+    "llama-optimum-kv": llama(2),
+    "mistral-optimum-kv": llama(2),
+    "modernbert-dynamo-op20": encoder(4, 8),
+    "opt-optimum-kv": {"LayerNormalization": 5},
+    "phi3-optimum-kv": llama(2),
+    "qwen2-optimum-kv": llama(2),
+    "qwen3-dynamo-op21": {"RMSNormalization": 9, "Swish": 2},
+    "t5-optimum-encoder": {"Gelu": 2, "RMSNormalization": 5},
+    "whisper-optimum-encoder": encoder(4, 5),
+}
+# Rounding of the narrowest type, relative to the largest value of an output.
+TOLERANCE = {"bf16": 2e-2, "fp16": 2e-3}
+
+
+class Recovery(EndToEnd):
+    def outputs(self, model, data_set, tp, *flags):
+        artifact = self.compile(model / "model.onnx", tp, *flags)
+        return self.execute(artifact, data_set)
+
+    def check(self, model, structures):
+        plan = self.explain(model / "model.onnx", 2)
+        self.assertEqual(plan["structures"], structures)
+        plain = self.explain(model / "model.onnx", 2, "--no-recovery")
+        self.assertLessEqual(len(plan["collectives"]), len(plain["collectives"]))
+        tolerance = next((value for name, value in TOLERANCE.items() if name in model.name), 1e-5)
+        data_sets = sorted(model.glob("test_data_set_*"))
+        self.assertGreater(len(data_sets), 0)
+        for tp in (1, 2):
+            for data_set in data_sets:
+                found = self.outputs(model, data_set, tp)
+                expected = self.outputs(model, data_set, tp, "--no-recovery")
+                for a, b in zip(found, expected, strict=True):
+                    self.assertEqual((a.shape, a.dtype), (b.shape, b.dtype))
+                    a, b = a.astype(np.float64), b.astype(np.float64)
+                    np.testing.assert_array_equal(np.isfinite(a), np.isfinite(b))
+                    limit = 1e-6 + tolerance * np.abs(b).max(initial=0)
+                    self.assertLessEqual(np.abs(a - b).max(initial=0), limit)
+
+    def test_models(self):
+        for name, structures in STRUCTURES.items():
+            with self.subTest(model=name):
+                self.check(MODELS / name, structures)
+
+    @unittest.skipUnless(CORPUS.exists(), "no corpus beside the clone")
+    def test_corpus(self):
+        for name, structures in CORPUS_STRUCTURES.items():
+            with self.subTest(model=name):
+                self.check(CORPUS / name, structures)
+
+    def test_without_recovery_nothing_is_recognised(self):
+        plan = self.explain(MODELS / "llama-dynamo-op18" / "model.onnx", 2, "--no-recovery")
+        self.assertEqual(plan["structures"], {})
+
+
+if __name__ == "__main__":
+    unittest.main()
