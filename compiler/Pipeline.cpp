@@ -20,6 +20,7 @@ namespace shardc {
 
 void buildPhase(OpPassManager &passes, StringRef phase, bool recover) {
   if (phase == "imported") {
+    passes.addPass(import::createSpecializeBranches());
     passes.addPass(import::createInferShapes());
     passes.addPass(import::createFoldLayout());
     if (recover) {

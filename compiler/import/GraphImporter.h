@@ -45,6 +45,11 @@ private:
   void addAttributes(const ::onnx::NodeProto &node, const Operator &op,
                      mlir::OperationState &state);
   llvm::LogicalResult addOutputs();
+  llvm::LogicalResult addIf(const ::onnx::NodeProto &node);
+  /// The nodes of `body` into `region`, which ends with an onnx.Yield.
+  llvm::LogicalResult addBranch(const ::onnx::GraphProto &body,
+                                mlir::Region &region);
+  void setValue(llvm::StringRef name, mlir::Value value);
 
   /// Null after an error.
   mlir::Value valueOf(const std::string &name, mlir::Location user);
@@ -71,6 +76,8 @@ private:
   /// Last of the initializers (and None): they are created when first used.
   mlir::Operation *lastSource = nullptr;
   llvm::DenseMap<llvm::StringRef, mlir::Value> values;
+  /// Values before the branch at hand set them; null: there was none.
+  llvm::SmallVector<std::pair<llvm::StringRef, mlir::Value>> *undo = nullptr;
   llvm::DenseMap<llvm::StringRef, const ::onnx::TensorProto *> initializers;
   llvm::StringMap<Operator> operators;
   Unsupported unsupported;

@@ -39,6 +39,32 @@ const ::onnx::OpSchema *schemaWithBody(const ::onnx::NodeProto &node,
   return hasBody ? schema : nullptr;
 }
 
+/// Those of branches and loop bodies included.
+template <typename Visit>
+void forEachNode(::onnx::GraphProto &graph, const Visit &visit) {
+  for (auto &node : *graph.mutable_node()) {
+    visit(node);
+    for (auto &attribute : *node.mutable_attribute())
+      if (attribute.has_g())
+        forEachNode(*attribute.mutable_g(), visit);
+  }
+}
+
+/// Types of a graph's values, those of its branches included.
+void addTypes(const ::onnx::GraphProto &graph, Types &types) {
+  for (const auto *infos :
+       {&graph.input(), &graph.output(), &graph.value_info()})
+    for (const auto &info : *infos)
+      types[info.name()] = info.type();
+  for (const auto &tensor : graph.initializer())
+    types[tensor.name()].mutable_tensor_type()->set_elem_type(
+        tensor.data_type());
+  for (const auto &node : graph.node())
+    for (const auto &attribute : node.attribute())
+      if (attribute.has_g())
+        addTypes(attribute.g(), types);
+}
+
 /// Types of all values, as far as ONNX infers them.
 Types inferTypes(const ::onnx::ModelProto &model) {
   ::onnx::ModelProto copy = model;
@@ -48,13 +74,7 @@ Types inferTypes(const ::onnx::ModelProto &model) {
     // A node that does not fit: our own inference reports it better.
   }
   Types types;
-  for (const auto *infos : {&copy.graph().input(), &copy.graph().output(),
-                            &copy.graph().value_info()})
-    for (const auto &info : *infos)
-      types[info.name()] = info.type();
-  for (const auto &tensor : copy.graph().initializer())
-    types[tensor.name()].mutable_tensor_type()->set_elem_type(
-        tensor.data_type());
+  addTypes(copy.graph(), types);
   return types;
 }
 
@@ -133,9 +153,10 @@ void addCallDefaults(::onnx::ModelProto &model) {
 bool callBodies(::onnx::ModelProto &model, const Opsets &opsets,
                 const IsNative &isNative) {
   std::vector<std::pair<::onnx::NodeProto *, const ::onnx::OpSchema *>> nodes;
-  for (auto &node : *model.mutable_graph()->mutable_node())
+  forEachNode(*model.mutable_graph(), [&](::onnx::NodeProto &node) {
     if (const auto *schema = schemaWithBody(node, opsets, isNative))
       nodes.emplace_back(&node, schema);
+  });
   if (nodes.empty())
     return false;
 

@@ -33,7 +33,7 @@ static StringRef remedyFor(StringRef domain, StringRef opType) {
       opType.starts_with("QLinear"))
     return quantised;
   return llvm::StringSwitch<StringRef>(opType)
-      .Cases({"If", "Loop", "Scan"}, control)
+      .Cases({"Loop", "Scan"}, control)
       .Cases({"LSTM", "GRU", "RNN"}, "shardc compiles transformers only")
       .Cases({"RandomNormal", "RandomNormalLike", "RandomUniform",
               "RandomUniformLike", "Bernoulli", "Multinomial"},

@@ -4,6 +4,7 @@
 
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/package/WeightCopy.h"
+#include "compiler/package/WeightNames.h"
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Hash.h"
 
@@ -127,8 +128,9 @@ private:
 
   LogicalResult writePrograms(const dist::Mesh &mesh) {
     manifest["stages"] = Json::array();
+    WeightNames names = weightNames(module);
     for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
-      FailureOr<std::string> bytes = writeProgram(program, mesh, files);
+      FailureOr<std::string> bytes = writeProgram(program, mesh, names, files);
       if (mlir::failed(bytes))
         return failure();
       std::string name = program.getSymName().str() + ".program";
@@ -168,13 +170,9 @@ private:
     manifest["weights"] = options.copyWeights ? "copy" : "reference";
     if (!options.copyWeights)
       return success();
-    for (rt::ProgramOp program : module.getOps<rt::ProgramOp>())
-      if (std::string why =
-              copyWeights(program, mesh, options.modelFolder,
-                          staging.path.string(), manifest["files"]);
-          !why.empty())
-        return failed(why);
-    return success();
+    std::string why = copyWeights(module, mesh, options.modelFolder,
+                                  staging.path.string(), manifest["files"]);
+    return why.empty() ? success() : failed(why);
   }
 
   void describe(const dist::Mesh &mesh) {
@@ -192,11 +190,13 @@ private:
         relative.empty() ? folder.string() : relative.string();
     manifest["inputs"] = Json::array();
     manifest["outputs"] = Json::array();
-    module.walk([&](rt::InputOp op) {
+    // Profiles have the same; their sizes may go by other names.
+    rt::ProgramOp first = *module.getOps<rt::ProgramOp>().begin();
+    first.walk([&](rt::InputOp op) {
       manifest["inputs"].push_back(
           ioEntry(op.getName(), op.getElement(), op.getValue()));
     });
-    module.walk([&](rt::OutputOp op) {
+    first.walk([&](rt::OutputOp op) {
       manifest["outputs"].push_back(ioEntry(
           op.getName(), cast<rt::ViewType>(op.getView().getType()).getElement(),
           op.getValue()));

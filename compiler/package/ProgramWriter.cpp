@@ -3,7 +3,6 @@
 #include "compiler/package/ProgramWriter.h"
 
 #include "compiler/package/TableWriter.h"
-#include "compiler/package/WeightNames.h"
 
 using namespace mlir;
 
@@ -56,9 +55,9 @@ namespace {
 
 class ProgramWriter : private TableWriter {
 public:
-  ProgramWriter(rt::ProgramOp program, const dist::Mesh &mesh, FileTable &files)
-      : TableWriter(mesh), program(program), files(files),
-        names(weightNames(program)) {}
+  ProgramWriter(rt::ProgramOp program, const dist::Mesh &mesh,
+                const WeightNames &names, FileTable &files)
+      : TableWriter(mesh), program(program), files(files), names(names) {}
 
   FailureOr<std::string> write() {
     numberInstructions();
@@ -378,6 +377,17 @@ private:
     return success();
   }
 
+  Offsets<artifact::Condition> conditions() {
+    Offsets<artifact::Condition> conditions;
+    auto when = program->getAttrOfType<DictionaryAttr>("when");
+    for (auto input : program.getOps<rt::InputOp>())
+      if (auto value =
+              when ? when.getAs<BoolAttr>(input.getName()) : BoolAttr())
+        conditions.push_back(artifact::CreateCondition(
+            builder, input.getIndex(), value.getValue()));
+    return conditions;
+  }
+
   std::string finish() {
     Offsets<artifact::Axis> axes;
     for (const dist::Axis &axis : mesh.axes)
@@ -391,7 +401,7 @@ private:
             builder.CreateVector(weights), builder.CreateVector(inputs),
             builder.CreateVector(outputs), builder.CreateVector(bufferOffsets),
             builder.CreateVector(views), builder.CreateVector(load),
-            builder.CreateVector(run)),
+            builder.CreateVector(run), builder.CreateVector(conditions())),
         artifact::ProgramIdentifier());
     return std::string(
         reinterpret_cast<const char *>(builder.GetBufferPointer()),
@@ -407,7 +417,7 @@ private:
   llvm::DenseMap<Attribute, int32_t> groupNumbers;
   llvm::StringMap<std::pair<uint32_t, uint32_t>> symbolSources;
   llvm::StringMap<uint32_t> symbolReads; ///< by instruction
-  const llvm::DenseMap<Operation *, std::string> names;
+  const WeightNames &names;
   std::vector<BufferEntry> buffers;
   Offsets<artifact::Symbol> symbols;
   Offsets<artifact::Guard> guards;
@@ -423,8 +433,10 @@ private:
 } // namespace
 
 FailureOr<std::string> writeProgram(rt::ProgramOp program,
-                                    const dist::Mesh &mesh, FileTable &files) {
-  return ProgramWriter(program, mesh, files).write();
+                                    const dist::Mesh &mesh,
+                                    const WeightNames &names,
+                                    FileTable &files) {
+  return ProgramWriter(program, mesh, names, files).write();
 }
 
 } // namespace shardc::package

@@ -2,6 +2,7 @@
 #ifndef SHARDC_COMPILER_PACKAGE_PROGRAMWRITER_H
 #define SHARDC_COMPILER_PACKAGE_PROGRAMWRITER_H
 
+#include "compiler/package/WeightNames.h"
 #include "dialects/rt/Rt.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -25,8 +26,10 @@ private:
 };
 
 /// The bytes of Program.fbs, or an error at the op that cannot be written.
-llvm::FailureOr<std::string>
-writeProgram(rt::ProgramOp program, const dist::Mesh &mesh, FileTable &files);
+llvm::FailureOr<std::string> writeProgram(rt::ProgramOp program,
+                                          const dist::Mesh &mesh,
+                                          const WeightNames &names,
+                                          FileTable &files);
 
 /// The artifact's element type; nothing for types that it does not have.
 std::optional<uint8_t> elementType(mlir::Type type);

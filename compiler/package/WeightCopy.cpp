@@ -7,6 +7,7 @@
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Hash.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -78,27 +79,28 @@ std::vector<ByteRange> ownedRanges(const dist::Sharding &sharding,
 
 namespace {
 
+using NamedWeight = std::pair<std::string, rt::WeightOp>;
+
 class RankFile {
 public:
-  RankFile(rt::ProgramOp program, const dist::Mesh &mesh, int64_t rank,
+  /// `weights`: each with the name that it has in the file.
+  RankFile(ArrayRef<NamedWeight> weights, const dist::Mesh &mesh, int64_t rank,
            const std::string &modelFolder)
-      : program(program), mesh(mesh), rank(rank), modelFolder(modelFolder),
-        names(weightNames(program)) {}
+      : weights(weights), mesh(mesh), rank(rank), modelFolder(modelFolder) {}
 
   /// Header first: offsets are known from the ranges alone.
   std::string write(const std::filesystem::path &path) {
     Json header = Json::object();
     uint64_t offset = 0;
-    for (rt::WeightOp weight : program.getOps<rt::WeightOp>()) {
+    for (auto [name, weight] : weights) {
       uint64_t bytes = 0;
       for (const ByteRange &range : rangesOf(weight))
         bytes += range.length;
-      header[names.lookup(weight)] = {
-          {"dtype",
-           artifact::safetensorsName(static_cast<artifact::ElementType>(
-               *elementType(weight.getElement())))},
-          {"shape", localShape(weight)},
-          {"data_offsets", {offset, offset + bytes}}};
+      header[name] = {{"dtype", artifact::safetensorsName(
+                                    static_cast<artifact::ElementType>(
+                                        *elementType(weight.getElement())))},
+                      {"shape", localShape(weight)},
+                      {"data_offsets", {offset, offset + bytes}}};
       offset += bytes;
     }
     std::string text = header.dump();
@@ -107,7 +109,7 @@ public:
     uint64_t length = text.size();
     file.write(reinterpret_cast<const char *>(&length), sizeof(length));
     file << text;
-    for (rt::WeightOp weight : program.getOps<rt::WeightOp>())
+    for (auto [name, weight] : weights)
       if (std::string why = append(weight, file); !why.empty())
         return why;
     file.close();
@@ -145,30 +147,43 @@ private:
     return "";
   }
 
-  rt::ProgramOp program;
+  ArrayRef<NamedWeight> weights;
   const dist::Mesh &mesh;
   int64_t rank;
   const std::string &modelFolder;
-  const llvm::DenseMap<Operation *, std::string> names;
   llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> sources;
 };
 
 } // namespace
 
-std::string copyWeights(rt::ProgramOp program, const dist::Mesh &mesh,
+/// What several programs call the same is stored once.
+static std::vector<NamedWeight> storedWeights(ModuleOp module) {
+  std::vector<NamedWeight> stored;
+  const WeightNames names = weightNames(module);
+  llvm::StringSet<> taken;
+  module.walk([&](rt::WeightOp weight) {
+    std::string name = names.lookup(weight);
+    if (taken.insert(name).second)
+      stored.emplace_back(name, weight);
+  });
+  return stored;
+}
+
+std::string copyWeights(ModuleOp module, const dist::Mesh &mesh,
                         const std::string &modelFolder,
                         const std::string &artifactFolder, Json &files) {
   std::filesystem::path folder =
       std::filesystem::path(artifactFolder) / "weights";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
+  const std::vector<NamedWeight> weights = storedWeights(module);
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
     char name[32];
     std::snprintf(name, sizeof(name), "rank-%05d.safetensors",
                   static_cast<int>(rank));
     std::filesystem::path path = folder / name;
     if (std::string why =
-            RankFile(program, mesh, rank, modelFolder).write(path);
+            RankFile(weights, mesh, rank, modelFolder).write(path);
         !why.empty())
       return why;
     auto written = llvm::MemoryBuffer::getFile(path.string(), false, false);

@@ -12,7 +12,7 @@ namespace shardc::package {
 
 /// Writes weights/rank-00000.safetensors, ... below `artifactFolder` and adds
 /// them with their hashes to `files`. "" or what went wrong.
-std::string copyWeights(rt::ProgramOp program, const dist::Mesh &mesh,
+std::string copyWeights(mlir::ModuleOp module, const dist::Mesh &mesh,
                         const std::string &modelFolder,
                         const std::string &artifactFolder,
                         nlohmann::json &files);

@@ -1,8 +1,9 @@
-//===- WeightNames.h - One name for each weight of a program --------------===//
+//===- WeightNames.h - One name for each weight of an artifact ------------===//
 //
-// The program's table and the rank files of --weights copy find each other by
+// The programs' tables and the rank files of --weights copy find each other by
 // name, so both take it from here. A weight keeps the model's name; one that is
 // split in two ways, or meets a constant of that name, gets a number: "w#1".
+// Profiles that hold the same part of a weight call it the same.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_COMPILER_PACKAGE_WEIGHTNAMES_H
@@ -16,9 +17,9 @@
 
 namespace shardc::package {
 
-/// Names of all rt.weight and rt.constant of a program, each different.
-llvm::DenseMap<mlir::Operation *, std::string>
-weightNames(rt::ProgramOp program);
+/// By rt.weight and rt.constant; within one program each is different.
+using WeightNames = llvm::DenseMap<mlir::Operation *, std::string>;
+WeightNames weightNames(mlir::ModuleOp module);
 
 } // namespace shardc::package
 

@@ -14,6 +14,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <set>
+
 using namespace mlir;
 using Json = nlohmann::json;
 
@@ -75,6 +77,7 @@ public:
   }
 
   void add(func::FuncOp program) {
+    profile = profileOf(program);
     for (Operation &op : program.front()) {
       if (auto reduce = dyn_cast<dist::AllReduceOp>(op))
         addCollective(&op, "all_reduce", reduce.getAxes(), 2, reduce.getWhy());
@@ -134,10 +137,29 @@ private:
          {"wire_bytes", sizeOf(bytes * (passes * (ways - 1)), dims, mesh)},
          {"node", nodeName(op)},
          {"why", why.value_or("").str()}});
+    if (!profile.empty())
+      report["collectives"].back()["profile"] = profile;
+  }
+
+  /// "use_cache=true": the requests that this program is for; "" for all.
+  static std::string profileOf(func::FuncOp program) {
+    std::string text;
+    if (auto when = program->getAttrOfType<DictionaryAttr>("onnx.when"))
+      for (NamedAttribute input : when)
+        text +=
+            (text.empty() ? "" : ", ") + input.getName().str() + "=" +
+            (cast<BoolAttr>(input.getValue()).getValue() ? "true" : "false");
+    return text;
   }
 
   void addWeight(onnx::WeightOp weight) {
     auto type = cast<RankedTensorType>(weight.getResult().getType());
+    // Profiles share the parts that they hold alike.
+    bool isNew = held.insert({weight.getFile(), weight.getOffset(),
+                              type.getAsOpaquePointer()})
+                     .second;
+    if (!isNew)
+      return;
     dist::Sharding sharding = dist::getSharding(type);
     int64_t element = rt::elementBytes(type.getElementType());
     for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
@@ -157,6 +179,8 @@ private:
   const dist::Mesh &mesh;
   const SymbolValues &dims;
   std::vector<int64_t> weightBytes;
+  std::set<std::tuple<StringRef, uint64_t, const void *>> held;
+  std::string profile; ///< of the program at hand
   Json report;
 };
 
@@ -224,15 +248,27 @@ static std::string bytesText(const Json &value) {
   return text;
 }
 
+static void printCollective(const Json &entry, llvm::raw_ostream &os) {
+  os << "  " << entry["kind"].get<std::string>() << " over "
+     << entry["axis"].get<std::string>() << ", " << bytesText(entry["bytes"])
+     << " (" << bytesText(entry["wire_bytes"]) << " on the wire) at "
+     << entry["node"].get<std::string>() << ": "
+     << entry["why"].get<std::string>() << "\n";
+}
+
 void printExplanation(const Json &report, llvm::raw_ostream &os) {
   const Json &collectives = report["collectives"];
-  os << collectives.size() << " collectives per run\n";
+  std::map<std::string, std::vector<const Json *>> profiles;
   for (const Json &entry : collectives)
-    os << "  " << entry["kind"].get<std::string>() << " over "
-       << entry["axis"].get<std::string>() << ", " << bytesText(entry["bytes"])
-       << " (" << bytesText(entry["wire_bytes"]) << " on the wire) at "
-       << entry["node"].get<std::string>() << ": "
-       << entry["why"].get<std::string>() << "\n";
+    profiles[entry.value("profile", "")].push_back(&entry);
+  if (profiles.empty())
+    os << "0 collectives per run\n";
+  for (const auto &[profile, entries] : profiles) {
+    os << entries.size() << " collectives per run"
+       << (profile.empty() ? "" : " with " + profile) << "\n";
+    for (const Json *entry : entries)
+      printCollective(*entry, os);
+  }
   if (const Json &waits = report["waits"]; !waits.empty()) {
     os << waits.size()
        << " waits of the host per run, for sizes that only the data knows\n";

@@ -26,6 +26,7 @@ void OnnxDialect::initialize() {
   registerAttentionOps();
   registerCacheOps();
   registerContractionOps();
+  registerControlFlowOps();
   registerDynamicOps();
   registerIndexingOps();
   registerLayoutOps();

@@ -28,6 +28,7 @@ def Onnx_Dialect : Dialect {
     void registerAttentionOps();
     void registerCacheOps();
     void registerContractionOps();
+    void registerControlFlowOps();
     void registerDynamicOps();
     void registerIndexingOps();
     void registerLayoutOps();

@@ -144,6 +144,22 @@ void InferShapes::insertGuards(func::FuncOp function,
   }
 }
 
+/// An input that only other branches use says nothing about sizes here: what it
+/// shares a symbol with may have another size.
+static void freeUnusedInputs(func::FuncOp function, ShapeInference &inference) {
+  for (BlockArgument input : function.getArguments()) {
+    if (!input.use_empty())
+      continue;
+    SmallVector<DimExpr, 4> dims = inference.dims(input);
+    auto name = function.getArgAttrOfType<StringAttr>(input.getArgNumber(),
+                                                      "onnx.name");
+    for (auto [d, size] : llvm::enumerate(dims))
+      if (size.isSymbolic() && name)
+        size = DimExpr::symbol((name.getValue() + ".dim" + Twine(d)).str());
+    inference.setType(input, inference.element(input), dims);
+  }
+}
+
 LogicalResult InferShapes::run(func::FuncOp function, int64_t opset) {
   if (function.isExternal())
     return success();
@@ -157,6 +173,8 @@ LogicalResult InferShapes::run(func::FuncOp function, int64_t opset) {
   eraseUnused(block, inference);
   if (inference.hasEqualities())
     simplifyTypes(function, inference);
+  if (function->hasAttr("onnx.when"))
+    freeUnusedInputs(function, inference);
   insertGuards(function, inference);
   function.setType(FunctionType::get(
       function.getContext(), block.getArgumentTypes(),

@@ -2,6 +2,33 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SpecializeBranches : Pass<"shardc-specialize-branches", "::mlir::ModuleOp"> {
+  let summary = "One function for each value of an input that decides branches";
+  let description = [{
+    Requires: a raw module.
+    Ensures: no onnx.If whose condition is a boolean input of the model, or that
+    only reshapes, casts or negates one. Each value of such inputs has a function
+    in which it is a constant; `onnx.when` says which, by the inputs' names. The
+    functions become profiles of the artifact: the runtime picks by the value.
+
+    Example (tests/passes/import/specialize-branches/example.mlir):
+
+        func.func @main(%use_cache: tensor<1xi1> {onnx.name = "use_cache"}, ...)
+          %0 = onnx.If %use_cache ...
+
+    becomes
+
+        func.func @main(...) attributes {onnx.when = {use_cache = false}}
+          %c = onnx.Constant {value = dense<false> : tensor<1xi1>}
+          %0 = onnx.If %c ...
+        func.func @main_1(...) attributes {onnx.when = {use_cache = true}}
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [
+    Statistic<"numFunctions", "functions", "Functions made beside the first">
+  ];
+}
+
 def InferShapes : Pass<"shardc-infer-shapes", "::mlir::ModuleOp"> {
   let summary = "Gives every value its type, evaluates shape arithmetic";
   let description = [{

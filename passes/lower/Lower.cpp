@@ -126,6 +126,8 @@ struct LowerPass : impl::LowerBase<LowerPass> {
         builder.setInsertionPoint(function);
         auto program = rt::ProgramOp::create(builder, function.getLoc(),
                                              function.getSymName());
+        if (Attribute when = function->getAttr("onnx.when"))
+          program->setAttr("when", when);
         if (failed(ProgramLowering(function, program, *mesh.getMesh().getMesh(),
                                    map)
                        .run()))

@@ -12,12 +12,18 @@ namespace {
 
 struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main) {
-      getOperation().emitError("has no function @main to cut into stages");
-      return signalPassFailure();
+    bool hasMain = false;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      StringRef name = function.getSymName();
+      if (!name.consume_front("main"))
+        continue;
+      hasMain = true;
+      function.setSymName(("stage0" + name).str());
     }
-    main.setSymName("stage0");
+    if (hasMain)
+      return;
+    getOperation().emitError("has no function @main to cut into stages");
+    signalPassFailure();
   }
 };
 

@@ -31,7 +31,7 @@ def Fingerprint : Pass<"shardc-fingerprint", "::mlir::ModuleOp"> {
   let summary = "Records what the imported model computes";
   let description = [{
     Requires: phase imported.
-    Ensures: module attribute `onnx.fingerprint`, over the terms of all outputs
+    Ensures: function attribute `onnx.fingerprint`, over the terms of all outputs
     and all guards.
   }];
 }

@@ -34,6 +34,8 @@ Terms::Terms(func::FuncOp function) {
     }
     addOp(op);
   }
+  if (Attribute when = function->getAttr("onnx.when"))
+    guards.push_back(text(when).str());
   llvm::sort(guards);
 }
 

@@ -282,7 +282,7 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
   LogicalResult verifyGlobal(ModuleOp module, func::FuncOp function,
                              const dist::Mesh &mesh) {
     // Before the rules, which trust attributes to fit the op.
-    auto imported = module->getAttrOfType<StringAttr>("onnx.fingerprint");
+    auto imported = function->getAttrOfType<StringAttr>("onnx.fingerprint");
     if (imported && Terms(function).fingerprint() != imported.getValue())
       return function.emitError("does not compute what the imported model "
                                 "computes");
@@ -315,7 +315,7 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
 struct FingerprintPass : impl::FingerprintBase<FingerprintPass> {
   void runOnOperation() override {
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
-      getOperation()->setAttr(
+      function->setAttr(
           "onnx.fingerprint",
           StringAttr::get(&getContext(), Terms(function).fingerprint()));
   }

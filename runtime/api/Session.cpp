@@ -102,10 +102,8 @@ std::vector<CollectiveStats> Session::collectiveStats() const {
 std::vector<RankMemory> Session::rankMemory() const {
   std::lock_guard lock(engine->mutex);
   std::vector<RankMemory> memory;
-  for (const RankState &rank : engine->ranks)
-    memory.push_back({rank.weights.mappedBytes + rank.weights.packedBytes,
-                      rank.weights.packedBytes, rank.persistentBytes,
-                      rank.runBytes()});
+  for (int rank = 0; rank < engine->worldSize(); ++rank)
+    memory.push_back(engine->memoryOf(rank));
   return memory;
 }
 
@@ -121,7 +119,8 @@ Status Session::writeTrace(const std::string &path) const {
     return argumentError("no measured run to trace; open the session with "
                          "`measure` and run it");
   return withoutExceptions([&] {
-    return runtime::writeTrace(path, engine->program(), *engine->last);
+    return runtime::writeTrace(path, *engine->lastProgram->program,
+                               *engine->last);
   });
 }
 

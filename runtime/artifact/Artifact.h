@@ -40,7 +40,7 @@ public:
                      Artifact &artifact);
 
   const Manifest &manifest() const { return parsed; }
-  size_t numStages() const { return programs.size(); }
+  size_t numPrograms() const { return programs.size(); }
   const artifact::Program &program(size_t stage) const {
     return *artifact::GetProgram(programs[stage].data());
   }

@@ -232,6 +232,17 @@ Status ProgramChecker::checkInputs() {
   return Status::ok();
 }
 
+Status ProgramChecker::checkConditions() {
+  if (program.conditions())
+    for (const artifact::Condition *condition : *program.conditions())
+      if (condition->input() >= program.inputs()->size() ||
+          program.inputs()->Get(condition->input())->element() !=
+              artifact::ElementType_Bool)
+        return artifactError("a condition is on input ", condition->input(),
+                             ", which is no boolean input");
+  return Status::ok();
+}
+
 Status ProgramChecker::checkOutputs() {
   for (const artifact::Output *output : *program.outputs()) {
     std::string where = portName("output", *output);
@@ -265,6 +276,7 @@ Status ProgramChecker::checkAll() {
   SHARDC_RETURN_IF_ERROR(checkViews());
   SHARDC_RETURN_IF_ERROR(checkReads());
   SHARDC_RETURN_IF_ERROR(checkInputs());
+  SHARDC_RETURN_IF_ERROR(checkConditions());
   SHARDC_RETURN_IF_ERROR(checkKernelNames());
   SHARDC_RETURN_IF_ERROR(checkInstructions(/*load=*/true));
   SHARDC_RETURN_IF_ERROR(checkInstructions(/*load=*/false));

@@ -9,13 +9,13 @@ bool bindsSymbol(const artifact::Program &program, uint32_t instruction,
                  uint32_t scalar) {
   const artifact::Scalar *entry = program.scalars()->Get(scalar);
   return entry->op() == artifact::ScalarOp_Symbol &&
-         program.symbols()->Get(static_cast<uint32_t>(entry->value()))->read() ==
-             static_cast<int32_t>(instruction);
+         program.symbols()
+                 ->Get(static_cast<uint32_t>(entry->value()))
+                 ->read() == static_cast<int32_t>(instruction);
 }
 
-Status
-ProgramChecker::checkReadSizes(const artifact::Instruction &instruction,
-                               bool load) {
+Status ProgramChecker::checkReadSizes(const artifact::Instruction &instruction,
+                                      bool load) {
   if (instruction.kernel()->string_view() != artifact::kReadSizes)
     return Status::ok();
   const char *where = artifact::kReadSizes;
@@ -39,7 +39,9 @@ Status
 ProgramChecker::checkSizesAreKnown(const artifact::Instruction &instruction,
                                    uint32_t index) const {
   int64_t needed = -1;
-  auto need = [&](uint32_t scalar) { needed = std::max(needed, reads[scalar]); };
+  auto need = [&](uint32_t scalar) {
+    needed = std::max(needed, reads[scalar]);
+  };
   auto needView = [&](int32_t number) {
     if (number < 0)
       return;

@@ -31,82 +31,100 @@ Status Engine::start(const std::string &folder) {
   ArtifactOptions artifactOptions;
   artifactOptions.weightsRoot = options.weightsRoot;
   SHARDC_RETURN_IF_ERROR(Artifact::open(folder, artifactOptions, artifact));
-  if (artifact.numStages() != 1)
-    return artifactError(folder, " has ", artifact.numStages(),
-                         " pipeline stages, this runtime runs 1; compile the "
-                         "model with --pp 1");
+  ranks = std::vector<RankState>(static_cast<size_t>(artifact.worldSize(0)));
+  for (size_t i = 0; i < artifact.numPrograms(); ++i)
+    programs.push_back(
+        std::make_unique<LoadedProgram>(artifact.program(i), i, ranks.size()));
+  active = programs.front().get();
   inputInfos = describeInputs(program());
   outputInfos = describeOutputs(program());
+  SHARDC_RETURN_IF_ERROR(checkPorts());
   orderedInputs.resize(inputInfos.size());
-  symbols.resize(program().symbols()->size());
-  dependence = scalarDependences(program());
-  runSegments = findSegments(program());
-  loadSegments = loadSegment(program());
-  ranks = std::vector<RankState>(static_cast<size_t>(artifact.worldSize(0)));
-  for (RankState &state : ranks) {
+  for (RankState &state : ranks)
     state.inputs.resize(inputInfos.size());
-    state.carried.resize(runSegments.isStatic() ? 0
-                                                : program().buffers()->size());
-  }
   SHARDC_RETURN_IF_ERROR(createGroups());
+  SHARDC_RETURN_IF_ERROR(createWorld());
   const int kernelThreads = std::max(1, hostCores() / worldSize());
   SHARDC_RETURN_IF_ERROR(threads.start(
       worldSize(), [kernelThreads](int) { setHostThreads(kernelThreads); }));
   return load();
 }
 
-Status Engine::createGroups() {
-  auto create = [&](const std::vector<int> &members) -> SharedMemoryGroup * {
-    sharedGroups.push_back(
-        std::make_unique<SharedMemoryGroup>(members, failure));
-    return sharedGroups.back()->allocate() ? sharedGroups.back().get()
-                                           : nullptr;
+/// Profiles have the same inputs and outputs.
+Status Engine::checkPorts() const {
+  auto same = [](const std::vector<TensorInfo> &a,
+                 const std::vector<TensorInfo> &b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const TensorInfo &x, const TensorInfo &y) {
+                        return x.name == y.name && x.element == y.element &&
+                               x.dims.size() == y.dims.size();
+                      });
   };
-  const char *noMemory = "out of memory for the collectives' buffers";
-  for (const artifact::Group *group : *program().groups()) {
-    partitions.push_back(partitionRanks(program(), *group));
-    for (const std::vector<int> &members : partitions.back().groups) {
-      SharedMemoryGroup *shared = create(members);
-      if (!shared)
-        return artifactError(noMemory);
-      for (size_t i = 0; i < members.size(); ++i)
-        ranks[static_cast<size_t>(members[i])].communicators.push_back(
-            shared->join(static_cast<int>(i)));
+  for (const auto &other : programs)
+    if (!same(inputInfos, describeInputs(*other->program)) ||
+        !same(outputInfos, describeOutputs(*other->program)))
+      return artifactError("its programs have different inputs or outputs");
+  return Status::ok();
+}
+
+static const char *const kNoMemory =
+    "out of memory for the collectives' buffers";
+
+Status Engine::createGroups() {
+  for (auto &loaded : programs)
+    for (const artifact::Group *group : *loaded->program->groups()) {
+      loaded->partitions.push_back(partitionRanks(*loaded->program, *group));
+      for (const std::vector<int> &members : loaded->partitions.back().groups) {
+        loaded->sharedGroups.push_back(
+            std::make_unique<SharedMemoryGroup>(members, failure));
+        SharedMemoryGroup &shared = *loaded->sharedGroups.back();
+        if (!shared.allocate())
+          return artifactError(kNoMemory);
+        for (size_t i = 0; i < members.size(); ++i)
+          loaded->ranks[static_cast<size_t>(members[i])]
+              .communicators.push_back(shared.join(static_cast<int>(i)));
+      }
     }
-  }
+  return Status::ok();
+}
+
+Status Engine::createWorld() {
   if (!options.checkReplicas || worldSize() == 1)
     return Status::ok();
-  std::vector<int> everyone(ranks.size());
-  std::iota(everyone.begin(), everyone.end(), 0);
-  SharedMemoryGroup *shared = create(everyone);
-  if (!shared)
-    return artifactError(noMemory);
-  for (int rank : everyone)
-    ranks[static_cast<size_t>(rank)].world = shared->join(rank);
+  std::vector<int> members(ranks.size());
+  std::iota(members.begin(), members.end(), 0);
+  everyone = std::make_unique<SharedMemoryGroup>(members, failure);
+  if (!everyone->allocate())
+    return artifactError(kNoMemory);
+  for (int rank : members)
+    ranks[static_cast<size_t>(rank)].world = everyone->join(rank);
   return Status::ok();
 }
 
 Status Engine::load() {
-  for (int rank = 0; rank < worldSize(); ++rank) {
-    allLoadScalars.emplace_back();
-    SHARDC_RETURN_IF_ERROR(evaluateLoadScalars(program(), dependence,
-                                               coordinatesOf(program(), rank),
-                                               allLoadScalars.back()));
+  for (auto &loaded : programs) {
+    active = loaded.get();
+    for (int rank = 0; rank < worldSize(); ++rank) {
+      active->loadScalars.emplace_back();
+      SHARDC_RETURN_IF_ERROR(evaluateLoadScalars(program(), active->dependence,
+                                                 coordinatesOf(program(), rank),
+                                                 active->loadScalars.back()));
+    }
+    SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::loadRank, Step::Plans));
+    SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runLoadRank, Step::RunsKernels));
+    for (RankProgram &rank : active->ranks)
+      rank.loadPlan.reset();
   }
-  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::loadRank, Step::Plans));
-  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runLoadRank, Step::RunsKernels));
-  for (RankState &state : ranks)
-    state.loadPlan.reset();
   return Status::ok();
 }
 
 /// Weights and the memory of loaded values.
 Status Engine::loadRank(int rank) {
-  RankState &state = ranks[static_cast<size_t>(rank)];
+  RankProgram &state = active->ranks[static_cast<size_t>(rank)];
   const std::vector<int64_t> &scalars =
-      allLoadScalars[static_cast<size_t>(rank)];
+      active->loadScalars[static_cast<size_t>(rank)];
   SHARDC_RETURN_IF_ERROR(
-      loadWeights(artifact, 0, rank, scalars, state.weights));
+      loadWeights(artifact, active->number, rank, scalars, state.weights));
   const auto *buffers = program().buffers();
   state.fixedBuffers.assign(buffers->size(), nullptr);
   for (uint32_t b = 0; b < buffers->size(); ++b) {
@@ -138,12 +156,16 @@ Status Engine::loadRank(int rank) {
 /// The load-time program: once, in an arena of its own.
 Status Engine::runLoadRank(int rank) {
   RankState &state = ranks[static_cast<size_t>(rank)];
-  PlanContext context{
-      program(),  *program().load(), loadSegments.list[0], loadSegments.carried,
-      partitions, allLoadScalars};
+  RankProgram &mine = active->ranks[static_cast<size_t>(rank)];
+  PlanContext context{program(),
+                      *program().load(),
+                      active->load.list[0],
+                      active->load.carried,
+                      active->partitions,
+                      active->loadScalars};
   // Kept until all ranks are done: a timeout elsewhere may ask where this is.
-  state.loadPlan = std::make_unique<RankPlan>();
-  RankPlan &plan = *state.loadPlan;
+  mine.loadPlan = std::make_unique<RankPlan>();
+  RankPlan &plan = *mine.loadPlan;
   SHARDC_RETURN_IF_ERROR(plan.prepare(context, resourcesOf(rank)));
   AlignedBuffer arena;
   if (!arena.allocate(plan.arenaBytes()))
@@ -158,8 +180,23 @@ Status Engine::runLoadRank(int rank) {
 }
 
 RankResources Engine::resourcesOf(int rank) const {
-  const RankState &state = ranks[static_cast<size_t>(rank)];
-  return {rank, state.fixedBuffers, state.communicators};
+  const RankProgram &mine = active->ranks[static_cast<size_t>(rank)];
+  return {rank, mine.fixedBuffers, mine.communicators};
+}
+
+RankMemory Engine::memoryOf(int rank) const {
+  const auto r = static_cast<size_t>(rank);
+  RankMemory memory{0, 0, 0,
+                    ranks[r].arena.size() + ranks[r].inputMemory.size()};
+  for (const auto &loaded : programs) {
+    const RankProgram &mine = loaded->ranks[r];
+    memory.weightBytes += mine.weights.mappedBytes + mine.weights.packedBytes;
+    memory.packedBytes += mine.weights.packedBytes;
+    memory.loadedBytes += mine.persistentBytes;
+    for (const AlignedBuffer &buffer : mine.carried)
+      memory.arenaBytes += buffer.size();
+  }
+  return memory;
 }
 
 std::string Engine::describeRank(int rank) const {

@@ -10,10 +10,8 @@
 
 #include "runtime/api/shardrt.hpp"
 #include "runtime/artifact/Artifact.h"
-#include "runtime/backend/host/SharedMemoryGroup.h"
 #include "runtime/exec/InputBinding.h"
-#include "runtime/exec/ShapePlan.h"
-#include "runtime/exec/WeightLoader.h"
+#include "runtime/exec/LoadedProgram.h"
 #include "runtime/launch/RankThreads.h"
 
 #include <atomic>
@@ -25,24 +23,14 @@ namespace shardc::runtime {
 
 /// What one rank keeps between runs. Only its thread touches it during a job.
 struct RankState {
-  std::vector<int64_t> loadScalars;
-  RankWeights weights;
-  std::vector<AlignedBuffer> persistent;
-  std::vector<std::byte *> fixedBuffers; ///< by buffer of the program
-  int64_t persistentBytes = 0;
-  std::vector<std::unique_ptr<Communicator>> communicators; ///< by group
   std::unique_ptr<Communicator> world; ///< null: replicas are not checked
   AlignedBuffer arena;
-  AlignedBuffer inputMemory;          ///< packed parts of inputs
-  std::vector<std::byte *> inputs;    ///< this rank's part of each
-  std::vector<AlignedBuffer> carried; ///< by buffer of the program
-  std::vector<int64_t> symbols;       ///< of the current run
+  AlignedBuffer inputMemory;       ///< packed parts of inputs
+  std::vector<std::byte *> inputs; ///< this rank's part of each
+  std::vector<int64_t> symbols;    ///< of the current run
   std::atomic<const BoundInstruction *> current = nullptr;
   std::vector<uint64_t> hashes;
-  std::unique_ptr<RankPlan> loadPlan; ///< only while loading
-  Status status;                      ///< of the current job
-
-  int64_t runBytes() const; ///< intermediate values and packed inputs
+  Status status; ///< of the current job
 };
 
 class Engine {
@@ -52,7 +40,9 @@ public:
 
   Status run(std::span<const InputTensor> given, std::span<Tensor> outputs);
 
-  const artifact::Program &program() const { return artifact.program(0); }
+  /// Of the request at hand, or of the last one.
+  const artifact::Program &program() const { return *active->program; }
+  RankMemory memoryOf(int rank) const;
   int worldSize() const { return static_cast<int>(ranks.size()); }
 
   /// A rank never came back: nothing here may be destroyed any more.
@@ -63,16 +53,20 @@ public:
   std::vector<TensorInfo> outputInfos;
   std::vector<RankState> ranks;
   const ShapePlan *last = nullptr; ///< of the last successful run
-  mutable std::mutex mutex;        ///< held during a run
+  const LoadedProgram *lastProgram = nullptr;
+  mutable std::mutex mutex; ///< held during a run
 
 private:
   explicit Engine(const SessionOptions &options);
   Status start(const std::string &folder);
+  Status checkPorts() const;
   Status createGroups();
+  Status createWorld();
   Status load();
   Status loadRank(int rank);
   Status runLoadRank(int rank);
 
+  Status chooseProgram(std::span<const InputTensor> given);
   Status findPlan(ShapePlan *&plan);
   Status preparePlan(std::unique_ptr<ShapePlan> &plan);
   Status prepareRank(int rank);
@@ -100,19 +94,14 @@ private:
 
   const SessionOptions options;
   RunFailure failure;
-  std::vector<uint8_t> dependence;
-  std::vector<GroupPartition> partitions; ///< by program group
-  std::vector<std::unique_ptr<SharedMemoryGroup>> sharedGroups;
-  Segments runSegments;
-  Segments loadSegments;
-  std::vector<std::vector<int64_t>> allLoadScalars;
-  std::vector<std::unique_ptr<ShapePlan>> plans; ///< recently used shapes
+  std::vector<std::unique_ptr<LoadedProgram>> programs; ///< by profile
+  LoadedProgram *active = nullptr;
+  std::unique_ptr<SharedMemoryGroup> everyone; ///< for the replica check
   uint64_t clock = 0;
   bool stuck = false;
 
   // The request at hand; sized once, so that a run allocates nothing.
   std::vector<const InputTensor *> orderedInputs;
-  std::vector<int64_t> symbols;
   std::span<Tensor> requestOutputs;
   ShapePlan *current = nullptr;
   ShapePlan *preparing = nullptr;

@@ -14,9 +14,7 @@ static constexpr size_t kKeptPlans = 4;
 Status Engine::run(std::span<const InputTensor> given,
                    std::span<Tensor> outputs) {
   std::lock_guard lock(mutex);
-  std::fill(symbols.begin(), symbols.end(), kUnbound);
-  SHARDC_RETURN_IF_ERROR(
-      bindInputs(program(), inputInfos, given, orderedInputs, symbols));
+  SHARDC_RETURN_IF_ERROR(chooseProgram(given));
   if (outputs.size() != outputInfos.size())
     return argumentError("expected ", outputInfos.size(),
                          " output tensors, found ", outputs.size());
@@ -25,16 +23,30 @@ Status Engine::run(std::span<const InputTensor> given,
                                         current->scalars[0]));
   requestOutputs = outputs;
   // Where the data decide on sizes, outputs are as large as the run finds.
-  if (runSegments.isStatic())
+  if (active->run.isStatic())
     SHARDC_RETURN_IF_ERROR(sizeOutputs());
   SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runRank, Step::RunsKernels));
-  if (!runSegments.isStatic()) {
+  if (!active->run.isStatic()) {
     SHARDC_RETURN_IF_ERROR(current->assignOutputs(program()));
     SHARDC_RETURN_IF_ERROR(sizeOutputs());
     SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::copyOutputs, Step::Plans));
   }
   last = current;
+  lastProgram = active;
   return Status::ok();
+}
+
+Status Engine::chooseProgram(std::span<const InputTensor> given) {
+  SHARDC_RETURN_IF_ERROR(matchInputs(inputInfos, given, orderedInputs));
+  auto chosen =
+      std::find_if(programs.begin(), programs.end(),
+                   [&](const auto &p) { return p->accepts(orderedInputs); });
+  if (chosen == programs.end())
+    return artifactError("no profile of the artifact is for these inputs; "
+                         "compile the model again");
+  active = chosen->get();
+  std::fill(active->symbols.begin(), active->symbols.end(), kUnbound);
+  return bindSymbols(program(), inputInfos, orderedInputs, active->symbols);
 }
 
 Status Engine::sizeOutputs() {
@@ -49,8 +61,9 @@ Status Engine::sizeOutputs() {
 }
 
 Status Engine::findPlan(ShapePlan *&plan) {
+  std::vector<std::unique_ptr<ShapePlan>> &plans = active->plans;
   for (auto &known : plans)
-    if (known->isFor(symbols)) {
+    if (known->isFor(active->symbols)) {
       known->lastUsed = ++clock;
       plan = known.get();
       return Status::ok();
@@ -75,19 +88,19 @@ Status Engine::preparePlan(std::unique_ptr<ShapePlan> &plan) {
   auto fresh = std::make_unique<ShapePlan>();
   fresh->scalars.resize(ranks.size());
   fresh->ranks.resize(ranks.size());
-  SHARDC_RETURN_IF_ERROR(fresh->evaluate(program(), symbols));
+  SHARDC_RETURN_IF_ERROR(fresh->evaluate(program(), active->symbols));
   SHARDC_RETURN_IF_ERROR(
       checkInputDims(program(), inputInfos, orderedInputs, fresh->scalars[0]));
   for (const std::vector<int64_t> &scalars : fresh->scalars)
     SHARDC_RETURN_IF_ERROR(checkGuards(program(), scalars));
   for (RankShapePlan &rank : fresh->ranks) {
-    rank.segments.resize(runSegments.list.size());
+    rank.segments.resize(active->run.list.size());
     if (options.measure)
       rank.timings.resize(program().run()->size());
   }
   preparing = fresh.get();
   SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::prepareRank, Step::Plans));
-  if (runSegments.isStatic())
+  if (active->run.isStatic())
     SHARDC_RETURN_IF_ERROR(fresh->assignOutputs(program()));
   plan = std::move(fresh);
   return Status::ok();
@@ -110,13 +123,14 @@ Status Engine::runRank(int rank) {
   RankState &state = ranks[static_cast<size_t>(rank)];
   SHARDC_RETURN_IF_ERROR(placeInputs(rank));
   state.symbols = current->symbols;
-  for (auto &communicator : state.communicators)
+  for (auto &communicator :
+       active->ranks[static_cast<size_t>(rank)].communicators)
     communicator->beginRun();
   if (state.world)
     state.world->beginRun();
-  for (size_t segment = 0; segment < runSegments.list.size(); ++segment)
+  for (size_t segment = 0; segment < active->run.list.size(); ++segment)
     SHARDC_RETURN_IF_ERROR(runSegment(rank, segment));
-  return runSegments.isStatic() ? copyOutputs(rank) : Status::ok();
+  return active->run.isStatic() ? copyOutputs(rank) : Status::ok();
 }
 
 Status Engine::copyOutputs(int rank) {

@@ -57,18 +57,11 @@ int64_t readInteger(const TensorView &view, int64_t index) {
 
 } // namespace
 
-int64_t RankState::runBytes() const {
-  int64_t bytes = arena.size() + inputMemory.size();
-  for (const AlignedBuffer &buffer : carried)
-    bytes += buffer.size();
-  return bytes;
-}
-
 PlanContext
 Engine::contextOf(size_t segment,
                   std::span<const std::vector<int64_t>> scalars) const {
-  return {program(),  *program().run(), runSegments.list[segment],
-          runSegments.carried, partitions, scalars};
+  return {program(),           *program().run(),   active->run.list[segment],
+          active->run.carried, active->partitions, scalars};
 }
 
 Status Engine::placeInputs(int rank) {
@@ -77,8 +70,8 @@ Status Engine::placeInputs(int rank) {
   SHARDC_RETURN_IF_ERROR(grow(state.inputMemory, slices.packedBytes(), rank,
                               "its parts of the inputs"));
   for (size_t i = 0; i < orderedInputs.size(); ++i)
-    state.inputs[i] = slices.place(i, orderedInputs[i]->data,
-                                   state.inputMemory.data());
+    state.inputs[i] =
+        slices.place(i, orderedInputs[i]->data, state.inputMemory.data());
   return Status::ok();
 }
 
@@ -109,11 +102,13 @@ Status Engine::bindSegment(int rank, RankPlan &plan) {
   RankState &state = ranks[static_cast<size_t>(rank)];
   SHARDC_RETURN_IF_ERROR(
       grow(state.arena, plan.arenaBytes(), rank, "intermediate values"));
+  std::vector<AlignedBuffer> &carried =
+      active->ranks[static_cast<size_t>(rank)].carried;
   for (const RankPlan::CarriedNeed &need : plan.carriedNeeds())
-    SHARDC_RETURN_IF_ERROR(grow(state.carried[need.buffer], need.bytes, rank,
-                                "intermediate values"));
+    SHARDC_RETURN_IF_ERROR(
+        grow(carried[need.buffer], need.bytes, rank, "intermediate values"));
   plan.bindArena(state.arena.data());
-  plan.bindCarried(state.carried);
+  plan.bindCarried(carried);
   for (size_t i = 0; i < state.inputs.size(); ++i)
     plan.bindInput(i, state.inputs[i]);
   return Status::ok();
@@ -129,7 +124,7 @@ Status Engine::runSegment(int rank, size_t number) {
       plan, rank,
       {failure, state.world.get(), mine.timings, state.current, state.hashes});
   state.current.store(nullptr, std::memory_order_release);
-  if (status.isOk() && runSegments.list[number].reads)
+  if (status.isOk() && active->run.list[number].reads)
     status = readSizes(rank, plan.instructions().back());
   return status;
 }
@@ -156,10 +151,10 @@ Status Engine::readSizes(int rank, const BoundInstruction &instruction) {
     if (bindsSymbol(program(), instruction.index, scalar))
       state.symbols[static_cast<size_t>(symbol)] = found;
     else if (expected != found)
-      return artifactError(
-          "guard violated: node '", instruction.node, "' computes the size ",
-          found, ", expected ", describeScalar(program(), scalar), " = ",
-          expected, "; change the inputs");
+      return artifactError("guard violated: node '", instruction.node,
+                           "' computes the size ", found, ", expected ",
+                           describeScalar(program(), scalar), " = ", expected,
+                           "; change the inputs");
   }
   return Status::ok();
 }

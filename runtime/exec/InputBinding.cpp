@@ -105,16 +105,23 @@ int64_t symbolOf(const artifact::Program &program, uint32_t scalar) {
 
 } // namespace
 
-Status bindInputs(const artifact::Program &program,
-                  std::span<const TensorInfo> infos,
-                  std::span<const InputTensor> given,
-                  std::span<const InputTensor *> ordered,
-                  std::span<int64_t> symbols) {
+Status matchInputs(std::span<const TensorInfo> infos,
+                   std::span<const InputTensor> given,
+                   std::span<const InputTensor *> ordered) {
   SHARDC_RETURN_IF_ERROR(matchNames(infos, given, ordered));
   for (size_t i = 0; i < infos.size(); ++i)
     SHARDC_RETURN_IF_ERROR(checkTensor(infos[i], *ordered[i]));
+  return Status::ok();
+}
+
+Status bindSymbols(const artifact::Program &program,
+                   std::span<const TensorInfo> infos,
+                   std::span<const InputTensor *const> ordered,
+                   std::span<int64_t> symbols) {
   for (uint32_t s = 0; s < symbols.size(); ++s) {
     const artifact::Symbol *symbol = program.symbols()->Get(s);
+    if (symbol->read() >= 0)
+      continue; // the run finds it
     symbols[s] = ordered[symbol->input()]->dims[symbol->dim()];
   }
   for (uint32_t i = 0; i < infos.size(); ++i) {

@@ -18,13 +18,17 @@ namespace shardc::runtime {
 std::vector<TensorInfo> describeInputs(const artifact::Program &program);
 std::vector<TensorInfo> describeOutputs(const artifact::Program &program);
 
-/// Points ordered[i] at the tensor of the program's i-th input and binds the
-/// symbols. Both have the right size already. Errors have code InvalidArgument.
-Status bindInputs(const artifact::Program &program,
-                  std::span<const TensorInfo> infos,
-                  std::span<const InputTensor> given,
-                  std::span<const InputTensor *> ordered,
-                  std::span<int64_t> symbols);
+/// Points ordered[i] at the tensor of the i-th input; `ordered` has the right
+/// size already. Errors have code InvalidArgument.
+Status matchInputs(std::span<const TensorInfo> infos,
+                   std::span<const InputTensor> given,
+                   std::span<const InputTensor *> ordered);
+
+/// Binds the symbols that inputs' dims say, and checks that inputs agree.
+Status bindSymbols(const artifact::Program &program,
+                   std::span<const TensorInfo> infos,
+                   std::span<const InputTensor *const> ordered,
+                   std::span<int64_t> symbols);
 
 /// The dims that no symbol stands for alone: constants and expressions, with
 /// the scalars of any rank.

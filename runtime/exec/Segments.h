@@ -33,10 +33,10 @@ struct ArenaBufferUse {
 };
 
 struct Segment {
-  uint32_t first = 0;   ///< instruction
-  uint32_t end = 0;     ///< behind the last one
-  bool reads = false;   ///< the last one is a read_sizes
-  bool isLast = false;  ///< the outputs are there when it ends
+  uint32_t first = 0;                    ///< instruction
+  uint32_t end = 0;                      ///< behind the last one
+  bool reads = false;                    ///< the last one is a read_sizes
+  bool isLast = false;                   ///< the outputs are there when it ends
   std::vector<ArenaBufferUse> arenaUses; ///< of buffers that are its own
 };
 

@@ -1,3 +1,4 @@
+//===- Dynamic.h - ReadSizes, NonZero, Compress ---------------------------===//
 #ifndef SHARDC_DIALECTS_ONNX_OPS_DYNAMIC_H
 #define SHARDC_DIALECTS_ONNX_OPS_DYNAMIC_H
 

@@ -282,9 +282,9 @@ LogicalResult OneHotOp::inferTypes(ShapeInference &inference) {
   dims.insert(dims.begin() + *axis, 1);
   Value indices = d.reshape(d.cast(getIndices(), d.i64()), dims);
   Value positions = d.reshape(d.range(0, size), along);
-  Value isHot = d.make<OrOp>(
-      {d.make<EqualOp>({indices, positions}),
-       d.make<EqualOp>({d.add(indices, depth), positions})});
+  Value isHot =
+      d.make<OrOp>({d.make<EqualOp>({indices, positions}),
+                    d.make<EqualOp>({d.add(indices, depth), positions})});
   return d.replaceBy({d.make<WhereOp>(
       {isHot, d.row(getValues(), 0, 1), d.row(getValues(), 0, 0)})});
 }

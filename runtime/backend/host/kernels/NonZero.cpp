@@ -26,16 +26,15 @@ Status run(const KernelCall &call) {
   if (out.rank != 2 || out.dims[0] != x.rank)
     return failure(kName, "has a result of " + dimsToString(out));
   int64_t at = 0, column = 0;
-  SHARDC_RETURN_IF_ERROR(
-      dispatch(AllTypes(), x.element, kName, [&](auto tag) {
-        using T = typename decltype(tag)::Type;
-        forEachIndex(nestOf(x), [&](const int64_t (&offset)[1]) {
-          if (Compute<T>(x.as<T>()[offset[0]]) != Compute<T>(0) &&
-              column++ < out.dims[1])
-            writeIndex(out, column - 1, x, at);
-          ++at;
-        });
-      }));
+  SHARDC_RETURN_IF_ERROR(dispatch(AllTypes(), x.element, kName, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    forEachIndex(nestOf(x), [&](const int64_t (&offset)[1]) {
+      if (Compute<T>(x.as<T>()[offset[0]]) != Compute<T>(0) &&
+          column++ < out.dims[1])
+        writeIndex(out, column - 1, x, at);
+      ++at;
+    });
+  }));
   if (column != out.dims[1])
     return failure(kName, "found " + std::to_string(column) +
                               " elements, expected " +

@@ -1,7 +1,7 @@
 // What is computed counts; names, and the order of independent ops, do not.
 // RUN: shard-opt %s --split-input-file --shardc-fingerprint | FileCheck %s
 
-// CHECK: module attributes {onnx.fingerprint = "[[PRINT:[0-9a-f]+]]"}
+// CHECK: func.func @main{{.*}} attributes {onnx.fingerprint = "[[PRINT:[0-9a-f]+]]"}
 module {
   func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
     %a = onnx.Relu %x : (tensor<4xf32>) -> tensor<4xf32>
@@ -12,7 +12,7 @@ module {
 
 // -----
 
-// CHECK: module attributes {onnx.fingerprint = "[[PRINT]]"}
+// CHECK: func.func @renamed{{.*}} attributes {onnx.fingerprint = "[[PRINT]]"}
 module {
   func.func @renamed(%in: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
     %second = onnx.Exp %in : (tensor<4xf32>) -> tensor<4xf32>
@@ -23,9 +23,9 @@ module {
 
 // -----
 
-// CHECK: module attributes {onnx.fingerprint = "
+// CHECK: func.func @swapped{{.*}} attributes {onnx.fingerprint = "
 // CHECK-NOT: [[PRINT]]
-// CHECK: func.func @swapped
+// CHECK: return
 module {
   func.func @swapped(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
     %a = onnx.Relu %x : (tensor<4xf32>) -> tensor<4xf32>

@@ -147,12 +147,10 @@ func.func @bias_added_twice(%a: !a, %b: !b, %c: !c) -> !c {
 // -----
 
 !x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
-module attributes {onnx.fingerprint = "of another model"} {
-  dist.mesh @mesh <["tp"=2]>
-  // expected-error@+1 {{does not compute what the imported model computes}}
-  func.func @main(%x: !x) -> !x {
-    return %x : !x
-  }
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{does not compute what the imported model computes}}
+func.func @main(%x: !x) -> !x attributes {onnx.fingerprint = "of another model"} {
+  return %x : !x
 }
 
 // -----

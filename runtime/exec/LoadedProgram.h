@@ -1,0 +1,53 @@
+//===- LoadedProgram.h - A program of the artifact, ready to run ----------===//
+//
+// An artifact holds one program for each profile; a request runs the first whose
+// conditions hold.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_EXEC_LOADEDPROGRAM_H
+#define SHARDC_RUNTIME_EXEC_LOADEDPROGRAM_H
+
+#include "runtime/api/shardrt.hpp"
+#include "runtime/backend/host/SharedMemoryGroup.h"
+#include "runtime/exec/ShapePlan.h"
+#include "runtime/exec/WeightLoader.h"
+
+#include <memory>
+#include <vector>
+
+namespace shardc::runtime {
+
+/// What one rank keeps of a program between runs.
+struct RankProgram {
+  RankWeights weights;
+  std::vector<AlignedBuffer> persistent;
+  std::vector<std::byte *> fixedBuffers; ///< by buffer of the program
+  int64_t persistentBytes = 0;
+  std::vector<std::unique_ptr<Communicator>> communicators; ///< by group
+  std::vector<AlignedBuffer> carried; ///< by buffer of the program
+  std::unique_ptr<RankPlan> loadPlan; ///< only while loading
+};
+
+struct LoadedProgram {
+  const artifact::Program *program = nullptr;
+  size_t number = 0; ///< in the artifact
+  std::vector<uint8_t> dependence;
+  Segments run;
+  Segments load;
+  std::vector<GroupPartition> partitions; ///< by program group
+  std::vector<std::unique_ptr<SharedMemoryGroup>> sharedGroups;
+  std::vector<std::vector<int64_t>> loadScalars; ///< by rank
+  std::vector<RankProgram> ranks;
+  std::vector<std::unique_ptr<ShapePlan>> plans; ///< recently used shapes
+  std::vector<int64_t> symbols;                  ///< of the request at hand
+
+  LoadedProgram(const artifact::Program &program, size_t number,
+                size_t numRanks);
+
+  /// Whether it is for such inputs, given in the program's order.
+  bool accepts(std::span<const InputTensor *const> inputs) const;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_EXEC_LOADEDPROGRAM_H
