@@ -75,8 +75,8 @@ Value Decomposition::number(Type element, double value) {
     return {};
   if (!isa<FloatType>(element))
     return integer(element, static_cast<int64_t>(value));
-  return inference.constant(op,
-                            KnownValue{element, {}, {*storeAs(element, value)}});
+  return inference.constant(
+      op, KnownValue{element, {}, {*storeAs(element, value)}});
 }
 
 Value Decomposition::integer(Type element, DimExpr value) {
@@ -117,9 +117,9 @@ Value Decomposition::cast(Value value, Type to) {
   OpBuilder &builder = inference.builder;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);
-  auto created = CastOp::create(builder, op->getLoc(),
-                                dist::makeType(to, dims(value)), value,
-                                IntegerAttr());
+  auto created =
+      CastOp::create(builder, op->getLoc(), dist::makeType(to, dims(value)),
+                     value, IntegerAttr());
   return failed(created.inferTypes(inference)) ? Value() : created.getResult();
 }
 
@@ -180,9 +180,8 @@ SmallVector<Value, 4> Decomposition::split(Value value, int64_t axis,
   SmallVector<Value, 4> parts(sizes.size());
   if (!value)
     return parts;
-  auto created = inference.create<SplitOp>(op, {value, integers(sizes)},
-                                           attribute("axis", axis),
-                                           sizes.size());
+  auto created = inference.create<SplitOp>(
+      op, {value, integers(sizes)}, attribute("axis", axis), sizes.size());
   if (created)
     llvm::copy(created.getParts(), parts.begin());
   return parts;

@@ -33,6 +33,7 @@ void OnnxDialect::initialize() {
   registerMathOps();
   registerMicrosoftOps();
   registerNormalizationOps();
+  registerQuantizationOps();
   registerReductionOps();
   registerSourceOps();
 }

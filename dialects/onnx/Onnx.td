@@ -35,6 +35,7 @@ def Onnx_Dialect : Dialect {
     void registerMathOps();
     void registerMicrosoftOps();
     void registerNormalizationOps();
+    void registerQuantizationOps();
     void registerReductionOps();
     void registerSourceOps();
   }];

@@ -86,8 +86,7 @@ enum AttentionInput {
 };
 }
 
-static LogicalResult checkSupported(MicrosoftAttentionOp op,
-                                    Decomposition &d) {
+static LogicalResult checkSupported(MicrosoftAttentionOp op, Decomposition &d) {
   StringRef remedy = "export again without ONNX Runtime's optimizer";
   if (op.getDoRotary() != 0)
     return d.refuse("do_rotary", remedy);
@@ -104,8 +103,8 @@ static LogicalResult checkSupported(MicrosoftAttentionOp op,
 }
 
 /// Hidden sizes of q, k and v.
-static FailureOr<SmallVector<DimExpr, 3>>
-hiddenSizes(MicrosoftAttentionOp op, Decomposition &d) {
+static FailureOr<SmallVector<DimExpr, 3>> hiddenSizes(MicrosoftAttentionOp op,
+                                                      Decomposition &d) {
   DimExpr all = d.dims(op.getWeights())[1];
   if (auto sizes = op.getQkvHiddenSizes(); sizes && !sizes->empty()) {
     if (sizes->size() != 3 || (*sizes)[0] + (*sizes)[1] + (*sizes)[2] != all)
@@ -123,8 +122,7 @@ hiddenSizes(MicrosoftAttentionOp op, Decomposition &d) {
 LogicalResult MicrosoftAttentionOp::inferTypes(ShapeInference &inference) {
   Decomposition d(*this, inference);
   FailureOr<SmallVector<DimExpr, 3>> sizes = failure();
-  if (failed(checkSupported(*this, d)) ||
-      failed(sizes = hiddenSizes(*this, d)))
+  if (failed(checkSupported(*this, d)) || failed(sizes = hiddenSizes(*this, d)))
     return failure();
   Value projected = d.matmul(getInput(), getWeights());
   if (Value bias = d.operand(kBias))
@@ -155,8 +153,7 @@ LogicalResult MicrosoftAttentionOp::inferTypes(ShapeInference &inference) {
   std::optional<float> scale = scaleOr(d, getScale(), qkv[0]);
   if (!scale)
     return failure();
-  Value result =
-      attend(d, {qkv[0], qkv[1], qkv[2], *scale}, mask);
+  Value result = attend(d, {qkv[0], qkv[1], qkv[2], *scale}, mask);
   Value present;
   if (d.usedResult(1)) {
     auto plane = [&](Value heads) {
@@ -236,8 +233,7 @@ private:
       q = d.add(q, d.slice(bias, 0, 0, first));
       return;
     }
-    SmallVector<Value, 4> parts =
-        d.split(bias, 0, {first, width(k), width(v)});
+    SmallVector<Value, 4> parts = d.split(bias, 0, {first, width(k), width(v)});
     q = addPart(q, parts[0]);
     k = addPart(k, parts[1]);
     v = addPart(v, parts[2]);
@@ -287,8 +283,7 @@ MicrosoftMultiHeadAttentionOp::inferTypes(ShapeInference &inference) {
   Decomposition::Dims queries = d.dims(heads.q), keys = d.dims(k);
   ScoreMask mask;
   if (Value padding = d.operand(kKeyPadding))
-    mask.add(d, paddingBias(d, padding, queries[0], keys[2],
-                            d.element(heads.q),
+    mask.add(d, paddingBias(d, padding, queries[0], keys[2], d.element(heads.q),
                             getMaskFilterValue().convertToDouble()));
   if (Value bias = d.operand(kScoreBias))
     mask.add(d, bias);

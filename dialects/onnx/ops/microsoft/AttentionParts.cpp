@@ -104,9 +104,8 @@ static Value paddingKeys(Decomposition &d, Value mask, DimExpr batch,
   if (dims.size() == 1 && dims[0] == 2 * batch) {
     Value ends = perRow(d.slice(mask, 0, 0, batch));
     Value starts = perRow(d.slice(mask, 0, batch, batch));
-    return d.make<AndOp>(
-        {d.make<LessOp>({positions, ends}),
-         d.make<GreaterOrEqualOp>({positions, starts})});
+    return d.make<AndOp>({d.make<LessOp>({positions, ends}),
+                          d.make<GreaterOrEqualOp>({positions, starts})});
   }
   d.op->emitOpError("has a mask of type ")
       << mask.getType()
@@ -122,8 +121,8 @@ Value paddingBias(Decomposition &d, Value mask, DimExpr batch, DimExpr keys,
   // key not a number.
   if (auto type = dyn_cast<FloatType>(element))
     filter = std::max(
-        filter, APFloat::getLargest(type.getFloatSemantics(), true)
-                    .convertToDouble());
+        filter,
+        APFloat::getLargest(type.getFloatSemantics(), true).convertToDouble());
   return visible ? d.make<WhereOp>({visible, d.number(element, 0),
                                     d.number(element, filter)})
                  : Value();
@@ -166,8 +165,8 @@ static Value attendWithSinks(Decomposition &d, const AttentionHeads &heads,
          d.number(element, -std::numeric_limits<double>::infinity())});
   Value sinks = d.reshape(d.cast(heads.sinks, element), {1, q[1], 1, 1});
   sinks = d.expand(sinks, {q[0], q[1], q[2], 1});
-  Value weights = d.make<SoftmaxOp>({d.concat({scores, sinks}, 3)},
-                                    d.attribute("axis", 3));
+  Value weights =
+      d.make<SoftmaxOp>({d.concat({scores, sinks}, 3)}, d.attribute("axis", 3));
   weights = d.slice(weights, 3, 0, k[2]);
   weights = d.reshape(weights, {q[0], k[1], *groups, q[2], k[2]});
   Value result = d.matmul(weights, perGroup(heads.value));

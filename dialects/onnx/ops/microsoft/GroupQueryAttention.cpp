@@ -65,8 +65,8 @@ public:
     std::optional<float> scale = scaleOr(d, op.getScale(), q);
     if (!keys || !values || !scale)
       return failure();
-    AttentionHeads heads = {q, keys, values, *scale,
-                            op.getSoftcap().convertToFloat(), sinks()};
+    AttentionHeads heads = {
+        q, keys, values, *scale, op.getSoftcap().convertToFloat(), sinks()};
     Value result = attend(d, heads, mask(d.dims(keys)[2]));
     return d.replaceBy({mergeHeads(d, result), keys, values});
   }
@@ -160,11 +160,11 @@ LogicalResult GroupQueryAttention::findCapacity() {
   inCapacity = room && total->front().asConstant().value_or(1) <= *room;
   GuardKind kind = inCapacity ? GuardKind::AtMost : GuardKind::Equal;
   DimExpr limit = inCapacity ? capacity : capacity + added;
-  return d.inference.assume(
-      op, kind, total->front(), limit,
-      "GroupQueryAttention: total_sequence_length " + total->front().str() +
-          " and a cache of " + capacity.str() + " with " + added.str() +
-          " new tokens");
+  return d.inference.assume(op, kind, total->front(), limit,
+                            "GroupQueryAttention: total_sequence_length " +
+                                total->front().str() + " and a cache of " +
+                                capacity.str() + " with " + added.str() +
+                                " new tokens");
 }
 
 Value GroupQueryAttention::norm(Value heads, unsigned weight) {
@@ -172,8 +172,7 @@ Value GroupQueryAttention::norm(Value heads, unsigned weight) {
     return heads;
   return d.make<RMSNormalizationOp>(
       {heads, d.operand(weight)},
-      {d.attribute("axis", -1),
-       d.attribute("epsilon", op.getQkNormEpsilon())});
+      {d.attribute("axis", -1), d.attribute("epsilon", op.getQkNormEpsilon())});
 }
 
 /// Rows of the caches by position.

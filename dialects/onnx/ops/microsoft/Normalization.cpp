@@ -23,8 +23,8 @@ SimplifiedLayerNormalizationOp::inferTypes(ShapeInference &inference) {
   if (failed(d.refuseResult(1, "inv_std_var")))
     return failure();
   return d.replaceBy({d.make<RMSNormalizationOp>(
-      {getInput(), getScale()}, {d.attribute("axis", getAxis()),
-                                 d.attribute("epsilon", getEpsilon())})});
+      {getInput(), getScale()},
+      {d.attribute("axis", getAxis()), d.attribute("epsilon", getEpsilon())})});
 }
 
 //===----------------------------------------------------------------------===//
@@ -45,8 +45,8 @@ static LogicalResult replaceSkipNorm(Decomposition &d, Value bias,
     sum = d.add(sum, bias);
   SmallVector<Value, 3> operands = {sum};
   llvm::append_range(operands, parameters);
-  Value norm = d.make<NormOp>(operands, {d.attribute("axis", -1),
-                                         d.attribute("epsilon", epsilon)});
+  Value norm = d.make<NormOp>(
+      operands, {d.attribute("axis", -1), d.attribute("epsilon", epsilon)});
   return d.replaceBy({norm, Value(), Value(), sum});
 }
 
@@ -88,13 +88,12 @@ MicrosoftEmbedLayerNormalizationOp::inferTypes(ShapeInference &inference) {
     return failure();
   Decomposition::Dims ids = d.dims(getInputIds());
   auto rows = [&](Value table, Value indices) {
-    return d.make<GatherOp>({table, indices},
-                            d.attribute("axis", 0));
+    return d.make<GatherOp>({table, indices}, d.attribute("axis", 0));
   };
   Value positions = d.operand(8);
-  Value sum = d.add(rows(getWords(), getInputIds()),
-                    rows(getPositions(), positions ? positions
-                                                   : d.range(0, ids[1])));
+  Value sum =
+      d.add(rows(getWords(), getInputIds()),
+            rows(getPositions(), positions ? positions : d.range(0, ids[1])));
   if (Value segments = d.operand(1)) {
     if (!d.operand(4))
       return emitOpError("has segment_ids, but no segment_embedding");

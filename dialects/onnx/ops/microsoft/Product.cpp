@@ -30,8 +30,7 @@ static Value arrange(Decomposition &d, Value operand, bool isTransposed,
   return isTransposed ? d.transposeLast(operand) : operand;
 }
 
-template <typename OpTy>
-static Value product(Decomposition &d, OpTy op) {
+template <typename OpTy> static Value product(Decomposition &d, OpTy op) {
   Value lhs = arrange(d, op.getLhs(), op.getTransA(), op.getTransBatchA());
   Value rhs = arrange(d, op.getRhs(), op.getTransB(), op.getTransBatchB());
   Value result = d.matmul(lhs, rhs);
@@ -40,8 +39,7 @@ static Value product(Decomposition &d, OpTy op) {
                     : d.mul(result, d.number(d.element(op.getLhs()), alpha));
 }
 
-LogicalResult
-MicrosoftFusedMatMulOp::inferTypes(ShapeInference &inference) {
+LogicalResult MicrosoftFusedMatMulOp::inferTypes(ShapeInference &inference) {
   Decomposition d(*this, inference);
   return d.replaceBy({product(d, *this)});
 }
@@ -85,10 +83,9 @@ MicrosoftFusedMatMulActivationOp::inferTypes(ShapeInference &inference) {
   Value result = product(d, *this);
   if (getActivation() == "Softmax" && result)
     return d.replaceBy({d.make<SoftmaxOp>(
-        {result},
-        d.attribute("axis", getActivationAxis()))});
-  return d.replaceBy({activate(d, result, getActivation(),
-                               getActivationAlpha(), getActivationBeta())});
+        {result}, d.attribute("axis", getActivationAxis()))});
+  return d.replaceBy({activate(d, result, getActivation(), getActivationAlpha(),
+                               getActivationBeta())});
 }
 
 LogicalResult MicrosoftFusedGemmOp::inferTypes(ShapeInference &inference) {
@@ -96,12 +93,12 @@ LogicalResult MicrosoftFusedGemmOp::inferTypes(ShapeInference &inference) {
   SmallVector<Value, 3> operands = {getLhs(), getRhs()};
   if (Value addend = d.operand(2))
     operands.push_back(addend);
-  Value result = d.make<GemmOp>(
-      operands, {d.attribute("alpha", getAlpha()), d.attribute("beta", getBeta()),
-                 d.attribute("transA", getTransA()),
-                 d.attribute("transB", getTransB())});
-  return d.replaceBy({activate(d, result, getActivation(),
-                               getActivationAlpha(), getActivationBeta())});
+  Value result = d.make<GemmOp>(operands, {d.attribute("alpha", getAlpha()),
+                                           d.attribute("beta", getBeta()),
+                                           d.attribute("transA", getTransA()),
+                                           d.attribute("transB", getTransB())});
+  return d.replaceBy({activate(d, result, getActivation(), getActivationAlpha(),
+                               getActivationBeta())});
 }
 
 } // namespace shardc::onnx
