@@ -34,6 +34,7 @@ void OnnxDialect::initialize() {
   registerMathOps();
   registerMicrosoftOps();
   registerNormalizationOps();
+  registerQuantizationOps();
   registerReductionOps();
   registerSourceOps();
 }

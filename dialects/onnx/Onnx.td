@@ -36,6 +36,7 @@ def Onnx_Dialect : Dialect {
     void registerMathOps();
     void registerMicrosoftOps();
     void registerNormalizationOps();
+    void registerQuantizationOps();
     void registerReductionOps();
     void registerSourceOps();
   }];

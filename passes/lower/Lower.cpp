@@ -22,6 +22,7 @@ LoweringMap allLowerings() {
   addIndexingLowerings(map);
   addLayoutLowerings(map);
   addNormalizationLowerings(map);
+  addQuantizationLowerings(map);
   addReductionLowerings(map);
   addSourceLowerings(map);
   return map;

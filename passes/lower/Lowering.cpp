@@ -65,6 +65,15 @@ ValueView Lowering::allocate(Operation *op, Value result) {
   return view;
 }
 
+ValueView Lowering::allocateAtRun(Operation *op, Value result) {
+  auto type = cast<RankedTensorType>(result.getType());
+  ValueView view =
+      allocateAt(op->getLoc(), type.getElementType(), localDims(result),
+                 /*isLoadTime=*/false, dist::getSharding(type).isReplicated());
+  bind(result, view);
+  return view;
+}
+
 ValueView Lowering::allocate(Operation *op, Type element, Sizes dims,
                              bool isReplicated) {
   bool isLoadTime = !dependsOnInputs(dims) && op->getNumOperands() > 0 &&

@@ -57,6 +57,8 @@ public:
 
   /// New contiguous buffer for a result, bound to it.
   ValueView allocate(mlir::Operation *op, mlir::Value result);
+  /// The same, never at load time: for what is too big to be kept.
+  ValueView allocateAtRun(mlir::Operation *op, mlir::Value result);
   /// New contiguous buffer for a temporary of `op`.
   ValueView allocate(mlir::Operation *op, mlir::Type element, Sizes dims,
                      bool isReplicated);
@@ -122,6 +124,7 @@ void addElementwiseLowerings(LoweringMap &map);
 void addIndexingLowerings(LoweringMap &map);
 void addLayoutLowerings(LoweringMap &map);
 void addNormalizationLowerings(LoweringMap &map);
+void addQuantizationLowerings(LoweringMap &map);
 void addReductionLowerings(LoweringMap &map);
 void addSourceLowerings(LoweringMap &map);
 

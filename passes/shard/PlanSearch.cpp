@@ -23,6 +23,9 @@ double largestShare(dist::DimExpr size, int64_t ways) {
 
 namespace {
 
+/// What the collective of a single element counts, beside one of a tensor.
+constexpr double kScalar = 0.1;
+
 /// A region: the ops that these splits reach, and what they buy.
 struct Candidate {
   llvm::SmallVector<LeafSplit, 2> splits;
@@ -30,7 +33,7 @@ struct Candidate {
   double gain = 0;    ///< multiply-adds of products that are split
   double largest = 0; ///< of them, the largest
   double saved = 0;   ///< multiply-adds that the busiest rank is spared
-  unsigned collectives = 0;
+  double collectives = 0;
 
   double price(double meanProduct) const {
     return collectives * (largest + meanProduct / 4);
@@ -191,11 +194,18 @@ private:
     candidate.largest = std::max(candidate.largest, product * part.reached);
     candidate.saved += product * (1 - part.kept);
     if (isPartial) {
-      ++candidate.collectives;
+      candidate.collectives +=
+          isScalar(graph.values[op.resultValues[0]]) ? kScalar : 1;
       return;
     }
     for (unsigned value : op.resultValues)
       candidate.collectives += mustBecomeWhole(graph.values[value], candidate);
+  }
+
+  /// A sum or maximum of all elements: its collective moves next to nothing.
+  static bool isScalar(const GraphValue &value) {
+    return llvm::all_of(dist::getDims(value.value.getType()),
+                        [](dist::DimExpr size) { return size.isConstant(1); });
   }
 
   /// True if the value is split but somebody needs it whole. What moves weights

@@ -89,6 +89,14 @@ void ShardingGraph::addOp(OnnxOp op) {
     if (operand.getOperandNumber() < 2 && values[value].isWeightDerived)
       graphOp.usesWeight = true;
   }
+  // So does what computes its elements one by one, from others of the model:
+  // dequantisation, a cast.
+  if (isLoadTime && op->getNumOperands() > 0 && op->getNumResults() == 1 &&
+      graphOp.operandValues[0] != kNoValue &&
+      values[graphOp.operandValues[0]].isWeightDerived &&
+      dist::getDims(op->getResult(0).getType()) ==
+          dist::getDims(op->getOperand(0).getType()))
+    movesWeight = true;
   for (Value result : op->getResults()) {
     unsigned value = valueNumber(result);
     graphOp.resultValues.push_back(value);

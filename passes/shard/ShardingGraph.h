@@ -63,7 +63,7 @@ struct GraphValue {
   DimNodes dims;
   unsigned producer = kNoValue; ///< op number, kNoValue for arguments
   llvm::SmallVector<unsigned, 2> consumers;
-  bool isWeightDerived = false; ///< moved elements of a matrix in the model
+  bool isWeightDerived = false; ///< elements of a matrix in the model
   bool isLoadTime = false;      ///< depends on no input
   bool isReturned = false;
   double elements = 0; ///< at nominal sizes

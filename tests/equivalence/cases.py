@@ -13,7 +13,7 @@ from tests.equivalence.recovered import recovered
 
 OPSET = 23
 MICROSOFT = "com.microsoft"
-F32, F16, I64, I32, BOOL = np.float32, np.float16, np.int64, np.int32, np.bool_
+F32, F16, I64, I32, I8, U8, BOOL = np.float32, np.float16, np.int64, np.int32, np.int8, np.uint8, np.bool_
 
 
 class Symbol(int):
@@ -266,6 +266,27 @@ def indexing(g, s):
     g.add("Trilu.lower", g.ints(s.a, s.b, s.c), g.const(1), upper=0)
 
 
+def quantized(g, s):
+    def byte(*dims, dtype=I8):
+        return g.ints(*dims, low=0 if dtype == U8 else -100, high=100, dtype=dtype)
+
+    halves = lambda *dims: Tensor(g.rng.choice([0.25, 0.5, 2.0], dims).astype(F32), dims)
+    g.add("DequantizeLinear", byte(s.a, s.b, s.c), halves(), byte())
+    g.add("DequantizeLinear.columns", byte(s.b, s.c, dtype=U8), halves(s.c), byte(s.c, dtype=U8))
+    # Blocks that a factor's parts may cut, and a last one that is shorter.
+    blocks = -(-s.b * s.c // 3)
+    g.add("DequantizeLinear.blocks", byte(s.b * s.c, s.d), halves(blocks, s.d), byte(blocks, s.d), axis=0, block_size=3)
+    g.add("DequantizeLinear.rows", byte(s.d, s.b * s.c), halves(s.d, blocks), axis=-1, block_size=3)
+    g.add("QuantizeLinear", g.eighths(s.a, s.b, s.c), halves(), byte())
+    g.add("QuantizeLinear.rows", g.eighths(s.a, s.b, s.c), halves(s.b), byte(s.b, dtype=U8))
+    g.add("QuantizeLinear.blocks", g.eighths(s.b * s.c, s.d), halves(blocks, s.d), axis=0, block_size=3)
+    g.add("DynamicQuantizeLinear", g.eighths(s.b, s.c), outputs=3)
+    g.add("MatMulInteger", byte(s.a, s.b, s.c, dtype=U8), byte(s.c, s.d), byte(dtype=U8), byte(s.d))
+    rows = [byte(s.b, s.c), byte(s.c, s.d), byte(s.b)]
+    g.add("MatMulInteger.rows", *rows, reference=False)  # which broadcasts [m] along k
+    g.add("MatMulInteger.batch", byte(s.b, s.a, s.c), byte(s.b, s.c, s.d, dtype=U8))
+
+
 def caches(g, s):
     """CacheAppend is no operator of ONNX: attention with caches becomes it."""
     size, held = 4, 3
@@ -468,7 +489,7 @@ def partial_cases(sizes):
 def every_case(sizes):
     """Cases of every op."""
     g = Cases(sizes)
-    families = [elementwise, contraction, attention, indexing, caches, layout, normalization, reduction, source]
-    for family in [*families, dynamic, recovered]:
+    families = [elementwise, contraction, attention, quantized, indexing, caches, layout, normalization, reduction]
+    for family in [*families, source, dynamic, recovered]:
         family(g, sizes)
     return g.all

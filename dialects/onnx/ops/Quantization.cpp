@@ -1,0 +1,263 @@
+//===- Quantization.cpp - Shape functions and sharding rules --------------===//
+
+#include "dialects/onnx/ops/Quantization.h"
+
+#include "dialects/onnx/Decomposition.h"
+#include "dialects/onnx/ElementTypes.h"
+
+using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "dialects/onnx/ops/Quantization.cpp.inc"
+
+namespace shardc::onnx {
+
+using dist::DimExpr;
+
+void OnnxDialect::registerQuantizationOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/onnx/ops/Quantization.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// QuantizeLinear, DequantizeLinear
+//===----------------------------------------------------------------------===//
+
+/// A scale or zero point with the rank of the data: one for all, one for each
+/// index of `axis`, or one for each block along it.
+static FailureOr<Value> alignParameter(Operation *op, ShapeInference &inference,
+                                       Value parameter, int64_t axis,
+                                       int64_t blockSize) {
+  SmallVector<DimExpr, 4> data = inference.dims(op->getOperand(0));
+  SmallVector<DimExpr, 4> dims = inference.dims(parameter);
+  SmallVector<DimExpr, 4> aligned(data.size(), DimExpr(1));
+  bool isOne = llvm::all_of(dims, [](DimExpr d) { return d.isConstant(1); });
+  if (isOne && dims.size() <= 1)
+    return inference.reshape(op, parameter, aligned);
+  if (dims.size() == 1 && blockSize == 0 && data.size() > 1) {
+    aligned[axis] = dims[0];
+    parameter = inference.reshape(op, parameter, aligned);
+    dims = aligned;
+  }
+  if (dims.size() != data.size())
+    return op->emitOpError("has a scale or zero point of ")
+           << dims.size() << " dims, expected "
+           << (blockSize == 0 ? "at most 1" : "those of the data");
+  for (auto [d, size] : llvm::enumerate(dims)) {
+    bool isBlocked = blockSize != 0 && static_cast<int64_t>(d) == axis;
+    DimExpr wanted =
+        isBlocked ? DimExpr::floorDiv(data[d] + (blockSize - 1), blockSize)
+                  : data[d];
+    if (!size.isConstant(1) &&
+        failed(inference.assume(op, GuardKind::Equal, size, wanted,
+                                op->getName().stripDialect() + ": " +
+                                    size.str() + " scales for " +
+                                    wanted.str() +
+                                    (isBlocked ? " blocks" : " indices"))))
+      return failure();
+  }
+  return parameter;
+}
+
+/// Axis, scale and zero point in the form that they have after import.
+static LogicalResult alignParameters(Operation *op,
+                                     ShapeInference &inference) {
+  inference.dropAbsentTail(op);
+  int64_t blockSize = op->getAttrOfType<IntegerAttr>("block_size").getInt();
+  int64_t rank = inference.rank(op->getOperand(0));
+  if (blockSize < 0)
+    return op->emitOpError("has blocks of ") << blockSize << " elements";
+  FailureOr<int64_t> axis = int64_t(0);
+  bool isOne = llvm::all_of(inference.dims(op->getOperand(1)),
+                            [](DimExpr d) { return d.isConstant(1); });
+  if (!isOne) {
+    axis = inference.normalizeAxis(
+        op, op->getAttrOfType<IntegerAttr>("axis").getInt(), rank);
+    if (failed(axis))
+      return failure();
+  }
+  op->setAttr("axis", inference.builder.getI64IntegerAttr(*axis));
+  for (unsigned i = 1; i < op->getNumOperands(); ++i) {
+    FailureOr<Value> aligned =
+        alignParameter(op, inference, op->getOperand(i), *axis, blockSize);
+    if (failed(aligned))
+      return failure();
+    op->setOperand(i, *aligned);
+  }
+  return success();
+}
+
+/// The type that `output_dtype` names, which then goes; else null.
+static Type takeOutputType(Operation *op) {
+  auto number = op->getAttrOfType<IntegerAttr>("output_dtype");
+  op->removeAttr("output_dtype");
+  if (number && number.getInt() != 0)
+    return elementTypeOf(number.getInt(), op->getContext());
+  return ShapeInference::hasType(op->getResult(0))
+             ? getElementTypeOrSelf(op->getResult(0).getType())
+             : Type();
+}
+
+/// The data's dims pass through, and those of scales; blocks stay together, of
+/// which a rank uses those that it needs.
+static ShardingRule quantizationRule(Operation *op, int64_t axis,
+                                     int64_t blockSize) {
+  ShardingRule rule;
+  RuleTensor data;
+  SmallVector<DimExpr, 4> sizes = dist::getDims(op->getOperand(0).getType());
+  for (DimExpr size : sizes)
+    data.push_back(rule.addDim(size));
+  rule.operands.push_back(data);
+  for (Value parameter : op->getOperands().drop_front()) {
+    RuleTensor tensor;
+    for (auto [d, size] : llvm::enumerate(dist::getDims(parameter.getType())))
+      if (size.isConstant(1))
+        tensor.push_back(RuleDim::none());
+      else if (blockSize != 0 && static_cast<int64_t>(d) == axis)
+        tensor.push_back(rule.addDim(size, FactorClass::NeedsReplication));
+      else
+        tensor.push_back(data[d]);
+    rule.operands.push_back(std::move(tensor));
+  }
+  rule.results = {data};
+  return rule;
+}
+
+LogicalResult DequantizeLinearOp::inferTypes(ShapeInference &inference) {
+  if (failed(alignParameters(*this, inference)))
+    return failure();
+  Type element = takeOutputType(*this);
+  if (!element)
+    element = inference.element(getScale());
+  if (!isa<FloatType>(element))
+    return emitOpError("has a result of ") << element << ", expected floats";
+  // Kernels compute in the result's type.
+  setOperand(1, Decomposition(*this, inference).cast(getScale(), element));
+  inference.setType(getResult(), element, inference.dims(getInput()));
+  return success();
+}
+
+ShardingRule DequantizeLinearOp::shardingRule() {
+  return quantizationRule(*this, getAxis(), getBlockSize());
+}
+
+LogicalResult QuantizeLinearOp::inferTypes(ShapeInference &inference) {
+  if (failed(alignParameters(*this, inference)))
+    return failure();
+  if (getPrecision() > 1)
+    return emitOpError("has precision ")
+           << getPrecision() << ", expected that of f32";
+  Type element = takeOutputType(*this);
+  if (getNumOperands() > 2)
+    element = inference.element(getOperand(2));
+  if (!element)
+    element = inference.builder.getIntegerType(8, /*isSigned=*/false);
+  if (!isa<IntegerType>(element))
+    return emitOpError("to ") << element << ", which is not supported: "
+                              << "quantise to integers";
+  Decomposition d(*this, inference);
+  if (!isa<FloatType>(d.element(getInput())))
+    setOperand(0, d.cast(getInput(), d.f32()));
+  setOperand(1, d.cast(getScale(), d.element(getInput())));
+  inference.setType(getResult(), element, inference.dims(getInput()));
+  return success();
+}
+
+ShardingRule QuantizeLinearOp::shardingRule() {
+  return quantizationRule(*this, getAxis(), getBlockSize());
+}
+
+//===----------------------------------------------------------------------===//
+// MatMulInteger
+//===----------------------------------------------------------------------===//
+
+/// Zero points of rows of A, [m, 1], or of columns of B, [n]; they must not
+/// differ along the dim that is summed.
+static FailureOr<Value> alignZeroPoint(MatMulIntegerOp op,
+                                       ShapeInference &inference,
+                                       unsigned index) {
+  Value zeroPoint = op->getOperand(2 + index);
+  SmallVector<DimExpr, 4> data = inference.dims(op->getOperand(index));
+  SmallVector<DimExpr, 4> dims = inference.dims(zeroPoint);
+  if (index == 0 && dims.size() == 1 && !dims[0].isConstant(1)) {
+    dims.push_back(1);
+    zeroPoint = inference.reshape(op, zeroPoint, dims);
+  }
+  auto all = inference.broadcast(op, data, dims);
+  if (failed(all))
+    return failure();
+  size_t fromEnd = index == 0 ? 1 : 2;
+  if (dims.size() > data.size() ||
+      (dims.size() >= fromEnd &&
+       !dims[dims.size() - fromEnd].isConstant(1)))
+    return op.emitOpError("has a zero point of ")
+           << zeroPoint.getType() << ", expected one for each "
+           << (index == 0 ? "row of A" : "column of B");
+  return zeroPoint;
+}
+
+LogicalResult MatMulIntegerOp::inferTypes(ShapeInference &inference) {
+  inference.dropAbsentTail(*this);
+  SmallVector<DimExpr, 4> lhs = inference.dims(getLhs());
+  SmallVector<DimExpr, 4> rhs = inference.dims(getRhs());
+  if (lhs.size() < 2 || rhs.size() < 2)
+    return emitOpError("has operands of ")
+           << lhs.size() << " and " << rhs.size()
+           << " dims, expected at least 2";
+  if (failed(inference.assume(*this, GuardKind::Equal, lhs.back(),
+                              rhs[rhs.size() - 2],
+                              "MatMulInteger: sizes " + lhs.back().str() +
+                                  " and " + rhs[rhs.size() - 2].str() +
+                                  " of the contracted dim differ")))
+    return failure();
+  auto dims = inference.broadcast(*this, ArrayRef(lhs).drop_back(2),
+                                  ArrayRef(rhs).drop_back(2));
+  if (failed(dims))
+    return failure();
+  for (unsigned i = 0; i < 2; ++i) {
+    if (!ShapeInference::isPresent(*this, 2 + i))
+      continue;
+    FailureOr<Value> aligned = alignZeroPoint(*this, inference, i);
+    if (failed(aligned))
+      return failure();
+    (*this)->setOperand(2 + i, *aligned);
+  }
+  dims->push_back(lhs[lhs.size() - 2]);
+  dims->push_back(rhs.back());
+  inference.setType(getResult(), inference.builder.getI32Type(), *dims);
+  return success();
+}
+
+/// "... m k, ... k n, ... m 1, ... 1 n -> ... m n"; zero points may have fewer
+/// dims.
+ShardingRule MatMulIntegerOp::shardingRule() {
+  ShardingRule rule;
+  RuleTensor result;
+  for (DimExpr size : dist::getDims(getResult().getType()))
+    result.push_back(rule.addDim(size));
+  RuleDim sum = rule.addDim(dist::getDims(getLhs().getType()).back(),
+                            FactorClass::Reduce);
+  for (auto [i, operand] : llvm::enumerate(getOperands())) {
+    RuleTensor whole = result, &tensor = rule.operands.emplace_back();
+    whole.end()[i % 2 == 0 ? -1 : -2] = sum;
+    if (!ShapeInference::isPresent(operand))
+      continue;
+    SmallVector<DimExpr, 4> dims = dist::getDims(operand.getType());
+    ArrayRef<RuleDim> last = ArrayRef(whole).take_back(dims.size());
+    for (auto [size, dim] : llvm::zip_equal(dims, last))
+      tensor.push_back(size.isConstant(1) ? RuleDim::none() : dim);
+  }
+  rule.results = {result};
+  return rule;
+}
+
+PartialRule MatMulIntegerOp::partialRule() { return PartialRule::None; }
+
+DimExpr MatMulIntegerOp::multiplyAdds() {
+  return product(dist::getDims(getResult().getType())) *
+         dist::getDims(getLhs().getType()).back();
+}
+
+} // namespace shardc::onnx

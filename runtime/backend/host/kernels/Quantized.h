@@ -1,0 +1,146 @@
+//===- Quantized.h - Rows of a tensor with their scales -------------------===//
+//
+// QuantizeLinear and DequantizeLinear walk data, scale and zero point together.
+// Without blocks all have the data's dims, by stride 0 where they are the same
+// for many elements. With blocks the parameters have, along `axis`, one element
+// for each `block_size` elements of the whole dim, of which this rank may hold
+// a part:
+//
+//   whole dim 96 = 6 heads of 16, blocks of 32, this rank's heads are 3 to 5
+//   starts {3, 0}, locals {3, 16}, globals {6, 16}
+//   local elements 0 to 15 are of block 1, 16 to 47 of block 2
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_BACKEND_HOST_KERNELS_QUANTIZED_H
+#define SHARDC_RUNTIME_BACKEND_HOST_KERNELS_QUANTIZED_H
+
+#include "runtime/backend/host/kernels/Check.h"
+#include "runtime/backend/host/kernels/StridedLoop.h"
+
+#include <string>
+
+namespace shardc::runtime::host {
+
+/// Where the elements of a rank's part of a dim stand in the whole dim.
+class GlobalIndex {
+public:
+  GlobalIndex(const KernelCall &call, int64_t size) : size(size) {
+    starts = call.find("starts");
+    locals = call.find("locals");
+    globals = call.find("globals");
+    base = call.intOr("base", 0);
+  }
+
+  Status check(std::string_view kernel) const {
+    if (!starts && !locals && !globals)
+      return Status::ok();
+    if (!starts || !locals || !globals || starts->numInts != locals->numInts ||
+        starts->numInts != globals->numInts)
+      return failure(kernel, "starts, locals and globals differ in number");
+    int64_t product = 1;
+    for (int i = 0; i < locals->numInts; ++i)
+      product *= locals->ints[i];
+    return product == size
+               ? Status::ok()
+               : failure(kernel, "locals are " + std::to_string(product) +
+                                     " elements of a dim of " +
+                                     std::to_string(size));
+  }
+
+  int64_t of(int64_t local) const {
+    if (!locals)
+      return base + local;
+    int64_t global = 0, stride = 1;
+    for (int i = locals->numInts; i-- > 0;) {
+      global += (starts->ints[i] + local % locals->ints[i]) * stride;
+      local /= locals->ints[i];
+      stride *= globals->ints[i];
+    }
+    return base + global;
+  }
+
+private:
+  const KernelAttribute *starts, *locals, *globals;
+  int64_t base, size;
+};
+
+/// Data, result, scale and zero point (absent: the scale again) of a call.
+struct QuantizedViews {
+  TensorView data, result, scale, zeroPoint;
+  bool hasZeroPoint = false;
+  int64_t blockSize = 0;
+  int axis = 0;
+};
+
+inline Status readQuantized(const KernelCall &call, std::string_view kernel,
+                            QuantizedViews &views) {
+  SHARDC_RETURN_IF_ERROR(expectOperands(call, kernel, 2));
+  views.data = call.inputs[0];
+  views.result = call.outputs[0];
+  views.scale = call.inputs[1];
+  views.hasZeroPoint = hasInput(call, 2);
+  views.zeroPoint = views.hasZeroPoint ? call.inputs[2] : views.scale;
+  views.blockSize = call.intOr("block_size", 0);
+  SHARDC_RETURN_IF_ERROR(expectDims(kernel, views.data, views.result));
+  TensorView expected = views.data;
+  if (views.blockSize != 0) {
+    SHARDC_RETURN_IF_ERROR(readAxis(call, kernel, expected.rank, views.axis));
+    if (views.scale.rank == expected.rank)
+      expected.dims[views.axis] = views.scale.dims[views.axis];
+  }
+  SHARDC_RETURN_IF_ERROR(expectDims(kernel, expected, views.scale));
+  return expectDims(kernel, expected, views.zeroPoint);
+}
+
+/// Calls body(offsets, strides, count) for each row of elements; offsets and
+/// strides are those of result, data, scale and zero point.
+template <typename Body>
+void forEachRowOf(const QuantizedViews &views, const int64_t (&first)[4],
+                  Body &&body) {
+  const LoopNest<4> nest =
+      nestOf(views.result, views.data, views.scale, views.zeroPoint);
+  int64_t strides[4];
+  for (int v = 0; v < 4; ++v)
+    strides[v] = nest.innerStride(v);
+  forEachRow(nest, [&](const int64_t (&at)[4], int64_t count) {
+    const int64_t offsets[4] = {first[0] + at[0], first[1] + at[1],
+                                first[2] + at[2], first[3] + at[3]};
+    body(offsets, strides, count);
+  });
+}
+
+/// The same for all elements, one block after the other.
+template <typename Body>
+Status forEachQuantizedRow(const KernelCall &call, std::string_view kernel,
+                           const QuantizedViews &views, Body &&body) {
+  if (views.blockSize == 0) {
+    forEachRowOf(views, {0, 0, 0, 0}, body);
+    return Status::ok();
+  }
+  const int axis = views.axis;
+  const int64_t size = views.data.dims[axis], blocks = views.scale.dims[axis];
+  const GlobalIndex global(call, size);
+  SHARDC_RETURN_IF_ERROR(global.check(kernel));
+  QuantizedViews part = views;
+  part.scale.strides[axis] = part.zeroPoint.strides[axis] = 0;
+  for (int64_t begin = 0, end; begin < size; begin = end) {
+    const int64_t block = global.of(begin) / views.blockSize;
+    for (end = begin + 1;
+         end < size && global.of(end) / views.blockSize == block;)
+      ++end;
+    if (block < 0 || block >= blocks)
+      return failure(kernel, "has no scale for block " + std::to_string(block));
+    part.result.dims[axis] = end - begin;
+    forEachRowOf(part,
+                 {begin * views.result.strides[axis],
+                  begin * views.data.strides[axis],
+                  block * views.scale.strides[axis],
+                  block * views.zeroPoint.strides[axis]},
+                 body);
+  }
+  return Status::ok();
+}
+
+} // namespace shardc::runtime::host
+
+#endif // SHARDC_RUNTIME_BACKEND_HOST_KERNELS_QUANTIZED_H
