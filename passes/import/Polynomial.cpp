@@ -75,7 +75,8 @@ public:
       return std::nullopt;
     if (isa<NegOp>(op))
       return scale(read(op->getOperand(0)), -1);
-    if (op->getNumOperands() != 2 || !isa<AddOp, SubOp, MulOp, DivOp, PowOp>(op))
+    if (op->getNumOperands() != 2 ||
+        !isa<AddOp, SubOp, MulOp, DivOp, PowOp>(op))
       return std::nullopt;
     std::optional<Polynomial> lhs = read(op->getOperand(0));
     std::optional<Polynomial> rhs =

@@ -85,7 +85,8 @@ static Value findResult(Value x, Value t, PolynomialTest test) {
 }
 
 /// Looks for x among the values a few ops before the argument.
-static std::optional<Match> findActivation(Operation *op, PolynomialTest isArgument,
+static std::optional<Match> findActivation(Operation *op,
+                                           PolynomialTest isArgument,
                                            PolynomialTest isResult) {
   Value argument = op->getOperand(0);
   SmallVector<Value, 8> candidates = {argument};

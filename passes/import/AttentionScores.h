@@ -1,0 +1,48 @@
+//===- AttentionScores.h - The chain in front of a softmax ----------------===//
+//
+// What exporters do between the product of queries and keys and the softmax,
+// read backwards:
+//
+//   MatMul(q * s, k^T * s)      scale s * s, and factors behind the product
+//   tanh(x / c) * c             softcap c
+//   x + mask                    also Where(condition, x, -inf)
+//   Concat(x, sinks)            one more column, which a Slice drops again
+//   x - max(x)                  changes no softmax
+//   Cast(x)                     to f32, whose softmax is narrowed again
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_IMPORT_ATTENTIONSCORES_H
+#define SHARDC_PASSES_IMPORT_ATTENTIONSCORES_H
+
+#include "mlir/IR/Value.h"
+
+#include <optional>
+
+namespace shardc::import {
+
+struct AttentionScores {
+  mlir::Value query;         ///< b h s d
+  mlir::Value transposedKey; ///< b h d t
+  double scale = 1;
+  double softcap = 0;
+  mlir::Value mask;      ///< is added; may be null
+  mlir::Value condition; ///< instead: where it is false, or true, -inf
+  bool isHidden = false; ///< where the condition is true
+  mlir::Value sinks; ///< broadcasts to b h s 1; may be null
+};
+
+/// Reads the operand of a softmax over the last dim, whose weights are used as
+/// `element`; nothing if it is no scaled product of 4-D operands of that type.
+std::optional<AttentionScores> readScores(mlir::Value operand,
+                                          mlir::Type element);
+
+/// The condition of a mask that adds 0 to what it shows and `hidden` to the
+/// rest; null if it is none.
+mlir::Value conditionOf(mlir::Value mask, double &hidden, bool &isHidden);
+
+/// Takes constant factors off `value` into `scale`.
+mlir::Value unscaled(mlir::Value value, double &scale);
+
+} // namespace shardc::import
+
+#endif // SHARDC_PASSES_IMPORT_ATTENTIONSCORES_H
