@@ -25,6 +25,7 @@ void buildPhase(OpPassManager &passes, StringRef phase, bool recover) {
     if (recover) {
       passes.addPass(import::createRecoverNormalizations());
       passes.addPass(import::createRecoverActivations());
+      passes.addPass(import::createRecoverRotary());
       passes.addPass(import::createRecoverAttention());
     }
     passes.addPass(verify::createFingerprint());

@@ -44,17 +44,15 @@ static Value reshaped(OpBuilder &builder, Location loc, Value value,
     value = inner.getData();
   if (ArrayRef<DimExpr>(dimsOf(value)) == dims)
     return value;
-  return ReshapeOp::create(builder, loc,
-                           dist::makeType(elementOf(value), dims), value,
-                           ValueRange{});
+  return ReshapeOp::create(builder, loc, dist::makeType(elementOf(value), dims),
+                           value, ValueRange{});
 }
 
 /// [b, kv, t, d] for the same with each head repeated for a group of queries:
 /// Reshape of Expand, [b, kv, 1, t, d] -> [b, kv, g, t, d] -> [b, kv g, t, d].
 static Value unrepeated(OpBuilder &builder, Location loc, Value value) {
   auto merge = value.getDefiningOp<ReshapeOp>();
-  auto expand =
-      merge ? merge.getData().getDefiningOp<ExpandOp>() : ExpandOp();
+  auto expand = merge ? merge.getData().getDefiningOp<ExpandOp>() : ExpandOp();
   if (!expand)
     return {};
   Dims from = dimsOf(expand.getData()), to = dimsOf(expand),

@@ -1,7 +1,8 @@
 //===- AttentionHeads.h - Queries, keys and values by heads ---------------===//
 //
-// Attention takes keys as b kv t d and repeats heads itself. Exporters transpose
-// the keys for the product, and repeat keys and values for groups of queries:
+// Attention takes keys as b kv t d and repeats heads itself. Exporters
+// transpose the keys for the product, and repeat keys and values for groups of
+// queries:
 //
 //   b kv t d -> Reshape, Expand b kv g t d -> Reshape b (kv g) t d
 //            -> Transpose b (kv g) d t

@@ -90,8 +90,8 @@ static std::optional<Position> listed(ConstantOp op) {
   Dims dims = dimsOf(op);
   std::optional<unsigned> place = onlyDim(dims);
   auto known = readKnown(op.getValue(), kMaxPositions);
-  auto values = known && place && *place <= 1 ? known->asConstants()
-                                              : std::nullopt;
+  auto values =
+      known && place && *place <= 1 ? known->asConstants() : std::nullopt;
   if (!values)
     return std::nullopt;
   for (auto [i, element] : llvm::enumerate(*values))
@@ -161,7 +161,8 @@ bool ConditionReader::addBound(Value condition, bool isNegated) {
     return addBound(negation.getInput(), !isNegated);
   Dims dims = dimsOf(condition);
   if (!op || !isa<LessOp, LessOrEqualOp, GreaterOp, GreaterOrEqualOp>(op) ||
-      dims.size() < 2 || dims.back() != keys || dims[dims.size() - 2] != queries)
+      dims.size() < 2 || dims.back() != keys ||
+      dims[dims.size() - 2] != queries)
     return false;
   bool isSwapped = isa<GreaterOp, GreaterOrEqualOp>(op) != isNegated;
   bool isStrict = isa<LessOp, GreaterOp>(op) != isNegated;
@@ -189,10 +190,10 @@ Visibility visibilityOf(Value condition, DimExpr queries, DimExpr keys) {
   return reader.visibility;
 }
 
-static std::optional<Dims> broadcast(const Dims &a, const Dims &b) {
-  const Dims &larger = a.size() < b.size() ? b : a;
-  const Dims &smaller = a.size() < b.size() ? a : b;
-  Dims result = larger;
+std::optional<Dims> broadcastDims(ArrayRef<DimExpr> a, ArrayRef<DimExpr> b) {
+  ArrayRef<DimExpr> larger = a.size() < b.size() ? b : a;
+  ArrayRef<DimExpr> smaller = a.size() < b.size() ? a : b;
+  Dims result(larger);
   size_t added = larger.size() - smaller.size();
   for (auto [d, size] : llvm::enumerate(smaller)) {
     DimExpr &dim = result[added + d];
@@ -203,19 +204,20 @@ static std::optional<Dims> broadcast(const Dims &a, const Dims &b) {
   return result;
 }
 
-Value conjunction(OpBuilder &builder, Location loc, ArrayRef<Value> conditions) {
+Value conjunction(OpBuilder &builder, Location loc,
+                  ArrayRef<Value> conditions) {
   Value result;
   for (Value condition : conditions) {
     if (!result) {
       result = condition;
       continue;
     }
-    auto dims = broadcast(dimsOf(result), dimsOf(condition));
+    auto dims = broadcastDims(dimsOf(result), dimsOf(condition));
     if (!dims)
       return {};
-    result = AndOp::create(builder, loc,
-                           dist::makeType(builder.getI1Type(), *dims), result,
-                           condition);
+    result =
+        AndOp::create(builder, loc, dist::makeType(builder.getI1Type(), *dims),
+                      result, condition);
   }
   return result;
 }

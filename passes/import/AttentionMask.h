@@ -7,7 +7,8 @@
 // The comparisons of positions are found again as bounds on the key's index j,
 // given the query's index i (past being where the queries start):
 //
-//   j <= i + past    and    j >= i + past - 7    and    the rest, a smaller mask
+//   j <= i + past    and    j >= i + past - 7    and    the rest, a smaller
+//   mask
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_IMPORT_ATTENTIONMASK_H
@@ -31,8 +32,8 @@ std::optional<Position> positionOf(mlir::Value value);
 
 /// A condition on a key and a query, as a conjunction.
 struct Visibility {
-  std::optional<dist::DimExpr> upper; ///< key <= query + upper
-  std::optional<dist::DimExpr> lower; ///< key >= query + lower
+  std::optional<dist::DimExpr> upper;     ///< key <= query + upper
+  std::optional<dist::DimExpr> lower;     ///< key >= query + lower
   llvm::SmallVector<mlir::Value, 4> rest; ///< other conditions
 };
 
@@ -40,6 +41,10 @@ struct Visibility {
 /// a conjunction; whatever is no bound is rest.
 Visibility visibilityOf(mlir::Value condition, dist::DimExpr queries,
                         dist::DimExpr keys);
+
+/// Dims that both broadcast to; nothing if that is not certain.
+std::optional<llvm::SmallVector<dist::DimExpr, 4>>
+broadcastDims(llvm::ArrayRef<dist::DimExpr> a, llvm::ArrayRef<dist::DimExpr> b);
 
 /// The conjunction of conditions as one value, before the builder's place;
 /// null if there are none, or if their dims do not broadcast for certain.

@@ -2,8 +2,8 @@
 
 #include "passes/import/AttentionScores.h"
 
-#include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Activation.h"
+#include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Contraction.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Logic.h"
@@ -71,25 +71,37 @@ static bool readProduct(Value value, AttentionScores &scores) {
   return scores.scale > 0;
 }
 
-/// With a mask, in any of its forms.
+/// The number that a Where gives instead of its other operand, if it is small
+/// enough that a score added to it is that number again.
+static std::optional<double> lowOf(Value value) {
+  std::optional<double> low = splatConstant(value);
+  bool isLow = low && (*low == -INFINITY ||
+                       (*low < -1e30 && !isa<Float16Type>(elementOf(value))));
+  return isLow ? low : std::nullopt;
+}
+
+/// With masks, the last one first.
 static bool readMasked(Value value, AttentionScores &scores) {
-  if (auto sum = value.getDefiningOp<AddOp>())
-    for (unsigned i : {0u, 1u})
-      if (haveSameDims(sum->getOperand(i), value) &&
-          readProduct(sum->getOperand(i), scores)) {
-        scores.mask = sum->getOperand(1 - i);
-        return true;
-      }
-  if (auto choice = value.getDefiningOp<WhereOp>())
-    for (unsigned shown : {1u, 2u})
-      if (splatConstant(choice->getOperand(3 - shown)) == -INFINITY &&
-          haveSameDims(choice->getOperand(shown), value) &&
-          readProduct(choice->getOperand(shown), scores)) {
-        scores.condition = choice.getCondition();
-        scores.isHidden = shown == 2;
-        return true;
-      }
-  return readProduct(value, scores);
+  if (readProduct(value, scores))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || !isa<AddOp, WhereOp>(op) || scores.masks.size() == 3)
+    return false;
+  bool isSum = isa<AddOp>(op);
+  for (unsigned i : {0u, 1u}) {
+    Value x = op->getOperand(isSum ? i : i + 1);
+    Value other = op->getOperand(isSum ? 1 - i : 2 - i);
+    std::optional<double> low = isSum ? std::nullopt : lowOf(other);
+    if (!haveSameDims(x, value) || !(isSum || low))
+      continue;
+    scores.masks.push_back(
+        isSum ? ScoreMask{other, {}}
+              : ScoreMask{{}, op->getOperand(0), *low, i == 1});
+    if (readMasked(x, scores))
+      return true;
+    scores.masks.pop_back();
+  }
+  return false;
 }
 
 /// x for x - max(x) over the last dim.
@@ -133,20 +145,16 @@ std::optional<AttentionScores> readScores(Value operand, Type element) {
   return scores;
 }
 
-Value conditionOf(Value mask, double &hidden, bool &isHidden) {
-  auto choice = mask.getDefiningOp<WhereOp>();
-  if (!choice || !haveSameDims(choice.getCondition(), mask))
-    return {};
+std::optional<ScoreMask> conditionOf(Value added) {
+  auto choice = added.getDefiningOp<WhereOp>();
+  if (!choice || !haveSameDims(choice.getCondition(), added))
+    return std::nullopt;
   for (unsigned shown : {1u, 2u}) {
-    std::optional<double> constant =
-        splatConstant(choice->getOperand(3 - shown));
-    if (!constant || splatConstant(choice->getOperand(shown)) != 0.0)
-      continue;
-    hidden = *constant;
-    isHidden = shown == 2;
-    return choice.getCondition();
+    std::optional<double> low = splatConstant(choice->getOperand(3 - shown));
+    if (low && splatConstant(choice->getOperand(shown)) == 0.0)
+      return ScoreMask{{}, choice.getCondition(), *low, shown == 2};
   }
-  return {};
+  return std::nullopt;
 }
 
 } // namespace shardc::import

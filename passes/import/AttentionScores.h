@@ -5,7 +5,7 @@
 //
 //   MatMul(q * s, k^T * s)      scale s * s, and factors behind the product
 //   tanh(x / c) * c             softcap c
-//   x + mask                    also Where(condition, x, -inf)
+//   x + mask                    also Where(condition, x, low), and several
 //   Concat(x, sinks)            one more column, which a Slice drops again
 //   x - max(x)                  changes no softmax
 //   Cast(x)                     to f32, whose softmax is narrowed again
@@ -15,19 +15,26 @@
 #define SHARDC_PASSES_IMPORT_ATTENTIONSCORES_H
 
 #include "mlir/IR/Value.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <optional>
 
 namespace shardc::import {
+
+/// Something that hides scores.
+struct ScoreMask {
+  mlir::Value added;     ///< to the scores; null if a condition says which
+  mlir::Value condition; ///< where it is false the score is `low` instead
+  double low = 0;
+  bool isHidden = false; ///< instead where the condition is true
+};
 
 struct AttentionScores {
   mlir::Value query;         ///< b h s d
   mlir::Value transposedKey; ///< b h d t
   double scale = 1;
   double softcap = 0;
-  mlir::Value mask;      ///< is added; may be null
-  mlir::Value condition; ///< instead: where it is false, or true, -inf
-  bool isHidden = false; ///< where the condition is true
+  llvm::SmallVector<ScoreMask, 2> masks;
   mlir::Value sinks; ///< broadcasts to b h s 1; may be null
 };
 
@@ -36,9 +43,9 @@ struct AttentionScores {
 std::optional<AttentionScores> readScores(mlir::Value operand,
                                           mlir::Type element);
 
-/// The condition of a mask that adds 0 to what it shows and `hidden` to the
-/// rest; null if it is none.
-mlir::Value conditionOf(mlir::Value mask, double &hidden, bool &isHidden);
+/// A tensor that is added to scores as a condition, where it adds 0 to what it
+/// shows and one number to the rest.
+std::optional<ScoreMask> conditionOf(mlir::Value added);
 
 /// Takes constant factors off `value` into `scale`.
 mlir::Value unscaled(mlir::Value value, double &scale);

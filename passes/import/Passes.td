@@ -164,3 +164,42 @@ def RecoverAttention : Pass<"shardc-recover-attention", "::mlir::ModuleOp"> {
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [Statistic<"numAttentions", "attentions", "Attentions made">];
 }
+
+def RecoverRotary : Pass<"shardc-recover-rotary", "::mlir::ModuleOp"> {
+  let summary = "One op for a rotary embedding that a model spells out";
+  let description = [{
+    Requires: inferred shapes.
+    Ensures: what turns pairs of a head's elements by the same angles for all
+    heads is one onnx.RotaryEmbedding. Where tables hold each cosine twice, what
+    computes them is rebuilt for one half, once for all layers; where the halves
+    are not known to be equal, the op is not made.
+
+    | part | spelled |
+    |---|---|
+    | x cos + r(x) sin | r of halves: Concat(-b, a); of neighbours: the same, stacked |
+    | pair by pair | Concat or stack of a cos - b sin and b cos + a sin |
+    | a, b | Slice or Split of the head; other values are concatenated first |
+    | partial | Concat of the rotated part and the rest of the same head |
+    | dims | b h s d, and b s h d between Transposes |
+
+    Example (tests/passes/import/recover-rotary/example.mlir):
+
+        %1 = onnx.Concat %angles, %angles {axis = 3}
+        %cos = onnx.Cos %1
+        %sin = onnx.Sin %1
+        %2 = onnx.Mul %x, %cos
+        %a, %b = onnx.Split %x {axis = 3}
+        %3 = onnx.Neg %b
+        %4 = onnx.Concat %3, %a {axis = 3}
+        %5 = onnx.Mul %4, %sin
+        %6 = onnx.Add %2, %5
+
+    becomes
+
+        %cos = onnx.Cos %angles
+        %sin = onnx.Sin %angles
+        %6 = onnx.RotaryEmbedding %x, %cos, %sin
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [Statistic<"numRotations", "rotations", "Embeddings made">];
+}

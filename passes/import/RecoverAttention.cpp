@@ -11,6 +11,7 @@
 #include "passes/import/Matching.h"
 #include "passes/import/Passes.h"
 
+#include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Contraction.h"
 #include "dialects/onnx/ops/Layout.h"
@@ -39,9 +40,9 @@ Dims dimsOf(Value value) { return dist::getDims(value.getType()); }
 
 /// What is behind a softmax.
 struct Weighted {
-  MatMulOp product; ///< weights * value
-  Type element;     ///< of the weights in it
-  bool isSafe = false;  ///< NaN is replaced by 0
+  MatMulOp product;      ///< weights * value
+  Type element;          ///< of the weights in it
+  bool isSafe = false;   ///< NaN is replaced by 0
   bool isSliced = false; ///< the last column is dropped
 };
 
@@ -79,8 +80,8 @@ static Value safeWeights(Value weights) {
     return {};
   for (Operation *user : users) {
     auto choice = dyn_cast<WhereOp>(user);
-    auto isNaN = choice ? choice.getCondition().getDefiningOp<IsNaNOp>()
-                        : IsNaNOp();
+    auto isNaN =
+        choice ? choice.getCondition().getDefiningOp<IsNaNOp>() : IsNaNOp();
     if (isNaN && isNaN.getInput() == weights && isNaN->hasOneUse() &&
         splatConstant(choice.getThenValue()) == 0.0 &&
         choice.getElseValue() == weights && haveSameDims(choice, weights))
@@ -128,7 +129,8 @@ static bool fits(Value mask, ArrayRef<DimExpr> scores) {
   Dims dims = dimsOf(mask);
   if (dims.size() > scores.size())
     return false;
-  for (auto [size, whole] : llvm::zip(llvm::reverse(dims), llvm::reverse(scores)))
+  for (auto [size, whole] :
+       llvm::zip(llvm::reverse(dims), llvm::reverse(scores)))
     if (!size.isConstant(1) && size != whole)
       return false;
   return true;
@@ -165,38 +167,87 @@ static bool isCausal(const Visibility &visibility, double hidden,
   return hidden == -INFINITY || (hidden < -1e30 && visibility.rest.empty());
 }
 
+/// Where the condition is false, `low`; else 0.
+static Value addedBy(OpBuilder &builder, Location loc, const ScoreMask &mask,
+                     Type element) {
+  if (mask.added)
+    return mask.added;
+  auto number = [&](double value) -> Value {
+    KnownValue known{element, {}, {value}};
+    return ConstantOp::create(builder, loc, RankedTensorType::get({}, element),
+                              known.asElements());
+  };
+  Value shown = number(0), low = number(mask.low);
+  if (mask.isHidden)
+    std::swap(shown, low);
+  return WhereOp::create(builder, loc,
+                         dist::makeType(element, dimsOf(mask.condition)),
+                         mask.condition, shown, low);
+}
+
+/// Several masks as one that is added.
+static Value sumOf(OpBuilder &builder, Location loc, ArrayRef<ScoreMask> masks,
+                   Type element) {
+  Value sum;
+  for (const ScoreMask &mask : masks) {
+    Value added = addedBy(builder, loc, mask, element);
+    if (!sum) {
+      sum = added;
+      continue;
+    }
+    auto dims = broadcastDims(dimsOf(sum), dimsOf(added));
+    if (!dims)
+      return {};
+    sum =
+        AddOp::create(builder, loc, dist::makeType(element, *dims), added, sum);
+  }
+  return sum;
+}
+
+/// The one mask as a condition; several, or another one, as what is added.
 std::optional<AttentionBuilder::Mask>
 AttentionBuilder::readMask(OpBuilder &builder, Location loc,
                            const AttentionScores &scores,
                            ArrayRef<DimExpr> dims) {
-  double hidden = -INFINITY;
-  bool isHidden = scores.isHidden;
-  Value condition = scores.condition;
-  if (scores.mask) {
-    Value added = unexpanded(scores.mask);
-    if (!fits(added, dims) || elementOf(added) != elementOf(scores.query))
-      return std::nullopt;
-    condition = conditionOf(added, hidden, isHidden);
-    if (!condition)
-      return Mask{merged(added)};
-  }
-  if (!condition)
+  if (scores.masks.empty())
     return Mask{};
-  condition = unexpanded(condition);
-  if (!fits(condition, dims))
+  Type element = elementOf(scores.query);
+  ScoreMask mask = scores.masks.front();
+  if (mask.added)
+    mask.added = unexpanded(mask.added);
+  else
+    mask.condition = unexpanded(mask.condition);
+  std::optional<ScoreMask> condition =
+      mask.added ? conditionOf(mask.added) : std::optional<ScoreMask>(mask);
+  // Sums of several in f16 are rounded too coarsely to be taken apart.
+  if (scores.masks.size() > 1 && element.isF16())
     return std::nullopt;
-  if (isHidden)
-    condition = NotOp::create(builder, loc, condition.getType(), condition);
-  Visibility visibility = visibilityOf(condition, dims[2], dims[3]);
-  if (isCausal(visibility, hidden, dims)) {
+  if (scores.masks.size() > 1 || !condition) {
+    Value sum = scores.masks.size() > 1
+                    ? sumOf(builder, loc, scores.masks, element)
+                    : mask.added;
+    if (!sum || !fits(sum, dims) || elementOf(sum) != element)
+      return std::nullopt;
+    return Mask{merged(sum)};
+  }
+  Value shown = unexpanded(condition->condition);
+  if (!fits(shown, dims) || (mask.added && elementOf(mask.added) != element))
+    return std::nullopt;
+  if (condition->isHidden)
+    shown = NotOp::create(builder, loc, shown.getType(), shown);
+  Visibility visibility = visibilityOf(shown, dims[2], dims[3]);
+  if (isCausal(visibility, condition->low, dims)) {
     Value rest = conjunction(builder, loc, visibility.rest);
     if (rest || visibility.rest.empty())
-      return Mask{rest ? merged(unexpanded(rest)) : Value(), visibility.upper,
-                  visibility.lower
-                      ? *(*visibility.upper - *visibility.lower + 1).asConstant()
-                      : 0};
+      return Mask{
+          rest ? merged(unexpanded(rest)) : Value(), visibility.upper,
+          visibility.lower
+              ? *(*visibility.upper - *visibility.lower + 1).asConstant()
+              : 0};
   }
-  return Mask{merged(hidden == -INFINITY ? condition : unexpanded(scores.mask))};
+  return Mask{merged(condition->low == -INFINITY
+                         ? shown
+                         : addedBy(builder, loc, mask, element))};
 }
 
 static SmallVector<Value, 8> operandsOf(OpBuilder &builder, Location loc,
@@ -239,9 +290,9 @@ attributesOf(OpBuilder &builder, const AttentionScores &scores, bool isSafe,
 
 bool AttentionBuilder::replace(SoftmaxOp softmax) {
   Dims dims = dimsOf(softmax);
-  std::optional<Weighted> weighted =
-      dims.size() == 4 && softmax.getAxis() == 3 ? readWeighted(softmax)
-                                                 : std::nullopt;
+  std::optional<Weighted> weighted = dims.size() == 4 && softmax.getAxis() == 3
+                                         ? readWeighted(softmax)
+                                         : std::nullopt;
   std::optional<AttentionScores> scores =
       weighted ? readScores(softmax.getInput(), weighted->element)
                : std::nullopt;

@@ -20,7 +20,8 @@ ProgramBuilder firstRows(int64_t ways) {
   auto m = p.readSymbol("m");
   p.run("read_sizes", {int32_t(count)}, {}, {p.scalars("sizes", {m})}, -1,
         "/count");
-  p.guard(artifact::GuardKind_AtMost, m, n, "more rows than there are", "/take");
+  p.guard(artifact::GuardKind_AtMost, m, n, "more rows than there are",
+          "/take");
   auto local = p.localSize(m, ways, c);
   auto start = p.binary(artifact::ScalarOp_FloorDivide, p.multiply(c, m),
                         p.constant(ways));
@@ -52,8 +53,7 @@ TEST(ReadSizes, boundOnEachRun) {
     for (int64_t count : {5, 0, 7, 7, 1}) {
       Floats x(upTo(7), {7});
       int64_t one = 1;
-      Status status =
-          s.run({x.as("x"), {"count", Int64, {&one, 1}, &count}});
+      Status status = s.run({x.as("x"), {"count", Int64, {&one, 1}, &count}});
       ASSERT_TRUE(status.isOk()) << status.message();
       EXPECT_EQ(s.floats(0), upTo(count));
       ASSERT_EQ(s.floats(1).size(), 7u);
@@ -70,7 +70,8 @@ TEST(ReadSizes, wrongSizesAreErrors) {
   Floats x(upTo(7), {7});
   int64_t one = 1;
   for (auto [count, message] :
-       {std::pair<int64_t, const char *>{-1, "node '/count' computes the size -1"},
+       {std::pair<int64_t, const char *>{-1,
+                                         "node '/count' computes the size -1"},
         {8, "guard violated: more rows than there are"}}) {
     Status status = s.run({x.as("x"), {"count", Int64, {&one, 1}, &count}});
     EXPECT_EQ(status.code(), StatusCode::Artifact);

@@ -64,3 +64,22 @@ func.func @layers(%q: tensor<2x4x3x8xf32>, %k: tensor<2x4x5x8xf32>, %v: tensor<2
   %y2 = onnx.MatMul %weights2, %v : (tensor<2x4x3x5xf32>, tensor<2x4x5x8xf32>) -> tensor<2x4x3x8xf32>
   return %y2 : tensor<2x4x3x8xf32>
 }
+
+// GPT-2 before there was an op: a buffer of zeros and ones, and padding.
+// CHECK-LABEL: func.func @two(
+// CHECK: %[[CAUSAL:.*]] = onnx.Where %arg3, %{{.*}}, %{{.*}} : (tensor<2x1x3x5xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x3x5xf32>
+// CHECK-NEXT: %[[SUM:.*]] = onnx.Add %[[CAUSAL]], %arg4
+// CHECK-NEXT: onnx.Attention %arg0, %arg1, %arg2, %[[SUM]] {{.*}}, tensor<2x1x3x5xf32>) -> tensor<2x4x3x8xf32>
+// CHECK-NEXT: return
+func.func @two(%q: tensor<2x4x3x8xf32>, %k: tensor<2x4x5x8xf32>, %v: tensor<2x4x5x8xf32>, %shown: tensor<2x1x3x5xi1>, %mask: tensor<2x1x3x5xf32>) -> tensor<2x4x3x8xf32> {
+  %low = onnx.Constant {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %scale = onnx.Constant {value = dense<0.25> : tensor<f32>} : () -> tensor<f32>
+  %kt = onnx.Transpose %k {perm = array<i64: 0, 1, 3, 2>} : (tensor<2x4x5x8xf32>) -> tensor<2x4x8x5xf32>
+  %qk = onnx.MatMul %q, %kt : (tensor<2x4x3x8xf32>, tensor<2x4x8x5xf32>) -> tensor<2x4x3x5xf32>
+  %scaled = onnx.Mul %qk, %scale : (tensor<2x4x3x5xf32>, tensor<f32>) -> tensor<2x4x3x5xf32>
+  %past = onnx.Where %shown, %scaled, %low : (tensor<2x1x3x5xi1>, tensor<2x4x3x5xf32>, tensor<f32>) -> tensor<2x4x3x5xf32>
+  %masked = onnx.Add %past, %mask : (tensor<2x4x3x5xf32>, tensor<2x1x3x5xf32>) -> tensor<2x4x3x5xf32>
+  %weights = onnx.Softmax %masked {axis = 3 : i64} : (tensor<2x4x3x5xf32>) -> tensor<2x4x3x5xf32>
+  %y = onnx.MatMul %weights, %v : (tensor<2x4x3x5xf32>, tensor<2x4x5x8xf32>) -> tensor<2x4x3x8xf32>
+  return %y : tensor<2x4x3x8xf32>
+}
