@@ -26,6 +26,8 @@ void buildPhase(OpPassManager &passes, StringRef phase, bool recover) {
     if (recover) {
       passes.addPass(import::createRecoverNormalizations());
       passes.addPass(import::createRecoverActivations());
+      passes.addPass(import::createRecoverRotary());
+      passes.addPass(import::createRecoverAttention());
     }
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {

@@ -150,3 +150,83 @@ def RecoverNormalizations
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [Statistic<"numNorms", "norms", "Norms made">];
 }
+
+def RecoverAttention : Pass<"shardc-recover-attention", "::mlir::ModuleOp"> {
+  let summary = "One op for attention that a model spells out";
+  let description = [{
+    Requires: inferred shapes.
+    Ensures: a softmax between a product of queries and keys and one with values
+    is one onnx.Attention, wherever all of the chain is understood and nobody
+    else uses the weights. A mask stays an operand, except what it says by
+    comparing positions: where hiding is by -inf, or every query sees its own
+    key, that becomes is_causal, causal_offset and window. Equal masks of
+    several layers become one.
+
+    | part | spelled |
+    |---|---|
+    | scale | factors of queries, of keys, of scores; Mul or Div |
+    | keys | Transpose before or behind their repetition, or of b t h d |
+    | GQA, MQA | Reshape, Expand, Reshape of keys and values; broadcast heads |
+    | soft cap | c * tanh(x / c) |
+    | mask | x + m, x + Where(c, 0, low), Where(c, x, -inf), either way round |
+    | causal, window | Less, Greater, ... and Not of Ranges plus constants, in any conjunction |
+    | ALiBi, relative bias | the mask m |
+    | sinks | one more column of scores, dropped behind the softmax |
+    | softmax | of x - max(x); in f32 of a narrower model; NaN replaced by 0 |
+    | MLA | heads of other sizes for values than for keys |
+
+    Example (tests/passes/import/recover-attention/example.mlir):
+
+        %1 = onnx.Transpose %k {perm = array<i64: 0, 1, 3, 2>}
+        %2 = onnx.MatMul %q, %1
+        %3 = onnx.Mul %2, %scale
+        %4 = onnx.Add %3, %mask
+        %5 = onnx.Softmax %4 {axis = 3}
+        %6 = onnx.MatMul %5, %v
+
+    becomes
+
+        %6 = onnx.Attention %q, %k, %v, %mask {scale = 0.25}
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [Statistic<"numAttentions", "attentions", "Attentions made">];
+}
+
+def RecoverRotary : Pass<"shardc-recover-rotary", "::mlir::ModuleOp"> {
+  let summary = "One op for a rotary embedding that a model spells out";
+  let description = [{
+    Requires: inferred shapes.
+    Ensures: what turns pairs of a head's elements by the same angles for all
+    heads is one onnx.RotaryEmbedding. Where tables hold each cosine twice, what
+    computes them is rebuilt for one half, once for all layers; where the halves
+    are not known to be equal, the op is not made.
+
+    | part | spelled |
+    |---|---|
+    | x cos + r(x) sin | r of halves: Concat(-b, a); of neighbours: the same, stacked |
+    | pair by pair | Concat or stack of a cos - b sin and b cos + a sin |
+    | a, b | Slice or Split of the head; other values are concatenated first |
+    | partial | Concat of the rotated part and the rest of the same head |
+    | dims | b h s d, and b s h d between Transposes |
+
+    Example (tests/passes/import/recover-rotary/example.mlir):
+
+        %1 = onnx.Concat %angles, %angles {axis = 3}
+        %cos = onnx.Cos %1
+        %sin = onnx.Sin %1
+        %2 = onnx.Mul %x, %cos
+        %a, %b = onnx.Split %x {axis = 3}
+        %3 = onnx.Neg %b
+        %4 = onnx.Concat %3, %a {axis = 3}
+        %5 = onnx.Mul %4, %sin
+        %6 = onnx.Add %2, %5
+
+    becomes
+
+        %cos = onnx.Cos %angles
+        %sin = onnx.Sin %angles
+        %6 = onnx.RotaryEmbedding %x, %cos, %sin
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [Statistic<"numRotations", "rotations", "Embeddings made">];
+}

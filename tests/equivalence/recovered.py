@@ -18,5 +18,112 @@ def activations(g, s):
     )
 
 
+def attention(g, s):
+    heads, size, last = 2 * s.b, 4, {"axis": -1}
+    product = [("Transpose", [1], "keys", {"perm": [0, 1, 3, 2]}), ("MatMul", [0, "keys"], "scores", {})]
+
+    # A sink for each head is one more column of scores.
+    keys = s.c + 1
+    g.chain(
+        "Attention.sinks",
+        *[g.eighths(s.a, heads, s.c, size), g.eighths(s.a, heads, keys, size), g.eighths(s.a, heads, keys, 3)],
+        *[g.eighths(1, heads, 1, 1), g.const([0]), g.const([3]), g.const([1]), g.const([keys])],
+        nodes=product
+        + [
+            ("Shape", [0], "dims", {}),
+            ("Slice", ["dims", 4, 5], "outer", {}),
+            ("Concat", ["outer", 6], "column", {"axis": 0}),
+            ("Expand", [3, "column"], "sinks", {}),
+            ("Concat", ["scores", "sinks"], "all", last),
+            ("Softmax", ["all"], "shares", last),
+            ("Slice", ["shares", 4, 7, 5], "weights", {}),
+            ("MatMul", ["weights", 2], "out", {}),
+        ],
+        exact=False,
+    )
+    # The last three keys, the query's own among them, but for what is padding; rows that see none are 0.
+    g.chain(
+        "Attention.window",
+        *[g.eighths(s.c, heads, s.a, size), g.eighths(s.c, heads, s.a, size), g.eighths(s.c, heads, s.a, 3)],
+        *[g.bools(s.c, 1, 1, s.a), g.const(0), g.const(1), g.const([1]), g.const(2), g.const(3)],
+        *[g.const(0, F32), g.const(-np.inf, F32)],
+        nodes=product
+        + [
+            ("Shape", [0], "dims", {}),
+            ("Gather", ["dims", 7], "size", {}),
+            ("Range", [4, "size", 5], "row", {}),
+            ("Unsqueeze", ["row", 6], "column", {}),
+            ("LessOrEqual", ["row", "column"], "past", {}),
+            ("Sub", ["column", 8], "first", {}),
+            ("Greater", ["row", "first"], "near", {}),
+            ("And", ["past", "near"], "both", {}),
+            ("And", ["both", 3], "shown", {}),
+            ("Where", ["shown", 9, 10], "mask", {}),
+            ("Add", ["scores", "mask"], "masked", {}),
+            ("Softmax", ["masked"], "shares", last),
+            ("IsNaN", ["shares"], "undefined", {}),
+            ("Where", ["undefined", 9, "shares"], "weights", {}),
+            ("MatMul", ["weights", 2], "out", {}),
+        ],
+        exact=False,
+    )
+
+
+def rotary(g, s):
+    def part(start, end, step=1):
+        return [g.const([start]), g.const([end]), g.const([3]), g.const([step])]
+
+    # Neighbours, stacked again; each angle beside its copy.
+    g.chain(
+        "RotaryEmbedding.neighbours",
+        *[g.ints(s.a, s.b, s.c, 4), g.ints(s.a, 1, s.c, 2), g.ints(s.a, 1, s.c, 2)],
+        *[*part(0, 4, 2), g.const([1]), g.const([4]), g.const([1, 1, 1, 1, 2])],
+        *[g.const([0, 0, s.c, 4]), g.const([0, s.b, s.c, 4])],
+        nodes=[
+            ("Slice", [0, 3, 4, 5, 6], "a", {}),
+            ("Slice", [0, 7, 4, 5, 6], "b", {}),
+            ("Neg", ["b"], "negative", {}),
+            ("Unsqueeze", ["negative", 8], "left", {}),
+            ("Unsqueeze", ["a", 8], "right", {}),
+            ("Concat", ["left", "right"], "beside", {"axis": 4}),
+            ("Reshape", ["beside", 11], "turned", {}),
+            *[
+                node
+                for i, name in [(1, "cos"), (2, "sin")]
+                for node in [
+                    ("Unsqueeze", [i, 8], f"{name}.column", {}),
+                    ("Expand", [f"{name}.column", 9], f"{name}.pairs", {}),
+                    ("Reshape", [f"{name}.pairs", 10], name, {}),
+                ]
+            ],
+            ("Mul", [0, "cos"], "straight", {}),
+            ("Mul", ["turned", "sin"], "across", {}),
+            ("Add", ["straight", "across"], "out", {}),
+        ],
+    )
+    # The first four elements of a head, heads behind the sequence.
+    g.chain(
+        "RotaryEmbedding.partial",
+        *[g.ints(s.a, s.c, s.b, 6), g.ints(s.a, s.c, 1, 2), g.ints(s.a, s.c, 1, 2)],
+        *[*part(0, 2), g.const([4]), g.const([6])],
+        nodes=[
+            ("Slice", [0, 3, 7, 5, 6], "head", {}),
+            ("Slice", [0, 7, 8, 5, 6], "rest", {}),
+            ("Slice", ["head", 3, 4, 5, 6], "a", {}),
+            ("Slice", ["head", 4, 7, 5, 6], "b", {}),
+            ("Mul", ["a", 1], "ac", {}),
+            ("Mul", ["b", 2], "bs", {}),
+            ("Mul", ["b", 1], "bc", {}),
+            ("Mul", ["a", 2], "as", {}),
+            ("Sub", ["ac", "bs"], "left", {}),
+            ("Add", ["bc", "as"], "right", {}),
+            ("Concat", ["left", "right"], "turned", {"axis": 3}),
+            ("Concat", ["turned", "rest"], "out", {"axis": 3}),
+        ],
+    )
+
+
 def recovered(g, s):
     activations(g, s)
+    attention(g, s)
+    rotary(g, s)

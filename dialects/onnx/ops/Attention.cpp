@@ -101,7 +101,13 @@ static Value appendToCache(AttentionOp op, ShapeInference &inference,
 }
 
 namespace {
-enum AttentionInput { kMask = 3, kPastKey = 4, kPastValue = 5, kLengths = 6 };
+enum AttentionInput {
+  kMask = 3,
+  kPastKey = 4,
+  kPastValue = 5,
+  kLengths = 6,
+  kSinks = 7
+};
 }
 
 /// True if the op already is what it becomes at import.
@@ -254,14 +260,17 @@ ShardingRule AttentionOp::shardingRule() {
   rule.operands = {{batch, heads, queries, headSize},
                    {batch, kvHeads, keys, headSize},
                    {batch, kvHeads, keys, valueSize}};
-  if (getNumOperands() > kMask) {
+  rule.operands.resize(getNumOperands());
+  if (getNumOperands() > kSinks)
+    rule.operands[kSinks] = {heads};
+  if (ShapeInference::isPresent(*this, kMask)) {
     RuleTensor whole = {batch, heads, queries, keys};
     SmallVector<DimExpr, 4> maskDims = dims(getOperand(kMask));
     RuleTensor mask(maskDims.size());
     for (size_t d = 0; d < mask.size(); ++d)
       if (!maskDims[d].isConstant(1))
         mask[d] = whole[4 - mask.size() + d];
-    rule.operands.push_back(std::move(mask));
+    rule.operands[kMask] = std::move(mask);
   }
   rule.results = {{batch, heads, queries, valueSize}};
   return rule;

@@ -8,6 +8,13 @@ def Onnx_AttentionOp : Onnx_OwnOp<"Attention", ["multiplyAdds"]> {
     b h s d, b kv t d, b kv t e, mask -> b h s e; h is a multiple of kv. Head
     counts are dims: the 3-D form with q_num_heads becomes Reshape + Transpose
     at import.
+
+    Beyond ONNX, which recovery makes use of: `causal_offset` is the number of
+    keys before the first query (default 0); `window`, if not 0, how many keys
+    a causal query sees at most; `zero_rows` which rows of the softmax are zero
+    instead: those that see no key ("hidden"), all that are NaN ("nan") or none
+    ("none"). Operand 7, sinks of [h], is one more score for each query of a
+    head, with no value: it only takes its share.
   }];
   let arguments = (ins AnyTensor:$query, AnyTensor:$key, AnyTensor:$value,
                        Variadic<Onnx_Value>:$optional_inputs,
@@ -17,7 +24,10 @@ def Onnx_AttentionOp : Onnx_OwnOp<"Attention", ["multiplyAdds"]> {
                        DefaultValuedAttr<I64Attr, "0">:$qk_matmul_output_mode,
                        OptionalAttr<F32Attr>:$scale,
                        DefaultValuedAttr<F32Attr, "0.0f">:$softcap,
-                       OptionalAttr<I64Attr>:$softmax_precision);
+                       OptionalAttr<I64Attr>:$softmax_precision,
+                       OptionalAttr<AnyAttr>:$causal_offset,
+                       DefaultValuedAttr<I64Attr, "0">:$window,
+                       DefaultValuedAttr<StrAttr, "\"hidden\"">:$zero_rows);
   let results = (outs Variadic<AnyTensor>:$parts);
 }
 

@@ -64,17 +64,29 @@ static LogicalResult lowerConv(Operation *op, Lowering &lowering) {
 
 /// The mask is broadcast to the scores' dims [b, h, s, t].
 static LogicalResult lowerAttention(Operation *op, Lowering &lowering) {
+  constexpr unsigned kMask = 3, kSinks = 7;
   SmallVector<ValueView, 4> inputs = viewsOf(op->getOperands(), lowering);
-  if (op->getNumResults() > 1 || inputs.size() > 4)
+  bool hasPast =
+      llvm::any_of(ArrayRef(inputs)
+                       .slice(std::min<size_t>(kMask + 1, inputs.size()))
+                       .take_front(kSinks - kMask - 1),
+                   [](const ValueView &view) { return !view.isAbsent(); });
+  if (op->getNumResults() > 1 || hasPast)
     return op->emitError("has more operands or results than query, key, value, "
-                         "mask and output, which no kernel supports yet");
-  if (inputs.size() == 4 && !inputs[3].isAbsent())
-    inputs[3].layout = inputs[3].layout.broadcast(
+                         "mask, sinks and output, which no kernel supports "
+                         "yet");
+  if (inputs.size() > kMask && !inputs[kMask].isAbsent())
+    inputs[kMask].layout = inputs[kMask].layout.broadcast(
         {inputs[0].layout.dims[0], inputs[0].layout.dims[1],
          inputs[0].layout.dims[2], inputs[1].layout.dims[2]});
+  if (inputs.size() > kSinks)
+    inputs.erase(inputs.begin() + kMask + 1, inputs.begin() + kSinks);
+  Lowering::Config config = Lowering::attributes(
+      op, {"scale", "is_causal", "softcap", "window", "zero_rows"});
+  if (auto offset = op->getAttrOfType<dist::DimsAttr>("causal_offset"))
+    config.push_back(lowering.scalars("causal_offset", offset.getValues()));
   lowering.call(op, "Attention", inputs,
-                {lowering.allocate(op, op->getResult(0))},
-                Lowering::attributes(op, {"scale", "is_causal", "softcap"}));
+                {lowering.allocate(op, op->getResult(0))}, config);
   return success();
 }
 

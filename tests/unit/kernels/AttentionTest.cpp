@@ -11,11 +11,16 @@ struct Problem {
   Tensor mask = Tensor::absent();
   double scale = 0.5, softcap = 0;
   bool causal = false;
-  int64_t offset = 0;
+  int64_t offset = 0, window = 0;
+  Tensor sinks = Tensor::absent();
+  std::string_view zeroRows = "hidden";
 };
 
 double biasAt(const Problem &s, const Dims &at) {
-  if (s.causal && at[3] > at[2] + s.offset)
+  const int64_t last = at[2] + s.offset;
+  if (s.causal && at[3] > last)
+    return -INFINITY;
+  if (s.causal && s.window > 0 && at[3] <= last - s.window)
     return -INFINITY;
   if (s.mask.view.isAbsent())
     return 0;
@@ -40,7 +45,9 @@ template <typename T> double attend(const Problem &s, const Dims &at) {
     total += weight;
     sum += weight * double(s.v.at<T>({at[0], head, j, at[3]}));
   }
-  return total == 0 ? 0 : sum / total;
+  if (!s.sinks.view.isAbsent())
+    total += std::exp(double(s.sinks.at<T>({at[1]})));
+  return total == 0 && s.zeroRows != "none" ? 0 : sum / total;
 }
 
 template <typename T> void expectAttention(const Problem &s, double tolerance) {
@@ -48,14 +55,20 @@ template <typename T> void expectAttention(const Problem &s, double tolerance) {
                      s.v.view.dims[3]};
   const Tensor plain = Tensor::filled<T>(dims, T(Compute<T>(9)));
   for (const Tensor &out : {plain, plain.scattered()}) {
-    EXPECT_OK(runKernel("Attention", {s.q, s.k, s.v, s.mask}, {out},
+    EXPECT_OK(runKernel("Attention", {s.q, s.k, s.v, s.mask, s.sinks}, {out},
                         Attributes()
                             .number("scale", s.scale)
                             .number("softcap", s.softcap)
                             .ints("is_causal", {s.causal})
-                            .ints("causal_offset", {s.offset})));
+                            .ints("causal_offset", {s.offset})
+                            .ints("window", {s.window})
+                            .text("zero_rows", s.zeroRows)));
     forEach(dims, [&](const Dims &at) {
-      EXPECT_NEAR(double(out.at<T>(at)), attend<T>(s, at), tolerance);
+      const double expected = attend<T>(s, at);
+      if (std::isnan(expected))
+        EXPECT_TRUE(std::isnan(double(out.at<T>(at))));
+      else
+        EXPECT_NEAR(double(out.at<T>(at)), expected, tolerance);
     });
   }
 }
@@ -104,6 +117,61 @@ TEST(Attention, ARowThatSeesNothingIsZero) {
   s.causal = true;
   s.offset = -3;
   expectAttention<float>(s, 1e-5);
+}
+
+/// 150 keys behind each other: blocks of queries see different ones.
+TEST(Attention, SeesAWindow) {
+  Problem s = {Tensor::integers<float>({2, 4, 150, 4}, 1),
+               Tensor::integers<float>({2, 2, 153, 4}, 2),
+               Tensor::integers<float>({2, 2, 153, 3}, 3)};
+  s.causal = true;
+  for (const int64_t offset : {0, 3})
+    for (const int64_t window : {1, 100}) {
+      s.offset = offset;
+      s.window = window;
+      s.mask = Tensor::absent();
+      expectAttention<float>(s, 1e-5);
+      s.mask =
+          Tensor::integers<Boolean>({150, 153}).broadcast({2, 4, 150, 153});
+      expectAttention<float>(s, 1e-5);
+    }
+}
+
+TEST(Attention, SinksTakeTheirShare) {
+  const auto check = [](auto tag, double tolerance) {
+    using T = decltype(tag);
+    Problem s = grouped<T>();
+    s.sinks = Tensor::integers<T>({6}, 5);
+    expectAttention<T>(s, tolerance);
+    s.causal = true;
+    s.zeroRows = "none";
+    expectAttention<T>(s, tolerance);
+  };
+  check(float(), 1e-5);
+  check(double(), 1e-12);
+  check(Float16(), 5e-3);
+}
+
+TEST(Attention, RowsThatSeeNothing) {
+  Problem s = grouped<float>();
+  s.mask = Tensor::integers<Boolean>({70, 1}).broadcast({2, 6, 70, 9});
+  for (std::string_view rows : {"hidden", "nan", "none"}) {
+    s.zeroRows = rows;
+    expectAttention<float>(s, 1e-5);
+  }
+}
+
+TEST(Attention, NaNRowsAreZeroWhereAsked) {
+  Problem s = grouped<float>();
+  s.q.view.as<float>()[s.q.offset({0, 0, 1, 0})] = NAN;
+  const Tensor out = Tensor::filled<float>({2, 6, 70, 3}, 9);
+  for (std::string_view rows : {"nan", "none"}) {
+    EXPECT_OK(runKernel("Attention", {s.q, s.k, s.v}, {out},
+                        Attributes().text("zero_rows", rows)));
+    const float value = out.at<float>({0, 0, 1, 2});
+    EXPECT_TRUE(rows == "nan" ? value == 0 : std::isnan(value));
+    EXPECT_FALSE(std::isnan(out.at<float>({0, 0, 0, 2})));
+  }
 }
 
 TEST(Attention, RanksWithoutHeadsOrKeys) {

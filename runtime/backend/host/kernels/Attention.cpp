@@ -4,9 +4,14 @@
 // [b, hq, sq, sk] (bool: false hides; float: added) -> Y [b, hq, sq, dv], where
 // query head h attends KV head h / (hq / hkv). Query i sees the keys up to
 // i + causal_offset if is_causal, the offset being how many keys precede the
-// first query. Queries go in blocks, whose scores are all the scratch needed:
+// first query; of these the last `window` if that is not 0. Queries go in
+// blocks, whose scores are all the scratch needed:
 //   scores = softmax(softcap(scale Q K^T) + mask),  Y = scores V
-// A row that sees no key at all is zero, as in ONNX's function body.
+// Optional sinks [hq] are one more score for each row of a head, which takes
+// its share of the softmax and has no value.
+// `zero_rows` says which rows of the softmax are zero instead: those that see
+// no key at all ("hidden", the default, as in ONNX's function body), all where
+// it gives NaN ("nan", as PyTorch's), or none of them ("none").
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +28,15 @@ namespace {
 
 constexpr char kName[] = "Attention";
 constexpr int64_t kBlock = 64; ///< queries at a time
+constexpr int kSinks = 4;
+
+enum class ZeroRows { Hidden, NaN, None };
+
+/// Keys [begin, end); empty where end is not behind begin.
+struct Keys {
+  int64_t begin, end;
+  int64_t count() const { return std::max<int64_t>(end - begin, 0); }
+};
 
 MatrixLayout layoutOf(const TensorView &view, int64_t rows) {
   return {rows, view.dims[3], view.strides[2], view.strides[3]};
@@ -39,8 +53,15 @@ public:
       mask = &call.inputs[3];
     scale = Acc(call.floatOr("scale", 1.0 / std::sqrt(double(q.dims[3]))));
     softcap = Acc(call.floatOr("softcap", 0.0));
+    if (hasInput(call, kSinks))
+      sinks = &call.inputs[kSinks];
     isCausal = call.intOr("is_causal", 0) != 0;
     causalOffset = call.intOr("causal_offset", 0);
+    window = call.intOr("window", 0);
+    if (const KernelAttribute *rows = call.find("zero_rows"))
+      zeroRows = rows->text == "nan"    ? ZeroRows::NaN
+                 : rows->text == "none" ? ZeroRows::None
+                                        : ZeroRows::Hidden;
     keys = k.dims[2];
     block = std::min(kBlock, q.dims[2]);
     layoutK = layoutOf(k, keys).transposed();
@@ -81,34 +102,43 @@ private:
   /// Queries [begin, begin + kBlock) of a head.
   Status runBlock(int64_t b, int64_t h, int64_t begin) {
     const int64_t rows = std::min(kBlock, q.dims[2] - begin);
-    const int64_t seen = visibleKeys(begin + rows - 1);
+    // What some query of the block sees.
+    const Keys seen = {visible(begin).begin, visible(begin + rows - 1).end};
     const auto at = [&](const TensorView &view) {
       return b * view.strides[0] + h * view.strides[1] +
              begin * view.strides[2];
     };
     const auto queries =
         asMatrix(layoutOf(q, rows), q.as<T>() + at(q), packedQ);
-    SHARDC_RETURN_IF_ERROR(multiply(rows, seen, q.dims[3], scale, queries,
-                                    matrixK, Acc(0), scores, stride()));
+    SHARDC_RETURN_IF_ERROR(multiply(rows, seen.count(), q.dims[3], scale,
+                                    queries, columnsFrom(matrixK, seen.begin),
+                                    Acc(0), scores, stride()));
     for (int64_t i = 0; i < rows; ++i) {
-      const int64_t visible = visibleKeys(begin + i);
+      const Keys keys = visible(begin + i);
       Acc *row = scores + i * stride();
-      softmax(row, visible, mask ? at(*mask) + i * mask->strides[2] : 0);
-      std::fill(row + visible, row + seen, Acc(0));
+      Acc *from = row + (keys.begin - seen.begin);
+      std::fill(row, from, Acc(0));
+      std::fill(from + keys.count(), row + seen.count(), Acc(0));
+      const int64_t maskAt = mask ? at(*mask) + i * mask->strides[2] +
+                                        keys.begin * mask->strides[3]
+                                  : 0;
+      if (!softmax(from, keys.count(), maskAt, h))
+        std::fill(row, row + seen.count(), kNaN);
     }
     return writeBlock(rows, seen, y.as<T>() + at(y));
   }
 
-  Status writeBlock(int64_t rows, int64_t seen, T *to) {
+  Status writeBlock(int64_t rows, Keys seen, T *to) {
     const int64_t columns = y.dims[3];
     const Matrix<Acc> weights = {scores, stride(), false};
+    const Matrix<Acc> values = rowsFrom(matrixV, seen.begin);
     if constexpr (std::is_same_v<T, Acc>)
       if (!packsY)
         return multiply(
-            rows, columns, seen, Acc(1), weights, matrixV, Acc(0), to,
+            rows, columns, seen.count(), Acc(1), weights, values, Acc(0), to,
             std::max<int64_t>(rows > 1 ? y.strides[2] : columns, 1));
-    SHARDC_RETURN_IF_ERROR(multiply(rows, columns, seen, Acc(1), weights,
-                                    matrixV, Acc(0), packedY,
+    SHARDC_RETURN_IF_ERROR(multiply(rows, columns, seen.count(), Acc(1),
+                                    weights, values, Acc(0), packedY,
                                     std::max<int64_t>(columns, 1)));
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j)
@@ -117,43 +147,82 @@ private:
   }
 
   int64_t stride() const { return std::max<int64_t>(keys, 1); }
-  int64_t visibleKeys(int64_t query) const {
-    return isCausal ? std::clamp<int64_t>(query + causalOffset + 1, 0, keys)
-                    : keys;
+
+  /// Keys that the query sees, but for the mask.
+  Keys visible(int64_t query) const {
+    if (!isCausal)
+      return {0, keys};
+    const int64_t end = query + causalOffset + 1;
+    const int64_t begin = window > 0 ? end - window : 0;
+    return {std::clamp<int64_t>(begin, 0, keys),
+            std::clamp<int64_t>(end, 0, keys)};
   }
 
-  /// What the mask adds to a score.
-  Acc biasAt(int64_t offset) const {
-    if (mask->element == artifact::ElementType_Bool)
-      return mask->as<Boolean>()[offset] ? Acc(0) : -kInfinity;
-    return Acc(mask->as<T>()[offset]);
+  static Matrix<Acc> columnsFrom(Matrix<Acc> matrix, int64_t column) {
+    matrix.data += column * (matrix.transposed ? matrix.leading : 1);
+    return matrix;
+  }
+  static Matrix<Acc> rowsFrom(Matrix<Acc> matrix, int64_t row) {
+    matrix.data += row * (matrix.transposed ? 1 : matrix.leading);
+    return matrix;
   }
 
-  void softmax(Acc *row, int64_t count, int64_t maskAt) const {
+  /// Adds the mask to a row of scores; false where it hides all of them. A
+  /// narrow type's scores are of that type, as its mask is.
+  bool addMask(Acc *row, int64_t count, int64_t at) const {
+    const int64_t stride = mask->strides[3];
+    bool seesAny = false;
+    if (mask->element == artifact::ElementType_Bool) {
+      const Boolean *shown = mask->as<Boolean>() + at;
+      for (int64_t j = 0; j < count; ++j) {
+        seesAny |= bool(shown[j * stride]);
+        row[j] = shown[j * stride] ? row[j] : -kInfinity;
+      }
+      return seesAny;
+    }
+    const T *bias = mask->as<T>() + at;
+    for (int64_t j = 0; j < count; ++j) {
+      const Acc value = Acc(bias[j * stride]);
+      seesAny |= value != -kInfinity;
+      row[j] = Acc(T(Acc(T(row[j])) + value));
+    }
+    return seesAny;
+  }
+
+  /// False where the whole row is NaN.
+  bool softmax(Acc *row, int64_t count, int64_t maskAt, int64_t head) const {
     if (softcap > 0)
       for (int64_t j = 0; j < count; ++j)
         row[j] = softcap * hyperbolicTangent(row[j] / softcap);
-    bool seesAny = !mask;
-    if (mask)
-      for (int64_t j = 0; j < count; ++j) {
-        const Acc bias = biasAt(maskAt + j * mask->strides[3]);
-        seesAny |= bias != -kInfinity;
-        row[j] += bias;
-      }
-    const Acc maximum = maximumOf(row, 1, count);
-    if (seesAny && maximum != -kInfinity)
-      softmaxRow(row, 1, row, 1, count, maximum);
-    else
+    const bool seesAny = !mask || addMask(row, count, maskAt);
+    Acc maximum = maximumOf(row, 1, count);
+    Acc sink = -kInfinity;
+    if (sinks) {
+      sink = Acc(sinks->as<T>()[head * sinks->strides[0]]);
+      maximum = sink > maximum ? sink : maximum;
+    }
+    const bool isZero = zeroRows == ZeroRows::Hidden
+                            ? !seesAny || maximum == -kInfinity
+                            : !std::isfinite(maximum);
+    if (isZero && zeroRows == ZeroRows::None)
+      return false;
+    if (isZero)
       std::fill(row, row + count, Acc(0));
+    else
+      softmaxRow(row, 1, row, 1, count, maximum,
+                 sinks ? exponential(sink - maximum) : Acc(0));
+    return true;
   }
 
   static constexpr Acc kInfinity = std::numeric_limits<Acc>::infinity();
+  static constexpr Acc kNaN = std::numeric_limits<Acc>::quiet_NaN();
 
   const TensorView &q, &k, &v, &y;
-  const TensorView *mask = nullptr;
+  const TensorView *mask = nullptr, *sinks = nullptr;
   Acc scale, softcap;
   bool isCausal, packsY;
-  int64_t causalOffset, keys, block;
+  ZeroRows zeroRows = ZeroRows::Hidden;
+  int64_t causalOffset, window, keys, block;
   MatrixLayout layoutK, layoutV, layoutQ, layoutY;
   Matrix<Acc> matrixK, matrixV;
   Acc *scores = nullptr, *packedQ = nullptr, *packedY = nullptr;
@@ -179,6 +248,13 @@ Status check(const KernelCall &call) {
   if (heads == 0 ? q.dims[1] != 0 : q.dims[1] % heads != 0)
     return failure(kName, std::to_string(q.dims[1]) + " query heads on " +
                               std::to_string(heads) + " KV heads");
+  if (hasInput(call, kSinks)) {
+    TensorView expected = call.inputs[kSinks];
+    expected.rank = 1;
+    expected.element = q.element;
+    expected.dims[0] = q.dims[1];
+    SHARDC_RETURN_IF_ERROR(expectLike(kName, expected, call.inputs[kSinks]));
+  }
   if (!hasInput(call, 3))
     return Status::ok();
   const TensorView &mask = call.inputs[3];

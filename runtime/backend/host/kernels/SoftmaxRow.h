@@ -55,9 +55,10 @@ template <typename C> C sumOf(const C *x, int64_t stride, int64_t count) {
 }
 
 /// For float and double, whose output keeps what was summed. out may be x.
+/// `rest` is what else the total counts.
 template <typename C>
 void softmaxRow(C *out, int64_t outStride, const C *x, int64_t stride,
-                int64_t count, C maximum) {
+                int64_t count, C maximum, C rest = 0) {
   if (outStride == 1 && stride == 1) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < count; ++i)
@@ -66,7 +67,7 @@ void softmaxRow(C *out, int64_t outStride, const C *x, int64_t stride,
     for (int64_t i = 0; i < count; ++i)
       out[i * outStride] = exponential(x[i * stride] - maximum);
   }
-  const C total = sumOf(out, outStride, count);
+  const C total = sumOf(out, outStride, count) + rest;
   for (int64_t i = 0; i < count; ++i)
     out[i * outStride] /= total;
 }

@@ -1,0 +1,330 @@
+//===- RecoverAttention.cpp - Attention from products and softmax ---------===//
+//
+// Each softmax between two products of 4-D values is looked at: AttentionScores
+// reads what is in front of it, AttentionMask what its mask says; here are what
+// is behind it, the heads, and the op that is made.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/import/AttentionHeads.h"
+#include "passes/import/AttentionMask.h"
+#include "passes/import/Matching.h"
+#include "passes/import/Passes.h"
+
+#include "dialects/onnx/ops/Arithmetic.h"
+#include "dialects/onnx/ops/Attention.h"
+#include "dialects/onnx/ops/Contraction.h"
+#include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Logic.h"
+#include "dialects/onnx/ops/Normalization.h"
+#include "dialects/onnx/ops/Source.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace shardc::import {
+
+#define GEN_PASS_DEF_RECOVERATTENTION
+#include "passes/import/Passes.h.inc"
+
+using dist::DimExpr;
+using namespace onnx;
+
+namespace {
+
+using Dims = SmallVector<DimExpr, 4>;
+Dims dimsOf(Value value) { return dist::getDims(value.getType()); }
+
+/// What is behind a softmax.
+struct Weighted {
+  MatMulOp product;      ///< weights * value
+  Type element;          ///< of the weights in it
+  bool isSafe = false;   ///< NaN is replaced by 0
+  bool isSliced = false; ///< the last column is dropped
+};
+
+struct RecoverAttention : impl::RecoverAttentionBase<RecoverAttention> {
+  void runOnOperation() override;
+};
+
+/// Makes the attention ops of one block; equal masks become one value.
+class AttentionBuilder {
+public:
+  /// Puts an attention op where a softmax is part of one.
+  bool replace(SoftmaxOp softmax);
+
+private:
+  struct Mask {
+    Value operand; ///< null: none
+    std::optional<DimExpr> causalOffset = std::nullopt;
+    int64_t window = 0;
+  };
+
+  std::optional<Mask> readMask(OpBuilder &builder, Location loc,
+                               const AttentionScores &scores,
+                               ArrayRef<DimExpr> dims);
+  Value merged(Value mask);
+
+  SmallVector<Value> masks; ///< those in use, none the same as another
+};
+
+} // namespace
+
+/// The weights where NaN is 0, if that is what the users of `weights` compute.
+static Value safeWeights(Value weights) {
+  auto users = llvm::to_vector(weights.getUsers());
+  if (users.size() != 2)
+    return {};
+  for (Operation *user : users) {
+    auto choice = dyn_cast<WhereOp>(user);
+    auto isNaN =
+        choice ? choice.getCondition().getDefiningOp<IsNaNOp>() : IsNaNOp();
+    if (isNaN && isNaN.getInput() == weights && isNaN->hasOneUse() &&
+        splatConstant(choice.getThenValue()) == 0.0 &&
+        choice.getElseValue() == weights && haveSameDims(choice, weights))
+      return choice;
+  }
+  return {};
+}
+
+/// Follows the weights to their product with the value.
+static std::optional<Weighted> readWeighted(SoftmaxOp softmax) {
+  Weighted weighted;
+  Value weights = softmax.getResult();
+  if (Value safe = safeWeights(weights)) {
+    weighted.isSafe = true;
+    weights = safe;
+  }
+  if (auto narrowed = dyn_cast_or_null<CastOp>(onlyUser(weights)))
+    weights = narrowed;
+  if (auto slice = dyn_cast_or_null<SliceOp>(onlyUser(weights))) {
+    Dims from = dimsOf(weights), to = dimsOf(slice);
+    auto bounds = slice.getBounds()
+                      ? dyn_cast<dist::DimsAttr>(*slice.getBounds())
+                      : dist::DimsAttr();
+    from.back() = from.back() - 1;
+    if (!bounds || from != to ||
+        !llvm::all_of(bounds.getValues(),
+                      [](DimExpr start) { return start.isConstant(0); }) ||
+        (slice.getSteps() && llvm::any_of(*slice.getSteps(), [](int64_t step) {
+           return step != 1;
+         })))
+      return std::nullopt;
+    weighted.isSliced = true;
+    weights = slice;
+  }
+  weighted.product = dyn_cast_or_null<MatMulOp>(onlyUser(weights));
+  weighted.element = elementOf(weights);
+  if (!weighted.product || weighted.product.getLhs() != weights ||
+      weighted.product.getRhs() == weights)
+    return std::nullopt;
+  return weighted;
+}
+
+/// Does the mask broadcast to the scores?
+static bool fits(Value mask, ArrayRef<DimExpr> scores) {
+  Dims dims = dimsOf(mask);
+  if (dims.size() > scores.size())
+    return false;
+  for (auto [size, whole] :
+       llvm::zip(llvm::reverse(dims), llvm::reverse(scores)))
+    if (!size.isConstant(1) && size != whole)
+      return false;
+  return true;
+}
+
+/// What Expand makes larger broadcasts by itself.
+static Value unexpanded(Value mask) {
+  while (auto expand = mask.getDefiningOp<ExpandOp>())
+    mask = expand.getData();
+  return mask;
+}
+
+Value AttentionBuilder::merged(Value mask) {
+  for (Value other : masks)
+    if (isSame(mask, other))
+      return other;
+  masks.push_back(mask);
+  return mask;
+}
+
+/// What positions hide may become causality where it is hidden by -inf, or by a
+/// number as good as that: where every query sees its own key, at least.
+static bool isCausal(const Visibility &visibility, double hidden,
+                     ArrayRef<DimExpr> dims) {
+  if (!visibility.upper || !visibility.upper->isKnownNonNegative() ||
+      !(dims[3] - dims[2] - *visibility.upper).isKnownNonNegative())
+    return false;
+  if (visibility.lower) {
+    std::optional<int64_t> window =
+        (*visibility.upper - *visibility.lower + 1).asConstant();
+    if (window.value_or(0) < 1)
+      return false;
+  }
+  return hidden == -INFINITY || (hidden < -1e30 && visibility.rest.empty());
+}
+
+/// Where the condition is false, `low`; else 0.
+static Value addedBy(OpBuilder &builder, Location loc, const ScoreMask &mask,
+                     Type element) {
+  if (mask.added)
+    return mask.added;
+  auto number = [&](double value) -> Value {
+    KnownValue known{element, {}, {value}};
+    return ConstantOp::create(builder, loc, RankedTensorType::get({}, element),
+                              known.asElements());
+  };
+  Value shown = number(0), low = number(mask.low);
+  if (mask.isHidden)
+    std::swap(shown, low);
+  return WhereOp::create(builder, loc,
+                         dist::makeType(element, dimsOf(mask.condition)),
+                         mask.condition, shown, low);
+}
+
+/// Several masks as one that is added.
+static Value sumOf(OpBuilder &builder, Location loc, ArrayRef<ScoreMask> masks,
+                   Type element) {
+  Value sum;
+  for (const ScoreMask &mask : masks) {
+    Value added = addedBy(builder, loc, mask, element);
+    if (!sum) {
+      sum = added;
+      continue;
+    }
+    auto dims = broadcastDims(dimsOf(sum), dimsOf(added));
+    if (!dims)
+      return {};
+    sum =
+        AddOp::create(builder, loc, dist::makeType(element, *dims), added, sum);
+  }
+  return sum;
+}
+
+/// The one mask as a condition; several, or another one, as what is added.
+std::optional<AttentionBuilder::Mask>
+AttentionBuilder::readMask(OpBuilder &builder, Location loc,
+                           const AttentionScores &scores,
+                           ArrayRef<DimExpr> dims) {
+  if (scores.masks.empty())
+    return Mask{};
+  Type element = elementOf(scores.query);
+  ScoreMask mask = scores.masks.front();
+  if (mask.added)
+    mask.added = unexpanded(mask.added);
+  else
+    mask.condition = unexpanded(mask.condition);
+  std::optional<ScoreMask> condition =
+      mask.added ? conditionOf(mask.added) : std::optional<ScoreMask>(mask);
+  // Sums of several in f16 are rounded too coarsely to be taken apart.
+  if (scores.masks.size() > 1 && element.isF16())
+    return std::nullopt;
+  if (scores.masks.size() > 1 || !condition) {
+    Value sum = scores.masks.size() > 1
+                    ? sumOf(builder, loc, scores.masks, element)
+                    : mask.added;
+    if (!sum || !fits(sum, dims) || elementOf(sum) != element)
+      return std::nullopt;
+    return Mask{merged(sum)};
+  }
+  Value shown = unexpanded(condition->condition);
+  if (!fits(shown, dims) || (mask.added && elementOf(mask.added) != element))
+    return std::nullopt;
+  if (condition->isHidden)
+    shown = NotOp::create(builder, loc, shown.getType(), shown);
+  Visibility visibility = visibilityOf(shown, dims[2], dims[3]);
+  if (isCausal(visibility, condition->low, dims)) {
+    Value rest = conjunction(builder, loc, visibility.rest);
+    if (rest || visibility.rest.empty())
+      return Mask{
+          rest ? merged(unexpanded(rest)) : Value(), visibility.upper,
+          visibility.lower
+              ? *(*visibility.upper - *visibility.lower + 1).asConstant()
+              : 0};
+  }
+  return Mask{merged(condition->low == -INFINITY
+                         ? shown
+                         : addedBy(builder, loc, mask, element))};
+}
+
+static SmallVector<Value, 8> operandsOf(OpBuilder &builder, Location loc,
+                                        const AttentionHeads &heads,
+                                        Value mask) {
+  constexpr unsigned kSinks = 7;
+  SmallVector<Value, 8> operands = {heads.query, heads.key, heads.value};
+  if (mask)
+    operands.push_back(mask);
+  if (heads.sinks) {
+    operands.resize(kSinks,
+                    NoneOp::create(builder, loc, builder.getNoneType()));
+    operands.push_back(heads.sinks);
+  }
+  return operands;
+}
+
+static SmallVector<NamedAttribute>
+attributesOf(OpBuilder &builder, const AttentionScores &scores, bool isSafe,
+             std::optional<DimExpr> causalOffset, int64_t window) {
+  SmallVector<NamedAttribute> attributes = {
+      builder.getNamedAttr("is_causal",
+                           builder.getI64IntegerAttr(causalOffset.has_value())),
+      builder.getNamedAttr("scale",
+                           builder.getF32FloatAttr(float(scores.scale))),
+      builder.getNamedAttr("zero_rows",
+                           builder.getStringAttr(isSafe ? "nan" : "none"))};
+  if (scores.softcap > 0)
+    attributes.push_back(builder.getNamedAttr(
+        "softcap", builder.getF32FloatAttr(float(scores.softcap))));
+  if (causalOffset && !causalOffset->isConstant(0))
+    attributes.push_back(builder.getNamedAttr(
+        "causal_offset",
+        dist::DimsAttr::get(builder.getContext(), {*causalOffset})));
+  if (window > 0)
+    attributes.push_back(
+        builder.getNamedAttr("window", builder.getI64IntegerAttr(window)));
+  return attributes;
+}
+
+bool AttentionBuilder::replace(SoftmaxOp softmax) {
+  Dims dims = dimsOf(softmax);
+  std::optional<Weighted> weighted = dims.size() == 4 && softmax.getAxis() == 3
+                                         ? readWeighted(softmax)
+                                         : std::nullopt;
+  std::optional<AttentionScores> scores =
+      weighted ? readScores(softmax.getInput(), weighted->element)
+               : std::nullopt;
+  if (!scores || bool(scores->sinks) != weighted->isSliced)
+    return false;
+  if (weighted->isSliced)
+    dims.back() = dims.back() - 1;
+  Value result = weighted->product.getResult();
+  OpBuilder builder(weighted->product);
+  std::optional<AttentionHeads> heads = readHeads(
+      builder, result.getLoc(), *scores, weighted->product.getRhs(), dims);
+  std::optional<Mask> mask =
+      heads ? readMask(builder, result.getLoc(), *scores, dims) : std::nullopt;
+  if (!mask)
+    return false;
+  auto attention = AttentionOp::create(
+      builder, result.getLoc(), {result.getType()},
+      operandsOf(builder, result.getLoc(), *heads, mask->operand),
+      attributesOf(builder, *scores, weighted->isSafe, mask->causalOffset,
+                   mask->window));
+  result.replaceAllUsesWith(attention.getResult(0));
+  return true;
+}
+
+void RecoverAttention::runOnOperation() {
+  for (auto function : getOperation().getOps<func::FuncOp>())
+    for (Block &block : function.getBody()) {
+      AttentionBuilder attentions;
+      for (auto softmax : block.getOps<SoftmaxOp>())
+        numAttentions += attentions.replace(softmax);
+      eraseDead(block);
+    }
+}
+
+} // namespace shardc::import
