@@ -29,6 +29,7 @@ void buildPhase(OpPassManager &passes, StringRef phase, bool recover) {
       passes.addPass(import::createRecoverRotary());
       passes.addPass(import::createRecoverAttention());
     }
+    passes.addPass(import::createRecoverCaches());
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
     passes.addPass(shard::createPropagateShardings());

@@ -108,6 +108,8 @@ private:
       addAlloc(alloc);
       return success();
     }
+    if (auto cache = dyn_cast<rt::CacheOp>(op))
+      addCache(cache);
     if (auto view = dyn_cast<rt::ViewOp>(op))
       return addView(view);
     if (auto call = dyn_cast<rt::CallOp>(op))
@@ -154,12 +156,17 @@ private:
     for (auto [d, size] : llvm::enumerate(op.getValue().getDims()))
       if (std::optional<StringRef> symbol = size.asSymbol())
         symbolSources.try_emplace(*symbol, inputs.size(), d);
+    dist::ValueAttr value = op.getValue();
+    SmallVector<DimExpr, 4> room(value.getHasLocal() ? value.getLocal()
+                                                     : value.getDims());
+    if (op.getCacheDim())
+      room[*op.getCacheDim()] =
+          DimExpr::max(room[*op.getCacheDim()], rt::cacheCapacity());
     addBuffer(op.getBuffer(),
               {artifact::BufferKind_Input,
-               scalar(localBytes(op.getValue(), op.getElement())),
+               scalar(dist::product(room) * rt::elementBytes(op.getElement())),
                static_cast<uint32_t>(inputs.size())});
     // The API needs one whole view of each input.
-    dist::ValueAttr value = op.getValue();
     uint32_t view = makeView(
         *type, bufferNumbers[op.getBuffer()],
         value.getHasLocal() ? value.getLocal() : value.getDims(), {}, 0,
@@ -223,6 +230,15 @@ private:
         }
     }
     addBuffer(op.getBuffer(), entry);
+  }
+
+  void addCache(rt::CacheOp op) {
+    BufferEntry &entry = buffers[bufferNumbers[op.getBuffer()]];
+    entry.kind = artifact::BufferKind_Cache;
+    entry.source = caches.size();
+    caches.push_back(artifact::CreateCachePair(builder, op.getInput(),
+                                               op.getOutput(), op.getDim(),
+                                               bufferNumbers[op.getBuffer()]));
   }
 
   uint32_t makeView(artifact::ElementType type, uint32_t buffer,
@@ -365,6 +381,11 @@ private:
             builder, builder.CreateString(name), 0, 0, read->second));
         continue;
       }
+      if (DimExpr::symbol(name) == rt::cacheCapacity()) {
+        symbols.push_back(artifact::CreateSymbol(
+            builder, builder.CreateString(name), 0, 0, -1, true));
+        continue;
+      }
       auto it = symbolSources.find(name);
       if (it == symbolSources.end())
         return program.emitError("size \"")
@@ -401,7 +422,8 @@ private:
             builder.CreateVector(weights), builder.CreateVector(inputs),
             builder.CreateVector(outputs), builder.CreateVector(bufferOffsets),
             builder.CreateVector(views), builder.CreateVector(load),
-            builder.CreateVector(run), builder.CreateVector(conditions())),
+            builder.CreateVector(run), builder.CreateVector(conditions()),
+            builder.CreateVector(caches)),
         artifact::ProgramIdentifier());
     return std::string(
         reinterpret_cast<const char *>(builder.GetBufferPointer()),
@@ -427,6 +449,7 @@ private:
   Offsets<artifact::Output> outputs;
   Offsets<artifact::Buffer> bufferOffsets;
   Offsets<artifact::View> views;
+  Offsets<artifact::CachePair> caches;
   Offsets<artifact::Instruction> load, run;
 };
 

@@ -217,7 +217,9 @@ static std::optional<int64_t> peakBytes(rt::ProgramOp program,
   return peak;
 }
 
-void explainMemory(ModuleOp module, const SymbolValues &dims, Json &report) {
+void explainMemory(ModuleOp module, const SymbolValues &given, Json &report) {
+  SymbolValues dims = given; // of a run without a state
+  dims[*rt::cacheCapacity().asSymbol()] = 0;
   const dist::Mesh &mesh = *dist::getMesh(module).getMesh().getMesh();
   for (Json &entry : report["ranks"]) {
     int64_t total = 0;

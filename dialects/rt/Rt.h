@@ -14,6 +14,10 @@
 
 namespace shardc::rt {
 
+/// The symbol for how many positions the caches of a session's state hold; 0
+/// where past is an input like any other.
+dist::DimExpr cacheCapacity();
+
 /// Bytes of one element as the runtime stores it: a bool takes one.
 int64_t elementBytes(mlir::Type element);
 

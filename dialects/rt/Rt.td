@@ -59,8 +59,8 @@ class Rt_SourceOp<string opMnemonic> : Rt_Op<opMnemonic> {
 def Rt_InputOp : Rt_SourceOp<"input"> {
   let summary = "This rank's part of an input of the model";
   let arguments = (ins I64Attr:$index, StrAttr:$name, TypeAttr:$element,
-                       Dist_ValueAttr:$value);
-  let assemblyFormat = "$index $name $element $value attr-dict";
+                       Dist_ValueAttr:$value, OptionalAttr<I64Attr>:$cache_dim);
+  let assemblyFormat = "$index $name $element $value (`cache` $cache_dim^)? attr-dict";
 }
 def Rt_WeightOp : Rt_SourceOp<"weight"> {
   let summary = "This rank's part of a tensor in a file";
@@ -77,6 +77,18 @@ def Rt_AllocOp : Rt_SourceOp<"alloc"> {
   let summary = "Space in the arena until rt.free, or for good (persistent)";
   let arguments = (ins Dist_DimsAttr:$bytes, UnitAttr:$persistent);
   let assemblyFormat = "$bytes (`persistent` $persistent^)? attr-dict";
+}
+def Rt_CacheOp : Rt_Op<"cache"> {
+  let summary = "The buffer is kept by a session's state, input being its past";
+  let description = [{
+    The buffer holds output number `output`, along `dim` with room for as many
+    elements as the state's capacity says. Input number `input` (with that
+    `cache` dim) is the same memory where a state is given; the program works
+    alike where past comes from outside.
+  }];
+  let arguments = (ins Rt_BufferType:$buffer, I64Attr:$input, I64Attr:$output,
+                       I64Attr:$dim);
+  let assemblyFormat = "$buffer attr-dict";
 }
 def Rt_FreeOp : Rt_Op<"free"> {
   let summary = "Nobody reads or writes the buffer after this";

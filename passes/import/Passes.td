@@ -230,3 +230,26 @@ def RecoverRotary : Pass<"shardc-recover-rotary", "::mlir::ModuleOp"> {
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [Statistic<"numRotations", "rotations", "Embeddings made">];
 }
+
+def RecoverCaches : Pass<"shardc-recover-caches", "::mlir::ModuleOp"> {
+  let summary = "Finds the inputs and outputs that are past and present of a cache";
+  let description = [{
+    Requires: inferred shapes.
+    Ensures: an op that appends to an input along a dim of symbolic size, and
+    whose result is an output, has `onnx.cache`; so has the input. Nothing else
+    changes: the program computes what it did, but present is written behind past
+    in the same memory where a session keeps it.
+
+    Example (tests/passes/import/recover-caches/example.mlir):
+
+        %present = onnx.Concat %past, %k {axis = 2 : i64}
+        return %y, %present
+
+    becomes
+
+        %present = onnx.Concat %past, %k {axis = 2 : i64,
+            onnx.cache = {dim = 2 : i64, input = 1 : i64, output = 1 : i64}}
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [Statistic<"numCaches", "caches", "Pairs of input and output">];
+}

@@ -1,7 +1,7 @@
 //===- SpecializeBranches.cpp - Branches that an input decides ------------===//
 //
-// A merged decoder is one If on an input. Each value of the input has a function
-// of its own, in which the condition is a constant.
+// A merged decoder is one If on an input. Each value of the input has a
+// function of its own, in which the condition is a constant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,8 +63,7 @@ void fix(func::FuncOp function, ArrayRef<unsigned> inputs, unsigned values) {
   function->setAttr("onnx.when", when.getDictionary(function.getContext()));
 }
 
-struct SpecializeBranches
-    : impl::SpecializeBranchesBase<SpecializeBranches> {
+struct SpecializeBranches : impl::SpecializeBranchesBase<SpecializeBranches> {
   void runOnOperation() override {
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
@@ -90,8 +89,7 @@ private:
     builder.setInsertionPointAfter(function);
     for (unsigned values = 1; values < 1u << inputs.size(); ++values) {
       auto special = cast<func::FuncOp>(builder.clone(*function));
-      special.setSymName(
-          (function.getSymName() + "_" + Twine(values)).str());
+      special.setSymName((function.getSymName() + "_" + Twine(values)).str());
       fix(special, inputs, values);
       ++numFunctions;
     }

@@ -35,6 +35,7 @@ public:
       : function(function), lowering(program, mesh), map(map) {}
 
   LogicalResult run() {
+    findCaches();
     for (auto [i, argument] : llvm::enumerate(function.getArguments()))
       addInput(i, argument);
     for (Operation &op : function.front())
@@ -45,6 +46,34 @@ public:
   }
 
 private:
+  /// A rank keeps its part of a cache where past and present are held alike and
+  /// no rank holds but a part of the dim that grows.
+  void findCaches() {
+    for (Operation &op : function.front()) {
+      auto cache = op.getAttrOfType<DictionaryAttr>("onnx.cache");
+      if (!cache)
+        continue;
+      auto number = [&](StringRef name) {
+        return cache.getAs<IntegerAttr>(name).getInt();
+      };
+      int64_t dim = number("dim");
+      Value past = function.getArgument(number("input"));
+      auto isWhole = [&](Value value) {
+        return !dist::getSharding(value.getType()).dims[dim].isSplit();
+      };
+      auto others = [&](Value value) {
+        Sizes dims = Lowering::localDims(value);
+        dims[dim] = 0;
+        return dims;
+      };
+      if (op.getOperand(0) != past || !isWhole(past) ||
+          !isWhole(op.getResult(0)) || others(past) != others(op.getResult(0)))
+        continue;
+      lowering.addCache(&op, {number("input"), number("output"), dim});
+      cacheDims[number("input")] = dim;
+    }
+  }
+
   void addInput(unsigned index, BlockArgument argument) {
     auto type = cast<RankedTensorType>(argument.getType());
     OpBuilder &b = lowering.atRun();
@@ -52,11 +81,16 @@ private:
     auto input = rt::InputOp::create(
         b, argument.getLoc(), b.getType<rt::BufferType>(),
         b.getI64IntegerAttr(index), name ? name : b.getStringAttr(""),
-        TypeAttr::get(type.getElementType()), dist::getValueAttr(type));
-    lowering.bind(argument,
-                  {input, type.getElementType(),
-                   StridedLayout::contiguous(Lowering::localDims(argument)),
-                   false, dist::getSharding(type).isReplicated()});
+        TypeAttr::get(type.getElementType()), dist::getValueAttr(type),
+        IntegerAttr());
+    StridedLayout layout =
+        StridedLayout::contiguous(Lowering::localDims(argument));
+    if (auto cache = cacheDims.find(index); cache != cacheDims.end()) {
+      input.setCacheDim(cache->second);
+      layout = Lowering::cacheLayout(layout.dims, cache->second);
+    }
+    lowering.bind(argument, {input, type.getElementType(), layout, false,
+                             dist::getSharding(type).isReplicated()});
   }
 
   LogicalResult lower(Operation &op) {
@@ -85,8 +119,14 @@ private:
     // An output owns its bytes: an input or weight that is passed through, or
     // a window on something else, is copied.
     ValueView view = lowering.view(operand.get());
-    bool isOwn = view.buffer.getDefiningOp<rt::AllocOp>() && !view.isLoadTime &&
-                 view.layout.isContiguous();
+    auto alloc = view.buffer.getDefiningOp<rt::AllocOp>();
+    bool isCache =
+        alloc && llvm::any_of(alloc->getUsers(), [&](Operation *user) {
+          auto cache = dyn_cast<rt::CacheOp>(user);
+          return cache && cache.getOutput() == index;
+        });
+    bool isOwn =
+        isCache || (alloc && !view.isLoadTime && view.layout.isContiguous());
     if (!isOwn) {
       ValueView own = lowering.allocate(terminator, view.element,
                                         view.layout.dims, view.isReplicated);
@@ -108,6 +148,7 @@ private:
 
   func::FuncOp function;
   Lowering lowering;
+  llvm::DenseMap<unsigned, int64_t> cacheDims; ///< by input
   const LoweringMap &map;
 };
 

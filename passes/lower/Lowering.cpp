@@ -57,8 +57,37 @@ bool Lowering::dependsOnInputs(ArrayRef<DimExpr> sizes) const {
   return depends;
 }
 
+StridedLayout Lowering::cacheLayout(const Sizes &dims, int64_t dim) {
+  Sizes roomy = dims;
+  roomy[dim] = DimExpr::max(dims[dim], rt::cacheCapacity());
+  StridedLayout layout = StridedLayout::contiguous(roomy);
+  layout.dims = dims;
+  return layout;
+}
+
+ValueView Lowering::allocateCache(Operation *op, Value result,
+                                  const Cache &cache) {
+  auto type = cast<RankedTensorType>(result.getType());
+  OpBuilder &b = atRun();
+  Sizes dims = localDims(result), roomy = dims;
+  roomy[cache.dim] = DimExpr::max(dims[cache.dim], rt::cacheCapacity());
+  DimExpr bytes =
+      dist::product(roomy) * rt::elementBytes(type.getElementType());
+  auto alloc = rt::AllocOp::create(b, op->getLoc(), b.getType<rt::BufferType>(),
+                                   dist::DimsAttr::get(b.getContext(), {bytes}),
+                                   /*persistent=*/false);
+  rt::CacheOp::create(b, op->getLoc(), alloc, cache.input, cache.output,
+                      cache.dim);
+  ValueView view{alloc, type.getElementType(), cacheLayout(dims, cache.dim),
+                 /*isLoadTime=*/false, dist::getSharding(type).isReplicated()};
+  bind(result, view);
+  return view;
+}
+
 ValueView Lowering::allocate(Operation *op, Value result) {
   auto type = cast<RankedTensorType>(result.getType());
+  if (auto cache = caches.find(op); cache != caches.end())
+    return allocateCache(op, result, cache->second);
   ValueView view = allocate(op, type.getElementType(), localDims(result),
                             dist::getSharding(type).isReplicated());
   bind(result, view);

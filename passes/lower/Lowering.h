@@ -55,10 +55,17 @@ public:
   /// Sizes on this rank.
   static Sizes localDims(mlir::Value value);
 
-  /// New contiguous buffer for a result, bound to it.
+  /// New buffer for a result, bound to it; contiguous unless it is a cache.
   ValueView allocate(mlir::Operation *op, mlir::Value result);
   /// The same, never at load time: for what is too big to be kept.
   ValueView allocateAtRun(mlir::Operation *op, mlir::Value result);
+  /// Values that sessions may keep: see rt.cache.
+  struct Cache {
+    int64_t input, output, dim;
+  };
+  void addCache(mlir::Operation *op, Cache cache) { caches[op] = cache; }
+  /// Along `dim` with room for a state's capacity.
+  static StridedLayout cacheLayout(const Sizes &dims, int64_t dim);
   /// New contiguous buffer for a temporary of `op`.
   ValueView allocate(mlir::Operation *op, mlir::Type element, Sizes dims,
                      bool isReplicated);
@@ -105,7 +112,11 @@ private:
   rt::ProgramOp program;
   mlir::OpBuilder builder;
   rt::ReadyOp ready;
+  ValueView allocateCache(mlir::Operation *op, mlir::Value result,
+                          const Cache &cache);
+
   llvm::DenseMap<mlir::Value, ValueView> values;
+  llvm::DenseMap<mlir::Operation *, Cache> caches;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> viewOps;
   mlir::Value absent;
 };

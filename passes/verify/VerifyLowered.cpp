@@ -31,6 +31,8 @@ private:
       isLoading = false;
       return success();
     }
+    if (isa<rt::CacheOp>(op))
+      return success();
     if (auto free = dyn_cast<rt::FreeOp>(op))
       return checkFree(free);
     if (auto call = dyn_cast<rt::CallOp>(op))

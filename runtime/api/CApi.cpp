@@ -23,6 +23,10 @@ struct shardrt_session {
   bool hasRun = false;
 };
 
+struct shardrt_state {
+  std::unique_ptr<State> state;
+};
+
 namespace {
 
 thread_local std::string lastError;
@@ -67,8 +71,9 @@ Status openSession(const char *path, const shardrt_options *options,
   return Status::ok();
 }
 
-Status runSession(shardrt_session *session, const shardrt_tensor *inputs,
-                  size_t numInputs) {
+/// `state` may be null.
+Status runSession(shardrt_session *session, shardrt_state *state,
+                  const shardrt_tensor *inputs, size_t numInputs) {
   if (!session || (numInputs > 0 && !inputs))
     return argumentError("shardrt_run: session and inputs must not be NULL");
   session->inputs.clear();
@@ -86,8 +91,30 @@ Status runSession(shardrt_session *session, const shardrt_tensor *inputs,
   }
   session->hasRun = false;
   SHARDC_RETURN_IF_ERROR(
-      session->session->run(session->inputs, session->outputs));
+      state ? session->session->run(*state->state, session->inputs,
+                                    session->outputs)
+            : session->session->run(session->inputs, session->outputs));
   session->hasRun = true;
+  return Status::ok();
+}
+
+Status createState(shardrt_session *session, int64_t capacity,
+                   shardrt_state **into) {
+  if (!session || !into)
+    return argumentError("shardrt_state_create: arguments must not be NULL");
+  auto created = std::make_unique<shardrt_state>();
+  SHARDC_RETURN_IF_ERROR(
+      session->session->createState(capacity, created->state));
+  *into = created.release();
+  return Status::ok();
+}
+
+Status forkState(const shardrt_state *state, shardrt_state **into) {
+  if (!state || !into)
+    return argumentError("shardrt_state_fork: arguments must not be NULL");
+  auto created = std::make_unique<shardrt_state>();
+  SHARDC_RETURN_IF_ERROR(state->state->fork(created->state));
+  *into = created.release();
   return Status::ok();
 }
 
@@ -151,10 +178,42 @@ const char *shardrt_output_type(const shardrt_session *session, size_t index) {
 
 shardrt_status shardrt_run(shardrt_session *session,
                            const shardrt_tensor *inputs, size_t numInputs) {
-  return guarded([&] { return runSession(session, inputs, numInputs); });
+  return guarded(
+      [&] { return runSession(session, nullptr, inputs, numInputs); });
 }
 
 shardrt_status shardrt_output(const shardrt_session *session, size_t index,
                               shardrt_tensor *output) {
   return guarded([&] { return getOutput(session, index, output); });
+}
+
+shardrt_status shardrt_state_create(shardrt_session *session, int64_t capacity,
+                                    shardrt_state **state) {
+  return guarded([&] { return createState(session, capacity, state); });
+}
+
+shardrt_status shardrt_state_fork(const shardrt_state *state,
+                                  shardrt_state **copy) {
+  return guarded([&] { return forkState(state, copy); });
+}
+
+void shardrt_state_reset(shardrt_state *state) { state->state->reset(); }
+
+void shardrt_state_destroy(shardrt_state *state) { delete state; }
+
+int64_t shardrt_state_length(const shardrt_state *state) {
+  return state->state->length();
+}
+
+int64_t shardrt_state_capacity(const shardrt_state *state) {
+  return state->state->capacity();
+}
+
+shardrt_status shardrt_run_state(shardrt_session *session, shardrt_state *state,
+                                 const shardrt_tensor *inputs,
+                                 size_t numInputs) {
+  return guarded([&] {
+    return state ? runSession(session, state, inputs, numInputs)
+                 : argumentError("shardrt_run_state: state must not be NULL");
+  });
 }

@@ -77,7 +77,47 @@ const std::string &Session::tolerance() const {
 
 Status Session::run(std::span<const InputTensor> inputs,
                     std::span<Tensor> outputs) {
-  return withoutExceptions([&] { return engine->run(inputs, outputs); });
+  return withoutExceptions(
+      [&] { return engine->run(inputs, outputs, nullptr); });
+}
+
+State::State(std::unique_ptr<CacheState> caches) : caches(std::move(caches)) {}
+State::~State() = default;
+int64_t State::capacity() const { return caches->capacity; }
+int64_t State::length() const { return caches->length(); }
+void State::reset() { caches->reset(); }
+
+Status State::fork(std::unique_ptr<State> &copy) const {
+  return withoutExceptions([&] {
+    SHARDC_RETURN_IF_ERROR(session->createState(capacity(), copy));
+    return caches->copyTo(*copy->caches);
+  });
+}
+
+std::vector<CacheInfo> Session::caches() const {
+  std::vector<CacheInfo> infos;
+  if (const auto *pairs = engine->program().caches())
+    for (const artifact::CachePair *pair : *pairs)
+      infos.push_back({pair->input(), pair->output()});
+  return infos;
+}
+
+Status Session::createState(int64_t capacity, std::unique_ptr<State> &state) {
+  return withoutExceptions([&] {
+    std::unique_ptr<CacheState> caches;
+    SHARDC_RETURN_IF_ERROR(engine->createState(capacity, caches));
+    state.reset(new State(std::move(caches)));
+    state->session = this;
+    return Status::ok();
+  });
+}
+
+Status Session::run(State &state, std::span<const InputTensor> inputs,
+                    std::span<Tensor> outputs) {
+  if (state.session != this)
+    return argumentError("the state is another session's");
+  return withoutExceptions(
+      [&] { return engine->run(inputs, outputs, state.caches.get()); });
 }
 
 std::vector<CollectiveStats> Session::collectiveStats() const {

@@ -96,6 +96,23 @@ shardrt_status shardrt_run(shardrt_session *session,
 shardrt_status shardrt_output(const shardrt_session *session, size_t index,
                               shardrt_tensor *output);
 
+/* The KV caches of one sequence or batch, kept by the ranks between runs. The
+ * caller owns a state and destroys it before its session is closed. */
+typedef struct shardrt_state shardrt_state;
+shardrt_status shardrt_state_create(shardrt_session *session, int64_t capacity,
+                                    shardrt_state **state);
+shardrt_status shardrt_state_fork(const shardrt_state *state,
+                                  shardrt_state **copy);
+void shardrt_state_reset(shardrt_state *state);
+void shardrt_state_destroy(shardrt_state *state);         /* NULL is fine */
+int64_t shardrt_state_length(const shardrt_state *state); /* positions taken */
+int64_t shardrt_state_capacity(const shardrt_state *state);
+/* As shardrt_run, without the inputs that the state keeps; outputs that it
+ * keeps are not there. SHARDRT_INVALID_ARGUMENT where it is full. */
+shardrt_status shardrt_run_state(shardrt_session *session, shardrt_state *state,
+                                 const shardrt_tensor *inputs,
+                                 size_t num_inputs);
+
 #ifdef __cplusplus
 }
 #endif

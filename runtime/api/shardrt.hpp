@@ -113,6 +113,33 @@ struct InstructionProfile {
 };
 
 class Engine;
+class CacheState;
+class Session;
+
+/// The KV caches of one sequence, or one batch: each rank keeps its part, and
+/// each run appends to it in place. Used by one run at a time; must not outlive
+/// its session.
+class State {
+public:
+  ~State();
+  int64_t capacity() const; ///< positions that fit
+  int64_t length() const;   ///< positions taken
+  void reset();             ///< empty again, for any batch
+  /// A copy that goes its own way: beams, or a common prompt.
+  Status fork(std::unique_ptr<State> &copy) const;
+
+private:
+  friend class Session;
+  explicit State(std::unique_ptr<CacheState> caches);
+  std::unique_ptr<CacheState> caches;
+  Session *session = nullptr;
+};
+
+/// Past and present of a cache, by their numbers.
+struct CacheInfo {
+  size_t input;
+  size_t output;
+};
 
 /// Thread-safe: requests of several threads run one after the other.
 class Session {
@@ -131,6 +158,17 @@ public:
   /// an error the next run starts afresh, unless the message says that a rank
   /// no longer answers.
   Status run(std::span<const InputTensor> inputs, std::span<Tensor> outputs);
+
+  /// Which inputs and outputs a state keeps; none if the model has no cache.
+  std::vector<CacheInfo> caches() const;
+  /// An empty state for `capacity` positions. InvalidArgument where the model
+  /// has no cache.
+  Status createState(int64_t capacity, std::unique_ptr<State> &state);
+  /// As run without it, but `inputs` are without past, and outputs that the
+  /// state keeps are left as they are. InvalidArgument also where the state is
+  /// full; it is then as before.
+  Status run(State &state, std::span<const InputTensor> inputs,
+             std::span<Tensor> outputs);
 
   // About the last successful run; empty before it.
   std::vector<CollectiveStats> collectiveStats() const;

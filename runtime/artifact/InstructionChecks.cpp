@@ -50,6 +50,11 @@ Status ProgramChecker::checkBuffers() {
     case artifact::BufferKind_Weight:
       fine = buffer->source() < program.weights()->size();
       break;
+    case artifact::BufferKind_Cache:
+      allowed |= kOnSymbols;
+      fine = program.caches() && buffer->source() < program.caches()->size() &&
+             program.caches()->Get(buffer->source())->buffer() == b;
+      break;
     case artifact::BufferKind_Input:
       allowed |= kOnSymbols;
       fine = buffer->source() < program.inputs()->size();
@@ -153,6 +158,7 @@ Status ProgramChecker::checkOperands(const artifact::Instruction &instruction,
         program.views()->Get(static_cast<uint32_t>(view))->buffer();
     auto kind = program.buffers()->Get(buffer)->kind();
     if (kind != artifact::BufferKind_Arena &&
+        !(!load && kind == artifact::BufferKind_Cache) &&
         !(load && kind == artifact::BufferKind_Persistent))
       return artifactError(where, " writes memory that is read-only (a weight, "
                                   "an input, or a loaded value)");
@@ -259,10 +265,12 @@ Status ProgramChecker::checkLifetimes(bool load) {
         return Status::ok();
       uint32_t b = program.views()->Get(static_cast<uint32_t>(view))->buffer();
       const artifact::Buffer *buffer = program.buffers()->Get(b);
-      bool arena = buffer->kind() == artifact::BufferKind_Arena;
+      const bool cache = buffer->kind() == artifact::BufferKind_Cache;
+      bool arena = buffer->kind() == artifact::BufferKind_Arena || cache;
       if (!arena && buffer->kind() != artifact::BufferKind_Persistent)
         return Status::ok();
-      if (arena && (i < buffer->first_use() || i > buffer->last_use()))
+      if (arena && !cache &&
+          (i < buffer->first_use() || i > buffer->last_use()))
         return artifactError(describe(instruction), " (instruction ", i,
                              ") touches buffer ", b, " outside its lifetime [",
                              buffer->first_use(), ", ", buffer->last_use(),

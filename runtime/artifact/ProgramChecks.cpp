@@ -77,8 +77,8 @@ Status ProgramChecker::checkScalars() {
   }
   dependence = scalarDependences(program);
   for (const artifact::Symbol *symbol : *program.symbols())
-    if (symbol->read() >= 0)
-      continue; // checkReads looks at these
+    if (symbol->read() >= 0 || symbol->capacity())
+      continue; // checkReads looks at the former
     else if (symbol->input() >= program.inputs()->size() ||
              symbol->dim() >=
                  program.inputs()->Get(symbol->input())->dims()->size())
@@ -232,6 +232,30 @@ Status ProgramChecker::checkInputs() {
   return Status::ok();
 }
 
+/// Past and present have the same type, but for the dim that grows.
+Status ProgramChecker::checkCaches() {
+  if (!program.caches())
+    return Status::ok();
+  for (const artifact::CachePair *pair : *program.caches()) {
+    if (pair->input() >= program.inputs()->size() ||
+        pair->output() >= program.outputs()->size() ||
+        pair->buffer() >= program.buffers()->size())
+      return artifactError("a cache is of no input, output or buffer");
+    const artifact::Input *input = program.inputs()->Get(pair->input());
+    const artifact::Output *output = program.outputs()->Get(pair->output());
+    std::string where = portName("cache", *input);
+    if (pair->dim() >= input->dims()->size() ||
+        input->dims()->size() != output->dims()->size() ||
+        input->element() != output->element() ||
+        program.buffers()->Get(pair->buffer())->kind() !=
+            artifact::BufferKind_Cache ||
+        output->view() >= program.views()->size() ||
+        program.views()->Get(output->view())->buffer() != pair->buffer())
+      return artifactError(where, " does not fit its output");
+  }
+  return Status::ok();
+}
+
 Status ProgramChecker::checkConditions() {
   if (program.conditions())
     for (const artifact::Condition *condition : *program.conditions())
@@ -259,7 +283,9 @@ Status ProgramChecker::checkOutputs() {
       return artifactError(where, " and its view disagree");
     auto kind = program.buffers()->Get(view->buffer())->kind();
     uint8_t written = writtenIn[view->buffer()];
-    if ((kind == artifact::BufferKind_Arena && written != 2) ||
+    if (((kind == artifact::BufferKind_Arena ||
+          kind == artifact::BufferKind_Cache) &&
+         written != 2) ||
         (kind == artifact::BufferKind_Persistent && written == 0))
       return artifactError(where, " is never written");
   }
@@ -277,6 +303,7 @@ Status ProgramChecker::checkAll() {
   SHARDC_RETURN_IF_ERROR(checkReads());
   SHARDC_RETURN_IF_ERROR(checkInputs());
   SHARDC_RETURN_IF_ERROR(checkConditions());
+  SHARDC_RETURN_IF_ERROR(checkCaches());
   SHARDC_RETURN_IF_ERROR(checkKernelNames());
   SHARDC_RETURN_IF_ERROR(checkInstructions(/*load=*/true));
   SHARDC_RETURN_IF_ERROR(checkInstructions(/*load=*/false));

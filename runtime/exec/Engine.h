@@ -10,6 +10,7 @@
 
 #include "runtime/api/shardrt.hpp"
 #include "runtime/artifact/Artifact.h"
+#include "runtime/exec/CacheState.h"
 #include "runtime/exec/InputBinding.h"
 #include "runtime/exec/LoadedProgram.h"
 #include "runtime/launch/RankThreads.h"
@@ -38,7 +39,11 @@ public:
   static Status open(const std::string &folder, const SessionOptions &options,
                      std::unique_ptr<Engine> &engine);
 
-  Status run(std::span<const InputTensor> given, std::span<Tensor> outputs);
+  /// `state` may be null: then past comes with the inputs.
+  Status run(std::span<const InputTensor> given, std::span<Tensor> outputs,
+             CacheState *state);
+  /// An empty state, or why the artifact has none.
+  Status createState(int64_t capacity, std::unique_ptr<CacheState> &state);
 
   /// Of the request at hand, or of the last one.
   const artifact::Program &program() const { return *active->program; }
@@ -66,6 +71,7 @@ private:
   Status loadRank(int rank);
   Status runLoadRank(int rank);
 
+  Status runRequest(std::span<const InputTensor> given);
   Status chooseProgram(std::span<const InputTensor> given);
   Status findPlan(ShapePlan *&plan);
   Status preparePlan(std::unique_ptr<ShapePlan> &plan);
@@ -103,6 +109,10 @@ private:
   // The request at hand; sized once, so that a run allocates nothing.
   std::vector<const InputTensor *> orderedInputs;
   std::span<Tensor> requestOutputs;
+  CacheState *state = nullptr;
+  std::vector<InputTensor> withPast; ///< the inputs of a request with a state
+  std::vector<char> keptInputs;      ///< by input: the state has it
+  std::vector<char> keptOutputs;
   ShapePlan *current = nullptr;
   ShapePlan *preparing = nullptr;
   Status (Engine::*currentStep)(int) = nullptr;

@@ -5,6 +5,7 @@
 #include "runtime/exec/StridedCopy.h"
 
 #include <algorithm>
+#include <array>
 
 namespace shardc::runtime {
 
@@ -12,16 +13,36 @@ namespace shardc::runtime {
 static constexpr size_t kKeptPlans = 4;
 
 Status Engine::run(std::span<const InputTensor> given,
-                   std::span<Tensor> outputs) {
+                   std::span<Tensor> outputs, CacheState *newState) {
   std::lock_guard lock(mutex);
-  SHARDC_RETURN_IF_ERROR(chooseProgram(given));
+  state = newState;
+  requestOutputs = outputs;
   if (outputs.size() != outputInfos.size())
     return argumentError("expected ", outputInfos.size(),
                          " output tensors, found ", outputs.size());
+  keptInputs.assign(inputInfos.size(), 0);
+  keptOutputs.assign(outputInfos.size(), 0);
+  if (!state)
+    return runRequest(given);
+  // All profiles have the same caches: createState saw to it.
+  for (const artifact::CachePair *pair : *programs[0]->program->caches()) {
+    keptInputs[pair->input()] = 1;
+    keptOutputs[pair->output()] = 1;
+  }
+  SHARDC_RETURN_IF_ERROR(
+      state->addPast(*programs[0]->program, inputInfos, given, withPast));
+  SHARDC_RETURN_IF_ERROR(runRequest(withPast));
+  state->advance(program(), current->scalars[0]);
+  return Status::ok();
+}
+
+Status Engine::runRequest(std::span<const InputTensor> given) {
+  SHARDC_RETURN_IF_ERROR(chooseProgram(given));
   SHARDC_RETURN_IF_ERROR(findPlan(current));
   SHARDC_RETURN_IF_ERROR(checkInputDims(program(), inputInfos, orderedInputs,
                                         current->scalars[0]));
-  requestOutputs = outputs;
+  if (state)
+    SHARDC_RETURN_IF_ERROR(state->reserve(program(), current->scalars));
   // Where the data decide on sizes, outputs are as large as the run finds.
   if (active->run.isStatic())
     SHARDC_RETURN_IF_ERROR(sizeOutputs());
@@ -36,6 +57,31 @@ Status Engine::run(std::span<const InputTensor> given,
   return Status::ok();
 }
 
+Status Engine::createState(int64_t capacity,
+                           std::unique_ptr<CacheState> &created) {
+  auto pairsOf = [](const LoadedProgram &loaded) {
+    std::vector<std::array<uint32_t, 3>> pairs;
+    if (const auto *caches = loaded.program->caches())
+      for (const artifact::CachePair *pair : *caches)
+        pairs.push_back({pair->input(), pair->output(), pair->dim()});
+    return pairs;
+  };
+  const auto pairs = pairsOf(*programs[0]);
+  if (pairs.empty())
+    return argumentError("the model has no cache to keep: no output of it is "
+                         "an input with something appended");
+  for (const auto &other : programs)
+    if (pairsOf(*other) != pairs)
+      return argumentError("the artifact's profiles append to different "
+                           "caches; run it without a state");
+  if (capacity < 1)
+    return argumentError("a state for ", capacity,
+                         " positions: expected at least 1");
+  created = std::make_unique<CacheState>(*programs[0]->program, worldSize(),
+                                         capacity);
+  return Status::ok();
+}
+
 Status Engine::chooseProgram(std::span<const InputTensor> given) {
   SHARDC_RETURN_IF_ERROR(matchInputs(inputInfos, given, orderedInputs));
   auto chosen =
@@ -45,15 +91,20 @@ Status Engine::chooseProgram(std::span<const InputTensor> given) {
     return artifactError("no profile of the artifact is for these inputs; "
                          "compile the model again");
   active = chosen->get();
-  std::fill(active->symbols.begin(), active->symbols.end(), kUnbound);
+  for (uint32_t s = 0; s < active->symbols.size(); ++s)
+    active->symbols[s] = !program().symbols()->Get(s)->capacity() ? kUnbound
+                         : state ? state->capacity
+                                 : 0;
   return bindSymbols(program(), inputInfos, orderedInputs, active->symbols);
 }
 
 Status Engine::sizeOutputs() {
   for (size_t o = 0; o < requestOutputs.size(); ++o)
-    if (Status status = requestOutputs[o].reshape(outputInfos[o].element,
-                                                  current->outputDims[o]);
-        !status.isOk())
+    if (keptOutputs[o])
+      continue;
+    else if (Status status = requestOutputs[o].reshape(outputInfos[o].element,
+                                                       current->outputDims[o]);
+             !status.isOk())
       return Status::error(
           status.code(),
           message("output '", outputInfos[o].name, "': ", status.message()));
@@ -110,7 +161,7 @@ Status Engine::preparePlan(std::unique_ptr<ShapePlan> &plan) {
 Status Engine::prepareRank(int rank) {
   RankShapePlan &mine = preparing->ranks[static_cast<size_t>(rank)];
   SHARDC_RETURN_IF_ERROR(mine.inputs.prepare(
-      program(), preparing->scalars[static_cast<size_t>(rank)]));
+      program(), preparing->scalars[static_cast<size_t>(rank)], keptInputs));
   SegmentPlan &first = mine.segments[0];
   SHARDC_RETURN_IF_ERROR(
       first.plan.prepare(contextOf(0, preparing->scalars), resourcesOf(rank)));
@@ -120,14 +171,14 @@ Status Engine::prepareRank(int rank) {
 }
 
 Status Engine::runRank(int rank) {
-  RankState &state = ranks[static_cast<size_t>(rank)];
+  RankState &mine = ranks[static_cast<size_t>(rank)];
   SHARDC_RETURN_IF_ERROR(placeInputs(rank));
-  state.symbols = current->symbols;
+  mine.symbols = current->symbols;
   for (auto &communicator :
        active->ranks[static_cast<size_t>(rank)].communicators)
     communicator->beginRun();
-  if (state.world)
-    state.world->beginRun();
+  if (mine.world)
+    mine.world->beginRun();
   for (size_t segment = 0; segment < active->run.list.size(); ++segment)
     SHARDC_RETURN_IF_ERROR(runSegment(rank, segment));
   return active->run.isStatic() ? copyOutputs(rank) : Status::ok();
@@ -138,7 +189,7 @@ Status Engine::copyOutputs(int rank) {
   for (size_t o = 0; o < requestOutputs.size(); ++o) {
     const OutputBlock &block = plan.outputs[o];
     const Tensor &whole = requestOutputs[o];
-    if (block.copies && whole.numElements() > 0)
+    if (!keptOutputs[o] && block.copies && whole.numElements() > 0)
       copyBlock(block.dims,
                 packedView(whole.data(), whole.element(), whole.dims()),
                 *block.local, BlockCopy::ToGlobal);

@@ -65,30 +65,34 @@ Engine::contextOf(size_t segment,
 }
 
 Status Engine::placeInputs(int rank) {
-  RankState &state = ranks[static_cast<size_t>(rank)];
+  RankState &mine = ranks[static_cast<size_t>(rank)];
   InputSlices &slices = current->ranks[static_cast<size_t>(rank)].inputs;
-  SHARDC_RETURN_IF_ERROR(grow(state.inputMemory, slices.packedBytes(), rank,
+  SHARDC_RETURN_IF_ERROR(grow(mine.inputMemory, slices.packedBytes(), rank,
                               "its parts of the inputs"));
   for (size_t i = 0; i < orderedInputs.size(); ++i)
-    state.inputs[i] =
-        slices.place(i, orderedInputs[i]->data, state.inputMemory.data());
+    mine.inputs[i] =
+        slices.place(i, orderedInputs[i]->data, mine.inputMemory.data());
+  if (state)
+    for (uint32_t c = 0; c < program().caches()->size(); ++c)
+      mine.inputs[program().caches()->Get(c)->input()] =
+          state->memoryOf(rank, c);
   return Status::ok();
 }
 
 /// Sizes that were read since may differ from those of the last run.
 Status Engine::prepareSegment(int rank, size_t number) {
-  RankState &state = ranks[static_cast<size_t>(rank)];
+  RankState &mine = ranks[static_cast<size_t>(rank)];
   SegmentPlan &segment =
       current->ranks[static_cast<size_t>(rank)].segments[number];
-  if (segment.isReady && segment.symbols == state.symbols)
+  if (segment.isReady && segment.symbols == mine.symbols)
     return Status::ok();
   segment.isReady = false;
   segment.plan = RankPlan();
-  segment.symbols = state.symbols;
+  segment.symbols = mine.symbols;
   segment.scalars.resize(ranks.size());
   for (size_t r = 0; r < ranks.size(); ++r)
     SHARDC_RETURN_IF_ERROR(evaluateScalars(
-        program(), state.symbols, coordinatesOf(program(), static_cast<int>(r)),
+        program(), mine.symbols, coordinatesOf(program(), static_cast<int>(r)),
         segment.scalars[r]));
   SHARDC_RETURN_IF_ERROR(
       checkGuards(program(), segment.scalars[static_cast<size_t>(rank)]));
@@ -99,31 +103,37 @@ Status Engine::prepareSegment(int rank, size_t number) {
 }
 
 Status Engine::bindSegment(int rank, RankPlan &plan) {
-  RankState &state = ranks[static_cast<size_t>(rank)];
+  RankState &mine = ranks[static_cast<size_t>(rank)];
   SHARDC_RETURN_IF_ERROR(
-      grow(state.arena, plan.arenaBytes(), rank, "intermediate values"));
-  std::vector<AlignedBuffer> &carried =
-      active->ranks[static_cast<size_t>(rank)].carried;
-  for (const RankPlan::CarriedNeed &need : plan.carriedNeeds())
-    SHARDC_RETURN_IF_ERROR(
-        grow(carried[need.buffer], need.bytes, rank, "intermediate values"));
-  plan.bindArena(state.arena.data());
-  plan.bindCarried(carried);
-  for (size_t i = 0; i < state.inputs.size(); ++i)
-    plan.bindInput(i, state.inputs[i]);
+      grow(mine.arena, plan.arenaBytes(), rank, "intermediate values"));
+  RankProgram &own = active->ranks[static_cast<size_t>(rank)];
+  for (const RankPlan::CarriedNeed &need : plan.carriedNeeds()) {
+    const artifact::Buffer *buffer = program().buffers()->Get(need.buffer);
+    if (state && buffer->kind() == artifact::BufferKind_Cache) {
+      own.carriedAt[need.buffer] = state->memoryOf(rank, buffer->source());
+      continue;
+    }
+    SHARDC_RETURN_IF_ERROR(grow(own.carried[need.buffer], need.bytes, rank,
+                                "intermediate values"));
+    own.carriedAt[need.buffer] = own.carried[need.buffer].data();
+  }
+  plan.bindArena(mine.arena.data());
+  plan.bindCarried(own.carriedAt);
+  for (size_t i = 0; i < mine.inputs.size(); ++i)
+    plan.bindInput(i, mine.inputs[i]);
   return Status::ok();
 }
 
 Status Engine::runSegment(int rank, size_t number) {
-  RankState &state = ranks[static_cast<size_t>(rank)];
+  RankState &mine = ranks[static_cast<size_t>(rank)];
   SHARDC_RETURN_IF_ERROR(prepareSegment(rank, number));
-  RankShapePlan &mine = current->ranks[static_cast<size_t>(rank)];
-  RankPlan &plan = mine.segments[number].plan;
+  RankShapePlan &shape = current->ranks[static_cast<size_t>(rank)];
+  RankPlan &plan = shape.segments[number].plan;
   SHARDC_RETURN_IF_ERROR(bindSegment(rank, plan));
   Status status = runInstructions(
       plan, rank,
-      {failure, state.world.get(), mine.timings, state.current, state.hashes});
-  state.current.store(nullptr, std::memory_order_release);
+      {failure, mine.world.get(), shape.timings, mine.current, mine.hashes});
+  mine.current.store(nullptr, std::memory_order_release);
   if (status.isOk() && active->run.list[number].reads)
     status = readSizes(rank, plan.instructions().back());
   return status;
@@ -132,7 +142,7 @@ Status Engine::runSegment(int rank, size_t number) {
 /// Binds the symbols that this instruction reads; anything else must be as it
 /// was computed.
 Status Engine::readSizes(int rank, const BoundInstruction &instruction) {
-  RankState &state = ranks[static_cast<size_t>(rank)];
+  RankState &mine = ranks[static_cast<size_t>(rank)];
   const auto *sizes =
       findAttribute(*program().run()->Get(instruction.index), "sizes");
   const TensorView &view = instruction.call.inputs[0];
@@ -149,7 +159,7 @@ Status Engine::readSizes(int rank, const BoundInstruction &instruction) {
       return artifactError("node '", instruction.node, "' computes the size ",
                            found, ", expected at least 0; change the inputs");
     if (bindsSymbol(program(), instruction.index, scalar))
-      state.symbols[static_cast<size_t>(symbol)] = found;
+      mine.symbols[static_cast<size_t>(symbol)] = found;
     else if (expected != found)
       return artifactError("guard violated: node '", instruction.node,
                            "' computes the size ", found, ", expected ",

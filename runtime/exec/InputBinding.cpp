@@ -120,8 +120,8 @@ Status bindSymbols(const artifact::Program &program,
                    std::span<int64_t> symbols) {
   for (uint32_t s = 0; s < symbols.size(); ++s) {
     const artifact::Symbol *symbol = program.symbols()->Get(s);
-    if (symbol->read() >= 0)
-      continue; // the run finds it
+    if (symbol->read() >= 0 || symbol->capacity())
+      continue; // the run finds it, or the state has it
     symbols[s] = ordered[symbol->input()]->dims[symbol->dim()];
   }
   for (uint32_t i = 0; i < infos.size(); ++i) {

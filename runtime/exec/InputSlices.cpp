@@ -12,9 +12,13 @@ namespace shardc::runtime {
 alignas(kBufferAlignment) static std::byte nothing[kBufferAlignment];
 
 Status InputSlices::prepare(const artifact::Program &program,
-                            std::span<const int64_t> scalars) {
+                            std::span<const int64_t> scalars,
+                            std::span<const char> isKept) {
   for (uint32_t i = 0; i < program.inputs()->size(); ++i)
-    SHARDC_RETURN_IF_ERROR(addSlice(program, i, scalars));
+    if (isKept[i])
+      slices.emplace_back().isKept = true;
+    else
+      SHARDC_RETURN_IF_ERROR(addSlice(program, i, scalars));
   return Status::ok();
 }
 
@@ -60,7 +64,7 @@ std::byte *InputSlices::place(size_t index, const void *data,
                               std::byte *memory) {
   Slice &slice = slices[index];
   auto *at = static_cast<std::byte *>(const_cast<void *>(data));
-  if (slice.local.numElements() == 0)
+  if (slice.isKept || slice.local.numElements() == 0)
     return nothing;
   if (slice.isWindow)
     return at + slice.windowOffset;

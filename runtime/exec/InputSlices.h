@@ -20,8 +20,10 @@ namespace shardc::runtime {
 
 class InputSlices {
 public:
+  /// Inputs that `isKept` says are not sliced: a state has them.
   Status prepare(const artifact::Program &program,
-                 std::span<const int64_t> scalars);
+                 std::span<const int64_t> scalars,
+                 std::span<const char> isKept);
 
   /// Of what has to be packed.
   int64_t packedBytes() const { return bytes; }
@@ -33,6 +35,7 @@ private:
     std::vector<OwnedRuns> dims;
     TensorView global; ///< of the caller's tensor; data is set for each run
     TensorView local;  ///< packed
+    bool isKept = false;
     bool isWindow = false;
     int64_t windowOffset = 0; ///< bytes into the caller's tensor
     int64_t packedOffset = 0; ///< bytes into the rank's memory

@@ -7,13 +7,13 @@ LoadedProgram::LoadedProgram(const artifact::Program &program, size_t number,
     : program(&program), number(number), dependence(scalarDependences(program)),
       run(findSegments(program)), load(loadSegment(program)), ranks(numRanks),
       symbols(program.symbols()->size()) {
-  if (!run.isStatic())
-    for (RankProgram &rank : ranks)
-      rank.carried.resize(program.buffers()->size());
+  for (RankProgram &rank : ranks) {
+    rank.carried.resize(program.buffers()->size());
+    rank.carriedAt.resize(program.buffers()->size());
+  }
 }
 
-bool LoadedProgram::accepts(
-    std::span<const InputTensor *const> inputs) const {
+bool LoadedProgram::accepts(std::span<const InputTensor *const> inputs) const {
   if (!program->conditions())
     return true;
   for (const artifact::Condition *condition : *program->conditions()) {
@@ -22,8 +22,7 @@ bool LoadedProgram::accepts(
     for (int64_t dim : input->dims)
       elements *= dim;
     if (elements != 1 || input->element != artifact::ElementType_Bool ||
-        (*static_cast<const uint8_t *>(input->data) != 0) !=
-            condition->value())
+        (*static_cast<const uint8_t *>(input->data) != 0) != condition->value())
       return false;
   }
   return true;

@@ -1,7 +1,7 @@
 //===- LoadedProgram.h - A program of the artifact, ready to run ----------===//
 //
-// An artifact holds one program for each profile; a request runs the first whose
-// conditions hold.
+// An artifact holds one program for each profile; a request runs the first
+// whose conditions hold.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_LOADEDPROGRAM_H
@@ -25,6 +25,7 @@ struct RankProgram {
   int64_t persistentBytes = 0;
   std::vector<std::unique_ptr<Communicator>> communicators; ///< by group
   std::vector<AlignedBuffer> carried; ///< by buffer of the program
+  std::vector<std::byte *> carriedAt; ///< where it is in this run
   std::unique_ptr<RankPlan> loadPlan; ///< only while loading
 };
 

@@ -232,9 +232,9 @@ void RankPlan::bindInput(size_t index, std::byte *data) {
     operands[patch.operand].data = data + patch.byteOffset;
 }
 
-void RankPlan::bindCarried(std::span<const AlignedBuffer> memory) {
+void RankPlan::bindCarried(std::span<std::byte *const> memory) {
   for (const auto &[patch, buffer] : carriedPatches)
-    operands[patch.operand].data = memory[buffer].data() + patch.byteOffset;
+    operands[patch.operand].data = memory[buffer] + patch.byteOffset;
 }
 
 } // namespace shardc::runtime

@@ -76,7 +76,7 @@ public:
   };
   std::span<const CarriedNeed> carriedNeeds() const { return carriedUses; }
   /// `memory`: by program buffer.
-  void bindCarried(std::span<const AlignedBuffer> memory);
+  void bindCarried(std::span<std::byte *const> memory);
 
   std::span<const BoundInstruction> instructions() const { return bound; }
   const std::vector<BoundCollective> &collectives() const {

@@ -13,7 +13,9 @@ class UseFinder {
 public:
   UseFinder(const artifact::Program &program, Segments &segments)
       : program(program), segments(segments),
-        place(program.buffers()->size(), -1) {}
+        place(program.buffers()->size(), -1) {
+    segments.carried.assign(program.buffers()->size(), 0);
+  }
 
   void visit(const InstructionList &list) {
     for (uint32_t s = 0; s < segments.list.size(); ++s)
@@ -33,7 +35,6 @@ public:
   }
 
   void finish() {
-    segments.carried.assign(program.buffers()->size(), 0);
     for (size_t i = 0; i < touches.size(); ++i) {
       const Touch &touch = touches[i];
       if (touch.firstSegment != touch.lastSegment)
@@ -50,7 +51,10 @@ private:
       return;
     uint32_t buffer =
         program.views()->Get(static_cast<uint32_t>(view))->buffer();
-    if (program.buffers()->Get(buffer)->kind() != artifact::BufferKind_Arena)
+    auto kind = program.buffers()->Get(buffer)->kind();
+    if (kind == artifact::BufferKind_Cache)
+      segments.carried[buffer] = 1;
+    if (kind != artifact::BufferKind_Arena)
       return;
     if (place[buffer] < 0) {
       place[buffer] = static_cast<int64_t>(touches.size());

@@ -8,7 +8,8 @@
 //         [ segment 0 ]            [ segment 1 ]            [ segment 2 ]
 //
 // An arena buffer that only one segment touches is planned there. One that
-// several touch, or that an output needs, is carried: it has memory of its own.
+// several touch, or that an output needs, is carried: it has memory of its own,
+// and so has a cache.
 // ProgramChecks.h has made sure that what the program itself claims of its
 // buffers' lifetimes covers these uses.
 //

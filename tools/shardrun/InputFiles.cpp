@@ -48,18 +48,26 @@ Status readInput(const std::string &path, const TensorInfo &info,
 } // namespace
 
 Status readInputs(const std::string &path, std::span<const TensorInfo> infos,
+                  std::span<const char> kept,
                   std::vector<NamedTensor> &tensors) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) {
-    if (path.ends_with(".npz"))
-      return readNpz(path, tensors);
+    if (path.ends_with(".npz")) {
+      SHARDC_RETURN_IF_ERROR(readNpz(path, tensors));
+      for (size_t i = 0; i < infos.size(); ++i)
+        if (kept[i])
+          std::erase_if(tensors, [&](const NamedTensor &tensor) {
+            return tensor.name == infos[i].name;
+          });
+      return Status::ok();
+    }
     return argumentError(path, ": expected a folder with input_0.pb, ... or a "
                                ".npz file");
   }
-  tensors.resize(infos.size());
   for (size_t i = 0; i < infos.size(); ++i)
-    SHARDC_RETURN_IF_ERROR(
-        readInput(tensorPath(path, "input", i), infos[i], tensors[i]));
+    if (!kept[i])
+      SHARDC_RETURN_IF_ERROR(readInput(tensorPath(path, "input", i), infos[i],
+                                       tensors.emplace_back()));
   std::string extra = tensorPath(path, "input", infos.size());
   if (fs::exists(extra, ignored))
     return argumentError(extra, ": the model has only ", infos.size(),
@@ -69,16 +77,19 @@ Status readInputs(const std::string &path, std::span<const TensorInfo> infos,
 
 Status readExpected(const std::string &folder,
                     std::span<const TensorInfo> infos,
+                    std::span<const char> kept,
                     std::vector<NamedTensor> &tensors) {
   tensors.resize(infos.size());
   for (size_t i = 0; i < infos.size(); ++i)
-    SHARDC_RETURN_IF_ERROR(readTensor(tensorPath(folder, "output", i), infos[i],
-                                      "output", tensors[i]));
+    if (!kept[i])
+      SHARDC_RETURN_IF_ERROR(readTensor(tensorPath(folder, "output", i),
+                                        infos[i], "output", tensors[i]));
   return Status::ok();
 }
 
 Status writeOutputs(const std::string &folder,
                     std::span<const TensorInfo> infos,
+                    std::span<const char> kept,
                     std::span<const Tensor> tensors) {
   std::error_code error;
   bool created = fs::create_directories(folder, error);
@@ -87,22 +98,25 @@ Status writeOutputs(const std::string &folder,
   // Complete files under other names first, so that a full disk is noticed
   // before any output is in place.
   Status status;
-  std::vector<std::string> parts;
+  std::vector<std::pair<std::string, std::string>> files; // part, whole
   for (size_t i = 0; i < infos.size() && status.isOk(); ++i) {
-    parts.push_back(tensorPath(folder, "output", i) + ".part");
-    status = writeFileAtomically(
-        parts.back(), serializeTensorProto(infos[i].name, tensors[i]));
-  }
-  for (size_t i = 0; i < infos.size() && status.isOk(); ++i) {
+    if (kept[i])
+      continue;
     std::string path = tensorPath(folder, "output", i);
-    fs::rename(parts[i], path, error);
+    files.emplace_back(path + ".part", path);
+    status = writeFileAtomically(
+        files.back().first, serializeTensorProto(infos[i].name, tensors[i]));
+  }
+  for (size_t i = 0; i < files.size() && status.isOk(); ++i) {
+    fs::rename(files[i].first, files[i].second, error);
     if (error)
-      status = argumentError("cannot write ", path, ": ", error.message());
+      status = argumentError("cannot write ", files[i].second, ": ",
+                             error.message());
   }
   if (status.isOk())
     return status;
-  for (size_t i = 0; i < parts.size(); ++i)
-    fs::remove(parts[i], error);
+  for (const auto &[part, whole] : files)
+    fs::remove(part, error);
   if (created)
     fs::remove(folder, error); // only if it is empty
   return status;

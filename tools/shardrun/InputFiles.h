@@ -15,22 +15,27 @@
 
 namespace shardrun {
 
-/// Reads all inputs of the model from a folder or a .npz file.
+// Files of tensors that a state keeps (`kept`, by number) are passed over.
+
+/// Reads the inputs of the model from a folder or a .npz file.
 shardc::runtime::Status
 readInputs(const std::string &path,
            std::span<const shardc::runtime::TensorInfo> infos,
+           std::span<const char> kept,
            std::vector<shardc::runtime::NamedTensor> &tensors);
 
 /// Reads DIR/output_I.pb for each of the model's outputs.
 shardc::runtime::Status
 readExpected(const std::string &folder,
              std::span<const shardc::runtime::TensorInfo> infos,
+             std::span<const char> kept,
              std::vector<shardc::runtime::NamedTensor> &tensors);
 
 /// Writes DIR/output_I.pb, creating DIR where needed: all of them or none.
 shardc::runtime::Status
 writeOutputs(const std::string &folder,
              std::span<const shardc::runtime::TensorInfo> infos,
+             std::span<const char> kept,
              std::span<const shardc::runtime::Tensor> tensors);
 
 } // namespace shardrun

@@ -17,7 +17,9 @@ using namespace shardrun;
 namespace {
 
 struct Options {
-  std::string artifact, inputs, expect, outputs, tolerance, weightsRoot;
+  std::string artifact, outputs, tolerance, weightsRoot;
+  std::vector<std::string> inputs, expect; ///< one of each a request
+  int64_t cache = 0;
   std::string trace, statsJson;
   int repeat = 1;
   bool profile = false;
@@ -30,13 +32,18 @@ void declareFlags(CLI::App &app, Options &options) {
       ->required();
   app.add_option("--inputs", options.inputs,
                  "Folder with input_0.pb, input_1.pb, ... (ONNX test data), or "
-                 "an .npz file")
+                 "an .npz file; several are requests, run in order")
       ->required();
   app.add_option("--expect", options.expect,
                  "Folder with output_0.pb, ...: print the largest error of "
-                 "each output, exit with 1 if one is too large");
+                 "each output, exit with 1 if one is too large; one a request");
   app.add_option("--outputs", options.outputs,
-                 "Folder to write output_0.pb, ... into");
+                 "Folder to write output_0.pb, ... into; of several requests "
+                 "DIR/0, DIR/1, ...");
+  app.add_option("--cache", options.cache,
+                 "Keep the KV caches between requests, with room for so many "
+                 "positions: past inputs and present outputs are left out")
+      ->check(CLI::PositiveNumber);
   app.add_option("--repeat", options.repeat,
                  "Run so many times and print the median time")
       ->check(CLI::Range(1, 1000000));
@@ -76,16 +83,74 @@ Status openSession(const Options &options, std::unique_ptr<Session> &session) {
   return Session::open(options.artifact, from, session);
 }
 
-Status runAll(Session &session, const std::vector<NamedTensor> &tensors,
-              int repeat, std::vector<Tensor> &outputs, RunTimes &times) {
-  std::vector<InputTensor> inputs;
-  for (const NamedTensor &named : tensors)
-    inputs.push_back({named.name, named.tensor.element(), named.tensor.dims(),
-                      named.tensor.data()});
-  outputs.resize(session.outputs().size());
-  for (int i = 0; i < repeat; ++i) {
+/// Files of one request, and what came out.
+struct Request {
+  std::string outputs;
+  std::vector<NamedTensor> inputs, expected;
+  std::vector<Tensor> results;
+};
+
+/// Whether a state keeps them, by input and by output.
+struct Kept {
+  std::vector<char> inputs, outputs;
+};
+
+Kept findKept(const Session &session, const Options &options) {
+  Kept kept{std::vector<char>(session.inputs().size()),
+            std::vector<char>(session.outputs().size())};
+  if (options.cache > 0)
+    for (const CacheInfo &cache : session.caches())
+      kept.inputs[cache.input] = kept.outputs[cache.output] = 1;
+  return kept;
+}
+
+Status readRequests(const Options &options, const Session &session,
+                    const Kept &kept, std::vector<Request> &requests) {
+  const size_t count = options.inputs.size();
+  if (!options.expect.empty() && options.expect.size() != count)
+    return argumentError("--expect: expected ", count,
+                         " folders, one for each "
+                         "of --inputs, found ",
+                         options.expect.size());
+  requests.resize(count);
+  for (size_t r = 0; r < count; ++r) {
+    SHARDC_RETURN_IF_ERROR(readInputs(options.inputs[r], session.inputs(),
+                                      kept.inputs, requests[r].inputs));
+    if (!options.expect.empty())
+      SHARDC_RETURN_IF_ERROR(readExpected(options.expect[r], session.outputs(),
+                                          kept.outputs, requests[r].expected));
+    if (!options.outputs.empty())
+      requests[r].outputs = count == 1
+                                ? options.outputs
+                                : options.outputs + "/" + std::to_string(r);
+    requests[r].results.resize(session.outputs().size());
+  }
+  return Status::ok();
+}
+
+/// One run of all requests, in order; `state` may be null.
+Status runOnce(Session &session, State *state, std::vector<Request> &requests) {
+  for (Request &request : requests) {
+    std::vector<InputTensor> inputs;
+    for (const NamedTensor &named : request.inputs)
+      inputs.push_back({named.name, named.tensor.element(), named.tensor.dims(),
+                        named.tensor.data()});
+    SHARDC_RETURN_IF_ERROR(state ? session.run(*state, inputs, request.results)
+                                 : session.run(inputs, request.results));
+  }
+  return Status::ok();
+}
+
+Status runAll(Session &session, const Options &options,
+              std::vector<Request> &requests, RunTimes &times) {
+  std::unique_ptr<State> state;
+  if (options.cache > 0)
+    SHARDC_RETURN_IF_ERROR(session.createState(options.cache, state));
+  for (int i = 0; i < options.repeat; ++i) {
+    if (state)
+      state->reset();
     auto begin = std::chrono::steady_clock::now();
-    SHARDC_RETURN_IF_ERROR(session.run(inputs, outputs));
+    SHARDC_RETURN_IF_ERROR(runOnce(session, state.get(), requests));
     std::chrono::duration<double, std::milli> took =
         std::chrono::steady_clock::now() - begin;
     times.push_back(took.count());
@@ -95,10 +160,13 @@ Status runAll(Session &session, const std::vector<NamedTensor> &tensors,
 
 /// Prints one line an output; Mismatch if one is out of tolerance.
 Status compareOutputs(const Session &session, const Tolerance &tolerance,
-                      const std::vector<NamedTensor> &expected,
-                      const std::vector<Tensor> &outputs) {
+                      const Kept &kept, const Request &request) {
+  const std::vector<NamedTensor> &expected = request.expected;
+  const std::vector<Tensor> &outputs = request.results;
   Status status;
   for (size_t o = 0; o < outputs.size(); ++o) {
+    if (kept.outputs[o])
+      continue;
     Comparison result = compare(outputs[o], expected[o].tensor, tolerance);
     std::string text = message("output ", o, " '", session.outputs()[o].name,
                                "' ", shapeText(outputs[o].dims()),
@@ -120,12 +188,14 @@ Status compareOutputs(const Session &session, const Tolerance &tolerance,
   return status;
 }
 
-void printOutputs(const Session &session, const std::vector<Tensor> &outputs) {
+void printOutputs(const Session &session, const Kept &kept,
+                  const std::vector<Tensor> &outputs) {
   for (size_t o = 0; o < outputs.size(); ++o)
-    std::printf("output %zu '%s': %s %s\n", o,
-                session.outputs()[o].name.c_str(),
-                shardc::artifact::elementName(outputs[o].element()),
-                shapeText(outputs[o].dims()).c_str());
+    if (!kept.outputs[o])
+      std::printf("output %zu '%s': %s %s\n", o,
+                  session.outputs()[o].name.c_str(),
+                  shardc::artifact::elementName(outputs[o].element()),
+                  shapeText(outputs[o].dims()).c_str());
 }
 
 Status findTolerance(const Options &options, const Session &session,
@@ -147,27 +217,26 @@ Status run(const Options &options) {
   SHARDC_RETURN_IF_ERROR(openSession(options, session));
   Tolerance tolerance;
   SHARDC_RETURN_IF_ERROR(findTolerance(options, *session, tolerance));
-  std::vector<NamedTensor> inputs, expected;
-  SHARDC_RETURN_IF_ERROR(readInputs(options.inputs, session->inputs(), inputs));
-  if (!options.expect.empty())
-    SHARDC_RETURN_IF_ERROR(
-        readExpected(options.expect, session->outputs(), expected));
-  std::vector<Tensor> outputs;
+  const Kept kept = findKept(*session, options);
+  std::vector<Request> requests;
+  SHARDC_RETURN_IF_ERROR(readRequests(options, *session, kept, requests));
   RunTimes times;
-  SHARDC_RETURN_IF_ERROR(
-      runAll(*session, inputs, options.repeat, outputs, times));
-  if (!options.outputs.empty())
-    SHARDC_RETURN_IF_ERROR(
-        writeOutputs(options.outputs, session->outputs(), outputs));
+  SHARDC_RETURN_IF_ERROR(runAll(*session, options, requests, times));
+  for (const Request &request : requests)
+    if (!request.outputs.empty())
+      SHARDC_RETURN_IF_ERROR(writeOutputs(request.outputs, session->outputs(),
+                                          kept.outputs, request.results));
   if (!options.trace.empty())
     SHARDC_RETURN_IF_ERROR(session->writeTrace(options.trace));
   if (!options.statsJson.empty())
     SHARDC_RETURN_IF_ERROR(writeStats(options.statsJson, *session, times));
   Status compared;
-  if (options.expect.empty())
-    printOutputs(*session, outputs);
-  else
-    compared = compareOutputs(*session, tolerance, expected, outputs);
+  for (const Request &request : requests)
+    if (options.expect.empty())
+      printOutputs(*session, kept, request.results);
+    else if (Status status = compareOutputs(*session, tolerance, kept, request);
+             compared.isOk())
+      compared = status;
   std::printf("%d %s, %zu %s: median %.3f ms\n", session->worldSize(),
               session->worldSize() == 1 ? "rank" : "ranks", times.size(),
               times.size() == 1 ? "run" : "runs", median(times));

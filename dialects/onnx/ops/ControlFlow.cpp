@@ -21,7 +21,8 @@ static LogicalResult takeBranch(IfOp op, Region &branch,
                                 ShapeInference &inference) {
   Block &body = branch.front();
   SmallVector<Operation *> moved;
-  for (Operation &inner : llvm::make_early_inc_range(body.without_terminator())) {
+  for (Operation &inner :
+       llvm::make_early_inc_range(body.without_terminator())) {
     inner.moveBefore(op);
     moved.push_back(&inner);
   }
@@ -46,8 +47,8 @@ LogicalResult IfOp::inferTypes(ShapeInference &inference) {
     return emitOpError("has a condition that depends on data, expected one "
                        "that follows from the inputs' sizes or is an input "
                        "itself; export one branch of it");
-  return takeBranch(*this, condition->front() ? getThenBranch() : getElseBranch(),
-                    inference);
+  return takeBranch(
+      *this, condition->front() ? getThenBranch() : getElseBranch(), inference);
 }
 
 ShardingRule IfOp::shardingRule() { return replicatedRule(*this); }

@@ -30,10 +30,10 @@ LogicalResult DynamicQuantizeLinearOp::inferTypes(ShapeInference &inference) {
     axes.push_back(i);
   Value all = d.integers(axes), zero = d.number(element, 0);
   NamedAttribute noDims = d.attribute("keepdims", 0);
-  Value high = d.make<MaxOp>(
-      {d.make<ReduceMaxOp>({getInput(), all}, noDims), zero});
-  Value low = d.make<MinOp>(
-      {d.make<ReduceMinOp>({getInput(), all}, noDims), zero});
+  Value high =
+      d.make<MaxOp>({d.make<ReduceMaxOp>({getInput(), all}, noDims), zero});
+  Value low =
+      d.make<MinOp>({d.make<ReduceMinOp>({getInput(), all}, noDims), zero});
   Value steps = d.number(element, 255);
   Value scale = d.make<DivOp>({d.sub(high, low), steps});
   // All elements are 0: any scale will do, but 0.
@@ -42,8 +42,7 @@ LogicalResult DynamicQuantizeLinearOp::inferTypes(ShapeInference &inference) {
   Value start = d.make<DivOp>({d.sub(zero, low), scale});
   Value rounded = d.make<RoundOp>({d.make<ClipOp>({start, zero, steps})});
   Value zeroPoint = d.cast(rounded, ui8);
-  Value quantized =
-      d.make<QuantizeLinearOp>({getInput(), scale, zeroPoint});
+  Value quantized = d.make<QuantizeLinearOp>({getInput(), scale, zeroPoint});
   return d.replaceBy({quantized, scale, zeroPoint});
 }
 
@@ -54,8 +53,8 @@ LogicalResult DynamicQuantizeLinearOp::inferTypes(ShapeInference &inference) {
 /// Conv with the attributes of `d.op`.
 static Value convolve(Decomposition &d, ArrayRef<Value> operands) {
   SmallVector<NamedAttribute> attributes;
-  for (StringRef name : {"auto_pad", "dilations", "group", "kernel_shape",
-                         "pads", "strides"})
+  for (StringRef name :
+       {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
     if (Attribute value = d.op->getAttr(name))
       attributes.emplace_back(StringAttr::get(d.op->getContext(), name), value);
   return d.make<ConvOp>(operands, attributes);
@@ -107,12 +106,11 @@ LogicalResult QLinearMatMulOp::inferTypes(ShapeInference &inference) {
   Value rows = getLhsScale();
   if (d.rank(rows) == 1)
     rows = d.reshape(rows, {d.dims(rows)[0], 1});
-  Value result = d.mul(d.cast(sum, d.f32()),
-                       d.mul(d.cast(rows, d.f32()),
-                             d.cast(getRhsScale(), d.f32())));
-  return d.replaceBy(
-      {d.make<QuantizeLinearOp>({result, d.cast(getScale(), d.f32()),
-                                 getZeroPoint()})});
+  Value result =
+      d.mul(d.cast(sum, d.f32()),
+            d.mul(d.cast(rows, d.f32()), d.cast(getRhsScale(), d.f32())));
+  return d.replaceBy({d.make<QuantizeLinearOp>(
+      {result, d.cast(getScale(), d.f32()), getZeroPoint()})});
 }
 
 } // namespace shardc::onnx

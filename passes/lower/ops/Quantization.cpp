@@ -34,12 +34,12 @@ static SmallVector<BlockedPart> blockedParts(const dist::DimSharding &dim,
       globals.push_back(factor.size);
     }
     DimExpr size = segment.localSize(lowering.mesh);
-    parts.push_back({localStart,
-                     size,
-                     {lowering.scalars("base", {base}),
-                      lowering.scalars("starts", starts),
-                      lowering.scalars("locals", locals),
-                      lowering.scalars("globals", globals)}});
+    parts.push_back(
+        {localStart,
+         size,
+         {lowering.scalars("base", {base}), lowering.scalars("starts", starts),
+          lowering.scalars("locals", locals),
+          lowering.scalars("globals", globals)}});
     base = base + segment.size();
     localStart = localStart + size;
   }

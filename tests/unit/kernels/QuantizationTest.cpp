@@ -55,8 +55,8 @@ TEST(DequantizeLinear, BlocksThatThePartOfARankCuts) {
 
 TEST(QuantizeLinear, RoundsHalvesToEvenAndClamps) {
   const float far = std::numeric_limits<float>::infinity();
-  const Tensor x = Tensor::of<float>({8}, {0.5, 1.5, -0.5, -1.5, 1000, -1000,
-                                           far, std::nanf("")});
+  const Tensor x = Tensor::of<float>(
+      {8}, {0.5, 1.5, -0.5, -1.5, 1000, -1000, far, std::nanf("")});
   const Tensor scale = Tensor::of<float>({1}, {1}).broadcast({8});
   const Tensor zero = Tensor::of<int8_t>({1}, {10}).broadcast({8});
   const Tensor out = Tensor::filled<int8_t>({8}, 9);
@@ -73,11 +73,11 @@ TEST(MatMulInteger, ZeroPointsOfRowsAndColumns) {
   const Tensor zeroB = Tensor::integers<int8_t>({n}, 3);
   for (const Tensor &weights : {b, b.scattered()}) {
     const Tensor out = Tensor::filled<int32_t>({2, m, n}, 9);
-    EXPECT_OK(runKernel("MatMulInteger",
-                        {a, weights.broadcast({2, k, n}),
-                         zeroA.broadcast({2, m, 1}),
-                         zeroB.broadcast({2, 1, n})},
-                        {out}));
+    EXPECT_OK(
+        runKernel("MatMulInteger",
+                  {a, weights.broadcast({2, k, n}), zeroA.broadcast({2, m, 1}),
+                   zeroB.broadcast({2, 1, n})},
+                  {out}));
     forEach(out.dims(), [&](const Dims &at) {
       int64_t sum = 0;
       for (int64_t l = 0; l < k; ++l)
@@ -88,10 +88,10 @@ TEST(MatMulInteger, ZeroPointsOfRowsAndColumns) {
     });
   }
   const Tensor nothing = Tensor::filled<int32_t>({1, 2}, 9);
-  EXPECT_OK(runKernel("MatMulInteger",
-                      {Tensor::integers<int8_t>({1, 0}),
-                       Tensor::integers<int8_t>({0, 2})},
-                      {nothing}));
+  EXPECT_OK(runKernel(
+      "MatMulInteger",
+      {Tensor::integers<int8_t>({1, 0}), Tensor::integers<int8_t>({0, 2})},
+      {nothing}));
   EXPECT_EQ(nothing.values<int32_t>(), (std::vector<int32_t>{0, 0}));
 }
 

@@ -45,6 +45,8 @@ TensorView entries(const TensorView &cache, int64_t row, int64_t begin,
 }
 
 void copy(const TensorView &to, const TensorView &from) {
+  if (to.data == from.data) // past and result are one cache
+    return;
   StridedCopy(to, from)(to.data, from.data);
 }
 

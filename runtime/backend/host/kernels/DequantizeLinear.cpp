@@ -30,8 +30,7 @@ Status dequantize(const KernelCall &call, const QuantizedViews &views) {
     }
     for (int64_t i = 0; i < count; ++i) {
       const int64_t z = zero ? zero[i * stride[3]] : 0;
-      out[i * stride[0]] =
-          T(C(x[i * stride[1]] - z) * C(scale[i * stride[2]]));
+      out[i * stride[0]] = T(C(x[i * stride[1]] - z) * C(scale[i * stride[2]]));
     }
   };
   return forEachQuantizedRow(call, kName, views, row);
