@@ -22,8 +22,6 @@ using namespace onnx;
 namespace {
 
 using Dims = SmallVector<DimExpr, 4>;
-Dims dimsOf(Value value) { return dist::getDims(value.getType()); }
-
 struct RecoverRotary : impl::RecoverRotaryBase<RecoverRotary> {
   void runOnOperation() override;
 };
@@ -42,17 +40,6 @@ private:
 };
 
 } // namespace
-
-static Value reshaped(OpBuilder &builder, Location loc, Value value,
-                      ArrayRef<DimExpr> dims) {
-  if (ArrayRef<DimExpr>(dimsOf(value)) == dims)
-    return value;
-  if (auto inner = value.getDefiningOp<ReshapeOp>())
-    return reshaped(builder, loc, inner.getData(), dims);
-  return ReshapeOp::create(builder, loc,
-                           dist::makeType(elementOf(value), dims), value,
-                           ValueRange{});
-}
 
 /// b h s d of b s h d and back.
 static Value swapped(OpBuilder &builder, Location loc, Value value) {
@@ -77,8 +64,7 @@ static Dims withSwap(Dims dims) {
 
 /// [b or 1, s, r / 2].
 Value RotaryBuilder::cacheOf(OpBuilder &builder, Value table,
-                             const Rotation &rotation,
-                             ArrayRef<DimExpr> dims) {
+                             const Rotation &rotation, ArrayRef<DimExpr> dims) {
   Value &cache = caches[{table, rotation.isInterleaved}];
   if (cache)
     return cache;
@@ -124,13 +110,13 @@ bool RotaryBuilder::replace(Operation *op) {
   if (isSwapped && !fitsHeads(withSwap(table), withSwap(dims)))
     return false;
   dims = isSwapped ? withSwap(dims) : dims;
-  std::optional<DimExpr> width =
-      dims[3].exactDiv(rotation->isTwice ? 1 : 2);
+  std::optional<DimExpr> width = dims[3].exactDiv(rotation->isTwice ? 1 : 2);
   OpBuilder builder(op);
   Location loc = op->getLoc();
   // The tables are made where they first are needed.
   Value cos, sin;
-  if (width != table.back() || !(cos = cacheOf(builder, rotation->cos, *rotation, dims)) ||
+  if (width != table.back() ||
+      !(cos = cacheOf(builder, rotation->cos, *rotation, dims)) ||
       !(sin = cacheOf(builder, rotation->sin, *rotation, dims)))
     return false;
   Value input = rotation->input;

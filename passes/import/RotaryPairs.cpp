@@ -19,20 +19,17 @@ using namespace onnx;
 
 using Dims = SmallVector<DimExpr, 4>;
 
-static Dims dimsOf(Value value) { return dist::getDims(value.getType()); }
-
 static std::optional<LastDimPart> slicePart(SliceOp slice) {
-  auto bounds = slice.getBounds()
-                    ? dyn_cast<dist::DimsAttr>(*slice.getBounds())
-                    : dist::DimsAttr();
+  auto bounds = slice.getBounds() ? dyn_cast<dist::DimsAttr>(*slice.getBounds())
+                                  : dist::DimsAttr();
   if (!bounds)
     return std::nullopt;
   Dims from = dimsOf(slice.getData()), to = dimsOf(slice);
   for (size_t d = 0; d < from.size(); ++d) {
     bool isLast = d + 1 == from.size();
     int64_t step = slice.getSteps() ? (*slice.getSteps())[d] : 1;
-    bool isWhole = from[d] == to[d] && bounds.getValues()[d].isConstant(0) &&
-                   step == 1;
+    bool isWhole =
+        from[d] == to[d] && bounds.getValues()[d].isConstant(0) && step == 1;
     if (isLast ? step < 1 : !isWhole)
       return std::nullopt;
   }
@@ -77,8 +74,8 @@ static void findInput(Rotation &rotation) {
 static bool readConcat(Operation *op, Value &first, Value &second,
                        bool &isInterleaved) {
   auto merged = dyn_cast<ReshapeOp>(op);
-  auto concat =
-      merged ? merged.getData().getDefiningOp<ConcatOp>() : dyn_cast<ConcatOp>(op);
+  auto concat = merged ? merged.getData().getDefiningOp<ConcatOp>()
+                       : dyn_cast<ConcatOp>(op);
   if (!concat || concat->getNumOperands() != 2 ||
       concat.getAxis() + 1 != dimsOf(concat).size())
     return false;
@@ -206,8 +203,7 @@ static Value halfConstant(OpBuilder &builder, ConstantOp constant,
   }
   SmallVector<int64_t> shape(elements.getType().getShape());
   shape.back() = *width / 2;
-  auto type =
-      RankedTensorType::get(shape, elements.getType().getElementType());
+  auto type = RankedTensorType::get(shape, elements.getType().getElementType());
   return ConstantOp::create(builder, constant.getLoc(), type,
                             DenseElementsAttr::get(type, half));
 }
@@ -222,8 +218,10 @@ static Value doubled(Value value, bool isInterleaved) {
                ? concat->getOperand(0)
                : Value();
   auto merged = value.getDefiningOp<ReshapeOp>();
-  auto expand = merged ? merged.getData().getDefiningOp<ExpandOp>() : ExpandOp();
-  auto column = expand ? expand.getData().getDefiningOp<ReshapeOp>() : ReshapeOp();
+  auto expand =
+      merged ? merged.getData().getDefiningOp<ExpandOp>() : ExpandOp();
+  auto column =
+      expand ? expand.getData().getDefiningOp<ReshapeOp>() : ReshapeOp();
   if (!isInterleaved || !column)
     return {};
   Dims once = dimsOf(column.getData()), stood = once, two = once, twice = once;
@@ -242,9 +240,10 @@ Value onceEach(OpBuilder &builder, Value value, bool isInterleaved) {
   if (auto constant = dyn_cast_or_null<ConstantOp>(op))
     return halfConstant(builder, constant, isInterleaved);
   Dims dims = dimsOf(value);
-  bool isScaled = op && isa<MulOp, DivOp>(op) && splatConstant(op->getOperand(1));
-  bool isMoved =
-      isa_and_nonnull<ReshapeOp>(op) && dimsOf(op->getOperand(0)).back() == dims.back();
+  bool isScaled =
+      op && isa<MulOp, DivOp>(op) && splatConstant(op->getOperand(1));
+  bool isMoved = isa_and_nonnull<ReshapeOp>(op) &&
+                 dimsOf(op->getOperand(0)).back() == dims.back();
   if (!(isScaled || isMoved || isa_and_nonnull<CastOp, CosOp, SinOp>(op)) ||
       dimsOf(op->getOperand(0)).back() != dims.back())
     return {};
