@@ -113,10 +113,9 @@ std::optional<ExpertActivation> readExpertActivation(Value value) {
 
 std::optional<std::pair<Value, Value>> readGatheredRows(Value value) {
   if (auto gather = value.getDefiningOp<GatherOp>())
-    return gather.getAxis() == 0
-               ? std::make_optional(
-                     std::pair(gather.getData(), gather.getIndices()))
-               : std::nullopt;
+    return gather.getAxis() == 0 ? std::make_optional(std::pair(
+                                       gather.getData(), gather.getIndices()))
+                                 : std::nullopt;
   auto gather = value.getDefiningOp<GatherNDOp>();
   if (!gather || gather.getBatchDims() != 0 ||
       !dimsOf(gather.getIndices()).back().isConstant(1))
@@ -141,8 +140,8 @@ static Value withoutOnes(Value value) {
 /// A product of one row each, [m, 1, d] x [m, d, h] or the other way round.
 static std::optional<ChosenProduct> readRowProducts(Value value) {
   auto reshape = value.getDefiningOp<ReshapeOp>();
-  auto product = reshape ? reshape.getData().getDefiningOp<MatMulOp>()
-                         : MatMulOp();
+  auto product =
+      reshape ? reshape.getData().getDefiningOp<MatMulOp>() : MatMulOp();
   Dims to = dimsOf(value);
   if (!product || to.size() != 2)
     return std::nullopt;
@@ -153,15 +152,14 @@ static std::optional<ChosenProduct> readRowProducts(Value value) {
     if (!gathered || wide.size() != 3 || dimsOf(gathered->first).size() != 3 ||
         wide[0] != to[0])
       continue;
-    bool isColumn = isTransposed
-                        ? wide[2].isConstant(1) && result == Dims{to[0], to[1], 1}
-                        : wide[1].isConstant(1) && result == Dims{to[0], 1, to[1]};
+    bool isColumn =
+        isTransposed ? wide[2].isConstant(1) && result == Dims{to[0], to[1], 1}
+                     : wide[1].isConstant(1) && result == Dims{to[0], 1, to[1]};
     auto stood = rows.getDefiningOp<ReshapeOp>();
-    if (!isColumn || !stood ||
-        dist::product(dimsOf(gathered->second)) != to[0])
+    if (!isColumn || !stood || dist::product(dimsOf(gathered->second)) != to[0])
       continue;
-    return ChosenProduct{stood.getData(), gathered->second, gathered->first,
-                         isTransposed, {}};
+    return ChosenProduct{
+        stood.getData(), gathered->second, gathered->first, isTransposed, {}};
   }
   return std::nullopt;
 }
@@ -181,6 +179,25 @@ std::optional<ChosenProduct> readChosenProduct(Value value) {
       continue;
     result->bias = bias->first;
     return result;
+  }
+  return std::nullopt;
+}
+
+bool sumsAxis(ReduceSumOp sum, int64_t axis) {
+  return sum.getAxes() && *sum.getAxes() == ArrayRef<int64_t>{axis} &&
+         !sum.getKeepdims();
+}
+
+std::optional<std::pair<Value, Value>> readWeighted(Value value) {
+  auto product = value.getDefiningOp<MulOp>();
+  for (unsigned i : {0u, 1u}) {
+    if (!product)
+      break;
+    Value rows = product->getOperand(i), weights = product->getOperand(1 - i);
+    if (haveSameDims(rows, value) && !dimsOf(weights).empty() &&
+        dimsOf(weights).back().isConstant(1) &&
+        !dimsOf(rows).back().isConstant(1))
+      return std::pair(rows, weights);
   }
   return std::nullopt;
 }

@@ -10,7 +10,7 @@
 #ifndef SHARDC_PASSES_IMPORT_EXPERTPARTS_H
 #define SHARDC_PASSES_IMPORT_EXPERTPARTS_H
 
-#include "mlir/IR/Builders.h"
+#include "dialects/onnx/ops/Reduction.h"
 
 #include <optional>
 
@@ -39,9 +39,26 @@ struct ChosenProduct {
 /// Reads [m, h] as such a product, with its bias.
 std::optional<ChosenProduct> readChosenProduct(mlir::Value value);
 
+/// Everything that the op needs.
+struct Mixture {
+  mlir::Value tokens;           ///< reshapes to [n, d]
+  mlir::Value indices, weights; ///< [n, k]
+  mlir::Value up, down;         ///< [e, d, h] and [e, f, o], or each transposed
+  bool isUpTransposed = false, isDownTransposed = false;
+  mlir::Value upBias, downBias; ///< reshape to [e, h] and [e, o]; may be null
+  ExpertActivation activation;
+};
+
 /// The table and the choices of a Gather or GatherND of whole rows.
 std::optional<std::pair<mlir::Value, mlir::Value>>
 readGatheredRows(mlir::Value value);
+
+/// v and w for v * w, where w has a last dim of 1 and v has not.
+std::optional<std::pair<mlir::Value, mlir::Value>>
+readWeighted(mlir::Value value);
+
+/// Is it a sum over that axis alone, which goes?
+bool sumsAxis(onnx::ReduceSumOp sum, int64_t axis);
 
 } // namespace shardc::import
 

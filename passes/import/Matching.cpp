@@ -95,6 +95,15 @@ Type elementOf(Value value) {
   return cast<TensorType>(value.getType()).getElementType();
 }
 
+Value shapedAs(Value value, ArrayRef<DimExpr> dims) {
+  if (ArrayRef<DimExpr>(dimsOf(value)) == dims)
+    return value;
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  return reshape && ArrayRef<DimExpr>(dimsOf(reshape.getData())) == dims
+             ? reshape.getData()
+             : Value();
+}
+
 Value reshaped(OpBuilder &builder, Location loc, Value value,
                ArrayRef<DimExpr> dims) {
   if (auto inner = value.getDefiningOp<ReshapeOp>())

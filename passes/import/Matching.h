@@ -43,6 +43,10 @@ double epsilonOf(mlir::Type element);
 /// Global sizes of a tensor.
 llvm::SmallVector<dist::DimExpr, 4> dimsOf(mlir::Value value);
 
+/// The value that `value`, of other dims, is a Reshape of; it itself if it has
+/// those dims; null if neither.
+mlir::Value shapedAs(mlir::Value value, llvm::ArrayRef<dist::DimExpr> dims);
+
 /// `value` with those dims, without a Reshape of a Reshape.
 mlir::Value reshaped(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value value, llvm::ArrayRef<dist::DimExpr> dims);

@@ -1,23 +1,26 @@
 //===- RecoverMixtureOfExperts.cpp - Experts from gathers or masks --------===//
 //
-// Where a sum ends a mixture of experts, its pieces are read backwards. Two
-// forms are known: each choice of a token with its own gathered matrices, and
-// all tokens through all experts with weights that are 0 for most.
+// Where a sum ends a mixture of experts, its pieces are read backwards. Three
+// forms are known: each choice of a token with its own gathered matrices, all
+// tokens through all experts with weights that are 0 for most, and choices that
+// are sorted by expert (ExpertGroups).
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/import/ExpertParts.h"
+#include "passes/import/ExpertGroups.h"
 #include "passes/import/Matching.h"
 #include "passes/import/Passes.h"
 
 #include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Contraction.h"
+#include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Experts.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Reduction.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -33,53 +36,15 @@ namespace {
 
 using Dims = SmallVector<DimExpr, 4>;
 
-/// Everything that the op needs.
-struct Mixture {
-  Value tokens;           ///< reshapes to [n, d]
-  Value indices, weights; ///< [n, k]
-  Value up, down;         ///< [e, d, h] and [e, f, o], or each transposed
-  bool isUpTransposed = false, isDownTransposed = false;
-  Value upBias, downBias; ///< reshape to [e, h] and [e, o]; may be null
-  ExpertActivation activation;
-};
-
 struct RecoverMixtureOfExperts
     : impl::RecoverMixtureOfExpertsBase<RecoverMixtureOfExperts> {
   void runOnOperation() override;
+
+private:
+  unsigned recover(Block &block);
 };
 
 } // namespace
-
-static bool sumsAxis(ReduceSumOp sum, int64_t axis) {
-  return sum.getAxes() && *sum.getAxes() == ArrayRef<int64_t>{axis} &&
-         !sum.getKeepdims();
-}
-
-/// The value that `value`, of other dims, is a Reshape of; it itself if it has
-/// those dims; null if neither.
-static Value shapedAs(Value value, ArrayRef<DimExpr> dims) {
-  if (ArrayRef<DimExpr>(dimsOf(value)) == dims)
-    return value;
-  auto reshape = value.getDefiningOp<ReshapeOp>();
-  return reshape && ArrayRef<DimExpr>(dimsOf(reshape.getData())) == dims
-             ? reshape.getData()
-             : Value();
-}
-
-/// v and w for v * w, where w has a last dim of 1 and v has not.
-static std::optional<std::pair<Value, Value>> readWeighted(Value value) {
-  auto product = value.getDefiningOp<MulOp>();
-  for (unsigned i : {0u, 1u}) {
-    if (!product)
-      break;
-    Value rows = product->getOperand(i), weights = product->getOperand(1 - i);
-    if (haveSameDims(rows, value) && !dimsOf(weights).empty() &&
-        dimsOf(weights).back().isConstant(1) &&
-        !dimsOf(rows).back().isConstant(1))
-      return std::pair(rows, weights);
-  }
-  return std::nullopt;
-}
 
 /// Each choice of a token with its own matrices: sum over k of [n, k, o].
 static std::optional<Mixture> readGathered(ReduceSumOp sum) {
@@ -95,16 +60,15 @@ static std::optional<Mixture> readGathered(ReduceSumOp sum) {
   Value results = shapedAs(weighted->first, {m, o});
   mixture.weights = shapedAs(weighted->second, {n, k});
   auto down = results ? readChosenProduct(results) : std::nullopt;
-  auto activation = down && mixture.weights ? readExpertActivation(down->rows)
-                                            : std::nullopt;
+  auto activation =
+      down && mixture.weights ? readExpertActivation(down->rows) : std::nullopt;
   auto up = activation ? readChosenProduct(activation->input) : std::nullopt;
   auto repeated = up ? up->rows.getDefiningOp<ExpandOp>() : ExpandOp();
   if (!repeated || !isSame(up->chosen, down->chosen) ||
       dimsOf(down->rows).size() != 2)
     return std::nullopt;
   Dims from = dimsOf(repeated.getData()), to = dimsOf(repeated);
-  if (to.size() != 3 || to[0] != n || to[1] != k ||
-      from != Dims{n, 1, to[2]})
+  if (to.size() != 3 || to[0] != n || to[1] != k || from != Dims{n, 1, to[2]})
     return std::nullopt;
   mixture.tokens = repeated.getData();
   mixture.indices = shapedAs(up->chosen, {n, k});
@@ -190,11 +154,10 @@ static std::optional<Mixture> readDense(ReduceSumOp sum) {
       !readScattered(moved.getData(), mixture))
     return std::nullopt;
   Value activated = readBatched(results, mixture.down, mixture.downBias);
-  auto activation =
-      activated ? readExpertActivation(activated) : std::nullopt;
-  Value rows = activation ? readBatched(activation->input, mixture.up,
-                                        mixture.upBias)
-                          : Value();
+  auto activation = activated ? readExpertActivation(activated) : std::nullopt;
+  Value rows = activation
+                   ? readBatched(activation->input, mixture.up, mixture.upBias)
+                   : Value();
   mixture.tokens = rows ? readRepeated(rows) : Value();
   if (!mixture.tokens)
     return std::nullopt;
@@ -207,11 +170,11 @@ static Value biasOf(OpBuilder &builder, Location loc, const Mixture &mixture,
                     DimExpr o) {
   Type element = elementOf(mixture.tokens);
   Dims chosen = dimsOf(mixture.indices);
-  Value bias = reshaped(builder, loc, mixture.downBias,
-                        {dimsOf(mixture.down)[0], o});
+  Value bias =
+      reshaped(builder, loc, mixture.downBias, {dimsOf(mixture.down)[0], o});
   auto type = dist::makeType(element, Dims{chosen[0], chosen[1], o});
-  Value rows = GatherOp::create(builder, loc, type, bias, mixture.indices,
-                                uint64_t(0));
+  Value rows =
+      GatherOp::create(builder, loc, type, bias, mixture.indices, uint64_t(0));
   Value weights =
       reshaped(builder, loc, mixture.weights, {chosen[0], chosen[1], 1});
   Value weighted = MulOp::create(builder, loc, type, rows, weights);
@@ -255,8 +218,8 @@ static Value makeMixture(OpBuilder &builder, Location loc,
               dist::product(dimsOf(mixture.tokens)) == tokens * u[1] &&
               dist::product(dims) == tokens * d[2] &&
               chosen == dimsOf(mixture.weights);
-  for (Value value : {mixture.weights, up, down, mixture.upBias,
-                      mixture.downBias})
+  for (Value value :
+       {mixture.weights, up, down, mixture.upBias, mixture.downBias})
     fits &= !value || elementOf(value) == element;
   if (!fits)
     return {};
@@ -264,36 +227,74 @@ static Value makeMixture(OpBuilder &builder, Location loc,
       reshaped(builder, loc, mixture.tokens, {tokens, u[1]}), mixture.indices,
       mixture.weights, up, down};
   if (mixture.upBias)
-    operands.push_back(
-        reshaped(builder, loc, mixture.upBias, {u[0], u[2]}));
+    operands.push_back(reshaped(builder, loc, mixture.upBias, {u[0], u[2]}));
   auto type = dist::makeType(element, Dims{tokens, d[2]});
-  Value result = MixtureOfExpertsOp::create(
-      builder, loc, {type}, operands,
-      attributesOf(builder, mixture.activation));
+  Value result =
+      MixtureOfExpertsOp::create(builder, loc, {type}, operands,
+                                 attributesOf(builder, mixture.activation));
   if (mixture.downBias)
     result = AddOp::create(builder, loc, type, result,
                            biasOf(builder, loc, mixture, d[2]));
   return reshaped(builder, loc, result, dims);
 }
 
+/// Does anything in the block have one of the symbols that `read` binds?
+static bool isNeeded(ReadSizesOp read) {
+  llvm::StringSet<> bound;
+  for (DimExpr size : cast<dist::DimsAttr>(read.getSizes()).getValues())
+    if (std::optional<StringRef> symbol = size.asSymbol())
+      bound.insert(*symbol);
+  bool isUsed = false;
+  auto look = [&](ArrayRef<DimExpr> sizes) {
+    for (DimExpr size : sizes)
+      size.forEachSymbol(
+          [&](StringRef name, bool) { isUsed |= bound.contains(name); });
+  };
+  for (Operation &op : *read->getBlock()) {
+    if (&op == read)
+      continue;
+    for (Type type : op.getResultTypes())
+      look(dist::getDims(type));
+    for (NamedAttribute attribute : op.getAttrs())
+      if (auto dims = dyn_cast<dist::DimsAttr>(attribute.getValue()))
+        look(dims.getValues());
+  }
+  return isUsed;
+}
+
+unsigned RecoverMixtureOfExperts::recover(Block &block) {
+  SmallVector<Operation *> reads;
+  unsigned count = 0;
+  for (auto sum : block.getOps<ReduceSumOp>()) {
+    Operation *read = nullptr;
+    std::optional<Mixture> mixture = readGathered(sum);
+    if (!mixture)
+      mixture = readDense(sum);
+    if (!mixture)
+      mixture = readGroups(sum, read);
+    OpBuilder builder(sum);
+    Value result =
+        mixture ? makeMixture(builder, sum.getLoc(), *mixture, dimsOf(sum))
+                : Value();
+    if (!result)
+      continue;
+    sum.getResult().replaceAllUsesWith(result);
+    if (read)
+      reads.push_back(read);
+    ++count;
+  }
+  eraseDead(block);
+  for (Operation *read : reads)
+    if (!isNeeded(cast<ReadSizesOp>(read)))
+      read->erase();
+  eraseDead(block);
+  return count;
+}
+
 void RecoverMixtureOfExperts::runOnOperation() {
   for (auto function : getOperation().getOps<func::FuncOp>())
-    for (Block &block : function.getBody()) {
-      for (auto sum : block.getOps<ReduceSumOp>()) {
-        std::optional<Mixture> mixture = readGathered(sum);
-        if (!mixture)
-          mixture = readDense(sum);
-        OpBuilder builder(sum);
-        Value result = mixture ? makeMixture(builder, sum.getLoc(), *mixture,
-                                             dimsOf(sum))
-                               : Value();
-        if (!result)
-          continue;
-        sum.getResult().replaceAllUsesWith(result);
-        ++numMixtures;
-      }
-      eraseDead(block);
-    }
+    for (Block &block : function.getBody())
+      numMixtures += recover(block);
 }
 
 } // namespace shardc::import

@@ -59,6 +59,7 @@ CORPUS_STRUCTURES = {
     "llama-optimum-kv": llama(2),
     "mistral-optimum-kv": llama(2),
     "mixtral-dynamo-op20": mixture(2),
+    "mixtral-hf5-kv": mixture(2),
     "modernbert-dynamo-op20": encoder(3, 8, gelus=4) | {"RotaryEmbedding": 6},
     "opt-optimum-kv": {"Attention": 2, "LayerNormalization": 5},
     "phi3-optimum-kv": llama(2),

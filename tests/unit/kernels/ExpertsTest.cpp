@@ -58,8 +58,8 @@ double mixtureAt(const Mixture &s, int64_t token, int64_t output) {
     for (int64_t h = 0; h < int64_t(row.size()); ++h) {
       row[h] = s.bias.view.isAbsent() ? 0 : double(s.bias.at<T>({e, h}));
       for (int64_t d = 0; d < s.tokens.view.dims[1]; ++d)
-        row[h] += double(s.tokens.at<T>({token, d})) *
-                  double(s.up.at<T>({e, d, h}));
+        row[h] +=
+            double(s.tokens.at<T>({token, d})) * double(s.up.at<T>({e, d, h}));
     }
     double result = 0;
     for (int64_t f = 0; f < s.down.view.dims[1]; ++f)
@@ -90,7 +90,8 @@ template <typename T> Mixture twoOfFour(int64_t wide) {
   for (int64_t n = 0; n < 150; ++n)
     indices.view.as<int64_t>()[2 * n] = n % 3 == 0 ? -4 : 3;
   return {Tensor::integers<T>({150, 3}, 1), indices,
-          Tensor::integers<T>({150, 2}, 2), Tensor::integers<T>({4, 3, wide}, 3),
+          Tensor::integers<T>({150, 2}, 2),
+          Tensor::integers<T>({4, 3, wide}, 3),
           Tensor::integers<T>({4, 4, 5}, 4)};
 }
 
