@@ -28,6 +28,7 @@ void buildPhase(OpPassManager &passes, StringRef phase, bool recover) {
       passes.addPass(import::createRecoverActivations());
       passes.addPass(import::createRecoverRotary());
       passes.addPass(import::createRecoverAttention());
+      passes.addPass(import::createRecoverMixtureOfExperts());
     }
     passes.addPass(import::createRecoverCaches());
     passes.addPass(verify::createFingerprint());

@@ -5,6 +5,7 @@
 #include "dialects/onnx/ops/Activation.h"
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Dynamic.h"
+#include "dialects/onnx/ops/Experts.h"
 #include "dialects/onnx/ops/Normalization.h"
 #include "dialects/onnx/ops/Source.h"
 #include "dialects/rt/Rt.h"
@@ -62,8 +63,8 @@ DimExpr globalBytes(Type type) {
 /// Ops that stand for what exporters may spell in many ways.
 bool isStructure(Operation *op) {
   return isa<onnx::AttentionOp, onnx::GeluOp, onnx::LayerNormalizationOp,
-             onnx::RMSNormalizationOp, onnx::RotaryEmbeddingOp, onnx::SwishOp>(
-      op);
+             onnx::MixtureOfExpertsOp, onnx::RMSNormalizationOp,
+             onnx::RotaryEmbeddingOp, onnx::SwishOp>(op);
 }
 
 class PlanReport {

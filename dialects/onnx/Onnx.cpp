@@ -28,6 +28,7 @@ void OnnxDialect::initialize() {
   registerContractionOps();
   registerControlFlowOps();
   registerDynamicOps();
+  registerExpertsOps();
   registerIndexingOps();
   registerLayoutOps();
   registerLogicOps();

@@ -30,6 +30,7 @@ def Onnx_Dialect : Dialect {
     void registerContractionOps();
     void registerControlFlowOps();
     void registerDynamicOps();
+    void registerExpertsOps();
     void registerIndexingOps();
     void registerLayoutOps();
     void registerLogicOps();

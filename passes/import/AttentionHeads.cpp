@@ -3,7 +3,6 @@
 #include "passes/import/AttentionHeads.h"
 
 #include "dialects/onnx/ops/Layout.h"
-#include "passes/import/LayoutChain.h"
 #include "passes/import/Matching.h"
 
 using namespace mlir;
@@ -14,39 +13,6 @@ using dist::DimExpr;
 using namespace onnx;
 
 using Dims = SmallVector<DimExpr, 4>;
-
-static Dims dimsOf(Value value) { return dist::getDims(value.getType()); }
-
-/// `value` with dims moved by `perm`, without a Transpose of a Transpose.
-static Value transposed(OpBuilder &builder, Location loc, Value value,
-                        ArrayRef<int64_t> perm) {
-  SmallVector<int64_t> whole(perm);
-  if (auto inner = value.getDefiningOp<TransposeOp>();
-      inner && inner.getPerm()) {
-    for (int64_t &d : whole)
-      d = (*inner.getPerm())[d];
-    value = inner.getData();
-  }
-  if (isIdentity(whole))
-    return value;
-  Dims dims;
-  for (int64_t d : whole)
-    dims.push_back(dimsOf(value)[d]);
-  return TransposeOp::create(builder, loc,
-                             dist::makeType(elementOf(value), dims), value,
-                             builder.getDenseI64ArrayAttr(whole));
-}
-
-/// `value` with those dims, without a Reshape of a Reshape.
-static Value reshaped(OpBuilder &builder, Location loc, Value value,
-                      ArrayRef<DimExpr> dims) {
-  if (auto inner = value.getDefiningOp<ReshapeOp>())
-    value = inner.getData();
-  if (ArrayRef<DimExpr>(dimsOf(value)) == dims)
-    return value;
-  return ReshapeOp::create(builder, loc, dist::makeType(elementOf(value), dims),
-                           value, ValueRange{});
-}
 
 /// [b, kv, t, d] for the same with each head repeated for a group of queries:
 /// Reshape of Expand, [b, kv, 1, t, d] -> [b, kv, g, t, d] -> [b, kv g, t, d].

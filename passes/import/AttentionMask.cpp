@@ -17,8 +17,6 @@ using namespace onnx;
 
 using Dims = SmallVector<DimExpr, 4>;
 
-static Dims dimsOf(Value value) { return dist::getDims(value.getType()); }
-
 /// The value of a tensor of one element that is known symbolically.
 static std::optional<DimExpr> scalarOf(Value value) {
   if (product(dimsOf(value)) != DimExpr(1))

@@ -2,7 +2,9 @@
 
 #include "passes/import/Matching.h"
 
+#include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Source.h"
+#include "passes/import/LayoutChain.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -12,6 +14,7 @@ using namespace mlir;
 
 namespace shardc::import {
 
+using dist::DimExpr;
 using namespace onnx;
 
 static DenseElementsAttr splatOf(Value value) {
@@ -82,12 +85,52 @@ bool isClose(double value, double ideal, Type type) {
   return std::abs(value - ideal) <= 2 * epsilonOf(type) * std::abs(ideal);
 }
 
-bool haveSameDims(Value a, Value b) {
-  return dist::getDims(a.getType()) == dist::getDims(b.getType());
+SmallVector<DimExpr, 4> dimsOf(Value value) {
+  return dist::getDims(value.getType());
 }
+
+bool haveSameDims(Value a, Value b) { return dimsOf(a) == dimsOf(b); }
 
 Type elementOf(Value value) {
   return cast<TensorType>(value.getType()).getElementType();
+}
+
+Value shapedAs(Value value, ArrayRef<DimExpr> dims) {
+  if (ArrayRef<DimExpr>(dimsOf(value)) == dims)
+    return value;
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  return reshape && ArrayRef<DimExpr>(dimsOf(reshape.getData())) == dims
+             ? reshape.getData()
+             : Value();
+}
+
+Value reshaped(OpBuilder &builder, Location loc, Value value,
+               ArrayRef<DimExpr> dims) {
+  if (auto inner = value.getDefiningOp<ReshapeOp>())
+    value = inner.getData();
+  if (ArrayRef<DimExpr>(dimsOf(value)) == dims)
+    return value;
+  return ReshapeOp::create(builder, loc, dist::makeType(elementOf(value), dims),
+                           value, ValueRange{});
+}
+
+Value transposed(OpBuilder &builder, Location loc, Value value,
+                 ArrayRef<int64_t> perm) {
+  SmallVector<int64_t> whole(perm);
+  auto inner = value.getDefiningOp<TransposeOp>();
+  if (inner && inner.getPerm()) {
+    for (int64_t &d : whole)
+      d = (*inner.getPerm())[d];
+    value = inner.getData();
+  }
+  if (isIdentity(whole))
+    return value;
+  SmallVector<DimExpr, 4> dims;
+  for (int64_t d : whole)
+    dims.push_back(dimsOf(value)[d]);
+  return TransposeOp::create(builder, loc,
+                             dist::makeType(elementOf(value), dims), value,
+                             builder.getDenseI64ArrayAttr(whole));
 }
 
 unsigned eraseDead(Block &block) {

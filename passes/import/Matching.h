@@ -40,6 +40,21 @@ mlir::Type elementOf(mlir::Value value);
 /// Size of the largest relative rounding error of a float type.
 double epsilonOf(mlir::Type element);
 
+/// Global sizes of a tensor.
+llvm::SmallVector<dist::DimExpr, 4> dimsOf(mlir::Value value);
+
+/// The value that `value`, of other dims, is a Reshape of; it itself if it has
+/// those dims; null if neither.
+mlir::Value shapedAs(mlir::Value value, llvm::ArrayRef<dist::DimExpr> dims);
+
+/// `value` with those dims, without a Reshape of a Reshape.
+mlir::Value reshaped(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Value value, llvm::ArrayRef<dist::DimExpr> dims);
+
+/// `value` with dims moved by `perm`, without a Transpose of a Transpose.
+mlir::Value transposed(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value value, llvm::ArrayRef<int64_t> perm);
+
 /// Erases the ops of `block` that nobody uses; returns how many.
 unsigned eraseDead(mlir::Block &block);
 

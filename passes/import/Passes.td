@@ -253,3 +253,37 @@ def RecoverCaches : Pass<"shardc-recover-caches", "::mlir::ModuleOp"> {
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [Statistic<"numCaches", "caches", "Pairs of input and output">];
 }
+
+def RecoverMixtureOfExperts
+    : Pass<"shardc-recover-mixture-of-experts", "::mlir::ModuleOp"> {
+  let summary = "One op for tokens through chosen experts";
+  let description = [{
+    Requires: inferred shapes, and activations recovered.
+    Ensures: routing by indices and weights [n, k], or by weights [n, e] that a
+    TopK's choices are scattered to, with two products of stacked experts and an
+    activation between them, is one onnx.MixtureOfExperts. The bias of the
+    second product stays outside: of a partial sum it belongs to one rank.
+
+    | form | spelled |
+    |---|---|
+    | gathered | GatherND or Gather of the experts of each choice, products of one row each, sum over the choices |
+    | dense | batched products of all tokens with all experts, weights 0 for most |
+    | sorted | choices sorted by expert, a product for each segment, put back in order; the host's wait for the segments' ends goes |
+    | activation | any of Swish, Gelu, Relu; gated by halves or by neighbours, clipped, shifted |
+
+    Example (tests/passes/import/recover-mixture-of-experts/example.mlir):
+
+        %1 = onnx.Expand %x                   // n 1 d -> n k d
+        %2 = onnx.GatherND %up, %chosen       // (n k) d h
+        %3 = onnx.MatMul %rows, %2
+        ...
+        %8 = onnx.Mul %7, %weights
+        %9 = onnx.ReduceSum %8 {axes = [1]}
+
+    becomes
+
+        %9 = onnx.MixtureOfExperts %x, %indices, %weights, %up, %down
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [Statistic<"numMixtures", "mixtures", "Mixtures made">];
+}

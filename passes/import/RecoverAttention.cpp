@@ -36,8 +36,6 @@ using namespace onnx;
 namespace {
 
 using Dims = SmallVector<DimExpr, 4>;
-Dims dimsOf(Value value) { return dist::getDims(value.getType()); }
-
 /// What is behind a softmax.
 struct Weighted {
   MatMulOp product;      ///< weights * value

@@ -22,8 +22,6 @@ using namespace onnx;
 namespace {
 
 using Dims = SmallVector<DimExpr, 4>;
-Dims dimsOf(Value value) { return dist::getDims(value.getType()); }
-
 struct RecoverRotary : impl::RecoverRotaryBase<RecoverRotary> {
   void runOnOperation() override;
 };
@@ -42,16 +40,6 @@ private:
 };
 
 } // namespace
-
-static Value reshaped(OpBuilder &builder, Location loc, Value value,
-                      ArrayRef<DimExpr> dims) {
-  if (ArrayRef<DimExpr>(dimsOf(value)) == dims)
-    return value;
-  if (auto inner = value.getDefiningOp<ReshapeOp>())
-    return reshaped(builder, loc, inner.getData(), dims);
-  return ReshapeOp::create(builder, loc, dist::makeType(elementOf(value), dims),
-                           value, ValueRange{});
-}
 
 /// b h s d of b s h d and back.
 static Value swapped(OpBuilder &builder, Location loc, Value value) {

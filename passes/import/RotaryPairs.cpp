@@ -19,8 +19,6 @@ using namespace onnx;
 
 using Dims = SmallVector<DimExpr, 4>;
 
-static Dims dimsOf(Value value) { return dist::getDims(value.getType()); }
-
 static std::optional<LastDimPart> slicePart(SliceOp slice) {
   auto bounds = slice.getBounds() ? dyn_cast<dist::DimsAttr>(*slice.getBounds())
                                   : dist::DimsAttr();

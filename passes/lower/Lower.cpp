@@ -18,6 +18,7 @@ LoweringMap allLowerings() {
   addCollectiveLowerings(map);
   addContractionLowerings(map);
   addDynamicLowerings(map);
+  addExpertsLowerings(map);
   addElementwiseLowerings(map);
   addIndexingLowerings(map);
   addLayoutLowerings(map);

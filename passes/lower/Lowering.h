@@ -131,6 +131,7 @@ using LoweringMap = llvm::StringMap<LowerOp>;
 void addCollectiveLowerings(LoweringMap &map);
 void addContractionLowerings(LoweringMap &map);
 void addDynamicLowerings(LoweringMap &map);
+void addExpertsLowerings(LoweringMap &map);
 void addElementwiseLowerings(LoweringMap &map);
 void addIndexingLowerings(LoweringMap &map);
 void addLayoutLowerings(LoweringMap &map);

@@ -72,10 +72,7 @@ private:
   /// Leaves of an op's weight matrix.
   void forEachWeightLeaf(const GraphOp &op,
                          llvm::function_ref<void(FactorNode)> visit) {
-    for (unsigned i = 0; i < 2; ++i) {
-      unsigned value = op.operandValues[i];
-      if (value == kNoValue || !graph.values[value].isWeightDerived)
-        continue;
+    for (unsigned i : op.matrices) {
       for (FactorNode dim : op.operands[i])
         graph.space.forEachLeaf(dim, [&](FactorNode leaf, bool isBuried) {
           if (!isBuried && graph.weightLeaves.contains(leaf))
@@ -191,7 +188,9 @@ private:
     double product =
         (op.usesWeight ? op.multiplyAdds : 0) + op.lookupMultiplyAdds;
     candidate.gain += product * part.reached;
-    candidate.largest = std::max(candidate.largest, product * part.reached);
+    // An op may hold several products: experts two.
+    double single = product / std::max<size_t>(1, op.matrices.size());
+    candidate.largest = std::max(candidate.largest, single * part.reached);
     candidate.saved += product * (1 - part.kept);
     if (isPartial) {
       candidate.collectives +=

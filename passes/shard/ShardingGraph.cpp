@@ -66,11 +66,24 @@ static bool isSplitPerUse(Value value) {
          cast<RankedTensorType>(value.getType()).getRank() <= 1;
 }
 
+/// An operand of a product: one of the first two, or whatever is summed over.
+static bool isMatrix(const onnx::ShardingRule &rule, unsigned operand) {
+  if (operand < 2)
+    return true;
+  for (const onnx::RuleDim &dim : rule.operands[operand])
+    for (ArrayRef<unsigned> segment : dim.segments)
+      for (unsigned factor : segment)
+        if (rule.factors[factor].factorClass == onnx::FactorClass::Reduce)
+          return true;
+  return false;
+}
+
 void ShardingGraph::addOp(OnnxOp op) {
   GraphOp &graphOp = ops.emplace_back();
   graphOp.op = op;
   graphOp.partialRule = op.partialRule();
   unsigned number = ops.size() - 1;
+  onnx::ShardingRule rule = op.shardingRule();
   bool movesWeight =
       isa<onnx::WeightOp>(op) &&
       cast<RankedTensorType>(op->getResult(0).getType()).getRank() >= 2;
@@ -86,8 +99,9 @@ void ShardingGraph::addOp(OnnxOp op) {
     if (operand.getOperandNumber() == 0 && values[value].isWeightDerived &&
         graphOp.partialRule == onnx::PartialRule::Moves)
       movesWeight = true;
-    if (operand.getOperandNumber() < 2 && values[value].isWeightDerived)
-      graphOp.usesWeight = true;
+    if (values[value].isWeightDerived &&
+        isMatrix(rule, operand.getOperandNumber()))
+      graphOp.matrices.push_back(operand.getOperandNumber());
   }
   // So does what computes its elements one by one, from others of the model:
   // dequantisation, a cast.
@@ -105,8 +119,8 @@ void ShardingGraph::addOp(OnnxOp op) {
     values[value].isLoadTime = isLoadTime;
   }
   graphOp.multiplyAdds = evaluate(op.multiplyAdds());
-  graphOp.usesWeight &= graphOp.multiplyAdds > 0;
-  tieDims(graphOp, op.shardingRule());
+  graphOp.usesWeight = !graphOp.matrices.empty() && graphOp.multiplyAdds > 0;
+  tieDims(graphOp, rule);
 }
 
 void ShardingGraph::tieDims(GraphOp &graphOp, const onnx::ShardingRule &rule) {

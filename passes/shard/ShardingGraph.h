@@ -45,7 +45,8 @@ struct GraphOp {
   double multiplyAdds = 0;             ///< at nominal sizes
   /// What a product with a lookup's table would take; 0 for other ops.
   double lookupMultiplyAdds = 0;
-  bool usesWeight = false; ///< as matrix of a product
+  bool usesWeight = false;                 ///< as matrix of a product
+  llvm::SmallVector<unsigned, 1> matrices; ///< operands that are such weights
 
   const OpLeaf *find(FactorNode leaf) const;
 

@@ -132,7 +132,7 @@ class Cases:
         """Nodes (op, inputs by number or by earlier output, output, attributes); the output of the case is `out`."""
         names = {f"{name}.{i}": tensor for i, tensor in enumerate(inputs)}
         made = [
-            helper.make_node(op, [f"{name}.{i}" for i in ins], [f"{name}.{out}"], name=f"{name}.{out}", **attributes)
+            helper.make_node(op, [f"{name}.{i}" if i != "" else "" for i in ins], [f"{name}.{out}"], name=f"{name}.{out}", **attributes)
             for op, ins, out, attributes in nodes
         ]
         self.all.append(Case(name, made, names, [f"{name}.out"], exact, True))

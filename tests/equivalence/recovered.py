@@ -123,7 +123,70 @@ def rotary(g, s):
     )
 
 
+def experts(g, s):
+    """Tokens s.a, choices 2 of 4 experts, hidden s.c."""
+    wide = 2 * s.c
+    parts = [g.eighths(s.a, s.b), g.rows(4, s.a, 2, low=0), g.eighths(s.a, 2)]
+    sizes = [(4, s.b, wide), (4, s.c, s.d), (4, wide), (4, s.d)]
+    matrices = [g.const(g.weight(*dims).data / F32(32), F32) for dims in sizes]
+    shapes = [[1], [1, 2, 1], [-1, 1, s.b], [-1, wide], [-1, 1, s.c], [-1, s.d], [-1, 1], [-1, 2, s.d]]
+    bounds = [[0], [s.c], [wide], [1], [2]]
+
+    def mixture(name, gates, biases):
+        hidden = [("Add", ["product", "upBias"], "hidden", {})] if biases else [("Identity", ["product"], "hidden", {})]
+        result = [("Add", ["down", "downBias"], "all", {})] if biases else [("Identity", ["down"], "all", {})]
+        g.chain(
+            name,
+            *[*parts, *matrices, *(g.const(shape) for shape in shapes), *(g.const(bound) for bound in bounds)],
+            *[g.const(7 / 8, F32), g.const(-7 / 8, F32), g.const(1, F32)],
+            nodes=[
+                ("Unsqueeze", [0, 7], "column", {}),
+                ("Expand", ["column", 8], "repeated", {}),
+                ("Reshape", ["repeated", 9], "rows", {}),
+                ("Reshape", [1, 13], "chosen", {}),
+                ("GatherND", [3, "chosen"], "up", {}),
+                ("MatMul", ["rows", "up"], "stacked", {}),
+                ("Reshape", ["stacked", 10], "product", {}),
+                ("GatherND", [5, "chosen"], "upBias", {}),
+                *hidden,
+                *gates,
+                ("Reshape", ["activated", 11], "hiddenRows", {}),
+                ("GatherND", [4, "chosen"], "downs", {}),
+                ("MatMul", ["hiddenRows", "downs"], "results", {}),
+                ("Reshape", ["results", 12], "down", {}),
+                ("GatherND", [6, "chosen"], "downBias", {}),
+                *result,
+                ("Reshape", [2, 13], "weights", {}),
+                ("Mul", ["all", "weights"], "weighted", {}),
+                ("Reshape", ["weighted", 14], "choices", {}),
+                ("ReduceSum", ["choices", 18], "out", {"keepdims": 0}),
+            ],
+            exact=False,
+        )
+
+    halves = [
+        ("Slice", ["hidden", 15, 16, 18], "gate", {}),
+        ("Slice", ["hidden", 16, 17, 18], "partner", {}),
+        ("Sigmoid", ["gate"], "sigmoid", {}),
+        ("Mul", ["gate", "sigmoid"], "swish", {}),
+        ("Mul", ["swish", "partner"], "activated", {}),
+    ]
+    neighbours = [
+        ("Slice", ["hidden", 15, 17, 18, 19], "gate", {}),
+        ("Slice", ["hidden", 18, 17, 18, 19], "partner", {}),
+        ("Clip", ["gate", "", 20], "low", {}),
+        ("Clip", ["partner", 21, 20], "clipped", {}),
+        ("Sigmoid", ["low"], "sigmoid", {}),
+        ("Mul", ["low", "sigmoid"], "swish", {}),
+        ("Add", ["clipped", 22], "shifted", {}),
+        ("Mul", ["shifted", "swish"], "activated", {}),
+    ]
+    mixture("MixtureOfExperts", halves, False)
+    mixture("MixtureOfExperts.neighbours", neighbours, True)
+
+
 def recovered(g, s):
     activations(g, s)
     attention(g, s)
     rotary(g, s)
+    experts(g, s)

@@ -137,6 +137,20 @@ TEST(Attention, SeesAWindow) {
     }
 }
 
+/// One query: heads that share keys are rows of one product.
+TEST(Attention, DecodesAStep) {
+  Problem s = {Tensor::integers<float>({2, 1, 6, 4}, 1).permuted({0, 2, 1, 3}),
+               Tensor::integers<float>({2, 2, 9, 4}, 2),
+               Tensor::integers<float>({2, 2, 9, 3}, 3)};
+  s.sinks = Tensor::integers<float>({6}, 5);
+  expectAttention<float>(s, 1e-5);
+  s.causal = true;
+  s.offset = 6;
+  s.window = 4;
+  s.mask = Tensor::integers<float>({6, 1, 9}, 7).broadcast({2, 6, 1, 9});
+  expectAttention<float>(s, 1e-5);
+}
+
 TEST(Attention, SinksTakeTheirShare) {
   const auto check = [](auto tag, double tolerance) {
     using T = decltype(tag);

@@ -38,8 +38,8 @@ struct Keys {
   int64_t count() const { return std::max<int64_t>(end - begin, 0); }
 };
 
-MatrixLayout layoutOf(const TensorView &view, int64_t rows) {
-  return {rows, view.dims[3], view.strides[2], view.strides[3]};
+MatrixLayout layoutOf(const TensorView &view, int64_t rows, int rowDim = 2) {
+  return {rows, view.dims[3], view.strides[rowDim], view.strides[3]};
 }
 
 template <typename T> class AttentionRun {
@@ -63,11 +63,15 @@ public:
                  : rows->text == "none" ? ZeroRows::None
                                         : ZeroRows::Hidden;
     keys = k.dims[2];
-    block = std::min(kBlock, q.dims[2]);
+    group = k.dims[1] == 0 ? 0 : q.dims[1] / k.dims[1];
+    // A step of decoding: the rows of a product are heads that share a key.
+    rowDim = q.dims[2] == 1 ? 1 : 2;
+    rowsOfKey = rowDim == 1 ? group : q.dims[2];
+    block = std::min(kBlock, rowsOfKey);
     layoutK = layoutOf(k, keys).transposed();
     layoutV = layoutOf(v, keys);
-    layoutQ = layoutOf(q, block);
-    layoutY = layoutOf(y, block);
+    layoutQ = layoutOf(q, block, rowDim);
+    layoutY = layoutOf(y, block, rowDim);
     packsY = !std::is_same_v<T, Acc> || !layoutY.hasDenseRows();
   }
 
@@ -83,46 +87,46 @@ public:
     Acc *packedV = packedK + packedSize<T>(layoutK);
     packedQ = packedV + packedSize<T>(layoutV);
     packedY = packedQ + packedSize<T>(layoutQ);
-    const int64_t heads = k.dims[1];
-    const int64_t group = heads == 0 ? 0 : q.dims[1] / heads;
     for (int64_t b = 0; b < q.dims[0]; ++b)
-      for (int64_t head = 0; head < heads; ++head) {
+      for (int64_t head = 0; head < k.dims[1]; ++head) {
         const T *keyHead = k.as<T>() + b * k.strides[0] + head * k.strides[1];
         const T *valueHead = v.as<T>() + b * v.strides[0] + head * v.strides[1];
         matrixK = asMatrix(layoutK, keyHead, packedK);
         matrixV = asMatrix(layoutV, valueHead, packedV);
-        for (int64_t h = head * group; h < (head + 1) * group; ++h)
-          for (int64_t begin = 0; begin < q.dims[2]; begin += kBlock)
+        const int64_t end = (head + 1) * group;
+        for (int64_t h = head * group; h < end; h += rowDim == 1 ? group : 1)
+          for (int64_t begin = 0; begin < rowsOfKey; begin += kBlock)
             SHARDC_RETURN_IF_ERROR(runBlock(b, h, begin));
       }
     return Status::ok();
   }
 
 private:
-  /// Queries [begin, begin + kBlock) of a head.
+  /// Rows [begin, begin + kBlock) from head h on.
   Status runBlock(int64_t b, int64_t h, int64_t begin) {
-    const int64_t rows = std::min(kBlock, q.dims[2] - begin);
+    const int64_t rows = std::min(kBlock, rowsOfKey - begin);
     // What some query of the block sees.
-    const Keys seen = {visible(begin).begin, visible(begin + rows - 1).end};
+    const Keys seen = {seenBy(begin).begin, seenBy(begin + rows - 1).end};
     const auto at = [&](const TensorView &view) {
       return b * view.strides[0] + h * view.strides[1] +
-             begin * view.strides[2];
+             begin * view.strides[rowDim];
     };
     const auto queries =
-        asMatrix(layoutOf(q, rows), q.as<T>() + at(q), packedQ);
+        asMatrix(layoutOf(q, rows, rowDim), q.as<T>() + at(q), packedQ);
     SHARDC_RETURN_IF_ERROR(multiply(rows, seen.count(), q.dims[3], scale,
                                     queries, columnsFrom(matrixK, seen.begin),
                                     Acc(0), scores, stride()));
     for (int64_t i = 0; i < rows; ++i) {
-      const Keys keys = visible(begin + i);
+      const Keys keys = seenBy(begin + i);
       Acc *row = scores + i * stride();
       Acc *from = row + (keys.begin - seen.begin);
       std::fill(row, from, Acc(0));
       std::fill(from + keys.count(), row + seen.count(), Acc(0));
-      const int64_t maskAt = mask ? at(*mask) + i * mask->strides[2] +
+      const int64_t maskAt = mask ? at(*mask) + i * mask->strides[rowDim] +
                                         keys.begin * mask->strides[3]
                                   : 0;
-      if (!softmax(from, keys.count(), maskAt, h))
+      const int64_t head = rowDim == 1 ? h + begin + i : h;
+      if (!softmax(from, keys.count(), maskAt, head))
         std::fill(row, row + seen.count(), kNaN);
     }
     return writeBlock(rows, seen, y.as<T>() + at(y));
@@ -136,20 +140,22 @@ private:
       if (!packsY)
         return multiply(
             rows, columns, seen.count(), Acc(1), weights, values, Acc(0), to,
-            std::max<int64_t>(rows > 1 ? y.strides[2] : columns, 1));
+            std::max<int64_t>(rows > 1 ? y.strides[rowDim] : columns, 1));
     SHARDC_RETURN_IF_ERROR(multiply(rows, columns, seen.count(), Acc(1),
                                     weights, values, Acc(0), packedY,
                                     std::max<int64_t>(columns, 1)));
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j)
-        to[i * y.strides[2] + j * y.strides[3]] = T(packedY[i * columns + j]);
+        to[i * y.strides[rowDim] + j * y.strides[3]] =
+            T(packedY[i * columns + j]);
     return Status::ok();
   }
 
   int64_t stride() const { return std::max<int64_t>(keys, 1); }
 
-  /// Keys that the query sees, but for the mask.
-  Keys visible(int64_t query) const {
+  /// Keys that the query of a row sees, but for the mask.
+  Keys seenBy(int64_t row) const {
+    const int64_t query = rowDim == 1 ? 0 : row;
     if (!isCausal)
       return {0, keys};
     const int64_t end = query + causalOffset + 1;
@@ -222,7 +228,8 @@ private:
   Acc scale, softcap;
   bool isCausal, packsY;
   ZeroRows zeroRows = ZeroRows::Hidden;
-  int64_t causalOffset, window, keys, block;
+  int rowDim;
+  int64_t causalOffset, window, keys, group, rowsOfKey, block;
   MatrixLayout layoutK, layoutV, layoutQ, layoutY;
   Matrix<Acc> matrixK, matrixV;
   Acc *scores = nullptr, *packedQ = nullptr, *packedY = nullptr;

@@ -1,0 +1,29 @@
+//===- Experts.td - Mixtures of experts -----------------------------------===//
+
+include "dialects/onnx/Onnx.td"
+
+def Onnx_MixtureOfExpertsOp : Onnx_OwnOp<"MixtureOfExperts", ["multiplyAdds"]> {
+  let summary = "Each token through the experts that a router chose for it";
+  let description = [{
+        out[n] = sum over k of weights[n, k] * expert(tokens[n], indices[n, k])
+        expert(x, e) = act(x up[e] + bias[e]) down[e]
+
+    No op of ONNX: recovery makes it. Tokens are n d, indices and weights n k,
+    `up` e d h, `down` e f o, the optional bias e h; the result is n o.
+
+    `gate` says what `act` does: "none" is activation(x), h = f; in "halves" and
+    "interleaved" h = 2 f, the first half or each even element is the gate g,
+    the rest u, and the result activation(min(g, limit)) * (clip(u) + shift),
+    clip to [-limit, limit]. `activation` is silu (x sigmoid(alpha x)), gelu,
+    gelu_tanh, relu or identity.
+  }];
+  let arguments = (ins AnyTensor:$tokens, AnyTensor:$indices,
+                       AnyTensor:$weights, AnyTensor:$up, AnyTensor:$down,
+                       Variadic<AnyTensor>:$bias,
+                       DefaultValuedAttr<StrAttr, "\"silu\"">:$activation,
+                       DefaultValuedAttr<StrAttr, "\"none\"">:$gate,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
+                       DefaultValuedAttr<F32Attr, "0.0f">:$shift,
+                       OptionalAttr<F32Attr>:$limit);
+  let results = (outs AnyTensor:$result);
+}

@@ -1,0 +1,293 @@
+//===- MixtureOfExperts.cpp - Tokens through chosen experts ---------------===//
+//
+// X [n, d], indices and weights [n, k], up [e, d, h], down [e, f, o] and an
+// optional bias [e, h] -> Y [n, o]:
+//
+//   Y[n] = sum over k of weights[n, k] act(X[n] up[e] + bias[e]) down[e]
+//
+// with e = indices[n, k]. A counting sort brings together the tokens of each
+// expert, which then are the rows of two products; no token is dropped, and
+// experts without tokens cost nothing. Each token's sum is in the order of its
+// experts, whatever the other tokens are. See the op for what `gate`,
+// `activation`, `alpha`, `shift` and `limit` say.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/backend/host/kernels/FloatMath.h"
+#include "runtime/backend/host/kernels/IndexReader.h"
+#include "runtime/backend/host/kernels/MatrixProduct.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace shardc::runtime::host {
+namespace {
+
+constexpr char kName[] = "MixtureOfExperts";
+constexpr int64_t kRows = 128; ///< tokens of an expert at a time
+
+enum Input { kTokens, kIndices, kWeights, kUp, kDown, kBias };
+
+/// Spacing of gates and of what they gate in a row of h.
+struct Gate {
+  bool isGated = false;
+  int64_t step = 1, other = 0; ///< gate i at i * step, its partner `other` on
+};
+
+template <typename T> class ExpertsRun {
+  using Acc = Accumulator<T>;
+
+public:
+  explicit ExpertsRun(const KernelCall &call)
+      : call(call), tokens(call.inputs[kTokens]), up(call.inputs[kUp]),
+        down(call.inputs[kDown]), y(call.outputs[0]) {
+    count = tokens.dims[0];
+    choices = call.inputs[kIndices].dims[1];
+    experts = up.dims[0];
+    inputSize = tokens.dims[1];
+    wide = up.dims[2];
+    hidden = down.dims[1];
+    outputs = down.dims[2];
+    block = std::min(kRows, std::max<int64_t>(count * choices, 1));
+    layoutUp = {inputSize, wide, up.strides[1], up.strides[2]};
+    layoutDown = {hidden, outputs, down.strides[1], down.strides[2]};
+    alpha = Acc(call.floatOr("alpha", 1));
+    shift = Acc(call.floatOr("shift", 0));
+    limit = Acc(call.floatOr("limit", std::numeric_limits<double>::infinity()));
+    if (const KernelAttribute *gated = call.find("gate")) {
+      gate.isGated = gated->text != "none";
+      const bool isInterleaved = gated->text == "interleaved";
+      gate.step = isInterleaved ? 2 : 1;
+      gate.other = isInterleaved ? 1 : hidden;
+    }
+    if (const KernelAttribute *named = call.find("activation"))
+      activation = named->text;
+  }
+
+  int64_t scratchBytes() const {
+    const int64_t numbers = block * (inputSize + wide + hidden + outputs) +
+                            count * outputs + packedSize<T>(layoutUp) +
+                            packedSize<T>(layoutDown);
+    return (experts + 1 + count * choices) *
+               static_cast<int64_t>(sizeof(int64_t)) +
+           numbers * static_cast<int64_t>(sizeof(Acc));
+  }
+
+  Status run() {
+    starts = reinterpret_cast<int64_t *>(call.scratch);
+    order = starts + experts + 1;
+    rows = reinterpret_cast<Acc *>(order + count * choices);
+    products = rows + block * inputSize;
+    activated = products + block * wide;
+    results = activated + block * hidden;
+    total = results + block * outputs;
+    packedUp = total + count * outputs;
+    packedDown = packedUp + packedSize<T>(layoutUp);
+    std::fill(total, total + count * outputs, Acc(0));
+    sortByExpert();
+    for (int64_t expert = 0; expert < experts; ++expert)
+      SHARDC_RETURN_IF_ERROR(runExpert(expert));
+    for (int64_t n = 0; n < count; ++n)
+      for (int64_t o = 0; o < outputs; ++o)
+        y.as<T>()[n * y.strides[0] + o * y.strides[1]] =
+            T(total[n * outputs + o]);
+    return Status::ok();
+  }
+
+private:
+  int64_t at(Input input, int64_t choice) const {
+    const TensorView &view = call.inputs[input];
+    return choice / choices * view.strides[0] +
+           choice % choices * view.strides[1];
+  }
+
+  /// order[starts[e]..starts[e + 1]): the choices of expert e, n * k + i.
+  void sortByExpert() {
+    const IndexReader index(call.inputs[kIndices]);
+    const auto expertOf = [&](int64_t choice) {
+      return index.wrapped(at(kIndices, choice), experts);
+    };
+    std::fill(starts, starts + experts + 1, 0);
+    for (int64_t i = 0; i < count * choices; ++i)
+      ++starts[expertOf(i) + 1];
+    for (int64_t e = 0; e < experts; ++e)
+      starts[e + 1] += starts[e];
+    for (int64_t i = 0; i < count * choices; ++i)
+      order[starts[expertOf(i)]++] = i;
+    std::copy_backward(starts, starts + experts, starts + experts + 1);
+    starts[0] = 0;
+  }
+
+  Status runExpert(int64_t expert) {
+    const int64_t end = starts[expert + 1];
+    if (starts[expert] == end)
+      return Status::ok();
+    const auto matrixUp =
+        asMatrix(layoutUp, up.as<T>() + expert * up.strides[0], packedUp);
+    const auto matrixDown = asMatrix(
+        layoutDown, down.as<T>() + expert * down.strides[0], packedDown);
+    for (int64_t begin = starts[expert]; begin < end; begin += block) {
+      const int64_t size = std::min(block, end - begin);
+      gather(order + begin, size);
+      SHARDC_RETURN_IF_ERROR(multiply(size, wide, inputSize, Acc(1),
+                                      {rows, leading(inputSize), false},
+                                      matrixUp, Acc(0), products,
+                                      leading(wide)));
+      activate(expert, size);
+      SHARDC_RETURN_IF_ERROR(multiply(size, outputs, hidden, Acc(1),
+                                      {activated, leading(hidden), false},
+                                      matrixDown, Acc(0), results,
+                                      leading(outputs)));
+      scatter(order + begin, size);
+    }
+    return Status::ok();
+  }
+
+  static int64_t leading(int64_t columns) {
+    return std::max<int64_t>(columns, 1);
+  }
+
+  void gather(const int64_t *chosen, int64_t size) {
+    for (int64_t r = 0; r < size; ++r) {
+      const T *token = tokens.as<T>() + chosen[r] / choices * tokens.strides[0];
+      for (int64_t i = 0; i < inputSize; ++i)
+        rows[r * inputSize + i] = Acc(token[i * tokens.strides[1]]);
+    }
+  }
+
+  void scatter(const int64_t *chosen, int64_t size) {
+    for (int64_t r = 0; r < size; ++r) {
+      const Acc weight = Acc(call.inputs[kWeights].template as<T>()[at(
+          kWeights, chosen[r])]);
+      const Acc *result = results + r * outputs;
+      Acc *sum = total + chosen[r] / choices * outputs;
+      for (int64_t o = 0; o < outputs; ++o)
+        sum[o] += weight * result[o];
+    }
+  }
+
+  void activate(int64_t expert, int64_t size) {
+    if (hasInput(call, kBias)) {
+      const TensorView &bias = call.inputs[kBias];
+      const T *row = bias.as<T>() + expert * bias.strides[0];
+      for (int64_t r = 0; r < size; ++r)
+        for (int64_t i = 0; i < wide; ++i)
+          products[r * wide + i] += Acc(row[i * bias.strides[1]]);
+    }
+    for (int64_t r = 0; r < size; ++r) {
+      const Acc *from = products + r * wide;
+      Acc *to = activated + r * hidden;
+      if (activation == "silu")
+        activateRow(from, to, [&](Acc x) {
+          return x / (Acc(1) + exponential(-alpha * x));
+        });
+      else if (activation == "gelu")
+        activateRow(from, to, [](Acc x) {
+          return Acc(0.5) * x *
+                 (Acc(1) +
+                  errorFunction(x * (Acc(1) / std::numbers::sqrt2_v<Acc>)));
+        });
+      else if (activation == "gelu_tanh")
+        activateRow(from, to, [](Acc x) {
+          constexpr Acc scale =
+              std::numbers::sqrt2_v<Acc> * std::numbers::inv_sqrtpi_v<Acc>;
+          return Acc(0.5) * x *
+                 (Acc(1) + hyperbolicTangent(
+                               scale * (x + Acc(0.044715) * x * x * x)));
+        });
+      else if (activation == "relu")
+        activateRow(from, to, [](Acc x) { return x < Acc(0) ? Acc(0) : x; });
+      else
+        activateRow(from, to, [](Acc x) { return x; });
+    }
+  }
+
+  template <typename Function>
+  void activateRow(const Acc *from, Acc *to, Function function) const {
+    for (int64_t i = 0; i < hidden; ++i) {
+      if (!gate.isGated) {
+        to[i] = function(from[i]);
+        continue;
+      }
+      const Acc g = from[i * gate.step], u = from[i * gate.step + gate.other];
+      to[i] = function(g > limit ? limit : g) *
+              ((u > limit ? limit : u < -limit ? -limit : u) + shift);
+    }
+  }
+
+  const KernelCall &call;
+  const TensorView &tokens, &up, &down, &y;
+  int64_t count, choices, experts, inputSize, wide, hidden, outputs, block;
+  Acc alpha, shift, limit;
+  Gate gate;
+  std::string_view activation = "silu";
+  MatrixLayout layoutUp, layoutDown;
+  int64_t *starts = nullptr, *order = nullptr;
+  Acc *rows = nullptr, *products = nullptr, *activated = nullptr;
+  Acc *results = nullptr, *total = nullptr;
+  Acc *packedUp = nullptr, *packedDown = nullptr;
+};
+
+Status expectSizes(const TensorView &view, std::initializer_list<int64_t> dims,
+                   artifact::ElementType element) {
+  TensorView expected = view;
+  expected.element = element;
+  expected.rank = static_cast<int>(dims.size());
+  std::copy(dims.begin(), dims.end(), expected.dims);
+  return expectLike(kName, expected, view);
+}
+
+Status check(const KernelCall &call) {
+  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, kBias));
+  const TensorView &x = call.inputs[kTokens], &up = call.inputs[kUp];
+  const TensorView &down = call.inputs[kDown];
+  const TensorView &indices = call.inputs[kIndices];
+  if (x.rank != 2 || up.rank != 3 || down.rank != 3 || indices.rank != 2)
+    return failure(kName, "expected tokens [n, d], indices [n, k], experts "
+                          "[e, d, h] and [e, f, o]");
+  const int64_t n = x.dims[0], experts = up.dims[0];
+  const KernelAttribute *gate = call.find("gate");
+  const int64_t wide = down.dims[1] * (gate && gate->text != "none" ? 2 : 1);
+  SHARDC_RETURN_IF_ERROR(expectIndices(kName, indices));
+  SHARDC_RETURN_IF_ERROR(
+      expectSizes(indices, {n, indices.dims[1]}, indices.element));
+  SHARDC_RETURN_IF_ERROR(
+      expectSizes(call.inputs[kWeights], {n, indices.dims[1]}, x.element));
+  SHARDC_RETURN_IF_ERROR(
+      expectSizes(up, {experts, x.dims[1], wide}, x.element));
+  SHARDC_RETURN_IF_ERROR(
+      expectSizes(down, {experts, down.dims[1], down.dims[2]}, x.element));
+  SHARDC_RETURN_IF_ERROR(
+      expectSizes(call.outputs[0], {n, down.dims[2]}, x.element));
+  if (hasInput(call, kBias))
+    SHARDC_RETURN_IF_ERROR(
+        expectSizes(call.inputs[kBias], {experts, wide}, x.element));
+  return Status::ok();
+}
+
+Status run(const KernelCall &call) {
+  SHARDC_RETURN_IF_ERROR(check(call));
+  SHARDC_RETURN_IF_ERROR(
+      expectInRange(kName, call.inputs[kIndices], call.inputs[kUp].dims[0]));
+  return dispatch(FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
+    return ExpertsRun<typename decltype(tag)::Type>(call).run();
+  });
+}
+
+int64_t scratchBytes(const KernelCall &call) {
+  if (!check(call).isOk())
+    return 0; // run reports it
+  int64_t bytes = 0;
+  const Status known =
+      dispatch(FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
+        bytes = ExpertsRun<typename decltype(tag)::Type>(call).scratchBytes();
+      });
+  return known.isOk() ? bytes : 0;
+}
+
+const HostKernelRegistration registration(kName, {run, scratchBytes});
+
+} // namespace
+} // namespace shardc::runtime::host

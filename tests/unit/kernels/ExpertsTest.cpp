@@ -1,0 +1,158 @@
+// MixtureOfExperts.
+#include "tests/unit/kernels/KernelTest.h"
+
+#include <cmath>
+
+namespace shardc::runtime::host {
+namespace {
+
+struct Mixture {
+  Tensor tokens, indices, weights, up, down;
+  Tensor bias = Tensor::absent();
+  std::string_view activation = "silu", gate = "none";
+  double alpha = 1, shift = 0, limit = INFINITY;
+
+  Attributes attributes() const {
+    Attributes list = Attributes()
+                          .text("activation", activation)
+                          .text("gate", gate)
+                          .number("alpha", alpha)
+                          .number("shift", shift);
+    return std::isinf(limit) ? list : std::move(list).number("limit", limit);
+  }
+};
+
+double activate(const Mixture &s, double x) {
+  if (s.activation == "silu")
+    return x / (1 + std::exp(-s.alpha * x));
+  if (s.activation == "relu")
+    return std::max(x, 0.0);
+  if (s.activation == "gelu")
+    return 0.5 * x * (1 + std::erf(x / std::sqrt(2)));
+  if (s.activation == "gelu_tanh")
+    return 0.5 * x *
+           (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+  return x;
+}
+
+/// Element i of what is between the products, for a row of the first.
+double hiddenAt(const Mixture &s, const std::vector<double> &row, int64_t i) {
+  if (s.gate == "none")
+    return activate(s, row[i]);
+  const int64_t half = int64_t(row.size()) / 2;
+  const bool isBeside = s.gate == "interleaved";
+  const double g = row[isBeside ? 2 * i : i];
+  const double u = row[isBeside ? 2 * i + 1 : half + i];
+  return activate(s, std::min(g, s.limit)) *
+         (std::min(std::max(u, -s.limit), s.limit) + s.shift);
+}
+
+template <typename T>
+double mixtureAt(const Mixture &s, int64_t token, int64_t output) {
+  double sum = 0;
+  for (int64_t k = 0; k < s.indices.view.dims[1]; ++k) {
+    const int64_t chosen =
+        s.indices.view.as<int64_t>()[s.indices.offset({token, k})];
+    const int64_t e = chosen < 0 ? chosen + s.up.view.dims[0] : chosen;
+    std::vector<double> row(s.up.view.dims[2]);
+    for (int64_t h = 0; h < int64_t(row.size()); ++h) {
+      row[h] = s.bias.view.isAbsent() ? 0 : double(s.bias.at<T>({e, h}));
+      for (int64_t d = 0; d < s.tokens.view.dims[1]; ++d)
+        row[h] +=
+            double(s.tokens.at<T>({token, d})) * double(s.up.at<T>({e, d, h}));
+    }
+    double result = 0;
+    for (int64_t f = 0; f < s.down.view.dims[1]; ++f)
+      result += hiddenAt(s, row, f) * double(s.down.at<T>({e, f, output}));
+    sum += double(s.weights.at<T>({token, k})) * result;
+  }
+  return sum;
+}
+
+template <typename T> void expectMixture(const Mixture &s, double tolerance) {
+  const Dims dims = {s.tokens.view.dims[0], s.down.view.dims[2]};
+  const Tensor plain = Tensor::filled<T>(dims, T(Compute<T>(9)));
+  for (const Tensor &out : {plain, plain.scattered()}) {
+    EXPECT_OK(runKernel("MixtureOfExperts",
+                        {s.tokens, s.indices, s.weights, s.up, s.down, s.bias},
+                        {out}, s.attributes()));
+    forEach(dims, [&](const Dims &at) {
+      const double expected = mixtureAt<T>(s, at[0], at[1]);
+      EXPECT_NEAR(double(out.at<T>(at)), expected,
+                  tolerance * (1 + std::abs(expected)));
+    });
+  }
+}
+
+/// 150 tokens, all through expert 2, and one of the others but expert 1.
+template <typename T> Mixture twoOfFour(int64_t wide) {
+  Tensor indices = Tensor::filled<int64_t>({150, 2}, 2);
+  for (int64_t n = 0; n < 150; ++n)
+    indices.view.as<int64_t>()[2 * n] = n % 3 == 0 ? -4 : 3;
+  return {Tensor::integers<T>({150, 3}, 1), indices,
+          Tensor::integers<T>({150, 2}, 2),
+          Tensor::integers<T>({4, 3, wide}, 3),
+          Tensor::integers<T>({4, 4, 5}, 4)};
+}
+
+TEST(MixtureOfExperts, EachActivation) {
+  Mixture s = twoOfFour<float>(4);
+  for (std::string_view name :
+       {"silu", "gelu", "gelu_tanh", "relu", "identity"}) {
+    s.activation = name;
+    expectMixture<float>(s, 1e-5);
+  }
+}
+
+template <typename T> void gates(double tolerance) {
+  Mixture s = twoOfFour<T>(8);
+  for (std::string_view gate : {"halves", "interleaved"}) {
+    s.gate = gate;
+    s.bias = Tensor::absent();
+    s.limit = INFINITY;
+    s.alpha = 1;
+    s.shift = 0;
+    expectMixture<T>(s, tolerance);
+    s.bias = Tensor::integers<T>({4, 8}, 5);
+    s.limit = 2;
+    s.alpha = 1.702;
+    s.shift = 1;
+    expectMixture<T>(s, tolerance);
+    s.up = s.up.scattered();
+    s.tokens = s.tokens.scattered();
+    s.indices = s.indices.scattered();
+  }
+}
+
+TEST(MixtureOfExperts, Gates) {
+  gates<float>(1e-5);
+  gates<double>(1e-12);
+  gates<Float16>(2e-3);
+  gates<BFloat16>(2e-2);
+}
+
+TEST(MixtureOfExperts, NoTokensNoHidden) {
+  Mixture s = twoOfFour<float>(4);
+  Mixture none = s;
+  none.tokens = s.tokens.slice(0, 0, 0);
+  none.indices = s.indices.slice(0, 0, 0);
+  none.weights = s.weights.slice(0, 0, 0);
+  expectMixture<float>(none, 0);
+  s.up = s.up.slice(2, 0, 0);
+  s.down = s.down.slice(1, 0, 0);
+  expectMixture<float>(s, 0); // zeros: a rank without a part of the experts
+}
+
+TEST(MixtureOfExperts, RefusesAnotherExpert) {
+  Mixture s = twoOfFour<float>(4);
+  s.indices.view.as<int64_t>()[7] = 4;
+  const Tensor out = Tensor::filled<float>({150, 5}, 9);
+  const Status status =
+      runKernel("MixtureOfExperts",
+                {s.tokens, s.indices, s.weights, s.up, s.down}, {out});
+  EXPECT_FALSE(status.isOk());
+  EXPECT_NE(status.message().find("index 4 is outside"), std::string::npos);
+}
+
+} // namespace
+} // namespace shardc::runtime::host
