@@ -53,8 +53,7 @@ static FailureOr<Value> alignParameter(Operation *op, ShapeInference &inference,
     if (!size.isConstant(1) &&
         failed(inference.assume(op, GuardKind::Equal, size, wanted,
                                 op->getName().stripDialect() + ": " +
-                                    size.str() + " scales for " +
-                                    wanted.str() +
+                                    size.str() + " scales for " + wanted.str() +
                                     (isBlocked ? " blocks" : " indices"))))
       return failure();
   }
@@ -62,8 +61,7 @@ static FailureOr<Value> alignParameter(Operation *op, ShapeInference &inference,
 }
 
 /// Axis, scale and zero point in the form that they have after import.
-static LogicalResult alignParameters(Operation *op,
-                                     ShapeInference &inference) {
+static LogicalResult alignParameters(Operation *op, ShapeInference &inference) {
   inference.dropAbsentTail(op);
   int64_t blockSize = op->getAttrOfType<IntegerAttr>("block_size").getInt();
   int64_t rank = inference.rank(op->getOperand(0));
@@ -175,9 +173,8 @@ ShardingRule QuantizeLinearOp::shardingRule() {
 
 /// Zero points of rows of A, [m, 1], or of columns of B, [n]; they must not
 /// differ along the dim that is summed.
-static FailureOr<Value> alignZeroPoint(MatMulIntegerOp op,
-                                       ShapeInference &inference,
-                                       unsigned index) {
+static FailureOr<Value>
+alignZeroPoint(MatMulIntegerOp op, ShapeInference &inference, unsigned index) {
   Value zeroPoint = op->getOperand(2 + index);
   SmallVector<DimExpr, 4> data = inference.dims(op->getOperand(index));
   SmallVector<DimExpr, 4> dims = inference.dims(zeroPoint);
@@ -190,8 +187,7 @@ static FailureOr<Value> alignZeroPoint(MatMulIntegerOp op,
     return failure();
   size_t fromEnd = index == 0 ? 1 : 2;
   if (dims.size() > data.size() ||
-      (dims.size() >= fromEnd &&
-       !dims[dims.size() - fromEnd].isConstant(1)))
+      (dims.size() >= fromEnd && !dims[dims.size() - fromEnd].isConstant(1)))
     return op.emitOpError("has a zero point of ")
            << zeroPoint.getType() << ", expected one for each "
            << (index == 0 ? "row of A" : "column of B");
@@ -206,11 +202,10 @@ LogicalResult MatMulIntegerOp::inferTypes(ShapeInference &inference) {
     return emitOpError("has operands of ")
            << lhs.size() << " and " << rhs.size()
            << " dims, expected at least 2";
-  if (failed(inference.assume(*this, GuardKind::Equal, lhs.back(),
-                              rhs[rhs.size() - 2],
-                              "MatMulInteger: sizes " + lhs.back().str() +
-                                  " and " + rhs[rhs.size() - 2].str() +
-                                  " of the contracted dim differ")))
+  if (failed(inference.assume(
+          *this, GuardKind::Equal, lhs.back(), rhs[rhs.size() - 2],
+          "MatMulInteger: sizes " + lhs.back().str() + " and " +
+              rhs[rhs.size() - 2].str() + " of the contracted dim differ")))
     return failure();
   auto dims = inference.broadcast(*this, ArrayRef(lhs).drop_back(2),
                                   ArrayRef(rhs).drop_back(2));

@@ -21,19 +21,16 @@ namespace shardc::onnx {
 
 using dist::DimExpr;
 
-LogicalResult DynamicQuantizeLinearOp::inferTypes(ShapeInference &inference) {
-  Decomposition d(*this, inference);
-  Type element = d.element(getInput());
-  Type ui8 = inference.builder.getIntegerType(8, /*isSigned=*/false);
+QuantizedValue quantizeDynamically(Decomposition &d, Value input) {
+  Type element = d.element(input);
+  Type ui8 = d.inference.builder.getIntegerType(8, /*isSigned=*/false);
   SmallVector<DimExpr> axes;
-  for (int64_t i = 0; i < d.rank(getInput()); ++i)
+  for (int64_t i = 0; i < d.rank(input); ++i)
     axes.push_back(i);
   Value all = d.integers(axes), zero = d.number(element, 0);
   NamedAttribute noDims = d.attribute("keepdims", 0);
-  Value high = d.make<MaxOp>(
-      {d.make<ReduceMaxOp>({getInput(), all}, noDims), zero});
-  Value low = d.make<MinOp>(
-      {d.make<ReduceMinOp>({getInput(), all}, noDims), zero});
+  Value high = d.make<MaxOp>({d.make<ReduceMaxOp>({input, all}, noDims), zero});
+  Value low = d.make<MinOp>({d.make<ReduceMinOp>({input, all}, noDims), zero});
   Value steps = d.number(element, 255);
   Value scale = d.make<DivOp>({d.sub(high, low), steps});
   // All elements are 0: any scale will do, but 0.
@@ -42,9 +39,14 @@ LogicalResult DynamicQuantizeLinearOp::inferTypes(ShapeInference &inference) {
   Value start = d.make<DivOp>({d.sub(zero, low), scale});
   Value rounded = d.make<RoundOp>({d.make<ClipOp>({start, zero, steps})});
   Value zeroPoint = d.cast(rounded, ui8);
-  Value quantized =
-      d.make<QuantizeLinearOp>({getInput(), scale, zeroPoint});
-  return d.replaceBy({quantized, scale, zeroPoint});
+  Value quantized = d.make<QuantizeLinearOp>({input, scale, zeroPoint});
+  return {quantized, scale, zeroPoint};
+}
+
+LogicalResult DynamicQuantizeLinearOp::inferTypes(ShapeInference &inference) {
+  Decomposition d(*this, inference);
+  QuantizedValue result = quantizeDynamically(d, getInput());
+  return d.replaceBy({result.data, result.scale, result.zeroPoint});
 }
 
 //===----------------------------------------------------------------------===//
@@ -54,8 +56,8 @@ LogicalResult DynamicQuantizeLinearOp::inferTypes(ShapeInference &inference) {
 /// Conv with the attributes of `d.op`.
 static Value convolve(Decomposition &d, ArrayRef<Value> operands) {
   SmallVector<NamedAttribute> attributes;
-  for (StringRef name : {"auto_pad", "dilations", "group", "kernel_shape",
-                         "pads", "strides"})
+  for (StringRef name :
+       {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
     if (Attribute value = d.op->getAttr(name))
       attributes.emplace_back(StringAttr::get(d.op->getContext(), name), value);
   return d.make<ConvOp>(operands, attributes);
@@ -107,12 +109,11 @@ LogicalResult QLinearMatMulOp::inferTypes(ShapeInference &inference) {
   Value rows = getLhsScale();
   if (d.rank(rows) == 1)
     rows = d.reshape(rows, {d.dims(rows)[0], 1});
-  Value result = d.mul(d.cast(sum, d.f32()),
-                       d.mul(d.cast(rows, d.f32()),
-                             d.cast(getRhsScale(), d.f32())));
-  return d.replaceBy(
-      {d.make<QuantizeLinearOp>({result, d.cast(getScale(), d.f32()),
-                                 getZeroPoint()})});
+  Value result =
+      d.mul(d.cast(sum, d.f32()),
+            d.mul(d.cast(rows, d.f32()), d.cast(getRhsScale(), d.f32())));
+  return d.replaceBy({d.make<QuantizeLinearOp>(
+      {result, d.cast(getScale(), d.f32()), getZeroPoint()})});
 }
 
 } // namespace shardc::onnx

@@ -76,14 +76,13 @@ void multiply(const Operand<A> &a, const Operand<B> &b, const TensorView &out,
       for (int64_t j = 0; j < kPanel; ++j) {
         const int64_t column = j0 + std::min(j, width - 1);
         const int zero = b.zero ? b.zero[column * b.zeroStride] : 0;
-        panel[l * kPanel + j] = int16_t(
-            b.data[l * b.rowStride + column * b.columnStride] - zero);
+        panel[l * kPanel + j] =
+            int16_t(b.data[l * b.rowStride + column * b.columnStride] - zero);
       }
     for (int64_t i = 0; i < m; ++i) {
       const int zero = a.zero ? a.zero[i * a.zeroStride] : 0;
       for (int64_t l = 0; l < k; ++l)
-        row[l] =
-            int16_t(a.data[i * a.rowStride + l * a.columnStride] - zero);
+        row[l] = int16_t(a.data[i * a.rowStride + l * a.columnStride] - zero);
       std::fill_n(sums, kPanel, 0);
       for (int64_t l = 0; l < k; ++l)
         for (int64_t j = 0; j < kPanel; ++j)

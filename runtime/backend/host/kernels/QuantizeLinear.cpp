@@ -37,8 +37,8 @@ Status quantize(const KernelCall &call, const QuantizedViews &views) {
     const X *scale = views.scale.as<X>() + at[2];
     for (int64_t i = 0; i < count; ++i) {
       const C zero = zeros ? C(zeros[at[3] + i * stride[3]]) : C(0);
-      out[i * stride[0]] = quantizeOne<Q>(C(x[i * stride[1]]),
-                                          C(scale[i * stride[2]]), zero);
+      out[i * stride[0]] =
+          quantizeOne<Q>(C(x[i * stride[1]]), C(scale[i * stride[2]]), zero);
     }
   };
   return forEachQuantizedRow(call, kName, views, row);
