@@ -13,7 +13,7 @@ from onnx import numpy_helper
 ROOT = Path(__file__).resolve().parents[1]
 BIN = ROOT / "build/bin"
 MODELS = ROOT / "tests/models"
-LAYERS = {"bert-ts-op17": 2, "gpt2-dynamo-op20": 3, "llama-dynamo-op18": 4, "vit-ts-static-op17": 2}
+LAYERS = {"bert-ts-op17": 2, "gpt2-dynamo-op20": 3, "llama-dynamo-op18": 4, "llama-genai-int4": 2, "vit-ts-static-op17": 2}
 
 
 def program(name, *arguments):

@@ -17,7 +17,9 @@ Type elementType(MLIRContext *context, int32_t dataType) {
   bool isKnown = dataType >= TensorProto::FLOAT &&
                  dataType <= TensorProto::UINT64 &&
                  dataType != TensorProto::STRING;
-  if (!isKnown && dataType != TensorProto::BFLOAT16)
+  isKnown |= dataType == TensorProto::BFLOAT16 ||
+             dataType == TensorProto::UINT4 || dataType == TensorProto::INT4;
+  if (!isKnown)
     return Type(); // strings, complex numbers, eight bits of float and less
   return onnx::elementTypeOf(dataType, context);
 }
@@ -31,14 +33,16 @@ static unsigned byteWidth(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
-/// Bytes of all elements; nothing if no memory could hold them.
+/// Bytes of all elements, of which those of 4 bits share bytes; nothing if no
+/// memory could hold them.
 static std::optional<uint64_t> byteSize(const TensorProto &tensor,
                                         Type element) {
-  int64_t size = byteWidth(element);
+  bool isHalf = element.isInteger(4);
+  int64_t size = isHalf ? 1 : byteWidth(element);
   for (int64_t dim : tensor.dims())
     if (dim < 0 || llvm::MulOverflow(size, dim, size))
       return std::nullopt;
-  return size;
+  return isHalf ? size / 2 + size % 2 : size;
 }
 
 /// Appends numbers in `width` bytes each, little-endian like this machine.
@@ -64,6 +68,12 @@ static std::string inlineBytes(const TensorProto &tensor, unsigned width) {
 static DenseElementsAttr denseAttr(RankedTensorType type, StringRef bytes) {
   if (type.getNumElements() == 0)
     return DenseElementsAttr::get(type, ArrayRef<Attribute>());
+  if (type.getElementType().isInteger(4)) {
+    SmallVector<APInt> halves;
+    for (int64_t i = 0; i < type.getNumElements(); ++i)
+      halves.emplace_back(4, (bytes[i / 2] >> (i % 2 ? 4 : 0)) & 15);
+    return DenseElementsAttr::get(type, halves);
+  }
   if (!type.getElementType().isInteger(1))
     return DenseElementsAttr::getFromRawBuffer(
         type, ArrayRef<char>(bytes.data(), bytes.size()));

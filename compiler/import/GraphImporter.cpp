@@ -80,7 +80,7 @@ LogicalResult GraphImporter::addInputs() {
   for (const ValueInfoProto *input : inputs) {
     int32_t type = input->type().tensor_type().elem_type();
     Type element = elementType(context, type);
-    if (!element) {
+    if (!element || element.isInteger(4)) {
       unsupported.addType(elementName(type), locOf(input->name()));
       element = builder.getF32Type();
     }

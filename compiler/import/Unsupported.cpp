@@ -64,7 +64,8 @@ void Unsupported::addDetail(StringRef opType, const Twine &what, NameLoc node) {
 
 void Unsupported::addType(StringRef element, NameLoc tensor) {
   add(types, element.str(), tensor,
-      "export in f32, f16 or bf16, with integers of 8 to 64 bits");
+      "export in f32, f16 or bf16, with integers of 8 to 64 bits (of 4 in "
+      "weights)");
 }
 
 LogicalResult Unsupported::report(Location model) const {

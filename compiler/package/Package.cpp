@@ -82,7 +82,8 @@ std::string toleranceOf(ModuleOp module) {
   module.walk([&](rt::ViewOp view) {
     Type element = view.getView().getType().getElement();
     isLow |= element.isF16();
-    isQuantised |= element.isBF16() || element.isInteger(8);
+    isQuantised |=
+        element.isBF16() || element.isInteger(8) || element.isInteger(4);
   });
   return isQuantised ? "quant" : isLow ? "low" : "f32";
 }

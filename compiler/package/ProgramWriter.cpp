@@ -27,6 +27,9 @@ std::optional<uint8_t> elementType(Type type) {
   switch (integer.getWidth()) {
   case 1:
     return artifact::ElementType_Bool;
+  case 4:
+    return isUnsigned ? artifact::ElementType_UInt4
+                      : artifact::ElementType_Int4;
   case 8:
     return isUnsigned ? artifact::ElementType_UInt8
                       : artifact::ElementType_Int8;
@@ -139,9 +142,9 @@ private:
   }
 
   static DimExpr localBytes(dist::ValueAttr value, Type element) {
-    return dist::product(value.getHasLocal() ? value.getLocal()
-                                             : value.getDims()) *
-           rt::elementBytes(element);
+    return rt::storageBytes(element, dist::product(value.getHasLocal()
+                                                       ? value.getLocal()
+                                                       : value.getDims()));
   }
 
   void addBuffer(Value value, BufferEntry entry) {

@@ -79,6 +79,16 @@ std::string bytesOf(DenseElementsAttr elements) {
       bytes.push_back(value);
     return bytes;
   }
+  if (elements.getElementType().isInteger(4)) {
+    for (auto [i, value] : llvm::enumerate(elements.getValues<APInt>())) {
+      char half = value.getZExtValue();
+      if (i % 2 == 0)
+        bytes.push_back(half);
+      else
+        bytes.back() |= half << 4;
+    }
+    return bytes;
+  }
   if (!elements.isSplat()) {
     ArrayRef<char> raw = elements.getRawData();
     return std::string(raw.begin(), raw.end());

@@ -55,26 +55,46 @@ std::vector<int64_t> ownedIndices(const dist::DimSharding &dim,
 
 } // namespace
 
-std::vector<ByteRange> ownedRanges(const dist::Sharding &sharding,
-                                   const dist::Mesh &mesh, int64_t rank,
-                                   int64_t elementBytes) {
-  std::vector<ByteRange> ranges{{0, static_cast<uint64_t>(elementBytes)}};
-  int64_t stride = elementBytes;
+std::vector<ElementRange> ownedRanges(const dist::Sharding &sharding,
+                                      const dist::Mesh &mesh, int64_t rank) {
+  std::vector<ElementRange> ranges{{0, 1}};
+  int64_t stride = 1;
   // From the innermost dim outwards, each owned index repeats what is inside.
   for (size_t d = sharding.dims.size(); d-- > 0;) {
-    std::vector<ByteRange> next;
+    std::vector<ElementRange> next;
     for (int64_t index : ownedIndices(sharding.dims[d], mesh, rank))
-      for (const ByteRange &range : ranges) {
-        uint64_t offset = range.offset + index * stride;
-        if (!next.empty() && next.back().offset + next.back().length == offset)
-          next.back().length += range.length;
+      for (const ElementRange &range : ranges) {
+        uint64_t start = range.start + index * stride;
+        if (!next.empty() && next.back().start + next.back().count == start)
+          next.back().count += range.count;
         else
-          next.push_back({offset, range.length});
+          next.push_back({start, range.count});
       }
     ranges = std::move(next);
     stride *= *sharding.dims[d].size().asConstant();
   }
   return ranges;
+}
+
+void writeElements(StringRef bytes, ArrayRef<ElementRange> ranges, Type element,
+                   std::ostream &out) {
+  if (element.getIntOrFloatBitWidth() != 4) {
+    uint64_t size = rt::elementBytes(element);
+    for (const ElementRange &range : ranges)
+      out.write(bytes.data() + range.start * size, range.count * size);
+    return;
+  }
+  uint64_t count = 0;
+  char byte = 0;
+  for (const ElementRange &range : ranges)
+    for (uint64_t i = range.start; i < range.start + range.count; ++i) {
+      char half = (bytes[i / 2] >> (i % 2 ? 4 : 0)) & 15;
+      byte = count % 2 == 0 ? half : byte | half << 4;
+      if (count++ % 2 == 1)
+        out.put(byte);
+    }
+  if (count % 2 == 1)
+    out.put(byte);
 }
 
 namespace {
@@ -93,9 +113,11 @@ public:
     Json header = Json::object();
     uint64_t offset = 0;
     for (auto [name, weight] : weights) {
-      uint64_t bytes = 0;
-      for (const ByteRange &range : rangesOf(weight))
-        bytes += range.length;
+      int64_t count = 1;
+      for (int64_t size : localShape(weight))
+        count *= size;
+      uint64_t bytes =
+          *rt::storageBytes(weight.getElement(), count).asConstant();
       header[name] = {{"dtype", artifact::safetensorsName(
                                     static_cast<artifact::ElementType>(
                                         *elementType(weight.getElement())))},
@@ -117,11 +139,6 @@ public:
   }
 
 private:
-  std::vector<ByteRange> rangesOf(rt::WeightOp weight) {
-    return ownedRanges(*weight.getValue().getSharding(), mesh, rank,
-                       rt::elementBytes(weight.getElement()));
-  }
-
   std::vector<int64_t> localShape(rt::WeightOp weight) {
     std::vector<int64_t> shape;
     for (const dist::DimSharding &dim : weight.getValue().getSharding()->dims)
@@ -142,8 +159,9 @@ private:
     }
     StringRef bytes =
         source->getBuffer().substr(weight.getOffset(), weight.getLength());
-    for (const ByteRange &range : rangesOf(weight))
-      file.write(bytes.data() + range.offset, range.length);
+    writeElements(bytes,
+                  ownedRanges(*weight.getValue().getSharding(), mesh, rank),
+                  weight.getElement(), file);
     return "";
   }
 

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <iosfwd>
 #include <string>
 
 namespace shardc::package {
@@ -17,15 +18,19 @@ std::string copyWeights(mlir::ModuleOp module, const dist::Mesh &mesh,
                         const std::string &artifactFolder,
                         nlohmann::json &files);
 
-/// Byte ranges of a row-major tensor that a rank owns, in order, merged where
-/// they touch. Example: [4, 6] f32 split by columns over 2 ranks, rank 1:
-/// {12, 12}, {36, 12}, {60, 12}, {84, 12}.
-struct ByteRange {
-  uint64_t offset, length;
+/// Ranges of a row-major tensor's elements that a rank owns, in order, merged
+/// where they touch. Example: [4, 6] split by columns over 2 ranks, rank 1:
+/// {3, 3}, {9, 3}, {15, 3}, {21, 3}.
+struct ElementRange {
+  uint64_t start, count;
 };
-std::vector<ByteRange> ownedRanges(const dist::Sharding &sharding,
-                                   const dist::Mesh &mesh, int64_t rank,
-                                   int64_t elementBytes);
+std::vector<ElementRange> ownedRanges(const dist::Sharding &sharding,
+                                      const dist::Mesh &mesh, int64_t rank);
+
+/// Writes those elements of `bytes`, one after the other. Elements of 4 bits
+/// share bytes anew.
+void writeElements(llvm::StringRef bytes, llvm::ArrayRef<ElementRange> ranges,
+                   mlir::Type element, std::ostream &out);
 
 } // namespace shardc::package
 

@@ -56,8 +56,8 @@ std::string nodeName(Operation *op) {
 
 DimExpr globalBytes(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  return dist::product(dist::getDims(type)) *
-         rt::elementBytes(tensor.getElementType());
+  return rt::storageBytes(tensor.getElementType(),
+                          dist::product(dist::getDims(type)));
 }
 
 /// Ops that stand for what exporters may spell in many ways.
@@ -162,12 +162,10 @@ private:
     if (!isNew)
       return;
     dist::Sharding sharding = dist::getSharding(type);
-    int64_t element = rt::elementBytes(type.getElementType());
+    DimExpr bytes = rt::storageBytes(type.getElementType(),
+                                     dist::product(sharding.localDims(mesh)));
     for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
-      weightBytes[rank] +=
-          evaluate(dist::product(sharding.localDims(mesh)), dims, mesh, rank)
-              .value_or(0) *
-          element;
+      weightBytes[rank] += evaluate(bytes, dims, mesh, rank).value_or(0);
     if (sharding.isSplit() || mesh.numRanks() == 1)
       return;
     report["whole_weights"].push_back(

@@ -22,6 +22,12 @@ int64_t elementBytes(Type element) {
   return (element.getIntOrFloatBitWidth() + 7) / 8;
 }
 
+dist::DimExpr storageBytes(Type element, dist::DimExpr count) {
+  unsigned bits = element.getIntOrFloatBitWidth();
+  return bits == 4 ? dist::DimExpr::floorDiv(count + 1, 2)
+                   : count * elementBytes(element);
+}
+
 /// <f32, [batch, 96], [96, 1], 0, replicated>
 Type ViewType::parse(AsmParser &parser) {
   Type element;

@@ -20,6 +20,8 @@ dist::DimExpr cacheCapacity();
 
 /// Bytes of one element as the runtime stores it: a bool takes one.
 int64_t elementBytes(mlir::Type element);
+/// Bytes of so many elements without gaps: those of 4 bits share bytes.
+dist::DimExpr storageBytes(mlir::Type element, dist::DimExpr count);
 
 } // namespace shardc::rt
 

@@ -117,7 +117,7 @@ ValueView Lowering::allocate(Operation *op, Type element, Sizes dims,
 ValueView Lowering::allocateAt(Location loc, Type element, Sizes dims,
                                bool isLoadTime, bool isReplicated) {
   OpBuilder &b = isLoadTime ? atLoad() : atRun();
-  DimExpr bytes = dist::product(dims) * rt::elementBytes(element);
+  DimExpr bytes = rt::storageBytes(element, dist::product(dims));
   auto alloc = rt::AllocOp::create(b, loc, b.getType<rt::BufferType>(),
                                    dist::DimsAttr::get(b.getContext(), {bytes}),
                                    isLoadTime);
@@ -214,7 +214,11 @@ void Lowering::freeBuffers() {
   for (auto [number, op] : llvm::enumerate(body))
     order[&op] = number;
   SmallVector<std::pair<Operation *, rt::AllocOp>> lastUses;
-  for (auto alloc : body.getOps<rt::AllocOp>()) {
+  for (auto alloc : llvm::make_early_inc_range(body.getOps<rt::AllocOp>())) {
+    if (alloc->use_empty()) {
+      alloc->erase();
+      continue;
+    }
     if (alloc.getPersistent())
       continue;
     Operation *last = alloc;

@@ -38,7 +38,14 @@ private:
     if (auto call = dyn_cast<rt::CallOp>(op))
       return failure(failed(read(op, call.getInputs())) ||
                      failed(write(op, call.getOutputs())));
-    if (auto collective = dyn_cast<rt::CollectiveOp>(op))
+    auto collective = dyn_cast<rt::CollectiveOp>(op);
+    if (collective && collective.getKind() &&
+        cast<rt::ViewType>(collective.getOutput().getType())
+            .getElement()
+            .isInteger(4))
+      return op.emitError("adds elements of 4 bits of several ranks, which no "
+                          "backend does");
+    if (collective)
       return failure(failed(read(op, collective.getInput())) ||
                      failed(write(op, collective.getOutput())));
     if (auto sizes = dyn_cast<rt::ReadSizesOp>(op))

@@ -1,4 +1,5 @@
 #include "runtime/api/shardrt.hpp"
+#include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Message.h"
 
 #include <algorithm>
@@ -28,6 +29,9 @@ Status Tensor::reshape(ElementType element, std::span<const int64_t> dims) {
   if (dims.size() > kMaxRank)
     return argumentError("a tensor of ", dims.size(),
                          " dims, expected at most ", kMaxRank);
+  if (artifact::isSubByte(element))
+    return argumentError("tensors of ", artifact::elementName(element),
+                         " are inside of programs only");
   int64_t needed = artifact::elementBytes(element);
   for (int64_t dim : dims)
     if (dim < 0 || __builtin_mul_overflow(needed, dim, &needed))

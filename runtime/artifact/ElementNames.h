@@ -12,8 +12,9 @@ namespace shardc::artifact {
 
 inline const char *elementName(ElementType type) {
   static const char *const names[] = {
-      "bool",  "int8",   "uint8",   "int16",    "uint16",  "int32",  "uint32",
-      "int64", "uint64", "float16", "bfloat16", "float32", "float64"};
+      "bool",     "int8",    "uint8",   "int16",  "uint16",
+      "int32",    "uint32",  "int64",   "uint64", "float16",
+      "bfloat16", "float32", "float64", "int4",   "uint4"};
   return type <= ElementType_MAX ? names[type] : "unknown";
 }
 
@@ -21,7 +22,7 @@ inline const char *elementName(ElementType type) {
 inline const char *safetensorsName(ElementType type) {
   static const char *const names[] = {"BOOL", "I8",  "U8",  "I16", "U16",
                                       "I32",  "U32", "I64", "U64", "F16",
-                                      "BF16", "F32", "F64"};
+                                      "BF16", "F32", "F64", "I4",  "U4"};
   return type <= ElementType_MAX ? names[type] : "unknown";
 }
 

@@ -58,28 +58,43 @@ inline constexpr uint64_t kFingerprintWholeBytes = uint64_t(64) << 20;
 inline constexpr uint64_t kFingerprintBlocks = 64;
 inline constexpr uint64_t kFingerprintBlockBytes = 4096;
 
-/// Bytes of one element.
-inline int64_t elementBytes(ElementType type) {
+/// Bits of one element.
+inline int64_t elementBits(ElementType type) {
   switch (type) {
+  case ElementType_Int4:
+  case ElementType_UInt4:
+    return 4;
   case ElementType_Bool:
   case ElementType_Int8:
   case ElementType_UInt8:
-    return 1;
+    return 8;
   case ElementType_Int16:
   case ElementType_UInt16:
   case ElementType_Float16:
   case ElementType_BFloat16:
-    return 2;
+    return 16;
   case ElementType_Int32:
   case ElementType_UInt32:
   case ElementType_Float32:
-    return 4;
+    return 32;
   case ElementType_Int64:
   case ElementType_UInt64:
   case ElementType_Float64:
-    return 8;
+    return 64;
   }
   return 0;
+}
+
+/// Such elements have no address of their own.
+inline bool isSubByte(ElementType type) { return elementBits(type) < 8; }
+
+/// Bytes of one element; 0 for those that share a byte.
+inline int64_t elementBytes(ElementType type) { return elementBits(type) / 8; }
+
+/// Bytes of so many elements without gaps.
+inline int64_t storageBytes(ElementType type, int64_t elements) {
+  return isSubByte(type) ? (elements * elementBits(type) + 7) / 8
+                         : elements * elementBytes(type);
 }
 
 } // namespace shardc::artifact

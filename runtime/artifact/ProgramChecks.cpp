@@ -181,10 +181,11 @@ Status ProgramChecker::checkWeights() {
       return artifactError(where, " is malformed");
     SHARDC_RETURN_IF_ERROR(
         checkLayouts(weight->layout(), weight->dims()->size(), where.c_str()));
-    int64_t bytes = artifact::elementBytes(weight->element());
+    int64_t bits = artifact::elementBits(weight->element());
     for (int64_t dim : *weight->dims())
-      if (dim < 0 || __builtin_mul_overflow(bytes, dim, &bytes))
+      if (dim < 0 || __builtin_mul_overflow(bits, dim, &bits))
         return artifactError(where, " has impossible dims");
+    const int64_t bytes = (bits - 1) / 8 + (bits > 0);
     if (weight->length() != static_cast<uint64_t>(bytes))
       return artifactError(where, " has ", weight->length(),
                            " bytes in its file, expected ", bytes);
@@ -214,7 +215,8 @@ Status ProgramChecker::checkInputs() {
   for (uint32_t i = 0; i < program.inputs()->size(); ++i) {
     const artifact::Input *input = program.inputs()->Get(i);
     std::string where = portName("input", *input);
-    if (input->element() > artifact::ElementType_MAX)
+    if (input->element() > artifact::ElementType_MAX ||
+        artifact::isSubByte(input->element()))
       return artifactError(where, " has an unknown element type");
     for (uint32_t dim : *input->dims())
       SHARDC_RETURN_IF_ERROR(checkScalarIndex(dim, kOnSymbols, where.c_str()));
@@ -270,7 +272,8 @@ Status ProgramChecker::checkConditions() {
 Status ProgramChecker::checkOutputs() {
   for (const artifact::Output *output : *program.outputs()) {
     std::string where = portName("output", *output);
-    if (output->element() > artifact::ElementType_MAX)
+    if (output->element() > artifact::ElementType_MAX ||
+        artifact::isSubByte(output->element()))
       return artifactError(where, " has an unknown element type");
     for (uint32_t dim : *output->dims())
       SHARDC_RETURN_IF_ERROR(checkScalarIndex(dim, kOnSymbols, where.c_str()));

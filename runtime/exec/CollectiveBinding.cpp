@@ -145,7 +145,7 @@ Status bindCollective(const artifact::Program &program,
   const TensorView &whole = bound.kind == CollectiveKind::AllGather
                                 ? mine.output.view
                                 : mine.input.view;
-  bound.bytes = whole.numElements() * artifact::elementBytes(whole.element);
+  bound.bytes = artifact::storageBytes(whole.element, whole.numElements());
   bound.wireBytes = bound.bytes * (reduce ? 2 : 1) *
                     (static_cast<int64_t>(members.size()) - 1);
   return Status::ok();

@@ -33,6 +33,9 @@ struct TensorView {
   int rank = 0;
   int64_t dims[kMaxRank] = {};
   int64_t strides[kMaxRank] = {};
+  /// Of elements smaller than a byte: how many of the first byte come before
+  /// (0, ..., 0). See SubByte.h.
+  int64_t skipped = 0;
 
   bool isAbsent() const { return data == nullptr && rank < 0; }
   int64_t numElements() const {

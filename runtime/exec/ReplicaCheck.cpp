@@ -2,8 +2,10 @@
 
 #include "runtime/base/Hash.h"
 #include "runtime/base/Message.h"
+#include "runtime/exec/StridedCopy.h"
 
 #include <string>
+#include <vector>
 
 namespace shardc::runtime {
 namespace {
@@ -26,7 +28,21 @@ void hashDims(const TensorView &view, int d, const std::byte *at,
 
 } // namespace
 
-void hashTensor(const TensorView &view, uint64_t hash[2]) {
+void hashTensor(const TensorView &stored, uint64_t hash[2]) {
+  // Elements that share a byte are copied to the start of one first.
+  std::vector<std::byte> packed;
+  TensorView view = stored;
+  if (artifact::isSubByte(stored.element)) {
+    const int64_t count = stored.numElements();
+    packed.resize(
+        static_cast<size_t>(artifact::storageBytes(stored.element, count)));
+    TensorView copy =
+        packedView(packed.data(), stored.element,
+                   {stored.dims, static_cast<size_t>(stored.rank)});
+    copyView(copy, stored);
+    const int64_t bytes = static_cast<int64_t>(packed.size());
+    view = packedView(packed.data(), artifact::ElementType_UInt8, {&bytes, 1});
+  }
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
   XXH3_128bits_update(&state, view.dims,

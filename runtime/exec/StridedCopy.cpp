@@ -1,5 +1,7 @@
 #include "runtime/exec/StridedCopy.h"
 
+#include "runtime/exec/SubByte.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -60,6 +62,28 @@ void copyLoops(std::byte *to, const std::byte *from, const Loops &loops,
                     from + i * loops.from[d] * bytes, loops, d + 1);
 }
 
+/// Rows of halves of bytes; those that lie alike on both sides go by bytes.
+void copyHalves(const TensorView &to, int64_t toFirst, const TensorView &from,
+                int64_t fromFirst, const Loops &loops, int d) {
+  const int64_t size = loops.sizes[d];
+  if (d < loops.depth - 1) {
+    for (int64_t i = 0; i < size; ++i)
+      copyHalves(to, toFirst + i * loops.to[d], from,
+                 fromFirst + i * loops.from[d], loops, d + 1);
+    return;
+  }
+  int64_t i = 0;
+  if (loops.to[d] == 1 && loops.from[d] == 1 && toFirst % 2 == 0 &&
+      fromFirst % 2 == 0) {
+    std::memcpy(to.data + toFirst / 2, from.data + fromFirst / 2,
+                static_cast<size_t>(size / 2));
+    i = size / 2 * 2;
+  }
+  for (; i < size; ++i)
+    writeHalf(to.data, toFirst + i * loops.to[d],
+              readHalf(from.data, fromFirst + i * loops.from[d]));
+}
+
 void copyRuns(std::span<const OwnedRuns> dims, int d, const TensorView &global,
               const TensorView &local, BlockCopy direction) {
   if (d == static_cast<int>(dims.size())) {
@@ -100,8 +124,7 @@ TensorView narrowed(const TensorView &view, int dim, int64_t start,
   TensorView part = view;
   part.dims[dim] = length;
   if (part.data)
-    part.data +=
-        start * view.strides[dim] * artifact::elementBytes(view.element);
+    advance(part, start * view.strides[dim]);
   return part;
 }
 
@@ -112,9 +135,13 @@ void copyView(const TensorView &destination, const TensorView &source) {
   if (loops.depth == 0) // one element
     loops = {1, {1}, {1}, {1}};
   if (destination.data == source.data &&
+      destination.skipped == source.skipped &&
       std::equal(loops.to, loops.to + loops.depth, loops.from))
     return;
   switch (artifact::elementBytes(destination.element)) {
+  case 0:
+    return copyHalves(destination, destination.skipped, source, source.skipped,
+                      loops, 0);
   case 1:
     return copyLoops<uint8_t>(destination.data, source.data, loops, 0);
   case 2:

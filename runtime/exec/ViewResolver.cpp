@@ -43,15 +43,17 @@ Status resolveView(const artifact::Program &program, uint32_t index,
     Wide reach = static_cast<Wide>(into.dims[d] - 1) * into.strides[d];
     (reach < 0 ? lowest : highest) += reach;
   }
-  const int64_t size = artifact::elementBytes(into.element);
+  const int64_t bits = artifact::elementBits(into.element);
   if (empty) {
     resolved.byteOffset = 0;
     return Status::ok();
   }
-  if (lowest < 0 || (highest + 1) * size > bytes)
+  if (lowest < 0 || (highest + 1) * bits > static_cast<Wide>(bytes) * 8)
     return artifactError("view ", index, " ", dimsText(into),
                          " reaches out of its buffer of ", bytes, " bytes");
-  resolved.byteOffset = scalars[view->offset()] * size;
+  const Wide first = static_cast<Wide>(scalars[view->offset()]) * bits;
+  resolved.byteOffset = static_cast<int64_t>(first / 8);
+  into.skipped = static_cast<int64_t>(first % 8) / bits;
   return Status::ok();
 }
 

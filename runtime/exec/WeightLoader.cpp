@@ -3,6 +3,7 @@
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Message.h"
 #include "runtime/exec/StridedCopy.h"
+#include "runtime/exec/SubByte.h"
 
 #include <cstring>
 
@@ -12,7 +13,8 @@ namespace {
 alignas(kBufferAlignment) const std::byte kNothing[kBufferAlignment] = {};
 
 bool isAligned(const std::byte *data, int64_t bytes) {
-  return reinterpret_cast<uintptr_t>(data) % static_cast<size_t>(bytes) == 0;
+  return bytes == 0 ||
+         reinterpret_cast<uintptr_t>(data) % static_cast<size_t>(bytes) == 0;
 }
 
 class Loader {
@@ -40,7 +42,7 @@ private:
   // The slice of the weight at hand.
   std::vector<OwnedRuns> dims;
   std::vector<int64_t> localDims;
-  int64_t elementSize = 0;
+  int64_t elementSize = 0; ///< 0 for elements that share a byte
   int64_t localBytes = 0;
 };
 
@@ -48,7 +50,7 @@ Status Loader::resolve(const artifact::Weight &weight) {
   elementSize = artifact::elementBytes(weight.element());
   dims.assign(weight.dims()->size(), {});
   localDims.clear();
-  localBytes = elementSize;
+  int64_t elements = 1; // at most those of the weight
   for (uint32_t d = 0; d < dims.size(); ++d) {
     SHARDC_RETURN_IF_ERROR(
         resolveLayout(*weight.layout()->Get(d), scalars, dims[d]));
@@ -57,8 +59,9 @@ Status Loader::resolve(const artifact::Weight &weight) {
                            dims[d].globalSize, " elements, expected ",
                            weight.dims()->Get(d));
     localDims.push_back(dims[d].localSize);
-    localBytes *= dims[d].localSize; // at most the weight's length
+    elements *= dims[d].localSize;
   }
+  localBytes = artifact::storageBytes(weight.element(), elements);
   return Status::ok();
 }
 
@@ -124,15 +127,19 @@ Status Loader::load(const artifact::Weight &weight,
   std::span<const std::byte> bytes = artifact.weightBytes(weight);
   if (bytes.size() != weight.length())
     return artifactError("its file is not there");
-  int64_t offset = 0;
-  if (isContiguousBlock(dims, offset) &&
-      isAligned(bytes.data() + offset * elementSize, elementSize)) {
-    add(bytes.data() + offset * elementSize);
-    weights.mappedBytes += localBytes;
-    return Status::ok();
-  }
   std::vector<int64_t> global(weight.dims()->begin(), weight.dims()->end());
-  return pack(packedView(bytes.data(), weight.element(), global));
+  const TensorView whole = packedView(bytes.data(), weight.element(), global);
+  int64_t offset = 0;
+  if (isContiguousBlock(dims, offset)) {
+    TensorView block = whole;
+    advance(block, offset);
+    if (block.skipped == 0 && isAligned(block.data, elementSize)) {
+      add(block.data);
+      weights.mappedBytes += localBytes;
+      return Status::ok();
+    }
+  }
+  return pack(whole);
 }
 
 } // namespace

@@ -201,7 +201,7 @@ bool readMessage(std::string_view bytes, Message &message) {
 }
 
 int findType(uint64_t onnx) {
-  for (int type = 0; type <= artifact::ElementType_MAX; ++type)
+  for (int type = 0; type < static_cast<int>(std::size(kTypes)); ++type)
     if (kTypes[type].onnx == onnx)
       return type;
   return -1;

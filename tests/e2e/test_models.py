@@ -48,6 +48,10 @@ class Models(EndToEnd):
     def test_llama(self):
         self.check("llama-dynamo-op18")
 
+    def test_llama_of_4_bits(self):
+        """Two weights a byte, in blocks of 32; on 8 ranks a head of 16 is half a block."""
+        self.check("llama-genai-int4")
+
     def test_vit(self):
         self.check("vit-ts-static-op17")
 
@@ -115,6 +119,12 @@ class Weights(EndToEnd):
                 away = self.home.rename(self.folder / "away")
                 self.execute(artifact, self.data_set)
                 away.rename(self.home)
+
+    def test_copies_of_4_bits(self):
+        """Ranks of 3 hold 2 or 4 heads, packed anew."""
+        artifact = self.compile(model_file("llama-genai-int4"), 3, "--weights", "copy")
+        for data_set in data_sets("llama-genai-int4"):
+            self.execute(artifact, data_set)
 
     def test_references_follow_weights_root(self):
         artifact = self.compile(self.home / "model.onnx", 2)

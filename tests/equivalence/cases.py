@@ -277,6 +277,15 @@ def quantized(g, s):
     blocks = -(-s.b * s.c // 3)
     g.add("DequantizeLinear.blocks", byte(s.b * s.c, s.d), halves(blocks, s.d), byte(blocks, s.d), axis=0, block_size=3)
     g.add("DequantizeLinear.rows", byte(s.d, s.b * s.c), halves(s.d, blocks), axis=-1, block_size=3)
+    # Products that take weights as they are, of 4 bits and of 8.
+    for bits in (4, 8):
+        size = 16
+        packed = np.random.default_rng(bits).integers(0, 256, (s.c, -(-s.b * 8 // size), size * bits // 8)).astype(U8)
+        scales = np.random.default_rng(9).choice([0.25, 0.5], packed.shape[:2]).astype(F32)
+        g.add(
+            f"MatMulNBits.{bits}", g.ints(s.a, s.b * 8), Tensor(packed), Tensor(scales), reference=False,
+            domain=MICROSOFT, K=s.b * 8, N=s.c, bits=bits, block_size=size,
+        )  # fmt: skip
     g.add("QuantizeLinear", g.eighths(s.a, s.b, s.c), halves(), byte())
     g.add("QuantizeLinear.rows", g.eighths(s.a, s.b, s.c), halves(s.b), byte(s.b, dtype=U8))
     g.add("QuantizeLinear.blocks", g.eighths(s.b * s.c, s.d), halves(blocks, s.d), axis=0, block_size=3)

@@ -73,9 +73,10 @@ LogicalResult GatherOp::inferTypes(ShapeInference &inference) {
 ShardingRule GatherOp::shardingRule() {
   SmallVector<DimExpr, 4> dataDims = dist::getDims(getData().getType());
   int64_t axis = getAxis();
-  bool isTable =
-      axis == 0 && dataDims.size() >= 2 &&
-      !cast<ShapedType>(getData().getType()).getElementType().isInteger(1);
+  bool isTable = axis == 0 && dataDims.size() >= 2 &&
+                 cast<ShapedType>(getData().getType())
+                         .getElementType()
+                         .getIntOrFloatBitWidth() >= 8;
   ShardingRule rule;
   RuleTensor data, indices;
   for (auto [d, size] : llvm::enumerate(dataDims))

@@ -9,6 +9,8 @@
 
 #include "dialects/onnx/ops/Layout.h"
 
+#include "dialects/onnx/Decomposition.h"
+
 using namespace mlir;
 
 namespace shardc::onnx {
@@ -218,6 +220,31 @@ foldSlice(SliceOp op, ShapeInference &inference, ArrayRef<Interval> intervals) {
   });
 }
 
+/// Every `step`th element of one dim is a row of the dim as [n, step], and so
+/// can be split: gate and up of an MLP, interleaved. Null for other slices.
+static Value takeRow(SliceOp op, ShapeInference &inference,
+                     ArrayRef<DimExpr> dims, ArrayRef<Interval> intervals) {
+  std::optional<size_t> axis;
+  for (auto [d, interval] : llvm::enumerate(intervals)) {
+    if (interval.step == 1 && interval.size == dims[d])
+      continue;
+    std::optional<int64_t> start = interval.start.asConstant();
+    bool isRow = interval.step > 1 && start && *start < interval.step &&
+                 dims[d].exactDiv(interval.step) == interval.size;
+    if (!isRow || axis)
+      return {};
+    axis = d;
+  }
+  if (!axis)
+    return {};
+  Decomposition d(op, inference);
+  Decomposition::Dims split(dims.begin(), dims.end());
+  split[*axis] = intervals[*axis].size;
+  split.insert(split.begin() + *axis + 1, intervals[*axis].step);
+  return d.row(d.reshape(op.getData(), split), *axis + 1,
+               intervals[*axis].start);
+}
+
 LogicalResult SliceOp::inferTypes(ShapeInference &inference) {
   if (getBounds() && ShapeInference::hasType(getResult()))
     return success();
@@ -240,6 +267,10 @@ LogicalResult SliceOp::inferTypes(ShapeInference &inference) {
   }
   if (auto value = foldSlice(*this, inference, *intervals)) {
     inference.setKnown(getResult(), std::move(*value));
+    return success();
+  }
+  if (Value row = takeRow(*this, inference, dims, *intervals)) {
+    inference.replace(*this, row);
     return success();
   }
   inference.keepOperands(*this, 1);

@@ -7,4 +7,18 @@
 #define GET_OP_CLASSES
 #include "dialects/onnx/ops/Quantization.h.inc"
 
+namespace shardc::onnx {
+
+class Decomposition;
+
+/// Integers, and what they stand for; the zero point may be absent.
+struct QuantizedValue {
+  mlir::Value data, scale, zeroPoint;
+};
+
+/// As ui8, by the smallest and largest element.
+QuantizedValue quantizeDynamically(Decomposition &d, mlir::Value input);
+
+} // namespace shardc::onnx
+
 #endif // SHARDC_DIALECTS_ONNX_OPS_QUANTIZATION_H

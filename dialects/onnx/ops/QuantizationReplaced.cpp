@@ -21,19 +21,16 @@ namespace shardc::onnx {
 
 using dist::DimExpr;
 
-LogicalResult DynamicQuantizeLinearOp::inferTypes(ShapeInference &inference) {
-  Decomposition d(*this, inference);
-  Type element = d.element(getInput());
-  Type ui8 = inference.builder.getIntegerType(8, /*isSigned=*/false);
+QuantizedValue quantizeDynamically(Decomposition &d, Value input) {
+  Type element = d.element(input);
+  Type ui8 = d.inference.builder.getIntegerType(8, /*isSigned=*/false);
   SmallVector<DimExpr> axes;
-  for (int64_t i = 0; i < d.rank(getInput()); ++i)
+  for (int64_t i = 0; i < d.rank(input); ++i)
     axes.push_back(i);
   Value all = d.integers(axes), zero = d.number(element, 0);
   NamedAttribute noDims = d.attribute("keepdims", 0);
-  Value high =
-      d.make<MaxOp>({d.make<ReduceMaxOp>({getInput(), all}, noDims), zero});
-  Value low =
-      d.make<MinOp>({d.make<ReduceMinOp>({getInput(), all}, noDims), zero});
+  Value high = d.make<MaxOp>({d.make<ReduceMaxOp>({input, all}, noDims), zero});
+  Value low = d.make<MinOp>({d.make<ReduceMinOp>({input, all}, noDims), zero});
   Value steps = d.number(element, 255);
   Value scale = d.make<DivOp>({d.sub(high, low), steps});
   // All elements are 0: any scale will do, but 0.
@@ -42,8 +39,14 @@ LogicalResult DynamicQuantizeLinearOp::inferTypes(ShapeInference &inference) {
   Value start = d.make<DivOp>({d.sub(zero, low), scale});
   Value rounded = d.make<RoundOp>({d.make<ClipOp>({start, zero, steps})});
   Value zeroPoint = d.cast(rounded, ui8);
-  Value quantized = d.make<QuantizeLinearOp>({getInput(), scale, zeroPoint});
-  return d.replaceBy({quantized, scale, zeroPoint});
+  Value quantized = d.make<QuantizeLinearOp>({input, scale, zeroPoint});
+  return {quantized, scale, zeroPoint};
+}
+
+LogicalResult DynamicQuantizeLinearOp::inferTypes(ShapeInference &inference) {
+  Decomposition d(*this, inference);
+  QuantizedValue result = quantizeDynamically(d, getInput());
+  return d.replaceBy({result.data, result.scale, result.zeroPoint});
 }
 
 //===----------------------------------------------------------------------===//

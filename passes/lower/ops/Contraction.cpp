@@ -4,6 +4,7 @@
 
 #include "dialects/onnx/ops/Attention.h"
 #include "passes/lower/Lowering.h"
+#include "passes/lower/ops/Quantization.h"
 
 using namespace mlir;
 
@@ -11,6 +12,10 @@ namespace shardc::lower {
 
 /// Batch dims of both operands are broadcast to the result's.
 static LogicalResult lowerMatMul(Operation *op, Lowering &lowering) {
+  if (FusedWeights weights = findFusedWeights(op); weights.dequantization) {
+    lowerFusedProduct(op, weights, lowering);
+    return success();
+  }
   Sizes dims = Lowering::localDims(op->getResult(0));
   auto withBatch = [&](Value operand) {
     ValueView view = lowering.view(operand);

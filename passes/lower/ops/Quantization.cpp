@@ -1,8 +1,9 @@
 //===- Quantization.cpp - Lowering of quantised ops -----------------------===//
 
-#include "dialects/onnx/ops/Quantization.h"
+#include "passes/lower/ops/Quantization.h"
 
-#include "passes/lower/Lowering.h"
+#include "dialects/onnx/ops/Contraction.h"
+#include "dialects/onnx/ops/Layout.h"
 
 using namespace mlir;
 
@@ -46,40 +47,54 @@ static SmallVector<BlockedPart> blockedParts(const dist::DimSharding &dim,
   return parts;
 }
 
-/// Scales and zero points get the dims of the data, but along blocks.
-static LogicalResult lowerScaled(Operation *op, Lowering &lowering,
-                                 const ValueView &result) {
-  int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
-  int64_t blockSize = op->getAttrOfType<IntegerAttr>("block_size").getInt();
-  ValueView data = lowering.view(op->getOperand(0));
-  SmallVector<ValueView, 3> inputs = {data};
+static int64_t axisOf(Operation *op) {
+  return op->getAttrOfType<IntegerAttr>("axis").getInt();
+}
+static int64_t blockSizeOf(Operation *op) {
+  return op->getAttrOfType<IntegerAttr>("block_size").getInt();
+}
+
+/// Sharding of the dim with blocks; not split where there are none.
+static dist::DimSharding blockedDim(Operation *op) {
+  return blockSizeOf(op) == 0
+             ? dist::DimSharding()
+             : dist::getSharding(op->getOperand(0).getType()).dims[axisOf(op)];
+}
+
+/// Data, scale and zero point, with the dims of the data but along blocks.
+static SmallVector<ValueView, 3> scaledViews(Operation *op,
+                                             Lowering &lowering) {
+  SmallVector<ValueView, 3> views = {lowering.view(op->getOperand(0))};
   for (Value parameter : op->getOperands().drop_front()) {
     ValueView view = lowering.view(parameter);
-    Sizes dims = data.layout.dims;
-    if (blockSize != 0)
-      dims[axis] = view.layout.dims[axis];
-    inputs.push_back(view.with(view.layout.broadcast(dims)));
+    Sizes dims = views.front().layout.dims;
+    if (blockSizeOf(op) != 0)
+      dims[axisOf(op)] = view.layout.dims[axisOf(op)];
+    views.push_back(view.with(view.layout.broadcast(dims)));
   }
+  return views;
+}
+
+static LogicalResult lowerScaled(Operation *op, Lowering &lowering,
+                                 const ValueView &result) {
+  SmallVector<ValueView, 3> inputs = scaledViews(op, lowering);
   StringRef kernel = op->getName().stripDialect();
-  dist::DimSharding dim;
-  if (blockSize != 0)
-    dim = dist::getSharding(op->getOperand(0).getType()).dims[axis];
+  Lowering::Config blocks;
+  if (blockSizeOf(op) != 0)
+    blocks = Lowering::attributes(op, {"axis", "block_size"});
+  dist::DimSharding dim = blockedDim(op);
   if (!dim.isSplit()) {
-    Lowering::Config config;
-    if (blockSize != 0)
-      config = {lowering.ints("axis", axis),
-                lowering.ints("block_size", blockSize)};
-    lowering.call(op, kernel, inputs, {result}, config);
+    lowering.call(op, kernel, inputs, {result}, blocks);
     return success();
   }
+  ValueView data = inputs.front();
   for (BlockedPart &part : blockedParts(dim, lowering)) {
     auto cut = [&](const ValueView &view) {
       return view.with(
-          view.layout.sliced(axis, part.localStart, part.localSize));
+          view.layout.sliced(axisOf(op), part.localStart, part.localSize));
     };
-    part.config.push_back(lowering.ints("axis", axis));
-    part.config.push_back(lowering.ints("block_size", blockSize));
-    inputs[0] = cut(data);
+    inputs.front() = cut(data);
+    part.config.append(blocks);
     lowering.call(op, kernel, inputs, {cut(result)}, part.config);
   }
   return success();
@@ -89,14 +104,94 @@ static LogicalResult lowerQuantizeLinear(Operation *op, Lowering &lowering) {
   return lowerScaled(op, lowering, lowering.allocate(op, op->getResult(0)));
 }
 
+//===----------------------------------------------------------------------===//
+// Products with quantised weights
+//===----------------------------------------------------------------------===//
+
+/// Exchanges the last two dims and nothing else.
+static bool isMatrixTranspose(onnx::TransposeOp op) {
+  SmallVector<int64_t> perm(*op.getPerm());
+  if (perm.size() < 2)
+    return false;
+  std::swap(perm.end()[-1], perm.end()[-2]);
+  return llvm::is_sorted(perm);
+}
+
+FusedWeights findFusedWeights(Operation *matmul) {
+  FusedWeights weights;
+  Value numbers = matmul->getOperand(1);
+  if (auto transpose = numbers.getDefiningOp<onnx::TransposeOp>();
+      transpose && transpose->hasOneUse() && isMatrixTranspose(transpose)) {
+    numbers = transpose.getData();
+    weights.isTransposed = true;
+  }
+  auto op = numbers.getDefiningOp<onnx::DequantizeLinearOp>();
+  if (!op || !op->hasOneUse())
+    return {};
+  int64_t rank = cast<ShapedType>(op.getType()).getRank();
+  int64_t summed = weights.isTransposed ? rank - 1 : rank - 2;
+  bool isOneRun =
+      blockSizeOf(op) == 0 ||
+      (axisOf(op) == summed &&
+       (!blockedDim(op).isSplit() || blockedDim(op).segments.size() == 1));
+  if (rank >= 2 && isOneRun)
+    weights.dequantization = op;
+  return weights;
+}
+
+/// The product that an op's result is part of, if there is one.
+static bool isFused(onnx::DequantizeLinearOp op) {
+  if (!op->hasOneUse())
+    return false;
+  Operation *user = *op->user_begin();
+  if (isa<onnx::TransposeOp>(user) && user->hasOneUse())
+    user = *user->user_begin();
+  return isa<onnx::MatMulOp>(user) &&
+         findFusedWeights(user).dequantization == op;
+}
+
+void lowerFusedProduct(Operation *matmul, const FusedWeights &weights,
+                       Lowering &lowering) {
+  Operation *op = weights.dequantization;
+  ValueView result = lowering.allocate(matmul, matmul->getResult(0));
+  Sizes dims = result.layout.dims;
+  auto withBatch = [&](const ValueView &view) {
+    Sizes wanted(dims.begin(), dims.end() - 2);
+    wanted.append(view.layout.dims.end() - 2, view.layout.dims.end());
+    return view.with(view.layout.broadcast(wanted));
+  };
+  SmallVector<ValueView, 4> inputs = {
+      withBatch(lowering.view(matmul->getOperand(0)))};
+  for (ValueView &view : scaledViews(op, lowering)) {
+    if (weights.isTransposed) {
+      SmallVector<int64_t> perm;
+      for (size_t d = 0; d < view.layout.dims.size(); ++d)
+        perm.push_back(d);
+      std::swap(perm.end()[-1], perm.end()[-2]);
+      view.layout = view.layout.transposed(perm);
+    }
+    inputs.push_back(withBatch(view));
+  }
+  Lowering::Config config;
+  if (blockSizeOf(op) != 0) {
+    if (dist::DimSharding dim = blockedDim(op); dim.isSplit())
+      config = blockedParts(dim, lowering).front().config;
+    config.push_back(lowering.ints("axis", int64_t(dims.size()) - 2));
+    config.push_back(lowering.ints("block_size", blockSizeOf(op)));
+  }
+  lowering.call(matmul, "MatMulDequantized", inputs, {result}, config);
+}
+
 /// Weights stay as small as they are: their numbers exist while they are used,
 /// but for vectors.
 static LogicalResult lowerDequantizeLinear(Operation *op, Lowering &lowering) {
   Value result = op->getResult(0);
-  bool isVector = Lowering::localDims(result).size() <= 1;
-  return lowerScaled(op, lowering,
-                     isVector ? lowering.allocate(op, result)
-                              : lowering.allocateAtRun(op, result));
+  if (Lowering::localDims(result).size() <= 1)
+    return lowerScaled(op, lowering, lowering.allocate(op, result));
+  ValueView numbers = lowering.allocateAtRun(op, result);
+  return isFused(cast<onnx::DequantizeLinearOp>(op))
+             ? success()
+             : lowerScaled(op, lowering, numbers);
 }
 
 /// Batch dims of all operands are broadcast to the result's.

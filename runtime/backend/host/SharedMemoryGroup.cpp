@@ -58,7 +58,7 @@ private:
 };
 
 static int64_t viewBytes(const TensorView &view) {
-  return view.numElements() * artifact::elementBytes(view.element);
+  return artifact::storageBytes(view.element, view.numElements());
 }
 
 Status SharedMemoryCommunicator::allReduce(const TensorView &input,

@@ -53,6 +53,100 @@ TEST(DequantizeLinear, BlocksThatThePartOfARankCuts) {
             "DequantizeLinear: has no scale for block 7");
 }
 
+/// Bytes seen as elements of half a byte.
+Tensor halves(artifact::ElementType element, const Dims &dims,
+              const std::vector<uint8_t> &bytes) {
+  Tensor tensor = Tensor::of<uint8_t>({int64_t(bytes.size())}, bytes);
+  tensor.view.element = element;
+  tensor.view.rank = static_cast<int>(dims.size());
+  int64_t stride = 1;
+  for (size_t d = dims.size(); d-- > 0;) {
+    tensor.view.dims[d] = dims[d];
+    tensor.view.strides[d] = stride;
+    stride *= dims[d];
+  }
+  return tensor;
+}
+
+TEST(DequantizeLinear, HalvesOfBytes) {
+  const Tensor x =
+      halves(artifact::ElementType_Int4, {3, 3}, {0x10, 0xf7, 0x28, 0x9e, 5});
+  const Tensor one = Tensor::of<float>({1, 1}, {2}).broadcast({3, 3});
+  const Tensor out = Tensor::filled<float>({3, 3}, 9);
+  EXPECT_OK(runKernel("DequantizeLinear", {x, one}, {out}));
+  EXPECT_EQ(out.values<float>(),
+            (std::vector<float>{0, 2, 14, -2, -16, 4, -4, -14, 10}));
+  // Columns, the second row of them being in the middle of a byte.
+  Tensor part = x;
+  part.view.element = artifact::ElementType_UInt4;
+  part.view.data += 1;
+  part.view.skipped = 1;
+  part.view.dims[0] = 2;
+  const Tensor zero =
+      halves(artifact::ElementType_UInt4, {1, 1}, {8}).broadcast({3, 2});
+  const Tensor few = Tensor::filled<float>({3, 2}, 9);
+  EXPECT_OK(runKernel("DequantizeLinear",
+                      {part.permuted({1, 0}),
+                       Tensor::of<float>({1, 1}, {1}).broadcast({3, 2}), zero},
+                      {few}));
+  EXPECT_EQ(few.values<float>(), (std::vector<float>{7, 6, 0, 1, -6, -3}));
+}
+
+TEST(DequantizeLinear, NumbersAsZeroPoints) {
+  const Tensor x = Tensor::of<uint8_t>({1, 4}, {0, 1, 2, 3});
+  const Tensor out = Tensor::filled<float>({1, 4}, 9);
+  EXPECT_OK(runKernel("DequantizeLinear",
+                      {x, Tensor::of<float>({1, 2}, {2, 4}),
+                       Tensor::of<float>({1, 2}, {0.5, 1.5})},
+                      {out},
+                      Attributes().ints("axis", {1}).ints("block_size", {2})));
+  EXPECT_EQ(out.values<float>(), (std::vector<float>{-1, 1, 2, 6}));
+}
+
+TEST(Gather, HalvesOfBytes) {
+  const Tensor x =
+      halves(artifact::ElementType_UInt4, {3, 3}, {0x10, 0x32, 0x54, 0x76, 8});
+  const Tensor out = halves(artifact::ElementType_UInt4, {2, 3}, {0, 0, 0});
+  EXPECT_OK(runKernel("Gather", {x, Tensor::of<int64_t>({2}, {1, -1})}, {out},
+                      Attributes().ints("axis", {0})));
+  Tensor bytes = out;
+  bytes.view.element = artifact::ElementType_UInt8;
+  bytes.view.rank = 1;
+  bytes.view.dims[0] = 3;
+  bytes.view.strides[0] = 1;
+  EXPECT_EQ(bytes.values<uint8_t>(), (std::vector<uint8_t>{0x43, 0x65, 0x87}));
+}
+
+/// Against the product with what DequantizeLinear makes of the weights, which
+/// have more columns than a panel, for one and for several matrices of them.
+TEST(MatMulDequantized, IsTheProductOfTheNumbers) {
+  const int64_t k = 24, n = 150;
+  for (const Dims &batch : {Dims{1}, Dims{3}})
+    for (const bool swaps : {false, true}) {
+      const int64_t e = batch[0];
+      const Tensor a = Tensor::integers<float>({3, 5, k}, 1);
+      const Tensor b =
+          Tensor::integers<int8_t>(swaps ? Dims{e, n, k} : Dims{e, k, n}, 2);
+      const Tensor scale =
+          Tensor::integers<float>(swaps ? Dims{e, n, 3} : Dims{e, 3, n}, 3);
+      const auto seen = [&](const Tensor &t, int64_t rows) {
+        return (swaps ? t.permuted({0, 2, 1}) : t).broadcast({3, rows, n});
+      };
+      const Tensor numbers =
+          Tensor::filled<float>(swaps ? Dims{e, n, k} : Dims{e, k, n}, 9);
+      EXPECT_OK(runKernel(
+          "DequantizeLinear", {b, scale}, {numbers},
+          Attributes().ints("axis", {swaps ? 2 : 1}).ints("block_size", {8})));
+      const Tensor expected = Tensor::filled<float>({3, 5, n}, 9);
+      EXPECT_OK(runKernel("MatMul", {a, seen(numbers, k)}, {expected}));
+      const Tensor out = Tensor::filled<float>({3, 5, n}, 9);
+      EXPECT_OK(
+          runKernel("MatMulDequantized", {a, seen(b, k), seen(scale, 3)}, {out},
+                    Attributes().ints("axis", {1}).ints("block_size", {8})));
+      EXPECT_EQ(out.values<float>(), expected.values<float>());
+    }
+}
+
 TEST(QuantizeLinear, RoundsHalvesToEvenAndClamps) {
   const float far = std::numeric_limits<float>::infinity();
   const Tensor x = Tensor::of<float>(

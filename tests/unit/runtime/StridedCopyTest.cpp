@@ -1,4 +1,5 @@
 #include "runtime/exec/StridedCopy.h"
+#include "runtime/exec/SubByte.h"
 
 #include <gtest/gtest.h>
 
@@ -113,6 +114,28 @@ TEST(StridedCopy, readsMisalignedFiles) {
             packedView(local.data(), typeOf<uint32_t>(), localDims),
             BlockCopy::ToLocal);
   EXPECT_EQ(local, (std::vector<uint32_t>{1, 3, 5}));
+}
+
+/// [5, 3] elements of half a byte: rows begin in the middle of bytes.
+TEST(StridedCopy, BlocksOfHalvesOfBytes) {
+  std::byte whole[8];
+  for (int i = 0; i < 8; ++i)
+    whole[i] = std::byte(2 * i % 16 | (2 * i + 1) % 16 << 4);
+  const int64_t dims[] = {5, 3};
+  const TensorView global =
+      packedView(whole, artifact::ElementType_UInt4, dims);
+  for (int64_t first = 0; first < 3; ++first)
+    for (int64_t column = 0; column < 2; ++column) {
+      const OwnedRuns rows{5, 3, {{first, 3}}}, columns{3, 2, {{column, 2}}};
+      const OwnedRuns block[] = {rows, columns};
+      std::byte part[3] = {};
+      const int64_t localDims[] = {3, 2};
+      copyBlock(block, global,
+                packedView(part, artifact::ElementType_UInt4, localDims),
+                BlockCopy::ToLocal);
+      for (int64_t i = 0; i < 6; ++i)
+        EXPECT_EQ(readHalf(part, i), (first + i / 2) * 3 + column + i % 2);
+    }
 }
 
 } // namespace

@@ -2,8 +2,10 @@
 
 #include "dialects/onnx/ops/microsoft/Activation.h"
 #include "dialects/onnx/ops/microsoft/Attention.h"
+#include "dialects/onnx/ops/microsoft/Experts.h"
 #include "dialects/onnx/ops/microsoft/Normalization.h"
 #include "dialects/onnx/ops/microsoft/Product.h"
+#include "dialects/onnx/ops/microsoft/Quantization.h"
 
 namespace shardc::onnx {
 
@@ -18,11 +20,19 @@ void OnnxDialect::registerMicrosoftOps() {
       >();
   addOperations<
 #define GET_OP_LIST
+#include "dialects/onnx/ops/microsoft/Experts.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
 #include "dialects/onnx/ops/microsoft/Normalization.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/onnx/ops/microsoft/Product.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/onnx/ops/microsoft/Quantization.cpp.inc"
       >();
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/backend/host/kernels/Check.h"
 #include "runtime/backend/host/kernels/StridedCopy.h"
+#include "runtime/exec/StridedCopy.h"
 
 #include <algorithm>
 #include <cstring>
@@ -77,6 +78,10 @@ Status run(const KernelCall &call) {
   SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 1));
   const TensorView &x = call.inputs[0], &out = call.outputs[0];
   SHARDC_RETURN_IF_ERROR(expectLike(kName, out, x));
+  if (artifact::isSubByte(x.element)) {
+    copyView(out, x);
+    return Status::ok();
+  }
   StridedCopy(out, x)(out.data, x.data);
   return Status::ok();
 }

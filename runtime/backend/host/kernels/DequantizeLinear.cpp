@@ -1,6 +1,10 @@
 //===- DequantizeLinear.cpp - (x - zero point) * scale --------------------===//
+//
+// Zero points are of x's type, or numbers of the scale's.
+//
+//===----------------------------------------------------------------------===//
 
-#include "runtime/backend/host/kernels/Dispatch.h"
+#include "runtime/backend/host/kernels/IntegerReader.h"
 #include "runtime/backend/host/kernels/Quantized.h"
 
 namespace shardc::runtime::host {
@@ -8,51 +12,76 @@ namespace {
 
 constexpr char kName[] = "DequantizeLinear";
 
-using QuantizedTypes =
-    TypeList<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t>;
+template <typename T> class NumberReader {
+public:
+  explicit NumberReader(const TensorView &view) : data(view.as<T>()) {}
+  Compute<T> operator[](int64_t offset) const { return data[offset]; }
 
-template <typename T, typename X>
-Status dequantize(const KernelCall &call, const QuantizedViews &views) {
+private:
+  const T *data;
+};
+
+/// Zero everywhere.
+struct NoZeroPoint {
+  explicit NoZeroPoint(const TensorView &) {}
+  int operator[](int64_t) const { return 0; }
+};
+
+template <typename T, typename Reader, typename Zeros>
+Status dequantizeAs(const KernelCall &call, std::string_view kernel,
+                    const QuantizedViews &views) {
   using C = Compute<T>;
-  const X *zeros = views.hasZeroPoint ? views.zeroPoint.as<X>() : nullptr;
+  const Reader x(views.data);
+  const Zeros zeros(views.zeroPoint);
   const auto row = [&](const int64_t (&at)[4], const int64_t (&stride)[4],
                        int64_t count) {
     T *out = views.result.as<T>() + at[0];
-    const X *x = views.data.as<X>() + at[1];
     const T *scale = views.scale.as<T>() + at[2];
-    const X *zero = zeros ? zeros + at[3] : nullptr;
     if (stride[2] == 0 && stride[3] == 0) {
       const C s(*scale);
-      const int64_t z = zero ? *zero : 0;
+      const auto zero = zeros[at[3]];
       for (int64_t i = 0; i < count; ++i)
-        out[i * stride[0]] = T(C(x[i * stride[1]] - z) * s);
+        out[i * stride[0]] = T(C(x[at[1] + i * stride[1]] - zero) * s);
       return;
     }
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t z = zero ? zero[i * stride[3]] : 0;
-      out[i * stride[0]] = T(C(x[i * stride[1]] - z) * C(scale[i * stride[2]]));
-    }
+    for (int64_t i = 0; i < count; ++i)
+      out[i * stride[0]] =
+          T(C(x[at[1] + i * stride[1]] - zeros[at[3] + i * stride[3]]) *
+            C(scale[i * stride[2]]));
   };
-  return forEachQuantizedRow(call, kName, views, row);
+  return forEachQuantizedRow(call, kernel, views, row);
 }
 
 Status run(const KernelCall &call) {
   QuantizedViews views;
   SHARDC_RETURN_IF_ERROR(readQuantized(call, kName, views));
-  SHARDC_RETURN_IF_ERROR(
-      expectElement(kName, views.result.element, views.scale));
-  if (views.hasZeroPoint)
-    SHARDC_RETURN_IF_ERROR(
-        expectElement(kName, views.data.element, views.zeroPoint));
-  return dispatch(FloatTypes(), views.result.element, kName, [&](auto to) {
-    using T = typename decltype(to)::Type;
-    return dispatch(QuantizedTypes(), views.data.element, kName, [&](auto x) {
-      return dequantize<T, typename decltype(x)::Type>(call, views);
-    });
-  });
+  return dequantize(call, kName, views);
 }
 
 const HostKernelRegistration registration(kName, {run, nullptr});
 
 } // namespace
+
+Status dequantize(const KernelCall &call, std::string_view kernel,
+                  const QuantizedViews &views) {
+  const auto element = views.result.element;
+  SHARDC_RETURN_IF_ERROR(expectElement(kernel, element, views.scale));
+  const bool hasNumbers =
+      views.hasZeroPoint && views.zeroPoint.element == element;
+  if (views.hasZeroPoint && !hasNumbers)
+    SHARDC_RETURN_IF_ERROR(
+        expectElement(kernel, views.data.element, views.zeroPoint));
+  return dispatch(FloatTypes(), element, kernel, [&](auto to) {
+    using T = typename decltype(to)::Type;
+    return dispatchIntegers(views.data.element, kernel, [&](auto x) {
+      using Reader = typename decltype(x)::Type;
+      if (hasNumbers)
+        return dequantizeAs<T, Reader, NumberReader<T>>(call, kernel, views);
+      return views.hasZeroPoint
+                 ? dequantizeAs<T, Reader, Reader>(call, kernel, views)
+                 : dequantizeAs<T, Reader, NoZeroPoint>(call, kernel, views);
+    });
+  });
+}
+
 } // namespace shardc::runtime::host

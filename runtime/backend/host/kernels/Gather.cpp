@@ -10,6 +10,8 @@
 #include "runtime/backend/host/kernels/Check.h"
 #include "runtime/backend/host/kernels/IndexReader.h"
 #include "runtime/backend/host/kernels/StridedCopy.h"
+#include "runtime/exec/StridedCopy.h"
+#include "runtime/exec/SubByte.h"
 
 namespace shardc::runtime::host {
 namespace {
@@ -46,6 +48,14 @@ Status expectShape(const TensorView &data, const TensorView &indices,
   return expectLike(kName, expected, out);
 }
 
+/// Rows of elements that share bytes; all of the table is here.
+void copyHalves(TensorView to, int64_t toOffset, TensorView from,
+                int64_t fromOffset) {
+  advance(to, toOffset);
+  advance(from, fromOffset);
+  copyView(to, from);
+}
+
 Status run(const KernelCall &call) {
   SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 2));
   const TensorView &data = call.inputs[0], &indices = call.inputs[1];
@@ -60,15 +70,21 @@ Status run(const KernelCall &call) {
 
   const int begin = axis, end = axis + indices.rank;
   const TensorView to = dimsOf(out, end, out.rank);
-  const StridedCopy copy(to, dimsOf(data, axis + 1, data.rank));
+  const TensorView slice = dimsOf(data, axis + 1, data.rank);
+  const StridedCopy copy(to, slice);
   const StridedCopy clear(to);
   const auto outer = nestOf(dimsOf(out, 0, axis), dimsOf(data, 0, axis));
   const auto picks = nestOf(dimsOf(out, begin, end), indices);
   const IndexReader index(indices);
   const int64_t bytes = artifact::elementBytes(data.element);
+  if (bytes == 0 && rows.local != rows.global)
+    return failure(kName, "no part of a table may hold halves of bytes");
   forEachIndex(outer, [&](const int64_t (&at)[2]) {
     forEachIndex(picks, [&](const int64_t (&pick)[2]) {
       const int64_t row = index.wrapped(pick[1], rows.global) - rows.base;
+      if (bytes == 0)
+        return copyHalves(to, at[0] + pick[0], slice,
+                          at[1] + row * data.strides[axis]);
       std::byte *target = out.data + (at[0] + pick[0]) * bytes;
       if (row < 0 || row >= rows.local)
         clear(target, kZeroElement);

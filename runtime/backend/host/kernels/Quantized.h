@@ -87,6 +87,12 @@ inline Status readQuantized(const KernelCall &call, std::string_view kernel,
     SHARDC_RETURN_IF_ERROR(readAxis(call, kernel, expected.rank, views.axis));
     if (views.scale.rank == expected.rank)
       expected.dims[views.axis] = views.scale.dims[views.axis];
+    // One for all blocks.
+    if (views.zeroPoint.rank == expected.rank &&
+        views.zeroPoint.dims[views.axis] == 1) {
+      views.zeroPoint.dims[views.axis] = expected.dims[views.axis];
+      views.zeroPoint.strides[views.axis] = 0;
+    }
   }
   SHARDC_RETURN_IF_ERROR(expectDims(kernel, expected, views.scale));
   return expectDims(kernel, expected, views.zeroPoint);
@@ -140,6 +146,10 @@ Status forEachQuantizedRow(const KernelCall &call, std::string_view kernel,
   }
   return Status::ok();
 }
+
+/// Writes the numbers of the data to the result.
+Status dequantize(const KernelCall &call, std::string_view kernel,
+                  const QuantizedViews &views);
 
 } // namespace shardc::runtime::host
 

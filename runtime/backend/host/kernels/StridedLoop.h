@@ -112,6 +112,7 @@ inline TensorView dimsOf(const TensorView &view, int begin, int end) {
   TensorView part;
   part.data = view.data;
   part.element = view.element;
+  part.skipped = view.skipped;
   part.rank = end - begin;
   for (int d = begin; d < end; ++d) {
     part.dims[d - begin] = view.dims[d];

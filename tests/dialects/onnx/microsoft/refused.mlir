@@ -72,3 +72,41 @@ func.func @main(%x: tensor<2x4x8xf32>, %p: tensor<1xi64>, %c: tensor<16x2xf32>) 
   %y = onnx.microsoft.RotaryEmbedding %x, %p, %c, %c {scale = 2.0 : f32} : (tensor<2x4x8xf32>, tensor<1xi64>, tensor<16x2xf32>, tensor<16x2xf32>) -> !u
   return %y : !u
 }
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<4x32xf32>, %w: tensor<8x1x16xui8>, %s: tensor<8x1xf32>) -> (!u) {
+  // expected-error @below {{has weights in a layout of one device, which is not supported: export without matmulnbits_weights_prepacked}}
+  %y = onnx.microsoft.MatMulNBits %x, %w, %s {K = 32 : i64, N = 8 : i64, block_size = 32 : i64, weight_prepacked = 1 : i64} : (tensor<4x32xf32>, tensor<8x1x16xui8>, tensor<8x1xf32>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<4x32xf32>, %w: tensor<8x1x16xui8>, %s: tensor<8x1xf32>) -> (!u) {
+  // expected-error @below {{has quantised weights of type 'tensor<8x1x16xui8>', expected an initializer of 128 bytes}}
+  %y = onnx.microsoft.MatMulNBits %x, %w, %s {K = 32 : i64, N = 8 : i64, block_size = 32 : i64} : (tensor<4x32xf32>, tensor<8x1x16xui8>, tensor<8x1xf32>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<4x32xf32>, %w: tensor<8x1x32xui8>, %s: tensor<8x1xf32>, %g: tensor<32xi32>) -> (!u) {
+  %n = onnx.None : () -> none
+  // expected-error @below {{has g_idx, which is not supported: quantise without reordering features (act_order, desc_act)}}
+  %y = onnx.microsoft.MatMulNBits %x, %w, %s, %n, %g {K = 32 : i64, N = 8 : i64, bits = 8 : i64, block_size = 32 : i64} : (tensor<4x32xf32>, tensor<8x1x32xui8>, tensor<8x1xf32>, none, tensor<32xi32>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<4x32xf32>, %r: tensor<4x8xf32>, %w1: tensor<8x64x32xf32>, %w2: tensor<8x32x64xf32>) -> (!u) {
+  %n = onnx.None : () -> none
+  // expected-error @below {{has activation softmax, which is not supported: export without fused experts}}
+  %y = onnx.microsoft.MoE %x, %r, %w1, %n, %w2 {activation_type = "softmax"} : (tensor<4x32xf32>, tensor<4x8xf32>, tensor<8x64x32xf32>, none, tensor<8x32x64xf32>) -> !u
+  return %y : !u
+}

@@ -1,0 +1,28 @@
+//===- Quantization.h - Products with quantised weights -------------------===//
+//
+// A DequantizeLinear whose numbers one MatMul alone reads, maybe transposed,
+// becomes part of that product's kernel: the numbers of a whole weight then
+// never exist. It still binds its result to a buffer, which nobody uses, and
+// which therefore goes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_LOWER_OPS_QUANTIZATION_H
+#define SHARDC_PASSES_LOWER_OPS_QUANTIZATION_H
+
+#include "dialects/onnx/ops/Quantization.h"
+#include "passes/lower/Lowering.h"
+
+namespace shardc::lower {
+
+struct FusedWeights {
+  onnx::DequantizeLinearOp dequantization; ///< null: no such product
+  bool isTransposed = false;
+};
+FusedWeights findFusedWeights(mlir::Operation *matmul);
+
+void lowerFusedProduct(mlir::Operation *matmul, const FusedWeights &weights,
+                       Lowering &lowering);
+
+} // namespace shardc::lower
+
+#endif // SHARDC_PASSES_LOWER_OPS_QUANTIZATION_H
