@@ -14,12 +14,8 @@ using ::onnx::TensorProto;
 namespace shardc::importer {
 
 Type elementType(MLIRContext *context, int32_t dataType) {
-  bool isKnown = dataType >= TensorProto::FLOAT &&
-                 dataType <= TensorProto::UINT64 &&
-                 dataType != TensorProto::STRING;
-  if (!isKnown && dataType != TensorProto::BFLOAT16)
-    return Type(); // strings, complex numbers, eight bits of float and less
-  return onnx::elementTypeOf(dataType, context);
+  Type type = onnx::elementTypeOf(dataType, context);
+  return type && onnx::isStored(type) ? type : Type();
 }
 
 std::string elementName(int32_t dataType) {
