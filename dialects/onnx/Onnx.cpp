@@ -24,6 +24,7 @@ void OnnxDialect::initialize() {
   registerActivationOps();
   registerArithmeticOps();
   registerAttentionOps();
+  registerBitwiseOps();
   registerCacheOps();
   registerContractionOps();
   registerControlFlowOps();
@@ -34,8 +35,13 @@ void OnnxDialect::initialize() {
   registerMathOps();
   registerMicrosoftOps();
   registerNormalizationOps();
+  registerPaddingOps();
+  registerPoolingOps();
+  registerRecurrentOps();
   registerQuantizationOps();
   registerReductionOps();
+  registerReplacedOps();
+  registerResamplingOps();
   registerSourceOps();
 }
 

@@ -19,6 +19,7 @@ LoweringMap allLowerings() {
   addContractionLowerings(map);
   addDynamicLowerings(map);
   addElementwiseLowerings(map);
+  addImageLowerings(map);
   addIndexingLowerings(map);
   addLayoutLowerings(map);
   addNormalizationLowerings(map);

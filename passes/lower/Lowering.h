@@ -121,6 +121,7 @@ void addCollectiveLowerings(LoweringMap &map);
 void addContractionLowerings(LoweringMap &map);
 void addDynamicLowerings(LoweringMap &map);
 void addElementwiseLowerings(LoweringMap &map);
+void addImageLowerings(LoweringMap &map);
 void addIndexingLowerings(LoweringMap &map);
 void addLayoutLowerings(LoweringMap &map);
 void addNormalizationLowerings(LoweringMap &map);
