@@ -14,14 +14,9 @@ using ::onnx::TensorProto;
 namespace shardc::importer {
 
 Type elementType(MLIRContext *context, int32_t dataType) {
-  bool isKnown = dataType >= TensorProto::FLOAT &&
-                 dataType <= TensorProto::UINT64 &&
-                 dataType != TensorProto::STRING;
-  isKnown |= dataType == TensorProto::BFLOAT16 ||
-             dataType == TensorProto::UINT4 || dataType == TensorProto::INT4;
-  if (!isKnown)
-    return Type(); // strings, complex numbers, eight bits of float and less
-  return onnx::elementTypeOf(dataType, context);
+  Type type = onnx::elementTypeOf(dataType, context);
+  bool isKnown = type && (onnx::isStored(type) || type.isInteger(4));
+  return isKnown ? type : Type();
 }
 
 std::string elementName(int32_t dataType) {

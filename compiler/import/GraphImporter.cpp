@@ -57,7 +57,7 @@ NameLoc GraphImporter::locOf(const NodeProto &node) {
   return locOf(name);
 }
 
-LogicalResult GraphImporter::run() {
+LogicalResult GraphImporter::run(Unsupported *found) {
   if (failed(addInputs()))
     return failure();
   for (const NodeProto &node : graph.node())
@@ -65,7 +65,10 @@ LogicalResult GraphImporter::run() {
       return failure();
   if (failed(addOutputs()))
     return failure();
-  return unsupported.report(module.getLoc());
+  if (!found)
+    return unsupported.report(module.getLoc());
+  *found = std::move(unsupported);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -80,11 +83,10 @@ LogicalResult GraphImporter::addInputs() {
   for (const ValueInfoProto *input : inputs) {
     int32_t type = input->type().tensor_type().elem_type();
     Type element = elementType(context, type);
-    if (!element || element.isInteger(4)) {
+    if (!element || element.isInteger(4))
       unsupported.addType(elementName(type), locOf(input->name()));
-      element = builder.getF32Type();
-    }
-    types.push_back(dist::makeType(element, dims.of(*input)));
+    types.push_back(element ? dist::makeType(element, dims.of(*input))
+                            : unknownType());
     locs.push_back(locOf(input->name()));
   }
 
@@ -128,6 +130,16 @@ OpBuilder GraphImporter::atSources() {
   return at;
 }
 
+Type GraphImporter::unknownType() {
+  return UnrankedTensorType::get(onnx::UnknownType::get(context));
+}
+
+Value GraphImporter::unknown(OpBuilder &at, Location loc) {
+  return UnrealizedConversionCastOp::create(at, loc, unknownType(),
+                                            ValueRange{})
+      .getResult(0);
+}
+
 Value GraphImporter::none() {
   if (!noneValue) {
     OpBuilder at = atSources();
@@ -165,7 +177,7 @@ Value GraphImporter::addTensor(OpBuilder &at, const TensorProto &tensor,
   Type element = elementType(context, tensor.data_type());
   if (!element) {
     unsupported.addType(elementName(tensor.data_type()), loc);
-    return none();
+    return unknown(at, loc);
   }
   llvm::Expected<TensorValue> read = readTensor(file, tensor, element);
   if (!read) {
@@ -230,7 +242,7 @@ GraphImporter::lookup(const std::string &domain, const std::string &opType) {
 /// Gives the results of an unsupported node some value, to find the next one.
 void GraphImporter::skip(const NodeProto &node) {
   for (const std::string &output : node.output())
-    setValue(output, none());
+    setValue(output, unknown(builder, locOf(node)));
 }
 
 LogicalResult GraphImporter::addNode(const NodeProto &node) {
@@ -284,7 +296,7 @@ LogicalResult GraphImporter::addConstantNode(const NodeProto &node) {
     value = addConstant(builder, numbers, loc);
   } else {
     unsupported.addDetail("Constant", "attribute " + attribute.name(), loc);
-    value = none();
+    value = unknown(builder, loc);
   }
   setValue(node.output(0), value);
   return success(value != nullptr);
@@ -317,12 +329,11 @@ LogicalResult GraphImporter::addOperator(const NodeProto &node,
     unsupported.addDetail(node.op_type(),
                           Twine(used) + " results, expected " + Twine(count),
                           loc);
-  state.types.append(count,
-                     UnrankedTensorType::get(onnx::UnknownType::get(context)));
+  state.types.append(count, unknownType());
   Operation *created = builder.create(state);
   for (unsigned i = 0; i < used; ++i)
     setValue(node.output(i),
-             i < created->getNumResults() ? created->getResult(i) : none());
+             i < created->getNumResults() ? created->getResult(i) : unknown(builder, loc));
   return success();
 }
 

@@ -26,7 +26,9 @@ nativeName(mlir::MLIRContext *context, llvm::StringRef opType);
 class GraphImporter {
 public:
   GraphImporter(ModelFile &file, const Opsets &opsets, mlir::ModuleOp module);
-  llvm::LogicalResult run();
+  /// Fails, with an error, where something is unsupported, unless the caller
+  /// wants to know it: then its results have no type and the module is whole.
+  llvm::LogicalResult run(Unsupported *found = nullptr);
 
 private:
   /// What is the same for all nodes of one operator.
@@ -59,6 +61,9 @@ private:
   mlir::Value addConstant(mlir::OpBuilder &at, mlir::DenseElementsAttr value,
                           mlir::Location loc);
   mlir::Value none();
+  /// Stands for what is unsupported.
+  mlir::Value unknown(mlir::OpBuilder &at, mlir::Location loc);
+  mlir::Type unknownType();
   /// Inserts after the other sources, at the start of @main.
   mlir::OpBuilder atSources();
   void skip(const ::onnx::NodeProto &node);

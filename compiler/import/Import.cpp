@@ -13,8 +13,9 @@ using ::onnx::ValueInfoProto;
 
 namespace shardc::importer {
 
-/// The oldest opset that real exporters still write.
-constexpr int kOldestOpset = 11;
+/// Before it broadcasting was another. Attributes that operators had before 11,
+/// the oldest opset that exporters still write, are reported where unknown.
+constexpr int kOldestOpset = 7;
 
 static LogicalResult checkOpset(const Opsets &opsets, Location loc) {
   auto opset = opsets.find("");
@@ -70,6 +71,39 @@ static std::string checkModelLeniently(::onnx::ModelProto &model,
   return wrong;
 }
 
+/// Number of names up to the last that is not empty.
+template <typename Names> static unsigned countPresent(const Names &names) {
+  int count = names.size();
+  while (count > 0 && names.Get(count - 1).empty())
+    --count;
+  return count;
+}
+
+/// Attributes that an op does not have are left to the function body.
+static bool isNative(MLIRContext &context, const Opsets &opsets,
+                     const ::onnx::NodeProto &node) {
+  if (node.op_type() == "Constant")
+    return true;
+  std::optional<RegisteredOperationName> name =
+      nativeName(&context, node.op_type());
+  if (!name)
+    return false;
+  auto *op = name->getInterface<onnx::OnnxOp>();
+  if (op && !op->takes(countPresent(node.input()), countPresent(node.output())))
+    return false;
+  return llvm::all_of(node.attribute(), [&](const auto &attribute) {
+    if (attribute.has_g() || // of control flow
+        StringRef(attribute.name()).starts_with("__") ||
+        llvm::is_contained(name->getAttributeNames(), attribute.name()))
+      return true;
+    Schema schema = schemaOf(node.op_type(), opsets);
+    return llvm::any_of(schema.defaults, [&](const auto *usual) {
+      return usual->name() == attribute.name() && usual->i() == attribute.i() &&
+             usual->f() == attribute.f() && usual->s() == attribute.s();
+    });
+  });
+}
+
 static LogicalResult checkAndInline(ModelFile &file, const Opsets &opsets,
                                     MLIRContext &context, Location loc) {
   if (failed(checkOpset(opsets, loc)) ||
@@ -79,15 +113,16 @@ static LogicalResult checkAndInline(ModelFile &file, const Opsets &opsets,
       !wrong.empty())
     return emitError(loc) << "not a valid ONNX model: " << wrong;
   std::string wrong =
-      inlineFunctions(file.model, opsets, [&](const std::string &opType) {
-        return nativeName(&context, opType).has_value();
+      inlineFunctions(file.model, opsets, [&](const ::onnx::NodeProto &node) {
+        return isNative(context, opsets, node);
       });
   if (!wrong.empty())
     return emitError(loc) << "functions cannot be inlined: " << wrong;
   return success();
 }
 
-OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, StringRef path) {
+OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, StringRef path,
+                                 Unsupported *found) {
   context
       .loadDialect<func::FuncDialect, dist::DistDialect, onnx::OnnxDialect>();
   Location loc = NameLoc::get(StringAttr::get(&context, path));
@@ -106,7 +141,7 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, StringRef path) {
   (*module)->setAttr("onnx.model_folder",
                      builder.getStringAttr((*file)->folder));
   (*module)->setAttr("onnx.model_file", builder.getStringAttr((*file)->name));
-  if (failed(GraphImporter(**file, opsets, *module).run()) ||
+  if (failed(GraphImporter(**file, opsets, *module).run(found)) ||
       failed(verify(*module)))
     return {};
   return module;

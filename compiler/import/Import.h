@@ -29,10 +29,14 @@
 
 namespace shardc::importer {
 
+class Unsupported;
+
 /// Loads the dialects that it needs. Null after an error, which is reported at
-/// the node or tensor, or at a location named after the file.
+/// the node or tensor, or at a location named after the file. With `found`
+/// what is unsupported is no error: values that it leaves unknown have no type.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context,
-                                             llvm::StringRef path);
+                                             llvm::StringRef path,
+                                             Unsupported *found = nullptr);
 
 } // namespace shardc::importer
 

@@ -30,10 +30,12 @@ constexpr char kBodies[] = "shardc.bodies";
 const ::onnx::OpSchema *schemaWithBody(const ::onnx::NodeProto &node,
                                        const Opsets &opsets,
                                        const IsNative &isNative) {
-  if (!domainOf(node).empty() || isNative(node.op_type()))
+  const std::string &domain = domainOf(node);
+  auto opset = opsets.find(domain);
+  if (opset == opsets.end() || (domain.empty() && isNative(node)))
     return nullptr;
   const auto *schema = ::onnx::OpSchemaRegistry::Instance()->GetSchema(
-      node.op_type(), opsets.at(""), "");
+      node.op_type(), opset->second, domain);
   bool hasBody = schema && (schema->HasFunction() ||
                             schema->HasContextDependentFunction());
   return hasBody ? schema : nullptr;
@@ -103,8 +105,8 @@ bool buildBody(const ::onnx::NodeProto &node, const ::onnx::OpSchema &schema,
 bool isImportable(const ::onnx::FunctionProto &body, const Opsets &opsets,
                   const IsNative &isNative) {
   for (const auto &inner : body.node())
-    if (!domainOf(inner).empty() ||
-        !(isNative(inner.op_type()) || schemaWithBody(inner, opsets, isNative)))
+    if (!(domainOf(inner).empty() && isNative(inner)) &&
+        !schemaWithBody(inner, opsets, isNative))
       return false;
   return true;
 }
@@ -164,7 +166,7 @@ bool callBodies(::onnx::ModelProto &model, const Opsets &opsets,
   int built = 0;
   for (auto [node, schema] : nodes) {
     ::onnx::FunctionProto body;
-    if (!buildBody(*node, *schema, opsets.at(""), types, body) ||
+    if (!buildBody(*node, *schema, opsets.at(domainOf(*node)), types, body) ||
         !isImportable(body, opsets, isNative))
       continue;
     nameAfter(*node, body);

@@ -41,8 +41,9 @@ Schema schemaOf(const std::string &opType, const Opsets &opsets);
 /// are not wrong here: the importer reports them all at once.
 std::string checkModel(const ::onnx::ModelProto &model, const Opsets &opsets);
 
-/// Whether the dialect has an operator of the default domain.
-using IsNative = std::function<bool(const std::string &opType)>;
+/// Whether the dialect has an op for a node of the default domain, and one that
+/// knows its attributes.
+using IsNative = std::function<bool(const ::onnx::NodeProto &node)>;
 
 /// Replaces calls of the model's own functions by their bodies, and likewise
 /// operators of the default domain that are not native but that ONNX defines by

@@ -34,7 +34,6 @@ static StringRef remedyFor(StringRef domain, StringRef opType) {
     return quantised;
   return llvm::StringSwitch<StringRef>(opType)
       .Cases({"Loop", "Scan"}, control)
-      .Cases({"LSTM", "GRU", "RNN"}, "shardc compiles transformers only")
       .Cases({"RandomNormal", "RandomNormalLike", "RandomUniform",
               "RandomUniformLike", "Bernoulli", "Multinomial"},
              "export for inference: in evaluation mode, without sampling")
@@ -42,28 +41,35 @@ static StringRef remedyFor(StringRef domain, StringRef opType) {
                "another exporter or a newer opset");
 }
 
-void Unsupported::add(Entries &entries, const std::string &what, NameLoc place,
-                      StringRef remedy) {
+void Unsupported::add(Entries &entries, StringRef kind, const std::string &what,
+                      NameLoc place, StringRef remedy) {
   auto [it, isNew] = entries.index.try_emplace(what, entries.list.size());
   if (isNew)
-    entries.list.push_back({what, place, remedy});
-  ++entries.list[it->second].count;
+    entries.list.push_back({kind, what, remedy, {}});
+  entries.list[it->second].nodes.push_back(place);
+}
+
+std::vector<Unsupported::Entry> Unsupported::entries() const {
+  std::vector<Entry> all;
+  for (const Entries *some : {&operators, &details, &types})
+    all.insert(all.end(), some->list.begin(), some->list.end());
+  return all;
 }
 
 void Unsupported::addOperator(StringRef domain, StringRef opType,
                               NameLoc node) {
   std::string name =
       domain.empty() ? opType.str() : (domain + "." + opType).str();
-  add(operators, name, node, remedyFor(domain, opType));
+  add(operators, "operator", name, node, remedyFor(domain, opType));
 }
 
 void Unsupported::addDetail(StringRef opType, const Twine &what, NameLoc node) {
-  add(details, (opType + ": " + what).str(), node,
+  add(details, "use", (opType + ": " + what).str(), node,
       "export with another opset or exporter");
 }
 
 void Unsupported::addType(StringRef element, NameLoc tensor) {
-  add(types, element.str(), tensor,
+  add(types, "element type", element.str(), tensor,
       "export in f32, f16 or bf16, with integers of 8 to 64 bits (of 4 in "
       "weights)");
 }
@@ -85,9 +91,9 @@ LogicalResult Unsupported::report(Location model) const {
   auto notes = [&](const Entries &entries, StringRef unit) {
     for (const Entry &entry : entries.list)
       error.attachNote(nowhere)
-          << entry.what << " (" << entry.count << ' ' << unit
-          << (entry.count == 1 ? "" : "s") << ", first "
-          << entry.first.getName() << "): " << entry.remedy;
+          << entry.what << " (" << entry.nodes.size() << ' ' << unit
+          << (entry.nodes.size() == 1 ? "" : "s") << ", first "
+          << entry.nodes.front().getName() << "): " << entry.remedy;
   };
   title(operators, "operator");
   title(details, "use");

@@ -30,22 +30,26 @@ public:
                  mlir::NameLoc node);
   void addType(llvm::StringRef element, mlir::NameLoc tensor);
 
+  struct Entry {
+    llvm::StringRef kind; ///< "operator", "use" or "element type"
+    std::string what;
+    llvm::StringRef remedy;
+    std::vector<mlir::NameLoc> nodes; ///< or tensors
+  };
+  /// Operators, then uses, then types.
+  std::vector<Entry> entries() const;
+
   /// Success if there is nothing to report.
   llvm::LogicalResult report(mlir::Location model) const;
 
 private:
-  struct Entry {
-    std::string what;
-    mlir::NameLoc first;
-    llvm::StringRef remedy;
-    unsigned count = 0;
-  };
   struct Entries {
     llvm::StringMap<unsigned> index;
     std::vector<Entry> list; ///< in the order of their first nodes
   };
-  static void add(Entries &entries, const std::string &what,
-                  mlir::NameLoc place, llvm::StringRef remedy);
+  static void add(Entries &entries, llvm::StringRef kind,
+                  const std::string &what, mlir::NameLoc place,
+                  llvm::StringRef remedy);
 
   Entries operators, details, types;
 };

@@ -20,6 +20,16 @@ std::optional<uint8_t> elementType(Type type) {
     return artifact::ElementType_Float16;
   if (type.isBF16())
     return artifact::ElementType_BFloat16;
+  if (isa<Float8E4M3FNType>(type))
+    return artifact::ElementType_Float8E4M3FN;
+  if (isa<Float8E4M3FNUZType>(type))
+    return artifact::ElementType_Float8E4M3FNUZ;
+  if (isa<Float8E5M2Type>(type))
+    return artifact::ElementType_Float8E5M2;
+  if (isa<Float8E5M2FNUZType>(type))
+    return artifact::ElementType_Float8E5M2FNUZ;
+  if (isa<Float8E8M0FNUType>(type))
+    return artifact::ElementType_Float8E8M0;
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
     return std::nullopt;

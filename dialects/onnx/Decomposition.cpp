@@ -66,6 +66,26 @@ LogicalResult Decomposition::expectRank(Value value, StringRef name,
   return error;
 }
 
+Value Decomposition::make(StringRef name, ArrayRef<Value> operands,
+                          ArrayRef<NamedAttribute> attributes) {
+  if (llvm::is_contained(operands, Value()))
+    return {};
+  OpBuilder &builder = inference.builder;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(op);
+  Type unknown = UnrankedTensorType::get(UnknownType::get(op->getContext()));
+  Operation *created = builder.create(
+      OperationState(op->getLoc(), name, operands, {unknown}, attributes));
+  // Its user sees what takes its place.
+  auto user = UnrealizedConversionCastOp::create(builder, op->getLoc(), unknown,
+                                                 created->getResult(0));
+  bool isInferred =
+      succeeded(mlir::cast<OnnxOp>(created).inferTypes(inference));
+  Value result = user.getOperand(0);
+  user.erase();
+  return isInferred ? result : Value();
+}
+
 //===----------------------------------------------------------------------===//
 // Constants
 //===----------------------------------------------------------------------===//
@@ -86,6 +106,17 @@ Value Decomposition::integer(Type element, DimExpr value) {
 Value Decomposition::integers(ArrayRef<DimExpr> values) {
   KnownValue known{i64(), {static_cast<int64_t>(values.size())}, {}};
   known.elements.assign(values.begin(), values.end());
+  return inference.constant(op, known);
+}
+
+Value Decomposition::constant(Type element, ArrayRef<int64_t> shape,
+                              ArrayRef<double> values) {
+  KnownValue known{element, SmallVector<int64_t, 4>(shape), {}};
+  for (double value : values)
+    known.elements.push_back(
+        isa<FloatType>(element)
+            ? *storeAs(element, value)
+            : KnownScalar(DimExpr(static_cast<int64_t>(value))));
   return inference.constant(op, known);
 }
 

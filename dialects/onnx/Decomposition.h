@@ -60,16 +60,16 @@ public:
 
   //===--- New ops --------------------------------------------------------===//
 
-  /// The one result of a new op; null if an operand is.
+  /// The first result of a new op, or what inference put in its place; null if
+  /// an operand is.
   template <typename OpTy>
   Value make(llvm::ArrayRef<Value> operands,
              llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
-    if (llvm::is_contained(operands, Value()))
-      return {};
-    auto created = inference.create<OpTy>(op, operands, attributes);
-    return created ? created->getResult(0) : Value();
+    return make(OpTy::getOperationName(), operands, attributes);
   }
-  /// Of an integer, a float (f32) or a string.
+  Value make(llvm::StringRef name, llvm::ArrayRef<Value> operands,
+             llvm::ArrayRef<mlir::NamedAttribute> attributes);
+  /// Of an integer, a float (f32), a list of integers or a string.
   template <typename T>
   mlir::NamedAttribute attribute(llvm::StringRef name, const T &value) const {
     mlir::Builder &b = inference.builder;
@@ -79,6 +79,9 @@ public:
       return b.getNamedAttr(name, b.getF32FloatAttr(value));
     else if constexpr (std::is_same_v<T, llvm::APFloat>)
       return b.getNamedAttr(name, b.getF32FloatAttr(value.convertToFloat()));
+    else if constexpr (std::is_convertible_v<const T &,
+                                             llvm::ArrayRef<int64_t>>)
+      return b.getNamedAttr(name, b.getDenseI64ArrayAttr(value));
     else
       return b.getNamedAttr(name, b.getStringAttr(value));
   }
@@ -88,6 +91,9 @@ public:
   Value integer(mlir::Type element, dist::DimExpr value);
   /// i64 [n].
   Value integers(llvm::ArrayRef<dist::DimExpr> values);
+  /// Row-major; integers must be whole numbers.
+  Value constant(mlir::Type element, llvm::ArrayRef<int64_t> shape,
+                 llvm::ArrayRef<double> values);
   /// start, start + 1, ...: i64 [count].
   Value range(dist::DimExpr start, dist::DimExpr count);
 
@@ -95,6 +101,13 @@ public:
   Value sub(Value lhs, Value rhs);
   Value mul(Value lhs, Value rhs);
   Value matmul(Value lhs, Value rhs);
+  /// Of ReduceSum and its relatives.
+  template <typename ReduceOp>
+  Value reduce(Value value, llvm::ArrayRef<int64_t> axes,
+               bool keepsDims = true) {
+    return make<ReduceOp>({value}, {attribute("axes", axes),
+                                    attribute("keepdims", int64_t(keepsDims))});
+  }
   Value cast(Value value, mlir::Type element);
   Value reshape(Value value, llvm::ArrayRef<dist::DimExpr> dims);
   Value expand(Value value, llvm::ArrayRef<dist::DimExpr> dims);

@@ -66,4 +66,15 @@ Type elementTypeOf(int64_t number, MLIRContext *context) {
   }
 }
 
+int64_t elementNumberOf(Type type) {
+  int64_t number = 1;
+  while (elementTypeOf(number, type.getContext()) != type)
+    ++number;
+  return number;
+}
+
+bool isStored(Type type) {
+  return type.isInteger(1) || type.getIntOrFloatBitWidth() >= 8;
+}
+
 } // namespace shardc::onnx

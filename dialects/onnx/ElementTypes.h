@@ -11,6 +11,13 @@ namespace shardc::onnx {
 /// that the compiler does not have (strings, complex numbers).
 mlir::Type elementTypeOf(int64_t number, mlir::MLIRContext *context);
 
+/// ONNX's number of the type, which has one.
+int64_t elementNumberOf(mlir::Type type);
+
+/// Whether programs can hold elements of the type: not those of less than eight
+/// bits but bool.
+bool isStored(mlir::Type type);
+
 } // namespace shardc::onnx
 
 #endif // SHARDC_DIALECTS_ONNX_ELEMENTTYPES_H

@@ -321,6 +321,8 @@ Result sign(const FoldSite &site, const KnownScalar &value) {
 
 Result cast(const FoldSite &site, const KnownScalar &value, Type to) {
   bool toFloat = isa<FloatType>(to);
+  if (toFloat && to.getIntOrFloatBitWidth() <= 8)
+    return std::nullopt; // may saturate
   if (std::holds_alternative<double>(value)) {
     double x = number(value);
     if (toFloat)

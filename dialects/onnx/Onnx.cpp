@@ -24,6 +24,7 @@ void OnnxDialect::initialize() {
   registerActivationOps();
   registerArithmeticOps();
   registerAttentionOps();
+  registerBitwiseOps();
   registerCacheOps();
   registerContractionOps();
   registerControlFlowOps();
@@ -35,8 +36,13 @@ void OnnxDialect::initialize() {
   registerMathOps();
   registerMicrosoftOps();
   registerNormalizationOps();
+  registerPaddingOps();
+  registerPoolingOps();
+  registerRecurrentOps();
   registerQuantizationOps();
   registerReductionOps();
+  registerReplacedOps();
+  registerResamplingOps();
   registerSourceOps();
 }
 

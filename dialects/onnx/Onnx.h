@@ -28,6 +28,7 @@ class IsReplaced : public mlir::OpTrait::TraitBase<ConcreteType, IsReplaced> {};
 ShardingRule reduceRule(mlir::Operation *op);
 PartialRule reducePartialRule(mlir::Operation *op);
 ShardingRule argRule(mlir::Operation *op);
+ShardingRule poolRule(mlir::Operation *op);
 
 /// See Onnx.td.
 template <typename ConcreteOp>

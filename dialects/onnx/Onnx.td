@@ -26,6 +26,7 @@ def Onnx_Dialect : Dialect {
     void registerActivationOps();
     void registerArithmeticOps();
     void registerAttentionOps();
+    void registerBitwiseOps();
     void registerCacheOps();
     void registerContractionOps();
     void registerControlFlowOps();
@@ -37,8 +38,13 @@ def Onnx_Dialect : Dialect {
     void registerMathOps();
     void registerMicrosoftOps();
     void registerNormalizationOps();
+    void registerPaddingOps();
+    void registerPoolingOps();
+    void registerRecurrentOps();
     void registerQuantizationOps();
     void registerReductionOps();
+    void registerResamplingOps();
+    void registerReplacedOps();
     void registerSourceOps();
   }];
 }
@@ -61,6 +67,11 @@ def OnnxOp : OpInterface<"OnnxOp"> {
       says what was expected where the operands do not fit.
     }], "::llvm::LogicalResult", "inferTypes",
       (ins "::shardc::onnx::ShapeInference &":$inference)>,
+    StaticInterfaceMethod<[{
+      Whether it stands for a node of so many operands and results. Others are
+      replaced by the function body that ONNX gives, if there is one.
+    }], "bool", "takes", (ins "unsigned":$operands, "unsigned":$results),
+      [{}], [{ return true; }]>,
     InterfaceMethod<[{
       How its dims may be split, see ShardingRule.h. Types must be inferred.
     }], "::shardc::onnx::ShardingRule", "shardingRule">,

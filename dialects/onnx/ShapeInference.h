@@ -198,6 +198,7 @@ llvm::LogicalResult inferBinary(mlir::Operation *op, ShapeInference &inference,
 llvm::LogicalResult inferReduce(mlir::Operation *op, ShapeInference &inference,
                                 BinaryFold fold = nullptr);
 llvm::LogicalResult inferArg(mlir::Operation *op, ShapeInference &inference);
+llvm::LogicalResult inferPool(mlir::Operation *op, ShapeInference &inference);
 llvm::LogicalResult inferSoftmax(mlir::Operation *op,
                                  ShapeInference &inference);
 

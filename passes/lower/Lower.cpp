@@ -20,6 +20,7 @@ LoweringMap allLowerings() {
   addDynamicLowerings(map);
   addExpertsLowerings(map);
   addElementwiseLowerings(map);
+  addImageLowerings(map);
   addIndexingLowerings(map);
   addLayoutLowerings(map);
   addNormalizationLowerings(map);

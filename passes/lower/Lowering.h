@@ -133,6 +133,7 @@ void addContractionLowerings(LoweringMap &map);
 void addDynamicLowerings(LoweringMap &map);
 void addExpertsLowerings(LoweringMap &map);
 void addElementwiseLowerings(LoweringMap &map);
+void addImageLowerings(LoweringMap &map);
 void addIndexingLowerings(LoweringMap &map);
 void addLayoutLowerings(LoweringMap &map);
 void addNormalizationLowerings(LoweringMap &map);

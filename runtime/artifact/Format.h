@@ -67,6 +67,11 @@ inline int64_t elementBits(ElementType type) {
   case ElementType_Bool:
   case ElementType_Int8:
   case ElementType_UInt8:
+  case ElementType_Float8E4M3FN:
+  case ElementType_Float8E4M3FNUZ:
+  case ElementType_Float8E5M2:
+  case ElementType_Float8E5M2FNUZ:
+  case ElementType_Float8E8M0:
     return 8;
   case ElementType_Int16:
   case ElementType_UInt16:

@@ -46,7 +46,8 @@ constexpr TypeCode kTypes[] = {
     {9, kInt32Data},   {3, kInt32Data},  {2, kInt32Data},   {5, kInt32Data},
     {4, kInt32Data},   {6, kInt32Data},  {12, kUInt64Data}, {7, kInt64Data},
     {13, kUInt64Data}, {10, kInt32Data}, {16, kInt32Data},  {1, kFloatData},
-    {11, kDoubleData}};
+    {11, kDoubleData}, {17, kInt32Data}, {18, kInt32Data},  {19, kInt32Data},
+    {20, kInt32Data},  {24, kInt32Data}};
 
 class Reader {
 public:
@@ -217,6 +218,11 @@ bool isInRange(ElementType type, uint64_t bits) {
   case artifact::ElementType_Int8:
     return value >= INT8_MIN && value <= INT8_MAX;
   case artifact::ElementType_UInt8:
+  case artifact::ElementType_Float8E4M3FN:
+  case artifact::ElementType_Float8E4M3FNUZ:
+  case artifact::ElementType_Float8E5M2:
+  case artifact::ElementType_Float8E5M2FNUZ:
+  case artifact::ElementType_Float8E8M0:
     return bits <= UINT8_MAX;
   case artifact::ElementType_Int16:
     return value >= INT16_MIN && value <= INT16_MAX;

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.equivalence.recovered import recovered
 
-OPSET = 23
+OPSET = 26
 MICROSOFT = "com.microsoft"
 F32, F16, I64, I32, I8, U8, BOOL = np.float32, np.float16, np.int64, np.int32, np.int8, np.uint8, np.bool_
 
@@ -65,7 +65,7 @@ def to_model(cases):
             inputs.append(helper.make_tensor_value_info(name, element, dims))
     graph = helper.make_graph(nodes, "cases", inputs, outputs, initializers)
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=13)
     # The checker wants types of outputs; element types are enough for it.
     inferred = {value.name: value for value in onnx.shape_inference.infer_shapes(model).graph.output}
     for output in model.graph.output:
@@ -90,6 +90,10 @@ class Cases:
 
     def eighths(self, *dims):
         return Tensor(self.rng.integers(-32, 33, dims).astype(F32) / F32(8), dims)
+
+    def fractions(self, *dims):
+        """Between -1 and 1."""
+        return Tensor(self.rng.integers(-7, 8, dims).astype(F32) / F32(8), dims)
 
     def bools(self, *dims):
         return self.ints(*dims, low=0, high=1, dtype=BOOL)
@@ -144,8 +148,10 @@ def elementwise(g, s):
     for op in ["HardSigmoid", "Abs", "Ceil", "Cos", "Erf", "Exp", "Floor", "Neg", "Round", "Sign", "Sin"]:
         g.add(op, g.eighths(s.a, s.b, s.c))
     g.add("Gelu.tanh", g.eighths(s.b, s.c), approximate="tanh")
-    for op in ["Reciprocal", "Sqrt", "Log"]:
+    for op in ["Reciprocal", "Sqrt", "Log", "Acosh"]:
         g.add(op, g.positive(s.a, s.b, s.c))
+    for op in ["Acos", "Asin", "Asinh", "Atan", "Atanh", "Cosh", "Sinh", "Tan"]:
+        g.add(op, g.fractions(s.a, s.b, s.c))
     infinite = g.ints(s.b, s.c)
     infinite.data[infinite.data > 2] = np.inf
     g.add("IsInf", infinite, detect_negative=0)
@@ -179,6 +185,26 @@ def elementwise(g, s):
     g.add("Cast.bool", g.ints(s.a, s.b, dtype=I64), to=TensorProto.BOOL)
     g.add("Cast.f16", g.eighths(s.a, s.b), to=TensorProto.FLOAT16)
     g.add("Cast.f32", g.ints(s.a, s.b, dtype=I32), to=TensorProto.FLOAT)
+
+
+def bits(g, s):
+    for op in ["BitwiseAnd", "BitwiseOr", "BitwiseXor"]:
+        g.add(op, g.ints(s.a, s.b, s.c, dtype=I32), g.ints(s.b, 1, dtype=I32))
+    g.add("BitwiseNot", g.ints(s.a, s.b, dtype=I64))
+    g.add("BitShift", g.positive(s.a, s.b, dtype=np.uint8), g.positive(s.b, dtype=np.uint8), direction="LEFT")
+    g.add("BitCast", g.ints(s.a, s.b), to=TensorProto.INT32)
+
+
+def images(g, s):
+    g.add("Pad", g.ints(s.a, s.b, s.c), g.const([0, 1, 0, 0, 2, 0]), g.const(3, F32))
+    g.add("Pad.reflect", g.ints(s.a, s.b, 4), g.const([2, 1]), None, g.const([2]), mode="reflect")
+    g.add("Pad.crop", g.ints(s.a, s.b + 2, s.c), g.const([-1, -1]), None, g.const([1]))
+    g.add("MaxPool", g.ints(s.a, s.b, 5, 6), kernel_shape=[2, 3], strides=[2, 1], pads=[0, 1, 1, 1])
+    g.add("MaxPool.places", g.distinct(2, 3, 5, 4), outputs=2, kernel_shape=[2, 2])
+    g.add("AveragePool", g.ints(s.a, s.b, 7), kernel_shape=[3], strides=[2], ceil_mode=1)
+    g.add("LpPool", g.ints(s.a, s.b, 4, 4), kernel_shape=[2, 2], p=1)
+    g.add("GridSample", g.ints(s.a, s.b, 4, 5), g.fractions(s.a, s.c, 3, 2))
+    g.add("GridSample.nearest", g.ints(2, s.b, 6), g.fractions(2, s.c, 1), mode="nearest", padding_mode="border")
 
 
 def contraction(g, s):
@@ -373,6 +399,7 @@ def reduction(g, s):
         g.add(op, g.ints(s.a, s.b, s.c), axis=1)
         g.add(op + ".last", g.ints(s.a, s.b, s.c), axis=-1, keepdims=0, select_last_index=1)
     g.add("CumSum", g.ints(s.a, s.b, s.c), g.const(1))
+    g.add("CumProd", g.ints(s.a, s.b, s.c), g.const(1))
     g.add("CumSum.back", g.ints(s.a, s.b, s.c), g.const(-1), exclusive=1, reverse=1)
 
 
@@ -498,7 +525,7 @@ def partial_cases(sizes):
 def every_case(sizes):
     """Cases of every op."""
     g = Cases(sizes)
-    families = [elementwise, contraction, attention, quantized, indexing, caches, layout, normalization, reduction]
-    for family in [*families, source, dynamic, recovered]:
+    families = [elementwise, bits, images, contraction, attention, quantized, indexing, caches, layout, normalization]
+    for family in [*families, reduction, source, dynamic, recovered]:
         family(g, sizes)
     return g.all

@@ -216,6 +216,8 @@ private:
     unsigned seen = 0;
     for (auto [number, candidate] : llvm::enumerate(rule.factors)) {
       bool isBlocked = candidate.factorClass == FactorClass::NeedsReplication;
+      if (candidate.size.isConstant(0))
+        continue; // nothing to split
       if (isBlocked == blocked.empty() ||
           (partial && !leavesPartial(candidate)))
         continue;

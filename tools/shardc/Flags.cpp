@@ -19,7 +19,9 @@ static constexpr char kDescription[] =
     "  shardc model.onnx --tp 2 -o model.shard      split over 2 ranks\n"
     "  shardrun model.shard --inputs data           run it here\n"
     "  shardc model.onnx --tp 2 --explain           what it communicates, and "
-    "why\n";
+    "why\n"
+    "  shardc check model.onnx                      what it needs before it "
+    "compiles\n";
 
 static constexpr char kExitCodes[] =
     "Exit status: 0 done, 2 wrong flags, 3 the model cannot be compiled,\n"
@@ -52,8 +54,7 @@ int parseFlags(int argc, char **argv, Flags &flags) {
                                            "staged",  "partitioned", "lowered",
                                            "packaged"};
   app.add_option("model", flags.model,
-                 "The model: .onnx, or .mlir that --to printed")
-      ->required();
+                 "The model: .onnx, or .mlir that --to printed");
   app.add_option("-o,--output", flags.output,
                  "Folder to write the artifact to");
   app.add_option("--tp", flags.tp, "Ways of tensor parallelism (default 1)");
@@ -81,6 +82,12 @@ int parseFlags(int argc, char **argv, Flags &flags) {
                  "Write the module after each phase to this folder");
   app.add_option("--reproducer", flags.reproducer,
                  "Where to write what makes a pass fail");
+  CLI::App *check = app.add_subcommand(
+      "check", "Report everything that is unsupported or serves badly");
+  check->add_option("model", flags.model, "The model: .onnx")->required();
+  check->add_flag("--json", flags.json, "Print JSON");
+  check->footer("Exit status: 0 the model compiles, 2 wrong flags, 3 it does "
+                "not.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {
@@ -89,8 +96,13 @@ int parseFlags(int argc, char **argv, Flags &flags) {
     std::cerr << "error: " << error.what() << "; see shardc --help\n";
     return 2;
   }
+  flags.check = check->parsed();
+  if (flags.check)
+    return -1;
   std::string problem = parseDims(dims, flags.dims);
-  if (flags.tp < 1)
+  if (flags.model.empty())
+    problem = "model is required; see shardc --help";
+  else if (flags.tp < 1)
     problem = "--tp " + std::to_string(flags.tp) +
               ": expected at least 1 rank; use --tp 1 or more";
   else if (flags.tp > 65536)

@@ -15,6 +15,7 @@ struct Flags {
   std::map<std::string, int64_t> dims;
   int64_t tp = 1;
   bool explain = false, noRecovery = false;
+  bool check = false, json = false; ///< shardc check
 };
 
 /// Parses the command line. Returns an exit status where the program is done

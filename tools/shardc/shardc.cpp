@@ -1,6 +1,7 @@
 //===- shardc.cpp - The compiler's command --------------------------------===//
 
 #include "compiler/Compile.h"
+#include "compiler/check/Check.h"
 #include "tools/shardc/Flags.h"
 
 #include "llvm/Support/InitLLVM.h"
@@ -14,6 +15,8 @@ int main(int argc, char **argv) {
   Flags flags;
   if (int status = parseFlags(argc, argv, flags); status >= 0)
     return status;
+  if (flags.check)
+    return static_cast<int>(checkModel(flags.model, flags.json, llvm::outs()));
   CompileOptions options;
   options.model = flags.model;
   options.output = flags.output;

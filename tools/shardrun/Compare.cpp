@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Float16.h"
+#include "runtime/base/Float8.h"
 #include "runtime/base/Message.h"
 
 #include <algorithm>
@@ -25,6 +26,19 @@ void convert(const Tensor &tensor, std::vector<double> &values) {
     else
       values[i] = static_cast<double>(data[i]);
   }
+}
+
+template <typename Decode>
+void decodeBytes(const Tensor &tensor, std::vector<double> &values,
+                 Decode decode) {
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = decode(tensor.as<uint8_t>()[i]);
+}
+
+void convertFloat8(const Tensor &tensor, const Float8Format &format,
+                   std::vector<double> &values) {
+  decodeBytes(tensor, values,
+              [&](uint8_t byte) { return decodeFloat8(format, byte); });
 }
 
 std::vector<double> toDoubles(const Tensor &tensor) {
@@ -66,6 +80,21 @@ std::vector<double> toDoubles(const Tensor &tensor) {
     break;
   case artifact::ElementType_Float64:
     convert<double>(tensor, values);
+    break;
+  case artifact::ElementType_Float8E4M3FN:
+    convertFloat8(tensor, kFloat8E4M3FN, values);
+    break;
+  case artifact::ElementType_Float8E4M3FNUZ:
+    convertFloat8(tensor, kFloat8E4M3FNUZ, values);
+    break;
+  case artifact::ElementType_Float8E5M2:
+    convertFloat8(tensor, kFloat8E5M2, values);
+    break;
+  case artifact::ElementType_Float8E5M2FNUZ:
+    convertFloat8(tensor, kFloat8E5M2FNUZ, values);
+    break;
+  case artifact::ElementType_Float8E8M0:
+    decodeBytes(tensor, values, decodeFloat8E8M0);
     break;
   }
   return values;

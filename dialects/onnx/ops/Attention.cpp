@@ -276,6 +276,11 @@ ShardingRule AttentionOp::shardingRule() {
   return rule;
 }
 
+/// Neither nonpad_kv_seqlen nor qk_matmul_output.
+bool AttentionOp::takes(unsigned operands, unsigned results) {
+  return operands <= kLengths && results <= 3;
+}
+
 DimExpr AttentionOp::multiplyAdds() {
   SmallVector<DimExpr, 4> q = dist::getDims(getQuery().getType());
   SmallVector<DimExpr, 4> v = dist::getDims(getValue().getType());

@@ -2,7 +2,7 @@
 
 include "dialects/onnx/Onnx.td"
 
-def Onnx_AttentionOp : Onnx_OwnOp<"Attention", ["multiplyAdds"]> {
+def Onnx_AttentionOp : Onnx_OwnOp<"Attention", ["multiplyAdds", "takes"]> {
   let summary = "softmax(scale * Q K^T + mask) V, 4-D operands";
   let description = [{
     b h s d, b kv t d, b kv t e, mask -> b h s e; h is a multiple of kv. Head

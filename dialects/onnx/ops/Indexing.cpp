@@ -258,6 +258,18 @@ ShardingRule ScatterNDOp::shardingRule() {
   return rule;
 }
 
+LogicalResult ScatterOp::inferTypes(ShapeInference &inference) {
+  auto scatter = inference.create<ScatterElementsOp>(
+      *this, getOperands(),
+      {inference.attribute("axis", getAxis()),
+       inference.builder.getNamedAttr(
+           "reduction", inference.builder.getStringAttr("none"))});
+  if (!scatter)
+    return failure();
+  inference.replace(*this, scatter.getResult());
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // OneHot
 //===----------------------------------------------------------------------===//

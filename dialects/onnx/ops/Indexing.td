@@ -29,6 +29,12 @@ def Onnx_ScatterNDOp : Onnx_OwnOp<"ScatterND"> {
                        DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
   let results = (outs AnyTensor:$result);
 }
+// The name of ScatterElements before opset 11.
+def Onnx_ScatterOp : Onnx_ReplacedOp<"Scatter"> {
+  let arguments = (ins AnyTensor:$data, AnyTensor:$indices, AnyTensor:$updates,
+                       DefaultValuedAttr<I64Attr, "0">:$axis);
+  let results = (outs AnyTensor:$result);
+}
 def Onnx_OneHotOp : Onnx_ReplacedOp<"OneHot"> {
   let summary = "Equal with a Range, and Where";
   let arguments = (ins AnyTensor:$indices, AnyTensor:$depth, AnyTensor:$values,

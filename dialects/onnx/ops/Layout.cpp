@@ -96,7 +96,7 @@ LogicalResult CastOp::inferTypes(ShapeInference &inference) {
     to = elementTypeOf(*number, getContext());
   else if (ShapeInference::hasType(getResult()))
     to = inference.element(getResult());
-  if (!to)
+  if (!to || !isStored(to))
     return emitOpError("to a type that is not supported, ONNX's number ")
            << getTo().value_or(0);
   if (to == from) {
@@ -246,7 +246,12 @@ LogicalResult IdentityOp::inferTypes(ShapeInference &inference) {
 LogicalResult DropoutOp::inferTypes(ShapeInference &inference) {
   if (ShapeInference::isPresent(*this, 2)) {
     auto training = inference.knownInts(*this, 2);
-    if (!training || training->front() != 0)
+    const KnownValue *ratio = ShapeInference::isPresent(*this, 1)
+                                  ? inference.known(getOperand(1))
+                                  : nullptr;
+    bool dropsNothing = ratio && ratio->elements.size() == 1 &&
+                        ratio->elements.front() == KnownScalar(0.0);
+    if (!training || (training->front() != 0 && !dropsNothing))
       return emitOpError("is in training mode, expected inference: export the "
                          "model after model.eval()");
   }

@@ -54,7 +54,8 @@ def Onnx_SliceOp : Onnx_OwnOp<"Slice", ["partialRule"]> {
 def Onnx_CastOp : Onnx_OwnOp<"Cast", ["partialRule"], [FoldsKnown]> {
   let summary = "`to` is ONNX's number of the type; the result's type says it";
   let arguments = (ins AnyTensor:$input, OptionalAttr<I64Attr>:$to,
-                       DefaultValuedAttr<I64Attr, "1">:$saturate);
+                       DefaultValuedAttr<I64Attr, "1">:$saturate,
+                       DefaultValuedAttr<StrAttr, "\"up\"">:$round_mode);
   let results = (outs AnyTensor:$result);
 }
 

@@ -15,6 +15,16 @@ def Onnx_SignOp : Onnx_UnaryOp<"Sign", "sign">;
 def Onnx_SinOp : Onnx_UnaryOp<"Sin">;
 def Onnx_SqrtOp : Onnx_UnaryOp<"Sqrt", "sqrt">;
 
+def Onnx_AcosOp : Onnx_UnaryOp<"Acos">;
+def Onnx_AcoshOp : Onnx_UnaryOp<"Acosh">;
+def Onnx_AsinOp : Onnx_UnaryOp<"Asin">;
+def Onnx_AsinhOp : Onnx_UnaryOp<"Asinh">;
+def Onnx_AtanOp : Onnx_UnaryOp<"Atan">;
+def Onnx_AtanhOp : Onnx_UnaryOp<"Atanh">;
+def Onnx_CoshOp : Onnx_UnaryOp<"Cosh">;
+def Onnx_SinhOp : Onnx_UnaryOp<"Sinh">;
+def Onnx_TanOp : Onnx_UnaryOp<"Tan">;
+
 def Onnx_NegOp
     : Onnx_Op<"Neg", [DeclareOpInterfaceMethods<OnnxOp, ["partialRule"]>]> {
   let arguments = (ins AnyTensor:$input);

@@ -180,27 +180,41 @@ ShardingRule argRule(Operation *op) {
   return rule;
 }
 
-LogicalResult CumSumOp::inferTypes(ShapeInference &inference) {
-  if (ShapeInference::isPresent(*this, 1)) {
-    auto axis = inference.knownInts(*this, 1);
+/// What stands before an element along one axis, summed or multiplied.
+template <typename ScanOp>
+static LogicalResult inferScan(ScanOp op, ShapeInference &inference) {
+  if (ShapeInference::isPresent(op, 1)) {
+    auto axis = inference.knownInts(op, 1);
     if (!axis || axis->size() != 1)
-      return emitOpError("has an axis that depends on data, expected a "
-                         "constant scalar");
+      return op.emitOpError("has an axis that depends on data, expected a "
+                            "constant scalar");
     FailureOr<int64_t> normal = inference.normalizeAxis(
-        *this, axis->front(), inference.rank(getData()));
+        op, axis->front(), inference.rank(op.getData()));
     if (failed(normal))
       return failure();
-    setAxis(*normal);
-    inference.keepOperands(*this, 1);
+    op.setAxis(*normal);
+    inference.keepOperands(op, 1);
   }
-  if (!getAxis())
-    return emitOpError("has no axis");
-  inference.setType(getResult(), inference.element(getData()),
-                    inference.dims(getData()));
+  if (!op.getAxis())
+    return op.emitOpError("has no axis");
+  inference.setType(op.getResult(), inference.element(op.getData()),
+                    inference.dims(op.getData()));
   return success();
 }
 
+LogicalResult CumSumOp::inferTypes(ShapeInference &inference) {
+  return inferScan(*this, inference);
+}
+
 ShardingRule CumSumOp::shardingRule() {
+  return blockedAxesRule(*this, {static_cast<int64_t>(*getAxis())});
+}
+
+LogicalResult CumProdOp::inferTypes(ShapeInference &inference) {
+  return inferScan(*this, inference);
+}
+
+ShardingRule CumProdOp::shardingRule() {
   return blockedAxesRule(*this, {static_cast<int64_t>(*getAxis())});
 }
 

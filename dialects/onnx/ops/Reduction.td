@@ -53,10 +53,12 @@ class Onnx_ArgOp<string opMnemonic> : Onnx_OwnOp<opMnemonic> {
 def Onnx_ArgMaxOp : Onnx_ArgOp<"ArgMax">;
 def Onnx_ArgMinOp : Onnx_ArgOp<"ArgMin">;
 
-def Onnx_CumSumOp : Onnx_OwnOp<"CumSum"> {
+class Onnx_ScanOp<string opMnemonic> : Onnx_OwnOp<opMnemonic> {
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
                        OptionalAttr<I64Attr>:$axis,
                        DefaultValuedAttr<I64Attr, "0">:$exclusive,
                        DefaultValuedAttr<I64Attr, "0">:$reverse);
   let results = (outs AnyTensor:$result);
 }
+def Onnx_CumSumOp : Onnx_ScanOp<"CumSum">;
+def Onnx_CumProdOp : Onnx_ScanOp<"CumProd">;

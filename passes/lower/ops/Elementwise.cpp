@@ -16,25 +16,44 @@ static LogicalResult lowerElementwise(Operation *op, Lowering &lowering) {
                                      : view.with(view.layout.broadcast(dims)));
   }
   ValueView result = lowering.allocate(op, op->getResult(0));
-  lowering.call(
-      op, op->getName().stripDialect(), inputs, {result},
-      Lowering::attributes(op, {"alpha", "beta", "approximate", "fmod",
-                                "detect_negative", "detect_positive"}));
+  lowering.call(op, op->getName().stripDialect(), inputs, {result},
+                Lowering::attributes(op, {"alpha", "beta", "approximate",
+                                          "fmod", "detect_negative",
+                                          "detect_positive", "direction"}));
+  return success();
+}
+
+/// How a number is rounded matters to types of eight bits alone.
+static LogicalResult lowerCast(Operation *op, Lowering &lowering) {
+  ValueView input = lowering.view(op->getOperand(0));
+  ValueView result = lowering.allocate(op, op->getResult(0));
+  bool isFloat8 = isa<FloatType>(result.element) &&
+                  result.element.getIntOrFloatBitWidth() == 8;
+  lowering.call(op, "Cast", {input}, {result},
+                isFloat8 ? Lowering::attributes(op, {"saturate", "round_mode"})
+                         : Lowering::Config());
   return success();
 }
 
 void addElementwiseLowerings(LoweringMap &map) {
+  map["onnx.Cast"] = lowerCast;
   for (StringRef name :
-       {"Abs",   "Ceil",      "Cos",         "Erf",         "Exp",
-        "Floor", "Log",       "Neg",         "Reciprocal",  "Round",
-        "Sign",  "Sin",       "Sqrt",        "Relu",        "Sigmoid",
-        "Tanh",  "Softplus",  "Softsign",    "Mish",        "HardSwish",
-        "Gelu",  "LeakyRelu", "Elu",         "HardSigmoid", "Swish",
-        "Clip",  "Add",       "Sub",         "Mul",         "Div",
-        "Pow",   "PRelu",     "Mod",         "Min",         "Max",
-        "Equal", "Less",      "LessOrEqual", "Greater",     "GreaterOrEqual",
-        "And",   "Or",        "Xor",         "Not",         "IsNaN",
-        "IsInf", "Where",     "Cast"})
+       {"Abs",        "Ceil",        "Cos",       "Erf",
+        "Exp",        "Floor",       "Log",       "Neg",
+        "Reciprocal", "Round",       "Sign",      "Sin",
+        "Sqrt",       "Relu",        "Sigmoid",   "Tanh",
+        "Softplus",   "Softsign",    "Mish",      "HardSwish",
+        "Gelu",       "LeakyRelu",   "Elu",       "HardSigmoid",
+        "Swish",      "Clip",        "Add",       "Sub",
+        "Mul",        "Div",         "Pow",       "PRelu",
+        "Mod",        "Min",         "Max",       "Equal",
+        "Less",       "LessOrEqual", "Greater",   "GreaterOrEqual",
+        "And",        "Or",          "Xor",       "Not",
+        "IsNaN",      "IsInf",       "Where",     "Acos",
+        "Acosh",      "Asin",        "Asinh",     "Atan",
+        "Atanh",      "Cosh",        "Sinh",      "Tan",
+        "BitShift",   "BitwiseAnd",  "BitwiseOr", "BitwiseXor",
+        "BitwiseNot", "BitCast"})
     map[("onnx." + name).str()] = lowerElementwise;
 }
 

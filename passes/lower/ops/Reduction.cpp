@@ -48,8 +48,9 @@ static LogicalResult lowerArg(Operation *op, Lowering &lowering) {
   return success();
 }
 
-static LogicalResult lowerCumSum(Operation *op, Lowering &lowering) {
-  lowering.call(op, "CumSum", {lowering.view(op->getOperand(0))},
+static LogicalResult lowerScan(Operation *op, Lowering &lowering) {
+  lowering.call(op, op->getName().stripDialect(),
+                {lowering.view(op->getOperand(0))},
                 {lowering.allocate(op, op->getResult(0))},
                 Lowering::attributes(op, {"axis", "exclusive", "reverse"}));
   return success();
@@ -62,7 +63,8 @@ void addReductionLowerings(LoweringMap &map) {
     map[("onnx." + name).str()] = lowerReduce;
   map["onnx.ArgMax"] = lowerArg;
   map["onnx.ArgMin"] = lowerArg;
-  map["onnx.CumSum"] = lowerCumSum;
+  map["onnx.CumSum"] = lowerScan;
+  map["onnx.CumProd"] = lowerScan;
 }
 
 } // namespace shardc::lower

@@ -101,7 +101,7 @@ CASES = {
     "wrong-length": lambda folder: external(folder, length="1000"),
     "no-location": lambda folder: external(folder, location=None),
     "unsupported": unsupported,
-    "old-opset": lambda folder: linear(opset=9),
+    "old-opset": lambda folder: linear(opset=6),
     "new-opset": lambda folder: linear(opset=999),
     "no-shape": no_shape,
     "sequence": sequence,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/backend/host/kernels/CastFloat8.h"
 #include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/Elementwise.h"
 #include "runtime/backend/host/kernels/StridedCopy.h"
@@ -33,6 +34,8 @@ Status run(const KernelCall &call) {
     StridedCopy(out, x)(out.data, x.data);
     return Status::ok();
   }
+  if (isFloat8(x.element) || isFloat8(out.element))
+    return castFloat8(call, kName);
   return dispatch(AllTypes(), x.element, kName, [&](auto from) {
     using From = typename decltype(from)::Type;
     return dispatch(AllTypes(), out.element, kName, [&](auto to) {

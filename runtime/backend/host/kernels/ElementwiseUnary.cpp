@@ -67,37 +67,29 @@ struct Erf {
     return errorFunction(x);
   }
 };
-struct Cos {
-  static constexpr char kName[] = "Cos";
-  using Types = FloatTypes;
-  template <typename T> T operator()(T x) const { return std::cos(x); }
-};
-struct Sin {
-  static constexpr char kName[] = "Sin";
-  using Types = FloatTypes;
-  template <typename T> T operator()(T x) const { return std::sin(x); }
-};
-struct Tan {
-  static constexpr char kName[] = "Tan";
-  using Types = FloatTypes;
-  template <typename T> T operator()(T x) const { return std::tan(x); }
-};
-struct Floor {
-  static constexpr char kName[] = "Floor";
-  using Types = FloatTypes;
-  template <typename T> T operator()(T x) const { return std::floor(x); }
-};
-struct Ceil {
-  static constexpr char kName[] = "Ceil";
-  using Types = FloatTypes;
-  template <typename T> T operator()(T x) const { return std::ceil(x); }
-};
+
+#define SHARDC_STD_FUNCTION(name, function)                                    \
+  struct name {                                                                \
+    static constexpr char kName[] = #name;                                     \
+    using Types = FloatTypes;                                                  \
+    template <typename T> T operator()(T x) const { return function(x); }      \
+  };
+SHARDC_STD_FUNCTION(Cos, std::cos)
+SHARDC_STD_FUNCTION(Sin, std::sin)
+SHARDC_STD_FUNCTION(Tan, std::tan)
+SHARDC_STD_FUNCTION(Acos, std::acos)
+SHARDC_STD_FUNCTION(Asin, std::asin)
+SHARDC_STD_FUNCTION(Atan, std::atan)
+SHARDC_STD_FUNCTION(Cosh, std::cosh)
+SHARDC_STD_FUNCTION(Sinh, std::sinh)
+SHARDC_STD_FUNCTION(Acosh, std::acosh)
+SHARDC_STD_FUNCTION(Asinh, std::asinh)
+SHARDC_STD_FUNCTION(Atanh, std::atanh)
+SHARDC_STD_FUNCTION(Floor, std::floor)
+SHARDC_STD_FUNCTION(Ceil, std::ceil)
 /// Half to even: the default rounding mode.
-struct Round {
-  static constexpr char kName[] = "Round";
-  using Types = FloatTypes;
-  template <typename T> T operator()(T x) const { return std::nearbyint(x); }
-};
+SHARDC_STD_FUNCTION(Round, std::nearbyint)
+#undef SHARDC_STD_FUNCTION
 
 template <typename Op> Status run(const KernelCall &call) {
   SHARDC_RETURN_IF_ERROR(expectOperands(call, Op::kName, 1));
@@ -114,7 +106,8 @@ template <typename... Ops> struct Registrations {
       HostKernelRegistration(Ops::kName, {run<Ops>, nullptr})...};
 };
 const Registrations<Neg, Abs, Sign, Sqrt, Reciprocal, Exp, Log, Erf, Cos, Sin,
-                    Tan, Floor, Ceil, Round>
+                    Tan, Acos, Asin, Atan, Cosh, Sinh, Acosh, Asinh, Atanh,
+                    Floor, Ceil, Round>
     registrations;
 
 } // namespace

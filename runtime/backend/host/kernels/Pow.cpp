@@ -17,7 +17,7 @@ namespace {
 constexpr char kName[] = "Pow";
 
 using BaseTypes = decltype(FloatTypes() + IndexTypes());
-using ExponentTypes = decltype(FloatTypes() + IndexTypes());
+using ExponentTypes = decltype(FloatTypes() + IntegerTypes());
 
 /// An integer exponent below 0 yields 0 unless the base is 1 or -1.
 template <typename T> T integerPower(T base, int64_t exponent) {

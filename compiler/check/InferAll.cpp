@@ -1,0 +1,31 @@
+//===- InferAll.cpp - Every error of shape inference ----------------------===//
+
+#include "compiler/check/Findings.h"
+
+#include "dialects/onnx/Onnx.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace shardc::check {
+
+void inferAll(ModuleOp module) {
+  auto opset = module->getAttrOfType<IntegerAttr>("onnx.opset");
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    OpBuilder builder(function.getContext());
+    onnx::ShapeInference inference(builder, opset.getInt());
+    // What an error leaves without type is of that error alone.
+    auto hasNoType = [](Value operand) {
+      return isa<UnrankedTensorType>(operand.getType());
+    };
+    for (Operation &op : llvm::make_early_inc_range(function.front()))
+      if (auto onnxOp = dyn_cast<onnx::OnnxOp>(op))
+        if (llvm::none_of(op.getOperands(), hasNoType))
+          (void)onnxOp.inferTypes(inference);
+  }
+}
+
+} // namespace shardc::check

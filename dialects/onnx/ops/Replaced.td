@@ -1,0 +1,112 @@
+//===- Replaced.td - Ops that import makes of others ----------------------===//
+
+include "dialects/onnx/Onnx.td"
+
+class Onnx_ReplacedUnaryOp<string opMnemonic>
+    : Onnx_ReplacedOp<opMnemonic> {
+  let arguments = (ins AnyTensor:$input);
+  let results = (outs AnyTensor:$result);
+}
+
+def Onnx_EinsumOp : Onnx_ReplacedOp<"Einsum"> {
+  let arguments = (ins Variadic<AnyTensor>:$inputs, StrAttr:$equation);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_MeanOp : Onnx_ReplacedOp<"Mean"> {
+  let arguments = (ins Variadic<AnyTensor>:$inputs);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_HardmaxOp : Onnx_ReplacedUnaryOp<"Hardmax"> {
+  let arguments = (ins AnyTensor:$input, DefaultValuedAttr<I64Attr, "-1">:$axis);
+}
+def Onnx_EyeLikeOp : Onnx_ReplacedUnaryOp<"EyeLike"> {
+  let arguments = (ins AnyTensor:$input, OptionalAttr<I64Attr>:$dtype,
+                       DefaultValuedAttr<I64Attr, "0">:$k);
+}
+
+def Onnx_ShrinkOp : Onnx_ReplacedUnaryOp<"Shrink"> {
+  let arguments = (ins AnyTensor:$input,
+                       DefaultValuedAttr<F32Attr, "0.0f">:$bias,
+                       DefaultValuedAttr<F32Attr, "0.5f">:$lambd);
+}
+
+// Norms over images and channels.
+def Onnx_LpNormalizationOp : Onnx_ReplacedUnaryOp<"LpNormalization"> {
+  let arguments = (ins AnyTensor:$input, DefaultValuedAttr<I64Attr, "-1">:$axis,
+                       DefaultValuedAttr<I64Attr, "2">:$p);
+}
+def Onnx_LRNOp : Onnx_ReplacedUnaryOp<"LRN"> {
+  let arguments = (ins AnyTensor:$input, I64Attr:$size,
+                       DefaultValuedAttr<F32Attr, "0.0001f">:$alpha,
+                       DefaultValuedAttr<F32Attr, "0.75f">:$beta,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$bias);
+}
+def Onnx_BatchNormalizationOp : Onnx_ReplacedOp<"BatchNormalization"> {
+  let arguments = (ins AnyTensor:$input, AnyTensor:$scale, AnyTensor:$bias,
+                       AnyTensor:$mean, AnyTensor:$variance,
+                       DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon,
+                       DefaultValuedAttr<F32Attr, "0.9f">:$momentum,
+                       DefaultValuedAttr<I64Attr, "0">:$training_mode);
+  let results = (outs Variadic<AnyTensor>:$parts);
+}
+def Onnx_InstanceNormalizationOp : Onnx_ReplacedOp<"InstanceNormalization"> {
+  let arguments = (ins AnyTensor:$input, AnyTensor:$scale, AnyTensor:$bias,
+                       DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon);
+  let results = (outs AnyTensor:$result);
+}
+
+// Convolution the other way round.
+def Onnx_ConvTransposeOp : Onnx_ReplacedOp<"ConvTranspose"> {
+  let arguments = (ins AnyTensor:$input, AnyTensor:$filter,
+                       Variadic<Onnx_Value>:$bias,
+                       DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
+                       OptionalAttr<DenseI64ArrayAttr>:$dilations,
+                       DefaultValuedAttr<I64Attr, "1">:$group,
+                       OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
+                       OptionalAttr<DenseI64ArrayAttr>:$output_padding,
+                       OptionalAttr<DenseI64ArrayAttr>:$output_shape,
+                       OptionalAttr<DenseI64ArrayAttr>:$pads,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_Col2ImOp : Onnx_ReplacedOp<"Col2Im"> {
+  let arguments = (ins AnyTensor:$input, Variadic<Onnx_Value>:$shape_operands,
+                       OptionalAttr<DenseI64ArrayAttr>:$dilations,
+                       OptionalAttr<DenseI64ArrayAttr>:$pads,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs AnyTensor:$result);
+}
+
+def Onnx_DFTOp : Onnx_ReplacedOp<"DFT"> {
+  let arguments = (ins AnyTensor:$input, Variadic<Onnx_Value>:$shape_operands,
+                       OptionalAttr<I64Attr>:$axis,
+                       DefaultValuedAttr<I64Attr, "0">:$inverse,
+                       DefaultValuedAttr<I64Attr, "0">:$onesided);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_STFTOp : Onnx_ReplacedOp<"STFT"> {
+  let arguments = (ins AnyTensor:$signal, Variadic<Onnx_Value>:$others,
+                       DefaultValuedAttr<I64Attr, "1">:$onesided);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_AffineGridOp : Onnx_ReplacedOp<"AffineGrid"> {
+  let arguments = (ins AnyTensor:$theta, Variadic<Onnx_Value>:$shape_operands,
+                       DefaultValuedAttr<I64Attr, "0">:$align_corners);
+  let results = (outs AnyTensor:$result);
+}
+
+// Places along one dim that data chooses.
+def Onnx_ReverseSequenceOp : Onnx_ReplacedOp<"ReverseSequence"> {
+  let arguments = (ins AnyTensor:$input, AnyTensor:$lengths,
+                       DefaultValuedAttr<I64Attr, "1">:$batch_axis,
+                       DefaultValuedAttr<I64Attr, "0">:$time_axis);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_TensorScatterOp : Onnx_ReplacedOp<"TensorScatter"> {
+  let summary = "Writes new rows of a cache";
+  let arguments = (ins AnyTensor:$cache, AnyTensor:$update,
+                       Variadic<Onnx_Value>:$places,
+                       DefaultValuedAttr<I64Attr, "-2">:$axis,
+                       DefaultValuedAttr<StrAttr, "\"linear\"">:$mode);
+  let results = (outs AnyTensor:$result);
+}

@@ -1,0 +1,35 @@
+//===- Resampling.td - Images at other positions --------------------------===//
+
+include "dialects/onnx/Onnx.td"
+
+// A product with the matrix of its weights for each dim that changes, or Gather.
+def Onnx_ResizeOp : Onnx_ReplacedOp<"Resize"> {
+  let arguments = (ins
+      AnyTensor:$input, Variadic<Onnx_Value>:$shape_operands,
+      DefaultValuedAttr<I64Attr, "0">:$antialias,
+      OptionalAttr<DenseI64ArrayAttr>:$axes,
+      DefaultValuedAttr<StrAttr, "\"half_pixel\"">
+          :$coordinate_transformation_mode,
+      DefaultValuedAttr<F32Attr, "-0.75f">:$cubic_coeff_a,
+      DefaultValuedAttr<I64Attr, "0">:$exclude_outside,
+      DefaultValuedAttr<F32Attr, "0.0f">:$extrapolation_value,
+      DefaultValuedAttr<StrAttr, "\"stretch\"">:$keep_aspect_ratio_policy,
+      DefaultValuedAttr<StrAttr, "\"nearest\"">:$mode,
+      DefaultValuedAttr<StrAttr, "\"round_prefer_floor\"">:$nearest_mode);
+  let results = (outs AnyTensor:$result);
+}
+// Resize before opset 10.
+def Onnx_UpsampleOp : Onnx_ReplacedOp<"Upsample"> {
+  let arguments = (ins AnyTensor:$input, AnyTensor:$scales,
+                       DefaultValuedAttr<StrAttr, "\"nearest\"">:$mode);
+  let results = (outs AnyTensor:$result);
+}
+
+def Onnx_GridSampleOp : Onnx_OwnOp<"GridSample"> {
+  let summary = "n c image..., n points... d -> n c points...";
+  let arguments = (ins AnyTensor:$input, AnyTensor:$grid,
+                       DefaultValuedAttr<I64Attr, "0">:$align_corners,
+                       DefaultValuedAttr<StrAttr, "\"linear\"">:$mode,
+                       DefaultValuedAttr<StrAttr, "\"zeros\"">:$padding_mode);
+  let results = (outs AnyTensor:$result);
+}

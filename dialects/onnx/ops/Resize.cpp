@@ -1,0 +1,332 @@
+//===- Resize.cpp - Interpolation becomes a product of matrices -----------===//
+//
+// Interpolation is separable: each dim that changes is multiplied by a matrix
+// [in, out] of weights. Example, linear, from 2 to 4 elements (half_pixel):
+//
+//   out 0   1     2     3
+//        1  0.75  0.25  0      weight of element 0
+//        0  0.25  0.75  1      weight of element 1
+//
+// `nearest` has one 1 a column, which is a Gather.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/onnx/Decomposition.h"
+#include "dialects/onnx/ops/Contraction.h"
+#include "dialects/onnx/ops/Indexing.h"
+#include "dialects/onnx/ops/Logic.h"
+#include "dialects/onnx/ops/Math.h"
+#include "dialects/onnx/ops/Resampling.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace shardc::onnx {
+
+using dist::DimExpr;
+
+namespace {
+
+/// One dim: `scale` is what the user gave, or out / in.
+struct ResizedDim {
+  int64_t in = 0, out = 0;
+  double scale = 1, roiStart = 0, roiEnd = 1;
+
+  bool isKept(bool usesRoi) const {
+    return in == out && scale == 1 &&
+           (!usesRoi || (roiStart == 0 && roiEnd == 1));
+  }
+};
+
+/// What a result element reads: weights of the elements from `first` on.
+struct Taps {
+  int64_t first;
+  SmallVector<double, 4> weights;
+};
+
+class Interpolation {
+public:
+  explicit Interpolation(ResizeOp op)
+      : mode(op.getMode()), nearest(op.getNearestMode()),
+        transform(op.getCoordinateTransformationMode()),
+        a(op.getCubicCoeffA().convertToFloat()),
+        antialias(op.getAntialias() != 0),
+        excludesOutside(op.getExcludeOutside() != 0) {}
+
+  bool usesRoi() const { return transform == "tf_crop_and_resize"; }
+  bool isNearest() const { return mode == "nearest"; }
+  bool isKnown() const {
+    return llvm::is_contained({"nearest", "linear", "cubic"}, mode) &&
+           llvm::is_contained({"half_pixel", "half_pixel_symmetric",
+                               "pytorch_half_pixel", "align_corners",
+                               "asymmetric", "tf_crop_and_resize"},
+                              transform) &&
+           llvm::is_contained({"round_prefer_floor", "round_prefer_ceil",
+                               "floor", "ceil"},
+                              nearest);
+  }
+  double positionOf(const ResizedDim &dim, int64_t index) const;
+  bool isOutside(const ResizedDim &dim, double position) const {
+    return usesRoi() &&
+           (position < 0 || position > static_cast<double>(dim.in - 1));
+  }
+  int64_t nearestTo(const ResizedDim &dim, double position) const;
+  std::vector<double> matrix(const ResizedDim &dim) const;
+
+private:
+  Taps tapsAt(const ResizedDim &dim, double position) const;
+  double weightAt(double distance) const;
+
+  StringRef mode, nearest, transform;
+  double a;
+  bool antialias, excludesOutside;
+};
+
+} // namespace
+
+/// Where element `index` of the result lies among those of the input.
+double Interpolation::positionOf(const ResizedDim &dim, int64_t index) const {
+  double x = static_cast<double>(index), in = static_cast<double>(dim.in);
+  double out = dim.scale * in; // need not be whole
+  if (transform == "align_corners")
+    return out == 1 ? 0 : x * (in - 1) / (out - 1);
+  if (transform == "asymmetric")
+    return x / dim.scale;
+  if (usesRoi()) {
+    double extent = (dim.roiEnd - dim.roiStart) * (in - 1);
+    return (out == 1 ? extent / 2 : x * extent / (out - 1)) +
+           dim.roiStart * (in - 1);
+  }
+  if (transform == "pytorch_half_pixel" && out == 1)
+    return -0.5;
+  double position = (x + 0.5) / dim.scale - 0.5;
+  if (transform == "half_pixel_symmetric")
+    position += in / 2 * (1 - static_cast<double>(dim.out) / out);
+  return position;
+}
+
+int64_t Interpolation::nearestTo(const ResizedDim &dim, double position) const {
+  double below = std::floor(position), rest = position - below;
+  bool up = rest > 0 && (nearest == "ceil" ||
+                         (nearest == "round_prefer_floor" && rest > 0.5) ||
+                         (nearest == "round_prefer_ceil" && rest >= 0.5));
+  return std::clamp<int64_t>(static_cast<int64_t>(below) + (up ? 1 : 0), 0,
+                             dim.in - 1);
+}
+
+double Interpolation::weightAt(double distance) const {
+  double x = std::fabs(distance);
+  if (mode == "linear")
+    return std::max(0.0, 1 - x);
+  if (x <= 1)
+    return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+/// Shrinking with antialias stretches the kernel over all that is left out.
+Taps Interpolation::tapsAt(const ResizedDim &dim, double position) const {
+  double stretch = antialias ? std::min(dim.scale, 1.0) : 1.0;
+  double reach = (mode == "linear" ? 1 : 2) / stretch;
+  Taps taps{static_cast<int64_t>(std::ceil(position - reach)), {}};
+  double sum = 0;
+  for (int64_t i = taps.first; static_cast<double>(i) <= position + reach;
+       ++i) {
+    bool isInside = i >= 0 && i < dim.in;
+    double weight = excludesOutside && !isInside
+                        ? 0
+                        : weightAt((static_cast<double>(i) - position) * stretch);
+    taps.weights.push_back(weight);
+    sum += weight;
+  }
+  if (sum != 0 && (antialias || excludesOutside))
+    for (double &weight : taps.weights)
+      weight /= sum;
+  return taps;
+}
+
+/// [in, out]; elements outside of the input repeat its first and last one.
+std::vector<double> Interpolation::matrix(const ResizedDim &dim) const {
+  std::vector<double> weights(dim.in * dim.out);
+  for (int64_t x = 0; x < dim.out; ++x) {
+    Taps taps = tapsAt(dim, positionOf(dim, x));
+    for (auto [k, weight] : llvm::enumerate(taps.weights)) {
+      int64_t from = std::clamp<int64_t>(
+          taps.first + static_cast<int64_t>(k), 0, dim.in - 1);
+      weights[from * dim.out + x] += weight;
+    }
+  }
+  return weights;
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+namespace {
+enum ResizeInput { kRoi = 1, kScales = 2, kSizes = 3 };
+}
+
+/// Known numbers, integers too; nothing if absent, unknown or empty.
+static SmallVector<double> numbersOf(ShapeInference &inference, Operation *op,
+                                     unsigned index) {
+  SmallVector<double> numbers;
+  const KnownValue *known = ShapeInference::isPresent(op, index)
+                                ? inference.known(op->getOperand(index))
+                                : nullptr;
+  for (const KnownScalar &scalar :
+       known ? ArrayRef(known->elements) : ArrayRef<KnownScalar>()) {
+    if (auto *number = std::get_if<double>(&scalar))
+      numbers.push_back(*number);
+    else if (auto value = std::get<DimExpr>(scalar).asConstant())
+      numbers.push_back(static_cast<double>(*value));
+  }
+  return numbers;
+}
+
+/// One scale for all: the smallest, or the largest.
+static void keepAspectRatio(StringRef policy, ArrayRef<int64_t> axes,
+                            MutableArrayRef<ResizedDim> dims) {
+  if (policy == "stretch")
+    return;
+  double scale = dims[axes.front()].scale;
+  for (int64_t axis : axes)
+    scale = policy == "not_larger" ? std::min(scale, dims[axis].scale)
+                                   : std::max(scale, dims[axis].scale);
+  for (int64_t axis : axes) {
+    dims[axis].scale = scale;
+    dims[axis].out = static_cast<int64_t>(
+        scale * static_cast<double>(dims[axis].in) + 0.5);
+  }
+}
+
+static FailureOr<SmallVector<ResizedDim>>
+readDims(ResizeOp op, ShapeInference &inference, bool usesRoi) {
+  auto shape = asConstants(inference.dims(op.getInput()));
+  if (!shape || llvm::is_contained(*shape, 0))
+    return op.emitOpError("resizes ") << op.getInput().getType()
+                                      << ", expected an image of constant size";
+  int64_t rank = shape->size();
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  if (std::optional<ArrayRef<int64_t>> given = op.getAxes())
+    axes.assign(given->begin(), given->end());
+  for (int64_t &axis : axes) {
+    FailureOr<int64_t> normal = inference.normalizeAxis(op, axis, rank);
+    if (failed(normal))
+      return failure();
+    axis = *normal;
+  }
+  // Before opset 11 there was no roi.
+  unsigned scalesAt = op.getNumOperands() == 2 ? 1 : kScales;
+  SmallVector<double> scales = numbersOf(inference, op, scalesAt),
+                      sizes = numbersOf(inference, op, kSizes),
+                      roi = numbersOf(inference, op, kRoi);
+  bool hasSizes = sizes.size() == axes.size();
+  if (axes.empty() || (!hasSizes && scales.size() != axes.size()) ||
+      (usesRoi && roi.size() != 2 * axes.size()))
+    return op.emitOpError("has scales, sizes or a roi that depend on data or "
+                          "are of another number than ")
+           << axes.size() << " axes, expected constants";
+  SmallVector<ResizedDim> dims;
+  for (int64_t size : *shape)
+    dims.push_back({size, size});
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    ResizedDim &dim = dims[axis];
+    double in = static_cast<double>(dim.in);
+    dim.scale = hasSizes ? sizes[i] / in : scales[i];
+    if (!(dim.scale >= 0) || dim.scale > 1e6)
+      return op.emitOpError("has the scale ") << dim.scale;
+    dim.out = static_cast<int64_t>(
+        hasSizes ? sizes[i]
+                 : std::floor(static_cast<float>(dim.scale) *
+                              static_cast<float>(dim.in)));
+    if (usesRoi) {
+      dim.roiStart = roi[i];
+      dim.roiEnd = roi[axes.size() + i];
+    }
+  }
+  if (hasSizes)
+    keepAspectRatio(op.getKeepAspectRatioPolicy(), axes, dims);
+  return dims;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+/// The elements nearest to each position of a dim.
+static Value gatherNearest(Decomposition &build,
+                           const Interpolation &interpolation,
+                           const ResizedDim &dim, Value image, int64_t axis) {
+  SmallVector<DimExpr, 4> places;
+  for (int64_t x = 0; x < dim.out; ++x)
+    places.push_back(
+        interpolation.nearestTo(dim, interpolation.positionOf(dim, x)));
+  return build.make<GatherOp>({image, build.integers(places)},
+                              {build.attribute("axis", axis)});
+}
+
+static Value interpolate(Decomposition &build,
+                         const Interpolation &interpolation,
+                         const ResizedDim &dim, Value image, int64_t axis) {
+  int64_t rank = build.rank(image);
+  SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  std::swap(perm[axis], perm.back()); // its own inverse
+  Value weights = build.constant(build.element(image), {dim.in, dim.out},
+                                 interpolation.matrix(dim));
+  return build.transpose(build.matmul(build.transpose(image, perm), weights),
+                         perm);
+}
+
+/// Positions outside of the input have a value of their own.
+static Value extrapolate(Decomposition &build,
+                         const Interpolation &interpolation,
+                         const ResizedDim &dim, Value image, int64_t axis,
+                         double value) {
+  SmallVector<double> isOutside;
+  for (int64_t x = 0; x < dim.out; ++x)
+    isOutside.push_back(
+        interpolation.isOutside(dim, interpolation.positionOf(dim, x)));
+  if (llvm::is_contained(isOutside, 1.0) == false)
+    return image;
+  SmallVector<DimExpr, 4> shape(build.rank(image), DimExpr(int64_t(1)));
+  shape[axis] = dim.out;
+  Value mask = build.reshape(
+      build.constant(build.i1(), {dim.out}, isOutside), shape);
+  return build.make<WhereOp>(
+      {mask, build.number(build.element(image), value), image});
+}
+
+LogicalResult ResizeOp::inferTypes(ShapeInference &inference) {
+  Interpolation interpolation(*this);
+  if (!interpolation.isKnown() ||
+      (interpolation.isNearest() && getAntialias() != 0))
+    return emitOpError("has mode ")
+           << getMode() << ", coordinate_transformation_mode "
+           << getCoordinateTransformationMode() << " or nearest_mode "
+           << getNearestMode() << ", of which one is not supported";
+  auto dims = readDims(*this, inference, interpolation.usesRoi());
+  if (failed(dims))
+    return failure();
+  Decomposition build(*this, inference);
+  Type element = inference.element(getInput());
+  bool isFloat = isa<FloatType>(element);
+  Value image = getInput();
+  if (!interpolation.isNearest() && !element.isF64())
+    image = build.cast(image, build.f32());
+  for (auto [axis, dim] : llvm::enumerate(*dims)) {
+    if (!image || dim.isKept(interpolation.usesRoi()))
+      continue;
+    image = interpolation.isNearest()
+                ? gatherNearest(build, interpolation, dim, image, axis)
+                : interpolate(build, interpolation, dim, image, axis);
+    image = image ? extrapolate(build, interpolation, dim, image, axis,
+                                getExtrapolationValue().convertToFloat())
+                  : image;
+  }
+  if (!interpolation.isNearest() && !isFloat)
+    image = build.make<RoundOp>({image});
+  return build.replaceBy(build.cast(image, element));
+}
+
+} // namespace shardc::onnx

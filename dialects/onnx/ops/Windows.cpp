@@ -1,0 +1,129 @@
+//===- Windows.cpp - Kernels that slide over an image ---------------------===//
+
+#include "dialects/onnx/ops/Windows.h"
+
+using namespace mlir;
+
+namespace shardc::onnx {
+
+using dist::DimExpr;
+
+namespace {
+
+struct Windows {
+  SmallVector<int64_t> kernel, strides, dilations, pads;
+  StringRef autoPad = "NOTSET";
+  bool ceils = false;
+
+  int64_t span(size_t d) const { return dilations[d] * (kernel[d] - 1) + 1; }
+};
+
+} // namespace
+
+static SmallVector<int64_t> listOr(Operation *op, StringRef name, size_t count,
+                                   int64_t otherwise) {
+  if (auto list = op->getAttrOfType<DenseI64ArrayAttr>(name))
+    return llvm::to_vector(list.asArrayRef());
+  return SmallVector<int64_t>(count, otherwise);
+}
+
+static FailureOr<Windows> readWindows(Operation *op, size_t spatial) {
+  Windows windows{
+      listOr(op, "kernel_shape", 0, 0), listOr(op, "strides", spatial, 1),
+      listOr(op, "dilations", spatial, 1), listOr(op, "pads", 2 * spatial, 0)};
+  if (windows.kernel.size() != spatial || windows.strides.size() != spatial ||
+      windows.dilations.size() != spatial || windows.pads.size() != 2 * spatial)
+    return op->emitOpError("has kernel_shape, strides, dilations or pads of "
+                           "another number of dims, expected ")
+           << spatial << " spatial dims";
+  for (ArrayRef<int64_t> list :
+       {ArrayRef(windows.kernel), ArrayRef(windows.strides),
+        ArrayRef(windows.dilations)})
+    if (llvm::any_of(list, [](int64_t value) { return value < 1; }))
+      return op->emitOpError(
+          "has a kernel_shape, strides or dilations below 1");
+  if (auto mode = op->getAttrOfType<StringAttr>("auto_pad"))
+    windows.autoPad = mode.getValue();
+  if (auto ceils = op->getAttrOfType<IntegerAttr>("ceil_mode"))
+    windows.ceils = ceils.getInt() != 0;
+  return windows;
+}
+
+/// As many pads as give ceil(size / stride) windows.
+static LogicalResult resolveAutoPad(Operation *op, Windows &windows,
+                                    ArrayRef<DimExpr> image) {
+  size_t spatial = image.size();
+  if (windows.autoPad == "NOTSET")
+    return success();
+  if (windows.autoPad == "VALID") {
+    windows.pads.assign(2 * spatial, 0);
+    return success();
+  }
+  if (windows.autoPad != "SAME_UPPER" && windows.autoPad != "SAME_LOWER")
+    return op->emitOpError("has auto_pad ")
+           << windows.autoPad
+           << ", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER";
+  auto sizes = asConstants(image);
+  if (!sizes)
+    return op->emitOpError("has auto_pad ")
+           << windows.autoPad << " for symbolic sizes";
+  windows.ceils = false;
+  for (size_t d = 0; d < spatial; ++d) {
+    int64_t stride = windows.strides[d];
+    int64_t outputs = ((*sizes)[d] + stride - 1) / stride;
+    int64_t total = std::max<int64_t>(0, (outputs - 1) * stride +
+                                             windows.span(d) - (*sizes)[d]);
+    int64_t minor = total / 2, major = total - minor;
+    bool isUpper = windows.autoPad == "SAME_UPPER";
+    windows.pads[d] = isUpper ? minor : major;
+    windows.pads[spatial + d] = isUpper ? major : minor;
+  }
+  return success();
+}
+
+/// Rounded up, the last window must still begin inside of the image.
+static FailureOr<DimExpr> countCeiled(Operation *op, const Windows &windows,
+                                      size_t d, DimExpr image, DimExpr span) {
+  auto size = image.asConstant(), rest = span.asConstant();
+  if (!size || !rest)
+    return op->emitOpError("has ceil_mode for symbolic sizes");
+  int64_t stride = windows.strides[d];
+  int64_t count = (*rest + stride - 1) / stride + 1;
+  if ((count - 1) * stride >= *size + windows.pads[d])
+    --count;
+  return DimExpr(count);
+}
+
+FailureOr<SmallVector<DimExpr, 4>> inferWindows(Operation *op,
+                                                ShapeInference &inference,
+                                                ArrayRef<DimExpr> image) {
+  FailureOr<Windows> windows = readWindows(op, image.size());
+  if (failed(windows) || failed(resolveAutoPad(op, *windows, image)))
+    return failure();
+  SmallVector<DimExpr, 4> dims;
+  for (auto [d, size] : llvm::enumerate(image)) {
+    DimExpr span = size + windows->pads[d] + windows->pads[image.size() + d] -
+                   windows->span(d);
+    if (failed(inference.assume(op, GuardKind::AtLeast, span, 0,
+                                op->getName().stripDialect() +
+                                    ": the kernel is larger than the image")))
+      return failure();
+    if (!windows->ceils) {
+      dims.push_back(DimExpr::floorDiv(span, windows->strides[d]) + 1);
+      continue;
+    }
+    FailureOr<DimExpr> count = countCeiled(op, *windows, d, size, span);
+    if (failed(count))
+      return failure();
+    dims.push_back(*count);
+  }
+  Builder &b = inference.builder;
+  op->setAttr("strides", b.getDenseI64ArrayAttr(windows->strides));
+  op->setAttr("dilations", b.getDenseI64ArrayAttr(windows->dilations));
+  op->setAttr("pads", b.getDenseI64ArrayAttr(windows->pads));
+  op->setAttr("auto_pad", b.getStringAttr("NOTSET"));
+  op->setAttr("ceil_mode", b.getI64IntegerAttr(windows->ceils));
+  return dims;
+}
+
+} // namespace shardc::onnx

@@ -1,0 +1,23 @@
+//===- Windows.h - Kernels that slide over an image -----------------------===//
+//
+// Convolution and pooling share these attributes: kernel_shape, strides,
+// dilations, pads (begins, then ends), auto_pad, ceil_mode.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_DIALECTS_ONNX_OPS_WINDOWS_H
+#define SHARDC_DIALECTS_ONNX_OPS_WINDOWS_H
+
+#include "dialects/onnx/Onnx.h"
+
+namespace shardc::onnx {
+
+/// Writes out the attributes that have a default, turns auto_pad into pads,
+/// and gives the spatial sizes of the result. An image of 5 under a kernel of 3
+/// with stride 2 has floor((5 - 3) / 2) + 1 = 2 windows.
+llvm::FailureOr<llvm::SmallVector<dist::DimExpr, 4>>
+inferWindows(mlir::Operation *op, ShapeInference &inference,
+             llvm::ArrayRef<dist::DimExpr> image);
+
+} // namespace shardc::onnx
+
+#endif // SHARDC_DIALECTS_ONNX_OPS_WINDOWS_H

@@ -1,0 +1,111 @@
+//===- Float8.h - Eight bits of float, as doubles and back ----------------===//
+//
+// The formats of ONNX: sign, exponent, mantissa, in which FN has no infinity
+// and FNUZ no negative zero either. Example, E4M3FN: 448 is the largest value,
+// 449 saturates to it or becomes NaN, and 0x7f is NaN.
+//
+// E8M0 is an exponent alone: 2^(byte - 127), 0xff is NaN.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_BASE_FLOAT8_H
+#define SHARDC_RUNTIME_BASE_FLOAT8_H
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace shardc::runtime {
+
+struct Float8Format {
+  int mantissaBits;
+  int leastExponent; ///< of normal numbers
+  double largest;
+  uint8_t nan;      ///< the sign of E4M3FN's and E5M2's is free
+  uint8_t overflow; ///< what a number too large becomes unless it saturates
+  bool hasNegativeZero;
+};
+
+inline constexpr Float8Format kFloat8E4M3FN = {3, -6, 448, 0x7f, 0x7f, true};
+inline constexpr Float8Format kFloat8E4M3FNUZ = {3, -7, 240, 0x80, 0x80, false};
+inline constexpr Float8Format kFloat8E5M2 = {2, -14, 57344, 0x7e, 0x7c, true};
+inline constexpr Float8Format kFloat8E5M2FNUZ = {2,    -15,  57344,
+                                                 0x80, 0x80, false};
+
+inline double decodeFloat8(const Float8Format &format, uint8_t byte) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  if (!format.hasNegativeZero && byte == format.nan)
+    return nan;
+  const int bits = byte & 0x7f, mantissaBits = format.mantissaBits;
+  const int exponent = bits >> mantissaBits;
+  const int fraction = bits & ((1 << mantissaBits) - 1);
+  const int hidden = exponent > 0 ? 1 << mantissaBits : 0;
+  const double value =
+      std::ldexp(fraction + hidden, std::max(exponent, 1) - 1 +
+                                        format.leastExponent - mantissaBits);
+  const double magnitude =
+      value <= format.largest ? value
+      : (byte & 0x7f) == format.overflow && format.overflow != format.nan
+          ? std::numeric_limits<double>::infinity()
+          : nan;
+  return byte & 0x80 ? -magnitude : magnitude;
+}
+
+/// Rounds to nearest even.
+inline uint8_t encodeFloat8(const Float8Format &format, double x,
+                            bool saturate) {
+  const uint8_t sign = std::signbit(x) ? 0x80 : 0;
+  if (std::isnan(x))
+    return format.hasNegativeZero ? sign | format.nan : format.nan;
+  double magnitude = std::fabs(x);
+  if (std::isinf(x) && saturate)
+    magnitude = format.largest;
+  int exponent = 0;
+  std::frexp(magnitude, &exponent); // magnitude < 2^exponent
+  exponent = std::max(exponent - 1, format.leastExponent);
+  // Of one unit in the last place; rounds half to even.
+  const double units =
+      std::nearbyint(std::ldexp(magnitude, format.mantissaBits - exponent));
+  const double rounded = std::ldexp(units, exponent - format.mantissaBits);
+  if (std::isinf(magnitude) || rounded > format.largest) {
+    if (!saturate)
+      return format.hasNegativeZero ? sign | format.overflow : format.overflow;
+    return sign | encodeFloat8(format, format.largest, true);
+  }
+  // A mantissa that carried is the next exponent's.
+  const int bits = ((exponent - format.leastExponent) << format.mantissaBits) +
+                   static_cast<int>(units);
+  return static_cast<uint8_t>(
+      bits == 0 && !format.hasNegativeZero ? 0 : sign | bits);
+}
+
+inline double decodeFloat8E8M0(uint8_t byte) {
+  return byte == 0xff ? std::numeric_limits<double>::quiet_NaN()
+                      : std::ldexp(1.0, byte - 127);
+}
+
+enum class ExponentRounding : uint8_t { Up, Down, Nearest };
+
+inline uint8_t encodeFloat8E8M0(double x, bool saturate,
+                                ExponentRounding rounding) {
+  constexpr uint8_t nan = 0xff;
+  if (std::isnan(x))
+    return nan;
+  if (!(x > 0))
+    return saturate ? 0 : nan;
+  if (std::isinf(x))
+    return saturate ? 0xfe : nan;
+  int exponent = 0;
+  const double fraction = 2 * std::frexp(x, &exponent); // in [1, 2)
+  const bool up = rounding == ExponentRounding::Up        ? fraction > 1
+                  : rounding == ExponentRounding::Nearest ? fraction >= 1.5
+                                                          : false;
+  const int byte = exponent - 1 + 127 + (up ? 1 : 0);
+  if (byte < 0 || byte > 0xfe)
+    return saturate ? static_cast<uint8_t>(std::clamp(byte, 0, 0xfe)) : nan;
+  return static_cast<uint8_t>(byte);
+}
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_BASE_FLOAT8_H
