@@ -59,8 +59,8 @@ static std::optional<Segments> readSegments(Value value) {
   Segments segments;
   for (auto [e, part] : llvm::enumerate(concat->getOperands())) {
     auto product = part.getDefiningOp<MatMulOp>();
-    auto rows = product ? product.getLhs().getDefiningOp<GatherOp>()
-                        : GatherOp();
+    auto rows =
+        product ? product.getLhs().getDefiningOp<GatherOp>() : GatherOp();
     auto range = rows ? rows.getIndices().getDefiningOp<RangeOp>() : RangeOp();
     auto bounds = range && range.getBounds()
                       ? dyn_cast<dist::DimsAttr>(*range.getBounds())
@@ -96,8 +96,8 @@ bool GroupReader::isOrder(Value value) {
 bool GroupReader::readOrder(Value inverse) {
   Value line = shapedAs(inverse, {m});
   auto scatter = line ? line.getDefiningOp<ScatterNDOp>() : ScatterNDOp();
-  auto range = scatter ? scatter.getUpdates().getDefiningOp<RangeOp>()
-                       : RangeOp();
+  auto range =
+      scatter ? scatter.getUpdates().getDefiningOp<RangeOp>() : RangeOp();
   auto bounds = range && range.getBounds()
                     ? dyn_cast<dist::DimsAttr>(*range.getBounds())
                     : dist::DimsAttr();
@@ -129,8 +129,8 @@ bool GroupReader::isTokenOfOrder(Value value) {
         if (splatInteger(equal.getRhs()) == 1)
           side = equal.getLhs();
       auto less = side ? side.getDefiningOp<LessOp>() : LessOp();
-      isNone |= less && isOrder(less.getLhs()) &&
-                splatInteger(less.getRhs()) == 0;
+      isNone |=
+          less && isOrder(less.getLhs()) && splatInteger(less.getRhs()) == 0;
     }
     if (!isNone)
       return false;
@@ -175,7 +175,8 @@ bool GroupReader::countsExperts(Value counts, int64_t numExperts) {
   }
   auto cast = clip ? clip.getInput().getDefiningOp<CastOp>() : CastOp();
   auto div = cast ? cast.getInput().getDefiningOp<DivOp>() : DivOp();
-  std::optional<double> width = div ? splatConstant(div.getRhs()) : std::nullopt;
+  std::optional<double> width =
+      div ? splatConstant(div.getRhs()) : std::nullopt;
   auto number = div ? div.getLhs().getDefiningOp<CastOp>() : CastOp();
   if (number && low && high && width && elementOf(number).isF32() &&
       *low <= *high && isIdentityBin(*width, *low, *high, numExperts))
@@ -214,8 +215,8 @@ std::optional<Mixture> GroupReader::read(Value summed, DimExpr o) {
                                               : std::nullopt;
   auto activation = down ? readExpertActivation(down->rows) : std::nullopt;
   auto up = activation ? readSegments(activation->input) : std::nullopt;
-  auto tokens = up && up->ends == down->ends ? readGatheredRows(up->rows)
-                                             : std::nullopt;
+  auto tokens =
+      up && up->ends == down->ends ? readGatheredRows(up->rows) : std::nullopt;
   if (!tokens || dimsOf(tokens->first).size() != 2 ||
       !isTokenOfOrder(tokens->second) || !endsAreSorted(*up))
     return std::nullopt;
@@ -227,11 +228,11 @@ std::optional<Mixture> GroupReader::read(Value summed, DimExpr o) {
   mixture.down = down->experts;
   mixture.activation = *activation;
   // A choice that is no expert would be in no segment, or in the last.
-  auto router = mixture.indices ? mixture.indices.getDefiningOp<TopKOp>()
-                                : TopKOp();
-  bool isChoice = router && mixture.indices == router.getIndices() &&
-                  dimsOf(router.getData())[router.getAxis()] ==
-                      dimsOf(up->experts)[0];
+  auto router =
+      mixture.indices ? mixture.indices.getDefiningOp<TopKOp>() : TopKOp();
+  bool isChoice =
+      router && mixture.indices == router.getIndices() &&
+      dimsOf(router.getData())[router.getAxis()] == dimsOf(up->experts)[0];
   return isChoice && mixture.weights ? std::optional<Mixture>(mixture)
                                      : std::nullopt;
 }

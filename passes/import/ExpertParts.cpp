@@ -7,6 +7,7 @@
 #include "dialects/onnx/ops/Contraction.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Normalization.h"
 #include "passes/import/Matching.h"
 #include "passes/import/RotaryPairs.h"
 
@@ -21,8 +22,7 @@ using namespace onnx;
 
 using Dims = SmallVector<DimExpr, 4>;
 
-/// What a function of one value is called; null if it is none of the op's.
-static Value readFunction(Value value, ExpertActivation &result) {
+Value readActivationFunction(Value value, ExpertActivation &result) {
   Operation *op = value.getDefiningOp();
   if (auto swish = dyn_cast_or_null<SwishOp>(op)) {
     result.activation = "silu";
@@ -76,7 +76,7 @@ static bool readGate(Value gate, Value partner, ExpertActivation &result) {
 static bool readGated(Value activated, Value partner,
                       ExpertActivation &result) {
   double low, high, partnerLow, partnerHigh;
-  Value gate = readFunction(activated, result);
+  Value gate = readActivationFunction(activated, result);
   gate = gate ? unclipped(gate, low, high) : Value();
   if (!gate)
     return false;
@@ -107,7 +107,7 @@ std::optional<ExpertActivation> readExpertActivation(Value value) {
     return std::nullopt;
   }
   ExpertActivation result;
-  result.input = readFunction(value, result);
+  result.input = readActivationFunction(value, result);
   return result.input ? std::optional<ExpertActivation>(result) : std::nullopt;
 }
 
@@ -181,6 +181,28 @@ std::optional<ChosenProduct> readChosenProduct(Value value) {
     return result;
   }
   return std::nullopt;
+}
+
+bool readScattered(Value dense, Mixture &mixture) {
+  auto scatter = dense.getDefiningOp<ScatterElementsOp>();
+  auto topK = scatter ? scatter.getIndices().getDefiningOp<TopKOp>() : TopKOp();
+  if (!topK || scatter.getAxis() != 1 || scatter.getReduction() != "none" ||
+      topK.getAxis() != 1 || scatter.getIndices() != topK.getIndices() ||
+      !haveSameDims(topK.getData(), dense) ||
+      !haveSameDims(scatter.getUpdates(), scatter.getIndices()))
+    return false;
+  Value zeros = scatter.getData();
+  if (auto expand = zeros.getDefiningOp<ExpandOp>())
+    zeros = expand.getData();
+  // Probabilities are finite, so that 0 times them is 0.
+  auto product = zeros.getDefiningOp<MulOp>();
+  if (product && isa_and_nonnull<SoftmaxOp>(product.getLhs().getDefiningOp()))
+    zeros = product.getRhs();
+  if (splatConstant(zeros) != 0.0)
+    return false;
+  mixture.indices = scatter.getIndices();
+  mixture.weights = scatter.getUpdates();
+  return true;
 }
 
 bool sumsAxis(ReduceSumOp sum, int64_t axis) {

@@ -25,6 +25,10 @@ struct ExpertActivation {
   std::optional<double> limit;
 };
 
+/// What a function of one value is called in the op, and the value; null if it
+/// is none of the op's.
+mlir::Value readActivationFunction(mlir::Value value, ExpertActivation &result);
+
 /// Reads the operand of the second product.
 std::optional<ExpertActivation> readExpertActivation(mlir::Value value);
 
@@ -52,6 +56,9 @@ struct Mixture {
 /// The table and the choices of a Gather or GatherND of whole rows.
 std::optional<std::pair<mlir::Value, mlir::Value>>
 readGatheredRows(mlir::Value value);
+
+/// Weights [n, e] that are 0 but where a TopK chose: its choices and theirs.
+bool readScattered(mlir::Value dense, Mixture &mixture);
 
 /// v and w for v * w, where w has a last dim of 1 and v has not.
 std::optional<std::pair<mlir::Value, mlir::Value>>

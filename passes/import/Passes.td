@@ -269,6 +269,7 @@ def RecoverMixtureOfExperts
     | gathered | GatherND or Gather of the experts of each choice, products of one row each, sum over the choices |
     | dense | batched products of all tokens with all experts, weights 0 for most |
     | sorted | choices sorted by expert, a product for each segment, put back in order; the host's wait for the segments' ends goes |
+    | unrolled | a term for each expert: all tokens by weights 0 for most, or those that NonZero says; their matrices are stacked when weights are loaded |
     | activation | any of Swish, Gelu, Relu; gated by halves or by neighbours, clipped, shifted |
 
     Example (tests/passes/import/recover-mixture-of-experts/example.mlir):

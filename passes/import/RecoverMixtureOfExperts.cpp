@@ -1,13 +1,14 @@
 //===- RecoverMixtureOfExperts.cpp - Experts from gathers or masks --------===//
 //
-// Where a sum ends a mixture of experts, its pieces are read backwards. Three
+// Where a sum ends a mixture of experts, its pieces are read backwards. Four
 // forms are known: each choice of a token with its own gathered matrices, all
-// tokens through all experts with weights that are 0 for most, and choices that
-// are sorted by expert (ExpertGroups).
+// tokens through all experts with weights that are 0 for most, choices that are
+// sorted by expert (ExpertGroups), and experts one by one (ExpertTerms).
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/import/ExpertGroups.h"
+#include "passes/import/ExpertTerms.h"
 #include "passes/import/Matching.h"
 #include "passes/import/Passes.h"
 
@@ -20,6 +21,7 @@
 #include "dialects/onnx/ops/Reduction.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -80,25 +82,6 @@ static std::optional<Mixture> readGathered(ReduceSumOp sum) {
   mixture.downBias = down->bias;
   mixture.activation = *activation;
   return mixture.indices ? std::optional<Mixture>(mixture) : std::nullopt;
-}
-
-/// Weights [n, e] that are 0 but where a TopK chose: its choices and theirs.
-static bool readScattered(Value dense, Mixture &mixture) {
-  auto scatter = dense.getDefiningOp<ScatterElementsOp>();
-  auto topK = scatter ? scatter.getIndices().getDefiningOp<TopKOp>() : TopKOp();
-  if (!topK || scatter.getAxis() != 1 || scatter.getReduction() != "none" ||
-      topK.getAxis() != 1 || scatter.getIndices() != topK.getIndices() ||
-      !haveSameDims(topK.getData(), dense) ||
-      !haveSameDims(scatter.getUpdates(), scatter.getIndices()))
-    return false;
-  Value zeros = scatter.getData();
-  if (auto expand = zeros.getDefiningOp<ExpandOp>())
-    zeros = expand.getData();
-  if (splatConstant(zeros) != 0.0)
-    return false;
-  mixture.indices = scatter.getIndices();
-  mixture.weights = scatter.getUpdates();
-  return true;
 }
 
 /// [e, n, d] x [e, d, h] with a bias [e, 1, h], which may be absent.
@@ -238,56 +221,75 @@ static Value makeMixture(OpBuilder &builder, Location loc,
   return reshaped(builder, loc, result, dims);
 }
 
-/// Does anything in the block have one of the symbols that `read` binds?
-static bool isNeeded(ReadSizesOp read) {
-  llvm::StringSet<> bound;
-  for (DimExpr size : cast<dist::DimsAttr>(read.getSizes()).getValues())
-    if (std::optional<StringRef> symbol = size.asSymbol())
-      bound.insert(*symbol);
-  bool isUsed = false;
-  auto look = [&](ArrayRef<DimExpr> sizes) {
+/// Symbols in the block, but for those that ReadSizes binds.
+static llvm::StringSet<> usedSymbols(Block &block) {
+  llvm::StringSet<> used;
+  auto look = [&](ArrayRef<DimExpr> sizes, bool isBinding) {
     for (DimExpr size : sizes)
-      size.forEachSymbol(
-          [&](StringRef name, bool) { isUsed |= bound.contains(name); });
+      if (!isBinding || !size.asSymbol())
+        size.forEachSymbol([&](StringRef name, bool) { used.insert(name); });
   };
-  for (Operation &op : *read->getBlock()) {
-    if (&op == read)
-      continue;
+  for (Operation &op : block) {
     for (Type type : op.getResultTypes())
-      look(dist::getDims(type));
+      if (isa<RankedTensorType>(type))
+        look(dist::getDims(type), false);
     for (NamedAttribute attribute : op.getAttrs())
       if (auto dims = dyn_cast<dist::DimsAttr>(attribute.getValue()))
-        look(dims.getValues());
+        look(dims.getValues(), isa<ReadSizesOp>(op));
   }
-  return isUsed;
+  return used;
+}
+
+/// Erases those of the ops whose sizes nothing has any more.
+static void eraseUnused(Block &block, ArrayRef<Operation *> reads) {
+  if (reads.empty())
+    return;
+  llvm::StringSet<> used = usedSymbols(block);
+  for (Operation *read :
+       llvm::SmallSetVector<Operation *, 8>(reads.begin(), reads.end())) {
+    auto sizes = cast<dist::DimsAttr>(cast<ReadSizesOp>(read).getSizes());
+    if (llvm::none_of(sizes.getValues(), [&](DimExpr size) {
+          std::optional<StringRef> symbol = size.asSymbol();
+          return symbol && used.contains(*symbol);
+        }))
+      read->erase();
+  }
+  eraseDead(block);
+}
+
+/// The mixture whose last op is `op`.
+static std::optional<Mixture> readMixture(OpBuilder &builder, Operation *op,
+                                          SmallVectorImpl<Operation *> &reads) {
+  if (auto add = dyn_cast<AddOp>(op))
+    return readTerms(builder, add, reads);
+  auto sum = dyn_cast<ReduceSumOp>(op);
+  if (!sum)
+    return std::nullopt;
+  std::optional<Mixture> mixture = readGathered(sum);
+  if (!mixture)
+    mixture = readDense(sum);
+  Operation *read = nullptr;
+  if (!mixture && (mixture = readGroups(sum, read)))
+    reads.push_back(read);
+  return mixture;
 }
 
 unsigned RecoverMixtureOfExperts::recover(Block &block) {
   SmallVector<Operation *> reads;
   unsigned count = 0;
-  for (auto sum : block.getOps<ReduceSumOp>()) {
-    Operation *read = nullptr;
-    std::optional<Mixture> mixture = readGathered(sum);
-    if (!mixture)
-      mixture = readDense(sum);
-    if (!mixture)
-      mixture = readGroups(sum, read);
-    OpBuilder builder(sum);
-    Value result =
-        mixture ? makeMixture(builder, sum.getLoc(), *mixture, dimsOf(sum))
-                : Value();
+  for (Operation &op : block) {
+    OpBuilder builder(&op);
+    std::optional<Mixture> mixture = readMixture(builder, &op, reads);
+    Value result = mixture ? makeMixture(builder, op.getLoc(), *mixture,
+                                         dimsOf(op.getResult(0)))
+                           : Value();
     if (!result)
       continue;
-    sum.getResult().replaceAllUsesWith(result);
-    if (read)
-      reads.push_back(read);
+    op.getResult(0).replaceAllUsesWith(result);
     ++count;
   }
   eraseDead(block);
-  for (Operation *read : reads)
-    if (!isNeeded(cast<ReadSizesOp>(read)))
-      read->erase();
-  eraseDead(block);
+  eraseUnused(block, reads);
   return count;
 }
 

@@ -111,6 +111,12 @@ void ShardingGraph::addOp(OnnxOp op) {
       dist::getDims(op->getResult(0).getType()) ==
           dist::getDims(op->getOperand(0).getType()))
     movesWeight = true;
+  // Matrices behind each other, as those of experts.
+  if (graphOp.partialRule == onnx::PartialRule::MovesAll)
+    movesWeight =
+        isLoadTime && llvm::any_of(graphOp.operandValues, [&](unsigned value) {
+          return value != kNoValue && values[value].isWeightDerived;
+        });
   for (Value result : op->getResults()) {
     unsigned value = valueNumber(result);
     graphOp.resultValues.push_back(value);

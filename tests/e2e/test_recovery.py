@@ -45,6 +45,7 @@ CORPUS_STRUCTURES = {
     "distilbert-ts-op14": encoder(3, 7),
     "encoder-ts-op17-functions": encoder(2, 5),
     "deepseekv3-dynamo-op20": mixture(3, norms=4, MixtureOfExperts=2, Swish=3),
+    "deepseekv3-optimum-kv": mixture(3, norms=4, MixtureOfExperts=2, Swish=3),
     "gemma2-optimum-kv": {"Attention": 2, "Gelu": 2, "RMSNormalization": 9, "RotaryEmbedding": 4},
     "gemma3-dynamo-op20": {"Attention": 3, "Gelu": 3, "RMSNormalization": 19, "RotaryEmbedding": 6},
     "gpt2-optimum-kv": encoder(3, 7),

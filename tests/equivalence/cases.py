@@ -133,13 +133,16 @@ class Cases:
         self.all.append(Case(name, nodes, named, results, exact, reference))
 
     def chain(self, name, *inputs, nodes, exact=True):
-        """Nodes (op, inputs by number or by earlier output, output, attributes); the output of the case is `out`."""
-        names = {f"{name}.{i}": tensor for i, tensor in enumerate(inputs)}
-        made = [
-            helper.make_node(op, [f"{name}.{i}" if i != "" else "" for i in ins], [f"{name}.{out}"], name=f"{name}.{out}", **attributes)
-            for op, ins, out, attributes in nodes
-        ]
-        self.all.append(Case(name, made, names, [f"{name}.out"], exact, True))
+        """Nodes (op, inputs by number or by earlier output, outputs, attributes); the case's output is `out`."""
+        named = {f"{name}.{i}": tensor for i, tensor in enumerate(inputs)}
+
+        def node(op, ins, outs, attributes):
+            outs = [outs] if isinstance(outs, str) else outs
+            ins = ["" if i == "" else f"{name}.{i}" for i in ins]
+            return helper.make_node(op, ins, [f"{name}.{out}" for out in outs], name=f"{name}.{outs[0]}", **attributes)
+
+        made = [node(*entry) for entry in nodes]
+        self.all.append(Case(name, made, named, [f"{name}.out"], exact, True))
 
 
 def elementwise(g, s):

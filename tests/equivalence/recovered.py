@@ -185,8 +185,43 @@ def experts(g, s):
     mixture("MixtureOfExperts.neighbours", neighbours, True)
 
 
+def unrolled(g, s):
+    """Three experts one by one, of which a TopK chooses two."""
+    sizes = [(s.b, s.c), (s.b, s.c), (s.c, s.d)] * 3
+    matrices = [g.const(np.roll(g.weight(*dims).data, i) / F32(32), F32) for i, dims in enumerate(sizes)]
+
+    def terms():
+        for e in range(3):
+            gate, up, down = (5 + 3 * e + i for i in range(3))
+            yield ("MatMul", [0, gate], f"gate{e}", {})
+            yield ("Relu", [f"gate{e}"], f"relu{e}", {})
+            yield ("MatMul", [0, up], f"up{e}", {})
+            yield ("Mul", [f"relu{e}", f"up{e}"], f"hidden{e}", {})
+            yield ("MatMul", [f"hidden{e}", down], f"down{e}", {})
+            yield ("Slice", ["routing", *(14 + e, 15 + e, 15)], f"share{e}", {})
+            yield ("Mul", [f"down{e}", f"share{e}"], f"term{e}", {})
+
+    g.chain(
+        "MixtureOfExperts.unrolled",
+        *[g.eighths(s.a, s.b), g.distinct(s.a, 3), g.const([2]), g.const([0]), g.const(0, F32)],
+        *[*matrices, *(g.const([i]) for i in range(4))],
+        nodes=[
+            ("TopK", [1, 2], ["logits", "chosen"], {"axis": 1}),
+            ("Softmax", ["logits"], "weights", {"axis": 1}),
+            ("Softmax", [1], "shares", {"axis": 1}),
+            ("Mul", ["shares", 4], "zeros", {}),
+            ("ScatterElements", ["zeros", "chosen", "weights"], "routing", {"axis": 1}),
+            *terms(),
+            ("Add", ["term0", "term1"], "two", {}),
+            ("Add", ["two", "term2"], "out", {}),
+        ],
+        exact=False,
+    )
+
+
 def recovered(g, s):
     activations(g, s)
     attention(g, s)
     rotary(g, s)
     experts(g, s)
+    unrolled(g, s)

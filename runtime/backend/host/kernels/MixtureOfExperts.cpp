@@ -131,15 +131,13 @@ private:
     for (int64_t begin = starts[expert]; begin < end; begin += block) {
       const int64_t size = std::min(block, end - begin);
       gather(order + begin, size);
-      SHARDC_RETURN_IF_ERROR(multiply(size, wide, inputSize, Acc(1),
-                                      {rows, leading(inputSize), false},
-                                      matrixUp, Acc(0), products,
-                                      leading(wide)));
+      SHARDC_RETURN_IF_ERROR(multiply(
+          size, wide, inputSize, Acc(1), {rows, leading(inputSize), false},
+          matrixUp, Acc(0), products, leading(wide)));
       activate(expert, size);
-      SHARDC_RETURN_IF_ERROR(multiply(size, outputs, hidden, Acc(1),
-                                      {activated, leading(hidden), false},
-                                      matrixDown, Acc(0), results,
-                                      leading(outputs)));
+      SHARDC_RETURN_IF_ERROR(multiply(
+          size, outputs, hidden, Acc(1), {activated, leading(hidden), false},
+          matrixDown, Acc(0), results, leading(outputs)));
       scatter(order + begin, size);
     }
     return Status::ok();
@@ -159,8 +157,8 @@ private:
 
   void scatter(const int64_t *chosen, int64_t size) {
     for (int64_t r = 0; r < size; ++r) {
-      const Acc weight = Acc(call.inputs[kWeights].template as<T>()[at(
-          kWeights, chosen[r])]);
+      const Acc weight =
+          Acc(call.inputs[kWeights].template as<T>()[at(kWeights, chosen[r])]);
       const Acc *result = results + r * outputs;
       Acc *sum = total + chosen[r] / choices * outputs;
       for (int64_t o = 0; o < outputs; ++o)
@@ -194,8 +192,8 @@ private:
           constexpr Acc scale =
               std::numbers::sqrt2_v<Acc> * std::numbers::inv_sqrtpi_v<Acc>;
           return Acc(0.5) * x *
-                 (Acc(1) + hyperbolicTangent(
-                               scale * (x + Acc(0.044715) * x * x * x)));
+                 (Acc(1) +
+                  hyperbolicTangent(scale * (x + Acc(0.044715) * x * x * x)));
         });
       else if (activation == "relu")
         activateRow(from, to, [](Acc x) { return x < Acc(0) ? Acc(0) : x; });
@@ -212,8 +210,10 @@ private:
         continue;
       }
       const Acc g = from[i * gate.step], u = from[i * gate.step + gate.other];
-      to[i] = function(g > limit ? limit : g) *
-              ((u > limit ? limit : u < -limit ? -limit : u) + shift);
+      to[i] = function(g > limit ? limit : g) * ((u > limit    ? limit
+                                                  : u < -limit ? -limit
+                                                               : u) +
+                                                 shift);
     }
   }
 
