@@ -8,7 +8,8 @@ def Onnx_YieldOp : Onnx_Op<"Yield", [Terminator]> {
   let assemblyFormat = "($results^ `:` type($results))? attr-dict";
 }
 
-def Onnx_IfOp : Onnx_Op<"If", [DeclareOpInterfaceMethods<OnnxOp>, SingleBlock]> {
+def Onnx_IfOp : Onnx_Op<"If", [Onnx_IsReplaced, SingleBlock,
+                               DeclareOpInterfaceMethods<OnnxOp>]> {
   let summary = "One branch or the other";
   let description = [{
         %y = onnx.If %condition : (tensor<i1>) -> tensor<?xf32, ...> {
