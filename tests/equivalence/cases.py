@@ -305,6 +305,8 @@ def quantized(g, s):
     # Blocks that a factor's parts may cut, and a last one that is shorter.
     blocks = -(-s.b * s.c // 3)
     g.add("DequantizeLinear.blocks", byte(s.b * s.c, s.d), halves(blocks, s.d), byte(blocks, s.d), axis=0, block_size=3)
+    whole = [byte(4 * s.b, s.d), halves(s.b, s.d), byte(s.b, s.d)]
+    g.add("DequantizeLinear.whole", *whole, axis=0, block_size=4)
     g.add("DequantizeLinear.rows", byte(s.d, s.b * s.c), halves(s.d, blocks), axis=-1, block_size=3)
     # Products that take weights as they are, of 4 bits and of 8.
     for bits in (4, 8):

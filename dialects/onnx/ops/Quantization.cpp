@@ -98,25 +98,44 @@ static Type takeOutputType(Operation *op) {
              : Type();
 }
 
-/// The data's dims pass through, and those of scales; blocks stay together, of
-/// which a rank uses those that it needs.
+bool hasWholeBlocks(Operation *op) {
+  int64_t blockSize = op->getAttrOfType<IntegerAttr>("block_size").getInt();
+  int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
+  return blockSize != 0 &&
+         dist::getDims(op->getOperand(1).getType())[axis] * blockSize ==
+             dist::getDims(op->getOperand(0).getType())[axis];
+}
+
+/// The data's dims pass through, and those of scales. Along blocks the data is
+/// blocks x block_size, and scales are split with the blocks; where the last
+/// block is shorter they stay whole, and a rank uses those that it needs.
 static ShardingRule quantizationRule(Operation *op, int64_t axis,
                                      int64_t blockSize) {
   ShardingRule rule;
-  RuleTensor data;
-  SmallVector<DimExpr, 4> sizes = dist::getDims(op->getOperand(0).getType());
-  for (DimExpr size : sizes)
-    data.push_back(rule.addDim(size));
+  RuleTensor data, blocks;
+  bool isWhole = hasWholeBlocks(op);
+  for (auto [d, size] :
+       llvm::enumerate(dist::getDims(op->getOperand(0).getType()))) {
+    bool isBlocked = blockSize != 0 && static_cast<int64_t>(d) == axis;
+    data.push_back(isBlocked && isWhole ? RuleDim::none() : rule.addDim(size));
+    blocks.push_back(data.back());
+    if (!isBlocked)
+      continue;
+    DimExpr count = dist::getDims(op->getOperand(1).getType())[d];
+    if (isWhole) {
+      unsigned block = rule.addFactor(count),
+               element = rule.addFactor(blockSize);
+      data.back().segments = {{block, element}};
+      blocks.back() = RuleDim::factor(block);
+    } else {
+      blocks.back() = rule.addDim(count, FactorClass::NeedsReplication);
+    }
+  }
   rule.operands.push_back(data);
   for (Value parameter : op->getOperands().drop_front()) {
     RuleTensor tensor;
     for (auto [d, size] : llvm::enumerate(dist::getDims(parameter.getType())))
-      if (size.isConstant(1))
-        tensor.push_back(RuleDim::none());
-      else if (blockSize != 0 && static_cast<int64_t>(d) == axis)
-        tensor.push_back(rule.addDim(size, FactorClass::NeedsReplication));
-      else
-        tensor.push_back(data[d]);
+      tensor.push_back(size.isConstant(1) ? RuleDim::none() : blocks[d]);
     rule.operands.push_back(std::move(tensor));
   }
   rule.results = {data};

@@ -16,6 +16,9 @@ struct QuantizedValue {
   mlir::Value data, scale, zeroPoint;
 };
 
+/// Whether a QuantizeLinear or DequantizeLinear has blocks all of one size.
+bool hasWholeBlocks(mlir::Operation *op);
+
 /// As ui8, by the smallest and largest element.
 QuantizedValue quantizeDynamically(Decomposition &d, mlir::Value input);
 

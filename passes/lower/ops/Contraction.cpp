@@ -12,10 +12,8 @@ namespace shardc::lower {
 
 /// Batch dims of both operands are broadcast to the result's.
 static LogicalResult lowerMatMul(Operation *op, Lowering &lowering) {
-  if (FusedWeights weights = findFusedWeights(op); weights.dequantization) {
-    lowerFusedProduct(op, weights, lowering);
-    return success();
-  }
+  if (FusedWeights weights = findFusedWeights(op); weights.dequantization)
+    return lowerFusedProduct(op, weights, lowering);
   Sizes dims = Lowering::localDims(op->getResult(0));
   auto withBatch = [&](Value operand) {
     ValueView view = lowering.view(operand);

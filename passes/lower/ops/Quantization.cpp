@@ -54,11 +54,24 @@ static int64_t blockSizeOf(Operation *op) {
   return op->getAttrOfType<IntegerAttr>("block_size").getInt();
 }
 
-/// Sharding of the dim with blocks; not split where there are none.
+/// Sharding of a dim whose blocks do not follow that of the scales.
 static dist::DimSharding blockedDim(Operation *op) {
-  return blockSizeOf(op) == 0
+  return blockSizeOf(op) == 0 || onnx::hasWholeBlocks(op)
              ? dist::DimSharding()
              : dist::getSharding(op->getOperand(0).getType()).dims[axisOf(op)];
+}
+
+/// Elements of a block that this rank holds: all, unless blocks are split too.
+static FailureOr<DimExpr> localBlockSize(Operation *op,
+                                         ArrayRef<ValueView> views) {
+  if (!onnx::hasWholeBlocks(op))
+    return DimExpr(blockSizeOf(op));
+  DimExpr elements = views[0].layout.dims[axisOf(op)];
+  DimExpr blocks = views[1].layout.dims[axisOf(op)];
+  if (std::optional<DimExpr> size = elements.exactDiv(blocks))
+    return *size;
+  return op->emitError("has ") << elements.str() << " elements in "
+                               << blocks.str() << " blocks on a rank";
 }
 
 /// Data, scale and zero point, with the dims of the data but along blocks.
@@ -80,8 +93,13 @@ static LogicalResult lowerScaled(Operation *op, Lowering &lowering,
   SmallVector<ValueView, 3> inputs = scaledViews(op, lowering);
   StringRef kernel = op->getName().stripDialect();
   Lowering::Config blocks;
-  if (blockSizeOf(op) != 0)
-    blocks = Lowering::attributes(op, {"axis", "block_size"});
+  if (blockSizeOf(op) != 0) {
+    FailureOr<DimExpr> size = localBlockSize(op, inputs);
+    if (failed(size))
+      return failure();
+    blocks = {lowering.ints("axis", axisOf(op)),
+              lowering.scalars("block_size", *size)};
+  }
   dist::DimSharding dim = blockedDim(op);
   if (!dim.isSplit()) {
     lowering.call(op, kernel, inputs, {result}, blocks);
@@ -150,8 +168,8 @@ static bool isFused(onnx::DequantizeLinearOp op) {
          findFusedWeights(user).dequantization == op;
 }
 
-void lowerFusedProduct(Operation *matmul, const FusedWeights &weights,
-                       Lowering &lowering) {
+LogicalResult lowerFusedProduct(Operation *matmul, const FusedWeights &weights,
+                                Lowering &lowering) {
   Operation *op = weights.dequantization;
   ValueView result = lowering.allocate(matmul, matmul->getResult(0));
   Sizes dims = result.layout.dims;
@@ -162,7 +180,11 @@ void lowerFusedProduct(Operation *matmul, const FusedWeights &weights,
   };
   SmallVector<ValueView, 4> inputs = {
       withBatch(lowering.view(matmul->getOperand(0)))};
-  for (ValueView &view : scaledViews(op, lowering)) {
+  SmallVector<ValueView, 3> views = scaledViews(op, lowering);
+  FailureOr<DimExpr> blockSize = DimExpr();
+  if (blockSizeOf(op) != 0 && failed(blockSize = localBlockSize(op, views)))
+    return failure();
+  for (ValueView &view : views) {
     if (weights.isTransposed) {
       SmallVector<int64_t> perm;
       for (size_t d = 0; d < view.layout.dims.size(); ++d)
@@ -177,9 +199,10 @@ void lowerFusedProduct(Operation *matmul, const FusedWeights &weights,
     if (dist::DimSharding dim = blockedDim(op); dim.isSplit())
       config = blockedParts(dim, lowering).front().config;
     config.push_back(lowering.ints("axis", int64_t(dims.size()) - 2));
-    config.push_back(lowering.ints("block_size", blockSizeOf(op)));
+    config.push_back(lowering.scalars("block_size", *blockSize));
   }
   lowering.call(matmul, "MatMulDequantized", inputs, {result}, config);
+  return success();
 }
 
 /// Weights stay as small as they are: their numbers exist while they are used,

@@ -20,8 +20,9 @@ struct FusedWeights {
 };
 FusedWeights findFusedWeights(mlir::Operation *matmul);
 
-void lowerFusedProduct(mlir::Operation *matmul, const FusedWeights &weights,
-                       Lowering &lowering);
+llvm::LogicalResult lowerFusedProduct(mlir::Operation *matmul,
+                                      const FusedWeights &weights,
+                                      Lowering &lowering);
 
 } // namespace shardc::lower
 

@@ -57,8 +57,8 @@ public:
     x = d.reshape(op.getInput(), {tokens, hidden});
     Value weights = routing();
     Value inner = activate(project(fc1));
-    Value result = combine(d.matmul(inner, d.transposeLast(fc2.weights)),
-                           weights);
+    Value result =
+        combine(d.matmul(inner, d.transposeLast(fc2.weights)), weights);
     if (fc2.bias)
       result = d.add(result, d.matmul(weights, fc2.bias));
     return d.replaceBy(
@@ -118,8 +118,7 @@ template <typename OpTy> Value Experts<OpTy>::routing() {
     weights = pick(mixingLogits);
     if (isNormalized)
       weights = d.make<DivOp>(
-          {weights,
-           d.make<ReduceSumOp>({weights, d.integers({DimExpr(1)})})});
+          {weights, d.make<ReduceSumOp>({weights, d.integers({DimExpr(1)})})});
   } else {
     weights = isNormalized ? d.make<SoftmaxOp>({chosen.getValues()}, last)
                            : pick(d.make<SoftmaxOp>({logits}, last));
@@ -129,8 +128,7 @@ template <typename OpTy> Value Experts<OpTy>::routing() {
 }
 
 /// G * sigmoid(alpha * G) * (L + beta) of clamped G and L.
-template <typename OpTy>
-Value Experts<OpTy>::swiglu(Value gate, Value linear) {
+template <typename OpTy> Value Experts<OpTy>::swiglu(Value gate, Value linear) {
   Type element = d.element(gate);
   if (op.getSwigluLimit()) {
     double limit = op.getSwigluLimit()->convertToDouble();
@@ -140,8 +138,7 @@ Value Experts<OpTy>::swiglu(Value gate, Value linear) {
   }
   double alpha = op.getActivationAlpha().convertToDouble();
   double beta = op.getActivationBeta().convertToDouble();
-  Value scaled =
-      alpha == 1 ? gate : d.mul(gate, d.number(element, alpha));
+  Value scaled = alpha == 1 ? gate : d.mul(gate, d.number(element, alpha));
   Value gated = d.mul(gate, d.make<SigmoidOp>({scaled}));
   if (beta != 0)
     linear = d.add(linear, d.number(element, beta));
@@ -264,11 +261,11 @@ static Value dequantize(MicrosoftQMoEOp op, Decomposition &d, unsigned number,
   if (aligned.size() == 2)
     aligned.push_back(1);
   Value data = unpack(bytes, dims);
-  Value zeros = d.operand(kZeroPoints + number)
-                    ? d.reshape(unpack(d.operand(kZeroPoints + number),
-                                       scaleDims),
-                                aligned)
-                    : d.number(d.element(data), 1 << (bits - 1));
+  Value zeros =
+      d.operand(kZeroPoints + number)
+          ? d.reshape(unpack(d.operand(kZeroPoints + number), scaleDims),
+                      aligned)
+          : d.number(d.element(data), 1 << (bits - 1));
   scales = d.cast(d.reshape(scales, aligned), d.element(op.getInput()));
   return d.make<DequantizeLinearOp>(
       {data, scales, zeros},
@@ -294,9 +291,9 @@ LogicalResult MicrosoftQMoEOp::inferTypes(ShapeInference &inference) {
     return failure();
   int64_t bits2 = getFc2ExpertWeightBits().value_or(bits);
   DimExpr inner = d.dims(fc2)[2] * (8 / std::max<int64_t>(bits2, 1));
-  experts.fc1 = {dequantize(*this, d, 0, hidden,
-                            getFc1ExpertWeightBits().value_or(bits)),
-                 d.operand(kWeights + 2)};
+  experts.fc1 = {
+      dequantize(*this, d, 0, hidden, getFc1ExpertWeightBits().value_or(bits)),
+      d.operand(kWeights + 2)};
   experts.fc2 = {dequantize(*this, d, 1, inner, bits2),
                  d.operand(kWeights + 5)};
   if (d.operand(kWeights + 6))

@@ -122,8 +122,7 @@ LogicalResult MicrosoftMatMulNBitsOp::inferTypes(ShapeInference &inference) {
   // Bytes hold whole blocks, the last of which may reach beyond the features.
   Value data = weights.unpack(getWeights(), weights.blocks() * size);
   data = d.slice(data, 1, 0, sum);
-  Value scales =
-      d.reshape(getScales(), {weights.rows, weights.blocks()});
+  Value scales = d.reshape(getScales(), {weights.rows, weights.blocks()});
   Value zeros = weights.zeroPoints(d.operand(kZeroPoints), element);
   Value dequantized = d.make<DequantizeLinearOp>(
       {data, d.cast(scales, element), zeros},
@@ -208,8 +207,8 @@ static Value scaledProduct(Decomposition &d, const QuantizedValue &lhs,
   }
   Value sum = d.make<MatMulIntegerOp>(operands);
   Type element = d.element(lhs.scale);
-  Value result = d.mul(d.cast(sum, element),
-                       d.mul(lhs.scale, d.cast(rhs.scale, element)));
+  Value result =
+      d.mul(d.cast(sum, element), d.mul(lhs.scale, d.cast(rhs.scale, element)));
   return bias ? d.add(result, d.cast(bias, element)) : result;
 }
 
@@ -244,8 +243,7 @@ static LogicalResult replaceScaled(Decomposition &d, int64_t axis,
                                d.attribute("block_size", blockSize)})});
 }
 
-LogicalResult
-MicrosoftQuantizeLinearOp::inferTypes(ShapeInference &inference) {
+LogicalResult MicrosoftQuantizeLinearOp::inferTypes(ShapeInference &inference) {
   Decomposition d(*this, inference);
   return replaceScaled<QuantizeLinearOp>(d, getAxis(), getBlockSize());
 }

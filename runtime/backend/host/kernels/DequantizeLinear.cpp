@@ -27,6 +27,27 @@ struct NoZeroPoint {
   int operator[](int64_t) const { return 0; }
 };
 
+/// A row with one scale and zero point.
+template <typename T, typename Reader>
+void dequantizeRow(const Reader &x, int64_t first, int64_t stride,
+                   int64_t count, Compute<T> zero, Compute<T> scale, T *out,
+                   int64_t outStride) {
+  using C = Compute<T>;
+  if constexpr (requires { Reader::kValues; }) {
+    if (stride == 1) { // few values, each computed once
+      T numbers[Reader::kValues];
+      for (unsigned bits = 0; bits < Reader::kValues; ++bits)
+        numbers[bits] = T((C(Reader::valueOf(bits)) - zero) * scale);
+      x.forEach(first, count, [&](int64_t i, unsigned bits) {
+        out[i * outStride] = numbers[bits];
+      });
+      return;
+    }
+  }
+  for (int64_t i = 0; i < count; ++i)
+    out[i * outStride] = T((C(x[first + i * stride]) - zero) * scale);
+}
+
 template <typename T, typename Reader, typename Zeros>
 Status dequantizeAs(const KernelCall &call, std::string_view kernel,
                     const QuantizedViews &views) {
@@ -38,10 +59,8 @@ Status dequantizeAs(const KernelCall &call, std::string_view kernel,
     T *out = views.result.as<T>() + at[0];
     const T *scale = views.scale.as<T>() + at[2];
     if (stride[2] == 0 && stride[3] == 0) {
-      const C s(*scale);
-      const auto zero = zeros[at[3]];
-      for (int64_t i = 0; i < count; ++i)
-        out[i * stride[0]] = T(C(x[at[1] + i * stride[1]] - zero) * s);
+      dequantizeRow<T>(x, at[1], stride[1], count, C(zeros[at[3]]), C(*scale),
+                       out, stride[0]);
       return;
     }
     for (int64_t i = 0; i < count; ++i)

@@ -28,11 +28,32 @@ private:
 /// Halves of bytes.
 template <bool isSigned> class HalfReader {
 public:
+  static constexpr int kValues = 16;
+
   explicit HalfReader(const TensorView &view)
       : data(view.data), first(view.skipped) {}
   int64_t operator[](int64_t offset) const {
-    const int bits = static_cast<int>(readHalf(data, first + offset));
-    return isSigned ? (bits ^ 8) - 8 : bits;
+    return valueOf(readHalf(data, first + offset));
+  }
+  static int64_t valueOf(unsigned bits) {
+    const auto value = static_cast<int64_t>(bits);
+    return isSigned ? (value ^ 8) - 8 : value;
+  }
+
+  /// Calls body(i, bits) for the elements from `offset` on, two a byte.
+  template <typename Body>
+  void forEach(int64_t offset, int64_t count, Body &&body) const {
+    int64_t i = 0, at = first + offset;
+    if ((at & 1) && count > 0)
+      body(i++, readHalf(data, at++));
+    const std::byte *bytes = data + (at >> 1);
+    for (; i + 1 < count; i += 2, ++bytes) {
+      const auto pair = std::to_integer<unsigned>(*bytes);
+      body(i, pair & 15);
+      body(i + 1, pair >> 4);
+    }
+    if (i < count)
+      body(i, std::to_integer<unsigned>(*bytes) & 15);
   }
 
 private:

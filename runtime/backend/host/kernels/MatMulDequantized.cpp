@@ -26,8 +26,8 @@ struct Operands {
   /// One index of a batch dim of all operands.
   Operands at(int dim, int64_t index) const {
     Operands part = *this;
-    for (TensorView *view : {&part.a, &part.c, &part.b.data, &part.b.scale,
-                             &part.b.zeroPoint})
+    for (TensorView *view :
+         {&part.a, &part.c, &part.b.data, &part.b.scale, &part.b.zeroPoint})
       *view = narrowed(*view, dim, index, 1);
     return part;
   }
@@ -61,7 +61,7 @@ Status read(const KernelCall &call, Operands &operands) {
   operands.a = a;
   operands.c = c;
   const int row = operands.row(), column = operands.column();
-  if (operands.b.blockSize != 0 && operands.b.axis != row)
+  if (operands.b.hasBlocks && operands.b.axis != row)
     return failure(kName, "blocks must be along the dim that is summed");
   TensorView expectedB = a, expectedC = a;
   expectedB.dims[row] = a.dims[column];
@@ -97,8 +97,8 @@ template <typename T>
 Status multiplyPanel(const KernelCall &call, Operands part, int64_t bytes) {
   const TensorView panel = panelFor(part, call.scratch);
   part.b.result = panel;
-  for (TensorView *view : {&part.b.result, &part.b.data, &part.b.scale,
-                           &part.b.zeroPoint})
+  for (TensorView *view :
+       {&part.b.result, &part.b.data, &part.b.scale, &part.b.zeroPoint})
     for (int d = 0; d < part.row(); ++d)
       view->dims[d] = 1;
   SHARDC_RETURN_IF_ERROR(dequantize(call, kName, part.b));
@@ -115,8 +115,7 @@ Status multiply(const KernelCall &call, const Operands &operands, int dim) {
     if (!operands.hasOwnB(dim))
       return multiply<T>(call, operands, dim + 1);
     for (int64_t i = 0; i < operands.c.dims[dim]; ++i)
-      SHARDC_RETURN_IF_ERROR(
-          multiply<T>(call, operands.at(dim, i), dim + 1));
+      SHARDC_RETURN_IF_ERROR(multiply<T>(call, operands.at(dim, i), dim + 1));
     return Status::ok();
   }
   const int64_t bytes = panelBytes(operands);

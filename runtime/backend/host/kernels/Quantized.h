@@ -68,7 +68,8 @@ private:
 struct QuantizedViews {
   TensorView data, result, scale, zeroPoint;
   bool hasZeroPoint = false;
-  int64_t blockSize = 0;
+  bool hasBlocks = false;
+  int64_t blockSize = 0; ///< 0 on a rank that holds nothing of any block
   int axis = 0;
 };
 
@@ -80,11 +81,15 @@ inline Status readQuantized(const KernelCall &call, std::string_view kernel,
   views.scale = call.inputs[1];
   views.hasZeroPoint = hasInput(call, 2);
   views.zeroPoint = views.hasZeroPoint ? call.inputs[2] : views.scale;
+  views.hasBlocks = call.find("block_size") != nullptr;
   views.blockSize = call.intOr("block_size", 0);
   SHARDC_RETURN_IF_ERROR(expectDims(kernel, views.data, views.result));
   TensorView expected = views.data;
-  if (views.blockSize != 0) {
+  if (views.hasBlocks) {
     SHARDC_RETURN_IF_ERROR(readAxis(call, kernel, expected.rank, views.axis));
+    if (views.blockSize <= 0 && expected.dims[views.axis] > 0)
+      return failure(kernel, "blocks of " + std::to_string(views.blockSize) +
+                                 " elements");
     if (views.scale.rank == expected.rank)
       expected.dims[views.axis] = views.scale.dims[views.axis];
     // One for all blocks.
@@ -119,7 +124,7 @@ void forEachRowOf(const QuantizedViews &views, const int64_t (&first)[4],
 template <typename Body>
 Status forEachQuantizedRow(const KernelCall &call, std::string_view kernel,
                            const QuantizedViews &views, Body &&body) {
-  if (views.blockSize == 0) {
+  if (!views.hasBlocks) {
     forEachRowOf(views, {0, 0, 0, 0}, body);
     return Status::ok();
   }
