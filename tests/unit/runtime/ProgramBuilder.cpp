@@ -27,6 +27,31 @@ uint32_t ProgramBuilder::readSymbol(const std::string &name, int32_t ahead) {
   return scalar;
 }
 
+uint32_t ProgramBuilder::capacity() {
+  uint32_t scalar = symbol("capacity", 0, 0);
+  symbols.back().capacity = true;
+  return scalar;
+}
+
+uint32_t ProgramBuilder::bytesOf(uint32_t view,
+                                 const std::vector<uint32_t> &room) {
+  uint32_t bytes = constant(artifact::elementBytes(views[view].element));
+  for (uint32_t size : room)
+    bytes = multiply(bytes, size);
+  return bytes;
+}
+
+void ProgramBuilder::cache(uint32_t input, uint32_t past, uint32_t output,
+                           uint32_t present, uint32_t dim,
+                           std::vector<uint32_t> pastRoom,
+                           std::vector<uint32_t> presentRoom) {
+  buffers[views[past].buffer].bytes = bytesOf(past, pastRoom);
+  buffers[views[present].buffer] = {artifact::BufferKind_Cache,
+                                    bytesOf(present, presentRoom),
+                                    static_cast<uint32_t>(caches.size())};
+  caches.push_back({input, output, dim, views[present].buffer});
+}
+
 uint32_t ProgramBuilder::coordinate(uint32_t axis) {
   scalarList.emplace_back(artifact::ScalarOp_Coordinate, -1, -1, axis);
   return static_cast<uint32_t>(scalarList.size() - 1);
@@ -270,8 +295,8 @@ std::string Writer::write() {
     axes.push_back(artifact::CreateAxisDirect(fbb, name.c_str(), size));
   std::vector<flatbuffers::Offset<artifact::Symbol>> symbols;
   for (const auto &s : from.symbols)
-    symbols.push_back(artifact::CreateSymbolDirect(fbb, s.name.c_str(), s.input,
-                                                   s.dim, s.read));
+    symbols.push_back(artifact::CreateSymbolDirect(
+        fbb, s.name.c_str(), s.input, s.dim, s.read, s.capacity));
   std::vector<flatbuffers::Offset<artifact::Guard>> guards;
   for (const auto &g : from.guards)
     guards.push_back(artifact::CreateGuardDirect(
@@ -294,6 +319,10 @@ std::string Writer::write() {
         fbb, from.outputs[i].name.c_str(), from.outputs[i].element,
         &from.outputDims[i], &layouts, from.outputs[i].view));
   }
+  std::vector<flatbuffers::Offset<artifact::CachePair>> caches;
+  for (const auto &c : from.caches)
+    caches.push_back(artifact::CreateCachePair(fbb, c.input, c.output, c.dim,
+                                               c.buffer));
   auto groups = groupTables();
   auto weights = weightTables();
   auto buffers = bufferTables();
@@ -302,7 +331,8 @@ std::string Writer::write() {
   artifact::FinishProgramBuffer(
       fbb, artifact::CreateProgramDirect(
                fbb, &axes, &symbols, &from.scalarList, &guards, &groups,
-               &weights, &inputs, &outputs, &buffers, &views, &load, &run));
+               &weights, &inputs, &outputs, &buffers, &views, &load, &run,
+               nullptr, &caches));
   return {reinterpret_cast<const char *>(fbb.GetBufferPointer()),
           fbb.GetSize()};
 }

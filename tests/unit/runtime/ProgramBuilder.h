@@ -62,6 +62,8 @@ public:
   /// A symbol that an instruction of run, a read_sizes, binds: the next one, or
   /// so many after it.
   uint32_t readSymbol(const std::string &name, int32_t ahead = 0);
+  /// How many positions a state's caches hold.
+  uint32_t capacity();
   uint32_t coordinate(uint32_t axis);
   uint32_t binary(artifact::ScalarOp op, uint32_t lhs, uint32_t rhs);
   uint32_t multiply(uint32_t a, uint32_t b) {
@@ -92,6 +94,11 @@ public:
   uint32_t view(uint32_t of, std::vector<uint32_t> dims,
                 std::vector<uint32_t> strides, uint32_t offset);
   void output(const std::string &name, uint32_t view, std::vector<Layout> dims);
+  /// Past and present, the `input`-th and `output`-th, are a cache along `dim`;
+  /// the buffers of their views have room for dims of these sizes.
+  void cache(uint32_t input, uint32_t past, uint32_t output, uint32_t present,
+             uint32_t dim, std::vector<uint32_t> pastRoom,
+             std::vector<uint32_t> presentRoom);
 
   // Instructions.
   Attribute text(std::string name, std::string text) {
@@ -127,6 +134,10 @@ private:
     std::string name;
     uint32_t input, dim;
     int32_t read = -1;
+    bool capacity = false;
+  };
+  struct Cache {
+    uint32_t input, output, dim, buffer;
   };
   struct Guard {
     artifact::GuardKind kind;
@@ -167,9 +178,11 @@ private:
   uint32_t packed(artifact::BufferKind kind, uint32_t source, Element element,
                   const std::vector<uint32_t> &dims, bool replicated);
   uint32_t layoutSize(const Layout &layout, bool local);
+  uint32_t bytesOf(uint32_t view, const std::vector<uint32_t> &room);
 
   std::vector<artifact::Scalar> scalarList;
   std::vector<Symbol> symbols;
+  std::vector<Cache> caches;
   std::vector<Guard> guards;
   std::vector<Buffer> buffers;
   std::vector<View> views;

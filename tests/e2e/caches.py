@@ -1,0 +1,95 @@
+"""A decoder in two layers, small enough to be computed by numpy as well, and requests to any decoder."""
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+HEADS, SIZE, VOCABULARY = 4, 8, 40
+HIDDEN = HEADS * SIZE
+
+
+def decoder(layers=2):
+    """Greedy to read: no norms, learned positions, one matrix each for q, k, v and out."""
+    rng = np.random.default_rng(5)
+    nodes, weights = [], {}
+
+    def matrix(name, *dims):
+        weights[name] = (rng.standard_normal(dims) / np.sqrt(dims[0])).astype(np.float32)
+        return name
+
+    def node(op, inputs, output, **attributes):
+        nodes.append(helper.make_node(op, inputs, [output], name=output, **attributes))
+        return output
+
+    def constant(name, values):
+        weights[name] = np.array(values, np.int64)
+        return name
+
+    split = constant("split", [0, 0, HEADS, SIZE])
+    merged = constant("merged", [0, 0, HIDDEN])
+    x = node("Gather", [matrix("words", VOCABULARY, HIDDEN), "input_ids"], "embedded")
+    x = node("Add", [x, node("Gather", [matrix("places", 200, HIDDEN), "position_ids"], "placed")], "x")
+    inputs, outputs = [], []
+    for layer in range(layers):
+
+        def heads(which, name=f"l{layer}"):
+            flat = node("MatMul", [x, matrix(f"{name}.{which}", HIDDEN, HIDDEN)], f"{name}.{which}.flat")
+            return node(
+                "Transpose",
+                [node("Reshape", [flat, split], f"{name}.{which}.split")],
+                f"{name}.{which}.heads",
+                perm=[0, 2, 1, 3],
+            )
+
+        present = {}
+        for which in ("k", "v"):
+            past, name = f"past.{layer}.{which}", f"present.{layer}.{which}"
+            inputs.append(helper.make_tensor_value_info(past, TensorProto.FLOAT, ["batch", HEADS, "past", SIZE]))
+            present[which] = node("Concat", [past, heads(which)], name, axis=2)
+            outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, None))
+        keys = node("Transpose", [present["k"]], f"l{layer}.keys", perm=[0, 1, 3, 2])
+        scores = node("Add", [node("MatMul", [heads("q"), keys], f"l{layer}.scores"), "mask"], f"l{layer}.masked")
+        mixed = node("MatMul", [node("Softmax", [scores], f"l{layer}.p", axis=-1), present["v"]], f"l{layer}.mixed")
+        rows = node("Reshape", [node("Transpose", [mixed], f"l{layer}.t", perm=[0, 2, 1, 3]), merged], f"l{layer}.rows")
+        out = node("MatMul", [rows, matrix(f"l{layer}.out", HIDDEN, HIDDEN)], f"l{layer}.projected")
+        x = node("Add", [x, out], f"l{layer}.x")
+    node("MatMul", [x, matrix("head", HIDDEN, VOCABULARY)], "logits")
+    ids = [helper.make_tensor_value_info(n, TensorProto.INT64, ["batch", "seq"]) for n in ("input_ids", "position_ids")]
+    mask = helper.make_tensor_value_info("mask", TensorProto.FLOAT, ["batch", 1, "seq", "past + seq"])
+    graph = helper.make_graph(
+        nodes,
+        "decoder",
+        [*ids, mask, *inputs],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, None), *outputs],
+        [numpy_helper.from_array(value, name) for name, value in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def feed(name, past, ids):
+    """What a request with these ids, `past` positions being there already, gives for an input by that name."""
+    batch, length = ids.shape
+    if name == "input_ids":
+        return ids
+    if name == "position_ids":
+        return np.broadcast_to(np.arange(past, past + length), ids.shape).astype(np.int64)
+    if name == "attention_mask":
+        return np.ones((batch, past + length), np.int64)
+    if name == "mask":
+        seen = np.arange(past + length) <= np.arange(past, past + length)[:, None]
+        return np.broadcast_to(np.where(seen, 0, -1e9).astype(np.float32), (batch, 1, length, past + length))
+    return None  # a cache
+
+
+def write_request(folder, model, past, ids, empty=None):
+    """ONNX test data whose caches are empty; `empty`: a folder with such data of the model."""
+    folder.mkdir(parents=True)
+    weights = {weight.name for weight in model.graph.initializer}
+    for i, value in enumerate(value for value in model.graph.input if value.name not in weights):
+        tensor = feed(value.name, past, ids)
+        if tensor is None and empty:
+            tensor = numpy_helper.to_array(onnx.load_tensor(empty / f"input_{i}.pb"))
+        elif tensor is None:
+            tensor = np.zeros((ids.shape[0], HEADS, 0, SIZE), np.float32)
+        onnx.save_tensor(numpy_helper.from_array(np.ascontiguousarray(tensor), value.name), folder / f"input_{i}.pb")
+    return folder

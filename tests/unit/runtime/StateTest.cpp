@@ -1,0 +1,129 @@
+//===- StateTest.cpp - Caches that stay between runs ----------------------===//
+#include "runtime/api/shardrt.h"
+#include "tests/unit/runtime/SessionFixture.h"
+
+namespace shardc::runtime {
+namespace {
+
+using namespace test;
+
+/// present = past | x along dim 1, rows split over tp; y = present + present.
+ProgramBuilder appending(int64_t ways) {
+  ProgramBuilder p({{"tp", ways}});
+  auto four = p.constant(4), one = p.constant(1), zero = p.constant(0);
+  auto s = p.symbol("s", 0, 1), past = p.symbol("past", 1, 1);
+  auto c = p.coordinate(0), rows = p.localSize(four, ways, c);
+  auto room = p.capacity();
+  auto total = p.binary(artifact::ScalarOp_Add, past, s);
+  auto pastRoom = p.binary(artifact::ScalarOp_Maximum, past, room);
+  auto totalRoom = p.binary(artifact::ScalarOp_Maximum, total, room);
+  auto split = p.split(four, ways, c);
+  auto x = p.input("x", Float32, {split, p.whole(s)});
+  auto before = p.input("past", Float32, {split, p.whole(past)});
+  auto all = p.value(Float32, {rows, totalRoom});
+  auto at = [&](uint32_t view, uint32_t size, uint32_t stride,
+                uint32_t offset) {
+    return int32_t(p.view(view, {rows, size}, {stride, one}, offset));
+  };
+  p.run("TestCopy", {at(before, past, pastRoom, zero)},
+        {at(all, past, totalRoom, zero)});
+  p.run("TestCopy", {int32_t(x)}, {at(all, s, totalRoom, past)});
+  auto present = uint32_t(at(all, total, totalRoom, zero));
+  auto dense = p.value(Float32, {rows, total});
+  p.run("TestCopy", {int32_t(present)}, {int32_t(dense)});
+  auto y = p.value(Float32, {rows, total});
+  p.run("TestAdd", {int32_t(dense), int32_t(dense)}, {int32_t(y)});
+  p.output("y", y, {split, p.whole(total)});
+  p.output("present", present, {split, p.whole(total)});
+  p.cache(1, before, 1, all, 1, {rows, pastRoom}, {rows, totalRoom});
+  return p;
+}
+
+/// Four rows of `count` times `value`.
+Floats block(int64_t count, float value) {
+  return Floats(std::vector<float>(static_cast<size_t>(4 * count), value),
+                {4, count});
+}
+
+void expectRow(const OpenSession &s, std::vector<float> row) {
+  std::vector<float> all;
+  for (int i = 0; i < 4; ++i)
+    all.insert(all.end(), row.begin(), row.end());
+  EXPECT_EQ(s.floats(0), all);
+}
+
+TEST(State, appendsAndForks) {
+  for (int64_t ways : {1, 2, 3}) {
+    TestArtifact artifact(appending(ways));
+    OpenSession s(artifact);
+    std::unique_ptr<State> state, fork;
+    ASSERT_TRUE(s.session->createState(4, state).isOk());
+    ASSERT_EQ(s.session->caches().size(), 1u);
+    auto run = [&](State &into, const Floats &x) {
+      const InputTensor inputs[] = {x.as("x")};
+      return s.session->run(into, inputs, s.outputs);
+    };
+    ASSERT_TRUE(run(*state, block(2, 1)).isOk());
+    expectRow(s, {2, 2});
+    ASSERT_TRUE(state->fork(fork).isOk());
+    ASSERT_TRUE(run(*state, block(1, 2)).isOk());
+    expectRow(s, {2, 2, 4});
+    ASSERT_TRUE(run(*fork, block(2, 3)).isOk());
+    expectRow(s, {2, 2, 6, 6});
+    EXPECT_EQ(state->length(), 3);
+    Status full = run(*state, block(2, 5));
+    EXPECT_EQ(full.code(), StatusCode::InvalidArgument);
+    EXPECT_NE(full.message().find("holds 4 positions, 3 are taken and 2 more"),
+              std::string::npos)
+        << full.message();
+    ASSERT_TRUE(run(*state, block(1, 5)).isOk()) << "it is as before";
+    expectRow(s, {2, 2, 4, 10});
+    state->reset();
+    EXPECT_EQ(state->length(), 0);
+    ASSERT_TRUE(run(*state, block(1, 7)).isOk());
+    expectRow(s, {14});
+  }
+}
+
+TEST(State, withoutItPastComesFromOutside) {
+  TestArtifact artifact(appending(2));
+  OpenSession s(artifact);
+  Floats x = block(1, 1), past = block(2, 3);
+  ASSERT_TRUE(s.run({x.as("x"), past.as("past")}).isOk());
+  expectRow(s, {6, 6, 2});
+  EXPECT_EQ(s.floats(1)[2], 1);
+  std::unique_ptr<State> state;
+  ASSERT_TRUE(s.session->createState(8, state).isOk());
+  const InputTensor both[] = {x.as("x"), past.as("past")};
+  Status status = s.session->run(*state, both, s.outputs);
+  EXPECT_NE(status.message().find("'past' is kept by the state"),
+            std::string::npos)
+      << status.message();
+}
+
+TEST(State, throughTheCApi) {
+  TestArtifact artifact(appending(2));
+  shardrt_session *session = nullptr;
+  ASSERT_EQ(shardrt_open(artifact.path().c_str(), nullptr, &session),
+            SHARDRT_OK);
+  shardrt_state *state = nullptr, *copy = nullptr;
+  ASSERT_EQ(shardrt_state_create(session, 3, &state), SHARDRT_OK);
+  Floats x = block(2, 1);
+  shardrt_tensor input{"x", SHARDRT_FLOAT32, 2, x.dims.data(),
+                       x.values.data()};
+  ASSERT_EQ(shardrt_run_state(session, state, &input, 1), SHARDRT_OK)
+      << shardrt_last_error();
+  ASSERT_EQ(shardrt_state_fork(state, &copy), SHARDRT_OK);
+  EXPECT_EQ(shardrt_run_state(session, copy, &input, 1),
+            SHARDRT_INVALID_ARGUMENT);
+  EXPECT_EQ(shardrt_state_length(copy), 2);
+  shardrt_state_reset(copy);
+  EXPECT_EQ(shardrt_run_state(session, copy, &input, 1), SHARDRT_OK);
+  EXPECT_EQ(shardrt_state_capacity(state), 3);
+  shardrt_state_destroy(copy);
+  shardrt_state_destroy(state);
+  shardrt_close(session);
+}
+
+} // namespace
+} // namespace shardc::runtime
