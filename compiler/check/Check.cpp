@@ -9,6 +9,7 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/onnx/ops/Source.h"
+#include "passes/import/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -122,7 +123,11 @@ private:
   void inferEverything(ModuleOp raw) {
     std::vector<Problem> first = std::move(findings.problems);
     findings.problems.clear();
-    inferAll(raw);
+    PassManager passes(&context);
+    passes.enableVerifier(false); // values may lack types
+    passes.addPass(import::createSpecializeBranches());
+    if (succeeded(passes.run(raw)))
+      inferAll(raw);
     if (findings.problems.empty())
       findings.problems = std::move(first);
   }

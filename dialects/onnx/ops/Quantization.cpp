@@ -4,6 +4,8 @@
 
 #include "dialects/onnx/Decomposition.h"
 #include "dialects/onnx/ElementTypes.h"
+#include "dialects/onnx/ops/Arithmetic.h"
+#include "dialects/onnx/ops/Layout.h"
 
 using namespace mlir;
 
@@ -142,6 +144,41 @@ static ShardingRule quantizationRule(Operation *op, int64_t axis,
   return rule;
 }
 
+static LogicalResult refuseBlocks(Operation *op) {
+  return op->getAttrOfType<IntegerAttr>("block_size").getInt() == 0
+             ? success()
+             : op->emitOpError("has blocks of floats, which is not supported: "
+                               "quantise to integers");
+}
+
+/// Eight bits of float are cast and scaled.
+static LogicalResult dequantizeFloats(DequantizeLinearOp op,
+                                      ShapeInference &inference, Type element) {
+  if (failed(refuseBlocks(op)))
+    return failure();
+  Decomposition build(op, inference);
+  Value wide = build.cast(op.getInput(), element);
+  if (Value zeroPoint = build.operand(2))
+    wide = build.sub(wide, build.cast(zeroPoint, element));
+  return build.replaceBy(
+      build.mul(wide, build.cast(op.getScale(), element)));
+}
+
+/// Scaled, and rounded by the cast; a zero point only names the type.
+static LogicalResult quantizeToFloats(QuantizeLinearOp op,
+                                      ShapeInference &inference, Type element) {
+  if (failed(refuseBlocks(op)))
+    return failure();
+  Decomposition build(op, inference);
+  Value scaled =
+      build.make<DivOp>({build.cast(op.getInput(), build.f32()),
+                         build.cast(op.getScale(), build.f32())});
+  return build.replaceBy(build.make<CastOp>(
+      {scaled},
+      {build.attribute("to", elementNumberOf(element)),
+       build.attribute("saturate", static_cast<int64_t>(op.getSaturate()))}));
+}
+
 LogicalResult DequantizeLinearOp::inferTypes(ShapeInference &inference) {
   if (failed(alignParameters(*this, inference)))
     return failure();
@@ -150,6 +187,8 @@ LogicalResult DequantizeLinearOp::inferTypes(ShapeInference &inference) {
     element = inference.element(getScale());
   if (!isa<FloatType>(element))
     return emitOpError("has a result of ") << element << ", expected floats";
+  if (isa<FloatType>(inference.element(getInput())))
+    return dequantizeFloats(*this, inference, element);
   // Kernels compute in the result's type.
   setOperand(1, Decomposition(*this, inference).cast(getScale(), element));
   inference.setType(getResult(), element, inference.dims(getInput()));
@@ -171,6 +210,8 @@ LogicalResult QuantizeLinearOp::inferTypes(ShapeInference &inference) {
     element = inference.element(getOperand(2));
   if (!element)
     element = inference.builder.getIntegerType(8, /*isSigned=*/false);
+  if (isa<FloatType>(element) && isStored(element))
+    return quantizeToFloats(*this, inference, element);
   if (!isa<IntegerType>(element))
     return emitOpError("to ") << element << ", which is not supported: "
                               << "quantise to integers";

@@ -26,6 +26,18 @@ void OnnxDialect::registerReplacedOps() {
       >();
 }
 
+FailureOr<SmallVector<int64_t, 4>>
+constantOperand(Operation *op, ShapeInference &inference, unsigned index,
+                StringRef name, size_t count) {
+  auto known = inference.knownInts(op, index);
+  if (known && (count == 0 || known->size() == count))
+    return *known;
+  op->emitOpError("has ") << name
+                          << " that depend on data or are of another number, "
+                             "expected constants";
+  return failure();
+}
+
 LogicalResult MeanOp::inferTypes(ShapeInference &inference) {
   if (getInputs().empty())
     return emitOpError("has no operands, expected at least 1");

@@ -7,4 +7,14 @@
 #define GET_OP_CLASSES
 #include "dialects/onnx/ops/Replaced.h.inc"
 
+namespace shardc::onnx {
+
+/// Operand `index` as constants, `count` of them unless that is 0; `name` is
+/// what the error calls it.
+llvm::FailureOr<llvm::SmallVector<int64_t, 4>>
+constantOperand(mlir::Operation *op, ShapeInference &inference, unsigned index,
+                llvm::StringRef name, size_t count = 0);
+
+} // namespace shardc::onnx
+
 #endif // SHARDC_DIALECTS_ONNX_OPS_REPLACED_H

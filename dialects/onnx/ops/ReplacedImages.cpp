@@ -1,4 +1,4 @@
-//===- ReplacedImages.cpp - Convolutions backwards, transforms -----------===//
+//===- ReplacedImages.cpp - Convolutions backwards, grids -----------===//
 
 #include "dialects/onnx/Decomposition.h"
 #include "dialects/onnx/ops/Contraction.h"
@@ -6,8 +6,6 @@
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Padding.h"
 #include "dialects/onnx/ops/Replaced.h"
-
-#include <cmath>
 
 using namespace mlir;
 
@@ -18,19 +16,6 @@ using dist::DimExpr;
 static SmallVector<int64_t> listOr(std::optional<ArrayRef<int64_t>> list,
                                    size_t count, int64_t otherwise) {
   return list ? llvm::to_vector(*list) : SmallVector<int64_t>(count, otherwise);
-}
-
-/// Operand `index` as constants, `count` of them unless that is 0.
-static FailureOr<SmallVector<int64_t, 4>>
-constants(Operation *op, ShapeInference &inference, unsigned index,
-          StringRef name, size_t count = 0) {
-  auto known = inference.knownInts(op, index);
-  if (known && (count == 0 || known->size() == count))
-    return *known;
-  op->emitOpError("has ") << name
-                          << " that depend on data or are of another number, "
-                             "expected constants";
-  return failure();
 }
 
 //===----------------------------------------------------------------------===//
@@ -198,11 +183,11 @@ static SmallVector<int64_t> placesOfTaps(ArrayRef<int64_t> image,
 
 /// Each column's taps are added to the places that they were taken from.
 LogicalResult Col2ImOp::inferTypes(ShapeInference &inference) {
-  auto image = constants(*this, inference, 1, "an image_shape");
+  auto image = constantOperand(*this, inference, 1, "an image_shape");
   if (failed(image))
     return failure();
   size_t spatial = image->size();
-  auto block = constants(*this, inference, 2, "a block_shape", spatial);
+  auto block = constantOperand(*this, inference, 2, "a block_shape", spatial);
   if (failed(block))
     return failure();
   SmallVector<int64_t> strides = listOr(getStrides(), spatial, 1),
@@ -246,155 +231,6 @@ LogicalResult Col2ImOp::inferTypes(ShapeInference &inference) {
 }
 
 //===----------------------------------------------------------------------===//
-// DFT
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The transform as a matrix [points x parts, bins x results], where a part is
-/// a real or an imaginary one.
-struct FourierMatrix {
-  int64_t points, length, bins;
-  int64_t parts, results; ///< 1: real, 2: complex
-  bool isInverse, isHalf;
-
-  std::vector<double> values() const;
-};
-
-} // namespace
-
-std::vector<double> FourierMatrix::values() const {
-  std::vector<double> matrix(points * parts * bins * results);
-  for (int64_t j = 0; j < std::min(points, length); ++j)
-    for (int64_t k = 0; k < bins; ++k) {
-      double turns = static_cast<double>(j * k % length) / length;
-      double angle = (isInverse ? 2 : -2) * M_PI * turns;
-      double scale = isInverse ? 1.0 / length : 1.0;
-      // Half a spectrum stands for its mirror image as well.
-      if (isInverse && isHalf && j != 0 && 2 * j != length)
-        scale *= 2;
-      double re = scale * std::cos(angle), im = scale * std::sin(angle);
-      auto at = [&](int64_t part, int64_t result) -> double & {
-        return matrix[((j * parts + part) * bins + k) * results + result];
-      };
-      at(0, 0) = re;
-      if (results == 2)
-        at(0, 1) = im;
-      if (parts == 2) {
-        at(1, 0) = -im;
-        if (results == 2)
-          at(1, 1) = re;
-      }
-    }
-  return matrix;
-}
-
-LogicalResult DFTOp::inferTypes(ShapeInference &inference) {
-  SmallVector<DimExpr, 4> dims = inference.dims(getInput());
-  int64_t rank = dims.size();
-  int64_t given = getAxis()              ? static_cast<int64_t>(*getAxis())
-                  : inference.opset < 20 ? 1
-                                         : -2;
-  if (ShapeInference::isPresent(*this, 2)) {
-    auto known = constants(*this, inference, 2, "an axis", 1);
-    if (failed(known))
-      return failure();
-    given = known->front();
-  }
-  FailureOr<int64_t> axis = inference.normalizeAxis(*this, given, rank);
-  if (failed(axis))
-    return failure();
-  auto points = dims[*axis].asConstant(), parts = dims.back().asConstant();
-  if (!points || !parts || *parts < 1 || *parts > 2 || *axis == rank - 1)
-    return emitOpError("has a symbolic number of points, or a last dim that is "
-                       "neither real nor complex");
-  bool isInverse = getInverse() != 0, isHalf = getOnesided() != 0;
-  int64_t length = isInverse && isHalf ? 2 * (*points - 1) : *points;
-  if (ShapeInference::isPresent(*this, 1)) {
-    auto known = constants(*this, inference, 1, "a dft_length", 1);
-    if (failed(known))
-      return failure();
-    length = known->front();
-  }
-  if (length < 1)
-    return emitOpError("has a dft_length of ") << length;
-  bool isReal = isInverse && isHalf;
-  FourierMatrix matrix{
-      *points, length,         isHalf && !isInverse ? length / 2 + 1 : length,
-      *parts,  isReal ? 1 : 2, isInverse,
-      isHalf};
-  // The axis moves beside the parts, and both are contracted at once.
-  SmallVector<int64_t> perm, back(rank);
-  for (int64_t d = 0; d < rank - 1; ++d)
-    if (d != *axis)
-      perm.push_back(d);
-  perm.append({*axis, rank - 1});
-  for (auto [i, d] : llvm::enumerate(perm))
-    back[d] = i;
-  Decomposition build(*this, inference);
-  Type element = inference.element(getInput());
-  Type wide = inference.builder.getF64Type(); // sums that cancel
-  Value moved = build.cast(build.transpose(getInput(), perm), wide);
-  SmallVector<DimExpr, 4> shape(build.dims(moved));
-  if (shape.empty())
-    return failure();
-  shape.pop_back_n(2);
-  SmallVector<DimExpr, 4> flat = shape;
-  flat.push_back(*points * *parts);
-  std::vector<double> values = matrix.values();
-  Value weights = build.constant(
-      wide, {*points * *parts, matrix.bins * matrix.results}, values);
-  Value product = build.make<MatMulOp>({build.reshape(moved, flat), weights});
-  shape.append({DimExpr(matrix.bins), DimExpr(matrix.results)});
-  return build.replaceBy(build.transpose(
-      build.cast(build.reshape(product, shape), element), back));
-}
-
-//===----------------------------------------------------------------------===//
-// STFT
-//===----------------------------------------------------------------------===//
-
-/// Frames of the signal, weighted by the window, each transformed.
-LogicalResult STFTOp::inferTypes(ShapeInference &inference) {
-  SmallVector<DimExpr, 4> dims = inference.dims(getSignal());
-  auto points = dims.size() == 3 ? dims[1].asConstant() : std::nullopt;
-  auto step = constants(*this, inference, 1, "a frame_step", 1);
-  if (failed(step))
-    return failure();
-  Decomposition build(*this, inference);
-  Value window = build.operand(2);
-  std::optional<int64_t> length;
-  if (ShapeInference::isPresent(*this, 3)) {
-    auto known = constants(*this, inference, 3, "a frame_length", 1);
-    if (failed(known))
-      return failure();
-    length = known->front();
-  } else if (window) {
-    length = build.dims(window).front().asConstant();
-  }
-  if (!points || !length || *length < 1 || *length > *points ||
-      step->front() < 1)
-    return emitOpError("has a signal of ")
-           << getSignal().getType()
-           << ", expected a constant number of points, no fewer than a frame";
-  int64_t count = (*points - *length) / step->front() + 1;
-  SmallVector<DimExpr, 4> places;
-  for (int64_t frame = 0; frame < count; ++frame)
-    for (int64_t i = 0; i < *length; ++i)
-      places.push_back(frame * step->front() + i);
-  Value frames = build.make<GatherOp>({getSignal(), build.integers(places)},
-                                      {build.attribute("axis", int64_t(1))});
-  frames = build.reshape(frames, {dims[0], count, *length, dims[2]});
-  if (window)
-    frames = build.mul(frames, build.reshape(window, {*length, 1}));
-  Value none = build.integers(DimExpr(*length));
-  return build.replaceBy(build.make<DFTOp>(
-      {frames, none},
-      {build.attribute("axis", int64_t(2)),
-       build.attribute("onesided", static_cast<int64_t>(getOnesided()))}));
-}
-
-//===----------------------------------------------------------------------===//
 // AffineGrid
 //===----------------------------------------------------------------------===//
 
@@ -415,7 +251,7 @@ static std::vector<double> pixelGrid(ArrayRef<int64_t> image, bool isAligned) {
 }
 
 LogicalResult AffineGridOp::inferTypes(ShapeInference &inference) {
-  auto size = constants(*this, inference, 1, "a size");
+  auto size = constantOperand(*this, inference, 1, "a size");
   if (failed(size))
     return failure();
   SmallVector<DimExpr, 4> theta = inference.dims(getTheta());

@@ -11,7 +11,8 @@ const char *const kUnary[] = {
     "Ceil",     "Round", "Tanh",        "Sigmoid", "Relu",       "Softplus",
     "Softsign", "Elu",   "LeakyRelu",   "Selu",    "HardSwish",  "Mish",
     "Gelu",     "Swish", "HardSigmoid", "Clip",    "Softmax",    "LogSoftmax",
-    "CumSum"};
+    "CumSum",    "CumProd", "Acos",       "Acosh",   "Asin",       "Asinh",
+    "Atan",     "Atanh", "Cosh",        "Sinh"};
 const char *const kBinary[] = {"Add", "Sub", "Mul", "Div",  "Mod",
                                "Min", "Max", "Pow", "PRelu"};
 const char *const kOthers[] = {"Where",
@@ -38,6 +39,12 @@ const char *const kOthers[] = {"Where",
                                "Once",
                                "Range",
                                "Symbols",
+                               "AveragePool",
+                               "LpPool",
+                               "MaxPool",
+                               "GridSample",
+                               "BitShift",
+                               "BitCast",
                                "Equal",
                                "ReduceSum",
                                "And",
