@@ -72,8 +72,10 @@ static void noteFixedSymbols(func::FuncOp raw, func::FuncOp imported,
                              Findings &findings) {
   llvm::SetVector<StringRef> seen;
   for (unsigned i = 0; i < raw.getNumArguments(); ++i) {
-    Type before = raw.getArgumentTypes()[i], after = imported.getArgumentTypes()[i];
-    for (auto [was, is] : llvm::zip(dist::getDims(before), dist::getDims(after))) {
+    Type before = raw.getArgumentTypes()[i],
+         after = imported.getArgumentTypes()[i];
+    for (auto [was, is] :
+         llvm::zip(dist::getDims(before), dist::getDims(after))) {
       std::optional<StringRef> symbol = was.asSymbol();
       if (!symbol || is.isSymbolic() || !seen.insert(*symbol))
         continue;
@@ -91,8 +93,9 @@ static void noteFixedSymbols(func::FuncOp raw, func::FuncOp imported,
 void noteBatch(ModuleOp raw, ModuleOp imported, Findings &findings) {
   for (auto function : raw.getOps<func::FuncOp>()) {
     noteFixedInputs(function, findings);
-    auto after = imported ? imported.lookupSymbol<func::FuncOp>(function.getName())
-                          : func::FuncOp();
+    auto after = imported
+                     ? imported.lookupSymbol<func::FuncOp>(function.getName())
+                     : func::FuncOp();
     if (after && after.getNumArguments() == function.getNumArguments())
       noteFixedSymbols(function, after, findings);
   }
@@ -132,9 +135,7 @@ static Value sourceOf(Value value) {
   return value;
 }
 
-static bool isInput(Value value) {
-  return isa<BlockArgument>(sourceOf(value));
-}
+static bool isInput(Value value) { return isa<BlockArgument>(sourceOf(value)); }
 
 /// Whether the keys continue ones that are an input.
 static bool hasCache(onnx::AttentionOp attention) {
@@ -153,8 +154,8 @@ static bool isCausalMask(Operation *op) {
              onnx::GreaterOrEqualOp>(op) &&
          llvm::all_of(op->getOperands(), [](Value operand) {
            Operation *from = sourceOf(operand).getDefiningOp();
-           return from && isa<onnx::RangeOp, onnx::ConstantOp, onnx::SymbolsOp>(
-                              from);
+           return from &&
+                  isa<onnx::RangeOp, onnx::ConstantOp, onnx::SymbolsOp>(from);
          });
 }
 
@@ -192,8 +193,7 @@ static void noteCaches(func::FuncOp function, Findings &findings) {
     findings.notes.push_back({"no_cache",
                               "a decoder without a KV cache: no attention "
                               "reads keys of earlier runs",
-                              remedy,
-                              without});
+                              remedy, without});
   else if (cached > 0 && cached < total && isCausal)
     findings.notes.push_back(
         {"partial_cache",

@@ -45,9 +45,8 @@ void printText(const Findings &findings, llvm::raw_ostream &output) {
   }
   for (const Missing &missing : findings.missing)
     output << "unsupported " << missing.kind << ' ' << missing.what << " ("
-           << plural(missing.nodes.size(), missing.kind == "element type"
-                                               ? "tensor"
-                                               : "node")
+           << plural(missing.nodes.size(),
+                     missing.kind == "element type" ? "tensor" : "node")
            << ": " << list(missing.nodes) << "): " << missing.remedy << '\n';
   for (const Problem &problem : findings.problems) {
     output << "error: " << (problem.node.empty() ? "" : problem.node + ": ")
@@ -61,14 +60,11 @@ void printText(const Findings &findings, llvm::raw_ostream &output) {
 }
 
 void printJson(const Findings &findings, llvm::raw_ostream &output) {
-  Json json = {{"model", findings.model},
-               {"compiles", findings.compiles()},
-               {"opset", findings.opset},
-               {"operators", findings.operators},
-               {"recognised", findings.recognised},
-               {"unsupported", Json::array()},
-               {"errors", Json::array()},
-               {"notes", Json::array()}};
+  Json json = {
+      {"model", findings.model},           {"compiles", findings.compiles()},
+      {"opset", findings.opset},           {"operators", findings.operators},
+      {"recognised", findings.recognised}, {"unsupported", Json::array()},
+      {"errors", Json::array()},           {"notes", Json::array()}};
   for (const Missing &missing : findings.missing)
     json["unsupported"].push_back({{"kind", missing.kind},
                                    {"what", missing.what},

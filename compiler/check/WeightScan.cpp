@@ -58,7 +58,8 @@ static void addNote(Findings &findings, StringRef name, int64_t elements,
                         std::to_string(count.nans) + " are NaN, " +
                         std::to_string(count.infinities) + " infinite";
   findings.notes.push_back(
-      {"weight_not_finite", message,
+      {"weight_not_finite",
+       message,
        "infinities are right in a mask alone; otherwise export a checkpoint "
        "whose training did not diverge",
        {name.str()}});
@@ -80,10 +81,10 @@ static void scanWeight(onnx::WeightOp weight, StringRef folder,
     auto piece = llvm::MemoryBuffer::getFileSlice(
         path, std::min(kPiece, length - at), weight.getOffset() + at);
     if (!piece) {
-      findings.problems.push_back(
-          {weight.getName().str(),
-           "cannot read " + path.str().str() + ": " + piece.getError().message(),
-           {}});
+      findings.problems.push_back({weight.getName().str(),
+                                   "cannot read " + path.str().str() + ": " +
+                                       piece.getError().message(),
+                                   {}});
       return;
     }
     scan((*piece)->getBuffer(), type.getElementType(), count);

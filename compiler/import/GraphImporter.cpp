@@ -332,8 +332,9 @@ LogicalResult GraphImporter::addOperator(const NodeProto &node,
   state.types.append(count, unknownType());
   Operation *created = builder.create(state);
   for (unsigned i = 0; i < used; ++i)
-    setValue(node.output(i),
-             i < created->getNumResults() ? created->getResult(i) : unknown(builder, loc));
+    setValue(node.output(i), i < created->getNumResults()
+                                 ? created->getResult(i)
+                                 : unknown(builder, loc));
   return success();
 }
 

@@ -38,9 +38,9 @@ static Value readMlp(Value value, ExpertTerm &term) {
     return matrixOf(input, term.up);
   auto gated = hidden.getDefiningOp<MulOp>();
   for (unsigned i : {0u, 1u}) {
-    Value input = gated ? readActivationFunction(gated->getOperand(i),
-                                                 term.activation)
-                        : Value();
+    Value input =
+        gated ? readActivationFunction(gated->getOperand(i), term.activation)
+              : Value();
     Value rows = input ? matrixOf(input, term.gate) : Value();
     if (rows && matrixOf(gated->getOperand(1 - i), term.up) == rows &&
         dimsOf(term.gate) == dimsOf(term.up)) {
@@ -57,8 +57,8 @@ static NonZeroOp nonZeroPart(Value value, unsigned part) {
   if (reshape && dimsOf(reshape.getData()).size() == 2)
     value = reshape.getData();
   auto split = value.getDefiningOp<SplitOp>();
-  auto moved = split ? split.getData().getDefiningOp<TransposeOp>()
-                     : TransposeOp();
+  auto moved =
+      split ? split.getData().getDefiningOp<TransposeOp>() : TransposeOp();
   if (!moved || split.getAxis() != 1 || split->getNumResults() != 2 ||
       split->getResult(part) != value ||
       *moved.getPerm() != ArrayRef<int64_t>{1, 0})
@@ -76,11 +76,11 @@ static std::optional<int64_t> constantOf(Value value) {
   auto bounds = slice && slice.getBounds()
                     ? dyn_cast<dist::DimsAttr>(*slice.getBounds())
                     : dist::DimsAttr();
-  auto constant = slice ? slice.getData().getDefiningOp<ConstantOp>()
-                        : ConstantOp();
+  auto constant =
+      slice ? slice.getData().getDefiningOp<ConstantOp>() : ConstantOp();
   auto known = constant ? readKnown(constant.getValue(), 16) : std::nullopt;
-  auto all = known && known->shape.size() == 1 ? known->asConstants()
-                                               : std::nullopt;
+  auto all =
+      known && known->shape.size() == 1 ? known->asConstants() : std::nullopt;
   auto start = bounds && bounds.getValues().size() == 1
                    ? bounds.getValues()[0].asConstant()
                    : std::nullopt;
@@ -231,7 +231,8 @@ std::optional<ExpertTerm> readExpertTerm(Value value) {
 static SmallVector<ExpertTerm> collectTerms(AddOp last) {
   for (Operation *user : last->getUsers())
     if (auto next = dyn_cast<AddOp>(user))
-      if (Value other = otherOperand(next, last); other && readExpertTerm(other))
+      if (Value other = otherOperand(next, last);
+          other && readExpertTerm(other))
         return {};
   SmallVector<ExpertTerm> terms;
   Value rest = last;
@@ -282,9 +283,8 @@ static Value stacked(OpBuilder &builder, Location loc, ArrayRef<Value> matrices,
     KnownValue zero{element, {}, {0.0}};
     Value number = ConstantOp::create(
         builder, loc, RankedTensorType::get({}, element), zero.asElements());
-    parts.push_back(ExpandOp::create(builder, loc,
-                                     dist::makeType(element, dims), number,
-                                     ValueRange{}));
+    parts.push_back(ExpandOp::create(
+        builder, loc, dist::makeType(element, dims), number, ValueRange{}));
   }
   dims[0] = int64_t(parts.size());
   return ConcatOp::create(builder, loc, dist::makeType(element, dims), parts,

@@ -32,8 +32,9 @@ std::optional<ExpertTerm> readExpertTerm(mlir::Value value);
 
 /// Reads the last sum of a chain of such terms. Stacks their matrices, which is
 /// done once when the weights are loaded.
-std::optional<Mixture> readTerms(mlir::OpBuilder &builder, onnx::AddOp last,
-                                 llvm::SmallVectorImpl<mlir::Operation *> &reads);
+std::optional<Mixture>
+readTerms(mlir::OpBuilder &builder, onnx::AddOp last,
+          llvm::SmallVectorImpl<mlir::Operation *> &reads);
 
 } // namespace shardc::import
 

@@ -43,13 +43,15 @@ private:
   void run(func::FuncOp function) {
     Builder builder(function.getContext());
     llvm::DenseSet<Value> taken;
-    auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+    auto number = [&](int64_t value) {
+      return builder.getI64IntegerAttr(value);
+    };
     for (OpOperand &output :
          function.front().getTerminator()->getOpOperands()) {
       Operation *op = output.get().getDefiningOp();
       std::optional<int64_t> dim = op ? appendedDim(op) : std::nullopt;
-      auto past = dim ? dyn_cast<BlockArgument>(op->getOperand(0))
-                      : BlockArgument();
+      auto past =
+          dim ? dyn_cast<BlockArgument>(op->getOperand(0)) : BlockArgument();
       // A prompt is an input too: a cache may be empty, and grows.
       if (!past || dist::getDims(past.getType())[*dim].asConstant() ||
           !taken.insert(past).second || !taken.insert(output.get()).second)

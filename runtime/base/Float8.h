@@ -57,6 +57,8 @@ inline uint8_t encodeFloat8(const Float8Format &format, double x,
   const uint8_t sign = std::signbit(x) ? 0x80 : 0;
   if (std::isnan(x))
     return format.hasNegativeZero ? sign | format.nan : format.nan;
+  if (x == 0) // has no exponent
+    return format.hasNegativeZero ? sign : 0;
   double magnitude = std::fabs(x);
   if (std::isinf(x) && saturate)
     magnitude = format.largest;

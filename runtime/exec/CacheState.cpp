@@ -84,15 +84,14 @@ Status CacheState::sizeOfPast(const artifact::Program &program,
   const artifact::Input *input = program.inputs()->Get(number);
   std::vector<int64_t> dims;
   for (uint32_t d = 0; d < input->dims()->size(); ++d) {
-    int64_t size = d == entries[cache].dim
-                       ? 0
-                       : sizeInRequest(program, infos, given,
-                                       input->dims()->Get(d));
+    int64_t size =
+        d == entries[cache].dim
+            ? 0
+            : sizeInRequest(program, infos, given, input->dims()->Get(d));
     if (size < 0)
       return argumentError("input '", infos[number].name, "': no other input ",
                            "says how large its dim ", d, " (",
-                           infos[number].dims[d],
-                           ") is; run without a state");
+                           infos[number].dims[d], ") is; run without a state");
     dims.push_back(size);
   }
   entries[cache].dims = std::move(dims);
@@ -109,7 +108,8 @@ Status CacheState::addPast(const artifact::Program &program,
         infos[program.caches()->Get(static_cast<uint32_t>(cache))->input()];
     for (const InputTensor &tensor : given)
       if (tensor.name == info.name)
-        return argumentError("input '", info.name, "' is kept by the state; "
+        return argumentError("input '", info.name,
+                             "' is kept by the state; "
                              "leave it out");
     Entry &entry = entries[cache];
     if (entry.dims.empty())
@@ -123,17 +123,17 @@ Status CacheState::reserve(const artifact::Program &program,
                            std::span<const std::vector<int64_t>> scalars) {
   for (uint32_t c = 0; c < entries.size(); ++c) {
     const artifact::CachePair *pair = program.caches()->Get(c);
-    const int64_t needed =
-        scalars[0][program.outputs()->Get(pair->output())->dims()->Get(
-            pair->dim())];
+    const int64_t needed = scalars
+        [0][program.outputs()->Get(pair->output())->dims()->Get(pair->dim())];
     if (needed < 0 || needed > capacity) {
       const int64_t taken = entries[c].dims[entries[c].dim];
-      return argumentError("the cache of '",
-                           program.inputs()->Get(pair->input())->name()->c_str(),
-                           "' is full: it holds ", capacity, " positions, ",
-                           taken, " are taken and ", needed - taken,
-                           " more do not fit; use a larger capacity, or reset "
-                           "the state");
+      return argumentError(
+          "the cache of '",
+          program.inputs()->Get(pair->input())->name()->c_str(),
+          "' is full: it holds ", capacity, " positions, ", taken,
+          " are taken and ", needed - taken,
+          " more do not fit; use a larger capacity, or reset "
+          "the state");
     }
     for (size_t rank = 0; rank < memory.size(); ++rank) {
       const int64_t bytes =
@@ -141,7 +141,8 @@ Status CacheState::reserve(const artifact::Program &program,
       AlignedBuffer &buffer = memory[rank][c];
       if (buffer.data() && buffer.size() != bytes)
         return argumentError("the state holds sequences of another batch: its "
-                             "cache ", c, " has ", buffer.size(),
+                             "cache ",
+                             c, " has ", buffer.size(),
                              " bytes, this request needs ", bytes,
                              "; reset the state");
       if (!buffer.data() && !buffer.allocate(bytes))

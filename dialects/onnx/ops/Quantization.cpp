@@ -160,8 +160,7 @@ static LogicalResult dequantizeFloats(DequantizeLinearOp op,
   Value wide = build.cast(op.getInput(), element);
   if (Value zeroPoint = build.operand(2))
     wide = build.sub(wide, build.cast(zeroPoint, element));
-  return build.replaceBy(
-      build.mul(wide, build.cast(op.getScale(), element)));
+  return build.replaceBy(build.mul(wide, build.cast(op.getScale(), element)));
 }
 
 /// Scaled, and rounded by the cast; a zero point only names the type.
@@ -170,9 +169,8 @@ static LogicalResult quantizeToFloats(QuantizeLinearOp op,
   if (failed(refuseBlocks(op)))
     return failure();
   Decomposition build(op, inference);
-  Value scaled =
-      build.make<DivOp>({build.cast(op.getInput(), build.f32()),
-                         build.cast(op.getScale(), build.f32())});
+  Value scaled = build.make<DivOp>({build.cast(op.getInput(), build.f32()),
+                                    build.cast(op.getScale(), build.f32())});
   return build.replaceBy(build.make<CastOp>(
       {scaled},
       {build.attribute("to", elementNumberOf(element)),

@@ -5,7 +5,8 @@
 //
 //   RNN    h' = tanh(x W + h R)
 //   GRU    h' = (1 - z) n + z h      gates z, r; n = tanh(x W + (r h) R)
-//   LSTM   h' = o tanh(c')           gates i, o, f; c' = f c + i tanh(x W + h R)
+//   LSTM   h' = o tanh(c')           gates i, o, f; c' = f c + i tanh(x W + h
+//   R)
 //
 // Rows that are shorter than the others keep their state behind their end.
 //
@@ -135,8 +136,8 @@ Parameters Network::parametersOf(int64_t direction) {
   p.weights = build.transposeLast(own(1));
   Value recurrence = own(2);
   for (int64_t gate = 0; gate < gates; ++gate)
-    p.recurrences.push_back(build.transposeLast(
-        build.slice(recurrence, 0, size * gate, size)));
+    p.recurrences.push_back(
+        build.transposeLast(build.slice(recurrence, 0, size * gate, size)));
   Value bias = own(kBias);
   p.inputBias = perGate(build, bias, size, gates);
   p.stateBias = perGate(build, bias, size, gates, gates);
@@ -187,8 +188,8 @@ State Network::stepGru(const State &before, ArrayRef<Value> inputs,
 State Network::stepLstm(const State &before, ArrayRef<Value> inputs,
                         const Parameters &p) {
   auto gate = [&](int64_t index, Value cell) {
-    Value sum = build.add(
-        inputs[index], build.matmul(before.hidden, p.recurrences[index]));
+    Value sum = build.add(inputs[index],
+                          build.matmul(before.hidden, p.recurrences[index]));
     if (p.stateBias[index])
       sum = build.add(sum, p.stateBias[index]);
     if (index < 3 && p.peepholes[index])

@@ -52,9 +52,9 @@ LogicalResult GridSampleOp::inferTypes(ShapeInference &inference) {
     setMode("cubic");
   if (!llvm::is_contained({"nearest", "linear", "cubic"}, getMode()) ||
       !llvm::is_contained({"zeros", "border", "reflection"}, getPaddingMode()))
-    return emitOpError("has mode ") << getMode() << " and padding_mode "
-                                    << getPaddingMode()
-                                    << ", of which one is not supported";
+    return emitOpError("has mode ")
+           << getMode() << " and padding_mode " << getPaddingMode()
+           << ", of which one is not supported";
   SmallVector<DimExpr, 4> dims = {image[0], image[1]};
   dims.append(grid.begin() + 1, grid.end() - 1);
   inference.setType(getResult(), inference.element(getInput()), dims);

@@ -62,9 +62,9 @@ public:
                                "pytorch_half_pixel", "align_corners",
                                "asymmetric", "tf_crop_and_resize"},
                               transform) &&
-           llvm::is_contained({"round_prefer_floor", "round_prefer_ceil",
-                               "floor", "ceil"},
-                              nearest);
+           llvm::is_contained(
+               {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
+               nearest);
   }
   double positionOf(const ResizedDim &dim, int64_t index) const;
   bool isOutside(const ResizedDim &dim, double position) const {
@@ -133,9 +133,10 @@ Taps Interpolation::tapsAt(const ResizedDim &dim, double position) const {
   for (int64_t i = taps.first; static_cast<double>(i) <= position + reach;
        ++i) {
     bool isInside = i >= 0 && i < dim.in;
-    double weight = excludesOutside && !isInside
-                        ? 0
-                        : weightAt((static_cast<double>(i) - position) * stretch);
+    double weight =
+        excludesOutside && !isInside
+            ? 0
+            : weightAt((static_cast<double>(i) - position) * stretch);
     taps.weights.push_back(weight);
     sum += weight;
   }
@@ -151,8 +152,8 @@ std::vector<double> Interpolation::matrix(const ResizedDim &dim) const {
   for (int64_t x = 0; x < dim.out; ++x) {
     Taps taps = tapsAt(dim, positionOf(dim, x));
     for (auto [k, weight] : llvm::enumerate(taps.weights)) {
-      int64_t from = std::clamp<int64_t>(
-          taps.first + static_cast<int64_t>(k), 0, dim.in - 1);
+      int64_t from = std::clamp<int64_t>(taps.first + static_cast<int64_t>(k),
+                                         0, dim.in - 1);
       weights[from * dim.out + x] += weight;
     }
   }
@@ -195,8 +196,8 @@ static void keepAspectRatio(StringRef policy, ArrayRef<int64_t> axes,
                                    : std::max(scale, dims[axis].scale);
   for (int64_t axis : axes) {
     dims[axis].scale = scale;
-    dims[axis].out = static_cast<int64_t>(
-        scale * static_cast<double>(dims[axis].in) + 0.5);
+    dims[axis].out =
+        static_cast<int64_t>(scale * static_cast<double>(dims[axis].in) + 0.5);
   }
 }
 
@@ -204,8 +205,8 @@ static FailureOr<SmallVector<ResizedDim>>
 readDims(ResizeOp op, ShapeInference &inference, bool usesRoi) {
   auto shape = asConstants(inference.dims(op.getInput()));
   if (!shape || llvm::is_contained(*shape, 0))
-    return op.emitOpError("resizes ") << op.getInput().getType()
-                                      << ", expected an image of constant size";
+    return op.emitOpError("resizes ")
+           << op.getInput().getType() << ", expected an image of constant size";
   int64_t rank = shape->size();
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   if (std::optional<ArrayRef<int64_t>> given = op.getAxes())
@@ -291,8 +292,8 @@ static Value extrapolate(Decomposition &build,
     return image;
   SmallVector<DimExpr, 4> shape(build.rank(image), DimExpr(int64_t(1)));
   shape[axis] = dim.out;
-  Value mask = build.reshape(
-      build.constant(build.i1(), {dim.out}, isOutside), shape);
+  Value mask =
+      build.reshape(build.constant(build.i1(), {dim.out}, isOutside), shape);
   return build.make<WhereOp>(
       {mask, build.number(build.element(image), value), image});
 }

@@ -56,11 +56,11 @@ def unsupported(folder):
         helper.make_node("NoSuchOp", ["i"], ["n"], name="odd"),
         helper.make_node("Custom", ["n"], ["k"], name="mine", domain="org.example"),
         helper.make_node("Constant", [], ["s"], name="text", value_string="hello"),
-        helper.make_node("Add", ["k", "f8"], ["y"]),
+        helper.make_node("Add", ["k", "f4"], ["y"]),
     ]
-    f8 = helper.make_tensor("f8", TensorProto.FLOAT8E4M3FN, [1], b"\0", raw=True)
+    f4 = helper.make_tensor("f4", TensorProto.FLOAT4E2M1, [1], b"\0", raw=True)
     c = value("c", (), TensorProto.BOOL)
-    return model(nodes, [f8], inputs=[value("x"), c], domains=["com.microsoft", "org.example"])
+    return model(nodes, [f4], inputs=[value("x"), c], domains=["com.microsoft", "org.example"])
 
 
 def no_shape(folder):

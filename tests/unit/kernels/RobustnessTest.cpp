@@ -6,13 +6,13 @@ namespace shardc::runtime::host {
 namespace {
 
 const char *const kUnary[] = {
-    "Abs",      "Neg",   "Sign",        "Sqrt",    "Reciprocal", "Exp",
-    "Log",      "Erf",   "Cos",         "Sin",     "Tan",        "Floor",
-    "Ceil",     "Round", "Tanh",        "Sigmoid", "Relu",       "Softplus",
-    "Softsign", "Elu",   "LeakyRelu",   "Selu",    "HardSwish",  "Mish",
-    "Gelu",     "Swish", "HardSigmoid", "Clip",    "Softmax",    "LogSoftmax",
-    "CumSum",    "CumProd", "Acos",       "Acosh",   "Asin",       "Asinh",
-    "Atan",     "Atanh", "Cosh",        "Sinh"};
+    "Abs",      "Neg",     "Sign",        "Sqrt",    "Reciprocal", "Exp",
+    "Log",      "Erf",     "Cos",         "Sin",     "Tan",        "Floor",
+    "Ceil",     "Round",   "Tanh",        "Sigmoid", "Relu",       "Softplus",
+    "Softsign", "Elu",     "LeakyRelu",   "Selu",    "HardSwish",  "Mish",
+    "Gelu",     "Swish",   "HardSigmoid", "Clip",    "Softmax",    "LogSoftmax",
+    "CumSum",   "CumProd", "Acos",        "Acosh",   "Asin",       "Asinh",
+    "Atan",     "Atanh",   "Cosh",        "Sinh"};
 const char *const kBinary[] = {"Add", "Sub", "Mul", "Div",  "Mod",
                                "Min", "Max", "Pow", "PRelu"};
 const char *const kOthers[] = {"Where",

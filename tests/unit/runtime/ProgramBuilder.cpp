@@ -295,8 +295,8 @@ std::string Writer::write() {
     axes.push_back(artifact::CreateAxisDirect(fbb, name.c_str(), size));
   std::vector<flatbuffers::Offset<artifact::Symbol>> symbols;
   for (const auto &s : from.symbols)
-    symbols.push_back(artifact::CreateSymbolDirect(
-        fbb, s.name.c_str(), s.input, s.dim, s.read, s.capacity));
+    symbols.push_back(artifact::CreateSymbolDirect(fbb, s.name.c_str(), s.input,
+                                                   s.dim, s.read, s.capacity));
   std::vector<flatbuffers::Offset<artifact::Guard>> guards;
   for (const auto &g : from.guards)
     guards.push_back(artifact::CreateGuardDirect(
@@ -321,18 +321,18 @@ std::string Writer::write() {
   }
   std::vector<flatbuffers::Offset<artifact::CachePair>> caches;
   for (const auto &c : from.caches)
-    caches.push_back(artifact::CreateCachePair(fbb, c.input, c.output, c.dim,
-                                               c.buffer));
+    caches.push_back(
+        artifact::CreateCachePair(fbb, c.input, c.output, c.dim, c.buffer));
   auto groups = groupTables();
   auto weights = weightTables();
   auto buffers = bufferTables();
   auto load = instructionTables(from.loads);
   auto run = instructionTables(from.runs);
   artifact::FinishProgramBuffer(
-      fbb, artifact::CreateProgramDirect(
-               fbb, &axes, &symbols, &from.scalarList, &guards, &groups,
-               &weights, &inputs, &outputs, &buffers, &views, &load, &run,
-               nullptr, &caches));
+      fbb, artifact::CreateProgramDirect(fbb, &axes, &symbols, &from.scalarList,
+                                         &guards, &groups, &weights, &inputs,
+                                         &outputs, &buffers, &views, &load,
+                                         &run, nullptr, &caches));
   return {reinterpret_cast<const char *>(fbb.GetBufferPointer()),
           fbb.GetSize()};
 }

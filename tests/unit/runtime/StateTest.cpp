@@ -109,8 +109,7 @@ TEST(State, throughTheCApi) {
   shardrt_state *state = nullptr, *copy = nullptr;
   ASSERT_EQ(shardrt_state_create(session, 3, &state), SHARDRT_OK);
   Floats x = block(2, 1);
-  shardrt_tensor input{"x", SHARDRT_FLOAT32, 2, x.dims.data(),
-                       x.values.data()};
+  shardrt_tensor input{"x", SHARDRT_FLOAT32, 2, x.dims.data(), x.values.data()};
   ASSERT_EQ(shardrt_run_state(session, state, &input, 1), SHARDRT_OK)
       << shardrt_last_error();
   ASSERT_EQ(shardrt_state_fork(state, &copy), SHARDRT_OK);

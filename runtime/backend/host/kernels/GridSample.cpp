@@ -56,9 +56,8 @@ public:
         most(float(size) - (sampler.alignCorners ? 1 : 0.5f)) {}
 
   Taps tapsAt(float normalized) const {
-    float x = sampler.alignCorners
-                  ? (normalized + 1) / 2 * float(size - 1)
-                  : ((normalized + 1) * float(size) - 1) / 2;
+    float x = sampler.alignCorners ? (normalized + 1) / 2 * float(size - 1)
+                                   : ((normalized + 1) * float(size) - 1) / 2;
     if (sampler.mode == Mode::Nearest)
       x = std::nearbyint(x);
     if (x < least || x > most) {
@@ -113,8 +112,7 @@ private:
   float least, most;
 };
 
-template <typename T>
-double sumTaps(const T *x, const Taps *taps, int dims) {
+template <typename T> double sumTaps(const T *x, const Taps *taps, int dims) {
   if (dims == 0)
     return double(Compute<T>(*x));
   double sum = 0;
@@ -129,18 +127,20 @@ void sample(const Sampler &sampler, const TensorView &x, const TensorView &grid,
             const TensorView &y) {
   const int spatial = x.rank - 2;
   const int64_t last = grid.strides[grid.rank - 1];
-  const auto points = nestOf(dimsOf(y, 2, y.rank), dimsOf(grid, 1, grid.rank - 1));
+  const auto points =
+      nestOf(dimsOf(y, 2, y.rank), dimsOf(grid, 1, grid.rank - 1));
   for (int64_t n = 0; n < x.dims[0]; ++n)
     forEachIndex(points, [&](const int64_t (&at)[2]) {
       const G *position = grid.as<G>() + n * grid.strides[0] + at[1];
       Taps taps[kMaxRank];
       for (int d = 0; d < spatial; ++d)
-        taps[d] = Dimension(sampler, x.dims[d + 2], x.strides[d + 2])
-                      .tapsAt(float(Compute<G>(position[(spatial - 1 - d) * last])));
+        taps[d] =
+            Dimension(sampler, x.dims[d + 2], x.strides[d + 2])
+                .tapsAt(float(Compute<G>(position[(spatial - 1 - d) * last])));
       for (int64_t c = 0; c < x.dims[1]; ++c)
-        y.as<T>()[n * y.strides[0] + c * y.strides[1] + at[0]] = T(Compute<T>(
-            sumTaps(x.as<T>() + n * x.strides[0] + c * x.strides[1], taps,
-                    spatial)));
+        y.as<T>()[n * y.strides[0] + c * y.strides[1] + at[0]] = T(
+            Compute<T>(sumTaps(x.as<T>() + n * x.strides[0] + c * x.strides[1],
+                               taps, spatial)));
     });
 }
 
@@ -167,7 +167,8 @@ Status run(const KernelCall &call) {
   SHARDC_RETURN_IF_ERROR(readSampler(call, sampler));
   bool fits = x.rank >= 3 && y.rank == x.rank && grid.rank == x.rank &&
               x.dims[0] == y.dims[0] && x.dims[1] == y.dims[1] &&
-              x.dims[0] == grid.dims[0] && grid.dims[grid.rank - 1] == x.rank - 2;
+              x.dims[0] == grid.dims[0] &&
+              grid.dims[grid.rank - 1] == x.rank - 2;
   for (int d = 2; fits && d < x.rank; ++d)
     fits = y.dims[d] == grid.dims[d - 1] && x.dims[d] > 0;
   if (!fits)

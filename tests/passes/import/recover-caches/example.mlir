@@ -15,13 +15,6 @@ func.func @main(%past: !past {onnx.name = "past"}, %x: !new) -> (!present, !pres
   return %y, %present : !present, !present
 }
 
-// CHECK-LABEL: func.func @new_in_front(
-// CHECK-NOT: onnx.cache
-func.func @new_in_front(%past: !past, %x: !new) -> !present {
-  %present = onnx.Concat %x, %past {axis = 2 : i64} : (!new, !past) -> !present
-  return %present : !present
-}
-
 // CHECK-LABEL: func.func @not_an_output(
 // CHECK-NOT: onnx.cache
 func.func @not_an_output(%past: !past, %x: !new) -> !present {
