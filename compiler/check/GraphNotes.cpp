@@ -117,6 +117,7 @@ constexpr Structure kStructures[] = {
     {"onnx.Conv", "convolution"},
     {"onnx.Gelu", "GELU"},
     {"onnx.LayerNormalization", "layer norm"},
+    {"onnx.MixtureOfExperts", "mixture of experts"},
     {"onnx.RMSNormalization", "RMS norm"},
     {"onnx.RotaryEmbedding", "rotary embedding"},
     {"onnx.Swish", "SiLU"},
@@ -204,13 +205,22 @@ static void noteCaches(func::FuncOp function, Findings &findings) {
 }
 
 void noteStructures(ModuleOp imported, Findings &findings) {
+  llvm::DenseSet<int64_t> caches;
   imported.walk([&](Operation *op) {
+    // By their inputs: profiles of one model have the same.
+    if (auto cache = op->getAttrOfType<DictionaryAttr>("onnx.cache"))
+      caches.insert(cache.getAs<IntegerAttr>("input").getInt());
     for (const Structure &structure : kStructures)
       if (op->getName().getStringRef() == structure.op)
         ++findings.recognised[structure.name.str()];
   });
-  for (auto function : imported.getOps<func::FuncOp>())
-    noteCaches(function, findings);
+  if (!caches.empty())
+    findings.recognised["KV cache"] = caches.size();
+  // A merged decoder has a branch for the prompt, which has no cache yet.
+  auto functions = imported.getOps<func::FuncOp>();
+  if (caches.empty() || llvm::hasSingleElement(functions))
+    for (auto function : functions)
+      noteCaches(function, findings);
 }
 
 } // namespace shardc::check
