@@ -46,8 +46,9 @@ constexpr TypeCode kTypes[] = {
     {9, kInt32Data},   {3, kInt32Data},  {2, kInt32Data},   {5, kInt32Data},
     {4, kInt32Data},   {6, kInt32Data},  {12, kUInt64Data}, {7, kInt64Data},
     {13, kUInt64Data}, {10, kInt32Data}, {16, kInt32Data},  {1, kFloatData},
-    {11, kDoubleData}, {17, kInt32Data}, {18, kInt32Data},  {19, kInt32Data},
-    {20, kInt32Data},  {24, kInt32Data}};
+    {11, kDoubleData}, {22, kInt32Data}, {21, kInt32Data},  {17, kInt32Data},
+    {18, kInt32Data},  {19, kInt32Data}, {20, kInt32Data},  {24, kInt32Data}};
+static_assert(std::size(kTypes) == artifact::ElementType_MAX + 1);
 
 class Reader {
 public:
@@ -202,10 +203,11 @@ bool readMessage(std::string_view bytes, Message &message) {
 }
 
 int findType(uint64_t onnx) {
-  for (int type = 0; type < static_cast<int>(std::size(kTypes)); ++type)
-    if (kTypes[type].onnx == onnx)
+  for (int type = 0; type <= artifact::ElementType_MAX; ++type)
+    if (kTypes[type].onnx == onnx &&
+        artifact::elementBits(static_cast<ElementType>(type)) >= 8)
       return type;
-  return -1;
+  return -1; // four bits are for weights
 }
 
 /// Whether `bits`, read as a varint of int32_data or uint64_data, is a value of
