@@ -120,6 +120,8 @@ bool RotaryBuilder::replace(Operation *op) {
       !(sin = cacheOf(builder, rotation->sin, *rotation, dims)))
     return false;
   Value input = rotation->input;
+  if (!input && rotation->isInterleaved)
+    return false; // its parts would have to be put beside each other
   if (!input)
     input = ConcatOp::create(builder, loc, result.getType(),
                              ValueRange{rotation->first, rotation->second}, 3);

@@ -37,7 +37,28 @@ static std::optional<LastDimPart> slicePart(SliceOp slice) {
                      slice.getSteps() ? slice.getSteps()->back() : 1};
 }
 
+/// Column k of rows of w elements, which is every w-th element from k on.
+static std::optional<LastDimPart> columnPart(ReshapeOp merged) {
+  auto slice = merged.getData().getDefiningOp<SliceOp>();
+  auto rows = slice ? slice.getData().getDefiningOp<ReshapeOp>() : ReshapeOp();
+  auto column = rows ? slicePart(slice) : std::nullopt;
+  if (!column)
+    return std::nullopt;
+  Dims dims = dimsOf(merged), one = dims, all = dims, whole = dims;
+  std::optional<int64_t> width = dimsOf(rows).back().asConstant();
+  one.push_back(1);
+  all.push_back(dimsOf(rows).back());
+  if (!width || dims.empty() || dimsOf(slice) != one || dimsOf(rows) != all)
+    return std::nullopt;
+  whole.back() = whole.back() * *width;
+  if (dimsOf(rows.getData()) != whole)
+    return std::nullopt;
+  return LastDimPart{rows.getData(), column->start, *width};
+}
+
 std::optional<LastDimPart> lastDimPart(Value value) {
+  if (auto merged = value.getDefiningOp<ReshapeOp>())
+    return columnPart(merged);
   if (auto slice = value.getDefiningOp<SliceOp>())
     return slicePart(slice);
   auto split = value.getDefiningOp<SplitOp>();

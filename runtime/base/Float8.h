@@ -64,8 +64,7 @@ inline uint8_t encodeFloat8(const Float8Format &format, double x,
     magnitude = format.largest;
   int exponent = 0;
   std::frexp(magnitude, &exponent); // magnitude < 2^exponent
-  exponent = magnitude > 0 ? std::max(exponent - 1, format.leastExponent)
-                           : format.leastExponent;
+  exponent = std::max(exponent - 1, format.leastExponent);
   // Of one unit in the last place; rounds half to even.
   const double units =
       std::nearbyint(std::ldexp(magnitude, format.mantissaBits - exponent));

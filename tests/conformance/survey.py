@@ -36,6 +36,7 @@ def gist(why):
             what = "element type" if found[3].startswith("tensor") else "use" if ":" in found[1] else "operator"
             return f"no {what} {found[1]}"
     said = re.sub(r"^\w+ ended with \d+: (shardrun: )?error: ", "", lines[0])
+    said = re.sub(r"^\w+ -> \S+: ", "", said)
     said = re.sub(r"'onnx\.(\w+)' op ", r"\1 ", re.sub(r"^\S*(test_|model.onnx)\S* ?", "", said))
     return said.rstrip(":")[:140]
 

@@ -30,7 +30,8 @@ USED = set(
 
 # What no transformer uses of them, or is the fault of another operator beside them.
 OTHER_REASONS = (
-    "sequences or optionals", "no element type ", "no operator ", "Cast to a type ", "Dropout is in training mode",
+    "sequences or optionals", "no element type ", "no operator ", "uses opset ", "If has a condition ",
+    "Cast to a type ", "Dropout is in training mode",
 )  # fmt: skip
 
 

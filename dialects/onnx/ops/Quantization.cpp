@@ -208,7 +208,8 @@ LogicalResult QuantizeLinearOp::inferTypes(ShapeInference &inference) {
     element = inference.element(getOperand(2));
   if (!element)
     element = inference.builder.getIntegerType(8, /*isSigned=*/false);
-  if (isa<FloatType>(element) && isStored(element))
+  if (isa<FloatType>(element) && isStored(element) &&
+      element.getIntOrFloatBitWidth() == 8)
     return quantizeToFloats(*this, inference, element);
   if (!isa<IntegerType>(element))
     return emitOpError("to ") << element << ", which is not supported: "
