@@ -60,9 +60,29 @@ bool ShapeInference::recordEquality(DimExpr lhs, DimExpr rhs) {
     });
     return occurs;
   };
-  // A sum of input symbols says more than one symbol: total = past + seq.
-  if (!rhs.asSymbol() || (lhs.asSymbol() && lhs.str() > rhs.str()))
+  auto isRead = [&](StringRef name) {
+    auto [base, number] = name.rsplit(':');
+    unsigned index = 0;
+    auto it = readSymbols.find(base);
+    return it != readSymbols.end() && !number.getAsInteger(10, index) &&
+           index < it->second;
+  };
+  auto mentionsRead = [&](DimExpr expr) {
+    bool mentions = false;
+    expr.forEachSymbol([&](StringRef name, bool) { mentions |= isRead(name); });
+    return mentions;
+  };
+  if (mentionsRead(lhs) || mentionsRead(rhs)) {
+    // What is read stands for what the inputs say, never the other way round;
+    // of two that are read, which comes first is not known here.
+    if (mentionsRead(lhs))
+      std::swap(lhs, rhs);
+    if (mentionsRead(lhs))
+      return false;
+  } else if (!rhs.asSymbol() || (lhs.asSymbol() && lhs.str() > rhs.str())) {
+    // A sum of input symbols says more than one symbol: total = past + seq.
     std::swap(lhs, rhs);
+  }
   std::optional<StringRef> symbol = rhs.asSymbol();
   if (!symbol || occursIn(*symbol, lhs))
     return false;
