@@ -60,25 +60,23 @@ bool ShapeInference::recordEquality(DimExpr lhs, DimExpr rhs) {
     });
     return occurs;
   };
-  auto isRead = [&](StringRef name) {
-    auto [base, number] = name.rsplit(':');
-    unsigned index = 0;
-    auto it = readSymbols.find(base);
-    return it != readSymbols.end() && !number.getAsInteger(10, index) &&
-           index < it->second;
+  /// The number of the last read that it mentions, -1 for none.
+  auto lastRead = [&](DimExpr expr) {
+    int64_t last = -1;
+    expr.forEachSymbol([&](StringRef name, bool) {
+      auto [base, number] = name.rsplit(':');
+      int64_t index = 0;
+      if (readSymbols.contains(base) && !number.getAsInteger(10, index))
+        last = std::max(last, index);
+    });
+    return last;
   };
-  auto mentionsRead = [&](DimExpr expr) {
-    bool mentions = false;
-    expr.forEachSymbol([&](StringRef name, bool) { mentions |= isRead(name); });
-    return mentions;
-  };
-  if (mentionsRead(lhs) || mentionsRead(rhs)) {
-    // What is read stands for what the inputs say, never the other way round;
-    // of two that are read, which comes first is not known here.
-    if (mentionsRead(lhs))
+  int64_t left = lastRead(lhs), right = lastRead(rhs);
+  if (left >= 0 || right >= 0) {
+    // What is read stands for what the inputs say, or what was read before it,
+    // never the other way round.
+    if (left > right)
       std::swap(lhs, rhs);
-    if (mentionsRead(lhs))
-      return false;
   } else if (!rhs.asSymbol() || (lhs.asSymbol() && lhs.str() > rhs.str())) {
     // A sum of input symbols says more than one symbol: total = past + seq.
     std::swap(lhs, rhs);

@@ -84,9 +84,11 @@ void ShapeInference::read(Value value) {
 }
 
 std::string ShapeInference::newSymbol(StringRef base) {
-  // No size of an input has a ':' with a number behind it; if one has, the
-  // program's writer finds the symbol bound twice.
-  return (base + ":" + Twine(readSymbols[base]++)).str();
+  // Numbers say the order of reads. No size of an input has a ':' with one
+  // behind it; if one has, the program's writer finds the symbol bound twice.
+  unsigned number = readSymbols[""]++;
+  readSymbols[base] = number + 1;
+  return (base + ":" + Twine(number)).str();
 }
 
 } // namespace shardc::onnx
