@@ -173,8 +173,7 @@ private:
     SmallVector<DimExpr, 4> room(value.getHasLocal() ? value.getLocal()
                                                      : value.getDims());
     if (op.getCacheDim())
-      room[*op.getCacheDim()] =
-          DimExpr::max(room[*op.getCacheDim()], rt::cacheCapacity());
+      room = rt::cacheRoom(room, *op.getCacheDim());
     addBuffer(op.getBuffer(),
               {artifact::BufferKind_Input,
                scalar(dist::product(room) * rt::elementBytes(op.getElement())),

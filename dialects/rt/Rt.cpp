@@ -64,6 +64,13 @@ dist::DimExpr cacheCapacity() {
   return dist::DimExpr::symbol("capacity of caches");
 }
 
+SmallVector<dist::DimExpr, 4> cacheRoom(ArrayRef<dist::DimExpr> dims,
+                                        int64_t dim) {
+  SmallVector<dist::DimExpr, 4> room(dims);
+  room[dim] = dist::DimExpr::max(dims[dim], cacheCapacity());
+  return room;
+}
+
 void RtDialect::initialize() {
   addTypes<
 #define GET_TYPEDEF_LIST

@@ -17,6 +17,10 @@ namespace shardc::rt {
 /// The symbol for how many positions the caches of a session's state hold; 0
 /// where past is an input like any other.
 dist::DimExpr cacheCapacity();
+/// Sizes of the memory of a cache that has these along `dim`: at least the
+/// capacity.
+llvm::SmallVector<dist::DimExpr, 4>
+cacheRoom(llvm::ArrayRef<dist::DimExpr> dims, int64_t dim);
 
 /// Bytes of one element as the runtime stores it: a bool takes one.
 int64_t elementBytes(mlir::Type element);

@@ -58,9 +58,7 @@ bool Lowering::dependsOnInputs(ArrayRef<DimExpr> sizes) const {
 }
 
 StridedLayout Lowering::cacheLayout(const Sizes &dims, int64_t dim) {
-  Sizes roomy = dims;
-  roomy[dim] = DimExpr::max(dims[dim], rt::cacheCapacity());
-  StridedLayout layout = StridedLayout::contiguous(roomy);
+  StridedLayout layout = StridedLayout::contiguous(rt::cacheRoom(dims, dim));
   layout.dims = dims;
   return layout;
 }
@@ -69,10 +67,9 @@ ValueView Lowering::allocateCache(Operation *op, Value result,
                                   const Cache &cache) {
   auto type = cast<RankedTensorType>(result.getType());
   OpBuilder &b = atRun();
-  Sizes dims = localDims(result), roomy = dims;
-  roomy[cache.dim] = DimExpr::max(dims[cache.dim], rt::cacheCapacity());
-  DimExpr bytes =
-      dist::product(roomy) * rt::elementBytes(type.getElementType());
+  Sizes dims = localDims(result);
+  DimExpr bytes = dist::product(rt::cacheRoom(dims, cache.dim)) *
+                  rt::elementBytes(type.getElementType());
   auto alloc = rt::AllocOp::create(b, op->getLoc(), b.getType<rt::BufferType>(),
                                    dist::DimsAttr::get(b.getContext(), {bytes}),
                                    /*persistent=*/false);
