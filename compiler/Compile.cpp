@@ -51,11 +51,7 @@ public:
               llvm::raw_ostream &errors)
       : options(options), output(output), errors(errors),
         context(MLIRContext::Threading::DISABLED) {
-    DialectRegistry registry;
-    registerShardcDialects(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-    context.printOpOnDiagnostic(false);
+    prepareContext(context);
     context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
       if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
         return success();

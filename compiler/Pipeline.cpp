@@ -68,4 +68,12 @@ void registerShardcDialects(DialectRegistry &registry) {
                   rt::RtDialect>();
 }
 
+void prepareContext(MLIRContext &context) {
+  DialectRegistry registry;
+  registerShardcDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+  context.printOpOnDiagnostic(false);
+}
+
 } // namespace shardc

@@ -24,6 +24,9 @@ void registerShardcPasses();
 /// Registers the dialects of the compiler.
 void registerShardcDialects(mlir::DialectRegistry &registry);
 
+/// Makes a context ready for a model: all dialects, messages without IR.
+void prepareContext(mlir::MLIRContext &context);
+
 } // namespace shardc
 
 #endif // SHARDC_COMPILER_PIPELINE_H

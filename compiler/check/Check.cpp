@@ -33,11 +33,7 @@ public:
   explicit Checker(StringRef model)
       : context(MLIRContext::Threading::DISABLED) {
     findings.model = model.str();
-    DialectRegistry registry;
-    registerShardcDialects(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-    context.printOpOnDiagnostic(false);
+    prepareContext(context);
     context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
       record(diagnostic);
       return success();
