@@ -65,6 +65,17 @@ Status dispatch(TypeList<Ts...>, artifact::ElementType element,
   return known ? status : unsupported(kernel, element);
 }
 
+/// The bytes that `bytesOf` gives for the tag of `element`; 0 for a type
+/// outside the list, which the kernel's run reports.
+template <typename... Ts, typename BytesOf>
+int64_t dispatchBytes(TypeList<Ts...> types, artifact::ElementType element,
+                      std::string_view kernel, BytesOf &&bytesOf) {
+  int64_t bytes = 0;
+  const Status known =
+      dispatch(types, element, kernel, [&](auto tag) { bytes = bytesOf(tag); });
+  return known.isOk() ? bytes : 0;
+}
+
 /// For kernels that only move bits: an unsigned integer of the element's size.
 template <typename Body>
 Status dispatchSize(artifact::ElementType element, std::string_view kernel,

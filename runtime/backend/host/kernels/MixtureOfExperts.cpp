@@ -279,12 +279,10 @@ Status run(const KernelCall &call) {
 int64_t scratchBytes(const KernelCall &call) {
   if (!check(call).isOk())
     return 0; // run reports it
-  int64_t bytes = 0;
-  const Status known =
-      dispatch(FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
-        bytes = ExpertsRun<typename decltype(tag)::Type>(call).scratchBytes();
+  return dispatchBytes(
+      FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
+        return ExpertsRun<typename decltype(tag)::Type>(call).scratchBytes();
       });
-  return known.isOk() ? bytes : 0;
 }
 
 const HostKernelRegistration registration(kName, {run, scratchBytes});
