@@ -82,21 +82,11 @@ static void simplifyTypes(func::FuncOp function, ShapeInference &inference) {
   }
 }
 
-/// Symbols that an op's types and attributes are written in.
-static void addSymbols(Operation *op, llvm::StringSet<> &symbols) {
-  auto add = [&](DimExpr size) {
-    size.forEachSymbol([&](StringRef name, bool) { symbols.insert(name); });
-  };
-  for (Value result : op->getResults())
-    if (isa<RankedTensorType>(result.getType()))
-      llvm::for_each(dist::getDims(result.getType()), add);
-  for (NamedAttribute attribute : op->getAttrs())
-    if (auto dims = dyn_cast<dist::DimsAttr>(attribute.getValue()))
-      llvm::for_each(dims.getValues(), add);
-}
-
 void InferShapes::eraseUnused(Block &block, ShapeInference &inference) {
   llvm::StringSet<> symbols;
+  auto addSymbols = [&](DimExpr size) {
+    size.forEachSymbol([&](StringRef name, bool) { symbols.insert(name); });
+  };
   auto isUnused = [&](Operation *op) {
     auto read = dyn_cast<ReadSizesOp>(op);
     return read ? llvm::none_of(
@@ -109,13 +99,13 @@ void InferShapes::eraseUnused(Block &block, ShapeInference &inference) {
   };
   for (const Assumption &assumption : inference.assumptions())
     for (DimExpr side : {assumption.lhs, assumption.rhs})
-      side.forEachSymbol([&](StringRef name, bool) { symbols.insert(name); });
+      addSymbols(side);
   for (Operation *op = &block.back(), *previous; op; op = previous) {
     previous = op->getPrevNode();
     if (!isa<ReadSizesOp>(op))
       replaceKnown(op, inference);
     if (!isUnused(op)) {
-      addSymbols(op, symbols);
+      forEachSize(op, addSymbols);
       continue;
     }
     op->erase();

@@ -45,12 +45,7 @@ LogicalResult verifySymbols(func::FuncOp function) {
     }
     if (isa<onnx::GuardOp>(op)) // checked once all of its symbols are bound
       continue;
-    for (Value result : op.getResults())
-      if (isa<RankedTensorType>(result.getType()))
-        llvm::for_each(dist::getDims(result.getType()), check);
-    for (NamedAttribute attribute : op.getAttrs())
-      if (auto dims = dyn_cast<dist::DimsAttr>(attribute.getValue()))
-        llvm::for_each(dims.getValues(), check);
+    onnx::forEachSize(&op, check);
     if (!unbound.empty())
       return op.emitError("needs the size \"")
              << unbound << "\", which no input has and nothing before it reads";

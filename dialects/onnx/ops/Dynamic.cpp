@@ -22,6 +22,15 @@ void OnnxDialect::registerDynamicOps() {
       >();
 }
 
+void forEachSize(Operation *op, llvm::function_ref<void(DimExpr)> visit) {
+  for (Value result : op->getResults())
+    if (isa<RankedTensorType>(result.getType()))
+      llvm::for_each(dist::getDims(result.getType()), visit);
+  for (NamedAttribute attribute : op->getAttrs())
+    if (auto dims = dyn_cast<dist::DimsAttr>(attribute.getValue()))
+      llvm::for_each(dims.getValues(), visit);
+}
+
 LogicalResult ReadSizesOp::inferTypes(ShapeInference &inference) {
   auto sizes = dyn_cast<dist::DimsAttr>(getSizes());
   auto type = dyn_cast<RankedTensorType>(getData().getType());
