@@ -37,6 +37,8 @@ struct RuleFactor {
   dist::DimExpr size;
   FactorClass factorClass = FactorClass::PassThrough;
   dist::ReduceKind reduceKind = dist::ReduceKind::Sum;
+  bool isExperts = false; ///< only expert parallelism splits it
+  bool isRange = false;   ///< the op asks which elements a rank has: one range
 };
 
 /// Segments of factor numbers. No segment at all: a dim of size 1 that is

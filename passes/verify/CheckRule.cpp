@@ -24,6 +24,14 @@ using Factors = llvm::SmallVector<Factor, 4>;
 /// Takes segments of that total size off the front; cuts an unsplit one.
 std::optional<Segments> takeSegments(Segments &from, DimExpr size) {
   Segments taken;
+  // All of them, even where symbols leave open which one is longer.
+  DimExpr total = 0;
+  for (const Segment &segment : from)
+    total = total + segment.size();
+  if (total == size) {
+    std::swap(taken, from);
+    return taken;
+  }
   while (!size.isConstant(0)) {
     if (from.empty())
       return std::nullopt;
@@ -247,6 +255,9 @@ private:
         dim.isSplit())
       return name + " dim " + std::to_string(d) +
              " is split, but this op needs it whole";
+    if (rule.factors[factor].isRange && !dim.isRange())
+      return name + " dim " + std::to_string(d) +
+             " is split, but this op needs each rank's part in one piece";
     if (!found[factor]) {
       found[factor] = dim;
       return "";

@@ -32,6 +32,13 @@ int64_t Mesh::coordinate(int64_t rank, size_t axis) const {
   return rank % axes[axis].size;
 }
 
+int64_t Mesh::coordinateAlong(int64_t rank, llvm::StringRef name) const {
+  for (size_t axis = 0; axis < axes.size(); ++axis)
+    if (axes[axis].name == name)
+      return coordinate(rank, axis);
+  return 0;
+}
+
 DimExpr AxisRef::index(const Mesh &mesh) const {
   if (size == 1)
     return 0;
@@ -49,11 +56,45 @@ bool AxisRef::overlaps(const AxisRef &other) const {
   return pre < other.pre * other.size && other.pre < pre * size;
 }
 
+Mesh stageMesh(const Mesh &mesh) {
+  Mesh stage;
+  for (const Axis &axis : mesh.axes)
+    if (axis.name != kReplicaAxis && axis.name != kPipelineAxis)
+      stage.axes.push_back(axis);
+  return stage;
+}
+
 int64_t numWays(llvm::ArrayRef<AxisRef> axes) {
   int64_t ways = 1;
   for (const AxisRef &axis : axes)
     ways *= axis.size;
   return ways;
+}
+
+int64_t AxisRef::sharedWays(const AxisRef &other) const {
+  if (!overlaps(other))
+    return 1;
+  return std::min(pre * size, other.pre * other.size) /
+         std::max(pre, other.pre);
+}
+
+std::optional<
+    std::pair<llvm::SmallVector<AxisRef, 1>, llvm::SmallVector<AxisRef, 1>>>
+cutWays(llvm::ArrayRef<AxisRef> axes, int64_t major) {
+  llvm::SmallVector<AxisRef, 1> first, rest;
+  for (const AxisRef &axis : axes) {
+    int64_t taken = major % axis.size == 0 ? axis.size : major;
+    if (axis.size % taken != 0)
+      return std::nullopt;
+    major /= taken;
+    if (taken > 1)
+      first.push_back({axis.name, axis.pre, taken});
+    if (taken < axis.size)
+      rest.push_back({axis.name, axis.pre * taken, axis.size / taken});
+  }
+  if (major != 1)
+    return std::nullopt;
+  return std::make_pair(first, rest);
 }
 
 DimExpr flatIndex(llvm::ArrayRef<AxisRef> axes, const Mesh &mesh) {

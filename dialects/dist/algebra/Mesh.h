@@ -34,9 +34,21 @@ struct Mesh {
   int64_t numRanks() const;
   /// Coordinate of `rank` along axis number `axis`.
   int64_t coordinate(int64_t rank, size_t axis) const;
+  /// The same by name; 0 where there is no such axis.
+  int64_t coordinateAlong(int64_t rank, llvm::StringRef name) const;
 
   bool operator==(const Mesh &other) const { return axes == other.axes; }
 };
+
+/// Axes with a meaning of their own. The others are for tensor parallelism.
+inline constexpr llvm::StringLiteral kReplicaAxis = "dp";
+inline constexpr llvm::StringLiteral kPipelineAxis = "pp";
+inline constexpr llvm::StringLiteral kContextAxis = "cp";
+inline constexpr llvm::StringLiteral kExpertAxis = "ep";
+
+/// The axes over which the ranks of one stage of one replica differ: no value
+/// is ever split over the others.
+Mesh stageMesh(const Mesh &mesh);
 
 /// `size` ways of the axis `name`, after its `pre` major ways. A whole axis is
 /// pre = 1 and size = the axis' size.
@@ -60,10 +72,19 @@ struct AxisRef {
   DimExpr index(const Mesh &mesh) const;
   /// True if some way of one is also distinguished by the other.
   bool overlaps(const AxisRef &other) const;
+  /// How many ways of this one the other distinguishes as well: "tp":(4)2
+  /// shares 2 with all of "tp"=8, 1 with "tp":(1)4.
+  int64_t sharedWays(const AxisRef &other) const;
 };
 
 /// Number of ways of a list of axes.
 int64_t numWays(llvm::ArrayRef<AxisRef> axes);
+
+/// The first `major` ways of a list of axes and the rest, or nothing where that
+/// cuts an axis unevenly: "ep"=2, "tp"=4 at 4 is "ep"=2, "tp":(1)2 | "tp":(2)2.
+std::optional<
+    std::pair<llvm::SmallVector<AxisRef, 1>, llvm::SmallVector<AxisRef, 1>>>
+cutWays(llvm::ArrayRef<AxisRef> axes, int64_t major);
 
 /// Flat way over all axes, major first.
 DimExpr flatIndex(llvm::ArrayRef<AxisRef> axes, const Mesh &mesh);

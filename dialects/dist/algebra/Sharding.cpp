@@ -69,6 +69,20 @@ DimExpr DimSharding::localSize(const Mesh &mesh) const {
   return size;
 }
 
+bool DimSharding::isRange() const {
+  return segments.size() == 1 &&
+         llvm::none_of(llvm::drop_begin(segments.front().factors),
+                       [](const Factor &f) { return f.isSplit(); });
+}
+
+DimExpr DimSharding::lowerBound(const Mesh &mesh) const {
+  assert(isRange() && "what a rank owns has no single first element");
+  DimExpr minor = 1;
+  for (const Factor &factor : llvm::drop_begin(segments.front().factors))
+    minor = minor * factor.size;
+  return segments.front().factors.front().lowerBound(mesh) * minor;
+}
+
 llvm::SmallVector<AxisRef, 2> DimSharding::axes() const {
   llvm::SmallVector<AxisRef, 2> axes;
   for (const Segment &segment : segments)

@@ -60,6 +60,10 @@ struct DimSharding {
   bool operator==(const DimSharding &o) const { return segments == o.segments; }
   bool operator!=(const DimSharding &o) const { return !(*this == o); }
   DimExpr localSize(const Mesh &mesh) const;
+  /// Whether what each rank owns is one range: only the major factor is split.
+  bool isRange() const;
+  /// First element of this rank's range.
+  DimExpr lowerBound(const Mesh &mesh) const;
   /// Every axis that splits some factor, in order, without repetition.
   llvm::SmallVector<AxisRef, 2> axes() const;
   void normalize();

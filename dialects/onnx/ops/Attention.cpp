@@ -252,8 +252,9 @@ ShardingRule AttentionOp::shardingRule() {
       heads.segments.emplace_back();
     llvm::append_range(heads.segments.front(), segment);
   }
-  RuleDim queries =
-      rule.addDim(q[2], getIsCausal() ? blocked : FactorClass::PassThrough);
+  RuleDim queries = rule.addDim(q[2]);
+  for (const auto &segment : queries.segments) // causality counts rows
+    rule.factors[segment.front()].isRange = getIsCausal();
   RuleDim keys = rule.addDim(v[2], blocked);
   RuleDim headSize = rule.addDim(q[3], blocked);
   RuleDim valueSize = rule.addDim(v[3]);

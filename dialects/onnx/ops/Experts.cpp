@@ -40,7 +40,8 @@ LogicalResult MixtureOfExpertsOp::inferTypes(ShapeInference &inference) {
   return success();
 }
 
-/// Experts are split along what is hidden in them; the result is a partial sum.
+/// Experts are split along what is hidden in them, or each as a whole between
+/// ranks; the result is a partial sum.
 ShardingRule MixtureOfExpertsOp::shardingRule() {
   auto dims = [](Value value) { return dist::getDims(value.getType()); };
   const FactorClass blocked = FactorClass::NeedsReplication;
@@ -48,7 +49,10 @@ ShardingRule MixtureOfExpertsOp::shardingRule() {
   ShardingRule rule;
   RuleDim n = rule.addDim(tokens[0]), d = rule.addDim(tokens[1], blocked);
   RuleDim k = rule.addDim(dims(getIndices())[1], blocked);
-  RuleDim e = rule.addDim(down[0], blocked);
+  RuleDim e = rule.addDim(down[0], FactorClass::Reduce);
+  for (const auto &segment : e.segments)
+    rule.factors[segment.front()].isExperts =
+        rule.factors[segment.front()].isRange = true;
   unsigned hidden = rule.addFactor(down[1], FactorClass::Reduce);
   RuleDim f = RuleDim::factor(hidden), h = f;
   if (getGate() == "halves")

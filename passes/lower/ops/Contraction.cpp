@@ -65,6 +65,15 @@ static LogicalResult lowerConv(Operation *op, Lowering &lowering) {
   return success();
 }
 
+/// Keys that precede the first query of this rank.
+static dist::DimExpr causalOffset(Operation *op, const Lowering &lowering) {
+  dist::DimSharding rows =
+      dist::getSharding(op->getOperand(0).getType()).dims[2];
+  auto offset = op->getAttrOfType<dist::DimsAttr>("causal_offset");
+  return rows.lowerBound(lowering.mesh) +
+         (offset ? offset.getValues().front() : dist::DimExpr(int64_t(0)));
+}
+
 /// The mask is broadcast to the scores' dims [b, h, s, t].
 static LogicalResult lowerAttention(Operation *op, Lowering &lowering) {
   constexpr unsigned kMask = 3, kSinks = 7;
@@ -86,8 +95,9 @@ static LogicalResult lowerAttention(Operation *op, Lowering &lowering) {
     inputs.erase(inputs.begin() + kMask + 1, inputs.begin() + kSinks);
   Lowering::Config config = Lowering::attributes(
       op, {"scale", "is_causal", "softcap", "window", "zero_rows"});
-  if (auto offset = op->getAttrOfType<dist::DimsAttr>("causal_offset"))
-    config.push_back(lowering.scalars("causal_offset", offset.getValues()));
+  if (op->getAttrOfType<IntegerAttr>("is_causal").getInt() != 0)
+    config.push_back(
+        lowering.scalars("causal_offset", causalOffset(op, lowering)));
   lowering.call(op, "Attention", inputs,
                 {lowering.allocate(op, op->getResult(0))}, config);
   return success();

@@ -20,18 +20,11 @@ static LogicalResult lowerGather(Operation *op, Lowering &lowering) {
   const dist::DimSharding rows =
       dist::getSharding(op->getOperand(0).getType()).dims[axis];
   if (rows.isSplit()) {
-    const dist::Segment &segment = rows.segments.front();
-    bool isRange =
-        rows.segments.size() == 1 && segment.factors.front().isSplit() &&
-        llvm::none_of(llvm::drop_begin(segment.factors),
-                      [](const dist::Factor &f) { return f.isSplit(); });
-    if (!isRange)
+    if (!rows.isRange())
       return op->emitError("needs each rank's rows in one piece, found ")
              << dist::getSharding(op->getOperand(0).getType()).str();
-    const dist::Factor &major = segment.factors.front();
-    dist::DimExpr rest = *rows.size().exactDiv(major.size);
     config.push_back(lowering.scalars(
-        "lookup", {major.lowerBound(lowering.mesh) * rest, rows.size()}));
+        "lookup", {rows.lowerBound(lowering.mesh), rows.size()}));
   }
   lowering.call(op, "Gather", {data, lowering.view(op->getOperand(1))},
                 {lowering.allocate(op, op->getResult(0))}, config);

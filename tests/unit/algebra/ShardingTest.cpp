@@ -122,6 +122,48 @@ TEST(Sharding, NormalFormMergesNeighbours) {
   EXPECT_EQ(split, DimSharding::whole(8, {axis(8)}));
 }
 
+TEST(Sharding, RangesAreCutByTheMajorFactor) {
+  Mesh mesh{{{"tp", 4}}};
+  DimSharding heads{{Segment{{Factor{6, {axis(4)}}, Factor{16, {}}}}}};
+  ASSERT_TRUE(heads.isRange());
+  for (int64_t rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(onRank(heads.lowerBound(mesh), mesh, rank), rank * 6 / 4 * 16);
+  EXPECT_TRUE(DimSharding::unsplit(5).isRange());
+  EXPECT_FALSE((DimSharding{{Segment{{Factor{2, {}}, Factor{8, {axis(4)}}}}}})
+                   .isRange());
+  EXPECT_FALSE((DimSharding{{Segment{{Factor{4, {axis(4)}}}},
+                             Segment{{Factor{8, {axis(4)}}}}}})
+                   .isRange());
+}
+
+TEST(Mesh, CutsWaysOfSeveralAxes) {
+  const AxisRef ep = axis(2, 1, "ep");
+  auto parts = cutWays({ep, axis(4)}, 4);
+  ASSERT_TRUE(parts);
+  EXPECT_TRUE(llvm::equal(parts->first, llvm::ArrayRef({ep, axis(2)})));
+  EXPECT_TRUE(llvm::equal(parts->second, llvm::ArrayRef({axis(2, 2)})));
+  parts = cutWays({ep, axis(4)}, 1);
+  ASSERT_TRUE(parts);
+  EXPECT_TRUE(parts->first.empty());
+  EXPECT_TRUE(llvm::equal(parts->second, llvm::ArrayRef({ep, axis(4)})));
+  EXPECT_FALSE(cutWays({ep, axis(4)}, 3));
+  EXPECT_FALSE(cutWays({ep, axis(4)}, 16));
+}
+
+TEST(Mesh, SharedWaysAreThoseOfBoth) {
+  EXPECT_EQ(axis(8).sharedWays(axis(2, 4)), 2);
+  EXPECT_EQ(axis(4).sharedWays(axis(2, 4)), 1);
+  EXPECT_EQ(axis(4).sharedWays(axis(8)), 4);
+  EXPECT_EQ(axis(4).sharedWays(axis(4, 1, "ep")), 1);
+}
+
+TEST(Mesh, StagesAndReplicasSplitNoValue) {
+  Mesh mesh{{{"dp", 2}, {"pp", 2}, {"cp", 2}, {"tp", 3}}};
+  EXPECT_EQ(stageMesh(mesh), (Mesh{{{"cp", 2}, {"tp", 3}}}));
+  EXPECT_EQ(mesh.coordinateAlong(6, "pp"), 1);
+  EXPECT_EQ(mesh.coordinateAlong(6, "ep"), 0);
+}
+
 TEST(Sharding, PartialAxesAreSortedAndMerged) {
   Sharding sharding = Sharding::replicated({DimExpr(4)});
   sharding.partial = {{axis(2, 4), ReduceKind::Sum},

@@ -143,6 +143,27 @@ TEST(MixtureOfExperts, NoTokensNoHidden) {
   expectMixture<float>(s, 0); // zeros: a rank without a part of the experts
 }
 
+TEST(MixtureOfExperts, RanksWithSomeOfTheExpertsSumUp) {
+  const Mixture s = twoOfFour<float>(4);
+  std::vector<double> sums(150 * 5, 0.0);
+  for (auto [first, count] : {std::pair{0, 1}, {1, 0}, {1, 3}}) {
+    const Tensor part = Tensor::filled<float>({150, 5}, 9);
+    EXPECT_OK(
+        runKernel("MixtureOfExperts",
+                  {s.tokens, s.indices, s.weights, s.up.slice(0, first, count),
+                   s.down.slice(0, first, count)},
+                  {part}, s.attributes().ints("experts", {4, first})));
+    forEach({150, 5}, [&](const Dims &at) {
+      sums[at[0] * 5 + at[1]] += part.at<float>(at);
+    });
+  }
+  forEach({150, 5}, [&](const Dims &at) {
+    const double expected = mixtureAt<float>(s, at[0], at[1]);
+    EXPECT_NEAR(sums[at[0] * 5 + at[1]], expected,
+                1e-5 * (1 + std::abs(expected)));
+  });
+}
+
 TEST(MixtureOfExperts, RefusesAnotherExpert) {
   Mixture s = twoOfFour<float>(4);
   s.indices.view.as<int64_t>()[7] = 4;

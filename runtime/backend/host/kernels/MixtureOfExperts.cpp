@@ -11,6 +11,9 @@
 // experts, whatever the other tokens are. See the op for what `gate`,
 // `activation`, `alpha`, `shift` and `limit` say.
 //
+// `experts` = (all, first): of that many experts, up and down have e from
+// number `first` on; choices of others add nothing here.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/backend/host/kernels/FloatMath.h"
@@ -21,6 +24,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <tuple>
 
 namespace shardc::runtime::host {
 namespace {
@@ -36,6 +40,14 @@ struct Gate {
   int64_t step = 1, other = 0; ///< gate i at i * step, its partner `other` on
 };
 
+/// How many there are, and the first one here.
+std::pair<int64_t, int64_t> expertsOf(const KernelCall &call) {
+  if (const KernelAttribute *range = call.find("experts");
+      range && range->numInts == 2)
+    return {range->ints[0], range->ints[1]};
+  return {call.inputs[kUp].dims[0], 0};
+}
+
 template <typename T> class ExpertsRun {
   using Acc = Accumulator<T>;
 
@@ -46,6 +58,7 @@ public:
     count = tokens.dims[0];
     choices = call.inputs[kIndices].dims[1];
     experts = up.dims[0];
+    std::tie(all, first) = expertsOf(call);
     inputSize = tokens.dims[1];
     wide = up.dims[2];
     hidden = down.dims[1];
@@ -106,16 +119,19 @@ private:
   /// order[starts[e]..starts[e + 1]): the choices of expert e, n * k + i.
   void sortByExpert() {
     const IndexReader index(call.inputs[kIndices]);
-    const auto expertOf = [&](int64_t choice) {
-      return index.wrapped(at(kIndices, choice), experts);
+    const auto forEachChoice = [&](auto visit) {
+      for (int64_t i = 0; i < count * choices; ++i) {
+        const int64_t expert = index.wrapped(at(kIndices, i), all) - first;
+        if (expert >= 0 && expert < experts)
+          visit(i, expert);
+      }
     };
     std::fill(starts, starts + experts + 1, 0);
-    for (int64_t i = 0; i < count * choices; ++i)
-      ++starts[expertOf(i) + 1];
+    forEachChoice([&](int64_t, int64_t expert) { ++starts[expert + 1]; });
     for (int64_t e = 0; e < experts; ++e)
       starts[e + 1] += starts[e];
-    for (int64_t i = 0; i < count * choices; ++i)
-      order[starts[expertOf(i)]++] = i;
+    forEachChoice(
+        [&](int64_t i, int64_t expert) { order[starts[expert]++] = i; });
     std::copy_backward(starts, starts + experts, starts + experts + 1);
     starts[0] = 0;
   }
@@ -219,7 +235,8 @@ private:
 
   const KernelCall &call;
   const TensorView &tokens, &up, &down, &y;
-  int64_t count, choices, experts, inputSize, wide, hidden, outputs, block;
+  int64_t count, choices, inputSize, wide, hidden, outputs, block;
+  int64_t experts, all, first;
   Acc alpha, shift, limit;
   Gate gate;
   std::string_view activation = "silu";
@@ -270,7 +287,7 @@ Status check(const KernelCall &call) {
 Status run(const KernelCall &call) {
   SHARDC_RETURN_IF_ERROR(check(call));
   SHARDC_RETURN_IF_ERROR(
-      expectInRange(kName, call.inputs[kIndices], call.inputs[kUp].dims[0]));
+      expectInRange(kName, call.inputs[kIndices], expertsOf(call).first));
   return dispatch(FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
     return ExpertsRun<typename decltype(tag)::Type>(call).run();
   });
