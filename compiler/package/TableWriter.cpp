@@ -20,14 +20,22 @@ TableWriter::scalarList(ArrayRef<DimExpr> exprs) {
 }
 
 Offset<artifact::DimLayout>
-TableWriter::dimLayout(const dist::DimSharding &dim) {
+TableWriter::dimLayout(const dist::DimSharding &dim,
+                       llvm::ArrayRef<dist::AxisRef> group) {
   Offsets<artifact::SegmentLayout> segments;
   for (const dist::Segment &segment : dim.segments) {
     Offsets<artifact::FactorLayout> factors;
-    for (const dist::Factor &factor : segment.factors)
+    for (const dist::Factor &factor : segment.factors) {
+      const int64_t ways = dist::numWays(factor.axes);
+      int64_t inGroup = 1;
+      for (const dist::AxisRef &part : factor.axes)
+        for (const dist::AxisRef &axis : group)
+          inGroup *= part.sharedWays(axis);
       factors.push_back(artifact::CreateFactorLayout(
-          builder, scalar(factor.size), dist::numWays(factor.axes),
-          scalar(dist::flatIndex(factor.axes, mesh))));
+          builder, scalar(factor.size), ways,
+          scalar(dist::flatIndex(factor.axes, mesh)),
+          group.empty() ? 1 : ways / inGroup));
+    }
     segments.push_back(
         artifact::CreateSegmentLayout(builder, builder.CreateVector(factors)));
   }

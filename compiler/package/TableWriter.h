@@ -25,8 +25,11 @@ public:
   flatbuffers::Offset<flatbuffers::Vector<uint32_t>>
   scalarList(llvm::ArrayRef<dist::DimExpr> exprs);
 
+  /// Positions count from what the ranks of a group hold together, if `group`
+  /// names the axes over which they differ.
   flatbuffers::Offset<artifact::DimLayout>
-  dimLayout(const dist::DimSharding &dim);
+  dimLayout(const dist::DimSharding &dim,
+            llvm::ArrayRef<dist::AxisRef> group = {});
   /// One per dim; unsplit where the value carries no sharding.
   flatbuffers::Offset<
       flatbuffers::Vector<flatbuffers::Offset<artifact::DimLayout>>>

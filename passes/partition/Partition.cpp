@@ -67,8 +67,13 @@ private:
     Location loc = reshard.getLoc();
     auto axes = dist::AxesAttr::get(builder.getContext(), step.axes);
     numCollectives +=
-        step.kind == StepKind::AllReduce || step.kind == StepKind::AllGather;
+        step.kind != StepKind::Slice && step.kind != StepKind::Once;
     switch (step.kind) {
+    case StepKind::ReduceScatter:
+      return dist::ReduceScatterOp::create(
+          builder, loc, type, value, builder.getI64IntegerAttr(step.dim), axes,
+          builder.getStringAttr(dist::stringify(step.reduceKind)),
+          reshard.getWhyAttr());
     case StepKind::AllReduce:
       return dist::AllReduceOp::create(
           builder, loc, type, value, axes,

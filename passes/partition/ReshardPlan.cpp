@@ -45,6 +45,33 @@ static llvm::SmallVector<AxisRef, 2> gatheredAxes(const DimSharding &dim) {
   return axes;
 }
 
+/// The dim of `to` that these axes split, behind what splits it already in
+/// `now`: a sum over them may be scattered along it.
+static std::optional<size_t> scatteredDim(const Sharding &now,
+                                          const Sharding &to,
+                                          llvm::ArrayRef<AxisRef> axes) {
+  for (size_t d = 0; d < to.dims.size(); ++d) {
+    std::optional<Sharding> gathered = dist::allGather(to, d, axes);
+    if (gathered && gathered->dims[d] == now.dims[d])
+      return d;
+  }
+  return std::nullopt;
+}
+
+/// Minor axes of a dim without which it is as in `to`, or may be cut to it; none
+/// where all of its axes have to go.
+static llvm::SmallVector<AxisRef, 2> extraAxes(const Sharding &now,
+                                               const Sharding &to, size_t d) {
+  llvm::SmallVector<AxisRef, 2> kept = to.dims[d].axes(), extra;
+  for (const AxisRef &axis : gatheredAxes(now.dims[d]))
+    if (!llvm::is_contained(kept, axis))
+      extra.push_back(axis);
+  std::optional<Sharding> gathered = dist::allGather(now, d, extra);
+  if (!gathered || !isCut(*gathered, to, d))
+    extra.clear();
+  return extra;
+}
+
 std::vector<ReshardStep> planReshard(const Sharding &from, const Sharding &to) {
   std::vector<ReshardStep> steps;
   Sharding now = from;
@@ -53,12 +80,19 @@ std::vector<ReshardStep> planReshard(const Sharding &from, const Sharding &to) {
     if (axes.empty())
       continue;
     now = *dist::allReduce(now, axes, kind);
-    steps.push_back({StepKind::AllReduce, 0, axes, kind, now});
+    if (std::optional<size_t> dim = scatteredDim(now, to, axes)) {
+      now.dims[*dim] = to.dims[*dim];
+      steps.push_back({StepKind::ReduceScatter, *dim, axes, kind, now});
+    } else {
+      steps.push_back({StepKind::AllReduce, 0, axes, kind, now});
+    }
   }
   for (size_t d = 0; d < now.dims.size(); ++d) {
     if (isCut(now, to, d))
       continue;
-    llvm::SmallVector<AxisRef, 2> axes = gatheredAxes(now.dims[d]);
+    llvm::SmallVector<AxisRef, 2> axes = extraAxes(now, to, d);
+    if (axes.empty())
+      axes = gatheredAxes(now.dims[d]);
     now = *dist::allGather(now, d, axes);
     steps.push_back({StepKind::AllGather, d, axes, ReduceKind::Sum, now});
   }

@@ -1,6 +1,8 @@
 //===- ReshardPlan.h - Collectives that change a sharding -----------------===//
 //
 //   [{}, {}] partial {"tp"=2: sum}  to  [{}, {}]      all_reduce over tp
+//   [{}, {}] partial {"tp"=2: sum}  to  [{"tp"=2}, {}]   reduce_scatter of dim
+//   0
 //   [{}, {"tp"=2}]                  to  [{}, {}]      all_gather of dim 1
 //   [{}, {}]                        to  [{}, {"tp"=2}]   slice, no
 //   communication
@@ -16,11 +18,17 @@
 
 namespace shardc::partition {
 
-enum class StepKind : uint8_t { AllReduce, AllGather, Slice, Once };
+enum class StepKind : uint8_t {
+  AllReduce,
+  ReduceScatter,
+  AllGather,
+  Slice,
+  Once
+};
 
 struct ReshardStep {
   StepKind kind;
-  size_t dim = 0;                           ///< AllGather
+  size_t dim = 0;                           ///< ReduceScatter, AllGather
   llvm::SmallVector<dist::AxisRef, 2> axes; ///< all but Slice
   dist::ReduceKind reduceKind = dist::ReduceKind::Sum;
   dist::Sharding after;

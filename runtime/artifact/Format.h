@@ -46,6 +46,8 @@ inline constexpr int64_t kFormatVersion = 2;
 
 /// The instruction that binds symbols to data, see Program.fbs.
 inline constexpr char kReadSizes[] = "read_sizes";
+inline constexpr char kSend[] = "send";
+inline constexpr char kReceive[] = "receive";
 
 inline constexpr char kManifestFile[] = "manifest.json";
 inline constexpr char kConstantsFile[] = "constants.bin";

@@ -153,6 +153,9 @@ Status ProgramChecker::checkLayout(const artifact::DimLayout *layout,
       if (factor->ways() < 1)
         return artifactError(where, " has a factor of ", factor->ways(),
                              " ways, expected at least 1");
+      if (factor->within() < 1 || factor->ways() % factor->within() != 0)
+        return artifactError(where, " has a factor of ", factor->ways(),
+                             " ways within ", factor->within());
       if (factor->ways() > 1)
         SHARDC_RETURN_IF_ERROR(
             checkScalarIndex(factor->index(), kOnCoordinates, where));
@@ -168,8 +171,13 @@ Status ProgramChecker::checkLayouts(
     return artifactError(where, " has ", rank, " dims and ", list->size(),
                          " layouts, expected one for each of at most ",
                          kMaxRank);
-  for (const artifact::DimLayout *layout : *list)
+  for (const artifact::DimLayout *layout : *list) {
     SHARDC_RETURN_IF_ERROR(checkLayout(layout, where));
+    for (const artifact::SegmentLayout *segment : *layout->segments())
+      for (const artifact::FactorLayout *factor : *segment->factors())
+        if (factor->within() != 1)
+          return artifactError(where, " has a part of a part of a dim");
+  }
   return Status::ok();
 }
 

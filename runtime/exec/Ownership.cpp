@@ -28,8 +28,12 @@ Status readFactor(const artifact::FactorLayout &layout,
   if (index < 0 || index >= layout.ways())
     return artifactError("way ", index, " of ", layout.ways(),
                          " ways does not exist");
-  factor.begin = wayBegin(factor.size, layout.ways(), index);
-  factor.end = wayBegin(factor.size, layout.ways(), index + 1);
+  const int64_t block = index / (layout.ways() / layout.within());
+  const int64_t first = wayBegin(factor.size, layout.within(), block);
+  const int64_t last = wayBegin(factor.size, layout.within(), block + 1);
+  factor.begin = wayBegin(factor.size, layout.ways(), index) - first;
+  factor.end = wayBegin(factor.size, layout.ways(), index + 1) - first;
+  factor.size = last - first;
   return Status::ok();
 }
 

@@ -31,22 +31,34 @@ static LogicalResult lowerAllGather(Operation *op, Lowering &lowering) {
   return success();
 }
 
-/// The parts of one dim of `from` that a rank owns, written into or read from
-/// `to`. A single range is a window; otherwise each segment is copied.
-static ValueView sliceDim(Operation *op, Lowering &lowering, ValueView from,
-                          size_t dim, const dist::DimSharding &split) {
+static LogicalResult lowerReduceScatter(Operation *op, Lowering &lowering) {
+  auto scatter = cast<dist::ReduceScatterOp>(op);
+  ValueView result = lowering.allocate(op, scatter.getResult());
+  rt::CollectiveOp made = lowering.collective(
+      op, "reduce_scatter", lowering.view(scatter.getOperand()), result,
+      scatter.getAxes());
+  made.setKindAttr(scatter.getKindAttr());
+  made.setDimAttr(scatter.getDimAttr());
+  made.setValueAttr(dist::getValueAttr(scatter.getResult().getType()));
+  if (scatter.getWhyAttr())
+    made.setWhyAttr(scatter.getWhyAttr());
+  return success();
+}
+
+/// The parts of one dim of `from`, held as `held`, that a rank owns in `split`.
+/// A range is a window; otherwise each segment is copied.
+static FailureOr<ValueView> sliceDim(Operation *op, Lowering &lowering,
+                                     ValueView from, size_t dim,
+                                     const dist::DimSharding &held,
+                                     const dist::DimSharding &split) {
   const dist::Mesh &mesh = lowering.mesh;
-  const dist::Segment &first = split.segments.front();
-  bool isRange =
-      split.segments.size() == 1 &&
-      llvm::none_of(llvm::drop_begin(first.factors),
-                    [](const dist::Factor &f) { return f.isSplit(); });
-  if (isRange) {
-    dist::DimExpr rest = *split.size().exactDiv(first.factors.front().size);
+  if (held.isRange() && split.isRange())
     return from.with(
-        from.layout.sliced(dim, first.factors.front().lowerBound(mesh) * rest,
+        from.layout.sliced(dim, split.lowerBound(mesh) - held.lowerBound(mesh),
                            split.localSize(mesh)));
-  }
+  if (held.isSplit())
+    return op->emitError("splits further what ranks hold in several pieces, "
+                         "which is not supported yet");
   from.isReplicated = false;
   Sizes dims = from.layout.dims;
   dims[dim] = split.localSize(mesh);
@@ -79,10 +91,11 @@ static LogicalResult lowerSlice(Operation *op, Lowering &lowering) {
   for (size_t d = 0; d < to.dims.size(); ++d) {
     if (from.dims[d] == to.dims[d])
       continue;
-    if (from.dims[d].isSplit())
-      return op->emitError("splits further a dim that is split already, which "
-                           "is not supported yet");
-    view = sliceDim(op, lowering, view, d, to.dims[d]);
+    FailureOr<ValueView> sliced =
+        sliceDim(op, lowering, view, d, from.dims[d], to.dims[d]);
+    if (failed(sliced))
+      return failure();
+    view = *sliced;
   }
   lowering.bindWindow(op->getResult(0), view, view.layout);
   return success();
@@ -100,10 +113,27 @@ static LogicalResult lowerOnce(Operation *op, Lowering &lowering) {
   return success();
 }
 
+static LogicalResult lowerSend(Operation *op, Lowering &lowering) {
+  auto send = cast<dist::SendOp>(op);
+  lowering.send(op, lowering.view(send.getOperand()), send.getStageAttr(),
+                send.getTransferAttr());
+  return success();
+}
+
+static LogicalResult lowerReceive(Operation *op, Lowering &lowering) {
+  auto receive = cast<dist::ReceiveOp>(op);
+  lowering.receive(op, lowering.allocateAtRun(op, receive.getResult()),
+                   receive.getStageAttr(), receive.getTransferAttr());
+  return success();
+}
+
 void addCollectiveLowerings(LoweringMap &map) {
   map["dist.all_reduce"] = lowerAllReduce;
   map["dist.all_gather"] = lowerAllGather;
+  map["dist.reduce_scatter"] = lowerReduceScatter;
   map["dist.slice"] = lowerSlice;
+  map["dist.send"] = lowerSend;
+  map["dist.receive"] = lowerReceive;
   map["dist.once"] = lowerOnce;
 }
 

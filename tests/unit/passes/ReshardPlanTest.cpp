@@ -36,15 +36,18 @@ std::string plan(const Sharding &from, const Sharding &to) {
   std::string text;
   for (const ReshardStep &step : partition::planReshard(from, to)) {
     text += text.empty() ? "" : ", ";
-    text += step.kind == StepKind::AllReduce   ? "reduce"
-            : step.kind == StepKind::AllGather ? "gather"
-            : step.kind == StepKind::Slice     ? "slice"
-                                               : "once";
-    if (step.kind == StepKind::AllGather)
+    text += step.kind == StepKind::AllReduce       ? "reduce"
+            : step.kind == StepKind::ReduceScatter ? "scatter"
+            : step.kind == StepKind::AllGather     ? "gather"
+            : step.kind == StepKind::Slice         ? "slice"
+                                                   : "once";
+    if (step.kind == StepKind::AllGather ||
+        step.kind == StepKind::ReduceScatter)
       text += " " + std::to_string(step.dim);
     for (const dist::AxisRef &ref : step.axes)
       text += " " + ref.name;
-    if (step.kind == StepKind::AllReduce)
+    if (step.kind == StepKind::AllReduce ||
+        step.kind == StepKind::ReduceScatter)
       text += " " + dist::stringify(step.reduceKind).str();
   }
   return text;
@@ -61,7 +64,9 @@ TEST(ReshardPlan, PicksTheCollective) {
   EXPECT_EQ(plan(sharding({kTp, kWhole}), sharding({kWhole, kTp})),
             "gather 0 tp, slice");
   EXPECT_EQ(plan(sharding({kWhole, kWhole}, {kSum}), sharding({kWhole, kTp})),
-            "reduce tp sum, slice");
+            "scatter 1 tp sum");
+  EXPECT_EQ(plan(sharding({kWhole, kWhole}, {kSum}), sharding({kHeads, kDp})),
+            "scatter 0 tp sum, slice");
 }
 
 TEST(ReshardPlan, ReducesAxesOfAKindTogether) {
@@ -73,6 +78,21 @@ TEST(ReshardPlan, ReducesAxesOfAKindTogether) {
   EXPECT_EQ(
       plan(sharding({kWhole}, {kSum, kDpSum}), sharding({kWhole}, {kDpSum})),
       "reduce tp sum");
+}
+
+TEST(ReshardPlan, ScattersBehindWhatSplitsTheDimAlready) {
+  EXPECT_EQ(plan(sharding({kDp}, {kSum}), sharding({kDpTp})),
+            "scatter 0 tp sum");
+  // The parts that "dp" leaves would have to move: no scattering.
+  const DimSharding tpDp = DimSharding::whole(8, {axis(4), axis(2, 1, "dp")});
+  EXPECT_EQ(plan(sharding({kDp}, {kSum}), sharding({tpDp})),
+            "reduce tp sum, gather 0 dp, slice");
+}
+
+TEST(ReshardPlan, GathersOnlyWhatHasToBeWhole) {
+  EXPECT_EQ(plan(sharding({kDpTp}), sharding({kDp})), "gather 0 tp");
+  EXPECT_EQ(plan(sharding({kDpTp}), sharding({kTp})), "gather 0 dp tp, slice");
+  EXPECT_EQ(plan(sharding({kDpTp}), sharding({kWhole})), "gather 0 dp tp");
 }
 
 TEST(ReshardPlan, EndsWhereItShould) {

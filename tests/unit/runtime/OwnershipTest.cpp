@@ -117,6 +117,35 @@ TEST(Ownership, waysPartitionADim) {
     }
 }
 
+/// Way `index` of `ways` on a dim, counted within a block of `within` ways.
+OwnedRuns ownedWithin(int64_t size, int64_t ways, int64_t index,
+                      int64_t within) {
+  flatbuffers::FlatBufferBuilder b;
+  auto factor = artifact::CreateFactorLayout(b, 0, ways, 1, within);
+  auto segment = artifact::CreateSegmentLayout(b, b.CreateVector(&factor, 1));
+  b.Finish(artifact::CreateDimLayout(b, b.CreateVector(&segment, 1)));
+  OwnedRuns owned;
+  EXPECT_TRUE(resolveLayout(*flatbuffers::GetRoot<artifact::DimLayout>(
+                                b.GetBufferPointer()),
+                            std::vector<int64_t>{size, index}, owned)
+                  .isOk());
+  return owned;
+}
+
+TEST(Ownership, countsWithinWhatAGroupHolds) {
+  // Rows [0, 7) over 2 x 3 ways: a group of 3 holds [0, 3) or [3, 7) together.
+  for (int64_t block = 0; block < 2; ++block) {
+    int64_t next = 0;
+    for (int64_t i = 0; i < 3; ++i) {
+      OwnedRuns owned = ownedWithin(7, 6, block * 3 + i, 2);
+      EXPECT_EQ(owned.globalSize, block == 0 ? 3 : 4);
+      for (int64_t element : elementsOf(owned))
+        EXPECT_EQ(element, next++);
+    }
+    EXPECT_EQ(next, block == 0 ? 3 : 4);
+  }
+}
+
 TEST(Ownership, doesNotOverflowOnHugeDims) {
   EXPECT_EQ(wayBegin(INT64_MAX, 64, 64), INT64_MAX);
   EXPECT_EQ(wayBegin(int64_t{1} << 62, 4, 3), int64_t{3} << 60);
