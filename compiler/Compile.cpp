@@ -134,11 +134,11 @@ private:
     PassManager passes(&context);
     passes.enableVerifier(
         false); // verify-phase follows; types are checked there
-    // A model may be refused while it is imported; what fails later is a bug of
-    // the compiler, worth a file that shows it.
-    if (phase != kPhases.front())
+    // A model may be refused while it is imported or cut; what else fails is a
+    // bug of the compiler, worth a file that shows it.
+    if (phase != "imported" && phase != "staged")
       passes.enableCrashReproducerGeneration(reproducerPath());
-    buildPhase(passes, phase, options.recover);
+    buildPhase(passes, phase, {options.recover, options.sequenceParallel});
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
       return ExitCode::Model;
     if (phase == "imported")

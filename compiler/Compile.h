@@ -31,6 +31,7 @@ struct CompileOptions {
   bool explain = false;
   bool copyWeights = false;
   bool recover = true; ///< make one op of what exporters spell out
+  bool sequenceParallel = false;
   dist::Mesh mesh;
   llvm::StringMap<int64_t> dims;
   std::function<void(llvm::StringRef phase)> progress;

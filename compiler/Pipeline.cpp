@@ -18,12 +18,13 @@ using namespace mlir;
 
 namespace shardc {
 
-void buildPhase(OpPassManager &passes, StringRef phase, bool recover) {
+void buildPhase(OpPassManager &passes, StringRef phase,
+                const PipelineOptions &options) {
   if (phase == "imported") {
     passes.addPass(import::createSpecializeBranches());
     passes.addPass(import::createInferShapes());
     passes.addPass(import::createFoldLayout());
-    if (recover) {
+    if (options.recover) {
       passes.addPass(import::createRecoverNormalizations());
       passes.addPass(import::createRecoverActivations());
       passes.addPass(import::createRecoverRotary());
@@ -33,7 +34,7 @@ void buildPhase(OpPassManager &passes, StringRef phase, bool recover) {
     passes.addPass(import::createRecoverCaches());
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
-    passes.addPass(shard::createPropagateShardings());
+    passes.addPass(shard::createPropagateShardings({options.sequenceParallel}));
   } else if (phase == "staged") {
     passes.addPass(stage::createCutStages());
   } else if (phase == "partitioned") {

@@ -12,10 +12,14 @@ namespace shardc {
 inline constexpr std::array<llvm::StringLiteral, 5> kPhases = {
     "imported", "sharded", "staged", "partitioned", "lowered"};
 
+struct PipelineOptions {
+  bool recover = true; ///< else structures stay as the exporter spelled them
+  bool sequenceParallel = false;
+};
+
 /// Passes that bring a module of the phase before to `phase`, and its check.
-/// Without `recover` structures stay as the exporter spelled them.
 void buildPhase(mlir::OpPassManager &passes, llvm::StringRef phase,
-                bool recover = true);
+                const PipelineOptions &options = {});
 
 /// Registers every pass, and a pipeline --shardc-to-<phase> for each phase that
 /// runs everything from the raw import on.

@@ -131,7 +131,8 @@ private:
     manifest["stages"] = Json::array();
     WeightNames names = weightNames(module);
     for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
-      FailureOr<std::string> bytes = writeProgram(program, mesh, names, files);
+      FailureOr<std::string> bytes =
+          writeProgram(program, dist::stageMesh(mesh), names, files);
       if (mlir::failed(bytes))
         return failure();
       std::string name = program.getSymName().str() + ".program";
@@ -139,6 +140,7 @@ private:
           !why.empty())
         return failed(why);
       manifest["stages"].push_back({{"program", name},
+                                    {"stage", dist::stageOf(program)},
                                     {"bytes", bytes->size()},
                                     {"hash", hashOf(*bytes)}});
     }
@@ -191,17 +193,23 @@ private:
         relative.empty() ? folder.string() : relative.string();
     manifest["inputs"] = Json::array();
     manifest["outputs"] = Json::array();
-    // Profiles have the same; their sizes may go by other names.
+    // Profiles have the same; their sizes may go by other names. Each stage has
+    // all inputs, and the outputs that it makes.
     rt::ProgramOp first = *module.getOps<rt::ProgramOp>().begin();
     first.walk([&](rt::InputOp op) {
       manifest["inputs"].push_back(
           ioEntry(op.getName(), op.getElement(), op.getValue()));
     });
-    first.walk([&](rt::OutputOp op) {
-      manifest["outputs"].push_back(ioEntry(
-          op.getName(), cast<rt::ViewType>(op.getView().getType()).getElement(),
-          op.getValue()));
+    std::map<int64_t, Json> outputs;
+    module.walk([&](rt::OutputOp op) {
+      outputs.try_emplace(
+          op.getIndex(),
+          ioEntry(op.getName(),
+                  cast<rt::ViewType>(op.getView().getType()).getElement(),
+                  op.getValue()));
     });
+    for (auto &[index, entry] : outputs)
+      manifest["outputs"].push_back(std::move(entry));
   }
 
   ModuleOp module;

@@ -93,7 +93,8 @@ private:
   };
 
   static bool isInstruction(Operation &op) {
-    return isa<rt::CallOp, rt::CollectiveOp, rt::ReadSizesOp>(op);
+    return isa<rt::CallOp, rt::CollectiveOp, rt::ReadSizesOp, rt::SendOp,
+               rt::ReceiveOp>(op);
   }
 
   /// Lifetimes count the instructions after rt.ready.
@@ -135,6 +136,10 @@ private:
       addReadSizes(read);
       return success();
     }
+    if (auto send = dyn_cast<rt::SendOp>(op))
+      addTransfer(send, artifact::kSend, send.getView(), {});
+    if (auto receive = dyn_cast<rt::ReceiveOp>(op))
+      addTransfer(receive, artifact::kReceive, {}, receive.getView());
     if (auto output = dyn_cast<rt::OutputOp>(op))
       return addOutput(output);
     if (auto guard = dyn_cast<rt::GuardOp>(op))
@@ -248,8 +253,11 @@ private:
     BufferEntry &entry = buffers[bufferNumbers[op.getBuffer()]];
     entry.kind = artifact::BufferKind_Cache;
     entry.source = caches.size();
-    caches.push_back(artifact::CreateCachePair(builder, op.getInput(),
-                                               op.getOutput(), op.getDim(),
+    uint32_t output = 0; // among those of this stage
+    for (auto other : program.getOps<rt::OutputOp>())
+      output += other.getIndex() < op.getOutput();
+    caches.push_back(artifact::CreateCachePair(builder, op.getInput(), output,
+                                               op.getDim(),
                                                bufferNumbers[op.getBuffer()]));
   }
 
@@ -342,13 +350,28 @@ private:
                                     builder.CreateVector(std::vector<int64_t>{
                                         static_cast<int64_t>(*op.getDim())})));
       Offsets<artifact::DimLayout> dim{
-          dimLayout(op.getValueAttr().getSharding()->dims[*op.getDim()])};
+          dimLayout(op.getValueAttr().getSharding()->dims[*op.getDim()],
+                    op.getAxes().getAxes())};
       attributes.push_back(
           artifact::CreateAttribute(builder, builder.CreateString("layout"), 0,
                                     0, 0, 0, builder.CreateVector(dim)));
     }
     addInstruction(op, op.getKernel(), op.getInput(), op.getOutput(),
                    attributes, group(op.getAxes()));
+  }
+
+  template <typename Transfer>
+  void addTransfer(Transfer op, StringRef kernel, ValueRange ins,
+                   ValueRange outs) {
+    auto number = [&](const char *name, int64_t value) {
+      return artifact::CreateAttribute(
+          builder, builder.CreateString(name),
+          builder.CreateVector(std::vector<int64_t>{value}));
+    };
+    addInstruction(
+        op, kernel, ins, outs,
+        {number("stage", op.getStage()), number("transfer", op.getTransfer())},
+        -1);
   }
 
   void addReadSizes(rt::ReadSizesOp op) {
@@ -370,7 +393,7 @@ private:
     outputs.push_back(artifact::CreateOutput(
         builder, builder.CreateString(op.getName().str()), *type,
         scalarList(op.getValue().getDims()), layout(op.getValue()),
-        viewNumbers[op.getView()]));
+        viewNumbers[op.getView()], op.getIndex()));
     return success();
   }
 

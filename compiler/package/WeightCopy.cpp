@@ -174,16 +174,18 @@ private:
 
 } // namespace
 
-/// What several programs call the same is stored once.
-static std::vector<NamedWeight> storedWeights(ModuleOp module) {
+/// Of one stage. What several profiles call the same is stored once.
+static std::vector<NamedWeight>
+storedWeights(ModuleOp module, const WeightNames &names, int64_t stage) {
   std::vector<NamedWeight> stored;
-  const WeightNames names = weightNames(module);
   llvm::StringSet<> taken;
-  module.walk([&](rt::WeightOp weight) {
-    std::string name = names.lookup(weight);
-    if (taken.insert(name).second)
-      stored.emplace_back(name, weight);
-  });
+  for (auto program : module.getOps<rt::ProgramOp>())
+    if (dist::stageOf(program) == stage)
+      program.walk([&](rt::WeightOp weight) {
+        std::string name = names.lookup(weight);
+        if (taken.insert(name).second)
+          stored.emplace_back(name, weight);
+      });
   return stored;
 }
 
@@ -194,8 +196,13 @@ std::string copyWeights(ModuleOp module, const dist::Mesh &mesh,
       std::filesystem::path(artifactFolder) / "weights";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  const std::vector<NamedWeight> weights = storedWeights(module);
+  const WeightNames names = weightNames(module);
+  // All replicas read the files of the first one.
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
+    if (mesh.coordinateAlong(rank, dist::kReplicaAxis) != 0)
+      continue;
+    const std::vector<NamedWeight> weights = storedWeights(
+        module, names, mesh.coordinateAlong(rank, dist::kPipelineAxis));
     char name[32];
     std::snprintf(name, sizeof(name), "rank-%05d.safetensors",
                   static_cast<int>(rank));

@@ -72,6 +72,7 @@ public:
   PlanReport(const dist::Mesh &mesh, const SymbolValues &dims)
       : mesh(mesh), dims(dims), weightBytes(mesh.numRanks()) {
     report["collectives"] = Json::array();
+    report["transfers"] = Json::array();
     report["waits"] = Json::array();
     report["whole_weights"] = Json::array();
     report["structures"] = Json::object();
@@ -79,6 +80,7 @@ public:
 
   void add(func::FuncOp program) {
     profile = profileOf(program);
+    stage = dist::stageOf(program);
     for (Operation &op : program.front()) {
       if (auto reduce = dyn_cast<dist::AllReduceOp>(op))
         addCollective(&op, "all_reduce", reduce.getAxes(), 2, reduce.getWhy());
@@ -89,6 +91,8 @@ public:
                       scatter.getWhy());
       else if (auto weight = dyn_cast<onnx::WeightOp>(op))
         addWeight(weight);
+      else if (auto send = dyn_cast<dist::SendOp>(op))
+        addTransfer(send);
       else if (isa<onnx::ReadSizesOp>(op))
         report["waits"].push_back(nodeName(&op));
       else if (isStructure(&op))
@@ -123,10 +127,33 @@ private:
     count = count.is_null() ? 1 : count.get<int64_t>() + 1;
   }
 
+  /// Each rank of a stage sends its part.
+  void addTransfer(dist::SendOp send) {
+    auto type = cast<RankedTensorType>(send.getOperand().getType());
+    report["transfers"].push_back(
+        {{"from", stage},
+         {"to", send.getStage()},
+         {"bytes", sizeOf(rt::storageBytes(type.getElementType(),
+                                           dist::product(localDims(type))),
+                          dims, mesh)},
+         {"node", nodeName(send)}});
+    if (!profile.empty())
+      report["transfers"].back()["profile"] = profile;
+  }
+
+  SmallVector<DimExpr, 4> localDims(Type type) const {
+    return dist::getSharding(type).localDims(mesh);
+  }
+
   /// What all ranks of one group send together.
   void addCollective(Operation *op, const char *kind, dist::AxesAttr axes,
                      int64_t passes, std::optional<StringRef> why) {
-    DimExpr bytes = globalBytes(op->getResult(0).getType());
+    // What the group holds when it is whole.
+    auto whole = cast<RankedTensorType>(isa<dist::ReduceScatterOp>(op)
+                                            ? op->getOperand(0).getType()
+                                            : op->getResult(0).getType());
+    DimExpr bytes = rt::storageBytes(whole.getElementType(),
+                                     dist::product(localDims(whole)));
     int64_t ways = dist::numWays(axes.getAxes());
     std::string axisNames;
     for (const dist::AxisRef &axis : axes.getAxes())
@@ -138,6 +165,8 @@ private:
          {"wire_bytes", sizeOf(bytes * (passes * (ways - 1)), dims, mesh)},
          {"node", nodeName(op)},
          {"why", why.value_or("").str()}});
+    if (mesh.find(dist::kPipelineAxis))
+      report["collectives"].back()["stage"] = stage;
     if (!profile.empty())
       report["collectives"].back()["profile"] = profile;
   }
@@ -156,7 +185,7 @@ private:
   void addWeight(onnx::WeightOp weight) {
     auto type = cast<RankedTensorType>(weight.getResult().getType());
     // Profiles share the parts that they hold alike.
-    bool isNew = held.insert({weight.getFile(), weight.getOffset(),
+    bool isNew = held.insert({stage, weight.getFile(), weight.getOffset(),
                               type.getAsOpaquePointer()})
                      .second;
     if (!isNew)
@@ -165,7 +194,8 @@ private:
     DimExpr bytes = rt::storageBytes(type.getElementType(),
                                      dist::product(sharding.localDims(mesh)));
     for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
-      weightBytes[rank] += evaluate(bytes, dims, mesh, rank).value_or(0);
+      if (mesh.coordinateAlong(rank, dist::kPipelineAxis) == stage)
+        weightBytes[rank] += evaluate(bytes, dims, mesh, rank).value_or(0);
     if (sharding.isSplit() || mesh.numRanks() == 1)
       return;
     report["whole_weights"].push_back(
@@ -178,8 +208,9 @@ private:
   const dist::Mesh &mesh;
   const SymbolValues &dims;
   std::vector<int64_t> weightBytes;
-  std::set<std::tuple<StringRef, uint64_t, const void *>> held;
+  std::set<std::tuple<int64_t, StringRef, uint64_t, const void *>> held;
   std::string profile; ///< of the program at hand
+  int64_t stage = 0;   ///< of it, too
   Json report;
 };
 
@@ -223,8 +254,11 @@ void explainMemory(ModuleOp module, const SymbolValues &given, Json &report) {
   for (Json &entry : report["ranks"]) {
     int64_t total = 0;
     for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
-      std::optional<int64_t> peak =
-          peakBytes(program, dims, mesh, entry["rank"].get<int64_t>());
+      const int64_t rank = entry["rank"].get<int64_t>();
+      if (mesh.coordinateAlong(rank, dist::kPipelineAxis) !=
+          dist::stageOf(program))
+        continue;
+      std::optional<int64_t> peak = peakBytes(program, dims, mesh, rank);
       if (!peak)
         return;
       total += *peak;
@@ -269,6 +303,13 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
        << (profile.empty() ? "" : " with " + profile) << "\n";
     for (const Json *entry : entries)
       printCollective(*entry, os);
+  }
+  if (const Json &transfers = report["transfers"]; !transfers.empty()) {
+    os << transfers.size() << " transfers between stages per run\n";
+    for (const Json &entry : transfers)
+      os << "  stage " << entry["from"].get<int64_t>() << " to "
+         << entry["to"].get<int64_t>() << ", " << bytesText(entry["bytes"])
+         << " a rank at " << entry["node"].get<std::string>() << "\n";
   }
   if (const Json &waits = report["waits"]; !waits.empty()) {
     os << waits.size()

@@ -122,6 +122,16 @@ MeshOp getMesh(ModuleOp module) {
   return meshes.empty() ? MeshOp() : *meshes.begin();
 }
 
+int64_t stageOf(Operation *function) {
+  auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr);
+  return stage ? stage.getInt() : 0;
+}
+
+int64_t outputOf(Operation *function, unsigned index) {
+  auto outputs = function->getAttrOfType<DenseI64ArrayAttr>(kOutputsAttr);
+  return outputs ? outputs[index] : index;
+}
+
 void DistDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -106,6 +106,18 @@ mlir::ParseResult parseDimList(mlir::AsmParser &parser,
                                llvm::SmallVectorImpl<DimExpr> &dims);
 void printDimList(mlir::AsmPrinter &printer, llvm::ArrayRef<DimExpr> dims);
 
+//===--- Stages
+//------------------------------------------------------------===//
+
+/// Function attributes of a stage, absent where there is one stage: its number,
+/// and which outputs of the model its results are.
+inline constexpr llvm::StringLiteral kStageAttr = "dist.stage";
+inline constexpr llvm::StringLiteral kOutputsAttr = "dist.outputs";
+
+int64_t stageOf(mlir::Operation *function);
+/// The output of the model that is result `index`.
+int64_t outputOf(mlir::Operation *function, unsigned index);
+
 } // namespace shardc::dist
 
 #endif // SHARDC_DIALECTS_DIST_DIST_H

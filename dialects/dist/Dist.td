@@ -165,4 +165,28 @@ def Dist_OnceOp : Dist_UnaryOp<"once"> {
   let assemblyFormat = "$operand `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
+//===----------------------------------------------------------------------===//
+// Transfers between stages
+//===----------------------------------------------------------------------===//
+
+def Dist_SendOp : Dist_Op<"send"> {
+  let summary = "Gives a value to a later stage";
+  let description = [{
+    Each rank sends what it holds to the rank of the other stage with the same
+    coordinates. A send and the `dist.receive` of the same number are a transfer:
+
+        dist.send %0 to 1 as 3 : tensor<...>        // in stage 0
+        %0 = dist.receive from 0 as 3 : tensor<...> // in stage 1
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$stage, I64Attr:$transfer);
+  let assemblyFormat = "$operand `to` $stage `as` $transfer attr-dict `:` type($operand)";
+}
+
+def Dist_ReceiveOp : Dist_Op<"receive"> {
+  let summary = "A value of an earlier stage";
+  let arguments = (ins I64Attr:$stage, I64Attr:$transfer);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "`from` $stage `as` $transfer attr-dict `:` type($result)";
+}
+
 #endif // SHARDC_DIALECTS_DIST_DIST_TD

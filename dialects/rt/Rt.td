@@ -142,6 +142,17 @@ def Rt_CollectiveOp : Rt_Op<"collective"> {
   }];
 }
 
+def Rt_SendOp : Rt_Op<"send"> {
+  let summary = "Gives a view to the rank of another stage with these coordinates";
+  let arguments = (ins Rt_ViewType:$view, I64Attr:$stage, I64Attr:$transfer);
+  let assemblyFormat = "$view `to` $stage `as` $transfer attr-dict `:` type($view)";
+}
+def Rt_ReceiveOp : Rt_Op<"receive"> {
+  let summary = "Takes what the rank of another stage sends under this number";
+  let arguments = (ins Rt_ViewType:$view, I64Attr:$stage, I64Attr:$transfer);
+  let assemblyFormat = "`into` $view `from` $stage `as` $transfer attr-dict `:` type($view)";
+}
+
 def Rt_ReadyOp : Rt_Op<"ready"> {
   let summary = "What comes before runs once, after the weights are loaded";
   let assemblyFormat = "attr-dict";

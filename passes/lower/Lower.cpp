@@ -117,7 +117,8 @@ private:
   }
 
   void addOutput(func::ReturnOp terminator, OpOperand &operand) {
-    unsigned index = operand.getOperandNumber();
+    const unsigned result = operand.getOperandNumber();
+    const int64_t index = dist::outputOf(function, result);
     // An output owns its bytes: an input or weight that is passed through, or
     // a window on something else, is copied.
     ValueView view = lowering.view(operand.get());
@@ -139,7 +140,7 @@ private:
     auto type = rt::ViewType::get(b.getContext(), view.element,
                                   view.layout.dims, view.layout.strides,
                                   view.layout.offset, view.isReplicated);
-    auto name = function.getResultAttrOfType<StringAttr>(index, "onnx.name");
+    auto name = function.getResultAttrOfType<StringAttr>(result, "onnx.name");
     Value window =
         rt::ViewOp::create(b, terminator.getLoc(), type, view.buffer);
     rt::OutputOp::create(b, terminator.getLoc(), window,
@@ -172,6 +173,8 @@ struct LowerPass : impl::LowerBase<LowerPass> {
                                              function.getSymName());
         if (Attribute when = function->getAttr("onnx.when"))
           program->setAttr("when", when);
+        if (Attribute stage = function->getAttr(dist::kStageAttr))
+          program->setAttr(dist::kStageAttr, stage);
         if (failed(ProgramLowering(function, program, *mesh.getMesh().getMesh(),
                                    map)
                        .run()))

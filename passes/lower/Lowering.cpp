@@ -180,6 +180,20 @@ rt::CollectiveOp Lowering::collective(Operation *op, StringRef kernel,
                                   dist::ValueAttr(), StringAttr());
 }
 
+void Lowering::send(Operation *op, const ValueView &view, IntegerAttr stage,
+                    IntegerAttr transfer) {
+  OpBuilder &b = atRun();
+  rt::SendOp::create(b, op->getLoc(), viewOp(view, b, op->getLoc()), stage,
+                     transfer);
+}
+
+void Lowering::receive(Operation *op, const ValueView &view, IntegerAttr stage,
+                       IntegerAttr transfer) {
+  OpBuilder &b = atRun();
+  rt::ReceiveOp::create(b, op->getLoc(), viewOp(view, b, op->getLoc()), stage,
+                        transfer);
+}
+
 void Lowering::readSizes(Operation *op, const ValueView &view,
                          dist::DimsAttr sizes) {
   OpBuilder &b = atRun();

@@ -85,6 +85,11 @@ public:
   rt::CollectiveOp collective(mlir::Operation *op, llvm::StringRef kernel,
                               const ValueView &input, const ValueView &output,
                               dist::AxesAttr axes);
+  /// Emit rt.send and rt.receive, always at run time.
+  void send(mlir::Operation *op, const ValueView &view, mlir::IntegerAttr stage,
+            mlir::IntegerAttr transfer);
+  void receive(mlir::Operation *op, const ValueView &view,
+               mlir::IntegerAttr stage, mlir::IntegerAttr transfer);
   /// Emits rt.read_sizes, always at run time.
   void readSizes(mlir::Operation *op, const ValueView &view,
                  dist::DimsAttr sizes);

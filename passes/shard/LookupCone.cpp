@@ -11,15 +11,15 @@ namespace {
 
 class Cones {
 public:
-  Cones(ShardingGraph &graph, const dist::Axis &axis)
-      : graph(graph), whole{axis.name, 1, axis.size} {}
+  Cones(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes)
+      : graph(graph), axes(axes) {}
 
   void run() {
     for (unsigned number = 0; number < graph.ops.size(); ++number) {
       GraphOp &op = graph.ops[number];
       if (op.lookupMultiplyAdds == 0)
         continue;
-      if (op.isAssigned())
+      if (op.uses(axes))
         growPartial(op);
       else if (op.lookupMultiplyAdds > graph.meanProduct / 4)
         splitColumns(op);
@@ -33,7 +33,7 @@ private:
     if (value.isReturned || value.consumers.size() != 1)
       return nullptr;
     GraphOp &consumer = graph.ops[value.consumers.front()];
-    return consumer.isAssigned() ? nullptr : &consumer;
+    return consumer.uses(axes) ? nullptr : &consumer;
   }
 
   static bool passes(const GraphOp &op, FactorNode leaf) {
@@ -83,7 +83,7 @@ private:
     for (GraphOp *op = onlyConsumer(lookup);
          op && op->partialRule == onnx::PartialRule::Additive;
          op = onlyConsumer(*op)) {
-      op->carried.push_back(whole);
+      op->carried.append(axes.begin(), axes.end());
       for (unsigned value : op->operandValues)
         if (GraphOp *other = freeLookup(value))
           for (const OpLeaf &leaf : other->leaves)
@@ -99,7 +99,7 @@ private:
     if (value == kNoValue || graph.values[value].producer == kNoValue)
       return nullptr;
     GraphOp &producer = graph.ops[graph.values[value].producer];
-    bool isFree = producer.lookupMultiplyAdds > 0 && !producer.isAssigned() &&
+    bool isFree = producer.lookupMultiplyAdds > 0 && !producer.uses(axes) &&
                   graph.values[value].consumers.size() == 1;
     return isFree ? &producer : nullptr;
   }
@@ -113,7 +113,7 @@ private:
   }
 
   void assign(GraphOp &op, FactorNode leaf) {
-    op.splits.push_back({leaf, {whole}});
+    op.split(leaf, axes);
     // The table itself follows, where it is a weight that nobody else splits.
     if (op.lookupMultiplyAdds == 0)
       return;
@@ -121,19 +121,19 @@ private:
     if (table == kNoValue)
       return;
     GraphOp &source = graph.ops[table];
-    if (!source.isAssigned() && source.find(leaf) &&
+    if (!source.uses(axes) && source.find(leaf) &&
         graph.values[op.operandValues[0]].consumers.size() == 1)
-      source.splits.push_back({leaf, {whole}});
+      source.split(leaf, axes);
   }
 
   ShardingGraph &graph;
-  AxisRef whole;
+  llvm::ArrayRef<AxisRef> axes;
 };
 
 } // namespace
 
-void growLookupCones(ShardingGraph &graph, const dist::Axis &axis) {
-  Cones(graph, axis).run();
+void growLookupCones(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes) {
+  Cones(graph, axes).run();
 }
 
 } // namespace shardc::shard

@@ -24,7 +24,7 @@ namespace shardc::shard {
 
 /// Splits the lookups that are left, and extends the partial sums of those that
 /// were split by rows.
-void growLookupCones(ShardingGraph &graph, const dist::Axis &axis);
+void growLookupCones(ShardingGraph &graph, llvm::ArrayRef<dist::AxisRef> axes);
 
 } // namespace shardc::shard
 

@@ -10,6 +10,9 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
     and results of each op satisfy its rule; every change of sharding is an
     explicit `dist.reshard` that says why.
 
+    An axis "ep" splits the experts of a mixture, and whatever "tp" splits
+    outside of one; "cp" splits sequences. "pp" and "dp" split no value.
+
     Example (tests/passes/shard/propagate-shardings/example.mlir), tp = 2:
 
         %u = onnx.MatMul %x, %up          // up: [16, 32]
@@ -24,6 +27,10 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
         %d = dist.reshard %p              // replicated
   }];
   let dependentDialects = ["::shardc::dist::DistDialect"];
+  let options = [
+    Option<"sequenceParallel", "sequence-parallel", "bool", "false",
+           "Split what tensor parallelism leaves whole over the sequence">
+  ];
   let statistics = [
     Statistic<"numSplitOps", "split-ops", "Ops that some axis splits">,
     Statistic<"numReshards", "reshards", "Changes of sharding">

@@ -10,7 +10,6 @@
 
 namespace shardc::shard {
 
-using dist::Axis;
 using dist::AxisRef;
 using onnx::FactorClass;
 
@@ -48,7 +47,8 @@ struct Candidate {
 
 class Search {
 public:
-  Search(ShardingGraph &graph, const Axis &axis) : graph(graph), axis(axis) {}
+  Search(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes, LeafRole role)
+      : graph(graph), axes(axes), role(role) {}
 
   void run() {
     std::vector<Candidate> candidates;
@@ -65,7 +65,8 @@ public:
     });
     for (const Candidate &candidate : candidates)
       accept(candidate);
-    growLookupCones(graph, axis);
+    if (role == LeafRole::Others)
+      growLookupCones(graph, axes);
   }
 
 private:
@@ -75,15 +76,18 @@ private:
     for (unsigned i : op.matrices) {
       for (FactorNode dim : op.operands[i])
         graph.space.forEachLeaf(dim, [&](FactorNode leaf, bool isBuried) {
-          if (!isBuried && graph.weightLeaves.contains(leaf))
+          const OpLeaf *found = op.find(leaf);
+          bool isExperts = found && found->isExperts;
+          if (!isBuried && graph.weightLeaves.contains(leaf) &&
+              isExperts == (role == LeafRole::Experts))
             visit(leaf);
         });
     }
   }
 
-  /// The whole axis on `leaf`; or, where that has fewer elements than the axis
-  /// has ways, gcd ways on it and the rest on the factor that follows it: 4 KV
-  /// heads and their groups of 2 query heads over 8 ways.
+  /// All ways on `leaf`; or, where that has fewer elements, gcd ways on it and
+  /// the rest on the factor that follows it: 4 KV heads and their groups of 2
+  /// query heads over 8 ways.
   std::optional<Candidate> bestSplit(FactorNode leaf) {
     std::optional<Candidate> best;
     auto consider = [&](llvm::SmallVector<LeafSplit, 2> splits) {
@@ -93,16 +97,19 @@ private:
            candidate.score(graph.meanProduct) > best->score(graph.meanProduct)))
         best = std::move(candidate);
     };
-    consider({{leaf, {AxisRef{axis.name, 1, axis.size}}}});
+    consider({{leaf, AxisList(axes)}});
     std::optional<int64_t> size = graph.space.size(leaf).asConstant();
-    if (!size || *size >= axis.size)
+    const int64_t ways = dist::numWays(axes);
+    if (!size || *size >= ways)
       return best;
-    int64_t major = std::gcd(*size, axis.size), minor = axis.size / major;
+    auto parts = dist::cutWays(axes, std::gcd(*size, ways));
+    if (!parts)
+      return best;
     for (FactorNode neighbour : minorNeighbours(leaf)) {
       llvm::SmallVector<LeafSplit, 2> splits;
-      if (major > 1)
-        splits.push_back({leaf, {AxisRef{axis.name, 1, major}}});
-      splits.push_back({neighbour, {AxisRef{axis.name, major, minor}}});
+      if (!parts->first.empty())
+        splits.push_back({leaf, parts->first});
+      splits.push_back({neighbour, parts->second});
       consider(std::move(splits));
     }
     return best;
@@ -172,10 +179,10 @@ private:
     return part;
   }
 
-  static bool takes(const GraphOp &op, FactorNode leaf) {
+  bool takes(const GraphOp &op, FactorNode leaf) const {
     const OpLeaf *found = op.find(leaf);
     return found && found->factorClass != FactorClass::NeedsReplication &&
-           !op.isAssigned();
+           !op.uses(axes);
   }
 
   void weigh(const GraphOp &op, Candidate &candidate) {
@@ -228,27 +235,30 @@ private:
 
   void accept(const Candidate &candidate) {
     for (unsigned op : candidate.ops)
-      if (graph.ops[op].isAssigned())
+      if (graph.ops[op].uses(axes))
         return;
     for (unsigned number : candidate.ops) {
       GraphOp &op = graph.ops[number];
-      llvm::SmallVector<LeafSplit, 1> taken;
+      llvm::SmallVector<const LeafSplit *, 2> taken;
       for (const LeafSplit &split : candidate.splits)
         if (takes(op, split.leaf))
-          taken.push_back(split);
-      op.splits = std::move(taken);
+          taken.push_back(&split);
+      for (const LeafSplit *split : taken)
+        op.split(split->leaf, split->axes);
     }
   }
 
   ShardingGraph &graph;
-  const Axis &axis;
+  llvm::ArrayRef<AxisRef> axes;
+  LeafRole role;
 };
 
 } // namespace
 
-void searchPlan(ShardingGraph &graph, const Axis &axis) {
-  if (axis.size > 1)
-    Search(graph, axis).run();
+void searchPlan(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes,
+                LeafRole role) {
+  if (dist::numWays(axes) > 1)
+    Search(graph, axes, role).run();
 }
 
 } // namespace shardc::shard

@@ -26,8 +26,16 @@
 
 namespace shardc::shard {
 
-/// Assigns `axis` to ops of the graph. Deterministic.
-void searchPlan(ShardingGraph &graph, const dist::Axis &axis);
+/// Which leaves of weights a search may split.
+enum class LeafRole {
+  Experts, ///< the experts of a mixture
+  Others   ///< everything else
+};
+
+/// Splits ops of the graph over all of `axes` together, major first: those that
+/// no axis of them splits yet. Deterministic.
+void searchPlan(ShardingGraph &graph, llvm::ArrayRef<dist::AxisRef> axes,
+                LeafRole role = LeafRole::Others);
 
 /// Largest part of a leaf that a rank owns, as a fraction: 6 heads over 4 ways
 /// are 2 / 6. Sizes that are not constant split evenly.

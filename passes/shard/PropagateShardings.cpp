@@ -5,6 +5,7 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/shard/PlanSearch.h"
+#include "passes/shard/SequenceSplit.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -20,6 +21,16 @@ namespace {
 
 bool isSource(Operation *op) {
   return op && isa<onnx::WeightOp, onnx::ConstantOp>(op);
+}
+
+/// Whether which part a rank holds is known before there is an input.
+bool isStatic(const Sharding &sharding) {
+  for (const dist::DimSharding &dim : sharding.dims)
+    for (const dist::Segment &segment : dim.segments)
+      for (const dist::Factor &factor : segment.factors)
+        if (factor.size.isSymbolic())
+          return false;
+  return true;
 }
 
 /// Name of the ONNX node at a location, or of the op's kind.
@@ -114,7 +125,7 @@ private:
       return made;
     builder.setInsertionPointAfterValue(value);
     Operation *source = value.getDefiningOp();
-    if (isSource(source) && !sharding.isPartial()) {
+    if (isSource(source) && !sharding.isPartial() && isStatic(sharding)) {
       made = builder.clone(*source)->getResult(0);
       setSharding(made, sharding);
       return made;
@@ -178,19 +189,24 @@ private:
 /// Says where an axis leaves ranks without work, or has none at all.
 void warnAboutIdleRanks(func::FuncOp function, ShardingGraph &graph,
                         const dist::Axis &axis) {
+  const dist::AxisRef whole{axis.name, 1, axis.size};
   bool isUsed = false;
   llvm::DenseSet<FactorNode> seen;
   llvm::MapVector<int64_t, std::pair<unsigned, Operation *>> idle;
   for (GraphOp &op : graph.ops) {
-    isUsed |= op.isAssigned();
+    isUsed |= op.uses(whole);
     if (!op.usesWeight)
       continue; // an idle rank matters where the work is
     for (const LeafSplit &split : op.splits) {
       std::optional<int64_t> size = graph.space.size(split.leaf).asConstant();
       int64_t ways = dist::numWays(split.axes);
-      if (!size || *size >= ways || !seen.insert(split.leaf).second)
+      bool isHere = llvm::any_of(split.axes, [&](const dist::AxisRef &part) {
+        return part.overlaps(whole);
+      });
+      if (!isHere || !size || *size >= ways || !seen.insert(split.leaf).second)
         continue;
-      auto &entry = idle[axis.size - axis.size / ways * *size];
+      auto &entry =
+          idle[axis.size - std::max<int64_t>(1, axis.size * *size / ways)];
       entry.second = entry.second ? entry.second : op.op;
       ++entry.first;
     }
@@ -207,8 +223,45 @@ void warnAboutIdleRanks(func::FuncOp function, ShardingGraph &graph,
         << " with fewer elements than ranks, first here";
 }
 
+/// What the axes of a mesh are for.
+class PlanMaker {
+public:
+  PlanMaker(ShardingGraph &graph, const dist::Mesh &mesh) : graph(graph) {
+    for (const dist::Axis &axis : mesh.axes) {
+      const dist::AxisRef whole{axis.name, 1, axis.size};
+      if (axis.name == dist::kContextAxis)
+        context.push_back(whole);
+      else if (axis.name == dist::kExpertAxis)
+        experts.push_back(whole);
+      else
+        tensor.push_back(whole);
+    }
+  }
+
+  /// Experts go to the ranks of their axis; the matrices inside of each, and
+  /// everything else, to those of the others. Outside of a mixture the expert
+  /// axis is more tensor parallelism.
+  void run(bool splitsResidual) {
+    searchPlan(graph, experts, LeafRole::Experts);
+    AxisList all = experts;
+    all.append(tensor);
+    searchPlan(graph, all);
+    if (!experts.empty())
+      searchPlan(graph, tensor);
+    splitSequences(graph, context, SequenceUse::Context);
+    if (splitsResidual)
+      splitSequences(graph, all, SequenceUse::Residual);
+  }
+
+private:
+  ShardingGraph &graph;
+  AxisList context, experts, tensor;
+};
+
 struct PropagateShardingsPass
     : impl::PropagateShardingsBase<PropagateShardingsPass> {
+  using PropagateShardingsBase::PropagateShardingsBase;
+
   void runOnOperation() override {
     dist::MeshOp mesh = dist::getMesh(getOperation());
     if (!mesh) {
@@ -217,12 +270,12 @@ struct PropagateShardingsPass
     }
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
       ShardingGraph graph(function, [](StringRef) { return 64; });
-      for (const dist::Axis &axis : mesh.getMesh().getMesh()->axes) {
-        searchPlan(graph, axis);
+      const dist::Mesh stage = dist::stageMesh(*mesh.getMesh().getMesh());
+      PlanMaker(graph, stage).run(sequenceParallel);
+      for (const dist::Axis &axis : stage.axes)
         warnAboutIdleRanks(function, graph, axis);
-      }
       for (const GraphOp &op : graph.ops)
-        numSplitOps += op.isAssigned();
+        numSplitOps += op.uses(dist::wholeMesh(stage));
       TypeWriter writer(function, graph);
       writer.run();
       numReshards += writer.numReshards;

@@ -27,6 +27,24 @@ double ShardingGraph::evaluate(DimExpr size) const {
   return value ? static_cast<double>(*value) : 1;
 }
 
+bool GraphOp::uses(ArrayRef<AxisRef> axes) const {
+  auto isUsed = [&](const AxisRef &used) {
+    return llvm::any_of(
+        axes, [&](const AxisRef &axis) { return axis.overlaps(used); });
+  };
+  return llvm::any_of(carried, isUsed) ||
+         llvm::any_of(splits, [&](const LeafSplit &split) {
+           return llvm::any_of(split.axes, isUsed);
+         });
+}
+
+void GraphOp::split(FactorNode leaf, ArrayRef<AxisRef> axes) {
+  for (LeafSplit &known : splits)
+    if (known.leaf == leaf)
+      return void(known.axes.append(axes.begin(), axes.end()));
+  splits.push_back({leaf, AxisList(axes)});
+}
+
 ShardingGraph::ShardingGraph(func::FuncOp function,
                              std::function<int64_t(StringRef)> nominal)
     : nominal(std::move(nominal)) {
@@ -129,7 +147,31 @@ void ShardingGraph::addOp(OnnxOp op) {
   tieDims(graphOp, rule);
 }
 
+/// Factors that an op needs whole and that are gone in its results (the keys of
+/// attention). How the operand is split elsewhere says nothing about this op,
+/// and tying it would: queries and keys are often the same sequence.
+static llvm::SmallDenseSet<unsigned>
+consumedWhole(const onnx::ShardingRule &rule) {
+  llvm::SmallDenseSet<unsigned> consumed;
+  for (auto [number, factor] : llvm::enumerate(rule.factors))
+    if (factor.factorClass == FactorClass::NeedsReplication)
+      consumed.insert(number);
+  for (const onnx::RuleTensor &result : rule.results)
+    for (const onnx::RuleDim &dim : result)
+      for (ArrayRef<unsigned> segment : dim.segments)
+        for (unsigned factor : segment)
+          consumed.erase(factor);
+  return consumed;
+}
+
 void ShardingGraph::tieDims(GraphOp &graphOp, const onnx::ShardingRule &rule) {
+  llvm::SmallDenseSet<unsigned> consumed = consumedWhole(rule);
+  auto isConsumed = [&](const onnx::RuleDim &dim) {
+    return llvm::all_of(dim.segments, [&](ArrayRef<unsigned> segment) {
+      return llvm::all_of(
+          segment, [&](unsigned factor) { return consumed.contains(factor); });
+    });
+  };
   auto &factors = ruleFactors.emplace_back();
   for (const onnx::RuleFactor &factor : rule.factors)
     factors.emplace_back(space.leaf(factor.size), factor);
@@ -148,7 +190,7 @@ void ShardingGraph::tieDims(GraphOp &graphOp, const onnx::ShardingRule &rule) {
       }
       nodes.push_back(segments.empty() ? space.leaf(1)
                                        : space.concat(segments));
-      if (segments.empty() || perUse ||
+      if (segments.empty() || perUse || isConsumed(dim) ||
           space.unify(values[value].dims[d], nodes.back()))
         continue;
       // No common factorisation: at this op the dim has to be whole.
@@ -206,7 +248,8 @@ void ShardingGraph::collectLeaves() {
             FactorClass factorClass = factor.factorClass;
             if (isBuried || buried.contains(leaf))
               factorClass = FactorClass::NeedsReplication;
-            op.leaves.push_back({leaf, factorClass, factor.reduceKind});
+            op.leaves.push_back({leaf, factorClass, factor.reduceKind,
+                                 factor.isExperts, factor.isRange});
           });
     llvm::stable_sort(op.leaves, [](const OpLeaf &a, const OpLeaf &b) {
       return a.leaf < b.leaf;

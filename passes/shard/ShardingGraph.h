@@ -23,12 +23,17 @@ struct OpLeaf {
   FactorNode leaf;
   onnx::FactorClass factorClass;
   dist::ReduceKind reduceKind;
+  bool isExperts = false;
+  bool isRange = false;
 };
+
+/// Major first.
+using AxisList = llvm::SmallVector<dist::AxisRef, 1>;
 
 /// Axes that split a leaf, at one op.
 struct LeafSplit {
   FactorNode leaf;
-  llvm::SmallVector<dist::AxisRef, 1> axes;
+  AxisList axes;
 };
 
 using DimNodes = llvm::SmallVector<FactorNode, 4>;
@@ -51,10 +56,13 @@ struct GraphOp {
   const OpLeaf *find(FactorNode leaf) const;
 
   //===--- Decided by the search ------------------------------------------===//
-  llvm::SmallVector<LeafSplit, 1> splits;
+  llvm::SmallVector<LeafSplit, 1> splits; ///< one for each leaf
   /// Axes over which operands and results are carried as partial sums.
-  llvm::SmallVector<dist::AxisRef, 1> carried;
-  bool isAssigned() const { return !splits.empty() || !carried.empty(); }
+  AxisList carried;
+  /// Whether one of these axes splits the op or is carried.
+  bool uses(llvm::ArrayRef<dist::AxisRef> axes) const;
+  /// Splits a leaf further; the axes that it has already stay major.
+  void split(FactorNode leaf, llvm::ArrayRef<dist::AxisRef> axes);
 };
 
 inline constexpr unsigned kNoValue = ~0u;

@@ -2,6 +2,12 @@
 
 #include "passes/stage/Passes.h"
 
+#include "dialects/dist/Dist.h"
+#include "dialects/onnx/ops/Source.h"
+#include "passes/stage/StageGraph.h"
+
+#include "mlir/IR/IRMapping.h"
+
 using namespace mlir;
 
 namespace shardc::stage {
@@ -10,15 +16,177 @@ namespace shardc::stage {
 
 namespace {
 
+/// Cuts one function (one profile) into stages.
+class StageCutter {
+public:
+  StageCutter(func::FuncOp function, size_t numStages, StringRef suffix)
+      : function(function), suffix(suffix), graph(function),
+        numStages(numStages), builder(function.getContext()) {}
+
+  unsigned numTransfers = 0;
+
+  LogicalResult run() {
+    if (numStages > graph.pieces.size())
+      return function.emitError("--pp ")
+             << numStages << ": the model can be cut into at most "
+             << graph.pieces.size() << " stages; use --pp "
+             << graph.pieces.size() << " or less";
+    for (size_t piece : searchCuts(graph.pieces, numStages))
+      firstOps.push_back(graph.firstOps[piece]);
+    needed.resize(numStages);
+    for (Operation *op : graph.fixedOps)
+      need(op, stageOf(op));
+    placeOutputs();
+    placeGuards();
+    for (unsigned stage = 0; stage < numStages; ++stage)
+      build(stage);
+    function.erase();
+    return success();
+  }
+
+private:
+  unsigned stageOf(Operation *op) const {
+    auto next = llvm::upper_bound(firstOps, graph.numberOf(op));
+    return next - firstOps.begin() - 1;
+  }
+
+  /// `op` is computed in that stage, and so is what is cheap before it; what is
+  /// fixed in an earlier one is sent there.
+  void need(Operation *op, unsigned stage) {
+    if (graph.isFixed(op) && stageOf(op) != stage) {
+      for (Value result : op->getResults())
+        receivers[result].insert(stage);
+      return;
+    }
+    if (!needed[stage].insert(op).second)
+      return;
+    for (Operation *before : graph.needs(op))
+      need(before, stage);
+  }
+
+  /// An output stays where it is made; one that is cheap goes to the last
+  /// stage, which has what it may need.
+  void placeOutputs() {
+    for (Value value : function.front().getTerminator()->getOperands()) {
+      Operation *producer = value.getDefiningOp();
+      unsigned stage = producer && graph.isFixed(producer) ? stageOf(producer)
+                                                           : numStages - 1;
+      outputStages.push_back(stage);
+      if (producer)
+        need(producer, stage);
+    }
+  }
+
+  /// In the first stage: sizes of inputs are known in each. Those of sizes that
+  /// are read go to the last one.
+  void placeGuards() {
+    for (auto guard : function.getOps<onnx::GuardOp>())
+      need(guard, graph.needs(guard).empty() ? 0 : numStages - 1);
+  }
+
+  void build(unsigned stage) {
+    IRMapping mapping;
+    builder.setInsertionPoint(function);
+    std::string name = "stage" + std::to_string(stage) + suffix.str();
+    auto made = func::FuncOp::create(builder, function.getLoc(), name,
+                                     function.getFunctionType());
+    made->setAttrs(function->getAttrs());
+    made.setSymName(name);
+    made.setArgAttrsAttr(function.getArgAttrsAttr());
+    made->setAttr(dist::kStageAttr, builder.getI64IntegerAttr(stage));
+    Block *body = made.addEntryBlock();
+    mapping.map(function.getArguments(), body->getArguments());
+    builder.setInsertionPointToEnd(body);
+    for (Operation &op : function.front().without_terminator()) {
+      if (!needed[stage].contains(&op))
+        continue;
+      receiveOperands(op, stage, mapping);
+      builder.clone(op, mapping);
+      sendResults(op, mapping);
+    }
+    finish(made, stage, mapping);
+  }
+
+  void receiveOperands(Operation &op, unsigned stage, IRMapping &mapping) {
+    for (Value operand : op.getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || mapping.contains(operand))
+        continue;
+      assert(stageOf(producer) < stage && "a value comes from a later stage");
+      mapping.map(operand,
+                  dist::ReceiveOp::create(
+                      builder, operand.getLoc(), operand.getType(),
+                      builder.getI64IntegerAttr(stageOf(producer)),
+                      builder.getI64IntegerAttr(transfers[{operand, stage}])));
+    }
+  }
+
+  void sendResults(Operation &op, const IRMapping &mapping) {
+    if (!graph.isFixed(&op))
+      return;
+    for (Value result : op.getResults())
+      for (unsigned stage : receivers[result]) {
+        transfers[{result, stage}] = numTransfers;
+        dist::SendOp::create(builder, op.getLoc(), mapping.lookup(result),
+                             builder.getI64IntegerAttr(stage),
+                             builder.getI64IntegerAttr(numTransfers++));
+      }
+  }
+
+  void finish(func::FuncOp made, unsigned stage, const IRMapping &mapping) {
+    Operation *terminator = function.front().getTerminator();
+    SmallVector<Value> results;
+    SmallVector<int64_t> outputs;
+    SmallVector<Attribute> attributes;
+    for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
+      if (outputStages[index] != stage)
+        continue;
+      results.push_back(mapping.lookup(value));
+      outputs.push_back(index);
+      auto known = function.getResultAttrDict(index);
+      attributes.push_back(known ? known : builder.getDictionaryAttr({}));
+    }
+    func::ReturnOp::create(builder, terminator->getLoc(), results);
+    made.setType(FunctionType::get(builder.getContext(),
+                                   function.getArgumentTypes(),
+                                   ValueRange(results).getTypes()));
+    made.setResAttrsAttr(builder.getArrayAttr(attributes));
+    made->setAttr(dist::kOutputsAttr, builder.getDenseI64ArrayAttr(outputs));
+  }
+
+  func::FuncOp function;
+  StringRef suffix;
+  StageGraph graph;
+  size_t numStages;
+  OpBuilder builder;
+  SmallVector<unsigned> firstOps;                  ///< by stage
+  std::vector<llvm::DenseSet<Operation *>> needed; ///< by stage
+  SmallVector<unsigned> outputStages;
+  llvm::DenseMap<Value, llvm::SmallSetVector<unsigned, 2>> receivers;
+  llvm::DenseMap<std::pair<Value, unsigned>, int64_t> transfers;
+};
+
 struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
   void runOnOperation() override {
+    dist::MeshOp mesh = dist::getMesh(getOperation());
+    const dist::Axis *axis =
+        mesh ? mesh.getMesh().getMesh()->find(dist::kPipelineAxis) : nullptr;
     bool hasMain = false;
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      StringRef name = function.getSymName();
-      if (!name.consume_front("main"))
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      std::string name = function.getSymName().str();
+      StringRef suffix = name;
+      if (!suffix.consume_front("main"))
         continue;
       hasMain = true;
-      function.setSymName(("stage0" + name).str());
+      if (!axis) {
+        function.setSymName(("stage0" + suffix).str());
+        continue;
+      }
+      StageCutter cutter(function, axis->size, suffix);
+      if (failed(cutter.run()))
+        return signalPassFailure();
+      numTransfers += cutter.numTransfers;
     }
     if (hasMain)
       return;

@@ -5,14 +5,33 @@ include "mlir/Pass/PassBase.td"
 def CutStages : Pass<"shardc-cut-stages", "::mlir::ModuleOp"> {
   let summary = "Makes one function per pipeline stage";
   let description = [{
-    Requires: phase sharded, one function @main.
+    Requires: phase sharded, functions @main, @main_1, ... (one a profile).
     Ensures: phase staged: functions @stage0, @stage1, ... of which each sees
-    another's values only through a `dist.transfer`.
+    another's values only through a `dist.send` and its `dist.receive`. Every
+    stage has all inputs of the model and returns the outputs that it makes.
 
-    There is one stage for now: @main becomes @stage0.
+    There are as many stages as the mesh's axis "pp" has ways. Masks, positions
+    and whatever else depends on inputs and vectors alone is computed in every
+    stage that needs it; a matrix that two stages use (a tied embedding) is a
+    weight of both.
 
-    Example (tests/passes/stage/cut-stages/example.mlir):
+    Example (tests/passes/stage/cut-stages/two-stages.mlir), pp = 2:
 
-        func.func @main(...)        becomes        func.func @stage0(...)
+        func.func @main(%x) { %0 = onnx.MatMul %x, %w0
+                              %1 = onnx.MatMul %0, %w1
+                              return %1 }
+
+    becomes
+
+        func.func @stage0(%x) { %0 = onnx.MatMul %x, %w0
+                                dist.send %0 to 1 as 0
+                                return }
+        func.func @stage1(%x) { %0 = dist.receive from 0 as 0
+                                %1 = onnx.MatMul %0, %w1
+                                return %1 }
   }];
+  let dependentDialects = ["::shardc::dist::DistDialect"];
+  let statistics = [
+    Statistic<"numTransfers", "transfers", "Values sent between stages">
+  ];
 }

@@ -16,6 +16,17 @@ namespace shardc::verify {
 static StringRef nameOf(StringAttr name) { return name ? name.getValue() : ""; }
 
 Terms::Terms(func::FuncOp function) {
+  addFunction(function);
+  finish();
+}
+
+Terms::Terms(ArrayRef<func::FuncOp> stages) : isPipeline(true) {
+  for (func::FuncOp stage : stages)
+    addFunction(stage);
+  finish();
+}
+
+void Terms::addFunction(func::FuncOp function) {
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
     std::string number = std::to_string(i);
     StringRef name =
@@ -23,20 +34,42 @@ Terms::Terms(func::FuncOp function) {
     terms[argument] =
         hash({"input", number, name, typeText(argument.getType())});
   }
-  for (unsigned i = 0; i < function.getNumResults(); ++i)
-    names.push_back(
-        nameOf(function.getResultAttrOfType<StringAttr>(i, "onnx.name")));
   for (Operation &op : function.front()) {
-    if (isa<func::ReturnOp>(op)) {
-      for (Value operand : op.getOperands())
-        returned.push_back(of(operand));
+    if (!isa<func::ReturnOp>(op)) {
+      addOp(op);
       continue;
     }
-    addOp(op);
+    for (auto [i, operand] : llvm::enumerate(op.getOperands()))
+      results[dist::outputOf(function, i)] = {
+          of(operand),
+          nameOf(function.getResultAttrOfType<StringAttr>(i, "onnx.name"))};
   }
   if (Attribute when = function->getAttr("onnx.when"))
     guards.push_back(text(when).str());
+}
+
+/// Stages may check the same guards and read the same sizes.
+void Terms::finish() {
+  for (const auto &[index, result] : results)
+    returned.push_back(result.first);
   llvm::sort(guards);
+  guards.erase(llvm::unique(guards), guards.end());
+}
+
+void Terms::addTransfer(Operation &op) {
+  if (auto receive = dyn_cast<dist::ReceiveOp>(op)) {
+    terms[receive] = isPipeline ? sent.lookup(receive.getTransfer())
+                                : hash({"receive", text(op.getAttrDictionary()),
+                                        typeText(receive.getType())});
+    return;
+  }
+  auto send = cast<dist::SendOp>(op);
+  Term term = of(send.getOperand());
+  if (isPipeline)
+    sent[send.getTransfer()] = term;
+  else
+    guards.push_back(text(op.getAttrDictionary()).str() +
+                     llvm::toHex(ArrayRef<uint8_t>(term)));
 }
 
 void Terms::addOp(Operation &op) {
@@ -51,6 +84,8 @@ void Terms::addOp(Operation &op) {
                      llvm::toHex(ArrayRef<uint8_t>(read)));
     return;
   }
+  if (isa<dist::SendOp, dist::ReceiveOp>(op))
+    return addTransfer(op);
   if (isa<dist::DistDialect>(op.getDialect())) {
     if (op.getNumOperands() == 1 && op.getNumResults() == 1)
       terms[op.getResult(0)] = of(op.getOperand(0));
@@ -113,7 +148,8 @@ std::string Terms::fingerprint() const {
   for (const Term &term : returned)
     parts.push_back(
         StringRef(reinterpret_cast<const char *>(term.data()), term.size()));
-  parts.append(names.begin(), names.end());
+  for (const auto &[index, result] : results)
+    parts.push_back(result.second);
   for (const std::string &guard : guards)
     parts.push_back(guard);
   Term whole = hash(parts);

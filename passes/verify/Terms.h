@@ -17,6 +17,7 @@
 #include "llvm/Support/MD5.h"
 
 #include <array>
+#include <map>
 
 namespace shardc::verify {
 
@@ -24,8 +25,11 @@ using Term = std::array<uint8_t, 16>;
 
 class Terms {
 public:
-  /// Terms of all values of a function.
+  /// Terms of all values of a function. What it receives from another stage has
+  /// a term of its own; what it sends counts like an output.
   explicit Terms(mlir::func::FuncOp function);
+  /// Of all stages of a pipeline, in order: what is received is what was sent.
+  explicit Terms(llvm::ArrayRef<mlir::func::FuncOp> stages);
 
   Term of(mlir::Value value) const { return terms.lookup(value); }
   llvm::SmallVector<Term> outputs() const { return returned; }
@@ -33,7 +37,10 @@ public:
   std::string fingerprint() const;
 
 private:
+  void addFunction(mlir::func::FuncOp function);
   void addOp(mlir::Operation &op);
+  void addTransfer(mlir::Operation &op);
+  void finish();
   /// Text of an attribute; the same few attributes occur at many ops.
   llvm::StringRef text(mlir::Attribute attribute);
   Term hash(llvm::ArrayRef<llvm::StringRef> parts) const;
@@ -43,8 +50,10 @@ private:
   llvm::DenseMap<mlir::Value, Term> terms;
   llvm::DenseMap<mlir::Attribute, std::string> texts;
   llvm::DenseMap<mlir::Type, std::string> typeTexts;
+  bool isPipeline = false;
+  llvm::DenseMap<int64_t, Term> sent; ///< in a pipeline, by transfer
+  std::map<int64_t, std::pair<Term, llvm::StringRef>> results; ///< and names
   llvm::SmallVector<Term> returned;
-  llvm::SmallVector<llvm::StringRef> names; ///< of outputs
   llvm::SmallVector<std::string> guards;
 };
 

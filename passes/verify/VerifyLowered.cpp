@@ -50,6 +50,10 @@ private:
                      failed(write(op, collective.getOutput())));
     if (auto sizes = dyn_cast<rt::ReadSizesOp>(op))
       return read(op, sizes.getView());
+    if (auto send = dyn_cast<rt::SendOp>(op))
+      return read(op, send.getView());
+    if (auto receive = dyn_cast<rt::ReceiveOp>(op))
+      return write(op, receive.getView());
     if (auto output = dyn_cast<rt::OutputOp>(op))
       return read(op, output.getView());
     return success();

@@ -8,7 +8,9 @@
 #include "passes/verify/CheckRule.h"
 #include "passes/verify/Terms.h"
 #include "passes/verify/VerifyLowered.h"
+#include "passes/verify/VerifyStages.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <set>
@@ -133,6 +135,8 @@ private:
           return op.emitError("returns a partial value: ") << operand.getType();
       return success();
     }
+    if (isa<dist::SendOp, dist::ReceiveOp>(op))
+      return success();
     if (isa<dist::DistDialect>(op.getDialect())) {
       if (isLocal == isa<dist::ReshardOp>(op))
         return op.emitError(isLocal ? "is left to plan"
@@ -162,7 +166,8 @@ private:
 /// Whether collectives led to that value from one that was held the same way.
 bool goesBack(Operation *collective) {
   Type held = collective->getResult(0).getType();
-  while (collective && isa<dist::DistDialect>(collective->getDialect())) {
+  while (collective && isa<dist::DistDialect>(collective->getDialect()) &&
+         !isa<dist::ReceiveOp>(collective)) {
     Value from = collective->getOperand(0);
     if (from.getType() == held)
       return true;
@@ -177,10 +182,12 @@ LogicalResult verifyNoIdleCollective(func::FuncOp function) {
   llvm::DenseMap<std::pair<OperationName, Value>, SmallVector<Operation *, 1>>
       seen;
   for (Operation &op : function.front()) {
-    if (!isa<dist::DistDialect>(op.getDialect()))
+    if (!isa<dist::DistDialect>(op.getDialect()) || isa<dist::SendOp>(op))
       continue;
     if (op.use_empty())
       return op.emitError("is not needed: nobody uses its result");
+    if (isa<dist::ReceiveOp>(op))
+      continue;
     if (goesBack(&op))
       return op.emitError("is not needed: the value was held like this before");
     for (Operation *other : seen[{op.getName(), op.getOperand(0)}])
@@ -221,6 +228,10 @@ LogicalResult verifyTerms(func::FuncOp program, func::FuncOp sharded) {
 
 /// Inputs and outputs of the local program are held as in the sharded one.
 LogicalResult verifyHeldAlike(func::FuncOp program, func::FuncOp sharded) {
+  for (StringRef name : {dist::kStageAttr, dist::kOutputsAttr})
+    if (program->getAttr(name) != sharded->getAttr(name))
+      return program.emitError("has another ")
+             << name << " than the sharded function";
   auto localReturn = program.front().getTerminator();
   auto globalReturn = sharded.front().getTerminator();
   for (auto [i, values] : llvm::enumerate(llvm::zip(
@@ -262,8 +273,9 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
     if (!mesh)
       return module.emitError("has no dist.mesh");
     if (phase == "sharded" || phase == "staged") {
-      for (func::FuncOp function : module.getOps<func::FuncOp>())
-        if (failed(verifyGlobal(module, function, *mesh.getMesh().getMesh())))
+      for (const Pipeline &stages :
+           pipelinesOf(module, [](func::FuncOp) { return true; }))
+        if (failed(verifyGlobal(stages, *mesh.getMesh().getMesh())))
           return failure();
       return success();
     }
@@ -274,19 +286,36 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
            << "lowered";
   }
 
-  LogicalResult verifyGlobal(ModuleOp module, func::FuncOp function,
+  LogicalResult verifyGlobal(ArrayRef<func::FuncOp> stages,
                              const dist::Mesh &mesh) {
+    if (failed(verifyTransfers(stages)))
+      return failure();
     // Before the rules, which trust attributes to fit the op.
-    auto imported = function->getAttrOfType<StringAttr>("onnx.fingerprint");
-    if (imported && Terms(function).fingerprint() != imported.getValue())
-      return function.emitError("does not compute what the imported model "
-                                "computes");
-    return failure(
-        failed(ShardingVerifier(function, mesh, /*isLocal=*/false).verify()) ||
-        failed(verifySymbols(function)));
+    func::FuncOp first = stages.front();
+    auto imported = first->getAttrOfType<StringAttr>("onnx.fingerprint");
+    if (imported && Terms(stages).fingerprint() != imported.getValue())
+      return first.emitError("does not compute what the imported model "
+                             "computes");
+    for (func::FuncOp function : stages)
+      if (failed(
+              ShardingVerifier(function, mesh, /*isLocal=*/false).verify()) ||
+          failed(verifySymbols(function)))
+        return failure();
+    return success();
   }
 
   LogicalResult verifyPartitioned(ModuleOp module, const dist::Mesh &mesh) {
+    llvm::DenseSet<Attribute> references;
+    for (func::FuncOp program : module.getOps<func::FuncOp>())
+      if (auto reference =
+              program->getAttrOfType<FlatSymbolRefAttr>("dist.sharded"))
+        references.insert(reference.getAttr());
+    for (const Pipeline &stages :
+         pipelinesOf(module, [&](func::FuncOp function) {
+           return references.contains(function.getSymNameAttr());
+         }))
+      if (failed(verifyGlobal(stages, mesh)))
+        return failure();
     for (func::FuncOp program : module.getOps<func::FuncOp>()) {
       auto reference =
           program->getAttrOfType<FlatSymbolRefAttr>("dist.sharded");
@@ -295,8 +324,7 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
       auto sharded = module.lookupSymbol<func::FuncOp>(reference.getAttr());
       if (!sharded)
         return program.emitError("has lost its sharded function ") << reference;
-      if (failed(verifyGlobal(module, sharded, mesh)) ||
-          failed(verifyTerms(program, sharded)) ||
+      if (failed(verifyTerms(program, sharded)) ||
           failed(ShardingVerifier(program, mesh, /*isLocal=*/true).verify()) ||
           failed(verifySymbols(program)) ||
           failed(verifyNoIdleCollective(program)) ||

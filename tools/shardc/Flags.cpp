@@ -27,6 +27,39 @@ static constexpr char kExitCodes[] =
     "Exit status: 0 done, 2 wrong flags, 3 the model cannot be compiled,\n"
     "4 the artifact cannot be written.";
 
+namespace {
+
+/// Major to minor over ranks.
+struct Degree {
+  const char *axis;
+  const char *help;
+};
+constexpr Degree kDegrees[] = {
+    {"dp", "Replicas; requests are spread over them"},
+    {"pp", "Stages of a pipeline"},
+    {"cp", "Ways of context parallelism: each holds a part of the sequence"},
+    {"ep", "Ways of expert parallelism"},
+    {"tp", "Ways of tensor parallelism"},
+};
+constexpr int64_t kMaxRanks = 65536;
+
+/// Major to minor; those of one way left out, but for "tp".
+std::string collectAxes(Flags &flags) {
+  int64_t ranks = 1;
+  for (const Degree &degree : kDegrees) {
+    const int64_t ways = std::max<int64_t>(1, flags.degrees[degree.axis]);
+    if (ways > 1 || std::string(degree.axis) == "tp")
+      flags.axes.emplace_back(degree.axis, ways);
+    ranks *= ways;
+    if (ranks > kMaxRanks)
+      return "--" + std::string(degree.axis) + " " + std::to_string(ways) +
+             ": more than " + std::to_string(kMaxRanks) + " ranks in all";
+  }
+  return "";
+}
+
+} // namespace
+
 /// "batch=1,seq=128"
 static std::string parseDims(const std::string &text,
                              std::map<std::string, int64_t> &dims) {
@@ -57,7 +90,13 @@ int parseFlags(int argc, char **argv, Flags &flags) {
                  "The model: .onnx, or .mlir that --to printed");
   app.add_option("-o,--output", flags.output,
                  "Folder to write the artifact to");
-  app.add_option("--tp", flags.tp, "Ways of tensor parallelism (default 1)");
+  for (const Degree &degree : kDegrees)
+    app.add_option("--" + std::string(degree.axis), flags.degrees[degree.axis],
+                   degree.help)
+        ->check(CLI::Range(int64_t{1}, kMaxRanks));
+  app.add_flag("--sp", flags.sequenceParallel,
+               "Split what tensor parallelism leaves whole (norms, residuals) "
+               "over the sequence");
   app.add_option(
          "--weights", flags.weights,
          "reference: the artifact points into the model's files (default); "
@@ -100,13 +139,10 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   if (flags.check)
     return -1;
   std::string problem = parseDims(dims, flags.dims);
+  if (problem.empty())
+    problem = collectAxes(flags);
   if (flags.model.empty())
     problem = "model is required; see shardc --help";
-  else if (flags.tp < 1)
-    problem = "--tp " + std::to_string(flags.tp) +
-              ": expected at least 1 rank; use --tp 1 or more";
-  else if (flags.tp > 65536)
-    problem = "--tp " + std::to_string(flags.tp) + ": more than 65536 ranks";
   else if (flags.output.empty() && flags.to.empty() && !flags.explain &&
            flags.explainJson.empty())
     problem = "nothing to do: give -o FOLDER, --explain or --to PHASE";

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace shardc {
 
@@ -13,7 +14,9 @@ struct Flags {
   std::string model, output, from, to, dumpDir, explainJson, reproducer;
   std::string weights = "reference";
   std::map<std::string, int64_t> dims;
-  int64_t tp = 1;
+  std::map<std::string, int64_t> degrees;            ///< by axis, as given
+  std::vector<std::pair<std::string, int64_t>> axes; ///< of the mesh
+  bool sequenceParallel = false;
   bool explain = false, noRecovery = false;
   bool check = false, json = false; ///< shardc check
 };

@@ -28,7 +28,9 @@ int main(int argc, char **argv) {
   options.reproducer = flags.reproducer;
   options.recover = !flags.noRecovery;
   options.copyWeights = flags.weights == "copy";
-  options.mesh.axes.push_back({"tp", flags.tp});
+  options.sequenceParallel = flags.sequenceParallel;
+  for (const auto &[name, size] : flags.axes)
+    options.mesh.axes.push_back({name, size});
   for (const auto &[name, size] : flags.dims)
     options.dims[name] = size;
   bool isTerminal = isatty(STDERR_FILENO);

@@ -1,0 +1,245 @@
+//===- SequenceSplit.cpp - Splitting the positions of a sequence ----------===//
+
+#include "passes/shard/SequenceSplit.h"
+
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace shardc::shard {
+
+using dist::AxisRef;
+using onnx::FactorClass;
+
+namespace {
+
+/// Ops that hold a leaf, connected through values that have it.
+using Component = llvm::SmallVector<unsigned, 16>;
+
+class SequenceSplitter {
+public:
+  SequenceSplitter(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes,
+                   SequenceUse use)
+      : graph(graph), axes(axes), use(use) {}
+
+  unsigned run() {
+    unsigned numOps = 0;
+    for (FactorNode leaf : sequences())
+      for (const Component &component : components(leaf)) {
+        if (!pays(component, leaf))
+          continue;
+        for (unsigned op : component)
+          graph.ops[op].split(leaf, axes);
+        numOps += component.size();
+      }
+    return numOps;
+  }
+
+private:
+  bool holds(llvm::ArrayRef<FactorNode> dims, FactorNode leaf) {
+    bool found = false;
+    for (FactorNode dim : dims)
+      graph.space.forEachLeaf(
+          dim, [&](FactorNode other, bool) { found |= other == leaf; });
+    return found;
+  }
+
+  /// Whether positions see each other here: an operand has them, but the op
+  /// needs all of them at once.
+  bool mixes(const GraphOp &op, FactorNode leaf) {
+    if (op.multiplyAdds == 0)
+      return false;
+    for (auto [i, value] : llvm::enumerate(op.operandValues)) {
+      if (value == kNoValue || !holds(graph.values[value].dims, leaf))
+        continue;
+      const OpLeaf *found = op.find(leaf);
+      if (!holds(op.operands[i], leaf) ||
+          (found && found->factorClass == FactorClass::NeedsReplication))
+        return true;
+    }
+    return false;
+  }
+
+  /// Those with the most work first.
+  llvm::SmallVector<FactorNode, 2> sequences() {
+    llvm::MapVector<FactorNode, double> passed;
+    llvm::DenseSet<FactorNode> mixed;
+    for (const GraphOp &op : graph.ops) {
+      for (const OpLeaf &leaf : op.leaves)
+        if (op.usesWeight && leaf.factorClass == FactorClass::PassThrough &&
+            !graph.weightLeaves.contains(leaf.leaf))
+          passed[leaf.leaf] += op.multiplyAdds;
+      for (unsigned value : op.operandValues)
+        if (value != kNoValue && op.multiplyAdds > 0)
+          for (FactorNode dim : graph.values[value].dims)
+            graph.space.forEachLeaf(dim, [&](FactorNode leaf, bool) {
+              if (!mixed.contains(leaf) && mixes(op, leaf))
+                mixed.insert(leaf);
+            });
+    }
+    auto sorted = passed.takeVector();
+    llvm::stable_sort(sorted, [](const auto &a, const auto &b) {
+      return a.second > b.second;
+    });
+    llvm::SmallVector<FactorNode, 2> found;
+    for (const auto &[leaf, work] : sorted)
+      if (mixed.contains(leaf))
+        found.push_back(leaf);
+    return found;
+  }
+
+  /// Whether an op may hold a part of the sequence.
+  bool takes(const GraphOp &op, FactorNode leaf) {
+    const OpLeaf *found = op.find(leaf);
+    if (!found || op.uses(axes) || op.op->getNumOperands() == 0)
+      return false; // what has no operands is there on every rank
+    bool isPooling = found->factorClass == FactorClass::Reduce &&
+                     op.multiplyAdds == 0 && use == SequenceUse::Context;
+    if (found->factorClass != FactorClass::PassThrough && !isPooling)
+      return false;
+    return !found->isRange || isRange(op, leaf);
+  }
+
+  /// Whether a rank's part of the leaf is one range of each dim that has it.
+  bool isRange(const GraphOp &op, FactorNode leaf) {
+    for (const auto *tensors : {&op.operands, &op.results})
+      for (const DimNodes &dims : *tensors)
+        for (FactorNode dim : dims) {
+          dist::DimSharding split = graph.space.sharding(
+              dim, [&](FactorNode other) -> llvm::ArrayRef<AxisRef> {
+                return other == leaf ? axes : llvm::ArrayRef<AxisRef>();
+              });
+          if (split.isSplit() && !split.isRange())
+            return false;
+        }
+    return true;
+  }
+
+  std::vector<Component> components(FactorNode leaf) {
+    llvm::EquivalenceClasses<unsigned> classes;
+    for (unsigned op : graph.opsOfLeaf[leaf])
+      if (takes(graph.ops[op], leaf))
+        classes.insert(op);
+    for (const GraphValue &value : graph.values) {
+      if (value.producer == kNoValue || !holds(value.dims, leaf) ||
+          !takes(graph.ops[value.producer], leaf))
+        continue;
+      for (unsigned consumer : value.consumers)
+        if (takes(graph.ops[consumer], leaf))
+          classes.unionSets(value.producer, consumer);
+    }
+    llvm::MapVector<unsigned, Component> byLeader;
+    for (unsigned op : graph.opsOfLeaf[leaf])
+      if (takes(graph.ops[op], leaf))
+        byLeader[classes.getLeaderValue(op)].push_back(op);
+    std::vector<Component> found;
+    for (auto &[leader, component] : byLeader) {
+      prune(component, leaf);
+      found.push_back(component);
+    }
+    return found;
+  }
+
+  /// Whether some of these ops use a part of the value.
+  bool isUsedIn(const llvm::DenseSet<unsigned> &members, unsigned value,
+                FactorNode leaf) {
+    return llvm::any_of(graph.values[value].consumers, [&](unsigned consumer) {
+      const GraphOp &op = graph.ops[consumer];
+      return members.contains(consumer) &&
+             llvm::any_of(llvm::enumerate(op.operandValues), [&](auto operand) {
+               return operand.value() == value &&
+                      holds(op.operands[operand.index()], leaf);
+             });
+    });
+  }
+
+  /// Whether an output of the model may stay split.
+  bool mayBeReturnedSplit(unsigned number, FactorNode leaf) {
+    const GraphValue &value = graph.values[number];
+    dist::Sharding sharding;
+    for (FactorNode dim : value.dims)
+      sharding.dims.push_back(graph.space.sharding(
+          dim, [&](FactorNode other) -> llvm::ArrayRef<AxisRef> {
+            return other == leaf ? axes : llvm::ArrayRef<AxisRef>();
+          }));
+    return value.isReturned && !isSplitInPart(sharding);
+  }
+
+  /// Leaves out ops at the end that only move what is split, or make something
+  /// larger of it, for it to become whole then: a cache with new keys appended
+  /// to it, or heads that are repeated. Gathering what goes into them is
+  /// cheaper.
+  void prune(Component &component, FactorNode leaf) {
+    llvm::DenseSet<unsigned> members(component.begin(), component.end());
+    for (unsigned number : llvm::reverse(component)) {
+      const GraphOp &op = graph.ops[number];
+      bool isNeeded = op.multiplyAdds > 0 ||
+                      llvm::any_of(op.resultValues, [&](unsigned value) {
+                        return isUsedIn(members, value, leaf) ||
+                               mayBeReturnedSplit(value, leaf);
+                      });
+      bool onlyMoves = op.partialRule == onnx::PartialRule::Moves ||
+                       op.partialRule == onnx::PartialRule::MovesAll;
+      double before = 0, after = 0;
+      for (unsigned value : op.operandValues)
+        if (value != kNoValue && holds(graph.values[value].dims, leaf))
+          before += graph.values[value].elements;
+      for (unsigned value : op.resultValues)
+        after += graph.values[value].elements;
+      if (!isNeeded && (after > before || (onlyMoves && after == before)))
+        members.erase(number);
+    }
+    llvm::erase_if(component,
+                   [&](unsigned number) { return !members.contains(number); });
+  }
+
+  bool pays(const Component &component, FactorNode leaf) {
+    if (use == SequenceUse::Context)
+      return llvm::any_of(
+          component, [&](unsigned op) { return graph.ops[op].usesWeight; });
+    // Each all_reduce that becomes a reduce_scatter pays for an all_gather, and
+    // who asks for this wants the memory: one more now and then is fine.
+    llvm::DenseSet<unsigned> members(component.begin(), component.end());
+    unsigned numSums = 0, numGathers = 0;
+    for (const auto &[number, value] : llvm::enumerate(graph.values)) {
+      if (!holds(value.dims, leaf) || value.producer == kNoValue)
+        continue;
+      bool isInside = members.contains(value.producer);
+      bool isUsedInside = isUsedIn(members, number, leaf);
+      bool isUsedOutside =
+          llvm::any_of(value.consumers, [&](unsigned consumer) {
+            return !members.contains(consumer);
+          });
+      numSums += !isInside && isUsedInside && isSum(value);
+      numGathers += isInside && isUsedOutside;
+    }
+    return numSums > 0 && numGathers <= 2 * numSums;
+  }
+
+  /// Whether ranks of these axes hold summands of the value.
+  bool isSum(const GraphValue &value) {
+    const GraphOp &producer = graph.ops[value.producer];
+    for (auto [i, result] : llvm::enumerate(producer.op->getResults()))
+      if (result == value.value)
+        return llvm::any_of(graph.resultSharding(producer, i).partial,
+                            [&](const dist::PartialAxis &partial) {
+                              return llvm::any_of(
+                                  axes, [&](const AxisRef &axis) {
+                                    return axis.overlaps(partial.axis);
+                                  });
+                            });
+    return false;
+  }
+
+  ShardingGraph &graph;
+  llvm::ArrayRef<AxisRef> axes;
+  SequenceUse use;
+};
+
+} // namespace
+
+unsigned splitSequences(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes,
+                        SequenceUse use) {
+  return dist::numWays(axes) > 1 ? SequenceSplitter(graph, axes, use).run() : 0;
+}
+
+} // namespace shardc::shard

@@ -1,0 +1,37 @@
+//===- SequenceSplit.h - Splitting the positions of a sequence ------------===//
+//
+// Most of a transformer treats each position of a sequence by itself; only
+// attention lets positions see each other. Splitting the sequence needs
+// collectives there and nowhere else:
+//
+//   Context   everything between the inputs and the outputs holds a part of the
+//             sequence; attention's keys and values are gathered. Weights stay
+//             whole along these axes. (Context parallelism.)
+//   Residual  what the tensor-parallel regions leave whole: norms and residuals
+//             between the sum of one product's parts and the next product. The
+//             all_reduce there becomes a reduce_scatter, and an all_gather
+//             comes where the next product needs all positions. (Megatron-LM's
+//             sequence parallelism, Korthikanti et al. 2022.)
+//
+// The sequence is found from data flow: a leaf that no weight has, that
+// products with weights pass through, and that some other product mixes. A
+// batch is never mixed.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_SHARD_SEQUENCESPLIT_H
+#define SHARDC_PASSES_SHARD_SEQUENCESPLIT_H
+
+#include "passes/shard/ShardingGraph.h"
+
+namespace shardc::shard {
+
+enum class SequenceUse { Context, Residual };
+
+/// Splits sequences over all of `axes` together, at ops that none of them
+/// splits yet. Returns the number of ops.
+unsigned splitSequences(ShardingGraph &graph,
+                        llvm::ArrayRef<dist::AxisRef> axes, SequenceUse use);
+
+} // namespace shardc::shard
+
+#endif // SHARDC_PASSES_SHARD_SEQUENCESPLIT_H

@@ -1,0 +1,188 @@
+//===- StageGraph.cpp - What may be cut, what is computed anywhere --------===//
+
+#include "passes/stage/StageGraph.h"
+
+#include "dialects/dist/Dist.h"
+#include "dialects/onnx/ops/Dynamic.h"
+#include "dialects/onnx/ops/Source.h"
+#include "dialects/rt/Rt.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace shardc::stage {
+
+using dist::DimExpr;
+
+/// For sizes that are not known; only weighs choices.
+static constexpr int64_t kNominalSize = 64;
+
+static double evaluate(DimExpr size) {
+  auto nominal = [](StringRef, bool) { return std::optional(kNominalSize); };
+  return static_cast<double>(size.evaluate(nominal).value_or(1));
+}
+
+static double bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return evaluate(rt::storageBytes(type.getElementType(),
+                                   dist::product(dist::getDims(type))));
+}
+
+/// More than a vector.
+static bool isMatrix(Value value) {
+  unsigned wide = 0;
+  for (DimExpr size : dist::getDims(value.getType()))
+    wide += !size.isConstant(1);
+  return wide > 1;
+}
+
+StageGraph::StageGraph(func::FuncOp function) {
+  findReads(function);
+  classify(function);
+  addPieces();
+}
+
+void StageGraph::findReads(func::FuncOp function) {
+  llvm::StringSet<> ofInputs;
+  for (Type type : function.getArgumentTypes())
+    for (DimExpr size : dist::getDims(type))
+      size.forEachSymbol([&](StringRef name, bool) { ofInputs.insert(name); });
+  for (auto read : function.getOps<onnx::ReadSizesOp>())
+    for (DimExpr size : cast<dist::DimsAttr>(read.getSizes()).getValues())
+      size.forEachSymbol([&](StringRef name, bool) {
+        if (!ofInputs.contains(name))
+          reads.try_emplace(name, read);
+      });
+}
+
+SmallVector<Operation *, 4> StageGraph::needs(Operation *op) const {
+  SmallVector<Operation *, 4> found;
+  for (Value operand : op->getOperands())
+    if (Operation *producer = operand.getDefiningOp())
+      found.push_back(producer);
+  if (reads.empty())
+    return found;
+  onnx::forEachSize(op, [&](DimExpr size) {
+    size.forEachSymbol([&](StringRef name, bool) {
+      auto read = reads.find(name);
+      if (read != reads.end() && read->second != op)
+        found.push_back(read->second);
+    });
+  });
+  return found;
+}
+
+/// Whether some operand comes from a matrix of the model.
+bool StageGraph::readsMatrix(Operation *op) const {
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return holdsMatrix.contains(operand.getDefiningOp());
+  });
+}
+
+void StageGraph::classify(func::FuncOp function) {
+  for (Operation &op : function.front().without_terminator()) {
+    if (isa<onnx::ReadSizesOp, onnx::GuardOp>(op))
+      continue;
+    bool isFixed = false, isInput = false;
+    for (Value operand : op.getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      isInput |= !producer || dependsOnInputs.contains(producer);
+      isFixed |= producer && this->isFixed(producer);
+    }
+    if (isInput)
+      dependsOnInputs.insert(&op);
+    else if (readsMatrix(&op) || (isa<onnx::WeightOp, onnx::ConstantOp>(op) &&
+                                  isMatrix(op.getResult(0))))
+      holdsMatrix.insert(&op);
+    if (!isFixed && !(isInput && readsMatrix(&op)))
+      continue;
+    numbers[&op] = fixedOps.size();
+    fixedOps.push_back(&op);
+  }
+}
+
+void StageGraph::addFixedNeeds(
+    Operation *op, llvm::SmallSetVector<Operation *, 8> &found) const {
+  for (Operation *needed : needs(op)) {
+    if (isFixed(needed))
+      found.insert(needed);
+    else if (isa<onnx::ReadSizesOp>(needed))
+      addFixedNeeds(needed, found);
+  }
+}
+
+/// Bytes that cross behind each fixed op; infinite where a sum is not complete.
+std::vector<double> StageGraph::crossings() const {
+  std::vector<double> change(fixedOps.size() + 1, 0);
+  std::vector<unsigned> lastUse(fixedOps.size());
+  for (auto [number, op] : llvm::enumerate(fixedOps)) {
+    lastUse[number] = number;
+    llvm::SmallSetVector<Operation *, 8> used;
+    addFixedNeeds(op, used);
+    for (Operation *producer : used)
+      lastUse[numberOf(producer)] = number;
+  }
+  std::vector<double> crossing(fixedOps.size(), 0), partial(change);
+  for (auto [number, op] : llvm::enumerate(fixedOps))
+    for (Value result : op->getResults()) {
+      bool isPartial = dist::getSharding(result.getType()).isPartial();
+      auto &list = isPartial ? partial : change;
+      double bytes = isPartial ? 1 : bytesOf(result);
+      list[number] += bytes;
+      list[lastUse[number]] -= bytes;
+    }
+  double bytes = 0, partials = 0;
+  for (size_t i = 0; i < crossing.size(); ++i) {
+    bytes += change[i];
+    partials += partial[i];
+    crossing[i] = partials > 0.5 ? std::numeric_limits<double>::infinity()
+                                 : std::max(bytes, 0.0);
+  }
+  return crossing;
+}
+
+double StageGraph::weightBytes(Operation *op,
+                               llvm::DenseSet<Operation *> &seen) const {
+  double bytes = 0;
+  for (Value operand : op->getOperands()) {
+    Operation *source = operand.getDefiningOp();
+    if (!source || !holdsMatrix.contains(source) || !seen.insert(source).second)
+      continue;
+    bytes += isa<onnx::WeightOp>(source) ? bytesOf(operand)
+                                         : weightBytes(source, seen);
+  }
+  return bytes;
+}
+
+void StageGraph::addPieces() {
+  const std::vector<double> crossing = crossings();
+  // A cut behind the op with the least crossing between two products.
+  std::optional<size_t> product, best;
+  firstOps.push_back(0);
+  for (auto [number, op] : llvm::enumerate(fixedOps)) {
+    if (readsMatrix(op)) {
+      if (product && best)
+        firstOps.push_back(*best + 1);
+      product = number;
+      best.reset();
+    }
+    if (std::isfinite(crossing[number]) &&
+        (!best || crossing[number] < crossing[*best]))
+      best = number;
+  }
+  firstOps.push_back(fixedOps.size());
+  for (size_t p = 0; p + 1 < firstOps.size(); ++p) {
+    Piece &piece = pieces.emplace_back();
+    llvm::DenseSet<Operation *> seen;
+    for (unsigned number = firstOps[p]; number < firstOps[p + 1]; ++number) {
+      if (auto op = dyn_cast<onnx::OnnxOp>(fixedOps[number]))
+        piece.work += evaluate(op.multiplyAdds());
+      piece.weightBytes += weightBytes(fixedOps[number], seen);
+    }
+    if (firstOps[p + 1] > 0)
+      piece.crossingBytes = crossing[firstOps[p + 1] - 1];
+  }
+}
+
+} // namespace shardc::stage

@@ -1,0 +1,63 @@
+//===- StageGraph.h - What may be cut, and what is computed anywhere ------===//
+//
+// Three kinds of op:
+//
+//   cheap     depends on inputs and vectors alone (masks, positions), or on
+//             weights alone: computed in every stage that needs it, never sent
+//   fixed     everything else: belongs to one stage; its results are sent to
+//             the later stages that use them
+//   a read of sizes is cheap, but may need the result of a fixed op sent
+//
+// Fixed ops keep their order and are cut into pieces, one product with a matrix
+// in each. Between two products the cut is where the fewest bytes cross: behind
+// the residual's addition, before the norm makes a second value of it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_STAGE_STAGEGRAPH_H
+#define SHARDC_PASSES_STAGE_STAGEGRAPH_H
+
+#include "dialects/onnx/Onnx.h"
+#include "passes/stage/CutSearch.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace shardc::stage {
+
+class StageGraph {
+public:
+  explicit StageGraph(mlir::func::FuncOp function);
+
+  /// In order; a piece is [firstOps[p], firstOps[p + 1]).
+  llvm::SmallVector<mlir::Operation *> fixedOps;
+  std::vector<Piece> pieces;
+  std::vector<unsigned> firstOps; ///< by piece, and the end
+
+  bool isFixed(mlir::Operation *op) const { return numbers.contains(op); }
+  unsigned numberOf(mlir::Operation *op) const { return numbers.lookup(op); }
+  /// What must be there before `op`: what makes its operands, and the reads of
+  /// the sizes that its types are written in.
+  llvm::SmallVector<mlir::Operation *, 4> needs(mlir::Operation *op) const;
+
+private:
+  void classify(mlir::func::FuncOp function);
+  void findReads(mlir::func::FuncOp function);
+  void addPieces();
+  std::vector<double> crossings() const;
+  /// Fixed ops that cheap ones in front of `op` need.
+  void addFixedNeeds(mlir::Operation *op,
+                     llvm::SmallSetVector<mlir::Operation *, 8> &found) const;
+  bool readsMatrix(mlir::Operation *op) const;
+  double weightBytes(mlir::Operation *op,
+                     llvm::DenseSet<mlir::Operation *> &seen) const;
+
+  llvm::DenseMap<mlir::Operation *, unsigned> numbers; ///< of fixed ops
+  llvm::DenseSet<mlir::Operation *> dependsOnInputs;
+  llvm::DenseSet<mlir::Operation *> holdsMatrix; ///< ops of weights alone
+  llvm::StringMap<mlir::Operation *> reads;      ///< by symbol
+};
+
+} // namespace shardc::stage
+
+#endif // SHARDC_PASSES_STAGE_STAGEGRAPH_H

@@ -1,0 +1,98 @@
+//===- VerifyStages.cpp - The stages of a pipeline fit together -----------===//
+
+#include "passes/verify/VerifyStages.h"
+
+#include "dialects/dist/Dist.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace shardc::verify {
+
+std::vector<Pipeline>
+pipelinesOf(ModuleOp module, llvm::function_ref<bool(func::FuncOp)> isPart) {
+  llvm::MapVector<Attribute, Pipeline> staged;
+  std::vector<Pipeline> pipelines;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!isPart(function))
+      continue;
+    if (function->hasAttr(dist::kStageAttr))
+      staged[function->getAttr("onnx.when")].push_back(function);
+    else
+      pipelines.push_back({function});
+  }
+  for (auto &[when, stages] : staged) {
+    llvm::stable_sort(stages, [](func::FuncOp a, func::FuncOp b) {
+      return dist::stageOf(a) < dist::stageOf(b);
+    });
+    pipelines.push_back(stages);
+  }
+  return pipelines;
+}
+
+static LogicalResult verifyReceive(dist::ReceiveOp receive, int64_t stage,
+                                   dist::SendOp send) {
+  if (!send)
+    return receive.emitError("receives transfer ")
+           << receive.getTransfer() << ", which no stage before sends";
+  InFlightDiagnostic diagnostic = receive.emitError("does not fit its send: ");
+  diagnostic.attachNote(send.getLoc()) << "sent here";
+  if (static_cast<int64_t>(send.getStage()) != stage)
+    return diagnostic << "that is for stage " << send.getStage();
+  if (static_cast<int64_t>(receive.getStage()) !=
+      dist::stageOf(send->getParentOp()))
+    return diagnostic << "that is in stage "
+                      << dist::stageOf(send->getParentOp());
+  if (send.getOperand().getType() != receive.getType())
+    return diagnostic << "that is of " << send.getOperand().getType();
+  diagnostic.abandon();
+  return success();
+}
+
+static LogicalResult verifyOutputs(ArrayRef<func::FuncOp> stages) {
+  llvm::DenseSet<int64_t> outputs;
+  int64_t largest = -1;
+  for (func::FuncOp stage : stages)
+    for (unsigned i = 0; i < stage.getNumResults(); ++i) {
+      int64_t output = dist::outputOf(stage, i);
+      largest = std::max(largest, output);
+      if (!outputs.insert(output).second)
+        return stage.emitError("makes output ")
+               << output << ", which an earlier stage makes";
+    }
+  if (static_cast<int64_t>(outputs.size()) != largest + 1)
+    return stages.front()->emitError("belongs to a pipeline without one of the "
+                                     "model's outputs");
+  return success();
+}
+
+LogicalResult verifyTransfers(ArrayRef<func::FuncOp> stages) {
+  llvm::DenseMap<int64_t, dist::SendOp> sent;
+  llvm::DenseSet<int64_t> received;
+  for (size_t number = 0; number < stages.size(); ++number) {
+    func::FuncOp stage = stages[number];
+    if (dist::stageOf(stage) != static_cast<int64_t>(number))
+      return stage.emitError("is not stage ") << number << " of its pipeline";
+    for (auto receive : stage.getOps<dist::ReceiveOp>()) {
+      if (!received.insert(receive.getTransfer()).second)
+        return receive.emitError("receives transfer ")
+               << receive.getTransfer() << " again";
+      if (failed(verifyReceive(receive, number,
+                               sent.lookup(receive.getTransfer()))))
+        return failure();
+    }
+    for (auto send : stage.getOps<dist::SendOp>())
+      if (!sent.try_emplace(send.getTransfer(), send).second)
+        return send.emitError("sends transfer ")
+               << send.getTransfer() << " again";
+  }
+  for (auto [transfer, send] : sent)
+    if (!received.contains(transfer))
+      return send.emitError("sends transfer ")
+             << transfer << ", which no stage receives";
+  return verifyOutputs(stages);
+}
+
+} // namespace shardc::verify

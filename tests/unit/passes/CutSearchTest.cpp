@@ -1,0 +1,79 @@
+//===- CutSearchTest.cpp - Cuts against all that there are ----------------===//
+
+#include "passes/stage/CutSearch.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <random>
+
+using namespace shardc;
+using stage::Piece;
+
+namespace {
+
+using Cuts = std::vector<size_t>;
+
+TEST(CutSearch, SharesWorkOut) {
+  std::vector<Piece> pieces = {{1, 1, 1}, {4, 4, 1}, {4, 4, 1}, {1, 1, 0}};
+  EXPECT_EQ(stage::searchCuts(pieces, 2), (Cuts{0, 2}));
+  EXPECT_EQ(stage::searchCuts(pieces, 1), (Cuts{0}));
+  EXPECT_EQ(stage::searchCuts(pieces, 4), (Cuts{0, 1, 2, 3}));
+}
+
+TEST(CutSearch, CutsWhereLittleCrosses) {
+  // Alike but for what crosses behind each piece.
+  std::vector<Piece> pieces = {{1, 10, 9}, {1, 10, 9}, {1, 10, 1}, {1, 10, 9},
+                               {1, 10, 0}};
+  EXPECT_EQ(stage::searchCuts(pieces, 2), (Cuts{0, 3}));
+}
+
+TEST(CutSearch, HeadsCountAsLayersDo) {
+  // A large head takes a stage of its own.
+  std::vector<Piece> pieces = {{1, 1, 0}, {1, 1, 0}, {1, 1, 0}, {8, 8, 0}};
+  EXPECT_EQ(stage::searchCuts(pieces, 2), (Cuts{0, 3}));
+}
+
+/// The slowest stage's share of work and weights, nothing crossing.
+double slowest(const std::vector<Piece> &pieces, const Cuts &begins) {
+  double work = 0, weights = 0, result = 0;
+  for (const Piece &piece : pieces) {
+    work += piece.work;
+    weights += piece.weightBytes;
+  }
+  for (size_t s = 0; s < begins.size(); ++s) {
+    double cost = 0;
+    size_t end = s + 1 < begins.size() ? begins[s + 1] : pieces.size();
+    for (size_t p = begins[s]; p < end; ++p)
+      cost += pieces[p].work / work + pieces[p].weightBytes / weights;
+    result = std::max(result, cost);
+  }
+  return result;
+}
+
+TEST(CutSearch, NoCutIsBetter) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Piece> pieces(7);
+    for (Piece &piece : pieces)
+      piece = {double(1 + random() % 9), double(1 + random() % 9), 0};
+    for (size_t stages = 1; stages <= pieces.size(); ++stages) {
+      double best = 1e9;
+      std::function<void(Cuts)> extend = [&](Cuts cuts) {
+        if (cuts.size() == stages)
+          return void(best = std::min(best, slowest(pieces, cuts)));
+        for (size_t next = cuts.back() + 1; next < pieces.size(); ++next) {
+          Cuts longer = cuts;
+          longer.push_back(next);
+          extend(longer);
+        }
+      };
+      extend({0});
+      EXPECT_DOUBLE_EQ(slowest(pieces, stage::searchCuts(pieces, stages)),
+                       best);
+    }
+  }
+}
+
+} // namespace
