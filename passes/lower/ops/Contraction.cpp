@@ -12,7 +12,8 @@ namespace shardc::lower {
 
 /// Batch dims of both operands are broadcast to the result's.
 static LogicalResult lowerMatMul(Operation *op, Lowering &lowering) {
-  if (FusedWeights weights = findFusedWeights(op); weights.dequantization)
+  if (FusedWeights weights = findFusedWeights(op->getOpOperand(1));
+      weights.dequantization)
     return lowerFusedProduct(op, weights, lowering);
   Sizes dims = Lowering::localDims(op->getResult(0));
   auto withBatch = [&](Value operand) {
