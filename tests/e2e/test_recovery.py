@@ -51,6 +51,7 @@ CORPUS_STRUCTURES = {
     "gpt2-optimum-kv": encoder(3, 7),
     "gpt2-ort-fused": encoder(3, 7),
     "gptoss-dynamo-op20": mixture(2),
+    "gptoss-genai-fp32": mixture(2),
     "gptoss-optimum-kv": mixture(2),
     "llama-dynamo-bf16-kv": llama(2),
     "llama-dynamo-fp16": llama(2),

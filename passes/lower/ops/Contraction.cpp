@@ -68,7 +68,8 @@ static LogicalResult lowerConv(Operation *op, Lowering &lowering) {
 
 /// The mask is broadcast to the scores' dims [b, h, s, t].
 static LogicalResult lowerAttention(Operation *op, Lowering &lowering) {
-  constexpr unsigned kMask = 3, kSinks = 7;
+  constexpr unsigned kMask = onnx::AttentionOperand::Mask,
+                     kSinks = onnx::AttentionOperand::Sinks;
   SmallVector<ValueView, 4> inputs = viewsOf(op->getOperands(), lowering);
   bool hasPast =
       llvm::any_of(ArrayRef(inputs)

@@ -193,18 +193,10 @@ MicrosoftGatherBlockQuantizedOp::inferTypes(ShapeInference &inference) {
 /// The sum of products times both scales, plus `bias` if there is one.
 static Value scaledProduct(Decomposition &d, const QuantizedValue &lhs,
                            const QuantizedValue &rhs, Value bias) {
-  Value none;
   SmallVector<Value, 4> operands = {lhs.data, rhs.data};
-  if (lhs.zeroPoint || rhs.zeroPoint) {
-    if (!lhs.zeroPoint || !rhs.zeroPoint) {
-      OpBuilder &builder = d.inference.builder;
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPoint(d.op);
-      none = NoneOp::create(builder, d.op->getLoc(), builder.getNoneType());
-    }
-    operands.push_back(lhs.zeroPoint ? lhs.zeroPoint : none);
-    operands.push_back(rhs.zeroPoint ? rhs.zeroPoint : none);
-  }
+  if (lhs.zeroPoint || rhs.zeroPoint)
+    for (Value zeroPoint : {lhs.zeroPoint, rhs.zeroPoint})
+      operands.push_back(zeroPoint ? zeroPoint : d.absent());
   Value sum = d.make<MatMulIntegerOp>(operands);
   Type element = d.element(lhs.scale);
   Value result =
