@@ -214,8 +214,9 @@ static LogicalResult inferSimple(AttentionOp op, ShapeInference &inference) {
                                      "multiple of the "
                                   << k[1].str() << " key and value heads";
   if (ShapeInference::isPresent(op, AttentionOperand::Mask)) {
-    auto dims = inference.broadcast(op, {q[0], q[1], q[2], k[2]},
-                                    inference.dims(op->getOperand(AttentionOperand::Mask)));
+    auto dims = inference.broadcast(
+        op, {q[0], q[1], q[2], k[2]},
+        inference.dims(op->getOperand(AttentionOperand::Mask)));
     if (failed(dims))
       return failure();
   }

@@ -30,7 +30,8 @@ Value asHalves(Decomposition &d, Value bytes, ArrayRef<DimExpr> dims) {
   if (weight && count && weight.getLength() == uint64_t(*count + 1) / 2)
     return WeightOp::create(builder, weight.getLoc(), type,
                             weight.getNameAttr(), weight.getFileAttr(),
-                            weight.getOffsetAttr(), weight.getLengthAttr());
+                            weight.getOffsetAttr(), weight.getLengthAttr(),
+                            StringAttr());
   auto constant = bytes.getDefiningOp<ConstantOp>();
   auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
                            : DenseElementsAttr();

@@ -92,8 +92,8 @@ public:
   }
 
   int64_t scratchBytes() const {
-    return packedBytes() +
-           (operand.isQuantized ? roundUp(layout.size() * int64_t(sizeof(T)))
+    return packedBytes() + (operand.isQuantized
+                                ? roundUp(layout.size() * int64_t(sizeof(T)))
                                 : 0);
   }
 
@@ -102,7 +102,8 @@ public:
     Acc *packed = reinterpret_cast<Acc *>(scratch);
     if (!operand.isQuantized) {
       const TensorView &data = operand.data();
-      matrix = asMatrix(layout, data.as<T>() + expert * data.strides[0], packed);
+      matrix =
+          asMatrix(layout, data.as<T>() + expert * data.strides[0], packed);
       return Status::ok();
     }
     TensorView numbers = operand.data();
