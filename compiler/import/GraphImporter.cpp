@@ -3,6 +3,7 @@
 #include "compiler/import/GraphImporter.h"
 
 #include "compiler/import/InputTypes.h"
+#include "compiler/import/WeightPattern.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Source.h"
@@ -187,10 +188,19 @@ Value GraphImporter::addTensor(OpBuilder &at, const TensorProto &tensor,
   }
   if (read->value)
     return addConstant(at, read->value, loc);
+  llvm::Expected<StringRef> pattern =
+      weightPattern(file, read->type, read->range);
+  if (!pattern) {
+    emitError(loc) << "tensor '" << name
+                   << "': " << llvm::toString(pattern.takeError());
+    return Value();
+  }
   return onnx::WeightOp::create(at, loc, read->type, at.getStringAttr(name),
                                 at.getStringAttr(read->range.file),
                                 at.getI64IntegerAttr(read->range.offset),
-                                at.getI64IntegerAttr(read->range.length));
+                                at.getI64IntegerAttr(read->range.length),
+                                pattern->empty() ? StringAttr()
+                                                 : at.getStringAttr(*pattern));
 }
 
 //===----------------------------------------------------------------------===//

@@ -90,6 +90,13 @@ Value Decomposition::make(StringRef name, ArrayRef<Value> operands,
 // Constants
 //===----------------------------------------------------------------------===//
 
+Value Decomposition::absent() {
+  OpBuilder &builder = inference.builder;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(op);
+  return NoneOp::create(builder, op->getLoc(), builder.getNoneType());
+}
+
 Value Decomposition::number(Type element, double value) {
   if (!element)
     return {};

@@ -86,6 +86,8 @@ public:
       return b.getNamedAttr(name, b.getStringAttr(value));
   }
 
+  /// An operand that is not there.
+  Value absent();
   /// A scalar: of floats rounded to the type, or of integers.
   Value number(mlir::Type element, double value);
   Value integer(mlir::Type element, dist::DimExpr value);

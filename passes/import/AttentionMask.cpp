@@ -17,6 +17,9 @@ using namespace onnx;
 
 using Dims = SmallVector<DimExpr, 4>;
 
+/// Constants with more elements are not read.
+constexpr int64_t kMaxPositions = 1 << 16;
+
 /// The value of a tensor of one element that is known symbolically.
 static std::optional<DimExpr> scalarOf(Value value) {
   if (product(dimsOf(value)) != DimExpr(1))
@@ -80,9 +83,6 @@ static std::optional<Position> counted(RangeOp op) {
                   bounds.getValues()[0]};
 }
 
-/// Constants with more elements are not read.
-constexpr int64_t kMaxPositions = 1 << 16;
-
 /// The same where the number of positions is known.
 static std::optional<Position> listed(ConstantOp op) {
   Dims dims = dimsOf(op);
@@ -123,6 +123,60 @@ std::optional<Position> positionOf(Value value) {
                   lhs->offset + rhs->offset * sign};
 }
 
+/// Is element [i, j] of the last dims 1 where j <= i, else 0?
+static bool isTriangle(Value value) {
+  if (auto weight = value.getDefiningOp<WeightOp>())
+    return weight.getPattern() == "triangle";
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto known =
+      constant ? readKnown(constant.getValue(), kMaxPositions) : std::nullopt;
+  auto values = known ? known->asConstants() : std::nullopt;
+  Dims dims = dimsOf(value);
+  std::optional<int64_t> size =
+      dims.size() < 2 ? std::nullopt : dims.back().asConstant();
+  if (!values || !size || dist::product(dims) != *size * *size ||
+      dims[dims.size() - 2] != *size)
+    return false;
+  for (auto [at, element] : llvm::enumerate(*values))
+    if (element != int64_t(int64_t(at) % *size <= int64_t(at) / *size))
+      return false;
+  return true;
+}
+
+/// b, if the condition is key <= query + b, as part of a stored triangle:
+/// rows from r and columns from c on show key + c <= query + r.
+static std::optional<DimExpr> triangleBound(Value condition) {
+  DimExpr bound = 0;
+  for (;; condition = condition.getDefiningOp()->getOperand(0)) {
+    Dims dims = dimsOf(condition);
+    if (isTriangle(condition))
+      return bound;
+    if (auto slice = condition.getDefiningOp<SliceOp>()) {
+      auto bounds = slice.getBounds()
+                        ? dyn_cast<dist::DimsAttr>(*slice.getBounds())
+                        : dist::DimsAttr();
+      if (!bounds || dims.size() < 2 ||
+          (slice.getSteps() &&
+           llvm::any_of(*slice.getSteps(), [](int64_t s) { return s != 1; })))
+        return std::nullopt;
+      ArrayRef<DimExpr> starts = bounds.getValues();
+      bound = bound + starts[starts.size() - 2] - starts.back();
+    } else if (auto reshape = condition.getDefiningOp<ReshapeOp>()) {
+      Dims from = dimsOf(reshape.getData());
+      auto isOne = [](DimExpr size) { return size.isConstant(1); };
+      while (from.size() > 2 && isOne(from.front()))
+        from.erase(from.begin());
+      while (dims.size() > 2 && isOne(dims.front()))
+        dims.erase(dims.begin());
+      if (from != dims)
+        return std::nullopt;
+    } else if (auto cast = condition.getDefiningOp<CastOp>();
+               !cast || !isa<IntegerType>(elementOf(cast.getInput()))) {
+      return std::nullopt;
+    }
+  }
+}
+
 namespace {
 
 /// Takes a condition apart.
@@ -147,6 +201,13 @@ public:
 private:
   /// Adds the bound that `condition`, or its opposite, is; false if none.
   bool addBound(Value condition, bool isNegated);
+  /// False where another bound is known, which is not the same.
+  static bool setBound(std::optional<DimExpr> &bound, DimExpr value) {
+    if (bound && *bound != value)
+      return false;
+    bound = value;
+    return true;
+  }
 
   DimExpr queries, keys;
 };
@@ -158,9 +219,13 @@ bool ConditionReader::addBound(Value condition, bool isNegated) {
   if (auto negation = dyn_cast_or_null<NotOp>(op))
     return addBound(negation.getInput(), !isNegated);
   Dims dims = dimsOf(condition);
-  if (!op || !isa<LessOp, LessOrEqualOp, GreaterOp, GreaterOrEqualOp>(op) ||
-      dims.size() < 2 || dims.back() != keys ||
+  if (!op || dims.size() < 2 || dims.back() != keys ||
       dims[dims.size() - 2] != queries)
+    return false;
+  if (std::optional<DimExpr> upper = triangleBound(condition))
+    return isNegated ? setBound(visibility.lower, *upper + 1)
+                     : setBound(visibility.upper, *upper);
+  if (!isa<LessOp, LessOrEqualOp, GreaterOp, GreaterOrEqualOp>(op))
     return false;
   bool isSwapped = isa<GreaterOp, GreaterOrEqualOp>(op) != isNegated;
   bool isStrict = isa<LessOp, GreaterOp>(op) != isNegated;
@@ -174,12 +239,8 @@ bool ConditionReader::addBound(Value condition, bool isNegated) {
   bool isUpper = ofKey == 1 && ofQuery == -1;
   if (!isUpper && !(ofKey == -1 && ofQuery == 1))
     return false;
-  std::optional<DimExpr> &bound = isUpper ? visibility.upper : visibility.lower;
-  DimExpr value = isUpper ? rest : rest * -1;
-  if (bound && *bound != value)
-    return false;
-  bound = value;
-  return true;
+  return isUpper ? setBound(visibility.upper, rest)
+                 : setBound(visibility.lower, rest * -1);
 }
 
 Visibility visibilityOf(Value condition, DimExpr queries, DimExpr keys) {

@@ -80,10 +80,36 @@ static std::optional<double> lowOf(Value value) {
   return isLow ? low : std::nullopt;
 }
 
+static bool readMasked(Value value, AttentionScores &scores);
+
+/// max(x + mask, low), where low takes up every score: max(mask, low) does too.
+/// A sum of two masks may be -inf, which this would not undo.
+static bool readFloored(MaxOp max, AttentionScores &scores) {
+  if (max->getNumOperands() != 2 || !scores.masks.empty())
+    return false;
+  for (unsigned i : {0u, 1u}) {
+    Value x = max->getOperand(i);
+    std::optional<double> low = lowOf(max->getOperand(1 - i));
+    if (!low || !haveSameDims(x, max) || !readMasked(x, scores))
+      continue;
+    if (scores.masks.size() > 1)
+      return false;
+    for (ScoreMask &mask : scores.masks) {
+      mask.low = std::max(mask.low, *low);
+      if (mask.added)
+        mask.floor = low;
+    }
+    return true;
+  }
+  return false;
+}
+
 /// With masks, the last one first.
 static bool readMasked(Value value, AttentionScores &scores) {
   if (readProduct(value, scores))
     return true;
+  if (auto max = value.getDefiningOp<MaxOp>())
+    return readFloored(max, scores);
   Operation *op = value.getDefiningOp();
   if (!op || !isa<AddOp, WhereOp>(op) || scores.masks.size() == 3)
     return false;

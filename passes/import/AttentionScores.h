@@ -6,6 +6,7 @@
 //   MatMul(q * s, k^T * s)      scale s * s, and factors behind the product
 //   tanh(x / c) * c             softcap c
 //   x + mask                    also Where(condition, x, low), and several
+//   max(x + mask, low)          x + max(mask, low)
 //   Concat(x, sinks)            one more column, which a Slice drops again
 //   x - max(x)                  changes no softmax
 //   Cast(x)                     to f32, whose softmax is narrowed again
@@ -27,6 +28,8 @@ struct ScoreMask {
   mlir::Value condition; ///< where it is false the score is `low` instead
   double low = 0;
   bool isHidden = false; ///< instead where the condition is true
+  /// No element of what is added counts as less.
+  std::optional<double> floor = std::nullopt;
 };
 
 struct AttentionScores {

@@ -168,7 +168,8 @@ def RecoverAttention : Pass<"shardc-recover-attention", "::mlir::ModuleOp"> {
     | keys | Transpose before or behind their repetition, or of b t h d |
     | GQA, MQA | Reshape, Expand, Reshape of keys and values; broadcast heads |
     | soft cap | c * tanh(x / c) |
-    | mask | x + m, x + Where(c, 0, low), Where(c, x, -inf), either way round |
+    | mask | x + m, max(x + m, low), x + Where(c, 0, low), Where(c, x, -inf), either way round |
+    | heads | merged with the batch into one dim, for products of 3-D values |
     | causal, window | Less, Greater, ... and Not of Ranges plus constants, in any conjunction |
     | ALiBi, relative bias | the mask m |
     | sinks | one more column of scores, dropped behind the softmax |

@@ -9,6 +9,7 @@
 #include "passes/import/AttentionHeads.h"
 #include "passes/import/AttentionMask.h"
 #include "passes/import/Matching.h"
+#include "passes/import/MergedHeads.h"
 #include "passes/import/Passes.h"
 
 #include "dialects/onnx/ops/Arithmetic.h"
@@ -168,13 +169,16 @@ static bool isCausal(const Visibility &visibility, double hidden,
 /// Where the condition is false, `low`; else 0.
 static Value addedBy(OpBuilder &builder, Location loc, const ScoreMask &mask,
                      Type element) {
-  if (mask.added)
-    return mask.added;
   auto number = [&](double value) -> Value {
     KnownValue known{element, {}, {value}};
     return ConstantOp::create(builder, loc, RankedTensorType::get({}, element),
                               known.asElements());
   };
+  if (mask.added)
+    return mask.floor
+               ? MaxOp::create(builder, loc, mask.added.getType(),
+                               ValueRange{mask.added, number(*mask.floor)})
+               : mask.added;
   Value shown = number(0), low = number(mask.low);
   if (mask.isHidden)
     std::swap(shown, low);
@@ -217,13 +221,15 @@ AttentionBuilder::readMask(OpBuilder &builder, Location loc,
     mask.condition = unexpanded(mask.condition);
   std::optional<ScoreMask> condition =
       mask.added ? conditionOf(mask.added) : std::optional<ScoreMask>(mask);
+  if (mask.floor && condition)
+    condition->low = std::max(condition->low, *mask.floor);
   // Sums of several in f16 are rounded too coarsely to be taken apart.
   if (scores.masks.size() > 1 && element.isF16())
     return std::nullopt;
   if (scores.masks.size() > 1 || !condition) {
     Value sum = scores.masks.size() > 1
                     ? sumOf(builder, loc, scores.masks, element)
-                    : mask.added;
+                    : addedBy(builder, loc, mask, element);
     if (!sum || !fits(sum, dims) || elementOf(sum) != element)
       return std::nullopt;
     return Mask{merged(sum)};
@@ -251,12 +257,11 @@ AttentionBuilder::readMask(OpBuilder &builder, Location loc,
 static SmallVector<Value, 8> operandsOf(OpBuilder &builder, Location loc,
                                         const AttentionHeads &heads,
                                         Value mask) {
-  constexpr unsigned kSinks = 7;
   SmallVector<Value, 8> operands = {heads.query, heads.key, heads.value};
   if (mask)
     operands.push_back(mask);
   if (heads.sinks) {
-    operands.resize(kSinks,
+    operands.resize(AttentionOperand::Sinks,
                     NoneOp::create(builder, loc, builder.getNoneType()));
     operands.push_back(heads.sinks);
   }
@@ -318,6 +323,7 @@ bool AttentionBuilder::replace(SoftmaxOp softmax) {
 void RecoverAttention::runOnOperation() {
   for (auto function : getOperation().getOps<func::FuncOp>())
     for (Block &block : function.getBody()) {
+      splitMergedHeads(block);
       AttentionBuilder attentions;
       for (auto softmax : block.getOps<SoftmaxOp>())
         numAttentions += attentions.replace(softmax);

@@ -3,6 +3,7 @@
 #include "passes/import/RotaryPairs.h"
 
 #include "dialects/onnx/ops/Arithmetic.h"
+#include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Math.h"
 #include "dialects/onnx/ops/Source.h"
@@ -254,17 +255,48 @@ static Value doubled(Value value, bool isInterleaved) {
              : Value();
 }
 
+/// One half of a weight, or every other element, where the other is the same.
+static Value halfWeight(OpBuilder &builder, WeightOp weight,
+                        bool isInterleaved) {
+  if (weight.getPattern() != (isInterleaved ? "pairs" : "halves"))
+    return {};
+  Dims dims = dimsOf(weight), starts(dims.size());
+  dims.back() = *dims.back().exactDiv(2);
+  SmallVector<int64_t> steps(dims.size(), 1);
+  steps.back() = isInterleaved ? 2 : 1;
+  return SliceOp::create(
+      builder, weight.getLoc(), dist::makeType(elementOf(weight), dims), weight,
+      ValueRange{}, DenseI64ArrayAttr(), DenseI64ArrayAttr(),
+      DenseI64ArrayAttr(), dist::DimsAttr::get(builder.getContext(), starts),
+      builder.getDenseI64ArrayAttr(steps));
+}
+
+/// Are the op's rows of the last dim, where that has the same size, rows of its
+/// operand?
+static bool movesRows(Operation *op) {
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return gather.getAxis() + 1 < dimsOf(gather.getData()).size();
+  auto slice = dyn_cast<SliceOp>(op);
+  auto bounds = slice && slice.getBounds()
+                    ? dyn_cast<dist::DimsAttr>(*slice.getBounds())
+                    : dist::DimsAttr();
+  return bounds ? bounds.getValues().back().isConstant(0) &&
+                      (!slice.getSteps() || slice.getSteps()->back() == 1)
+                : isa<ReshapeOp>(op);
+}
+
 Value onceEach(OpBuilder &builder, Value value, bool isInterleaved) {
   if (Value once = doubled(value, isInterleaved))
     return once;
   Operation *op = value.getDefiningOp();
   if (auto constant = dyn_cast_or_null<ConstantOp>(op))
     return halfConstant(builder, constant, isInterleaved);
+  if (auto weight = dyn_cast_or_null<WeightOp>(op))
+    return halfWeight(builder, weight, isInterleaved);
   Dims dims = dimsOf(value);
   bool isScaled =
       op && isa<MulOp, DivOp>(op) && splatConstant(op->getOperand(1));
-  bool isMoved = isa_and_nonnull<ReshapeOp>(op) &&
-                 dimsOf(op->getOperand(0)).back() == dims.back();
+  bool isMoved = op && movesRows(op);
   if (!(isScaled || isMoved || isa_and_nonnull<CastOp, CosOp, SinOp>(op)) ||
       dimsOf(op->getOperand(0)).back() != dims.back())
     return {};

@@ -296,6 +296,23 @@ def indexing(g, s):
     g.add("Trilu.lower", g.ints(s.a, s.b, s.c), g.const(1), upper=0)
 
 
+def quantized_experts(g, s):
+    """Two of three experts, whose blocks may end within a rank's part."""
+    random = np.random.default_rng(3)
+    for bits in (4, 8):
+        size, wide, block = s.b * 8, s.c * 8, 16
+        operands = []
+        for out, inputs in ((2 * wide, size), (size, wide)):
+            packed = random.integers(0, 256, (3, out, inputs * bits // 8)).astype(U8)
+            scales = random.choice([0.25, 0.5], (3, out, -(-inputs // block))).astype(F32) / F32(4**bits)
+            operands += [Tensor(packed), Tensor(scales), g.weight(3, out)]
+        g.add(
+            f"QMoE.{bits}", g.ints(s.a, size), g.eighths(s.a, 3), *operands, reference=False, exact=False,
+            domain=MICROSOFT, expert_weight_bits=bits, block_size=block, k=2, activation_type="swiglu",
+            swiglu_fusion=1, normalize_routing_weights=1,
+        )  # fmt: skip
+
+
 def quantized(g, s):
     def byte(*dims, dtype=I8):
         return g.ints(*dims, low=0 if dtype == U8 else -100, high=100, dtype=dtype)
@@ -318,6 +335,7 @@ def quantized(g, s):
             f"MatMulNBits.{bits}", g.ints(s.a, s.b * 8), Tensor(packed), Tensor(scales), reference=False,
             domain=MICROSOFT, K=s.b * 8, N=s.c, bits=bits, block_size=size,
         )  # fmt: skip
+    quantized_experts(g, s)
     g.add("QuantizeLinear", g.eighths(s.a, s.b, s.c), halves(), byte())
     g.add("QuantizeLinear.rows", g.eighths(s.a, s.b, s.c), halves(s.b), byte(s.b, dtype=U8))
     g.add("QuantizeLinear.blocks", g.eighths(s.b * s.c, s.d), halves(blocks, s.d), axis=0, block_size=3)

@@ -69,6 +69,36 @@ def attention(g, s):
     )
 
 
+    merged_heads(g, s)
+
+
+def merged_heads(g, s):
+    """Batch and heads are one dim, and no score is below the lowest number."""
+    heads, size, keys = 2 * s.b, 4, s.c + 1
+    shapes = [[-1, s.c, size], [-1, keys, size], [-1, keys, 3], [-1, heads, s.c, keys], [-1, s.c, keys]]
+    g.chain(
+        "Attention.merged",
+        *[g.eighths(s.a, heads, s.c, size), g.eighths(s.a, heads, keys, size), g.eighths(s.a, heads, keys, 3)],
+        *[g.eighths(s.a, 1, s.c, keys), *(g.const(shape) for shape in shapes)],
+        *[g.const(np.finfo(F32).min, F32), g.const([-1, heads, s.c, 3])],
+        nodes=[
+            ("Reshape", [0, 4], "q", {}),
+            ("Reshape", [1, 5], "k", {}),
+            ("Reshape", [2, 6], "v", {}),
+            ("Transpose", ["k"], "keys", {"perm": [0, 2, 1]}),
+            ("MatMul", ["q", "keys"], "scores", {}),
+            ("Reshape", ["scores", 7], "apart", {}),
+            ("Add", ["apart", 3], "masked", {}),
+            ("Max", ["masked", 9], "floored", {}),
+            ("Reshape", ["floored", 8], "rows", {}),
+            ("Softmax", ["rows"], "weights", {"axis": -1}),
+            ("MatMul", ["weights", "v"], "merged", {}),
+            ("Reshape", ["merged", 10], "out", {}),
+        ],
+        exact=False,
+    )
+
+
 def rotary(g, s):
     def part(start, end, step=1):
         return [g.const([start]), g.const([end]), g.const([3]), g.const([step])]

@@ -100,25 +100,18 @@ static Value appendToCache(AttentionOp op, ShapeInference &inference,
   return all ? all.getResult() : Value();
 }
 
-namespace {
-enum AttentionInput {
-  kMask = 3,
-  kPastKey = 4,
-  kPastValue = 5,
-  kLengths = 6,
-  kSinks = 7
-};
-}
-
 /// True if the op already is what it becomes at import.
 static bool isSimple(AttentionOp op, ShapeInference &inference) {
   return op.getNumResults() == 1 && inference.rank(op.getQuery()) == 4 &&
-         op.getNumOperands() <= kMask + 1 && op.getScale() &&
-         !op.getQNumHeads();
+         op.getScale() && !op.getQNumHeads() &&
+         llvm::none_of(
+             llvm::seq<unsigned>(AttentionOperand::PastKey,
+                                 AttentionOperand::Sinks),
+             [&](unsigned i) { return ShapeInference::isPresent(op, i); });
 }
 
 static LogicalResult checkSupported(AttentionOp op, ShapeInference &inference) {
-  if (ShapeInference::isPresent(op, kLengths))
+  if (ShapeInference::isPresent(op, AttentionOperand::Lengths))
     return op.emitOpError("has nonpad_kv_seqlen, which is not supported: use "
                           "attn_mask");
   if (op.getNumResults() > 3 && !op.getResult(3).use_empty())
@@ -148,15 +141,15 @@ static LogicalResult simplifyAttention(AttentionOp op,
                            i == 0 ? *op.getQNumHeads() : *op.getKvNumHeads())))
         return failure();
   DimExpr past = 0;
-  if (ShapeInference::isPresent(op, kPastKey))
-    past = inference.dims(op->getOperand(kPastKey))[2];
-  qkv[1] = appendToCache(op, inference, kPastKey, qkv[1]);
-  qkv[2] = appendToCache(op, inference, kPastValue, qkv[2]);
+  if (ShapeInference::isPresent(op, AttentionOperand::PastKey))
+    past = inference.dims(op->getOperand(AttentionOperand::PastKey))[2];
+  qkv[1] = appendToCache(op, inference, AttentionOperand::PastKey, qkv[1]);
+  qkv[2] = appendToCache(op, inference, AttentionOperand::PastValue, qkv[2]);
   if (!qkv[1] || !qkv[2])
     return failure();
   Value mask;
-  if (ShapeInference::isPresent(op, kMask))
-    mask = op->getOperand(kMask);
+  if (ShapeInference::isPresent(op, AttentionOperand::Mask))
+    mask = op->getOperand(AttentionOperand::Mask);
   bool isCausal = op.getIsCausal() != 0;
   if (isCausal && !past.isConstant(0)) {
     // Plain causality has no place for an offset.
@@ -220,12 +213,18 @@ static LogicalResult inferSimple(AttentionOp op, ShapeInference &inference) {
                                   << " query heads, expected a "
                                      "multiple of the "
                                   << k[1].str() << " key and value heads";
-  if (ShapeInference::isPresent(op, kMask)) {
-    auto dims = inference.broadcast(op, {q[0], q[1], q[2], k[2]},
-                                    inference.dims(op->getOperand(kMask)));
+  if (ShapeInference::isPresent(op, AttentionOperand::Mask)) {
+    auto dims = inference.broadcast(
+        op, {q[0], q[1], q[2], k[2]},
+        inference.dims(op->getOperand(AttentionOperand::Mask)));
     if (failed(dims))
       return failure();
   }
+  if (ShapeInference::isPresent(op, AttentionOperand::Sinks) &&
+      inference.dims(op->getOperand(AttentionOperand::Sinks)) !=
+          SmallVector<DimExpr, 4>{q[1]})
+    return op.emitOpError("has sinks that are not one for each of the ")
+           << q[1].str() << " query heads";
   inference.setType(op.getResult(0), inference.element(op.getQuery()),
                     {q[0], q[1], q[2], v[3]});
   return success();
@@ -262,16 +261,16 @@ ShardingRule AttentionOp::shardingRule() {
                    {batch, kvHeads, keys, headSize},
                    {batch, kvHeads, keys, valueSize}};
   rule.operands.resize(getNumOperands());
-  if (getNumOperands() > kSinks)
-    rule.operands[kSinks] = {heads};
-  if (ShapeInference::isPresent(*this, kMask)) {
+  if (getNumOperands() > AttentionOperand::Sinks)
+    rule.operands[AttentionOperand::Sinks] = {heads};
+  if (ShapeInference::isPresent(*this, AttentionOperand::Mask)) {
     RuleTensor whole = {batch, heads, queries, keys};
-    SmallVector<DimExpr, 4> maskDims = dims(getOperand(kMask));
+    SmallVector<DimExpr, 4> maskDims = dims(getOperand(AttentionOperand::Mask));
     RuleTensor mask(maskDims.size());
     for (size_t d = 0; d < mask.size(); ++d)
       if (!maskDims[d].isConstant(1))
         mask[d] = whole[4 - mask.size() + d];
-    rule.operands[kMask] = std::move(mask);
+    rule.operands[AttentionOperand::Mask] = std::move(mask);
   }
   rule.results = {{batch, heads, queries, valueSize}};
   return rule;
@@ -279,7 +278,7 @@ ShardingRule AttentionOp::shardingRule() {
 
 /// Neither nonpad_kv_seqlen nor qk_matmul_output.
 bool AttentionOp::takes(unsigned operands, unsigned results) {
-  return operands <= kLengths && results <= 3;
+  return operands <= AttentionOperand::Lengths && results <= 3;
 }
 
 DimExpr AttentionOp::multiplyAdds() {

@@ -8,8 +8,9 @@ def Onnx_MixtureOfExpertsOp : Onnx_OwnOp<"MixtureOfExperts", ["multiplyAdds"]> {
         out[n] = sum over k of weights[n, k] * expert(tokens[n], indices[n, k])
         expert(x, e) = act(x up[e] + bias[e]) down[e]
 
-    No op of ONNX: recovery makes it. Tokens are n d, indices and weights n k,
-    `up` e d h, `down` e f o, the optional bias e h; the result is n o.
+    No op of ONNX: recovery and com.microsoft's MoE and QMoE make it. Tokens are
+    n d, indices and weights n k, `up` e d h, `down` e f o, the optional bias e
+    h; the result is n o.
 
     `gate` says what `act` does: "none" is activation(x), h = f; in "halves" and
     "interleaved" h = 2 f, the first half or each even element is the gate g,

@@ -12,9 +12,14 @@ def Onnx_WeightOp : Onnx_OwnOp<"Weight"> {
   let description = [{
     `length` bytes at `offset` of `file`, a path relative to the model's folder;
     row-major, of the result's type and global dims. Weights never enter the IR.
+
+    `pattern` is what the importer saw in the data, and recovery may build on:
+    "triangle", row i of the last two dims is i + 1 ones and then zeros, and
+    other dims are 1; "halves" and "pairs", each element of the last dim is
+    there twice, in both halves or side by side.
   }];
   let arguments = (ins StrAttr:$name, StrAttr:$file, I64Attr:$offset,
-                       I64Attr:$length);
+                       I64Attr:$length, OptionalAttr<StrAttr>:$pattern);
   let results = (outs AnyTensor:$result);
 }
 

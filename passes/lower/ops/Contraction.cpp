@@ -12,7 +12,8 @@ namespace shardc::lower {
 
 /// Batch dims of both operands are broadcast to the result's.
 static LogicalResult lowerMatMul(Operation *op, Lowering &lowering) {
-  if (FusedWeights weights = findFusedWeights(op); weights.dequantization)
+  if (FusedWeights weights = findFusedWeights(op->getOpOperand(1));
+      weights.dequantization)
     return lowerFusedProduct(op, weights, lowering);
   Sizes dims = Lowering::localDims(op->getResult(0));
   auto withBatch = [&](Value operand) {
@@ -76,7 +77,8 @@ static dist::DimExpr causalOffset(Operation *op, const Lowering &lowering) {
 
 /// The mask is broadcast to the scores' dims [b, h, s, t].
 static LogicalResult lowerAttention(Operation *op, Lowering &lowering) {
-  constexpr unsigned kMask = 3, kSinks = 7;
+  constexpr unsigned kMask = onnx::AttentionOperand::Mask,
+                     kSinks = onnx::AttentionOperand::Sinks;
   SmallVector<ValueView, 4> inputs = viewsOf(op->getOperands(), lowering);
   bool hasPast =
       llvm::any_of(ArrayRef(inputs)

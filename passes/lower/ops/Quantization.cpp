@@ -3,6 +3,7 @@
 #include "passes/lower/ops/Quantization.h"
 
 #include "dialects/onnx/ops/Contraction.h"
+#include "dialects/onnx/ops/Experts.h"
 #include "dialects/onnx/ops/Layout.h"
 
 using namespace mlir;
@@ -135,16 +136,25 @@ static bool isMatrixTranspose(onnx::TransposeOp op) {
   return llvm::is_sorted(perm);
 }
 
-FusedWeights findFusedWeights(Operation *matmul) {
+/// Is the operand one whose kernel makes numbers of quantised weights?
+static bool isWeightOfProduct(OpOperand &operand) {
+  if (auto experts = dyn_cast<onnx::MixtureOfExpertsOp>(operand.getOwner()))
+    return operand == experts.getUpMutable() ||
+           operand == experts.getDownMutable();
+  return isa<onnx::MatMulOp>(operand.getOwner()) &&
+         operand.getOperandNumber() == 1;
+}
+
+FusedWeights findFusedWeights(OpOperand &operand) {
   FusedWeights weights;
-  Value numbers = matmul->getOperand(1);
+  Value numbers = operand.get();
   if (auto transpose = numbers.getDefiningOp<onnx::TransposeOp>();
       transpose && transpose->hasOneUse() && isMatrixTranspose(transpose)) {
     numbers = transpose.getData();
     weights.isTransposed = true;
   }
   auto op = numbers.getDefiningOp<onnx::DequantizeLinearOp>();
-  if (!op || !op->hasOneUse())
+  if (!op || !op->hasOneUse() || !isWeightOfProduct(operand))
     return {};
   int64_t rank = cast<ShapedType>(op.getType()).getRank();
   int64_t summed = weights.isTransposed ? rank - 1 : rank - 2;
@@ -157,20 +167,41 @@ FusedWeights findFusedWeights(Operation *matmul) {
   return weights;
 }
 
-/// The product that an op's result is part of, if there is one.
+/// Is an op's result part of a product?
 static bool isFused(onnx::DequantizeLinearOp op) {
   if (!op->hasOneUse())
     return false;
-  Operation *user = *op->user_begin();
-  if (isa<onnx::TransposeOp>(user) && user->hasOneUse())
-    user = *user->user_begin();
-  return isa<onnx::MatMulOp>(user) &&
-         findFusedWeights(user).dequantization == op;
+  OpOperand *use = &*op->use_begin();
+  if (isa<onnx::TransposeOp>(use->getOwner()) && use->getOwner()->hasOneUse())
+    use = &*use->getOwner()->use_begin();
+  return findFusedWeights(*use).dequantization == op;
+}
+
+FailureOr<FusedViews> fusedViews(const FusedWeights &weights,
+                                 Lowering &lowering) {
+  Operation *op = weights.dequantization;
+  FusedViews fused = {scaledViews(op, lowering), {}};
+  if (blockSizeOf(op) != 0) {
+    FailureOr<DimExpr> blockSize = localBlockSize(op, fused.views);
+    if (failed(blockSize))
+      return failure();
+    if (dist::DimSharding dim = blockedDim(op); dim.isSplit())
+      fused.blocks = blockedParts(dim, lowering).front().config;
+    fused.blocks.push_back(lowering.scalars("block_size", *blockSize));
+  }
+  if (!weights.isTransposed)
+    return fused;
+  for (ValueView &view : fused.views) {
+    SmallVector<int64_t> perm =
+        llvm::to_vector(llvm::seq<int64_t>(view.layout.dims.size()));
+    std::swap(perm.end()[-1], perm.end()[-2]);
+    view.layout = view.layout.transposed(perm);
+  }
+  return fused;
 }
 
 LogicalResult lowerFusedProduct(Operation *matmul, const FusedWeights &weights,
                                 Lowering &lowering) {
-  Operation *op = weights.dequantization;
   ValueView result = lowering.allocate(matmul, matmul->getResult(0));
   Sizes dims = result.layout.dims;
   auto withBatch = [&](const ValueView &view) {
@@ -178,30 +209,16 @@ LogicalResult lowerFusedProduct(Operation *matmul, const FusedWeights &weights,
     wanted.append(view.layout.dims.end() - 2, view.layout.dims.end());
     return view.with(view.layout.broadcast(wanted));
   };
+  FailureOr<FusedViews> fused = fusedViews(weights, lowering);
+  if (failed(fused))
+    return failure();
   SmallVector<ValueView, 4> inputs = {
       withBatch(lowering.view(matmul->getOperand(0)))};
-  SmallVector<ValueView, 3> views = scaledViews(op, lowering);
-  FailureOr<DimExpr> blockSize = DimExpr();
-  if (blockSizeOf(op) != 0 && failed(blockSize = localBlockSize(op, views)))
-    return failure();
-  for (ValueView &view : views) {
-    if (weights.isTransposed) {
-      SmallVector<int64_t> perm;
-      for (size_t d = 0; d < view.layout.dims.size(); ++d)
-        perm.push_back(d);
-      std::swap(perm.end()[-1], perm.end()[-2]);
-      view.layout = view.layout.transposed(perm);
-    }
+  for (const ValueView &view : fused->views)
     inputs.push_back(withBatch(view));
-  }
-  Lowering::Config config;
-  if (blockSizeOf(op) != 0) {
-    if (dist::DimSharding dim = blockedDim(op); dim.isSplit())
-      config = blockedParts(dim, lowering).front().config;
-    config.push_back(lowering.ints("axis", int64_t(dims.size()) - 2));
-    config.push_back(lowering.scalars("block_size", *blockSize));
-  }
-  lowering.call(matmul, "MatMulDequantized", inputs, {result}, config);
+  if (!fused->blocks.empty())
+    fused->blocks.push_back(lowering.ints("axis", int64_t(dims.size()) - 2));
+  lowering.call(matmul, "MatMulDequantized", inputs, {result}, fused->blocks);
   return success();
 }
 

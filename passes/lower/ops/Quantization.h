@@ -1,9 +1,9 @@
 //===- Quantization.h - Products with quantised weights -------------------===//
 //
-// A DequantizeLinear whose numbers one MatMul alone reads, maybe transposed,
-// becomes part of that product's kernel: the numbers of a whole weight then
-// never exist. It still binds its result to a buffer, which nobody uses, and
-// which therefore goes.
+// A DequantizeLinear whose numbers one MatMul or MixtureOfExperts alone reads,
+// maybe transposed, becomes part of that product's kernel: the numbers of a
+// whole weight then never exist. It still binds its result to a buffer, which
+// nobody uses, and which therefore goes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_LOWER_OPS_QUANTIZATION_H
@@ -18,7 +18,16 @@ struct FusedWeights {
   onnx::DequantizeLinearOp dequantization; ///< null: no such product
   bool isTransposed = false;
 };
-FusedWeights findFusedWeights(mlir::Operation *matmul);
+FusedWeights findFusedWeights(mlir::OpOperand &weights);
+
+/// Data, scale and zero point as the product reads them, and what their kernel
+/// must know of blocks but for `axis`, the dim that is summed.
+struct FusedViews {
+  llvm::SmallVector<ValueView, 3> views;
+  Lowering::Config blocks; ///< empty: there are none
+};
+mlir::FailureOr<FusedViews> fusedViews(const FusedWeights &weights,
+                                       Lowering &lowering);
 
 llvm::LogicalResult lowerFusedProduct(mlir::Operation *matmul,
                                       const FusedWeights &weights,

@@ -131,6 +131,37 @@ TEST(MixtureOfExperts, Gates) {
   gates<BFloat16>(2e-2);
 }
 
+/// Numbers of 8 bits with a scale for each row, or for each two.
+TEST(MixtureOfExperts, QuantizedWeights) {
+  Mixture s = twoOfFour<float>(4);
+  const Tensor up = Tensor::integers<int8_t>({4, 3, 4}, 5);
+  const Tensor down = Tensor::integers<int8_t>({4, 4, 5}, 6);
+  const Tensor upScale = Tensor::integers<float>({4, 1, 4}, 7);
+  const Tensor downScale = Tensor::integers<float>({4, 2, 5}, 8);
+  forEach({4, 3, 4}, [&](const Dims &at) {
+    s.up.view.as<float>()[s.up.offset(at)] =
+        float(up.at<int8_t>(at)) * upScale.at<float>({at[0], 0, at[2]});
+  });
+  forEach({4, 4, 5}, [&](const Dims &at) {
+    s.down.view.as<float>()[s.down.offset(at)] =
+        float(down.at<int8_t>(at) - 1) *
+        downScale.at<float>({at[0], at[1] / 2, at[2]});
+  });
+  const Tensor zero = Tensor::filled<int8_t>({4, 2, 5}, 1);
+  const Tensor out = Tensor::filled<float>({150, 5}, 9);
+  EXPECT_OK(runKernel(
+      "MixtureOfExperts",
+      {s.tokens, s.indices, s.weights, up, down, Tensor::absent(),
+       upScale.broadcast({4, 3, 4}), Tensor::absent(), downScale, zero},
+      {out},
+      s.attributes().ints("down_axis", {1}).ints("down_block_size", {2})));
+  forEach({150, 5}, [&](const Dims &at) {
+    const double expected = mixtureAt<float>(s, at[0], at[1]);
+    EXPECT_NEAR(double(out.at<float>(at)), expected,
+                1e-5 * (1 + std::abs(expected)));
+  });
+}
+
 TEST(MixtureOfExperts, NoTokensNoHidden) {
   Mixture s = twoOfFour<float>(4);
   Mixture none = s;

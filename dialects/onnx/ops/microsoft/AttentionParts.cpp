@@ -132,58 +132,20 @@ Value paddingBias(Decomposition &d, Value mask, DimExpr batch, DimExpr keys,
 // The product
 //===----------------------------------------------------------------------===//
 
-/// onnx.Attention has no sinks: their scores stand behind those of the keys,
-/// take part in the softmax, and go.
-static Value attendWithSinks(Decomposition &d, const AttentionHeads &heads,
-                             const ScoreMask &mask) {
-  Decomposition::Dims q = d.dims(heads.query), k = d.dims(heads.key);
-  Type element = d.element(heads.query);
-  std::optional<DimExpr> groups = q[1].exactDiv(k[1]);
-  if (!groups) {
-    d.op->emitOpError("has query heads that are no multiple of the ")
-        << k[1].str() << " key and value heads";
-    return {};
-  }
-  Decomposition::Dims grouped = {q[0], k[1], *groups, q[2], q[3]};
-  auto perGroup = [&](Value kv) {
-    Decomposition::Dims dims = d.dims(kv);
-    return d.reshape(kv, {dims[0], dims[1], 1, dims[2], dims[3]});
-  };
-  Value scaled = d.mul(heads.query, d.number(element, heads.scale));
-  Value scores = d.matmul(d.reshape(scaled, grouped),
-                          d.transposeLast(perGroup(heads.key)));
-  scores = d.reshape(scores, {q[0], q[1], q[2], k[2]});
-  if (heads.softcap > 0)
-    scores = d.mul(d.make<TanhOp>({d.mul(
-                       scores, d.number(element, 1 / double(heads.softcap)))}),
-                   d.number(element, heads.softcap));
-  if (mask.bias)
-    scores = d.add(scores, mask.bias);
-  if (mask.visible)
-    scores = d.make<WhereOp>(
-        {mask.visible, scores,
-         d.number(element, -std::numeric_limits<double>::infinity())});
-  Value sinks = d.reshape(d.cast(heads.sinks, element), {1, q[1], 1, 1});
-  sinks = d.expand(sinks, {q[0], q[1], q[2], 1});
-  Value weights =
-      d.make<SoftmaxOp>({d.concat({scores, sinks}, 3)}, d.attribute("axis", 3));
-  weights = d.slice(weights, 3, 0, k[2]);
-  weights = d.reshape(weights, {q[0], k[1], *groups, q[2], k[2]});
-  Value result = d.matmul(weights, perGroup(heads.value));
-  return d.reshape(result, {q[0], q[1], q[2], d.dims(heads.value)[3]});
-}
-
 Value attend(Decomposition &d, const AttentionHeads &heads,
              const ScoreMask &mask) {
   if (!heads.query || !heads.key || !heads.value)
     return {};
-  if (heads.sinks)
-    return attendWithSinks(d, heads, mask);
-  SmallVector<Value, 4> operands = {heads.query, heads.key, heads.value};
-  if (Value combined = mask.combined(d, d.element(heads.query)))
+  Type element = d.element(heads.query);
+  SmallVector<Value, 8> operands = {heads.query, heads.key, heads.value};
+  if (Value combined = mask.combined(d, element))
     operands.push_back(combined);
   else if (mask.bias || mask.visible)
     return {};
+  if (heads.sinks) {
+    operands.resize(AttentionOperand::Sinks, d.absent());
+    operands.push_back(d.cast(heads.sinks, element));
+  }
   return d.make<AttentionOp>(operands, {d.attribute("scale", heads.scale),
                                         d.attribute("softcap", heads.softcap)});
 }

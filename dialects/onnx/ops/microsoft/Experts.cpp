@@ -1,22 +1,19 @@
 //===- Experts.cpp - com.microsoft: mixtures of experts -------------------===//
 //
-// Every expert computes every token, and those that were not chosen have the
-// weight 0:
+//   indices, weights [t, k] = the k best of router_probs, their softmax
+//   y [t, h] = MixtureOfExperts(x, indices, weights, up [E, h, n], down)
+//            + sum over k of weights[t, k] * bias2[indices[t, k]]
 //
-//   hidden [E, t, n] = activation(x [1, t, h] fc1 [E, h, n] + bias)
-//   y      [t, h]    = sum over E of weights [E, t, 1] * (hidden fc2 [E, n, h])
-//
-// The n of each expert is split like that of any other MLP. The sum over n is
-// one of parts until after that over E, so that one collective of [t, h] is all
-// that it takes; biases of fc2 are added behind it.
+// A gate that is apart, fc3, becomes the second half of `up`'s columns. Biases
+// of fc2 are added behind, since the op's result is one of parts.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/onnx/ops/microsoft/Experts.h"
 
 #include "dialects/onnx/Decomposition.h"
-#include "dialects/onnx/ops/Activation.h"
 #include "dialects/onnx/ops/Arithmetic.h"
+#include "dialects/onnx/ops/Experts.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Normalization.h"
 #include "dialects/onnx/ops/Quantization.h"
@@ -36,8 +33,8 @@ namespace {
 
 /// One of the projections of all experts; null: absent.
 struct Projection {
-  Value weights; ///< numbers, [E, n, h]
-  Value bias;    ///< [E, n]
+  Value weights; ///< numbers, [E, inputs, outputs]
+  Value bias;    ///< [E, outputs]
 };
 
 template <typename OpTy> class Experts {
@@ -47,62 +44,26 @@ public:
   Projection fc1, fc2, fc3;
   Value mixingLogits; ///< null: the router's own
 
-  LogicalResult replace() {
-    if (!fc1.weights || !fc2.weights)
-      return failure();
-    Decomposition::Dims dims = d.dims(op.getInput());
-    DimExpr hidden = dims.back();
-    dims.pop_back();
-    tokens = dist::product(dims);
-    x = d.reshape(op.getInput(), {tokens, hidden});
-    Value weights = routing();
-    Value inner = activate(project(fc1));
-    Value result =
-        combine(d.matmul(inner, d.transposeLast(fc2.weights)), weights);
-    if (fc2.bias)
-      result = d.add(result, d.matmul(weights, fc2.bias));
-    return d.replaceBy(
-        {result ? d.reshape(result, d.dims(op.getInput())) : Value()});
-  }
+  LogicalResult replace();
 
 private:
-  /// [E, tokens, n].
-  Value project(const Projection &fc) {
-    Value result = d.matmul(x, d.transposeLast(fc.weights));
-    if (!fc.bias)
-      return result;
-    Decomposition::Dims dims = d.dims(fc.bias);
-    return d.add(result, d.reshape(fc.bias, {dims[0], 1, dims[1]}));
-  }
-
-  /// [tokens, E]: 0 for experts that were not chosen.
-  Value routing();
-  Value activate(Value inner);
-  Value swiglu(Value gate, Value linear);
-
-  /// [E, tokens, h] to [tokens, h].
-  Value combine(Value results, Value weights) {
-    Decomposition::Dims dims = d.dims(weights);
-    if (!results || !weights)
-      return {};
-    Value factors = d.reshape(d.transposeLast(weights), {dims[1], dims[0], 1});
-    return d.make<ReduceSumOp>(
-        {d.mul(results, factors), d.integers({DimExpr()})},
-        d.attribute("keepdims", 0));
-  }
+  /// The k experts of each token, [tokens, k], and what each counts.
+  std::pair<Value, Value> route();
+  /// fc1, and fc3 beside it.
+  Projection columns();
+  /// What is between the products; fails for what the op does not know.
+  FailureOr<SmallVector<NamedAttribute>> activation();
+  Value weightedBias(Value indices, Value weights);
 
   OpTy op;
   Decomposition &d;
-  DimExpr tokens;
-  Value x; ///< [tokens, h]
 };
 
 } // namespace
 
 /// Normalised, the softmax is over the chosen experts, else over all.
-template <typename OpTy> Value Experts<OpTy>::routing() {
+template <typename OpTy> std::pair<Value, Value> Experts<OpTy>::route() {
   Value logits = op.getRouterProbs();
-  Decomposition::Dims dims = d.dims(logits);
   auto chosen = d.inference.create<TopKOp>(
       op, {logits, d.integers({DimExpr(int64_t(op.getK()))})},
       {d.attribute("axis", -1)}, 2);
@@ -117,66 +78,87 @@ template <typename OpTy> Value Experts<OpTy>::routing() {
   if (mixingLogits) {
     weights = pick(mixingLogits);
     if (isNormalized)
-      weights = d.make<DivOp>(
-          {weights, d.make<ReduceSumOp>({weights, d.integers({DimExpr(1)})})});
+      weights = d.make<DivOp>({weights, d.reduce<ReduceSumOp>(weights, {1})});
   } else {
     weights = isNormalized ? d.make<SoftmaxOp>({chosen.getValues()}, last)
                            : pick(d.make<SoftmaxOp>({logits}, last));
   }
-  Value none = d.expand(d.number(d.element(logits), 0), dims);
-  return d.make<ScatterElementsOp>({none, chosen.getIndices(), weights}, last);
+  return {chosen.getIndices(), d.cast(weights, d.element(op.getInput()))};
 }
 
-/// G * sigmoid(alpha * G) * (L + beta) of clamped G and L.
-template <typename OpTy> Value Experts<OpTy>::swiglu(Value gate, Value linear) {
-  Type element = d.element(gate);
-  if (op.getSwigluLimit()) {
-    double limit = op.getSwigluLimit()->convertToDouble();
-    Value high = d.number(element, limit);
-    gate = d.make<MinOp>({gate, high});
-    linear = d.make<ClipOp>({linear, d.number(element, -limit), high});
-  }
-  double alpha = op.getActivationAlpha().convertToDouble();
-  double beta = op.getActivationBeta().convertToDouble();
-  Value scaled = alpha == 1 ? gate : d.mul(gate, d.number(element, alpha));
-  Value gated = d.mul(gate, d.make<SigmoidOp>({scaled}));
-  if (beta != 0)
-    linear = d.add(linear, d.number(element, beta));
-  return d.mul(gated, linear);
+template <typename OpTy> Projection Experts<OpTy>::columns() {
+  if (!fc3.weights)
+    return fc1;
+  Projection both = {d.concat({fc1.weights, fc3.weights}, 2), Value()};
+  auto biasOf = [&](const Projection &fc) {
+    if (fc.bias)
+      return fc.bias;
+    Decomposition::Dims dims = d.dims(fc.weights);
+    return d.expand(d.number(d.element(fc.weights), 0), {dims[0], dims[2]});
+  };
+  if (fc1.bias || fc3.bias)
+    both.bias = d.concat({biasOf(fc1), biasOf(fc3)}, 1);
+  return both;
 }
 
-template <typename OpTy> Value Experts<OpTy>::activate(Value inner) {
+template <typename OpTy>
+FailureOr<SmallVector<NamedAttribute>> Experts<OpTy>::activation() {
   StringRef type = op.getActivationType();
-  Decomposition::Dims dims = d.dims(inner);
-  if (!inner)
-    return {};
+  SmallVector<NamedAttribute> attributes;
+  auto gate = [&](StringRef name) {
+    attributes.push_back(d.attribute("gate", name));
+  };
   if (type == "swiglu") {
-    if (op.getSwigluFusion() == 0)
-      return swiglu(inner, project(fc3));
-    std::optional<DimExpr> half = dims[2].exactDiv(2);
-    if (!half) {
-      op.emitOpError("has a fused swiglu of ") << dims[2].str() << " columns";
-      return {};
-    }
-    if (op.getSwigluFusion() == 2) { // g g g l l l
-      SmallVector<Value, 4> halves = d.split(inner, 2, {*half, *half});
-      return swiglu(halves[0], halves[1]);
-    }
-    Value pairs = d.reshape(inner, {dims[0], dims[1], *half, 2}); // g l g l
-    return swiglu(d.row(pairs, 3, 0), d.row(pairs, 3, 1));
+    if ((op.getSwigluFusion() == 0) != bool(fc3.weights))
+      return d.refuse("swiglu_fusion " + Twine(op.getSwigluFusion()) +
+                          (fc3.weights ? " with" : " without") + " fc3",
+                      "export without fused experts");
+    gate(op.getSwigluFusion() == 1 ? "interleaved" : "halves");
+    attributes.push_back(d.attribute("alpha", op.getActivationAlpha()));
+    attributes.push_back(d.attribute("shift", op.getActivationBeta()));
+    if (op.getSwigluLimit())
+      attributes.push_back(d.attribute("limit", *op.getSwigluLimit()));
+    return attributes;
   }
-  Value result;
-  if (type == "relu")
-    result = d.make<ReluOp>({inner});
-  else if (type == "gelu")
-    result = d.make<GeluOp>({inner}, d.attribute("approximate", "tanh"));
-  else if (type == "silu")
-    result = d.mul(inner, d.make<SigmoidOp>({inner}));
-  else if (type == "identity")
-    result = inner;
-  else
-    (void)d.refuse("activation " + type, "export without fused experts");
-  return result && fc3.weights ? d.mul(result, project(fc3)) : result;
+  if (!llvm::is_contained({"relu", "gelu", "silu", "identity"}, type))
+    return d.refuse("activation " + type, "export without fused experts");
+  attributes.push_back(
+      d.attribute("activation", type == "gelu" ? "gelu_tanh" : type));
+  if (fc3.weights)
+    gate("halves");
+  return attributes;
+}
+
+/// sum over k of weights[t, k] * bias2[indices[t, k]]
+template <typename OpTy>
+Value Experts<OpTy>::weightedBias(Value indices, Value weights) {
+  Value rows = d.make<GatherOp>({fc2.bias, indices}, d.attribute("axis", 0));
+  Decomposition::Dims dims = d.dims(weights);
+  dims.push_back(1);
+  return d.reduce<ReduceSumOp>(d.mul(rows, d.reshape(weights, dims)), {1},
+                               /*keepsDims=*/false);
+}
+
+template <typename OpTy> LogicalResult Experts<OpTy>::replace() {
+  if (!fc1.weights || !fc2.weights)
+    return failure();
+  auto attributes = activation();
+  auto [indices, weights] = route();
+  if (failed(attributes) || !weights)
+    return failure();
+  Decomposition::Dims dims = d.dims(op.getInput());
+  DimExpr hidden = dims.pop_back_val();
+  Projection up = columns();
+  SmallVector<Value, 6> operands = {
+      d.reshape(op.getInput(), {dist::product(dims), hidden}), indices, weights,
+      up.weights, fc2.weights};
+  if (up.bias)
+    operands.push_back(up.bias);
+  Value result = d.make<MixtureOfExpertsOp>(operands, *attributes);
+  if (result && fc2.bias)
+    result = d.add(result, weightedBias(indices, weights));
+  return d.replaceBy(
+      {result ? d.reshape(result, d.dims(op.getInput())) : Value()});
 }
 
 template <typename OpTy>
@@ -193,11 +175,11 @@ static LogicalResult checkSupported(OpTy op, Decomposition &d) {
 // MoE
 //===----------------------------------------------------------------------===//
 
-/// [E, n, h]; older releases wrote [E, h, n].
+/// [E, h, n] of [E, n, h], which older releases did not transpose.
 static Value columnsLast(Decomposition &d, Value weights, DimExpr inputs) {
   if (!weights || failed(d.expectRank(weights, "weights", 3)))
     return {};
-  return d.dims(weights)[2] == inputs ? weights : d.transposeLast(weights);
+  return d.dims(weights)[2] == inputs ? d.transposeLast(weights) : weights;
 }
 
 LogicalResult MicrosoftMoEOp::inferTypes(ShapeInference &inference) {
@@ -211,7 +193,7 @@ LogicalResult MicrosoftMoEOp::inferTypes(ShapeInference &inference) {
     return emitOpError("has no weights of fc1 or fc2");
   experts.fc1 = {columnsLast(d, d.operand(2), hidden), d.operand(3)};
   bool isOld = d.dims(fc2)[1] != hidden;
-  experts.fc2 = {isOld ? d.transposeLast(fc2) : fc2, d.operand(5)};
+  experts.fc2 = {isOld ? fc2 : d.transposeLast(fc2), d.operand(5)};
   if (d.operand(6))
     experts.fc3 = {columnsLast(d, d.operand(6), hidden), d.operand(7)};
   return experts.replace();
@@ -225,7 +207,7 @@ namespace {
 enum QMoEInput { kWeights = 2, kZeroPoints = 11, kRouterWeights = 14 };
 }
 
-/// Numbers [E, n, inputs] of one projection, from bytes [E, n, inputs / pack],
+/// Numbers [E, inputs, n] of one projection, from bytes [E, n, inputs / pack],
 /// scales [E, n] or [E, n, blocks], and zero points packed along the last dim.
 static Value dequantize(MicrosoftQMoEOp op, Decomposition &d, unsigned number,
                         DimExpr inputs, int64_t bits) {
@@ -267,11 +249,11 @@ static Value dequantize(MicrosoftQMoEOp op, Decomposition &d, unsigned number,
                       aligned)
           : d.number(d.element(data), 1 << (bits - 1));
   scales = d.cast(d.reshape(scales, aligned), d.element(op.getInput()));
-  return d.make<DequantizeLinearOp>(
+  return d.transposeLast(d.make<DequantizeLinearOp>(
       {data, scales, zeros},
       {d.attribute("axis", 2),
        d.attribute("block_size",
-                   scaleDims.size() == 3 ? int64_t(op.getBlockSize()) : 0)});
+                   scaleDims.size() == 3 ? int64_t(op.getBlockSize()) : 0)}));
 }
 
 LogicalResult MicrosoftQMoEOp::inferTypes(ShapeInference &inference) {

@@ -30,7 +30,8 @@ Value asHalves(Decomposition &d, Value bytes, ArrayRef<DimExpr> dims) {
   if (weight && count && weight.getLength() == uint64_t(*count + 1) / 2)
     return WeightOp::create(builder, weight.getLoc(), type,
                             weight.getNameAttr(), weight.getFileAttr(),
-                            weight.getOffsetAttr(), weight.getLengthAttr());
+                            weight.getOffsetAttr(), weight.getLengthAttr(),
+                            StringAttr());
   auto constant = bytes.getDefiningOp<ConstantOp>();
   auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
                            : DenseElementsAttr();
@@ -193,18 +194,10 @@ MicrosoftGatherBlockQuantizedOp::inferTypes(ShapeInference &inference) {
 /// The sum of products times both scales, plus `bias` if there is one.
 static Value scaledProduct(Decomposition &d, const QuantizedValue &lhs,
                            const QuantizedValue &rhs, Value bias) {
-  Value none;
   SmallVector<Value, 4> operands = {lhs.data, rhs.data};
-  if (lhs.zeroPoint || rhs.zeroPoint) {
-    if (!lhs.zeroPoint || !rhs.zeroPoint) {
-      OpBuilder &builder = d.inference.builder;
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPoint(d.op);
-      none = NoneOp::create(builder, d.op->getLoc(), builder.getNoneType());
-    }
-    operands.push_back(lhs.zeroPoint ? lhs.zeroPoint : none);
-    operands.push_back(rhs.zeroPoint ? rhs.zeroPoint : none);
-  }
+  if (lhs.zeroPoint || rhs.zeroPoint)
+    for (Value zeroPoint : {lhs.zeroPoint, rhs.zeroPoint})
+      operands.push_back(zeroPoint ? zeroPoint : d.absent());
   Value sum = d.make<MatMulIntegerOp>(operands);
   Type element = d.element(lhs.scale);
   Value result =

@@ -9,16 +9,18 @@
 // expert, which then are the rows of two products; no token is dropped, and
 // experts without tokens cost nothing. Each token's sum is in the order of its
 // experts, whatever the other tokens are. See the op for what `gate`,
-// `activation`, `alpha`, `shift` and `limit` say.
+// `activation`, `alpha`, `shift` and `limit` say. Quantised weights have their
+// scale and zero point behind the bias, and attributes `up_axis` and so on, as
+// DequantizeLinear has them.
 //
 // `experts` = (all, first): of that many experts, up and down have e from
 // number `first` on; choices of others add nothing here.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/backend/host/kernels/ExpertWeights.h"
 #include "runtime/backend/host/kernels/FloatMath.h"
 #include "runtime/backend/host/kernels/IndexReader.h"
-#include "runtime/backend/host/kernels/MatrixProduct.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +34,26 @@ namespace {
 constexpr char kName[] = "MixtureOfExperts";
 constexpr int64_t kRows = 128; ///< tokens of an expert at a time
 
-enum Input { kTokens, kIndices, kWeights, kUp, kDown, kBias };
+enum Input {
+  kTokens,
+  kIndices,
+  kWeights,
+  kUp,
+  kDown,
+  kBias,
+  kUpScale,
+  kDownScale = kUpScale + 2
+};
+
+/// The weights of a call.
+struct Products {
+  ExpertOperand up, down;
+
+  Status read(const KernelCall &call) {
+    SHARDC_RETURN_IF_ERROR(up.read(call, kName, kUp, kUpScale, "up_"));
+    return down.read(call, kName, kDown, kDownScale, "down_");
+  }
+};
 
 /// Spacing of gates and of what they gate in a row of h.
 struct Gate {
@@ -52,20 +73,18 @@ template <typename T> class ExpertsRun {
   using Acc = Accumulator<T>;
 
 public:
-  explicit ExpertsRun(const KernelCall &call)
-      : call(call), tokens(call.inputs[kTokens]), up(call.inputs[kUp]),
-        down(call.inputs[kDown]), y(call.outputs[0]) {
+  ExpertsRun(const KernelCall &call, const Products &products)
+      : call(call), tokens(call.inputs[kTokens]), y(call.outputs[0]),
+        up(products.up), down(products.down) {
     count = tokens.dims[0];
     choices = call.inputs[kIndices].dims[1];
-    experts = up.dims[0];
+    experts = products.up.data().dims[0];
     std::tie(all, first) = expertsOf(call);
     inputSize = tokens.dims[1];
-    wide = up.dims[2];
-    hidden = down.dims[1];
-    outputs = down.dims[2];
+    wide = products.up.data().dims[2];
+    hidden = products.down.data().dims[1];
+    outputs = products.down.data().dims[2];
     block = std::min(kRows, std::max<int64_t>(count * choices, 1));
-    layoutUp = {inputSize, wide, up.strides[1], up.strides[2]};
-    layoutDown = {hidden, outputs, down.strides[1], down.strides[2]};
     alpha = Acc(call.floatOr("alpha", 1));
     shift = Acc(call.floatOr("shift", 0));
     limit = Acc(call.floatOr("limit", std::numeric_limits<double>::infinity()));
@@ -80,12 +99,7 @@ public:
   }
 
   int64_t scratchBytes() const {
-    const int64_t numbers = block * (inputSize + wide + hidden + outputs) +
-                            count * outputs + packedSize<T>(layoutUp) +
-                            packedSize<T>(layoutDown);
-    return (experts + 1 + count * choices) *
-               static_cast<int64_t>(sizeof(int64_t)) +
-           numbers * static_cast<int64_t>(sizeof(Acc));
+    return ownBytes() + up.scratchBytes() + down.scratchBytes();
   }
 
   Status run() {
@@ -96,8 +110,6 @@ public:
     activated = products + block * wide;
     results = activated + block * hidden;
     total = results + block * outputs;
-    packedUp = total + count * outputs;
-    packedDown = packedUp + packedSize<T>(layoutUp);
     std::fill(total, total + count * outputs, Acc(0));
     sortByExpert();
     for (int64_t expert = 0; expert < experts; ++expert)
@@ -110,6 +122,15 @@ public:
   }
 
 private:
+  int64_t ownBytes() const {
+    const int64_t numbers =
+        block * (inputSize + wide + hidden + outputs) + count * outputs;
+    const int64_t bytes = (experts + 1 + count * choices) *
+                              static_cast<int64_t>(sizeof(int64_t)) +
+                          numbers * static_cast<int64_t>(sizeof(Acc));
+    return (bytes + 63) / 64 * 64;
+  }
+
   int64_t at(Input input, int64_t choice) const {
     const TensorView &view = call.inputs[input];
     return choice / choices * view.strides[0] +
@@ -140,10 +161,11 @@ private:
     const int64_t end = starts[expert + 1];
     if (starts[expert] == end)
       return Status::ok();
-    const auto matrixUp =
-        asMatrix(layoutUp, up.as<T>() + expert * up.strides[0], packedUp);
-    const auto matrixDown = asMatrix(
-        layoutDown, down.as<T>() + expert * down.strides[0], packedDown);
+    std::byte *scratch = call.scratch + ownBytes();
+    Matrix<Acc> matrixUp, matrixDown;
+    SHARDC_RETURN_IF_ERROR(up.at(expert, kName, scratch, matrixUp));
+    SHARDC_RETURN_IF_ERROR(
+        down.at(expert, kName, scratch + up.scratchBytes(), matrixDown));
     for (int64_t begin = starts[expert]; begin < end; begin += block) {
       const int64_t size = std::min(block, end - begin);
       gather(order + begin, size);
@@ -234,17 +256,16 @@ private:
   }
 
   const KernelCall &call;
-  const TensorView &tokens, &up, &down, &y;
+  const TensorView &tokens, &y;
+  ExpertMatrices<T> up, down;
   int64_t count, choices, inputSize, wide, hidden, outputs, block;
   int64_t experts, all, first;
   Acc alpha, shift, limit;
   Gate gate;
   std::string_view activation = "silu";
-  MatrixLayout layoutUp, layoutDown;
   int64_t *starts = nullptr, *order = nullptr;
   Acc *rows = nullptr, *products = nullptr, *activated = nullptr;
   Acc *results = nullptr, *total = nullptr;
-  Acc *packedUp = nullptr, *packedDown = nullptr;
 };
 
 Status expectSizes(const TensorView &view, std::initializer_list<int64_t> dims,
@@ -256,7 +277,17 @@ Status expectSizes(const TensorView &view, std::initializer_list<int64_t> dims,
   return expectLike(kName, expected, view);
 }
 
-Status check(const KernelCall &call) {
+/// Weights of these sizes that are, or become, numbers like those of `x`.
+Status expectWeights(const ExpertOperand &weights, const TensorView &x,
+                     std::initializer_list<int64_t> dims) {
+  const TensorView &data = weights.data();
+  SHARDC_RETURN_IF_ERROR(expectSizes(data, dims, data.element));
+  return weights.element() == x.element
+             ? Status::ok()
+             : failure(kName, "weights are not of the tokens' element type");
+}
+
+Status read(const KernelCall &call, Products &products) {
   SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, kBias));
   const TensorView &x = call.inputs[kTokens], &up = call.inputs[kUp];
   const TensorView &down = call.inputs[kDown];
@@ -272,10 +303,11 @@ Status check(const KernelCall &call) {
       expectSizes(indices, {n, indices.dims[1]}, indices.element));
   SHARDC_RETURN_IF_ERROR(
       expectSizes(call.inputs[kWeights], {n, indices.dims[1]}, x.element));
+  SHARDC_RETURN_IF_ERROR(products.read(call));
   SHARDC_RETURN_IF_ERROR(
-      expectSizes(up, {experts, x.dims[1], wide}, x.element));
+      expectWeights(products.up, x, {experts, x.dims[1], wide}));
   SHARDC_RETURN_IF_ERROR(
-      expectSizes(down, {experts, down.dims[1], down.dims[2]}, x.element));
+      expectWeights(products.down, x, {experts, down.dims[1], down.dims[2]}));
   SHARDC_RETURN_IF_ERROR(
       expectSizes(call.outputs[0], {n, down.dims[2]}, x.element));
   if (hasInput(call, kBias))
@@ -285,20 +317,23 @@ Status check(const KernelCall &call) {
 }
 
 Status run(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(check(call));
+  Products products;
+  SHARDC_RETURN_IF_ERROR(read(call, products));
   SHARDC_RETURN_IF_ERROR(
       expectInRange(kName, call.inputs[kIndices], expertsOf(call).first));
   return dispatch(FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
-    return ExpertsRun<typename decltype(tag)::Type>(call).run();
+    return ExpertsRun<typename decltype(tag)::Type>(call, products).run();
   });
 }
 
 int64_t scratchBytes(const KernelCall &call) {
-  if (!check(call).isOk())
+  Products products;
+  if (!read(call, products).isOk())
     return 0; // run reports it
   return dispatchBytes(
       FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
-        return ExpertsRun<typename decltype(tag)::Type>(call).scratchBytes();
+        return ExpertsRun<typename decltype(tag)::Type>(call, products)
+            .scratchBytes();
       });
 }
 

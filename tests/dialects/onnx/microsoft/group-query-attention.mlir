@@ -72,30 +72,9 @@ func.func @packed_with_rotary(%q: tensor<?x?x256xf32, #dist.value<dims = [b, s, 
 // CHECK-NEXT: %[[SUB2:.*]] = onnx.Sub %[[RESHAPE5]], %[[CONSTANT3]] : {{.*}} -> tensor<?x1x?x1xi64, #dist.value<dims = [b, 1, s, 1]>>
 // CHECK-NEXT: %[[GREATER:.*]] = onnx.Greater %[[RANGE2]], %[[SUB2]] : {{.*}} -> tensor<?x1x?x?xi1, #dist.value<dims = [b, 1, s, past + s]>>
 // CHECK-NEXT: %[[AND2:.*]] = onnx.And %[[AND]], %[[GREATER]] : {{.*}} -> tensor<?x1x?x?xi1, #dist.value<dims = [b, 1, s, past + s]>>
-// CHECK-NEXT: %[[CONSTANT4:.*]] = onnx.Constant {value = dense<2.500000e-01> : tensor<f32>} : () -> tensor<f32>
-// CHECK-NEXT: %[[MUL:.*]] = onnx.Mul %[[TRANSPOSE]], %[[CONSTANT4]] : {{.*}} -> tensor<?x8x?x16xf32, #dist.value<dims = [b, 8, s, 16]>>
-// CHECK-NEXT: %[[RESHAPE7:.*]] = onnx.Reshape %[[CACHEAPPEND]] : {{.*}} -> tensor<?x4x1x?x16xf32, #dist.value<dims = [b, 4, 1, past + s, 16]>>
-// CHECK-NEXT: %[[TRANSPOSE4:.*]] = onnx.Transpose %[[RESHAPE7]] {perm = array<i64: 0, 1, 2, 4, 3>} : {{.*}} -> tensor<?x4x1x16x?xf32, #dist.value<dims = [b, 4, 1, 16, past + s]>>
-// CHECK-NEXT: %[[RESHAPE8:.*]] = onnx.Reshape %[[MUL]] : {{.*}} -> tensor<?x4x2x?x16xf32, #dist.value<dims = [b, 4, 2, s, 16]>>
-// CHECK-NEXT: %[[MATMUL:.*]] = onnx.MatMul %[[RESHAPE8]], %[[TRANSPOSE4]] : {{.*}} -> tensor<?x4x2x?x?xf32, #dist.value<dims = [b, 4, 2, s, past + s]>>
-// CHECK-NEXT: %[[RESHAPE9:.*]] = onnx.Reshape %[[MATMUL]] : {{.*}} -> tensor<?x8x?x?xf32, #dist.value<dims = [b, 8, s, past + s]>>
-// CHECK-NEXT: %[[CONSTANT5:.*]] = onnx.Constant {value = dense<3.000000e+01> : tensor<f32>} : () -> tensor<f32>
-// CHECK-NEXT: %[[CONSTANT6:.*]] = onnx.Constant {value = dense<0.0333333351> : tensor<f32>} : () -> tensor<f32>
-// CHECK-NEXT: %[[MUL2:.*]] = onnx.Mul %[[RESHAPE9]], %[[CONSTANT6]] : {{.*}} -> tensor<?x8x?x?xf32, #dist.value<dims = [b, 8, s, past + s]>>
-// CHECK-NEXT: %[[TANH:.*]] = onnx.Tanh %[[MUL2]] : {{.*}} -> tensor<?x8x?x?xf32, #dist.value<dims = [b, 8, s, past + s]>>
-// CHECK-NEXT: %[[MUL3:.*]] = onnx.Mul %[[TANH]], %[[CONSTANT5]] : {{.*}} -> tensor<?x8x?x?xf32, #dist.value<dims = [b, 8, s, past + s]>>
-// CHECK-NEXT: %[[CONSTANT7:.*]] = onnx.Constant {value = dense<0xFF800000> : tensor<f32>} : () -> tensor<f32>
-// CHECK-NEXT: %[[WHERE:.*]] = onnx.Where %[[AND2]], %[[MUL3]], %[[CONSTANT7]] : {{.*}} -> tensor<?x8x?x?xf32, #dist.value<dims = [b, 8, s, past + s]>>
-// CHECK-NEXT: %[[RESHAPE10:.*]] = onnx.Reshape %arg7 : {{.*}} -> tensor<1x8x1x1xf32>
-// CHECK-NEXT: %[[EXPAND:.*]] = onnx.Expand %[[RESHAPE10]] : {{.*}} -> tensor<?x8x?x1xf32, #dist.value<dims = [b, 8, s, 1]>>
-// CHECK-NEXT: %[[CONCAT:.*]] = onnx.Concat %[[WHERE]], %[[EXPAND]] {axis = 3 : i64} : {{.*}} -> tensor<?x8x?x?xf32, #dist.value<dims = [b, 8, s, past + s + 1]>>
-// CHECK-NEXT: %[[SOFTMAX:.*]] = onnx.Softmax %[[CONCAT]] {axis = 3 : i64} : {{.*}} -> tensor<?x8x?x?xf32, #dist.value<dims = [b, 8, s, past + s + 1]>>
-// CHECK-NEXT: %[[SLICE:.*]] = onnx.Slice %[[SOFTMAX]] {bounds = #dist.dims<[0, 0, 0, 0]>, steps = array<i64: 1, 1, 1, 1>} : {{.*}} -> tensor<?x8x?x?xf32, #dist.value<dims = [b, 8, s, past + s]>>
-// CHECK-NEXT: %[[RESHAPE11:.*]] = onnx.Reshape %[[SLICE]] : {{.*}} -> tensor<?x4x2x?x?xf32, #dist.value<dims = [b, 4, 2, s, past + s]>>
-// CHECK-NEXT: %[[RESHAPE12:.*]] = onnx.Reshape %[[CACHEAPPEND2]] : {{.*}} -> tensor<?x4x1x?x16xf32, #dist.value<dims = [b, 4, 1, past + s, 16]>>
-// CHECK-NEXT: %[[MATMUL2:.*]] = onnx.MatMul %[[RESHAPE11]], %[[RESHAPE12]] : {{.*}} -> tensor<?x4x2x?x16xf32, #dist.value<dims = [b, 4, 2, s, 16]>>
-// CHECK-NEXT: %[[RESHAPE13:.*]] = onnx.Reshape %[[MATMUL2]] : {{.*}} -> tensor<?x8x?x16xf32, #dist.value<dims = [b, 8, s, 16]>>
-// CHECK-NEXT: %[[TRANSPOSE5:.*]] = onnx.Transpose %[[RESHAPE13]] {perm = array<i64: 0, 2, 1, 3>} : {{.*}} -> tensor<?x?x8x16xf32, #dist.value<dims = [b, s, 8, 16]>>
+// CHECK-NEXT: %[[NONE:.*]] = onnx.None
+// CHECK-NEXT: %[[ATTENTION:.*]] = onnx.Attention %[[TRANSPOSE]], %[[CACHEAPPEND]], %[[CACHEAPPEND2]], %[[AND2]], %[[NONE]], %[[NONE]], %[[NONE]], %arg7 {scale = 2.500000e-01 : f32, softcap = 3.000000e+01 : f32} : {{.*}} -> tensor<?x8x?x16xf32, #dist.value<dims = [b, 8, s, 16]>>
+// CHECK-NEXT: %[[TRANSPOSE5:.*]] = onnx.Transpose %[[ATTENTION]] {perm = array<i64: 0, 2, 1, 3>} : {{.*}} -> tensor<?x?x8x16xf32, #dist.value<dims = [b, s, 8, 16]>>
 // CHECK-NEXT: %[[RESHAPE14:.*]] = onnx.Reshape %[[TRANSPOSE5]] : {{.*}} -> tensor<?x?x128xf32, #dist.value<dims = [b, s, 128]>>
 // CHECK-NEXT: return %[[RESHAPE14]]
 func.func @window_and_sinks(%q: tensor<?x?x128xf32, #dist.value<dims = [b, s, 128]>>, %k: tensor<?x?x64xf32, #dist.value<dims = [b, s, 64]>>, %v: tensor<?x?x64xf32, #dist.value<dims = [b, s, 64]>>, %pk: tensor<?x4x?x16xf32, #dist.value<dims = [b, 4, past, 16]>>, %pv: tensor<?x4x?x16xf32, #dist.value<dims = [b, 4, past, 16]>>, %last: tensor<?xi32, #dist.value<dims = [b]>>, %total: tensor<i32>, %sinks: tensor<8xf32>) -> (!u) {

@@ -10,26 +10,16 @@
 // CHECK-NEXT: %[[RESHAPE:.*]] = onnx.Reshape %[[WEIGHT2]] : {{.*}} -> tensor<8x64x1xf32>
 // CHECK-NEXT: %[[CONSTANT:.*]] = onnx.Constant {value = dense<8> : tensor<1x1x1xui4>} : () -> tensor<1x1x1xui4>
 // CHECK-NEXT: %[[DEQUANTIZELINEAR:.*]] = onnx.DequantizeLinear %[[WEIGHT3]], %[[RESHAPE]], %[[CONSTANT]] {axis = 2 : i64} : {{.*}} -> tensor<8x64x96xf32>
+// CHECK-NEXT: %[[UP:.*]] = onnx.Transpose %[[DEQUANTIZELINEAR]] {perm = array<i64: 0, 2, 1>}
 // CHECK-NEXT: %[[WEIGHT4:.*]] = onnx.Weight {file = "m.onnx", length = 24576 : i64, name = "w2", offset = 0 : i64} : () -> tensor<8x96x64xui4>
 // CHECK-NEXT: %[[RESHAPE2:.*]] = onnx.Reshape %[[WEIGHT]] : {{.*}} -> tensor<8x96x1xf32>
 // CHECK-NEXT: %[[CONSTANT2:.*]] = onnx.Constant {value = dense<8> : tensor<1x1x1xui4>} : () -> tensor<1x1x1xui4>
 // CHECK-NEXT: %[[DEQUANTIZELINEAR2:.*]] = onnx.DequantizeLinear %[[WEIGHT4]], %[[RESHAPE2]], %[[CONSTANT2]] {axis = 2 : i64} : {{.*}} -> tensor<8x96x64xf32>
-// CHECK-NEXT: %values, %indices = onnx.TopK %arg1 {axis = 1 : i64} : (tensor<?x8xf32, #dist.value<dims = [t, 8]>>) -> (tensor<?x1xf32, #dist.value<dims = [t, 1]>>, tensor<?x1xi64, #dist.value<dims = [t, 1]>>)
-// CHECK-NEXT: %[[SOFTMAX:.*]] = onnx.Softmax %arg1 {axis = 1 : i64} : {{.*}} -> tensor<?x8xf32, #dist.value<dims = [t, 8]>>
-// CHECK-NEXT: %[[GATHERELEMENTS:.*]] = onnx.GatherElements %[[SOFTMAX]], %indices {axis = 1 : i64} : {{.*}} -> tensor<?x1xf32, #dist.value<dims = [t, 1]>>
-// CHECK-NEXT: %[[CONSTANT3:.*]] = onnx.Constant {value = dense<0.000000e+00> : tensor<f32>} : () -> tensor<f32>
-// CHECK-NEXT: %[[EXPAND:.*]] = onnx.Expand %[[CONSTANT3]] : {{.*}} -> tensor<?x8xf32, #dist.value<dims = [t, 8]>>
-// CHECK-NEXT: %[[SCATTERELEMENTS:.*]] = onnx.ScatterElements %[[EXPAND]], %indices, %[[GATHERELEMENTS]] {axis = 1 : i64} : {{.*}} -> tensor<?x8xf32, #dist.value<dims = [t, 8]>>
-// CHECK-NEXT: %[[TRANSPOSE:.*]] = onnx.Transpose %[[DEQUANTIZELINEAR]] {perm = array<i64: 0, 2, 1>} : {{.*}} -> tensor<8x96x64xf32>
-// CHECK-NEXT: %[[MATMUL:.*]] = onnx.MatMul %arg0, %[[TRANSPOSE]] : {{.*}} -> tensor<8x?x64xf32, #dist.value<dims = [8, t, 64]>>
-// CHECK-NEXT: %[[RELU:.*]] = onnx.Relu %[[MATMUL]] : {{.*}} -> tensor<8x?x64xf32, #dist.value<dims = [8, t, 64]>>
-// CHECK-NEXT: %[[TRANSPOSE2:.*]] = onnx.Transpose %[[DEQUANTIZELINEAR2]] {perm = array<i64: 0, 2, 1>} : {{.*}} -> tensor<8x64x96xf32>
-// CHECK-NEXT: %[[MATMUL2:.*]] = onnx.MatMul %[[RELU]], %[[TRANSPOSE2]] : {{.*}} -> tensor<8x?x96xf32, #dist.value<dims = [8, t, 96]>>
-// CHECK-NEXT: %[[TRANSPOSE3:.*]] = onnx.Transpose %[[SCATTERELEMENTS]] {perm = array<i64: 1, 0>} : {{.*}} -> tensor<8x?xf32, #dist.value<dims = [8, t]>>
-// CHECK-NEXT: %[[RESHAPE3:.*]] = onnx.Reshape %[[TRANSPOSE3]] : {{.*}} -> tensor<8x?x1xf32, #dist.value<dims = [8, t, 1]>>
-// CHECK-NEXT: %[[MUL:.*]] = onnx.Mul %[[MATMUL2]], %[[RESHAPE3]] : {{.*}} -> tensor<8x?x96xf32, #dist.value<dims = [8, t, 96]>>
-// CHECK-NEXT: %[[REDUCESUM:.*]] = onnx.ReduceSum %[[MUL]] {axes = array<i64: 0>, keepdims = 0 : i64, noop_with_empty_axes = 1 : i64} : {{.*}} -> tensor<?x96xf32, #dist.value<dims = [t, 96]>>
-// CHECK-NEXT: return %[[REDUCESUM]]
+// CHECK-NEXT: %[[DOWN:.*]] = onnx.Transpose %[[DEQUANTIZELINEAR2]] {perm = array<i64: 0, 2, 1>}
+// CHECK: %values, %indices = onnx.TopK %arg1 {axis = 1 : i64}
+// CHECK: %[[SHARES:.*]] = onnx.GatherElements
+// CHECK-NEXT: %[[MIXED:.*]] = onnx.MixtureOfExperts %arg0, %indices, %[[SHARES]], %[[UP]], %[[DOWN]] {activation = "relu"}
+// CHECK-NEXT: return %[[MIXED]]
 func.func @rows(%x: tensor<?x96xf32, #dist.value<dims = [t, 96]>>, %r: tensor<?x8xf32, #dist.value<dims = [t, 8]>>) -> (!u) {
   %s2 = onnx.Weight {name = "s2", file = "m.onnx", offset = 0 : i64, length = 3072 : i64} : () -> tensor<8x96xf32>
   %w2 = onnx.Weight {name = "w2", file = "m.onnx", offset = 0 : i64, length = 24576 : i64} : () -> tensor<8x96x32xui8>
@@ -47,24 +37,16 @@ func.func @rows(%x: tensor<?x96xf32, #dist.value<dims = [t, 96]>>, %r: tensor<?x
 // CHECK-NEXT: %[[WEIGHT4:.*]] = onnx.Weight {file = "m.onnx", length = 6144 : i64, name = "s1", offset = 0 : i64} : () -> tensor<8x64x3xf32>
 // CHECK-NEXT: %[[WEIGHT5:.*]] = onnx.Weight {file = "m.onnx", length = 49152 : i64, name = "w1", offset = 0 : i64} : () -> tensor<8x64x96xui8>
 // CHECK-NEXT: %[[DEQUANTIZELINEAR:.*]] = onnx.DequantizeLinear %[[WEIGHT5]], %[[WEIGHT4]], %[[WEIGHT]] {axis = 2 : i64, block_size = 32 : i64} : {{.*}} -> tensor<8x64x96xf32>
+// CHECK-NEXT: %[[UP:.*]] = onnx.Transpose %[[DEQUANTIZELINEAR]] {perm = array<i64: 0, 2, 1>}
 // CHECK-NEXT: %[[CONSTANT:.*]] = onnx.Constant {value = dense<128> : tensor<1x1x1xui8>} : () -> tensor<1x1x1xui8>
 // CHECK-NEXT: %[[DEQUANTIZELINEAR2:.*]] = onnx.DequantizeLinear %[[WEIGHT3]], %[[WEIGHT2]], %[[CONSTANT]] {axis = 2 : i64, block_size = 32 : i64} : {{.*}} -> tensor<8x96x64xf32>
-// CHECK-NEXT: %values, %indices = onnx.TopK %arg1 {axis = 1 : i64} : (tensor<?x8xf32, #dist.value<dims = [t, 8]>>) -> (tensor<?x1xf32, #dist.value<dims = [t, 1]>>, tensor<?x1xi64, #dist.value<dims = [t, 1]>>)
-// CHECK-NEXT: %[[GATHERELEMENTS:.*]] = onnx.GatherElements %arg2, %indices {axis = 1 : i64} : {{.*}} -> tensor<?x1xf32, #dist.value<dims = [t, 1]>>
-// CHECK-NEXT: %[[REDUCESUM:.*]] = onnx.ReduceSum %[[GATHERELEMENTS]] {axes = array<i64: 1>, noop_with_empty_axes = 1 : i64} : {{.*}} -> tensor<?x1xf32, #dist.value<dims = [t, 1]>>
-// CHECK-NEXT: %[[DIV:.*]] = onnx.Div %[[GATHERELEMENTS]], %[[REDUCESUM]] : {{.*}} -> tensor<?x1xf32, #dist.value<dims = [t, 1]>>
-// CHECK-NEXT: %[[CONSTANT2:.*]] = onnx.Constant {value = dense<0.000000e+00> : tensor<f32>} : () -> tensor<f32>
-// CHECK-NEXT: %[[EXPAND:.*]] = onnx.Expand %[[CONSTANT2]] : {{.*}} -> tensor<?x8xf32, #dist.value<dims = [t, 8]>>
-// CHECK-NEXT: %[[SCATTERELEMENTS:.*]] = onnx.ScatterElements %[[EXPAND]], %indices, %[[DIV]] {axis = 1 : i64} : {{.*}} -> tensor<?x8xf32, #dist.value<dims = [t, 8]>>
-// CHECK-NEXT: %[[TRANSPOSE:.*]] = onnx.Transpose %[[DEQUANTIZELINEAR]] {perm = array<i64: 0, 2, 1>} : {{.*}} -> tensor<8x96x64xf32>
-// CHECK-NEXT: %[[MATMUL:.*]] = onnx.MatMul %arg0, %[[TRANSPOSE]] : {{.*}} -> tensor<8x?x64xf32, #dist.value<dims = [8, t, 64]>>
-// CHECK-NEXT: %[[TRANSPOSE2:.*]] = onnx.Transpose %[[DEQUANTIZELINEAR2]] {perm = array<i64: 0, 2, 1>} : {{.*}} -> tensor<8x64x96xf32>
-// CHECK-NEXT: %[[MATMUL2:.*]] = onnx.MatMul %[[MATMUL]], %[[TRANSPOSE2]] : {{.*}} -> tensor<8x?x96xf32, #dist.value<dims = [8, t, 96]>>
-// CHECK-NEXT: %[[TRANSPOSE3:.*]] = onnx.Transpose %[[SCATTERELEMENTS]] {perm = array<i64: 1, 0>} : {{.*}} -> tensor<8x?xf32, #dist.value<dims = [8, t]>>
-// CHECK-NEXT: %[[RESHAPE:.*]] = onnx.Reshape %[[TRANSPOSE3]] : {{.*}} -> tensor<8x?x1xf32, #dist.value<dims = [8, t, 1]>>
-// CHECK-NEXT: %[[MUL:.*]] = onnx.Mul %[[MATMUL2]], %[[RESHAPE]] : {{.*}} -> tensor<8x?x96xf32, #dist.value<dims = [8, t, 96]>>
-// CHECK-NEXT: %[[REDUCESUM2:.*]] = onnx.ReduceSum %[[MUL]] {axes = array<i64: 0>, keepdims = 0 : i64, noop_with_empty_axes = 1 : i64} : {{.*}} -> tensor<?x96xf32, #dist.value<dims = [t, 96]>>
-// CHECK-NEXT: return %[[REDUCESUM2]]
+// CHECK-NEXT: %[[DOWN:.*]] = onnx.Transpose %[[DEQUANTIZELINEAR2]] {perm = array<i64: 0, 2, 1>}
+// CHECK: %values, %indices = onnx.TopK %arg1 {axis = 1 : i64}
+// CHECK-NEXT: %[[PICKED:.*]] = onnx.GatherElements %arg2, %indices {axis = 1 : i64}
+// CHECK-NEXT: %[[SUM:.*]] = onnx.ReduceSum %[[PICKED]] {axes = array<i64: 1>
+// CHECK-NEXT: %[[SHARES:.*]] = onnx.Div %[[PICKED]], %[[SUM]]
+// CHECK-NEXT: %[[MIXED:.*]] = onnx.MixtureOfExperts %arg0, %indices, %[[SHARES]], %[[UP]], %[[DOWN]] {activation = "identity"}
+// CHECK-NEXT: return %[[MIXED]]
 func.func @blocks(%x: tensor<?x96xf32, #dist.value<dims = [t, 96]>>, %r: tensor<?x8xf32, #dist.value<dims = [t, 8]>>, %m: tensor<?x8xf32, #dist.value<dims = [t, 8]>>) -> (!u) {
   %z1 = onnx.Weight {name = "z1", file = "m.onnx", offset = 0 : i64, length = 1536 : i64} : () -> tensor<8x64x3xui8>
   %s2 = onnx.Weight {name = "s2", file = "m.onnx", offset = 0 : i64, length = 6144 : i64} : () -> tensor<8x96x2xf32>

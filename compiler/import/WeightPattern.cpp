@@ -1,0 +1,102 @@
+//===- WeightPattern.cpp - What a weight's elements are known to be -------===//
+
+#include "compiler/import/WeightPattern.h"
+
+using namespace mlir;
+
+namespace shardc::importer {
+
+namespace {
+
+/// One row of the last dim, the `index`-th of all.
+using RowTest = bool (*)(StringRef row, int64_t index, int64_t elementBytes);
+
+struct Pattern {
+  StringRef name;
+  RowTest holds;
+};
+
+} // namespace
+
+/// index + 1 ones, then zeros: integers are little-endian.
+static bool isTriangleRow(StringRef row, int64_t index, int64_t elementBytes) {
+  for (int64_t at = 0, size = row.size(); at < size; ++at) {
+    bool isOne = at % elementBytes == 0 && at / elementBytes <= index;
+    if (row[at] != char(isOne))
+      return false;
+  }
+  return true;
+}
+
+static bool hasEqualHalves(StringRef row, int64_t, int64_t) {
+  return row.take_front(row.size() / 2) == row.drop_front(row.size() / 2);
+}
+
+static bool hasEqualPairs(StringRef row, int64_t, int64_t elementBytes) {
+  for (; !row.empty(); row = row.drop_front(2 * elementBytes))
+    if (row.take_front(elementBytes) !=
+        row.substr(elementBytes, elementBytes))
+      return false;
+  return true;
+}
+
+/// Are its elements all the same?
+static bool isOneNumber(StringRef row, int64_t elementBytes) {
+  return row.drop_front(elementBytes) == row.drop_back(elementBytes);
+}
+
+/// Those that a weight of this type may have.
+static SmallVector<Pattern, 2> candidates(RankedTensorType type) {
+  constexpr int64_t kMaxTableWidth = 1024; // sizes of heads, not of models
+  ArrayRef<int64_t> shape = type.getShape();
+  Type element = type.getElementType();
+  if (shape.size() < 2)
+    return {};
+  bool isOneSquare = shape.back() == shape[shape.size() - 2] &&
+                     llvm::all_of(shape.drop_back(2),
+                                  [](int64_t size) { return size == 1; });
+  if (isa<IntegerType>(element) &&
+      (element.isInteger(1) || element.getIntOrFloatBitWidth() % 8 == 0))
+    return isOneSquare ? SmallVector<Pattern, 2>{{"triangle", isTriangleRow}}
+                       : SmallVector<Pattern, 2>();
+  if (!isa<FloatType>(element) || element.getIntOrFloatBitWidth() < 16 ||
+      shape.back() % 2 != 0 || shape.back() > kMaxTableWidth)
+    return {};
+  return {{"halves", hasEqualHalves}, {"pairs", hasEqualPairs}};
+}
+
+llvm::Expected<StringRef> weightPattern(const ModelFile &file,
+                                        RankedTensorType type,
+                                        const DataRange &range) {
+  constexpr int64_t kChunkBytes = 1 << 20;
+  SmallVector<Pattern, 2> patterns = candidates(type);
+  int64_t columns = patterns.empty() ? 0 : type.getShape().back();
+  if (columns == 0 || range.length == 0)
+    return "";
+  int64_t elementBytes = range.length / type.getNumElements();
+  int64_t rowBytes = columns * elementBytes, rows = range.length / rowBytes;
+  // One row says of most that they have none.
+  int64_t wanted = 1;
+  bool varies = false; // a weight of one number is no table
+  for (int64_t row = 0; row < rows && !patterns.empty();) {
+    wanted = std::min(wanted, rows - row);
+    DataRange part = range;
+    part.offset += row * rowBytes;
+    part.length = wanted * rowBytes;
+    llvm::Expected<std::string> bytes = file.read(part);
+    if (!bytes)
+      return bytes.takeError();
+    for (StringRef rest = *bytes; !rest.empty();
+         rest = rest.drop_front(rowBytes), ++row) {
+      StringRef elements = rest.take_front(rowBytes);
+      varies = varies || !isOneNumber(elements, elementBytes);
+      llvm::erase_if(patterns, [&](const Pattern &pattern) {
+        return !pattern.holds(elements, row, elementBytes);
+      });
+    }
+    wanted = std::max<int64_t>(kChunkBytes / rowBytes, 1);
+  }
+  return varies && !patterns.empty() ? patterns.front().name : StringRef();
+}
+
+} // namespace shardc::importer

@@ -1,0 +1,34 @@
+"""Nodes of com.microsoft compute what ONNX Runtime computes, on one rank and on more."""
+
+import numpy as np
+import onnx
+
+from tests.conformance.microsoft_cases import collect, to_model, with_expected
+from tests.support import EndToEnd, read_outputs
+
+
+def difference(case, found):
+    """What is wrong; empty if nothing is."""
+    for name, a, b in zip(case.node.output, found, case.expected, strict=True):
+        if (a.shape, a.dtype) != (b.shape, b.dtype):
+            return f"{name} is {a.dtype} {a.shape}, expected {b.dtype} {b.shape}"
+        error = np.abs(a.astype(np.float64) - b.astype(np.float64)).max(initial=0)
+        limit = 1e-6 + case.tolerance * np.abs(b).max(initial=0) if b.dtype.kind == "f" else int(case.tolerance)
+        if not error <= limit:
+            return f"{name} differs by {error}, at most {limit} was expected"
+    return ""
+
+
+class MicrosoftCases(EndToEnd):
+    def test_cases(self):
+        cases = with_expected(collect())
+        model, data = self.folder / "model.onnx", self.folder / "inputs.npz"
+        onnx.save(to_model(cases), model)
+        np.savez(data, **{name: array for case in cases for name, array in case.inputs.items()})
+        for tp in (1, 2, 3):
+            artifact, outputs = self.compile(model, tp, to=f"tp{tp}"), self.folder / f"outputs{tp}"
+            self.run_ok("shardrun", artifact, "--inputs", data, "--outputs", outputs, "--check-replicas")
+            found = iter(read_outputs(outputs))
+            for case in cases:
+                with self.subTest(case=case.name, tp=tp):
+                    self.assertEqual(difference(case, [next(found) for _ in case.expected]), "")
