@@ -1,14 +1,12 @@
 #include "runtime/exec/CacheState.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/exec/ViewResolver.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace shardc::runtime {
-
-/// Past is never read from the caller; this stands for its data.
-alignas(kBufferAlignment) static std::byte elsewhere[kBufferAlignment];
 
 CacheState::CacheState(const artifact::Program &program, int numRanks,
                        int64_t capacity)
@@ -114,7 +112,7 @@ Status CacheState::addPast(const artifact::Program &program,
     Entry &entry = entries[cache];
     if (entry.dims.empty())
       SHARDC_RETURN_IF_ERROR(sizeOfPast(program, infos, given, cache));
-    all.push_back({info.name, info.element, entry.dims, elsewhere});
+    all.push_back({info.name, info.element, entry.dims, memoryOf(0, cache)});
   }
   return Status::ok();
 }
@@ -135,22 +133,37 @@ Status CacheState::reserve(const artifact::Program &program,
           " more do not fit; use a larger capacity, or reset "
           "the state");
     }
-    for (size_t rank = 0; rank < memory.size(); ++rank) {
-      const int64_t bytes =
-          scalars[rank][program.buffers()->Get(pair->buffer())->bytes()];
-      AlignedBuffer &buffer = memory[rank][c];
-      if (buffer.data() && buffer.size() != bytes)
-        return argumentError("the state holds sequences of another batch: its "
-                             "cache ",
-                             c, " has ", buffer.size(),
-                             " bytes, this request needs ", bytes,
-                             "; reset the state");
-      if (!buffer.data() && !buffer.allocate(bytes))
-        return artifactError("out of memory: rank ", rank, " needs ", bytes,
-                             " bytes for a cache of ", capacity,
-                             " positions; use a smaller capacity");
-    }
+    for (size_t rank = 0; rank < memory.size(); ++rank)
+      SHARDC_RETURN_IF_ERROR(
+          reserveOnRank(program, *pair, rank, scalars[rank], memory[rank][c]));
   }
+  return Status::ok();
+}
+
+Status CacheState::reserveOnRank(const artifact::Program &program,
+                                 const artifact::CachePair &pair, size_t rank,
+                                 std::span<const int64_t> scalars,
+                                 AlignedBuffer &buffer) const {
+  int64_t bytes = 0;
+  SHARDC_RETURN_IF_ERROR(bufferBytes(program, pair.buffer(), scalars, bytes));
+  const char *past = program.inputs()->Get(pair.input())->name()->c_str();
+  if (buffer.data() && buffer.size() != bytes)
+    return argumentError("the state holds sequences of another batch: the "
+                         "cache of '",
+                         past, "' has ", buffer.size(),
+                         " bytes, this request needs ", bytes,
+                         "; reset the state");
+  for (const artifact::Buffer *input : *program.buffers())
+    if (input->kind() == artifact::BufferKind_Input &&
+        input->source() == pair.input() && scalars[input->bytes()] > bytes)
+      return artifactError("'", past, "' is said to have ",
+                           scalars[input->bytes()], " bytes on rank ", rank,
+                           ", the cache has ", bytes,
+                           "; the artifact is damaged, compile it again");
+  if (!buffer.data() && !buffer.allocate(bytes))
+    return artifactError("out of memory: rank ", rank, " needs ", bytes,
+                         " bytes for a cache of ", capacity,
+                         " positions; use a smaller capacity");
   return Status::ok();
 }
 

@@ -33,8 +33,9 @@ public:
   Status copyTo(CacheState &other) const;
 
   /// The caller's tensors and, after them, past of each cache with the sizes
-  /// that it has now and no data. Sizes that only the request knows (the
-  /// batch) are those of the other inputs. Valid until the next call.
+  /// that it has now; nobody reads its data there. Sizes that only the request
+  /// knows (the batch) are those of the other inputs. Valid until the next
+  /// call.
   Status addPast(const artifact::Program &program,
                  std::span<const TensorInfo> infos,
                  std::span<const InputTensor> given,
@@ -55,6 +56,10 @@ private:
   Status sizeOfPast(const artifact::Program &program,
                     std::span<const TensorInfo> infos,
                     std::span<const InputTensor> given, size_t cache);
+  Status reserveOnRank(const artifact::Program &program,
+                       const artifact::CachePair &pair, size_t rank,
+                       std::span<const int64_t> scalars,
+                       AlignedBuffer &buffer) const;
 
   struct Entry {
     std::vector<int64_t> dims; ///< of past, global; empty before the first run

@@ -114,7 +114,7 @@ Status Engine::sizeOutputs() {
 Status Engine::findPlan(ShapePlan *&plan) {
   std::vector<std::unique_ptr<ShapePlan>> &plans = active->plans;
   for (auto &known : plans)
-    if (known->isFor(active->symbols)) {
+    if (known->isFor(active->symbols, state != nullptr)) {
       known->lastUsed = ++clock;
       plan = known.get();
       return Status::ok();
@@ -137,6 +137,7 @@ Status Engine::findPlan(ShapePlan *&plan) {
 
 Status Engine::preparePlan(std::unique_ptr<ShapePlan> &plan) {
   auto fresh = std::make_unique<ShapePlan>();
+  fresh->hasState = state != nullptr;
   fresh->scalars.resize(ranks.size());
   fresh->ranks.resize(ranks.size());
   SHARDC_RETURN_IF_ERROR(fresh->evaluate(program(), active->symbols));
