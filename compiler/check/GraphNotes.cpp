@@ -205,20 +205,21 @@ static void noteCaches(func::FuncOp function, Findings &findings) {
 }
 
 void noteStructures(ModuleOp imported, Findings &findings) {
-  llvm::DenseSet<int64_t> caches;
+  unsigned numCaches = 0;
   imported.walk([&](Operation *op) {
-    // By their inputs: profiles of one model have the same.
-    if (auto cache = op->getAttrOfType<DictionaryAttr>("onnx.cache"))
-      caches.insert(cache.getAs<IntegerAttr>("input").getInt());
     for (const Structure &structure : kStructures)
       if (op->getName().getStringRef() == structure.op)
         ++findings.recognised[structure.name.str()];
   });
-  if (!caches.empty())
-    findings.recognised["KV cache"] = caches.size();
-  // A merged decoder has a branch for the prompt, which has no cache yet.
+  // Profiles of one model have the same caches.
   auto functions = imported.getOps<func::FuncOp>();
-  if (caches.empty() || llvm::hasSingleElement(functions))
+  func::FuncOp first = *functions.begin();
+  for (unsigned i = 0; i < first.getNumResults(); ++i)
+    numCaches += first.getResultAttr(i, "onnx.cache") != nullptr;
+  if (numCaches > 0)
+    findings.recognised["KV cache"] = numCaches;
+  // A merged decoder has a branch for the prompt, which has no cache yet.
+  if (numCaches == 0 || llvm::hasSingleElement(functions))
     for (auto function : functions)
       noteCaches(function, findings);
 }

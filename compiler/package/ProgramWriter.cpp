@@ -249,16 +249,24 @@ private:
     addBuffer(op.getBuffer(), entry);
   }
 
+  /// In the order of their inputs, which is the same in all programs.
   void addCache(rt::CacheOp op) {
-    BufferEntry &entry = buffers[bufferNumbers[op.getBuffer()]];
-    entry.kind = artifact::BufferKind_Cache;
-    entry.source = caches.size();
-    uint32_t output = 0; // among those of this stage
-    for (auto other : program.getOps<rt::OutputOp>())
-      output += other.getIndex() < op.getOutput();
-    caches.push_back(artifact::CreateCachePair(builder, op.getInput(), output,
-                                               op.getDim(),
-                                               bufferNumbers[op.getBuffer()]));
+    auto all = program.getBody().getOps<rt::CacheOp>();
+    const auto number = llvm::count_if(
+        all, [&](rt::CacheOp o) { return o.getInput() < op.getInput(); });
+    const uint32_t buffer = bufferNumbers[op.getBuffer()];
+    const artifact::CacheKind kind =
+        op.getKind() == "append" ? artifact::CacheKind_Append
+        : op.getKind() == "set"  ? artifact::CacheKind_Set
+                                 : artifact::CacheKind_Keep;
+    if (kind != artifact::CacheKind_Keep) {
+      buffers[buffer].kind = artifact::BufferKind_Cache;
+      buffers[buffer].source = number;
+    }
+    caches.resize(std::distance(all.begin(), all.end()));
+    caches[number] =
+        artifact::CreateCachePair(builder, op.getInput(), op.getOutput(),
+                                  op.getDim().value_or(-1), buffer, kind);
   }
 
   uint32_t makeView(artifact::ElementType type, uint32_t buffer,

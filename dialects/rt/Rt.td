@@ -81,14 +81,20 @@ def Rt_AllocOp : Rt_SourceOp<"alloc"> {
 def Rt_CacheOp : Rt_Op<"cache"> {
   let summary = "The buffer is kept by a session's state, input being its past";
   let description = [{
-    The buffer holds output number `output`, along `dim` with room for as many
-    elements as the state's capacity says. Input number `input` (with that
-    `cache` dim) is the same memory where a state is given; the program works
-    alike where past comes from outside.
+    Input number `input` is past and output number `output` present of a cache that
+    a session's state may keep. `kind` says what this program does with it:
+
+      append  the buffer holds present; past is the same memory with a state
+      set     the buffer holds present; nobody reads past
+      keep    the buffer is that of past; present is past, or has no elements
+
+    Along `dim`, if it has one, the cache grows: there, buffer and past have room
+    for as many elements as the state's capacity says. The program works alike
+    where past comes from outside.
   }];
-  let arguments = (ins Rt_BufferType:$buffer, I64Attr:$input, I64Attr:$output,
-                       I64Attr:$dim);
-  let assemblyFormat = "$buffer attr-dict";
+  let arguments = (ins Rt_BufferType:$buffer, StrAttr:$kind, I64Attr:$input,
+                       I64Attr:$output, OptionalAttr<I64Attr>:$dim);
+  let assemblyFormat = "$kind $buffer attr-dict";
 }
 def Rt_FreeOp : Rt_Op<"free"> {
   let summary = "Nobody reads or writes the buffer after this";

@@ -236,20 +236,24 @@ def RecoverCaches : Pass<"shardc-recover-caches", "::mlir::ModuleOp"> {
   let summary = "Finds the inputs and outputs that are past and present of a cache";
   let description = [{
     Requires: inferred shapes.
-    Ensures: an op that appends to an input along a dim of symbolic size, and
-    whose result is an output, has `onnx.cache`; so has the input. Nothing else
-    changes: the program computes what it did, but present is written behind past
-    in the same memory where a session keeps it.
+    Ensures: an output that is present of a cache has `onnx.cache`: which input is
+    past, along which `dim` the cache grows, if it does, and the `kind`. append:
+    present is past with something behind it. set: past is not read, present is
+    computed. keep: present is past, or has no elements. All functions, which are
+    the branches of one model, have the same caches; each is appended to or set in
+    one of them. Nothing else changes: the program computes what it did, but
+    present is written into the memory of past where a session keeps it.
 
     Example (tests/passes/import/recover-caches/example.mlir):
 
-        %present = onnx.Concat %past, %k {axis = 2 : i64}
-        return %y, %present
+        func.func @main(%past, %k) -> (%y, %present) {
+          %present = onnx.Concat %past, %k {axis = 2 : i64}
 
     becomes
 
-        %present = onnx.Concat %past, %k {axis = 2 : i64,
-            onnx.cache = {dim = 2 : i64, input = 1 : i64, output = 1 : i64}}
+        func.func @main(%past, %k) -> (%y, %present
+            {onnx.cache = {dim = 2 : i64, input = 0 : i64, kind = "append"}}) {
+          %present = onnx.Concat %past, %k {axis = 2 : i64}
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [Statistic<"numCaches", "caches", "Pairs of input and output">];

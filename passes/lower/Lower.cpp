@@ -33,11 +33,14 @@ LoweringMap allLowerings() {
 class ProgramLowering {
 public:
   ProgramLowering(func::FuncOp function, rt::ProgramOp program,
-                  const dist::Mesh &mesh, const LoweringMap &map)
-      : function(function), lowering(program, mesh), map(map) {}
+                  const dist::Mesh &mesh, const LoweringMap &map,
+                  ArrayRef<Cache> caches)
+      : function(function), lowering(program, mesh), map(map), caches(caches) {}
 
   LogicalResult run() {
-    findCaches();
+    for (const Cache &cache : caches)
+      if (cache.kind == "append")
+        lowering.addCache(presentOf(cache).getDefiningOp(), cache);
     for (auto [i, argument] : llvm::enumerate(function.getArguments()))
       addInput(i, argument);
     for (Operation &op : function.front())
@@ -48,34 +51,6 @@ public:
   }
 
 private:
-  /// A rank keeps its part of a cache where past and present are held alike and
-  /// no rank holds but a part of the dim that grows.
-  void findCaches() {
-    for (Operation &op : function.front()) {
-      auto cache = op.getAttrOfType<DictionaryAttr>("onnx.cache");
-      if (!cache)
-        continue;
-      auto number = [&](StringRef name) {
-        return cache.getAs<IntegerAttr>(name).getInt();
-      };
-      int64_t dim = number("dim");
-      Value past = function.getArgument(number("input"));
-      auto isWhole = [&](Value value) {
-        return !dist::getSharding(value.getType()).dims[dim].isSplit();
-      };
-      auto others = [&](Value value) {
-        Sizes dims = Lowering::localDims(value);
-        dims[dim] = 0;
-        return dims;
-      };
-      if (op.getOperand(0) != past || !isWhole(past) ||
-          !isWhole(op.getResult(0)) || others(past) != others(op.getResult(0)))
-        continue;
-      lowering.addCache(&op, {number("input"), number("output"), dim});
-      cacheDims[number("input")] = dim;
-    }
-  }
-
   void addInput(unsigned index, BlockArgument argument) {
     auto type = cast<RankedTensorType>(argument.getType());
     OpBuilder &b = lowering.atRun();
@@ -87,12 +62,21 @@ private:
         IntegerAttr());
     StridedLayout layout =
         StridedLayout::contiguous(Lowering::localDims(argument));
-    if (auto cache = cacheDims.find(index); cache != cacheDims.end()) {
-      input.setCacheDim(cache->second);
-      layout = Lowering::cacheLayout(layout.dims, cache->second);
+    auto cache = llvm::find_if(
+        caches, [&](const Cache &c) { return c.input == int64_t(index); });
+    if (cache != caches.end() && cache->kind != "set") {
+      if (cache->dim)
+        input.setCacheDim(*cache->dim);
+      layout = Lowering::cacheLayout(layout.dims, *cache);
+      if (cache->kind == "keep")
+        lowering.addCacheOp(argument.getLoc(), input, *cache);
     }
     lowering.bind(argument, {input, type.getElementType(), layout, false,
                              dist::getSharding(type).isReplicated()});
+  }
+
+  Value presentOf(const Cache &cache) {
+    return function.front().getTerminator()->getOperand(cache.output);
   }
 
   LogicalResult lower(Operation &op) {
@@ -116,26 +100,33 @@ private:
     return it->second(&op, lowering);
   }
 
-  void addOutput(func::ReturnOp terminator, OpOperand &operand) {
-    const unsigned result = operand.getOperandNumber();
-    const int64_t index = dist::outputOf(function, result);
-    // An output owns its bytes: an input or weight that is passed through, or
-    // a window on something else, is copied.
+  /// An output owns its bytes: an input or weight that is passed through, or a
+  /// window on something else, is copied; but caches are kept where they are.
+  ValueView viewOfOutput(func::ReturnOp terminator, OpOperand &operand) {
     ValueView view = lowering.view(operand.get());
     auto alloc = view.buffer.getDefiningOp<rt::AllocOp>();
-    bool isCache =
-        alloc && llvm::any_of(alloc->getUsers(), [&](Operation *user) {
-          auto cache = dyn_cast<rt::CacheOp>(user);
-          return cache && cache.getOutput() == index;
-        });
-    bool isOwn =
-        isCache || (alloc && !view.isLoadTime && view.layout.isContiguous());
-    if (!isOwn) {
-      ValueView own = lowering.allocate(terminator, view.element,
-                                        view.layout.dims, view.isReplicated);
-      lowering.copy(terminator, view, own);
-      view = own;
-    }
+    auto cache = llvm::find_if(caches, [&](const Cache &c) {
+      return c.output == int64_t(operand.getOperandNumber());
+    });
+    StringRef kind = cache != caches.end() ? cache->kind.getValue() : "";
+    if ((kind == "append" && alloc) ||
+        (kind == "keep" && operand.get() == function.getArgument(cache->input)))
+      return view;
+    if (kind != "set" && alloc && !view.isLoadTime &&
+        view.layout.isContiguous())
+      return view;
+    ValueView own =
+        kind == "set" ? lowering.allocateCache(operand.get().getLoc(),
+                                               operand.get(), *cache)
+                      : lowering.allocate(terminator, view.element,
+                                          view.layout.dims, view.isReplicated);
+    lowering.copy(terminator, view, own);
+    return own;
+  }
+
+  void addOutput(func::ReturnOp terminator, OpOperand &operand) {
+    const unsigned result = operand.getOperandNumber();
+    ValueView view = viewOfOutput(terminator, operand);
     OpBuilder &b = lowering.atRun();
     auto type = rt::ViewType::get(b.getContext(), view.element,
                                   view.layout.dims, view.layout.strides,
@@ -144,15 +135,15 @@ private:
     Value window =
         rt::ViewOp::create(b, terminator.getLoc(), type, view.buffer);
     rt::OutputOp::create(b, terminator.getLoc(), window,
-                         b.getI64IntegerAttr(index),
+                         b.getI64IntegerAttr(dist::outputOf(function, result)),
                          name ? name : b.getStringAttr(""),
                          dist::getValueAttr(operand.get().getType()));
   }
 
   func::FuncOp function;
   Lowering lowering;
-  llvm::DenseMap<unsigned, int64_t> cacheDims; ///< by input
   const LoweringMap &map;
+  ArrayRef<Cache> caches;
 };
 
 struct LowerPass : impl::LowerBase<LowerPass> {
@@ -163,27 +154,39 @@ struct LowerPass : impl::LowerBase<LowerPass> {
       module.emitError("has no dist.mesh");
       return signalPassFailure();
     }
-    LoweringMap map = allLowerings();
-    OpBuilder builder(module.getBodyRegion());
-    for (func::FuncOp function :
-         llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-      if (function->hasAttr("dist.sharded")) {
-        builder.setInsertionPoint(function);
-        auto program = rt::ProgramOp::create(builder, function.getLoc(),
-                                             function.getSymName());
-        if (Attribute when = function->getAttr("onnx.when"))
-          program->setAttr("when", when);
-        if (Attribute stage = function->getAttr(dist::kStageAttr))
-          program->setAttr(dist::kStageAttr, stage);
-        if (failed(ProgramLowering(function, program, *mesh.getMesh().getMesh(),
-                                   map)
-                       .run()))
-          return signalPassFailure();
-      }
-    }
+    const LoweringMap map = allLowerings();
+    // A rank runs its stage of every profile, with one set of caches.
+    std::map<int64_t, SmallVector<func::FuncOp>> stages;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function->hasAttr("dist.sharded"))
+        stages[dist::stageOf(function)].push_back(function);
+    for (auto &[stage, functions] : stages)
+      if (failed(lowerStage(functions, *mesh.getMesh().getMesh(), map)))
+        return signalPassFailure();
     for (func::FuncOp function :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       function.erase();
+  }
+
+  static LogicalResult lowerStage(ArrayRef<func::FuncOp> functions,
+                                  const dist::Mesh &mesh,
+                                  const LoweringMap &map) {
+    OpBuilder builder(functions.front().getContext());
+    const auto caches = findCaches(functions);
+    for (size_t i = 0; i < functions.size(); ++i) {
+      func::FuncOp function = functions[i];
+      builder.setInsertionPoint(function);
+      auto program = rt::ProgramOp::create(builder, function.getLoc(),
+                                           function.getSymName());
+      if (Attribute when = function->getAttr("onnx.when"))
+        program->setAttr("when", when);
+      if (Attribute stage = function->getAttr(dist::kStageAttr))
+        program->setAttr(dist::kStageAttr, stage);
+      if (failed(
+              ProgramLowering(function, program, mesh, map, caches[i]).run()))
+        return failure();
+    }
+    return success();
   }
 };
 

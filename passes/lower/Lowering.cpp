@@ -57,36 +57,46 @@ bool Lowering::dependsOnInputs(ArrayRef<DimExpr> sizes) const {
   return depends;
 }
 
-StridedLayout Lowering::cacheLayout(const Sizes &dims, int64_t dim) {
-  StridedLayout layout = StridedLayout::contiguous(rt::cacheRoom(dims, dim));
+static Sizes cacheRoom(const Sizes &dims, const Cache &cache) {
+  return cache.dim ? Sizes(rt::cacheRoom(dims, *cache.dim)) : dims;
+}
+
+StridedLayout Lowering::cacheLayout(const Sizes &dims, const Cache &cache) {
+  StridedLayout layout = StridedLayout::contiguous(cacheRoom(dims, cache));
   layout.dims = dims;
   return layout;
 }
 
-ValueView Lowering::allocateCache(Operation *op, Value result,
+ValueView Lowering::allocateCache(Location loc, Value present,
                                   const Cache &cache) {
-  auto type = cast<RankedTensorType>(result.getType());
+  auto type = cast<RankedTensorType>(present.getType());
   OpBuilder &b = atRun();
-  Sizes dims = localDims(result);
-  DimExpr bytes = dist::product(rt::cacheRoom(dims, cache.dim)) *
+  Sizes dims = localDims(present);
+  DimExpr bytes = dist::product(cacheRoom(dims, cache)) *
                   rt::elementBytes(type.getElementType());
-  auto alloc = rt::AllocOp::create(b, op->getLoc(), b.getType<rt::BufferType>(),
+  auto alloc = rt::AllocOp::create(b, loc, b.getType<rt::BufferType>(),
                                    dist::DimsAttr::get(b.getContext(), {bytes}),
                                    /*persistent=*/false);
-  rt::CacheOp::create(b, op->getLoc(), alloc, cache.input, cache.output,
-                      cache.dim);
-  ValueView view{alloc, type.getElementType(), cacheLayout(dims, cache.dim),
-                 /*isLoadTime=*/false, dist::getSharding(type).isReplicated()};
-  bind(result, view);
-  return view;
+  addCacheOp(loc, alloc, cache);
+  return {alloc, type.getElementType(), cacheLayout(dims, cache),
+          /*isLoadTime=*/false, dist::getSharding(type).isReplicated()};
+}
+
+void Lowering::addCacheOp(Location loc, Value buffer, const Cache &cache) {
+  OpBuilder &b = atRun();
+  rt::CacheOp::create(
+      b, loc, buffer, cache.kind, b.getI64IntegerAttr(cache.input),
+      b.getI64IntegerAttr(cache.output),
+      cache.dim ? b.getI64IntegerAttr(*cache.dim) : IntegerAttr());
 }
 
 ValueView Lowering::allocate(Operation *op, Value result) {
   auto type = cast<RankedTensorType>(result.getType());
-  if (auto cache = caches.find(op); cache != caches.end())
-    return allocateCache(op, result, cache->second);
-  ValueView view = allocate(op, type.getElementType(), localDims(result),
-                            dist::getSharding(type).isReplicated());
+  auto cache = caches.find(op);
+  ValueView view = cache != caches.end()
+                       ? allocateCache(op->getLoc(), result, cache->second)
+                       : allocate(op, type.getElementType(), localDims(result),
+                                  dist::getSharding(type).isReplicated());
   bind(result, view);
   return view;
 }

@@ -16,6 +16,7 @@
 
 #include "dialects/onnx/Onnx.h"
 #include "dialects/rt/Rt.h"
+#include "passes/lower/Caches.h"
 #include "passes/lower/StridedLayout.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -59,13 +60,14 @@ public:
   ValueView allocate(mlir::Operation *op, mlir::Value result);
   /// The same, never at load time: for what is too big to be kept.
   ValueView allocateAtRun(mlir::Operation *op, mlir::Value result);
-  /// Values that sessions may keep: see rt.cache.
-  struct Cache {
-    int64_t input, output, dim;
-  };
+  /// The result of `op` is present of this cache.
   void addCache(mlir::Operation *op, Cache cache) { caches[op] = cache; }
-  /// Along `dim` with room for a state's capacity.
-  static StridedLayout cacheLayout(const Sizes &dims, int64_t dim);
+  /// Along the dim that grows with room for a state's capacity.
+  static StridedLayout cacheLayout(const Sizes &dims, const Cache &cache);
+  /// New memory of the cache, for present.
+  ValueView allocateCache(mlir::Location loc, mlir::Value present,
+                          const Cache &cache);
+  void addCacheOp(mlir::Location loc, mlir::Value buffer, const Cache &cache);
   /// New contiguous buffer for a temporary of `op`.
   ValueView allocate(mlir::Operation *op, mlir::Type element, Sizes dims,
                      bool isReplicated);
@@ -117,8 +119,6 @@ private:
   rt::ProgramOp program;
   mlir::OpBuilder builder;
   rt::ReadyOp ready;
-  ValueView allocateCache(mlir::Operation *op, mlir::Value result,
-                          const Cache &cache);
 
   llvm::DenseMap<mlir::Value, ValueView> values;
   llvm::DenseMap<mlir::Operation *, Cache> caches;

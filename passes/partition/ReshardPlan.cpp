@@ -58,8 +58,8 @@ static std::optional<size_t> scatteredDim(const Sharding &now,
   return std::nullopt;
 }
 
-/// Minor axes of a dim without which it is as in `to`, or may be cut to it; none
-/// where all of its axes have to go.
+/// Minor axes of a dim without which it is as in `to`, or may be cut to it;
+/// none where all of its axes have to go.
 static llvm::SmallVector<AxisRef, 2> extraAxes(const Sharding &now,
                                                const Sharding &to, size_t d) {
   llvm::SmallVector<AxisRef, 2> kept = to.dims[d].axes(), extra;

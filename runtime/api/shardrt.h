@@ -115,7 +115,8 @@ void shardrt_state_destroy(shardrt_state *state);         /* NULL is fine */
 int64_t shardrt_state_length(const shardrt_state *state); /* positions taken */
 int64_t shardrt_state_capacity(const shardrt_state *state);
 /* As shardrt_run, without the inputs that the state keeps; outputs that it
- * keeps are not there. SHARDRT_INVALID_ARGUMENT where it is full. */
+ * keeps are not there. SHARDRT_INVALID_ARGUMENT where it is full, or where a
+ * step of a merged decoder comes before its prompt. */
 shardrt_status shardrt_run_state(shardrt_session *session, shardrt_state *state,
                                  const shardrt_tensor *inputs,
                                  size_t num_inputs);

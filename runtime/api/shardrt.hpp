@@ -117,13 +117,15 @@ class CacheState;
 class Session;
 
 /// The KV caches of one sequence, or one batch: each rank keeps its part, and
-/// each run appends to it in place. Used by one run at a time; must not outlive
-/// its session.
+/// each run appends to it in place. The branch of a merged decoder that takes a
+/// prompt sets them all, whatever they held; caches of an encoder's keys stay
+/// as that branch left them. Used by one run at a time; must not outlive its
+/// session.
 class State {
 public:
   ~State();
-  int64_t capacity() const; ///< positions that fit
-  int64_t length() const;   ///< positions taken
+  int64_t capacity() const; ///< positions that fit into caches that grow
+  int64_t length() const;   ///< of them, positions taken
   void reset();             ///< empty again, for any batch
   /// A copy that goes its own way: beams, or a common prompt.
   Status fork(std::unique_ptr<State> &copy) const;
@@ -166,7 +168,9 @@ public:
   Status createState(int64_t capacity, std::unique_ptr<State> &state);
   /// As run without it, but `inputs` are without past, and outputs that the
   /// state keeps are left as they are. InvalidArgument also where the state is
-  /// full; it is then as before.
+  /// full, or a step comes before the prompt that it goes on from; the state is
+  /// then as before. After any other error it is too, but a cache that the run
+  /// was about to set is empty.
   Status run(State &state, std::span<const InputTensor> inputs,
              std::span<Tensor> outputs);
 

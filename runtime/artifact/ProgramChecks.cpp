@@ -242,26 +242,66 @@ Status ProgramChecker::checkInputs() {
   return Status::ok();
 }
 
-/// Past and present have the same type, but for the dim that grows.
+/// Whether an instruction or an output reads the bytes of an input.
+static bool isRead(const artifact::Program &program, uint32_t input) {
+  auto reads = [&](int64_t view) {
+    if (view < 0 || view >= program.views()->size())
+      return false;
+    const uint32_t number =
+        program.views()->Get(static_cast<uint32_t>(view))->buffer();
+    const artifact::Buffer *buffer = program.buffers()->Get(number);
+    return buffer->kind() == artifact::BufferKind_Input &&
+           buffer->source() == input;
+  };
+  for (const artifact::Instruction *instruction : *program.run())
+    for (int32_t view : *instruction->inputs())
+      if (reads(view))
+        return true;
+  for (const artifact::Output *output : *program.outputs())
+    if (reads(output->view()))
+      return true;
+  return false;
+}
+
+/// Past and present have the same type, but for the sizes of dims; memory that
+/// a program sets is not what it reads.
+Status ProgramChecker::checkCache(const artifact::CachePair &pair) {
+  if (pair.input() >= program.inputs()->size() ||
+      pair.output() >= program.outputs()->size() ||
+      pair.buffer() >= program.buffers()->size() ||
+      pair.kind() > artifact::CacheKind_MAX)
+    return artifactError("a cache is of no input, output, buffer or kind");
+  const artifact::Input *input = program.inputs()->Get(pair.input());
+  const artifact::Output *output = program.outputs()->Get(pair.output());
+  const artifact::Buffer *buffer = program.buffers()->Get(pair.buffer());
+  const auto rank = static_cast<int64_t>(input->dims()->size());
+  bool fits = pair.dim() >= -1 && pair.dim() < rank &&
+              output->dims()->size() == input->dims()->size() &&
+              output->element() == input->element();
+  if (pair.kind() == artifact::CacheKind_Keep)
+    fits &= buffer->kind() == artifact::BufferKind_Input &&
+            buffer->source() == pair.input();
+  else
+    fits &= buffer->kind() == artifact::BufferKind_Cache &&
+            output->view() < program.views()->size() &&
+            program.views()->Get(output->view())->buffer() == pair.buffer();
+  if (pair.kind() == artifact::CacheKind_Append)
+    fits &= pair.dim() >= 0;
+  if (pair.kind() == artifact::CacheKind_Set)
+    fits &= !isRead(program, pair.input());
+  return fits ? Status::ok()
+              : artifactError(portName("cache", *input),
+                              " does not fit its output");
+}
+
 Status ProgramChecker::checkCaches() {
   if (!program.caches())
     return Status::ok();
-  for (const artifact::CachePair *pair : *program.caches()) {
-    if (pair->input() >= program.inputs()->size() ||
-        pair->output() >= program.outputs()->size() ||
-        pair->buffer() >= program.buffers()->size())
-      return artifactError("a cache is of no input, output or buffer");
-    const artifact::Input *input = program.inputs()->Get(pair->input());
-    const artifact::Output *output = program.outputs()->Get(pair->output());
-    std::string where = portName("cache", *input);
-    if (pair->dim() >= input->dims()->size() ||
-        input->dims()->size() != output->dims()->size() ||
-        input->element() != output->element() ||
-        program.buffers()->Get(pair->buffer())->kind() !=
-            artifact::BufferKind_Cache ||
-        output->view() >= program.views()->size() ||
-        program.views()->Get(output->view())->buffer() != pair->buffer())
-      return artifactError(where, " does not fit its output");
+  const auto &pairs = *program.caches();
+  for (uint32_t c = 0; c < pairs.size(); ++c) {
+    SHARDC_RETURN_IF_ERROR(checkCache(*pairs.Get(c)));
+    if (c > 0 && pairs.Get(c)->input() <= pairs.Get(c - 1)->input())
+      return artifactError("the caches are not in the order of their inputs");
   }
   return Status::ok();
 }

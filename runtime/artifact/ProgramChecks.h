@@ -75,6 +75,7 @@ private:
   Status checkScalarIndex(uint64_t index, uint8_t allowed, const char *where);
   Status checkWeights();
   Status checkInputs();
+  Status checkCache(const artifact::CachePair &pair);
   Status checkCaches();
   Status checkConditions();
   Status checkOutputs();

@@ -1,58 +1,24 @@
 #include "runtime/exec/CacheState.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/exec/ScalarEvaluator.h"
+#include "runtime/exec/ViewResolver.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace shardc::runtime {
+namespace {
 
-/// Past is never read from the caller; this stands for its data.
-alignas(kBufferAlignment) static std::byte elsewhere[kBufferAlignment];
+using Layouts = flatbuffers::Vector<flatbuffers::Offset<artifact::DimLayout>>;
 
-CacheState::CacheState(const artifact::Program &program, int numRanks,
-                       int64_t capacity)
-    : capacity(capacity), memory(static_cast<size_t>(numRanks)) {
-  for (const artifact::CachePair *pair : *program.caches())
-    entries.push_back({{}, pair->dim()});
-  for (auto &ofRank : memory)
-    ofRank.resize(entries.size());
-}
-
-int64_t CacheState::length() const {
-  int64_t length = 0;
-  for (const Entry &entry : entries)
-    if (!entry.dims.empty())
-      length = std::max(length, entry.dims[entry.dim]);
-  return length;
-}
-
-void CacheState::reset() {
-  // The next sequence may come in another batch.
-  for (Entry &entry : entries)
-    entry.dims.clear();
-  for (auto &ofRank : memory)
-    for (AlignedBuffer &buffer : ofRank)
-      buffer = AlignedBuffer();
-}
-
-Status CacheState::copyTo(CacheState &other) const {
-  for (size_t rank = 0; rank < memory.size(); ++rank)
-    for (size_t cache = 0; cache < entries.size(); ++cache) {
-      const AlignedBuffer &from = memory[rank][cache];
-      if (!from.data())
-        continue;
-      AlignedBuffer &to = other.memory[rank][cache];
-      if (!to.allocate(from.size()))
-        return artifactError("out of memory for ", from.size(),
-                             " bytes of a copied cache");
-      std::memcpy(to.data(), from.data(), static_cast<size_t>(from.size()));
-    }
-  other.entries = entries;
+Status resolveLayouts(const Layouts &layouts, std::span<const int64_t> scalars,
+                      std::vector<OwnedRuns> &dims) {
+  dims.resize(layouts.size());
+  for (uint32_t d = 0; d < layouts.size(); ++d)
+    SHARDC_RETURN_IF_ERROR(resolveLayout(*layouts.Get(d), scalars, dims[d]));
   return Status::ok();
 }
-
-namespace {
 
 /// The size of that dim as some tensor of the request says, -1 if none does.
 int64_t sizeInRequest(const artifact::Program &program,
@@ -75,92 +41,208 @@ int64_t sizeInRequest(const artifact::Program &program,
 
 } // namespace
 
-Status CacheState::sizeOfPast(const artifact::Program &program,
-                              std::span<const TensorInfo> infos,
-                              std::span<const InputTensor> given,
-                              size_t cache) {
-  const uint32_t number =
-      program.caches()->Get(static_cast<uint32_t>(cache))->input();
-  const artifact::Input *input = program.inputs()->Get(number);
-  std::vector<int64_t> dims;
-  for (uint32_t d = 0; d < input->dims()->size(); ++d) {
-    int64_t size =
-        d == entries[cache].dim
-            ? 0
-            : sizeInRequest(program, infos, given, input->dims()->Get(d));
-    if (size < 0)
-      return argumentError("input '", infos[number].name, "': no other input ",
-                           "says how large its dim ", d, " (",
-                           infos[number].dims[d], ") is; run without a state");
-    dims.push_back(size);
+CacheState::CacheState(const artifact::Program &program, int numRanks,
+                       int64_t capacity)
+    : capacity(capacity), parts(static_cast<size_t>(numRanks)) {
+  for (const artifact::CachePair *pair : *program.caches()) {
+    const size_t rank = program.inputs()->Get(pair->input())->dims()->size();
+    entries.push_back(
+        {pair->input(), pair->dim(), {}, std::vector<int64_t>(rank)});
   }
-  entries[cache].dims = std::move(dims);
+  for (auto &ofRank : parts)
+    ofRank.resize(entries.size());
+}
+
+int64_t CacheState::length() const {
+  int64_t length = 0;
+  for (const Entry &entry : entries)
+    if (entry.dim >= 0 && !entry.dims.empty())
+      length = std::max(length, entry.dims[static_cast<size_t>(entry.dim)]);
+  return length;
+}
+
+void CacheState::reset() {
+  // The next sequence may come in another batch.
+  for (Entry &entry : entries)
+    entry.dims.clear();
+  for (auto &ofRank : parts)
+    for (Part &part : ofRank)
+      part = Part();
+}
+
+Status CacheState::copyTo(CacheState &other) const {
+  for (size_t rank = 0; rank < parts.size(); ++rank)
+    for (size_t cache = 0; cache < entries.size(); ++cache) {
+      const Part &from = parts[rank][cache];
+      Part &to = other.parts[rank][cache];
+      to.dims = from.dims;
+      if (!from.memory.data())
+        continue;
+      if (!to.memory.allocate(from.memory.size()))
+        return artifactError("out of memory for ", from.memory.size(),
+                             " bytes of a copied cache");
+      std::memcpy(to.memory.data(), from.memory.data(),
+                  static_cast<size_t>(from.memory.size()));
+    }
+  other.entries = entries;
   return Status::ok();
 }
 
-Status CacheState::addPast(const artifact::Program &program,
-                           std::span<const TensorInfo> infos,
+Status CacheState::addPast(std::span<const TensorInfo> infos,
                            std::span<const InputTensor> given,
                            std::vector<InputTensor> &all) {
   all.assign(given.begin(), given.end());
-  for (size_t cache = 0; cache < entries.size(); ++cache) {
-    const TensorInfo &info =
-        infos[program.caches()->Get(static_cast<uint32_t>(cache))->input()];
+  for (Entry &entry : entries) {
+    const TensorInfo &info = infos[entry.input];
     for (const InputTensor &tensor : given)
       if (tensor.name == info.name)
         return argumentError("input '", info.name,
-                             "' is kept by the state; "
-                             "leave it out");
-    Entry &entry = entries[cache];
-    if (entry.dims.empty())
-      SHARDC_RETURN_IF_ERROR(sizeOfPast(program, infos, given, cache));
-    all.push_back({info.name, info.element, entry.dims, elsewhere});
+                             "' is kept by the state; leave it out");
+    std::fill(entry.past.begin(), entry.past.end(), 0);
+    all.push_back({info.name, info.element, entry.past, nullptr});
+  }
+  return Status::ok();
+}
+
+Status CacheState::sizePast(const artifact::Program &program,
+                            std::span<const TensorInfo> infos,
+                            std::span<const InputTensor> given) {
+  for (uint32_t c = 0; c < entries.size(); ++c) {
+    const Use use{program, *program.caches()->Get(c), c};
+    const bool isSet = use.pair.kind() == artifact::CacheKind_Set;
+    if (!entries[c].dims.empty() && !isSet)
+      entries[c].past = entries[c].dims;
+    else if (use.pair.kind() == artifact::CacheKind_Keep && entries[c].dim < 0)
+      return argumentError("the state has nothing yet for input '", use.name(),
+                           "'; run the branch of the model that computes it "
+                           "first");
+    else
+      SHARDC_RETURN_IF_ERROR(sizeOfPast(use, infos, given));
+  }
+  return Status::ok();
+}
+
+/// Of past that is empty, or that nobody reads.
+Status CacheState::sizeOfPast(const Use &use, std::span<const TensorInfo> infos,
+                              std::span<const InputTensor> given) {
+  Entry &entry = entries[use.cache];
+  const auto *dims = use.program.inputs()->Get(use.pair.input())->dims();
+  for (uint32_t d = 0; d < dims->size(); ++d) {
+    int64_t size = d == entry.dim
+                       ? 0
+                       : sizeInRequest(use.program, infos, given, dims->Get(d));
+    if (size < 0 && use.pair.kind() == artifact::CacheKind_Set)
+      size = 0;
+    if (size < 0)
+      return argumentError("input '", use.name(), "': no other input says how ",
+                           "large its dim ", d, " (",
+                           infos[entry.input].dims[d],
+                           ") is; run without a state");
+    entry.past[d] = size;
   }
   return Status::ok();
 }
 
 Status CacheState::reserve(const artifact::Program &program,
-                           std::span<const std::vector<int64_t>> scalars) {
+                           RankScalars scalars) {
+  // Nothing changes before everything is known to fit.
   for (uint32_t c = 0; c < entries.size(); ++c) {
-    const artifact::CachePair *pair = program.caches()->Get(c);
-    const int64_t needed = scalars
-        [0][program.outputs()->Get(pair->output())->dims()->Get(pair->dim())];
-    if (needed < 0 || needed > capacity) {
-      const int64_t taken = entries[c].dims[entries[c].dim];
-      return argumentError(
-          "the cache of '",
-          program.inputs()->Get(pair->input())->name()->c_str(),
-          "' is full: it holds ", capacity, " positions, ", taken,
-          " are taken and ", needed - taken,
-          " more do not fit; use a larger capacity, or reset "
-          "the state");
-    }
-    for (size_t rank = 0; rank < memory.size(); ++rank) {
-      const int64_t bytes =
-          scalars[rank][program.buffers()->Get(pair->buffer())->bytes()];
-      AlignedBuffer &buffer = memory[rank][c];
-      if (buffer.data() && buffer.size() != bytes)
-        return argumentError("the state holds sequences of another batch: its "
-                             "cache ",
-                             c, " has ", buffer.size(),
-                             " bytes, this request needs ", bytes,
-                             "; reset the state");
-      if (!buffer.data() && !buffer.allocate(bytes))
-        return artifactError("out of memory: rank ", rank, " needs ", bytes,
-                             " bytes for a cache of ", capacity,
-                             " positions; use a smaller capacity");
-    }
+    const Use use{program, *program.caches()->Get(c), c};
+    SHARDC_RETURN_IF_ERROR(checkRoom(use, scalars[0]));
+    for (size_t rank = 0; rank < parts.size(); ++rank)
+      SHARDC_RETURN_IF_ERROR(checkPart(use, rank, scalars[rank]));
+  }
+  for (uint32_t c = 0; c < entries.size(); ++c) {
+    const Use use{program, *program.caches()->Get(c), c};
+    for (size_t rank = 0; rank < parts.size(); ++rank)
+      SHARDC_RETURN_IF_ERROR(allocatePart(use, rank, scalars[rank]));
+    if (use.pair.kind() == artifact::CacheKind_Set)
+      entries[c].dims.clear();
   }
   return Status::ok();
 }
 
-void CacheState::advance(const artifact::Program &program,
-                         std::span<const int64_t> scalars) {
+Status CacheState::checkRoom(const Use &use,
+                             std::span<const int64_t> scalars) const {
+  const Entry &entry = entries[use.cache];
+  if (use.pair.kind() == artifact::CacheKind_Keep || entry.dim < 0)
+    return Status::ok();
+  const auto dim = static_cast<uint32_t>(entry.dim);
+  const int64_t needed =
+      scalars[use.program.outputs()->Get(use.pair.output())->dims()->Get(dim)];
+  if (needed == kUnbound)
+    return argumentError("how much the cache of '", use.name(),
+                         "' grows is known only while the program runs; run "
+                         "without a state");
+  if (needed >= 0 && needed <= capacity)
+    return Status::ok();
+  const int64_t taken = entry.past[dim];
+  return argumentError("the cache of '", use.name(), "' is full: it holds ",
+                       capacity, " positions, ", taken, " are taken and ",
+                       needed - taken,
+                       " more do not fit; use a larger capacity, or reset the "
+                       "state");
+}
+
+/// What the rank holds is what the program takes it for.
+Status CacheState::checkPart(const Use &use, size_t rank,
+                             std::span<const int64_t> scalars) const {
+  const artifact::Program &program = use.program;
+  const uint32_t input = use.pair.input();
+  int64_t bytes = 0;
+  SHARDC_RETURN_IF_ERROR(
+      bufferBytes(program, use.pair.buffer(), scalars, bytes));
+  if (use.pair.kind() == artifact::CacheKind_Set)
+    return Status::ok();
+  for (const artifact::Buffer *buffer : *program.buffers())
+    if (buffer->kind() == artifact::BufferKind_Input &&
+        buffer->source() == input && scalars[buffer->bytes()] > bytes)
+      return artifactError("'", use.name(), "' is said to have ",
+                           scalars[buffer->bytes()], " bytes on rank ", rank,
+                           ", the cache has ", bytes,
+                           "; the artifact is damaged, compile it again");
+  const Part &part = parts[rank][use.cache];
+  if (entries[use.cache].dims.empty())
+    return Status::ok();
+  std::vector<OwnedRuns> dims;
+  SHARDC_RETURN_IF_ERROR(
+      resolveLayouts(*program.inputs()->Get(input)->layout(), scalars, dims));
+  if (part.memory.size() != bytes || part.dims != dims)
+    return artifactError("the cache of '", use.name(), "' has ",
+                         part.memory.size(), " bytes on rank ", rank,
+                         ", this program takes it for ", bytes,
+                         " or for another part; compile the model again");
+  return Status::ok();
+}
+
+Status CacheState::allocatePart(const Use &use, size_t rank,
+                                std::span<const int64_t> scalars) {
+  AlignedBuffer &memory = parts[rank][use.cache].memory;
+  const int64_t bytes =
+      scalars[use.program.buffers()->Get(use.pair.buffer())->bytes()];
+  if ((memory.data() && memory.size() == bytes) || memory.allocate(bytes))
+    return Status::ok();
+  entries[use.cache].dims.clear();
+  return artifactError("out of memory: rank ", rank, " needs ", bytes,
+                       " bytes for the cache of '", use.name(),
+                       "'; use a smaller capacity");
+}
+
+Status CacheState::advance(const artifact::Program &program,
+                           RankScalars scalars) {
   for (uint32_t c = 0; c < entries.size(); ++c) {
     const artifact::CachePair *pair = program.caches()->Get(c);
+    if (pair->kind() == artifact::CacheKind_Keep)
+      continue;
     const artifact::Output *output = program.outputs()->Get(pair->output());
-    entries[c].dims[entries[c].dim] = scalars[output->dims()->Get(pair->dim())];
+    for (size_t rank = 0; rank < parts.size(); ++rank)
+      SHARDC_RETURN_IF_ERROR(resolveLayouts(*output->layout(), scalars[rank],
+                                            parts[rank][c].dims));
+    entries[c].dims.clear();
+    for (uint32_t dim : *output->dims())
+      entries[c].dims.push_back(scalars[0][dim]);
   }
+  return Status::ok();
 }
 
 } // namespace shardc::runtime

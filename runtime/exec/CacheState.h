@@ -1,11 +1,14 @@
 //===- CacheState.h - KV caches that stay with their ranks ----------------===//
 //
 // What a session keeps of one sequence (or one batch of them) between requests.
-// Each rank has its part of each cache, with room for `capacity` positions; a
-// request appends to it in place:
+// Each rank has its part of each cache; a request appends to it in place:
 //
 //   capacity 8, heads split over 2 ranks, prompt of 5, then two steps of 1
 //   rank 0, cache 0 [batch, 2 heads, 8, 16]:  positions 0-4, then 5, then 6
+//
+// A program may also set a cache, whatever it held, or keep it as it is. Caches
+// that no program appends to (the keys of an encoder) have no room to grow, and
+// are as large as they were set. See CachePair in Program.fbs.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_CACHESTATE_H
@@ -13,12 +16,16 @@
 
 #include "runtime/api/shardrt.hpp"
 #include "runtime/artifact/Format.h"
+#include "runtime/exec/Ownership.h"
 
 #include <memory>
 #include <span>
 #include <vector>
 
 namespace shardc::runtime {
+
+/// The scalars of all ranks, by rank.
+using RankScalars = std::span<const std::vector<int64_t>>;
 
 class CacheState {
 public:
@@ -27,41 +34,64 @@ public:
 
   const int64_t capacity;
 
-  /// Positions that are taken, of the cache that holds most.
+  /// Positions that are taken, of the cache that has grown most.
   int64_t length() const;
   void reset();
   Status copyTo(CacheState &other) const;
 
-  /// The caller's tensors and, after them, past of each cache with the sizes
-  /// that it has now and no data. Sizes that only the request knows (the
-  /// batch) are those of the other inputs. Valid until the next call.
-  Status addPast(const artifact::Program &program,
-                 std::span<const TensorInfo> infos,
+  // A run: addPast, then the program is chosen, sizePast, reserve, advance.
+
+  /// The caller's tensors and, after them, past of each cache: without data,
+  /// and empty until sizePast. Valid until the next call.
+  Status addPast(std::span<const TensorInfo> infos,
                  std::span<const InputTensor> given,
                  std::vector<InputTensor> &all);
-
-  /// Memory of all ranks before a run: `scalars` by rank. Error if the run
-  /// would need more positions than there are, or other sizes than before.
-  Status reserve(const artifact::Program &program,
-                 std::span<const std::vector<int64_t>> scalars);
+  /// Gives past the sizes that it has for this program. Sizes that only the
+  /// request knows (the batch) are those of the other inputs.
+  Status sizePast(const artifact::Program &program,
+                  std::span<const TensorInfo> infos,
+                  std::span<const InputTensor> given);
+  /// Memory of all ranks before a run. Error if the run would need more
+  /// positions than there are, or what is held does not fit the program. What
+  /// the program sets is not held any more, until the run is over.
+  Status reserve(const artifact::Program &program, RankScalars scalars);
   std::byte *memoryOf(int rank, size_t cache) const {
-    return memory[static_cast<size_t>(rank)][cache].data();
+    return parts[static_cast<size_t>(rank)][cache].memory.data();
   }
   /// After a run.
-  void advance(const artifact::Program &program,
-               std::span<const int64_t> scalars);
+  Status advance(const artifact::Program &program, RankScalars scalars);
 
 private:
-  Status sizeOfPast(const artifact::Program &program,
-                    std::span<const TensorInfo> infos,
-                    std::span<const InputTensor> given, size_t cache);
-
   struct Entry {
-    std::vector<int64_t> dims; ///< of past, global; empty before the first run
-    size_t dim;
+    size_t input;              ///< past
+    int64_t dim;               ///< that grows, or -1
+    std::vector<int64_t> dims; ///< of what is held, global; empty: nothing
+    std::vector<int64_t> past; ///< sizes for the run at hand
   };
+  /// What one rank has of a cache.
+  struct Part {
+    AlignedBuffer memory;
+    std::vector<OwnedRuns> dims; ///< of what is held
+  };
+  /// One cache in one program.
+  struct Use {
+    const artifact::Program &program;
+    const artifact::CachePair &pair;
+    size_t cache;
+    const char *name() const {
+      return program.inputs()->Get(pair.input())->name()->c_str();
+    }
+  };
+  Status sizeOfPast(const Use &use, std::span<const TensorInfo> infos,
+                    std::span<const InputTensor> given);
+  Status checkRoom(const Use &use, std::span<const int64_t> scalars) const;
+  Status checkPart(const Use &use, size_t rank,
+                   std::span<const int64_t> scalars) const;
+  Status allocatePart(const Use &use, size_t rank,
+                      std::span<const int64_t> scalars);
+
   std::vector<Entry> entries;
-  std::vector<std::vector<AlignedBuffer>> memory; ///< by rank and cache
+  std::vector<std::vector<Part>> parts; ///< by rank and cache
 };
 
 } // namespace shardc::runtime

@@ -5,6 +5,7 @@
 #include "runtime/exec/ScalarEvaluator.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <exception>
 #include <numeric>
@@ -50,7 +51,7 @@ Status Engine::start(const std::string &folder) {
   return load();
 }
 
-/// Profiles have the same inputs and outputs.
+/// Profiles have the same inputs, outputs and caches.
 Status Engine::checkPorts() const {
   auto same = [](const std::vector<TensorInfo> &a,
                  const std::vector<TensorInfo> &b) {
@@ -60,9 +61,18 @@ Status Engine::checkPorts() const {
                                x.dims.size() == y.dims.size();
                       });
   };
+  auto cachesOf = [](const artifact::Program &program) {
+    std::vector<std::array<int64_t, 3>> caches;
+    if (program.caches())
+      for (const artifact::CachePair *pair : *program.caches())
+        caches.push_back({pair->input(), pair->output(), pair->dim()});
+    return caches;
+  };
   for (const auto &other : programs)
-    if (!same(inputInfos, describeInputs(*other->program)) ||
-        !same(outputInfos, describeOutputs(*other->program)))
+    if (cachesOf(program()) != cachesOf(*other->program))
+      return artifactError("its programs keep different caches");
+    else if (!same(inputInfos, describeInputs(*other->program)) ||
+             !same(outputInfos, describeOutputs(*other->program)))
       return artifactError("its programs have different inputs or outputs");
   return Status::ok();
 }

@@ -5,7 +5,6 @@
 #include "runtime/exec/StridedCopy.h"
 
 #include <algorithm>
-#include <array>
 
 namespace shardc::runtime {
 
@@ -24,16 +23,14 @@ Status Engine::run(std::span<const InputTensor> given,
   keptOutputs.assign(outputInfos.size(), 0);
   if (!state)
     return runRequest(given);
-  // All profiles have the same caches: createState saw to it.
+  // All profiles have the same caches: checkPorts saw to it.
   for (const artifact::CachePair *pair : *programs[0]->program->caches()) {
     keptInputs[pair->input()] = 1;
     keptOutputs[pair->output()] = 1;
   }
-  SHARDC_RETURN_IF_ERROR(
-      state->addPast(*programs[0]->program, inputInfos, given, withPast));
+  SHARDC_RETURN_IF_ERROR(state->addPast(inputInfos, given, withPast));
   SHARDC_RETURN_IF_ERROR(runRequest(withPast));
-  state->advance(program(), current->scalars[0]);
-  return Status::ok();
+  return state->advance(program(), current->scalars);
 }
 
 Status Engine::runRequest(std::span<const InputTensor> given) {
@@ -59,21 +56,10 @@ Status Engine::runRequest(std::span<const InputTensor> given) {
 
 Status Engine::createState(int64_t capacity,
                            std::unique_ptr<CacheState> &created) {
-  auto pairsOf = [](const LoadedProgram &loaded) {
-    std::vector<std::array<uint32_t, 3>> pairs;
-    if (const auto *caches = loaded.program->caches())
-      for (const artifact::CachePair *pair : *caches)
-        pairs.push_back({pair->input(), pair->output(), pair->dim()});
-    return pairs;
-  };
-  const auto pairs = pairsOf(*programs[0]);
-  if (pairs.empty())
+  const auto *caches = programs[0]->program->caches();
+  if (!caches || caches->size() == 0)
     return argumentError("the model has no cache to keep: no output of it is "
                          "an input with something appended");
-  for (const auto &other : programs)
-    if (pairsOf(*other) != pairs)
-      return argumentError("the artifact's profiles append to different "
-                           "caches; run it without a state");
   if (capacity < 1)
     return argumentError("a state for ", capacity,
                          " positions: expected at least 1");
@@ -91,6 +77,8 @@ Status Engine::chooseProgram(std::span<const InputTensor> given) {
     return artifactError("no profile of the artifact is for these inputs; "
                          "compile the model again");
   active = chosen->get();
+  if (state)
+    SHARDC_RETURN_IF_ERROR(state->sizePast(program(), inputInfos, given));
   for (uint32_t s = 0; s < active->symbols.size(); ++s)
     active->symbols[s] = !program().symbols()->Get(s)->capacity() ? kUnbound
                          : state ? state->capacity
@@ -114,7 +102,7 @@ Status Engine::sizeOutputs() {
 Status Engine::findPlan(ShapePlan *&plan) {
   std::vector<std::unique_ptr<ShapePlan>> &plans = active->plans;
   for (auto &known : plans)
-    if (known->isFor(active->symbols)) {
+    if (known->isFor(active->symbols, state != nullptr)) {
       known->lastUsed = ++clock;
       plan = known.get();
       return Status::ok();
@@ -137,6 +125,7 @@ Status Engine::findPlan(ShapePlan *&plan) {
 
 Status Engine::preparePlan(std::unique_ptr<ShapePlan> &plan) {
   auto fresh = std::make_unique<ShapePlan>();
+  fresh->hasState = state != nullptr;
   fresh->scalars.resize(ranks.size());
   fresh->ranks.resize(ranks.size());
   SHARDC_RETURN_IF_ERROR(fresh->evaluate(program(), active->symbols));

@@ -70,8 +70,9 @@ Status Engine::placeInputs(int rank) {
   SHARDC_RETURN_IF_ERROR(grow(mine.inputMemory, slices.packedBytes(), rank,
                               "its parts of the inputs"));
   for (size_t i = 0; i < orderedInputs.size(); ++i)
-    mine.inputs[i] =
-        slices.place(i, orderedInputs[i]->data, mine.inputMemory.data());
+    if (!keptInputs[i])
+      mine.inputs[i] =
+          slices.place(i, orderedInputs[i]->data, mine.inputMemory.data());
   if (state)
     for (uint32_t c = 0; c < program().caches()->size(); ++c)
       mine.inputs[program().caches()->Get(c)->input()] =

@@ -8,15 +8,12 @@
 
 namespace shardc::runtime {
 
-/// The address of what has no bytes.
-alignas(kBufferAlignment) static std::byte nothing[kBufferAlignment];
-
 Status InputSlices::prepare(const artifact::Program &program,
                             std::span<const int64_t> scalars,
                             std::span<const char> isKept) {
   for (uint32_t i = 0; i < program.inputs()->size(); ++i)
     if (isKept[i])
-      slices.emplace_back().isKept = true;
+      slices.emplace_back();
     else
       SHARDC_RETURN_IF_ERROR(addSlice(program, i, scalars));
   return Status::ok();
@@ -62,9 +59,11 @@ Status InputSlices::addSlice(const artifact::Program &program, uint32_t index,
 
 std::byte *InputSlices::place(size_t index, const void *data,
                               std::byte *memory) {
+  // Kernels want an address also where there are no bytes.
+  alignas(kBufferAlignment) static std::byte nothing[kBufferAlignment];
   Slice &slice = slices[index];
   auto *at = static_cast<std::byte *>(const_cast<void *>(data));
-  if (slice.isKept || slice.local.numElements() == 0)
+  if (slice.local.numElements() == 0)
     return nothing;
   if (slice.isWindow)
     return at + slice.windowOffset;

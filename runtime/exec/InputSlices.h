@@ -20,7 +20,8 @@ namespace shardc::runtime {
 
 class InputSlices {
 public:
-  /// Inputs that `isKept` says are not sliced: a state has them.
+  /// Inputs that `isKept` says are not sliced, and never placed: a state has
+  /// them.
   Status prepare(const artifact::Program &program,
                  std::span<const int64_t> scalars,
                  std::span<const char> isKept);
@@ -35,7 +36,6 @@ private:
     std::vector<OwnedRuns> dims;
     TensorView global; ///< of the caller's tensor; data is set for each run
     TensorView local;  ///< packed
-    bool isKept = false;
     bool isWindow = false;
     int64_t windowOffset = 0; ///< bytes into the caller's tensor
     int64_t packedOffset = 0; ///< bytes into the rank's memory

@@ -1,9 +1,10 @@
 //===- ShapePlan.h - All ranks' plans for one set of input shapes ---------===//
 //
-// Shapes are told apart by the values of the symbols that inputs bind. A
-// session keeps the plans of the last few, so alternating between two lengths
-// prepares nothing again. Segments behind a read_sizes are prepared when they
-// are reached, and again when the data say other sizes.
+// Shapes are told apart by the values of the symbols that inputs bind, and by
+// whether a state keeps past. A session keeps the plans of the last few, so
+// alternating between two lengths prepares nothing again. Segments behind a
+// read_sizes are prepared when they are reached, and again when the data say
+// other sizes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_SHAPEPLAN_H
@@ -43,14 +44,15 @@ struct RankShapePlan {
 
 struct ShapePlan {
   std::vector<int64_t> symbols;
+  bool hasState = false; ///< past is not sliced from the caller's tensors
   std::vector<std::vector<int64_t>> scalars; ///< by rank
   std::vector<RankShapePlan> ranks;
   std::vector<std::vector<int64_t>> outputDims; ///< by output
   uint64_t lastUsed = 0;
 
-  bool isFor(std::span<const int64_t> values) const {
-    return std::equal(symbols.begin(), symbols.end(), values.begin(),
-                      values.end());
+  bool isFor(std::span<const int64_t> values, bool withState) const {
+    return hasState == withState && std::equal(symbols.begin(), symbols.end(),
+                                               values.begin(), values.end());
   }
   bool isMeasured() const { return !ranks[0].timings.empty(); }
 

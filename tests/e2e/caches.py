@@ -81,14 +81,21 @@ def feed(name, past, ids):
     return None  # a cache
 
 
-def write_request(folder, model, past, ids, empty=None):
-    """ONNX test data whose caches are empty; `empty`: a folder with such data of the model."""
-    folder.mkdir(parents=True)
+def inputs_of(model):
+    """The inputs that are no weights."""
     weights = {weight.name for weight in model.graph.initializer}
-    for i, value in enumerate(value for value in model.graph.input if value.name not in weights):
+    return [value for value in model.graph.input if value.name not in weights]
+
+
+def write_request(folder, model, past, ids, example=None):
+    """ONNX test data; an input that has not to do with positions is as in the folder `example`, a cache else empty."""
+    folder.mkdir(parents=True)
+    for i, value in enumerate(inputs_of(model)):
         tensor = feed(value.name, past, ids)
-        if tensor is None and empty:
-            tensor = numpy_helper.to_array(onnx.load_tensor(empty / f"input_{i}.pb"))
+        if value.type.tensor_type.elem_type == TensorProto.BOOL:
+            tensor = np.array([past > 0])  # a merged decoder's branch
+        if tensor is None and example:
+            tensor = numpy_helper.to_array(onnx.load_tensor(example / f"input_{i}.pb"))
         elif tensor is None:
             tensor = np.zeros((ids.shape[0], HEADS, 0, SIZE), np.float32)
         onnx.save_tensor(numpy_helper.from_array(np.ascontiguousarray(tensor), value.name), folder / f"input_{i}.pb")

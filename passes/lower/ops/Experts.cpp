@@ -44,9 +44,8 @@ static LogicalResult lowerMixtureOfExperts(Operation *op, Lowering &lowering) {
   // Indices count all experts; a rank has a range of them.
   Type down = experts.getDown().getType();
   config.push_back(lowering.scalars(
-      "experts",
-      {dist::getDims(down)[0],
-       dist::getSharding(down).dims[0].lowerBound(lowering.mesh)}));
+      "experts", {dist::getDims(down)[0],
+                  dist::getSharding(down).dims[0].lowerBound(lowering.mesh)}));
   if (failed(fuse(experts.getUpMutable(), kUpScale, "up_", inputs, config,
                   lowering)) ||
       failed(fuse(experts.getDownMutable(), kDownScale, "down_", inputs, config,

@@ -24,8 +24,8 @@ TEST(CutSearch, SharesWorkOut) {
 
 TEST(CutSearch, CutsWhereLittleCrosses) {
   // Alike but for what crosses behind each piece.
-  std::vector<Piece> pieces = {{1, 10, 9}, {1, 10, 9}, {1, 10, 1}, {1, 10, 9},
-                               {1, 10, 0}};
+  std::vector<Piece> pieces = {
+      {1, 10, 9}, {1, 10, 9}, {1, 10, 1}, {1, 10, 9}, {1, 10, 0}};
   EXPECT_EQ(stage::searchCuts(pieces, 2), (Cuts{0, 3}));
 }
 

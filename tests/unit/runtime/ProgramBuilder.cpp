@@ -49,7 +49,26 @@ void ProgramBuilder::cache(uint32_t input, uint32_t past, uint32_t output,
   buffers[views[present].buffer] = {artifact::BufferKind_Cache,
                                     bytesOf(present, presentRoom),
                                     static_cast<uint32_t>(caches.size())};
-  caches.push_back({input, output, dim, views[present].buffer});
+  caches.push_back({input, output, static_cast<int32_t>(dim),
+                    views[present].buffer, artifact::CacheKind_Append});
+}
+
+void ProgramBuilder::setCache(uint32_t input, uint32_t output, uint32_t present,
+                              int32_t dim, std::vector<uint32_t> room) {
+  buffers[views[present].buffer] = {artifact::BufferKind_Cache,
+                                    bytesOf(present, room),
+                                    static_cast<uint32_t>(caches.size())};
+  caches.push_back(
+      {input, output, dim, views[present].buffer, artifact::CacheKind_Set});
+}
+
+void ProgramBuilder::keepCache(uint32_t input, uint32_t output, int32_t dim) {
+  caches.push_back({input, output, dim, views[inputs[input].view].buffer,
+                    artifact::CacheKind_Keep});
+}
+
+void ProgramBuilder::condition(uint32_t input, bool value) {
+  conditions.emplace_back(input, value);
 }
 
 uint32_t ProgramBuilder::coordinate(uint32_t axis) {
@@ -321,8 +340,11 @@ std::string Writer::write() {
   }
   std::vector<flatbuffers::Offset<artifact::CachePair>> caches;
   for (const auto &c : from.caches)
-    caches.push_back(
-        artifact::CreateCachePair(fbb, c.input, c.output, c.dim, c.buffer));
+    caches.push_back(artifact::CreateCachePair(fbb, c.input, c.output, c.dim,
+                                               c.buffer, c.kind));
+  std::vector<flatbuffers::Offset<artifact::Condition>> conditions;
+  for (auto [input, value] : from.conditions)
+    conditions.push_back(artifact::CreateCondition(fbb, input, value));
   auto groups = groupTables();
   auto weights = weightTables();
   auto buffers = bufferTables();
@@ -332,7 +354,7 @@ std::string Writer::write() {
       fbb, artifact::CreateProgramDirect(fbb, &axes, &symbols, &from.scalarList,
                                          &guards, &groups, &weights, &inputs,
                                          &outputs, &buffers, &views, &load,
-                                         &run, nullptr, &caches));
+                                         &run, &conditions, &caches));
   return {reinterpret_cast<const char *>(fbb.GetBufferPointer()),
           fbb.GetSize()};
 }

@@ -99,6 +99,13 @@ public:
   void cache(uint32_t input, uint32_t past, uint32_t output, uint32_t present,
              uint32_t dim, std::vector<uint32_t> pastRoom,
              std::vector<uint32_t> presentRoom);
+  /// The program sets the cache: `present` is in a buffer for these sizes.
+  void setCache(uint32_t input, uint32_t output, uint32_t present, int32_t dim,
+                std::vector<uint32_t> room);
+  /// The program leaves the cache as it is.
+  void keepCache(uint32_t input, uint32_t output, int32_t dim = -1);
+  /// The program is for requests where this input has this value.
+  void condition(uint32_t input, bool value);
 
   // Instructions.
   Attribute text(std::string name, std::string text) {
@@ -137,7 +144,10 @@ private:
     bool capacity = false;
   };
   struct Cache {
-    uint32_t input, output, dim, buffer;
+    uint32_t input, output;
+    int32_t dim;
+    uint32_t buffer;
+    artifact::CacheKind kind;
   };
   struct Guard {
     artifact::GuardKind kind;
@@ -183,6 +193,7 @@ private:
   std::vector<artifact::Scalar> scalarList;
   std::vector<Symbol> symbols;
   std::vector<Cache> caches;
+  std::vector<std::pair<uint32_t, bool>> conditions;
   std::vector<Guard> guards;
   std::vector<Buffer> buffers;
   std::vector<View> views;
@@ -202,6 +213,8 @@ public:
   std::string path(const std::string &file = "") const;
   /// Rewrites manifest.json with a fresh checksum after a change.
   void writeManifest();
+  /// Adds a program for other requests.
+  void addProgram(const ProgramBuilder &program);
   /// Adds a file of the artifact and lists it.
   void addFile(const std::string &file, const std::string &contents);
 

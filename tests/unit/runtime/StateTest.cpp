@@ -8,12 +8,15 @@ namespace {
 using namespace test;
 
 /// present = past | x along dim 1, rows split over tp; y = present + present.
-ProgramBuilder appending(int64_t ways) {
+/// What an artifact may claim that no compiler writes: that past is in
+/// `tooLarge` times as much memory, and that a cache has no room to grow.
+ProgramBuilder appending(int64_t ways, int64_t tooLarge = 1,
+                         bool hasRoom = true) {
   ProgramBuilder p({{"tp", ways}});
   auto four = p.constant(4), one = p.constant(1), zero = p.constant(0);
   auto s = p.symbol("s", 0, 1), past = p.symbol("past", 1, 1);
   auto c = p.coordinate(0), rows = p.localSize(four, ways, c);
-  auto room = p.capacity();
+  auto room = hasRoom ? p.capacity() : zero;
   auto total = p.binary(artifact::ScalarOp_Add, past, s);
   auto pastRoom = p.binary(artifact::ScalarOp_Maximum, past, room);
   auto totalRoom = p.binary(artifact::ScalarOp_Maximum, total, room);
@@ -35,7 +38,9 @@ ProgramBuilder appending(int64_t ways) {
   p.run("TestAdd", {int32_t(dense), int32_t(dense)}, {int32_t(y)});
   p.output("y", y, {split, p.whole(total)});
   p.output("present", present, {split, p.whole(total)});
-  p.cache(1, before, 1, all, 1, {rows, pastRoom}, {rows, totalRoom});
+  p.cache(1, before, 1, all, 1,
+          {p.multiply(rows, p.constant(tooLarge)), pastRoom},
+          {rows, totalRoom});
   return p;
 }
 
@@ -99,6 +104,33 @@ TEST(State, withoutItPastComesFromOutside) {
   EXPECT_NE(status.message().find("'past' is kept by the state"),
             std::string::npos)
       << status.message();
+}
+
+TEST(State, pastMustFitIntoTheCache) {
+  TestArtifact artifact(appending(2, /*tooLarge=*/3));
+  OpenSession s(artifact);
+  std::unique_ptr<State> state;
+  ASSERT_TRUE(s.session->createState(4, state).isOk());
+  Floats x = block(2, 1);
+  const InputTensor inputs[] = {x.as("x")};
+  Status status = s.session->run(*state, inputs, s.outputs);
+  EXPECT_EQ(status.code(), StatusCode::Artifact);
+  EXPECT_NE(status.message().find("'past' is said to have 96 bytes on rank 0, "
+                                  "the cache has 32"),
+            std::string::npos)
+      << status.message();
+}
+
+TEST(State, plansAreNotTakenForRunsWithout) {
+  TestArtifact artifact(appending(2, 1, /*hasRoom=*/false));
+  OpenSession s(artifact);
+  std::unique_ptr<State> state;
+  ASSERT_TRUE(s.session->createState(2, state).isOk());
+  Floats x = block(2, 1), past = block(0, 0);
+  const InputTensor inputs[] = {x.as("x")};
+  ASSERT_TRUE(s.session->run(*state, inputs, s.outputs).isOk());
+  ASSERT_TRUE(s.run({x.as("x"), past.as("past")}).isOk());
+  expectRow(s, {2, 2});
 }
 
 TEST(State, throughTheCApi) {

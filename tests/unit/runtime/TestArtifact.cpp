@@ -26,8 +26,6 @@ TestArtifact::TestArtifact(const ProgramBuilder &program) {
   folder = testing::TempDir() + "shardrt-" + std::to_string(getpid()) + "-" +
            std::to_string(count++);
   fs::create_directories(folder);
-  std::string bytes = program.finish();
-  writeFile(path("stage0.program"), bytes);
   manifest = {{"format", artifact::kFormatVersion},
               {"tool", "test"},
               {"tolerance", "f32"},
@@ -35,12 +33,10 @@ TestArtifact::TestArtifact(const ProgramBuilder &program) {
               {"weights", "reference"},
               {"mesh", nlohmann::json::array()},
               {"files", nlohmann::json::array()},
-              {"stages",
-               {{{"program", "stage0.program"},
-                 {"bytes", bytes.size()},
-                 {"hash", runtime::hashHex(bytes.data(), bytes.size())}}}}};
+              {"stages", nlohmann::json::array()}};
   for (const auto &[name, size] : program.axes)
     manifest["mesh"].push_back({{"name", name}, {"size", size}});
+  addProgram(program);
   addFile("constants.bin", program.constants);
 }
 
@@ -51,6 +47,18 @@ TestArtifact::~TestArtifact() {
 
 std::string TestArtifact::path(const std::string &file) const {
   return file.empty() ? folder : folder + "/" + file;
+}
+
+void TestArtifact::addProgram(const ProgramBuilder &program) {
+  const std::string bytes = program.finish();
+  const std::string file =
+      "stage" + std::to_string(manifest["stages"].size()) + ".program";
+  writeFile(path(file), bytes);
+  manifest["stages"].push_back(
+      {{"program", file},
+       {"bytes", bytes.size()},
+       {"hash", runtime::hashHex(bytes.data(), bytes.size())}});
+  writeManifest();
 }
 
 void TestArtifact::addFile(const std::string &file,

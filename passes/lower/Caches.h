@@ -1,0 +1,37 @@
+//===- Caches.h - What a rank can keep between runs -----------------------===//
+//
+// A rank keeps its part of a cache where every function holds it alike, and no
+// rank but all of it along the dim that grows. mesh <"tp"=2>, 4 heads:
+//
+//   prompt  sets present [b, 4:"tp", s, 16]
+//   step    reads past [b, 4:"tp", past, 16], appends      kept: 2 heads a rank
+//
+//   prompt  sets present [b, 4, s, 16]                     held otherwise: past
+//   step    reads past [b, 4:"tp", past, 16]               comes with the
+//   inputs
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_LOWER_CACHES_H
+#define SHARDC_PASSES_LOWER_CACHES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <optional>
+
+namespace shardc::lower {
+
+/// See rt.cache.
+struct Cache {
+  mlir::StringAttr kind;
+  int64_t input, output;
+  std::optional<int64_t> dim; ///< that grows
+};
+
+/// The caches that all functions can keep, as each of them uses them; in the
+/// order of their inputs. Warns of those that they hold differently.
+llvm::SmallVector<llvm::SmallVector<Cache>>
+findCaches(llvm::ArrayRef<mlir::func::FuncOp> functions);
+
+} // namespace shardc::lower
+
+#endif // SHARDC_PASSES_LOWER_CACHES_H
