@@ -171,7 +171,8 @@ struct LowerPass : impl::LowerBase<LowerPass> {
   static LogicalResult lowerStage(ArrayRef<func::FuncOp> functions,
                                   const dist::Mesh &mesh,
                                   const LoweringMap &map) {
-    OpBuilder builder(functions.front().getContext());
+    func::FuncOp first = functions.front();
+    OpBuilder builder(first.getContext());
     const auto caches = findCaches(functions);
     for (size_t i = 0; i < functions.size(); ++i) {
       func::FuncOp function = functions[i];

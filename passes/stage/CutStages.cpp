@@ -64,13 +64,22 @@ private:
       need(before, stage);
   }
 
-  /// An output stays where it is made; one that is cheap goes to the last
-  /// stage, which has what it may need.
+  /// Where an output is made: that of an input that is passed through where it
+  /// is used (a cache that is kept), another cheap one in the last stage, which
+  /// has what it may need.
+  unsigned stageOfOutput(Value value) const {
+    if (Operation *producer = value.getDefiningOp())
+      return graph.isFixed(producer) ? stageOf(producer) : numStages - 1;
+    for (Operation *user : value.getUsers())
+      if (graph.isFixed(user))
+        return stageOf(user);
+    return numStages - 1;
+  }
+
   void placeOutputs() {
     for (Value value : function.front().getTerminator()->getOperands()) {
       Operation *producer = value.getDefiningOp();
-      unsigned stage = producer && graph.isFixed(producer) ? stageOf(producer)
-                                                           : numStages - 1;
+      const unsigned stage = stageOfOutput(value);
       outputStages.push_back(stage);
       if (producer)
         need(producer, stage);

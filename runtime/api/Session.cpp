@@ -1,7 +1,7 @@
 #include "runtime/api/shardrt.hpp"
 
 #include "runtime/base/Message.h"
-#include "runtime/exec/Engine.h"
+#include "runtime/exec/Replicas.h"
 #include "runtime/trace/Trace.h"
 
 #include <cmath>
@@ -42,11 +42,12 @@ template <typename Body> Status withoutExceptions(Body body) {
 
 } // namespace
 
-Session::Session(std::unique_ptr<Engine> engine) : engine(std::move(engine)) {}
+Session::Session(std::unique_ptr<Replicas> replicas)
+    : replicas(std::move(replicas)) {}
 
 Session::~Session() {
-  if (engine && engine->isStuck())
-    (void)engine.release(); // a thread still uses it
+  if (replicas && replicas->isStuck())
+    (void)replicas.release(); // a thread still uses it
 }
 
 Status Session::open(const std::string &artifact, const SessionOptions &options,
@@ -54,113 +55,150 @@ Status Session::open(const std::string &artifact, const SessionOptions &options,
   return withoutExceptions([&] {
     SessionOptions complete = options;
     SHARDC_RETURN_IF_ERROR(readEnvironment(complete));
-    std::unique_ptr<Engine> engine;
-    SHARDC_RETURN_IF_ERROR(Engine::open(artifact, complete, engine));
-    session.reset(new Session(std::move(engine)));
+    std::unique_ptr<Replicas> replicas;
+    SHARDC_RETURN_IF_ERROR(Replicas::open(artifact, complete, replicas));
+    session.reset(new Session(std::move(replicas)));
     return Status::ok();
   });
 }
 
 const std::vector<TensorInfo> &Session::inputs() const {
-  return engine->inputInfos;
+  return replicas->last().inputs();
 }
 
 const std::vector<TensorInfo> &Session::outputs() const {
-  return engine->outputInfos;
+  return replicas->last().outputs();
 }
 
-int Session::worldSize() const { return engine->worldSize(); }
+int Session::worldSize() const { return replicas->worldSize(); }
 
 const std::string &Session::tolerance() const {
-  return engine->artifact.manifest().tolerance;
+  return replicas->artifact.manifest().tolerance;
 }
 
 Status Session::run(std::span<const InputTensor> inputs,
                     std::span<Tensor> outputs) {
-  return withoutExceptions(
-      [&] { return engine->run(inputs, outputs, nullptr); });
+  const PipelineRequest request{inputs, outputs};
+  return withoutExceptions([&] { return replicas->run({&request, 1}); });
 }
 
-State::State(std::unique_ptr<CacheState> caches) : caches(std::move(caches)) {}
+Status Session::run(std::span<const Request> requests) {
+  return withoutExceptions([&] {
+    std::vector<PipelineRequest> all;
+    for (const Request &request : requests)
+      all.push_back({request.inputs, request.outputs});
+    return replicas->run(all);
+  });
+}
+
+State::State(Session &session, size_t replica, int64_t room)
+    : session(session), replica(replica), room(room) {}
 State::~State() = default;
-int64_t State::capacity() const { return caches->capacity; }
-int64_t State::length() const { return caches->length(); }
-void State::reset() { caches->reset(); }
+int64_t State::capacity() const { return room; }
+
+int64_t State::length() const {
+  int64_t length = 0;
+  for (const auto &caches : stages)
+    length = std::max(length, caches ? caches->length() : 0);
+  return length;
+}
+
+void State::reset() {
+  for (auto &caches : stages)
+    if (caches)
+      caches->reset();
+}
 
 Status State::fork(std::unique_ptr<State> &copy) const {
   return withoutExceptions([&] {
-    SHARDC_RETURN_IF_ERROR(session->createState(capacity(), copy));
-    return caches->copyTo(*copy->caches);
+    std::unique_ptr<State> made(new State(session, replica, room));
+    SHARDC_RETURN_IF_ERROR(
+        session.replicas->pipelines[replica]->createStates(room, made->stages));
+    for (size_t s = 0; s < stages.size(); ++s)
+      if (stages[s])
+        SHARDC_RETURN_IF_ERROR(stages[s]->copyTo(*made->stages[s]));
+    copy = std::move(made);
+    return Status::ok();
   });
 }
 
 std::vector<CacheInfo> Session::caches() const {
-  std::vector<CacheInfo> infos;
-  if (const auto *pairs = engine->program().caches())
-    for (const artifact::CachePair *pair : *pairs)
-      infos.push_back({pair->input(), pair->output()});
-  return infos;
+  return replicas->last().caches();
 }
 
 Status Session::createState(int64_t capacity, std::unique_ptr<State> &state) {
   return withoutExceptions([&] {
-    std::unique_ptr<CacheState> caches;
-    SHARDC_RETURN_IF_ERROR(engine->createState(capacity, caches));
-    state.reset(new State(std::move(caches)));
-    state->session = this;
+    std::unique_ptr<State> made(new State(*this, replicas->next(), capacity));
+    SHARDC_RETURN_IF_ERROR(replicas->pipelines[made->replica]->createStates(
+        capacity, made->stages));
+    state = std::move(made);
     return Status::ok();
   });
 }
 
 Status Session::run(State &state, std::span<const InputTensor> inputs,
                     std::span<Tensor> outputs) {
-  if (state.session != this)
+  if (&state.session != this)
     return argumentError("the state is another session's");
-  return withoutExceptions(
-      [&] { return engine->run(inputs, outputs, state.caches.get()); });
+  return withoutExceptions([&] {
+    return replicas->runOn(state.replica, {inputs, outputs, &state.stages});
+  });
 }
 
 std::vector<CollectiveStats> Session::collectiveStats() const {
-  std::lock_guard lock(engine->mutex);
   std::vector<CollectiveStats> stats;
-  if (!engine->last)
-    return stats;
-  engine->last->ranks[0].forEachInstruction(
-      [&](const RankPlan &plan, const BoundInstruction &instruction) {
-        if (instruction.collective < 0)
-          return;
-        const BoundCollective &collective =
-            plan.collectives()[static_cast<size_t>(instruction.collective)];
-        stats.push_back({std::string(instruction.name),
-                         std::string(instruction.node),
-                         collective.communicator->size(), collective.bytes,
-                         collective.wireBytes});
-      });
+  for (const auto &stage : replicas->last().stages) {
+    std::lock_guard lock(stage->mutex);
+    if (!stage->last)
+      continue;
+    stage->last->ranks[0].forEachInstruction(
+        [&](const RankPlan &plan, const BoundInstruction &instruction) {
+          if (instruction.collective < 0)
+            return;
+          const BoundCollective &collective =
+              plan.collectives()[static_cast<size_t>(instruction.collective)];
+          stats.push_back({std::string(instruction.name),
+                           std::string(instruction.node),
+                           collective.communicator->size(), collective.bytes,
+                           collective.wireBytes});
+        });
+  }
   return stats;
 }
 
 std::vector<RankMemory> Session::rankMemory() const {
-  std::lock_guard lock(engine->mutex);
   std::vector<RankMemory> memory;
-  for (int rank = 0; rank < engine->worldSize(); ++rank)
-    memory.push_back(engine->memoryOf(rank));
+  for (const auto &pipeline : replicas->pipelines)
+    for (const auto &stage : pipeline->stages) {
+      std::lock_guard lock(stage->mutex);
+      for (int rank = 0; rank < stage->numRanks(); ++rank)
+        memory.push_back(stage->memoryOf(rank));
+    }
   return memory;
 }
 
 std::vector<InstructionProfile> Session::profile() const {
-  std::lock_guard lock(engine->mutex);
-  return engine->last ? profileInstructions(*engine->last)
-                      : std::vector<InstructionProfile>();
+  std::vector<InstructionProfile> profile;
+  for (const auto &stage : replicas->last().stages) {
+    std::lock_guard lock(stage->mutex);
+    if (stage->last)
+      for (InstructionProfile &entry : profileInstructions(*stage->last))
+        profile.push_back(std::move(entry));
+  }
+  return profile;
 }
 
 Status Session::writeTrace(const std::string &path) const {
-  std::lock_guard lock(engine->mutex);
-  if (!engine->last || !engine->last->isMeasured())
-    return argumentError("no measured run to trace; open the session with "
-                         "`measure` and run it");
   return withoutExceptions([&] {
-    return runtime::writeTrace(path, *engine->lastProgram->program,
-                               *engine->last);
+    std::vector<StageTrace> traces;
+    for (const auto &stage : replicas->last().stages) {
+      std::lock_guard lock(stage->mutex);
+      if (!stage->last || !stage->last->isMeasured())
+        return argumentError("no measured run to trace; open the session with "
+                             "`measure` and run it");
+      traces.push_back({stage->place.firstRank, *stage->last});
+    }
+    return runtime::writeTrace(path, replicas->artifact, traces);
   });
 }
 

@@ -8,8 +8,9 @@
 //   SHARDC_RETURN_IF_ERROR(session->run({&input, 1}, outputs));
 //   outputs[0].as<float>()[0];
 //
-// A session runs all ranks of an artifact as threads of this process; outputs
-// that are spread over ranks come back whole. From the third run of the same
+// A session runs all ranks of an artifact as threads of this process: stages of
+// a pipeline and replicas too. Outputs that are spread over ranks come back
+// whole. From the third run of the same
 // shapes nothing is allocated if the output tensors are reused.
 //
 //===----------------------------------------------------------------------===//
@@ -112,8 +113,8 @@ struct InstructionProfile {
   double milliseconds; ///< mean over ranks, sum over runs
 };
 
-class Engine;
 class CacheState;
+class Replicas;
 class Session;
 
 /// The KV caches of one sequence, or one batch: each rank keeps its part, and
@@ -132,9 +133,11 @@ public:
 
 private:
   friend class Session;
-  explicit State(std::unique_ptr<CacheState> caches);
-  std::unique_ptr<CacheState> caches;
-  Session *session = nullptr;
+  State(Session &session, size_t replica, int64_t room);
+  Session &session;
+  size_t replica; ///< that holds it
+  int64_t room;
+  std::vector<std::unique_ptr<CacheState>> stages;
 };
 
 /// Past and present of a cache, by their numbers.
@@ -143,7 +146,14 @@ struct CacheInfo {
   size_t output;
 };
 
-/// Thread-safe: requests of several threads run one after the other.
+/// One request of several that run together.
+struct Request {
+  std::span<const InputTensor> inputs;
+  std::span<Tensor> outputs; ///< one for each output of the model, in order
+};
+
+/// Thread-safe: requests of several threads run side by side on the replicas of
+/// an artifact (--dp), or one after the other.
 class Session {
 public:
   static Status open(const std::string &artifact, const SessionOptions &options,
@@ -160,6 +170,10 @@ public:
   /// an error the next run starts afresh, unless the message says that a rank
   /// no longer answers.
   Status run(std::span<const InputTensor> inputs, std::span<Tensor> outputs);
+
+  /// Runs several requests: spread over replicas, and several at a time where
+  /// there are stages. The first error; the outputs are then undefined.
+  Status run(std::span<const Request> requests);
 
   /// Which inputs and outputs a state keeps; none if the model has no cache.
   std::vector<CacheInfo> caches() const;
@@ -182,8 +196,9 @@ public:
   Status writeTrace(const std::string &path) const;
 
 private:
-  explicit Session(std::unique_ptr<Engine> engine);
-  std::unique_ptr<Engine> engine;
+  friend class State;
+  explicit Session(std::unique_ptr<Replicas> replicas);
+  std::unique_ptr<Replicas> replicas;
 };
 
 } // namespace shardc::runtime

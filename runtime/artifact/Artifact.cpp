@@ -1,5 +1,6 @@
 #include "runtime/artifact/Artifact.h"
 
+#include "runtime/artifact/TransferChecks.h"
 #include "runtime/base/Hash.h"
 #include "runtime/base/Message.h"
 #include "runtime/exec/Kernel.h"
@@ -52,6 +53,14 @@ Status checkFingerprint(const std::string &path, const MappedFile &file,
   return Status::ok();
 }
 
+/// The product of a program's mesh axes.
+int worldSize(const artifact::Program &program) {
+  int64_t ranks = 1;
+  for (const artifact::Axis *axis : *program.axes())
+    ranks *= axis->size();
+  return static_cast<int>(ranks);
+}
+
 std::string rankFileName(int rank) {
   char name[48];
   std::snprintf(name, sizeof name, "weights/rank-%05d.safetensors", rank);
@@ -93,20 +102,48 @@ Status Artifact::openPrograms(KnowsKernel knowsKernel) {
         verifyProgram(path, copy.data(), file.size(), knowsKernel));
     programs.push_back(std::move(copy));
   }
+  return checkStages();
+}
+
+int64_t Artifact::meshSize() const {
   int64_t ranks = 1;
   for (const ManifestAxis &axis : parsed.mesh)
-    if (__builtin_mul_overflow(ranks, axis.size, &ranks))
-      return artifactError("manifest.json: the mesh is too large");
-  for (size_t stage = 0; stage < programs.size(); ++stage)
-    if (worldSize(stage) > ranks)
-      return artifactError(parsed.stages[stage].program, " wants ",
-                           worldSize(stage), " ranks, the manifest's mesh has ",
-                           ranks);
+    if (axis.size < 1 || __builtin_mul_overflow(ranks, axis.size, &ranks))
+      return -1;
+  return ranks;
+}
+
+/// All stages have the same ranks and the same profiles, and find each other's
+/// values.
+Status Artifact::checkStages() {
+  for (const ManifestStage &stage : parsed.stages)
+    stages = std::max(stages, stage.stage + 1);
+  const int64_t ranks = meshSize();
+  const int64_t replica = int64_t{stageSize()} * stages;
+  if (ranks < 1 || ranks > INT32_MAX || ranks % replica != 0)
+    return artifactError("manifest.json: a mesh of ", ranks,
+                         " ranks does not hold ", stages, " stages of ",
+                         stageSize());
+  std::vector<std::vector<const artifact::Program *>> profiles(
+      programsOf(0).size());
+  for (int stage = 0; stage < stages; ++stage) {
+    const std::vector<size_t> numbers = programsOf(stage);
+    if (numbers.size() != profiles.size())
+      return artifactError("manifest.json: stage ", stage, " has ",
+                           numbers.size(), " programs, stage 0 has ",
+                           profiles.size());
+    for (size_t profile = 0; profile < numbers.size(); ++profile) {
+      profiles[profile].push_back(&program(numbers[profile]));
+      if (worldSize(*profiles[profile].back()) != stageSize())
+        return artifactError(parsed.stages[numbers[profile]].program,
+                             " is for another number of ranks");
+    }
+  }
+  for (const auto &profile : profiles)
+    SHARDC_RETURN_IF_ERROR(checkTransfers(profile));
   return Status::ok();
 }
 
-/// Weight files are only mapped where this process may read them: with copied
-/// weights the model's own files need not exist any more.
 Status Artifact::openFiles(const std::string &weightsRoot) {
   std::string root =
       weightsRoot.empty() ? joinPath(folder, parsed.modelRoot) : weightsRoot;
@@ -149,11 +186,31 @@ Status Artifact::checkWeights() const {
   return Status::ok();
 }
 
-int Artifact::worldSize(size_t stage) const {
-  int64_t ranks = 1;
-  for (const artifact::Axis *axis : *program(stage).axes())
-    ranks *= axis->size();
-  return static_cast<int>(ranks);
+std::vector<size_t> Artifact::programsOf(int stage) const {
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < parsed.stages.size(); ++i)
+    if (parsed.stages[i].stage == stage)
+      numbers.push_back(i);
+  return numbers;
+}
+
+int Artifact::stageSize() const { return worldSize(program(0)); }
+
+int Artifact::numReplicas() const {
+  return static_cast<int>(meshSize()) / (stages * stageSize());
+}
+
+std::string Artifact::rankText(int worldRank) const {
+  std::string coordinates;
+  int64_t rest = worldRank;
+  for (size_t a = parsed.mesh.size(); a-- > 0;) {
+    const ManifestAxis &axis = parsed.mesh[a];
+    coordinates = message(a == 0 ? "" : ", ", axis.name, " ", rest % axis.size,
+                          coordinates);
+    rest /= axis.size;
+  }
+  return message("rank ", worldRank,
+                 coordinates.empty() ? "" : " (" + coordinates + ")");
 }
 
 std::span<const std::byte>

@@ -41,11 +41,18 @@ public:
 
   const Manifest &manifest() const { return parsed; }
   size_t numPrograms() const { return programs.size(); }
-  const artifact::Program &program(size_t stage) const {
-    return *artifact::GetProgram(programs[stage].data());
+  const artifact::Program &program(size_t number) const {
+    return *artifact::GetProgram(programs[number].data());
   }
-  /// Ranks of one stage: the product of its mesh axes.
-  int worldSize(size_t stage) const;
+  /// Numbers of the programs of a stage, one a profile.
+  std::vector<size_t> programsOf(int stage) const;
+
+  // World rank = (replica * stages + stage) * ranks of a stage + rank in it.
+  int numStages() const { return stages; }
+  int stageSize() const; ///< ranks of one stage, the same for all
+  int numReplicas() const;
+  /// "rank 5 (pp 1, tp 1)"
+  std::string rankText(int worldRank) const;
 
   /// Bytes of `weight` in its file; its place was checked against the file.
   std::span<const std::byte> weightBytes(const artifact::Weight &weight) const;
@@ -60,6 +67,8 @@ public:
 
 private:
   Status openPrograms(KnowsKernel knowsKernel);
+  Status checkStages();
+  int64_t meshSize() const;
   Status openFiles(const std::string &weightsRoot);
   Status checkWeights() const;
 
@@ -67,6 +76,7 @@ private:
   Manifest parsed;
   std::vector<AlignedBuffer> programs;
   std::vector<MappedFile> files; ///< parallel to the manifest's; lazily opened
+  int stages = 1;
 };
 
 } // namespace shardc::runtime

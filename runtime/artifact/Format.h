@@ -4,15 +4,16 @@
 // header that the compiler may include. An artifact is a folder:
 //
 //   manifest.json        what it is, for people and for the reader
-//   stage0.program       one FlatBuffer per stage, see Program.fbs
+//   stage0.program       one FlatBuffer per stage and profile, see Program.fbs
 //   constants.bin        values that have no place in the model's files
 //   weights/rank-00000.safetensors   only with --weights copy
 //
 // manifest.json:
-//   { "format": 1, "tool": "shardc 0.1", "checksum": "<hash of the rest>",
+//   { "format": 3, "tool": "shardc 0.1", "checksum": "<hash of the rest>",
 //     "tolerance": "f32" | "low" | "quant",
 //     "mesh": [{"name": "tp", "size": 2}],
-//     "stages": [{"program": "stage0.program", "bytes": N, "hash": "..."}],
+//     "stages": [{"program": "stage0.program", "stage": 0, "bytes": N,
+//                 "hash": "..."}],
 //     "files": [{"path": "model.onnx", "root": "model" | "artifact",
 //                "bytes": N, "fingerprint": "...", "hash": "..."}],
 //     "weights": "reference" | "copy",
@@ -42,7 +43,7 @@
 namespace shardc::artifact {
 
 /// Raised whenever an older reader would misread what a newer writer writes.
-inline constexpr int64_t kFormatVersion = 2;
+inline constexpr int64_t kFormatVersion = 3;
 
 /// The instruction that binds symbols to data, see Program.fbs.
 inline constexpr char kReadSizes[] = "read_sizes";

@@ -130,7 +130,8 @@ Status ProgramChecker::checkKernelNames() {
     for (const artifact::Instruction *instruction : *list) {
       std::string_view name = instruction->kernel()->string_view();
       if (collectiveKind(name) == CollectiveKind::None &&
-          name != artifact::kReadSizes && !knowsKernel(name))
+          name != artifact::kReadSizes && name != artifact::kSend &&
+          name != artifact::kReceive && !knowsKernel(name))
         unknown.insert(std::string(name));
     }
   if (unknown.empty())
@@ -246,6 +247,7 @@ Status ProgramChecker::checkInstructions(bool load) {
     SHARDC_RETURN_IF_ERROR(checkAttributes(*instruction, load));
     SHARDC_RETURN_IF_ERROR(checkCollective(*instruction));
     SHARDC_RETURN_IF_ERROR(checkReadSizes(*instruction, load));
+    SHARDC_RETURN_IF_ERROR(checkTransfer(*instruction, load));
     if (!load)
       SHARDC_RETURN_IF_ERROR(checkSizesAreKnown(*instruction, i));
   }

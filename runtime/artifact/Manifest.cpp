@@ -11,6 +11,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr int64_t kMaxStages = 1 << 16;
+
 template <typename... Parts> Status manifestError(const Parts &...parts) {
   return artifactError(artifact::kManifestFile, ": ", parts...);
 }
@@ -72,6 +74,11 @@ Status readAxis(const Json &entry, ManifestAxis &axis) {
 
 Status readStage(const Json &entry, ManifestStage &stage) {
   SHARDC_RETURN_IF_ERROR(readPath(entry, "program", stage.program));
+  int64_t number = 0;
+  SHARDC_RETURN_IF_ERROR(readCount(entry, "stage", number));
+  if (number > kMaxStages)
+    return manifestError("stage ", number, ": expected at most ", kMaxStages);
+  stage.stage = static_cast<int>(number);
   SHARDC_RETURN_IF_ERROR(readBytes(entry, stage.bytes));
   return readText(entry, "hash", stage.hash);
 }

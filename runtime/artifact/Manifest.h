@@ -22,8 +22,11 @@ struct ManifestAxis {
   int64_t size = 0;
 };
 
+/// A program: one stage of one profile. Profiles are in the same order in each
+/// stage.
 struct ManifestStage {
   std::string program; ///< path relative to the artifact
+  int stage = 0;
   uint64_t bytes = 0;
   std::string hash;
 };

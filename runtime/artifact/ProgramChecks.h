@@ -89,6 +89,7 @@ private:
   Status checkAttributes(const artifact::Instruction &instruction, bool load);
   Status checkCollective(const artifact::Instruction &instruction);
   Status checkReadSizes(const artifact::Instruction &instruction, bool load);
+  Status checkTransfer(const artifact::Instruction &instruction, bool load);
   Status checkReads();
   Status checkSizesAreKnown(const artifact::Instruction &instruction,
                             uint32_t index) const;

@@ -1,5 +1,6 @@
 #include "runtime/exec/Engine.h"
 
+#include "runtime/artifact/TransferChecks.h"
 #include "runtime/backend/host/HostThreads.h"
 #include "runtime/base/Message.h"
 #include "runtime/exec/ScalarEvaluator.h"
@@ -12,15 +13,17 @@
 
 namespace shardc::runtime {
 
-Engine::Engine(const SessionOptions &options)
-    : options(options), failure(options.timeout, [this](int rank) {
-        return describeRank(rank);
-      }) {}
+Engine::Engine(const Artifact &artifact, const StagePlace &place,
+               const SessionOptions &options)
+    : artifact(artifact), place(place), options(options),
+      failure(options.timeout,
+              [this](int worldRank) { return describeRank(worldRank); }) {}
 
-Status Engine::open(const std::string &folder, const SessionOptions &options,
+Status Engine::open(const Artifact &artifact, const StagePlace &place,
+                    Transfers &transfers, const SessionOptions &options,
                     std::unique_ptr<Engine> &engine) {
-  std::unique_ptr<Engine> opened(new Engine(options));
-  Status status = opened->start(folder);
+  std::unique_ptr<Engine> opened(new Engine(artifact, place, options));
+  Status status = opened->start(transfers);
   if (status.isOk())
     engine = std::move(opened);
   else if (opened->isStuck())
@@ -28,52 +31,75 @@ Status Engine::open(const std::string &folder, const SessionOptions &options,
   return status;
 }
 
-Status Engine::start(const std::string &folder) {
-  ArtifactOptions artifactOptions;
-  artifactOptions.weightsRoot = options.weightsRoot;
-  SHARDC_RETURN_IF_ERROR(Artifact::open(folder, artifactOptions, artifact));
-  ranks = std::vector<RankState>(static_cast<size_t>(artifact.worldSize(0)));
-  for (size_t i = 0; i < artifact.numPrograms(); ++i)
-    programs.push_back(
-        std::make_unique<LoadedProgram>(artifact.program(i), i, ranks.size()));
+Status Engine::start(Transfers &transfers) {
+  ranks = std::vector<RankState>(static_cast<size_t>(artifact.stageSize()));
+  for (size_t number : artifact.programsOf(place.stage))
+    programs.push_back(std::make_unique<LoadedProgram>(artifact.program(number),
+                                                       number, ranks.size()));
+  findMailboxes(transfers);
   active = programs.front().get();
   inputInfos = describeInputs(program());
-  outputInfos = describeOutputs(program());
   SHARDC_RETURN_IF_ERROR(checkPorts());
   orderedInputs.resize(inputInfos.size());
   for (RankState &state : ranks)
     state.inputs.resize(inputInfos.size());
   SHARDC_RETURN_IF_ERROR(createGroups());
   SHARDC_RETURN_IF_ERROR(createWorld());
-  const int kernelThreads = std::max(1, hostCores() / worldSize());
+  const int worldSize =
+      artifact.numReplicas() * artifact.numStages() * numRanks();
+  const int kernelThreads = std::max(1, hostCores() / worldSize);
   SHARDC_RETURN_IF_ERROR(threads.start(
-      worldSize(), [kernelThreads](int) { setHostThreads(kernelThreads); }));
+      numRanks(), [kernelThreads](int) { setHostThreads(kernelThreads); }));
   return load();
 }
 
-/// Profiles have the same inputs, outputs and caches.
+/// By instruction of `run`.
+void Engine::findMailboxes(Transfers &transfers) {
+  for (size_t profile = 0; profile < programs.size(); ++profile)
+    for (int rank = 0; rank < numRanks(); ++rank) {
+      auto &mailboxes =
+          programs[profile]->ranks[static_cast<size_t>(rank)].mailboxes;
+      for (const artifact::Instruction *instruction :
+           *programs[profile]->program->run()) {
+        mailboxes.push_back(nullptr);
+        const std::optional<TransferEnd> end = transferOf(*instruction);
+        if (!end)
+          continue;
+        const int from = end->isSend ? place.stage : end->stage;
+        const int to = end->isSend ? end->stage : place.stage;
+        auto rankOf = [&](int stage) {
+          return artifact.rankText(place.firstRank + rank +
+                                   (stage - place.stage) * numRanks());
+        };
+        mailboxes.back() = &transfers.between(
+            profile, end->number, rank, {from, to, rankOf(from), rankOf(to)});
+      }
+    }
+}
+
+std::vector<const artifact::Program *> Engine::allPrograms() const {
+  std::vector<const artifact::Program *> all;
+  for (const auto &loaded : programs)
+    all.push_back(loaded->program);
+  return all;
+}
+
+/// Profiles have the same inputs and caches.
 Status Engine::checkPorts() const {
-  auto same = [](const std::vector<TensorInfo> &a,
-                 const std::vector<TensorInfo> &b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](const TensorInfo &x, const TensorInfo &y) {
-                        return x.name == y.name && x.element == y.element &&
-                               x.dims.size() == y.dims.size();
-                      });
-  };
   auto cachesOf = [](const artifact::Program &program) {
     std::vector<std::array<int64_t, 3>> caches;
     if (program.caches())
       for (const artifact::CachePair *pair : *program.caches())
-        caches.push_back({pair->input(), pair->output(), pair->dim()});
+        caches.push_back({pair->input(),
+                          program.outputs()->Get(pair->output())->index(),
+                          pair->dim()});
     return caches;
   };
   for (const auto &other : programs)
     if (cachesOf(program()) != cachesOf(*other->program))
       return artifactError("its programs keep different caches");
-    else if (!same(inputInfos, describeInputs(*other->program)) ||
-             !same(outputInfos, describeOutputs(*other->program)))
-      return artifactError("its programs have different inputs or outputs");
+    else if (!sameTypes(inputInfos, describeInputs(*other->program)))
+      return artifactError("its programs have different inputs");
   return Status::ok();
 }
 
@@ -85,8 +111,11 @@ Status Engine::createGroups() {
     for (const artifact::Group *group : *loaded->program->groups()) {
       loaded->partitions.push_back(partitionRanks(*loaded->program, *group));
       for (const std::vector<int> &members : loaded->partitions.back().groups) {
+        std::vector<int> worldRanks = members;
+        for (int &rank : worldRanks)
+          rank += place.firstRank;
         loaded->sharedGroups.push_back(
-            std::make_unique<SharedMemoryGroup>(members, failure));
+            std::make_unique<SharedMemoryGroup>(worldRanks, failure));
         SharedMemoryGroup &shared = *loaded->sharedGroups.back();
         if (!shared.allocate())
           return artifactError(kNoMemory);
@@ -99,14 +128,14 @@ Status Engine::createGroups() {
 }
 
 Status Engine::createWorld() {
-  if (!options.checkReplicas || worldSize() == 1)
+  if (!options.checkReplicas || numRanks() == 1)
     return Status::ok();
   std::vector<int> members(ranks.size());
-  std::iota(members.begin(), members.end(), 0);
+  std::iota(members.begin(), members.end(), place.firstRank);
   everyone = std::make_unique<SharedMemoryGroup>(members, failure);
   if (!everyone->allocate())
     return artifactError(kNoMemory);
-  for (int rank : members)
+  for (int rank = 0; rank < numRanks(); ++rank)
     ranks[static_cast<size_t>(rank)].world = everyone->join(rank);
   return Status::ok();
 }
@@ -114,7 +143,7 @@ Status Engine::createWorld() {
 Status Engine::load() {
   for (auto &loaded : programs) {
     active = loaded.get();
-    for (int rank = 0; rank < worldSize(); ++rank) {
+    for (int rank = 0; rank < numRanks(); ++rank) {
       active->loadScalars.emplace_back();
       SHARDC_RETURN_IF_ERROR(evaluateLoadScalars(program(), active->dependence,
                                                  coordinatesOf(program(), rank),
@@ -133,8 +162,8 @@ Status Engine::loadRank(int rank) {
   RankProgram &state = active->ranks[static_cast<size_t>(rank)];
   const std::vector<int64_t> &scalars =
       active->loadScalars[static_cast<size_t>(rank)];
-  SHARDC_RETURN_IF_ERROR(
-      loadWeights(artifact, active->number, rank, scalars, state.weights));
+  SHARDC_RETURN_IF_ERROR(loadWeights(
+      artifact, active->number, weightsRank(rank), scalars, state.weights));
   const auto *buffers = program().buffers();
   state.fixedBuffers.assign(buffers->size(), nullptr);
   for (uint32_t b = 0; b < buffers->size(); ++b) {
@@ -183,15 +212,20 @@ Status Engine::runLoadRank(int rank) {
                          " bytes on rank ", rank);
   plan.bindArena(arena.data());
   Status status = runInstructions(
-      plan, rank,
+      plan, place.firstRank + rank,
       {failure, state.world.get(), {}, state.current, state.hashes});
   state.current.store(nullptr, std::memory_order_release);
   return status;
 }
 
+/// Replicas read the weights that were copied for the first one.
+int Engine::weightsRank(int rank) const {
+  return place.stage * numRanks() + rank;
+}
+
 RankResources Engine::resourcesOf(int rank) const {
   const RankProgram &mine = active->ranks[static_cast<size_t>(rank)];
-  return {rank, mine.fixedBuffers, mine.communicators};
+  return {rank, mine.fixedBuffers, mine.communicators, mine.mailboxes};
 }
 
 RankMemory Engine::memoryOf(int rank) const {
@@ -209,10 +243,11 @@ RankMemory Engine::memoryOf(int rank) const {
   return memory;
 }
 
-std::string Engine::describeRank(int rank) const {
-  std::string text = rankText(program(), rank);
+std::string Engine::describeRank(int worldRank) const {
+  std::string text = artifact.rankText(worldRank);
   const BoundInstruction *at =
-      ranks[static_cast<size_t>(rank)].current.load(std::memory_order_acquire);
+      ranks[static_cast<size_t>(worldRank - place.firstRank)].current.load(
+          std::memory_order_acquire);
   if (at)
     text += message(" in ", at->name, " at node '", at->node, "'");
   return text;

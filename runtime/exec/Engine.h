@@ -1,8 +1,8 @@
-//===- Engine.h - A session's inside --------------------------------------===//
+//===- Engine.h - One stage of a pipeline ---------------------------------===//
 //
-// Owns the artifact, the rank threads and what each rank keeps between runs.
-// One request at a time: bind the inputs, find or prepare the plan of their
-// shapes, let every rank run its plan and copy its blocks of the outputs.
+// Owns the threads of the stage's ranks and what each of them keeps between
+// runs. One request at a time: bind the inputs, find or prepare the plan of
+// their shapes, let every rank run its plan and copy its blocks of the outputs.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_ENGINE_H
@@ -13,6 +13,7 @@
 #include "runtime/exec/CacheState.h"
 #include "runtime/exec/InputBinding.h"
 #include "runtime/exec/LoadedProgram.h"
+#include "runtime/exec/Transfers.h"
 #include "runtime/launch/RankThreads.h"
 
 #include <atomic>
@@ -34,36 +35,55 @@ struct RankState {
   Status status; ///< of the current job
 };
 
+/// Which stage of which replica an engine runs.
+struct StagePlace {
+  int stage = 0;
+  int firstRank = 0; ///< of the world
+};
+
 class Engine {
 public:
-  static Status open(const std::string &folder, const SessionOptions &options,
+  /// `artifact` and `transfers` live longer.
+  static Status open(const Artifact &artifact, const StagePlace &place,
+                     Transfers &transfers, const SessionOptions &options,
                      std::unique_ptr<Engine> &engine);
 
-  /// `state` may be null: then past comes with the inputs.
+  /// Inputs and outputs are the model's; the stage writes its own outputs. With
+  /// a state past has no data; it may be null: then past comes with the inputs.
   Status run(std::span<const InputTensor> given, std::span<Tensor> outputs,
              CacheState *state);
+  bool hasCaches() const;
+  /// Whether some program of the stage reads the data of that input.
+  bool usesInput(size_t input) const;
+  /// Into `past`: the given tensors and, behind them, past of the stage's
+  /// caches with the sizes that it has for this request, and no data.
+  Status addPast(CacheState &caches, std::span<const InputTensor> given,
+                 std::vector<InputTensor> &past);
   /// An empty state, or why the artifact has none.
   Status createState(int64_t capacity, std::unique_ptr<CacheState> &state);
 
+  /// Of all profiles.
+  std::vector<const artifact::Program *> allPrograms() const;
   /// Of the request at hand, or of the last one.
   const artifact::Program &program() const { return *active->program; }
   RankMemory memoryOf(int rank) const;
-  int worldSize() const { return static_cast<int>(ranks.size()); }
+  int numRanks() const { return static_cast<int>(ranks.size()); }
 
   /// A rank never came back: nothing here may be destroyed any more.
   bool isStuck() const { return stuck; }
 
-  Artifact artifact;
+  const Artifact &artifact;
+  const StagePlace place;
   std::vector<TensorInfo> inputInfos;
-  std::vector<TensorInfo> outputInfos;
   std::vector<RankState> ranks;
   const ShapePlan *last = nullptr; ///< of the last successful run
-  const LoadedProgram *lastProgram = nullptr;
-  mutable std::mutex mutex; ///< held during a run
+  mutable std::mutex mutex;        ///< held during a run
 
 private:
-  explicit Engine(const SessionOptions &options);
-  Status start(const std::string &folder);
+  Engine(const Artifact &artifact, const StagePlace &place,
+         const SessionOptions &options);
+  Status start(Transfers &transfers);
+  void findMailboxes(Transfers &transfers);
   Status checkPorts() const;
   Status createGroups();
   Status createWorld();
@@ -76,6 +96,7 @@ private:
   Status findPlan(ShapePlan *&plan);
   Status preparePlan(std::unique_ptr<ShapePlan> &plan);
   Status prepareRank(int rank);
+  void findSkipped();
   Status sizeOutputs();
   Status runRank(int rank);
   Status copyOutputs(int rank);
@@ -89,6 +110,7 @@ private:
   Status runSegment(int rank, size_t segment);
   Status readSizes(int rank, const BoundInstruction &instruction);
 
+  int weightsRank(int rank) const;
   RankResources resourcesOf(int rank) const;
 
   /// Runs (this->*step)(rank) on every rank; the first error is the answer. A
@@ -96,7 +118,7 @@ private:
   /// that only reads files or plans is not.
   enum class Step { Plans, RunsKernels };
   Status onAllRanks(Status (Engine::*step)(int), Step kind);
-  std::string describeRank(int rank) const;
+  std::string describeRank(int worldRank) const;
 
   const SessionOptions options;
   RunFailure failure;
@@ -110,9 +132,8 @@ private:
   std::vector<const InputTensor *> orderedInputs;
   std::span<Tensor> requestOutputs;
   CacheState *state = nullptr;
-  std::vector<InputTensor> withPast; ///< the inputs of a request with a state
-  std::vector<char> keptInputs;      ///< by input: the state has it
-  std::vector<char> keptOutputs;
+  std::vector<char> skippedInputs; ///< the state has it, or it is not read here
+  std::vector<char> keptOutputs;   ///< of the program: the state has it
   ShapePlan *current = nullptr;
   ShapePlan *preparing = nullptr;
   Status (Engine::*currentStep)(int) = nullptr;

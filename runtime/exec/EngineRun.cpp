@@ -11,26 +11,34 @@ namespace shardc::runtime {
 /// Plans that are kept: prefill and decode, and two more lengths.
 static constexpr size_t kKeptPlans = 4;
 
+static Status noProfile() {
+  return artifactError("no profile of the artifact is for these inputs; "
+                       "compile the model again");
+}
+
 Status Engine::run(std::span<const InputTensor> given,
                    std::span<Tensor> outputs, CacheState *newState) {
   std::lock_guard lock(mutex);
   state = newState;
   requestOutputs = outputs;
-  if (outputs.size() != outputInfos.size())
-    return argumentError("expected ", outputInfos.size(),
-                         " output tensors, found ", outputs.size());
-  keptInputs.assign(inputInfos.size(), 0);
-  keptOutputs.assign(outputInfos.size(), 0);
-  if (!state)
-    return runRequest(given);
-  // All profiles have the same caches: checkPorts saw to it.
-  for (const artifact::CachePair *pair : *programs[0]->program->caches()) {
-    keptInputs[pair->input()] = 1;
-    keptOutputs[pair->output()] = 1;
+  SHARDC_RETURN_IF_ERROR(runRequest(given));
+  return state ? state->advance(program(), current->scalars) : Status::ok();
+}
+
+Status Engine::addPast(CacheState &caches, std::span<const InputTensor> given,
+                       std::vector<InputTensor> &past) {
+  std::lock_guard lock(mutex);
+  SHARDC_RETURN_IF_ERROR(caches.addPast(inputInfos, given, past));
+  for (size_t i = 0; i < inputInfos.size(); ++i) {
+    auto named = std::find_if(given.begin(), given.end(), [&](const auto &t) {
+      return t.name == inputInfos[i].name;
+    });
+    orderedInputs[i] = named == given.end() ? nullptr : &*named;
   }
-  SHARDC_RETURN_IF_ERROR(state->addPast(inputInfos, given, withPast));
-  SHARDC_RETURN_IF_ERROR(runRequest(withPast));
-  return state->advance(program(), current->scalars);
+  for (const auto &loaded : programs)
+    if (loaded->accepts(orderedInputs))
+      return caches.sizePast(*loaded->program, inputInfos, given);
+  return noProfile();
 }
 
 Status Engine::runRequest(std::span<const InputTensor> given) {
@@ -50,21 +58,24 @@ Status Engine::runRequest(std::span<const InputTensor> given) {
     SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::copyOutputs, Step::Plans));
   }
   last = current;
-  lastProgram = active;
   return Status::ok();
+}
+
+bool Engine::hasCaches() const {
+  const auto *caches = programs[0]->program->caches();
+  return caches && caches->size() > 0;
+}
+
+bool Engine::usesInput(size_t input) const {
+  return std::any_of(programs.begin(), programs.end(), [&](const auto &loaded) {
+    return loaded->usesInput[input] != 0;
+  });
 }
 
 Status Engine::createState(int64_t capacity,
                            std::unique_ptr<CacheState> &created) {
-  const auto *caches = programs[0]->program->caches();
-  if (!caches || caches->size() == 0)
-    return argumentError("the model has no cache to keep: no output of it is "
-                         "an input with something appended");
-  if (capacity < 1)
-    return argumentError("a state for ", capacity,
-                         " positions: expected at least 1");
-  created = std::make_unique<CacheState>(*programs[0]->program, worldSize(),
-                                         capacity);
+  created =
+      std::make_unique<CacheState>(*programs[0]->program, numRanks(), capacity);
   return Status::ok();
 }
 
@@ -74,11 +85,9 @@ Status Engine::chooseProgram(std::span<const InputTensor> given) {
       std::find_if(programs.begin(), programs.end(),
                    [&](const auto &p) { return p->accepts(orderedInputs); });
   if (chosen == programs.end())
-    return artifactError("no profile of the artifact is for these inputs; "
-                         "compile the model again");
+    return noProfile();
   active = chosen->get();
-  if (state)
-    SHARDC_RETURN_IF_ERROR(state->sizePast(program(), inputInfos, given));
+  findSkipped();
   for (uint32_t s = 0; s < active->symbols.size(); ++s)
     active->symbols[s] = !program().symbols()->Get(s)->capacity() ? kUnbound
                          : state ? state->capacity
@@ -86,16 +95,32 @@ Status Engine::chooseProgram(std::span<const InputTensor> given) {
   return bindSymbols(program(), inputInfos, orderedInputs, active->symbols);
 }
 
+/// What another stage reads needs no place here, nor what the state has.
+void Engine::findSkipped() {
+  skippedInputs.assign(inputInfos.size(), 0);
+  keptOutputs.assign(program().outputs()->size(), 0);
+  for (size_t i = 0; i < skippedInputs.size(); ++i)
+    skippedInputs[i] = !active->usesInput[i];
+  if (!state)
+    return;
+  for (const artifact::CachePair *pair : *program().caches()) {
+    skippedInputs[pair->input()] = 1;
+    keptOutputs[pair->output()] = 1;
+  }
+}
+
 Status Engine::sizeOutputs() {
-  for (size_t o = 0; o < requestOutputs.size(); ++o)
+  for (uint32_t o = 0; o < keptOutputs.size(); ++o) {
+    const artifact::Output *output = program().outputs()->Get(o);
     if (keptOutputs[o])
       continue;
-    else if (Status status = requestOutputs[o].reshape(outputInfos[o].element,
-                                                       current->outputDims[o]);
-             !status.isOk())
-      return Status::error(
-          status.code(),
-          message("output '", outputInfos[o].name, "': ", status.message()));
+    Status status = requestOutputs[output->index()].reshape(
+        output->element(), current->outputDims[o]);
+    if (!status.isOk())
+      return Status::error(status.code(),
+                           message("output '", output->name()->c_str(),
+                                   "': ", status.message()));
+  }
   return Status::ok();
 }
 
@@ -150,7 +175,7 @@ Status Engine::preparePlan(std::unique_ptr<ShapePlan> &plan) {
 Status Engine::prepareRank(int rank) {
   RankShapePlan &mine = preparing->ranks[static_cast<size_t>(rank)];
   SHARDC_RETURN_IF_ERROR(mine.inputs.prepare(
-      program(), preparing->scalars[static_cast<size_t>(rank)], keptInputs));
+      program(), preparing->scalars[static_cast<size_t>(rank)], skippedInputs));
   SegmentPlan &first = mine.segments[0];
   SHARDC_RETURN_IF_ERROR(
       first.plan.prepare(contextOf(0, preparing->scalars), resourcesOf(rank)));
@@ -175,9 +200,9 @@ Status Engine::runRank(int rank) {
 
 Status Engine::copyOutputs(int rank) {
   RankPlan &plan = current->ranks[static_cast<size_t>(rank)].last();
-  for (size_t o = 0; o < requestOutputs.size(); ++o) {
+  for (uint32_t o = 0; o < keptOutputs.size(); ++o) {
     const OutputBlock &block = plan.outputs[o];
-    const Tensor &whole = requestOutputs[o];
+    const Tensor &whole = requestOutputs[program().outputs()->Get(o)->index()];
     if (!keptOutputs[o] && block.copies && whole.numElements() > 0)
       copyBlock(block.dims,
                 packedView(whole.data(), whole.element(), whole.dims()),

@@ -70,9 +70,8 @@ Status Engine::placeInputs(int rank) {
   SHARDC_RETURN_IF_ERROR(grow(mine.inputMemory, slices.packedBytes(), rank,
                               "its parts of the inputs"));
   for (size_t i = 0; i < orderedInputs.size(); ++i)
-    if (!keptInputs[i])
-      mine.inputs[i] =
-          slices.place(i, orderedInputs[i]->data, mine.inputMemory.data());
+    mine.inputs[i] =
+        slices.place(i, orderedInputs[i]->data, mine.inputMemory.data());
   if (state)
     for (uint32_t c = 0; c < program().caches()->size(); ++c)
       mine.inputs[program().caches()->Get(c)->input()] =
@@ -132,7 +131,7 @@ Status Engine::runSegment(int rank, size_t number) {
   RankPlan &plan = shape.segments[number].plan;
   SHARDC_RETURN_IF_ERROR(bindSegment(rank, plan));
   Status status = runInstructions(
-      plan, rank,
+      plan, place.firstRank + rank,
       {failure, mine.world.get(), shape.timings, mine.current, mine.hashes});
   mine.current.store(nullptr, std::memory_order_release);
   if (status.isOk() && active->run.list[number].reads)

@@ -37,6 +37,14 @@ std::vector<TensorInfo> describeOutputs(const artifact::Program &program) {
   return describePorts(program, *program.outputs());
 }
 
+bool sameTypes(std::span<const TensorInfo> a, std::span<const TensorInfo> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const TensorInfo &x, const TensorInfo &y) {
+                      return x.name == y.name && x.element == y.element &&
+                             x.dims.size() == y.dims.size();
+                    });
+}
+
 namespace {
 
 std::string listOf(std::span<const TensorInfo> infos) {

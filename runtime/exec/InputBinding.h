@@ -18,6 +18,10 @@ namespace shardc::runtime {
 std::vector<TensorInfo> describeInputs(const artifact::Program &program);
 std::vector<TensorInfo> describeOutputs(const artifact::Program &program);
 
+/// Whether both have the same names, elements and numbers of dims; what their
+/// sizes are called may differ.
+bool sameTypes(std::span<const TensorInfo> a, std::span<const TensorInfo> b);
+
 /// Points ordered[i] at the tensor of the i-th input; `ordered` has the right
 /// size already. Errors have code InvalidArgument.
 Status matchInputs(std::span<const TensorInfo> infos,

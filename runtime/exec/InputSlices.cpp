@@ -10,10 +10,10 @@ namespace shardc::runtime {
 
 Status InputSlices::prepare(const artifact::Program &program,
                             std::span<const int64_t> scalars,
-                            std::span<const char> isKept) {
+                            std::span<const char> isSkipped) {
   for (uint32_t i = 0; i < program.inputs()->size(); ++i)
-    if (isKept[i])
-      slices.emplace_back();
+    if (isSkipped[i])
+      slices.emplace_back().isSkipped = true;
     else
       SHARDC_RETURN_IF_ERROR(addSlice(program, i, scalars));
   return Status::ok();
@@ -63,7 +63,7 @@ std::byte *InputSlices::place(size_t index, const void *data,
   alignas(kBufferAlignment) static std::byte nothing[kBufferAlignment];
   Slice &slice = slices[index];
   auto *at = static_cast<std::byte *>(const_cast<void *>(data));
-  if (slice.local.numElements() == 0)
+  if (slice.isSkipped || slice.local.numElements() == 0)
     return nothing;
   if (slice.isWindow)
     return at + slice.windowOffset;

@@ -24,7 +24,7 @@ public:
   /// them.
   Status prepare(const artifact::Program &program,
                  std::span<const int64_t> scalars,
-                 std::span<const char> isKept);
+                 std::span<const char> isSkipped);
 
   /// Of what has to be packed.
   int64_t packedBytes() const { return bytes; }
@@ -36,6 +36,7 @@ private:
     std::vector<OwnedRuns> dims;
     TensorView global; ///< of the caller's tensor; data is set for each run
     TensorView local;  ///< packed
+    bool isSkipped = false;
     bool isWindow = false;
     int64_t windowOffset = 0; ///< bytes into the caller's tensor
     int64_t packedOffset = 0; ///< bytes into the rank's memory

@@ -2,10 +2,29 @@
 
 namespace shardc::runtime {
 
+static std::vector<char> usedInputs(const artifact::Program &program) {
+  std::vector<char> used(program.inputs()->size(), 0);
+  auto use = [&](int32_t view) {
+    if (view < 0)
+      return;
+    const artifact::Buffer *buffer = program.buffers()->Get(
+        program.views()->Get(static_cast<uint32_t>(view))->buffer());
+    if (buffer->kind() == artifact::BufferKind_Input)
+      used[buffer->source()] = 1;
+  };
+  for (const artifact::Instruction *instruction : *program.run())
+    for (int32_t view : *instruction->inputs())
+      use(view);
+  for (const artifact::Output *output : *program.outputs())
+    use(static_cast<int32_t>(output->view()));
+  return used;
+}
+
 LoadedProgram::LoadedProgram(const artifact::Program &program, size_t number,
                              size_t numRanks)
     : program(&program), number(number), dependence(scalarDependences(program)),
-      run(findSegments(program)), load(loadSegment(program)), ranks(numRanks),
+      usesInput(usedInputs(program)), run(findSegments(program)),
+      load(loadSegment(program)), ranks(numRanks),
       symbols(program.symbols()->size()) {
   for (RankProgram &rank : ranks) {
     rank.carried.resize(program.buffers()->size());
@@ -18,6 +37,8 @@ bool LoadedProgram::accepts(std::span<const InputTensor *const> inputs) const {
     return true;
   for (const artifact::Condition *condition : *program->conditions()) {
     const InputTensor *input = inputs[condition->input()];
+    if (!input || !input->data)
+      return false;
     int64_t elements = 1;
     for (int64_t dim : input->dims)
       elements *= dim;

@@ -8,6 +8,7 @@
 #define SHARDC_RUNTIME_EXEC_LOADEDPROGRAM_H
 
 #include "runtime/api/shardrt.hpp"
+#include "runtime/backend/host/Mailbox.h"
 #include "runtime/backend/host/SharedMemoryGroup.h"
 #include "runtime/exec/ShapePlan.h"
 #include "runtime/exec/WeightLoader.h"
@@ -24,6 +25,7 @@ struct RankProgram {
   std::vector<std::byte *> fixedBuffers; ///< by buffer of the program
   int64_t persistentBytes = 0;
   std::vector<std::unique_ptr<Communicator>> communicators; ///< by group
+  std::vector<Mailbox *> mailboxes;   ///< by instruction of `run`, or null
   std::vector<AlignedBuffer> carried; ///< by buffer of the program
   std::vector<std::byte *> carriedAt; ///< where it is in this run
   std::unique_ptr<RankPlan> loadPlan; ///< only while loading
@@ -33,6 +35,7 @@ struct LoadedProgram {
   const artifact::Program *program = nullptr;
   size_t number = 0; ///< in the artifact
   std::vector<uint8_t> dependence;
+  std::vector<char> usesInput; ///< whether an instruction or output reads it
   Segments run;
   Segments load;
   std::vector<GroupPartition> partitions; ///< by program group

@@ -22,15 +22,6 @@ std::vector<int64_t> coordinatesOf(const artifact::Program &program, int rank) {
   return coordinates;
 }
 
-std::string rankText(const artifact::Program &program, int rank) {
-  std::string text = "rank " + std::to_string(rank);
-  std::vector<int64_t> coordinates = coordinatesOf(program, rank);
-  for (uint32_t a = 0; a < coordinates.size(); ++a)
-    text += (a == 0 ? " (" : ", ") + program.axes()->Get(a)->name()->str() +
-            " " + std::to_string(coordinates[a]);
-  return coordinates.empty() ? text : text + ")";
-}
-
 GroupPartition partitionRanks(const artifact::Program &program,
                               const artifact::Group &group) {
   GroupPartition partition;

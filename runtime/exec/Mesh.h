@@ -22,9 +22,6 @@ namespace shardc::runtime {
 /// Coordinates of `rank` along each axis.
 std::vector<int64_t> coordinatesOf(const artifact::Program &program, int rank);
 
-/// "rank 5 (dp 1, tp 1)"
-std::string rankText(const artifact::Program &program, int rank);
-
 /// All concrete groups of one Group, and where each rank is in them.
 struct GroupPartition {
   std::vector<std::vector<int>> groups; ///< members in group order

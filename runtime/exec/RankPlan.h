@@ -10,6 +10,7 @@
 #ifndef SHARDC_RUNTIME_EXEC_RANKPLAN_H
 #define SHARDC_RUNTIME_EXEC_RANKPLAN_H
 
+#include "runtime/backend/host/Mailbox.h"
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/exec/CollectiveBinding.h"
 #include "runtime/exec/Mesh.h"
@@ -40,14 +41,16 @@ struct RankResources {
   /// By buffer: address of weights and loaded values, null for all others.
   std::span<std::byte *const> fixedBuffers;
   std::span<const std::unique_ptr<Communicator>> communicators; ///< by group
+  std::span<Mailbox *const> mailboxes; ///< by instruction of `run`, or null
 };
 
 struct BoundInstruction {
   std::string_view name;
   std::string_view node;
   uint32_t index = 0;             ///< in the program's list
-  const Kernel *kernel = nullptr; ///< null for a collective or read_sizes
+  const Kernel *kernel = nullptr; ///< null for what is no kernel's
   int collective = -1;            ///< index into RankPlan::collectives
+  Mailbox *mailbox = nullptr;     ///< of a send or receive
   bool replicated = false;        ///< some output must be equal on all ranks
   KernelCall call;
 };

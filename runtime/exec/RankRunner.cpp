@@ -15,7 +15,13 @@ int64_t now() {
 }
 
 Status runOne(const RankPlan &plan, const BoundInstruction &instruction,
-              int rank, const CollectiveSite &site) {
+              int rank, RunFailure &failure, const CollectiveSite &site) {
+  if (instruction.mailbox)
+    return instruction.call.numInputs > 0
+               ? instruction.mailbox->send(instruction.call.inputs[0], failure,
+                                           site)
+               : instruction.mailbox->receive(instruction.call.outputs[0],
+                                              failure, site);
   if (instruction.collective >= 0)
     return runCollective(
         plan.collectives()[static_cast<size_t>(instruction.collective)],
@@ -55,7 +61,7 @@ Status runInstructions(const RankPlan &plan, int rank,
     const CollectiveSite site{instruction.name, instruction.node,
                               static_cast<int>(instruction.index)};
     const int64_t begin = measures ? now() : 0;
-    Status status = runOne(plan, instruction, rank, site);
+    Status status = runOne(plan, instruction, rank, control.failure, site);
     if (measures) {
       InstructionTiming &timing = control.timings[instruction.index];
       timing.begin = begin;

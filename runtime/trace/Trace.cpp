@@ -24,13 +24,15 @@ Json operandTexts(const TensorView *views, int count) {
 }
 
 Json sliceOf(const BoundInstruction &instruction,
-             const InstructionTiming &timing, size_t rank, int64_t origin) {
+             const InstructionTiming &timing, int rank, int64_t origin) {
   const KernelCall &call = instruction.call;
   Json args = {{"node", std::string(instruction.node)},
                {"inputs", operandTexts(call.inputs, call.numInputs)},
                {"outputs", operandTexts(call.outputs, call.numOutputs)}};
   return {{"name", std::string(instruction.name)},
-          {"cat", instruction.collective >= 0 ? "collective" : "kernel"},
+          {"cat", instruction.collective >= 0 ? "collective"
+                  : instruction.mailbox       ? "transfer"
+                                              : "kernel"},
           {"ph", "X"},
           {"pid", 0},
           {"tid", rank},
@@ -39,12 +41,12 @@ Json sliceOf(const BoundInstruction &instruction,
           {"args", std::move(args)}};
 }
 
-Json trackName(const artifact::Program &program, size_t rank) {
+Json trackName(const Artifact &artifact, int rank) {
   return {{"name", "thread_name"},
           {"ph", "M"},
           {"pid", 0},
           {"tid", rank},
-          {"args", {{"name", rankText(program, static_cast<int>(rank))}}}};
+          {"args", {{"name", artifact.rankText(rank)}}}};
 }
 
 int64_t firstBegin(const ShapePlan &plan) {
@@ -57,19 +59,23 @@ int64_t firstBegin(const ShapePlan &plan) {
 
 } // namespace
 
-Status writeTrace(const std::string &path, const artifact::Program &program,
-                  const ShapePlan &plan) {
+Status writeTrace(const std::string &path, const Artifact &artifact,
+                  std::span<const StageTrace> stages) {
   Json events = Json::array();
-  const int64_t origin = firstBegin(plan);
-  for (size_t rank = 0; rank < plan.ranks.size(); ++rank) {
-    events.push_back(trackName(program, rank));
-    plan.ranks[rank].forEachInstruction(
-        [&](const RankPlan &, const BoundInstruction &instruction) {
-          events.push_back(sliceOf(instruction,
-                                   plan.ranks[rank].timings[instruction.index],
-                                   rank, origin));
-        });
-  }
+  int64_t origin = INT64_MAX;
+  for (const StageTrace &stage : stages)
+    origin = std::min(origin, firstBegin(stage.plan));
+  for (const StageTrace &stage : stages)
+    for (size_t rank = 0; rank < stage.plan.ranks.size(); ++rank) {
+      const RankShapePlan &plan = stage.plan.ranks[rank];
+      const int worldRank = stage.firstRank + static_cast<int>(rank);
+      events.push_back(trackName(artifact, worldRank));
+      plan.forEachInstruction([&](const RankPlan &,
+                                  const BoundInstruction &instruction) {
+        events.push_back(sliceOf(instruction, plan.timings[instruction.index],
+                                 worldRank, origin));
+      });
+    }
   Json trace = {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}};
   return writeFileAtomically(
       path, trace.dump(-1, ' ', false, Json::error_handler_t::replace));

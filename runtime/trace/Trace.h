@@ -8,6 +8,7 @@
 #ifndef SHARDC_RUNTIME_TRACE_TRACE_H
 #define SHARDC_RUNTIME_TRACE_TRACE_H
 
+#include "runtime/artifact/Artifact.h"
 #include "runtime/exec/ShapePlan.h"
 
 #include <string>
@@ -17,9 +18,15 @@ namespace shardc::runtime {
 
 struct InstructionProfile;
 
+/// The last run of one stage.
+struct StageTrace {
+  int firstRank; ///< of the world
+  const ShapePlan &plan;
+};
+
 /// Replaces the file at `path` once it is complete.
-Status writeTrace(const std::string &path, const artifact::Program &program,
-                  const ShapePlan &plan);
+Status writeTrace(const std::string &path, const Artifact &artifact,
+                  std::span<const StageTrace> stages);
 
 /// One entry for each instruction, means over ranks.
 std::vector<InstructionProfile> profileInstructions(const ShapePlan &plan);

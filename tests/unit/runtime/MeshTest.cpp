@@ -24,7 +24,6 @@ TEST(Mesh, theLastAxisIsFastest) {
   std::string bytes = p.finish();
   const artifact::Program &program = *artifact::GetProgram(bytes.data());
   EXPECT_EQ(coordinatesOf(program, 5), (std::vector<int64_t>{1, 1}));
-  EXPECT_EQ(rankText(program, 5), "rank 5 (dp 1, tp 1)");
 }
 
 TEST(Mesh, groupsByAxis) {

@@ -336,7 +336,8 @@ std::string Writer::write() {
     auto layouts = layoutTables(from.outputs[i].dims);
     outputs.push_back(artifact::CreateOutputDirect(
         fbb, from.outputs[i].name.c_str(), from.outputs[i].element,
-        &from.outputDims[i], &layouts, from.outputs[i].view));
+        &from.outputDims[i], &layouts, from.outputs[i].view,
+        static_cast<uint32_t>(i)));
   }
   std::vector<flatbuffers::Offset<artifact::CachePair>> caches;
   for (const auto &c : from.caches)

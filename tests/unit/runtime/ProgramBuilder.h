@@ -214,7 +214,7 @@ public:
   /// Rewrites manifest.json with a fresh checksum after a change.
   void writeManifest();
   /// Adds a program for other requests.
-  void addProgram(const ProgramBuilder &program);
+  void addProgram(const ProgramBuilder &program, int stage = 0);
   /// Adds a file of the artifact and lists it.
   void addFile(const std::string &file, const std::string &contents);
 

@@ -49,13 +49,14 @@ std::string TestArtifact::path(const std::string &file) const {
   return file.empty() ? folder : folder + "/" + file;
 }
 
-void TestArtifact::addProgram(const ProgramBuilder &program) {
+void TestArtifact::addProgram(const ProgramBuilder &program, int stage) {
   const std::string bytes = program.finish();
   const std::string file =
       "stage" + std::to_string(manifest["stages"].size()) + ".program";
   writeFile(path(file), bytes);
   manifest["stages"].push_back(
       {{"program", file},
+       {"stage", stage},
        {"bytes", bytes.size()},
        {"hash", runtime::hashHex(bytes.data(), bytes.size())}});
   writeManifest();

@@ -1,0 +1,109 @@
+#include "runtime/backend/host/Mailbox.h"
+
+#include "runtime/base/Message.h"
+#include "runtime/exec/StridedCopy.h"
+
+#include <algorithm>
+
+namespace shardc::runtime {
+
+/// How often a waiting rank looks whether another one of its stage has failed.
+static constexpr std::chrono::milliseconds kLook{20};
+
+template <typename Ready>
+Status Mailbox::wait(Ready ready, RunFailure &failure,
+                     const CollectiveSite &site, const std::string &other) {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + failure.timeout;
+  while (true) {
+    const uint32_t now = changes.load(std::memory_order_acquire);
+    if (aborted.load(std::memory_order_acquire)) {
+      std::lock_guard lock(mutex);
+      return why;
+    }
+    if (ready())
+      return Status::ok();
+    if (failure.failed())
+      return failure.status();
+    const auto left = deadline - Clock::now();
+    if (left.count() <= 0)
+      return artifactError(
+          site.kind,
+          site.node.empty() ? "" : message(" at node '", site.node, "'"),
+          " (instruction ", site.instruction, "): waited ",
+          static_cast<double>(failure.timeout.count()) / 1000, " s for ", other,
+          "; raise --timeout if it is only slow");
+    futexWait(changes, now, std::min<std::chrono::nanoseconds>(left, kLook));
+  }
+}
+
+static int64_t bytesOf(const TensorView &view) {
+  return artifact::storageBytes(view.element, view.numElements());
+}
+
+Status Mailbox::send(const TensorView &from, RunFailure &failure,
+                     const CollectiveSite &site) {
+  const uint64_t number = sent.load(std::memory_order_relaxed);
+  SHARDC_RETURN_IF_ERROR(wait(
+      [&] {
+        return number - received.load(std::memory_order_acquire) <
+               messages.size();
+      },
+      failure, site, receiver));
+  Message &message = slot(number);
+  message.bytes = bytesOf(from);
+  if (message.memory.size() < message.bytes &&
+      !message.memory.allocate(message.bytes))
+    return artifactError("out of memory for ", message.bytes,
+                         " bytes that are sent to ", receiver);
+  if (message.bytes > 0)
+    copyView(packedView(message.memory.data(), from.element,
+                        {from.dims, static_cast<size_t>(from.rank)}),
+             from);
+  sent.store(number + 1, std::memory_order_release);
+  changes.fetch_add(1, std::memory_order_release);
+  futexWakeAll(changes);
+  return Status::ok();
+}
+
+Status Mailbox::receive(const TensorView &to, RunFailure &failure,
+                        const CollectiveSite &site) {
+  const uint64_t number = received.load(std::memory_order_relaxed);
+  SHARDC_RETURN_IF_ERROR(
+      wait([&] { return sent.load(std::memory_order_acquire) > number; },
+           failure, site, sender));
+  Message &message = slot(number);
+  if (message.bytes != bytesOf(to))
+    return artifactError(site.kind, " at node '", site.node, "' expects ",
+                         bytesOf(to), " bytes, ", sender, " sent ",
+                         message.bytes);
+  if (message.bytes > 0)
+    copyView(to, packedView(message.memory.data(), to.element,
+                            {to.dims, static_cast<size_t>(to.rank)}));
+  received.store(number + 1, std::memory_order_release);
+  changes.fetch_add(1, std::memory_order_release);
+  futexWakeAll(changes);
+  return Status::ok();
+}
+
+void Mailbox::abort(const Status &status) {
+  {
+    std::lock_guard lock(mutex);
+    if (aborted.load())
+      return;
+    why = status;
+    aborted.store(true, std::memory_order_release);
+  }
+  changes.fetch_add(1, std::memory_order_release);
+  futexWakeAll(changes);
+}
+
+void Mailbox::reset() {
+  std::lock_guard lock(mutex);
+  why = Status::ok();
+  aborted.store(false);
+  sent.store(0);
+  received.store(0);
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,179 @@
+#include "runtime/exec/Pipeline.h"
+
+#include "runtime/base/Message.h"
+#include "runtime/exec/InputBinding.h"
+
+#include <algorithm>
+#include <exception>
+
+namespace shardc::runtime {
+
+Status Pipeline::open(const Artifact &artifact, int replica,
+                      const SessionOptions &options,
+                      std::unique_ptr<Pipeline> &pipeline) {
+  std::unique_ptr<Pipeline> opened(new Pipeline(artifact));
+  Status status = opened->start(replica, options);
+  if (status.isOk())
+    pipeline = std::move(opened);
+  else if (opened->isStuck())
+    (void)opened.release(); // a thread still uses it
+  return status;
+}
+
+Status Pipeline::start(int replica, const SessionOptions &options) {
+  const int numStages = artifact.numStages();
+  for (int stage = 0; stage < numStages; ++stage) {
+    const int firstRank = (replica * numStages + stage) * artifact.stageSize();
+    stages.emplace_back();
+    SHARDC_RETURN_IF_ERROR(Engine::open(artifact, {stage, firstRank}, transfers,
+                                        options, stages.back()));
+  }
+  SHARDC_RETURN_IF_ERROR(describeOutputs());
+  statuses.resize(stages.size());
+  finished.resize(stages.size());
+  return numStages > 1 ? threads.start(numStages, [](int) {}) : Status::ok();
+}
+
+/// Profiles have the same outputs, in whatever stage each of them has one.
+Status Pipeline::describeOutputs() {
+  std::vector<std::map<uint32_t, TensorInfo>> profiles;
+  for (auto &stage : stages) {
+    const auto programs = stage->allPrograms();
+    profiles.resize(programs.size());
+    for (size_t p = 0; p < programs.size(); ++p) {
+      const std::vector<TensorInfo> infos =
+          runtime::describeOutputs(*programs[p]);
+      for (uint32_t o = 0; o < infos.size(); ++o)
+        profiles[p][programs[p]->outputs()->Get(o)->index()] = infos[o];
+    }
+  }
+  for (const auto &profile : profiles) {
+    std::vector<TensorInfo> infos;
+    for (const auto &[index, info] : profile)
+      infos.push_back(info);
+    if (outputInfos.empty())
+      outputInfos = infos;
+    else if (!sameTypes(outputInfos, infos))
+      return artifactError("its programs have different outputs");
+  }
+  return Status::ok();
+}
+
+Status Pipeline::run(std::span<const PipelineRequest> newRequests) {
+  std::lock_guard lock(mutex);
+  requests = newRequests;
+  given.resize(std::max(given.size(), requests.size()));
+  for (size_t r = 0; r < requests.size(); ++r)
+    SHARDC_RETURN_IF_ERROR(prepare(requests[r], r));
+  std::fill(statuses.begin(), statuses.end(), Status::ok());
+  std::fill(finished.begin(), finished.end(), 0);
+  transfers.reset();
+  if (stages.size() == 1)
+    runStage(0);
+  else // a stage that fails wakes the others
+    threads.run(job, [] { return false; });
+  return finish(requests);
+}
+
+Status Pipeline::prepare(const PipelineRequest &request, size_t number) {
+  if (request.outputs.size() != outputInfos.size())
+    return argumentError("expected ", outputInfos.size(),
+                         " output tensors, found ", request.outputs.size());
+  std::vector<InputTensor> &all = given[number];
+  all.assign(request.inputs.begin(), request.inputs.end());
+  if (!request.states)
+    return Status::ok();
+  // Every stage is told how large past is; only the one that keeps it reads it.
+  alignas(kBufferAlignment) static const std::byte kept[kBufferAlignment] = {};
+  std::vector<InputTensor> past;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    if (!(*request.states)[s])
+      continue;
+    SHARDC_RETURN_IF_ERROR(
+        stages[s]->addPast(*(*request.states)[s], request.inputs, past));
+    all.insert(all.end(),
+               past.begin() + static_cast<ptrdiff_t>(request.inputs.size()),
+               past.end());
+  }
+  for (size_t i = request.inputs.size(); i < all.size(); ++i)
+    all[i].data = kept;
+  return Status::ok();
+}
+
+void Pipeline::runStage(int stage) {
+  const auto s = static_cast<size_t>(stage);
+  for (size_t r = 0; r < requests.size(); ++r) {
+    CacheState *state =
+        requests[r].states ? (*requests[r].states)[s].get() : nullptr;
+    try {
+      statuses[s] = stages[s]->run(given[r], requests[r].outputs, state);
+    } catch (const std::exception &error) {
+      statuses[s] = artifactError("stage ", stage, ": ", error.what());
+    }
+    if (!statuses[s].isOk())
+      return transfers.abort(statuses[s]);
+    ++finished[s];
+  }
+}
+
+/// The error of the stage that failed first: the others got it from there.
+Status Pipeline::finish(std::span<const PipelineRequest> done) {
+  auto failed = std::find_if(statuses.begin(), statuses.end(),
+                             [](const Status &s) { return !s.isOk(); });
+  if (failed == statuses.end())
+    return Status::ok();
+  // Stages that are ahead of it have appended what the others have not.
+  for (size_t r = 0; r < done.size(); ++r) {
+    const bool isPartly = std::any_of(finished.begin(), finished.end(),
+                                      [&](size_t n) { return n > r; });
+    for (size_t s = 0; done[r].states && isPartly && s < stages.size(); ++s)
+      if ((*done[r].states)[s])
+        (*done[r].states)[s]->reset();
+  }
+  return *failed;
+}
+
+Status Pipeline::createStates(int64_t capacity, StageStates &states) {
+  states.clear();
+  bool hasCaches = false;
+  for (auto &stage : stages)
+    hasCaches |= stage->hasCaches();
+  if (!hasCaches)
+    return argumentError("the model has no cache to keep: no output of it is "
+                         "an input with something appended");
+  if (capacity < 1)
+    return argumentError("a state for ", capacity,
+                         " positions: expected at least 1");
+  for (const CacheInfo &cache : caches())
+    for (size_t s = 0, users = 0; s < stages.size(); ++s)
+      if ((users += stages[s]->usesInput(cache.input)) > 1)
+        return argumentError(
+            "the cache of input '", inputs()[cache.input].name,
+            "' is read by several stages; run without a state");
+  for (auto &stage : stages) {
+    states.emplace_back();
+    if (stage->hasCaches())
+      SHARDC_RETURN_IF_ERROR(stage->createState(capacity, states.back()));
+  }
+  return Status::ok();
+}
+
+std::vector<CacheInfo> Pipeline::caches() const {
+  std::vector<CacheInfo> infos;
+  for (const auto &stage : stages) {
+    const artifact::Program &program = *stage->allPrograms().front();
+    if (const auto *pairs = program.caches())
+      for (const artifact::CachePair *pair : *pairs)
+        infos.push_back(
+            {pair->input(), program.outputs()->Get(pair->output())->index()});
+  }
+  return infos;
+}
+
+bool Pipeline::isStuck() const {
+  return std::any_of(stages.begin(), stages.end(), [](const auto &stage) {
+    return stage && stage->isStuck();
+  });
+}
+
+} // namespace shardc::runtime

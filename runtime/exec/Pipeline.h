@@ -1,0 +1,80 @@
+//===- Pipeline.h - One replica: its stages, one after the other ----------===//
+//
+// Each stage has an engine, and a thread that gives it one request after the
+// other; what stages send each other waits in mailboxes. So a stage works on a
+// request while the one before it is at the next:
+//
+//   stage 0   a0 a1 a2 a3
+//   stage 1      a0 a1 a2 a3          (GPipe, Huang et al. 2019)
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_EXEC_PIPELINE_H
+#define SHARDC_RUNTIME_EXEC_PIPELINE_H
+
+#include "runtime/exec/Engine.h"
+
+namespace shardc::runtime {
+
+/// What a state keeps in each stage; null for one without caches.
+using StageStates = std::vector<std::unique_ptr<CacheState>>;
+
+struct PipelineRequest {
+  std::span<const InputTensor> inputs;
+  std::span<Tensor> outputs; ///< the model's
+  StageStates *states = nullptr;
+};
+
+class Pipeline {
+public:
+  /// `artifact` lives longer.
+  static Status open(const Artifact &artifact, int replica,
+                     const SessionOptions &options,
+                     std::unique_ptr<Pipeline> &pipeline);
+
+  /// Runs all requests, several at a time where there are several stages; after
+  /// an error all of them have failed. A state is that of one request at most.
+  Status run(std::span<const PipelineRequest> requests);
+  Status createStates(int64_t capacity, StageStates &states);
+
+  /// Of the model.
+  const std::vector<TensorInfo> &inputs() const {
+    return stages[0]->inputInfos;
+  }
+  const std::vector<TensorInfo> &outputs() const { return outputInfos; }
+  std::vector<CacheInfo> caches() const;
+
+  /// A rank never came back: nothing here may be destroyed any more.
+  bool isStuck() const;
+
+  std::vector<std::unique_ptr<Engine>> stages;
+
+private:
+  explicit Pipeline(const Artifact &artifact) : artifact(artifact) {}
+  Status start(int replica, const SessionOptions &options);
+  Status describeOutputs();
+  Status prepare(const PipelineRequest &request, size_t number);
+  void runStage(int stage); ///< all requests; never throws
+  Status finish(std::span<const PipelineRequest> requests);
+
+  struct Job {
+    Pipeline *pipeline;
+    void operator()(int stage) const { pipeline->runStage(stage); }
+  };
+
+  const Artifact &artifact;
+  Transfers transfers;
+  std::vector<TensorInfo> outputInfos;
+  std::mutex mutex; ///< held during a run
+
+  // The run at hand.
+  std::span<const PipelineRequest> requests;
+  std::vector<std::vector<InputTensor>> given; ///< by request, with past
+  std::vector<Status> statuses;                ///< by stage
+  std::vector<size_t> finished;                ///< by stage: requests
+  Job job{this};
+  RankThreads threads; ///< one a stage; last: joined before all of the above
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_EXEC_PIPELINE_H

@@ -1,0 +1,50 @@
+//===- Replicas.h - A session's inside ------------------------------------===//
+//
+// Copies of the pipeline that run requests side by side (data parallelism for
+// inference). A request goes to a replica that has nothing to do; one with a
+// state to the replica that holds it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_EXEC_REPLICAS_H
+#define SHARDC_RUNTIME_EXEC_REPLICAS_H
+
+#include "runtime/exec/Pipeline.h"
+
+#include <condition_variable>
+
+namespace shardc::runtime {
+
+class Replicas {
+public:
+  static Status open(const std::string &folder, const SessionOptions &options,
+                     std::unique_ptr<Replicas> &replicas);
+
+  /// Spreads the requests. All of them are tried; the first error is returned.
+  Status run(std::span<const PipelineRequest> requests);
+  /// One request, on that replica.
+  Status runOn(size_t replica, const PipelineRequest &request);
+  /// The next replica in turn, for a new state.
+  size_t next() { return turn++ % pipelines.size(); }
+
+  bool isStuck() const;
+  int worldSize() const;
+
+  Artifact artifact;
+  std::vector<std::unique_ptr<Pipeline>> pipelines;
+  /// Of the last request; held while it is asked about.
+  Pipeline &last() const { return *pipelines[lastUsed]; }
+
+private:
+  size_t acquire();
+  Status acquire(size_t replica);
+  void release(size_t replica, bool isOk);
+
+  std::mutex mutex; ///< of what follows
+  std::condition_variable released;
+  std::vector<char> isBusy; ///< by replica
+  std::atomic<size_t> lastUsed = 0, turn = 0;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_EXEC_REPLICAS_H
