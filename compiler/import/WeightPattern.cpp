@@ -34,8 +34,7 @@ static bool hasEqualHalves(StringRef row, int64_t, int64_t) {
 
 static bool hasEqualPairs(StringRef row, int64_t, int64_t elementBytes) {
   for (; !row.empty(); row = row.drop_front(2 * elementBytes))
-    if (row.take_front(elementBytes) !=
-        row.substr(elementBytes, elementBytes))
+    if (row.take_front(elementBytes) != row.substr(elementBytes, elementBytes))
       return false;
   return true;
 }
@@ -52,9 +51,9 @@ static SmallVector<Pattern, 2> candidates(RankedTensorType type) {
   Type element = type.getElementType();
   if (shape.size() < 2)
     return {};
-  bool isOneSquare = shape.back() == shape[shape.size() - 2] &&
-                     llvm::all_of(shape.drop_back(2),
-                                  [](int64_t size) { return size == 1; });
+  bool isOneSquare =
+      shape.back() == shape[shape.size() - 2] &&
+      llvm::all_of(shape.drop_back(2), [](int64_t size) { return size == 1; });
   if (isa<IntegerType>(element) &&
       (element.isInteger(1) || element.getIntOrFloatBitWidth() % 8 == 0))
     return isOneSquare ? SmallVector<Pattern, 2>{{"triangle", isTriangleRow}}

@@ -129,8 +129,8 @@ void HeadSplitter::splitProduct(MatMulOp op) {
       cloned(builder, op, mapping, {dims[0], dims[1], lhs[1], rhs[2]}));
 }
 
-/// An op on rows of what was split already. Scores may have been apart for their
-/// mask, and merged again for the softmax.
+/// An op on rows of what was split already. Scores may have been apart for
+/// their mask, and merged again for the softmax.
 void HeadSplitter::splitRows(Operation *op) {
   OpBuilder builder(op);
   auto softmax = dyn_cast<SoftmaxOp>(op);
