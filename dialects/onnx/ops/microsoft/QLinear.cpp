@@ -50,8 +50,7 @@ static LogicalResult replaceUnary(Decomposition &d, Value result) {
   return replaceByIntegers(d, result, 3, d.element(d.operand(0)));
 }
 
-LogicalResult
-MicrosoftQLinearSigmoidOp::inferTypes(ShapeInference &inference) {
+LogicalResult MicrosoftQLinearSigmoidOp::inferTypes(ShapeInference &inference) {
   Decomposition d(*this, inference);
   return replaceUnary(d, d.make<SigmoidOp>({numbersOf(d, 0)}));
 }
@@ -63,8 +62,7 @@ MicrosoftQLinearLeakyReluOp::inferTypes(ShapeInference &inference) {
                                              d.attribute("alpha", getAlpha())));
 }
 
-LogicalResult
-MicrosoftQLinearSoftmaxOp::inferTypes(ShapeInference &inference) {
+LogicalResult MicrosoftQLinearSoftmaxOp::inferTypes(ShapeInference &inference) {
   Decomposition d(*this, inference);
   Decomposition::Dims dims = d.dims(getInput());
   Value x = numbersOf(d, 0);
@@ -165,9 +163,9 @@ LogicalResult MicrosoftQGemmOp::inferTypes(ShapeInference &inference) {
   auto inOrder = [&](Value value, bool isTransposed) {
     return isTransposed ? d.transposeLast(value) : value;
   };
-  Value sum = d.make<MatMulIntegerOp>(
-      {inOrder(getLhs(), getTransA()), inOrder(getRhs(), getTransB()),
-       getLhsZeroPoint(), getRhsZeroPoint()});
+  Value sum = d.make<MatMulIntegerOp>({inOrder(getLhs(), getTransA()),
+                                       inOrder(getRhs(), getTransB()),
+                                       getLhsZeroPoint(), getRhsZeroPoint()});
   if (Value bias = d.operand(kBias))
     sum = d.add(sum, bias);
   double alpha = getAlpha().convertToDouble();
