@@ -55,6 +55,7 @@ public:
     context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
       if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
         return success();
+      hasError |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
       print(diagnostic, this->errors);
       return success();
     });
@@ -139,7 +140,9 @@ private:
     if (phase != "imported" && phase != "staged")
       passes.enableCrashReproducerGeneration(reproducerPath());
     buildPhase(passes, phase, {options.recover, options.sequenceParallel});
-    if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
+    // What was reported as wrong is wrong, even if a pass went on.
+    if (failed(passes.run(*module)) || failed(mlir::verify(*module)) ||
+        hasError)
       return ExitCode::Model;
     if (phase == "imported")
       if (ExitCode code = resolveDims(); code != ExitCode::Done)
@@ -262,6 +265,7 @@ private:
   const CompileOptions &options;
   llvm::raw_ostream &output, &errors;
   MLIRContext context;
+  bool hasError = false; ///< some diagnostic was one
   OwningOpRef<ModuleOp> module;
   Json report = Json::object();
   report::SymbolValues dims; ///< --dims, by the model's symbols

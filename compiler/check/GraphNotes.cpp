@@ -3,6 +3,7 @@
 #include "compiler/check/Findings.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/Structures.h"
 #include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Cache.h"
@@ -105,26 +106,6 @@ void noteBatch(ModuleOp raw, ModuleOp imported, Findings &findings) {
 // Structures
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// What each op that stands for a structure is called.
-struct Structure {
-  StringLiteral op, name;
-};
-constexpr Structure kStructures[] = {
-    {"onnx.Attention", "attention"},
-    {"onnx.CacheAppend", "KV cache with lengths"},
-    {"onnx.Conv", "convolution"},
-    {"onnx.Gelu", "GELU"},
-    {"onnx.LayerNormalization", "layer norm"},
-    {"onnx.MixtureOfExperts", "mixture of experts"},
-    {"onnx.RMSNormalization", "RMS norm"},
-    {"onnx.RotaryEmbedding", "rotary embedding"},
-    {"onnx.Swish", "SiLU"},
-};
-
-} // namespace
-
 /// Through ops that only arrange, widen or scale.
 static Value sourceOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
@@ -207,9 +188,8 @@ static void noteCaches(func::FuncOp function, Findings &findings) {
 void noteStructures(ModuleOp imported, Findings &findings) {
   unsigned numCaches = 0;
   imported.walk([&](Operation *op) {
-    for (const Structure &structure : kStructures)
-      if (op->getName().getStringRef() == structure.op)
-        ++findings.recognised[structure.name.str()];
+    if (const onnx::Structure *structure = onnx::structureOf(op))
+      ++findings.recognised[structure->name.str()];
   });
   // Profiles of one model have the same caches.
   auto functions = imported.getOps<func::FuncOp>();

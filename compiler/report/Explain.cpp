@@ -2,11 +2,8 @@
 
 #include "compiler/report/Explain.h"
 
-#include "dialects/onnx/ops/Activation.h"
-#include "dialects/onnx/ops/Attention.h"
+#include "dialects/onnx/Structures.h"
 #include "dialects/onnx/ops/Dynamic.h"
-#include "dialects/onnx/ops/Experts.h"
-#include "dialects/onnx/ops/Normalization.h"
 #include "dialects/onnx/ops/Source.h"
 #include "dialects/rt/Rt.h"
 
@@ -60,13 +57,6 @@ DimExpr globalBytes(Type type) {
                           dist::product(dist::getDims(type)));
 }
 
-/// Ops that stand for what exporters may spell in many ways.
-bool isStructure(Operation *op) {
-  return isa<onnx::AttentionOp, onnx::GeluOp, onnx::LayerNormalizationOp,
-             onnx::MixtureOfExpertsOp, onnx::RMSNormalizationOp,
-             onnx::RotaryEmbeddingOp, onnx::SwishOp>(op);
-}
-
 class PlanReport {
 public:
   PlanReport(const dist::Mesh &mesh, const SymbolValues &dims)
@@ -95,7 +85,8 @@ public:
         addTransfer(send);
       else if (isa<onnx::ReadSizesOp>(op))
         report["waits"].push_back(nodeName(&op));
-      else if (isStructure(&op))
+      else if (auto *structure = onnx::structureOf(&op);
+               structure && structure->isRecovered)
         addStructure(op.getName().stripDialect().str());
     }
   }

@@ -12,8 +12,6 @@ namespace shardc::import {
 using dist::DimExpr;
 using namespace onnx;
 
-using Dims = SmallVector<DimExpr, 4>;
-
 /// [b, kv, t, d] for the same with each head repeated for a group of queries:
 /// Reshape of Expand, [b, kv, 1, t, d] -> [b, kv, g, t, d] -> [b, kv g, t, d].
 static Value unrepeated(OpBuilder &builder, Location loc, Value value) {

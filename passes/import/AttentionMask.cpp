@@ -15,8 +15,6 @@ namespace shardc::import {
 using dist::DimExpr;
 using namespace onnx;
 
-using Dims = SmallVector<DimExpr, 4>;
-
 /// Constants with more elements are not read.
 constexpr int64_t kMaxPositions = 1 << 16;
 

@@ -20,8 +20,6 @@ namespace shardc::import {
 using dist::DimExpr;
 using namespace onnx;
 
-using Dims = SmallVector<DimExpr, 4>;
-
 Value readActivationFunction(Value value, ExpertActivation &result) {
   Operation *op = value.getDefiningOp();
   if (auto swish = dyn_cast_or_null<SwishOp>(op)) {

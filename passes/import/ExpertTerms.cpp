@@ -19,8 +19,6 @@ namespace shardc::import {
 using dist::DimExpr;
 using namespace onnx;
 
-using Dims = SmallVector<DimExpr, 4>;
-
 /// mlp(rows) with plain matrices; the rows.
 static Value readMlp(Value value, ExpertTerm &term) {
   auto matrixOf = [](Value product, Value &matrix) -> Value {

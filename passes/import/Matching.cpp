@@ -85,9 +85,7 @@ bool isClose(double value, double ideal, Type type) {
   return std::abs(value - ideal) <= 2 * epsilonOf(type) * std::abs(ideal);
 }
 
-SmallVector<DimExpr, 4> dimsOf(Value value) {
-  return dist::getDims(value.getType());
-}
+Dims dimsOf(Value value) { return dist::getDims(value.getType()); }
 
 bool haveSameDims(Value a, Value b) { return dimsOf(a) == dimsOf(b); }
 

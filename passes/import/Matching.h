@@ -14,6 +14,9 @@
 
 namespace shardc::import {
 
+/// Global sizes of a tensor.
+using Dims = llvm::SmallVector<dist::DimExpr, 4>;
+
 /// The number, if `value` is a constant all of whose elements are that number.
 std::optional<double> splatConstant(mlir::Value value);
 
@@ -40,8 +43,7 @@ mlir::Type elementOf(mlir::Value value);
 /// Size of the largest relative rounding error of a float type.
 double epsilonOf(mlir::Type element);
 
-/// Global sizes of a tensor.
-llvm::SmallVector<dist::DimExpr, 4> dimsOf(mlir::Value value);
+Dims dimsOf(mlir::Value value);
 
 /// The value that `value`, of other dims, is a Reshape of; it itself if it has
 /// those dims; null if neither.

@@ -19,8 +19,6 @@ namespace shardc::import {
 using dist::DimExpr;
 using namespace onnx;
 
-using Dims = SmallVector<DimExpr, 4>;
-
 namespace {
 
 class HeadSplitter {

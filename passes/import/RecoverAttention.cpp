@@ -35,8 +35,6 @@ using dist::DimExpr;
 using namespace onnx;
 
 namespace {
-
-using Dims = SmallVector<DimExpr, 4>;
 /// What is behind a softmax.
 struct Weighted {
   MatMulOp product;      ///< weights * value

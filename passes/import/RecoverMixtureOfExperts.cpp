@@ -36,8 +36,6 @@ using namespace onnx;
 
 namespace {
 
-using Dims = SmallVector<DimExpr, 4>;
-
 struct RecoverMixtureOfExperts
     : impl::RecoverMixtureOfExpertsBase<RecoverMixtureOfExperts> {
   void runOnOperation() override;

@@ -20,8 +20,6 @@ using dist::DimExpr;
 using namespace onnx;
 
 namespace {
-
-using Dims = SmallVector<DimExpr, 4>;
 struct RecoverRotary : impl::RecoverRotaryBase<RecoverRotary> {
   void runOnOperation() override;
 };

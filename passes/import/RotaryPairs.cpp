@@ -18,8 +18,6 @@ namespace shardc::import {
 using dist::DimExpr;
 using namespace onnx;
 
-using Dims = SmallVector<DimExpr, 4>;
-
 static std::optional<LastDimPart> slicePart(SliceOp slice) {
   auto bounds = slice.getBounds() ? dyn_cast<dist::DimsAttr>(*slice.getBounds())
                                   : dist::DimsAttr();

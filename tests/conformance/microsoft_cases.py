@@ -21,6 +21,7 @@ class Case:
     node: object
     inputs: dict  # name -> array
     weights: dict
+    has_symbols: bool  # is the first dim known by name only?
     tolerance: float  # of integers in steps, of floats relative to the largest
     expected: list = field(default_factory=list)
 
@@ -37,7 +38,7 @@ class Collector:
         info = np.iinfo(dtype)
         return self.random.integers(info.min, info.max + 1, dims).astype(dtype)
 
-    def add(self, name, inputs, weights=(), outputs=1, tolerance=1e-4, **attributes):
+    def add(self, name, inputs, weights=(), outputs=1, tolerance=1e-4, has_symbols=True, **attributes):
         """`inputs` come first; None: absent. Names like Op.variant."""
         operands = [*inputs, *weights]
         names = ["" if data is None else f"{name}/{i}" for i, data in enumerate(operands)]
@@ -45,7 +46,7 @@ class Collector:
         node = helper.make_node(name.split(".")[0], names, results, name, domain=DOMAIN, **attributes)
         given = {n: np.asarray(data) for n, data in zip(names, operands) if data is not None}
         fed = {n: given[n] for n in names[: len(inputs)] if n}
-        self.cases.append(Case(name, node, fed, {n: given[n] for n in given if n not in fed}, tolerance))
+        self.cases.append(Case(name, node, fed, {n: given[n] for n in given if n not in fed}, has_symbols, tolerance))
 
 
 def experts(c):
@@ -87,18 +88,72 @@ def experts(c):
               tolerance=tolerance, **swiglu, **sizes)  # fmt: skip
 
 
+def quantized(c):
+    """Ops on integers with scale and zero point."""
+    one = np.float32
+
+    def value(*dims, dtype=np.uint8, zero=121, scale=0.05):
+        return [c.bytes(*dims, dtype=dtype), one(scale), None if zero is None else np.array(zero, dtype)]
+
+    def target(zero=130, scale=0.07, dtype=np.uint8):
+        return [one(scale), np.array(zero, dtype)]
+
+    def add(name, *operands, inputs=1, **attributes):
+        flat = [part for operand in operands for part in operand]
+        c.add(name, flat[:inputs], flat[inputs:], tolerance=1, **attributes)
+
+    signed = {"dtype": np.int8, "zero": -3}
+    for op in ("QLinearAdd", "QLinearMul"):
+        add(op, value(4, 3, 5), value(3, 5, zero=90, scale=0.02), target())
+        add(f"{op}.signed", value(4, 5, **signed), value(1, 5, **signed), target(5, 0.1, np.int8))
+    for op in ("QLinearSigmoid", "QLinearLeakyRelu"):
+        more = {"alpha": 0.2} if op == "QLinearLeakyRelu" else {}
+        add(op, value(4, 9), target(3, 0.004), **more)
+        add(f"{op}.signed", value(4, 9, **signed), target(3, 0.03, np.int8))
+    add("QLinearSoftmax", value(4, 3, 6), target(0, 1 / 255), axis=-1, opset=13)
+    add("QLinearSoftmax.rows", value(4, 3, 6, scale=0.02), target(0, 1 / 255), axis=1, opset=12)
+    add("QLinearConcat", target(), value(4, 3), value(4, 2, zero=100, scale=0.1), inputs=0, axis=1)
+    add("QLinearGlobalAveragePool", value(2, 3, 5, 4), target(), channels_last=0)
+    add("QLinearGlobalAveragePool.last", value(2, 5, 4, 3), target(), channels_last=1)
+    add("QLinearAveragePool", value(2, 3, 6, 5), target(), kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 1])
+    add("QLinearAveragePool.pads", value(2, 3, 6, 5), target(), kernel_shape=[3, 3], pads=[1, 1, 1, 1],
+        count_include_pad=1)  # fmt: skip
+    columns = [c.bytes(7, 6, dtype=np.int8), np.abs(c.floats(6, scale=0.01)), np.zeros(6, np.int8)]
+    add("QGemm", value(5, 7), columns, [None], target(110, 0.3))
+    bias = c.random.integers(-3000, 3000, 6).astype(np.int32)
+    add("QGemm.float", value(5, 7), value(6, 7, dtype=np.int8, zero=4, scale=0.01), [bias], transB=1, alpha=0.5)
+
+
+def attention(c):
+    """Two rows of 5 tokens of 16, 4 heads."""
+    batch, count, hidden = 2, 5, 16
+    zero = [np.array(120, np.uint8), np.array(3, np.int8)]
+    weights = [c.bytes(hidden, 3 * hidden, dtype=np.int8), c.floats(3 * hidden), np.float32(0.02), np.float32(0.004)]
+    lengths = np.array([5, 3], np.int32)
+    past = c.floats(2, batch, 4, 3, hidden // 4)
+    for name, mask, cache, more in (
+        ("QAttention", None, None, {}),
+        ("QAttention.lengths", lengths, None, {}),
+        ("QAttention.past", None, past, {"unidirectional": 1}),
+    ):
+        c.add(name, [c.bytes(batch, count, hidden)], [*weights, mask, *zero, cache],
+              outputs=1 if cache is None else 2, tolerance=1e-4, has_symbols=mask is None, num_heads=4, **more)  # fmt: skip
+
+
 def collect():
     collector = Collector()
     experts(collector)
+    quantized(collector)
+    attention(collector)
     return collector.cases
 
 
 def to_model(cases):
-    """The cases side by side; the first dim of each input has a name instead of a size."""
+    """The cases side by side."""
     inputs, weights, outputs = [], [], []
     for case in cases:
         for name, data in case.inputs.items():
-            dims = [f"{name}.rows", *data.shape[1:]] if data.ndim > 1 and "/0" in name else list(data.shape)
+            dims = [f"{name}.rows" if case.has_symbols else data.shape[0], *data.shape[1:]]
             inputs.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(data.dtype), dims))
         weights += [numpy_helper.from_array(data, name) for name, data in case.weights.items()]
         outputs += [

@@ -29,19 +29,19 @@ LogicalResult MixtureOfExpertsOp::inferTypes(ShapeInference &inference) {
            << " and weights of " << up.size() << " and " << down.size()
            << " dims, expected 2, 2, 3 and 3";
   DimExpr hidden = down[1] * (getGate() == "none" ? 1 : 2);
+  if (up[0] != down[0] || up[1] != tokens[1] || up[2] != hidden ||
+      chosen != dims(getWeights()))
+    return emitOpError("has operands whose sizes do not fit each other");
   if (failed(inference.assume(*this, GuardKind::Equal, chosen[0], tokens[0],
                               "MixtureOfExperts: choices for " +
                                   chosen[0].str() + " of " + tokens[0].str() +
                                   " tokens")))
     return failure();
-  if (up[0] != down[0] || up[1] != tokens[1] || up[2] != hidden ||
-      chosen != dims(getWeights()))
-    return emitOpError("has operands whose sizes do not fit each other");
   for (Value bias : getBias())
     if (dims(bias) != SmallVector<DimExpr, 4>{up[0], up[2]})
       return emitOpError("has a bias that does not fit its experts");
   inference.setType(getResult(), inference.element(getTokens()),
-                    {tokens[0], down[2]});
+                    {dims(getTokens())[0], down[2]});
   return success();
 }
 

@@ -76,6 +76,14 @@ def unsorted(folder):
     return model([helper.make_node("Relu", ["a"], ["y"], name="second"), helper.make_node("Relu", ["x"], ["a"], name="first")])
 
 
+def other_mask(folder):
+    """Attention of 2 rows with lengths of 3."""
+    weights = {"w": np.ones((16, 48), np.float32), "c": np.ones(48, np.float32), "m": np.ones(3, np.int32)}
+    node = helper.make_node("Attention", ["x", "w", "c", "m"], ["y"], name="fused", domain="com.microsoft", num_heads=4)
+    tensors = [numpy_helper.from_array(data, name) for name, data in weights.items()]
+    return model([node], tensors, inputs=[value("x", (2, 5, 16))], domains=["com.microsoft"])
+
+
 def wrong_arity(folder):
     return model([helper.make_node("MatMul", ["x"], ["y"], name="alone")])
 
@@ -107,6 +115,7 @@ CASES = {
     "sequence": sequence,
     "unsorted": unsorted,
     "wrong-arity": wrong_arity,
+    "other-mask": other_mask,
 }
 
 if __name__ == "__main__":

@@ -1,59 +1,13 @@
 //===- ShardingTest.cpp - Normal form and ownership -----------------------===//
 
-#include "dialects/dist/algebra/Sharding.h"
-
-#include "llvm/ADT/STLExtras.h"
-
-#include <gtest/gtest.h>
+#include "tests/unit/Shardings.h"
 
 using namespace shardc::dist;
+using shardc::testing::axis;
+using shardc::testing::onRank;
+using shardc::testing::owned;
 
 namespace {
-
-AxisRef axis(int64_t size, int64_t pre = 1, llvm::StringRef name = "tp") {
-  return {name.str(), pre, size};
-}
-
-/// Value of an expression over mesh coordinates on one rank.
-int64_t onRank(DimExpr expr, const Mesh &mesh, int64_t rank) {
-  auto value =
-      expr.evaluate([&](llvm::StringRef name, bool) -> std::optional<int64_t> {
-        for (size_t i = 0; i < mesh.axes.size(); ++i)
-          if (mesh.axes[i].name == name)
-            return mesh.coordinate(rank, i);
-        return std::nullopt;
-      });
-  EXPECT_TRUE(value) << expr.str();
-  return value.value_or(-1);
-}
-
-/// Elements of a dim that a rank owns, from the definition alone.
-std::vector<int64_t> owned(const DimSharding &dim, const Mesh &mesh,
-                           int64_t rank) {
-  std::vector<int64_t> elements;
-  int64_t offset = 0;
-  for (const Segment &segment : dim.segments) {
-    int64_t size = *segment.size().asConstant();
-    for (int64_t e = 0; e < size; ++e) {
-      bool isOwned = true;
-      int64_t rest = e;
-      for (const Factor &factor : llvm::reverse(segment.factors)) {
-        int64_t n = *factor.size.asConstant(), digit = rest % n;
-        rest /= n;
-        int64_t ways = 1, way = 0;
-        for (const AxisRef &ref : factor.axes) {
-          ways *= ref.size;
-          way = way * ref.size + onRank(ref.index(mesh), mesh, rank);
-        }
-        isOwned &= way * n / ways <= digit && digit < (way + 1) * n / ways;
-      }
-      if (isOwned)
-        elements.push_back(offset + e);
-    }
-    offset += size;
-  }
-  return elements;
-}
 
 TEST(Sharding, LocalSizesCountWhatARankOwns) {
   for (int64_t ways : {1, 2, 3, 4, 8}) {

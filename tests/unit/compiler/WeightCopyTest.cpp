@@ -1,7 +1,7 @@
 //===- WeightCopyTest.cpp - Elements that a rank owns ---------------------===//
 
 #include "compiler/package/WeightCopy.h"
-#include "tests/unit/passes/Shardings.h"
+#include "tests/unit/Shardings.h"
 
 #include <sstream>
 

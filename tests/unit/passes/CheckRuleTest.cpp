@@ -1,7 +1,7 @@
 //===- CheckRuleTest.cpp - Do shardings satisfy a rule? -------------------===//
 
 #include "passes/verify/CheckRule.h"
-#include "tests/unit/passes/Shardings.h"
+#include "tests/unit/Shardings.h"
 
 using namespace shardc;
 using namespace shardc::testing;

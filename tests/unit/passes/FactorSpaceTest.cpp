@@ -1,7 +1,7 @@
 //===- FactorSpaceTest.cpp - Finest common factorisation ------------------===//
 
 #include "passes/shard/FactorSpace.h"
-#include "tests/unit/passes/Shardings.h"
+#include "tests/unit/Shardings.h"
 
 using namespace shardc;
 using namespace shardc::testing;

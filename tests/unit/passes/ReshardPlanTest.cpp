@@ -1,7 +1,7 @@
 //===- ReshardPlanTest.cpp - Collectives between shardings ----------------===//
 
 #include "passes/partition/ReshardPlan.h"
-#include "tests/unit/passes/Shardings.h"
+#include "tests/unit/Shardings.h"
 
 using namespace shardc;
 using namespace shardc::testing;

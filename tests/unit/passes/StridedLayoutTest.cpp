@@ -1,7 +1,7 @@
 //===- StridedLayoutTest.cpp - Views against the elements they show -------===//
 
 #include "passes/lower/StridedLayout.h"
-#include "tests/unit/passes/Shardings.h"
+#include "tests/unit/Shardings.h"
 
 using namespace shardc;
 using namespace shardc::testing;

@@ -5,6 +5,7 @@
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/microsoft/AttentionParts.h"
+#include "dialects/onnx/ops/microsoft/Quantization.h"
 
 using namespace mlir;
 
@@ -102,68 +103,103 @@ static LogicalResult checkSupported(MicrosoftAttentionOp op, Decomposition &d) {
   return success();
 }
 
-/// Hidden sizes of q, k and v.
-static FailureOr<SmallVector<DimExpr, 3>> hiddenSizes(MicrosoftAttentionOp op,
-                                                      Decomposition &d) {
-  DimExpr all = d.dims(op.getWeights())[1];
-  if (auto sizes = op.getQkvHiddenSizes(); sizes && !sizes->empty()) {
-    if (sizes->size() != 3 || (*sizes)[0] + (*sizes)[1] + (*sizes)[2] != all)
-      return op.emitOpError("has qkv_hidden_sizes that are not the parts of ")
+/// Hidden sizes of q, k and v, of `all` columns.
+static FailureOr<SmallVector<DimExpr, 3>>
+hiddenSizes(Operation *op, DimExpr all, ArrayRef<int64_t> sizes = {}) {
+  if (!sizes.empty()) {
+    if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != all)
+      return op->emitOpError("has qkv_hidden_sizes that are not the parts of ")
              << all.str();
-    return SmallVector<DimExpr, 3>(sizes->begin(), sizes->end());
+    return SmallVector<DimExpr, 3>(sizes.begin(), sizes.end());
   }
   std::optional<DimExpr> part = all.exactDiv(3);
   if (!part)
-    return op.emitOpError("has weights for ")
+    return op->emitOpError("has weights for ")
            << all.str() << " columns, expected a multiple of 3";
   return SmallVector<DimExpr, 3>(3, *part);
 }
 
-LogicalResult MicrosoftAttentionOp::inferTypes(ShapeInference &inference) {
-  Decomposition d(*this, inference);
-  FailureOr<SmallVector<DimExpr, 3>> sizes = failure();
-  if (failed(checkSupported(*this, d)) || failed(sizes = hiddenSizes(*this, d)))
-    return failure();
-  Value projected = d.matmul(getInput(), getWeights());
-  if (Value bias = d.operand(kBias))
-    projected = d.add(projected, bias);
-  SmallVector<Value, 4> qkv = d.split(projected, 2, *sizes);
+/// The two planes of a cache [2, b, n, t, d].
+static Value presentOf(Decomposition &d, Value keys, Value values) {
+  auto plane = [&](Value heads) {
+    Decomposition::Dims dims = d.dims(heads);
+    dims.insert(dims.begin(), 1);
+    return d.reshape(heads, dims);
+  };
+  return d.concat({plane(keys), plane(values)}, 0);
+}
+
+/// Attention of q | k | v, `projected`; `padding`, `past` and `bias` may be
+/// null.
+template <typename OpTy>
+static LogicalResult replaceProjected(OpTy op, Decomposition &d,
+                                      Value projected, ArrayRef<DimExpr> sizes,
+                                      Value padding, Value past, Value bias) {
+  SmallVector<Value, 4> qkv = d.split(projected, 2, sizes);
   for (Value &heads : qkv)
-    heads = splitHeads(d, heads, getNumHeads());
+    heads = splitHeads(d, heads, op.getNumHeads());
   if (llvm::is_contained(qkv, Value()))
     return failure();
-
-  DimExpr past = 0;
-  if (Value cache = d.operand(kPast)) {
-    past = d.dims(cache)[3];
-    qkv[1] = appendToPast(d, d.row(cache, 0, 0), qkv[1]);
-    qkv[2] = appendToPast(d, d.row(cache, 0, 1), qkv[2]);
+  DimExpr first = 0;
+  if (past) {
+    first = d.dims(past)[3];
+    qkv[1] = appendToPast(d, d.row(past, 0, 0), qkv[1]);
+    qkv[2] = appendToPast(d, d.row(past, 0, 1), qkv[2]);
   }
   if (!qkv[1] || !qkv[2])
     return failure();
   Decomposition::Dims q = d.dims(qkv[0]), k = d.dims(qkv[1]);
   ScoreMask mask;
-  if (Value padding = d.operand(kMaskIndex))
+  if (padding)
     mask.add(d, paddingBias(d, padding, q[0], k[2], d.element(qkv[0]),
-                            getMaskFilterValue().convertToDouble()));
-  if (Value bias = d.operand(kAttentionBias))
+                            op.getMaskFilterValue().convertToDouble()));
+  if (bias)
     mask.add(d, bias);
-  if (getUnidirectional())
-    mask.show(d, causalKeys(d, past, q[2], k[2]));
-  std::optional<float> scale = scaleOr(d, getScale(), qkv[0]);
+  if (op.getUnidirectional())
+    mask.show(d, causalKeys(d, first, q[2], k[2]));
+  std::optional<float> scale = scaleOr(d, op.getScale(), qkv[0]);
   if (!scale)
     return failure();
   Value result = attend(d, {qkv[0], qkv[1], qkv[2], *scale}, mask);
-  Value present;
-  if (d.usedResult(1)) {
-    auto plane = [&](Value heads) {
-      Decomposition::Dims dims = d.dims(heads);
-      dims.insert(dims.begin(), 1);
-      return d.reshape(heads, dims);
-    };
-    present = d.concat({plane(qkv[1]), plane(qkv[2])}, 0);
-  }
+  Value present = d.usedResult(1) ? presentOf(d, qkv[1], qkv[2]) : Value();
   return d.replaceBy({mergeHeads(d, result), present});
+}
+
+LogicalResult MicrosoftAttentionOp::inferTypes(ShapeInference &inference) {
+  Decomposition d(*this, inference);
+  if (failed(checkSupported(*this, d)))
+    return failure();
+  auto sizes = hiddenSizes(*this, d.dims(getWeights())[1],
+                           getQkvHiddenSizes().value_or(ArrayRef<int64_t>()));
+  if (failed(sizes))
+    return failure();
+  Value projected = d.matmul(getInput(), getWeights());
+  if (Value bias = d.operand(kBias))
+    projected = d.add(projected, bias);
+  return replaceProjected(*this, d, projected, *sizes, d.operand(kMaskIndex),
+                          d.operand(kPast), d.operand(kAttentionBias));
+}
+
+LogicalResult MicrosoftQAttentionOp::inferTypes(ShapeInference &inference) {
+  enum Input { kPadding = 5, kInputZero, kWeightsZero, kCache };
+  Decomposition d(*this, inference);
+  if (getDoRotary() != 0 || getPastPresentShareBuffer() != 0)
+    return d.refuse(getDoRotary() ? "do_rotary" : "past_present_share_buffer",
+                    "quantise without fused attention");
+  if (failed(d.expectRank(getInput(), "an input", 3)) ||
+      failed(d.expectRank(getWeights(), "weights", 2)) ||
+      failed(d.expectRank(d.operand(kCache), "a past", 5)))
+    return failure();
+  auto sizes = hiddenSizes(*this, d.dims(getWeights())[1]);
+  if (failed(sizes))
+    return failure();
+  auto orAbsent = [&](Value value) { return value ? value : d.absent(); };
+  Value projected = d.make<MicrosoftMatMulIntegerToFloatOp>(
+      {getInput(), getWeights(), getInputScale(), getWeightsScale(),
+       orAbsent(d.operand(kInputZero)), orAbsent(d.operand(kWeightsZero)),
+       getBias()});
+  return replaceProjected(*this, d, projected, *sizes, d.operand(kPadding),
+                          d.operand(kCache), Value());
 }
 
 //===----------------------------------------------------------------------===//

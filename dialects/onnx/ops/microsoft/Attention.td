@@ -30,6 +30,22 @@ def Onnx_MicrosoftAttentionOp : Onnx_MicrosoftOp<"Attention"> {
                        Onnx_Int<"0">:$past_present_share_buffer);
 }
 
+def Onnx_MicrosoftQAttentionOp : Onnx_MicrosoftOp<"QAttention"> {
+  let summary = "Attention whose projection is a product of integers";
+  let description = [{
+    Operands behind the scales, all optional: mask_index, zero points of input
+    and weights, past [2, b, n, p, d]. Results: output [b, s, v], present.
+  }];
+  let arguments = (ins AnyTensor:$input, AnyTensor:$weights, AnyTensor:$bias,
+                       AnyTensor:$input_scale, AnyTensor:$weights_scale,
+                       Variadic<Onnx_Value>:$optional_inputs,
+                       I64Attr:$num_heads, Onnx_Int<"0">:$unidirectional,
+                       Onnx_Float<"0.0f">:$scale,
+                       Onnx_Float<"-10000.0f">:$mask_filter_value,
+                       Onnx_Int<"0">:$do_rotary,
+                       Onnx_Int<"0">:$past_present_share_buffer);
+}
+
 def Onnx_MicrosoftMultiHeadAttentionOp
     : Onnx_MicrosoftOp<"MultiHeadAttention"> {
   let summary = "Attention of projected operands in one of several layouts";

@@ -66,10 +66,12 @@ std::optional<float> scaleOr(Decomposition &d, const APFloat &scale,
 
 void ScoreMask::add(Decomposition &d, Value more) {
   bias = bias ? d.add(bias, more) : more;
+  isKnown &= bool(bias);
 }
 
 void ScoreMask::show(Decomposition &d, Value keys) {
   visible = visible ? d.make<AndOp>({visible, keys}) : keys;
+  isKnown &= bool(visible);
 }
 
 Value ScoreMask::combined(Decomposition &d, Type element) const {
@@ -134,7 +136,7 @@ Value paddingBias(Decomposition &d, Value mask, DimExpr batch, DimExpr keys,
 
 Value attend(Decomposition &d, const AttentionHeads &heads,
              const ScoreMask &mask) {
-  if (!heads.query || !heads.key || !heads.value)
+  if (!heads.query || !heads.key || !heads.value || !mask.isKnown)
     return {};
   Type element = d.element(heads.query);
   SmallVector<Value, 8> operands = {heads.query, heads.key, heads.value};

@@ -31,10 +31,11 @@ std::optional<float> scaleOr(Decomposition &d, const llvm::APFloat &scale,
                              mlir::Value heads);
 
 /// What is added to the scores, and which of them count at all; all broadcast
-/// to [b, h, s, t].
+/// to [b, h, s, t]. A null part is an error that was emitted.
 struct ScoreMask {
   mlir::Value bias;    ///< null: none
   mlir::Value visible; ///< bool; null: all
+  bool isKnown = true; ///< false: there was an error
 
   /// Scores get `bias` too.
   void add(Decomposition &d, mlir::Value more);

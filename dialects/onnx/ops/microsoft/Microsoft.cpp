@@ -5,6 +5,7 @@
 #include "dialects/onnx/ops/microsoft/Experts.h"
 #include "dialects/onnx/ops/microsoft/Normalization.h"
 #include "dialects/onnx/ops/microsoft/Product.h"
+#include "dialects/onnx/ops/microsoft/QLinear.h"
 #include "dialects/onnx/ops/microsoft/Quantization.h"
 
 namespace shardc::onnx {
@@ -29,6 +30,10 @@ void OnnxDialect::registerMicrosoftOps() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/onnx/ops/microsoft/Product.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/onnx/ops/microsoft/QLinear.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

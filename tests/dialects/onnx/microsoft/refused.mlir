@@ -110,3 +110,12 @@ func.func @main(%x: tensor<4x32xf32>, %r: tensor<4x8xf32>, %w1: tensor<8x64x32xf
   %y = onnx.microsoft.MoE %x, %r, %w1, %n, %w2 {activation_type = "softmax"} : (tensor<4x32xf32>, tensor<4x8xf32>, tensor<8x64x32xf32>, none, tensor<8x32x64xf32>) -> !u
   return %y : !u
 }
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<2x4xui8>, %s: tensor<f32>, %z: tensor<ui8>) -> (!u) {
+  // expected-error @below {{has 4 operands behind the result's, expected value, scale and zero point of each part}}
+  %y = onnx.microsoft.QLinearConcat %s, %z, %x, %s, %z, %x {axis = 1 : i64} : (tensor<f32>, tensor<ui8>, tensor<2x4xui8>, tensor<f32>, tensor<ui8>, tensor<2x4xui8>) -> !u
+  return %y : !u
+}

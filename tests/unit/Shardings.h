@@ -4,8 +4,8 @@
 // alone: way i of k owns [floor(i n / k), floor((i + 1) n / k)).
 //
 //===----------------------------------------------------------------------===//
-#ifndef SHARDC_TESTS_UNIT_PASSES_SHARDINGS_H
-#define SHARDC_TESTS_UNIT_PASSES_SHARDINGS_H
+#ifndef SHARDC_TESTS_UNIT_SHARDINGS_H
+#define SHARDC_TESTS_UNIT_SHARDINGS_H
 
 #include "dialects/dist/algebra/Sharding.h"
 
@@ -93,4 +93,4 @@ inline std::vector<int64_t> owned(const dist::DimSharding &dim,
 
 } // namespace shardc::testing
 
-#endif // SHARDC_TESTS_UNIT_PASSES_SHARDINGS_H
+#endif // SHARDC_TESTS_UNIT_SHARDINGS_H
