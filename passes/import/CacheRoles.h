@@ -1,8 +1,8 @@
 //===- CacheRoles.h - What a value is for, in whichever function ----------===//
 //
 // Two functions of one model, a prompt and a step of a merged decoder, say, use
-// the same weights. What reads a value, up to the first weight on the way, tells
-// it from all other values, in both functions alike:
+// the same weights. What reads a value, up to the first weight on the way,
+// tells it from all other values, in both functions alike:
 //
 //   prompt                                   step
 //   %k = keys of the encoder, returned       %past = an input

@@ -50,8 +50,8 @@ bool canKeep(func::FuncOp function, const Cache &cache) {
   Value present = presentOf(function, cache);
   Operation *append = withoutCast(present).getDefiningOp();
   return append && append->getNumOperands() > 0 &&
-         withoutCast(append->getOperand(0)) == held && isWhole(present, cache) &&
-         isSplitAlike(present, held, cache);
+         withoutCast(append->getOperand(0)) == held &&
+         isWhole(present, cache) && isSplitAlike(present, held, cache);
 }
 
 SmallVector<Cache> cachesOf(func::FuncOp function) {
@@ -64,9 +64,8 @@ SmallVector<Cache> cachesOf(func::FuncOp function) {
                         attribute.getAs<IntegerAttr>("input").getInt(), output,
                         dim ? std::optional(dim.getInt()) : std::nullopt});
     }
-  llvm::sort(caches, [](const Cache &a, const Cache &b) {
-    return a.input < b.input;
-  });
+  llvm::sort(caches,
+             [](const Cache &a, const Cache &b) { return a.input < b.input; });
   return caches;
 }
 

@@ -7,7 +7,8 @@
 //   step    reads past [b, 4:"tp", past, 16], appends      kept: 2 heads a rank
 //
 //   prompt  sets present [b, 4, s, 16]                     held otherwise: past
-//   step    reads past [b, 4:"tp", past, 16]               comes with the inputs
+//   step    reads past [b, 4:"tp", past, 16]               comes with the
+//   inputs
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_LOWER_CACHES_H

@@ -8,6 +8,7 @@ LoadedProgram::LoadedProgram(const artifact::Program &program, size_t number,
       run(findSegments(program)), load(loadSegment(program)), ranks(numRanks),
       symbols(program.symbols()->size()) {
   for (RankProgram &rank : ranks) {
+    rank.arenas.resize(run.list.size());
     rank.carried.resize(program.buffers()->size());
     rank.carriedAt.resize(program.buffers()->size());
   }

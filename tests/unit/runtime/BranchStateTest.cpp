@@ -135,14 +135,14 @@ TEST_P(BranchState, withoutAStateThePastComesFromOutside) {
   Floats encoder = block(0, 0);
   const int64_t one[] = {1};
   bool useCache = true;
-  ASSERT_TRUE(session
-                  ->run({{"use_cache", artifact::ElementType_Bool, one,
-                          &useCache},
-                         x.as("x"),
-                         self.as("past.self"),
-                         cross.as("past.cross"),
-                         encoder.as("encoder")})
-                  .isOk());
+  ASSERT_TRUE(
+      session
+          ->run({{"use_cache", artifact::ElementType_Bool, one, &useCache},
+                 x.as("x"),
+                 self.as("past.self"),
+                 cross.as("past.cross"),
+                 encoder.as("encoder")})
+          .isOk());
   expectRow({4, 2, 6, 6});
   EXPECT_EQ(session->floats(2), std::vector<float>(4, 3));
 }
