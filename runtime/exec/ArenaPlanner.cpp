@@ -3,6 +3,7 @@
 #include "runtime/base/AlignedBuffer.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <numeric>
 #include <queue>
@@ -182,6 +183,24 @@ ArenaLayout planArena(std::span<const ArenaRequest> requests) {
     return byTime;
   ArenaLayout bySize = planBySize(requests, std::move(order), neighbours);
   return bySize.bytes < byTime.bytes ? bySize : byTime;
+}
+
+const ArenaLayout &ArenaMemo::plan(std::vector<ArenaRequest> requests) {
+  bool isKnown = sizes.size() == requests.size();
+  sizes.resize(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    int64_t &bytes = requests[i].bytes;
+    const auto step =
+        std::max(kBufferAlignment,
+                 static_cast<int64_t>(
+                     std::bit_floor(static_cast<uint64_t>(bytes)) / 16));
+    bytes = (bytes + step - 1) / step * step;
+    isKnown &= sizes[i] == bytes;
+    sizes[i] = bytes;
+  }
+  if (!isKnown)
+    layout = planArena(requests);
+  return layout;
 }
 
 } // namespace shardc::runtime

@@ -37,6 +37,20 @@ inline constexpr size_t kMaxGreedyPairs = 2'000'000;
 /// The sum of all sizes must fit into 62 bits.
 ArenaLayout planArena(std::span<const ArenaRequest> requests);
 
+/// Remembers the layout of one list of lifetimes, since sizes change little by
+/// little: a decoding step has one position more than the one before. Sizes are
+/// rounded up by at most a sixteenth, so that most steps find the layout of the
+/// last one.
+class ArenaMemo {
+public:
+  /// `requests` differ from those of the last call in their sizes alone.
+  const ArenaLayout &plan(std::vector<ArenaRequest> requests);
+
+private:
+  std::vector<int64_t> sizes;
+  ArenaLayout layout;
+};
+
 } // namespace shardc::runtime
 
 #endif // SHARDC_RUNTIME_EXEC_ARENAPLANNER_H

@@ -200,12 +200,14 @@ Status Engine::runLoadRank(int rank) {
                       *program().load(),
                       active->load.list[0],
                       active->load.carried,
+                      active->load.arenaPlace,
                       active->partitions,
                       active->loadScalars};
   // Kept until all ranks are done: a timeout elsewhere may ask where this is.
   mine.loadPlan = std::make_unique<RankPlan>();
   RankPlan &plan = *mine.loadPlan;
-  SHARDC_RETURN_IF_ERROR(plan.prepare(context, resourcesOf(rank)));
+  ArenaMemo onlyOnce;
+  SHARDC_RETURN_IF_ERROR(plan.prepare(context, resourcesOf(rank), onlyOnce));
   AlignedBuffer arena;
   if (!arena.allocate(plan.arenaBytes()))
     return artifactError("out of memory for ", plan.arenaBytes(),

@@ -178,7 +178,8 @@ Status Engine::prepareRank(int rank) {
       program(), preparing->scalars[static_cast<size_t>(rank)], skippedInputs));
   SegmentPlan &first = mine.segments[0];
   SHARDC_RETURN_IF_ERROR(
-      first.plan.prepare(contextOf(0, preparing->scalars), resourcesOf(rank)));
+      first.plan.prepare(contextOf(0, preparing->scalars), resourcesOf(rank),
+                         active->ranks[static_cast<size_t>(rank)].arenas[0]));
   first.symbols = preparing->symbols;
   first.isReady = true;
   return Status::ok();

@@ -60,8 +60,13 @@ int64_t readInteger(const TensorView &view, int64_t index) {
 PlanContext
 Engine::contextOf(size_t segment,
                   std::span<const std::vector<int64_t>> scalars) const {
-  return {program(),           *program().run(),   active->run.list[segment],
-          active->run.carried, active->partitions, scalars};
+  return {program(),
+          *program().run(),
+          active->run.list[segment],
+          active->run.carried,
+          active->run.arenaPlace,
+          active->partitions,
+          scalars};
 }
 
 Status Engine::placeInputs(int rank) {
@@ -97,7 +102,8 @@ Status Engine::prepareSegment(int rank, size_t number) {
   SHARDC_RETURN_IF_ERROR(
       checkGuards(program(), segment.scalars[static_cast<size_t>(rank)]));
   SHARDC_RETURN_IF_ERROR(segment.plan.prepare(
-      contextOf(number, segment.scalars), resourcesOf(rank)));
+      contextOf(number, segment.scalars), resourcesOf(rank),
+      active->ranks[static_cast<size_t>(rank)].arenas[number]));
   segment.isReady = true;
   return Status::ok();
 }

@@ -27,6 +27,7 @@ LoadedProgram::LoadedProgram(const artifact::Program &program, size_t number,
       load(loadSegment(program)), ranks(numRanks),
       symbols(program.symbols()->size()) {
   for (RankProgram &rank : ranks) {
+    rank.arenas.resize(run.list.size());
     rank.carried.resize(program.buffers()->size());
     rank.carriedAt.resize(program.buffers()->size());
   }

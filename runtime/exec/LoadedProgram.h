@@ -26,6 +26,7 @@ struct RankProgram {
   int64_t persistentBytes = 0;
   std::vector<std::unique_ptr<Communicator>> communicators; ///< by group
   std::vector<Mailbox *> mailboxes;   ///< by instruction of `run`, or null
+  std::vector<ArenaMemo> arenas;                            ///< by segment
   std::vector<AlignedBuffer> carried; ///< by buffer of the program
   std::vector<std::byte *> carriedAt; ///< where it is in this run
   std::unique_ptr<RankPlan> loadPlan; ///< only while loading

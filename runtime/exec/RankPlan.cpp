@@ -1,9 +1,9 @@
 #include "runtime/exec/RankPlan.h"
 
 #include "runtime/base/Message.h"
-#include "runtime/exec/ArenaPlanner.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace shardc::runtime {
 namespace {
@@ -129,7 +129,8 @@ Status RankPlan::bindInstruction(const PlanContext &context,
 }
 
 /// Offsets of arena buffers, then scratch.
-Status RankPlan::planBuffers(const PlanContext &context, Offsets &offsets) {
+Status RankPlan::planBuffers(const PlanContext &context, ArenaMemo &arena,
+                             Offsets &offsets) {
   const std::vector<ArenaBufferUse> &uses = context.segment.arenaUses;
   std::vector<ArenaRequest> requests;
   requests.reserve(uses.size());
@@ -139,10 +140,8 @@ Status RankPlan::planBuffers(const PlanContext &context, Offsets &offsets) {
         bufferBytes(context.program, use.buffer, scalars, bytes));
     requests.push_back({bytes, use.first, use.last});
   }
-  ArenaLayout layout = planArena(requests);
-  offsets.reserve(uses.size());
-  for (size_t i = 0; i < requests.size(); ++i)
-    offsets[uses[i].buffer] = layout.offsets[i];
+  const ArenaLayout &layout = arena.plan(std::move(requests));
+  offsets = layout.offsets;
   int64_t scratch = 0;
   for (const BoundInstruction &instruction : bound)
     if (instruction.kernel && instruction.kernel->scratchBytes)
@@ -157,7 +156,7 @@ Status RankPlan::planBuffers(const PlanContext &context, Offsets &offsets) {
 /// the others.
 Status RankPlan::placeOperands(const PlanContext &context,
                                const RankResources &resources,
-                               const Offsets &offsets) {
+                               Offsets offsets) {
   std::unordered_map<uint32_t, int64_t> carried;
   inputPatches.resize(context.program.inputs()->size());
   for (uint32_t i = 0; i < operands.size(); ++i) {
@@ -172,7 +171,8 @@ Status RankPlan::placeOperands(const PlanContext &context,
                                          scalars, carried[resolved.buffer]));
       carriedPatches.push_back({{i, offset}, resolved.buffer});
     } else if (buffer->kind() == artifact::BufferKind_Arena)
-      arenaPatches.push_back({i, offsets.at(resolved.buffer) + offset});
+      arenaPatches.push_back(
+          {i, offsets[context.arenaPlace[resolved.buffer]] + offset});
     else if (buffer->kind() == artifact::BufferKind_Input)
       inputPatches[buffer->source()].push_back({i, offset});
     else
@@ -205,7 +205,7 @@ Status RankPlan::placeOutput(const PlanContext &context, uint32_t index) {
 }
 
 Status RankPlan::prepare(const PlanContext &context,
-                         const RankResources &resources) {
+                         const RankResources &resources, ArenaMemo &arena) {
   scalars = context.allScalars[static_cast<size_t>(resources.rank)];
   reserve(context);
   for (uint32_t i = context.segment.first; i < context.segment.end; ++i)
@@ -215,7 +215,7 @@ Status RankPlan::prepare(const PlanContext &context,
     for (uint32_t i = 0; i < context.program.outputs()->size(); ++i)
       SHARDC_RETURN_IF_ERROR(placeOutput(context, i));
   Offsets offsets;
-  SHARDC_RETURN_IF_ERROR(planBuffers(context, offsets));
+  SHARDC_RETURN_IF_ERROR(planBuffers(context, arena, offsets));
   return placeOperands(context, resources, offsets);
 }
 

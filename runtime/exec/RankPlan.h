@@ -12,6 +12,7 @@
 
 #include "runtime/backend/host/Mailbox.h"
 #include "runtime/base/AlignedBuffer.h"
+#include "runtime/exec/ArenaPlanner.h"
 #include "runtime/exec/CollectiveBinding.h"
 #include "runtime/exec/Mesh.h"
 #include "runtime/exec/Segments.h"
@@ -20,7 +21,6 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace shardc::runtime {
@@ -31,6 +31,7 @@ struct PlanContext {
   const InstructionList &instructions;
   const Segment &segment;
   std::span<const char> carried;                    ///< by buffer
+  std::span<const uint32_t> arenaPlace;             ///< by buffer
   std::span<const GroupPartition> groups;           ///< by program group
   std::span<const std::vector<int64_t>> allScalars; ///< by world rank
 };
@@ -64,7 +65,9 @@ struct OutputBlock {
 
 class RankPlan {
 public:
-  Status prepare(const PlanContext &context, const RankResources &resources);
+  /// `arena`: of this rank and segment.
+  Status prepare(const PlanContext &context, const RankResources &resources,
+                 ArenaMemo &arena);
 
   /// Arena bytes that a run needs.
   int64_t arenaBytes() const { return totalBytes; }
@@ -103,10 +106,11 @@ private:
   Status bindAttributes(const artifact::Instruction &instruction,
                         BoundInstruction &into);
   Status placeOutput(const PlanContext &context, uint32_t index);
-  using Offsets = std::unordered_map<uint32_t, int64_t>; ///< by buffer
-  Status planBuffers(const PlanContext &context, Offsets &offsets);
+  using Offsets = std::span<const int64_t>; ///< parallel to arenaUses
+  Status planBuffers(const PlanContext &context, ArenaMemo &arena,
+                     Offsets &offsets);
   Status placeOperands(const PlanContext &context,
-                       const RankResources &resources, const Offsets &offsets);
+                       const RankResources &resources, Offsets offsets);
   void reserve(const PlanContext &context);
 
   std::span<const int64_t> scalars; ///< of this rank; outlives the plan

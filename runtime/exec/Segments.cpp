@@ -15,6 +15,7 @@ public:
       : program(program), segments(segments),
         place(program.buffers()->size(), -1) {
     segments.carried.assign(program.buffers()->size(), 0);
+    segments.arenaPlace.assign(program.buffers()->size(), 0);
   }
 
   void visit(const InstructionList &list) {
@@ -37,11 +38,13 @@ public:
   void finish() {
     for (size_t i = 0; i < touches.size(); ++i) {
       const Touch &touch = touches[i];
-      if (touch.firstSegment != touch.lastSegment)
+      if (touch.firstSegment != touch.lastSegment) {
         segments.carried[buffers[i]] = 1;
-      else
-        segments.list[touch.firstSegment].arenaUses.push_back(
-            {buffers[i], touch.first, touch.last});
+        continue;
+      }
+      auto &uses = segments.list[touch.firstSegment].arenaUses;
+      segments.arenaPlace[buffers[i]] = static_cast<uint32_t>(uses.size());
+      uses.push_back({buffers[i], touch.first, touch.last});
     }
   }
 

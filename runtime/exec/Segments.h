@@ -44,6 +44,8 @@ struct Segment {
 struct Segments {
   std::vector<Segment> list; ///< never empty, in order
   std::vector<char> carried; ///< by buffer
+  /// By buffer that is a segment's own: its place in arenaUses.
+  std::vector<uint32_t> arenaPlace;
 
   /// All sizes follow from the inputs.
   bool isStatic() const { return list.size() == 1; }

@@ -107,5 +107,25 @@ TEST(ArenaPlanner, plansTwentyThousandBuffersQuickly) {
   }
 }
 
+TEST(ArenaMemo, keepsTheLayoutOfSizesThatHardlyChange) {
+  std::mt19937 random(13);
+  ArenaMemo memo;
+  auto requests = randomRequests(random, 80, 60, 10, 100000);
+  std::vector<int64_t> before;
+  int changes = 0;
+  for (int step = 0; step < 64; ++step) {
+    const ArenaLayout &layout = memo.plan(requests);
+    expectSound(requests, layout);
+    EXPECT_LE(static_cast<double>(layout.bytes),
+              1.2 * static_cast<double>(planArena(requests).bytes));
+    changes += layout.offsets != before;
+    before = layout.offsets;
+    requests[0].bytes += 4;
+  }
+  EXPECT_LE(changes, 6) << "64 bytes of change are no reason";
+  requests[0].bytes *= 2;
+  expectSound(requests, memo.plan(requests));
+}
+
 } // namespace
 } // namespace shardc::runtime

@@ -165,6 +165,8 @@ TEST(ProgramChecks, noDamageCrashes) {
   p.guard(artifact::GuardKind_AtLeast, n, local, "m", "node");
   p.weight("w", Float32, {4}, {p.split(four, 2, c)}, std::string(16, '\0'));
   p.output("y", y, {p.whole(n), p.whole(four)});
+  p.keepCache(0, 0);
+  ASSERT_TRUE(verify(p).isOk());
   std::string bytes = p.finish();
   std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
   auto check = [&](const std::string &damaged) {
