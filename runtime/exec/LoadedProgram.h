@@ -35,7 +35,8 @@ struct LoadedProgram {
   std::vector<uint8_t> dependence;
   Segments run;
   Segments load;
-  std::vector<GroupPartition> partitions; ///< by program group
+  std::vector<std::vector<int64_t>> coordinates; ///< by rank
+  std::vector<GroupPartition> partitions;        ///< by program group
   std::vector<std::unique_ptr<SharedMemoryGroup>> sharedGroups;
   std::vector<std::vector<int64_t>> loadScalars; ///< by rank
   std::vector<RankProgram> ranks;

@@ -106,8 +106,8 @@ Status RankPlan::bindInstruction(const PlanContext &context,
     into.replicated |= replicated.back() != 0;
   }
   SHARDC_RETURN_IF_ERROR(bindAttributes(instruction, into));
-  if (into.name == artifact::kReadSizes) {
-    // The rank itself does it, when the segment is over.
+  if (hostInstruction(into.name) != HostInstruction::None) {
+    // The engine does it, when the segment is over.
   } else if (collectiveKind(into.name) == CollectiveKind::None) {
     into.kernel = findHostKernel(into.name);
   } else {

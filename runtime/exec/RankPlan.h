@@ -46,7 +46,7 @@ struct BoundInstruction {
   std::string_view name;
   std::string_view node;
   uint32_t index = 0;             ///< in the program's list
-  const Kernel *kernel = nullptr; ///< null for a collective or read_sizes
+  const Kernel *kernel = nullptr; ///< null: a collective, or the host does it
   int collective = -1;            ///< index into RankPlan::collectives
   bool replicated = false;        ///< some output must be equal on all ranks
   KernelCall call;
