@@ -22,6 +22,7 @@ void buildPhase(OpPassManager &passes, StringRef phase, bool recover) {
   if (phase == "imported") {
     passes.addPass(import::createSpecializeBranches());
     passes.addPass(import::createInferShapes());
+    passes.addPass(import::createCaptureOperands());
     passes.addPass(import::createFoldLayout());
     if (recover) {
       passes.addPass(import::createRecoverNormalizations());

@@ -4,6 +4,7 @@
 
 #include "dialects/onnx/ops/Activation.h"
 #include "dialects/onnx/ops/Attention.h"
+#include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Experts.h"
 #include "dialects/onnx/ops/Normalization.h"
@@ -89,11 +90,13 @@ public:
                       scatter.getWhy());
       else if (auto weight = dyn_cast<onnx::WeightOp>(op))
         addWeight(weight);
-      else if (isa<onnx::ReadSizesOp>(op))
-        report["waits"].push_back(nodeName(&op));
-      else if (isStructure(&op))
-        addStructure(op.getName().stripDialect().str());
     }
+    program.walk([&](Operation *op) {
+      if (isa<onnx::ReadSizesOp, onnx::IfOp, onnx::LoopOp>(op))
+        report["waits"].push_back(nodeName(op));
+      else if (isStructure(op))
+        addStructure(op->getName().stripDialect().str());
+    });
   }
 
   Json finish() {
@@ -272,7 +275,8 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
   }
   if (const Json &waits = report["waits"]; !waits.empty()) {
     os << waits.size()
-       << " waits of the host per run, for sizes that only the data knows\n";
+       << " waits of the host per run, for sizes and conditions that only the "
+          "data knows\n";
     for (const Json &node : waits)
       os << "  at " << node.get<std::string>() << "\n";
   }

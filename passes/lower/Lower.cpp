@@ -17,6 +17,7 @@ LoweringMap allLowerings() {
   LoweringMap map;
   addCollectiveLowerings(map);
   addContractionLowerings(map);
+  addControlFlowLowerings(map);
   addDynamicLowerings(map);
   addExpertsLowerings(map);
   addElementwiseLowerings(map);
@@ -34,7 +35,7 @@ class ProgramLowering {
 public:
   ProgramLowering(func::FuncOp function, rt::ProgramOp program,
                   const dist::Mesh &mesh, const LoweringMap &map)
-      : function(function), lowering(program, mesh), map(map) {}
+      : function(function), lowering(program, mesh, map) {}
 
   LogicalResult run() {
     findCaches();
@@ -91,29 +92,18 @@ private:
       input.setCacheDim(cache->second);
       layout = Lowering::cacheLayout(layout.dims, cache->second);
     }
+    lowering.bindSymbols(dist::getDims(type));
     lowering.bind(argument, {input, type.getElementType(), layout, false,
                              dist::getSharding(type).isReplicated()});
   }
 
   LogicalResult lower(Operation &op) {
-    if (isa<onnx::NoneOp>(op))
-      return success();
-    if (auto guard = dyn_cast<onnx::GuardOp>(op)) {
-      rt::GuardOp::create(
-          lowering.atRun(), op.getLoc(), cast<dist::DimsAttr>(guard.getLhs()),
-          guard.getKindAttr(), cast<dist::DimsAttr>(guard.getRhs()),
-          guard.getMessageAttr());
-      return success();
-    }
     if (auto terminator = dyn_cast<func::ReturnOp>(op)) {
       for (OpOperand &operand : terminator->getOpOperands())
         addOutput(terminator, operand);
       return success();
     }
-    auto it = map.find(op.getName().getStringRef());
-    if (it == map.end())
-      return op.emitError("has no lowering for this target");
-    return it->second(&op, lowering);
+    return lowering.lower(&op);
   }
 
   void addOutput(func::ReturnOp terminator, OpOperand &operand) {
@@ -151,7 +141,6 @@ private:
   func::FuncOp function;
   Lowering lowering;
   llvm::DenseMap<unsigned, int64_t> cacheDims; ///< by input
-  const LoweringMap &map;
 };
 
 struct LowerPass : impl::LowerBase<LowerPass> {

@@ -207,6 +207,15 @@ void warnAboutIdleRanks(func::FuncOp function, ShardingGraph &graph,
         << " with fewer elements than ranks, first here";
 }
 
+/// What the data decide is decided by every rank, of whole values.
+void warnAboutBodies(func::FuncOp function) {
+  for (Operation &op : function.front())
+    if (op.getNumRegions() > 0)
+      op.emitWarning() << op.getName().stripDialect()
+                       << " runs whole on every rank: its condition depends on "
+                          "data";
+}
+
 struct PropagateShardingsPass
     : impl::PropagateShardingsBase<PropagateShardingsPass> {
   void runOnOperation() override {
@@ -216,6 +225,8 @@ struct PropagateShardingsPass
       return signalPassFailure();
     }
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
+      if (mesh.getMesh().getMesh()->numRanks() > 1)
+        warnAboutBodies(function);
       ShardingGraph graph(function, [](StringRef) { return 64; });
       for (const dist::Axis &axis : mesh.getMesh().getMesh()->axes) {
         searchPlan(graph, axis);

@@ -34,6 +34,8 @@ public:
 
 private:
   void addOp(mlir::Operation &op);
+  /// What a body computes of its arguments.
+  Term bodyTerm(mlir::Region &body);
   /// Text of an attribute; the same few attributes occur at many ops.
   llvm::StringRef text(mlir::Attribute attribute);
   Term hash(llvm::ArrayRef<llvm::StringRef> parts) const;
