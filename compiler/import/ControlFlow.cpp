@@ -52,8 +52,8 @@ static SmallVector<const GraphProto *, 2> bodiesOf(const NodeProto &node) {
 static Type argumentType(const ValueInfoProto &input, Type unknown) {
   const auto &type = input.type().tensor_type();
   return type.has_shape() && type.shape().dim_size() == 1
-             ? Type(RankedTensorType::get({1}, onnx::UnknownType::get(
-                                                   unknown.getContext())))
+             ? Type(RankedTensorType::get(
+                   {1}, onnx::UnknownType::get(unknown.getContext())))
              : unknown;
 }
 
@@ -109,8 +109,9 @@ LogicalResult GraphImporter::addControlFlow(const NodeProto &node) {
       state.operands.push_back(none());
     // The body's first output is the condition, then come the carried values.
     int64_t carried = state.operands.size() - 2;
-    state.addAttribute("num_scans", builder.getI64IntegerAttr(
-                                        bodies[0]->output_size() - 1 - carried));
+    state.addAttribute(
+        "num_scans",
+        builder.getI64IntegerAttr(bodies[0]->output_size() - 1 - carried));
   }
   for (const AttributeProto &attribute : node.attribute()) {
     std::string why;

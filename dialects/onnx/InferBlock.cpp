@@ -38,7 +38,8 @@ LogicalResult ShapeInference::inferOps(ArrayRef<Operation *> ops) {
 }
 
 LogicalResult ShapeInference::inferBlock(Block &block) {
-  return inferOps(llvm::map_to_vector(block, [](Operation &op) { return &op; }));
+  return inferOps(
+      llvm::map_to_vector(block, [](Operation &op) { return &op; }));
 }
 
 static bool bindsSymbols(Operation &op) {

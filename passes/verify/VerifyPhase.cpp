@@ -86,10 +86,38 @@ LogicalResult verifyBody(Region &body) {
   return success();
 }
 
+/// Each last argument of a body is the operand that it stands for.
+LogicalResult verifyArguments(Operation &op,
+                              ArrayRef<BlockArgument> arguments) {
+  ValueRange operands = op.getOperands().take_back(arguments.size());
+  for (auto [argument, operand] : llvm::zip_equal(arguments, operands)) {
+    auto found = dyn_cast<RankedTensorType>(argument.getType());
+    auto expected = dyn_cast<RankedTensorType>(operand.getType());
+    if (!found || !expected ||
+        found.getElementType() != expected.getElementType() ||
+        dist::getDims(found) != dist::getDims(expected))
+      return op.emitError("has a body with an argument ")
+             << argument.getType() << " for an operand " << operand.getType();
+  }
+  return success();
+}
+
 LogicalResult verifyBodies(Operation &op) {
-  for (Region &body : op.getRegions())
+  // Of a loop the first two are its iteration and condition, of a branch the
+  // first operand is none of the bodies'.
+  const unsigned own = isa<onnx::IfOp>(op) ? 1 : 0;
+  for (Region &body : op.getRegions()) {
+    if (body.getNumArguments() + own != op.getNumOperands())
+      return op.emitError("has a body of ")
+             << body.getNumArguments() << " arguments, expected "
+             << op.getNumOperands() - own;
     if (failed(verifyBody(body)))
       return failure();
+    if (isa<onnx::IfOp>(op) && failed(verifyArguments(op, body.getArguments())))
+      return failure();
+  }
+  if (auto loop = dyn_cast<onnx::LoopOp>(op))
+    return verifyArguments(op, loop.getCapturedArguments());
   return success();
 }
 

@@ -67,9 +67,9 @@ private:
     uint32_t instruction;
     HostInstruction kind;
     State before;
-    State afterThen;            ///< of an `if` behind its `else`
+    State afterThen; ///< of an `if` behind its `else`
     bool hasElse = false;
-    uint32_t condition = 0;     ///< buffer
+    uint32_t condition = 0; ///< buffer
     bool isConditionWritten = false;
   };
 
@@ -202,8 +202,13 @@ private:
       return artifactError(describe(*list.Get(index)), " is nested in ",
                            kMaxNesting, " others, expected fewer");
     const auto view = static_cast<uint32_t>(list.Get(index)->inputs()->Get(0));
-    open.push_back({index, kind, now, {}, false,
-                    program.views()->Get(view)->buffer(), false});
+    open.push_back({index,
+                    kind,
+                    now,
+                    {},
+                    false,
+                    program.views()->Get(view)->buffer(),
+                    false});
     return Status::ok();
   }
 

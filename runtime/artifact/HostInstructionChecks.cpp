@@ -56,8 +56,8 @@ Status ProgramChecker::checkSizes(uint32_t index, bool binds) {
 
 Status
 ProgramChecker::checkCondition(const artifact::Instruction &instruction) {
-  const artifact::View *view = program.views()->Get(
-      static_cast<uint32_t>(instruction.inputs()->Get(0)));
+  const artifact::View *view =
+      program.views()->Get(static_cast<uint32_t>(instruction.inputs()->Get(0)));
   if (view->element() != artifact::ElementType_Bool)
     return artifactError(describe(instruction),
                          " has a condition that is not boolean");
@@ -77,8 +77,7 @@ Status ProgramChecker::checkHost(uint32_t index, bool load) {
                         kind == HostInstruction::Loop;
   const auto *inputs = instruction.inputs();
   if (load || instruction.outputs()->size() != 0 ||
-      inputs->size() != (hasInput ? 1 : 0) ||
-      (hasInput && inputs->Get(0) < 0))
+      inputs->size() != (hasInput ? 1 : 0) || (hasInput && inputs->Get(0) < 0))
     return artifactError(where, " must have ", hasInput ? "one" : "no",
                          " input and no output, in run");
   if (kind == HostInstruction::SetSizes)

@@ -3,6 +3,8 @@
 What they must compute, NumPy says, of small whole numbers: sums of them are exact.
 """
 
+import json
+
 import numpy as np
 import onnx
 from onnx import numpy_helper, parser
@@ -290,6 +292,19 @@ class ControlFlow(EndToEnd):
         body = "three = Constant <value_int = 3> ()" + NESTED.replace("trips", "three")
         self.check(model(X, "float[n, 8] y, float[t] kept", body), lambda x: self.nested(x, 3), [numbers(7, 2, SIZE)])
         self.assertEqual(self.explain(self.folder / "model.onnx", 2)["waits"], [])
+
+    def test_check_says_what_is_left_to_the_run(self):
+        onnx.save(model(f"{X}, int64 trips", "float[n, 8] y, float[t] kept", NESTED), self.folder / "model.onnx")
+        done = program("shardc", "check", self.folder / "model.onnx", "--json")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        notes = {note["kind"]: note for note in json.loads(done.stdout)["notes"]}
+        self.assertEqual(len(notes["control_flow"]["where"]), 2)
+
+    def test_plan_warns_of_what_runs_whole(self):
+        onnx.save(model(X, "float[n, 8] y", BRANCH), self.folder / "model.onnx")
+        done = program("shardc", self.folder / "model.onnx", "--tp", 2, "-o", self.folder / "model.shard")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, "warning: If_6: .*runs whole on every rank")
 
     def test_endless_loop_is_refused(self):
         made = model(f"{X}, int64 trips", "float[n, 8] y, float[t] kept", NESTED.replace("(trips, , d)", "(, , d)"))

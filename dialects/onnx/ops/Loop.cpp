@@ -144,8 +144,7 @@ private:
 
   /// A size that the body changes is a symbol from now on.
   LogicalResult compareNext(LoopOp trial) {
-    const KnownValue *goesOn =
-        inference.known(trial.getGoesOnStill());
+    const KnownValue *goesOn = inference.known(trial.getGoesOnStill());
     auto value = goesOn ? goesOn->asConstants() : std::nullopt;
     goesOnAlways = startsAlways && value && value->front() != 0;
     for (auto [k, next] : llvm::enumerate(trial.getNext())) {
@@ -254,8 +253,8 @@ private:
     setArguments(loop);
     if (failed(inference.inferBody(loop.getBody())))
       return failure();
-    for (auto [k, result] : llvm::enumerate(
-             loop->getResults().take_front(loop.getNumCarried()))) {
+    for (auto [k, result] :
+         llvm::enumerate(loop->getResults().take_front(loop.getNumCarried()))) {
       SmallVector<DimExpr, 4> dims = carried[k];
       for (auto [d, size] : llvm::enumerate(dims))
         if (isOwn[k][d])
@@ -264,8 +263,8 @@ private:
     }
     if (loop.getNumScans() == 0)
       return success();
-    bool isCounted = tripCount && goesOnAlways &&
-                     inference.isKnownAtLeast(*tripCount, 0);
+    bool isCounted =
+        tripCount && goesOnAlways && inference.isKnownAtLeast(*tripCount, 0);
     DimExpr count = isCounted ? *tripCount : inference.newSize(loop.getLoc());
     for (auto [result, row] :
          llvm::zip(loop->getResults().drop_front(loop.getNumCarried()),

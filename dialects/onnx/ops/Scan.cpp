@@ -40,7 +40,8 @@ public:
     if (inference.opset < 9)
       return scan.emitOpError("is of opset ")
              << inference.opset
-             << ", where it scans a batch of sequences: expected one of opset 9 "
+             << ", where it scans a batch of sequences: expected one of opset "
+                "9 "
                 "or later; export the model again";
     const size_t scanned = scan.getNumScanInputs();
     if (scanned < 1 || scanned > scan.getInputs().size() ||
@@ -135,7 +136,9 @@ private:
   /// Rows along the axis and in the order that the attributes want.
   Value finish(Value scanned, size_t j) {
     if (at(scan.getScanOutputDirections(), j) != 0) {
-      auto integer = [&](int64_t value) { return d.integers({DimExpr(value)}); };
+      auto integer = [&](int64_t value) {
+        return d.integers({DimExpr(value)});
+      };
       scanned = d.make<SliceOp>({scanned, integer(-1), integer(INT64_MIN + 1),
                                  integer(0), integer(-1)});
     }

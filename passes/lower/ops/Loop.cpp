@@ -69,11 +69,13 @@ private:
   }
   ValueView constant(Attribute value, Type element) {
     return lowering.constant(
-        loop, DenseElementsAttr::get(RankedTensorType::get({}, element), value));
+        loop,
+        DenseElementsAttr::get(RankedTensorType::get({}, element), value));
   }
   /// A buffer of one element as scalar, or as what a type of one element says.
   static ValueView window(const ValueView &view, Value as) {
-    StridedLayout layout = StridedLayout::contiguous(dist::getDims(as.getType()));
+    StridedLayout layout =
+        StridedLayout::contiguous(dist::getDims(as.getType()));
     layout.offset = view.layout.offset;
     return view.with(layout);
   }
@@ -103,9 +105,9 @@ private:
     if (parts.size() == 2)
       lowering.call(loop, "And", parts, {goesOn});
     else
-      lowering.copy(loop, parts.empty() ? constant(b.getBoolAttr(true),
-                                                   b.getI1Type())
-                                        : parts.front(),
+      lowering.copy(loop,
+                    parts.empty() ? constant(b.getBoolAttr(true), b.getI1Type())
+                                  : parts.front(),
                     goesOn);
   }
 
@@ -152,8 +154,7 @@ private:
   DimExpr nextOf(DimExpr size) {
     return size.replaceSymbols([&](StringRef name) -> std::optional<DimExpr> {
       auto it = nextSymbols.find(name);
-      return it == nextSymbols.end() ? std::nullopt
-                                     : std::optional(it->second);
+      return it == nextSymbols.end() ? std::nullopt : std::optional(it->second);
     });
   }
 

@@ -40,7 +40,9 @@ struct Branch {
     p.run("end", {}, {});
     p.output("y", y, {p.whole(m)});
   }
-  test::Attribute values(uint32_t value) { return p.scalars("values", {value}); }
+  test::Attribute values(uint32_t value) {
+    return p.scalars("values", {value});
+  }
 };
 
 Status verify(const ProgramBuilder &p) {

@@ -26,12 +26,12 @@ Status run(const KernelCall &call) {
                                                 : false;
   if (holds)
     return Status::ok();
-  return Status::error(StatusCode::Artifact,
-                       "guard violated: " + std::string(message->text) +
-                           ": expected " + std::to_string(found) + " to be " +
-                           std::string(kind->text) + " " +
-                           std::to_string(expected) +
-                           "; change the inputs, or compile the model for them");
+  return Status::error(
+      StatusCode::Artifact,
+      "guard violated: " + std::string(message->text) + ": expected " +
+          std::to_string(found) + " to be " + std::string(kind->text) + " " +
+          std::to_string(expected) +
+          "; change the inputs, or compile the model for them");
 }
 
 const HostKernelRegistration registration(kName, {run, nullptr});
