@@ -23,6 +23,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
   if (phase == "imported") {
     passes.addPass(import::createSpecializeBranches());
     passes.addPass(import::createInferShapes());
+    passes.addPass(import::createCaptureOperands());
     passes.addPass(import::createFoldLayout());
     if (options.recover) {
       passes.addPass(import::createRecoverNormalizations());

@@ -109,6 +109,7 @@ private:
         return {};
       if (phase == "imported") {
         noteStructures(*module, findings);
+        noteControlFlow(*module, findings);
         imported = module->clone();
       }
     }

@@ -49,6 +49,8 @@ void inferAll(mlir::ModuleOp module);
 void noteBatch(mlir::ModuleOp raw, mlir::ModuleOp imported, Findings &findings);
 /// Notes on caches, and the structures in the graph.
 void noteStructures(mlir::ModuleOp imported, Findings &findings);
+/// Notes on branches and loops that are left to the run.
+void noteControlFlow(mlir::ModuleOp imported, Findings &findings);
 /// Notes on weights that hold NaN or infinities; reads all of them.
 void noteWeights(mlir::ModuleOp raw, Findings &findings);
 

@@ -7,6 +7,7 @@
 #include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Cache.h"
+#include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Logic.h"
@@ -202,6 +203,33 @@ void noteStructures(ModuleOp imported, Findings &findings) {
   if (numCaches == 0 || llvm::hasSingleElement(functions))
     for (auto function : functions)
       noteCaches(function, findings);
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+void noteControlFlow(ModuleOp imported, Findings &findings) {
+  std::vector<std::string> nodes;
+  unsigned profiles = 0;
+  for (auto function : imported.getOps<func::FuncOp>())
+    profiles += function->hasAttr("onnx.when");
+  imported.walk([&](Operation *op) {
+    auto name = dyn_cast<NameLoc>(op->getLoc());
+    if (isa<onnx::IfOp, onnx::LoopOp>(op))
+      nodes.push_back(name ? name.getName().str() : std::string());
+  });
+  if (profiles > 0)
+    findings.recognised["profile"] = profiles;
+  if (!nodes.empty())
+    findings.notes.push_back(
+        {"control_flow",
+         std::to_string(nodes.size()) +
+             " branches and loops that the data decide: they run as such, "
+             "whole on every rank",
+         "export the branch that is needed, or the loop's body alone, to have "
+         "it split",
+         nodes});
 }
 
 } // namespace shardc::check

@@ -5,6 +5,7 @@
 #include "dialects/onnx/Onnx.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 
@@ -21,10 +22,12 @@ void inferAll(ModuleOp module) {
     auto hasNoType = [](Value operand) {
       return isa<UnrankedTensorType>(operand.getType());
     };
-    for (Operation &op : llvm::make_early_inc_range(function.front()))
-      if (auto onnxOp = dyn_cast<onnx::OnnxOp>(op))
-        if (llvm::none_of(op.getOperands(), hasNoType))
-          (void)onnxOp.inferTypes(inference);
+    for (Operation &op : llvm::make_early_inc_range(function.front())) {
+      llvm::SetVector<Value> used(op.operand_begin(), op.operand_end());
+      getUsedValuesDefinedAbove(op.getRegions(), used);
+      if (llvm::none_of(used, hasNoType))
+        (void)inference.inferOps({&op});
+    }
   }
 }
 

@@ -5,7 +5,6 @@
 #include "compiler/import/InputTypes.h"
 #include "compiler/import/WeightPattern.h"
 #include "dialects/onnx/Onnx.h"
-#include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Source.h"
 
 using namespace mlir;
@@ -259,8 +258,8 @@ LogicalResult GraphImporter::addNode(const NodeProto &node) {
   const std::string &domain = domainOf(node);
   if (domain.empty() && node.op_type() == "Constant")
     return addConstantNode(node);
-  if (domain.empty() && node.op_type() == "If")
-    return addIf(node);
+  if (domain.empty() && isControlFlow(node))
+    return addControlFlow(node);
   const Operator &op = lookup(domain, node.op_type());
   if (op.name)
     return addOperator(node, op);
@@ -348,65 +347,11 @@ LogicalResult GraphImporter::addOperator(const NodeProto &node,
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Branches
-//===----------------------------------------------------------------------===//
-
 void GraphImporter::setValue(StringRef name, Value value) {
   Value &known = values[name];
   if (undo)
     undo->emplace_back(name, known);
   known = value;
-}
-
-LogicalResult GraphImporter::addBranch(const ::onnx::GraphProto &body,
-                                       Region &region) {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.createBlock(&region);
-  for (const TensorProto &tensor : body.initializer())
-    initializers[tensor.name()] = &tensor;
-  for (const auto &sparse : body.sparse_initializer())
-    unsupported.addType("sparse", locOf(sparse.values().name()));
-  SmallVector<std::pair<StringRef, Value>> before;
-  auto *outer = std::exchange(undo, &before);
-  SmallVector<Value> results;
-  for (const NodeProto &node : body.node())
-    if (failed(addNode(node)))
-      return failure();
-  for (const ValueInfoProto &output : body.output()) {
-    results.push_back(valueOf(output.name(), locOf(output.name())));
-    if (!results.back())
-      return failure();
-  }
-  onnx::YieldOp::create(builder, region.getLoc(), results);
-  // Names of a branch end with it; the other one may use them again.
-  undo = outer;
-  for (auto [name, value] : llvm::reverse(before))
-    values[name] = value;
-  return success();
-}
-
-LogicalResult GraphImporter::addIf(const NodeProto &node) {
-  NameLoc loc = locOf(node);
-  const ::onnx::GraphProto *branches[2] = {nullptr, nullptr};
-  for (const AttributeProto &attribute : node.attribute())
-    if (attribute.has_g())
-      branches[attribute.name() == "else_branch"] = &attribute.g();
-  if (!branches[0] || !branches[1] || node.input_size() != 1)
-    return emitError(loc) << "If needs a condition, a then_branch and an "
-                             "else_branch; export the model again";
-  Value condition = valueOf(node.input(0), loc);
-  if (!condition)
-    return failure();
-  Type unknown = UnrankedTensorType::get(onnx::UnknownType::get(context));
-  auto op = onnx::IfOp::create(
-      builder, loc, SmallVector<Type>(node.output_size(), unknown), condition);
-  for (int i : {0, 1})
-    if (failed(addBranch(*branches[i], op->getRegion(i))))
-      return failure();
-  for (int i = 0; i < node.output_size(); ++i)
-    setValue(node.output(i), op->getResult(i));
-  return success();
 }
 
 void GraphImporter::addAttributes(const NodeProto &node, const Operator &op,

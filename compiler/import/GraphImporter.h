@@ -47,10 +47,15 @@ private:
   void addAttributes(const ::onnx::NodeProto &node, const Operator &op,
                      mlir::OperationState &state);
   llvm::LogicalResult addOutputs();
-  llvm::LogicalResult addIf(const ::onnx::NodeProto &node);
-  /// The nodes of `body` into `region`, which ends with an onnx.Yield.
-  llvm::LogicalResult addBranch(const ::onnx::GraphProto &body,
-                                mlir::Region &region);
+
+  // ControlFlow.cpp
+  static bool isControlFlow(const ::onnx::NodeProto &node);
+  llvm::LogicalResult addControlFlow(const ::onnx::NodeProto &node);
+  /// The nodes of `body` into `region`, which ends with an onnx.Yield; its
+  /// inputs are arguments.
+  llvm::LogicalResult addBody(const ::onnx::GraphProto &body,
+                              mlir::Region &region);
+
   void setValue(llvm::StringRef name, mlir::Value value);
 
   /// Null after an error.

@@ -13,9 +13,6 @@ static StringRef remedyFor(StringRef domain, StringRef opType) {
   constexpr llvm::StringLiteral runtime =
       "it is ONNX Runtime's own, and none of those that shardc knows; export "
       "again without its optimizer";
-  constexpr llvm::StringLiteral control =
-      "export one branch without control flow (of a merged decoder: the one "
-      "with past, or the one without)";
   constexpr llvm::StringLiteral quantised =
       "export the model without quantisation, in f32, f16 or bf16";
   constexpr llvm::StringLiteral sequence =
@@ -33,7 +30,6 @@ static StringRef remedyFor(StringRef domain, StringRef opType) {
       opType.starts_with("QLinear"))
     return quantised;
   return llvm::StringSwitch<StringRef>(opType)
-      .Cases({"Loop", "Scan"}, control)
       .Cases({"RandomNormal", "RandomNormalLike", "RandomUniform",
               "RandomUniformLike", "Bernoulli", "Multinomial"},
              "export for inference: in evaluation mode, without sampling")

@@ -93,7 +93,8 @@ private:
   };
 
   static bool isInstruction(Operation &op) {
-    return isa<rt::CallOp, rt::CollectiveOp, rt::ReadSizesOp, rt::SendOp,
+    return isa<rt::CallOp, rt::CollectiveOp, rt::ReadSizesOp, rt::SetSizesOp,
+               rt::IfOp, rt::ElseOp, rt::LoopOp, rt::EndOp, rt::SendOp,
                rt::ReceiveOp>(op);
   }
 
@@ -140,6 +141,16 @@ private:
       addTransfer(send, artifact::kSend, send.getView(), {});
     if (auto receive = dyn_cast<rt::ReceiveOp>(op))
       addTransfer(receive, artifact::kReceive, {}, receive.getView());
+    if (auto set = dyn_cast<rt::SetSizesOp>(op)) {
+      addSetSizes(set);
+      return success();
+    }
+    if (isa<rt::IfOp, rt::ElseOp, rt::LoopOp, rt::EndOp>(op)) {
+      // The artifact's brackets have the same names.
+      addInstruction(&op, op.getName().stripDialect(), op.getOperands(), {}, {},
+                     -1);
+      return success();
+    }
     if (auto output = dyn_cast<rt::OutputOp>(op))
       return addOutput(output);
     if (auto guard = dyn_cast<rt::GuardOp>(op))
@@ -386,11 +397,24 @@ private:
     for (DimExpr size : op.getSizes().getValues())
       if (std::optional<StringRef> name = size.asSymbol();
           name && !symbolSources.contains(*name))
-        symbolReads.try_emplace(*name, numbers[op]);
+        if (auto &binders = symbolBinders[*name]; binders.empty())
+          binders.push_back(numbers[op]);
     Offsets<artifact::Attribute> sizes{
         artifact::CreateAttribute(builder, builder.CreateString("sizes"), 0,
                                   scalarList(op.getSizes().getValues()))};
     addInstruction(op, artifact::kReadSizes, op.getView(), {}, sizes, -1);
+  }
+
+  void addSetSizes(rt::SetSizesOp op) {
+    for (DimExpr size : op.getSizes().getValues())
+      symbolBinders[*size.asSymbol()].push_back(numbers[op]);
+    Offsets<artifact::Attribute> attributes;
+    for (auto [name, list] : {std::pair("sizes", op.getSizes()),
+                              std::pair("values", op.getValues())})
+      attributes.push_back(
+          artifact::CreateAttribute(builder, builder.CreateString(name), 0,
+                                    scalarList(list.getValues())));
+    addInstruction(op, artifact::kSetSizes, {}, {}, attributes, -1);
   }
 
   LogicalResult addOutput(rt::OutputOp op) {
@@ -419,14 +443,15 @@ private:
 
   LogicalResult bindSymbols() {
     for (const std::string &name : scalars.symbols()) {
-      if (auto read = symbolReads.find(name); read != symbolReads.end()) {
-        symbols.push_back(artifact::CreateSymbol(
-            builder, builder.CreateString(name), 0, 0, read->second));
+      if (auto found = symbolBinders.find(name); found != symbolBinders.end()) {
+        symbols.push_back(
+            artifact::CreateSymbol(builder, builder.CreateString(name), 0, 0,
+                                   builder.CreateVector(found->second)));
         continue;
       }
       if (DimExpr::symbol(name) == rt::cacheCapacity()) {
         symbols.push_back(artifact::CreateSymbol(
-            builder, builder.CreateString(name), 0, 0, -1, true));
+            builder, builder.CreateString(name), 0, 0, 0, true));
         continue;
       }
       auto it = symbolSources.find(name);
@@ -481,7 +506,7 @@ private:
   llvm::DenseMap<Value, uint32_t> bufferNumbers, viewNumbers;
   llvm::DenseMap<Attribute, int32_t> groupNumbers;
   llvm::StringMap<std::pair<uint32_t, uint32_t>> symbolSources;
-  llvm::StringMap<uint32_t> symbolReads; ///< by instruction
+  llvm::StringMap<std::vector<uint32_t>> symbolBinders; ///< instructions
   const WeightNames &names;
   std::vector<BufferEntry> buffers;
   Offsets<artifact::Symbol> symbols;

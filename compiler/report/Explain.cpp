@@ -3,6 +3,7 @@
 #include "compiler/report/Explain.h"
 
 #include "dialects/onnx/Structures.h"
+#include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 #include "dialects/rt/Rt.h"
@@ -83,12 +84,14 @@ public:
         addWeight(weight);
       else if (auto send = dyn_cast<dist::SendOp>(op))
         addTransfer(send);
-      else if (isa<onnx::ReadSizesOp>(op))
-        report["waits"].push_back(nodeName(&op));
-      else if (auto *structure = onnx::structureOf(&op);
-               structure && structure->isRecovered)
-        addStructure(op.getName().stripDialect().str());
     }
+    program.walk([&](Operation *op) {
+      if (isa<onnx::ReadSizesOp, onnx::IfOp, onnx::LoopOp>(op))
+        report["waits"].push_back(nodeName(op));
+      else if (auto *structure = onnx::structureOf(op);
+               structure && structure->isRecovered)
+        addStructure(op->getName().stripDialect().str());
+    });
   }
 
   Json finish() {
@@ -304,7 +307,8 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
   }
   if (const Json &waits = report["waits"]; !waits.empty()) {
     os << waits.size()
-       << " waits of the host per run, for sizes that only the data knows\n";
+       << " waits of the host per run, for sizes and conditions that only the "
+          "data knows\n";
     for (const Json &node : waits)
       os << "  at " << node.get<std::string>() << "\n";
   }

@@ -68,7 +68,11 @@ DimExpr ShapeInference::readSize(Value value) {
 void ShapeInference::read(Value value) {
   Operation *producer = value.getDefiningOp();
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointAfterValue(value);
+  // A body that may not run reads what it needs itself.
+  if (scope && scope->isOutside(value))
+    builder.setInsertionPoint(current);
+  else
+    builder.setInsertionPointAfterValue(value);
   std::string base = producer ? producer->getName().stripDialect().str() : "";
   if (auto name = dyn_cast<NameLoc>(value.getLoc()))
     base = name.getName().str();
@@ -81,6 +85,18 @@ void ShapeInference::read(Value value) {
   ReadSizesOp::create(builder, value.getLoc(), value,
                       dist::DimsAttr::get(builder.getContext(), sizes));
   setKnown(value, std::move(result));
+}
+
+DimExpr ShapeInference::newSize(Location loc) {
+  auto name = dyn_cast<NameLoc>(loc);
+  return DimExpr::symbol(newSymbol(name ? name.getName().getValue() : "size"));
+}
+
+bool ShapeInference::isReadSince(StringRef symbol, unsigned first) const {
+  auto [base, number] = symbol.rsplit(':');
+  unsigned index = 0;
+  return readSymbols.contains(base) && !number.getAsInteger(10, index) &&
+         index >= first;
 }
 
 std::string ShapeInference::newSymbol(StringRef base) {

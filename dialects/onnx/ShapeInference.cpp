@@ -65,8 +65,11 @@ void ShapeInference::setKnown(Value result, KnownValue value) {
         *dim = simplify(*dim);
   SmallVector<DimExpr, 4> dims(value.shape.begin(), value.shape.end());
   setType(result, value.element, dims);
-  if (static_cast<int64_t>(value.elements.size()) <= kMaxKnownElements)
-    values[result] = std::make_unique<KnownValue>(std::move(value));
+  if (static_cast<int64_t>(value.elements.size()) > kMaxKnownElements)
+    return;
+  if (scope && scope->isOutside(result) && !values.count(result))
+    scope->learned.push_back(result);
+  values[result] = std::make_unique<KnownValue>(std::move(value));
 }
 
 void ShapeInference::keepKnown(Value from, Value result) {

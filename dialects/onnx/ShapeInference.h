@@ -24,6 +24,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <memory>
 
@@ -122,6 +123,34 @@ public:
     return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
   }
 
+  //===--- Blocks ---------------------------------------------------------===//
+
+  /// Infers ops in order, or those of a block.
+  llvm::LogicalResult inferOps(llvm::ArrayRef<mlir::Operation *> ops);
+  llvm::LogicalResult inferBlock(mlir::Block &block);
+  /// The same for the body of an op. It may not run, or run often: what is
+  /// assumed or read in it holds in it alone, and is checked there. Its types
+  /// are as simple as they get afterwards.
+  llvm::LogicalResult inferBody(mlir::Region &body);
+  /// The arguments of a body are these values.
+  void bindArguments(llvm::ArrayRef<mlir::BlockArgument> arguments,
+                     mlir::ValueRange values);
+  /// Nobody will ask for the values of a body any more.
+  void forget(mlir::Region &body);
+  /// Writes expressions in place of the symbols that were found to equal them.
+  void simplifyTypes(mlir::Operation &op);
+  /// onnx.Guard for each assumption from number `first` on: at the block's
+  /// start, or in a body where the last of its symbols is bound. Ops of the
+  /// block bind the symbols `bound`.
+  void insertGuards(mlir::Block &block, size_t first = 0,
+                    const llvm::StringSet<> &bound = {});
+  /// A new symbol for what only the data know, named after a node.
+  dist::DimExpr newSize(mlir::Location loc);
+  /// How many such symbols there are, and whether this is one that was made
+  /// after `first` others.
+  unsigned numReads() const { return readSymbols.lookup(""); }
+  bool isReadSince(llvm::StringRef symbol, unsigned first) const;
+
   //===--- Assumptions ----------------------------------------------------===//
 
   /// Provable: nothing happens. Provably false: error at `op`. Else a guard.
@@ -162,6 +191,23 @@ private:
   void evaluateFromData(mlir::OpOperand &operand);
   void read(mlir::Value value);
   std::string newSymbol(llvm::StringRef base);
+  /// Gives the values around `body` that it uses the sizes they have in it.
+  void reshapeCaptures(mlir::Region &body);
+  std::optional<std::pair<dist::DimExpr, dist::DimExpr>>
+  equalityToCheck(const Assumption &assumption,
+                  const llvm::StringSet<> &bound) const;
+
+  /// A body that is being inferred, and the values around it whose elements
+  /// are known in it alone.
+  struct Scope {
+    mlir::Region *body;
+    llvm::SmallVector<mlir::Value> learned;
+    bool isOutside(mlir::Value value) const {
+      return !body->isAncestor(value.getParentRegion());
+    }
+  };
+  Scope *scope = nullptr;
+  mlir::Operation *current = nullptr; ///< that inferOps is at
 
   llvm::DenseMap<mlir::Value, std::unique_ptr<KnownValue>> values;
   llvm::SmallVector<Assumption> assumed;

@@ -118,7 +118,8 @@ def Rt_CallOp : Rt_Op<"call", [AttrSizedOperandSegments]> {
   let arguments = (ins StrAttr:$kernel, Variadic<AnyType>:$inputs,
                        Variadic<Rt_ViewType>:$outputs, DictionaryAttr:$config);
   let assemblyFormat = [{
-    $kernel `(` ($inputs^ `:` type($inputs))? `)` `into` `(` $outputs `:` type($outputs) `)` $config attr-dict
+    $kernel `(` ($inputs^ `:` type($inputs))? `)`
+    `into` `(` ($outputs^ `:` type($outputs))? `)` $config attr-dict
   }];
 }
 
@@ -130,6 +131,43 @@ def Rt_ReadSizesOp : Rt_Op<"read_sizes"> {
   }];
   let arguments = (ins Rt_ViewType:$view, Dist_DimsAttr:$sizes);
   let assemblyFormat = "$view $sizes attr-dict `:` type($view)";
+}
+
+def Rt_SetSizesOp : Rt_Op<"set_sizes"> {
+  let summary = "Binds symbols to what expressions are worth before it";
+  let arguments = (ins Dist_DimsAttr:$sizes, Dist_DimsAttr:$values);
+  let assemblyFormat = "$sizes `=` $values attr-dict";
+}
+
+// Control flow that the data decide is written in brackets, so that a program
+// stays one list:
+//
+//   rt.if %condition      what comes next, up to rt.else, or else what is between
+//   ...                   that and rt.end
+//   rt.else
+//   ...
+//   rt.end
+//
+//   rt.loop %goesOn       what comes next, up to rt.end, as long as %goesOn, which
+//   ...                   it writes, is true
+//   rt.end
+class Rt_ConditionOp<string opMnemonic> : Rt_Op<opMnemonic> {
+  let arguments = (ins Rt_ViewType:$condition);
+  let assemblyFormat = "$condition attr-dict `:` type($condition)";
+}
+def Rt_IfOp : Rt_ConditionOp<"if"> {
+  let summary = "Runs what follows up to rt.else, or what is behind that";
+}
+def Rt_LoopOp : Rt_ConditionOp<"loop"> {
+  let summary = "Runs what follows up to rt.end while the condition is true";
+}
+def Rt_ElseOp : Rt_Op<"else"> {
+  let summary = "Between the branches of an rt.if";
+  let assemblyFormat = "attr-dict";
+}
+def Rt_EndOp : Rt_Op<"end"> {
+  let summary = "Ends an rt.if or an rt.loop";
+  let assemblyFormat = "attr-dict";
 }
 
 def Rt_CollectiveOp : Rt_Op<"collective"> {

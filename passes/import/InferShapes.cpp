@@ -40,9 +40,9 @@ struct InferShapes : impl::InferShapesBase<InferShapes> {
 private:
   LogicalResult run(func::FuncOp function, int64_t opset);
   void replaceKnown(Operation *op, ShapeInference &inference);
-  /// A walk backwards: drops what nothing needs.
-  void eraseUnused(Block &block, ShapeInference &inference);
-  void insertGuards(func::FuncOp function, ShapeInference &inference);
+  /// A walk backwards: drops what nothing needs. `symbols` are needed.
+  void eraseUnused(Block &block, ShapeInference &inference,
+                   llvm::StringSet<> &symbols);
 };
 
 } // namespace
@@ -59,34 +59,20 @@ void InferShapes::replaceKnown(Operation *op, ShapeInference &inference) {
       result.replaceAllUsesWith(inference.constant(op, *known));
 }
 
-/// Symbols that were found to equal an expression: the expression instead.
-static void simplifyTypes(func::FuncOp function, ShapeInference &inference) {
-  auto simplify = [&](Value value) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (type && dist::getValueAttr(type))
-      inference.setType(value, type.getElementType(), inference.dims(value));
-  };
-  for (BlockArgument argument : function.getArguments())
-    simplify(argument);
-  for (Operation &op : function.getBody().front()) {
-    for (Value result : op.getResults())
-      simplify(result);
-    for (NamedAttribute attribute : op.getAttrs())
-      if (auto dims = dyn_cast<dist::DimsAttr>(attribute.getValue())) {
-        SmallVector<DimExpr, 4> values;
-        for (DimExpr value : dims.getValues())
-          values.push_back(inference.simplify(value));
-        op.setAttr(attribute.getName(),
-                   dist::DimsAttr::get(op.getContext(), values));
-      }
-  }
+static void addSymbols(DimExpr size, llvm::StringSet<> &symbols) {
+  size.forEachSymbol([&](StringRef name, bool) { symbols.insert(name); });
 }
 
-void InferShapes::eraseUnused(Block &block, ShapeInference &inference) {
+static llvm::StringSet<> symbolsOf(ArrayRef<Assumption> assumptions) {
   llvm::StringSet<> symbols;
-  auto addSymbols = [&](DimExpr size) {
-    size.forEachSymbol([&](StringRef name, bool) { symbols.insert(name); });
-  };
+  for (const Assumption &assumption : assumptions)
+    for (DimExpr side : {assumption.lhs, assumption.rhs})
+      addSymbols(side, symbols);
+  return symbols;
+}
+
+void InferShapes::eraseUnused(Block &block, ShapeInference &inference,
+                              llvm::StringSet<> &symbols) {
   auto isUnused = [&](Operation *op) {
     auto read = dyn_cast<ReadSizesOp>(op);
     return read ? llvm::none_of(
@@ -97,40 +83,22 @@ void InferShapes::eraseUnused(Block &block, ShapeInference &inference) {
                       })
                 : isOpTriviallyDead(op);
   };
-  for (const Assumption &assumption : inference.assumptions())
-    for (DimExpr side : {assumption.lhs, assumption.rhs})
-      addSymbols(side);
   for (Operation *op = &block.back(), *previous; op; op = previous) {
     previous = op->getPrevNode();
     if (!isa<ReadSizesOp>(op))
       replaceKnown(op, inference);
-    if (!isUnused(op)) {
-      forEachSize(op, addSymbols);
+    if (isUnused(op)) {
+      op->erase();
+      ++numErased;
       continue;
     }
-    op->erase();
-    ++numErased;
-  }
-}
-
-void InferShapes::insertGuards(func::FuncOp function,
-                               ShapeInference &inference) {
-  MLIRContext *context = function.getContext();
-  OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
-  llvm::DenseSet<std::tuple<int, const void *, const void *>> seen;
-  auto dims = [&](DimExpr value) {
-    return dist::DimsAttr::get(context, value);
-  };
-  for (const Assumption &assumption : inference.assumptions()) {
-    DimExpr lhs = inference.simplify(assumption.lhs);
-    DimExpr rhs = inference.simplify(assumption.rhs);
-    bool isNew =
-        seen.insert({int(assumption.kind), lhs.opaque(), rhs.opaque()}).second;
-    if (!isNew || !inference.needsCheck(assumption))
-      continue;
-    GuardOp::create(builder, assumption.loc, dims(lhs),
-                    stringify(assumption.kind), dims(rhs), assumption.message);
-    ++numGuards;
+    forEachSize(op, [&](DimExpr size) { addSymbols(size, symbols); });
+    for (Region &body : op->getRegions()) {
+      for (Value argument : body.getArguments())
+        for (DimExpr size : dist::getDims(argument.getType()))
+          addSymbols(size, symbols);
+      eraseUnused(body.front(), inference, symbols);
+    }
   }
 }
 
@@ -156,16 +124,16 @@ LogicalResult InferShapes::run(func::FuncOp function, int64_t opset) {
   Block &block = function.getBody().front();
   OpBuilder builder(function.getContext());
   ShapeInference inference(builder, opset);
-  for (Operation &op : llvm::make_early_inc_range(block))
-    if (auto onnxOp = dyn_cast<OnnxOp>(op))
-      if (failed(onnxOp.inferTypes(inference)))
-        return failure();
-  eraseUnused(block, inference);
+  if (failed(inference.inferBlock(block)))
+    return failure();
+  llvm::StringSet<> symbols = symbolsOf(inference.assumptions());
+  eraseUnused(block, inference, symbols);
   if (inference.hasEqualities())
-    simplifyTypes(function, inference);
+    inference.simplifyTypes(*function);
   if (function->hasAttr("onnx.when"))
     freeUnusedInputs(function, inference);
-  insertGuards(function, inference);
+  inference.insertGuards(block);
+  function.walk([&](GuardOp) { ++numGuards; });
   function.setType(FunctionType::get(
       function.getContext(), block.getArgumentTypes(),
       llvm::to_vector(block.getTerminator()->getOperandTypes())));

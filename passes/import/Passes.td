@@ -60,6 +60,33 @@ def InferShapes : Pass<"shardc-infer-shapes", "::mlir::ModuleOp"> {
   ];
 }
 
+def CaptureOperands : Pass<"shardc-capture-operands", "::mlir::ModuleOp"> {
+  let summary = "Makes operands of the values that branches and loops use";
+  let description = [{
+    Requires: inferred shapes.
+    Ensures: the bodies of onnx.If and onnx.Loop use their arguments and what is
+    in them, nothing from around them. An op like any other, then: its operands
+    can be sharded, transferred and verified without looking into it. Constants
+    and sizes are copied into the bodies instead.
+
+    Example (tests/passes/import/capture-operands/example.mlir):
+
+        %y = onnx.If %c : (tensor<i1>) -> tensor<4xf32> {
+          %0 = onnx.Add %x, %one
+
+    becomes
+
+        %y = onnx.If %c, %x : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
+        ^bb0(%arg: tensor<4xf32>):
+          %one = onnx.Constant ...
+          %0 = onnx.Add %arg, %one
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [
+    Statistic<"numCaptures", "captures", "Values that became operands">
+  ];
+}
+
 def FoldLayout : Pass<"shardc-fold-layout", "::mlir::ModuleOp"> {
   let summary = "Makes chains of Reshape and Transpose as short as they can be";
   let description = [{

@@ -17,6 +17,7 @@ LoweringMap allLowerings() {
   LoweringMap map;
   addCollectiveLowerings(map);
   addContractionLowerings(map);
+  addControlFlowLowerings(map);
   addDynamicLowerings(map);
   addExpertsLowerings(map);
   addElementwiseLowerings(map);
@@ -35,7 +36,7 @@ public:
   ProgramLowering(func::FuncOp function, rt::ProgramOp program,
                   const dist::Mesh &mesh, const LoweringMap &map,
                   ArrayRef<Cache> caches)
-      : function(function), lowering(program, mesh), map(map), caches(caches) {}
+      : function(function), lowering(program, mesh, map), caches(caches) {}
 
   LogicalResult run() {
     for (const Cache &cache : caches)
@@ -71,6 +72,7 @@ private:
       if (cache->kind == "keep")
         lowering.addCacheOp(argument.getLoc(), input, *cache);
     }
+    lowering.bindSymbols(dist::getDims(type));
     lowering.bind(argument, {input, type.getElementType(), layout, false,
                              dist::getSharding(type).isReplicated()});
   }
@@ -80,24 +82,12 @@ private:
   }
 
   LogicalResult lower(Operation &op) {
-    if (isa<onnx::NoneOp>(op))
-      return success();
-    if (auto guard = dyn_cast<onnx::GuardOp>(op)) {
-      rt::GuardOp::create(
-          lowering.atRun(), op.getLoc(), cast<dist::DimsAttr>(guard.getLhs()),
-          guard.getKindAttr(), cast<dist::DimsAttr>(guard.getRhs()),
-          guard.getMessageAttr());
-      return success();
-    }
     if (auto terminator = dyn_cast<func::ReturnOp>(op)) {
       for (OpOperand &operand : terminator->getOpOperands())
         addOutput(terminator, operand);
       return success();
     }
-    auto it = map.find(op.getName().getStringRef());
-    if (it == map.end())
-      return op.emitError("has no lowering for this target");
-    return it->second(&op, lowering);
+    return lowering.lower(&op);
   }
 
   /// An output owns its bytes: an input or weight that is passed through, or a
@@ -142,7 +132,6 @@ private:
 
   func::FuncOp function;
   Lowering lowering;
-  const LoweringMap &map;
   ArrayRef<Cache> caches;
 };
 

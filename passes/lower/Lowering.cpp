@@ -2,17 +2,43 @@
 
 #include "passes/lower/Lowering.h"
 
+#include "dialects/onnx/ops/ControlFlow.h"
+#include "dialects/onnx/ops/Source.h"
+
 using namespace mlir;
 
 namespace shardc::lower {
 
 using dist::DimExpr;
 
-Lowering::Lowering(rt::ProgramOp program, const dist::Mesh &mesh)
-    : mesh(mesh), program(program), builder(program.getContext()) {
+Lowering::Lowering(rt::ProgramOp program, const dist::Mesh &mesh,
+                   const LoweringMap &map)
+    : mesh(mesh), program(program), map(map), builder(program.getContext()) {
   Block &body = program.getBody().emplaceBlock();
   builder.setInsertionPointToStart(&body);
   ready = rt::ReadyOp::create(builder, program.getLoc());
+}
+
+LogicalResult Lowering::lower(Operation *op) {
+  if (isa<onnx::NoneOp>(op))
+    return success();
+  if (auto check = dyn_cast<onnx::GuardOp>(op)) {
+    guard(op, cast<dist::DimsAttr>(check.getLhs()).getValues()[0],
+          check.getKind(), cast<dist::DimsAttr>(check.getRhs()).getValues()[0],
+          check.getMessage());
+    return success();
+  }
+  auto it = map.find(op->getName().getStringRef());
+  if (it == map.end())
+    return op->emitError("has no lowering for this target");
+  return it->second(op, *this);
+}
+
+LogicalResult Lowering::lowerBody(Block &body) {
+  for (Operation &op : body.without_terminator())
+    if (failed(lower(&op)))
+      return failure();
+  return success();
 }
 
 OpBuilder &Lowering::atRun() {
@@ -47,6 +73,15 @@ Sizes Lowering::localDims(Value value) {
   if (encoding && encoding.getHasLocal())
     return Sizes(encoding.getLocal());
   return dist::getDims(value.getType());
+}
+
+dist::ValueAttr Lowering::encodingOf(Type type) {
+  if (dist::ValueAttr encoding = dist::getValueAttr(type))
+    return encoding;
+  // In a body of control flow, which every rank runs whole.
+  return dist::getValueAttr(
+      dist::withSharding(cast<RankedTensorType>(type),
+                         dist::Sharding::replicated(dist::getDims(type))));
 }
 
 bool Lowering::dependsOnInputs(ArrayRef<DimExpr> sizes) const {
@@ -108,6 +143,21 @@ ValueView Lowering::allocateAtRun(Operation *op, Value result) {
                  /*isLoadTime=*/false, dist::getSharding(type).isReplicated());
   bind(result, view);
   return view;
+}
+
+ValueView Lowering::allocateAtRun(Operation *op, Type element, Sizes dims) {
+  return allocateAt(op->getLoc(), element, std::move(dims),
+                    /*isLoadTime=*/false, /*isReplicated=*/true);
+}
+
+ValueView Lowering::constant(Operation *op, DenseElementsAttr elements) {
+  auto type = cast<RankedTensorType>(elements.getType());
+  OpBuilder &b = atLoad();
+  auto buffer = rt::ConstantOp::create(
+      b, op->getLoc(), b.getType<rt::BufferType>(), elements, encodingOf(type));
+  return {buffer, type.getElementType(),
+          StridedLayout::contiguous(dist::getDims(type)), /*isLoadTime=*/true,
+          /*isReplicated=*/true};
 }
 
 ValueView Lowering::allocate(Operation *op, Type element, Sizes dims,
@@ -229,11 +279,95 @@ NamedAttribute Lowering::ints(StringRef name, ArrayRef<int64_t> values) {
   return {builder.getStringAttr(name), builder.getDenseI64ArrayAttr(values)};
 }
 
+void Lowering::end(Operation *op) {
+  --depth;
+  rt::EndOp::create(atRun(), op->getLoc());
+}
+
+void Lowering::setSizes(Operation *op, ArrayRef<DimExpr> symbols,
+                        ArrayRef<DimExpr> values) {
+  OpBuilder &b = atRun();
+  rt::SetSizesOp::create(b, op->getLoc(),
+                         dist::DimsAttr::get(b.getContext(), symbols),
+                         dist::DimsAttr::get(b.getContext(), values));
+}
+
+void Lowering::guard(Operation *op, DimExpr lhs, StringRef kind, DimExpr rhs,
+                     StringRef message) {
+  OpBuilder &b = atRun();
+  auto dims = [&](DimExpr size) {
+    return dist::DimsAttr::get(b.getContext(), size);
+  };
+  // Between brackets a guard holds where it stands.
+  bool standsInBody = depth > 0 || isa<onnx::LoopOp>(op);
+  if (!standsInBody) {
+    rt::GuardOp::create(b, op->getLoc(), dims(lhs), b.getStringAttr(kind),
+                        dims(rhs), b.getStringAttr(message));
+    return;
+  }
+  rt::CallOp::create(
+      b, op->getLoc(), b.getStringAttr("Guard"), ValueRange(), ValueRange(),
+      b.getDictionaryAttr({{"lhs", dims(lhs)},
+                           {"rhs", dims(rhs)},
+                           {"kind", b.getStringAttr(kind)},
+                           {"message", b.getStringAttr(message)}}));
+}
+
+void Lowering::bindSymbols(ArrayRef<DimExpr> sizes) {
+  for (DimExpr size : sizes)
+    size.forEachSymbol([&](StringRef name, bool) { bound.insert(name); });
+}
+
+DimExpr Lowering::newSymbol(Operation *op, const Twine &what) {
+  auto name = dyn_cast<NameLoc>(op->getLoc());
+  // No size of a model has such a name: ONNX's are identifiers.
+  return DimExpr::symbol((what + " of " +
+                          (name ? name.getName().str() : "a loop") + " #" +
+                          Twine(numSymbols++))
+                             .str());
+}
+
+namespace {
+
+/// Which brackets of a program stand around an op.
+class Brackets {
+public:
+  explicit Brackets(Block &body) {
+    SmallVector<Operation *> open;
+    for (Operation &op : body) {
+      if (isa<rt::EndOp>(op))
+        ends[open.pop_back_val()] = &op;
+      around[&op] = open.empty() ? nullptr : open.back();
+      if (isa<rt::IfOp, rt::LoopOp>(op))
+        open.push_back(&op);
+    }
+  }
+
+  /// The op itself, or the end of the outermost brackets around it that do not
+  /// stand around `other` as well.
+  Operation *beside(Operation *op, Operation *other) const {
+    llvm::DenseSet<Operation *> common;
+    for (Operation *b = around.lookup(other); b; b = around.lookup(b))
+      common.insert(b);
+    Operation *bracket = around.lookup(op);
+    for (; bracket && !common.contains(bracket);
+         bracket = around.lookup(bracket))
+      op = ends.lookup(bracket);
+    return op;
+  }
+
+private:
+  llvm::DenseMap<Operation *, Operation *> around, ends;
+};
+
+} // namespace
+
 void Lowering::freeBuffers() {
   Block &body = program.getBody().front();
   llvm::DenseMap<Operation *, unsigned> order;
   for (auto [number, op] : llvm::enumerate(body))
     order[&op] = number;
+  Brackets brackets(body);
   SmallVector<std::pair<Operation *, rt::AllocOp>> lastUses;
   for (auto alloc : llvm::make_early_inc_range(body.getOps<rt::AllocOp>())) {
     if (alloc->use_empty()) {
@@ -250,7 +384,8 @@ void Lowering::freeBuffers() {
         last = order[user] > order[last] ? user : last;
       }
     if (!isOutput)
-      lastUses.emplace_back(last, alloc);
+      // A loop may come back to where the buffer is used.
+      lastUses.emplace_back(brackets.beside(last, alloc), alloc);
   }
   for (auto [last, alloc] : lastUses) {
     builder.setInsertionPointAfter(last);

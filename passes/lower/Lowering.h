@@ -20,6 +20,7 @@
 #include "passes/lower/StridedLayout.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace shardc::lower {
 
@@ -39,9 +40,22 @@ struct ValueView {
   }
 };
 
+class Lowering;
+
+/// Lowers one op; emits an error at it where that is not possible.
+using LowerOp = llvm::LogicalResult (*)(mlir::Operation *op,
+                                        Lowering &lowering);
+/// By the op's full name.
+using LoweringMap = llvm::StringMap<LowerOp>;
+
 class Lowering {
 public:
-  Lowering(rt::ProgramOp program, const dist::Mesh &mesh);
+  Lowering(rt::ProgramOp program, const dist::Mesh &mesh,
+           const LoweringMap &map);
+
+  llvm::LogicalResult lower(mlir::Operation *op);
+  /// All of a body but what it yields.
+  llvm::LogicalResult lowerBody(mlir::Block &body);
 
   const dist::Mesh &mesh;
 
@@ -55,11 +69,16 @@ public:
                   StridedLayout layout);
   /// Sizes on this rank.
   static Sizes localDims(mlir::Value value);
+  static dist::ValueAttr encodingOf(mlir::Type type);
 
   /// New buffer for a result, bound to it; contiguous unless it is a cache.
   ValueView allocate(mlir::Operation *op, mlir::Value result);
   /// The same, never at load time: for what is too big to be kept.
   ValueView allocateAtRun(mlir::Operation *op, mlir::Value result);
+  /// The same for a temporary, which every rank has alike.
+  ValueView allocateAtRun(mlir::Operation *op, mlir::Type element, Sizes dims);
+  /// A small tensor that every rank holds.
+  ValueView constant(mlir::Operation *op, mlir::DenseElementsAttr elements);
   /// The result of `op` is present of this cache.
   void addCache(mlir::Operation *op, Cache cache) { caches[op] = cache; }
   /// Along the dim that grows with room for a state's capacity.
@@ -95,6 +114,28 @@ public:
   /// Emits rt.read_sizes, always at run time.
   void readSizes(mlir::Operation *op, const ValueView &view,
                  dist::DimsAttr sizes);
+
+  //===--- Control flow ---------------------------------------------------===//
+
+  template <typename BracketOp>
+  void begin(mlir::Operation *op, const ValueView &condition) {
+    mlir::Value view = viewOp(condition, atRun(), op->getLoc());
+    BracketOp::create(atRun(), op->getLoc(), view);
+    ++depth;
+  }
+  void end(mlir::Operation *op);
+  /// Emits rt.set_sizes.
+  void setSizes(mlir::Operation *op, llvm::ArrayRef<dist::DimExpr> symbols,
+                llvm::ArrayRef<dist::DimExpr> values);
+  /// What must hold when the program gets there.
+  void guard(mlir::Operation *op, dist::DimExpr lhs, llvm::StringRef kind,
+             dist::DimExpr rhs, llvm::StringRef message);
+  /// Symbols that an input or an earlier op gives a value.
+  bool isBound(llvm::StringRef symbol) const { return bound.contains(symbol); }
+  void bindSymbols(llvm::ArrayRef<dist::DimExpr> sizes);
+  /// Of this program alone, named for messages.
+  dist::DimExpr newSymbol(mlir::Operation *op, const llvm::Twine &what);
+
   /// Attributes of `op` by those names, where it has them.
   static Config attributes(mlir::Operation *op,
                            llvm::ArrayRef<llvm::StringRef> names);
@@ -117,6 +158,7 @@ private:
                        bool isLoadTime, bool isReplicated);
 
   rt::ProgramOp program;
+  const LoweringMap &map;
   mlir::OpBuilder builder;
   rt::ReadyOp ready;
 
@@ -124,23 +166,22 @@ private:
   llvm::DenseMap<mlir::Operation *, Cache> caches;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> viewOps;
   mlir::Value absent;
+  llvm::StringSet<> bound;
+  unsigned depth = 0; ///< of brackets
+  unsigned numSymbols = 0;
 };
-
-/// Lowers one op; emits an error at it where that is not possible.
-using LowerOp = llvm::LogicalResult (*)(mlir::Operation *op,
-                                        Lowering &lowering);
-/// By the op's full name.
-using LoweringMap = llvm::StringMap<LowerOp>;
 
 // One per file in ops/, named like the op families.
 void addCollectiveLowerings(LoweringMap &map);
 void addContractionLowerings(LoweringMap &map);
+void addControlFlowLowerings(LoweringMap &map);
 void addDynamicLowerings(LoweringMap &map);
 void addExpertsLowerings(LoweringMap &map);
 void addElementwiseLowerings(LoweringMap &map);
 void addImageLowerings(LoweringMap &map);
 void addIndexingLowerings(LoweringMap &map);
 void addLayoutLowerings(LoweringMap &map);
+void addLoopLowerings(LoweringMap &map);
 void addNormalizationLowerings(LoweringMap &map);
 void addQuantizationLowerings(LoweringMap &map);
 void addReductionLowerings(LoweringMap &map);

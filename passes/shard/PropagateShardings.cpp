@@ -258,6 +258,15 @@ private:
   AxisList context, experts, tensor;
 };
 
+/// What the data decide is decided by every rank, of whole values.
+void warnAboutBodies(func::FuncOp function) {
+  for (Operation &op : function.front())
+    if (op.getNumRegions() > 0)
+      op.emitWarning() << op.getName().stripDialect()
+                       << " runs whole on every rank: its condition depends on "
+                          "data";
+}
+
 struct PropagateShardingsPass
     : impl::PropagateShardingsBase<PropagateShardingsPass> {
   using PropagateShardingsBase::PropagateShardingsBase;
@@ -269,6 +278,8 @@ struct PropagateShardingsPass
       return signalPassFailure();
     }
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
+      if (mesh.getMesh().getMesh()->numRanks() > 1)
+        warnAboutBodies(function);
       ShardingGraph graph(function, [](StringRef) { return 64; });
       const dist::Mesh stage = dist::stageMesh(*mesh.getMesh().getMesh());
       PlanMaker(graph, stage).run(sequenceParallel);

@@ -48,12 +48,18 @@ void StageGraph::findReads(func::FuncOp function) {
   for (Type type : function.getArgumentTypes())
     for (DimExpr size : dist::getDims(type))
       size.forEachSymbol([&](StringRef name, bool) { ofInputs.insert(name); });
-  for (auto read : function.getOps<onnx::ReadSizesOp>())
-    for (DimExpr size : cast<dist::DimsAttr>(read.getSizes()).getValues())
+  for (Operation &op : function.front()) {
+    auto bind = [&](DimExpr size) {
       size.forEachSymbol([&](StringRef name, bool) {
         if (!ofInputs.contains(name))
-          reads.try_emplace(name, read);
+          reads.try_emplace(name, &op);
       });
+    };
+    if (auto read = dyn_cast<onnx::ReadSizesOp>(op))
+      llvm::for_each(cast<dist::DimsAttr>(read.getSizes()).getValues(), bind);
+    else if (op.getNumRegions() > 0)
+      onnx::forEachSize(&op, bind);
+  }
 }
 
 SmallVector<Operation *, 4> StageGraph::needs(Operation *op) const {
@@ -124,6 +130,12 @@ std::vector<double> StageGraph::crossings() const {
       lastUse[numberOf(producer)] = number;
   }
   std::vector<double> crossing(fixedOps.size(), 0), partial(change);
+  // Sizes that a branch or loop leaves behind are known in its stage only.
+  for (auto [number, op] : llvm::enumerate(fixedOps))
+    if (op->getNumRegions() > 0 && !op->use_empty()) {
+      partial[number] += 1;
+      partial[lastUse[number]] -= 1;
+    }
   for (auto [number, op] : llvm::enumerate(fixedOps))
     for (Value result : op->getResults()) {
       bool isPartial = dist::getSharding(result.getType()).isPartial();

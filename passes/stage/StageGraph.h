@@ -6,7 +6,8 @@
 //             weights alone: computed in every stage that needs it, never sent
 //   fixed     everything else: belongs to one stage; its results are sent to
 //             the later stages that use them
-//   a read of sizes is cheap, but may need the result of a fixed op sent
+//   a read of sizes is cheap, but may need the result of a fixed op sent; what
+//   a branch or loop leaves behind stays in its stage
 //
 // Fixed ops keep their order and are cut into pieces, one product with a matrix
 // in each. Between two products the cut is where the fewest bytes cross: behind
@@ -55,7 +56,7 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> numbers; ///< of fixed ops
   llvm::DenseSet<mlir::Operation *> dependsOnInputs;
   llvm::DenseSet<mlir::Operation *> holdsMatrix; ///< ops of weights alone
-  llvm::StringMap<mlir::Operation *> reads;      ///< by symbol
+  llvm::StringMap<mlir::Operation *> reads;      ///< what binds a symbol
 };
 
 } // namespace shardc::stage

@@ -96,6 +96,8 @@ void Terms::addOp(Operation &op) {
   SmallVector<Term, 4> operands;
   for (Value operand : op.getOperands())
     operands.push_back(of(operand));
+  for (Region &body : op.getRegions())
+    operands.push_back(bodyTerm(body));
   for (const Term &operand : operands)
     parts.push_back(StringRef(reinterpret_cast<const char *>(operand.data()),
                               operand.size()));
@@ -107,6 +109,26 @@ void Terms::addOp(Operation &op) {
     all.push_back(type);
     terms[result] = hash(all);
   }
+}
+
+Term Terms::bodyTerm(Region &body) {
+  SmallVector<std::string> around = std::exchange(guards, {});
+  for (BlockArgument argument : body.getArguments())
+    terms[argument] = hash({"argument", std::to_string(argument.getArgNumber()),
+                            typeText(argument.getType())});
+  for (Operation &op : body.front().without_terminator())
+    addOp(op);
+  SmallVector<StringRef> parts;
+  for (Value value : body.front().getTerminator()->getOperands()) {
+    const Term &term = terms.find(value)->second;
+    parts.push_back(
+        StringRef(reinterpret_cast<const char *>(term.data()), term.size()));
+  }
+  llvm::sort(guards);
+  parts.append(guards.begin(), guards.end());
+  Term whole = hash(parts);
+  guards = std::move(around);
+  return whole;
 }
 
 StringRef Terms::text(Attribute attribute) {

@@ -41,6 +41,8 @@ private:
   void addOp(mlir::Operation &op);
   void addTransfer(mlir::Operation &op);
   void finish();
+  /// What a body computes of its arguments.
+  Term bodyTerm(mlir::Region &body);
   /// Text of an attribute; the same few attributes occur at many ops.
   llvm::StringRef text(mlir::Attribute attribute);
   Term hash(llvm::ArrayRef<llvm::StringRef> parts) const;

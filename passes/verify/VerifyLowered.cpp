@@ -5,6 +5,7 @@
 #include "dialects/rt/Rt.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetOperations.h"
 
 using namespace mlir;
 
@@ -18,6 +19,8 @@ public:
     for (Operation &op : program.getBody().front())
       if (failed(checkOp(op)))
         return failure();
+    if (!brackets.empty())
+      return brackets.back().op->emitError("has no rt.end");
     return success();
   }
 
@@ -45,6 +48,8 @@ private:
             .isInteger(4))
       return op.emitError("adds elements of 4 bits of several ranks, which no "
                           "backend does");
+    if (collective && !brackets.empty())
+      return op.emitError("communicates where the data decide whether it runs");
     if (collective)
       return failure(failed(read(op, collective.getInput())) ||
                      failed(write(op, collective.getOutput())));
@@ -56,6 +61,35 @@ private:
       return write(op, receive.getView());
     if (auto output = dyn_cast<rt::OutputOp>(op))
       return read(op, output.getView());
+    if (isa<rt::IfOp, rt::LoopOp, rt::ElseOp, rt::EndOp>(op))
+      return checkBracket(op);
+    return success();
+  }
+
+  /// What only one branch writes, or a loop that may not run at all, is not
+  /// written behind it.
+  LogicalResult checkBracket(Operation &op) {
+    if (isa<rt::IfOp, rt::LoopOp>(op)) {
+      if (failed(read(op, op.getOperands())))
+        return failure();
+      brackets.push_back({&op, written, {}, false});
+      return success();
+    }
+    bool isElse = isa<rt::ElseOp>(op);
+    if (brackets.empty() || (isa<rt::IfOp>(brackets.back().op) ==
+                             brackets.back().hasElse) == isElse)
+      return op.emitError("has no op that it belongs to");
+    Bracket &bracket = brackets.back();
+    if (isElse) {
+      bracket.hasElse = true;
+      bracket.byThen = std::exchange(written, bracket.before);
+      return success();
+    }
+    if (isa<rt::LoopOp>(bracket.op))
+      written = bracket.before;
+    else
+      llvm::set_intersect(written, bracket.byThen);
+    brackets.pop_back();
     return success();
   }
 
@@ -111,7 +145,14 @@ private:
     return success();
   }
 
+  struct Bracket {
+    Operation *op;
+    llvm::DenseSet<Value> before, byThen; ///< written until then
+    bool hasElse;
+  };
+
   llvm::DenseSet<Value> written, freed;
+  SmallVector<Bracket> brackets;
   bool isLoading = true;
 };
 

@@ -3,6 +3,7 @@
 #include "passes/verify/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/verify/CheckRule.h"
@@ -24,14 +25,15 @@ namespace shardc::verify {
 
 namespace {
 
-/// The symbols of every size are an input's, or were read from data before.
-LogicalResult verifySymbols(func::FuncOp function) {
-  llvm::StringSet<> bound;
+/// The symbols of every size are an input's, or were bound before: by what is
+/// read of the data, or by the op that has bodies. What a body binds is its
+/// own.
+LogicalResult verifySymbols(Block &block, llvm::StringSet<> bound) {
   auto bind = [&](StringRef name, bool) { bound.insert(name); };
-  for (Type type : function.getArgumentTypes())
+  for (Type type : block.getArgumentTypes())
     for (dist::DimExpr size : dist::getDims(type))
       size.forEachSymbol(bind);
-  for (Operation &op : function.front()) {
+  for (Operation &op : block) {
     std::string unbound;
     auto check = [&](dist::DimExpr size) {
       size.forEachSymbol([&](StringRef name, bool isCoordinate) {
@@ -39,19 +41,85 @@ LogicalResult verifySymbols(func::FuncOp function) {
           unbound = name.str();
       });
     };
-    if (auto read = dyn_cast<onnx::ReadSizesOp>(op)) {
-      for (dist::DimExpr size :
-           cast<dist::DimsAttr>(read.getSizes()).getValues())
-        size.forEachSymbol(bind);
+    for (Region &body : op.getRegions())
+      if (failed(verifySymbols(body.front(), bound)))
+        return failure();
+    if (isa<onnx::ReadSizesOp>(op) || op.getNumRegions() > 0) {
+      onnx::forEachSize(&op,
+                        [&](dist::DimExpr size) { size.forEachSymbol(bind); });
       continue;
     }
-    if (isa<onnx::GuardOp>(op)) // checked once all of its symbols are bound
-      continue;
-    onnx::forEachSize(&op, check);
+    // A function checks a guard once all of its symbols are bound.
+    bool isLater =
+        isa<onnx::GuardOp>(op) && isa<func::FuncOp>(block.getParentOp());
+    if (!isLater)
+      onnx::forEachSize(&op, check);
     if (!unbound.empty())
       return op.emitError("needs the size \"")
              << unbound << "\", which no input has and nothing before it reads";
   }
+  return success();
+}
+
+LogicalResult verifySymbols(func::FuncOp function) {
+  return verifySymbols(function.front(), {});
+}
+
+/// A body is a program of its own: it sees its arguments, and every rank runs
+/// the whole of it.
+LogicalResult verifyBody(Region &body) {
+  for (Operation &op : body.front()) {
+    if (isa<dist::DistDialect>(op.getDialect()))
+      return op.emitError("stands in a body of control flow, which every rank "
+                          "runs whole");
+    for (Value operand : op.getOperands())
+      if (operand.getParentRegion() != &body)
+        return op.emitError("uses a value from around the body it stands in");
+    for (Value result : op.getResults()) {
+      dist::ValueAttr encoding = dist::getValueAttr(result.getType());
+      if (encoding && encoding.getSharding())
+        return op.emitError("has a sharding in a body of control flow: ")
+               << result.getType();
+    }
+    for (Region &inner : op.getRegions())
+      if (failed(verifyBody(inner)))
+        return failure();
+  }
+  return success();
+}
+
+/// Each last argument of a body is the operand that it stands for.
+LogicalResult verifyArguments(Operation &op,
+                              ArrayRef<BlockArgument> arguments) {
+  ValueRange operands = op.getOperands().take_back(arguments.size());
+  for (auto [argument, operand] : llvm::zip_equal(arguments, operands)) {
+    auto found = dyn_cast<RankedTensorType>(argument.getType());
+    auto expected = dyn_cast<RankedTensorType>(operand.getType());
+    if (!found || !expected ||
+        found.getElementType() != expected.getElementType() ||
+        dist::getDims(found) != dist::getDims(expected))
+      return op.emitError("has a body with an argument ")
+             << argument.getType() << " for an operand " << operand.getType();
+  }
+  return success();
+}
+
+LogicalResult verifyBodies(Operation &op) {
+  // Of a loop the first two are its iteration and condition, of a branch the
+  // first operand is none of the bodies'.
+  const unsigned own = isa<onnx::IfOp>(op) ? 1 : 0;
+  for (Region &body : op.getRegions()) {
+    if (body.getNumArguments() + own != op.getNumOperands())
+      return op.emitError("has a body of ")
+             << body.getNumArguments() << " arguments, expected "
+             << op.getNumOperands() - own;
+    if (failed(verifyBody(body)))
+      return failure();
+    if (isa<onnx::IfOp>(op) && failed(verifyArguments(op, body.getArguments())))
+      return failure();
+  }
+  if (auto loop = dyn_cast<onnx::LoopOp>(op))
+    return verifyArguments(op, loop.getCapturedArguments());
   return success();
 }
 
@@ -72,14 +140,23 @@ LogicalResult verifyImported(func::FuncOp function) {
   for (Value argument : function.getArguments())
     if (failed(sizesKnown(argument, function)))
       return failure();
-  for (Operation &op : function.front()) {
-    if (!isa<onnx::OnnxOp, onnx::NoneOp, onnx::GuardOp, func::ReturnOp>(op) ||
-        op.hasTrait<onnx::IsReplaced>())
-      return op.emitError("is not an op of phase imported");
-    for (Value result : op.getResults())
-      if (failed(sizesKnown(result, &op)))
-        return failure();
-  }
+  auto result = function.getBody().walk([&](Operation *op) {
+    if (!isa<onnx::OnnxOp, onnx::NoneOp, onnx::GuardOp, onnx::YieldOp,
+             func::ReturnOp>(op) ||
+        op->hasTrait<onnx::IsReplaced>()) {
+      op->emitError("is not an op of phase imported");
+      return WalkResult::interrupt();
+    }
+    for (Value result : op->getResults())
+      if (failed(sizesKnown(result, op)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  for (Operation &op : function.front())
+    if (failed(verifyBodies(op)))
+      return failure();
   return verifySymbols(function);
 }
 
@@ -146,6 +223,8 @@ private:
     auto onnxOp = dyn_cast<onnx::OnnxOp>(op);
     if (!onnxOp)
       return op.emitError("is unknown in this phase");
+    if (failed(verifyBodies(op)))
+      return failure();
     SmallVector<dist::Sharding, 3> operands, results;
     for (Value operand : op.getOperands())
       operands.push_back(dist::getSharding(operand.getType()));

@@ -45,8 +45,13 @@ namespace shardc::artifact {
 /// Raised whenever an older reader would misread what a newer writer writes.
 inline constexpr int64_t kFormatVersion = 3;
 
-/// The instruction that binds symbols to data, see Program.fbs.
+/// The instructions that the host does itself, see Program.fbs.
 inline constexpr char kReadSizes[] = "read_sizes";
+inline constexpr char kSetSizes[] = "set_sizes";
+inline constexpr char kIf[] = "if";
+inline constexpr char kElse[] = "else";
+inline constexpr char kLoop[] = "loop";
+inline constexpr char kEnd[] = "end";
 inline constexpr char kSend[] = "send";
 inline constexpr char kReceive[] = "receive";
 

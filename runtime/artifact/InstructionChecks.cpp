@@ -27,7 +27,7 @@ findAttribute(const artifact::Instruction &instruction, std::string_view name) {
   return nullptr;
 }
 
-static std::string describe(const artifact::Instruction &instruction) {
+std::string describe(const artifact::Instruction &instruction) {
   std::string text = instruction.kernel()->str();
   if (instruction.node() && instruction.node()->size() > 0)
     text += " at node '" + instruction.node()->str() + "'";
@@ -130,8 +130,9 @@ Status ProgramChecker::checkKernelNames() {
     for (const artifact::Instruction *instruction : *list) {
       std::string_view name = instruction->kernel()->string_view();
       if (collectiveKind(name) == CollectiveKind::None &&
-          name != artifact::kReadSizes && name != artifact::kSend &&
-          name != artifact::kReceive && !knowsKernel(name))
+          hostInstruction(name) == HostInstruction::None &&
+          name != artifact::kSend && name != artifact::kReceive &&
+          !knowsKernel(name))
         unknown.insert(std::string(name));
     }
   if (unknown.empty())
@@ -246,53 +247,8 @@ Status ProgramChecker::checkInstructions(bool load) {
     SHARDC_RETURN_IF_ERROR(checkOperands(*instruction, load));
     SHARDC_RETURN_IF_ERROR(checkAttributes(*instruction, load));
     SHARDC_RETURN_IF_ERROR(checkCollective(*instruction));
-    SHARDC_RETURN_IF_ERROR(checkReadSizes(*instruction, load));
     SHARDC_RETURN_IF_ERROR(checkTransfer(*instruction, load));
-    if (!load)
-      SHARDC_RETURN_IF_ERROR(checkSizesAreKnown(*instruction, i));
-  }
-  return Status::ok();
-}
-
-/// No buffer is read before it was written or touched outside its lifetime.
-/// Runs for `load` first; writtenIn carries what it wrote over to `run`.
-Status ProgramChecker::checkLifetimes(bool load) {
-  const uint8_t phase = load ? 1 : 2;
-  writtenIn.resize(program.buffers()->size());
-  auto *list = load ? program.load() : program.run();
-  for (uint32_t i = 0; i < list->size(); ++i) {
-    const artifact::Instruction &instruction = *list->Get(i);
-    auto touch = [&](int32_t view, bool write) {
-      if (view < 0)
-        return Status::ok();
-      uint32_t b = program.views()->Get(static_cast<uint32_t>(view))->buffer();
-      const artifact::Buffer *buffer = program.buffers()->Get(b);
-      const bool cache = buffer->kind() == artifact::BufferKind_Cache;
-      bool arena = buffer->kind() == artifact::BufferKind_Arena || cache;
-      if (!arena && buffer->kind() != artifact::BufferKind_Persistent)
-        return Status::ok();
-      if (arena && !cache &&
-          (i < buffer->first_use() || i > buffer->last_use()))
-        return artifactError(describe(instruction), " (instruction ", i,
-                             ") touches buffer ", b, " outside its lifetime [",
-                             buffer->first_use(), ", ", buffer->last_use(),
-                             "]");
-      bool written = writtenIn[b] == phase || (!arena && writtenIn[b] != 0);
-      if (!write && !written)
-        return artifactError(describe(instruction), " (instruction ", i,
-                             ") reads buffer ", b, " before it is written");
-      if (write && arena && writtenIn[b] != 0 && writtenIn[b] != phase)
-        return artifactError("buffer ", b,
-                             " is arena memory of both load and "
-                             "run");
-      if (write)
-        writtenIn[b] = phase;
-      return Status::ok();
-    };
-    for (int32_t view : *instruction.inputs())
-      SHARDC_RETURN_IF_ERROR(touch(view, false));
-    for (int32_t view : *instruction.outputs())
-      SHARDC_RETURN_IF_ERROR(touch(view, true));
+    SHARDC_RETURN_IF_ERROR(checkHost(i, load));
   }
   return Status::ok();
 }

@@ -77,8 +77,8 @@ Status ProgramChecker::checkScalars() {
   }
   dependence = scalarDependences(program);
   for (const artifact::Symbol *symbol : *program.symbols())
-    if (symbol->read() >= 0 || symbol->capacity())
-      continue; // checkReads looks at the former
+    if (isBoundByRun(*symbol) || symbol->capacity())
+      continue; // checkSymbols looks at the former
     else if (symbol->input() >= program.inputs()->size() ||
              symbol->dim() >=
                  program.inputs()->Get(symbol->input())->dims()->size())
@@ -351,15 +351,15 @@ Status ProgramChecker::checkAll() {
   SHARDC_RETURN_IF_ERROR(checkWeights());
   SHARDC_RETURN_IF_ERROR(checkBuffers());
   SHARDC_RETURN_IF_ERROR(checkViews());
-  SHARDC_RETURN_IF_ERROR(checkReads());
+  SHARDC_RETURN_IF_ERROR(checkSymbols());
   SHARDC_RETURN_IF_ERROR(checkInputs());
   SHARDC_RETURN_IF_ERROR(checkConditions());
   SHARDC_RETURN_IF_ERROR(checkCaches());
   SHARDC_RETURN_IF_ERROR(checkKernelNames());
   SHARDC_RETURN_IF_ERROR(checkInstructions(/*load=*/true));
   SHARDC_RETURN_IF_ERROR(checkInstructions(/*load=*/false));
-  SHARDC_RETURN_IF_ERROR(checkLifetimes(/*load=*/true));
-  SHARDC_RETURN_IF_ERROR(checkLifetimes(/*load=*/false));
+  SHARDC_RETURN_IF_ERROR(checkFlow(/*load=*/true));
+  SHARDC_RETURN_IF_ERROR(checkFlow(/*load=*/false));
   return checkOutputs();
 }
 

@@ -49,9 +49,18 @@ template <typename Vector> bool isAligned(const Vector *vector) {
 const artifact::Attribute *
 findAttribute(const artifact::Instruction &instruction, std::string_view name);
 
-/// Whether read_sizes number `instruction` of `run` gives the scalar its value.
+/// Whether instruction number `instruction` of `run`, a read_sizes or
+/// set_sizes, gives the scalar its value.
 bool bindsSymbol(const artifact::Program &program, uint32_t instruction,
                  uint32_t scalar);
+/// Whether instructions of `run` bind the symbol.
+bool isBoundByRun(const artifact::Symbol &symbol);
+
+/// Instructions that the host does itself, none of which has an output.
+enum class HostInstruction { None, ReadSizes, SetSizes, If, Else, Loop, End };
+
+/// None for a kernel's or a collective's name.
+HostInstruction hostInstruction(std::string_view name);
 
 using KnowsKernel = bool (*)(std::string_view name);
 
@@ -88,22 +97,26 @@ private:
   Status checkView(uint32_t view, bool load, const char *where);
   Status checkAttributes(const artifact::Instruction &instruction, bool load);
   Status checkCollective(const artifact::Instruction &instruction);
-  Status checkReadSizes(const artifact::Instruction &instruction, bool load);
   Status checkTransfer(const artifact::Instruction &instruction, bool load);
-  Status checkReads();
-  Status checkSizesAreKnown(const artifact::Instruction &instruction,
-                            uint32_t index) const;
   Status checkInstructions(bool load);
-  Status checkLifetimes(bool load);
+
+  // HostInstructionChecks.cpp: what the host does itself.
+  Status checkHost(uint32_t index, bool load);
+  Status checkSizes(uint32_t index, bool binds);
+  Status checkCondition(const artifact::Instruction &instruction);
+  Status checkSymbols();
+
+  // FlowChecks.cpp: buffers and sizes along every path.
+  Status checkFlow(bool load);
 
   const artifact::Program &program;
   KnowsKernel knowsKernel;
   std::vector<uint8_t> dependence;
-  /// Per scalar: the read_sizes of `run` that must be over before it is known,
-  /// -1 if the inputs say it.
-  std::vector<int64_t> reads;
   std::vector<uint8_t> writtenIn; ///< per buffer: 0 never, 1 load, 2 run
 };
+
+/// "MatMul at node 'up'".
+std::string describe(const artifact::Instruction &instruction);
 
 /// Verifies the bytes of a program file and everything in it. `name` is the
 /// file's name for messages; the bytes must be aligned to 8.

@@ -30,6 +30,10 @@ struct RankState {
   AlignedBuffer inputMemory;       ///< packed parts of inputs
   std::vector<std::byte *> inputs; ///< this rank's part of each
   std::vector<int64_t> symbols;    ///< of the current run
+  /// By rank: the scalars with these symbols, those of the inputs' shapes until
+  /// the run binds others.
+  std::span<const std::vector<int64_t>> scalars;
+  std::vector<std::vector<int64_t>> boundScalars;
   std::atomic<const BoundInstruction *> current = nullptr;
   std::vector<uint64_t> hashes;
   Status status; ///< of the current job
@@ -107,8 +111,12 @@ private:
   Status placeInputs(int rank);
   Status prepareSegment(int rank, size_t segment);
   Status bindSegment(int rank, RankPlan &plan);
-  Status runSegment(int rank, size_t segment);
+  /// `segment` is the one that comes next afterwards.
+  Status runSegment(int rank, size_t &segment);
   Status readSizes(int rank, const BoundInstruction &instruction);
+  void setSizes(int rank, const BoundInstruction &instruction);
+  Status readCondition(const BoundInstruction &instruction, bool &holds);
+  Status evaluateSizes(int rank);
 
   int weightsRank(int rank) const;
   RankResources resourcesOf(int rank) const;

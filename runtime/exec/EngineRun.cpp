@@ -194,7 +194,8 @@ Status Engine::runRank(int rank) {
     communicator->beginRun();
   if (mine.world)
     mine.world->beginRun();
-  for (size_t segment = 0; segment < active->run.list.size(); ++segment)
+  mine.scalars = current->scalars;
+  for (size_t segment = 0; segment < active->run.list.size();)
     SHARDC_RETURN_IF_ERROR(runSegment(rank, segment));
   return active->run.isStatic() ? copyOutputs(rank) : Status::ok();
 }

@@ -3,6 +3,7 @@
 #include "runtime/exec/Engine.h"
 #include "runtime/exec/ScalarEvaluator.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace shardc::runtime {
@@ -84,28 +85,37 @@ Status Engine::placeInputs(int rank) {
   return Status::ok();
 }
 
-/// Sizes that were read since may differ from those of the last run.
+/// Sizes that the run bound since may differ from those of the last time.
 Status Engine::prepareSegment(int rank, size_t number) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
   SegmentPlan &segment =
       current->ranks[static_cast<size_t>(rank)].segments[number];
-  if (segment.isReady && segment.symbols == mine.symbols)
+  const std::vector<uint32_t> &needed = active->run.list[number].symbols;
+  if (segment.isReady &&
+      std::all_of(needed.begin(), needed.end(), [&](uint32_t symbol) {
+        return segment.symbols[symbol] == mine.symbols[symbol];
+      }))
     return Status::ok();
   segment.isReady = false;
   segment.plan = RankPlan();
   segment.symbols = mine.symbols;
-  segment.scalars.resize(ranks.size());
-  for (size_t r = 0; r < ranks.size(); ++r)
-    SHARDC_RETURN_IF_ERROR(evaluateScalars(
-        program(), mine.symbols, coordinatesOf(program(), static_cast<int>(r)),
-        segment.scalars[r]));
-  SHARDC_RETURN_IF_ERROR(
-      checkGuards(program(), segment.scalars[static_cast<size_t>(rank)]));
+  segment.scalars.assign(mine.scalars.begin(), mine.scalars.end());
   SHARDC_RETURN_IF_ERROR(segment.plan.prepare(
       contextOf(number, segment.scalars), resourcesOf(rank),
       active->ranks[static_cast<size_t>(rank)].arenas[number]));
   segment.isReady = true;
   return Status::ok();
+}
+
+/// After symbols were bound.
+Status Engine::evaluateSizes(int rank) {
+  RankState &mine = ranks[static_cast<size_t>(rank)];
+  mine.boundScalars.resize(ranks.size());
+  for (size_t r = 0; r < ranks.size(); ++r)
+    SHARDC_RETURN_IF_ERROR(evaluateScalars(
+        program(), mine.symbols, active->coordinates[r], mine.boundScalars[r]));
+  mine.scalars = mine.boundScalars;
+  return checkGuards(program(), mine.scalars[static_cast<size_t>(rank)]);
 }
 
 Status Engine::bindSegment(int rank, RankPlan &plan) {
@@ -119,9 +129,13 @@ Status Engine::bindSegment(int rank, RankPlan &plan) {
       own.carriedAt[need.buffer] = state->memoryOf(rank, buffer->source());
       continue;
     }
-    SHARDC_RETURN_IF_ERROR(grow(own.carried[need.buffer], need.bytes, rank,
-                                "intermediate values"));
-    own.carriedAt[need.buffer] = own.carried[need.buffer].data();
+    AlignedBuffer &memory = own.carried[need.buffer];
+    // Half as much again: rows that a loop adds one by one are copied seldom.
+    int64_t bytes = need.bytes;
+    if (memory.size() > 0 && memory.size() < bytes)
+      bytes = std::max(bytes, memory.size() / 2 * 3);
+    SHARDC_RETURN_IF_ERROR(grow(memory, bytes, rank, "intermediate values"));
+    own.carriedAt[need.buffer] = memory.data();
   }
   plan.bindArena(mine.arena.data());
   plan.bindCarried(own.carriedAt);
@@ -130,7 +144,7 @@ Status Engine::bindSegment(int rank, RankPlan &plan) {
   return Status::ok();
 }
 
-Status Engine::runSegment(int rank, size_t number) {
+Status Engine::runSegment(int rank, size_t &number) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
   SHARDC_RETURN_IF_ERROR(prepareSegment(rank, number));
   RankShapePlan &shape = current->ranks[static_cast<size_t>(rank)];
@@ -140,9 +154,49 @@ Status Engine::runSegment(int rank, size_t number) {
       plan, place.firstRank + rank,
       {failure, mine.world.get(), shape.timings, mine.current, mine.hashes});
   mine.current.store(nullptr, std::memory_order_release);
-  if (status.isOk() && active->run.list[number].reads)
-    status = readSizes(rank, plan.instructions().back());
-  return status;
+  SHARDC_RETURN_IF_ERROR(status);
+  const Segment &segment = active->run.list[number];
+  number = segment.next;
+  switch (segment.ends) {
+  case HostInstruction::ReadSizes:
+    return readSizes(rank, plan.instructions().back());
+  case HostInstruction::SetSizes:
+    setSizes(rank, plan.instructions().back());
+    return evaluateSizes(rank);
+  case HostInstruction::If:
+  case HostInstruction::Loop: {
+    bool holds = false;
+    SHARDC_RETURN_IF_ERROR(readCondition(plan.instructions().back(), holds));
+    if (!holds)
+      number = segment.otherwise;
+    return Status::ok();
+  }
+  default:
+    return Status::ok();
+  }
+}
+
+/// All ranks find the same: what it reads is replicated.
+Status Engine::readCondition(const BoundInstruction &instruction, bool &holds) {
+  const TensorView &view = instruction.call.inputs[0];
+  if (view.numElements() != 1)
+    return artifactError(instruction.name, " at node '", instruction.node,
+                         "' has a condition of ", view.numElements(),
+                         " elements, expected one; change the inputs");
+  holds = readInteger(view, 0) != 0;
+  return Status::ok();
+}
+
+void Engine::setSizes(int rank, const BoundInstruction &instruction) {
+  RankState &mine = ranks[static_cast<size_t>(rank)];
+  const auto &scalars = *program().scalars();
+  const auto *sizes =
+      findAttribute(*program().run()->Get(instruction.index), "sizes");
+  const KernelAttribute *values = instruction.call.find("values");
+  for (uint32_t s = 0; s < sizes->scalars()->size(); ++s) {
+    const int64_t symbol = scalars.Get(sizes->scalars()->Get(s))->value();
+    mine.symbols[static_cast<size_t>(symbol)] = values->ints[s];
+  }
 }
 
 /// Binds the symbols that this instruction reads; anything else must be as it
@@ -172,7 +226,7 @@ Status Engine::readSizes(int rank, const BoundInstruction &instruction) {
                            describeScalar(program(), scalar), " = ", expected,
                            "; change the inputs");
   }
-  return Status::ok();
+  return evaluateSizes(rank);
 }
 
 } // namespace shardc::runtime

@@ -1,6 +1,7 @@
 #include "runtime/exec/InputBinding.h"
 
 #include "runtime/artifact/ElementNames.h"
+#include "runtime/artifact/ProgramChecks.h"
 #include "runtime/base/Message.h"
 #include "runtime/exec/ScalarEvaluator.h"
 
@@ -128,7 +129,7 @@ Status bindSymbols(const artifact::Program &program,
                    std::span<int64_t> symbols) {
   for (uint32_t s = 0; s < symbols.size(); ++s) {
     const artifact::Symbol *symbol = program.symbols()->Get(s);
-    if (symbol->read() >= 0 || symbol->capacity())
+    if (isBoundByRun(*symbol) || symbol->capacity())
       continue; // the run finds it, or the state has it
     symbols[s] = ordered[symbol->input()]->dims[symbol->dim()];
   }

@@ -26,6 +26,8 @@ LoadedProgram::LoadedProgram(const artifact::Program &program, size_t number,
       usesInput(usedInputs(program)), run(findSegments(program)),
       load(loadSegment(program)), ranks(numRanks),
       symbols(program.symbols()->size()) {
+  for (size_t rank = 0; rank < numRanks; ++rank)
+    coordinates.push_back(coordinatesOf(program, static_cast<int>(rank)));
   for (RankProgram &rank : ranks) {
     rank.arenas.resize(run.list.size());
     rank.carried.resize(program.buffers()->size());

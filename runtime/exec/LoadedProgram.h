@@ -26,7 +26,7 @@ struct RankProgram {
   int64_t persistentBytes = 0;
   std::vector<std::unique_ptr<Communicator>> communicators; ///< by group
   std::vector<Mailbox *> mailboxes;   ///< by instruction of `run`, or null
-  std::vector<ArenaMemo> arenas;                            ///< by segment
+  std::vector<ArenaMemo> arenas;      ///< by segment
   std::vector<AlignedBuffer> carried; ///< by buffer of the program
   std::vector<std::byte *> carriedAt; ///< where it is in this run
   std::unique_ptr<RankPlan> loadPlan; ///< only while loading
@@ -39,7 +39,8 @@ struct LoadedProgram {
   std::vector<char> usesInput; ///< whether an instruction or output reads it
   Segments run;
   Segments load;
-  std::vector<GroupPartition> partitions; ///< by program group
+  std::vector<std::vector<int64_t>> coordinates; ///< by rank
+  std::vector<GroupPartition> partitions;        ///< by program group
   std::vector<std::unique_ptr<SharedMemoryGroup>> sharedGroups;
   std::vector<std::vector<int64_t>> loadScalars; ///< by rank
   std::vector<RankProgram> ranks;

@@ -106,8 +106,8 @@ Status RankPlan::bindInstruction(const PlanContext &context,
     into.replicated |= replicated.back() != 0;
   }
   SHARDC_RETURN_IF_ERROR(bindAttributes(instruction, into));
-  if (into.name == artifact::kReadSizes) {
-    // The rank itself does it, when the segment is over.
+  if (hostInstruction(into.name) != HostInstruction::None) {
+    // The engine does it, when the segment is over.
   } else if (into.name == artifact::kSend || into.name == artifact::kReceive) {
     into.mailbox = resources.mailboxes[index];
   } else if (collectiveKind(into.name) == CollectiveKind::None) {

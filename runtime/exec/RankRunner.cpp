@@ -27,7 +27,7 @@ Status runOne(const RankPlan &plan, const BoundInstruction &instruction,
         plan.collectives()[static_cast<size_t>(instruction.collective)],
         instruction.call, site);
   if (!instruction.kernel)
-    return Status::ok(); // read_sizes: the engine does it
+    return Status::ok(); // the engine does it
   Status status = instruction.kernel->run(instruction.call);
   if (status.isOk())
     return status;

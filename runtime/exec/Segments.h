@@ -1,11 +1,11 @@
 //===- Segments.h - Stretches of a program whose sizes are known ----------===//
 //
-// A program waits for its own data where a size depends on them (read_sizes).
-// Between two such waits all sizes are known, and a stretch is planned as a
-// whole; most programs are a single one:
+// A program waits for its own data where a size depends on them (read_sizes),
+// or what comes next (if, loop). Between two such waits all sizes are known,
+// and a stretch is planned as a whole; most programs are a single one:
 //
-//   run:  kernels ...  read_sizes  kernels ...  read_sizes  kernels ...
-//         [ segment 0 ]            [ segment 1 ]            [ segment 2 ]
+//   run:  kernels ...  read_sizes  kernels ...  if  kernels ...  else  ...
+//         [ segment 0 ]            [ segment 1  ]   [   segment 2   ]
 //
 // An arena buffer that only one segment touches is planned there. One that
 // several touch, or that an output needs, is carried: it has memory of its own,
@@ -17,7 +17,7 @@
 #ifndef SHARDC_RUNTIME_EXEC_SEGMENTS_H
 #define SHARDC_RUNTIME_EXEC_SEGMENTS_H
 
-#include "runtime/artifact/Format.h"
+#include "runtime/artifact/ProgramChecks.h"
 
 #include <cstdint>
 #include <vector>
@@ -34,11 +34,15 @@ struct ArenaBufferUse {
 };
 
 struct Segment {
-  uint32_t first = 0;                    ///< instruction
-  uint32_t end = 0;                      ///< behind the last one
-  bool reads = false;                    ///< the last one is a read_sizes
-  bool isLast = false;                   ///< the outputs are there when it ends
+  uint32_t first = 0;                           ///< instruction
+  uint32_t end = 0;                             ///< behind the last one
+  HostInstruction ends = HostInstruction::None; ///< what the last one is
+  uint32_t next = 0;      ///< segment that comes next; the program's end: none
+  uint32_t otherwise = 0; ///< the same where its condition is false
+  bool isLast = false;    ///< the outputs are there when it ends
   std::vector<ArenaBufferUse> arenaUses; ///< of buffers that are its own
+  /// Symbols that its sizes depend on: it is planned again where they differ.
+  std::vector<uint32_t> symbols;
 };
 
 struct Segments {

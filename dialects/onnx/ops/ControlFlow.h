@@ -1,4 +1,4 @@
-//===- ControlFlow.h - If, Yield ------------------------------------------===//
+//===- ControlFlow.h - If, Loop, Scan, Yield ------------------------------===//
 #ifndef SHARDC_DIALECTS_ONNX_OPS_CONTROLFLOW_H
 #define SHARDC_DIALECTS_ONNX_OPS_CONTROLFLOW_H
 

@@ -12,6 +12,7 @@ static LogicalResult lowerReadSizes(Operation *op, Lowering &lowering) {
   auto read = cast<onnx::ReadSizesOp>(op);
   lowering.readSizes(op, lowering.view(read.getData()),
                      cast<dist::DimsAttr>(read.getSizes()));
+  lowering.bindSymbols(cast<dist::DimsAttr>(read.getSizes()).getValues());
   return success();
 }
 

@@ -26,7 +26,7 @@ static LogicalResult lowerWeight(Operation *op, Lowering &lowering) {
       rt::WeightOp::create(
           b, op->getLoc(), b.getType<rt::BufferType>(), weight.getNameAttr(),
           weight.getFileAttr(), weight.getOffsetAttr(), weight.getLengthAttr(),
-          TypeAttr::get(type.getElementType()), dist::getValueAttr(type)),
+          TypeAttr::get(type.getElementType()), Lowering::encodingOf(type)),
       lowering);
   return success();
 }
@@ -38,7 +38,7 @@ static LogicalResult lowerConstant(Operation *op, Lowering &lowering) {
       op,
       rt::ConstantOp::create(b, op->getLoc(), b.getType<rt::BufferType>(),
                              constant.getValueAttr(),
-                             dist::getValueAttr(op->getResult(0).getType())),
+                             Lowering::encodingOf(op->getResult(0).getType())),
       lowering);
   return success();
 }

@@ -21,9 +21,16 @@ uint32_t ProgramBuilder::symbol(const std::string &name, uint32_t input,
   return static_cast<uint32_t>(scalarList.size() - 1);
 }
 
-uint32_t ProgramBuilder::readSymbol(const std::string &name, int32_t ahead) {
+uint32_t ProgramBuilder::readSymbol(const std::string &name, uint32_t ahead) {
   uint32_t scalar = symbol(name, 0, 0);
-  symbols.back().read = static_cast<int32_t>(runs.size()) + ahead;
+  symbols.back().binders = {static_cast<uint32_t>(runs.size() + ahead)};
+  return scalar;
+}
+
+uint32_t ProgramBuilder::boundSymbol(const std::string &name,
+                                     std::vector<uint32_t> binders) {
+  uint32_t scalar = symbol(name, 0, 0);
+  symbols.back().binders = std::move(binders);
   return scalar;
 }
 
@@ -314,8 +321,8 @@ std::string Writer::write() {
     axes.push_back(artifact::CreateAxisDirect(fbb, name.c_str(), size));
   std::vector<flatbuffers::Offset<artifact::Symbol>> symbols;
   for (const auto &s : from.symbols)
-    symbols.push_back(artifact::CreateSymbolDirect(fbb, s.name.c_str(), s.input,
-                                                   s.dim, s.read, s.capacity));
+    symbols.push_back(artifact::CreateSymbolDirect(
+        fbb, s.name.c_str(), s.input, s.dim, &s.binders, s.capacity));
   std::vector<flatbuffers::Offset<artifact::Guard>> guards;
   for (const auto &g : from.guards)
     guards.push_back(artifact::CreateGuardDirect(

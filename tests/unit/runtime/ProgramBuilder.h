@@ -61,7 +61,9 @@ public:
   uint32_t symbol(const std::string &name, uint32_t input, uint32_t dim);
   /// A symbol that an instruction of run, a read_sizes, binds: the next one, or
   /// so many after it.
-  uint32_t readSymbol(const std::string &name, int32_t ahead = 0);
+  uint32_t readSymbol(const std::string &name, uint32_t ahead = 0);
+  /// A symbol that these instructions of run, by number, bind.
+  uint32_t boundSymbol(const std::string &name, std::vector<uint32_t> binders);
   /// How many positions a state's caches hold.
   uint32_t capacity();
   uint32_t coordinate(uint32_t axis);
@@ -140,7 +142,7 @@ private:
   struct Symbol {
     std::string name;
     uint32_t input, dim;
-    int32_t read = -1;
+    std::vector<uint32_t> binders = {};
     bool capacity = false;
   };
   struct Cache {

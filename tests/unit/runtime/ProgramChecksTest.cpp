@@ -106,7 +106,7 @@ TEST(ProgramChecks, eachMistakeIsNamed) {
          p.load("TestFill", {}, {int32_t(y)});
          p.run("TestFill", {}, {int32_t(y)}); // instruction 1 of both
        }},
-      {"needs a size that instruction 2 reads",
+      {"needs a size that nothing is certain to have read",
        [](auto &p, auto, auto) {
          auto late = p.readSymbol("late", /*ahead=*/1);
          auto z = p.value(Float32, {late});
@@ -119,14 +119,14 @@ TEST(ProgramChecks, eachMistakeIsNamed) {
          auto late = p.readSymbol("late");
          p.run("read_sizes", {}, {}, {p.scalars("sizes", {late})});
        }},
-      {"read_sizes depends on an input's shape",
+      {"depends on an input's shape",
        [](auto &p, auto n, auto) {
          auto y = p.value(Int64, {n});
          p.run("TestFill", {}, {int32_t(y)});
          auto late = p.readSymbol("late");
          p.run("read_sizes", {int32_t(y)}, {}, {p.scalars("sizes", {late})});
        }},
-      {"is read by no read_sizes",
+      {"is bound by no read_sizes or set_sizes",
        [](auto &p, auto n, auto) {
          p.readSymbol("late");
          auto y = p.value(Float32, {n});

@@ -120,6 +120,22 @@ def bodies(folder):
     return model(nodes, [value("x", [2]), value("like", [1], TensorProto.FLOAT16)], [value("y", [2], TensorProto.FLOAT16)])
 
 
+def control(folder):
+    """A loop with a branch in it: names of a body end with it, a weight is the same for all."""
+    then = helper.make_graph([node("MatMul", ["h", "w"], ["m"], name="/loop/up")], "then", [], [value("m", None)])
+    other = helper.make_graph([node("Neg", ["h"], ["m"], name="/loop/neg")], "else", [], [value("m", None)])
+    body = helper.make_graph(
+        [node("If", ["go"], ["next"], then_branch=then, else_branch=other, name="/loop/if")],
+        "body",
+        [value("i", [], I64), value("go", [1], BOOL), value("h", None)],
+        [value("go", [1], BOOL), value("next", None), value("next", None)],
+    )
+    nodes = [node("Loop", ["trips", "", "x"], ["y", "rows"], body=body, name="/loop"), node("MatMul", ["y", "w"], ["z"], name="/last")]
+    weight = array(np.ones((32, 32), np.float32), "w")
+    outputs = [value("z", None), value("rows", None)]
+    return model(nodes, [value("trips", [], I64), value("x", ["n", 32])], outputs, [weight])
+
+
 if __name__ == "__main__":
     case, folder = sys.argv[1], Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)

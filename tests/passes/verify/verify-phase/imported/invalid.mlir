@@ -21,3 +21,36 @@ func.func @foreign_op() {
   call @foreign_op() : () -> ()
   return
 }
+
+// -----
+
+func.func @sees_around(%c: tensor<i1>, %x: tensor<4xf32>) {
+  %y = onnx.If %c : (tensor<i1>) -> tensor<4xf32> {
+    // expected-error@+1 {{uses a value from around the body it stands in}}
+    %0 = onnx.Relu %x : (tensor<4xf32>) -> tensor<4xf32>
+    onnx.Yield %0 : tensor<4xf32>
+  } else {
+    %0 = onnx.Constant {value = dense<0.0> : tensor<4xf32>} : () -> tensor<4xf32>
+    onnx.Yield %0 : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+!n = tensor<?xf32, #dist.value<dims = ["inner:0"]>>
+func.func @size_of_one_branch(%c: tensor<i1>, %k: tensor<i64>, %x: tensor<4xf32>) {
+  %y = onnx.If %c, %k : (tensor<i1>, tensor<i64>) -> tensor<f32> {
+  ^bb0(%a: tensor<i64>):
+    onnx.ReadSizes %a {sizes = #dist.dims<["inner:0"]>} : tensor<i64>
+    %0 = onnx.Constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+    onnx.Yield %0 : tensor<f32>
+  } else {
+  ^bb0(%a: tensor<i64>):
+    %0 = onnx.Constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+    onnx.Yield %0 : tensor<f32>
+  }
+  // expected-error@+1 {{needs the size "inner:0", which no input has and nothing before it reads}}
+  %z = onnx.Expand %y : (tensor<f32>) -> !n
+  return
+}

@@ -90,3 +90,74 @@ rt.program @writes_weight {
   rt.call "Relu"(%v : !v) into(%v : !v) {}
   rt.ready
 }
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+!c = !rt.view<i1, [], [], 0>
+rt.program @written_in_one_branch {
+  rt.ready
+  %x = rt.input 0 "x" f32 <dims = [4]>
+  %from = rt.view %x : <f32, [4], [1], 0>
+  %i = rt.input 1 "c" i1 <dims = []>
+  %c = rt.view %i : <i1, [], [], 0>
+  %b = rt.alloc <[16]>
+  %v = rt.view %b : <f32, [4], [1], 0>
+  rt.if %c : <i1, [], [], 0>
+  rt.call "Relu"(%from : !v) into(%v : !v) {}
+  rt.else
+  rt.end
+  // expected-error@+1 {{reads a buffer before it was written}}
+  rt.output 0 "y" %v <dims = [4]> : <f32, [4], [1], 0>
+}
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+rt.program @written_in_a_loop {
+  rt.ready
+  %x = rt.input 0 "x" f32 <dims = [4]>
+  %from = rt.view %x : <f32, [4], [1], 0>
+  %i = rt.input 1 "c" i1 <dims = []>
+  %c = rt.view %i : <i1, [], [], 0>
+  %b = rt.alloc <[16]>
+  %v = rt.view %b : <f32, [4], [1], 0>
+  rt.loop %c : <i1, [], [], 0>
+  rt.call "Relu"(%from : !v) into(%v : !v) {}
+  rt.end
+  // expected-error@+1 {{reads a buffer before it was written}}
+  rt.output 0 "y" %v <dims = [4]> : <f32, [4], [1], 0>
+}
+
+// -----
+
+rt.program @without_end {
+  rt.ready
+  %i = rt.input 1 "c" i1 <dims = []>
+  %c = rt.view %i : <i1, [], [], 0>
+  // expected-error@+1 {{has no rt.end}}
+  rt.loop %c : <i1, [], [], 0>
+}
+
+// -----
+
+rt.program @else_of_a_loop {
+  rt.ready
+  %i = rt.input 1 "c" i1 <dims = []>
+  %c = rt.view %i : <i1, [], [], 0>
+  rt.loop %c : <i1, [], [], 0>
+  // expected-error@+1 {{has no op that it belongs to}}
+  rt.else
+  rt.end
+}
+
+// -----
+
+rt.program @if_without_else {
+  rt.ready
+  %i = rt.input 1 "c" i1 <dims = []>
+  %c = rt.view %i : <i1, [], [], 0>
+  rt.if %c : <i1, [], [], 0>
+  // expected-error@+1 {{has no op that it belongs to}}
+  rt.end
+}

@@ -161,3 +161,54 @@ module {
     return
   }
 }
+
+// -----
+
+!c = tensor<i1, #dist.value<dims = [], sharding = []>>
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+!s = tensor<4xf32, #dist.value<dims = [4], sharding = [{"tp"=2}]>>
+dist.mesh @mesh <["tp"=2]>
+func.func @communicates(%c: !c, %x: !x) -> !x {
+  %y = onnx.If %c, %x : (!c, !x) -> !x {
+  ^bb0(%a: tensor<4xf32>):
+    // expected-error@+1 {{stands in a body of control flow, which every rank runs whole}}
+    %0 = dist.reshard %a : tensor<4xf32> to !s
+    onnx.Yield %a : tensor<4xf32>
+  } else {
+  ^bb0(%a: tensor<4xf32>):
+    onnx.Yield %a : tensor<4xf32>
+  }
+  return %y : !x
+}
+
+// -----
+
+!c = tensor<i1, #dist.value<dims = [], sharding = []>>
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+!y = tensor<8xf32, #dist.value<dims = [8], sharding = [{}]>>
+dist.mesh @mesh <["tp"=2]>
+func.func @takes_something_else(%c: !c, %x: !x) -> !y {
+  // expected-error@+1 {{has a body with an argument 'tensor<8xf32>' for an operand}}
+  %y = onnx.If %c, %x : (!c, !x) -> !y {
+  ^bb0(%a: tensor<8xf32>):
+    onnx.Yield %a : tensor<8xf32>
+  } else {
+  ^bb0(%a: tensor<8xf32>):
+    onnx.Yield %a : tensor<8xf32>
+  }
+  return %y : !y
+}
+
+// -----
+
+!c = tensor<4xi1, #dist.value<dims = [4], sharding = [{"tp"=2}]>>
+dist.mesh @mesh <["tp"=2]>
+func.func @split_condition(%c: !c) {
+  // expected-error@+1 {{does not satisfy its sharding rule}}
+  onnx.If %c : (!c) -> () {
+    onnx.Yield
+  } else {
+    onnx.Yield
+  }
+  return
+}

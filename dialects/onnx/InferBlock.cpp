@@ -1,0 +1,219 @@
+//===- InferBlock.cpp - Types of blocks and of the bodies in them ---------===//
+//
+// The part of ShapeInference that walks a block and writes down what was
+// assumed. The body of an If or Loop may not run, or run often, so that what is
+// assumed in it must not be believed around it:
+//
+//   %y = onnx.If %c {              %x: tensor<seq x 96>
+//     onnx.Guard seq equal 4       holds, and is checked, where %c is true
+//     %0 = onnx.Reshape %x         tensor<4 x 96>, what the body has in place
+//     ...                          of %x
+//   } else {
+//     ...                          seq is any size here, and behind the op
+//   }
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/onnx/Onnx.h"
+#include "dialects/onnx/ops/Dynamic.h"
+#include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Source.h"
+
+using namespace mlir;
+
+namespace shardc::onnx {
+
+using dist::DimExpr;
+
+LogicalResult ShapeInference::inferOps(ArrayRef<Operation *> ops) {
+  Operation *outer = current;
+  for (Operation *op : ops) {
+    current = op;
+    if (auto onnxOp = dyn_cast<OnnxOp>(op))
+      if (failed(onnxOp.inferTypes(*this)))
+        return failure();
+  }
+  current = outer;
+  return success();
+}
+
+LogicalResult ShapeInference::inferBlock(Block &block) {
+  return inferOps(
+      llvm::map_to_vector(block, [](Operation &op) { return &op; }));
+}
+
+static bool bindsSymbols(Operation &op) {
+  return isa<ReadSizesOp>(op) || op.getNumRegions() > 0;
+}
+
+static llvm::StringSet<> symbolsBoundIn(Block &block) {
+  llvm::StringSet<> bound;
+  for (Operation &op : block)
+    if (bindsSymbols(op))
+      forEachSize(&op, [&](DimExpr size) {
+        if (std::optional<StringRef> name = size.asSymbol())
+          bound.insert(*name);
+      });
+  return bound;
+}
+
+LogicalResult ShapeInference::inferBody(Region &body) {
+  const size_t first = assumed.size();
+  auto outerKeys = assumedKeys;
+  auto outerEqualities = equalities;
+  auto outerBounds = lowerBounds;
+  Scope here{&body, {}};
+  Scope *outer = std::exchange(scope, &here);
+  LogicalResult inferred = inferBlock(body.front());
+  llvm::StringSet<> bound = symbolsBoundIn(body.front());
+  if (succeeded(inferred) && hasEqualities()) {
+    reshapeCaptures(body);
+    for (Operation &op : body.front())
+      simplifyTypes(op);
+  }
+  if (succeeded(inferred))
+    insertGuards(body.front(), first, bound);
+  scope = outer;
+  for (Value value : here.learned)
+    values.erase(value);
+  assumed.truncate(first);
+  assumedKeys = std::move(outerKeys);
+  equalities = std::move(outerEqualities);
+  lowerBounds = std::move(outerBounds);
+  return inferred;
+}
+
+void ShapeInference::bindArguments(ArrayRef<BlockArgument> arguments,
+                                   ValueRange operands) {
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    Value argument = arguments[number];
+    argument.setType(operand.getType());
+    if (const KnownValue *value = known(operand))
+      setKnown(argument, KnownValue(*value));
+  }
+}
+
+void ShapeInference::forget(Region &body) {
+  body.walk([&](Block *block) {
+    for (Value argument : block->getArguments())
+      values.erase(argument);
+    for (Operation &op : *block)
+      for (Value result : op.getResults())
+        values.erase(result);
+  });
+}
+
+/// Values around a body, and its arguments, keep their types: others have them,
+/// too.
+void ShapeInference::reshapeCaptures(Region &body) {
+  llvm::MapVector<Value, SmallVector<OpOperand *>> uses;
+  body.walk([&](Operation *op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value value = operand.get();
+      bool isGiven =
+          !body.isAncestor(value.getParentRegion()) ||
+          (isa<BlockArgument>(value) && value.getParentRegion() == &body);
+      if (isGiven && hasType(value))
+        uses[value].push_back(&operand);
+    }
+  });
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&body.front());
+  for (auto &[value, operands] : uses) {
+    SmallVector<DimExpr, 4> simple = dims(value);
+    if (simple == dist::getDims(value.getType()))
+      continue;
+    Value reshaped = ReshapeOp::create(builder, value.getLoc(),
+                                       dist::makeType(element(value), simple),
+                                       value, ValueRange{});
+    keepKnown(value, reshaped);
+    for (OpOperand *operand : operands)
+      operand->set(reshaped);
+  }
+}
+
+void ShapeInference::simplifyTypes(Operation &op) {
+  auto simplifyType = [&](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (type && dist::getValueAttr(type))
+      setType(value, type.getElementType(), dims(value));
+  };
+  llvm::for_each(op.getResults(), simplifyType);
+  for (NamedAttribute attribute : op.getAttrs())
+    if (auto dims = dyn_cast<dist::DimsAttr>(attribute.getValue())) {
+      SmallVector<DimExpr, 4> values;
+      for (DimExpr value : dims.getValues())
+        values.push_back(simplify(value));
+      op.setAttr(attribute.getName(),
+                 dist::DimsAttr::get(op.getContext(), values));
+    }
+  for (Region &region : op.getRegions())
+    for (Block &block : region) {
+      llvm::for_each(block.getArguments(), simplifyType);
+      for (Operation &inner : block)
+        simplifyTypes(inner);
+    }
+}
+
+/// The last op of the block that binds a symbol of these; null if none does.
+static Operation *lastBinder(Block &block, DimExpr lhs, DimExpr rhs) {
+  llvm::SmallDenseSet<StringRef> wanted;
+  for (DimExpr side : {lhs, rhs})
+    side.forEachSymbol([&](StringRef name, bool) { wanted.insert(name); });
+  Operation *last = nullptr;
+  for (Operation &op : block)
+    if (bindsSymbols(op))
+      forEachSize(&op, [&](DimExpr size) {
+        size.forEachSymbol([&](StringRef name, bool) {
+          last = wanted.contains(name) ? &op : last;
+        });
+      });
+  return last;
+}
+
+/// What a body must check of an equality whose one side, a symbol, the other
+/// one stands for in its types. Nothing if the op that binds the symbol does.
+std::optional<std::pair<DimExpr, DimExpr>>
+ShapeInference::equalityToCheck(const Assumption &assumption,
+                                const llvm::StringSet<> &bound) const {
+  DimExpr lhs = assumption.lhs, rhs = assumption.rhs;
+  for (int side : {0, 1}) {
+    std::optional<StringRef> symbol = lhs.asSymbol();
+    if (symbol && equalities.contains(*symbol))
+      return bound.contains(*symbol)
+                 ? std::nullopt
+                 : std::optional(std::make_pair(lhs, simplify(rhs)));
+    if (side == 0)
+      std::swap(lhs, rhs);
+  }
+  return std::make_pair(simplify(lhs), simplify(rhs));
+}
+
+void ShapeInference::insertGuards(Block &block, size_t first,
+                                  const llvm::StringSet<> &bound) {
+  MLIRContext *context = builder.getContext();
+  OpBuilder::InsertionGuard keep(builder);
+  builder.setInsertionPointToStart(&block);
+  llvm::DenseSet<std::tuple<int, const void *, const void *>> seen;
+  for (const Assumption &assumption : ArrayRef(assumed).drop_front(first)) {
+    DimExpr lhs = simplify(assumption.lhs), rhs = simplify(assumption.rhs);
+    if (scope && assumption.kind == GuardKind::Equal) {
+      auto sides = equalityToCheck(assumption, bound);
+      if (!sides)
+        continue;
+      std::tie(lhs, rhs) = *sides;
+    } else if (!needsCheck(assumption)) {
+      continue;
+    }
+    if (!seen.insert({int(assumption.kind), lhs.opaque(), rhs.opaque()}).second)
+      continue;
+    OpBuilder at = builder;
+    if (Operation *binder = scope ? lastBinder(block, lhs, rhs) : nullptr)
+      at.setInsertionPointAfter(binder);
+    GuardOp::create(at, assumption.loc, dist::DimsAttr::get(context, lhs),
+                    stringify(assumption.kind),
+                    dist::DimsAttr::get(context, rhs), assumption.message);
+  }
+}
+
+} // namespace shardc::onnx
