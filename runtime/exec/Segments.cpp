@@ -202,7 +202,9 @@ Segments findSegments(const artifact::Program &program) {
       start(i);
     segments.list.back().end = i + 1;
     segments.list.back().ends = kind;
-    if (kind != HostInstruction::None)
+    // What a guard says of sizes must hold before views of them are planned.
+    const bool isGuard = list.Get(i)->kernel()->string_view() == "Guard";
+    if (kind != HostInstruction::None || isGuard)
       start(i + 1);
   }
   segments.list.back().isLast = true;

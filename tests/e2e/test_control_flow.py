@@ -257,6 +257,21 @@ class ControlFlow(EndToEnd):
             ],
         )
 
+    def test_sizes_that_do_not_fit_behind_a_loop(self):
+        """Whether the loop's result and `w` are of one size, only the run knows."""
+        body = GROWS.replace("y = Loop", "h = Loop") + "y = Add(h, w)"
+        made = model(f"{X}, float[m, 8] w, int64 trips, int64[2] ends", "float[m, 8] y", body)
+        ends = np.array([0, 1000])
+        feed = [numbers(8, 1, SIZE), numbers(9, 4, SIZE), np.int64(2), ends]
+        twice = lambda x: np.concatenate([x, x[:1] + x])  # noqa: E731
+        self.check(made, lambda x, w, trips, ends: [twice(twice(x)) + w], feed, ways=(1, 2))
+        feed[2] = np.int64(1)
+        for i, array in enumerate(feed):
+            onnx.save_tensor(numpy_helper.from_array(np.asarray(array)), self.folder / "data_0" / f"input_{i}.pb")
+        done = program("shardrun", self.folder / "model.shard", "--inputs", self.folder / "data_0")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("guard violated", done.stderr)
+
     def test_values_change_places(self):
         self.check(
             model(f"{X}, float[m, 8] w, int64 trips", "float[k, 8] y, float[l, 8] z", SWAPS),
