@@ -229,6 +229,8 @@ public:
   PlanMaker(ShardingGraph &graph, const dist::Mesh &mesh) : graph(graph) {
     for (const dist::Axis &axis : mesh.axes) {
       const dist::AxisRef whole{axis.name, 1, axis.size};
+      if (axis.size == 1)
+        continue; // splits nothing
       if (axis.name == dist::kContextAxis)
         context.push_back(whole);
       else if (axis.name == dist::kExpertAxis)

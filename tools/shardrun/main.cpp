@@ -32,7 +32,8 @@ void declareFlags(CLI::App &app, Options &options) {
       ->required();
   app.add_option("--inputs", options.inputs,
                  "Folder with input_0.pb, input_1.pb, ... (ONNX test data), or "
-                 "an .npz file; several are requests, run in order")
+                 "an .npz file; several are requests, run together, or in "
+                 "order with --cache")
       ->required();
   app.add_option("--expect", options.expect,
                  "Folder with output_0.pb, ...: print the largest error of "
@@ -84,7 +85,7 @@ Status openSession(const Options &options, std::unique_ptr<Session> &session) {
 }
 
 /// Files of one request, and what came out.
-struct Request {
+struct FileRequest {
   std::string outputs;
   std::vector<NamedTensor> inputs, expected;
   std::vector<Tensor> results;
@@ -105,7 +106,7 @@ Kept findKept(const Session &session, const Options &options) {
 }
 
 Status readRequests(const Options &options, const Session &session,
-                    const Kept &kept, std::vector<Request> &requests) {
+                    const Kept &kept, std::vector<FileRequest> &requests) {
   const size_t count = options.inputs.size();
   if (!options.expect.empty() && options.expect.size() != count)
     return argumentError("--expect: expected ", count,
@@ -128,21 +129,31 @@ Status readRequests(const Options &options, const Session &session,
   return Status::ok();
 }
 
-/// One run of all requests, in order; `state` may be null.
-Status runOnce(Session &session, State *state, std::vector<Request> &requests) {
-  for (Request &request : requests) {
-    std::vector<InputTensor> inputs;
-    for (const NamedTensor &named : request.inputs)
-      inputs.push_back({named.name, named.tensor.element(), named.tensor.dims(),
-                        named.tensor.data()});
-    SHARDC_RETURN_IF_ERROR(state ? session.run(*state, inputs, request.results)
-                                 : session.run(inputs, request.results));
+std::vector<InputTensor> tensorsOf(const FileRequest &request) {
+  std::vector<InputTensor> inputs;
+  for (const NamedTensor &named : request.inputs)
+    inputs.push_back({named.name, named.tensor.element(), named.tensor.dims(),
+                      named.tensor.data()});
+  return inputs;
+}
+
+/// One run of all requests: one after the other with a state, together without.
+Status runOnce(Session &session, State *state,
+               std::vector<FileRequest> &requests) {
+  std::vector<std::vector<InputTensor>> inputs;
+  std::vector<Request> together;
+  for (FileRequest &request : requests) {
+    inputs.push_back(tensorsOf(request));
+    together.push_back({inputs.back(), request.results});
+    if (state)
+      SHARDC_RETURN_IF_ERROR(
+          session.run(*state, inputs.back(), request.results));
   }
-  return Status::ok();
+  return state ? Status::ok() : session.run(together);
 }
 
 Status runAll(Session &session, const Options &options,
-              std::vector<Request> &requests, RunTimes &times) {
+              std::vector<FileRequest> &requests, RunTimes &times) {
   std::unique_ptr<State> state;
   if (options.cache > 0)
     SHARDC_RETURN_IF_ERROR(session.createState(options.cache, state));
@@ -160,7 +171,7 @@ Status runAll(Session &session, const Options &options,
 
 /// Prints one line an output; Mismatch if one is out of tolerance.
 Status compareOutputs(const Session &session, const Tolerance &tolerance,
-                      const Kept &kept, const Request &request) {
+                      const Kept &kept, const FileRequest &request) {
   const std::vector<NamedTensor> &expected = request.expected;
   const std::vector<Tensor> &outputs = request.results;
   Status status;
@@ -218,11 +229,11 @@ Status run(const Options &options) {
   Tolerance tolerance;
   SHARDC_RETURN_IF_ERROR(findTolerance(options, *session, tolerance));
   const Kept kept = findKept(*session, options);
-  std::vector<Request> requests;
+  std::vector<FileRequest> requests;
   SHARDC_RETURN_IF_ERROR(readRequests(options, *session, kept, requests));
   RunTimes times;
   SHARDC_RETURN_IF_ERROR(runAll(*session, options, requests, times));
-  for (const Request &request : requests)
+  for (const FileRequest &request : requests)
     if (!request.outputs.empty())
       SHARDC_RETURN_IF_ERROR(writeOutputs(request.outputs, session->outputs(),
                                           kept.outputs, request.results));
@@ -231,7 +242,7 @@ Status run(const Options &options) {
   if (!options.statsJson.empty())
     SHARDC_RETURN_IF_ERROR(writeStats(options.statsJson, *session, times));
   Status compared;
-  for (const Request &request : requests)
+  for (const FileRequest &request : requests)
     if (options.expect.empty())
       printOutputs(*session, kept, request.results);
     else if (Status status = compareOutputs(*session, tolerance, kept, request);

@@ -1,0 +1,166 @@
+"""Pipeline, sequence, context, expert and data parallelism, alone and together: each plan gives what one rank gives."""
+
+import json
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from tests.e2e.caches import VOCABULARY, decoder, write_request
+from tests.support import EndToEnd, data_sets, model_file, program, read_outputs
+
+PLANS = (
+    "--pp 2",
+    "--pp 4 --tp 2",
+    "--tp 2 --sp",
+    "--tp 3 --sp",
+    "--cp 2",
+    "--cp 3 --tp 2 --sp",
+    "--ep 2 --tp 2",
+    "--dp 2 --pp 2 --cp 2 --tp 2 --sp",
+)
+
+
+def experts_model(tokens="n", experts=4, hidden=6, width=8):
+    """Tokens through 2 of 4 experts: routing by TopK, the gathered form that exporters write, and a residual."""
+    random = np.random.default_rng(5)
+    weights = {
+        "router": random.normal(size=(width, experts)),
+        "up": random.normal(size=(experts, width, hidden)) / 3,
+        "down": random.normal(size=(experts, hidden, width)) / 3,
+    }
+    nodes = [
+        helper.make_node("MatMul", ["x", "router"], ["logits"]),
+        helper.make_node("Softmax", ["logits"], ["shares"], axis=-1),
+        helper.make_node("TopK", ["shares", "two"], ["weights", "chosen"], axis=-1),
+        helper.make_node("Gather", ["up", "chosen"], ["ups"], axis=0),
+        helper.make_node("Gather", ["down", "chosen"], ["downs"], axis=0),
+        helper.make_node("Unsqueeze", ["x", "axes"], ["rows"]),
+        helper.make_node("MatMul", ["rows", "ups"], ["h"]),
+        helper.make_node("Relu", ["h"], ["a"]),
+        helper.make_node("MatMul", ["a", "downs"], ["each"]),
+        helper.make_node("Unsqueeze", ["weights", "last"], ["shares4"]),
+        helper.make_node("Mul", ["each", "shares4"], ["weighted"]),
+        helper.make_node("ReduceSum", ["weighted", "sums"], ["mixed"], keepdims=0),
+        helper.make_node("Add", ["x", "mixed"], ["y"]),
+    ]
+    constants = {"two": [2], "axes": [1, 2], "last": [2, 3], "sums": [1, 2]}
+    tensors = [onnx.numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()]
+    tensors += [onnx.numpy_helper.from_array(np.array(value, np.int64), name) for name, value in constants.items()]
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [tokens, width])
+    graph = helper.make_graph(nodes, "experts", [value("x")], [value("y")], tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+
+
+class Parallel(EndToEnd):
+    def report(self, model, *flags):
+        file = self.folder / "report.json"
+        self.run_ok("shardc", model, *flags, "--explain-json", file)
+        return json.loads(file.read_text())
+
+    def artifact(self, model, plan):
+        target = self.folder / "plan.shard"
+        self.run_ok("shardc", model, *plan.split(), "-o", target)
+        return target
+
+    def test_models_under_each_plan(self):
+        for name in ("llama-dynamo-op18", "bert-ts-op17", "vit-ts-static-op17", "gpt2-dynamo-op20"):
+            one = self.compile(model_file(name), 1, to="one.shard")
+            for data_set in data_sets(name):
+                expected = self.execute(one, data_set)
+                for plan in PLANS:
+                    with self.subTest(name, plan=plan, data_set=data_set.name):
+                        found = self.execute(self.artifact(model_file(name), plan), data_set)
+                        self.assert_same_numbers(found, expected)
+
+    def test_sequence_parallelism_costs_no_more_bytes(self):
+        """Each all_reduce becomes a reduce_scatter and an all_gather, which together move what it moved."""
+        llama = model_file("llama-dynamo-op18")
+        dims = ["--dims", "batch=1,sequence=64"]
+        plain = self.report(llama, "--tp", 2, *dims)["collectives"]
+        split = self.report(llama, "--tp", 2, "--sp", *dims)["collectives"]
+        kinds = [entry["kind"] for entry in split]
+        self.assertNotIn("all_reduce", kinds)
+        self.assertEqual(kinds.count("reduce_scatter"), [entry["kind"] for entry in plain].count("all_reduce"))
+        wire = lambda entries: sum(entry["wire_bytes"] for entry in entries)
+        self.assertEqual(wire(split), wire(plain))
+
+    def test_stages_hold_their_own_weights(self):
+        llama = model_file("llama-dynamo-op18")
+        whole = self.report(llama)["ranks"][0]["weight_bytes"]
+        report = self.report(llama, "--pp", 4)
+        parts = [rank["weight_bytes"] for rank in report["ranks"]]
+        self.assertEqual([rank["coords"]["pp"] for rank in report["ranks"]], [0, 1, 2, 3])
+        self.assertGreaterEqual(sum(parts), whole)
+        self.assertLess(max(parts), 0.4 * whole)
+        self.assertEqual(len(report["transfers"]), 3, "one hidden state between neighbours")
+
+    def test_copied_weights_of_stages(self):
+        llama, plan = model_file("llama-dynamo-op18"), "--dp 2 --pp 2 --tp 2"
+        data_set = data_sets("llama-dynamo-op18")[0]
+        expected = self.execute(self.artifact(llama, plan), data_set)
+        found = self.execute(self.artifact(llama, plan + " --weights copy"), data_set)
+        self.assert_same_numbers(found, expected)
+
+    def test_too_many_stages(self):
+        done = program("shardc", model_file("llama-dynamo-op18"), "--pp", 99, "-o", self.folder / "x.shard")
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stderr, r"--pp 99: the model can be cut into at most \d+ stages; use --pp \d+ or less")
+        self.assertFalse((self.folder / "x.shard").exists())
+
+    def test_several_requests_at_once(self):
+        """Together they give what each gives alone, however many replicas and stages there are."""
+        name = "llama-dynamo-op18"
+        folders = data_sets(name) * 3
+        one = self.compile(model_file(name), 1, to="one.shard")
+        expected = [self.execute(one, folder) for folder in folders]
+        for plan in ("--pp 2", "--dp 2", "--dp 2 --pp 2 --tp 2"):
+            with self.subTest(plan):
+                out = self.folder / plan.replace(" ", "")
+                self.run_ok("shardrun", self.artifact(model_file(name), plan), "--inputs", *folders, "--outputs", out)
+                for i, values in enumerate(expected):
+                    self.assert_same_numbers(read_outputs(out / str(i)), values)
+
+    def test_caches_of_stages(self):
+        """A prompt and steps over two stages give what one long run of one rank gives."""
+        model, total = decoder(), 12
+        file = self.folder / "decoder.onnx"
+        onnx.save(model, file)
+        ids = np.random.default_rng(3).integers(0, VOCABULARY, (2, total))
+        folders, past = [], 0
+        for i, length in enumerate([5] + [1] * (total - 5)):
+            folders.append(self.folder / "steps" / str(i))
+            write_request(folders[-1], model, past, ids[:, past : past + length])
+            past += length
+        write_request(self.folder / "whole", model, 0, ids)
+        whole = self.folder / "expected"
+        one = self.compile(file, 1, to="one.shard")
+        self.run_ok("shardrun", one, "--inputs", self.folder / "whole", "--outputs", whole)
+        for plan in ("--pp 2", "--pp 2 --tp 2", "--dp 2 --pp 2 --tp 2"):
+            with self.subTest(plan):
+                out = self.folder / ("out" + plan.replace(" ", ""))
+                self.run_ok(
+                    "shardrun", self.artifact(file, plan), "--inputs", *folders, "--cache", total, "--outputs", out
+                )
+                logits = [read_outputs(out / str(i))[0] for i in range(len(folders))]
+                self.assert_same_numbers([np.concatenate(logits, axis=1)], [read_outputs(whole)[0]])
+
+    def test_experts_on_ranks_of_their_own(self):
+        model = experts_model()
+        file = self.folder / "experts.onnx"
+        onnx.save(model, file)
+        report = self.report(file, "--ep", 2)
+        up = [entry for entry in report["whole_weights"] if entry["name"] in ("up", "down")]
+        self.assertEqual(up, [], "each rank holds half of the experts")
+        session = onnx.reference.ReferenceEvaluator(model)
+        for tokens in (0, 1, 7):
+            x = np.random.default_rng(tokens).normal(size=(tokens, 8)).astype(np.float32)
+            expected = session.run(None, {"x": x})[0] if tokens else x
+            np.savez(self.folder / "x.npz", x=x)
+            for plan in ("--ep 2", "--ep 4", "--ep 3", "--ep 2 --tp 2"):
+                with self.subTest(plan, tokens=tokens):
+                    out = self.folder / "out"
+                    self.run_ok(
+                        "shardrun", self.artifact(file, plan), "--inputs", self.folder / "x.npz", "--outputs", out
+                    )
+                    self.assert_same_numbers(read_outputs(out), [expected])

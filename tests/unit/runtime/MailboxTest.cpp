@@ -1,0 +1,106 @@
+//===- MailboxTest.cpp - Values between two ranks -------------------------===//
+#include "runtime/backend/host/Mailbox.h"
+
+#include "runtime/base/Message.h"
+#include "runtime/exec/StridedCopy.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace shardc::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Values {
+  std::vector<float> numbers;
+  std::vector<int64_t> dims;
+
+  explicit Values(std::vector<float> list)
+      : numbers(std::move(list)), dims{static_cast<int64_t>(numbers.size())} {}
+  TensorView view() const {
+    return packedView(numbers.data(), artifact::ElementType_Float32, dims);
+  }
+};
+
+
+const CollectiveSite kSite{"send", "/layer", 3};
+
+TEST(Mailbox, KeepsTheOrderAndAddsNoSlots) {
+  Mailbox box(2, "rank 0", "rank 1");
+  RunFailure mine(10s, {}), theirs(10s, {});
+  std::atomic<int> sent = 0;
+  std::thread sender([&] {
+    for (int i = 0; i < 50; ++i) {
+      Values values({float(i), float(2 * i)});
+      EXPECT_TRUE(box.send(values.view(), mine, kSite).isOk());
+      sent = i + 1;
+    }
+  });
+  std::this_thread::sleep_for(50ms);
+  EXPECT_LE(sent, 2) << "there are two slots";
+  for (int i = 0; i < 50; ++i) {
+    Values values({0, 0});
+    ASSERT_TRUE(box.receive(values.view(), theirs, kSite).isOk());
+    EXPECT_EQ(values.numbers, (std::vector<float>{float(i), float(2 * i)}));
+  }
+  sender.join();
+}
+
+TEST(Mailbox, EmptyValuesAndOtherSizes) {
+  Mailbox box(2, "rank 0", "rank 1");
+  RunFailure failure(10s, {});
+  Values none({}), two({1, 2}), three({1, 2, 3});
+  EXPECT_TRUE(box.send(none.view(), failure, kSite).isOk());
+  EXPECT_TRUE(box.receive(none.view(), failure, kSite).isOk());
+  EXPECT_TRUE(box.send(two.view(), failure, kSite).isOk());
+  Status status = box.receive(three.view(), failure, kSite);
+  EXPECT_NE(status.message().find("expects 12 bytes, rank 0 sent 8"),
+            std::string::npos)
+      << status.message();
+}
+
+TEST(Mailbox, AnAbortWakesWhoWaitsAndStays) {
+  Mailbox box(1, "rank 0", "rank 1");
+  RunFailure failure(10s, {});
+  Status status;
+  std::thread receiver([&] {
+    Values values({0});
+    status = box.receive(values.view(), failure, kSite);
+  });
+  std::this_thread::sleep_for(20ms);
+  box.abort(artifactError("stage 0 has failed"));
+  receiver.join();
+  EXPECT_EQ(status.message(), "stage 0 has failed");
+  Values values({1});
+  EXPECT_FALSE(box.send(values.view(), failure, kSite).isOk());
+  box.reset();
+  EXPECT_TRUE(box.send(values.view(), failure, kSite).isOk());
+}
+
+TEST(Mailbox, ATimeoutNamesTheOtherEnd) {
+  Mailbox box(1, "rank 0 (pp 0)", "rank 1 (pp 1)");
+  RunFailure failure(50ms, {});
+  Values values({0});
+  Status status = box.receive(values.view(), failure, kSite);
+  for (const char *part : {"/layer", "rank 0 (pp 0)", "--timeout"})
+    EXPECT_NE(status.message().find(part), std::string::npos)
+        << status.message();
+}
+
+TEST(Mailbox, AFailureOfItsOwnStageEndsTheWait) {
+  Mailbox box(1, "rank 0", "rank 1");
+  RunFailure failure(10s, {});
+  std::thread other([&] {
+    std::this_thread::sleep_for(20ms);
+    failure.fail(artifactError("another rank"));
+  });
+  Values values({0});
+  EXPECT_EQ(box.receive(values.view(), failure, kSite).message(),
+            "another rank");
+  other.join();
+}
+
+} // namespace
+} // namespace shardc::runtime
