@@ -10,8 +10,9 @@ namespace shardc::stage {
 
 namespace {
 
-/// Bytes on a link count as many bytes of weights read from memory.
-constexpr double kLinkCost = 10;
+/// What the smallest crossing counts, as a share of all work. Transfers run
+/// beside computation, so they settle ties; a model's scale says nothing.
+constexpr double kLinkCost = 0.05;
 
 struct Cost {
   double slowest = std::numeric_limits<double>::infinity();
@@ -29,6 +30,8 @@ public:
     for (const Piece &piece : pieces) {
       work.push_back(work.back() + piece.work);
       weights.push_back(weights.back() + piece.weightBytes);
+      if (piece.crossingBytes > 0)
+        smallest = std::min(smallest, piece.crossingBytes);
     }
   }
 
@@ -61,7 +64,7 @@ private:
     double link = (begin ? pieces[begin - 1].crossingBytes : 0) +
                   (end < pieces.size() ? pieces[end - 1].crossingBytes : 0);
     return share(work, begin, end) + share(weights, begin, end) +
-           (weights.back() > 0 ? kLinkCost * link / weights.back() : 0);
+           kLinkCost * link / smallest;
   }
   static double share(const std::vector<double> &sums, size_t begin,
                       size_t end) {
@@ -71,6 +74,7 @@ private:
   const std::vector<Piece> &pieces;
   size_t stages;
   std::vector<double> work, weights; ///< of the pieces before each
+  double smallest = std::numeric_limits<double>::infinity(); ///< crossing
 };
 
 } // namespace

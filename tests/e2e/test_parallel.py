@@ -5,6 +5,7 @@ import json
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 
 from tests.e2e.caches import VOCABULARY, decoder, write_request
 from tests.support import EndToEnd, data_sets, model_file, program, read_outputs
@@ -152,7 +153,7 @@ class Parallel(EndToEnd):
         report = self.report(file, "--ep", 2)
         up = [entry for entry in report["whole_weights"] if entry["name"] in ("up", "down")]
         self.assertEqual(up, [], "each rank holds half of the experts")
-        session = onnx.reference.ReferenceEvaluator(model)
+        session = ReferenceEvaluator(model)
         for tokens in (0, 1, 7):
             x = np.random.default_rng(tokens).normal(size=(tokens, 8)).astype(np.float32)
             expected = session.run(None, {"x": x})[0] if tokens else x
