@@ -139,7 +139,9 @@ private:
     // bug of the compiler, worth a file that shows it.
     if (phase != "imported" && phase != "staged")
       passes.enableCrashReproducerGeneration(reproducerPath());
-    buildPhase(passes, phase, {options.recover, options.sequenceParallel});
+    buildPhase(
+        passes, phase,
+        {options.recover, options.sequenceParallel, options.microBatches});
     // What was reported as wrong is wrong, even if a pass went on.
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)) ||
         hasError)
@@ -251,7 +253,7 @@ private:
     auto folder = (*module)->getAttrOfType<StringAttr>("onnx.model_folder");
     package::PackageOptions packageOptions{
         options.output, folder ? folder.getValue().str() : ".",
-        options.copyWeights};
+        options.copyWeights, options.microBatches};
     return failed(package::writeArtifact(*module, packageOptions, report))
                ? ExitCode::Artifact
                : ExitCode::Done;

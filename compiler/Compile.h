@@ -32,6 +32,7 @@ struct CompileOptions {
   bool copyWeights = false;
   bool recover = true; ///< make one op of what exporters spell out
   bool sequenceParallel = false;
+  int64_t microBatches = 1; ///< parts of a request in a pipeline
   dist::Mesh mesh;
   llvm::StringMap<int64_t> dims;
   std::function<void(llvm::StringRef phase)> progress;

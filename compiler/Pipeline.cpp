@@ -35,7 +35,8 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(import::createRecoverCaches());
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
-    passes.addPass(shard::createPropagateShardings({options.sequenceParallel}));
+    passes.addPass(shard::createPropagateShardings(
+        {options.sequenceParallel, options.microBatches}));
   } else if (phase == "staged") {
     passes.addPass(stage::createCutStages());
   } else if (phase == "partitioned") {

@@ -15,6 +15,7 @@ inline constexpr std::array<llvm::StringLiteral, 5> kPhases = {
 struct PipelineOptions {
   bool recover = true; ///< else structures stay as the exporter spelled them
   bool sequenceParallel = false;
+  int64_t microBatches = 1;
 };
 
 /// Passes that bring a module of the phase before to `phase`, and its check.

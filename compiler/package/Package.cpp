@@ -191,6 +191,7 @@ private:
         folder, fs::weakly_canonical(staging.target, error), error);
     manifest["model_root"] =
         relative.empty() ? folder.string() : relative.string();
+    describeBatch();
     manifest["inputs"] = Json::array();
     manifest["outputs"] = Json::array();
     // Profiles have the same; their sizes may go by other names. Each stage has
@@ -210,6 +211,20 @@ private:
     });
     for (auto &[index, entry] : outputs)
       manifest["outputs"].push_back(std::move(entry));
+  }
+
+  /// A request runs in parts only if every profile computes rows by themselves.
+  void describeBatch() {
+    std::optional<ArrayRef<int64_t>> inputs;
+    for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
+      auto known =
+          program->getAttrOfType<DenseI64ArrayAttr>(dist::kBatchInputsAttr);
+      if (!known || (inputs && *inputs != known.asArrayRef()))
+        return;
+      inputs = known.asArrayRef();
+    }
+    manifest["micro_batches"] = options.microBatches;
+    manifest["batch_inputs"] = inputs->vec();
   }
 
   ModuleOp module;

@@ -114,6 +114,9 @@ void printDimList(mlir::AsmPrinter &printer, llvm::ArrayRef<DimExpr> dims);
 inline constexpr llvm::StringLiteral kStageAttr = "dist.stage";
 inline constexpr llvm::StringLiteral kOutputsAttr = "dist.outputs";
 
+/// Inputs whose first dim is a batch of which each row is computed by itself.
+inline constexpr llvm::StringLiteral kBatchInputsAttr = "dist.batch_inputs";
+
 int64_t stageOf(mlir::Operation *function);
 /// The output of the model that is result `index`.
 int64_t outputOf(mlir::Operation *function, unsigned index);

@@ -170,8 +170,9 @@ struct LowerPass : impl::LowerBase<LowerPass> {
                                            function.getSymName());
       if (Attribute when = function->getAttr("onnx.when"))
         program->setAttr("when", when);
-      if (Attribute stage = function->getAttr(dist::kStageAttr))
-        program->setAttr(dist::kStageAttr, stage);
+      for (StringRef name : {dist::kStageAttr, dist::kBatchInputsAttr})
+        if (Attribute attribute = function->getAttr(name))
+          program->setAttr(name, attribute);
       if (failed(
               ProgramLowering(function, program, mesh, map, caches[i]).run()))
         return failure();

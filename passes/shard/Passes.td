@@ -10,6 +10,9 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
     and results of each op satisfy its rule; every change of sharding is an
     explicit `dist.reshard` that says why.
 
+    With micro-batches, the inputs that have the batch as their first dim are noted
+    as `dist.batch_inputs`, or it is said why a request cannot run in parts.
+
     An axis "ep" splits the experts of a mixture, and whatever "tp" splits
     outside of one; "cp" splits sequences. "pp" and "dp" split no value.
 
@@ -29,7 +32,9 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
   let dependentDialects = ["::shardc::dist::DistDialect"];
   let options = [
     Option<"sequenceParallel", "sequence-parallel", "bool", "false",
-           "Split what tensor parallelism leaves whole over the sequence">
+           "Split what tensor parallelism leaves whole over the sequence">,
+    Option<"microBatches", "micro-batches", "int64_t", "1",
+           "Parts of a request that may be in a pipeline at once">
   ];
   let statistics = [
     Statistic<"numSplitOps", "split-ops", "Ops that some axis splits">,

@@ -4,6 +4,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/ops/Source.h"
+#include "passes/shard/BatchFactor.h"
 #include "passes/shard/PlanSearch.h"
 #include "passes/shard/SequenceSplit.h"
 
@@ -269,6 +270,19 @@ void warnAboutBodies(func::FuncOp function) {
                           "data";
 }
 
+/// Which inputs micro-batches cut, or why there are none.
+void noteBatch(func::FuncOp function, ShardingGraph &graph) {
+  BatchFactor batch = findBatch(function, graph);
+  if (batch.why.empty()) {
+    function->setAttr(
+        dist::kBatchInputsAttr,
+        DenseI64ArrayAttr::get(function.getContext(), batch.inputs));
+    return;
+  }
+  Operation *at = batch.obstacle ? batch.obstacle : function;
+  at->emitWarning("--micro-batches: each request runs as one: ") << batch.why;
+}
+
 struct PropagateShardingsPass
     : impl::PropagateShardingsBase<PropagateShardingsPass> {
   using PropagateShardingsBase::PropagateShardingsBase;
@@ -284,6 +298,8 @@ struct PropagateShardingsPass
         warnAboutBodies(function);
       ShardingGraph graph(function, [](StringRef) { return 64; });
       const dist::Mesh stage = dist::stageMesh(*mesh.getMesh().getMesh());
+      if (microBatches > 1)
+        noteBatch(function, graph);
       PlanMaker(graph, stage).run(sequenceParallel);
       for (const dist::Axis &axis : stage.axes)
         warnAboutIdleRanks(function, graph, axis);

@@ -141,6 +141,25 @@ Status readWeightsMode(const Json &json, Manifest &manifest) {
   return Status::ok();
 }
 
+/// Both absent: requests run as they are.
+Status readMicroBatches(const Json &json, Manifest &manifest) {
+  if (!find(json, "micro_batches"))
+    return Status::ok();
+  int64_t count = 0;
+  SHARDC_RETURN_IF_ERROR(readCount(json, "micro_batches", count));
+  const Json *inputs = find(json, "batch_inputs");
+  if (count < 1 || count > kMaxStages || !inputs || !inputs->is_array())
+    return manifestError("expected micro_batches from 1 to ", kMaxStages,
+                         " and batch_inputs");
+  manifest.microBatches = static_cast<int>(count);
+  for (const Json &input : *inputs) {
+    if (!input.is_number_unsigned() || input.get<uint64_t>() > UINT32_MAX)
+      return manifestError("batch_inputs: expected numbers of inputs");
+    manifest.batchInputs.push_back(input.get<uint32_t>());
+  }
+  return Status::ok();
+}
+
 } // namespace
 
 int Manifest::findArtifactFile(std::string_view path) const {
@@ -159,6 +178,7 @@ Status parseManifest(std::string_view text, Manifest &manifest) {
   SHARDC_RETURN_IF_ERROR(readText(json, "tool", manifest.tool));
   SHARDC_RETURN_IF_ERROR(readText(json, "tolerance", manifest.tolerance));
   SHARDC_RETURN_IF_ERROR(readWeightsMode(json, manifest));
+  SHARDC_RETURN_IF_ERROR(readMicroBatches(json, manifest));
   SHARDC_RETURN_IF_ERROR(readList(json, "mesh", manifest.mesh, readAxis));
   SHARDC_RETURN_IF_ERROR(readList(json, "stages", manifest.stages, readStage));
   SHARDC_RETURN_IF_ERROR(readList(json, "files", manifest.files, readFile));

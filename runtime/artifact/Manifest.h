@@ -44,6 +44,8 @@ struct Manifest {
   std::string tolerance; ///< "f32", "low" or "quant"
   std::string modelRoot;
   bool copiesWeights = false;
+  int microBatches = 1;              ///< parts in which a request runs
+  std::vector<uint32_t> batchInputs; ///< cut along dim 0 for it
   std::vector<ManifestAxis> mesh;
   std::vector<ManifestStage> stages;
   std::vector<ManifestFile> files;

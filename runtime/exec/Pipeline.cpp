@@ -59,8 +59,42 @@ Status Pipeline::describeOutputs() {
   return Status::ok();
 }
 
-Status Pipeline::run(std::span<const PipelineRequest> newRequests) {
+Status Pipeline::run(std::span<const PipelineRequest> whole) {
   std::lock_guard lock(mutex);
+  if (artifact.manifest().microBatches == 1)
+    return runParts(whole);
+  parts.resize(std::max(parts.size(), whole.size()));
+  allParts.clear();
+  for (size_t r = 0; r < whole.size(); ++r)
+    SHARDC_RETURN_IF_ERROR(cut(whole[r], parts[r]));
+  SHARDC_RETURN_IF_ERROR(runParts(allParts));
+  for (size_t r = 0; r < whole.size(); ++r)
+    if (parts[r].size() > 1)
+      SHARDC_RETURN_IF_ERROR(parts[r].join(whole[r].outputs));
+  return Status::ok();
+}
+
+/// A state holds all of a batch: its requests run as they are.
+Status Pipeline::cut(const PipelineRequest &request, MicroBatches &into) {
+  isBatch.assign(request.inputs.size(), 0);
+  for (uint32_t input : artifact.manifest().batchInputs) {
+    if (input >= inputs().size())
+      return artifactError("manifest.json: batch_inputs names input ", input);
+    for (size_t i = 0; i < request.inputs.size(); ++i)
+      isBatch[i] |= request.inputs[i].name == inputs()[input].name;
+  }
+  const int count = request.states ? 1 : artifact.manifest().microBatches;
+  into.cut(request.inputs, isBatch, static_cast<size_t>(count),
+           request.outputs.size());
+  if (into.size() == 1)
+    allParts.push_back(request);
+  else
+    for (size_t p = 0; p < into.size(); ++p)
+      allParts.push_back({into.inputs(p), into.outputs(p)});
+  return Status::ok();
+}
+
+Status Pipeline::runParts(std::span<const PipelineRequest> newRequests) {
   requests = newRequests;
   given.resize(std::max(given.size(), requests.size()));
   for (size_t r = 0; r < requests.size(); ++r)

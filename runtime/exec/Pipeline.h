@@ -12,6 +12,7 @@
 #define SHARDC_RUNTIME_EXEC_PIPELINE_H
 
 #include "runtime/exec/Engine.h"
+#include "runtime/exec/MicroBatches.h"
 
 namespace shardc::runtime {
 
@@ -52,6 +53,8 @@ private:
   explicit Pipeline(const Artifact &artifact) : artifact(artifact) {}
   Status start(int replica, const SessionOptions &options);
   Status describeOutputs();
+  Status cut(const PipelineRequest &request, MicroBatches &into);
+  Status runParts(std::span<const PipelineRequest> parts);
   Status prepare(const PipelineRequest &request, size_t number);
   void runStage(int stage); ///< all requests; never throws
   Status finish(std::span<const PipelineRequest> requests);
@@ -67,6 +70,9 @@ private:
   std::mutex mutex; ///< held during a run
 
   // The run at hand.
+  std::vector<MicroBatches> parts; ///< by request
+  std::vector<PipelineRequest> allParts;
+  std::vector<char> isBatch; ///< by input of the request
   std::span<const PipelineRequest> requests;
   std::vector<std::vector<InputTensor>> given; ///< by request, with past
   std::vector<Status> statuses;                ///< by stage

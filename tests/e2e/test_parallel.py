@@ -122,6 +122,43 @@ class Parallel(EndToEnd):
                 for i, values in enumerate(expected):
                     self.assert_same_numbers(read_outputs(out / str(i)), values)
 
+    def test_micro_batches(self):
+        """The outputs do not depend on their number."""
+        name = "bert-ts-op17"
+        for data_set in data_sets(name):
+            expected = self.execute(self.compile(model_file(name), 1, to="one.shard"), data_set)
+            for plan in ("--pp 2 --micro-batches 2", "--pp 2 --micro-batches 5", "--pp 2 --tp 2 --micro-batches 2"):
+                with self.subTest(plan, data_set=data_set.name):
+                    artifact = self.artifact(model_file(name), plan)
+                    manifest = json.loads((artifact / "manifest.json").read_text())
+                    self.assertEqual(manifest["batch_inputs"], [0, 1, 2])
+                    self.assert_same_numbers(self.execute(artifact, data_set), expected)
+
+    def test_micro_batches_where_rows_are_not_independent(self):
+        """The mean over the batch is in every row: the request runs as one, and it is said why."""
+        value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 4])
+        weight = onnx.numpy_helper.from_array(np.eye(4, dtype=np.float32), "w")
+        other = onnx.numpy_helper.from_array(2 * np.eye(4, dtype=np.float32), "v")
+        nodes = [
+            helper.make_node("MatMul", ["x", "w"], ["a"]),
+            helper.make_node("ReduceMean", ["a", "axes"], ["mean"], keepdims=1),
+            helper.make_node("Sub", ["a", "mean"], ["b"]),
+            helper.make_node("MatMul", ["b", "v"], ["y"]),
+        ]
+        axes = onnx.numpy_helper.from_array(np.array([0], np.int64), "axes")
+        graph = helper.make_graph(nodes, "centred", [value("x")], [value("y")], [weight, other, axes])
+        file = self.folder / "centred.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), file)
+        artifact = self.folder / "m.shard"
+        done = program("shardc", file, "--pp", 2, "--micro-batches", 2, "-o", artifact)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("each request runs as one", done.stderr)
+        x = np.arange(12, dtype=np.float32).reshape(3, 4)
+        np.savez(self.folder / "x.npz", x=x)
+        out = self.folder / "out"
+        self.run_ok("shardrun", artifact, "--inputs", self.folder / "x.npz", "--outputs", out)
+        self.assert_same_numbers(read_outputs(out), [2 * (x - x.mean(axis=0))])
+
     def test_caches_of_stages(self):
         """A prompt and steps over two stages give what one long run of one rank gives."""
         model, total = decoder(), 12

@@ -197,7 +197,10 @@ class Rules(unittest.TestCase):
     def test_every_op_has_a_case(self):
         models = [self.model(f"listed.{kind}", [every_case(SIZES[kind](2)[0])]) for kind in ("uneven", "symbolic")]
         used = {op for model in models for _, op, _ in model.factors}
-        for op in sorted(models[0].registered):
+        # Every rank runs a body whole; there is nothing to split (tests/e2e/test_control_flow.py runs them).
+        bodies = {"onnx.If", "onnx.Loop"}
+        self.assertLessEqual(bodies, models[0].registered)
+        for op in sorted(models[0].registered - bodies):
             with self.subTest(op=op):
                 self.assertIn(op, used, "it has no case in cases.py")
 

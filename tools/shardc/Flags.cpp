@@ -47,13 +47,18 @@ constexpr int64_t kMaxRanks = 65536;
 std::string collectAxes(Flags &flags) {
   int64_t ranks = 1;
   for (const Degree &degree : kDegrees) {
-    const int64_t ways = std::max<int64_t>(1, flags.degrees[degree.axis]);
+    const int64_t ways = flags.degrees[degree.axis];
+    const std::string flag =
+        "--" + std::string(degree.axis) + " " + std::to_string(ways);
+    if (ways < 1)
+      return flag + ": expected at least 1; use --" + degree.axis +
+             " 1 or more";
     if (ways > 1 || std::string(degree.axis) == "tp")
       flags.axes.emplace_back(degree.axis, ways);
+    if (ways > kMaxRanks / ranks)
+      return flag + ": more than " + std::to_string(kMaxRanks) +
+             " ranks in all";
     ranks *= ways;
-    if (ranks > kMaxRanks)
-      return "--" + std::string(degree.axis) + " " + std::to_string(ways) +
-             ": more than " + std::to_string(kMaxRanks) + " ranks in all";
   }
   return "";
 }
@@ -91,12 +96,16 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   app.add_option("-o,--output", flags.output,
                  "Folder to write the artifact to");
   for (const Degree &degree : kDegrees)
-    app.add_option("--" + std::string(degree.axis), flags.degrees[degree.axis],
-                   degree.help)
-        ->check(CLI::Range(int64_t{1}, kMaxRanks));
+    app.add_option("--" + std::string(degree.axis),
+                   flags.degrees.emplace(degree.axis, 1).first->second,
+                   degree.help);
   app.add_flag("--sp", flags.sequenceParallel,
                "Split what tensor parallelism leaves whole (norms, residuals) "
                "over the sequence");
+  app.add_option("--micro-batches", flags.microBatches,
+                 "With --pp: parts of a request's batch that are in the "
+                 "pipeline at once (default 1)")
+      ->check(CLI::Range(int64_t{1}, kMaxRanks));
   app.add_option(
          "--weights", flags.weights,
          "reference: the artifact points into the model's files (default); "

@@ -29,6 +29,7 @@ int main(int argc, char **argv) {
   options.recover = !flags.noRecovery;
   options.copyWeights = flags.weights == "copy";
   options.sequenceParallel = flags.sequenceParallel;
+  options.microBatches = flags.microBatches;
   for (const auto &[name, size] : flags.axes)
     options.mesh.axes.push_back({name, size});
   for (const auto &[name, size] : flags.dims)

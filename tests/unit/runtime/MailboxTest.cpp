@@ -24,7 +24,6 @@ struct Values {
   }
 };
 
-
 const CollectiveSite kSite{"send", "/layer", 3};
 
 TEST(Mailbox, KeepsTheOrderAndAddsNoSlots) {

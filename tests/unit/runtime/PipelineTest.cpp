@@ -123,7 +123,8 @@ TEST(Pipeline, RefusesStagesThatDoNotFit) {
   auto has = [](const std::string &text, const char *part) {
     return text.find(part) != std::string::npos;
   };
-  std::string lost = refusal(TwoStages(firstStage("TestFail", 7), secondStage()));
+  std::string lost =
+      refusal(TwoStages(firstStage("TestFail", 7), secondStage()));
   EXPECT_TRUE(has(lost, "receives transfer 0")) << lost;
   std::string back =
       refusal(TwoStages(firstStage("TestFail", 0, 0), secondStage()));

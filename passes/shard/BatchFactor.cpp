@@ -1,0 +1,126 @@
+//===- BatchFactor.cpp - May a request run in parts? ----------------------===//
+
+#include "passes/shard/BatchFactor.h"
+
+#include "dialects/onnx/ops/Dynamic.h"
+#include "dialects/onnx/ops/Source.h"
+
+using namespace mlir;
+
+namespace shardc::shard {
+
+using onnx::FactorClass;
+
+namespace {
+
+class BatchFinder {
+public:
+  BatchFinder(func::FuncOp function, ShardingGraph &graph)
+      : function(function), graph(graph) {}
+
+  BatchFactor run() {
+    // Arguments are the graph's first values.
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (std::optional<FactorNode> first = firstDim(graph.values[i]);
+          first && !batch && graph.space.size(*first).asSymbol())
+        batch = first;
+    if (!batch)
+      return failed("no input has a batch of a size that is left open");
+    symbol = *graph.space.size(*batch).asSymbol();
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      if (!holds(graph.values[i].dims))
+        continue;
+      if (!isOnlyFirst(graph.values[i]))
+        return failed("an input has the batch in another dim than its first");
+      found.inputs.push_back(i);
+    }
+    for (const GraphValue &value : graph.values)
+      if (value.isReturned && !isOnlyFirst(value))
+        return failed("an output has the batch in another dim than its first, "
+                      "or none");
+    for (Operation &op : function.front())
+      if (needsWhole(op)) {
+        found.obstacle = &op;
+        return failed("this op needs all of the batch");
+      }
+    return found;
+  }
+
+private:
+  BatchFactor failed(const char *why) {
+    found.why = why;
+    return found;
+  }
+
+  std::optional<FactorNode> firstDim(const GraphValue &value) {
+    if (value.dims.empty() || !graph.space.isLeaf(value.dims[0]))
+      return std::nullopt;
+    return graph.space.find(value.dims[0]);
+  }
+
+  bool holds(ArrayRef<FactorNode> dims) {
+    bool isHeld = false;
+    for (FactorNode dim : dims)
+      graph.space.forEachLeaf(
+          dim, [&](FactorNode leaf, bool) { isHeld |= leaf == *batch; });
+    return isHeld;
+  }
+
+  bool isOnlyFirst(const GraphValue &value) {
+    return firstDim(value) == batch &&
+           !holds(ArrayRef(value.dims).drop_front());
+  }
+
+  /// Whether what an op without operands gives depends on how many rows there
+  /// are: it counts them.
+  bool countsRows(Operation &op) {
+    bool counts = false;
+    onnx::forEachSize(&op, [&](dist::DimExpr size) {
+      size.forEachSymbol(
+          [&](StringRef name, bool) { counts |= name == symbol; });
+    });
+    return counts;
+  }
+
+  bool needsWhole(Operation &op) {
+    if (isa<func::ReturnOp, onnx::GuardOp>(op))
+      return false;
+    if (isa<onnx::ReadSizesOp>(op) || op.getNumRegions() > 0)
+      return true; // what the data decide may differ between the parts
+    if (op.getNumOperands() == 0)
+      return countsRows(op);
+    const GraphOp *graphOp = numberOf(op);
+    if (!graphOp)
+      return true;
+    const OpLeaf *leaf = graphOp->find(*batch);
+    if (leaf && leaf->factorClass != FactorClass::PassThrough)
+      return true;
+    for (auto [i, value] : llvm::enumerate(graphOp->operandValues))
+      if (value != kNoValue && holds(graph.values[value].dims) &&
+          !holds(graphOp->operands[i]))
+        return true;
+    return false;
+  }
+
+  const GraphOp *numberOf(Operation &op) {
+    if (ops.empty())
+      for (const GraphOp &graphOp : graph.ops)
+        ops[graphOp.op] = &graphOp;
+    return ops.lookup(&op);
+  }
+
+  func::FuncOp function;
+  ShardingGraph &graph;
+  std::optional<FactorNode> batch;
+  StringRef symbol;
+  BatchFactor found;
+  llvm::DenseMap<Operation *, const GraphOp *> ops;
+};
+
+} // namespace
+
+BatchFactor findBatch(func::FuncOp function, ShardingGraph &graph) {
+  return BatchFinder(function, graph).run();
+}
+
+} // namespace shardc::shard
