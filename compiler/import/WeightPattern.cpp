@@ -74,7 +74,9 @@ llvm::Expected<StringRef> weightPattern(const ModelFile &file,
     return "";
   int64_t elementBytes = range.length / type.getNumElements();
   int64_t rowBytes = columns * elementBytes, rows = range.length / rowBytes;
-  // One row says of most that they have none.
+  // One row says of most that they have none; a few of one number each, that it
+  // is no table: in a file that was never filled all are.
+  constexpr int64_t kFewRows = 16;
   int64_t wanted = 1;
   bool varies = false; // a weight of one number is no table
   for (int64_t row = 0; row < rows && !patterns.empty();) {
@@ -93,7 +95,9 @@ llvm::Expected<StringRef> weightPattern(const ModelFile &file,
         return !pattern.holds(elements, row, elementBytes);
       });
     }
-    wanted = std::max<int64_t>(kChunkBytes / rowBytes, 1);
+    if (!varies && row >= kFewRows)
+      return "";
+    wanted = varies ? std::max<int64_t>(kChunkBytes / rowBytes, 1) : kFewRows;
   }
   return varies && !patterns.empty() ? patterns.front().name : StringRef();
 }
