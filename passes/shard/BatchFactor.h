@@ -15,9 +15,9 @@
 namespace shardc::shard {
 
 struct BatchFactor {
-  llvm::SmallVector<int64_t> inputs; ///< those with the batch as dim 0
+  llvm::SmallVector<int64_t> inputs;   ///< those with the batch as dim 0
   mlir::Operation *obstacle = nullptr; ///< op that needs the batch as a whole
-  std::string why; ///< there is none; empty if there is
+  std::string why;                     ///< there is none; empty if there is
 };
 
 BatchFactor findBatch(mlir::func::FuncOp function, ShardingGraph &graph);

@@ -62,11 +62,17 @@ private:
   /// Those with the most work first.
   llvm::SmallVector<FactorNode, 2> sequences() {
     llvm::MapVector<FactorNode, double> passed;
-    llvm::DenseSet<FactorNode> mixed;
+    llvm::DenseSet<FactorNode> mixed, ofMatrices;
+    for (const GraphOp &op : graph.ops)
+      for (unsigned i : op.matrices)
+        for (FactorNode dim : op.operands[i])
+          if (op.usesWeight)
+            graph.space.forEachLeaf(
+                dim, [&](FactorNode leaf, bool) { ofMatrices.insert(leaf); });
     for (const GraphOp &op : graph.ops) {
       for (const OpLeaf &leaf : op.leaves)
         if (op.usesWeight && leaf.factorClass == FactorClass::PassThrough &&
-            !graph.weightLeaves.contains(leaf.leaf))
+            !ofMatrices.contains(leaf.leaf))
           passed[leaf.leaf] += op.multiplyAdds;
       for (unsigned value : op.operandValues)
         if (value != kNoValue && op.multiplyAdds > 0)

@@ -13,9 +13,9 @@
 //             comes where the next product needs all positions. (Megatron-LM's
 //             sequence parallelism, Korthikanti et al. 2022.)
 //
-// The sequence is found from data flow: a leaf that no weight has, that
-// products with weights pass through, and that some other product mixes. A
-// batch is never mixed.
+// The sequence is found from data flow: a leaf that no product's matrix has
+// (position embeddings may have it), that these products pass through, and that
+// some other product mixes. A batch is never mixed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_SHARD_SEQUENCESPLIT_H

@@ -55,9 +55,8 @@ void MicroBatches::cut(std::span<const InputTensor> inputs,
       part.dims[i].assign(inputs[i].dims.begin(), inputs[i].dims.end());
       part.dims[i][0] = end - begin;
       part.inputs[i].dims = part.dims[i];
-      part.inputs[i].data =
-          static_cast<const std::byte *>(inputs[i].data) +
-          begin * rowBytes(inputs[i].element, inputs[i].dims);
+      part.inputs[i].data = static_cast<const std::byte *>(inputs[i].data) +
+                            begin * rowBytes(inputs[i].element, inputs[i].dims);
     }
   }
 }

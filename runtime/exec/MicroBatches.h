@@ -4,7 +4,8 @@
 // a pipeline have work; the outputs are put together again. The compiler has
 // seen to it that each row is computed by itself.
 //
-//   x [5, 8] in 2 parts:  x [2, 8], x [3, 8]  ->  y [2, 4], y [3, 4]  ->  y [5, 4]
+//   x [5, 8] in 2 parts:  x [2, 8], x [3, 8]  ->  y [2, 4], y [3, 4]  ->  y [5,
+//   4]
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_MICROBATCHES_H
@@ -16,9 +17,9 @@ namespace shardc::runtime {
 
 class MicroBatches {
 public:
-  /// Cuts the inputs that `isBatch` says along dim 0 into at most `parts` parts,
-  /// none of them empty. One part, where they are not all as long or there is
-  /// nothing to cut. Memory is reused from one request to the next.
+  /// Cuts the inputs that `isBatch` says along dim 0 into at most `parts`
+  /// parts, none of them empty. One part, where they are not all as long or
+  /// there is nothing to cut. Memory is reused from one request to the next.
   void cut(std::span<const InputTensor> inputs, std::span<const char> isBatch,
            size_t parts, size_t numOutputs);
 
