@@ -2,6 +2,8 @@
 
 #include "passes/shard/SequenceSplit.h"
 
+#include "dialects/onnx/ops/Cache.h"
+
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -43,10 +45,15 @@ private:
     return found;
   }
 
+  /// A product, or what appends keys to those that attention sees.
+  static bool mayMix(const GraphOp &op) {
+    return op.multiplyAdds > 0 || llvm::isa<onnx::CacheAppendOp>(op.op);
+  }
+
   /// Whether positions see each other here: an operand has them, but the op
   /// needs all of them at once.
   bool mixes(const GraphOp &op, FactorNode leaf) {
-    if (op.multiplyAdds == 0)
+    if (!mayMix(op))
       return false;
     for (auto [i, value] : llvm::enumerate(op.operandValues)) {
       if (value == kNoValue || !holds(graph.values[value].dims, leaf))
@@ -75,7 +82,7 @@ private:
             !ofMatrices.contains(leaf.leaf))
           passed[leaf.leaf] += op.multiplyAdds;
       for (unsigned value : op.operandValues)
-        if (value != kNoValue && op.multiplyAdds > 0)
+        if (value != kNoValue && mayMix(op))
           for (FactorNode dim : graph.values[value].dims)
             graph.space.forEachLeaf(dim, [&](FactorNode leaf, bool) {
               if (!mixed.contains(leaf) && mixes(op, leaf))
