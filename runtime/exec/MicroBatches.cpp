@@ -61,10 +61,22 @@ void MicroBatches::cut(std::span<const InputTensor> inputs,
   }
 }
 
+/// An artifact may claim a batch that its outputs do not have.
+static bool isJoinable(const Tensor &first, const Tensor &part) {
+  return !first.dims().empty() && first.element() == part.element() &&
+         std::ranges::equal(first.dims().subspan(1), part.dims().subspan(1));
+}
+
 Status MicroBatches::join(std::span<Tensor> outputs) {
   for (size_t o = 0; o < outputs.size(); ++o) {
     int64_t dims[kMaxRank] = {};
     const Tensor &first = all[0].outputs[o];
+    for (size_t p = 0; p < numParts; ++p)
+      if (first.dims().size() != all[p].outputs[o].dims().size() ||
+          !isJoinable(first, all[p].outputs[o]))
+        return artifactError("output ", o, " of the parts of a request cannot ",
+                             "be put together; compile the model without "
+                             "--micro-batches");
     std::copy(first.dims().begin(), first.dims().end(), dims);
     dims[0] = 0;
     for (size_t p = 0; p < numParts; ++p)

@@ -114,6 +114,38 @@ TEST(Pipeline, RanksOfLaterStagesHaveNumbersOfTheWorld) {
       << status.message();
 }
 
+TEST(Pipeline, MicroBatchesAreJoined) {
+  TwoStages artifact(firstStage(), secondStage());
+  artifact.manifest["micro_batches"] = 3;
+  artifact.manifest["batch_inputs"] = {0};
+  artifact.writeManifest();
+  OpenSession s(artifact);
+  for (size_t rows : {7u, 2u, 1u, 0u}) {
+    std::vector<float> values(rows), doubled(rows);
+    for (size_t i = 0; i < rows; ++i)
+      doubled[i] = 2 * (values[i] = float(i));
+    Floats x(values, {int64_t(rows)});
+    ASSERT_TRUE(s.run({x.as("x")}).isOk());
+    EXPECT_EQ(s.floats(0), doubled);
+  }
+}
+
+TEST(Pipeline, AClaimedBatchThatOutputsDoNotHaveIsAnError) {
+  ProgramBuilder second = secondStage();
+  auto total = second.value(Float32, {});
+  second.run("TestFill", {}, {int32_t(total)});
+  second.output("total", total, {});
+  TwoStages artifact(firstStage(), second);
+  artifact.manifest["micro_batches"] = 2;
+  artifact.manifest["batch_inputs"] = {0};
+  artifact.writeManifest();
+  OpenSession s(artifact);
+  Floats x({1, 2}, {2});
+  Status status = s.run({x.as("x")});
+  EXPECT_NE(status.message().find("cannot be put together"), std::string::npos)
+      << status.message();
+}
+
 std::string refusal(const TestArtifact &artifact) {
   std::unique_ptr<Session> session;
   return Session::open(artifact.path(), {}, session).message();
