@@ -59,11 +59,7 @@ private:
   }
 
   bool holds(ArrayRef<FactorNode> dims) {
-    bool isHeld = false;
-    for (FactorNode dim : dims)
-      graph.space.forEachLeaf(
-          dim, [&](FactorNode leaf, bool) { isHeld |= leaf == *batch; });
-    return isHeld;
+    return graph.space.holds(dims, *batch);
   }
 
   bool isOnlyFirst(const GraphValue &value) {

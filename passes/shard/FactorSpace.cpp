@@ -225,6 +225,13 @@ void FactorSpace::forEachLeaf(
     }
 }
 
+bool FactorSpace::holds(llvm::ArrayRef<FactorNode> dims, FactorNode leaf) {
+  bool found = false;
+  for (FactorNode dim : dims)
+    forEachLeaf(dim, [&](FactorNode other, bool) { found |= other == leaf; });
+  return found;
+}
+
 std::optional<FactorNode> FactorSpace::minorNeighbour(FactorNode node,
                                                       FactorNode leaf) {
   for (FactorNode segment : parts(node, Kind::Concat)) {

@@ -49,6 +49,8 @@ public:
   /// concatenation that is a factor of a product: they cannot be split.
   void forEachLeaf(FactorNode node,
                    llvm::function_ref<void(FactorNode, bool)> visit);
+  /// Whether the leaf is somewhere below one of these dims.
+  bool holds(llvm::ArrayRef<FactorNode> dims, FactorNode leaf);
   /// The leaf that follows `leaf` in a product below `node`, if one does.
   std::optional<FactorNode> minorNeighbour(FactorNode node, FactorNode leaf);
 

@@ -105,11 +105,7 @@ private:
   }
 
   bool isInTable(const GraphOp &lookup, FactorNode wanted) {
-    bool found = false;
-    for (FactorNode dim : lookup.operands[0])
-      graph.space.forEachLeaf(
-          dim, [&](FactorNode leaf, bool) { found |= leaf == wanted; });
-    return found;
+    return graph.space.holds(lookup.operands[0], wanted);
   }
 
   void assign(GraphOp &op, FactorNode leaf) {

@@ -220,11 +220,7 @@ private:
     if (value.isWeightDerived && value.isLoadTime)
       return false;
     for (const LeafSplit &split : candidate.splits) {
-      bool isSplit = false;
-      for (FactorNode dim : value.dims)
-        graph.space.forEachLeaf(
-            dim, [&](FactorNode leaf, bool) { isSplit |= leaf == split.leaf; });
-      if (!isSplit)
+      if (!graph.space.holds(value.dims, split.leaf))
         continue;
       for (unsigned consumer : value.consumers)
         if (!takes(graph.ops[consumer], split.leaf))

@@ -201,9 +201,7 @@ void warnAboutIdleRanks(func::FuncOp function, ShardingGraph &graph,
     for (const LeafSplit &split : op.splits) {
       std::optional<int64_t> size = graph.space.size(split.leaf).asConstant();
       int64_t ways = dist::numWays(split.axes);
-      bool isHere = llvm::any_of(split.axes, [&](const dist::AxisRef &part) {
-        return part.overlaps(whole);
-      });
+      bool isHere = overlapsAny(split.axes, whole);
       if (!isHere || !size || *size >= ways || !seen.insert(split.leaf).second)
         continue;
       auto &entry =

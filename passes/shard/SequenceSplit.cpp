@@ -23,26 +23,27 @@ public:
                    SequenceUse use)
       : graph(graph), axes(axes), use(use) {}
 
-  unsigned run() {
-    unsigned numOps = 0;
+  void run() {
     for (FactorNode leaf : sequences())
       for (const Component &component : components(leaf)) {
         if (!pays(component, leaf))
           continue;
         for (unsigned op : component)
           graph.ops[op].split(leaf, axes);
-        numOps += component.size();
       }
-    return numOps;
   }
 
 private:
   bool holds(llvm::ArrayRef<FactorNode> dims, FactorNode leaf) {
-    bool found = false;
-    for (FactorNode dim : dims)
-      graph.space.forEachLeaf(
-          dim, [&](FactorNode other, bool) { found |= other == leaf; });
-    return found;
+    return graph.space.holds(dims, leaf);
+  }
+
+  /// A dim of which the axes split this leaf alone.
+  dist::DimSharding splitAt(FactorNode leaf, FactorNode dim) {
+    return graph.space.sharding(
+        dim, [&](FactorNode other) -> llvm::ArrayRef<AxisRef> {
+          return other == leaf ? axes : llvm::ArrayRef<AxisRef>();
+        });
   }
 
   /// A product, or what appends keys to those that attention sees.
@@ -117,10 +118,7 @@ private:
     for (const auto *tensors : {&op.operands, &op.results})
       for (const DimNodes &dims : *tensors)
         for (FactorNode dim : dims) {
-          dist::DimSharding split = graph.space.sharding(
-              dim, [&](FactorNode other) -> llvm::ArrayRef<AxisRef> {
-                return other == leaf ? axes : llvm::ArrayRef<AxisRef>();
-              });
+          dist::DimSharding split = splitAt(leaf, dim);
           if (split.isSplit() && !split.isRange())
             return false;
         }
@@ -170,10 +168,7 @@ private:
     const GraphValue &value = graph.values[number];
     dist::Sharding sharding;
     for (FactorNode dim : value.dims)
-      sharding.dims.push_back(graph.space.sharding(
-          dim, [&](FactorNode other) -> llvm::ArrayRef<AxisRef> {
-            return other == leaf ? axes : llvm::ArrayRef<AxisRef>();
-          }));
+      sharding.dims.push_back(splitAt(leaf, dim));
     return value.isReturned && !isSplitInPart(sharding);
   }
 
@@ -235,10 +230,7 @@ private:
       if (result == value.value)
         return llvm::any_of(graph.resultSharding(producer, i).partial,
                             [&](const dist::PartialAxis &partial) {
-                              return llvm::any_of(
-                                  axes, [&](const AxisRef &axis) {
-                                    return axis.overlaps(partial.axis);
-                                  });
+                              return overlapsAny(axes, partial.axis);
                             });
     return false;
   }
@@ -250,9 +242,10 @@ private:
 
 } // namespace
 
-unsigned splitSequences(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes,
-                        SequenceUse use) {
-  return dist::numWays(axes) > 1 ? SequenceSplitter(graph, axes, use).run() : 0;
+void splitSequences(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes,
+                    SequenceUse use) {
+  if (dist::numWays(axes) > 1)
+    SequenceSplitter(graph, axes, use).run();
 }
 
 } // namespace shardc::shard

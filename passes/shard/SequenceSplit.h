@@ -28,9 +28,9 @@ namespace shardc::shard {
 enum class SequenceUse { Context, Residual };
 
 /// Splits sequences over all of `axes` together, at ops that none of them
-/// splits yet. Returns the number of ops.
-unsigned splitSequences(ShardingGraph &graph,
-                        llvm::ArrayRef<dist::AxisRef> axes, SequenceUse use);
+/// splits yet.
+void splitSequences(ShardingGraph &graph, llvm::ArrayRef<dist::AxisRef> axes,
+                    SequenceUse use);
 
 } // namespace shardc::shard
 

@@ -27,11 +27,13 @@ double ShardingGraph::evaluate(DimExpr size) const {
   return value ? static_cast<double>(*value) : 1;
 }
 
+bool overlapsAny(ArrayRef<AxisRef> axes, const AxisRef &axis) {
+  return llvm::any_of(
+      axes, [&](const AxisRef &other) { return other.overlaps(axis); });
+}
+
 bool GraphOp::uses(ArrayRef<AxisRef> axes) const {
-  auto isUsed = [&](const AxisRef &used) {
-    return llvm::any_of(
-        axes, [&](const AxisRef &axis) { return axis.overlaps(used); });
-  };
+  auto isUsed = [&](const AxisRef &used) { return overlapsAny(axes, used); };
   return llvm::any_of(carried, isUsed) ||
          llvm::any_of(splits, [&](const LeafSplit &split) {
            return llvm::any_of(split.axes, isUsed);

@@ -30,6 +30,9 @@ struct OpLeaf {
 /// Major first.
 using AxisList = llvm::SmallVector<dist::AxisRef, 1>;
 
+/// Whether one of the axes distinguishes ways that `axis` does.
+bool overlapsAny(llvm::ArrayRef<dist::AxisRef> axes, const dist::AxisRef &axis);
+
 /// Axes that split a leaf, at one op.
 struct LeafSplit {
   FactorNode leaf;
