@@ -70,7 +70,7 @@ const std::vector<TensorInfo> &Session::outputs() const {
   return replicas->last().outputs();
 }
 
-int Session::worldSize() const { return replicas->worldSize(); }
+int Session::worldSize() const { return replicas->artifact.worldSize(); }
 
 const std::string &Session::tolerance() const {
   return replicas->artifact.manifest().tolerance;

@@ -54,7 +54,7 @@ Status checkFingerprint(const std::string &path, const MappedFile &file,
 }
 
 /// The product of a program's mesh axes.
-int worldSize(const artifact::Program &program) {
+int ranksOf(const artifact::Program &program) {
   int64_t ranks = 1;
   for (const artifact::Axis *axis : *program.axes())
     ranks *= axis->size();
@@ -134,7 +134,7 @@ Status Artifact::checkStages() {
                            profiles.size());
     for (size_t profile = 0; profile < numbers.size(); ++profile) {
       profiles[profile].push_back(&program(numbers[profile]));
-      if (worldSize(*profiles[profile].back()) != stageSize())
+      if (ranksOf(*profiles[profile].back()) != stageSize())
         return artifactError(parsed.stages[numbers[profile]].program,
                              " is for another number of ranks");
     }
@@ -194,7 +194,7 @@ std::vector<size_t> Artifact::programsOf(int stage) const {
   return numbers;
 }
 
-int Artifact::stageSize() const { return worldSize(program(0)); }
+int Artifact::stageSize() const { return ranksOf(program(0)); }
 
 int Artifact::numReplicas() const {
   return static_cast<int>(meshSize()) / (stages * stageSize());

@@ -45,9 +45,7 @@ Status Engine::start(Transfers &transfers) {
     state.inputs.resize(inputInfos.size());
   SHARDC_RETURN_IF_ERROR(createGroups());
   SHARDC_RETURN_IF_ERROR(createWorld());
-  const int worldSize =
-      artifact.numReplicas() * artifact.numStages() * numRanks();
-  const int kernelThreads = std::max(1, hostCores() / worldSize);
+  const int kernelThreads = std::max(1, hostCores() / artifact.worldSize());
   SHARDC_RETURN_IF_ERROR(threads.start(
       numRanks(), [kernelThreads](int) { setHostThreads(kernelThreads); }));
   return load();

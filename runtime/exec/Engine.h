@@ -96,6 +96,7 @@ private:
   Status runLoadRank(int rank);
 
   Status runRequest(std::span<const InputTensor> given);
+  Status findProgram(LoadedProgram *&found) const;
   Status chooseProgram(std::span<const InputTensor> given);
   Status findPlan(ShapePlan *&plan);
   Status preparePlan(std::unique_ptr<ShapePlan> &plan);

@@ -11,7 +11,13 @@ namespace shardc::runtime {
 /// Plans that are kept: prefill and decode, and two more lengths.
 static constexpr size_t kKeptPlans = 4;
 
-static Status noProfile() {
+/// The profile for `orderedInputs`.
+Status Engine::findProgram(LoadedProgram *&found) const {
+  for (const auto &loaded : programs)
+    if (loaded->accepts(orderedInputs)) {
+      found = loaded.get();
+      return Status::ok();
+    }
   return artifactError("no profile of the artifact is for these inputs; "
                        "compile the model again");
 }
@@ -35,10 +41,9 @@ Status Engine::addPast(CacheState &caches, std::span<const InputTensor> given,
     });
     orderedInputs[i] = named == given.end() ? nullptr : &*named;
   }
-  for (const auto &loaded : programs)
-    if (loaded->accepts(orderedInputs))
-      return caches.sizePast(*loaded->program, inputInfos, given);
-  return noProfile();
+  LoadedProgram *chosen = nullptr;
+  SHARDC_RETURN_IF_ERROR(findProgram(chosen));
+  return caches.sizePast(*chosen->program, inputInfos, given);
 }
 
 Status Engine::runRequest(std::span<const InputTensor> given) {
@@ -81,12 +86,7 @@ Status Engine::createState(int64_t capacity,
 
 Status Engine::chooseProgram(std::span<const InputTensor> given) {
   SHARDC_RETURN_IF_ERROR(matchInputs(inputInfos, given, orderedInputs));
-  auto chosen =
-      std::find_if(programs.begin(), programs.end(),
-                   [&](const auto &p) { return p->accepts(orderedInputs); });
-  if (chosen == programs.end())
-    return noProfile();
-  active = chosen->get();
+  SHARDC_RETURN_IF_ERROR(findProgram(active));
   findSkipped();
   for (uint32_t s = 0; s < active->symbols.size(); ++s)
     active->symbols[s] = !program().symbols()->Get(s)->capacity() ? kUnbound

@@ -28,10 +28,6 @@ Status Replicas::open(const std::string &folder, const SessionOptions &options,
   return Status::ok();
 }
 
-int Replicas::worldSize() const {
-  return artifact.numReplicas() * artifact.numStages() * artifact.stageSize();
-}
-
 bool Replicas::isStuck() const {
   return std::any_of(pipelines.begin(), pipelines.end(),
                      [](const auto &pipeline) { return pipeline->isStuck(); });
@@ -48,6 +44,12 @@ size_t Replicas::acquire() {
   return static_cast<size_t>(idle - isBusy.begin());
 }
 
+void Replicas::acquire(size_t replica) {
+  std::unique_lock lock(mutex);
+  released.wait(lock, [&] { return !isBusy[replica]; });
+  isBusy[replica] = 1;
+}
+
 void Replicas::release(size_t replica, bool isOk) {
   {
     std::lock_guard lock(mutex);
@@ -59,11 +61,7 @@ void Replicas::release(size_t replica, bool isOk) {
 }
 
 Status Replicas::runOn(size_t replica, const PipelineRequest &request) {
-  {
-    std::unique_lock lock(mutex);
-    released.wait(lock, [&] { return !isBusy[replica]; });
-    isBusy[replica] = 1;
-  }
+  acquire(replica);
   Status status = pipelines[replica]->run({&request, 1});
   release(replica, status.isOk());
   return status;

@@ -27,7 +27,6 @@ public:
   size_t next() { return turn++ % pipelines.size(); }
 
   bool isStuck() const;
-  int worldSize() const;
 
   Artifact artifact;
   std::vector<std::unique_ptr<Pipeline>> pipelines;
@@ -36,7 +35,7 @@ public:
 
 private:
   size_t acquire();
-  Status acquire(size_t replica);
+  void acquire(size_t replica);
   void release(size_t replica, bool isOk);
 
   std::mutex mutex; ///< of what follows
