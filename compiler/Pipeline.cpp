@@ -34,6 +34,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
       passes.addPass(import::createRecoverMixtureOfExperts());
     }
     passes.addPass(import::createRecoverCaches());
+    passes.addPass(import::createNarrowCaches());
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
     passes.addPass(shard::createPropagateShardings(
@@ -42,6 +43,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(stage::createCutStages());
   } else if (phase == "partitioned") {
     passes.addPass(partition::createPartition());
+    passes.addPass(partition::createDispatchTokens());
   } else if (phase == "lowered") {
     passes.addPass(lower::createLower());
   }

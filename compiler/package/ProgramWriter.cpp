@@ -180,7 +180,8 @@ private:
 
   LogicalResult addInput(rt::InputOp op) {
     auto type = element(op, op.getElement());
-    if (failed(type))
+    auto given = element(op, op.getGiven().value_or(op.getElement()));
+    if (failed(type) || failed(given))
       return failure();
     for (auto [d, size] : llvm::enumerate(op.getValue().getDims()))
       if (std::optional<StringRef> symbol = size.asSymbol())
@@ -200,7 +201,7 @@ private:
         value.getHasLocal() ? value.getLocal() : value.getDims(), {}, 0,
         !value.getSharding() || value.getSharding()->isReplicated());
     inputs.push_back(artifact::CreateInput(
-        builder, builder.CreateString(op.getName().str()), *type,
+        builder, builder.CreateString(op.getName().str()), *given,
         scalarList(value.getDims()), layout(value), view));
     return success();
   }
@@ -375,8 +376,16 @@ private:
           artifact::CreateAttribute(builder, builder.CreateString("layout"), 0,
                                     0, 0, 0, builder.CreateVector(dim)));
     }
-    addInstruction(op, op.getKernel(), op.getInput(), op.getOutput(),
-                   attributes, group(op.getAxes()));
+    SmallVector<Value, 2> inputs{op.getInput()};
+    if (op.getChoices()) {
+      inputs.push_back(op.getChoices());
+      attributes.push_back(artifact::CreateAttribute(
+          builder, builder.CreateString("experts"),
+          builder.CreateVector(
+              std::vector<int64_t>{static_cast<int64_t>(*op.getExperts())})));
+    }
+    addInstruction(op, op.getKernel(), inputs, op.getOutput(), attributes,
+                   group(op.getAxes()));
   }
 
   template <typename Transfer>
@@ -418,12 +427,13 @@ private:
   }
 
   LogicalResult addOutput(rt::OutputOp op) {
-    auto type =
-        element(op, cast<rt::ViewType>(op.getView().getType()).getElement());
-    if (failed(type))
+    auto given = element(
+        op, op.getGiven().value_or(
+                cast<rt::ViewType>(op.getView().getType()).getElement()));
+    if (failed(given))
       return failure();
     outputs.push_back(artifact::CreateOutput(
-        builder, builder.CreateString(op.getName().str()), *type,
+        builder, builder.CreateString(op.getName().str()), *given,
         scalarList(op.getValue().getDims()), layout(op.getValue()),
         viewNumbers[op.getView()], op.getIndex()));
     return success();

@@ -80,6 +80,11 @@ public:
       else if (auto scatter = dyn_cast<dist::ReduceScatterOp>(op))
         addCollective(&op, "reduce_scatter", scatter.getAxes(), 1,
                       scatter.getWhy());
+      else if (auto dispatch = dyn_cast<dist::DispatchOp>(op))
+        addCollective(&op, "dispatch", dispatch.getAxes(), 1,
+                      dispatch.getWhy());
+      else if (auto combine = dyn_cast<dist::CombineOp>(op))
+        addCollective(&op, "combine", combine.getAxes(), 1, combine.getWhy());
       else if (auto weight = dyn_cast<onnx::WeightOp>(op))
         addWeight(weight);
       else if (auto send = dyn_cast<dist::SendOp>(op))
@@ -143,9 +148,10 @@ private:
   void addCollective(Operation *op, const char *kind, dist::AxesAttr axes,
                      int64_t passes, std::optional<StringRef> why) {
     // What the group holds when it is whole.
-    auto whole = cast<RankedTensorType>(isa<dist::ReduceScatterOp>(op)
-                                            ? op->getOperand(0).getType()
-                                            : op->getResult(0).getType());
+    auto whole =
+        cast<RankedTensorType>(isa<dist::ReduceScatterOp, dist::CombineOp>(op)
+                                   ? op->getOperand(0).getType()
+                                   : op->getResult(0).getType());
     DimExpr bytes = rt::storageBytes(whole.getElementType(),
                                      dist::product(localDims(whole)));
     int64_t ways = dist::numWays(axes.getAxes());

@@ -87,7 +87,8 @@ void Terms::addOp(Operation &op) {
   if (isa<dist::SendOp, dist::ReceiveOp>(op))
     return addTransfer(op);
   if (isa<dist::DistDialect>(op.getDialect())) {
-    if (op.getNumOperands() == 1 && op.getNumResults() == 1)
+    // The second operand of some says only which rows go where.
+    if (op.getNumOperands() >= 1 && op.getNumResults() == 1)
       terms[op.getResult(0)] = of(op.getOperand(0));
     return;
   }

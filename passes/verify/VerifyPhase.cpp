@@ -9,6 +9,7 @@
 #include "passes/verify/CheckRule.h"
 #include "passes/verify/Terms.h"
 #include "passes/verify/VerifyLowered.h"
+#include "passes/verify/VerifyRouting.h"
 #include "passes/verify/VerifyStages.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -407,6 +408,7 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
           failed(ShardingVerifier(program, mesh, /*isLocal=*/true).verify()) ||
           failed(verifySymbols(program)) ||
           failed(verifyNoIdleCollective(program)) ||
+          failed(verifyRouting(program)) ||
           failed(verifyHeldAlike(program, sharded)))
         return failure();
     }

@@ -64,7 +64,7 @@ Status checkOverlap(const BoundCollective &bound, const Operands &mine) {
 
 Status checkBlocks(const BoundCollective &bound, size_t self,
                    const Operands &mine) {
-  const bool gather = bound.kind == CollectiveKind::AllGather;
+  const bool gather = isGather(bound.kind);
   const TensorView &whole = gather ? mine.output.view : mine.input.view;
   const TensorView &part = gather ? mine.input.view : mine.output.view;
   const int64_t size = whole.dims[bound.dim];
@@ -85,7 +85,9 @@ Status bindAttributes(const artifact::Instruction &instruction,
                       std::span<const int> members,
                       std::span<const std::vector<int64_t>> allScalars,
                       BoundCollective &bound) {
-  if (bound.kind != CollectiveKind::AllGather) {
+  if (isRouted(bound.kind))
+    bound.experts = findAttribute(instruction, "experts")->ints()->Get(0);
+  else if (!isGather(bound.kind)) {
     const auto *text = findAttribute(instruction, "kind")->text();
     bound.reduce = text->string_view() == "max"   ? ReduceKind::Max
                    : text->string_view() == "min" ? ReduceKind::Min
@@ -102,6 +104,24 @@ Status bindAttributes(const artifact::Instruction &instruction,
     SHARDC_RETURN_IF_ERROR(resolveLayout(
         *layout, allScalars[static_cast<size_t>(members[i])], bound.blocks[i]));
   return Status::ok();
+}
+
+/// A row of choices for each token.
+Status checkChoices(const artifact::Program &program,
+                    const artifact::Instruction &instruction,
+                    std::span<const int64_t> scalars, int64_t tokens) {
+  ResolvedView choices;
+  SHARDC_RETURN_IF_ERROR(
+      resolveView(program, static_cast<uint32_t>(instruction.inputs()->Get(1)),
+                  scalars, choices));
+  if (choices.view.dims[0] != tokens)
+    return artifactError("its choices are ", dimsText(choices.view), " for ",
+                         tokens, " tokens");
+  return Status::ok();
+}
+
+ExpertRouting routingOf(const BoundCollective &bound, const KernelCall &call) {
+  return {call.inputs[1], bound.experts, bound.communicator->size()};
 }
 
 } // namespace
@@ -142,9 +162,11 @@ Status bindCollective(const artifact::Program &program,
           " have different shapes: ", dimsText(mine.output.view), " and ",
           dimsText(theirs.output.view));
   }
-  const TensorView &whole = bound.kind == CollectiveKind::AllGather
-                                ? mine.output.view
-                                : mine.input.view;
+  const TensorView &whole =
+      isGather(bound.kind) ? mine.output.view : mine.input.view;
+  if (isRouted(bound.kind))
+    SHARDC_RETURN_IF_ERROR(
+        checkChoices(program, instruction, scalarsOf(self), whole.dims[0]));
   bound.bytes = artifact::storageBytes(whole.element, whole.numElements());
   bound.wireBytes = bound.bytes * (reduce ? 2 : 1) *
                     (static_cast<int64_t>(members.size()) - 1);
@@ -165,6 +187,12 @@ Status runCollective(const BoundCollective &bound, const KernelCall &call,
     return communicator.reduceScatter(call.inputs[0], call.outputs[0],
                                       bound.dim, bound.blocks, bound.reduce,
                                       site);
+  case CollectiveKind::Dispatch:
+    return communicator.dispatch(call.inputs[0], call.outputs[0], bound.blocks,
+                                 routingOf(bound, call), site);
+  case CollectiveKind::Combine:
+    return communicator.combine(call.inputs[0], call.outputs[0], bound.blocks,
+                                routingOf(bound, call), site);
   case CollectiveKind::None:
     break;
   }

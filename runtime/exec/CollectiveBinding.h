@@ -22,9 +22,10 @@ struct BoundCollective {
   ReduceKind reduce = ReduceKind::Sum;
   int dim = 0;
   std::vector<OwnedRuns> blocks; ///< by index in the group
+  int64_t experts = 0;           ///< of dispatch and combine
   int64_t bytes = 0;             ///< of the group's global value
   /// Sent by all ranks of one group together: all_gather and reduce_scatter
-  /// (k - 1) N, all_reduce 2 (k - 1) N.
+  /// (k - 1) N, all_reduce 2 (k - 1) N; dispatch and combine at most as much.
   int64_t wireBytes = 0;
 };
 
