@@ -310,6 +310,34 @@ def RecoverCaches : Pass<"shardc-recover-caches", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numCaches", "caches", "Pairs of input and output">];
 }
 
+def NarrowCaches : Pass<"shardc-narrow-caches", "::mlir::ModuleOp"> {
+  let summary = "Keeps caches in the narrower of the types around them";
+  let description = [{
+    Requires: recovered caches.
+    Ensures: a cache that a model takes and gives in a wider float than it reads
+    and computes is of the narrower one; the model's type of the input and the
+    output is in `onnx.given`, and what a caller hands in is cast on the way, as
+    is what the caller gets. Past and new entries that are joined in a wider float
+    and then narrowed are joined in the narrow one; other readers of the wide join
+    keep it. All values are what they were, bit by bit; no step casts a cache.
+
+    Example (tests/passes/import/narrow-caches/example.mlir):
+
+        func.func @main(%past: f32, %k: bf16) -> (%present: f32) {
+          %inner = onnx.Cast %past
+          %all = onnx.Concat %inner, %k {axis = 0 : i64}
+          %present = onnx.Cast %all
+
+    becomes
+
+        func.func @main(%past: bf16 {onnx.given = f32}, %k: bf16)
+            -> (%present: bf16 {onnx.given = f32}) {
+          %present = onnx.Concat %past, %k {axis = 0 : i64}
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [Statistic<"numNarrowed", "narrowed", "Caches narrowed">];
+}
+
 def RecoverMixtureOfExperts
     : Pass<"shardc-recover-mixture-of-experts", "::mlir::ModuleOp"> {
   let summary = "One op for tokens through chosen experts";
