@@ -33,6 +33,8 @@ void buildPhase(OpPassManager &passes, StringRef phase,
       passes.addPass(import::createRecoverMixtureOfExperts());
     }
     passes.addPass(import::createRecoverCaches());
+    if (options.doubles)
+      passes.addPass(import::createWidenFloats());
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
     passes.addPass(shard::createPropagateShardings(
