@@ -92,7 +92,10 @@ private:
   ExitCode load() {
     progress("import");
     bool isText = llvm::sys::path::extension(options.model) == ".mlir";
-    if (isText)
+    if (!options.text.empty())
+      module = parseSourceString<ModuleOp>(options.text, ParserConfig(&context),
+                                           options.model);
+    else if (isText)
       module = parseSourceFile<ModuleOp>(options.model, ParserConfig(&context));
     else
       module = importer::importOnnx(context, options.model);
@@ -103,7 +106,7 @@ private:
   ExitCode verifyLoaded(StringRef phase) {
     PassManager passes(&context);
     passes.addPass(verify::createVerifyPhase({phase.str()}));
-    if (failed(passes.run(*module)))
+    if (!options.trusted && failed(passes.run(*module)))
       return ExitCode::Model;
     dist::MeshOp mesh = dist::getMesh(*module);
     if (phase != kPhases.front() && mesh && options.mesh.numRanks() > 1 &&
@@ -117,7 +120,12 @@ private:
       return code;
     if (phase == "partitioned")
       report.update(report::explainPlan(*module, dims));
-    return ExitCode::Done;
+    return afterPhase(phase);
+  }
+
+  ExitCode afterPhase(StringRef phase) {
+    return options.afterPhase ? options.afterPhase(phase, *module)
+                              : ExitCode::Done;
   }
 
   void setMesh() {
@@ -139,9 +147,9 @@ private:
     // bug of the compiler, worth a file that shows it.
     if (phase != "imported" && phase != "staged")
       passes.enableCrashReproducerGeneration(reproducerPath());
-    buildPhase(
-        passes, phase,
-        {options.recover, options.sequenceParallel, options.microBatches});
+    buildPhase(passes, phase,
+               {options.recover, options.doubles, options.sequenceParallel,
+                options.microBatches});
     // What was reported as wrong is wrong, even if a pass went on.
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)) ||
         hasError)
@@ -153,7 +161,9 @@ private:
       report.update(report::explainPlan(*module, dims));
     if (phase == "lowered")
       report::explainMemory(*module, dims, report);
-    return dump(phase);
+    if (ExitCode code = dump(phase); code != ExitCode::Done)
+      return code;
+    return afterPhase(phase);
   }
 
   std::string reproducerPath() const {

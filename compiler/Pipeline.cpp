@@ -35,6 +35,8 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     }
     passes.addPass(import::createRecoverCaches());
     passes.addPass(import::createNarrowCaches());
+    if (options.doubles)
+      passes.addPass(import::createWidenFloats());
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
     passes.addPass(shard::createPropagateShardings(

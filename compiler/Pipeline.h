@@ -13,7 +13,8 @@ inline constexpr std::array<llvm::StringLiteral, 5> kPhases = {
     "imported", "sharded", "staged", "partitioned", "lowered"};
 
 struct PipelineOptions {
-  bool recover = true; ///< else structures stay as the exporter spelled them
+  bool recover = true;  ///< else structures stay as the exporter spelled them
+  bool doubles = false; ///< floats of f64, whatever the model has
   bool sequenceParallel = false;
   int64_t microBatches = 1;
 };

@@ -372,3 +372,27 @@ def RecoverMixtureOfExperts
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [Statistic<"numMixtures", "mixtures", "Mixtures made">];
 }
+
+def WidenFloats : Pass<"shardc-widen-floats", "::mlir::ModuleOp"> {
+  let summary = "The same model in f64, to tell mistakes from rounding";
+  let description = [{
+    Requires: phase imported, structures recovered: what the model computes is
+    then settled, and only how exactly is left.
+    Ensures: no value is of f32, f16 or bf16, but weights as their files hold
+    them, each cast to f64 where it is loaded. Casts between floats are gone, so
+    that nothing is rounded on the way. Inputs and outputs are of f64 too.
+    Integers, and floats of eight bits, stay what they are.
+
+    Example (tests/passes/import/widen-floats/example.mlir):
+
+        %w = onnx.Weight {name = "w", ...} : () -> tensor<4x4xf32>
+        %0 = onnx.MatMul %x, %w : (tensor<2x4xf32>, ...) -> tensor<2x4xf32>
+
+    becomes
+
+        %w = onnx.Weight {name = "w", ...} : () -> tensor<4x4xf32>
+        %0 = onnx.Cast %w : (tensor<4x4xf32>) -> tensor<4x4xf64>
+        %1 = onnx.MatMul %x, %0 : (tensor<2x4xf64>, ...) -> tensor<2x4xf64>
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+}

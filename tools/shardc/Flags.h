@@ -19,7 +19,13 @@ struct Flags {
   bool sequenceParallel = false;
   int64_t microBatches = 1;
   bool explain = false, noRecovery = false;
+  std::string precision = "model";
   bool check = false, json = false; ///< shardc check
+  bool verify = false;              ///< shardc verify, and its own flags:
+  std::vector<std::string> inputs;
+  std::string programs;
+  bool trustPrograms = false;
+  uint64_t seed = 0;
 };
 
 /// Parses the command line. Returns an exit status where the program is done

@@ -3,6 +3,7 @@
 #include "compiler/Compile.h"
 #include "compiler/check/Check.h"
 #include "tools/shardc/Flags.h"
+#include "tools/shardc/verify/Verify.h"
 
 #include "llvm/Support/InitLLVM.h"
 
@@ -10,13 +11,7 @@
 
 using namespace shardc;
 
-int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
-  Flags flags;
-  if (int status = parseFlags(argc, argv, flags); status >= 0)
-    return status;
-  if (flags.check)
-    return static_cast<int>(checkModel(flags.model, flags.json, llvm::outs()));
+static CompileOptions compileOptions(const Flags &flags) {
   CompileOptions options;
   options.model = flags.model;
   options.output = flags.output;
@@ -28,12 +23,37 @@ int main(int argc, char **argv) {
   options.reproducer = flags.reproducer;
   options.recover = !flags.noRecovery;
   options.copyWeights = flags.weights == "copy";
+  options.doubles = flags.precision == "f64";
   options.sequenceParallel = flags.sequenceParallel;
   options.microBatches = flags.microBatches;
   for (const auto &[name, size] : flags.axes)
     options.mesh.axes.push_back({name, size});
   for (const auto &[name, size] : flags.dims)
     options.dims[name] = size;
+  return options;
+}
+
+static int runVerify(const Flags &flags) {
+  verifier::VerifyOptions options;
+  options.plan = compileOptions(flags);
+  options.inputs = flags.inputs;
+  options.seed = flags.seed;
+  options.programs = flags.programs;
+  options.trustPrograms = flags.trustPrograms;
+  options.json = flags.json;
+  return verifier::verify(options);
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  Flags flags;
+  if (int status = parseFlags(argc, argv, flags); status >= 0)
+    return status;
+  if (flags.check)
+    return static_cast<int>(checkModel(flags.model, flags.json, llvm::outs()));
+  if (flags.verify)
+    return runVerify(flags);
+  CompileOptions options = compileOptions(flags);
   bool isTerminal = isatty(STDERR_FILENO);
   if (isTerminal)
     options.progress = [](llvm::StringRef phase) {
