@@ -24,7 +24,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(import::createSpecializeBranches());
     passes.addPass(import::createInferShapes());
     passes.addPass(import::createCaptureOperands());
-    passes.addPass(import::createFoldGathers());
+    passes.addPass(import::createFoldIndexing());
     passes.addPass(import::createFoldLayout());
     if (options.recover) {
       passes.addPass(import::createRecoverNormalizations());

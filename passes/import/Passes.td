@@ -87,16 +87,16 @@ def CaptureOperands : Pass<"shardc-capture-operands", "::mlir::ModuleOp"> {
   ];
 }
 
-def FoldGathers : Pass<"shardc-fold-gathers", "::mlir::ModuleOp"> {
-  let summary = "Gathers by indices that count become layout ops";
+def FoldIndexing : Pass<"shardc-fold-indexing", "::mlir::ModuleOp"> {
+  let summary = "Gathers and scatters by indices that count become layout ops";
   let description = [{
     Requires: inferred shapes.
     Ensures: a Gather or GatherND whose indices are positions in order, each dim
     of the data from its first element to its last, is a Transpose, Reshape and
-    Expand of the data. What only computed indices is gone, and with it what a
+    Expand of the data; a ScatterND by such indices is its updates. What only computed indices is gone, and with it what a
     batch or a sequence was counted for.
 
-    Example (tests/passes/import/fold-gathers/example.mlir):
+    Example (tests/passes/import/fold-indexing/example.mlir):
 
         %i = onnx.Range {bounds = #dist.dims<[0, 1]>}       // b 1 1 1 1
         %j = onnx.Range {bounds = #dist.dims<[0, 1]>}       // b 1 1 s 1
@@ -108,7 +108,9 @@ def FoldGathers : Pass<"shardc-fold-gathers", "::mlir::ModuleOp"> {
         %y = onnx.Reshape %mask
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
-  let statistics = [Statistic<"numFolded", "folded", "Gathers replaced">];
+  let statistics = [
+    Statistic<"numFolded", "folded", "Gathers and scatters replaced">
+  ];
 }
 
 def FoldLayout : Pass<"shardc-fold-layout", "::mlir::ModuleOp"> {

@@ -1,6 +1,6 @@
 // The other order of the index's dims is a Transpose; a dim that it does not
 // count along is repeated.
-// RUN: shard-opt %s --shardc-fold-gathers | FileCheck %s
+// RUN: shard-opt %s --shardc-fold-indexing | FileCheck %s
 
 !mask = tensor<?x?xi1, #dist.value<dims = [b, s]>>
 !flat = tensor<?x1xi1, #dist.value<dims = [b * s, 1]>>

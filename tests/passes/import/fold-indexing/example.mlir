@@ -1,4 +1,4 @@
-// RUN: shard-opt %s --shardc-fold-gathers | FileCheck %s
+// RUN: shard-opt %s --shardc-fold-indexing | FileCheck %s
 
 !mask = tensor<?x?xi1, #dist.value<dims = [b, s]>>
 !b = tensor<?xi64, #dist.value<dims = [b]>>

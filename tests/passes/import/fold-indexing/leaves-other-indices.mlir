@@ -1,5 +1,5 @@
 // Some of the rows, rows from the second one on, a diagonal.
-// RUN: shard-opt %s --shardc-fold-gathers | FileCheck %s
+// RUN: shard-opt %s --shardc-fold-indexing | FileCheck %s
 
 !x = tensor<?x?xf32, #dist.value<dims = [n, n]>>
 !n = tensor<?xi64, #dist.value<dims = [n]>>

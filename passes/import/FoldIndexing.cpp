@@ -1,10 +1,11 @@
-//===- FoldGathers.cpp - Gathers by indices that count --------------------===//
+//===- FoldIndexing.cpp - Gathers and scatters by indices that count ------===//
 //
 // What exporters index by positions in order is the data itself, with its dims
 // elsewhere:
 //
 //   GatherND mask, (i, j)                 mask [b, s] as [b, 1, 1, s]
 //   Gather (mask as [b * s]), i * s + j   the same
+//   ScatterND x, (i, j), updates          the updates
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ using namespace mlir;
 
 namespace shardc::import {
 
-#define GEN_PASS_DEF_FOLDGATHERS
+#define GEN_PASS_DEF_FOLDINDEXING
 #include "passes/import/Passes.h.inc"
 
 using dist::DimExpr;
@@ -135,38 +136,61 @@ Value fold(OpBuilder &builder, GatherOp gather) {
   return laidOut(builder, gather, source->data, order, dims);
 }
 
-Value fold(OpBuilder &builder, GatherNDOp gather) {
-  auto columns = gather.getIndices().getDefiningOp<ConcatOp>();
-  Dims from = dimsOf(gather.getData()), indices = dimsOf(gather.getIndices());
-  if (gather.getBatchDims() != 0 || !columns ||
-      static_cast<size_t>(columns.getAxis()) + 1 != indices.size() ||
-      columns->getNumOperands() > from.size())
-    return {};
-  Places places(indices.size() - 1, -1);
+/// Of indices whose last dim has one index for each of the first dims of the
+/// data.
+std::optional<Places> placesOfColumns(Value data, Value indices) {
+  auto columns = indices.getDefiningOp<ConcatOp>();
+  const size_t rank = dimsOf(indices).size();
+  if (!columns || static_cast<size_t>(columns.getAxis()) + 1 != rank ||
+      columns->getNumOperands() > dimsOf(data).size())
+    return std::nullopt;
+  Places places(rank - 1, -1);
   for (auto [d, column] : llvm::enumerate(columns.getInputs())) {
-    if (!dimsOf(column).back().isConstant(1))
-      return {};
-    auto found = placesIn({gather.getData(), d, d + 1}, column);
+    auto found = dimsOf(column).back().isConstant(1)
+                     ? placesIn({data, d, d + 1}, column)
+                     : std::nullopt;
     if (!found)
-      return {};
+      return std::nullopt;
     for (auto [place, other] : llvm::zip(places, *found)) {
       if (place >= 0 && other >= 0)
-        return {}; // a diagonal
+        return std::nullopt; // a diagonal
       place = std::max(place, other);
     }
   }
-  Dims dims;
+  return places;
+}
+
+Value fold(OpBuilder &builder, GatherNDOp gather) {
+  auto places = gather.getBatchDims() == 0
+                    ? placesOfColumns(gather.getData(), gather.getIndices())
+                    : std::nullopt;
+  if (!places)
+    return {};
+  Dims from = dimsOf(gather.getData()), dims;
+  const auto columns = dimsOf(gather.getIndices()).back().asConstant();
   SmallVector<int64_t> order;
-  place(places, from, order, dims);
+  place(*places, from, order, dims);
   for (size_t d = 0; d < from.size(); ++d)
     if (!llvm::is_contained(order, static_cast<int64_t>(d)))
       order.push_back(static_cast<int64_t>(d));
-  llvm::append_range(dims,
-                     ArrayRef(from).drop_front(columns->getNumOperands()));
+  llvm::append_range(dims, ArrayRef(from).drop_front(*columns));
   return laidOut(builder, gather, gather.getData(), order, dims);
 }
 
-struct FoldGathers : impl::FoldGathersBase<FoldGathers> {
+/// Every element is written once, in order: nothing is left of the data.
+Value fold(OpBuilder &, ScatterNDOp scatter) {
+  auto places = scatter.getReduction() == "none"
+                    ? placesOfColumns(scatter.getData(), scatter.getIndices())
+                    : std::nullopt;
+  if (!places || !haveSameDims(scatter.getData(), scatter.getUpdates()))
+    return {};
+  for (auto [i, place] : llvm::enumerate(*places))
+    if (place >= 0 && place != int64_t(i))
+      return {};
+  return scatter.getUpdates();
+}
+
+struct FoldIndexing : impl::FoldIndexingBase<FoldIndexing> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
@@ -184,6 +208,8 @@ private:
         folded = fold(builder, gather);
       else if (auto gather = dyn_cast<GatherNDOp>(op))
         folded = fold(builder, gather);
+      else if (auto scatter = dyn_cast<ScatterNDOp>(op))
+        folded = fold(builder, scatter);
       if (!folded)
         continue;
       op.getResult(0).replaceAllUsesWith(folded);
