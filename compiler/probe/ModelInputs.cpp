@@ -95,8 +95,8 @@ ModelInputs describe(func::FuncOp function) {
   }
   if (auto when = function->getAttrOfType<DictionaryAttr>("onnx.when"))
     for (NamedAttribute entry : when)
-      model.when[entry.getName().str()] =
-          cast<BoolAttr>(entry.getValue()).getValue();
+      if (auto value = dyn_cast<BoolAttr>(entry.getValue()))
+        model.when[entry.getName().str()] = value.getValue();
   return model;
 }
 
