@@ -33,6 +33,8 @@ void buildPhase(OpPassManager &passes, StringRef phase,
       passes.addPass(import::createRecoverMixtureOfExperts());
     }
     passes.addPass(import::createRecoverCaches());
+    if (options.splitsSteps)
+      passes.addPass(import::createSpecializeSteps());
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
     passes.addPass(shard::createPropagateShardings(
@@ -41,7 +43,10 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(stage::createCutStages());
   } else if (phase == "partitioned") {
     passes.addPass(partition::createPartition());
+    passes.addPass(partition::createMoveGathers());
+    passes.addPass(partition::createMergeCollectives());
   } else if (phase == "lowered") {
+    passes.addPass(lower::createBindSizes());
     passes.addPass(lower::createLower());
   }
   passes.addPass(verify::createVerifyPhase({phase.str()}));

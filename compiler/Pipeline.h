@@ -15,6 +15,9 @@ inline constexpr std::array<llvm::StringLiteral, 5> kPhases = {
 struct PipelineOptions {
   bool recover = true; ///< else structures stay as the exporter spelled them
   bool sequenceParallel = false;
+  /// A prompt and a step of decoding get a program each: for plans that split
+  /// the sequence, which a step has too little of.
+  bool splitsSteps = false;
   int64_t microBatches = 1;
 };
 

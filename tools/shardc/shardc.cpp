@@ -26,6 +26,7 @@ int main(int argc, char **argv) {
   options.explain = flags.explain;
   options.explainJson = flags.explainJson;
   options.reproducer = flags.reproducer;
+  options.topology = flags.topology;
   options.recover = !flags.noRecovery;
   options.copyWeights = flags.weights == "copy";
   options.sequenceParallel = flags.sequenceParallel;
