@@ -51,9 +51,8 @@ public:
       return dist::DimsAttr::get(attribute.getContext(),
                                  replaced(attribute.getValues()));
     });
-    replacer.addReplacement([this](RankedTensorType type) -> Type {
-      return replaced(type);
-    });
+    replacer.addReplacement(
+        [this](RankedTensorType type) -> Type { return replaced(type); });
   }
 
   void run(func::FuncOp function) {
@@ -68,17 +67,16 @@ public:
 
 private:
   DimExpr replaced(DimExpr size) const {
-    return size.replaceSymbols(
-        [&](StringRef name) -> std::optional<DimExpr> {
-          auto value = bound.find(name);
-          return value == bound.end() ? std::nullopt
-                                      : std::optional<DimExpr>(value->second);
-        });
+    return size.replaceSymbols([&](StringRef name) -> std::optional<DimExpr> {
+      auto value = bound.find(name);
+      return value == bound.end() ? std::nullopt
+                                  : std::optional<DimExpr>(value->second);
+    });
   }
 
   SmallVector<DimExpr, 4> replaced(ArrayRef<DimExpr> sizes) const {
-    return llvm::map_to_vector<4>(
-        sizes, [&](DimExpr size) { return replaced(size); });
+    return llvm::map_to_vector<4>(sizes,
+                                  [&](DimExpr size) { return replaced(size); });
   }
 
   /// Local sizes follow from global ones and the sharding.
@@ -86,8 +84,8 @@ private:
     dist::ValueAttr encoding = dist::getValueAttr(type);
     if (!encoding)
       return type;
-    RankedTensorType made = dist::makeType(type.getElementType(),
-                                           replaced(encoding.getDims()));
+    RankedTensorType made =
+        dist::makeType(type.getElementType(), replaced(encoding.getDims()));
     if (!encoding.getSharding())
       return made;
     dist::Sharding sharding = *encoding.getSharding();

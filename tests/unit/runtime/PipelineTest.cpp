@@ -1,4 +1,5 @@
 //===- PipelineTest.cpp - Stages and replicas -----------------------------===//
+#include "runtime/artifact/Artifact.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
 namespace shardc::runtime {

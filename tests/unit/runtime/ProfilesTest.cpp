@@ -6,7 +6,8 @@ namespace {
 
 using namespace test;
 
-/// y = w + w + x, or x + x + x for `isStep`: x is [n, 2], w a loaded value.
+/// y = w + w + x, or x + x + x for `isStep`: x is [n, 2], w + w a loaded value
+/// of 2 rows.
 ProgramBuilder profile(bool isStep) {
   ProgramBuilder p({{"tp", 2}});
   auto n = p.symbol("n", 0, 0), two = p.constant(2), one = p.constant(1);
@@ -17,8 +18,8 @@ ProgramBuilder profile(bool isStep) {
       p.value(Float32, {two, two}, false, artifact::BufferKind_Persistent);
   p.load("TestAdd", {int32_t(w), int32_t(w)}, {int32_t(twice)});
   auto y = p.value(Float32, {n, two});
-  auto row = p.view(twice, {n, two}, {p.constant(0), one}, p.constant(0));
-  auto other = isStep ? p.value(Float32, {n, two}) : row;
+  auto rows = p.view(twice, {n, two}, {two, one}, p.constant(0));
+  auto other = isStep ? p.value(Float32, {n, two}) : rows;
   if (isStep)
     p.run("TestAdd", {int32_t(x), int32_t(x)}, {int32_t(other)});
   p.run("TestAdd", {int32_t(x), int32_t(other)}, {int32_t(y)});
@@ -36,7 +37,7 @@ TEST(Profiles, theFirstWhoseSizesFitIsRun) {
     ASSERT_TRUE(s.run({Floats({5, 7}, {1, 2}).as("x")}).isOk());
     EXPECT_EQ(s.floats(0), (std::vector<float>{15, 21}));
     ASSERT_TRUE(s.run({Floats({5, 7, 6, 8}, {2, 2}).as("x")}).isOk());
-    EXPECT_EQ(s.floats(0), (std::vector<float>{7, 11, 8, 12}));
+    EXPECT_EQ(s.floats(0), (std::vector<float>{7, 11, 12, 16}));
     ASSERT_TRUE(s.run({Floats({}, {0, 2}).as("x")}).isOk());
     EXPECT_EQ(s.floats(0), std::vector<float>());
   }
