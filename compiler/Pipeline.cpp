@@ -35,6 +35,8 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     }
     passes.addPass(import::createRecoverCaches());
     passes.addPass(import::createNarrowCaches());
+    if (options.splitsSteps)
+      passes.addPass(import::createSpecializeSteps());
     if (options.doubles)
       passes.addPass(import::createWidenFloats());
     passes.addPass(verify::createFingerprint());
@@ -46,7 +48,10 @@ void buildPhase(OpPassManager &passes, StringRef phase,
   } else if (phase == "partitioned") {
     passes.addPass(partition::createPartition());
     passes.addPass(partition::createDispatchTokens());
+    passes.addPass(partition::createMoveGathers());
+    passes.addPass(partition::createMergeCollectives());
   } else if (phase == "lowered") {
+    passes.addPass(lower::createBindSizes());
     passes.addPass(lower::createLower());
   }
   passes.addPass(verify::createVerifyPhase({phase.str()}));

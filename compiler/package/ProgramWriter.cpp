@@ -3,6 +3,7 @@
 #include "compiler/package/ProgramWriter.h"
 
 #include "compiler/package/TableWriter.h"
+#include "dialects/onnx/Profiles.h"
 
 using namespace mlir;
 
@@ -61,6 +62,17 @@ uint32_t FileTable::indexOf(StringRef modelFile) {
   auto [it, isNew] = indices.try_emplace(modelFile, modelFiles.size() + 1);
   if (isNew)
     modelFiles.push_back(modelFile.str());
+  return it->second;
+}
+
+uint64_t FileTable::placeOf(const std::string &bytes) {
+  auto [it, isNew] = places.try_emplace(bytes);
+  if (isNew) {
+    // Aligned, so that the runtime can map instead of copy.
+    constants.resize((constants.size() + 63) / 64 * 64);
+    it->second = constants.size();
+    constants += bytes;
+  }
   return it->second;
 }
 
@@ -233,12 +245,9 @@ private:
     if (!elements)
       return op.emitError("has elements that are not stored densely");
     std::string bytes = bytesOf(elements);
-    // Aligned, so that the runtime can map instead of copy.
-    files.constants.resize((files.constants.size() + 63) / 64 * 64);
-    uint64_t offset = files.constants.size();
-    files.constants += bytes;
-    return addWeight(op.getBuffer(), FileTable::kConstants, offset,
-                     bytes.size(), elements.getElementType(), op.getValue());
+    return addWeight(op.getBuffer(), FileTable::kConstants,
+                     files.placeOf(bytes), bytes.size(),
+                     elements.getElementType(), op.getValue());
   }
 
   void addAlloc(rt::AllocOp op) {
@@ -478,12 +487,14 @@ private:
 
   Offsets<artifact::Condition> conditions() {
     Offsets<artifact::Condition> conditions;
-    auto when = program->getAttrOfType<DictionaryAttr>("when");
-    for (auto input : program.getOps<rt::InputOp>())
-      if (auto value =
-              when ? when.getAs<BoolAttr>(input.getName()) : BoolAttr())
-        conditions.push_back(artifact::CreateCondition(
-            builder, input.getIndex(), value.getValue()));
+    for (const onnx::Condition &condition : onnx::conditionsOf(
+             program->getAttrOfType<DictionaryAttr>(onnx::kWhenAttr)))
+      for (auto input : program.getOps<rt::InputOp>())
+        if (input.getName() == condition.input)
+          conditions.push_back(artifact::CreateCondition(
+              builder, input.getIndex(), condition.value.value_or(false),
+              condition.value ? -1 : static_cast<int32_t>(condition.dim),
+              condition.size));
     return conditions;
   }
 

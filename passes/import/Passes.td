@@ -29,6 +29,30 @@ def SpecializeBranches : Pass<"shardc-specialize-branches", "::mlir::ModuleOp"> 
   ];
 }
 
+def SpecializeSteps : Pass<"shardc-specialize-steps", "::mlir::ModuleOp"> {
+  let summary = "One function for a prompt, one for a step of decoding";
+  let description = [{
+    Requires: caches recovered.
+    Ensures: where all caches that a function appends to get longer by one symbol
+    of its inputs, there are two of it: @f_decode, first, for requests in which
+    that symbol is 1, as `onnx.when` says, and @f_prefill for all others. They
+    are alike; of a decode function later phases leave the sequence whole, since
+    one position cannot be split.
+
+    Example (tests/passes/import/specialize-steps/example.mlir):
+
+        func.func @main(%ids {onnx.name = "ids"}, %past) -> (..., %present {onnx.cache = ...})
+
+    becomes
+
+        func.func @main_decode(...) attributes {onnx.profile = "decode",
+            onnx.when = {ids = {dim = 1 : i64, size = 1 : i64}}}
+        func.func @main_prefill(...) attributes {onnx.profile = "prefill"}
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [Statistic<"numSteps", "steps", "Functions made">];
+}
+
 def InferShapes : Pass<"shardc-infer-shapes", "::mlir::ModuleOp"> {
   let summary = "Gives every value its type, evaluates shape arithmetic";
   let description = [{

@@ -78,9 +78,9 @@ bool isHeldAlike(ArrayRef<func::FuncOp> functions, ArrayRef<Cache> uses) {
     auto diagnostic =
         function.emitWarning("the cache of ")
         << function.getArgAttrOfType<StringAttr>(uses[f].input, "onnx.name")
-        << " is split over the ranks otherwise than in another branch of the "
+        << " is split over the ranks otherwise than in another profile of the "
            "model; a state does not keep it";
-    diagnostic.attachNote(first.getLoc()) << "the other branch is here";
+    diagnostic.attachNote(first.getLoc()) << "the other profile is here";
     return false;
   }
   return true;
@@ -94,12 +94,20 @@ SmallVector<SmallVector<Cache>> findCaches(ArrayRef<func::FuncOp> functions) {
     all.push_back(cachesOf(function));
   for (const Cache &cache : all[0]) {
     SmallVector<Cache> uses;
-    // Profiles that are cut differently may have it in another stage.
+    // Profiles that cannot be cut alike may have it in another stage.
     for (const SmallVector<Cache> &ofFunction : all)
       for (const Cache &other : ofFunction)
         if (other.input == cache.input)
           uses.push_back(other);
-    if (uses.size() == functions.size() && isHeldAlike(functions, uses))
+    if (uses.size() != functions.size()) {
+      func::FuncOp first = functions[0];
+      first.emitWarning("the cache of ")
+          << first.getArgAttrOfType<StringAttr>(cache.input, "onnx.name")
+          << " is in another stage in another profile of the model; a state "
+             "does not keep it";
+      continue;
+    }
+    if (isHeldAlike(functions, uses))
       for (auto [f, use] : llvm::enumerate(uses))
         kept[f].push_back(use);
   }

@@ -2,6 +2,7 @@
 
 #include "passes/lower/Passes.h"
 
+#include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/lower/Lowering.h"
 
@@ -171,9 +172,8 @@ struct LowerPass : impl::LowerBase<LowerPass> {
       builder.setInsertionPoint(function);
       auto program = rt::ProgramOp::create(builder, function.getLoc(),
                                            function.getSymName());
-      if (Attribute when = function->getAttr("onnx.when"))
-        program->setAttr("when", when);
-      for (StringRef name : {dist::kStageAttr, dist::kBatchInputsAttr})
+      for (StringRef name : {dist::kStageAttr, dist::kBatchInputsAttr,
+                             onnx::kWhenAttr, onnx::kProfileAttr})
         if (Attribute attribute = function->getAttr(name))
           program->setAttr(name, attribute);
       if (failed(

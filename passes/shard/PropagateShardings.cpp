@@ -3,8 +3,10 @@
 #include "passes/shard/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/shard/BatchFactor.h"
+#include "passes/shard/CarriedSums.h"
 #include "passes/shard/PlanSearch.h"
 #include "passes/shard/SequenceSplit.h"
 
@@ -241,15 +243,19 @@ public:
 
   /// Experts go to the ranks of their axis; the matrices inside of each, and
   /// everything else, to those of the others. Outside of a mixture the expert
-  /// axis is more tensor parallelism.
-  void run(bool splitsResidual) {
+  /// axis is more tensor parallelism. A step of decoding is split like the
+  /// prompt, so that both hold the same caches, but for the sequence.
+  void run(bool splitsResidual, bool isDecode) {
     searchPlan(graph, experts, LeafRole::Experts);
     AxisList all = experts;
     all.append(tensor);
     searchPlan(graph, all);
     if (!experts.empty())
       searchPlan(graph, tensor);
-    splitSequences(graph, context, SequenceUse::Context);
+    splitsResidual &= !isDecode;
+    carrySums(graph, splitsResidual);
+    if (!isDecode)
+      splitSequences(graph, context, SequenceUse::Context);
     if (splitsResidual)
       splitSequences(graph, all, SequenceUse::Residual);
   }
@@ -277,6 +283,8 @@ void noteBatch(func::FuncOp function, ShardingGraph &graph) {
         DenseI64ArrayAttr::get(function.getContext(), batch.inputs));
     return;
   }
+  if (onnx::isDecode(function))
+    return; // the prompt's is like this one
   Operation *at = batch.obstacle ? batch.obstacle : function;
   at->emitWarning("--micro-batches: each request runs as one: ") << batch.why;
 }
@@ -292,15 +300,18 @@ struct PropagateShardingsPass
       return signalPassFailure();
     }
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
-      if (mesh.getMesh().getMesh()->numRanks() > 1)
+      // Of a step there is nothing to say that is not said of the prompt.
+      const bool isDecode = onnx::isDecode(function);
+      if (mesh.getMesh().getMesh()->numRanks() > 1 && !isDecode)
         warnAboutBodies(function);
       ShardingGraph graph(function, [](StringRef) { return 64; });
       const dist::Mesh stage = dist::stageMesh(*mesh.getMesh().getMesh());
       if (microBatches > 1)
         noteBatch(function, graph);
-      PlanMaker(graph, stage).run(sequenceParallel);
-      for (const dist::Axis &axis : stage.axes)
-        warnAboutIdleRanks(function, graph, axis);
+      PlanMaker(graph, stage).run(sequenceParallel, isDecode);
+      if (!isDecode)
+        for (const dist::Axis &axis : stage.axes)
+          warnAboutIdleRanks(function, graph, axis);
       for (const GraphOp &op : graph.ops)
         numSplitOps += op.uses(dist::wholeMesh(stage));
       TypeWriter writer(function, graph);

@@ -3,6 +3,7 @@
 #include "passes/verify/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/verify/CheckRule.h"
 #include "passes/verify/Terms.h"
@@ -223,6 +224,15 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
   }
 
   LogicalResult verify(ModuleOp module) {
+    for (Operation &op : module.getOps()) {
+      Attribute when = op.getAttr(onnx::kWhenAttr);
+      std::string problem = !when ? ""
+                            : isa<DictionaryAttr>(when)
+                                ? onnx::findProblem(cast<DictionaryAttr>(when))
+                                : "expected a dictionary";
+      if (!problem.empty())
+        return op.emitError("is for no requests: onnx.when: ") << problem;
+    }
     if (phase == "imported") {
       for (func::FuncOp function : module.getOps<func::FuncOp>())
         if (failed(verifyImported(function)))

@@ -322,13 +322,22 @@ Status ProgramChecker::checkCaches() {
 }
 
 Status ProgramChecker::checkConditions() {
-  if (program.conditions())
-    for (const artifact::Condition *condition : *program.conditions())
-      if (condition->input() >= program.inputs()->size() ||
-          program.inputs()->Get(condition->input())->element() !=
-              artifact::ElementType_Bool)
-        return artifactError("a condition is on input ", condition->input(),
-                             ", which is no boolean input");
+  if (!program.conditions())
+    return Status::ok();
+  for (const artifact::Condition *condition : *program.conditions()) {
+    if (condition->input() >= program.inputs()->size())
+      return artifactError("a condition is on input ", condition->input(),
+                           ", which there is not");
+    const artifact::Input *input = program.inputs()->Get(condition->input());
+    if (condition->dim() < 0 && input->element() != artifact::ElementType_Bool)
+      return artifactError("a condition is on input ", condition->input(),
+                           ", which is no boolean input");
+    if (condition->dim() >= static_cast<int64_t>(input->dims()->size()) ||
+        condition->size() < 0)
+      return artifactError("a condition is on dim ", condition->dim(),
+                           " of input ", condition->input(),
+                           ", which has no such dim or size");
+  }
   return Status::ok();
 }
 

@@ -11,6 +11,8 @@
 #include <filesystem>
 
 #include <algorithm>
+#include <sstream>
+#include <utility>
 
 namespace shardc {
 
@@ -31,7 +33,7 @@ static constexpr char kExitCodes[] =
 
 namespace {
 
-/// Major to minor over ranks.
+/// Major to minor over ranks, unless --rank-order says otherwise.
 struct Degree {
   const char *axis;
   const char *help;
@@ -45,18 +47,53 @@ constexpr Degree kDegrees[] = {
 };
 constexpr int64_t kMaxRanks = 65536;
 
+/// The axes of --rank-order, innermost first, as they are major to minor; or
+/// what is wrong. Those of one way may be left out.
+std::string readRankOrder(const Flags &flags, std::vector<std::string> &order) {
+  std::string names;
+  for (const Degree &degree : kDegrees) {
+    order.emplace_back(degree.axis);
+    names = degree.axis + (names.empty() ? "" : "," + names);
+  }
+  if (flags.rankOrder.empty())
+    return "";
+  auto problem = [&](const std::string &what) {
+    return "--rank-order " + flags.rankOrder + ": " + what +
+           "; expected each axis once, innermost first, for example " + names;
+  };
+  const std::vector<std::string> known = std::exchange(order, {});
+  std::stringstream list(flags.rankOrder);
+  for (std::string name; std::getline(list, name, ',');) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return problem("there is no axis \"" + name + "\"");
+    if (std::find(order.begin(), order.end(), name) != order.end())
+      return problem("\"" + name + "\" comes twice");
+    order.insert(order.begin(), name);
+  }
+  for (const std::string &name : known)
+    if (std::find(order.begin(), order.end(), name) == order.end()) {
+      if (flags.degrees.at(name) != 1)
+        return problem("\"" + name + "\" has " +
+                       std::to_string(flags.degrees.at(name)) +
+                       " ways and no place");
+      order.insert(order.begin(), name);
+    }
+  return "";
+}
+
 /// Major to minor; those of one way left out, but for "tp".
 std::string collectAxes(Flags &flags) {
   int64_t ranks = 1;
-  for (const Degree &degree : kDegrees) {
-    const int64_t ways = flags.degrees[degree.axis];
-    const std::string flag =
-        "--" + std::string(degree.axis) + " " + std::to_string(ways);
+  std::vector<std::string> order;
+  if (std::string problem = readRankOrder(flags, order); !problem.empty())
+    return problem;
+  for (const std::string &name : order) {
+    const int64_t ways = flags.degrees[name];
+    const std::string flag = "--" + name + " " + std::to_string(ways);
     if (ways < 1)
-      return flag + ": expected at least 1; use --" + degree.axis +
-             " 1 or more";
-    if (ways > 1 || std::string(degree.axis) == "tp")
-      flags.axes.emplace_back(degree.axis, ways);
+      return flag + ": expected at least 1; use --" + name + " 1 or more";
+    if (ways > 1 || name == "tp")
+      flags.axes.emplace_back(name, ways);
     if (ways > kMaxRanks / ranks)
       return flag + ": more than " + std::to_string(kMaxRanks) +
              " ranks in all";
@@ -90,6 +127,9 @@ static void addPlanFlags(CLI::App &app, Flags &flags) {
   for (const Degree &degree : kDegrees)
     app.add_option("--" + std::string(degree.axis), flags.degrees[degree.axis],
                    degree.help);
+  app.add_option("--rank-order", flags.rankOrder,
+                 "Axes by how near their ranks are numbered, innermost first "
+                 "(default tp,ep,cp,pp,dp)");
   app.add_flag("--sp", flags.sequenceParallel,
                "Split what tensor parallelism leaves whole (norms, residuals) "
                "over the sequence");
@@ -149,6 +189,9 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   app.add_option("-o,--output", flags.output,
                  "Folder to write the artifact to");
   addPlanFlags(app, flags);
+  app.add_option("--topology", flags.topology,
+                 "JSON file of nodes, devices and links: --explain then says "
+                 "which links are used, and for how long");
   app.add_option(
          "--weights", flags.weights,
          "reference: the artifact points into the model's files (default); "

@@ -12,6 +12,7 @@ namespace shardc {
 /// As the user wrote them, checked one by one.
 struct Flags {
   std::string model, output, from, to, dumpDir, explainJson, reproducer;
+  std::string topology, rankOrder;
   std::string weights = "reference";
   std::map<std::string, int64_t> dims;
   std::map<std::string, int64_t> degrees;            ///< by axis, as given

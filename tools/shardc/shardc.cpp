@@ -21,6 +21,7 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.explain = flags.explain;
   options.explainJson = flags.explainJson;
   options.reproducer = flags.reproducer;
+  options.topology = flags.topology;
   options.recover = !flags.noRecovery;
   options.copyWeights = flags.weights == "copy";
   options.doubles = flags.precision == "f64";

@@ -1,13 +1,71 @@
 //===- Collective.cpp - Lowering of the dist ops --------------------------===//
 
+#include "dialects/dist/Together.h"
 #include "passes/lower/Lowering.h"
 
 using namespace mlir;
 
 namespace shardc::lower {
 
+/// Several as one, in a buffer that has the operands behind each other. Where
+/// the kinds differ, minima are negated on the way in and on the way out.
+static LogicalResult lowerTogether(ArrayRef<dist::AllReduceOp> reduces,
+                                   Lowering &lowering) {
+  dist::AllReduceOp first = reduces.front();
+  const bool isMixed = llvm::any_of(reduces, [&](dist::AllReduceOp reduce) {
+    return reduce.getKind() != first.getKind();
+  });
+  dist::DimExpr count = 0;
+  bool isReplicated = true;
+  for (dist::AllReduceOp reduce : reduces) {
+    count = count + dist::product(Lowering::localDims(reduce.getResult()));
+    isReplicated &= dist::getSharding(reduce.getType()).isReplicated();
+  }
+  ValueView packed = lowering.allocateAtRun(
+      first, getElementTypeOrSelf(first.getType()), {count});
+  packed.isReplicated = false;
+  auto move = [&](dist::AllReduceOp reduce, const ValueView &from,
+                  const ValueView &to) {
+    const bool negates = isMixed && reduce.getKind() == "min";
+    lowering.call(reduce, negates ? "Neg" : "Copy", {from}, {to});
+  };
+  SmallVector<ValueView> parts;
+  dist::DimExpr offset = 0;
+  for (dist::AllReduceOp reduce : reduces) {
+    const Sizes dims = Lowering::localDims(reduce.getResult());
+    parts.push_back(
+        packed.with(packed.layout.sliced(0, offset, dist::product(dims))
+                        .expanded(0, dims)));
+    offset = offset + dist::product(dims);
+    move(reduce, lowering.view(reduce.getOperand()), parts.back());
+  }
+  ValueView result = packed;
+  result.isReplicated = isReplicated;
+  rt::CollectiveOp made =
+      lowering.collective(first, "all_reduce", packed, result, first.getAxes());
+  made.setKind(isMixed ? StringRef("max") : first.getKind());
+  if (first.getWhyAttr())
+    made.setWhyAttr(first.getWhyAttr());
+  for (auto [number, part] : llvm::enumerate(parts)) {
+    dist::AllReduceOp reduce = reduces[number];
+    if (isMixed && reduce.getKind() == "min")
+      move(reduce, part,
+           lowering.allocateAtRun(reduce, Value(reduce.getResult())));
+    else
+      lowering.bindWindow(reduce.getResult(), part, part.layout);
+  }
+  return success();
+}
+
 static LogicalResult lowerAllReduce(Operation *op, Lowering &lowering) {
   auto reduce = cast<dist::AllReduceOp>(op);
+  if (dist::isDoneBefore(reduce))
+    return success();
+  SmallVector<dist::AllReduceOp> reduces;
+  for (auto next = reduce; next; next = dist::nextTogether(next))
+    reduces.push_back(next);
+  if (reduces.size() > 1)
+    return lowerTogether(reduces, lowering);
   ValueView result = lowering.allocate(op, reduce.getResult());
   rt::CollectiveOp made =
       lowering.collective(op, "all_reduce", lowering.view(reduce.getOperand()),
