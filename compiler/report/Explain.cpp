@@ -2,6 +2,7 @@
 
 #include "compiler/report/Explain.h"
 
+#include "dialects/dist/algebra/Collectives.h"
 #include "dialects/onnx/Structures.h"
 #include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Dynamic.h"
@@ -74,12 +75,15 @@ public:
     stage = dist::stageOf(program);
     for (Operation &op : program.front()) {
       if (auto reduce = dyn_cast<dist::AllReduceOp>(op))
-        addCollective(&op, "all_reduce", reduce.getAxes(), 2, reduce.getWhy());
+        addCollective(&op, reduce.getAxes(), reduce.getWhy());
       else if (auto gather = dyn_cast<dist::AllGatherOp>(op))
-        addCollective(&op, "all_gather", gather.getAxes(), 1, gather.getWhy());
+        addCollective(&op, gather.getAxes(), gather.getWhy());
       else if (auto scatter = dyn_cast<dist::ReduceScatterOp>(op))
-        addCollective(&op, "reduce_scatter", scatter.getAxes(), 1,
-                      scatter.getWhy());
+        addCollective(&op, scatter.getAxes(), scatter.getWhy());
+      else if (auto swap = dyn_cast<dist::AllToAllOp>(op))
+        addCollective(&op, swap.getAxes(), swap.getWhy());
+      else if (auto ring = dyn_cast<dist::RingOp>(op))
+        addCollective(&op, ring.getAxes(), ring.getWhy());
       else if (auto weight = dyn_cast<onnx::WeightOp>(op))
         addWeight(weight);
       else if (auto send = dyn_cast<dist::SendOp>(op))
@@ -139,24 +143,37 @@ private:
     return dist::getSharding(type).localDims(mesh);
   }
 
+  /// What a group holds together, as each of its ranks would if it were whole.
+  DimExpr bytesOfGroup(Operation *op) const {
+    auto from = cast<RankedTensorType>(op->getOperand(0).getType());
+    dist::Sharding whole = dist::getSharding(
+        isa<dist::ReduceScatterOp>(op) ? from : op->getResult(0).getType());
+    if (auto swap = dyn_cast<dist::AllToAllOp>(op))
+      whole = *dist::allGather(dist::getSharding(from), swap.getDim(),
+                               swap.getAxes().getAxes());
+    return rt::storageBytes(from.getElementType(),
+                            dist::product(whole.localDims(mesh)));
+  }
+
   /// What all ranks of one group send together.
-  void addCollective(Operation *op, const char *kind, dist::AxesAttr axes,
-                     int64_t passes, std::optional<StringRef> why) {
-    // What the group holds when it is whole.
-    auto whole = cast<RankedTensorType>(isa<dist::ReduceScatterOp>(op)
-                                            ? op->getOperand(0).getType()
-                                            : op->getResult(0).getType());
-    DimExpr bytes = rt::storageBytes(whole.getElementType(),
-                                     dist::product(localDims(whole)));
+  static DimExpr wireBytes(Operation *op, DimExpr bytes, int64_t ways) {
+    if (isa<dist::AllToAllOp>(op)) // each keeps its part of its own
+      return DimExpr::floorDiv(bytes * (ways - 1), ways);
+    return bytes * ((isa<dist::AllReduceOp>(op) ? 2 : 1) * (ways - 1));
+  }
+
+  void addCollective(Operation *op, dist::AxesAttr axes,
+                     std::optional<StringRef> why) {
+    DimExpr bytes = bytesOfGroup(op);
     int64_t ways = dist::numWays(axes.getAxes());
     std::string axisNames;
     for (const dist::AxisRef &axis : axes.getAxes())
       axisNames += (axisNames.empty() ? "" : ",") + axis.name;
     report["collectives"].push_back(
-        {{"kind", kind},
+        {{"kind", op->getName().stripDialect().str()},
          {"axis", axisNames},
          {"bytes", sizeOf(bytes, dims, mesh)},
-         {"wire_bytes", sizeOf(bytes * (passes * (ways - 1)), dims, mesh)},
+         {"wire_bytes", sizeOf(wireBytes(op, bytes, ways), dims, mesh)},
          {"node", nodeName(op)},
          {"why", why.value_or("").str()}});
     if (mesh.find(dist::kPipelineAxis))

@@ -171,15 +171,20 @@ def Rt_EndOp : Rt_Op<"end"> {
 }
 
 def Rt_CollectiveOp : Rt_Op<"collective"> {
-  let summary = "all_reduce or all_gather over the ranks that differ in `axes`";
+  let summary = "A collective over the ranks that differ in `axes`";
   let description = [{
-    all_gather needs `dim` and `value`, the operand's #dist.value, whose sharding
-    of that dim places each rank's part.
+    all_gather and reduce_scatter have `dim` and `value`, the #dist.value of what
+    is split, whose sharding of that dim places each rank's part. all_to_all has
+    them of its operand, and `to_dim` and `to_value` of its result. shift gives
+    each rank the input of the one that is `distance` further in the group.
   }];
   let arguments = (ins StrAttr:$kernel, Rt_ViewType:$input, Rt_ViewType:$output,
                        Dist_AxesAttr:$axes, OptionalAttr<StrAttr>:$kind,
                        OptionalAttr<I64Attr>:$dim,
                        OptionalAttr<Dist_ValueAttr>:$value,
+                       OptionalAttr<I64Attr>:$to_dim,
+                       OptionalAttr<Dist_ValueAttr>:$to_value,
+                       OptionalAttr<I64Attr>:$distance,
                        OptionalAttr<StrAttr>:$why);
   let assemblyFormat = [{
     $kernel $input `into` $output `over` $axes attr-dict `:` type($input) `->` type($output)

@@ -235,9 +235,10 @@ rt::CollectiveOp Lowering::collective(Operation *op, StringRef kernel,
   OpBuilder &b = output.isLoadTime ? atLoad() : atRun();
   Value from = viewOp(input, b, op->getLoc());
   Value to = viewOp(output, b, op->getLoc());
-  return rt::CollectiveOp::create(b, op->getLoc(), b.getStringAttr(kernel),
-                                  from, to, axes, StringAttr(), IntegerAttr(),
-                                  dist::ValueAttr(), StringAttr());
+  return rt::CollectiveOp::create(
+      b, op->getLoc(), b.getStringAttr(kernel), from, to, axes, StringAttr(),
+      IntegerAttr(), dist::ValueAttr(), IntegerAttr(), dist::ValueAttr(),
+      IntegerAttr(), StringAttr());
 }
 
 void Lowering::send(Operation *op, const ValueView &view, IntegerAttr stage,

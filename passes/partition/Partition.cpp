@@ -83,6 +83,10 @@ private:
       return dist::AllGatherOp::create(builder, loc, type, value,
                                        builder.getI64IntegerAttr(step.dim),
                                        axes, reshard.getWhyAttr());
+    case StepKind::AllToAll:
+      return dist::AllToAllOp::create(
+          builder, loc, type, value, builder.getI64IntegerAttr(step.dim),
+          builder.getI64IntegerAttr(step.toDim), axes, reshard.getWhyAttr());
     case StepKind::Slice:
       return dist::SliceOp::create(builder, loc, type, value);
     case StepKind::Once:

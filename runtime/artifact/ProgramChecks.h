@@ -33,7 +33,14 @@ enum ScalarDependence : uint8_t {
 /// One entry for each scalar; its operands must refer to earlier scalars.
 std::vector<uint8_t> scalarDependences(const artifact::Program &program);
 
-enum class CollectiveKind { None, AllReduce, AllGather, ReduceScatter };
+enum class CollectiveKind {
+  None,
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  Shift
+};
 
 /// None for a kernel's name.
 CollectiveKind collectiveKind(std::string_view name);
@@ -97,6 +104,8 @@ private:
   Status checkView(uint32_t view, bool load, const char *where);
   Status checkAttributes(const artifact::Instruction &instruction, bool load);
   Status checkCollective(const artifact::Instruction &instruction);
+  Status checkSplitDims(const artifact::Instruction &instruction, size_t count,
+                        size_t rank);
   Status checkTransfer(const artifact::Instruction &instruction, bool load);
   Status checkInstructions(bool load);
 

@@ -292,6 +292,7 @@ def changes_of_collective(program, i):
     others = {
         "dist.all_reduce": f'over <[{axis}]> "sum"', "dist.all_gather": f"dim 0 over <[{axis}]>", "dist.slice": "",
         "dist.once": f"over <[{axis}]>", "dist.reduce_scatter": f'dim 1 over <[{axis}]> "sum"',
+        "dist.all_to_all": f"dim 0 to 1 over <[{axis}]>",
     }  # fmt: skip
     for name, middle_text in others.items():
         if name != at.name and at.name != "dist.reshard":
