@@ -139,9 +139,9 @@ private:
     // bug of the compiler, worth a file that shows it.
     if (phase != "imported" && phase != "staged")
       passes.enableCrashReproducerGeneration(reproducerPath());
-    buildPhase(
-        passes, phase,
-        {options.recover, options.sequenceParallel, options.microBatches});
+    buildPhase(passes, phase,
+               {options.recover, options.sequenceParallel, options.microBatches,
+                options.contextMode});
     // What was reported as wrong is wrong, even if a pass went on.
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)) ||
         hasError)

@@ -16,6 +16,7 @@ struct PipelineOptions {
   bool recover = true; ///< else structures stay as the exporter spelled them
   bool sequenceParallel = false;
   int64_t microBatches = 1;
+  std::string contextMode = "ring"; ///< or "ulysses", "gather"
 };
 
 /// Passes that bring a module of the phase before to `phase`, and its check.

@@ -15,6 +15,7 @@ namespace {
 
 LoweringMap allLowerings() {
   LoweringMap map;
+  addAttentionLowerings(map);
   addCollectiveLowerings(map);
   addContractionLowerings(map);
   addControlFlowLowerings(map);

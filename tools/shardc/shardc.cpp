@@ -30,6 +30,7 @@ int main(int argc, char **argv) {
   options.copyWeights = flags.weights == "copy";
   options.sequenceParallel = flags.sequenceParallel;
   options.microBatches = flags.microBatches;
+  options.contextMode = flags.contextMode;
   for (const auto &[name, size] : flags.axes)
     options.mesh.axes.push_back({name, size});
   for (const auto &[name, size] : flags.dims)
