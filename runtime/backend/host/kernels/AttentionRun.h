@@ -30,7 +30,7 @@
 
 namespace shardc::runtime::host {
 
-inline constexpr int64_t kQueryTile = 64, kKeyTile = 1024;
+inline constexpr int64_t kQueryTile = 64, kKeyTile = 2048;
 
 /// Which rows of the softmax are zero instead: those that see no key, all that
 /// are NaN, or none of them.
