@@ -112,7 +112,8 @@ static std::optional<AxisRef> minorOfMoved(const Sharding &now,
   return std::nullopt;
 }
 
-std::vector<ReshardStep> planReshard(const Sharding &from, const Sharding &to) {
+std::vector<ReshardStep> planReshard(const Sharding &from, const Sharding &to,
+                                     bool moves) {
   std::vector<ReshardStep> steps;
   Sharding now = from;
   for (ReduceKind kind : {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min}) {
@@ -135,12 +136,14 @@ std::vector<ReshardStep> planReshard(const Sharding &from, const Sharding &to) {
     llvm::SmallVector<AxisRef, 2> axes = extraAxes(now, to, d);
     if (axes.empty())
       axes = gatheredAxes(now.dims[d]);
-    if (std::optional<ReshardStep> moved = moveAxes(now, to, d, axes)) {
+    std::optional<ReshardStep> moved;
+    if (moves && (moved = moveAxes(now, to, d, axes))) {
       now = moved->after;
       steps.push_back(*moved);
       continue;
     }
-    if (std::optional<AxisRef> minor = minorOfMoved(now, to, d, axes))
+    std::optional<AxisRef> minor;
+    if (moves && (minor = minorOfMoved(now, to, d, axes)))
       axes = {*minor};
     now = *dist::allGather(now, d, axes);
     steps.push_back({StepKind::AllGather, d, axes, ReduceKind::Sum, now});

@@ -36,9 +36,11 @@ struct ReshardStep {
   size_t toDim = 0; ///< AllToAll
 };
 
-/// Steps from one sharding of a value to another.
+/// Steps from one sharding of a value to another. Without `moves` axes do not
+/// go from dim to dim, but are gathered and cut.
 std::vector<ReshardStep> planReshard(const dist::Sharding &from,
-                                     const dist::Sharding &to);
+                                     const dist::Sharding &to,
+                                     bool moves = true);
 
 } // namespace shardc::partition
 
