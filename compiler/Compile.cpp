@@ -177,8 +177,7 @@ private:
       passes.enableCrashReproducerGeneration(reproducerPath());
     buildPhase(passes, phase,
                {options.recover, options.doubles, options.sequenceParallel,
-                splitsSequence(),
-                options.microBatches});
+                splitsSequence(), options.microBatches, options.contextMode});
     // What was reported as wrong is wrong, even if a pass went on.
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)) ||
         hasError)

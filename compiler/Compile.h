@@ -40,7 +40,8 @@ struct CompileOptions {
   bool recover = true;  ///< make one op of what exporters spell out
   bool doubles = false; ///< compute in f64 whatever the model computes in
   bool sequenceParallel = false;
-  int64_t microBatches = 1; ///< parts of a request in a pipeline
+  int64_t microBatches = 1;         ///< parts of a request in a pipeline
+  std::string contextMode = "ring"; ///< how attention sees all keys
   dist::Mesh mesh;
   llvm::StringMap<int64_t> dims;
   std::function<void(llvm::StringRef phase)> progress;

@@ -42,7 +42,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
     passes.addPass(shard::createPropagateShardings(
-        {options.sequenceParallel, options.microBatches}));
+        {options.sequenceParallel, options.microBatches, options.contextMode}));
   } else if (phase == "staged") {
     passes.addPass(stage::createCutStages());
   } else if (phase == "partitioned") {

@@ -20,6 +20,7 @@ struct PipelineOptions {
   /// the sequence, which a step has too little of.
   bool splitsSteps = false;
   int64_t microBatches = 1;
+  std::string contextMode = "ring"; ///< or "ulysses", "gather"
 };
 
 /// Passes that bring a module of the phase before to `phase`, and its check.

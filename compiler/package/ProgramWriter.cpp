@@ -367,31 +367,43 @@ private:
     return it->second;
   }
 
+  void addNumber(Offsets<artifact::Attribute> &attributes, const char *name,
+                 int64_t value) {
+    attributes.push_back(artifact::CreateAttribute(
+        builder, builder.CreateString(name),
+        builder.CreateVector(std::vector<int64_t>{value})));
+  }
+
   void addCollective(rt::CollectiveOp op) {
     Offsets<artifact::Attribute> attributes;
     if (op.getKindAttr())
       attributes.push_back(artifact::CreateAttribute(
           builder, builder.CreateString("kind"), 0, 0, 0,
           builder.CreateString(op.getKind()->str())));
-    if (op.getDimAttr()) {
-      attributes.push_back(
-          artifact::CreateAttribute(builder, builder.CreateString("dim"),
-                                    builder.CreateVector(std::vector<int64_t>{
-                                        static_cast<int64_t>(*op.getDim())})));
-      Offsets<artifact::DimLayout> dim{
-          dimLayout(op.getValueAttr().getSharding()->dims[*op.getDim()],
-                    op.getAxes().getAxes())};
+    std::vector<int64_t> dims;
+    Offsets<artifact::DimLayout> layouts;
+    auto addDim = [&](int64_t dim, dist::ValueAttr value) {
+      dims.push_back(dim);
+      layouts.push_back(
+          dimLayout(value.getSharding()->dims[dim], op.getAxes().getAxes()));
+    };
+    if (op.getDimAttr())
+      addDim(*op.getDim(), op.getValueAttr());
+    if (op.getToDimAttr())
+      addDim(*op.getToDim(), op.getToValueAttr());
+    if (!dims.empty()) {
+      attributes.push_back(artifact::CreateAttribute(
+          builder, builder.CreateString("dim"), builder.CreateVector(dims)));
       attributes.push_back(
           artifact::CreateAttribute(builder, builder.CreateString("layout"), 0,
-                                    0, 0, 0, builder.CreateVector(dim)));
+                                    0, 0, 0, builder.CreateVector(layouts)));
     }
+    if (op.getDistanceAttr())
+      addNumber(attributes, "distance", *op.getDistance());
     SmallVector<Value, 2> inputs{op.getInput()};
     if (op.getChoices()) {
       inputs.push_back(op.getChoices());
-      attributes.push_back(artifact::CreateAttribute(
-          builder, builder.CreateString("experts"),
-          builder.CreateVector(
-              std::vector<int64_t>{static_cast<int64_t>(*op.getExperts())})));
+      addNumber(attributes, "experts", *op.getExperts());
     }
     addInstruction(op, op.getKernel(), inputs, op.getOutput(), attributes,
                    group(op.getAxes()));

@@ -110,6 +110,47 @@ LogicalResult CombineOp::verify() {
   return verifyScatter(*this, 0, getAxes().getAxes(), ReduceKind::Sum);
 }
 
+LogicalResult AllToAllOp::verify() {
+  if (failed(verifySameValue(*this)))
+    return failure();
+  Sharding from = getSharding(getOperand().getType());
+  Sharding to = getSharding(getResult().getType());
+  if (!isAllToAll(from, to, getDim(), getTo(), getAxes().getAxes()))
+    return emitOpError("does not turn ") << from.str() << " into " << to.str();
+  return success();
+}
+
+/// Every part once, this rank's own first.
+static bool isRound(ArrayRef<int64_t> steps) {
+  SmallVector<bool> seen(steps.size());
+  for (int64_t step : steps) {
+    if (step < 0 || step >= static_cast<int64_t>(steps.size()) || seen[step])
+      return false;
+    seen[step] = true;
+  }
+  return !steps.empty() && steps.front() == 0;
+}
+
+LogicalResult RingOp::verify() {
+  SmallVector<AxisRef, 2> axes = getAxes().getAxes();
+  Sharding from = getSharding(getOperand().getType());
+  if (static_cast<int64_t>(getSteps().size()) != numWays(axes) ||
+      !isRound(getSteps()))
+    return emitOpError("has steps ") << getSteps() << ", expected each of 0 to "
+                                     << numWays(axes) - 1 << " once, 0 first";
+  if (failed(verifySharding(*this, allGather(from, getDim(), axes))))
+    return failure();
+  const DimSharding &dim = from.dims[getDim()];
+  bool isOfAxes = llvm::all_of(dim.segments, [&](const Segment &segment) {
+    return llvm::equal(segment.factors.front().axes, axes);
+  });
+  if (!dim.isRanges() || !isOfAxes)
+    return emitOpError("needs parts that are one range of each segment, over "
+                       "its axes alone; found ")
+           << from.str();
+  return success();
+}
+
 LogicalResult SliceOp::verify() {
   if (failed(verifySameValue(*this)))
     return failure();

@@ -173,11 +173,14 @@ def Rt_EndOp : Rt_Op<"end"> {
 }
 
 def Rt_CollectiveOp : Rt_Op<"collective"> {
-  let summary = "Of the ranks that differ in `axes`, all in the same order";
+  let summary = "A collective over the ranks that differ in `axes`";
   let description = [{
-    All but all_reduce need `dim` and `value`, the #dist.value of the part, whose
-    sharding of that dim places each rank's part. dispatch and combine have
-    `choices` of that many `experts`.
+    all_gather and reduce_scatter have `dim` and `value`, the #dist.value of what
+    is split, whose sharding of that dim places each rank's part. all_to_all has
+    them of its operand, and `to_dim` and `to_value` of its result. shift gives
+    each rank the input of the one that is `distance` further in the group.
+    dispatch and combine are all_gather and reduce_scatter of rows by `choices` of
+    that many `experts`.
   }];
   let arguments = (ins StrAttr:$kernel, Rt_ViewType:$input,
                        Optional<Rt_ViewType>:$choices, Rt_ViewType:$output,
@@ -185,6 +188,9 @@ def Rt_CollectiveOp : Rt_Op<"collective"> {
                        OptionalAttr<StrAttr>:$kind,
                        OptionalAttr<I64Attr>:$dim,
                        OptionalAttr<Dist_ValueAttr>:$value,
+                       OptionalAttr<I64Attr>:$to_dim,
+                       OptionalAttr<Dist_ValueAttr>:$to_value,
+                       OptionalAttr<I64Attr>:$distance,
                        OptionalAttr<StrAttr>:$why);
   let assemblyFormat = [{
     $kernel $input (`by` $choices^ `:` type($choices))? `into` $output `over` $axes attr-dict `:` type($input) `->` type($output)

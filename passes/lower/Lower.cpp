@@ -16,6 +16,7 @@ namespace {
 
 LoweringMap allLowerings() {
   LoweringMap map;
+  addAttentionLowerings(map);
   addCollectiveLowerings(map);
   addContractionLowerings(map);
   addControlFlowLowerings(map);

@@ -174,6 +174,7 @@ private:
 };
 
 // One per file in ops/, named like the op families.
+void addAttentionLowerings(LoweringMap &map);
 void addCollectiveLowerings(LoweringMap &map);
 void addContractionLowerings(LoweringMap &map);
 void addControlFlowLowerings(LoweringMap &map);

@@ -9,6 +9,7 @@
 #include "passes/verify/Terms.h"
 #include "passes/verify/VerifyImported.h"
 #include "passes/verify/VerifyLowered.h"
+#include "passes/verify/VerifyRings.h"
 #include "passes/verify/VerifyRouting.h"
 #include "passes/verify/VerifyStages.h"
 
@@ -97,6 +98,8 @@ private:
     }
     if (isa<dist::SendOp, dist::ReceiveOp>(op))
       return success();
+    if (auto ring = dyn_cast<dist::RingOp>(op))
+      return verifyRing(ring);
     if (isa<dist::DistDialect>(op.getDialect())) {
       if (isLocal == isa<dist::ReshardOp>(op))
         return op.emitError(isLocal ? "is left to plan"

@@ -19,6 +19,10 @@ CollectiveKind collectiveKind(std::string_view name) {
     return CollectiveKind::Dispatch;
   if (name == "combine")
     return CollectiveKind::Combine;
+  if (name == "all_to_all")
+    return CollectiveKind::AllToAll;
+  if (name == "shift")
+    return CollectiveKind::Shift;
   return CollectiveKind::None;
 }
 
@@ -258,7 +262,8 @@ ProgramChecker::checkCollective(const artifact::Instruction &instruction) {
     return artifactError(where, ": its input and output have different types");
   if (isRouted(kind))
     SHARDC_RETURN_IF_ERROR(checkRouting(instruction, *in));
-  else if (!isGather(kind)) {
+  if (kind == CollectiveKind::AllReduce ||
+      kind == CollectiveKind::ReduceScatter) {
     const artifact::Attribute *reduce = findAttribute(instruction, "kind");
     std::string text = reduce && reduce->text() ? reduce->text()->str() : "";
     bool boolean = in->element() == artifact::ElementType_Bool;
@@ -266,16 +271,37 @@ ProgramChecker::checkCollective(const artifact::Instruction &instruction) {
       return artifactError(where, " has kind '", text,
                            "', expected sum, max or min");
   }
-  if (kind != CollectiveKind::AllReduce) {
-    const artifact::Attribute *dim = findAttribute(instruction, "dim");
-    const artifact::Attribute *layout = findAttribute(instruction, "layout");
-    if (!dim || !dim->ints() || dim->ints()->size() != 1 ||
-        dim->ints()->Get(0) < 0 ||
-        dim->ints()->Get(0) >= static_cast<int64_t>(in->dims()->size()))
-      return artifactError(where, " has no valid dim");
-    if (!layout || !layout->layout() || layout->layout()->size() != 1)
-      return artifactError(where, " has no layout of its dim");
+  if (kind == CollectiveKind::Shift) {
+    const artifact::Attribute *distance =
+        findAttribute(instruction, "distance");
+    const bool isValid = distance && distance->ints() &&
+                         distance->ints()->size() == 1 &&
+                         distance->ints()->Get(0) >= 0;
+    return isValid ? Status::ok()
+                   : artifactError(where, " has no valid distance");
   }
+  const size_t split = kind == CollectiveKind::AllReduce  ? 0
+                       : kind == CollectiveKind::AllToAll ? 2
+                                                          : 1;
+  return checkSplitDims(instruction, split, in->dims()->size());
+}
+
+/// So many dims, each with a layout.
+Status ProgramChecker::checkSplitDims(const artifact::Instruction &instruction,
+                                      size_t count, size_t rank) {
+  if (count == 0)
+    return Status::ok();
+  const artifact::Attribute *dims = findAttribute(instruction, "dim");
+  const artifact::Attribute *layout = findAttribute(instruction, "layout");
+  bool isValid = dims && dims->ints() && dims->ints()->size() == count;
+  for (size_t i = 0; isValid && i < count; ++i) {
+    const int64_t dim = dims->ints()->Get(static_cast<uint32_t>(i));
+    isValid = dim >= 0 && dim < static_cast<int64_t>(rank);
+  }
+  if (!isValid)
+    return artifactError(describe(instruction), " has no valid dim");
+  if (!layout || !layout->layout() || layout->layout()->size() != count)
+    return artifactError(describe(instruction), " has no layout of its dim");
   return Status::ok();
 }
 

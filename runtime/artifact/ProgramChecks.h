@@ -38,6 +38,8 @@ enum class CollectiveKind {
   AllReduce,
   AllGather,
   ReduceScatter,
+  AllToAll,
+  Shift,
   Dispatch,
   Combine
 };
@@ -114,6 +116,8 @@ private:
   Status checkRouting(const artifact::Instruction &instruction,
                       const artifact::View &tokens);
   Status checkCollective(const artifact::Instruction &instruction);
+  Status checkSplitDims(const artifact::Instruction &instruction, size_t count,
+                        size_t rank);
   Status checkTransfer(const artifact::Instruction &instruction, bool load);
   Status checkInstructions(bool load);
 

@@ -133,6 +133,12 @@ static void addPlanFlags(CLI::App &app, Flags &flags) {
   app.add_flag("--sp", flags.sequenceParallel,
                "Split what tensor parallelism leaves whole (norms, residuals) "
                "over the sequence");
+  app.add_option("--cp-mode", flags.contextMode,
+                 "With --cp, how attention sees all positions: ring: the parts "
+                 "of keys and values travel around (default); ulysses: each "
+                 "rank gets some heads of all positions; gather: each rank "
+                 "gets all keys and values")
+      ->check(CLI::IsMember({"ring", "ulysses", "gather"}));
   app.add_option("--micro-batches", flags.microBatches,
                  "With --pp: parts of a request's batch that are in the "
                  "pipeline at once (default 1)")

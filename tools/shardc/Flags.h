@@ -18,6 +18,7 @@ struct Flags {
   std::map<std::string, int64_t> degrees;            ///< by axis, as given
   std::vector<std::pair<std::string, int64_t>> axes; ///< of the mesh
   bool sequenceParallel = false;
+  std::string contextMode = "ring";
   int64_t microBatches = 1;
   bool explain = false, noRecovery = false;
   std::string precision = "model";

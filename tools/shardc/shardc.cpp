@@ -27,6 +27,7 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.doubles = flags.precision == "f64";
   options.sequenceParallel = flags.sequenceParallel;
   options.microBatches = flags.microBatches;
+  options.contextMode = flags.contextMode;
   for (const auto &[name, size] : flags.axes)
     options.mesh.axes.push_back({name, size});
   for (const auto &[name, size] : flags.dims)

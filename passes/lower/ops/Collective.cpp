@@ -136,6 +136,24 @@ static LogicalResult lowerCombine(Operation *op, Lowering &lowering) {
   return success();
 }
 
+static LogicalResult lowerAllToAll(Operation *op, Lowering &lowering) {
+  auto swap = cast<dist::AllToAllOp>(op);
+  ValueView result = lowering.allocate(op, swap.getResult());
+  rt::CollectiveOp made =
+      lowering.collective(op, "all_to_all", lowering.view(swap.getOperand()),
+                          result, swap.getAxes());
+  made.setDimAttr(swap.getDimAttr());
+  made.setValueAttr(dist::getValueAttr(swap.getOperand().getType()));
+  made.setToDimAttr(swap.getToAttr());
+  made.setToValueAttr(dist::getValueAttr(swap.getResult().getType()));
+  if (swap.getWhyAttr())
+    made.setWhyAttr(swap.getWhyAttr());
+  return success();
+}
+
+/// What takes the parts in turn makes them come.
+static LogicalResult lowerRing(Operation *, Lowering &) { return success(); }
+
 /// The parts of one dim of `from`, held as `held`, that a rank owns in `split`.
 /// A range is a window; otherwise each segment is copied.
 static FailureOr<ValueView> sliceDim(Operation *op, Lowering &lowering,
@@ -224,6 +242,8 @@ void addCollectiveLowerings(LoweringMap &map) {
   map["dist.reduce_scatter"] = lowerReduceScatter;
   map["dist.dispatch"] = lowerDispatch;
   map["dist.combine"] = lowerCombine;
+  map["dist.all_to_all"] = lowerAllToAll;
+  map["dist.ring"] = lowerRing;
   map["dist.slice"] = lowerSlice;
   map["dist.send"] = lowerSend;
   map["dist.receive"] = lowerReceive;

@@ -178,6 +178,7 @@ def changes_of_attributes(program, i):
     others = {
         "dist.all_reduce": f'over {axes} "sum"', "dist.all_gather": f"dim 0 over {axes}", "dist.slice": "",
         "dist.once": f"over {axes}", "dist.reduce_scatter": f'dim 1 over {axes} "sum"',
+        "dist.all_to_all": f"dim 0 to 1 over {axes}",
     }  # fmt: skip
     for name, text in others.items():
         if name != at.name and at.name != "dist.reshard":

@@ -321,6 +321,116 @@ TEST(Dispatch, sendsRowsToTheirExpertsAndBack) {
           routes(ranks, size, experts, spread);
 }
 
+/// Rank's part of a [rows, columns] matrix whose elements are their numbers.
+std::vector<float> partOf(const OwnedRuns &rows, const OwnedRuns &columns) {
+  std::vector<float> part;
+  for (const OwnedRun &r : rows.runs)
+    for (int64_t i = r.start; i < r.start + r.length; ++i)
+      for (const OwnedRun &c : columns.runs)
+        for (int64_t j = c.start; j < c.start + c.length; ++j)
+          part.push_back(static_cast<float>(i * columns.globalSize + j));
+  return part;
+}
+
+/// From rows to columns, split as `from` and `to` say.
+void swaps(int ranks, std::vector<OwnedRuns> from, std::vector<OwnedRuns> to) {
+  const OwnedRuns rows = OwnedRuns::whole(from[0].globalSize),
+                  columns = OwnedRuns::whole(to[0].globalSize);
+  onRanks(ranks, [&](Communicator &communicator) {
+    const auto self = static_cast<size_t>(communicator.index());
+    std::vector<float> in = partOf(from[self], columns),
+                       expected = partOf(rows, to[self]), out(expected.size());
+    int64_t inDims[] = {from[self].localSize, columns.globalSize};
+    int64_t outDims[] = {rows.globalSize, to[self].localSize};
+    Status status = communicator.allToAll(
+        packedView(in.data(), ElementType_Float32, inDims),
+        packedView(out.data(), ElementType_Float32, outDims), {0, from},
+        {1, to}, {"all_to_all", "node", 0});
+    ASSERT_TRUE(status.isOk()) << status.message();
+    EXPECT_EQ(out, expected);
+  });
+}
+
+TEST(AllToAll, swapsUnevenAndEmptyBlocks) {
+  for (int ranks : {1, 2, 3, 8})
+    for (int64_t rows : {0, 1, 5, 16})
+      for (int64_t columns : {0, 3, 8})
+        for (bool interleaved : {false, true}) {
+          swaps(ranks, blocksOf(rows, ranks, interleaved),
+                blocksOf(columns, ranks, !interleaved));
+          swaps(ranks, blocksOf(rows, ranks, interleaved),
+                blocksOf(columns, ranks, interleaved));
+        }
+}
+
+TEST(AllToAll, swapsLargeBlocks) {
+  swaps(3, blocksOf(500, 3, true), blocksOf(100, 3, false));
+}
+
+/// Of 2 k parts of a dim, rank i has number i and number 2 k - 1 - i.
+std::vector<OwnedRuns> zigZag(int64_t size, int ranks) {
+  std::vector<OwnedRuns> blocks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    OwnedRuns block{size, 0, {}};
+    for (int part : {rank, 2 * ranks - 1 - rank}) {
+      const int64_t begin = wayBegin(size, 2 * ranks, part);
+      const int64_t length = wayBegin(size, 2 * ranks, part + 1) - begin;
+      if (length > 0)
+        block.runs.push_back({begin, length});
+      block.localSize += length;
+    }
+    blocks.push_back(block);
+  }
+  return blocks;
+}
+
+TEST(AllToAll, dealsOutOneDimInAnotherWay) {
+  for (int ranks : {1, 2, 3, 8})
+    for (int64_t size : {0, 1, 5, 16, 50000})
+      for (bool back : {false, true})
+        onRanks(ranks, [&](Communicator &communicator) {
+          std::vector<OwnedRuns> from = blocksOf(size, ranks, false),
+                                 to = zigZag(size, ranks);
+          if (back)
+            std::swap(from, to);
+          const auto self = static_cast<size_t>(communicator.index());
+          const OwnedRuns one = OwnedRuns::whole(1);
+          std::vector<float> in = partOf(from[self], one),
+                             expected = partOf(to[self], one),
+                             out(expected.size());
+          int64_t inDims[] = {from[self].localSize};
+          int64_t outDims[] = {to[self].localSize};
+          Status status = communicator.allToAll(
+              packedView(in.data(), ElementType_Float32, inDims),
+              packedView(out.data(), ElementType_Float32, outDims), {0, from},
+              {0, to}, {"all_to_all", "node", 0});
+          ASSERT_TRUE(status.isOk()) << status.message();
+          EXPECT_EQ(out, expected);
+        });
+}
+
+TEST(Shift, givesTheInputOfARankFurtherOn) {
+  for (int ranks : {1, 2, 5})
+    for (int distance = 0; distance < ranks; ++distance)
+      onRanks(ranks, [&](Communicator &communicator) {
+        const int source = (communicator.index() + distance) % ranks;
+        auto valuesOf = [](int rank) { // rank 2 has none
+          return std::vector<float>(rank == 2 ? 0 : 1000 * rank + 1,
+                                    static_cast<float>(rank));
+        };
+        std::vector<float> in = valuesOf(communicator.index()),
+                           expected = valuesOf(source), out(expected.size());
+        int64_t inDims[] = {int64_t(in.size())};
+        int64_t outDims[] = {int64_t(out.size())};
+        Status status = communicator.shift(
+            packedView(in.data(), ElementType_Float32, inDims),
+            packedView(out.data(), ElementType_Float32, outDims), distance,
+            {"shift", "node", 0});
+        ASSERT_TRUE(status.isOk()) << status.message();
+        EXPECT_EQ(out, expected);
+      });
+}
+
 TEST(Collectives, manyInARowDoNotOvertakeEachOther) {
   onRanks(4, [&](Communicator &communicator) {
     for (int round = 0; round < 2000; ++round) {
