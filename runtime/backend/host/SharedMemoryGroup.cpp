@@ -216,6 +216,8 @@ Status SharedMemoryCommunicator::combine(const TensorView &input,
                                          std::span(inputs).first(parts), sum, 0,
                                          sum.numElements()));
     }
+  return meet(site);
+}
 
 /// Copies what `target`, which has the part `mine` of dim `to`, gets of a
 /// rank's `source`, which has the part `theirs` of dim `from`.
