@@ -85,6 +85,8 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
   }
   const Json &collectives = report["collectives"];
   std::map<std::string, std::vector<const Json *>> profiles;
+  for (const Json &profile : report["profiles"])
+    profiles[profile["name"].get<std::string>()];
   for (const Json &entry : collectives)
     profiles[entry.value("profile", "")].push_back(&entry);
   if (profiles.empty())

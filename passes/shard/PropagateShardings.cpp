@@ -210,24 +210,49 @@ private:
     return made;
   }
 
-  /// Outputs may be split, never partial, and the ranks' parts may not overlap.
+  /// How an output may be held: split, but never partial, and the ranks' parts
+  /// may not overlap. A step appends one position to a cache, on whichever rank
+  /// would have it; so all positions of it are on every rank that has its
+  /// heads.
+  static Sharding outputSharding(Sharding sharding, DictionaryAttr cache,
+                                 StringRef &why) {
+    if (sharding.isPartial()) {
+      sharding.partial.clear();
+      why = "an output of the model may not be partial";
+    }
+    if (isSplitInPart(sharding)) {
+      why = "the ranks' parts of an output of the model may not overlap";
+      for (dist::DimSharding &dim : sharding.dims)
+        dim = dist::DimSharding::unsplit(dim.size());
+    }
+    auto grows = cache ? cache.getAs<IntegerAttr>("dim") : IntegerAttr();
+    for (auto [d, dim] : llvm::enumerate(sharding.dims)) {
+      bool isSequence = llvm::any_of(dim.axes(), [](const dist::AxisRef &axis) {
+        return axis.name == dist::kContextAxis;
+      });
+      if (!cache || !dim.isSplit() ||
+          (!isSequence && !(grows && grows.getInt() == int64_t(d))))
+        continue;
+      dim = dist::DimSharding::unsplit(dim.size());
+      why = "a cache has all positions";
+    }
+    return sharding;
+  }
+
   void finishReturn() {
     auto terminator = cast<func::ReturnOp>(function.front().getTerminator());
     for (OpOperand &operand : terminator->getOpOperands()) {
       Sharding sharding = dist::getSharding(operand.get().getType());
-      if (!sharding.isPartial() && !isSplitInPart(sharding)) {
+      StringRef why;
+      Sharding allowed =
+          outputSharding(sharding,
+                         function.getResultAttrOfType<DictionaryAttr>(
+                             operand.getOperandNumber(), "onnx.cache"),
+                         why);
+      if (allowed == sharding)
         setSharding(operand.get(), sharding);
-        continue;
-      }
-      Sharding allowed = sharding;
-      allowed.partial.clear();
-      if (isSplitInPart(sharding))
-        allowed = Sharding::replicated(dist::getDims(operand.get().getType()));
-      operand.set(resharded(operand.get(), allowed,
-                            sharding.isPartial()
-                                ? "an output of the model may not be partial"
-                                : "the ranks' parts of an output of the model "
-                                  "may not overlap"));
+      else
+        operand.set(resharded(operand.get(), allowed, why));
     }
     function.setType(FunctionType::get(function.getContext(),
                                        function.front().getArgumentTypes(),
