@@ -44,7 +44,7 @@ struct CompileOptions {
   std::string contextMode = "ring"; ///< how attention sees all keys
   dist::Mesh mesh;
   llvm::StringMap<int64_t> dims;
-  std::function<void(llvm::StringRef phase)> progress;
+  std::function<void(llvm::StringRef phase)> progress; ///< empty: none now
   /// Sees the module after each phase, once that is verified, and may change
   /// it; what is not Done ends the compilation.
   std::function<ExitCode(llvm::StringRef phase, mlir::ModuleOp)> afterPhase;

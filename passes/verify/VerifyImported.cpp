@@ -78,7 +78,7 @@ static LogicalResult verifyBody(Region &body) {
 
 /// Each last argument of a body is the operand that it stands for.
 static LogicalResult verifyArguments(Operation &op,
-                              ArrayRef<BlockArgument> arguments) {
+                                     ArrayRef<BlockArgument> arguments) {
   ValueRange operands = op.getOperands().take_back(arguments.size());
   for (auto [argument, operand] : llvm::zip_equal(arguments, operands)) {
     auto found = dyn_cast<RankedTensorType>(argument.getType());

@@ -188,8 +188,9 @@ LogicalResult verifyTerms(func::FuncOp program, func::FuncOp sharded) {
     if (std::get<0>(terms) != std::get<1>(terms))
       return program.emitError("output ")
              << i << " does not compute what the sharded function computes";
-  return program.emitError("has other outputs, names or guards than the "
-                           "sharded function");
+  return program.emitError(
+      "has other inputs, outputs, names or guards than the "
+      "sharded function");
 }
 
 /// Inputs and outputs of the local program are held as in the sharded one.

@@ -17,13 +17,13 @@ import subprocess
 import sys
 import unittest
 
+from tests.corpus.plan_table import CORPUS
 from tests.equivalence import mutants
 from tests.support import BIN, MODELS, ROOT, EndToEnd, model_file
 
 COUNT = 60  # of collectives and transfers, a model
 OTHERS = 60  # of everything else
 SEED = 20
-CORPUS = ROOT.parent / "shared/corpus"
 EVERYTHING = ("--pp", "2", "--cp", "2", "--ep", "2", "--tp", "2", "--sp")
 # Of the corpus by default: each kind of model and structure once.
 CHOSEN = (
@@ -90,7 +90,7 @@ class Mutations(EndToEnd):
                 self.check(folder / "model.onnx", *EVERYTHING, only_movements=True)
                 self.assertGreater(sum(n for kind, n in self.kinds.items() if "transfer" in kind), 10)
 
-    @unittest.skipUnless(CORPUS.exists(), "no corpus beside the clone")
+    @unittest.skipUnless(CORPUS.is_dir(), "no corpus beside the clone")
     def test_corpus(self):
         for name in CHOSEN:
             with self.subTest(model=name):

@@ -35,6 +35,20 @@ static CompileOptions compileOptions(const Flags &flags) {
   return options;
 }
 
+/// Shows the phase on a terminal while a function runs.
+template <typename Run>
+static int withProgress(CompileOptions &options, Run run) {
+  const bool isTerminal = isatty(STDERR_FILENO);
+  if (isTerminal)
+    options.progress = [](llvm::StringRef phase) {
+      llvm::errs() << "\r\033[K" << phase << (phase.empty() ? "" : " ...");
+    };
+  const int status = run();
+  if (isTerminal)
+    options.progress("");
+  return status;
+}
+
 static int runVerify(const Flags &flags) {
   verifier::VerifyOptions options;
   options.plan = compileOptions(flags);
@@ -43,7 +57,7 @@ static int runVerify(const Flags &flags) {
   options.programs = flags.programs;
   options.trustPrograms = flags.trustPrograms;
   options.json = flags.json;
-  return verifier::verify(options);
+  return withProgress(options.plan, [&] { return verifier::verify(options); });
 }
 
 int main(int argc, char **argv) {
@@ -56,13 +70,7 @@ int main(int argc, char **argv) {
   if (flags.verify)
     return runVerify(flags);
   CompileOptions options = compileOptions(flags);
-  bool isTerminal = isatty(STDERR_FILENO);
-  if (isTerminal)
-    options.progress = [](llvm::StringRef phase) {
-      llvm::errs() << "\r\033[K" << phase << " ...";
-    };
-  ExitCode code = compile(options, llvm::outs(), llvm::errs());
-  if (isTerminal)
-    llvm::errs() << "\r\033[K";
-  return static_cast<int>(code);
+  return withProgress(options, [&] {
+    return static_cast<int>(compile(options, llvm::outs(), llvm::errs()));
+  });
 }

@@ -75,6 +75,8 @@ public:
         suspects = ancestors(first);
       }
     }
+    if (first == kNowhere)
+      first = firstUnknown();
     if (first != kNowhere)
       difference = describe(first);
     return Status::ok();
@@ -146,6 +148,13 @@ private:
     return kNowhere;
   }
 
+  /// That one rank does not compute, so that nothing is known of it.
+  size_t firstUnknown() const {
+    auto it = std::find(counterparts.begin(), counterparts.end(), kNowhere);
+    return it == counterparts.end() ? kNowhere
+                                    : size_t(it - counterparts.begin());
+  }
+
   /// In order, without the probe itself.
   std::vector<size_t> ancestors(size_t probe) const {
     std::vector<char> isOne(probe + 1);
@@ -164,7 +173,10 @@ private:
   }
 
   Difference describe(size_t first) const {
-    Difference difference{probes[first], comparisons.at(first), {}};
+    Difference difference{
+        probes[first], counterparts[first] != kNowhere, {}, {}};
+    if (difference.isComparable)
+      difference.comparison = comparisons.at(first);
     for (size_t from : probes[first].from)
       difference.from.push_back({probes[from], counterparts[from] != kNowhere});
     return difference;
@@ -209,10 +221,14 @@ static std::string probeText(const probe::Probe &probe) {
 }
 
 std::string differenceText(const Difference &difference) {
-  std::string text = "first difference: " + probeText(difference.probe);
-  text += "\n  " + difference.comparison.problem;
-  text += message("\n  largest error ", difference.comparison.largestError,
-                  ", ", difference.comparison.ofTolerance, " of the tolerance");
+  std::string text = difference.isComparable
+                         ? "first difference: "
+                         : "first value that one rank does not compute: ";
+  text += probeText(difference.probe);
+  if (difference.isComparable)
+    text += message("\n  ", difference.comparison.problem, "\n  largest error ",
+                    difference.comparison.largestError, ", ",
+                    difference.comparison.ofTolerance, " of the tolerance");
   for (const Origin &origin : difference.from)
     text += (origin.isComparable ? "\n  of what agrees: "
                                  : "\n  of what one rank does not compute: ") +

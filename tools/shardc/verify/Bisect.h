@@ -26,7 +26,10 @@ struct Origin {
 
 struct Difference {
   probe::Probe probe;
-  tensors::Comparison comparison;
+  /// False: one rank does not compute it, and nothing else differs. Only of a
+  /// program that was not checked.
+  bool isComparable = true;
+  tensors::Comparison comparison; ///< if it is comparable
   std::vector<Origin> from;
 };
 

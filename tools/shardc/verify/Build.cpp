@@ -14,6 +14,8 @@ Status compileQuietly(const CompileOptions &options, std::string *warnings) {
   std::string errors;
   llvm::raw_string_ostream os(errors);
   const ExitCode code = compile(options, llvm::nulls(), os);
+  if (options.progress)
+    options.progress("");
   if (code != ExitCode::Done) {
     const std::string_view prefix = "error: ";
     if (errors.starts_with(prefix))
@@ -48,7 +50,9 @@ Status Build::run(CompileOptions options, std::string *warnings) {
   SHARDC_RETURN_IF_ERROR(makeFolder(folder));
   options.output = folder + "/model.shard";
   SHARDC_RETURN_IF_ERROR(compileQuietly(options, warnings));
-  return Session::open(options.output, {}, opened);
+  SessionOptions checking;
+  checking.checkReplicas = !options.trusted;
+  return Session::open(options.output, checking, opened);
 }
 
 } // namespace shardc::verifier

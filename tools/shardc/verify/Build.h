@@ -25,7 +25,8 @@ public:
   Build(const Build &) = delete;
   ~Build();
 
-  /// Once. Any output folder in `options` is replaced.
+  /// Once. Any output folder in `options` is replaced. Runs compare the bits of
+  /// what every rank holds whole, unless the program is trusted.
   runtime::Status run(CompileOptions options, std::string *warnings = nullptr);
 
   runtime::Session &session() { return *opened; }

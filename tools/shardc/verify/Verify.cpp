@@ -197,6 +197,7 @@ private:
           {"type", difference->probe.type},
           {"sharding", difference->probe.sharding},
           {"stage", difference->probe.stage},
+          {"on_one_rank", difference->isComparable},
           {"largest_error", number(difference->comparison.largestError)},
           {"problem", difference->comparison.problem}};
     } else {
