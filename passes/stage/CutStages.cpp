@@ -189,6 +189,23 @@ private:
   llvm::DenseMap<std::pair<Value, unsigned>, int64_t> transfers;
 };
 
+/// Puts what only makes an output of a value right behind it: a present that is
+/// cast at the end of the model, say, belongs to the stage that appends to it.
+void hoistOutputs(func::FuncOp function) {
+  Block &block = function.front();
+  llvm::DenseSet<Operation *> ofOutputs;
+  for (Operation &op : llvm::reverse(block.without_terminator()))
+    if (op.getNumOperands() == 1 && op.getNumResults() == 1 &&
+        llvm::all_of(op.getUsers(), [&](Operation *user) {
+          return isa<func::ReturnOp>(user) || ofOutputs.contains(user);
+        }))
+      ofOutputs.insert(&op);
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+    if (ofOutputs.contains(&op))
+      if (Operation *producer = op.getOperand(0).getDefiningOp())
+        op.moveAfter(producer);
+}
+
 struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
   void runOnOperation() override {
     dist::MeshOp mesh = dist::getMesh(getOperation());
@@ -207,6 +224,7 @@ struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
         function.setSymName(("stage0" + suffix).str());
         continue;
       }
+      hoistOutputs(function);
       StageCutter cutter(function, axis->size, suffix, matrices);
       if (failed(cutter.run()))
         return signalPassFailure();
