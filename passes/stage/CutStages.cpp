@@ -77,22 +77,33 @@ private:
       need(before, stage);
   }
 
-  /// Where an output is made: that of an input that is passed through where it
-  /// is used (a cache that is kept), another cheap one in the last stage, which
-  /// has what it may need.
-  unsigned stageOfOutput(Value value) const {
-    if (Operation *producer = value.getDefiningOp())
-      return graph.isFixed(producer) ? stageOf(producer) : numStages - 1;
-    for (Operation *user : value.getUsers())
-      if (graph.isFixed(user))
-        return stageOf(user);
+  /// Where an output is made: present of a cache that the function leaves as it
+  /// is, past or nothing, where past is used; another cheap one in the last
+  /// stage, which has what it may need.
+  unsigned stageOfOutput(unsigned index, Value value) {
+    Operation *producer = value.getDefiningOp();
+    if (producer && graph.isFixed(producer))
+      return stageOf(producer);
+    auto cache =
+        function.getResultAttrOfType<DictionaryAttr>(index, "onnx.cache");
+    if (cache && (!producer || producer->getNumOperands() == 0))
+      value = function.front().getArgument(
+          cache.getAs<IntegerAttr>("input").getInt());
+    llvm::SmallSetVector<Operation *, 4> users(value.getUsers().begin(),
+                                               value.getUsers().end());
+    for (size_t i = 0; i < users.size(); ++i) {
+      if (graph.isFixed(users[i]))
+        return stageOf(users[i]);
+      users.insert(users[i]->getUsers().begin(), users[i]->getUsers().end());
+    }
     return numStages - 1;
   }
 
   void placeOutputs() {
-    for (Value value : function.front().getTerminator()->getOperands()) {
+    Operation *terminator = function.front().getTerminator();
+    for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
       Operation *producer = value.getDefiningOp();
-      const unsigned stage = stageOfOutput(value);
+      const unsigned stage = stageOfOutput(index, value);
       outputStages.push_back(stage);
       if (producer)
         need(producer, stage);
