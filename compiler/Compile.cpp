@@ -120,7 +120,10 @@ private:
   ExitCode load() {
     progress("import");
     bool isText = llvm::sys::path::extension(options.model) == ".mlir";
-    if (isText)
+    if (!options.text.empty())
+      module = parseSourceString<ModuleOp>(options.text, ParserConfig(&context),
+                                           options.model);
+    else if (isText)
       module = parseSourceFile<ModuleOp>(options.model, ParserConfig(&context));
     else
       module = importer::importOnnx(context, options.model);
@@ -131,7 +134,7 @@ private:
   ExitCode verifyLoaded(StringRef phase) {
     PassManager passes(&context);
     passes.addPass(verify::createVerifyPhase({phase.str()}));
-    if (failed(passes.run(*module)))
+    if (!options.trusted && failed(passes.run(*module)))
       return ExitCode::Model;
     dist::MeshOp mesh = dist::getMesh(*module);
     if (phase != kPhases.front() && mesh && options.mesh.numRanks() > 1 &&
@@ -145,7 +148,12 @@ private:
       return code;
     if (phase == "partitioned")
       report.update(explainPlan());
-    return ExitCode::Done;
+    return afterPhase(phase);
+  }
+
+  ExitCode afterPhase(StringRef phase) {
+    return options.afterPhase ? options.afterPhase(phase, *module)
+                              : ExitCode::Done;
   }
 
   void setMesh() {
@@ -168,8 +176,8 @@ private:
     if (phase != "imported" && phase != "staged")
       passes.enableCrashReproducerGeneration(reproducerPath());
     buildPhase(passes, phase,
-               {options.recover, options.sequenceParallel, splitsSequence(),
-                options.microBatches});
+               {options.recover, options.doubles, options.sequenceParallel,
+                splitsSequence(), options.microBatches, options.contextMode});
     // What was reported as wrong is wrong, even if a pass went on.
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)) ||
         hasError)
@@ -181,7 +189,9 @@ private:
       report.update(explainPlan());
     if (phase == "lowered")
       report::explainMemory(*module, dims, report);
-    return dump(phase);
+    if (ExitCode code = dump(phase); code != ExitCode::Done)
+      return code;
+    return afterPhase(phase);
   }
 
   /// Whether some axis is there to split the sequence.

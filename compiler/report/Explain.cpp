@@ -3,6 +3,7 @@
 #include "compiler/report/Explain.h"
 
 #include "dialects/dist/Together.h"
+#include "dialects/dist/algebra/Collectives.h"
 #include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/Structures.h"
 #include "dialects/onnx/ops/ControlFlow.h"
@@ -83,12 +84,19 @@ public:
           reduce && dist::isDoneBefore(reduce))
         continue;
       else if (reduce)
-        addCollective(&op, "all_reduce", reduce.getAxes(), 2, reduce.getWhy());
+        addCollective(&op, reduce.getAxes(), reduce.getWhy());
       else if (auto gather = dyn_cast<dist::AllGatherOp>(op))
-        addCollective(&op, "all_gather", gather.getAxes(), 1, gather.getWhy());
+        addCollective(&op, gather.getAxes(), gather.getWhy());
       else if (auto scatter = dyn_cast<dist::ReduceScatterOp>(op))
-        addCollective(&op, "reduce_scatter", scatter.getAxes(), 1,
-                      scatter.getWhy());
+        addCollective(&op, scatter.getAxes(), scatter.getWhy());
+      else if (auto swap = dyn_cast<dist::AllToAllOp>(op))
+        addCollective(&op, swap.getAxes(), swap.getWhy());
+      else if (auto ring = dyn_cast<dist::RingOp>(op))
+        addCollective(&op, ring.getAxes(), ring.getWhy());
+      else if (auto dispatch = dyn_cast<dist::DispatchOp>(op))
+        addCollective(&op, dispatch.getAxes(), dispatch.getWhy());
+      else if (auto combine = dyn_cast<dist::CombineOp>(op))
+        addCollective(&op, combine.getAxes(), combine.getWhy());
       else if (auto weight = dyn_cast<onnx::WeightOp>(op))
         addWeight(weight);
       else if (auto send = dyn_cast<dist::SendOp>(op))
@@ -177,21 +185,43 @@ private:
     return dist::getSharding(type).localDims(mesh);
   }
 
+  /// What a group holds together, as each of its ranks would if it were whole.
+  DimExpr bytesOfGroup(Operation *op) const {
+    auto from = cast<RankedTensorType>(op->getOperand(0).getType());
+    dist::Sharding whole = dist::getSharding(
+        isa<dist::ReduceScatterOp, dist::CombineOp>(op)
+            ? from
+            : op->getResult(0).getType());
+    if (auto swap = dyn_cast<dist::AllToAllOp>(op))
+      whole = *dist::allGather(dist::getSharding(from), swap.getDim(),
+                               swap.getAxes().getAxes());
+    return rt::storageBytes(from.getElementType(),
+                            dist::product(whole.localDims(mesh)));
+  }
+
   /// What all ranks of one group send together.
-  void addCollective(Operation *op, const char *kind, dist::AxesAttr axes,
-                     int64_t passes, std::optional<StringRef> why) {
-    // What the group holds when it is whole.
-    auto whole = cast<RankedTensorType>(isa<dist::ReduceScatterOp>(op)
-                                            ? op->getOperand(0).getType()
-                                            : op->getResult(0).getType());
-    DimExpr bytes = rt::storageBytes(whole.getElementType(),
-                                     dist::product(localDims(whole)));
+  static DimExpr wireBytes(Operation *op, DimExpr bytes, int64_t ways) {
+    if (isa<dist::AllToAllOp>(op)) // each keeps its part of its own
+      return DimExpr::floorDiv(bytes * (ways - 1), ways);
+    if (isa<dist::DispatchOp, dist::CombineOp>(op)) {
+      // At most: a token goes to no more ranks than it chose experts.
+      DimExpr choices = dist::getDims(op->getOperand(1).getType())[1];
+      return bytes * DimExpr::min(choices, ways - 1);
+    }
+    return bytes * (passesOf(op) * (ways - 1));
+  }
+
+  static int64_t passesOf(Operation *op) {
+    return isa<dist::AllReduceOp>(op) ? 2 : 1;
+  }
+
+  void addCollective(Operation *op, dist::AxesAttr axes,
+                     std::optional<StringRef> why) {
+    DimExpr bytes = bytesOfGroup(op);
     auto reduce = dyn_cast<dist::AllReduceOp>(op);
     int64_t together = 1;
     while (reduce && (reduce = dist::nextTogether(reduce))) {
-      auto type = reduce.getType();
-      bytes = bytes + rt::storageBytes(getElementTypeOrSelf(type),
-                                       dist::product(localDims(type)));
+      bytes = bytes + bytesOfGroup(reduce);
       ++together;
     }
     int64_t ways = dist::numWays(axes.getAxes());
@@ -199,10 +229,10 @@ private:
     for (const dist::AxisRef &axis : axes.getAxes())
       axisNames += (axisNames.empty() ? "" : ",") + axis.name;
     report["collectives"].push_back(
-        {{"kind", kind},
+        {{"kind", op->getName().stripDialect().str()},
          {"axis", axisNames},
          {"bytes", sizeOf(bytes, dims, mesh)},
-         {"wire_bytes", sizeOf(bytes * (passes * (ways - 1)), dims, mesh)},
+         {"wire_bytes", sizeOf(wireBytes(op, bytes, ways), dims, mesh)},
          {"node", nodeName(op)},
          {"why", why.value_or("").str()}});
     Json &entry = report["collectives"].back();
@@ -211,8 +241,8 @@ private:
     if (topology)
       addLinks(entry, plan::routeOf(*topology, mesh, axes.getAxes()),
                [&](const plan::Route &route, double bytes) {
-                 return plan::collectiveSeconds(*topology, route, passes, ways,
-                                                bytes);
+                 return plan::collectiveSeconds(*topology, route, passesOf(op),
+                                                ways, bytes);
                });
     if (mesh.find(dist::kPipelineAxis))
       entry["stage"] = stage;

@@ -35,11 +35,6 @@ bool isWhole(Value value, const Cache &cache) {
          !dist::getSharding(value.getType()).dims[*cache.dim].isSplit();
 }
 
-Value withoutCast(Value value) {
-  auto cast = value.getDefiningOp<onnx::CastOp>();
-  return cast ? cast.getInput() : value;
-}
-
 /// Whether the rank's part of present is its part of past and what is new.
 bool canKeep(func::FuncOp function, const Cache &cache) {
   Value held = heldBy(function, cache);
@@ -48,10 +43,10 @@ bool canKeep(func::FuncOp function, const Cache &cache) {
   if (cache.kind != "append")
     return true;
   Value present = presentOf(function, cache);
-  Operation *append = withoutCast(present).getDefiningOp();
+  Operation *append = present.getDefiningOp();
   return append && append->getNumOperands() > 0 &&
-         withoutCast(append->getOperand(0)) == held &&
-         isWhole(present, cache) && isSplitAlike(present, held, cache);
+         append->getOperand(0) == held && isWhole(present, cache) &&
+         isSplitAlike(present, held, cache);
 }
 
 SmallVector<Cache> cachesOf(func::FuncOp function) {

@@ -24,6 +24,37 @@ def Partition : Pass<"shardc-partition", "::mlir::ModuleOp"> {
   ];
 }
 
+def DispatchTokens : Pass<"shardc-dispatch-tokens", "::mlir::ModuleOp"> {
+  let summary = "Sends tokens only to the ranks whose experts they chose";
+  let description = [{
+    Requires: collectives, as Partition leaves them.
+    Ensures: where the tokens of an onnx.MixtureOfExperts are split over the axes
+    that split its experts, the all_gather that brings all tokens to all experts is
+    a `dist.dispatch`, and the reduce_scatter of its result a `dist.combine`. Over
+    other axes they stay. A gather that others need as well is not replaced. No
+    token is dropped: a rank has room for all of them.
+
+    Example (tests/passes/partition/dispatch-tokens/example.mlir), ep = 2:
+
+        %all = dist.all_gather %x dim 0 over <["ep"=2]>
+        %y = onnx.MixtureOfExperts %all, %chosen, %weights, %up, %down
+        %mine = dist.reduce_scatter %y dim 0 over <["ep"=2]> "sum"
+
+    becomes
+
+        %all = dist.dispatch %x by %chosen of 4 over <["ep"=2]>
+        %y = onnx.MixtureOfExperts %all, %chosen, %weights, %up, %down
+        %mine = dist.combine %y by %chosen of 4 over <["ep"=2]>
+  }];
+  let dependentDialects = [
+    "::shardc::dist::DistDialect", "::shardc::onnx::OnnxDialect"
+  ];
+  let statistics = [
+    Statistic<"numDispatches", "dispatches", "Gathers replaced">,
+    Statistic<"numCombines", "combines", "Scattered sums replaced">
+  ];
+}
+
 def MoveGathers : Pass<"shardc-move-gathers", "::mlir::ModuleOp"> {
   let summary = "Puts each all_gather where the fewest bytes cross";
   let description = [{

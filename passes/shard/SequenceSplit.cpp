@@ -20,8 +20,8 @@ using Component = llvm::SmallVector<unsigned, 16>;
 class SequenceSplitter {
 public:
   SequenceSplitter(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes,
-                   SequenceUse use)
-      : graph(graph), axes(axes), use(use) {}
+                   SequenceUse use, ContextMode mode)
+      : graph(graph), axes(axes), use(use), mode(mode) {}
 
   void run() {
     for (FactorNode leaf : sequences())
@@ -158,7 +158,9 @@ private:
       return members.contains(consumer) &&
              llvm::any_of(llvm::enumerate(op.operandValues), [&](auto operand) {
                return operand.value() == value &&
-                      holds(op.operands[operand.index()], leaf);
+                      (holds(op.operands[operand.index()], leaf) ||
+                       (mode != ContextMode::Gather &&
+                        mayComeInParts(graph, op, operand.index(), leaf)));
              });
     });
   }
@@ -243,14 +245,15 @@ private:
   ShardingGraph &graph;
   llvm::ArrayRef<AxisRef> axes;
   SequenceUse use;
+  ContextMode mode;
 };
 
 } // namespace
 
 void splitSequences(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes,
-                    SequenceUse use) {
+                    SequenceUse use, ContextMode mode) {
   if (dist::numWays(axes) > 1)
-    SequenceSplitter(graph, axes, use).run();
+    SequenceSplitter(graph, axes, use, mode).run();
 }
 
 } // namespace shardc::shard

@@ -103,6 +103,57 @@ static LogicalResult lowerReduceScatter(Operation *op, Lowering &lowering) {
   return success();
 }
 
+/// dispatch and combine, which route the rows of their operand by choices.
+static void route(Operation *op, Lowering &lowering, StringRef kernel,
+                  const ValueView &result, dist::AxesAttr axes, Value part) {
+  const ValueView choices = lowering.view(op->getOperand(1));
+  rt::CollectiveOp made = lowering.collective(
+      op, kernel, lowering.view(op->getOperand(0)), result, axes, &choices);
+  made.setExpertsAttr(op->getAttrOfType<IntegerAttr>("experts"));
+  made.setDim(0);
+  made.setValueAttr(dist::getValueAttr(part.getType()));
+  if (auto why = op->getAttrOfType<StringAttr>("why"))
+    made.setWhyAttr(why);
+}
+
+static LogicalResult lowerDispatch(Operation *op, Lowering &lowering) {
+  auto dispatch = cast<dist::DispatchOp>(op);
+  // Ranks have different rows of the whole value.
+  Value whole = dispatch.getResult();
+  ValueView result =
+      lowering.allocate(op, getElementTypeOrSelf(whole.getType()),
+                        Lowering::localDims(whole), /*isReplicated=*/false);
+  lowering.bind(whole, result);
+  route(op, lowering, "dispatch", result, dispatch.getAxes(),
+        dispatch.getOperand());
+  return success();
+}
+
+static LogicalResult lowerCombine(Operation *op, Lowering &lowering) {
+  auto combine = cast<dist::CombineOp>(op);
+  route(op, lowering, "combine", lowering.allocate(op, combine.getResult()),
+        combine.getAxes(), combine.getResult());
+  return success();
+}
+
+static LogicalResult lowerAllToAll(Operation *op, Lowering &lowering) {
+  auto swap = cast<dist::AllToAllOp>(op);
+  ValueView result = lowering.allocate(op, swap.getResult());
+  rt::CollectiveOp made =
+      lowering.collective(op, "all_to_all", lowering.view(swap.getOperand()),
+                          result, swap.getAxes());
+  made.setDimAttr(swap.getDimAttr());
+  made.setValueAttr(dist::getValueAttr(swap.getOperand().getType()));
+  made.setToDimAttr(swap.getToAttr());
+  made.setToValueAttr(dist::getValueAttr(swap.getResult().getType()));
+  if (swap.getWhyAttr())
+    made.setWhyAttr(swap.getWhyAttr());
+  return success();
+}
+
+/// What takes the parts in turn makes them come.
+static LogicalResult lowerRing(Operation *, Lowering &) { return success(); }
+
 /// The parts of one dim of `from`, held as `held`, that a rank owns in `split`.
 /// A range is a window; otherwise each segment is copied.
 static FailureOr<ValueView> sliceDim(Operation *op, Lowering &lowering,
@@ -189,6 +240,10 @@ void addCollectiveLowerings(LoweringMap &map) {
   map["dist.all_reduce"] = lowerAllReduce;
   map["dist.all_gather"] = lowerAllGather;
   map["dist.reduce_scatter"] = lowerReduceScatter;
+  map["dist.dispatch"] = lowerDispatch;
+  map["dist.combine"] = lowerCombine;
+  map["dist.all_to_all"] = lowerAllToAll;
+  map["dist.ring"] = lowerRing;
   map["dist.slice"] = lowerSlice;
   map["dist.send"] = lowerSend;
   map["dist.receive"] = lowerReceive;

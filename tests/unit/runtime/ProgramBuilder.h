@@ -124,6 +124,9 @@ public:
   Attribute layout(std::string name, Layout layout) {
     return {std::move(name), {}, {}, "", {std::move(layout)}};
   }
+  Attribute layouts(std::string name, std::vector<Layout> layouts) {
+    return {std::move(name), {}, {}, "", std::move(layouts)};
+  }
   int32_t group(std::vector<Part> parts);
   void run(const std::string &kernel, std::vector<int32_t> inputs,
            std::vector<int32_t> outputs, std::vector<Attribute> attributes = {},
