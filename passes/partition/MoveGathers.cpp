@@ -137,13 +137,14 @@ private:
     for (OpOperand &operand : producer->getOpOperands())
       if (isa<RankedTensorType>(operand.get().getType()) &&
           isSmaller(operand.get(), gather.getOperand()))
-        if (AllGatherOp moved = hoist(gather, producer, operand))
-          return moved;
+        if (auto moved = hoist(gather, producer, operand))
+          return *moved;
     return {};
   }
 
-  AllGatherOp hoist(AllGatherOp gather, Operation *producer,
-                    OpOperand &operand) {
+  /// Nothing where it stays; null where nothing is left of it.
+  std::optional<AllGatherOp> hoist(AllGatherOp gather, Operation *producer,
+                                   OpOperand &operand) {
     const Sharding held = dist::getSharding(operand.get().getType());
     const Sharding whole = dist::getSharding(gather.getType());
     for (size_t d = 0; d < held.dims.size(); ++d) {
@@ -160,11 +161,15 @@ private:
       gather.erase();
       if (!moved.use_empty())
         return moved;
-      moved.erase(); // it is there already
+      // It is there already.
+      auto cut = moved.getOperand().getDefiningOp<dist::SliceOp>();
+      moved.erase();
+      if (cut && cut.use_empty())
+        cut.erase();
       ++numMoved;
-      return {};
+      return AllGatherOp();
     }
-    return {};
+    return std::nullopt;
   }
 
   /// What the gather makes, from where it is already: the value that its
