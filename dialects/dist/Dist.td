@@ -145,6 +145,43 @@ def Dist_ReduceScatterOp : Dist_UnaryOp<"reduce_scatter"> {
   }];
 }
 
+def Dist_DispatchOp : Dist_UnaryOp<"dispatch"> {
+  let summary = "Tokens to the ranks whose experts they chose";
+  let description = [{
+    An all_gather of dim 0, the tokens, of which each rank gets only the rows that
+    its experts take: `experts` of them lie on the ranks of `axes` in order, and
+    row i of `choices`, the same on all ranks, names those of token i. Only an
+    onnx.MixtureOfExperts of these experts and choices may use it.
+
+        %1 = dist.dispatch %x by %choices of 8 over <["ep"=4]> : ..., ... -> ...
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, AnyRankedTensor:$choices,
+                       I64Attr:$experts, Dist_AxesAttr:$axes,
+                       OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = [{
+    $operand `by` $choices `of` $experts `over` $axes attr-dict
+    `:` type($operand) `,` type($choices) `->` type($result)
+  }];
+}
+
+def Dist_CombineOp : Dist_UnaryOp<"combine"> {
+  let summary = "What experts made of tokens back to the tokens' ranks, added up";
+  let description = [{
+    A reduce_scatter of dim 0 by sums, for which each rank sends only the rows that
+    its experts took; see dist.dispatch. Only the result of such an
+    onnx.MixtureOfExperts may be combined.
+
+        %1 = dist.combine %y by %choices of 8 over <["ep"=4]> : ..., ... -> ...
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, AnyRankedTensor:$choices,
+                       I64Attr:$experts, Dist_AxesAttr:$axes,
+                       OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = [{
+    $operand `by` $choices `of` $experts `over` $axes attr-dict
+    `:` type($operand) `,` type($choices) `->` type($result)
+  }];
+}
+
 def Dist_AllToAllOp : Dist_UnaryOp<"all_to_all"> {
   let summary = "Puts the parts of one dim together and splits another instead";
   let description = [{

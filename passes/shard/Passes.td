@@ -13,6 +13,9 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
     With micro-batches, the inputs that have the batch as their first dim are noted
     as `dist.batch_inputs`, or it is said why a request cannot run in parts.
 
+    Sums whose parts the ranks hold are added as parts where that saves a
+    collective: attention and MLP that stand side by side have one.
+
     An axis "ep" splits the experts of a mixture, and whatever "tp" splits
     outside of one; "cp" splits sequences. "pp" and "dp" split no value. How
     attention then sees all keys is `context-mode`: their parts come in turn

@@ -3,8 +3,10 @@
 #include "passes/shard/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/shard/BatchFactor.h"
+#include "passes/shard/CarriedSums.h"
 #include "passes/shard/ContextAttention.h"
 #include "passes/shard/PlanSearch.h"
 #include "passes/shard/SequenceSplit.h"
@@ -208,24 +210,49 @@ private:
     return made;
   }
 
-  /// Outputs may be split, never partial, and the ranks' parts may not overlap.
+  /// How an output may be held: split, but never partial, and the ranks' parts
+  /// may not overlap. A step appends one position to a cache, on whichever rank
+  /// would have it; so all positions of it are on every rank that has its
+  /// heads.
+  static Sharding outputSharding(Sharding sharding, DictionaryAttr cache,
+                                 StringRef &why) {
+    if (sharding.isPartial()) {
+      sharding.partial.clear();
+      why = "an output of the model may not be partial";
+    }
+    if (isSplitInPart(sharding)) {
+      why = "the ranks' parts of an output of the model may not overlap";
+      for (dist::DimSharding &dim : sharding.dims)
+        dim = dist::DimSharding::unsplit(dim.size());
+    }
+    auto grows = cache ? cache.getAs<IntegerAttr>("dim") : IntegerAttr();
+    for (auto [d, dim] : llvm::enumerate(sharding.dims)) {
+      bool isSequence = llvm::any_of(dim.axes(), [](const dist::AxisRef &axis) {
+        return axis.name == dist::kContextAxis;
+      });
+      if (!cache || !dim.isSplit() ||
+          (!isSequence && !(grows && grows.getInt() == int64_t(d))))
+        continue;
+      dim = dist::DimSharding::unsplit(dim.size());
+      why = "a cache has all positions";
+    }
+    return sharding;
+  }
+
   void finishReturn() {
     auto terminator = cast<func::ReturnOp>(function.front().getTerminator());
     for (OpOperand &operand : terminator->getOpOperands()) {
       Sharding sharding = dist::getSharding(operand.get().getType());
-      if (!sharding.isPartial() && !isSplitInPart(sharding)) {
+      StringRef why;
+      Sharding allowed =
+          outputSharding(sharding,
+                         function.getResultAttrOfType<DictionaryAttr>(
+                             operand.getOperandNumber(), "onnx.cache"),
+                         why);
+      if (allowed == sharding)
         setSharding(operand.get(), sharding);
-        continue;
-      }
-      Sharding allowed = sharding;
-      allowed.partial.clear();
-      if (isSplitInPart(sharding))
-        allowed = Sharding::replicated(dist::getDims(operand.get().getType()));
-      operand.set(resharded(operand.get(), allowed,
-                            sharding.isPartial()
-                                ? "an output of the model may not be partial"
-                                : "the ranks' parts of an output of the model "
-                                  "may not overlap"));
+      else
+        operand.set(resharded(operand.get(), allowed, why));
     }
     function.setType(FunctionType::get(function.getContext(),
                                        function.front().getArgumentTypes(),
@@ -309,16 +336,21 @@ public:
 
   /// Experts go to the ranks of their axis; the matrices inside of each, and
   /// everything else, to those of the others. Outside of a mixture the expert
-  /// axis is more tensor parallelism.
-  void run(bool splitsResidual, ContextMode contextMode) {
+  /// axis is more tensor parallelism. A step of decoding is split like the
+  /// prompt, so that both hold the same caches, but for the sequence.
+  void run(bool splitsResidual, bool isDecode, ContextMode contextMode) {
     searchPlan(graph, experts, LeafRole::Experts);
     AxisList all = experts;
     all.append(tensor);
     searchPlan(graph, all);
     if (!experts.empty())
       searchPlan(graph, tensor);
-    splitSequences(graph, context, SequenceUse::Context, contextMode);
-    splitAttention(graph, context, contextMode);
+    splitsResidual &= !isDecode;
+    carrySums(graph, splitsResidual);
+    if (!isDecode) {
+      splitSequences(graph, context, SequenceUse::Context, contextMode);
+      splitAttention(graph, context, contextMode);
+    }
     if (splitsResidual)
       splitSequences(graph, all, SequenceUse::Residual);
   }
@@ -346,6 +378,8 @@ void noteBatch(func::FuncOp function, ShardingGraph &graph) {
         DenseI64ArrayAttr::get(function.getContext(), batch.inputs));
     return;
   }
+  if (onnx::isDecode(function))
+    return; // the prompt's is like this one
   Operation *at = batch.obstacle ? batch.obstacle : function;
   at->emitWarning("--micro-batches: each request runs as one: ") << batch.why;
 }
@@ -367,15 +401,18 @@ struct PropagateShardingsPass
       return signalPassFailure();
     }
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
-      if (mesh.getMesh().getMesh()->numRanks() > 1)
+      // Of a step there is nothing to say that is not said of the prompt.
+      const bool isDecode = onnx::isDecode(function);
+      if (mesh.getMesh().getMesh()->numRanks() > 1 && !isDecode)
         warnAboutBodies(function);
       ShardingGraph graph(function, [](StringRef) { return 64; });
       const dist::Mesh stage = dist::stageMesh(*mesh.getMesh().getMesh());
       if (microBatches > 1)
         noteBatch(function, graph);
-      PlanMaker(graph, stage).run(sequenceParallel, *mode);
-      for (const dist::Axis &axis : stage.axes)
-        warnAboutIdleRanks(function, graph, axis);
+      PlanMaker(graph, stage).run(sequenceParallel, isDecode, *mode);
+      if (!isDecode)
+        for (const dist::Axis &axis : stage.axes)
+          warnAboutIdleRanks(function, graph, axis);
       for (const GraphOp &op : graph.ops)
         numSplitOps += op.uses(dist::wholeMesh(stage));
       TypeWriter writer(function, graph);

@@ -171,7 +171,7 @@ private:
     dist::Sharding sharding;
     for (FactorNode dim : value.dims)
       sharding.dims.push_back(splitAt(leaf, dim));
-    return value.isReturned && !isSplitInPart(sharding);
+    return value.isReturned && !value.isCache && !isSplitInPart(sharding);
   }
 
   /// Leaves out ops at the end that only move what is split, or make something
@@ -195,7 +195,12 @@ private:
           before += graph.values[value].elements;
       for (unsigned value : op.resultValues)
         after += graph.values[value].elements;
-      if (!isNeeded && (after > before || (onlyMoves && after == before)))
+      // A cache in another type than keys are computed in is cast at the end.
+      const bool isCache = llvm::any_of(op.resultValues, [&](unsigned value) {
+        return graph.values[value].isCache;
+      });
+      if (!isNeeded &&
+          (after > before || ((onlyMoves || isCache) && after == before)))
         members.erase(number);
     }
     llvm::erase_if(component,

@@ -275,9 +275,13 @@ void ShardingGraph::collectLeaves() {
 }
 
 void ShardingGraph::collectUses(func::FuncOp function) {
-  for (Value result : function.front().getTerminator()->getOperands())
-    if (auto it = numbers.find(result); it != numbers.end())
+  for (OpOperand &output : function.front().getTerminator()->getOpOperands())
+    if (auto it = numbers.find(output.get()); it != numbers.end()) {
       values[it->second].isReturned = true;
+      values[it->second].isCache |=
+          function.getResultAttr(output.getOperandNumber(), "onnx.cache") !=
+          nullptr;
+    }
   unsigned products = 0;
   for (GraphOp &op : ops) {
     if (op.usesWeight) {

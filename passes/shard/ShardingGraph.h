@@ -81,7 +81,8 @@ struct GraphValue {
   bool isWeightDerived = false; ///< elements of a matrix in the model
   bool isLoadTime = false;      ///< depends on no input
   bool isReturned = false;
-  double elements = 0; ///< at nominal sizes
+  bool isCache = false; ///< is returned as present of one
+  double elements = 0;  ///< at nominal sizes
 };
 
 class ShardingGraph {

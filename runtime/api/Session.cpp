@@ -167,12 +167,13 @@ std::vector<CollectiveStats> Session::collectiveStats() const {
 }
 
 std::vector<RankMemory> Session::rankMemory() const {
-  std::vector<RankMemory> memory;
+  std::vector<RankMemory> memory(static_cast<size_t>(worldSize()));
   for (const auto &pipeline : replicas->pipelines)
     for (const auto &stage : pipeline->stages) {
       std::lock_guard lock(stage->mutex);
       for (int rank = 0; rank < stage->numRanks(); ++rank)
-        memory.push_back(stage->memoryOf(rank));
+        memory[static_cast<size_t>(stage->worldRank(rank))] =
+            stage->memoryOf(rank);
     }
   return memory;
 }
@@ -196,7 +197,10 @@ Status Session::writeTrace(const std::string &path) const {
       if (!stage->last || !stage->last->isMeasured())
         return argumentError("no measured run to trace; open the session with "
                              "`measure` and run it");
-      traces.push_back({stage->place.firstRank, *stage->last});
+      std::vector<int> worldRanks;
+      for (int rank = 0; rank < stage->numRanks(); ++rank)
+        worldRanks.push_back(stage->worldRank(rank));
+      traces.push_back({std::move(worldRanks), *stage->last});
     }
     return runtime::writeTrace(path, replicas->artifact, traces);
   });

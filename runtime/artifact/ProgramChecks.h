@@ -39,8 +39,18 @@ enum class CollectiveKind {
   AllGather,
   ReduceScatter,
   AllToAll,
-  Shift
+  Shift,
+  Dispatch,
+  Combine
 };
+
+/// Dispatch and combine are all_gather and reduce_scatter of some rows.
+inline bool isRouted(CollectiveKind kind) {
+  return kind == CollectiveKind::Dispatch || kind == CollectiveKind::Combine;
+}
+inline bool isGather(CollectiveKind kind) {
+  return kind == CollectiveKind::AllGather || kind == CollectiveKind::Dispatch;
+}
 
 /// None for a kernel's name.
 CollectiveKind collectiveKind(std::string_view name);
@@ -103,6 +113,8 @@ private:
   Status checkOperands(const artifact::Instruction &instruction, bool load);
   Status checkView(uint32_t view, bool load, const char *where);
   Status checkAttributes(const artifact::Instruction &instruction, bool load);
+  Status checkRouting(const artifact::Instruction &instruction,
+                      const artifact::View &tokens);
   Status checkCollective(const artifact::Instruction &instruction);
   Status checkSplitDims(const artifact::Instruction &instruction, size_t count,
                         size_t rank);

@@ -17,6 +17,7 @@
 #ifndef SHARDC_RUNTIME_BACKEND_COMMUNICATOR_H
 #define SHARDC_RUNTIME_BACKEND_COMMUNICATOR_H
 
+#include "runtime/backend/ExpertRouting.h"
 #include "runtime/base/Status.h"
 #include "runtime/exec/Kernel.h"
 #include "runtime/exec/Ownership.h"
@@ -87,6 +88,27 @@ public:
   /// dims it has; the ranks' may differ. Input and output do not overlap.
   virtual Status shift(const TensorView &input, const TensorView &output,
                        int distance, const CollectiveSite &site) = 0;
+
+  /// Tokens to the ranks that take them: allGather of dim 0, but of a rank's
+  /// output only the rows of tokens that it takes are written. Nobody may read
+  /// the others.
+  virtual Status dispatch(const TensorView &input, const TensorView &output,
+                          std::span<const OwnedRuns> blocks,
+                          const ExpertRouting &routing,
+                          const CollectiveSite &site) {
+    (void)routing;
+    return allGather(input, output, 0, blocks, site);
+  }
+
+  /// And back: reduceScatter of dim 0 by sums, where ranks have zeros in the
+  /// rows of tokens that they do not take.
+  virtual Status combine(const TensorView &input, const TensorView &output,
+                         std::span<const OwnedRuns> blocks,
+                         const ExpertRouting &routing,
+                         const CollectiveSite &site) {
+    (void)routing;
+    return reduceScatter(input, output, 0, blocks, ReduceKind::Sum, site);
+  }
 
   /// Small control data, at most kMaxExchange bytes: `all` gets every rank's.
   static constexpr size_t kMaxExchange = 64;

@@ -87,8 +87,10 @@ Status checkBlocks(const BoundCollective &bound, size_t self,
   const int dim = bound.split.dim, to = bound.to.dim;
   switch (bound.kind) {
   case CollectiveKind::AllGather:
+  case CollectiveKind::Dispatch:
     return checkBlocks(bound.split.blocks, self, out.dims[dim], in.dims[dim]);
   case CollectiveKind::ReduceScatter:
+  case CollectiveKind::Combine:
     return checkBlocks(bound.split.blocks, self, in.dims[dim], out.dims[dim]);
   case CollectiveKind::AllToAll: {
     // Of one dim both sides have parts alone: its size stands in the layouts.
@@ -139,6 +141,8 @@ Status bindAttributes(const artifact::Instruction &instruction,
   }
   if (bound.kind == CollectiveKind::AllReduce)
     return Status::ok();
+  if (isRouted(bound.kind))
+    bound.experts = findAttribute(instruction, "experts")->ints()->Get(0);
   SHARDC_RETURN_IF_ERROR(
       bindDim(instruction, 0, members, allScalars, bound.split));
   if (bound.kind == CollectiveKind::AllToAll)
@@ -190,7 +194,7 @@ Status checkShift(const BoundCollective &bound, std::span<const int> members,
 void countBytes(const GroupOperands &all, size_t self, BoundCollective &bound) {
   const TensorView &in = all[self].input.view, &out = all[self].output.view;
   const auto ranks = static_cast<int64_t>(all.size());
-  TensorView whole = bound.kind == CollectiveKind::AllGather ? out : in;
+  TensorView whole = isGather(bound.kind) ? out : in;
   if (bound.kind == CollectiveKind::AllToAll)
     whole.dims[bound.split.dim] = bound.split.blocks[self].globalSize;
   bound.bytes = artifact::storageBytes(whole.element, whole.numElements());
@@ -206,6 +210,24 @@ void countBytes(const GroupOperands &all, size_t self, BoundCollective &bound) {
     bound.bytes += artifact::storageBytes(operands.input.view.element,
                                           operands.input.view.numElements());
   bound.wireBytes = bound.distance == 0 ? 0 : bound.bytes;
+}
+
+/// A row of choices for each token.
+Status checkChoices(const artifact::Program &program,
+                    const artifact::Instruction &instruction,
+                    std::span<const int64_t> scalars, int64_t tokens) {
+  ResolvedView choices;
+  SHARDC_RETURN_IF_ERROR(
+      resolveView(program, static_cast<uint32_t>(instruction.inputs()->Get(1)),
+                  scalars, choices));
+  if (choices.view.dims[0] != tokens)
+    return artifactError("its choices are ", dimsText(choices.view), " for ",
+                         tokens, " tokens");
+  return Status::ok();
+}
+
+ExpertRouting routingOf(const BoundCollective &bound, const KernelCall &call) {
+  return {call.inputs[1], bound.experts, bound.communicator->size()};
 }
 
 } // namespace
@@ -229,6 +251,10 @@ Status bindCollective(const artifact::Program &program,
   SHARDC_RETURN_IF_ERROR(bound.kind == CollectiveKind::Shift
                              ? checkShift(bound, members, all)
                              : checkShapes(bound, members, self, all));
+  if (isRouted(bound.kind))
+    SHARDC_RETURN_IF_ERROR(checkChoices(
+        program, instruction, allScalars[static_cast<size_t>(members[self])],
+        bound.split.blocks[self].globalSize));
   countBytes(all, self, bound);
   return Status::ok();
 }
@@ -246,6 +272,12 @@ Status runCollective(const BoundCollective &bound, const KernelCall &call,
   case CollectiveKind::ReduceScatter:
     return communicator.reduceScatter(input, output, bound.split.dim,
                                       bound.split.blocks, bound.reduce, site);
+  case CollectiveKind::Dispatch:
+    return communicator.dispatch(input, output, bound.split.blocks,
+                                 routingOf(bound, call), site);
+  case CollectiveKind::Combine:
+    return communicator.combine(input, output, bound.split.blocks,
+                                routingOf(bound, call), site);
   case CollectiveKind::AllToAll:
     return communicator.allToAll(input, output, bound.split, bound.to, site);
   case CollectiveKind::Shift:

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <exception>
-#include <numeric>
 
 namespace shardc::runtime {
 
@@ -66,8 +66,8 @@ void Engine::findMailboxes(Transfers &transfers) {
         const int from = end->isSend ? place.stage : end->stage;
         const int to = end->isSend ? end->stage : place.stage;
         auto rankOf = [&](int stage) {
-          return artifact.rankText(place.firstRank + rank +
-                                   (stage - place.stage) * numRanks());
+          return artifact.rankText(
+              artifact.worldRank(place.replica, stage, rank));
         };
         mailboxes.back() = &transfers.between(
             profile, end->number, rank, {from, to, rankOf(from), rankOf(to)});
@@ -111,7 +111,7 @@ Status Engine::createGroups() {
       for (const std::vector<int> &members : loaded->partitions.back().groups) {
         std::vector<int> worldRanks = members;
         for (int &rank : worldRanks)
-          rank += place.firstRank;
+          rank = worldRank(rank);
         loaded->sharedGroups.push_back(
             std::make_unique<SharedMemoryGroup>(worldRanks, failure));
         SharedMemoryGroup &shared = *loaded->sharedGroups.back();
@@ -128,8 +128,9 @@ Status Engine::createGroups() {
 Status Engine::createWorld() {
   if (!options.checkReplicas || numRanks() == 1)
     return Status::ok();
-  std::vector<int> members(ranks.size());
-  std::iota(members.begin(), members.end(), place.firstRank);
+  std::vector<int> members;
+  for (int rank = 0; rank < numRanks(); ++rank)
+    members.push_back(worldRank(rank));
   everyone = std::make_unique<SharedMemoryGroup>(members, failure);
   if (!everyone->allocate())
     return artifactError(kNoMemory);
@@ -151,6 +152,7 @@ Status Engine::load() {
     SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runLoadRank, Step::RunsKernels));
     for (RankProgram &rank : active->ranks)
       rank.loadPlan.reset();
+    SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::shareLoaded, Step::Plans));
   }
   return Status::ok();
 }
@@ -160,8 +162,9 @@ Status Engine::loadRank(int rank) {
   RankProgram &state = active->ranks[static_cast<size_t>(rank)];
   const std::vector<int64_t> &scalars =
       active->loadScalars[static_cast<size_t>(rank)];
-  SHARDC_RETURN_IF_ERROR(loadWeights(
-      artifact, active->number, weightsRank(rank), scalars, state.weights));
+  SHARDC_RETURN_IF_ERROR(
+      loadWeights(artifact, active->number, weightsRank(rank), scalars,
+                  ranks[static_cast<size_t>(rank)].weights, state.weights));
   const auto *buffers = program().buffers();
   state.fixedBuffers.assign(buffers->size(), nullptr);
   for (uint32_t b = 0; b < buffers->size(); ++b) {
@@ -183,7 +186,6 @@ Status Engine::loadRank(int rank) {
         return artifactError("out of memory for ", bytes, " bytes on rank ",
                              rank);
       state.fixedBuffers[b] = memory.data();
-      state.persistentBytes += bytes;
       state.persistent.push_back(std::move(memory));
     }
   }
@@ -212,15 +214,41 @@ Status Engine::runLoadRank(int rank) {
                          " bytes on rank ", rank);
   plan.bindArena(arena.data());
   Status status = runInstructions(
-      plan, place.firstRank + rank,
+      plan, worldRank(rank),
       {failure, state.world.get(), {}, state.current, state.hashes});
   state.current.store(nullptr, std::memory_order_release);
   return status;
 }
 
+/// Profiles compute much the same of their weights (a transposed matrix), and
+/// nothing writes it afterwards: what is equal, byte by byte, is kept once.
+Status Engine::shareLoaded(int rank) {
+  RankProgram &mine = active->ranks[static_cast<size_t>(rank)];
+  std::vector<AlignedBuffer> &loaded = ranks[static_cast<size_t>(rank)].loaded;
+  const size_t numBefore = loaded.size();
+  auto next = mine.persistent.begin();
+  for (uint32_t b = 0; b < mine.fixedBuffers.size(); ++b) {
+    if (program().buffers()->Get(b)->kind() != artifact::BufferKind_Persistent)
+      continue;
+    AlignedBuffer &memory = *next++;
+    const auto end = loaded.begin() + static_cast<std::ptrdiff_t>(numBefore);
+    const auto same = std::find_if(loaded.begin(), end, [&](const auto &other) {
+      return other.size() == memory.size() &&
+             std::memcmp(other.data(), memory.data(),
+                         static_cast<size_t>(memory.size())) == 0;
+    });
+    if (same != end)
+      mine.fixedBuffers[b] = same->data();
+    else
+      loaded.push_back(std::move(memory));
+  }
+  mine.persistent.clear();
+  return Status::ok();
+}
+
 /// Replicas read the weights that were copied for the first one.
 int Engine::weightsRank(int rank) const {
-  return place.stage * numRanks() + rank;
+  return artifact.worldRank(/*replica=*/0, place.stage, rank);
 }
 
 RankResources Engine::resourcesOf(int rank) const {
@@ -230,26 +258,26 @@ RankResources Engine::resourcesOf(int rank) const {
 
 RankMemory Engine::memoryOf(int rank) const {
   const auto r = static_cast<size_t>(rank);
-  RankMemory memory{0, 0, 0,
-                    ranks[r].arena.size() + ranks[r].inputMemory.size()};
-  for (const auto &loaded : programs) {
-    const RankProgram &mine = loaded->ranks[r];
-    memory.weightBytes += mine.weights.mappedBytes + mine.weights.packedBytes;
-    memory.packedBytes += mine.weights.packedBytes;
-    memory.loadedBytes += mine.persistentBytes;
-    for (const AlignedBuffer &buffer : mine.carried)
+  const RankState &state = ranks[r];
+  RankMemory memory{state.weights.mappedBytes + state.weights.packedBytes,
+                    state.weights.packedBytes, 0,
+                    state.arena.size() + state.inputMemory.size()};
+  for (const AlignedBuffer &buffer : state.loaded)
+    memory.loadedBytes += buffer.size();
+  for (const auto &loaded : programs)
+    for (const AlignedBuffer &buffer : loaded->ranks[r].carried)
       memory.arenaBytes += buffer.size();
-  }
   return memory;
 }
 
 std::string Engine::describeRank(int worldRank) const {
   std::string text = artifact.rankText(worldRank);
-  const BoundInstruction *at =
-      ranks[static_cast<size_t>(worldRank - place.firstRank)].current.load(
-          std::memory_order_acquire);
-  if (at)
-    text += message(" in ", at->name, " at node '", at->node, "'");
+  for (int rank = 0; rank < numRanks(); ++rank) {
+    const BoundInstruction *at = ranks[static_cast<size_t>(rank)].current.load(
+        std::memory_order_acquire);
+    if (at && this->worldRank(rank) == worldRank)
+      text += message(" in ", at->name, " at node '", at->node, "'");
+  }
   return text;
 }
 

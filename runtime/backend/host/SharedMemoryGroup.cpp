@@ -24,6 +24,14 @@ public:
   Status reduceScatter(const TensorView &input, const TensorView &output,
                        int dim, std::span<const OwnedRuns> blocks,
                        ReduceKind kind, const CollectiveSite &site) override;
+  Status dispatch(const TensorView &input, const TensorView &output,
+                  std::span<const OwnedRuns> blocks,
+                  const ExpertRouting &routing,
+                  const CollectiveSite &site) override;
+  Status combine(const TensorView &input, const TensorView &output,
+                 std::span<const OwnedRuns> blocks,
+                 const ExpertRouting &routing,
+                 const CollectiveSite &site) override;
   Status allToAll(const TensorView &input, const TensorView &output,
                   const DimBlocks &from, const DimBlocks &to,
                   const CollectiveSite &site) override;
@@ -161,6 +169,53 @@ Status SharedMemoryCommunicator::reduceScatter(
         reduceRange(kind, inputs, part, 0, part.numElements()));
     at += run.length;
   }
+  return meet(site);
+}
+
+Status SharedMemoryCommunicator::dispatch(const TensorView &input,
+                                          const TensorView &output,
+                                          std::span<const OwnedRuns> blocks,
+                                          const ExpertRouting &routing,
+                                          const CollectiveSite &site) {
+  if (output.numElements() == 0)
+    return Status::ok();
+  publish(input, output);
+  SHARDC_RETURN_IF_ERROR(meet(site));
+  for (int step = 0; step < size(); ++step) {
+    const int i = (self + step) % size();
+    int64_t at = 0;
+    for (const OwnedRun &run : blocks[static_cast<size_t>(i)].runs)
+      for (int64_t row = run.start; row < run.start + run.length; ++row, ++at)
+        if (routing.takes(self, row))
+          copyView(narrowed(output, 0, row, 1),
+                   narrowed(peer(i).input, 0, at, 1));
+  }
+  return meet(site);
+}
+
+Status SharedMemoryCommunicator::combine(const TensorView &input,
+                                         const TensorView &output,
+                                         std::span<const OwnedRuns> blocks,
+                                         const ExpertRouting &routing,
+                                         const CollectiveSite &site) {
+  if (input.numElements() == 0)
+    return Status::ok();
+  publish(input, output);
+  SHARDC_RETURN_IF_ERROR(meet(site));
+  int64_t at = 0;
+  for (const OwnedRun &run : blocks[static_cast<size_t>(self)].runs)
+    for (int64_t row = run.start; row < run.start + run.length; ++row, ++at) {
+      size_t parts = 0;
+      for (int i = 0; i < size(); ++i)
+        if (routing.takes(i, row))
+          inputs[parts++] = narrowed(peer(i).input, 0, row, 1);
+      if (parts == 0) // a choice that no expert has: everybody holds zeros
+        inputs[parts++] = narrowed(input, 0, row, 1);
+      const TensorView sum = narrowed(output, 0, at, 1);
+      SHARDC_RETURN_IF_ERROR(reduceRange(ReduceKind::Sum,
+                                         std::span(inputs).first(parts), sum, 0,
+                                         sum.numElements()));
+    }
   return meet(site);
 }
 

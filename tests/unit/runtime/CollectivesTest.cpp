@@ -258,6 +258,69 @@ TEST(ReduceScatter, isAllReduceAndSlice) {
     }
 }
 
+/// Each token goes to two experts; `spread` 0 sends all of them to expert 0.
+void routes(int ranks, int64_t size, int64_t experts, int64_t spread) {
+  constexpr int64_t kWidth = 3;
+  const std::vector<OwnedRuns> blocks = blocksOf(size, ranks, true);
+  const int64_t tokens = blocks[0].globalSize;
+  std::vector<int64_t> choices(static_cast<size_t>(2 * tokens));
+  for (size_t i = 0; i < choices.size(); ++i)
+    choices[i] = static_cast<int64_t>(i * 7 + i / 3) * spread % experts -
+                 (i % 5 == 0 ? experts : 0); // counted from the last one
+  const int64_t choiceDims[] = {tokens, 2};
+  onRanks(ranks, [&](Communicator &communicator) {
+    const OwnedRuns &mine = blocks[static_cast<size_t>(communicator.index())];
+    const ExpertRouting routing{
+        packedView(choices.data(), ElementType_Int64, choiceDims), experts,
+        ranks};
+    std::vector<float> own, all(static_cast<size_t>(tokens * kWidth), -1),
+        back(static_cast<size_t>(mine.localSize * kWidth));
+    for (const OwnedRun &run : mine.runs)
+      for (int64_t i = run.start * kWidth;
+           i < (run.start + run.length) * kWidth; ++i)
+        own.push_back(static_cast<float>(i));
+    const int64_t local[] = {mine.localSize, kWidth},
+                  global[] = {tokens, kWidth};
+    const TensorView whole =
+        packedView(all.data(), ElementType_Float32, global);
+    ASSERT_TRUE(
+        communicator
+            .dispatch(packedView(own.data(), ElementType_Float32, local), whole,
+                      blocks, routing, {"dispatch", "node", 0})
+            .isOk());
+    for (int64_t row = 0; row < tokens; ++row)
+      for (int64_t i = 0; i < kWidth; ++i) {
+        float &x = all[static_cast<size_t>(row * kWidth + i)];
+        const bool taken = routing.takes(communicator.index(), row);
+        EXPECT_EQ(x, taken ? static_cast<float>(row * kWidth + i) : -1.0f);
+        if (!taken)
+          x = 0;
+      }
+    ASSERT_TRUE(
+        communicator
+            .combine(whole, packedView(back.data(), ElementType_Float32, local),
+                     blocks, routing, {"combine", "node", 1})
+            .isOk());
+    size_t at = 0;
+    for (const OwnedRun &run : mine.runs)
+      for (int64_t row = run.start; row < run.start + run.length; ++row) {
+        int takers = 0;
+        for (int rank = 0; rank < ranks; ++rank)
+          takers += routing.takes(rank, row);
+        for (int64_t i = 0; i < kWidth; ++i, ++at)
+          EXPECT_EQ(back[at], own[at] * static_cast<float>(takers));
+      }
+  });
+}
+
+TEST(Dispatch, sendsRowsToTheirExpertsAndBack) {
+  for (int ranks : {1, 2, 3, 8})
+    for (int64_t size : {0, 1, 9, 100})
+      for (int64_t experts : {1, 4, 10})
+        for (int64_t spread : {0, 1})
+          routes(ranks, size, experts, spread);
+}
+
 /// Rank's part of a [rows, columns] matrix whose elements are their numbers.
 std::vector<float> partOf(const OwnedRuns &rows, const OwnedRuns &columns) {
   std::vector<float> part;
