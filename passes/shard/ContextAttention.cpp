@@ -132,6 +132,13 @@ bool splitsQueries(ShardingGraph &graph, const GraphOp &op,
   });
 }
 
+/// Whether keys or values become a cache, all of which each rank gets anyway.
+bool areKept(const ShardingGraph &graph, const GraphOp &op) {
+  return llvm::any_of(ArrayRef({kKey, kValue}), [&](unsigned operand) {
+    return graph.values[op.operandValues[operand]].isCache;
+  });
+}
+
 } // namespace
 
 bool mayComeInParts(ShardingGraph &graph, const GraphOp &op, unsigned operand,
@@ -150,10 +157,10 @@ void splitAttention(ShardingGraph &graph, ArrayRef<AxisRef> axes,
     if (!isa<onnx::AttentionOp>(op.op) || !splitsQueries(graph, op, axes))
       continue;
     AttentionSplitter splitter(graph, op, axes);
-    if (mode == ContextMode::Ring)
-      splitter.useRing();
-    else
+    if (mode == ContextMode::Ulysses)
       splitter.useHeads();
+    else if (!areKept(graph, op))
+      splitter.useRing();
   }
 }
 

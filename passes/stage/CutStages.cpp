@@ -77,22 +77,33 @@ private:
       need(before, stage);
   }
 
-  /// Where an output is made: that of an input that is passed through where it
-  /// is used (a cache that is kept), another cheap one in the last stage, which
-  /// has what it may need.
-  unsigned stageOfOutput(Value value) const {
-    if (Operation *producer = value.getDefiningOp())
-      return graph.isFixed(producer) ? stageOf(producer) : numStages - 1;
-    for (Operation *user : value.getUsers())
-      if (graph.isFixed(user))
-        return stageOf(user);
+  /// Where an output is made: present of a cache that the function leaves as it
+  /// is, past or nothing, where past is used; another cheap one in the last
+  /// stage, which has what it may need.
+  unsigned stageOfOutput(unsigned index, Value value) {
+    Operation *producer = value.getDefiningOp();
+    if (producer && graph.isFixed(producer))
+      return stageOf(producer);
+    auto cache =
+        function.getResultAttrOfType<DictionaryAttr>(index, "onnx.cache");
+    if (cache && (!producer || producer->getNumOperands() == 0))
+      value = function.front().getArgument(
+          cache.getAs<IntegerAttr>("input").getInt());
+    llvm::SmallSetVector<Operation *, 4> users(value.getUsers().begin(),
+                                               value.getUsers().end());
+    for (size_t i = 0; i < users.size(); ++i) {
+      if (graph.isFixed(users[i]))
+        return stageOf(users[i]);
+      users.insert(users[i]->getUsers().begin(), users[i]->getUsers().end());
+    }
     return numStages - 1;
   }
 
   void placeOutputs() {
-    for (Value value : function.front().getTerminator()->getOperands()) {
+    Operation *terminator = function.front().getTerminator();
+    for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
       Operation *producer = value.getDefiningOp();
-      const unsigned stage = stageOfOutput(value);
+      const unsigned stage = stageOfOutput(index, value);
       outputStages.push_back(stage);
       if (producer)
         need(producer, stage);
@@ -189,6 +200,23 @@ private:
   llvm::DenseMap<std::pair<Value, unsigned>, int64_t> transfers;
 };
 
+/// Puts what only makes an output of a value right behind it: a present that is
+/// cast at the end of the model, say, belongs to the stage that appends to it.
+void hoistOutputs(func::FuncOp function) {
+  Block &block = function.front();
+  llvm::DenseSet<Operation *> ofOutputs;
+  for (Operation &op : llvm::reverse(block.without_terminator()))
+    if (op.getNumOperands() == 1 && op.getNumResults() == 1 &&
+        llvm::all_of(op.getUsers(), [&](Operation *user) {
+          return isa<func::ReturnOp>(user) || ofOutputs.contains(user);
+        }))
+      ofOutputs.insert(&op);
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+    if (ofOutputs.contains(&op))
+      if (Operation *producer = op.getOperand(0).getDefiningOp())
+        op.moveAfter(producer);
+}
+
 struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
   void runOnOperation() override {
     dist::MeshOp mesh = dist::getMesh(getOperation());
@@ -207,6 +235,7 @@ struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
         function.setSymName(("stage0" + suffix).str());
         continue;
       }
+      hoistOutputs(function);
       StageCutter cutter(function, axis->size, suffix, matrices);
       if (failed(cutter.run()))
         return signalPassFailure();

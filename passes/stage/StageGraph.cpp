@@ -29,6 +29,26 @@ static double bytesOf(Value value) {
                                    dist::product(dist::getDims(type))));
 }
 
+/// What a cache that crosses counts beside other bytes: it would be sent whole
+/// in each step, and profiles that are cut there may hold it in other stages.
+static constexpr double kCachePenalty = 1024;
+
+/// Whether the value, or what one op after the other only makes of it, is
+/// returned as present of a cache.
+static bool isCache(Value value) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    auto function = dyn_cast<func::FuncOp>(user->getParentOp());
+    if (isa<func::ReturnOp>(user)
+            ? function &&
+                  function.getResultAttr(use.getOperandNumber(), "onnx.cache")
+            : user->getNumOperands() == 1 && user->getNumResults() == 1 &&
+                  isCache(user->getResult(0)))
+      return true;
+  }
+  return false;
+}
+
 /// More than a vector.
 static bool isMatrix(Value value) {
   unsigned wide = 0;
@@ -141,6 +161,8 @@ std::vector<double> StageGraph::crossings() const {
       bool isPartial = dist::getSharding(result.getType()).isPartial();
       auto &list = isPartial ? partial : change;
       double bytes = isPartial ? 1 : bytesOf(result);
+      if (!isPartial && isCache(result))
+        bytes *= kCachePenalty;
       list[number] += bytes;
       list[lastUse[number]] -= bytes;
     }

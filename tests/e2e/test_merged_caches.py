@@ -105,7 +105,7 @@ class MergedCaches(EndToEnd):
             seen = np.concatenate([seen, heads(chunk, "k")], axis=2)
             query, cross = heads(chunk, "q"), (heads(self.encoder, "ck"), heads(self.encoder, "cv"))
             expected.append(attention(query, seen, seen, "o") + attention(query, *cross, "co"))
-        for number, plan in enumerate((["1"], ["2"], ["4"], ["2", "--sp"], ["2", "--cp", "2"], ["4", "--cp", "2", "--sp"])):
+        for number, plan in enumerate((["1"], ["2"], ["4"], ["2", "--sp"], ["2", "--cp", "2"], ["4", "--cp", "2", "--sp"], ["1", "--pp", "2"])):
             with self.subTest(plan):
                 artifact, out = self.compile(self.file, *plan), self.folder / f"out{number}"
                 self.run_ok("shardrun", artifact, "--inputs", *requests, "--cache", 7, "--outputs", out, "--repeat", 2)
