@@ -21,7 +21,8 @@ std::optional<int64_t> evaluate(DimExpr size, const Sizes &sizes) {
 
 namespace {
 
-/// No multiples of 2, 3 or 4 ways, of even ways, and a single row, in turn.
+/// No multiples of 2, 3 or 4 ways, of even ways, and a single row, in turn. In
+/// the second round the second symbol has size 1: one step of a decoder.
 constexpr int64_t kSizes[] = {3, 5, 2, 7, 4, 1, 6, 8, 9, 11, 12, 16, 32, 64};
 constexpr unsigned kMaxSteps = 200000;
 
@@ -60,7 +61,7 @@ private:
         return false;
       // Symbols start at sizes of their own, and at others in another round.
       sizes[symbols[symbol]] =
-          candidates[(i + symbol + 3 * round) % candidates.size()];
+          candidates[(i + symbol + 4 * round) % candidates.size()];
       if (keepsRules() && choose(symbol + 1))
         return true;
     }

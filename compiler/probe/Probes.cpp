@@ -22,14 +22,15 @@ bool isProgram(func::FuncOp function) {
   return function->hasAttr("dist.sharded");
 }
 
-/// Weights are what they are, and what lowering makes part of a product must
-/// stay the product's alone.
+/// Weights are what they are, what lowering makes part of a product must stay
+/// the product's alone, and no rank ever has all of what comes around a ring or
+/// is dispatched.
 bool canBeOutput(OpResult value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && dist::getValueAttr(type) &&
          onnx::isStored(type.getElementType()) &&
-         !isa<onnx::WeightOp, onnx::ConstantOp, onnx::DequantizeLinearOp>(
-             value.getOwner());
+         !isa<onnx::WeightOp, onnx::ConstantOp, onnx::DequantizeLinearOp,
+              dist::RingOp, dist::DispatchOp>(value.getOwner());
 }
 
 /// All probes of a pipeline with their values, in order.

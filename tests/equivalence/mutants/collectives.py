@@ -1,6 +1,6 @@
 """Wrong collectives: each is (kind, what, change), a change of one program's body.
 
-Kinds: delete, duplicate, reorder, axis, group, count, dim, reduce kind, op kind.
+Kinds: delete, duplicate, reorder, axis, group, count, dim, steps, reduce kind, op kind.
 """
 
 import re
@@ -31,7 +31,7 @@ def name_of(op):
 def changes_of_presence(program, i):
     at = program.ops[i]
     what = name_of(at)
-    [result], [operand] = at.values, at.operands
+    [result], operand = at.values, at.operands[0]
 
     def delete(body):
         op = body.ops.pop(i)
@@ -54,7 +54,7 @@ def changes_of_presence(program, i):
         op.operands[index] = "%twin"
 
     def repeat(body):
-        insert_copy(body, results="%twin", operands=[result], inputs=[*body.ops[i].outputs])
+        insert_copy(body, results="%twin", operands=[result, *at.operands[1:]], inputs=[*body.ops[i].outputs, *at.inputs[1:]])
         body.use_instead(result, "%twin", after=i + 1)
 
     yield "delete", what, delete
@@ -93,7 +93,7 @@ def renamed(type, old, new, locals_):
 def changes_of_axes(program, i, locals_):
     at = program.ops[i]
     what = name_of(at)
-    [result], [operand] = at.values, at.operands
+    [result], operand = at.values, at.operands[0]
     found = re.search(r"<\[(.*?)\]>", at.middle)
     axes = re.findall(r'"\w+"(?:=\d+|:\(\d+\)\d+)', found[1]) if found else []
     if not axes:  # a slice: the axes that its result adds
@@ -140,8 +140,8 @@ def changes_of_axes(program, i, locals_):
 def changes_of_attributes(program, i):
     at = program.ops[i]
     what = name_of(at)
-    [result], [operand] = at.values, at.operands
-    plain = re.sub(r"\{why.*\}$", lambda why: " " * len(why[0]), at.middle)
+    [result], operand = at.values, at.operands[0]
+    plain = re.sub(r"\{why.*\}$|steps .*", lambda rest: " " * len(rest[0]), at.middle)
 
     def middle(start, end, new):
         def change(body):
@@ -167,11 +167,32 @@ def changes_of_attributes(program, i):
         for new in {0, 1, 2, 3} - {int(found[0])}:
             yield "dim", f"{what}: {found[0]} is {new}", middle(*found.span(), str(new))
 
+    if found := re.search(r"steps \[([\d, ]+)\]", at.middle):
+        steps = found[1].split(", ")
+        for new in ([*reversed(steps)], steps[:-1], [steps[0]] * len(steps), [*steps, steps[-1]], steps[1:] + steps[:1]):
+            text = f"steps [{', '.join(new)}]"
+            yield "steps", f"{what}: {text}", middle(*found.span(), text)
+    if found := re.search(r"dim (\d+) to (\d+)", plain):
+        yield "dim", f"{what} the other way", middle(*found.span(), f"dim {found[2]} to {found[1]}")
+
     def become(name, middle):
         def change(body):
-            body.ops[i].name, body.ops[i].middle = name, middle
+            op = body.ops[i]
+            op.name, op.middle, op.operands, op.inputs = name, middle, op.operands[:1], op.inputs[:1]
 
         return change
+
+    def by_other(value):
+        def change(body):
+            body.ops[i].operands[1] = value
+
+        return change
+
+    for routed in at.inputs[1:]:
+        for op in program.ops[:i]:
+            for value, type in zip(op.values, op.outputs):
+                if type == routed and value != at.operands[1]:
+                    yield "operand", f"{what} by {value}", by_other(value)
 
     axes = re.search(r"<\[.*?\]>", at.middle)
     axes = axes[0] if axes else f'<["{next(iter(program.mesh))}"={next(iter(program.mesh.values()))}]>'

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 PAIRS = {"<": ">", "(": ")", "[": "]", "{": "}"}
 VALUE = r"%[\w#]+"
+ROUTING = ("dist.dispatch", "dist.combine")  # their second operand follows "by"
 
 
 def split(text, separator):
@@ -100,7 +101,8 @@ class Op:
         transfers = name in ("dist.send", "dist.receive")
         if len(parts) == 1 or len(types) != 2 and name != "return" and not transfers:
             return Op(results or "", name, [], "", [], "", [], loc, line)
-        operands, middle = re.fullmatch(rf"((?:{VALUE}(?:, )?)*)(.*)", " : ".join(parts[:-1])).groups()
+        given = " : ".join(parts[:-1]).replace(" by %", ", %", 1) if name in ROUTING else " : ".join(parts[:-1])
+        operands, middle = re.fullmatch(rf"((?:{VALUE}(?:, )?)*)(.*)", given).groups()
         bare = [text[1:-1] if text.startswith("(") else text for text in types]
         lists = [split(text, ", ") if text else [] for text in bare]
         if name == "dist.receive":
@@ -117,14 +119,14 @@ class Op:
         if self.raw is not None:
             return self.raw.strip()
         left = f"{self.results} = {self.name}" if self.results else self.name
-        words = [left, ", ".join(self.operands), self.middle, ":"]
+        words = [left, (" by " if self.name in ROUTING else ", ").join(self.operands), self.middle, ":"]
         text = " ".join(word for word in words if word)
         if self.name in ("return", "dist.send"):
             return f"{text} {', '.join(self.inputs)} {self.loc}"
         if self.name == "dist.receive":
             return f"{text} {self.outputs[0]} {self.loc}"
         if self.name.startswith("dist."):
-            return f"{text} {self.inputs[0]}{self.arrow}{self.outputs[0]} {self.loc}"
+            return f"{text} {', '.join(self.inputs)}{self.arrow}{self.outputs[0]} {self.loc}"
         outputs = self.outputs[0] if len(self.outputs) == 1 else f"({', '.join(self.outputs)})"
         return f"{text} ({', '.join(self.inputs)}){self.arrow}{outputs} {self.loc}"
 

@@ -31,21 +31,32 @@ CompileOptions withHook(CompileOptions options, unsigned profile,
   return options;
 }
 
+/// What is compiled, and which of its profiles is looked at.
+struct Side {
+  const CompileOptions &options;
+  unsigned profile;
+};
+
 class Bisection {
 public:
-  Bisection(const CompileOptions &one, const CompileOptions &plan,
-            unsigned profile, const Request &request,
+  Bisection(Side one, Side plan, const Request &request,
             const tensors::Tolerance &tolerance)
-      : one(one), plan(plan), profile(profile), request(request),
-        tolerance(tolerance) {}
+      : one(one), plan(plan), request(request), tolerance(tolerance) {}
 
-  /// `exists` says whether there is such a profile.
-  Status list(bool &exists) {
+  /// Whether there are such profiles.
+  enum class Found { None, One, Both };
+
+  Status list(Found &found) {
     std::vector<probe::Probe> ofOne;
+    bool exists = false;
     SHARDC_RETURN_IF_ERROR(listProbes(one, ofOne, exists));
+    found = exists ? Found::One : Found::None;
     if (!exists)
       return Status::ok();
     SHARDC_RETURN_IF_ERROR(listProbes(plan, probes, exists));
+    if (!exists)
+      return Status::ok();
+    found = Found::Both;
     std::map<verify::Term, size_t> numbers;
     for (size_t i = 0; i < ofOne.size(); ++i)
       numbers.try_emplace(ofOne[i].term, i);
@@ -75,7 +86,7 @@ public:
         suspects = ancestors(first);
       }
     }
-    if (first == kNowhere)
+    if (first == kNowhere && plan.options.trusted)
       first = firstUnknown();
     if (first != kNowhere)
       difference = describe(first);
@@ -83,10 +94,10 @@ public:
   }
 
 private:
-  Status listProbes(const CompileOptions &options,
-                    std::vector<probe::Probe> &list, bool &exists) {
+  static Status listProbes(Side side, std::vector<probe::Probe> &list,
+                           bool &exists) {
     CompileOptions listing = withHook(
-        options, profile,
+        side.options, side.profile,
         [&](mlir::ModuleOp module) { list = probe::listProbes(module); },
         &exists);
     listing.to = "partitioned";
@@ -102,12 +113,11 @@ private:
     return chosen;
   }
 
-  Status runWith(const CompileOptions &options,
-                 const std::vector<size_t> &numbers,
+  Status runWith(Side side, const std::vector<size_t> &numbers,
                  std::vector<Tensor> &values) {
     Build build;
-    SHARDC_RETURN_IF_ERROR(
-        build.run(withHook(options, profile, [&](mlir::ModuleOp module) {
+    SHARDC_RETURN_IF_ERROR(build.run(
+        withHook(side.options, side.profile, [&](mlir::ModuleOp module) {
           probe::exposeProbes(module, numbers);
         })));
     std::vector<Tensor> outputs;
@@ -182,8 +192,7 @@ private:
     return difference;
   }
 
-  const CompileOptions &one, &plan;
-  unsigned profile;
+  Side one, plan;
   const Request &request;
   const tensors::Tolerance &tolerance;
   std::vector<probe::Probe> probes; ///< of the plan
@@ -198,19 +207,26 @@ Status findFirstDifference(const CompileOptions &one,
                            const CompileOptions &plan, const Request &request,
                            const tensors::Tolerance &tolerance,
                            std::optional<Difference> &difference) {
-  Status status;
-  for (unsigned profile = 0; !difference; ++profile) {
-    Bisection bisection(one, plan, profile, request, tolerance);
-    bool exists = false;
-    SHARDC_RETURN_IF_ERROR(bisection.list(exists));
-    if (!exists)
-      return status;
-    // The request may be for another profile, which then refuses it.
-    if (Status searched = bisection.search(difference);
-        !searched.isOk() && status.isOk())
-      status = searched;
-  }
-  return Status::ok();
+  // Which profiles the request is for shows when the others refuse it, or do
+  // not differ.
+  Status refused;
+  bool looked = false;
+  for (unsigned ofOne = 0;; ++ofOne)
+    for (unsigned ofPlan = 0;; ++ofPlan) {
+      Bisection bisection({one, ofOne}, {plan, ofPlan}, request, tolerance);
+      Bisection::Found found = Bisection::Found::Both;
+      SHARDC_RETURN_IF_ERROR(bisection.list(found));
+      if (found == Bisection::Found::None)
+        return looked ? Status::ok() : refused;
+      if (found == Bisection::Found::One)
+        break;
+      Status searched = bisection.search(difference);
+      looked |= searched.isOk();
+      if (!searched.isOk())
+        refused = searched;
+      if (difference)
+        return Status::ok();
+    }
 }
 
 static std::string probeText(const probe::Probe &probe) {
