@@ -1,10 +1,9 @@
-"""One process a rank: started by hand, by mpirun, as by torchrun and srun, on two hosts; and what happens when one dies."""
+"""One process a rank: started by hand, by mpirun, as by torchrun and srun, on two hosts."""
 
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import unittest
@@ -15,110 +14,9 @@ import onnx
 from onnx import TensorProto, helper
 
 from tests.e2e.caches import VOCABULARY, decoder, write_request
+from tests.e2e.processes import LLAMA, ProcessTest, by_hand, srun, torchrun
 from tests.e2e.test_parallel import experts_model
-from tests.support import BIN, EndToEnd, data_sets, model_file, read_outputs
-
-LLAMA = "llama-dynamo-op18"
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("", 0))
-        return found.getsockname()[1]
-
-
-def by_hand(size):
-    port = free_port()
-    place = lambda rank: {"SHARDC_RANK": rank, "SHARDC_WORLD_SIZE": size, "SHARDC_RENDEZVOUS": f"127.0.0.1:{port}"}
-    return [place(rank) for rank in range(size)]
-
-
-def torchrun(size):
-    port = free_port()
-    place = {"WORLD_SIZE": size, "MASTER_ADDR": "localhost", "MASTER_PORT": port, "TORCHELASTIC_RUN_ID": "run"}
-    return [{"RANK": rank, "LOCAL_RANK": rank} | place for rank in range(size)]
-
-
-def srun(size):
-    place = {"SLURM_NTASKS": size, "SLURM_STEP_NODELIST": "localhost", "SLURM_STEP_ID": 0, "SLURM_JOB_ID": os.getpid()}
-    return [{"SLURM_PROCID": rank} | place for rank in range(size)]
-
-
-class ProcessTest(EndToEnd):
-    def start(self, places, artifact, *arguments, own=None, prefix=()):
-        """A process for each of `places`, variables of its environment; `own`: more arguments of some, by rank."""
-        processes = []
-        for rank, place in enumerate(places):
-            command = [*(prefix(rank) if prefix else ()), BIN / "shardrun", artifact, *arguments]
-            command += (own or {}).get(rank, [])
-            environment = os.environ | {name: str(value) for name, value in place.items()}
-            process = subprocess.Popen(
-                [str(part) for part in command],
-                env=environment,
-                text=True,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-            self.addCleanup(self.end, process)
-            processes.append(process)
-        return processes
-
-    @staticmethod
-    def end(process):
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
-
-    def wait_until(self, holds, seconds=60):
-        deadline = time.monotonic() + seconds
-        while not holds():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
-
-    @staticmethod
-    def has_started(pid):
-        """Whether it has used half a second of its processor: it is in the middle of its runs."""
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            return False
-        return int(fields[11]) + int(fields[12]) > os.sysconf("SC_CLK_TCK") / 2
-
-    def running(self, places, artifact, data):
-        """Processes in the middle of many runs."""
-        processes = self.start(places, artifact, "--inputs", data, "--repeat", 10**6)
-        self.wait_until(lambda: all(self.has_started(process.pid) or process.poll() is not None for process in processes))
-        self.assertEqual([process.poll() for process in processes], [None] * len(places))
-        return processes
-
-    def finish(self, processes, timeout=120):
-        """Exit statuses, what rank 0 printed, and all error texts."""
-        texts = [process.communicate(timeout=timeout) for process in processes]
-        return [p.returncode for p in processes], texts[0][0], "".join(error for _, error in texts)
-
-    def run_processes(self, places, artifact, *arguments, **options):
-        statuses, out, errors = self.finish(self.start(places, artifact, *arguments, **options))
-        self.assertEqual(statuses, [0] * len(places), errors)
-        return out
-
-    def artifact(self, model, plan, to="plan.shard"):
-        target = self.folder / to
-        self.run_ok("shardc", model, *plan.split(), "-o", target)
-        return target
-
-    def outputs_of(self, folder):
-        return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("output_*.pb"))}
-
-    def assert_like_threads(self, artifact, run, *arguments):
-        """`run` writes the bits that one process with threads writes."""
-        threads, processes = self.folder / "threads", self.folder / "processes"
-        for folder in (threads, processes):
-            shutil.rmtree(folder, ignore_errors=True)
-        self.run_ok("shardrun", artifact, *arguments, "--outputs", threads)
-        out = run(artifact, *arguments, "--outputs", processes)
-        self.assertEqual(self.outputs_of(processes), self.outputs_of(threads))
-        self.assertTrue(self.outputs_of(threads))
-        return out
+from tests.support import BIN, data_sets, model_file
 
 
 class Launchers(ProcessTest):
@@ -242,107 +140,6 @@ class Plans(ProcessTest):
         for file in (trace, stats):
             for suffix in ("", ".1"):
                 self.assertIn("rank", file.with_name(file.name + suffix).read_text())
-
-
-class Faults(ProcessTest):
-    """Each ends all processes, in time and with a reason."""
-
-    def setUp(self):
-        super().setUp()
-        self.data = data_sets(LLAMA)
-
-    def tp(self, size):
-        return self.artifact(model_file(LLAMA), f"--tp {size}")
-
-    def ended(self, processes, seconds=5):
-        start = time.monotonic()
-        result = self.finish(processes, timeout=seconds + 10)
-        self.assertLess(time.monotonic() - start, seconds)
-        return result
-
-    def test_a_rank_that_dies(self):
-        for dead in (2, 0):
-            with self.subTest(rank=dead):
-                processes = self.running(by_hand(4), self.tp(4), self.data[0])
-                processes[dead].kill()
-                statuses, _, errors = self.ended(processes)
-                self.assertEqual(statuses, [-9 if rank == dead else 4 for rank in range(4)], errors)
-                self.assertRegex(errors, rf"rank {dead} \(tp {dead}\).* has died")
-                self.assertRegex(errors, r"(all_reduce|all_gather) at node '.+'")
-                self.assertEqual(errors.count("error:"), 1, errors)
-
-    def test_a_rank_that_stalls(self):
-        processes = self.running(by_hand(4), self.tp(4), self.data[0])
-        processes[3].send_signal(signal.SIGSTOP)
-        statuses, _, errors = self.ended(processes[:3])
-        self.assertEqual(statuses, [4] * 3, errors)
-        self.assertRegex(errors, r"no sign of life .* rank 3 \(tp 3\)")
-        self.assertRegex(errors, r"(all_reduce|all_gather) at node '.+'")
-        processes[3].send_signal(signal.SIGCONT)
-        self.assertEqual(self.ended(processes[3:])[0], [4], "it learns of it")
-
-    def test_a_rank_that_is_slow(self):
-        """Its process lives, but does not come: the others name it and what they wait for."""
-        places = [place | {"SHARDC_TIMEOUT": 1, "SHARDC_HEARTBEAT": 0} for place in by_hand(2)]
-        processes = self.running(places, self.tp(2), self.data[0])
-        processes[1].send_signal(signal.SIGSTOP)
-        statuses, _, errors = self.ended(processes[:1])
-        self.assertEqual(statuses, [4], errors)
-        self.assertRegex(errors, r"rank 0 \(tp 0\) waited 1 s.* missing: rank 1 \(tp 1\)")
-        processes[1].send_signal(signal.SIGCONT)
-        self.ended(processes[1:])
-
-    def test_other_inputs_on_one_rank(self):
-        places = by_hand(4)
-        processes = []
-        for rank, place in enumerate(places):
-            data = self.data[1 if rank == 2 else 0]
-            processes += self.start([place], self.tp(4), "--inputs", data)
-        statuses, _, errors = self.ended(processes, 30)
-        self.assertEqual(statuses, [2] * 4, errors)
-        self.assertRegex(errors, r"input 'input_ids' differs .*rank 2 \(tp 2\)")
-        self.assertEqual(errors.count("error:"), 1, errors)
-
-    def test_an_input_that_one_rank_lacks(self):
-        processes = []
-        for rank, place in enumerate(by_hand(2)):
-            processes += self.start([place], self.tp(2), "--inputs", self.folder / "none" if rank else self.data[0])
-        statuses, _, errors = self.ended(processes, 30)
-        self.assertEqual(statuses, [2] * 2, errors)
-        self.assertRegex(errors, r"rank 1: .*none")
-
-    def test_another_number_of_processes(self):
-        statuses, _, errors = self.finish(self.start(by_hand(2), self.tp(4), "--inputs", self.data[0]))
-        self.assertEqual(statuses, [4, 4])
-        self.assertIn("is for 4 ranks, but 2 processes were started", errors)
-
-    def test_another_artifact_on_one_rank(self):
-        other = self.artifact(model_file(LLAMA), "--cp 2", to="other.shard")
-        processes = []
-        for rank, place in enumerate(by_hand(2)):
-            processes += self.start([place], self.tp(2) if rank == 0 else other, "--inputs", self.data[0])
-        statuses, _, errors = self.ended(processes, 30)
-        self.assertEqual(statuses, [4, 4])
-        self.assertRegex(errors, "the artifact .* differs between the processes")
-
-    def test_a_rank_that_never_comes(self):
-        places = [place | {"SHARDC_TIMEOUT": 2} for place in by_hand(3)]
-        statuses, _, errors = self.ended(self.start(places[:2], self.tp(3), "--inputs", self.data[0]), 10)
-        self.assertEqual(statuses, [4, 4])
-        self.assertRegex(errors, r"1 of 3 processes did not come \(rank 2\)")
-
-    def test_a_comparison_that_fails(self):
-        expected = ["--inputs", self.data[0], "--expect", self.data[1]]
-        statuses, _, errors = self.finish(self.start(by_hand(2), self.tp(2), *expected))
-        self.assertEqual(statuses, [1, 1], errors)
-        self.assertEqual(errors.count("error:"), 1, errors)
-
-    def test_malformed_variables(self):
-        for name, value in (("SHARDC_RANK", "x"), ("SHARDC_WORLD_SIZE", "0"), ("SHARDC_RENDEZVOUS", "host")):
-            place = by_hand(2)[1] | {name: value}
-            statuses, _, errors = self.finish(self.start([place], self.tp(2), "--inputs", self.data[0]))
-            self.assertEqual(statuses, [2], name)
-            self.assertIn(name, errors)
 
 
 class Weights(ProcessTest):

@@ -18,6 +18,7 @@
 #include <numeric>
 #include <random>
 #include <thread>
+#include <type_traits>
 
 namespace shardc::runtime {
 namespace {
@@ -79,12 +80,19 @@ template <> struct Element<int64_t> {
 constexpr CollectiveSite kSite{"all_reduce", "node", 0};
 
 /// Sums small integers, so every order gives the same; sizes take both ways.
+/// Types make a difference to the sums only, which all communicators share.
 template <typename T> void sumsExactly(bool inPlace, bool strided) {
+  auto run = [](int ranks, auto body) {
+    if (std::is_same_v<T, float>)
+      onRanks(ranks, body);
+    else
+      onThreads(ranks, body);
+  };
   for (int ranks : {1, 2, 3, 8})
     for (int64_t n : {0, 1, 7, 64, 1000, 40000}) {
       const int64_t step = strided ? 2 : 1;
       std::vector<std::vector<T>> in(static_cast<size_t>(ranks)), out = in;
-      onRanks(ranks, [&](Communicator &communicator) {
+      run(ranks, [&](Communicator &communicator) {
         auto self = static_cast<size_t>(communicator.index());
         in[self].resize(static_cast<size_t>(n * step));
         for (int64_t i = 0; i < n; ++i)
@@ -355,7 +363,7 @@ TEST(Collectives, exchangesControlData) {
 
 TEST(Collectives, manyInARowDoNotOvertakeEachOther) {
   onRanks(4, [&](Communicator &communicator) {
-    for (int round = 0; round < 2000; ++round) {
+    for (int round = 0; round < 500; ++round) {
       float in = static_cast<float>(round), out = 0;
       ASSERT_TRUE(communicator
                       .allReduce(packedView(&in, ElementType_Float32, {}),
