@@ -5,6 +5,7 @@
 #include "compiler/Pipeline.h"
 #include "compiler/import/Import.h"
 #include "compiler/package/Package.h"
+#include "compiler/plan/Topology.h"
 #include "compiler/report/Explain.h"
 #include "dialects/dist/Dist.h"
 #include "passes/verify/Passes.h"
@@ -14,6 +15,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 
@@ -63,6 +65,8 @@ public:
 
   ExitCode run() {
     auto start = std::chrono::steady_clock::now();
+    if (ExitCode code = readTopology(); code != ExitCode::Done)
+      return code;
     if (ExitCode code = load(); code != ExitCode::Done)
       return code;
     StringRef from = options.from.empty() ? StringRef("raw") : options.from;
@@ -89,10 +93,37 @@ public:
   }
 
 private:
+  ExitCode readTopology() {
+    if (options.topology.empty())
+      return ExitCode::Done;
+    auto file = llvm::MemoryBuffer::getFile(options.topology);
+    std::string problem =
+        file ? plan::parseTopology((*file)->getBuffer(), topology.emplace())
+             : "cannot be read: " + file.getError().message();
+    const int64_t ranks = options.mesh.numRanks();
+    if (problem.empty() && topology->numDevices() < ranks)
+      problem = "has " + std::to_string(topology->numDevices()) +
+                " devices, the plan needs " + std::to_string(ranks) +
+                "; use fewer ways, or describe more nodes";
+    if (problem.empty())
+      return ExitCode::Done;
+    errors << "error: --topology " << options.topology << ": " << problem
+           << "\n";
+    return ExitCode::Flags;
+  }
+
+  /// What the plan sends, and over which links where those are known.
+  Json explainPlan() {
+    return report::explainPlan(*module, dims, topology ? &*topology : nullptr);
+  }
+
   ExitCode load() {
     progress("import");
     bool isText = llvm::sys::path::extension(options.model) == ".mlir";
-    if (isText)
+    if (!options.text.empty())
+      module = parseSourceString<ModuleOp>(options.text, ParserConfig(&context),
+                                           options.model);
+    else if (isText)
       module = parseSourceFile<ModuleOp>(options.model, ParserConfig(&context));
     else
       module = importer::importOnnx(context, options.model);
@@ -103,7 +134,7 @@ private:
   ExitCode verifyLoaded(StringRef phase) {
     PassManager passes(&context);
     passes.addPass(verify::createVerifyPhase({phase.str()}));
-    if (failed(passes.run(*module)))
+    if (!options.trusted && failed(passes.run(*module)))
       return ExitCode::Model;
     dist::MeshOp mesh = dist::getMesh(*module);
     if (phase != kPhases.front() && mesh && options.mesh.numRanks() > 1 &&
@@ -116,8 +147,13 @@ private:
     if (ExitCode code = resolveDims(); code != ExitCode::Done)
       return code;
     if (phase == "partitioned")
-      report.update(report::explainPlan(*module, dims));
-    return ExitCode::Done;
+      report.update(explainPlan());
+    return afterPhase(phase);
+  }
+
+  ExitCode afterPhase(StringRef phase) {
+    return options.afterPhase ? options.afterPhase(phase, *module)
+                              : ExitCode::Done;
   }
 
   void setMesh() {
@@ -139,9 +175,9 @@ private:
     // bug of the compiler, worth a file that shows it.
     if (phase != "imported" && phase != "staged")
       passes.enableCrashReproducerGeneration(reproducerPath());
-    buildPhase(
-        passes, phase,
-        {options.recover, options.sequenceParallel, options.microBatches});
+    buildPhase(passes, phase,
+               {options.recover, options.doubles, options.sequenceParallel,
+                splitsSequence(), options.microBatches, options.contextMode});
     // What was reported as wrong is wrong, even if a pass went on.
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)) ||
         hasError)
@@ -150,10 +186,20 @@ private:
       if (ExitCode code = resolveDims(); code != ExitCode::Done)
         return code;
     if (phase == "partitioned")
-      report.update(report::explainPlan(*module, dims));
+      report.update(explainPlan());
     if (phase == "lowered")
       report::explainMemory(*module, dims, report);
-    return dump(phase);
+    if (ExitCode code = dump(phase); code != ExitCode::Done)
+      return code;
+    return afterPhase(phase);
+  }
+
+  /// Whether some axis is there to split the sequence.
+  bool splitsSequence() const {
+    const dist::Axis *context = options.mesh.find(dist::kContextAxis);
+    return (context && context->size > 1) ||
+           (options.sequenceParallel &&
+            dist::stageMesh(options.mesh).numRanks() > 1);
   }
 
   std::string reproducerPath() const {
@@ -271,6 +317,7 @@ private:
   OwningOpRef<ModuleOp> module;
   Json report = Json::object();
   report::SymbolValues dims; ///< --dims, by the model's symbols
+  std::optional<plan::Topology> topology;
   unsigned numDumps = 1;
 };
 

@@ -15,27 +15,39 @@
 
 #include <functional>
 
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
 namespace shardc {
 
 /// What users see as exit status.
 enum class ExitCode : int { Done = 0, Flags = 2, Model = 3, Artifact = 4 };
 
 struct CompileOptions {
-  std::string model;  ///< .onnx, or .mlir that --to printed
-  std::string output; ///< artifact folder; empty: none is written
-  std::string from;   ///< phase of a .mlir model
-  std::string to;     ///< phase to print instead of packaging; may be empty
+  std::string model;    ///< .onnx, or .mlir that --to printed
+  std::string text;     ///< of such a .mlir, in place of its file
+  std::string output;   ///< artifact folder; empty: none is written
+  std::string from;     ///< phase of a .mlir model
+  bool trusted = false; ///< that model is not checked, to see what it does
+  std::string to;       ///< phase to print instead of packaging; may be empty
   std::string dumpDir;
   std::string explainJson;
+  std::string topology; ///< file that says how devices are linked; may be empty
   std::string reproducer; ///< where to write what crashed the compiler
   bool explain = false;
   bool copyWeights = false;
-  bool recover = true; ///< make one op of what exporters spell out
+  bool recover = true;  ///< make one op of what exporters spell out
+  bool doubles = false; ///< compute in f64 whatever the model computes in
   bool sequenceParallel = false;
-  int64_t microBatches = 1; ///< parts of a request in a pipeline
+  int64_t microBatches = 1;         ///< parts of a request in a pipeline
+  std::string contextMode = "ring"; ///< how attention sees all keys
   dist::Mesh mesh;
   llvm::StringMap<int64_t> dims;
-  std::function<void(llvm::StringRef phase)> progress;
+  std::function<void(llvm::StringRef phase)> progress; ///< empty: none now
+  /// Sees the module after each phase, once that is verified, and may change
+  /// it; what is not Done ends the compilation.
+  std::function<ExitCode(llvm::StringRef phase, mlir::ModuleOp)> afterPhase;
 };
 
 ExitCode compile(const CompileOptions &options, llvm::raw_ostream &output,

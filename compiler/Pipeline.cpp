@@ -24,6 +24,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(import::createSpecializeBranches());
     passes.addPass(import::createInferShapes());
     passes.addPass(import::createCaptureOperands());
+    passes.addPass(import::createFoldIndexing());
     passes.addPass(import::createFoldLayout());
     if (options.recover) {
       passes.addPass(import::createRecoverNormalizations());
@@ -33,15 +34,24 @@ void buildPhase(OpPassManager &passes, StringRef phase,
       passes.addPass(import::createRecoverMixtureOfExperts());
     }
     passes.addPass(import::createRecoverCaches());
+    passes.addPass(import::createNarrowCaches());
+    if (options.splitsSteps)
+      passes.addPass(import::createSpecializeSteps());
+    if (options.doubles)
+      passes.addPass(import::createWidenFloats());
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
     passes.addPass(shard::createPropagateShardings(
-        {options.sequenceParallel, options.microBatches}));
+        {options.sequenceParallel, options.microBatches, options.contextMode}));
   } else if (phase == "staged") {
     passes.addPass(stage::createCutStages());
   } else if (phase == "partitioned") {
     passes.addPass(partition::createPartition());
+    passes.addPass(partition::createDispatchTokens());
+    passes.addPass(partition::createMoveGathers());
+    passes.addPass(partition::createMergeCollectives());
   } else if (phase == "lowered") {
+    passes.addPass(lower::createBindSizes());
     passes.addPass(lower::createLower());
   }
   passes.addPass(verify::createVerifyPhase({phase.str()}));

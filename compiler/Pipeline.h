@@ -13,9 +13,14 @@ inline constexpr std::array<llvm::StringLiteral, 5> kPhases = {
     "imported", "sharded", "staged", "partitioned", "lowered"};
 
 struct PipelineOptions {
-  bool recover = true; ///< else structures stay as the exporter spelled them
+  bool recover = true;  ///< else structures stay as the exporter spelled them
+  bool doubles = false; ///< floats of f64, whatever the model has
   bool sequenceParallel = false;
+  /// A prompt and a step of decoding get a program each: for plans that split
+  /// the sequence, which a step has too little of.
+  bool splitsSteps = false;
   int64_t microBatches = 1;
+  std::string contextMode = "ring"; ///< or "ulysses", "gather"
 };
 
 /// Passes that bring a module of the phase before to `phase`, and its check.

@@ -194,20 +194,21 @@ private:
     describeBatch();
     manifest["inputs"] = Json::array();
     manifest["outputs"] = Json::array();
-    // Profiles have the same; their sizes may go by other names. Each stage has
-    // all inputs, and the outputs that it makes.
-    rt::ProgramOp first = *module.getOps<rt::ProgramOp>().begin();
-    first.walk([&](rt::InputOp op) {
+    // Profiles have the same; their sizes may go by other names, and those of
+    // the last are for the most requests. Each stage has all inputs, and the
+    // outputs that it makes.
+    rt::ProgramOp last = nullptr;
+    for (auto program : module.getOps<rt::ProgramOp>())
+      last = program;
+    last.walk([&](rt::InputOp op) {
       manifest["inputs"].push_back(
           ioEntry(op.getName(), op.getElement(), op.getValue()));
     });
     std::map<int64_t, Json> outputs;
     module.walk([&](rt::OutputOp op) {
-      outputs.try_emplace(
-          op.getIndex(),
-          ioEntry(op.getName(),
-                  cast<rt::ViewType>(op.getView().getType()).getElement(),
-                  op.getValue()));
+      outputs[op.getIndex()] = ioEntry(
+          op.getName(), cast<rt::ViewType>(op.getView().getType()).getElement(),
+          op.getValue());
     });
     for (auto &[index, entry] : outputs)
       manifest["outputs"].push_back(std::move(entry));

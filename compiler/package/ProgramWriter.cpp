@@ -3,6 +3,7 @@
 #include "compiler/package/ProgramWriter.h"
 
 #include "compiler/package/TableWriter.h"
+#include "dialects/onnx/Profiles.h"
 
 using namespace mlir;
 
@@ -61,6 +62,17 @@ uint32_t FileTable::indexOf(StringRef modelFile) {
   auto [it, isNew] = indices.try_emplace(modelFile, modelFiles.size() + 1);
   if (isNew)
     modelFiles.push_back(modelFile.str());
+  return it->second;
+}
+
+uint64_t FileTable::placeOf(const std::string &bytes) {
+  auto [it, isNew] = places.try_emplace(bytes);
+  if (isNew) {
+    // Aligned, so that the runtime can map instead of copy.
+    constants.resize((constants.size() + 63) / 64 * 64);
+    it->second = constants.size();
+    constants += bytes;
+  }
   return it->second;
 }
 
@@ -180,7 +192,8 @@ private:
 
   LogicalResult addInput(rt::InputOp op) {
     auto type = element(op, op.getElement());
-    if (failed(type))
+    auto given = element(op, op.getGiven().value_or(op.getElement()));
+    if (failed(type) || failed(given))
       return failure();
     for (auto [d, size] : llvm::enumerate(op.getValue().getDims()))
       if (std::optional<StringRef> symbol = size.asSymbol())
@@ -200,7 +213,7 @@ private:
         value.getHasLocal() ? value.getLocal() : value.getDims(), {}, 0,
         !value.getSharding() || value.getSharding()->isReplicated());
     inputs.push_back(artifact::CreateInput(
-        builder, builder.CreateString(op.getName().str()), *type,
+        builder, builder.CreateString(op.getName().str()), *given,
         scalarList(value.getDims()), layout(value), view));
     return success();
   }
@@ -232,12 +245,9 @@ private:
     if (!elements)
       return op.emitError("has elements that are not stored densely");
     std::string bytes = bytesOf(elements);
-    // Aligned, so that the runtime can map instead of copy.
-    files.constants.resize((files.constants.size() + 63) / 64 * 64);
-    uint64_t offset = files.constants.size();
-    files.constants += bytes;
-    return addWeight(op.getBuffer(), FileTable::kConstants, offset,
-                     bytes.size(), elements.getElementType(), op.getValue());
+    return addWeight(op.getBuffer(), FileTable::kConstants,
+                     files.placeOf(bytes), bytes.size(),
+                     elements.getElementType(), op.getValue());
   }
 
   void addAlloc(rt::AllocOp op) {
@@ -357,26 +367,46 @@ private:
     return it->second;
   }
 
+  void addNumber(Offsets<artifact::Attribute> &attributes, const char *name,
+                 int64_t value) {
+    attributes.push_back(artifact::CreateAttribute(
+        builder, builder.CreateString(name),
+        builder.CreateVector(std::vector<int64_t>{value})));
+  }
+
   void addCollective(rt::CollectiveOp op) {
     Offsets<artifact::Attribute> attributes;
     if (op.getKindAttr())
       attributes.push_back(artifact::CreateAttribute(
           builder, builder.CreateString("kind"), 0, 0, 0,
           builder.CreateString(op.getKind()->str())));
-    if (op.getDimAttr()) {
-      attributes.push_back(
-          artifact::CreateAttribute(builder, builder.CreateString("dim"),
-                                    builder.CreateVector(std::vector<int64_t>{
-                                        static_cast<int64_t>(*op.getDim())})));
-      Offsets<artifact::DimLayout> dim{
-          dimLayout(op.getValueAttr().getSharding()->dims[*op.getDim()],
-                    op.getAxes().getAxes())};
+    std::vector<int64_t> dims;
+    Offsets<artifact::DimLayout> layouts;
+    auto addDim = [&](int64_t dim, dist::ValueAttr value) {
+      dims.push_back(dim);
+      layouts.push_back(
+          dimLayout(value.getSharding()->dims[dim], op.getAxes().getAxes()));
+    };
+    if (op.getDimAttr())
+      addDim(*op.getDim(), op.getValueAttr());
+    if (op.getToDimAttr())
+      addDim(*op.getToDim(), op.getToValueAttr());
+    if (!dims.empty()) {
+      attributes.push_back(artifact::CreateAttribute(
+          builder, builder.CreateString("dim"), builder.CreateVector(dims)));
       attributes.push_back(
           artifact::CreateAttribute(builder, builder.CreateString("layout"), 0,
-                                    0, 0, 0, builder.CreateVector(dim)));
+                                    0, 0, 0, builder.CreateVector(layouts)));
     }
-    addInstruction(op, op.getKernel(), op.getInput(), op.getOutput(),
-                   attributes, group(op.getAxes()));
+    if (op.getDistanceAttr())
+      addNumber(attributes, "distance", *op.getDistance());
+    SmallVector<Value, 2> inputs{op.getInput()};
+    if (op.getChoices()) {
+      inputs.push_back(op.getChoices());
+      addNumber(attributes, "experts", *op.getExperts());
+    }
+    addInstruction(op, op.getKernel(), inputs, op.getOutput(), attributes,
+                   group(op.getAxes()));
   }
 
   template <typename Transfer>
@@ -418,12 +448,13 @@ private:
   }
 
   LogicalResult addOutput(rt::OutputOp op) {
-    auto type =
-        element(op, cast<rt::ViewType>(op.getView().getType()).getElement());
-    if (failed(type))
+    auto given = element(
+        op, op.getGiven().value_or(
+                cast<rt::ViewType>(op.getView().getType()).getElement()));
+    if (failed(given))
       return failure();
     outputs.push_back(artifact::CreateOutput(
-        builder, builder.CreateString(op.getName().str()), *type,
+        builder, builder.CreateString(op.getName().str()), *given,
         scalarList(op.getValue().getDims()), layout(op.getValue()),
         viewNumbers[op.getView()], op.getIndex()));
     return success();
@@ -468,12 +499,14 @@ private:
 
   Offsets<artifact::Condition> conditions() {
     Offsets<artifact::Condition> conditions;
-    auto when = program->getAttrOfType<DictionaryAttr>("when");
-    for (auto input : program.getOps<rt::InputOp>())
-      if (auto value =
-              when ? when.getAs<BoolAttr>(input.getName()) : BoolAttr())
-        conditions.push_back(artifact::CreateCondition(
-            builder, input.getIndex(), value.getValue()));
+    for (const onnx::Condition &condition : onnx::conditionsOf(
+             program->getAttrOfType<DictionaryAttr>(onnx::kWhenAttr)))
+      for (auto input : program.getOps<rt::InputOp>())
+        if (input.getName() == condition.input)
+          conditions.push_back(artifact::CreateCondition(
+              builder, input.getIndex(), condition.value.value_or(false),
+              condition.value ? -1 : static_cast<int32_t>(condition.dim),
+              condition.size));
     return conditions;
   }
 

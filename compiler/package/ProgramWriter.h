@@ -20,9 +20,12 @@ struct FileTable {
 
   static constexpr uint32_t kConstants = 0; ///< its index
   uint32_t indexOf(llvm::StringRef modelFile);
+  /// Where these bytes are in `constants`: profiles have the same constants.
+  uint64_t placeOf(const std::string &bytes);
 
 private:
   llvm::StringMap<uint32_t> indices;
+  llvm::StringMap<uint64_t> places;
 };
 
 /// The bytes of Program.fbs, or an error at the op that cannot be written.

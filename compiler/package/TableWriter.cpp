@@ -33,7 +33,7 @@ TableWriter::dimLayout(const dist::DimSharding &dim,
           inGroup *= part.sharedWays(axis);
       factors.push_back(artifact::CreateFactorLayout(
           builder, scalar(factor.size), ways,
-          scalar(dist::flatIndex(factor.axes, mesh)),
+          scalar(factor.part(dist::flatIndex(factor.axes, mesh))),
           group.empty() ? 1 : ways / inGroup));
     }
     segments.push_back(

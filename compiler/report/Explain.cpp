@@ -2,6 +2,9 @@
 
 #include "compiler/report/Explain.h"
 
+#include "dialects/dist/Together.h"
+#include "dialects/dist/algebra/Collectives.h"
+#include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/Structures.h"
 #include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Dynamic.h"
@@ -9,7 +12,6 @@
 #include "dialects/rt/Rt.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/Support/Format.h"
 
 #include <nlohmann/json.hpp>
 
@@ -60,26 +62,41 @@ DimExpr globalBytes(Type type) {
 
 class PlanReport {
 public:
-  PlanReport(const dist::Mesh &mesh, const SymbolValues &dims)
-      : mesh(mesh), dims(dims), weightBytes(mesh.numRanks()) {
+  PlanReport(const dist::Mesh &mesh, const SymbolValues &dims,
+             const plan::Topology *topology)
+      : mesh(mesh), dims(dims), topology(topology),
+        weightBytes(mesh.numRanks()) {
     report["collectives"] = Json::array();
     report["transfers"] = Json::array();
     report["waits"] = Json::array();
     report["whole_weights"] = Json::array();
     report["structures"] = Json::object();
+    report["profiles"] = Json::array();
   }
 
   void add(func::FuncOp program) {
-    profile = profileOf(program);
+    profile = onnx::profileText(program);
     stage = dist::stageOf(program);
+    if (stage == 0 && !profile.empty())
+      addProfile(program);
     for (Operation &op : program.front()) {
-      if (auto reduce = dyn_cast<dist::AllReduceOp>(op))
-        addCollective(&op, "all_reduce", reduce.getAxes(), 2, reduce.getWhy());
+      if (auto reduce = dyn_cast<dist::AllReduceOp>(op);
+          reduce && dist::isDoneBefore(reduce))
+        continue;
+      else if (reduce)
+        addCollective(&op, reduce.getAxes(), reduce.getWhy());
       else if (auto gather = dyn_cast<dist::AllGatherOp>(op))
-        addCollective(&op, "all_gather", gather.getAxes(), 1, gather.getWhy());
+        addCollective(&op, gather.getAxes(), gather.getWhy());
       else if (auto scatter = dyn_cast<dist::ReduceScatterOp>(op))
-        addCollective(&op, "reduce_scatter", scatter.getAxes(), 1,
-                      scatter.getWhy());
+        addCollective(&op, scatter.getAxes(), scatter.getWhy());
+      else if (auto swap = dyn_cast<dist::AllToAllOp>(op))
+        addCollective(&op, swap.getAxes(), swap.getWhy());
+      else if (auto ring = dyn_cast<dist::RingOp>(op))
+        addCollective(&op, ring.getAxes(), ring.getWhy());
+      else if (auto dispatch = dyn_cast<dist::DispatchOp>(op))
+        addCollective(&op, dispatch.getAxes(), dispatch.getWhy());
+      else if (auto combine = dyn_cast<dist::CombineOp>(op))
+        addCollective(&op, combine.getAxes(), combine.getWhy());
       else if (auto weight = dyn_cast<onnx::WeightOp>(op))
         addWeight(weight);
       else if (auto send = dyn_cast<dist::SendOp>(op))
@@ -116,6 +133,20 @@ public:
   }
 
 private:
+  /// Which requests it is for; those of the profiles before are not.
+  void addProfile(func::FuncOp program) {
+    Json when = Json::array();
+    for (const onnx::Condition &condition : onnx::conditionsOf(
+             program->getAttrOfType<DictionaryAttr>(onnx::kWhenAttr))) {
+      when.push_back({{"input", condition.input.str()}});
+      if (condition.value)
+        when.back()["value"] = *condition.value;
+      else
+        when.back().update({{"dim", condition.dim}, {"size", condition.size}});
+    }
+    report["profiles"].push_back({{"name", profile}, {"when", when}});
+  }
+
   void addStructure(const std::string &name) {
     Json &count = report["structures"][name];
     count = count.is_null() ? 1 : count.get<int64_t>() + 1;
@@ -131,49 +162,92 @@ private:
                                            dist::product(localDims(type))),
                           dims, mesh)},
          {"node", nodeName(send)}});
+    Json &entry = report["transfers"].back();
+    if (topology)
+      addLinks(entry,
+               plan::routeOfTransfer(*topology, mesh, stage, send.getStage()),
+               [&](const plan::Route &route, double bytes) {
+                 return plan::linkOf(*topology, route).seconds(bytes);
+               });
     if (!profile.empty())
-      report["transfers"].back()["profile"] = profile;
+      entry["profile"] = profile;
+  }
+
+  /// Which links it takes; how long, where the bytes are known.
+  void addLinks(Json &entry, const plan::Route &route,
+                llvm::function_ref<double(const plan::Route &, double)> time) {
+    entry["nodes"] = route.nodes;
+    if (entry["bytes"].is_number())
+      entry["seconds"] = time(route, entry["bytes"].get<double>());
   }
 
   SmallVector<DimExpr, 4> localDims(Type type) const {
     return dist::getSharding(type).localDims(mesh);
   }
 
+  /// What a group holds together, as each of its ranks would if it were whole.
+  DimExpr bytesOfGroup(Operation *op) const {
+    auto from = cast<RankedTensorType>(op->getOperand(0).getType());
+    dist::Sharding whole = dist::getSharding(
+        isa<dist::ReduceScatterOp, dist::CombineOp>(op)
+            ? from
+            : op->getResult(0).getType());
+    if (auto swap = dyn_cast<dist::AllToAllOp>(op))
+      whole = *dist::allGather(dist::getSharding(from), swap.getDim(),
+                               swap.getAxes().getAxes());
+    return rt::storageBytes(from.getElementType(),
+                            dist::product(whole.localDims(mesh)));
+  }
+
   /// What all ranks of one group send together.
-  void addCollective(Operation *op, const char *kind, dist::AxesAttr axes,
-                     int64_t passes, std::optional<StringRef> why) {
-    // What the group holds when it is whole.
-    auto whole = cast<RankedTensorType>(isa<dist::ReduceScatterOp>(op)
-                                            ? op->getOperand(0).getType()
-                                            : op->getResult(0).getType());
-    DimExpr bytes = rt::storageBytes(whole.getElementType(),
-                                     dist::product(localDims(whole)));
+  static DimExpr wireBytes(Operation *op, DimExpr bytes, int64_t ways) {
+    if (isa<dist::AllToAllOp>(op)) // each keeps its part of its own
+      return DimExpr::floorDiv(bytes * (ways - 1), ways);
+    if (isa<dist::DispatchOp, dist::CombineOp>(op)) {
+      // At most: a token goes to no more ranks than it chose experts.
+      DimExpr choices = dist::getDims(op->getOperand(1).getType())[1];
+      return bytes * DimExpr::min(choices, ways - 1);
+    }
+    return bytes * (passesOf(op) * (ways - 1));
+  }
+
+  static int64_t passesOf(Operation *op) {
+    return isa<dist::AllReduceOp>(op) ? 2 : 1;
+  }
+
+  void addCollective(Operation *op, dist::AxesAttr axes,
+                     std::optional<StringRef> why) {
+    DimExpr bytes = bytesOfGroup(op);
+    auto reduce = dyn_cast<dist::AllReduceOp>(op);
+    int64_t together = 1;
+    while (reduce && (reduce = dist::nextTogether(reduce))) {
+      bytes = bytes + bytesOfGroup(reduce);
+      ++together;
+    }
     int64_t ways = dist::numWays(axes.getAxes());
     std::string axisNames;
     for (const dist::AxisRef &axis : axes.getAxes())
       axisNames += (axisNames.empty() ? "" : ",") + axis.name;
     report["collectives"].push_back(
-        {{"kind", kind},
+        {{"kind", op->getName().stripDialect().str()},
          {"axis", axisNames},
          {"bytes", sizeOf(bytes, dims, mesh)},
-         {"wire_bytes", sizeOf(bytes * (passes * (ways - 1)), dims, mesh)},
+         {"wire_bytes", sizeOf(wireBytes(op, bytes, ways), dims, mesh)},
          {"node", nodeName(op)},
          {"why", why.value_or("").str()}});
+    Json &entry = report["collectives"].back();
+    if (together > 1)
+      entry["together"] = together;
+    if (topology)
+      addLinks(entry, plan::routeOf(*topology, mesh, axes.getAxes()),
+               [&](const plan::Route &route, double bytes) {
+                 return plan::collectiveSeconds(*topology, route, passesOf(op),
+                                                ways, bytes);
+               });
     if (mesh.find(dist::kPipelineAxis))
-      report["collectives"].back()["stage"] = stage;
+      entry["stage"] = stage;
     if (!profile.empty())
-      report["collectives"].back()["profile"] = profile;
-  }
-
-  /// "use_cache=true": the requests that this program is for; "" for all.
-  static std::string profileOf(func::FuncOp program) {
-    std::string text;
-    if (auto when = program->getAttrOfType<DictionaryAttr>("onnx.when"))
-      for (NamedAttribute input : when)
-        text +=
-            (text.empty() ? "" : ", ") + input.getName().str() + "=" +
-            (cast<BoolAttr>(input.getValue()).getValue() ? "true" : "false");
-    return text;
+      entry["profile"] = profile;
   }
 
   void addWeight(onnx::WeightOp weight) {
@@ -201,6 +275,7 @@ private:
 
   const dist::Mesh &mesh;
   const SymbolValues &dims;
+  const plan::Topology *topology; ///< or null
   std::vector<int64_t> weightBytes;
   std::set<std::tuple<int64_t, StringRef, uint64_t, const void *>> held;
   std::string profile; ///< of the program at hand
@@ -210,9 +285,10 @@ private:
 
 } // namespace
 
-Json explainPlan(ModuleOp module, const SymbolValues &dims) {
+Json explainPlan(ModuleOp module, const SymbolValues &dims,
+                 const plan::Topology *topology) {
   const dist::Mesh &mesh = *dist::getMesh(module).getMesh().getMesh();
-  PlanReport report(mesh, dims);
+  PlanReport report(mesh, dims, topology);
   for (func::FuncOp program : module.getOps<func::FuncOp>())
     if (program->hasAttr("dist.sharded"))
       report.add(program);
@@ -246,7 +322,7 @@ void explainMemory(ModuleOp module, const SymbolValues &given, Json &report) {
   dims[*rt::cacheCapacity().asSymbol()] = 0;
   const dist::Mesh &mesh = *dist::getMesh(module).getMesh().getMesh();
   for (Json &entry : report["ranks"]) {
-    int64_t total = 0;
+    int64_t largest = 0; // profiles run in the same memory
     for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
       const int64_t rank = entry["rank"].get<int64_t>();
       if (mesh.coordinateAlong(rank, dist::kPipelineAxis) !=
@@ -255,84 +331,10 @@ void explainMemory(ModuleOp module, const SymbolValues &given, Json &report) {
       std::optional<int64_t> peak = peakBytes(program, dims, mesh, rank);
       if (!peak)
         return;
-      total += *peak;
+      largest = std::max(largest, *peak);
     }
-    entry["activation_bytes"] = total;
+    entry["activation_bytes"] = largest;
   }
-}
-
-static std::string bytesText(const Json &value) {
-  if (value.is_string())
-    return value.get<std::string>() + " bytes";
-  if (!value.is_number())
-    return "unknown (give --dims)";
-  double bytes = value.get<double>();
-  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  int unit = 0;
-  for (; bytes >= 1024 && unit < 4; ++unit)
-    bytes /= 1024;
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::format(unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
-  return text;
-}
-
-static void printCollective(const Json &entry, llvm::raw_ostream &os) {
-  os << "  " << entry["kind"].get<std::string>() << " over "
-     << entry["axis"].get<std::string>() << ", " << bytesText(entry["bytes"])
-     << " (" << bytesText(entry["wire_bytes"]) << " on the wire) at "
-     << entry["node"].get<std::string>() << ": "
-     << entry["why"].get<std::string>() << "\n";
-}
-
-void printExplanation(const Json &report, llvm::raw_ostream &os) {
-  const Json &collectives = report["collectives"];
-  std::map<std::string, std::vector<const Json *>> profiles;
-  for (const Json &entry : collectives)
-    profiles[entry.value("profile", "")].push_back(&entry);
-  if (profiles.empty())
-    os << "0 collectives per run\n";
-  for (const auto &[profile, entries] : profiles) {
-    os << entries.size() << " collectives per run"
-       << (profile.empty() ? "" : " with " + profile) << "\n";
-    for (const Json *entry : entries)
-      printCollective(*entry, os);
-  }
-  if (const Json &transfers = report["transfers"]; !transfers.empty()) {
-    os << transfers.size() << " transfers between stages per run\n";
-    for (const Json &entry : transfers)
-      os << "  stage " << entry["from"].get<int64_t>() << " to "
-         << entry["to"].get<int64_t>() << ", " << bytesText(entry["bytes"])
-         << " a rank at " << entry["node"].get<std::string>() << "\n";
-  }
-  if (const Json &waits = report["waits"]; !waits.empty()) {
-    os << waits.size()
-       << " waits of the host per run, for sizes and conditions that only the "
-          "data knows\n";
-    for (const Json &node : waits)
-      os << "  at " << node.get<std::string>() << "\n";
-  }
-  int64_t vectors = 0, vectorBytes = 0;
-  os << "weights that every rank holds whole\n";
-  for (const Json &entry : report["whole_weights"]) {
-    if (entry["why"] != "splitting it would add a collective") {
-      ++vectors;
-      vectorBytes += entry["bytes"].get<int64_t>();
-      continue;
-    }
-    os << "  " << entry["name"].get<std::string>() << ", "
-       << bytesText(entry["bytes"]) << ": " << entry["why"].get<std::string>()
-       << "\n";
-  }
-  os << "  " << vectors << " vectors, " << bytesText(vectorBytes) << "\n";
-  os << "recognised structures\n";
-  for (const auto &[name, count] : report["structures"].items())
-    os << "  " << count.get<int64_t>() << " " << name << "\n";
-  os << "ranks\n";
-  for (const Json &entry : report["ranks"])
-    os << "  " << entry["rank"].get<int64_t>() << ": weights "
-       << bytesText(entry["weight_bytes"]) << ", activations "
-       << bytesText(entry["activation_bytes"]) << "\n";
 }
 
 } // namespace shardc::report

@@ -145,6 +145,83 @@ def Dist_ReduceScatterOp : Dist_UnaryOp<"reduce_scatter"> {
   }];
 }
 
+def Dist_DispatchOp : Dist_UnaryOp<"dispatch"> {
+  let summary = "Tokens to the ranks whose experts they chose";
+  let description = [{
+    An all_gather of dim 0, the tokens, of which each rank gets only the rows that
+    its experts take: `experts` of them lie on the ranks of `axes` in order, and
+    row i of `choices`, the same on all ranks, names those of token i. Only an
+    onnx.MixtureOfExperts of these experts and choices may use it.
+
+        %1 = dist.dispatch %x by %choices of 8 over <["ep"=4]> : ..., ... -> ...
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, AnyRankedTensor:$choices,
+                       I64Attr:$experts, Dist_AxesAttr:$axes,
+                       OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = [{
+    $operand `by` $choices `of` $experts `over` $axes attr-dict
+    `:` type($operand) `,` type($choices) `->` type($result)
+  }];
+}
+
+def Dist_CombineOp : Dist_UnaryOp<"combine"> {
+  let summary = "What experts made of tokens back to the tokens' ranks, added up";
+  let description = [{
+    A reduce_scatter of dim 0 by sums, for which each rank sends only the rows that
+    its experts took; see dist.dispatch. Only the result of such an
+    onnx.MixtureOfExperts may be combined.
+
+        %1 = dist.combine %y by %choices of 8 over <["ep"=4]> : ..., ... -> ...
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, AnyRankedTensor:$choices,
+                       I64Attr:$experts, Dist_AxesAttr:$axes,
+                       OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = [{
+    $operand `by` $choices `of` $experts `over` $axes attr-dict
+    `:` type($operand) `,` type($choices) `->` type($result)
+  }];
+}
+
+def Dist_AllToAllOp : Dist_UnaryOp<"all_to_all"> {
+  let summary = "Puts the parts of one dim together and splits another instead";
+  let description = [{
+        %1 = dist.all_to_all %0 dim 2 to 1 over <["cp"=4]> : ... -> ...
+
+    What an all_gather of dim 2 and a slice of dim 1 give, but each rank sends
+    every other one only what that keeps. Both may be the same dim, whose parts
+    are then dealt out in another way:
+
+        %1 = dist.all_to_all %0 dim 0 to 0 over <["cp"=2]> : ... -> ...
+        // from (8:"cp"=2) to [4: (4:"cp"=2) | 4: (4:-"cp"=2)]
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$dim, I64Attr:$to,
+                       Dist_AxesAttr:$axes, OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = [{
+    $operand `dim` $dim `to` $to `over` $axes attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
+def Dist_RingOp : Dist_UnaryOp<"ring"> {
+  let summary = "Each rank sees the parts of a split dim one after the other";
+  let description = [{
+        %1 = dist.ring %0 dim 2 over <["cp"=4]> steps [0, 3, 2, 1] : ... -> ...
+
+    In step s, rank i of the group has the part of rank (i + steps[s]) mod 4; its
+    own comes first, and between steps each part moves on by one rank. Thus
+    no rank holds more than two parts of others. The result is whole, as that of
+    an all_gather, but in no one place: only an op whose rule says that it takes
+    the dim in turn may use it.
+
+    Every part is seen once, since the steps are a permutation.
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$dim,
+                       Dist_AxesAttr:$axes, DenseI64ArrayAttr:$steps,
+                       OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = [{
+    $operand `dim` $dim `over` $axes `steps` $steps attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
 def Dist_SliceOp : Dist_UnaryOp<"slice"> {
   let summary = "Each rank keeps its own part; no communication";
   let description = [{

@@ -120,23 +120,29 @@ static ParseResult parseAxis(AsmParser &parser, AxisRef &axis) {
                  parser.parseInteger(axis.size));
 }
 
-/// (6:"tp"=2, 16); several axes of one factor are joined by +.
+/// "tp"=2, or "cp"=2 + "tp"=2, which split a factor; -"cp"=4 in reverse.
+static ParseResult parseAxes(AsmParser &parser, Factor &factor) {
+  factor.isReversed = succeeded(parser.parseOptionalMinus());
+  do {
+    AxisRef axis;
+    if (parseAxis(parser, axis))
+      return failure();
+    factor.axes.push_back(axis);
+  } while (succeeded(parser.parseOptionalPlus()));
+  return success();
+}
+
+/// (6:"tp"=2, 16)
 static ParseResult parseFactors(AsmParser &parser, Segment &segment) {
   if (parser.parseLParen())
     return failure();
   do {
-    AxisRef axis;
     FailureOr<DimExpr> size = parseDim(parser);
     if (failed(size))
       return failure();
     Factor factor{*size, {}};
-    if (succeeded(parser.parseOptionalColon()))
-      do {
-        if (parseAxis(parser, axis))
-          return failure();
-        factor.axes.push_back(axis);
-        axis = {};
-      } while (succeeded(parser.parseOptionalPlus()));
+    if (succeeded(parser.parseOptionalColon()) && parseAxes(parser, factor))
+      return failure();
     segment.factors.push_back(std::move(factor));
   } while (succeeded(parser.parseOptionalComma()));
   return parser.parseRParen();
@@ -160,13 +166,8 @@ static ParseResult parseDimSharding(AsmParser &parser, DimExpr size,
     dim = DimSharding::unsplit(size);
     if (succeeded(parser.parseOptionalRBrace()))
       return success();
-    do {
-      AxisRef axis;
-      if (parseAxis(parser, axis))
-        return failure();
-      dim.segments[0].factors[0].axes.push_back(axis);
-    } while (succeeded(parser.parseOptionalPlus()));
-    return parser.parseRBrace();
+    return failure(parseAxes(parser, dim.segments[0].factors[0]) ||
+                   parser.parseRBrace());
   }
   return parseFactors(parser, dim.segments.emplace_back());
 }

@@ -61,18 +61,93 @@ LogicalResult AllGatherOp::verify() {
                                          getDim(), getAxes().getAxes()));
 }
 
+static LogicalResult verifyScatter(Operation *op, size_t dim,
+                                   ArrayRef<AxisRef> axes, ReduceKind kind) {
+  if (failed(verifySameValue(op)))
+    return failure();
+  Sharding from = getSharding(op->getOperand(0).getType());
+  Sharding to = getSharding(op->getResult(0).getType());
+  std::optional<Sharding> reduced = allReduce(from, axes, kind);
+  std::optional<Sharding> gathered = allGather(to, dim, axes);
+  if (!reduced || !gathered || *reduced != *gathered)
+    return op->emitOpError("does not turn ")
+           << from.str() << " into " << to.str();
+  return success();
+}
+
 LogicalResult ReduceScatterOp::verify() {
   std::optional<ReduceKind> kind = kindOf(*this, getKind());
-  if (!kind || failed(verifySameValue(*this)))
+  return kind ? verifyScatter(*this, getDim(), getAxes().getAxes(), *kind)
+              : failure();
+}
+
+/// Each token has a row of choices, which every rank knows.
+static LogicalResult verifyChoices(Operation *op, Value choices,
+                                   int64_t experts) {
+  Sharding sharding = getSharding(choices.getType());
+  auto tokens = getDims(op->getOperand(0).getType());
+  auto rows = getDims(choices.getType());
+  Type element = getElementTypeOrSelf(choices.getType());
+  if (rows.size() != 2 || tokens.empty() || rows[0] != tokens[0] ||
+      !sharding.isReplicated() || experts < 1 ||
+      !(element.isInteger(32) || element.isInteger(64)))
+    return op->emitOpError("needs at least one expert, and the experts that "
+                           "each token chose, whole on every rank: ")
+           << choices.getType();
+  return success();
+}
+
+LogicalResult DispatchOp::verify() {
+  if (failed(verifyChoices(*this, getChoices(), getExperts())))
     return failure();
+  return verifySharding(*this, allGather(getSharding(getOperand().getType()), 0,
+                                         getAxes().getAxes()));
+}
+
+LogicalResult CombineOp::verify() {
+  if (failed(verifyChoices(*this, getChoices(), getExperts())))
+    return failure();
+  return verifyScatter(*this, 0, getAxes().getAxes(), ReduceKind::Sum);
+}
+
+LogicalResult AllToAllOp::verify() {
+  if (failed(verifySameValue(*this)))
+    return failure();
+  Sharding from = getSharding(getOperand().getType());
   Sharding to = getSharding(getResult().getType());
-  std::optional<Sharding> reduced = allReduce(
-      getSharding(getOperand().getType()), getAxes().getAxes(), *kind);
-  std::optional<Sharding> gathered =
-      allGather(to, getDim(), getAxes().getAxes());
-  if (!reduced || !gathered || *reduced != *gathered)
-    return emitOpError("does not turn ")
-           << getSharding(getOperand().getType()).str() << " into " << to.str();
+  if (!isAllToAll(from, to, getDim(), getTo(), getAxes().getAxes()))
+    return emitOpError("does not turn ") << from.str() << " into " << to.str();
+  return success();
+}
+
+/// Every part once, this rank's own first.
+static bool isRound(ArrayRef<int64_t> steps) {
+  SmallVector<bool> seen(steps.size());
+  for (int64_t step : steps) {
+    if (step < 0 || step >= static_cast<int64_t>(steps.size()) || seen[step])
+      return false;
+    seen[step] = true;
+  }
+  return !steps.empty() && steps.front() == 0;
+}
+
+LogicalResult RingOp::verify() {
+  SmallVector<AxisRef, 2> axes = getAxes().getAxes();
+  Sharding from = getSharding(getOperand().getType());
+  if (static_cast<int64_t>(getSteps().size()) != numWays(axes) ||
+      !isRound(getSteps()))
+    return emitOpError("has steps ") << getSteps() << ", expected each of 0 to "
+                                     << numWays(axes) - 1 << " once, 0 first";
+  if (failed(verifySharding(*this, allGather(from, getDim(), axes))))
+    return failure();
+  const DimSharding &dim = from.dims[getDim()];
+  bool isOfAxes = llvm::all_of(dim.segments, [&](const Segment &segment) {
+    return llvm::equal(segment.factors.front().axes, axes);
+  });
+  if (!dim.isRanges() || !isOfAxes)
+    return emitOpError("needs parts that are one range of each segment, over "
+                       "its axes alone; found ")
+           << from.str();
   return success();
 }
 

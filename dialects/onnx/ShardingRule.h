@@ -39,6 +39,8 @@ struct RuleFactor {
   dist::ReduceKind reduceKind = dist::ReduceKind::Sum;
   bool isExperts = false; ///< only expert parallelism splits it
   bool isRange = false;   ///< the op asks which elements a rank has: one range
+  bool isRanges = false;  ///< the same, but it takes several
+  bool isInTurn = false;  ///< its parts may come one after the other: dist.ring
 };
 
 /// Segments of factor numbers. No segment at all: a dim of size 1 that is

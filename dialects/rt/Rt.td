@@ -59,8 +59,10 @@ class Rt_SourceOp<string opMnemonic> : Rt_Op<opMnemonic> {
 def Rt_InputOp : Rt_SourceOp<"input"> {
   let summary = "This rank's part of an input of the model";
   let arguments = (ins I64Attr:$index, StrAttr:$name, TypeAttr:$element,
+                       OptionalAttr<TypeAttr>:$given,
                        Dist_ValueAttr:$value, OptionalAttr<I64Attr>:$cache_dim);
-  let assemblyFormat = "$index $name $element $value (`cache` $cache_dim^)? attr-dict";
+  let description = "The caller gives it in the type `given` where that differs.";
+  let assemblyFormat = "$index $name $element (`given` $given^)? $value (`cache` $cache_dim^)? attr-dict";
 }
 def Rt_WeightOp : Rt_SourceOp<"weight"> {
   let summary = "This rank's part of a tensor in a file";
@@ -171,18 +173,27 @@ def Rt_EndOp : Rt_Op<"end"> {
 }
 
 def Rt_CollectiveOp : Rt_Op<"collective"> {
-  let summary = "all_reduce or all_gather over the ranks that differ in `axes`";
+  let summary = "A collective over the ranks that differ in `axes`";
   let description = [{
-    all_gather needs `dim` and `value`, the operand's #dist.value, whose sharding
-    of that dim places each rank's part.
+    all_gather and reduce_scatter have `dim` and `value`, the #dist.value of what
+    is split, whose sharding of that dim places each rank's part. all_to_all has
+    them of its operand, and `to_dim` and `to_value` of its result. shift gives
+    each rank the input of the one that is `distance` further in the group.
+    dispatch and combine are all_gather and reduce_scatter of rows by `choices` of
+    that many `experts`.
   }];
-  let arguments = (ins StrAttr:$kernel, Rt_ViewType:$input, Rt_ViewType:$output,
-                       Dist_AxesAttr:$axes, OptionalAttr<StrAttr>:$kind,
+  let arguments = (ins StrAttr:$kernel, Rt_ViewType:$input,
+                       Optional<Rt_ViewType>:$choices, Rt_ViewType:$output,
+                       Dist_AxesAttr:$axes, OptionalAttr<I64Attr>:$experts,
+                       OptionalAttr<StrAttr>:$kind,
                        OptionalAttr<I64Attr>:$dim,
                        OptionalAttr<Dist_ValueAttr>:$value,
+                       OptionalAttr<I64Attr>:$to_dim,
+                       OptionalAttr<Dist_ValueAttr>:$to_value,
+                       OptionalAttr<I64Attr>:$distance,
                        OptionalAttr<StrAttr>:$why);
   let assemblyFormat = [{
-    $kernel $input `into` $output `over` $axes attr-dict `:` type($input) `->` type($output)
+    $kernel $input (`by` $choices^ `:` type($choices))? `into` $output `over` $axes attr-dict `:` type($input) `->` type($output)
   }];
 }
 
@@ -205,8 +216,9 @@ def Rt_ReadyOp : Rt_Op<"ready"> {
 def Rt_OutputOp : Rt_Op<"output"> {
   let summary = "This rank's part of an output of the model";
   let arguments = (ins Rt_ViewType:$view, I64Attr:$index, StrAttr:$name,
-                       Dist_ValueAttr:$value);
-  let assemblyFormat = "$index $name $view $value attr-dict `:` type($view)";
+                       OptionalAttr<TypeAttr>:$given, Dist_ValueAttr:$value);
+  let description = "The caller gets it in the type `given` where that differs.";
+  let assemblyFormat = "$index $name (`given` $given^)? $view $value attr-dict `:` type($view)";
 }
 
 def Rt_GuardOp : Rt_Op<"guard"> {

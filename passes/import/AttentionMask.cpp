@@ -6,6 +6,7 @@
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Logic.h"
 #include "dialects/onnx/ops/Source.h"
+#include "passes/import/IndexForm.h"
 #include "passes/import/Matching.h"
 
 using namespace mlir;
@@ -18,107 +19,20 @@ using namespace onnx;
 /// Constants with more elements are not read.
 constexpr int64_t kMaxPositions = 1 << 16;
 
-/// The value of a tensor of one element that is known symbolically.
-static std::optional<DimExpr> scalarOf(Value value) {
-  if (product(dimsOf(value)) != DimExpr(1))
-    return std::nullopt;
-  if (std::optional<int64_t> constant = splatInteger(value))
-    return DimExpr(*constant);
-  auto symbols = value.getDefiningOp<SymbolsOp>();
-  auto dims = symbols ? dyn_cast<dist::DimsAttr>(symbols.getValues())
-                      : dist::DimsAttr();
-  return dims ? std::optional<DimExpr>(dims.getValues()[0]) : std::nullopt;
-}
-
-/// Index from the end of the only dim that is not 1.
-static std::optional<unsigned> onlyDim(ArrayRef<DimExpr> dims) {
-  std::optional<unsigned> found;
-  for (auto [d, size] : llvm::enumerate(dims)) {
-    if (size.isConstant(1))
-      continue;
-    if (found)
-      return std::nullopt;
-    found = dims.size() - 1 - d;
-  }
-  return found;
-}
-
-/// Positions that a Reshape stands along another dim.
-static std::optional<Position> reshaped(ReshapeOp op) {
-  std::optional<Position> position = positionOf(op.getData());
-  Dims from = dimsOf(op.getData()), to = dimsOf(op);
-  std::optional<unsigned> source = onlyDim(from), target = onlyDim(to);
-  if (!position || !source || !target || *target > 1 ||
-      from[from.size() - 1 - *source] != to[to.size() - 1 - *target])
-    return std::nullopt;
-  int coefficient = position->keys + position->queries; // one of them is 0
-  return Position{*target == 0 ? coefficient : 0,
-                  *target == 1 ? coefficient : 0, position->offset};
-}
-
-/// Positions that an Expand repeats along other dims.
-static std::optional<Position> expanded(ExpandOp op) {
-  std::optional<Position> position = positionOf(op.getData());
-  Dims from = dimsOf(op.getData()), to = dimsOf(op);
-  if (!position)
-    return std::nullopt;
-  auto isRepeated = [&](size_t place) {
-    return from[from.size() - place] != to[to.size() - place];
-  };
-  if ((position->keys != 0 && isRepeated(1)) ||
-      (position->queries != 0 && isRepeated(2)))
-    return std::nullopt;
-  return position;
-}
-
-static std::optional<Position> counted(RangeOp op) {
-  auto bounds = op.getBounds() ? dyn_cast<dist::DimsAttr>(*op.getBounds())
-                               : dist::DimsAttr();
-  if (!bounds || !bounds.getValues()[1].isConstant(1) ||
-      !isa<IntegerType>(elementOf(op)))
-    return std::nullopt;
-  return Position{dimsOf(op)[0].isConstant(1) ? 0 : 1, 0,
-                  bounds.getValues()[0]};
-}
-
-/// The same where the number of positions is known.
-static std::optional<Position> listed(ConstantOp op) {
-  Dims dims = dimsOf(op);
-  std::optional<unsigned> place = onlyDim(dims);
-  auto known = readKnown(op.getValue(), kMaxPositions);
-  auto values =
-      known && place && *place <= 1 ? known->asConstants() : std::nullopt;
-  if (!values)
-    return std::nullopt;
-  for (auto [i, element] : llvm::enumerate(*values))
-    if (element != values->front() + int64_t(i))
-      return std::nullopt;
-  return Position{*place == 0, *place == 1, values->front()};
-}
-
 std::optional<Position> positionOf(Value value) {
-  if (auto scalar = scalarOf(value))
-    return Position{0, 0, *scalar};
-  Operation *op = value.getDefiningOp();
-  if (auto range = dyn_cast_or_null<RangeOp>(op))
-    return counted(range);
-  if (auto constant = dyn_cast_or_null<ConstantOp>(op))
-    return listed(constant);
-  if (auto reshape = dyn_cast_or_null<ReshapeOp>(op))
-    return reshaped(reshape);
-  if (auto expand = dyn_cast_or_null<ExpandOp>(op))
-    return expanded(expand);
-  if (!op || !isa<AddOp, SubOp>(op))
+  std::optional<IndexForm> form = indexFormOf(value);
+  if (!form)
     return std::nullopt;
-  std::optional<Position> lhs = positionOf(op->getOperand(0));
-  std::optional<Position> rhs =
-      lhs ? positionOf(op->getOperand(1)) : std::nullopt;
-  if (!rhs)
-    return std::nullopt;
-  int64_t sign = isa<AddOp>(op) ? 1 : -1;
-  return Position{lhs->keys + int(sign) * rhs->keys,
-                  lhs->queries + int(sign) * rhs->queries,
-                  lhs->offset + rhs->offset * sign};
+  int64_t last[2] = {0, 0};
+  for (auto [i, coefficient] :
+       llvm::enumerate(llvm::reverse(form->coefficients))) {
+    std::optional<int64_t> known = coefficient.asConstant();
+    if (!known || (i > 1 && *known != 0))
+      return std::nullopt;
+    if (i < 2)
+      last[i] = *known;
+  }
+  return Position{int(last[0]), int(last[1]), form->offset};
 }
 
 /// Is element [i, j] of the last dims 1 where j <= i, else 0?

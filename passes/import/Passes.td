@@ -29,6 +29,30 @@ def SpecializeBranches : Pass<"shardc-specialize-branches", "::mlir::ModuleOp"> 
   ];
 }
 
+def SpecializeSteps : Pass<"shardc-specialize-steps", "::mlir::ModuleOp"> {
+  let summary = "One function for a prompt, one for a step of decoding";
+  let description = [{
+    Requires: caches recovered.
+    Ensures: where all caches that a function appends to get longer by one symbol
+    of its inputs, there are two of it: @f_decode, first, for requests in which
+    that symbol is 1, as `onnx.when` says, and @f_prefill for all others. They
+    are alike; of a decode function later phases leave the sequence whole, since
+    one position cannot be split.
+
+    Example (tests/passes/import/specialize-steps/example.mlir):
+
+        func.func @main(%ids {onnx.name = "ids"}, %past) -> (..., %present {onnx.cache = ...})
+
+    becomes
+
+        func.func @main_decode(...) attributes {onnx.profile = "decode",
+            onnx.when = {ids = {dim = 1 : i64, size = 1 : i64}}}
+        func.func @main_prefill(...) attributes {onnx.profile = "prefill"}
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [Statistic<"numSteps", "steps", "Functions made">];
+}
+
 def InferShapes : Pass<"shardc-infer-shapes", "::mlir::ModuleOp"> {
   let summary = "Gives every value its type, evaluates shape arithmetic";
   let description = [{
@@ -84,6 +108,32 @@ def CaptureOperands : Pass<"shardc-capture-operands", "::mlir::ModuleOp"> {
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [
     Statistic<"numCaptures", "captures", "Values that became operands">
+  ];
+}
+
+def FoldIndexing : Pass<"shardc-fold-indexing", "::mlir::ModuleOp"> {
+  let summary = "Gathers and scatters by indices that count become layout ops";
+  let description = [{
+    Requires: inferred shapes.
+    Ensures: a Gather or GatherND whose indices are positions in order, each dim
+    of the data from its first element to its last, is a Transpose, Reshape and
+    Expand of the data; a ScatterND by such indices is its updates. What only computed indices is gone, and with it what a
+    batch or a sequence was counted for.
+
+    Example (tests/passes/import/fold-indexing/example.mlir):
+
+        %i = onnx.Range {bounds = #dist.dims<[0, 1]>}       // b 1 1 1 1
+        %j = onnx.Range {bounds = #dist.dims<[0, 1]>}       // b 1 1 s 1
+        %ij = onnx.Concat %i, %j {axis = 4}
+        %y = onnx.GatherND %mask, %ij                       // b s -> b 1 1 s
+
+    becomes
+
+        %y = onnx.Reshape %mask
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [
+    Statistic<"numFolded", "folded", "Gathers and scatters replaced">
   ];
 }
 
@@ -286,6 +336,34 @@ def RecoverCaches : Pass<"shardc-recover-caches", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numCaches", "caches", "Pairs of input and output">];
 }
 
+def NarrowCaches : Pass<"shardc-narrow-caches", "::mlir::ModuleOp"> {
+  let summary = "Keeps caches in the narrower of the types around them";
+  let description = [{
+    Requires: recovered caches.
+    Ensures: a cache that a model takes and gives in a wider float than it reads
+    and computes is of the narrower one; the model's type of the input and the
+    output is in `onnx.given`, and what a caller hands in is cast on the way, as
+    is what the caller gets. Past and new entries that are joined in a wider float
+    and then narrowed are joined in the narrow one; other readers of the wide join
+    keep it. All values are what they were, bit by bit; no step casts a cache.
+
+    Example (tests/passes/import/narrow-caches/example.mlir):
+
+        func.func @main(%past: f32, %k: bf16) -> (%present: f32) {
+          %inner = onnx.Cast %past
+          %all = onnx.Concat %inner, %k {axis = 0 : i64}
+          %present = onnx.Cast %all
+
+    becomes
+
+        func.func @main(%past: bf16 {onnx.given = f32}, %k: bf16)
+            -> (%present: bf16 {onnx.given = f32}) {
+          %present = onnx.Concat %past, %k {axis = 0 : i64}
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+  let statistics = [Statistic<"numNarrowed", "narrowed", "Caches narrowed">];
+}
+
 def RecoverMixtureOfExperts
     : Pass<"shardc-recover-mixture-of-experts", "::mlir::ModuleOp"> {
   let summary = "One op for tokens through chosen experts";
@@ -319,4 +397,28 @@ def RecoverMixtureOfExperts
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [Statistic<"numMixtures", "mixtures", "Mixtures made">];
+}
+
+def WidenFloats : Pass<"shardc-widen-floats", "::mlir::ModuleOp"> {
+  let summary = "The same model in f64, to tell mistakes from rounding";
+  let description = [{
+    Requires: phase imported, structures recovered: what the model computes is
+    then settled, and only how exactly is left.
+    Ensures: no value is of f32, f16 or bf16, but weights as their files hold
+    them, each cast to f64 where it is loaded. Casts between floats are gone, so
+    that nothing is rounded on the way. Inputs and outputs are of f64 too.
+    Integers, and floats of eight bits, stay what they are.
+
+    Example (tests/passes/import/widen-floats/example.mlir):
+
+        %w = onnx.Weight {name = "w", ...} : () -> tensor<4x4xf32>
+        %0 = onnx.MatMul %x, %w : (tensor<2x4xf32>, ...) -> tensor<2x4xf32>
+
+    becomes
+
+        %w = onnx.Weight {name = "w", ...} : () -> tensor<4x4xf32>
+        %0 = onnx.Cast %w : (tensor<4x4xf32>) -> tensor<4x4xf64>
+        %1 = onnx.MatMul %x, %0 : (tensor<2x4xf64>, ...) -> tensor<2x4xf64>
+  }];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
 }

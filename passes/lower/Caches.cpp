@@ -35,11 +35,6 @@ bool isWhole(Value value, const Cache &cache) {
          !dist::getSharding(value.getType()).dims[*cache.dim].isSplit();
 }
 
-Value withoutCast(Value value) {
-  auto cast = value.getDefiningOp<onnx::CastOp>();
-  return cast ? cast.getInput() : value;
-}
-
 /// Whether the rank's part of present is its part of past and what is new.
 bool canKeep(func::FuncOp function, const Cache &cache) {
   Value held = heldBy(function, cache);
@@ -48,10 +43,10 @@ bool canKeep(func::FuncOp function, const Cache &cache) {
   if (cache.kind != "append")
     return true;
   Value present = presentOf(function, cache);
-  Operation *append = withoutCast(present).getDefiningOp();
+  Operation *append = present.getDefiningOp();
   return append && append->getNumOperands() > 0 &&
-         withoutCast(append->getOperand(0)) == held &&
-         isWhole(present, cache) && isSplitAlike(present, held, cache);
+         append->getOperand(0) == held && isWhole(present, cache) &&
+         isSplitAlike(present, held, cache);
 }
 
 SmallVector<Cache> cachesOf(func::FuncOp function) {
@@ -83,9 +78,9 @@ bool isHeldAlike(ArrayRef<func::FuncOp> functions, ArrayRef<Cache> uses) {
     auto diagnostic =
         function.emitWarning("the cache of ")
         << function.getArgAttrOfType<StringAttr>(uses[f].input, "onnx.name")
-        << " is split over the ranks otherwise than in another branch of the "
+        << " is split over the ranks otherwise than in another profile of the "
            "model; a state does not keep it";
-    diagnostic.attachNote(first.getLoc()) << "the other branch is here";
+    diagnostic.attachNote(first.getLoc()) << "the other profile is here";
     return false;
   }
   return true;
@@ -99,12 +94,20 @@ SmallVector<SmallVector<Cache>> findCaches(ArrayRef<func::FuncOp> functions) {
     all.push_back(cachesOf(function));
   for (const Cache &cache : all[0]) {
     SmallVector<Cache> uses;
-    // Profiles that are cut differently may have it in another stage.
+    // Profiles that cannot be cut alike may have it in another stage.
     for (const SmallVector<Cache> &ofFunction : all)
       for (const Cache &other : ofFunction)
         if (other.input == cache.input)
           uses.push_back(other);
-    if (uses.size() == functions.size() && isHeldAlike(functions, uses))
+    if (uses.size() != functions.size()) {
+      func::FuncOp first = functions[0];
+      first.emitWarning("the cache of ")
+          << first.getArgAttrOfType<StringAttr>(cache.input, "onnx.name")
+          << " is in another stage in another profile of the model; a state "
+             "does not keep it";
+      continue;
+    }
+    if (isHeldAlike(functions, uses))
       for (auto [f, use] : llvm::enumerate(uses))
         kept[f].push_back(use);
   }

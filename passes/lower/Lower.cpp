@@ -2,6 +2,7 @@
 
 #include "passes/lower/Passes.h"
 
+#include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/lower/Lowering.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 LoweringMap allLowerings() {
   LoweringMap map;
+  addAttentionLowerings(map);
   addCollectiveLowerings(map);
   addContractionLowerings(map);
   addControlFlowLowerings(map);
@@ -59,8 +61,9 @@ private:
     auto input = rt::InputOp::create(
         b, argument.getLoc(), b.getType<rt::BufferType>(),
         b.getI64IntegerAttr(index), name ? name : b.getStringAttr(""),
-        TypeAttr::get(type.getElementType()), dist::getValueAttr(type),
-        IntegerAttr());
+        TypeAttr::get(type.getElementType()),
+        function.getArgAttrOfType<TypeAttr>(index, "onnx.given"),
+        dist::getValueAttr(type), IntegerAttr());
     StridedLayout layout =
         StridedLayout::contiguous(Lowering::localDims(argument));
     auto cache = llvm::find_if(
@@ -124,10 +127,12 @@ private:
     auto name = function.getResultAttrOfType<StringAttr>(result, "onnx.name");
     Value window =
         rt::ViewOp::create(b, terminator.getLoc(), type, view.buffer);
-    rt::OutputOp::create(b, terminator.getLoc(), window,
-                         b.getI64IntegerAttr(dist::outputOf(function, result)),
-                         name ? name : b.getStringAttr(""),
-                         dist::getValueAttr(operand.get().getType()));
+    rt::OutputOp::create(
+        b, terminator.getLoc(), window,
+        b.getI64IntegerAttr(dist::outputOf(function, result)),
+        name ? name : b.getStringAttr(""),
+        function.getResultAttrOfType<TypeAttr>(result, "onnx.given"),
+        dist::getValueAttr(operand.get().getType()));
   }
 
   func::FuncOp function;
@@ -168,9 +173,8 @@ struct LowerPass : impl::LowerBase<LowerPass> {
       builder.setInsertionPoint(function);
       auto program = rt::ProgramOp::create(builder, function.getLoc(),
                                            function.getSymName());
-      if (Attribute when = function->getAttr("onnx.when"))
-        program->setAttr("when", when);
-      for (StringRef name : {dist::kStageAttr, dist::kBatchInputsAttr})
+      for (StringRef name : {dist::kStageAttr, dist::kBatchInputsAttr,
+                             onnx::kWhenAttr, onnx::kProfileAttr})
         if (Attribute attribute = function->getAttr(name))
           program->setAttr(name, attribute);
       if (failed(

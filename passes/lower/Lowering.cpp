@@ -231,13 +231,16 @@ void Lowering::call(Operation *op, StringRef kernel, ArrayRef<ValueView> inputs,
 rt::CollectiveOp Lowering::collective(Operation *op, StringRef kernel,
                                       const ValueView &input,
                                       const ValueView &output,
-                                      dist::AxesAttr axes) {
+                                      dist::AxesAttr axes,
+                                      const ValueView *choices) {
   OpBuilder &b = output.isLoadTime ? atLoad() : atRun();
   Value from = viewOp(input, b, op->getLoc());
+  Value by = choices ? viewOp(*choices, b, op->getLoc()) : Value();
   Value to = viewOp(output, b, op->getLoc());
-  return rt::CollectiveOp::create(b, op->getLoc(), b.getStringAttr(kernel),
-                                  from, to, axes, StringAttr(), IntegerAttr(),
-                                  dist::ValueAttr(), StringAttr());
+  return rt::CollectiveOp::create(
+      b, op->getLoc(), b.getStringAttr(kernel), from, by, to, axes,
+      IntegerAttr(), StringAttr(), IntegerAttr(), dist::ValueAttr(),
+      IntegerAttr(), dist::ValueAttr(), IntegerAttr(), StringAttr());
 }
 
 void Lowering::send(Operation *op, const ValueView &view, IntegerAttr stage,

@@ -103,9 +103,11 @@ public:
   void copy(mlir::Operation *op, const ValueView &from, const ValueView &to) {
     call(op, "Copy", {from}, {to});
   }
+  /// `choices`: of dispatch and combine.
   rt::CollectiveOp collective(mlir::Operation *op, llvm::StringRef kernel,
                               const ValueView &input, const ValueView &output,
-                              dist::AxesAttr axes);
+                              dist::AxesAttr axes,
+                              const ValueView *choices = nullptr);
   /// Emit rt.send and rt.receive, always at run time.
   void send(mlir::Operation *op, const ValueView &view, mlir::IntegerAttr stage,
             mlir::IntegerAttr transfer);
@@ -172,6 +174,7 @@ private:
 };
 
 // One per file in ops/, named like the op families.
+void addAttentionLowerings(LoweringMap &map);
 void addCollectiveLowerings(LoweringMap &map);
 void addContractionLowerings(LoweringMap &map);
 void addControlFlowLowerings(LoweringMap &map);

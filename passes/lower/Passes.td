@@ -2,6 +2,31 @@
 
 include "mlir/Pass/PassBase.td"
 
+def BindSizes : Pass<"shardc-bind-sizes", "::mlir::ModuleOp"> {
+  let summary = "Writes the sizes that a profile is for as constants";
+  let description = [{
+    Requires: phase partitioned, verified: the local functions change, and are no
+    longer those that the sharded ones say.
+    Ensures: a symbol whose size `onnx.when` says is that constant in its
+    function, from the inputs on. A step of decoding is then lowered for one
+    position: what moves a dim of 1 is a window, not a copy.
+
+    Example (tests/passes/lower/bind-sizes/example.mlir):
+
+        func.func @stage0(%x: b s 2 8) attributes {onnx.when = {x = {dim = 1, size = 1}}}
+          %0 = onnx.Transpose %x         // b 2 s 8
+          %1 = onnx.Reshape %0           // b (2 s 8)
+
+    becomes
+
+        func.func @stage0(%x: b 1 2 8)
+          %0 = onnx.Transpose %x         // b 2 1 8
+          %1 = onnx.Reshape %0           // b 16: no copy
+  }];
+  let dependentDialects = ["::shardc::dist::DistDialect"];
+  let statistics = [Statistic<"numBound", "bound", "Symbols that are constants">];
+}
+
 def Lower : Pass<"shardc-lower", "::mlir::ModuleOp"> {
   let summary = "Turns local programs into buffers, views and kernel calls";
   let description = [{

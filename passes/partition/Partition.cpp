@@ -44,12 +44,38 @@ private:
     builder.setInsertionPoint(reshard);
     Value value = reshard.getOperand();
     auto type = cast<RankedTensorType>(value.getType());
-    for (const ReshardStep &step : planReshard(
-             dist::getSharding(type), dist::getSharding(reshard.getType())))
+    for (const ReshardStep &step : plan(reshard))
       value =
           buildOnce(reshard, step, value, dist::withSharding(type, step.after));
     reshard.replaceAllUsesWith(value);
     reshard.erase();
+  }
+
+  static std::vector<ReshardStep> plan(dist::ReshardOp reshard, bool moves) {
+    return planReshard(dist::getSharding(reshard.getOperand().getType()),
+                       dist::getSharding(reshard.getType()), moves);
+  }
+
+  /// What another reshard of the value gathers in any case need only be cut.
+  std::vector<ReshardStep> plan(dist::ReshardOp reshard) const {
+    std::vector<ReshardStep> direct = plan(reshard, /*moves=*/true);
+    if (direct.empty() || direct.front().kind != StepKind::AllToAll)
+      return direct;
+    std::vector<ReshardStep> cut = plan(reshard, /*moves=*/false);
+    auto begins = [&](Operation *user) {
+      auto other = dyn_cast<dist::ReshardOp>(user);
+      if (!other)
+        return false;
+      std::vector<ReshardStep> beside = plan(other, /*moves=*/true);
+      return !beside.empty() && beside.front().after == cut.front().after;
+    };
+    Value value = reshard.getOperand();
+    Type gathered = dist::withSharding(cast<RankedTensorType>(value.getType()),
+                                       cut.front().after);
+    return steps.contains({value, gathered}) ||
+                   llvm::any_of(value.getUsers(), begins)
+               ? cut
+               : direct;
   }
 
   /// Two reshards of a value may begin alike: gather it, then cut it in one way
@@ -83,6 +109,10 @@ private:
       return dist::AllGatherOp::create(builder, loc, type, value,
                                        builder.getI64IntegerAttr(step.dim),
                                        axes, reshard.getWhyAttr());
+    case StepKind::AllToAll:
+      return dist::AllToAllOp::create(
+          builder, loc, type, value, builder.getI64IntegerAttr(step.dim),
+          builder.getI64IntegerAttr(step.toDim), axes, reshard.getWhyAttr());
     case StepKind::Slice:
       return dist::SliceOp::create(builder, loc, type, value);
     case StepKind::Once:

@@ -72,7 +72,48 @@ static llvm::SmallVector<AxisRef, 2> extraAxes(const Sharding &now,
   return extra;
 }
 
-std::vector<ReshardStep> planReshard(const Sharding &from, const Sharding &to) {
+/// Some of these axes, which split dim `d`, moved to where `to` has them: to
+/// another dim, or to other parts of this one.
+static std::optional<ReshardStep> moveAxes(const Sharding &now,
+                                           const Sharding &to, size_t d,
+                                           llvm::ArrayRef<AxisRef> axes) {
+  for (size_t e = 0; e < to.dims.size(); ++e) {
+    llvm::SmallVector<AxisRef, 2> wanted = to.dims[e].axes(), moved;
+    llvm::copy_if(axes, std::back_inserter(moved), [&](const AxisRef &axis) {
+      return llvm::is_contained(wanted, axis);
+    });
+    std::optional<Sharding> gathered = dist::allGather(now, d, moved);
+    Sharding after = gathered.value_or(now);
+    after.dims[e] = to.dims[e];
+    if (dist::isAllToAll(now, after, d, e, moved))
+      return ReshardStep{StepKind::AllToAll, d,     moved,
+                         ReduceKind::Sum,    after, e};
+  }
+  return std::nullopt;
+}
+
+/// Minor ways of an axis of dim `d` whose major ways can move to another dim
+/// once the minor ones are gathered: 4 ranks for 2 heads.
+static std::optional<AxisRef> minorOfMoved(const Sharding &now,
+                                           const Sharding &to, size_t d,
+                                           llvm::ArrayRef<AxisRef> axes) {
+  for (const AxisRef &axis : axes)
+    for (const DimSharding &dim : to.dims)
+      for (const AxisRef &major : dim.axes()) {
+        if (major.name != axis.name || major.pre != axis.pre ||
+            major.size >= axis.size || axis.size % major.size != 0)
+          continue;
+        const AxisRef minor{axis.name, axis.pre * major.size,
+                            axis.size / major.size};
+        std::optional<Sharding> gathered = dist::allGather(now, d, minor);
+        if (gathered && moveAxes(*gathered, to, d, major))
+          return minor;
+      }
+  return std::nullopt;
+}
+
+std::vector<ReshardStep> planReshard(const Sharding &from, const Sharding &to,
+                                     bool moves) {
   std::vector<ReshardStep> steps;
   Sharding now = from;
   for (ReduceKind kind : {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min}) {
@@ -87,12 +128,23 @@ std::vector<ReshardStep> planReshard(const Sharding &from, const Sharding &to) {
       steps.push_back({StepKind::AllReduce, 0, axes, kind, now});
     }
   }
-  for (size_t d = 0; d < now.dims.size(); ++d) {
-    if (isCut(now, to, d))
+  for (size_t d = 0; d < now.dims.size();) {
+    if (isCut(now, to, d)) {
+      ++d;
       continue;
+    }
     llvm::SmallVector<AxisRef, 2> axes = extraAxes(now, to, d);
     if (axes.empty())
       axes = gatheredAxes(now.dims[d]);
+    std::optional<ReshardStep> moved;
+    if (moves && (moved = moveAxes(now, to, d, axes))) {
+      now = moved->after;
+      steps.push_back(*moved);
+      continue;
+    }
+    std::optional<AxisRef> minor;
+    if (moves && (minor = minorOfMoved(now, to, d, axes)))
+      axes = {*minor};
     now = *dist::allGather(now, d, axes);
     steps.push_back({StepKind::AllGather, d, axes, ReduceKind::Sum, now});
   }

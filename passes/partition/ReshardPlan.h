@@ -6,7 +6,7 @@
 //   [{}, {"tp"=2}]                  to  [{}, {}]      all_gather of dim 1
 //   [{}, {}]                        to  [{}, {"tp"=2}]   slice, no
 //   communication
-//   [{"tp"=2}, {}]                  to  [{}, {"tp"=2}]   all_gather, slice
+//   [{"tp"=2}, {}]                  to  [{}, {"tp"=2}]   all_to_all, 0 to 1
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_PARTITION_RESHARDPLAN_H
@@ -22,21 +22,25 @@ enum class StepKind : uint8_t {
   AllReduce,
   ReduceScatter,
   AllGather,
+  AllToAll,
   Slice,
   Once
 };
 
 struct ReshardStep {
   StepKind kind;
-  size_t dim = 0;                           ///< ReduceScatter, AllGather
+  size_t dim = 0; ///< ReduceScatter, AllGather, AllToAll
   llvm::SmallVector<dist::AxisRef, 2> axes; ///< all but Slice
   dist::ReduceKind reduceKind = dist::ReduceKind::Sum;
   dist::Sharding after;
+  size_t toDim = 0; ///< AllToAll
 };
 
-/// Steps from one sharding of a value to another.
+/// Steps from one sharding of a value to another. Without `moves` axes do not
+/// go from dim to dim, but are gathered and cut.
 std::vector<ReshardStep> planReshard(const dist::Sharding &from,
-                                     const dist::Sharding &to);
+                                     const dist::Sharding &to,
+                                     bool moves = true);
 
 } // namespace shardc::partition
 

@@ -13,8 +13,14 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
     With micro-batches, the inputs that have the batch as their first dim are noted
     as `dist.batch_inputs`, or it is said why a request cannot run in parts.
 
+    Sums whose parts the ranks hold are added as parts where that saves a
+    collective: attention and MLP that stand side by side have one.
+
     An axis "ep" splits the experts of a mixture, and whatever "tp" splits
-    outside of one; "cp" splits sequences. "pp" and "dp" split no value.
+    outside of one; "cp" splits sequences. "pp" and "dp" split no value. How
+    attention then sees all keys is `context-mode`: their parts come in turn
+    ("ring"), each rank gets some heads of all positions instead ("ulysses"), or
+    all parts are put together ("gather").
 
     Example (tests/passes/shard/propagate-shardings/example.mlir), tp = 2:
 
@@ -34,7 +40,10 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
     Option<"sequenceParallel", "sequence-parallel", "bool", "false",
            "Split what tensor parallelism leaves whole over the sequence">,
     Option<"microBatches", "micro-batches", "int64_t", "1",
-           "Parts of a request that may be in a pipeline at once">
+           "Parts of a request that may be in a pipeline at once">,
+    Option<"contextMode", "context-mode", "std::string", "\"ring\"",
+           "How attention over a split sequence sees all keys: ring, ulysses "
+           "or gather">
   ];
   let statistics = [
     Statistic<"numSplitOps", "split-ops", "Ops that some axis splits">,

@@ -3,8 +3,11 @@
 #include "passes/shard/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/shard/BatchFactor.h"
+#include "passes/shard/CarriedSums.h"
+#include "passes/shard/ContextAttention.h"
 #include "passes/shard/PlanSearch.h"
 #include "passes/shard/SequenceSplit.h"
 
@@ -64,10 +67,13 @@ public:
     for (GraphOp &op : graph.ops)
       for (auto [i, result] : llvm::enumerate(op.op->getResults()))
         setSharding(result, graph.resultSharding(op, i));
-    for (auto [number, op] : llvm::enumerate(graph.ops))
+    for (auto [number, op] : llvm::enumerate(graph.ops)) {
+      if (comesInTurn(number))
+        makeRings(number);
       for (OpOperand &operand : op.op->getOpOperands())
         if (op.operandValues[operand.getOperandNumber()] != kNoValue)
           connect(operand, wanted[number][operand.getOperandNumber()]);
+    }
     finishReturn();
   }
 
@@ -85,7 +91,11 @@ private:
       auto it = numberOf(use.getOwner());
       if (!it)
         return whole;
-      const Sharding &here = wanted[*it][use.getOperandNumber()];
+      const unsigned operand = use.getOperandNumber();
+      const bool isInTurn = !graph.ops[*it].inTurn.empty() &&
+                            llvm::is_contained(kInTurn, operand);
+      const Sharding here =
+          isInTurn ? partsOf(*it, operand) : wanted[*it][operand];
       if (here.isPartial() || (common && *common != here))
         return whole;
       common = here;
@@ -114,6 +124,66 @@ private:
     operand.set(resharded(value, sharding, why));
   }
 
+  //===--- Keys and values in turn ----------------------------------------===//
+
+  static constexpr std::array<unsigned, 2> kInTurn = {1, 2}; ///< keys, values
+  static constexpr size_t kKeys = 2;                         ///< dim of both
+
+  /// How keys or values are dealt out before they go around.
+  Sharding partsOf(unsigned number, unsigned operand) const {
+    const GraphOp &op = graph.ops[number];
+    const bool isZigZag = llvm::any_of(
+        op.splits, [](const LeafSplit &split) { return split.isZigZag; });
+    Sharding parts = wanted[number][operand];
+    const dist::DimExpr size = parts.dims[kKeys].size();
+    parts.dims[kKeys] = isZigZag ? dist::DimSharding::zigZag(size, op.inTurn)
+                                 : dist::DimSharding::whole(size, op.inTurn);
+    return parts;
+  }
+
+  /// Whether ranks have parts of keys and values to pass on: not of a cache,
+  /// say, which each of them holds whole.
+  bool comesInTurn(unsigned number) const {
+    const GraphOp &op = graph.ops[number];
+    return !op.inTurn.empty() && llvm::all_of(kInTurn, [&](unsigned i) {
+      const Sharding held = dist::getSharding(op.op->getOperand(i).getType());
+      const dist::DimSharding &keys = held.dims[kKeys];
+      const dist::DimExpr size = keys.size();
+      return !held.isPartial() && !size.isConstant(1) &&
+             (keys == dist::DimSharding::whole(size, op.inTurn) ||
+              keys == partsOf(number, i).dims[kKeys]);
+    });
+  }
+
+  void makeRings(unsigned number) {
+    const GraphOp &op = graph.ops[number];
+    for (unsigned i : kInTurn) {
+      OpOperand &operand = op.op->getOpOperand(i);
+      connect(operand, partsOf(number, i));
+      operand.set(ring(operand.get(), op, wanted[number][i]));
+    }
+  }
+
+  /// The parts one after the other: this rank's, then those of the ranks
+  /// before it.
+  Value ring(Value value, const GraphOp &op, const Sharding &whole) {
+    Value &made = rings[{value, dist::ShardingRef(whole)}];
+    if (made)
+      return made;
+    SmallVector<int64_t, 8> steps{0};
+    for (int64_t step = dist::numWays(op.inTurn) - 1; step > 0; --step)
+      steps.push_back(step);
+    builder.setInsertionPointAfterValue(value);
+    made = dist::RingOp::create(
+        builder, value.getLoc(),
+        dist::withSharding(cast<RankedTensorType>(value.getType()), whole),
+        value, builder.getI64IntegerAttr(kKeys),
+        dist::AxesAttr::get(builder.getContext(), op.inTurn),
+        builder.getDenseI64ArrayAttr(steps),
+        builder.getStringAttr(nodeName(op.op) + " sees all of it in turn"));
+    return made;
+  }
+
   static std::string describe(const Sharding &sharding) {
     return sharding.isReplicated() ? "it whole" : "it as " + sharding.str();
   }
@@ -140,24 +210,49 @@ private:
     return made;
   }
 
-  /// Outputs may be split, never partial, and the ranks' parts may not overlap.
+  /// How an output may be held: split, but never partial, and the ranks' parts
+  /// may not overlap. A step appends one position to a cache, on whichever rank
+  /// would have it; so all positions of it are on every rank that has its
+  /// heads.
+  static Sharding outputSharding(Sharding sharding, DictionaryAttr cache,
+                                 StringRef &why) {
+    if (sharding.isPartial()) {
+      sharding.partial.clear();
+      why = "an output of the model may not be partial";
+    }
+    if (isSplitInPart(sharding)) {
+      why = "the ranks' parts of an output of the model may not overlap";
+      for (dist::DimSharding &dim : sharding.dims)
+        dim = dist::DimSharding::unsplit(dim.size());
+    }
+    auto grows = cache ? cache.getAs<IntegerAttr>("dim") : IntegerAttr();
+    for (auto [d, dim] : llvm::enumerate(sharding.dims)) {
+      bool isSequence = llvm::any_of(dim.axes(), [](const dist::AxisRef &axis) {
+        return axis.name == dist::kContextAxis;
+      });
+      if (!cache || !dim.isSplit() ||
+          (!isSequence && !(grows && grows.getInt() == int64_t(d))))
+        continue;
+      dim = dist::DimSharding::unsplit(dim.size());
+      why = "a cache has all positions";
+    }
+    return sharding;
+  }
+
   void finishReturn() {
     auto terminator = cast<func::ReturnOp>(function.front().getTerminator());
     for (OpOperand &operand : terminator->getOpOperands()) {
       Sharding sharding = dist::getSharding(operand.get().getType());
-      if (!sharding.isPartial() && !isSplitInPart(sharding)) {
+      StringRef why;
+      Sharding allowed =
+          outputSharding(sharding,
+                         function.getResultAttrOfType<DictionaryAttr>(
+                             operand.getOperandNumber(), "onnx.cache"),
+                         why);
+      if (allowed == sharding)
         setSharding(operand.get(), sharding);
-        continue;
-      }
-      Sharding allowed = sharding;
-      allowed.partial.clear();
-      if (isSplitInPart(sharding))
-        allowed = Sharding::replicated(dist::getDims(operand.get().getType()));
-      operand.set(resharded(operand.get(), allowed,
-                            sharding.isPartial()
-                                ? "an output of the model may not be partial"
-                                : "the ranks' parts of an output of the model "
-                                  "may not overlap"));
+      else
+        operand.set(resharded(operand.get(), allowed, why));
     }
     function.setType(FunctionType::get(function.getContext(),
                                        function.front().getArgumentTypes(),
@@ -184,7 +279,7 @@ private:
       return llvm::hash_combine(mlir::hash_value(key.value), key.sharding);
     }
   };
-  std::unordered_map<Key, Value, KeyHash> reshards;
+  std::unordered_map<Key, Value, KeyHash> reshards, rings;
 };
 
 /// Says where an axis leaves ranks without work, or has none at all.
@@ -241,15 +336,21 @@ public:
 
   /// Experts go to the ranks of their axis; the matrices inside of each, and
   /// everything else, to those of the others. Outside of a mixture the expert
-  /// axis is more tensor parallelism.
-  void run(bool splitsResidual) {
+  /// axis is more tensor parallelism. A step of decoding is split like the
+  /// prompt, so that both hold the same caches, but for the sequence.
+  void run(bool splitsResidual, bool isDecode, ContextMode contextMode) {
     searchPlan(graph, experts, LeafRole::Experts);
     AxisList all = experts;
     all.append(tensor);
     searchPlan(graph, all);
     if (!experts.empty())
       searchPlan(graph, tensor);
-    splitSequences(graph, context, SequenceUse::Context);
+    splitsResidual &= !isDecode;
+    carrySums(graph, splitsResidual);
+    if (!isDecode) {
+      splitSequences(graph, context, SequenceUse::Context, contextMode);
+      splitAttention(graph, context, contextMode);
+    }
     if (splitsResidual)
       splitSequences(graph, all, SequenceUse::Residual);
   }
@@ -277,6 +378,8 @@ void noteBatch(func::FuncOp function, ShardingGraph &graph) {
         DenseI64ArrayAttr::get(function.getContext(), batch.inputs));
     return;
   }
+  if (onnx::isDecode(function))
+    return; // the prompt's is like this one
   Operation *at = batch.obstacle ? batch.obstacle : function;
   at->emitWarning("--micro-batches: each request runs as one: ") << batch.why;
 }
@@ -291,16 +394,25 @@ struct PropagateShardingsPass
       getOperation().emitError("there is no dist.mesh to shard for");
       return signalPassFailure();
     }
+    std::optional<ContextMode> mode = symbolizeContextMode(contextMode);
+    if (!mode) {
+      getOperation().emitError("context-mode is \"")
+          << contextMode << "\", expected ring, ulysses or gather";
+      return signalPassFailure();
+    }
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
-      if (mesh.getMesh().getMesh()->numRanks() > 1)
+      // Of a step there is nothing to say that is not said of the prompt.
+      const bool isDecode = onnx::isDecode(function);
+      if (mesh.getMesh().getMesh()->numRanks() > 1 && !isDecode)
         warnAboutBodies(function);
       ShardingGraph graph(function, [](StringRef) { return 64; });
       const dist::Mesh stage = dist::stageMesh(*mesh.getMesh().getMesh());
       if (microBatches > 1)
         noteBatch(function, graph);
-      PlanMaker(graph, stage).run(sequenceParallel);
-      for (const dist::Axis &axis : stage.axes)
-        warnAboutIdleRanks(function, graph, axis);
+      PlanMaker(graph, stage).run(sequenceParallel, isDecode, *mode);
+      if (!isDecode)
+        for (const dist::Axis &axis : stage.axes)
+          warnAboutIdleRanks(function, graph, axis);
       for (const GraphOp &op : graph.ops)
         numSplitOps += op.uses(dist::wholeMesh(stage));
       TypeWriter writer(function, graph);

@@ -20,8 +20,8 @@ using Component = llvm::SmallVector<unsigned, 16>;
 class SequenceSplitter {
 public:
   SequenceSplitter(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes,
-                   SequenceUse use)
-      : graph(graph), axes(axes), use(use) {}
+                   SequenceUse use, ContextMode mode)
+      : graph(graph), axes(axes), use(use), mode(mode) {}
 
   void run() {
     for (FactorNode leaf : sequences())
@@ -158,7 +158,9 @@ private:
       return members.contains(consumer) &&
              llvm::any_of(llvm::enumerate(op.operandValues), [&](auto operand) {
                return operand.value() == value &&
-                      holds(op.operands[operand.index()], leaf);
+                      (holds(op.operands[operand.index()], leaf) ||
+                       (mode != ContextMode::Gather &&
+                        mayComeInParts(graph, op, operand.index(), leaf)));
              });
     });
   }
@@ -169,7 +171,7 @@ private:
     dist::Sharding sharding;
     for (FactorNode dim : value.dims)
       sharding.dims.push_back(splitAt(leaf, dim));
-    return value.isReturned && !isSplitInPart(sharding);
+    return value.isReturned && !value.isCache && !isSplitInPart(sharding);
   }
 
   /// Leaves out ops at the end that only move what is split, or make something
@@ -193,7 +195,12 @@ private:
           before += graph.values[value].elements;
       for (unsigned value : op.resultValues)
         after += graph.values[value].elements;
-      if (!isNeeded && (after > before || (onlyMoves && after == before)))
+      // A cache in another type than keys are computed in is cast at the end.
+      const bool isCache = llvm::any_of(op.resultValues, [&](unsigned value) {
+        return graph.values[value].isCache;
+      });
+      if (!isNeeded &&
+          (after > before || ((onlyMoves || isCache) && after == before)))
         members.erase(number);
     }
     llvm::erase_if(component,
@@ -238,14 +245,15 @@ private:
   ShardingGraph &graph;
   llvm::ArrayRef<AxisRef> axes;
   SequenceUse use;
+  ContextMode mode;
 };
 
 } // namespace
 
 void splitSequences(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes,
-                    SequenceUse use) {
+                    SequenceUse use, ContextMode mode) {
   if (dist::numWays(axes) > 1)
-    SequenceSplitter(graph, axes, use).run();
+    SequenceSplitter(graph, axes, use, mode).run();
 }
 
 } // namespace shardc::shard

@@ -21,16 +21,16 @@
 #ifndef SHARDC_PASSES_SHARD_SEQUENCESPLIT_H
 #define SHARDC_PASSES_SHARD_SEQUENCESPLIT_H
 
-#include "passes/shard/ShardingGraph.h"
+#include "passes/shard/ContextAttention.h"
 
 namespace shardc::shard {
 
 enum class SequenceUse { Context, Residual };
 
 /// Splits sequences over all of `axes` together, at ops that none of them
-/// splits yet.
+/// splits yet. Unless attention gathers its keys, ranks have parts of them.
 void splitSequences(ShardingGraph &graph, llvm::ArrayRef<dist::AxisRef> axes,
-                    SequenceUse use);
+                    SequenceUse use, ContextMode mode = ContextMode::Gather);
 
 } // namespace shardc::shard
 

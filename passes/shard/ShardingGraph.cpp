@@ -251,7 +251,8 @@ void ShardingGraph::collectLeaves() {
             if (isBuried || buried.contains(leaf))
               factorClass = FactorClass::NeedsReplication;
             op.leaves.push_back({leaf, factorClass, factor.reduceKind,
-                                 factor.isExperts, factor.isRange});
+                                 factor.isExperts,
+                                 factor.isRange || factor.isRanges});
           });
     llvm::stable_sort(op.leaves, [](const OpLeaf &a, const OpLeaf &b) {
       return a.leaf < b.leaf;
@@ -274,9 +275,13 @@ void ShardingGraph::collectLeaves() {
 }
 
 void ShardingGraph::collectUses(func::FuncOp function) {
-  for (Value result : function.front().getTerminator()->getOperands())
-    if (auto it = numbers.find(result); it != numbers.end())
+  for (OpOperand &output : function.front().getTerminator()->getOpOperands())
+    if (auto it = numbers.find(output.get()); it != numbers.end()) {
       values[it->second].isReturned = true;
+      values[it->second].isCache |=
+          function.getResultAttr(output.getOperandNumber(), "onnx.cache") !=
+          nullptr;
+    }
   unsigned products = 0;
   for (GraphOp &op : ops) {
     if (op.usesWeight) {
@@ -307,6 +312,9 @@ dist::Sharding ShardingGraph::sharding(const GraphOp &op, const DimNodes &dims,
               return split.axes;
           return {};
         });
+    for (const LeafSplit &split : op.splits)
+      if (split.isZigZag && space.find(node) == split.leaf)
+        dim = dist::DimSharding::zigZag(space.size(node), split.axes);
     // A broadcast dim has a node of its own, of size 1.
     if (dim.isSplit())
       sharding.dims[d] = dim;

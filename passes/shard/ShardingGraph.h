@@ -37,6 +37,7 @@ bool overlapsAny(llvm::ArrayRef<dist::AxisRef> axes, const dist::AxisRef &axis);
 struct LeafSplit {
   FactorNode leaf;
   AxisList axes;
+  bool isZigZag = false; ///< only of dims that are this leaf
 };
 
 using DimNodes = llvm::SmallVector<FactorNode, 4>;
@@ -62,6 +63,8 @@ struct GraphOp {
   llvm::SmallVector<LeafSplit, 1> splits; ///< one for each leaf
   /// Axes over which operands and results are carried as partial sums.
   AxisList carried;
+  /// Axes over which the ranks' parts of keys and values come in turn.
+  AxisList inTurn;
   /// Whether one of these axes splits the op or is carried.
   bool uses(llvm::ArrayRef<dist::AxisRef> axes) const;
   /// Splits a leaf further; the axes that it has already stay major.
@@ -78,7 +81,8 @@ struct GraphValue {
   bool isWeightDerived = false; ///< elements of a matrix in the model
   bool isLoadTime = false;      ///< depends on no input
   bool isReturned = false;
-  double elements = 0; ///< at nominal sizes
+  bool isCache = false; ///< is returned as present of one
+  double elements = 0;  ///< at nominal sizes
 };
 
 class ShardingGraph {

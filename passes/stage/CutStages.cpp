@@ -4,7 +4,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/ops/Source.h"
-#include "passes/stage/StageGraph.h"
+#include "passes/stage/MatrixStages.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -19,9 +19,11 @@ namespace {
 /// Cuts one function (one profile) into stages.
 class StageCutter {
 public:
-  StageCutter(func::FuncOp function, size_t numStages, StringRef suffix)
+  StageCutter(func::FuncOp function, size_t numStages, StringRef suffix,
+              MatrixStages &matrices)
       : function(function), suffix(suffix), graph(function),
-        numStages(numStages), builder(function.getContext()) {}
+        numStages(numStages), matrices(matrices),
+        builder(function.getContext()) {}
 
   unsigned numTransfers = 0;
 
@@ -31,7 +33,7 @@ public:
              << numStages << ": the model can be cut into at most "
              << graph.pieces.size() << " stages; use --pp "
              << graph.pieces.size() << " or less";
-    for (size_t piece : searchCuts(graph.pieces, numStages))
+    for (size_t piece : findCuts())
       firstOps.push_back(graph.firstOps[piece]);
     needed.resize(numStages);
     for (Operation *op : graph.fixedOps)
@@ -45,6 +47,17 @@ public:
   }
 
 private:
+  /// As the first profile was cut, so that stages share weights and caches.
+  std::vector<size_t> findCuts() {
+    if (std::optional<std::vector<size_t>> same =
+            matrices.cuts(graph, numStages))
+      return *same;
+    std::vector<size_t> cuts = searchCuts(graph.pieces, numStages);
+    if (matrices.isEmpty())
+      matrices.record(graph, cuts);
+    return cuts;
+  }
+
   unsigned stageOf(Operation *op) const {
     auto next = llvm::upper_bound(firstOps, graph.numberOf(op));
     return next - firstOps.begin() - 1;
@@ -167,6 +180,7 @@ private:
   StringRef suffix;
   StageGraph graph;
   size_t numStages;
+  MatrixStages &matrices; ///< of the first profile
   OpBuilder builder;
   SmallVector<unsigned> firstOps;                  ///< by stage
   std::vector<llvm::DenseSet<Operation *>> needed; ///< by stage
@@ -181,6 +195,7 @@ struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
     const dist::Axis *axis =
         mesh ? mesh.getMesh().getMesh()->find(dist::kPipelineAxis) : nullptr;
     bool hasMain = false;
+    MatrixStages matrices;
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       std::string name = function.getSymName().str();
@@ -192,7 +207,7 @@ struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
         function.setSymName(("stage0" + suffix).str());
         continue;
       }
-      StageCutter cutter(function, axis->size, suffix);
+      StageCutter cutter(function, axis->size, suffix, matrices);
       if (failed(cutter.run()))
         return signalPassFailure();
       numTransfers += cutter.numTransfers;

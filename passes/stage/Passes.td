@@ -13,7 +13,8 @@ def CutStages : Pass<"shardc-cut-stages", "::mlir::ModuleOp"> {
     There are as many stages as the mesh's axis "pp" has ways. Masks, positions
     and whatever else depends on inputs and vectors alone is computed in every
     stage that needs it; a matrix that two stages use (a tied embedding) is a
-    weight of both.
+    weight of both. Profiles are cut at the same matrices, so that a stage has
+    the same weights and caches in each.
 
     Example (tests/passes/stage/cut-stages/two-stages.mlir), pp = 2:
 

@@ -154,17 +154,29 @@ std::vector<double> StageGraph::crossings() const {
   return crossing;
 }
 
-double StageGraph::weightBytes(Operation *op,
-                               llvm::DenseSet<Operation *> &seen) const {
-  double bytes = 0;
+void StageGraph::addMatrices(
+    Operation *op, llvm::SmallSetVector<Operation *, 2> &found) const {
   for (Value operand : op->getOperands()) {
     Operation *source = operand.getDefiningOp();
-    if (!source || !holdsMatrix.contains(source) || !seen.insert(source).second)
+    if (!source || !holdsMatrix.contains(source))
       continue;
-    bytes += isa<onnx::WeightOp>(source) ? bytesOf(operand)
-                                         : weightBytes(source, seen);
+    if (source->getNumOperands() == 0)
+      found.insert(source);
+    else
+      addMatrices(source, found);
   }
-  return bytes;
+}
+
+SmallVector<Attribute, 2> StageGraph::matrices(size_t piece) const {
+  llvm::SmallSetVector<Operation *, 2> found;
+  for (unsigned number = firstOps[piece]; number < firstOps[piece + 1];
+       ++number)
+    addMatrices(fixedOps[number], found);
+  SmallVector<Attribute, 2> matrices;
+  for (Operation *source : found)
+    if (!llvm::is_contained(matrices, source->getAttrDictionary()))
+      matrices.push_back(source->getAttrDictionary());
+  return matrices;
 }
 
 void StageGraph::addPieces() {
@@ -186,12 +198,14 @@ void StageGraph::addPieces() {
   firstOps.push_back(fixedOps.size());
   for (size_t p = 0; p + 1 < firstOps.size(); ++p) {
     Piece &piece = pieces.emplace_back();
-    llvm::DenseSet<Operation *> seen;
+    llvm::SmallSetVector<Operation *, 2> matrices;
     for (unsigned number = firstOps[p]; number < firstOps[p + 1]; ++number) {
       if (auto op = dyn_cast<onnx::OnnxOp>(fixedOps[number]))
         piece.work += evaluate(op.multiplyAdds());
-      piece.weightBytes += weightBytes(fixedOps[number], seen);
+      addMatrices(fixedOps[number], matrices);
     }
+    for (Operation *source : matrices)
+      piece.weightBytes += bytesOf(source->getResult(0));
     if (firstOps[p + 1] > 0)
       piece.crossingBytes = crossing[firstOps[p + 1] - 1];
   }

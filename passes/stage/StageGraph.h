@@ -37,6 +37,9 @@ public:
 
   bool isFixed(mlir::Operation *op) const { return numbers.contains(op); }
   unsigned numberOf(mlir::Operation *op) const { return numbers.lookup(op); }
+  /// The matrices of the model that a piece uses, as what they are in its
+  /// files.
+  llvm::SmallVector<mlir::Attribute, 2> matrices(size_t piece) const;
   /// What must be there before `op`: what makes its operands, and the reads of
   /// the sizes that its types are written in.
   llvm::SmallVector<mlir::Operation *, 4> needs(mlir::Operation *op) const;
@@ -50,8 +53,10 @@ private:
   void addFixedNeeds(mlir::Operation *op,
                      llvm::SmallSetVector<mlir::Operation *, 8> &found) const;
   bool readsMatrix(mlir::Operation *op) const;
-  double weightBytes(mlir::Operation *op,
-                     llvm::DenseSet<mlir::Operation *> &seen) const;
+  /// Weights and constants that `op` reads, directly or through what is
+  /// computed of them alone.
+  void addMatrices(mlir::Operation *op,
+                   llvm::SmallSetVector<mlir::Operation *, 2> &found) const;
 
   llvm::DenseMap<mlir::Operation *, unsigned> numbers; ///< of fixed ops
   llvm::DenseSet<mlir::Operation *> dependsOnInputs;

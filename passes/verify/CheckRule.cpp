@@ -59,7 +59,7 @@ std::optional<Factor> cutFactor(Factor &factor, DimExpr size) {
     return std::nullopt;
   if (factor.isSplit() && !size.exactDiv(dist::numWays(factor.axes)))
     return std::nullopt;
-  Factor head{size, factor.axes};
+  Factor head{size, factor.axes, factor.isReversed};
   factor = Factor{*rest, {}};
   return head;
 }
@@ -258,6 +258,9 @@ private:
     if (rule.factors[factor].isRange && !dim.isRange())
       return name + " dim " + std::to_string(d) +
              " is split, but this op needs each rank's part in one piece";
+    if (rule.factors[factor].isRanges && !dim.isRanges())
+      return name + " dim " + std::to_string(d) +
+             " is split, but this op needs each rank's part in ranges";
     if (!found[factor]) {
       found[factor] = dim;
       return "";

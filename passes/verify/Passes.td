@@ -15,6 +15,8 @@ def VerifyPhase : Pass<"shardc-verify-phase", "::mlir::ModuleOp"> {
                  partial); ops map terms, collectives change only the last two;
                  every output must carry the term and the sharding that the
                  sharded function gives it. No collective may be without effect.
+                 What the program of a stage sends, a later one receives, once
+                 and held alike.
     lowered:     every buffer is written before it is read, and within its
                  lifetime.
 

@@ -27,12 +27,15 @@ Terms::Terms(ArrayRef<func::FuncOp> stages) : isPipeline(true) {
 }
 
 void Terms::addFunction(func::FuncOp function) {
+  const bool isFirst = terms.empty();
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
     std::string number = std::to_string(i);
     StringRef name =
         nameOf(function.getArgAttrOfType<StringAttr>(i, "onnx.name"));
     terms[argument] =
         hash({"input", number, name, typeText(argument.getType())});
+    if (isFirst)
+      inputs.push_back(of(argument));
   }
   for (Operation &op : function.front()) {
     if (!isa<func::ReturnOp>(op)) {
@@ -87,7 +90,8 @@ void Terms::addOp(Operation &op) {
   if (isa<dist::SendOp, dist::ReceiveOp>(op))
     return addTransfer(op);
   if (isa<dist::DistDialect>(op.getDialect())) {
-    if (op.getNumOperands() == 1 && op.getNumResults() == 1)
+    // The second operand of some says only which rows go where.
+    if (op.getNumOperands() >= 1 && op.getNumResults() == 1)
       terms[op.getResult(0)] = of(op.getOperand(0));
     return;
   }
@@ -167,9 +171,10 @@ Term Terms::hash(ArrayRef<StringRef> parts) const {
 
 std::string Terms::fingerprint() const {
   SmallVector<StringRef> parts;
-  for (const Term &term : returned)
-    parts.push_back(
-        StringRef(reinterpret_cast<const char *>(term.data()), term.size()));
+  for (const auto *values : {&returned, &inputs})
+    for (const Term &term : *values)
+      parts.push_back(
+          StringRef(reinterpret_cast<const char *>(term.data()), term.size()));
   for (const auto &[index, result] : results)
     parts.push_back(result.second);
   for (const std::string &guard : guards)

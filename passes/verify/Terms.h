@@ -33,7 +33,8 @@ public:
 
   Term of(mlir::Value value) const { return terms.lookup(value); }
   llvm::SmallVector<Term> outputs() const { return returned; }
-  /// Over all outputs, names of inputs and outputs, and guards, as hex digits.
+  /// Over all outputs, all inputs (of the first stage), and guards, as hex
+  /// digits.
   std::string fingerprint() const;
 
 private:
@@ -55,7 +56,7 @@ private:
   bool isPipeline = false;
   llvm::DenseMap<int64_t, Term> sent; ///< in a pipeline, by transfer
   std::map<int64_t, std::pair<Term, llvm::StringRef>> results; ///< and names
-  llvm::SmallVector<Term> returned;
+  llvm::SmallVector<Term> inputs, returned;
   llvm::SmallVector<std::string> guards;
 };
 

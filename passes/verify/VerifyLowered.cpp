@@ -52,6 +52,8 @@ private:
       return op.emitError("communicates where the data decide whether it runs");
     if (collective)
       return failure(failed(read(op, collective.getInput())) ||
+                     (collective.getChoices() &&
+                      failed(read(op, collective.getChoices()))) ||
                      failed(write(op, collective.getOutput())));
     if (auto sizes = dyn_cast<rt::ReadSizesOp>(op))
       return read(op, sizes.getView());

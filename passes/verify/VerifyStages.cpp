@@ -68,7 +68,32 @@ static LogicalResult verifyOutputs(ArrayRef<func::FuncOp> stages) {
   return success();
 }
 
+/// Every stage has all inputs of the model, under the same names.
+static LogicalResult verifyInputs(ArrayRef<func::FuncOp> stages) {
+  func::FuncOp first = stages.front();
+  for (func::FuncOp stage : stages.drop_front()) {
+    bool isSame = stage.getNumArguments() == first.getNumArguments();
+    for (unsigned i = 0; isSame && i < stage.getNumArguments(); ++i) {
+      Type type = stage.getArgumentTypes()[i];
+      Type expected = first.getArgumentTypes()[i];
+      isSame = stage.getArgAttr(i, "onnx.name") ==
+                   first.getArgAttr(i, "onnx.name") &&
+               getElementTypeOrSelf(type) == getElementTypeOrSelf(expected) &&
+               dist::getDims(type) == dist::getDims(expected);
+    }
+    if (!isSame) {
+      InFlightDiagnostic diagnostic =
+          stage.emitError("has other inputs than the first stage");
+      diagnostic.attachNote(first.getLoc()) << "the first stage";
+      return diagnostic;
+    }
+  }
+  return success();
+}
+
 LogicalResult verifyTransfers(ArrayRef<func::FuncOp> stages) {
+  if (failed(verifyInputs(stages)))
+    return failure();
   llvm::DenseMap<int64_t, dist::SendOp> sent;
   llvm::DenseSet<int64_t> received;
   for (size_t number = 0; number < stages.size(); ++number) {

@@ -17,7 +17,8 @@ pipelinesOf(mlir::ModuleOp module,
             llvm::function_ref<bool(mlir::func::FuncOp)> isPart);
 
 /// Each transfer is one send and one receive of the same type, from an earlier
-/// stage to a later one, and every output of the model has one stage.
+/// stage to a later one; every output of the model has one stage, every input
+/// all of them.
 llvm::LogicalResult verifyTransfers(llvm::ArrayRef<mlir::func::FuncOp> stages);
 
 } // namespace shardc::verify

@@ -5,6 +5,7 @@
 #include "runtime/exec/Replicas.h"
 #include "runtime/trace/Trace.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -152,6 +153,9 @@ std::vector<RankMemory> Session::rankMemory() const {
       for (int rank : stage->localRanks)
         memory.push_back(stage->memoryOf(rank));
     }
+  std::sort(
+      memory.begin(), memory.end(),
+      [](const RankMemory &a, const RankMemory &b) { return a.rank < b.rank; });
   return memory;
 }
 
@@ -176,7 +180,10 @@ Status Session::writeTrace(const std::string &path) const {
       if (!stage->last || !stage->last->isMeasured())
         return argumentError("no measured run to trace; open the session with "
                              "`measure` and run it");
-      traces.push_back({stage->place.firstRank, *stage->last});
+      std::vector<int> worldRanks;
+      for (int rank = 0; rank < stage->numRanks(); ++rank)
+        worldRanks.push_back(stage->worldRank(rank));
+      traces.push_back({std::move(worldRanks), *stage->last});
     }
     return runtime::writeTrace(path, replicas->artifact, traces);
   });

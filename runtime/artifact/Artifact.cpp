@@ -5,6 +5,7 @@
 #include "runtime/base/Message.h"
 #include "runtime/exec/Kernel.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <set>
@@ -115,14 +116,50 @@ int64_t Artifact::meshSize() const {
   return ranks;
 }
 
+/// Axes of the mesh that no value is split over.
+static constexpr std::string_view kReplicaAxis = "dp", kPipelineAxis = "pp";
+
+int Artifact::worldRank(int replica, int stage, int rank) const {
+  int64_t world = 0, stride = 1, rest = rank;
+  for (size_t a = parsed.mesh.size(); a-- > 0;) {
+    const ManifestAxis &axis = parsed.mesh[a];
+    int64_t coordinate = rest % axis.size;
+    if (axis.name == kReplicaAxis)
+      coordinate = replica;
+    else if (axis.name == kPipelineAxis)
+      coordinate = stage;
+    else
+      rest /= axis.size;
+    world += coordinate * stride;
+    stride *= axis.size;
+  }
+  return static_cast<int>(world);
+}
+
+/// Each axis once, as many stages as there are, and the ranks of a stage.
+bool Artifact::holdsStages() const {
+  int64_t ranks = 1, pipeline = 1;
+  for (const ManifestAxis &axis : parsed.mesh) {
+    const auto named = [&](const ManifestAxis &o) {
+      return o.name == axis.name;
+    };
+    if (std::count_if(parsed.mesh.begin(), parsed.mesh.end(), named) != 1)
+      return false;
+    if (axis.name == kPipelineAxis)
+      pipeline = axis.size;
+    else if (axis.name != kReplicaAxis)
+      ranks *= axis.size;
+  }
+  return pipeline == stages && ranks == stageSize();
+}
+
 /// All stages have the same ranks and the same profiles, and find each other's
 /// values.
 Status Artifact::checkStages() {
   for (const ManifestStage &stage : parsed.stages)
     stages = std::max(stages, stage.stage + 1);
   const int64_t ranks = meshSize();
-  const int64_t replica = int64_t{stageSize()} * stages;
-  if (ranks < 1 || ranks > INT32_MAX || ranks % replica != 0)
+  if (ranks < 1 || ranks > INT32_MAX || !holdsStages())
     return artifactError("manifest.json: a mesh of ", ranks,
                          " ranks does not hold ", stages, " stages of ",
                          stageSize());

@@ -50,7 +50,11 @@ public:
   /// Numbers of the programs of a stage, one a profile.
   std::vector<size_t> programsOf(int stage) const;
 
-  // World rank = (replica * stages + stage) * ranks of a stage + rank in it.
+  /// Ranks of the world count through the manifest's mesh, its last axis
+  /// fastest. "dp" and "pp" say replica and stage, wherever they stand; the
+  /// other axes, in their order, the rank within a stage. Mesh <"tp"=2,
+  /// "pp"=2>: stage 1's ranks are 1 and 3.
+  int worldRank(int replica, int stage, int rank) const;
   int numStages() const { return stages; }
   int stageSize() const; ///< ranks of one stage, the same for all
   int numReplicas() const;
@@ -73,6 +77,7 @@ private:
   Status openPrograms(KnowsKernel knowsKernel);
   Status checkStages();
   int64_t meshSize() const;
+  bool holdsStages() const;
   Status openFiles(const std::string &weightsRoot);
   Status checkWeights() const;
 

@@ -9,7 +9,7 @@
 //   weights/rank-00000.safetensors   only with --weights copy
 //
 // manifest.json:
-//   { "format": 3, "tool": "shardc 0.1", "checksum": "<hash of the rest>",
+//   { "format": 4, "tool": "shardc 0.1", "checksum": "<hash of the rest>",
 //     "tolerance": "f32" | "low" | "quant",
 //     "mesh": [{"name": "tp", "size": 2}],
 //     "stages": [{"program": "stage0.program", "stage": 0, "bytes": N,
@@ -43,7 +43,7 @@
 namespace shardc::artifact {
 
 /// Raised whenever an older reader would misread what a newer writer writes.
-inline constexpr int64_t kFormatVersion = 3;
+inline constexpr int64_t kFormatVersion = 4;
 
 /// The instructions that the host does itself, see Program.fbs.
 inline constexpr char kReadSizes[] = "read_sizes";

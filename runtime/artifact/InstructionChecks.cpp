@@ -15,6 +15,14 @@ CollectiveKind collectiveKind(std::string_view name) {
     return CollectiveKind::AllGather;
   if (name == "reduce_scatter")
     return CollectiveKind::ReduceScatter;
+  if (name == "dispatch")
+    return CollectiveKind::Dispatch;
+  if (name == "combine")
+    return CollectiveKind::Combine;
+  if (name == "all_to_all")
+    return CollectiveKind::AllToAll;
+  if (name == "shift")
+    return CollectiveKind::Shift;
   return CollectiveKind::None;
 }
 
@@ -89,10 +97,14 @@ Status ProgramChecker::checkViews() {
     const artifact::Buffer *buffer = program.buffers()->Get(view->buffer());
     bool weight = buffer->kind() == artifact::BufferKind_Weight;
     bool input = buffer->kind() == artifact::BufferKind_Input;
+    // Of an input the view that it is bound to says what is stored.
+    const uint32_t bound =
+        input ? program.inputs()->Get(buffer->source())->view() : v;
     artifact::ElementType stored =
-        weight  ? program.weights()->Get(buffer->source())->element()
-        : input ? program.inputs()->Get(buffer->source())->element()
-                : view->element();
+        weight ? program.weights()->Get(buffer->source())->element()
+        : bound < program.views()->size()
+            ? program.views()->Get(bound)->element()
+            : artifact::ElementType_MAX;
     if (stored != view->element())
       return artifactError(where, " reads another element type than its ",
                            weight ? "weight" : "input", " has");
@@ -197,6 +209,33 @@ Status ProgramChecker::checkAttributes(const artifact::Instruction &instruction,
   return Status::ok();
 }
 
+/// Rows go by the choices of experts that the second input holds.
+Status ProgramChecker::checkRouting(const artifact::Instruction &instruction,
+                                    const artifact::View &tokens) {
+  std::string where = describe(instruction);
+  const int32_t second = instruction.inputs()->Get(1);
+  const artifact::View *choices =
+      second < 0 ? nullptr
+                 : program.views()->Get(static_cast<uint32_t>(second));
+  if (!choices || choices->dims()->size() != 2 ||
+      (choices->element() != artifact::ElementType_Int32 &&
+       choices->element() != artifact::ElementType_Int64))
+    return artifactError(where, " has no choices of experts, integers "
+                                "[tokens, choices], as its second input");
+  auto number = [&](const char *name) {
+    const artifact::Attribute *found = findAttribute(instruction, name);
+    return found && found->ints() && found->ints()->size() == 1
+               ? found->ints()->Get(0)
+               : -1;
+  };
+  if (number("experts") < 1 || number("dim") != 0 ||
+      tokens.dims()->size() == 0 || artifact::isSubByte(tokens.element()) ||
+      tokens.element() == artifact::ElementType_Bool)
+    return artifactError(where, " has no number of experts, or routes "
+                                "something else than rows of numbers");
+  return Status::ok();
+}
+
 Status
 ProgramChecker::checkCollective(const artifact::Instruction &instruction) {
   std::string where = describe(instruction);
@@ -209,9 +248,11 @@ ProgramChecker::checkCollective(const artifact::Instruction &instruction) {
       static_cast<uint32_t>(instruction.group()) >= program.groups()->size())
     return artifactError(where, " has no group");
   auto *inputs = instruction.inputs(), *outputs = instruction.outputs();
-  if (inputs->size() != 1 || outputs->size() != 1 || inputs->Get(0) < 0 ||
-      outputs->Get(0) < 0)
-    return artifactError(where, " must have one input and one output");
+  const uint32_t numInputs = isRouted(kind) ? 2 : 1;
+  if (inputs->size() != numInputs || outputs->size() != 1 ||
+      inputs->Get(0) < 0 || outputs->Get(0) < 0)
+    return artifactError(where, " must have ", numInputs,
+                         " inputs and one output");
   const artifact::View *in =
       program.views()->Get(static_cast<uint32_t>(inputs->Get(0)));
   const artifact::View *out =
@@ -219,7 +260,10 @@ ProgramChecker::checkCollective(const artifact::Instruction &instruction) {
   if (in->element() != out->element() ||
       in->dims()->size() != out->dims()->size())
     return artifactError(where, ": its input and output have different types");
-  if (kind != CollectiveKind::AllGather) {
+  if (isRouted(kind))
+    SHARDC_RETURN_IF_ERROR(checkRouting(instruction, *in));
+  if (kind == CollectiveKind::AllReduce ||
+      kind == CollectiveKind::ReduceScatter) {
     const artifact::Attribute *reduce = findAttribute(instruction, "kind");
     std::string text = reduce && reduce->text() ? reduce->text()->str() : "";
     bool boolean = in->element() == artifact::ElementType_Bool;
@@ -227,16 +271,37 @@ ProgramChecker::checkCollective(const artifact::Instruction &instruction) {
       return artifactError(where, " has kind '", text,
                            "', expected sum, max or min");
   }
-  if (kind != CollectiveKind::AllReduce) {
-    const artifact::Attribute *dim = findAttribute(instruction, "dim");
-    const artifact::Attribute *layout = findAttribute(instruction, "layout");
-    if (!dim || !dim->ints() || dim->ints()->size() != 1 ||
-        dim->ints()->Get(0) < 0 ||
-        dim->ints()->Get(0) >= static_cast<int64_t>(in->dims()->size()))
-      return artifactError(where, " has no valid dim");
-    if (!layout || !layout->layout() || layout->layout()->size() != 1)
-      return artifactError(where, " has no layout of its dim");
+  if (kind == CollectiveKind::Shift) {
+    const artifact::Attribute *distance =
+        findAttribute(instruction, "distance");
+    const bool isValid = distance && distance->ints() &&
+                         distance->ints()->size() == 1 &&
+                         distance->ints()->Get(0) >= 0;
+    return isValid ? Status::ok()
+                   : artifactError(where, " has no valid distance");
   }
+  const size_t split = kind == CollectiveKind::AllReduce  ? 0
+                       : kind == CollectiveKind::AllToAll ? 2
+                                                          : 1;
+  return checkSplitDims(instruction, split, in->dims()->size());
+}
+
+/// So many dims, each with a layout.
+Status ProgramChecker::checkSplitDims(const artifact::Instruction &instruction,
+                                      size_t count, size_t rank) {
+  if (count == 0)
+    return Status::ok();
+  const artifact::Attribute *dims = findAttribute(instruction, "dim");
+  const artifact::Attribute *layout = findAttribute(instruction, "layout");
+  bool isValid = dims && dims->ints() && dims->ints()->size() == count;
+  for (size_t i = 0; isValid && i < count; ++i) {
+    const int64_t dim = dims->ints()->Get(static_cast<uint32_t>(i));
+    isValid = dim >= 0 && dim < static_cast<int64_t>(rank);
+  }
+  if (!isValid)
+    return artifactError(describe(instruction), " has no valid dim");
+  if (!layout || !layout->layout() || layout->layout()->size() != count)
+    return artifactError(describe(instruction), " has no layout of its dim");
   return Status::ok();
 }
 

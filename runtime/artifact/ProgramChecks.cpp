@@ -217,6 +217,19 @@ template <typename Port> std::string portName(const char *kind, const Port &p) {
   return message(kind, " '", p.name()->c_str(), "'");
 }
 
+bool isWideFloat(artifact::ElementType type) {
+  return type >= artifact::ElementType_Float16 &&
+         type <= artifact::ElementType_Float64;
+}
+
+/// A port is its view, but that a float may be cast on the way.
+template <typename Port>
+bool isPortOf(const artifact::View &view, const Port &port) {
+  return view.dims()->size() == port.dims()->size() &&
+         (view.element() == port.element() ||
+          (isWideFloat(view.element()) && isWideFloat(port.element())));
+}
+
 } // namespace
 
 Status ProgramChecker::checkInputs() {
@@ -235,8 +248,7 @@ Status ProgramChecker::checkInputs() {
     const artifact::View *view = program.views()->Get(input->view());
     const artifact::Buffer *buffer = program.buffers()->Get(view->buffer());
     if (buffer->kind() != artifact::BufferKind_Input || buffer->source() != i ||
-        view->element() != input->element() ||
-        view->dims()->size() != input->dims()->size())
+        !isPortOf(*view, *input))
       return artifactError(where, " and its view disagree");
   }
   return Status::ok();
@@ -277,13 +289,16 @@ Status ProgramChecker::checkCache(const artifact::CachePair &pair) {
   const auto rank = static_cast<int64_t>(input->dims()->size());
   bool fits = pair.dim() >= -1 && pair.dim() < rank &&
               output->dims()->size() == input->dims()->size() &&
-              output->element() == input->element();
+              output->element() == input->element() &&
+              input->view() < program.views()->size() &&
+              output->view() < program.views()->size() &&
+              program.views()->Get(input->view())->element() ==
+                  program.views()->Get(output->view())->element();
   if (pair.kind() == artifact::CacheKind_Keep)
     fits &= buffer->kind() == artifact::BufferKind_Input &&
             buffer->source() == pair.input();
   else
-    fits &= buffer->kind() == artifact::BufferKind_Cache &&
-            output->view() < program.views()->size() &&
+    fits &= buffer->kind() == artifact::BufferKind_Cache && fits &&
             program.views()->Get(output->view())->buffer() == pair.buffer();
   if (pair.kind() == artifact::CacheKind_Append)
     fits &= pair.dim() >= 0;
@@ -307,13 +322,22 @@ Status ProgramChecker::checkCaches() {
 }
 
 Status ProgramChecker::checkConditions() {
-  if (program.conditions())
-    for (const artifact::Condition *condition : *program.conditions())
-      if (condition->input() >= program.inputs()->size() ||
-          program.inputs()->Get(condition->input())->element() !=
-              artifact::ElementType_Bool)
-        return artifactError("a condition is on input ", condition->input(),
-                             ", which is no boolean input");
+  if (!program.conditions())
+    return Status::ok();
+  for (const artifact::Condition *condition : *program.conditions()) {
+    if (condition->input() >= program.inputs()->size())
+      return artifactError("a condition is on input ", condition->input(),
+                           ", which there is not");
+    const artifact::Input *input = program.inputs()->Get(condition->input());
+    if (condition->dim() < 0 && input->element() != artifact::ElementType_Bool)
+      return artifactError("a condition is on input ", condition->input(),
+                           ", which is no boolean input");
+    if (condition->dim() >= static_cast<int64_t>(input->dims()->size()) ||
+        condition->size() < 0)
+      return artifactError("a condition is on dim ", condition->dim(),
+                           " of input ", condition->input(),
+                           ", which has no such dim or size");
+  }
   return Status::ok();
 }
 
@@ -329,8 +353,7 @@ Status ProgramChecker::checkOutputs() {
         checkLayouts(output->layout(), output->dims()->size(), where.c_str()));
     SHARDC_RETURN_IF_ERROR(checkView(output->view(), false, where.c_str()));
     const artifact::View *view = program.views()->Get(output->view());
-    if (view->element() != output->element() ||
-        view->dims()->size() != output->dims()->size())
+    if (!isPortOf(*view, *output))
       return artifactError(where, " and its view disagree");
     auto kind = program.buffers()->Get(view->buffer())->kind();
     uint8_t written = writtenIn[view->buffer()];

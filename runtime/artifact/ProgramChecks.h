@@ -33,7 +33,24 @@ enum ScalarDependence : uint8_t {
 /// One entry for each scalar; its operands must refer to earlier scalars.
 std::vector<uint8_t> scalarDependences(const artifact::Program &program);
 
-enum class CollectiveKind { None, AllReduce, AllGather, ReduceScatter };
+enum class CollectiveKind {
+  None,
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  Shift,
+  Dispatch,
+  Combine
+};
+
+/// Dispatch and combine are all_gather and reduce_scatter of some rows.
+inline bool isRouted(CollectiveKind kind) {
+  return kind == CollectiveKind::Dispatch || kind == CollectiveKind::Combine;
+}
+inline bool isGather(CollectiveKind kind) {
+  return kind == CollectiveKind::AllGather || kind == CollectiveKind::Dispatch;
+}
 
 /// None for a kernel's name.
 CollectiveKind collectiveKind(std::string_view name);
@@ -96,7 +113,11 @@ private:
   Status checkOperands(const artifact::Instruction &instruction, bool load);
   Status checkView(uint32_t view, bool load, const char *where);
   Status checkAttributes(const artifact::Instruction &instruction, bool load);
+  Status checkRouting(const artifact::Instruction &instruction,
+                      const artifact::View &tokens);
   Status checkCollective(const artifact::Instruction &instruction);
+  Status checkSplitDims(const artifact::Instruction &instruction, size_t count,
+                        size_t rank);
   Status checkTransfer(const artifact::Instruction &instruction, bool load);
   Status checkInstructions(bool load);
 

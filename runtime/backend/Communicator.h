@@ -17,6 +17,7 @@
 #ifndef SHARDC_RUNTIME_BACKEND_COMMUNICATOR_H
 #define SHARDC_RUNTIME_BACKEND_COMMUNICATOR_H
 
+#include "runtime/backend/ExpertRouting.h"
 #include "runtime/base/Status.h"
 #include "runtime/exec/Kernel.h"
 #include "runtime/exec/Ownership.h"
@@ -34,6 +35,12 @@ struct CollectiveSite {
   std::string_view kind;
   std::string_view node;
   int instruction = 0;
+};
+
+/// A dim, and which part of it each rank of the group has.
+struct DimBlocks {
+  int dim = 0;
+  std::vector<OwnedRuns> blocks; ///< by index in the group
 };
 
 class Communicator {
@@ -64,6 +71,44 @@ public:
                                const TensorView &output, int dim,
                                std::span<const OwnedRuns> blocks,
                                ReduceKind kind, const CollectiveSite &site) = 0;
+
+  /// What an all_gather of dim `from` and a slice of dim `to` give:
+  /// fromBlocks[i] is the part of the output's dim `from` that rank i's input
+  /// holds, toBlocks[i] the part of the input's dim `to` that rank i's output
+  /// holds. Where both are the same dim, input and output have only their parts
+  /// of it. Input and output do not overlap. Example, rows to columns:
+  ///   rank 0: input [1, 4]   rank 1: input [2, 4]   outputs: [3, 2]
+  ///   from 0, fromBlocks = {{3, 1, {{0, 1}}}, {3, 2, {{1, 2}}}}
+  ///   to 1, toBlocks = {{4, 2, {{0, 2}}}, {4, 2, {{2, 2}}}}
+  virtual Status allToAll(const TensorView &input, const TensorView &output,
+                          const DimBlocks &from, const DimBlocks &to,
+                          const CollectiveSite &site) = 0;
+
+  /// Rank i's output becomes the input of rank (i + distance) % size, whose
+  /// dims it has; the ranks' may differ. Input and output do not overlap.
+  virtual Status shift(const TensorView &input, const TensorView &output,
+                       int distance, const CollectiveSite &site) = 0;
+
+  /// Tokens to the ranks that take them: allGather of dim 0, but of a rank's
+  /// output only the rows of tokens that it takes are written. Nobody may read
+  /// the others.
+  virtual Status dispatch(const TensorView &input, const TensorView &output,
+                          std::span<const OwnedRuns> blocks,
+                          const ExpertRouting &routing,
+                          const CollectiveSite &site) {
+    (void)routing;
+    return allGather(input, output, 0, blocks, site);
+  }
+
+  /// And back: reduceScatter of dim 0 by sums, where ranks have zeros in the
+  /// rows of tokens that they do not take.
+  virtual Status combine(const TensorView &input, const TensorView &output,
+                         std::span<const OwnedRuns> blocks,
+                         const ExpertRouting &routing,
+                         const CollectiveSite &site) {
+    (void)routing;
+    return reduceScatter(input, output, 0, blocks, ReduceKind::Sum, site);
+  }
 
   /// Small control data, at most kMaxExchange bytes: `all` gets every rank's.
   static constexpr size_t kMaxExchange = 64;

@@ -24,10 +24,13 @@ Status resolveOperands(const artifact::Program &program,
                      scalars, operands.output);
 }
 
-/// `except`: a dim that may differ, -1 for none.
-bool sameDims(const TensorView &a, const TensorView &b, int except) {
-  for (int d = 0; d < a.rank; ++d)
-    if (d != except && a.dims[d] != b.dims[d])
+/// Dims that may differ.
+using Except = std::initializer_list<int>;
+
+bool sameDims(const TensorView &a, const TensorView &b, Except except) {
+  for (int d = 0; d < a.rank && d < b.rank; ++d)
+    if (a.dims[d] != b.dims[d] &&
+        std::find(except.begin(), except.end(), d) == except.end())
       return false;
   return a.rank == b.rank;
 }
@@ -62,22 +65,60 @@ Status checkOverlap(const BoundCollective &bound, const Operands &mine) {
   return artifactError("its input and output overlap");
 }
 
-Status checkBlocks(const BoundCollective &bound, size_t self,
-                   const Operands &mine) {
-  const bool gather = bound.kind == CollectiveKind::AllGather;
-  const TensorView &whole = gather ? mine.output.view : mine.input.view;
-  const TensorView &part = gather ? mine.input.view : mine.output.view;
-  const int64_t size = whole.dims[bound.dim];
-  for (const OwnedRuns &block : bound.blocks)
+/// The ranks' parts of a dim cover all of `size` elements, and this rank's has
+/// as many as `part`.
+Status checkBlocks(std::span<const OwnedRuns> blocks, size_t self, int64_t size,
+                   int64_t part) {
+  for (const OwnedRuns &block : blocks)
     if (block.globalSize != size)
       return artifactError("its layout has ", block.globalSize,
                            " elements, expected ", size);
-  if (bound.blocks[self].localSize != part.dims[bound.dim])
-    return artifactError("this rank owns ", bound.blocks[self].localSize,
-                         " elements of its dim, but its block has ",
-                         part.dims[bound.dim]);
-  if (!coverAll(bound.blocks, size))
+  if (blocks[self].localSize != part)
+    return artifactError("this rank owns ", blocks[self].localSize,
+                         " elements of its dim, but its block has ", part);
+  if (!coverAll(blocks, size))
     return artifactError("the ranks' blocks do not cover its dim");
+  return Status::ok();
+}
+
+Status checkBlocks(const BoundCollective &bound, size_t self,
+                   const Operands &mine) {
+  const TensorView &in = mine.input.view, &out = mine.output.view;
+  const int dim = bound.split.dim, to = bound.to.dim;
+  switch (bound.kind) {
+  case CollectiveKind::AllGather:
+  case CollectiveKind::Dispatch:
+    return checkBlocks(bound.split.blocks, self, out.dims[dim], in.dims[dim]);
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::Combine:
+    return checkBlocks(bound.split.blocks, self, in.dims[dim], out.dims[dim]);
+  case CollectiveKind::AllToAll: {
+    // Of one dim both sides have parts alone: its size stands in the layouts.
+    const bool isOne = dim == to;
+    const int64_t size = bound.split.blocks[self].globalSize;
+    SHARDC_RETURN_IF_ERROR(checkBlocks(
+        bound.split.blocks, self, isOne ? size : out.dims[dim], in.dims[dim]));
+    return checkBlocks(bound.to.blocks, self, isOne ? size : in.dims[to],
+                       out.dims[to]);
+  }
+  default:
+    return Status::ok();
+  }
+}
+
+/// Dim number `index` of the instruction, with the ranks' parts of it.
+Status bindDim(const artifact::Instruction &instruction, uint32_t index,
+               std::span<const int> members,
+               std::span<const std::vector<int64_t>> allScalars,
+               DimBlocks &bound) {
+  bound.dim =
+      static_cast<int>(findAttribute(instruction, "dim")->ints()->Get(index));
+  const artifact::DimLayout *layout =
+      findAttribute(instruction, "layout")->layout()->Get(index);
+  bound.blocks.resize(members.size());
+  for (size_t i = 0; i < members.size(); ++i)
+    SHARDC_RETURN_IF_ERROR(resolveLayout(
+        *layout, allScalars[static_cast<size_t>(members[i])], bound.blocks[i]));
   return Status::ok();
 }
 
@@ -85,7 +126,14 @@ Status bindAttributes(const artifact::Instruction &instruction,
                       std::span<const int> members,
                       std::span<const std::vector<int64_t>> allScalars,
                       BoundCollective &bound) {
-  if (bound.kind != CollectiveKind::AllGather) {
+  if (bound.kind == CollectiveKind::Shift) {
+    bound.distance = static_cast<int>(
+        findAttribute(instruction, "distance")->ints()->Get(0) %
+        static_cast<int64_t>(members.size()));
+    return Status::ok();
+  }
+  if (bound.kind == CollectiveKind::AllReduce ||
+      bound.kind == CollectiveKind::ReduceScatter) {
     const auto *text = findAttribute(instruction, "kind")->text();
     bound.reduce = text->string_view() == "max"   ? ReduceKind::Max
                    : text->string_view() == "min" ? ReduceKind::Min
@@ -93,15 +141,93 @@ Status bindAttributes(const artifact::Instruction &instruction,
   }
   if (bound.kind == CollectiveKind::AllReduce)
     return Status::ok();
-  bound.dim =
-      static_cast<int>(findAttribute(instruction, "dim")->ints()->Get(0));
-  const artifact::DimLayout *layout =
-      findAttribute(instruction, "layout")->layout()->Get(0);
-  bound.blocks.resize(members.size());
-  for (size_t i = 0; i < members.size(); ++i)
-    SHARDC_RETURN_IF_ERROR(resolveLayout(
-        *layout, allScalars[static_cast<size_t>(members[i])], bound.blocks[i]));
+  if (isRouted(bound.kind))
+    bound.experts = findAttribute(instruction, "experts")->ints()->Get(0);
+  SHARDC_RETURN_IF_ERROR(
+      bindDim(instruction, 0, members, allScalars, bound.split));
+  if (bound.kind == CollectiveKind::AllToAll)
+    SHARDC_RETURN_IF_ERROR(
+        bindDim(instruction, 1, members, allScalars, bound.to));
   return Status::ok();
+}
+
+/// The operands of all ranks of a group, by index in it.
+using GroupOperands = std::vector<Operands>;
+
+Status checkShapes(const BoundCollective &bound, std::span<const int> members,
+                   size_t self, const GroupOperands &all) {
+  const Operands &mine = all[self];
+  const bool reduce = bound.kind == CollectiveKind::AllReduce;
+  const int dim = reduce ? -1 : bound.split.dim;
+  const int to = bound.kind == CollectiveKind::AllToAll ? bound.to.dim : dim;
+  if (!sameDims(mine.input.view, mine.output.view, {dim, to}))
+    return artifactError("its input ", dimsText(mine.input.view),
+                         " and output ", dimsText(mine.output.view),
+                         " do not fit");
+  SHARDC_RETURN_IF_ERROR(checkBlocks(bound, self, mine));
+  for (size_t i = 0; i < members.size(); ++i)
+    if (!sameDims(mine.output.view, all[i].output.view, {to}) ||
+        !sameDims(mine.input.view, all[i].input.view, {dim}))
+      return artifactError(
+          "ranks ", members[self], " and ", members[i],
+          " have different shapes: ", dimsText(mine.output.view), " and ",
+          dimsText(all[i].output.view));
+  return Status::ok();
+}
+
+/// Every rank's output is as large as the input that it gets.
+Status checkShift(const BoundCollective &bound, std::span<const int> members,
+                  const GroupOperands &all) {
+  for (size_t i = 0; i < members.size(); ++i) {
+    const size_t source =
+        (i + static_cast<size_t>(bound.distance)) % members.size();
+    const TensorView &out = all[i].output.view, &in = all[source].input.view;
+    if (!sameDims(out, in, {}))
+      return artifactError("rank ", members[i], " has room for ", dimsText(out),
+                           ", but gets ", dimsText(in), " from rank ",
+                           members[source]);
+  }
+  return Status::ok();
+}
+
+/// What the group holds together, and what its ranks send.
+void countBytes(const GroupOperands &all, size_t self, BoundCollective &bound) {
+  const TensorView &in = all[self].input.view, &out = all[self].output.view;
+  const auto ranks = static_cast<int64_t>(all.size());
+  TensorView whole = isGather(bound.kind) ? out : in;
+  if (bound.kind == CollectiveKind::AllToAll)
+    whole.dims[bound.split.dim] = bound.split.blocks[self].globalSize;
+  bound.bytes = artifact::storageBytes(whole.element, whole.numElements());
+  bound.wireBytes = bound.bytes * (ranks - 1);
+  if (bound.kind == CollectiveKind::AllReduce)
+    bound.wireBytes *= 2;
+  if (bound.kind == CollectiveKind::AllToAll)
+    bound.wireBytes /= ranks;
+  if (bound.kind != CollectiveKind::Shift)
+    return;
+  bound.bytes = 0;
+  for (const Operands &operands : all)
+    bound.bytes += artifact::storageBytes(operands.input.view.element,
+                                          operands.input.view.numElements());
+  bound.wireBytes = bound.distance == 0 ? 0 : bound.bytes;
+}
+
+/// A row of choices for each token.
+Status checkChoices(const artifact::Program &program,
+                    const artifact::Instruction &instruction,
+                    std::span<const int64_t> scalars, int64_t tokens) {
+  ResolvedView choices;
+  SHARDC_RETURN_IF_ERROR(
+      resolveView(program, static_cast<uint32_t>(instruction.inputs()->Get(1)),
+                  scalars, choices));
+  if (choices.view.dims[0] != tokens)
+    return artifactError("its choices are ", dimsText(choices.view), " for ",
+                         tokens, " tokens");
+  return Status::ok();
+}
+
+ExpertRouting routingOf(const BoundCollective &bound, const KernelCall &call) {
+  return {call.inputs[1], bound.experts, bound.communicator->size()};
 }
 
 } // namespace
@@ -116,55 +242,46 @@ Status bindCollective(const artifact::Program &program,
   SHARDC_RETURN_IF_ERROR(
       bindAttributes(instruction, members, allScalars, bound));
   const auto self = static_cast<size_t>(communicator.index());
-  auto scalarsOf = [&](size_t i) -> const std::vector<int64_t> & {
-    return allScalars[static_cast<size_t>(members[i])];
-  };
-  Operands mine;
-  SHARDC_RETURN_IF_ERROR(
-      resolveOperands(program, instruction, scalarsOf(self), mine));
-  const bool reduce = bound.kind == CollectiveKind::AllReduce;
-  const int dim = reduce ? -1 : bound.dim;
-  if (!sameDims(mine.input.view, mine.output.view, dim))
-    return artifactError("its input ", dimsText(mine.input.view),
-                         " and output ", dimsText(mine.output.view),
-                         " do not fit");
-  SHARDC_RETURN_IF_ERROR(checkOverlap(bound, mine));
-  if (!reduce)
-    SHARDC_RETURN_IF_ERROR(checkBlocks(bound, self, mine));
-  for (size_t i = 0; i < members.size(); ++i) {
-    Operands theirs;
+  GroupOperands all(members.size());
+  for (size_t i = 0; i < members.size(); ++i)
     SHARDC_RETURN_IF_ERROR(
-        resolveOperands(program, instruction, scalarsOf(i), theirs));
-    if (!sameDims(mine.output.view, theirs.output.view, dim) ||
-        !sameDims(mine.input.view, theirs.input.view, dim))
-      return artifactError(
-          "ranks ", members[self], " and ", members[i],
-          " have different shapes: ", dimsText(mine.output.view), " and ",
-          dimsText(theirs.output.view));
-  }
-  const TensorView &whole = bound.kind == CollectiveKind::AllGather
-                                ? mine.output.view
-                                : mine.input.view;
-  bound.bytes = artifact::storageBytes(whole.element, whole.numElements());
-  bound.wireBytes = bound.bytes * (reduce ? 2 : 1) *
-                    (static_cast<int64_t>(members.size()) - 1);
+        resolveOperands(program, instruction,
+                        allScalars[static_cast<size_t>(members[i])], all[i]));
+  SHARDC_RETURN_IF_ERROR(checkOverlap(bound, all[self]));
+  SHARDC_RETURN_IF_ERROR(bound.kind == CollectiveKind::Shift
+                             ? checkShift(bound, members, all)
+                             : checkShapes(bound, members, self, all));
+  if (isRouted(bound.kind))
+    SHARDC_RETURN_IF_ERROR(checkChoices(
+        program, instruction, allScalars[static_cast<size_t>(members[self])],
+        bound.split.blocks[self].globalSize));
+  countBytes(all, self, bound);
   return Status::ok();
 }
 
 Status runCollective(const BoundCollective &bound, const KernelCall &call,
                      const CollectiveSite &site) {
   Communicator &communicator = *bound.communicator;
+  const TensorView &input = call.inputs[0], &output = call.outputs[0];
   switch (bound.kind) {
   case CollectiveKind::AllReduce:
-    return communicator.allReduce(call.inputs[0], call.outputs[0], bound.reduce,
-                                  site);
+    return communicator.allReduce(input, output, bound.reduce, site);
   case CollectiveKind::AllGather:
-    return communicator.allGather(call.inputs[0], call.outputs[0], bound.dim,
-                                  bound.blocks, site);
+    return communicator.allGather(input, output, bound.split.dim,
+                                  bound.split.blocks, site);
   case CollectiveKind::ReduceScatter:
-    return communicator.reduceScatter(call.inputs[0], call.outputs[0],
-                                      bound.dim, bound.blocks, bound.reduce,
-                                      site);
+    return communicator.reduceScatter(input, output, bound.split.dim,
+                                      bound.split.blocks, bound.reduce, site);
+  case CollectiveKind::Dispatch:
+    return communicator.dispatch(input, output, bound.split.blocks,
+                                 routingOf(bound, call), site);
+  case CollectiveKind::Combine:
+    return communicator.combine(input, output, bound.split.blocks,
+                                routingOf(bound, call), site);
+  case CollectiveKind::AllToAll:
+    return communicator.allToAll(input, output, bound.split, bound.to, site);
+  case CollectiveKind::Shift:
+    return communicator.shift(input, output, bound.distance, site);
   case CollectiveKind::None:
     break;
   }

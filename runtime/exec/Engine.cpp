@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <exception>
-#include <numeric>
 
 namespace shardc::runtime {
 
@@ -35,7 +35,7 @@ Status Engine::open(const Artifact &artifact, const StagePlace &place,
 Status Engine::start(Transfers &transfers) {
   ranks = std::vector<RankState>(static_cast<size_t>(artifact.stageSize()));
   for (int rank = 0; rank < numRanks(); ++rank)
-    if (place.world.holds(place.firstRank + rank))
+    if (place.world.holds(worldRank(rank)))
       localRanks.push_back(rank);
   for (size_t number : artifact.programsOf(place.stage))
     programs.push_back(std::make_unique<LoadedProgram>(artifact.program(number),
@@ -95,7 +95,7 @@ void Engine::createChannels(Transfers &transfers, size_t profile, int rank) {
     const int from = end->isSend ? place.stage : end->stage;
     const int to = end->isSend ? end->stage : place.stage;
     auto rankOf = [&](int stage) {
-      return place.firstRank + rank + (stage - place.stage) * numRanks();
+      return artifact.worldRank(place.replica, stage, rank);
     };
     channels.back() = &transfers.between(profile, end->number,
                                          {from, to, rankOf(from), rankOf(to),
@@ -136,7 +136,7 @@ static const char *const kNoMemory =
 std::vector<int> Engine::worldRanks(std::span<const int> members) const {
   std::vector<int> all(members.begin(), members.end());
   for (int &rank : all)
-    rank += place.firstRank;
+    rank = worldRank(rank);
   return all;
 }
 
@@ -154,7 +154,7 @@ Status Engine::createGroup(LoadedProgram &loaded,
                            const std::vector<int> &members) {
   if (place.world.transport) {
     for (int rank : members)
-      if (place.world.holds(place.firstRank + rank))
+      if (place.world.holds(worldRank(rank)))
         loaded.ranks[static_cast<size_t>(rank)].communicators.push_back(
             std::make_unique<NetworkCommunicator>(
                 *place.world.transport, worldRanks(members), options.timeout));
@@ -174,8 +174,9 @@ Status Engine::createGroup(LoadedProgram &loaded,
 Status Engine::createWorld() {
   if (!options.checkReplicas || numRanks() == 1)
     return Status::ok();
-  std::vector<int> members(ranks.size());
-  std::iota(members.begin(), members.end(), place.firstRank);
+  std::vector<int> members;
+  for (int rank = 0; rank < numRanks(); ++rank)
+    members.push_back(worldRank(rank));
   if (place.world.transport) {
     for (int rank : localRanks)
       ranks[static_cast<size_t>(rank)].world =
@@ -204,6 +205,7 @@ Status Engine::load() {
     SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runLoadRank, Step::RunsKernels));
     for (RankProgram &rank : active->ranks)
       rank.loadPlan.reset();
+    SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::shareLoaded, Step::Plans));
   }
   return Status::ok();
 }
@@ -213,8 +215,9 @@ Status Engine::loadRank(int rank) {
   RankProgram &state = active->ranks[static_cast<size_t>(rank)];
   const std::vector<int64_t> &scalars =
       active->loadScalars[static_cast<size_t>(rank)];
-  SHARDC_RETURN_IF_ERROR(loadWeights(
-      artifact, active->number, weightsRank(rank), scalars, state.weights));
+  SHARDC_RETURN_IF_ERROR(
+      loadWeights(artifact, active->number, weightsRank(rank), scalars,
+                  ranks[static_cast<size_t>(rank)].weights, state.weights));
   const auto *buffers = program().buffers();
   state.fixedBuffers.assign(buffers->size(), nullptr);
   for (uint32_t b = 0; b < buffers->size(); ++b) {
@@ -236,7 +239,6 @@ Status Engine::loadRank(int rank) {
         return artifactError("out of memory for ", bytes, " bytes on rank ",
                              rank);
       state.fixedBuffers[b] = memory.data();
-      state.persistentBytes += bytes;
       state.persistent.push_back(std::move(memory));
     }
   }
@@ -265,15 +267,41 @@ Status Engine::runLoadRank(int rank) {
                          " bytes on rank ", rank);
   plan.bindArena(arena.data());
   Status status = runInstructions(
-      plan, place.firstRank + rank,
+      plan, worldRank(rank),
       {failure, state.world.get(), {}, state.progress, state.hashes});
   state.progress.leave();
   return status;
 }
 
+/// Profiles compute much the same of their weights (a transposed matrix), and
+/// nothing writes it afterwards: what is equal, byte by byte, is kept once.
+Status Engine::shareLoaded(int rank) {
+  RankProgram &mine = active->ranks[static_cast<size_t>(rank)];
+  std::vector<AlignedBuffer> &loaded = ranks[static_cast<size_t>(rank)].loaded;
+  const size_t numBefore = loaded.size();
+  auto next = mine.persistent.begin();
+  for (uint32_t b = 0; b < mine.fixedBuffers.size(); ++b) {
+    if (program().buffers()->Get(b)->kind() != artifact::BufferKind_Persistent)
+      continue;
+    AlignedBuffer &memory = *next++;
+    const auto end = loaded.begin() + static_cast<std::ptrdiff_t>(numBefore);
+    const auto same = std::find_if(loaded.begin(), end, [&](const auto &other) {
+      return other.size() == memory.size() &&
+             std::memcmp(other.data(), memory.data(),
+                         static_cast<size_t>(memory.size())) == 0;
+    });
+    if (same != end)
+      mine.fixedBuffers[b] = same->data();
+    else
+      loaded.push_back(std::move(memory));
+  }
+  mine.persistent.clear();
+  return Status::ok();
+}
+
 /// Replicas read the weights that were copied for the first one.
 int Engine::weightsRank(int rank) const {
-  return place.stage * numRanks() + rank;
+  return artifact.worldRank(/*replica=*/0, place.stage, rank);
 }
 
 RankResources Engine::resourcesOf(int rank) const {
@@ -283,22 +311,24 @@ RankResources Engine::resourcesOf(int rank) const {
 
 RankMemory Engine::memoryOf(int rank) const {
   const auto r = static_cast<size_t>(rank);
-  RankMemory memory{place.firstRank + rank, 0, 0, 0,
-                    ranks[r].arena.size() + ranks[r].inputMemory.size()};
-  for (const auto &loaded : programs) {
-    const RankProgram &mine = loaded->ranks[r];
-    memory.weightBytes += mine.weights.mappedBytes + mine.weights.packedBytes;
-    memory.packedBytes += mine.weights.packedBytes;
-    memory.loadedBytes += mine.persistentBytes;
-    for (const AlignedBuffer &buffer : mine.carried)
+  const RankState &state = ranks[r];
+  RankMemory memory{worldRank(rank),
+                    state.weights.mappedBytes + state.weights.packedBytes,
+                    state.weights.packedBytes, 0,
+                    state.arena.size() + state.inputMemory.size()};
+  for (const AlignedBuffer &buffer : state.loaded)
+    memory.loadedBytes += buffer.size();
+  for (const auto &loaded : programs)
+    for (const AlignedBuffer &buffer : loaded->ranks[r].carried)
       memory.arenaBytes += buffer.size();
-  }
   return memory;
 }
 
 std::string Engine::describeRank(int worldRank) const {
-  const auto rank = static_cast<size_t>(worldRank - place.firstRank);
-  const std::string at = describePlace(ranks[rank].progress);
+  std::string at;
+  for (int rank = 0; rank < numRanks(); ++rank)
+    if (this->worldRank(rank) == worldRank)
+      at = describePlace(ranks[static_cast<size_t>(rank)].progress);
   return artifact.rankText(worldRank) + (at.empty() ? "" : " " + at);
 }
 

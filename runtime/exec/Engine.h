@@ -30,6 +30,8 @@ namespace shardc::runtime {
 /// What one rank keeps between runs. Only its thread touches it during a job.
 struct RankState {
   std::unique_ptr<Communicator> world; ///< null: replicas are not checked
+  WeightSlices weights;                ///< of all profiles
+  std::vector<AlignedBuffer> loaded;   ///< what was computed of them
   AlignedBuffer arena;
   AlignedBuffer inputMemory;       ///< packed parts of inputs
   std::vector<std::byte *> inputs; ///< this rank's part of each
@@ -46,7 +48,7 @@ struct RankState {
 /// Which stage of which replica an engine runs.
 struct StagePlace {
   int stage = 0;
-  int firstRank = 0; ///< of the world
+  int replica = 0;
   World world;
 };
 
@@ -78,6 +80,9 @@ public:
   const artifact::Program &program() const { return *active->program; }
   RankMemory memoryOf(int rank) const;
   int numRanks() const { return static_cast<int>(ranks.size()); }
+  int worldRank(int rank) const {
+    return artifact.worldRank(place.replica, place.stage, rank);
+  }
 
   /// A rank never came back: nothing here may be destroyed any more.
   bool isStuck() const { return stuck; }
@@ -104,6 +109,7 @@ private:
   Status load();
   Status loadRank(int rank);
   Status runLoadRank(int rank);
+  Status shareLoaded(int rank);
 
   Status runRequest(std::span<const InputTensor> given);
   Status findProgram(LoadedProgram *&found) const;

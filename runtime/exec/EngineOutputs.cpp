@@ -84,7 +84,7 @@ Status Engine::sendFoundSizes() const {
 Status
 Engine::receiveFoundSizes(std::vector<std::vector<int64_t>> &scalars) const {
   Stream &stream =
-      place.world.transport->stream(place.firstRank, kOutputStream, kOutputs);
+      place.world.transport->stream(worldRank(0), kOutputStream, kOutputs);
   SHARDC_RETURN_IF_ERROR(waitForOutput(stream, 0));
   const std::span<const std::byte> found = stream.front().bytes;
   std::vector<int64_t> symbols(program().symbols()->size());
@@ -113,7 +113,7 @@ Status Engine::collectOutputs() {
     for (int rank = 0; rank < numRanks(); ++rank) {
       const OutputBlock &block =
           current->outputBlocks[o][static_cast<size_t>(rank)];
-      const bool isHere = place.world.holds(place.firstRank + rank);
+      const bool isHere = place.world.holds(worldRank(rank));
       if (keptOutputs[o] || !block.copies || isHere == gets)
         continue;
       SHARDC_RETURN_IF_ERROR(gets ? receiveOutput(o, rank)
@@ -154,8 +154,8 @@ Status Engine::receiveOutput(uint32_t output, int rank) {
     return artifactError("out of memory for ", bytes, " bytes of an output");
   const TensorView local =
       packedView(collected.data(), whole.element(), {dims, block.dims.size()});
-  Stream &stream = place.world.transport->stream(place.firstRank + rank,
-                                                 kOutputStream, kOutputs);
+  Stream &stream =
+      place.world.transport->stream(worldRank(rank), kOutputStream, kOutputs);
   const Pieces pieces(local, kMessageBytes);
   for (int64_t p = 0; p < pieces.size(); ++p) {
     SHARDC_RETURN_IF_ERROR(waitForOutput(stream, output));
@@ -164,8 +164,8 @@ Status Engine::receiveOutput(uint32_t output, int rank) {
     if (static_cast<int64_t>(found.size()) != pieceBytes(local, pieces[p]))
       return artifactError(
           "output '", program().outputs()->Get(output)->name()->c_str(),
-          "': ", artifact.rankText(place.firstRank + rank), " sent ",
-          found.size(), " bytes, expected ", pieceBytes(local, pieces[p]));
+          "': ", artifact.rankText(worldRank(rank)), " sent ", found.size(),
+          " bytes, expected ", pieceBytes(local, pieces[p]));
     copyView(part, packedView(found.data(), part.element,
                               {part.dims, static_cast<size_t>(part.rank)}));
     stream.release();

@@ -151,7 +151,7 @@ Status Engine::runSegment(int rank, size_t &number) {
   RankPlan &plan = shape.segments[number].plan;
   SHARDC_RETURN_IF_ERROR(bindSegment(rank, plan));
   Status status = runInstructions(
-      plan, place.firstRank + rank,
+      plan, worldRank(rank),
       {failure, mine.world.get(), shape.timings, mine.progress, mine.hashes});
   mine.progress.leave();
   SHARDC_RETURN_IF_ERROR(status);

@@ -37,9 +37,12 @@ Status InputSlices::addSlice(const artifact::Program &program, uint32_t index,
     slice.dims.push_back(std::move(owned));
   }
   slice.global = packedView(nullptr, input->element(), global);
-  slice.local = packedView(nullptr, input->element(), local);
-  const int64_t size = artifact::elementBytes(input->element());
-  slice.isWindow = isContiguousBlock(slice.dims, slice.windowOffset);
+  const artifact::ElementType held =
+      program.views()->Get(input->view())->element();
+  slice.local = packedView(nullptr, held, local);
+  const int64_t size = artifact::elementBytes(held);
+  slice.isWindow = isContiguousBlock(slice.dims, slice.windowOffset) &&
+                   held == input->element();
   slice.windowOffset *= size;
   const int64_t sliceBytes = slice.local.numElements() * size;
   for (uint32_t b = 0; b < program.buffers()->size(); ++b) {

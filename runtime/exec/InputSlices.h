@@ -1,7 +1,8 @@
 //===- InputSlices.h - A rank's part of each input ------------------------===//
 //
 // A window on the caller's memory where the part is one piece of it; otherwise
-// it is packed into memory of the rank.
+// it is packed into memory of the rank, and cast where the program holds it in
+// another float type.
 //
 //   x [4, 6] split by rows:     rank 1 reads the caller's rows 2 and 3
 //   x [4, 6] split by columns:  rank 1 packs columns 3 to 5

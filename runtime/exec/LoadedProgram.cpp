@@ -35,20 +35,28 @@ LoadedProgram::LoadedProgram(const artifact::Program &program, size_t number,
   }
 }
 
-bool LoadedProgram::accepts(std::span<const InputTensor *const> inputs) const {
-  if (!program->conditions())
-    return true;
-  for (const artifact::Condition *condition : *program->conditions()) {
-    const InputTensor *input = inputs[condition->input()];
-    if (!input || !input->data)
-      return false;
-    int64_t elements = 1;
-    for (int64_t dim : input->dims)
-      elements *= dim;
-    if (elements != 1 || input->element != artifact::ElementType_Bool ||
-        (*static_cast<const uint8_t *>(input->data) != 0) != condition->value())
-      return false;
+static bool holds(const artifact::Condition &condition,
+                  const InputTensor *input) {
+  if (!input)
+    return false;
+  if (condition.dim() >= 0) {
+    const auto dim = static_cast<size_t>(condition.dim());
+    return dim < input->dims.size() && input->dims[dim] == condition.size();
   }
+  if (!input->data)
+    return false;
+  int64_t elements = 1;
+  for (int64_t dim : input->dims)
+    elements *= dim;
+  return elements == 1 && input->element == artifact::ElementType_Bool &&
+         (*static_cast<const uint8_t *>(input->data) != 0) == condition.value();
+}
+
+bool LoadedProgram::accepts(std::span<const InputTensor *const> inputs) const {
+  if (program->conditions())
+    for (const artifact::Condition *condition : *program->conditions())
+      if (!holds(*condition, inputs[condition->input()]))
+        return false;
   return true;
 }
 

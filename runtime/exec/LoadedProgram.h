@@ -21,9 +21,8 @@ namespace shardc::runtime {
 /// What one rank keeps of a program between runs.
 struct RankProgram {
   RankWeights weights;
-  std::vector<AlignedBuffer> persistent;
+  std::vector<AlignedBuffer> persistent; ///< while loading, in their order
   std::vector<std::byte *> fixedBuffers; ///< by buffer of the program
-  int64_t persistentBytes = 0;
   std::vector<std::unique_ptr<Communicator>> communicators; ///< by group
   std::vector<Channel *> channels;    ///< by instruction of `run`, or null
   std::vector<ArenaMemo> arenas;      ///< by segment

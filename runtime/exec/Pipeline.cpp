@@ -23,9 +23,8 @@ Status Pipeline::open(const Artifact &artifact, int replica, const World &world,
 Status Pipeline::start(int replica, const SessionOptions &options) {
   const int numStages = artifact.numStages();
   for (int stage = 0; stage < numStages; ++stage) {
-    const int firstRank = (replica * numStages + stage) * artifact.stageSize();
     stages.emplace_back();
-    SHARDC_RETURN_IF_ERROR(Engine::open(artifact, {stage, firstRank, world},
+    SHARDC_RETURN_IF_ERROR(Engine::open(artifact, {stage, replica, world},
                                         transfers, options, stages.back()));
   }
   SHARDC_RETURN_IF_ERROR(describeOutputs());

@@ -3,6 +3,7 @@
 #include "runtime/exec/SubByte.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace shardc::runtime {
@@ -84,13 +85,28 @@ void copyHalves(const TensorView &to, int64_t toFirst, const TensorView &from,
               readHalf(from.data, fromFirst + i * loops.from[d]));
 }
 
+/// The reader of the artifact lets only floats differ, which always convert.
+void castView(const TensorView &destination, const TensorView &source) {
+  if (destination.element == source.element)
+    return copyView(destination, source);
+  if (destination.numElements() == 0)
+    return;
+  static const Kernel *const cast = findHostKernel("Cast");
+  KernelCall call;
+  call.inputs = &source;
+  call.outputs = &destination;
+  call.numInputs = call.numOutputs = 1;
+  [[maybe_unused]] Status status = cast->run(call);
+  assert(status.isOk());
+}
+
 void copyRuns(std::span<const OwnedRuns> dims, int d, const TensorView &global,
               const TensorView &local, BlockCopy direction) {
   if (d == static_cast<int>(dims.size())) {
     if (direction == BlockCopy::ToLocal)
-      copyView(local, global);
+      castView(local, global);
     else
-      copyView(global, local);
+      castView(global, local);
     return;
   }
   const OwnedRuns &owned = dims[static_cast<size_t>(d)];

@@ -32,7 +32,8 @@ void copyView(const TensorView &destination, const TensorView &source);
 enum class BlockCopy { ToLocal, ToGlobal };
 
 /// Copies between a global tensor and the local block of it that `dims`, one
-/// entry for each dim, describe.
+/// entry for each dim, describe. Where one is of another float type, the
+/// elements are cast.
 void copyBlock(std::span<const OwnedRuns> dims, const TensorView &global,
                const TensorView &local, BlockCopy direction);
 

@@ -20,30 +20,39 @@ bool isAligned(const std::byte *data, int64_t bytes) {
 class Loader {
 public:
   Loader(const Artifact &artifact, std::span<const int64_t> scalars,
-         RankWeights &weights)
-      : artifact(artifact), scalars(scalars), weights(weights) {}
+         WeightSlices &slices)
+      : artifact(artifact), scalars(scalars), slices(slices) {}
 
-  Status load(const artifact::Weight &weight, const CopiedWeights *copied);
+  /// The slice is then `slices.known` by this rank's key.
+  Status load(const artifact::Weight &weight, bool isCopied,
+              std::span<const std::byte> &slice);
 
 private:
   Status resolve(const artifact::Weight &weight);
+  std::string keyOf(const artifact::Weight &weight) const;
+  Status read(const artifact::Weight &weight, bool isCopied);
   Status loadCopied(const artifact::Weight &weight,
                     const SafetensorsEntry &entry);
   Status pack(const TensorView &source);
   Status allocate(std::byte *&memory);
-  void add(const std::byte *data) {
-    weights.data.push_back(data);
-    weights.bytes.push_back(localBytes);
+  void setData(const std::byte *start) {
+    data = {start, static_cast<size_t>(localBytes)};
+  }
+  /// Where ranks that are not there for it have zeros.
+  bool isAbsent(const artifact::Weight &weight) const {
+    return weight.present() >= 0 &&
+           scalars[static_cast<size_t>(weight.present())] == 0;
   }
 
   const Artifact &artifact;
   std::span<const int64_t> scalars;
-  RankWeights &weights;
+  WeightSlices &slices;
   // The slice of the weight at hand.
   std::vector<OwnedRuns> dims;
   std::vector<int64_t> localDims;
   int64_t elementSize = 0; ///< 0 for elements that share a byte
   int64_t localBytes = 0;
+  std::span<const std::byte> data;
 };
 
 Status Loader::resolve(const artifact::Weight &weight) {
@@ -70,8 +79,8 @@ Status Loader::allocate(std::byte *&memory) {
   if (!buffer.allocate(localBytes))
     return artifactError("out of memory for ", localBytes, " bytes");
   memory = buffer.data();
-  weights.packed.push_back(std::move(buffer));
-  weights.packedBytes += localBytes;
+  slices.packed.push_back(std::move(buffer));
+  slices.packedBytes += localBytes;
   return Status::ok();
 }
 
@@ -80,7 +89,7 @@ Status Loader::pack(const TensorView &source) {
   SHARDC_RETURN_IF_ERROR(allocate(memory));
   copyBlock(dims, source, packedView(memory, source.element, localDims),
             BlockCopy::ToLocal);
-  add(memory);
+  setData(memory);
   return Status::ok();
 }
 
@@ -92,34 +101,66 @@ Status Loader::loadCopied(const artifact::Weight &weight,
     return artifactError("its copy is ", entry.dtype, shapeText(entry.dims),
                          ", expected ", dtype, shapeText(localDims));
   if (isAligned(entry.bytes.data(), elementSize)) {
-    add(entry.bytes.data());
-    weights.mappedBytes += localBytes;
+    setData(entry.bytes.data());
+    slices.mappedBytes += localBytes;
     return Status::ok();
   }
   std::byte *memory = nullptr;
   SHARDC_RETURN_IF_ERROR(allocate(memory));
   std::memcpy(memory, entry.bytes.data(), entry.bytes.size());
-  add(memory);
+  setData(memory);
   return Status::ok();
 }
 
-Status Loader::load(const artifact::Weight &weight,
-                    const CopiedWeights *copied) {
+/// What the slice's bytes depend on.
+std::string Loader::keyOf(const artifact::Weight &weight) const {
+  std::string key;
+  auto add = [&](int64_t number) { key += std::to_string(number) + ' '; };
+  add(weight.file());
+  add(static_cast<int64_t>(weight.offset()));
+  add(weight.element());
+  add(isAbsent(weight));
+  for (const OwnedRuns &dim : dims) {
+    add(dim.globalSize);
+    for (const OwnedRun &run : dim.runs) {
+      add(run.start);
+      add(run.length);
+    }
+    key += ';';
+  }
+  return key;
+}
+
+Status Loader::load(const artifact::Weight &weight, bool isCopied,
+                    std::span<const std::byte> &slice) {
   SHARDC_RETURN_IF_ERROR(resolve(weight));
+  auto [known, isNew] = slices.known.try_emplace(keyOf(weight));
+  if (isNew) {
+    if (Status status = read(weight, isCopied); !status.isOk()) {
+      slices.known.erase(known);
+      return status;
+    }
+    known->second = data;
+  }
+  slice = known->second;
+  return Status::ok();
+}
+
+Status Loader::read(const artifact::Weight &weight, bool isCopied) {
   if (localBytes == 0) {
-    add(kNothing);
+    setData(kNothing);
     return Status::ok();
   }
-  if (weight.present() >= 0 &&
-      scalars[static_cast<size_t>(weight.present())] == 0) {
+  if (isAbsent(weight)) {
     std::byte *memory = nullptr;
     SHARDC_RETURN_IF_ERROR(allocate(memory));
     std::memset(memory, 0, static_cast<size_t>(localBytes));
-    add(memory);
+    setData(memory);
     return Status::ok();
   }
-  if (copied) {
-    if (auto it = copied->find(weight.name()->str()); it != copied->end())
+  if (isCopied) {
+    if (auto it = slices.copied.find(weight.name()->str());
+        it != slices.copied.end())
       return loadCopied(weight, it->second);
     if (!artifact.weightIsInArtifact(weight))
       return artifactError("the rank's safetensors file has no such tensor");
@@ -134,8 +175,8 @@ Status Loader::load(const artifact::Weight &weight,
     TensorView block = whole;
     advance(block, offset);
     if (block.skipped == 0 && isAligned(block.data, elementSize)) {
-      add(block.data);
-      weights.mappedBytes += localBytes;
+      setData(block.data);
+      slices.mappedBytes += localBytes;
       return Status::ok();
     }
   }
@@ -144,20 +185,23 @@ Status Loader::load(const artifact::Weight &weight,
 
 } // namespace
 
-Status loadWeights(const Artifact &artifact, size_t stage, int rank,
-                   std::span<const int64_t> scalars, RankWeights &weights) {
-  CopiedWeights copied;
+Status loadWeights(const Artifact &artifact, size_t number, int rank,
+                   std::span<const int64_t> scalars, WeightSlices &slices,
+                   RankWeights &weights) {
   const bool copies = artifact.manifest().copiesWeights;
-  if (copies)
+  if (copies && slices.copied.empty())
     SHARDC_RETURN_IF_ERROR(
-        artifact.openCopiedWeights(rank, weights.copiedFile, copied));
-  Loader loader(artifact, scalars, weights);
-  for (const artifact::Weight *weight : *artifact.program(stage).weights())
-    if (Status status = loader.load(*weight, copies ? &copied : nullptr);
-        !status.isOk())
+        artifact.openCopiedWeights(rank, slices.copiedFile, slices.copied));
+  Loader loader(artifact, scalars, slices);
+  for (const artifact::Weight *weight : *artifact.program(number).weights()) {
+    std::span<const std::byte> slice;
+    if (Status status = loader.load(*weight, copies, slice); !status.isOk())
       return Status::error(
           status.code(),
           message("weight ", weight->name()->c_str(), ": ", status.message()));
+    weights.data.push_back(slice.data());
+    weights.bytes.push_back(static_cast<int64_t>(slice.size()));
+  }
   return Status::ok();
 }
 

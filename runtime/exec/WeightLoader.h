@@ -14,25 +14,38 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/base/AlignedBuffer.h"
 
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace shardc::runtime {
 
+/// What one rank holds of the weights, whichever of its programs need it: a
+/// prompt's and a step's slices that are alike are there once.
+struct WeightSlices {
+  int64_t mappedBytes = 0; ///< read where they lie
+  int64_t packedBytes = 0; ///< in memory of this rank
+
+  /// By file, place, element and what is owned of each dim.
+  std::map<std::string, std::span<const std::byte>> known;
+  // What keeps them alive, beside the artifact.
+  std::vector<AlignedBuffer> packed;
+  MappedFile copiedFile;
+  CopiedWeights copied; ///< with --weights copy, once a program was loaded
+};
+
+/// The slices of one program's weights.
 struct RankWeights {
   std::vector<const std::byte *> data; ///< by weight; never null
   std::vector<int64_t> bytes;          ///< of the local slice, by weight
-  int64_t mappedBytes = 0;             ///< read where they lie
-  int64_t packedBytes = 0;             ///< in memory of this rank
-
-  // What keeps `data` alive, beside the artifact.
-  std::vector<AlignedBuffer> packed;
-  MappedFile copiedFile;
 };
 
-/// Loads all weights of `stage` for `rank`; `scalars` are its load scalars.
-Status loadWeights(const Artifact &artifact, size_t stage, int rank,
-                   std::span<const int64_t> scalars, RankWeights &weights);
+/// Loads all weights of the artifact's program `number` for `rank`; `scalars`
+/// are its load scalars.
+Status loadWeights(const Artifact &artifact, size_t number, int rank,
+                   std::span<const int64_t> scalars, WeightSlices &slices,
+                   RankWeights &weights);
 
 } // namespace shardc::runtime
 

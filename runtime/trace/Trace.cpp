@@ -68,7 +68,7 @@ Status writeTrace(const std::string &path, const Artifact &artifact,
   for (const StageTrace &stage : stages)
     for (size_t rank = 0; rank < stage.plan.ranks.size(); ++rank) {
       const RankShapePlan &plan = stage.plan.ranks[rank];
-      const int worldRank = stage.firstRank + static_cast<int>(rank);
+      const int worldRank = stage.worldRanks[rank];
       if (plan.timings.empty())
         continue; // a rank of another process
       events.push_back(trackName(artifact, worldRank));

@@ -20,7 +20,7 @@ struct InstructionProfile;
 
 /// The last run of one stage.
 struct StageTrace {
-  int firstRank; ///< of the world
+  std::vector<int> worldRanks; ///< by rank of the stage
   const ShapePlan &plan;
 };
 

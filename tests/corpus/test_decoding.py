@@ -23,6 +23,7 @@ except ImportError:
     onnxruntime = None
 
 PROMPT, STEPS = 5, 32
+PLANS = ("--tp 1", "--tp 2", "--tp 4", "--tp 2 --sp", "--cp 2 --tp 2")
 TOTAL = PROMPT + STEPS
 LENGTHS = [PROMPT] + [1] * STEPS
 TOLERANCES = {"f32": (1e-6, 1e-5), "low": (2e-2, 2e-2), "quant": (1e-3, 5e-2)}  # absolute, of the largest
@@ -100,9 +101,9 @@ class Decoder:
         session = onnxruntime.InferenceSession(self.file, providers=["CPUExecutionProvider"])
         return self.chunked(lambda inputs: session.run(None, inputs))
 
-    def check(self, tp):
-        artifact = self.folder / f"tp{tp}.shard"
-        self.run("shardc", self.file, "--tp", tp, "-o", artifact)
+    def check(self, plan):
+        artifact = self.folder / (plan.replace(" ", "") + ".shard")
+        self.run("shardc", self.file, *plan.split(), "-o", artifact)
         steps = self.logits(artifact, LENGTHS, "--cache", TOTAL, "--check-replicas")
         if not self.quantises_what_it_computes:
             expected = self.logits(artifact, [TOTAL])
@@ -127,11 +128,11 @@ class Decoding(EndToEnd):
             found = []
             folder = self.folder / file.parent.name
             folder.mkdir()
-            for tp in (1, 2, 4):
+            for plan in PLANS:
                 try:
-                    Decoder(file, folder).check(tp)
+                    Decoder(file, folder).check(plan)
                 except (AssertionError, RuntimeError) as error:
-                    found.append(f"tp {tp}: {error}")
+                    found.append(f"{plan}: {error}")
             return found
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -8,8 +8,11 @@ HEADS, SIZE, VOCABULARY = 4, 8, 40
 HIDDEN = HEADS * SIZE
 
 
-def decoder(layers=2):
-    """Greedy to read: no norms, learned positions, one matrix each for q, k, v and out."""
+def decoder(layers=2, cached=TensorProto.FLOAT, joined=TensorProto.FLOAT):
+    """
+    Greedy to read: no norms, learned positions, one matrix each for q, k, v and out. Caches come and go as `cached`;
+    past and new entries are joined as `joined`.
+    """
     rng = np.random.default_rng(5)
     nodes, weights = [], {}
 
@@ -24,6 +27,9 @@ def decoder(layers=2):
     def constant(name, values):
         weights[name] = np.array(values, np.int64)
         return name
+
+    def cast(value, output, to, have):
+        return node("Cast", [value], output, to=to) if to != have else value
 
     split = constant("split", [0, 0, HEADS, SIZE])
     merged = constant("merged", [0, 0, HIDDEN])
@@ -44,9 +50,12 @@ def decoder(layers=2):
         present = {}
         for which in ("k", "v"):
             past, name = f"past.{layer}.{which}", f"present.{layer}.{which}"
-            inputs.append(helper.make_tensor_value_info(past, TensorProto.FLOAT, ["batch", HEADS, "past", SIZE]))
-            present[which] = node("Concat", [past, heads(which)], name, axis=2)
-            outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, None))
+            inputs.append(helper.make_tensor_value_info(past, cached, ["batch", HEADS, "past", SIZE]))
+            outputs.append(helper.make_tensor_value_info(name, cached, None))
+            both = [cast(past, f"{past}.cast", joined, cached), cast(heads(which), f"{past}.new", joined, TensorProto.FLOAT)]
+            whole = node("Concat", both, name if joined == cached else f"{name}.joined", axis=2)
+            cast(whole, name, cached, joined)
+            present[which] = cast(whole, f"{name}.read", TensorProto.FLOAT, joined)
         keys = node("Transpose", [present["k"]], f"l{layer}.keys", perm=[0, 1, 3, 2])
         scores = node("Add", [node("MatMul", [heads("q"), keys], f"l{layer}.scores"), "mask"], f"l{layer}.masked")
         mixed = node("MatMul", [node("Softmax", [scores], f"l{layer}.p", axis=-1), present["v"]], f"l{layer}.mixed")
@@ -97,6 +106,7 @@ def write_request(folder, model, past, ids, example=None):
         if tensor is None and example:
             tensor = numpy_helper.to_array(onnx.load_tensor(example / f"input_{i}.pb"))
         elif tensor is None:
-            tensor = np.zeros((ids.shape[0], HEADS, 0, SIZE), np.float32)
+            element = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+            tensor = np.zeros((ids.shape[0], HEADS, 0, SIZE), element)
         onnx.save_tensor(numpy_helper.from_array(np.ascontiguousarray(tensor), value.name), folder / f"input_{i}.pb")
     return folder

@@ -2,8 +2,10 @@
 
 import numpy as np
 import onnx
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 
-from tests.e2e.caches import VOCABULARY, decoder, write_request
+from tests.e2e.caches import HEADS, SIZE, VOCABULARY, decoder, feed, inputs_of, write_request
 from tests.support import ROOT, EndToEnd, program, read_outputs
 
 PROMPT, STEPS = 5, 32
@@ -47,6 +49,29 @@ class Caches(EndToEnd):
                 chunks = self.requests(self.model, ids, [PROMPT, STEPS - 9, 9])
                 chunked = self.logits(artifact, chunks, "--cache", total + 50, "--repeat", 2)
                 self.assert_same_numbers([chunked], [whole])
+
+    def test_caches_of_another_type_than_the_sums(self):
+        """Kept in the narrower type, whichever side that is; the reference is ONNX's own evaluator."""
+        ids = np.random.default_rng(4).integers(0, VOCABULARY, (2, PROMPT + 6))
+        wide, narrow = TensorProto.FLOAT, TensorProto.FLOAT16
+        for cached, joined in ((wide, narrow), (narrow, wide)):
+            model = decoder(cached=cached, joined=joined)
+            onnx.save(model, self.file)
+            whole = {v.name: feed(v.name, 0, ids) for v in inputs_of(model)}
+            element = helper.tensor_dtype_to_np_dtype(cached)
+            whole = {n: np.zeros((2, HEADS, 0, SIZE), element) if v is None else v for n, v in whole.items()}
+            expected = ReferenceEvaluator(model).run(["logits"], whole)[0]
+            for tp in (1, 2):
+                with self.subTest(cached=cached, tp=tp):
+                    artifact = self.compile(self.file, tp, to=f"{cached}-{tp}.shard")
+                    self.folder = self.folder / f"{cached}-{tp}"
+                    stepwise = self.requests(model, ids, [PROMPT] + [1] * 6)
+                    found = self.logits(artifact, stepwise, "--cache", 20)
+                    self.folder = self.folder.parent
+                    np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)
+        lowered = self.run_ok("shardc", self.file, "--tp", "1", "--to=lowered")
+        casts = [line for line in lowered.splitlines() if '"Cast"' in line]
+        self.assertEqual(len(casts), 8)  # of past for the sums, and of what is new: none of present
 
     def test_a_full_cache_says_so(self):
         artifact = self.compile(self.file, 2)

@@ -105,9 +105,9 @@ class MergedCaches(EndToEnd):
             seen = np.concatenate([seen, heads(chunk, "k")], axis=2)
             query, cross = heads(chunk, "q"), (heads(self.encoder, "ck"), heads(self.encoder, "cv"))
             expected.append(attention(query, seen, seen, "o") + attention(query, *cross, "co"))
-        for tp in (1, 2, 4):
-            with self.subTest(tp=tp):
-                artifact, out = self.compile(self.file, tp), self.folder / f"out{tp}"
+        for number, plan in enumerate((["1"], ["2"], ["4"], ["2", "--sp"], ["2", "--cp", "2"], ["4", "--cp", "2", "--sp"])):
+            with self.subTest(plan):
+                artifact, out = self.compile(self.file, *plan), self.folder / f"out{number}"
                 self.run_ok("shardrun", artifact, "--inputs", *requests, "--cache", 7, "--outputs", out, "--repeat", 2)
                 for i, y in enumerate(expected):
                     np.testing.assert_allclose(read_outputs(out / str(i))[0], y, rtol=1e-4, atol=1e-5)

@@ -22,18 +22,8 @@ PLANS = (
 )
 
 
-def experts_model(tokens="n", experts=4, hidden=6, width=8):
-    """Tokens through 2 of 4 experts: routing by TopK, the gathered form that exporters write, and a residual."""
-    random = np.random.default_rng(5)
-    weights = {
-        "router": random.normal(size=(width, experts)),
-        "up": random.normal(size=(experts, width, hidden)) / 3,
-        "down": random.normal(size=(experts, hidden, width)) / 3,
-    }
-    nodes = [
-        helper.make_node("MatMul", ["x", "router"], ["logits"]),
-        helper.make_node("Softmax", ["logits"], ["shares"], axis=-1),
-        helper.make_node("TopK", ["shares", "two"], ["weights", "chosen"], axis=-1),
+def experts_by_dims():
+    return [
         helper.make_node("Gather", ["up", "chosen"], ["ups"], axis=0),
         helper.make_node("Gather", ["down", "chosen"], ["downs"], axis=0),
         helper.make_node("Unsqueeze", ["x", "axes"], ["rows"]),
@@ -42,14 +32,69 @@ def experts_model(tokens="n", experts=4, hidden=6, width=8):
         helper.make_node("MatMul", ["a", "downs"], ["each"]),
         helper.make_node("Unsqueeze", ["weights", "last"], ["shares4"]),
         helper.make_node("Mul", ["each", "shares4"], ["weighted"]),
-        helper.make_node("ReduceSum", ["weighted", "sums"], ["mixed"], keepdims=0),
+        helper.make_node("ReduceSum", ["weighted", "axes"], ["mixed"], keepdims=0),
+    ]
+
+
+def flat_experts():
+    return [
+        helper.make_node("Unsqueeze", ["x", "one"], ["x.1"]),
+        helper.make_node("Expand", ["x.1", "each.choice"], ["x.2"]),
+        helper.make_node("Reshape", ["x.2", "row"], ["rows"]),
+        helper.make_node("Reshape", ["chosen", "all"], ["which"]),
+        helper.make_node("Gather", ["up", "which"], ["ups"], axis=0),
+        helper.make_node("Gather", ["down", "which"], ["downs"], axis=0),
+        helper.make_node("MatMul", ["rows", "ups"], ["h.rows"]),
+        helper.make_node("Squeeze", ["h.rows", "one"], ["h"]),
+        helper.make_node("Relu", ["h"], ["a"]),
+        helper.make_node("Unsqueeze", ["a", "one"], ["a.rows"]),
+        helper.make_node("MatMul", ["a.rows", "downs"], ["each.rows"]),
+        helper.make_node("Squeeze", ["each.rows", "one"], ["each"]),
+        helper.make_node("Reshape", ["weights", "weight"], ["shares"]),
+        helper.make_node("Mul", ["each", "shares"], ["weighted"]),
+        helper.make_node("Reshape", ["weighted", "pairs"], ["both"]),
+        helper.make_node("ReduceSum", ["both", "one"], ["mixed"], keepdims=0),
+    ]
+
+
+def experts_model(tokens="n", experts=4, hidden=30, width=8, routed=1.0, flat=True):
+    """
+    Tokens through attention, an MLP and then 2 of 4 experts: routing by TopK, gathered experts as exporters write them,
+    and residuals. With `routed` 0 all tokens choose the same two. Not `flat`, tokens and choices stay dims of their
+    own, which is no form that is recognised as a mixture.
+    """
+    random = np.random.default_rng(5)
+    weights = {
+        "router": random.normal(size=(width, experts)) * routed,
+        "up": random.normal(size=(experts, width, hidden)) / 3,
+        "down": random.normal(size=(experts, hidden, width)) / 3,
+        "wide": random.normal(size=(width, 4 * width)) / 3,
+        "narrow": random.normal(size=(4 * width, width)) / 9,
+    } | {name: random.normal(size=(width, width)) / 3 for name in ("q", "k", "v", "o")}
+    nodes = [
+        *(helper.make_node("MatMul", ["input", name], [f"x.{name}"]) for name in "qkv"),
+        helper.make_node("Transpose", ["x.k"], ["keys"], perm=[1, 0]),
+        helper.make_node("MatMul", ["x.q", "keys"], ["scores"]),
+        helper.make_node("Softmax", ["scores"], ["seen"], axis=-1),
+        helper.make_node("MatMul", ["seen", "x.v"], ["values"]),
+        helper.make_node("MatMul", ["values", "o"], ["attended"]),
+        helper.make_node("Add", ["input", "attended"], ["seen.by.all"]),
+        helper.make_node("MatMul", ["seen.by.all", "wide"], ["mlp.up"]),
+        helper.make_node("Relu", ["mlp.up"], ["mlp.a"]),
+        helper.make_node("MatMul", ["mlp.a", "narrow"], ["mlp"]),
+        helper.make_node("Add", ["seen.by.all", "mlp"], ["x"]),
+        helper.make_node("MatMul", ["x", "router"], ["logits"]),
+        helper.make_node("Softmax", ["logits"], ["all.shares"], axis=-1),
+        helper.make_node("TopK", ["all.shares", "two"], ["weights", "chosen"], axis=-1),
+        *(flat_experts() if flat else experts_by_dims()),
         helper.make_node("Add", ["x", "mixed"], ["y"]),
     ]
-    constants = {"two": [2], "axes": [1, 2], "last": [2, 3], "sums": [1, 2]}
+    constants = {"two": [2], "one": [1], "axes": [1, 2], "last": [2, 3], "each.choice": [1, 2, 1], "all": [-1]}
+    constants |= {"row": [-1, 1, width], "weight": [-1, 1], "pairs": [-1, 2, width]}
     tensors = [onnx.numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()]
     tensors += [onnx.numpy_helper.from_array(np.array(value, np.int64), name) for name, value in constants.items()]
     value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [tokens, width])
-    graph = helper.make_graph(nodes, "experts", [value("x")], [value("y")], tensors)
+    graph = helper.make_graph(nodes, "experts", [value("input")], [value("y")], tensors)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
 
 
@@ -184,21 +229,33 @@ class Parallel(EndToEnd):
                 self.assert_same_numbers([np.concatenate(logits, axis=1)], [read_outputs(whole)[0]])
 
     def test_experts_on_ranks_of_their_own(self):
-        model = experts_model()
+        for routed, flat in ((1, True), (0, True), (1, False)):
+            model = experts_model(routed=routed, flat=flat)
+            file = self.folder / f"experts{routed}{flat}.onnx"
+            onnx.save(model, file)
+            report = self.report(file, "--ep", 2)
+            up = [entry for entry in report["whole_weights"] if entry["name"] in ("up", "down")]
+            self.assertEqual(up, [], "each rank holds half of the experts")
+            session = ReferenceEvaluator(model)
+            for tokens in (0, 1, 7):
+                x = np.random.default_rng(tokens).normal(size=(tokens, 8)).astype(np.float32)
+                expected = session.run(None, {"input": x})[0] if tokens else x
+                np.savez(self.folder / "x.npz", input=x)
+                for plan in ("--ep 2", "--ep 4", "--ep 3", "--ep 2 --tp 2", "--ep 2 --sp", "--ep 3 --tp 2 --sp"):
+                    with self.subTest(plan, tokens=tokens, routed=routed, flat=flat):
+                        self.assert_runs(file, plan, expected)
+
+    def assert_runs(self, file, plan, expected):
+        out = self.folder / "out"
+        data = ["--inputs", self.folder / "x.npz", "--outputs", out]
+        self.run_ok("shardrun", self.artifact(file, plan), *data, "--check-replicas")
+        self.assert_same_numbers(read_outputs(out), [expected])
+
+    def test_split_tokens_go_to_their_experts_and_back(self):
         file = self.folder / "experts.onnx"
-        onnx.save(model, file)
-        report = self.report(file, "--ep", 2)
-        up = [entry for entry in report["whole_weights"] if entry["name"] in ("up", "down")]
-        self.assertEqual(up, [], "each rank holds half of the experts")
-        session = ReferenceEvaluator(model)
-        for tokens in (0, 1, 7):
-            x = np.random.default_rng(tokens).normal(size=(tokens, 8)).astype(np.float32)
-            expected = session.run(None, {"x": x})[0] if tokens else x
-            np.savez(self.folder / "x.npz", x=x)
-            for plan in ("--ep 2", "--ep 4", "--ep 3", "--ep 2 --tp 2"):
-                with self.subTest(plan, tokens=tokens):
-                    out = self.folder / "out"
-                    self.run_ok(
-                        "shardrun", self.artifact(file, plan), "--inputs", self.folder / "x.npz", "--outputs", out
-                    )
-                    self.assert_same_numbers(read_outputs(out), [expected])
+        onnx.save(experts_model(experts=8), file)
+        for flags, others in ((["--ep", 4], []), (["--ep", 2, "--tp", 2], ["all_gather", "reduce_scatter"])):
+            kinds = [entry["kind"] for entry in self.report(file, *flags, "--sp")["collectives"]]
+            self.assertEqual((kinds.count("dispatch"), kinds.count("combine")), (1, 1), kinds)
+            for kind in others:
+                self.assertIn(kind, kinds)

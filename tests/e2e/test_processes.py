@@ -75,6 +75,8 @@ class Plans(ProcessTest):
             (2, "--tp 2 --sp"),
             (3, "--tp 3"),
             (3, "--cp 3"),
+            (2, "--cp 2 --cp-mode ring"),
+            (2, "--cp 2 --cp-mode ulysses"),
             (4, "--pp 4"),
             (4, "--dp 4"),
             (4, "--pp 2 --dp 2 --micro-batches 2"),
@@ -85,10 +87,11 @@ class Plans(ProcessTest):
 
     def test_experts(self):
         file = self.folder / "experts.onnx"
-        onnx.save(experts_model(), file)
+        model = experts_model()
+        onnx.save(model, file)
         for tokens in (0, 7):
             x = np.random.default_rng(tokens).normal(size=(tokens, 8)).astype(np.float32)
-            np.savez(self.folder / "x.npz", x=x)
+            np.savez(self.folder / "x.npz", **{model.graph.input[0].name: x})
             self.check(file, "--ep 2 --tp 2", 4, "--inputs", self.folder / "x.npz")
 
     def test_states(self):

@@ -33,6 +33,27 @@ class Mistakes(EndToEnd):
         self.assertEqual(sorted(self.folder.rglob("*")), before)
 
 
+class VerifyFlags(Mistakes):
+    def check(self, *flags, words, code=FLAGS):
+        self.assert_no_compile(code, *words, arguments=["verify", BERT / "model.onnx", "--tp", 2, *flags])
+
+    def test_unknown_size(self):
+        self.check("--dims", "rows=3", words=["--dims rows", "no such size", "batch sequence"])
+
+    def test_no_inputs_there(self):
+        self.check("--inputs", self.folder, words=["input_0.pb is missing", "input_ids"])
+
+    def test_no_programs_there(self):
+        self.check("--programs", self.folder / "none.mlir", words=["--programs", "none.mlir"])
+
+    def test_unknown_precision(self):
+        self.assert_no_compile(FLAGS, "--precision", "f16", "f64",
+                               arguments=["verify", BERT / "model.onnx", "--precision", "f16"])  # fmt: skip
+
+    def test_impossible_degree(self):
+        self.check("--pp", 40, words=["--pp 40", "use --pp"], code=MODEL)
+
+
 class CompileFlags(Mistakes):
     def check(self, *flags, words):
         self.assert_no_compile(FLAGS, *words, arguments=[BERT / "model.onnx", "-o", self.out, *flags])

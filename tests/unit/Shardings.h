@@ -70,6 +70,8 @@ inline bool ownsElement(const dist::Segment &segment, const dist::Mesh &mesh,
       ways *= ref.size;
       way = way * ref.size + onRank(ref.index(mesh), mesh, rank);
     }
+    if (factor.isReversed)
+      way = ways - 1 - way;
     if (digit < way * n / ways || digit >= (way + 1) * n / ways)
       return false;
   }

@@ -11,6 +11,8 @@
 #include <filesystem>
 
 #include <algorithm>
+#include <sstream>
+#include <utility>
 
 namespace shardc {
 
@@ -21,7 +23,9 @@ static constexpr char kDescription[] =
     "  shardc model.onnx --tp 2 --explain           what it communicates, and "
     "why\n"
     "  shardc check model.onnx                      what it needs before it "
-    "compiles\n";
+    "compiles\n"
+    "  shardc verify model.onnx --tp 2              does it compute the "
+    "same?\n";
 
 static constexpr char kExitCodes[] =
     "Exit status: 0 done, 2 wrong flags, 3 the model cannot be compiled,\n"
@@ -29,7 +33,7 @@ static constexpr char kExitCodes[] =
 
 namespace {
 
-/// Major to minor over ranks.
+/// Major to minor over ranks, unless --rank-order says otherwise.
 struct Degree {
   const char *axis;
   const char *help;
@@ -43,18 +47,53 @@ constexpr Degree kDegrees[] = {
 };
 constexpr int64_t kMaxRanks = 65536;
 
+/// The axes of --rank-order, innermost first, as they are major to minor; or
+/// what is wrong. Those of one way may be left out.
+std::string readRankOrder(const Flags &flags, std::vector<std::string> &order) {
+  std::string names;
+  for (const Degree &degree : kDegrees) {
+    order.emplace_back(degree.axis);
+    names = degree.axis + (names.empty() ? "" : "," + names);
+  }
+  if (flags.rankOrder.empty())
+    return "";
+  auto problem = [&](const std::string &what) {
+    return "--rank-order " + flags.rankOrder + ": " + what +
+           "; expected each axis once, innermost first, for example " + names;
+  };
+  const std::vector<std::string> known = std::exchange(order, {});
+  std::stringstream list(flags.rankOrder);
+  for (std::string name; std::getline(list, name, ',');) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return problem("there is no axis \"" + name + "\"");
+    if (std::find(order.begin(), order.end(), name) != order.end())
+      return problem("\"" + name + "\" comes twice");
+    order.insert(order.begin(), name);
+  }
+  for (const std::string &name : known)
+    if (std::find(order.begin(), order.end(), name) == order.end()) {
+      if (flags.degrees.at(name) != 1)
+        return problem("\"" + name + "\" has " +
+                       std::to_string(flags.degrees.at(name)) +
+                       " ways and no place");
+      order.insert(order.begin(), name);
+    }
+  return "";
+}
+
 /// Major to minor; those of one way left out, but for "tp".
 std::string collectAxes(Flags &flags) {
   int64_t ranks = 1;
-  for (const Degree &degree : kDegrees) {
-    const int64_t ways = flags.degrees[degree.axis];
-    const std::string flag =
-        "--" + std::string(degree.axis) + " " + std::to_string(ways);
+  std::vector<std::string> order;
+  if (std::string problem = readRankOrder(flags, order); !problem.empty())
+    return problem;
+  for (const std::string &name : order) {
+    const int64_t ways = flags.degrees[name];
+    const std::string flag = "--" + name + " " + std::to_string(ways);
     if (ways < 1)
-      return flag + ": expected at least 1; use --" + degree.axis +
-             " 1 or more";
-    if (ways > 1 || std::string(degree.axis) == "tp")
-      flags.axes.emplace_back(degree.axis, ways);
+      return flag + ": expected at least 1; use --" + name + " 1 or more";
+    if (ways > 1 || name == "tp")
+      flags.axes.emplace_back(name, ways);
     if (ways > kMaxRanks / ranks)
       return flag + ": more than " + std::to_string(kMaxRanks) +
              " ranks in all";
@@ -83,9 +122,69 @@ static std::string parseDims(const std::string &text,
   return "";
 }
 
+/// What makes the plan: the same for compiling and for verifying.
+static void addPlanFlags(CLI::App &app, Flags &flags) {
+  for (const Degree &degree : kDegrees)
+    app.add_option("--" + std::string(degree.axis), flags.degrees[degree.axis],
+                   degree.help);
+  app.add_option("--rank-order", flags.rankOrder,
+                 "Axes by how near their ranks are numbered, innermost first "
+                 "(default tp,ep,cp,pp,dp)");
+  app.add_flag("--sp", flags.sequenceParallel,
+               "Split what tensor parallelism leaves whole (norms, residuals) "
+               "over the sequence");
+  app.add_option("--cp-mode", flags.contextMode,
+                 "With --cp, how attention sees all positions: ring: the parts "
+                 "of keys and values travel around (default); ulysses: each "
+                 "rank gets some heads of all positions; gather: each rank "
+                 "gets all keys and values")
+      ->check(CLI::IsMember({"ring", "ulysses", "gather"}));
+  app.add_option("--micro-batches", flags.microBatches,
+                 "With --pp: parts of a request's batch that are in the "
+                 "pipeline at once (default 1)")
+      ->check(CLI::Range(int64_t{1}, kMaxRanks));
+  app.add_flag("--no-recovery", flags.noRecovery,
+               "Keep norms, attention and the like as the exporter spelled "
+               "them, to compare");
+  app.add_option(
+         "--precision", flags.precision,
+         "model: compute in the model's types (default); f64: in double "
+         "precision, to tell mistakes from rounding")
+      ->check(CLI::IsMember({"model", "f64"}));
+}
+
+/// `shardc verify`; the app that was added.
+static CLI::App *addVerify(CLI::App &app, Flags &flags, std::string &dims) {
+  CLI::App *verify = app.add_subcommand(
+      "verify", "Run a plan and one rank on the same inputs, and compare");
+  verify->add_option("model", flags.model, "The model: .onnx")->required();
+  addPlanFlags(*verify, flags);
+  verify->add_option("--inputs", flags.inputs,
+                     "Folders with input_0.pb, ..., or .npz files; without: "
+                     "test_data_set_* beside the model, and made-up inputs");
+  verify->add_option("--dims", dims,
+                     "Sizes of made-up inputs, for example batch=2,seq=7");
+  verify->add_option("--seed", flags.seed, "Of the made-up inputs");
+  verify->add_flag("--json", flags.json, "Print JSON");
+  verify->add_option("--programs", flags.programs,
+                     "For development: try these programs, as --to=partitioned "
+                     "prints them, in place of the plan; lines `// -----` "
+                     "separate several");
+  verify->add_flag("--trust-programs", flags.trustPrograms,
+                   "For development: run them unchecked, to see where they go "
+                   "wrong");
+  verify->footer(
+      "Exit status: 0 all agree, 1 something differs, and the first value that "
+      "does\nis named, 2 wrong flags or inputs, 3 the model, 4 it does not "
+      "run.");
+  return verify;
+}
+
 int parseFlags(int argc, char **argv, Flags &flags) {
   CLI::App app(kDescription, "shardc");
   app.footer(kExitCodes);
+  for (const Degree &degree : kDegrees)
+    flags.degrees.emplace(degree.axis, 1);
   app.set_version_flag("--version", "shardc 0.1");
   std::string dims;
   const std::vector<std::string> phases = {"raw",     "imported",    "sharded",
@@ -95,17 +194,10 @@ int parseFlags(int argc, char **argv, Flags &flags) {
                  "The model: .onnx, or .mlir that --to printed");
   app.add_option("-o,--output", flags.output,
                  "Folder to write the artifact to");
-  for (const Degree &degree : kDegrees)
-    app.add_option("--" + std::string(degree.axis),
-                   flags.degrees.emplace(degree.axis, 1).first->second,
-                   degree.help);
-  app.add_flag("--sp", flags.sequenceParallel,
-               "Split what tensor parallelism leaves whole (norms, residuals) "
-               "over the sequence");
-  app.add_option("--micro-batches", flags.microBatches,
-                 "With --pp: parts of a request's batch that are in the "
-                 "pipeline at once (default 1)")
-      ->check(CLI::Range(int64_t{1}, kMaxRanks));
+  addPlanFlags(app, flags);
+  app.add_option("--topology", flags.topology,
+                 "JSON file of nodes, devices and links: --explain then says "
+                 "which links are used, and for how long");
   app.add_option(
          "--weights", flags.weights,
          "reference: the artifact points into the model's files (default); "
@@ -117,9 +209,6 @@ int parseFlags(int argc, char **argv, Flags &flags) {
                  "The same as JSON, to a file");
   app.add_option("--dims", dims,
                  "Sizes for --explain, for example batch=1,seq=128");
-  app.add_flag("--no-recovery", flags.noRecovery,
-               "Keep norms, attention and the like as the exporter spelled "
-               "them, to compare");
   app.add_option("--to", flags.to, "Print the module after this phase and stop")
       ->check(CLI::IsMember(phases));
   app.add_option("--from", flags.from,
@@ -136,6 +225,7 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   check->add_flag("--json", flags.json, "Print JSON");
   check->footer("Exit status: 0 the model compiles, 2 wrong flags, 3 it does "
                 "not.");
+  CLI::App *verify = addVerify(app, flags, dims);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {
@@ -145,6 +235,7 @@ int parseFlags(int argc, char **argv, Flags &flags) {
     return 2;
   }
   flags.check = check->parsed();
+  flags.verify = verify->parsed();
   if (flags.check)
     return -1;
   std::string problem = parseDims(dims, flags.dims);
@@ -152,8 +243,8 @@ int parseFlags(int argc, char **argv, Flags &flags) {
     problem = collectAxes(flags);
   if (flags.model.empty())
     problem = "model is required; see shardc --help";
-  else if (flags.output.empty() && flags.to.empty() && !flags.explain &&
-           flags.explainJson.empty())
+  else if (!flags.verify && flags.output.empty() && flags.to.empty() &&
+           !flags.explain && flags.explainJson.empty())
     problem = "nothing to do: give -o FOLDER, --explain or --to PHASE";
   auto phaseIndex = [&](const std::string &phase) {
     return std::find(phases.begin(), phases.end(), phase) - phases.begin();

@@ -12,14 +12,22 @@ namespace shardc {
 /// As the user wrote them, checked one by one.
 struct Flags {
   std::string model, output, from, to, dumpDir, explainJson, reproducer;
+  std::string topology, rankOrder;
   std::string weights = "reference";
   std::map<std::string, int64_t> dims;
   std::map<std::string, int64_t> degrees;            ///< by axis, as given
   std::vector<std::pair<std::string, int64_t>> axes; ///< of the mesh
   bool sequenceParallel = false;
+  std::string contextMode = "ring";
   int64_t microBatches = 1;
   bool explain = false, noRecovery = false;
+  std::string precision = "model";
   bool check = false, json = false; ///< shardc check
+  bool verify = false;              ///< shardc verify, and its own flags:
+  std::vector<std::string> inputs;
+  std::string programs;
+  bool trustPrograms = false;
+  uint64_t seed = 0;
 };
 
 /// Parses the command line. Returns an exit status where the program is done

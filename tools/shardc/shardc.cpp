@@ -3,6 +3,7 @@
 #include "compiler/Compile.h"
 #include "compiler/check/Check.h"
 #include "tools/shardc/Flags.h"
+#include "tools/shardc/verify/Verify.h"
 
 #include "llvm/Support/InitLLVM.h"
 
@@ -10,13 +11,7 @@
 
 using namespace shardc;
 
-int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
-  Flags flags;
-  if (int status = parseFlags(argc, argv, flags); status >= 0)
-    return status;
-  if (flags.check)
-    return static_cast<int>(checkModel(flags.model, flags.json, llvm::outs()));
+static CompileOptions compileOptions(const Flags &flags) {
   CompileOptions options;
   options.model = flags.model;
   options.output = flags.output;
@@ -26,21 +21,56 @@ int main(int argc, char **argv) {
   options.explain = flags.explain;
   options.explainJson = flags.explainJson;
   options.reproducer = flags.reproducer;
+  options.topology = flags.topology;
   options.recover = !flags.noRecovery;
   options.copyWeights = flags.weights == "copy";
+  options.doubles = flags.precision == "f64";
   options.sequenceParallel = flags.sequenceParallel;
   options.microBatches = flags.microBatches;
+  options.contextMode = flags.contextMode;
   for (const auto &[name, size] : flags.axes)
     options.mesh.axes.push_back({name, size});
   for (const auto &[name, size] : flags.dims)
     options.dims[name] = size;
-  bool isTerminal = isatty(STDERR_FILENO);
+  return options;
+}
+
+/// Shows the phase on a terminal while a function runs.
+template <typename Run>
+static int withProgress(CompileOptions &options, Run run) {
+  const bool isTerminal = isatty(STDERR_FILENO);
   if (isTerminal)
     options.progress = [](llvm::StringRef phase) {
-      llvm::errs() << "\r\033[K" << phase << " ...";
+      llvm::errs() << "\r\033[K" << phase << (phase.empty() ? "" : " ...");
     };
-  ExitCode code = compile(options, llvm::outs(), llvm::errs());
+  const int status = run();
   if (isTerminal)
-    llvm::errs() << "\r\033[K";
-  return static_cast<int>(code);
+    options.progress("");
+  return status;
+}
+
+static int runVerify(const Flags &flags) {
+  verifier::VerifyOptions options;
+  options.plan = compileOptions(flags);
+  options.inputs = flags.inputs;
+  options.seed = flags.seed;
+  options.programs = flags.programs;
+  options.trustPrograms = flags.trustPrograms;
+  options.json = flags.json;
+  return withProgress(options.plan, [&] { return verifier::verify(options); });
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  Flags flags;
+  if (int status = parseFlags(argc, argv, flags); status >= 0)
+    return status;
+  if (flags.check)
+    return static_cast<int>(checkModel(flags.model, flags.json, llvm::outs()));
+  if (flags.verify)
+    return runVerify(flags);
+  CompileOptions options = compileOptions(flags);
+  return withProgress(options, [&] {
+    return static_cast<int>(compile(options, llvm::outs(), llvm::errs()));
+  });
 }

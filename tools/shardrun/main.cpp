@@ -2,9 +2,9 @@
 #include "runtime/api/processes.hpp"
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Message.h"
-#include "tools/shardrun/Compare.h"
-#include "tools/shardrun/InputFiles.h"
 #include "tools/shardrun/Report.h"
+#include "tools/tensors/Compare.h"
+#include "tools/tensors/InputFiles.h"
 
 #include <CLI/CLI.hpp>
 
@@ -16,6 +16,7 @@
 
 using namespace shardc::runtime;
 using namespace shardrun;
+using namespace shardc::tensors;
 
 namespace {
 
@@ -195,17 +196,11 @@ Status compareOutputs(const Session &session, const Tolerance &tolerance,
     if (kept.outputs[o])
       continue;
     Comparison result = compare(outputs[o], expected[o].tensor, tolerance);
-    std::string text = message("output ", o, " '", session.outputs()[o].name,
-                               "' ", shapeText(outputs[o].dims()),
-                               ": largest error ", result.largestError, ", ",
-                               result.ofTolerance, " of the tolerance");
-    if (result.fits) {
-      std::printf("%s\n", text.c_str());
+    std::printf("%s\n",
+                comparisonText(o, session.outputs()[o].name, outputs[o], result)
+                    .c_str());
+    if (result.fits)
       continue;
-    }
-    std::printf("output %zu '%s': differs: %s (largest error %g)\n", o,
-                session.outputs()[o].name.c_str(), result.problem.c_str(),
-                result.largestError);
     if (status.isOk())
       status = Status::error(
           StatusCode::Mismatch,

@@ -117,6 +117,12 @@ std::optional<Sharding> allGather(const Sharding &sharding, size_t dim,
   return result;
 }
 
+bool isAllToAll(const Sharding &before, const Sharding &after, size_t from,
+                size_t to, llvm::ArrayRef<AxisRef> axes) {
+  std::optional<Sharding> gathered = allGather(before, from, axes);
+  return gathered && before != after && gathered == allGather(after, to, axes);
+}
+
 bool isSlice(const Sharding &before, const Sharding &after) {
   if (before.dims.size() != after.dims.size() ||
       before.partial != after.partial || before == after)

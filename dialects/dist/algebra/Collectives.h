@@ -25,6 +25,13 @@ std::optional<Sharding> allReduce(const Sharding &sharding,
 std::optional<Sharding> allGather(const Sharding &sharding, size_t dim,
                                   llvm::ArrayRef<AxisRef> axes);
 
+/// True if `after` is `before` with the axes taken out of dim `from` and dim
+/// `to` split over them instead; they may be the same dim.
+///
+///   [{"tp"=2}, {}] to [{}, {"tp"=2}], dim 0 to 1, tp
+bool isAllToAll(const Sharding &before, const Sharding &after, size_t from,
+                size_t to, llvm::ArrayRef<AxisRef> axes);
+
 /// True if `after` only splits further what `before` holds whole: each rank
 /// already has its part.
 bool isSlice(const Sharding &before, const Sharding &after);

@@ -6,21 +6,33 @@
 
 namespace shardc::dist {
 
-DimExpr Factor::lowerBound(const Mesh &mesh) const {
-  if (!isSplit())
-    return 0;
-  return DimExpr::floorDiv(flatIndex(axes, mesh) * size, numWays(axes));
+DimExpr Factor::part(DimExpr index) const {
+  return isReversed ? DimExpr(numWays(axes) - 1) - index : index;
 }
 
-DimExpr Factor::localSize(const Mesh &mesh) const {
+DimExpr Factor::lowerBoundAt(DimExpr index) const {
+  if (!isSplit())
+    return 0;
+  return DimExpr::floorDiv(part(index) * size, numWays(axes));
+}
+
+DimExpr Factor::sizeAt(DimExpr index) const {
   if (!isSplit())
     return size;
   int64_t ways = numWays(axes);
   if (std::optional<DimExpr> even = size.exactDiv(ways))
     return *even;
-  DimExpr index = flatIndex(axes, mesh);
-  return DimExpr::floorDiv((index + 1) * size, ways) -
-         DimExpr::floorDiv(index * size, ways);
+  DimExpr own = part(index);
+  return DimExpr::floorDiv((own + 1) * size, ways) -
+         DimExpr::floorDiv(own * size, ways);
+}
+
+DimExpr Factor::lowerBound(const Mesh &mesh) const {
+  return lowerBoundAt(flatIndex(axes, mesh));
+}
+
+DimExpr Factor::localSize(const Mesh &mesh) const {
+  return sizeAt(flatIndex(axes, mesh));
 }
 
 DimExpr Segment::size() const {
@@ -51,6 +63,15 @@ DimSharding DimSharding::whole(DimExpr size, llvm::ArrayRef<AxisRef> axes) {
   return dim;
 }
 
+DimSharding DimSharding::zigZag(DimExpr size, llvm::ArrayRef<AxisRef> axes) {
+  const DimExpr half = DimExpr::floorDiv(size, 2);
+  DimSharding dim{
+      {Segment{{Factor{half, {axes.begin(), axes.end()}}}},
+       Segment{{Factor{size - half, {axes.begin(), axes.end()}, true}}}}};
+  dim.normalize();
+  return dim;
+}
+
 DimExpr DimSharding::size() const {
   DimExpr size = 0;
   for (const Segment &segment : segments)
@@ -69,18 +90,41 @@ DimExpr DimSharding::localSize(const Mesh &mesh) const {
   return size;
 }
 
-bool DimSharding::isRange() const {
-  return segments.size() == 1 &&
-         llvm::none_of(llvm::drop_begin(segments.front().factors),
-                       [](const Factor &f) { return f.isSplit(); });
+bool DimSharding::isRange() const { return segments.size() == 1 && isRanges(); }
+
+bool DimSharding::isRanges() const {
+  return llvm::all_of(segments, [](const Segment &segment) {
+    return llvm::none_of(llvm::drop_begin(segment.factors),
+                         [](const Factor &f) { return f.isSplit(); });
+  });
+}
+
+llvm::SmallVector<Range, 2> DimSharding::rangesAt(
+    llvm::function_ref<DimExpr(llvm::ArrayRef<AxisRef>)> indexOf) const {
+  assert(isRanges() && "what a rank owns is not one range of each segment");
+  llvm::SmallVector<Range, 2> ranges;
+  DimExpr before = 0;
+  for (const Segment &segment : segments) {
+    DimExpr minor = 1;
+    for (const Factor &factor : llvm::drop_begin(segment.factors))
+      minor = minor * factor.size;
+    const Factor &major = segment.factors.front();
+    const DimExpr index = major.isSplit() ? indexOf(major.axes) : DimExpr();
+    ranges.push_back({before + major.lowerBoundAt(index) * minor,
+                      major.sizeAt(index) * minor});
+    before = before + segment.size();
+  }
+  return ranges;
+}
+
+llvm::SmallVector<Range, 2> DimSharding::ranges(const Mesh &mesh) const {
+  return rangesAt(
+      [&](llvm::ArrayRef<AxisRef> axes) { return flatIndex(axes, mesh); });
 }
 
 DimExpr DimSharding::lowerBound(const Mesh &mesh) const {
   assert(isRange() && "what a rank owns has no single first element");
-  DimExpr minor = 1;
-  for (const Factor &factor : llvm::drop_begin(segments.front().factors))
-    minor = minor * factor.size;
-  return segments.front().factors.front().lowerBound(mesh) * minor;
+  return ranges(mesh).front().start;
 }
 
 llvm::SmallVector<AxisRef, 2> DimSharding::axes() const {
@@ -97,6 +141,7 @@ static void normalizeSegment(Segment &segment) {
   llvm::SmallVector<Factor, 2> merged;
   for (Factor &factor : segment.factors) {
     factor.axes = mergeSubAxes(factor.axes);
+    factor.isReversed &= factor.isSplit();
     if (!factor.isSplit() && factor.size.isConstant(1))
       continue;
     if (!merged.empty() && !merged.back().isSplit() && !factor.isSplit())
@@ -187,7 +232,7 @@ llvm::hash_code hash_value(const Sharding &sharding) {
     for (const Segment &segment : dim.segments)
       for (const Factor &factor : segment.factors)
         hash = llvm::hash_combine(
-            hash, factor.size,
+            hash, factor.size, factor.isReversed,
             llvm::hash_combine_range(factor.axes.begin(), factor.axes.end()));
   for (const PartialAxis &axis : sharding.partial)
     hash = llvm::hash_combine(hash, axis.axis, static_cast<int>(axis.kind));

@@ -8,10 +8,13 @@
 //   (6:"tp"=2, 16)                   96 = 6 heads of 16; whole heads per rank
 //   [96: (6:"tp"=2, 16) | 32: (2:"tp"=2, 16)]   packed: each segment by itself
 //   (4:"tp"=4, 2:"tp":(4)2, 16)      sub-axes of tp = 8: first 4 ways, then 2
+//   [4: (4:"tp"=2) | 4: (4:-"tp"=2)]   zig-zag, the second half in reverse:
+//                                    rank 0 has 0 1 6 7, rank 1 has 2 3 4 5
 //
 // Ownership: way i of the k ways of a factor of size n owns
 // [floor(i n / k), floor((i + 1) n / k)), where i is the flat way over all axes
-// of the factor. 6 heads over 4 ways: 1, 2, 1, 2 heads.
+// of the factor, counted from the last one if it is reversed. 6 heads over 4
+// ways: 1, 2, 1, 2 heads.
 //
 // Invariants of the normal form, which every function here returns: no factor
 // of size 1 and no unsplit neighbours within a segment, no unsplit neighbouring
@@ -28,11 +31,17 @@ namespace shardc::dist {
 struct Factor {
   DimExpr size = 1;
   llvm::SmallVector<AxisRef, 1> axes;
+  bool isReversed = false; ///< way 0 owns the last part
 
   bool isSplit() const { return !axes.empty(); }
   bool operator==(const Factor &o) const {
-    return size == o.size && axes == o.axes;
+    return size == o.size && axes == o.axes && isReversed == o.isReversed;
   }
+  /// The part that the ranks with this flat index over the axes own.
+  DimExpr part(DimExpr index) const;
+  /// First element of that part, and how many it has.
+  DimExpr lowerBoundAt(DimExpr index) const;
+  DimExpr sizeAt(DimExpr index) const;
   /// First element of this rank, and how many it owns.
   DimExpr lowerBound(const Mesh &mesh) const;
   DimExpr localSize(const Mesh &mesh) const;
@@ -47,6 +56,11 @@ struct Segment {
   DimExpr localSize(const Mesh &mesh) const;
 };
 
+/// Neighbouring elements of a dim.
+struct Range {
+  DimExpr start, size;
+};
+
 struct DimSharding {
   /// At least one; an unsplit dim is one segment of one factor (or none: 1).
   llvm::SmallVector<Segment, 1> segments;
@@ -54,6 +68,9 @@ struct DimSharding {
   static DimSharding unsplit(DimExpr size);
   /// A dim of that size, split as a whole.
   static DimSharding whole(DimExpr size, llvm::ArrayRef<AxisRef> axes);
+  /// Of 2 k parts, way i of k has number i and number 2 k - 1 - i: where later
+  /// elements are more work, all ways have the same.
+  static DimSharding zigZag(DimExpr size, llvm::ArrayRef<AxisRef> axes);
 
   DimExpr size() const;
   bool isSplit() const;
@@ -64,6 +81,14 @@ struct DimSharding {
   bool isRange() const;
   /// First element of this rank's range.
   DimExpr lowerBound(const Mesh &mesh) const;
+  /// Whether what each rank owns is one range of each segment.
+  bool isRanges() const;
+  /// Those of the ranks that have the index `indexOf(axes)` along the axes of a
+  /// split factor.
+  llvm::SmallVector<Range, 2>
+  rangesAt(llvm::function_ref<DimExpr(llvm::ArrayRef<AxisRef>)> indexOf) const;
+  /// Those of this rank.
+  llvm::SmallVector<Range, 2> ranges(const Mesh &mesh) const;
   /// Every axis that splits some factor, in order, without repetition.
   llvm::SmallVector<AxisRef, 2> axes() const;
   void normalize();

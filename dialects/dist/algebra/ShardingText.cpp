@@ -15,9 +15,10 @@ void print(llvm::raw_ostream &os, const AxisRef &axis) {
     os << ":(" << axis.pre << ')' << axis.size;
 }
 
-static void printAxes(llvm::raw_ostream &os, llvm::ArrayRef<AxisRef> axes) {
+static void printAxes(llvm::raw_ostream &os, const Factor &factor) {
+  os << (factor.isReversed ? "-" : "");
   llvm::interleave(
-      axes, os, [&](const AxisRef &axis) { print(os, axis); }, " + ");
+      factor.axes, os, [&](const AxisRef &axis) { print(os, axis); }, " + ");
 }
 
 static void printFactors(llvm::raw_ostream &os, const Segment &segment) {
@@ -27,7 +28,7 @@ static void printFactors(llvm::raw_ostream &os, const Segment &segment) {
     if (!factor.isSplit())
       return;
     os << ':';
-    printAxes(os, factor.axes);
+    printAxes(os, factor);
   });
   os << ')';
 }
@@ -56,7 +57,7 @@ void print(llvm::raw_ostream &os, const DimSharding &dim) {
     return;
   }
   os << '{';
-  printAxes(os, only.factors.front().axes);
+  printAxes(os, only.factors.front());
   os << '}';
 }
 

@@ -253,8 +253,10 @@ ShardingRule AttentionOp::shardingRule() {
   }
   RuleDim queries = rule.addDim(q[2]);
   for (const auto &segment : queries.segments) // causality counts rows
-    rule.factors[segment.front()].isRange = getIsCausal();
+    rule.factors[segment.front()].isRanges = getIsCausal();
   RuleDim keys = rule.addDim(v[2], blocked);
+  for (const auto &segment : keys.segments)
+    rule.factors[segment.front()].isInTurn = true;
   RuleDim headSize = rule.addDim(q[3], blocked);
   RuleDim valueSize = rule.addDim(v[3]);
   rule.operands = {{batch, heads, queries, headSize},

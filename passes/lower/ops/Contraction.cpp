@@ -1,4 +1,4 @@
-//===- Contraction.cpp - Lowering of products, convolution, attention -----===//
+//===- Contraction.cpp - Lowering of products, convolution, rotation ------===//
 
 #include "dialects/onnx/ops/Contraction.h"
 
@@ -66,45 +66,6 @@ static LogicalResult lowerConv(Operation *op, Lowering &lowering) {
   return success();
 }
 
-/// Keys that precede the first query of this rank.
-static dist::DimExpr causalOffset(Operation *op, const Lowering &lowering) {
-  dist::DimSharding rows =
-      dist::getSharding(op->getOperand(0).getType()).dims[2];
-  auto offset = op->getAttrOfType<dist::DimsAttr>("causal_offset");
-  return rows.lowerBound(lowering.mesh) +
-         (offset ? offset.getValues().front() : dist::DimExpr(int64_t(0)));
-}
-
-/// The mask is broadcast to the scores' dims [b, h, s, t].
-static LogicalResult lowerAttention(Operation *op, Lowering &lowering) {
-  constexpr unsigned kMask = onnx::AttentionOperand::Mask,
-                     kSinks = onnx::AttentionOperand::Sinks;
-  SmallVector<ValueView, 4> inputs = viewsOf(op->getOperands(), lowering);
-  bool hasPast =
-      llvm::any_of(ArrayRef(inputs)
-                       .slice(std::min<size_t>(kMask + 1, inputs.size()))
-                       .take_front(kSinks - kMask - 1),
-                   [](const ValueView &view) { return !view.isAbsent(); });
-  if (op->getNumResults() > 1 || hasPast)
-    return op->emitError("has more operands or results than query, key, value, "
-                         "mask, sinks and output, which no kernel supports "
-                         "yet");
-  if (inputs.size() > kMask && !inputs[kMask].isAbsent())
-    inputs[kMask].layout = inputs[kMask].layout.broadcast(
-        {inputs[0].layout.dims[0], inputs[0].layout.dims[1],
-         inputs[0].layout.dims[2], inputs[1].layout.dims[2]});
-  if (inputs.size() > kSinks)
-    inputs.erase(inputs.begin() + kMask + 1, inputs.begin() + kSinks);
-  Lowering::Config config = Lowering::attributes(
-      op, {"scale", "is_causal", "softcap", "window", "zero_rows"});
-  if (op->getAttrOfType<IntegerAttr>("is_causal").getInt() != 0)
-    config.push_back(
-        lowering.scalars("causal_offset", causalOffset(op, lowering)));
-  lowering.call(op, "Attention", inputs,
-                {lowering.allocate(op, op->getResult(0))}, config);
-  return success();
-}
-
 static LogicalResult lowerRotaryEmbedding(Operation *op, Lowering &lowering) {
   SmallVector<ValueView, 4> inputs = viewsOf(op->getOperands(), lowering);
   if (inputs.size() > 3)
@@ -125,7 +86,6 @@ void addContractionLowerings(LoweringMap &map) {
   map["onnx.MatMul"] = lowerMatMul;
   map["onnx.Gemm"] = lowerGemm;
   map["onnx.Conv"] = lowerConv;
-  map["onnx.Attention"] = lowerAttention;
   map["onnx.RotaryEmbedding"] = lowerRotaryEmbedding;
 }
 

@@ -24,6 +24,19 @@ public:
   Status reduceScatter(const TensorView &input, const TensorView &output,
                        int dim, std::span<const OwnedRuns> blocks,
                        ReduceKind kind, const CollectiveSite &site) override;
+  Status dispatch(const TensorView &input, const TensorView &output,
+                  std::span<const OwnedRuns> blocks,
+                  const ExpertRouting &routing,
+                  const CollectiveSite &site) override;
+  Status combine(const TensorView &input, const TensorView &output,
+                 std::span<const OwnedRuns> blocks,
+                 const ExpertRouting &routing,
+                 const CollectiveSite &site) override;
+  Status allToAll(const TensorView &input, const TensorView &output,
+                  const DimBlocks &from, const DimBlocks &to,
+                  const CollectiveSite &site) override;
+  Status shift(const TensorView &input, const TensorView &output, int distance,
+               const CollectiveSite &site) override;
   Status exchange(const void *mine, size_t bytes, void *all,
                   const CollectiveSite &site) override;
 
@@ -104,17 +117,21 @@ Status SharedMemoryCommunicator::reduceLarge(const TensorView &input,
   return meet(site);
 }
 
+static int64_t largestOf(std::span<const OwnedRuns> blocks) {
+  int64_t largest = 0;
+  for (const OwnedRuns &block : blocks)
+    largest = std::max(largest, block.localSize);
+  return largest;
+}
+
 Status SharedMemoryCommunicator::allGather(const TensorView &input,
                                            const TensorView &output, int dim,
                                            std::span<const OwnedRuns> blocks,
                                            const CollectiveSite &site) {
   if (output.numElements() == 0)
     return Status::ok();
-  int64_t largest = 0; // the same on every rank
-  for (const OwnedRuns &block : blocks)
-    largest = std::max(largest, block.localSize);
-  TensorView like = input;
-  like.dims[dim] = largest;
+  TensorView like = input; // of the largest input, the same on every rank
+  like.dims[dim] = largestOf(blocks);
   const bool small = viewBytes(like) <= SharedMemoryGroup::kSlotBytes;
   if (!small)
     publish(input, output);
@@ -152,6 +169,115 @@ Status SharedMemoryCommunicator::reduceScatter(
         reduceRange(kind, inputs, part, 0, part.numElements()));
     at += run.length;
   }
+  return meet(site);
+}
+
+Status SharedMemoryCommunicator::dispatch(const TensorView &input,
+                                          const TensorView &output,
+                                          std::span<const OwnedRuns> blocks,
+                                          const ExpertRouting &routing,
+                                          const CollectiveSite &site) {
+  if (output.numElements() == 0)
+    return Status::ok();
+  publish(input, output);
+  SHARDC_RETURN_IF_ERROR(meet(site));
+  for (int step = 0; step < size(); ++step) {
+    const int i = (self + step) % size();
+    int64_t at = 0;
+    for (const OwnedRun &run : blocks[static_cast<size_t>(i)].runs)
+      for (int64_t row = run.start; row < run.start + run.length; ++row, ++at)
+        if (routing.takes(self, row))
+          copyView(narrowed(output, 0, row, 1),
+                   narrowed(peer(i).input, 0, at, 1));
+  }
+  return meet(site);
+}
+
+Status SharedMemoryCommunicator::combine(const TensorView &input,
+                                         const TensorView &output,
+                                         std::span<const OwnedRuns> blocks,
+                                         const ExpertRouting &routing,
+                                         const CollectiveSite &site) {
+  if (input.numElements() == 0)
+    return Status::ok();
+  publish(input, output);
+  SHARDC_RETURN_IF_ERROR(meet(site));
+  int64_t at = 0;
+  for (const OwnedRun &run : blocks[static_cast<size_t>(self)].runs)
+    for (int64_t row = run.start; row < run.start + run.length; ++row, ++at) {
+      size_t parts = 0;
+      for (int i = 0; i < size(); ++i)
+        if (routing.takes(i, row))
+          inputs[parts++] = narrowed(peer(i).input, 0, row, 1);
+      if (parts == 0) // a choice that no expert has: everybody holds zeros
+        inputs[parts++] = narrowed(input, 0, row, 1);
+      const TensorView sum = narrowed(output, 0, at, 1);
+      SHARDC_RETURN_IF_ERROR(reduceRange(ReduceKind::Sum,
+                                         std::span(inputs).first(parts), sum, 0,
+                                         sum.numElements()));
+    }
+  return meet(site);
+}
+
+/// Copies what `target`, which has the part `mine` of dim `to`, gets of a
+/// rank's `source`, which has the part `theirs` of dim `from`.
+static void copyCommon(const TensorView &target, const TensorView &source,
+                       int from, const OwnedRuns &theirs, int to,
+                       const OwnedRuns &mine) {
+  int64_t atSource = 0;
+  for (const OwnedRun &has : theirs.runs) {
+    int64_t atTarget = 0;
+    for (const OwnedRun &gets : mine.runs) {
+      if (from != to) {
+        copyView(narrowed(narrowed(target, from, has.start, has.length), to,
+                          atTarget, gets.length),
+                 narrowed(narrowed(source, from, atSource, has.length), to,
+                          gets.start, gets.length));
+      } else {
+        const int64_t begin = std::max(has.start, gets.start);
+        const int64_t end =
+            std::min(has.start + has.length, gets.start + gets.length);
+        if (begin < end)
+          copyView(
+              narrowed(target, to, atTarget + begin - gets.start, end - begin),
+              narrowed(source, from, atSource + begin - has.start,
+                       end - begin));
+      }
+      atTarget += gets.length;
+    }
+    atSource += has.length;
+  }
+}
+
+Status SharedMemoryCommunicator::allToAll(const TensorView &input,
+                                          const TensorView &output,
+                                          const DimBlocks &from,
+                                          const DimBlocks &to,
+                                          const CollectiveSite &site) {
+  TensorView like = input; // of the largest input, the same on every rank
+  like.dims[from.dim] = largestOf(from.blocks);
+  if (like.numElements() == 0)
+    return Status::ok();
+  const bool small = viewBytes(like) <= SharedMemoryGroup::kSlotBytes;
+  if (!small)
+    publish(input, output);
+  SHARDC_RETURN_IF_ERROR(small ? shareSmall(input, site) : meet(site));
+  for (int step = 0; step < size(); ++step) {
+    const int i = (self + step) % size();
+    const OwnedRuns &theirs = from.blocks[static_cast<size_t>(i)];
+    like.dims[from.dim] = theirs.localSize;
+    copyCommon(output, small ? slotView(i, like) : peer(i).input, from.dim,
+               theirs, to.dim, to.blocks[static_cast<size_t>(self)]);
+  }
+  return small ? Status::ok() : meet(site);
+}
+
+Status SharedMemoryCommunicator::shift(const TensorView &input,
+                                       const TensorView &output, int distance,
+                                       const CollectiveSite &site) {
+  publish(input, output);
+  SHARDC_RETURN_IF_ERROR(meet(site));
+  copyView(output, peer((self + distance) % size()).input);
   return meet(site);
 }
 

@@ -63,13 +63,13 @@ int64_t NetworkCommunicator::messageBytes() const {
 // Messages
 //===----------------------------------------------------------------------===//
 
-/// A timeout says what was waited for, and ends the run.
 Status NetworkCommunicator::explained(const Status &status,
-                                      const CollectiveSite &site) {
+                                      const CollectiveSite &site,
+                                      std::span<Stream *const> waitedFor) {
   if (status.isOk() || !Transport::isTimeout(status))
     return status;
   std::string missing;
-  for (Stream *stream : others)
+  for (Stream *stream : waitedFor)
     if (!stream->hasArrived())
       missing += (missing.empty() ? "" : "; ") +
                  transport.rankTextWithPlace(stream->otherRank());
@@ -81,36 +81,16 @@ Status NetworkCommunicator::explained(const Status &status,
       "; raise --timeout if they are only slow"));
 }
 
-template <typename Pack>
-Status NetworkCommunicator::sendTo(size_t to, int64_t bytes,
-                                   const CollectiveSite &site, Pack pack) {
-  std::byte *memory = nullptr;
-  SHARDC_RETURN_IF_ERROR(
-      explained(streams[to]->prepare(bytes, memory, deadline()), site));
-  pack(memory);
-  streams[to]->commit(bytes, static_cast<uint64_t>(site.instruction));
-  return Status::ok();
-}
-
-template <typename Bytes>
-Status NetworkCommunicator::receiveAll(const CollectiveSite &site,
-                                       Bytes bytesOf) {
-  SHARDC_RETURN_IF_ERROR(
-      explained(transport.waitForMessages(others, deadline()), site));
-  for (size_t i = 0; i < streams.size(); ++i) {
-    if (isSelf(i))
-      continue;
-    const Arrived message = streams[i]->front();
-    const bool isThere = message.tag == static_cast<uint64_t>(site.instruction);
-    if (!isThere || static_cast<int64_t>(message.bytes.size()) != bytesOf(i))
-      return transport.abort(artifactError(
-          site.kind, " at node '", site.node, "' is instruction ",
-          site.instruction, " and expects ", bytesOf(i), " bytes, but ",
-          transport.rankText(members[i]), " sent ", message.bytes.size(),
-          " bytes of instruction ", message.tag));
-    arrived[i] = const_cast<std::byte *>(message.bytes.data());
-  }
-  return Status::ok();
+/// Both ends are at the same instruction and agree on the size.
+Status NetworkCommunicator::checkMessage(const Arrived &message, int64_t bytes,
+                                         int from, const CollectiveSite &site) {
+  if (message.tag == static_cast<uint64_t>(site.instruction) &&
+      static_cast<int64_t>(message.bytes.size()) == bytes)
+    return Status::ok();
+  return transport.abort(artifactError(
+      site.kind, " at node '", site.node, "' is instruction ", site.instruction,
+      " and expects ", bytes, " bytes, but ", transport.rankText(from),
+      " sent ", message.bytes.size(), " bytes of instruction ", message.tag));
 }
 
 void NetworkCommunicator::release() {

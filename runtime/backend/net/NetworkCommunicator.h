@@ -11,6 +11,8 @@
 //                        sends the result to all
 //   reduce_scatter       each gets its block from all and reduces it
 //   all_gather           each sends its block to all
+//   all_to_all           each sends each other what they have in common
+//   shift                one way: to one rank, from another
 //
 // An element is reduced in the order of the group, wherever that is done: the
 // bits are those of threads (SharedMemoryGroup).
@@ -46,6 +48,19 @@ public:
   Status reduceScatter(const TensorView &input, const TensorView &output,
                        int dim, std::span<const OwnedRuns> blocks,
                        ReduceKind kind, const CollectiveSite &site) override;
+  Status allToAll(const TensorView &input, const TensorView &output,
+                  const DimBlocks &from, const DimBlocks &to,
+                  const CollectiveSite &site) override;
+  Status shift(const TensorView &input, const TensorView &output, int distance,
+               const CollectiveSite &site) override;
+  Status dispatch(const TensorView &input, const TensorView &output,
+                  std::span<const OwnedRuns> blocks,
+                  const ExpertRouting &routing,
+                  const CollectiveSite &site) override;
+  Status combine(const TensorView &input, const TensorView &output,
+                 std::span<const OwnedRuns> blocks,
+                 const ExpertRouting &routing,
+                 const CollectiveSite &site) override;
   Status exchange(const void *mine, size_t bytes, void *all,
                   const CollectiveSite &site) override;
 
@@ -75,13 +90,39 @@ private:
   /// Sends member `to` what `pack` writes into so many bytes.
   template <typename Pack>
   Status sendTo(size_t to, int64_t bytes, const CollectiveSite &site,
-                Pack pack);
+                Pack pack) {
+    std::byte *memory = nullptr;
+    SHARDC_RETURN_IF_ERROR(
+        explained(streams[to]->prepare(bytes, memory, deadline()), site,
+                  {&streams[to], 1}));
+    pack(memory);
+    streams[to]->commit(bytes, static_cast<uint64_t>(site.instruction));
+    return Status::ok();
+  }
   /// Waits for a message of each other member, of bytesOf(member) bytes, into
   /// `arrived`; until release().
   template <typename Bytes>
-  Status receiveAll(const CollectiveSite &site, Bytes bytesOf);
+  Status receiveAll(const CollectiveSite &site, Bytes bytesOf) {
+    SHARDC_RETURN_IF_ERROR(
+        explained(transport.waitForMessages(others, deadline()), site, others));
+    for (size_t i = 0; i < streams.size(); ++i) {
+      if (isSelf(i))
+        continue;
+      const Arrived message = streams[i]->front();
+      SHARDC_RETURN_IF_ERROR(
+          checkMessage(message, bytesOf(i), members[i], site));
+      arrived[i] = const_cast<std::byte *>(message.bytes.data());
+    }
+    return Status::ok();
+  }
   void release();
-  Status explained(const Status &status, const CollectiveSite &site);
+  /// A timeout says which of `missing` were waited for, and ends the run.
+  Status explained(const Status &status, const CollectiveSite &site,
+                   std::span<Stream *const> missing);
+  Status checkMessage(const Arrived &message, int64_t bytes, int from,
+                      const CollectiveSite &site);
+  Status sumTaken(const TensorView &input, const TensorView &output,
+                  const ExpertRouting &routing);
   Deadline deadline() const {
     return std::chrono::steady_clock::now() + timeout;
   }

@@ -121,3 +121,73 @@ func.func @f(%p: !p) {
   %y = dist.once %p over <["tp"=2]> : !p -> !p
   return
 }
+
+// -----
+
+!x = tensor<4x4xf32, #dist.value<dims = [4, 4], sharding = [{"tp"=2}, {}]>>
+!y = tensor<4x4xf32, #dist.value<dims = [4, 4], sharding = [{}, {"tp"=2}]>>
+func.func @f(%x: !x) {
+  // expected-error@+1 {{does not turn [{"tp"=2}, {}] into [{}, {"tp"=2}]}}
+  %y = dist.all_to_all %x dim 1 to 0 over <["tp"=2]> : !x -> !y
+  return
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{"tp"=2}]>>
+!y = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+func.func @sees_a_part_twice(%x: !x) {
+  // expected-error@+1 {{has steps 0, 0, expected each of 0 to 1 once, 0 first}}
+  %y = dist.ring %x dim 0 over <["tp"=2]> steps [0, 0] : !x -> !y
+  return
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{"tp"=2}]>>
+!y = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+func.func @sees_a_part_less(%x: !x) {
+  // expected-error@+1 {{has steps 0, expected each of 0 to 1 once, 0 first}}
+  %y = dist.ring %x dim 0 over <["tp"=2]> steps [0] : !x -> !y
+  return
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{"tp"=2}]>>
+!y = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+func.func @starts_with_another(%x: !x) {
+  // expected-error@+1 {{has steps 1, 0, expected each of 0 to 1 once, 0 first}}
+  %y = dist.ring %x dim 0 over <["tp"=2]> steps [1, 0] : !x -> !y
+  return
+}
+
+// -----
+
+!x = tensor<4x4xf32, #dist.value<dims = [4, 4], sharding = [{"tp"=2}, {}]>>
+!y = tensor<4x4xf32, #dist.value<dims = [4, 4], sharding = [{}, {}]>>
+func.func @of_another_dim(%x: !x) {
+  // expected-error@+1 {{does not apply to an operand}}
+  %y = dist.ring %x dim 1 over <["tp"=2]> steps [0, 1] : !x -> !y
+  return
+}
+
+// -----
+
+!x = tensor<8xf32, #dist.value<dims = [8], sharding = [(2, 4:"tp"=2)]>>
+!y = tensor<8xf32, #dist.value<dims = [8], sharding = [{}]>>
+func.func @parts_in_pieces(%x: !x) {
+  // expected-error@+1 {{needs parts that are one range of each segment}}
+  %y = dist.ring %x dim 0 over <["tp"=2]> steps [0, 1] : !x -> !y
+  return
+}
+
+// -----
+
+!x = tensor<8xf32, #dist.value<dims = [8], sharding = [{"cp"=2 + "tp"=2}]>>
+!y = tensor<8xf32, #dist.value<dims = [8], sharding = [{"cp"=2}]>>
+func.func @over_some_of_the_axes(%x: !x) {
+  // expected-error@+1 {{over its axes alone}}
+  %y = dist.ring %x dim 0 over <["tp"=2]> steps [0, 1] : !x -> !y
+  return
+}

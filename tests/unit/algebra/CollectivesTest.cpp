@@ -64,6 +64,27 @@ TEST(Collectives, SliceOnlyRefines) {
   EXPECT_FALSE(isSlice(split, other));
 }
 
+TEST(Collectives, AllToAllMovesAxes) {
+  const DimSharding whole = DimSharding::unsplit(8),
+                    split = DimSharding::whole(8, {tp(4)});
+  EXPECT_TRUE(isAllToAll(of({split, whole}), of({whole, split}), 0, 1, tp(4)));
+  EXPECT_FALSE(isAllToAll(of({split, whole}), of({whole, split}), 1, 0, tp(4)));
+  EXPECT_FALSE(isAllToAll(of({split, whole}), of({whole, whole}), 0, 1, tp(4)));
+  EXPECT_FALSE(isAllToAll(of({split, whole}), of({split, whole}), 0, 0, tp(4)));
+  EXPECT_FALSE(isAllToAll(of({split, whole}), of({whole, split}), 0, 1, tp(2)));
+  // To the minor ways of a factor that has others already.
+  const AxisRef cp{"cp", 1, 2};
+  EXPECT_TRUE(isAllToAll(of({DimSharding::whole(8, {cp}), split}),
+                         of({whole, DimSharding::whole(8, {tp(4), cp})}), 0, 1,
+                         cp));
+  EXPECT_FALSE(isAllToAll(of({DimSharding::whole(8, {cp}), split}),
+                          of({whole, DimSharding::whole(8, {cp, tp(4)})}), 0, 1,
+                          cp));
+  // To other parts of the same dim.
+  EXPECT_TRUE(isAllToAll(of({split}), of({DimSharding::zigZag(8, {tp(4)})}), 0,
+                         0, tp(4)));
+}
+
 TEST(Collectives, OnceMakesAReplicatedValuePartial) {
   Sharding whole = of({DimSharding::unsplit(4)});
   EXPECT_EQ(once(whole, {tp(2)}),

@@ -90,6 +90,81 @@ TEST(Sharding, RangesAreCutByTheMajorFactor) {
                    .isRange());
 }
 
+TEST(Sharding, ZigZagPairsEarlyPartsWithLateOnes) {
+  Mesh mesh{{{"cp", 2}, {"tp", 2}}};
+  DimSharding dim = DimSharding::zigZag(
+      8, {axis(2, 1, "cp"), axis(2)}); // 8 parts of one element
+  EXPECT_EQ(shardc::testing::text(dim),
+            "[4: (4:\"cp\"=2 + \"tp\"=2) | 4: (4:-\"cp\"=2 + \"tp\"=2)]");
+  for (int64_t rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(owned(dim, mesh, rank), (std::vector<int64_t>{rank, 7 - rank}));
+}
+
+/// What the ranges say is what a rank owns, whole or not, evenly split or not.
+TEST(Sharding, RangesAreWhatARankOwns) {
+  Mesh mesh{{{"tp", 4}}};
+  for (int64_t n : {0, 1, 2, 5, 8, 13, 30})
+    for (const DimSharding &dim :
+         {DimSharding::unsplit(n), DimSharding::whole(n, {axis(4)}),
+          DimSharding::zigZag(n, {axis(4)})}) {
+      ASSERT_TRUE(dim.isRanges());
+      EXPECT_EQ(dim.size(), DimExpr(n));
+      for (int64_t rank = 0; rank < 4; ++rank) {
+        std::vector<int64_t> elements;
+        for (const Range &range : dim.ranges(mesh))
+          for (int64_t e = 0; e < onRank(range.size, mesh, rank); ++e)
+            elements.push_back(onRank(range.start, mesh, rank) + e);
+        EXPECT_EQ(elements, owned(dim, mesh, rank))
+            << shardc::testing::text(dim);
+        EXPECT_EQ(onRank(dim.localSize(mesh), mesh, rank),
+                  int64_t(elements.size()));
+      }
+    }
+  EXPECT_FALSE((DimSharding{{Segment{{Factor{2, {}}, Factor{8, {axis(4)}}}}}})
+                   .isRanges());
+  const DimExpr seq = DimExpr::symbol("seq");
+  EXPECT_EQ(DimSharding::zigZag(seq, {axis(4)}).size(), seq);
+}
+
+/// Pairs of a query and a key that it sees, for a rank that has the keys of the
+/// one `step` further on.
+int64_t pairsSeen(const DimSharding &dim, const Mesh &mesh, int64_t rank,
+                  int64_t step) {
+  auto keys = dim.rangesAt([&](llvm::ArrayRef<AxisRef> axes) {
+    return DimExpr::mod(flatIndex(axes, mesh) + step, numWays(axes));
+  });
+  int64_t pairs = 0;
+  for (const Range &queries : dim.ranges(mesh))
+    for (int64_t q = 0; q < onRank(queries.size, mesh, rank); ++q)
+      for (const Range &range : keys)
+        pairs += std::clamp<int64_t>(onRank(queries.start, mesh, rank) + q + 1 -
+                                         onRank(range.start, mesh, rank),
+                                     0, onRank(range.size, mesh, rank));
+  return pairs;
+}
+
+/// In every step of a ring all ranks see as many pairs; with parts in order the
+/// last rank would see seven times what the first one sees.
+TEST(Sharding, ZigZagBalancesCausality) {
+  Mesh mesh{{{"cp", 4}}};
+  const int64_t n = 64;
+  const DimSharding zigZag = DimSharding::zigZag(n, {axis(4, 1, "cp")}),
+                    inOrder = DimSharding::whole(n, {axis(4, 1, "cp")});
+  int64_t total = 0, first = 0, last = 0;
+  for (int64_t step = 0; step < 4; ++step) {
+    for (int64_t rank = 0; rank < 4; ++rank) {
+      EXPECT_EQ(pairsSeen(zigZag, mesh, rank, step),
+                pairsSeen(zigZag, mesh, 0, step))
+          << "rank " << rank << ", step " << step;
+      total += pairsSeen(zigZag, mesh, rank, step);
+    }
+    first += pairsSeen(inOrder, mesh, 0, step);
+    last += pairsSeen(inOrder, mesh, 3, step);
+  }
+  EXPECT_EQ(total, n * (n + 1) / 2);
+  EXPECT_GT(last, 6 * first);
+}
+
 TEST(Mesh, CutsWaysOfSeveralAxes) {
   const AxisRef ep = axis(2, 1, "ep");
   auto parts = cutWays({ep, axis(4)}, 4);

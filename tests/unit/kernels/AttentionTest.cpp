@@ -1,54 +1,8 @@
 // Attention and RotaryEmbedding.
-#include "tests/unit/kernels/KernelTest.h"
-
-#include <cmath>
+#include "tests/unit/kernels/AttentionReference.h"
 
 namespace shardc::runtime::host {
 namespace {
-
-struct Problem {
-  Tensor q, k, v;
-  Tensor mask = Tensor::absent();
-  double scale = 0.5, softcap = 0;
-  bool causal = false;
-  int64_t offset = 0, window = 0;
-  Tensor sinks = Tensor::absent();
-  std::string_view zeroRows = "hidden";
-};
-
-double biasAt(const Problem &s, const Dims &at) {
-  const int64_t last = at[2] + s.offset;
-  if (s.causal && at[3] > last)
-    return -INFINITY;
-  if (s.causal && s.window > 0 && at[3] <= last - s.window)
-    return -INFINITY;
-  if (s.mask.view.isAbsent())
-    return 0;
-  if (s.mask.view.element == artifact::ElementType_Bool)
-    return s.mask.at<Boolean>(at) ? 0 : -INFINITY;
-  return s.mask.at<float>(at);
-}
-
-/// One output element from the definition, in double.
-template <typename T> double attend(const Problem &s, const Dims &at) {
-  const int64_t keys = s.k.view.dims[2];
-  const int64_t head = at[1] / (s.q.view.dims[1] / s.k.view.dims[1]);
-  double total = 0, sum = 0;
-  for (int64_t j = 0; j < keys; ++j) {
-    double score = 0;
-    for (int64_t d = 0; d < s.q.view.dims[3]; ++d)
-      score += s.scale * double(s.q.at<T>({at[0], at[1], at[2], d})) *
-               double(s.k.at<T>({at[0], head, j, d}));
-    if (s.softcap > 0)
-      score = s.softcap * std::tanh(score / s.softcap);
-    const double weight = std::exp(score + biasAt(s, {at[0], at[1], at[2], j}));
-    total += weight;
-    sum += weight * double(s.v.at<T>({at[0], head, j, at[3]}));
-  }
-  if (!s.sinks.view.isAbsent())
-    total += std::exp(double(s.sinks.at<T>({at[1]})));
-  return total == 0 && s.zeroRows != "none" ? 0 : sum / total;
-}
 
 template <typename T> void expectAttention(const Problem &s, double tolerance) {
   const Dims dims = {s.q.view.dims[0], s.q.view.dims[1], s.q.view.dims[2],
@@ -56,13 +10,7 @@ template <typename T> void expectAttention(const Problem &s, double tolerance) {
   const Tensor plain = Tensor::filled<T>(dims, T(Compute<T>(9)));
   for (const Tensor &out : {plain, plain.scattered()}) {
     EXPECT_OK(runKernel("Attention", {s.q, s.k, s.v, s.mask, s.sinks}, {out},
-                        Attributes()
-                            .number("scale", s.scale)
-                            .number("softcap", s.softcap)
-                            .ints("is_causal", {s.causal})
-                            .ints("causal_offset", {s.offset})
-                            .ints("window", {s.window})
-                            .text("zero_rows", s.zeroRows)));
+                        s.attributes()));
     forEach(dims, [&](const Dims &at) {
       const double expected = attend<T>(s, at);
       if (std::isnan(expected))
@@ -186,6 +134,23 @@ TEST(Attention, NaNRowsAreZeroWhereAsked) {
     EXPECT_TRUE(rows == "nan" ? value == 0 : std::isnan(value));
     EXPECT_FALSE(std::isnan(out.at<float>({0, 0, 0, 2})));
   }
+}
+
+/// More keys than a tile has: later ones raise the maximum of earlier ones.
+TEST(Attention, ManyKeys) {
+  Problem s = {Tensor::integers<float>({1, 4, 20, 4}, 1),
+               Tensor::integers<float>({1, 2, 4200, 4}, 2),
+               Tensor::integers<float>({1, 2, 4200, 3}, 3)};
+  expectAttention<float>(s, 1e-5);
+  s.causal = true;
+  s.offset = 4150;
+  s.sinks = Tensor::integers<float>({4}, 5);
+  for (const int64_t window : {0, 3000}) {
+    s.window = window;
+    expectAttention<float>(s, 1e-5);
+  }
+  s.mask = Tensor::integers<Boolean>({20, 4200}).broadcast({1, 4, 20, 4200});
+  expectAttention<float>(s, 1e-5);
 }
 
 TEST(Attention, RanksWithoutHeadsOrKeys) {

@@ -39,11 +39,14 @@ std::string plan(const Sharding &from, const Sharding &to) {
     text += step.kind == StepKind::AllReduce       ? "reduce"
             : step.kind == StepKind::ReduceScatter ? "scatter"
             : step.kind == StepKind::AllGather     ? "gather"
+            : step.kind == StepKind::AllToAll      ? "move"
             : step.kind == StepKind::Slice         ? "slice"
                                                    : "once";
-    if (step.kind == StepKind::AllGather ||
+    if (step.kind == StepKind::AllGather || step.kind == StepKind::AllToAll ||
         step.kind == StepKind::ReduceScatter)
       text += " " + std::to_string(step.dim);
+    if (step.kind == StepKind::AllToAll)
+      text += " to " + std::to_string(step.toDim);
     for (const dist::AxisRef &ref : step.axes)
       text += " " + ref.name;
     if (step.kind == StepKind::AllReduce ||
@@ -62,7 +65,7 @@ TEST(ReshardPlan, PicksTheCollective) {
   EXPECT_EQ(plan(whole, sharding({kDp, kTp})), "slice");
   EXPECT_EQ(plan(whole, sharding({kWhole, kWhole}, {kSum})), "once tp");
   EXPECT_EQ(plan(sharding({kTp, kWhole}), sharding({kWhole, kTp})),
-            "gather 0 tp, slice");
+            "move 0 to 1 tp");
   EXPECT_EQ(plan(sharding({kWhole, kWhole}, {kSum}), sharding({kWhole, kTp})),
             "scatter 1 tp sum");
   EXPECT_EQ(plan(sharding({kWhole, kWhole}, {kSum}), sharding({kHeads, kDp})),
@@ -95,10 +98,39 @@ TEST(ReshardPlan, GathersOnlyWhatHasToBeWhole) {
   EXPECT_EQ(plan(sharding({kDpTp}), sharding({kWhole})), "gather 0 dp tp");
 }
 
+TEST(ReshardPlan, MovesAxesBetweenDims) {
+  // Behind the axes that split the other dim already.
+  EXPECT_EQ(plan(sharding({kDp, kTp}),
+                 sharding({kWhole, DimSharding::whole(
+                                       8, {axis(4), axis(2, 1, "dp")})})),
+            "move 0 to 1 dp");
+  // The minor axis alone; what is left over is gathered, or moved on.
+  EXPECT_EQ(plan(sharding({kDpTp, kWhole}), sharding({kDp, kTp})),
+            "move 0 to 1 tp");
+  EXPECT_EQ(plan(sharding({kDpTp, kWhole}), sharding({kWhole, kTp})),
+            "move 0 to 1 tp, gather 0 dp");
+  EXPECT_EQ(
+      plan(sharding({kDpTp, kWhole, kWhole}), sharding({kWhole, kTp, kDp})),
+      "move 0 to 1 tp, move 0 to 2 dp");
+  // To fewer ways: those in excess are gathered first.
+  EXPECT_EQ(plan(sharding({kWhole, kTp}),
+                 sharding({DimSharding::whole(8, {axis(2)}), kWhole})),
+            "gather 1 tp, move 1 to 0 tp");
+  // Of the same dim: other parts for everyone.
+  EXPECT_EQ(plan(sharding({kTp}), sharding({kHeads})), "move 0 to 0 tp");
+  const DimSharding zigZag = DimSharding::zigZag(8, {axis(4)});
+  EXPECT_EQ(plan(sharding({kTp}), sharding({zigZag})), "move 0 to 0 tp");
+  EXPECT_EQ(plan(sharding({zigZag}), sharding({kWhole})), "gather 0 tp");
+  // Each axis where the other was: nobody can move first.
+  EXPECT_EQ(plan(sharding({kDp, kTp}), sharding({kTp, kDp})),
+            "gather 0 dp, move 1 to 0 tp, slice");
+}
+
 TEST(ReshardPlan, EndsWhereItShould) {
   std::vector<Sharding> all;
-  for (const DimSharding &rows : {kWhole, kTp, kDp, kDpTp, kHeads})
-    for (const DimSharding &columns : {kWhole, kTp, kDp, kHeads})
+  const DimSharding zigZag = DimSharding::zigZag(8, {axis(4)});
+  for (const DimSharding &rows : {kWhole, kTp, kDp, kDpTp, kHeads, zigZag})
+    for (const DimSharding &columns : {kWhole, kTp, kDp, kHeads, zigZag})
       for (bool isPartial : {false, true}) {
         Sharding made = isPartial ? sharding({rows, columns}, {kSum})
                                   : sharding({rows, columns});

@@ -1,4 +1,5 @@
 //===- PipelineTest.cpp - Stages and replicas -----------------------------===//
+#include "runtime/artifact/Artifact.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
 namespace shardc::runtime {
@@ -149,6 +150,28 @@ TEST(Pipeline, AClaimedBatchThatOutputsDoNotHaveIsAnError) {
 std::string refusal(const TestArtifact &artifact) {
   std::unique_ptr<Session> session;
   return Session::open(artifact.path(), {}, session).message();
+}
+
+TEST(Pipeline, RanksFollowTheOrderOfTheMesh) {
+  TwoStages folder(firstStage(), secondStage(), 3);
+  folder.manifest["mesh"] = {{{"name", "tp"}, {"size", 2}},
+                             {{"name", "dp"}, {"size", 3}},
+                             {{"name", "pp"}, {"size", 2}}};
+  folder.writeManifest();
+  Artifact artifact;
+  ASSERT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
+  EXPECT_EQ(artifact.numReplicas(), 3);
+  for (int replica = 0; replica < 3; ++replica)
+    for (int stage = 0; stage < 2; ++stage)
+      for (int rank = 0; rank < 2; ++rank)
+        EXPECT_EQ(artifact.worldRank(replica, stage, rank),
+                  (rank * 3 + replica) * 2 + stage);
+  EXPECT_EQ(artifact.rankText(artifact.worldRank(2, 1, 1)),
+            "rank 11 (tp 1, dp 2, pp 1)");
+  OpenSession s(folder);
+  ASSERT_TRUE(s.run({Floats({3, 4}, {2}).as("x")}).isOk());
+  EXPECT_EQ(s.floats(0), (std::vector<float>{6, 8}));
+  EXPECT_EQ(s.session->rankMemory().size(), 12u);
 }
 
 TEST(Pipeline, RefusesStagesThatDoNotFit) {

@@ -75,7 +75,11 @@ void ProgramBuilder::keepCache(uint32_t input, uint32_t output, int32_t dim) {
 }
 
 void ProgramBuilder::condition(uint32_t input, bool value) {
-  conditions.emplace_back(input, value);
+  conditions.push_back({input, value});
+}
+
+void ProgramBuilder::sizeCondition(uint32_t input, int32_t dim, int64_t size) {
+  conditions.push_back({input, false, dim, size});
 }
 
 uint32_t ProgramBuilder::coordinate(uint32_t axis) {
@@ -351,8 +355,9 @@ std::string Writer::write() {
     caches.push_back(artifact::CreateCachePair(fbb, c.input, c.output, c.dim,
                                                c.buffer, c.kind));
   std::vector<flatbuffers::Offset<artifact::Condition>> conditions;
-  for (auto [input, value] : from.conditions)
-    conditions.push_back(artifact::CreateCondition(fbb, input, value));
+  for (const auto &c : from.conditions)
+    conditions.push_back(
+        artifact::CreateCondition(fbb, c.input, c.value, c.dim, c.size));
   auto groups = groupTables();
   auto weights = weightTables();
   auto buffers = bufferTables();

@@ -108,6 +108,8 @@ public:
   void keepCache(uint32_t input, uint32_t output, int32_t dim = -1);
   /// The program is for requests where this input has this value.
   void condition(uint32_t input, bool value);
+  /// The program is for requests where that dim of this input has this size.
+  void sizeCondition(uint32_t input, int32_t dim, int64_t size);
 
   // Instructions.
   Attribute text(std::string name, std::string text) {
@@ -121,6 +123,9 @@ public:
   }
   Attribute layout(std::string name, Layout layout) {
     return {std::move(name), {}, {}, "", {std::move(layout)}};
+  }
+  Attribute layouts(std::string name, std::vector<Layout> layouts) {
+    return {std::move(name), {}, {}, "", std::move(layouts)};
   }
   int32_t group(std::vector<Part> parts);
   void run(const std::string &kernel, std::vector<int32_t> inputs,
@@ -195,7 +200,13 @@ private:
   std::vector<artifact::Scalar> scalarList;
   std::vector<Symbol> symbols;
   std::vector<Cache> caches;
-  std::vector<std::pair<uint32_t, bool>> conditions;
+  struct Condition {
+    uint32_t input;
+    bool value = false;
+    int32_t dim = -1;
+    int64_t size = 0;
+  };
+  std::vector<Condition> conditions;
   std::vector<Guard> guards;
   std::vector<Buffer> buffers;
   std::vector<View> views;

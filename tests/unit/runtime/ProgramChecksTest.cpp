@@ -71,6 +71,26 @@ TEST(ProgramChecks, eachMistakeIsNamed) {
                {p.ints("dim", {1}), p.layout("layout", p.whole(n))},
                p.group({{0, 1, 2}}));
        }},
+      {"no valid dim",
+       [](auto &p, auto n, auto x) {
+         auto y = p.value(Float32, {n});
+         p.run("all_to_all", {int32_t(x)}, {int32_t(y)},
+               {p.ints("dim", {0}), p.layout("layout", p.whole(n))},
+               p.group({{0, 1, 2}}));
+       }},
+      {"no layout",
+       [](auto &p, auto n, auto x) {
+         auto y = p.value(Float32, {n});
+         p.run("all_to_all", {int32_t(x)}, {int32_t(y)},
+               {p.ints("dim", {0, 0}), p.layout("layout", p.whole(n))},
+               p.group({{0, 1, 2}}));
+       }},
+      {"no valid distance",
+       [](auto &p, auto n, auto x) {
+         auto y = p.value(Float32, {n});
+         p.run("shift", {int32_t(x)}, {int32_t(y)}, {p.ints("distance", {-1})},
+               p.group({{0, 1, 2}}));
+       }},
       {"does not divide", [](auto &p, auto, auto) { p.group({{0, 1, 3}}); }},
       {"parts of one axis overlap",
        [](auto &p, auto, auto) { p.group({{1, 1, 4}, {1, 2, 2}}); }},

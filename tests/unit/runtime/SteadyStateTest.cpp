@@ -61,6 +61,20 @@ ProgramBuilder everything(int64_t ways) {
         {p.text("kind", "sum"), p.ints("dim", {1}),
          p.layout("layout", p.split(k, ways, c))},
         group);
+  auto rows = p.value(Float32, {p.localSize(n, ways, c), k});
+  p.run("all_to_all", {int32_t(part)}, {int32_t(rows)},
+        {p.ints("dim", {1, 0}),
+         p.layouts("layout", {p.split(k, ways, c), p.split(n, ways, c)})},
+        group);
+  auto back = p.value(Float32, {n, local});
+  p.run("all_to_all", {int32_t(rows)}, {int32_t(back)},
+        {p.ints("dim", {0, 1}),
+         p.layouts("layout", {p.split(n, ways, c), p.split(k, ways, c)})},
+        group);
+  auto shifted = p.value(Float32, {n, local}); // round to where it was
+  p.run("shift", {int32_t(back)}, {int32_t(shifted)},
+        {p.ints("distance", {ways})}, group);
+  part = shifted;
   p.output("sum", sum, {p.whole(n), p.whole(k)});
   p.output("part", part, {p.whole(n), p.split(k, ways, c)});
   return p;

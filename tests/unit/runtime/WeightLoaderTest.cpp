@@ -17,6 +17,7 @@ using namespace test;
 
 struct LoadedRank {
   std::vector<int64_t> scalars;
+  WeightSlices slices;
   RankWeights weights;
 };
 
@@ -25,7 +26,8 @@ Status loadRank(const Artifact &artifact, int rank, LoadedRank &loaded) {
   SHARDC_RETURN_IF_ERROR(
       evaluateLoadScalars(program, scalarDependences(program),
                           coordinatesOf(program, rank), loaded.scalars));
-  return loadWeights(artifact, 0, rank, loaded.scalars, loaded.weights);
+  return loadWeights(artifact, 0, rank, loaded.scalars, loaded.slices,
+                     loaded.weights);
 }
 
 std::vector<float> range(int64_t count) {
@@ -106,7 +108,24 @@ TEST(WeightLoader, contiguousSlicesAreNotCopied) {
   ASSERT_TRUE(loadRank(artifact, 1, loaded).isOk());
   auto file = artifact.weightBytes(*artifact.program(0).weights()->Get(0));
   EXPECT_EQ(loaded.weights.data[0], file.data() + 6 * 18 * 4);
-  EXPECT_EQ(loaded.weights.mappedBytes, 6 * 18 * 4);
+  EXPECT_EQ(loaded.slices.mappedBytes, 6 * 18 * 4);
+}
+
+TEST(WeightLoader, programsShareSlicesThatAreAlike) {
+  TestArtifact folder(weightsProgram(2));
+  folder.addProgram(weightsProgram(2));
+  Artifact artifact;
+  ASSERT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
+  LoadedRank loaded;
+  ASSERT_TRUE(loadRank(artifact, 1, loaded).isOk());
+  const int64_t packed = loaded.slices.packedBytes;
+  RankWeights second;
+  ASSERT_TRUE(loadWeights(artifact, 1, 1, loaded.scalars, loaded.slices, second)
+                  .isOk());
+  EXPECT_EQ(second.bytes, loaded.weights.bytes);
+  EXPECT_EQ(second.data, loaded.weights.data);
+  EXPECT_GT(packed, 0);
+  EXPECT_EQ(loaded.slices.packedBytes, packed);
 }
 
 TEST(WeightLoader, misalignedAndAbsentWeights) {
@@ -123,7 +142,7 @@ TEST(WeightLoader, misalignedAndAbsentWeights) {
   ASSERT_TRUE(loadRank(artifact, 1, present).isOk());
   EXPECT_EQ(loadedSlice(absent, 1), std::vector<float>(6));
   EXPECT_EQ(loadedSlice(present, 1), range(6));
-  EXPECT_EQ(present.weights.packedBytes, 24);
+  EXPECT_EQ(present.slices.packedBytes, 24);
 }
 
 std::string safetensors(const nlohmann::json &header, const std::string &data) {

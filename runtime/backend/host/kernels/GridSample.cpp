@@ -3,7 +3,8 @@
 // X [n, c, image...], grid [n, points..., d] -> Y [n, c, points...]. A position
 // counts its dims from the last one of the image, from -1 to 1 over an image.
 // Per dim it becomes some taps, elements with weights; Y is the sum over all
-// combinations of them.
+// combinations of them. Positions are computed in the grid's type P, but in
+// float at least.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,78 +30,78 @@ struct Sampler {
 };
 
 /// Elements of one dim, in elements of X from its first; none if it is zero.
-struct Taps {
+template <typename P> struct Taps {
   int count = 0;
   int64_t offset[kMaxTaps];
-  float weight[kMaxTaps];
+  P weight[kMaxTaps];
 };
 
-float reflect(float x, float least, float most) {
-  const float range = most - least;
+template <typename P> P reflect(P x, P least, P most) {
+  const P range = most - least;
   if ((x >= least && x <= most) || !std::isfinite(x))
     return x;
   if (!(range > 0))
     return least;
-  const float beyond = x < least ? least - x : x - most;
-  const float turns = std::floor(beyond / range);
-  const float rest = beyond - turns * range;
-  const bool fromLeast = (x < least) == (std::fmod(turns, 2.0f) == 0);
+  const P beyond = x < least ? least - x : x - most;
+  const P turns = std::floor(beyond / range);
+  const P rest = beyond - turns * range;
+  const bool fromLeast = (x < least) == (std::fmod(turns, P(2)) == 0);
   return fromLeast ? least + rest : most - rest;
 }
 
-class Dimension {
+template <typename P> class Dimension {
 public:
   Dimension(const Sampler &sampler, int64_t size, int64_t stride)
       : sampler(sampler), size(size), stride(stride),
-        least(sampler.alignCorners ? 0 : -0.5f),
-        most(float(size) - (sampler.alignCorners ? 1 : 0.5f)) {}
+        least(sampler.alignCorners ? P(0) : P(-0.5)),
+        most(P(size) - (sampler.alignCorners ? P(1) : P(0.5))) {}
 
-  Taps tapsAt(float normalized) const {
-    float x = sampler.alignCorners ? (normalized + 1) / 2 * float(size - 1)
-                                   : ((normalized + 1) * float(size) - 1) / 2;
+  Taps<P> tapsAt(P normalized) const {
+    P x = sampler.alignCorners ? (normalized + 1) / 2 * P(size - 1)
+                               : ((normalized + 1) * P(size) - 1) / 2;
     if (sampler.mode == Mode::Nearest)
       x = std::nearbyint(x);
     if (x < least || x > most) {
       if (sampler.border == Border::Border)
-        x = std::clamp(x, 0.0f, float(size - 1));
+        x = std::clamp(x, P(0), P(size - 1));
       else if (sampler.border == Border::Reflection)
         x = reflect(x, least, most);
     }
-    Taps taps;
-    if (!(std::fabs(x) < 1e9f)) // far outside, NaN too
+    Taps<P> taps;
+    if (!(std::fabs(x) < P(1e9))) // far outside, NaN too
       return taps;
     if (sampler.mode == Mode::Nearest) {
       add(taps, int64_t(x), 1);
       return taps;
     }
     const auto below = int64_t(std::floor(x));
-    const float rest = x - float(below);
+    const P rest = x - P(below);
     if (sampler.mode == Mode::Linear) {
       add(taps, below, 1 - rest);
       add(taps, below + 1, rest);
       return taps;
     }
     for (int64_t i = -1; i <= 2; ++i)
-      add(taps, below + i, cubic(rest - float(i)));
+      add(taps, below + i, cubic(rest - P(i)));
     return taps;
   }
 
 private:
-  static float cubic(float distance) {
-    constexpr float a = -0.75f;
-    const float x = std::fabs(distance);
+  static P cubic(P distance) {
+    constexpr P a = P(-0.75);
+    const P x = std::fabs(distance);
     if (x <= 1)
       return ((a + 2) * x - (a + 3)) * x * x + 1;
     return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
   }
 
-  void add(Taps &taps, int64_t index, float weight) const {
+  void add(Taps<P> &taps, int64_t index, P weight) const {
     if (index < 0 || index >= size) {
       if (sampler.border == Border::Zeros)
         return;
       index = sampler.border == Border::Border
                   ? index
-                  : int64_t(reflect(float(index), least, most));
+                  : int64_t(reflect(P(index), least, most));
       index = std::clamp<int64_t>(index, 0, size - 1);
     }
     taps.offset[taps.count] = index * stride;
@@ -109,10 +110,11 @@ private:
 
   const Sampler &sampler;
   int64_t size, stride;
-  float least, most;
+  P least, most;
 };
 
-template <typename T> double sumTaps(const T *x, const Taps *taps, int dims) {
+template <typename T, typename P>
+double sumTaps(const T *x, const Taps<P> *taps, int dims) {
   if (dims == 0)
     return double(Compute<T>(*x));
   double sum = 0;
@@ -125,6 +127,7 @@ template <typename T> double sumTaps(const T *x, const Taps *taps, int dims) {
 template <typename T, typename G>
 void sample(const Sampler &sampler, const TensorView &x, const TensorView &grid,
             const TensorView &y) {
+  using P = Compute<G>;
   const int spatial = x.rank - 2;
   const int64_t last = grid.strides[grid.rank - 1];
   const auto points =
@@ -132,11 +135,10 @@ void sample(const Sampler &sampler, const TensorView &x, const TensorView &grid,
   for (int64_t n = 0; n < x.dims[0]; ++n)
     forEachIndex(points, [&](const int64_t (&at)[2]) {
       const G *position = grid.as<G>() + n * grid.strides[0] + at[1];
-      Taps taps[kMaxRank];
+      Taps<P> taps[kMaxRank];
       for (int d = 0; d < spatial; ++d)
-        taps[d] =
-            Dimension(sampler, x.dims[d + 2], x.strides[d + 2])
-                .tapsAt(float(Compute<G>(position[(spatial - 1 - d) * last])));
+        taps[d] = Dimension<P>(sampler, x.dims[d + 2], x.strides[d + 2])
+                      .tapsAt(P(position[(spatial - 1 - d) * last]));
       for (int64_t c = 0; c < x.dims[1]; ++c)
         y.as<T>()[n * y.strides[0] + c * y.strides[1] + at[0]] = T(
             Compute<T>(sumTaps(x.as<T>() + n * x.strides[0] + c * x.strides[1],

@@ -9,7 +9,7 @@
 dist.mesh @mesh <["tp"=2]>
 
 // CHECK-NOT: rt.cache
-// expected-note @below {{the other branch is here}}
+// expected-note @below {{the other profile is here}}
 func.func @prompt(%x: !new, %past: !unread {onnx.name = "past"})
     -> (!new {onnx.cache = {input = 1 : i64, kind = "set"}})
     attributes {onnx.when = {use_cache = false}} {
@@ -17,7 +17,7 @@ func.func @prompt(%x: !new, %past: !unread {onnx.name = "past"})
   return %k : !new
 }
 
-// expected-warning @below {{the cache of "past" is split over the ranks otherwise than in another branch}}
+// expected-warning @below {{the cache of "past" is split over the ranks otherwise than in another profile}}
 func.func @step(%x: !new, %past: !past {onnx.name = "past"})
     -> (!past {onnx.cache = {input = 1 : i64, kind = "keep"}})
     attributes {onnx.when = {use_cache = true}} {

@@ -1,6 +1,11 @@
 // Context parallelism: every rank has a part of the positions from the input to the
-// output, and all weights; attention needs all keys and values.
-// RUN: shard-opt %s --shardc-propagate-shardings | FileCheck %s
+// output, and all weights; attention needs all keys and values. They go around zig-zag,
+// since late positions see more of them; every rank gets some heads of all positions; or
+// they are gathered.
+// RUN: shard-opt %s --shardc-propagate-shardings | FileCheck %s --check-prefix=RING
+// RUN: shard-opt %s --shardc-propagate-shardings=context-mode=ulysses | FileCheck %s --check-prefix=HEADS
+// RUN: shard-opt %s --shardc-propagate-shardings=context-mode=gather | FileCheck %s
+// RUN: not shard-opt %s --shardc-propagate-shardings=context-mode=star 2>&1 | FileCheck %s --check-prefix=BAD
 
 !x = tensor<?x?x16xf32, #dist.value<dims = [batch, seq, 16]>>
 !h = tensor<?x?x32xf32, #dist.value<dims = [batch, seq, 32]>>
@@ -37,3 +42,18 @@ func.func @main(%x: !x) -> !x {
 // CHECK: onnx.Attention %[[Q]], %[[KV]], %[[KV]] {{.*}}-> tensor<{{[^>]*}}sharding = [{}, {}, {"cp"=2}, {}]>>
 // CHECK-NOT: dist.reshard
 // CHECK: return %{{.*}} : tensor<{{[^>]*}}sharding = [{}, {"cp"=2}, {}]>>
+
+// RING: %[[Q:.*]] = onnx.Transpose {{.*}}-> tensor<{{[^>]*}}sharding = [{}, {}, {"cp"=2}, {}]>>
+// RING: %[[Z:.*]] = dist.reshard %[[Q]] {{.*}} to tensor<{{[^>]*}}[(seq floordiv 2): ((seq floordiv 2):"cp"=2) | {{.*}}:-"cp"=2)]{{.*}}>>
+// RING: %[[KV:.*]] = dist.ring %[[Z]] dim 2 over <["cp"=2]> steps [0, 1] {why = "Attention sees all of it in turn"} : {{.*}}sharding = [{}, {}, {}, {}]>>
+// RING: %[[A:.*]] = onnx.Attention %[[Z]], %[[KV]], %[[KV]]
+// RING: dist.reshard %[[A]] {{.*}} to tensor<{{[^>]*}}sharding = [{}, {}, {"cp"=2}, {}]>>
+// RING-NOT: = dist.
+
+// HEADS: %[[Q:.*]] = onnx.Transpose {{.*}}-> tensor<{{[^>]*}}sharding = [{}, {}, {"cp"=2}, {}]>>
+// HEADS: %[[H:.*]] = dist.reshard %[[Q]] {{.*}} to tensor<{{[^>]*}}sharding = [{}, {"cp"=2}, {}, {}]>>
+// HEADS: %[[A:.*]] = onnx.Attention %[[H]], %[[H]], %[[H]]
+// HEADS: dist.reshard %[[A]] {{.*}} to tensor<{{[^>]*}}sharding = [{}, {}, {"cp"=2}, {}]>>
+// HEADS-NOT: = dist.
+
+// BAD: context-mode is "star", expected ring, ulysses or gather

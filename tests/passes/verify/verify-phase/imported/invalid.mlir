@@ -54,3 +54,17 @@ func.func @size_of_one_branch(%c: tensor<i1>, %k: tensor<i64>, %x: tensor<4xf32>
   %z = onnx.Expand %y : (tensor<f32>) -> !n
   return
 }
+
+// -----
+
+// expected-error @below {{is for no requests: onnx.when: expected true, false or {dim = .., size = ..} for x}}
+func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> tensor<4xf32> attributes {onnx.when = {x = {dim = 0 : i64}}} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{is for no requests: onnx.when: expected a dictionary}}
+func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> tensor<4xf32> attributes {onnx.when = true} {
+  return %x : tensor<4xf32>
+}

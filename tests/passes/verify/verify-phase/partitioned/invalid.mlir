@@ -130,3 +130,16 @@ func.func private @sharded(%x: !x) -> !s {
   %y = dist.reshard %x : !x to !s
   return %y : !s
 }
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+!lx = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], local = [4]>>
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{has other inputs, outputs, names or guards than the sharded function}}
+func.func @stage0(%x: !lx {onnx.name = "x"}, %unused: !lx {onnx.name = "z"}) -> !lx attributes {dist.sharded = @sharded} {
+  return %x : !lx
+}
+func.func private @sharded(%x: !x {onnx.name = "x"}, %unused: !x {onnx.name = "y"}) -> !x {
+  return %x : !x
+}

@@ -212,3 +212,14 @@ func.func @split_condition(%c: !c) {
   }
   return
 }
+
+// -----
+
+!x = tensor<?xf32, #dist.value<dims = [seq], sharding = [{}]>>
+!w = tensor<128xi64, #dist.value<dims = [128], sharding = [[seq: (seq:"cp"=2) | seq * -1 + 128: (seq * -1 + 128)]]>>
+dist.mesh @mesh <["cp"=2]>
+func.func @weight_split_by_an_input(%x: !x) -> !w {
+  // expected-error@+1 {{is split by a size of the inputs, which is not known when it is loaded}}
+  %w = onnx.Weight {file = "w", length = 1024 : i64, name = "w", offset = 0 : i64} : () -> !w
+  return %w : !w
+}

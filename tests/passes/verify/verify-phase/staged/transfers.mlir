@@ -66,3 +66,17 @@ func.func @stage1(%x: !x, %y: !x) -> !x attributes {dist.stage = 1 : i64, dist.o
   %0 = dist.receive from 0 as 0 : !x
   return %0 : !x
 }
+
+// -----
+
+!x = tensor<4x16xf32, #dist.value<dims = [4, 16], sharding = [{}, {}]>>
+dist.mesh @mesh <["pp"=2]>
+// expected-note@+1 {{the first stage}}
+func.func @stage0(%x: !x {onnx.name = "x"}, %y: !x {onnx.name = "y"}) attributes {dist.stage = 0 : i64, dist.outputs = array<i64>} {
+  return
+}
+// expected-error@+1 {{has other inputs than the first stage}}
+func.func @stage1(%x: !x {onnx.name = "y"}, %y: !x {onnx.name = "x"}) -> !x attributes {dist.stage = 1 : i64, dist.outputs = array<i64: 0>} {
+  %0 = onnx.Relu %y : (!x) -> !x
+  return %0 : !x
+}

@@ -1,4 +1,4 @@
-#include "tools/shardrun/InputFiles.h"
+#include "tools/tensors/InputFiles.h"
 
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
@@ -11,7 +11,7 @@
 namespace fs = std::filesystem;
 using namespace shardc::runtime;
 
-namespace shardrun {
+namespace shardc::tensors {
 namespace {
 
 std::string tensorPath(const std::string &folder, const char *kind, size_t i) {
@@ -122,4 +122,4 @@ Status writeOutputs(const std::string &folder,
   return status;
 }
 
-} // namespace shardrun
+} // namespace shardc::tensors

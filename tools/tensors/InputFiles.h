@@ -4,8 +4,8 @@
 // model's inputs; output_0.pb, ... likewise. Or one .npz file by name.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SHARDC_TOOLS_SHARDRUN_INPUTFILES_H
-#define SHARDC_TOOLS_SHARDRUN_INPUTFILES_H
+#ifndef SHARDC_TOOLS_TENSORS_INPUTFILES_H
+#define SHARDC_TOOLS_TENSORS_INPUTFILES_H
 
 #include "runtime/io/TensorProto.h"
 
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace shardrun {
+namespace shardc::tensors {
 
 // Files of tensors that a state keeps (`kept`, by number) are passed over.
 
@@ -38,6 +38,6 @@ writeOutputs(const std::string &folder,
              std::span<const char> kept,
              std::span<const shardc::runtime::Tensor> tensors);
 
-} // namespace shardrun
+} // namespace shardc::tensors
 
-#endif // SHARDC_TOOLS_SHARDRUN_INPUTFILES_H
+#endif // SHARDC_TOOLS_TENSORS_INPUTFILES_H

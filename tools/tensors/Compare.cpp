@@ -1,4 +1,4 @@
-#include "tools/shardrun/Compare.h"
+#include "tools/tensors/Compare.h"
 
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Float16.h"
@@ -14,7 +14,7 @@
 using namespace shardc::runtime;
 namespace artifact = shardc::artifact;
 
-namespace shardrun {
+namespace shardc::tensors {
 namespace {
 
 template <typename T>
@@ -40,6 +40,28 @@ void convertFloat8(const Tensor &tensor, const Float8Format &format,
   decodeBytes(tensor, values,
               [&](uint8_t byte) { return decodeFloat8(format, byte); });
 }
+
+bool isInteger(ElementType type) {
+  return type <= artifact::ElementType_UInt64;
+}
+
+std::string typeText(const Tensor &tensor) {
+  return message(artifact::elementName(tensor.element()), " ",
+                 shapeText(tensor.dims()));
+}
+
+/// With enough digits to see the difference.
+std::string differenceText(size_t element, double found, double expected) {
+  return message("element ", element, " is ", std::setprecision(9), found,
+                 ", expected ", expected);
+}
+
+/// NaN beside NaN, an infinity beside the same one.
+bool sameSpecial(double found, double expected) {
+  return std::isnan(expected) ? std::isnan(found) : found == expected;
+}
+
+} // namespace
 
 std::vector<double> toDoubles(const Tensor &tensor) {
   std::vector<double> values(static_cast<size_t>(tensor.numElements()));
@@ -96,31 +118,77 @@ std::vector<double> toDoubles(const Tensor &tensor) {
   case artifact::ElementType_Float8E8M0:
     decodeBytes(tensor, values, decodeFloat8E8M0);
     break;
+  case artifact::ElementType_Int4:
+  case artifact::ElementType_UInt4:
+    break; // no tensor of the API has them
   }
   return values;
 }
 
-bool isInteger(ElementType type) {
-  return type <= artifact::ElementType_UInt64;
-}
+namespace {
 
-std::string typeText(const Tensor &tensor) {
-  return message(artifact::elementName(tensor.element()), " ",
-                 shapeText(tensor.dims()));
-}
-
-/// With enough digits to see the difference.
-std::string differenceText(size_t element, double found, double expected) {
-  return message("element ", element, " is ", std::setprecision(9), found,
-                 ", expected ", expected);
-}
-
-/// NaN beside NaN, an infinity beside the same one.
-bool sameSpecial(double found, double expected) {
-  return std::isnan(expected) ? std::isnan(found) : found == expected;
+template <typename T>
+void store(std::span<const double> values, const Tensor &tensor) {
+  T *data = tensor.as<T>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if constexpr (std::is_same_v<T, Half>)
+      data[i] = toHalf(static_cast<float>(values[i]));
+    else if constexpr (std::is_same_v<T, BFloat>)
+      data[i] = toBFloat(static_cast<float>(values[i]));
+    else
+      data[i] = static_cast<T>(values[i]);
+  }
 }
 
 } // namespace
+
+Status fromDoubles(ElementType element, std::span<const int64_t> dims,
+                   std::span<const double> values, Tensor &tensor) {
+  SHARDC_RETURN_IF_ERROR(tensor.reshape(element, dims));
+  switch (element) {
+  case artifact::ElementType_Bool:
+  case artifact::ElementType_UInt8:
+    store<uint8_t>(values, tensor);
+    break;
+  case artifact::ElementType_Int8:
+    store<int8_t>(values, tensor);
+    break;
+  case artifact::ElementType_Int16:
+    store<int16_t>(values, tensor);
+    break;
+  case artifact::ElementType_UInt16:
+    store<uint16_t>(values, tensor);
+    break;
+  case artifact::ElementType_Int32:
+    store<int32_t>(values, tensor);
+    break;
+  case artifact::ElementType_UInt32:
+    store<uint32_t>(values, tensor);
+    break;
+  case artifact::ElementType_Int64:
+    store<int64_t>(values, tensor);
+    break;
+  case artifact::ElementType_UInt64:
+    store<uint64_t>(values, tensor);
+    break;
+  case artifact::ElementType_Float16:
+    store<Half>(values, tensor);
+    break;
+  case artifact::ElementType_BFloat16:
+    store<BFloat>(values, tensor);
+    break;
+  case artifact::ElementType_Float32:
+    store<float>(values, tensor);
+    break;
+  case artifact::ElementType_Float64:
+    store<double>(values, tensor);
+    break;
+  default:
+    return argumentError("no tensor of ", artifact::elementName(element),
+                         " can be made of numbers; give --inputs");
+  }
+  return Status::ok();
+}
 
 bool parseTolerance(const std::string &text, Tolerance &tolerance) {
   if (text == "f32")
@@ -140,6 +208,14 @@ bool parseTolerance(const std::string &text, Tolerance &tolerance) {
            tolerance.relative >= 0;
   }
   return true;
+}
+
+Tolerance planTolerance(const std::string &precision) {
+  if (precision == "low")
+    return {1e-4, 0, 4e-3, true};
+  if (precision == "quant")
+    return {1e-3, 0, 5e-2, false};
+  return {1e-6, 0, 1e-5, true};
 }
 
 Comparison compare(const Tensor &found, const Tensor &expected,
@@ -182,4 +258,15 @@ Comparison compare(const Tensor &found, const Tensor &expected,
   return result;
 }
 
-} // namespace shardrun
+std::string comparisonText(size_t output, const std::string &name,
+                           const Tensor &found, const Comparison &comparison) {
+  if (!comparison.fits)
+    return message("output ", output, " '", name,
+                   "': differs: ", comparison.problem, " (largest error ",
+                   comparison.largestError, ")");
+  return message("output ", output, " '", name, "' ", shapeText(found.dims()),
+                 ": largest error ", comparison.largestError, ", ",
+                 comparison.ofTolerance, " of the tolerance");
+}
+
+} // namespace shardc::tensors

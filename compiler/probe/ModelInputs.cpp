@@ -1,0 +1,112 @@
+//===- ModelInputs.cpp - What a model's inputs may hold -------------------===//
+
+#include "compiler/probe/ModelInputs.h"
+
+#include "dialects/onnx/Onnx.h"
+#include "dialects/onnx/ops/Indexing.h"
+#include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Math.h"
+#include "dialects/onnx/ops/Source.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace shardc::probe {
+
+using dist::DimExpr;
+
+namespace {
+
+bool holdsIntegers(Value value) {
+  return isa<IntegerType>(getElementTypeOrSelf(value.getType()));
+}
+
+/// Follows what is made of an input's elements.
+class Flow {
+public:
+  explicit Flow(ModelInput &input) : input(input) {}
+
+  void follow(Value value) {
+    if (!seen.insert(value).second)
+      return;
+    for (OpOperand &use : value.getUses())
+      followUse(use);
+  }
+
+private:
+  /// Ops that only move elements leave integers what they are; the angles of a
+  /// rotary embedding are positions times frequencies.
+  void followUse(OpOperand &use) {
+    Operation *op = use.getOwner();
+    if (isa<onnx::GatherOp, onnx::GatherElementsOp>(op) &&
+        use.getOperandNumber() == 1 && holdsIntegers(use.get()))
+      return addBound(op);
+    if (isa<onnx::SinOp, onnx::CosOp>(op)) {
+      if (input.kind == InputKind::Flag)
+        input.kind = InputKind::Position;
+      return;
+    }
+    const StringRef name = op->getName().stripDialect();
+    const bool moves = llvm::is_contained(
+        {"Cast", "Reshape", "Transpose", "Expand", "Slice", "Concat", "Split"},
+        name);
+    const bool scales = !holdsIntegers(use.get()) &&
+                        llvm::is_contained({"Mul", "MatMul", "Div"}, name);
+    if (!moves && !scales)
+      return;
+    for (Value result : op->getResults())
+      follow(result);
+  }
+
+  void addBound(Operation *gather) {
+    auto axis = gather->getAttrOfType<IntegerAttr>("axis").getInt();
+    DimExpr bound = dist::getDims(gather->getOperand(0).getType())[axis];
+    input.bound = input.kind == InputKind::Index
+                      ? DimExpr::min(input.bound, bound)
+                      : bound;
+    input.kind = InputKind::Index;
+  }
+
+  ModelInput &input;
+  llvm::DenseSet<Value> seen;
+};
+
+ModelInputs describe(func::FuncOp function) {
+  ModelInputs model;
+  for (BlockArgument argument : function.getArguments()) {
+    ModelInput &input = model.inputs.emplace_back();
+    input.name =
+        function
+            .getArgAttrOfType<StringAttr>(argument.getArgNumber(), "onnx.name")
+            .str();
+    input.dims = dist::getDims(argument.getType());
+    if (!holdsIntegers(argument))
+      continue;
+    input.kind = InputKind::Flag;
+    Flow(input).follow(argument);
+  }
+  for (auto guard : function.getOps<onnx::GuardOp>()) {
+    auto lhs = cast<dist::DimsAttr>(guard.getLhs()).getValues();
+    auto rhs = cast<dist::DimsAttr>(guard.getRhs()).getValues();
+    for (auto [a, b] : llvm::zip(lhs, rhs))
+      model.rules.push_back({a, b, guard.getKind().str()});
+  }
+  if (auto when = function->getAttrOfType<DictionaryAttr>("onnx.when"))
+    for (NamedAttribute entry : when)
+      if (auto value = dyn_cast<BoolAttr>(entry.getValue()))
+        model.when[entry.getName().str()] = value.getValue();
+  return model;
+}
+
+} // namespace
+
+std::vector<ModelInputs> describeInputs(ModuleOp imported) {
+  std::vector<ModelInputs> profiles;
+  for (auto function : imported.getOps<func::FuncOp>())
+    profiles.push_back(describe(function));
+  return profiles;
+}
+
+} // namespace shardc::probe

@@ -1,0 +1,70 @@
+//===- Profiles.cpp - Which requests a function is for --------------------===//
+
+#include "dialects/onnx/Profiles.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace shardc::onnx {
+
+std::string findProblem(DictionaryAttr when) {
+  for (NamedAttribute entry : when) {
+    auto size = dyn_cast<DictionaryAttr>(entry.getValue());
+    auto isNumber = [&](StringRef name) {
+      auto number = size.getAs<IntegerAttr>(name);
+      return number && number.getInt() >= 0;
+    };
+    if (!isa<BoolAttr>(entry.getValue()) &&
+        !(size && size.size() == 2 && isNumber("dim") && isNumber("size")))
+      return "expected true, false or {dim = .., size = ..} for " +
+             entry.getName().str();
+  }
+  return "";
+}
+
+SmallVector<Condition, 2> conditionsOf(DictionaryAttr when) {
+  SmallVector<Condition, 2> conditions;
+  if (!when)
+    return conditions;
+  for (NamedAttribute entry : when) {
+    Condition condition{entry.getName().getValue()};
+    if (auto value = dyn_cast<BoolAttr>(entry.getValue())) {
+      condition.value = value.getValue();
+    } else {
+      auto size = cast<DictionaryAttr>(entry.getValue());
+      condition.dim = size.getAs<IntegerAttr>("dim").getInt();
+      condition.size = size.getAs<IntegerAttr>("size").getInt();
+    }
+    conditions.push_back(condition);
+  }
+  return conditions;
+}
+
+DictionaryAttr sizeCondition(MLIRContext *context, int64_t dim, int64_t size) {
+  Builder builder(context);
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("dim", builder.getI64IntegerAttr(dim)),
+       builder.getNamedAttr("size", builder.getI64IntegerAttr(size))});
+}
+
+bool isDecode(Operation *function) {
+  auto profile = function->getAttrOfType<StringAttr>(kProfileAttr);
+  return profile && profile.getValue() == kDecode;
+}
+
+std::string profileText(Operation *function) {
+  std::string text;
+  auto add = [&](const Twine &part) {
+    text += (text.empty() ? "" : ", ") + part.str();
+  };
+  for (const Condition &condition :
+       conditionsOf(function->getAttrOfType<DictionaryAttr>(kWhenAttr)))
+    if (condition.value)
+      add(condition.input + (*condition.value ? "=true" : "=false"));
+  if (auto profile = function->getAttrOfType<StringAttr>(kProfileAttr))
+    add(profile.getValue());
+  return text;
+}
+
+} // namespace shardc::onnx

@@ -1,0 +1,122 @@
+//===- BindSizes.cpp - Sizes that a profile's condition says --------------===//
+//
+// A step of decoding is run only where the sequence has one position. As a
+// constant that saves what a symbol would cost: a transpose and a reshape
+// around a dim of 1 are windows, where one of an unknown size has to be copied.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/lower/Passes.h"
+
+#include "dialects/dist/Dist.h"
+#include "dialects/onnx/Profiles.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+
+using namespace mlir;
+
+namespace shardc::lower {
+#define GEN_PASS_DEF_BINDSIZES
+#include "passes/lower/Passes.h.inc"
+
+using dist::DimExpr;
+
+namespace {
+
+/// Symbols of the inputs that the conditions of a function say, with values.
+llvm::StringMap<int64_t> boundSymbols(func::FuncOp function) {
+  llvm::StringMap<int64_t> bound;
+  for (const onnx::Condition &condition : onnx::conditionsOf(
+           function->getAttrOfType<DictionaryAttr>(onnx::kWhenAttr)))
+    for (unsigned i = 0; !condition.value && i < function.getNumArguments();
+         ++i) {
+      auto name = function.getArgAttrOfType<StringAttr>(i, "onnx.name");
+      auto dims = dist::getDims(function.getArgumentTypes()[i]);
+      if (name != condition.input ||
+          condition.dim >= static_cast<int64_t>(dims.size()))
+        continue;
+      if (std::optional<StringRef> symbol = dims[condition.dim].asSymbol())
+        bound[*symbol] = condition.size;
+    }
+  return bound;
+}
+
+/// Puts values in the place of symbols, in types and attributes.
+class SymbolReplacer {
+public:
+  SymbolReplacer(const llvm::StringMap<int64_t> &bound, const dist::Mesh &mesh)
+      : bound(bound), mesh(mesh) {
+    replacer.addReplacement([this](dist::DimsAttr attribute) -> Attribute {
+      return dist::DimsAttr::get(attribute.getContext(),
+                                 replaced(attribute.getValues()));
+    });
+    replacer.addReplacement(
+        [this](RankedTensorType type) -> Type { return replaced(type); });
+  }
+
+  void run(func::FuncOp function) {
+    function.walk([&](Operation *op) {
+      replacer.replaceElementsIn(op, /*replaceAttrs=*/true,
+                                 /*replaceLocs=*/false, /*replaceTypes=*/true);
+      for (Region &region : op->getRegions())
+        for (BlockArgument argument : region.getArguments())
+          argument.setType(replacer.replace(argument.getType()));
+    });
+  }
+
+private:
+  DimExpr replaced(DimExpr size) const {
+    return size.replaceSymbols([&](StringRef name) -> std::optional<DimExpr> {
+      auto value = bound.find(name);
+      return value == bound.end() ? std::nullopt
+                                  : std::optional<DimExpr>(value->second);
+    });
+  }
+
+  SmallVector<DimExpr, 4> replaced(ArrayRef<DimExpr> sizes) const {
+    return llvm::map_to_vector<4>(sizes,
+                                  [&](DimExpr size) { return replaced(size); });
+  }
+
+  /// Local sizes follow from global ones and the sharding.
+  Type replaced(RankedTensorType type) const {
+    dist::ValueAttr encoding = dist::getValueAttr(type);
+    if (!encoding)
+      return type;
+    RankedTensorType made =
+        dist::makeType(type.getElementType(), replaced(encoding.getDims()));
+    if (!encoding.getSharding())
+      return made;
+    dist::Sharding sharding = *encoding.getSharding();
+    for (dist::DimSharding &dim : sharding.dims)
+      for (dist::Segment &segment : dim.segments)
+        for (dist::Factor &factor : segment.factors)
+          factor.size = replaced(factor.size);
+    sharding.normalize();
+    made = dist::withSharding(made, sharding);
+    return encoding.getHasLocal() ? dist::localize(made, mesh) : made;
+  }
+
+  const llvm::StringMap<int64_t> &bound;
+  const dist::Mesh &mesh;
+  AttrTypeReplacer replacer;
+};
+
+struct BindSizesPass : impl::BindSizesBase<BindSizesPass> {
+  void runOnOperation() override {
+    dist::MeshOp mesh = dist::getMesh(getOperation());
+    if (!mesh)
+      return;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      const llvm::StringMap<int64_t> bound = boundSymbols(function);
+      if (bound.empty() || !function->hasAttr("dist.sharded"))
+        continue;
+      SymbolReplacer(bound, *mesh.getMesh().getMesh()).run(function);
+      numBound += bound.size();
+    }
+  }
+};
+
+} // namespace
+} // namespace shardc::lower

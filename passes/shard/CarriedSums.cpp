@@ -1,0 +1,146 @@
+//===- CarriedSums.cpp - Sums that are added before the collective
+//---------===//
+
+#include "passes/shard/CarriedSums.h"
+
+namespace shardc::shard {
+
+using dist::PartialAxis;
+using onnx::PartialRule;
+
+namespace {
+
+class SumCarrier {
+public:
+  SumCarrier(ShardingGraph &graph, bool isResidualSplit)
+      : graph(graph), isResidualSplit(isResidualSplit) {}
+
+  /// In order: what was carried is a sum for the additions behind it.
+  void run() {
+    for (unsigned number = 0; number < graph.ops.size(); ++number)
+      if (graph.ops[number].partialRule == PartialRule::Additive)
+        carry(number);
+  }
+
+private:
+  /// A value that is a sum of parts, or would be if `ops` carried one.
+  struct Sum {
+    AxisList axes;
+    llvm::SmallVector<unsigned, 2> ops;
+    unsigned numUsedOnce = 0; ///< sums in it that nobody else needs whole
+  };
+
+  /// The axes over which the ranks hold summands of a value as it is.
+  AxisList axesOf(unsigned number) {
+    const GraphValue &value = graph.values[number];
+    AxisList axes;
+    if (value.producer == kNoValue)
+      return axes;
+    const GraphOp &op = graph.ops[value.producer];
+    const size_t result =
+        llvm::find(op.resultValues, number) - op.resultValues.begin();
+    for (const PartialAxis &partial :
+         graph.resultSharding(op, result).partial) {
+      if (partial.kind != dist::ReduceKind::Sum)
+        return {};
+      axes.push_back(partial.axis);
+    }
+    return axes;
+  }
+
+  bool hasOneUse(unsigned number) const {
+    const GraphValue &value = graph.values[number];
+    return !value.isReturned && value.consumers.size() == 1;
+  }
+
+  std::optional<Sum> findSum(unsigned number) {
+    if (number == kNoValue || graph.values[number].producer == kNoValue)
+      return std::nullopt;
+    // Parts that wait while the residual is split take the memory it saves.
+    const bool isUsedOnce = hasOneUse(number);
+    if (AxisList axes = axesOf(number); !axes.empty())
+      return isUsedOnce || !isResidualSplit
+                 ? std::optional(Sum{axes, {}, isUsedOnce})
+                 : std::nullopt;
+    const unsigned producer = graph.values[number].producer;
+    const GraphOp &op = graph.ops[producer];
+    if (!isUsedOnce || op.resultValues.size() != 1)
+      return std::nullopt;
+    std::optional<Sum> sum;
+    if (op.partialRule == PartialRule::Additive)
+      sum = addSums(op);
+    else if (passesOn(op))
+      sum = findSum(op.operandValues[0]);
+    if (!sum || op.uses(sum->axes))
+      return std::nullopt;
+    sum->ops.push_back(producer);
+    return sum;
+  }
+
+  /// Whether what it makes of parts are parts, and no more bytes of them.
+  bool passesOn(const GraphOp &op) const {
+    return (op.partialRule == PartialRule::Moves ||
+            op.partialRule == PartialRule::Linear) &&
+           op.operandValues[0] != kNoValue &&
+           graph.values[op.resultValues[0]].elements <=
+               graph.values[op.operandValues[0]].elements;
+  }
+
+  /// Of the operands of an addition, those that are sums, if the others may be
+  /// added once.
+  std::optional<Sum> addSums(const GraphOp &op) {
+    std::optional<Sum> all;
+    llvm::SmallVector<unsigned, 2> others;
+    for (unsigned value : op.operandValues) {
+      std::optional<Sum> sum = findSum(value);
+      if (!sum) {
+        others.push_back(value);
+        continue;
+      }
+      if (all && all->axes != sum->axes)
+        return std::nullopt;
+      if (!all)
+        all = Sum{sum->axes};
+      all->ops.append(sum->ops);
+      all->numUsedOnce += sum->numUsedOnce;
+    }
+    if (all && !llvm::all_of(others, [&](unsigned value) {
+          return mayBeAddedOnce(value, all->axes);
+        }))
+      return std::nullopt;
+    return all;
+  }
+
+  /// One rank of a group adds the value. Of what is known when weights are
+  /// loaded the others have zeros from then on; anything else is copied.
+  bool mayBeAddedOnce(unsigned number, llvm::ArrayRef<dist::AxisRef> axes) {
+    if (number == kNoValue)
+      return false;
+    const GraphValue &value = graph.values[number];
+    if (value.isLoadTime)
+      return true;
+    return !isResidualSplit && (value.producer == kNoValue ||
+                                !graph.ops[value.producer].uses(axes));
+  }
+
+  void carry(unsigned number) {
+    std::optional<Sum> sum = addSums(graph.ops[number]);
+    if (!sum || sum->numUsedOnce < 2 || graph.ops[number].uses(sum->axes))
+      return;
+    sum->ops.push_back(number);
+    for (unsigned carrier : sum->ops)
+      if (!graph.ops[carrier].uses(sum->axes))
+        graph.ops[carrier].carried.append(sum->axes);
+  }
+
+  ShardingGraph &graph;
+  const bool isResidualSplit;
+};
+
+} // namespace
+
+void carrySums(ShardingGraph &graph, bool isResidualSplit) {
+  SumCarrier(graph, isResidualSplit).run();
+}
+
+} // namespace shardc::shard

@@ -1,0 +1,115 @@
+"""`shardc verify` runs a plan against one rank, and finds where a wrong one goes wrong."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from tests.equivalence import mutants
+from tests.support import BIN, LAYERS, EndToEnd, data_sets, model_file, program
+
+PLANS = {
+    "bert-ts-op17": ["--tp", 3, "--sp"],
+    "gpt2-dynamo-op20": ["--dp", 2, "--pp", 2, "--tp", 2, "--micro-batches", 2],
+    "llama-dynamo-op18": ["--pp", 2, "--cp", 2, "--tp", 2],
+    "llama-genai-int4": ["--cp", 3, "--tp", 2],
+    "vit-ts-static-op17": ["--ep", 2, "--tp", 2],
+}
+
+
+class Verify(EndToEnd):
+    def verify(self, model, *flags, code=0):
+        done = program("shardc", "verify", model, "--json", *flags)
+        self.assertEqual(done.returncode, code, done.stdout[-2000:] + done.stderr)
+        self.errors = done.stderr
+        return json.loads(done.stdout)
+
+    def test_plans_agree(self):
+        for name in LAYERS:
+            for precision in ("model", "f64"):
+                with self.subTest(model=name, precision=precision):
+                    found = self.verify(model_file(name), *PLANS[name], "--precision", precision)
+                    self.assertTrue(found["agrees"])
+                    names = [request["name"] for request in found["requests"]]
+                    self.assertEqual([n for n in names if "made up" not in n], [d.name for d in data_sets(name)])
+                    self.assertGreater(len(names), len(data_sets(name)), "no inputs were made up")
+                    for request in found["requests"]:
+                        for output in request["outputs"]:
+                            self.assertLess(output["of_tolerance"], 1)
+
+    def test_f64_leaves_no_rounding(self):
+        found = self.verify(model_file("bert-ts-op17"), "--tp", 2, "--precision", "f64")
+        worst = max(output["largest_error"] for request in found["requests"] for output in request["outputs"])
+        self.assertLess(worst, 1e-12)
+
+    def test_makes_up_inputs_of_given_sizes(self):
+        found = self.verify(model_file("llama-dynamo-op18"), "--tp", 2, "--dims", "batch=3,seq=11")
+        self.assertEqual([r["name"] for r in found["requests"]], ["made up: batch = 3, sequence = 11"])
+
+    def test_text(self):
+        done = program("shardc", "verify", model_file("vit-ts-static-op17"), "--tp", 2)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"output 0 'logits' \[2, 10\]: largest error [\d.e-]+, [\d.e-]+ of the tol")
+        self.assertIn("the plan computes what one rank computes: 2 ranks, 2 requests\n", done.stdout)
+
+    def test_leaves_nothing_behind(self):
+        (self.folder / "tmp").mkdir()
+        shutil.copytree(model_file("vit-ts-static-op17").parent, self.folder / "model")
+        before = sorted(self.folder.rglob("*"))
+        command = [BIN / "shardc", "verify", self.folder / "model/model.onnx", "--tp", "2"]
+        environment = os.environ | {"TMPDIR": str(self.folder / "tmp")}
+        subprocess.run(command, check=True, env=environment, capture_output=True, timeout=300)
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+
+
+class Faults(EndToEnd):
+    """A program that is wrong on purpose: one all_reduce is gone, its operand claims to be whole."""
+
+    def setUp(self):
+        super().setUp()
+        self.model = model_file("gpt2-dynamo-op20")
+        text = self.run_ok("shardc", self.model, "--tp", 2, "--to", "partitioned")
+        module = mutants.Module.parse(text)
+        program = module.bodies[0]
+        reduces = [i for i, op in enumerate(program.ops) if op.name == "dist.all_reduce"]
+        at = reduces[3]
+        result, [operand] = program.ops[at].results, program.ops[at].operands
+        program.claim(operand, program.ops[at].outputs[0])
+        [loc] = [op.loc for op in program.ops if op.results == operand]
+        del program.ops[at]
+        program.use_instead(result, operand)
+        self.node = re.search(rf'^{re.escape(loc[4:-1])} = loc\("(.*?)"', text, re.M)[1]
+        self.programs = self.folder / "programs.mlir"
+        self.programs.write_text(f"{text}// -----\n{module}")
+        self.wrong = self.folder / "wrong.mlir"
+        self.wrong.write_text(str(module))
+
+    def test_refuses_what_is_wrong(self):
+        done = program("shardc", "verify", self.model, "--programs", self.programs)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        first, second = done.stdout.splitlines()
+        self.assertEqual(first, "program 0: agrees")
+        self.assertRegex(second, f"program 1: refused: {self.node}: does not satisfy its sharding rule")
+
+    def test_finds_the_first_value_that_differs(self):
+        flags = ["--programs", self.wrong, "--trust-programs"]
+        done = program("shardc", "verify", self.model, *flags, "--json")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        first = json.loads(done.stdout)["first_difference"]
+        self.assertEqual((first["node"], first["op"], first["stage"]), (self.node, "onnx.Gemm", 0))
+        self.assertGreater(first["largest_error"], 0.1)
+        done = program("shardc", "verify", self.model, *flags)
+        self.assertIn(f"first difference: {self.node} (onnx.Gemm, f32 [batch * sequence, 96], stage 0)", done.stdout)
+        self.assertIn("of what agrees: ", done.stdout)
+
+    def test_tells_which_program_differs(self):
+        done = program("shardc", "verify", self.model, "--programs", self.programs, "--trust-programs", "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        verdicts = [entry["verdict"] for entry in json.loads(done.stdout)["programs"]]
+        self.assertEqual(verdicts, ["agrees", "differs"])
+
+
+if __name__ == "__main__":
+    unittest.main()

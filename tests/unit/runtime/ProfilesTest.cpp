@@ -1,0 +1,82 @@
+//===- ProfilesTest.cpp - Which program runs, and what programs share -----===//
+#include "tests/unit/runtime/SessionFixture.h"
+
+namespace shardc::runtime {
+namespace {
+
+using namespace test;
+
+/// y = w + w + x, or x + x + x for `isStep`: x is [n, 2], w + w a loaded value
+/// of 2 rows.
+ProgramBuilder profile(bool isStep) {
+  ProgramBuilder p({{"tp", 2}});
+  auto n = p.symbol("n", 0, 0), two = p.constant(2), one = p.constant(1);
+  auto x = p.input("x", Float32, {p.whole(n), p.whole(two)});
+  auto w = p.weight("w", Float32, {2, 2}, {p.whole(two), p.whole(two)},
+                    bytesOf(std::vector<float>{1, 2, 3, 4}));
+  auto twice =
+      p.value(Float32, {two, two}, false, artifact::BufferKind_Persistent);
+  p.load("TestAdd", {int32_t(w), int32_t(w)}, {int32_t(twice)});
+  auto y = p.value(Float32, {n, two});
+  auto rows = p.view(twice, {n, two}, {two, one}, p.constant(0));
+  auto other = isStep ? p.value(Float32, {n, two}) : rows;
+  if (isStep)
+    p.run("TestAdd", {int32_t(x), int32_t(x)}, {int32_t(other)});
+  p.run("TestAdd", {int32_t(x), int32_t(other)}, {int32_t(y)});
+  p.output("y", y, {p.whole(n), p.whole(two)});
+  if (isStep)
+    p.sizeCondition(0, 0, 1);
+  return p;
+}
+
+TEST(Profiles, theFirstWhoseSizesFitIsRun) {
+  TestArtifact artifact(profile(/*isStep=*/true));
+  artifact.addProgram(profile(/*isStep=*/false));
+  OpenSession s(artifact);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    ASSERT_TRUE(s.run({Floats({5, 7}, {1, 2}).as("x")}).isOk());
+    EXPECT_EQ(s.floats(0), (std::vector<float>{15, 21}));
+    ASSERT_TRUE(s.run({Floats({5, 7, 6, 8}, {2, 2}).as("x")}).isOk());
+    EXPECT_EQ(s.floats(0), (std::vector<float>{7, 11, 12, 16}));
+    ASSERT_TRUE(s.run({Floats({}, {0, 2}).as("x")}).isOk());
+    EXPECT_EQ(s.floats(0), std::vector<float>());
+  }
+}
+
+TEST(Profiles, requestsThatNoneIsForSayIt) {
+  TestArtifact artifact(profile(/*isStep=*/true));
+  OpenSession s(artifact);
+  EXPECT_TRUE(s.run({Floats({5, 7}, {1, 2}).as("x")}).isOk());
+  Status status = s.run({Floats({5, 7, 6, 8}, {2, 2}).as("x")});
+  EXPECT_EQ(status.code(), StatusCode::Artifact);
+  EXPECT_NE(status.message().find("no profile"), std::string::npos);
+}
+
+TEST(Profiles, loadedValuesAreKeptOnce) {
+  TestArtifact one(profile(true)), both(profile(true));
+  both.addProgram(profile(false));
+  OpenSession alone(one), shared(both);
+  const RankMemory expected = alone.session->rankMemory()[1];
+  const RankMemory found = shared.session->rankMemory()[1];
+  EXPECT_EQ(expected.loadedBytes, 16);
+  EXPECT_EQ(found.loadedBytes, 16);
+  EXPECT_EQ(found.weightBytes, expected.weightBytes);
+}
+
+TEST(Profiles, conditionsOnDimsThatThereAreNot) {
+  for (auto [input, dim, size] :
+       {std::array<int64_t, 3>{1, 0, 1}, {0, 2, 1}, {0, 0, -1}}) {
+    ProgramBuilder p = profile(false);
+    p.sizeCondition(static_cast<uint32_t>(input), static_cast<int32_t>(dim),
+                    size);
+    TestArtifact artifact(p);
+    std::unique_ptr<Session> session;
+    Status status = Session::open(artifact.path(), {}, session);
+    EXPECT_EQ(status.code(), StatusCode::Artifact);
+    EXPECT_NE(status.message().find("a condition is on"), std::string::npos)
+        << status.message();
+  }
+}
+
+} // namespace
+} // namespace shardc::runtime
