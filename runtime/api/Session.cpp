@@ -1,43 +1,21 @@
 #include "runtime/api/shardrt.hpp"
 
+#include "runtime/api/Settings.h"
 #include "runtime/base/Message.h"
 #include "runtime/exec/Replicas.h"
 #include "runtime/trace/Trace.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 
 namespace shardc::runtime {
 namespace {
 
-constexpr std::chrono::milliseconds kDefaultTimeout{60'000};
-
 Status readEnvironment(SessionOptions &options) {
   if (const char *check = std::getenv("SHARDC_CHECK_REPLICAS"))
     options.checkReplicas |= std::strcmp(check, "1") == 0;
-  if (options.timeout.count() > 0)
-    return Status::ok();
-  options.timeout = kDefaultTimeout;
-  if (const char *text = std::getenv("SHARDC_TIMEOUT")) {
-    char *end = nullptr;
-    double seconds = std::strtod(text, &end);
-    if (end == text || *end != '\0' || !(seconds >= 0.001 && seconds <= 1e6))
-      return argumentError("SHARDC_TIMEOUT is '", text,
-                           "', expected seconds above 0, such as 60");
-    options.timeout = std::chrono::milliseconds(std::llround(seconds * 1000));
-  }
-  return Status::ok();
-}
-
-/// Runs `body`; what it throws (memory, threads) becomes a status.
-template <typename Body> Status withoutExceptions(Body body) {
-  try {
-    return body();
-  } catch (const std::exception &error) {
-    return artifactError("out of memory or threads: ", error.what());
-  }
+  return readTimeout(options.timeout);
 }
 
 } // namespace
@@ -149,9 +127,10 @@ std::vector<CollectiveStats> Session::collectiveStats() const {
   std::vector<CollectiveStats> stats;
   for (const auto &stage : replicas->last().stages) {
     std::lock_guard lock(stage->mutex);
-    if (!stage->last)
+    if (!stage->last || stage->localRanks.empty())
       continue;
-    stage->last->ranks[0].forEachInstruction(
+    const auto rank = static_cast<size_t>(stage->localRanks[0]);
+    stage->last->ranks[rank].forEachInstruction(
         [&](const RankPlan &plan, const BoundInstruction &instruction) {
           if (instruction.collective < 0)
             return;
@@ -167,14 +146,16 @@ std::vector<CollectiveStats> Session::collectiveStats() const {
 }
 
 std::vector<RankMemory> Session::rankMemory() const {
-  std::vector<RankMemory> memory(static_cast<size_t>(worldSize()));
+  std::vector<RankMemory> memory;
   for (const auto &pipeline : replicas->pipelines)
     for (const auto &stage : pipeline->stages) {
       std::lock_guard lock(stage->mutex);
-      for (int rank = 0; rank < stage->numRanks(); ++rank)
-        memory[static_cast<size_t>(stage->worldRank(rank))] =
-            stage->memoryOf(rank);
+      for (int rank : stage->localRanks)
+        memory.push_back(stage->memoryOf(rank));
     }
+  std::sort(
+      memory.begin(), memory.end(),
+      [](const RankMemory &a, const RankMemory &b) { return a.rank < b.rank; });
   return memory;
 }
 
@@ -194,6 +175,8 @@ Status Session::writeTrace(const std::string &path) const {
     std::vector<StageTrace> traces;
     for (const auto &stage : replicas->last().stages) {
       std::lock_guard lock(stage->mutex);
+      if (stage->localRanks.empty())
+        continue;
       if (!stage->last || !stage->last->isMeasured())
         return argumentError("no measured run to trace; open the session with "
                              "`measure` and run it");

@@ -9,9 +9,10 @@
 //   outputs[0].as<float>()[0];
 //
 // A session runs all ranks of an artifact as threads of this process: stages of
-// a pipeline and replicas too. Outputs that are spread over ranks come back
-// whole. From the third run of the same
-// shapes nothing is allocated if the output tensors are reused.
+// a pipeline and replicas too. (Under a launcher one process can be one rank:
+// processes.hpp.) Outputs that are spread over ranks come back whole. From the
+// third run of the same shapes nothing is allocated if the output tensors are
+// reused.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_API_SHARDRT_HPP
@@ -81,12 +82,15 @@ struct TensorInfo {
 /// "int64 [batch, seq]"
 std::string typeText(const TensorInfo &info);
 
+class Processes;
+
 struct SessionOptions {
   std::string weightsRoot; ///< folder of the model's files, if they moved
   /// Longest wait at a collective; 0: SHARDC_TIMEOUT (seconds), or 60 s.
   std::chrono::milliseconds timeout{0};
   bool checkReplicas = false; ///< also switched on by SHARDC_CHECK_REPLICAS=1
   bool measure = false;       ///< keep times for profile() and writeTrace()
+  Processes *processes = nullptr; ///< null: ranks are threads of this one
 };
 
 /// One collective of the last run, as one group of ranks saw it.
@@ -99,6 +103,7 @@ struct CollectiveStats {
 };
 
 struct RankMemory {
+  int rank;            ///< of the world
   int64_t weightBytes; ///< local slices: mapped + packed
   int64_t packedBytes; ///< of these, copied into memory of the rank
   int64_t loadedBytes; ///< written by the load-time program
@@ -188,7 +193,8 @@ public:
   Status run(State &state, std::span<const InputTensor> inputs,
              std::span<Tensor> outputs);
 
-  // About the last successful run; empty before it.
+  // About the last successful run, and the ranks of this process; empty before
+  // it.
   std::vector<CollectiveStats> collectiveStats() const;
   std::vector<RankMemory> rankMemory() const;
   std::vector<InstructionProfile> profile() const;

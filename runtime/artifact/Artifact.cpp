@@ -79,6 +79,8 @@ Status Artifact::open(const std::string &folder, const ArtifactOptions &options,
     return artifactError(read.message(),
                          "; expected an artifact folder written by shardc");
   SHARDC_RETURN_IF_ERROR(parseManifest(text, opened.parsed));
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  opened.manifestHash = {hash.low64, hash.high64};
   SHARDC_RETURN_IF_ERROR(opened.openPrograms(
       options.knowsKernel ? options.knowsKernel : hostHasKernel));
   SHARDC_RETURN_IF_ERROR(opened.openFiles(options.weightsRoot));

@@ -20,6 +20,7 @@
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/MappedFile.h"
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ public:
                      Artifact &artifact);
 
   const Manifest &manifest() const { return parsed; }
+  /// Hash of the manifest, which has those of all else.
+  const std::array<uint64_t, 2> &contents() const { return manifestHash; }
   size_t numPrograms() const { return programs.size(); }
   const artifact::Program &program(size_t number) const {
     return *artifact::GetProgram(programs[number].data());
@@ -83,6 +86,7 @@ private:
   std::vector<AlignedBuffer> programs;
   std::vector<MappedFile> files; ///< parallel to the manifest's; lazily opened
   int stages = 1;
+  std::array<uint64_t, 2> manifestHash = {};
 };
 
 } // namespace shardc::runtime

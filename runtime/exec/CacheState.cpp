@@ -41,9 +41,10 @@ int64_t sizeInRequest(const artifact::Program &program,
 
 } // namespace
 
-CacheState::CacheState(const artifact::Program &program, int numRanks,
-                       int64_t capacity)
-    : capacity(capacity), parts(static_cast<size_t>(numRanks)) {
+CacheState::CacheState(const artifact::Program &program,
+                       std::vector<char> isHere, int64_t capacity)
+    : capacity(capacity), isHere(std::move(isHere)),
+      parts(this->isHere.size()) {
   for (const artifact::CachePair *pair : *program.caches()) {
     const size_t rank = program.inputs()->Get(pair->input())->dims()->size();
     entries.push_back(
@@ -207,7 +208,8 @@ Status CacheState::checkPart(const Use &use, size_t rank,
   std::vector<OwnedRuns> dims;
   SHARDC_RETURN_IF_ERROR(
       resolveLayouts(*program.inputs()->Get(input)->layout(), scalars, dims));
-  if (part.memory.size() != bytes || part.dims != dims)
+  const bool fits = !isHere[rank] || part.memory.size() == bytes;
+  if (!fits || part.dims != dims)
     return artifactError("the cache of '", use.name(), "' has ",
                          part.memory.size(), " bytes on rank ", rank,
                          ", this program takes it for ", bytes,
@@ -217,6 +219,8 @@ Status CacheState::checkPart(const Use &use, size_t rank,
 
 Status CacheState::allocatePart(const Use &use, size_t rank,
                                 std::span<const int64_t> scalars) {
+  if (!isHere[rank])
+    return Status::ok();
   AlignedBuffer &memory = parts[rank][use.cache].memory;
   const int64_t bytes =
       scalars[use.program.buffers()->Get(use.pair.buffer())->bytes()];

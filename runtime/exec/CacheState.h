@@ -29,8 +29,10 @@ using RankScalars = std::span<const std::vector<int64_t>>;
 
 class CacheState {
 public:
-  /// For programs with the caches of `program`.
-  CacheState(const artifact::Program &program, int numRanks, int64_t capacity);
+  /// For programs with the caches of `program`; `isHere`, by rank, are those
+  /// whose parts this process keeps.
+  CacheState(const artifact::Program &program, std::vector<char> isHere,
+             int64_t capacity);
 
   const int64_t capacity;
 
@@ -91,6 +93,7 @@ private:
                       std::span<const int64_t> scalars);
 
   std::vector<Entry> entries;
+  const std::vector<char> isHere;       ///< by rank
   std::vector<std::vector<Part>> parts; ///< by rank and cache
 };
 

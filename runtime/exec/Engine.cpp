@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/TransferChecks.h"
 #include "runtime/backend/host/HostThreads.h"
+#include "runtime/backend/net/NetworkCommunicator.h"
 #include "runtime/base/Message.h"
 #include "runtime/exec/ScalarEvaluator.h"
 
@@ -33,10 +34,13 @@ Status Engine::open(const Artifact &artifact, const StagePlace &place,
 
 Status Engine::start(Transfers &transfers) {
   ranks = std::vector<RankState>(static_cast<size_t>(artifact.stageSize()));
+  for (int rank = 0; rank < numRanks(); ++rank)
+    if (place.world.holds(worldRank(rank)))
+      localRanks.push_back(rank);
   for (size_t number : artifact.programsOf(place.stage))
     programs.push_back(std::make_unique<LoadedProgram>(artifact.program(number),
                                                        number, ranks.size()));
-  findMailboxes(transfers);
+  findChannels(transfers);
   active = programs.front().get();
   inputInfos = describeInputs(program());
   SHARDC_RETURN_IF_ERROR(checkPorts());
@@ -45,34 +49,59 @@ Status Engine::start(Transfers &transfers) {
     state.inputs.resize(inputInfos.size());
   SHARDC_RETURN_IF_ERROR(createGroups());
   SHARDC_RETURN_IF_ERROR(createWorld());
-  const int kernelThreads = std::max(1, hostCores() / artifact.worldSize());
-  SHARDC_RETURN_IF_ERROR(threads.start(
-      numRanks(), [kernelThreads](int) { setHostThreads(kernelThreads); }));
+  const int kernelThreads =
+      place.world.transport ? place.world.transport->kernelThreads()
+                            : std::max(1, hostCores() / artifact.worldSize());
+  SHARDC_RETURN_IF_ERROR(
+      threads.start(static_cast<int>(localRanks.size()),
+                    [kernelThreads](int) { setHostThreads(kernelThreads); }));
+  describeToOthers();
   return load();
 }
 
-/// By instruction of `run`.
-void Engine::findMailboxes(Transfers &transfers) {
+Engine::~Engine() {
+  if (describes)
+    place.world.transport->describe({});
+}
+
+/// Whoever waits for this rank learns what it does, and it what they find.
+void Engine::describeToOthers() {
+  if (!place.world.transport || localRanks.empty())
+    return;
+  const RankProgress &mine = ranks[static_cast<size_t>(localRanks[0])].progress;
+  describes = true;
+  place.world.transport->describe(
+      {[this](int rank) { return artifact.rankText(rank); },
+       [this, &mine] { return describePlace(mine); },
+       [&mine] { return mine.steps.load(std::memory_order_relaxed); },
+       [this](const Status &status) { failure.fail(status); }});
+}
+
+void Engine::findChannels(Transfers &transfers) {
   for (size_t profile = 0; profile < programs.size(); ++profile)
-    for (int rank = 0; rank < numRanks(); ++rank) {
-      auto &mailboxes =
-          programs[profile]->ranks[static_cast<size_t>(rank)].mailboxes;
-      for (const artifact::Instruction *instruction :
-           *programs[profile]->program->run()) {
-        mailboxes.push_back(nullptr);
-        const std::optional<TransferEnd> end = transferOf(*instruction);
-        if (!end)
-          continue;
-        const int from = end->isSend ? place.stage : end->stage;
-        const int to = end->isSend ? end->stage : place.stage;
-        auto rankOf = [&](int stage) {
-          return artifact.rankText(
-              artifact.worldRank(place.replica, stage, rank));
-        };
-        mailboxes.back() = &transfers.between(
-            profile, end->number, rank, {from, to, rankOf(from), rankOf(to)});
-      }
-    }
+    for (int rank : localRanks)
+      createChannels(transfers, profile, rank);
+}
+
+/// By instruction of `run`.
+void Engine::createChannels(Transfers &transfers, size_t profile, int rank) {
+  auto &channels = programs[profile]->ranks[static_cast<size_t>(rank)].channels;
+  for (const artifact::Instruction *instruction :
+       *programs[profile]->program->run()) {
+    channels.push_back(nullptr);
+    const std::optional<TransferEnd> end = transferOf(*instruction);
+    if (!end)
+      continue;
+    const int from = end->isSend ? place.stage : end->stage;
+    const int to = end->isSend ? end->stage : place.stage;
+    auto rankOf = [&](int stage) {
+      return artifact.worldRank(place.replica, stage, rank);
+    };
+    channels.back() = &transfers.between(profile, end->number,
+                                         {from, to, rankOf(from), rankOf(to),
+                                          artifact.rankText(rankOf(from)),
+                                          artifact.rankText(rankOf(to))});
+  }
 }
 
 std::vector<const artifact::Program *> Engine::allPrograms() const {
@@ -104,24 +133,41 @@ Status Engine::checkPorts() const {
 static const char *const kNoMemory =
     "out of memory for the collectives' buffers";
 
+std::vector<int> Engine::worldRanks(std::span<const int> members) const {
+  std::vector<int> all(members.begin(), members.end());
+  for (int &rank : all)
+    rank = worldRank(rank);
+  return all;
+}
+
 Status Engine::createGroups() {
   for (auto &loaded : programs)
     for (const artifact::Group *group : *loaded->program->groups()) {
       loaded->partitions.push_back(partitionRanks(*loaded->program, *group));
-      for (const std::vector<int> &members : loaded->partitions.back().groups) {
-        std::vector<int> worldRanks = members;
-        for (int &rank : worldRanks)
-          rank = worldRank(rank);
-        loaded->sharedGroups.push_back(
-            std::make_unique<SharedMemoryGroup>(worldRanks, failure));
-        SharedMemoryGroup &shared = *loaded->sharedGroups.back();
-        if (!shared.allocate())
-          return artifactError(kNoMemory);
-        for (size_t i = 0; i < members.size(); ++i)
-          loaded->ranks[static_cast<size_t>(members[i])]
-              .communicators.push_back(shared.join(static_cast<int>(i)));
-      }
+      for (const std::vector<int> &members : loaded->partitions.back().groups)
+        SHARDC_RETURN_IF_ERROR(createGroup(*loaded, members));
     }
+  return Status::ok();
+}
+
+Status Engine::createGroup(LoadedProgram &loaded,
+                           const std::vector<int> &members) {
+  if (place.world.transport) {
+    for (int rank : members)
+      if (place.world.holds(worldRank(rank)))
+        loaded.ranks[static_cast<size_t>(rank)].communicators.push_back(
+            std::make_unique<NetworkCommunicator>(
+                *place.world.transport, worldRanks(members), options.timeout));
+    return Status::ok();
+  }
+  loaded.sharedGroups.push_back(
+      std::make_unique<SharedMemoryGroup>(worldRanks(members), failure));
+  SharedMemoryGroup &shared = *loaded.sharedGroups.back();
+  if (!shared.allocate())
+    return artifactError(kNoMemory);
+  for (size_t i = 0; i < members.size(); ++i)
+    loaded.ranks[static_cast<size_t>(members[i])].communicators.push_back(
+        shared.join(static_cast<int>(i)));
   return Status::ok();
 }
 
@@ -131,6 +177,13 @@ Status Engine::createWorld() {
   std::vector<int> members;
   for (int rank = 0; rank < numRanks(); ++rank)
     members.push_back(worldRank(rank));
+  if (place.world.transport) {
+    for (int rank : localRanks)
+      ranks[static_cast<size_t>(rank)].world =
+          std::make_unique<NetworkCommunicator>(*place.world.transport, members,
+                                                options.timeout);
+    return Status::ok();
+  }
   everyone = std::make_unique<SharedMemoryGroup>(members, failure);
   if (!everyone->allocate())
     return artifactError(kNoMemory);
@@ -215,8 +268,8 @@ Status Engine::runLoadRank(int rank) {
   plan.bindArena(arena.data());
   Status status = runInstructions(
       plan, worldRank(rank),
-      {failure, state.world.get(), {}, state.current, state.hashes});
-  state.current.store(nullptr, std::memory_order_release);
+      {failure, state.world.get(), {}, state.progress, state.hashes});
+  state.progress.leave();
   return status;
 }
 
@@ -253,13 +306,14 @@ int Engine::weightsRank(int rank) const {
 
 RankResources Engine::resourcesOf(int rank) const {
   const RankProgram &mine = active->ranks[static_cast<size_t>(rank)];
-  return {rank, mine.fixedBuffers, mine.communicators, mine.mailboxes};
+  return {rank, mine.fixedBuffers, mine.communicators, mine.channels};
 }
 
 RankMemory Engine::memoryOf(int rank) const {
   const auto r = static_cast<size_t>(rank);
   const RankState &state = ranks[r];
-  RankMemory memory{state.weights.mappedBytes + state.weights.packedBytes,
+  RankMemory memory{worldRank(rank),
+                    state.weights.mappedBytes + state.weights.packedBytes,
                     state.weights.packedBytes, 0,
                     state.arena.size() + state.inputMemory.size()};
   for (const AlignedBuffer &buffer : state.loaded)
@@ -271,14 +325,41 @@ RankMemory Engine::memoryOf(int rank) const {
 }
 
 std::string Engine::describeRank(int worldRank) const {
-  std::string text = artifact.rankText(worldRank);
-  for (int rank = 0; rank < numRanks(); ++rank) {
-    const BoundInstruction *at = ranks[static_cast<size_t>(rank)].current.load(
-        std::memory_order_acquire);
-    if (at && this->worldRank(rank) == worldRank)
-      text += message(" in ", at->name, " at node '", at->node, "'");
-  }
-  return text;
+  std::string at;
+  for (int rank = 0; rank < numRanks(); ++rank)
+    if (this->worldRank(rank) == worldRank)
+      at = describePlace(ranks[static_cast<size_t>(rank)].progress);
+  return artifact.rankText(worldRank) + (at.empty() ? "" : " " + at);
+}
+
+/// "in MatMul at node '/up', before all_reduce at node '/down'"
+std::string Engine::describePlace(const RankProgress &progress) const {
+  const artifact::Instruction *at =
+      progress.current.load(std::memory_order_acquire);
+  if (!at)
+    return "";
+  auto text = [](const artifact::Instruction &instruction) {
+    return message(instruction.kernel()->string_view(), " at node '",
+                   instruction.node() ? instruction.node()->string_view() : "",
+                   "'");
+  };
+  auto meets = [](const artifact::Instruction &instruction) {
+    return collectiveKind(instruction.kernel()->string_view()) !=
+               CollectiveKind::None ||
+           transferOf(instruction);
+  };
+  if (meets(*at))
+    return "in " + text(*at);
+  for (const auto &loaded : programs)
+    for (const auto *list : {loaded->program->run(), loaded->program->load()}) {
+      uint32_t i = 0;
+      while (i < list->size() && list->Get(i) != at)
+        ++i;
+      for (; i < list->size(); ++i)
+        if (meets(*list->Get(i)))
+          return message("in ", text(*at), ", before ", text(*list->Get(i)));
+    }
+  return "in " + text(*at);
 }
 
 void Engine::runStep(int rank) {
@@ -298,16 +379,22 @@ Status Engine::onAllRanks(Status (Engine::*newStep)(int), Step kind) {
     return artifactError("a rank of this session no longer answers; open the "
                          "artifact again");
   failure.reset();
+  if (place.world.transport && place.world.transport->failed())
+    return place.world.transport->failure();
   currentStep = newStep;
   // A rank that hangs must not hang its caller: it gets as long as a collective
-  // would wait for it.
+  // would wait for it. A process ends sooner: nothing comes after the error.
+  constexpr std::chrono::milliseconds kProcessGrace{2000};
+  const auto grace = place.world.transport
+                         ? std::min(options.timeout, kProcessGrace)
+                         : options.timeout;
   using Clock = std::chrono::steady_clock;
   Clock::time_point failedAt = Clock::time_point::max();
   auto giveUp = [&] {
     if (failure.failed() && failedAt == Clock::time_point::max())
       failedAt = Clock::now();
     return kind == Step::RunsKernels && failedAt != Clock::time_point::max() &&
-           Clock::now() - failedAt > options.timeout;
+           Clock::now() - failedAt > grace;
   };
   stuck = !threads.run(job, giveUp);
   if (stuck)

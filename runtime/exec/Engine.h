@@ -4,6 +4,10 @@
 // runs. One request at a time: bind the inputs, find or prepare the plan of
 // their shapes, let every rank run its plan and copy its blocks of the outputs.
 //
+// Where ranks are processes, only one of them, or none, is here (World.h). All
+// else is done for the whole stage, so that every process comes to the same
+// conclusions; rank 0 of the world then collects the outputs.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_ENGINE_H
 #define SHARDC_RUNTIME_EXEC_ENGINE_H
@@ -36,7 +40,7 @@ struct RankState {
   /// the run binds others.
   std::span<const std::vector<int64_t>> scalars;
   std::vector<std::vector<int64_t>> boundScalars;
-  std::atomic<const BoundInstruction *> current = nullptr;
+  RankProgress progress;
   std::vector<uint64_t> hashes;
   Status status; ///< of the current job
 };
@@ -45,6 +49,7 @@ struct RankState {
 struct StagePlace {
   int stage = 0;
   int replica = 0;
+  World world;
 };
 
 class Engine {
@@ -58,6 +63,7 @@ public:
   /// a state past has no data; it may be null: then past comes with the inputs.
   Status run(std::span<const InputTensor> given, std::span<Tensor> outputs,
              CacheState *state);
+  ~Engine();
   bool hasCaches() const;
   /// Whether some program of the stage reads the data of that input.
   bool usesInput(size_t input) const;
@@ -83,6 +89,7 @@ public:
 
   const Artifact &artifact;
   const StagePlace place;
+  std::vector<int> localRanks; ///< of the stage, those that are here
   std::vector<TensorInfo> inputInfos;
   std::vector<RankState> ranks;
   const ShapePlan *last = nullptr; ///< of the last successful run
@@ -92,9 +99,12 @@ private:
   Engine(const Artifact &artifact, const StagePlace &place,
          const SessionOptions &options);
   Status start(Transfers &transfers);
-  void findMailboxes(Transfers &transfers);
+  void findChannels(Transfers &transfers);
+  void createChannels(Transfers &transfers, size_t profile, int rank);
   Status checkPorts() const;
   Status createGroups();
+  Status createGroup(LoadedProgram &loaded, const std::vector<int> &members);
+  std::vector<int> worldRanks(std::span<const int> members) const;
   Status createWorld();
   Status load();
   Status loadRank(int rank);
@@ -108,9 +118,19 @@ private:
   Status preparePlan(std::unique_ptr<ShapePlan> &plan);
   Status prepareRank(int rank);
   void findSkipped();
-  Status sizeOutputs();
   Status runRank(int rank);
+
+  // EngineOutputs.cpp
+  Status sizeOutputs();
   Status copyOutputs(int rank);
+  Status assignFoundOutputs();
+  Status sendFoundSizes() const;
+  Status receiveFoundSizes(std::vector<std::vector<int64_t>> &scalars) const;
+  Status collectOutputs();
+  Status sendOutput(uint32_t output, int rank) const;
+  Status receiveOutput(uint32_t output, int rank);
+  Status waitForOutput(Stream &stream, uint32_t output) const;
+  bool isFoundHere() const { return !localRanks.empty(); }
 
   // EngineSegments.cpp
   PlanContext contextOf(size_t segment,
@@ -134,12 +154,15 @@ private:
   enum class Step { Plans, RunsKernels };
   Status onAllRanks(Status (Engine::*step)(int), Step kind);
   std::string describeRank(int worldRank) const;
+  std::string describePlace(const RankProgress &progress) const;
+  void describeToOthers();
 
   const SessionOptions options;
   RunFailure failure;
   std::vector<std::unique_ptr<LoadedProgram>> programs; ///< by profile
   LoadedProgram *active = nullptr;
   std::unique_ptr<SharedMemoryGroup> everyone; ///< for the replica check
+  bool describes = false; ///< this engine's rank, to other processes
   uint64_t clock = 0;
   bool stuck = false;
 
@@ -149,6 +172,7 @@ private:
   CacheState *state = nullptr;
   std::vector<char> skippedInputs; ///< the state has it, or it is not read here
   std::vector<char> keptOutputs;   ///< of the program: the state has it
+  AlignedBuffer collected;         ///< a block of an output, from elsewhere
   ShapePlan *current = nullptr;
   ShapePlan *preparing = nullptr;
   Status (Engine::*currentStep)(int) = nullptr;
@@ -157,7 +181,9 @@ private:
   /// What the rank threads call; a member, since a thread that hangs keeps it.
   struct Job {
     Engine *engine;
-    void operator()(int rank) const { engine->runStep(rank); }
+    void operator()(int number) const {
+      engine->runStep(engine->localRanks[static_cast<size_t>(number)]);
+    }
   };
   Job job{this};
 

@@ -2,7 +2,6 @@
 #include "runtime/base/Message.h"
 #include "runtime/exec/Engine.h"
 #include "runtime/exec/ScalarEvaluator.h"
-#include "runtime/exec/StridedCopy.h"
 
 #include <algorithm>
 
@@ -58,10 +57,12 @@ Status Engine::runRequest(std::span<const InputTensor> given) {
     SHARDC_RETURN_IF_ERROR(sizeOutputs());
   SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runRank, Step::RunsKernels));
   if (!active->run.isStatic()) {
-    SHARDC_RETURN_IF_ERROR(current->assignOutputs(program()));
+    SHARDC_RETURN_IF_ERROR(assignFoundOutputs());
     SHARDC_RETURN_IF_ERROR(sizeOutputs());
     SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::copyOutputs, Step::Plans));
   }
+  if (place.world.transport)
+    SHARDC_RETURN_IF_ERROR(collectOutputs());
   last = current;
   return Status::ok();
 }
@@ -79,8 +80,11 @@ bool Engine::usesInput(size_t input) const {
 
 Status Engine::createState(int64_t capacity,
                            std::unique_ptr<CacheState> &created) {
-  created =
-      std::make_unique<CacheState>(*programs[0]->program, numRanks(), capacity);
+  std::vector<char> isHere(ranks.size(), 0);
+  for (int rank : localRanks)
+    isHere[static_cast<size_t>(rank)] = 1;
+  created = std::make_unique<CacheState>(*programs[0]->program,
+                                         std::move(isHere), capacity);
   return Status::ok();
 }
 
@@ -107,21 +111,6 @@ void Engine::findSkipped() {
     skippedInputs[pair->input()] = 1;
     keptOutputs[pair->output()] = 1;
   }
-}
-
-Status Engine::sizeOutputs() {
-  for (uint32_t o = 0; o < keptOutputs.size(); ++o) {
-    const artifact::Output *output = program().outputs()->Get(o);
-    if (keptOutputs[o])
-      continue;
-    Status status = requestOutputs[output->index()].reshape(
-        output->element(), current->outputDims[o]);
-    if (!status.isOk())
-      return Status::error(status.code(),
-                           message("output '", output->name()->c_str(),
-                                   "': ", status.message()));
-  }
-  return Status::ok();
 }
 
 Status Engine::findPlan(ShapePlan *&plan) {
@@ -158,7 +147,8 @@ Status Engine::preparePlan(std::unique_ptr<ShapePlan> &plan) {
       checkInputDims(program(), inputInfos, orderedInputs, fresh->scalars[0]));
   for (const std::vector<int64_t> &scalars : fresh->scalars)
     SHARDC_RETURN_IF_ERROR(checkGuards(program(), scalars));
-  for (RankShapePlan &rank : fresh->ranks) {
+  for (int number : localRanks) {
+    RankShapePlan &rank = fresh->ranks[static_cast<size_t>(number)];
     rank.segments.resize(active->run.list.size());
     if (options.measure)
       rank.timings.resize(program().run()->size());
@@ -166,7 +156,7 @@ Status Engine::preparePlan(std::unique_ptr<ShapePlan> &plan) {
   preparing = fresh.get();
   SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::prepareRank, Step::Plans));
   if (active->run.isStatic())
-    SHARDC_RETURN_IF_ERROR(fresh->assignOutputs(program()));
+    SHARDC_RETURN_IF_ERROR(fresh->assignOutputs(program(), fresh->scalars));
   plan = std::move(fresh);
   return Status::ok();
 }
@@ -198,19 +188,6 @@ Status Engine::runRank(int rank) {
   for (size_t segment = 0; segment < active->run.list.size();)
     SHARDC_RETURN_IF_ERROR(runSegment(rank, segment));
   return active->run.isStatic() ? copyOutputs(rank) : Status::ok();
-}
-
-Status Engine::copyOutputs(int rank) {
-  RankPlan &plan = current->ranks[static_cast<size_t>(rank)].last();
-  for (uint32_t o = 0; o < keptOutputs.size(); ++o) {
-    const OutputBlock &block = plan.outputs[o];
-    const Tensor &whole = requestOutputs[program().outputs()->Get(o)->index()];
-    if (!keptOutputs[o] && block.copies && whole.numElements() > 0)
-      copyBlock(block.dims,
-                packedView(whole.data(), whole.element(), whole.dims()),
-                *block.local, BlockCopy::ToGlobal);
-  }
-  return Status::ok();
 }
 
 } // namespace shardc::runtime

@@ -152,8 +152,8 @@ Status Engine::runSegment(int rank, size_t &number) {
   SHARDC_RETURN_IF_ERROR(bindSegment(rank, plan));
   Status status = runInstructions(
       plan, worldRank(rank),
-      {failure, mine.world.get(), shape.timings, mine.current, mine.hashes});
-  mine.current.store(nullptr, std::memory_order_release);
+      {failure, mine.world.get(), shape.timings, mine.progress, mine.hashes});
+  mine.progress.leave();
   SHARDC_RETURN_IF_ERROR(status);
   const Segment &segment = active->run.list[number];
   number = segment.next;

@@ -8,7 +8,7 @@
 #define SHARDC_RUNTIME_EXEC_LOADEDPROGRAM_H
 
 #include "runtime/api/shardrt.hpp"
-#include "runtime/backend/host/Mailbox.h"
+#include "runtime/backend/Channel.h"
 #include "runtime/backend/host/SharedMemoryGroup.h"
 #include "runtime/exec/ShapePlan.h"
 #include "runtime/exec/WeightLoader.h"
@@ -24,7 +24,7 @@ struct RankProgram {
   std::vector<AlignedBuffer> persistent; ///< while loading, in their order
   std::vector<std::byte *> fixedBuffers; ///< by buffer of the program
   std::vector<std::unique_ptr<Communicator>> communicators; ///< by group
-  std::vector<Mailbox *> mailboxes;   ///< by instruction of `run`, or null
+  std::vector<Channel *> channels;    ///< by instruction of `run`, or null
   std::vector<ArenaMemo> arenas;      ///< by segment
   std::vector<AlignedBuffer> carried; ///< by buffer of the program
   std::vector<std::byte *> carriedAt; ///< where it is in this run

@@ -8,10 +8,10 @@
 
 namespace shardc::runtime {
 
-Status Pipeline::open(const Artifact &artifact, int replica,
+Status Pipeline::open(const Artifact &artifact, int replica, const World &world,
                       const SessionOptions &options,
                       std::unique_ptr<Pipeline> &pipeline) {
-  std::unique_ptr<Pipeline> opened(new Pipeline(artifact));
+  std::unique_ptr<Pipeline> opened(new Pipeline(artifact, world));
   Status status = opened->start(replica, options);
   if (status.isOk())
     pipeline = std::move(opened);
@@ -24,8 +24,8 @@ Status Pipeline::start(int replica, const SessionOptions &options) {
   const int numStages = artifact.numStages();
   for (int stage = 0; stage < numStages; ++stage) {
     stages.emplace_back();
-    SHARDC_RETURN_IF_ERROR(Engine::open(artifact, {stage, replica}, transfers,
-                                        options, stages.back()));
+    SHARDC_RETURN_IF_ERROR(Engine::open(artifact, {stage, replica, world},
+                                        transfers, options, stages.back()));
   }
   SHARDC_RETURN_IF_ERROR(describeOutputs());
   statuses.resize(stages.size());
@@ -67,7 +67,7 @@ Status Pipeline::run(std::span<const PipelineRequest> whole) {
   for (size_t r = 0; r < whole.size(); ++r)
     SHARDC_RETURN_IF_ERROR(cut(whole[r], parts[r]));
   SHARDC_RETURN_IF_ERROR(runParts(allParts));
-  for (size_t r = 0; r < whole.size(); ++r)
+  for (size_t r = 0; r < whole.size() && world.getsOutputs(); ++r)
     if (parts[r].size() > 1)
       SHARDC_RETURN_IF_ERROR(parts[r].join(whole[r].outputs));
   return Status::ok();
@@ -143,8 +143,10 @@ void Pipeline::runStage(int stage) {
     } catch (const std::exception &error) {
       statuses[s] = artifactError("stage ", stage, ": ", error.what());
     }
-    if (!statuses[s].isOk())
+    if (!statuses[s].isOk()) {
+      statuses[s] = world.ended(statuses[s]);
       return transfers.abort(statuses[s]);
+    }
     ++finished[s];
   }
 }

@@ -28,7 +28,7 @@ struct PipelineRequest {
 class Pipeline {
 public:
   /// `artifact` lives longer.
-  static Status open(const Artifact &artifact, int replica,
+  static Status open(const Artifact &artifact, int replica, const World &world,
                      const SessionOptions &options,
                      std::unique_ptr<Pipeline> &pipeline);
 
@@ -50,7 +50,8 @@ public:
   std::vector<std::unique_ptr<Engine>> stages;
 
 private:
-  explicit Pipeline(const Artifact &artifact) : artifact(artifact) {}
+  Pipeline(const Artifact &artifact, const World &world)
+      : artifact(artifact), world(world), transfers(world) {}
   Status start(int replica, const SessionOptions &options);
   Status describeOutputs();
   Status cut(const PipelineRequest &request, MicroBatches &into);
@@ -65,6 +66,7 @@ private:
   };
 
   const Artifact &artifact;
+  const World world;
   Transfers transfers;
   std::vector<TensorInfo> outputInfos;
   std::mutex mutex; ///< held during a run

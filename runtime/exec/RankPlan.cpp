@@ -92,6 +92,7 @@ Status RankPlan::bindInstruction(const PlanContext &context,
   const artifact::Instruction &instruction = *context.instructions.Get(index);
   BoundInstruction into;
   into.index = index;
+  into.source = &instruction;
   into.name = instruction.kernel()->string_view();
   if (instruction.node())
     into.node = instruction.node()->string_view();
@@ -109,7 +110,7 @@ Status RankPlan::bindInstruction(const PlanContext &context,
   if (hostInstruction(into.name) != HostInstruction::None) {
     // The engine does it, when the segment is over.
   } else if (into.name == artifact::kSend || into.name == artifact::kReceive) {
-    into.mailbox = resources.mailboxes[index];
+    into.channel = resources.channels[index];
   } else if (collectiveKind(into.name) == CollectiveKind::None) {
     into.kernel = findHostKernel(into.name);
   } else {
@@ -188,19 +189,17 @@ Status RankPlan::placeOutput(const PlanContext &context, uint32_t index) {
   const artifact::Output *output = context.program.outputs()->Get(index);
   SHARDC_RETURN_IF_ERROR(
       bindOperand(context, static_cast<int32_t>(output->view())));
-  OutputBlock block;
-  block.local = &operands.back();
+  const TensorView &local = operands.back();
   for (uint32_t d = 0; d < output->dims()->size(); ++d) {
     OwnedRuns owned;
     SHARDC_RETURN_IF_ERROR(
         resolveLayout(*output->layout()->Get(d), scalars, owned));
     if (owned.globalSize != scalars[output->dims()->Get(d)] ||
-        owned.localSize != block.local->dims[d])
+        owned.localSize != local.dims[d])
       return artifactError("output '", output->name()->c_str(), "': dim ", d,
                            " and its layout disagree");
-    block.dims.push_back(std::move(owned));
   }
-  outputs.push_back(std::move(block));
+  outputs.push_back(&local);
   return Status::ok();
 }
 

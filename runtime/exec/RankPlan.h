@@ -10,7 +10,7 @@
 #ifndef SHARDC_RUNTIME_EXEC_RANKPLAN_H
 #define SHARDC_RUNTIME_EXEC_RANKPLAN_H
 
-#include "runtime/backend/host/Mailbox.h"
+#include "runtime/backend/Channel.h"
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/exec/ArenaPlanner.h"
 #include "runtime/exec/CollectiveBinding.h"
@@ -42,25 +42,19 @@ struct RankResources {
   /// By buffer: address of weights and loaded values, null for all others.
   std::span<std::byte *const> fixedBuffers;
   std::span<const std::unique_ptr<Communicator>> communicators; ///< by group
-  std::span<Mailbox *const> mailboxes; ///< by instruction of `run`, or null
+  std::span<Channel *const> channels; ///< by instruction of `run`, or null
 };
 
 struct BoundInstruction {
   std::string_view name;
   std::string_view node;
-  uint32_t index = 0;             ///< in the program's list
+  uint32_t index = 0; ///< in the program's list
+  const artifact::Instruction *source = nullptr;
   const Kernel *kernel = nullptr; ///< null for what is no kernel's
   int collective = -1;            ///< index into RankPlan::collectives
-  Mailbox *mailbox = nullptr;     ///< of a send or receive
+  Channel *channel = nullptr;     ///< of a send or receive
   bool replicated = false;        ///< some output must be equal on all ranks
   KernelCall call;
-};
-
-/// A rank's part of an output.
-struct OutputBlock {
-  std::vector<OwnedRuns> dims;
-  const TensorView *local = nullptr;
-  bool copies = true; ///< false: a lower rank holds the same block
 };
 
 class RankPlan {
@@ -88,7 +82,8 @@ public:
   const std::vector<BoundCollective> &collectives() const {
     return boundCollectives;
   }
-  std::vector<OutputBlock> outputs;
+  /// This rank's part of each output.
+  std::vector<const TensorView *> outputs;
   /// By operand of an instruction's outputs: see isReplicated.
   bool isReplicated(const TensorView &output) const {
     return replicated[static_cast<size_t>(&output - operands.data())] != 0;

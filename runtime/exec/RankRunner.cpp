@@ -16,11 +16,11 @@ int64_t now() {
 
 Status runOne(const RankPlan &plan, const BoundInstruction &instruction,
               int rank, RunFailure &failure, const CollectiveSite &site) {
-  if (instruction.mailbox)
+  if (instruction.channel)
     return instruction.call.numInputs > 0
-               ? instruction.mailbox->send(instruction.call.inputs[0], failure,
+               ? instruction.channel->send(instruction.call.inputs[0], failure,
                                            site)
-               : instruction.mailbox->receive(instruction.call.outputs[0],
+               : instruction.channel->receive(instruction.call.outputs[0],
                                               failure, site);
   if (instruction.collective >= 0)
     return runCollective(
@@ -57,7 +57,9 @@ Status runInstructions(const RankPlan &plan, int rank,
     if (control.failure.failed())
       return control.failure.status();
     const BoundInstruction &instruction = instructions[i];
-    control.current.store(&instruction, std::memory_order_release);
+    control.progress.current.store(instruction.source,
+                                   std::memory_order_release);
+    control.progress.steps.fetch_add(1, std::memory_order_relaxed);
     const CollectiveSite site{instruction.name, instruction.node,
                               static_cast<int>(instruction.index)};
     const int64_t begin = measures ? now() : 0;

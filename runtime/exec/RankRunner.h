@@ -18,12 +18,19 @@ struct InstructionTiming {
   int64_t total = 0; ///< over all runs of this shape
 };
 
+/// What a rank is doing, for messages of others.
+struct RankProgress {
+  std::atomic<const artifact::Instruction *> current = nullptr;
+  std::atomic<uint64_t> steps = 0; ///< instructions since it was opened
+
+  void leave() { current.store(nullptr, std::memory_order_release); }
+};
+
 struct RunControl {
   RunFailure &failure;
   Communicator *world = nullptr;        ///< for the replica check; null: none
   std::span<InstructionTiming> timings; ///< by instruction; empty: not measured
-  /// What the rank is doing, for the message of a timeout elsewhere.
-  std::atomic<const BoundInstruction *> &current;
+  RankProgress &progress;
   std::vector<uint64_t> &hashes; ///< scratch of the replica check
 };
 

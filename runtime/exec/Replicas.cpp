@@ -1,5 +1,8 @@
 #include "runtime/exec/Replicas.h"
 
+#include "runtime/api/processes.hpp"
+#include "runtime/base/Message.h"
+
 #include <algorithm>
 #include <thread>
 
@@ -8,29 +11,63 @@ namespace shardc::runtime {
 Status Replicas::open(const std::string &folder, const SessionOptions &options,
                       std::unique_ptr<Replicas> &replicas) {
   auto opened = std::make_unique<Replicas>();
+  SHARDC_RETURN_IF_ERROR(opened->connect(options));
+  Status status = opened->world.ended(opened->openAll(folder, options));
+  if (status.isOk())
+    replicas = std::move(opened);
+  else if (opened->isStuck())
+    (void)opened.release(); // a thread still uses it
+  return status;
+}
+
+Replicas::~Replicas() {
+  pipelines.clear();
+  if (processes)
+    processes->leave();
+}
+
+Status Replicas::connect(const SessionOptions &options) {
+  if (!options.processes)
+    return Status::ok();
+  SHARDC_RETURN_IF_ERROR(options.processes->enter(world.firstStream));
+  processes = options.processes;
+  world.transport = &processes->transport();
+  agreement =
+      std::make_unique<InputAgreement>(*world.transport, options.timeout);
+  return Status::ok();
+}
+
+Status Replicas::openAll(const std::string &folder,
+                         const SessionOptions &options) {
   ArtifactOptions artifactOptions;
   artifactOptions.weightsRoot = options.weightsRoot;
-  SHARDC_RETURN_IF_ERROR(
-      Artifact::open(folder, artifactOptions, opened->artifact));
-  for (int replica = 0; replica < opened->artifact.numReplicas(); ++replica) {
-    std::unique_ptr<Pipeline> pipeline;
-    Status status =
-        Pipeline::open(opened->artifact, replica, options, pipeline);
-    if (!status.isOk()) {
-      if (opened->isStuck())
-        (void)opened.release(); // a thread still uses it
-      return status;
-    }
-    opened->pipelines.push_back(std::move(pipeline));
+  SHARDC_RETURN_IF_ERROR(Artifact::open(folder, artifactOptions, artifact));
+  if (processes) {
+    if (artifact.worldSize() != processes->size())
+      return artifactError(folder, " is for ", artifact.worldSize(),
+                           " ranks, but ", processes->size(),
+                           " processes were started; start ",
+                           artifact.worldSize(), ", or compile the model for ",
+                           processes->size(), " ranks");
+    const ContentHash hash = artifact.contents();
+    SHARDC_RETURN_IF_ERROR(agreement->check(
+        {&hash, 1}, StatusCode::Artifact,
+        [&](size_t) { return "the artifact " + folder; },
+        "copy it to all machines again"));
   }
-  opened->isBusy.resize(opened->pipelines.size());
-  replicas = std::move(opened);
+  for (int replica = 0; replica < artifact.numReplicas(); ++replica) {
+    pipelines.emplace_back();
+    SHARDC_RETURN_IF_ERROR(
+        Pipeline::open(artifact, replica, world, options, pipelines.back()));
+  }
+  isBusy.resize(pipelines.size());
   return Status::ok();
 }
 
 bool Replicas::isStuck() const {
-  return std::any_of(pipelines.begin(), pipelines.end(),
-                     [](const auto &pipeline) { return pipeline->isStuck(); });
+  return std::any_of(
+      pipelines.begin(), pipelines.end(),
+      [](const auto &pipeline) { return pipeline && pipeline->isStuck(); });
 }
 
 size_t Replicas::acquire() {
@@ -60,30 +97,53 @@ void Replicas::release(size_t replica, bool isOk) {
   released.notify_all();
 }
 
+/// Processes begin a run together, with the same inputs, and end it together.
+template <typename Body>
+Status Replicas::together(std::span<const PipelineRequest> requests,
+                          Body body) {
+  if (!processes)
+    return body();
+  std::lock_guard lock(oneAtATime);
+  if (world.transport->failed())
+    return world.transport->failure();
+  if (Status same = agreement->check(requests); !same.isOk())
+    return world.ended(same);
+  return world.ended(body());
+}
+
 Status Replicas::runOn(size_t replica, const PipelineRequest &request) {
-  acquire(replica);
-  Status status = pipelines[replica]->run({&request, 1});
-  release(replica, status.isOk());
-  return status;
+  return together({&request, 1}, [&] {
+    acquire(replica);
+    Status status = pipelines[replica]->run({&request, 1});
+    release(replica, status.isOk());
+    return status;
+  });
 }
 
 Status Replicas::run(std::span<const PipelineRequest> requests) {
-  auto runSome = [this](std::span<const PipelineRequest> some) {
-    const size_t replica = acquire();
+  return together(requests, [&] { return runShares(requests); });
+}
+
+Status Replicas::runShares(std::span<const PipelineRequest> requests) {
+  // Where ranks are processes, all replicas are idle now.
+  auto runSome = [this](size_t share, std::span<const PipelineRequest> some) {
+    if (processes)
+      acquire(share);
+    const size_t replica = processes ? share : acquire();
     Status status = pipelines[replica]->run(some);
     release(replica, status.isOk());
     return status;
   };
   const size_t shares = std::min(pipelines.size(), requests.size());
   if (shares <= 1)
-    return runSome(requests);
+    return runSome(0, requests);
   std::vector<Status> statuses(shares);
   std::vector<std::thread> threads;
   for (size_t i = 0; i < shares; ++i) {
     const size_t begin = i * requests.size() / shares;
     const size_t end = (i + 1) * requests.size() / shares;
     threads.emplace_back([&, i, begin, end] {
-      statuses[i] = runSome(requests.subspan(begin, end - begin));
+      statuses[i] = runSome(i, requests.subspan(begin, end - begin));
     });
   }
   for (std::thread &thread : threads)

@@ -2,12 +2,15 @@
 //
 // Copies of the pipeline that run requests side by side (data parallelism for
 // inference). A request goes to a replica that has nothing to do; one with a
-// state to the replica that holds it.
+// state to the replica that holds it. Where ranks are processes, all of them
+// must choose alike: requests then come one call at a time, and the i-th share
+// goes to the i-th replica.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_REPLICAS_H
 #define SHARDC_RUNTIME_EXEC_REPLICAS_H
 
+#include "runtime/exec/InputAgreement.h"
 #include "runtime/exec/Pipeline.h"
 
 #include <condition_variable>
@@ -28,15 +31,28 @@ public:
 
   bool isStuck() const;
 
+  Replicas() = default;
+  ~Replicas();
+
   Artifact artifact;
+  World world;
   std::vector<std::unique_ptr<Pipeline>> pipelines;
   /// Of the last request; held while it is asked about.
   Pipeline &last() const { return *pipelines[lastUsed]; }
 
 private:
+  Status connect(const SessionOptions &options);
+  Status openAll(const std::string &folder, const SessionOptions &options);
+  Status runShares(std::span<const PipelineRequest> requests);
+  template <typename Body>
+  Status together(std::span<const PipelineRequest> requests, Body body);
   size_t acquire();
   void acquire(size_t replica);
   void release(size_t replica, bool isOk);
+
+  Processes *processes = nullptr;
+  std::unique_ptr<InputAgreement> agreement; ///< of processes
+  std::mutex oneAtATime;                     ///< held during a run of processes
 
   std::mutex mutex; ///< of what follows
   std::condition_variable released;

@@ -3,6 +3,8 @@
 #include "runtime/base/Message.h"
 #include "runtime/exec/ScalarEvaluator.h"
 
+#include <algorithm>
+
 namespace shardc::runtime {
 
 Status ShapePlan::evaluate(const artifact::Program &program,
@@ -15,25 +17,37 @@ Status ShapePlan::evaluate(const artifact::Program &program,
   return Status::ok();
 }
 
-Status ShapePlan::assignOutputs(const artifact::Program &program) {
-  const SegmentPlan &end = ranks[0].segments.back();
-  const std::vector<int64_t> &sizes =
-      end.scalars.empty() ? scalars[0] : end.scalars[0];
+/// Which part of an output a rank has.
+static Status blockOf(const artifact::Output &output,
+                      std::span<const int64_t> scalars, OutputBlock &block) {
+  block.dims.resize(output.layout()->size());
+  for (uint32_t d = 0; d < output.layout()->size(); ++d)
+    SHARDC_RETURN_IF_ERROR(
+        resolveLayout(*output.layout()->Get(d), scalars, block.dims[d]));
+  return Status::ok();
+}
+
+Status
+ShapePlan::assignOutputs(const artifact::Program &program,
+                         std::span<const std::vector<int64_t>> finalScalars) {
   outputDims.resize(program.outputs()->size());
-  for (uint32_t o = 0; o < program.outputs()->size(); ++o) {
+  outputBlocks.resize(outputDims.size());
+  for (uint32_t o = 0; o < outputDims.size(); ++o) {
     const artifact::Output *output = program.outputs()->Get(o);
-    std::vector<int64_t> &dims = outputDims[o];
-    dims.clear();
+    outputDims[o].clear();
     int64_t elements = 1, held = 0;
     for (uint32_t dim : *output->dims()) {
-      dims.push_back(sizes[dim]);
-      elements *= dims.back();
+      outputDims[o].push_back(finalScalars[0][dim]);
+      elements *= outputDims[o].back();
     }
-    for (size_t rank = 0; rank < ranks.size(); ++rank) {
-      OutputBlock &block = ranks[rank].last().outputs[o];
-      block.copies = true;
-      for (size_t lower = 0; lower < rank && block.copies; ++lower)
-        block.copies = ranks[lower].last().outputs[o].dims != block.dims;
+    std::vector<OutputBlock> &blocks = outputBlocks[o];
+    blocks.resize(finalScalars.size());
+    for (size_t rank = 0; rank < blocks.size(); ++rank) {
+      OutputBlock &block = blocks[rank];
+      SHARDC_RETURN_IF_ERROR(blockOf(*output, finalScalars[rank], block));
+      block.copies = std::none_of(
+          blocks.begin(), blocks.begin() + static_cast<ptrdiff_t>(rank),
+          [&](const OutputBlock &lower) { return lower.dims == block.dims; });
       int64_t part = 1;
       for (const OwnedRuns &dim : block.dims)
         part *= dim.localSize;

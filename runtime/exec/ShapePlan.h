@@ -42,27 +42,44 @@ struct RankShapePlan {
   }
 };
 
+/// A rank's part of an output.
+struct OutputBlock {
+  std::vector<OwnedRuns> dims;
+  bool copies = true; ///< false: a lower rank holds the same block
+};
+
 struct ShapePlan {
   std::vector<int64_t> symbols;
   bool hasState = false; ///< past is not sliced from the caller's tensors
   std::vector<std::vector<int64_t>> scalars; ///< by rank
   std::vector<RankShapePlan> ranks;
-  std::vector<std::vector<int64_t>> outputDims; ///< by output
+  std::vector<std::vector<int64_t>> outputDims;       ///< by output
+  std::vector<std::vector<OutputBlock>> outputBlocks; ///< by output and rank
   uint64_t lastUsed = 0;
 
   bool isFor(std::span<const int64_t> values, bool withState) const {
     return hasState == withState && std::equal(symbols.begin(), symbols.end(),
                                                values.begin(), values.end());
   }
-  bool isMeasured() const { return !ranks[0].timings.empty(); }
+
+  /// The first rank whose times are kept; null if none are.
+  const RankShapePlan *firstMeasured() const {
+    for (const RankShapePlan &rank : ranks)
+      if (!rank.timings.empty())
+        return &rank;
+    return nullptr;
+  }
+  bool isMeasured() const { return firstMeasured() != nullptr; }
 
   /// Evaluates the scalars of all ranks.
   Status evaluate(const artifact::Program &program,
                   std::span<const int64_t> values);
 
-  /// After every rank has prepared its last segment: decides which rank copies
-  /// which block of the outputs, and checks that the blocks are all there is.
-  Status assignOutputs(const artifact::Program &program);
+  /// Once all sizes of the outputs are known (`finalScalars`, by rank): decides
+  /// which rank copies which block of the outputs, and checks that the blocks
+  /// are all there is.
+  Status assignOutputs(const artifact::Program &program,
+                       std::span<const std::vector<int64_t>> finalScalars);
 };
 
 } // namespace shardc::runtime

@@ -2,15 +2,30 @@
 
 namespace shardc::runtime {
 
-Mailbox &Transfers::between(size_t profile, int64_t transfer, int rank,
+Channel &Transfers::between(size_t profile, int64_t transfer,
                             const Ends &ends) {
-  auto &box = boxes[{profile, transfer, rank}];
   // What skips stages is taken later: it must not keep the sender back.
-  if (!box)
-    box =
-        std::make_unique<Mailbox>(static_cast<size_t>(ends.to - ends.from + 1),
-                                  ends.sender, ends.receiver);
-  return *box;
+  const auto slots = static_cast<uint32_t>(ends.to - ends.from + 1);
+  const Key key{profile, transfer, ends.fromRank};
+  if (!world.transport) {
+    auto &box = boxes[key];
+    if (!box)
+      box = std::make_unique<Mailbox>(slots, ends.sender, ends.receiver);
+    return *box;
+  }
+  auto &channel = channels[key];
+  if (!channel) {
+    // Both ends count alike: profiles are few.
+    constexpr uint32_t kMaxProfiles = 256;
+    const auto number = static_cast<uint32_t>(transfer) * kMaxProfiles +
+                        static_cast<uint32_t>(profile);
+    const int other = world.holds(ends.fromRank) ? ends.toRank : ends.fromRank;
+    channel = std::make_unique<NetworkChannel>(
+        *world.transport,
+        world.transport->stream(other, world.firstStream + number,
+                                {.slots = slots, .isOneWay = true}));
+  }
+  return *channel;
 }
 
 void Transfers::abort(const Status &status) {

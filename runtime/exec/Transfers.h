@@ -1,8 +1,10 @@
-//===- Transfers.h - The mailboxes between the stages of a replica --------===//
+//===- Transfers.h - The channels between the stages of a replica ---------===//
 #ifndef SHARDC_RUNTIME_EXEC_TRANSFERS_H
 #define SHARDC_RUNTIME_EXEC_TRANSFERS_H
 
 #include "runtime/backend/host/Mailbox.h"
+#include "runtime/backend/net/NetworkChannel.h"
+#include "runtime/exec/World.h"
 
 #include <map>
 #include <memory>
@@ -12,14 +14,16 @@ namespace shardc::runtime {
 
 class Transfers {
 public:
-  /// The mailbox of a transfer between the ranks of two stages that have number
-  /// `rank` there; both ends get the same one.
+  explicit Transfers(const World &world) : world(world) {}
+
   struct Ends {
     int from, to;                 ///< stages
-    std::string sender, receiver; ///< ranks, for messages
+    int fromRank, toRank;         ///< of the world
+    std::string sender, receiver; ///< the same, for messages
   };
-  Mailbox &between(size_t profile, int64_t transfer, int rank,
-                   const Ends &ends);
+  /// The channel of a transfer between two ranks, one of them here. Threads at
+  /// both ends get the same one.
+  Channel &between(size_t profile, int64_t transfer, const Ends &ends);
 
   /// A stage has failed: nobody waits for the others any more.
   void abort(const Status &status);
@@ -27,7 +31,10 @@ public:
   void reset();
 
 private:
-  std::map<std::tuple<size_t, int64_t, int>, std::unique_ptr<Mailbox>> boxes;
+  using Key = std::tuple<size_t, int64_t, int>; ///< profile, transfer, sender
+  const World world;
+  std::map<Key, std::unique_ptr<Mailbox>> boxes;
+  std::map<Key, std::unique_ptr<NetworkChannel>> channels;
 };
 
 } // namespace shardc::runtime

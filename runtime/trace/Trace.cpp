@@ -31,7 +31,7 @@ Json sliceOf(const BoundInstruction &instruction,
                {"outputs", operandTexts(call.outputs, call.numOutputs)}};
   return {{"name", std::string(instruction.name)},
           {"cat", instruction.collective >= 0 ? "collective"
-                  : instruction.mailbox       ? "transfer"
+                  : instruction.channel       ? "transfer"
                                               : "kernel"},
           {"ph", "X"},
           {"pid", 0},
@@ -69,6 +69,8 @@ Status writeTrace(const std::string &path, const Artifact &artifact,
     for (size_t rank = 0; rank < stage.plan.ranks.size(); ++rank) {
       const RankShapePlan &plan = stage.plan.ranks[rank];
       const int worldRank = stage.worldRanks[rank];
+      if (plan.timings.empty())
+        continue; // a rank of another process
       events.push_back(trackName(artifact, worldRank));
       plan.forEachInstruction([&](const RankPlan &,
                                   const BoundInstruction &instruction) {
@@ -83,18 +85,22 @@ Status writeTrace(const std::string &path, const Artifact &artifact,
 
 std::vector<InstructionProfile> profileInstructions(const ShapePlan &plan) {
   std::vector<InstructionProfile> profile;
-  if (!plan.isMeasured())
+  const RankShapePlan *first = plan.firstMeasured();
+  if (!first)
     return profile;
-  plan.ranks[0].forEachInstruction([&](const RankPlan &,
-                                       const BoundInstruction &instruction) {
-    double total = 0;
-    for (const RankShapePlan &rank : plan.ranks)
-      total += static_cast<double>(rank.timings[instruction.index].total);
-    profile.push_back({std::string(instruction.name),
-                       std::string(instruction.node),
-                       instruction.collective >= 0,
-                       total / 1e6 / static_cast<double>(plan.ranks.size())});
-  });
+  first->forEachInstruction(
+      [&](const RankPlan &, const BoundInstruction &instruction) {
+        double total = 0;
+        int count = 0;
+        for (const RankShapePlan &rank : plan.ranks)
+          if (!rank.timings.empty()) {
+            total += static_cast<double>(rank.timings[instruction.index].total);
+            ++count;
+          }
+        profile.push_back({std::string(instruction.name),
+                           std::string(instruction.node),
+                           instruction.collective >= 0, total / 1e6 / count});
+      });
   return profile;
 }
 

@@ -60,8 +60,8 @@ void printProfile(const Session &session, size_t runs) {
   std::vector<Row> rows;
   for (auto &[name, row] : kinds)
     rows.push_back(row);
-  std::printf("where the time goes (mean of %d ranks and %zu runs; %.3f ms)\n",
-              session.worldSize(), runs, total);
+  std::printf("where the time goes (mean of %zu ranks and %zu runs; %.3f ms)\n",
+              session.rankMemory().size(), runs, total);
   printRows("by kernel:", std::move(rows), total, kinds.size());
   printRows("by node:", std::move(nodes), total, kTopNodes);
 }
@@ -76,7 +76,7 @@ Status writeStats(const std::string &path, const Session &session,
                            {"bytes", stats.bytes},
                            {"wire_bytes", stats.wireBytes}});
   for (const RankMemory &memory : session.rankMemory())
-    ranks.push_back({{"rank", ranks.size()},
+    ranks.push_back({{"rank", memory.rank},
                      {"weight_bytes", memory.weightBytes},
                      {"packed_bytes", memory.packedBytes},
                      {"loaded_bytes", memory.loadedBytes},

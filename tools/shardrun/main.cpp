@@ -1,4 +1,5 @@
 //===- main.cpp - shardrun: runs an artifact of shardc --------------------===//
+#include "runtime/api/processes.hpp"
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Message.h"
 #include "tools/shardrun/Report.h"
@@ -9,7 +10,9 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <span>
 
 using namespace shardc::runtime;
 using namespace shardrun;
@@ -54,19 +57,25 @@ void declareFlags(CLI::App &app, Options &options) {
                  "without it what suits the model's types");
   app.add_option("--weights-root", options.weightsRoot,
                  "Where the model's own files are now");
-  app.add_option("--trace", options.trace,
-                 "Write a Chrome/Perfetto trace of the last run");
+  app.add_option(
+      "--trace", options.trace,
+      "Write a Chrome/Perfetto trace of the last run; where ranks are "
+      "processes each writes its own: FILE, FILE.1, ...");
   app.add_flag("--profile", options.profile,
                "Print where the time went, by kernel and by node");
   app.add_flag("--check-replicas", options.checkReplicas,
                "Compare the bits of replicated values on all ranks (slow)");
   app.add_option("--stats-json", options.statsJson,
-                 "Write collectives, bytes and memory as JSON");
+                 "Write collectives, bytes and memory as JSON; where ranks are "
+                 "processes each writes its own: FILE, FILE.1, ...");
   app.add_option("--timeout", options.timeout,
                  "Longest wait at a collective, in seconds (default 60, or "
                  "SHARDC_TIMEOUT)")
       ->check(CLI::Range(0.001, 1e6));
   app.footer(
+      "Under mpirun, srun and torchrun (--no-python) each process is one rank "
+      "of the\nartifact; rank 0 reads --expect, prints, and writes the "
+      "outputs.\n\n"
       "Example:\n"
       "  shardrun model.shard --inputs test_data_set_0 --expect "
       "test_data_set_0\n\n"
@@ -75,11 +84,17 @@ void declareFlags(CLI::App &app, Options &options) {
       "running.");
 }
 
-Status openSession(const Options &options, std::unique_ptr<Session> &session) {
+std::chrono::milliseconds timeoutOf(const Options &options) {
+  return std::chrono::milliseconds(
+      static_cast<int64_t>(options.timeout * 1000));
+}
+
+Status openSession(const Options &options, Processes *processes,
+                   std::unique_ptr<Session> &session) {
   SessionOptions from;
+  from.processes = processes;
   from.weightsRoot = options.weightsRoot;
-  from.timeout =
-      std::chrono::milliseconds(static_cast<int64_t>(options.timeout * 1000));
+  from.timeout = timeoutOf(options);
   from.checkReplicas = options.checkReplicas;
   from.measure = options.profile || !options.trace.empty();
   return Session::open(options.artifact, from, session);
@@ -107,7 +122,8 @@ Kept findKept(const Session &session, const Options &options) {
 }
 
 Status readRequests(const Options &options, const Session &session,
-                    const Kept &kept, std::vector<FileRequest> &requests) {
+                    const Kept &kept, bool getsOutputs,
+                    std::vector<FileRequest> &requests) {
   const size_t count = options.inputs.size();
   if (!options.expect.empty() && options.expect.size() != count)
     return argumentError("--expect: expected ", count,
@@ -118,7 +134,7 @@ Status readRequests(const Options &options, const Session &session,
   for (size_t r = 0; r < count; ++r) {
     SHARDC_RETURN_IF_ERROR(readInputs(options.inputs[r], session.inputs(),
                                       kept.inputs, requests[r].inputs));
-    if (!options.expect.empty())
+    if (!options.expect.empty() && getsOutputs)
       SHARDC_RETURN_IF_ERROR(readExpected(options.expect[r], session.outputs(),
                                           kept.outputs, requests[r].expected));
     if (!options.outputs.empty())
@@ -218,44 +234,79 @@ Status findTolerance(const Options &options, const Session &session,
                        "' is unknown; use --tolerance");
 }
 
-Status run(const Options &options) {
-  std::unique_ptr<Session> session;
-  SHARDC_RETURN_IF_ERROR(openSession(options, session));
+/// Compares or lists the outputs, says how long it took; Mismatch if an output
+/// is not as expected.
+Status report(const Options &options, const Session &session, const Kept &kept,
+              std::span<const FileRequest> requests, const RunTimes &times) {
   Tolerance tolerance;
-  SHARDC_RETURN_IF_ERROR(findTolerance(options, *session, tolerance));
-  const Kept kept = findKept(*session, options);
-  std::vector<FileRequest> requests;
-  SHARDC_RETURN_IF_ERROR(readRequests(options, *session, kept, requests));
-  RunTimes times;
-  SHARDC_RETURN_IF_ERROR(runAll(*session, options, requests, times));
-  for (const FileRequest &request : requests)
-    if (!request.outputs.empty())
-      SHARDC_RETURN_IF_ERROR(writeOutputs(request.outputs, session->outputs(),
-                                          kept.outputs, request.results));
-  if (!options.trace.empty())
-    SHARDC_RETURN_IF_ERROR(session->writeTrace(options.trace));
-  if (!options.statsJson.empty())
-    SHARDC_RETURN_IF_ERROR(writeStats(options.statsJson, *session, times));
+  SHARDC_RETURN_IF_ERROR(findTolerance(options, session, tolerance));
   Status compared;
   for (const FileRequest &request : requests)
     if (options.expect.empty())
-      printOutputs(*session, kept, request.results);
-    else if (Status status = compareOutputs(*session, tolerance, kept, request);
+      printOutputs(session, kept, request.results);
+    else if (Status status = compareOutputs(session, tolerance, kept, request);
              compared.isOk())
       compared = status;
-  std::printf("%d %s, %zu %s: median %.3f ms\n", session->worldSize(),
-              session->worldSize() == 1 ? "rank" : "ranks", times.size(),
+  std::printf("%d %s, %zu %s: median %.3f ms\n", session.worldSize(),
+              session.worldSize() == 1 ? "rank" : "ranks", times.size(),
               times.size() == 1 ? "run" : "runs", median(times));
   if (options.profile)
-    printProfile(*session, times.size());
+    printProfile(session, times.size());
   return compared;
+}
+
+/// The file of this process.
+std::string ownFile(const std::string &file, const Processes *processes) {
+  return processes && processes->rank() > 0
+             ? file + "." + std::to_string(processes->rank())
+             : file;
+}
+
+/// `processes`: null where all ranks are threads.
+Status run(const Options &options, Processes *processes) {
+  std::unique_ptr<Session> session;
+  SHARDC_RETURN_IF_ERROR(openSession(options, processes, session));
+  Tolerance tolerance; // a wrong one is an error before the run
+  SHARDC_RETURN_IF_ERROR(findTolerance(options, *session, tolerance));
+  const Kept kept = findKept(*session, options);
+  const bool getsOutputs = !processes || processes->rank() == 0;
+  std::vector<FileRequest> requests;
+  SHARDC_RETURN_IF_ERROR(
+      readRequests(options, *session, kept, getsOutputs, requests));
+  RunTimes times;
+  SHARDC_RETURN_IF_ERROR(runAll(*session, options, requests, times));
+  for (const FileRequest &request : requests)
+    if (!request.outputs.empty() && getsOutputs)
+      SHARDC_RETURN_IF_ERROR(writeOutputs(request.outputs, session->outputs(),
+                                          kept.outputs, request.results));
+  if (!options.trace.empty())
+    SHARDC_RETURN_IF_ERROR(
+        session->writeTrace(ownFile(options.trace, processes)));
+  if (!options.statsJson.empty())
+    SHARDC_RETURN_IF_ERROR(
+        writeStats(ownFile(options.statsJson, processes), *session, times));
+  return getsOutputs ? report(options, *session, kept, requests, times)
+                     : Status::ok();
+}
+
+/// All of it, in one process or as one of several.
+Status runHere(const Options &options, std::unique_ptr<Processes> &processes) {
+  try {
+    SHARDC_RETURN_IF_ERROR(
+        Processes::join({std::nullopt, timeoutOf(options)}, processes));
+    Status status = run(options, processes.get());
+    return processes ? processes->conclude(status) : status;
+  } catch (const std::exception &error) {
+    Status status = artifactError("out of memory: ", error.what());
+    return processes ? processes->conclude(status) : status;
+  }
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
   CLI::App app("Runs a model that shardc compiled, all its ranks as threads of "
-               "this process.");
+               "this process, or one of them in each process of a launcher.");
   Options options;
   declareFlags(app, options);
   try {
@@ -267,14 +318,14 @@ int main(int argc, char **argv) {
                  error.what());
     return static_cast<int>(StatusCode::InvalidArgument);
   }
-  Status status;
-  try {
-    status = run(options);
-  } catch (const std::exception &error) {
-    status = artifactError("out of memory: ", error.what());
-  }
+  std::unique_ptr<Processes> processes;
+  const Status status = runHere(options, processes);
   std::fflush(stdout);
-  if (!status.isOk())
+  if (status.isOk())
+    return 0;
+  if (!processes || processes->isSpeaker())
     std::fprintf(stderr, "shardrun: error: %s\n", status.message().c_str());
-  return static_cast<int>(status.code());
+  processes.reset(); // the others see that this one ends
+  // A rank that no longer answers still runs: nothing may be taken from it.
+  std::_Exit(static_cast<int>(status.code()));
 }

@@ -12,7 +12,7 @@
 #ifndef SHARDC_RUNTIME_BACKEND_HOST_MAILBOX_H
 #define SHARDC_RUNTIME_BACKEND_HOST_MAILBOX_H
 
-#include "runtime/backend/Communicator.h"
+#include "runtime/backend/Channel.h"
 #include "runtime/backend/host/Rendezvous.h"
 #include "runtime/base/AlignedBuffer.h"
 
@@ -21,19 +21,17 @@
 
 namespace shardc::runtime {
 
-class Mailbox {
+class Mailbox final : public Channel {
 public:
   /// `otherEnd` names who is waited for, in the message of a timeout.
   Mailbox(size_t slots, std::string sender, std::string receiver)
       : messages(slots), sender(std::move(sender)),
         receiver(std::move(receiver)) {}
 
-  /// `failure`: of the rank that calls; its timeout is how long it waits.
   Status send(const TensorView &from, RunFailure &failure,
-              const CollectiveSite &site);
-  /// Into a view of as many bytes as were sent.
+              const CollectiveSite &site) override;
   Status receive(const TensorView &to, RunFailure &failure,
-                 const CollectiveSite &site);
+                 const CollectiveSite &site) override;
 
   /// Wakes who waits; all further calls end with that error, until reset.
   void abort(const Status &status);

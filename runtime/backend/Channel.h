@@ -1,0 +1,31 @@
+//===- Channel.h - What one stage's rank sends to another's ---------------===//
+//
+// Values in order from one rank to another, a few of which may be on the way:
+// between threads a Mailbox, between processes a NetworkChannel.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_BACKEND_CHANNEL_H
+#define SHARDC_RUNTIME_BACKEND_CHANNEL_H
+
+#include "runtime/backend/Communicator.h"
+
+namespace shardc::runtime {
+
+class RunFailure;
+
+class Channel {
+public:
+  virtual ~Channel() = default;
+
+  /// Copies the value and goes on, or waits where too many are on the way.
+  /// `failure`: of the rank that calls; its timeout is how long it waits.
+  virtual Status send(const TensorView &from, RunFailure &failure,
+                      const CollectiveSite &site) = 0;
+  /// Into a view of as many bytes as were sent.
+  virtual Status receive(const TensorView &to, RunFailure &failure,
+                         const CollectiveSite &site) = 0;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_BACKEND_CHANNEL_H

@@ -1,0 +1,63 @@
+#include "runtime/backend/net/NetworkChannel.h"
+
+#include "runtime/backend/host/Rendezvous.h"
+#include "runtime/base/Message.h"
+#include "runtime/exec/StridedCopy.h"
+
+#include <array>
+
+namespace shardc::runtime {
+
+static int64_t bytesOf(const TensorView &view) {
+  return artifact::storageBytes(view.element, view.numElements());
+}
+
+static TensorView packedLike(const std::byte *memory, const TensorView &like) {
+  return packedView(memory, like.element,
+                    {like.dims, static_cast<size_t>(like.rank)});
+}
+
+/// A timeout says who was waited for, and ends the run.
+Status NetworkChannel::explained(const Status &status,
+                                 const RunFailure &failure,
+                                 const CollectiveSite &site) {
+  if (status.isOk() || !Transport::isTimeout(status))
+    return status;
+  return transport.abort(artifactError(
+      site.kind, site.node.empty() ? "" : message(" at node '", site.node, "'"),
+      " (instruction ", site.instruction,
+      "): ", transport.rankText(transport.rank()), " waited ",
+      static_cast<double>(failure.timeout.count()) / 1000, " s for ",
+      transport.rankTextWithPlace(stream.otherRank()),
+      "; raise --timeout if it is only slow"));
+}
+
+Status NetworkChannel::send(const TensorView &from, RunFailure &failure,
+                            const CollectiveSite &site) {
+  const Deadline deadline = std::chrono::steady_clock::now() + failure.timeout;
+  const int64_t bytes = bytesOf(from);
+  std::byte *memory = nullptr;
+  SHARDC_RETURN_IF_ERROR(
+      explained(stream.prepare(bytes, memory, deadline), failure, site));
+  copyView(packedLike(memory, from), from);
+  stream.commit(bytes, 0);
+  return Status::ok();
+}
+
+Status NetworkChannel::receive(const TensorView &to, RunFailure &failure,
+                               const CollectiveSite &site) {
+  const Deadline deadline = std::chrono::steady_clock::now() + failure.timeout;
+  SHARDC_RETURN_IF_ERROR(explained(
+      transport.waitForMessages(std::array{&stream}, deadline), failure, site));
+  const Arrived message = stream.front();
+  if (static_cast<int64_t>(message.bytes.size()) != bytesOf(to))
+    return artifactError(site.kind, " at node '", site.node, "' expects ",
+                         bytesOf(to), " bytes, ",
+                         transport.rankText(stream.otherRank()), " sent ",
+                         message.bytes.size());
+  copyView(to, packedLike(message.bytes.data(), to));
+  stream.release();
+  return Status::ok();
+}
+
+} // namespace shardc::runtime

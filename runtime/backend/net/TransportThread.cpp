@@ -1,0 +1,302 @@
+//===- TransportThread.cpp - Reading, and who is gone ---------------------===//
+#include "runtime/backend/net/Transport.h"
+#include "runtime/backend/net/TransportPeer.h"
+#include "runtime/base/Message.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace shardc::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// The longest text that is believed.
+constexpr uint64_t kMaxText = 16 * 1024;
+constexpr uint32_t kMaxSlots = 4096;
+/// How long a process that ends waits for the others to end too.
+constexpr milliseconds kLinger{1000};
+/// Reads of one connection before the others have their turn.
+constexpr int kReads = 64;
+
+milliseconds signInterval(const TransportOptions &options) {
+  return options.silence.count() == 0
+             ? milliseconds(500)
+             : std::clamp(options.silence / 4, milliseconds(1),
+                          milliseconds(500));
+}
+
+} // namespace
+
+void Transport::loop() {
+  std::vector<pollfd> polled;
+  while (!closing.load()) {
+    polled.assign(1, {wakeDescriptor, POLLIN, 0});
+    for (auto &peer : peers) {
+      short events = 0;
+      if (peer && peer->state != Peer::State::Lost) {
+        std::lock_guard lock(peer->outMutex);
+        events = peer->out.empty() ? POLLIN : POLLIN | POLLOUT;
+      }
+      polled.push_back({events ? peer->socket.descriptor() : -1, events, 0});
+    }
+    poll(polled.data(), polled.size(),
+         static_cast<int>(signInterval(options).count()));
+    handle(polled);
+    const Deadline now = Clock::now();
+    findSilent(now);
+    sendSigns(now);
+  }
+  linger();
+}
+
+void Transport::handle(std::span<const pollfd> polled) {
+  if (polled[0].revents) {
+    uint64_t count = 0;
+    (void)!::read(wakeDescriptor, &count, sizeof count);
+  }
+  for (size_t rank = 0; rank < peers.size(); ++rank) {
+    const short events = polled[rank + 1].revents;
+    if (!peers[rank] || !events)
+      continue;
+    if (events & POLLOUT) {
+      std::lock_guard lock(peers[rank]->outMutex);
+      flush(*peers[rank]);
+    }
+    if (events & ~POLLOUT)
+      read(*peers[rank]);
+  }
+  if (std::any_of(polled.begin() + 1, polled.end(),
+                  [](const pollfd &p) { return p.revents != 0; }))
+    notify();
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+void Transport::read(Peer &peer) {
+  for (int i = 0; i < kReads && peer.state != Peer::State::Lost; ++i) {
+    const bool goesStraight = peer.inFrame && peer.left >= Peer::kStaging;
+    std::byte *into =
+        goesStraight ? peer.into : peer.staging.data() + peer.stagedEnd;
+    const size_t room =
+        goesStraight ? peer.left : Peer::kStaging - peer.stagedEnd;
+    const ssize_t got =
+        recv(peer.socket.descriptor(), into, room, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0 && errno == EAGAIN)
+      return;
+    if (got <= 0)
+      return lose(peer, got == 0 ? "its process ended"
+                                 : std::string("connection lost: ") +
+                                       std::strerror(errno));
+    peer.heard = Clock::now();
+    if (!goesStraight) {
+      peer.stagedEnd += static_cast<size_t>(got);
+      takeStaged(peer);
+      continue;
+    }
+    peer.into += got;
+    peer.left -= static_cast<size_t>(got);
+    if (peer.left == 0)
+      endFrame(peer);
+  }
+}
+
+/// All of what was read that is there; a header in parts stays.
+void Transport::takeStaged(Peer &peer) {
+  while (peer.state != Peer::State::Lost) {
+    const size_t there = peer.stagedEnd - peer.stagedBegin;
+    const std::byte *at = peer.staging.data() + peer.stagedBegin;
+    if (!peer.inFrame) {
+      if (there < sizeof peer.header)
+        break;
+      std::memcpy(&peer.header, at, sizeof peer.header);
+      peer.stagedBegin += sizeof peer.header;
+      if (!beginFrame(peer))
+        return;
+    } else {
+      const size_t taken = std::min<uint64_t>(there, peer.left);
+      if (taken > 0)
+        std::memcpy(peer.into, at, taken);
+      peer.into += taken;
+      peer.stagedBegin += taken;
+      peer.left -= taken;
+      if (peer.left > 0)
+        break;
+      endFrame(peer);
+    }
+  }
+  std::memmove(peer.staging.data(), peer.staging.data() + peer.stagedBegin,
+               peer.stagedEnd - peer.stagedBegin);
+  peer.stagedEnd -= peer.stagedBegin;
+  peer.stagedBegin = 0;
+}
+
+bool Transport::beginFrame(Peer &peer) {
+  const FrameHeader &header = peer.header;
+  peer.inFrame = true;
+  peer.left = header.bytes;
+  peer.stream = nullptr;
+  const uint32_t slots = header.options.slots;
+  if ((header.kind == FrameKind::Data || header.kind == FrameKind::Credit) &&
+      slots > 0 && slots <= kMaxSlots)
+    peer.stream = &stream(peer.rank, header.stream, header.options);
+  if (header.kind == FrameKind::Data)
+    peer.into = peer.stream ? peer.stream->arriving(header) : nullptr;
+  else if (header.bytes <= kMaxText) {
+    peer.text.resize(header.bytes);
+    peer.into = reinterpret_cast<std::byte *>(peer.text.data());
+  } else
+    peer.into = nullptr;
+  if (peer.into)
+    return true;
+  fail(artifactError(
+           rankText(peer.rank), " sends ", header.bytes, " bytes that rank ",
+           place.rank, " does not expect, or has no memory for (stream ",
+           header.stream, "); are all processes of one version of shardrun?"),
+       peer.rank);
+  return false;
+}
+
+void Transport::endFrame(Peer &peer) {
+  peer.inFrame = false;
+  const FrameHeader &header = peer.header;
+  if (peer.stream && header.taken > peer.stream->takenThere.load())
+    peer.stream->takenThere.store(header.taken, std::memory_order_release);
+  switch (header.kind) {
+  case FrameKind::Data:
+    peer.stream->arrived.fetch_add(1, std::memory_order_release);
+    break;
+  case FrameKind::Credit:
+    break;
+  case FrameKind::Sign: {
+    std::lock_guard lock(peer.signMutex);
+    peer.place = peer.text;
+    if (header.tag != peer.progress)
+      peer.progressed = Clock::now();
+    peer.progress = header.tag;
+    break;
+  }
+  case FrameKind::Abort: {
+    const auto code = header.tag <= static_cast<int>(StatusCode::Artifact)
+                          ? static_cast<StatusCode>(header.tag)
+                          : StatusCode::Artifact;
+    fail(Status::error(code, peer.text), static_cast<int>(header.taken) - 1);
+    break;
+  }
+  case FrameKind::Goodbye:
+    peer.state = Peer::State::Left;
+    break;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Who is gone
+//===----------------------------------------------------------------------===//
+
+/// The connection is closed; after a goodbye that is as it should be.
+void Transport::lose(Peer &peer, const std::string &how) {
+  const bool isExpected = peer.state == Peer::State::Left;
+  peer.state = Peer::State::Lost;
+  if (isExpected || failed())
+    return;
+  fail(artifactError(rankTextWithPlace(peer.rank), " has died (", how, "); ",
+                     rankTextWithPlace(place.rank), " found it; see what ",
+                     place.launcher.empty() ? "the launcher" : place.launcher,
+                     " says of rank ", peer.rank),
+       peer.rank);
+}
+
+void Transport::sendSigns(Deadline now) {
+  if (now - lastSigns < signInterval(options))
+    return;
+  lastSigns = now;
+  std::string at;
+  uint64_t progress = 0;
+  {
+    std::lock_guard lock(descriptionMutex);
+    at = descriptions.place ? descriptions.place() : "";
+    progress = descriptions.progress ? descriptions.progress() : 0;
+  }
+  at.resize(std::min<size_t>(at.size(), 1024));
+  for (auto &peer : peers) {
+    if (!peer || peer->state != Peer::State::Alive)
+      continue;
+    {
+      std::lock_guard lock(peer->outMutex);
+      if (!peer->out.empty())
+        continue; // what waits there is a sign too
+    }
+    FrameHeader header{.kind = FrameKind::Sign};
+    header.tag = progress;
+    sendText(*peer, header, at);
+  }
+}
+
+void Transport::findSilent(Deadline now) {
+  const auto sinceLook = now - std::exchange(lastLook, now);
+  if (options.silence.count() == 0 || failed())
+    return;
+  // This process itself was stopped: it has not heard anybody.
+  const bool wasStopped = sinceLook > options.silence / 2;
+  std::string silent;
+  int lost = -1;
+  for (auto &peer : peers) {
+    if (!peer || peer->state != Peer::State::Alive)
+      continue;
+    if (wasStopped)
+      peer->heard = now;
+    if (now - peer->heard <= options.silence)
+      continue;
+    peer->state = Peer::State::Lost;
+    lost = peer->rank;
+    silent += (silent.empty() ? "" : "; ") + rankTextWithPlace(lost);
+  }
+  if (lost >= 0)
+    fail(artifactError("no sign of life for ",
+                       static_cast<double>(options.silence.count()) / 1000,
+                       " s from ", silent,
+                       ": stopped, or on a machine that cannot be reached; ",
+                       rankTextWithPlace(place.rank),
+                       " found it; where processes may be that slow, raise "
+                       "SHARDC_HEARTBEAT"),
+         lost);
+}
+
+/// Delivers what was sent. After a failure the process also waits for the
+/// others: a launcher kills them when the first one ends, before the one that
+/// speaks for all has spoken.
+void Transport::linger() {
+  const Deadline deadline = Clock::now() + kLinger;
+  for (bool isDone = false; !isDone && Clock::now() < deadline;) {
+    isDone = true;
+    for (auto &peer : peers) {
+      if (!peer || peer->state == Peer::State::Lost)
+        continue;
+      std::lock_guard lock(peer->outMutex);
+      if (!peer->out.empty() && !flush(*peer)) {
+        isDone = false;
+        peer->socket.wait(POLLOUT, Clock::now() + milliseconds(20));
+      }
+    }
+  }
+  for (auto &peer : peers)
+    if (peer)
+      shutdown(peer->socket.descriptor(), SHUT_WR);
+  if (!failed())
+    return;
+  for (auto &peer : peers)
+    while (peer && peer->state != Peer::State::Lost &&
+           peer->socket.wait(POLLIN, deadline))
+      read(*peer);
+}
+
+} // namespace shardc::runtime

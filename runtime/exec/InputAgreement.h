@@ -1,0 +1,53 @@
+//===- InputAgreement.h - All processes run the same requests -------------===//
+//
+// Processes that are given different inputs would compute nonsense, or hang:
+// before each run their hashes are compared with rank 0's. All ranks learn the
+// outcome, so that all end, or all begin.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_EXEC_INPUTAGREEMENT_H
+#define SHARDC_RUNTIME_EXEC_INPUTAGREEMENT_H
+
+#include "runtime/backend/net/Transport.h"
+#include "runtime/exec/Pipeline.h"
+
+#include <array>
+
+namespace shardc::runtime {
+
+using ContentHash = std::array<uint64_t, 2>;
+
+class InputAgreement {
+public:
+  explicit InputAgreement(Transport &transport,
+                          std::chrono::milliseconds timeout)
+      : transport(transport), timeout(timeout) {}
+
+  /// InvalidArgument, on all ranks alike, where inputs differ.
+  Status check(std::span<const PipelineRequest> requests);
+  /// The same for any list of hashes: `what(i)` names the i-th, and `remedy` is
+  /// how the error ends.
+  Status check(std::span<const ContentHash> hashes, StatusCode code,
+               const std::function<std::string(size_t)> &what,
+               const char *remedy);
+
+private:
+  /// Rank 0's verdict: ranks and the number of the first hash that differs.
+  struct Difference {
+    int32_t rank, first;
+  };
+  Status askFirst(std::span<const ContentHash> mine);
+  Status judge(std::span<const ContentHash> mine);
+  Status send(Stream &stream, const void *data, size_t bytes);
+  Status receive(std::span<Stream *const> streams);
+
+  Transport &transport;
+  const std::chrono::milliseconds timeout;
+  std::vector<ContentHash> hashes; // kept: a run allocates nothing
+  std::vector<Stream *> others;
+  std::vector<Difference> differences;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_EXEC_INPUTAGREEMENT_H

@@ -1,0 +1,108 @@
+"""A process that dies, stops, does not come, or gets something else ends all of them, in time and with a reason."""
+
+import signal
+import time
+
+from tests.e2e.processes import LLAMA, ProcessTest, by_hand
+from tests.support import data_sets, model_file
+
+
+class Faults(ProcessTest):
+    """Each ends all processes, in time and with a reason."""
+
+    def setUp(self):
+        super().setUp()
+        self.data = data_sets(LLAMA)
+
+    def tp(self, size):
+        return self.artifact(model_file(LLAMA), f"--tp {size}")
+
+    def ended(self, processes, seconds=5):
+        start = time.monotonic()
+        result = self.finish(processes, timeout=seconds + 10)
+        self.assertLess(time.monotonic() - start, seconds)
+        return result
+
+    def test_a_rank_that_dies(self):
+        for dead in (2, 0):
+            with self.subTest(rank=dead):
+                processes = self.running(by_hand(4), self.tp(4), self.data[0])
+                processes[dead].kill()
+                statuses, _, errors = self.ended(processes)
+                self.assertEqual(statuses, [-9 if rank == dead else 4 for rank in range(4)], errors)
+                self.assertRegex(errors, rf"rank {dead} \(tp {dead}\).* has died")
+                self.assertRegex(errors, r"(all_reduce|all_gather) at node '.+'")
+                self.assertEqual(errors.count("error:"), 1, errors)
+
+    def test_a_rank_that_stalls(self):
+        processes = self.running(by_hand(4), self.tp(4), self.data[0])
+        processes[3].send_signal(signal.SIGSTOP)
+        statuses, _, errors = self.ended(processes[:3])
+        self.assertEqual(statuses, [4] * 3, errors)
+        self.assertRegex(errors, r"no sign of life .* rank 3 \(tp 3\)")
+        self.assertRegex(errors, r"(all_reduce|all_gather) at node '.+'")
+        processes[3].send_signal(signal.SIGCONT)
+        self.assertEqual(self.ended(processes[3:])[0], [4], "it learns of it")
+
+    def test_a_rank_that_is_slow(self):
+        """Its process lives, but does not come: the others name it and what they wait for."""
+        places = [place | {"SHARDC_TIMEOUT": 1, "SHARDC_HEARTBEAT": 0} for place in by_hand(2)]
+        processes = self.running(places, self.tp(2), self.data[0])
+        processes[1].send_signal(signal.SIGSTOP)
+        statuses, _, errors = self.ended(processes[:1])
+        self.assertEqual(statuses, [4], errors)
+        self.assertRegex(errors, r"rank 0 \(tp 0\) waited 1 s.* missing: rank 1 \(tp 1\)")
+        processes[1].send_signal(signal.SIGCONT)
+        self.ended(processes[1:])
+
+    def test_other_inputs_on_one_rank(self):
+        places = by_hand(4)
+        processes = []
+        for rank, place in enumerate(places):
+            data = self.data[1 if rank == 2 else 0]
+            processes += self.start([place], self.tp(4), "--inputs", data)
+        statuses, _, errors = self.ended(processes, 30)
+        self.assertEqual(statuses, [2] * 4, errors)
+        self.assertRegex(errors, r"input 'input_ids' differs .*rank 2 \(tp 2\)")
+        self.assertEqual(errors.count("error:"), 1, errors)
+
+    def test_an_input_that_one_rank_lacks(self):
+        processes = []
+        for rank, place in enumerate(by_hand(2)):
+            processes += self.start([place], self.tp(2), "--inputs", self.folder / "none" if rank else self.data[0])
+        statuses, _, errors = self.ended(processes, 30)
+        self.assertEqual(statuses, [2] * 2, errors)
+        self.assertRegex(errors, r"rank 1: .*none")
+
+    def test_another_number_of_processes(self):
+        statuses, _, errors = self.finish(self.start(by_hand(2), self.tp(4), "--inputs", self.data[0]))
+        self.assertEqual(statuses, [4, 4])
+        self.assertIn("is for 4 ranks, but 2 processes were started", errors)
+
+    def test_another_artifact_on_one_rank(self):
+        other = self.artifact(model_file(LLAMA), "--cp 2", to="other.shard")
+        processes = []
+        for rank, place in enumerate(by_hand(2)):
+            processes += self.start([place], self.tp(2) if rank == 0 else other, "--inputs", self.data[0])
+        statuses, _, errors = self.ended(processes, 30)
+        self.assertEqual(statuses, [4, 4])
+        self.assertRegex(errors, "the artifact .* differs between the processes")
+
+    def test_a_rank_that_never_comes(self):
+        places = [place | {"SHARDC_TIMEOUT": 2} for place in by_hand(3)]
+        statuses, _, errors = self.ended(self.start(places[:2], self.tp(3), "--inputs", self.data[0]), 10)
+        self.assertEqual(statuses, [4, 4])
+        self.assertRegex(errors, r"1 of 3 processes did not come \(rank 2\)")
+
+    def test_a_comparison_that_fails(self):
+        expected = ["--inputs", self.data[0], "--expect", self.data[1]]
+        statuses, _, errors = self.finish(self.start(by_hand(2), self.tp(2), *expected))
+        self.assertEqual(statuses, [1, 1], errors)
+        self.assertEqual(errors.count("error:"), 1, errors)
+
+    def test_malformed_variables(self):
+        for name, value in (("SHARDC_RANK", "x"), ("SHARDC_WORLD_SIZE", "0"), ("SHARDC_RENDEZVOUS", "host")):
+            place = by_hand(2)[1] | {name: value}
+            statuses, _, errors = self.finish(self.start([place], self.tp(2), "--inputs", self.data[0]))
+            self.assertEqual(statuses, [2], name)
+            self.assertIn(name, errors)
