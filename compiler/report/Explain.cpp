@@ -188,10 +188,10 @@ private:
   /// What a group holds together, as each of its ranks would if it were whole.
   DimExpr bytesOfGroup(Operation *op) const {
     auto from = cast<RankedTensorType>(op->getOperand(0).getType());
-    dist::Sharding whole = dist::getSharding(
-        isa<dist::ReduceScatterOp, dist::CombineOp>(op)
-            ? from
-            : op->getResult(0).getType());
+    dist::Sharding whole =
+        dist::getSharding(isa<dist::ReduceScatterOp, dist::CombineOp>(op)
+                              ? from
+                              : op->getResult(0).getType());
     if (auto swap = dyn_cast<dist::AllToAllOp>(op))
       whole = *dist::allGather(dist::getSharding(from), swap.getDim(),
                                swap.getAxes().getAxes());

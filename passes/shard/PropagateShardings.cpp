@@ -100,7 +100,20 @@ private:
         return whole;
       common = here;
     }
-    return common.value_or(whole);
+    StringRef why;
+    return outputSharding(common.value_or(whole), cacheOf(value.value), why);
+  }
+
+  /// What `onnx.cache` says where the value is past of one, else null.
+  DictionaryAttr cacheOf(Value value) {
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      auto cache =
+          function.getResultAttrOfType<DictionaryAttr>(i, "onnx.cache");
+      if (cache && function.getArgument(
+                       cache.getAs<IntegerAttr>("input").getInt()) == value)
+        return cache;
+    }
+    return {};
   }
 
   std::optional<unsigned> numberOf(Operation *op) {
