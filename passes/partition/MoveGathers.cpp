@@ -113,7 +113,8 @@ private:
       Sharding part = whole;
       part.dims[d] = held.dims[gather.getDim()];
       auto gathered = dist::allGather(part, d, gather.getAxes().getAxes());
-      const SmallVector<DimExpr, 4> dims = dist::getDims(user->getResult(0).getType());
+      const SmallVector<DimExpr, 4> dims =
+          dist::getDims(user->getResult(0).getType());
       if (!gathered || *gathered != whole ||
           !dist::findProblem(part, dims, mesh).empty() ||
           !isLegal(cast<onnx::OnnxOp>(user), use.getOperandNumber(), held,
