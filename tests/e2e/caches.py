@@ -110,3 +110,12 @@ def write_request(folder, model, past, ids, example=None):
             tensor = np.zeros((ids.shape[0], HEADS, 0, SIZE), element)
         onnx.save_tensor(numpy_helper.from_array(np.ascontiguousarray(tensor), value.name), folder / f"input_{i}.pb")
     return folder
+
+
+def write_steps(folder, model, ids, lengths):
+    """Folders of requests that hold so many of the ids each, one after the other."""
+    folders, past = [], 0
+    for i, length in enumerate(lengths):
+        folders.append(write_request(folder / str(i), model, past, ids[:, past : past + length]))
+        past += length
+    return folders

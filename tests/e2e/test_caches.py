@@ -5,7 +5,7 @@ import onnx
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from tests.e2e.caches import HEADS, SIZE, VOCABULARY, decoder, feed, inputs_of, write_request
+from tests.e2e.caches import HEADS, SIZE, VOCABULARY, decoder, feed, inputs_of, write_steps
 from tests.support import ROOT, EndToEnd, program, read_outputs
 
 PROMPT, STEPS = 5, 32
@@ -20,14 +20,10 @@ class Caches(EndToEnd):
 
     def requests(self, model, ids, lengths):
         """Folders of requests that hold so many ids each, one after the other."""
-        folders, past = [], 0
-        for i, length in enumerate(lengths):
-            name = self.folder / f"requests{len(lengths)}" / str(i)
-            if not name.exists():
-                write_request(name, model, past, ids[:, past : past + length])
-            folders.append(name)
-            past += length
-        return folders
+        folder = self.folder / f"requests{len(lengths)}"
+        if folder.exists():
+            return [folder / str(i) for i in range(len(lengths))]
+        return write_steps(folder, model, ids, lengths)
 
     def logits(self, artifact, folders, *flags):
         out = self.folder / "out"

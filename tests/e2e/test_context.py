@@ -7,7 +7,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from tests.e2e.caches import VOCABULARY, decoder, write_request
+from tests.e2e.caches import VOCABULARY, decoder, write_request, write_steps
 from tests.support import EndToEnd, data_sets, model_file, program, read_outputs
 
 MODES = ("ring", "ulysses", "gather")
@@ -162,11 +162,7 @@ class Context(EndToEnd):
         file = self.folder / "decoder.onnx"
         onnx.save(model, file)
         ids = np.random.default_rng(3).integers(0, VOCABULARY, (2, total))
-        folders, past = [], 0
-        for i, length in enumerate([5] + [1] * (total - 5)):
-            folders.append(self.folder / "steps" / str(i))
-            write_request(folders[-1], model, past, ids[:, past : past + length])
-            past += length
+        folders = write_steps(self.folder / "steps", model, ids, [5] + [1] * (total - 5))
         write_request(self.folder / "whole", model, 0, ids)
         whole = self.folder / "expected"
         one = self.compile(file, 1, to="one.shard")

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from tests.e2e.caches import VOCABULARY, decoder, write_request
+from tests.e2e.caches import VOCABULARY, decoder, write_steps
 from tests.e2e.processes import LLAMA, ProcessTest, by_hand, srun, torchrun
 from tests.e2e.test_parallel import experts_model
 from tests.support import BIN, data_sets, model_file
@@ -100,11 +100,7 @@ class Plans(ProcessTest):
         file = self.folder / "decoder.onnx"
         onnx.save(model, file)
         ids = np.random.default_rng(3).integers(0, VOCABULARY, (2, total))
-        folders, past = [], 0
-        for i, length in enumerate([5] + [1] * (total - 5)):
-            folders.append(self.folder / "steps" / str(i))
-            write_request(folders[-1], model, past, ids[:, past : past + length])
-            past += length
+        folders = write_steps(self.folder / "steps", model, ids, [5] + [1] * (total - 5))
         for size, plan in ((2, "--pp 2"), (4, "--pp 2 --tp 2"), (4, "--dp 2 --tp 2")):
             with self.subTest(plan):
                 self.check(file, plan, size, "--inputs", *folders, "--cache", total, "--repeat", 2)
