@@ -95,20 +95,14 @@ public:
   virtual Status dispatch(const TensorView &input, const TensorView &output,
                           std::span<const OwnedRuns> blocks,
                           const ExpertRouting &routing,
-                          const CollectiveSite &site) {
-    (void)routing;
-    return allGather(input, output, 0, blocks, site);
-  }
+                          const CollectiveSite &site) = 0;
 
   /// And back: reduceScatter of dim 0 by sums, where ranks have zeros in the
   /// rows of tokens that they do not take.
   virtual Status combine(const TensorView &input, const TensorView &output,
                          std::span<const OwnedRuns> blocks,
                          const ExpertRouting &routing,
-                         const CollectiveSite &site) {
-    (void)routing;
-    return reduceScatter(input, output, 0, blocks, ReduceKind::Sum, site);
-  }
+                         const CollectiveSite &site) = 0;
 
   /// Small control data, at most kMaxExchange bytes: `all` gets every rank's.
   static constexpr size_t kMaxExchange = 64;

@@ -1,6 +1,7 @@
 #include "runtime/exec/CollectiveBinding.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/exec/StridedCopy.h"
 #include "runtime/exec/ViewResolver.h"
 
 #include <algorithm>
@@ -197,7 +198,7 @@ void countBytes(const GroupOperands &all, size_t self, BoundCollective &bound) {
   TensorView whole = isGather(bound.kind) ? out : in;
   if (bound.kind == CollectiveKind::AllToAll)
     whole.dims[bound.split.dim] = bound.split.blocks[self].globalSize;
-  bound.bytes = artifact::storageBytes(whole.element, whole.numElements());
+  bound.bytes = viewBytes(whole);
   bound.wireBytes = bound.bytes * (ranks - 1);
   if (bound.kind == CollectiveKind::AllReduce)
     bound.wireBytes *= 2;
@@ -207,8 +208,7 @@ void countBytes(const GroupOperands &all, size_t self, BoundCollective &bound) {
     return;
   bound.bytes = 0;
   for (const Operands &operands : all)
-    bound.bytes += artifact::storageBytes(operands.input.view.element,
-                                          operands.input.view.numElements());
+    bound.bytes += viewBytes(operands.input.view);
   bound.wireBytes = bound.distance == 0 ? 0 : bound.bytes;
 }
 

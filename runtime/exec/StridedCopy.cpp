@@ -135,6 +135,15 @@ TensorView packedView(const void *data, artifact::ElementType element,
   return view;
 }
 
+TensorView packedLike(const void *data, const TensorView &like) {
+  return packedView(data, like.element,
+                    {like.dims, static_cast<size_t>(like.rank)});
+}
+
+int64_t viewBytes(const TensorView &view) {
+  return artifact::storageBytes(view.element, view.numElements());
+}
+
 TensorView narrowed(const TensorView &view, int dim, int64_t start,
                     int64_t length) {
   TensorView part = view;

@@ -21,6 +21,12 @@ namespace shardc::runtime {
 TensorView packedView(const void *data, artifact::ElementType element,
                       std::span<const int64_t> dims);
 
+/// Row-major view on packed memory, of the dims and elements of `like`.
+TensorView packedLike(const void *data, const TensorView &like);
+
+/// What its elements take, packed.
+int64_t viewBytes(const TensorView &view);
+
 /// Elements [start, start + length) of one dim of `view`.
 TensorView narrowed(const TensorView &view, int dim, int64_t start,
                     int64_t length);

@@ -37,10 +37,6 @@ Status Mailbox::wait(Ready ready, RunFailure &failure,
   }
 }
 
-static int64_t bytesOf(const TensorView &view) {
-  return artifact::storageBytes(view.element, view.numElements());
-}
-
 Status Mailbox::send(const TensorView &from, RunFailure &failure,
                      const CollectiveSite &site) {
   const uint64_t number = sent.load(std::memory_order_relaxed);
@@ -51,15 +47,13 @@ Status Mailbox::send(const TensorView &from, RunFailure &failure,
       },
       failure, site, receiver));
   Message &message = slot(number);
-  message.bytes = bytesOf(from);
+  message.bytes = viewBytes(from);
   if (message.memory.size() < message.bytes &&
       !message.memory.allocate(message.bytes))
     return artifactError("out of memory for ", message.bytes,
                          " bytes that are sent to ", receiver);
   if (message.bytes > 0)
-    copyView(packedView(message.memory.data(), from.element,
-                        {from.dims, static_cast<size_t>(from.rank)}),
-             from);
+    copyView(packedLike(message.memory.data(), from), from);
   sent.store(number + 1, std::memory_order_release);
   changes.fetch_add(1, std::memory_order_release);
   futexWakeAll(changes);
@@ -73,13 +67,12 @@ Status Mailbox::receive(const TensorView &to, RunFailure &failure,
       wait([&] { return sent.load(std::memory_order_acquire) > number; },
            failure, site, sender));
   Message &message = slot(number);
-  if (message.bytes != bytesOf(to))
+  if (message.bytes != viewBytes(to))
     return artifactError(site.kind, " at node '", site.node, "' expects ",
-                         bytesOf(to), " bytes, ", sender, " sent ",
+                         viewBytes(to), " bytes, ", sender, " sent ",
                          message.bytes);
   if (message.bytes > 0)
-    copyView(to, packedView(message.memory.data(), to.element,
-                            {to.dims, static_cast<size_t>(to.rank)}));
+    copyView(to, packedLike(message.memory.data(), to));
   received.store(number + 1, std::memory_order_release);
   changes.fetch_add(1, std::memory_order_release);
   futexWakeAll(changes);

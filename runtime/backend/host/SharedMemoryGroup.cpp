@@ -1,5 +1,6 @@
 #include "runtime/backend/host/SharedMemoryGroup.h"
 
+#include "runtime/backend/CommonParts.h"
 #include "runtime/backend/host/Reduction.h"
 #include "runtime/exec/StridedCopy.h"
 
@@ -60,8 +61,7 @@ private:
   }
   /// Rank index's slot, as packed memory of the dims of `like`.
   TensorView slotView(int index, const TensorView &like) const {
-    return packedView(group.slot(parity, index), like.element,
-                      {like.dims, static_cast<size_t>(like.rank)});
+    return packedLike(group.slot(parity, index), like);
   }
 
   SharedMemoryGroup &group;
@@ -69,10 +69,6 @@ private:
   int parity = 0; ///< members run the same operations, so theirs agree
   std::vector<TensorView> inputs;
 };
-
-static int64_t viewBytes(const TensorView &view) {
-  return artifact::storageBytes(view.element, view.numElements());
-}
 
 Status SharedMemoryCommunicator::allReduce(const TensorView &input,
                                            const TensorView &output,
@@ -219,36 +215,6 @@ Status SharedMemoryCommunicator::combine(const TensorView &input,
   return meet(site);
 }
 
-/// Copies what `target`, which has the part `mine` of dim `to`, gets of a
-/// rank's `source`, which has the part `theirs` of dim `from`.
-static void copyCommon(const TensorView &target, const TensorView &source,
-                       int from, const OwnedRuns &theirs, int to,
-                       const OwnedRuns &mine) {
-  int64_t atSource = 0;
-  for (const OwnedRun &has : theirs.runs) {
-    int64_t atTarget = 0;
-    for (const OwnedRun &gets : mine.runs) {
-      if (from != to) {
-        copyView(narrowed(narrowed(target, from, has.start, has.length), to,
-                          atTarget, gets.length),
-                 narrowed(narrowed(source, from, atSource, has.length), to,
-                          gets.start, gets.length));
-      } else {
-        const int64_t begin = std::max(has.start, gets.start);
-        const int64_t end =
-            std::min(has.start + has.length, gets.start + gets.length);
-        if (begin < end)
-          copyView(
-              narrowed(target, to, atTarget + begin - gets.start, end - begin),
-              narrowed(source, from, atSource + begin - has.start,
-                       end - begin));
-      }
-      atTarget += gets.length;
-    }
-    atSource += has.length;
-  }
-}
-
 Status SharedMemoryCommunicator::allToAll(const TensorView &input,
                                           const TensorView &output,
                                           const DimBlocks &from,
@@ -266,8 +232,11 @@ Status SharedMemoryCommunicator::allToAll(const TensorView &input,
     const int i = (self + step) % size();
     const OwnedRuns &theirs = from.blocks[static_cast<size_t>(i)];
     like.dims[from.dim] = theirs.localSize;
-    copyCommon(output, small ? slotView(i, like) : peer(i).input, from.dim,
-               theirs, to.dim, to.blocks[static_cast<size_t>(self)]);
+    forEachCommon(small ? slotView(i, like) : peer(i).input, output, from.dim,
+                  theirs, to.dim, to.blocks[static_cast<size_t>(self)],
+                  [](const TensorView &source, const TensorView &target) {
+                    copyView(target, source);
+                  });
   }
   return small ? Status::ok() : meet(site);
 }

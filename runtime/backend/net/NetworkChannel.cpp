@@ -8,15 +8,6 @@
 
 namespace shardc::runtime {
 
-static int64_t bytesOf(const TensorView &view) {
-  return artifact::storageBytes(view.element, view.numElements());
-}
-
-static TensorView packedLike(const std::byte *memory, const TensorView &like) {
-  return packedView(memory, like.element,
-                    {like.dims, static_cast<size_t>(like.rank)});
-}
-
 /// A timeout says who was waited for, and ends the run.
 Status NetworkChannel::explained(const Status &status,
                                  const RunFailure &failure,
@@ -35,7 +26,7 @@ Status NetworkChannel::explained(const Status &status,
 Status NetworkChannel::send(const TensorView &from, RunFailure &failure,
                             const CollectiveSite &site) {
   const Deadline deadline = std::chrono::steady_clock::now() + failure.timeout;
-  const int64_t bytes = bytesOf(from);
+  const int64_t bytes = viewBytes(from);
   std::byte *memory = nullptr;
   SHARDC_RETURN_IF_ERROR(
       explained(stream.prepare(bytes, memory, deadline), failure, site));
@@ -50,9 +41,9 @@ Status NetworkChannel::receive(const TensorView &to, RunFailure &failure,
   SHARDC_RETURN_IF_ERROR(explained(
       transport.waitForMessages(std::array{&stream}, deadline), failure, site));
   const Arrived message = stream.front();
-  if (static_cast<int64_t>(message.bytes.size()) != bytesOf(to))
+  if (static_cast<int64_t>(message.bytes.size()) != viewBytes(to))
     return artifactError(site.kind, " at node '", site.node, "' expects ",
-                         bytesOf(to), " bytes, ",
+                         viewBytes(to), " bytes, ",
                          transport.rankText(stream.otherRank()), " sent ",
                          message.bytes.size());
   copyView(to, packedLike(message.bytes.data(), to));

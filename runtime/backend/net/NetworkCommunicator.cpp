@@ -18,16 +18,6 @@ constexpr int64_t kSmallBytes = 16 * 1024;
 constexpr int64_t kRoundBytes = 8 << 20, kLeastMessage = 64 * 1024,
                   kMostMessage = 1 << 20;
 
-int64_t viewBytes(const TensorView &view) {
-  return artifact::storageBytes(view.element, view.numElements());
-}
-
-/// Row-major memory of the dims of `like`.
-TensorView packedLike(std::byte *memory, const TensorView &like) {
-  return packedView(memory, like.element,
-                    {like.dims, static_cast<size_t>(like.rank)});
-}
-
 /// Dense views are one row: they are cut evenly.
 TensorView flattened(const TensorView &view) {
   const int64_t elements = view.numElements();

@@ -1,4 +1,5 @@
 //===- NetworkExchanges.cpp - What ranks hand each other ------------------===//
+#include "runtime/backend/CommonParts.h"
 #include "runtime/backend/host/Reduction.h"
 #include "runtime/backend/net/NetworkCommunicator.h"
 #include "runtime/backend/net/StreamNumbers.h"
@@ -9,42 +10,6 @@
 
 namespace shardc::runtime {
 namespace {
-
-TensorView packedLike(std::byte *memory, const TensorView &like) {
-  return packedView(memory, like.element,
-                    {like.dims, static_cast<size_t>(like.rank)});
-}
-
-/// Visits what `source`, which has the part `theirs` of dim `from`, and
-/// `target`, which has the part `mine` of dim `to`, have in common.
-template <typename Visit>
-void forEachCommon(const TensorView &source, const TensorView &target, int from,
-                   const OwnedRuns &theirs, int to, const OwnedRuns &mine,
-                   Visit visit) {
-  int64_t atSource = 0;
-  for (const OwnedRun &has : theirs.runs) {
-    int64_t atTarget = 0;
-    for (const OwnedRun &gets : mine.runs) {
-      const int64_t begin = std::max(has.start, gets.start);
-      const int64_t end =
-          std::min(has.start + has.length, gets.start + gets.length);
-      if (from != to)
-        visit(narrowed(narrowed(source, from, atSource, has.length), to,
-                       gets.start, gets.length),
-              narrowed(narrowed(target, from, has.start, has.length), to,
-                       atTarget, gets.length));
-      else if (begin < end)
-        visit(narrowed(source, from, atSource + begin - has.start, end - begin),
-              narrowed(target, to, atTarget + begin - gets.start, end - begin));
-      atTarget += gets.length;
-    }
-    atSource += has.length;
-  }
-}
-
-int64_t bytesOf(const TensorView &view) {
-  return artifact::storageBytes(view.element, view.numElements());
-}
 
 /// Visits the rows of a round's pieces that `taker` takes, with their place in
 /// the message; its bytes.
@@ -160,7 +125,7 @@ Status NetworkCommunicator::sumTaken(const TensorView &input,
         inputs[parts++] =
             isSelf(i) ? pieceOf(input, row.whole) : packedLike(arrived[i], to);
         if (!isSelf(i))
-          arrived[i] += bytesOf(to);
+          arrived[i] += viewBytes(to);
       }
       if (parts == 0) // a choice that no expert has: everybody holds zeros
         inputs[parts++] = pieceOf(input, row.whole);
@@ -187,7 +152,7 @@ Status NetworkCommunicator::allToAll(const TensorView &input,
   auto commonBytes = [&](size_t source, size_t target) {
     int64_t bytes = 0;
     visitCommon(source, target, [&](const TensorView &box, const TensorView &) {
-      bytes += bytesOf(box);
+      bytes += viewBytes(box);
     });
     return bytes;
   };
@@ -197,7 +162,7 @@ Status NetworkCommunicator::allToAll(const TensorView &input,
           sendTo(i, commonBytes(me, i), site, [&](std::byte *memory) {
             visitCommon(me, i, [&](const TensorView &box, const TensorView &) {
               copyView(packedLike(memory, box), box);
-              memory += bytesOf(box);
+              memory += viewBytes(box);
             });
           }));
   visitCommon(me, me, [](const TensorView &box, const TensorView &target) {
@@ -209,7 +174,7 @@ Status NetworkCommunicator::allToAll(const TensorView &input,
     if (!isSelf(i))
       visitCommon(i, me, [&](const TensorView &, const TensorView &target) {
         copyView(target, packedLike(arrived[i], target));
-        arrived[i] += bytesOf(target);
+        arrived[i] += viewBytes(target);
       });
   release();
   return Status::ok();
@@ -237,10 +202,10 @@ Status NetworkCommunicator::shift(const TensorView &input,
       const TensorView part = pieceOf(input, gives[p]);
       std::byte *memory = nullptr;
       SHARDC_RETURN_IF_ERROR(
-          explained(out.prepare(bytesOf(part), memory, deadline()), site,
+          explained(out.prepare(viewBytes(part), memory, deadline()), site,
                     std::array{&out}));
       copyView(packedLike(memory, part), part);
-      out.commit(bytesOf(part), tag);
+      out.commit(viewBytes(part), tag);
     }
     if (p >= gets.size())
       continue;
@@ -250,7 +215,7 @@ Status NetworkCommunicator::shift(const TensorView &input,
     const TensorView part = pieceOf(output, gets[p]);
     const Arrived message = in.front();
     SHARDC_RETURN_IF_ERROR(
-        checkMessage(message, bytesOf(part), in.otherRank(), site));
+        checkMessage(message, viewBytes(part), in.otherRank(), site));
     copyView(part,
              packedLike(const_cast<std::byte *>(message.bytes.data()), part));
     in.release();
