@@ -83,20 +83,10 @@ public:
       if (auto reduce = dyn_cast<dist::AllReduceOp>(op);
           reduce && dist::isDoneBefore(reduce))
         continue;
-      else if (reduce)
-        addCollective(&op, reduce.getAxes(), reduce.getWhy());
-      else if (auto gather = dyn_cast<dist::AllGatherOp>(op))
-        addCollective(&op, gather.getAxes(), gather.getWhy());
-      else if (auto scatter = dyn_cast<dist::ReduceScatterOp>(op))
-        addCollective(&op, scatter.getAxes(), scatter.getWhy());
-      else if (auto swap = dyn_cast<dist::AllToAllOp>(op))
-        addCollective(&op, swap.getAxes(), swap.getWhy());
-      else if (auto ring = dyn_cast<dist::RingOp>(op))
-        addCollective(&op, ring.getAxes(), ring.getWhy());
-      else if (auto dispatch = dyn_cast<dist::DispatchOp>(op))
-        addCollective(&op, dispatch.getAxes(), dispatch.getWhy());
-      else if (auto combine = dyn_cast<dist::CombineOp>(op))
-        addCollective(&op, combine.getAxes(), combine.getWhy());
+      if (isa<dist::AllReduceOp, dist::AllGatherOp, dist::ReduceScatterOp,
+              dist::AllToAllOp, dist::RingOp, dist::DispatchOp,
+              dist::CombineOp>(op))
+        addCollective(&op);
       else if (auto weight = dyn_cast<onnx::WeightOp>(op))
         addWeight(weight);
       else if (auto send = dyn_cast<dist::SendOp>(op))
@@ -215,8 +205,9 @@ private:
     return isa<dist::AllReduceOp>(op) ? 2 : 1;
   }
 
-  void addCollective(Operation *op, dist::AxesAttr axes,
-                     std::optional<StringRef> why) {
+  void addCollective(Operation *op) {
+    auto axes = op->getAttrOfType<dist::AxesAttr>("axes");
+    auto why = op->getAttrOfType<StringAttr>("why");
     DimExpr bytes = bytesOfGroup(op);
     auto reduce = dyn_cast<dist::AllReduceOp>(op);
     int64_t together = 1;
@@ -234,7 +225,7 @@ private:
          {"bytes", sizeOf(bytes, dims, mesh)},
          {"wire_bytes", sizeOf(wireBytes(op, bytes, ways), dims, mesh)},
          {"node", nodeName(op)},
-         {"why", why.value_or("").str()}});
+         {"why", why ? why.str() : ""}});
     Json &entry = report["collectives"].back();
     if (together > 1)
       entry["together"] = together;

@@ -58,4 +58,9 @@ std::optional<Role> roleOf(Value value) {
   return std::nullopt;
 }
 
+bool hasNoElements(Value value) {
+  return llvm::any_of(dist::getDims(value.getType()),
+                      [](dist::DimExpr size) { return size.isConstant(0); });
+}
+
 } // namespace shardc::import

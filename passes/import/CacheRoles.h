@@ -36,6 +36,9 @@ struct Role {
 /// or what becomes of it has several readers, or meets no weight.
 std::optional<Role> roleOf(mlir::Value value);
 
+/// Known to be empty: what a step gives for a cache that it only reads.
+bool hasNoElements(mlir::Value value);
+
 } // namespace shardc::import
 
 #endif // SHARDC_PASSES_IMPORT_CACHEROLES_H

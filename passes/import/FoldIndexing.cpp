@@ -35,10 +35,14 @@ namespace {
 using Places = SmallVector<int64_t, 4>;
 
 /// What takes the place of a gather: data with its dims in another order, those
-/// of the indices and between them ones along which it is repeated.
+/// of the indices and between them ones along which it is repeated. What
+/// `order` leaves out comes last: dims of size 1, and those behind.
 Value laidOut(OpBuilder &builder, Operation *gather, Value data,
-              ArrayRef<int64_t> order, ArrayRef<DimExpr> dims) {
+              SmallVector<int64_t> order, ArrayRef<DimExpr> dims) {
   Location loc = gather->getLoc();
+  for (size_t d = 0; d < dimsOf(data).size(); ++d)
+    if (!llvm::is_contained(order, static_cast<int64_t>(d)))
+      order.push_back(static_cast<int64_t>(d));
   Value value = transposed(builder, loc, data, order);
   value = reshaped(builder, loc, value, dims);
   auto type = cast<RankedTensorType>(gather->getResult(0).getType());
@@ -129,10 +133,6 @@ Value fold(OpBuilder &builder, GatherOp gather) {
   llvm::append_range(dims, ArrayRef(outer).take_front(axis));
   place(*places, from, order, dims);
   llvm::append_range(dims, ArrayRef(outer).drop_front(axis + 1));
-  // Merged dims of size 1 have no place of their own.
-  for (size_t d = source->first; d < from.size(); ++d)
-    if (!llvm::is_contained(order, static_cast<int64_t>(d)))
-      order.push_back(static_cast<int64_t>(d));
   return laidOut(builder, gather, source->data, order, dims);
 }
 
@@ -170,9 +170,6 @@ Value fold(OpBuilder &builder, GatherNDOp gather) {
   const auto columns = dimsOf(gather.getIndices()).back().asConstant();
   SmallVector<int64_t> order;
   place(*places, from, order, dims);
-  for (size_t d = 0; d < from.size(); ++d)
-    if (!llvm::is_contained(order, static_cast<int64_t>(d)))
-      order.push_back(static_cast<int64_t>(d));
   llvm::append_range(dims, ArrayRef(from).drop_front(*columns));
   return laidOut(builder, gather, gather.getData(), order, dims);
 }

@@ -19,6 +19,7 @@
 
 #include "dialects/onnx/ops/Cache.h"
 #include "dialects/onnx/ops/Layout.h"
+#include "passes/import/CacheRoles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -69,12 +70,6 @@ FloatType readIn(BlockArgument past) {
 bool isCastFrom(Value value, FloatType type) {
   auto cast = value.getDefiningOp<CastOp>();
   return cast && floatOf(cast.getInput()) == type;
-}
-
-bool hasNoElements(Value value) {
-  return llvm::any_of(dist::getDims(value.getType()), [](dist::DimExpr size) {
-    return size.asConstant() && *size.asConstant() == 0;
-  });
 }
 
 /// The narrower type in which all functions read past and compute present.

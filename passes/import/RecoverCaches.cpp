@@ -90,12 +90,6 @@ std::optional<Append> findAppend(Value present) {
   return Append{past, dim};
 }
 
-bool hasNoElements(Value value) {
-  return llvm::any_of(dimsOf(value), [](dist::DimExpr size) {
-    return size.asConstant() && *size.asConstant() == 0;
-  });
-}
-
 /// Present can be what the next run gets as past.
 bool fits(Value past, Value present) {
   auto pastDims = dimsOf(past), presentDims = dimsOf(present);

@@ -240,7 +240,8 @@ rt::CollectiveOp Lowering::collective(Operation *op, StringRef kernel,
   return rt::CollectiveOp::create(
       b, op->getLoc(), b.getStringAttr(kernel), from, by, to, axes,
       IntegerAttr(), StringAttr(), IntegerAttr(), dist::ValueAttr(),
-      IntegerAttr(), dist::ValueAttr(), IntegerAttr(), StringAttr());
+      IntegerAttr(), dist::ValueAttr(), IntegerAttr(),
+      op->getAttrOfType<StringAttr>("why"));
 }
 
 void Lowering::send(Operation *op, const ValueView &view, IntegerAttr stage,

@@ -44,8 +44,6 @@ static LogicalResult lowerTogether(ArrayRef<dist::AllReduceOp> reduces,
   rt::CollectiveOp made =
       lowering.collective(first, "all_reduce", packed, result, first.getAxes());
   made.setKind(isMixed ? StringRef("max") : first.getKind());
-  if (first.getWhyAttr())
-    made.setWhyAttr(first.getWhyAttr());
   for (auto [number, part] : llvm::enumerate(parts)) {
     dist::AllReduceOp reduce = reduces[number];
     if (isMixed && reduce.getKind() == "min")
@@ -71,8 +69,6 @@ static LogicalResult lowerAllReduce(Operation *op, Lowering &lowering) {
       lowering.collective(op, "all_reduce", lowering.view(reduce.getOperand()),
                           result, reduce.getAxes());
   made.setKindAttr(reduce.getKindAttr());
-  if (reduce.getWhyAttr())
-    made.setWhyAttr(reduce.getWhyAttr());
   return success();
 }
 
@@ -84,8 +80,6 @@ static LogicalResult lowerAllGather(Operation *op, Lowering &lowering) {
                           result, gather.getAxes());
   made.setDimAttr(gather.getDimAttr());
   made.setValueAttr(dist::getValueAttr(gather.getOperand().getType()));
-  if (gather.getWhyAttr())
-    made.setWhyAttr(gather.getWhyAttr());
   return success();
 }
 
@@ -98,8 +92,6 @@ static LogicalResult lowerReduceScatter(Operation *op, Lowering &lowering) {
   made.setKindAttr(scatter.getKindAttr());
   made.setDimAttr(scatter.getDimAttr());
   made.setValueAttr(dist::getValueAttr(scatter.getResult().getType()));
-  if (scatter.getWhyAttr())
-    made.setWhyAttr(scatter.getWhyAttr());
   return success();
 }
 
@@ -112,8 +104,6 @@ static void route(Operation *op, Lowering &lowering, StringRef kernel,
   made.setExpertsAttr(op->getAttrOfType<IntegerAttr>("experts"));
   made.setDim(0);
   made.setValueAttr(dist::getValueAttr(part.getType()));
-  if (auto why = op->getAttrOfType<StringAttr>("why"))
-    made.setWhyAttr(why);
 }
 
 static LogicalResult lowerDispatch(Operation *op, Lowering &lowering) {
@@ -146,8 +136,6 @@ static LogicalResult lowerAllToAll(Operation *op, Lowering &lowering) {
   made.setValueAttr(dist::getValueAttr(swap.getOperand().getType()));
   made.setToDimAttr(swap.getToAttr());
   made.setToValueAttr(dist::getValueAttr(swap.getResult().getType()));
-  if (swap.getWhyAttr())
-    made.setWhyAttr(swap.getWhyAttr());
   return success();
 }
 
