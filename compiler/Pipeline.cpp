@@ -53,6 +53,8 @@ void buildPhase(OpPassManager &passes, StringRef phase,
   } else if (phase == "lowered") {
     passes.addPass(lower::createBindSizes());
     passes.addPass(lower::createLower());
+    if (options.generatesKernels)
+      passes.addPass(lower::createFuseRows());
   }
   passes.addPass(verify::createVerifyPhase({phase.str()}));
 }
@@ -77,8 +79,8 @@ void registerShardcPasses() {
 }
 
 void registerShardcDialects(DialectRegistry &registry) {
-  registry.insert<func::FuncDialect, dist::DistDialect, onnx::OnnxDialect,
-                  rt::RtDialect>();
+  registry.insert<arith::ArithDialect, math::MathDialect, func::FuncDialect,
+                  dist::DistDialect, onnx::OnnxDialect, rt::RtDialect>();
 }
 
 void prepareContext(MLIRContext &context) {

@@ -21,6 +21,7 @@ struct PipelineOptions {
   bool splitsSteps = false;
   int64_t microBatches = 1;
   std::string contextMode = "ring"; ///< or "ulysses", "gather"
+  bool generatesKernels = false;    ///< else all calls are the backend's own
 };
 
 /// Passes that bring a module of the phase before to `phase`, and its check.

@@ -18,6 +18,43 @@ using namespace mlir;
 
 namespace shardc::rt {
 
+static LogicalResult verifyKinds(KernelOp kernel, ArrayAttr kinds,
+                                 size_t operands, StringRef what) {
+  if (kinds.size() != operands)
+    return kernel.emitError("has ")
+           << operands << " " << what << ", but " << kinds.size() << " kinds";
+  for (StringRef kind : kinds.getAsValueRange<StringAttr>())
+    if (kind != kColumn && kind != kRow)
+      return kernel.emitError("has an operand of kind \"")
+             << kind << "\", expected \"column\" or \"row\"";
+  return success();
+}
+
+LogicalResult KernelOp::verify() {
+  Block &block = getBody().front();
+  auto yield =
+      dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
+  if (!yield)
+    return emitError("does not end with rt.yield");
+  if (failed(verifyKinds(*this, getInputKinds(), block.getNumArguments(),
+                         "inputs")))
+    return failure();
+  for (Operation &op : block)
+    if (StringRef dialect = op.getName().getDialectNamespace();
+        dialect != "arith" && dialect != "math" && dialect != "rt")
+      return op.emitError("is no part of a kernel: expected ops of arith, math "
+                          "and rt");
+  return verifyKinds(*this, getOutputKinds(), yield.getNumOperands(),
+                     "outputs");
+}
+
+LogicalResult ReduceOp::verify() {
+  if (getKind() == "sum" || getKind() == "max" || getKind() == "min")
+    return success();
+  return emitError("reduces by \"")
+         << getKind() << "\", expected \"sum\", \"max\" or \"min\"";
+}
+
 int64_t elementBytes(Type element) {
   return (element.getIntOrFloatBitWidth() + 7) / 8;
 }

@@ -4,6 +4,8 @@
 
 #include "dialects/dist/Dist.h"
 
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
 #include "dialects/rt/RtDialect.h.inc"
 
 #define GET_TYPEDEF_CLASSES
@@ -21,6 +23,9 @@ dist::DimExpr cacheCapacity();
 /// capacity.
 llvm::SmallVector<dist::DimExpr, 4>
 cacheRoom(llvm::ArrayRef<dist::DimExpr> dims, int64_t dim);
+
+/// Kinds of a generated kernel's operands.
+inline constexpr llvm::StringLiteral kColumn = "column", kRow = "row";
 
 /// Bytes of one element as the runtime stores it: a bool takes one.
 int64_t elementBytes(mlir::Type element);

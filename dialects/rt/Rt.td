@@ -6,6 +6,7 @@
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/dist/Dist.td"
 
@@ -123,6 +124,49 @@ def Rt_CallOp : Rt_Op<"call", [AttrSizedOperandSegments]> {
     $kernel `(` ($inputs^ `:` type($inputs))? `)`
     `into` `(` ($outputs^ `:` type($outputs))? `)` $config attr-dict
   }];
+}
+
+// A generated kernel says what is computed of one row, column by column:
+//
+//   rt.kernel @rows_ReduceMean_Sub ["column"] -> ["column"] {
+//   ^bb0(%x: f32):                    one column of the row
+//     %sum = rt.reduce "sum" %x : f32   over all columns: the same for each
+//     %count = rt.columns : f32
+//     %mean = arith.divf %sum, %count : f32
+//     %y = arith.subf %x, %mean : f32
+//     rt.yield %y : f32
+//   }
+def Rt_KernelOp : Rt_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
+  let summary = "What a generated kernel computes of one row";
+  let description = [{
+    Arguments are elements of the inputs, as they are stored; what is yielded is
+    stored to the outputs. Each is one a column ("column") or one for the whole row
+    ("row"). The body holds scalar arith and math ops, rt.reduce and rt.columns. An
+    rt.call names the kernel; the last dim of its views are the columns, all others
+    say which row it is. A "row" operand has 1 there. Equal bodies are one kernel.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$input_kinds,
+                       StrArrayAttr:$output_kinds);
+  let regions = (region SizedRegion<1>:$body);
+  let hasVerifier = 1;
+  let assemblyFormat = "$sym_name $input_kinds `->` $output_kinds attr-dict-with-keyword $body";
+}
+def Rt_ReduceOp : Rt_Op<"reduce", [Pure, SameOperandsAndResultType]> {
+  let summary = "The sum, max or min over the columns of a row";
+  let arguments = (ins StrAttr:$kind, AnyFloat:$value);
+  let results = (outs AnyFloat:$result);
+  let hasVerifier = 1;
+  let assemblyFormat = "$kind $value attr-dict `:` type($value)";
+}
+def Rt_ColumnsOp : Rt_Op<"columns", [Pure]> {
+  let summary = "How many columns a row has";
+  let results = (outs F32:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+def Rt_YieldOp : Rt_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "What a kernel stores";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 
 def Rt_ReadSizesOp : Rt_Op<"read_sizes"> {

@@ -2,6 +2,8 @@
 #ifndef SHARDC_PASSES_LOWER_PASSES_H
 #define SHARDC_PASSES_LOWER_PASSES_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

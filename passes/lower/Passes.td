@@ -48,3 +48,39 @@ def Lower : Pass<"shardc-lower", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::shardc::rt::RtDialect"];
 }
+
+def FuseRows : Pass<"shardc-fuse-rows", "::mlir::ModuleOp"> {
+  let summary = "Makes kernels of what stands between library calls";
+  let description = [{
+    Requires: phase lowered.
+    Ensures: phase lowered. Calls that work row by row (elementwise ops, norms,
+    softmax, rotary embeddings) and hand values on to each other are one call of an
+    `rt.kernel`, as long as nothing between them has to stay between them; what only
+    they read has no buffer any more. Equal bodies are one kernel. What runs once,
+    integers and f64 stay with the backend's own kernels, as do rows whose columns
+    are not next to each other.
+
+    Example (tests/passes/lower/fuse-rows/example.mlir):
+
+        rt.call "Swish"(%gate : b s 256) into(%a)
+        rt.call "Mul"(%a, %up : b s 256) into(%y)
+
+    becomes
+
+        rt.call "rows_Swish_Mul_..."(%gate, %up) into(%y)
+
+        rt.kernel @rows_Swish_Mul_... ["column", "column"] -> ["column"] {
+        ^bb0(%gate: f32, %up: f32):
+          ...
+          %y = arith.mulf %a, %up : f32
+          rt.yield %y : f32
+        }
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::shardc::rt::RtDialect"];
+  let statistics = [
+    Statistic<"numFused", "fused", "Calls that became part of another one">,
+    Statistic<"numKernels", "kernels", "Kernels, equal ones once">
+  ];
+}

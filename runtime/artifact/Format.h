@@ -6,10 +6,13 @@
 //   manifest.json        what it is, for people and for the reader
 //   stage0.program       one FlatBuffer per stage and profile, see Program.fbs
 //   constants.bin        values that have no place in the model's files
+//   kernels/x86-64-v3.so native code for calls of generated kernels, one file
+//   for
+//                        each level of x86-64, see Generated.h
 //   weights/rank-00000.safetensors   only with --weights copy
 //
 // manifest.json:
-//   { "format": 4, "tool": "shardc 0.1", "checksum": "<hash of the rest>",
+//   { "format": 5, "tool": "shardc 0.1", "checksum": "<hash of the rest>",
 //     "tolerance": "f32" | "low" | "quant",
 //     "mesh": [{"name": "tp", "size": 2}],
 //     "stages": [{"program": "stage0.program", "stage": 0, "bytes": N,
@@ -43,7 +46,7 @@
 namespace shardc::artifact {
 
 /// Raised whenever an older reader would misread what a newer writer writes.
-inline constexpr int64_t kFormatVersion = 4;
+inline constexpr int64_t kFormatVersion = 5;
 
 /// The instructions that the host does itself, see Program.fbs.
 inline constexpr char kReadSizes[] = "read_sizes";
@@ -55,8 +58,13 @@ inline constexpr char kEnd[] = "end";
 inline constexpr char kSend[] = "send";
 inline constexpr char kReceive[] = "receive";
 
+/// Kernels that were generated for the model have such names; they are in
+/// kernels/<target>.so.
+inline constexpr char kGeneratedPrefix[] = "rows_";
+
 inline constexpr char kManifestFile[] = "manifest.json";
 inline constexpr char kConstantsFile[] = "constants.bin";
+inline constexpr char kKernelsFolder[] = "kernels/";
 
 /// A fingerprint hashes the file's size and all its bytes; of a file larger
 /// than kFingerprintWholeBytes only kFingerprintBlocks blocks of

@@ -1,0 +1,263 @@
+//===- RowKernel.cpp - From a group of calls to a kernel ------------------===//
+
+#include "passes/lower/rows/RowKernel.h"
+
+#include "runtime/artifact/Format.h"
+#include "runtime/base/Hash.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace shardc::lower {
+
+using dist::DimExpr;
+
+StringAttr KernelTable::add(rt::KernelOp kernel, StringRef what) {
+  std::string body;
+  llvm::raw_string_ostream os(body);
+  kernel.print(os, OpPrintingFlags().useLocalScope());
+  auto [entry, isNew] = byBody.try_emplace((what + body).str());
+  if (!isNew) {
+    kernel.erase();
+    return entry->second;
+  }
+  std::string hash = runtime::hashHex(body.data(), body.size());
+  entry->second =
+      StringAttr::get(module.getContext(), artifact::kGeneratedPrefix + what +
+                                               "_" + hash.substr(0, 12));
+  kernel.setSymNameAttr(entry->second);
+  return entry->second;
+}
+
+namespace {
+
+/// Operands that are the same window are one argument.
+struct Argument {
+  RowOperand operand;
+  Value value; ///< as computed with
+};
+
+class GroupReplacement {
+public:
+  GroupReplacement(ArrayRef<RowCall *> members, KernelTable &kernels)
+      : members(members), kernels(kernels), last(members.back()->call),
+        builder(last) {}
+
+  void run() {
+    for (RowCall *member : members)
+      calls.insert(member->call);
+    findSpace();
+    createKernel();
+    for (RowCall *member : members)
+      emit(*member);
+    finishKernel();
+    createCall();
+    removeMembers();
+  }
+
+private:
+  /// That of the member with most columns; trailing dims of 1 go where no row
+  /// has more than one.
+  void findSpace() {
+    dims = members.front()->dims;
+    for (RowCall *member : members)
+      if (!member->dims.back().isConstant(1))
+        dims = member->dims;
+    while (dims.size() > 1 && dims.back().isConstant(1) && canDrop(1))
+      dims.pop_back();
+  }
+
+  bool canDrop(size_t count) const {
+    const size_t rank = dims.size() - count;
+    for (RowCall *member : members)
+      for (const auto *list : {&member->inputs, &member->outputs})
+        for (const RowOperand &operand : *list)
+          if (!operand.isAbsent() && !operand.strides[rank - 1].isConstant(0) &&
+              !operand.strides[rank - 1].isConstant(1))
+            return false;
+    return true;
+  }
+
+  RowOperand inSpace(RowOperand operand) const {
+    operand.strides.resize(dims.size(), 0);
+    return operand;
+  }
+
+  void createKernel() {
+    OpBuilder atModule(kernels.module.getContext());
+    atModule.setInsertionPointToEnd(kernels.module.getBody());
+    Location loc = UnknownLoc::get(builder.getContext());
+    kernel =
+        rt::KernelOp::create(atModule, loc, "", builder.getStrArrayAttr({}),
+                             builder.getStrArrayAttr({}));
+    block = &kernel.getBody().emplaceBlock();
+  }
+
+  Value valueOf(const RowOperand &operand, RowBody &body) {
+    for (const Argument &known : values)
+      if (known.operand == operand)
+        return known.value;
+    RowOperand argument = inSpace(operand);
+    inputs.push_back(argument);
+    Value value = block->addArgument(operand.element, body.loc);
+    if (operand.element.isF16() || operand.element.isBF16())
+      value = arith::ExtFOp::create(body.builder, body.loc,
+                                    body.builder.getF32Type(), value);
+    values.push_back({operand, value});
+    return value;
+  }
+
+  void emit(RowCall &member) {
+    OpBuilder inside = OpBuilder::atBlockEnd(block);
+    RowBody body{inside, kernel.getLoc()};
+    SmallVector<Value, 4> read;
+    for (const RowOperand &operand : member.inputs)
+      read.push_back(operand.isAbsent() ? Value() : valueOf(operand, body));
+    SmallVector<Value, 2> written = member.emit(member.call, read, body);
+    for (auto [operand, value] : llvm::zip_equal(member.outputs, written))
+      values.push_back({operand, value});
+  }
+
+  /// Whether anything but the members and rt.free uses the buffer.
+  bool isNeeded(Value buffer) const {
+    auto alloc = buffer.getDefiningOp<rt::AllocOp>();
+    if (!alloc || alloc.getPersistent())
+      return true;
+    for (Operation *user : buffer.getUsers()) {
+      if (isa<rt::FreeOp>(user))
+        continue;
+      auto view = dyn_cast<rt::ViewOp>(user);
+      if (!view || llvm::any_of(view->getUsers(), [&](Operation *reader) {
+            return !calls.contains(reader);
+          }))
+        return true;
+    }
+    return false;
+  }
+
+  void finishKernel() {
+    OpBuilder inside = OpBuilder::atBlockEnd(block);
+    SmallVector<Value, 4> yielded;
+    for (RowCall *member : members)
+      for (const RowOperand &operand : member->outputs) {
+        if (!isNeeded(operand.buffer)) {
+          temporaries.insert(operand.buffer);
+          continue;
+        }
+        outputs.push_back(inSpace(operand));
+        auto known = llvm::find_if(values, [&](const Argument &argument) {
+          return argument.operand == operand;
+        });
+        Value value = known->value;
+        if (operand.element.isF16() || operand.element.isBF16())
+          value = arith::TruncFOp::create(inside, kernel.getLoc(),
+                                          operand.element, value);
+        yielded.push_back(value);
+      }
+    rt::YieldOp::create(inside, kernel.getLoc(), yielded);
+    kernel.setInputKindsAttr(kindsOf(inputs));
+    kernel.setOutputKindsAttr(kindsOf(outputs));
+  }
+
+  ArrayAttr kindsOf(ArrayRef<RowOperand> operands) {
+    SmallVector<StringRef, 4> kinds;
+    for (const RowOperand &operand : operands)
+      kinds.push_back(operand.isPerRow() ? rt::kRow : rt::kColumn);
+    return builder.getStrArrayAttr(kinds);
+  }
+
+  Value viewOf(const RowOperand &operand, Location loc) {
+    Sizes own = dims;
+    if (operand.isPerRow())
+      own.back() = 1;
+    auto type = rt::ViewType::get(builder.getContext(), operand.element, own,
+                                  operand.strides, operand.offset,
+                                  operand.isReplicated);
+    return rt::ViewOp::create(builder, loc, type, operand.buffer);
+  }
+
+  /// The nodes of all members, the first ones by name.
+  Location location() {
+    constexpr size_t kNamed = 4;
+    llvm::SmallSetVector<StringRef, 4> nodes;
+    for (RowCall *member : members)
+      if (auto name = dyn_cast<NameLoc>(member->call.getLoc()))
+        nodes.insert(name.getName().getValue());
+    if (nodes.size() < 2)
+      return last.getLoc();
+    std::string text =
+        llvm::join(nodes.getArrayRef().take_front(kNamed), " + ");
+    if (nodes.size() > kNamed)
+      text += " + " + std::to_string(nodes.size() - kNamed) + " more";
+    return NameLoc::get(builder.getStringAttr(text));
+  }
+
+  std::string whatItDoes() {
+    constexpr size_t kNamed = 4;
+    std::string text;
+    for (RowCall *member : members.take_front(kNamed))
+      text += (text.empty() ? "" : "_") + member->call.getKernel().str();
+    return members.size() > kNamed ? text + "_etc" : text;
+  }
+
+  void createCall() {
+    Location loc = location();
+    SmallVector<Value, 8> reads, writes;
+    for (const RowOperand &operand : inputs)
+      reads.push_back(viewOf(operand, loc));
+    for (const RowOperand &operand : outputs)
+      writes.push_back(viewOf(operand, loc));
+    StringAttr name = kernels.add(kernel, whatItDoes());
+    created = rt::CallOp::create(builder, loc, name, reads, writes,
+                                 builder.getDictionaryAttr({}));
+  }
+
+  /// What was freed behind a member is now read later.
+  void delayFrees() {
+    for (const RowOperand &operand : inputs)
+      for (Operation *user :
+           llvm::make_early_inc_range(operand.buffer.getUsers()))
+        if (isa<rt::FreeOp>(user) && user->isBeforeInBlock(created))
+          user->moveAfter(created);
+  }
+
+  void removeMembers() {
+    delayFrees();
+    llvm::SmallSetVector<Operation *, 16> views;
+    for (RowCall *member : members) {
+      for (Value operand : member->call->getOperands())
+        views.insert(operand.getDefiningOp());
+      member->call.erase();
+    }
+    for (Operation *view : views)
+      if (view->use_empty())
+        view->erase();
+    for (Value buffer : temporaries) {
+      for (Operation *user : llvm::make_early_inc_range(buffer.getUsers()))
+        user->erase();
+      buffer.getDefiningOp()->erase();
+    }
+  }
+
+  ArrayRef<RowCall *> members;
+  KernelTable &kernels;
+  rt::CallOp last, created;
+  OpBuilder builder;
+  llvm::SmallPtrSet<Operation *, 8> calls;
+  Sizes dims;
+  rt::KernelOp kernel;
+  Block *block = nullptr;
+  SmallVector<Argument, 16> values;
+  SmallVector<RowOperand, 8> inputs, outputs;
+  llvm::SmallSetVector<Value, 4> temporaries;
+};
+
+} // namespace
+
+void replaceByKernel(ArrayRef<RowCall *> members, KernelTable &kernels) {
+  GroupReplacement(members, kernels).run();
+}
+
+} // namespace shardc::lower
