@@ -177,7 +177,8 @@ private:
       passes.enableCrashReproducerGeneration(reproducerPath());
     buildPhase(passes, phase,
                {options.recover, options.doubles, options.sequenceParallel,
-                splitsSequence(), options.microBatches, options.contextMode});
+                splitsSequence(), options.microBatches, options.contextMode,
+                options.generatesKernels});
     // What was reported as wrong is wrong, even if a pass went on.
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)) ||
         hasError)

@@ -2,6 +2,7 @@
 
 #include "compiler/package/Package.h"
 
+#include "compiler/codegen/host/HostKernels.h"
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/package/WeightCopy.h"
 #include "compiler/package/WeightNames.h"
@@ -170,12 +171,35 @@ private:
                                    {"bytes", bytes},
                                    {"fingerprint", fingerprint}});
     }
+    if (mlir::failed(writeKernels()))
+      return failure();
     manifest["weights"] = options.copyWeights ? "copy" : "reference";
     if (!options.copyWeights)
       return success();
     std::string why = copyWeights(module, mesh, options.modelFolder,
                                   staging.path.string(), manifest["files"]);
     return why.empty() ? success() : failed(why);
+  }
+
+  /// Weights count files, so these come behind all that weights are in.
+  LogicalResult writeKernels() {
+    auto libraries = codegen::generateHostKernels(module);
+    if (mlir::failed(libraries))
+      return failure();
+    std::error_code error;
+    if (!libraries->empty())
+      fs::create_directories(staging.path / artifact::kKernelsFolder, error);
+    for (const codegen::KernelLibrary &library : *libraries) {
+      std::string name = artifact::kKernelsFolder + library.target + ".so";
+      if (std::string why = writeFile(staging.path / name, library.bytes);
+          !why.empty())
+        return failed(why);
+      manifest["files"].push_back({{"path", name},
+                                   {"root", "artifact"},
+                                   {"bytes", library.bytes.size()},
+                                   {"hash", hashOf(library.bytes)}});
+    }
+    return success();
   }
 
   void describe(const dist::Mesh &mesh) {

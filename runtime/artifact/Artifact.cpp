@@ -89,6 +89,10 @@ Status Artifact::open(const std::string &folder, const ArtifactOptions &options,
   return Status::ok();
 }
 
+std::string Artifact::pathOf(const std::string &file) const {
+  return joinPath(folder, file);
+}
+
 Status Artifact::openPrograms(KnowsKernel knowsKernel) {
   for (const ManifestStage &stage : parsed.stages) {
     std::string path = joinPath(folder, stage.program);

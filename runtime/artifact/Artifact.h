@@ -47,6 +47,8 @@ public:
   const artifact::Program &program(size_t number) const {
     return *artifact::GetProgram(programs[number].data());
   }
+  /// Of one of the artifact's own files.
+  std::string pathOf(const std::string &file) const;
   /// Numbers of the programs of a stage, one a profile.
   std::vector<size_t> programsOf(int stage) const;
 

@@ -144,7 +144,7 @@ Status ProgramChecker::checkKernelNames() {
       if (collectiveKind(name) == CollectiveKind::None &&
           hostInstruction(name) == HostInstruction::None &&
           name != artifact::kSend && name != artifact::kReceive &&
-          !knowsKernel(name))
+          !name.starts_with(artifact::kGeneratedPrefix) && !knowsKernel(name))
         unknown.insert(std::string(name));
     }
   if (unknown.empty())

@@ -40,6 +40,7 @@ Status Engine::start(Transfers &transfers) {
   for (size_t number : artifact.programsOf(place.stage))
     programs.push_back(std::make_unique<LoadedProgram>(artifact.program(number),
                                                        number, ranks.size()));
+  SHARDC_RETURN_IF_ERROR(GeneratedKernels::open(artifact, generated));
   findChannels(transfers);
   active = programs.front().get();
   inputInfos = describeInputs(program());
@@ -255,7 +256,8 @@ Status Engine::runLoadRank(int rank) {
                       active->load.carried,
                       active->load.arenaPlace,
                       active->partitions,
-                      active->loadScalars};
+                      active->loadScalars,
+                      generated};
   // Kept until all ranks are done: a timeout elsewhere may ask where this is.
   mine.loadPlan = std::make_unique<RankPlan>();
   RankPlan &plan = *mine.loadPlan;

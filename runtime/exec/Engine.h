@@ -14,6 +14,7 @@
 
 #include "runtime/api/shardrt.hpp"
 #include "runtime/artifact/Artifact.h"
+#include "runtime/backend/host/GeneratedKernels.h"
 #include "runtime/exec/CacheState.h"
 #include "runtime/exec/InputBinding.h"
 #include "runtime/exec/LoadedProgram.h"
@@ -159,6 +160,7 @@ private:
 
   const SessionOptions options;
   RunFailure failure;
+  GeneratedKernels generated;
   std::vector<std::unique_ptr<LoadedProgram>> programs; ///< by profile
   LoadedProgram *active = nullptr;
   std::unique_ptr<SharedMemoryGroup> everyone; ///< for the replica check

@@ -76,6 +76,7 @@ struct KernelCall {
   const KernelAttribute *attributes = nullptr;
   int numAttributes = 0;
   std::byte *scratch = nullptr; ///< as many bytes as scratchBytes asked for
+  const void *code = nullptr;   ///< the kernel's Kernel::code
 
   /// Null where the instruction carries no such attribute.
   const KernelAttribute *find(std::string_view name) const;
@@ -88,6 +89,8 @@ struct KernelCall {
 struct Kernel {
   Status (*run)(const KernelCall &call) = nullptr;
   int64_t (*scratchBytes)(const KernelCall &call) = nullptr;
+  /// What run finds in its calls: of a generated kernel its GeneratedKernel.
+  const void *code = nullptr;
 };
 
 /// The host backend's kernel of that name, null if it has none.

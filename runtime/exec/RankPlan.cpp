@@ -1,5 +1,6 @@
 #include "runtime/exec/RankPlan.h"
 
+#include "runtime/backend/host/GeneratedKernels.h"
 #include "runtime/base/Message.h"
 
 #include <algorithm>
@@ -112,7 +113,10 @@ Status RankPlan::bindInstruction(const PlanContext &context,
   } else if (into.name == artifact::kSend || into.name == artifact::kReceive) {
     into.channel = resources.channels[index];
   } else if (collectiveKind(into.name) == CollectiveKind::None) {
-    into.kernel = findHostKernel(into.name);
+    into.kernel = isGeneratedKernel(into.name)
+                      ? context.generated.find(into.name)
+                      : findHostKernel(into.name);
+    into.call.code = into.kernel ? into.kernel->code : nullptr;
   } else {
     const auto group = static_cast<size_t>(instruction.group());
     const GroupPartition &partition = context.groups[group];

@@ -25,6 +25,8 @@
 
 namespace shardc::runtime {
 
+class GeneratedKernels;
+
 /// What the plans of all ranks share.
 struct PlanContext {
   const artifact::Program &program;
@@ -34,6 +36,7 @@ struct PlanContext {
   std::span<const uint32_t> arenaPlace;             ///< by buffer
   std::span<const GroupPartition> groups;           ///< by program group
   std::span<const std::vector<int64_t>> allScalars; ///< by world rank
+  const GeneratedKernels &generated;
 };
 
 /// What a plan needs of its rank.

@@ -1,6 +1,7 @@
 //===- shard-opt.cpp - Runs passes on MLIR text ---------------------------===//
 
 #include "compiler/Pipeline.h"
+#include "tools/shard-opt/TestEmitRows.h"
 #include "tools/shard-opt/TestSplitFactors.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -10,6 +11,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   shardc::registerShardcDialects(registry);
   shardc::registerShardcPasses();
+  shardc::registerTestEmitRows();
   shardc::registerTestSplitFactors();
   mlir::registerCSEPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(

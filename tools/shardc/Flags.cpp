@@ -151,6 +151,10 @@ static void addPlanFlags(CLI::App &app, Flags &flags) {
          "model: compute in the model's types (default); f64: in double "
          "precision, to tell mistakes from rounding")
       ->check(CLI::IsMember({"model", "f64"}));
+  app.add_option("--kernels", flags.kernels,
+                 "Between library calls: generated: native code for this model "
+                 "(default); reference: the runtime's own kernels, one an op")
+      ->check(CLI::IsMember({"generated", "reference"}));
 }
 
 /// `shardc verify`; the app that was added.

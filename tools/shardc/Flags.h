@@ -22,6 +22,7 @@ struct Flags {
   int64_t microBatches = 1;
   bool explain = false, noRecovery = false;
   std::string precision = "model";
+  std::string kernels = "generated";
   bool check = false, json = false; ///< shardc check
   bool verify = false;              ///< shardc verify, and its own flags:
   std::vector<std::string> inputs;

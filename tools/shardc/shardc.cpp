@@ -25,6 +25,7 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.recover = !flags.noRecovery;
   options.copyWeights = flags.weights == "copy";
   options.doubles = flags.precision == "f64";
+  options.generatesKernels = flags.kernels == "generated";
   options.sequenceParallel = flags.sequenceParallel;
   options.microBatches = flags.microBatches;
   options.contextMode = flags.contextMode;
@@ -55,6 +56,9 @@ static int runVerify(const Flags &flags) {
   options.inputs = flags.inputs;
   options.seed = flags.seed;
   options.programs = flags.programs;
+  // Programs to try are many; what they compute does not depend on this.
+  if (!flags.programs.empty())
+    options.plan.generatesKernels = false;
   options.trustPrograms = flags.trustPrograms;
   options.json = flags.json;
   return withProgress(options.plan, [&] { return verifier::verify(options); });

@@ -1,0 +1,18 @@
+// A reduction alone is stored once a row.
+// RUN: shard-opt %s --shardc-test-emit-rows | FileCheck %s
+
+// CHECK: @mean_form(dense<[1, 1, 1, 0, 1, 22, 23]>
+// CHECK-LABEL: llvm.func @mean
+// CHECK: vector.extract
+// CHECK: %[[COUNT:.*]] = arith.sitofp
+// CHECK: %[[MEAN:.*]] = arith.divf %{{.*}}, %{{.*}} : f32
+// CHECK: llvm.store %[[MEAN]], {{.*}} : f32, !llvm.ptr
+// CHECK-NOT: scf.for
+// CHECK: llvm.return
+rt.kernel @mean ["column"] -> ["row"] {
+^bb0(%x: f32):
+  %sum = rt.reduce "sum" %x : f32
+  %count = rt.columns : f32
+  %mean = arith.divf %sum, %count : f32
+  rt.yield %mean : f32
+}
