@@ -3,6 +3,8 @@
 #include "compiler/codegen/host/HostKernels.h"
 
 #include "compiler/codegen/host/KernelCache.h"
+#include "compiler/codegen/rows/LowerRows.h"
+#include "compiler/codegen/rows/RowEmitter.h"
 #include "dialects/rt/Rt.h"
 
 using namespace mlir;
@@ -32,7 +34,9 @@ FailureOr<std::vector<KernelLibrary>> generateHostKernels(ModuleOp module) {
       continue;
     }
     if (!lowered) {
-      auto made = lowerKernels(module);
+      auto made = lowerRows(module, [](rt::KernelOp kernel, ModuleOp to) {
+        emitRows(kernel, RowTarget(), to);
+      });
       if (failed(made))
         return module.emitError("its kernels cannot be generated; use "
                                 "--kernels reference");

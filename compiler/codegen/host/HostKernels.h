@@ -27,10 +27,6 @@ generateHostKernels(mlir::ModuleOp module);
 
 //===--- Its parts --------------------------------------------------------===//
 
-/// The kernels as a module of the llvm dialect.
-mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
-lowerKernels(mlir::ModuleOp module);
-
 /// An object file for `cpu`; "" where LLVM cannot make one, and then why.
 std::string compileObject(mlir::ModuleOp lowered, llvm::StringRef cpu,
                           std::string &why);

@@ -1,6 +1,6 @@
-//===- LowerKernels.cpp - From kernels to the llvm dialect ----------------===//
+//===- LowerRows.cpp - From kernels to the llvm dialect ----------------===//
 
-#include "compiler/codegen/host/HostKernels.h"
+#include "compiler/codegen/rows/LowerRows.h"
 
 #include "compiler/codegen/rows/RowEmitter.h"
 
@@ -18,7 +18,9 @@ using namespace mlir;
 
 namespace shardc::codegen {
 
-FailureOr<OwningOpRef<ModuleOp>> lowerKernels(ModuleOp module) {
+FailureOr<OwningOpRef<ModuleOp>>
+lowerRows(ModuleOp module,
+          llvm::function_ref<void(rt::KernelOp, ModuleOp)> emit) {
   MLIRContext *context = module.getContext();
   DialectRegistry registry;
   registerRowDialects(registry);
@@ -27,7 +29,7 @@ FailureOr<OwningOpRef<ModuleOp>> lowerKernels(ModuleOp module) {
 
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   for (auto kernel : module.getOps<rt::KernelOp>())
-    emitRows(kernel, RowTarget(), *kernels);
+    emit(kernel, *kernels);
   expandMath(*kernels);
 
   // Memory of bf16 is its bits.
