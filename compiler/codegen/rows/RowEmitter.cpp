@@ -414,12 +414,17 @@ private:
     return make<arith::ConstantOp>(
         TypedAttr(DenseElementsAttr::get(type, value)));
   }
+  /// The larger or smaller one; a NaN in either is the result. Which zero it is
+  /// follows from the order, not from the processor.
   Value combine(rt::ReduceOp reduce, Value x, Value y) {
     if (reduce.getKind() == "sum")
       return make<arith::AddFOp>(x, y);
-    if (reduce.getKind() == "max")
-      return make<arith::MaximumFOp>(x, y);
-    return make<arith::MinimumFOp>(x, y);
+    const auto better = reduce.getKind() == "max" ? arith::CmpFPredicate::OGT
+                                                  : arith::CmpFPredicate::OLT;
+    Value isBetter = make<arith::CmpFOp>(better, y, x);
+    Value isNan = make<arith::CmpFOp>(arith::CmpFPredicate::UNO, y, y);
+    Value takes = make<arith::OrIOp>(isBetter, isNan);
+    return make<arith::SelectOp>(takes, y, x);
   }
   /// The unrolled lanes of each reduction, in pairs.
   Values addUp(ArrayRef<rt::ReduceOp> reductions, Values lanes,
