@@ -65,7 +65,7 @@ class Caches(EndToEnd):
                     found = self.logits(artifact, stepwise, "--cache", 20)
                     self.folder = self.folder.parent
                     np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)
-        lowered = self.run_ok("shardc", self.file, "--tp", "1", "--to=lowered")
+        lowered = self.run_ok("shardc", self.file, "--tp", "1", "--to=lowered", "--kernels", "reference")
         casts = [line for line in lowered.splitlines() if '"Cast"' in line]
         self.assertEqual(len(casts), 8)  # of past for the sums, and of what is new: none of present
 

@@ -23,18 +23,8 @@ public:
       : b(b), loc(loc), type(type), integer(like(b.getI32Type())) {}
 
   Value exp(Value x) {
-    const float log2e = 1.44269504f, magic = 12582912.f; // last bit: 1
-    x = select(less(x, number(-104.f)), number(-104.f), x);
-    x = select(less(number(89.f), x), number(89.f), x); // both keep NaN
-    Value shifted = fma(x, number(log2e), number(magic));
-    Value n = make<arith::SubIOp>(bits(shifted), bits(number(magic)));
-    Value whole = sub(shifted, number(magic));
-    Value r = fma(whole, number(-0.693359375f), x);
-    r = fma(whole, number(2.12194440e-4f), r);
-    Value tail =
-        polynomial(r, {5.000000101e-01f, 1.666651289e-01f, 4.166618730e-02f,
-                       8.369598300e-03f, 1.395171900e-03f});
-    Value power = add(number(1), fma(mul(r, r), tail, r));
+    x = select(less(x, number(-104.f)), number(-104.f), x); // keeps NaN
+    auto [power, n] = splitExp(atMost(x, 89.f));
     // 2^n in two factors: n may leave the range of a float's exponent.
     Value half = make<arith::ShRSIOp>(n, whole32(1));
     Value rest = make<arith::SubIOp>(n, half);
@@ -47,9 +37,9 @@ public:
                                      -5.374349740e-02f, 2.065058540e-02f,
                                      -5.717043100e-03f});
     Value small = fma(mul(x, square), tail, x);
-    Value large =
-        sub(number(1),
-            div(number(2), add(exp(add(magnitude, magnitude)), number(1))));
+    Value bounded = atMost(magnitude, 10.f); // 1 from there on
+    Value power = boundedExp(add(bounded, bounded));
+    Value large = sub(number(1), div(number(2), add(power, number(1))));
     return select(less(magnitude, number(0.625f)), small, withSign(large, x));
   }
 
@@ -61,18 +51,40 @@ public:
                                       1.128360018e-01f, -2.685444464e-02f,
                                       5.189535430e-03f, -8.020842088e-04f,
                                       7.889122233e-05f}));
-    Value bounded =
-        select(less(number(4.f), magnitude), number(4.f), magnitude);
+    Value bounded = atMost(magnitude, 4.f); // 1 from there on
     Value exponent = polynomial(bounded, {1.128696597e+00f, 6.349604622e-01f,
                                           1.065456955e-01f, -2.402270702e-02f,
                                           3.763392010e-03f, -3.520327249e-04f,
                                           1.410503489e-05f});
-    Value large =
-        sub(number(1), exp(make<arith::NegFOp>(mul(bounded, exponent))));
+    Value power = boundedExp(make<arith::NegFOp>(mul(bounded, exponent)));
+    Value large = sub(number(1), power);
     return select(less(magnitude, number(1.f)), small, withSign(large, x));
   }
 
 private:
+  /// Of x between -87 and 88.
+  Value boundedExp(Value x) {
+    auto [power, n] = splitExp(x);
+    return mul(power, powerOfTwo(n));
+  }
+  /// e^r with |r| <= ln(2) / 2, and n, such that e^x = e^r 2^n.
+  std::pair<Value, Value> splitExp(Value x) {
+    const float log2e = 1.44269504f, magic = 12582912.f; // last bit: 1
+    Value shifted = fma(x, number(log2e), number(magic));
+    Value n = make<arith::SubIOp>(bits(shifted), bits(number(magic)));
+    Value whole = sub(shifted, number(magic));
+    Value r = fma(whole, number(-0.693359375f), x);
+    r = fma(whole, number(2.12194440e-4f), r);
+    Value tail =
+        polynomial(r, {5.000000101e-01f, 1.666651289e-01f, 4.166618730e-02f,
+                       8.369598300e-03f, 1.395171900e-03f});
+    return {add(number(1), fma(mul(r, r), tail, r)), n};
+  }
+  /// The smaller one; NaN stays.
+  Value atMost(Value x, float bound) {
+    return select(less(number(bound), x), number(bound), x);
+  }
+
   template <typename Op, typename... Args> Value make(Args... args) {
     return Op::create(b, loc, args...);
   }

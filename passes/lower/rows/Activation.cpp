@@ -47,6 +47,17 @@ static Values emitLeakyRelu(rt::CallOp call, ValueRange inputs, RowBody &body) {
                         body)};
 }
 
+static Values emitPRelu(rt::CallOp, ValueRange inputs, RowBody &body) {
+  return {whereNegative(inputs[0],
+                        body.make<arith::MulFOp>(inputs[1], inputs[0]), body)};
+}
+
+static Values emitSoftsign(rt::CallOp, ValueRange inputs, RowBody &body) {
+  Value magnitude = body.make<math::AbsFOp>(inputs[0]);
+  return {body.make<arith::DivFOp>(
+      inputs[0], body.make<arith::AddFOp>(body.constant(1), magnitude))};
+}
+
 /// 0.5 x (1 + inner)
 static Value halfTimes(Value x, Value inner, RowBody &body) {
   return body.make<arith::MulFOp>(
@@ -97,8 +108,9 @@ static Values emitHardSwish(rt::CallOp, ValueRange inputs, RowBody &body) {
   return {body.make<arith::MulFOp>(inputs[0], clampToUnit(scaled, body))};
 }
 
-template <EmitRow emit> static bool bind(rt::CallOp call, RowCall &row) {
-  return call.getInputs().size() == 1 &&
+template <EmitRow emit, size_t operands = 1>
+static bool bind(rt::CallOp call, RowCall &row) {
+  return call.getInputs().size() == operands &&
          isa<FloatType>(viewTypeOf(call.getInputs()[0]).getElement()) &&
          bindElementwise(call, row, emit);
 }
@@ -108,8 +120,10 @@ void addActivationRows(RowMap &map) {
   map["HardSigmoid"] = bind<emitHardSigmoid>;
   map["HardSwish"] = bind<emitHardSwish>;
   map["LeakyRelu"] = bind<emitLeakyRelu>;
+  map["PRelu"] = bind<emitPRelu, 2>;
   map["Relu"] = bind<emitRelu>;
   map["Sigmoid"] = bind<emitSigmoid>;
+  map["Softsign"] = bind<emitSoftsign>;
   map["Swish"] = bind<emitSwish>;
 }
 

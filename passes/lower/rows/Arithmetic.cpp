@@ -19,6 +19,30 @@ template <typename Op>
 static Values emitUnary(rt::CallOp, ValueRange inputs, RowBody &body) {
   return {body.make<Op>(inputs[0])};
 }
+/// The operand that compares so with the other; a NaN in either.
+template <arith::CmpFPredicate predicate>
+static Values emitChoice(rt::CallOp, ValueRange inputs, RowBody &body) {
+  Value isFirst = body.make<arith::CmpFOp>(predicate, inputs[0], inputs[1]);
+  Value isNan =
+      body.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, inputs[0], inputs[0]);
+  Value takesFirst = body.make<arith::OrIOp>(isFirst, isNan);
+  return {body.make<arith::SelectOp>(takesFirst, inputs[0], inputs[1])};
+}
+
+/// First the lower bound, then the upper one; both keep NaN.
+static Values emitClip(rt::CallOp, ValueRange inputs, RowBody &body) {
+  Value x = inputs[0];
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    if (!inputs[i])
+      continue;
+    Value isBeyond = body.make<arith::CmpFOp>(
+        i == 1 ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT, x,
+        inputs[i]);
+    x = body.make<arith::SelectOp>(isBeyond, inputs[i], x);
+  }
+  return {x};
+}
+
 static Values emitReciprocal(rt::CallOp, ValueRange inputs, RowBody &body) {
   return {body.make<arith::DivFOp>(body.constant(1), inputs[0])};
 }
@@ -36,11 +60,22 @@ static bool bind(rt::CallOp call, RowCall &row) {
          bindElementwise(call, row, emit);
 }
 
+static bool bindClip(rt::CallOp call, RowCall &row) {
+  return llvm::all_of(call.getInputs(), isFloat) &&
+         bindElementwise(call, row, emitClip);
+}
+
 void addArithmeticRows(RowMap &map) {
   map["Add"] = bind<emitBinary<arith::AddFOp>, 2>;
   map["Sub"] = bind<emitBinary<arith::SubFOp>, 2>;
   map["Mul"] = bind<emitBinary<arith::MulFOp>, 2>;
   map["Div"] = bind<emitBinary<arith::DivFOp>, 2>;
+  map["Min"] = bind<emitChoice<arith::CmpFPredicate::OLT>, 2>;
+  map["Max"] = bind<emitChoice<arith::CmpFPredicate::OGT>, 2>;
+  map["Clip"] = bindClip;
+  map["Floor"] = bind<emitUnary<math::FloorOp>, 1>;
+  map["Ceil"] = bind<emitUnary<math::CeilOp>, 1>;
+  map["Round"] = bind<emitUnary<math::RoundEvenOp>, 1>;
   map["Neg"] = bind<emitUnary<arith::NegFOp>, 1>;
   map["Abs"] = bind<emitUnary<math::AbsFOp>, 1>;
   map["Sqrt"] = bind<emitUnary<math::SqrtOp>, 1>;

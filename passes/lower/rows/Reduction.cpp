@@ -10,11 +10,11 @@ namespace shardc::lower {
 
 using Values = SmallVector<Value, 2>;
 
-static Values emitSum(rt::CallOp, ValueRange inputs, RowBody &body) {
-  return {body.reduce("sum", inputs[0])};
-}
-static Values emitMax(rt::CallOp, ValueRange inputs, RowBody &body) {
-  return {body.reduce("max", inputs[0])};
+static constexpr char kSum[] = "sum", kMax[] = "max", kMin[] = "min";
+
+template <const char *kind>
+static Values emitReduce(rt::CallOp, ValueRange inputs, RowBody &body) {
+  return {body.reduce(kind, inputs[0])};
 }
 /// Divides by the global count, which a rank's part of the row may be less of.
 static Values emitMean(rt::CallOp call, ValueRange inputs, RowBody &body) {
@@ -40,9 +40,10 @@ template <EmitRow emit> static bool bind(rt::CallOp call, RowCall &row) {
 }
 
 void addReductionRows(RowMap &map) {
-  map["ReduceMax"] = bind<emitMax>;
+  map["ReduceMax"] = bind<emitReduce<kMax>>;
   map["ReduceMean"] = bind<emitMean>;
-  map["ReduceSum"] = bind<emitSum>;
+  map["ReduceMin"] = bind<emitReduce<kMin>>;
+  map["ReduceSum"] = bind<emitReduce<kSum>>;
 }
 
 } // namespace shardc::lower

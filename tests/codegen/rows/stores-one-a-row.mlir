@@ -3,9 +3,9 @@
 
 // CHECK: @mean_form(dense<[1, 1, 1, 0, 1, 22, 23]>
 // CHECK-LABEL: llvm.func @mean
-// CHECK: vector.extract
 // CHECK: %[[COUNT:.*]] = arith.sitofp
-// CHECK: %[[MEAN:.*]] = arith.divf %{{.*}}, %{{.*}} : f32
+// CHECK: %[[SUM:.*]] = vector.extract
+// CHECK: %[[MEAN:.*]] = arith.divf %[[SUM]], %[[COUNT]] : f32
 // CHECK: llvm.store %[[MEAN]], {{.*}} : f32, !llvm.ptr
 // CHECK-NOT: scf.for
 // CHECK: llvm.return
