@@ -5,11 +5,8 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Source.h"
+#include "passes/shard/AxisRoles.h"
 #include "passes/shard/BatchFactor.h"
-#include "passes/shard/CarriedSums.h"
-#include "passes/shard/ContextAttention.h"
-#include "passes/shard/PlanSearch.h"
-#include "passes/shard/SequenceSplit.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -330,49 +327,6 @@ void warnAboutIdleRanks(func::FuncOp function, ShardingGraph &graph,
         << " with fewer elements than ranks, first here";
 }
 
-/// What the axes of a mesh are for.
-class PlanMaker {
-public:
-  PlanMaker(ShardingGraph &graph, const dist::Mesh &mesh) : graph(graph) {
-    for (const dist::Axis &axis : mesh.axes) {
-      const dist::AxisRef whole{axis.name, 1, axis.size};
-      if (axis.size == 1)
-        continue; // splits nothing
-      if (axis.name == dist::kContextAxis)
-        context.push_back(whole);
-      else if (axis.name == dist::kExpertAxis)
-        experts.push_back(whole);
-      else
-        tensor.push_back(whole);
-    }
-  }
-
-  /// Experts go to the ranks of their axis; the matrices inside of each, and
-  /// everything else, to those of the others. Outside of a mixture the expert
-  /// axis is more tensor parallelism. A step of decoding is split like the
-  /// prompt, so that both hold the same caches, but for the sequence.
-  void run(bool splitsResidual, bool isDecode, ContextMode contextMode) {
-    searchPlan(graph, experts, LeafRole::Experts);
-    AxisList all = experts;
-    all.append(tensor);
-    searchPlan(graph, all);
-    if (!experts.empty())
-      searchPlan(graph, tensor);
-    splitsResidual &= !isDecode;
-    carrySums(graph, splitsResidual);
-    if (!isDecode) {
-      splitSequences(graph, context, SequenceUse::Context, contextMode);
-      splitAttention(graph, context, contextMode);
-    }
-    if (splitsResidual)
-      splitSequences(graph, all, SequenceUse::Residual);
-  }
-
-private:
-  ShardingGraph &graph;
-  AxisList context, experts, tensor;
-};
-
 /// What the data decide is decided by every rank, of whole values.
 void warnAboutBodies(func::FuncOp function) {
   for (Operation &op : function.front())
@@ -407,31 +361,87 @@ struct PropagateShardingsPass
       getOperation().emitError("there is no dist.mesh to shard for");
       return signalPassFailure();
     }
-    std::optional<ContextMode> mode = symbolizeContextMode(contextMode);
-    if (!mode) {
+    std::optional<ContextMode> context = symbolizeContextMode(contextMode);
+    if (!context) {
       getOperation().emitError("context-mode is \"")
           << contextMode << "\", expected ring, ulysses or gather";
       return signalPassFailure();
     }
+    const dist::Mesh stage = dist::stageMesh(*mesh.getMesh().getMesh());
+    const AxisOptions options{sequenceParallel, *context};
+    std::vector<Program> programs;
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
       // Of a step there is nothing to say that is not said of the prompt.
-      const bool isDecode = onnx::isDecode(function);
-      if (mesh.getMesh().getMesh()->numRanks() > 1 && !isDecode)
+      if (mesh.getMesh().getMesh()->numRanks() > 1 && !onnx::isDecode(function))
         warnAboutBodies(function);
-      ShardingGraph graph(function, [](StringRef) { return 64; });
-      const dist::Mesh stage = dist::stageMesh(*mesh.getMesh().getMesh());
-      if (microBatches > 1)
-        noteBatch(function, graph);
-      PlanMaker(graph, stage).run(sequenceParallel, isDecode, *mode);
-      if (!isDecode)
-        for (const dist::Axis &axis : stage.axes)
-          warnAboutIdleRanks(function, graph, axis);
-      for (const GraphOp &op : graph.ops)
-        numSplitOps += op.uses(dist::wholeMesh(stage));
-      TypeWriter writer(function, graph);
-      writer.run();
-      numReshards += writer.numReshards;
+      programs.push_back(
+          {function, std::make_unique<ShardingGraph>(
+                         function, [](StringRef) { return kNominalSize; })});
     }
+    std::optional<ExpertMode> experts = expertModeFor(programs, stage, options);
+    if (!experts)
+      return signalPassFailure();
+    getOperation()->setAttr(
+        kMatrixAxesAttr,
+        dist::AxesAttr::get(&getContext(), matrixAxes(stage, *experts)));
+    for (Program &program : programs)
+      shard(program, stage, *experts, options);
+  }
+
+private:
+  struct Program {
+    func::FuncOp function;
+    std::unique_ptr<ShardingGraph> graph;
+  };
+  /// What a symbol counts where the search needs a number.
+  static constexpr int64_t kNominalSize = 64;
+
+  /// Nothing, and an error, where the options make no sense.
+  std::optional<ExpertMode> expertModeFor(ArrayRef<Program> programs,
+                                          const dist::Mesh &stage,
+                                          const AxisOptions &options) {
+    if (expertMode == "tensor")
+      return ExpertMode::Tensor;
+    if (expertMode == "batch")
+      return ExpertMode::Batch;
+    if (expertMode != "auto") {
+      getOperation().emitError("expert-mode is \"")
+          << expertMode << "\", expected auto, tensor or batch";
+      return std::nullopt;
+    }
+    llvm::StringMap<int64_t> sizes;
+    for (StringRef entry : planSizes) {
+      auto [name, text] = entry.rsplit('=');
+      if (text.getAsInteger(10, sizes[name]) || sizes[name] < 1) {
+        getOperation().emitError("plan-sizes has \"")
+            << entry << "\", expected NAME=SIZE";
+        return std::nullopt;
+      }
+    }
+    SmallVector<ShardingGraph *> graphs;
+    for (const Program &program : programs)
+      graphs.push_back(program.graph.get());
+    ExpertChoice choice = chooseExpertMode(graphs, stage, sizes, options);
+    if (!choice.why.empty())
+      getOperation().emitRemark() << choice.why;
+    return choice.mode;
+  }
+
+  void shard(Program &program, const dist::Mesh &stage, ExpertMode experts,
+             const AxisOptions &options) {
+    auto &[function, graph] = program;
+    const bool isDecode = onnx::isDecode(function);
+    if (microBatches > 1)
+      noteBatch(function, *graph);
+    splitAxes(*graph, stage, isDecode, experts, options);
+    if (!isDecode)
+      for (const dist::Axis &axis : stage.axes)
+        warnAboutIdleRanks(function, *graph, axis);
+    for (const GraphOp &op : graph->ops)
+      numSplitOps += op.uses(dist::wholeMesh(stage));
+    TypeWriter writer(function, *graph);
+    writer.run();
+    numReshards += writer.numReshards;
   }
 };
 
