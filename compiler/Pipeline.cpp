@@ -53,6 +53,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(stage::createCutStages());
   } else if (phase == "partitioned") {
     passes.addPass(partition::createPartition());
+    passes.addPass(partition::createScatterSums());
     passes.addPass(partition::createDispatchTokens());
     passes.addPass(partition::createMoveGathers());
     passes.addPass(partition::createMergeCollectives());
