@@ -55,8 +55,10 @@ public:
         context(MLIRContext::Threading::DISABLED) {
     prepareContext(context);
     context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
-      if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Remark) {
+        report["choices"].push_back(diagnostic.str());
         return success();
+      }
       hasError |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
       print(diagnostic, this->errors);
       return success();
@@ -175,10 +177,7 @@ private:
     // bug of the compiler, worth a file that shows it.
     if (phase != "imported" && phase != "staged")
       passes.enableCrashReproducerGeneration(reproducerPath());
-    buildPhase(passes, phase,
-               {options.recover, options.doubles, options.sequenceParallel,
-                splitsSequence(), options.microBatches, options.contextMode,
-                options.generatesKernels});
+    buildPhase(passes, phase, pipelineOptions());
     // What was reported as wrong is wrong, even if a pass went on.
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)) ||
         hasError)
@@ -193,6 +192,23 @@ private:
     if (ExitCode code = dump(phase); code != ExitCode::Done)
       return code;
     return afterPhase(phase);
+  }
+
+  PipelineOptions pipelineOptions() const {
+    PipelineOptions made;
+    made.recover = options.recover;
+    made.doubles = options.doubles;
+    made.sequenceParallel = options.sequenceParallel;
+    made.splitsSteps = splitsSequence();
+    made.microBatches = options.microBatches;
+    made.contextMode = options.contextMode;
+    made.expertMode = options.expertMode;
+    made.generatesKernels = options.generatesKernels;
+    for (const auto &entry : planDims)
+      made.planSizes.push_back(
+          (entry.getKey() + "=" + Twine(entry.getValue())).str());
+    llvm::sort(made.planSizes);
+    return made;
   }
 
   /// Whether some axis is there to split the sequence.
@@ -214,9 +230,17 @@ private:
     return path.str().str();
   }
 
-  /// --dims by the model's own symbols; "batch" and "seq" also mean the first
-  /// and second dim of the first input.
   ExitCode resolveDims() {
+    ExitCode code = resolve("--dims", options.dims, dims);
+    return code == ExitCode::Done
+               ? resolve("--plan-dims", options.planDims, planDims)
+               : code;
+  }
+
+  /// Sizes by the model's own symbols; "batch" and "seq" also mean the first
+  /// and second dim of the first input.
+  ExitCode resolve(StringRef flag, const llvm::StringMap<int64_t> &given,
+                   report::SymbolValues &resolved) {
     llvm::StringMap<dist::DimExpr> symbols;
     SmallVector<dist::DimExpr, 4> firstInput;
     for (func::FuncOp function : module->getOps<func::FuncOp>())
@@ -228,16 +252,16 @@ private:
             symbols[name] = dist::DimExpr::symbol(name);
           });
         }
-    for (const auto &entry : options.dims) {
+    for (const auto &entry : given) {
       StringRef name = entry.getKey();
       size_t position = name == "batch" ? 0 : name == "seq" ? 1 : SIZE_MAX;
       if (symbols.count(name)) {
-        dims[name] = entry.getValue();
+        resolved[name] = entry.getValue();
       } else if (position < firstInput.size()) {
         if (std::optional<StringRef> symbol = firstInput[position].asSymbol())
-          dims[*symbol] = entry.getValue();
+          resolved[*symbol] = entry.getValue();
       } else {
-        errors << "error: --dims " << name
+        errors << "error: " << flag << " " << name
                << ": the model has no such size; it has";
         for (const auto &symbol : symbols)
           errors << ' ' << symbol.getKey();
@@ -317,7 +341,8 @@ private:
   bool hasError = false; ///< some diagnostic was one
   OwningOpRef<ModuleOp> module;
   Json report = Json::object();
-  report::SymbolValues dims; ///< --dims, by the model's symbols
+  report::SymbolValues dims;     ///< --dims, by the model's symbols
+  report::SymbolValues planDims; ///< --plan-dims, likewise
   std::optional<plan::Topology> topology;
   unsigned numDumps = 1;
 };

@@ -43,8 +43,10 @@ struct CompileOptions {
   bool sequenceParallel = false;
   int64_t microBatches = 1;         ///< parts of a request in a pipeline
   std::string contextMode = "ring"; ///< how attention sees all keys
+  std::string expertMode = "auto";  ///< what ep splits outside of experts
   dist::Mesh mesh;
-  llvm::StringMap<int64_t> dims;
+  llvm::StringMap<int64_t> dims;     ///< that --explain supposes
+  llvm::StringMap<int64_t> planDims; ///< of a typical request, for choices
   std::function<void(llvm::StringRef phase)> progress; ///< empty: none now
   /// Sees the module after each phase, once that is verified, and may change
   /// it; what is not Done ends the compilation.

@@ -41,12 +41,19 @@ void buildPhase(OpPassManager &passes, StringRef phase,
       passes.addPass(import::createWidenFloats());
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
-    passes.addPass(shard::createPropagateShardings(
-        {options.sequenceParallel, options.microBatches, options.contextMode}));
+    shard::PropagateShardingsOptions shardings;
+    shardings.sequenceParallel = options.sequenceParallel;
+    shardings.microBatches = options.microBatches;
+    shardings.contextMode = options.contextMode;
+    shardings.expertMode = options.expertMode;
+    shardings.planSizes.assign(options.planSizes.begin(),
+                               options.planSizes.end());
+    passes.addPass(shard::createPropagateShardings(std::move(shardings)));
   } else if (phase == "staged") {
     passes.addPass(stage::createCutStages());
   } else if (phase == "partitioned") {
     passes.addPass(partition::createPartition());
+    passes.addPass(partition::createScatterSums());
     passes.addPass(partition::createDispatchTokens());
     passes.addPass(partition::createMoveGathers());
     passes.addPass(partition::createMergeCollectives());

@@ -20,8 +20,10 @@ struct PipelineOptions {
   /// the sequence, which a step has too little of.
   bool splitsSteps = false;
   int64_t microBatches = 1;
-  std::string contextMode = "ring"; ///< or "ulysses", "gather"
-  bool generatesKernels = false;    ///< else all calls are the backend's own
+  std::string contextMode = "ring";   ///< or "ulysses", "gather"
+  std::string expertMode = "auto";    ///< or "tensor", "batch"
+  std::vector<std::string> planSizes; ///< NAME=SIZE, of a typical request
+  bool generatesKernels = false;      ///< else all calls are the backend's own
 };
 
 /// Passes that bring a module of the phase before to `phase`, and its check.

@@ -10,6 +10,7 @@
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 #include "dialects/rt/Rt.h"
+#include "passes/shard/AxisRoles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -62,10 +63,12 @@ DimExpr globalBytes(Type type) {
 
 class PlanReport {
 public:
-  PlanReport(const dist::Mesh &mesh, const SymbolValues &dims,
+  PlanReport(ModuleOp module, const SymbolValues &dims,
              const plan::Topology *topology)
-      : mesh(mesh), dims(dims), topology(topology),
-        weightBytes(mesh.numRanks()) {
+      : mesh(*dist::getMesh(module).getMesh().getMesh()), dims(dims),
+        topology(topology), weightBytes(mesh.numRanks()) {
+    auto axes = module->getAttrOfType<dist::AxesAttr>(shard::kMatrixAxesAttr);
+    splitsMatrices = !axes || !axes.getAxes().empty();
     report["collectives"] = Json::array();
     report["transfers"] = Json::array();
     report["waits"] = Json::array();
@@ -241,6 +244,13 @@ private:
       entry["profile"] = profile;
   }
 
+  const char *whyWhole(RankedTensorType weight) const {
+    if (weight.getRank() < 2)
+      return "a vector that whole values use";
+    return splitsMatrices ? "splitting it would add a collective"
+                          : "the axes of the mesh split other things";
+  }
+
   void addWeight(onnx::WeightOp weight) {
     auto type = cast<RankedTensorType>(weight.getResult().getType());
     // Profiles share the parts that they hold alike.
@@ -260,13 +270,13 @@ private:
     report["whole_weights"].push_back(
         {{"name", weight.getName().str()},
          {"bytes", *evaluate(globalBytes(type), dims, mesh, 0)},
-         {"why", type.getRank() < 2 ? "a vector that whole values use"
-                                    : "splitting it would add a collective"}});
+         {"why", whyWhole(type)}});
   }
 
   const dist::Mesh &mesh;
   const SymbolValues &dims;
   const plan::Topology *topology; ///< or null
+  bool splitsMatrices;            ///< outside of experts
   std::vector<int64_t> weightBytes;
   std::set<std::tuple<int64_t, StringRef, uint64_t, const void *>> held;
   std::string profile; ///< of the program at hand
@@ -278,8 +288,7 @@ private:
 
 Json explainPlan(ModuleOp module, const SymbolValues &dims,
                  const plan::Topology *topology) {
-  const dist::Mesh &mesh = *dist::getMesh(module).getMesh().getMesh();
-  PlanReport report(mesh, dims, topology);
+  PlanReport report(module, dims, topology);
   for (func::FuncOp program : module.getOps<func::FuncOp>())
     if (program->hasAttr("dist.sharded"))
       report.add(program);

@@ -83,6 +83,8 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
     for (const Json &profile : list)
       printProfile(profile, &profile == &list.front(), os);
   }
+  for (const Json &choice : report.value("choices", Json::array()))
+    os << choice.get<std::string>() << "\n";
   const Json &collectives = report["collectives"];
   std::map<std::string, std::vector<const Json *>> profiles;
   for (const Json &profile : report["profiles"])
@@ -112,19 +114,22 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
     for (const Json &node : waits)
       os << "  at " << node.get<std::string>() << "\n";
   }
-  int64_t vectors = 0, vectorBytes = 0;
   os << "weights that every rank holds whole\n";
+  std::map<std::string, std::pair<int64_t, int64_t>> byReason;
   for (const Json &entry : report["whole_weights"]) {
-    if (entry["why"] != "splitting it would add a collective") {
-      ++vectors;
-      vectorBytes += entry["bytes"].get<int64_t>();
+    const std::string why = entry["why"].get<std::string>();
+    const int64_t bytes = entry["bytes"].get<int64_t>();
+    if (why == "splitting it would add a collective") {
+      os << "  " << entry["name"].get<std::string>() << ", " << bytesText(bytes)
+         << ": " << why << "\n";
       continue;
     }
-    os << "  " << entry["name"].get<std::string>() << ", "
-       << bytesText(entry["bytes"]) << ": " << entry["why"].get<std::string>()
-       << "\n";
+    ++byReason[why].first;
+    byReason[why].second += bytes;
   }
-  os << "  " << vectors << " vectors, " << bytesText(vectorBytes) << "\n";
+  for (const auto &[why, total] : byReason)
+    os << "  " << total.first << " more, " << bytesText(total.second) << ": "
+       << why << "\n";
   os << "recognised structures\n";
   for (const auto &[name, count] : report["structures"].items())
     os << "  " << count.get<int64_t>() << " " << name << "\n";

@@ -96,6 +96,8 @@ public:
     if (!gather || !tokens.hasOneUse() || !gathered.hasOneUse() ||
         !choicesFit())
       return false;
+    gather = gatherOfExpertAxes(gather);
+    tokens = mixture.getTokens();
     auto rest = without(gather.getAxes().getAxes(), axes);
     auto from = dist::getSharding(gather.getOperand().getType());
     std::optional<dist::Sharding> inner =
@@ -160,6 +162,32 @@ public:
   }
 
 private:
+  /// Gathers of two dims may change places: the one over the experts' axes
+  /// comes last.
+  dist::AllGatherOp gatherOfExpertAxes(dist::AllGatherOp last) {
+    auto first = last.getOperand().getDefiningOp<dist::AllGatherOp>();
+    if (!first || !first->hasOneUse() || first.getDim() == last.getDim() ||
+        !without(first.getAxes().getAxes(), axes))
+      return last;
+    const std::optional<dist::Sharding> other =
+        dist::allGather(dist::getSharding(first.getOperand().getType()),
+                        last.getDim(), last.getAxes().getAxes());
+    if (!other)
+      return last;
+    builder.setInsertionPoint(last);
+    Value moved = dist::AllGatherOp::create(
+        builder, last.getLoc(), typeOf(first.getOperand(), *other),
+        first.getOperand(), last.getDimAttr(), last.getAxes(),
+        last.getWhyAttr());
+    auto swapped = dist::AllGatherOp::create(
+        builder, first.getLoc(), last.getType(), moved, first.getDimAttr(),
+        first.getAxes(), first.getWhyAttr());
+    last.replaceAllUsesWith(swapped.getResult());
+    last.erase();
+    first.erase();
+    return swapped;
+  }
+
   bool choicesFit() {
     return !axes.empty() && experts.getInt() > 0 &&
            dist::getSharding(mixture.getIndices().getType()).isReplicated();

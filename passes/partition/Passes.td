@@ -24,6 +24,30 @@ def Partition : Pass<"shardc-partition", "::mlir::ModuleOp"> {
   ];
 }
 
+def ScatterSums : Pass<"shardc-scatter-sums", "::mlir::ModuleOp"> {
+  let summary = "Reduces only the part of a sum that a rank keeps";
+  let description = [{
+    Requires: phase partitioned.
+    Ensures: phase partitioned. Where all uses of an all_reduce are slices that give
+    each rank the same part of one dim over the same axes, a reduce_scatter gives it
+    that part. The planner of Partition does so within one change of sharding; this
+    pass does where a sum and a slice come from two, or from another tool.
+
+    Example (tests/passes/partition/scatter-sums/example.mlir), tp = 2:
+
+        %1 = dist.all_reduce %0 over <["tp"=2]> "sum"
+        %2 = dist.slice %1
+
+    becomes
+
+        %2 = dist.reduce_scatter %0 dim 0 over <["tp"=2]> "sum"
+  }];
+  let dependentDialects = ["::shardc::dist::DistDialect"];
+  let statistics = [
+    Statistic<"numScattered", "scattered", "All_reduces replaced">
+  ];
+}
+
 def DispatchTokens : Pass<"shardc-dispatch-tokens", "::mlir::ModuleOp"> {
   let summary = "Sends tokens only to the ranks whose experts they chose";
   let description = [{

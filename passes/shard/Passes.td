@@ -16,8 +16,8 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
     Sums whose parts the ranks hold are added as parts where that saves a
     collective: attention and MLP that stand side by side have one.
 
-    An axis "ep" splits the experts of a mixture, and whatever "tp" splits
-    outside of one; "cp" splits sequences. "pp" and "dp" split no value. How
+    An axis "ep" splits the experts of a mixture and, outside of one, whatever
+    "tp" splits, or the batch (`expert-mode`); "cp" splits sequences. "pp" and "dp" split no value. How
     attention then sees all keys is `context-mode`: their parts come in turn
     ("ring"), each rank gets some heads of all positions instead ("ulysses"), or
     all parts are put together ("gather").
@@ -43,7 +43,12 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
            "Parts of a request that may be in a pipeline at once">,
     Option<"contextMode", "context-mode", "std::string", "\"ring\"",
            "How attention over a split sequence sees all keys: ring, ulysses "
-           "or gather">
+           "or gather">,
+    Option<"expertMode", "expert-mode", "std::string", "\"auto\"",
+           "What \"ep\" splits outside of experts: tensor, batch, or auto, the "
+           "cheaper of both where it is known how many rows there are">,
+    ListOption<"planSizes", "plan-sizes", "std::string",
+               "NAME=SIZE: of a typical request, for choices by cost">
   ];
   let statistics = [
     Statistic<"numSplitOps", "split-ops", "Ops that some axis splits">,

@@ -1,15 +1,12 @@
-//===- PropagateShardings.cpp - Writes the plan into types ----------------===//
+//===- PropagateShardings.cpp - Decides how values are split --------------===//
 
 #include "passes/shard/Passes.h"
 
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/Profiles.h"
-#include "dialects/onnx/ops/Source.h"
+#include "passes/shard/AxisRoles.h"
 #include "passes/shard/BatchFactor.h"
-#include "passes/shard/CarriedSums.h"
-#include "passes/shard/ContextAttention.h"
-#include "passes/shard/PlanSearch.h"
-#include "passes/shard/SequenceSplit.h"
+#include "passes/shard/WriteShardings.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -22,278 +19,6 @@ namespace shardc::shard {
 using dist::Sharding;
 
 namespace {
-
-bool isSource(Operation *op) {
-  return op && isa<onnx::WeightOp, onnx::ConstantOp>(op);
-}
-
-/// Whether which part a rank holds is known before there is an input.
-bool isStatic(const Sharding &sharding) {
-  for (const dist::DimSharding &dim : sharding.dims)
-    for (const dist::Segment &segment : dim.segments)
-      for (const dist::Factor &factor : segment.factors)
-        if (factor.size.isSymbolic())
-          return false;
-  return true;
-}
-
-/// Name of the ONNX node at a location, or of the op's kind.
-std::string nodeName(Operation *op) {
-  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
-    return name.getName().str();
-  return op->getName().stripDialect().str();
-}
-
-/// Writes the decided shardings of one function.
-class TypeWriter {
-public:
-  TypeWriter(func::FuncOp function, ShardingGraph &graph)
-      : function(function), graph(graph), builder(function.getContext()) {}
-
-  unsigned numReshards = 0;
-
-  void run() {
-    // Wanted shardings are read off the graph before any type changes.
-    for (GraphOp &op : graph.ops) {
-      auto &wantedHere = wanted.emplace_back();
-      for (unsigned i = 0; i < op.op->getNumOperands(); ++i)
-        wantedHere.push_back(op.operandValues[i] == kNoValue
-                                 ? Sharding()
-                                 : graph.operandSharding(op, i));
-    }
-    for (GraphValue &value : graph.values)
-      if (value.producer == kNoValue)
-        setSharding(value.value, argumentSharding(value));
-    for (GraphOp &op : graph.ops)
-      for (auto [i, result] : llvm::enumerate(op.op->getResults()))
-        setSharding(result, graph.resultSharding(op, i));
-    for (auto [number, op] : llvm::enumerate(graph.ops)) {
-      if (comesInTurn(number))
-        makeRings(number);
-      for (OpOperand &operand : op.op->getOpOperands())
-        if (op.operandValues[operand.getOperandNumber()] != kNoValue)
-          connect(operand, wanted[number][operand.getOperandNumber()]);
-    }
-    finishReturn();
-  }
-
-private:
-  void setSharding(Value value, const Sharding &sharding) {
-    value.setType(
-        dist::withSharding(cast<RankedTensorType>(value.getType()), sharding));
-  }
-
-  /// Inputs are split by the API where all their uses want them split alike.
-  Sharding argumentSharding(const GraphValue &value) {
-    Sharding whole = Sharding::replicated(dist::getDims(value.value.getType()));
-    std::optional<Sharding> common;
-    for (OpOperand &use : value.value.getUses()) {
-      auto it = numberOf(use.getOwner());
-      if (!it)
-        return whole;
-      const unsigned operand = use.getOperandNumber();
-      const bool isInTurn = !graph.ops[*it].inTurn.empty() &&
-                            llvm::is_contained(kInTurn, operand);
-      const Sharding here =
-          isInTurn ? partsOf(*it, operand) : wanted[*it][operand];
-      if (here.isPartial() || (common && *common != here))
-        return whole;
-      common = here;
-    }
-    StringRef why;
-    return outputSharding(common.value_or(whole), cacheOf(value.value), why);
-  }
-
-  /// What `onnx.cache` says where the value is past of one, else null.
-  DictionaryAttr cacheOf(Value value) {
-    for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      auto cache =
-          function.getResultAttrOfType<DictionaryAttr>(i, "onnx.cache");
-      if (cache && function.getArgument(
-                       cache.getAs<IntegerAttr>("input").getInt()) == value)
-        return cache;
-    }
-    return {};
-  }
-
-  std::optional<unsigned> numberOf(Operation *op) {
-    if (numbers.empty())
-      for (auto [number, graphOp] : llvm::enumerate(graph.ops))
-        numbers[graphOp.op] = number;
-    auto it = numbers.find(op);
-    return it == numbers.end() ? std::nullopt
-                               : std::optional<unsigned>(it->second);
-  }
-
-  void connect(OpOperand &operand, const Sharding &sharding) {
-    Value value = operand.get();
-    if (dist::getSharding(value.getType()) == sharding)
-      return;
-    std::string why;
-    if (dist::getSharding(value.getType()).isPartial())
-      why = "sum of the parts of " + nodeName(value.getDefiningOp());
-    else if (!isSource(value.getDefiningOp()))
-      why = nodeName(operand.getOwner()) + " needs " + describe(sharding);
-    operand.set(resharded(value, sharding, why));
-  }
-
-  //===--- Keys and values in turn ----------------------------------------===//
-
-  static constexpr std::array<unsigned, 2> kInTurn = {1, 2}; ///< keys, values
-  static constexpr size_t kKeys = 2;                         ///< dim of both
-
-  /// How keys or values are dealt out before they go around.
-  Sharding partsOf(unsigned number, unsigned operand) const {
-    const GraphOp &op = graph.ops[number];
-    const bool isZigZag = llvm::any_of(
-        op.splits, [](const LeafSplit &split) { return split.isZigZag; });
-    Sharding parts = wanted[number][operand];
-    const dist::DimExpr size = parts.dims[kKeys].size();
-    parts.dims[kKeys] = isZigZag ? dist::DimSharding::zigZag(size, op.inTurn)
-                                 : dist::DimSharding::whole(size, op.inTurn);
-    return parts;
-  }
-
-  /// Whether ranks have parts of keys and values to pass on: not of a cache,
-  /// say, which each of them holds whole.
-  bool comesInTurn(unsigned number) const {
-    const GraphOp &op = graph.ops[number];
-    return !op.inTurn.empty() && llvm::all_of(kInTurn, [&](unsigned i) {
-      const Sharding held = dist::getSharding(op.op->getOperand(i).getType());
-      const dist::DimSharding &keys = held.dims[kKeys];
-      const dist::DimExpr size = keys.size();
-      return !held.isPartial() && !size.isConstant(1) &&
-             (keys == dist::DimSharding::whole(size, op.inTurn) ||
-              keys == partsOf(number, i).dims[kKeys]);
-    });
-  }
-
-  void makeRings(unsigned number) {
-    const GraphOp &op = graph.ops[number];
-    for (unsigned i : kInTurn) {
-      OpOperand &operand = op.op->getOpOperand(i);
-      connect(operand, partsOf(number, i));
-      operand.set(ring(operand.get(), op, wanted[number][i]));
-    }
-  }
-
-  /// The parts one after the other: this rank's, then those of the ranks
-  /// before it.
-  Value ring(Value value, const GraphOp &op, const Sharding &whole) {
-    Value &made = rings[{value, dist::ShardingRef(whole)}];
-    if (made)
-      return made;
-    SmallVector<int64_t, 8> steps{0};
-    for (int64_t step = dist::numWays(op.inTurn) - 1; step > 0; --step)
-      steps.push_back(step);
-    builder.setInsertionPointAfterValue(value);
-    made = dist::RingOp::create(
-        builder, value.getLoc(),
-        dist::withSharding(cast<RankedTensorType>(value.getType()), whole),
-        value, builder.getI64IntegerAttr(kKeys),
-        dist::AxesAttr::get(builder.getContext(), op.inTurn),
-        builder.getDenseI64ArrayAttr(steps),
-        builder.getStringAttr(nodeName(op.op) + " sees all of it in turn"));
-    return made;
-  }
-
-  static std::string describe(const Sharding &sharding) {
-    return sharding.isReplicated() ? "it whole" : "it as " + sharding.str();
-  }
-
-  /// The value with that sharding: a weight is simply cut differently, anything
-  /// else resharded once for all its uses.
-  Value resharded(Value value, const Sharding &sharding, StringRef why) {
-    Value &made = reshards[{value, dist::ShardingRef(sharding)}];
-    if (made)
-      return made;
-    builder.setInsertionPointAfterValue(value);
-    Operation *source = value.getDefiningOp();
-    if (isSource(source) && !sharding.isPartial() && isStatic(sharding)) {
-      made = builder.clone(*source)->getResult(0);
-      setSharding(made, sharding);
-      return made;
-    }
-    ++numReshards;
-    Type type =
-        dist::withSharding(cast<RankedTensorType>(value.getType()), sharding);
-    made = dist::ReshardOp::create(builder, value.getLoc(), type, value,
-                                   why.empty() ? StringAttr()
-                                               : builder.getStringAttr(why));
-    return made;
-  }
-
-  /// How an output may be held: split, but never partial, and the ranks' parts
-  /// may not overlap. A step appends one position to a cache, on whichever rank
-  /// would have it; so all positions of it are on every rank that has its
-  /// heads.
-  static Sharding outputSharding(Sharding sharding, DictionaryAttr cache,
-                                 StringRef &why) {
-    if (sharding.isPartial()) {
-      sharding.partial.clear();
-      why = "an output of the model may not be partial";
-    }
-    if (isSplitInPart(sharding)) {
-      why = "the ranks' parts of an output of the model may not overlap";
-      for (dist::DimSharding &dim : sharding.dims)
-        dim = dist::DimSharding::unsplit(dim.size());
-    }
-    auto grows = cache ? cache.getAs<IntegerAttr>("dim") : IntegerAttr();
-    for (auto [d, dim] : llvm::enumerate(sharding.dims)) {
-      bool isSequence = llvm::any_of(dim.axes(), [](const dist::AxisRef &axis) {
-        return axis.name == dist::kContextAxis;
-      });
-      if (!cache || !dim.isSplit() ||
-          (!isSequence && !(grows && grows.getInt() == int64_t(d))))
-        continue;
-      dim = dist::DimSharding::unsplit(dim.size());
-      why = "a cache has all positions";
-    }
-    return sharding;
-  }
-
-  void finishReturn() {
-    auto terminator = cast<func::ReturnOp>(function.front().getTerminator());
-    for (OpOperand &operand : terminator->getOpOperands()) {
-      Sharding sharding = dist::getSharding(operand.get().getType());
-      StringRef why;
-      Sharding allowed =
-          outputSharding(sharding,
-                         function.getResultAttrOfType<DictionaryAttr>(
-                             operand.getOperandNumber(), "onnx.cache"),
-                         why);
-      if (allowed == sharding)
-        setSharding(operand.get(), sharding);
-      else
-        operand.set(resharded(operand.get(), allowed, why));
-    }
-    function.setType(FunctionType::get(function.getContext(),
-                                       function.front().getArgumentTypes(),
-                                       terminator.getOperandTypes()));
-    for (Operation &op : llvm::make_early_inc_range(function.front()))
-      if (isSource(&op) && op.use_empty())
-        op.erase();
-  }
-
-  func::FuncOp function;
-  ShardingGraph &graph;
-  OpBuilder builder;
-  std::vector<SmallVector<Sharding, 3>> wanted;
-  llvm::DenseMap<Operation *, unsigned> numbers;
-  struct Key {
-    Value value;
-    dist::ShardingRef sharding;
-    bool operator==(const Key &o) const {
-      return value == o.value && sharding == o.sharding;
-    }
-  };
-  struct KeyHash {
-    size_t operator()(const Key &key) const {
-      return llvm::hash_combine(mlir::hash_value(key.value), key.sharding);
-    }
-  };
-  std::unordered_map<Key, Value, KeyHash> reshards, rings;
-};
 
 /// Says where an axis leaves ranks without work, or has none at all.
 void warnAboutIdleRanks(func::FuncOp function, ShardingGraph &graph,
@@ -330,49 +55,6 @@ void warnAboutIdleRanks(func::FuncOp function, ShardingGraph &graph,
         << " with fewer elements than ranks, first here";
 }
 
-/// What the axes of a mesh are for.
-class PlanMaker {
-public:
-  PlanMaker(ShardingGraph &graph, const dist::Mesh &mesh) : graph(graph) {
-    for (const dist::Axis &axis : mesh.axes) {
-      const dist::AxisRef whole{axis.name, 1, axis.size};
-      if (axis.size == 1)
-        continue; // splits nothing
-      if (axis.name == dist::kContextAxis)
-        context.push_back(whole);
-      else if (axis.name == dist::kExpertAxis)
-        experts.push_back(whole);
-      else
-        tensor.push_back(whole);
-    }
-  }
-
-  /// Experts go to the ranks of their axis; the matrices inside of each, and
-  /// everything else, to those of the others. Outside of a mixture the expert
-  /// axis is more tensor parallelism. A step of decoding is split like the
-  /// prompt, so that both hold the same caches, but for the sequence.
-  void run(bool splitsResidual, bool isDecode, ContextMode contextMode) {
-    searchPlan(graph, experts, LeafRole::Experts);
-    AxisList all = experts;
-    all.append(tensor);
-    searchPlan(graph, all);
-    if (!experts.empty())
-      searchPlan(graph, tensor);
-    splitsResidual &= !isDecode;
-    carrySums(graph, splitsResidual);
-    if (!isDecode) {
-      splitSequences(graph, context, SequenceUse::Context, contextMode);
-      splitAttention(graph, context, contextMode);
-    }
-    if (splitsResidual)
-      splitSequences(graph, all, SequenceUse::Residual);
-  }
-
-private:
-  ShardingGraph &graph;
-  AxisList context, experts, tensor;
-};
-
 /// What the data decide is decided by every rank, of whole values.
 void warnAboutBodies(func::FuncOp function) {
   for (Operation &op : function.front())
@@ -407,31 +89,85 @@ struct PropagateShardingsPass
       getOperation().emitError("there is no dist.mesh to shard for");
       return signalPassFailure();
     }
-    std::optional<ContextMode> mode = symbolizeContextMode(contextMode);
-    if (!mode) {
+    std::optional<ContextMode> context = symbolizeContextMode(contextMode);
+    if (!context) {
       getOperation().emitError("context-mode is \"")
           << contextMode << "\", expected ring, ulysses or gather";
       return signalPassFailure();
     }
+    const dist::Mesh stage = dist::stageMesh(*mesh.getMesh().getMesh());
+    const AxisOptions options{sequenceParallel, *context};
+    std::vector<Program> programs;
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
       // Of a step there is nothing to say that is not said of the prompt.
-      const bool isDecode = onnx::isDecode(function);
-      if (mesh.getMesh().getMesh()->numRanks() > 1 && !isDecode)
+      if (mesh.getMesh().getMesh()->numRanks() > 1 && !onnx::isDecode(function))
         warnAboutBodies(function);
-      ShardingGraph graph(function, [](StringRef) { return 64; });
-      const dist::Mesh stage = dist::stageMesh(*mesh.getMesh().getMesh());
-      if (microBatches > 1)
-        noteBatch(function, graph);
-      PlanMaker(graph, stage).run(sequenceParallel, isDecode, *mode);
-      if (!isDecode)
-        for (const dist::Axis &axis : stage.axes)
-          warnAboutIdleRanks(function, graph, axis);
-      for (const GraphOp &op : graph.ops)
-        numSplitOps += op.uses(dist::wholeMesh(stage));
-      TypeWriter writer(function, graph);
-      writer.run();
-      numReshards += writer.numReshards;
+      programs.push_back(
+          {function, std::make_unique<ShardingGraph>(
+                         function, [](StringRef) { return kNominalSize; })});
     }
+    std::optional<ExpertMode> experts = expertModeFor(programs, stage, options);
+    if (!experts)
+      return signalPassFailure();
+    getOperation()->setAttr(
+        kMatrixAxesAttr,
+        dist::AxesAttr::get(&getContext(), matrixAxes(stage, *experts)));
+    for (Program &program : programs)
+      shard(program, stage, *experts, options);
+  }
+
+private:
+  struct Program {
+    func::FuncOp function;
+    std::unique_ptr<ShardingGraph> graph;
+  };
+  /// What a symbol counts where the search needs a number.
+  static constexpr int64_t kNominalSize = 64;
+
+  /// Nothing, and an error, where the options make no sense.
+  std::optional<ExpertMode> expertModeFor(ArrayRef<Program> programs,
+                                          const dist::Mesh &stage,
+                                          const AxisOptions &options) {
+    if (expertMode == "tensor")
+      return ExpertMode::Tensor;
+    if (expertMode == "batch")
+      return ExpertMode::Batch;
+    if (expertMode != "auto") {
+      getOperation().emitError("expert-mode is \"")
+          << expertMode << "\", expected auto, tensor or batch";
+      return std::nullopt;
+    }
+    llvm::StringMap<int64_t> sizes;
+    for (StringRef entry : planSizes) {
+      auto [name, text] = entry.rsplit('=');
+      if (text.getAsInteger(10, sizes[name]) || sizes[name] < 1) {
+        getOperation().emitError("plan-sizes has \"")
+            << entry << "\", expected NAME=SIZE";
+        return std::nullopt;
+      }
+    }
+    SmallVector<ShardingGraph *> graphs;
+    for (const Program &program : programs)
+      graphs.push_back(program.graph.get());
+    ExpertChoice choice = chooseExpertMode(graphs, stage, sizes, options);
+    if (!choice.why.empty())
+      getOperation().emitRemark() << choice.why;
+    return choice.mode;
+  }
+
+  void shard(Program &program, const dist::Mesh &stage, ExpertMode experts,
+             const AxisOptions &options) {
+    auto &[function, graph] = program;
+    const bool isDecode = onnx::isDecode(function);
+    if (microBatches > 1)
+      noteBatch(function, *graph);
+    splitAxes(*graph, stage, isDecode, experts, options);
+    if (!isDecode)
+      for (const dist::Axis &axis : stage.axes)
+        warnAboutIdleRanks(function, *graph, axis);
+    for (const GraphOp &op : graph->ops)
+      numSplitOps += op.uses(dist::wholeMesh(stage));
+    numReshards += writeShardings(function, *graph);
   }
 };
 

@@ -24,13 +24,29 @@ public:
       : graph(graph), axes(axes), use(use), mode(mode) {}
 
   void run() {
-    for (FactorNode leaf : sequences())
-      for (const Component &component : components(leaf)) {
-        if (!pays(component, leaf))
-          continue;
-        for (unsigned op : component)
-          graph.ops[op].split(leaf, axes);
-      }
+    for (FactorNode leaf : passedLeaves(/*areMixed=*/true))
+      split(leaf);
+  }
+
+  std::optional<FactorNode> findBatch() {
+    llvm::DenseSet<FactorNode> first;
+    for (const GraphValue &value : graph.values)
+      if (value.producer == kNoValue && !value.dims.empty())
+        graph.space.forEachLeaf(
+            value.dims[0], [&](FactorNode leaf, bool) { first.insert(leaf); });
+    for (FactorNode leaf : passedLeaves(/*areMixed=*/false))
+      if (first.contains(leaf))
+        return leaf;
+    return std::nullopt;
+  }
+
+  void split(FactorNode leaf) {
+    for (const Component &component : components(leaf)) {
+      if (!pays(component, leaf))
+        continue;
+      for (unsigned op : component)
+        graph.ops[op].split(leaf, axes);
+    }
   }
 
 private:
@@ -67,8 +83,9 @@ private:
     return false;
   }
 
-  /// Those with the most work first.
-  llvm::SmallVector<FactorNode, 2> sequences() {
+  /// Leaves that products pass through, those with the most work first: mixed
+  /// ones are sequences.
+  llvm::SmallVector<FactorNode, 2> passedLeaves(bool areMixed) {
     llvm::MapVector<FactorNode, double> passed;
     llvm::DenseSet<FactorNode> mixed, ofMatrices;
     for (const GraphOp &op : graph.ops)
@@ -96,7 +113,7 @@ private:
     });
     llvm::SmallVector<FactorNode, 2> found;
     for (const auto &[leaf, work] : sorted)
-      if (mixed.contains(leaf))
+      if (mixed.contains(leaf) == areMixed)
         found.push_back(leaf);
     return found;
   }
@@ -254,6 +271,22 @@ void splitSequences(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes,
                     SequenceUse use, ContextMode mode) {
   if (dist::numWays(axes) > 1)
     SequenceSplitter(graph, axes, use, mode).run();
+}
+
+static SequenceSplitter batchSplitter(ShardingGraph &graph,
+                                      llvm::ArrayRef<AxisRef> axes) {
+  return {graph, axes, SequenceUse::Context, ContextMode::Gather};
+}
+
+std::optional<FactorNode> findBatchLeaf(ShardingGraph &graph) {
+  return batchSplitter(graph, {}).findBatch();
+}
+
+void splitBatch(ShardingGraph &graph, llvm::ArrayRef<AxisRef> axes) {
+  SequenceSplitter splitter = batchSplitter(graph, axes);
+  if (std::optional<FactorNode> batch = splitter.findBatch();
+      batch && dist::numWays(axes) > 1)
+    splitter.split(*batch);
 }
 
 } // namespace shardc::shard

@@ -15,7 +15,8 @@
 //
 // The sequence is found from data flow: a leaf that no product's matrix has
 // (position embeddings may have it), that these products pass through, and that
-// some other product mixes. A batch is never mixed.
+// some other product mixes. A batch is never mixed: that is how it is found,
+// and splitting it needs collectives only where an op takes all rows of it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_SHARD_SEQUENCESPLIT_H
@@ -31,6 +32,12 @@ enum class SequenceUse { Context, Residual };
 /// splits yet. Unless attention gathers its keys, ranks have parts of them.
 void splitSequences(ShardingGraph &graph, llvm::ArrayRef<dist::AxisRef> axes,
                     SequenceUse use, ContextMode mode = ContextMode::Gather);
+
+/// The batch: of the dims that come first in an input and are never mixed, the
+/// one with the most work. Nothing where the model has none.
+std::optional<FactorNode> findBatchLeaf(ShardingGraph &graph);
+/// Splits it in the same way, if there is one, from the inputs to the outputs.
+void splitBatch(ShardingGraph &graph, llvm::ArrayRef<dist::AxisRef> axes);
 
 } // namespace shardc::shard
 

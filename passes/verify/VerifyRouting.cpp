@@ -7,6 +7,15 @@ using namespace mlir;
 
 namespace shardc::verify {
 
+/// Whether these matrices, one for each expert, lie where it takes the tokens.
+template <typename RoutingOp>
+static bool areOnRanksOf(Type matrices, RoutingOp routing) {
+  const dist::DimExpr experts = dist::getDims(matrices)[0];
+  return experts.asConstant() == int64_t(routing.getExperts()) &&
+         dist::getSharding(matrices).dims[0] ==
+             dist::DimSharding::whole(experts, routing.getAxes().getAxes());
+}
+
 /// `routing` is a dispatch or combine.
 template <typename RoutingOp>
 static LogicalResult verifyMixture(RoutingOp routing, Operation *mixture) {
@@ -14,19 +23,17 @@ static LogicalResult verifyMixture(RoutingOp routing, Operation *mixture) {
   if (!experts)
     return routing.emitError("routes tokens of something else than "
                              "onnx.MixtureOfExperts");
-  InFlightDiagnostic diagnostic = routing.emitError("does not route as these "
-                                                    "experts need: ");
-  diagnostic.attachNote(experts.getLoc()) << "they are here";
-  Type down = experts.getDown().getType();
-  const dist::DimSharding split = dist::getSharding(down).dims[0];
+  const char *why = nullptr;
   if (experts.getIndices() != routing.getChoices())
-    return diagnostic << "it goes by other choices";
-  if (dist::getDims(down)[0].asConstant() != int64_t(routing.getExperts()) ||
-      split != dist::DimSharding::whole(dist::getDims(down)[0],
-                                        routing.getAxes().getAxes()))
-    return diagnostic << "their experts lie on the ranks otherwise";
-  diagnostic.abandon();
-  return success();
+    why = "it goes by other choices";
+  else if (!areOnRanksOf(experts.getDown().getType(), routing))
+    why = "their experts lie on the ranks otherwise";
+  if (!why)
+    return success();
+  InFlightDiagnostic diagnostic =
+      routing.emitError("does not route as these experts need: ") << why;
+  diagnostic.attachNote(experts.getLoc()) << "they are here";
+  return diagnostic;
 }
 
 static LogicalResult verifyUses(dist::DispatchOp dispatch) {

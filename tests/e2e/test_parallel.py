@@ -21,6 +21,17 @@ PLANS = (
     "--dp 2 --pp 2 --cp 2 --tp 2 --sp",
 )
 
+EXPERT_PLANS = (
+    "--ep 2",
+    "--ep 4",
+    "--ep 3",
+    "--ep 2 --tp 2",
+    "--ep 2 --sp",
+    "--ep 3 --tp 2 --sp",
+    "--ep 3 --ep-mode batch",
+    "--ep 2 --tp 2 --ep-mode batch",
+)
+
 
 def experts_by_dims():
     return [
@@ -205,7 +216,7 @@ class Parallel(EndToEnd):
         self.assert_same_numbers(read_outputs(out), [2 * (x - x.mean(axis=0))])
 
     def test_caches_of_stages(self):
-        """A prompt and steps over two stages give what one long run of one rank gives."""
+        """A prompt and steps, caches over stages or rows over ranks, give what one long run of one rank gives."""
         model, total = decoder(), 12
         file = self.folder / "decoder.onnx"
         onnx.save(model, file)
@@ -215,7 +226,7 @@ class Parallel(EndToEnd):
         whole = self.folder / "expected"
         one = self.compile(file, 1, to="one.shard")
         self.run_ok("shardrun", one, "--inputs", self.folder / "whole", "--outputs", whole)
-        for plan in ("--pp 2", "--pp 2 --tp 2", "--dp 2 --pp 2 --tp 2"):
+        for plan in ("--pp 2", "--pp 2 --tp 2", "--dp 2 --pp 2 --tp 2", "--ep 3 --cp 2 --ep-mode batch"):
             with self.subTest(plan):
                 out = self.folder / ("out" + plan.replace(" ", ""))
                 self.run_ok(
@@ -237,7 +248,7 @@ class Parallel(EndToEnd):
                 x = np.random.default_rng(tokens).normal(size=(tokens, 8)).astype(np.float32)
                 expected = session.run(None, {"input": x})[0] if tokens else x
                 np.savez(self.folder / "x.npz", input=x)
-                for plan in ("--ep 2", "--ep 4", "--ep 3", "--ep 2 --tp 2", "--ep 2 --sp", "--ep 3 --tp 2 --sp"):
+                for plan in EXPERT_PLANS:
                     with self.subTest(plan, tokens=tokens, routed=routed, flat=flat):
                         self.assert_runs(file, plan, expected)
 
@@ -247,11 +258,39 @@ class Parallel(EndToEnd):
         self.run_ok("shardrun", self.artifact(file, plan), *data, "--check-replicas")
         self.assert_same_numbers(read_outputs(out), [expected])
 
+    def test_a_batch_split_over_experts(self):
+        """Also fewer rows than ranks."""
+        plans = ("--ep 2", "--ep 4 --tp 2", "--ep 2 --tp 2 --sp", "--ep 2 --cp 2", "--ep 2 --pp 2")
+        for name in ("llama-dynamo-op18", "bert-ts-op17"):
+            one = self.compile(model_file(name), 1, to="one.shard")
+            for data_set in data_sets(name):
+                expected = self.execute(one, data_set)
+                for plan in plans:
+                    with self.subTest(name, plan=plan, data_set=data_set.name):
+                        found = self.execute(self.artifact(model_file(name), plan + " --ep-mode batch"), data_set)
+                        self.assert_same_numbers(found, expected)
+        report = self.report(model_file("llama-dynamo-op18"), "--ep", 2, "--ep-mode", "batch")
+        self.assertEqual(report["collectives"], [], "rows have nothing to say to each other")
+
+    def test_the_batch_decides_what_ep_splits(self):
+        file = model_file("llama-dynamo-op18")
+        for sizes, choice in (
+            ([], r"is tensor parallelism: how many rows a batch has is not known .*--plan-dims"),
+            (["--plan-dims", "batch=64,seq=512"], r"splits the batch: 0\.\d\d of the predicted time"),
+            (["--plan-dims", "batch=1,seq=100000"], r"is tensor parallelism: 0\.\d\d of the predicted time"),
+        ):
+            with self.subTest(sizes):
+                [said] = self.report(file, "--ep", 2, *sizes)["choices"]
+                self.assertRegex(said, r'^outside of experts "ep" ' + choice)
+
     def test_split_tokens_go_to_their_experts_and_back(self):
         file = self.folder / "experts.onnx"
         onnx.save(experts_model(experts=8), file)
-        for flags, others in ((["--ep", 4], []), (["--ep", 2, "--tp", 2], ["all_gather", "reduce_scatter"])):
-            kinds = [entry["kind"] for entry in self.report(file, *flags, "--sp")["collectives"]]
+        for flags, others in (
+            (["--ep", 4, "--sp"], []),
+            (["--ep", 2, "--tp", 2, "--sp"], ["all_gather", "reduce_scatter"]),
+        ):
+            kinds = [entry["kind"] for entry in self.report(file, *flags)["collectives"]]
             self.assertEqual((kinds.count("dispatch"), kinds.count("combine")), (1, 1), kinds)
             for kind in others:
                 self.assertIn(kind, kinds)

@@ -79,6 +79,13 @@ class CompileFlags(Mistakes):
     def test_unknown_weights(self):
         self.check("--weights", "some", words=["--weights", "some", "copy"])
 
+    def test_dims_to_plan_for(self):
+        self.check("--plan-dims", "batch", words=["--plan-dims batch", "batch=1"])
+        self.check("--plan-dims", "rows=3", words=["--plan-dims rows", "no such size", "batch sequence"])
+
+    def test_mode_of_an_axis(self):
+        self.check("--ep-mode", "rows", words=["--ep-mode", "rows", "tensor", "batch"])
+
     def test_dims_without_size(self):
         self.check("--dims", "batch", words=["--dims batch", "batch=1"])
 

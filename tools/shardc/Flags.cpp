@@ -105,7 +105,7 @@ std::string collectAxes(Flags &flags) {
 } // namespace
 
 /// "batch=1,seq=128"
-static std::string parseDims(const std::string &text,
+static std::string parseDims(const std::string &flag, const std::string &text,
                              std::map<std::string, int64_t> &dims) {
   std::stringstream list(text);
   for (std::string entry; std::getline(list, entry, ',');) {
@@ -115,15 +115,20 @@ static std::string parseDims(const std::string &text,
                         ? -1
                         : std::strtoll(entry.c_str() + equal + 1, &end, 10);
     if (value < 0 || end == entry.c_str() + equal + 1 || *end)
-      return "--dims " + entry +
+      return flag + " " + entry +
              ": expected NAME=SIZE, for example batch=1,seq=128";
     dims[entry.substr(0, equal)] = value;
   }
   return "";
 }
 
+/// As the user wrote them.
+struct DimTexts {
+  std::string dims, planDims;
+};
+
 /// What makes the plan: the same for compiling and for verifying.
-static void addPlanFlags(CLI::App &app, Flags &flags) {
+static void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
   for (const Degree &degree : kDegrees)
     app.add_option("--" + std::string(degree.axis), flags.degrees[degree.axis],
                    degree.help);
@@ -139,6 +144,15 @@ static void addPlanFlags(CLI::App &app, Flags &flags) {
                  "rank gets some heads of all positions; gather: each rank "
                  "gets all keys and values")
       ->check(CLI::IsMember({"ring", "ulysses", "gather"}));
+  app.add_option("--ep-mode", flags.expertMode,
+                 "With --ep, what the axis splits outside of experts: tensor: "
+                 "matrices, like --tp; batch: rows of the batch; auto: the "
+                 "cheaper of both where it is known how many rows there are, "
+                 "else tensor (default)")
+      ->check(CLI::IsMember({"auto", "tensor", "batch"}));
+  app.add_option("--plan-dims", dims.planDims,
+                 "Sizes of a typical request, for choices by cost, for example "
+                 "batch=32,seq=1024; any size still runs");
   app.add_option("--micro-batches", flags.microBatches,
                  "With --pp: parts of a request's batch that are in the "
                  "pipeline at once (default 1)")
@@ -158,15 +172,15 @@ static void addPlanFlags(CLI::App &app, Flags &flags) {
 }
 
 /// `shardc verify`; the app that was added.
-static CLI::App *addVerify(CLI::App &app, Flags &flags, std::string &dims) {
+static CLI::App *addVerify(CLI::App &app, Flags &flags, DimTexts &dims) {
   CLI::App *verify = app.add_subcommand(
       "verify", "Run a plan and one rank on the same inputs, and compare");
   verify->add_option("model", flags.model, "The model: .onnx")->required();
-  addPlanFlags(*verify, flags);
+  addPlanFlags(*verify, flags, dims);
   verify->add_option("--inputs", flags.inputs,
                      "Folders with input_0.pb, ..., or .npz files; without: "
                      "test_data_set_* beside the model, and made-up inputs");
-  verify->add_option("--dims", dims,
+  verify->add_option("--dims", dims.dims,
                      "Sizes of made-up inputs, for example batch=2,seq=7");
   verify->add_option("--seed", flags.seed, "Of the made-up inputs");
   verify->add_flag("--json", flags.json, "Print JSON");
@@ -190,7 +204,7 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   for (const Degree &degree : kDegrees)
     flags.degrees.emplace(degree.axis, 1);
   app.set_version_flag("--version", "shardc 0.1");
-  std::string dims;
+  DimTexts dims;
   const std::vector<std::string> phases = {"raw",     "imported",    "sharded",
                                            "staged",  "partitioned", "lowered",
                                            "packaged"};
@@ -198,7 +212,7 @@ int parseFlags(int argc, char **argv, Flags &flags) {
                  "The model: .onnx, or .mlir that --to printed");
   app.add_option("-o,--output", flags.output,
                  "Folder to write the artifact to");
-  addPlanFlags(app, flags);
+  addPlanFlags(app, flags, dims);
   app.add_option("--topology", flags.topology,
                  "JSON file of nodes, devices and links: --explain then says "
                  "which links are used, and for how long");
@@ -211,7 +225,7 @@ int parseFlags(int argc, char **argv, Flags &flags) {
                "Print every collective, why it is there, and what stays whole");
   app.add_option("--explain-json", flags.explainJson,
                  "The same as JSON, to a file");
-  app.add_option("--dims", dims,
+  app.add_option("--dims", dims.dims,
                  "Sizes for --explain, for example batch=1,seq=128");
   app.add_option("--to", flags.to, "Print the module after this phase and stop")
       ->check(CLI::IsMember(phases));
@@ -242,7 +256,9 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   flags.verify = verify->parsed();
   if (flags.check)
     return -1;
-  std::string problem = parseDims(dims, flags.dims);
+  std::string problem = parseDims("--dims", dims.dims, flags.dims);
+  if (problem.empty())
+    problem = parseDims("--plan-dims", dims.planDims, flags.planDims);
   if (problem.empty())
     problem = collectAxes(flags);
   if (flags.model.empty())

@@ -14,11 +14,11 @@ struct Flags {
   std::string model, output, from, to, dumpDir, explainJson, reproducer;
   std::string topology, rankOrder;
   std::string weights = "reference";
-  std::map<std::string, int64_t> dims;
+  std::map<std::string, int64_t> dims, planDims;
   std::map<std::string, int64_t> degrees;            ///< by axis, as given
   std::vector<std::pair<std::string, int64_t>> axes; ///< of the mesh
   bool sequenceParallel = false;
-  std::string contextMode = "ring";
+  std::string contextMode = "ring", expertMode = "auto";
   int64_t microBatches = 1;
   bool explain = false, noRecovery = false;
   std::string precision = "model";

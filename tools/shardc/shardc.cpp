@@ -29,10 +29,13 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.sequenceParallel = flags.sequenceParallel;
   options.microBatches = flags.microBatches;
   options.contextMode = flags.contextMode;
+  options.expertMode = flags.expertMode;
   for (const auto &[name, size] : flags.axes)
     options.mesh.axes.push_back({name, size});
   for (const auto &[name, size] : flags.dims)
     options.dims[name] = size;
+  for (const auto &[name, size] : flags.planDims)
+    options.planDims[name] = size;
   return options;
 }
 

@@ -5,13 +5,13 @@
 // all blocks share the columns out. Which kernels, operands and sizes there are
 // is alike, so a runtime calls both alike.
 //
-//   void f(operands...,          pointers: inputs, then outputs
+//   void f(operands...,       pointers: inputs, then outputs
 //          i64 columns,
-//          i64 rows[3],          extents, slowest last
-//          i64 strides[][3],     of each operand: elements from row to row
-//          ptr scratch,          one row of slots for each block; or null: it
-//          is i64 slotFloats)       in shared memory, behind what reductions
-//          need
+//          i64 rows[3],       extents, fastest first; below 2^31 in all
+//          i64 strides[][3],  of each operand: elements from row to row
+//          ptr scratch,       a row of slots for each block; null: they are in
+//                             shared memory, behind what reductions need
+//          i64 slotFloats)    of one slot: columns, rounded up to 8
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_COMPILER_CODEGEN_CUDA_CUDAKERNELS_H

@@ -160,7 +160,7 @@ TEST(Artifact, changedWeightsAreFound) {
 }
 
 TEST(Artifact, fingerprintSeesBothEnds) {
-  std::string path = testing::TempDir() + "shardrt-fingerprint";
+  std::string path = temporaryPath();
   std::string contents(3 * 64 * 4096, 'a'), before, after;
   writeFile(path, contents);
   ASSERT_TRUE(fingerprintFile(path, before).isOk());

@@ -36,7 +36,7 @@ const char kHeader[] =
     "{'descr': '<i8', 'fortran_order': False, 'shape': (1, 2), }   \n";
 
 struct NpzFile {
-  std::string path = testing::TempDir() + "shardrt-test.npz";
+  std::string path = test::temporaryPath();
   explicit NpzFile(const std::string &bytes) { test::writeFile(path, bytes); }
   ~NpzFile() { std::remove(path.c_str()); }
 };

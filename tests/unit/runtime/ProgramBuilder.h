@@ -237,6 +237,8 @@ private:
   std::string folder;
 };
 
+/// A path that no other test uses, those that run at the same time included.
+std::string temporaryPath();
 std::string readFile(const std::string &path);
 void writeFile(const std::string &path, const std::string &contents);
 

@@ -21,10 +21,14 @@ void writeFile(const std::string &path, const std::string &contents) {
   std::ofstream(path, std::ios::binary) << contents;
 }
 
-TestArtifact::TestArtifact(const ProgramBuilder &program) {
+std::string temporaryPath() {
   static std::atomic<int> count = 0;
-  folder = testing::TempDir() + "shardrt-" + std::to_string(getpid()) + "-" +
-           std::to_string(count++);
+  return testing::TempDir() + "shardrt-" + std::to_string(getpid()) + "-" +
+         std::to_string(count++);
+}
+
+TestArtifact::TestArtifact(const ProgramBuilder &program)
+    : folder(temporaryPath()) {
   fs::create_directories(folder);
   manifest = {{"format", artifact::kFormatVersion},
               {"tool", "test"},

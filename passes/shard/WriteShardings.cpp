@@ -1,0 +1,296 @@
+//===- WriteShardings.cpp - The plan as types and reshards ----------------===//
+
+#include "passes/shard/WriteShardings.h"
+
+#include "dialects/dist/Dist.h"
+#include "dialects/onnx/ops/Source.h"
+
+using namespace mlir;
+
+namespace shardc::shard {
+
+using dist::Sharding;
+
+namespace {
+
+bool isSource(Operation *op) {
+  return op && isa<onnx::WeightOp, onnx::ConstantOp>(op);
+}
+
+/// Whether which part a rank holds is known before there is an input.
+bool isStatic(const Sharding &sharding) {
+  for (const dist::DimSharding &dim : sharding.dims)
+    for (const dist::Segment &segment : dim.segments)
+      for (const dist::Factor &factor : segment.factors)
+        if (factor.size.isSymbolic())
+          return false;
+  return true;
+}
+
+/// Name of the ONNX node at a location, or of the op's kind.
+std::string nodeName(Operation *op) {
+  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+    return name.getName().str();
+  return op->getName().stripDialect().str();
+}
+
+/// Writes the decided shardings of one function.
+class TypeWriter {
+public:
+  TypeWriter(func::FuncOp function, ShardingGraph &graph)
+      : function(function), graph(graph), builder(function.getContext()) {}
+
+  unsigned numReshards = 0;
+
+  void run() {
+    // Wanted shardings are read off the graph before any type changes.
+    for (GraphOp &op : graph.ops) {
+      auto &wantedHere = wanted.emplace_back();
+      for (unsigned i = 0; i < op.op->getNumOperands(); ++i)
+        wantedHere.push_back(op.operandValues[i] == kNoValue
+                                 ? Sharding()
+                                 : graph.operandSharding(op, i));
+    }
+    for (GraphValue &value : graph.values)
+      if (value.producer == kNoValue)
+        setSharding(value.value, argumentSharding(value));
+    for (GraphOp &op : graph.ops)
+      for (auto [i, result] : llvm::enumerate(op.op->getResults()))
+        setSharding(result, graph.resultSharding(op, i));
+    for (auto [number, op] : llvm::enumerate(graph.ops)) {
+      if (comesInTurn(number))
+        makeRings(number);
+      for (OpOperand &operand : op.op->getOpOperands())
+        if (op.operandValues[operand.getOperandNumber()] != kNoValue)
+          connect(operand, wanted[number][operand.getOperandNumber()]);
+    }
+    finishReturn();
+  }
+
+private:
+  void setSharding(Value value, const Sharding &sharding) {
+    value.setType(
+        dist::withSharding(cast<RankedTensorType>(value.getType()), sharding));
+  }
+
+  /// Inputs are split by the API where all their uses want them split alike.
+  Sharding argumentSharding(const GraphValue &value) {
+    Sharding whole = Sharding::replicated(dist::getDims(value.value.getType()));
+    std::optional<Sharding> common;
+    for (OpOperand &use : value.value.getUses()) {
+      auto it = numberOf(use.getOwner());
+      if (!it)
+        return whole;
+      const unsigned operand = use.getOperandNumber();
+      const bool isInTurn = !graph.ops[*it].inTurn.empty() &&
+                            llvm::is_contained(kInTurn, operand);
+      const Sharding here =
+          isInTurn ? partsOf(*it, operand) : wanted[*it][operand];
+      if (here.isPartial() || (common && *common != here))
+        return whole;
+      common = here;
+    }
+    StringRef why;
+    return outputSharding(common.value_or(whole), cacheOf(value.value), why);
+  }
+
+  /// What `onnx.cache` says where the value is past of one, else null.
+  DictionaryAttr cacheOf(Value value) {
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      auto cache =
+          function.getResultAttrOfType<DictionaryAttr>(i, "onnx.cache");
+      if (cache && function.getArgument(
+                       cache.getAs<IntegerAttr>("input").getInt()) == value)
+        return cache;
+    }
+    return {};
+  }
+
+  std::optional<unsigned> numberOf(Operation *op) {
+    if (numbers.empty())
+      for (auto [number, graphOp] : llvm::enumerate(graph.ops))
+        numbers[graphOp.op] = number;
+    auto it = numbers.find(op);
+    return it == numbers.end() ? std::nullopt
+                               : std::optional<unsigned>(it->second);
+  }
+
+  void connect(OpOperand &operand, const Sharding &sharding) {
+    Value value = operand.get();
+    if (dist::getSharding(value.getType()) == sharding)
+      return;
+    std::string why;
+    if (dist::getSharding(value.getType()).isPartial())
+      why = "sum of the parts of " + nodeName(value.getDefiningOp());
+    else if (!isSource(value.getDefiningOp()))
+      why = nodeName(operand.getOwner()) + " needs " + describe(sharding);
+    operand.set(resharded(value, sharding, why));
+  }
+
+  //===--- Keys and values in turn ----------------------------------------===//
+
+  static constexpr std::array<unsigned, 2> kInTurn = {1, 2}; ///< keys, values
+  static constexpr size_t kKeys = 2;                         ///< dim of both
+
+  /// How keys or values are dealt out before they go around.
+  Sharding partsOf(unsigned number, unsigned operand) const {
+    const GraphOp &op = graph.ops[number];
+    const bool isZigZag = llvm::any_of(
+        op.splits, [](const LeafSplit &split) { return split.isZigZag; });
+    Sharding parts = wanted[number][operand];
+    const dist::DimExpr size = parts.dims[kKeys].size();
+    parts.dims[kKeys] = isZigZag ? dist::DimSharding::zigZag(size, op.inTurn)
+                                 : dist::DimSharding::whole(size, op.inTurn);
+    return parts;
+  }
+
+  /// Whether ranks have parts of keys and values to pass on: not of a cache,
+  /// say, which each of them holds whole.
+  bool comesInTurn(unsigned number) const {
+    const GraphOp &op = graph.ops[number];
+    return !op.inTurn.empty() && llvm::all_of(kInTurn, [&](unsigned i) {
+      const Sharding held = dist::getSharding(op.op->getOperand(i).getType());
+      const dist::DimSharding &keys = held.dims[kKeys];
+      const dist::DimExpr size = keys.size();
+      return !held.isPartial() && !size.isConstant(1) &&
+             (keys == dist::DimSharding::whole(size, op.inTurn) ||
+              keys == partsOf(number, i).dims[kKeys]);
+    });
+  }
+
+  void makeRings(unsigned number) {
+    const GraphOp &op = graph.ops[number];
+    for (unsigned i : kInTurn) {
+      OpOperand &operand = op.op->getOpOperand(i);
+      connect(operand, partsOf(number, i));
+      operand.set(ring(operand.get(), op, wanted[number][i]));
+    }
+  }
+
+  /// The parts one after the other: this rank's, then those of the ranks
+  /// before it.
+  Value ring(Value value, const GraphOp &op, const Sharding &whole) {
+    Value &made = rings[{value, dist::ShardingRef(whole)}];
+    if (made)
+      return made;
+    SmallVector<int64_t, 8> steps{0};
+    for (int64_t step = dist::numWays(op.inTurn) - 1; step > 0; --step)
+      steps.push_back(step);
+    builder.setInsertionPointAfterValue(value);
+    made = dist::RingOp::create(
+        builder, value.getLoc(),
+        dist::withSharding(cast<RankedTensorType>(value.getType()), whole),
+        value, builder.getI64IntegerAttr(kKeys),
+        dist::AxesAttr::get(builder.getContext(), op.inTurn),
+        builder.getDenseI64ArrayAttr(steps),
+        builder.getStringAttr(nodeName(op.op) + " sees all of it in turn"));
+    return made;
+  }
+
+  static std::string describe(const Sharding &sharding) {
+    return sharding.isReplicated() ? "it whole" : "it as " + sharding.str();
+  }
+
+  /// The value with that sharding: a weight is simply cut differently, anything
+  /// else resharded once for all its uses.
+  Value resharded(Value value, const Sharding &sharding, StringRef why) {
+    Value &made = reshards[{value, dist::ShardingRef(sharding)}];
+    if (made)
+      return made;
+    builder.setInsertionPointAfterValue(value);
+    Operation *source = value.getDefiningOp();
+    if (isSource(source) && !sharding.isPartial() && isStatic(sharding)) {
+      made = builder.clone(*source)->getResult(0);
+      setSharding(made, sharding);
+      return made;
+    }
+    ++numReshards;
+    Type type =
+        dist::withSharding(cast<RankedTensorType>(value.getType()), sharding);
+    made = dist::ReshardOp::create(builder, value.getLoc(), type, value,
+                                   why.empty() ? StringAttr()
+                                               : builder.getStringAttr(why));
+    return made;
+  }
+
+  /// How an output may be held: split, but never partial, and the ranks' parts
+  /// may not overlap. A step appends one position to a cache, on whichever rank
+  /// would have it; so all positions of it are on every rank that has its
+  /// heads.
+  static Sharding outputSharding(Sharding sharding, DictionaryAttr cache,
+                                 StringRef &why) {
+    if (sharding.isPartial()) {
+      sharding.partial.clear();
+      why = "an output of the model may not be partial";
+    }
+    if (isSplitInPart(sharding)) {
+      why = "the ranks' parts of an output of the model may not overlap";
+      for (dist::DimSharding &dim : sharding.dims)
+        dim = dist::DimSharding::unsplit(dim.size());
+    }
+    auto grows = cache ? cache.getAs<IntegerAttr>("dim") : IntegerAttr();
+    for (auto [d, dim] : llvm::enumerate(sharding.dims)) {
+      bool isSequence = llvm::any_of(dim.axes(), [](const dist::AxisRef &axis) {
+        return axis.name == dist::kContextAxis;
+      });
+      if (!cache || !dim.isSplit() ||
+          (!isSequence && !(grows && grows.getInt() == int64_t(d))))
+        continue;
+      dim = dist::DimSharding::unsplit(dim.size());
+      why = "a cache has all positions";
+    }
+    return sharding;
+  }
+
+  void finishReturn() {
+    auto terminator = cast<func::ReturnOp>(function.front().getTerminator());
+    for (OpOperand &operand : terminator->getOpOperands()) {
+      Sharding sharding = dist::getSharding(operand.get().getType());
+      StringRef why;
+      Sharding allowed =
+          outputSharding(sharding,
+                         function.getResultAttrOfType<DictionaryAttr>(
+                             operand.getOperandNumber(), "onnx.cache"),
+                         why);
+      if (allowed == sharding)
+        setSharding(operand.get(), sharding);
+      else
+        operand.set(resharded(operand.get(), allowed, why));
+    }
+    function.setType(FunctionType::get(function.getContext(),
+                                       function.front().getArgumentTypes(),
+                                       terminator.getOperandTypes()));
+    for (Operation &op : llvm::make_early_inc_range(function.front()))
+      if (isSource(&op) && op.use_empty())
+        op.erase();
+  }
+
+  func::FuncOp function;
+  ShardingGraph &graph;
+  OpBuilder builder;
+  std::vector<SmallVector<Sharding, 3>> wanted;
+  llvm::DenseMap<Operation *, unsigned> numbers;
+  struct Key {
+    Value value;
+    dist::ShardingRef sharding;
+    bool operator==(const Key &o) const {
+      return value == o.value && sharding == o.sharding;
+    }
+  };
+  struct KeyHash {
+    size_t operator()(const Key &key) const {
+      return llvm::hash_combine(mlir::hash_value(key.value), key.sharding);
+    }
+  };
+  std::unordered_map<Key, Value, KeyHash> reshards, rings;
+};
+
+} // namespace
+
+unsigned writeShardings(func::FuncOp function, ShardingGraph &graph) {
+  TypeWriter writer(function, graph);
+  writer.run();
+  return writer.numReshards;
+}
+
+} // namespace shardc::shard
