@@ -67,7 +67,8 @@ Engine::contextOf(size_t segment,
           active->run.carried,
           active->run.arenaPlace,
           active->partitions,
-          scalars};
+          scalars,
+          active->dependence};
 }
 
 Status Engine::placeInputs(int rank) {
