@@ -113,6 +113,30 @@ TEST(PackedMatrix, BitsOfAColumnDoNotDependOnTheOthers) {
   EXPECT_EQ(some.values<float>(), all.slice(1, 40, 50).values<float>());
 }
 
+template <typename T> void readsRowsAsTheyLie() {
+  for (int64_t m : {1, 4, 9})
+    for (int64_t k : {0, 1, 30, 400}) {
+      const Tensor a = Tensor::integers<float>({k, m}, 1).permuted({1, 0});
+      const Tensor b = Tensor::integers<T>({k, 83}, 2).slice(1, 3, 64);
+      const Tensor c = Tensor::filled<float>({m, 64}, 9);
+      PackedProduct product = productOf(a, b, AlignedBuffer(), c);
+      product.setRows(b.view.data, b.view.element, b.view.strides[0]);
+      multiplyPacked(product);
+      forEach(c.dims(), [&](const Dims &at) {
+        double sum = 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += double(a.at<float>({at[0], l})) * double(b.at<T>({l, at[1]}));
+        ASSERT_EQ(c.at<float>(at), sum);
+      });
+    }
+}
+
+TEST(PackedMatrix, RowsAsTheyLie) {
+  readsRowsAsTheyLie<float>();
+  readsRowsAsTheyLie<Float16>();
+  readsRowsAsTheyLie<BFloat16>();
+}
+
 TEST(PackedMatrix, NothingForOtherElements) {
   EXPECT_EQ(packedMatrixBytes(Tensor::integers<double>({3, 4}).view), 0);
   EXPECT_EQ(packedMatrixBytes(Tensor::integers<int64_t>({3, 4}).view), 0);

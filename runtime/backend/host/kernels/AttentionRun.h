@@ -294,7 +294,13 @@ private:
   /// score. A narrow type's scores are of that type, as its mask is.
   void addMask(Acc *row, int64_t count, int64_t at) const {
     const int64_t stride = mask->strides[3];
+    if constexpr (std::is_same_v<T, float>)
+      if (stride == 1 && mask->element == artifact::ElementType_Float32)
+        return loops().addToRow(row, mask->as<float>() + at, count);
     if (mask->element == artifact::ElementType_Bool) {
+      if constexpr (std::is_same_v<Acc, float>)
+        if (stride == 1)
+          return loops().hideOfRow(row, mask->as<uint8_t>() + at, count);
       const Boolean *shown = mask->as<Boolean>() + at;
       for (int64_t j = 0; j < count; ++j)
         row[j] = shown[j * stride] ? row[j] : -kInfinity;

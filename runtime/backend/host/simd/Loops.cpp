@@ -9,7 +9,6 @@
 
 #include "runtime/backend/host/simd/Loops.h"
 
-#include "runtime/backend/host/kernels/FloatMath.h"
 #include "runtime/backend/host/kernels/StorageTypes.h"
 
 #include <algorithm>
@@ -88,6 +87,7 @@ namespace plain {
 constexpr int kWidth = 4, kTileRows = 2;
 constexpr int tilePanels(int64_t) { return 1; }
 using Vector [[gnu::vector_size(16)]] = float;
+using Bits [[gnu::vector_size(16)]] = uint32_t;
 using Unaligned [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] =
     float;
 template <typename T> Vector loadPanel(const T *p) {

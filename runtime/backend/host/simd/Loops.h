@@ -46,8 +46,13 @@ struct Loops {
   LoopByType<void (*)(const RowProduct &product)> multiplyRows;
   /// -inf for none; NaN if any is.
   float (*maximumOfRow)(const float *x, int64_t count);
-  /// x = exp(x - shift); their sum, in an order that follows from `count`.
+  /// x = exp(x - shift) for x <= shift; their sum, in an order that follows
+  /// from `count`.
   float (*exponentialsOfRow)(float *x, int64_t count, float shift);
+  /// x = -inf where `shown` is 0.
+  void (*hideOfRow)(float *x, const uint8_t *shown, int64_t count);
+  /// x += bias; -inf where that is, whatever x is.
+  void (*addToRow)(float *x, const float *bias, int64_t count);
 };
 
 const Loops &loops();
