@@ -1,10 +1,10 @@
 //===- AttentionOperands.h - Keys and values of one head for products -----===//
 //
-// What attention multiplies tiles of queries and of weights by. In float (and
-// halves, which are widened as they are read) keys are packed into panels: all
-// of a head where that takes little, else the tile at hand; few queries, as in
-// a step of decoding, read the keys as they lie. Values are read as they lie
-// wherever their rows are dense and fill panels.
+// What attention multiplies tiles of queries and of weights by. In float, and
+// in halves, both are packed into panels: all of a head where that takes
+// little, else the tile at hand. Rows of other heads between those of this one
+// would throw each other out of the cache. Few queries, as in a step of
+// decoding, read dense rows once, as they lie.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_HOST_KERNELS_ATTENTIONOPERANDS_H
@@ -106,21 +106,20 @@ public:
       return view.strides[3] == 1 || depth <= 1;
     };
     readsKeys = rows <= kFewRows && isDense(q) && isDense(k);
-    readsValues = columnStepV == 1 && columns % kPanelColumns == 0;
-    const int64_t most = tileBegin(kPackedKeys / std::max<int64_t>(depth, 1));
+    readsValues =
+        rows <= kFewRows && columnStepV == 1 && columns % kPanelColumns == 0;
+    const int64_t widest = std::max<int64_t>({depth, roundUp(columns), 1});
     capacity =
-        readsKeys ? 0
-                  : std::min(roundUp(k.dims[2]), std::max(most, this->keyTile));
+        std::min(roundUp(k.dims[2]),
+                 std::max(tileBegin(kPackedElements / widest), this->keyTile));
   }
 
-  int64_t scratchElements() const {
-    return capacity * depth + (readsValues ? 0 : keyTile * roundUp(columns));
-  }
+  int64_t scratchElements() const { return sizeOfKeys() + sizeOfValues(); }
   void setHead(const T *newKeys, const T *newValues, float *scratch) {
     keys = newKeys;
     values = newValues;
     packedKeys = scratch;
-    packedValues = scratch + capacity * depth;
+    packedValues = scratch + sizeOfKeys();
     packed = {0, 0};
   }
   void setPiece(KeyPiece newPiece) {
@@ -146,7 +145,7 @@ public:
       loops().multiplyRows.of(elementTypeOf<T>())(product);
       return Status::ok();
     }
-    packKeys(tile.begin, tile.begin + tile.count);
+    pack(tile.begin, tile.begin + tile.count);
     PackedProduct product;
     product.m = tile.rows;
     product.n = tile.count;
@@ -170,12 +169,15 @@ public:
     product.k = tile.count;
     product.a = tile.scores;
     product.rowStepA = tile.leading;
-    const T *from = values + (piece.first + tile.begin) * stepV;
     if (readsValues) {
-      product.setRows(bytes(from), elementTypeOf<T>(), stepV);
+      product.setRows(bytes(values + (piece.first + tile.begin) * stepV),
+                      elementTypeOf<T>(), stepV);
     } else {
-      packPanels(from, stepV, columnStepV, tile.count, columns, packedValues);
-      product.setPacked(bytes(packedValues), artifact::ElementType_Float32);
+      pack(tile.begin, tile.begin + tile.count);
+      product.setPacked(
+          bytes(packedValues + (tile.begin - packed.begin) * kPanelColumns),
+          artifact::ElementType_Float32);
+      product.panelStepB = (packed.end - packed.begin) * kPanelColumns;
     }
     product.c = to;
     product.leadingC = leading;
@@ -193,7 +195,7 @@ public:
 
 private:
   static constexpr int64_t kFewRows = 8;
-  static constexpr int64_t kPackedKeys = 96 * 1024; ///< elements, of all keys
+  static constexpr int64_t kPackedElements = 48 * 1024; ///< of keys, of values
 
   static int64_t roundUp(int64_t size) {
     return tileBegin(size + kPanelColumns - 1);
@@ -202,28 +204,46 @@ private:
     return reinterpret_cast<const std::byte *>(data);
   }
 
+  int64_t sizeOfKeys() const { return readsKeys ? 0 : capacity * depth; }
+  int64_t sizeOfValues() const {
+    return readsValues ? 0 : capacity * roundUp(columns);
+  }
+
   /// A matrix [rows, columns] as packMatrix does, in float.
   static void packPanels(const T *from, int64_t rowStep, int64_t columnStep,
                          int64_t rows, int64_t columns, float *to) {
-    for (int64_t j = 0; j < columns; ++j) {
-      const T *column = from + j * columnStep;
-      float *target = to + tileBegin(j) * rows + j % kPanelColumns;
-      for (int64_t i = 0; i < rows; ++i)
-        target[i * kPanelColumns] = column[i * rowStep];
+    for (int64_t begin = 0; begin < columns;
+         begin += kPanelColumns, to += rows * kPanelColumns) {
+      const T *panel = from + begin * columnStep;
+      const int64_t count = std::min(kPanelColumns, columns - begin);
+      if (count < kPanelColumns)
+        std::fill(to, to + rows * kPanelColumns, 0.f);
+      if (columnStep == 1) { // in the order of what is read
+        for (int64_t i = 0; i < rows; ++i)
+          for (int64_t j = 0; j < count; ++j)
+            to[i * kPanelColumns + j] = panel[i * rowStep + j];
+        continue;
+      }
+      for (int64_t j = 0; j < count; ++j)
+        for (int64_t i = 0; i < rows; ++i)
+          to[i * kPanelColumns + j] = panel[i * rowStep + j * columnStep];
     }
-    for (int64_t j = columns; j < roundUp(columns); ++j)
-      for (int64_t i = 0; i < rows; ++i)
-        to[tileBegin(j) * rows + i * kPanelColumns + j % kPanelColumns] = 0;
   }
 
-  /// Those keys of the piece, or all of them. `begin` is a tileBegin.
-  void packKeys(int64_t begin, int64_t end) {
+  /// Those keys of the piece and their values, or all. `begin` is a tileBegin.
+  void pack(int64_t begin, int64_t end) {
     if (begin >= packed.begin && end <= packed.end)
       return;
     packed = roundUp(piece.size) <= capacity ? Span{0, piece.size}
                                              : Span{begin, end};
-    packPanels(keys + (piece.first + packed.begin) * stepK, depthStepK, stepK,
-               depth, packed.end - packed.begin, packedKeys);
+    const int64_t first = piece.first + packed.begin;
+    const int64_t count = packed.end - packed.begin;
+    if (!readsKeys)
+      packPanels(keys + first * stepK, depthStepK, stepK, depth, count,
+                 packedKeys);
+    if (!readsValues)
+      packPanels(values + first * stepV, stepV, columnStepV, count, columns,
+                 packedValues);
   }
 
   int64_t depth, columns;

@@ -32,7 +32,7 @@
 
 namespace shardc::runtime::host {
 
-inline constexpr int64_t kQueryTile = 64, kKeyTile = 256;
+inline constexpr int64_t kQueryTile = 96, kKeyTile = 256;
 
 /// Which rows of the softmax are zero instead: those that see no key, all that
 /// are NaN, or none of them.
