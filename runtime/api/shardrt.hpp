@@ -108,6 +108,9 @@ struct RankMemory {
   int64_t packedBytes; ///< of these, copied into memory of the rank
   int64_t loadedBytes; ///< written by the load-time program
   int64_t arenaBytes;  ///< intermediate values, scratch, packed inputs
+  /// Copies of weights in the order that kernels read them; ranks of one
+  /// process that read the same weight share one.
+  int64_t arrangedBytes = 0;
 };
 
 /// Time of one instruction over all measured runs of the last shape.

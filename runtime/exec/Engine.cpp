@@ -257,12 +257,15 @@ Status Engine::runLoadRank(int rank) {
                       active->load.arenaPlace,
                       active->partitions,
                       active->loadScalars,
-                      generated};
+                      generated,
+                      active->dependence};
   // Kept until all ranks are done: a timeout elsewhere may ask where this is.
   mine.loadPlan = std::make_unique<RankPlan>();
   RankPlan &plan = *mine.loadPlan;
   ArenaMemo onlyOnce;
-  SHARDC_RETURN_IF_ERROR(plan.prepare(context, resourcesOf(rank), onlyOnce));
+  RankResources resources = resourcesOf(rank);
+  resources.packed = nullptr; // what is used once is not worth it
+  SHARDC_RETURN_IF_ERROR(plan.prepare(context, resources, onlyOnce));
   AlignedBuffer arena;
   if (!arena.allocate(plan.arenaBytes()))
     return artifactError("out of memory for ", plan.arenaBytes(),
@@ -306,9 +309,10 @@ int Engine::weightsRank(int rank) const {
   return artifact.worldRank(/*replica=*/0, place.stage, rank);
 }
 
-RankResources Engine::resourcesOf(int rank) const {
+RankResources Engine::resourcesOf(int rank) {
   const RankProgram &mine = active->ranks[static_cast<size_t>(rank)];
-  return {rank, mine.fixedBuffers, mine.communicators, mine.channels};
+  return {rank, mine.fixedBuffers, mine.communicators, mine.channels,
+          &ranks[static_cast<size_t>(rank)].packed};
 }
 
 RankMemory Engine::memoryOf(int rank) const {
@@ -318,6 +322,7 @@ RankMemory Engine::memoryOf(int rank) const {
                     state.weights.mappedBytes + state.weights.packedBytes,
                     state.weights.packedBytes, 0,
                     state.arena.size() + state.inputMemory.size()};
+  memory.arrangedBytes = state.packed.bytes();
   for (const AlignedBuffer &buffer : state.loaded)
     memory.loadedBytes += buffer.size();
   for (const auto &loaded : programs)

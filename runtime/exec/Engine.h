@@ -33,6 +33,7 @@ struct RankState {
   std::unique_ptr<Communicator> world; ///< null: replicas are not checked
   WeightSlices weights;                ///< of all profiles
   std::vector<AlignedBuffer> loaded;   ///< what was computed of them
+  PackedOperands packed;               ///< of both
   AlignedBuffer arena;
   AlignedBuffer inputMemory;       ///< packed parts of inputs
   std::vector<std::byte *> inputs; ///< this rank's part of each
@@ -147,7 +148,7 @@ private:
   Status evaluateSizes(int rank);
 
   int weightsRank(int rank) const;
-  RankResources resourcesOf(int rank) const;
+  RankResources resourcesOf(int rank);
 
   /// Runs (this->*step)(rank) on every rank; the first error is the answer. A
   /// rank that hangs in a kernel is given up some time after the error; one

@@ -68,7 +68,8 @@ Engine::contextOf(size_t segment,
           active->run.arenaPlace,
           active->partitions,
           scalars,
-          generated};
+          generated,
+          active->dependence};
 }
 
 Status Engine::placeInputs(int rank) {

@@ -76,6 +76,9 @@ struct KernelCall {
   const KernelAttribute *attributes = nullptr;
   int numAttributes = 0;
   std::byte *scratch = nullptr; ///< as many bytes as scratchBytes asked for
+  /// The matrix of Kernel::packing as that arranged it; null where it is none
+  /// that stays the same. Known to scratchBytes already.
+  const std::byte *packed = nullptr;
   const void *code = nullptr;   ///< the kernel's Kernel::code
 
   /// Null where the instruction carries no such attribute.
@@ -84,11 +87,21 @@ struct KernelCall {
   double floatOr(std::string_view name, double otherwise) const;
 };
 
+/// Another arrangement of an operand, made once where it is a matrix of weights
+/// (or of what was computed of them at load) that is the same in all runs: the
+/// last two dims of `input`, all others being of size 1 or broadcast.
+struct OperandPacking {
+  int input = 0;
+  int64_t (*bytes)(const TensorView &matrix) = nullptr; ///< 0: as it lies
+  void (*pack)(const TensorView &matrix, std::byte *to) = nullptr;
+};
+
 /// `run` does the work; `scratchBytes` (may be null: none) is asked once per
 /// input shape, before run, with the views' shapes bound but without data.
 struct Kernel {
   Status (*run)(const KernelCall &call) = nullptr;
   int64_t (*scratchBytes)(const KernelCall &call) = nullptr;
+  const OperandPacking *packing = nullptr; ///< may be null
   /// What run finds in its calls: of a generated kernel its GeneratedKernel.
   const void *code = nullptr;
 };

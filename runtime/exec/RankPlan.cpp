@@ -1,6 +1,7 @@
 #include "runtime/exec/RankPlan.h"
 
 #include "runtime/backend/host/GeneratedKernels.h"
+#include "runtime/artifact/ProgramChecks.h"
 #include "runtime/base/Message.h"
 
 #include <algorithm>
@@ -133,6 +134,54 @@ Status RankPlan::bindInstruction(const PlanContext &context,
   return Status::ok();
 }
 
+/// Whether the last two dims of a view are the same bytes in all runs.
+static bool isConstantMatrix(const PlanContext &context, uint32_t index) {
+  const artifact::View *view = context.program.views()->Get(index);
+  const artifact::BufferKind kind =
+      context.program.buffers()->Get(view->buffer())->kind();
+  if (kind != artifact::BufferKind_Weight &&
+      kind != artifact::BufferKind_Persistent)
+    return false;
+  auto isFixed = [&](uint32_t scalar) {
+    return (context.dependence[scalar] & kOnSymbols) == 0;
+  };
+  bool isConstant = isFixed(view->offset()) && view->dims()->size() >= 2;
+  for (uint32_t i = 1; isConstant && i <= 2; ++i) {
+    const uint32_t d = view->dims()->size() - i;
+    isConstant =
+        isFixed(view->dims()->Get(d)) && isFixed(view->strides()->Get(d));
+  }
+  return isConstant;
+}
+
+Status RankPlan::packOperands(const PlanContext &context,
+                              const RankResources &resources) {
+  if (!resources.packed)
+    return Status::ok();
+  for (BoundInstruction &instruction : bound) {
+    const OperandPacking *packing =
+        instruction.kernel ? instruction.kernel->packing : nullptr;
+    if (!packing || packing->input >= instruction.call.numInputs)
+      continue;
+    const int32_t view = instruction.source->inputs()->Get(
+        static_cast<uint32_t>(packing->input));
+    if (view < 0 || !isConstantMatrix(context, static_cast<uint32_t>(view)))
+      continue;
+    TensorView operand = instruction.call.inputs[packing->input];
+    const ResolvedView &resolved =
+        unplaced[static_cast<size_t>(instruction.call.inputs -
+                                     operands.data()) +
+                 static_cast<size_t>(packing->input)];
+    operand.data =
+        resources.fixedBuffers[resolved.buffer] + resolved.byteOffset;
+    if (Status status =
+            resources.packed->find(*packing, operand, instruction.call.packed);
+        !status.isOk())
+      return atInstruction(*instruction.source, status);
+  }
+  return Status::ok();
+}
+
 /// Offsets of arena buffers, then scratch.
 Status RankPlan::planBuffers(const PlanContext &context, ArenaMemo &arena,
                              Offsets &offsets) {
@@ -217,6 +266,7 @@ Status RankPlan::prepare(const PlanContext &context,
   if (context.segment.isLast)
     for (uint32_t i = 0; i < context.program.outputs()->size(); ++i)
       SHARDC_RETURN_IF_ERROR(placeOutput(context, i));
+  SHARDC_RETURN_IF_ERROR(packOperands(context, resources));
   Offsets offsets;
   SHARDC_RETURN_IF_ERROR(planBuffers(context, arena, offsets));
   return placeOperands(context, resources, offsets);

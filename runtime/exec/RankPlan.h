@@ -15,6 +15,7 @@
 #include "runtime/exec/ArenaPlanner.h"
 #include "runtime/exec/CollectiveBinding.h"
 #include "runtime/exec/Mesh.h"
+#include "runtime/exec/PackedOperands.h"
 #include "runtime/exec/Segments.h"
 #include "runtime/exec/ViewResolver.h"
 
@@ -37,6 +38,7 @@ struct PlanContext {
   std::span<const GroupPartition> groups;           ///< by program group
   std::span<const std::vector<int64_t>> allScalars; ///< by world rank
   const GeneratedKernels &generated;
+  std::span<const uint8_t> dependence;              ///< by scalar
 };
 
 /// What a plan needs of its rank.
@@ -46,6 +48,7 @@ struct RankResources {
   std::span<std::byte *const> fixedBuffers;
   std::span<const std::unique_ptr<Communicator>> communicators; ///< by group
   std::span<Channel *const> channels; ///< by instruction of `run`, or null
+  PackedOperands *packed = nullptr;   ///< null: nothing is packed
 };
 
 struct BoundInstruction {
@@ -103,6 +106,8 @@ private:
   Status bindOperand(const PlanContext &context, int32_t view);
   Status bindAttributes(const artifact::Instruction &instruction,
                         BoundInstruction &into);
+  Status packOperands(const PlanContext &context,
+                      const RankResources &resources);
   Status placeOutput(const PlanContext &context, uint32_t index);
   using Offsets = std::span<const int64_t>; ///< parallel to arenaUses
   Status planBuffers(const PlanContext &context, ArenaMemo &arena,

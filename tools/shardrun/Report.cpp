@@ -80,7 +80,8 @@ Status writeStats(const std::string &path, const Session &session,
                      {"weight_bytes", memory.weightBytes},
                      {"packed_bytes", memory.packedBytes},
                      {"loaded_bytes", memory.loadedBytes},
-                     {"arena_bytes", memory.arenaBytes}});
+                     {"arena_bytes", memory.arenaBytes},
+                     {"arranged_bytes", memory.arrangedBytes}});
   Json stats = {{"runs", times.size()},
                 {"median_ms", median(times)},
                 {"collectives", std::move(collectives)},

@@ -1,5 +1,7 @@
 #include "tests/unit/kernels/KernelTest.h"
 
+#include "runtime/exec/PackedOperands.h"
+
 #include <algorithm>
 
 namespace shardc::runtime::host {
@@ -115,9 +117,9 @@ static std::vector<TensorView> viewsOf(const std::vector<Tensor> &tensors,
   return views;
 }
 
-Status runKernel(std::string_view name, const std::vector<Tensor> &inputs,
-                 const std::vector<Tensor> &outputs,
-                 const Attributes &attributes) {
+static Status run(std::string_view name, const std::vector<Tensor> &inputs,
+                  const std::vector<Tensor> &outputs,
+                  const Attributes &attributes, bool packs) {
   const Kernel *kernel = findHostKernel(name);
   if (!kernel)
     return Status::error(StatusCode::Artifact,
@@ -132,6 +134,10 @@ Status runKernel(std::string_view name, const std::vector<Tensor> &inputs,
   call.numOutputs = static_cast<int>(out.size());
   call.attributes = list.data();
   call.numAttributes = static_cast<int>(list.size());
+  PackedOperands packed;
+  if (packs && kernel->packing)
+    SHARDC_RETURN_IF_ERROR(packed.find(
+        *kernel->packing, in[size_t(kernel->packing->input)], call.packed));
   const int64_t bytes = kernel->scratchBytes ? kernel->scratchBytes(call) : 0;
 
   constexpr std::byte guard{0x7f};
@@ -143,6 +149,18 @@ Status runKernel(std::string_view name, const std::vector<Tensor> &inputs,
   for (size_t i = bytes; i < scratch.size(); ++i)
     EXPECT_EQ(scratch[i], guard) << name << " wrote beyond its scratch";
   return status;
+}
+
+Status runKernel(std::string_view name, const std::vector<Tensor> &inputs,
+                 const std::vector<Tensor> &outputs,
+                 const Attributes &attributes) {
+  return run(name, inputs, outputs, attributes, /*packs=*/false);
+}
+
+Status runPacked(std::string_view name, const std::vector<Tensor> &inputs,
+                 const std::vector<Tensor> &outputs,
+                 const Attributes &attributes) {
+  return run(name, inputs, outputs, attributes, /*packs=*/true);
 }
 
 } // namespace shardc::runtime::host

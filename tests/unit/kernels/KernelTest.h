@@ -122,6 +122,10 @@ private:
 Status runKernel(std::string_view name, const std::vector<Tensor> &inputs,
                  const std::vector<Tensor> &outputs,
                  const Attributes &attributes = {});
+/// The same with the operand that the kernel packs packed, if it can be.
+Status runPacked(std::string_view name, const std::vector<Tensor> &inputs,
+                 const std::vector<Tensor> &outputs,
+                 const Attributes &attributes = {});
 
 #define EXPECT_OK(expression)                                                  \
   do {                                                                         \

@@ -25,9 +25,15 @@ std::vector<double> product(const Tensor &a, const Tensor &b) {
 
 template <typename T>
 void expectProduct(const Tensor &a, const Tensor &b, const Tensor &out) {
-  EXPECT_OK(runKernel("MatMul", {a, b}, {out}));
-  const auto found = out.values<T>();
-  EXPECT_EQ(std::vector<double>(found.begin(), found.end()), product<T>(a, b));
+  const std::vector<double> expected = product<T>(a, b);
+  for (auto *run : {runKernel, runPacked}) {
+    forEach(out.dims(), [&](const Dims &at) {
+      out.view.as<T>()[out.offset(at)] = T(Compute<T>(99));
+    });
+    EXPECT_OK(run("MatMul", {a, b}, {out}, {}));
+    const auto found = out.values<T>();
+    EXPECT_EQ(std::vector<double>(found.begin(), found.end()), expected);
+  }
 }
 
 template <typename T> void multipliesEveryLayout() {
@@ -101,12 +107,14 @@ template <typename T> void scalesAndAdds() {
   for (const Tensor &out :
        {plain, plain.scattered(),
         Tensor::filled<T>({5, 3}, T(Compute<T>(9))).permuted({1, 0})}) {
-    EXPECT_OK(runKernel("Gemm", {a, b, bias}, {out},
-                        Attributes().number("alpha", 2).number("beta", 3)));
-    forEach({3, 5}, [&](const Dims &at) {
-      EXPECT_EQ(double(out.at<T>(at)),
-                2 * expected[at[0] * 5 + at[1]] + 3 * double(bias.at<T>(at)));
-    });
+    for (auto *run : {runKernel, runPacked}) {
+      EXPECT_OK(run("Gemm", {a, b, bias}, {out},
+                    Attributes().number("alpha", 2).number("beta", 3)));
+      forEach({3, 5}, [&](const Dims &at) {
+        EXPECT_EQ(double(out.at<T>(at)),
+                  2 * expected[at[0] * 5 + at[1]] + 3 * double(bias.at<T>(at)));
+      });
+    }
   }
   EXPECT_OK(runKernel("Gemm", {a, b, Tensor::absent()}, {plain}));
   const auto found = plain.values<T>();

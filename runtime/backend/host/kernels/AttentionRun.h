@@ -1,9 +1,10 @@
 //===- AttentionRun.h - Attention with an online softmax ------------------===//
 //
-// Scores are computed a tile of queries and keys at a time; that is all the
-// scratch needed, however long the sequence is. Each row keeps the largest
-// score so far and the sum of exponentials relative to it, and what it has
-// added up is rescaled when a larger score comes (Milakov and Gimelshein 2018):
+// Scores are computed a tile of queries and keys at a time; with packed keys
+// that is all the scratch needed, however long the sequence is. Each row keeps
+// the largest score so far and the sum of exponentials relative to it, and what
+// it has added up is rescaled when a larger score comes (Milakov and Gimelshein
+// 2018):
 //
 //   after keys 0 1   scores 1 3    max 3, sum e^-2 + 1, acc e^-2 v0 + v1
 //   after key 2      score 4       max 4, sum, acc: times e^-1, plus 1 and v2
@@ -19,6 +20,7 @@
 #ifndef SHARDC_RUNTIME_BACKEND_HOST_KERNELS_ATTENTIONRUN_H
 #define SHARDC_RUNTIME_BACKEND_HOST_KERNELS_ATTENTIONRUN_H
 
+#include "runtime/backend/host/kernels/AttentionOperands.h"
 #include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/MatrixProduct.h"
 #include "runtime/backend/host/kernels/SoftmaxRow.h"
@@ -30,7 +32,7 @@
 
 namespace shardc::runtime::host {
 
-inline constexpr int64_t kQueryTile = 64, kKeyTile = 2048;
+inline constexpr int64_t kQueryTile = 96, kKeyTile = 256;
 
 /// Which rows of the softmax are zero instead: those that see no key, all that
 /// are NaN, or none of them.
@@ -99,11 +101,6 @@ void finishRow(const RowState<Acc> &row, int64_t columns, Acc sink,
     write(j, row.values[j] * factor / total);
 }
 
-inline MatrixLayout attentionLayout(const TensorView &view, int64_t rows,
-                                    int rowDim = 2) {
-  return {rows, view.dims[3], view.strides[rowDim], view.strides[3]};
-}
-
 /// Places and sizes of the pieces of a dim; one of all `whole` elements where
 /// the call does not say.
 class Pieces {
@@ -134,8 +131,14 @@ template <typename T> class AttentionRun {
 public:
   explicit AttentionRun(const KernelCall &call)
       : q(call.inputs[0]), k(call.inputs[1]), v(call.inputs[2]),
+        group(k.dims[1] == 0 ? 0 : q.dims[1] / k.dims[1]),
         queries(call, "query_pieces", q.dims[2]),
-        keys(call, "key_pieces", k.dims[2]) {
+        keys(call, "key_pieces", k.dims[2]),
+        // A step of decoding: the rows of a product are heads that share a key.
+        rowDim(q.dims[2] == 1 ? 1 : 2),
+        keyTile(std::clamp<int64_t>(k.dims[2], 1, kKeyTile)),
+        tileRows(std::min(kQueryTile, rowDim == 1 ? group : q.dims[2])),
+        operands(q, k, v, tileRows, keyTile) {
     if (hasInput(call, 3))
       mask = &call.inputs[3];
     scale = Acc(call.floatOr("scale", 1.0 / std::sqrt(double(q.dims[3]))));
@@ -143,13 +146,6 @@ public:
     isCausal = call.intOr("is_causal", 0) != 0;
     causalOffset = call.intOr("causal_offset", 0);
     window = call.intOr("window", 0);
-    keyTile = std::clamp<int64_t>(k.dims[2], 1, kKeyTile);
-    group = k.dims[1] == 0 ? 0 : q.dims[1] / k.dims[1];
-    // A step of decoding: the rows of a product are heads that share a key.
-    rowDim = q.dims[2] == 1 ? 1 : 2;
-    tileRows = std::min(kQueryTile, rowDim == 1 ? group : q.dims[2]);
-    layoutK = attentionLayout(k, k.dims[2]).transposed();
-    layoutV = attentionLayout(v, k.dims[2]);
     layoutQ = attentionLayout(q, tileRows, rowDim);
   }
 
@@ -158,8 +154,8 @@ public:
   int64_t rowsOfTile() const { return tileRows; }
 
   int64_t scratchElements() const {
-    return tileRows * keyTile + packedSize<T>(layoutK) +
-           packedSize<T>(layoutV) + packedSize<T>(layoutQ);
+    return tileRows * keyTile + operands.scratchElements() +
+           packedSize<T>(layoutQ);
   }
 
   /// begin(b, h, row, count) gives the state of a tile of rows, end(b, h, row,
@@ -167,17 +163,13 @@ public:
   template <typename Begin, typename End>
   Status run(Acc *scratch, Begin begin, End end) {
     scores = scratch;
-    Acc *packedK = scores + tileRows * keyTile;
-    Acc *packedV = packedK + packedSize<T>(layoutK);
-    packedQ = packedV + packedSize<T>(layoutV);
+    packedQ = scores + tileRows * keyTile;
+    Acc *rest = packedQ + packedSize<T>(layoutQ);
     for (int64_t b = 0; b < q.dims[0]; ++b)
       for (int64_t head = 0; head < k.dims[1]; ++head) {
-        matrixK = asMatrix(layoutK,
-                           k.as<T>() + b * k.strides[0] + head * k.strides[1],
-                           packedK);
-        matrixV = asMatrix(layoutV,
-                           v.as<T>() + b * v.strides[0] + head * v.strides[1],
-                           packedV);
+        operands.setHead(k.as<T>() + b * k.strides[0] + head * k.strides[1],
+                         v.as<T>() + b * v.strides[0] + head * v.strides[1],
+                         rest);
         const int64_t last = (head + 1) * group;
         for (int64_t h = head * group; h < last; h += rowDim == 1 ? group : 1)
           SHARDC_RETURN_IF_ERROR(runHead(b, h, begin, end));
@@ -230,11 +222,12 @@ private:
     int64_t first = 0;
     for (int piece = 0; piece < keys.count(); ++piece) {
       // What some query of the tile sees.
-      const Keys seen = {seenBy(rows, 0, piece).begin,
+      const Keys seen = {tileBegin(seenBy(rows, 0, piece).begin),
                          seenBy(rows, rows.count - 1, piece).end};
+      operands.setPiece({first, keys.size(piece)});
       for (int64_t at = seen.begin; at < seen.end; at += keyTile)
         SHARDC_RETURN_IF_ERROR(
-            see(rows, piece, first, {at, std::min(at + keyTile, seen.end)}));
+            see(rows, piece, {at, std::min(at + keyTile, seen.end)}));
       first += keys.size(piece);
     }
     return Status::ok();
@@ -251,13 +244,12 @@ private:
             std::clamp<int64_t>(end - keys.place(piece), 0, size)};
   }
 
-  /// Adds keys [seen.begin, seen.end) of a piece, whose keys follow `first`
-  /// others.
-  Status see(const Rows &rows, int piece, int64_t first, Keys seen) {
+  /// Adds keys [seen.begin, seen.end) of the piece at hand.
+  Status see(const Rows &rows, int piece, Keys seen) {
     const int64_t count = seen.end - seen.begin, columns = v.dims[3];
-    SHARDC_RETURN_IF_ERROR(multiply(
-        rows.count, count, q.dims[3], scale, rows.queries,
-        columnsFrom(matrixK, first + seen.begin), Acc(0), scores, keyTile));
+    const ScoreTile<Acc> tile = {scores, keyTile, rows.count, seen.begin,
+                                 count};
+    SHARDC_RETURN_IF_ERROR(operands.score(rows.queries, scale, tile));
     for (int64_t i = 0; i < rows.count; ++i) {
       const Keys own = seenBy(rows, i, piece);
       const int64_t begin = std::clamp(own.begin, seen.begin, seen.end);
@@ -271,10 +263,7 @@ private:
                : 0;
       weigh(rows.state.row(i), from, end - begin, maskAt, columns);
     }
-    return multiply(rows.count, columns, count, Acc(1),
-                    {scores, keyTile, false},
-                    rowsFrom(matrixV, first + seen.begin), Acc(1),
-                    rows.state.values, rows.state.valueStep);
+    return operands.addValues(tile, rows.state.values, rows.state.valueStep);
   }
 
   /// Makes weights of scores, relative to the largest score of the row.
@@ -285,7 +274,7 @@ private:
         scores[j] = softcap * hyperbolicTangent(scores[j] / softcap);
     if (mask)
       addMask(scores, count, maskAt);
-    Acc maximum = maximumOf(scores, 1, count);
+    Acc maximum = operands.maximum(scores, count);
     if (state.stats[0] > maximum || state.stats[0] != state.stats[0])
       maximum = state.stats[0];
     if (maximum == -kInfinity) {
@@ -297,26 +286,21 @@ private:
     if (factor != 1)
       for (int64_t j = 0; j < columns; ++j)
         state.values[j] *= factor;
-#pragma GCC ivdep
-    for (int64_t j = 0; j < count; ++j)
-      scores[j] = exponential(scores[j] - maximum);
-    state.stats[1] = state.stats[1] * factor + sumOf(scores, 1, count);
-  }
-
-  static Matrix<Acc> columnsFrom(Matrix<Acc> matrix, int64_t column) {
-    matrix.data += column * (matrix.transposed ? matrix.leading : 1);
-    return matrix;
-  }
-  static Matrix<Acc> rowsFrom(Matrix<Acc> matrix, int64_t row) {
-    matrix.data += row * (matrix.transposed ? 1 : matrix.leading);
-    return matrix;
+    state.stats[1] =
+        state.stats[1] * factor + operands.exponentials(scores, count, maximum);
   }
 
   /// Adds the mask to a row of scores; what it hides is hidden, whatever its
   /// score. A narrow type's scores are of that type, as its mask is.
   void addMask(Acc *row, int64_t count, int64_t at) const {
     const int64_t stride = mask->strides[3];
+    if constexpr (std::is_same_v<T, float>)
+      if (stride == 1 && mask->element == artifact::ElementType_Float32)
+        return loops().addToRow(row, mask->as<float>() + at, count);
     if (mask->element == artifact::ElementType_Bool) {
+      if constexpr (std::is_same_v<Acc, float>)
+        if (stride == 1)
+          return loops().hideOfRow(row, mask->as<uint8_t>() + at, count);
       const Boolean *shown = mask->as<Boolean>() + at;
       for (int64_t j = 0; j < count; ++j)
         row[j] = shown[j * stride] ? row[j] : -kInfinity;
@@ -333,13 +317,15 @@ private:
 
   const TensorView &q, &k, &v;
   const TensorView *mask = nullptr;
+  const int64_t group; ///< query heads of a KV head
   const Pieces queries, keys;
+  const int rowDim;
+  const int64_t keyTile, tileRows;
+  AttentionOperands<T> operands;
   Acc scale, softcap;
   bool isCausal;
-  int rowDim;
-  int64_t causalOffset, window, keyTile, group, tileRows;
-  MatrixLayout layoutK, layoutV, layoutQ;
-  Matrix<Acc> matrixK, matrixV;
+  int64_t causalOffset, window;
+  MatrixLayout layoutQ;
   Acc *scores = nullptr, *packedQ = nullptr;
 };
 

@@ -41,8 +41,8 @@ Status run(const KernelCall &call) {
     using Acc = Accumulator<T>;
     const Acc alpha = Acc(Compute<T>(call.floatOr("alpha", 1.0)));
     const Acc beta = hasC ? Acc(Compute<T>(call.floatOr("beta", 1.0))) : Acc(0);
-    return BatchedProduct<T>(a, b, out).run(a.as<T>(), b.as<T>(), out.as<T>(),
-                                            alpha, beta, call.scratch);
+    return BatchedProduct<T>(a, b, out, call.packed)
+        .run(a.as<T>(), b.as<T>(), out.as<T>(), alpha, beta, call.scratch);
   });
 }
 
@@ -51,7 +51,9 @@ int64_t scratchBytes(const KernelCall &call) {
   return check(call).isOk() ? productScratchBytes(call, kName) : 0;
 }
 
-const HostKernelRegistration registration(kName, {run, scratchBytes});
+constexpr OperandPacking kPacking = packingOfInput(1);
+const HostKernelRegistration registration(kName,
+                                          {run, scratchBytes, &kPacking});
 
 } // namespace
 } // namespace shardc::runtime::host

@@ -38,8 +38,8 @@ Status run(const KernelCall &call) {
   return dispatch(NumericTypes(), a.element, kName, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     using Acc = Accumulator<T>;
-    return BatchedProduct<T>(a, b, c).run(a.as<T>(), b.as<T>(), c.as<T>(),
-                                          Acc(1), Acc(0), call.scratch);
+    return BatchedProduct<T>(a, b, c, call.packed)
+        .run(a.as<T>(), b.as<T>(), c.as<T>(), Acc(1), Acc(0), call.scratch);
   });
 }
 
@@ -48,7 +48,9 @@ int64_t scratchBytes(const KernelCall &call) {
   return check(call).isOk() ? productScratchBytes(call, kName) : 0;
 }
 
-const HostKernelRegistration registration(kName, {run, scratchBytes});
+constexpr OperandPacking kPacking = packingOfInput(1);
+const HostKernelRegistration registration(kName,
+                                          {run, scratchBytes, &kPacking});
 
 } // namespace
 } // namespace shardc::runtime::host

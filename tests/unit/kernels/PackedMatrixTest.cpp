@@ -1,0 +1,146 @@
+#include "runtime/backend/host/simd/PackedMatrix.h"
+#include "tests/unit/kernels/KernelTest.h"
+
+#include "runtime/base/AlignedBuffer.h"
+
+#include <cmath>
+
+namespace shardc::runtime::host {
+namespace {
+
+AlignedBuffer packed(const Tensor &matrix) {
+  AlignedBuffer memory;
+  EXPECT_TRUE(memory.allocate(packedMatrixBytes(matrix.view)));
+  packMatrix(matrix.view, memory.data());
+  return memory;
+}
+
+PackedProduct productOf(const Tensor &a, const Tensor &b,
+                        const AlignedBuffer &memory, const Tensor &c) {
+  PackedProduct product;
+  product.m = c.view.dims[0];
+  product.n = c.view.dims[1];
+  product.k = a.view.dims[1];
+  product.a = a.view.as<float>();
+  product.rowStepA = a.view.strides[0];
+  product.depthStepA = a.view.strides[1];
+  product.setPacked(memory.data(), b.view.element);
+  product.c = c.view.as<float>();
+  product.leadingC = c.view.strides[0];
+  return product;
+}
+
+/// Sums of small integers are exact in every order.
+template <typename T>
+void multipliesExactly(int64_t m, int64_t n, int64_t k, float alpha,
+                       float beta) {
+  SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", alpha "
+                                  << alpha << ", beta " << beta);
+  const Tensor a = Tensor::integers<float>({m, k + 3}, 1).slice(1, 2, k);
+  const Tensor b = Tensor::integers<T>({n, k}, 2).permuted({1, 0});
+  const Tensor room = Tensor::integers<float>({m, n + 2}, 3);
+  const std::vector<float> before = room.values<float>();
+  const AlignedBuffer memory = packed(b);
+  PackedProduct product = productOf(a, b, memory, room.slice(1, 1, n));
+  product.alpha = alpha;
+  product.beta = beta;
+  multiplyPacked(product);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (int64_t l = 0; l < k; ++l)
+        sum += double(a.at<float>({i, l})) * double(b.at<T>({l, j}));
+      const float old = before[size_t(i * (n + 2) + j + 1)];
+      ASSERT_EQ(room.at<float>({i, j + 1}), alpha * sum + beta * old)
+          << "at " << i << ", " << j;
+    }
+    ASSERT_EQ(room.at<float>({i, 0}), before[size_t(i * (n + 2))]);
+    ASSERT_EQ(room.at<float>({i, n + 1}), before[size_t(i * (n + 2) + n + 1)]);
+  }
+}
+
+template <typename T> void multipliesRaggedSizes() {
+  for (int64_t m : {0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 200})
+    for (int64_t n : {0, 1, 15, 16, 17, 64, 83})
+      for (int64_t k : {0, 1, 5, 385})
+        multipliesExactly<T>(m, n, k, 1, 0);
+  multipliesExactly<T>(9, 40, 800, 2, 0);
+  multipliesExactly<T>(9, 40, 800, 1, 1);
+  multipliesExactly<T>(9, 40, 800, 2, -3);
+  multipliesExactly<T>(2, 5, 0, 2, -3);
+}
+
+TEST(PackedMatrix, RaggedSizesOfFloat) { multipliesRaggedSizes<float>(); }
+TEST(PackedMatrix, RaggedSizesOfFloat16) { multipliesRaggedSizes<Float16>(); }
+TEST(PackedMatrix, RaggedSizesOfBFloat16) { multipliesRaggedSizes<BFloat16>(); }
+
+/// Values whose sums round differently in each order.
+Tensor fractions(const Dims &dims, uint32_t seed) {
+  Tensor tensor = Tensor::filled<float>(dims, 0);
+  for (int64_t i = 0; i < tensor.view.numElements(); ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    tensor.view.as<float>()[i] = std::sin(float(seed >> 8));
+  }
+  return tensor;
+}
+
+TEST(PackedMatrix, BitsOfARowDoNotDependOnTheOthers) {
+  const int64_t m = 203, n = 75, k = 1000;
+  const Tensor a = fractions({m, k}, 1), b = fractions({k, n}, 2);
+  const Tensor all = Tensor::filled<float>({m, n}, 9);
+  const AlignedBuffer memory = packed(b);
+  multiplyPacked(productOf(a, b, memory, all));
+  for (int64_t count : {1, 2, 3, 5, 7, 64}) {
+    const Tensor some = Tensor::filled<float>({count, n}, 9);
+    for (int64_t first : {int64_t{0}, int64_t{100}, m - count}) {
+      multiplyPacked(productOf(a.slice(0, first, count), b, memory, some));
+      EXPECT_EQ(some.values<float>(),
+                all.slice(0, first, count).values<float>())
+          << count << " rows from " << first << " on";
+    }
+  }
+}
+
+/// What a colleague of columns computes is what it computes in the whole.
+TEST(PackedMatrix, BitsOfAColumnDoNotDependOnTheOthers) {
+  const int64_t n = 96, k = 777;
+  const Tensor a = fractions({8, k}, 1), b = fractions({k, n}, 2);
+  const Tensor all = Tensor::filled<float>({8, n}, 9);
+  multiplyPacked(productOf(a, b, packed(b), all));
+  const Tensor half = b.slice(1, 40, 50);
+  const Tensor some = Tensor::filled<float>({8, 50}, 9);
+  multiplyPacked(productOf(a, half, packed(half), some));
+  EXPECT_EQ(some.values<float>(), all.slice(1, 40, 50).values<float>());
+}
+
+template <typename T> void readsRowsAsTheyLie() {
+  for (int64_t m : {1, 4, 9})
+    for (int64_t k : {0, 1, 30, 400}) {
+      const Tensor a = Tensor::integers<float>({k, m}, 1).permuted({1, 0});
+      const Tensor b = Tensor::integers<T>({k, 83}, 2).slice(1, 3, 64);
+      const Tensor c = Tensor::filled<float>({m, 64}, 9);
+      PackedProduct product = productOf(a, b, AlignedBuffer(), c);
+      product.setRows(b.view.data, b.view.element, b.view.strides[0]);
+      multiplyPacked(product);
+      forEach(c.dims(), [&](const Dims &at) {
+        double sum = 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += double(a.at<float>({at[0], l})) * double(b.at<T>({l, at[1]}));
+        ASSERT_EQ(c.at<float>(at), sum);
+      });
+    }
+}
+
+TEST(PackedMatrix, RowsAsTheyLie) {
+  readsRowsAsTheyLie<float>();
+  readsRowsAsTheyLie<Float16>();
+  readsRowsAsTheyLie<BFloat16>();
+}
+
+TEST(PackedMatrix, NothingForOtherElements) {
+  EXPECT_EQ(packedMatrixBytes(Tensor::integers<double>({3, 4}).view), 0);
+  EXPECT_EQ(packedMatrixBytes(Tensor::integers<int64_t>({3, 4}).view), 0);
+}
+
+} // namespace
+} // namespace shardc::runtime::host

@@ -1,0 +1,119 @@
+#include "runtime/backend/host/simd/Loops.h"
+#include "tests/unit/kernels/KernelTest.h"
+
+#include <cmath>
+#include <limits>
+
+namespace shardc::runtime::host {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+const std::vector<int64_t> kCounts = {0, 1, 7, 8, 15, 16, 17, 33, 100};
+
+std::vector<float> scores(int64_t count) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(20 * std::sin(float(i * i + 1)));
+  return values;
+}
+
+TEST(RowLoops, MaximumOfRaggedRows) {
+  for (int64_t count : kCounts)
+    for (int64_t largest = 0; largest < count; ++largest) {
+      std::vector<float> row = scores(count);
+      row[size_t(largest)] = 30;
+      EXPECT_EQ(loops().maximumOfRow(row.data(), count), 30);
+      row[size_t(largest)] = kNaN;
+      EXPECT_TRUE(std::isnan(loops().maximumOfRow(row.data(), count)));
+    }
+  EXPECT_EQ(loops().maximumOfRow(nullptr, 0), -kInfinity);
+}
+
+TEST(RowLoops, ExponentialsAreLibrarysToThreeUlp) {
+  for (int64_t count : kCounts) {
+    std::vector<float> row = scores(count);
+    if (count > 8)
+      row[3] = -kInfinity;
+    double expected = 0;
+    const std::vector<float> before = row;
+    const float sum = loops().exponentialsOfRow(row.data(), count, 20);
+    for (size_t i = 0; i < row.size(); ++i) {
+      const double value = std::exp(double(before[i] - 20.f));
+      EXPECT_NEAR(row[i], value, value * 3 * 0x1p-23);
+      expected += value;
+    }
+    EXPECT_NEAR(sum, expected, expected * 1e-6);
+  }
+}
+
+TEST(RowLoops, ExponentialsOverTheWholeRange) {
+  for (float x = 0; x > -120; x -= 0.37f) {
+    float value = x;
+    const double exact = std::exp(double(x));
+    const float sum = loops().exponentialsOfRow(&value, 1, 0);
+    EXPECT_EQ(sum, value);
+    EXPECT_NEAR(value, x < -87 ? 0 : exact, exact * 3 * 0x1p-23) << x;
+  }
+  std::vector<float> row(20, -1.f);
+  row[5] = row[18] = kNaN;
+  EXPECT_TRUE(std::isnan(loops().exponentialsOfRow(row.data(), 20, 0)));
+  EXPECT_TRUE(std::isnan(row[5]) && std::isnan(row[18]));
+}
+
+TEST(RowLoops, MasksHideWhateverTheScoreIs) {
+  for (int64_t count : kCounts) {
+    std::vector<float> hidden = scores(count), biased = hidden;
+    std::vector<uint8_t> shown;
+    std::vector<float> bias;
+    for (int64_t i = 0; i < count; ++i) {
+      shown.push_back(i % 3 == 0 ? 0 : uint8_t(i + 1));
+      bias.push_back(i % 3 == 0 ? -kInfinity : float(i));
+    }
+    if (count > 0)
+      hidden[0] = biased[0] = kNaN;
+    const std::vector<float> before = hidden;
+    loops().hideOfRow(hidden.data(), shown.data(), count);
+    loops().addToRow(biased.data(), bias.data(), count);
+    for (size_t i = 0; i < hidden.size(); ++i) {
+      EXPECT_EQ(hidden[i], i % 3 == 0 ? -kInfinity : before[i]);
+      EXPECT_EQ(biased[i], i % 3 == 0 ? -kInfinity : before[i] + float(i));
+    }
+  }
+}
+
+template <typename T> void multipliesRows() {
+  for (int64_t k : {0, 1, 15, 16, 50})
+    for (int64_t n : {0, 1, 5}) {
+      const Tensor a = Tensor::integers<float>({3, k + 1}, 1).slice(1, 1, k);
+      const Tensor b = Tensor::integers<T>({n, k + 2}, 2).slice(1, 1, k);
+      const Tensor c = Tensor::filled<float>({3, n}, 9);
+      RowProduct product;
+      product.m = 3;
+      product.n = n;
+      product.k = k;
+      product.a = a.view.as<float>();
+      product.rowStepA = a.view.strides[0];
+      product.b = b.view.data;
+      product.rowStepB = b.view.strides[0];
+      product.c = c.view.as<float>();
+      product.leadingC = n;
+      product.alpha = 2;
+      loops().multiplyRows.of(b.view.element)(product);
+      forEach(c.dims(), [&](const Dims &at) {
+        double sum = 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += double(a.at<float>({at[0], l})) * double(b.at<T>({at[1], l}));
+        EXPECT_EQ(c.at<float>(at), 2 * sum);
+      });
+    }
+}
+
+TEST(RowLoops, ProductsOfRaggedRows) {
+  multipliesRows<float>();
+  multipliesRows<Float16>();
+  multipliesRows<BFloat16>();
+}
+
+} // namespace
+} // namespace shardc::runtime::host

@@ -1,0 +1,184 @@
+"""ONNX Runtime and shardrt behind one interface, each in a process of its own that is pinned to the cores it may use.
+
+`start(kind, path, threads)` gives a proxy; its calls run in that process, one at a time, and the process sleeps between them.
+Requests are dicts of arrays by input name. A decoder's keys and values stay inside: `prompt` starts a sequence, `step` goes on
+with it, `rewind` returns to the end of the prompt, and past inputs are left out of all of them.
+"""
+import ctypes
+import multiprocessing
+import os
+import resource
+import time
+
+import numpy as np
+
+PAST, PRESENT = "past", "present"
+
+
+class OnnxRuntime:
+    """Inputs and outputs are bound, so that none is copied; a step's present is the next one's past as it lies."""
+
+    def __init__(self, model, threads):
+        import onnxruntime
+        self.runtime = onnxruntime
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        self.session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self.inputs = [i.name for i in self.session.get_inputs()]
+        self.names = [o.name for o in self.session.get_outputs()]
+        self.pasts = [i for i in self.session.get_inputs() if i.name.startswith(PAST)]
+        self.presents = [n for n in self.names if n.startswith(PRESENT)]
+        self.past = self.first = None
+
+    def empty_past(self):
+        types = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+        value = self.runtime.OrtValue.ortvalue_from_numpy
+        return [value(np.zeros([d if isinstance(d, int) else 0 if "past" in d else 1 for d in i.shape], types[i.type]))
+                for i in self.pasts]
+
+    def call(self, request, past):
+        binding = self.session.io_binding()
+        for name, array in request.items():
+            binding.bind_cpu_input(name, array)
+        for info, value in zip(self.pasts, past):
+            binding.bind_ortvalue_input(info.name, value)
+        for name in self.names:
+            binding.bind_output(name, "cpu")
+        self.session.run_with_iobinding(binding)
+        self.results = binding.get_outputs()
+        return [v for n, v in zip(self.names, self.results) if n.startswith(PRESENT)]
+
+    def run(self, request):
+        self.call(request, self.empty_past())
+
+    def prompt(self, request, capacity):
+        self.past = self.first = self.call(request, self.empty_past())
+
+    def step(self, request):
+        self.past = self.call(request, self.past)
+
+    def rewind(self):
+        self.past = self.first
+
+    def outputs(self):
+        return {n: v.numpy() for n, v in zip(self.names, self.results) if not n.startswith(PRESENT)}
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int32), ("rank", ctypes.c_int32),
+                ("dims", ctypes.POINTER(ctypes.c_int64)), ("data", ctypes.c_void_p)]
+
+
+class Shardrt:
+    """The C API. A decoder's caches are a state, which each step appends to."""
+
+    TYPES = {np.dtype(np.bool_): 0, np.dtype(np.int32): 5, np.dtype(np.int64): 7, np.dtype(np.float16): 9,
+             np.dtype(np.float32): 11}
+
+    def __init__(self, artifact, threads, library):
+        self.library = lib = ctypes.CDLL(library)
+        for name in ("shardrt_last_error", "shardrt_output_name"):
+            getattr(lib, name).restype = ctypes.c_char_p
+        lib.shardrt_num_outputs.restype = ctypes.c_size_t
+        self.session = ctypes.c_void_p()
+        self.check(lib.shardrt_open(os.fsencode(artifact), None, ctypes.byref(self.session)))
+        self.state = self.first = None
+
+    def check(self, status):
+        if status:
+            raise RuntimeError(self.library.shardrt_last_error().decode())
+
+    def tensors(self, request):
+        made = (Tensor * len(request))()
+        for tensor, (name, array) in zip(made, request.items()):
+            dims = (ctypes.c_int64 * array.ndim)(*array.shape)
+            tensor.name, tensor.type, tensor.rank = name.encode(), self.TYPES[array.dtype], array.ndim
+            tensor.dims, tensor.data = dims, array.ctypes.data
+        return made, ctypes.c_size_t(len(request))
+
+    def run(self, request):
+        if self.first:  # the caches of a prompt are written where they stay
+            self.library.shardrt_state_reset(self.first)
+            self.check(self.library.shardrt_run_state(self.session, self.first, *self.tensors(request)))
+        else:
+            self.check(self.library.shardrt_run(self.session, *self.tensors(request)))
+
+    def prompt(self, request, capacity):
+        self.library.shardrt_state_destroy(self.first)
+        self.first = ctypes.c_void_p()
+        self.check(self.library.shardrt_state_create(self.session, ctypes.c_int64(capacity), ctypes.byref(self.first)))
+        self.run(request)
+        self.rewind()
+
+    def step(self, request):
+        self.check(self.library.shardrt_run_state(self.session, self.state, *self.tensors(request)))
+
+    def rewind(self):
+        self.library.shardrt_state_destroy(self.state)
+        self.state = ctypes.c_void_p()
+        self.check(self.library.shardrt_state_fork(self.first, ctypes.byref(self.state)))
+
+    def outputs(self):
+        found = {}
+        for i in range(self.library.shardrt_num_outputs(self.session)):
+            name = self.library.shardrt_output_name(self.session, ctypes.c_size_t(i)).decode()
+            if name.startswith(PRESENT):
+                continue
+            tensor = Tensor()
+            self.check(self.library.shardrt_output(self.session, ctypes.c_size_t(i), ctypes.byref(tensor)))
+            dims = tensor.dims[:tensor.rank]
+            kind = next(t for t, number in self.TYPES.items() if number == tensor.type)
+            data = ctypes.string_at(tensor.data, int(np.prod(dims)) * kind.itemsize)
+            found[name] = np.frombuffer(data, kind).reshape(dims)
+        return found
+
+
+def processor_seconds():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def serve(pipe, kind, cores, arguments):
+    os.sched_setaffinity(0, cores)
+    try:
+        engine = {"onnxruntime": OnnxRuntime, "shardrt": Shardrt}[kind](*arguments)
+        pipe.send(None)
+        while (message := pipe.recv()) is not None:
+            method, given, repeat = message
+            clock, processor = [], processor_seconds()
+            for _ in range(repeat):
+                begin = time.perf_counter()
+                result = getattr(engine, method)(*given)
+                clock.append(time.perf_counter() - begin)
+            pipe.send((result, clock, (processor_seconds() - processor) / repeat))
+    except Exception as error:  # whatever it is ends the benchmark, in the other process
+        pipe.send(error)
+
+
+class Proxy:
+    def __init__(self, kind, cores, arguments):
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=serve, args=(other, kind, cores, arguments), daemon=True)
+        self.process.start()
+        other.close()
+        self.receive()
+
+    def receive(self):
+        answer = self.pipe.recv()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def timed(self, method, *given, repeat=1):
+        """(the last result, seconds by the clock of each call, processor seconds of one)"""
+        self.pipe.send((method, given, repeat))
+        return self.receive()
+
+    def __getattr__(self, method):
+        return lambda *given: self.timed(method, *given)[0]
+
+    def close(self):
+        self.pipe.send(None)
+        self.process.join()
