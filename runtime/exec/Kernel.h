@@ -23,6 +23,8 @@
 
 namespace shardc::runtime {
 
+class DeviceStream;
+
 /// Most dims that a view may have.
 inline constexpr int kMaxRank = 8;
 
@@ -76,6 +78,9 @@ struct KernelCall {
   const KernelAttribute *attributes = nullptr;
   int numAttributes = 0;
   std::byte *scratch = nullptr; ///< as many bytes as scratchBytes asked for
+  /// Where a device's kernel enqueues its work (Backend.h); null on the host,
+  /// where all is done when the call returns.
+  DeviceStream *stream = nullptr;
 
   /// Null where the instruction carries no such attribute.
   const KernelAttribute *find(std::string_view name) const;

@@ -112,7 +112,7 @@ Status RankPlan::bindInstruction(const PlanContext &context,
   } else if (into.name == artifact::kSend || into.name == artifact::kReceive) {
     into.channel = resources.channels[index];
   } else if (collectiveKind(into.name) == CollectiveKind::None) {
-    into.kernel = findHostKernel(into.name);
+    into.kernel = resources.device->findKernel(into.name);
   } else {
     const auto group = static_cast<size_t>(instruction.group());
     const GroupPartition &partition = context.groups[group];
