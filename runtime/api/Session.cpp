@@ -15,6 +15,9 @@ namespace {
 Status readEnvironment(SessionOptions &options) {
   if (const char *check = std::getenv("SHARDC_CHECK_REPLICAS"))
     options.checkReplicas |= std::strcmp(check, "1") == 0;
+  if (const char *device = std::getenv("SHARDC_DEVICE");
+      device && options.device.empty())
+    options.device = device;
   return readTimeout(options.timeout);
 }
 

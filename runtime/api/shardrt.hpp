@@ -86,6 +86,9 @@ class Processes;
 
 struct SessionOptions {
   std::string weightsRoot; ///< folder of the model's files, if they moved
+  /// Where ranks run: "host", "cuda" (each on a GPU of its own), "cuda:0" (all
+  /// on that one); "": SHARDC_DEVICE, or what the artifact was compiled for.
+  std::string device;
   /// Longest wait at a collective; 0: SHARDC_TIMEOUT (seconds), or 60 s.
   std::chrono::milliseconds timeout{0};
   bool checkReplicas = false; ///< also switched on by SHARDC_CHECK_REPLICAS=1

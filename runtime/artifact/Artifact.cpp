@@ -81,8 +81,11 @@ Status Artifact::open(const std::string &folder, const ArtifactOptions &options,
   SHARDC_RETURN_IF_ERROR(parseManifest(text, opened.parsed));
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   opened.manifestHash = {hash.low64, hash.high64};
-  SHARDC_RETURN_IF_ERROR(opened.openPrograms(
-      options.knowsKernel ? options.knowsKernel : hostHasKernel));
+  KnowsKernel knowsKernel =
+      options.knowsKernel ? options.knowsKernel : hostHasKernel;
+  if (options.choose)
+    SHARDC_RETURN_IF_ERROR(options.choose(opened.parsed, knowsKernel));
+  SHARDC_RETURN_IF_ERROR(opened.openPrograms(knowsKernel));
   SHARDC_RETURN_IF_ERROR(opened.openFiles(options.weightsRoot));
   SHARDC_RETURN_IF_ERROR(opened.checkWeights());
   artifact = std::move(opened);

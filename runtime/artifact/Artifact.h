@@ -21,6 +21,7 @@
 #include "runtime/base/MappedFile.h"
 
 #include <array>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ namespace shardc::runtime {
 struct ArtifactOptions {
   std::string weightsRoot; ///< replaces the manifest's model_root if not empty
   KnowsKernel knowsKernel = nullptr; ///< null: the host backend's kernels
+  /// Asked before the programs are read; may replace `knowsKernel`.
+  std::function<Status(const Manifest &, KnowsKernel &knowsKernel)> choose;
 };
 
 /// The copied weights of one rank, by Weight.name.

@@ -136,15 +136,19 @@ Status ProgramChecker::checkView(uint32_t index, bool load, const char *where) {
   return Status::ok();
 }
 
+bool callsKernel(std::string_view name) {
+  return collectiveKind(name) == CollectiveKind::None &&
+         hostInstruction(name) == HostInstruction::None &&
+         name != artifact::kSend && name != artifact::kReceive;
+}
+
 Status ProgramChecker::checkKernelNames() {
   std::set<std::string> unknown;
   for (auto *list : {program.load(), program.run()})
     for (const artifact::Instruction *instruction : *list) {
       std::string_view name = instruction->kernel()->string_view();
-      if (collectiveKind(name) == CollectiveKind::None &&
-          hostInstruction(name) == HostInstruction::None &&
-          name != artifact::kSend && name != artifact::kReceive &&
-          !name.starts_with(artifact::kGeneratedPrefix) && !knowsKernel(name))
+      if (callsKernel(name) && !name.starts_with(artifact::kGeneratedPrefix) &&
+          !knowsKernel(name))
         unknown.insert(std::string(name));
     }
   if (unknown.empty())

@@ -138,6 +138,8 @@ Status readWeightsMode(const Json &json, Manifest &manifest) {
   manifest.copiesWeights = weights == "copy";
   if (const Json *root = find(json, "model_root"); root && root->is_string())
     manifest.modelRoot = root->get<std::string>();
+  if (find(json, "target"))
+    SHARDC_RETURN_IF_ERROR(readText(json, "target", manifest.target));
   return Status::ok();
 }
 

@@ -43,6 +43,7 @@ struct Manifest {
   std::string tool;
   std::string tolerance; ///< "f32", "low" or "quant"
   std::string modelRoot;
+  std::string target = "host"; ///< backend whose kernels it needs
   bool copiesWeights = false;
   int microBatches = 1;              ///< parts in which a request runs
   std::vector<uint32_t> batchInputs; ///< cut along dim 0 for it

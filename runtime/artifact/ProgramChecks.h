@@ -81,6 +81,10 @@ HostInstruction hostInstruction(std::string_view name);
 
 using KnowsKernel = bool (*)(std::string_view name);
 
+/// Whether an instruction of that name is a kernel's: no collective, no
+/// transfer, and nothing that the engine does itself.
+bool callsKernel(std::string_view name);
+
 class ProgramChecker {
 public:
   ProgramChecker(const artifact::Program &program, KnowsKernel knowsKernel)

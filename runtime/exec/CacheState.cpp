@@ -42,9 +42,9 @@ int64_t sizeInRequest(const artifact::Program &program,
 } // namespace
 
 CacheState::CacheState(const artifact::Program &program,
-                       std::vector<char> isHere, int64_t capacity)
-    : capacity(capacity), isHere(std::move(isHere)),
-      parts(this->isHere.size()) {
+                       std::vector<Device *> devices, int64_t capacity)
+    : capacity(capacity), devices(std::move(devices)),
+      parts(this->devices.size()) {
   for (const artifact::CachePair *pair : *program.caches()) {
     const size_t rank = program.inputs()->Get(pair->input())->dims()->size();
     entries.push_back(
@@ -72,19 +72,27 @@ void CacheState::reset() {
 }
 
 Status CacheState::copyTo(CacheState &other) const {
-  for (size_t rank = 0; rank < parts.size(); ++rank)
+  for (size_t rank = 0; rank < parts.size(); ++rank) {
+    std::unique_ptr<DeviceStream> stream; // a run has the rank's own
+    if (devices[rank])
+      SHARDC_RETURN_IF_ERROR(devices[rank]->createStream(stream));
     for (size_t cache = 0; cache < entries.size(); ++cache) {
       const Part &from = parts[rank][cache];
       Part &to = other.parts[rank][cache];
       to.dims = from.dims;
       if (!from.memory.data())
         continue;
-      if (!to.memory.allocate(from.memory.size()))
+      if (!to.memory.allocate(*devices[rank], MemoryKind::Device,
+                              from.memory.size()))
         return artifactError("out of memory for ", from.memory.size(),
                              " bytes of a copied cache");
-      std::memcpy(to.memory.data(), from.memory.data(),
-                  static_cast<size_t>(from.memory.size()));
+      SHARDC_RETURN_IF_ERROR(stream->copy(to.memory.data(), from.memory.data(),
+                                          {.rowBytes = from.memory.size()},
+                                          CopyDirection::DeviceToDevice));
     }
+    if (stream)
+      SHARDC_RETURN_IF_ERROR(stream->synchronize());
+  }
   other.entries = entries;
   return Status::ok();
 }
@@ -208,7 +216,7 @@ Status CacheState::checkPart(const Use &use, size_t rank,
   std::vector<OwnedRuns> dims;
   SHARDC_RETURN_IF_ERROR(
       resolveLayouts(*program.inputs()->Get(input)->layout(), scalars, dims));
-  const bool fits = !isHere[rank] || part.memory.size() == bytes;
+  const bool fits = !devices[rank] || part.memory.size() == bytes;
   if (!fits || part.dims != dims)
     return artifactError("the cache of '", use.name(), "' has ",
                          part.memory.size(), " bytes on rank ", rank,
@@ -219,12 +227,13 @@ Status CacheState::checkPart(const Use &use, size_t rank,
 
 Status CacheState::allocatePart(const Use &use, size_t rank,
                                 std::span<const int64_t> scalars) {
-  if (!isHere[rank])
+  if (!devices[rank])
     return Status::ok();
-  AlignedBuffer &memory = parts[rank][use.cache].memory;
+  DeviceBuffer &memory = parts[rank][use.cache].memory;
   const int64_t bytes =
       scalars[use.program.buffers()->Get(use.pair.buffer())->bytes()];
-  if ((memory.data() && memory.size() == bytes) || memory.allocate(bytes))
+  if ((memory.data() && memory.size() == bytes) ||
+      memory.allocate(*devices[rank], MemoryKind::Device, bytes))
     return Status::ok();
   entries[use.cache].dims.clear();
   return artifactError("out of memory: rank ", rank, " needs ", bytes,

@@ -16,6 +16,7 @@
 
 #include "runtime/api/shardrt.hpp"
 #include "runtime/artifact/Format.h"
+#include "runtime/backend/DeviceBuffer.h"
 #include "runtime/exec/Ownership.h"
 
 #include <memory>
@@ -29,9 +30,9 @@ using RankScalars = std::span<const std::vector<int64_t>>;
 
 class CacheState {
 public:
-  /// For programs with the caches of `program`; `isHere`, by rank, are those
-  /// whose parts this process keeps.
-  CacheState(const artifact::Program &program, std::vector<char> isHere,
+  /// For programs with the caches of `program`; `devices`, by rank, are where
+  /// the parts are that this process keeps, null for the others.
+  CacheState(const artifact::Program &program, std::vector<Device *> devices,
              int64_t capacity);
 
   const int64_t capacity;
@@ -72,7 +73,7 @@ private:
   };
   /// What one rank has of a cache.
   struct Part {
-    AlignedBuffer memory;
+    DeviceBuffer memory;
     std::vector<OwnedRuns> dims; ///< of what is held
   };
   /// One cache in one program.
@@ -93,7 +94,7 @@ private:
                       std::span<const int64_t> scalars);
 
   std::vector<Entry> entries;
-  const std::vector<char> isHere;       ///< by rank
+  const std::vector<Device *> devices;  ///< by rank; null: not here
   std::vector<std::vector<Part>> parts; ///< by rank and cache
 };
 

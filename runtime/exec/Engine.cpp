@@ -4,7 +4,6 @@
 #include "runtime/backend/host/HostThreads.h"
 #include "runtime/backend/net/NetworkCommunicator.h"
 #include "runtime/base/Message.h"
-#include "runtime/exec/ScalarEvaluator.h"
 
 #include <algorithm>
 #include <array>
@@ -48,6 +47,8 @@ Status Engine::start(Transfers &transfers) {
   orderedInputs.resize(inputInfos.size());
   for (RankState &state : ranks)
     state.inputs.resize(inputInfos.size());
+  for (int rank : localRanks)
+    SHARDC_RETURN_IF_ERROR(openDevice(rank));
   SHARDC_RETURN_IF_ERROR(createGroups());
   SHARDC_RETURN_IF_ERROR(createWorld());
   const int kernelThreads =
@@ -57,6 +58,8 @@ Status Engine::start(Transfers &transfers) {
       threads.start(static_cast<int>(localRanks.size()),
                     [kernelThreads](int) { setHostThreads(kernelThreads); }));
   describeToOthers();
+  SHARDC_RETURN_IF_ERROR(
+      onAllRanks(&Engine::joinDeviceGroups, Step::RunsKernels));
   return load();
 }
 
@@ -193,117 +196,6 @@ Status Engine::createWorld() {
   return Status::ok();
 }
 
-Status Engine::load() {
-  for (auto &loaded : programs) {
-    active = loaded.get();
-    for (int rank = 0; rank < numRanks(); ++rank) {
-      active->loadScalars.emplace_back();
-      SHARDC_RETURN_IF_ERROR(evaluateLoadScalars(program(), active->dependence,
-                                                 coordinatesOf(program(), rank),
-                                                 active->loadScalars.back()));
-    }
-    SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::loadRank, Step::Plans));
-    SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runLoadRank, Step::RunsKernels));
-    for (RankProgram &rank : active->ranks)
-      rank.loadPlan.reset();
-    SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::shareLoaded, Step::Plans));
-  }
-  return Status::ok();
-}
-
-/// Weights and the memory of loaded values.
-Status Engine::loadRank(int rank) {
-  RankProgram &state = active->ranks[static_cast<size_t>(rank)];
-  const std::vector<int64_t> &scalars =
-      active->loadScalars[static_cast<size_t>(rank)];
-  SHARDC_RETURN_IF_ERROR(
-      loadWeights(artifact, active->number, weightsRank(rank), scalars,
-                  ranks[static_cast<size_t>(rank)].weights, state.weights));
-  const auto *buffers = program().buffers();
-  state.fixedBuffers.assign(buffers->size(), nullptr);
-  for (uint32_t b = 0; b < buffers->size(); ++b) {
-    const artifact::Buffer *buffer = buffers->Get(b);
-    int64_t bytes = scalars[buffer->bytes()];
-    if (buffer->kind() == artifact::BufferKind_Weight) {
-      if (bytes != state.weights.bytes[buffer->source()])
-        return artifactError(
-            "weight ",
-            program().weights()->Get(buffer->source())->name()->c_str(),
-            " has ", state.weights.bytes[buffer->source()], " bytes on rank ",
-            rank, ", its buffer ", bytes);
-      state.fixedBuffers[b] =
-          const_cast<std::byte *>(state.weights.data[buffer->source()]);
-    } else if (buffer->kind() == artifact::BufferKind_Persistent) {
-      SHARDC_RETURN_IF_ERROR(bufferBytes(program(), b, scalars, bytes));
-      AlignedBuffer memory;
-      if (!memory.allocate(bytes))
-        return artifactError("out of memory for ", bytes, " bytes on rank ",
-                             rank);
-      state.fixedBuffers[b] = memory.data();
-      state.persistent.push_back(std::move(memory));
-    }
-  }
-  return Status::ok();
-}
-
-/// The load-time program: once, in an arena of its own.
-Status Engine::runLoadRank(int rank) {
-  RankState &state = ranks[static_cast<size_t>(rank)];
-  RankProgram &mine = active->ranks[static_cast<size_t>(rank)];
-  PlanContext context{program(),
-                      *program().load(),
-                      active->load.list[0],
-                      active->load.carried,
-                      active->load.arenaPlace,
-                      active->partitions,
-                      active->loadScalars,
-                      generated,
-                      active->dependence};
-  // Kept until all ranks are done: a timeout elsewhere may ask where this is.
-  mine.loadPlan = std::make_unique<RankPlan>();
-  RankPlan &plan = *mine.loadPlan;
-  ArenaMemo onlyOnce;
-  RankResources resources = resourcesOf(rank);
-  resources.packed = nullptr; // what is used once is not worth it
-  SHARDC_RETURN_IF_ERROR(plan.prepare(context, resources, onlyOnce));
-  AlignedBuffer arena;
-  if (!arena.allocate(plan.arenaBytes()))
-    return artifactError("out of memory for ", plan.arenaBytes(),
-                         " bytes on rank ", rank);
-  plan.bindArena(arena.data());
-  Status status = runInstructions(
-      plan, worldRank(rank),
-      {failure, state.world.get(), {}, state.progress, state.hashes});
-  state.progress.leave();
-  return status;
-}
-
-/// Profiles compute much the same of their weights (a transposed matrix), and
-/// nothing writes it afterwards: what is equal, byte by byte, is kept once.
-Status Engine::shareLoaded(int rank) {
-  RankProgram &mine = active->ranks[static_cast<size_t>(rank)];
-  std::vector<AlignedBuffer> &loaded = ranks[static_cast<size_t>(rank)].loaded;
-  const size_t numBefore = loaded.size();
-  auto next = mine.persistent.begin();
-  for (uint32_t b = 0; b < mine.fixedBuffers.size(); ++b) {
-    if (program().buffers()->Get(b)->kind() != artifact::BufferKind_Persistent)
-      continue;
-    AlignedBuffer &memory = *next++;
-    const auto end = loaded.begin() + static_cast<std::ptrdiff_t>(numBefore);
-    const auto same = std::find_if(loaded.begin(), end, [&](const auto &other) {
-      return other.size() == memory.size() &&
-             std::memcmp(other.data(), memory.data(),
-                         static_cast<size_t>(memory.size())) == 0;
-    });
-    if (same != end)
-      mine.fixedBuffers[b] = same->data();
-    else
-      loaded.push_back(std::move(memory));
-  }
-  mine.persistent.clear();
-  return Status::ok();
-}
-
 /// Replicas read the weights that were copied for the first one.
 int Engine::weightsRank(int rank) const {
   return artifact.worldRank(/*replica=*/0, place.stage, rank);
@@ -311,8 +203,13 @@ int Engine::weightsRank(int rank) const {
 
 RankResources Engine::resourcesOf(int rank) {
   const RankProgram &mine = active->ranks[static_cast<size_t>(rank)];
-  return {rank, mine.fixedBuffers, mine.communicators, mine.channels,
-          &ranks[static_cast<size_t>(rank)].packed};
+  RankState &state = ranks[static_cast<size_t>(rank)];
+  return {rank,
+          mine.fixedBuffers,
+          mine.communicators,
+          mine.channels,
+          state.device,
+          state.device->isHost() ? &state.packed : nullptr};
 }
 
 RankMemory Engine::memoryOf(int rank) const {
@@ -323,10 +220,10 @@ RankMemory Engine::memoryOf(int rank) const {
                     state.weights.packedBytes, 0,
                     state.arena.size() + state.inputMemory.size()};
   memory.arrangedBytes = state.packed.bytes();
-  for (const AlignedBuffer &buffer : state.loaded)
+  for (const DeviceBuffer &buffer : state.loaded)
     memory.loadedBytes += buffer.size();
   for (const auto &loaded : programs)
-    for (const AlignedBuffer &buffer : loaded->ranks[r].carried)
+    for (const DeviceBuffer &buffer : loaded->ranks[r].carried)
       memory.arenaBytes += buffer.size();
   return memory;
 }
@@ -374,6 +271,11 @@ void Engine::runStep(int rank) {
   // Nothing throws by design; running out of memory while planning may.
   try {
     state.status = (this->*currentStep)(rank);
+    // What a device still had to do may fail too, and nothing may outlive the
+    // step that enqueued it.
+    const Status done = state.stream->synchronize();
+    if (state.status.isOk())
+      state.status = done;
   } catch (const std::exception &error) {
     state.status = artifactError("rank ", rank, ": ", error.what());
   }

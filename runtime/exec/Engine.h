@@ -15,12 +15,15 @@
 #include "runtime/api/shardrt.hpp"
 #include "runtime/artifact/Artifact.h"
 #include "runtime/backend/host/GeneratedKernels.h"
+#include "runtime/backend/Staging.h"
 #include "runtime/exec/CacheState.h"
+#include "runtime/exec/DeviceWeights.h"
 #include "runtime/exec/InputBinding.h"
 #include "runtime/exec/LoadedProgram.h"
 #include "runtime/exec/Transfers.h"
 #include "runtime/launch/RankThreads.h"
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -32,19 +35,29 @@ namespace shardc::runtime {
 struct RankState {
   std::unique_ptr<Communicator> world; ///< null: replicas are not checked
   WeightSlices weights;                ///< of all profiles
-  std::vector<AlignedBuffer> loaded;   ///< what was computed of them
-  PackedOperands packed;               ///< of both
-  AlignedBuffer arena;
-  AlignedBuffer inputMemory;       ///< packed parts of inputs
-  std::vector<std::byte *> inputs; ///< this rank's part of each
-  std::vector<int64_t> symbols;    ///< of the current run
+  DeviceWeights deviceWeights;         ///< the same on a device
+  std::vector<DeviceBuffer> loaded;    ///< what was computed of them
+  PackedOperands packed;               ///< of both, on the host
+  DeviceBuffer arena;
+  DeviceBuffer inputMemory;  ///< packed parts of inputs
+  DeviceBuffer inputStaging; ///< the same on their way to a device
+  Device *device = nullptr;
+  std::unique_ptr<DeviceStream> stream;
+  /// By what is read, so that one value does not take another's place; null on
+  /// the host.
+  std::unique_ptr<Staging> staging;
+  std::vector<Staging> outputStaging;  ///< by output of the program
+  std::vector<TensorView> hostOutputs; ///< the rank's parts, for the host
+  std::vector<std::byte *> inputs;     ///< this rank's part of each
+  std::vector<int64_t> symbols;        ///< of the current run
   /// By rank: the scalars with these symbols, those of the inputs' shapes until
   /// the run binds others.
   std::span<const std::vector<int64_t>> scalars;
   std::vector<std::vector<int64_t>> boundScalars;
   RankProgress progress;
   std::vector<uint64_t> hashes;
-  Status status; ///< of the current job
+  std::vector<std::array<uint64_t, 2>> loadedHashes; ///< on a device
+  Status status;                                     ///< of the current job
 };
 
 /// Which stage of which replica an engine runs.
@@ -106,12 +119,17 @@ private:
   Status checkPorts() const;
   Status createGroups();
   Status createGroup(LoadedProgram &loaded, const std::vector<int> &members);
+  Status openDevice(int rank);
+  Status joinDeviceGroups(int rank);
   std::vector<int> worldRanks(std::span<const int> members) const;
   Status createWorld();
   Status load();
   Status loadRank(int rank);
   Status runLoadRank(int rank);
   Status shareLoaded(int rank);
+  Status placeWeights(int rank, std::span<const int64_t> scalars);
+  Status hashLoaded(int rank, const DeviceBuffer &memory,
+                    std::array<uint64_t, 2> &hash);
 
   Status runRequest(std::span<const InputTensor> given);
   Status findProgram(LoadedProgram *&found) const;
@@ -125,6 +143,7 @@ private:
   // EngineOutputs.cpp
   Status sizeOutputs();
   Status copyOutputs(int rank);
+  Status fetchOutputs(int rank);
   Status assignFoundOutputs();
   Status sendFoundSizes() const;
   Status receiveFoundSizes(std::vector<std::vector<int64_t>> &scalars) const;
@@ -142,9 +161,13 @@ private:
   Status bindSegment(int rank, RankPlan &plan);
   /// `segment` is the one that comes next afterwards.
   Status runSegment(int rank, size_t &segment);
+  Status growBuffer(int rank, DeviceBuffer &memory, int64_t bytes,
+                    const char *what, bool keep);
+  RunControl controlOf(int rank, std::span<InstructionTiming> timings);
   Status readSizes(int rank, const BoundInstruction &instruction);
   void setSizes(int rank, const BoundInstruction &instruction);
-  Status readCondition(const BoundInstruction &instruction, bool &holds);
+  Status readCondition(int rank, const BoundInstruction &instruction,
+                       bool &holds);
   Status evaluateSizes(int rank);
 
   int weightsRank(int rank) const;

@@ -32,10 +32,27 @@ Status Engine::sizeOutputs() {
   return Status::ok();
 }
 
+/// Where the host reads a rank's part of each output.
+Status Engine::fetchOutputs(int rank) {
+  const auto r = static_cast<size_t>(rank);
+  RankState &mine = ranks[r];
+  const RankPlan &plan = current->ranks[r].last();
+  mine.hostOutputs.resize(keptOutputs.size());
+  while (mine.staging && mine.outputStaging.size() < keptOutputs.size())
+    mine.outputStaging.emplace_back(*mine.device, *mine.stream);
+  for (uint32_t o = 0; o < keptOutputs.size(); ++o) {
+    TensorView &onHost = mine.hostOutputs[o] = *plan.outputs[o];
+    if (mine.staging && !keptOutputs[o] && current->outputBlocks[o][r].copies)
+      SHARDC_RETURN_IF_ERROR(
+          mine.outputStaging[o].fetch(*plan.outputs[o], onHost));
+  }
+  return Status::ok();
+}
+
 /// The blocks of a rank that is here.
 Status Engine::copyOutputs(int rank) {
   const auto r = static_cast<size_t>(rank);
-  const RankPlan &plan = current->ranks[r].last();
+  SHARDC_RETURN_IF_ERROR(fetchOutputs(rank));
   for (uint32_t o = 0; o < keptOutputs.size(); ++o) {
     const OutputBlock &block = current->outputBlocks[o][r];
     const Tensor &whole = requestOutputs[program().outputs()->Get(o)->index()];
@@ -43,7 +60,7 @@ Status Engine::copyOutputs(int rank) {
         whole.numElements() > 0)
       copyBlock(block.dims,
                 packedView(whole.data(), whole.element(), whole.dims()),
-                *plan.outputs[o], BlockCopy::ToGlobal);
+                ranks[r].hostOutputs[o], BlockCopy::ToGlobal);
   }
   return Status::ok();
 }
@@ -124,8 +141,8 @@ Status Engine::collectOutputs() {
 
 Status Engine::sendOutput(uint32_t output, int rank) const {
   Stream &stream = place.world.transport->stream(0, kOutputStream, kOutputs);
-  RankPlan &plan = current->ranks[static_cast<size_t>(rank)].last();
-  const TensorView &local = *plan.outputs[output];
+  const TensorView &local =
+      ranks[static_cast<size_t>(rank)].hostOutputs[output];
   const Pieces pieces(local, kMessageBytes);
   for (int64_t p = 0; p < pieces.size(); ++p) {
     const TensorView part = pieceOf(local, pieces[p]);

@@ -80,11 +80,11 @@ bool Engine::usesInput(size_t input) const {
 
 Status Engine::createState(int64_t capacity,
                            std::unique_ptr<CacheState> &created) {
-  std::vector<char> isHere(ranks.size(), 0);
-  for (int rank : localRanks)
-    isHere[static_cast<size_t>(rank)] = 1;
+  std::vector<Device *> devices;
+  for (const RankState &rank : ranks)
+    devices.push_back(rank.device);
   created = std::make_unique<CacheState>(*programs[0]->program,
-                                         std::move(isHere), capacity);
+                                         std::move(devices), capacity);
   return Status::ok();
 }
 

@@ -4,26 +4,9 @@
 #include "runtime/exec/ScalarEvaluator.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shardc::runtime {
 namespace {
-
-/// Makes room; what was there stays.
-Status grow(AlignedBuffer &memory, int64_t bytes, int rank, const char *what) {
-  if (memory.data() && memory.size() >= bytes)
-    return Status::ok();
-  AlignedBuffer larger;
-  if (!larger.allocate(bytes))
-    return artifactError("out of memory: rank ", rank, " needs ", bytes,
-                         " bytes for ", what,
-                         "; use smaller inputs, or more ranks");
-  if (memory.size() > 0)
-    std::memcpy(larger.data(), memory.data(),
-                static_cast<size_t>(memory.size()));
-  memory = std::move(larger);
-  return Status::ok();
-}
 
 int64_t integerAt(const std::byte *data, artifact::ElementType element) {
   switch (element) {
@@ -58,6 +41,37 @@ int64_t readInteger(const TensorView &view, int64_t index) {
 
 } // namespace
 
+/// Makes room; what was there stays if `keep`, else its memory is free for it.
+Status Engine::growBuffer(int rank, DeviceBuffer &memory, int64_t bytes,
+                          const char *what, bool keep) {
+  if (memory.data() && memory.size() >= bytes)
+    return Status::ok();
+  RankState &mine = ranks[static_cast<size_t>(rank)];
+  // What is enqueued may still use it.
+  SHARDC_RETURN_IF_ERROR(mine.stream->synchronize());
+  DeviceBuffer larger;
+  if (!keep)
+    memory.release();
+  if (!larger.allocate(*mine.device, MemoryKind::Device, bytes))
+    return artifactError("out of memory: rank ", rank, " needs ", bytes,
+                         " bytes for ", what,
+                         "; use smaller inputs, or more ranks");
+  if (memory.size() > 0) {
+    SHARDC_RETURN_IF_ERROR(mine.stream->copy(larger.data(), memory.data(),
+                                             {.rowBytes = memory.size()},
+                                             CopyDirection::DeviceToDevice));
+    SHARDC_RETURN_IF_ERROR(mine.stream->synchronize());
+  }
+  memory = std::move(larger);
+  return Status::ok();
+}
+
+RunControl Engine::controlOf(int rank, std::span<InstructionTiming> timings) {
+  RankState &mine = ranks[static_cast<size_t>(rank)];
+  return {failure, *mine.stream,  mine.staging.get(), mine.world.get(),
+          timings, mine.progress, mine.hashes};
+}
+
 PlanContext
 Engine::contextOf(size_t segment,
                   std::span<const std::vector<int64_t>> scalars) const {
@@ -75,11 +89,25 @@ Engine::contextOf(size_t segment,
 Status Engine::placeInputs(int rank) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
   InputSlices &slices = current->ranks[static_cast<size_t>(rank)].inputs;
-  SHARDC_RETURN_IF_ERROR(grow(mine.inputMemory, slices.packedBytes(), rank,
-                              "its parts of the inputs"));
+  const bool isHost = mine.device->isHost();
+  SHARDC_RETURN_IF_ERROR(
+      growBuffer(rank, mine.inputMemory,
+                 isHost ? slices.packedBytes() : slices.deviceBytes(),
+                 "its parts of the inputs", /*keep=*/false));
+  if (!isHost && mine.inputStaging.size() < slices.packedBytes() &&
+      !mine.inputStaging.allocate(*mine.device, MemoryKind::Staging,
+                                  slices.packedBytes()))
+    return artifactError("out of memory: rank ", rank, " needs ",
+                         slices.packedBytes(),
+                         " bytes to pack inputs; use smaller inputs");
   for (size_t i = 0; i < orderedInputs.size(); ++i)
-    mine.inputs[i] =
-        slices.place(i, orderedInputs[i]->data, mine.inputMemory.data());
+    if (isHost)
+      mine.inputs[i] =
+          slices.place(i, orderedInputs[i]->data, mine.inputMemory.data());
+    else
+      SHARDC_RETURN_IF_ERROR(
+          slices.upload(i, orderedInputs[i]->data, mine.inputStaging.data(),
+                        mine.inputMemory.data(), *mine.stream, mine.inputs[i]));
   if (state)
     for (uint32_t c = 0; c < program().caches()->size(); ++c)
       mine.inputs[program().caches()->Get(c)->input()] =
@@ -122,8 +150,9 @@ Status Engine::evaluateSizes(int rank) {
 
 Status Engine::bindSegment(int rank, RankPlan &plan) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
-  SHARDC_RETURN_IF_ERROR(
-      grow(mine.arena, plan.arenaBytes(), rank, "intermediate values"));
+  SHARDC_RETURN_IF_ERROR(growBuffer(rank, mine.arena, plan.arenaBytes(),
+                                    "intermediate values",
+                                    /*keep=*/false));
   RankProgram &own = active->ranks[static_cast<size_t>(rank)];
   for (const RankPlan::CarriedNeed &need : plan.carriedNeeds()) {
     const artifact::Buffer *buffer = program().buffers()->Get(need.buffer);
@@ -131,12 +160,13 @@ Status Engine::bindSegment(int rank, RankPlan &plan) {
       own.carriedAt[need.buffer] = state->memoryOf(rank, buffer->source());
       continue;
     }
-    AlignedBuffer &memory = own.carried[need.buffer];
+    DeviceBuffer &memory = own.carried[need.buffer];
     // Half as much again: rows that a loop adds one by one are copied seldom.
     int64_t bytes = need.bytes;
     if (memory.size() > 0 && memory.size() < bytes)
       bytes = std::max(bytes, memory.size() / 2 * 3);
-    SHARDC_RETURN_IF_ERROR(grow(memory, bytes, rank, "intermediate values"));
+    SHARDC_RETURN_IF_ERROR(
+        growBuffer(rank, memory, bytes, "intermediate values", /*keep=*/true));
     own.carriedAt[need.buffer] = memory.data();
   }
   plan.bindArena(mine.arena.data());
@@ -152,9 +182,8 @@ Status Engine::runSegment(int rank, size_t &number) {
   RankShapePlan &shape = current->ranks[static_cast<size_t>(rank)];
   RankPlan &plan = shape.segments[number].plan;
   SHARDC_RETURN_IF_ERROR(bindSegment(rank, plan));
-  Status status = runInstructions(
-      plan, worldRank(rank),
-      {failure, mine.world.get(), shape.timings, mine.progress, mine.hashes});
+  Status status =
+      runInstructions(plan, worldRank(rank), controlOf(rank, shape.timings));
   mine.progress.leave();
   SHARDC_RETURN_IF_ERROR(status);
   const Segment &segment = active->run.list[number];
@@ -168,7 +197,8 @@ Status Engine::runSegment(int rank, size_t &number) {
   case HostInstruction::If:
   case HostInstruction::Loop: {
     bool holds = false;
-    SHARDC_RETURN_IF_ERROR(readCondition(plan.instructions().back(), holds));
+    SHARDC_RETURN_IF_ERROR(
+        readCondition(rank, plan.instructions().back(), holds));
     if (!holds)
       number = segment.otherwise;
     return Status::ok();
@@ -179,12 +209,15 @@ Status Engine::runSegment(int rank, size_t &number) {
 }
 
 /// All ranks find the same: what it reads is replicated.
-Status Engine::readCondition(const BoundInstruction &instruction, bool &holds) {
-  const TensorView &view = instruction.call.inputs[0];
+Status Engine::readCondition(int rank, const BoundInstruction &instruction,
+                             bool &holds) {
+  TensorView view = instruction.call.inputs[0];
   if (view.numElements() != 1)
     return artifactError(instruction.name, " at node '", instruction.node,
                          "' has a condition of ", view.numElements(),
                          " elements, expected one; change the inputs");
+  if (Staging *staging = ranks[static_cast<size_t>(rank)].staging.get())
+    SHARDC_RETURN_IF_ERROR(staging->fetch(view, view));
   holds = readInteger(view, 0) != 0;
   return Status::ok();
 }
@@ -207,11 +240,13 @@ Status Engine::readSizes(int rank, const BoundInstruction &instruction) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
   const auto *sizes =
       findAttribute(*program().run()->Get(instruction.index), "sizes");
-  const TensorView &view = instruction.call.inputs[0];
+  TensorView view = instruction.call.inputs[0];
   if (view.numElements() != static_cast<int64_t>(sizes->scalars()->size()))
     return artifactError("read_sizes at node '", instruction.node, "' has ",
                          sizes->scalars()->size(), " sizes for ",
                          view.numElements(), " elements");
+  if (mine.staging)
+    SHARDC_RETURN_IF_ERROR(mine.staging->fetch(view, view));
   for (uint32_t e = 0; e < sizes->scalars()->size(); ++e) {
     const uint32_t scalar = sizes->scalars()->Get(e);
     const int64_t found = readInteger(view, e);

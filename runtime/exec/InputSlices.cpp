@@ -53,6 +53,8 @@ Status InputSlices::addSlice(const artifact::Program &program, uint32_t index,
                            sliceBytes, " bytes on this rank, its buffer ",
                            scalars[buffer->bytes()]);
   }
+  slice.deviceOffset = allBytes;
+  allBytes += alignBuffer(sliceBytes);
   slice.packedOffset = bytes;
   if (!slice.isWindow)
     bytes += alignBuffer(sliceBytes);
@@ -74,6 +76,19 @@ std::byte *InputSlices::place(size_t index, const void *data,
   slice.local.data = memory + slice.packedOffset;
   copyBlock(slice.dims, slice.global, slice.local, BlockCopy::ToLocal);
   return slice.local.data;
+}
+
+Status InputSlices::upload(size_t index, const void *data, std::byte *staging,
+                           std::byte *memory, DeviceStream &stream,
+                           std::byte *&at) {
+  const Slice &slice = slices[index];
+  at = memory; // an address also where there are no bytes
+  if (slice.isSkipped || slice.local.numElements() == 0)
+    return Status::ok();
+  const std::byte *packed = place(index, data, staging);
+  at += slice.deviceOffset;
+  return stream.copy(at, packed, {.rowBytes = viewBytes(slice.local)},
+                     CopyDirection::HostToDevice);
 }
 
 } // namespace shardc::runtime

@@ -11,7 +11,7 @@
 #ifndef SHARDC_RUNTIME_EXEC_INPUTSLICES_H
 #define SHARDC_RUNTIME_EXEC_INPUTSLICES_H
 
-#include "runtime/exec/Kernel.h"
+#include "runtime/backend/Backend.h"
 #include "runtime/exec/Ownership.h"
 
 #include <span>
@@ -32,6 +32,14 @@ public:
   /// Address of the part of input `index`, packed below `memory` if need be.
   std::byte *place(size_t index, const void *data, std::byte *memory);
 
+  /// Of all parts, on a device.
+  int64_t deviceBytes() const { return allBytes; }
+  /// Copies the part of input `index` to its place below `memory`, by way of
+  /// `staging`, of packedBytes, if need be. Both and `data` must stay until the
+  /// stream was waited for.
+  Status upload(size_t index, const void *data, std::byte *staging,
+                std::byte *memory, DeviceStream &stream, std::byte *&at);
+
 private:
   struct Slice {
     std::vector<OwnedRuns> dims;
@@ -41,12 +49,13 @@ private:
     bool isWindow = false;
     int64_t windowOffset = 0; ///< bytes into the caller's tensor
     int64_t packedOffset = 0; ///< bytes into the rank's memory
+    int64_t deviceOffset = 0; ///< the same on a device, where all have a place
   };
   Status addSlice(const artifact::Program &program, uint32_t index,
                   std::span<const int64_t> scalars);
 
   std::vector<Slice> slices;
-  int64_t bytes = 0;
+  int64_t bytes = 0, allBytes = 0;
 };
 
 } // namespace shardc::runtime

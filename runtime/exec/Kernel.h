@@ -23,6 +23,8 @@
 
 namespace shardc::runtime {
 
+class DeviceStream;
+
 /// Most dims that a view may have.
 inline constexpr int kMaxRank = 8;
 
@@ -80,6 +82,9 @@ struct KernelCall {
   /// that stays the same. Known to scratchBytes already.
   const std::byte *packed = nullptr;
   const void *code = nullptr;   ///< the kernel's Kernel::code
+  /// Where a device's kernel enqueues its work (Backend.h); null on the host,
+  /// where all is done when the call returns.
+  DeviceStream *stream = nullptr;
 
   /// Null where the instruction carries no such attribute.
   const KernelAttribute *find(std::string_view name) const;

@@ -9,6 +9,7 @@
 
 #include "runtime/api/shardrt.hpp"
 #include "runtime/backend/Channel.h"
+#include "runtime/backend/DeviceBuffer.h"
 #include "runtime/backend/host/SharedMemoryGroup.h"
 #include "runtime/exec/ShapePlan.h"
 #include "runtime/exec/WeightLoader.h"
@@ -21,12 +22,15 @@ namespace shardc::runtime {
 /// What one rank keeps of a program between runs.
 struct RankProgram {
   RankWeights weights;
-  std::vector<AlignedBuffer> persistent; ///< while loading, in their order
+  std::vector<DeviceBuffer> persistent;  ///< while loading, in their order
   std::vector<std::byte *> fixedBuffers; ///< by buffer of the program
   std::vector<std::unique_ptr<Communicator>> communicators; ///< by group
+  /// What a device's communicators and channels go over; empty on the host.
+  std::vector<std::unique_ptr<Communicator>> hostCommunicators;
+  std::vector<std::unique_ptr<Channel>> deviceChannels;
   std::vector<Channel *> channels;    ///< by instruction of `run`, or null
   std::vector<ArenaMemo> arenas;      ///< by segment
-  std::vector<AlignedBuffer> carried; ///< by buffer of the program
+  std::vector<DeviceBuffer> carried;  ///< by buffer of the program
   std::vector<std::byte *> carriedAt; ///< where it is in this run
   std::unique_ptr<RankPlan> loadPlan; ///< only while loading
 };

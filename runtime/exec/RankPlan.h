@@ -10,6 +10,7 @@
 #ifndef SHARDC_RUNTIME_EXEC_RANKPLAN_H
 #define SHARDC_RUNTIME_EXEC_RANKPLAN_H
 
+#include "runtime/backend/Backend.h"
 #include "runtime/backend/Channel.h"
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/exec/ArenaPlanner.h"
@@ -48,6 +49,7 @@ struct RankResources {
   std::span<std::byte *const> fixedBuffers;
   std::span<const std::unique_ptr<Communicator>> communicators; ///< by group
   std::span<Channel *const> channels; ///< by instruction of `run`, or null
+  const Device *device = nullptr;     ///< whose kernels are called
   PackedOperands *packed = nullptr;   ///< null: nothing is packed
 };
 

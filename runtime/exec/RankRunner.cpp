@@ -15,7 +15,8 @@ int64_t now() {
 }
 
 Status runOne(const RankPlan &plan, const BoundInstruction &instruction,
-              int rank, RunFailure &failure, const CollectiveSite &site) {
+              int rank, const RunControl &control, const CollectiveSite &site) {
+  RunFailure &failure = control.failure;
   if (instruction.channel)
     return instruction.call.numInputs > 0
                ? instruction.channel->send(instruction.call.inputs[0], failure,
@@ -28,7 +29,8 @@ Status runOne(const RankPlan &plan, const BoundInstruction &instruction,
         instruction.call, site);
   if (!instruction.kernel)
     return Status::ok(); // the engine does it
-  Status status = instruction.kernel->run(instruction.call);
+  Status status =
+      control.stream.launch(*instruction.kernel, instruction.call, site);
   if (status.isOk())
     return status;
   return Status::error(
@@ -40,10 +42,13 @@ Status runOne(const RankPlan &plan, const BoundInstruction &instruction,
 Status checkReplicas(const RankPlan &plan, const BoundInstruction &instruction,
                      const CollectiveSite &site, const RunControl &control) {
   for (int o = 0; o < instruction.call.numOutputs; ++o)
-    if (plan.isReplicated(instruction.call.outputs[o]))
-      SHARDC_RETURN_IF_ERROR(checkReplicated(instruction.call.outputs[o], o,
-                                             *control.world, site,
-                                             control.hashes));
+    if (plan.isReplicated(instruction.call.outputs[o])) {
+      TensorView output = instruction.call.outputs[o];
+      if (control.staging)
+        SHARDC_RETURN_IF_ERROR(control.staging->fetch(output, output));
+      SHARDC_RETURN_IF_ERROR(
+          checkReplicated(output, o, *control.world, site, control.hashes));
+    }
   return Status::ok();
 }
 
@@ -63,7 +68,10 @@ Status runInstructions(const RankPlan &plan, int rank,
     const CollectiveSite site{instruction.name, instruction.node,
                               static_cast<int>(instruction.index)};
     const int64_t begin = measures ? now() : 0;
-    Status status = runOne(plan, instruction, rank, control.failure, site);
+    Status status = runOne(plan, instruction, rank, control, site);
+    // Times of a device are those of its work, not of its launch.
+    if (measures && control.staging && status.isOk())
+      status = control.stream.synchronize();
     if (measures) {
       InstructionTiming &timing = control.timings[instruction.index];
       timing.begin = begin;

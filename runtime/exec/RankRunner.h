@@ -2,6 +2,7 @@
 #ifndef SHARDC_RUNTIME_EXEC_RANKRUNNER_H
 #define SHARDC_RUNTIME_EXEC_RANKRUNNER_H
 
+#include "runtime/backend/Staging.h"
 #include "runtime/backend/host/Rendezvous.h"
 #include "runtime/exec/RankPlan.h"
 
@@ -28,6 +29,8 @@ struct RankProgress {
 
 struct RunControl {
   RunFailure &failure;
+  DeviceStream &stream;
+  Staging *staging = nullptr;           ///< null: the device is the host
   Communicator *world = nullptr;        ///< for the replica check; null: none
   std::span<InstructionTiming> timings; ///< by instruction; empty: not measured
   RankProgress &progress;

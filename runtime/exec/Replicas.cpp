@@ -41,6 +41,14 @@ Status Replicas::openAll(const std::string &folder,
                          const SessionOptions &options) {
   ArtifactOptions artifactOptions;
   artifactOptions.weightsRoot = options.weightsRoot;
+  artifactOptions.choose = [&](const Manifest &manifest,
+                               KnowsKernel &knowsKernel) {
+    SHARDC_RETURN_IF_ERROR(devices.choose(options.device, manifest.target));
+    // A device's own kernels are checked when the programs are there.
+    if (!devices.isHost())
+      knowsKernel = [](std::string_view) { return true; };
+    return Status::ok();
+  };
   SHARDC_RETURN_IF_ERROR(Artifact::open(folder, artifactOptions, artifact));
   if (processes) {
     if (artifact.worldSize() != processes->size())
@@ -55,6 +63,10 @@ Status Replicas::openAll(const std::string &folder,
         [&](size_t) { return "the artifact " + folder; },
         "copy it to all machines again"));
   }
+  SHARDC_RETURN_IF_ERROR(
+      devices.open(artifact.worldSize(), processes ? processes->rank() : -1));
+  SHARDC_RETURN_IF_ERROR(devices.checkKernels(artifact));
+  world.devices = &devices;
   for (int replica = 0; replica < artifact.numReplicas(); ++replica) {
     pipelines.emplace_back();
     SHARDC_RETURN_IF_ERROR(

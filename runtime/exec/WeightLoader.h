@@ -33,6 +33,13 @@ struct WeightSlices {
   std::vector<AlignedBuffer> packed;
   MappedFile copiedFile;
   CopiedWeights copied; ///< with --weights copy, once a program was loaded
+
+  /// Once a device has them; what was counted stays. No slice may be asked for
+  /// any more.
+  void freePacked() {
+    known.clear();
+    packed.clear();
+  }
 };
 
 /// The slices of one program's weights.

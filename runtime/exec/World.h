@@ -12,6 +12,7 @@
 #define SHARDC_RUNTIME_EXEC_WORLD_H
 
 #include "runtime/backend/net/Transport.h"
+#include "runtime/exec/RankDevices.h"
 
 namespace shardc::runtime {
 
@@ -19,6 +20,7 @@ struct World {
   Transport *transport = nullptr; ///< null: all ranks are here
   /// Of the streams that belong to one channel each.
   uint32_t firstStream = 0;
+  const RankDevices *devices = nullptr;
 
   bool holds(int worldRank) const {
     return !transport || transport->rank() == worldRank;

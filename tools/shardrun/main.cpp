@@ -2,6 +2,7 @@
 #include "runtime/api/processes.hpp"
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Message.h"
+#include "tools/shardrun/Devices.h"
 #include "tools/shardrun/Report.h"
 #include "tools/tensors/Compare.h"
 #include "tools/tensors/InputFiles.h"
@@ -21,7 +22,8 @@ using namespace shardc::tensors;
 namespace {
 
 struct Options {
-  std::string artifact, outputs, tolerance, weightsRoot;
+  std::string artifact, outputs, tolerance, weightsRoot, device;
+  bool listsDevices = false;
   std::vector<std::string> inputs, expect; ///< one of each a request
   int64_t cache = 0;
   std::string trace, statsJson;
@@ -32,13 +34,11 @@ struct Options {
 };
 
 void declareFlags(CLI::App &app, Options &options) {
-  app.add_option("artifact", options.artifact, "Folder that shardc wrote")
-      ->required();
+  app.add_option("artifact", options.artifact, "Folder that shardc wrote");
   app.add_option("--inputs", options.inputs,
                  "Folder with input_0.pb, input_1.pb, ... (ONNX test data), or "
                  "an .npz file; several are requests, run together, or in "
-                 "order with --cache")
-      ->required();
+                 "order with --cache");
   app.add_option("--expect", options.expect,
                  "Folder with output_0.pb, ...: print the largest error of "
                  "each output, exit with 1 if one is too large; one a request");
@@ -52,6 +52,12 @@ void declareFlags(CLI::App &app, Options &options) {
   app.add_option("--repeat", options.repeat,
                  "Run so many times and print the median time")
       ->check(CLI::Range(1, 1000000));
+  app.add_option("--device", options.device,
+                 "host; cuda: each rank on a GPU of its own; cuda:0: all on "
+                 "that one; without it SHARDC_DEVICE, or what the artifact was "
+                 "compiled for");
+  app.add_flag("--devices", options.listsDevices,
+               "List what there is to run on, and what is refused and why");
   app.add_option("--tolerance", options.tolerance,
                  "f32, low, quant or ABS,REL (|a - b| <= ABS + REL |b|); "
                  "without it what suits the model's types");
@@ -94,6 +100,7 @@ Status openSession(const Options &options, Processes *processes,
   SessionOptions from;
   from.processes = processes;
   from.weightsRoot = options.weightsRoot;
+  from.device = options.device;
   from.timeout = timeoutOf(options);
   from.checkReplicas = options.checkReplicas;
   from.measure = options.profile || !options.trace.empty();
@@ -316,6 +323,17 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     std::fprintf(stderr, "shardrun: error: %s; see shardrun --help\n",
                  error.what());
+    return static_cast<int>(StatusCode::InvalidArgument);
+  }
+  if (options.listsDevices) {
+    printDevices();
+    return 0;
+  }
+  if (options.artifact.empty() || options.inputs.empty()) {
+    std::fprintf(stderr,
+                 "shardrun: error: %s is required; see shardrun "
+                 "--help\n",
+                 options.artifact.empty() ? "artifact" : "--inputs");
     return static_cast<int>(StatusCode::InvalidArgument);
   }
   std::unique_ptr<Processes> processes;

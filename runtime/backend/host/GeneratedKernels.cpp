@@ -93,7 +93,9 @@ Status GeneratedKernels::add(const artifact::Program &program,
   if (!entry) {
     auto made = std::make_unique<Entry>();
     SHARDC_RETURN_IF_ERROR(resolve(name, made->generated));
-    made->kernel = {runGenerated, generatedScratchBytes, &made->generated};
+    made->kernel = {.run = runGenerated,
+                    .scratchBytes = generatedScratchBytes,
+                    .code = &made->generated};
     entry = std::move(made);
   }
   const artifact::GeneratedForm &form = entry->generated.form;

@@ -1,0 +1,159 @@
+//===- Backend.h - Devices behind one interface ---------------------------===//
+//
+// A backend offers devices, a device memory, streams, events, kernels and
+// communicators. `host` is built in; any other is a plugin (Plugin.h). The
+// engine knows no more of a device than what stands here:
+//
+//   device.allocate(MemoryKind::Device, 1 << 20)      addresses of the device
+//   stream.copy(arena, input, {bytes}, HostToDevice)
+//   stream.launch(kernel, call, site)                 in order, not yet done
+//   stream.copy(staging, arena, {bytes}, DeviceToHost)
+//   stream.synchronize()                              now the host may read
+//
+// Invariants:
+// - The host never follows an address of device memory unless isHost() says
+//   that it may; offsets are added to it all the same.
+// - Work of one stream is done in order. Work of two is not, but for events.
+// - What is enqueued may fail later: the next synchronize of its stream says
+//   so, and what was enqueued behind it counts for nothing.
+// - Sizes of 0 are legal everywhere and do nothing.
+// - Objects are used by one thread at a time, but any thread; a device by
+//   several at once.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_BACKEND_BACKEND_H
+#define SHARDC_RUNTIME_BACKEND_BACKEND_H
+
+#include "runtime/backend/Communicator.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardc::runtime {
+
+class Device;
+
+/// What is known of a device without opening it.
+struct DeviceInfo {
+  int number = 0;           ///< among those of its backend
+  std::string name;         ///< "NVIDIA H200"
+  std::string architecture; ///< "sm_90"; what kernels are compiled for
+  int64_t memoryBytes = 0;
+  int64_t freeBytes = 0;
+  std::string refusal; ///< why it cannot be used; empty: it can
+};
+
+enum class MemoryKind {
+  Device,  ///< what kernels work on
+  Staging, ///< the host's, from and to which a device copies best
+};
+
+enum class CopyDirection { HostToDevice, DeviceToHost, DeviceToDevice };
+
+/// Rows of equal length, each so many bytes behind the one before it.
+struct CopyShape {
+  int64_t rowBytes = 0;
+  int64_t rows = 1;
+  int64_t toPitch = 0; ///< not looked at where there is one row
+  int64_t fromPitch = 0;
+};
+
+/// A point in a stream's work, once it was recorded there.
+class DeviceEvent {
+public:
+  virtual ~DeviceEvent() = default;
+};
+
+/// Work in order, beside the host's. Destroyed when all of it is done.
+class DeviceStream {
+public:
+  virtual ~DeviceStream() = default;
+
+  /// Memory of the host must stay as it is until the copy is done.
+  virtual Status copy(std::byte *to, const std::byte *from,
+                      const CopyShape &shape, CopyDirection direction) = 0;
+
+  /// Runs a kernel of the same device. Views and attributes may be gone when
+  /// this returns, what they point to not. `site` is what errors name.
+  virtual Status launch(const Kernel &kernel, const KernelCall &call,
+                        const CollectiveSite &site) = 0;
+
+  /// The event is behind all work so far; an earlier record of it is forgotten.
+  virtual Status record(DeviceEvent &event) = 0;
+  /// Later work of this stream waits for the event, the host does not. An
+  /// event that was never recorded is over.
+  virtual Status wait(const DeviceEvent &event) = 0;
+
+  /// Blocks until all work is done; the first error of it, if there was one.
+  virtual Status synchronize() = 0;
+};
+
+/// A rank among those of its group, for a device's communicator.
+struct GroupPlace {
+  std::span<const int> members; ///< world ranks, in the group's order
+  int index = 0;
+  /// The same group over the host's memory or network: what tells unique ids.
+  /// Lives longer than the device's.
+  Communicator *host = nullptr;
+  std::chrono::milliseconds timeout{0};
+  /// Says where a world rank is, for messages.
+  std::function<std::string(int)> describeRank;
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+
+  virtual const DeviceInfo &info() const = 0;
+
+  /// The host may use device memory, and work is done when its call returns.
+  virtual bool isHost() const { return false; }
+
+  /// Uninitialised memory aligned to kBufferAlignment, or null. Not null for 0
+  /// bytes.
+  [[nodiscard]] virtual std::byte *allocate(MemoryKind kind, int64_t bytes) = 0;
+  /// No stream may still have work that touches it. Null is nothing.
+  virtual void release(MemoryKind kind, std::byte *memory) = 0;
+
+  virtual Status createStream(std::unique_ptr<DeviceStream> &stream) = 0;
+  virtual Status createEvent(std::unique_ptr<DeviceEvent> &event) = 0;
+
+  /// Null if the device has none of that name. Lives as long as the backend.
+  virtual const Kernel *findKernel(std::string_view name) const = 0;
+
+  /// Called by all ranks of the group at the same time, each with its device.
+  /// Operations are enqueued on `stream`, which lives longer; they return
+  /// before they are done. Null: values go through the host.
+  virtual Status
+  createCommunicator(const GroupPlace &place, DeviceStream &stream,
+                     std::unique_ptr<Communicator> &communicator) {
+    (void)place, (void)stream;
+    communicator.reset();
+    return Status::ok();
+  }
+};
+
+class Backend {
+public:
+  virtual ~Backend() = default;
+
+  virtual std::string_view name() const = 0;
+  /// All there are, also those that are refused. The error: why there can be
+  /// none at all (no driver).
+  virtual Status findDevices(std::vector<DeviceInfo> &devices) = 0;
+  /// Several may open one device, each gets its own.
+  virtual Status open(int number, std::unique_ptr<Device> &device) = 0;
+};
+
+/// The host's: one device, always there.
+Backend &hostBackend();
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_BACKEND_BACKEND_H

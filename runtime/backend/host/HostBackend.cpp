@@ -1,0 +1,112 @@
+//===- HostBackend.cpp - The host as a device -----------------------------===//
+//
+// Work is done when it is enqueued, so that streams and events have nothing to
+// order.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/backend/Backend.h"
+#include "runtime/backend/host/HostThreads.h"
+#include "runtime/base/AlignedBuffer.h"
+#include "runtime/base/Message.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+namespace shardc::runtime {
+namespace {
+
+class HostEvent final : public DeviceEvent {};
+
+class HostStream final : public DeviceStream {
+public:
+  Status copy(std::byte *to, const std::byte *from, const CopyShape &shape,
+              CopyDirection) override {
+    if (shape.rowBytes <= 0)
+      return Status::ok();
+    for (int64_t row = 0; row < shape.rows; ++row)
+      std::memmove(to + row * shape.toPitch, from + row * shape.fromPitch,
+                   static_cast<size_t>(shape.rowBytes));
+    return Status::ok();
+  }
+  Status launch(const Kernel &kernel, const KernelCall &call,
+                const CollectiveSite &) override {
+    return kernel.run(call);
+  }
+  Status record(DeviceEvent &) override { return Status::ok(); }
+  Status wait(const DeviceEvent &) override { return Status::ok(); }
+  Status synchronize() override { return Status::ok(); }
+};
+
+DeviceInfo describeHost() {
+  DeviceInfo info;
+  info.name =
+      message("host, ", hostCores(), hostCores() == 1 ? " core" : " cores");
+  const auto page = static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+  info.memoryBytes = page * static_cast<int64_t>(sysconf(_SC_PHYS_PAGES));
+  info.freeBytes = page * static_cast<int64_t>(sysconf(_SC_AVPHYS_PAGES));
+#if defined(__x86_64__)
+  info.architecture = __builtin_cpu_supports("x86-64-v4")   ? "x86-64-v4"
+                      : __builtin_cpu_supports("x86-64-v3") ? "x86-64-v3"
+                                                            : "x86-64";
+#elif defined(__aarch64__)
+  info.architecture = "aarch64";
+#endif
+  return info;
+}
+
+class HostDevice final : public Device {
+public:
+  const DeviceInfo &info() const override { return described; }
+  bool isHost() const override { return true; }
+
+  std::byte *allocate(MemoryKind, int64_t bytes) override {
+    if (bytes < 0 || bytes > INT64_MAX - 2 * kBufferAlignment)
+      return nullptr;
+    return static_cast<std::byte *>(std::aligned_alloc(
+        kBufferAlignment,
+        static_cast<size_t>(alignBuffer(bytes > 0 ? bytes : 1))));
+  }
+  void release(MemoryKind, std::byte *memory) override { std::free(memory); }
+
+  Status createStream(std::unique_ptr<DeviceStream> &stream) override {
+    stream = std::make_unique<HostStream>();
+    return Status::ok();
+  }
+  Status createEvent(std::unique_ptr<DeviceEvent> &event) override {
+    event = std::make_unique<HostEvent>();
+    return Status::ok();
+  }
+  const Kernel *findKernel(std::string_view name) const override {
+    return findHostKernel(name);
+  }
+
+private:
+  const DeviceInfo described = describeHost();
+};
+
+class HostBackend final : public Backend {
+public:
+  std::string_view name() const override { return "host"; }
+  Status findDevices(std::vector<DeviceInfo> &devices) override {
+    devices = {describeHost()};
+    return Status::ok();
+  }
+  Status open(int number, std::unique_ptr<Device> &device) override {
+    if (number != 0)
+      return argumentError("there is no device host:", number,
+                           "; the host is one device, host:0");
+    device = std::make_unique<HostDevice>();
+    return Status::ok();
+  }
+};
+
+} // namespace
+
+Backend &hostBackend() {
+  // Never destroyed, since a rank that hangs may still use it.
+  static auto &backend = *new HostBackend;
+  return backend;
+}
+
+} // namespace shardc::runtime

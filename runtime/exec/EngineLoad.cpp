@@ -1,0 +1,203 @@
+//===- EngineLoad.cpp - Devices, weights, and what is computed of them ----===//
+#include "runtime/base/Hash.h"
+#include "runtime/base/Message.h"
+#include "runtime/exec/Engine.h"
+#include "runtime/exec/ScalarEvaluator.h"
+#include "runtime/exec/StridedCopy.h"
+
+#include <algorithm>
+
+namespace shardc::runtime {
+
+Status Engine::openDevice(int rank) {
+  RankState &mine = ranks[static_cast<size_t>(rank)];
+  mine.device = &place.world.devices->of(worldRank(rank));
+  SHARDC_RETURN_IF_ERROR(mine.device->createStream(mine.stream));
+  if (!mine.device->isHost())
+    mine.staging = std::make_unique<Staging>(*mine.device, *mine.stream);
+  return Status::ok();
+}
+
+/// A device's values go between ranks over its own communicators, or by way of
+/// the host's.
+Status Engine::joinDeviceGroups(int rank) {
+  RankState &mine = ranks[static_cast<size_t>(rank)];
+  if (mine.device->isHost())
+    return Status::ok();
+  for (auto &loaded : programs) {
+    RankProgram &own = loaded->ranks[static_cast<size_t>(rank)];
+    own.hostCommunicators = std::move(own.communicators);
+    own.communicators.clear();
+    for (size_t g = 0; g < own.hostCommunicators.size(); ++g) {
+      const GroupPartition &partition = loaded->partitions[g];
+      const auto group =
+          static_cast<size_t>(partition.groupOf[static_cast<size_t>(rank)]);
+      const std::vector<int> members = worldRanks(partition.groups[group]);
+      Communicator &host = *own.hostCommunicators[g];
+      host.beginRun();
+      own.communicators.emplace_back();
+      SHARDC_RETURN_IF_ERROR(joinGroup(
+          {members, host.index(), &host, options.timeout, failure.describeRank},
+          *mine.device, *mine.stream, own.communicators.back()));
+    }
+    for (Channel *&channel : own.channels)
+      if (channel) {
+        own.deviceChannels.push_back(
+            stageChannel(*channel, *mine.device, *mine.stream));
+        channel = own.deviceChannels.back().get();
+      }
+  }
+  return Status::ok();
+}
+
+Status Engine::load() {
+  for (auto &loaded : programs) {
+    active = loaded.get();
+    for (int rank = 0; rank < numRanks(); ++rank) {
+      active->loadScalars.emplace_back();
+      SHARDC_RETURN_IF_ERROR(evaluateLoadScalars(program(), active->dependence,
+                                                 coordinatesOf(program(), rank),
+                                                 active->loadScalars.back()));
+    }
+    SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::loadRank, Step::Plans));
+    SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runLoadRank, Step::RunsKernels));
+    for (RankProgram &rank : active->ranks)
+      rank.loadPlan.reset();
+    SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::shareLoaded, Step::Plans));
+  }
+  // A device has its own copies of what was packed.
+  for (int rank : localRanks)
+    if (RankState &mine = ranks[static_cast<size_t>(rank)]; mine.staging)
+      mine.weights.freePacked();
+  return Status::ok();
+}
+
+/// The slices of the weights, where the rank's kernels find them.
+Status Engine::placeWeights(int rank, std::span<const int64_t> scalars) {
+  RankState &mine = ranks[static_cast<size_t>(rank)];
+  RankWeights &weights = active->ranks[static_cast<size_t>(rank)].weights;
+  SHARDC_RETURN_IF_ERROR(loadWeights(artifact, active->number,
+                                     weightsRank(rank), scalars, mine.weights,
+                                     weights));
+  return mine.device->isHost()
+             ? Status::ok()
+             : mine.deviceWeights.upload(*mine.device, *mine.stream, weights);
+}
+
+/// Weights and the memory of loaded values.
+Status Engine::loadRank(int rank) {
+  RankProgram &state = active->ranks[static_cast<size_t>(rank)];
+  const std::vector<int64_t> &scalars =
+      active->loadScalars[static_cast<size_t>(rank)];
+  SHARDC_RETURN_IF_ERROR(placeWeights(rank, scalars));
+  const auto *buffers = program().buffers();
+  state.fixedBuffers.assign(buffers->size(), nullptr);
+  for (uint32_t b = 0; b < buffers->size(); ++b) {
+    const artifact::Buffer *buffer = buffers->Get(b);
+    int64_t bytes = scalars[buffer->bytes()];
+    if (buffer->kind() == artifact::BufferKind_Weight) {
+      if (bytes != state.weights.bytes[buffer->source()])
+        return artifactError(
+            "weight ",
+            program().weights()->Get(buffer->source())->name()->c_str(),
+            " has ", state.weights.bytes[buffer->source()], " bytes on rank ",
+            rank, ", its buffer ", bytes);
+      state.fixedBuffers[b] =
+          const_cast<std::byte *>(state.weights.data[buffer->source()]);
+    } else if (buffer->kind() == artifact::BufferKind_Persistent) {
+      SHARDC_RETURN_IF_ERROR(bufferBytes(program(), b, scalars, bytes));
+      DeviceBuffer memory;
+      if (!memory.allocate(*ranks[static_cast<size_t>(rank)].device,
+                           MemoryKind::Device, bytes))
+        return artifactError("out of memory for ", bytes, " bytes on rank ",
+                             rank);
+      state.fixedBuffers[b] = memory.data();
+      state.persistent.push_back(std::move(memory));
+    }
+  }
+  return Status::ok();
+}
+
+/// The load-time program: once, in an arena of its own.
+Status Engine::runLoadRank(int rank) {
+  RankState &state = ranks[static_cast<size_t>(rank)];
+  RankProgram &mine = active->ranks[static_cast<size_t>(rank)];
+  PlanContext context{program(),
+                      *program().load(),
+                      active->load.list[0],
+                      active->load.carried,
+                      active->load.arenaPlace,
+                      active->partitions,
+                      active->loadScalars,
+                      generated,
+                      active->dependence};
+  // Kept until all ranks are done: a timeout elsewhere may ask where this is.
+  mine.loadPlan = std::make_unique<RankPlan>();
+  RankPlan &plan = *mine.loadPlan;
+  ArenaMemo onlyOnce;
+  RankResources resources = resourcesOf(rank);
+  resources.packed = nullptr; // what is used once is not worth it
+  SHARDC_RETURN_IF_ERROR(plan.prepare(context, resources, onlyOnce));
+  DeviceBuffer arena;
+  if (!arena.allocate(*state.device, MemoryKind::Device, plan.arenaBytes()))
+    return artifactError("out of memory for ", plan.arenaBytes(),
+                         " bytes on rank ", rank);
+  plan.bindArena(arena.data());
+  Status status = runInstructions(plan, worldRank(rank), controlOf(rank, {}));
+  state.progress.leave();
+  // Before the arena goes.
+  const Status done = state.stream->synchronize();
+  return status.isOk() ? done : status;
+}
+
+/// Profiles compute much the same of their weights (a transposed matrix), and
+/// nothing writes it afterwards: what has the same bytes is kept once.
+Status Engine::shareLoaded(int rank) {
+  RankProgram &mine = active->ranks[static_cast<size_t>(rank)];
+  RankState &state = ranks[static_cast<size_t>(rank)];
+  std::vector<DeviceBuffer> &loaded = state.loaded;
+  const size_t numBefore = loaded.size();
+  auto next = mine.persistent.begin();
+  for (uint32_t b = 0; b < mine.fixedBuffers.size(); ++b) {
+    if (program().buffers()->Get(b)->kind() != artifact::BufferKind_Persistent)
+      continue;
+    DeviceBuffer &memory = *next++;
+    std::array<uint64_t, 2> hash = {};
+    if (programs.size() > 1)
+      SHARDC_RETURN_IF_ERROR(hashLoaded(rank, memory, hash));
+    size_t same = 0;
+    while (same < numBefore && (loaded[same].size() != memory.size() ||
+                                state.loadedHashes[same] != hash))
+      ++same;
+    if (same < numBefore) {
+      mine.fixedBuffers[b] = loaded[same].data();
+      continue;
+    }
+    loaded.push_back(std::move(memory));
+    state.loadedHashes.push_back(hash);
+  }
+  mine.persistent.clear();
+  return Status::ok();
+}
+
+/// 128 bits of the contents. The host reads a device's in pieces.
+Status Engine::hashLoaded(int rank, const DeviceBuffer &memory,
+                          std::array<uint64_t, 2> &hash) {
+  RankState &mine = ranks[static_cast<size_t>(rank)];
+  constexpr int64_t kPiece = int64_t{16} << 20;
+  XXH3_state_t hashed;
+  XXH3_128bits_reset(&hashed);
+  for (int64_t at = 0; at < memory.size(); at += kPiece) {
+    const int64_t bytes = std::min(kPiece, memory.size() - at);
+    TensorView piece = packedView(memory.data() + at,
+                                  artifact::ElementType_UInt8, {&bytes, 1});
+    if (mine.staging)
+      SHARDC_RETURN_IF_ERROR(mine.staging->fetch(piece, piece));
+    XXH3_128bits_update(&hashed, piece.data, static_cast<size_t>(bytes));
+  }
+  const XXH128_hash_t digest = XXH3_128bits_digest(&hashed);
+  hash = {digest.low64, digest.high64};
+  return Status::ok();
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,84 @@
+//===- BackendFixture.h - One suite for all backends ----------------------===//
+//
+// Each test runs on the host, on the fake device and on every backend that is
+// found beside the program. One that is not there, or has no device, is a test
+// that is skipped with the reason.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_TESTS_CONFORMANCE_BACKEND_BACKENDFIXTURE_H
+#define SHARDC_TESTS_CONFORMANCE_BACKEND_BACKENDFIXTURE_H
+
+#include "runtime/backend/DeviceBuffer.h"
+#include "runtime/backend/Plugin.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace shardc::test {
+
+#define ASSERT_OK(expression)                                                  \
+  do {                                                                         \
+    ::shardc::runtime::Status status_ = (expression);                          \
+    ASSERT_TRUE(status_.isOk()) << status_.message();                          \
+  } while (false)
+
+class BackendTest : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    using namespace runtime;
+    Status status = findBackend(GetParam(), backend);
+    std::vector<DeviceInfo> devices;
+    if (status.isOk())
+      status = backend->findDevices(devices);
+    if (status.isOk() && devices.empty())
+      status = Status::error(StatusCode::Artifact, "it has no device");
+    if (status.isOk() && !devices[0].refusal.empty())
+      status = Status::error(StatusCode::Artifact, devices[0].refusal);
+    if (!status.isOk()) {
+      // What is built in, or made for these tests, may not be absent.
+      ASSERT_STREQ(GetParam(), "cuda") << status.message();
+      GTEST_SKIP() << GetParam() << " is absent: " << status.message();
+    }
+    ASSERT_OK(backend->open(0, device));
+    ASSERT_OK(device->createStream(stream));
+  }
+
+  runtime::DeviceBuffer memory(int64_t bytes) {
+    runtime::DeviceBuffer buffer;
+    EXPECT_TRUE(buffer.allocate(*device, runtime::MemoryKind::Device, bytes));
+    return buffer;
+  }
+
+  /// Copies to the device; done when this returns.
+  template <typename T>
+  void upload(const runtime::DeviceBuffer &to, const std::vector<T> &values) {
+    ASSERT_OK(stream->copy(to.data(),
+                           reinterpret_cast<const std::byte *>(values.data()),
+                           {static_cast<int64_t>(values.size() * sizeof(T))},
+                           runtime::CopyDirection::HostToDevice));
+    ASSERT_OK(stream->synchronize());
+  }
+
+  template <typename T>
+  std::vector<T> download(const std::byte *from, size_t count) {
+    std::vector<T> values(count);
+    runtime::Status status =
+        stream->copy(reinterpret_cast<std::byte *>(values.data()), from,
+                     {static_cast<int64_t>(count * sizeof(T))},
+                     runtime::CopyDirection::DeviceToHost);
+    EXPECT_TRUE(status.isOk()) << status.message();
+    status = stream->synchronize();
+    EXPECT_TRUE(status.isOk()) << status.message();
+    return values;
+  }
+
+  // Destroyed from the last to the first.
+  runtime::Backend *backend = nullptr;
+  std::unique_ptr<runtime::Device> device;
+  std::unique_ptr<runtime::DeviceStream> stream;
+};
+
+} // namespace shardc::test
+
+#endif // SHARDC_TESTS_CONFORMANCE_BACKEND_BACKENDFIXTURE_H

@@ -1,0 +1,124 @@
+//===- FakeBackend.cpp - A device for machines that have none -------------===//
+//
+// A plugin with the host's kernels, for tests. It is as unlike the host as a
+// GPU is: the host cannot touch its memory, and nothing is done before somebody
+// waits for it. So what runs on it right uses the interface right.
+//
+//   SHARDC_FAKE_DEVICES   how many there are (default 8)
+//   SHARDC_FAKE_MEMORY    bytes that each has (default 4 GiB)
+//   SHARDC_FAKE_REFUSE    a device number that is refused
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/backend/Plugin.h"
+#include "runtime/base/AlignedBuffer.h"
+#include "runtime/base/Message.h"
+#include "tests/conformance/backend/FakeMemory.h"
+#include "tests/conformance/backend/FakeStream.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <map>
+
+using namespace shardc::runtime;
+
+namespace shardc::test {
+namespace {
+
+int64_t setting(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::atoll(text) : otherwise;
+}
+
+DeviceInfo describe(int number) {
+  DeviceInfo info;
+  info.number = number;
+  info.name = "fake device";
+  info.architecture = "fake_1";
+  info.memoryBytes = setting("SHARDC_FAKE_MEMORY", int64_t{4} << 30);
+  info.freeBytes = info.memoryBytes;
+  if (setting("SHARDC_FAKE_REFUSE", -1) == number)
+    info.refusal = "its architecture is too old; use another device";
+  return info;
+}
+
+class FakeDevice final : public Device {
+public:
+  explicit FakeDevice(int number) : described(describe(number)) {}
+
+  const DeviceInfo &info() const override { return described; }
+
+  std::byte *allocate(MemoryKind kind, int64_t bytes) override {
+    if (bytes < 0 || bytes > INT64_MAX - 2 * kBufferAlignment)
+      return nullptr;
+    if (kind == MemoryKind::Staging)
+      return static_cast<std::byte *>(std::aligned_alloc(
+          kBufferAlignment,
+          static_cast<size_t>(alignBuffer(bytes > 0 ? bytes : 1))));
+    std::lock_guard lock(mutex);
+    if (taken + bytes > described.memoryBytes)
+      return nullptr;
+    std::byte *memory = FakeMemory::instance().allocate(bytes);
+    if (memory) {
+      sizes[memory] = bytes;
+      taken += bytes;
+    }
+    return memory;
+  }
+  void release(MemoryKind kind, std::byte *memory) override {
+    if (kind == MemoryKind::Staging)
+      return std::free(memory);
+    if (!memory)
+      return;
+    std::lock_guard lock(mutex);
+    taken -= sizes[memory];
+    sizes.erase(memory);
+    FakeMemory::instance().release(memory);
+  }
+  Status createStream(std::unique_ptr<DeviceStream> &stream) override {
+    stream = std::make_unique<FakeStream>();
+    return Status::ok();
+  }
+  Status createEvent(std::unique_ptr<DeviceEvent> &event) override {
+    event = std::make_unique<FakeEvent>();
+    return Status::ok();
+  }
+  const Kernel *findKernel(std::string_view name) const override {
+    return findHostKernel(name); // of this library
+  }
+
+private:
+  const DeviceInfo described;
+  std::mutex mutex;
+  std::map<std::byte *, int64_t> sizes;
+  int64_t taken = 0;
+};
+
+class FakeBackend final : public Backend {
+public:
+  std::string_view name() const override { return "fake"; }
+  Status findDevices(std::vector<DeviceInfo> &devices) override {
+    const int64_t count = setting("SHARDC_FAKE_DEVICES", 8);
+    devices.clear();
+    for (int number = 0; number < count; ++number)
+      devices.push_back(describe(number));
+    if (devices.empty())
+      return artifactError("no fake devices; set SHARDC_FAKE_DEVICES");
+    return Status::ok();
+  }
+  Status open(int number, std::unique_ptr<Device> &device) override {
+    if (number < 0 || number >= setting("SHARDC_FAKE_DEVICES", 8))
+      return argumentError("there is no device fake:", number);
+    device = std::make_unique<FakeDevice>(number);
+    return Status::ok();
+  }
+};
+
+} // namespace
+} // namespace shardc::test
+
+extern "C" const PluginDescription *shardrtPlugin() {
+  static auto &backend = *new shardc::test::FakeBackend;
+  static const PluginDescription description = {kPluginVersion, pluginLayout(),
+                                                &backend};
+  return &description;
+}

@@ -1,0 +1,49 @@
+//===- FakeMemory.h - Device memory that the host cannot touch ------------===//
+//
+// Addresses of the fake device lie in pages without access, so that a host that
+// follows one dies at once. What is stored lies elsewhere, at the same offsets:
+//
+//   device   [ no access ........ 0x7000 ........ ]
+//   stored   [ ................... bytes ......... ]
+//
+// Fresh memory is filled with ones: NaN, -1, and no address.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_TESTS_CONFORMANCE_BACKEND_FAKEMEMORY_H
+#define SHARDC_TESTS_CONFORMANCE_BACKEND_FAKEMEMORY_H
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace shardc::test {
+
+/// Of all fake devices, so that a pointer says by itself where it belongs.
+class FakeMemory {
+public:
+  static FakeMemory &instance();
+
+  std::byte *allocate(int64_t bytes);
+  void release(std::byte *memory);
+
+  bool isDevice(const void *memory) const;
+  /// Where [memory, memory + bytes) of the device is stored; ends the program
+  /// where it is not all in one allocation that is still there.
+  std::byte *stored(const std::byte *memory, int64_t bytes);
+  /// The same for an address alone, which may be just behind the allocation.
+  std::byte *stored(const std::byte *memory) { return stored(memory, 0); }
+
+private:
+  FakeMemory();
+  static constexpr int64_t kBytes = int64_t{64} << 30; ///< of addresses alone
+
+  std::byte *device;
+  std::byte *storage;
+  std::mutex mutex;
+  std::map<int64_t, int64_t> taken; ///< bytes by offset
+};
+
+} // namespace shardc::test
+
+#endif // SHARDC_TESTS_CONFORMANCE_BACKEND_FAKEMEMORY_H

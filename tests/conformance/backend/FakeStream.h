@@ -1,0 +1,54 @@
+//===- FakeStream.h - Work that is put off --------------------------------===//
+//
+// Keeps what is enqueued until somebody waits, as late as a device may. A
+// kernel's arguments are taken when it is enqueued, as a launch takes them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_TESTS_CONFORMANCE_BACKEND_FAKESTREAM_H
+#define SHARDC_TESTS_CONFORMANCE_BACKEND_FAKESTREAM_H
+
+#include "runtime/backend/Backend.h"
+
+#include <deque>
+#include <functional>
+
+namespace shardc::test {
+
+class FakeStream;
+
+class FakeEvent final : public runtime::DeviceEvent {
+public:
+  mutable FakeStream *stream = nullptr; ///< null: over, or never recorded
+  uint64_t ticket = 0;
+};
+
+class FakeStream final : public runtime::DeviceStream {
+public:
+  ~FakeStream() override { (void)synchronize(); }
+
+  runtime::Status copy(std::byte *to, const std::byte *from,
+                       const runtime::CopyShape &shape,
+                       runtime::CopyDirection direction) override;
+  runtime::Status launch(const runtime::Kernel &kernel,
+                         const runtime::KernelCall &call,
+                         const runtime::CollectiveSite &site) override;
+  runtime::Status record(runtime::DeviceEvent &event) override;
+  runtime::Status wait(const runtime::DeviceEvent &event) override;
+  runtime::Status synchronize() override;
+
+private:
+  using Work = std::function<runtime::Status()>;
+  void enqueue(Work work) {
+    queue.push_back(std::move(work));
+    ++enqueued;
+  }
+  void runUntil(uint64_t ticket);
+
+  std::deque<Work> queue;
+  uint64_t enqueued = 0, done = 0;
+  runtime::Status failed;
+};
+
+} // namespace shardc::test
+
+#endif // SHARDC_TESTS_CONFORMANCE_BACKEND_FAKESTREAM_H
