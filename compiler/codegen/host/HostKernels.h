@@ -27,9 +27,10 @@ generateHostKernels(mlir::ModuleOp module);
 
 //===--- Its parts --------------------------------------------------------===//
 
-/// The kernels as a module of the llvm dialect.
+/// The kernels as a module of the llvm dialect, with vectors of `width`
+/// columns.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
-lowerKernels(mlir::ModuleOp module);
+lowerKernels(mlir::ModuleOp module, int64_t width);
 
 /// An object file for `cpu`; "" where LLVM cannot make one, and then why.
 std::string compileObject(mlir::ModuleOp lowered, llvm::StringRef cpu,

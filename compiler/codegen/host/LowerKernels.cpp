@@ -18,16 +18,18 @@ using namespace mlir;
 
 namespace shardc::codegen {
 
-FailureOr<OwningOpRef<ModuleOp>> lowerKernels(ModuleOp module) {
+FailureOr<OwningOpRef<ModuleOp>> lowerKernels(ModuleOp module, int64_t width) {
   MLIRContext *context = module.getContext();
   DialectRegistry registry;
   registerRowDialects(registry);
   context->appendDialectRegistry(registry);
   context->loadAllAvailableDialects();
 
+  RowTarget target;
+  target.width = width;
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   for (auto kernel : module.getOps<rt::KernelOp>())
-    emitRows(kernel, RowTarget(), *kernels);
+    emitRows(kernel, target, *kernels);
   expandMath(*kernels);
 
   // Memory of bf16 is its bits.

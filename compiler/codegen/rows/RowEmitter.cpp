@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/rows/RowEmitter.h"
 
+#include "compiler/codegen/rows/RowLanes.h"
 #include "compiler/codegen/rows/RowPhases.h"
 #include "runtime/artifact/Generated.h"
 
@@ -11,8 +12,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
-
-#include <limits>
 
 using namespace mlir;
 
@@ -35,7 +34,8 @@ public:
   RowEmitter(rt::KernelOp kernel, const RowTarget &target, ModuleOp module)
       : kernel(kernel), target(target), module(module), phases(kernel),
         b(module.getContext()), loc(kernel.getLoc()),
-        pointer(LLVM::LLVMPointerType::get(b.getContext())) {}
+        pointer(LLVM::LLVMPointerType::get(b.getContext())),
+        lanes(b, loc, target) {}
 
   void run() {
     emitForm();
@@ -140,17 +140,21 @@ private:
       return Value(make<arith::SubIOp>(
           columns, make<arith::RemUIOp>(columns, number(unit))));
     };
-    fullEnd = floorTo(target.width);
-    unrolledEnd = floorTo(target.width * target.unroll);
+    fullEnd = floorTo(target.lanes);
+    unrolledEnd = floorTo(target.lanes * target.unroll);
     Value left = make<arith::TruncIOp>(b.getI32Type(),
                                        make<arith::SubIOp>(columns, fullEnd));
-    SmallVector<int32_t, 16> steps;
-    for (int64_t i = 0; i < target.width; ++i)
-      steps.push_back(int32_t(i));
-    tailMask = make<arith::CmpIOp>(
-        arith::CmpIPredicate::slt,
-        Value(make<arith::ConstantOp>(TypedAttr(b.getI32VectorAttr(steps)))),
-        Value(make<vector::BroadcastOp>(vectorOf(b.getI32Type()), left)));
+    VectorType type = vectorOf(b.getI32Type());
+    for (int64_t p = 0; p < lanes.parts(); ++p) {
+      SmallVector<int32_t, 16> steps;
+      for (int64_t i = 0; i < target.width; ++i)
+        steps.push_back(int32_t(p * target.width + i));
+      Value numbers =
+          make<arith::ConstantOp>(TypedAttr(b.getI32VectorAttr(steps)));
+      Value ends = make<vector::BroadcastOp>(type, left);
+      tailMasks.push_back(
+          make<arith::CmpIOp>(arith::CmpIPredicate::slt, numbers, ends));
+    }
   }
 
   void emitRow(Value row) {
@@ -237,85 +241,99 @@ private:
 
   //===--- One value a column ---------------------------------------------===//
 
-  void emitColumns(unsigned phase) {
+  /// What a phase sums up, and the vectors [(r * unroll + u) * parts + p] that
+  /// hold the sums.
+  struct Sums {
     SmallVector<rt::ReduceOp, 2> reductions;
-    bool isCheap = true;
-    for (rt::ReduceOp reduce : phases.reductionsIn(phase))
-      reductions.push_back(reduce);
-    bool writes = false;
+    Values vectors;
+    int64_t unroll = 1;
+  };
+
+  void emitColumns(unsigned phase) {
+    Sums sums;
+    sums.reductions = phases.reductionsIn(phase);
+    bool keeps = false, writes = false;
     for (unsigned output : phases.outputsIn(phase))
       writes |= !outputOperand(output).isPerRow;
-    kernel.walk([&](Operation *op) {
-      if (op->getNumResults() == 1 && phases.slotOf(op->getResult(0)) >= 0 &&
-          phases.phaseOf(op->getResult(0)) == phase) {
-        writes = true;
-        isCheap = false;
-      }
-    });
-    if (reductions.empty() && !writes)
+    for (Operation &op : kernel.getBody().front().without_terminator())
+      keeps |= phases.slotOf(op.getResult(0)) >= 0 &&
+               phases.phaseOf(op.getResult(0)) == phase;
+    if (sums.reductions.empty() && !writes && !keeps)
       return;
-    const int64_t unroll = reductions.empty() || !isCheap ? 1 : target.unroll;
-    Values lanes;
-    for (rt::ReduceOp reduce : reductions)
-      lanes.append(unroll, identityOf(reduce));
+    // What is expensive keeps the processor busy without.
+    if (!sums.reductions.empty() && !keeps)
+      sums.unroll = target.unroll;
+    for (rt::ReduceOp reduce : sums.reductions)
+      sums.vectors.append(sums.unroll * lanes.parts(), lanes.identity(reduce));
     Value start = number(0);
-    if (unroll > 1) {
-      lanes = emitLoop(phase, start, unrolledEnd, unroll, reductions, lanes);
+    if (sums.unroll > 1) {
+      emitLoop(phase, start, unrolledEnd, sums);
       start = unrolledEnd;
-      lanes = addUp(reductions, lanes, unroll);
+      addUp(sums);
     }
-    lanes = emitLoop(phase, start, fullEnd, 1, reductions, lanes);
-    lanes = emitTail(phase, reductions, lanes);
-    for (auto [reduce, lane] : llvm::zip_equal(reductions, lanes))
-      uniforms.map(reduce.getResult(), acrossLanes(reduce, lane));
+    emitLoop(phase, start, fullEnd, sums);
+    emitTail(phase, sums);
+    for (auto [r, reduce] : llvm::enumerate(sums.reductions))
+      uniforms.map(rt::ReduceOp(reduce).getResult(),
+                   lanes.across(reduce, ownVectors(sums, r)));
   }
 
-  Values emitLoop(unsigned phase, Value from, Value to, int64_t unroll,
-                  ArrayRef<rt::ReduceOp> reductions, const Values &initial) {
+  Values ownVectors(const Sums &sums, size_t reduction) const {
+    const int64_t own = sums.unroll * lanes.parts();
+    return Values(ArrayRef<Value>(sums.vectors).slice(reduction * own, own));
+  }
+
+  void addUp(Sums &sums) {
+    Values results;
+    for (auto [r, reduce] : llvm::enumerate(sums.reductions))
+      results.append(lanes.addUp(reduce, ownVectors(sums, r)));
+    sums.vectors = results;
+    sums.unroll = 1;
+  }
+
+  void emitLoop(unsigned phase, Value from, Value to, Sums &sums) {
     auto loop = scf::ForOp::create(
-        b, loc, from, to, number(target.width * unroll), initial,
-        [&](OpBuilder &inside, Location, Value column, ValueRange lanes) {
+        b, loc, from, to, number(target.lanes * sums.unroll), sums.vectors,
+        [&](OpBuilder &inside, Location, Value column, ValueRange vectors) {
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPoint(inside.getInsertionBlock(),
                               inside.getInsertionPoint());
-          Values results(lanes);
-          for (int64_t u = 0; u < unroll; ++u) {
-            Value at = u == 0 ? column
-                              : Value(make<arith::AddIOp>(
-                                    column, number(u * target.width)));
-            emitBlock(phase, at, Value(), reductions, results, u, unroll);
-          }
-          scf::YieldOp::create(b, loc, results);
+          sums.vectors = vectors;
+          for (int64_t i = 0; i < sums.unroll * lanes.parts(); ++i)
+            emitBlock(phase, plus(column, i * target.width), Value(), sums, i);
+          scf::YieldOp::create(b, loc, sums.vectors);
         });
     b.setInsertionPointAfter(loop);
-    return Values(loop.getResults());
+    sums.vectors = loop.getResults();
   }
 
-  Values emitTail(unsigned phase, ArrayRef<rt::ReduceOp> reductions,
-                  const Values &initial) {
+  void emitTail(unsigned phase, Sums &sums) {
     Value isLeft =
         make<arith::CmpIOp>(arith::CmpIPredicate::slt, fullEnd, columns);
-    SmallVector<Type, 2> types;
-    for (Value value : initial)
-      types.push_back(value.getType());
+    const Values before = sums.vectors;
+    SmallVector<Type, 2> types(ValueRange(before).getTypes());
     auto branch = scf::IfOp::create(b, loc, types, isLeft, true);
     b.setInsertionPointToStart(branch.thenBlock());
-    Values results = initial;
-    emitBlock(phase, fullEnd, tailMask, reductions, results, 0, 1);
+    for (int64_t p = 0; p < lanes.parts(); ++p)
+      emitBlock(phase, plus(fullEnd, p * target.width), tailMasks[p], sums, p);
     if (!types.empty()) { // else there are yields
-      scf::YieldOp::create(b, loc, results);
+      scf::YieldOp::create(b, loc, sums.vectors);
       b.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(b, loc, initial);
+      scf::YieldOp::create(b, loc, before);
     }
     b.setInsertionPointAfter(branch);
-    return Values(branch.getResults());
+    sums.vectors = branch.getResults();
   }
 
-  /// The columns from `column` on; lanes [r * unroll + u] belong to reduction
-  /// r.
-  void emitBlock(unsigned phase, Value column, Value mask,
-                 ArrayRef<rt::ReduceOp> reductions, Values &lanes, int64_t u,
-                 int64_t unroll) {
+  Value plus(Value column, int64_t more) {
+    return more == 0 ? column
+                     : Value(make<arith::AddIOp>(column, number(more)));
+  }
+
+  /// `width` columns from `column` on; `block` counts them within the loop's
+  /// step.
+  void emitBlock(unsigned phase, Value column, Value mask, Sums &sums,
+                 int64_t block) {
     IRMapping vectors;
     Place place{phase, column, mask, vectors};
     for (Operation &op : kernel.getBody().front().without_terminator()) {
@@ -324,12 +342,12 @@ private:
       if (slot >= 0 && phases.phaseOf(value) == phase)
         store(vectorFor(value, place), slotAt(slot, column), 4, mask);
     }
-    for (auto [r, reduce] : llvm::enumerate(reductions)) {
+    for (auto [r, reduce] : llvm::enumerate(sums.reductions)) {
       Value value = vectorFor(rt::ReduceOp(reduce).getValue(), place);
       if (mask)
-        value = make<arith::SelectOp>(mask, value, identityOf(reduce));
-      Value &lane = lanes[r * unroll + u];
-      lane = combine(reduce, lane, value);
+        value = make<arith::SelectOp>(mask, value, lanes.identity(reduce));
+      Value &sum = sums.vectors[r * sums.unroll * lanes.parts() + block];
+      sum = lanes.combine(reduce, sum, value);
     }
     Operation *yield = kernel.getBody().front().getTerminator();
     for (unsigned output : phases.outputsIn(phase)) {
@@ -384,7 +402,7 @@ private:
   }
   /// Slots are rows of `columns` rounded up to whole vectors.
   Value slotAt(int slot, Value column) {
-    Value padded = make<arith::AddIOp>(fullEnd, number(target.width));
+    Value padded = make<arith::AddIOp>(fullEnd, number(target.lanes));
     Value index =
         make<arith::AddIOp>(column, make<arith::MulIOp>(padded, number(slot)));
     return advance(scratch, make<arith::MulIOp>(index, number(4)));
@@ -403,55 +421,6 @@ private:
       LLVM::StoreOp::create(b, loc, value, at, alignment);
   }
 
-  //===--- Reductions -----------------------------------------------------===//
-
-  Value identityOf(rt::ReduceOp reduce) {
-    const float infinity = std::numeric_limits<float>::infinity();
-    const float value = reduce.getKind() == "sum"   ? 0.f
-                        : reduce.getKind() == "max" ? -infinity
-                                                    : infinity;
-    VectorType type = vectorOf(b.getF32Type());
-    return make<arith::ConstantOp>(
-        TypedAttr(DenseElementsAttr::get(type, value)));
-  }
-  /// The larger or smaller one; a NaN in either is the result. Which zero it is
-  /// follows from the order, not from the processor.
-  Value combine(rt::ReduceOp reduce, Value x, Value y) {
-    if (reduce.getKind() == "sum")
-      return make<arith::AddFOp>(x, y);
-    const auto better = reduce.getKind() == "max" ? arith::CmpFPredicate::OGT
-                                                  : arith::CmpFPredicate::OLT;
-    Value isBetter = make<arith::CmpFOp>(better, y, x);
-    Value isNan = make<arith::CmpFOp>(arith::CmpFPredicate::UNO, y, y);
-    Value takes = make<arith::OrIOp>(isBetter, isNan);
-    return make<arith::SelectOp>(takes, y, x);
-  }
-  /// The unrolled lanes of each reduction, in pairs.
-  Values addUp(ArrayRef<rt::ReduceOp> reductions, Values lanes,
-               int64_t unroll) {
-    Values results;
-    for (auto [r, reduce] : llvm::enumerate(reductions)) {
-      Values own(ArrayRef<Value>(lanes).slice(r * unroll, unroll));
-      for (size_t half = own.size() / 2; half > 0; half /= 2)
-        for (size_t i = 0; i < half; ++i)
-          own[i] = combine(reduce, own[i], own[i + half]);
-      results.push_back(own.front());
-    }
-    return results;
-  }
-  Value acrossLanes(rt::ReduceOp reduce, Value lanes) {
-    for (int64_t half = target.width / 2; half > 0; half /= 2) {
-      SmallVector<int64_t, 8> low, high;
-      for (int64_t i = 0; i < half; ++i) {
-        low.push_back(i);
-        high.push_back(half + i);
-      }
-      lanes = combine(reduce, make<vector::ShuffleOp>(lanes, lanes, low),
-                      make<vector::ShuffleOp>(lanes, lanes, high));
-    }
-    return make<vector::ExtractOp>(lanes, ArrayRef<int64_t>{0});
-  }
-
   rt::KernelOp kernel;
   const RowTarget &target;
   ModuleOp module;
@@ -459,7 +428,9 @@ private:
   OpBuilder b;
   Location loc;
   Type pointer;
-  Value columns, fullEnd, unrolledEnd, tailMask, scratch;
+  RowLanes lanes;
+  Value columns, fullEnd, unrolledEnd, scratch;
+  Values tailMasks;                 ///< by part
   SmallVector<Operand, 8> operands; ///< inputs, then outputs
   IRMapping uniforms;               ///< scalars of the row at hand
 };
