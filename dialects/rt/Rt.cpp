@@ -49,10 +49,13 @@ LogicalResult KernelOp::verify() {
 }
 
 LogicalResult ReduceOp::verify() {
-  if (getKind() == "sum" || getKind() == "max" || getKind() == "min")
+  // The maximum may pass over a NaN where it is that of numbers.
+  if (getKind() == "sum" || getKind() == "max" || getKind() == "min" ||
+      getKind() == "max_number")
     return success();
   return emitError("reduces by \"")
-         << getKind() << "\", expected \"sum\", \"max\" or \"min\"";
+         << getKind()
+         << "\", expected \"sum\", \"max\", \"max_number\" or \"min\"";
 }
 
 int64_t elementBytes(Type element) {

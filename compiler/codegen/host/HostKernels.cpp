@@ -11,7 +11,13 @@ using namespace mlir;
 
 namespace shardc::codegen {
 
-static constexpr StringLiteral kTargets[] = {"x86-64-v3", "x86-64-v4"};
+namespace {
+struct HostTarget {
+  StringLiteral name;
+  int64_t width; ///< floats of a register: more would not fit into all of them
+};
+} // namespace
+static constexpr HostTarget kTargets[] = {{"x86-64-v3", 8}, {"x86-64-v4", 16}};
 
 static std::string textOf(ModuleOp module) {
   std::string text;
@@ -21,35 +27,39 @@ static std::string textOf(ModuleOp module) {
   return text;
 }
 
+/// "" where that fails, and then why.
+static std::string generate(ModuleOp module, const HostTarget &target,
+                            std::string &why) {
+  RowTarget rows;
+  rows.width = target.width;
+  auto lowered = lowerRows(module, [&](rt::KernelOp kernel, ModuleOp to) {
+    emitRows(kernel, rows, to);
+  });
+  if (failed(lowered)) {
+    why = "they cannot be lowered";
+    return "";
+  }
+  std::string object = compileObject(**lowered, target.name, why);
+  return object.empty() ? object : linkShared(object, why);
+}
+
 FailureOr<std::vector<KernelLibrary>> generateHostKernels(ModuleOp module) {
   std::vector<KernelLibrary> libraries;
   const std::string text = textOf(module);
   if (text.empty())
     return libraries;
-  OwningOpRef<ModuleOp> lowered;
-  for (StringRef target : kTargets) {
-    const std::string key = cacheKey(text, target);
-    if (std::optional<std::string> known = readCache(key)) {
-      libraries.push_back({target.str(), std::move(*known)});
-      continue;
+  for (const HostTarget &target : kTargets) {
+    const std::string key = cacheKey(text, target.name);
+    std::optional<std::string> bytes = readCache(key);
+    if (!bytes) {
+      std::string why;
+      bytes = generate(module, target, why);
+      if (bytes->empty())
+        return module.emitError("its kernels cannot be generated for ")
+               << target.name << ": " << why << "; use --kernels reference";
+      writeCache(key, *bytes);
     }
-    if (!lowered) {
-      auto made = lowerRows(module, [](rt::KernelOp kernel, ModuleOp to) {
-        emitRows(kernel, RowTarget(), to);
-      });
-      if (failed(made))
-        return module.emitError("its kernels cannot be generated; use "
-                                "--kernels reference");
-      lowered = std::move(*made);
-    }
-    std::string why, bytes = compileObject(*lowered, target, why);
-    if (!bytes.empty())
-      bytes = linkShared(bytes, why);
-    if (bytes.empty())
-      return module.emitError("its kernels cannot be generated for ")
-             << target << ": " << why << "; use --kernels reference";
-    writeCache(key, bytes);
-    libraries.push_back({target.str(), std::move(bytes)});
+    libraries.push_back({target.name.str(), std::move(*bytes)});
   }
   return libraries;
 }

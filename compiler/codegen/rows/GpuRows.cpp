@@ -122,7 +122,7 @@ public:
         e.make<arith::CmpIOp>(arith::CmpIPredicate::ult, lane, warps);
     Value index = e.make<arith::SelectOp>(isThere, lane, e.number32(0));
     Value theirs = e.make<LLVM::LoadOp>(f32, at(shared, index), 4u);
-    Value identity = body.acrossLanes(reduce, body.identityOf(reduce));
+    Value identity = body.lanes.across(reduce, {body.lanes.identity(reduce)});
     return acrossWarp(reduce,
                       e.make<arith::SelectOp>(isThere, theirs, identity));
   }
@@ -132,7 +132,7 @@ private:
     for (int mask = device::kWarp / 2; mask > 0; mask /= 2) {
       Value other =
           e.call(device::kShuffle, e.b.getF32Type(), {value, e.number32(mask)});
-      value = body.combine(reduce, value, other);
+      value = body.lanes.combine(reduce, value, other);
     }
     return value;
   }
@@ -252,7 +252,8 @@ private:
 
   /// Every row of this block, with vectors of that width.
   void emitGrid(int64_t width) {
-    RowBody body(kernel, phases, width, width > 1 ? kVectorBytes : 0, builder);
+    const RowTarget target{width, /*lanes=*/width, /*unroll=*/1};
+    RowBody body(kernel, phases, target, width > 1 ? kVectorBytes : 0, builder);
     for (const Operand &operand : operands)
       body.operands.push_back(operand);
     body.columns = columns;
@@ -310,7 +311,7 @@ private:
     SmallVector<rt::ReduceOp, 2> reductions = phases.reductionsIn(phase);
     Values lanes;
     for (rt::ReduceOp reduce : reductions)
-      lanes.push_back(body.identityOf(reduce));
+      lanes.push_back(body.lanes.identity(reduce));
     lanes =
         e.loop(first, columns, step, lanes,
                [&](Value column, MutableArrayRef<Value> carried) {
@@ -318,7 +319,7 @@ private:
                });
     for (auto [reduce, lane] : llvm::zip_equal(reductions, lanes))
       body.setReduced(reduce, BlockReduction(e, body).run(
-                                  reduce, body.acrossLanes(reduce, lane)));
+                                  reduce, body.lanes.across(reduce, {lane})));
   }
 
   rt::KernelOp kernel;

@@ -61,6 +61,19 @@ public:
     return select(less(magnitude, number(1.f)), small, withSign(large, x));
   }
 
+  /// To 6e-8, about what 1 + erf(-x) is rounded to, and 0 from 4 on.
+  Value erfc(Value x) {
+    Value magnitude = make<math::AbsFOp>(x);
+    Value bounded = atMost(magnitude, 4.f);
+    Value exponent = polynomial(
+        bounded, {1.128380299e+00f, 6.365978718e-01f, 1.029104739e-01f,
+                  -1.953093149e-02f, 4.095142649e-04f, 1.186555135e-03f,
+                  -4.069177667e-04f, 6.258331996e-05f, -3.859374829e-06f});
+    Value power = boundedExp(make<arith::NegFOp>(mul(bounded, exponent)));
+    Value right = select(less(number(4.f), magnitude), number(0), power);
+    return select(less(x, number(0)), sub(number(2), right), right);
+  }
+
 private:
   /// Of x between -87 and 88.
   Value boundedExp(Value x) {
@@ -139,14 +152,15 @@ private:
 
 void expandMath(ModuleOp module) {
   module.walk([](Operation *op) {
-    if (!isa<math::ExpOp, math::ErfOp, math::TanhOp>(op))
+    if (!isa<math::ExpOp, math::ErfOp, math::ErfcOp, math::TanhOp>(op))
       return;
     OpBuilder b(op);
     Expansion expansion(b, op->getLoc(), op->getResult(0).getType());
     Value x = op->getOperand(0);
-    Value result = isa<math::ExpOp>(op)   ? expansion.exp(x)
-                   : isa<math::ErfOp>(op) ? expansion.erf(x)
-                                          : expansion.tanh(x);
+    Value result = isa<math::ExpOp>(op)    ? expansion.exp(x)
+                   : isa<math::ErfOp>(op)  ? expansion.erf(x)
+                   : isa<math::ErfcOp>(op) ? expansion.erfc(x)
+                                           : expansion.tanh(x);
     op->getResult(0).replaceAllUsesWith(result);
     op->erase();
   });

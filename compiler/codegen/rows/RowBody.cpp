@@ -5,8 +5,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-#include <limits>
-
 using namespace mlir;
 
 namespace shardc::codegen {
@@ -144,7 +142,7 @@ bool RowBody::hasColumns(unsigned phase) {
 
 void RowBody::emitBlock(unsigned phase, Value column, Value mask,
                         ArrayRef<rt::ReduceOp> reductions,
-                        MutableArrayRef<Value> lanes) {
+                        MutableArrayRef<Value> sums) {
   IRMapping vectors;
   Place place{phase, column, mask, vectors};
   Block &body = kernel.getBody().front();
@@ -154,11 +152,11 @@ void RowBody::emitBlock(unsigned phase, Value column, Value mask,
     if (slot >= 0 && phases.phaseOf(value) == phase)
       storeVector(vectorFor(value, place), slotAt(slot, column), mask);
   }
-  for (auto [reduce, lane] : llvm::zip_equal(reductions, lanes)) {
+  for (auto [reduce, sum] : llvm::zip_equal(reductions, sums)) {
     Value value = vectorFor(rt::ReduceOp(reduce).getValue(), place);
     if (mask)
-      value = make<arith::SelectOp>(mask, value, identityOf(reduce));
-    lane = combine(reduce, lane, value);
+      value = make<arith::SelectOp>(mask, value, lanes.identity(reduce));
+    sum = lanes.combine(reduce, sum, value);
   }
   for (unsigned number : phases.outputsIn(phase)) {
     const RowOperand &operand = output(number);
@@ -232,41 +230,6 @@ void RowBody::storeVector(Value value, Value at, Value mask) {
                                 b.getI32IntegerAttr(bytes));
   else
     LLVM::StoreOp::create(b, loc, value, at, bytes);
-}
-
-//===--- Reductions -------------------------------------------------------===//
-
-Value RowBody::identityOf(rt::ReduceOp reduce) {
-  const float infinity = std::numeric_limits<float>::infinity();
-  const float value = reduce.getKind() == "sum"   ? 0.f
-                      : reduce.getKind() == "max" ? -infinity
-                                                  : infinity;
-  return make<arith::ConstantOp>(
-      TypedAttr(DenseElementsAttr::get(vectorOf(b.getF32Type()), value)));
-}
-
-Value RowBody::combine(rt::ReduceOp reduce, Value x, Value y) {
-  if (reduce.getKind() == "sum")
-    return make<arith::AddFOp>(x, y);
-  const auto better = reduce.getKind() == "max" ? arith::CmpFPredicate::OGT
-                                                : arith::CmpFPredicate::OLT;
-  Value isBetter = make<arith::CmpFOp>(better, y, x);
-  Value isNan = make<arith::CmpFOp>(arith::CmpFPredicate::UNO, y, y);
-  return make<arith::SelectOp>(make<arith::OrIOp>(isBetter, isNan), y, x);
-}
-
-Value RowBody::acrossLanes(rt::ReduceOp reduce, Value lanes) {
-  for (int64_t half = width / 2; half > 0; half /= 2) {
-    SmallVector<int64_t, 8> low, high;
-    for (int64_t i = 0; i < half; ++i) {
-      low.push_back(i);
-      high.push_back(half + i);
-    }
-    lanes =
-        combine(reduce, make<vector::ShuffleOp>(lanes, lanes, ArrayRef(low)),
-                make<vector::ShuffleOp>(lanes, lanes, ArrayRef(high)));
-  }
-  return make<vector::ExtractOp>(lanes, ArrayRef<int64_t>{0});
 }
 
 } // namespace shardc::codegen

@@ -11,6 +11,7 @@
 #ifndef SHARDC_COMPILER_CODEGEN_ROWS_ROWBODY_H
 #define SHARDC_COMPILER_CODEGEN_ROWS_ROWBODY_H
 
+#include "compiler/codegen/rows/RowLanes.h"
 #include "compiler/codegen/rows/RowPhases.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -18,7 +19,7 @@
 
 namespace shardc::codegen {
 
-using Values = llvm::SmallVector<mlir::Value, 8>;
+using Values = RowLanes::Values;
 
 /// How an element is loaded and stored: bf16 as its bits, a bool as a byte.
 mlir::Type storageType(mlir::Type element);
@@ -47,10 +48,12 @@ public:
 
   /// `alignment`: bytes that whole vectors are aligned to, at most; 0:
   /// elements.
-  RowBody(rt::KernelOp kernel, const RowPhases &phases, int64_t width,
-          int64_t alignment, mlir::OpBuilder &b)
-      : kernel(kernel), phases(phases), width(width), alignment(alignment),
-        b(b), loc(kernel.getLoc()) {}
+  RowBody(rt::KernelOp kernel, const RowPhases &phases,
+          const RowTarget &target, int64_t alignment, mlir::OpBuilder &b)
+      : lanes(b, kernel.getLoc(), target), kernel(kernel), phases(phases),
+        width(target.width), alignment(alignment), b(b), loc(kernel.getLoc()) {}
+
+  RowLanes lanes;
 
   llvm::SmallVector<RowOperand, 8> operands; ///< inputs, then outputs
   mlir::Value columns;
@@ -73,19 +76,11 @@ public:
   bool hasColumns(unsigned phase);
   /// Whether it computes something that is worth keeping.
   bool fillsSlots(unsigned phase);
-  /// The columns from `column` on, those in the mask (null: all); lane r is
-  /// that of reduction r.
+  /// The columns from `column` on, those in the mask (null: all); sums[r] is the
+  /// vector of reduction r.
   void emitBlock(unsigned phase, mlir::Value column, mlir::Value mask,
                  llvm::ArrayRef<rt::ReduceOp> reductions,
-                 llvm::MutableArrayRef<mlir::Value> lanes);
-
-  //===--- Reductions -----------------------------------------------------===//
-
-  mlir::Value identityOf(rt::ReduceOp reduce);
-  /// The sum; or the larger or smaller one: a NaN in either is the result, and
-  /// which zero it is follows from the order, not from the processor.
-  mlir::Value combine(rt::ReduceOp reduce, mlir::Value x, mlir::Value y);
-  mlir::Value acrossLanes(rt::ReduceOp reduce, mlir::Value lanes);
+                 llvm::MutableArrayRef<mlir::Value> sums);
 
   //===--- Small steps ----------------------------------------------------===//
 

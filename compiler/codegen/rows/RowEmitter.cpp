@@ -29,7 +29,7 @@ public:
       : kernel(kernel), target(target), module(module), phases(kernel),
         b(module.getContext()), loc(kernel.getLoc()),
         pointer(LLVM::LLVMPointerType::get(b.getContext())),
-        body(kernel, phases, target.width, /*alignment=*/0, b) {}
+        body(kernel, phases, target, /*alignment=*/0, b), lanes(body.lanes) {}
 
   void run() {
     emitForm();
@@ -41,8 +41,9 @@ public:
     Block *entry = function.addEntryBlock(b);
     b.setInsertionPointToStart(entry);
     readArguments(entry->getArgument(0), entry->getArgument(1));
-    body.slots = {entry->getArgument(4),
-                  body.make<arith::AddIOp>(fullEnd, body.number(target.width))};
+    body.slots = {
+        entry->getArgument(4),
+        body.make<arith::AddIOp>(fullEnd, body.number(target.lanes))};
     scf::ForOp::create(b, loc, entry->getArgument(2), entry->getArgument(3),
                        body.number(1), ValueRange(),
                        [&](OpBuilder &, Location, Value row, ValueRange) {
@@ -91,17 +92,22 @@ private:
           body.columns,
           body.make<arith::RemUIOp>(body.columns, body.number(unit)));
     };
-    fullEnd = floorTo(target.width);
-    unrolledEnd = floorTo(target.width * target.unroll);
+    fullEnd = floorTo(target.lanes);
+    unrolledEnd = floorTo(target.lanes * target.unroll);
     Value left = body.make<arith::TruncIOp>(
-        Type(b.getI32Type()), body.make<arith::SubIOp>(body.columns, fullEnd));
-    SmallVector<int32_t, 16> steps;
-    for (int64_t i = 0; i < target.width; ++i)
-      steps.push_back(int32_t(i));
-    tailMask = body.make<arith::CmpIOp>(
-        arith::CmpIPredicate::slt,
-        body.make<arith::ConstantOp>(TypedAttr(b.getI32VectorAttr(steps))),
-        body.make<vector::BroadcastOp>(body.vectorOf(b.getI32Type()), left));
+        Type(b.getI32Type()),
+        body.make<arith::SubIOp>(body.columns, fullEnd));
+    Value ends =
+        body.make<vector::BroadcastOp>(body.vectorOf(b.getI32Type()), left);
+    for (int64_t p = 0; p < lanes.parts(); ++p) {
+      SmallVector<int32_t, 16> steps;
+      for (int64_t i = 0; i < target.width; ++i)
+        steps.push_back(int32_t(p * target.width + i));
+      Value numbers = body.make<arith::ConstantOp>(
+          TypedAttr(b.getI32VectorAttr(steps)));
+      tailMasks.push_back(body.make<arith::CmpIOp>(arith::CmpIPredicate::slt,
+                                                   numbers, ends));
+    }
   }
 
   void emitRow(Value row) {
@@ -117,85 +123,98 @@ private:
     }
   }
 
+  /// What a phase sums up, and the vectors [(r * unroll + u) * parts + p] that
+  /// hold the sums.
+  struct Sums {
+    SmallVector<rt::ReduceOp, 2> reductions;
+    Values vectors;
+    int64_t unroll = 1;
+  };
+
   void emitColumns(unsigned phase) {
-    const SmallVector<rt::ReduceOp, 2> reductions = phases.reductionsIn(phase);
-    // Sums of what is cheap wait for each other; exp and its like do not.
-    const int64_t unroll =
-        reductions.empty() || body.fillsSlots(phase) ? 1 : target.unroll;
-    Values lanes;
-    for (rt::ReduceOp reduce : reductions)
-      lanes.append(unroll, body.identityOf(reduce));
+    Sums sums;
+    sums.reductions = phases.reductionsIn(phase);
+    // What is expensive keeps the processor busy without.
+    if (!sums.reductions.empty() && !body.fillsSlots(phase))
+      sums.unroll = target.unroll;
+    for (rt::ReduceOp reduce : sums.reductions)
+      sums.vectors.append(sums.unroll * lanes.parts(), lanes.identity(reduce));
     Value start = body.number(0);
-    if (unroll > 1) {
-      lanes = emitLoop(phase, start, unrolledEnd, unroll, reductions, lanes);
+    if (sums.unroll > 1) {
+      emitLoop(phase, start, unrolledEnd, sums);
       start = unrolledEnd;
-      lanes = addUp(reductions, lanes, unroll);
+      addUp(sums);
     }
-    lanes = emitLoop(phase, start, fullEnd, 1, reductions, lanes);
-    lanes = emitTail(phase, reductions, lanes);
-    for (auto [reduce, lane] : llvm::zip_equal(reductions, lanes))
-      body.setReduced(reduce, body.acrossLanes(reduce, lane));
+    emitLoop(phase, start, fullEnd, sums);
+    emitTail(phase, sums);
+    for (auto [r, reduce] : llvm::enumerate(sums.reductions))
+      body.setReduced(reduce, lanes.across(reduce, ownVectors(sums, r)));
   }
 
-  /// Lanes [r * unroll + u] belong to reduction r.
-  Values emitLoop(unsigned phase, Value from, Value to, int64_t unroll,
-                  ArrayRef<rt::ReduceOp> reductions, const Values &initial) {
+  Values ownVectors(const Sums &sums, size_t reduction) const {
+    const int64_t own = sums.unroll * lanes.parts();
+    return Values(ArrayRef<Value>(sums.vectors).slice(reduction * own, own));
+  }
+
+  void addUp(Sums &sums) {
+    Values results;
+    for (auto [r, reduce] : llvm::enumerate(sums.reductions))
+      results.append(lanes.addUp(reduce, ownVectors(sums, r)));
+    sums.vectors = results;
+    sums.unroll = 1;
+  }
+
+  void emitLoop(unsigned phase, Value from, Value to, Sums &sums) {
     auto loop = scf::ForOp::create(
-        b, loc, from, to, body.number(target.width * unroll), initial,
-        [&](OpBuilder &inside, Location, Value column, ValueRange lanes) {
+        b, loc, from, to, body.number(target.lanes * sums.unroll), sums.vectors,
+        [&](OpBuilder &inside, Location, Value column, ValueRange vectors) {
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPoint(inside.getInsertionBlock(),
                               inside.getInsertionPoint());
-          Values results(lanes);
-          for (int64_t u = 0; u < unroll; ++u) {
-            Value at = u == 0 ? column
-                              : body.make<arith::AddIOp>(
-                                    column, body.number(u * target.width));
-            Values own;
-            for (size_t r = 0; r < reductions.size(); ++r)
-              own.push_back(results[r * unroll + u]);
-            body.emitBlock(phase, at, Value(), reductions, own);
-            for (size_t r = 0; r < reductions.size(); ++r)
-              results[r * unroll + u] = own[r];
-          }
-          scf::YieldOp::create(b, loc, results);
+          sums.vectors = vectors;
+          for (int64_t i = 0; i < sums.unroll * lanes.parts(); ++i)
+            emitBlock(phase, plus(column, i * target.width), Value(), sums, i);
+          scf::YieldOp::create(b, loc, sums.vectors);
         });
     b.setInsertionPointAfter(loop);
-    return Values(loop.getResults());
+    sums.vectors = loop.getResults();
   }
 
-  Values emitTail(unsigned phase, ArrayRef<rt::ReduceOp> reductions,
-                  const Values &initial) {
+  void emitTail(unsigned phase, Sums &sums) {
     Value isLeft = body.make<arith::CmpIOp>(arith::CmpIPredicate::slt, fullEnd,
                                             body.columns);
-    SmallVector<Type, 2> types;
-    for (Value value : initial)
-      types.push_back(value.getType());
+    const Values before = sums.vectors;
+    SmallVector<Type, 2> types(ValueRange(before).getTypes());
     auto branch = scf::IfOp::create(b, loc, types, isLeft, true);
     b.setInsertionPointToStart(branch.thenBlock());
-    Values results = initial;
-    body.emitBlock(phase, fullEnd, tailMask, reductions, results);
+    for (int64_t p = 0; p < lanes.parts(); ++p)
+      emitBlock(phase, plus(fullEnd, p * target.width), tailMasks[p], sums, p);
     if (!types.empty()) { // else there are yields
-      scf::YieldOp::create(b, loc, results);
+      scf::YieldOp::create(b, loc, sums.vectors);
       b.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(b, loc, initial);
+      scf::YieldOp::create(b, loc, before);
     }
     b.setInsertionPointAfter(branch);
-    return Values(branch.getResults());
+    sums.vectors = branch.getResults();
   }
 
-  /// The unrolled lanes of each reduction, in pairs.
-  Values addUp(ArrayRef<rt::ReduceOp> reductions, const Values &lanes,
-               int64_t unroll) {
-    Values results;
-    for (auto [r, reduce] : llvm::enumerate(reductions)) {
-      Values own(ArrayRef<Value>(lanes).slice(r * unroll, unroll));
-      for (size_t half = own.size() / 2; half > 0; half /= 2)
-        for (size_t i = 0; i < half; ++i)
-          own[i] = body.combine(reduce, own[i], own[i + half]);
-      results.push_back(own.front());
-    }
-    return results;
+  Value plus(Value column, int64_t more) {
+    return more == 0 ? column
+                     : body.make<arith::AddIOp>(column, body.number(more));
+  }
+
+  /// `block` counts vectors within the loop's step.
+  void emitBlock(unsigned phase, Value column, Value mask, Sums &sums,
+                 int64_t block) {
+    auto vectorOf = [&](size_t r) -> Value & {
+      return sums.vectors[r * sums.unroll * lanes.parts() + block];
+    };
+    Values own;
+    for (size_t r = 0; r < sums.reductions.size(); ++r)
+      own.push_back(vectorOf(r));
+    body.emitBlock(phase, column, mask, sums.reductions, own);
+    for (size_t r = 0; r < sums.reductions.size(); ++r)
+      vectorOf(r) = own[r];
   }
 
   rt::KernelOp kernel;
@@ -206,8 +225,10 @@ private:
   Location loc;
   Type pointer;
   RowBody body;
+  RowLanes &lanes;
   SmallVector<Value, 8> bases, strides; ///< of operands; strides in bytes
-  Value fullEnd, unrolledEnd, tailMask;
+  Value fullEnd, unrolledEnd;
+  SmallVector<Value, 2> tailMasks; ///< by part of the lanes
 };
 
 } // namespace

@@ -9,12 +9,12 @@
 //          int64_t firstRow, int64_t endRow,
 //          float *scratch)         one row of slots, see below
 //
-// and describes it in a constant f_form (GeneratedKernel.h of the runtime).
-// Columns are taken `width` at a time; what is left over goes through the same
-// vector code under a mask. No operation may be reordered, contracted or
-// approximated behind this file, and sums run in lanes of a fixed order: so a
-// row has the same bits wherever, beside whatever and by whichever processor it
-// is computed.
+// and describes it in a constant f_form (Generated.h of the runtime). Columns
+// are taken in vectors; what is left over goes through the same vector code
+// under a mask. No operation may be reordered, contracted or approximated
+// behind this file, and sums run in lanes of a fixed order: so a row has the
+// same bits wherever, beside whatever and by whichever processor it is
+// computed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_COMPILER_CODEGEN_ROWS_ROWEMITTER_H
@@ -27,7 +27,8 @@
 namespace shardc::codegen {
 
 struct RowTarget {
-  int64_t width = 16; ///< columns of a vector
+  int64_t width = 16; ///< columns of a vector, a divisor of lanes
+  int64_t lanes = 16; ///< of a sum; alike for all targets (RowLanes.h)
   int64_t unroll = 4; ///< vectors that a sum adds up side by side
 };
 
@@ -40,7 +41,7 @@ void emitRows(rt::KernelOp kernel, const RowTarget &target,
               mlir::ModuleOp module);
 
 /// Writes exp, erf and tanh of f32 out in arithmetic: within 3 ulp, with
-/// infinities, NaN and subnormal results.
+/// infinities, NaN and subnormal results; erfc to 6e-8.
 void expandMath(mlir::ModuleOp module);
 
 } // namespace shardc::codegen

@@ -10,7 +10,7 @@ namespace shardc::codegen {
 
 static bool isExpensive(Value value) {
   Operation *op = value.getDefiningOp();
-  return op && isa<math::ExpOp, math::ErfOp, math::TanhOp>(op);
+  return op && isa<math::ExpOp, math::ErfOp, math::ErfcOp, math::TanhOp>(op);
 }
 
 RowPhases::RowPhases(rt::KernelOp kernel) : kernel(kernel) {

@@ -70,8 +70,10 @@ static Values emitGelu(rt::CallOp call, ValueRange inputs, RowBody &body) {
   auto approximate = dyn_cast_or_null<StringAttr>(
       Attribute(call.getConfig().get("approximate")));
   if (!approximate || approximate.getValue() != "tanh") {
-    Value scaled = body.make<arith::MulFOp>(x, body.constant(std::sqrt(0.5)));
-    return {halfTimes(x, body.make<math::ErfOp>(scaled), body)};
+    // 1 + erf(y) is erfc(-y), which needs no care for small y.
+    Value scaled = body.make<arith::MulFOp>(x, body.constant(-std::sqrt(0.5)));
+    Value half = body.make<arith::MulFOp>(body.constant(0.5), x);
+    return {body.make<arith::MulFOp>(half, body.make<math::ErfcOp>(scaled))};
   }
   // sqrt(2 / pi) (x + 0.044715 x^3)
   Value cube = body.make<arith::MulFOp>(

@@ -48,8 +48,10 @@ static Values emitLayerNormalization(rt::CallOp call, ValueRange inputs,
 }
 
 static Values emitSoftmax(rt::CallOp, ValueRange inputs, RowBody &body) {
-  Value power = body.make<math::ExpOp>(
-      body.make<arith::SubFOp>(inputs[0], body.reduce("max", inputs[0])));
+  // A NaN that the maximum passes over is in the sum.
+  Value max = body.reduce("max_number", inputs[0]);
+  Value power =
+      body.make<math::ExpOp>(body.make<arith::SubFOp>(inputs[0], max));
   Value inverse =
       body.make<arith::DivFOp>(body.constant(1), body.reduce("sum", power));
   return {body.make<arith::MulFOp>(power, inverse)};

@@ -34,7 +34,7 @@ rt.kernel @cell ["cell"] -> ["column"] {
 
 rt.kernel @reduces ["column"] -> ["row"] {
 ^bb0(%x: f32):
-  // expected-error @+1 {{reduces by "product", expected "sum", "max" or "min"}}
+  // expected-error @+1 {{reduces by "product", expected "sum", "max", "max_number" or "min"}}
   %y = rt.reduce "product" %x : f32
   rt.yield %y : f32
 }
