@@ -85,7 +85,7 @@ Tensor fractions(const Dims &dims, uint32_t seed) {
 }
 
 TEST(PackedMatrix, BitsOfARowDoNotDependOnTheOthers) {
-  const int64_t m = 203, n = 75, k = 1000;
+  const int64_t m = 503, n = 530, k = 800; // several blocks of each
   const Tensor a = fractions({m, k}, 1), b = fractions({k, n}, 2);
   const Tensor all = Tensor::filled<float>({m, n}, 9);
   const AlignedBuffer memory = packed(b);

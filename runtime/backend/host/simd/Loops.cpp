@@ -24,7 +24,10 @@ namespace shardc::runtime::host {
 namespace {
 
 /// Rows of A whose part of kDepthBlock columns stays in the second cache.
-constexpr int64_t kRowBlock = 192;
+constexpr int64_t kRowBlock = 240;
+/// Panels whose columns of C stay in a cache from one block of depth to
+/// another.
+constexpr int64_t kPanelBlock = 32;
 
 #ifdef __x86_64__
 #pragma GCC push_options
