@@ -153,6 +153,41 @@ TEST(Attention, ManyKeys) {
   expectAttention<float>(s, 1e-5);
 }
 
+/// Values whose rows fill panels, of heads that lie side by side.
+template <typename T> void readsHeadsSideBySide(double tolerance) {
+  for (int64_t rows : {1, 10}) {
+    Problem s = {
+        Tensor::integers<T>({1, rows, 4, 21}, 1).permuted({0, 2, 1, 3}),
+        Tensor::integers<T>({1, 40, 2, 21}, 2).permuted({0, 2, 1, 3}),
+        Tensor::integers<T>({1, 40, 2, 16}, 3).permuted({0, 2, 1, 3})};
+    s.scale = 0.1;
+    expectAttention<T>(s, tolerance);
+    s.causal = true;
+    s.offset = 40 - rows;
+    s.window = 18;
+    expectAttention<T>(s, tolerance);
+  }
+}
+
+TEST(Attention, HeadsSideBySide) {
+  readsHeadsSideBySide<float>(1e-5);
+  readsHeadsSideBySide<double>(1e-12);
+  readsHeadsSideBySide<Float16>(5e-3);
+  readsHeadsSideBySide<BFloat16>(3e-2);
+}
+
+/// More keys than are packed at once, more queries than a tile has.
+TEST(Attention, ManyKeysOfAWideHead) {
+  Problem s = {Tensor::integers<float>({1, 1, 100, 64}, 1),
+               Tensor::integers<float>({1, 1, 790, 64}, 2),
+               Tensor::integers<float>({1, 1, 790, 1}, 3)};
+  s.scale = 0.05;
+  s.causal = true;
+  s.offset = 690;
+  s.mask = Tensor::integers<Boolean>({100, 790}).broadcast({1, 1, 100, 790});
+  expectAttention<float>(s, 1e-5);
+}
+
 TEST(Attention, RanksWithoutHeadsOrKeys) {
   const auto make = [](int64_t queryHeads, int64_t heads, int64_t keys) {
     return Problem{Tensor::integers<float>({1, queryHeads, 3, 4}),

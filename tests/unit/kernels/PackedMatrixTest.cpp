@@ -1,4 +1,4 @@
-#include "runtime/backend/host/simd/PackedMatrix.h"
+#include "runtime/backend/host/simd/Loops.h"
 #include "tests/unit/kernels/KernelTest.h"
 
 #include "runtime/base/AlignedBuffer.h"
@@ -85,7 +85,7 @@ Tensor fractions(const Dims &dims, uint32_t seed) {
 }
 
 TEST(PackedMatrix, BitsOfARowDoNotDependOnTheOthers) {
-  const int64_t m = 203, n = 75, k = 1000;
+  const int64_t m = 503, n = 530, k = 800; // several blocks of each
   const Tensor a = fractions({m, k}, 1), b = fractions({k, n}, 2);
   const Tensor all = Tensor::filled<float>({m, n}, 9);
   const AlignedBuffer memory = packed(b);
@@ -111,6 +111,30 @@ TEST(PackedMatrix, BitsOfAColumnDoNotDependOnTheOthers) {
   const Tensor some = Tensor::filled<float>({8, 50}, 9);
   multiplyPacked(productOf(a, half, packed(half), some));
   EXPECT_EQ(some.values<float>(), all.slice(1, 40, 50).values<float>());
+}
+
+/// Also those that are not the fastest here.
+template <typename T> void everyProcessorsLoops() {
+  for (const Loops *each : supportedLoops())
+    for (int64_t m : {1, 2, 3, 6, 7, 12, 13, 25})
+      for (int64_t n : {1, 16, 50, 130}) {
+        const Tensor a = Tensor::integers<float>({m, 400}, 1);
+        const Tensor b = Tensor::integers<T>({400, n}, 2);
+        const Tensor c = Tensor::filled<float>({m, n}, 9);
+        const Tensor expected = Tensor::filled<float>({m, n}, 9);
+        const AlignedBuffer memory = packed(b);
+        const Span panels = {0, (n + kPanelColumns - 1) / kPanelColumns};
+        each->multiplyPanels.of(b.view.element)(productOf(a, b, memory, c),
+                                                panels);
+        multiplyPacked(productOf(a, b, memory, expected));
+        EXPECT_EQ(c.values<float>(), expected.values<float>());
+      }
+}
+
+TEST(PackedMatrix, LoopsOfEveryProcessor) {
+  everyProcessorsLoops<float>();
+  everyProcessorsLoops<Float16>();
+  everyProcessorsLoops<BFloat16>();
 }
 
 template <typename T> void readsRowsAsTheyLie() {

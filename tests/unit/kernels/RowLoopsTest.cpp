@@ -7,6 +7,12 @@
 namespace shardc::runtime::host {
 namespace {
 
+/// Of every kind of processor that this one can stand for.
+class RowLoops : public testing::TestWithParam<const Loops *> {
+protected:
+  const Loops &loops() const { return *GetParam(); }
+};
+
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 const std::vector<int64_t> kCounts = {0, 1, 7, 8, 15, 16, 17, 33, 100};
@@ -18,7 +24,7 @@ std::vector<float> scores(int64_t count) {
   return values;
 }
 
-TEST(RowLoops, MaximumOfRaggedRows) {
+TEST_P(RowLoops, MaximumOfRaggedRows) {
   for (int64_t count : kCounts)
     for (int64_t largest = 0; largest < count; ++largest) {
       std::vector<float> row = scores(count);
@@ -30,7 +36,7 @@ TEST(RowLoops, MaximumOfRaggedRows) {
   EXPECT_EQ(loops().maximumOfRow(nullptr, 0), -kInfinity);
 }
 
-TEST(RowLoops, ExponentialsAreLibrarysToThreeUlp) {
+TEST_P(RowLoops, ExponentialsAreLibrarysToThreeUlp) {
   for (int64_t count : kCounts) {
     std::vector<float> row = scores(count);
     if (count > 8)
@@ -47,7 +53,7 @@ TEST(RowLoops, ExponentialsAreLibrarysToThreeUlp) {
   }
 }
 
-TEST(RowLoops, ExponentialsOverTheWholeRange) {
+TEST_P(RowLoops, ExponentialsOverTheWholeRange) {
   for (float x = 0; x > -120; x -= 0.37f) {
     float value = x;
     const double exact = std::exp(double(x));
@@ -61,7 +67,7 @@ TEST(RowLoops, ExponentialsOverTheWholeRange) {
   EXPECT_TRUE(std::isnan(row[5]) && std::isnan(row[18]));
 }
 
-TEST(RowLoops, MasksHideWhateverTheScoreIs) {
+TEST_P(RowLoops, MasksHideWhateverTheScoreIs) {
   for (int64_t count : kCounts) {
     std::vector<float> hidden = scores(count), biased = hidden;
     std::vector<uint8_t> shown;
@@ -82,7 +88,7 @@ TEST(RowLoops, MasksHideWhateverTheScoreIs) {
   }
 }
 
-template <typename T> void multipliesRows() {
+template <typename T> void multipliesRows(const Loops &loops) {
   for (int64_t k : {0, 1, 15, 16, 50})
     for (int64_t n : {0, 1, 5}) {
       const Tensor a = Tensor::integers<float>({3, k + 1}, 1).slice(1, 1, k);
@@ -99,7 +105,7 @@ template <typename T> void multipliesRows() {
       product.c = c.view.as<float>();
       product.leadingC = n;
       product.alpha = 2;
-      loops().multiplyRows.of(b.view.element)(product);
+      loops.multiplyRows.of(b.view.element)(product);
       forEach(c.dims(), [&](const Dims &at) {
         double sum = 0;
         for (int64_t l = 0; l < k; ++l)
@@ -109,11 +115,15 @@ template <typename T> void multipliesRows() {
     }
 }
 
-TEST(RowLoops, ProductsOfRaggedRows) {
-  multipliesRows<float>();
-  multipliesRows<Float16>();
-  multipliesRows<BFloat16>();
+TEST_P(RowLoops, ProductsOfRaggedRows) {
+  multipliesRows<float>(loops());
+  multipliesRows<Float16>(loops());
+  multipliesRows<BFloat16>(loops());
 }
+
+INSTANTIATE_TEST_SUITE_P(Processors, RowLoops,
+                         testing::ValuesIn(supportedLoops().begin(),
+                                           supportedLoops().end()));
 
 } // namespace
 } // namespace shardc::runtime::host

@@ -24,7 +24,10 @@ namespace shardc::runtime::host {
 namespace {
 
 /// Rows of A whose part of kDepthBlock columns stays in the second cache.
-constexpr int64_t kRowBlock = 192;
+constexpr int64_t kRowBlock = 240;
+/// Panels whose columns of C stay in a cache from one block of depth to
+/// another.
+constexpr int64_t kPanelBlock = 32;
 
 #ifdef __x86_64__
 #pragma GCC push_options
@@ -98,18 +101,26 @@ template <typename T> Vector loadPanel(const T *p) {
 
 } // namespace
 
-const Loops &loops() {
+std::span<const Loops *const> supportedLoops() {
 #ifdef __x86_64__
-  static const Loops &loops = !__builtin_cpu_supports("avx2") ||
+  static constexpr const Loops *all[] = {&v4::kLoops, &v3::kLoops,
+                                         &plain::kLoops};
+  static const size_t first = !__builtin_cpu_supports("avx2") ||
                                       !__builtin_cpu_supports("fma") ||
                                       !__builtin_cpu_supports("f16c")
-                                  ? plain::kLoops
-                              : __builtin_cpu_supports("avx512f") ? v4::kLoops
-                                                                  : v3::kLoops;
-  return loops;
+                                  ? 2
+                              : __builtin_cpu_supports("avx512f") ? 0
+                                                                  : 1;
+  return std::span(all).subspan(first);
 #else
-  return plain::kLoops;
+  static constexpr const Loops *all[] = {&plain::kLoops};
+  return all;
 #endif
+}
+
+const Loops &loops() {
+  static const Loops &fastest = *supportedLoops().front();
+  return fastest;
 }
 
 } // namespace shardc::runtime::host

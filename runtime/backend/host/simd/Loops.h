@@ -9,6 +9,8 @@
 
 #include "runtime/backend/host/simd/PackedMatrix.h"
 
+#include <span>
+
 namespace shardc::runtime::host {
 
 struct Span {
@@ -54,6 +56,9 @@ struct Loops {
   /// x += bias; -inf where that is, whatever x is.
   void (*addToRow)(float *x, const float *bias, int64_t count);
 };
+
+/// Those that this processor can run, the fastest first.
+std::span<const Loops *const> supportedLoops();
 
 const Loops &loops();
 
