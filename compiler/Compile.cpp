@@ -324,7 +324,7 @@ private:
     auto folder = (*module)->getAttrOfType<StringAttr>("onnx.model_folder");
     package::PackageOptions packageOptions{
         options.output, folder ? folder.getValue().str() : ".",
-        options.copyWeights, options.microBatches};
+        options.copyWeights, options.microBatches, options.target};
     return failed(package::writeArtifact(*module, packageOptions, report))
                ? ExitCode::Artifact
                : ExitCode::Done;

@@ -37,7 +37,8 @@ struct CompileOptions {
   std::string reproducer; ///< where to write what crashed the compiler
   bool explain = false;
   bool copyWeights = false;
-  bool recover = true;  ///< make one op of what exporters spell out
+  std::string target = "host"; ///< backend that the artifact is for
+  bool recover = true;         ///< make one op of what exporters spell out
   bool doubles = false; ///< compute in f64 whatever the model computes in
   bool generatesKernels = true; ///< else the backend's own kernels alone
   bool sequenceParallel = false;

@@ -206,6 +206,7 @@ private:
     manifest["format"] = artifact::kFormatVersion;
     manifest["tool"] = "shardc 0.1";
     manifest["tolerance"] = toleranceOf(module);
+    manifest["target"] = options.target;
     manifest["mesh"] = Json::array();
     for (const dist::Axis &axis : mesh.axes)
       manifest["mesh"].push_back({{"name", axis.name}, {"size", axis.size}});

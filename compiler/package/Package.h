@@ -19,7 +19,8 @@ struct PackageOptions {
   std::string output;      ///< folder; an artifact that is there is replaced
   std::string modelFolder; ///< where the module's weights are
   bool copyWeights = false;
-  int64_t microBatches = 1; ///< where all programs know their batch
+  int64_t microBatches = 1;    ///< where all programs know their batch
+  std::string target = "host"; ///< backend that runs it unless told otherwise
 };
 
 /// Writes a module of phase lowered. `report` is added to the manifest for

@@ -2,6 +2,7 @@
 
 #include "runtime/api/Settings.h"
 #include "runtime/base/Message.h"
+#include "runtime/exec/DeviceMemory.h"
 #include "runtime/exec/Replicas.h"
 #include "runtime/trace/Trace.h"
 
@@ -101,6 +102,23 @@ Status State::fork(std::unique_ptr<State> &copy) const {
     copy = std::move(made);
     return Status::ok();
   });
+}
+
+std::vector<std::string> Session::placement() const {
+  std::vector<std::string> lines;
+  for (const auto &pipeline : replicas->pipelines)
+    for (const auto &stage : pipeline->stages)
+      for (int rank : stage->localRanks) {
+        const DeviceInfo &info =
+            stage->ranks[static_cast<size_t>(rank)].device->info();
+        int64_t bytes = 0;
+        (void)neededBytes(replicas->artifact, stage->place.stage, rank, bytes);
+        lines.push_back(message(
+            replicas->artifact.rankText(stage->worldRank(rank)), ": device ",
+            info.number, " (", info.name, ", ", info.architecture, "), ", bytes,
+            " bytes of weights, ", info.freeBytes, " free"));
+      }
+  return lines;
 }
 
 std::vector<CacheInfo> Session::caches() const {

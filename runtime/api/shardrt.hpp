@@ -93,6 +93,10 @@ struct SessionOptions {
   std::chrono::milliseconds timeout{0};
   bool checkReplicas = false; ///< also switched on by SHARDC_CHECK_REPLICAS=1
   bool measure = false;       ///< keep times for profile() and writeTrace()
+  /// Open devices and communicators, check what ranks need against what there
+  /// is, run one small collective over each group, and load nothing: the
+  /// session can then be closed, and nothing else.
+  bool preflight = false;
   Processes *processes = nullptr; ///< null: ranks are threads of this one
 };
 
@@ -206,6 +210,8 @@ public:
   std::vector<InstructionProfile> profile() const;
   /// Chrome/Perfetto JSON of the last run; one track a rank.
   Status writeTrace(const std::string &path) const;
+  /// The ranks of this process: where each is, what it needs of the device.
+  std::vector<std::string> placement() const;
 
 private:
   friend class State;

@@ -75,6 +75,9 @@ class DeviceStream {
 public:
   virtual ~DeviceStream() = default;
 
+  /// What errors of its work begin with: "rank 3: ".
+  std::string owner;
+
   /// Memory of the host must stay as it is until the copy is done.
   virtual Status copy(std::byte *to, const std::byte *from,
                       const CopyShape &shape, CopyDirection direction) = 0;

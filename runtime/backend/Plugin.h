@@ -27,10 +27,11 @@ inline constexpr uint32_t kPluginVersion = 1;
 /// Sizes of what both sides share: a change that nobody counted shows here.
 constexpr uint32_t pluginLayout() {
   uint32_t layout = 0;
-  for (size_t size : {sizeof(TensorView), sizeof(KernelAttribute),
-                      sizeof(KernelCall), sizeof(Kernel), sizeof(DeviceInfo),
-                      sizeof(CopyShape), sizeof(GroupPlace), sizeof(OwnedRuns),
-                      sizeof(ExpertRouting), sizeof(Status)})
+  for (size_t size :
+       {sizeof(TensorView), sizeof(KernelAttribute), sizeof(KernelCall),
+        sizeof(Kernel), sizeof(DeviceInfo), sizeof(DeviceStream),
+        sizeof(CopyShape), sizeof(GroupPlace), sizeof(OwnedRuns),
+        sizeof(ExpertRouting), sizeof(Status)})
     layout = layout * 31 + static_cast<uint32_t>(size);
   return layout;
 }

@@ -60,7 +60,8 @@ Status Engine::start(Transfers &transfers) {
   describeToOthers();
   SHARDC_RETURN_IF_ERROR(
       onAllRanks(&Engine::joinDeviceGroups, Step::RunsKernels));
-  return load();
+  return options.preflight ? onAllRanks(&Engine::tryGroups, Step::RunsKernels)
+                           : load();
 }
 
 Engine::~Engine() {

@@ -121,6 +121,7 @@ private:
   Status createGroup(LoadedProgram &loaded, const std::vector<int> &members);
   Status openDevice(int rank);
   Status joinDeviceGroups(int rank);
+  Status tryGroups(int rank);
   std::vector<int> worldRanks(std::span<const int> members) const;
   Status createWorld();
   Status load();

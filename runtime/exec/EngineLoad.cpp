@@ -13,6 +13,7 @@ Status Engine::openDevice(int rank) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
   mine.device = &place.world.devices->of(worldRank(rank));
   SHARDC_RETURN_IF_ERROR(mine.device->createStream(mine.stream));
+  mine.stream->owner = message("rank ", worldRank(rank), ": ");
   if (!mine.device->isHost())
     mine.staging = std::make_unique<Staging>(*mine.device, *mine.stream);
   return Status::ok();
@@ -47,6 +48,40 @@ Status Engine::joinDeviceGroups(int rank) {
         channel = own.deviceChannels.back().get();
       }
   }
+  return Status::ok();
+}
+
+/// One small sum over each group of each program, on the rank's device.
+Status Engine::tryGroups(int rank) {
+  RankState &mine = ranks[static_cast<size_t>(rank)];
+  DeviceBuffer memory;
+  float value = 0;
+  constexpr int64_t kBytes = sizeof value;
+  if (!memory.allocate(*mine.device, MemoryKind::Device, kBytes))
+    return artifactError("out of memory for ", kBytes, " bytes on rank ",
+                         worldRank(rank));
+  auto *host = reinterpret_cast<std::byte *>(&value);
+  const TensorView view =
+      packedView(memory.data(), artifact::ElementType_Float32, {});
+  for (auto &loaded : programs)
+    for (auto &group : loaded->ranks[static_cast<size_t>(rank)].communicators) {
+      const CollectiveSite site{"all_reduce", "preflight", 0};
+      group->beginRun();
+      value = static_cast<float>(group->index() + 1);
+      SHARDC_RETURN_IF_ERROR(mine.stream->copy(memory.data(), host, {kBytes},
+                                               CopyDirection::HostToDevice));
+      SHARDC_RETURN_IF_ERROR(
+          group->allReduce(view, view, ReduceKind::Sum, site));
+      SHARDC_RETURN_IF_ERROR(mine.stream->copy(host, memory.data(), {kBytes},
+                                               CopyDirection::DeviceToHost));
+      SHARDC_RETURN_IF_ERROR(mine.stream->synchronize());
+      const int expected = group->size() * (group->size() + 1) / 2;
+      if (value != static_cast<float>(expected))
+        return artifactError("rank ", worldRank(rank), ": an all_reduce of ",
+                             group->size(), " ranks gave ", value,
+                             ", expected ", expected,
+                             "; look at the devices and their links");
+    }
   return Status::ok();
 }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/api/processes.hpp"
 #include "runtime/base/Message.h"
+#include "runtime/exec/DeviceMemory.h"
 
 #include <algorithm>
 #include <thread>
@@ -66,6 +67,8 @@ Status Replicas::openAll(const std::string &folder,
   SHARDC_RETURN_IF_ERROR(
       devices.open(artifact.worldSize(), processes ? processes->rank() : -1));
   SHARDC_RETURN_IF_ERROR(devices.checkKernels(artifact));
+  SHARDC_RETURN_IF_ERROR(
+      checkMemory(artifact, devices, processes ? processes->rank() : -1));
   world.devices = &devices;
   for (int replica = 0; replica < artifact.numReplicas(); ++replica) {
     pipelines.emplace_back();

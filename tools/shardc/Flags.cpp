@@ -216,6 +216,10 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   app.add_option("--topology", flags.topology,
                  "JSON file of nodes, devices and links: --explain then says "
                  "which links are used, and for how long");
+  app.add_option("--target", flags.target,
+                 "host (default) or cuda: where the artifact is to run, unless "
+                 "shardrun --device says otherwise")
+      ->check(CLI::IsMember({"host", "cuda"}));
   app.add_option(
          "--weights", flags.weights,
          "reference: the artifact points into the model's files (default); "

@@ -24,6 +24,7 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.topology = flags.topology;
   options.recover = !flags.noRecovery;
   options.copyWeights = flags.weights == "copy";
+  options.target = flags.target;
   options.doubles = flags.precision == "f64";
   options.generatesKernels = flags.kernels == "generated";
   options.sequenceParallel = flags.sequenceParallel;

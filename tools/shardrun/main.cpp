@@ -23,7 +23,7 @@ namespace {
 
 struct Options {
   std::string artifact, outputs, tolerance, weightsRoot, device;
-  bool listsDevices = false;
+  bool listsDevices = false, preflight = false;
   std::vector<std::string> inputs, expect; ///< one of each a request
   int64_t cache = 0;
   std::string trace, statsJson;
@@ -58,6 +58,9 @@ void declareFlags(CLI::App &app, Options &options) {
                  "compiled for");
   app.add_flag("--devices", options.listsDevices,
                "List what there is to run on, and what is refused and why");
+  app.add_flag("--preflight", options.preflight,
+               "Check devices, kernels, memory and one small collective of "
+               "each group; load and run nothing");
   app.add_option("--tolerance", options.tolerance,
                  "f32, low, quant or ABS,REL (|a - b| <= ABS + REL |b|); "
                  "without it what suits the model's types");
@@ -103,6 +106,7 @@ Status openSession(const Options &options, Processes *processes,
   from.device = options.device;
   from.timeout = timeoutOf(options);
   from.checkReplicas = options.checkReplicas;
+  from.preflight = options.preflight;
   from.measure = options.profile || !options.trace.empty();
   return Session::open(options.artifact, from, session);
 }
@@ -273,6 +277,12 @@ std::string ownFile(const std::string &file, const Processes *processes) {
 Status run(const Options &options, Processes *processes) {
   std::unique_ptr<Session> session;
   SHARDC_RETURN_IF_ERROR(openSession(options, processes, session));
+  if (options.preflight) {
+    for (const std::string &line : session->placement())
+      std::printf("%s\n", line.c_str());
+    std::printf("preflight passed\n");
+    return Status::ok();
+  }
   Tolerance tolerance; // a wrong one is an error before the run
   SHARDC_RETURN_IF_ERROR(findTolerance(options, *session, tolerance));
   const Kept kept = findKept(*session, options);
@@ -329,7 +339,8 @@ int main(int argc, char **argv) {
     printDevices();
     return 0;
   }
-  if (options.artifact.empty() || options.inputs.empty()) {
+  if (options.artifact.empty() ||
+      (options.inputs.empty() && !options.preflight)) {
     std::fprintf(stderr,
                  "shardrun: error: %s is required; see shardrun "
                  "--help\n",

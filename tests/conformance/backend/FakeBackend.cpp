@@ -4,7 +4,7 @@
 // GPU is: the host cannot touch its memory, and nothing is done before somebody
 // waits for it. So what runs on it right uses the interface right.
 //
-//   SHARDC_FAKE_DEVICES   how many there are (default 8)
+//   SHARDC_FAKE_DEVICES   how many there are (default 64)
 //   SHARDC_FAKE_MEMORY    bytes that each has (default 4 GiB)
 //   SHARDC_FAKE_REFUSE    a device number that is refused
 //
@@ -97,7 +97,7 @@ class FakeBackend final : public Backend {
 public:
   std::string_view name() const override { return "fake"; }
   Status findDevices(std::vector<DeviceInfo> &devices) override {
-    const int64_t count = setting("SHARDC_FAKE_DEVICES", 8);
+    const int64_t count = setting("SHARDC_FAKE_DEVICES", 64);
     devices.clear();
     for (int number = 0; number < count; ++number)
       devices.push_back(describe(number));
@@ -106,7 +106,7 @@ public:
     return Status::ok();
   }
   Status open(int number, std::unique_ptr<Device> &device) override {
-    if (number < 0 || number >= setting("SHARDC_FAKE_DEVICES", 8))
+    if (number < 0 || number >= setting("SHARDC_FAKE_DEVICES", 64))
       return argumentError("there is no device fake:", number);
     device = std::make_unique<FakeDevice>(number);
     return Status::ok();

@@ -103,12 +103,11 @@ Status FakeStream::launch(const Kernel &kernel, const KernelCall &call,
   SHARDC_RETURN_IF_ERROR(own->check());
   auto *run = kernel.run;
   enqueue([own, run,
-           at = message(site.kind, " at node '", site.node, "' (instruction ",
-                        site.instruction, ")")] {
+           at = message(owner, site.kind, " at node '", site.node,
+                        "' (instruction ", site.instruction, "): ")] {
     Status status = run(own->bind());
     return status.isOk() ? status
-                         : Status::error(status.code(),
-                                         message(at, ": ", status.message()));
+                         : Status::error(status.code(), at + status.message());
   });
   return Status::ok();
 }

@@ -1,0 +1,147 @@
+//===- CudaBackend.cpp - NVIDIA GPUs: the plugin's entry ------------------===//
+#include "runtime/backend/Plugin.h"
+#include "runtime/backend/cuda/CudaKernels.h"
+#include "runtime/backend/cuda/CudaStream.h"
+#include "runtime/backend/cuda/NcclCommunicator.h"
+#include "runtime/backend/cuda/Requirements.h"
+#include "runtime/base/AlignedBuffer.h"
+
+#include <nccl.h>
+
+namespace shardc::runtime {
+namespace {
+
+class CudaDevice final : public Device {
+public:
+  explicit CudaDevice(DeviceInfo info) : described(std::move(info)) {}
+
+  const DeviceInfo &info() const override { return described; }
+
+  std::byte *allocate(MemoryKind kind, int64_t bytes) override {
+    if (bytes < 0 || bytes > INT64_MAX - 2 * kBufferAlignment ||
+        cudaSetDevice(described.number) != cudaSuccess)
+      return nullptr;
+    const auto size = static_cast<size_t>(bytes > 0 ? bytes : 1);
+    void *memory = nullptr;
+    const cudaError_t error = kind == MemoryKind::Device
+                                  ? cudaMalloc(&memory, size)
+                                  : cudaMallocHost(&memory, size);
+    if (error == cudaSuccess)
+      return static_cast<std::byte *>(memory);
+    (void)cudaGetLastError(); // that there is no room is an answer
+    return nullptr;
+  }
+  void release(MemoryKind kind, std::byte *memory) override {
+    cudaSetDevice(described.number);
+    if (kind == MemoryKind::Device)
+      cudaFree(memory);
+    else
+      cudaFreeHost(memory);
+  }
+  Status createStream(std::unique_ptr<DeviceStream> &stream) override {
+    return CudaStream::create(described.number, stream);
+  }
+  Status createEvent(std::unique_ptr<DeviceEvent> &event) override {
+    SHARDC_RETURN_IF_ERROR(
+        cudaStatus(cudaSetDevice(described.number), "cudaSetDevice"));
+    cudaEvent_t created = nullptr;
+    SHARDC_RETURN_IF_ERROR(
+        cudaStatus(cudaEventCreateWithFlags(&created, cudaEventDisableTiming),
+                   "cudaEventCreate"));
+    event = std::make_unique<CudaEvent>(described.number, created);
+    return Status::ok();
+  }
+  const Kernel *findKernel(std::string_view name) const override {
+    return findCudaKernel(name);
+  }
+  Status
+  createCommunicator(const GroupPlace &place, DeviceStream &stream,
+                     std::unique_ptr<Communicator> &communicator) override {
+    return NcclCommunicator::create(place, static_cast<CudaStream &>(stream),
+                                    communicator);
+  }
+
+private:
+  const DeviceInfo described;
+};
+
+class CudaBackend final : public Backend {
+public:
+  std::string_view name() const override { return "cuda"; }
+
+  Status findDevices(std::vector<DeviceInfo> &devices) override {
+    devices.clear();
+    DriverFacts facts;
+    facts.builtWith = CUDART_VERSION;
+    // 0 where there is no driver; the count then fails with another message in
+    // each version.
+    if (cudaDriverGetVersion(&facts.driverVersion) != cudaSuccess)
+      facts.driverVersion = 0;
+    if (cudaGetDeviceCount(&facts.devices) != cudaSuccess) {
+      (void)cudaGetLastError();
+      facts.devices = 0;
+    }
+    SHARDC_RETURN_IF_ERROR(checkDriver(facts));
+    int nccl = 0;
+    if (ncclGetVersion(&nccl) == ncclSuccess)
+      SHARDC_RETURN_IF_ERROR(checkNccl(nccl, NCCL_VERSION_CODE));
+    for (int number = 0; number < facts.devices; ++number) {
+      devices.emplace_back();
+      SHARDC_RETURN_IF_ERROR(describe(number, devices.back()));
+    }
+    return Status::ok();
+  }
+
+  Status open(int number, std::unique_ptr<Device> &device) override {
+    std::vector<DeviceInfo> devices;
+    SHARDC_RETURN_IF_ERROR(findDevices(devices));
+    if (number < 0 || number >= static_cast<int>(devices.size()))
+      return argumentError("there is no device cuda:", number,
+                           "; this machine has ", devices.size(), " GPUs");
+    DeviceInfo &info = devices[static_cast<size_t>(number)];
+    if (!info.refusal.empty())
+      return artifactError("cuda:", number, " (", info.name,
+                           ") is refused: ", info.refusal);
+    device = std::make_unique<CudaDevice>(std::move(info));
+    return Status::ok();
+  }
+
+private:
+  static Status describe(int number, DeviceInfo &info) {
+    cudaDeviceProp properties = {};
+    SHARDC_RETURN_IF_ERROR(
+        cudaStatus(cudaGetDeviceProperties(&properties, number),
+                   "cudaGetDeviceProperties"));
+    info.number = number;
+    info.name = properties.name;
+    info.architecture = message("sm_", properties.major, properties.minor);
+    info.memoryBytes = static_cast<int64_t>(properties.totalGlobalMem);
+    info.refusal = deviceRefusal(properties.major, properties.minor);
+    size_t free = 0, total = 0;
+    // Asking makes a context: some 500 MB that a refused device is spared.
+    if (info.refusal.empty()) {
+      cudaError_t error = cudaSetDevice(number);
+      if (error == cudaSuccess)
+        error = cudaMemGetInfo(&free, &total);
+      if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        info.refusal = message("it cannot be used: ", cudaGetErrorString(error),
+                               "; look at nvidia-smi");
+      }
+    }
+    info.freeBytes = static_cast<int64_t>(free);
+    return Status::ok();
+  }
+};
+
+} // namespace
+} // namespace shardc::runtime
+
+using namespace shardc::runtime;
+
+extern "C" const PluginDescription *shardrtPlugin() {
+  static auto &backend = *new CudaBackend;
+  static const PluginDescription description = {kPluginVersion, pluginLayout(),
+                                                &backend};
+  return &description;
+}

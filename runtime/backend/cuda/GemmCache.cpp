@@ -1,0 +1,224 @@
+#include "runtime/backend/cuda/GemmCache.h"
+
+#include "runtime/backend/cuda/CudaStatus.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace shardc::runtime {
+namespace {
+
+using namespace artifact;
+
+struct Types {
+  cudaDataType_t data;
+  cublasComputeType_t compute;
+  cudaDataType_t scale;
+};
+
+Status typesOf(int element, bool usesTf32, Types &types) {
+  switch (element) {
+  case ElementType_Float32:
+    types = {CUDA_R_32F,
+             usesTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+             CUDA_R_32F};
+    return Status::ok();
+  case ElementType_Float16:
+    types = {CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    return Status::ok();
+  case ElementType_BFloat16:
+    types = {CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    return Status::ok();
+  case ElementType_Float64:
+    types = {CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
+    return Status::ok();
+  default:
+    return artifactError("the GPU multiplies matrices of floats, found ",
+                         EnumNameElementType(static_cast<ElementType>(element)),
+                         "; run it with --device host");
+  }
+}
+
+/// Largest power of two, up to 256, that divides all addresses.
+unsigned alignmentOf(std::initializer_list<const void *> pointers) {
+  uintptr_t bits = 256;
+  for (const void *pointer : pointers)
+    bits |= reinterpret_cast<uintptr_t>(pointer);
+  return static_cast<unsigned>(bits & (~bits + 1));
+}
+
+} // namespace
+
+Status GemmCache::open() {
+  const char *tf32 = std::getenv("SHARDC_TF32");
+  usesTf32 = tf32 && std::strcmp(tf32, "1") == 0;
+  SHARDC_RETURN_IF_ERROR(
+      cublasStatus(cublasLtCreate(&handle), "cublasLtCreate"));
+  return cudaStatus(cudaMalloc(&workspace, kWorkspaceBytes),
+                    "cuBLASLt's workspace");
+}
+
+GemmCache::~GemmCache() {
+  for (auto &[key, product] : products)
+    destroy(product);
+  if (handle)
+    cublasLtDestroy(handle);
+  cudaFree(workspace);
+}
+
+void GemmCache::destroy(Product &product) {
+  for (cublasLtMatrixLayout_t layout : product.layouts)
+    if (layout)
+      cublasLtMatrixLayoutDestroy(layout);
+  if (product.operation)
+    cublasLtMatmulDescDestroy(product.operation);
+}
+
+/// Column-major: C' [m, n] = op(first) [m, k] op(second) [k, n].
+Status GemmCache::describe(const Key &key, Product &product) {
+  Types types = {};
+  SHARDC_RETURN_IF_ERROR(typesOf(key.element, usesTf32, types));
+  SHARDC_RETURN_IF_ERROR(cublasStatus(
+      cublasLtMatmulDescCreate(&product.operation, types.compute, types.scale),
+      "cublasLtMatmulDescCreate"));
+  auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto &value) {
+    return cublasStatus(cublasLtMatmulDescSetAttribute(
+                            product.operation, attribute, &value, sizeof value),
+                        "cublasLtMatmulDescSetAttribute");
+  };
+  const cublasOperation_t operations[] = {CUBLAS_OP_N, CUBLAS_OP_T};
+  SHARDC_RETURN_IF_ERROR(
+      set(CUBLASLT_MATMUL_DESC_TRANSA, operations[key.transposes[0]]));
+  SHARDC_RETURN_IF_ERROR(
+      set(CUBLASLT_MATMUL_DESC_TRANSB, operations[key.transposes[1]]));
+  const cublasLtEpilogue_t epilogues[] = {
+      CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU,
+      CUBLASLT_EPILOGUE_GELU_BIAS};
+  SHARDC_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE,
+                             epilogues[key.hasBias + 2 * key.gelu]));
+  const int64_t dims[3][2] = {{key.m, key.k}, {key.k, key.n}, {key.m, key.n}};
+  for (int i = 0; i < 3; ++i) {
+    const bool swaps = i < 2 && key.transposes[i];
+    SHARDC_RETURN_IF_ERROR(cublasStatus(
+        cublasLtMatrixLayoutCreate(&product.layouts[i], types.data,
+                                   static_cast<uint64_t>(dims[i][swaps]),
+                                   static_cast<uint64_t>(dims[i][!swaps]),
+                                   key.leading[i]),
+        "cublasLtMatrixLayoutCreate"));
+    const auto batches = static_cast<int32_t>(key.batches);
+    for (auto [attribute, value, bytes] :
+         {std::tuple<cublasLtMatrixLayoutAttribute_t, const void *, size_t>{
+              CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batches, sizeof batches},
+          {CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &key.strides[i],
+           sizeof key.strides[i]}})
+      SHARDC_RETURN_IF_ERROR(
+          cublasStatus(cublasLtMatrixLayoutSetAttribute(
+                           product.layouts[i], attribute, value, bytes),
+                       "cublasLtMatrixLayoutSetAttribute"));
+  }
+  return Status::ok();
+}
+
+/// The heuristics' first choice.
+Status GemmCache::choose(const Key &key, Product &product) {
+  cublasLtMatmulPreference_t preference = nullptr;
+  SHARDC_RETURN_IF_ERROR(
+      cublasStatus(cublasLtMatmulPreferenceCreate(&preference),
+                   "cublasLtMatmulPreferenceCreate"));
+  auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute,
+                 const auto &value) {
+    return cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value,
+                                                sizeof value);
+  };
+  cublasStatus_t status =
+      set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
+  for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+                         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+                         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    if (status == CUBLAS_STATUS_SUCCESS)
+      status = set(attribute, static_cast<uint32_t>(key.alignment));
+  cublasLtMatmulHeuristicResult_t found = {};
+  int count = 0;
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = cublasLtMatmulAlgoGetHeuristic(
+        handle, product.operation, product.layouts[0], product.layouts[1],
+        product.layouts[2], product.layouts[2], preference, 1, &found, &count);
+  cublasLtMatmulPreferenceDestroy(preference);
+  if (status != CUBLAS_STATUS_SUCCESS || count == 0)
+    return artifactError(
+        "cuBLASLt has no product of [", key.n, ", ", key.k, "] and [", key.k,
+        ", ", key.m, "] in ",
+        EnumNameElementType(static_cast<ElementType>(key.element)), ": ",
+        cublasLtGetStatusString(status));
+  product.algorithm = found.algo;
+  return Status::ok();
+}
+
+Status GemmCache::find(const Key &key, Product *&product) {
+  if (auto known = products.find(key); known != products.end()) {
+    product = &known->second;
+    return Status::ok();
+  }
+  Product made;
+  Status status = describe(key, made);
+  if (status.isOk())
+    status = choose(key, made);
+  if (!status.isOk()) {
+    destroy(made);
+    return status;
+  }
+  product = &products.emplace(key, made).first->second;
+  return Status::ok();
+}
+
+Status GemmCache::multiply(const ProductPlan &plan, ElementType element,
+                           const std::byte *a, const std::byte *b, std::byte *c,
+                           double alpha, double beta,
+                           const GemmEpilogue &epilogue, cudaStream_t stream) {
+  // C' = B' A' where C has dense rows; C = A B where it has dense columns,
+  // which column-major order takes as it is.
+  const bool swaps = !plan.c.isTransposed;
+  const ProductOperand &first = swaps ? plan.b : plan.a;
+  const ProductOperand &second = swaps ? plan.a : plan.b;
+  Key key = {};
+  key.m = swaps ? plan.c.columns : plan.c.rows;
+  key.n = swaps ? plan.c.rows : plan.c.columns;
+  key.k = plan.a.columns;
+  key.batches = plan.batches;
+  key.element = element;
+  key.hasBias = epilogue.bias != nullptr;
+  key.gelu = epilogue.gelu;
+  key.transposes[0] = first.isTransposed == swaps;
+  key.transposes[1] = second.isTransposed == swaps;
+  const ProductOperand *operands[] = {&first, &second, &plan.c};
+  for (int i = 0; i < 3; ++i) {
+    key.leading[i] = operands[i]->leading;
+    key.strides[i] = operands[i]->batchStride;
+  }
+  key.alignment = alignmentOf({a, b, c});
+  Product *product = nullptr;
+  SHARDC_RETURN_IF_ERROR(find(key, product));
+  if (epilogue.bias)
+    SHARDC_RETURN_IF_ERROR(cublasStatus(
+        cublasLtMatmulDescSetAttribute(product->operation,
+                                       CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                       &epilogue.bias, sizeof epilogue.bias),
+        "cublasLtMatmulDescSetAttribute"));
+  const float alpha32 = static_cast<float>(alpha),
+              beta32 = static_cast<float>(beta);
+  const bool isDouble = element == ElementType_Float64;
+  return cublasStatus(
+      cublasLtMatmul(handle, product->operation,
+                     isDouble ? static_cast<const void *>(&alpha) : &alpha32,
+                     swaps ? b : a, product->layouts[0], swaps ? a : b,
+                     product->layouts[1],
+                     isDouble ? static_cast<const void *>(&beta) : &beta32, c,
+                     product->layouts[2], c, product->layouts[2],
+                     &product->algorithm, workspace, kWorkspaceBytes, stream),
+      "cublasLtMatmul");
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,75 @@
+//===- GemmCache.h - Matrix products of cuBLASLt --------------------------===//
+//
+// Descriptors and the algorithm that cuBLASLt's heuristics choose are kept for
+// each shape, so that a product costs no more than its launch from the second
+// time on. One cache a stream: it needs no lock, and has the stream's
+// workspace.
+//
+// f32 is computed as f32, unless SHARDC_TF32=1 asks for TF32; f16 and bf16
+// accumulate in f32.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_BACKEND_CUDA_GEMMCACHE_H
+#define SHARDC_RUNTIME_BACKEND_CUDA_GEMMCACHE_H
+
+#include "runtime/backend/cuda/ProductPlan.h"
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <map>
+
+namespace shardc::runtime {
+
+/// What happens to a product before it is stored.
+struct GemmEpilogue {
+  const void *bias = nullptr; ///< one element a column, of C's type
+  bool gelu = false;          ///< the tanh form, which is what cuBLASLt has
+};
+
+class GemmCache {
+public:
+  /// What NVIDIA recommends for Hopper.
+  static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
+
+  GemmCache() = default;
+  GemmCache(const GemmCache &) = delete;
+  ~GemmCache();
+  Status open();
+
+  /// C = alpha A B + beta C for operands that need no packing and have
+  /// elements. Error: cuBLASLt has no such product.
+  Status multiply(const ProductPlan &plan, artifact::ElementType element,
+                  const std::byte *a, const std::byte *b, std::byte *c,
+                  double alpha, double beta, const GemmEpilogue &epilogue,
+                  cudaStream_t stream);
+
+private:
+  /// All that a descriptor depends on.
+  struct Key {
+    int64_t m, n, k, batches;
+    int64_t leading[3], strides[3];
+    int element;
+    bool transposes[2];
+    bool hasBias, gelu;
+    unsigned alignment; ///< of all pointers
+    auto operator<=>(const Key &) const = default;
+  };
+  struct Product {
+    cublasLtMatmulDesc_t operation = nullptr;
+    cublasLtMatrixLayout_t layouts[3] = {};
+    cublasLtMatmulAlgo_t algorithm = {};
+  };
+  Status find(const Key &key, Product *&product);
+  Status describe(const Key &key, Product &product);
+  Status choose(const Key &key, Product &product);
+  static void destroy(Product &product);
+
+  cublasLtHandle_t handle = nullptr;
+  void *workspace = nullptr;
+  bool usesTf32 = false;
+  std::map<Key, Product> products;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_BACKEND_CUDA_GEMMCACHE_H

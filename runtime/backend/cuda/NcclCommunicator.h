@@ -1,0 +1,106 @@
+//===- NcclCommunicator.h - Collectives between GPUs ----------------------===//
+//
+// NCCL knows buffers of equal length; ours are strided views of which each rank
+// has other parts. What is one piece for both goes as it lies. Everything else
+// is packed into slots of the largest rank's length, sent, and put where it
+// belongs; what a slot has behind its value is sent and never read:
+//
+//   all_gather of dim 1, ranks own 3 and 2 columns of [2, 5]:
+//   slots  | a a a a a a | b b b b - - |   ->   a a a b b
+//                                               a a a b b
+//
+// Operations run on a stream of their own, between two events of the stream
+// that computes. Differences from the host's communicators: sums of 16-bit
+// floats are rounded at each hop, as NCCL does it, and of two NaNs none need
+// survive a maximum. Bits are the same on every rank of the group.
+//
+// Nothing of this has run on a GPU yet.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_BACKEND_CUDA_NCCLCOMMUNICATOR_H
+#define SHARDC_RUNTIME_BACKEND_CUDA_NCCLCOMMUNICATOR_H
+
+#include "runtime/backend/cuda/CudaStream.h"
+
+#include <nccl.h>
+
+namespace shardc::runtime {
+
+class NcclCommunicator final : public Communicator, WatchedCommunicator {
+public:
+  /// Null where ranks of the group share a GPU, which NCCL refuses.
+  static Status create(const GroupPlace &place, CudaStream &stream,
+                       std::unique_ptr<Communicator> &communicator);
+  ~NcclCommunicator() override;
+
+  int index() const override { return host.index(); }
+  int size() const override { return host.size(); }
+  void beginRun() override { host.beginRun(); }
+  Status allReduce(const TensorView &input, const TensorView &output,
+                   ReduceKind kind, const CollectiveSite &site) override;
+  Status allGather(const TensorView &input, const TensorView &output, int dim,
+                   std::span<const OwnedRuns> blocks,
+                   const CollectiveSite &site) override;
+  Status reduceScatter(const TensorView &input, const TensorView &output,
+                       int dim, std::span<const OwnedRuns> blocks,
+                       ReduceKind kind, const CollectiveSite &site) override;
+  Status allToAll(const TensorView &input, const TensorView &output,
+                  const DimBlocks &from, const DimBlocks &to,
+                  const CollectiveSite &site) override;
+  Status shift(const TensorView &input, const TensorView &output, int distance,
+               const CollectiveSite &site) override;
+  /// As allGather: who takes which tokens is known on the GPU only, and to wait
+  /// for it costs more than to send them all.
+  Status dispatch(const TensorView &input, const TensorView &output,
+                  std::span<const OwnedRuns> blocks,
+                  const ExpertRouting &routing,
+                  const CollectiveSite &site) override;
+  /// As reduceScatter: ranks have zeros in the rows that they do not take.
+  Status combine(const TensorView &input, const TensorView &output,
+                 std::span<const OwnedRuns> blocks,
+                 const ExpertRouting &routing,
+                 const CollectiveSite &site) override;
+  /// The host's.
+  Status exchange(const void *mine, size_t bytes, void *all,
+                  const CollectiveSite &site) override {
+    return host.exchange(mine, bytes, all, site);
+  }
+
+private:
+  NcclCommunicator(const GroupPlace &place, CudaStream &stream);
+  Status start();
+  Status tellUniqueId(ncclUniqueId &id);
+  /// Waits until NCCL has taken in what was asked of it.
+  Status settle(const char *what, ncclResult_t result);
+
+  /// The stream of collectives goes on where the computing one is, and back.
+  Status enter();
+  Status leave(const CollectiveSite &site);
+
+  /// Grows the slots; they are registered with NCCL.
+  Status reserve(int64_t bytes);
+  Status copy(const TensorView &to, const TensorView &from);
+
+  // WatchedCommunicator
+  Status asyncError() override;
+  void abort() override;
+  std::string otherRanks() const override;
+  std::chrono::milliseconds timeout() const override { return longestWait; }
+
+  Communicator &host;
+  CudaStream &computing;
+  const std::vector<int> members;
+  const std::function<std::string(int)> describeRank;
+  const std::chrono::milliseconds longestWait;
+  ncclComm_t comm = nullptr;
+  cudaStream_t stream = nullptr;
+  cudaEvent_t before = nullptr, after = nullptr;
+  std::byte *slots = nullptr;
+  int64_t slotBytes = 0;
+  void *registered = nullptr;
+  std::vector<int64_t> toPeer, fromPeer; ///< elements, by index in the group
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_BACKEND_CUDA_NCCLCOMMUNICATOR_H

@@ -1,0 +1,90 @@
+#include "runtime/backend/cuda/PendingCollectives.h"
+
+#include "runtime/backend/cuda/CudaStatus.h"
+
+#include <algorithm>
+
+namespace shardc::runtime {
+
+PendingCollectives::~PendingCollectives() {
+  for (const Entry &entry : pending)
+    cudaEventDestroy(entry.event);
+  for (cudaEvent_t event : spare)
+    cudaEventDestroy(event);
+}
+
+Status PendingCollectives::takeEvent(cudaEvent_t &event) {
+  if (spare.empty())
+    return cudaStatus(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+                      "cudaEventCreate");
+  event = spare.back();
+  spare.pop_back();
+  return Status::ok();
+}
+
+Status PendingCollectives::add(WatchedCommunicator &by,
+                               const CollectiveSite &site,
+                               cudaStream_t stream) {
+  cudaEvent_t event = nullptr;
+  SHARDC_RETURN_IF_ERROR(takeEvent(event));
+  pending.push_back({&by, site, event});
+  return cudaStatus(cudaEventRecord(event, stream), "cudaEventRecord");
+}
+
+Status PendingCollectives::fail(const Entry &entry, const std::string &what) {
+  Status status =
+      artifactError(entry.site.kind, " at node '", entry.site.node,
+                    "' (instruction ", entry.site.instruction, ") ", what);
+  // The stream can only end when none of its communicators waits any more.
+  std::vector<WatchedCommunicator *> all;
+  for (const Entry &other : pending)
+    if (std::find(all.begin(), all.end(), other.by) == all.end())
+      all.push_back(other.by);
+  for (WatchedCommunicator *communicator : all)
+    communicator->abort();
+  for (const Entry &other : pending)
+    spare.push_back(other.event);
+  pending.clear();
+  return status;
+}
+
+Status PendingCollectives::check(std::chrono::steady_clock::time_point &since) {
+  const auto now = std::chrono::steady_clock::now();
+  size_t done = 0;
+  while (done < pending.size()) {
+    const cudaError_t error = cudaEventQuery(pending[done].event);
+    if (error == cudaErrorNotReady)
+      break;
+    if (error != cudaSuccess)
+      return fail(pending[done],
+                  message("failed: ", cudaGetErrorString(error)));
+    spare.push_back(pending[done++].event);
+  }
+  if (done > 0)
+    since = now;
+  pending.erase(pending.begin(),
+                pending.begin() + static_cast<std::ptrdiff_t>(done));
+  if (pending.empty())
+    return Status::ok();
+  const Entry &first = pending.front();
+  if (Status status = first.by->asyncError(); !status.isOk())
+    return fail(first, message("failed: ", status.message()));
+  if (now - since > first.by->timeout())
+    return fail(
+        first,
+        message("waited ",
+                static_cast<double>(first.by->timeout().count()) / 1000,
+                " s; not all of these have come: ", first.by->otherRanks(),
+                "; raise --timeout if they are only slow"));
+  return Status::ok();
+}
+
+void PendingCollectives::forget(const WatchedCommunicator &communicator) {
+  std::erase_if(pending, [&](const Entry &entry) {
+    if (entry.by == &communicator)
+      spare.push_back(entry.event);
+    return entry.by == &communicator;
+  });
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,66 @@
+//===- PendingCollectives.h - Collectives that are not done yet -----------===//
+//
+// A collective of NCCL that some rank does not come to never ends. Each one is
+// noted with an event behind it; whoever waits for the stream asks here whether
+// one has taken too long, and then all communicators are aborted, so that the
+// stream ends.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_BACKEND_CUDA_PENDINGCOLLECTIVES_H
+#define SHARDC_RUNTIME_BACKEND_CUDA_PENDINGCOLLECTIVES_H
+
+#include "runtime/backend/Communicator.h"
+
+#include <chrono>
+#include <cuda_runtime_api.h>
+#include <string>
+#include <vector>
+
+namespace shardc::runtime {
+
+/// A communicator, to those who watch over it.
+class WatchedCommunicator {
+public:
+  virtual ~WatchedCommunicator() = default;
+  /// Error of NCCL's own threads (a peer that has died), if there is one.
+  virtual Status asyncError() = 0;
+  /// Ends its operations; they fail from now on.
+  virtual void abort() = 0;
+  /// "rank 0, rank 1 in MatMul at node '/up'": all but this one.
+  virtual std::string otherRanks() const = 0;
+  virtual std::chrono::milliseconds timeout() const = 0;
+};
+
+class PendingCollectives {
+public:
+  PendingCollectives() = default;
+  PendingCollectives(const PendingCollectives &) = delete;
+  ~PendingCollectives();
+
+  /// Behind the collective that was just enqueued on `stream`.
+  Status add(WatchedCommunicator &by, const CollectiveSite &site,
+             cudaStream_t stream);
+  bool empty() const { return pending.empty(); }
+  /// Forgets what is done; `since` becomes now where that is something. Error:
+  /// one has failed, or the first has not been done for too long since `since`;
+  /// all communicators are then aborted.
+  Status check(std::chrono::steady_clock::time_point &since);
+  /// A communicator goes: forgets all of its own.
+  void forget(const WatchedCommunicator &communicator);
+
+private:
+  struct Entry {
+    WatchedCommunicator *by;
+    CollectiveSite site;
+    cudaEvent_t event;
+  };
+  Status takeEvent(cudaEvent_t &event);
+  Status fail(const Entry &entry, const std::string &what);
+
+  std::vector<Entry> pending; ///< in order; few, since each run ends in a wait
+  std::vector<cudaEvent_t> spare; ///< events are used again
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_BACKEND_CUDA_PENDINGCOLLECTIVES_H

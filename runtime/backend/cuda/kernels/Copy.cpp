@@ -1,0 +1,22 @@
+//===- Copy.cpp - Strided copy on a GPU -----------------------------------===//
+#include "runtime/backend/cuda/CudaKernels.h"
+#include "runtime/backend/cuda/CudaStream.h"
+#include "runtime/backend/cuda/kernels/StridedKernels.h"
+#include "runtime/backend/host/kernels/Check.h"
+
+namespace shardc::runtime::cuda {
+namespace {
+
+constexpr char kName[] = "Copy";
+
+Status run(const KernelCall &call) {
+  SHARDC_RETURN_IF_ERROR(host::expectOperands(call, kName, 1));
+  const TensorView &x = call.inputs[0], &out = call.outputs[0];
+  SHARDC_RETURN_IF_ERROR(host::expectLike(kName, out, x));
+  return copyStrided(out, x, CudaStream::of(call).stream());
+}
+
+const CudaKernelRegistration registration(kName, {run, nullptr});
+
+} // namespace
+} // namespace shardc::runtime::cuda

@@ -1,0 +1,87 @@
+#include "runtime/backend/cuda/kernels/Product.h"
+
+#include "runtime/backend/cuda/kernels/StridedKernels.h"
+#include "runtime/base/AlignedBuffer.h"
+
+namespace shardc::runtime::cuda {
+namespace {
+
+/// The view on packed memory; dims that it repeats (stride 0) stay repeated.
+TensorView packedFor(const TensorView &view, std::byte *memory) {
+  TensorView packed = view;
+  packed.data = memory;
+  int64_t stride = 1;
+  for (int d = view.rank - 1; d >= 0; --d) {
+    if (view.strides[d] == 0 && view.dims[d] > 1)
+      continue;
+    packed.strides[d] = stride;
+    stride *= view.dims[d];
+  }
+  return packed;
+}
+
+/// With each repeated dim once.
+TensorView withoutRepeats(TensorView view, const TensorView &like) {
+  for (int d = 0; d < view.rank; ++d)
+    if (like.strides[d] == 0 && view.dims[d] > 1)
+      view.dims[d] = 1;
+  return view;
+}
+
+int64_t packedBytes(const TensorView &view) {
+  return alignBuffer(withoutRepeats(view, view).numElements() *
+                     artifact::elementBytes(view.element));
+}
+
+/// Packs into scratch, which goes on behind it.
+Status pack(TensorView &view, std::byte *&scratch, CudaStream &stream) {
+  const TensorView packed = packedFor(view, scratch);
+  SHARDC_RETURN_IF_ERROR(copyStrided(withoutRepeats(packed, view),
+                                     withoutRepeats(view, view),
+                                     stream.stream()));
+  scratch += packedBytes(view);
+  view = packed;
+  return Status::ok();
+}
+
+} // namespace
+
+int64_t productScratchBytes(const TensorView &a, const TensorView &b,
+                            const TensorView &c) {
+  const ProductPlan plan = planProduct(a, b, c);
+  // Packing one may need another packed, whose rows then merge otherwise.
+  const bool packs = plan.a.isPacked || plan.b.isPacked || plan.c.isPacked;
+  return packs ? packedBytes(a) + packedBytes(b) + packedBytes(c) : 0;
+}
+
+Status runProduct(const TensorView &viewA, const TensorView &viewB,
+                  const TensorView &viewC, double alpha, double beta,
+                  const GemmEpilogue &epilogue, std::byte *scratch,
+                  CudaStream &stream) {
+  TensorView a = viewA, b = viewB, c = viewC;
+  if (c.numElements() == 0)
+    return Status::ok();
+  if (a.dims[a.rank - 1] == 0 && !epilogue.bias)
+    return beta == 0 ? clearStrided(c, stream.stream()) : Status::ok();
+  ProductPlan plan = planProduct(a, b, c);
+  if (plan.a.isPacked || plan.b.isPacked || plan.c.isPacked) {
+    SHARDC_RETURN_IF_ERROR(pack(a, scratch, stream));
+    SHARDC_RETURN_IF_ERROR(pack(b, scratch, stream));
+    if (beta != 0)
+      SHARDC_RETURN_IF_ERROR(pack(c, scratch, stream));
+    else
+      c = packedFor(c, scratch);
+    plan = planProduct(a, b, c);
+  }
+  const int64_t size = artifact::elementBytes(c.element);
+  SHARDC_RETURN_IF_ERROR(
+      plan.forEachProduct([&](int64_t atA, int64_t atB, int64_t atC) {
+        return stream.gemms().multiply(plan, c.element, a.data + atA * size,
+                                       b.data + atB * size, c.data + atC * size,
+                                       alpha, beta, epilogue, stream.stream());
+      }));
+  return c.data == viewC.data ? Status::ok()
+                              : copyStrided(viewC, c, stream.stream());
+}
+
+} // namespace shardc::runtime::cuda

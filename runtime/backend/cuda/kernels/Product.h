@@ -1,0 +1,21 @@
+//===- Product.h - MatMul and Gemm over views, on a GPU -------------------===//
+#ifndef SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_PRODUCT_H
+#define SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_PRODUCT_H
+
+#include "runtime/backend/cuda/CudaStream.h"
+
+namespace shardc::runtime::cuda {
+
+/// Scratch for operands that cuBLASLt cannot take as they lie.
+int64_t productScratchBytes(const TensorView &a, const TensorView &b,
+                            const TensorView &c);
+
+/// C = alpha A B + beta C; views as planProduct wants them. Nothing to sum
+/// leaves beta C, which must be 0 or C.
+Status runProduct(const TensorView &a, const TensorView &b, const TensorView &c,
+                  double alpha, double beta, const GemmEpilogue &epilogue,
+                  std::byte *scratch, CudaStream &stream);
+
+} // namespace shardc::runtime::cuda
+
+#endif // SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_PRODUCT_H

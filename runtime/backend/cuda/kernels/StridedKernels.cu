@@ -1,0 +1,409 @@
+#include "runtime/backend/cuda/CudaStatus.h"
+#include "runtime/backend/cuda/kernels/StridedKernels.h"
+
+#include <algorithm>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+namespace shardc::runtime::cuda {
+namespace {
+
+using namespace artifact;
+
+constexpr int kThreads = 256;
+
+/// N views of the same dims, walked by the row-major number of an element.
+template <int N> struct Nest {
+  int rank = 0;
+  int64_t count = 1;
+  int64_t dims[kMaxRank] = {};
+  int64_t strides[N][kMaxRank] = {};
+
+  /// Dims of size 1 go; a dim that continues the one before it in all views
+  /// joins it.
+  void append(int64_t size, const int64_t (&at)[N]) {
+    count *= size;
+    if (size == 1)
+      return;
+    bool joins = rank > 0;
+    for (int v = 0; v < N && joins; ++v)
+      joins = strides[v][rank - 1] == at[v] * size;
+    if (joins)
+      dims[rank - 1] *= size;
+    else
+      dims[rank++] = size;
+    for (int v = 0; v < N; ++v)
+      strides[v][rank - 1] = at[v];
+  }
+  __device__ void offsets(int64_t index, int64_t (&at)[N]) const {
+    for (int v = 0; v < N; ++v)
+      at[v] = 0;
+    for (int d = rank - 1; d >= 0; --d) {
+      const int64_t coordinate = index % dims[d];
+      index /= dims[d];
+      for (int v = 0; v < N; ++v)
+        at[v] += coordinate * strides[v][d];
+    }
+  }
+};
+
+__device__ int64_t firstElement() {
+  return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ int64_t allThreads() {
+  return static_cast<int64_t>(gridDim.x) * blockDim.x;
+}
+
+/// Enough blocks to fill any GPU; threads go on from there.
+unsigned blocksFor(int64_t count) {
+  constexpr int64_t kMost = 4096;
+  return static_cast<unsigned>(
+      std::clamp<int64_t>((count + kThreads - 1) / kThreads, 1, kMost));
+}
+
+template <typename T>
+__global__ void copyKernel(T *to, const T *from, Nest<2> nest) {
+  for (int64_t i = firstElement(); i < nest.count; i += allThreads()) {
+    int64_t at[2];
+    nest.offsets(i, at);
+    to[at[0]] = from[at[1]];
+  }
+}
+
+template <typename T> __global__ void clearKernel(T *to, Nest<1> nest) {
+  for (int64_t i = firstElement(); i < nest.count; i += allThreads()) {
+    int64_t at[1];
+    nest.offsets(i, at);
+    to[at[0]] = T(0);
+  }
+}
+
+/// Calls `body` with a value of an unsigned type as large as the element.
+template <typename Body> Status withBits(ElementType element, Body body) {
+  switch (elementBytes(element)) {
+  case 1:
+    body(uint8_t());
+    break;
+  case 2:
+    body(uint16_t());
+    break;
+  case 4:
+    body(uint32_t());
+    break;
+  case 8:
+    body(uint64_t());
+    break;
+  default:
+    return artifactError("the GPU cannot move ", EnumNameElementType(element),
+                         "; run it with --device host");
+  }
+  return cudaStatus(cudaGetLastError(), "kernel launch");
+}
+
+//===----------------------------------------------------------------------===//
+// Casts
+//===----------------------------------------------------------------------===//
+
+/// What a stored value is computed as; halves as float.
+template <typename T> __device__ T load(T x) { return x; }
+__device__ float load(__half x) { return __half2float(x); }
+__device__ float load(__nv_bfloat16 x) { return __bfloat162float(x); }
+
+template <typename To> struct Convert {
+  template <typename From> __device__ static To from(From x) {
+    if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From> &&
+                  sizeof(To) < 8)
+      return static_cast<To>(static_cast<int64_t>(x)); // wraps around
+    else
+      return static_cast<To>(x);
+  }
+};
+template <> struct Convert<bool> {
+  template <typename From> __device__ static bool from(From x) {
+    return x != From(0);
+  }
+};
+template <> struct Convert<__half> {
+  template <typename From> __device__ static __half from(From x) {
+    // Of a double in one step: two would round twice.
+    if constexpr (std::is_same_v<From, double>)
+      return __double2half(x);
+    else
+      return __float2half(static_cast<float>(x));
+  }
+};
+template <> struct Convert<__nv_bfloat16> {
+  template <typename From> __device__ static __nv_bfloat16 from(From x) {
+    if constexpr (std::is_same_v<From, double>)
+      return __double2bfloat16(x);
+    else
+      return __float2bfloat16(static_cast<float>(x));
+  }
+};
+
+template <typename To, typename From>
+__device__ void storeAs(std::byte *to, int64_t at, From x) {
+  reinterpret_cast<To *>(to)[at] = Convert<To>::from(x);
+}
+
+/// The result's type is told apart here, alike for all threads: a kernel for
+/// each pair would be as fast and take minutes to compile.
+template <typename From>
+__device__ void store(std::byte *to, ElementType element, int64_t at, From x) {
+  switch (element) {
+  case ElementType_Bool:
+    return storeAs<bool>(to, at, x);
+  case ElementType_Int8:
+    return storeAs<int8_t>(to, at, x);
+  case ElementType_UInt8:
+    return storeAs<uint8_t>(to, at, x);
+  case ElementType_Int16:
+    return storeAs<int16_t>(to, at, x);
+  case ElementType_UInt16:
+    return storeAs<uint16_t>(to, at, x);
+  case ElementType_Int32:
+    return storeAs<int32_t>(to, at, x);
+  case ElementType_UInt32:
+    return storeAs<uint32_t>(to, at, x);
+  case ElementType_Int64:
+    return storeAs<int64_t>(to, at, x);
+  case ElementType_UInt64:
+    return storeAs<uint64_t>(to, at, x);
+  case ElementType_Float16:
+    return storeAs<__half>(to, at, x);
+  case ElementType_BFloat16:
+    return storeAs<__nv_bfloat16>(to, at, x);
+  case ElementType_Float32:
+    return storeAs<float>(to, at, x);
+  case ElementType_Float64:
+    return storeAs<double>(to, at, x);
+  default:
+    return; // castStrided has refused it
+  }
+}
+
+template <typename From>
+__global__ void castKernel(std::byte *to, ElementType element, const From *from,
+                           Nest<2> nest) {
+  for (int64_t i = firstElement(); i < nest.count; i += allThreads()) {
+    int64_t at[2];
+    nest.offsets(i, at);
+    store(to, element, at[0], load(from[at[1]]));
+  }
+}
+
+template <typename T> struct Tag {
+  using Type = T;
+};
+
+template <typename Body> Status withType(ElementType element, Body body) {
+  switch (element) {
+  case ElementType_Bool:
+    return body(Tag<bool>());
+  case ElementType_Int8:
+    return body(Tag<int8_t>());
+  case ElementType_UInt8:
+    return body(Tag<uint8_t>());
+  case ElementType_Int16:
+    return body(Tag<int16_t>());
+  case ElementType_UInt16:
+    return body(Tag<uint16_t>());
+  case ElementType_Int32:
+    return body(Tag<int32_t>());
+  case ElementType_UInt32:
+    return body(Tag<uint32_t>());
+  case ElementType_Int64:
+    return body(Tag<int64_t>());
+  case ElementType_UInt64:
+    return body(Tag<uint64_t>());
+  case ElementType_Float16:
+    return body(Tag<__half>());
+  case ElementType_BFloat16:
+    return body(Tag<__nv_bfloat16>());
+  case ElementType_Float32:
+    return body(Tag<float>());
+  case ElementType_Float64:
+    return body(Tag<double>());
+  default:
+    return artifactError("the GPU cannot cast ", EnumNameElementType(element),
+                         "; run it with --device host");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Gather, CacheAppend
+//===----------------------------------------------------------------------===//
+
+/// Strides: out, data (0 along indices), indices (0 along data).
+template <typename T, typename Index>
+__global__ void gatherKernel(T *out, const T *data, const Index *indices,
+                             Nest<3> nest, int64_t rowStride, int64_t local,
+                             GatherRows rows) {
+  for (int64_t i = firstElement(); i < nest.count; i += allThreads()) {
+    int64_t at[3];
+    nest.offsets(i, at);
+    int64_t row = indices[at[2]];
+    if (row < -rows.global || row >= rows.global) {
+      atomicCAS(rows.fault, 0u, rows.number);
+      continue;
+    }
+    row += (row < 0 ? rows.global : 0) - rows.base;
+    out[at[0]] = row < 0 || row >= local ? T(0) : data[at[1] + row * rowStride];
+  }
+}
+
+struct Append {
+  int64_t past, added;             ///< sizes of dim 2
+  int64_t pastStride, addedStride; ///< along it
+  int64_t outSize;
+  bool inPlace; ///< past and out are one cache
+  unsigned *fault;
+  unsigned number;
+};
+
+/// Dims of out; strides: out, past, added (both 0 along dim 2), lengths, and a
+/// counter along dim 2.
+template <typename T, typename Index>
+__global__ void appendKernel(T *out, const T *past, const T *added,
+                             const Index *lengths, Nest<5> nest,
+                             Append append) {
+  const int64_t most = append.past < append.outSize - append.added
+                           ? append.past
+                           : append.outSize - append.added;
+  for (int64_t i = firstElement(); i < nest.count; i += allThreads()) {
+    int64_t at[5];
+    nest.offsets(i, at);
+    const int64_t length = lengths[at[3]], position = at[4];
+    if (length < 0 || length > most) {
+      atomicCAS(append.fault, 0u, append.number);
+      continue;
+    }
+    if (position < length) {
+      if (!append.inPlace)
+        out[at[0]] = past[at[1] + position * append.pastStride];
+    } else if (position < length + append.added) {
+      out[at[0]] = added[at[2] + (position - length) * append.addedStride];
+    } else {
+      out[at[0]] = T(0);
+    }
+  }
+}
+
+template <int N> unsigned gridOf(const Nest<N> &nest) {
+  return blocksFor(nest.count);
+}
+
+template <typename Body> Status withIndex(ElementType element, Body body) {
+  if (element == ElementType_Int32)
+    return body(Tag<int32_t>());
+  if (element == ElementType_Int64)
+    return body(Tag<int64_t>());
+  return artifactError("the GPU takes indices of int32 or int64, found ",
+                       EnumNameElementType(element));
+}
+
+} // namespace
+
+Status copyStrided(const TensorView &to, const TensorView &from,
+                   cudaStream_t stream) {
+  Nest<2> nest;
+  for (int d = 0; d < to.rank; ++d)
+    nest.append(to.dims[d], {to.strides[d], from.strides[d]});
+  if (nest.count == 0)
+    return Status::ok();
+  const int64_t bytes = elementBytes(to.element);
+  const bool isDense =
+      nest.rank == 0 ||
+      (nest.rank == 1 && nest.strides[0][0] == 1 && nest.strides[1][0] == 1);
+  if (isDense && bytes > 0)
+    return cudaStatus(cudaMemcpyAsync(to.data, from.data,
+                                      static_cast<size_t>(nest.count * bytes),
+                                      cudaMemcpyDeviceToDevice, stream),
+                      "cudaMemcpyAsync");
+  return withBits(to.element, [&](auto bits) {
+    using T = decltype(bits);
+    copyKernel<T>
+        <<<gridOf(nest), kThreads, 0, stream>>>(to.as<T>(), from.as<T>(), nest);
+  });
+}
+
+Status clearStrided(const TensorView &to, cudaStream_t stream) {
+  Nest<1> nest;
+  for (int d = 0; d < to.rank; ++d)
+    nest.append(to.dims[d], {to.strides[d]});
+  if (nest.count == 0)
+    return Status::ok();
+  return withBits(to.element, [&](auto bits) {
+    using T = decltype(bits);
+    clearKernel<T><<<gridOf(nest), kThreads, 0, stream>>>(to.as<T>(), nest);
+  });
+}
+
+Status castStrided(const TensorView &to, const TensorView &from,
+                   cudaStream_t stream) {
+  if (to.element == from.element)
+    return copyStrided(to, from, stream);
+  Nest<2> nest;
+  for (int d = 0; d < to.rank; ++d)
+    nest.append(to.dims[d], {to.strides[d], from.strides[d]});
+  SHARDC_RETURN_IF_ERROR(
+      withType(to.element, [](auto) { return Status::ok(); }));
+  return withType(from.element, [&](auto tag) {
+    using From = typename decltype(tag)::Type;
+    if (nest.count == 0)
+      return Status::ok();
+    castKernel<From><<<gridOf(nest), kThreads, 0, stream>>>(
+        to.data, to.element, from.as<From>(), nest);
+    return cudaStatus(cudaGetLastError(), "kernel launch");
+  });
+}
+
+Status gatherRows(const TensorView &out, const TensorView &data,
+                  const TensorView &indices, const GatherRows &rows,
+                  cudaStream_t stream) {
+  Nest<3> nest;
+  const int end = rows.axis + indices.rank;
+  for (int d = 0; d < out.rank; ++d) {
+    const bool picks = d >= rows.axis && d < end;
+    const int ofData = d < rows.axis ? d : d - indices.rank + 1;
+    nest.append(out.dims[d], {out.strides[d], picks ? 0 : data.strides[ofData],
+                              picks ? indices.strides[d - rows.axis] : 0});
+  }
+  if (nest.count == 0)
+    return Status::ok();
+  return withIndex(indices.element, [&](auto tag) {
+    using Index = typename decltype(tag)::Type;
+    return withBits(out.element, [&](auto bits) {
+      using T = decltype(bits);
+      gatherKernel<T, Index><<<gridOf(nest), kThreads, 0, stream>>>(
+          out.as<T>(), data.as<T>(), indices.as<Index>(), nest,
+          data.strides[rows.axis], data.dims[rows.axis], rows);
+    });
+  });
+}
+
+Status appendRows(const TensorView &out, const TensorView &past,
+                  const TensorView &added, const TensorView &lengths,
+                  unsigned *fault, unsigned number, cudaStream_t stream) {
+  Nest<5> nest;
+  for (int d = 0; d < 4; ++d)
+    nest.append(out.dims[d], {out.strides[d], d == 2 ? 0 : past.strides[d],
+                              d == 2 ? 0 : added.strides[d],
+                              d == 0 ? lengths.strides[0] : 0, d == 2 ? 1 : 0});
+  if (nest.count == 0)
+    return Status::ok();
+  const Append append{
+      past.dims[2], added.dims[2],         past.strides[2], added.strides[2],
+      out.dims[2],  out.data == past.data, fault,           number};
+  return withIndex(lengths.element, [&](auto tag) {
+    using Index = typename decltype(tag)::Type;
+    return withBits(out.element, [&](auto bits) {
+      using T = decltype(bits);
+      appendKernel<T, Index><<<gridOf(nest), kThreads, 0, stream>>>(
+          out.as<T>(), past.as<T>(), added.as<T>(), lengths.as<Index>(), nest,
+          append);
+    });
+  });
+}
+
+} // namespace shardc::runtime::cuda

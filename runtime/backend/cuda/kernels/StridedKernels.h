@@ -1,0 +1,48 @@
+//===- StridedKernels.h - What moves elements on a GPU --------------------===//
+//
+// One thread an element of the result; which elements of the operands it takes
+// follows from strides. Views are the device's; element types may be any of a
+// whole number of bytes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_STRIDEDKERNELS_H
+#define SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_STRIDEDKERNELS_H
+
+#include "runtime/exec/Kernel.h"
+
+#include <cuda_runtime_api.h>
+
+namespace shardc::runtime::cuda {
+
+/// Same dims and element size; no overlap.
+Status copyStrided(const TensorView &to, const TensorView &from,
+                   cudaStream_t stream);
+
+/// Zeros, of any element type.
+Status clearStrided(const TensorView &to, cudaStream_t stream);
+
+/// Same dims, any two types but 4- and 8-bit floats and halves of bytes.
+Status castStrided(const TensorView &to, const TensorView &from,
+                   cudaStream_t stream);
+
+/// Rows of a table; see the host's Gather. `fault` gets `number` where an index
+/// is out of range.
+struct GatherRows {
+  int axis = 0;
+  int64_t base = 0;   ///< global row of data's first one
+  int64_t global = 0; ///< rows of the whole table
+  unsigned *fault = nullptr;
+  unsigned number = 0;
+};
+Status gatherRows(const TensorView &out, const TensorView &data,
+                  const TensorView &indices, const GatherRows &rows,
+                  cudaStream_t stream);
+
+/// past, then added, then zeros along dim 2 of four, from lengths[dim 0] on.
+Status appendRows(const TensorView &out, const TensorView &past,
+                  const TensorView &added, const TensorView &lengths,
+                  unsigned *fault, unsigned number, cudaStream_t stream);
+
+} // namespace shardc::runtime::cuda
+
+#endif // SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_STRIDEDKERNELS_H

@@ -1,0 +1,89 @@
+//===- DeviceSessionTest.cpp - Artifacts and the devices they need --------===//
+#include "tests/unit/runtime/SessionFixture.h"
+
+#include <cstdlib>
+
+namespace shardc::runtime {
+namespace {
+
+using namespace test;
+
+class DeviceSession : public testing::Test {
+protected:
+  void SetUp() override { setenv("SHARDC_BACKENDS", SHARDC_TEST_BACKENDS, 1); }
+
+  /// y = kernel(x, x) on one rank.
+  static ProgramBuilder program(const char *kernel) {
+    ProgramBuilder p({{"tp", 1}});
+    auto n = p.symbol("n", 0, 0);
+    auto x = p.input("x", Float32, {p.whole(n)});
+    auto y = p.value(Float32, {n});
+    p.run(kernel, {int32_t(x), int32_t(x)}, {int32_t(y)});
+    p.output("y", y, {p.whole(n)});
+    return p;
+  }
+  static Status open(const TestArtifact &artifact, const std::string &device) {
+    SessionOptions options;
+    options.device = device;
+    std::unique_ptr<Session> session;
+    return Session::open(artifact.path(), options, session);
+  }
+  static void expectContains(const std::string &text, const std::string &part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+};
+
+TEST_F(DeviceSession, runsOnTheDeviceThatWasAskedFor) {
+  TestArtifact artifact(program("TestAdd"));
+  SessionOptions options;
+  options.device = "fake";
+  OpenSession s(artifact, options);
+  Floats x({1, 2, 3}, {3});
+  for (int run = 0; run < 3; ++run) {
+    Status status = s.run({x.as("x")});
+    ASSERT_TRUE(status.isOk()) << status.message();
+    EXPECT_EQ(s.floats(0), (std::vector<float>{2, 4, 6}));
+  }
+}
+
+TEST_F(DeviceSession, theManifestNamesTheDevice) {
+  TestArtifact artifact(program("TestAdd"));
+  artifact.manifest["target"] = "nowhere";
+  artifact.writeManifest();
+  unsetenv("SHARDC_DEVICE");
+  expectContains(open(artifact, "").message(), "there is no backend 'nowhere'");
+  // What the user says counts more.
+  EXPECT_TRUE(open(artifact, "host").isOk());
+  EXPECT_TRUE(open(artifact, "fake").isOk());
+}
+
+TEST_F(DeviceSession, kernelsThatTheDeviceHasNotAreNamed) {
+  TestArtifact artifact(program("TestNowhere"));
+  Status status = open(artifact, "fake");
+  EXPECT_EQ(status.code(), StatusCode::Artifact);
+  expectContains(status.message(), "the artifact was compiled for host, and "
+                                   "fake has no kernel TestNowhere; compile it "
+                                   "with --target fake");
+  artifact.manifest["target"] = "fake";
+  artifact.writeManifest();
+  expectContains(open(artifact, "").message(),
+                 "has no kernel TestNowhere; run it with --device host");
+}
+
+TEST_F(DeviceSession, aPreflightLoadsNothing) {
+  TestArtifact artifact(program("TestAdd"));
+  SessionOptions options;
+  options.preflight = true;
+  for (const char *device : {"host", "fake"}) {
+    options.device = device;
+    std::unique_ptr<Session> session;
+    Status status = Session::open(artifact.path(), options, session);
+    ASSERT_TRUE(status.isOk()) << status.message();
+    ASSERT_EQ(session->placement().size(), 1u);
+    expectContains(session->placement()[0], "rank 0");
+    expectContains(session->placement()[0], "0 bytes of weights");
+  }
+}
+
+} // namespace
+} // namespace shardc::runtime
