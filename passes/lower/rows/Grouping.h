@@ -14,6 +14,7 @@
 #ifndef SHARDC_PASSES_LOWER_ROWS_GROUPING_H
 #define SHARDC_PASSES_LOWER_ROWS_GROUPING_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <vector>
