@@ -14,8 +14,8 @@
 
 #include "runtime/api/shardrt.hpp"
 #include "runtime/artifact/Artifact.h"
-#include "runtime/backend/host/GeneratedKernels.h"
 #include "runtime/backend/Staging.h"
+#include "runtime/backend/host/GeneratedKernels.h"
 #include "runtime/exec/CacheState.h"
 #include "runtime/exec/DeviceWeights.h"
 #include "runtime/exec/InputBinding.h"

@@ -81,7 +81,7 @@ struct KernelCall {
   /// The matrix of Kernel::packing as that arranged it; null where it is none
   /// that stays the same. Known to scratchBytes already.
   const std::byte *packed = nullptr;
-  const void *code = nullptr;   ///< the kernel's Kernel::code
+  const void *code = nullptr; ///< the kernel's Kernel::code
   /// Where a device's kernel enqueues its work (Backend.h); null on the host,
   /// where all is done when the call returns.
   DeviceStream *stream = nullptr;

@@ -1,7 +1,7 @@
 #include "runtime/exec/RankPlan.h"
 
-#include "runtime/backend/host/GeneratedKernels.h"
 #include "runtime/artifact/ProgramChecks.h"
+#include "runtime/backend/host/GeneratedKernels.h"
 #include "runtime/base/Message.h"
 
 #include <algorithm>

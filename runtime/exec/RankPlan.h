@@ -39,7 +39,7 @@ struct PlanContext {
   std::span<const GroupPartition> groups;           ///< by program group
   std::span<const std::vector<int64_t>> allScalars; ///< by world rank
   const GeneratedKernels &generated;
-  std::span<const uint8_t> dependence;              ///< by scalar
+  std::span<const uint8_t> dependence; ///< by scalar
 };
 
 /// What a plan needs of its rank.

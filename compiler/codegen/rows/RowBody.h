@@ -48,8 +48,8 @@ public:
 
   /// `alignment`: bytes that whole vectors are aligned to, at most; 0:
   /// elements.
-  RowBody(rt::KernelOp kernel, const RowPhases &phases,
-          const RowTarget &target, int64_t alignment, mlir::OpBuilder &b)
+  RowBody(rt::KernelOp kernel, const RowPhases &phases, const RowTarget &target,
+          int64_t alignment, mlir::OpBuilder &b)
       : lanes(b, kernel.getLoc(), target), kernel(kernel), phases(phases),
         width(target.width), alignment(alignment), b(b), loc(kernel.getLoc()) {}
 
@@ -76,8 +76,8 @@ public:
   bool hasColumns(unsigned phase);
   /// Whether it computes something that is worth keeping.
   bool fillsSlots(unsigned phase);
-  /// The columns from `column` on, those in the mask (null: all); sums[r] is the
-  /// vector of reduction r.
+  /// The columns from `column` on, those in the mask (null: all); sums[r] is
+  /// the vector of reduction r.
   void emitBlock(unsigned phase, mlir::Value column, mlir::Value mask,
                  llvm::ArrayRef<rt::ReduceOp> reductions,
                  llvm::MutableArrayRef<mlir::Value> sums);

@@ -41,9 +41,8 @@ public:
     Block *entry = function.addEntryBlock(b);
     b.setInsertionPointToStart(entry);
     readArguments(entry->getArgument(0), entry->getArgument(1));
-    body.slots = {
-        entry->getArgument(4),
-        body.make<arith::AddIOp>(fullEnd, body.number(target.lanes))};
+    body.slots = {entry->getArgument(4),
+                  body.make<arith::AddIOp>(fullEnd, body.number(target.lanes))};
     scf::ForOp::create(b, loc, entry->getArgument(2), entry->getArgument(3),
                        body.number(1), ValueRange(),
                        [&](OpBuilder &, Location, Value row, ValueRange) {
@@ -95,18 +94,17 @@ private:
     fullEnd = floorTo(target.lanes);
     unrolledEnd = floorTo(target.lanes * target.unroll);
     Value left = body.make<arith::TruncIOp>(
-        Type(b.getI32Type()),
-        body.make<arith::SubIOp>(body.columns, fullEnd));
+        Type(b.getI32Type()), body.make<arith::SubIOp>(body.columns, fullEnd));
     Value ends =
         body.make<vector::BroadcastOp>(body.vectorOf(b.getI32Type()), left);
     for (int64_t p = 0; p < lanes.parts(); ++p) {
       SmallVector<int32_t, 16> steps;
       for (int64_t i = 0; i < target.width; ++i)
         steps.push_back(int32_t(p * target.width + i));
-      Value numbers = body.make<arith::ConstantOp>(
-          TypedAttr(b.getI32VectorAttr(steps)));
-      tailMasks.push_back(body.make<arith::CmpIOp>(arith::CmpIPredicate::slt,
-                                                   numbers, ends));
+      Value numbers =
+          body.make<arith::ConstantOp>(TypedAttr(b.getI32VectorAttr(steps)));
+      tailMasks.push_back(
+          body.make<arith::CmpIOp>(arith::CmpIPredicate::slt, numbers, ends));
     }
   }
 
