@@ -118,6 +118,9 @@ public:
   /// The host may use device memory, and work is done when its call returns.
   virtual bool isHost() const { return false; }
 
+  /// Kernels that an artifact has for the host's processor run here.
+  virtual bool runsHostCode() const { return isHost(); }
+
   /// Uninitialised memory aligned to kBufferAlignment, or null. Not null for 0
   /// bytes.
   [[nodiscard]] virtual std::byte *allocate(MemoryKind kind, int64_t bytes) = 0;

@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/ProgramChecks.h"
 #include "runtime/backend/Plugin.h"
+#include "runtime/backend/host/GeneratedKernels.h"
 #include "runtime/base/Message.h"
 
 #include <charconv>
@@ -120,7 +121,10 @@ Status RankDevices::checkKernels(const Artifact &artifact) const {
     for (const auto *list : {program.load(), program.run()})
       for (const artifact::Instruction *instruction : *list) {
         const std::string_view name = instruction->kernel()->string_view();
-        if (callsKernel(name) && !device->findKernel(name))
+        const bool isThere =
+            isGeneratedKernel(name) ? device->runsHostCode()
+                                        : device->findKernel(name) != nullptr;
+        if (callsKernel(name) && !isThere)
           missing.insert(std::string(name));
       }
   }

@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 
-from tests.support import BIN, LAYERS, ROOT, EndToEnd, data_sets, model_file
+from tests.support import BIN, LAYERS, ROOT, EndToEnd, data_sets, model_file, read_outputs
 
 FAKE = {"SHARDC_BACKENDS": str(ROOT / "build/lib/tests")}
 REFUSED = {"SHARDC_BACKENDS": str(ROOT / "build/lib/refused")}
@@ -23,14 +23,15 @@ class Devices(EndToEnd):
         out = self.folder / f"out-{device}"
         done = run(artifact, "--device", device, "--inputs", data, "--expect", data, "--outputs", out, *flags, **environment)
         self.assertEqual(done.returncode, 0, done.stdout[-500:] + done.stderr[-1000:])
-        return [file.read_bytes() for file in sorted(out.glob("*.pb"))]
+        return read_outputs(out)
 
     def refusal(self, *arguments, code=4, **environment):
         done = run(*arguments, **environment)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stderr
 
-    def test_models_have_the_same_bits_on_a_device(self):
+    def test_models_compute_the_same_on_a_device(self):
+        """Its products read weights as they are stored, the host's as they are packed: sums differ in order."""
         plans = {"tp1": [1], "tp2": [2], "tp2sp": [2, "--sp"], "tp2pp2": [2, "--pp", 2], "cp2": [1, "--cp", 2]}
         for model in LAYERS:
             for name, (tp, *flags) in plans.items():
@@ -41,7 +42,7 @@ class Devices(EndToEnd):
                 with self.subTest(model, plan=name):
                     expected = self.outputs(artifact, data, "host")
                     found = self.outputs(artifact, data, "fake", "--check-replicas", "--repeat", 3, **FAKE)
-                    self.assertEqual(found, expected)
+                    self.assert_same_numbers(found, expected)
 
     def test_lists_what_there_is(self):
         done = run("--devices", **(FAKE | {"SHARDC_FAKE_DEVICES": "2", "SHARDC_FAKE_REFUSE": "1"}))
@@ -87,7 +88,8 @@ class Devices(EndToEnd):
         artifact = self.compile(model_file("llama-dynamo-op18"), 2)
         data = data_sets("llama-dynamo-op18")[0]
         expected = self.outputs(artifact, data, "host")
-        self.assertEqual(self.outputs(artifact, data, "fake:0", SHARDC_FAKE_DEVICES="1", **FAKE), expected)
+        found = self.outputs(artifact, data, "fake:0", SHARDC_FAKE_DEVICES="1", **FAKE)
+        self.assert_same_numbers(found, expected)
 
     def test_memory_that_is_too_small_is_said_before_anything_is_loaded(self):
         artifact = self.compile(model_file("llama-dynamo-op18"), 2)

@@ -85,6 +85,7 @@ public:
   const Kernel *findKernel(std::string_view name) const override {
     return findHostKernel(name); // of this library
   }
+  bool runsHostCode() const override { return true; }
 
 private:
   const DeviceInfo described;
