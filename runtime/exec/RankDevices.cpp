@@ -121,9 +121,9 @@ Status RankDevices::checkKernels(const Artifact &artifact) const {
     for (const auto *list : {program.load(), program.run()})
       for (const artifact::Instruction *instruction : *list) {
         const std::string_view name = instruction->kernel()->string_view();
-        const bool isThere =
-            isGeneratedKernel(name) ? device->runsHostCode()
-                                        : device->findKernel(name) != nullptr;
+        const bool isThere = isGeneratedKernel(name)
+                                 ? device->runsHostCode()
+                                 : device->findKernel(name) != nullptr;
         if (callsKernel(name) && !isThere)
           missing.insert(std::string(name));
       }

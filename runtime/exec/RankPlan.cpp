@@ -114,9 +114,10 @@ Status RankPlan::bindInstruction(const PlanContext &context,
   } else if (into.name == artifact::kSend || into.name == artifact::kReceive) {
     into.channel = resources.channels[index];
   } else if (collectiveKind(into.name) == CollectiveKind::None) {
-    into.kernel = isGeneratedKernel(into.name) && resources.device->runsHostCode()
-                      ? context.generated.find(into.name)
-                      : resources.device->findKernel(into.name);
+    into.kernel =
+        isGeneratedKernel(into.name) && resources.device->runsHostCode()
+            ? context.generated.find(into.name)
+            : resources.device->findKernel(into.name);
     into.call.code = into.kernel ? into.kernel->code : nullptr;
   } else {
     const auto group = static_cast<size_t>(instruction.group());
