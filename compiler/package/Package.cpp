@@ -2,6 +2,7 @@
 
 #include "compiler/package/Package.h"
 
+#include "compiler/codegen/cuda/CudaKernels.h"
 #include "compiler/codegen/host/HostKernels.h"
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/package/WeightCopy.h"
@@ -189,16 +190,38 @@ private:
     std::error_code error;
     if (!libraries->empty())
       fs::create_directories(staging.path / artifact::kKernelsFolder, error);
-    for (const codegen::KernelLibrary &library : *libraries) {
-      std::string name = artifact::kKernelsFolder + library.target + ".so";
-      if (std::string why = writeFile(staging.path / name, library.bytes);
-          !why.empty())
-        return failed(why);
-      manifest["files"].push_back({{"path", name},
-                                   {"root", "artifact"},
-                                   {"bytes", library.bytes.size()},
-                                   {"hash", hashOf(library.bytes)}});
+    for (const codegen::KernelLibrary &library : *libraries)
+      if (mlir::failed(writeKernelFile(library.target + ".so", library.bytes)))
+        return failure();
+    return options.target == "cuda" ? writeCudaKernels() : success();
+  }
+
+  /// Beside those for the host, which runs the artifact, too.
+  LogicalResult writeCudaKernels() {
+    auto images = codegen::generateCudaKernels(module);
+    if (mlir::failed(images))
+      return failure();
+    for (const codegen::CudaImage &image : *images) {
+      if (mlir::failed(writeKernelFile(image.file, image.bytes)))
+        return failure();
+      for (const codegen::KernelResources &kernel : image.resources)
+        manifest["gpu_kernels"][image.file][kernel.name] = {
+            {"registers", kernel.registers},
+            {"spilled_bytes", kernel.spilledBytes},
+            {"shared_bytes", kernel.sharedBytes}};
     }
+    return success();
+  }
+
+  LogicalResult writeKernelFile(const std::string &file,
+                                const std::string &bytes) {
+    const std::string name = artifact::kKernelsFolder + file;
+    if (std::string why = writeFile(staging.path / name, bytes); !why.empty())
+      return failed(why);
+    manifest["files"].push_back({{"path", name},
+                                 {"root", "artifact"},
+                                 {"bytes", bytes.size()},
+                                 {"hash", hashOf(bytes)}});
     return success();
   }
 

@@ -6,9 +6,11 @@
 //   manifest.json        what it is, for people and for the reader
 //   stage0.program       one FlatBuffer per stage and profile, see Program.fbs
 //   constants.bin        values that have no place in the model's files
-//   kernels/x86-64-v3.so native code for calls of generated kernels, one file
-//   for
-//                        each level of x86-64, see Generated.h
+//   kernels/x86-64-v3.so generated kernels as native code, one file for each
+//                        level of x86-64, see Generated.h
+//   kernels/sm_90.cubin  the same for GPUs, with target "cuda": one file for
+//   each
+//                        architecture, and compute_80.ptx for newer ones
 //   weights/rank-00000.safetensors   only with --weights copy
 //
 // manifest.json:

@@ -1,13 +1,14 @@
 """Every decoder of the corpus that has caches: a prompt and 32 steps with a state are one long run.
 
 Where a model quantises what it computes by the ranges that it finds, a chunk and a step differ by nature. Then the
-reference is ONNX Runtime in the same chunks, or, where that is not installed, shardrun without a state.
+reference is ONNX Runtime in the same chunks, or, where that is not installed or not exact, shardrun without a state.
 """
 
 import json
 import os
 import unittest
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -22,6 +23,9 @@ try:
 except ImportError:
     onnxruntime = None
 
+# Without these instructions ONNX Runtime's products of bytes saturate at 16 bits, and its steps are no reference.
+CPU = Path("/proc/cpuinfo")
+MULTIPLIES_BYTES = CPU.exists() and bool({"avx512_vnni", "avx_vnni"} & set(CPU.read_text().split()))
 PROMPT, STEPS = 5, 32
 PLANS = ("--tp 1", "--tp 2", "--tp 4", "--tp 2 --sp", "--cp 2 --tp 2")
 TOTAL = PROMPT + STEPS
@@ -107,7 +111,7 @@ class Decoder:
         steps = self.logits(artifact, LENGTHS, "--cache", TOTAL, "--check-replicas")
         if not self.quantises_what_it_computes:
             expected = self.logits(artifact, [TOTAL])
-        elif onnxruntime:
+        elif onnxruntime and MULTIPLIES_BYTES:
             expected = self.in_onnx_runtime()
         else:
             expected = self.without_a_state(artifact)

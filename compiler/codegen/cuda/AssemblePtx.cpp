@@ -78,16 +78,15 @@ std::string findPtxas() {
   return sys::fs::can_execute(SHARDC_PTXAS) ? SHARDC_PTXAS : "";
 }
 
-std::string assemblePtx(StringRef ptx, StringRef architecture,
-                        std::vector<KernelResources> &resources,
+std::string assemblePtx(StringRef ptx, StringRef architecture, std::string &log,
                         std::string &why) {
   const std::string ptxas = findPtxas();
   if (ptxas.empty()) {
     why = "ptxas is not there: put it on PATH, or set CUDA_HOME";
     return "";
   }
-  TemporaryFile input("ptx"), output("cubin"), log("log");
-  if (input.path.empty() || output.path.empty() || log.path.empty()) {
+  TemporaryFile input("ptx"), output("cubin"), said("log");
+  if (input.path.empty() || output.path.empty() || said.path.empty()) {
     why = "there is no place for temporary files: set TMPDIR";
     return "";
   }
@@ -97,16 +96,15 @@ std::string assemblePtx(StringRef ptx, StringRef architecture,
     file << ptx;
   }
   const std::string flag = ("-arch=" + architecture).str();
-  const std::optional<StringRef> redirects[] = {StringRef(""), log.path.str(),
-                                                log.path.str()};
+  const std::optional<StringRef> redirects[] = {StringRef(""), said.path.str(),
+                                                said.path.str()};
   const int status = sys::ExecuteAndWait(
       ptxas, {ptxas, flag, "-v", "-o", output.path, input.path}, std::nullopt,
       redirects, /*SecondsToWait=*/300, /*MemoryLimit=*/0, &why);
-  const std::string said = log.read();
-  resources = parseResources(said);
+  log = said.read();
   if (status == 0)
     return output.read();
-  why = "ptxas refused the kernels: " + (why.empty() ? said : why);
+  why = "ptxas refused the kernels: " + (why.empty() ? log : why);
   return "";
 }
 

@@ -103,6 +103,8 @@ std::string compilePtx(mlir::ModuleOp lowered, StringRef architecture,
     if (!function.isDeclaration()) {
       function.setCallingConv(CallingConv::PTX_Kernel);
       function.addFnAttr("nvvm.maxntid", std::to_string(device::kMaxThreads));
+      // Without it ptxas spills for the sake of even more blocks.
+      function.addFnAttr("nvvm.minctasm", "2");
     }
   DeviceBodies(*module).define();
   optimise(*module, *machine, /*unrolls=*/false);

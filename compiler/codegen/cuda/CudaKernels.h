@@ -24,6 +24,28 @@
 
 namespace shardc::codegen {
 
+/// What a kernel takes of a multiprocessor.
+struct KernelResources {
+  std::string name;
+  int64_t registers = 0;    ///< of each thread
+  int64_t spilledBytes = 0; ///< stores and loads of registers that were missing
+  int64_t sharedBytes = 0;  ///< before what a launch adds
+};
+
+/// Kernels for one architecture, or for all newer ones.
+struct CudaImage {
+  std::string file; ///< "sm_90.cubin", "compute_80.ptx"
+  std::string bytes;
+  std::vector<KernelResources> resources; ///< of a cubin
+};
+
+/// Cubins for the architectures in use, and PTX for those to come; none for a
+/// module without kernels. Without ptxas PTX alone, and a warning.
+mlir::FailureOr<std::vector<CudaImage>>
+generateCudaKernels(mlir::ModuleOp module);
+
+//===--- Its parts --------------------------------------------------------===//
+
 /// The kernels as a module of the llvm dialect that calls device functions.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 lowerGpuKernels(mlir::ModuleOp module);
@@ -33,22 +55,14 @@ lowerGpuKernels(mlir::ModuleOp module);
 std::string compilePtx(mlir::ModuleOp lowered, llvm::StringRef architecture,
                        std::string &why);
 
-/// What a kernel takes of a multiprocessor.
-struct KernelResources {
-  std::string name;
-  int64_t registers = 0;    ///< of each thread
-  int64_t spilledBytes = 0; ///< stores and loads of registers that were missing
-  int64_t sharedBytes = 0;  ///< before what a launch adds
-};
-
 /// Where ptxas is: under CUDA_PATH or CUDA_HOME, on PATH, or where it was when
 /// this was built. "" if nowhere.
 std::string findPtxas();
 
-/// The cubin; "" where ptxas is missing or refuses, and then why.
+/// The cubin, and what ptxas said of its kernels; "" where ptxas is missing or
+/// refuses, and then why.
 std::string assemblePtx(llvm::StringRef ptx, llvm::StringRef architecture,
-                        std::vector<KernelResources> &resources,
-                        std::string &why);
+                        std::string &log, std::string &why);
 
 /// Of what `ptxas -v` says.
 std::vector<KernelResources> parseResources(llvm::StringRef log);

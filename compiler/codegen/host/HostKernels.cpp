@@ -2,7 +2,7 @@
 
 #include "compiler/codegen/host/HostKernels.h"
 
-#include "compiler/codegen/host/KernelCache.h"
+#include "compiler/codegen/KernelCache.h"
 #include "compiler/codegen/rows/LowerRows.h"
 #include "compiler/codegen/rows/RowEmitter.h"
 #include "dialects/rt/Rt.h"
@@ -18,14 +18,6 @@ struct HostTarget {
 };
 } // namespace
 static constexpr HostTarget kTargets[] = {{"x86-64-v3", 8}, {"x86-64-v4", 16}};
-
-static std::string textOf(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (auto kernel : module.getOps<rt::KernelOp>())
-    kernel.print(os, OpPrintingFlags().useLocalScope());
-  return text;
-}
 
 /// "" where that fails, and then why.
 static std::string generate(ModuleOp module, const HostTarget &target,
@@ -45,7 +37,7 @@ static std::string generate(ModuleOp module, const HostTarget &target,
 
 FailureOr<std::vector<KernelLibrary>> generateHostKernels(ModuleOp module) {
   std::vector<KernelLibrary> libraries;
-  const std::string text = textOf(module);
+  const std::string text = kernelText(module);
   if (text.empty())
     return libraries;
   for (const HostTarget &target : kTargets) {

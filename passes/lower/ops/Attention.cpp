@@ -95,15 +95,18 @@ private:
     return lowering.scalars(name, pairs);
   }
 
-  /// Causality asks which of all queries this rank has.
+  /// Which of all queries this rank has: causality asks for that, and that some
+  /// ranks may have more than others.
   void placeQueries() {
+    dist::DimSharding rows =
+        dist::getSharding(op->getOperand(0).getType()).dims[2];
+    if (rows.isSplit())
+      config.push_back(lowering.ints("split_rows", {1}));
     if (op->getAttrOfType<IntegerAttr>("is_causal").getInt() == 0)
       return;
     if (auto offset = op->getAttrOfType<dist::DimsAttr>("causal_offset"))
       config.push_back(
           lowering.scalars("causal_offset", offset.getValues().front()));
-    dist::DimSharding rows =
-        dist::getSharding(op->getOperand(0).getType()).dims[2];
     if (rows.isSplit())
       config.push_back(pieces("query_pieces", rows.ranges(lowering.mesh)));
   }

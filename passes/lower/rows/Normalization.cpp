@@ -59,9 +59,9 @@ static Values emitSoftmax(rt::CallOp, ValueRange inputs, RowBody &body) {
 
 /// Along the last dim, without the optional statistics.
 template <EmitRow emit> static bool bind(rt::CallOp call, RowCall &row) {
-  auto rank = int64_t(viewTypeOf(call.getOutputs()[0]).getDims().size());
-  return integerOf(call, "axis") == rank - 1 &&
-         bindElementwise(call, row, emit);
+  ArrayRef<dist::DimExpr> dims = viewTypeOf(call.getOutputs()[0]).getDims();
+  return integerOf(call, "axis") == int64_t(dims.size()) - 1 &&
+         hasSeveralColumns(dims) && bindElementwise(call, row, emit);
 }
 
 void addNormalizationRows(RowMap &map) {

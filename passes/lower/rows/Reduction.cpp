@@ -28,7 +28,8 @@ template <EmitRow emit> static bool bind(rt::CallOp call, RowCall &row) {
   if (call.getInputs().size() != 1)
     return false;
   rt::ViewType type = viewTypeOf(call.getInputs()[0]);
-  if (!isa<FloatType>(type.getElement()) || type.getDims().empty() ||
+  if (!isa<FloatType>(type.getElement()) ||
+      !hasSeveralColumns(type.getDims()) ||
       integerOf(call, "axes") != int64_t(type.getDims().size()) - 1 ||
       (emit == emitMean && !integerOf(call, "count")))
     return false;

@@ -94,6 +94,12 @@ RowOperand operandOf(mlir::Value view, llvm::ArrayRef<dist::DimExpr> dims);
 rt::ViewType viewTypeOf(mlir::Value view);
 /// Iterates over the dims of the first output; all operands are broadcast.
 bool bindElementwise(rt::CallOp call, RowCall &row, EmitRow emit);
+/// Whether a reduction over the last of these dims has more than one column.
+/// One with one column must not join rows that have many: it would see its own
+/// as often.
+inline bool hasSeveralColumns(llvm::ArrayRef<dist::DimExpr> dims) {
+  return !dims.empty() && !dims.back().isConstant(1);
+}
 /// A number among the call's attributes.
 double numberOr(rt::CallOp call, llvm::StringRef name, double otherwise);
 std::optional<int64_t> integerOf(rt::CallOp call, llvm::StringRef name);

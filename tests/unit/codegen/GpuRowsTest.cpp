@@ -220,9 +220,9 @@ TEST_F(GpuRows, PtxAssemblesWithoutSpills) {
     ASSERT_NE(ptx, "") << why;
     EXPECT_NE(ptx.find("ld.global.v4"), std::string::npos) << ptx;
     EXPECT_NE(ptx.find("shfl.sync.bfly"), std::string::npos);
-    std::vector<codegen::KernelResources> resources;
-    ASSERT_NE(codegen::assemblePtx(ptx, architecture, resources, why), "")
-        << why;
+    std::string log;
+    ASSERT_NE(codegen::assemblePtx(ptx, architecture, log, why), "") << why;
+    auto resources = codegen::parseResources(log);
     ASSERT_EQ(resources.size(), 4u);
     for (const codegen::KernelResources &kernel : resources) {
       EXPECT_EQ(kernel.spilledBytes, 0) << kernel.name;

@@ -47,7 +47,8 @@ template <typename T> class PlainAttentionOperands {
 
 public:
   PlainAttentionOperands(const TensorView &, const TensorView &k,
-                         const TensorView &v, int64_t, int64_t)
+                         const TensorView &v, int64_t, int64_t,
+                         bool /*areRowsSplit*/)
       : layoutK(attentionLayout(k, k.dims[2]).transposed()),
         layoutV(attentionLayout(v, k.dims[2])) {}
 
@@ -96,18 +97,21 @@ private:
 /// Through the loops of simd/.
 template <typename T> class PackedAttentionOperands {
 public:
-  /// Tiles have at most that many rows and keys.
+  /// Tiles have at most that many rows and keys. Where ranks have different
+  /// numbers of rows, a row that several have must not depend on them: then
+  /// few rows are summed like many.
   PackedAttentionOperands(const TensorView &q, const TensorView &k,
-                          const TensorView &v, int64_t rows, int64_t keyTile)
+                          const TensorView &v, int64_t rows, int64_t keyTile,
+                          bool areRowsSplit)
       : depth(k.dims[3]), columns(v.dims[3]), stepK(k.strides[2]),
         depthStepK(k.strides[3]), stepV(v.strides[2]),
         columnStepV(v.strides[3]), keyTile(roundUp(keyTile)) {
     const auto isDense = [&](const TensorView &view) {
       return view.strides[3] == 1 || depth <= 1;
     };
-    readsKeys = rows <= kFewRows && isDense(q) && isDense(k);
-    readsValues =
-        rows <= kFewRows && columnStepV == 1 && columns % kPanelColumns == 0;
+    const bool areFew = rows <= kFewRows && !areRowsSplit;
+    readsKeys = areFew && isDense(q) && isDense(k);
+    readsValues = areFew && columnStepV == 1 && columns % kPanelColumns == 0;
     const int64_t widest = std::max<int64_t>({depth, roundUp(columns), 1});
     capacity =
         std::min(roundUp(k.dims[2]),

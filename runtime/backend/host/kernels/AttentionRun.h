@@ -138,7 +138,7 @@ public:
         rowDim(q.dims[2] == 1 ? 1 : 2),
         keyTile(std::clamp<int64_t>(k.dims[2], 1, kKeyTile)),
         tileRows(std::min(kQueryTile, rowDim == 1 ? group : q.dims[2])),
-        operands(q, k, v, tileRows, keyTile) {
+        operands(q, k, v, tileRows, keyTile, call.intOr("split_rows", 0) != 0) {
     if (hasInput(call, 3))
       mask = &call.inputs[3];
     scale = Acc(call.floatOr("scale", 1.0 / std::sqrt(double(q.dims[3]))));

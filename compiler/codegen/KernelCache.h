@@ -6,15 +6,18 @@
 // written is no error.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SHARDC_COMPILER_CODEGEN_HOST_KERNELCACHE_H
-#define SHARDC_COMPILER_CODEGEN_HOST_KERNELCACHE_H
+#ifndef SHARDC_COMPILER_CODEGEN_KERNELCACHE_H
+#define SHARDC_COMPILER_CODEGEN_KERNELCACHE_H
 
-#include "llvm/ADT/StringRef.h"
+#include "mlir/IR/BuiltinOps.h"
 
 #include <optional>
 #include <string>
 
 namespace shardc::codegen {
+
+/// All of the module's kernels, whose order and names count; "" for none.
+std::string kernelText(mlir::ModuleOp module);
 
 /// Of kernels for a target, by this very build of the compiler.
 std::string cacheKey(llvm::StringRef kernels, llvm::StringRef target);
@@ -24,4 +27,4 @@ void writeCache(llvm::StringRef key, llvm::StringRef bytes);
 
 } // namespace shardc::codegen
 
-#endif // SHARDC_COMPILER_CODEGEN_HOST_KERNELCACHE_H
+#endif // SHARDC_COMPILER_CODEGEN_KERNELCACHE_H

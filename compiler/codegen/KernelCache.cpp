@@ -1,6 +1,8 @@
 //===- KernelCache.cpp - Libraries that were made before ------------------===//
 
-#include "compiler/codegen/host/KernelCache.h"
+#include "compiler/codegen/KernelCache.h"
+
+#include "dialects/rt/Rt.h"
 
 #include "runtime/base/Hash.h"
 
@@ -51,6 +53,14 @@ static std::string pathOf(StringRef key) {
   SmallString<128> path(folder);
   sys::path::append(path, key + ".so");
   return path.str().str();
+}
+
+std::string kernelText(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (auto kernel : module.getOps<rt::KernelOp>())
+    kernel.print(os, mlir::OpPrintingFlags().useLocalScope());
+  return text;
 }
 
 std::string cacheKey(StringRef kernels, StringRef target) {
