@@ -33,7 +33,8 @@ Status Transport::open(const ProcessPlace &place,
       continue;
     auto &socket = meeting.peers[static_cast<size_t>(rank)];
     opened->peers.back() = std::make_unique<Peer>(rank, std::move(socket));
-    opened->peers.back()->heard = opened->peers.back()->progressed = now;
+    opened->peers.back()->heard = now;
+    opened->peers.back()->progressed = now;
   }
   opened->wakeDescriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (opened->wakeDescriptor < 0)
@@ -217,8 +218,10 @@ void Transport::fail(const Status &status, int lost) {
     if (hasFailed.load())
       return;
     first = status;
+    const Deadline now = Clock::now();
     for (speaker = 0; speaker < place.rank; ++speaker)
-      if (!hasLeft(speaker))
+      if (!hasLeft(speaker) &&
+          !missesSigns(*peers[static_cast<size_t>(speaker)], now))
         break;
     hasFailed.store(true, std::memory_order_release);
   }

@@ -140,6 +140,8 @@ private:
   void endFrame(Peer &peer);
   void lose(Peer &peer, const std::string &how);
   void sendSigns(Deadline now);
+  void forgiveIfStopped(Deadline now);
+  bool missesSigns(const Peer &peer, Deadline now) const;
   void findSilent(Deadline now);
   void linger();
 

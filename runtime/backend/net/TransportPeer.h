@@ -48,7 +48,8 @@ struct Transport::Peer {
   uint64_t left = 0;         ///< bytes of it that are missing
   Stream *stream = nullptr;
   std::string text;
-  Deadline heard;
+
+  std::atomic<Deadline> heard; ///< written by the transport's thread
 
   // What its signs of life say.
   mutable std::mutex signMutex;

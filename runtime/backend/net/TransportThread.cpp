@@ -47,6 +47,7 @@ void Transport::loop() {
     }
     poll(polled.data(), polled.size(),
          static_cast<int>(signInterval(options).count()));
+    forgiveIfStopped(Clock::now());
     handle(polled);
     const Deadline now = Clock::now();
     findSilent(now);
@@ -241,34 +242,51 @@ void Transport::sendSigns(Deadline now) {
   }
 }
 
+/// A process that was stopped itself has not heard anybody.
+void Transport::forgiveIfStopped(Deadline now) {
+  if (now - std::exchange(lastLook, now) <= options.silence / 2)
+    return;
+  for (auto &peer : peers)
+    if (peer)
+      peer->heard = now;
+}
+
+/// Whether `peer` has missed several signs. That alone does not end a run, but
+/// ranks of a host that is cut off fall silent up to one sign apart: once one
+/// of them has, the others count as lost with it.
+bool Transport::missesSigns(const Peer &peer, Deadline now) const {
+  return options.silence.count() > 0 &&
+         now - peer.heard.load() > options.silence / 2;
+}
+
 void Transport::findSilent(Deadline now) {
-  const auto sinceLook = now - std::exchange(lastLook, now);
   if (options.silence.count() == 0 || failed())
     return;
-  // This process itself was stopped: it has not heard anybody.
-  const bool wasStopped = sinceLook > options.silence / 2;
+  auto isSilent = [&](const auto &peer) {
+    return peer && peer->state == Peer::State::Alive &&
+           now - peer->heard.load() > options.silence;
+  };
+  if (std::none_of(peers.begin(), peers.end(), isSilent))
+    return;
   std::string silent;
   int lost = -1;
   for (auto &peer : peers) {
-    if (!peer || peer->state != Peer::State::Alive)
-      continue;
-    if (wasStopped)
-      peer->heard = now;
-    if (now - peer->heard <= options.silence)
+    if (!peer || peer->state != Peer::State::Alive || !missesSigns(*peer, now))
       continue;
     peer->state = Peer::State::Lost;
     lost = peer->rank;
-    silent += (silent.empty() ? "" : "; ") + rankTextWithPlace(lost);
+    const auto since =
+        std::chrono::duration_cast<milliseconds>(now - peer->heard.load());
+    silent += message(silent.empty() ? "" : "; ", rankTextWithPlace(lost),
+                      " for ", static_cast<double>(since.count() / 100) / 10,
+                      " s");
   }
-  if (lost >= 0)
-    fail(artifactError("no sign of life for ",
-                       static_cast<double>(options.silence.count()) / 1000,
-                       " s from ", silent,
-                       ": stopped, or on a machine that cannot be reached; ",
-                       rankTextWithPlace(place.rank),
-                       " found it; where processes may be that slow, raise "
-                       "SHARDC_HEARTBEAT"),
-         lost);
+  fail(artifactError("no sign of life from ", silent,
+                     ": stopped, or on a machine that cannot be reached; ",
+                     rankTextWithPlace(place.rank),
+                     " found it; where processes may be that slow, raise "
+                     "SHARDC_HEARTBEAT"),
+       lost);
 }
 
 /// Delivers what was sent. After a failure the process also waits for the

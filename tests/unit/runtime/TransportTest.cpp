@@ -133,6 +133,35 @@ TEST(Transport, WhoLeavesIsNotWaitedFor) {
   });
 }
 
+/// Ranks 0 and 1 fall silent at once, as when the cable to their host is cut,
+/// but the others heard their last signs at different times. One of those
+/// others speaks, and names both.
+TEST(Transport, OneOfThoseLeftNamesAllThatFellSilent) {
+  std::atomic<int> found = 0, speakers = 0;
+  auto body = [&](Transport &transport) {
+    std::this_thread::sleep_for(600ms);
+    if (transport.rank() < 2) {
+      std::this_thread::sleep_for(transport.rank() * 400ms);
+      const auto isOver = [&] {
+        while (found < 2)
+          std::this_thread::sleep_for(10ms);
+        return std::string();
+      };
+      transport.describe({{}, isOver, {}, {}}); // the next sign never comes
+      isOver();
+      return;
+    }
+    Status status = transport.waitForEnd(0);
+    EXPECT_TRUE(has(status, "no sign of life from ")) << status.message();
+    EXPECT_TRUE(has(status, "; rank 1")) << status.message();
+    EXPECT_EQ(transport.isSpeaker(), transport.rank() == 2);
+    speakers += transport.isSpeaker();
+    ++found;
+  };
+  onFakeProcesses(4, body, {.silence = 2s});
+  EXPECT_EQ(speakers, 1);
+}
+
 TEST(Meeting, TurnsStrangersAway) {
   auto places = test::placesOnThisMachine(2);
   std::thread stranger([&] {
