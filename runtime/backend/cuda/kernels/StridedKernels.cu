@@ -1,7 +1,7 @@
-#include "runtime/backend/cuda/CudaStatus.h"
 #include "runtime/backend/cuda/kernels/StridedKernels.h"
 
-#include <algorithm>
+#include "runtime/backend/cuda/kernels/Nest.h"
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -9,57 +9,6 @@ namespace shardc::runtime::cuda {
 namespace {
 
 using namespace artifact;
-
-constexpr int kThreads = 256;
-
-/// N views of the same dims, walked by the row-major number of an element.
-template <int N> struct Nest {
-  int rank = 0;
-  int64_t count = 1;
-  int64_t dims[kMaxRank] = {};
-  int64_t strides[N][kMaxRank] = {};
-
-  /// Dims of size 1 go; a dim that continues the one before it in all views
-  /// joins it.
-  void append(int64_t size, const int64_t (&at)[N]) {
-    count *= size;
-    if (size == 1)
-      return;
-    bool joins = rank > 0;
-    for (int v = 0; v < N && joins; ++v)
-      joins = strides[v][rank - 1] == at[v] * size;
-    if (joins)
-      dims[rank - 1] *= size;
-    else
-      dims[rank++] = size;
-    for (int v = 0; v < N; ++v)
-      strides[v][rank - 1] = at[v];
-  }
-  __device__ void offsets(int64_t index, int64_t (&at)[N]) const {
-    for (int v = 0; v < N; ++v)
-      at[v] = 0;
-    for (int d = rank - 1; d >= 0; --d) {
-      const int64_t coordinate = index % dims[d];
-      index /= dims[d];
-      for (int v = 0; v < N; ++v)
-        at[v] += coordinate * strides[v][d];
-    }
-  }
-};
-
-__device__ int64_t firstElement() {
-  return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-__device__ int64_t allThreads() {
-  return static_cast<int64_t>(gridDim.x) * blockDim.x;
-}
-
-/// Enough blocks to fill any GPU; threads go on from there.
-unsigned blocksFor(int64_t count) {
-  constexpr int64_t kMost = 4096;
-  return static_cast<unsigned>(
-      std::clamp<int64_t>((count + kThreads - 1) / kThreads, 1, kMost));
-}
 
 template <typename T>
 __global__ void copyKernel(T *to, const T *from, Nest<2> nest) {
@@ -82,22 +31,17 @@ template <typename T> __global__ void clearKernel(T *to, Nest<1> nest) {
 template <typename Body> Status withBits(ElementType element, Body body) {
   switch (elementBytes(element)) {
   case 1:
-    body(uint8_t());
-    break;
+    return body(uint8_t());
   case 2:
-    body(uint16_t());
-    break;
+    return body(uint16_t());
   case 4:
-    body(uint32_t());
-    break;
+    return body(uint32_t());
   case 8:
-    body(uint64_t());
-    break;
+    return body(uint64_t());
   default:
     return artifactError("the GPU cannot move ", EnumNameElementType(element),
                          "; run it with --device host");
   }
-  return cudaStatus(cudaGetLastError(), "kernel launch");
 }
 
 //===----------------------------------------------------------------------===//
@@ -289,10 +233,6 @@ __global__ void appendKernel(T *out, const T *past, const T *added,
   }
 }
 
-template <int N> unsigned gridOf(const Nest<N> &nest) {
-  return blocksFor(nest.count);
-}
-
 template <typename Body> Status withIndex(ElementType element, Body body) {
   if (element == ElementType_Int32)
     return body(Tag<int32_t>());
@@ -322,8 +262,8 @@ Status copyStrided(const TensorView &to, const TensorView &from,
                       "cudaMemcpyAsync");
   return withBits(to.element, [&](auto bits) {
     using T = decltype(bits);
-    copyKernel<T>
-        <<<gridOf(nest), kThreads, 0, stream>>>(to.as<T>(), from.as<T>(), nest);
+    return launch(copyKernel<T>, nest.grid(), stream, to.as<T>(), from.as<T>(),
+                  nest);
   });
 }
 
@@ -335,7 +275,7 @@ Status clearStrided(const TensorView &to, cudaStream_t stream) {
     return Status::ok();
   return withBits(to.element, [&](auto bits) {
     using T = decltype(bits);
-    clearKernel<T><<<gridOf(nest), kThreads, 0, stream>>>(to.as<T>(), nest);
+    return launch(clearKernel<T>, nest.grid(), stream, to.as<T>(), nest);
   });
 }
 
@@ -352,9 +292,8 @@ Status castStrided(const TensorView &to, const TensorView &from,
     using From = typename decltype(tag)::Type;
     if (nest.count == 0)
       return Status::ok();
-    castKernel<From><<<gridOf(nest), kThreads, 0, stream>>>(
-        to.data, to.element, from.as<From>(), nest);
-    return cudaStatus(cudaGetLastError(), "kernel launch");
+    return launch(castKernel<From>, nest.grid(), stream, to.data, to.element,
+                  from.as<From>(), nest);
   });
 }
 
@@ -375,9 +314,9 @@ Status gatherRows(const TensorView &out, const TensorView &data,
     using Index = typename decltype(tag)::Type;
     return withBits(out.element, [&](auto bits) {
       using T = decltype(bits);
-      gatherKernel<T, Index><<<gridOf(nest), kThreads, 0, stream>>>(
-          out.as<T>(), data.as<T>(), indices.as<Index>(), nest,
-          data.strides[rows.axis], data.dims[rows.axis], rows);
+      return launch(gatherKernel<T, Index>, nest.grid(), stream, out.as<T>(),
+                    data.as<T>(), indices.as<Index>(), nest,
+                    data.strides[rows.axis], data.dims[rows.axis], rows);
     });
   });
 }
@@ -399,9 +338,9 @@ Status appendRows(const TensorView &out, const TensorView &past,
     using Index = typename decltype(tag)::Type;
     return withBits(out.element, [&](auto bits) {
       using T = decltype(bits);
-      appendKernel<T, Index><<<gridOf(nest), kThreads, 0, stream>>>(
-          out.as<T>(), past.as<T>(), added.as<T>(), lengths.as<Index>(), nest,
-          append);
+      return launch(appendKernel<T, Index>, nest.grid(), stream, out.as<T>(),
+                    past.as<T>(), added.as<T>(), lengths.as<Index>(), nest,
+                    append);
     });
   });
 }
