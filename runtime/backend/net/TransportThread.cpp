@@ -277,9 +277,9 @@ void Transport::findSilent(Deadline now) {
     lost = peer->rank;
     const auto since =
         std::chrono::duration_cast<milliseconds>(now - peer->heard.load());
-    silent += message(silent.empty() ? "" : "; ", rankTextWithPlace(lost),
-                      " for ", static_cast<double>(since.count() / 100) / 10,
-                      " s");
+    silent +=
+        message(silent.empty() ? "" : "; ", rankTextWithPlace(lost), " for ",
+                static_cast<double>(since.count() / 100) / 10, " s");
   }
   fail(artifactError("no sign of life from ", silent,
                      ": stopped, or on a machine that cannot be reached; ",

@@ -1,0 +1,98 @@
+//===- SimulatedLaunch.h - Kernels of CUDA C++ on the host ----------------===//
+//
+// What Launch.h has of nvcc, for the host's compiler: a launch is enqueued on
+// its stream, and runs as a loop over blocks and threads when somebody waits
+// for that. Where threads meet, each has a stack of its own, and a barrier ends
+// its turn until all of its block have come to it, a shuffle until its warp
+// has. So indexing, launch geometry and what threads share are tested without a
+// GPU; its scheduling and its instructions are not.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDLAUNCH_H
+#define SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDLAUNCH_H
+
+#ifndef SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_LAUNCH_H
+#error "include runtime/backend/cuda/kernels/Launch.h"
+#endif
+
+#include <functional>
+#include <vector>
+#include <vector_types.h>
+
+#undef __global__
+#define __global__
+
+/// Of the thread that is running; one launch runs at a time in each thread of
+/// the host.
+inline thread_local uint3 threadIdx, blockIdx;
+inline thread_local dim3 blockDim, gridDim;
+inline constexpr int warpSize = 32;
+
+namespace shardc::testing {
+
+/// Runs all threads of all blocks.
+void simulateLaunch(const runtime::cuda::Grid &grid,
+                    const std::function<void()> &thread);
+
+/// Work of a simulated stream (SimulatedRuntime.cpp).
+cudaError_t enqueueSimulated(cudaStream_t stream, std::function<void()> work);
+
+std::byte *simulatedSharedMemory();
+void meetAtBarrier();
+/// What the thread with that lane gave; both are of one warp.
+uint64_t meetAtShuffle(uint64_t mine, int lane);
+
+template <typename T> T shuffle(T value, int lane) {
+  static_assert(sizeof(T) <= sizeof(uint64_t));
+  uint64_t bits = 0;
+  __builtin_memcpy(&bits, &value, sizeof(T));
+  bits = meetAtShuffle(bits, lane);
+  __builtin_memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+inline int laneOfThread() { return static_cast<int>(threadIdx.x) % warpSize; }
+
+} // namespace shardc::testing
+
+inline void __syncthreads() { shardc::testing::meetAtBarrier(); }
+template <typename T> T __shfl_xor_sync(unsigned, T value, int mask) {
+  return shardc::testing::shuffle(value,
+                                  shardc::testing::laneOfThread() ^ mask);
+}
+template <typename T> T __shfl_sync(unsigned, T value, int lane) {
+  return shardc::testing::shuffle(value, lane);
+}
+
+// One thread runs at a time.
+template <typename T> T atomicCAS(T *at, T expected, T value) {
+  const T was = *at;
+  if (was == expected)
+    *at = value;
+  return was;
+}
+template <typename T> T atomicAdd(T *at, T value) {
+  const T was = *at;
+  *at = was + value;
+  return was;
+}
+
+namespace shardc::runtime::cuda {
+
+template <typename... Parameters, typename... Arguments>
+Status launch(void (*kernel)(Parameters...), const Grid &grid,
+              cudaStream_t stream, Arguments... arguments) {
+  return cudaStatus(testing::enqueueSimulated(
+                        stream,
+                        [=] {
+                          testing::simulateLaunch(grid, [&] {
+                            kernel(static_cast<Parameters>(arguments)...);
+                          });
+                        }),
+                    "kernel launch");
+}
+
+inline std::byte *sharedMemory() { return testing::simulatedSharedMemory(); }
+
+} // namespace shardc::runtime::cuda
+
+#endif // SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDLAUNCH_H
