@@ -29,7 +29,13 @@ Status CudaStream::start() {
       cudaMallocHost(reinterpret_cast<void **>(&hostFault), sizeof(unsigned)),
       "cudaMallocHost"));
   *hostFault = 0;
-  return cudaStatus(cudaMemset(deviceFault, 0, sizeof(unsigned)), "cudaMemset");
+  return clearFault();
+}
+
+/// In this stream: the standard one is not waited for.
+Status CudaStream::clearFault() {
+  return cudaStatus(cudaMemsetAsync(deviceFault, 0, sizeof(unsigned), handle),
+                    "cudaMemsetAsync");
 }
 
 CudaStream::~CudaStream() {
@@ -113,8 +119,7 @@ Status CudaStream::readFault() {
   if (first == 0)
     return Status::ok();
   *hostFault = 0;
-  SHARDC_RETURN_IF_ERROR(
-      cudaStatus(cudaMemset(deviceFault, 0, sizeof(unsigned)), "cudaMemset"));
+  SHARDC_RETURN_IF_ERROR(clearFault());
   return status;
 }
 

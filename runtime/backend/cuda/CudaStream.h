@@ -61,6 +61,7 @@ public:
 private:
   explicit CudaStream(int device) : device(device) {}
   Status start();
+  Status clearFault();
   Status readFault();
 
   cudaStream_t handle = nullptr;

@@ -6,7 +6,9 @@
 //   device   [ no access ........ 0x7000 ........ ]
 //   stored   [ ................... bytes ......... ]
 //
-// Fresh memory is filled with ones: NaN, -1, and no address.
+// Fresh memory begins with ones: NaN, -1, and no address. It ends where a
+// page ends, and what is stored behind it has no access either, so that work of
+// the device that runs over its end dies, too; freed addresses come back late.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_TESTS_CONFORMANCE_BACKEND_FAKEMEMORY_H
@@ -28,6 +30,10 @@ public:
   void release(std::byte *memory);
 
   bool isDevice(const void *memory) const;
+  /// Whether [memory, memory + bytes) is all in one allocation.
+  bool holds(const void *memory, int64_t bytes);
+  /// What to add to an address of the device to be where it is stored.
+  std::ptrdiff_t distance() const { return storage - device; }
   /// Where [memory, memory + bytes) of the device is stored; ends the program
   /// where it is not all in one allocation that is still there.
   std::byte *stored(const std::byte *memory, int64_t bytes);
@@ -37,10 +43,12 @@ public:
 private:
   FakeMemory();
   static constexpr int64_t kBytes = int64_t{64} << 30; ///< of addresses alone
+  int64_t findRoom(int64_t length, int64_t from) const;
 
   std::byte *device;
   std::byte *storage;
   std::mutex mutex;
+  int64_t next = 0;                 ///< where room is looked for first
   std::map<int64_t, int64_t> taken; ///< bytes by offset
 };
 

@@ -4,8 +4,9 @@
 // its stream, and runs as a loop over blocks and threads when somebody waits
 // for that. Where threads meet, each has a stack of its own, and a barrier ends
 // its turn until all of its block have come to it, a shuffle until its warp
-// has. So indexing, launch geometry and what threads share are tested without a
-// GPU; its scheduling and its instructions are not.
+// has. Addresses of the device in a kernel's arguments become those of what is
+// stored there. So indexing, launch geometry and what threads share are tested
+// without a GPU; its scheduling and its instructions are not.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDLAUNCH_H
@@ -15,7 +16,10 @@
 #error "include runtime/backend/cuda/kernels/Launch.h"
 #endif
 
+#include "tests/conformance/cuda/SimulatedDevice.h"
+
 #include <functional>
+#include <tuple>
 #include <vector>
 #include <vector_types.h>
 
@@ -33,9 +37,6 @@ namespace shardc::testing {
 /// Runs all threads of all blocks.
 void simulateLaunch(const runtime::cuda::Grid &grid,
                     const std::function<void()> &thread);
-
-/// Work of a simulated stream (SimulatedRuntime.cpp).
-cudaError_t enqueueSimulated(cudaStream_t stream, std::function<void()> work);
 
 std::byte *simulatedSharedMemory();
 void meetAtBarrier();
@@ -81,14 +82,18 @@ namespace shardc::runtime::cuda {
 template <typename... Parameters, typename... Arguments>
 Status launch(void (*kernel)(Parameters...), const Grid &grid,
               cudaStream_t stream, Arguments... arguments) {
-  return cudaStatus(testing::enqueueSimulated(
-                        stream,
-                        [=] {
-                          testing::simulateLaunch(grid, [&] {
-                            kernel(static_cast<Parameters>(arguments)...);
-                          });
-                        }),
-                    "kernel launch");
+  if (!testing::isSimulatedGrid(grid.blocks, grid.threads, grid.sharedBytes,
+                                testing::kSimulatedShared))
+    return cudaStatus(cudaErrorInvalidConfiguration, "kernel launch");
+  std::tuple<Parameters...> given(
+      testing::onSimulatedGpu(static_cast<Parameters>(arguments))...);
+  return cudaStatus(
+      testing::enqueueSimulated(stream,
+                                [=] {
+                                  testing::simulateLaunch(
+                                      grid, [&] { std::apply(kernel, given); });
+                                }),
+      "kernel launch");
 }
 
 inline std::byte *sharedMemory() { return testing::simulatedSharedMemory(); }

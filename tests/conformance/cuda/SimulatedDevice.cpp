@@ -1,0 +1,269 @@
+#include "tests/conformance/cuda/SimulatedDevice.h"
+
+#include "tests/conformance/backend/FakeMemory.h"
+#include "tests/conformance/cuda/SimulatedStream.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+namespace shardc::testing {
+namespace {
+
+struct SimulatedGpu {
+  std::atomic<cudaError_t> failure{cudaSuccess};
+  size_t taken = 0;
+};
+
+std::array<SimulatedGpu, kSimulatedMostDevices> gpus;
+std::mutex mutex; ///< of what GPUs have taken, and of `owners`
+struct Owner {
+  int device;
+  size_t bytes;
+};
+std::map<void *, Owner> &owners() {
+  static auto &map = *new std::map<void *, Owner>;
+  return map;
+}
+
+thread_local int current = 0;
+thread_local cudaError_t lastError = cudaSuccess;
+
+size_t setting(const char *name, size_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? static_cast<size_t>(std::atoll(text)) : otherwise;
+}
+
+size_t memoryOfEach() {
+  return setting("SHARDC_SIMULATED_MEMORY", size_t{4} << 30);
+}
+
+bool isThere(int device) { return device >= 0 && device < simulatedDevices(); }
+
+} // namespace
+
+int simulatedDevices() {
+  return static_cast<int>(std::min<size_t>(
+      setting("SHARDC_SIMULATED_DEVICES", 8), kSimulatedMostDevices));
+}
+
+int simulatedCurrent() { return current; }
+
+void failSimulated(int device, cudaError_t error) {
+  gpus[static_cast<size_t>(device)].failure = error;
+}
+
+cudaError_t simulatedFailure(int device) {
+  return gpus[static_cast<size_t>(device)].failure;
+}
+
+cudaError_t noted(cudaError_t error) {
+  if (error == cudaSuccess)
+    error = simulatedFailure(current);
+  if (error != cudaSuccess && error != cudaErrorNotReady)
+    lastError = error;
+  return error;
+}
+
+bool isOnSimulatedGpu(const void *memory, size_t bytes) {
+  return test::FakeMemory::instance().holds(memory,
+                                            static_cast<int64_t>(bytes));
+}
+
+std::byte *storedOnGpu(int device, const void *memory, size_t bytes) {
+  if (isOnSimulatedGpu(memory, bytes))
+    return const_cast<std::byte *>(static_cast<const std::byte *>(memory)) +
+           test::FakeMemory::instance().distance();
+  std::fprintf(stderr,
+               "simulated GPU: work of cuda:%d uses %zu bytes at %p, which are "
+               "not a GPU's, or not any more\n",
+               device, bytes, memory);
+  failSimulated(device, cudaErrorIllegalAddress);
+  return nullptr;
+}
+
+bool isSimulatedGrid(dim3 blocks, dim3 threads, size_t sharedBytes,
+                     size_t mostShared) {
+  auto within = [](unsigned value, unsigned most) {
+    return value >= 1 && value <= most;
+  };
+  return within(blocks.x, 0x7fffffff) && within(blocks.y, 65535) &&
+         within(blocks.z, 65535) && within(threads.x, 1024) &&
+         within(threads.y, 1024) && within(threads.z, 64) &&
+         threads.x * threads.y * threads.z <= 1024 && sharedBytes <= mostShared;
+}
+
+void translateWord(void *word) {
+  const std::byte *address = nullptr;
+  std::memcpy(&address, word, sizeof address);
+  test::FakeMemory &memory = test::FakeMemory::instance();
+  if (!memory.isDevice(address))
+    return;
+  address += memory.distance();
+  std::memcpy(word, &address, sizeof address);
+}
+
+} // namespace shardc::testing
+
+using namespace shardc::testing;
+
+extern "C" {
+
+//===--- Devices ----------------------------------------------------------===//
+
+cudaError_t cudaDriverGetVersion(int *version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *count) {
+  *count = simulatedDevices();
+  return noted(*count > 0 ? cudaSuccess : cudaErrorNoDevice);
+}
+
+cudaError_t cudaSetDevice(int device) {
+  if (!isThere(device))
+    return noted(cudaErrorInvalidDevice);
+  current = device;
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaGetDevice(int *device) {
+  *device = current;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
+  if (!isThere(device))
+    return noted(cudaErrorInvalidDevice);
+  *properties = {};
+  std::snprintf(properties->name, sizeof properties->name, "simulated GPU");
+  properties->major = 9;
+  properties->minor = 0;
+  properties->totalGlobalMem = memoryOfEach();
+  properties->multiProcessorCount = 4;
+  properties->warpSize = 32;
+  properties->maxThreadsPerBlock = 1024;
+  properties->maxThreadsPerMultiProcessor = 2048;
+  properties->sharedMemPerBlock = kSimulatedShared;
+  properties->sharedMemPerBlockOptin = kSimulatedSharedMost;
+  properties->uuid.bytes[0] = static_cast<char>(device);
+  properties->uuid.bytes[15] = 1;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
+                                   int device) {
+  cudaDeviceProp properties = {};
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+    return cudaErrorInvalidDevice;
+  switch (attribute) {
+  case cudaDevAttrMultiProcessorCount:
+    *value = properties.multiProcessorCount;
+    return cudaSuccess;
+  case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+    *value = static_cast<int>(properties.sharedMemPerBlockOptin);
+    return cudaSuccess;
+  case cudaDevAttrMaxSharedMemoryPerBlock:
+    *value = static_cast<int>(properties.sharedMemPerBlock);
+    return cudaSuccess;
+  case cudaDevAttrMaxThreadsPerMultiProcessor:
+    *value = properties.maxThreadsPerMultiProcessor;
+    return cudaSuccess;
+  case cudaDevAttrComputeCapabilityMajor:
+    *value = properties.major;
+    return cudaSuccess;
+  case cudaDevAttrComputeCapabilityMinor:
+    *value = properties.minor;
+    return cudaSuccess;
+  default:
+    return noted(cudaErrorInvalidValue); // add what is asked for
+  }
+}
+
+//===--- Errors -----------------------------------------------------------===//
+
+cudaError_t cudaGetLastError() {
+  const cudaError_t error = cudaPeekAtLastError();
+  lastError = cudaSuccess;
+  return error;
+}
+
+cudaError_t cudaPeekAtLastError() {
+  const cudaError_t failure = simulatedFailure(current);
+  return failure == cudaSuccess ? lastError : failure;
+}
+
+const char *cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+  case cudaSuccess:
+    return "cudaSuccess";
+  case cudaErrorMemoryAllocation:
+    return "cudaErrorMemoryAllocation";
+  case cudaErrorInvalidValue:
+    return "cudaErrorInvalidValue";
+  case cudaErrorIllegalAddress:
+    return "cudaErrorIllegalAddress";
+  case cudaErrorInvalidResourceHandle:
+    return "cudaErrorInvalidResourceHandle";
+  case cudaErrorInvalidConfiguration:
+    return "cudaErrorInvalidConfiguration";
+  case cudaErrorSymbolNotFound:
+    return "cudaErrorSymbolNotFound";
+  default:
+    return "an error of the simulated GPU";
+  }
+}
+
+const char *cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorIllegalAddress
+             ? "an illegal memory access was encountered"
+             : cudaGetErrorName(error);
+}
+
+//===--- Memory -----------------------------------------------------------===//
+
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total) {
+  std::lock_guard lock(mutex);
+  *total = memoryOfEach();
+  *free = *total - std::min(*total, gpus[static_cast<size_t>(current)].taken);
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaMalloc(void **memory, size_t bytes) {
+  std::lock_guard lock(mutex);
+  size_t &taken = gpus[static_cast<size_t>(current)].taken;
+  *memory = nullptr;
+  if (bytes == 0)
+    return noted(cudaSuccess);
+  const size_t most = memoryOfEach();
+  if (bytes > most || taken > most - bytes)
+    return noted(cudaErrorMemoryAllocation);
+  *memory = shardc::test::FakeMemory::instance().allocate(
+      static_cast<int64_t>(bytes));
+  if (!*memory)
+    return noted(cudaErrorMemoryAllocation);
+  owners()[*memory] = {current, bytes};
+  taken += bytes;
+  return noted(cudaSuccess);
+}
+
+/// Does not wait for work that uses it, which then fails: whoever relies on a
+/// wait in here may wait for ever on another rank.
+cudaError_t cudaFree(void *memory) {
+  if (!memory)
+    return noted(cudaSuccess);
+  std::lock_guard lock(mutex);
+  auto found = owners().find(memory);
+  if (found == owners().end())
+    return noted(cudaErrorInvalidValue);
+  gpus[static_cast<size_t>(found->second.device)].taken -= found->second.bytes;
+  shardc::test::FakeMemory::instance().release(
+      static_cast<std::byte *>(memory));
+  owners().erase(found);
+  return noted(cudaSuccess);
+}
+
+} // extern "C"

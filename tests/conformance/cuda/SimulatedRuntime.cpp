@@ -1,0 +1,279 @@
+//===- SimulatedRuntime.cpp - Streams, events and copies of cudart --------===//
+//
+// Streams do not wait for the standard one (cudaStreamNonBlocking); others are
+// refused, since nothing here uses them.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/backend/cuda/kernels/Launch.h"
+#include "tests/conformance/cuda/SimulatedStream.h"
+
+#include <cstdlib>
+#include <set>
+#include <unordered_map>
+
+using namespace shardc::testing;
+
+struct CUstream_st {
+  std::shared_ptr<SimulatedStream> work;
+};
+
+/// A place in a stream's work; over, before it was recorded.
+struct CUevent_st {
+  int device = 0;
+  std::shared_ptr<SimulatedStream> stream;
+  uint64_t number = 0;
+};
+
+namespace {
+
+/// Handles that were not destroyed yet, and the host's memory.
+std::mutex mutex;
+std::set<cudaStream_t> streams;
+std::set<cudaEvent_t> events;
+std::unordered_map<void *, size_t> pinned;
+
+/// A copy of the event, which may be recorded anew.
+bool find(cudaEvent_t event, CUevent_st &found) {
+  std::lock_guard lock(mutex);
+  if (!events.count(event))
+    return false;
+  found = *event;
+  return true;
+}
+
+std::shared_ptr<SimulatedStream> standardStream(int device) {
+  static std::shared_ptr<SimulatedStream> standard[kSimulatedMostDevices];
+  std::lock_guard lock(mutex);
+  auto &stream = standard[device];
+  if (!stream)
+    stream = std::make_shared<SimulatedStream>(device);
+  return stream;
+}
+
+cudaError_t enqueue(cudaStream_t handle, std::function<void()> work) {
+  const std::shared_ptr<SimulatedStream> stream = simulatedStream(handle);
+  if (!stream)
+    return noted(cudaErrorInvalidResourceHandle);
+  stream->enqueue([work = std::move(work)] {
+    work();
+    return true;
+  });
+  return noted(simulatedFailure(stream->device));
+}
+
+} // namespace
+
+namespace shardc::testing {
+
+std::shared_ptr<SimulatedStream> simulatedStream(cudaStream_t handle) {
+  if (!handle)
+    return standardStream(simulatedCurrent());
+  std::lock_guard lock(mutex);
+  return streams.count(handle) ? handle->work : nullptr;
+}
+
+cudaError_t enqueueSimulated(cudaStream_t stream, std::function<void()> work) {
+  const auto found = simulatedStream(stream);
+  if (!found || found->device != simulatedCurrent())
+    return noted(cudaErrorInvalidResourceHandle);
+  return enqueue(stream, std::move(work));
+}
+
+} // namespace shardc::testing
+
+extern "C" {
+
+//===--- Streams ----------------------------------------------------------===//
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
+  if (flags != cudaStreamNonBlocking)
+    return noted(cudaErrorInvalidValue);
+  *stream =
+      new CUstream_st{std::make_shared<SimulatedStream>(simulatedCurrent())};
+  std::lock_guard lock(mutex);
+  streams.insert(*stream);
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  std::lock_guard lock(mutex);
+  if (!streams.erase(stream))
+    return noted(cudaErrorInvalidResourceHandle);
+  delete stream; // events keep its work
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  const auto stream = simulatedStream(handle);
+  if (!stream)
+    return noted(cudaErrorInvalidResourceHandle);
+  stream->waitUntil(stream->last());
+  return noted(simulatedFailure(stream->device));
+}
+
+/// What was not done when it is called is never said to be done: that is for
+/// the next call.
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  const auto stream = simulatedStream(handle);
+  if (!stream)
+    return noted(cudaErrorInvalidResourceHandle);
+  const cudaError_t failure = simulatedFailure(stream->device);
+  const uint64_t number = stream->last();
+  if (failure != cudaSuccess || stream->isDone(number))
+    return noted(failure);
+  stream->tryUntil(number);
+  return cudaErrorNotReady;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t handleOfEvent,
+                                unsigned) {
+  const auto stream = simulatedStream(handle);
+  CUevent_st event;
+  if (!stream || !find(handleOfEvent, event))
+    return noted(cudaErrorInvalidResourceHandle);
+  if (event.stream && event.stream != stream)
+    stream->enqueue([other = event.stream, number = event.number] {
+      return other->runUntil(number);
+    });
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function,
+                               void *data) {
+  return enqueue(stream, [=] { function(data); });
+}
+
+//===--- Events -----------------------------------------------------------===//
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
+  *event = new CUevent_st{simulatedCurrent(), nullptr, 0};
+  std::lock_guard lock(mutex);
+  events.insert(*event);
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  std::lock_guard lock(mutex);
+  if (!events.erase(event))
+    return noted(cudaErrorInvalidResourceHandle);
+  delete event;
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
+  const auto stream = simulatedStream(handle);
+  std::lock_guard lock(mutex);
+  if (!stream || !events.count(event) || event->device != stream->device)
+    return noted(cudaErrorInvalidResourceHandle);
+  event->stream = stream;
+  event->number = stream->last();
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t handle) {
+  CUevent_st event;
+  if (!find(handle, event))
+    return noted(cudaErrorInvalidResourceHandle);
+  const cudaError_t failure = simulatedFailure(event.device);
+  if (failure != cudaSuccess || !event.stream ||
+      event.stream->isDone(event.number))
+    return noted(failure);
+  event.stream->tryUntil(event.number);
+  return cudaErrorNotReady;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
+  CUevent_st event;
+  if (!find(handle, event))
+    return noted(cudaErrorInvalidResourceHandle);
+  if (event.stream)
+    event.stream->waitUntil(event.number);
+  return noted(simulatedFailure(event.device));
+}
+
+//===--- The host's memory ------------------------------------------------===//
+
+cudaError_t cudaMallocHost(void **memory, size_t bytes) {
+  constexpr size_t kPage = 4096, kMost = size_t{64} << 30;
+  *memory = bytes > kMost
+                ? nullptr
+                : std::aligned_alloc(kPage, (bytes / kPage + 1) * kPage);
+  if (!*memory)
+    return noted(cudaErrorMemoryAllocation);
+  std::lock_guard lock(mutex);
+  pinned[*memory] = bytes;
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaFreeHost(void *memory) {
+  if (!memory)
+    return noted(cudaSuccess);
+  std::lock_guard lock(mutex);
+  if (!pinned.erase(memory))
+    return noted(cudaErrorInvalidValue);
+  std::free(memory);
+  return noted(cudaSuccess);
+}
+
+//===--- Copies -----------------------------------------------------------===//
+
+cudaError_t cudaMemcpy2DAsync(void *to, size_t toPitch, const void *from,
+                              size_t fromPitch, size_t width, size_t rows,
+                              cudaMemcpyKind kind, cudaStream_t handle) {
+  if (width == 0 || rows == 0)
+    return noted(cudaSuccess);
+  const bool toGpu = kind == cudaMemcpyHostToDevice ||
+                     kind == cudaMemcpyDeviceToDevice,
+             fromGpu = kind == cudaMemcpyDeviceToHost ||
+                       kind == cudaMemcpyDeviceToDevice;
+  const size_t toBytes = toPitch * (rows - 1) + width,
+               fromBytes = fromPitch * (rows - 1) + width;
+  if ((!toGpu && !fromGpu) || toPitch < width || fromPitch < width || !to ||
+      !from || isOnSimulatedGpu(to, toGpu ? toBytes : 0) != toGpu ||
+      isOnSimulatedGpu(from, fromGpu ? fromBytes : 0) != fromGpu)
+    return noted(cudaErrorInvalidValue);
+  const auto stream = simulatedStream(handle);
+  if (!stream)
+    return noted(cudaErrorInvalidResourceHandle);
+  return enqueue(handle, [=, device = stream->device] {
+    auto *target = static_cast<std::byte *>(to);
+    const auto *source = static_cast<const std::byte *>(from);
+    if (toGpu)
+      target = storedOnGpu(device, to, toBytes);
+    if (fromGpu)
+      source = storedOnGpu(device, from, fromBytes);
+    for (size_t row = 0; target && source && row < rows; ++row)
+      std::memcpy(target + row * toPitch, source + row * fromPitch, width);
+  });
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+                            cudaMemcpyKind kind, cudaStream_t stream) {
+  return cudaMemcpy2DAsync(to, bytes, from, bytes, bytes, 1, kind, stream);
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
+                       cudaMemcpyKind kind) {
+  const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+  return error == cudaSuccess ? cudaStreamSynchronize(nullptr) : error;
+}
+
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes,
+                            cudaStream_t handle) {
+  const auto stream = simulatedStream(handle);
+  if (!stream)
+    return noted(cudaErrorInvalidResourceHandle);
+  if (!isOnSimulatedGpu(to, bytes))
+    return noted(cudaErrorInvalidValue);
+  return enqueue(handle, [=, device = stream->device] {
+    if (std::byte *target = storedOnGpu(device, to, bytes))
+      std::memset(target, value, bytes);
+  });
+}
+
+/// In the standard stream: not done when it returns.
+cudaError_t cudaMemset(void *to, int value, size_t bytes) {
+  return cudaMemsetAsync(to, value, bytes, nullptr);
+}
+
+} // extern "C"

@@ -1,0 +1,123 @@
+"""The CUDA plugin on a simulated CUDA (tests/conformance/cuda): whole artifacts on GPUs that are none."""
+
+import os
+import subprocess
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from tests.support import BIN, LAYERS, ROOT, EndToEnd, data_sets, model_file, read_outputs
+
+PLUGIN = ROOT / "build/lib/simulated/libshardrt_cuda.so"
+PLANS = {"tp1": [1], "tp2": [2], "tp2sp": [2, "--sp"], "pp2": [1, "--pp", 2], "tp2pp2": [2, "--pp", 2]}
+HIDDEN, HEADS, ROWS, COLUMNS = 16, 4, 24, 8
+
+
+def products():
+    """Lookups, products and casts: two layers of attention without a softmax, then a head."""
+    rng = np.random.default_rng(7)
+    nodes, weights = [], {}
+
+    def weight(name, *dims):
+        weights[name] = (rng.standard_normal(dims) / np.sqrt(dims[-1])).astype(np.float32)
+        return name
+
+    def node(op, inputs, output, **attributes):
+        nodes.append(helper.make_node(op, inputs, [output], name=output, **attributes))
+        return output
+
+    weights["split"] = np.array([0, 0, HEADS, HIDDEN // HEADS], np.int64)
+    weights["merged"] = np.array([0, 0, HIDDEN], np.int64)
+    weights["rows"] = np.array([-1, HIDDEN], np.int64)
+    x = node("Gather", [weight("table", ROWS, HIDDEN), "ids"], "embedded")
+    for n in range(2):
+
+        def heads(which, perm, x=x, n=n):
+            flat = node("MatMul", [x, weight(f"w{which}{n}", HIDDEN, HIDDEN)], f"{which}{n}")
+            return node("Transpose", [node("Reshape", [flat, "split"], f"{which}s{n}")], f"{which}t{n}", perm=perm)
+
+        scores = node("MatMul", [heads("q", [0, 2, 1, 3]), heads("k", [0, 2, 3, 1])], f"scores{n}")
+        mixed = node("MatMul", [scores, heads("v", [0, 2, 1, 3])], f"mixed{n}")
+        merged = node("Reshape", [node("Transpose", [mixed], f"mt{n}", perm=[0, 2, 1, 3]), "merged"], f"merged{n}")
+        out = node("MatMul", [merged, weight(f"wo{n}", HIDDEN, HIDDEN)], f"o{n}")
+        up = node("MatMul", [out, weight(f"up{n}", HIDDEN, 3 * HIDDEN)], f"u{n}")
+        x = node("MatMul", [up, weight(f"down{n}", 3 * HIDDEN, HIDDEN)], f"d{n}")
+    node("Cast", [x], "wide", to=TensorProto.DOUBLE)
+    flat = node("Reshape", [x, "rows"], "flat")
+    node("Gemm", [flat, weight("head", COLUMNS, HIDDEN), weight("bias", COLUMNS)], "y", transB=1)
+    value = helper.make_tensor_value_info
+    outputs = [value("wide", TensorProto.DOUBLE, ["batch", "seq", HIDDEN]), value("y", TensorProto.FLOAT, ["n", COLUMNS])]
+    tensors = [numpy_helper.from_array(tensor, name) for name, tensor in weights.items()]
+    graph = helper.make_graph(nodes, "products", [value("ids", TensorProto.INT64, ["batch", "seq"])], outputs, tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+@unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")
+class CudaPlugin(EndToEnd):
+    def start(self, artifact, *flags, device="cuda", **environment):
+        command = [BIN / "shardrun", artifact, "--device", device, *flags]
+        return subprocess.run([str(a) for a in command], capture_output=True, text=True, timeout=300,
+                              env=os.environ | {"SHARDC_BACKENDS": str(PLUGIN.parent)} | environment)  # fmt: skip
+
+    def outputs(self, artifact, data):
+        """Of three runs, which are as expected, the same bits on all ranks that hold a copy."""
+        out = self.folder / "outputs"
+        done = self.start(artifact, "--inputs", data, "--expect", data, "--outputs", out, "--check-replicas", "--repeat", 3)
+        if "has no kernel" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stdout[-500:] + done.stderr[-1000:])
+        return read_outputs(out)
+
+    def save_products(self, ids):
+        model, data = products(), self.folder / "data"
+        onnx.save(model, self.folder / "model.onnx")
+        data.mkdir()
+        onnx.save_tensor(numpy_helper.from_array(ids, "ids"), data / "input_0.pb")
+        expected = ReferenceEvaluator(model).run(None, {"ids": ids})
+        for i, tensor in enumerate(expected):
+            onnx.save_tensor(numpy_helper.from_array(tensor), data / f"output_{i}.pb")
+        return data, expected
+
+    def test_finds_its_devices(self):
+        done = self.start("--devices", SHARDC_SIMULATED_DEVICES="2")
+        self.assertRegex(done.stdout, r"(?m)^cuda:0  simulated GPU, sm_90, 4.0 GiB of memory, 4.0 GiB free$")
+        self.assertNotIn("cuda:2", done.stdout)
+
+    def test_products_are_as_expected_under_every_plan(self):
+        data, expected = self.save_products(np.random.default_rng(1).integers(-ROWS, ROWS, (3, 5)))
+        for name, (tp, *flags) in PLANS.items():
+            with self.subTest(plan=name):
+                artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", *flags, to=name)
+                self.assert_same_numbers(self.outputs(artifact, data), expected)
+
+    def test_an_index_out_of_range_is_named(self):
+        data, _ = self.save_products(np.array([[1, 2]]))
+        onnx.save_tensor(numpy_helper.from_array(np.array([[1, ROWS]]), "ids"), data / "input_0.pb")
+        for tp in (1, 2):
+            artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", to=f"tp{tp}")
+            done = self.start(artifact, "--inputs", data)
+            self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+            self.assertRegex(done.stderr, r"rank \d.*Gather at node 'embedded' .*an index is outside of its dim")
+
+    def test_ranks_share_a_device(self):
+        """NCCL refuses two of them there: their values go through the host."""
+        data, expected = self.save_products(np.array([[3, 1, 4, 1, 5]]))
+        artifact = self.compile(self.folder / "model.onnx", 2, "--kernels", "reference")
+        out = self.folder / "outputs"
+        done = self.start(artifact, "--inputs", data, "--outputs", out, device="cuda:0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_same_numbers(read_outputs(out), expected)
+
+    def test_models_are_as_expected(self):
+        for model in LAYERS:
+            for name, (tp, *flags) in PLANS.items():
+                with self.subTest(model, plan=name):
+                    artifact = self.compile(model_file(model), tp, "--target", "cuda", *flags, to=f"{model}-{name}")
+                    self.outputs(artifact, data_sets(model)[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
