@@ -5,17 +5,20 @@
 //
 //   ARTIFACT/kernels/sm_90.cubin       what is loaded: it has to be there
 //   ARTIFACT/kernels/x86-64-v3.so      what runs (Generated.h)
+//   ARTIFACT/manifest.json             what it is called with
 //
 // A launch has the arguments that CudaKernels.h says; its blocks, threads,
 // shared memory and operands are checked as far as the GPU's kernel needs them.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/artifact/Generated.h"
+#include "runtime/artifact/Manifest.h"
 #include "tests/conformance/cuda/SimulatedDevice.h"
 
 #include <algorithm>
 #include <dlfcn.h>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,6 +30,7 @@ using namespace shardc::testing;
 
 struct CUlib_st {
   void *host = nullptr;
+  artifact::GeneratedForms forms;
   std::map<std::string, std::unique_ptr<CUkern_st>> kernels;
 };
 
@@ -83,11 +87,10 @@ struct Call {
 
   int64_t allRows() const { return rows[0] * rows[1] * rows[2]; }
   int64_t bytesOf(size_t operand) const {
-    return artifact::elementBytes(
-        static_cast<artifact::ElementType>(kernel->form.operands[operand] / 2));
+    return artifact::elementBytes(kernel->form.operands[operand].element);
   }
   int64_t columnsOf(size_t operand) const {
-    return kernel->form.operands[operand] % 2 != 0 ? 1 : columns;
+    return kernel->form.operands[operand].isPerRow ? 1 : columns;
   }
   /// Bytes of the slots of one block.
   size_t slotBytes() const {
@@ -154,15 +157,13 @@ void Call::run(int device) const {
     }
 }
 
-bool readForm(const int32_t *words, artifact::GeneratedForm &form) {
-  if (words[0] != artifact::kGeneratedVersion)
-    return false;
-  form = {words[1], words[2], words[3], words[4], {}};
-  const int32_t operands = form.numInputs + form.numOutputs;
-  if (operands < 1 || operands > artifact::kMaxGeneratedOperands)
-    return false;
-  form.operands.assign(words + 5, words + 5 + operands);
-  return true;
+bool readForms(const std::string &file, artifact::GeneratedForms &forms) {
+  std::ifstream stream(file, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(stream), {});
+  runtime::Manifest manifest;
+  const bool isRead = runtime::parseManifest(text, manifest).isOk();
+  forms = std::move(manifest.kernels);
+  return isRead;
 }
 
 /// Whether there is room for reductions and slots, and it is the GPU's.
@@ -195,6 +196,9 @@ cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *path,
     return noted(cudaErrorSharedObjectInitFailed);
   *library = new CUlib_st;
   (*library)->host = handle;
+  if (!readForms((file.parent_path().parent_path() / "manifest.json").string(),
+                 (*library)->forms))
+    return noted(cudaErrorInvalidSource);
   return noted(cudaSuccess);
 }
 
@@ -215,18 +219,15 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
 
 cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library,
                                  const char *name) {
-  const std::string symbol = name;
   auto *function = dlsym(library->host, name);
-  const auto *words = static_cast<const int32_t *>(
-      dlsym(library->host, (symbol + artifact::kFormSuffix).c_str()));
-  artifact::GeneratedForm form;
-  if (!function || !words || !readForm(words, form))
+  auto form = library->forms.find(name);
+  if (!function || form == library->forms.end())
     return noted(cudaErrorSymbolNotFound);
   std::lock_guard lock(mutex);
-  auto &made = library->kernels[symbol];
+  auto &made = library->kernels[name];
   if (!made)
     made.reset(new CUkern_st{
-        reinterpret_cast<artifact::GeneratedFunction>(function), form});
+        reinterpret_cast<artifact::GeneratedFunction>(function), form->second});
   kernels()[made.get()] = made.get();
   *kernel = made.get();
   return noted(cudaSuccess);
