@@ -11,6 +11,8 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 
+#include <optional>
+
 using namespace llvm;
 
 namespace shardc::codegen {
@@ -51,7 +53,7 @@ static std::string pathOf(StringRef key) {
   if (folder.empty())
     return "";
   SmallString<128> path(folder);
-  sys::path::append(path, key + ".so");
+  sys::path::append(path, key);
   return path.str().str();
 }
 
@@ -63,12 +65,13 @@ std::string kernelText(mlir::ModuleOp module) {
   return text;
 }
 
-std::string cacheKey(StringRef kernels, StringRef target) {
+/// Of kernels for a target, by this very build of the compiler.
+static std::string cacheKey(StringRef kernels, StringRef target) {
   static const std::string stamp = compilerStamp();
   return hashOf((stamp + "\n" + target + "\n" + kernels).str());
 }
 
-std::optional<std::string> readCache(StringRef key) {
+static std::optional<std::string> readCache(StringRef key) {
   const std::string path = pathOf(key);
   if (path.empty())
     return std::nullopt;
@@ -82,7 +85,7 @@ std::optional<std::string> readCache(StringRef key) {
   return bytes.str();
 }
 
-void writeCache(StringRef key, StringRef bytes) {
+static void writeCache(StringRef key, StringRef bytes) {
   const std::string path = pathOf(key);
   if (path.empty() || sys::fs::create_directories(sys::path::parent_path(path)))
     return;
@@ -97,6 +100,17 @@ void writeCache(StringRef key, StringRef bytes) {
   os.clear_error();
   if (isBroken || sys::fs::rename(temporary, path))
     sys::fs::remove(temporary);
+}
+
+std::string cached(StringRef kernels, StringRef target,
+                   function_ref<std::string()> make) {
+  const std::string key = cacheKey(kernels, target);
+  if (std::optional<std::string> known = readCache(key))
+    return *known;
+  std::string made = make();
+  if (!made.empty())
+    writeCache(key, made);
+  return made;
 }
 
 } // namespace shardc::codegen

@@ -11,7 +11,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-#include <optional>
 #include <string>
 
 namespace shardc::codegen {
@@ -19,11 +18,10 @@ namespace shardc::codegen {
 /// All of the module's kernels, whose order and names count; "" for none.
 std::string kernelText(mlir::ModuleOp module);
 
-/// Of kernels for a target, by this very build of the compiler.
-std::string cacheKey(llvm::StringRef kernels, llvm::StringRef target);
-
-std::optional<std::string> readCache(llvm::StringRef key);
-void writeCache(llvm::StringRef key, llvm::StringRef bytes);
+/// What `make` makes of kernels for a target, or what this very build of the
+/// compiler made of them before. "" is no result, and not kept.
+std::string cached(llvm::StringRef kernels, llvm::StringRef target,
+                   llvm::function_ref<std::string()> make);
 
 } // namespace shardc::codegen
 

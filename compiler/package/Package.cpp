@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/cuda/CudaKernels.h"
 #include "compiler/codegen/host/HostKernels.h"
+#include "compiler/codegen/rows/RowForm.h"
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/package/WeightCopy.h"
 #include "compiler/package/WeightNames.h"
@@ -193,7 +194,24 @@ private:
     for (const codegen::KernelLibrary &library : *libraries)
       if (mlir::failed(writeKernelFile(library.target + ".so", library.bytes)))
         return failure();
+    describeKernels();
     return options.target == "cuda" ? writeCudaKernels() : success();
+  }
+
+  void describeKernels() {
+    for (auto kernel : module.getOps<rt::KernelOp>()) {
+      const artifact::GeneratedForm form = codegen::generatedForm(kernel);
+      Json operands = Json::array();
+      for (const artifact::GeneratedOperand &operand : form.operands)
+        operands.push_back(
+            {{"element", artifact::EnumNameElementType(operand.element)},
+             {"per", operand.isPerRow ? "row" : "column"}});
+      manifest["kernels"][kernel.getSymName().str()] = {
+          {"inputs", form.numInputs},
+          {"slots", form.slots},
+          {"mixes_columns", form.mixesColumns},
+          {"operands", std::move(operands)}};
+    }
   }
 
   /// Beside those for the host, which runs the artifact, too.

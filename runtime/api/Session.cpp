@@ -104,6 +104,10 @@ Status State::fork(std::unique_ptr<State> &copy) const {
   });
 }
 
+const std::vector<std::string> &Session::hostKernels() const {
+  return replicas->hostKernels;
+}
+
 std::vector<std::string> Session::placement() const {
   std::vector<std::string> lines;
   for (const auto &pipeline : replicas->pipelines)

@@ -212,6 +212,8 @@ public:
   Status writeTrace(const std::string &path) const;
   /// The ranks of this process: where each is, what it needs of the device.
   std::vector<std::string> placement() const;
+  /// Kernels that the devices lack: for those values go to the host and back.
+  const std::vector<std::string> &hostKernels() const;
 
 private:
   friend class State;

@@ -81,13 +81,13 @@ Status Artifact::open(const std::string &folder, const ArtifactOptions &options,
   SHARDC_RETURN_IF_ERROR(parseManifest(text, opened.parsed));
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   opened.manifestHash = {hash.low64, hash.high64};
-  KnowsKernel knowsKernel =
-      options.knowsKernel ? options.knowsKernel : hostHasKernel;
   if (options.choose)
-    SHARDC_RETURN_IF_ERROR(options.choose(opened.parsed, knowsKernel));
-  SHARDC_RETURN_IF_ERROR(opened.openPrograms(knowsKernel));
+    SHARDC_RETURN_IF_ERROR(options.choose(opened.parsed));
+  SHARDC_RETURN_IF_ERROR(opened.openPrograms(
+      options.knowsKernel ? options.knowsKernel : hostHasKernel));
   SHARDC_RETURN_IF_ERROR(opened.openFiles(options.weightsRoot));
   SHARDC_RETURN_IF_ERROR(opened.checkWeights());
+  SHARDC_RETURN_IF_ERROR(opened.checkGenerated());
   artifact = std::move(opened);
   return Status::ok();
 }
@@ -229,6 +229,44 @@ Status Artifact::checkWeights() const {
         return artifactError("weight ", name, " occurs twice");
     }
   }
+  return Status::ok();
+}
+
+/// Whether the instruction's operands are those of the kernel.
+static bool fits(const artifact::Program &program,
+                 const artifact::Instruction &instruction,
+                 const artifact::GeneratedForm &form) {
+  const auto inputs = static_cast<uint32_t>(form.numInputs);
+  if (instruction.inputs()->size() != inputs ||
+      instruction.outputs()->size() != form.operands.size() - inputs)
+    return false;
+  for (uint32_t i = 0; i < form.operands.size(); ++i) {
+    const int32_t view = i < inputs ? instruction.inputs()->Get(i)
+                                    : instruction.outputs()->Get(i - inputs);
+    if (view < 0 ||
+        program.views()->Get(static_cast<uint32_t>(view))->element() !=
+            form.operands[i].element)
+      return false;
+  }
+  return true;
+}
+
+/// Calls of generated kernels against what manifest.json says of these.
+Status Artifact::checkGenerated() const {
+  for (size_t number = 0; number < programs.size(); ++number)
+    for (auto *list : {program(number).load(), program(number).run()})
+      for (const artifact::Instruction *instruction : *list) {
+        const std::string_view name = instruction->kernel()->string_view();
+        if (!artifact::isGeneratedKernel(name))
+          continue;
+        auto form = parsed.kernels.find(name);
+        if (form == parsed.kernels.end() ||
+            !fits(program(number), *instruction, form->second))
+          return artifactError(parsed.stages[number].program, ": ",
+                               describe(*instruction), " does not fit kernel ",
+                               name, " of ", artifact::kManifestFile,
+                               "; compile the model again");
+      }
   return Status::ok();
 }
 

@@ -31,8 +31,8 @@ namespace shardc::runtime {
 struct ArtifactOptions {
   std::string weightsRoot; ///< replaces the manifest's model_root if not empty
   KnowsKernel knowsKernel = nullptr; ///< null: the host backend's kernels
-  /// Asked before the programs are read; may replace `knowsKernel`.
-  std::function<Status(const Manifest &, KnowsKernel &knowsKernel)> choose;
+  /// Asked before the programs are read.
+  std::function<Status(const Manifest &)> choose;
 };
 
 /// The copied weights of one rank, by Weight.name.
@@ -85,6 +85,7 @@ private:
   bool holdsStages() const;
   Status openFiles(const std::string &weightsRoot);
   Status checkWeights() const;
+  Status checkGenerated() const;
 
   std::string folder;
   Manifest parsed;

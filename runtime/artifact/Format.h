@@ -9,12 +9,11 @@
 //   kernels/x86-64-v3.so generated kernels as native code, one file for each
 //                        level of x86-64, see Generated.h
 //   kernels/sm_90.cubin  the same for GPUs, with target "cuda": one file for
-//   each
-//                        architecture, and compute_80.ptx for newer ones
+//                        each architecture, and compute_80.ptx for newer ones
 //   weights/rank-00000.safetensors   only with --weights copy
 //
 // manifest.json:
-//   { "format": 5, "tool": "shardc 0.1", "checksum": "<hash of the rest>",
+//   { "format": 6, "tool": "shardc 0.1", "checksum": "<hash of the rest>",
 //     "tolerance": "f32" | "low" | "quant",
 //     "mesh": [{"name": "tp", "size": 2}],
 //     "stages": [{"program": "stage0.program", "stage": 0, "bytes": N,
@@ -22,6 +21,7 @@
 //     "files": [{"path": "model.onnx", "root": "model" | "artifact",
 //                "bytes": N, "fingerprint": "...", "hash": "..."}],
 //     "weights": "reference" | "copy",
+//     "kernels": {"rows_...": {...}},   the generated ones, see Generated.h
 //     "inputs": [{"name": "...", "type": "int64", "dims": ["batch", 8]}],
 //     "outputs": [...], "collectives": [...], "ranks": [...] }
 //
@@ -48,7 +48,7 @@
 namespace shardc::artifact {
 
 /// Raised whenever an older reader would misread what a newer writer writes.
-inline constexpr int64_t kFormatVersion = 5;
+inline constexpr int64_t kFormatVersion = 6;
 
 /// The instructions that the host does itself, see Program.fbs.
 inline constexpr char kReadSizes[] = "read_sizes";
@@ -61,7 +61,7 @@ inline constexpr char kSend[] = "send";
 inline constexpr char kReceive[] = "receive";
 
 /// Kernels that were generated for the model have such names; they are in
-/// kernels/<target>.so.
+/// the files of kernels/.
 inline constexpr char kGeneratedPrefix[] = "rows_";
 
 inline constexpr char kManifestFile[] = "manifest.json";

@@ -162,6 +162,48 @@ Status readMicroBatches(const Json &json, Manifest &manifest) {
   return Status::ok();
 }
 
+Status readOperand(const Json &entry, artifact::GeneratedOperand &operand) {
+  std::string element, per;
+  SHARDC_RETURN_IF_ERROR(readText(entry, "element", element));
+  SHARDC_RETURN_IF_ERROR(readText(entry, "per", per));
+  for (artifact::ElementType type : artifact::EnumValuesElementType())
+    if (element == artifact::EnumNameElementType(type)) {
+      operand = {type, per == "row"};
+      return Status::ok();
+    }
+  return manifestError("an operand has no element type \"", element, "\"");
+}
+
+Status readForm(const std::string &name, const Json &entry,
+                artifact::GeneratedForm &form) {
+  SHARDC_RETURN_IF_ERROR(
+      readList(entry, "operands", form.operands, readOperand));
+  int64_t inputs = 0, slots = 0;
+  SHARDC_RETURN_IF_ERROR(readCount(entry, "inputs", inputs));
+  SHARDC_RETURN_IF_ERROR(readCount(entry, "slots", slots));
+  const Json *mixes = find(entry, "mixes_columns");
+  const auto operands = static_cast<int64_t>(form.operands.size());
+  if (!mixes || !mixes->is_boolean() || inputs > operands || slots > operands ||
+      form.operands.size() > artifact::kMaxGeneratedOperands)
+    return manifestError("the form of kernel ", name, " is malformed");
+  form.numInputs = static_cast<int>(inputs);
+  form.slots = static_cast<int>(slots);
+  form.mixesColumns = mixes->get<bool>();
+  return Status::ok();
+}
+
+/// Absent where no kernel was generated.
+Status readForms(const Json &json, artifact::GeneratedForms &forms) {
+  const Json *kernels = find(json, "kernels");
+  if (!kernels)
+    return Status::ok();
+  if (!kernels->is_object())
+    return manifestError("expected an object \"kernels\"");
+  for (const auto &[name, entry] : kernels->items())
+    SHARDC_RETURN_IF_ERROR(readForm(name, entry, forms[name]));
+  return Status::ok();
+}
+
 } // namespace
 
 int Manifest::findArtifactFile(std::string_view path) const {
@@ -184,6 +226,7 @@ Status parseManifest(std::string_view text, Manifest &manifest) {
   SHARDC_RETURN_IF_ERROR(readList(json, "mesh", manifest.mesh, readAxis));
   SHARDC_RETURN_IF_ERROR(readList(json, "stages", manifest.stages, readStage));
   SHARDC_RETURN_IF_ERROR(readList(json, "files", manifest.files, readFile));
+  SHARDC_RETURN_IF_ERROR(readForms(json, manifest.kernels));
   if (manifest.stages.empty())
     return manifestError("lists no stage");
   return Status::ok();

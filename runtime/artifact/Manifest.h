@@ -8,6 +8,7 @@
 #ifndef SHARDC_RUNTIME_ARTIFACT_MANIFEST_H
 #define SHARDC_RUNTIME_ARTIFACT_MANIFEST_H
 
+#include "runtime/artifact/Generated.h"
 #include "runtime/base/Status.h"
 
 #include <cstdint>
@@ -50,6 +51,7 @@ struct Manifest {
   std::vector<ManifestAxis> mesh;
   std::vector<ManifestStage> stages;
   std::vector<ManifestFile> files;
+  artifact::GeneratedForms kernels; ///< that were generated for it
 
   /// Index into files of the artifact's own file `path`, -1 if there is none.
   int findArtifactFile(std::string_view path) const;

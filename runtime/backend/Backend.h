@@ -25,6 +25,7 @@
 #define SHARDC_RUNTIME_BACKEND_BACKEND_H
 
 #include "runtime/backend/Communicator.h"
+#include "runtime/backend/KernelLibrary.h"
 
 #include <chrono>
 #include <cstddef>
@@ -118,9 +119,6 @@ public:
   /// The host may use device memory, and work is done when its call returns.
   virtual bool isHost() const { return false; }
 
-  /// Kernels that an artifact has for the host's processor run here.
-  virtual bool runsHostCode() const { return isHost(); }
-
   /// Uninitialised memory aligned to kBufferAlignment, or null. Not null for 0
   /// bytes.
   [[nodiscard]] virtual std::byte *allocate(MemoryKind kind, int64_t bytes) = 0;
@@ -132,6 +130,11 @@ public:
 
   /// Null if the device has none of that name. Lives as long as the backend.
   virtual const Kernel *findKernel(std::string_view name) const = 0;
+
+  /// The kernels of an artifact in the form that suits this device; the file
+  /// stays as it is. Artifact: there is none, and what to do.
+  virtual Status loadKernels(const KernelFiles &files,
+                             std::unique_ptr<KernelLibrary> &library) = 0;
 
   /// Called by all ranks of the group at the same time, each with its device.
   /// Operations are enqueued on `stream`, which lives longer; they return

@@ -39,7 +39,6 @@ Status Engine::start(Transfers &transfers) {
   for (size_t number : artifact.programsOf(place.stage))
     programs.push_back(std::make_unique<LoadedProgram>(artifact.program(number),
                                                        number, ranks.size()));
-  SHARDC_RETURN_IF_ERROR(GeneratedKernels::open(artifact, generated));
   findChannels(transfers);
   active = programs.front().get();
   inputInfos = describeInputs(program());
@@ -210,6 +209,7 @@ RankResources Engine::resourcesOf(int rank) {
           mine.communicators,
           mine.channels,
           state.device,
+          state.library.get(),
           state.device->isHost() ? &state.packed : nullptr};
 }
 

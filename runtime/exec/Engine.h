@@ -15,7 +15,6 @@
 #include "runtime/api/shardrt.hpp"
 #include "runtime/artifact/Artifact.h"
 #include "runtime/backend/Staging.h"
-#include "runtime/backend/host/GeneratedKernels.h"
 #include "runtime/exec/CacheState.h"
 #include "runtime/exec/DeviceWeights.h"
 #include "runtime/exec/InputBinding.h"
@@ -43,13 +42,15 @@ struct RankState {
   DeviceBuffer inputStaging; ///< the same on their way to a device
   Device *device = nullptr;
   std::unique_ptr<DeviceStream> stream;
+  std::unique_ptr<KernelLibrary> library; ///< null: none were generated
   /// By what is read, so that one value does not take another's place; null on
   /// the host.
   std::unique_ptr<Staging> staging;
-  std::vector<Staging> outputStaging;  ///< by output of the program
-  std::vector<TensorView> hostOutputs; ///< the rank's parts, for the host
-  std::vector<std::byte *> inputs;     ///< this rank's part of each
-  std::vector<int64_t> symbols;        ///< of the current run
+  std::unique_ptr<HostCalls> hostCalls; ///< null on the host
+  std::vector<Staging> outputStaging;   ///< by output of the program
+  std::vector<TensorView> hostOutputs;  ///< the rank's parts, for the host
+  std::vector<std::byte *> inputs;      ///< this rank's part of each
+  std::vector<int64_t> symbols;         ///< of the current run
   /// By rank: the scalars with these symbols, those of the inputs' shapes until
   /// the run binds others.
   std::span<const std::vector<int64_t>> scalars;
@@ -185,7 +186,6 @@ private:
 
   const SessionOptions options;
   RunFailure failure;
-  GeneratedKernels generated;
   std::vector<std::unique_ptr<LoadedProgram>> programs; ///< by profile
   LoadedProgram *active = nullptr;
   std::unique_ptr<SharedMemoryGroup> everyone; ///< for the replica check

@@ -9,14 +9,29 @@
 
 namespace shardc::runtime {
 
+static KernelFiles kernelFilesOf(const Artifact &artifact) {
+  KernelFiles files;
+  files.folder = artifact.pathOf(artifact::kKernelsFolder);
+  files.forms = &artifact.manifest().kernels;
+  const std::string_view prefix = artifact::kKernelsFolder;
+  for (const ManifestFile &file : artifact.manifest().files)
+    if (file.inArtifact && file.path.starts_with(prefix))
+      files.names.push_back(file.path.substr(prefix.size()));
+  return files;
+}
+
 Status Engine::openDevice(int rank) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
   mine.device = &place.world.devices->of(worldRank(rank));
   SHARDC_RETURN_IF_ERROR(mine.device->createStream(mine.stream));
   mine.stream->owner = message("rank ", worldRank(rank), ": ");
-  if (!mine.device->isHost())
+  if (!mine.device->isHost()) {
     mine.staging = std::make_unique<Staging>(*mine.device, *mine.stream);
-  return Status::ok();
+    mine.hostCalls = std::make_unique<HostCalls>(*mine.device, *mine.stream);
+  }
+  return artifact.manifest().kernels.empty()
+             ? Status::ok()
+             : mine.device->loadKernels(kernelFilesOf(artifact), mine.library);
 }
 
 /// A device's values go between ranks over its own communicators, or by way of
@@ -164,7 +179,6 @@ Status Engine::runLoadRank(int rank) {
                       active->load.arenaPlace,
                       active->partitions,
                       active->loadScalars,
-                      generated,
                       active->dependence};
   // Kept until all ranks are done: a timeout elsewhere may ask where this is.
   mine.loadPlan = std::make_unique<RankPlan>();

@@ -68,8 +68,9 @@ Status Engine::growBuffer(int rank, DeviceBuffer &memory, int64_t bytes,
 
 RunControl Engine::controlOf(int rank, std::span<InstructionTiming> timings) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
-  return {failure, *mine.stream,  mine.staging.get(), mine.world.get(),
-          timings, mine.progress, mine.hashes};
+  return {
+      failure,          *mine.stream, mine.staging.get(), mine.hostCalls.get(),
+      mine.world.get(), timings,      mine.progress,      mine.hashes};
 }
 
 PlanContext
@@ -82,7 +83,6 @@ Engine::contextOf(size_t segment,
           active->run.arenaPlace,
           active->partitions,
           scalars,
-          generated,
           active->dependence};
 }
 

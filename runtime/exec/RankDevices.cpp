@@ -2,7 +2,6 @@
 
 #include "runtime/artifact/ProgramChecks.h"
 #include "runtime/backend/Plugin.h"
-#include "runtime/backend/host/GeneratedKernels.h"
 #include "runtime/base/Message.h"
 
 #include <charconv>
@@ -109,37 +108,23 @@ Status RankDevices::open(int worldSize, int only) {
   return Status::ok();
 }
 
-Status RankDevices::checkKernels(const Artifact &artifact) const {
+std::vector<std::string>
+RankDevices::findHostKernels(const Artifact &artifact) const {
   const Device *device = nullptr; // all are of one backend
   for (const auto &open : devices)
     device = open ? open.get() : device;
-  if (isHost() || !device)
-    return Status::ok();
   std::set<std::string> missing;
-  for (size_t number = 0; number < artifact.numPrograms(); ++number) {
+  for (size_t number = 0; device && number < artifact.numPrograms(); ++number) {
     const artifact::Program &program = artifact.program(number);
     for (const auto *list : {program.load(), program.run()})
       for (const artifact::Instruction *instruction : *list) {
         const std::string_view name = instruction->kernel()->string_view();
-        const bool isThere = isGeneratedKernel(name)
-                                 ? device->runsHostCode()
-                                 : device->findKernel(name) != nullptr;
-        if (callsKernel(name) && !isThere)
-          missing.insert(std::string(name));
+        if (callsKernel(name) && !artifact::isGeneratedKernel(name) &&
+            !device->findKernel(name))
+          missing.emplace(name);
       }
   }
-  if (missing.empty())
-    return Status::ok();
-  std::string names;
-  for (const std::string &name : missing)
-    names += (names.empty() ? "" : ", ") + name;
-  return artifactError(
-      "the artifact was compiled for ", artifact.manifest().target, ", and ",
-      choice.backend, " has no kernel ", names,
-      artifact.manifest().target == choice.backend
-          ? "; run it with --device host"
-          : message("; compile it with --target ", choice.backend,
-                    ", or run it with --device ", artifact.manifest().target));
+  return {missing.begin(), missing.end()};
 }
 
 } // namespace shardc::runtime

@@ -54,9 +54,9 @@ public:
   Device &of(int worldRank) const {
     return *devices[static_cast<size_t>(worldRank)];
   }
-  /// Error that lists all kernels which the artifact needs and the device has
-  /// not.
-  Status checkKernels(const Artifact &artifact) const;
+  /// Kernels which the artifact needs and the device has not: the host's are
+  /// called (HostCalls.h).
+  std::vector<std::string> findHostKernels(const Artifact &artifact) const;
 
 private:
   DeviceChoice choice;

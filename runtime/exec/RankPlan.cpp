@@ -1,8 +1,8 @@
 #include "runtime/exec/RankPlan.h"
 
 #include "runtime/artifact/ProgramChecks.h"
-#include "runtime/backend/host/GeneratedKernels.h"
 #include "runtime/base/Message.h"
+#include "runtime/exec/Kernel.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -88,6 +88,24 @@ Status RankPlan::bindAttributes(const artifact::Instruction &instruction,
   return Status::ok();
 }
 
+/// The device's own; values go to the host's where it has none.
+Status RankPlan::findKernel(const RankResources &resources,
+                            BoundInstruction &into) {
+  if (artifact::isGeneratedKernel(into.name))
+    into.kernel =
+        resources.library ? resources.library->find(into.name) : nullptr;
+  else
+    into.kernel = resources.device->findKernel(into.name);
+  if (!into.kernel) {
+    into.kernel = findHostKernel(into.name);
+    into.runsOnHost = true;
+  }
+  if (!into.kernel)
+    return artifactError("there is no kernel ", into.name);
+  into.call.code = into.kernel->code;
+  return Status::ok();
+}
+
 Status RankPlan::bindInstruction(const PlanContext &context,
                                  const RankResources &resources,
                                  uint32_t index) {
@@ -114,11 +132,7 @@ Status RankPlan::bindInstruction(const PlanContext &context,
   } else if (into.name == artifact::kSend || into.name == artifact::kReceive) {
     into.channel = resources.channels[index];
   } else if (collectiveKind(into.name) == CollectiveKind::None) {
-    into.kernel =
-        isGeneratedKernel(into.name) && resources.device->runsHostCode()
-            ? context.generated.find(into.name)
-            : resources.device->findKernel(into.name);
-    into.call.code = into.kernel ? into.kernel->code : nullptr;
+    SHARDC_RETURN_IF_ERROR(findKernel(resources, into));
   } else {
     const auto group = static_cast<size_t>(instruction.group());
     const GroupPartition &partition = context.groups[group];
@@ -199,7 +213,8 @@ Status RankPlan::planBuffers(const PlanContext &context, ArenaMemo &arena,
   offsets = layout.offsets;
   int64_t scratch = 0;
   for (const BoundInstruction &instruction : bound)
-    if (instruction.kernel && instruction.kernel->scratchBytes)
+    if (instruction.kernel && instruction.kernel->scratchBytes &&
+        !instruction.runsOnHost)
       scratch =
           std::max(scratch, instruction.kernel->scratchBytes(instruction.call));
   scratchOffset = layout.bytes;

@@ -27,8 +27,6 @@
 
 namespace shardc::runtime {
 
-class GeneratedKernels;
-
 /// What the plans of all ranks share.
 struct PlanContext {
   const artifact::Program &program;
@@ -38,8 +36,7 @@ struct PlanContext {
   std::span<const uint32_t> arenaPlace;             ///< by buffer
   std::span<const GroupPartition> groups;           ///< by program group
   std::span<const std::vector<int64_t>> allScalars; ///< by world rank
-  const GeneratedKernels &generated;
-  std::span<const uint8_t> dependence; ///< by scalar
+  std::span<const uint8_t> dependence;              ///< by scalar
 };
 
 /// What a plan needs of its rank.
@@ -48,9 +45,10 @@ struct RankResources {
   /// By buffer: address of weights and loaded values, null for all others.
   std::span<std::byte *const> fixedBuffers;
   std::span<const std::unique_ptr<Communicator>> communicators; ///< by group
-  std::span<Channel *const> channels; ///< by instruction of `run`, or null
-  const Device *device = nullptr;     ///< whose kernels are called
-  PackedOperands *packed = nullptr;   ///< null: nothing is packed
+  std::span<Channel *const> channels;     ///< by instruction of `run`, or null
+  const Device *device = nullptr;         ///< whose kernels are called
+  const KernelLibrary *library = nullptr; ///< those of the artifact, or null
+  PackedOperands *packed = nullptr;       ///< null: nothing is packed
 };
 
 struct BoundInstruction {
@@ -61,6 +59,7 @@ struct BoundInstruction {
   const Kernel *kernel = nullptr; ///< null for what is no kernel's
   int collective = -1;            ///< index into RankPlan::collectives
   Channel *channel = nullptr;     ///< of a send or receive
+  bool runsOnHost = false;        ///< the device has no such kernel
   bool replicated = false;        ///< some output must be equal on all ranks
   KernelCall call;
 };
@@ -110,6 +109,8 @@ private:
                         BoundInstruction &into);
   Status packOperands(const PlanContext &context,
                       const RankResources &resources);
+  static Status findKernel(const RankResources &resources,
+                           BoundInstruction &into);
   Status placeOutput(const PlanContext &context, uint32_t index);
   using Offsets = std::span<const int64_t>; ///< parallel to arenaUses
   Status planBuffers(const PlanContext &context, ArenaMemo &arena,

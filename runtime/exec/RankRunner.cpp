@@ -30,7 +30,9 @@ Status runOne(const RankPlan &plan, const BoundInstruction &instruction,
   if (!instruction.kernel)
     return Status::ok(); // the engine does it
   Status status =
-      control.stream.launch(*instruction.kernel, instruction.call, site);
+      instruction.runsOnHost
+          ? control.hostCalls->run(*instruction.kernel, instruction.call)
+          : control.stream.launch(*instruction.kernel, instruction.call, site);
   if (status.isOk())
     return status;
   return Status::error(

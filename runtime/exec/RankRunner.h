@@ -4,6 +4,7 @@
 
 #include "runtime/backend/Staging.h"
 #include "runtime/backend/host/Rendezvous.h"
+#include "runtime/exec/HostCalls.h"
 #include "runtime/exec/RankPlan.h"
 
 #include <atomic>
@@ -31,6 +32,7 @@ struct RunControl {
   RunFailure &failure;
   DeviceStream &stream;
   Staging *staging = nullptr;           ///< null: the device is the host
+  HostCalls *hostCalls = nullptr;       ///< likewise
   Communicator *world = nullptr;        ///< for the replica check; null: none
   std::span<InstructionTiming> timings; ///< by instruction; empty: not measured
   RankProgress &progress;

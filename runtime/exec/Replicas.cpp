@@ -42,13 +42,8 @@ Status Replicas::openAll(const std::string &folder,
                          const SessionOptions &options) {
   ArtifactOptions artifactOptions;
   artifactOptions.weightsRoot = options.weightsRoot;
-  artifactOptions.choose = [&](const Manifest &manifest,
-                               KnowsKernel &knowsKernel) {
-    SHARDC_RETURN_IF_ERROR(devices.choose(options.device, manifest.target));
-    // A device's own kernels are checked when the programs are there.
-    if (!devices.isHost())
-      knowsKernel = [](std::string_view) { return true; };
-    return Status::ok();
+  artifactOptions.choose = [&](const Manifest &manifest) {
+    return devices.choose(options.device, manifest.target);
   };
   SHARDC_RETURN_IF_ERROR(Artifact::open(folder, artifactOptions, artifact));
   if (processes) {
@@ -66,7 +61,7 @@ Status Replicas::openAll(const std::string &folder,
   }
   SHARDC_RETURN_IF_ERROR(
       devices.open(artifact.worldSize(), processes ? processes->rank() : -1));
-  SHARDC_RETURN_IF_ERROR(devices.checkKernels(artifact));
+  hostKernels = devices.findHostKernels(artifact);
   SHARDC_RETURN_IF_ERROR(
       checkMemory(artifact, devices, processes ? processes->rank() : -1));
   world.devices = &devices;

@@ -37,6 +37,7 @@ public:
   Artifact artifact;
   World world;
   RankDevices devices; ///< outlive what the pipelines have of them
+  std::vector<std::string> hostKernels; ///< see RankDevices::findHostKernels
   std::vector<std::unique_ptr<Pipeline>> pipelines;
   /// Of the last request; held while it is asked about.
   Pipeline &last() const { return *pipelines[lastUsed]; }

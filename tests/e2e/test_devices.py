@@ -44,6 +44,19 @@ class Devices(EndToEnd):
                     found = self.outputs(artifact, data, "fake", "--check-replicas", "--repeat", 3, **FAKE)
                     self.assert_same_numbers(found, expected)
 
+    def test_kernels_that_a_device_lacks_run_on_the_host(self):
+        for model in LAYERS:
+            artifact = self.compile(model_file(model), 2, to=model)
+            data = data_sets(model)[0]
+            with self.subTest(model):
+                expected = self.outputs(artifact, data, "host")
+                lacks = "Attention,CacheAppend,Copy,Gather,Gemm,MatMul,MatMulDequantized,Range"
+                found = self.outputs(artifact, data, "fake", "--repeat", 3, SHARDC_FAKE_LACKS=lacks, **FAKE)
+                self.assert_same_numbers(found, expected)
+        done = run(artifact, "--preflight", "--device", "fake", SHARDC_FAKE_LACKS="MatMul,Gather,Conv", **FAKE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "warning: the device has no kernel .*MatMul.*: these run on the host")
+
     def test_lists_what_there_is(self):
         done = run("--devices", **(FAKE | {"SHARDC_FAKE_DEVICES": "2", "SHARDC_FAKE_REFUSE": "1"}))
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -273,10 +273,23 @@ std::string ownFile(const std::string &file, const Processes *processes) {
              : file;
 }
 
+void warnOfHostKernels(const Session &session) {
+  std::string names;
+  for (const std::string &name : session.hostKernels())
+    names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty())
+    std::fprintf(stderr,
+                 "shardrun: warning: the device has no kernel %s: these run on "
+                 "the host, and their values travel\n",
+                 names.c_str());
+}
+
 /// `processes`: null where all ranks are threads.
 Status run(const Options &options, Processes *processes) {
   std::unique_ptr<Session> session;
   SHARDC_RETURN_IF_ERROR(openSession(options, processes, session));
+  if (!processes || processes->rank() == 0)
+    warnOfHostKernels(*session);
   if (options.preflight) {
     for (const std::string &line : session->placement())
       std::printf("%s\n", line.c_str());

@@ -1,38 +1,17 @@
 //===- AssemblePtx.cpp - From PTX to a cubin, by ptxas --------------------===//
 
+#include "compiler/codegen/TemporaryFile.h"
 #include "compiler/codegen/cuda/CudaKernels.h"
 
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
 namespace shardc::codegen {
 namespace {
-
-/// A file that goes away with it.
-struct TemporaryFile {
-  SmallString<128> path;
-  explicit TemporaryFile(StringRef suffix) {
-    if (sys::fs::createTemporaryFile("shardc-kernels", suffix, path))
-      path.clear();
-    else
-      remover.setFile(path);
-  }
-  std::string read() const {
-    auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false,
-                                        /*RequiresNullTerminator=*/false);
-    return buffer ? (*buffer)->getBuffer().str() : "";
-  }
-
-private:
-  FileRemover remover;
-};
 
 /// The number before `unit`, 0 if there is none: "0 bytes spill stores".
 int64_t numberBefore(StringRef line, StringRef unit) {
@@ -85,22 +64,19 @@ std::string assemblePtx(StringRef ptx, StringRef architecture, std::string &log,
     why = "ptxas is not there: put it on PATH, or set CUDA_HOME";
     return "";
   }
-  TemporaryFile input("ptx"), output("cubin"), said("log");
-  if (input.path.empty() || output.path.empty() || said.path.empty()) {
-    why = "there is no place for temporary files: set TMPDIR";
+  TemporaryFile input, output, said;
+  why = input.create("ptx", ptx);
+  for (TemporaryFile *file : {&output, &said})
+    if (why.empty())
+      why = file->create(file == &output ? "cubin" : "log");
+  if (!why.empty())
     return "";
-  }
-  {
-    std::error_code error;
-    raw_fd_ostream file(input.path, error);
-    file << ptx;
-  }
   const std::string flag = ("-arch=" + architecture).str();
-  const std::optional<StringRef> redirects[] = {StringRef(""), said.path.str(),
-                                                said.path.str()};
+  const std::optional<StringRef> redirects[] = {
+      StringRef(""), StringRef(said.path()), StringRef(said.path())};
   const int status = sys::ExecuteAndWait(
-      ptxas, {ptxas, flag, "-v", "-o", output.path, input.path}, std::nullopt,
-      redirects, /*SecondsToWait=*/300, /*MemoryLimit=*/0, &why);
+      ptxas, {ptxas, flag, "-v", "-o", output.path(), input.path()},
+      std::nullopt, redirects, /*SecondsToWait=*/300, /*MemoryLimit=*/0, &why);
   log = said.read();
   if (status == 0)
     return output.read();

@@ -3,6 +3,8 @@
 #include "compiler/codegen/cuda/CudaKernels.h"
 
 #include "compiler/codegen/KernelCache.h"
+#include "compiler/codegen/rows/GpuRows.h"
+#include "compiler/codegen/rows/LowerRows.h"
 #include "dialects/rt/Rt.h"
 
 using namespace mlir;
@@ -13,6 +15,10 @@ namespace shardc::codegen {
 /// these compile for themselves.
 static constexpr StringLiteral kArchitectures[] = {"sm_80", "sm_90", "sm_100"};
 static constexpr StringLiteral kPtxFile = "compute_80.ptx";
+
+FailureOr<OwningOpRef<ModuleOp>> lowerGpuKernels(ModuleOp module) {
+  return lowerRows(module, emitGpuRows);
+}
 
 namespace {
 
@@ -26,7 +32,7 @@ public:
 
   /// "" where that fails, and then `why`.
   std::string ptx(StringRef architecture) {
-    return cached(architecture.str() + " ptx", [&]() -> std::string {
+    return cached(text, architecture.str() + " ptx", [&]() -> std::string {
       if (!lowered) {
         auto made = lowerGpuKernels(module);
         if (failed(made)) {
@@ -39,31 +45,24 @@ public:
     });
   }
 
+  /// With what ptxas said; one entry of the cache, so that none is without.
   std::string cubin(StringRef architecture, std::string &log) {
-    std::string said;
-    std::string bytes = cached(architecture.str() + " cubin", [&] {
-      std::string source = ptx(architecture);
-      return source.empty() ? source
-                            : assemblePtx(source, architecture, said, why);
-    });
-    log = cached(architecture.str() + " log", [&] { return said; });
-    return bytes;
+    const std::string both =
+        cached(text, architecture.str() + " cubin", [&]() -> std::string {
+          std::string said, source = ptx(architecture);
+          std::string bytes =
+              source.empty() ? source
+                             : assemblePtx(source, architecture, said, why);
+          return bytes.empty() ? bytes : said + '\0' + bytes;
+        });
+    const size_t end = both.find('\0');
+    log = both.substr(0, end);
+    return both.empty() ? both : both.substr(end + 1);
   }
 
   std::string why;
 
 private:
-  template <typename Make>
-  std::string cached(const std::string &what, Make make) {
-    const std::string key = cacheKey(text, what);
-    if (std::optional<std::string> known = readCache(key))
-      return *known;
-    std::string made = make();
-    if (!made.empty())
-      writeCache(key, made);
-    return made;
-  }
-
   ModuleOp module;
   const std::string text;
   OwningOpRef<ModuleOp> lowered;

@@ -41,17 +41,13 @@ FailureOr<std::vector<KernelLibrary>> generateHostKernels(ModuleOp module) {
   if (text.empty())
     return libraries;
   for (const HostTarget &target : kTargets) {
-    const std::string key = cacheKey(text, target.name);
-    std::optional<std::string> bytes = readCache(key);
-    if (!bytes) {
-      std::string why;
-      bytes = generate(module, target, why);
-      if (bytes->empty())
-        return module.emitError("its kernels cannot be generated for ")
-               << target.name << ": " << why << "; use --kernels reference";
-      writeCache(key, *bytes);
-    }
-    libraries.push_back({target.name.str(), std::move(*bytes)});
+    std::string why, bytes = cached(text, target.name, [&] {
+                       return generate(module, target, why);
+                     });
+    if (bytes.empty())
+      return module.emitError("its kernels cannot be generated for ")
+             << target.name << ": " << why << "; use --kernels reference";
+    libraries.push_back({target.name.str(), std::move(bytes)});
   }
   return libraries;
 }

@@ -5,42 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/TemporaryFile.h"
 #include "compiler/codegen/host/HostKernels.h"
 
 #include "lld/Common/Driver.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 
 LLD_HAS_DRIVER(elf)
 
 namespace shardc::codegen {
 
-using llvm::SmallString;
-using llvm::StringRef;
-
-/// Writes a temporary file, which goes with `remover`.
-static std::string writeTemporary(StringRef suffix, StringRef bytes,
-                                  SmallString<128> &path,
-                                  llvm::FileRemover &remover) {
-  int descriptor = -1;
-  std::error_code error = llvm::sys::fs::createTemporaryFile(
-      "shardc-kernels", suffix, descriptor, path);
-  if (error)
-    return "cannot create a temporary file: " + error.message();
-  remover.setFile(path);
-  llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-  os << bytes;
-  os.close();
-  return os.has_error() ? "cannot write " + path.str().str() : "";
-}
-
-std::string linkShared(StringRef object, std::string &why) {
-  SmallString<128> from, to;
-  llvm::FileRemover removeFrom, removeTo;
-  why = writeTemporary("o", object, from, removeFrom);
+std::string linkShared(llvm::StringRef object, std::string &why) {
+  TemporaryFile from, to;
+  why = from.create("o", object);
   if (why.empty())
-    why = writeTemporary("so", "", to, removeTo);
+    why = to.create("so");
   if (!why.empty())
     return "";
   std::string messages;
@@ -49,23 +28,21 @@ std::string linkShared(StringRef object, std::string &why) {
   const char *arguments[] = {"ld.lld",
                              "-shared",
                              "-o",
-                             to.c_str(),
+                             to.path(),
                              "--soname=kernels.so",
                              "--build-id=none",
                              "--threads=1",
                              "-znow",
                              "-zrelro",
                              "--hash-style=gnu",
-                             from.c_str()};
+                             from.path()};
   const lld::DriverDef driver{lld::Gnu, &lld::elf::link};
   lld::Result result = lld::lldMain(arguments, os, os, driver);
-  auto linked = llvm::MemoryBuffer::getFile(to, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (result.retCode != 0 || !linked) {
-    why = "lld failed: " + messages;
-    return "";
-  }
-  return (*linked)->getBuffer().str();
+  std::string linked = to.read();
+  if (result.retCode == 0 && !linked.empty())
+    return linked;
+  why = "lld failed: " + messages;
+  return "";
 }
 
 } // namespace shardc::codegen

@@ -36,9 +36,6 @@ public:
   }
   Value add(Value x, Value y) { return make<arith::AddIOp>(x, y); }
   Value multiply(Value x, Value y) { return make<arith::MulIOp>(x, y); }
-  Value less(Value x, Value y) {
-    return make<arith::CmpIOp>(arith::CmpIPredicate::slt, x, y);
-  }
 
   /// Calls a device function; the value is null where it gives none.
   Value call(StringRef name, Type result, ValueRange arguments = {}) {

@@ -1,4 +1,4 @@
-//===- LowerRows.cpp - From kernels to the llvm dialect ----------------===//
+//===- LowerRows.cpp - From kernels to the llvm dialect -------------------===//
 
 #include "compiler/codegen/rows/LowerRows.h"
 

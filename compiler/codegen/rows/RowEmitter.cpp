@@ -3,7 +3,6 @@
 #include "compiler/codegen/rows/RowEmitter.h"
 
 #include "compiler/codegen/rows/RowBody.h"
-#include "runtime/artifact/Generated.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -16,13 +15,6 @@ namespace shardc::codegen {
 
 namespace {
 
-artifact::ElementType artifactElement(Type element) {
-  return element.isF32()    ? artifact::ElementType_Float32
-         : element.isF16()  ? artifact::ElementType_Float16
-         : element.isBF16() ? artifact::ElementType_BFloat16
-                            : artifact::ElementType_Bool;
-}
-
 class RowEmitter {
 public:
   RowEmitter(rt::KernelOp kernel, const RowTarget &target, ModuleOp module)
@@ -32,7 +24,6 @@ public:
         body(kernel, phases, target, /*alignment=*/0, b), lanes(body.lanes) {}
 
   void run() {
-    emitForm();
     b.setInsertionPointToEnd(module.getBody());
     auto type = LLVM::LLVMFunctionType::get(
         LLVM::LLVMVoidType::get(b.getContext()),
@@ -53,25 +44,6 @@ public:
   }
 
 private:
-  /// What the runtime checks calls against.
-  void emitForm() {
-    artifact::GeneratedForm form;
-    form.numInputs = int32_t(kernel.getInputKinds().size());
-    form.numOutputs = int32_t(kernel.getOutputKinds().size());
-    for (const RowOperand &operand : operandsOf(kernel))
-      form.operands.push_back(artifact::generatedOperand(
-          artifactElement(operand.element), operand.isPerRow));
-    form.slots = int32_t(phases.numSlots());
-    form.mixesColumns = mixesColumns(kernel, phases);
-    std::vector<int32_t> words = artifact::wordsOf(form);
-    b.setInsertionPointToEnd(module.getBody());
-    auto type = LLVM::LLVMArrayType::get(b.getI32Type(), words.size());
-    LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true,
-                           LLVM::Linkage::External,
-                           (kernel.getSymName() + artifact::kFormSuffix).str(),
-                           b.getI32TensorAttr(words));
-  }
-
   void readArguments(Value pointers, Value sizes) {
     auto word = [&](Type type, Value array, int64_t index) {
       return body.make<LLVM::LoadOp>(

@@ -9,12 +9,11 @@
 //          int64_t firstRow, int64_t endRow,
 //          float *scratch)         one row of slots, see below
 //
-// and describes it in a constant f_form (Generated.h of the runtime). Columns
-// are taken in vectors; what is left over goes through the same vector code
-// under a mask. No operation may be reordered, contracted or approximated
-// behind this file, and sums run in lanes of a fixed order: so a row has the
-// same bits wherever, beside whatever and by whichever processor it is
-// computed.
+// (GeneratedFunction of the runtime). Columns are taken in vectors; what is
+// left over goes through the same vector code under a mask. No operation may be
+// reordered, contracted or approximated behind this file, and sums run in lanes
+// of a fixed order: so a row has the same bits wherever, beside whatever and by
+// whichever processor it is computed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_COMPILER_CODEGEN_ROWS_ROWEMITTER_H
@@ -35,8 +34,8 @@ struct RowTarget {
 /// The dialects of what emitRows makes.
 void registerRowDialects(mlir::DialectRegistry &registry);
 
-/// Adds the kernel's function and its form to `module`, as llvm.func with scf,
-/// vector, arith and math ops.
+/// Adds the kernel's function to `module`, as llvm.func with scf, vector, arith
+/// and math ops.
 void emitRows(rt::KernelOp kernel, const RowTarget &target,
               mlir::ModuleOp module);
 

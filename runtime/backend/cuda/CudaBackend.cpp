@@ -1,5 +1,6 @@
 //===- CudaBackend.cpp - NVIDIA GPUs: the plugin's entry ------------------===//
 #include "runtime/backend/Plugin.h"
+#include "runtime/backend/cuda/CudaKernelLibrary.h"
 #include "runtime/backend/cuda/CudaKernels.h"
 #include "runtime/backend/cuda/CudaStream.h"
 #include "runtime/backend/cuda/NcclCommunicator.h"
@@ -53,6 +54,11 @@ public:
   }
   const Kernel *findKernel(std::string_view name) const override {
     return findCudaKernel(name);
+  }
+  Status loadKernels(const KernelFiles &files,
+                     std::unique_ptr<KernelLibrary> &library) override {
+    return openCudaKernels(described.number, described.architecture, files,
+                           library);
   }
   Status
   createCommunicator(const GroupPlace &place, DeviceStream &stream,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backend/Backend.h"
+#include "runtime/backend/host/HostKernelLibrary.h"
 #include "runtime/backend/host/HostThreads.h"
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Message.h"
@@ -79,6 +80,10 @@ public:
   }
   const Kernel *findKernel(std::string_view name) const override {
     return findHostKernel(name);
+  }
+  Status loadKernels(const KernelFiles &files,
+                     std::unique_ptr<KernelLibrary> &library) override {
+    return openHostKernels(files, library);
   }
 
 private:

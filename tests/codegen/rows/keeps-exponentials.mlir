@@ -2,8 +2,6 @@
 // their sum, the quotients. Exponentials are kept in the row's scratch.
 // RUN: shard-opt %s --shardc-test-emit-rows | FileCheck %s
 
-// version, inputs, outputs, slots, mixes columns, f32 by column twice
-// CHECK: @softmax_form(dense<[1, 1, 1, 1, 1, 22, 22]>
 // CHECK: llvm.func @softmax(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %[[FIRST:.*]]: i64, %[[END:.*]]: i64, %[[SCRATCH:.*]]: !llvm.ptr)
 // CHECK: scf.for {{.*}} = %[[FIRST]] to %[[END]]
 // CHECK: scf.for {{.*}} iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)

@@ -2,7 +2,6 @@
 // columns; bf16 is read as its bits, a bool as a byte.
 // RUN: shard-opt %s --shardc-test-emit-rows | FileCheck %s
 
-// CHECK: @choose_form(dense<[1, 3, 1, 0, 0, 0, 20, 23, 20]>
 // CHECK-LABEL: llvm.func @choose
 // CHECK: scf.for
 // CHECK: %[[S:.*]] = llvm.load {{.*}} : !llvm.ptr -> f32

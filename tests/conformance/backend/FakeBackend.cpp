@@ -7,9 +7,11 @@
 //   SHARDC_FAKE_DEVICES   how many there are (default 64)
 //   SHARDC_FAKE_MEMORY    bytes that each has (default 4 GiB)
 //   SHARDC_FAKE_REFUSE    a device number that is refused
+//   SHARDC_FAKE_LACKS     kernels that it does not have: "MatMul,Gather"
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backend/Plugin.h"
+#include "runtime/backend/host/HostKernelLibrary.h"
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Message.h"
 #include "tests/conformance/backend/FakeMemory.h"
@@ -83,9 +85,16 @@ public:
     return Status::ok();
   }
   const Kernel *findKernel(std::string_view name) const override {
-    return findHostKernel(name); // of this library
+    const char *lacks = std::getenv("SHARDC_FAKE_LACKS");
+    const std::string all = message(",", lacks ? lacks : "", ",");
+    return all.find(message(",", name, ",")) == std::string::npos
+               ? findHostKernel(name) // of this library
+               : nullptr;
   }
-  bool runsHostCode() const override { return true; }
+  Status loadKernels(const KernelFiles &files,
+                     std::unique_ptr<KernelLibrary> &library) override {
+    return openHostKernels(files, library);
+  }
 
 private:
   const DeviceInfo described;

@@ -1,7 +1,7 @@
 // How calls become rows: each element once, whatever the strides, and nothing
 // but what the kernel's form allows. The kernels here are plain C++.
 
-#include "runtime/backend/host/GeneratedKernels.h"
+#include "runtime/backend/host/HostKernelLibrary.h"
 
 #include <gtest/gtest.h>
 
@@ -23,9 +23,9 @@ void addRow(void *const *operands, const int64_t *sizes, int64_t first,
 }
 
 GeneratedKernel addKernel(bool mixesColumns) {
-  const int32_t column = artifact::generatedOperand(ElementType_Float32, false);
-  const int32_t row = artifact::generatedOperand(ElementType_Float32, true);
-  return {"rows_add", addRow, {2, 1, 0, mixesColumns, {column, row, column}}};
+  const artifact::GeneratedOperand column{ElementType_Float32, false};
+  const artifact::GeneratedOperand row{ElementType_Float32, true};
+  return {"rows_add", addRow, {{column, row, column}, 2, 0, mixesColumns}};
 }
 
 /// Row-major over dims in this order.
