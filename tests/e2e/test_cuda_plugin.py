@@ -66,8 +66,6 @@ class CudaPlugin(EndToEnd):
         """Of three runs, which are as expected, the same bits on all ranks that hold a copy."""
         out = self.folder / "outputs"
         done = self.start(artifact, "--inputs", data, "--expect", data, "--outputs", out, "--check-replicas", "--repeat", 3)
-        if "has no kernel" in done.stderr:
-            self.skipTest(done.stderr)
         self.assertEqual(done.returncode, 0, done.stdout[-500:] + done.stderr[-1000:])
         return read_outputs(out)
 
