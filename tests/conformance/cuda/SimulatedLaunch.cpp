@@ -1,20 +1,25 @@
 #include "runtime/backend/cuda/kernels/Launch.h"
 
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <ucontext.h>
+#include <utility>
 
 namespace shardc::testing {
 namespace {
 
-/// A thread of the block that is running.
+/// A thread of blocks, one after the other: it is made once, since a kernel may
+/// have thousands of blocks of hundreds of them.
 struct Thread {
   enum class State { Runs, AtBarrier, AtShuffle, Ended };
   static constexpr size_t kStackBytes = 64 << 10;
 
-  State state = State::Runs;
-  ucontext_t context;
+  State state = State::Ended;
+  ucontext_t entry; ///< where it begins, the first time
+  jmp_buf at;       ///< where it goes on: a jump, without a call of Linux
+  bool isThere = false;
   std::unique_ptr<char[]> stack{new char[kStackBytes]};
   uint64_t shuffled = 0;
 };
@@ -23,84 +28,108 @@ struct Thread {
 class Block {
 public:
   Block(unsigned size, const std::function<void()> &body)
-      : threads(size), body(body) {}
+      : size(size), body(body) {}
 
   void run();
   void wait(Thread::State state) {
-    Thread &mine = threads[current];
+    Thread &mine = *threads[current];
     mine.state = state;
-    swapcontext(&mine.context, &scheduler);
+    if (_setjmp(mine.at) == 0)
+      _longjmp(scheduler, 1);
   }
   uint64_t shuffle(uint64_t value, int lane) {
-    threads[current].shuffled = value;
+    threads[current]->shuffled = value;
     const size_t mine = current;
     wait(Thread::State::AtShuffle);
     const size_t first = mine / warpSize * warpSize;
     const uint64_t theirs =
-        threads[first + static_cast<size_t>(lane) % warpSize].shuffled;
+        threads[first + static_cast<size_t>(lane) % warpSize]->shuffled;
     wait(Thread::State::AtShuffle); // nobody gives the next value before
     return theirs;
   }
-  void start() {
+  void work() {
     body();
     wait(Thread::State::Ended);
   }
 
 private:
+  [[gnu::noinline]] void resume(Thread &thread);
   bool release(size_t first, size_t end, Thread::State state);
   bool releaseAny();
 
-  std::vector<Thread> threads;
+  static thread_local std::vector<std::unique_ptr<Thread>> threads;
+  const size_t size;
   const std::function<void()> &body;
-  ucontext_t scheduler;
+  jmp_buf scheduler;
   size_t current = 0;
 };
 
+thread_local std::vector<std::unique_ptr<Thread>> Block::threads;
 thread_local Block *running = nullptr;
 thread_local std::vector<uint4> shared; // 16-byte words, as a GPU aligns them
 
-void startThread() { running->start(); }
+/// A thread's life: each time it goes on here it is in another block.
+void live() {
+  for (;;)
+    running->work();
+}
+
+void prepare(Thread &thread, size_t stackBytes) {
+  getcontext(&thread.entry);
+  thread.entry.uc_stack.ss_sp = thread.stack.get();
+  thread.entry.uc_stack.ss_size = stackBytes;
+  thread.entry.uc_link = nullptr;
+  makecontext(&thread.entry, live, 0);
+}
+
+void Block::resume(Thread &thread) {
+  if (_setjmp(scheduler) != 0)
+    return; // it waits
+  if (std::exchange(thread.isThere, true))
+    _longjmp(thread.at, 1);
+  setcontext(&thread.entry);
+}
 
 /// Lets all of these threads go on if all of them wait alike; whether they did.
 bool Block::release(size_t first, size_t end, Thread::State state) {
   for (size_t i = first; i < end; ++i)
-    if (threads[i].state != state)
+    if (threads[i]->state != state)
       return false;
   for (size_t i = first; i < end; ++i)
-    threads[i].state = Thread::State::Runs;
+    threads[i]->state = Thread::State::Runs;
   return true;
 }
 
 bool Block::releaseAny() {
-  bool any = release(0, threads.size(), Thread::State::AtBarrier);
-  for (size_t first = 0; first < threads.size(); first += warpSize)
-    any |= release(first, std::min(first + warpSize, threads.size()),
+  bool any = release(0, size, Thread::State::AtBarrier);
+  for (size_t first = 0; first < size; first += warpSize)
+    any |= release(first, std::min(first + warpSize, size),
                    Thread::State::AtShuffle);
   return any;
 }
 
 void Block::run() {
   running = this;
-  for (Thread &thread : threads) {
-    getcontext(&thread.context);
-    thread.context.uc_stack.ss_sp = thread.stack.get();
-    thread.context.uc_stack.ss_size = Thread::kStackBytes;
-    thread.context.uc_link = nullptr;
-    makecontext(&thread.context, startThread, 0);
+  while (threads.size() < size) {
+    threads.push_back(std::make_unique<Thread>());
+    // Tops that are apart do not crowd the same lines of the cache.
+    prepare(*threads.back(), Thread::kStackBytes - threads.size() % 64 * 256);
   }
+  (void)release(0, size, Thread::State::Ended);
   do {
-    for (current = 0; current < threads.size(); ++current) {
-      if (threads[current].state != Thread::State::Runs)
+    for (current = 0; current < size; ++current) {
+      if (threads[current]->state != Thread::State::Runs)
         continue;
       threadIdx = {static_cast<unsigned>(current), 0, 0};
-      swapcontext(&scheduler, &threads[current].context);
+      resume(*threads[current]);
     }
   } while (releaseAny());
   running = nullptr;
-  if (release(0, threads.size(), Thread::State::Ended))
-    return;
-  std::fputs("a thread of a block waits for one that has ended\n", stderr);
-  std::abort();
+  for (size_t i = 0; i < size; ++i)
+    if (threads[i]->state != Thread::State::Ended) {
+      std::fputs("a thread of a block waits for one that has ended\n", stderr);
+      std::abort();
+    }
 }
 
 } // namespace

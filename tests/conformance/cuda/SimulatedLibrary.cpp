@@ -5,41 +5,46 @@
 //
 //   ARTIFACT/kernels/sm_90.cubin       what is loaded: it has to be there
 //   ARTIFACT/kernels/x86-64-v3.so      what runs (Generated.h)
-//   ARTIFACT/manifest.json             what it is called with
+//   ARTIFACT/manifest.json             how it is called: "kernels"
 //
 // A launch has the arguments that CudaKernels.h says; its blocks, threads,
 // shared memory and operands are checked as far as the GPU's kernel needs them.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/artifact/Manifest.h"
+#include "runtime/artifact/Generated.h"
 #include "tests/conformance/cuda/SimulatedDevice.h"
 
 #include <algorithm>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 using namespace shardc;
 using namespace shardc::testing;
 
-struct CUlib_st {
-  void *host = nullptr;
-  artifact::GeneratedForms forms;
-  std::map<std::string, std::unique_ptr<CUkern_st>> kernels;
+/// What a launch has to know of a kernel.
+struct CUkern_st {
+  struct Operand {
+    int64_t bytes; ///< of an element
+    bool isPerRow;
+  };
+  artifact::GeneratedFunction function = nullptr;
+  std::vector<Operand> operands;
+  int64_t slots = 0;
+  bool mixesColumns = false;
+  size_t mostShared = kSimulatedShared;
 };
 
-struct CUkern_st {
-  artifact::GeneratedFunction function;
-  artifact::GeneratedForm form;
-  size_t mostShared = kSimulatedShared;
-
-  size_t operands() const { return form.operands.size(); }
+struct CUlib_st {
+  void *host = nullptr;
+  nlohmann::json forms; ///< by the kernel's name
+  std::map<std::string, std::unique_ptr<CUkern_st>> kernels;
 };
 
 namespace {
@@ -69,8 +74,8 @@ struct Call {
   int64_t slotFloats = 0;
 
   explicit Call(const CUkern_st &called, void **next)
-      : kernel(&called), operands(called.operands()),
-        strides(called.operands() * kRowDims) {
+      : kernel(&called), operands(called.operands.size()),
+        strides(called.operands.size() * kRowDims) {
     auto take = [&](auto &value) {
       std::memcpy(&value, *next++, sizeof value);
     };
@@ -86,15 +91,9 @@ struct Call {
   }
 
   int64_t allRows() const { return rows[0] * rows[1] * rows[2]; }
-  int64_t bytesOf(size_t operand) const {
-    return artifact::elementBytes(kernel->form.operands[operand].element);
-  }
-  int64_t columnsOf(size_t operand) const {
-    return kernel->form.operands[operand].isPerRow ? 1 : columns;
-  }
   /// Bytes of the slots of one block.
   size_t slotBytes() const {
-    return 4 * static_cast<size_t>(kernel->form.slots) *
+    return 4 * static_cast<size_t>(kernel->slots) *
            static_cast<size_t>(slotFloats);
   }
 
@@ -114,20 +113,19 @@ bool Call::areSizesValid() const {
     count *= static_cast<double>(extent);
   }
   return count < 2147483648.0 &&
-         (kernel->form.slots == 0 ||
-          (slotFloats >= columns && slotFloats % 8 == 0));
+         (kernel->slots == 0 || (slotFloats >= columns && slotFloats % 8 == 0));
 }
 
 /// Whether all bytes of an operand are the GPU's.
 bool Call::isOnGpu(size_t operand) const {
   if (allRows() == 0 || columns == 0)
     return true;
-  int64_t low = 0, high = columnsOf(operand);
+  const auto [bytes, isPerRow] = kernel->operands[operand];
+  int64_t low = 0, high = isPerRow ? 1 : columns;
   for (size_t d = 0; d < kRowDims; ++d) {
     const int64_t last = (rows[d] - 1) * strides[operand * kRowDims + d];
     (last < 0 ? low : high) += last;
   }
-  const int64_t bytes = bytesOf(operand);
   return reinterpret_cast<uintptr_t>(operands[operand]) %
                  static_cast<uintptr_t>(bytes) ==
              0 &&
@@ -141,8 +139,8 @@ void Call::run(int device) const {
       return failSimulated(device, cudaErrorIllegalAddress);
   if (allRows() == 0)
     return;
-  std::vector<float> slots(static_cast<size_t>(
-      artifact::scratchFloats(kernel->form.slots, columns)));
+  std::vector<float> slots(
+      static_cast<size_t>(artifact::scratchFloats(kernel->slots, columns)));
   std::vector<int64_t> sizes{columns};
   for (size_t i = 0; i < operands.size(); ++i)
     sizes.push_back(strides[i * kRowDims]);
@@ -151,26 +149,32 @@ void Call::run(int device) const {
     for (int64_t y = 0; y < rows[1]; ++y) {
       for (size_t i = 0; i < operands.size(); ++i)
         at[i] = onSimulatedGpu(operands[i]) +
-                bytesOf(i) * (y * strides[i * kRowDims + 1] +
-                              z * strides[i * kRowDims + 2]);
+                kernel->operands[i].bytes * (y * strides[i * kRowDims + 1] +
+                                             z * strides[i * kRowDims + 2]);
       kernel->function(at.data(), sizes.data(), 0, rows[0], slots.data());
     }
 }
 
-bool readForms(const std::string &file, artifact::GeneratedForms &forms) {
-  std::ifstream stream(file, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(stream), {});
-  runtime::Manifest manifest;
-  const bool isRead = runtime::parseManifest(text, manifest).isOk();
-  forms = std::move(manifest.kernels);
-  return isRead;
+/// Of manifest.json; false: it is none.
+bool readForm(const nlohmann::json &form, CUkern_st &kernel) {
+  if (!form.is_object())
+    return false;
+  kernel.slots = form.value("slots", int64_t{-1});
+  kernel.mixesColumns = form.value("mixes_columns", false);
+  for (const nlohmann::json &operand : form.value("operands", nlohmann::json()))
+    for (artifact::ElementType type : artifact::EnumValuesElementType())
+      if (operand.value("element", "") == artifact::EnumNameElementType(type))
+        kernel.operands.push_back(
+            {artifact::elementBytes(type), operand.value("per", "") == "row"});
+  return kernel.slots >= 0 && !kernel.operands.empty() &&
+         kernel.operands.size() == form["operands"].size();
 }
 
 /// Whether there is room for reductions and slots, and it is the GPU's.
 bool hasScratch(const Call &call, dim3 blocks, size_t sharedBytes) {
   const size_t reductions = 4 * kReductionFloats;
-  if (call.kernel->form.slots == 0)
-    return sharedBytes >= (call.kernel->form.mixesColumns ? reductions : 0);
+  if (call.kernel->slots == 0)
+    return sharedBytes >= (call.kernel->mixesColumns ? reductions : 0);
   if (!call.scratch)
     return sharedBytes >= reductions + call.slotBytes();
   return sharedBytes >= reductions &&
@@ -194,11 +198,12 @@ cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *path,
   void *handle = dlopen(host.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     return noted(cudaErrorSharedObjectInitFailed);
-  *library = new CUlib_st;
-  (*library)->host = handle;
-  if (!readForms((file.parent_path().parent_path() / "manifest.json").string(),
-                 (*library)->forms))
+  std::ifstream manifest(file.parent_path().parent_path() / "manifest.json");
+  const auto json = nlohmann::json::parse(manifest, nullptr, false);
+  if (!json.is_object())
     return noted(cudaErrorInvalidSource);
+  *library =
+      new CUlib_st{handle, json.value("kernels", nlohmann::json::object()), {}};
   return noted(cudaSuccess);
 }
 
@@ -219,17 +224,19 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
 
 cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library,
                                  const char *name) {
-  auto *function = dlsym(library->host, name);
-  auto form = library->forms.find(name);
-  if (!function || form == library->forms.end())
-    return noted(cudaErrorSymbolNotFound);
   std::lock_guard lock(mutex);
-  auto &made = library->kernels[name];
-  if (!made)
-    made.reset(new CUkern_st{
-        reinterpret_cast<artifact::GeneratedFunction>(function), form->second});
-  kernels()[made.get()] = made.get();
-  *kernel = made.get();
+  std::unique_ptr<CUkern_st> &known = library->kernels[name];
+  if (!known) {
+    auto made = std::make_unique<CUkern_st>();
+    made->function = reinterpret_cast<artifact::GeneratedFunction>(
+        dlsym(library->host, name));
+    if (!made->function ||
+        !readForm(library->forms.value(name, nlohmann::json()), *made))
+      return noted(cudaErrorSymbolNotFound);
+    kernels()[made.get()] = made.get();
+    known = std::move(made);
+  }
+  *kernel = known.get();
   return noted(cudaSuccess);
 }
 

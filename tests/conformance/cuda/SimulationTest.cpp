@@ -234,6 +234,31 @@ TEST_F(Simulation, threadsMeetInBarriersAndShuffles) {
   EXPECT_EQ(read(memory + 1, stream), 64 * 63 / 2 + 32 * 31 / 2);
 }
 
+__global__ void meetForEverKernel(int *to) {
+  if (threadIdx.x == 0)
+    __syncthreads(); // the others do not come
+  to[0] = 1;
+}
+
+TEST_F(SimulationDeathTest, aBarrierThatNotAllThreadsComeTo) {
+  int *memory = onGpu<int>(1);
+  EXPECT_DEATH(
+      {
+        (void)launch(meetForEverKernel, {dim3(1), 32, 0, true}, stream, memory);
+        cudaStreamSynchronize(stream);
+      },
+      "a thread of a block waits for one that has ended");
+}
+
+TEST_F(Simulation, manyBlocksOfThreadsThatMeet) {
+  constexpr unsigned kBlocks = 500;
+  int *memory = onGpu<int>(kBlocks);
+  const runtime::Status status = launch(
+      sumKernel, {dim3(kBlocks), 256, 256 * sizeof(int), true}, stream, memory);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(read(memory + kBlocks - 1, stream), 256 * 255 / 2 + 32 * 31 / 2);
+}
+
 //===--- NCCL -------------------------------------------------------------===//
 
 /// Both ranks in one thread: what one enqueues is done when the other waits.
