@@ -69,6 +69,10 @@ struct CopyShape {
 class DeviceEvent {
 public:
   virtual ~DeviceEvent() = default;
+
+  /// Blocks the host until the event is over; at once if it was never recorded.
+  /// What failed is said by its stream's synchronize.
+  virtual Status synchronize() = 0;
 };
 
 /// Work in order, beside the host's. Destroyed when all of it is done.

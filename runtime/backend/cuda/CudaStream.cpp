@@ -9,6 +9,11 @@ CudaEvent::~CudaEvent() {
   cudaEventDestroy(event);
 }
 
+Status CudaEvent::synchronize() {
+  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
+  return cudaStatus(cudaEventSynchronize(event), "cudaEventSynchronize");
+}
+
 Status CudaStream::create(int device, std::unique_ptr<DeviceStream> &stream) {
   std::unique_ptr<CudaStream> created(new CudaStream(device));
   SHARDC_RETURN_IF_ERROR(created->start());

@@ -22,6 +22,7 @@ class CudaEvent final : public DeviceEvent {
 public:
   CudaEvent(int device, cudaEvent_t event) : device(device), event(event) {}
   ~CudaEvent() override;
+  Status synchronize() override;
 
   const int device;
   const cudaEvent_t event;

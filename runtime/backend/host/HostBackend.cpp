@@ -17,7 +17,10 @@
 namespace shardc::runtime {
 namespace {
 
-class HostEvent final : public DeviceEvent {};
+class HostEvent final : public DeviceEvent {
+public:
+  Status synchronize() override { return Status::ok(); }
+};
 
 class HostStream final : public DeviceStream {
 public:

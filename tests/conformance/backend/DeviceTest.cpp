@@ -154,6 +154,22 @@ TEST_P(BackendTest, anEventThatWasNeverRecordedIsOver) {
   ASSERT_OK(stream->synchronize());
 }
 
+TEST_P(BackendTest, theHostWaitsForAnEvent) {
+  std::unique_ptr<DeviceEvent> event;
+  ASSERT_OK(device->createEvent(event));
+  ASSERT_OK(event->synchronize()); // never recorded
+  DeviceBuffer a = memory(4 << 20);
+  std::vector<float> values = counted(1 << 20), out(1 << 20);
+  ASSERT_OK(stream->copy(a.data(), bytesAt(values), {4 << 20}, kUp));
+  ASSERT_OK(stream->record(*event));
+  ASSERT_OK(event->synchronize());
+  const std::vector<float> expected = values;
+  values.assign(values.size(), -1); // it was read
+  ASSERT_OK(stream->copy(bytesAt(out), a.data(), {4 << 20}, kDown));
+  ASSERT_OK(stream->synchronize());
+  EXPECT_EQ(out, expected);
+}
+
 TEST_P(BackendTest, anEventStandsWhereItWasRecordedLast) {
   std::unique_ptr<DeviceStream> other;
   std::unique_ptr<DeviceEvent> event;

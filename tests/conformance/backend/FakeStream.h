@@ -18,6 +18,8 @@ class FakeStream;
 
 class FakeEvent final : public runtime::DeviceEvent {
 public:
+  runtime::Status synchronize() override;
+
   mutable FakeStream *stream = nullptr; ///< null: over, or never recorded
   uint64_t ticket = 0;
 };
@@ -36,13 +38,15 @@ public:
   runtime::Status wait(const runtime::DeviceEvent &event) override;
   runtime::Status synchronize() override;
 
+  /// Does the work that was enqueued up to then.
+  void runUntil(uint64_t ticket);
+
 private:
   using Work = std::function<runtime::Status()>;
   void enqueue(Work work) {
     queue.push_back(std::move(work));
     ++enqueued;
   }
-  void runUntil(uint64_t ticket);
 
   std::deque<Work> queue;
   uint64_t enqueued = 0, done = 0;
