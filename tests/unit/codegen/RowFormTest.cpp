@@ -1,7 +1,7 @@
 //===- RowFormTest.cpp - What kernels are called with ---------------------===//
 
-#include "compiler/codegen/rows/RowEmitter.h"
 #include "compiler/codegen/rows/RowForm.h"
+#include "compiler/codegen/rows/RowEmitter.h"
 
 #include "mlir/Parser/Parser.h"
 
