@@ -6,13 +6,19 @@
 namespace shardc::runtime::cuda {
 namespace {
 
-/// The view on packed memory; dims that it repeats (stride 0) stay repeated.
+/// Whether the batches along a dim are one and the same: it stays so in packed
+/// memory. A matrix of equal rows or columns is packed as any other.
+bool isRepeated(const TensorView &view, int dim) {
+  return dim + 2 < view.rank && view.strides[dim] == 0 && view.dims[dim] > 1;
+}
+
+/// The view on packed memory.
 TensorView packedFor(const TensorView &view, std::byte *memory) {
   TensorView packed = view;
   packed.data = memory;
   int64_t stride = 1;
   for (int d = view.rank - 1; d >= 0; --d) {
-    if (view.strides[d] == 0 && view.dims[d] > 1)
+    if (isRepeated(view, d))
       continue;
     packed.strides[d] = stride;
     stride *= view.dims[d];
@@ -23,7 +29,7 @@ TensorView packedFor(const TensorView &view, std::byte *memory) {
 /// With each repeated dim once.
 TensorView withoutRepeats(TensorView view, const TensorView &like) {
   for (int d = 0; d < view.rank; ++d)
-    if (like.strides[d] == 0 && view.dims[d] > 1)
+    if (isRepeated(like, d))
       view.dims[d] = 1;
   return view;
 }
