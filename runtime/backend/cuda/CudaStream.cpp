@@ -128,6 +128,21 @@ Status CudaStream::readFault() {
   return status;
 }
 
+/// A collective may never end: then the wait is this side's to give up.
+Status CudaStream::watchCollectives() {
+  auto since = std::chrono::steady_clock::now();
+  const auto spinUntil = since + std::chrono::milliseconds(2);
+  while (!pending.empty()) {
+    const cudaError_t error = cudaStreamQuery(handle);
+    SHARDC_RETURN_IF_ERROR(pending.check(since));
+    if (error != cudaErrorNotReady)
+      break;
+    if (std::chrono::steady_clock::now() > spinUntil)
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return Status::ok();
+}
+
 Status CudaStream::synchronize() {
   SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
   if (!risks.empty())
@@ -135,22 +150,14 @@ Status CudaStream::synchronize() {
         cudaStatus(cudaMemcpyAsync(hostFault, deviceFault, sizeof(unsigned),
                                    cudaMemcpyDeviceToHost, handle),
                    "cudaMemcpyAsync"));
-  // A collective may never end: then the wait is this side's to give up.
-  auto since = std::chrono::steady_clock::now();
-  const auto spinUntil = since + std::chrono::milliseconds(2);
-  while (!pending.empty()) {
-    const cudaError_t error = cudaStreamQuery(handle);
-    if (error != cudaErrorNotReady) {
-      SHARDC_RETURN_IF_ERROR(pending.check(since));
-      break;
-    }
-    SHARDC_RETURN_IF_ERROR(pending.check(since));
-    if (std::chrono::steady_clock::now() > spinUntil)
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
+  const Status watched = watchCollectives();
+  // Collectives that were given up have ended, too: memory may go after this.
+  Status status;
   if (cudaError_t error = cudaStreamSynchronize(handle); error != cudaSuccess)
-    return cudaStatus(error, (owner + "the GPU's work failed").c_str());
-  return readFault();
+    status = cudaStatus(error, (owner + "the GPU's work failed").c_str());
+  else
+    status = readFault();
+  return watched.isOk() ? status : watched;
 }
 
 } // namespace shardc::runtime

@@ -64,6 +64,7 @@ private:
   Status start();
   Status clearFault();
   Status readFault();
+  Status watchCollectives();
 
   cudaStream_t handle = nullptr;
   GemmCache products;

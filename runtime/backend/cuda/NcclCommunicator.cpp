@@ -98,6 +98,9 @@ Status NcclCommunicator::start() {
 NcclCommunicator::~NcclCommunicator() {
   cudaSetDevice(computing.device);
   computing.collectives().forget(*this);
+  // What nobody waited for after an error may wait for ranks that never come.
+  if (stream && cudaStreamQuery(stream) == cudaErrorNotReady)
+    abort();
   if (stream)
     cudaStreamSynchronize(stream);
   if (comm) {

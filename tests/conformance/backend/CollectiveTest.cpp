@@ -9,6 +9,7 @@
 #include "runtime/exec/StridedCopy.h"
 #include "tests/conformance/backend/BackendFixture.h"
 
+#include <future>
 #include <numeric>
 #include <thread>
 
@@ -69,11 +70,13 @@ class CollectiveTest : public BackendTest {
 protected:
   /// Runs body(rank) on a thread for each; ranks share devices where there are
   /// fewer.
-  template <typename Body> void onRanks(int ranks, Body body) {
+  template <typename Body>
+  void onRanks(int ranks, Body body,
+               std::chrono::milliseconds timeout = kPatient) {
     std::vector<DeviceInfo> devices;
     ASSERT_OK(backend->findDevices(devices));
     const auto available = static_cast<int>(devices.size());
-    RunFailure failure(std::chrono::seconds(60),
+    RunFailure failure(timeout,
                        [](int rank) { return "rank " + std::to_string(rank); });
     std::vector<int> members(static_cast<size_t>(ranks));
     std::iota(members.begin(), members.end(), 0);
@@ -87,20 +90,23 @@ protected:
         ASSERT_OK(backend->open(rank % available, own));
         ASSERT_OK(own->createStream(work));
         std::unique_ptr<Communicator> host = group.join(rank), communicator;
-        ASSERT_OK(joinGroup({members, rank, host.get(),
-                             std::chrono::seconds(60), failure.describeRank},
-                            *own, *work, communicator));
+        ASSERT_OK(joinGroup(
+            {members, rank, host.get(), timeout, failure.describeRank}, *own,
+            *work, communicator));
         EXPECT_EQ(communicator->index(), rank);
         EXPECT_EQ(communicator->size(), ranks);
         host->beginRun();
         communicator->beginRun();
         body(Rank{communicator.get(), own.get(), work.get()});
-        ASSERT_OK(work->synchronize());
+        if (timeout == kPatient)
+          ASSERT_OK(work->synchronize());
       });
     for (std::thread &thread : threads)
       thread.join();
-    EXPECT_TRUE(failure.status().isOk()) << failure.status().message();
+    if (timeout == kPatient)
+      ASSERT_OK(failure.status());
   }
+  static constexpr std::chrono::milliseconds kPatient{60'000};
 };
 
 /// Blocks of a dim of `size`, some of them empty.
@@ -303,6 +309,61 @@ TEST_P(CollectiveTest, exchangeTellsWhatTheHostHas) {
                                           {"exchange", "node", 0}));
     EXPECT_EQ(std::vector<int>(all, all + 3), (std::vector<int>{0, 10, 20}));
   });
+}
+
+constexpr std::chrono::milliseconds kImpatient{300};
+
+/// all_reduce of one value, to which not all ranks come.
+Status reduceAlone(const Rank &rank, const OnDevice &value) {
+  return rank.communicator->allReduce(value.view, value.view, ReduceKind::Sum,
+                                      {"all_reduce", "lonely", 7});
+}
+
+TEST_P(CollectiveTest, aRankThatDoesNotComeIsNotWaitedForForEver) {
+  std::promise<void> over;
+  std::shared_future<void> isOver = over.get_future().share();
+  onRanks(
+      2,
+      [&](const Rank &rank) {
+        if (rank.index() == 1)
+          return isOver.wait();
+        {
+          OnDevice value(rank, kFloat, {1}, std::vector<float>{1});
+          float out = 0;
+          Status status = reduceAlone(rank, value);
+          if (status.isOk())
+            status = rank.stream->copy(reinterpret_cast<std::byte *>(&out),
+                                       value.memory.data(), {4},
+                                       CopyDirection::DeviceToHost);
+          if (status.isOk())
+            status = rank.stream->synchronize();
+          for (const char *part : {"all_reduce at node 'lonely'", "rank 1"})
+            EXPECT_NE(status.message().find(part), std::string::npos)
+                << status.message();
+          EXPECT_FALSE(reduceAlone(rank, value).isOk());
+        }
+        // Nothing uses that memory any more, and the stream is as good as new.
+        OnDevice fresh(rank, kFloat, {1}, std::vector<float>{5});
+        EXPECT_EQ(fresh.read<float>(rank), std::vector<float>{5});
+        over.set_value();
+      },
+      kImpatient);
+}
+
+TEST_P(CollectiveTest, aRankMayLeaveWithoutAWait) {
+  std::promise<void> over;
+  std::shared_future<void> isOver = over.get_future().share();
+  onRanks(
+      2,
+      [&](const Rank &rank) {
+        if (rank.index() == 1)
+          return isOver.wait();
+        // Never released, since work that uses it may never end.
+        auto *value = new OnDevice(rank, kFloat, {1}, std::vector<float>{1});
+        (void)reduceAlone(rank, *value);
+        over.set_value();
+      },
+      kImpatient);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, CollectiveTest,
