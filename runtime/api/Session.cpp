@@ -195,6 +195,23 @@ std::vector<InstructionProfile> Session::profile() const {
   return profile;
 }
 
+Status Session::measureLimits(DeviceLimits &limits) {
+  return withoutExceptions([&] {
+    std::vector<DeviceLimits> all;
+    for (const auto &stage : replicas->last().stages) {
+      std::lock_guard lock(stage->mutex);
+      SHARDC_RETURN_IF_ERROR(stage->measureLimits(all));
+    }
+    limits = {};
+    for (const DeviceLimits &one : all) {
+      limits.bytesPerSecond += one.bytesPerSecond / double(all.size());
+      limits.multiplyAddsPerSecond +=
+          one.multiplyAddsPerSecond / double(all.size());
+    }
+    return Status::ok();
+  });
+}
+
 Status Session::writeTrace(const std::string &path) const {
   return withoutExceptions([&] {
     std::vector<StageTrace> traces;

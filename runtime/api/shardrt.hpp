@@ -126,6 +126,15 @@ struct InstructionProfile {
   std::string node;
   bool isCollective;
   double milliseconds; ///< mean over ranks, sum over runs
+  // Of the first rank that is here, in one run (trace/Work.h).
+  int64_t bytes = 0;        ///< of its operands
+  int64_t multiplyAdds = 0; ///< of a product
+};
+
+/// What a rank's device does at best: measured, with all ranks at it.
+struct DeviceLimits {
+  double bytesPerSecond = 0;
+  double multiplyAddsPerSecond = 0; ///< in f32; 0: not known
 };
 
 class CacheState;
@@ -208,6 +217,8 @@ public:
   std::vector<CollectiveStats> collectiveStats() const;
   std::vector<RankMemory> rankMemory() const;
   std::vector<InstructionProfile> profile() const;
+  /// The mean over the ranks of this process; takes some tenths of a second.
+  Status measureLimits(DeviceLimits &limits);
   /// Chrome/Perfetto JSON of the last run; one track a rank.
   Status writeTrace(const std::string &path) const;
   /// The ranks of this process: where each is, what it needs of the device.

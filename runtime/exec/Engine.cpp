@@ -4,6 +4,7 @@
 #include "runtime/backend/host/HostThreads.h"
 #include "runtime/backend/net/NetworkCommunicator.h"
 #include "runtime/base/Message.h"
+#include "runtime/exec/DeviceLimits.h"
 
 #include <algorithm>
 #include <array>
@@ -211,6 +212,18 @@ RankResources Engine::resourcesOf(int rank) {
           state.device,
           state.library.get(),
           state.device->isHost() ? &state.packed : nullptr};
+}
+
+Status Engine::measureRank(int rank) {
+  RankState &mine = ranks[static_cast<size_t>(rank)];
+  return runtime::measureLimits(*mine.device, *mine.stream, mine.limits);
+}
+
+Status Engine::measureLimits(std::vector<DeviceLimits> &all) {
+  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::measureRank, Step::RunsKernels));
+  for (int rank : localRanks)
+    all.push_back(ranks[static_cast<size_t>(rank)].limits);
+  return Status::ok();
 }
 
 RankMemory Engine::memoryOf(int rank) const {

@@ -55,6 +55,7 @@ struct RankState {
   /// the run binds others.
   std::span<const std::vector<int64_t>> scalars;
   std::vector<std::vector<int64_t>> boundScalars;
+  DeviceLimits limits; ///< once they were measured
   RankProgress progress;
   std::vector<uint64_t> hashes;
   std::vector<std::array<uint64_t, 2>> loadedHashes; ///< on a device
@@ -95,6 +96,8 @@ public:
   /// Of the request at hand, or of the last one.
   const artifact::Program &program() const { return *active->program; }
   RankMemory memoryOf(int rank) const;
+  /// Adds those of the ranks that are here.
+  Status measureLimits(std::vector<DeviceLimits> &all);
   int numRanks() const { return static_cast<int>(ranks.size()); }
   int worldRank(int rank) const {
     return artifact.worldRank(place.replica, place.stage, rank);
@@ -123,6 +126,7 @@ private:
   Status openDevice(int rank);
   Status joinDeviceGroups(int rank);
   Status tryGroups(int rank);
+  Status measureRank(int rank);
   std::vector<int> worldRanks(std::span<const int> members) const;
   Status createWorld();
   Status load();

@@ -4,6 +4,7 @@
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Message.h"
 #include "runtime/io/AtomicFile.h"
+#include "runtime/trace/Work.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -97,9 +98,11 @@ std::vector<InstructionProfile> profileInstructions(const ShapePlan &plan) {
             total += static_cast<double>(rank.timings[instruction.index].total);
             ++count;
           }
+        const Work work = workOf(instruction.name, instruction.call);
         profile.push_back({std::string(instruction.name),
                            std::string(instruction.node),
-                           instruction.collective >= 0, total / 1e6 / count});
+                           instruction.collective >= 0, total / 1e6 / count,
+                           work.bytes, work.multiplyAdds});
       });
   return profile;
 }

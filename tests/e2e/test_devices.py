@@ -137,3 +137,5 @@ class Devices(EndToEnd):
         self.assertEqual(done.returncode, 0, done.stderr)
         total = float(re.search(r"2 runs; ([\d.]+) ms", done.stdout)[1])
         self.assertTrue(np.isfinite(total) and total > 0, done.stdout)
+        self.assertRegex(done.stdout, r"at best a rank's device copies [\d.]+ GB/s and multiplies [\d.]+ GFLOP/s")
+        self.assertRegex(done.stdout, r"(?m)^ +[\d.]+ ms +[\d.]+ % +\d+ x +[\d.]+ +[\d.]+ +\d+ %  MatMul$")

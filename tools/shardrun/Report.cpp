@@ -19,18 +19,54 @@ struct Row {
   std::string name;
   double milliseconds = 0;
   size_t count = 0;
+  double gigabytes = 0, gigaflops = 0; ///< of a run
+  double leastMilliseconds = 0;        ///< that the device would need; 0: none
+
+  void add(const Row &other) {
+    milliseconds += other.milliseconds;
+    count += other.count;
+    gigabytes += other.gigabytes;
+    gigaflops += other.gigaflops;
+    leastMilliseconds += other.leastMilliseconds;
+  }
 };
+
+Row rowOf(const InstructionProfile &entry, const DeviceLimits &limits,
+          size_t runs) {
+  Row row{entry.kernel + "  " + entry.node,
+          entry.milliseconds / static_cast<double>(runs), 1};
+  if (entry.isCollective)
+    return row;
+  row.gigabytes = static_cast<double>(entry.bytes) / 1e9;
+  row.gigaflops = 2 * static_cast<double>(entry.multiplyAdds) / 1e9;
+  row.leastMilliseconds =
+      1e3 * static_cast<double>(entry.bytes) / limits.bytesPerSecond;
+  if (limits.multiplyAddsPerSecond > 0)
+    row.leastMilliseconds = std::max(
+        row.leastMilliseconds, 1e3 * static_cast<double>(entry.multiplyAdds) /
+                                   limits.multiplyAddsPerSecond);
+  return row;
+}
 
 void printRows(const char *title, std::vector<Row> rows, double total,
                size_t most) {
   std::sort(rows.begin(), rows.end(), [](const Row &a, const Row &b) {
     return a.milliseconds > b.milliseconds;
   });
-  std::printf("%s\n", title);
-  for (size_t i = 0; i < std::min(most, rows.size()); ++i)
-    std::printf("  %9.3f ms  %5.1f %%  %5zu x  %s\n", rows[i].milliseconds,
-                total > 0 ? 100 * rows[i].milliseconds / total : 0,
-                rows[i].count, rows[i].name.c_str());
+  std::printf("%-34s%9s %9s %9s\n", title, "GB/s", "GFLOP/s", "roofline");
+  for (size_t i = 0; i < std::min(most, rows.size()); ++i) {
+    const Row &row = rows[i];
+    const double milliseconds = std::max(row.milliseconds, 1e-6);
+    std::printf("  %9.3f ms  %5.1f %%  %5zu x  ", row.milliseconds,
+                total > 0 ? 100 * row.milliseconds / total : 0, row.count);
+    if (row.leastMilliseconds > 0)
+      std::printf("%9.2f %9.2f %7.0f %%  %s\n",
+                  1e3 * row.gigabytes / milliseconds,
+                  1e3 * row.gigaflops / milliseconds,
+                  100 * row.leastMilliseconds / milliseconds, row.name.c_str());
+    else
+      std::printf("%9s %9s %9s  %s\n", "-", "-", "-", row.name.c_str());
+  }
 }
 
 } // namespace
@@ -42,28 +78,34 @@ double median(RunTimes times) {
                                : (times[half - 1] + times[half]) / 2;
 }
 
-void printProfile(const Session &session, size_t runs) {
+Status printProfile(Session &session, size_t runs) {
+  DeviceLimits limits;
+  SHARDC_RETURN_IF_ERROR(session.measureLimits(limits));
   std::map<std::string, Row> kinds;
   std::vector<Row> nodes;
   double total = 0;
   for (const InstructionProfile &entry : session.profile()) {
-    double milliseconds = entry.milliseconds / static_cast<double>(runs);
-    total += milliseconds;
+    nodes.push_back(rowOf(entry, limits, runs));
+    total += nodes.back().milliseconds;
     Row &kind = kinds[entry.kernel];
     kind.name = entry.kernel;
     if (entry.isCollective)
       kind.name += "  (waiting for other ranks included)";
-    kind.milliseconds += milliseconds;
-    ++kind.count;
-    nodes.push_back({entry.kernel + "  " + entry.node, milliseconds, 1});
+    kind.add(nodes.back());
   }
   std::vector<Row> rows;
   for (auto &[name, row] : kinds)
     rows.push_back(row);
-  std::printf("where the time goes (mean of %zu ranks and %zu runs; %.3f ms)\n",
-              session.rankMemory().size(), runs, total);
+  std::printf("where the time goes (mean of %zu ranks and %zu runs; %.3f ms)\n"
+              "at best a rank's device copies %.1f GB/s and multiplies %.1f "
+              "GFLOP/s in f32 (measured); roofline: the share of that, "
+              "above 100 % from caches\n",
+              session.rankMemory().size(), runs, total,
+              limits.bytesPerSecond / 1e9,
+              2 * limits.multiplyAddsPerSecond / 1e9);
   printRows("by kernel:", std::move(rows), total, kinds.size());
   printRows("by node:", std::move(nodes), total, kTopNodes);
+  return Status::ok();
 }
 
 Status writeStats(const std::string &path, const Session &session,

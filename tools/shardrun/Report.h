@@ -14,8 +14,10 @@ using RunTimes = std::vector<double>;
 
 double median(RunTimes times);
 
-/// Time by kind of kernel, then the nodes that took longest.
-void printProfile(const shardc::runtime::Session &session, size_t runs);
+/// Time by kind of kernel, then the nodes that took longest, against what the
+/// devices can do, which this measures.
+shardc::runtime::Status printProfile(shardc::runtime::Session &session,
+                                     size_t runs);
 
 /// {"runs": N, "median_ms": T, "collectives": [{"kind", "node", "group_size",
 ///  "bytes", "wire_bytes"}], "ranks": [{"rank", "weight_bytes",

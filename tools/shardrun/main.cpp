@@ -247,7 +247,7 @@ Status findTolerance(const Options &options, const Session &session,
 
 /// Compares or lists the outputs, says how long it took; Mismatch if an output
 /// is not as expected.
-Status report(const Options &options, const Session &session, const Kept &kept,
+Status report(const Options &options, Session &session, const Kept &kept,
               std::span<const FileRequest> requests, const RunTimes &times) {
   Tolerance tolerance;
   SHARDC_RETURN_IF_ERROR(findTolerance(options, session, tolerance));
@@ -262,7 +262,7 @@ Status report(const Options &options, const Session &session, const Kept &kept,
               session.worldSize() == 1 ? "rank" : "ranks", times.size(),
               times.size() == 1 ? "run" : "runs", median(times));
   if (options.profile)
-    printProfile(session, times.size());
+    SHARDC_RETURN_IF_ERROR(printProfile(session, times.size()));
   return compared;
 }
 
