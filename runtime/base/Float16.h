@@ -7,6 +7,8 @@
 #ifndef SHARDC_RUNTIME_BASE_FLOAT16_H
 #define SHARDC_RUNTIME_BASE_FLOAT16_H
 
+#include "runtime/base/HostDevice.h"
+
 #include <bit>
 #include <cstdint>
 
@@ -19,18 +21,23 @@ struct BFloat {
   uint16_t bits;
 };
 
-inline float toFloat(BFloat x) {
+SHARDC_HOST_DEVICE inline float toFloat(BFloat x) {
   return std::bit_cast<float>(static_cast<uint32_t>(x.bits) << 16);
 }
 
-inline BFloat toBFloat(float x) {
+SHARDC_HOST_DEVICE inline BFloat toBFloat(float x) {
   uint32_t bits = std::bit_cast<uint32_t>(x);
   if ((bits & 0x7fffffffu) > 0x7f800000u) // quiet the NaN, keep its sign
     return {static_cast<uint16_t>((bits >> 16) | 0x40)};
   return {static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16)};
 }
 
-inline float toFloat(Half x) {
+SHARDC_HOST_DEVICE inline float toFloat(Half x) {
+#ifdef __CUDA_ARCH__ // one instruction there
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x.bits));
+  return result;
+#else
   uint32_t sign = static_cast<uint32_t>(x.bits & 0x8000u) << 16;
   uint32_t magnitude = x.bits & 0x7fffu;
   if (magnitude >= 0x7c00u) // infinity, NaN
@@ -40,9 +47,15 @@ inline float toFloat(Half x) {
     return std::bit_cast<float>(sign | ((magnitude << 13) + (112u << 23)));
   float value = static_cast<float>(magnitude) * 0x1p-24f; // subnormal: exact
   return sign ? -value : value;
+#endif
 }
 
-inline Half toHalf(float x) {
+SHARDC_HOST_DEVICE inline Half toHalf(float x) {
+#ifdef __CUDA_ARCH__
+  Half result;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  return result;
+#else
   uint32_t bits = std::bit_cast<uint32_t>(x);
   uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
   uint32_t magnitude = bits & 0x7fffffffu;
@@ -57,6 +70,7 @@ inline Half toHalf(float x) {
   }
   magnitude += 0xfffu + ((magnitude >> 13) & 1);
   return {static_cast<uint16_t>(sign | ((magnitude - (112u << 23)) >> 13))};
+#endif
 }
 
 } // namespace shardc::runtime

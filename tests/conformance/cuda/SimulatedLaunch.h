@@ -56,6 +56,9 @@ inline int laneOfThread() { return static_cast<int>(threadIdx.x) % warpSize; }
 } // namespace shardc::testing
 
 inline void __syncthreads() { shardc::testing::meetAtBarrier(); }
+inline void __syncwarp() {
+  shardc::testing::shuffle(0, shardc::testing::laneOfThread());
+}
 template <typename T> T __shfl_xor_sync(unsigned, T value, int mask) {
   return shardc::testing::shuffle(value,
                                   shardc::testing::laneOfThread() ^ mask);
@@ -74,6 +77,11 @@ template <typename T> T atomicCAS(T *at, T expected, T value) {
 template <typename T> T atomicAdd(T *at, T value) {
   const T was = *at;
   *at = was + value;
+  return was;
+}
+template <typename T> T atomicMax(T *at, T value) {
+  const T was = *at;
+  *at = was < value ? value : was;
   return was;
 }
 

@@ -19,6 +19,15 @@ Tensor::Tensor(artifact::ElementType element, const Dims &dims) {
   view.data = reinterpret_cast<std::byte *>(memory->data());
 }
 
+Tensor Tensor::copy() const {
+  Tensor result = *this;
+  result.memory = std::make_shared<std::vector<uint64_t>>(*memory);
+  result.view.data =
+      reinterpret_cast<std::byte *>(result.memory->data()) +
+      (view.data - reinterpret_cast<std::byte *>(memory->data()));
+  return result;
+}
+
 Tensor Tensor::permuted(const std::vector<int> &order) const {
   Tensor result = *this;
   for (int d = 0; d < view.rank; ++d) {

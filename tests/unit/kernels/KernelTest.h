@@ -65,6 +65,13 @@ public:
     return tensor;
   }
 
+  /// With memory of its own.
+  Tensor copy() const;
+  /// Whether all memory is alike, also what views leave out.
+  bool hasMemoryOf(const Tensor &other) const {
+    return *memory == *other.memory;
+  }
+
   Dims dims() const { return Dims(view.dims, view.dims + view.rank); }
   /// Dim d of the result is dim order[d] of this.
   Tensor permuted(const std::vector<int> &order) const;

@@ -31,18 +31,40 @@ template <int N> struct Nest {
       strides[v][rank - 1] = at[v];
   }
   __device__ void offsets(int64_t index, int64_t (&at)[N]) const {
+    // A division of 64 bits takes several times as long as one of 32.
+    if (count >> 32 == 0)
+      walk(static_cast<uint32_t>(index), at);
+    else
+      walk(static_cast<uint64_t>(index), at);
+  }
+  /// One thread an element.
+  Grid grid() const { return {dim3(blocksFor(count))}; }
+
+private:
+  template <typename Index>
+  __device__ void walk(Index index, int64_t (&at)[N]) const {
     for (int v = 0; v < N; ++v)
       at[v] = 0;
     for (int d = rank - 1; d >= 0; --d) {
-      const int64_t coordinate = index % dims[d];
-      index /= dims[d];
+      const Index size = static_cast<Index>(dims[d]);
+      const Index rest = d > 0 ? index / size : 0;
+      const auto coordinate = static_cast<int64_t>(index - rest * size);
+      index = rest;
       for (int v = 0; v < N; ++v)
         at[v] += coordinate * strides[v][d];
     }
   }
-  /// One thread an element.
-  Grid grid() const { return {dim3(blocksFor(count))}; }
 };
+
+/// Precondition: the other views have at least the dims of the first.
+template <typename... Views>
+Nest<1 + sizeof...(Views)> nestOf(const TensorView &first,
+                                  const Views &...others) {
+  Nest<1 + sizeof...(Views)> nest;
+  for (int d = 0; d < first.rank; ++d)
+    nest.append(first.dims[d], {first.strides[d], others.strides[d]...});
+  return nest;
+}
 
 } // namespace shardc::runtime::cuda
 

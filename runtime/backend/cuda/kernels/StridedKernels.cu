@@ -246,9 +246,7 @@ template <typename Body> Status withIndex(ElementType element, Body body) {
 
 Status copyStrided(const TensorView &to, const TensorView &from,
                    cudaStream_t stream) {
-  Nest<2> nest;
-  for (int d = 0; d < to.rank; ++d)
-    nest.append(to.dims[d], {to.strides[d], from.strides[d]});
+  const auto nest = nestOf(to, from);
   if (nest.count == 0)
     return Status::ok();
   const int64_t bytes = elementBytes(to.element);
@@ -268,9 +266,7 @@ Status copyStrided(const TensorView &to, const TensorView &from,
 }
 
 Status clearStrided(const TensorView &to, cudaStream_t stream) {
-  Nest<1> nest;
-  for (int d = 0; d < to.rank; ++d)
-    nest.append(to.dims[d], {to.strides[d]});
+  const auto nest = nestOf(to);
   if (nest.count == 0)
     return Status::ok();
   return withBits(to.element, [&](auto bits) {
@@ -283,9 +279,7 @@ Status castStrided(const TensorView &to, const TensorView &from,
                    cudaStream_t stream) {
   if (to.element == from.element)
     return copyStrided(to, from, stream);
-  Nest<2> nest;
-  for (int d = 0; d < to.rank; ++d)
-    nest.append(to.dims[d], {to.strides[d], from.strides[d]});
+  const auto nest = nestOf(to, from);
   SHARDC_RETURN_IF_ERROR(
       withType(to.element, [](auto) { return Status::ok(); }));
   return withType(from.element, [&](auto tag) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/StridedLoop.h"
+#include "runtime/backend/host/kernels/TopKOrder.h"
 
 namespace shardc::runtime::host {
 namespace {
@@ -29,17 +29,10 @@ int64_t search(const T *x, int64_t stride, int64_t count, bool last) {
 
 template <bool Max> Status run(const KernelCall &call) {
   const char *name = Max ? "ArgMax" : "ArgMin";
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, name, 1));
-  const TensorView &x = call.inputs[0], &out = call.outputs[0];
   int axis = 0;
-  SHARDC_RETURN_IF_ERROR(readAxis(call, name, x.rank, axis));
-  TensorView expected = x;
-  expected.dims[axis] = 1;
-  SHARDC_RETURN_IF_ERROR(expectDims(name, expected, out));
-  SHARDC_RETURN_IF_ERROR(expectElement(name, artifact::ElementType_Int64, out));
+  SHARDC_RETURN_IF_ERROR(checkArgMax(call, name, axis));
+  const TensorView &x = call.inputs[0], &out = call.outputs[0];
   const int64_t count = x.dims[axis], stride = x.strides[axis];
-  if (count == 0 && out.numElements() > 0)
-    return failure(name, "the dim to search is empty");
   const bool last = call.intOr("select_last_index", 0) != 0;
   const auto lines = nestOf(withoutDim(out, axis), withoutDim(x, axis));
   return dispatch(NumericTypes(), x.element, name, [&](auto tag) {

@@ -17,89 +17,9 @@
 #include "runtime/backend/host/kernels/AttentionRun.h"
 
 namespace shardc::runtime::host {
-
-/// Pieces of a dim of `size`, which end before `limit`.
-static Status checkPieces(const KernelCall &call, std::string_view kernel,
-                          std::string_view name, int64_t size, int64_t limit) {
-  const KernelAttribute *found = call.find(name);
-  if (!found)
-    return Status::ok();
-  const Pieces pieces(call, name, size);
-  int64_t total = 0;
-  bool isValid = found->numInts % 2 == 0;
-  for (int i = 0; isValid && i < pieces.count(); ++i) {
-    isValid = pieces.place(i) >= 0 && pieces.size(i) >= 0 &&
-              pieces.size(i) <= size - total &&
-              pieces.place(i) <= limit - pieces.size(i);
-    total += pieces.size(i);
-  }
-  return isValid && total == size
-             ? Status::ok()
-             : failure(kernel, std::string(name) + " do not cover a dim of " +
-                                   std::to_string(size));
-}
-
-Status checkAttention(const KernelCall &call, std::string_view name) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, name, 3));
-  const TensorView &q = call.inputs[0], &k = call.inputs[1];
-  const TensorView &v = call.inputs[2];
-  if (q.rank != 4 || k.rank != 4 || v.rank != 4)
-    return failure(name, "expected Q, K, V of rank 4, found Q " +
-                             dimsToString(q) + ", K " + dimsToString(k) +
-                             ", V " + dimsToString(v));
-  TensorView expectedK = q, expectedV = k, expectedMask = q;
-  expectedK.dims[1] = k.dims[1];
-  expectedK.dims[2] = k.dims[2];
-  expectedV.dims[3] = v.dims[3];
-  SHARDC_RETURN_IF_ERROR(expectLike(name, expectedK, k));
-  SHARDC_RETURN_IF_ERROR(expectLike(name, expectedV, v));
-  const int64_t heads = k.dims[1];
-  if (heads == 0 ? q.dims[1] != 0 : q.dims[1] % heads != 0)
-    return failure(name, std::to_string(q.dims[1]) + " query heads on " +
-                             std::to_string(heads) + " KV heads");
-  const bool hasMask = hasInput(call, 3);
-  constexpr int64_t kNoLimit = int64_t{1} << 62;
-  expectedMask.dims[3] =
-      !call.find("key_pieces") || !hasMask ? k.dims[2] : call.inputs[3].dims[3];
-  SHARDC_RETURN_IF_ERROR(
-      checkPieces(call, name, "query_pieces", q.dims[2], kNoLimit));
-  SHARDC_RETURN_IF_ERROR(
-      checkPieces(call, name, "key_pieces", k.dims[2],
-                  hasMask ? expectedMask.dims[3] : kNoLimit));
-  if (!hasMask)
-    return Status::ok();
-  const TensorView &mask = call.inputs[3];
-  SHARDC_RETURN_IF_ERROR(expectDims(name, expectedMask, mask));
-  return mask.element == artifact::ElementType_Bool
-             ? Status::ok()
-             : expectElement(name, q.element, mask);
-}
-
-Status checkSinks(const KernelCall &call, std::string_view name, int input,
-                  artifact::ElementType element, int64_t heads) {
-  if (!hasInput(call, input))
-    return Status::ok();
-  TensorView expected = call.inputs[input];
-  expected.rank = 1;
-  expected.element = element;
-  expected.dims[0] = heads;
-  return expectLike(name, expected, call.inputs[input]);
-}
-
 namespace {
 
 constexpr char kName[] = "Attention";
-constexpr int kSinks = 4;
-
-Status check(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(checkAttention(call, kName));
-  const TensorView &q = call.inputs[0];
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 3));
-  TensorView expected = q;
-  expected.dims[3] = call.inputs[2].dims[3];
-  SHARDC_RETURN_IF_ERROR(expectLike(kName, expected, call.outputs[0]));
-  return checkSinks(call, kName, kSinks, q.element, q.dims[1]);
-}
 
 /// Rows are finished as soon as they have seen all keys.
 template <typename T> class WholeAttention {
@@ -108,8 +28,8 @@ template <typename T> class WholeAttention {
 public:
   explicit WholeAttention(const KernelCall &call)
       : attention(call), y(call.outputs[0]), zeroRows(zeroRowsOf(call)) {
-    if (hasInput(call, kSinks))
-      sinks = &call.inputs[kSinks];
+    if (hasInput(call, kAttentionSinks))
+      sinks = &call.inputs[kAttentionSinks];
   }
 
   int64_t scratchBytes() const {
@@ -157,14 +77,14 @@ private:
 };
 
 Status run(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(check(call));
+  SHARDC_RETURN_IF_ERROR(checkWholeAttention(call));
   return dispatch(FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
     return WholeAttention<typename decltype(tag)::Type>(call).run(call.scratch);
   });
 }
 
 int64_t scratchBytes(const KernelCall &call) {
-  if (!check(call).isOk())
+  if (!checkWholeAttention(call).isOk())
     return 0; // run reports it
   return dispatchBytes(
       FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {

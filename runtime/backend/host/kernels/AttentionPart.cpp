@@ -17,43 +17,6 @@ namespace {
 
 constexpr char kPart[] = "AttentionPart", kFinish[] = "AttentionFinish";
 
-artifact::ElementType accumulatorOf(artifact::ElementType element) {
-  return element == artifact::ElementType_Float64
-             ? artifact::ElementType_Float64
-             : artifact::ElementType_Float32;
-}
-
-/// Values and stats for the rows of a result of these dims.
-Status checkState(std::string_view name, const TensorView &result,
-                  const TensorView &values, const TensorView &stats) {
-  TensorView expected = result;
-  expected.element = accumulatorOf(result.element);
-  SHARDC_RETURN_IF_ERROR(expectLike(name, expected, values));
-  expected.dims[3] = 2;
-  SHARDC_RETURN_IF_ERROR(expectLike(name, expected, stats));
-  if ((values.dims[3] > 1 && values.strides[3] != 1) || stats.strides[3] != 1)
-    return failure(name, "expected a state with dense rows");
-  return Status::ok();
-}
-
-Status checkPart(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(checkAttention(call, kPart));
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, kPart, 3, 2));
-  TensorView result = call.inputs[0];
-  result.dims[3] = call.inputs[2].dims[3];
-  SHARDC_RETURN_IF_ERROR(
-      checkState(kPart, result, call.outputs[0], call.outputs[1]));
-  if (!hasInput(call, 4) && !hasInput(call, 5))
-    return Status::ok();
-  for (int i : {0, 1})
-    if (!hasInput(call, 4 + i) ||
-        call.inputs[4 + i].data != call.outputs[i].data ||
-        !std::equal(call.outputs[i].strides, call.outputs[i].strides + 4,
-                    call.inputs[4 + i].strides))
-      return failure(kPart, "expected its state to be written in place");
-  return Status::ok();
-}
-
 template <typename T>
 Status addPart(AttentionRun<T> &attention, const KernelCall &call) {
   using Acc = Accumulator<T>;
@@ -81,7 +44,7 @@ Status addPart(AttentionRun<T> &attention, const KernelCall &call) {
 }
 
 Status runPart(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(checkPart(call));
+  SHARDC_RETURN_IF_ERROR(checkAttentionPart(call));
   return dispatch(FloatTypes(), call.inputs[0].element, kPart, [&](auto tag) {
     AttentionRun<typename decltype(tag)::Type> attention(call);
     return addPart(attention, call);
@@ -89,7 +52,7 @@ Status runPart(const KernelCall &call) {
 }
 
 int64_t scratchOfPart(const KernelCall &call) {
-  if (!checkPart(call).isOk())
+  if (!checkAttentionPart(call).isOk())
     return 0; // run reports it
   return dispatchBytes(FloatTypes(), call.inputs[0].element, kPart,
                        [&](auto tag) {
@@ -97,17 +60,6 @@ int64_t scratchOfPart(const KernelCall &call) {
                          return AttentionRun<T>(call).scratchElements() *
                                 static_cast<int64_t>(sizeof(Accumulator<T>));
                        });
-}
-
-Status checkFinish(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, kFinish, 2));
-  const TensorView &y = call.outputs[0];
-  if (y.rank != 4)
-    return failure(kFinish,
-                   "expected a result of rank 4, found " + dimsToString(y));
-  SHARDC_RETURN_IF_ERROR(
-      checkState(kFinish, y, call.inputs[0], call.inputs[1]));
-  return checkSinks(call, kFinish, 2, y.element, y.dims[1]);
 }
 
 template <typename T> void finish(const KernelCall &call) {
@@ -136,7 +88,7 @@ template <typename T> void finish(const KernelCall &call) {
 }
 
 Status runFinish(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(checkFinish(call));
+  SHARDC_RETURN_IF_ERROR(checkAttentionFinish(call));
   return dispatch(FloatTypes(), call.outputs[0].element, kFinish,
                   [&](auto tag) {
                     finish<typename decltype(tag)::Type>(call);

@@ -20,7 +20,9 @@
 #ifndef SHARDC_RUNTIME_BACKEND_HOST_KERNELS_ATTENTIONRUN_H
 #define SHARDC_RUNTIME_BACKEND_HOST_KERNELS_ATTENTIONRUN_H
 
+#include "runtime/backend/host/kernels/AttentionChecks.h"
 #include "runtime/backend/host/kernels/AttentionOperands.h"
+#include "runtime/backend/host/kernels/AttentionRows.h"
 #include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/MatrixProduct.h"
 #include "runtime/backend/host/kernels/SoftmaxRow.h"
@@ -34,37 +36,6 @@ namespace shardc::runtime::host {
 
 inline constexpr int64_t kQueryTile = 96, kKeyTile = 256;
 
-/// Which rows of the softmax are zero instead: those that see no key, all that
-/// are NaN, or none of them.
-enum class ZeroRows { Hidden, NaN, None };
-
-inline ZeroRows zeroRowsOf(const KernelCall &call) {
-  const KernelAttribute *rows = call.find("zero_rows");
-  return !rows                  ? ZeroRows::Hidden
-         : rows->text == "nan"  ? ZeroRows::NaN
-         : rows->text == "none" ? ZeroRows::None
-                                : ZeroRows::Hidden;
-}
-
-/// What a row has seen so far: values relative to the maximum, not divided by
-/// the sum yet.
-template <typename Acc> struct RowState {
-  static constexpr Acc kInfinity = std::numeric_limits<Acc>::infinity();
-  Acc *values;
-  Acc *stats; ///< maximum, sum
-
-  void clear(int64_t columns) const {
-    std::fill(values, values + columns, Acc(0));
-    stats[0] = -kInfinity;
-    stats[1] = 0;
-  }
-  /// What values and sum are to be multiplied by under a maximum that is no
-  /// smaller.
-  Acc factorFor(Acc maximum) const {
-    return stats[0] == maximum ? Acc(1) : exponential(stats[0] - maximum);
-  }
-};
-
 /// Those of a tile of rows.
 template <typename Acc> struct TileState {
   Acc *values;
@@ -77,52 +48,14 @@ template <typename Acc> struct TileState {
   }
 };
 
-/// Calls write(column, value) for each value of a row of the result. `sink` is
-/// one more score, without a value; -inf where there is none.
+/// Calls write(column, value) for each value of a row of the result.
 template <typename Acc, typename Write>
 void finishRow(const RowState<Acc> &row, int64_t columns, Acc sink,
                ZeroRows zeroRows, Write write) {
-  constexpr Acc infinity = RowState<Acc>::kInfinity;
-  const Acc maximum = sink > row.stats[0] ? sink : row.stats[0];
-  const bool isZero = zeroRows == ZeroRows::Hidden ? maximum == -infinity
-                                                   : !std::isfinite(maximum);
-  if (isZero) {
-    const Acc value = zeroRows == ZeroRows::None
-                          ? std::numeric_limits<Acc>::quiet_NaN()
-                          : Acc(0);
-    for (int64_t j = 0; j < columns; ++j)
-      write(j, value);
-    return;
-  }
-  const Acc factor = row.factorFor(maximum);
-  const Acc total = row.stats[1] * factor +
-                    (sink == -infinity ? Acc(0) : exponential(sink - maximum));
+  const RowResult<Acc> result(row.stats[0], row.stats[1], sink, zeroRows);
   for (int64_t j = 0; j < columns; ++j)
-    write(j, row.values[j] * factor / total);
+    write(j, result.of(row.values[j]));
 }
-
-/// Places and sizes of the pieces of a dim; one of all `whole` elements where
-/// the call does not say.
-class Pieces {
-public:
-  Pieces(const KernelCall &call, std::string_view name, int64_t whole)
-      : only{0, whole} {
-    if (const KernelAttribute *found = call.find(name)) {
-      pairs = found->ints;
-      numPairs = found->numInts / 2;
-    }
-  }
-  int count() const { return numPairs; }
-  int64_t place(int piece) const { return (pairs ? pairs : only)[2 * piece]; }
-  int64_t size(int piece) const {
-    return (pairs ? pairs : only)[2 * piece + 1];
-  }
-
-private:
-  const int64_t only[2];
-  const int64_t *pairs = nullptr;
-  int numPairs = 1;
-};
 
 /// Adds keys and values to the states of all rows.
 template <typename T> class AttentionRun {
@@ -328,12 +261,6 @@ private:
   MatrixLayout layoutQ;
   Acc *scores = nullptr, *packedQ = nullptr;
 };
-
-/// Q, K, V, mask and pieces fit each other.
-Status checkAttention(const KernelCall &call, std::string_view name);
-/// One for each of `heads`, of that element type, if there are any.
-Status checkSinks(const KernelCall &call, std::string_view name, int input,
-                  artifact::ElementType element, int64_t heads);
 
 } // namespace shardc::runtime::host
 

@@ -82,6 +82,26 @@ inline Status expectLike(std::string_view kernel, const TensorView &expected,
   return expectElement(kernel, expected.element, found);
 }
 
+/// The first `inputs` inputs are there, and like the output.
+inline Status expectAlike(const KernelCall &call, std::string_view kernel,
+                          int inputs) {
+  SHARDC_RETURN_IF_ERROR(expectOperands(call, kernel, inputs));
+  for (int i = 0; i < inputs; ++i)
+    SHARDC_RETURN_IF_ERROR(expectLike(kernel, call.outputs[0], call.inputs[i]));
+  return Status::ok();
+}
+
+/// The first `inputs` inputs are there and alike; the output has bools of their
+/// dims.
+inline Status expectBools(const KernelCall &call, std::string_view kernel,
+                          int inputs) {
+  SHARDC_RETURN_IF_ERROR(expectOperands(call, kernel, inputs));
+  SHARDC_RETURN_IF_ERROR(expectDims(kernel, call.outputs[0], call.inputs[0]));
+  for (int i = 1; i < inputs; ++i)
+    SHARDC_RETURN_IF_ERROR(expectLike(kernel, call.inputs[0], call.inputs[i]));
+  return expectElement(kernel, artifact::ElementType_Bool, call.outputs[0]);
+}
+
 /// Reads the int attribute `axis` into `axis` and checks it against `rank`.
 inline Status readAxis(const KernelCall &call, std::string_view kernel,
                        int rank, int &axis) {

@@ -40,9 +40,8 @@ void scan(T *out, int64_t outStride, const T *x, int64_t stride, int64_t count,
 }
 
 template <typename Op> Status run(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, Op::kName, 1));
+  SHARDC_RETURN_IF_ERROR(expectAlike(call, Op::kName, 1));
   const TensorView &x = call.inputs[0], &out = call.outputs[0];
-  SHARDC_RETURN_IF_ERROR(expectLike(Op::kName, out, x));
   int axis = 0;
   SHARDC_RETURN_IF_ERROR(readAxis(call, Op::kName, x.rank, axis));
   const bool exclusive = call.intOr("exclusive", 0) != 0;

@@ -80,14 +80,13 @@ int64_t dispatchBytes(TypeList<Ts...> types, artifact::ElementType element,
 template <typename Body>
 Status dispatchSize(artifact::ElementType element, std::string_view kernel,
                     Body &&body) {
-  using artifact::ElementType_UInt32, artifact::ElementType_UInt64;
-  using artifact::ElementType_UInt8, artifact::ElementType_UInt16;
-  const int64_t bytes = artifact::elementBytes(element);
-  const auto type = bytes == 1   ? ElementType_UInt8
-                    : bytes == 2 ? ElementType_UInt16
-                    : bytes == 4 ? ElementType_UInt32
-                    : bytes == 8 ? ElementType_UInt64
-                                 : element;
+  using namespace artifact; // nvcc takes no using of its members here
+  const int64_t bytes = elementBytes(element);
+  const ElementType type = bytes == 1   ? ElementType_UInt8
+                           : bytes == 2 ? ElementType_UInt16
+                           : bytes == 4 ? ElementType_UInt32
+                           : bytes == 8 ? ElementType_UInt64
+                                        : element;
   return dispatch(UnsignedTypes(), type, kernel, body);
 }
 

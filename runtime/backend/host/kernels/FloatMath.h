@@ -9,19 +9,24 @@
 #ifndef SHARDC_RUNTIME_BACKEND_HOST_KERNELS_FLOATMATH_H
 #define SHARDC_RUNTIME_BACKEND_HOST_KERNELS_FLOATMATH_H
 
+#include "runtime/base/HostDevice.h"
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
 
 namespace shardc::runtime::host {
 
-inline double exponential(double x) { return std::exp(x); }
-inline double hyperbolicTangent(double x) { return std::tanh(x); }
-inline double errorFunction(double x) { return std::erf(x); }
+SHARDC_HOST_DEVICE inline double exponential(double x) { return std::exp(x); }
+SHARDC_HOST_DEVICE inline double hyperbolicTangent(double x) {
+  return std::tanh(x);
+}
+SHARDC_HOST_DEVICE inline double errorFunction(double x) { return std::erf(x); }
 
 /// c0 + c1 x + c2 x^2 + ...
 template <typename... Cs>
-[[gnu::always_inline]] inline float polynomial(float x, float c0, Cs... rest) {
+[[gnu::always_inline]] SHARDC_HOST_DEVICE inline float
+polynomial(float x, float c0, Cs... rest) {
   if constexpr (sizeof...(rest) == 0)
     return c0;
   else
@@ -30,7 +35,8 @@ template <typename... Cs>
 
 /// condition ? a : b without the branch that GCC may make of it, which would
 /// keep a loop scalar.
-[[gnu::always_inline]] inline float blend(bool condition, float a, float b) {
+[[gnu::always_inline]] SHARDC_HOST_DEVICE inline float blend(bool condition,
+                                                             float a, float b) {
   const uint32_t mask = 0u - static_cast<uint32_t>(condition);
   return std::bit_cast<float>((std::bit_cast<uint32_t>(a) & mask) |
                               (std::bit_cast<uint32_t>(b) & ~mask));
@@ -38,7 +44,7 @@ template <typename... Cs>
 
 /// 2^n e^r with |r| <= ln(2) / 2; 2^n in two factors, as n may leave the range
 /// of a float's exponent.
-[[gnu::always_inline]] inline float exponential(float x) {
+[[gnu::always_inline]] SHARDC_HOST_DEVICE inline float exponential(float x) {
   constexpr float log2e = 1.44269504f;
   constexpr float ln2High = 0.693359375f, ln2Low = -2.12194440e-4f;
   constexpr float magic = 12582912.f; // its last bit is worth 1
@@ -60,7 +66,8 @@ template <typename... Cs>
   return power * first * second;
 }
 
-[[gnu::always_inline]] inline float hyperbolicTangent(float x) {
+[[gnu::always_inline]] SHARDC_HOST_DEVICE inline float
+hyperbolicTangent(float x) {
   const float magnitude = std::fabs(x), square = x * x;
   const float small = x + x * square *
                               polynomial(square, -3.333328392e-01f,
@@ -71,7 +78,7 @@ template <typename... Cs>
 }
 
 /// erf(x) is odd; 1 - e^(-x p(x)) from 1 on.
-[[gnu::always_inline]] inline float errorFunction(float x) {
+[[gnu::always_inline]] SHARDC_HOST_DEVICE inline float errorFunction(float x) {
   const float magnitude = std::fabs(x);
   const float small =
       x * polynomial(x * x, 1.128379166e+00f, -3.761262714e-01f,

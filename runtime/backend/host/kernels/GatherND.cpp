@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/backend/host/kernels/Check.h"
+#include "runtime/backend/host/kernels/IndexChecks.h"
 #include "runtime/backend/host/kernels/IndexReader.h"
 #include "runtime/backend/host/kernels/StridedCopy.h"
 
@@ -14,33 +14,11 @@ namespace {
 
 constexpr char kName[] = "GatherND";
 
-Status expectShape(const TensorView &data, const TensorView &indices,
-                   const TensorView &out, int64_t batchDims) {
-  if (indices.rank < 1 || batchDims < 0 || batchDims >= indices.rank)
-    return failure(kName, "batch_dims exceeds the indices' dims");
-  const int lead = indices.rank - 1;
-  const int64_t sliceBegin = batchDims + indices.dims[lead];
-  if (sliceBegin < batchDims || sliceBegin > data.rank)
-    return failure(kName, "index tuples are longer than the data's rank");
-  TensorView expected = dimsOf(indices, 0, lead);
-  expected.element = data.element;
-  if (lead + data.rank - sliceBegin > kMaxRank)
-    return failure(kName, "the output has too many dims");
-  for (int64_t d = sliceBegin; d < data.rank; ++d)
-    expected.dims[expected.rank++] = data.dims[d];
-  for (int64_t d = 0; d < batchDims; ++d)
-    if (data.dims[d] != indices.dims[d])
-      return failure(kName, "batch dims of data and indices differ");
-  return expectLike(kName, expected, out);
-}
-
 Status run(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 2));
+  SHARDC_RETURN_IF_ERROR(checkGatherND(call, kName));
   const TensorView &data = call.inputs[0], &indices = call.inputs[1];
   const TensorView &out = call.outputs[0];
   const int64_t batchDims = call.intOr("batch_dims", 0);
-  SHARDC_RETURN_IF_ERROR(expectIndices(kName, indices));
-  SHARDC_RETURN_IF_ERROR(expectShape(data, indices, out, batchDims));
 
   const int batch = static_cast<int>(batchDims), lead = indices.rank - 1;
   const int tuple = static_cast<int>(indices.dims[lead]);

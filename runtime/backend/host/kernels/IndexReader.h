@@ -18,12 +18,12 @@ public:
   explicit IndexReader(const TensorView &view)
       : data(view.data), isWide(view.element == artifact::ElementType_Int64) {}
 
-  int64_t operator[](int64_t offset) const {
+  SHARDC_HOST_DEVICE int64_t operator[](int64_t offset) const {
     return isWide ? reinterpret_cast<const int64_t *>(data)[offset]
                   : reinterpret_cast<const int32_t *>(data)[offset];
   }
   /// Negative indices count from the end of a dim of that size.
-  int64_t wrapped(int64_t offset, int64_t size) const {
+  SHARDC_HOST_DEVICE int64_t wrapped(int64_t offset, int64_t size) const {
     const int64_t index = (*this)[offset];
     return index < 0 ? index + size : index;
   }

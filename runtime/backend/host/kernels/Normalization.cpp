@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/backend/host/kernels/Dispatch.h"
-#include "runtime/backend/host/kernels/StridedLoop.h"
+#include "runtime/backend/host/kernels/NormalizationOperands.h"
 
 #include <cmath>
 
@@ -67,14 +67,8 @@ void normalizeRow(const LoopNest<4> &nest, T *y, const T *x, const T *scale,
   });
 }
 
-/// Views of one call; bias, mean and inverse may be absent.
-struct Operands {
-  TensorView x, scale, bias, y, mean, inverse;
-  int axis = 0;
-  double epsilon = 0;
-};
-
-template <typename T, bool Centered> void normalize(const Operands &o) {
+template <typename T, bool Centered>
+void normalize(const NormalizationOperands &o) {
   using C = Compute<T>;
   const auto part = [&](const TensorView &view) {
     return dimsOf(view, o.axis, o.x.rank);
@@ -103,51 +97,10 @@ template <typename T, bool Centered> void normalize(const Operands &o) {
   });
 }
 
-/// Scale or bias must cover the row; an absent one gets the row's dims.
-Status bindParameter(const KernelCall &call, const char *name, int index,
-                     Operands &o, TensorView &parameter) {
-  const TensorView row = dimsOf(o.x, o.axis, o.x.rank);
-  parameter = row;
-  parameter.data = nullptr;
-  if (!hasInput(call, index))
-    return Status::ok();
-  parameter = call.inputs[index];
-  return expectLike(name, row, parameter);
-}
-
-/// An optional statistic has one element a row, of trailing dims 1 if any.
-Status bindStatistic(const KernelCall &call, const char *name, int index,
-                     Operands &o, TensorView &statistic) {
-  statistic = dimsOf(o.y, 0, o.axis);
-  statistic.data = nullptr;
-  if (!hasOutput(call, index))
-    return Status::ok();
-  const TensorView &view = call.outputs[index];
-  if (view.rank < o.axis)
-    return failure(name, "statistics have dims " + dimsToString(view));
-  const bool wide = o.x.element == artifact::ElementType_Float64;
-  SHARDC_RETURN_IF_ERROR(expectElement(name,
-                                       wide ? artifact::ElementType_Float64
-                                            : artifact::ElementType_Float32,
-                                       view));
-  const TensorView expected = statistic;
-  statistic = dimsOf(view, 0, o.axis);
-  return expectDims(name, expected, statistic);
-}
-
 template <bool Centered> Status run(const KernelCall &call) {
   const char *name = Centered ? "LayerNormalization" : "RMSNormalization";
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, name, 2));
-  Operands o;
-  o.x = call.inputs[0];
-  o.y = call.outputs[0];
-  o.epsilon = call.floatOr("epsilon", 1e-5);
-  SHARDC_RETURN_IF_ERROR(expectLike(name, o.y, o.x));
-  SHARDC_RETURN_IF_ERROR(readAxis(call, name, o.x.rank, o.axis));
-  SHARDC_RETURN_IF_ERROR(bindParameter(call, name, 1, o, o.scale));
-  SHARDC_RETURN_IF_ERROR(bindParameter(call, name, 2, o, o.bias));
-  SHARDC_RETURN_IF_ERROR(bindStatistic(call, name, 1, o, o.mean));
-  SHARDC_RETURN_IF_ERROR(bindStatistic(call, name, 2, o, o.inverse));
+  NormalizationOperands o;
+  SHARDC_RETURN_IF_ERROR(readNormalization(call, name, o));
   return dispatch(FloatTypes(), o.x.element, name, [&](auto tag) {
     normalize<typename decltype(tag)::Type, Centered>(o);
   });

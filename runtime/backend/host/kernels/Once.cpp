@@ -14,9 +14,8 @@ namespace {
 constexpr char kName[] = "Once";
 
 Status run(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 1));
+  SHARDC_RETURN_IF_ERROR(expectAlike(call, kName, 1));
   const TensorView &x = call.inputs[0], &out = call.outputs[0];
-  SHARDC_RETURN_IF_ERROR(expectLike(kName, out, x));
   const bool isPresent = call.intOr("present", 1) != 0;
   const StridedCopy write = isPresent ? StridedCopy(out, x) : StridedCopy(out);
   write(out.data, isPresent ? x.data : kZeroElement);

@@ -6,41 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/Elementwise.h"
-
-#include <cmath>
+#include "runtime/backend/host/kernels/PowFunctions.h"
 
 namespace shardc::runtime::host {
 namespace {
 
 constexpr char kName[] = "Pow";
-
-using BaseTypes = decltype(FloatTypes() + IndexTypes());
-using ExponentTypes = decltype(FloatTypes() + IntegerTypes());
-
-/// An integer exponent below 0 yields 0 unless the base is 1 or -1.
-template <typename T> T integerPower(T base, int64_t exponent) {
-  if (exponent < 0)
-    return base == 1       ? T(1)
-           : base == T(-1) ? (exponent % 2 ? T(-1) : T(1))
-                           : T(0);
-  uint64_t result = 1, factor = static_cast<uint64_t>(base);
-  for (; exponent > 0; exponent >>= 1) {
-    result *= exponent & 1 ? factor : 1;
-    factor *= factor;
-  }
-  return T(result);
-}
-
-template <typename T, typename E> T power(T base, E exponent) {
-  if constexpr (std::is_integral_v<T> && std::is_integral_v<E>)
-    return integerPower(base, exponent);
-  else if constexpr (std::is_integral_v<T>)
-    return T(std::pow(double(base), double(exponent)));
-  else
-    return std::pow(base, T(exponent));
-}
 
 bool isScalar(const TensorView &view) {
   for (int d = 0; d < view.rank; ++d)
@@ -73,9 +45,9 @@ Status run(const KernelCall &call) {
   SHARDC_RETURN_IF_ERROR(expectDims(kName, out, exponent));
   if (out.numElements() == 0)
     return Status::ok(); // a broadcast exponent may have no element either
-  return dispatch(BaseTypes(), base.element, kName, [&](auto baseTag) {
+  return dispatch(PowBaseTypes(), base.element, kName, [&](auto baseTag) {
     using T = typename decltype(baseTag)::Type;
-    return dispatch(ExponentTypes(), exponent.element, kName, [&](auto tag) {
+    return dispatch(PowExponentTypes(), exponent.element, kName, [&](auto tag) {
       raise<T, typename decltype(tag)::Type>(out, base, exponent);
     });
   });

@@ -25,7 +25,8 @@ inline Status readReduction(const KernelCall &call, std::string_view kernel,
 }
 
 /// Integers wrap around; NaN propagates through max and min.
-template <typename T> T combine(Reduction reduction, T old, T update) {
+template <typename T>
+SHARDC_HOST_DEVICE T combine(Reduction reduction, T old, T update) {
   using C = Compute<T>;
   const C a(old), b(update);
   switch (reduction) {

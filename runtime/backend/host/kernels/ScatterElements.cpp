@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/backend/host/kernels/IndexChecks.h"
 #include "runtime/backend/host/kernels/IndexReader.h"
 #include "runtime/backend/host/kernels/Scatter.h"
 #include "runtime/backend/host/kernels/StridedCopy.h"
@@ -14,29 +15,13 @@ namespace {
 
 constexpr char kName[] = "ScatterElements";
 
-Status check(const KernelCall &call, int &axis) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 3));
-  const TensorView &data = call.inputs[0], &indices = call.inputs[1];
-  SHARDC_RETURN_IF_ERROR(readAxis(call, kName, data.rank, axis));
-  SHARDC_RETURN_IF_ERROR(expectIndices(kName, indices));
-  SHARDC_RETURN_IF_ERROR(expectDims(kName, indices, call.inputs[2]));
-  SHARDC_RETURN_IF_ERROR(expectElement(kName, data.element, call.inputs[2]));
-  SHARDC_RETURN_IF_ERROR(expectLike(kName, data, call.outputs[0]));
-  bool fits = data.rank == indices.rank;
-  for (int d = 0; d < data.rank && fits; ++d)
-    fits = d == axis || indices.dims[d] <= data.dims[d];
-  if (!fits)
-    return failure(kName, "indices " + dimsToString(indices) +
-                              " do not fit data " + dimsToString(data));
-  return expectInRange(kName, indices, data.dims[axis]);
-}
-
 Status run(const KernelCall &call) {
   int axis = 0;
   Reduction reduction = Reduction::None;
-  SHARDC_RETURN_IF_ERROR(check(call, axis));
+  SHARDC_RETURN_IF_ERROR(checkScatterElements(call, kName, axis));
   SHARDC_RETURN_IF_ERROR(readReduction(call, kName, reduction));
   const TensorView &data = call.inputs[0], &indices = call.inputs[1];
+  SHARDC_RETURN_IF_ERROR(expectInRange(kName, indices, data.dims[axis]));
   const TensorView &updates = call.inputs[2], &out = call.outputs[0];
   TensorView target = out; // walked with the indices, the axis aside
   target.strides[axis] = 0;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/backend/host/kernels/IndexChecks.h"
 #include "runtime/backend/host/kernels/IndexReader.h"
 #include "runtime/backend/host/kernels/Scatter.h"
 #include "runtime/backend/host/kernels/StridedCopy.h"
@@ -13,24 +14,6 @@ namespace shardc::runtime::host {
 namespace {
 
 constexpr char kName[] = "ScatterND";
-
-Status check(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 3));
-  const TensorView &data = call.inputs[0], &indices = call.inputs[1];
-  SHARDC_RETURN_IF_ERROR(expectIndices(kName, indices));
-  SHARDC_RETURN_IF_ERROR(expectLike(kName, data, call.outputs[0]));
-  const int lead = indices.rank - 1;
-  if (lead < 0 || indices.dims[lead] > data.rank)
-    return failure(kName, "index tuples are longer than the data's rank");
-  const int tuple = static_cast<int>(indices.dims[lead]);
-  if (lead + data.rank - tuple > kMaxRank)
-    return failure(kName, "the updates have too many dims");
-  TensorView expected = dimsOf(indices, 0, lead);
-  expected.element = data.element;
-  for (int d = tuple; d < data.rank; ++d)
-    expected.dims[expected.rank++] = data.dims[d];
-  return expectLike(kName, expected, call.inputs[2]);
-}
 
 /// Calls body(output offset, updates offset) for each slice.
 template <typename Body>
@@ -59,7 +42,7 @@ Status forEachSlice(const TensorView &indices, const TensorView &updates,
 
 Status run(const KernelCall &call) {
   Reduction reduction = Reduction::None;
-  SHARDC_RETURN_IF_ERROR(check(call));
+  SHARDC_RETURN_IF_ERROR(checkScatterND(call, kName));
   SHARDC_RETURN_IF_ERROR(readReduction(call, kName, reduction));
   const TensorView &data = call.inputs[0], &indices = call.inputs[1];
   const TensorView &updates = call.inputs[2], &out = call.outputs[0];

@@ -18,22 +18,22 @@ namespace shardc::runtime::host {
 
 struct Float16 : Half {
   Float16() = default;
-  explicit Float16(float value) : Half(toHalf(value)) {}
-  operator float() const { return toFloat(*this); }
+  SHARDC_HOST_DEVICE explicit Float16(float value) : Half(toHalf(value)) {}
+  SHARDC_HOST_DEVICE operator float() const { return toFloat(*this); }
 };
 
 struct BFloat16 : BFloat {
   BFloat16() = default;
-  explicit BFloat16(float value) : BFloat(toBFloat(value)) {}
-  operator float() const { return toFloat(*this); }
+  SHARDC_HOST_DEVICE explicit BFloat16(float value) : BFloat(toBFloat(value)) {}
+  SHARDC_HOST_DEVICE operator float() const { return toFloat(*this); }
 };
 
 struct Boolean {
   uint8_t byte = 0;
 
   Boolean() = default;
-  explicit Boolean(bool value) : byte(value) {}
-  operator bool() const { return byte != 0; }
+  SHARDC_HOST_DEVICE explicit Boolean(bool value) : byte(value) {}
+  SHARDC_HOST_DEVICE operator bool() const { return byte != 0; }
 };
 
 template <typename T> struct ComputeOf {

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/StridedLoop.h"
+#include "runtime/backend/host/kernels/TopKOrder.h"
 
 #include <algorithm>
 #include <numeric>
@@ -17,10 +17,6 @@ namespace {
 
 constexpr char kName[] = "TopK";
 
-template <typename C> bool isLess(C a, C b) {
-  return a < b || (b != b && a == a);
-}
-
 /// The first k of `order` become the indices of the result.
 template <typename T>
 void select(const T *x, int64_t stride, int64_t *order, int64_t count,
@@ -28,30 +24,13 @@ void select(const T *x, int64_t stride, int64_t *order, int64_t count,
   using C = Compute<T>;
   std::iota(order, order + count, int64_t(0));
   std::partial_sort(order, order + k, order + count, [&](int64_t i, int64_t j) {
-    const C a(x[i * stride]), b(x[j * stride]);
-    if (largest ? isLess(b, a) : isLess(a, b))
-      return true;
-    if (largest ? isLess(a, b) : isLess(b, a))
-      return false;
-    return i < j;
+    return comesBefore(C(x[i * stride]), i, C(x[j * stride]), j, largest);
   });
-}
-
-Status check(const KernelCall &call, int &axis) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 1, 2));
-  const TensorView &x = call.inputs[0], &values = call.outputs[0];
-  SHARDC_RETURN_IF_ERROR(readAxis(call, kName, x.rank, axis));
-  TensorView expected = x;
-  if (values.rank == x.rank)
-    expected.dims[axis] = std::min(values.dims[axis], x.dims[axis]);
-  SHARDC_RETURN_IF_ERROR(expectLike(kName, expected, values));
-  SHARDC_RETURN_IF_ERROR(expectDims(kName, expected, call.outputs[1]));
-  return expectElement(kName, artifact::ElementType_Int64, call.outputs[1]);
 }
 
 Status run(const KernelCall &call) {
   int axis = 0;
-  SHARDC_RETURN_IF_ERROR(check(call, axis));
+  SHARDC_RETURN_IF_ERROR(checkTopK(call, kName, axis));
   const TensorView &x = call.inputs[0];
   const TensorView &values = call.outputs[0], &indices = call.outputs[1];
   const bool largest = call.intOr("largest", 1) != 0;
@@ -76,7 +55,7 @@ Status run(const KernelCall &call) {
 
 int64_t scratchBytes(const KernelCall &call) {
   int axis = 0;
-  if (!check(call, axis).isOk())
+  if (!checkTopK(call, kName, axis).isOk())
     return 0; // run reports it
   return call.inputs[0].dims[axis] * static_cast<int64_t>(sizeof(int64_t));
 }

@@ -16,9 +16,8 @@ namespace {
 constexpr char kName[] = "Trilu";
 
 Status run(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 1));
+  SHARDC_RETURN_IF_ERROR(expectAlike(call, kName, 1));
   const TensorView &x = call.inputs[0], &out = call.outputs[0];
-  SHARDC_RETURN_IF_ERROR(expectLike(kName, out, x));
   if (x.rank < 2)
     return failure(kName, "expected matrices, found " + dimsToString(x));
   const bool upper = call.intOr("upper", 1) != 0;

@@ -1,0 +1,151 @@
+#include "tests/conformance/cuda/KernelComparison.h"
+#include "tests/conformance/cuda/KernelTypes.h"
+
+namespace shardc::testing {
+namespace {
+
+using namespace runtime::host;
+
+/// Indices in [-size, size), with repetitions.
+template <typename I> Tensor indicesInto(int64_t size, const Dims &dims) {
+  Tensor tensor = numbers<I>(dims, 5);
+  for (int64_t i = 0; i < tensor.view.numElements(); ++i) {
+    I &index = tensor.view.as<I>()[i];
+    index = I((index % I(2 * size) + I(2 * size)) % I(2 * size) - I(size));
+  }
+  return tensor;
+}
+
+/// One type of each size.
+using SizedTypes = TypeList<uint8_t, BFloat16, float, int64_t>;
+
+void expectOutOfRange(const char *name, const std::vector<Tensor> &inputs,
+                      const Tensor &output, const Attributes &attributes) {
+  const Status status = runOnDevice(name, inputs, {output}, attributes);
+  EXPECT_NE(status.message().find("outside of its dim"), std::string::npos)
+      << name << ": " << status.message();
+}
+
+TEST(IndexKernels, gatherElementsAndSlices) {
+  forTypes(IndexTypes(), [&](auto index) {
+    using I = typename decltype(index)::Type;
+    forTypes(SizedTypes(), [&](auto tag) {
+      using T = typename decltype(tag)::Type;
+      const Tensor data = numbers<T>({4, 5, 6});
+      for (const Dims &dims : {Dims{3, 9, 6}, Dims{4, 0, 2}}) {
+        const Tensor indices = indicesInto<I>(5, dims);
+        for (const Tensor &x : {data, data.scattered()})
+          compare("GatherElements", {x, indices.scattered()},
+                  {Tensor::filled<T>(dims, T())},
+                  Attributes().ints("axis", {1}), kExact);
+      }
+      for (const Tensor &x : {data, data.scattered()}) {
+        compare("GatherND", {x, indicesInto<I>(4, {3, 2, 2})},
+                {Tensor::filled<T>({3, 2, 6}, T())}, {}, kExact);
+        compare("GatherND", {x, indicesInto<I>(5, {4, 3, 1})},
+                {Tensor::filled<T>({4, 3, 6}, T()).scattered()},
+                Attributes().ints("batch_dims", {1}), kExact);
+      }
+    });
+  });
+  const Tensor data = numbers<float>({4, 5});
+  const Tensor bad = Tensor::of<int64_t>({1, 2}, {0, 5});
+  expectOutOfRange("GatherElements", {data, bad},
+                   Tensor::filled<float>({1, 2}, 0),
+                   Attributes().ints("axis", {1}));
+  expectOutOfRange("GatherND", {data, bad}, Tensor::filled<float>({1}, 0), {});
+}
+
+TEST(IndexKernels, scatterInOrder) {
+  for (const char *reduction : {"none", "add", "mul", "max", "min"})
+    forTypes(
+        TypeList<float, double, Float16, int32_t, uint8_t>(), [&](auto tag) {
+          using T = typename decltype(tag)::Type;
+          const Tensor data = numbers<T>({4, 5, 6});
+          const auto attributes =
+              Attributes().ints("axis", {1}).text("reduction", reduction);
+          for (const Dims &dims : {Dims{3, 9, 6}, Dims{4, 0, 2}})
+            compare("ScatterElements",
+                    {data, indicesInto<int64_t>(5, dims),
+                     numbers<T>(dims, 2).scattered()},
+                    {Tensor::filled<T>({4, 5, 6}, T())}, attributes, kExact);
+          compare("ScatterND",
+                  {data.scattered(), indicesInto<int32_t>(4, {3, 4, 2}),
+                   numbers<T>({3, 4, 6}, 2)},
+                  {Tensor::filled<T>({4, 5, 6}, T()).scattered()}, attributes,
+                  kExact);
+          compare("ScatterND",
+                  {data, indicesInto<int64_t>(4, {40, 3}), numbers<T>({40}, 2)},
+                  {Tensor::filled<T>({4, 5, 6}, T())}, attributes, kExact);
+        });
+  const Tensor data = numbers<float>({4, 5});
+  const Tensor bad = Tensor::of<int64_t>({1, 2}, {-1, -6});
+  expectOutOfRange("ScatterElements", {data, bad, numbers<float>({1, 2})},
+                   Tensor::filled<float>({4, 5}, 0),
+                   Attributes().ints("axis", {1}));
+  for (const char *reduction : {"none", "add"})
+    expectOutOfRange("ScatterND", {data, bad, numbers<float>({1})},
+                     Tensor::filled<float>({4, 5}, 0),
+                     Attributes().text("reduction", reduction));
+}
+
+TEST(IndexKernels, padAndCrop) {
+  forTypes(SizedTypes(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    for (const char *mode : {"constant", "reflect", "edge", "wrap"}) {
+      const auto attributes =
+          Attributes().ints("pads", {1, -1, 4, 0, 2, -2}).text("mode", mode);
+      const Tensor x = numbers<T>({2, 5, 6});
+      const Tensor out = Tensor::filled<T>({3, 6, 8}, T());
+      compare("Pad", {x}, {out}, attributes, kExact);
+      compare("Pad", {x.scattered(), numbers<T>({}, 3)}, {out.scattered()},
+              attributes, kExact);
+    }
+    compare("Pad", {numbers<T>({0, 2})}, {Tensor::filled<T>({3, 2}, T(1))},
+            Attributes().ints("pads", {1, 0, 2, 0}), kExact);
+  });
+}
+
+TEST(IndexKernels, makeSequencesAndTriangles) {
+  forTypes(NumericTypes(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    for (int64_t size : {0, 1, 40}) {
+      const Tensor out = Tensor::filled<T>({size}, T());
+      compare("Range", {}, {out.scattered()},
+              Attributes().ints("start", {3}).ints("delta", {2}), kExact);
+      compare("Range",
+              {Tensor::of<T>({}, {Compute<T>(5)}),
+               Tensor::of<T>({}, {Compute<T>(2)})},
+              {out}, {}, kExact);
+    }
+  });
+  std::vector<int64_t> values(70);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = int64_t(i * i);
+  compare("Symbols", {}, {Tensor::filled<int64_t>({7, 10}, 0).scattered()},
+          Attributes().ints("values", values), kExact);
+  forTypes(SizedTypes(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    for (int64_t k : {-100, -2, 0, 1, 100})
+      for (int64_t upper : {0, 1}) {
+        const auto attributes =
+            Attributes().ints("k", {k}).ints("upper", {upper});
+        const Tensor x = numbers<T>({2, 4, 5});
+        compare("Trilu", {x.scattered()}, {Tensor::filled<T>({2, 4, 5}, T())},
+                attributes, kExact);
+        compare("Trilu", {numbers<T>({1, 5})}, {Tensor::filled<T>({1, 5}, T())},
+                attributes, kExact);
+      }
+  });
+}
+
+TEST(IndexKernels, copyOnceAndAsOtherBits) {
+  const Tensor x = numbers<float>({3, 4});
+  for (int64_t present : {0, 1})
+    compare("Once", {x.scattered()}, {Tensor::filled<float>({3, 4}, 5)},
+            Attributes().ints("present", {present}), kExact);
+  compare("BitCast", {x}, {Tensor::filled<int32_t>({3, 4}, 5)}, {}, kExact);
+}
+
+} // namespace
+} // namespace shardc::testing
