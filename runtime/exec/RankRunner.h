@@ -43,6 +43,17 @@ struct RunControl {
 Status runInstructions(const RankPlan &plan, int rank,
                        const RunControl &control);
 
+/// Captures all instructions. `all`: this rank has done it, and so have those
+/// that it meets in collectives of the plan; else nothing is captured on any of
+/// them. The error: another rank has failed, or does not come.
+Status captureTogether(const RankPlan &plan, int rank,
+                       const RunControl &control,
+                       std::unique_ptr<DeviceGraph> &graph, bool &all);
+
+/// Runs what was captured of the plan.
+Status replayInstructions(const RankPlan &plan, DeviceGraph &graph,
+                          const RunControl &control);
+
 } // namespace shardc::runtime
 
 #endif // SHARDC_RUNTIME_EXEC_RANKRUNNER_H

@@ -17,7 +17,8 @@ double median(RunTimes times);
 /// Time by kind of kernel, then the nodes that took longest.
 void printProfile(const shardc::runtime::Session &session, size_t runs);
 
-/// {"runs": N, "median_ms": T, "collectives": [{"kind", "node", "group_size",
+/// {"runs": N, "median_ms": T, "launches": {"launched", "captured",
+///  "replayed"}, "collectives": [{"kind", "node", "group_size",
 ///  "bytes", "wire_bytes"}], "ranks": [{"rank", "weight_bytes",
 ///  "packed_bytes", "loaded_bytes", "arena_bytes"}]}
 shardc::runtime::Status writeStats(const std::string &path,
