@@ -123,8 +123,9 @@ struct RankMemory {
   int64_t arrangedBytes = 0;
 };
 
-/// How often ranks have run a stretch of a program that waits for nothing, and
-/// how: launch after launch, while a device captured it, or as it was captured.
+/// How often ranks have run a program, or a part between two waits for its own
+/// data, and how: launch after launch, as a device had just captured it, or as
+/// it had captured it in an earlier run.
 struct LaunchStats {
   int64_t launched = 0;
   int64_t captured = 0;

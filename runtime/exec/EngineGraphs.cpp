@@ -1,8 +1,6 @@
 //===- EngineGraphs.cpp - A segment launched, captured or replayed --------===//
 #include "runtime/exec/Engine.h"
 
-#include <algorithm>
-
 namespace shardc::runtime {
 
 /// What decides on this is the same on all ranks.
@@ -22,28 +20,24 @@ Status Engine::launchSegment(int rank, SegmentPlan &segment) {
   LaunchMode mode =
       mayCapture(rank) ? graph.choose(placement) : LaunchMode::Plain;
   if (mode == LaunchMode::Capture) {
-    std::unique_ptr<DeviceGraph> made;
-    bool all = false;
+    std::vector<CapturedStretch> made;
     SHARDC_RETURN_IF_ERROR(
-        captureTogether(segment.plan, worldRank(rank), control, made, all));
-    if (all)
-      graph.captured(std::move(made), placement);
-    else
+        captureTogether(segment.plan, worldRank(rank), control, made));
+    if (made.empty()) {
       graph.refuse();
-    mode = all ? LaunchMode::Capture : LaunchMode::Plain;
+      mode = LaunchMode::Plain;
+    } else
+      graph.captured(std::move(made), placement);
   }
-  if (mode == LaunchMode::Plain) {
-    ++mine.launches.launched;
-    SHARDC_RETURN_IF_ERROR(
-        runInstructions(segment.plan, worldRank(rank), control));
-    graph.ranPlainly();
-    return Status::ok();
-  }
-  ++(mode == LaunchMode::Capture ? mine.launches.captured
-                                 : mine.launches.replayed);
-  return replayInstructions(
-      segment.plan,
-      mode == LaunchMode::Capture ? graph.first() : graph.replay(), control);
+  if (mode == LaunchMode::Replay)
+    graph.replayed();
+  SHARDC_RETURN_IF_ERROR(
+      runInstructions(segment.plan, worldRank(rank), control, graph.graphs()));
+  graph.hasRunOnce();
+  ++(mode == LaunchMode::Plain     ? mine.launches.launched
+     : mode == LaunchMode::Capture ? mine.launches.captured
+                                   : mine.launches.replayed);
+  return Status::ok();
 }
 
 /// A rank may have failed anywhere, so that the others are ahead of it.

@@ -68,25 +68,43 @@ bool isCapturable(const RankPlan &plan, const BoundInstruction &instruction) {
   return !instruction.channel && !instruction.runsOnHost;
 }
 
+void enter(const BoundInstruction &instruction, size_t count,
+           const RunControl &control) {
+  control.progress.current.store(instruction.source, std::memory_order_release);
+  control.progress.steps.fetch_add(count, std::memory_order_relaxed);
+}
+
 /// What went wrong is found again, and told, by the plain run.
 bool capture(const RankPlan &plan, int rank, const RunControl &control,
-             std::unique_ptr<DeviceGraph> &graph) {
-  std::span<const BoundInstruction> instructions = plan.instructions();
-  if (!std::all_of(instructions.begin(), instructions.end(),
-                   [&](const auto &instruction) {
-                     return isCapturable(plan, instruction);
-                   }) ||
-      !control.stream.beginCapture().isOk())
+             CapturedStretch &stretch) {
+  if (!control.stream.beginCapture().isOk())
     return false;
   bool isComplete = true;
-  for (size_t i = 0; i < instructions.size() && isComplete; ++i) {
-    control.progress.current.store(instructions[i].source,
-                                   std::memory_order_release);
+  for (size_t i = stretch.first; i < stretch.end && isComplete; ++i) {
+    const BoundInstruction &instruction = plan.instructions()[i];
     isComplete =
-        runOne(plan, instructions[i], rank, control, siteOf(instructions[i]))
-            .isOk();
+        runOne(plan, instruction, rank, control, siteOf(instruction)).isOk();
   }
-  return control.stream.endCapture(graph).isOk() && isComplete;
+  return control.stream.endCapture(stretch.graph).isOk() && isComplete;
+}
+
+bool captureAll(const RankPlan &plan, int rank, const RunControl &control,
+                std::vector<CapturedStretch> &captured) {
+  // A single launch costs no more than a graph.
+  constexpr size_t kLeast = 2;
+  std::span<const BoundInstruction> instructions = plan.instructions();
+  for (size_t first = 0, end = 0; first < instructions.size();
+       first = end + 1) {
+    end = first;
+    while (end < instructions.size() && isCapturable(plan, instructions[end]))
+      ++end;
+    if (end - first < kLeast)
+      continue;
+    captured.push_back({first, end, nullptr});
+    if (!capture(plan, rank, control, captured.back()))
+      return false;
+  }
+  return !captured.empty();
 }
 
 /// Whether all ranks of all groups of the plan say so. Each group passes on
@@ -115,47 +133,41 @@ Status agree(const RankPlan &plan, bool &all) {
 
 Status captureTogether(const RankPlan &plan, int rank,
                        const RunControl &control,
-                       std::unique_ptr<DeviceGraph> &graph, bool &all) {
-  all = capture(plan, rank, control, graph);
+                       std::vector<CapturedStretch> &captured) {
+  bool all = captureAll(plan, rank, control, captured);
   Status status = agree(plan, all);
   if (!all || !status.isOk())
-    graph.reset();
-  if (!status.isOk()) {
-    control.failure.fail(status);
-    return control.failure.status();
-  }
-  return Status::ok();
-}
-
-Status replayInstructions(const RankPlan &plan, DeviceGraph &graph,
-                          const RunControl &control) {
-  if (control.failure.failed())
-    return control.failure.status();
-  if (plan.instructions().empty())
-    return Status::ok();
-  // Where the device is in it is not known here.
-  control.progress.current.store(plan.instructions().front().source,
-                                 std::memory_order_release);
-  control.progress.steps.fetch_add(plan.instructions().size(),
-                                   std::memory_order_relaxed);
-  Status status = control.stream.run(graph);
+    captured.clear();
   if (status.isOk())
-    return status;
+    return Status::ok();
   control.failure.fail(status);
   return control.failure.status();
 }
 
 Status runInstructions(const RankPlan &plan, int rank,
-                       const RunControl &control) {
+                       const RunControl &control,
+                       std::span<const CapturedStretch> captured) {
   std::span<const BoundInstruction> instructions = plan.instructions();
   const bool measures = !control.timings.empty();
+  auto fail = [&](const Status &status) {
+    control.failure.fail(status);
+    return control.failure.status();
+  };
   for (size_t i = 0; i < instructions.size(); ++i) {
     if (control.failure.failed())
       return control.failure.status();
     const BoundInstruction &instruction = instructions[i];
-    control.progress.current.store(instruction.source,
-                                   std::memory_order_release);
-    control.progress.steps.fetch_add(1, std::memory_order_relaxed);
+    if (!captured.empty() && captured.front().first == i) {
+      // Where the device is in it nobody knows.
+      const CapturedStretch &stretch = captured.front();
+      enter(instruction, stretch.end - stretch.first, control);
+      if (Status status = control.stream.run(*stretch.graph); !status.isOk())
+        return fail(status);
+      i = stretch.end - 1;
+      captured = captured.subspan(1);
+      continue;
+    }
+    enter(instruction, 1, control);
     const CollectiveSite site = siteOf(instruction);
     const int64_t begin = measures ? now() : 0;
     Status status = runOne(plan, instruction, rank, control, site);
@@ -170,10 +182,8 @@ Status runInstructions(const RankPlan &plan, int rank,
     }
     if (status.isOk() && control.world && instruction.replicated)
       status = checkReplicas(plan, instruction, site, control);
-    if (!status.isOk()) {
-      control.failure.fail(status);
-      return control.failure.status();
-    }
+    if (!status.isOk())
+      return fail(status);
   }
   return Status::ok();
 }

@@ -5,18 +5,18 @@ namespace shardc::runtime {
 LaunchMode SegmentGraph::choose(const MemoryPlacement &placement) {
   if (!ran || refused)
     return LaunchMode::Plain;
-  if (graph && capturedFor == placement)
+  if (!stretches.empty() && capturedFor == placement)
     return LaunchMode::Replay;
-  graph.reset();
+  stretches.clear();
   if (unused < kMostUnused)
     return LaunchMode::Capture;
   refuse();
   return LaunchMode::Plain;
 }
 
-void SegmentGraph::captured(std::unique_ptr<DeviceGraph> made,
+void SegmentGraph::captured(std::vector<CapturedStretch> made,
                             const MemoryPlacement &placement) {
-  graph = std::move(made);
+  stretches = std::move(made);
   capturedFor = placement;
   ++unused;
 }

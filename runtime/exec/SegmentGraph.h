@@ -8,6 +8,9 @@
 //   run of plan    A      B      A        A       B        A
 //                  plain  plain  capture  replay  capture  replay
 //
+// Stretches are captured: what goes through the host (a transfer to another
+// stage, a kernel that the device lacks) is run between them as ever.
+//
 // All ranks that meet in a collective have to come to the same decision without
 // asking: a collective is captured by all of them or by none. So the decision
 // follows from what all of them do alike, not from addresses: memory only ever
@@ -18,6 +21,9 @@
 #define SHARDC_RUNTIME_EXEC_SEGMENTGRAPH_H
 
 #include "runtime/backend/Backend.h"
+
+#include <span>
+#include <vector>
 
 namespace shardc::runtime {
 
@@ -30,6 +36,13 @@ struct MemoryPlacement {
   bool operator==(const MemoryPlacement &) const = default;
 };
 
+/// Instructions [first, end) of a plan that run as one graph.
+struct CapturedStretch {
+  size_t first = 0;
+  size_t end = 0;
+  std::unique_ptr<DeviceGraph> graph;
+};
+
 /// Of one rank's plan of a segment.
 class SegmentGraph {
 public:
@@ -37,28 +50,24 @@ public:
   LaunchMode choose(const MemoryPlacement &placement);
   bool hasRun() const { return ran; }
 
-  void ranPlainly() { ran = true; }
-  void captured(std::unique_ptr<DeviceGraph> graph,
+  void hasRunOnce() { ran = true; }
+  void captured(std::vector<CapturedStretch> stretches,
                 const MemoryPlacement &placement);
   /// It is plain from now on.
   void refuse() {
-    graph.reset();
+    stretches.clear();
     refused = true;
   }
-  /// What was captured, for the run that captured it.
-  DeviceGraph &first() { return *graph; }
-  /// The same for a later one.
-  DeviceGraph &replay() {
-    unused = 0;
-    return *graph;
-  }
+  void replayed() { unused = 0; }
+  /// What was captured; none where the run is plain.
+  std::span<const CapturedStretch> graphs() const { return stretches; }
 
 private:
-  /// Graphs in a row of which none was run a second time: memory moves all the
-  /// time, and a capture costs more than it saves.
+  /// Captures in a row of which none was run a second time: memory moves all
+  /// the time, and a capture costs more than it saves.
   static constexpr int kMostUnused = 3;
 
-  std::unique_ptr<DeviceGraph> graph;
+  std::vector<CapturedStretch> stretches;
   MemoryPlacement capturedFor;
   bool ran = false, refused = false;
   int unused = 0;
