@@ -16,6 +16,8 @@ namespace {
 Status readEnvironment(SessionOptions &options) {
   if (const char *check = std::getenv("SHARDC_CHECK_REPLICAS"))
     options.checkReplicas |= std::strcmp(check, "1") == 0;
+  if (const char *graphs = std::getenv("SHARDC_GRAPHS"))
+    options.graphs &= std::strcmp(graphs, "0") != 0;
   if (const char *device = std::getenv("SHARDC_DEVICE");
       device && options.device.empty())
     options.device = device;
@@ -182,6 +184,20 @@ std::vector<RankMemory> Session::rankMemory() const {
       memory.begin(), memory.end(),
       [](const RankMemory &a, const RankMemory &b) { return a.rank < b.rank; });
   return memory;
+}
+
+LaunchStats Session::launchStats() const {
+  LaunchStats all;
+  for (const auto &pipeline : replicas->pipelines)
+    for (const auto &stage : pipeline->stages) {
+      std::lock_guard lock(stage->mutex);
+      for (const RankState &rank : stage->ranks) {
+        all.launched += rank.launches.launched;
+        all.captured += rank.launches.captured;
+        all.replayed += rank.launches.replayed;
+      }
+    }
+  return all;
 }
 
 std::vector<InstructionProfile> Session::profile() const {

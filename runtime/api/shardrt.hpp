@@ -97,6 +97,9 @@ struct SessionOptions {
   /// is, run one small collective over each group, and load nothing: the
   /// session can then be closed, and nothing else.
   bool preflight = false;
+  /// Devices capture what they run for a shape and run that again; also
+  /// switched off by SHARDC_GRAPHS=0.
+  bool graphs = true;
   Processes *processes = nullptr; ///< null: ranks are threads of this one
 };
 
@@ -118,6 +121,15 @@ struct RankMemory {
   /// Copies of weights in the order that kernels read them; ranks of one
   /// process that read the same weight share one.
   int64_t arrangedBytes = 0;
+};
+
+/// How often ranks have run a program, or a part between two waits for its own
+/// data, and how: launch after launch, as a device had just captured it, or as
+/// it had captured it in an earlier run.
+struct LaunchStats {
+  int64_t launched = 0;
+  int64_t captured = 0;
+  int64_t replayed = 0;
 };
 
 /// Time of one instruction over all measured runs of the last shape.
@@ -216,6 +228,7 @@ public:
   // it.
   std::vector<CollectiveStats> collectiveStats() const;
   std::vector<RankMemory> rankMemory() const;
+  LaunchStats launchStats() const; ///< of all ranks and all runs
   std::vector<InstructionProfile> profile() const;
   /// The mean over the ranks of this process; takes some tenths of a second.
   Status measureLimits(DeviceLimits &limits);

@@ -17,6 +17,7 @@
 // - What is enqueued may fail later: the next synchronize of its stream says
 //   so, and what was enqueued behind it counts for nothing.
 // - Sizes of 0 are legal everywhere and do nothing.
+// - What a graph was captured with lies where it was, as long as it runs.
 // - Objects are used by one thread at a time, but any thread; a device by
 //   several at once.
 //
@@ -75,6 +76,13 @@ public:
   virtual Status synchronize() = 0;
 };
 
+/// Work of a stream that was captured. Destroyed before the stream, while it
+/// does not run.
+class DeviceGraph {
+public:
+  virtual ~DeviceGraph() = default;
+};
+
 /// Work in order, beside the host's. Destroyed when all of it is done.
 class DeviceStream {
 public:
@@ -100,6 +108,37 @@ public:
 
   /// Blocks until all work is done; the first error of it, if there was one.
   virtual Status synchronize() = 0;
+
+  // Work that is the same each time, addresses included, costs less as a graph:
+  //
+  //   stream.beginCapture()
+  //   stream.launch(...), ...          kept, and not done
+  //   stream.endCapture(graph)
+  //   stream.run(*graph)               as often as one likes
+  //
+  // A graph fails as its launches do, and errors name their sites.
+
+  virtual bool canCapture() const { return false; }
+  /// Until endCapture, which the same thread calls, copies, launches and
+  /// operations of communicators that can be captured (isCapturable) are kept.
+  /// Nobody may wait for the stream or allocate, and events are refused.
+  virtual Status beginCapture() { return cannotCapture(); }
+  /// The error: it could not be captured, and nothing of it is kept.
+  virtual Status endCapture(std::unique_ptr<DeviceGraph> &graph) {
+    graph.reset();
+    return cannotCapture();
+  }
+  /// Enqueues a graph of this stream.
+  virtual Status run(DeviceGraph &graph) {
+    (void)graph;
+    return cannotCapture();
+  }
+
+private:
+  static Status cannotCapture() {
+    return Status::error(StatusCode::Artifact,
+                         "work of this device cannot be captured");
+  }
 };
 
 /// A rank among those of its group, for a device's communicator.

@@ -50,6 +50,11 @@ public:
   virtual int index() const = 0; ///< of this rank in the group
   virtual int size() const = 0;
 
+  /// Its operations are work of a device's stream and nothing else, so that
+  /// they can be captured with it: by all ranks, or by none, and a graph runs
+  /// on all of them or on none.
+  virtual bool isCapturable() const { return false; }
+
   /// Called before each run, while no rank of the session is in an operation: a
   /// run that failed may have left the ranks at different places.
   virtual void beginRun() = 0;

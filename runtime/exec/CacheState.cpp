@@ -5,7 +5,9 @@
 #include "runtime/exec/ViewResolver.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <utility>
 
 namespace shardc::runtime {
 namespace {
@@ -66,9 +68,15 @@ void CacheState::reset() {
   // The next sequence may come in another batch.
   for (Entry &entry : entries)
     entry.dims.clear();
+  // Its memory stays, for a sequence that is as large.
   for (auto &ofRank : parts)
     for (Part &part : ofRank)
-      part = Part();
+      part.dims.clear();
+}
+
+uint64_t CacheState::nextPlacement() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
 }
 
 Status CacheState::copyTo(CacheState &other) const {
@@ -80,6 +88,7 @@ Status CacheState::copyTo(CacheState &other) const {
       const Part &from = parts[rank][cache];
       Part &to = other.parts[rank][cache];
       to.dims = from.dims;
+      to.bytes = from.bytes;
       if (!from.memory.data())
         continue;
       if (!to.memory.allocate(*devices[rank], MemoryKind::Device,
@@ -93,6 +102,7 @@ Status CacheState::copyTo(CacheState &other) const {
     if (stream)
       SHARDC_RETURN_IF_ERROR(stream->synchronize());
   }
+  other.placed = nextPlacement();
   other.entries = entries;
   return Status::ok();
 }
@@ -227,11 +237,13 @@ Status CacheState::checkPart(const Use &use, size_t rank,
 
 Status CacheState::allocatePart(const Use &use, size_t rank,
                                 std::span<const int64_t> scalars) {
-  if (!devices[rank])
-    return Status::ok();
   DeviceBuffer &memory = parts[rank][use.cache].memory;
   const int64_t bytes =
       scalars[use.program.buffers()->Get(use.pair.buffer())->bytes()];
+  if (std::exchange(parts[rank][use.cache].bytes, bytes) != bytes)
+    placed = nextPlacement();
+  if (!devices[rank])
+    return Status::ok();
   if ((memory.data() && memory.size() == bytes) ||
       memory.allocate(*devices[rank], MemoryKind::Device, bytes))
     return Status::ok();

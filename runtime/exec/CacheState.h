@@ -61,6 +61,9 @@ public:
   std::byte *memoryOf(int rank, size_t cache) const {
     return parts[static_cast<size_t>(rank)][cache].memory.data();
   }
+  /// Another one as soon as some rank's memory may be elsewhere: the same for
+  /// no two states of a process, and it changes on all processes alike.
+  uint64_t placement() const { return placed; }
   /// After a run.
   Status advance(const artifact::Program &program, RankScalars scalars);
 
@@ -74,6 +77,7 @@ private:
   /// What one rank has of a cache.
   struct Part {
     DeviceBuffer memory;
+    int64_t bytes = -1;          ///< also of ranks that are elsewhere
     std::vector<OwnedRuns> dims; ///< of what is held
   };
   /// One cache in one program.
@@ -93,6 +97,9 @@ private:
   Status allocatePart(const Use &use, size_t rank,
                       std::span<const int64_t> scalars);
 
+  static uint64_t nextPlacement();
+
+  uint64_t placed = nextPlacement();
   std::vector<Entry> entries;
   const std::vector<Device *> devices;  ///< by rank; null: not here
   std::vector<std::vector<Part>> parts; ///< by rank and cache

@@ -57,6 +57,8 @@ struct RankState {
   std::vector<std::vector<int64_t>> boundScalars;
   DeviceLimits limits; ///< once they were measured
   RankProgress progress;
+  uint64_t moves = 0;   ///< of MemoryPlacement
+  LaunchStats launches; ///< of all runs
   std::vector<uint64_t> hashes;
   std::vector<std::array<uint64_t, 2>> loadedHashes; ///< on a device
   Status status;                                     ///< of the current job
@@ -169,6 +171,11 @@ private:
   Status runSegment(int rank, size_t &segment);
   Status growBuffer(int rank, DeviceBuffer &memory, int64_t bytes,
                     const char *what, bool keep);
+  // EngineGraphs.cpp
+  bool mayCapture(int rank) const;
+  Status launchSegment(int rank, SegmentPlan &segment);
+  void dropGraphs();
+
   RunControl controlOf(int rank, std::span<InstructionTiming> timings);
   Status readSizes(int rank, const BoundInstruction &instruction);
   void setSizes(int rank, const BoundInstruction &instruction);

@@ -55,7 +55,11 @@ Status Engine::runRequest(std::span<const InputTensor> given) {
   // Where the data decide on sizes, outputs are as large as the run finds.
   if (active->run.isStatic())
     SHARDC_RETURN_IF_ERROR(sizeOutputs());
-  SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runRank, Step::RunsKernels));
+  if (Status status = onAllRanks(&Engine::runRank, Step::RunsKernels);
+      !status.isOk()) {
+    dropGraphs();
+    return status;
+  }
   if (!active->run.isStatic()) {
     SHARDC_RETURN_IF_ERROR(assignFoundOutputs());
     SHARDC_RETURN_IF_ERROR(sizeOutputs());

@@ -128,6 +128,7 @@ Status Engine::prepareSegment(int rank, size_t number) {
     return Status::ok();
   segment.isReady = false;
   segment.plan = RankPlan();
+  segment.graph = SegmentGraph();
   segment.symbols = mine.symbols;
   segment.scalars.assign(mine.scalars.begin(), mine.scalars.end());
   SHARDC_RETURN_IF_ERROR(segment.plan.prepare(
@@ -182,8 +183,7 @@ Status Engine::runSegment(int rank, size_t &number) {
   RankShapePlan &shape = current->ranks[static_cast<size_t>(rank)];
   RankPlan &plan = shape.segments[number].plan;
   SHARDC_RETURN_IF_ERROR(bindSegment(rank, plan));
-  Status status =
-      runInstructions(plan, worldRank(rank), controlOf(rank, shape.timings));
+  Status status = launchSegment(rank, shape.segments[number]);
   mine.progress.leave();
   SHARDC_RETURN_IF_ERROR(status);
   const Segment &segment = active->run.list[number];

@@ -3,6 +3,7 @@
 #include "runtime/base/Message.h"
 #include "runtime/exec/ReplicaCheck.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace shardc::runtime {
@@ -54,21 +55,120 @@ Status checkReplicas(const RankPlan &plan, const BoundInstruction &instruction,
   return Status::ok();
 }
 
+CollectiveSite siteOf(const BoundInstruction &instruction) {
+  return {instruction.name, instruction.node,
+          static_cast<int>(instruction.index)};
+}
+
+/// Whether it is work of the device's stream and nothing else.
+bool isCapturable(const RankPlan &plan, const BoundInstruction &instruction) {
+  if (instruction.collective >= 0)
+    return plan.collectives()[static_cast<size_t>(instruction.collective)]
+        .communicator->isCapturable();
+  return !instruction.channel && !instruction.runsOnHost;
+}
+
+void enter(const BoundInstruction &instruction, size_t count,
+           const RunControl &control) {
+  control.progress.current.store(instruction.source, std::memory_order_release);
+  control.progress.steps.fetch_add(count, std::memory_order_relaxed);
+}
+
+/// What went wrong is found again, and told, by the plain run.
+bool capture(const RankPlan &plan, int rank, const RunControl &control,
+             CapturedStretch &stretch) {
+  if (!control.stream.beginCapture().isOk())
+    return false;
+  bool isComplete = true;
+  for (size_t i = stretch.first; i < stretch.end && isComplete; ++i) {
+    const BoundInstruction &instruction = plan.instructions()[i];
+    isComplete =
+        runOne(plan, instruction, rank, control, siteOf(instruction)).isOk();
+  }
+  return control.stream.endCapture(stretch.graph).isOk() && isComplete;
+}
+
+bool captureAll(const RankPlan &plan, int rank, const RunControl &control,
+                std::vector<CapturedStretch> &captured) {
+  // A single launch costs no more than a graph.
+  constexpr size_t kLeast = 2;
+  std::span<const BoundInstruction> instructions = plan.instructions();
+  for (size_t first = 0, end = 0; first < instructions.size();
+       first = end + 1) {
+    end = first;
+    while (end < instructions.size() && isCapturable(plan, instructions[end]))
+      ++end;
+    if (end - first < kLeast)
+      continue;
+    captured.push_back({first, end, nullptr});
+    if (!capture(plan, rank, control, captured.back()))
+      return false;
+  }
+  return !captured.empty();
+}
+
+/// Whether all ranks of all groups of the plan say so. Each group passes on
+/// what those before it said.
+Status agree(const RankPlan &plan, bool &all) {
+  std::vector<Communicator *> asked;
+  for (const BoundInstruction &instruction : plan.instructions()) {
+    if (instruction.collective < 0)
+      continue;
+    Communicator *group =
+        plan.collectives()[static_cast<size_t>(instruction.collective)]
+            .communicator;
+    if (std::find(asked.begin(), asked.end(), group) != asked.end())
+      continue;
+    asked.push_back(group);
+    const char mine = all ? 1 : 0;
+    std::vector<char> answers(static_cast<size_t>(group->size()));
+    SHARDC_RETURN_IF_ERROR(
+        group->exchange(&mine, 1, answers.data(), siteOf(instruction)));
+    all = std::find(answers.begin(), answers.end(), 0) == answers.end();
+  }
+  return Status::ok();
+}
+
 } // namespace
 
+Status captureTogether(const RankPlan &plan, int rank,
+                       const RunControl &control,
+                       std::vector<CapturedStretch> &captured) {
+  bool all = captureAll(plan, rank, control, captured);
+  Status status = agree(plan, all);
+  if (!all || !status.isOk())
+    captured.clear();
+  if (status.isOk())
+    return Status::ok();
+  control.failure.fail(status);
+  return control.failure.status();
+}
+
 Status runInstructions(const RankPlan &plan, int rank,
-                       const RunControl &control) {
+                       const RunControl &control,
+                       std::span<const CapturedStretch> captured) {
   std::span<const BoundInstruction> instructions = plan.instructions();
   const bool measures = !control.timings.empty();
+  auto fail = [&](const Status &status) {
+    control.failure.fail(status);
+    return control.failure.status();
+  };
   for (size_t i = 0; i < instructions.size(); ++i) {
     if (control.failure.failed())
       return control.failure.status();
     const BoundInstruction &instruction = instructions[i];
-    control.progress.current.store(instruction.source,
-                                   std::memory_order_release);
-    control.progress.steps.fetch_add(1, std::memory_order_relaxed);
-    const CollectiveSite site{instruction.name, instruction.node,
-                              static_cast<int>(instruction.index)};
+    if (!captured.empty() && captured.front().first == i) {
+      // Where the device is in it nobody knows.
+      const CapturedStretch &stretch = captured.front();
+      enter(instruction, stretch.end - stretch.first, control);
+      if (Status status = control.stream.run(*stretch.graph); !status.isOk())
+        return fail(status);
+      i = stretch.end - 1;
+      captured = captured.subspan(1);
+      continue;
+    }
+    enter(instruction, 1, control);
+    const CollectiveSite site = siteOf(instruction);
     const int64_t begin = measures ? now() : 0;
     Status status = runOne(plan, instruction, rank, control, site);
     // Times of a device are those of its work, not of its launch.
@@ -82,10 +182,8 @@ Status runInstructions(const RankPlan &plan, int rank,
     }
     if (status.isOk() && control.world && instruction.replicated)
       status = checkReplicas(plan, instruction, site, control);
-    if (!status.isOk()) {
-      control.failure.fail(status);
-      return control.failure.status();
-    }
+    if (!status.isOk())
+      return fail(status);
   }
   return Status::ok();
 }

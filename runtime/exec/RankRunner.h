@@ -6,6 +6,7 @@
 #include "runtime/backend/host/Rendezvous.h"
 #include "runtime/exec/HostCalls.h"
 #include "runtime/exec/RankPlan.h"
+#include "runtime/exec/SegmentGraph.h"
 
 #include <atomic>
 #include <span>
@@ -39,9 +40,18 @@ struct RunControl {
   std::vector<uint64_t> &hashes; ///< scratch of the replica check
 };
 
-/// Runs all instructions in order. The first error of any rank ends all.
+/// Runs all instructions in order, and those that were captured as their
+/// graphs. The first error of any rank ends all.
 Status runInstructions(const RankPlan &plan, int rank,
-                       const RunControl &control);
+                       const RunControl &control,
+                       std::span<const CapturedStretch> captured = {});
+
+/// Captures what can be, and runs nothing. None if it fails, or is not worth
+/// it, on this rank or one that it meets in collectives of the plan. The error:
+/// another rank has failed, or does not come.
+Status captureTogether(const RankPlan &plan, int rank,
+                       const RunControl &control,
+                       std::vector<CapturedStretch> &captured);
 
 } // namespace shardc::runtime
 

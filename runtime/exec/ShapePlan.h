@@ -13,6 +13,7 @@
 #include "runtime/exec/InputSlices.h"
 #include "runtime/exec/RankPlan.h"
 #include "runtime/exec/RankRunner.h"
+#include "runtime/exec/SegmentGraph.h"
 
 #include <vector>
 
@@ -24,6 +25,7 @@ struct SegmentPlan {
   /// By rank; empty for the first segment, which has the shape's.
   std::vector<std::vector<int64_t>> scalars;
   RankPlan plan;
+  SegmentGraph graph;
 };
 
 /// One rank's.

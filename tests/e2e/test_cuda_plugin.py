@@ -1,5 +1,6 @@
 """The CUDA plugin on a simulated CUDA (tests/conformance/cuda): whole artifacts on GPUs that are none."""
 
+import json
 import os
 import subprocess
 import unittest
@@ -108,6 +109,95 @@ class CudaPlugin(EndToEnd):
         done = self.start(artifact, "--inputs", data, "--outputs", out, device="cuda:0")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_same_numbers(read_outputs(out), expected)
+
+    def launches(self, artifact, *flags, **environment):
+        """Outputs of five runs and how ranks have launched them."""
+        out, stats = self.folder / "outputs", self.folder / "stats.json"
+        done = self.start(artifact, *flags, "--outputs", out, "--stats-json", stats, "--repeat", 5, **environment)
+        self.assertEqual(done.returncode, 0, done.stdout[-500:] + done.stderr[-1000:])
+        files = sorted(out.rglob("*.pb"))
+        return [file.read_bytes() for file in files], json.loads(stats.read_text())["launches"]
+
+    def assert_replays(self, artifact, *flags, runs, replayed):
+        """The same bits as launch after launch, of which so many are replays."""
+        plain, counts = self.launches(artifact, *flags, SHARDC_GRAPHS="0")
+        self.assertEqual(counts, {"launched": runs, "captured": 0, "replayed": 0})
+        found, counts = self.launches(artifact, *flags)
+        self.assertEqual(found, plain)
+        self.assertEqual((sum(counts.values()), counts["replayed"]), (runs, replayed))
+
+    def test_what_was_captured_is_replayed(self):
+        data, _ = self.save_products(np.array([[3, 1, 4, 1, 5]]))
+        for name, (tp, *flags) in PLANS.items():
+            with self.subTest(plan=name):
+                artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", *flags, to=name)
+                ranks = {"tp1": 1, "tp2pp2": 4}.get(name, 2)
+                self.assert_replays(artifact, "--inputs", data, runs=5 * ranks, replayed=3 * ranks)
+
+    def test_shapes_have_graphs_of_their_own(self):
+        """Runs of two shapes in turn: each is plain once, captured once, then replayed."""
+        data, _ = self.save_products(np.array([[3, 1, 4, 1, 5]]))
+        longer = self.folder / "longer"
+        longer.mkdir()
+        onnx.save_tensor(numpy_helper.from_array(np.array([[9, 2, 6, 5, 3, 5, 8], [0] * 7]), "ids"), longer / "input_0.pb")
+        for tp in (1, 2):
+            artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", to=f"tp{tp}")
+            self.assert_replays(artifact, "--inputs", data, "--inputs", longer, runs=10 * tp, replayed=6 * tp)
+
+    def test_caches_are_replayed_where_they_stay(self):
+        """A prompt and a step: shapes and caches are the same in each repetition."""
+        requests = self.save_cached([np.array([[1, 5, 2]]), np.array([[7]])])
+        for tp in (1, 2):
+            artifact = self.compile(self.folder / "cached.onnx", tp, "--kernels", "reference", to=f"tp{tp}")
+            flags = [flag for data in requests for flag in ("--inputs", data)]
+            self.assert_replays(artifact, "--cache", 8, *flags, runs=10 * tp, replayed=6 * tp)
+
+    def save_cached(self, steps):
+        """Scores of each token against all that came before it, whose keys are kept."""
+        rng = np.random.default_rng(3)
+        weights = {"table": (ROWS, HIDDEN), "wq": (HIDDEN, HIDDEN), "wk": (HIDDEN, HIDDEN)}
+        tensors = [numpy_helper.from_array(rng.standard_normal(dims).astype(np.float32), name) for name, dims in weights.items()]
+        tensors.append(numpy_helper.from_array(np.array([0, 0, HEADS, HIDDEN // HEADS], np.int64), "split"))
+        nodes = [helper.make_node("Gather", ["table", "ids"], ["x"], name="embedded")]
+        for which in "qk":
+            nodes.append(helper.make_node("MatMul", ["x", f"w{which}"], [f"{which}m"], name=f"{which}m"))
+            nodes.append(helper.make_node("Reshape", [f"{which}m", "split"], [f"{which}r"], name=f"{which}r"))
+            nodes.append(helper.make_node("Transpose", [f"{which}r"], [f"{which}t"], name=f"{which}t", perm=[0, 2, 1, 3]))
+        nodes.append(helper.make_node("Concat", ["past_key_values.0.key", "kt"], ["present.0.key"], name="append", axis=2))
+        nodes.append(helper.make_node("Transpose", ["present.0.key"], ["keys"], name="keys", perm=[0, 1, 3, 2]))
+        nodes.append(helper.make_node("MatMul", ["qt", "keys"], ["scores"], name="scores"))
+        value, heads, size = helper.make_tensor_value_info, HEADS, HIDDEN // HEADS
+        inputs = [value("ids", TensorProto.INT64, ["batch", "seq"]),
+                  value("past_key_values.0.key", TensorProto.FLOAT, ["batch", heads, "past", size])]  # fmt: skip
+        outputs = [value("scores", TensorProto.FLOAT, ["batch", heads, "seq", "past + seq"]),
+                   value("present.0.key", TensorProto.FLOAT, ["batch", heads, "past + seq", size])]  # fmt: skip
+        graph = helper.make_graph(nodes, "cached", inputs, outputs, tensors)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+        onnx.save(model, self.folder / "cached.onnx")
+        requests = []
+        for number, ids in enumerate(steps):
+            requests.append(self.folder / f"step{number}")
+            requests[-1].mkdir()
+            onnx.save_tensor(numpy_helper.from_array(ids, "ids"), requests[-1] / "input_0.pb")
+        return requests
+
+    def test_a_replay_names_the_node_that_failed(self):
+        data, _ = self.save_products(np.array([[1, 2]]))
+        wrong = self.folder / "wrong"
+        wrong.mkdir()
+        onnx.save_tensor(numpy_helper.from_array(np.array([[1, ROWS]]), "ids"), wrong / "input_0.pb")
+        for tp in (1, 2):
+            artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", to=f"tp{tp}")
+            flags = [flag for folder in (data, data, data, wrong) for flag in ("--inputs", folder)]
+            done = self.start(artifact, *flags)
+            self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+            self.assertRegex(done.stderr, r"rank \d.*Gather at node 'embedded' .*an index is outside of its dim")
+
+    def test_times_are_those_of_launches(self):
+        data, _ = self.save_products(np.array([[1, 2]]))
+        artifact = self.compile(self.folder / "model.onnx", 1, "--kernels", "reference")
+        _, counts = self.launches(artifact, "--inputs", data, "--profile")
+        self.assertEqual(counts, {"launched": 5, "captured": 0, "replayed": 0})
 
     def test_models_are_as_expected(self):
         for model in LAYERS:

@@ -124,8 +124,13 @@ Status writeStats(const std::string &path, const Session &session,
                      {"loaded_bytes", memory.loadedBytes},
                      {"arena_bytes", memory.arenaBytes},
                      {"arranged_bytes", memory.arrangedBytes}});
+  const LaunchStats launches = session.launchStats();
   Json stats = {{"runs", times.size()},
                 {"median_ms", median(times)},
+                {"launches",
+                 {{"launched", launches.launched},
+                  {"captured", launches.captured},
+                  {"replayed", launches.replayed}}},
                 {"collectives", std::move(collectives)},
                 {"ranks", std::move(ranks)}};
   return writeFileAtomically(

@@ -92,6 +92,7 @@ Status CudaStream::launch(const Kernel &kernel, const KernelCall &call,
 }
 
 Status CudaStream::record(DeviceEvent &event) {
+  SHARDC_RETURN_IF_ERROR(refuseInCapture());
   SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
   return cudaStatus(
       cudaEventRecord(static_cast<CudaEvent &>(event).event, handle),
@@ -99,6 +100,7 @@ Status CudaStream::record(DeviceEvent &event) {
 }
 
 Status CudaStream::wait(const DeviceEvent &event) {
+  SHARDC_RETURN_IF_ERROR(refuseInCapture());
   SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
   return cudaStatus(
       cudaStreamWaitEvent(handle, static_cast<const CudaEvent &>(event).event),
@@ -106,26 +108,21 @@ Status CudaStream::wait(const DeviceEvent &event) {
 }
 
 unsigned CudaStream::mayFail(const char *problem) {
-  risks.push_back({atHand, problem});
-  return static_cast<unsigned>(risks.size());
+  mayHaveFailed = true;
+  return sites.numberOf(atHand, problem);
 }
 
 /// The first launch whose data were wrong, once the stream is done.
 Status CudaStream::readFault() {
-  const unsigned first = *hostFault;
-  Status status;
-  if (first > 0 && first <= risks.size()) {
-    const Risk &risk = risks[first - 1];
-    status = artifactError(owner, risk.site.kind, " at node '", risk.site.node,
-                           "' (instruction ", risk.site.instruction,
-                           "): ", risk.problem);
-  }
-  risks.clear();
-  if (first == 0)
+  mayHaveFailed = false;
+  const FaultSites::Site *site = sites.find(*hostFault);
+  if (!site)
     return Status::ok();
   *hostFault = 0;
   SHARDC_RETURN_IF_ERROR(clearFault());
-  return status;
+  return artifactError(owner, site->kind, " at node '", site->node,
+                       "' (instruction ", site->instruction,
+                       "): ", site->problem);
 }
 
 /// A collective may never end: then the wait is this side's to give up.
@@ -144,20 +141,81 @@ Status CudaStream::watchCollectives() {
 }
 
 Status CudaStream::synchronize() {
+  SHARDC_RETURN_IF_ERROR(refuseInCapture());
   SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
-  if (!risks.empty())
+  if (mayHaveFailed)
     SHARDC_RETURN_IF_ERROR(
         cudaStatus(cudaMemcpyAsync(hostFault, deviceFault, sizeof(unsigned),
                                    cudaMemcpyDeviceToHost, handle),
                    "cudaMemcpyAsync"));
   const Status watched = watchCollectives();
   // Collectives that were given up have ended, too: memory may go after this.
-  Status status;
-  if (cudaError_t error = cudaStreamSynchronize(handle); error != cudaSuccess)
-    status = cudaStatus(error, (owner + "the GPU's work failed").c_str());
-  else
-    status = readFault();
+  const cudaError_t error = cudaStreamSynchronize(handle);
+  pending.clear();
+  const Status status =
+      error == cudaSuccess
+          ? readFault()
+          : cudaStatus(error, (owner + "the GPU's work failed").c_str());
   return watched.isOk() ? status : watched;
+}
+
+Status CudaStream::refuseInCapture() {
+  if (!capturing)
+    return Status::ok();
+  isBroken = true;
+  return artifactError(owner,
+                       "a stream that is captured has no events and no waits");
+}
+
+Status CudaStream::beginCapture() {
+  SHARDC_RETURN_IF_ERROR(refuseInCapture());
+  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
+  auto graph = std::make_unique<CudaGraph>(device);
+  SHARDC_RETURN_IF_ERROR(graph->collectives.open());
+  // Other ranks' threads may allocate meanwhile, this one may not.
+  SHARDC_RETURN_IF_ERROR(cudaStatus(
+      cudaStreamBeginCapture(handle, cudaStreamCaptureModeThreadLocal),
+      "cudaStreamBeginCapture"));
+  capturing = std::move(graph);
+  isBroken = false;
+  pending.captureInto(&capturing->collectives);
+  return Status::ok();
+}
+
+Status CudaStream::endCapture(std::unique_ptr<DeviceGraph> &graph) {
+  graph.reset();
+  if (!capturing)
+    return artifactError(owner, "nothing is captured");
+  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
+  std::unique_ptr<CudaGraph> ended = std::move(capturing);
+  pending.captureInto(nullptr);
+  Status status = ended->collectives.joinTo(handle);
+  cudaGraph_t work = nullptr;
+  const cudaError_t error = cudaStreamEndCapture(handle, &work);
+  if (isBroken)
+    status = artifactError(owner, "the capture was broken off");
+  if (status.isOk())
+    status = cudaStatus(error, "cudaStreamEndCapture");
+  if (status.isOk())
+    status = ended->instantiate(work);
+  if (work)
+    cudaGraphDestroy(work);
+  if (status.isOk())
+    graph = std::move(ended);
+  else
+    (void)cudaGetLastError(); // no error of the launches that follow
+  return status;
+}
+
+Status CudaStream::run(DeviceGraph &graph) {
+  SHARDC_RETURN_IF_ERROR(refuseInCapture());
+  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
+  auto &mine = static_cast<CudaGraph &>(graph);
+  if (pending.isPending(mine.collectives)) // it counts one run at a time
+    SHARDC_RETURN_IF_ERROR(synchronize());
+  pending.addAll(mine.collectives);
+  mayHaveFailed = true;
+  return mine.launch(handle);
 }
 
 } // namespace shardc::runtime

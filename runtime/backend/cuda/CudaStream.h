@@ -3,18 +3,18 @@
 // A CUDA stream and what the kernels on it share: cuBLASLt's products, and a
 // word in which kernels say that their data are out of range
 // (an index of Gather), since they cannot return a status. The first such
-// launch is named by the next synchronize.
+// launch is named by the next synchronize, also where a graph has it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_CUDA_CUDASTREAM_H
 #define SHARDC_RUNTIME_BACKEND_CUDA_CUDASTREAM_H
 
 #include "runtime/backend/Backend.h"
+#include "runtime/backend/cuda/CudaGraph.h"
 #include "runtime/backend/cuda/CudaStatus.h"
+#include "runtime/backend/cuda/FaultSites.h"
 #include "runtime/backend/cuda/GemmCache.h"
 #include "runtime/backend/cuda/PendingCollectives.h"
-
-#include <vector>
 
 namespace shardc::runtime {
 
@@ -40,6 +40,10 @@ public:
   Status record(DeviceEvent &event) override;
   Status wait(const DeviceEvent &event) override;
   Status synchronize() override;
+  bool canCapture() const override { return true; }
+  Status beginCapture() override;
+  Status endCapture(std::unique_ptr<DeviceGraph> &graph) override;
+  Status run(DeviceGraph &graph) override;
 
   // For kernels and communicators of this backend.
 
@@ -49,11 +53,10 @@ public:
   }
   cudaStream_t stream() const { return handle; }
   GemmCache &gemms() { return products; }
-  /// Where a kernel leaves nonzero if its data are wrong: its launch's number,
-  /// and the first one stays.
+  /// Where a kernel leaves the number of its site if its data are wrong; the
+  /// first one stays.
   unsigned *faultWord() const { return deviceFault; }
-  /// Number of the launch at hand, from 1; `problem` is the message. Text that
-  /// stays, as that of the launch's site does.
+  /// Number of the launch at hand; `problem` is the message, text that stays.
   unsigned mayFail(const char *problem);
   /// Collectives that synchronize watches over.
   PendingCollectives &collectives() { return pending; }
@@ -65,18 +68,19 @@ private:
   Status clearFault();
   Status readFault();
   Status watchCollectives();
+  /// A capture is of no use after what it cannot have.
+  Status refuseInCapture();
 
   cudaStream_t handle = nullptr;
   GemmCache products;
   unsigned *deviceFault = nullptr;
   unsigned *hostFault = nullptr; ///< pinned copy
   CollectiveSite atHand;
-  struct Risk {
-    CollectiveSite site;
-    const char *problem;
-  };
-  std::vector<Risk> risks; ///< launches that may fail, since the last wait
+  FaultSites sites;
+  bool mayHaveFailed = false; ///< since the last wait
   PendingCollectives pending;
+  std::unique_ptr<CudaGraph> capturing; ///< null: nothing is
+  bool isBroken = false;                ///< what is captured
 };
 
 } // namespace shardc::runtime

@@ -151,11 +151,12 @@ Status NcclCommunicator::enter() {
 }
 
 Status NcclCommunicator::leave(const CollectiveSite &site) {
-  SHARDC_RETURN_IF_ERROR(computing.collectives().add(*this, site, stream));
   SHARDC_RETURN_IF_ERROR(
       cudaStatus(cudaEventRecord(after, stream), "cudaEventRecord"));
-  return cudaStatus(cudaStreamWaitEvent(computing.stream(), after),
-                    "cudaStreamWaitEvent");
+  SHARDC_RETURN_IF_ERROR(cudaStatus(
+      cudaStreamWaitEvent(computing.stream(), after), "cudaStreamWaitEvent"));
+  // What computes does not wait for what is noted here.
+  return computing.collectives().add(*this, site, stream);
 }
 
 Status NcclCommunicator::reserve(int64_t bytes) {

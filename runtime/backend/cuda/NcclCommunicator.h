@@ -35,6 +35,7 @@ public:
 
   int index() const override { return host.index(); }
   int size() const override { return host.size(); }
+  bool isCapturable() const override { return true; }
   void beginRun() override { host.beginRun(); }
   Status allReduce(const TensorView &input, const TensorView &output,
                    ReduceKind kind, const CollectiveSite &site) override;

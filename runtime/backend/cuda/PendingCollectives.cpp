@@ -7,8 +7,7 @@
 namespace shardc::runtime {
 
 PendingCollectives::~PendingCollectives() {
-  for (const Entry &entry : pending)
-    cudaEventDestroy(entry.event);
+  clear();
   for (cudaEvent_t event : spare)
     cudaEventDestroy(event);
 }
@@ -25,10 +24,36 @@ Status PendingCollectives::takeEvent(cudaEvent_t &event) {
 Status PendingCollectives::add(WatchedCommunicator &by,
                                const CollectiveSite &site,
                                cudaStream_t stream) {
+  if (capturing)
+    return capturing->add(by, site, stream);
   cudaEvent_t event = nullptr;
   SHARDC_RETURN_IF_ERROR(takeEvent(event));
   pending.push_back({&by, site, event});
   return cudaStatus(cudaEventRecord(event, stream), "cudaEventRecord");
+}
+
+void PendingCollectives::addAll(CapturedCollectives &graph) {
+  graph.restart();
+  unsigned number = 0;
+  for (const CapturedCollectives::Entry &entry : graph.entries())
+    pending.push_back({entry.by, entry.site, nullptr, &graph, ++number});
+}
+
+bool PendingCollectives::isPending(const CapturedCollectives &graph) const {
+  return std::any_of(pending.begin(), pending.end(),
+                     [&](const Entry &entry) { return entry.graph == &graph; });
+}
+
+void PendingCollectives::clear() {
+  for (const Entry &entry : pending)
+    reuse(entry);
+  pending.clear();
+}
+
+cudaError_t PendingCollectives::Entry::query() const {
+  if (event)
+    return cudaEventQuery(event);
+  return graph->numDone() >= number ? cudaSuccess : cudaErrorNotReady;
 }
 
 Status PendingCollectives::fail(const Entry &entry, const std::string &what) {
@@ -42,9 +67,7 @@ Status PendingCollectives::fail(const Entry &entry, const std::string &what) {
       all.push_back(other.by);
   for (WatchedCommunicator *communicator : all)
     communicator->abort();
-  for (const Entry &other : pending)
-    spare.push_back(other.event);
-  pending.clear();
+  clear();
   return status;
 }
 
@@ -52,13 +75,13 @@ Status PendingCollectives::check(std::chrono::steady_clock::time_point &since) {
   const auto now = std::chrono::steady_clock::now();
   size_t done = 0;
   while (done < pending.size()) {
-    const cudaError_t error = cudaEventQuery(pending[done].event);
+    const cudaError_t error = pending[done].query();
     if (error == cudaErrorNotReady)
       break;
     if (error != cudaSuccess)
       return fail(pending[done],
                   message("failed: ", cudaGetErrorString(error)));
-    spare.push_back(pending[done++].event);
+    reuse(pending[done++]);
   }
   if (done > 0)
     since = now;
@@ -82,7 +105,7 @@ Status PendingCollectives::check(std::chrono::steady_clock::time_point &since) {
 void PendingCollectives::forget(const WatchedCommunicator &communicator) {
   std::erase_if(pending, [&](const Entry &entry) {
     if (entry.by == &communicator)
-      spare.push_back(entry.event);
+      reuse(entry);
     return entry.by == &communicator;
   });
 }

@@ -5,6 +5,9 @@
 // one has taken too long, and then all communicators are aborted, so that the
 // stream ends.
 //
+// The events of a graph that runs again say nothing, since they were over once:
+// there a word of the host counts the collectives that are done.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_CUDA_PENDINGCOLLECTIVES_H
 #define SHARDC_RUNTIME_BACKEND_CUDA_PENDINGCOLLECTIVES_H
@@ -31,6 +34,36 @@ public:
   virtual std::chrono::milliseconds timeout() const = 0;
 };
 
+/// Those of a graph, in the order in which they run.
+class CapturedCollectives {
+public:
+  CapturedCollectives() = default;
+  CapturedCollectives(const CapturedCollectives &) = delete;
+  ~CapturedCollectives();
+
+  // While the graph is captured: open before, joinTo at the end.
+  Status open();
+  Status add(WatchedCommunicator &by, const CollectiveSite &site,
+             cudaStream_t stream);
+  /// All streams that were added to have to end in the one that is captured.
+  Status joinTo(cudaStream_t stream);
+
+  struct Entry {
+    WatchedCommunicator *by;
+    CollectiveSite site;
+  };
+  const std::vector<Entry> &entries() const { return list; }
+  unsigned numDone() const;
+  /// Before the graph runs again, and while it does not.
+  void restart();
+
+private:
+  std::vector<Entry> list;
+  std::vector<cudaStream_t> streams;
+  unsigned *done = nullptr; ///< pinned
+  cudaEvent_t event = nullptr;
+};
+
 class PendingCollectives {
 public:
   PendingCollectives() = default;
@@ -40,7 +73,15 @@ public:
   /// Behind the collective that was just enqueued on `stream`.
   Status add(WatchedCommunicator &by, const CollectiveSite &site,
              cudaStream_t stream);
+  /// What is added from now on is the graph's, until null says that it is
+  /// captured.
+  void captureInto(CapturedCollectives *graph) { capturing = graph; }
+  /// The graph is about to run. It is not pending.
+  void addAll(CapturedCollectives &graph);
+  bool isPending(const CapturedCollectives &graph) const;
   bool empty() const { return pending.empty(); }
+  /// The stream is over, however it ended.
+  void clear();
   /// Forgets what is done; `since` becomes now where that is something. Error:
   /// one has failed, or the first has not been done for too long since `since`;
   /// all communicators are then aborted.
@@ -52,11 +93,20 @@ private:
   struct Entry {
     WatchedCommunicator *by;
     CollectiveSite site;
-    cudaEvent_t event;
+    cudaEvent_t event; ///< null: the graph counts
+    const CapturedCollectives *graph = nullptr;
+    unsigned number = 0; ///< in the graph, from 1
+
+    cudaError_t query() const;
   };
   Status takeEvent(cudaEvent_t &event);
+  void reuse(const Entry &entry) {
+    if (entry.event)
+      spare.push_back(entry.event);
+  }
   Status fail(const Entry &entry, const std::string &what);
 
+  CapturedCollectives *capturing = nullptr;
   std::vector<Entry> pending; ///< in order; few, since each run ends in a wait
   std::vector<cudaEvent_t> spare; ///< events are used again
 };

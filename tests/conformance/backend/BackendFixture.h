@@ -10,6 +10,7 @@
 
 #include "runtime/backend/DeviceBuffer.h"
 #include "runtime/backend/Plugin.h"
+#include "runtime/exec/StridedCopy.h"
 
 #include <gtest/gtest.h>
 
@@ -77,6 +78,41 @@ protected:
   runtime::Backend *backend = nullptr;
   std::unique_ptr<runtime::Device> device;
   std::unique_ptr<runtime::DeviceStream> stream;
+};
+
+/// Gather of one row of x [3, 2], whose elements count from 0.
+struct PickedRow {
+  PickedRow(const runtime::Kernel &kernel, std::byte *x, std::byte *index,
+            std::byte *y)
+      : kernel(kernel) {
+    using namespace artifact;
+    const int64_t rows[] = {3, 2}, one[] = {1}, row[] = {1, 2};
+    inputs[0] = runtime::packedView(x, ElementType_Float32, rows);
+    inputs[1] = runtime::packedView(index, ElementType_Int64, one);
+    output = runtime::packedView(y, ElementType_Float32, row);
+    attribute.name = "axis";
+    attribute.ints = &axis;
+    attribute.numInts = 1;
+    call.inputs = inputs;
+    call.numInputs = 2;
+    call.outputs = &output;
+    call.numOutputs = 1;
+    call.attributes = &attribute;
+    call.numAttributes = 1;
+  }
+  PickedRow(const PickedRow &) = delete;
+
+  runtime::Status launch(runtime::DeviceStream &stream,
+                         std::string_view node) const {
+    return stream.launch(kernel, call, {"Gather", node, 5});
+  }
+
+private:
+  const runtime::Kernel &kernel;
+  const int64_t axis = 0;
+  runtime::TensorView inputs[2], output;
+  runtime::KernelAttribute attribute;
+  runtime::KernelCall call;
 };
 
 } // namespace shardc::test

@@ -222,34 +222,16 @@ TEST_P(BackendTest, launchesAKernelBehindTheCopiesOfItsOperands) {
   EXPECT_EQ(y, (std::vector<float>{13, 16, 40, 52}));
 }
 
-/// Gather of rows of x [3, 2] by one index.
 TEST_P(BackendTest, aKernelWhoseDataAreWrongIsNamedByTheNextWait) {
   const Kernel *kernel = device->findKernel("Gather");
   ASSERT_NE(kernel, nullptr);
   DeviceBuffer x = memory(24), index = memory(8), y = memory(8);
   upload(x, counted(6));
-  const int64_t rows[] = {3, 2}, one[] = {1}, row[] = {1, 2};
-  const TensorView inputs[] = {
-      packedView(x.data(), artifact::ElementType_Float32, rows),
-      packedView(index.data(), artifact::ElementType_Int64, one)};
-  const TensorView output =
-      packedView(y.data(), artifact::ElementType_Float32, row);
-  const int64_t axis = 0;
-  KernelAttribute attribute;
-  attribute.name = "axis";
-  attribute.ints = &axis;
-  attribute.numInts = 1;
-  KernelCall call;
-  call.inputs = inputs;
-  call.numInputs = 2;
-  call.outputs = &output;
-  call.numOutputs = 1;
-  call.attributes = &attribute;
-  call.numAttributes = 1;
+  const PickedRow row(*kernel, x.data(), index.data(), y.data());
   auto pick = [&](int64_t which) {
     upload(index, std::vector<int64_t>{which});
     const std::string node = "node" + std::to_string(which);
-    Status status = stream->launch(*kernel, call, {"Gather", node, 5});
+    Status status = row.launch(*stream, node);
     return status.isOk() ? stream->synchronize() : status;
   };
   for (int64_t wrong : {3, -4, 1000}) {

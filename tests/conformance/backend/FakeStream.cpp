@@ -119,6 +119,7 @@ Status FakeStream::launch(const Kernel &kernel, const KernelCall &call,
 }
 
 Status FakeStream::record(DeviceEvent &event) {
+  SHARDC_RETURN_IF_ERROR(refuseInCapture());
   auto &mine = static_cast<FakeEvent &>(event);
   mine.stream = this;
   mine.ticket = enqueued;
@@ -126,6 +127,7 @@ Status FakeStream::record(DeviceEvent &event) {
 }
 
 Status FakeStream::wait(const DeviceEvent &event) {
+  SHARDC_RETURN_IF_ERROR(refuseInCapture());
   const auto &other = static_cast<const FakeEvent &>(event);
   if (other.stream && other.stream != this)
     enqueue([stream = other.stream, ticket = other.ticket] {
@@ -147,10 +149,41 @@ void FakeStream::runUntil(uint64_t ticket) {
 }
 
 Status FakeStream::synchronize() {
+  SHARDC_RETURN_IF_ERROR(refuseInCapture());
   runUntil(enqueued);
   Status status = failed;
   failed = Status::ok();
   return status;
+}
+
+Status FakeStream::refuseInCapture() {
+  if (!capturing)
+    return Status::ok();
+  isBroken = true;
+  return artifactError("a stream that captures has no events and no waits");
+}
+
+Status FakeStream::beginCapture() {
+  SHARDC_RETURN_IF_ERROR(refuseInCapture());
+  capturing = std::make_unique<FakeGraph>();
+  isBroken = false;
+  return Status::ok();
+}
+
+Status FakeStream::endCapture(std::unique_ptr<DeviceGraph> &graph) {
+  std::unique_ptr<FakeGraph> captured = std::move(capturing);
+  graph.reset();
+  if (!captured || isBroken)
+    return artifactError("nothing was captured");
+  graph = std::move(captured);
+  return Status::ok();
+}
+
+Status FakeStream::run(DeviceGraph &graph) {
+  SHARDC_RETURN_IF_ERROR(refuseInCapture());
+  for (const Work &work : static_cast<FakeGraph &>(graph).work)
+    enqueue(work);
+  return Status::ok();
 }
 
 } // namespace shardc::test

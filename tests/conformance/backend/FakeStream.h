@@ -11,6 +11,7 @@
 
 #include <deque>
 #include <functional>
+#include <vector>
 
 namespace shardc::test {
 
@@ -22,6 +23,11 @@ public:
 
   mutable FakeStream *stream = nullptr; ///< null: over, or never recorded
   uint64_t ticket = 0;
+};
+
+class FakeGraph final : public runtime::DeviceGraph {
+public:
+  std::vector<std::function<runtime::Status()>> work;
 };
 
 class FakeStream final : public runtime::DeviceStream {
@@ -37,6 +43,11 @@ public:
   runtime::Status record(runtime::DeviceEvent &event) override;
   runtime::Status wait(const runtime::DeviceEvent &event) override;
   runtime::Status synchronize() override;
+  bool canCapture() const override { return true; }
+  runtime::Status beginCapture() override;
+  runtime::Status
+  endCapture(std::unique_ptr<runtime::DeviceGraph> &graph) override;
+  runtime::Status run(runtime::DeviceGraph &graph) override;
 
   /// Does the work that was enqueued up to then.
   void runUntil(uint64_t ticket);
@@ -44,13 +55,19 @@ public:
 private:
   using Work = std::function<runtime::Status()>;
   void enqueue(Work work) {
+    if (capturing)
+      return capturing->work.push_back(std::move(work));
     queue.push_back(std::move(work));
     ++enqueued;
   }
+  /// As with CUDA, the capture is of no use after that.
+  runtime::Status refuseInCapture();
 
   std::deque<Work> queue;
   uint64_t enqueued = 0, done = 0;
   runtime::Status failed;
+  std::unique_ptr<FakeGraph> capturing; ///< null: nothing is
+  bool isBroken = false;                ///< what is captured
 };
 
 } // namespace shardc::test

@@ -1,7 +1,7 @@
 #include "tests/conformance/cuda/SimulatedDevice.h"
 
 #include "tests/conformance/backend/FakeMemory.h"
-#include "tests/conformance/cuda/SimulatedStream.h"
+#include "tests/conformance/cuda/SimulatedCapture.h"
 
 #include <algorithm>
 #include <array>
@@ -233,6 +233,8 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total) {
 }
 
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
+  if (breaksSimulatedCapture())
+    return noted(cudaErrorStreamCaptureUnsupported);
   std::lock_guard lock(mutex);
   size_t &taken = gpus[static_cast<size_t>(current)].taken;
   *memory = nullptr;
@@ -255,6 +257,8 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
 cudaError_t cudaFree(void *memory) {
   if (!memory)
     return noted(cudaSuccess);
+  if (breaksSimulatedCapture())
+    return noted(cudaErrorStreamCaptureUnsupported);
   std::lock_guard lock(mutex);
   auto found = owners().find(memory);
   if (found == owners().end())

@@ -36,10 +36,14 @@ struct SimulatedPart {
   const void *input = nullptr; ///< null: none
   void *output = nullptr;
   int peer = 0; ///< of a send, or of its other side
+  /// 0, or its number among the captured ones of its rank: NCCL wants all ranks
+  /// to run graphs of the same capture.
+  uint64_t captured = 0;
 
   bool fits(const SimulatedPart &other) const {
     return kind == other.kind && count == other.count && type == other.type &&
-           operation == other.operation && root == other.root;
+           operation == other.operation && root == other.root &&
+           captured == other.captured;
   }
   /// Of memory.
   size_t inputBytes(int ranks) const;

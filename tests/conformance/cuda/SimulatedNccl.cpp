@@ -5,6 +5,7 @@
 // (ncclCommGetAsyncError), and refuses another one before.
 //
 //===----------------------------------------------------------------------===//
+#include "tests/conformance/cuda/SimulatedCapture.h"
 #include "tests/conformance/cuda/SimulatedDevice.h"
 #include "tests/conformance/cuda/SimulatedMeeting.h"
 
@@ -27,6 +28,7 @@ struct ncclComm {
   /// May still be under way.
   std::vector<std::weak_ptr<SimulatedParts>> enqueued = {};
   std::map<void *, size_t> registered = {};
+  uint64_t captured = 0; ///< operations so far
 };
 
 namespace {
@@ -49,8 +51,28 @@ ncclResult_t refuse(ncclComm_t comm, const char *text) {
   return ncclInvalidArgument;
 }
 
+void takeIn(ncclComm &comm, const std::shared_ptr<SimulatedParts> &parts);
+
+/// It comes to the next operation when its graph runs.
+void captureParts(ncclComm &comm, const SimulatedParts &parts) {
+  std::vector<SimulatedPart> list = parts.parts;
+  ++comm.captured;
+  for (SimulatedPart &part : list)
+    part.captured = comm.captured;
+  (void)parts.stream->capture->add(
+      *parts.stream, [&comm, list](const auto &stream) {
+        if (!isAlive(&comm))
+          return failSimulated(stream->device, cudaErrorLaunchFailure);
+        auto again = std::make_shared<SimulatedParts>(*comm.group, stream);
+        again->parts = list;
+        takeIn(comm, again);
+      });
+}
+
 /// From now on it is work of the stream.
 void takeIn(ncclComm &comm, const std::shared_ptr<SimulatedParts> &parts) {
+  if (parts->stream->capture)
+    return captureParts(comm, *parts);
   for (size_t i = 0; i < parts->parts.size(); ++i)
     comm.group->meet(parts, i, comm.rank);
   parts->number = parts->stream->enqueue([parts] { return parts->attempt(); });

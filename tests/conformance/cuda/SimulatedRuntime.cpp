@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backend/cuda/kernels/Launch.h"
+#include "tests/conformance/cuda/SimulatedCapture.h"
 #include "tests/conformance/cuda/SimulatedStream.h"
 
 #include <cstdlib>
@@ -17,11 +18,14 @@ struct CUstream_st {
   std::shared_ptr<SimulatedStream> work;
 };
 
-/// A place in a stream's work; over, before it was recorded.
+/// A place in a stream's work; over, before it was recorded. Or one in a
+/// capture.
 struct CUevent_st {
   int device = 0;
   std::shared_ptr<SimulatedStream> stream;
   uint64_t number = 0;
+  std::shared_ptr<SimulatedCapture> capture = nullptr;
+  SimulatedCapture::Clock clock = {};
 };
 
 namespace {
@@ -54,11 +58,44 @@ cudaError_t enqueue(cudaStream_t handle, std::function<void()> work) {
   const std::shared_ptr<SimulatedStream> stream = simulatedStream(handle);
   if (!stream)
     return noted(cudaErrorInvalidResourceHandle);
-  stream->enqueue([work = std::move(work)] {
+  SimulatedWork once = [work = std::move(work)] {
     work();
     return true;
-  });
+  };
+  if (stream->capture)
+    return noted(stream->capture->add(
+        *stream, [once](const auto &on) { on->enqueue(once); }));
+  stream->enqueue(std::move(once));
   return noted(simulatedFailure(stream->device));
+}
+
+/// Nothing outside of a capture can be waited for in it, nor the other way.
+cudaError_t waitInCapture(const std::shared_ptr<SimulatedStream> &stream,
+                          const CUevent_st &event) {
+  if (!event.stream) // over
+    return cudaSuccess;
+  if (!event.capture)
+    return stream->capture->breakOff(cudaErrorStreamCaptureIsolation);
+  if (stream->capture && stream->capture != event.capture) {
+    event.capture->breakOff(cudaSuccess);
+    return stream->capture->breakOff(cudaErrorStreamCaptureMerge);
+  }
+  // The capture may be over: such an event is of no use any more.
+  if (!event.stream->capture)
+    return cudaErrorInvalidValue;
+  stream->capture = event.capture;
+  event.capture->wait(stream, event.clock);
+  return cudaSuccess;
+}
+
+/// What may not be asked of an event.
+cudaError_t askOf(const CUevent_st &event) {
+  if (event.capture) {
+    event.capture->breakOff(cudaSuccess);
+    return cudaErrorCapturedEvent;
+  }
+  return breaksSimulatedCapture() ? cudaErrorStreamCaptureUnsupported
+                                  : cudaSuccess;
 }
 
 } // namespace
@@ -107,6 +144,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   const auto stream = simulatedStream(handle);
   if (!stream)
     return noted(cudaErrorInvalidResourceHandle);
+  if (breaksSimulatedCapture(*stream))
+    return noted(cudaErrorStreamCaptureUnsupported);
   stream->waitUntil(stream->last());
   return noted(simulatedFailure(stream->device));
 }
@@ -117,6 +156,8 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   const auto stream = simulatedStream(handle);
   if (!stream)
     return noted(cudaErrorInvalidResourceHandle);
+  if (breaksSimulatedCapture(*stream))
+    return noted(cudaErrorStreamCaptureUnsupported);
   const cudaError_t failure = simulatedFailure(stream->device);
   const uint64_t number = stream->last();
   if (failure != cudaSuccess || stream->isDone(number))
@@ -131,6 +172,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t handleOfEvent,
   CUevent_st event;
   if (!stream || !find(handleOfEvent, event))
     return noted(cudaErrorInvalidResourceHandle);
+  if (event.capture || stream->capture)
+    return noted(waitInCapture(stream, event));
   if (event.stream && event.stream != stream)
     stream->enqueue([other = event.stream, number = event.number] {
       return other->runUntil(number);
@@ -167,6 +210,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
     return noted(cudaErrorInvalidResourceHandle);
   event->stream = stream;
   event->number = stream->last();
+  event->capture = stream->capture;
+  if (event->capture)
+    event->clock = event->capture->record(*stream);
   return noted(cudaSuccess);
 }
 
@@ -174,6 +220,8 @@ cudaError_t cudaEventQuery(cudaEvent_t handle) {
   CUevent_st event;
   if (!find(handle, event))
     return noted(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t refusal = askOf(event); refusal != cudaSuccess)
+    return noted(refusal);
   const cudaError_t failure = simulatedFailure(event.device);
   if (failure != cudaSuccess || !event.stream ||
       event.stream->isDone(event.number))
@@ -186,6 +234,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
   CUevent_st event;
   if (!find(handle, event))
     return noted(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t refusal = askOf(event); refusal != cudaSuccess)
+    return noted(refusal);
   if (event.stream)
     event.stream->waitUntil(event.number);
   return noted(simulatedFailure(event.device));
@@ -194,6 +244,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
 //===--- The host's memory ------------------------------------------------===//
 
 cudaError_t cudaMallocHost(void **memory, size_t bytes) {
+  if (breaksSimulatedCapture())
+    return noted(cudaErrorStreamCaptureUnsupported);
   constexpr size_t kPage = 4096, kMost = size_t{64} << 30;
   *memory = bytes > kMost
                 ? nullptr
@@ -208,6 +260,8 @@ cudaError_t cudaMallocHost(void **memory, size_t bytes) {
 cudaError_t cudaFreeHost(void *memory) {
   if (!memory)
     return noted(cudaSuccess);
+  if (breaksSimulatedCapture())
+    return noted(cudaErrorStreamCaptureUnsupported);
   std::lock_guard lock(mutex);
   if (!pinned.erase(memory))
     return noted(cudaErrorInvalidValue);

@@ -27,10 +27,15 @@ namespace shardc::testing {
 /// Whether it is done; called again until it is. It never blocks.
 using SimulatedWork = std::function<bool()>;
 
+class SimulatedCapture;
+
 class SimulatedStream {
 public:
   explicit SimulatedStream(int device) : device(device) {}
   const int device;
+
+  /// That it takes part in, or null: changed by those who use the stream.
+  std::shared_ptr<SimulatedCapture> capture;
 
   /// The work's number, from 1.
   uint64_t enqueue(SimulatedWork work);

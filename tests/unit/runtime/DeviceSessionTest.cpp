@@ -46,6 +46,33 @@ TEST_F(DeviceSession, runsOnTheDeviceThatWasAskedFor) {
   }
 }
 
+TEST_F(DeviceSession, replaysTakeNoMoreOfTheDevicesMemory) {
+  ProgramBuilder twice({{"tp", 1}});
+  auto n = twice.symbol("n", 0, 0);
+  auto x = twice.input("x", Float32, {twice.whole(n)});
+  auto y = twice.value(Float32, {n}), z = twice.value(Float32, {n});
+  twice.run("TestAdd", {int32_t(x), int32_t(x)}, {int32_t(y)});
+  twice.run("TestAdd", {int32_t(y), int32_t(y)}, {int32_t(z)});
+  twice.output("z", z, {twice.whole(n)});
+  TestArtifact artifact(std::move(twice));
+  SessionOptions options;
+  options.device = "fake";
+  OpenSession s(artifact, options);
+  Floats values({1, 2, 3}, {3});
+  for (int run = 0; run < 6; ++run) {
+    if (run == 2)
+      setenv("SHARDC_FAKE_MEMORY", "0", 1);
+    Status status = s.run({values.as("x")});
+    EXPECT_TRUE(status.isOk()) << status.message();
+    EXPECT_EQ(s.floats(0), (std::vector<float>{4, 8, 12}));
+  }
+  unsetenv("SHARDC_FAKE_MEMORY");
+  const LaunchStats launches = s.session->launchStats();
+  EXPECT_EQ(launches.launched, 1);
+  EXPECT_EQ(launches.captured, 1);
+  EXPECT_EQ(launches.replayed, 4);
+}
+
 TEST_F(DeviceSession, theManifestNamesTheDevice) {
   TestArtifact artifact(program("TestAdd"));
   artifact.manifest["target"] = "nowhere";

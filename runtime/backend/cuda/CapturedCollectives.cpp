@@ -1,0 +1,52 @@
+#include "runtime/backend/cuda/CudaStatus.h"
+#include "runtime/backend/cuda/PendingCollectives.h"
+#include "runtime/backend/cuda/kernels/Mark.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace shardc::runtime {
+
+CapturedCollectives::~CapturedCollectives() {
+  cudaFreeHost(done);
+  if (event)
+    cudaEventDestroy(event);
+}
+
+Status CapturedCollectives::open() {
+  SHARDC_RETURN_IF_ERROR(cudaStatus(
+      cudaMallocHost(reinterpret_cast<void **>(&done), sizeof(unsigned)),
+      "cudaMallocHost"));
+  *done = 0;
+  return cudaStatus(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+                    "cudaEventCreate");
+}
+
+Status CapturedCollectives::add(WatchedCommunicator &by,
+                                const CollectiveSite &site,
+                                cudaStream_t stream) {
+  list.push_back({&by, site});
+  if (std::find(streams.begin(), streams.end(), stream) == streams.end())
+    streams.push_back(stream);
+  return cuda::mark(done, static_cast<unsigned>(list.size()), stream);
+}
+
+Status CapturedCollectives::joinTo(cudaStream_t stream) {
+  for (cudaStream_t other : streams) {
+    SHARDC_RETURN_IF_ERROR(
+        cudaStatus(cudaEventRecord(event, other), "cudaEventRecord"));
+    SHARDC_RETURN_IF_ERROR(
+        cudaStatus(cudaStreamWaitEvent(stream, event), "cudaStreamWaitEvent"));
+  }
+  return Status::ok();
+}
+
+unsigned CapturedCollectives::numDone() const {
+  return std::atomic_ref<unsigned>(*done).load(std::memory_order_acquire);
+}
+
+void CapturedCollectives::restart() {
+  std::atomic_ref<unsigned>(*done).store(0, std::memory_order_release);
+}
+
+} // namespace shardc::runtime
