@@ -99,7 +99,7 @@ Status printProfile(Session &session, size_t runs) {
   std::printf("where the time goes (mean of %zu ranks and %zu runs; %.3f ms)\n"
               "at best a rank's device copies %.1f GB/s and multiplies %.1f "
               "GFLOP/s in f32 (measured); roofline: the share of that, "
-              "above 100 % from caches\n",
+              "above 100 %% from caches\n",
               session.rankMemory().size(), runs, total,
               limits.bytesPerSecond / 1e9,
               2 * limits.multiplyAddsPerSecond / 1e9);

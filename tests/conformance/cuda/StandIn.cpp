@@ -19,6 +19,14 @@ cudaError_t enqueueSimulated(cudaStream_t, std::function<void()> work) {
   return cudaSuccess;
 }
 
+bool isSimulatedGrid(dim3 blocks, dim3 threads, size_t sharedBytes,
+                     size_t mostShared) {
+  return blocks.x >= 1 && blocks.y - 1 < 65535 && blocks.z - 1 < 65535 &&
+         threads.x - 1 < 1024 && sharedBytes <= mostShared;
+}
+
+void translateWord(void *) {} // addresses are the host's
+
 } // namespace shardc::testing
 
 extern "C" {
@@ -43,6 +51,23 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+// No kernel is captured here.
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
+  return cudaErrorNotSupported;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *) {
+  return cudaErrorNotSupported;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *, cudaGraph_t,
+                                 unsigned long long) {
+  return cudaErrorNotSupported;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) {
+  return cudaErrorNotSupported;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
   *memory = std::malloc(bytes);
   return cudaSuccess;
