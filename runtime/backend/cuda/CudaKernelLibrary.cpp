@@ -3,8 +3,6 @@
 #include "runtime/backend/cuda/CudaStream.h"
 #include "runtime/backend/cuda/RowLaunch.h"
 
-#include <cstdlib>
-
 namespace shardc::runtime {
 namespace {
 

@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backend/cuda/CudaKernels.h"
-#include "runtime/backend/cuda/CudaStream.h"
 #include "runtime/backend/cuda/kernels/StridedKernels.h"
 #include "runtime/backend/host/kernels/Check.h"
 
@@ -30,12 +29,11 @@ Status check(const KernelCall &call) {
 
 Status run(const KernelCall &call) {
   SHARDC_RETURN_IF_ERROR(check(call));
-  CudaStream &stream = CudaStream::of(call);
   return appendRows(call.outputs[0], call.inputs[0], call.inputs[1],
-                    call.inputs[2], stream.faultWord(),
-                    stream.mayFail("a row holds more entries than there is "
-                                   "room for, or fewer than none"),
-                    stream.stream());
+                    call.inputs[2],
+                    mayFail(call, "a row holds more entries than there is room "
+                                  "for, or fewer than none"),
+                    streamOf(call));
 }
 
 const CudaKernelRegistration registration(kName, {run, nullptr});

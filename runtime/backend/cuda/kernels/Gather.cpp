@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backend/cuda/CudaKernels.h"
-#include "runtime/backend/cuda/CudaStream.h"
 #include "runtime/backend/cuda/kernels/StridedKernels.h"
 #include "runtime/backend/host/kernels/Check.h"
 
@@ -41,10 +40,8 @@ Status run(const KernelCall &call) {
     rows.base = lookup->ints[0];
     rows.global = lookup->ints[1];
   }
-  CudaStream &stream = CudaStream::of(call);
-  rows.fault = stream.faultWord();
-  rows.number = stream.mayFail("an index is outside of its dim");
-  return gatherRows(out, data, indices, rows, stream.stream());
+  rows.fault = mayFail(call, "an index is outside of its dim");
+  return gatherRows(out, data, indices, rows, streamOf(call));
 }
 
 const CudaKernelRegistration registration(kName, {run, nullptr});

@@ -1,5 +1,6 @@
 #include "runtime/backend/cuda/kernels/StridedKernels.h"
 
+#include "runtime/backend/cuda/kernels/Fault.h"
 #include "runtime/backend/cuda/kernels/Nest.h"
 
 #include <cuda_bf16.h>
@@ -188,7 +189,7 @@ __global__ void gatherKernel(T *out, const T *data, const Index *indices,
     nest.offsets(i, at);
     int64_t row = indices[at[2]];
     if (row < -rows.global || row >= rows.global) {
-      atomicCAS(rows.fault, 0u, rows.number);
+      report(rows.fault);
       continue;
     }
     row += (row < 0 ? rows.global : 0) - rows.base;
@@ -201,8 +202,7 @@ struct Append {
   int64_t pastStride, addedStride; ///< along it
   int64_t outSize;
   bool inPlace; ///< past and out are one cache
-  unsigned *fault;
-  unsigned number;
+  Fault fault;
 };
 
 /// Dims of out; strides: out, past, added (both 0 along dim 2), lengths, and a
@@ -219,7 +219,7 @@ __global__ void appendKernel(T *out, const T *past, const T *added,
     nest.offsets(i, at);
     const int64_t length = lengths[at[3]], position = at[4];
     if (length < 0 || length > most) {
-      atomicCAS(append.fault, 0u, append.number);
+      report(append.fault);
       continue;
     }
     if (position < length) {
@@ -317,7 +317,7 @@ Status gatherRows(const TensorView &out, const TensorView &data,
 
 Status appendRows(const TensorView &out, const TensorView &past,
                   const TensorView &added, const TensorView &lengths,
-                  unsigned *fault, unsigned number, cudaStream_t stream) {
+                  const Fault &fault, cudaStream_t stream) {
   Nest<5> nest;
   for (int d = 0; d < 4; ++d)
     nest.append(out.dims[d], {out.strides[d], d == 2 ? 0 : past.strides[d],
@@ -325,9 +325,13 @@ Status appendRows(const TensorView &out, const TensorView &past,
                               d == 0 ? lengths.strides[0] : 0, d == 2 ? 1 : 0});
   if (nest.count == 0)
     return Status::ok();
-  const Append append{
-      past.dims[2], added.dims[2],         past.strides[2], added.strides[2],
-      out.dims[2],  out.data == past.data, fault,           number};
+  const Append append{past.dims[2],
+                      added.dims[2],
+                      past.strides[2],
+                      added.strides[2],
+                      out.dims[2],
+                      out.data == past.data,
+                      fault};
   return withIndex(lengths.element, [&](auto tag) {
     using Index = typename decltype(tag)::Type;
     return withBits(out.element, [&](auto bits) {

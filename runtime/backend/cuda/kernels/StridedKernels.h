@@ -8,9 +8,7 @@
 #ifndef SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_STRIDEDKERNELS_H
 #define SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_STRIDEDKERNELS_H
 
-#include "runtime/exec/Kernel.h"
-
-#include <cuda_runtime_api.h>
+#include "runtime/backend/cuda/kernels/CallStream.h"
 
 namespace shardc::runtime::cuda {
 
@@ -25,14 +23,13 @@ Status clearStrided(const TensorView &to, cudaStream_t stream);
 Status castStrided(const TensorView &to, const TensorView &from,
                    cudaStream_t stream);
 
-/// Rows of a table; see the host's Gather. `fault` gets `number` where an index
+/// Rows of a table; see the host's Gather. `fault` is reported where an index
 /// is out of range.
 struct GatherRows {
   int axis = 0;
   int64_t base = 0;   ///< global row of data's first one
   int64_t global = 0; ///< rows of the whole table
-  unsigned *fault = nullptr;
-  unsigned number = 0;
+  Fault fault;
 };
 Status gatherRows(const TensorView &out, const TensorView &data,
                   const TensorView &indices, const GatherRows &rows,
@@ -41,7 +38,7 @@ Status gatherRows(const TensorView &out, const TensorView &data,
 /// past, then added, then zeros along dim 2 of four, from lengths[dim 0] on.
 Status appendRows(const TensorView &out, const TensorView &past,
                   const TensorView &added, const TensorView &lengths,
-                  unsigned *fault, unsigned number, cudaStream_t stream);
+                  const Fault &fault, cudaStream_t stream);
 
 } // namespace shardc::runtime::cuda
 
