@@ -141,10 +141,13 @@ private:
     return candidate;
   }
 
-  /// What a candidate splits of an op, and what the busiest rank keeps of it.
-  /// One of three packed segments, halved: a third is reached, 5 / 6 are kept.
+  /// What a candidate splits of an op, what the busiest rank keeps of it, and
+  /// the largest of the products that the op is. One of three packed segments,
+  /// halved: a third is reached, 5 / 6 are kept, a third is the largest. All
+  /// three of them: q, k and v in one matrix are three products as much as in
+  /// three, so that both ways of writing them get the same plan.
   struct Part {
-    double reached = 1, kept = 1;
+    double reached = 1, kept = 1, largest = 1;
   };
 
   Part partOf(const GraphOp &op, const Candidate &candidate) {
@@ -157,12 +160,13 @@ private:
             continue;
           part.reached = std::min(part.reached, here.reached);
           part.kept = std::min(part.kept, here.kept);
+          part.largest = std::min(part.largest, here.largest);
         }
     return part;
   }
 
   Part partOfDim(FactorNode dim, const Candidate &candidate) {
-    Part part{0, 0};
+    Part part{0, 0, 0};
     double total = std::max(1.0, graph.evaluate(graph.space.size(dim)));
     for (FactorNode segment : graph.space.segments(dim)) {
       double size = graph.evaluate(graph.space.size(segment)) / total;
@@ -173,8 +177,11 @@ private:
             share *=
                 largestShare(graph.space.size(leaf), dist::numWays(split.axes));
       });
-      part.reached += share < 1 ? size : 0;
       part.kept += size * share;
+      if (share >= 1)
+        continue;
+      part.reached += size;
+      part.largest = std::max(part.largest, size);
     }
     return part;
   }
@@ -197,7 +204,7 @@ private:
     candidate.gain += product * part.reached;
     // An op may hold several products: experts two.
     double single = product / std::max<size_t>(1, op.matrices.size());
-    candidate.largest = std::max(candidate.largest, single * part.reached);
+    candidate.largest = std::max(candidate.largest, single * part.largest);
     candidate.saved += product * (1 - part.kept);
     if (isPartial) {
       candidate.collectives +=

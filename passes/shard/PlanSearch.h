@@ -9,7 +9,8 @@
 // compiling (sequence length, link speed) and free of scale, so that a model of
 // 0.5 M and one of 405 G parameters get the same layout. The multiply-adds of
 // the products with weights that a region splits must exceed, per collective,
-// its largest single product plus a quarter of the model's mean product. So:
+// its largest single product (of packed segments the largest one) plus a
+// quarter of the model's mean product. So:
 //
 //   column- then row-parallel pair (attention, MLP)   split, one collective
 //   a matrix that nothing pairs with (router, pooler) whole, listed in
