@@ -12,12 +12,10 @@
 // its largest single product (of packed segments the largest one) plus a
 // quarter of the model's mean product. So:
 //
-//   column- then row-parallel pair (attention, MLP)   split, one collective
-//   a matrix that nothing pairs with (router, pooler) whole, listed in
-//   --explain a matrix whose output may stay split (LM head)    split, no
-//   collective an embedding                                      split, counted
-//   as a product
-//                                                     with its table
+//   attention, MLP: columns, then rows   split, one collective
+//   router, pooler: nothing to pair with whole, and --explain says so
+//   LM head: its output may stay split   split, no collective
+//   embedding                            split, counted with its product
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_SHARD_PLANSEARCH_H
