@@ -165,6 +165,8 @@ Status CacheState::sizeOfPast(const Use &use, std::span<const TensorInfo> infos,
 Status CacheState::reserve(const artifact::Program &program,
                            RankScalars scalars) {
   // Nothing changes before everything is known to fit.
+  for (size_t rank = 0; rank < parts.size(); ++rank)
+    SHARDC_RETURN_IF_ERROR(checkInputs(program, rank, scalars[rank]));
   for (uint32_t c = 0; c < entries.size(); ++c) {
     const Use use{program, *program.caches()->Get(c), c};
     SHARDC_RETURN_IF_ERROR(checkRoom(use, scalars[0]));
@@ -203,6 +205,28 @@ Status CacheState::checkRoom(const Use &use,
                        "state");
 }
 
+/// No program reads more of past than its cache has.
+Status CacheState::checkInputs(const artifact::Program &program, size_t rank,
+                               std::span<const int64_t> scalars) {
+  std::vector<int64_t> room(program.inputs()->size(), -1); // -1: no past
+  for (const artifact::CachePair *pair : *program.caches())
+    if (pair->kind() != artifact::CacheKind_Set)
+      SHARDC_RETURN_IF_ERROR(
+          bufferBytes(program, pair->buffer(), scalars, room[pair->input()]));
+  for (const artifact::Buffer *buffer : *program.buffers()) {
+    if (buffer->kind() != artifact::BufferKind_Input)
+      continue;
+    const int64_t bytes = scalars[buffer->bytes()];
+    if (room[buffer->source()] >= 0 && bytes > room[buffer->source()])
+      return artifactError(
+          "'", program.inputs()->Get(buffer->source())->name()->c_str(),
+          "' is said to have ", bytes, " bytes on rank ", rank,
+          ", the cache has ", room[buffer->source()],
+          "; the artifact is damaged, compile it again");
+  }
+  return Status::ok();
+}
+
 /// What the rank holds is what the program takes it for.
 Status CacheState::checkPart(const Use &use, size_t rank,
                              std::span<const int64_t> scalars) const {
@@ -213,13 +237,6 @@ Status CacheState::checkPart(const Use &use, size_t rank,
       bufferBytes(program, use.pair.buffer(), scalars, bytes));
   if (use.pair.kind() == artifact::CacheKind_Set)
     return Status::ok();
-  for (const artifact::Buffer *buffer : *program.buffers())
-    if (buffer->kind() == artifact::BufferKind_Input &&
-        buffer->source() == input && scalars[buffer->bytes()] > bytes)
-      return artifactError("'", use.name(), "' is said to have ",
-                           scalars[buffer->bytes()], " bytes on rank ", rank,
-                           ", the cache has ", bytes,
-                           "; the artifact is damaged, compile it again");
   const Part &part = parts[rank][use.cache];
   if (entries[use.cache].dims.empty())
     return Status::ok();

@@ -92,6 +92,8 @@ private:
   Status sizeOfPast(const Use &use, std::span<const TensorInfo> infos,
                     std::span<const InputTensor> given);
   Status checkRoom(const Use &use, std::span<const int64_t> scalars) const;
+  static Status checkInputs(const artifact::Program &program, size_t rank,
+                            std::span<const int64_t> scalars);
   Status checkPart(const Use &use, size_t rank,
                    std::span<const int64_t> scalars) const;
   Status allocatePart(const Use &use, size_t rank,

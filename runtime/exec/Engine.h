@@ -143,6 +143,8 @@ private:
   Status findProgram(LoadedProgram *&found) const;
   Status chooseProgram(std::span<const InputTensor> given);
   Status findPlan(ShapePlan *&plan);
+  void takeLeast(std::vector<std::unique_ptr<ShapePlan>> &plans,
+                 std::unique_ptr<ShapePlan> &taken);
   Status preparePlan(std::unique_ptr<ShapePlan> &plan);
   Status prepareRank(int rank);
   void findSkipped();
@@ -166,6 +168,9 @@ private:
                         std::span<const std::vector<int64_t>> scalars) const;
   Status placeInputs(int rank);
   Status prepareSegment(int rank, size_t segment);
+  Status bindPlan(int rank, size_t number,
+                  std::span<const std::vector<int64_t>> scalars,
+                  SegmentPlan &segment);
   Status bindSegment(int rank, RankPlan &plan);
   /// `segment` is the one that comes next afterwards.
   Status runSegment(int rank, size_t &segment);

@@ -119,50 +119,58 @@ void Engine::findSkipped() {
 
 Status Engine::findPlan(ShapePlan *&plan) {
   std::vector<std::unique_ptr<ShapePlan>> &plans = active->plans;
-  for (auto &known : plans)
-    if (known->isFor(active->symbols, state != nullptr)) {
-      known->lastUsed = ++clock;
-      plan = known.get();
-      return Status::ok();
-    }
-  std::unique_ptr<ShapePlan> fresh;
-  SHARDC_RETURN_IF_ERROR(preparePlan(fresh));
-  fresh->lastUsed = ++clock;
-  if (plans.size() == kKeptPlans) {
-    auto oldest = std::min_element(
-        plans.begin(), plans.end(),
-        [](const auto &a, const auto &b) { return a->lastUsed < b->lastUsed; });
-    if (last == oldest->get())
-      last = nullptr;
-    plans.erase(oldest);
+  auto known = std::find_if(plans.begin(), plans.end(), [&](const auto &each) {
+    return each->isFor(active->symbols, state != nullptr);
+  });
+  if (known == plans.end()) {
+    std::unique_ptr<ShapePlan> fresh;
+    if (plans.size() == kKeptPlans)
+      takeLeast(plans, fresh);
+    SHARDC_RETURN_IF_ERROR(preparePlan(fresh));
+    known = plans.insert(plans.end(), std::move(fresh));
   }
-  plans.push_back(std::move(fresh));
-  plan = plans.back().get();
+  plan = known->get();
+  plan->lastUsed = ++clock;
+  ++plan->uses;
   return Status::ok();
 }
 
+void Engine::takeLeast(std::vector<std::unique_ptr<ShapePlan>> &plans,
+                       std::unique_ptr<ShapePlan> &taken) {
+  auto least = std::min_element(
+      plans.begin(), plans.end(),
+      [](const auto &a, const auto &b) { return a->isWorthLess(*b); });
+  taken = std::move(*least);
+  plans.erase(least);
+  if (last == taken.get())
+    last = nullptr;
+}
+
+/// Binds `plan`, which was another shape's, or a new one.
 Status Engine::preparePlan(std::unique_ptr<ShapePlan> &plan) {
-  auto fresh = std::make_unique<ShapePlan>();
-  fresh->hasState = state != nullptr;
-  fresh->scalars.resize(ranks.size());
-  fresh->ranks.resize(ranks.size());
-  SHARDC_RETURN_IF_ERROR(fresh->evaluate(program(), active->symbols));
+  if (!plan)
+    plan = std::make_unique<ShapePlan>();
+  plan->hasState = state != nullptr;
+  plan->uses = 0;
+  plan->scalars.resize(ranks.size());
+  plan->ranks.resize(ranks.size());
+  SHARDC_RETURN_IF_ERROR(plan->evaluate(program(), active->symbols));
   SHARDC_RETURN_IF_ERROR(
-      checkInputDims(program(), inputInfos, orderedInputs, fresh->scalars[0]));
-  for (const std::vector<int64_t> &scalars : fresh->scalars)
+      checkInputDims(program(), inputInfos, orderedInputs, plan->scalars[0]));
+  for (const std::vector<int64_t> &scalars : plan->scalars)
     SHARDC_RETURN_IF_ERROR(checkGuards(program(), scalars));
   for (int number : localRanks) {
-    RankShapePlan &rank = fresh->ranks[static_cast<size_t>(number)];
+    RankShapePlan &rank = plan->ranks[static_cast<size_t>(number)];
     rank.segments.resize(active->run.list.size());
+    for (SegmentPlan &segment : rank.segments)
+      segment.isReady = false;
     if (options.measure)
-      rank.timings.resize(program().run()->size());
+      rank.timings.assign(program().run()->size(), InstructionTiming());
   }
-  preparing = fresh.get();
+  preparing = plan.get();
   SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::prepareRank, Step::Plans));
-  if (active->run.isStatic())
-    SHARDC_RETURN_IF_ERROR(fresh->assignOutputs(program(), fresh->scalars));
-  plan = std::move(fresh);
-  return Status::ok();
+  return active->run.isStatic() ? plan->assignOutputs(program(), plan->scalars)
+                                : Status::ok();
 }
 
 /// The first segment; the others wait for their data.
@@ -170,13 +178,8 @@ Status Engine::prepareRank(int rank) {
   RankShapePlan &mine = preparing->ranks[static_cast<size_t>(rank)];
   SHARDC_RETURN_IF_ERROR(mine.inputs.prepare(
       program(), preparing->scalars[static_cast<size_t>(rank)], skippedInputs));
-  SegmentPlan &first = mine.segments[0];
-  SHARDC_RETURN_IF_ERROR(
-      first.plan.prepare(contextOf(0, preparing->scalars), resourcesOf(rank),
-                         active->ranks[static_cast<size_t>(rank)].arenas[0]));
-  first.symbols = preparing->symbols;
-  first.isReady = true;
-  return Status::ok();
+  mine.segments[0].symbols = preparing->symbols;
+  return bindPlan(rank, 0, preparing->scalars, mine.segments[0]);
 }
 
 Status Engine::runRank(int rank) {

@@ -126,16 +126,27 @@ Status Engine::prepareSegment(int rank, size_t number) {
         return segment.symbols[symbol] == mine.symbols[symbol];
       }))
     return Status::ok();
-  segment.isReady = false;
-  segment.plan = RankPlan();
-  segment.graph = SegmentGraph();
   segment.symbols = mine.symbols;
   segment.scalars.assign(mine.scalars.begin(), mine.scalars.end());
-  SHARDC_RETURN_IF_ERROR(segment.plan.prepare(
-      contextOf(number, segment.scalars), resourcesOf(rank),
-      active->ranks[static_cast<size_t>(rank)].arenas[number]));
-  segment.isReady = true;
-  return Status::ok();
+  return bindPlan(rank, number, segment.scalars, segment);
+}
+
+/// Where it was bound to other sizes, what they changed is bound again.
+Status Engine::bindPlan(int rank, size_t number,
+                        std::span<const std::vector<int64_t>> scalars,
+                        SegmentPlan &segment) {
+  segment.isReady = false;
+  segment.graph = SegmentGraph();
+  const PlanContext context = contextOf(number, scalars);
+  const RankResources resources = resourcesOf(rank);
+  ArenaMemo &arena = active->ranks[static_cast<size_t>(rank)].arenas[number];
+  Status status = segment.plan.isBound()
+                      ? segment.plan.rebind(context, resources, arena)
+                      : segment.plan.prepare(context, resources, arena);
+  if (!status.isOk())
+    segment.plan = RankPlan();
+  segment.isReady = status.isOk();
+  return status;
 }
 
 /// After symbols were bound.

@@ -11,6 +11,7 @@ namespace shardc::runtime {
 Status InputSlices::prepare(const artifact::Program &program,
                             std::span<const int64_t> scalars,
                             std::span<const char> isSkipped) {
+  *this = InputSlices();
   for (uint32_t i = 0; i < program.inputs()->size(); ++i)
     if (isSkipped[i])
       slices.emplace_back().isSkipped = true;

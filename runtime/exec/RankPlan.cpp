@@ -37,26 +37,31 @@ void RankPlan::reserve(const PlanContext &context) {
   }
   bound.reserve(segment.end - segment.first);
   operands.reserve(numOperands);
-  unplaced.reserve(numOperands);
+  sources.reserve(numOperands);
   replicated.reserve(numOperands);
   attributes.reserve(numAttributes);
   attributeInts.reserve(numInts);
+  attributeScalars.reserve(numInts);
+}
+
+Status RankPlan::resolveOperand(const PlanContext &context, size_t operand) {
+  OperandSource &source = sources[operand];
+  ResolvedView resolved;
+  SHARDC_RETURN_IF_ERROR(resolveView(
+      context.program, static_cast<uint32_t>(source.view), scalars, resolved));
+  operands[operand] = resolved.view;
+  source.buffer = resolved.buffer;
+  source.byteOffset = resolved.byteOffset;
+  return Status::ok();
 }
 
 Status RankPlan::bindOperand(const PlanContext &context, int32_t view) {
-  ResolvedView resolved;
-  resolved.view.rank = -1; // absent
-  bool same = false;
-  if (view >= 0) {
-    auto index = static_cast<uint32_t>(view);
-    SHARDC_RETURN_IF_ERROR(
-        resolveView(context.program, index, scalars, resolved));
-    same = context.program.views()->Get(index)->replicated();
-  }
-  operands.push_back(resolved.view);
-  unplaced.push_back(resolved);
-  replicated.push_back(same);
-  return Status::ok();
+  operands.emplace_back().rank = -1; // absent
+  sources.push_back({view});
+  replicated.push_back(
+      view >= 0 &&
+      context.program.views()->Get(static_cast<uint32_t>(view))->replicated());
+  return view < 0 ? Status::ok() : resolveOperand(context, operands.size() - 1);
 }
 
 Status RankPlan::bindAttributes(const artifact::Instruction &instruction,
@@ -71,8 +76,10 @@ Status RankPlan::bindAttributes(const artifact::Instruction &instruction,
     if (from->scalars() && from->scalars()->size() > 0) {
       attribute.ints = attributeInts.data() + attributeInts.size();
       attribute.numInts = static_cast<int>(from->scalars()->size());
-      for (uint32_t scalar : *from->scalars())
+      for (uint32_t scalar : *from->scalars()) {
         attributeInts.push_back(scalars[scalar]);
+        attributeScalars.push_back(scalar);
+      }
     } else if (from->ints()) {
       attribute.ints = from->ints()->data();
       attribute.numInts = static_cast<int>(from->ints()->size());
@@ -106,6 +113,21 @@ Status RankPlan::findKernel(const RankResources &resources,
   return Status::ok();
 }
 
+Status RankPlan::bindCollectiveOf(const PlanContext &context,
+                                  const RankResources &resources,
+                                  const BoundInstruction &instruction) {
+  const auto group = static_cast<size_t>(instruction.source->group());
+  const GroupPartition &partition = context.groups[group];
+  const auto rank = static_cast<size_t>(resources.rank);
+  BoundCollective &into =
+      boundCollectives[static_cast<size_t>(instruction.collective)];
+  into = BoundCollective();
+  return bindCollective(
+      context.program, *instruction.source,
+      partition.groups[static_cast<size_t>(partition.groupOf[rank])],
+      context.allScalars, *resources.communicators[group], into);
+}
+
 Status RankPlan::bindInstruction(const PlanContext &context,
                                  const RankResources &resources,
                                  uint32_t index) {
@@ -134,16 +156,9 @@ Status RankPlan::bindInstruction(const PlanContext &context,
   } else if (collectiveKind(into.name) == CollectiveKind::None) {
     SHARDC_RETURN_IF_ERROR(findKernel(resources, into));
   } else {
-    const auto group = static_cast<size_t>(instruction.group());
-    const GroupPartition &partition = context.groups[group];
-    const auto rank = static_cast<size_t>(resources.rank);
     into.collective = static_cast<int>(boundCollectives.size());
     boundCollectives.emplace_back();
-    SHARDC_RETURN_IF_ERROR(bindCollective(
-        context.program, instruction,
-        partition.groups[static_cast<size_t>(partition.groupOf[rank])],
-        context.allScalars, *resources.communicators[group],
-        boundCollectives.back()));
+    SHARDC_RETURN_IF_ERROR(bindCollectiveOf(context, resources, into));
   }
   bound.push_back(into);
   return Status::ok();
@@ -183,12 +198,10 @@ Status RankPlan::packOperands(const PlanContext &context,
     if (view < 0 || !isConstantMatrix(context, static_cast<uint32_t>(view)))
       continue;
     TensorView operand = instruction.call.inputs[packing->input];
-    const ResolvedView &resolved =
-        unplaced[static_cast<size_t>(instruction.call.inputs -
-                                     operands.data()) +
-                 static_cast<size_t>(packing->input)];
-    operand.data =
-        resources.fixedBuffers[resolved.buffer] + resolved.byteOffset;
+    const OperandSource &source =
+        sources[static_cast<size_t>(instruction.call.inputs - operands.data()) +
+                static_cast<size_t>(packing->input)];
+    operand.data = resources.fixedBuffers[source.buffer] + source.byteOffset;
     if (Status status =
             resources.packed->find(*packing, operand, instruction.call.packed);
         !status.isOk())
@@ -197,78 +210,17 @@ Status RankPlan::packOperands(const PlanContext &context,
   return Status::ok();
 }
 
-/// Offsets of arena buffers, then scratch.
-Status RankPlan::planBuffers(const PlanContext &context, ArenaMemo &arena,
-                             Offsets &offsets) {
-  const std::vector<ArenaBufferUse> &uses = context.segment.arenaUses;
-  std::vector<ArenaRequest> requests;
-  requests.reserve(uses.size());
-  for (const ArenaBufferUse &use : uses) {
-    int64_t bytes = 0;
-    SHARDC_RETURN_IF_ERROR(
-        bufferBytes(context.program, use.buffer, scalars, bytes));
-    requests.push_back({bytes, use.first, use.last});
-  }
-  const ArenaLayout &layout = arena.plan(std::move(requests));
-  offsets = layout.offsets;
-  int64_t scratch = 0;
-  for (const BoundInstruction &instruction : bound)
-    if (instruction.kernel && instruction.kernel->scratchBytes &&
-        !instruction.runsOnHost)
-      scratch =
-          std::max(scratch, instruction.kernel->scratchBytes(instruction.call));
-  scratchOffset = layout.bytes;
-  totalBytes = scratchOffset + alignBuffer(scratch);
-  return Status::ok();
-}
-
-/// Gives operands on fixed memory their address and notes how to find that of
-/// the others.
-Status RankPlan::placeOperands(const PlanContext &context,
-                               const RankResources &resources,
-                               Offsets offsets) {
-  std::unordered_map<uint32_t, int64_t> carried;
-  inputPatches.resize(context.program.inputs()->size());
-  for (uint32_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].rank < 0)
-      continue;
-    const ResolvedView &resolved = unplaced[i];
-    const artifact::Buffer *buffer =
-        context.program.buffers()->Get(resolved.buffer);
-    const int64_t offset = resolved.byteOffset;
-    if (context.carried[resolved.buffer]) {
-      SHARDC_RETURN_IF_ERROR(bufferBytes(context.program, resolved.buffer,
-                                         scalars, carried[resolved.buffer]));
-      carriedPatches.push_back({{i, offset}, resolved.buffer});
-    } else if (buffer->kind() == artifact::BufferKind_Arena)
-      arenaPatches.push_back(
-          {i, offsets[context.arenaPlace[resolved.buffer]] + offset});
-    else if (buffer->kind() == artifact::BufferKind_Input)
-      inputPatches[buffer->source()].push_back({i, offset});
-    else
-      operands[i].data = resources.fixedBuffers[resolved.buffer] + offset;
-  }
-  for (const auto &[buffer, bytes] : carried)
-    carriedUses.push_back({buffer, bytes});
-  unplaced = {};
-  return Status::ok();
-}
-
-Status RankPlan::placeOutput(const PlanContext &context, uint32_t index) {
+Status RankPlan::checkOutput(const PlanContext &context, uint32_t index) const {
   const artifact::Output *output = context.program.outputs()->Get(index);
-  SHARDC_RETURN_IF_ERROR(
-      bindOperand(context, static_cast<int32_t>(output->view())));
-  const TensorView &local = operands.back();
   for (uint32_t d = 0; d < output->dims()->size(); ++d) {
     OwnedRuns owned;
     SHARDC_RETURN_IF_ERROR(
         resolveLayout(*output->layout()->Get(d), scalars, owned));
     if (owned.globalSize != scalars[output->dims()->Get(d)] ||
-        owned.localSize != local.dims[d])
+        owned.localSize != outputs[index]->dims[d])
       return artifactError("output '", output->name()->c_str(), "': dim ", d,
                            " and its layout disagree");
   }
-  outputs.push_back(&local);
   return Status::ok();
 }
 
@@ -280,32 +232,64 @@ Status RankPlan::prepare(const PlanContext &context,
     if (Status status = bindInstruction(context, resources, i); !status.isOk())
       return atInstruction(*context.instructions.Get(i), status);
   if (context.segment.isLast)
-    for (uint32_t i = 0; i < context.program.outputs()->size(); ++i)
-      SHARDC_RETURN_IF_ERROR(placeOutput(context, i));
+    for (const artifact::Output *output : *context.program.outputs()) {
+      SHARDC_RETURN_IF_ERROR(
+          bindOperand(context, static_cast<int32_t>(output->view())));
+      outputs.push_back(&operands.back());
+    }
   SHARDC_RETURN_IF_ERROR(packOperands(context, resources));
-  Offsets offsets;
-  SHARDC_RETURN_IF_ERROR(planBuffers(context, arena, offsets));
-  return placeOperands(context, resources, offsets);
+  return placeAll(context, resources, arena);
 }
 
-void RankPlan::bindArena(std::byte *arena) {
-  if (arena == boundArena)
-    return;
-  boundArena = arena;
-  for (const Patch &patch : arenaPatches)
-    operands[patch.operand].data = arena + patch.byteOffset;
-  for (BoundInstruction &instruction : bound)
-    instruction.call.scratch = arena + scratchOffset;
+/// Whether a view has other dims, strides or offset than before.
+static bool isChanged(const artifact::Program &program, uint32_t index,
+                      std::span<const char> changed) {
+  const artifact::View *view = program.views()->Get(index);
+  auto isScalarChanged = [&](uint32_t scalar) { return changed[scalar] != 0; };
+  const artifact::Buffer *buffer = program.buffers()->Get(view->buffer());
+  return isScalarChanged(view->offset()) || isScalarChanged(buffer->bytes()) ||
+         std::any_of(view->dims()->begin(), view->dims()->end(),
+                     isScalarChanged) ||
+         std::any_of(view->strides()->begin(), view->strides()->end(),
+                     isScalarChanged);
 }
 
-void RankPlan::bindInput(size_t index, std::byte *data) {
-  for (const Patch &patch : inputPatches[index])
-    operands[patch.operand].data = data + patch.byteOffset;
+Status RankPlan::rebindInstruction(const PlanContext &context,
+                                   const RankResources &resources,
+                                   const BoundInstruction &instruction,
+                                   std::span<const char> changed) {
+  const auto first =
+      static_cast<size_t>(instruction.call.inputs - operands.data());
+  const auto count = static_cast<size_t>(instruction.call.numInputs +
+                                         instruction.call.numOutputs);
+  for (size_t i = first; i < first + count; ++i)
+    if (sources[i].view >= 0 &&
+        isChanged(context.program, static_cast<uint32_t>(sources[i].view),
+                  changed))
+      SHARDC_RETURN_IF_ERROR(resolveOperand(context, i));
+  // The other ranks' scalars may have changed where this rank's have not.
+  return instruction.collective < 0
+             ? Status::ok()
+             : bindCollectiveOf(context, resources, instruction);
 }
 
-void RankPlan::bindCarried(std::span<std::byte *const> memory) {
-  for (const auto &[patch, buffer] : carriedPatches)
-    operands[patch.operand].data = memory[buffer] + patch.byteOffset;
+Status RankPlan::rebind(const PlanContext &context,
+                        const RankResources &resources, ArenaMemo &arena) {
+  scalars = context.allScalars[static_cast<size_t>(resources.rank)];
+  std::vector<char> changed(scalars.size());
+  for (size_t i = 0; i < changed.size(); ++i)
+    changed[i] = scalars[i] != boundScalars[i];
+  for (const BoundInstruction &instruction : bound)
+    if (Status status =
+            rebindInstruction(context, resources, instruction, changed);
+        !status.isOk())
+      return atInstruction(*instruction.source, status);
+  for (const TensorView *output : outputs)
+    SHARDC_RETURN_IF_ERROR(
+        resolveOperand(context, static_cast<size_t>(output - operands.data())));
+  for (size_t i = 0; i < attributeInts.size(); ++i)
+    attributeInts[i] = scalars[attributeScalars[i]];
+  return placeAll(context, resources, arena);
 }
 
 } // namespace shardc::runtime

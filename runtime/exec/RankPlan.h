@@ -2,7 +2,9 @@
 //
 // Everything that depends on sizes is done once: views, attributes, arena
 // offsets, places of outputs. A run then only sets the addresses that changed
-// and calls the kernels; it allocates nothing.
+// and calls the kernels; it allocates nothing. For other sizes a plan is bound
+// again, which resolves only what changed: of a decoding step, whose past is
+// one longer than the last one's, attention's views and few others.
 //
 // The arena of a rank: [ buffers by lifetime | scratch ].
 //
@@ -69,6 +71,11 @@ public:
   /// `arena`: of this rank and segment.
   Status prepare(const PlanContext &context, const RankResources &resources,
                  ArenaMemo &arena);
+  /// The same segment and rank with other scalars. An error leaves a plan that
+  /// can only be destroyed.
+  Status rebind(const PlanContext &context, const RankResources &resources,
+                ArenaMemo &arena);
+  bool isBound() const { return !boundScalars.empty(); }
 
   /// Arena bytes that a run needs.
   int64_t arenaBytes() const { return totalBytes; }
@@ -102,16 +109,32 @@ private:
     uint32_t operand;
     int64_t byteOffset;
   };
+  /// Where an operand comes from.
+  struct OperandSource {
+    int32_t view = -1; ///< of the program; -1: absent
+    uint32_t buffer = 0;
+    int64_t byteOffset = 0; ///< in the buffer
+  };
   Status bindInstruction(const PlanContext &context,
                          const RankResources &resources, uint32_t index);
   Status bindOperand(const PlanContext &context, int32_t view);
+  Status resolveOperand(const PlanContext &context, size_t operand);
+  Status bindCollectiveOf(const PlanContext &context,
+                          const RankResources &resources,
+                          const BoundInstruction &instruction);
+  Status rebindInstruction(const PlanContext &context,
+                           const RankResources &resources,
+                           const BoundInstruction &instruction,
+                           std::span<const char> changed);
   Status bindAttributes(const artifact::Instruction &instruction,
                         BoundInstruction &into);
   Status packOperands(const PlanContext &context,
                       const RankResources &resources);
   static Status findKernel(const RankResources &resources,
                            BoundInstruction &into);
-  Status placeOutput(const PlanContext &context, uint32_t index);
+  Status checkOutput(const PlanContext &context, uint32_t index) const;
+  Status placeAll(const PlanContext &context, const RankResources &resources,
+                  ArenaMemo &arena);
   using Offsets = std::span<const int64_t>; ///< parallel to arenaUses
   Status planBuffers(const PlanContext &context, ArenaMemo &arena,
                      Offsets &offsets);
@@ -119,14 +142,16 @@ private:
                        const RankResources &resources, Offsets offsets);
   void reserve(const PlanContext &context);
 
-  std::span<const int64_t> scalars; ///< of this rank; outlives the plan
+  std::span<const int64_t> scalars;  ///< of this rank, while it is bound
+  std::vector<int64_t> boundScalars; ///< that it is bound to
   std::vector<BoundInstruction> bound;
   std::vector<BoundCollective> boundCollectives;
   std::vector<TensorView> operands; ///< never reallocated: calls point into it
-  std::vector<ResolvedView> unplaced; ///< parallel to operands while preparing
+  std::vector<OperandSource> sources; ///< parallel to operands
   std::vector<char> replicated;       ///< parallel to operands
   std::vector<KernelAttribute> attributes;
-  std::vector<int64_t> attributeInts;
+  std::vector<int64_t> attributeInts;     ///< never reallocated either
+  std::vector<uint32_t> attributeScalars; ///< parallel: where they come from
   std::vector<CarriedNeed> carriedUses;
   std::vector<Patch> arenaPatches;
   std::vector<std::pair<Patch, uint32_t>> carriedPatches; ///< and the buffer

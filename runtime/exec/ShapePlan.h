@@ -2,9 +2,9 @@
 //
 // Shapes are told apart by the values of the symbols that inputs bind, and by
 // whether a state keeps past. A session keeps the plans of the last few, so
-// alternating between two lengths prepares nothing again. Segments behind a
-// read_sizes are prepared when they are reached, and again when the data say
-// other sizes.
+// alternating between two lengths prepares nothing again; a new length is bound
+// to the plan that is missed least. Segments behind a read_sizes are prepared
+// when they are reached, and again when the data say other sizes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_SHAPEPLAN_H
@@ -58,6 +58,14 @@ struct ShapePlan {
   std::vector<std::vector<int64_t>> outputDims;       ///< by output
   std::vector<std::vector<OutputBlock>> outputBlocks; ///< by output and rank
   uint64_t lastUsed = 0;
+  int uses = 0;
+
+  /// A plan that served several requests is worth more than one that served
+  /// one: of decoding steps, each has a length that never comes again.
+  bool isWorthLess(const ShapePlan &other) const {
+    const bool isOften = uses > 1, isOtherOften = other.uses > 1;
+    return isOften != isOtherOften ? isOtherOften : lastUsed < other.lastUsed;
+  }
 
   bool isFor(std::span<const int64_t> values, bool withState) const {
     return hasState == withState && std::equal(symbols.begin(), symbols.end(),

@@ -1,4 +1,5 @@
 //===- SessionTest.cpp - Whole programs through the C++ API ---------------===//
+#include "runtime/exec/ShapePlan.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
 #include "runtime/io/AtomicFile.h"
@@ -108,6 +109,52 @@ TEST(Session, keepsManyShapesApart) {
     EXPECT_EQ(s.floats(0), std::vector<float>(static_cast<size_t>(2 * n),
                                               static_cast<float>(4 * n)));
   }
+}
+
+/// z = all_gather(2 x), where ranks have rows of x.
+ProgramBuilder rowsProgram(int64_t ways) {
+  ProgramBuilder p({{"tp", ways}});
+  auto n = p.symbol("n", 0, 0), k = p.constant(3), c = p.coordinate(0);
+  auto local = p.localSize(n, ways, c);
+  auto x = p.input("x", Float32, {p.split(n, ways, c), p.whole(k)});
+  auto y = p.value(Float32, {local, k});
+  p.run("TestAdd", {int32_t(x), int32_t(x)}, {int32_t(y)});
+  auto z = p.value(Float32, {n, k}, true);
+  p.run("all_gather", {int32_t(y)}, {int32_t(z)},
+        {p.ints("dim", {0}), p.layout("layout", p.split(n, ways, c))},
+        p.group({{0, 1, ways}}), "/gather");
+  p.output("z", z, {p.whole(n), p.whole(k)});
+  return p;
+}
+
+// More lengths than plans are kept: a plan is bound again to other parts of all
+// ranks, also where this rank's own part stays as long as it was.
+TEST(Session, bindsPlansAgainToOtherParts) {
+  for (int64_t ways : {1, 2, 3}) {
+    TestArtifact artifact(rowsProgram(ways));
+    OpenSession s(artifact, {});
+    for (int64_t n : {5, 1, 7, 8, 0, 3, 4, 12, 6, 2, 5, 9}) {
+      Floats x(std::vector<float>(static_cast<size_t>(3 * n)), {n, 3});
+      std::iota(x.values.begin(), x.values.end(), static_cast<float>(n));
+      std::vector<float> expected;
+      for (float value : x.values)
+        expected.push_back(2 * value);
+      Status status = s.run({x.as("x")});
+      ASSERT_TRUE(status.isOk()) << status.message();
+      EXPECT_EQ(s.floats(0), expected) << ways << " " << n;
+    }
+  }
+}
+
+TEST(ShapePlan, servedOftenIsWorthMore) {
+  ShapePlan prompt, step, last;
+  prompt.uses = 2, prompt.lastUsed = 2;
+  step.uses = 1, step.lastUsed = 3;
+  last.uses = 1, last.lastUsed = 4;
+  EXPECT_TRUE(step.isWorthLess(prompt));
+  EXPECT_FALSE(prompt.isWorthLess(step));
+  EXPECT_TRUE(step.isWorthLess(last));
+  EXPECT_FALSE(last.isWorthLess(step));
 }
 
 TEST(Session, runsTheLoadProgramOnce) {
