@@ -1,4 +1,4 @@
-"""ONNX Runtime and shardrt behind one interface, each in a process of its own that is pinned to the cores it may use.
+"""ONNX Runtime, PyTorch and shardrt behind one interface, each in a process of its own that is pinned to the cores it may use.
 
 `start(kind, path, threads)` gives a proxy; its calls run in that process, one at a time, and the process sleeps between them.
 Requests are dicts of arrays by input name. A decoder's keys and values stay inside: `prompt` starts a sequence, `step` goes on
@@ -75,6 +75,7 @@ class Shardrt:
 
     TYPES = {np.dtype(np.bool_): 0, np.dtype(np.int32): 5, np.dtype(np.int64): 7, np.dtype(np.float16): 9,
              np.dtype(np.float32): 11}
+    BFLOAT16 = 10
 
     def __init__(self, artifact, threads, library):
         self.library = lib = ctypes.CDLL(library)
@@ -128,6 +129,10 @@ class Shardrt:
             tensor = Tensor()
             self.check(self.library.shardrt_output(self.session, ctypes.c_size_t(i), ctypes.byref(tensor)))
             dims = tensor.dims[:tensor.rank]
+            if tensor.type == self.BFLOAT16:  # which numpy has not: as floats whose lower half is 0
+                data = ctypes.string_at(tensor.data, int(np.prod(dims)) * 2)
+                found[name] = (np.frombuffer(data, np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(dims)
+                continue
             kind = next(t for t, number in self.TYPES.items() if number == tensor.type)
             data = ctypes.string_at(tensor.data, int(np.prod(dims)) * kind.itemsize)
             found[name] = np.frombuffer(data, kind).reshape(dims)
@@ -139,10 +144,17 @@ def processor_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
+def make(kind, arguments):
+    if kind == "torch":
+        import torch_models  # not where PyTorch is not there
+        return torch_models.MODELS[arguments[0]["family"]](*arguments)
+    return {"onnxruntime": OnnxRuntime, "shardrt": Shardrt}[kind](*arguments)
+
+
 def serve(pipe, kind, cores, arguments):
     os.sched_setaffinity(0, cores)
     try:
-        engine = {"onnxruntime": OnnxRuntime, "shardrt": Shardrt}[kind](*arguments)
+        engine = make(kind, arguments)
         pipe.send(None)
         while (message := pipe.recv()) is not None:
             method, given, repeat = message

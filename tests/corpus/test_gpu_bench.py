@@ -1,0 +1,44 @@
+"""tools/gpu-bench as far as it runs without a GPU: its small case, on the host."""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SKELETONS = ROOT.parent / "shared/skeletons"
+ROW = re.compile(r"\| llama-tiny-f32 \| (\w+) \| (\d) \| ([0-9.]+) \|")
+
+
+def run(*command):
+    return subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True)
+
+
+class GpuBench(unittest.TestCase):
+    @unittest.skipUnless(SKELETONS.is_dir(), "no skeletons beside the clone")
+    def test_its_small_case(self):
+        with tempfile.TemporaryDirectory() as folder:
+            case = Path(folder, "llama-tiny-f32")
+            made = run(ROOT / "tools/bench/gpu_cases.py", SKELETONS, "-o", folder, "--cases", case.name)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertFalse((case / "model.onnx.data").exists(), "weights travel")
+            self.assertEqual(json.loads((case / "case.json").read_text())["family"], "llama")
+            timed = run(ROOT / "tools/gpu-bench", "--dry-run", "--bench", folder, "--build", ROOT / "build", "--rounds", 4)
+            self.assertEqual(timed.returncode, 0, timed.stderr)
+            rows = {(what, int(batch)): float(ms) for what, batch, ms in ROW.findall(timed.stdout)}
+            self.assertEqual(sorted(rows), [("decode", 1), ("decode", 2), ("prefill", 1)], timed.stdout)
+            self.assertTrue(all(ms > 0 for ms in rows.values()), timed.stdout)
+            self.assertIn("a dry run", timed.stdout)
+
+    def test_no_cases(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run(ROOT / "tools/gpu-bench", "--bench", folder, "--build", ROOT / "build")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("run tools/dev/gpu-bundle --bench", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
