@@ -26,6 +26,7 @@ Status CudaStream::start() {
   SHARDC_RETURN_IF_ERROR(
       cudaStatus(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking),
                  "cudaStreamCreate"));
+  attentions.setStream(handle);
   SHARDC_RETURN_IF_ERROR(products.open());
   SHARDC_RETURN_IF_ERROR(cudaStatus(
       cudaMalloc(reinterpret_cast<void **>(&deviceFault), sizeof(unsigned)),
@@ -46,6 +47,7 @@ Status CudaStream::clearFault() {
 CudaStream::~CudaStream() {
   cudaSetDevice(device);
   (void)synchronize();
+  attentions.setEngine(nullptr); // it knows the stream
   cudaFree(deviceFault);
   cudaFreeHost(hostFault);
   if (handle)

@@ -13,6 +13,7 @@
 #include "runtime/backend/cuda/CudaGraph.h"
 #include "runtime/backend/cuda/CudaStatus.h"
 #include "runtime/backend/cuda/FaultSites.h"
+#include "runtime/backend/cuda/FusedAttention.h"
 #include "runtime/backend/cuda/GemmCache.h"
 #include "runtime/backend/cuda/PendingCollectives.h"
 
@@ -53,6 +54,7 @@ public:
   }
   cudaStream_t stream() const { return handle; }
   GemmCache &gemms() { return products; }
+  FusedAttentions &fusedAttentions() { return attentions; }
   /// Where a kernel leaves the number of its site if its data are wrong; the
   /// first one stays.
   unsigned *faultWord() const { return deviceFault; }
@@ -73,6 +75,7 @@ private:
 
   cudaStream_t handle = nullptr;
   GemmCache products;
+  FusedAttentions attentions;
   unsigned *deviceFault = nullptr;
   unsigned *hostFault = nullptr; ///< pinned copy
   CollectiveSite atHand;

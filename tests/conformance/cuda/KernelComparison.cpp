@@ -33,7 +33,8 @@ static std::vector<TensorView> viewsOf(const std::vector<Tensor> &tensors) {
 
 Status runOnDevice(std::string_view name, const std::vector<Tensor> &inputs,
                    const std::vector<Tensor> &outputs,
-                   const Attributes &attributes) {
+                   const Attributes &attributes,
+                   const std::function<void(CudaStream &)> &prepare) {
   const Kernel *kernel = findCudaKernel(name);
   if (!kernel)
     return artifactError("no kernel ", name);
@@ -52,6 +53,10 @@ Status runOnDevice(std::string_view name, const std::vector<Tensor> &inputs,
   constexpr std::byte guard{0x7f};
   std::vector<std::byte> scratch(static_cast<size_t>(bytes) + 64, guard);
   call.scratch = scratch.data();
+  if (prepare) {
+    prepare(static_cast<CudaStream &>(*stream));
+    SHARDC_RETURN_IF_ERROR(stream->launch(*kernel, call, {}));
+  }
   SHARDC_RETURN_IF_ERROR(stream->launch(*kernel, call, {}));
   const Status status = stream->synchronize();
   for (size_t i = static_cast<size_t>(bytes); i < scratch.size(); ++i)
@@ -59,8 +64,8 @@ Status runOnDevice(std::string_view name, const std::vector<Tensor> &inputs,
   return status;
 }
 
-static void expectNear(std::string_view name, const Tensor &expected,
-                       const Tensor &found, double tolerance) {
+void expectNear(std::string_view name, const Tensor &expected,
+                const Tensor &found, double tolerance) {
   const Status known = host::dispatch(
       host::AllTypes(), expected.view.element, name, [&](auto tag) {
         using T = typename decltype(tag)::Type;

@@ -13,6 +13,12 @@
 
 #include "tests/unit/kernels/KernelTest.h"
 
+#include <functional>
+
+namespace shardc::runtime {
+class CudaStream;
+}
+
 namespace shardc::testing {
 
 using runtime::Status;
@@ -26,10 +32,16 @@ inline constexpr double kExact = 0;
 /// How near results of that type are that were computed in different orders.
 double toleranceOf(artifact::ElementType element);
 
-/// Runs the plugin's kernel and waits for it.
-Status runOnDevice(std::string_view name, const std::vector<Tensor> &inputs,
-                   const std::vector<Tensor> &outputs,
-                   const Attributes &attributes = {});
+/// Runs the plugin's kernel and waits for it. With `prepare` twice, on a stream
+/// that it was given before.
+Status
+runOnDevice(std::string_view name, const std::vector<Tensor> &inputs,
+            const std::vector<Tensor> &outputs,
+            const Attributes &attributes = {},
+            const std::function<void(runtime::CudaStream &)> &prepare = {});
+
+void expectNear(std::string_view name, const Tensor &expected,
+                const Tensor &found, double tolerance);
 
 /// Outputs are the host's; they hold its results afterwards. An output that is
 /// an input, too, stays one.

@@ -104,6 +104,16 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle,
   return noted(cudaSuccess);
 }
 
+cudaError_t cudaStreamIsCapturing(cudaStream_t handle,
+                                  cudaStreamCaptureStatus *status) {
+  const auto stream = simulatedStream(handle);
+  if (!stream)
+    return noted(cudaErrorInvalidResourceHandle);
+  *status = stream->capture ? cudaStreamCaptureStatusActive
+                            : cudaStreamCaptureStatusNone;
+  return noted(cudaSuccess);
+}
+
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *graph) {
   *graph = nullptr;
   const auto stream = simulatedStream(handle);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backend/cuda/CudaKernels.h"
+#include "runtime/backend/cuda/kernels/AttentionFused.h"
 #include "runtime/backend/cuda/kernels/AttentionKernels.h"
 #include "runtime/backend/cuda/kernels/CallStream.h"
 #include "runtime/backend/host/kernels/AttentionChecks.h"
@@ -106,7 +107,7 @@ int64_t scratchBytesFor(const AttentionProblem &problem,
   return usesScratch(problem)
              ? problem.splits * rowsOf(problem) * (problem.columns + 2) *
                    sizeOfAccumulator(element)
-             : 0;
+             : fusedScratchBytes(problem, element);
 }
 
 /// Stats, then values, of all splits.
@@ -130,6 +131,10 @@ AttentionState stateIn(std::byte *scratch, const AttentionProblem &problem,
 Status attend(const AttentionProblem &problem, artifact::ElementType element,
               const KernelCall &call) {
   if (rowsOf(problem) == 0)
+    return Status::ok();
+  bool isDone = false;
+  SHARDC_RETURN_IF_ERROR(attendFused(problem, element, call, isDone));
+  if (isDone)
     return Status::ok();
   cudaStream_t stream = streamOf(call);
   const auto run =

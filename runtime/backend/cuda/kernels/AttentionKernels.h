@@ -84,6 +84,15 @@ Status attendTiles(const AttentionProblem &problem,
 Status attendFew(const AttentionProblem &problem, artifact::ElementType element,
                  cudaStream_t stream);
 
+/// A bias that adds what the mask says, rows of `pitch` halves; batches and
+/// heads that the mask does not tell apart come once.
+Status biasOfMask(const AttentionProblem &problem, const AttentionView &bias,
+                  artifact::ElementType element, cudaStream_t stream);
+
+/// Writes what rows have of which the mask hides all keys: see ZeroRows.
+Status fillHiddenRows(const AttentionProblem &problem,
+                      artifact::ElementType element, cudaStream_t stream);
+
 /// Puts `parts` states together (and the problem's own, if it continues) and
 /// finishes, or leaves the problem's state.
 Status mergeAttention(const AttentionProblem &problem,

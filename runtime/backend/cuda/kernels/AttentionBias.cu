@@ -1,0 +1,95 @@
+// What a library's attention needs of a mask, and what it does not know of rows
+// that see nothing.
+#include "runtime/backend/cuda/kernels/AttentionKernels.h"
+#include "runtime/backend/cuda/kernels/Launch.h"
+#include "runtime/backend/cuda/kernels/Warp.h"
+#include "runtime/backend/host/kernels/Dispatch.h"
+
+#include <limits>
+
+namespace shardc::runtime::cuda {
+namespace {
+
+using HalfTypes = host::TypeList<host::Float16, host::BFloat16>;
+
+/// What the mask adds to a score.
+template <typename T>
+__device__ float addedBy(const AttentionProblem &p, int64_t at) {
+  if (p.maskKind == AttentionMask::Added)
+    return float(reinterpret_cast<const T *>(p.mask.data)[at]);
+  const bool isShown = reinterpret_cast<const host::Boolean *>(p.mask.data)[at];
+  return isShown ? 0.f : -std::numeric_limits<float>::infinity();
+}
+
+/// A block a row of the bias.
+template <typename T>
+__global__ void biasKernel(const __grid_constant__ AttentionProblem p,
+                           const __grid_constant__ AttentionView bias,
+                           int64_t heads) {
+  const int64_t row = blockIdx.x, query = row % p.queries;
+  const int64_t head = row / p.queries % heads, batch = row / p.queries / heads;
+  const int64_t from = batch * p.mask.strides[0] + head * p.mask.strides[1] +
+                       query * p.mask.strides[2];
+  T *to = reinterpret_cast<T *>(bias.data) + batch * bias.strides[0] +
+          head * bias.strides[1] + query * bias.strides[2];
+  for (int64_t key = threadIdx.x; key < p.keys; key += blockDim.x)
+    to[key] = T(addedBy<T>(p, from + key * p.mask.strides[3]));
+}
+
+/// A block a row of the mask, for all heads of one KV head or, where the mask
+/// is the same for all heads, for all of them.
+template <typename T>
+__global__ void hiddenRowsKernel(const __grid_constant__ AttentionProblem p,
+                                 int64_t heads, T empty) {
+  const int64_t row = blockIdx.x, query = row % p.queries;
+  const int64_t head = row / p.queries % heads, batch = row / p.queries / heads;
+  const int64_t from = batch * p.mask.strides[0] + head * p.mask.strides[1] +
+                       query * p.mask.strides[2];
+  int sees = 0;
+  for (int64_t key = threadIdx.x; key < p.keys && !sees; key += blockDim.x)
+    sees = addedBy<T>(p, from + key * p.mask.strides[3]) !=
+           -std::numeric_limits<float>::infinity();
+  if (reduceBlock(sees, [](int a, int b) { return a | b; }))
+    return;
+  const int64_t end = heads == 1 ? p.heads : head + 1;
+  for (int64_t h = head; h < end; ++h)
+    for (int64_t c = threadIdx.x; c < p.columns; c += blockDim.x)
+      reinterpret_cast<T *>(
+          p.y.data)[batch * p.y.strides[0] + h * p.y.strides[1] +
+                    query * p.y.strides[2] + c * p.y.strides[3]] = empty;
+}
+
+Grid gridOf(int64_t batches, int64_t heads, int64_t queries, bool threadsMeet) {
+  constexpr unsigned kThreadsOfRow = 128;
+  return {dim3(static_cast<unsigned>(batches * heads * queries)), kThreadsOfRow,
+          0, threadsMeet};
+}
+
+} // namespace
+
+Status biasOfMask(const AttentionProblem &problem, const AttentionView &bias,
+                  artifact::ElementType element, cudaStream_t stream) {
+  const int64_t batches = bias.strides[0] ? problem.batches : 1;
+  const int64_t heads = bias.strides[1] ? problem.heads : 1;
+  return host::dispatch(HalfTypes(), element, "Attention", [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    return launch(biasKernel<T>, gridOf(batches, heads, problem.queries, false),
+                  stream, problem, bias, heads);
+  });
+}
+
+Status fillHiddenRows(const AttentionProblem &problem,
+                      artifact::ElementType element, cudaStream_t stream) {
+  const int64_t heads = problem.mask.strides[1] ? problem.heads : 1;
+  return host::dispatch(HalfTypes(), element, "Attention", [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const T empty(problem.zeroRows == host::ZeroRows::None
+                      ? std::numeric_limits<float>::quiet_NaN()
+                      : 0.f);
+    return launch(hiddenRowsKernel<T>,
+                  gridOf(problem.batches, heads, problem.queries, true), stream,
+                  problem, heads, empty);
+  });
+}
+
+} // namespace shardc::runtime::cuda

@@ -1,0 +1,163 @@
+#include "runtime/backend/cuda/kernels/AttentionFused.h"
+
+#include "runtime/backend/cuda/CudaStream.h"
+#include "runtime/backend/cuda/kernels/CallStream.h"
+#include "runtime/base/AlignedBuffer.h"
+
+#include <algorithm>
+
+namespace shardc::runtime::cuda {
+namespace {
+
+/// Fewer queries than that are bound by memory, where tensor cores help little
+/// and each length would need a plan.
+constexpr int64_t kFewestQueries = 64;
+constexpr int64_t kDeepest = 256;
+/// Elements of 16 bits in what is loaded at once.
+constexpr int64_t kVector = 8;
+
+bool isHalf(artifact::ElementType element) {
+  return element == artifact::ElementType_Float16 ||
+         element == artifact::ElementType_BFloat16;
+}
+
+bool isWhole(const AttentionPieces &pieces) {
+  return pieces.count == 1 && pieces.places[0] == 0;
+}
+
+bool hasVectors(const AttentionView &view) {
+  return view.strides[3] == 1 &&
+         std::all_of(view.strides, view.strides + 3,
+                     [](int64_t stride) { return stride % kVector == 0; });
+}
+
+bool isAligned(const std::byte *data) {
+  return reinterpret_cast<uintptr_t>(data) % 16 == 0;
+}
+
+/// Causality as the library knows it: the first query sees the first key, or
+/// the last one the last.
+bool setCausality(const AttentionProblem &problem, FusedAttentionShape &shape) {
+  shape.isCausal = problem.isCausal;
+  shape.window = problem.window;
+  if (!problem.isCausal)
+    return problem.window == 0;
+  shape.alignsEnds = problem.causalOffset != 0;
+  return problem.causalOffset == 0 ||
+         problem.causalOffset == problem.keys - problem.queries;
+}
+
+/// The bias in scratch: its rows begin where vectors may.
+AttentionView packedBias(const AttentionProblem &problem, std::byte *scratch) {
+  const int64_t pitch = (problem.keys + kVector - 1) / kVector * kVector;
+  const int64_t head = problem.queries * pitch;
+  AttentionView bias{scratch, {0, 0, pitch, 1}};
+  bias.strides[1] = problem.mask.strides[1] ? head : 0;
+  bias.strides[0] = !problem.mask.strides[0] ? 0
+                    : bias.strides[1]        ? problem.heads * head
+                                             : head;
+  return bias;
+}
+
+int64_t biasBytes(const AttentionProblem &problem) {
+  const AttentionView bias = packedBias(problem, nullptr);
+  return 2 * problem.queries * bias.strides[2] *
+         (bias.strides[0] ? problem.batches : 1) *
+         (bias.strides[1] ? problem.heads : 1);
+}
+
+/// The mask as it lies, or what it adds.
+Status placeBias(const AttentionProblem &problem, artifact::ElementType element,
+                 const KernelCall &call, AttentionView &bias) {
+  bias = problem.mask;
+  if (problem.maskKind == AttentionMask::None ||
+      (problem.maskKind == AttentionMask::Added && hasVectors(bias) &&
+       isAligned(bias.data)))
+    return Status::ok();
+  bias = packedBias(problem, call.scratch);
+  return biasOfMask(problem, bias, element, streamOf(call));
+}
+
+/// The same with a packed result.
+AttentionProblem packedResult(AttentionProblem problem, std::byte *data) {
+  const int64_t head = problem.queries * problem.columns;
+  problem.y = {data, {problem.heads * head, head, problem.columns, 1}};
+  return problem;
+}
+
+} // namespace
+
+std::optional<FusedAttentionShape> fusedShapeOf(const AttentionProblem &problem,
+                                                artifact::ElementType element) {
+  FusedAttentionShape shape;
+  const bool hasMask = problem.maskKind != AttentionMask::None;
+  if (!isHalf(element) || problem.queries < kFewestQueries ||
+      problem.keys == 0 || problem.columns != problem.depth ||
+      problem.depth % kVector != 0 || problem.depth > kDeepest ||
+      problem.depth == 0 || problem.softcap != 0 || problem.sinks ||
+      !problem.finishes || problem.continues || !isWhole(problem.queryPieces) ||
+      !isWhole(problem.keyPieces) || (hasMask && problem.isCausal) ||
+      !setCausality(problem, shape) || !hasVectors(problem.q) ||
+      !hasVectors(problem.k) || !hasVectors(problem.v) ||
+      !hasVectors(problem.y))
+    return std::nullopt;
+  shape.element = element;
+  shape.batches = problem.batches;
+  shape.heads = problem.heads;
+  shape.kvHeads = problem.kvHeads;
+  shape.queries = problem.queries;
+  shape.keys = problem.keys;
+  shape.depth = problem.depth;
+  std::copy(problem.q.strides, problem.q.strides + 3, shape.q);
+  std::copy(problem.k.strides, problem.k.strides + 3, shape.k);
+  std::copy(problem.v.strides, problem.v.strides + 3, shape.v);
+  std::copy(problem.y.strides, problem.y.strides + 3, shape.y);
+  shape.hasBias = hasMask;
+  shape.scale = problem.scale;
+  return shape;
+}
+
+int64_t fusedScratchBytes(const AttentionProblem &problem,
+                          artifact::ElementType element) {
+  const bool hasMask = problem.maskKind != AttentionMask::None;
+  return hasMask && fusedShapeOf(problem, element)
+             ? alignBuffer(biasBytes(problem))
+             : 0;
+}
+
+Status attendFused(const AttentionProblem &problem,
+                   artifact::ElementType element, const KernelCall &call,
+                   bool &isDone) {
+  isDone = false;
+  std::optional<FusedAttentionShape> shape = fusedShapeOf(problem, element);
+  if (!shape || !isAligned(problem.q.data) || !isAligned(problem.k.data) ||
+      !isAligned(problem.v.data) || !isAligned(problem.y.data))
+    return Status::ok();
+  CudaStream &stream = CudaStream::of(call);
+  FusedAttentions &library = stream.fusedAttentions();
+  if (!library.mayHave())
+    return Status::ok();
+  AttentionView bias;
+  SHARDC_RETURN_IF_ERROR(placeBias(problem, element, call, bias));
+  if (shape->hasBias)
+    std::copy(bias.strides, bias.strides + 3, shape->bias);
+  bool isNew = false;
+  FusedAttention *plan = library.find(*shape, isNew);
+  if (!plan)
+    return Status::ok();
+  SHARDC_RETURN_IF_ERROR(
+      library.run(*plan, {problem.q.data, problem.k.data, problem.v.data,
+                          bias.data, problem.y.data}));
+  if (shape->hasBias)
+    SHARDC_RETURN_IF_ERROR(fillHiddenRows(problem, element, stream.stream()));
+  if (isNew)
+    SHARDC_RETURN_IF_ERROR(
+        library.checkFirst(*shape, problem.y.data, [&](std::byte *packed) {
+          return attendTiles(packedResult(problem, packed), element,
+                             stream.stream());
+        }));
+  isDone = true;
+  return Status::ok();
+}
+
+} // namespace shardc::runtime::cuda

@@ -1,0 +1,215 @@
+// What is handed to a library's attention, on a library that is a loop.
+#include "runtime/backend/cuda/CudaStream.h"
+#include "tests/conformance/cuda/KernelComparison.h"
+
+#include <cmath>
+#include <limits>
+
+namespace shardc::testing {
+namespace {
+
+using runtime::FusedAttention;
+using runtime::FusedAttentionOperands;
+using runtime::FusedAttentionShape;
+using runtime::host::BFloat16;
+using runtime::host::Boolean;
+using runtime::host::Float16;
+
+/// What the library was asked, and how it answers.
+struct Log {
+  std::vector<FusedAttentionShape> planned;
+  int runs = 0;
+  bool refuses = false;
+  bool isWrong = false;
+};
+
+/// Rows that see nothing become what a library may leave there.
+template <typename T> class LoopAttention final : public FusedAttention {
+public:
+  LoopAttention(const FusedAttentionShape &shape, Log &log)
+      : s(shape), log(log) {}
+  int64_t workspaceBytes() const override { return 0; }
+  Status run(const FusedAttentionOperands &operands, std::byte *) override {
+    ++log.runs;
+    for (int64_t b = 0; b < s.batches; ++b)
+      for (int64_t h = 0; h < s.heads; ++h)
+        for (int64_t i = 0; i < s.queries; ++i)
+          attend(operands, b, h, i);
+    return Status::ok();
+  }
+
+private:
+  static const T *row(const std::byte *data, const int64_t (&strides)[3],
+                      int64_t b, int64_t h, int64_t i) {
+    return reinterpret_cast<const T *>(data) + b * strides[0] + h * strides[1] +
+           i * strides[2];
+  }
+  bool sees(int64_t i, int64_t j) const {
+    const int64_t last = i + (s.alignsEnds ? s.keys - s.queries : 0);
+    return !s.isCausal || (j <= last && (s.window == 0 || j > last - s.window));
+  }
+  void attend(const FusedAttentionOperands &operands, int64_t b, int64_t h,
+              int64_t i) {
+    const int64_t kv = h / (s.heads / s.kvHeads);
+    const T *q = row(operands.q, s.q, b, h, i);
+    std::vector<double> weights(static_cast<size_t>(s.keys));
+    double sum = 0;
+    for (int64_t j = 0; j < s.keys; ++j) {
+      double score = 0;
+      for (int64_t d = 0; d < s.depth; ++d)
+        score += double(q[d]) * double(row(operands.k, s.k, b, kv, j)[d]);
+      score *= s.scale;
+      if (s.hasBias)
+        score += double(row(operands.bias, s.bias, b, h, i)[j]);
+      weights[size_t(j)] = sees(i, j) ? std::exp(score) : 0;
+      sum += weights[size_t(j)];
+    }
+    T *y = const_cast<T *>(row(operands.y, s.y, b, h, i));
+    for (int64_t d = 0; d < s.depth; ++d) {
+      double value = 0;
+      for (int64_t j = 0; j < s.keys; ++j)
+        value += weights[size_t(j)] * double(row(operands.v, s.v, b, kv, j)[d]);
+      y[d] = T(float(sum == 0 ? 77 : value / sum + (log.isWrong ? 1 : 0)));
+    }
+  }
+
+  const FusedAttentionShape s;
+  Log &log;
+};
+
+class LoopEngine final : public runtime::FusedAttentionEngine {
+public:
+  explicit LoopEngine(Log &log) : log(log) {}
+  std::unique_ptr<FusedAttention>
+  plan(const FusedAttentionShape &shape) override {
+    log.planned.push_back(shape);
+    if (log.refuses)
+      return nullptr;
+    if (shape.element == artifact::ElementType_Float16)
+      return std::make_unique<LoopAttention<Float16>>(shape, log);
+    return std::make_unique<LoopAttention<BFloat16>>(shape, log);
+  }
+
+private:
+  Log &log;
+};
+
+template <typename T> class FusedAttentionOf : public ::testing::Test {
+protected:
+  void make(const Dims &q, int64_t kvHeads, int64_t keys) {
+    inputs = {numbers<T>(q, 1), numbers<T>({q[0], kvHeads, keys, q[3]}, 2),
+              numbers<T>({q[0], kvHeads, keys, q[3]}, 3)};
+    result = Tensor::filled<T>(q, T(7));
+  }
+  /// Runs it on the host and, twice, on one stream with the library.
+  void expectSame(const Attributes &attributes = {}) {
+    Tensor expected = result.copy(), found = result.copy();
+    EXPECT_OK(
+        runtime::host::runKernel("Attention", inputs, {expected}, attributes));
+    EXPECT_OK(runOnDevice("Attention", inputs, {found}, attributes,
+                          [&](runtime::CudaStream &stream) {
+                            stream.fusedAttentions().setEngine(
+                                std::make_unique<LoopEngine>(log));
+                          }));
+    expectNear("Attention", expected, found,
+               2 * toleranceOf(runtime::host::elementTypeOf<T>()));
+  }
+  const FusedAttentionShape &planned() { return log.planned.back(); }
+
+  Log log;
+  std::vector<Tensor> inputs;
+  Tensor result = Tensor::absent();
+};
+using Halves = ::testing::Types<Float16, BFloat16>;
+TYPED_TEST_SUITE(FusedAttentionOf, Halves);
+
+TYPED_TEST(FusedAttentionOf, sharesKeysAmongHeads) {
+  this->make({2, 4, 70, 16}, 2, 90);
+  this->expectSame(Attributes().number("scale", 0.5));
+  ASSERT_EQ(this->log.runs, 2);
+  EXPECT_EQ(this->planned().kvHeads, 2);
+  EXPECT_FALSE(this->planned().hasBias);
+  EXPECT_EQ(this->log.planned.size(), 1u) << "a shape is planned once";
+}
+
+TYPED_TEST(FusedAttentionOf, isCausalFromEitherEnd) {
+  for (int64_t offset : {0, 20})
+    for (int64_t window : {0, 9}) {
+      this->make({1, 2, 70, 8}, 2, 90);
+      this->expectSame(Attributes()
+                           .ints("is_causal", {1})
+                           .ints("causal_offset", {offset})
+                           .ints("window", {window}));
+      EXPECT_TRUE(this->planned().isCausal);
+      EXPECT_EQ(this->planned().alignsEnds, offset != 0);
+    }
+  EXPECT_EQ(this->log.runs, 2 * 4);
+}
+
+TYPED_TEST(FusedAttentionOf, hidesKeysAndWholeRows) {
+  for (int64_t maskHeads : {1, 2})
+    for (const char *zero : {"hidden", "nan", "none"}) {
+      this->make({2, 2, 65, 8}, 1, 41);
+      Tensor mask = Tensor::filled<Boolean>({2, maskHeads, 65, 41}, {});
+      for (int64_t i = 0; i < mask.view.numElements(); ++i)
+        mask.view.template as<Boolean>()[i] =
+            Boolean(i / 41 % 3 != 1 && i % 5 != 2);
+      this->inputs.push_back(mask.broadcast({2, 2, 65, 41}));
+      this->expectSame(Attributes().text("zero_rows", zero));
+      EXPECT_TRUE(this->planned().hasBias);
+      EXPECT_EQ(this->planned().bias[1] != 0, maskHeads == 2);
+      EXPECT_EQ(this->planned().bias[2], 48) << "rows begin where vectors may";
+    }
+  EXPECT_EQ(this->log.runs, 2 * 6);
+}
+
+TYPED_TEST(FusedAttentionOf, addsAMask) {
+  for (int64_t keys : {40, 43}) {
+    this->make({2, 2, 64, 8}, 2, keys);
+    Tensor mask = numbers<TypeParam>({1, 1, 64, keys}, 4);
+    for (int64_t j = 0; j < keys; ++j) // row 3 sees nothing
+      mask.view.template as<TypeParam>()[3 * keys + j] =
+          TypeParam(-std::numeric_limits<float>::infinity());
+    this->inputs.push_back(mask.broadcast({2, 2, 64, keys}));
+    this->expectSame();
+    EXPECT_EQ(this->planned().bias[0], 0);
+  }
+  EXPECT_EQ(this->log.runs, 4);
+}
+
+TYPED_TEST(FusedAttentionOf, leavesTheRestToOwnKernels) {
+  this->make({1, 2, 63, 8}, 2, 20); // few queries
+  this->expectSame();
+  this->make({1, 2, 64, 12}, 2, 20); // no whole vectors
+  this->expectSame();
+  this->make({1, 2, 64, 8}, 2, 90); // causal from neither end
+  this->expectSame(
+      Attributes().ints("is_causal", {1}).ints("causal_offset", {5}));
+  this->make({1, 2, 64, 8}, 2, 20);
+  this->expectSame(Attributes().number("softcap", 3));
+  this->inputs.push_back(Tensor::absent());
+  this->inputs.push_back(numbers<TypeParam>({2}, 9)); // sinks
+  this->expectSame();
+  EXPECT_TRUE(this->log.planned.empty());
+}
+
+TYPED_TEST(FusedAttentionOf, mayBeRefused) {
+  this->log.refuses = true;
+  this->make({1, 2, 64, 8}, 2, 20);
+  this->expectSame();
+  EXPECT_EQ(this->log.planned.size(), 1u);
+  EXPECT_EQ(this->log.runs, 0);
+}
+
+TYPED_TEST(FusedAttentionOf, isNotTrustedIfItDisagrees) {
+  this->log.isWrong = true;
+  this->make({1, 2, 64, 8}, 2, 20);
+  ::testing::internal::CaptureStderr();
+  this->expectSame();
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("disagrees"),
+            std::string::npos);
+  EXPECT_EQ(this->log.runs, 1) << "nor is it asked again";
+}
+
+} // namespace
+} // namespace shardc::testing
