@@ -124,6 +124,8 @@ std::vector<std::string> Session::placement() const {
             info.number, " (", info.name, ", ", info.architecture, "), ", bytes,
             " bytes of weights, ", info.freeBytes, " free"));
       }
+  for (const std::string &line : replicas->devices.findUnreachable())
+    lines.push_back(line);
   return lines;
 }
 

@@ -118,6 +118,9 @@ struct RankMemory {
   int64_t packedBytes; ///< of these, copied into memory of the rank
   int64_t loadedBytes; ///< written by the load-time program
   int64_t arenaBytes;  ///< intermediate values, scratch, packed inputs
+  /// Of these, what the last run's intermediate values have by their lifetimes:
+  /// the same on any device.
+  int64_t valueBytes = 0;
   /// Copies of weights in the order that kernels read them; ranks of one
   /// process that read the same weight share one.
   int64_t arrangedBytes = 0;
@@ -234,7 +237,8 @@ public:
   Status measureLimits(DeviceLimits &limits);
   /// Chrome/Perfetto JSON of the last run; one track a rank.
   Status writeTrace(const std::string &path) const;
-  /// The ranks of this process: where each is, what it needs of the device.
+  /// The ranks of this process: where each is, what it needs of the device;
+  /// then which of their devices do not reach each other.
   std::vector<std::string> placement() const;
   /// Kernels that the devices lack: for those values go to the host and back.
   const std::vector<std::string> &hostKernels() const;

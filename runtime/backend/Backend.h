@@ -159,6 +159,13 @@ public:
 
   virtual const DeviceInfo &info() const = 0;
 
+  /// Whether what is on one comes to the other by itself; else the host has to
+  /// pass it on. Of one backend.
+  virtual bool canReach(const Device &other) const {
+    (void)other;
+    return true;
+  }
+
   /// The host may use device memory, and work is done when its call returns.
   virtual bool isHost() const { return false; }
 

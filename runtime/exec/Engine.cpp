@@ -234,6 +234,10 @@ RankMemory Engine::memoryOf(int rank) const {
                     state.weights.packedBytes, 0,
                     state.arena.size() + state.inputMemory.size()};
   memory.arrangedBytes = state.packed.bytes();
+  if (last)
+    for (const SegmentPlan &segment : last->ranks[r].segments)
+      memory.valueBytes =
+          std::max(memory.valueBytes, segment.plan.valueBytes());
   for (const DeviceBuffer &buffer : state.loaded)
     memory.loadedBytes += buffer.size();
   for (const auto &loaded : programs)

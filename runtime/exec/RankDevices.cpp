@@ -108,6 +108,20 @@ Status RankDevices::open(int worldSize, int only) {
   return Status::ok();
 }
 
+std::vector<std::string> RankDevices::findUnreachable() const {
+  std::vector<std::string> lines;
+  for (size_t a = 0; a < devices.size(); ++a)
+    for (size_t b = a + 1; b < devices.size(); ++b)
+      if (devices[a] && devices[b] && !devices[a]->canReach(*devices[b]))
+        lines.push_back(message(
+            "ranks ", a, " and ", b, ": ", backend->name(), ":",
+            devices[a]->info().number, " and ", backend->name(), ":",
+            devices[b]->info().number,
+            " do not reach each other's memory: what these ranks exchange goes "
+            "through the host's"));
+  return lines;
+}
+
 std::vector<std::string>
 RankDevices::findHostKernels(const Artifact &artifact) const {
   const Device *device = nullptr; // all are of one backend

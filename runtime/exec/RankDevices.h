@@ -58,6 +58,9 @@ public:
   /// called (HostCalls.h).
   std::vector<std::string> findHostKernels(const Artifact &artifact) const;
 
+  /// A line for each two devices of this process that do not reach each other.
+  std::vector<std::string> findUnreachable() const;
+
 private:
   DeviceChoice choice;
   Backend *backend = nullptr;

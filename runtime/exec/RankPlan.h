@@ -79,6 +79,8 @@ public:
 
   /// Arena bytes that a run needs.
   int64_t arenaBytes() const { return totalBytes; }
+  /// Of these, values'; the rest is scratch.
+  int64_t valueBytes() const { return scratchOffset; }
   /// Points everything into the arena; cheap if it did not move.
   void bindArena(std::byte *arena);
   /// Points one input's views at this rank's part of it.

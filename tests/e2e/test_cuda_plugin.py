@@ -92,6 +92,29 @@ class CudaPlugin(EndToEnd):
                 artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", *flags, to=name)
                 self.assert_same_numbers(self.outputs(artifact, data), expected)
 
+    def test_values_have_the_places_that_they_have_on_the_host(self):
+        for name in ("bert-ts-op17", "llama-dynamo-op18"):
+            for plan, (tp, *flags) in PLANS.items():
+                with self.subTest(model=name, plan=plan):
+                    artifact = self.compile(model_file(name), tp, "--target", "cuda", *flags, to=f"{name}-{plan}")
+                    planned = {}
+                    for device in ("host", "cuda"):
+                        stats = self.folder / f"{device}.json"
+                        done = self.start(artifact, "--inputs", data_sets(name)[0], "--stats-json", stats, device=device)
+                        self.assertEqual(done.returncode, 0, done.stderr)
+                        planned[device] = [rank["value_bytes"] for rank in json.loads(stats.read_text())["ranks"]]
+                    self.assertEqual(planned["cuda"], planned["host"])
+                    self.assertGreater(min(planned["host"]), 0)
+
+    def test_preflight_says_which_devices_do_not_reach_each_other(self):
+        artifact = self.compile(model_file("llama-dynamo-op18"), 4, "--target", "cuda")
+        done = self.start(artifact, "--preflight", SHARDC_SIMULATED_FABRIC="2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("do not reach each other's memory"), 4, done.stdout)
+        self.assertIn("ranks 1 and 2: cuda:1 and cuda:2 do not reach", done.stdout)
+        self.assertTrue(done.stdout.endswith("preflight passed\n"), done.stdout)
+        self.assertNotIn("do not reach", self.start(artifact, "--preflight").stdout)
+
     def test_an_index_out_of_range_is_named(self):
         data, _ = self.save_products(np.array([[1, 2]]))
         onnx.save_tensor(numpy_helper.from_array(np.array([[1, ROWS]]), "ids"), data / "input_0.pb")

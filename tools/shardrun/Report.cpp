@@ -123,6 +123,7 @@ Status writeStats(const std::string &path, const Session &session,
                      {"packed_bytes", memory.packedBytes},
                      {"loaded_bytes", memory.loadedBytes},
                      {"arena_bytes", memory.arenaBytes},
+                     {"value_bytes", memory.valueBytes},
                      {"arranged_bytes", memory.arrangedBytes}});
   const LaunchStats launches = session.launchStats();
   Json stats = {{"runs", times.size()},

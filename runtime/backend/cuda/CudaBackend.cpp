@@ -18,6 +18,15 @@ public:
 
   const DeviceInfo &info() const override { return described; }
 
+  bool canReach(const Device &other) const override {
+    const int peer = other.info().number;
+    int can = 0;
+    return peer == described.number ||
+           (cudaDeviceCanAccessPeer(&can, described.number, peer) ==
+                cudaSuccess &&
+            can != 0);
+  }
+
   std::byte *allocate(MemoryKind kind, int64_t bytes) override {
     if (bytes < 0 || bytes > INT64_MAX - 2 * kBufferAlignment ||
         cudaSetDevice(described.number) != cudaSuccess)

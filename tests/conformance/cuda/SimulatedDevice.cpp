@@ -154,6 +154,15 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
   return cudaSuccess;
 }
 
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) {
+  if (!isThere(device) || !isThere(peer))
+    return noted(cudaErrorInvalidDevice);
+  const int fabric = static_cast<int>(
+      setting("SHARDC_SIMULATED_FABRIC", size_t{kSimulatedMostDevices}));
+  *can = device != peer && device / fabric == peer / fabric;
+  return cudaSuccess;
+}
+
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
                                    int device) {
   cudaDeviceProp properties = {};

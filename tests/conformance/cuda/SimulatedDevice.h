@@ -3,6 +3,7 @@
 // Of one process:
 //
 //   SHARDC_SIMULATED_DEVICES   how many there are (default 8)
+//   SHARDC_SIMULATED_FABRIC    of how many each reaches the others' memory
 //   SHARDC_SIMULATED_MEMORY    bytes that each has (default 4 GiB)
 //
 // Memory is FakeMemory's: the host dies where it follows an address of it. A
