@@ -115,6 +115,18 @@ class CudaPlugin(EndToEnd):
         self.assertTrue(done.stdout.endswith("preflight passed\n"), done.stdout)
         self.assertNotIn("do not reach", self.start(artifact, "--preflight").stdout)
 
+    def test_profilers_see_the_nodes(self):
+        data, _ = self.save_products(np.array([[1, 2]]))
+        artifact = self.compile(self.folder / "model.onnx", 2, "--kernels", "reference")
+        log, listener = self.folder / "nvtx.log", ROOT / "build/lib/tests/nvtx-listener.so"
+        done = self.start(artifact, "--inputs", data, NVTX_INJECTION64_PATH=str(listener), SHARDC_NVTX_LOG=str(log))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = log.read_text().splitlines()
+        opened = [line.removeprefix("open ") for line in lines if line.startswith("open ")]
+        self.assertEqual(len(opened), lines.count("close "))
+        self.assertEqual(opened.count("MatMul u0"), 2, "of two ranks")
+        self.assertEqual(opened.count("all_reduce d0"), 2)
+
     def test_an_index_out_of_range_is_named(self):
         data, _ = self.save_products(np.array([[1, 2]]))
         onnx.save_tensor(numpy_helper.from_array(np.array([[1, ROWS]]), "ids"), data / "input_0.pb")

@@ -1,5 +1,7 @@
 #include "runtime/backend/cuda/CudaStream.h"
 
+#include "runtime/backend/cuda/NvtxRange.h"
+
 #include <thread>
 
 namespace shardc::runtime {
@@ -88,6 +90,7 @@ Status CudaStream::launch(const Kernel &kernel, const KernelCall &call,
                           const CollectiveSite &site) {
   SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
   atHand = site;
+  const NvtxRange range(site);
   KernelCall onThis = call;
   onThis.stream = this;
   return kernel.run(onThis);

@@ -1,6 +1,7 @@
 //===- NcclCollectives.cpp - The operations -------------------------------===//
 #include "runtime/backend/CommonParts.h"
 #include "runtime/backend/cuda/NcclCommunicator.h"
+#include "runtime/backend/cuda/NvtxRange.h"
 
 #include <algorithm>
 #include <optional>
@@ -100,6 +101,7 @@ Status forEachRun(const TensorView &whole, const TensorView &part, int dim,
 Status NcclCommunicator::allReduce(const TensorView &input,
                                    const TensorView &output, ReduceKind kind,
                                    const CollectiveSite &site) {
+  const NvtxRange range(site);
   if (input.numElements() == 0)
     return Status::ok(); // on every rank alike
   SHARDC_RETURN_IF_ERROR(checkReduces(input));
@@ -125,6 +127,7 @@ Status NcclCommunicator::allGather(const TensorView &input,
                                    const TensorView &output, int dim,
                                    std::span<const OwnedRuns> blocks,
                                    const CollectiveSite &site) {
+  const NvtxRange range(site);
   if (output.numElements() == 0)
     return Status::ok();
   SHARDC_RETURN_IF_ERROR(checkMoves(output));
@@ -165,6 +168,7 @@ Status NcclCommunicator::reduceScatter(const TensorView &input,
                                        std::span<const OwnedRuns> blocks,
                                        ReduceKind kind,
                                        const CollectiveSite &site) {
+  const NvtxRange range(site);
   if (input.numElements() == 0)
     return Status::ok();
   SHARDC_RETURN_IF_ERROR(checkReduces(input));
@@ -206,6 +210,7 @@ Status NcclCommunicator::allToAll(const TensorView &input,
                                   const TensorView &output,
                                   const DimBlocks &from, const DimBlocks &to,
                                   const CollectiveSite &site) {
+  const NvtxRange range(site);
   SHARDC_RETURN_IF_ERROR(checkMoves(input));
   const auto self = static_cast<size_t>(index());
   const int64_t element = elementBytes(input.element);
@@ -269,6 +274,7 @@ Status NcclCommunicator::allToAll(const TensorView &input,
 Status NcclCommunicator::shift(const TensorView &input,
                                const TensorView &output, int distance,
                                const CollectiveSite &site) {
+  const NvtxRange range(site);
   SHARDC_RETURN_IF_ERROR(checkMoves(input));
   const int source = (index() + distance) % size();
   const int target = (index() + size() - distance) % size();
