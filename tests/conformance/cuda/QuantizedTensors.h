@@ -64,6 +64,16 @@ inline Tensor quantizedInOrder(artifact::ElementType element, const Dims &dims,
   return quantized(element, stored, seed).permuted(back);
 }
 
+/// Small numbers, so that sums of many products stay near 1.
+template <typename T> Tensor scales(const Dims &dims, uint32_t seed = 1) {
+  const Tensor tensor = numbers<T>(dims, seed);
+  for (int64_t i = 0; i < tensor.view.numElements(); ++i) {
+    T &value = tensor.view.as<T>()[i];
+    value = T(runtime::host::Compute<T>(value) / 256);
+  }
+  return tensor;
+}
+
 } // namespace shardc::testing
 
 #endif // SHARDC_TESTS_CONFORMANCE_CUDA_QUANTIZEDTENSORS_H

@@ -20,10 +20,11 @@ namespace shardc::runtime::cuda {
 /// Integers of 4 to 32 bits by their offset in a view. Which ones is told apart
 /// here, alike for all threads.
 struct Integers {
-  const std::byte *data;
-  int64_t first;
-  artifact::ElementType element;
+  const std::byte *data = nullptr;
+  int64_t first = 0;
+  artifact::ElementType element = artifact::ElementType_Int8;
 
+  Integers() = default;
   explicit Integers(const TensorView &view)
       : data(view.data), first(view.skipped), element(view.element) {}
 
@@ -102,7 +103,13 @@ struct QuantizedBlocks {
   }
 
   __device__ int64_t blockOf(int64_t place) const {
-    return size == 0 ? 0 : global.of(place) / size;
+    if (size == 0)
+      return 0;
+    const int64_t index = global.of(place);
+    // A division of 64 bits takes several times as long as one of 32.
+    return (index | size) >> 32 == 0
+               ? static_cast<uint32_t>(index) / static_cast<uint32_t>(size)
+               : index / size;
   }
   /// Whether each `run` elements along the dim are of one block.
   bool keepsRuns(int64_t run) const {
