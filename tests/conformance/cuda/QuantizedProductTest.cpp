@@ -157,5 +157,55 @@ TEST(QuantizedProducts, multiplyViews) {
     }
 }
 
+template <typename A, typename B>
+void compareIntegers(const Dims &batch, int64_t m, int64_t k, int64_t n) {
+  SCOPED_TRACE(::testing::Message() << m << ", " << k << ", " << n);
+  const auto dims = [&](int64_t rows, int64_t columns) {
+    Dims all = batch;
+    all.push_back(rows);
+    all.push_back(columns);
+    return all;
+  };
+  const Tensor a = numbers<A>(dims(m, k), 1), b = numbers<B>({k, n}, 2);
+  const Tensor columns = numbers<B>({n, k}, 3).permuted({1, 0});
+  const Tensor zeroA = numbers<A>({m, 1}, 4).broadcast(dims(m, 1));
+  const Tensor zeroB = numbers<B>({n}, 5).broadcast(dims(1, n));
+  const Tensor out = Tensor::filled<int32_t>(dims(m, n), 9);
+  const auto all = [&](const Tensor &matrix) {
+    return matrix.broadcast(dims(k, n));
+  };
+  compare("MatMulInteger", {a, all(b)}, {out}, {}, kExact);
+  compare("MatMulInteger", {a, all(columns), zeroA}, {out}, {}, kExact);
+  compare("MatMulInteger", {a.scattered(), all(b), zeroA, zeroB}, {out}, {},
+          kExact);
+  compare("MatMulInteger", {a, all(columns), Tensor::absent(), zeroB},
+          {out.scattered()}, {}, kExact);
+  compare("MatMulInteger",
+          {a, numbers<B>(dims(k, n), 6), zeroA, numbers<B>(dims(1, n), 7)},
+          {out}, {}, kExact);
+}
+
+TEST(QuantizedProducts, multiplyIntegersExactly) {
+  forTypes(TypeList<int8_t, uint8_t>(), [](auto left) {
+    forTypes(TypeList<int8_t, uint8_t>(), [](auto right) {
+      using A = typename decltype(left)::Type;
+      using B = typename decltype(right)::Type;
+      compareIntegers<A, B>({}, 1, 32, 8);
+      compareIntegers<A, B>({}, 8, 40, 132);
+      compareIntegers<A, B>({}, 3, 27, 5);
+      compareIntegers<A, B>({3}, 2, 24, 12);
+      compareIntegers<A, B>({}, 9, 16, 4);
+      compareIntegers<A, B>({}, 70, 75, 67);
+      compareIntegers<A, B>({2, 2}, 13, 65, 6);
+    });
+  });
+  compareIntegers<uint8_t, int8_t>({}, 1, 2048, 12); // in splits
+  compareIntegers<uint8_t, int8_t>({}, 11, 1100, 7);
+  compareIntegers<int8_t, int8_t>({}, 0, 4, 4);
+  compareIntegers<int8_t, int8_t>({2}, 4, 0, 4);
+  compareIntegers<int8_t, int8_t>({}, 9, 0, 4);
+  compareIntegers<int8_t, int8_t>({}, 4, 4, 0);
+}
+
 } // namespace
 } // namespace shardc::testing
