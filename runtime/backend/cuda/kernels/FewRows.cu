@@ -153,7 +153,6 @@ bool readFewMatrix(const host::QuantizedViews &views, bool isQuantized,
   const TensorView &data = views.data;
   const int row = data.rank - 2, column = data.rank - 1;
   const int64_t bits = artifact::elementBits(data.element);
-  const int64_t load = isQuantized ? 128 / bits : kPackedRun;
   m.data = data.data;
   m.element = data.element;
   m.k = data.dims[row];
@@ -162,8 +161,8 @@ bool readFewMatrix(const host::QuantizedViews &views, bool isQuantized,
     return false;
   m.isByColumns = data.strides[row] == 1;
   m.line = data.strides[m.isByColumns ? column : row];
-  const int64_t unit = m.isByColumns ? load : kFewColumns;
-  const bool isWhole = m.isByColumns ? m.k % load == 0
+  const int64_t unit = m.alignment();
+  const bool isWhole = m.isByColumns ? m.k % unit == 0
                                      : m.columns % kFewColumns == 0 &&
                                            m.k % kPackedRun == 0 &&
                                            data.strides[column] == 1;
@@ -188,7 +187,7 @@ bool readFewMatrix(const host::QuantizedViews &views, bool isQuantized,
   m.blocks = blocks;
   m.scaleColumn = views.scale.strides[column];
   m.zeroColumn = views.zeroPoint.strides[column];
-  m.splitsLoads = !blocks.keepsRuns(load);
+  m.splitsLoads = m.isByColumns && !blocks.keepsRuns(unit);
   return true;
 }
 

@@ -34,6 +34,12 @@ struct FewMatrix {
   int64_t scaleColumn = 0, zeroColumn = 0; ///< from column to column
   /// Blocks may change within what a lane loads.
   bool splitsLoads = false;
+
+  /// What a lane loads at once lies at a multiple of so many elements.
+  int64_t alignment() const {
+    const int64_t bits = artifact::elementBits(element);
+    return !isByColumns ? 4 : bits <= 8 ? 128 / bits : 8;
+  }
 };
 
 /// Rows of X and of the result, by their first element.
