@@ -10,6 +10,8 @@
 #ifndef SHARDC_RUNTIME_BASE_FLOAT8_H
 #define SHARDC_RUNTIME_BASE_FLOAT8_H
 
+#include "runtime/base/HostDevice.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -32,7 +34,8 @@ inline constexpr Float8Format kFloat8E5M2 = {2, -14, 57344, 0x7e, 0x7c, true};
 inline constexpr Float8Format kFloat8E5M2FNUZ = {2,    -15,  57344,
                                                  0x80, 0x80, false};
 
-inline double decodeFloat8(const Float8Format &format, uint8_t byte) {
+SHARDC_HOST_DEVICE inline double decodeFloat8(const Float8Format &format,
+                                              uint8_t byte) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   if (!format.hasNegativeZero && byte == format.nan)
     return nan;
@@ -51,45 +54,50 @@ inline double decodeFloat8(const Float8Format &format, uint8_t byte) {
   return byte & 0x80 ? -magnitude : magnitude;
 }
 
-/// Rounds to nearest even.
-inline uint8_t encodeFloat8(const Float8Format &format, double x,
-                            bool saturate) {
-  const uint8_t sign = std::signbit(x) ? 0x80 : 0;
-  if (std::isnan(x))
-    return format.hasNegativeZero ? sign | format.nan : format.nan;
-  if (x == 0) // has no exponent
-    return format.hasNegativeZero ? sign : 0;
-  double magnitude = std::fabs(x);
-  if (std::isinf(x) && saturate)
-    magnitude = format.largest;
+/// Rounds a finite magnitude to nearest even: the value, and the bits for it.
+SHARDC_HOST_DEVICE inline double roundFloat8(const Float8Format &format,
+                                             double magnitude, int &bits) {
+  bits = 0;
+  if (magnitude == 0) // has no exponent
+    return 0;
   int exponent = 0;
   std::frexp(magnitude, &exponent); // magnitude < 2^exponent
   exponent = std::max(exponent - 1, format.leastExponent);
   // Of one unit in the last place; rounds half to even.
   const double units =
       std::nearbyint(std::ldexp(magnitude, format.mantissaBits - exponent));
-  const double rounded = std::ldexp(units, exponent - format.mantissaBits);
-  if (std::isinf(magnitude) || rounded > format.largest) {
+  // A mantissa that carried is the next exponent's.
+  bits = ((exponent - format.leastExponent) << format.mantissaBits) +
+         static_cast<int>(units);
+  return std::ldexp(units, exponent - format.mantissaBits);
+}
+
+/// Rounds to nearest even.
+SHARDC_HOST_DEVICE inline uint8_t encodeFloat8(const Float8Format &format,
+                                               double x, bool saturate) {
+  const auto sign = static_cast<uint8_t>(std::signbit(x) ? 0x80 : 0);
+  if (std::isnan(x))
+    return format.hasNegativeZero ? sign | format.nan : format.nan;
+  int bits = 0;
+  if (std::isinf(x) ||
+      roundFloat8(format, std::fabs(x), bits) > format.largest) {
     if (!saturate)
       return format.hasNegativeZero ? sign | format.overflow : format.overflow;
-    return sign | encodeFloat8(format, format.largest, true);
+    roundFloat8(format, format.largest, bits);
   }
-  // A mantissa that carried is the next exponent's.
-  const int bits = ((exponent - format.leastExponent) << format.mantissaBits) +
-                   static_cast<int>(units);
   return static_cast<uint8_t>(
       bits == 0 && !format.hasNegativeZero ? 0 : sign | bits);
 }
 
-inline double decodeFloat8E8M0(uint8_t byte) {
+SHARDC_HOST_DEVICE inline double decodeFloat8E8M0(uint8_t byte) {
   return byte == 0xff ? std::numeric_limits<double>::quiet_NaN()
                       : std::ldexp(1.0, byte - 127);
 }
 
 enum class ExponentRounding : uint8_t { Up, Down, Nearest };
 
-inline uint8_t encodeFloat8E8M0(double x, bool saturate,
-                                ExponentRounding rounding) {
+SHARDC_HOST_DEVICE inline uint8_t encodeFloat8E8M0(double x, bool saturate,
+                                                   ExponentRounding rounding) {
   constexpr uint8_t nan = 0xff;
   if (std::isnan(x))
     return nan;

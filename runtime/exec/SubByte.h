@@ -11,12 +11,14 @@
 #ifndef SHARDC_RUNTIME_EXEC_SUBBYTE_H
 #define SHARDC_RUNTIME_EXEC_SUBBYTE_H
 
+#include "runtime/base/HostDevice.h"
 #include "runtime/exec/Kernel.h"
 
 namespace shardc::runtime {
 
 /// The bits of element `index`, which may be negative.
-inline unsigned readHalf(const std::byte *data, int64_t index) {
+SHARDC_HOST_DEVICE inline unsigned readHalf(const std::byte *data,
+                                            int64_t index) {
   const auto byte = std::to_integer<unsigned>(data[index >> 1]);
   return (index & 1) ? byte >> 4 : byte & 15;
 }

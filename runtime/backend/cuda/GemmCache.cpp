@@ -13,7 +13,7 @@ namespace {
 using namespace artifact;
 
 struct Types {
-  cudaDataType_t data;
+  cudaDataType_t data, result;
   cublasComputeType_t compute;
   cudaDataType_t scale;
 };
@@ -21,18 +21,21 @@ struct Types {
 Status typesOf(int element, bool usesTf32, Types &types) {
   switch (element) {
   case ElementType_Float32:
-    types = {CUDA_R_32F,
+    types = {CUDA_R_32F, CUDA_R_32F,
              usesTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
              CUDA_R_32F};
     return Status::ok();
   case ElementType_Float16:
-    types = {CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    types = {CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
     return Status::ok();
   case ElementType_BFloat16:
-    types = {CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    types = {CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
     return Status::ok();
   case ElementType_Float64:
-    types = {CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
+    types = {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
+    return Status::ok();
+  case ElementType_Int8:
+    types = {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I};
     return Status::ok();
   default:
     return artifactError("the GPU multiplies matrices of floats, found ",
@@ -40,6 +43,26 @@ Status typesOf(int element, bool usesTf32, Types &types) {
                          "; run it with --device host");
   }
 }
+
+/// A factor of the type that cuBLASLt scales products of `element` with.
+class Scalar {
+public:
+  Scalar(double value, ElementType element)
+      : asDouble(value), asFloat(static_cast<float>(value)),
+        asInt(static_cast<int32_t>(value)), element(element) {}
+  const void *data() const {
+    if (element == ElementType_Float64)
+      return &asDouble;
+    return element == ElementType_Int8 ? static_cast<const void *>(&asInt)
+                                       : &asFloat;
+  }
+
+private:
+  double asDouble;
+  float asFloat;
+  int32_t asInt;
+  ElementType element;
+};
 
 /// Largest power of two, up to 256, that divides all addresses.
 unsigned alignmentOf(std::initializer_list<const void *> pointers) {
@@ -102,10 +125,10 @@ Status GemmCache::describe(const Key &key, Product &product) {
   for (int i = 0; i < 3; ++i) {
     const bool swaps = i < 2 && key.transposes[i];
     SHARDC_RETURN_IF_ERROR(cublasStatus(
-        cublasLtMatrixLayoutCreate(&product.layouts[i], types.data,
-                                   static_cast<uint64_t>(dims[i][swaps]),
-                                   static_cast<uint64_t>(dims[i][!swaps]),
-                                   key.leading[i]),
+        cublasLtMatrixLayoutCreate(
+            &product.layouts[i], i < 2 ? types.data : types.result,
+            static_cast<uint64_t>(dims[i][swaps]),
+            static_cast<uint64_t>(dims[i][!swaps]), key.leading[i]),
         "cublasLtMatrixLayoutCreate"));
     const auto batches = static_cast<int32_t>(key.batches);
     for (auto [attribute, value, bytes] :
@@ -207,15 +230,11 @@ Status GemmCache::multiply(const ProductPlan &plan, ElementType element,
                                        CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                                        &epilogue.bias, sizeof epilogue.bias),
         "cublasLtMatmulDescSetAttribute"));
-  const float alpha32 = static_cast<float>(alpha),
-              beta32 = static_cast<float>(beta);
-  const bool isDouble = element == ElementType_Float64;
+  const Scalar alphaValue(alpha, element), betaValue(beta, element);
   return cublasStatus(
-      cublasLtMatmul(handle, product->operation,
-                     isDouble ? static_cast<const void *>(&alpha) : &alpha32,
+      cublasLtMatmul(handle, product->operation, alphaValue.data(),
                      swaps ? b : a, product->layouts[0], swaps ? a : b,
-                     product->layouts[1],
-                     isDouble ? static_cast<const void *>(&beta) : &beta32, c,
+                     product->layouts[1], betaValue.data(), c,
                      product->layouts[2], c, product->layouts[2],
                      &product->algorithm, workspace, kWorkspaceBytes, stream),
       "cublasLtMatmul");

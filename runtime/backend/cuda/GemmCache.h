@@ -6,7 +6,7 @@
 // workspace.
 //
 // f32 is computed as f32, unless SHARDC_TF32=1 asks for TF32; f16 and bf16
-// accumulate in f32.
+// accumulate in f32. Integers of 8 bits give ones of 32.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_CUDA_GEMMCACHE_H
@@ -37,7 +37,10 @@ public:
   Status open();
 
   /// C = alpha A B + beta C for operands that need no packing and have
-  /// elements. Error: cuBLASLt has no such product.
+  /// elements. Where A and B are of int8, C is of int32; cuBLASLt wants B to be
+  /// dense along columns then, A and C along rows, and the columns of A and B
+  /// and all leading dimensions to be multiples of 4. Error: cuBLASLt has no
+  /// such product.
   Status multiply(const ProductPlan &plan, artifact::ElementType element,
                   const std::byte *a, const std::byte *b, std::byte *c,
                   double alpha, double beta, const GemmEpilogue &epilogue,

@@ -182,5 +182,74 @@ TEST(ElementwiseKernels, raiseToAPowerOfAnyType) {
   });
 }
 
+TEST(ElementwiseKernels, castBetweenAllTypes) {
+  forTypes(AllTypes(), [](auto from) {
+    using From = typename decltype(from)::Type;
+    const Tensor x = Tensor::integers<From>({3, 70});
+    forTypes(AllTypes(), [&](auto to) {
+      using To = typename decltype(to)::Type;
+      const Tensor out = Tensor::filled<To>({3, 70}, To());
+      compare("Cast", {x}, {out}, {}, kExact);
+      compare("Cast", {x.scattered()}, {out.scattered()}, {}, kExact);
+    });
+  });
+}
+
+Tensor asElement(Tensor tensor, artifact::ElementType element) {
+  tensor.view.element = element;
+  return tensor;
+}
+
+/// All bytes to numbers, and numbers of all sizes to bytes; bytes are compared
+/// as integers.
+TEST(ElementwiseKernels, castEightBitsOfFloat) {
+  constexpr artifact::ElementType float8[] = {
+      artifact::ElementType_Float8E4M3FN, artifact::ElementType_Float8E4M3FNUZ,
+      artifact::ElementType_Float8E5M2, artifact::ElementType_Float8E5M2FNUZ,
+      artifact::ElementType_Float8E8M0};
+  Tensor bytes = Tensor::filled<uint8_t>({2, 128}, 0);
+  for (int i = 0; i < 256; ++i)
+    bytes.view.as<uint8_t>()[i] = uint8_t(i);
+  Tensor wide = Tensor::filled<double>({400}, 0);
+  for (int i = 0; i < 400; ++i)
+    wide.view.as<double>()[i] = std::ldexp(i % 2 ? -1.21 : 1.37, i / 2 - 100);
+  const Tensor odd =
+      Tensor::of<float>({5}, {0, -0.0, INFINITY, -INFINITY, NAN});
+  const auto compareBytes = [](const Tensor &x, const Dims &dims,
+                               artifact::ElementType element,
+                               const auto &attributes) {
+    const Tensor onHost = Tensor::filled<uint8_t>(dims, 9);
+    const Tensor onDevice = Tensor::filled<uint8_t>(dims, 9);
+    EXPECT_OK(
+        runKernel("Cast", {x}, {asElement(onHost, element)}, attributes()));
+    EXPECT_OK(
+        runOnDevice("Cast", {x}, {asElement(onDevice, element)}, attributes()));
+    EXPECT_EQ(onHost.values<uint8_t>(), onDevice.values<uint8_t>());
+  };
+  for (const auto element : float8) {
+    forTypes(NumericTypes(), [&](auto tag) {
+      using T = typename decltype(tag)::Type;
+      if constexpr (!std::is_integral_v<T>) // what is no integer may be any
+        compare("Cast", {asElement(bytes, element)},
+                {Tensor::filled<T>({2, 128}, T()).scattered()}, {}, kExact);
+      compareBytes(Tensor::integers<T>({6, 9}).scattered(), {6, 9}, element,
+                   [] { return Attributes(); });
+    });
+    for (const int64_t saturate : {0, 1})
+      for (const char *mode : {"up", "down", "nearest"}) {
+        const auto attributes = [&] {
+          return Attributes()
+              .ints("saturate", {saturate})
+              .text("round_mode", mode);
+        };
+        compareBytes(wide, {400}, element, attributes);
+        compareBytes(odd, {5}, element, attributes);
+        for (const auto from : float8)
+          if (from != element)
+            compareBytes(asElement(bytes, from), {2, 128}, element, attributes);
+      }
+  }
+}
+
 } // namespace
 } // namespace shardc::testing

@@ -165,6 +165,17 @@ bool SimulatedOperation::hasBias() const {
          epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
 }
 
+/// What cublasLtMatmul's documentation asks of products of 8-bit integers in
+/// regular order: A transposed, B not, and multiples of 4.
+static bool isForIntegerCores(const SimulatedProduct &p) {
+  bool fits = p.operation.transposeA == CUBLAS_OP_T &&
+              p.operation.transposeB == CUBLAS_OP_N && p.m() % 4 == 0 &&
+              p.k() % 4 == 0;
+  for (const SimulatedLayout *layout : {&p.a, &p.b, &p.c, &p.d})
+    fits &= layout->order == CUBLASLT_ORDER_COL && layout->leading % 4 == 0;
+  return fits;
+}
+
 static bool areSupported(const SimulatedProduct &p) {
   const cublasComputeType_t compute = p.operation.compute;
   const bool equal = p.a.type == p.b.type && p.c.type == p.d.type;
@@ -189,7 +200,7 @@ static bool areSupported(const SimulatedProduct &p) {
            p.d.type == CUDA_R_64F && isPlain;
   case CUBLAS_COMPUTE_32I:
     return p.operation.scale == CUDA_R_32I && p.a.type == CUDA_R_8I &&
-           p.d.type == CUDA_R_32I && isPlain;
+           p.d.type == CUDA_R_32I && isPlain && isForIntegerCores(p);
   default:
     return false;
   }

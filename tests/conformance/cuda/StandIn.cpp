@@ -117,7 +117,7 @@ host::Compute<T> elementOf(const ProductOperand &operand, const std::byte *data,
   return host::Compute<T>(reinterpret_cast<const T *>(data)[at]);
 }
 
-template <typename T>
+template <typename T, typename Result>
 void multiplyAs(const ProductPlan &plan, const std::byte *a, const std::byte *b,
                 std::byte *c, double alpha, double beta, const void *bias) {
   for (int64_t batch = 0; batch < plan.batches; ++batch)
@@ -129,13 +129,14 @@ void multiplyAs(const ProductPlan &plan, const std::byte *a, const std::byte *b,
                  double(elementOf<T>(plan.b, b, batch, k, j));
         sum *= alpha;
         if (beta != 0)
-          sum += beta * double(elementOf<T>(plan.c, c, batch, i, j));
+          sum += beta * double(elementOf<Result>(plan.c, c, batch, i, j));
         if (bias)
-          sum += double(host::Compute<T>(static_cast<const T *>(bias)[j]));
+          sum += double(
+              host::Compute<Result>(static_cast<const Result *>(bias)[j]));
         const int64_t at = batch * plan.c.batchStride +
                            (plan.c.isTransposed ? j * plan.c.leading + i
                                                 : i * plan.c.leading + j);
-        reinterpret_cast<T *>(c)[at] = T(host::Compute<T>(sum));
+        reinterpret_cast<Result *>(c)[at] = Result(host::Compute<Result>(sum));
       }
 }
 
@@ -149,9 +150,11 @@ Status GemmCache::multiply(const ProductPlan &plan,
                            const std::byte *b, std::byte *c, double alpha,
                            double beta, const GemmEpilogue &epilogue,
                            cudaStream_t) {
-  return host::dispatch(host::FloatTypes(), element, "product", [&](auto tag) {
-    multiplyAs<typename decltype(tag)::Type>(plan, a, b, c, alpha, beta,
-                                             epilogue.bias);
+  using Types = decltype(host::FloatTypes() + host::TypeList<int8_t>());
+  return host::dispatch(Types(), element, "product", [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    using Result = std::conditional_t<std::is_integral_v<T>, int32_t, T>;
+    multiplyAs<T, Result>(plan, a, b, c, alpha, beta, epilogue.bias);
   });
 }
 

@@ -19,10 +19,6 @@ Status copyStrided(const TensorView &to, const TensorView &from,
 /// Zeros, of any element type.
 Status clearStrided(const TensorView &to, cudaStream_t stream);
 
-/// Same dims, any two types but 4- and 8-bit floats and halves of bytes.
-Status castStrided(const TensorView &to, const TensorView &from,
-                   cudaStream_t stream);
-
 /// Rows of a table; see the host's Gather. `fault` is reported where an index
 /// is out of range.
 struct GatherRows {

@@ -9,78 +9,27 @@
 
 #include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/Elementwise.h"
-#include "runtime/base/Float8.h"
 
 #include <array>
 
 namespace shardc::runtime::host {
-namespace {
-
-using artifact::ElementType;
-
-const Float8Format *formatOf(ElementType type) {
-  switch (type) {
-  case artifact::ElementType_Float8E4M3FN:
-    return &kFloat8E4M3FN;
-  case artifact::ElementType_Float8E4M3FNUZ:
-    return &kFloat8E4M3FNUZ;
-  case artifact::ElementType_Float8E5M2:
-    return &kFloat8E5M2;
-  case artifact::ElementType_Float8E5M2FNUZ:
-    return &kFloat8E5M2FNUZ;
-  default:
-    return nullptr; // E8M0
-  }
-}
-
-std::array<float, 256> valuesOf(ElementType type) {
-  const Float8Format *format = formatOf(type);
+static std::array<float, 256> valuesOf(const Float8Codec &codec) {
   std::array<float, 256> values;
   for (int byte = 0; byte < 256; ++byte)
-    values[byte] = static_cast<float>(
-        format ? decodeFloat8(*format, static_cast<uint8_t>(byte))
-               : decodeFloat8E8M0(static_cast<uint8_t>(byte)));
+    values[byte] = static_cast<float>(codec.decode(static_cast<uint8_t>(byte)));
   return values;
-}
-
-struct Encoder {
-  const Float8Format *format;
-  bool saturate;
-  ExponentRounding rounding;
-
-  uint8_t operator()(double x) const {
-    return format ? encodeFloat8(*format, x, saturate)
-                  : encodeFloat8E8M0(x, saturate, rounding);
-  }
-};
-
-Status encoderOf(const KernelCall &call, const char *kernel, Encoder &encoder) {
-  const KernelAttribute *mode = call.find("round_mode");
-  const std::string_view text = mode ? mode->text : "up";
-  if (text != "up" && text != "down" && text != "nearest")
-    return failure(kernel, "unknown round_mode '" + std::string(text) + "'");
-  encoder = {formatOf(call.outputs[0].element), call.intOr("saturate", 1) != 0,
-             text == "up"     ? ExponentRounding::Up
-             : text == "down" ? ExponentRounding::Down
-                              : ExponentRounding::Nearest};
-  return Status::ok();
-}
-
-} // namespace
-
-bool isFloat8(ElementType type) {
-  return formatOf(type) || type == artifact::ElementType_Float8E8M0;
 }
 
 Status castFloat8(const KernelCall &call, const char *kernel) {
   const TensorView &x = call.inputs[0], &out = call.outputs[0];
-  Encoder encode;
-  SHARDC_RETURN_IF_ERROR(encoderOf(call, kernel, encode));
-  if (isFloat8(x.element)) {
-    const std::array<float, 256> values = valuesOf(x.element);
-    if (isFloat8(out.element)) {
+  Float8Codec from, to;
+  const bool isToFloat8 = findFloat8(out.element, to);
+  SHARDC_RETURN_IF_ERROR(readRounding(call, kernel, to));
+  if (findFloat8(x.element, from)) {
+    const std::array<float, 256> values = valuesOf(from);
+    if (isToFloat8) {
       mapUnary<uint8_t, uint8_t>(
-          out, x, [&](uint8_t byte) { return encode(values[byte]); });
+          out, x, [&](uint8_t byte) { return to.encode(values[byte]); });
       return Status::ok();
     }
     return dispatch(AllTypes(), out.element, kernel, [&](auto tag) {
@@ -99,7 +48,7 @@ Status castFloat8(const KernelCall &call, const char *kernel) {
   return dispatch(AllTypes(), x.element, kernel, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     mapUnary<uint8_t, T>(out, x, [&](Compute<T> value) {
-      return encode(static_cast<double>(value));
+      return to.encode(static_cast<double>(value));
     });
   });
 }

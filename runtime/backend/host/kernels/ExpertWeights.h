@@ -8,74 +8,10 @@
 #ifndef SHARDC_RUNTIME_BACKEND_HOST_KERNELS_EXPERTWEIGHTS_H
 #define SHARDC_RUNTIME_BACKEND_HOST_KERNELS_EXPERTWEIGHTS_H
 
+#include "runtime/backend/host/kernels/ExpertOperands.h"
 #include "runtime/backend/host/kernels/MatrixProduct.h"
-#include "runtime/backend/host/kernels/Quantized.h"
-#include "runtime/exec/StridedCopy.h"
 
 namespace shardc::runtime::host {
-
-/// Operand `input` of a call, its scale and zero point from operand `scale` on
-/// where there is one, and the attributes for it, which start with `prefix`.
-class ExpertOperand {
-public:
-  Status read(const KernelCall &call, std::string_view kernel, int input,
-              int scale, std::string_view prefix) {
-    views.data = call.inputs[input];
-    isQuantized = hasInput(call, scale);
-    if (!isQuantized)
-      return Status::ok();
-    for (int i = 0; i < call.numAttributes; ++i) {
-      KernelAttribute attribute = call.attributes[i];
-      if (attribute.name.substr(0, prefix.size()) != prefix)
-        continue;
-      if (numAttributes == kMaxAttributes)
-        return failure(kernel, "has too many attributes");
-      attribute.name.remove_prefix(prefix.size());
-      attributes[numAttributes++] = attribute;
-    }
-    TensorView inputs[3] = {call.inputs[input], call.inputs[scale], {}};
-    if (hasInput(call, scale + 1))
-      inputs[2] = call.inputs[scale + 1];
-    KernelCall weights = attributesOnly();
-    weights.inputs = inputs;
-    weights.numInputs = hasInput(call, scale + 1) ? 3 : 2;
-    weights.outputs = inputs;
-    weights.numOutputs = 1;
-    return readQuantized(weights, kernel, views);
-  }
-
-  /// The numbers of one expert, to a view on [1, rows, columns].
-  Status dequantizeTo(const TensorView &numbers, std::string_view kernel,
-                      int64_t expert) const {
-    QuantizedViews part = views;
-    for (TensorView *view : {&part.data, &part.scale, &part.zeroPoint})
-      *view = narrowed(*view, 0, expert, 1);
-    part.result = numbers;
-    return dequantize(attributesOnly(), kernel, part);
-  }
-
-  const TensorView &data() const { return views.data; }
-  /// What the numbers are, or will be.
-  artifact::ElementType element() const {
-    return isQuantized ? views.scale.element : views.data.element;
-  }
-
-  bool isQuantized = false;
-
-private:
-  static constexpr int kMaxAttributes = 8;
-
-  KernelCall attributesOnly() const {
-    KernelCall call;
-    call.attributes = attributes;
-    call.numAttributes = numAttributes;
-    return call;
-  }
-
-  QuantizedViews views;
-  KernelAttribute attributes[kMaxAttributes];
-  int numAttributes = 0;
-};
 
 /// Its matrices as operands of `multiply`, each valid until the next.
 template <typename T> class ExpertMatrices {

@@ -35,7 +35,7 @@ public:
   int64_t operator[](int64_t offset) const {
     return valueOf(readHalf(data, first + offset));
   }
-  static int64_t valueOf(unsigned bits) {
+  SHARDC_HOST_DEVICE static int64_t valueOf(unsigned bits) {
     const auto value = static_cast<int64_t>(bits);
     return isSigned ? (value ^ 8) - 8 : value;
   }

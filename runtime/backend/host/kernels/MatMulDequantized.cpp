@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/backend/host/kernels/BatchedProduct.h"
-#include "runtime/backend/host/kernels/Quantized.h"
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/backend/host/kernels/DequantizedOperands.h"
 
 namespace shardc::runtime::host {
 namespace {
@@ -16,60 +15,7 @@ namespace {
 constexpr char kName[] = "MatMulDequantized";
 constexpr int64_t kPanel = 64; ///< columns of B
 
-struct Operands {
-  TensorView a, c;
-  QuantizedViews b; ///< its result is a panel, once there is one
-
-  int row() const { return c.rank - 2; }
-  int column() const { return c.rank - 1; }
-
-  /// One index of a batch dim of all operands.
-  Operands at(int dim, int64_t index) const {
-    Operands part = *this;
-    for (TensorView *view :
-         {&part.a, &part.c, &part.b.data, &part.b.scale, &part.b.zeroPoint})
-      *view = narrowed(*view, dim, index, 1);
-    return part;
-  }
-
-  /// Columns [begin, begin + count) of B and C.
-  Operands columns(int64_t begin, int64_t count) const {
-    Operands part = *this;
-    for (TensorView *view :
-         {&part.c, &part.b.data, &part.b.scale, &part.b.zeroPoint})
-      *view = narrowed(*view, column(), begin, count);
-    return part;
-  }
-
-  bool hasOwnB(int dim) const {
-    return b.data.dims[dim] > 1 && b.data.strides[dim] != 0;
-  }
-};
-
-Status read(const KernelCall &call, Operands &operands) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 3));
-  const TensorView &a = call.inputs[0], &data = call.inputs[1];
-  const TensorView &c = call.outputs[0];
-  if (a.rank < 2 || a.rank != data.rank || a.rank != c.rank)
-    return failure(kName, "operands have dims " + dimsToString(a) + " and " +
-                              dimsToString(data));
-  KernelCall weights = call;
-  weights.inputs = call.inputs + 1;
-  weights.numInputs = call.numInputs - 1;
-  weights.outputs = &data;
-  SHARDC_RETURN_IF_ERROR(readQuantized(weights, kName, operands.b));
-  operands.a = a;
-  operands.c = c;
-  const int row = operands.row(), column = operands.column();
-  if (operands.b.hasBlocks && operands.b.axis != row)
-    return failure(kName, "blocks must be along the dim that is summed");
-  TensorView expectedB = a, expectedC = a;
-  expectedB.dims[row] = a.dims[column];
-  expectedB.dims[column] = expectedC.dims[column] = data.dims[column];
-  SHARDC_RETURN_IF_ERROR(expectDims(kName, expectedB, data));
-  SHARDC_RETURN_IF_ERROR(expectElement(kName, a.element, operands.b.scale));
-  return expectLike(kName, expectedC, c);
-}
+using Operands = DequantizedOperands;
 
 /// Numbers of these columns of B: a view on `memory`, or none yet.
 TensorView panelFor(const Operands &part, std::byte *memory) {
@@ -128,7 +74,7 @@ Status multiply(const KernelCall &call, const Operands &operands, int dim) {
 
 Status run(const KernelCall &call) {
   Operands operands;
-  SHARDC_RETURN_IF_ERROR(read(call, operands));
+  SHARDC_RETURN_IF_ERROR(operands.read(call, kName));
   if (operands.c.numElements() == 0)
     return Status::ok();
   return dispatch(FloatTypes(), operands.a.element, kName, [&](auto tag) {
@@ -138,7 +84,7 @@ Status run(const KernelCall &call) {
 
 int64_t scratchBytes(const KernelCall &call) {
   Operands part;
-  if (!read(call, part).isOk()) // run reports it
+  if (!part.read(call, kName).isOk()) // run reports it
     return 0;
   for (int d = 0; d < part.row(); ++d)
     if (part.hasOwnB(d))

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/backend/host/kernels/Dispatch.h"
+#include "runtime/backend/host/kernels/IntegerProduct.h"
 #include "runtime/backend/host/kernels/StridedLoop.h"
 
 #include <algorithm>
@@ -22,38 +23,6 @@ using ByteTypes = TypeList<int8_t, uint8_t>;
 /// The view without the dims of the matrix; those of the batch are left.
 TensorView batchOf(const TensorView &view) {
   return dimsOf(view, 0, view.rank - 2);
-}
-
-/// `wanted` with these last two dims.
-Status expectMatrix(const TensorView &wanted, const TensorView &view,
-                    int64_t rows, int64_t columns) {
-  TensorView expected = wanted;
-  expected.dims[wanted.rank - 2] = rows;
-  expected.dims[wanted.rank - 1] = columns;
-  return expectDims(kName, expected, view);
-}
-
-Status check(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 2));
-  const TensorView &a = call.inputs[0], &b = call.inputs[1];
-  const TensorView &c = call.outputs[0];
-  if (c.rank < 2 || a.rank != c.rank || b.rank != c.rank)
-    return failure(kName, "operands have dims " + dimsToString(a) + " and " +
-                              dimsToString(b));
-  const int64_t m = c.dims[c.rank - 2], n = c.dims[c.rank - 1];
-  const int64_t k = a.dims[a.rank - 1];
-  SHARDC_RETURN_IF_ERROR(expectElement(kName, artifact::ElementType_Int32, c));
-  SHARDC_RETURN_IF_ERROR(expectMatrix(c, a, m, k));
-  SHARDC_RETURN_IF_ERROR(expectMatrix(c, b, k, n));
-  if (hasInput(call, 2)) {
-    SHARDC_RETURN_IF_ERROR(expectElement(kName, a.element, call.inputs[2]));
-    SHARDC_RETURN_IF_ERROR(expectMatrix(c, call.inputs[2], m, 1));
-  }
-  if (hasInput(call, 3)) {
-    SHARDC_RETURN_IF_ERROR(expectElement(kName, b.element, call.inputs[3]));
-    SHARDC_RETURN_IF_ERROR(expectMatrix(c, call.inputs[3], 1, n));
-  }
-  return Status::ok();
 }
 
 /// One matrix with the zero point of each row or column; null: 0.
@@ -123,7 +92,7 @@ template <typename A, typename B> void runTyped(const KernelCall &call) {
 }
 
 Status run(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(check(call));
+  SHARDC_RETURN_IF_ERROR(checkMatMulInteger(call, kName));
   const auto of = [&](int input) { return call.inputs[input].element; };
   return dispatch(ByteTypes(), of(0), kName, [&](auto a) {
     return dispatch(ByteTypes(), of(1), kName, [&](auto b) {
@@ -133,8 +102,8 @@ Status run(const KernelCall &call) {
 }
 
 int64_t scratchBytes(const KernelCall &call) {
-  // run reports what check finds
-  return check(call).isOk()
+  // run reports what that finds
+  return checkMatMulInteger(call, kName).isOk()
              ? call.inputs[0].dims[call.inputs[0].rank - 1] * (kPanel + 1) * 2
              : 0;
 }

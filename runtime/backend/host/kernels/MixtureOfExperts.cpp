@@ -18,14 +18,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/backend/host/kernels/ExpertActivation.h"
 #include "runtime/backend/host/kernels/ExpertWeights.h"
-#include "runtime/backend/host/kernels/FloatMath.h"
-#include "runtime/backend/host/kernels/IndexReader.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numbers>
 #include <tuple>
 
 namespace shardc::runtime::host {
@@ -34,46 +30,11 @@ namespace {
 constexpr char kName[] = "MixtureOfExperts";
 constexpr int64_t kRows = 128; ///< tokens of an expert at a time
 
-enum Input {
-  kTokens,
-  kIndices,
-  kWeights,
-  kUp,
-  kDown,
-  kBias,
-  kUpScale,
-  kDownScale = kUpScale + 2
-};
-
-/// The weights of a call.
-struct Products {
-  ExpertOperand up, down;
-
-  Status read(const KernelCall &call) {
-    SHARDC_RETURN_IF_ERROR(up.read(call, kName, kUp, kUpScale, "up_"));
-    return down.read(call, kName, kDown, kDownScale, "down_");
-  }
-};
-
-/// Spacing of gates and of what they gate in a row of h.
-struct Gate {
-  bool isGated = false;
-  int64_t step = 1, other = 0; ///< gate i at i * step, its partner `other` on
-};
-
-/// How many there are, and the first one here.
-std::pair<int64_t, int64_t> expertsOf(const KernelCall &call) {
-  if (const KernelAttribute *range = call.find("experts");
-      range && range->numInts == 2)
-    return {range->ints[0], range->ints[1]};
-  return {call.inputs[kUp].dims[0], 0};
-}
-
 template <typename T> class ExpertsRun {
   using Acc = Accumulator<T>;
 
 public:
-  ExpertsRun(const KernelCall &call, const Products &products)
+  ExpertsRun(const KernelCall &call, const ExpertProducts &products)
       : call(call), tokens(call.inputs[kTokens]), y(call.outputs[0]),
         up(products.up), down(products.down) {
     count = tokens.dims[0];
@@ -85,17 +46,7 @@ public:
     hidden = products.down.data().dims[1];
     outputs = products.down.data().dims[2];
     block = std::min(kRows, std::max<int64_t>(count * choices, 1));
-    alpha = Acc(call.floatOr("alpha", 1));
-    shift = Acc(call.floatOr("shift", 0));
-    limit = Acc(call.floatOr("limit", std::numeric_limits<double>::infinity()));
-    if (const KernelAttribute *gated = call.find("gate")) {
-      gate.isGated = gated->text != "none";
-      const bool isInterleaved = gated->text == "interleaved";
-      gate.step = isInterleaved ? 2 : 1;
-      gate.other = isInterleaved ? 1 : hidden;
-    }
-    if (const KernelAttribute *named = call.find("activation"))
-      activation = named->text;
+    activation.read(call, hidden);
   }
 
   int64_t scratchBytes() const {
@@ -131,7 +82,7 @@ private:
     return (bytes + 63) / 64 * 64;
   }
 
-  int64_t at(Input input, int64_t choice) const {
+  int64_t at(ExpertInput input, int64_t choice) const {
     const TensorView &view = call.inputs[input];
     return choice / choices * view.strides[0] +
            choice % choices * view.strides[1];
@@ -215,43 +166,10 @@ private:
     for (int64_t r = 0; r < size; ++r) {
       const Acc *from = products + r * wide;
       Acc *to = activated + r * hidden;
-      if (activation == "silu")
-        activateRow(from, to, [&](Acc x) {
-          return x / (Acc(1) + exponential(-alpha * x));
-        });
-      else if (activation == "gelu")
-        activateRow(from, to, [](Acc x) {
-          return Acc(0.5) * x *
-                 (Acc(1) +
-                  errorFunction(x * (Acc(1) / std::numbers::sqrt2_v<Acc>)));
-        });
-      else if (activation == "gelu_tanh")
-        activateRow(from, to, [](Acc x) {
-          constexpr Acc scale =
-              std::numbers::sqrt2_v<Acc> * std::numbers::inv_sqrtpi_v<Acc>;
-          return Acc(0.5) * x *
-                 (Acc(1) +
-                  hyperbolicTangent(scale * (x + Acc(0.044715) * x * x * x)));
-        });
-      else if (activation == "relu")
-        activateRow(from, to, [](Acc x) { return x < Acc(0) ? Acc(0) : x; });
-      else
-        activateRow(from, to, [](Acc x) { return x; });
-    }
-  }
-
-  template <typename Function>
-  void activateRow(const Acc *from, Acc *to, Function function) const {
-    for (int64_t i = 0; i < hidden; ++i) {
-      if (!gate.isGated) {
-        to[i] = function(from[i]);
-        continue;
-      }
-      const Acc g = from[i * gate.step], u = from[i * gate.step + gate.other];
-      to[i] = function(g > limit ? limit : g) * ((u > limit    ? limit
-                                                  : u < -limit ? -limit
-                                                               : u) +
-                                                 shift);
+      activation.dispatch([&](auto function) {
+        for (int64_t i = 0; i < hidden; ++i)
+          to[i] = activation.at(from, i, function);
+      });
     }
   }
 
@@ -260,65 +178,15 @@ private:
   ExpertMatrices<T> up, down;
   int64_t count, choices, inputSize, wide, hidden, outputs, block;
   int64_t experts, all, first;
-  Acc alpha, shift, limit;
-  Gate gate;
-  std::string_view activation = "silu";
+  ExpertActivation<Acc> activation;
   int64_t *starts = nullptr, *order = nullptr;
   Acc *rows = nullptr, *products = nullptr, *activated = nullptr;
   Acc *results = nullptr, *total = nullptr;
 };
 
-Status expectSizes(const TensorView &view, std::initializer_list<int64_t> dims,
-                   artifact::ElementType element) {
-  TensorView expected = view;
-  expected.element = element;
-  expected.rank = static_cast<int>(dims.size());
-  std::copy(dims.begin(), dims.end(), expected.dims);
-  return expectLike(kName, expected, view);
-}
-
-/// Weights of these sizes that are, or become, numbers like those of `x`.
-Status expectWeights(const ExpertOperand &weights, const TensorView &x,
-                     std::initializer_list<int64_t> dims) {
-  const TensorView &data = weights.data();
-  SHARDC_RETURN_IF_ERROR(expectSizes(data, dims, data.element));
-  return weights.element() == x.element
-             ? Status::ok()
-             : failure(kName, "weights are not of the tokens' element type");
-}
-
-Status read(const KernelCall &call, Products &products) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, kBias));
-  const TensorView &x = call.inputs[kTokens], &up = call.inputs[kUp];
-  const TensorView &down = call.inputs[kDown];
-  const TensorView &indices = call.inputs[kIndices];
-  if (x.rank != 2 || up.rank != 3 || down.rank != 3 || indices.rank != 2)
-    return failure(kName, "expected tokens [n, d], indices [n, k], experts "
-                          "[e, d, h] and [e, f, o]");
-  const int64_t n = x.dims[0], experts = up.dims[0];
-  const KernelAttribute *gate = call.find("gate");
-  const int64_t wide = down.dims[1] * (gate && gate->text != "none" ? 2 : 1);
-  SHARDC_RETURN_IF_ERROR(expectIndices(kName, indices));
-  SHARDC_RETURN_IF_ERROR(
-      expectSizes(indices, {n, indices.dims[1]}, indices.element));
-  SHARDC_RETURN_IF_ERROR(
-      expectSizes(call.inputs[kWeights], {n, indices.dims[1]}, x.element));
-  SHARDC_RETURN_IF_ERROR(products.read(call));
-  SHARDC_RETURN_IF_ERROR(
-      expectWeights(products.up, x, {experts, x.dims[1], wide}));
-  SHARDC_RETURN_IF_ERROR(
-      expectWeights(products.down, x, {experts, down.dims[1], down.dims[2]}));
-  SHARDC_RETURN_IF_ERROR(
-      expectSizes(call.outputs[0], {n, down.dims[2]}, x.element));
-  if (hasInput(call, kBias))
-    SHARDC_RETURN_IF_ERROR(
-        expectSizes(call.inputs[kBias], {experts, wide}, x.element));
-  return Status::ok();
-}
-
 Status run(const KernelCall &call) {
-  Products products;
-  SHARDC_RETURN_IF_ERROR(read(call, products));
+  ExpertProducts products;
+  SHARDC_RETURN_IF_ERROR(products.read(call, kName));
   SHARDC_RETURN_IF_ERROR(
       expectInRange(kName, call.inputs[kIndices], expertsOf(call).first));
   return dispatch(FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
@@ -327,8 +195,8 @@ Status run(const KernelCall &call) {
 }
 
 int64_t scratchBytes(const KernelCall &call) {
-  Products products;
-  if (!read(call, products).isOk())
+  ExpertProducts products;
+  if (!products.read(call, kName).isOk())
     return 0; // run reports it
   return dispatchBytes(
       FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {

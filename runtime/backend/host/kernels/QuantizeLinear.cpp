@@ -7,24 +7,12 @@
 #include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/Quantized.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 namespace shardc::runtime::host {
 namespace {
 
 constexpr char kName[] = "QuantizeLinear";
 
 using QuantizedTypes = TypeList<int8_t, uint8_t, int16_t, uint16_t>;
-
-template <typename Q, typename C> Q quantizeOne(C x, C scale, C zero) {
-  const C q = std::nearbyint(x / scale) + zero;
-  if (std::isnan(q))
-    return Q(zero);
-  return Q(std::clamp(q, C(std::numeric_limits<Q>::min()),
-                      C(std::numeric_limits<Q>::max())));
-}
 
 template <typename Q, typename X>
 Status quantize(const KernelCall &call, const QuantizedViews &views) {

@@ -16,30 +16,42 @@
 
 #include "runtime/backend/host/kernels/Check.h"
 #include "runtime/backend/host/kernels/StridedLoop.h"
+#include "runtime/base/HostDevice.h"
 
+#include <cmath>
+#include <limits>
 #include <string>
 
 namespace shardc::runtime::host {
 
-/// Where the elements of a rank's part of a dim stand in the whole dim.
+/// Where the elements of a rank's part of a dim stand in the whole dim. A
+/// value, so that kernels on GPUs take one, too.
 class GlobalIndex {
 public:
-  GlobalIndex(const KernelCall &call, int64_t size) : size(size) {
-    starts = call.find("starts");
-    locals = call.find("locals");
-    globals = call.find("globals");
-    base = call.intOr("base", 0);
-  }
-
-  Status check(std::string_view kernel) const {
-    if (!starts && !locals && !globals)
+  /// Error: attributes that contradict each other or the dim's local size.
+  Status read(const KernelCall &call, std::string_view kernel, int64_t size) {
+    const KernelAttribute *starts = call.find("starts");
+    const KernelAttribute *sizes = call.find("locals");
+    const KernelAttribute *globals = call.find("globals");
+    first = call.intOr("base", 0);
+    count = 0;
+    if (!starts && !sizes && !globals) {
+      append(size, 1);
       return Status::ok();
-    if (!starts || !locals || !globals || starts->numInts != locals->numInts ||
+    }
+    if (!starts || !sizes || !globals || starts->numInts != sizes->numInts ||
         starts->numInts != globals->numInts)
       return failure(kernel, "starts, locals and globals differ in number");
-    int64_t product = 1;
-    for (int i = 0; i < locals->numInts; ++i)
-      product *= locals->ints[i];
+    int64_t product = 1, stride = 1;
+    for (int i = sizes->numInts; i-- > 0;) {
+      if (sizes->ints[i] < 0 || globals->ints[i] < 0)
+        return failure(kernel, "a factor of the blocked dim is below 0");
+      if (!append(sizes->ints[i], stride))
+        return failure(kernel, "the blocked dim has too many factors");
+      first += starts->ints[i] * stride;
+      product *= sizes->ints[i];
+      stride *= globals->ints[i];
+    }
     return product == size
                ? Status::ok()
                : failure(kernel, "locals are " + std::to_string(product) +
@@ -47,21 +59,55 @@ public:
                                      std::to_string(size));
   }
 
-  int64_t of(int64_t local) const {
-    if (!locals)
-      return base + local;
-    int64_t global = 0, stride = 1;
-    for (int i = locals->numInts; i-- > 0;) {
-      global += (starts->ints[i] + local % locals->ints[i]) * stride;
-      local /= locals->ints[i];
-      stride *= globals->ints[i];
+  SHARDC_HOST_DEVICE int64_t of(int64_t local) const {
+    int64_t global = first;
+    for (int i = 0; i < count - 1; ++i) {
+      const int64_t rest = local / locals[i];
+      global += (local - rest * locals[i]) * strides[i];
+      local = rest;
     }
-    return base + global;
+    return count > 0 ? global + local * strides[count - 1] : global;
+  }
+
+  /// That of the last element, and of no element less. Precondition: there is
+  /// one.
+  int64_t last() const {
+    int64_t global = first;
+    for (int i = 0; i < count; ++i)
+      global += (locals[i] - 1) * strides[i];
+    return global;
+  }
+
+  /// Whether each `run` elements from a multiple of it on follow each other in
+  /// the whole dim, too, and begin at a multiple of it there.
+  bool keepsRuns(int64_t run) const {
+    bool keeps = first % run == 0;
+    for (int i = 0; i < count; ++i)
+      keeps &= i == 0 ? strides[0] == 1 && (count == 1 || locals[0] % run == 0)
+                      : strides[i] % run == 0;
+    return keeps;
   }
 
 private:
-  const KernelAttribute *starts, *locals, *globals;
-  int64_t base, size;
+  static constexpr int kMaxFactors = 16;
+
+  /// One more factor, outside of those that there are; joined with the one
+  /// before where that is whole.
+  bool append(int64_t size, int64_t stride) {
+    if (count > 0 && stride == locals[count - 1] * strides[count - 1]) {
+      locals[count - 1] *= size;
+      return true;
+    }
+    if (count == kMaxFactors)
+      return false;
+    locals[count] = size;
+    strides[count++] = stride;
+    return true;
+  }
+
+  int64_t first = 0; ///< global index of local element 0
+  int count = 0;
+  int64_t locals[kMaxFactors], strides[kMaxFactors]; ///< innermost first
 };
 
 /// Data, result, scale and zero point (absent: the scale again) of a call.
@@ -130,8 +176,8 @@ Status forEachQuantizedRow(const KernelCall &call, std::string_view kernel,
   }
   const int axis = views.axis;
   const int64_t size = views.data.dims[axis], blocks = views.scale.dims[axis];
-  const GlobalIndex global(call, size);
-  SHARDC_RETURN_IF_ERROR(global.check(kernel));
+  GlobalIndex global;
+  SHARDC_RETURN_IF_ERROR(global.read(call, kernel, size));
   QuantizedViews part = views;
   part.scale.strides[axis] = part.zeroPoint.strides[axis] = 0;
   for (int64_t begin = 0, end; begin < size; begin = end) {
@@ -150,6 +196,16 @@ Status forEachQuantizedRow(const KernelCall &call, std::string_view kernel,
                  body);
   }
   return Status::ok();
+}
+
+/// round(x / scale) + zero point, half to even and within Q; what is not a
+/// number is the zero point.
+template <typename Q, typename C>
+SHARDC_HOST_DEVICE Q quantizeOne(C x, C scale, C zero) {
+  constexpr C least = C(std::numeric_limits<Q>::min());
+  constexpr C most = C(std::numeric_limits<Q>::max());
+  const C q = std::nearbyint(x / scale) + zero;
+  return q != q ? Q(zero) : q < least ? Q(least) : q > most ? Q(most) : Q(q);
 }
 
 /// Writes the numbers of the data to the result.
