@@ -1,9 +1,13 @@
 // What is handed to a library's attention, on a library that is a loop.
+#include "runtime/backend/Plugin.h"
 #include "runtime/backend/cuda/CudaStream.h"
 #include "tests/conformance/cuda/KernelComparison.h"
+#include "tests/conformance/cuda/SimulatedDevice.h"
 
 #include <cmath>
 #include <limits>
+
+extern "C" const shardc::runtime::PluginDescription *shardrtPlugin();
 
 namespace shardc::testing {
 namespace {
@@ -26,16 +30,15 @@ struct Log {
 /// Rows that see nothing become what a library may leave there.
 template <typename T> class LoopAttention final : public FusedAttention {
 public:
-  LoopAttention(const FusedAttentionShape &shape, Log &log)
-      : s(shape), log(log) {}
+  LoopAttention(const FusedAttentionShape &shape, Log &log, cudaStream_t stream)
+      : s(shape), log(log), stream(stream) {}
   int64_t workspaceBytes() const override { return 0; }
   Status run(const FusedAttentionOperands &operands, std::byte *) override {
     ++log.runs;
-    for (int64_t b = 0; b < s.batches; ++b)
-      for (int64_t h = 0; h < s.heads; ++h)
-        for (int64_t i = 0; i < s.queries; ++i)
-          attend(operands, b, h, i);
-    return Status::ok();
+    return runtime::cudaStatus(
+        enqueueSimulated(
+            stream, [this, operands] { attend(onSimulatedGpu(operands)); }),
+        "attention");
   }
 
 private:
@@ -47,6 +50,12 @@ private:
   bool sees(int64_t i, int64_t j) const {
     const int64_t last = i + (s.alignsEnds ? s.keys - s.queries : 0);
     return !s.isCausal || (j <= last && (s.window == 0 || j > last - s.window));
+  }
+  void attend(const FusedAttentionOperands &operands) {
+    for (int64_t b = 0; b < s.batches; ++b)
+      for (int64_t h = 0; h < s.heads; ++h)
+        for (int64_t i = 0; i < s.queries; ++i)
+          attend(operands, b, h, i);
   }
   void attend(const FusedAttentionOperands &operands, int64_t b, int64_t h,
               int64_t i) {
@@ -75,23 +84,25 @@ private:
 
   const FusedAttentionShape s;
   Log &log;
+  const cudaStream_t stream;
 };
 
 class LoopEngine final : public runtime::FusedAttentionEngine {
 public:
-  explicit LoopEngine(Log &log) : log(log) {}
+  LoopEngine(Log &log, cudaStream_t stream) : log(log), stream(stream) {}
   std::unique_ptr<FusedAttention>
   plan(const FusedAttentionShape &shape) override {
     log.planned.push_back(shape);
     if (log.refuses)
       return nullptr;
     if (shape.element == artifact::ElementType_Float16)
-      return std::make_unique<LoopAttention<Float16>>(shape, log);
-    return std::make_unique<LoopAttention<BFloat16>>(shape, log);
+      return std::make_unique<LoopAttention<Float16>>(shape, log, stream);
+    return std::make_unique<LoopAttention<BFloat16>>(shape, log, stream);
   }
 
 private:
   Log &log;
+  const cudaStream_t stream;
 };
 
 template <typename T> class FusedAttentionOf : public ::testing::Test {
@@ -106,11 +117,15 @@ protected:
     Tensor expected = result.copy(), found = result.copy();
     EXPECT_OK(
         runtime::host::runKernel("Attention", inputs, {expected}, attributes));
-    EXPECT_OK(runOnDevice("Attention", inputs, {found}, attributes,
-                          [&](runtime::CudaStream &stream) {
-                            stream.fusedAttentions().setEngine(
-                                std::make_unique<LoopEngine>(log));
-                          }));
+    std::unique_ptr<runtime::Device> device;
+    EXPECT_OK(shardrtPlugin()->backend->open(0, device));
+    std::unique_ptr<runtime::DeviceStream> stream;
+    EXPECT_OK(device->createStream(stream));
+    auto &cuda = static_cast<runtime::CudaStream &>(*stream);
+    cuda.fusedAttentions().setEngine(
+        std::make_unique<LoopEngine>(log, cuda.stream()));
+    EXPECT_OK(runOn(*device, cuda, "Attention", inputs, {found}, attributes,
+                    /*times=*/2));
     expectNear("Attention", expected, found,
                2 * toleranceOf(runtime::host::elementTypeOf<T>()));
   }

@@ -1,11 +1,14 @@
 #include "tests/conformance/cuda/KernelComparison.h"
 
-#include "runtime/backend/cuda/CudaKernels.h"
-#include "runtime/backend/cuda/CudaStream.h"
+#include "runtime/backend/DeviceBuffer.h"
+#include "runtime/backend/Plugin.h"
 #include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/StridedCopy.h"
 
+#include "runtime/base/Message.h"
+
 #include <cmath>
+#include <map>
 
 namespace shardc::testing {
 
@@ -24,24 +27,79 @@ double toleranceOf(artifact::ElementType element) {
   }
 }
 
-static std::vector<TensorView> viewsOf(const std::vector<Tensor> &tensors) {
-  std::vector<TensorView> views;
-  for (const Tensor &tensor : tensors)
-    views.push_back(tensor.view);
-  return views;
+namespace {
+
+/// Copies on a device of the memory that tensors share.
+class DeviceCopies {
+public:
+  DeviceCopies(Device &device, DeviceStream &stream)
+      : device(device), stream(stream) {}
+
+  Status add(const std::vector<Tensor> &tensors,
+             std::vector<TensorView> &views) {
+    for (const Tensor &tensor : tensors) {
+      views.push_back(tensor.view);
+      if (tensor.view.isAbsent())
+        continue;
+      const std::span<std::byte> bytes = tensor.bytes();
+      DeviceBuffer &copy = copies[bytes.data()];
+      if (!copy.data())
+        SHARDC_RETURN_IF_ERROR(upload(bytes, copy));
+      views.back().data = copy.data() + (tensor.view.data - bytes.data());
+    }
+    return Status::ok();
+  }
+  Status addBytes(std::span<std::byte> bytes, std::byte *&at) {
+    DeviceBuffer &copy = copies[bytes.data()];
+    SHARDC_RETURN_IF_ERROR(upload(bytes, copy));
+    at = copy.data();
+    return Status::ok();
+  }
+  Status fetch(std::span<std::byte> bytes) {
+    return stream.copy(bytes.data(), copies[bytes.data()].data(),
+                       {static_cast<int64_t>(bytes.size())},
+                       CopyDirection::DeviceToHost);
+  }
+
+private:
+  Status upload(std::span<std::byte> bytes, DeviceBuffer &copy) {
+    const auto size = static_cast<int64_t>(bytes.size());
+    if (!copy.allocate(device, MemoryKind::Device, size))
+      return artifactError("no memory for a test's tensors");
+    return stream.copy(copy.data(), bytes.data(), {size},
+                       CopyDirection::HostToDevice);
+  }
+
+  Device &device;
+  DeviceStream &stream;
+  std::map<const std::byte *, DeviceBuffer> copies;
+};
+
+/// The first of the backend, which stays open.
+Status openDevice(Device *&device) {
+  static std::unique_ptr<Device> opened;
+  Backend *backend = nullptr;
+  SHARDC_RETURN_IF_ERROR(findBackend("cuda", backend));
+  if (!opened)
+    SHARDC_RETURN_IF_ERROR(backend->open(0, opened));
+  device = opened.get();
+  return Status::ok();
 }
 
-Status runOnDevice(std::string_view name, const std::vector<Tensor> &inputs,
-                   const std::vector<Tensor> &outputs,
-                   const Attributes &attributes,
-                   const std::function<void(CudaStream &)> &prepare) {
-  const Kernel *kernel = findCudaKernel(name);
+} // namespace
+
+Status runOn(Device &device, DeviceStream &stream, std::string_view name,
+             const std::vector<Tensor> &inputs,
+             const std::vector<Tensor> &outputs, const Attributes &attributes,
+             int times) {
+  const Kernel *kernel = device.findKernel(name);
   if (!kernel)
     return artifactError("no kernel ", name);
-  std::unique_ptr<DeviceStream> stream;
-  SHARDC_RETURN_IF_ERROR(CudaStream::create(0, stream));
+  DeviceCopies copies(device, stream);
+  std::vector<TensorView> in, out;
+  SHARDC_RETURN_IF_ERROR(copies.add(inputs, in));
+  SHARDC_RETURN_IF_ERROR(copies.add(outputs, out));
   const std::vector<KernelAttribute> list = attributes.list();
-  std::vector<TensorView> in = viewsOf(inputs), out = viewsOf(outputs);
   KernelCall call;
   call.inputs = in.data();
   call.numInputs = static_cast<int>(in.size());
@@ -52,16 +110,28 @@ Status runOnDevice(std::string_view name, const std::vector<Tensor> &inputs,
   const int64_t bytes = kernel->scratchBytes ? kernel->scratchBytes(call) : 0;
   constexpr std::byte guard{0x7f};
   std::vector<std::byte> scratch(static_cast<size_t>(bytes) + 64, guard);
-  call.scratch = scratch.data();
-  if (prepare) {
-    prepare(static_cast<CudaStream &>(*stream));
-    SHARDC_RETURN_IF_ERROR(stream->launch(*kernel, call, {}));
-  }
-  SHARDC_RETURN_IF_ERROR(stream->launch(*kernel, call, {}));
-  const Status status = stream->synchronize();
+  SHARDC_RETURN_IF_ERROR(copies.addBytes(scratch, call.scratch));
+  Status launched = Status::ok();
+  for (int run = 0; run < times && launched.isOk(); ++run)
+    launched = stream.launch(*kernel, call, {});
+  SHARDC_RETURN_IF_ERROR(copies.fetch(scratch));
+  for (const Tensor &output : outputs)
+    if (!output.view.isAbsent())
+      SHARDC_RETURN_IF_ERROR(copies.fetch(output.bytes()));
+  const Status status = stream.synchronize(); // the copies go
   for (size_t i = static_cast<size_t>(bytes); i < scratch.size(); ++i)
     EXPECT_EQ(scratch[i], guard) << name << " wrote beyond its scratch";
-  return status;
+  return launched.isOk() ? status : launched;
+}
+
+Status runOnDevice(std::string_view name, const std::vector<Tensor> &inputs,
+                   const std::vector<Tensor> &outputs,
+                   const Attributes &attributes) {
+  Device *device = nullptr;
+  SHARDC_RETURN_IF_ERROR(openDevice(device));
+  std::unique_ptr<DeviceStream> stream;
+  SHARDC_RETURN_IF_ERROR(device->createStream(stream));
+  return runOn(*device, *stream, name, inputs, outputs, attributes);
 }
 
 void expectNear(std::string_view name, const Tensor &expected,

@@ -3,21 +3,18 @@
 //   Tensor y = Tensor::filled<float>({2, 3}, 9);
 //   compare("Relu", {x}, {y}, {}, kExact);
 //
-// runs the host's kernel and the CUDA plugin's on the same operands, each with
-// outputs of its own, and expects what they write to agree, and nothing to be
-// written between the elements of a view.
+// runs the host's kernel and the backend `cuda`'s on the same operands, each
+// with outputs of its own, and expects what they write to agree, and nothing to
+// be written between the elements of a view. Which plugin that is,
+// SHARDC_BACKENDS says: that on a simulated CUDA, or the real one where there
+// is a GPU.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_KERNELCOMPARISON_H
 #define SHARDC_TESTS_CONFORMANCE_CUDA_KERNELCOMPARISON_H
 
+#include "runtime/backend/Backend.h"
 #include "tests/unit/kernels/KernelTest.h"
-
-#include <functional>
-
-namespace shardc::runtime {
-class CudaStream;
-}
 
 namespace shardc::testing {
 
@@ -32,13 +29,17 @@ inline constexpr double kExact = 0;
 /// How near results of that type are that were computed in different orders.
 double toleranceOf(artifact::ElementType element);
 
-/// Runs the plugin's kernel and waits for it. With `prepare` twice, on a stream
-/// that it was given before.
-Status
-runOnDevice(std::string_view name, const std::vector<Tensor> &inputs,
-            const std::vector<Tensor> &outputs,
-            const Attributes &attributes = {},
-            const std::function<void(runtime::CudaStream &)> &prepare = {});
+/// Runs a kernel on copies of the operands there and waits for it, `times` in
+/// a row; what the outputs hold then comes back.
+Status runOn(runtime::Device &device, runtime::DeviceStream &stream,
+             std::string_view name, const std::vector<Tensor> &inputs,
+             const std::vector<Tensor> &outputs,
+             const Attributes &attributes = {}, int times = 1);
+
+/// On the backend's first device.
+Status runOnDevice(std::string_view name, const std::vector<Tensor> &inputs,
+                   const std::vector<Tensor> &outputs,
+                   const Attributes &attributes = {});
 
 void expectNear(std::string_view name, const Tensor &expected,
                 const Tensor &found, double tolerance);

@@ -22,6 +22,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,11 @@ public:
   /// Whether all memory is alike, also what views leave out.
   bool hasMemoryOf(const Tensor &other) const {
     return *memory == *other.memory;
+  }
+
+  /// All memory, also what views leave out.
+  std::span<std::byte> bytes() const {
+    return std::as_writable_bytes(std::span(*memory));
   }
 
   Dims dims() const { return Dims(view.dims, view.dims + view.rank); }
