@@ -87,5 +87,54 @@ TEST(ConvKernels, takeTurnsWithWhatIsUnfolded) {
       {{1, 64, 192, 192}, {1, 64, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}}, false);
 }
 
+struct Pooling {
+  Dims x, y, window, strides, dilations, pads;
+};
+
+const Pooling kPoolings[] = {
+    {{2, 3, 9}, {2, 3, 4}, {3}, {2}, {1}, {0, 0}},
+    {{2, 3, 6, 7}, {2, 3, 6, 3}, {3, 2}, {1, 2}, {1, 2}, {1, 0, 1, 0}},
+    {{1, 2, 4, 5, 3},
+     {1, 2, 3, 4, 2},
+     {2, 2, 2},
+     {1, 1, 1},
+     {1, 1, 1},
+     {0, 0, 0, 0, 0, 0}},
+    // The last window reaches beyond the padding, as with ceil_mode.
+    {{1, 2, 5, 5}, {1, 2, 3, 3}, {2, 2}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
+    {{0, 3, 9}, {0, 3, 4}, {3}, {2}, {1}, {0, 0}}};
+
+TEST(ConvKernels, poolWindows) {
+  const auto attributes = [](const Pooling &p, int64_t flag) {
+    return Attributes()
+        .ints("kernel_shape", p.window)
+        .ints("strides", p.strides)
+        .ints("dilations", p.dilations)
+        .ints("pads", p.pads)
+        .ints("p", {flag + 1})
+        .ints("count_include_pad", {flag})
+        .ints("storage_order", {flag});
+  };
+  forTypes(FloatTypes() + TypeList<int8_t, uint8_t>(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    for (const Pooling &p : kPoolings)
+      for (const int64_t flag : {0, 1}) {
+        const Tensor x = numbers<T>(p.x);
+        const Tensor y = Tensor::filled<T>(p.y, T());
+        compare("MaxPool", {x}, {y, Tensor::filled<int64_t>(p.y, 9)},
+                attributes(p, flag), kExact);
+        compare("MaxPool", {x.scattered()}, {y.scattered()},
+                attributes(p, flag), kExact);
+        if constexpr (!std::is_integral_v<T>)
+          for (const char *name : {"AveragePool", "LpPool"}) {
+            const double tolerance = toleranceOf(elementTypeOf<T>());
+            compare(name, {x}, {y}, attributes(p, flag), tolerance);
+            compare(name, {x.scattered()}, {y.scattered()}, attributes(p, flag),
+                    tolerance);
+          }
+      }
+  });
+}
+
 } // namespace
 } // namespace shardc::testing

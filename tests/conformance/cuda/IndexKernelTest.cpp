@@ -1,6 +1,8 @@
 #include "tests/conformance/cuda/KernelComparison.h"
 #include "tests/conformance/cuda/KernelTypes.h"
 
+#include <cmath>
+
 namespace shardc::testing {
 namespace {
 
@@ -185,6 +187,31 @@ TEST(IndexKernels, moveHalvesOfBytes) {
                     axis == 0 ? Dims{3, 7} : Dims{5, 3}, 0,
                     [&] { return Attributes().ints("axis", {axis}); });
   }
+}
+
+TEST(IndexKernels, findWhatIsNotZero) {
+  forTypes(AllTypes(), [](auto tag) {
+    using T = typename decltype(tag)::Type;
+    for (const Dims &dims :
+         {Dims{7}, Dims{3, 5, 4}, Dims{2, 0}, Dims{70, 30}}) {
+      const Tensor x = Tensor::integers<T>(dims);
+      int64_t count = 0;
+      for (const auto value : x.values<T>())
+        count += value != Compute<T>(0);
+      const Tensor out =
+          Tensor::filled<int64_t>({int64_t(dims.size()), count}, 9);
+      compare("NonZero", {x}, {out}, {}, kExact);
+      compare("NonZero", {x.scattered()}, {out.scattered()}, {}, kExact);
+      if (count == 0)
+        continue;
+      const Status status =
+          runOnDevice("NonZero", {x}, {out.slice(1, 0, count - 1)});
+      EXPECT_NE(status.message().find("elements that are not 0"),
+                std::string::npos);
+    }
+  });
+  const Tensor odd = Tensor::of<float>({4}, {-0.0f, NAN, 0, -1});
+  compare("NonZero", {odd}, {Tensor::filled<int64_t>({1, 2}, 9)}, {}, kExact);
 }
 
 } // namespace
