@@ -1,6 +1,8 @@
 #include "tests/conformance/cuda/KernelComparison.h"
 #include "tests/conformance/cuda/KernelTypes.h"
 
+#include <cmath>
+
 namespace shardc::testing {
 namespace {
 
@@ -145,6 +147,71 @@ TEST(IndexKernels, copyOnceAndAsOtherBits) {
     compare("Once", {x.scattered()}, {Tensor::filled<float>({3, 4}, 5)},
             Attributes().ints("present", {present}), kExact);
   compare("BitCast", {x}, {Tensor::filled<int32_t>({3, 4}, 5)}, {}, kExact);
+}
+
+/// Bytes seen as elements of half a byte from `skipped` on.
+Tensor halves(const Tensor &bytes, const Dims &dims, int64_t skipped = 0) {
+  Tensor tensor = bytes;
+  const Tensor like = Tensor::filled<uint8_t>(dims, 0);
+  tensor.view = like.view;
+  tensor.view.data = bytes.view.data;
+  tensor.view.element = artifact::ElementType_Int4;
+  tensor.view.skipped = skipped;
+  return tensor;
+}
+
+TEST(IndexKernels, moveHalvesOfBytes) {
+  const Tensor data = numbers<uint8_t>({64});
+  const auto compareHalves = [](const char *name, std::vector<Tensor> inputs,
+                                const Dims &dims, int64_t skipped,
+                                const auto &attributes) {
+    const Tensor onHost = Tensor::filled<uint8_t>({40}, 0x5a);
+    const Tensor onDevice = Tensor::filled<uint8_t>({40}, 0x5a);
+    EXPECT_OK(
+        runKernel(name, inputs, {halves(onHost, dims, skipped)}, attributes()));
+    EXPECT_OK(runOnDevice(name, inputs, {halves(onDevice, dims, skipped)},
+                          attributes()));
+    EXPECT_EQ(onHost.values<uint8_t>(), onDevice.values<uint8_t>());
+  };
+  const auto none = [] { return Attributes(); };
+  for (const int64_t skipped : {0, 1}) {
+    const Tensor x = halves(data, {5, 7}, skipped);
+    for (const int64_t to : {0, 1}) {
+      compareHalves("Copy", {x}, {5, 7}, to, none);
+      compareHalves("Copy", {x.permuted({1, 0})}, {7, 5}, to, none);
+      compareHalves("Copy", {x.permuted({1, 0}).slice(0, 1, 0)}, {0, 5}, to,
+                    none);
+    }
+    for (const int64_t axis : {0, 1})
+      compareHalves("Gather", {x, Tensor::of<int64_t>({3}, {4, -1, 0})},
+                    axis == 0 ? Dims{3, 7} : Dims{5, 3}, 0,
+                    [&] { return Attributes().ints("axis", {axis}); });
+  }
+}
+
+TEST(IndexKernels, findWhatIsNotZero) {
+  forTypes(AllTypes(), [](auto tag) {
+    using T = typename decltype(tag)::Type;
+    for (const Dims &dims :
+         {Dims{7}, Dims{3, 5, 4}, Dims{2, 0}, Dims{70, 30}}) {
+      const Tensor x = Tensor::integers<T>(dims);
+      int64_t count = 0;
+      for (const auto value : x.values<T>())
+        count += value != Compute<T>(0);
+      const Tensor out =
+          Tensor::filled<int64_t>({int64_t(dims.size()), count}, 9);
+      compare("NonZero", {x}, {out}, {}, kExact);
+      compare("NonZero", {x.scattered()}, {out.scattered()}, {}, kExact);
+      if (count == 0)
+        continue;
+      const Status status =
+          runOnDevice("NonZero", {x}, {out.slice(1, 0, count - 1)});
+      EXPECT_NE(status.message().find("elements that are not 0"),
+                std::string::npos);
+    }
+  });
+  const Tensor odd = Tensor::of<float>({4}, {-0.0f, NAN, 0, -1});
+  compare("NonZero", {odd}, {Tensor::filled<int64_t>({1, 2}, 9)}, {}, kExact);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "runtime/backend/cuda/kernels/StridedKernels.h"
 
 #include "runtime/backend/cuda/kernels/Fault.h"
+#include "runtime/backend/cuda/kernels/Halves.h"
 #include "runtime/backend/cuda/kernels/Nest.h"
 
 namespace shardc::runtime::cuda {
@@ -117,6 +118,8 @@ template <typename Body> Status withIndex(ElementType element, Body body) {
 
 Status copyStrided(const TensorView &to, const TensorView &from,
                    cudaStream_t stream) {
+  if (isSubByte(to.element))
+    return copyHalves(to, from, stream);
   const auto nest = nestOf(to, from);
   if (nest.count == 0)
     return Status::ok();
@@ -149,6 +152,8 @@ Status clearStrided(const TensorView &to, cudaStream_t stream) {
 Status gatherRows(const TensorView &out, const TensorView &data,
                   const TensorView &indices, const GatherRows &rows,
                   cudaStream_t stream) {
+  if (isSubByte(out.element))
+    return gatherHalves(out, data, indices, rows, stream);
   Nest<3> nest;
   const int end = rows.axis + indices.rank;
   for (int d = 0; d < out.rank; ++d) {

@@ -7,55 +7,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/backend/host/kernels/Dispatch.h"
+#include "runtime/backend/host/kernels/PoolWindow.h"
 #include "runtime/backend/host/kernels/StridedLoop.h"
 
 #include <cmath>
-#include <limits>
 
 namespace shardc::runtime::host {
 namespace {
 
-struct Window {
-  int spatial = 0;
-  int64_t in[kMaxRank], taps[kMaxRank], step[kMaxRank], dilation[kMaxRank];
-  int64_t before[kMaxRank], after[kMaxRank];
-  int64_t stride[kMaxRank]; ///< of X, in elements
-  int64_t place[kMaxRank];  ///< of an index along the dim in the result
-};
-
-Status readWindow(const KernelCall &call, const char *name, Window &w) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, name, 1));
-  const TensorView &x = call.inputs[0], &y = call.outputs[0];
-  w.spatial = x.rank - 2;
-  if (w.spatial < 1 || y.rank != x.rank || x.dims[0] != y.dims[0] ||
-      x.dims[1] != y.dims[1])
-    return failure(name, "no kernel for X " + dimsToString(x) + ", Y " +
-                             dimsToString(y));
-  const KernelAttribute *lists[] = {call.find("kernel_shape"),
-                                    call.find("strides"),
-                                    call.find("dilations"), call.find("pads")};
-  for (const KernelAttribute *list : lists)
-    if (!list || list->numInts != w.spatial * (list == lists[3] ? 2 : 1))
-      return failure(name,
-                     "attributes of a window do not fit X " + dimsToString(x));
-  for (int d = 0; d < w.spatial; ++d) {
-    w.in[d] = x.dims[d + 2];
-    w.stride[d] = x.strides[d + 2];
-    w.taps[d] = lists[0]->ints[d];
-    w.step[d] = lists[1]->ints[d];
-    w.dilation[d] = lists[2]->ints[d];
-    w.before[d] = lists[3]->ints[d];
-    w.after[d] = lists[3]->ints[d + w.spatial];
-    if (w.taps[d] < 1 || w.step[d] < 1 || w.dilation[d] < 1)
-      return failure(name, "a window below 1");
-  }
-  return expectElement(name, x.element, y);
-}
-
 /// Calls visit(offset, place) for each tap inside of the image and returns how
 /// many taps lie in image or padding.
 template <typename Visit>
-int64_t forEachTap(const Window &w, const int64_t *corner, int d,
+int64_t forEachTap(const PoolWindow &w, const int64_t *corner, int d,
                    int64_t offset, int64_t place, bool isInside, Visit visit) {
   if (d == w.spatial) {
     if (isInside)
@@ -76,8 +39,8 @@ int64_t forEachTap(const Window &w, const int64_t *corner, int d,
 
 /// Calls pool(n * channels + c, image, y, corner of the window) for each y.
 template <typename T, typename PoolOne>
-void forEachWindow(const Window &w, const TensorView &x, const TensorView &y,
-                   PoolOne pool) {
+void forEachWindow(const PoolWindow &w, const TensorView &x,
+                   const TensorView &y, PoolOne pool) {
   const auto images = nestOf(dimsOf(y, 0, 2), dimsOf(x, 0, 2));
   const TensorView windows = dimsOf(y, 2, y.rank);
   const int64_t count = windows.numElements();
@@ -99,8 +62,8 @@ void forEachWindow(const Window &w, const TensorView &x, const TensorView &y,
 
 Status runAveragePool(const KernelCall &call) {
   constexpr char name[] = "AveragePool";
-  Window w;
-  SHARDC_RETURN_IF_ERROR(readWindow(call, name, w));
+  PoolWindow w;
+  SHARDC_RETURN_IF_ERROR(readPoolWindow(call, name, w));
   const bool countsPads = call.intOr("count_include_pad", 0) != 0;
   const TensorView &x = call.inputs[0], &y = call.outputs[0];
   return dispatch(FloatTypes(), x.element, name, [&](auto tag) {
@@ -123,8 +86,8 @@ Status runAveragePool(const KernelCall &call) {
 
 Status runLpPool(const KernelCall &call) {
   constexpr char name[] = "LpPool";
-  Window w;
-  SHARDC_RETURN_IF_ERROR(readWindow(call, name, w));
+  PoolWindow w;
+  SHARDC_RETURN_IF_ERROR(readPoolWindow(call, name, w));
   const double p = double(call.intOr("p", 2));
   const TensorView &x = call.inputs[0], &y = call.outputs[0];
   return dispatch(FloatTypes(), x.element, name, [&](auto tag) {
@@ -141,28 +104,8 @@ Status runLpPool(const KernelCall &call) {
   });
 }
 
-template <typename C> constexpr C least() {
-  if constexpr (std::is_integral_v<C>)
-    return std::numeric_limits<C>::min();
-  else
-    return -std::numeric_limits<C>::infinity();
-}
-
-/// Fills `place`: row-major or, with storage_order 1, column-major; the size of
-/// an image.
-int64_t orderPlaces(const KernelCall &call, Window &w) {
-  const bool isColumnMajor = call.intOr("storage_order", 0) != 0;
-  int64_t size = 1;
-  for (int i = 0; i < w.spatial; ++i) {
-    const int d = isColumnMajor ? i : w.spatial - 1 - i;
-    w.place[d] = size;
-    size *= w.in[d];
-  }
-  return size;
-}
-
 template <typename T>
-void maxPool(const Window &w, const KernelCall &call, int64_t imageSize) {
+void maxPool(const PoolWindow &w, const KernelCall &call, int64_t imageSize) {
   using C = Compute<T>;
   const TensorView &x = call.inputs[0], &y = call.outputs[0];
   int64_t *places =
@@ -187,16 +130,9 @@ void maxPool(const Window &w, const KernelCall &call, int64_t imageSize) {
 Status runMaxPool(const KernelCall &call) {
   constexpr char name[] = "MaxPool";
   using Types = decltype(FloatTypes() + TypeList<int8_t, uint8_t>());
-  Window w;
-  SHARDC_RETURN_IF_ERROR(readWindow(call, name, w));
-  if (hasOutput(call, 1)) {
-    const TensorView &y = call.outputs[0], &places = call.outputs[1];
-    SHARDC_RETURN_IF_ERROR(
-        expectElement(name, artifact::ElementType_Int64, places));
-    SHARDC_RETURN_IF_ERROR(expectDims(name, y, places));
-    if (!y.isContiguous() || !places.isContiguous())
-      return failure(name, "places of a result with gaps");
-  }
+  PoolWindow w;
+  SHARDC_RETURN_IF_ERROR(readPoolWindow(call, name, w));
+  SHARDC_RETURN_IF_ERROR(expectPlaces(call, name));
   const int64_t imageSize = orderPlaces(call, w);
   return dispatch(Types(), call.inputs[0].element, name, [&](auto tag) {
     maxPool<typename decltype(tag)::Type>(w, call, imageSize);
