@@ -5,7 +5,7 @@
 #include "compiler/Pipeline.h"
 #include "compiler/import/Import.h"
 #include "compiler/package/Package.h"
-#include "compiler/plan/Topology.h"
+#include "compiler/plan/ReadTopology.h"
 #include "compiler/report/Explain.h"
 #include "dialects/dist/Dist.h"
 #include "passes/verify/Passes.h"
@@ -343,7 +343,7 @@ private:
   Json report = Json::object();
   report::SymbolValues dims;     ///< --dims, by the model's symbols
   report::SymbolValues planDims; ///< --plan-dims, likewise
-  std::optional<plan::Topology> topology;
+  std::optional<dist::Topology> topology;
   unsigned numDumps = 1;
 };
 
