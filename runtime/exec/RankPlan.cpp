@@ -131,22 +131,40 @@ Status RankPlan::bindInstruction(const PlanContext &context,
     // The engine does it, when the segment is over.
   } else if (into.name == artifact::kSend || into.name == artifact::kReceive) {
     into.channel = resources.channels[index];
-  } else if (collectiveKind(into.name) == CollectiveKind::None) {
+  } else if (callsKernel(into.name)) {
     SHARDC_RETURN_IF_ERROR(findKernel(resources, into));
   } else {
-    const auto group = static_cast<size_t>(instruction.group());
-    const GroupPartition &partition = context.groups[group];
-    const auto rank = static_cast<size_t>(resources.rank);
-    into.collective = static_cast<int>(boundCollectives.size());
-    boundCollectives.emplace_back();
-    SHARDC_RETURN_IF_ERROR(bindCollective(
-        context.program, instruction,
-        partition.groups[static_cast<size_t>(partition.groupOf[rank])],
-        context.allScalars, *resources.communicators[group],
-        boundCollectives.back()));
+    SHARDC_RETURN_IF_ERROR(bindCommunication(context, resources, into));
   }
   bound.push_back(into);
   return Status::ok();
+}
+
+/// A collective, or the wait for one.
+Status RankPlan::bindCommunication(const PlanContext &context,
+                                   const RankResources &resources,
+                                   BoundInstruction &into) {
+  into.flight = flightOf(*into.source);
+  const auto flight = static_cast<size_t>(std::max(into.flight, 0));
+  inFlight.resize(std::max(inFlight.size(), flight + 1));
+  if (into.name == artifact::kWait) {
+    into.awaits = inFlight[flight];
+    return Status::ok();
+  }
+  const auto group = static_cast<size_t>(into.source->group());
+  Communicator &communicator = *resources.communicators[group];
+  if (into.flight >= 0) {
+    inFlight[flight] = &communicator;
+    into.replicated = false; // not before it is awaited
+  }
+  const GroupPartition &partition = context.groups[group];
+  const auto rank = static_cast<size_t>(resources.rank);
+  into.collective = static_cast<int>(boundCollectives.size());
+  boundCollectives.emplace_back();
+  return bindCollective(
+      context.program, *into.source,
+      partition.groups[static_cast<size_t>(partition.groupOf[rank])],
+      context.allScalars, communicator, boundCollectives.back());
 }
 
 /// Whether the last two dims of a view are the same bytes in all runs.
