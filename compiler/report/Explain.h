@@ -31,6 +31,13 @@ nlohmann::json explainPlan(mlir::ModuleOp module, const SymbolValues &dims,
 void explainMemory(mlir::ModuleOp module, const SymbolValues &dims,
                    nlohmann::json &report);
 
+/// Adds "overlap": which collectives of a module of phase lowered run beside
+/// products, in how many parts, and the predicted seconds. `mode` and `target`
+/// as --overlap and --target say.
+void explainOverlap(mlir::ModuleOp module, llvm::StringRef mode,
+                    llvm::StringRef target, nlohmann::json &report);
+void printOverlap(const nlohmann::json &report, llvm::raw_ostream &os);
+
 /// The report for people.
 void printExplanation(const nlohmann::json &report, llvm::raw_ostream &os);
 
