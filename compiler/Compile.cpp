@@ -5,7 +5,7 @@
 #include "compiler/Pipeline.h"
 #include "compiler/import/Import.h"
 #include "compiler/package/Package.h"
-#include "compiler/plan/Topology.h"
+#include "compiler/plan/ReadTopology.h"
 #include "compiler/report/Explain.h"
 #include "dialects/dist/Dist.h"
 #include "passes/verify/Passes.h"
@@ -119,6 +119,11 @@ private:
     return report::explainPlan(*module, dims, topology ? &*topology : nullptr);
   }
 
+  void explainLowered() {
+    report::explainMemory(*module, dims, report);
+    report::explainOverlap(*module, options.overlap, options.target, report);
+  }
+
   ExitCode load() {
     progress("import");
     bool isText = llvm::sys::path::extension(options.model) == ".mlir";
@@ -188,7 +193,7 @@ private:
     if (phase == "partitioned")
       report.update(explainPlan());
     if (phase == "lowered")
-      report::explainMemory(*module, dims, report);
+      explainLowered();
     if (ExitCode code = dump(phase); code != ExitCode::Done)
       return code;
     return afterPhase(phase);
@@ -204,6 +209,9 @@ private:
     made.contextMode = options.contextMode;
     made.expertMode = options.expertMode;
     made.generatesKernels = options.generatesKernels;
+    made.target = options.target;
+    made.overlap = options.overlap;
+    made.topology = topology;
     for (const auto &entry : planDims)
       made.planSizes.push_back(
           (entry.getKey() + "=" + Twine(entry.getValue())).str());
@@ -343,7 +351,7 @@ private:
   Json report = Json::object();
   report::SymbolValues dims;     ///< --dims, by the model's symbols
   report::SymbolValues planDims; ///< --plan-dims, likewise
-  std::optional<plan::Topology> topology;
+  std::optional<dist::Topology> topology;
   unsigned numDumps = 1;
 };
 

@@ -37,8 +37,9 @@ struct CompileOptions {
   std::string reproducer; ///< where to write what crashed the compiler
   bool explain = false;
   bool copyWeights = false;
-  std::string target = "host"; ///< backend that the artifact is for
-  bool recover = true;         ///< make one op of what exporters spell out
+  std::string target = "host";  ///< backend that the artifact is for
+  std::string overlap = "auto"; ///< parts of a collective beside a product
+  bool recover = true;          ///< make one op of what exporters spell out
   bool doubles = false; ///< compute in f64 whatever the model computes in
   bool generatesKernels = true; ///< else the backend's own kernels alone
   bool sequenceParallel = false;

@@ -18,6 +18,22 @@ using namespace mlir;
 
 namespace shardc {
 
+static lower::OverlapCollectivesOptions
+overlapOptions(const PipelineOptions &options) {
+  lower::OverlapCollectivesOptions made;
+  made.parts = options.overlap;
+  made.target = options.target;
+  made.planSizes.assign(options.planSizes.begin(), options.planSizes.end());
+  if (const auto &topology = options.topology) {
+    made.devicesPerNode = topology->devicesPerNode;
+    made.insideBytesPerSecond = topology->inside.bytesPerSecond;
+    made.insideSeconds = topology->inside.latency;
+    made.betweenBytesPerSecond = topology->between.bytesPerSecond;
+    made.betweenSeconds = topology->between.latency;
+  }
+  return made;
+}
+
 void buildPhase(OpPassManager &passes, StringRef phase,
                 const PipelineOptions &options) {
   if (phase == "imported") {
@@ -62,6 +78,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(lower::createLower());
     if (options.generatesKernels)
       passes.addPass(lower::createFuseRows());
+    passes.addPass(lower::createOverlapCollectives(overlapOptions(options)));
   }
   passes.addPass(verify::createVerifyPhase({phase.str()}));
 }

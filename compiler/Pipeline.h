@@ -2,6 +2,8 @@
 #ifndef SHARDC_COMPILER_PIPELINE_H
 #define SHARDC_COMPILER_PIPELINE_H
 
+#include "dialects/dist/algebra/Topology.h"
+
 #include "mlir/Pass/PassManager.h"
 
 #include <array>
@@ -24,6 +26,10 @@ struct PipelineOptions {
   std::string expertMode = "auto";    ///< or "tensor", "batch"
   std::vector<std::string> planSizes; ///< NAME=SIZE, of a typical request
   bool generatesKernels = false;      ///< else all calls are the backend's own
+  std::string target = "host";
+  /// Parts of a collective beside a product: "auto", "off" or a number.
+  std::string overlap = "auto";
+  std::optional<dist::Topology> topology;
 };
 
 /// Passes that bring a module of the phase before to `phase`, and its check.

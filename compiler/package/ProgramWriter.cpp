@@ -107,7 +107,7 @@ private:
   static bool isInstruction(Operation &op) {
     return isa<rt::CallOp, rt::CollectiveOp, rt::ReadSizesOp, rt::SetSizesOp,
                rt::IfOp, rt::ElseOp, rt::LoopOp, rt::EndOp, rt::SendOp,
-               rt::ReceiveOp>(op);
+               rt::ReceiveOp, rt::WaitOp>(op);
   }
 
   /// Lifetimes count the instructions after rt.ready.
@@ -143,6 +143,13 @@ private:
       return addCall(call);
     if (auto collective = dyn_cast<rt::CollectiveOp>(op)) {
       addCollective(collective);
+      return success();
+    }
+    if (auto wait = dyn_cast<rt::WaitOp>(op)) {
+      Offsets<artifact::Attribute> attributes;
+      addNumber(attributes, artifact::kFlight, wait.getFlight());
+      addInstruction(wait, artifact::kWait, wait.getInputs(), wait.getOutput(),
+                     attributes, -1);
       return success();
     }
     if (auto read = dyn_cast<rt::ReadSizesOp>(op)) {
@@ -398,6 +405,8 @@ private:
           artifact::CreateAttribute(builder, builder.CreateString("layout"), 0,
                                     0, 0, 0, builder.CreateVector(layouts)));
     }
+    if (op.getFlight())
+      addNumber(attributes, artifact::kFlight, *op.getFlight());
     if (op.getDistanceAttr())
       addNumber(attributes, "distance", *op.getDistance());
     SmallVector<Value, 2> inputs{op.getInput()};

@@ -64,7 +64,7 @@ DimExpr globalBytes(Type type) {
 class PlanReport {
 public:
   PlanReport(ModuleOp module, const SymbolValues &dims,
-             const plan::Topology *topology)
+             const dist::Topology *topology)
       : mesh(*dist::getMesh(module).getMesh().getMesh()), dims(dims),
         topology(topology), weightBytes(mesh.numRanks()) {
     auto axes = module->getAttrOfType<dist::AxesAttr>(shard::kMatrixAxesAttr);
@@ -158,17 +158,17 @@ private:
     Json &entry = report["transfers"].back();
     if (topology)
       addLinks(entry,
-               plan::routeOfTransfer(*topology, mesh, stage, send.getStage()),
-               [&](const plan::Route &route, double bytes) {
-                 return plan::linkOf(*topology, route).seconds(bytes);
+               dist::routeOfTransfer(*topology, mesh, stage, send.getStage()),
+               [&](const dist::Route &route, double bytes) {
+                 return dist::linkOf(*topology, route).seconds(bytes);
                });
     if (!profile.empty())
       entry["profile"] = profile;
   }
 
   /// Which links it takes; how long, where the bytes are known.
-  void addLinks(Json &entry, const plan::Route &route,
-                llvm::function_ref<double(const plan::Route &, double)> time) {
+  void addLinks(Json &entry, const dist::Route &route,
+                llvm::function_ref<double(const dist::Route &, double)> time) {
     entry["nodes"] = route.nodes;
     if (entry["bytes"].is_number())
       entry["seconds"] = time(route, entry["bytes"].get<double>());
@@ -233,9 +233,9 @@ private:
     if (together > 1)
       entry["together"] = together;
     if (topology)
-      addLinks(entry, plan::routeOf(*topology, mesh, axes.getAxes()),
-               [&](const plan::Route &route, double bytes) {
-                 return plan::collectiveSeconds(*topology, route, passesOf(op),
+      addLinks(entry, dist::routeOf(*topology, mesh, axes.getAxes()),
+               [&](const dist::Route &route, double bytes) {
+                 return dist::collectiveSeconds(*topology, route, passesOf(op),
                                                 ways, bytes);
                });
     if (mesh.find(dist::kPipelineAxis))
@@ -275,7 +275,7 @@ private:
 
   const dist::Mesh &mesh;
   const SymbolValues &dims;
-  const plan::Topology *topology; ///< or null
+  const dist::Topology *topology; ///< or null
   bool splitsMatrices;            ///< outside of experts
   std::vector<int64_t> weightBytes;
   std::set<std::tuple<int64_t, StringRef, uint64_t, const void *>> held;
@@ -287,7 +287,7 @@ private:
 } // namespace
 
 Json explainPlan(ModuleOp module, const SymbolValues &dims,
-                 const plan::Topology *topology) {
+                 const dist::Topology *topology) {
   PlanReport report(module, dims, topology);
   for (func::FuncOp program : module.getOps<func::FuncOp>())
     if (program->hasAttr("dist.sharded"))

@@ -8,8 +8,8 @@
 #ifndef SHARDC_COMPILER_REPORT_EXPLAIN_H
 #define SHARDC_COMPILER_REPORT_EXPLAIN_H
 
-#include "compiler/plan/Topology.h"
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/algebra/Topology.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -24,12 +24,19 @@ using SymbolValues = llvm::StringMap<int64_t>;
 /// of a module in phase partitioned. With a topology, which links each
 /// collective and transfer uses, and how long it takes by them.
 nlohmann::json explainPlan(mlir::ModuleOp module, const SymbolValues &dims,
-                           const plan::Topology *topology = nullptr);
+                           const dist::Topology *topology = nullptr);
 
 /// Adds "activation_bytes" of each rank: the most that is live at once in a
 /// module of phase lowered. Null where a size is not known.
 void explainMemory(mlir::ModuleOp module, const SymbolValues &dims,
                    nlohmann::json &report);
+
+/// Adds "overlap": which collectives of a module of phase lowered run beside
+/// products, in how many parts, and the predicted seconds. `mode` and `target`
+/// as --overlap and --target say.
+void explainOverlap(mlir::ModuleOp module, llvm::StringRef mode,
+                    llvm::StringRef target, nlohmann::json &report);
+void printOverlap(const nlohmann::json &report, llvm::raw_ostream &os);
 
 /// The report for people.
 void printExplanation(const nlohmann::json &report, llvm::raw_ostream &os);

@@ -99,6 +99,7 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
     for (const Json *entry : entries)
       printCollective(*entry, os);
   }
+  printOverlap(report, os);
   if (const Json &transfers = report["transfers"]; !transfers.empty()) {
     os << transfers.size() << " transfers between stages per run\n";
     for (const Json &entry : transfers)

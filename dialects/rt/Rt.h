@@ -24,6 +24,11 @@ dist::DimExpr cacheCapacity();
 llvm::SmallVector<dist::DimExpr, 4>
 cacheRoom(llvm::ArrayRef<dist::DimExpr> dims, int64_t dim);
 
+/// Of a program: what was decided of each collective beside a product, for
+/// --explain. A list of dictionaries: node, kind, rows, parts (1: as a whole),
+/// and the seconds before and after.
+inline constexpr llvm::StringLiteral kOverlapAttr = "rt.overlap";
+
 /// Kinds of a generated kernel's operands.
 inline constexpr llvm::StringLiteral kColumn = "column", kRow = "row";
 

@@ -225,6 +225,10 @@ def Rt_CollectiveOp : Rt_Op<"collective"> {
     each rank the input of the one that is `distance` further in the group.
     dispatch and combine are all_gather and reduce_scatter of rows by `choices` of
     that many `experts`.
+
+    With a `flight` it is only started: what comes next runs beside it, up to the
+    rt.wait of the same flight and views. Until then nothing but other collectives
+    writes its input or touches its output.
   }];
   let arguments = (ins StrAttr:$kernel, Rt_ViewType:$input,
                        Optional<Rt_ViewType>:$choices, Rt_ViewType:$output,
@@ -235,10 +239,23 @@ def Rt_CollectiveOp : Rt_Op<"collective"> {
                        OptionalAttr<I64Attr>:$to_dim,
                        OptionalAttr<Dist_ValueAttr>:$to_value,
                        OptionalAttr<I64Attr>:$distance,
+                       OptionalAttr<I64Attr>:$flight,
                        OptionalAttr<StrAttr>:$why);
   let assemblyFormat = [{
     $kernel $input (`by` $choices^ `:` type($choices))? `into` $output `over` $axes attr-dict `:` type($input) `->` type($output)
   }];
+}
+
+def Rt_WaitOp : Rt_Op<"wait"> {
+  let summary = "What comes next may use what a collective in flight writes";
+  let description = [{
+        rt.collective "all_reduce" %a into %b over <["tp"=2]> {flight = 0 : i64} : ...
+        rt.call "MatMul"(...) into(%c)      // beside it
+        rt.wait 0 for %a into %b : ...
+  }];
+  let arguments = (ins I64Attr:$flight, Variadic<Rt_ViewType>:$inputs,
+                       Rt_ViewType:$output);
+  let assemblyFormat = "$flight `for` $inputs `into` $output attr-dict `:` type($inputs) `->` type($output)";
 }
 
 def Rt_SendOp : Rt_Op<"send"> {

@@ -240,7 +240,7 @@ rt::CollectiveOp Lowering::collective(Operation *op, StringRef kernel,
   return rt::CollectiveOp::create(
       b, op->getLoc(), b.getStringAttr(kernel), from, by, to, axes,
       IntegerAttr(), StringAttr(), IntegerAttr(), dist::ValueAttr(),
-      IntegerAttr(), dist::ValueAttr(), IntegerAttr(),
+      IntegerAttr(), dist::ValueAttr(), IntegerAttr(), IntegerAttr(),
       op->getAttrOfType<StringAttr>("why"));
 }
 

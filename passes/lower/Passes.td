@@ -84,3 +84,52 @@ def FuseRows : Pass<"shardc-fuse-rows", "::mlir::ModuleOp"> {
     Statistic<"numKernels", "kernels", "Kernels, equal ones once">
   ];
 }
+
+def OverlapCollectives : Pass<"shardc-overlap-collectives", "::mlir::ModuleOp"> {
+  let summary = "Lets collectives run beside products";
+  let description = [{
+    Requires: phase lowered.
+    Ensures: phase lowered. A product before an all_reduce or reduce_scatter, or
+    products behind an all_gather, are cut by rows, where the prediction
+    (overlap/OverlapCost.h) says that it saves time; then each collective starts as
+    early as its input allows, and is awaited where somebody needs what it writes.
+    Rows are independent, so the numbers are the same. Where a rank's own cores do
+    its collectives (target "host"), nothing changes unless `parts` says so.
+
+    Example (tests/passes/lower/overlap-collectives/example.mlir), in two parts:
+
+        rt.call "MatMul"(%a, %w) into(%p)
+        rt.collective "all_reduce" %p into %y
+
+    becomes
+
+        rt.call "MatMul"(%a[0:32], %w) into(%p0)
+        rt.collective "all_reduce" %p0 into %y[0:32] {flight = 0}
+        rt.call "MatMul"(%a[32:64], %w) into(%p1)
+        rt.collective "all_reduce" %p1 into %y[32:64]
+        rt.wait 0 for %p0 into %y[0:32]
+  }];
+  let dependentDialects = ["::shardc::rt::RtDialect"];
+  let options = [
+    Option<"parts", "parts", "std::string", "\"auto\"",
+           "auto: as the prediction says; off; or so many parts of each">,
+    Option<"target", "target", "std::string", "\"host\"",
+           "Backend that the artifact is for">,
+    ListOption<"planSizes", "plan-sizes", "std::string",
+               "NAME=SIZE: of a typical request, for the prediction">,
+    Option<"devicesPerNode", "devices-per-node", "int64_t", "0",
+           "How many ranks share a node; 0: all">,
+    Option<"insideBytesPerSecond", "inside-bytes-per-second", "double", "450e9",
+           "Of the links inside a node">,
+    Option<"insideSeconds", "inside-seconds", "double", "2e-6",
+           "Until the first byte is there">,
+    Option<"betweenBytesPerSecond", "between-bytes-per-second", "double", "50e9",
+           "Of the links between nodes">,
+    Option<"betweenSeconds", "between-seconds", "double", "5e-6",
+           "Until the first byte is there">
+  ];
+  let statistics = [
+    Statistic<"numSplit", "split", "Collectives in parts">,
+    Statistic<"numStarted", "started", "Collectives that something runs beside">
+  ];
+}

@@ -21,7 +21,7 @@ public:
         return failure();
     if (!brackets.empty())
       return brackets.back().op->emitError("has no rt.end");
-    return success();
+    return checkLanded();
   }
 
 private:
@@ -39,8 +39,11 @@ private:
     if (auto free = dyn_cast<rt::FreeOp>(op))
       return checkFree(free);
     if (auto call = dyn_cast<rt::CallOp>(op))
-      return failure(failed(read(op, call.getInputs())) ||
+      return failure((call.getKernel() == "Guard" && failed(checkLanded())) ||
+                     failed(read(op, call.getInputs())) ||
                      failed(write(op, call.getOutputs())));
+    if (auto wait = dyn_cast<rt::WaitOp>(op))
+      return land(wait);
     auto collective = dyn_cast<rt::CollectiveOp>(op);
     if (collective && collective.getKind() &&
         cast<rt::ViewType>(collective.getOutput().getType())
@@ -54,9 +57,13 @@ private:
       return failure(failed(read(op, collective.getInput())) ||
                      (collective.getChoices() &&
                       failed(read(op, collective.getChoices()))) ||
-                     failed(write(op, collective.getOutput())));
+                     failed(write(op, collective.getOutput())) ||
+                     failed(start(collective)));
+    if (isa<rt::SetSizesOp>(op))
+      return checkLanded();
     if (auto sizes = dyn_cast<rt::ReadSizesOp>(op))
-      return read(op, sizes.getView());
+      return failure(failed(checkLanded()) ||
+                     failed(read(op, sizes.getView())));
     if (auto send = dyn_cast<rt::SendOp>(op))
       return read(op, send.getView());
     if (auto receive = dyn_cast<rt::ReceiveOp>(op))
@@ -71,6 +78,8 @@ private:
   /// What only one branch writes, or a loop that may not run at all, is not
   /// written behind it.
   LogicalResult checkBracket(Operation &op) {
+    if (failed(checkLanded()))
+      return failure();
     if (isa<rt::IfOp, rt::LoopOp>(op)) {
       if (failed(read(op, op.getOperands())))
         return failure();
@@ -131,6 +140,8 @@ private:
         return failure();
       if (!written.contains(buffer))
         return op.emitError("reads a buffer before it was written");
+      if (failed(checkFlights(op, buffer, /*isWrite=*/false)))
+        return failure();
     }
     return success();
   }
@@ -142,7 +153,53 @@ private:
         return failure();
       if (!buffer.getDefiningOp<rt::AllocOp>())
         return op.emitError("writes a buffer that is not its own");
+      if (failed(checkFlights(op, buffer, /*isWrite=*/true)))
+        return failure();
       written.insert(buffer);
+    }
+    return success();
+  }
+
+  LogicalResult start(rt::CollectiveOp collective) {
+    if (!collective.getFlight())
+      return success();
+    if (!flights.try_emplace(*collective.getFlight(), collective).second)
+      return collective.emitError("starts a flight that is under way");
+    return success();
+  }
+
+  LogicalResult land(rt::WaitOp wait) {
+    auto found = flights.find(wait.getFlight());
+    if (found == flights.end())
+      return wait.emitError("waits for a flight that was not started");
+    rt::CollectiveOp collective = found->second;
+    SmallVector<Value, 2> inputs{collective.getInput()};
+    if (collective.getChoices())
+      inputs.push_back(collective.getChoices());
+    flights.erase(found);
+    if (wait.getOutput() != collective.getOutput() ||
+        !llvm::equal(wait.getInputs(), inputs))
+      return wait.emitError("has other operands than what it waits for");
+    return failure(failed(read(*wait.getOperation(), inputs)) ||
+                   failed(write(*wait.getOperation(), wait.getOutput())));
+  }
+
+  LogicalResult checkLanded() {
+    if (flights.empty())
+      return success();
+    return flights.begin()->second.emitError("is not awaited in time");
+  }
+
+  /// Other collectives keep their order; all else has to wait.
+  LogicalResult checkFlights(Operation &op, Value buffer, bool isWrite) {
+    if (isa<rt::CollectiveOp, rt::WaitOp>(op))
+      return success();
+    for (auto &[number, collective] : flights) {
+      const bool isRead = bufferOf(collective.getInput()) == buffer ||
+                          (collective.getChoices() &&
+                           bufferOf(collective.getChoices()) == buffer);
+      if (bufferOf(collective.getOutput()) == buffer || (isWrite && isRead))
+        return op.emitError("touches a buffer of a collective in flight");
     }
     return success();
   }
@@ -154,6 +211,7 @@ private:
   };
 
   llvm::DenseSet<Value> written, freed;
+  std::map<int64_t, rt::CollectiveOp> flights; ///< not awaited yet
   SmallVector<Bracket> brackets;
   bool isLoading = true;
 };

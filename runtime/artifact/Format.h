@@ -60,6 +60,11 @@ inline constexpr char kEnd[] = "end";
 inline constexpr char kSend[] = "send";
 inline constexpr char kReceive[] = "receive";
 
+/// Of collectives that are only started, see Program.fbs.
+inline constexpr char kWait[] = "wait";
+inline constexpr char kFlight[] = "flight";
+inline constexpr int64_t kMaxFlights = 256;
+
 /// Kernels that were generated for the model have such names; they are in
 /// the files of kernels/.
 inline constexpr char kGeneratedPrefix[] = "rows_";

@@ -139,7 +139,8 @@ Status ProgramChecker::checkView(uint32_t index, bool load, const char *where) {
 bool callsKernel(std::string_view name) {
   return collectiveKind(name) == CollectiveKind::None &&
          hostInstruction(name) == HostInstruction::None &&
-         name != artifact::kSend && name != artifact::kReceive;
+         name != artifact::kSend && name != artifact::kReceive &&
+         name != artifact::kWait;
 }
 
 Status ProgramChecker::checkKernelNames() {

@@ -383,6 +383,8 @@ Status ProgramChecker::checkAll() {
   SHARDC_RETURN_IF_ERROR(checkInstructions(/*load=*/false));
   SHARDC_RETURN_IF_ERROR(checkFlow(/*load=*/true));
   SHARDC_RETURN_IF_ERROR(checkFlow(/*load=*/false));
+  SHARDC_RETURN_IF_ERROR(checkFlights(/*load=*/true));
+  SHARDC_RETURN_IF_ERROR(checkFlights(/*load=*/false));
   return checkOutputs();
 }
 

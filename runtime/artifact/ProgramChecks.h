@@ -81,6 +81,10 @@ HostInstruction hostInstruction(std::string_view name);
 
 using KnowsKernel = bool (*)(std::string_view name);
 
+/// The number of the collective that the instruction starts or waits for; -1
+/// for any other.
+int flightOf(const artifact::Instruction &instruction);
+
 /// Whether an instruction of that name is a kernel's: no collective, no
 /// transfer, and nothing that the engine does itself.
 bool callsKernel(std::string_view name);
@@ -133,6 +137,9 @@ private:
 
   // FlowChecks.cpp: buffers and sizes along every path.
   Status checkFlow(bool load);
+
+  // FlightChecks.cpp: collectives that run beside other instructions.
+  Status checkFlights(bool load);
 
   const artifact::Program &program;
   KnowsKernel knowsKernel;

@@ -10,6 +10,16 @@
 //   rank 0: input [2, 3]   rank 1: input [2, 2]   output on both: [2, 5]
 //   blocks = {{5, 3, {{0, 3}}}, {5, 2, {{3, 2}}}}
 //
+// Over a device's stream, an operation whose site has a flight is only started:
+// what the stream gets next runs beside it, up to a wait for that flight. It
+// may not touch the output nor write to the input. A rank's operations are done
+// in the order in which they were called, whatever their communicators.
+//
+//   allReduce(a, x, Sum, {"all_reduce", "up", 4, /*flight=*/0})
+//   stream.launch(...)                    beside it
+//   wait(0, site)
+//   stream.launch(...)                    may read x
+//
 // Results are the same bits on every rank: an element is reduced in the order
 // of the group, in f32 for 16-bit floats, and rounded once.
 //
@@ -35,6 +45,7 @@ struct CollectiveSite {
   std::string_view kind;
   std::string_view node;
   int instruction = 0;
+  int flight = -1; ///< not negative: it is only started, see below
 };
 
 /// A dim, and which part of it each rank of the group has.
@@ -108,6 +119,20 @@ public:
                          std::span<const OwnedRuns> blocks,
                          const ExpertRouting &routing,
                          const CollectiveSite &site) = 0;
+
+  /// What this rank's stream gets from now on comes after the operation of that
+  /// flight. Nothing to do where operations are done when they return.
+  virtual Status wait(int flight, const CollectiveSite &site) {
+    (void)flight, (void)site;
+    return Status::ok();
+  }
+
+  /// Whether the operation of that flight, which was started and not awaited
+  /// yet, is done.
+  virtual bool hasLanded(int flight) {
+    (void)flight;
+    return true;
+  }
 
   /// Small control data, at most kMaxExchange bytes: `all` gets every rank's.
   static constexpr size_t kMaxExchange = 64;

@@ -60,6 +60,7 @@ struct RankState {
   uint64_t moves = 0;   ///< of MemoryPlacement
   LaunchStats launches; ///< of all runs
   std::vector<uint64_t> hashes;
+  std::vector<const BoundInstruction *> inFlight;    ///< while it is measured
   std::vector<std::array<uint64_t, 2>> loadedHashes; ///< on a device
   Status status;                                     ///< of the current job
 };

@@ -70,7 +70,8 @@ RunControl Engine::controlOf(int rank, std::span<InstructionTiming> timings) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
   return {
       failure,          *mine.stream, mine.staging.get(), mine.hostCalls.get(),
-      mine.world.get(), timings,      mine.progress,      mine.hashes};
+      mine.world.get(), timings,      mine.progress,      mine.hashes,
+      mine.inFlight};
 }
 
 PlanContext

@@ -153,15 +153,34 @@ Status RankPlan::bindInstruction(const PlanContext &context,
     // The engine does it, when the segment is over.
   } else if (into.name == artifact::kSend || into.name == artifact::kReceive) {
     into.channel = resources.channels[index];
-  } else if (collectiveKind(into.name) == CollectiveKind::None) {
+  } else if (callsKernel(into.name)) {
     SHARDC_RETURN_IF_ERROR(findKernel(resources, into));
   } else {
-    into.collective = static_cast<int>(boundCollectives.size());
-    boundCollectives.emplace_back();
-    SHARDC_RETURN_IF_ERROR(bindCollectiveOf(context, resources, into));
+    SHARDC_RETURN_IF_ERROR(bindCommunication(context, resources, into));
   }
   bound.push_back(into);
   return Status::ok();
+}
+
+/// A collective, or the wait for one.
+Status RankPlan::bindCommunication(const PlanContext &context,
+                                   const RankResources &resources,
+                                   BoundInstruction &into) {
+  into.flight = flightOf(*into.source);
+  const auto flight = static_cast<size_t>(std::max(into.flight, 0));
+  inFlight.resize(std::max(inFlight.size(), flight + 1));
+  if (into.name == artifact::kWait) {
+    into.awaits = inFlight[flight];
+    return Status::ok();
+  }
+  if (into.flight >= 0) {
+    const auto group = static_cast<size_t>(into.source->group());
+    inFlight[flight] = resources.communicators[group].get();
+    into.replicated = false; // not before it is awaited
+  }
+  into.collective = static_cast<int>(boundCollectives.size());
+  boundCollectives.emplace_back();
+  return bindCollectiveOf(context, resources, into);
 }
 
 /// Whether the last two dims of a view are the same bytes in all runs.

@@ -60,6 +60,8 @@ struct BoundInstruction {
   const artifact::Instruction *source = nullptr;
   const Kernel *kernel = nullptr; ///< null for what is no kernel's
   int collective = -1;            ///< index into RankPlan::collectives
+  Communicator *awaits = nullptr; ///< of a wait: who has started it
+  int flight = -1;                ///< of a collective in flight, or its wait
   Channel *channel = nullptr;     ///< of a send or receive
   bool runsOnHost = false;        ///< the device has no such kernel
   bool replicated = false;        ///< some output must be equal on all ranks
@@ -119,6 +121,9 @@ private:
   };
   Status bindInstruction(const PlanContext &context,
                          const RankResources &resources, uint32_t index);
+  Status bindCommunication(const PlanContext &context,
+                           const RankResources &resources,
+                           BoundInstruction &into);
   Status bindOperand(const PlanContext &context, int32_t view);
   Status resolveOperand(const PlanContext &context, size_t operand);
   Status bindCollectiveOf(const PlanContext &context,
@@ -148,6 +153,7 @@ private:
   std::vector<int64_t> boundScalars; ///< that it is bound to
   std::vector<BoundInstruction> bound;
   std::vector<BoundCollective> boundCollectives;
+  std::vector<Communicator *> inFlight; ///< by flight, while preparing
   std::vector<TensorView> operands; ///< never reallocated: calls point into it
   std::vector<OperandSource> sources; ///< parallel to operands
   std::vector<char> replicated;       ///< parallel to operands

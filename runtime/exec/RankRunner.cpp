@@ -28,6 +28,8 @@ Status runOne(const RankPlan &plan, const BoundInstruction &instruction,
     return runCollective(
         plan.collectives()[static_cast<size_t>(instruction.collective)],
         instruction.call, site);
+  if (instruction.awaits)
+    return instruction.awaits->wait(instruction.flight, site);
   if (!instruction.kernel)
     return Status::ok(); // the engine does it
   Status status =
@@ -57,7 +59,7 @@ Status checkReplicas(const RankPlan &plan, const BoundInstruction &instruction,
 
 CollectiveSite siteOf(const BoundInstruction &instruction) {
   return {instruction.name, instruction.node,
-          static_cast<int>(instruction.index)};
+          static_cast<int>(instruction.index), instruction.flight};
 }
 
 /// Whether it is work of the device's stream and nothing else.
@@ -65,8 +67,62 @@ bool isCapturable(const RankPlan &plan, const BoundInstruction &instruction) {
   if (instruction.collective >= 0)
     return plan.collectives()[static_cast<size_t>(instruction.collective)]
         .communicator->isCapturable();
+  if (instruction.awaits)
+    return instruction.awaits->isCapturable();
   return !instruction.channel && !instruction.runsOnHost;
 }
+
+/// When instructions ran, where that is measured. Each is waited for; but what
+/// is in flight ends when something beside it does, and finds it done.
+class Stopwatch {
+public:
+  Stopwatch(const RankPlan &plan, const RunControl &control)
+      : plan(plan), control(control), inFlight(control.inFlight) {
+    inFlight.clear(); // of a run that failed
+  }
+
+  void start() {
+    if (isMeasured())
+      begin = now();
+  }
+
+  Status stop(const BoundInstruction &instruction, Status status) {
+    if (!isMeasured())
+      return status;
+    const bool isInFlight =
+        instruction.flight >= 0 && instruction.collective >= 0;
+    // Times of a device are those of its work, not of its launch.
+    if (control.staging && status.isOk() && !isInFlight)
+      status = control.stream.synchronize();
+    InstructionTiming &timing = control.timings[instruction.index];
+    timing.begin = begin;
+    if (isInFlight)
+      inFlight.push_back(&instruction);
+    else
+      end(timing);
+    std::erase_if(inFlight, [&](const BoundInstruction *started) {
+      const bool isDone =
+          plan.collectives()[static_cast<size_t>(started->collective)]
+              .communicator->hasLanded(started->flight);
+      if (isDone)
+        end(control.timings[started->index]);
+      return isDone;
+    });
+    return status;
+  }
+
+private:
+  bool isMeasured() const { return !control.timings.empty(); }
+  static void end(InstructionTiming &timing) {
+    timing.end = now();
+    timing.total += timing.end - timing.begin;
+  }
+
+  const RankPlan &plan;
+  const RunControl &control;
+  int64_t begin = 0;
+  std::vector<const BoundInstruction *> &inFlight;
+};
 
 void enter(const BoundInstruction &instruction, size_t count,
            const RunControl &control) {
@@ -148,7 +204,7 @@ Status runInstructions(const RankPlan &plan, int rank,
                        const RunControl &control,
                        std::span<const CapturedStretch> captured) {
   std::span<const BoundInstruction> instructions = plan.instructions();
-  const bool measures = !control.timings.empty();
+  Stopwatch watch(plan, control);
   auto fail = [&](const Status &status) {
     control.failure.fail(status);
     return control.failure.status();
@@ -169,17 +225,9 @@ Status runInstructions(const RankPlan &plan, int rank,
     }
     enter(instruction, 1, control);
     const CollectiveSite site = siteOf(instruction);
-    const int64_t begin = measures ? now() : 0;
-    Status status = runOne(plan, instruction, rank, control, site);
-    // Times of a device are those of its work, not of its launch.
-    if (measures && control.staging && status.isOk())
-      status = control.stream.synchronize();
-    if (measures) {
-      InstructionTiming &timing = control.timings[instruction.index];
-      timing.begin = begin;
-      timing.end = now();
-      timing.total += timing.end - begin;
-    }
+    watch.start();
+    Status status =
+        watch.stop(instruction, runOne(plan, instruction, rank, control, site));
     if (status.isOk() && control.world && instruction.replicated)
       status = checkReplicas(plan, instruction, site, control);
     if (!status.isOk())

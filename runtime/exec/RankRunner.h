@@ -38,6 +38,8 @@ struct RunControl {
   std::span<InstructionTiming> timings; ///< by instruction; empty: not measured
   RankProgress &progress;
   std::vector<uint64_t> &hashes; ///< scratch of the replica check
+  /// Scratch of measurements: collectives in flight.
+  std::vector<const BoundInstruction *> &inFlight;
 };
 
 /// Runs all instructions in order, and those that were captured as their

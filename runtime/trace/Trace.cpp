@@ -24,30 +24,61 @@ Json operandTexts(const TensorView *views, int count) {
   return texts;
 }
 
+/// Whether something runs beside it.
+bool isInFlight(const BoundInstruction &instruction) {
+  return instruction.flight >= 0 && instruction.collective >= 0;
+}
+
 Json sliceOf(const BoundInstruction &instruction,
-             const InstructionTiming &timing, int rank, int64_t origin) {
+             const InstructionTiming &timing, int track, int64_t origin) {
   const KernelCall &call = instruction.call;
   Json args = {{"node", std::string(instruction.node)},
                {"inputs", operandTexts(call.inputs, call.numInputs)},
                {"outputs", operandTexts(call.outputs, call.numOutputs)}};
   return {{"name", std::string(instruction.name)},
           {"cat", instruction.collective >= 0 ? "collective"
+                  : instruction.awaits        ? "wait"
                   : instruction.channel       ? "transfer"
                                               : "kernel"},
           {"ph", "X"},
           {"pid", 0},
-          {"tid", rank},
+          {"tid", track},
           {"ts", static_cast<double>(timing.begin - origin) / 1000},
           {"dur", static_cast<double>(timing.end - timing.begin) / 1000},
           {"args", std::move(args)}};
 }
 
-Json trackName(const Artifact &artifact, int rank) {
+Json trackName(int track, const std::string &name) {
   return {{"name", "thread_name"},
           {"ph", "M"},
           {"pid", 0},
-          {"tid", rank},
-          {"args", {{"name", artifact.rankText(rank)}}}};
+          {"tid", track},
+          {"args", {{"name", name}}}};
+}
+
+/// A rank's instructions are one track, its collectives in flight another. They
+/// are done in their order: one begins when those before it are over.
+void addTracks(const Artifact &artifact, int rank, const RankShapePlan &plan,
+               int64_t origin, Json &events) {
+  events.push_back(trackName(rank, artifact.rankText(rank)));
+  const int beside = artifact.worldSize() + rank;
+  bool hasFlights = false;
+  int64_t landed = 0;
+  plan.forEachInstruction(
+      [&](const RankPlan &, const BoundInstruction &instruction) {
+        InstructionTiming timing = plan.timings[instruction.index];
+        const bool flies = isInFlight(instruction);
+        if (flies) {
+          timing.begin = std::max(timing.begin, landed);
+          landed = timing.end = std::max(timing.end, timing.begin);
+        }
+        hasFlights |= flies;
+        events.push_back(
+            sliceOf(instruction, timing, flies ? beside : rank, origin));
+      });
+  if (hasFlights)
+    events.push_back(
+        trackName(beside, artifact.rankText(rank) + ": collectives in flight"));
 }
 
 int64_t firstBegin(const ShapePlan &plan) {
@@ -72,12 +103,7 @@ Status writeTrace(const std::string &path, const Artifact &artifact,
       const int worldRank = stage.worldRanks[rank];
       if (plan.timings.empty())
         continue; // a rank of another process
-      events.push_back(trackName(artifact, worldRank));
-      plan.forEachInstruction([&](const RankPlan &,
-                                  const BoundInstruction &instruction) {
-        events.push_back(sliceOf(instruction, plan.timings[instruction.index],
-                                 worldRank, origin));
-      });
+      addTracks(artifact, worldRank, plan, origin, events);
     }
   Json trace = {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}};
   return writeFileAtomically(
@@ -98,7 +124,9 @@ std::vector<InstructionProfile> profileInstructions(const ShapePlan &plan) {
             total += static_cast<double>(rank.timings[instruction.index].total);
             ++count;
           }
-        const Work work = workOf(instruction.name, instruction.call);
+        const Work work = instruction.awaits
+                              ? Work()
+                              : workOf(instruction.name, instruction.call);
         profile.push_back({std::string(instruction.name),
                            std::string(instruction.node),
                            instruction.collective >= 0, total / 1e6 / count,

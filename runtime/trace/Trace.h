@@ -2,7 +2,8 @@
 //
 // writeTrace makes a file for chrome://tracing and ui.perfetto.dev: one track a
 // rank, one slice an instruction of the last run, named by its kernel, with its
-// node and shapes. profileInstructions adds the same times up.
+// node and shapes; collectives that run beside others are a second track.
+// profileInstructions adds the same times up.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_TRACE_TRACE_H

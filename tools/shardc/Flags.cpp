@@ -150,6 +150,19 @@ static void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
                  "cheaper of both where it is known how many rows there are, "
                  "else tensor (default)")
       ->check(CLI::IsMember({"auto", "tensor", "batch"}));
+  app.add_option("--overlap", flags.overlap,
+                 "Collectives beside products, both cut by rows: auto: where "
+                 "the predicted time falls (default; never with --target "
+                 "host); off; or N: each in N parts")
+      ->check([](const std::string &text) -> std::string {
+        const bool isNumber =
+            !text.empty() && text.size() <= 2 &&
+            text.find_first_not_of("0123456789") == std::string::npos &&
+            text[0] != '0';
+        return isNumber || text == "auto" || text == "off"
+                   ? ""
+                   : text + ": expected auto, off or a number from 1 to 99";
+      });
   app.add_option("--plan-dims", dims.planDims,
                  "Sizes of a typical request, for choices by cost, for example "
                  "batch=32,seq=1024; any size still runs");

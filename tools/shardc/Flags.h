@@ -14,7 +14,7 @@ struct Flags {
   std::string model, output, from, to, dumpDir, explainJson, reproducer;
   std::string topology, rankOrder;
   std::string weights = "reference";
-  std::string target = "host";
+  std::string target = "host", overlap = "auto";
   std::map<std::string, int64_t> dims, planDims;
   std::map<std::string, int64_t> degrees;            ///< by axis, as given
   std::vector<std::pair<std::string, int64_t>> axes; ///< of the mesh

@@ -25,6 +25,7 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.recover = !flags.noRecovery;
   options.copyWeights = flags.weights == "copy";
   options.target = flags.target;
+  options.overlap = flags.overlap;
   options.doubles = flags.precision == "f64";
   options.generatesKernels = flags.kernels == "generated";
   options.sequenceParallel = flags.sequenceParallel;

@@ -28,6 +28,7 @@ Status CudaStream::start() {
   SHARDC_RETURN_IF_ERROR(
       cudaStatus(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking),
                  "cudaStreamCreate"));
+  SHARDC_RETURN_IF_ERROR(beside.start());
   attentions.setStream(handle);
   SHARDC_RETURN_IF_ERROR(products.open());
   SHARDC_RETURN_IF_ERROR(cudaStatus(
@@ -156,7 +157,11 @@ Status CudaStream::synchronize() {
   const Status watched = watchCollectives();
   // Collectives that were given up have ended, too: memory may go after this.
   const cudaError_t error = cudaStreamSynchronize(handle);
-  pending.clear();
+  // What is in flight goes on, and may still be the one that never ends.
+  if (error == cudaSuccess && beside.hasFlights())
+    pending.forgetDone();
+  else
+    pending.clear();
   const Status status =
       error == cudaSuccess
           ? readFault()
@@ -175,6 +180,7 @@ Status CudaStream::refuseInCapture() {
 Status CudaStream::beginCapture() {
   SHARDC_RETURN_IF_ERROR(refuseInCapture());
   SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
+  SHARDC_RETURN_IF_ERROR(beside.waitForAll(handle));
   auto graph = std::make_unique<CudaGraph>(device);
   SHARDC_RETURN_IF_ERROR(graph->collectives.open());
   // Other ranks' threads may allocate meanwhile, this one may not.
@@ -194,6 +200,7 @@ Status CudaStream::endCapture(std::unique_ptr<DeviceGraph> &graph) {
   SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
   std::unique_ptr<CudaGraph> ended = std::move(capturing);
   pending.captureInto(nullptr);
+  beside.forgetAll();
   Status status = ended->collectives.joinTo(handle);
   cudaGraph_t work = nullptr;
   const cudaError_t error = cudaStreamEndCapture(handle, &work);
@@ -218,6 +225,7 @@ Status CudaStream::run(DeviceGraph &graph) {
   auto &mine = static_cast<CudaGraph &>(graph);
   if (pending.isPending(mine.collectives)) // it counts one run at a time
     SHARDC_RETURN_IF_ERROR(synchronize());
+  SHARDC_RETURN_IF_ERROR(beside.waitForAll(handle));
   pending.addAll(mine.collectives);
   mayHaveFailed = true;
   return mine.launch(handle);

@@ -10,6 +10,7 @@
 #define SHARDC_RUNTIME_BACKEND_CUDA_CUDASTREAM_H
 
 #include "runtime/backend/Backend.h"
+#include "runtime/backend/cuda/CollectiveStream.h"
 #include "runtime/backend/cuda/CudaGraph.h"
 #include "runtime/backend/cuda/CudaStatus.h"
 #include "runtime/backend/cuda/FaultSites.h"
@@ -60,6 +61,8 @@ public:
   unsigned *faultWord() const { return deviceFault; }
   /// Number of the launch at hand; `problem` is the message, text that stays.
   unsigned mayFail(const char *problem);
+  /// Where collectives run.
+  CollectiveStream &collectiveStream() { return beside; }
   /// Collectives that synchronize watches over.
   PendingCollectives &collectives() { return pending; }
   const int device;
@@ -74,6 +77,7 @@ private:
   Status refuseInCapture();
 
   cudaStream_t handle = nullptr;
+  CollectiveStream beside;
   GemmCache products;
   FusedAttentions attentions;
   unsigned *deviceFault = nullptr;

@@ -13,7 +13,8 @@ NcclCommunicator::NcclCommunicator(const GroupPlace &place, CudaStream &stream)
     : host(*place.host), computing(stream),
       members(place.members.begin(), place.members.end()),
       describeRank(place.describeRank), longestWait(place.timeout),
-      toPeer(members.size()), fromPeer(members.size()) {}
+      stream(computing.collectiveStream().stream()), toPeer(members.size()),
+      fromPeer(members.size()) {}
 
 namespace {
 
@@ -80,13 +81,6 @@ Status NcclCommunicator::tellUniqueId(ncclUniqueId &id) {
 Status NcclCommunicator::start() {
   SHARDC_RETURN_IF_ERROR(
       cudaStatus(cudaSetDevice(computing.device), "cudaSetDevice"));
-  SHARDC_RETURN_IF_ERROR(
-      cudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-                 "cudaStreamCreate"));
-  for (cudaEvent_t *event : {&before, &after})
-    SHARDC_RETURN_IF_ERROR(
-        cudaStatus(cudaEventCreateWithFlags(event, cudaEventDisableTiming),
-                   "cudaEventCreate"));
   ncclUniqueId id = {};
   SHARDC_RETURN_IF_ERROR(tellUniqueId(id));
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -97,23 +91,19 @@ Status NcclCommunicator::start() {
 
 NcclCommunicator::~NcclCommunicator() {
   cudaSetDevice(computing.device);
-  computing.collectives().forget(*this);
   // What nobody waited for after an error may wait for ranks that never come.
-  if (stream && cudaStreamQuery(stream) == cudaErrorNotReady)
+  if (cudaStreamQuery(stream) == cudaErrorNotReady) {
+    computing.collectives().abortAll();
     abort();
-  if (stream)
-    cudaStreamSynchronize(stream);
+  }
+  computing.collectives().forget(*this);
+  cudaStreamSynchronize(stream);
   if (comm) {
     if (registered)
       ncclCommDeregister(comm, registered);
     ncclCommAbort(comm); // nothing is under way: the quick way to end
   }
   cudaFree(slots);
-  for (cudaEvent_t event : {before, after})
-    if (event)
-      cudaEventDestroy(event);
-  if (stream)
-    cudaStreamDestroy(stream);
 }
 
 Status NcclCommunicator::settle(const char *what, ncclResult_t result) {
@@ -145,27 +135,30 @@ Status NcclCommunicator::enter() {
                          "open the artifact again");
   SHARDC_RETURN_IF_ERROR(
       cudaStatus(cudaSetDevice(computing.device), "cudaSetDevice"));
-  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaEventRecord(before, computing.stream()),
-                                    "cudaEventRecord"));
-  return cudaStatus(cudaStreamWaitEvent(stream, before), "cudaStreamWaitEvent");
+  return computing.collectiveStream().enter(computing.stream());
 }
 
 Status NcclCommunicator::leave(const CollectiveSite &site) {
   SHARDC_RETURN_IF_ERROR(
-      cudaStatus(cudaEventRecord(after, stream), "cudaEventRecord"));
-  SHARDC_RETURN_IF_ERROR(cudaStatus(
-      cudaStreamWaitEvent(computing.stream(), after), "cudaStreamWaitEvent"));
+      computing.collectiveStream().leave(computing.stream(), site.flight));
   // What computes does not wait for what is noted here.
   return computing.collectives().add(*this, site, stream);
+}
+
+Status NcclCommunicator::wait(int flight, const CollectiveSite &) {
+  SHARDC_RETURN_IF_ERROR(
+      cudaStatus(cudaSetDevice(computing.device), "cudaSetDevice"));
+  return computing.collectiveStream().wait(computing.stream(), flight);
 }
 
 Status NcclCommunicator::reserve(int64_t bytes) {
   if (bytes <= slotBytes)
     return Status::ok();
   // What is enqueued may still use the old ones; sizes grow a few times only.
-  SHARDC_RETURN_IF_ERROR(computing.synchronize());
+  // The stream that computes is the one whose wait is watched.
   SHARDC_RETURN_IF_ERROR(
-      cudaStatus(cudaStreamSynchronize(stream), "cudaStreamSynchronize"));
+      computing.collectiveStream().waitForAll(computing.stream()));
+  SHARDC_RETURN_IF_ERROR(computing.synchronize());
   if (registered)
     SHARDC_RETURN_IF_ERROR(
         settle("ncclCommDeregister", ncclCommDeregister(comm, registered)));

@@ -9,8 +9,8 @@
 //   slots  | a a a a a a | b b b b - - |   ->   a a a b b
 //                                               a a a b b
 //
-// Operations run on a stream of their own, between two events of the stream
-// that computes. Differences from the host's communicators: sums of 16-bit
+// Operations run beside the stream that computes (CollectiveStream.h).
+// Differences from the host's communicators: sums of 16-bit
 // floats are rounded at each hop, as NCCL does it, and of two NaNs none need
 // survive a maximum. Bits are the same on every rank of the group.
 //
@@ -61,6 +61,10 @@ public:
                  std::span<const OwnedRuns> blocks,
                  const ExpertRouting &routing,
                  const CollectiveSite &site) override;
+  Status wait(int flight, const CollectiveSite &site) override;
+  bool hasLanded(int flight) override {
+    return computing.collectiveStream().hasLanded(flight);
+  }
   /// The host's.
   Status exchange(const void *mine, size_t bytes, void *all,
                   const CollectiveSite &site) override {
@@ -94,8 +98,7 @@ private:
   const std::function<std::string(int)> describeRank;
   const std::chrono::milliseconds longestWait;
   ncclComm_t comm = nullptr;
-  cudaStream_t stream = nullptr;
-  cudaEvent_t before = nullptr, after = nullptr;
+  const cudaStream_t stream; ///< of collectives
   std::byte *slots = nullptr;
   int64_t slotBytes = 0;
   void *registered = nullptr;

@@ -50,6 +50,14 @@ void PendingCollectives::clear() {
   pending.clear();
 }
 
+void PendingCollectives::forgetDone() {
+  size_t done = 0;
+  while (done < pending.size() && pending[done].query() == cudaSuccess)
+    reuse(pending[done++]);
+  pending.erase(pending.begin(),
+                pending.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
 cudaError_t PendingCollectives::Entry::query() const {
   if (event)
     return cudaEventQuery(event);
@@ -60,15 +68,18 @@ Status PendingCollectives::fail(const Entry &entry, const std::string &what) {
   Status status =
       artifactError(entry.site.kind, " at node '", entry.site.node,
                     "' (instruction ", entry.site.instruction, ") ", what);
-  // The stream can only end when none of its communicators waits any more.
+  abortAll();
+  return status;
+}
+
+void PendingCollectives::abortAll() {
   std::vector<WatchedCommunicator *> all;
-  for (const Entry &other : pending)
-    if (std::find(all.begin(), all.end(), other.by) == all.end())
-      all.push_back(other.by);
+  for (const Entry &entry : pending)
+    if (std::find(all.begin(), all.end(), entry.by) == all.end())
+      all.push_back(entry.by);
   for (WatchedCommunicator *communicator : all)
     communicator->abort();
   clear();
-  return status;
 }
 
 Status PendingCollectives::check(std::chrono::steady_clock::time_point &since) {

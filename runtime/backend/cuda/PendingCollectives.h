@@ -82,10 +82,15 @@ public:
   bool empty() const { return pending.empty(); }
   /// The stream is over, however it ended.
   void clear();
+  /// The same of those that are done.
+  void forgetDone();
   /// Forgets what is done; `since` becomes now where that is something. Error:
   /// one has failed, or the first has not been done for too long since `since`;
   /// all communicators are then aborted.
   Status check(std::chrono::steady_clock::time_point &since);
+  /// Ends what is pending, of all communicators: the stream that they share can
+  /// only end when none of them waits any more.
+  void abortAll();
   /// A communicator goes: forgets all of its own.
   void forget(const WatchedCommunicator &communicator);
 

@@ -132,6 +132,20 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
   return noted(cudaSuccess);
 }
 
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+  *least = 0;
+  *greatest = -5; // as GPUs have it
+  return noted(cudaSuccess);
+}
+
+/// Order is what is simulated, speed is not.
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags,
+                                         int priority) {
+  return priority < -5 || priority > 0
+             ? noted(cudaErrorInvalidValue)
+             : cudaStreamCreateWithFlags(stream, flags);
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   std::lock_guard lock(mutex);
   if (!streams.erase(stream))

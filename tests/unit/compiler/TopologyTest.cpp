@@ -1,10 +1,11 @@
 //===- TopologyTest.cpp - Nodes, devices and the links between them -------===//
 
-#include "compiler/plan/Topology.h"
+#include "compiler/plan/ReadTopology.h"
 
 #include <gtest/gtest.h>
 
 using namespace shardc;
+using namespace shardc::dist;
 using namespace shardc::plan;
 
 namespace {

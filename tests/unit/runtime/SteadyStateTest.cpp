@@ -54,8 +54,9 @@ ProgramBuilder everything(int64_t ways) {
   p.run("all_gather", {int32_t(copied)}, {int32_t(all)},
         {p.ints("dim", {1}), p.layout("layout", p.split(k, ways, c))}, group);
   auto sum = p.value(Float32, {n, k}, true);
-  p.run("all_reduce", {int32_t(all)}, {int32_t(sum)}, {p.text("kind", "sum")},
-        group);
+  p.run("all_reduce", {int32_t(all)}, {int32_t(sum)},
+        {p.text("kind", "sum"), p.ints("flight", {0})}, group);
+  p.run("wait", {int32_t(all)}, {int32_t(sum)}, {p.ints("flight", {0})});
   auto part = p.value(Float32, {n, local});
   p.run("reduce_scatter", {int32_t(sum)}, {int32_t(part)},
         {p.text("kind", "sum"), p.ints("dim", {1}),

@@ -161,3 +161,136 @@ rt.program @if_without_else {
   // expected-error@+1 {{has no op that it belongs to}}
   rt.end
 }
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+dist.mesh @mesh <["tp"=2]>
+rt.program @reads_what_is_in_flight {
+  rt.ready
+  %i = rt.input 0 "x" f32 <dims = [4]>
+  %x = rt.view %i : <f32, [4], [1], 0>
+  %0 = rt.alloc <[16]>
+  %a = rt.view %0 : <f32, [4], [1], 0>
+  %1 = rt.alloc <[16]>
+  %b = rt.view %1 : <f32, [4], [1], 0>
+  rt.call "Relu"(%x : !v) into(%a : !v) {}
+  rt.collective "all_reduce" %a into %b over <["tp"=2]> {flight = 0 : i64, kind = "sum"} : !v -> !v
+  %2 = rt.alloc <[16]>
+  %c = rt.view %2 : <f32, [4], [1], 0>
+  // expected-error@+1 {{touches a buffer of a collective in flight}}
+  rt.call "Relu"(%b : !v) into(%c : !v) {}
+  rt.wait 0 for %a into %b : !v -> !v
+}
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+dist.mesh @mesh <["tp"=2]>
+rt.program @writes_what_is_sent {
+  rt.ready
+  %i = rt.input 0 "x" f32 <dims = [4]>
+  %x = rt.view %i : <f32, [4], [1], 0>
+  %0 = rt.alloc <[16]>
+  %a = rt.view %0 : <f32, [4], [1], 0>
+  %1 = rt.alloc <[16]>
+  %b = rt.view %1 : <f32, [4], [1], 0>
+  rt.call "Relu"(%x : !v) into(%a : !v) {}
+  rt.collective "all_reduce" %a into %b over <["tp"=2]> {flight = 0 : i64, kind = "sum"} : !v -> !v
+  // expected-error@+1 {{touches a buffer of a collective in flight}}
+  rt.call "Relu"(%x : !v) into(%a : !v) {}
+  rt.wait 0 for %a into %b : !v -> !v
+}
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+dist.mesh @mesh <["tp"=2]>
+rt.program @is_not_awaited {
+  rt.ready
+  %i = rt.input 0 "x" f32 <dims = [4]>
+  %x = rt.view %i : <f32, [4], [1], 0>
+  %0 = rt.alloc <[16]>
+  %a = rt.view %0 : <f32, [4], [1], 0>
+  %1 = rt.alloc <[16]>
+  %b = rt.view %1 : <f32, [4], [1], 0>
+  rt.call "Relu"(%x : !v) into(%a : !v) {}
+  // expected-error@+1 {{is not awaited in time}}
+  rt.collective "all_reduce" %a into %b over <["tp"=2]> {flight = 0 : i64, kind = "sum"} : !v -> !v
+}
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+dist.mesh @mesh <["tp"=2]>
+rt.program @starts_twice {
+  rt.ready
+  %i = rt.input 0 "x" f32 <dims = [4]>
+  %x = rt.view %i : <f32, [4], [1], 0>
+  %0 = rt.alloc <[16]>
+  %a = rt.view %0 : <f32, [4], [1], 0>
+  %1 = rt.alloc <[16]>
+  %b = rt.view %1 : <f32, [4], [1], 0>
+  rt.call "Relu"(%x : !v) into(%a : !v) {}
+  rt.collective "all_reduce" %a into %b over <["tp"=2]> {flight = 0 : i64, kind = "sum"} : !v -> !v
+  // expected-error@+1 {{starts a flight that is under way}}
+  rt.collective "all_reduce" %a into %b over <["tp"=2]> {flight = 0 : i64, kind = "sum"} : !v -> !v
+  rt.wait 0 for %a into %b : !v -> !v
+}
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+dist.mesh @mesh <["tp"=2]>
+rt.program @waits_for_nothing {
+  rt.ready
+  %i = rt.input 0 "x" f32 <dims = [4]>
+  %x = rt.view %i : <f32, [4], [1], 0>
+  %0 = rt.alloc <[16]>
+  %a = rt.view %0 : <f32, [4], [1], 0>
+  %1 = rt.alloc <[16]>
+  %b = rt.view %1 : <f32, [4], [1], 0>
+  rt.call "Relu"(%x : !v) into(%a : !v) {}
+  // expected-error@+1 {{waits for a flight that was not started}}
+  rt.wait 0 for %a into %b : !v -> !v
+}
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+dist.mesh @mesh <["tp"=2]>
+rt.program @waits_for_others {
+  rt.ready
+  %i = rt.input 0 "x" f32 <dims = [4]>
+  %x = rt.view %i : <f32, [4], [1], 0>
+  %0 = rt.alloc <[16]>
+  %a = rt.view %0 : <f32, [4], [1], 0>
+  %1 = rt.alloc <[16]>
+  %b = rt.view %1 : <f32, [4], [1], 0>
+  rt.call "Relu"(%x : !v) into(%a : !v) {}
+  rt.collective "all_reduce" %a into %b over <["tp"=2]> {flight = 0 : i64, kind = "sum"} : !v -> !v
+  // expected-error@+1 {{has other operands than what it waits for}}
+  rt.wait 0 for %x into %b : !v -> !v
+}
+
+// -----
+
+!v = !rt.view<f32, [4], [1], 0>
+dist.mesh @mesh <["tp"=2]>
+rt.program @is_awaited_behind_sizes {
+  rt.ready
+  %i = rt.input 0 "x" f32 <dims = [4]>
+  %x = rt.view %i : <f32, [4], [1], 0>
+  %0 = rt.alloc <[16]>
+  %a = rt.view %0 : <f32, [4], [1], 0>
+  %1 = rt.alloc <[16]>
+  %b = rt.view %1 : <f32, [4], [1], 0>
+  rt.call "Relu"(%x : !v) into(%a : !v) {}
+  %2 = rt.alloc <[8]>
+  %n = rt.view %2 : <i64, [1], [1], 0>
+  rt.call "Size"(%x : !v) into(%n : !rt.view<i64, [1], [1], 0>) {}
+  // expected-error@+1 {{is not awaited in time}}
+  rt.collective "all_reduce" %a into %b over <["tp"=2]> {flight = 0 : i64, kind = "sum"} : !v -> !v
+  rt.read_sizes %n <[n]> : <i64, [1], [1], 0>
+  rt.wait 0 for %a into %b : !v -> !v
+}

@@ -6,22 +6,16 @@
 //   2 nodes of 4, mesh <"pp"=2, "tp"=4>    tp inside a node, pp between
 //   2 nodes of 4, mesh <"tp"=4, "pp"=2>    tp over both nodes
 //
-// A topology file:
-//
-//   {"nodes": 2, "devices_per_node": 4,
-//    "inside_node":   {"gigabytes_per_second": 300, "microseconds": 4},
-//    "between_nodes": {"gigabytes_per_second": 25,  "microseconds": 12}}
-//
 // Speeds are those at which one device sends while all others do, too; the
 // microseconds pass before the first byte is there.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SHARDC_COMPILER_PLAN_TOPOLOGY_H
-#define SHARDC_COMPILER_PLAN_TOPOLOGY_H
+#ifndef SHARDC_DIALECTS_DIST_ALGEBRA_TOPOLOGY_H
+#define SHARDC_DIALECTS_DIST_ALGEBRA_TOPOLOGY_H
 
 #include "dialects/dist/algebra/Mesh.h"
 
-namespace shardc::plan {
+namespace shardc::dist {
 
 struct Link {
   double bytesPerSecond = 0;
@@ -41,22 +35,19 @@ struct Topology {
   int64_t numDevices() const { return nodes * devicesPerNode; }
 };
 
-/// Reads a topology file's text; "" or what is wrong with it, and the remedy.
-std::string parseTopology(llvm::StringRef text, Topology &topology);
-
 /// The groups of ranks that differ in these axes only; in each, in the order of
 /// their ways.
-std::vector<llvm::SmallVector<int64_t>>
-groupsOf(const dist::Mesh &mesh, llvm::ArrayRef<dist::AxisRef> axes);
+std::vector<llvm::SmallVector<int64_t>> groupsOf(const Mesh &mesh,
+                                                 llvm::ArrayRef<AxisRef> axes);
 
 /// Where ranks are that talk to each other.
 struct Route {
   int64_t nodes = 1; ///< that the group over most of them spans
 };
-Route routeOf(const Topology &topology, const dist::Mesh &mesh,
-              llvm::ArrayRef<dist::AxisRef> axes);
+Route routeOf(const Topology &topology, const Mesh &mesh,
+              llvm::ArrayRef<AxisRef> axes);
 /// Of ranks with the same coordinates in two stages.
-Route routeOfTransfer(const Topology &topology, const dist::Mesh &mesh,
+Route routeOfTransfer(const Topology &topology, const Mesh &mesh,
                       int64_t fromStage, int64_t toStage);
 /// The slowest link on the way.
 const Link &linkOf(const Topology &topology, const Route &route);
@@ -67,6 +58,6 @@ const Link &linkOf(const Topology &topology, const Route &route);
 double collectiveSeconds(const Topology &topology, const Route &route,
                          int64_t passes, int64_t ways, double bytes);
 
-} // namespace shardc::plan
+} // namespace shardc::dist
 
-#endif // SHARDC_COMPILER_PLAN_TOPOLOGY_H
+#endif // SHARDC_DIALECTS_DIST_ALGEBRA_TOPOLOGY_H

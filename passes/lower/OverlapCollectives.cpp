@@ -1,0 +1,82 @@
+//===- OverlapCollectives.cpp - Collectives beside products ---------------===//
+
+#include "passes/lower/Passes.h"
+
+#include "passes/lower/overlap/Flights.h"
+#include "passes/lower/overlap/SplitCollectives.h"
+
+using namespace mlir;
+
+namespace shardc::lower {
+#define GEN_PASS_DEF_OVERLAPCOLLECTIVES
+#include "passes/lower/Passes.h.inc"
+
+namespace {
+
+struct OverlapCollectivesPass
+    : impl::OverlapCollectivesBase<OverlapCollectivesPass> {
+  using OverlapCollectivesBase::OverlapCollectivesBase;
+
+  void runOnOperation() override {
+    dist::MeshOp mesh = dist::getMesh(getOperation());
+    OverlapOptions options;
+    if (parts == "off" || !mesh)
+      return;
+    if (!readOptions(*mesh.getMesh().getMesh(), options))
+      return signalPassFailure();
+    const std::optional<DeviceModel> device = findDeviceModel(target);
+    if (!device && options.parts == 0)
+      return; // a rank's own cores do its collectives
+    // What is forced is predicted for a device that it would suit.
+    options.device = device ? *device : *findDeviceModel("cuda");
+    for (auto program : getOperation().getOps<rt::ProgramOp>()) {
+      note(program,
+           splitCollectives(program, *mesh.getMesh().getMesh(), options));
+      numStarted += startCollectives(program);
+    }
+  }
+
+private:
+  bool readOptions(const dist::Mesh &mesh, OverlapOptions &options) {
+    if (parts != "auto" && (StringRef(parts).getAsInteger(10, options.parts) ||
+                            options.parts < 1)) {
+      getOperation().emitError("parts is \"")
+          << parts << "\", expected auto, off or a number of parts";
+      return false;
+    }
+    for (StringRef entry : planSizes) {
+      auto [name, text] = entry.rsplit('=');
+      if (text.getAsInteger(10, options.sizes[name])) {
+        getOperation().emitError("plan-sizes has \"")
+            << entry << "\", expected NAME=SIZE";
+        return false;
+      }
+    }
+    options.topology.devicesPerNode =
+        devicesPerNode > 0 ? devicesPerNode : mesh.numRanks();
+    options.topology.inside = {insideBytesPerSecond, insideSeconds};
+    options.topology.between = {betweenBytesPerSecond, betweenSeconds};
+    return true;
+  }
+
+  /// For --explain.
+  void note(rt::ProgramOp program, ArrayRef<OverlapDecision> decisions) {
+    Builder b(program.getContext());
+    SmallVector<Attribute> entries;
+    for (const OverlapDecision &decision : decisions) {
+      numSplit += decision.parts > 1;
+      entries.push_back(
+          b.getDictionaryAttr({{"node", b.getStringAttr(decision.node)},
+                               {"kind", b.getStringAttr(decision.kind)},
+                               {"rows", b.getI64IntegerAttr(decision.rows)},
+                               {"parts", b.getI64IntegerAttr(decision.parts)},
+                               {"before", b.getF64FloatAttr(decision.before)},
+                               {"after", b.getF64FloatAttr(decision.after)}}));
+    }
+    if (!entries.empty())
+      program->setAttr(rt::kOverlapAttr, b.getArrayAttr(entries));
+  }
+};
+
+} // namespace
+} // namespace shardc::lower

@@ -1,0 +1,63 @@
+//===- RowCut.h - The rows of a value in parts ----------------------------===//
+//
+// A product C [..., m, n] = A [..., m, k] B [k, n] computes each row by itself,
+// and a collective treats all rows alike. Rows are cut where both allow it; on
+// tp = 2, rows [batch, seq]:
+//
+//   all_reduce                [batch * seq]            cut anywhere
+//   reduce_scatter of seq     [batch, seq]             cut along the batch, or
+//                             [batch, 2, seq / 2]      each rank's part alike
+//
+// The latter takes some rows of each rank's part, so that each rank gets some
+// of its own: it needs parts of equal size.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_LOWER_OVERLAP_ROWCUT_H
+#define SHARDC_PASSES_LOWER_OVERLAP_ROWCUT_H
+
+#include "passes/lower/StridedLayout.h"
+
+namespace shardc::lower {
+
+/// Rows, as a product of dims of which one is cut.
+struct RowCut {
+  Sizes dims;
+  size_t dim = 0;
+  /// Of the collective's own dim among `dims`: that number is 1 on one side.
+  /// Nothing for an all_reduce.
+  std::optional<size_t> split;
+
+  /// Rows of one element of the dim that is cut.
+  dist::DimExpr rowsPerUnit() const;
+  dist::DimExpr numRows() const { return dist::product(dims); }
+};
+
+/// Elements [start, start + size) of the dim that is cut.
+struct RowPart {
+  dist::DimExpr start, size;
+};
+
+/// Of an all_reduce of a value with so many rows.
+RowCut cutAnywhere(dist::DimExpr rows);
+/// Of a collective that splits dim `split` of a value with these sizes (the
+/// columns, behind the rows, included) into `ways` equal parts; nothing where
+/// they need not be equal.
+std::optional<RowCut> cutEachPart(llvm::ArrayRef<dist::DimExpr> dims,
+                                  size_t split, int64_t ways);
+/// The same for parts of any size; nothing where there is no other dim.
+std::optional<RowCut> cutOutside(llvm::ArrayRef<dist::DimExpr> dims,
+                                 size_t split);
+
+/// Equal parts, of at least `leastRows` rows; the last ones may be smaller, or
+/// empty.
+std::vector<RowPart> partsOf(const RowCut &cut, int64_t parts,
+                             int64_t leastRows);
+
+/// A value [rows..., columns], with its rows as those of the cut; nothing where
+/// that needs a copy, or it has other rows.
+std::optional<StridedLayout> withRows(const StridedLayout &layout,
+                                      llvm::ArrayRef<dist::DimExpr> rows);
+
+} // namespace shardc::lower
+
+#endif // SHARDC_PASSES_LOWER_OVERLAP_ROWCUT_H
