@@ -136,5 +136,37 @@ TEST(ConvKernels, poolWindows) {
   });
 }
 
+TEST(ConvKernels, sampleImagesAtPositions) {
+  struct Images {
+    Dims x, grid, y;
+  };
+  const Images all[] = {{{2, 3, 5}, {2, 7, 1}, {2, 3, 7}},
+                        {{2, 3, 5, 4}, {2, 3, 6, 2}, {2, 3, 3, 6}},
+                        {{1, 2, 3, 4, 5}, {1, 2, 2, 3, 3}, {1, 2, 2, 2, 3}},
+                        {{2, 0, 5}, {2, 7, 1}, {2, 0, 7}}};
+  const auto compareModes = [](const Tensor &x, const Tensor &grid,
+                               const Tensor &y, double tolerance) {
+    for (const char *mode : {"nearest", "linear", "cubic"})
+      for (const char *border : {"zeros", "border", "reflection"})
+        for (const int64_t aligns : {0, 1})
+          compare("GridSample", {x, grid}, {y},
+                  Attributes()
+                      .text("mode", mode)
+                      .text("padding_mode", border)
+                      .ints("align_corners", {aligns}),
+                  tolerance);
+  };
+  forTypes(FloatTypes(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    for (const Images &i : all) {
+      const Tensor x = numbers<T>(i.x, 1), y = Tensor::filled<T>(i.y, T());
+      const double tolerance = 4 * toleranceOf(elementTypeOf<T>());
+      compareModes(x, numbers<float>(i.grid, 2), y, tolerance);
+      compareModes(x.scattered(), numbers<T>(i.grid, 3).scattered(),
+                   y.scattered(), tolerance);
+    }
+  });
+}
+
 } // namespace
 } // namespace shardc::testing

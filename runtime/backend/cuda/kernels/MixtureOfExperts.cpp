@@ -8,6 +8,8 @@
 #include "runtime/backend/cuda/kernels/IndexTuple.h"
 #include "runtime/base/AlignedBuffer.h"
 
+#include <tuple>
+
 namespace shardc::runtime::cuda {
 namespace {
 
