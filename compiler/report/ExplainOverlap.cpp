@@ -29,25 +29,41 @@ static Json entryOf(DictionaryAttr decision) {
           {"seconds_after", seconds("after")}};
 }
 
+/// Collectives that stand beside no product, but run beside other work.
+static void addOthers(rt::ProgramOp program, Json &overlap) {
+  auto isDecided = [&](const std::string &node, StringRef kind) {
+    return llvm::any_of(overlap["collectives"], [&](const Json &entry) {
+      return entry["node"] == node && entry["kind"] == kind.str();
+    });
+  };
+  for (auto collective : program.getOps<rt::CollectiveOp>()) {
+    auto name = dyn_cast<NameLoc>(collective.getLoc());
+    const std::string node = name ? name.getName().str() : "";
+    if (collective.getFlight() && !isDecided(node, collective.getKernel()))
+      overlap["others"].push_back(
+          {{"node", node}, {"kind", collective.getKernel().str()}});
+  }
+}
+
 void explainOverlap(ModuleOp module, StringRef mode, StringRef target,
                     Json &report) {
   Json &overlap = report["overlap"];
   overlap = {{"mode", mode.str()},
              {"started", 0},
              {"collectives", Json::array()},
+             {"others", Json::array()},
              {"why", ""}};
   int64_t started = 0;
   for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
     for (auto collective : program.getOps<rt::CollectiveOp>())
       started += collective.getFlight().has_value();
-    auto list = program->getAttrOfType<ArrayAttr>(rt::kOverlapAttr);
-    if (!list)
-      continue;
-    for (auto decision : list.getAsRange<DictionaryAttr>()) {
-      overlap["collectives"].push_back(entryOf(decision));
-      if (std::string profile = onnx::profileText(program); !profile.empty())
-        overlap["collectives"].back()["profile"] = profile;
-    }
+    if (auto list = program->getAttrOfType<ArrayAttr>(rt::kOverlapAttr))
+      for (auto decision : list.getAsRange<DictionaryAttr>()) {
+        overlap["collectives"].push_back(entryOf(decision));
+        if (std::string profile = onnx::profileText(program); !profile.empty())
+          overlap["collectives"].back()["profile"] = profile;
+      }
+    addOthers(program, overlap);
   }
   overlap["started"] = started;
   if (mode == "off")
@@ -91,6 +107,10 @@ void printOverlap(const Json &report, llvm::raw_ostream &os) {
         "product and collective\n";
   for (const Json &entry : overlap["collectives"])
     printDecision(entry, os);
+  for (const Json &entry : overlap["others"])
+    os << "  " << entry["kind"].get<std::string>() << " at "
+       << entry["node"].get<std::string>()
+       << ": as a whole, beside what does not need it\n";
 }
 
 } // namespace shardc::report

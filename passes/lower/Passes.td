@@ -93,7 +93,7 @@ def OverlapCollectives : Pass<"shardc-overlap-collectives", "::mlir::ModuleOp"> 
     products behind an all_gather, are cut by rows, where the prediction
     (overlap/OverlapCost.h) says that it saves time; then each collective starts as
     early as its input allows, and is awaited where somebody needs what it writes.
-    Rows are independent, so the numbers are the same. Where a rank's own cores do
+    Rows are independent: each is computed from what it was computed from. Where a rank's own cores do
     its collectives (target "host"), nothing changes unless `parts` says so.
 
     Example (tests/passes/lower/overlap-collectives/example.mlir), in two parts:

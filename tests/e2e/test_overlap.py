@@ -132,6 +132,10 @@ class Overlap(EndToEnd):
         self.assertIn("no collective runs beside products: on the host a rank's own cores do both", text)
         self.assertEqual(self.overlap(model_file("llama-dynamo-op18"), 2)["started"], 0)
 
+    def test_what_stands_beside_no_product_is_named_too(self):
+        overlap = self.overlap(model_file("llama-dynamo-op18"), 2, "--target", "cuda", "--kernels", "reference")
+        self.assertEqual(overlap["others"], [{"node": "node_embedding", "kind": "all_gather"}])
+
     def test_a_prediction_decides(self):
         """Many rows gain, few do not; and it is said why."""
         model = self.folder / "model.onnx"

@@ -131,6 +131,35 @@ TEST_P(FlightTest, whoDoesNotComeIsNamed) {
       std::chrono::milliseconds(300));
 }
 
+/// Groups of a rank may share a stream, on which one waits for ever.
+TEST_P(FlightTest, aGroupMayGoWhileAnotherWaits) {
+  constexpr std::chrono::milliseconds impatient{300};
+  const std::vector<int> members = {0, 1};
+  RunFailure failure(impatient, [](int) { return std::string("a rank"); });
+  SharedMemoryGroup group(members, failure);
+  ASSERT_TRUE(group.allocate());
+  std::promise<void> over;
+  std::shared_future<void> isOver = over.get_future().share();
+  onRanks(
+      2,
+      [&](const Rank &rank) {
+        std::unique_ptr<Communicator> host = group.join(rank.index()), second;
+        ASSERT_OK(joinGroup({members, rank.index(), host.get(), impatient,
+                             failure.describeRank},
+                            *rank.device, *rank.stream, second));
+        if (rank.index() == 1)
+          return isOver.wait();
+        // Never released, since work that uses it may never end.
+        auto *value = new OnDevice(rank, kFloat, {1}, std::vector<float>{1});
+        (void)rank.communicator->allReduce(value->view, value->view,
+                                           ReduceKind::Sum,
+                                           {"all_reduce", "lonely", 7, 0});
+        second.reset();
+        over.set_value();
+      },
+      impatient);
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, FlightTest,
                          testing::Values("host", "fake", "cuda"),
                          [](const auto &info) { return info.param; });
