@@ -59,10 +59,12 @@ __global__ void hiddenRowsKernel(const __grid_constant__ AttentionProblem p,
                     query * p.y.strides[2] + c * p.y.strides[3]] = empty;
 }
 
-Grid gridOf(int64_t batches, int64_t heads, int64_t queries, bool threadsMeet) {
+/// Of each thread, the block shares `sharedOfThread` bytes.
+Grid gridOf(int64_t batches, int64_t heads, int64_t queries,
+            size_t sharedOfThread) {
   constexpr unsigned kThreadsOfRow = 128;
   return {dim3(static_cast<unsigned>(batches * heads * queries)), kThreadsOfRow,
-          0, threadsMeet};
+          kThreadsOfRow * sharedOfThread, sharedOfThread > 0};
 }
 
 } // namespace
@@ -73,7 +75,7 @@ Status biasOfMask(const AttentionProblem &problem, const AttentionView &bias,
   const int64_t heads = bias.strides[1] ? problem.heads : 1;
   return host::dispatch(HalfTypes(), element, "Attention", [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return launch(biasKernel<T>, gridOf(batches, heads, problem.queries, false),
+    return launch(biasKernel<T>, gridOf(batches, heads, problem.queries, 0),
                   stream, problem, bias, heads);
   });
 }
@@ -87,8 +89,8 @@ Status fillHiddenRows(const AttentionProblem &problem,
                       ? std::numeric_limits<float>::quiet_NaN()
                       : 0.f);
     return launch(hiddenRowsKernel<T>,
-                  gridOf(problem.batches, heads, problem.queries, true), stream,
-                  problem, heads, empty);
+                  gridOf(problem.batches, heads, problem.queries, sizeof(int)),
+                  stream, problem, heads, empty);
   });
 }
 
