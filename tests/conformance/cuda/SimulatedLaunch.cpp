@@ -68,6 +68,28 @@ thread_local std::vector<std::unique_ptr<Thread>> Block::threads;
 thread_local Block *running = nullptr;
 thread_local std::vector<uint4> shared; // 16-byte words, as a GPU aligns them
 
+constexpr uint32_t kPoison = 0x7fc0dead;
+constexpr size_t kGuardWords = 256; ///< behind what a launch asked for
+
+/// What a block finds there is what another one left, or anything.
+void poisonShared(size_t bytes) {
+  shared.assign(bytes / sizeof(uint4) + 1 + kGuardWords,
+                {kPoison, kPoison, kPoison, kPoison});
+}
+
+/// Beyond its bytes lies what is another block's, or nobody's.
+void checkShared(size_t bytes) {
+  const auto *memory = reinterpret_cast<const unsigned char *>(shared.data());
+  for (size_t at = bytes; at < shared.size() * sizeof(uint4); ++at)
+    if (memory[at] != (kPoison >> at % 4 * 8 & 0xff)) {
+      std::fprintf(stderr,
+                   "a block wrote beyond the %zu bytes of shared memory that "
+                   "its launch asked for\n",
+                   bytes);
+      std::abort();
+    }
+}
+
 /// A thread's life: each time it goes on here it is in another block.
 void live() {
   for (;;)
@@ -142,17 +164,15 @@ void simulateLaunch(const runtime::cuda::Grid &grid,
     for (unsigned y = 0; y < grid.blocks.y; ++y)
       for (unsigned x = 0; x < grid.blocks.x; ++x) {
         blockIdx = {x, y, z};
-        // What a block finds there is what another one left, or anything.
-        shared.assign(grid.sharedBytes / sizeof(uint4) + 1,
-                      {0x7fc0dead, 0x7fc0dead, 0x7fc0dead, 0x7fc0dead});
-        if (grid.threadsMeet) {
+        poisonShared(grid.sharedBytes);
+        if (grid.threadsMeet)
           Block(grid.threads, thread).run();
-          continue;
-        }
-        for (unsigned t = 0; t < grid.threads; ++t) {
-          threadIdx = {t, 0, 0};
-          thread();
-        }
+        else
+          for (unsigned t = 0; t < grid.threads; ++t) {
+            threadIdx = {t, 0, 0};
+            thread();
+          }
+        checkShared(grid.sharedBytes);
       }
 }
 

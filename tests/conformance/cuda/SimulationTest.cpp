@@ -218,6 +218,17 @@ TEST_F(SimulationDeathTest, aBarrierThatNotAllThreadsComeTo) {
       "a thread of a block waits for one that has ended");
 }
 
+TEST_F(SimulationDeathTest, sharedMemoryThatNobodyAskedFor) {
+  int *memory = onGpu<int>(2);
+  EXPECT_DEATH(
+      {
+        (void)launch(sumKernel, {dim3(2), 64, 63 * sizeof(int), true}, stream,
+                     memory);
+        cudaStreamSynchronize(stream);
+      },
+      "a block wrote beyond the 252 bytes of shared memory");
+}
+
 TEST_F(Simulation, manyBlocksOfThreadsThatMeet) {
   constexpr unsigned kBlocks = 500;
   int *memory = onGpu<int>(kBlocks);
