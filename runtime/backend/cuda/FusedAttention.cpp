@@ -50,7 +50,7 @@ bool FusedAttentions::isCapturing() const {
          status != cudaStreamCaptureStatusNone;
 }
 
-bool FusedAttentions::mayHave() {
+bool FusedAttentions::hasEngine() {
   if (!isOpened && !isCapturing())
     open();
   return engine && isTrusted;
@@ -59,7 +59,7 @@ bool FusedAttentions::mayHave() {
 FusedAttention *FusedAttentions::find(const FusedAttentionShape &shape,
                                       bool &isNew) {
   isNew = false;
-  if (!mayHave())
+  if (!hasEngine())
     return nullptr;
   if (auto known = plans.find(shape); known != plans.end())
     return known->second.get();

@@ -84,8 +84,6 @@ public:
   /// Instead of the library's.
   void setEngine(std::unique_ptr<FusedAttentionEngine> newEngine);
 
-  /// Whether it is worth to ask.
-  bool mayHave();
   /// Null: the plugin's own kernels have to do it. `isNew`: its result is to
   /// be compared (checkFirst).
   FusedAttention *find(const FusedAttentionShape &shape, bool &isNew);
@@ -99,6 +97,8 @@ public:
 private:
   static constexpr size_t kMostPlans = 4096;
   bool isCapturing() const;
+  /// Whether there is a library, which is opened when it is first asked for.
+  bool hasEngine();
   void open();
   Status reserve(int64_t bytes);
 

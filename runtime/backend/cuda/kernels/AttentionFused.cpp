@@ -1,7 +1,6 @@
 #include "runtime/backend/cuda/kernels/AttentionFused.h"
 
 #include "runtime/backend/cuda/CudaStream.h"
-#include "runtime/backend/cuda/kernels/CallStream.h"
 #include "runtime/base/AlignedBuffer.h"
 
 #include <algorithm>
@@ -66,16 +65,11 @@ int64_t biasBytes(const AttentionProblem &problem) {
          (bias.strides[1] ? problem.heads : 1);
 }
 
-/// The mask as it lies, or what it adds.
-Status placeBias(const AttentionProblem &problem, artifact::ElementType element,
-                 const KernelCall &call, AttentionView &bias) {
-  bias = problem.mask;
-  if (problem.maskKind == AttentionMask::None ||
-      (problem.maskKind == AttentionMask::Added && hasVectors(bias) &&
-       isAligned(bias.data)))
-    return Status::ok();
-  bias = packedBias(problem, call.scratch);
-  return biasOfMask(problem, bias, element, streamOf(call));
+/// Whether the mask is no bias as it lies.
+bool packsBias(const AttentionProblem &problem) {
+  return problem.maskKind == AttentionMask::Shown ||
+         (problem.maskKind == AttentionMask::Added &&
+          !(hasVectors(problem.mask) && isAligned(problem.mask.data)));
 }
 
 /// The same with a packed result.
@@ -135,16 +129,17 @@ Status attendFused(const AttentionProblem &problem,
     return Status::ok();
   CudaStream &stream = CudaStream::of(call);
   FusedAttentions &library = stream.fusedAttentions();
-  if (!library.mayHave())
-    return Status::ok();
-  AttentionView bias;
-  SHARDC_RETURN_IF_ERROR(placeBias(problem, element, call, bias));
+  const bool packs = packsBias(problem);
+  const AttentionView bias =
+      packs ? packedBias(problem, call.scratch) : problem.mask;
   if (shape->hasBias)
     std::copy(bias.strides, bias.strides + 3, shape->bias);
   bool isNew = false;
   FusedAttention *plan = library.find(*shape, isNew);
   if (!plan)
     return Status::ok();
+  if (packs)
+    SHARDC_RETURN_IF_ERROR(biasOfMask(problem, bias, element, stream.stream()));
   SHARDC_RETURN_IF_ERROR(
       library.run(*plan, {problem.q.data, problem.k.data, problem.v.data,
                           bias.data, problem.y.data}));
