@@ -11,6 +11,7 @@
 #include "runtime/exec/StridedCopy.h"
 #include "tests/conformance/backend/BackendFixture.h"
 
+#include <future>
 #include <numeric>
 #include <thread>
 
@@ -74,6 +75,13 @@ inline std::vector<float> counted(int64_t count, float first = 0) {
 
 constexpr auto kFloat = artifact::ElementType_Float32;
 
+/// all_reduce of one value, to which not all ranks come.
+inline Status reduceAlone(const Rank &rank, const OnDevice &value,
+                          int flight = -1) {
+  return rank.communicator->allReduce(value.view, value.view, ReduceKind::Sum,
+                                      {"all_reduce", "lonely", 7, flight});
+}
+
 class CollectiveTest : public BackendTest {
 protected:
   /// Runs body(rank) on a thread for each; ranks share devices where there are
@@ -114,7 +122,23 @@ protected:
     if (timeout == kPatient)
       ASSERT_OK(failure.status());
   }
+  /// body(rank) on the first of two ranks, whose collectives the other one does
+  /// not come to.
+  template <typename Body> void onLoneRank(Body body) {
+    std::promise<void> over;
+    std::shared_future<void> isOver = over.get_future().share();
+    onRanks(
+        2,
+        [&](const Rank &rank) {
+          if (rank.index() == 1)
+            return isOver.wait();
+          body(rank);
+          over.set_value();
+        },
+        kImpatient);
+  }
   static constexpr std::chrono::milliseconds kPatient{60'000};
+  static constexpr std::chrono::milliseconds kImpatient{300};
 };
 
 } // namespace shardc::test

@@ -5,8 +5,6 @@
 //===----------------------------------------------------------------------===//
 #include "tests/conformance/backend/CollectiveFixture.h"
 
-#include <future>
-
 namespace shardc::test {
 namespace {
 
@@ -214,59 +212,35 @@ TEST_P(CollectiveTest, exchangeTellsWhatTheHostHas) {
   });
 }
 
-constexpr std::chrono::milliseconds kImpatient{300};
-
-/// all_reduce of one value, to which not all ranks come.
-Status reduceAlone(const Rank &rank, const OnDevice &value) {
-  return rank.communicator->allReduce(value.view, value.view, ReduceKind::Sum,
-                                      {"all_reduce", "lonely", 7});
-}
-
 TEST_P(CollectiveTest, aRankThatDoesNotComeIsNotWaitedForForEver) {
-  std::promise<void> over;
-  std::shared_future<void> isOver = over.get_future().share();
-  onRanks(
-      2,
-      [&](const Rank &rank) {
-        if (rank.index() == 1)
-          return isOver.wait();
-        {
-          OnDevice value(rank, kFloat, {1}, std::vector<float>{1});
-          float out = 0;
-          Status status = reduceAlone(rank, value);
-          if (status.isOk())
-            status = rank.stream->copy(reinterpret_cast<std::byte *>(&out),
-                                       value.memory.data(), {4},
-                                       CopyDirection::DeviceToHost);
-          if (status.isOk())
-            status = rank.stream->synchronize();
-          for (const char *part : {"all_reduce at node 'lonely'", "rank 1"})
-            EXPECT_NE(status.message().find(part), std::string::npos)
-                << status.message();
-          EXPECT_FALSE(reduceAlone(rank, value).isOk());
-        }
-        // Nothing uses that memory any more, and the stream is as good as new.
-        OnDevice fresh(rank, kFloat, {1}, std::vector<float>{5});
-        EXPECT_EQ(fresh.read<float>(rank), std::vector<float>{5});
-        over.set_value();
-      },
-      kImpatient);
+  onLoneRank([&](const Rank &rank) {
+    {
+      OnDevice value(rank, kFloat, {1}, std::vector<float>{1});
+      float out = 0;
+      Status status = reduceAlone(rank, value);
+      if (status.isOk())
+        status = rank.stream->copy(reinterpret_cast<std::byte *>(&out),
+                                   value.memory.data(), {4},
+                                   CopyDirection::DeviceToHost);
+      if (status.isOk())
+        status = rank.stream->synchronize();
+      for (const char *part : {"all_reduce at node 'lonely'", "rank 1"})
+        EXPECT_NE(status.message().find(part), std::string::npos)
+            << status.message();
+      EXPECT_FALSE(reduceAlone(rank, value).isOk());
+    }
+    // Nothing uses that memory any more, and the stream is as good as new.
+    OnDevice fresh(rank, kFloat, {1}, std::vector<float>{5});
+    EXPECT_EQ(fresh.read<float>(rank), std::vector<float>{5});
+  });
 }
 
 TEST_P(CollectiveTest, aRankMayLeaveWithoutAWait) {
-  std::promise<void> over;
-  std::shared_future<void> isOver = over.get_future().share();
-  onRanks(
-      2,
-      [&](const Rank &rank) {
-        if (rank.index() == 1)
-          return isOver.wait();
-        // Never released, since work that uses it may never end.
-        auto *value = new OnDevice(rank, kFloat, {1}, std::vector<float>{1});
-        (void)reduceAlone(rank, *value);
-        over.set_value();
-      },
-      kImpatient);
+  onLoneRank([&](const Rank &rank) {
+    // Never released, since work that uses it may never end.
+    auto *value = new OnDevice(rank, kFloat, {1}, std::vector<float>{1});
+    (void)reduceAlone(rank, *value);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, CollectiveTest,

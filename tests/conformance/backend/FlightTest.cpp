@@ -1,8 +1,6 @@
 //===- FlightTest.cpp - Collectives beside other work ---------------------===//
 #include "tests/conformance/backend/CollectiveFixture.h"
 
-#include <future>
-
 namespace shardc::test {
 namespace {
 
@@ -104,38 +102,25 @@ TEST_P(FlightTest, flightsAreCaptured) {
 
 /// A wait for something else beside the flight forgets nothing.
 TEST_P(FlightTest, whoDoesNotComeIsNamed) {
-  std::promise<void> over;
-  std::shared_future<void> isOver = over.get_future().share();
-  onRanks(
-      2,
-      [&](const Rank &rank) {
-        if (rank.index() == 1)
-          return isOver.wait();
-        {
-          OnDevice value(rank, kFloat, {1}, std::vector<float>{1});
-          const CollectiveSite site{"all_reduce", "lonely", 7, /*flight=*/0};
-          Status status = rank.communicator->allReduce(value.view, value.view,
-                                                       ReduceKind::Sum, site);
-          if (status.isOk())
-            status = rank.stream->synchronize();
-          if (status.isOk())
-            status = rank.communicator->wait(0, site);
-          if (status.isOk())
-            status = rank.stream->synchronize();
-          for (const char *part : {"all_reduce at node 'lonely'", "rank 1"})
-            EXPECT_NE(status.message().find(part), std::string::npos)
-                << status.message();
-        }
-        over.set_value();
-      },
-      std::chrono::milliseconds(300));
+  onLoneRank([&](const Rank &rank) {
+    OnDevice value(rank, kFloat, {1}, std::vector<float>{1});
+    Status status = reduceAlone(rank, value, /*flight=*/0);
+    if (status.isOk())
+      status = rank.stream->synchronize();
+    if (status.isOk())
+      status = rank.communicator->wait(0, {"all_reduce", "lonely", 7, 0});
+    if (status.isOk())
+      status = rank.stream->synchronize();
+    for (const char *part : {"all_reduce at node 'lonely'", "rank 1"})
+      EXPECT_NE(status.message().find(part), std::string::npos)
+          << status.message();
+  });
 }
 
 /// Groups of a rank may share a stream, on which one waits for ever.
 TEST_P(FlightTest, aGroupMayGoWhileAnotherWaits) {
-  constexpr std::chrono::milliseconds impatient{300};
   const std::vector<int> members = {0, 1};
-  RunFailure failure(impatient, [](int) { return std::string("a rank"); });
+  RunFailure failure(kImpatient, [](int) { return std::string("a rank"); });
   SharedMemoryGroup group(members, failure);
   ASSERT_TRUE(group.allocate());
   std::promise<void> over;
@@ -144,20 +129,18 @@ TEST_P(FlightTest, aGroupMayGoWhileAnotherWaits) {
       2,
       [&](const Rank &rank) {
         std::unique_ptr<Communicator> host = group.join(rank.index()), second;
-        ASSERT_OK(joinGroup({members, rank.index(), host.get(), impatient,
+        ASSERT_OK(joinGroup({members, rank.index(), host.get(), kImpatient,
                              failure.describeRank},
                             *rank.device, *rank.stream, second));
         if (rank.index() == 1)
           return isOver.wait();
         // Never released, since work that uses it may never end.
         auto *value = new OnDevice(rank, kFloat, {1}, std::vector<float>{1});
-        (void)rank.communicator->allReduce(value->view, value->view,
-                                           ReduceKind::Sum,
-                                           {"all_reduce", "lonely", 7, 0});
+        (void)reduceAlone(rank, *value, /*flight=*/0);
         second.reset();
         over.set_value();
       },
-      impatient);
+      kImpatient);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, FlightTest,
