@@ -83,7 +83,30 @@ Status addStage(const artifact::Program &program, int stage,
   return Status::ok();
 }
 
+/// Of those with the other stage; nothing if it may run some of them twice, or
+/// not at all.
+std::optional<std::vector<int64_t>> orderOf(const artifact::Program &program,
+                                            bool sends, int otherStage) {
+  std::vector<int64_t> numbers;
+  for (const artifact::Instruction *instruction : *program.run()) {
+    const HostInstruction host =
+        hostInstruction(instruction->kernel()->string_view());
+    if (host == HostInstruction::If || host == HostInstruction::Loop)
+      return std::nullopt;
+    const std::optional<TransferEnd> end = transferOf(*instruction);
+    if (end && end->isSend == sends && end->stage == otherStage)
+      numbers.push_back(end->number);
+  }
+  return numbers;
+}
+
 } // namespace
+
+bool isInOrder(const artifact::Program &sender, int from,
+               const artifact::Program &receiver, int to) {
+  const auto sent = orderOf(sender, /*sends=*/true, to);
+  return sent && sent == orderOf(receiver, /*sends=*/false, from);
+}
 
 Status checkTransfers(const std::vector<const artifact::Program *> &stages) {
   std::map<int64_t, Sent> sent;

@@ -21,6 +21,11 @@ struct TransferEnd {
 /// one without these attributes.
 std::optional<TransferEnd> transferOf(const artifact::Instruction &instruction);
 
+/// Whether what one stage sends to the other is received in the order in which
+/// it is sent, each value once.
+bool isInOrder(const artifact::Program &sender, int from,
+               const artifact::Program &receiver, int to);
+
 /// The programs of one profile, by stage: every value that one of them sends is
 /// received once, by the stage it is for, which is a later one, and as elements
 /// of the same type. Every output of the model has one stage.

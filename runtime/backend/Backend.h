@@ -25,7 +25,7 @@
 #ifndef SHARDC_RUNTIME_BACKEND_BACKEND_H
 #define SHARDC_RUNTIME_BACKEND_BACKEND_H
 
-#include "runtime/backend/Communicator.h"
+#include "runtime/backend/Channel.h"
 #include "runtime/backend/KernelLibrary.h"
 
 #include <chrono>
@@ -153,6 +153,28 @@ struct GroupPlace {
   std::function<std::string(int)> describeRank;
 };
 
+/// One way from a rank's device to that of a rank of a later stage.
+class DeviceLink {
+public:
+  virtual ~DeviceLink() = default;
+
+  /// A channel for a value of the two stages' programs. Both sides create their
+  /// ends, over the two ends of a channel of the host with so many slots, which
+  /// lives longer, as the link does. Values are received in the order in which
+  /// they are sent, those of all its channels together.
+  virtual std::unique_ptr<Channel> createChannel(Channel &host,
+                                                 size_t slots) = 0;
+
+  /// Waits until the other side has all that was sent, or this one all that it
+  /// receives: the last of a run is not lost when a rank ends.
+  virtual Status drain() = 0;
+
+  /// After a run that failed, before the next one: forgets what is under way.
+  /// Called by both ranks at the same time, with their group as createLink had
+  /// it.
+  virtual Status restart(Communicator &host) = 0;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -194,6 +216,17 @@ public:
                      std::unique_ptr<Communicator> &communicator) {
     (void)place, (void)stream;
     communicator.reset();
+    return Status::ok();
+  }
+
+  /// Called by both ranks of the pair at the same time, sender first in the
+  /// group, which is there for this call. `stream`, which lives longer,
+  /// computes what is sent and reads what has come. Null: values go through the
+  /// host.
+  virtual Status createLink(const GroupPlace &pair, DeviceStream &stream,
+                            std::unique_ptr<DeviceLink> &link) {
+    (void)pair, (void)stream;
+    link.reset();
     return Status::ok();
   }
 };

@@ -19,11 +19,13 @@
 #include "runtime/exec/DeviceWeights.h"
 #include "runtime/exec/InputBinding.h"
 #include "runtime/exec/LoadedProgram.h"
+#include "runtime/exec/StageLinks.h"
 #include "runtime/exec/Transfers.h"
 #include "runtime/launch/RankThreads.h"
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -42,6 +44,8 @@ struct RankState {
   DeviceBuffer inputStaging; ///< the same on their way to a device
   Device *device = nullptr;
   std::unique_ptr<DeviceStream> stream;
+  /// To and from other stages' devices; null: by way of the host.
+  std::map<std::array<int, 2>, std::unique_ptr<DeviceLink>> links;
   std::unique_ptr<KernelLibrary> library; ///< null: none were generated
   /// By what is read, so that one value does not take another's place; null on
   /// the host.
@@ -72,6 +76,8 @@ struct StagePlace {
   World world;
 };
 
+struct TransferEnd;
+
 class Engine {
 public:
   /// `artifact` and `transfers` live longer.
@@ -83,6 +89,13 @@ public:
   /// a state past has no data; it may be null: then past comes with the inputs.
   Status run(std::span<const InputTensor> given, std::span<Tensor> outputs,
              CacheState *state);
+  /// Before the first run, once all stages are open; by all of them at the same
+  /// time. `all` lives longer.
+  Status linkStages(StageLinks &all);
+  /// After the last request of a run: what was sent has come.
+  Status drainLinks();
+  /// Before a run that comes after one that failed.
+  Status restartLinks();
   ~Engine();
   bool hasCaches() const;
   /// Whether some program of the stage reads the data of that input.
@@ -124,6 +137,17 @@ private:
   void findChannels(Transfers &transfers);
   void createChannels(Transfers &transfers, size_t profile, int rank);
   Status checkPorts() const;
+  // EngineLinks.cpp
+  using StagePair = std::array<int, 2>; ///< sender first
+  Status linkRank(int rank);
+  Status drainRank(int rank);
+  Status restartRank(int rank);
+  bool hasLinks() const;
+  const artifact::Program &programOf(int stage, size_t profile) const;
+  bool mayLink(const StagePair &stages, size_t profile) const;
+  StagePair stagesOf(const TransferEnd &end) const;
+  std::array<int, 2> endsOf(const StagePair &stages, int rank) const;
+
   Status createGroups();
   Status createGroup(LoadedProgram &loaded, const std::vector<int> &members);
   Status openDevice(int rank);
@@ -203,6 +227,7 @@ private:
 
   const SessionOptions options;
   RunFailure failure;
+  StageLinks *links = nullptr;
   std::vector<std::unique_ptr<LoadedProgram>> programs; ///< by profile
   LoadedProgram *active = nullptr;
   std::unique_ptr<SharedMemoryGroup> everyone; ///< for the replica check

@@ -56,12 +56,6 @@ Status Engine::joinDeviceGroups(int rank) {
           {members, host.index(), &host, options.timeout, failure.describeRank},
           *mine.device, *mine.stream, own.communicators.back()));
     }
-    for (Channel *&channel : own.channels)
-      if (channel) {
-        own.deviceChannels.push_back(
-            stageChannel(*channel, *mine.device, *mine.stream));
-        channel = own.deviceChannels.back().get();
-      }
   }
   return Status::ok();
 }

@@ -30,7 +30,34 @@ Status Pipeline::start(int replica, const SessionOptions &options) {
   SHARDC_RETURN_IF_ERROR(describeOutputs());
   statuses.resize(stages.size());
   finished.resize(stages.size());
-  return numStages > 1 ? threads.start(numStages, [](int) {}) : Status::ok();
+  if (numStages == 1)
+    return Status::ok();
+  SHARDC_RETURN_IF_ERROR(threads.start(numStages, [](int) {}));
+  links = std::make_unique<StageLinks>(artifact, world, options.timeout);
+  return onStages(&Pipeline::linkStage);
+}
+
+Status Pipeline::onStages(void (Pipeline::*step)(int)) {
+  links->reset();
+  Job job{this, step};
+  threads.run(job, [] { return false; });
+  for (const Status &status : statuses)
+    SHARDC_RETURN_IF_ERROR(status);
+  return Status::ok();
+}
+
+void Pipeline::linkStage(int stage) {
+  const auto s = static_cast<size_t>(stage);
+  statuses[s] = world.ended(stages[s]->linkStages(*links));
+  if (!statuses[s].isOk())
+    links->fail(statuses[s]);
+}
+
+void Pipeline::restartStage(int stage) {
+  const auto s = static_cast<size_t>(stage);
+  statuses[s] = world.ended(stages[s]->restartLinks());
+  if (!statuses[s].isOk())
+    links->fail(statuses[s]);
 }
 
 /// Profiles have the same outputs, in whatever stage each of them has one.
@@ -98,14 +125,18 @@ Status Pipeline::runParts(std::span<const PipelineRequest> newRequests) {
   given.resize(std::max(given.size(), requests.size()));
   for (size_t r = 0; r < requests.size(); ++r)
     SHARDC_RETURN_IF_ERROR(prepare(requests[r], r));
+  if (hasFailed && links)
+    SHARDC_RETURN_IF_ERROR(onStages(&Pipeline::restartStage));
   std::fill(statuses.begin(), statuses.end(), Status::ok());
   std::fill(finished.begin(), finished.end(), 0);
   transfers.reset();
   if (stages.size() == 1)
     runStage(0);
   else // a stage that fails wakes the others
-    threads.run(job, [] { return false; });
-  return finish(requests);
+    threads.run(runs, [] { return false; });
+  const Status status = finish(requests);
+  hasFailed = !status.isOk();
+  return status;
 }
 
 Status Pipeline::prepare(const PipelineRequest &request, size_t number) {
@@ -149,6 +180,9 @@ void Pipeline::runStage(int stage) {
     }
     ++finished[s];
   }
+  statuses[s] = world.ended(stages[s]->drainLinks());
+  if (!statuses[s].isOk())
+    transfers.abort(statuses[s]);
 }
 
 /// The error of the stage that failed first: the others got it from there.

@@ -57,17 +57,25 @@ private:
   Status cut(const PipelineRequest &request, MicroBatches &into);
   Status runParts(std::span<const PipelineRequest> parts);
   Status prepare(const PipelineRequest &request, size_t number);
+  /// All stages at the same time.
+  Status onStages(void (Pipeline::*step)(int));
+  void linkStage(int stage);
+  void restartStage(int stage);
   void runStage(int stage); ///< all requests; never throws
   Status finish(std::span<const PipelineRequest> requests);
 
+  /// What the stages' threads call.
   struct Job {
     Pipeline *pipeline;
-    void operator()(int stage) const { pipeline->runStage(stage); }
+    void (Pipeline::*step)(int stage);
+    void operator()(int stage) const { (pipeline->*step)(stage); }
   };
 
   const Artifact &artifact;
   const World world;
   Transfers transfers;
+  std::unique_ptr<StageLinks> links; ///< null: there is one stage
+  bool hasFailed = false;            ///< the last run
   std::vector<TensorInfo> outputInfos;
   std::mutex mutex; ///< held during a run
 
@@ -79,7 +87,7 @@ private:
   std::vector<std::vector<InputTensor>> given; ///< by request, with past
   std::vector<Status> statuses;                ///< by stage
   std::vector<size_t> finished;                ///< by stage: requests
-  Job job{this};
+  Job runs{this, &Pipeline::runStage};
   RankThreads threads; ///< one a stage; last: joined before all of the above
 };
 

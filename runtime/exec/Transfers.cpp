@@ -4,8 +4,7 @@ namespace shardc::runtime {
 
 Channel &Transfers::between(size_t profile, int64_t transfer,
                             const Ends &ends) {
-  // What skips stages is taken later: it must not keep the sender back.
-  const auto slots = static_cast<uint32_t>(ends.to - ends.from + 1);
+  const auto slots = static_cast<uint32_t>(numSlots(ends.from, ends.to));
   const Key key{profile, transfer, ends.fromRank};
   if (!world.transport) {
     auto &box = boxes[key];

@@ -25,6 +25,12 @@ public:
   /// both ends get the same one.
   Channel &between(size_t profile, int64_t transfer, const Ends &ends);
 
+  /// How many values of one transfer may be on the way. What skips stages is
+  /// taken later: it must not keep the sender back.
+  static size_t numSlots(int from, int to) {
+    return static_cast<size_t>(to - from + 1);
+  }
+
   /// A stage has failed: nobody waits for the others any more.
   void abort(const Status &status);
   /// Before a run, while no stage runs.

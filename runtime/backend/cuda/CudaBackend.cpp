@@ -4,6 +4,7 @@
 #include "runtime/backend/cuda/CudaKernels.h"
 #include "runtime/backend/cuda/CudaStream.h"
 #include "runtime/backend/cuda/NcclCommunicator.h"
+#include "runtime/backend/cuda/NcclLink.h"
 #include "runtime/backend/cuda/Requirements.h"
 #include "runtime/base/AlignedBuffer.h"
 
@@ -74,6 +75,10 @@ public:
                      std::unique_ptr<Communicator> &communicator) override {
     return NcclCommunicator::create(place, static_cast<CudaStream &>(stream),
                                     communicator);
+  }
+  Status createLink(const GroupPlace &pair, DeviceStream &stream,
+                    std::unique_ptr<DeviceLink> &link) override {
+    return NcclLink::create(pair, static_cast<CudaStream &>(stream), link);
   }
 
 private:

@@ -133,11 +133,18 @@ Status CudaStream::readFault() {
 
 /// A collective may never end: then the wait is this side's to give up.
 Status CudaStream::watchCollectives() {
-  auto since = std::chrono::steady_clock::now();
+  auto since = std::chrono::steady_clock::now(), sinceTransfer = since;
   const auto spinUntil = since + std::chrono::milliseconds(2);
-  while (!pending.empty()) {
+  while (!pending.empty() || !underWay.empty()) {
     const cudaError_t error = cudaStreamQuery(handle);
-    SHARDC_RETURN_IF_ERROR(pending.check(since));
+    Status status = pending.check(since);
+    if (status.isOk() && error == cudaErrorNotReady)
+      status = underWay.check(sinceTransfer);
+    if (!status.isOk()) { // the stream may wait for both
+      pending.abortAll();
+      underWay.abortAll();
+      return status;
+    }
     if (error != cudaErrorNotReady)
       break;
     if (std::chrono::steady_clock::now() > spinUntil)
@@ -162,6 +169,7 @@ Status CudaStream::synchronize() {
     pending.forgetDone();
   else
     pending.clear();
+  underWay.forgetDone();
   const Status status =
       error == cudaSuccess
           ? readFault()

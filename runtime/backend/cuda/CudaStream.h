@@ -65,6 +65,9 @@ public:
   CollectiveStream &collectiveStream() { return beside; }
   /// Collectives that synchronize watches over.
   PendingCollectives &collectives() { return pending; }
+  /// The same of what goes to and comes from other stages, which may still be
+  /// under way when the stream is done.
+  PendingCollectives &transfers() { return underWay; }
   const int device;
 
 private:
@@ -86,6 +89,7 @@ private:
   FaultSites sites;
   bool mayHaveFailed = false; ///< since the last wait
   PendingCollectives pending;
+  PendingCollectives underWay;
   std::unique_ptr<CudaGraph> capturing; ///< null: nothing is
   bool isBroken = false;                ///< what is captured
 };

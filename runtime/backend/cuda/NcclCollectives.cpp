@@ -112,12 +112,12 @@ Status NcclCommunicator::allReduce(const TensorView &input,
   const TensorView slot = packedLike(slots, input);
   if (packs)
     SHARDC_RETURN_IF_ERROR(copy(slot, input));
-  SHARDC_RETURN_IF_ERROR(settle(
-      "ncclAllReduce",
-      ncclAllReduce(packs ? slot.data : input.data,
-                    packs ? slot.data : output.data,
-                    static_cast<size_t>(input.numElements()),
-                    *typeOf(input.element), operationOf(kind), comm, stream)));
+  SHARDC_RETURN_IF_ERROR(group.settle(
+      "ncclAllReduce", ncclAllReduce(packs ? slot.data : input.data,
+                                     packs ? slot.data : output.data,
+                                     static_cast<size_t>(input.numElements()),
+                                     *typeOf(input.element), operationOf(kind),
+                                     group.comm(), stream)));
   if (packs)
     SHARDC_RETURN_IF_ERROR(copy(output, slot));
   return leave(site);
@@ -133,10 +133,10 @@ Status NcclCommunicator::allGather(const TensorView &input,
   SHARDC_RETURN_IF_ERROR(checkMoves(output));
   if (goesAsItLies(output, input, dim, blocks)) {
     SHARDC_RETURN_IF_ERROR(enter());
-    SHARDC_RETURN_IF_ERROR(settle(
+    SHARDC_RETURN_IF_ERROR(group.settle(
         "ncclAllGather", ncclAllGather(input.data, output.data,
                                        static_cast<size_t>(viewBytes(input)),
-                                       ncclUint8, comm, stream)));
+                                       ncclUint8, group.comm(), stream)));
     return leave(site);
   }
   TensorView like = input; // of the largest part
@@ -148,9 +148,9 @@ Status NcclCommunicator::allGather(const TensorView &input,
   std::byte *mine = slots + index() * bytes;
   if (input.numElements() > 0)
     SHARDC_RETURN_IF_ERROR(copy(packedLike(mine, input), input));
-  SHARDC_RETURN_IF_ERROR(settle(
+  SHARDC_RETURN_IF_ERROR(group.settle(
       "ncclAllGather", ncclAllGather(mine, slots, static_cast<size_t>(bytes),
-                                     ncclUint8, comm, stream)));
+                                     ncclUint8, group.comm(), stream)));
   for (int i = 0; i < size(); ++i) {
     const OwnedRuns &block = blocks[static_cast<size_t>(i)];
     like.dims[dim] = block.localSize;
@@ -175,11 +175,11 @@ Status NcclCommunicator::reduceScatter(const TensorView &input,
   const ncclDataType_t type = *typeOf(input.element);
   if (goesAsItLies(input, output, dim, blocks)) {
     SHARDC_RETURN_IF_ERROR(enter());
-    SHARDC_RETURN_IF_ERROR(
-        settle("ncclReduceScatter",
-               ncclReduceScatter(input.data, output.data,
-                                 static_cast<size_t>(output.numElements()),
-                                 type, operationOf(kind), comm, stream)));
+    SHARDC_RETURN_IF_ERROR(group.settle(
+        "ncclReduceScatter",
+        ncclReduceScatter(input.data, output.data,
+                          static_cast<size_t>(output.numElements()), type,
+                          operationOf(kind), group.comm(), stream)));
     return leave(site);
   }
   TensorView like = output; // of the largest part
@@ -197,10 +197,10 @@ Status NcclCommunicator::reduceScatter(const TensorView &input,
                    }));
   }
   std::byte *mine = slots + index() * bytes;
-  SHARDC_RETURN_IF_ERROR(
-      settle("ncclReduceScatter",
-             ncclReduceScatter(slots, mine, static_cast<size_t>(elements), type,
-                               operationOf(kind), comm, stream)));
+  SHARDC_RETURN_IF_ERROR(group.settle(
+      "ncclReduceScatter",
+      ncclReduceScatter(slots, mine, static_cast<size_t>(elements), type,
+                        operationOf(kind), group.comm(), stream)));
   if (output.numElements() > 0)
     SHARDC_RETURN_IF_ERROR(copy(output, packedLike(mine, output)));
   return leave(site);
@@ -223,7 +223,7 @@ Status NcclCommunicator::allToAll(const TensorView &input,
                   to.blocks[b], visit);
   };
   int64_t bytes = 0;
-  for (size_t peer = 0; peer < members.size(); ++peer) {
+  for (size_t peer = 0; peer < toPeer.size(); ++peer) {
     toPeer[peer] = fromPeer[peer] = 0;
     forEach(self, peer, [&](const TensorView &box, const TensorView &) {
       toPeer[peer] += box.numElements() * element;
@@ -237,7 +237,7 @@ Status NcclCommunicator::allToAll(const TensorView &input,
   SHARDC_RETURN_IF_ERROR(enter());
   std::byte *at = slots;
   Status status;
-  for (size_t peer = 0; peer < members.size(); ++peer)
+  for (size_t peer = 0; peer < toPeer.size(); ++peer)
     forEach(self, peer, [&](const TensorView &box, const TensorView &) {
       if (status.isOk() && box.numElements() > 0)
         status = copy(packedLike(at, box), box);
@@ -247,21 +247,21 @@ Status NcclCommunicator::allToAll(const TensorView &input,
   const std::byte *sent = slots;
   std::byte *received = at;
   ncclResult_t result = ncclGroupStart();
-  for (size_t peer = 0; peer < members.size(); ++peer) {
+  for (size_t peer = 0; peer < toPeer.size(); ++peer) {
     const int rank = static_cast<int>(peer);
     if (result == ncclSuccess && toPeer[peer] > 0)
       result = ncclSend(sent, static_cast<size_t>(toPeer[peer]), ncclUint8,
-                        rank, comm, stream);
+                        rank, group.comm(), stream);
     if (result == ncclSuccess && fromPeer[peer] > 0)
       result = ncclRecv(received, static_cast<size_t>(fromPeer[peer]),
-                        ncclUint8, rank, comm, stream);
+                        ncclUint8, rank, group.comm(), stream);
     sent += toPeer[peer];
     received += fromPeer[peer];
   }
   const ncclResult_t ended = ncclGroupEnd();
   SHARDC_RETURN_IF_ERROR(
-      settle("ncclSend", result == ncclSuccess ? ended : result));
-  for (size_t peer = 0; peer < members.size(); ++peer)
+      group.settle("ncclSend", result == ncclSuccess ? ended : result));
+  for (size_t peer = 0; peer < toPeer.size(); ++peer)
     forEach(peer, self, [&](const TensorView &, const TensorView &box) {
       if (status.isOk() && box.numElements() > 0)
         status = copy(box, packedLike(at, box));
@@ -293,13 +293,13 @@ Status NcclCommunicator::shift(const TensorView &input,
   ncclResult_t result = ncclGroupStart();
   if (result == ncclSuccess && sends > 0)
     result = ncclSend(from.data, static_cast<size_t>(sends), ncclUint8, target,
-                      comm, stream);
+                      group.comm(), stream);
   if (result == ncclSuccess && gets > 0)
     result = ncclRecv(to.data, static_cast<size_t>(gets), ncclUint8, source,
-                      comm, stream);
+                      group.comm(), stream);
   const ncclResult_t ended = ncclGroupEnd();
   SHARDC_RETURN_IF_ERROR(
-      settle("ncclSend", result == ncclSuccess ? ended : result));
+      group.settle("ncclSend", result == ncclSuccess ? ended : result));
   if (packsOutput)
     SHARDC_RETURN_IF_ERROR(copy(output, to));
   return leave(site);

@@ -21,12 +21,11 @@
 #define SHARDC_RUNTIME_BACKEND_CUDA_NCCLCOMMUNICATOR_H
 
 #include "runtime/backend/cuda/CudaStream.h"
-
-#include <nccl.h>
+#include "runtime/backend/cuda/NcclGroup.h"
 
 namespace shardc::runtime {
 
-class NcclCommunicator final : public Communicator, WatchedCommunicator {
+class NcclCommunicator final : public Communicator {
 public:
   /// Null where ranks of the group share a GPU, which NCCL refuses.
   static Status create(const GroupPlace &place, CudaStream &stream,
@@ -73,11 +72,6 @@ public:
 
 private:
   NcclCommunicator(const GroupPlace &place, CudaStream &stream);
-  Status start();
-  Status tellUniqueId(ncclUniqueId &id);
-  /// Waits until NCCL has taken in what was asked of it.
-  Status settle(const char *what, ncclResult_t result);
-
   /// The stream of collectives goes on where the computing one is, and back.
   Status enter();
   Status leave(const CollectiveSite &site);
@@ -86,18 +80,9 @@ private:
   Status reserve(int64_t bytes);
   Status copy(const TensorView &to, const TensorView &from);
 
-  // WatchedCommunicator
-  Status asyncError() override;
-  void abort() override;
-  std::string otherRanks() const override;
-  std::chrono::milliseconds timeout() const override { return longestWait; }
-
   Communicator &host;
   CudaStream &computing;
-  const std::vector<int> members;
-  const std::function<std::string(int)> describeRank;
-  const std::chrono::milliseconds longestWait;
-  ncclComm_t comm = nullptr;
+  NcclGroup group;
   const cudaStream_t stream; ///< of collectives
   std::byte *slots = nullptr;
   int64_t slotBytes = 0;

@@ -2,6 +2,7 @@
 #include "tests/unit/runtime/SessionFixture.h"
 
 #include <cstdlib>
+#include <unistd.h>
 
 namespace shardc::runtime {
 namespace {
@@ -71,6 +72,61 @@ TEST_F(DeviceSession, replaysTakeNoMoreOfTheDevicesMemory) {
   EXPECT_EQ(launches.launched, 1);
   EXPECT_EQ(launches.captured, 1);
   EXPECT_EQ(launches.replayed, 4);
+}
+
+/// Of two stages, the second fails on negative numbers.
+struct LinkedStages : TestArtifact {
+  LinkedStages() : TestArtifact(first()) {
+    manifest["mesh"] = {{{"name", "pp"}, {"size", 2}},
+                        {{"name", "tp"}, {"size", 1}}};
+    addProgram(second(), 1);
+  }
+  static ProgramBuilder first() {
+    ProgramBuilder p({{"tp", 1}});
+    auto n = p.symbol("n", 0, 0);
+    auto x = p.input("x", Float32, {p.whole(n)});
+    p.run("send", {int32_t(x)}, {},
+          {p.ints("stage", {1}), p.ints("transfer", {0})}, -1, "/first");
+    return p;
+  }
+  static ProgramBuilder second() {
+    ProgramBuilder p({{"tp", 1}});
+    auto n = p.symbol("n", 0, 0);
+    p.input("x", Float32, {p.whole(n)});
+    auto x = p.value(Float32, {n}), y = p.value(Float32, {n});
+    p.run("receive", {}, {int32_t(x)},
+          {p.ints("stage", {0}), p.ints("transfer", {0})}, -1, "/first");
+    p.run("TestFail", {int32_t(x)}, {int32_t(y)}, {p.ints("fail", {1})}, -1,
+          "/second");
+    p.output("y", y, {p.whole(n)});
+    return p;
+  }
+};
+
+TEST_F(DeviceSession, linkedStagesGoOnAfterARunThatFailed) {
+  const std::string simulated = SHARDC_TEST_BACKENDS "/../simulated";
+  if (access((simulated + "/libshardrt_cuda.so").c_str(), R_OK) != 0)
+    GTEST_SKIP() << "the CUDA plugin was left out of the build";
+  setenv("SHARDC_BACKENDS", simulated.c_str(), 1);
+  LinkedStages artifact;
+  SessionOptions options;
+  options.device = "cuda";
+  OpenSession s(artifact, options);
+  const Floats bad({-1, 2}, {2}), good({3, 4}, {2});
+  for (int round = 0; round < 3; ++round) {
+    // Of what the first stage has sent, some is never received.
+    std::vector<InputTensor> inputs = {bad.as("x"), good.as("x"), good.as("x")};
+    std::vector<std::vector<Tensor>> outputs(inputs.size());
+    std::vector<Request> requests;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      outputs[i].resize(1);
+      requests.push_back({{&inputs[i], 1}, outputs[i]});
+    }
+    expectContains(s.session->run(requests).message(), "/second");
+    const Status status = s.run({good.as("x")});
+    ASSERT_TRUE(status.isOk()) << status.message();
+    EXPECT_EQ(s.floats(0), (std::vector<float>{3, 4}));
+  }
 }
 
 TEST_F(DeviceSession, theManifestNamesTheDevice) {

@@ -1,0 +1,54 @@
+//===- NcclGroup.h - Ranks that NCCL has connected ------------------------===//
+//
+// A communicator of NCCL that does not block: a rank that does not come must
+// not hang the others.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_BACKEND_CUDA_NCCLGROUP_H
+#define SHARDC_RUNTIME_BACKEND_CUDA_NCCLGROUP_H
+
+#include "runtime/backend/Backend.h"
+#include "runtime/backend/cuda/PendingCollectives.h"
+
+#include <nccl.h>
+
+namespace shardc::runtime {
+
+class NcclGroup final : public WatchedCommunicator {
+public:
+  NcclGroup(const GroupPlace &place, int device);
+  ~NcclGroup() override;
+
+  /// Whether ranks of the group share a GPU, which NCCL refuses; the same
+  /// answer on all of them.
+  static Status sharesGpu(const GroupPlace &place, int device, bool &shares);
+
+  /// All ranks of the group call this together; `host` is theirs. Again, once
+  /// all of them have aborted it.
+  Status connect(Communicator &host);
+  /// Waits until NCCL has taken in what was asked of it.
+  Status settle(const char *what, ncclResult_t result);
+  /// Its device becomes the current one; an error if it was aborted.
+  Status enter();
+  Status setDevice();
+
+  /// Null: it is not connected, or was aborted.
+  ncclComm_t comm() const { return handle; }
+
+  // WatchedCommunicator
+  Status asyncError() override;
+  void abort() override;
+  std::string otherRanks() const override;
+  std::chrono::milliseconds timeout() const override { return longestWait; }
+
+private:
+  const int device, index;
+  const std::vector<int> members;
+  const std::function<std::string(int)> describeRank;
+  const std::chrono::milliseconds longestWait;
+  ncclComm_t handle = nullptr;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_BACKEND_CUDA_NCCLGROUP_H
