@@ -21,13 +21,23 @@ def cuda_hints():
     return [f"-DSHARDC_CUDA_LIBRARIES={';'.join(libraries)}", f"-DSHARDC_CUDA_INCLUDES={';'.join(includes)}"]
 
 
+def architectures():
+    """Of the GPUs that are here: others would only cost time. Without one, all that the build has by default."""
+    asked = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
+    done = subprocess.run(asked, capture_output=True, text=True) if shutil.which(asked[0]) else None
+    if not done or done.returncode:
+        return []
+    found = sorted({line.strip().replace(".", "") for line in done.stdout.splitlines()}, key=int)
+    return [f"-DSHARDC_CUDA_ARCHITECTURES={';'.join(found)}"] if found else []
+
+
 def build(folder, jobs, targets):
     for tool in ("cmake", "ninja"):
         if not shutil.which(tool):
             sys.exit(f"error: {tool} is not on PATH")
     if not (BUNDLE / "include/flatbuffers").is_dir():
         sys.exit(f"error: {BUNDLE.relative_to(ROOT)} is not there: run tools/dev/gpu-bundle on the build machine and copy it")
-    flags = [f"-DSHARDC_BUNDLE={BUNDLE}", "-DCMAKE_BUILD_TYPE=Release", *cuda_hints()]
+    flags = [f"-DSHARDC_BUNDLE={BUNDLE}", "-DCMAKE_BUILD_TYPE=Release", *cuda_hints(), *architectures()]
     # Of packages that may be there nothing is taken: a dry run must miss what the other machine misses.
     flags += ["-DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON", "-DSHARDC_DNNL_INCLUDE=OFF"]
     subprocess.run(["cmake", "-S", ROOT / "runtime", "-B", folder, "-G", "Ninja", *flags], check=True)
