@@ -29,6 +29,10 @@ template <typename... Parts> Status artifactError(const Parts &...parts) {
   return Status::error(StatusCode::Artifact, message(parts...));
 }
 
+template <typename... Parts> Status unsupportedError(const Parts &...parts) {
+  return Status::error(StatusCode::Unsupported, message(parts...));
+}
+
 template <typename... Parts> Status argumentError(const Parts &...parts) {
   return Status::error(StatusCode::InvalidArgument, message(parts...));
 }

@@ -20,6 +20,8 @@ enum class StatusCode : int {
   InvalidArgument = 2, ///< flags or input tensors; the caller can fix the call
   Model = 3,           ///< the model: file, external data, unsupported op
   Artifact = 4,        ///< artifact, changed weights, guard, run time
+  Unsupported = 5,     ///< within a run: a kernel does not take such operands,
+                       ///< and has not begun
 };
 
 class [[nodiscard]] Status {

@@ -95,6 +95,16 @@ Status RankPlan::bindAttributes(const artifact::Instruction &instruction,
   return Status::ok();
 }
 
+static bool takeHostKernel(BoundInstruction &into) {
+  const Kernel *kernel = findHostKernel(into.name);
+  if (!kernel)
+    return false;
+  into.kernel = kernel;
+  into.call.code = kernel->code;
+  into.runsOnHost = true;
+  return true;
+}
+
 /// The device's own; values go to the host's where it has none.
 Status RankPlan::findKernel(const RankResources &resources,
                             BoundInstruction &into) {
@@ -103,14 +113,16 @@ Status RankPlan::findKernel(const RankResources &resources,
         resources.library ? resources.library->find(into.name) : nullptr;
   else
     into.kernel = resources.device->findKernel(into.name);
-  if (!into.kernel) {
-    into.kernel = findHostKernel(into.name);
-    into.runsOnHost = true;
-  }
-  if (!into.kernel)
+  if (into.kernel)
+    into.call.code = into.kernel->code;
+  else if (!takeHostKernel(into))
     return artifactError("there is no kernel ", into.name);
-  into.call.code = into.kernel->code;
   return Status::ok();
+}
+
+bool RankPlan::moveToHost(const BoundInstruction &instruction) {
+  return takeHostKernel(
+      bound[static_cast<size_t>(&instruction - bound.data())]);
 }
 
 Status RankPlan::bindCollectiveOf(const PlanContext &context,

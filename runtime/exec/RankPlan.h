@@ -63,7 +63,7 @@ struct BoundInstruction {
   Communicator *awaits = nullptr; ///< of a wait: who has started it
   int flight = -1;                ///< of a collective in flight, or its wait
   Channel *channel = nullptr;     ///< of a send or receive
-  bool runsOnHost = false;        ///< the device has no such kernel
+  bool runsOnHost = false;        ///< the device has no kernel for it
   bool replicated = false;        ///< some output must be equal on all ranks
   KernelCall call;
 };
@@ -97,6 +97,8 @@ public:
   void bindCarried(std::span<std::byte *const> memory);
 
   std::span<const BoundInstruction> instructions() const { return bound; }
+  /// The kernel of one of them becomes the host's; false if that has none.
+  bool moveToHost(const BoundInstruction &instruction);
   const std::vector<BoundCollective> &collectives() const {
     return boundCollectives;
   }

@@ -15,8 +15,22 @@ int64_t now() {
       .count();
 }
 
-Status runOne(const RankPlan &plan, const BoundInstruction &instruction,
-              int rank, const RunControl &control, const CollectiveSite &site) {
+/// By the device, or by the host where that has no kernel, or one that does not
+/// take such operands: from then on.
+Status runKernel(RankPlan &plan, const BoundInstruction &instruction,
+                 const RunControl &control, const CollectiveSite &site) {
+  if (instruction.runsOnHost)
+    return control.hostCalls->run(*instruction.kernel, instruction.call);
+  const Status status =
+      control.stream.launch(*instruction.kernel, instruction.call, site);
+  if (status.code() != StatusCode::Unsupported || !control.hostCalls ||
+      !plan.moveToHost(instruction))
+    return status;
+  return control.hostCalls->run(*instruction.kernel, instruction.call);
+}
+
+Status runOne(RankPlan &plan, const BoundInstruction &instruction, int rank,
+              const RunControl &control, const CollectiveSite &site) {
   RunFailure &failure = control.failure;
   if (instruction.channel)
     return instruction.call.numInputs > 0
@@ -32,16 +46,16 @@ Status runOne(const RankPlan &plan, const BoundInstruction &instruction,
     return instruction.awaits->wait(instruction.flight, site);
   if (!instruction.kernel)
     return Status::ok(); // the engine does it
-  Status status =
-      instruction.runsOnHost
-          ? control.hostCalls->run(*instruction.kernel, instruction.call)
-          : control.stream.launch(*instruction.kernel, instruction.call, site);
+  const Status status = runKernel(plan, instruction, control, site);
   if (status.isOk())
     return status;
-  return Status::error(
-      status.code(), message("rank ", rank, ": ", instruction.name,
-                             " at node '", instruction.node, "' (instruction ",
-                             site.instruction, "): ", status.message()));
+  const StatusCode code = status.code() == StatusCode::Unsupported
+                              ? StatusCode::Artifact
+                              : status.code();
+  return Status::error(code, message("rank ", rank, ": ", instruction.name,
+                                     " at node '", instruction.node,
+                                     "' (instruction ", site.instruction,
+                                     "): ", status.message()));
 }
 
 Status checkReplicas(const RankPlan &plan, const BoundInstruction &instruction,
@@ -131,7 +145,7 @@ void enter(const BoundInstruction &instruction, size_t count,
 }
 
 /// What went wrong is found again, and told, by the plain run.
-bool capture(const RankPlan &plan, int rank, const RunControl &control,
+bool capture(RankPlan &plan, int rank, const RunControl &control,
              CapturedStretch &stretch) {
   if (!control.stream.beginCapture().isOk())
     return false;
@@ -144,7 +158,7 @@ bool capture(const RankPlan &plan, int rank, const RunControl &control,
   return control.stream.endCapture(stretch.graph).isOk() && isComplete;
 }
 
-bool captureAll(const RankPlan &plan, int rank, const RunControl &control,
+bool captureAll(RankPlan &plan, int rank, const RunControl &control,
                 std::vector<CapturedStretch> &captured) {
   // A single launch costs no more than a graph.
   constexpr size_t kLeast = 2;
@@ -187,8 +201,7 @@ Status agree(const RankPlan &plan, bool &all) {
 
 } // namespace
 
-Status captureTogether(const RankPlan &plan, int rank,
-                       const RunControl &control,
+Status captureTogether(RankPlan &plan, int rank, const RunControl &control,
                        std::vector<CapturedStretch> &captured) {
   bool all = captureAll(plan, rank, control, captured);
   Status status = agree(plan, all);
@@ -200,8 +213,7 @@ Status captureTogether(const RankPlan &plan, int rank,
   return control.failure.status();
 }
 
-Status runInstructions(const RankPlan &plan, int rank,
-                       const RunControl &control,
+Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
                        std::span<const CapturedStretch> captured) {
   std::span<const BoundInstruction> instructions = plan.instructions();
   Stopwatch watch(plan, control);

@@ -44,15 +44,13 @@ struct RunControl {
 
 /// Runs all instructions in order, and those that were captured as their
 /// graphs. The first error of any rank ends all.
-Status runInstructions(const RankPlan &plan, int rank,
-                       const RunControl &control,
+Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
                        std::span<const CapturedStretch> captured = {});
 
 /// Captures what can be, and runs nothing. None if it fails, or is not worth
 /// it, on this rank or one that it meets in collectives of the plan. The error:
 /// another rank has failed, or does not come.
-Status captureTogether(const RankPlan &plan, int rank,
-                       const RunControl &control,
+Status captureTogether(RankPlan &plan, int rank, const RunControl &control,
                        std::vector<CapturedStretch> &captured);
 
 } // namespace shardc::runtime

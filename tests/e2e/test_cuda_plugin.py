@@ -136,6 +136,28 @@ class CudaPlugin(EndToEnd):
             self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
             self.assertRegex(done.stderr, r"rank \d.*Gather at node 'embedded' .*an index is outside of its dim")
 
+    def test_what_kernels_of_the_gpu_do_not_take_runs_on_the_host(self):
+        """cuBLASLt has no products of int64; what comes before and after them stays on the GPU."""
+        rng = np.random.default_rng(5)
+        x, w = rng.integers(-9, 9, (6, 4)), rng.integers(-9, 9, (4, 8))
+        nodes = [
+            helper.make_node("Add", ["x", "x"], ["twice"], name="twice"),
+            helper.make_node("MatMul", ["twice", "w"], ["product"], name="product"),
+            helper.make_node("Mul", ["product", "product"], ["y"], name="square"),
+        ]
+        graph = helper.make_graph(
+            nodes, "integers", [helper.make_tensor_value_info("x", onnx.TensorProto.INT64, ["n", 4])],
+            [helper.make_tensor_value_info("y", onnx.TensorProto.INT64, ["n", 8])], [numpy_helper.from_array(w, "w")],
+        )  # fmt: skip
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), self.folder / "model.onnx")
+        data = self.folder / "data"
+        data.mkdir()
+        onnx.save_tensor(numpy_helper.from_array(x, "x"), data / "input_0.pb")
+        onnx.save_tensor(numpy_helper.from_array((2 * x @ w) ** 2, "y"), data / "output_0.pb")
+        for tp in (1, 2):
+            artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", to=f"tp{tp}")
+            self.assert_same_numbers(self.outputs(artifact, data), [(2 * x @ w) ** 2])
+
     def test_ranks_share_a_device(self):
         """NCCL refuses two of them there: their values go through the host."""
         data, expected = self.save_products(np.array([[3, 1, 4, 1, 5]]))

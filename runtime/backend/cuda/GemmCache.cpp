@@ -38,9 +38,9 @@ Status typesOf(int element, bool usesTf32, Types &types) {
     types = {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I};
     return Status::ok();
   default:
-    return artifactError("the GPU multiplies matrices of floats, found ",
-                         EnumNameElementType(static_cast<ElementType>(element)),
-                         "; run it with --device host");
+    return unsupportedError(
+        "the GPU multiplies matrices of floats, found ",
+        EnumNameElementType(static_cast<ElementType>(element)));
   }
 }
 
@@ -171,7 +171,7 @@ Status GemmCache::choose(const Key &key, Product &product) {
         product.layouts[2], product.layouts[2], preference, 1, &found, &count);
   cublasLtMatmulPreferenceDestroy(preference);
   if (status != CUBLAS_STATUS_SUCCESS || count == 0)
-    return artifactError(
+    return unsupportedError(
         "cuBLASLt has no product of [", key.n, ", ", key.k, "] and [", key.k,
         ", ", key.m, "] in ",
         EnumNameElementType(static_cast<ElementType>(key.element)), ": ",

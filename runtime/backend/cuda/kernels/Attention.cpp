@@ -26,10 +26,8 @@ Status readPieces(const KernelCall &call, std::string_view name, int64_t whole,
                   AttentionPieces &result) {
   const host::Pieces pieces(call, name, whole);
   if (pieces.count() > kMostPieces)
-    return host::failure(
-        "Attention",
-        std::string(name) +
-            " are more than the GPU takes; run it with --device host");
+    return unsupportedError("Attention: ", name,
+                            " are more than the GPU takes");
   result.count = pieces.count();
   for (int i = 0; i < pieces.count(); ++i) {
     result.places[i] = pieces.place(i);

@@ -141,8 +141,8 @@ template <typename Body> Status withType(ElementType element, Body body) {
   case ElementType_Float64:
     return body(Tag<double>());
   default:
-    return artifactError("the GPU cannot cast ", EnumNameElementType(element),
-                         "; run it with --device host");
+    return unsupportedError("the GPU cannot cast ",
+                            EnumNameElementType(element));
   }
 }
 

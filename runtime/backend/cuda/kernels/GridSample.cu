@@ -84,10 +84,9 @@ Status run(const KernelCall &call) {
   const TensorView &y = call.outputs[0];
   p.spatial = x.rank - 2;
   if (p.spatial > kMostDims)
-    return host::failure(kName, "the GPU samples images of up to 3 dims, found "
-                                "X " +
-                                    host::dimsToString(x) +
-                                    "; run it with --device host");
+    return unsupportedError(
+        kName, ": the GPU samples images of up to 3 dims, found X ",
+        host::dimsToString(x));
   p.images = x.dims[0];
   p.channels = x.dims[1];
   std::copy_n(x.dims + 2, p.spatial, p.dims);

@@ -38,8 +38,8 @@ template <typename Body> Status withBits(ElementType element, Body body) {
   case 8:
     return body(uint64_t());
   default:
-    return artifactError("the GPU cannot move ", EnumNameElementType(element),
-                         "; run it with --device host");
+    return unsupportedError("the GPU cannot move ",
+                            EnumNameElementType(element));
   }
 }
 
@@ -110,8 +110,8 @@ template <typename Body> Status withIndex(ElementType element, Body body) {
     return body(Tag<int32_t>());
   if (element == ElementType_Int64)
     return body(Tag<int64_t>());
-  return artifactError("the GPU takes indices of int32 or int64, found ",
-                       EnumNameElementType(element));
+  return unsupportedError("the GPU takes indices of int32 or int64, found ",
+                          EnumNameElementType(element));
 }
 
 } // namespace

@@ -16,7 +16,7 @@
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/backend/host/kernels/Check.h"
 #include "runtime/backend/host/kernels/StorageTypes.h"
-#include "runtime/base/Status.h"
+#include "runtime/base/Message.h"
 
 #include <cstdint>
 #include <string>
@@ -44,8 +44,8 @@ using NumericTypes = decltype(FloatTypes() + IntegerTypes());
 using AllTypes = decltype(NumericTypes() + TypeList<Boolean>());
 
 inline Status unsupported(std::string_view kernel, artifact::ElementType type) {
-  return failure(kernel, std::string("no kernel for element type ") +
-                             artifact::elementName(type));
+  return unsupportedError(kernel, ": no kernel for element type ",
+                          artifact::elementName(type));
 }
 
 /// Calls `body` with the tag of `element`; it returns void or Status.
