@@ -58,10 +58,7 @@ Status Engine::start(Transfers &transfers) {
       threads.start(static_cast<int>(localRanks.size()),
                     [kernelThreads](int) { setHostThreads(kernelThreads); }));
   describeToOthers();
-  SHARDC_RETURN_IF_ERROR(
-      onAllRanks(&Engine::joinDeviceGroups, Step::RunsKernels));
-  return options.preflight ? onAllRanks(&Engine::tryGroups, Step::RunsKernels)
-                           : load();
+  return onAllRanks(&Engine::joinDeviceGroups, Step::RunsKernels);
 }
 
 Engine::~Engine() {

@@ -89,8 +89,11 @@ public:
   /// a state past has no data; it may be null: then past comes with the inputs.
   Status run(std::span<const InputTensor> given, std::span<Tensor> outputs,
              CacheState *state);
-  /// Before the first run, once all stages are open; by all of them at the same
-  /// time. `all` lives longer.
+  /// Before anything else, also beside other stages: each has other files to
+  /// wait for. A preflight tries the communicators instead.
+  Status load();
+  /// Next, once all stages are loaded; by all of them at the same time. `all`
+  /// lives longer.
   Status linkStages(StageLinks &all);
   /// After the last request of a run: what was sent has come.
   Status drainLinks();
@@ -156,7 +159,7 @@ private:
   Status measureRank(int rank);
   std::vector<int> worldRanks(std::span<const int> members) const;
   Status createWorld();
-  Status load();
+  Status loadPrograms();
   Status loadRank(int rank);
   Status runLoadRank(int rank);
   Status shareLoaded(int rank);

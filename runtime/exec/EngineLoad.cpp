@@ -95,6 +95,11 @@ Status Engine::tryGroups(int rank) {
 }
 
 Status Engine::load() {
+  return options.preflight ? onAllRanks(&Engine::tryGroups, Step::RunsKernels)
+                           : loadPrograms();
+}
+
+Status Engine::loadPrograms() {
   for (auto &loaded : programs) {
     active = loaded.get();
     for (int rank = 0; rank < numRanks(); ++rank) {

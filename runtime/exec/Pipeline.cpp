@@ -31,31 +31,31 @@ Status Pipeline::start(int replica, const SessionOptions &options) {
   statuses.resize(stages.size());
   finished.resize(stages.size());
   if (numStages == 1)
-    return Status::ok();
+    return stages[0]->load();
   SHARDC_RETURN_IF_ERROR(threads.start(numStages, [](int) {}));
   links = std::make_unique<StageLinks>(artifact, world, options.timeout);
-  return onStages(&Pipeline::linkStage);
+  SHARDC_RETURN_IF_ERROR(onStages([](Engine &stage) { return stage.load(); }));
+  return onStages([this](Engine &stage) { return stage.linkStages(*links); });
 }
 
-Status Pipeline::onStages(void (Pipeline::*step)(int)) {
+Status Pipeline::onStages(std::function<Status(Engine &)> step) {
   links->reset();
-  Job job{this, step};
+  stageStep = std::move(step);
+  Job job{this, &Pipeline::runStep};
   threads.run(job, [] { return false; });
   for (const Status &status : statuses)
     SHARDC_RETURN_IF_ERROR(status);
   return Status::ok();
 }
 
-void Pipeline::linkStage(int stage) {
+void Pipeline::runStep(int stage) {
   const auto s = static_cast<size_t>(stage);
-  statuses[s] = world.ended(stages[s]->linkStages(*links));
-  if (!statuses[s].isOk())
-    links->fail(statuses[s]);
-}
-
-void Pipeline::restartStage(int stage) {
-  const auto s = static_cast<size_t>(stage);
-  statuses[s] = world.ended(stages[s]->restartLinks());
+  try {
+    statuses[s] = stageStep(*stages[s]);
+  } catch (const std::exception &error) {
+    statuses[s] = artifactError("stage ", stage, ": ", error.what());
+  }
+  statuses[s] = world.ended(statuses[s]);
   if (!statuses[s].isOk())
     links->fail(statuses[s]);
 }
@@ -126,7 +126,8 @@ Status Pipeline::runParts(std::span<const PipelineRequest> newRequests) {
   for (size_t r = 0; r < requests.size(); ++r)
     SHARDC_RETURN_IF_ERROR(prepare(requests[r], r));
   if (hasFailed && links)
-    SHARDC_RETURN_IF_ERROR(onStages(&Pipeline::restartStage));
+    SHARDC_RETURN_IF_ERROR(
+        onStages([](Engine &stage) { return stage.restartLinks(); }));
   std::fill(statuses.begin(), statuses.end(), Status::ok());
   std::fill(finished.begin(), finished.end(), 0);
   transfers.reset();

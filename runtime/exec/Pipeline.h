@@ -14,6 +14,8 @@
 #include "runtime/exec/Engine.h"
 #include "runtime/exec/MicroBatches.h"
 
+#include <functional>
+
 namespace shardc::runtime {
 
 /// What a state keeps in each stage; null for one without caches.
@@ -58,9 +60,8 @@ private:
   Status runParts(std::span<const PipelineRequest> parts);
   Status prepare(const PipelineRequest &request, size_t number);
   /// All stages at the same time.
-  Status onStages(void (Pipeline::*step)(int));
-  void linkStage(int stage);
-  void restartStage(int stage);
+  Status onStages(std::function<Status(Engine &)> step);
+  void runStep(int stage);  ///< never throws
   void runStage(int stage); ///< all requests; never throws
   Status finish(std::span<const PipelineRequest> requests);
 
@@ -76,6 +77,7 @@ private:
   Transfers transfers;
   std::unique_ptr<StageLinks> links; ///< null: there is one stage
   bool hasFailed = false;            ///< the last run
+  std::function<Status(Engine &)> stageStep;
   std::vector<TensorInfo> outputInfos;
   std::mutex mutex; ///< held during a run
 
