@@ -30,7 +30,7 @@ Status CudaStream::start() {
                  "cudaStreamCreate"));
   SHARDC_RETURN_IF_ERROR(beside.start());
   attentions.setStream(handle);
-  SHARDC_RETURN_IF_ERROR(products.open());
+  SHARDC_RETURN_IF_ERROR(products.open(device));
   SHARDC_RETURN_IF_ERROR(cudaStatus(
       cudaMalloc(reinterpret_cast<void **>(&deviceFault), sizeof(unsigned)),
       "cudaMalloc"));
@@ -162,6 +162,7 @@ Status CudaStream::synchronize() {
     pending.forgetDone();
   else
     pending.clear();
+  products.save();
   const Status status =
       error == cudaSuccess
           ? readFault()

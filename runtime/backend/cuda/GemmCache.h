@@ -3,7 +3,8 @@
 // Descriptors and the algorithm that cuBLASLt's heuristics choose are kept for
 // each shape, so that a product costs no more than its launch from the second
 // time on. One cache a stream: it needs no lock, and has the stream's
-// workspace.
+// workspace. Algorithms are also in a file, for the processes that come later
+// (AlgorithmFile.h).
 //
 // f32 is computed as f32, unless SHARDC_TF32=1 asks for TF32; f16 and bf16
 // accumulate in f32. Integers of 8 bits give ones of 32.
@@ -12,6 +13,7 @@
 #ifndef SHARDC_RUNTIME_BACKEND_CUDA_GEMMCACHE_H
 #define SHARDC_RUNTIME_BACKEND_CUDA_GEMMCACHE_H
 
+#include "runtime/backend/cuda/AlgorithmFile.h"
 #include "runtime/backend/cuda/ProductPlan.h"
 
 #include <cublasLt.h>
@@ -34,7 +36,13 @@ public:
   GemmCache() = default;
   GemmCache(const GemmCache &) = delete;
   ~GemmCache();
-  Status open();
+  /// Of the current device, which is `device`.
+  Status open(int device);
+  /// Keeps what was chosen since the last time, if that was a while ago.
+  void save() {
+    if (file)
+      file->save();
+  }
 
   /// C = alpha A B + beta C for operands that need no packing and have
   /// elements. Where A and B are of int8, C is of int32; cuBLASLt wants B to be
@@ -65,12 +73,16 @@ private:
   Status find(const Key &key, Product *&product);
   Status describe(const Key &key, Product &product);
   Status choose(const Key &key, Product &product);
+  AlgorithmFile::Key fileKeyOf(const Key &key) const;
+  Status askHeuristics(const Key &key, Product &product);
+  bool canRun(const Product &product, const cublasLtMatmulAlgo_t &algorithm);
   static void destroy(Product &product);
 
   cublasLtHandle_t handle = nullptr;
   void *workspace = nullptr;
   bool usesTf32 = false;
   std::map<Key, Product> products;
+  std::shared_ptr<AlgorithmFile> file; ///< null: there is none
 };
 
 } // namespace shardc::runtime
