@@ -72,11 +72,13 @@ unsigned alignmentOf(std::initializer_list<const void *> pointers) {
   return static_cast<unsigned>(bits & (~bits + 1));
 }
 
-cublasLtEpilogue_t epilogueOf(bool hasBias, bool gelu) {
-  constexpr cublasLtEpilogue_t epilogues[] = {
-      CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU,
-      CUBLASLT_EPILOGUE_GELU_BIAS};
-  return epilogues[hasBias + 2 * gelu];
+cublasLtEpilogue_t epilogueOf(GemmEpilogue::Activation activation,
+                              bool hasBias) {
+  constexpr cublasLtEpilogue_t epilogues[][2] = {
+      {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS},
+      {CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS},
+      {CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS}};
+  return epilogues[activation][hasBias];
 }
 
 } // namespace
@@ -124,8 +126,8 @@ Status GemmCache::describe(const Key &key, Product &product) {
       set(CUBLASLT_MATMUL_DESC_TRANSA, operations[key.transposes[0]]));
   SHARDC_RETURN_IF_ERROR(
       set(CUBLASLT_MATMUL_DESC_TRANSB, operations[key.transposes[1]]));
-  SHARDC_RETURN_IF_ERROR(
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogueOf(key.hasBias, key.gelu)));
+  SHARDC_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE,
+                             epilogueOf(key.activation, key.hasBias)));
   const int64_t dims[3][2] = {{key.m, key.k}, {key.k, key.n}, {key.m, key.n}};
   for (int i = 0; i < 3; ++i) {
     const bool swaps = i < 2 && key.transposes[i];
@@ -169,7 +171,7 @@ AlgorithmFile::Key GemmCache::fileKeyOf(const Key &key) const {
           types.scale,
           key.transposes[0],
           key.transposes[1],
-          epilogueOf(key.hasBias, key.gelu),
+          epilogueOf(key.activation, key.hasBias),
           key.alignment,
           kWorkspaceBytes};
 }
@@ -267,7 +269,7 @@ Status GemmCache::multiply(const ProductPlan &plan, ElementType element,
   key.batches = plan.batches;
   key.element = element;
   key.hasBias = epilogue.bias != nullptr;
-  key.gelu = epilogue.gelu;
+  key.activation = epilogue.activation;
   key.transposes[0] = first.isTransposed == swaps;
   key.transposes[1] = second.isTransposed == swaps;
   const ProductOperand *operands[] = {&first, &second, &plan.c};
@@ -275,7 +277,8 @@ Status GemmCache::multiply(const ProductPlan &plan, ElementType element,
     key.leading[i] = operands[i]->leading;
     key.strides[i] = operands[i]->batchStride;
   }
-  key.alignment = alignmentOf({a, b, c});
+  const std::byte *addend = epilogue.addend ? epilogue.addend : c;
+  key.alignment = alignmentOf({a, b, addend, c});
   Product *product = nullptr;
   SHARDC_RETURN_IF_ERROR(find(key, product));
   if (epilogue.bias)
@@ -288,7 +291,7 @@ Status GemmCache::multiply(const ProductPlan &plan, ElementType element,
   return cublasStatus(
       cublasLtMatmul(handle, product->operation, alphaValue.data(),
                      swaps ? b : a, product->layouts[0], swaps ? a : b,
-                     product->layouts[1], betaValue.data(), c,
+                     product->layouts[1], betaValue.data(), addend,
                      product->layouts[2], c, product->layouts[2],
                      &product->algorithm, workspace, kWorkspaceBytes, stream),
       "cublasLtMatmul");

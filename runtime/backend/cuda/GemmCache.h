@@ -24,8 +24,12 @@ namespace shardc::runtime {
 
 /// What happens to a product before it is stored.
 struct GemmEpilogue {
-  const void *bias = nullptr; ///< one element a column, of C's type
-  bool gelu = false;          ///< the tanh form, which is what cuBLASLt has
+  enum Activation : uint8_t { None, Relu, Gelu };
+  const void *bias = nullptr;   ///< one element a column, of C's type
+  Activation activation = None; ///< Gelu: the tanh form, as cuBLASLt has it
+  /// What beta scales, where that is not what the output has; it lies as that
+  /// does.
+  const std::byte *addend = nullptr;
 };
 
 class GemmCache {
@@ -44,11 +48,11 @@ public:
       file->save();
   }
 
-  /// C = alpha A B + beta C for operands that need no packing and have
-  /// elements. Where A and B are of int8, C is of int32; cuBLASLt wants B to be
-  /// dense along columns then, A and C along rows, and the columns of A and B
-  /// and all leading dimensions to be multiples of 4. Error: cuBLASLt has no
-  /// such product.
+  /// C = epilogue(alpha A B + beta C) for operands that need no packing and
+  /// have elements. Where A and B are of int8, C is of int32; cuBLASLt wants B
+  /// to be dense along columns then, A and C along rows, and the columns of A
+  /// and B and all leading dimensions to be multiples of 4. Error: cuBLASLt has
+  /// no such product.
   Status multiply(const ProductPlan &plan, artifact::ElementType element,
                   const std::byte *a, const std::byte *b, std::byte *c,
                   double alpha, double beta, const GemmEpilogue &epilogue,
@@ -61,7 +65,8 @@ private:
     int64_t leading[3], strides[3];
     int element;
     bool transposes[2];
-    bool hasBias, gelu;
+    bool hasBias;
+    GemmEpilogue::Activation activation;
     unsigned alignment; ///< of all pointers
     auto operator<=>(const Key &) const = default;
   };
