@@ -77,7 +77,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(lower::createBindSizes());
     passes.addPass(lower::createLower());
     if (options.generatesKernels)
-      passes.addPass(lower::createFuseRows());
+      passes.addPass(lower::createFuseRows({options.target}));
     passes.addPass(lower::createOverlapCollectives(overlapOptions(options)));
   }
   passes.addPass(verify::createVerifyPhase({phase.str()}));

@@ -2,6 +2,7 @@
 
 #include "passes/lower/Passes.h"
 
+#include "passes/lower/rows/Epilogue.h"
 #include "passes/lower/rows/Grouping.h"
 #include "passes/lower/rows/RowKernel.h"
 
@@ -114,6 +115,8 @@ private:
 };
 
 struct FuseRowsPass : impl::FuseRowsBase<FuseRowsPass> {
+  using Base::Base;
+
   void runOnOperation() override {
     const RowMap map = allRowOps();
     KernelTable kernels(getOperation());
@@ -124,6 +127,10 @@ struct FuseRowsPass : impl::FuseRowsBase<FuseRowsPass> {
         SmallVector<RowCall *, 4> members;
         for (unsigned member : group)
           members.push_back(&*listed.calls[member]);
+        if (target == "cuda" && foldIntoProduct(members)) {
+          numFolded += members.size();
+          continue;
+        }
         numFused += members.size() - 1;
         replaceByKernel(members, kernels);
       }

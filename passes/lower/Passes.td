@@ -58,7 +58,8 @@ def FuseRows : Pass<"shardc-fuse-rows", "::mlir::ModuleOp"> {
     `rt.kernel`, as long as nothing between them has to stay between them; what only
     they read has no buffer any more. Equal bodies are one kernel. What runs once,
     integers and f64 stay with the backend's own kernels, as do rows whose columns
-    are not next to each other.
+    are not next to each other. For a GPU a bias, a residual and an activation that
+    would be a kernel of their own are the product's instead (rows/Epilogue.h).
 
     Example (tests/passes/lower/fuse-rows/example.mlir):
 
@@ -79,8 +80,11 @@ def FuseRows : Pass<"shardc-fuse-rows", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
                            "::shardc::rt::RtDialect"];
+  let options = [Option<"target", "target", "std::string", "\"host\"",
+                        "Backend that the artifact is for">];
   let statistics = [
     Statistic<"numFused", "fused", "Calls that became part of another one">,
+    Statistic<"numFolded", "folded", "Calls that became part of a product">,
     Statistic<"numKernels", "kernels", "Kernels, equal ones once">
   ];
 }

@@ -127,6 +127,18 @@ class CudaPlugin(EndToEnd):
         self.assertEqual(opened.count("MatMul u0"), 2, "of two ranks")
         self.assertEqual(opened.count("all_reduce d0"), 2)
 
+    def test_a_second_process_asks_no_heuristics(self):
+        data, _ = self.save_products(np.array([[1, 2]]))
+        artifact = self.compile(self.folder / "model.onnx", 1, "--kernels", "reference")
+        settings = {"SHARDC_CACHE_DIR": str(self.folder / "cache"), "SHARDC_SIMULATED_CUBLASLT": "130002"}
+        silent = settings | {"SHARDC_SIMULATED_HEURISTICS": "0"}
+        self.assertEqual(self.start(artifact, "--inputs", data, **silent).returncode, 4)
+        self.assertEqual(self.start(artifact, "--inputs", data, "--expect", data, **settings).returncode, 0)
+        done = self.start(artifact, "--inputs", data, "--expect", data, **silent)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.start(artifact, "--inputs", data, SHARDC_CUBLASLT_CACHE="0", **silent)
+        self.assertIn("cuBLASLt has no product of", done.stderr)
+
     def test_an_index_out_of_range_is_named(self):
         data, _ = self.save_products(np.array([[1, 2]]))
         onnx.save_tensor(numpy_helper.from_array(np.array([[1, ROWS]]), "ids"), data / "input_0.pb")

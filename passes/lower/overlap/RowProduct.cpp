@@ -18,8 +18,10 @@ struct RowKernel {
   ArrayRef<unsigned> rowInputs;
   bool takesBatches; ///< else operands are matrices
 };
-constexpr unsigned kLhs[] = {0}, kLhsAndAddend[] = {0, 2};
+constexpr unsigned kLhs[] = {0}, kLhsAndAddend[] = {0, 2},
+                   kLhsAndAddends[] = {0, 2, 3};
 constexpr RowKernel kKernels[] = {{"MatMul", kLhs, true},
+                                  {"Linear", kLhsAndAddends, true},
                                   {"Gemm", kLhsAndAddend, false}};
 
 const RowKernel *kernelOf(rt::CallOp call) {

@@ -31,6 +31,20 @@ StringAttr KernelTable::add(rt::KernelOp kernel, StringRef what) {
   return entry->second;
 }
 
+Location nodesOf(ArrayRef<rt::CallOp> calls) {
+  constexpr size_t kNamed = 4;
+  llvm::SmallSetVector<StringRef, 4> nodes;
+  for (rt::CallOp call : calls)
+    if (auto name = dyn_cast<NameLoc>(call->getLoc()))
+      nodes.insert(name.getName().getValue());
+  if (nodes.size() < 2)
+    return calls.back()->getLoc();
+  std::string text = llvm::join(nodes.getArrayRef().take_front(kNamed), " + ");
+  if (nodes.size() > kNamed)
+    text += " + " + std::to_string(nodes.size() - kNamed) + " more";
+  return NameLoc::get(StringAttr::get(calls.back()->getContext(), text));
+}
+
 namespace {
 
 /// Operands that are the same window are one argument.
@@ -178,22 +192,6 @@ private:
     return rt::ViewOp::create(builder, loc, type, operand.buffer);
   }
 
-  /// The nodes of all members, the first ones by name.
-  Location location() {
-    constexpr size_t kNamed = 4;
-    llvm::SmallSetVector<StringRef, 4> nodes;
-    for (RowCall *member : members)
-      if (auto name = dyn_cast<NameLoc>(member->call.getLoc()))
-        nodes.insert(name.getName().getValue());
-    if (nodes.size() < 2)
-      return last.getLoc();
-    std::string text =
-        llvm::join(nodes.getArrayRef().take_front(kNamed), " + ");
-    if (nodes.size() > kNamed)
-      text += " + " + std::to_string(nodes.size() - kNamed) + " more";
-    return NameLoc::get(builder.getStringAttr(text));
-  }
-
   std::string whatItDoes() {
     constexpr size_t kNamed = 4;
     std::string text;
@@ -203,7 +201,10 @@ private:
   }
 
   void createCall() {
-    Location loc = location();
+    SmallVector<rt::CallOp> named;
+    for (RowCall *member : members)
+      named.push_back(member->call);
+    Location loc = nodesOf(named);
     SmallVector<Value, 8> reads, writes;
     for (const RowOperand &operand : inputs)
       reads.push_back(viewOf(operand, loc));

@@ -22,6 +22,9 @@ private:
   llvm::StringMap<mlir::StringAttr> byBody;
 };
 
+/// The nodes of these calls, the first ones by name.
+mlir::Location nodesOf(llvm::ArrayRef<rt::CallOp> calls);
+
 /// Replaces the members, in program order, by a call of one kernel where the
 /// last one stands. Temporaries that nobody else reads are gone.
 void replaceByKernel(llvm::ArrayRef<RowCall *> members, KernelTable &kernels);

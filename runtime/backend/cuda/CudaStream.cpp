@@ -30,7 +30,7 @@ Status CudaStream::start() {
                  "cudaStreamCreate"));
   SHARDC_RETURN_IF_ERROR(beside.start());
   attentions.setStream(handle);
-  SHARDC_RETURN_IF_ERROR(products.open());
+  SHARDC_RETURN_IF_ERROR(products.open(device));
   SHARDC_RETURN_IF_ERROR(cudaStatus(
       cudaMalloc(reinterpret_cast<void **>(&deviceFault), sizeof(unsigned)),
       "cudaMalloc"));
@@ -170,6 +170,7 @@ Status CudaStream::synchronize() {
   else
     pending.clear();
   underWay.forgetDone();
+  products.save();
   const Status status =
       error == cudaSuccess
           ? readFault()

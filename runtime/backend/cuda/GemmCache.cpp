@@ -72,9 +72,19 @@ unsigned alignmentOf(std::initializer_list<const void *> pointers) {
   return static_cast<unsigned>(bits & (~bits + 1));
 }
 
+cublasLtEpilogue_t epilogueOf(GemmEpilogue::Activation activation,
+                              bool hasBias) {
+  constexpr cublasLtEpilogue_t epilogues[][2] = {
+      {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS},
+      {CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS},
+      {CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS}};
+  return epilogues[activation][hasBias];
+}
+
 } // namespace
 
-Status GemmCache::open() {
+Status GemmCache::open(int device) {
+  file = AlgorithmFile::forDevice(device);
   const char *tf32 = std::getenv("SHARDC_TF32");
   usesTf32 = tf32 && std::strcmp(tf32, "1") == 0;
   SHARDC_RETURN_IF_ERROR(
@@ -116,11 +126,8 @@ Status GemmCache::describe(const Key &key, Product &product) {
       set(CUBLASLT_MATMUL_DESC_TRANSA, operations[key.transposes[0]]));
   SHARDC_RETURN_IF_ERROR(
       set(CUBLASLT_MATMUL_DESC_TRANSB, operations[key.transposes[1]]));
-  const cublasLtEpilogue_t epilogues[] = {
-      CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU,
-      CUBLASLT_EPILOGUE_GELU_BIAS};
   SHARDC_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE,
-                             epilogues[key.hasBias + 2 * key.gelu]));
+                             epilogueOf(key.activation, key.hasBias)));
   const int64_t dims[3][2] = {{key.m, key.k}, {key.k, key.n}, {key.m, key.n}};
   for (int i = 0; i < 3; ++i) {
     const bool swaps = i < 2 && key.transposes[i];
@@ -144,8 +151,57 @@ Status GemmCache::describe(const Key &key, Product &product) {
   return Status::ok();
 }
 
-/// The heuristics' first choice.
+/// As the file has them, which outlives this program: what cuBLASLt is told.
+AlgorithmFile::Key GemmCache::fileKeyOf(const Key &key) const {
+  Types types = {};
+  (void)typesOf(key.element, usesTf32, types); // described before
+  return {key.m,
+          key.n,
+          key.k,
+          key.batches,
+          key.leading[0],
+          key.leading[1],
+          key.leading[2],
+          key.strides[0],
+          key.strides[1],
+          key.strides[2],
+          types.data,
+          types.result,
+          types.compute,
+          types.scale,
+          key.transposes[0],
+          key.transposes[1],
+          epilogueOf(key.activation, key.hasBias),
+          key.alignment,
+          kWorkspaceBytes};
+}
+
+/// Whether an algorithm of the file is one for this product.
+bool GemmCache::canRun(const Product &product,
+                       const cublasLtMatmulAlgo_t &algorithm) {
+  cublasLtMatmulHeuristicResult_t checked = {};
+  return cublasLtMatmulAlgoCheck(handle, product.operation, product.layouts[0],
+                                 product.layouts[1], product.layouts[2],
+                                 product.layouts[2], &algorithm,
+                                 &checked) == CUBLAS_STATUS_SUCCESS &&
+         checked.workspaceSize <= kWorkspaceBytes;
+}
+
+/// The heuristics' first choice, now or before.
 Status GemmCache::choose(const Key &key, Product &product) {
+  const AlgorithmFile::Key fileKey = fileKeyOf(key);
+  const auto known = file ? file->find(fileKey) : std::nullopt;
+  if (known && canRun(product, *known)) {
+    product.algorithm = *known;
+    return Status::ok();
+  }
+  SHARDC_RETURN_IF_ERROR(askHeuristics(key, product));
+  if (file)
+    file->add(fileKey, product.algorithm);
+  return Status::ok();
+}
+
+Status GemmCache::askHeuristics(const Key &key, Product &product) {
   cublasLtMatmulPreference_t preference = nullptr;
   SHARDC_RETURN_IF_ERROR(
       cublasStatus(cublasLtMatmulPreferenceCreate(&preference),
@@ -213,7 +269,7 @@ Status GemmCache::multiply(const ProductPlan &plan, ElementType element,
   key.batches = plan.batches;
   key.element = element;
   key.hasBias = epilogue.bias != nullptr;
-  key.gelu = epilogue.gelu;
+  key.activation = epilogue.activation;
   key.transposes[0] = first.isTransposed == swaps;
   key.transposes[1] = second.isTransposed == swaps;
   const ProductOperand *operands[] = {&first, &second, &plan.c};
@@ -221,7 +277,8 @@ Status GemmCache::multiply(const ProductPlan &plan, ElementType element,
     key.leading[i] = operands[i]->leading;
     key.strides[i] = operands[i]->batchStride;
   }
-  key.alignment = alignmentOf({a, b, c});
+  const std::byte *addend = epilogue.addend ? epilogue.addend : c;
+  key.alignment = alignmentOf({a, b, addend, c});
   Product *product = nullptr;
   SHARDC_RETURN_IF_ERROR(find(key, product));
   if (epilogue.bias)
@@ -234,7 +291,7 @@ Status GemmCache::multiply(const ProductPlan &plan, ElementType element,
   return cublasStatus(
       cublasLtMatmul(handle, product->operation, alphaValue.data(),
                      swaps ? b : a, product->layouts[0], swaps ? a : b,
-                     product->layouts[1], betaValue.data(), c,
+                     product->layouts[1], betaValue.data(), addend,
                      product->layouts[2], c, product->layouts[2],
                      &product->algorithm, workspace, kWorkspaceBytes, stream),
       "cublasLtMatmul");

@@ -3,7 +3,8 @@
 // Descriptors and the algorithm that cuBLASLt's heuristics choose are kept for
 // each shape, so that a product costs no more than its launch from the second
 // time on. One cache a stream: it needs no lock, and has the stream's
-// workspace.
+// workspace. Algorithms are also in a file, for the processes that come later
+// (AlgorithmFile.h).
 //
 // f32 is computed as f32, unless SHARDC_TF32=1 asks for TF32; f16 and bf16
 // accumulate in f32. Integers of 8 bits give ones of 32.
@@ -12,6 +13,7 @@
 #ifndef SHARDC_RUNTIME_BACKEND_CUDA_GEMMCACHE_H
 #define SHARDC_RUNTIME_BACKEND_CUDA_GEMMCACHE_H
 
+#include "runtime/backend/cuda/AlgorithmFile.h"
 #include "runtime/backend/cuda/ProductPlan.h"
 
 #include <cublasLt.h>
@@ -22,8 +24,12 @@ namespace shardc::runtime {
 
 /// What happens to a product before it is stored.
 struct GemmEpilogue {
-  const void *bias = nullptr; ///< one element a column, of C's type
-  bool gelu = false;          ///< the tanh form, which is what cuBLASLt has
+  enum Activation : uint8_t { None, Relu, Gelu };
+  const void *bias = nullptr;   ///< one element a column, of C's type
+  Activation activation = None; ///< Gelu: the tanh form, as cuBLASLt has it
+  /// What beta scales, where that is not what the output has; it lies as that
+  /// does.
+  const std::byte *addend = nullptr;
 };
 
 class GemmCache {
@@ -34,13 +40,19 @@ public:
   GemmCache() = default;
   GemmCache(const GemmCache &) = delete;
   ~GemmCache();
-  Status open();
+  /// Of the current device, which is `device`.
+  Status open(int device);
+  /// Keeps what was chosen since the last time, if that was a while ago.
+  void save() {
+    if (file)
+      file->save();
+  }
 
-  /// C = alpha A B + beta C for operands that need no packing and have
-  /// elements. Where A and B are of int8, C is of int32; cuBLASLt wants B to be
-  /// dense along columns then, A and C along rows, and the columns of A and B
-  /// and all leading dimensions to be multiples of 4. Error: cuBLASLt has no
-  /// such product.
+  /// C = epilogue(alpha A B + beta C) for operands that need no packing and
+  /// have elements. Where A and B are of int8, C is of int32; cuBLASLt wants B
+  /// to be dense along columns then, A and C along rows, and the columns of A
+  /// and B and all leading dimensions to be multiples of 4. Error: cuBLASLt has
+  /// no such product.
   Status multiply(const ProductPlan &plan, artifact::ElementType element,
                   const std::byte *a, const std::byte *b, std::byte *c,
                   double alpha, double beta, const GemmEpilogue &epilogue,
@@ -53,7 +65,8 @@ private:
     int64_t leading[3], strides[3];
     int element;
     bool transposes[2];
-    bool hasBias, gelu;
+    bool hasBias;
+    GemmEpilogue::Activation activation;
     unsigned alignment; ///< of all pointers
     auto operator<=>(const Key &) const = default;
   };
@@ -65,12 +78,16 @@ private:
   Status find(const Key &key, Product *&product);
   Status describe(const Key &key, Product &product);
   Status choose(const Key &key, Product &product);
+  AlgorithmFile::Key fileKeyOf(const Key &key) const;
+  Status askHeuristics(const Key &key, Product &product);
+  bool canRun(const Product &product, const cublasLtMatmulAlgo_t &algorithm);
   static void destroy(Product &product);
 
   cublasLtHandle_t handle = nullptr;
   void *workspace = nullptr;
   bool usesTf32 = false;
   std::map<Key, Product> products;
+  std::shared_ptr<AlgorithmFile> file; ///< null: there is none
 };
 
 } // namespace shardc::runtime

@@ -9,9 +9,18 @@
 #include "tests/conformance/cuda/SimulatedProduct.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <memory>
+#include <string_view>
 
 using namespace shardc::testing;
+
+namespace {
+std::atomic<int> heuristicsAsked = 0;
+} // namespace
+
+int shardc::testing::simulatedHeuristicsAsked() { return heuristicsAsked; }
 
 struct cublasLtContext {
   int device;
@@ -172,6 +181,11 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
   return kOk;
 }
 
+size_t cublasLtGetVersion() {
+  const char *version = std::getenv("SHARDC_SIMULATED_CUBLASLT");
+  return version ? std::strtoul(version, nullptr, 10) : 0;
+}
+
 const char *cublasLtGetStatusString(cublasStatus_t status) {
   switch (status) {
   case CUBLAS_STATUS_SUCCESS:
@@ -296,6 +310,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtMatmulPreference_t preference, int wanted,
     cublasLtMatmulHeuristicResult_t found[], int *count) {
   *count = 0;
+  ++heuristicsAsked;
+  const char *answers = std::getenv("SHARDC_SIMULATED_HEURISTICS");
+  if (answers && std::string_view(answers) == "0")
+    return CUBLAS_STATUS_NOT_INITIALIZED;
   if (!handle || wanted < 1)
     return kInvalid;
   const SimulatedProduct product = productOf(operation, a, b, c, d);
@@ -308,6 +326,24 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   found[0].workspaceSize = algorithm.workspaceBytes;
   found[0].state = kOk;
   *count = 1;
+  return kOk;
+}
+
+cublasStatus_t
+cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
+                        cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                        cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                        const cublasLtMatmulAlgo_t *chosen,
+                        cublasLtMatmulHeuristicResult_t *result) {
+  const SimulatedProduct product = productOf(operation, a, b, c, d);
+  if (cublasStatus_t status = product.check(); status != kOk)
+    return status;
+  Algorithm algorithm;
+  std::memcpy(&algorithm, chosen->data, sizeof algorithm);
+  if (!handle || !isFor(algorithm, product))
+    return kInvalid;
+  result->workspaceSize = algorithm.workspaceBytes;
+  result->state = kOk;
   return kOk;
 }
 

@@ -62,6 +62,12 @@ struct SimulatedProduct {
 
 size_t simulatedBytes(cudaDataType type);
 
+/// How often this process has asked cuBLASLt's heuristics. Further settings:
+///
+///   SHARDC_SIMULATED_CUBLASLT     its version (0: it is not said)
+///   SHARDC_SIMULATED_HEURISTICS   0: they have no answer
+int simulatedHeuristicsAsked();
+
 } // namespace shardc::testing
 
 #endif // SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDPRODUCT_H

@@ -82,9 +82,12 @@ Status runProduct(const TensorView &viewA, const TensorView &viewB,
   const int64_t size = artifact::elementBytes(c.element);
   SHARDC_RETURN_IF_ERROR(
       plan.forEachProduct([&](int64_t atA, int64_t atB, int64_t atC) {
+        GemmEpilogue here = epilogue;
+        if (here.addend)
+          here.addend += atC * size;
         return stream.gemms().multiply(plan, c.element, a.data + atA * size,
                                        b.data + atB * size, c.data + atC * size,
-                                       alpha, beta, epilogue, stream.stream());
+                                       alpha, beta, here, stream.stream());
       }));
   return c.data == viewC.data ? Status::ok()
                               : copyStrided(viewC, c, stream.stream());

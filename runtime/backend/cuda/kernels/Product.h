@@ -10,8 +10,9 @@ namespace shardc::runtime::cuda {
 int64_t productScratchBytes(const TensorView &a, const TensorView &b,
                             const TensorView &c);
 
-/// C = alpha A B + beta C; views as planProduct wants them. Nothing to sum
-/// leaves beta C, which must be 0 or C.
+/// C = epilogue(alpha A B + beta C); views as planProduct wants them. Nothing
+/// to sum leaves beta C, which must be 0 or C. An addend of the epilogue is for
+/// operands that need no packing.
 Status runProduct(const TensorView &a, const TensorView &b, const TensorView &c,
                   double alpha, double beta, const GemmEpilogue &epilogue,
                   std::byte *scratch, CudaStream &stream);

@@ -7,32 +7,15 @@
 
 #include "runtime/backend/host/kernels/BatchedProduct.h"
 #include "runtime/backend/host/kernels/Dispatch.h"
+#include "runtime/backend/host/kernels/MatMulOperands.h"
 
 namespace shardc::runtime::host {
 namespace {
 
 constexpr char kName[] = "MatMul";
 
-Status check(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(expectOperands(call, kName, 2));
-  const TensorView &a = call.inputs[0], &b = call.inputs[1];
-  const TensorView &c = call.outputs[0];
-  if (a.rank < 2 || a.rank != b.rank)
-    return failure(kName, "operands have dims " + dimsToString(a) + " and " +
-                              dimsToString(b));
-  const int row = a.rank - 2, column = a.rank - 1;
-  TensorView expectedB = b, expectedC = a;
-  for (int d = 0; d < row; ++d)
-    expectedB.dims[d] = a.dims[d];
-  expectedB.dims[row] = a.dims[column];
-  expectedC.dims[column] = b.dims[column];
-  SHARDC_RETURN_IF_ERROR(expectDims(kName, expectedB, b));
-  SHARDC_RETURN_IF_ERROR(expectElement(kName, a.element, b));
-  return expectLike(kName, expectedC, c);
-}
-
 Status run(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(check(call));
+  SHARDC_RETURN_IF_ERROR(expectMatMul(call, kName));
   const TensorView &a = call.inputs[0], &b = call.inputs[1];
   const TensorView &c = call.outputs[0];
   return dispatch(NumericTypes(), a.element, kName, [&](auto tag) {
@@ -44,8 +27,9 @@ Status run(const KernelCall &call) {
 }
 
 int64_t scratchBytes(const KernelCall &call) {
-  // run reports what check finds
-  return check(call).isOk() ? productScratchBytes(call, kName) : 0;
+  // run reports what this finds
+  return expectMatMul(call, kName).isOk() ? productScratchBytes(call, kName)
+                                          : 0;
 }
 
 constexpr OperandPacking kPacking = packingOfInput(1);

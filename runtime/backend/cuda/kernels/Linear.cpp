@@ -1,0 +1,79 @@
+//===- Linear.cpp - A product with a bias, a residual, an activation ------===//
+//
+// All of it is cuBLASLt's epilogue, a residual that lies as the result does its
+// C. What that cannot take is done behind the product, in place.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/backend/cuda/CudaKernels.h"
+#include "runtime/backend/cuda/kernels/Product.h"
+#include "runtime/backend/cuda/kernels/StridedKernels.h"
+#include "runtime/backend/host/kernels/LinearOperands.h"
+
+namespace shardc::runtime::cuda {
+namespace {
+
+constexpr char kName[] = "Linear";
+using Operands = host::LinearOperands;
+
+/// Something to sum, and rows that are dense; a bias is aligned to 16 bytes.
+bool hasEpilogue(const Operands &p, const ProductPlan &plan) {
+  const int column = p.out.rank - 1;
+  return p.a.dims[column] > 0 && !plan.c.isTransposed &&
+         (p.bias.isAbsent() ||
+          ((p.bias.strides[column] == 1 || p.bias.dims[column] <= 1) &&
+           reinterpret_cast<uintptr_t>(p.bias.data) % 16 == 0));
+}
+
+/// Whether one view's elements are as far apart as the other's.
+bool lieAlike(const TensorView &a, const TensorView &b) {
+  for (int d = 0; d < a.rank; ++d)
+    if (a.dims[d] > 1 && a.strides[d] != b.strides[d])
+      return false;
+  return true;
+}
+
+GemmEpilogue::Activation activationOf(const Operands &p) {
+  return p.activation == "relu"   ? GemmEpilogue::Relu
+         : p.activation == "gelu" ? GemmEpilogue::Gelu
+                                  : GemmEpilogue::None;
+}
+
+Status run(const KernelCall &call) {
+  Operands p;
+  SHARDC_RETURN_IF_ERROR(p.read(call, kName));
+  if (p.out.numElements() == 0)
+    return Status::ok();
+  CudaStream &stream = CudaStream::of(call);
+  const ProductPlan plan = planProduct(p.a, p.b, p.out);
+  if (!hasEpilogue(p, plan)) {
+    SHARDC_RETURN_IF_ERROR(
+        runProduct(p.a, p.b, p.out, 1, 0, {}, call.scratch, stream));
+    return host::finishLinear(call, p.out, {p.bias, p.residual}, p.activation,
+                              findCudaKernel);
+  }
+  GemmEpilogue epilogue;
+  epilogue.bias = p.bias.data;
+  epilogue.activation = activationOf(p);
+  if (!p.residual.isAbsent()) {
+    const bool packs = plan.a.isPacked || plan.b.isPacked || plan.c.isPacked;
+    if (!packs && lieAlike(p.out, p.residual))
+      epilogue.addend = p.residual.data;
+    else
+      SHARDC_RETURN_IF_ERROR(copyStrided(p.out, p.residual, stream.stream()));
+  }
+  return runProduct(p.a, p.b, p.out, 1, p.residual.isAbsent() ? 0 : 1, epilogue,
+                    call.scratch, stream);
+}
+
+int64_t scratchBytes(const KernelCall &call) {
+  // run reports what this finds
+  return host::expectMatMul(call, kName).isOk()
+             ? productScratchBytes(call.inputs[0], call.inputs[1],
+                                   call.outputs[0])
+             : 0;
+}
+
+const CudaKernelRegistration registration(kName, {run, scratchBytes});
+
+} // namespace
+} // namespace shardc::runtime::cuda
