@@ -67,12 +67,15 @@ LogicalResult GraphImporter::addBody(const GraphProto &body, Region &region) {
     locs.push_back(locOf(input->name()));
   }
   Block *block = builder.createBlock(&region, {}, types, locs);
-  for (const TensorProto &tensor : body.initializer())
-    initializers[tensor.name()] = &tensor;
   for (const auto &sparse : body.sparse_initializer())
     unsupported.addType("sparse", locOf(sparse.values().name()));
   SmallVector<std::pair<StringRef, Value>> before;
   auto *outer = std::exchange(undo, &before);
+  auto outerInitializers = initializers;
+  for (const TensorProto &tensor : body.initializer()) {
+    initializers[tensor.name()] = &tensor;
+    setValue(tensor.name(), Value()); // read when first used
+  }
   for (auto [input, argument] : llvm::zip(inputs, block->getArguments()))
     setValue(input->name(), argument);
   for (const NodeProto &node : body.node())
@@ -87,6 +90,7 @@ LogicalResult GraphImporter::addBody(const GraphProto &body, Region &region) {
   onnx::YieldOp::create(builder, region.getLoc(), results);
   // Names of a body end with it; another one may use them again.
   undo = outer;
+  initializers = std::move(outerInitializers);
   for (auto [name, value] : llvm::reverse(before))
     values[name] = value;
   return success();

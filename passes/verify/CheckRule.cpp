@@ -21,15 +21,26 @@ namespace {
 using Segments = llvm::SmallVector<Segment, 4>;
 using Factors = llvm::SmallVector<Factor, 4>;
 
+/// How many segments of the front have that total size, whatever the symbols
+/// are; all, if they do and the last are empty.
+std::optional<size_t> countSegments(const Segments &segments, DimExpr size) {
+  std::optional<size_t> count;
+  DimExpr total = 0;
+  for (auto [i, segment] : llvm::enumerate(segments)) {
+    total = total + segment.size();
+    if (total == size && (!count || i + 1 == segments.size()))
+      count = i + 1;
+  }
+  return count;
+}
+
 /// Takes segments of that total size off the front; cuts an unsplit one.
 std::optional<Segments> takeSegments(Segments &from, DimExpr size) {
   Segments taken;
-  // All of them, even where symbols leave open which one is longer.
-  DimExpr total = 0;
-  for (const Segment &segment : from)
-    total = total + segment.size();
-  if (total == size) {
-    std::swap(taken, from);
+  // Where they end is open, [1 | sequence - 1], but for such a total.
+  if (std::optional<size_t> count = countSegments(from, size)) {
+    taken.assign(from.begin(), from.begin() + *count);
+    from.erase(from.begin(), from.begin() + *count);
     return taken;
   }
   while (!size.isConstant(0)) {

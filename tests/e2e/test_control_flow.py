@@ -51,6 +51,20 @@ BRANCH = (
     + LAYER.format(x="b", y="y")
 )
 
+SCALED = (
+    LAYER.format(x="x", y="d")
+    + """
+    s = ReduceSum <keepdims = 0> (x)
+    zero = Constant <value_float = 0.0> ()
+    c = Greater(s, zero)
+    b = If (c) <
+      then_branch = then () => (float[n, 8] t) { t = Mul(d, scale) },
+      else_branch = else () => (float[n, 8] e) { e = Mul(d, scale) }
+    >
+    """
+    + LAYER.format(x="b", y="y")
+)
+
 SIZES = (
     LAYER.format(x="x", y="d")
     + """
@@ -195,6 +209,21 @@ class ControlFlow(EndToEnd):
         plan = self.explain(self.folder / "model.onnx", 2)
         self.assertIn("If_6", plan["waits"])
         self.assertEqual([entry["kind"] for entry in plan["collectives"]].count("all_reduce"), 2)
+
+    def test_branches_whose_weights_share_a_name(self):
+        made = model(X, "float[n, 8] y", SCALED)
+        scales = {"then_branch": 2, "else_branch": 3}
+        (branch,) = [node for node in made.graph.node if node.op_type == "If"]
+        for attribute in branch.attribute:
+            values = np.full(SIZE, scales[attribute.name], np.float32)
+            attribute.g.initializer.append(numpy_helper.from_array(values, "scale"))
+
+        def expected(x):
+            d = layer(x)
+            return [layer(d * (2 if x.sum() > 0 else 3))]
+
+        x = np.abs(numbers(0, 3, SIZE))
+        self.check(made, expected, [x], [-x], ways=(1, 2))
 
     def test_branches_of_different_sizes(self):
         def expected(x):

@@ -28,7 +28,8 @@ using dist::DimExpr;
 
 namespace {
 
-/// One dim: `scale` is what the user gave, or out / in.
+/// One dim: `scale` is what the user gave, or out / in. A symbolic dim can only
+/// be kept; it counts as one of size 1.
 struct ResizedDim {
   int64_t in = 0, out = 0;
   double scale = 1, roiStart = 0, roiEnd = 1;
@@ -168,21 +169,22 @@ namespace {
 enum ResizeInput { kRoi = 1, kScales = 2, kSizes = 3 };
 }
 
-/// Known numbers, integers too; nothing if absent, unknown or empty.
-static SmallVector<double> numbersOf(ShapeInference &inference, Operation *op,
-                                     unsigned index) {
-  SmallVector<double> numbers;
+/// Known numbers and sizes; nothing if absent, unknown or empty.
+static ArrayRef<KnownScalar> valuesOf(ShapeInference &inference, Operation *op,
+                                      unsigned index) {
   const KnownValue *known = ShapeInference::isPresent(op, index)
                                 ? inference.known(op->getOperand(index))
                                 : nullptr;
-  for (const KnownScalar &scalar :
-       known ? ArrayRef(known->elements) : ArrayRef<KnownScalar>()) {
-    if (auto *number = std::get_if<double>(&scalar))
-      numbers.push_back(*number);
-    else if (auto value = std::get<DimExpr>(scalar).asConstant())
-      numbers.push_back(static_cast<double>(*value));
-  }
-  return numbers;
+  return known ? ArrayRef(known->elements) : ArrayRef<KnownScalar>();
+}
+
+/// Nothing if the number is symbolic.
+static std::optional<double> numberOf(const KnownScalar &scalar) {
+  if (auto *number = std::get_if<double>(&scalar))
+    return *number;
+  if (auto value = std::get<DimExpr>(scalar).asConstant())
+    return static_cast<double>(*value);
+  return std::nullopt;
 }
 
 /// One scale for all: the smallest, or the largest.
@@ -201,13 +203,50 @@ static void keepAspectRatio(StringRef policy, ArrayRef<int64_t> axes,
   }
 }
 
-static FailureOr<SmallVector<ResizedDim>>
-readDims(ResizeOp op, ShapeInference &inference, bool usesRoi) {
-  auto shape = asConstants(inference.dims(op.getInput()));
-  if (!shape || llvm::is_contained(*shape, 0))
-    return op.emitOpError("resizes ")
-           << op.getInput().getType() << ", expected an image of constant size";
-  int64_t rank = shape->size();
+namespace {
+struct ResizeOperands {
+  ArrayRef<KnownScalar> roi, scales, sizes;
+  bool hasSizes;
+};
+} // namespace
+
+/// An axis of size `size`, whose entries in the operands are the `i`-th.
+static std::optional<ResizedDim> readDim(const ResizeOperands &operands,
+                                         DimExpr size, size_t i) {
+  ResizedDim dim{1, 1};
+  const KnownScalar &entry =
+      operands.hasSizes ? operands.sizes[i] : operands.scales[i];
+  if (operands.hasSizes && entry == KnownScalar(size) && !size.asConstant())
+    return dim;
+  std::optional<double> number = numberOf(entry);
+  if (!number || (!size.asConstant() && (operands.hasSizes || *number != 1)))
+    return std::nullopt;
+  dim.in = size.asConstant().value_or(1);
+  dim.scale =
+      operands.hasSizes ? *number / static_cast<double>(dim.in) : *number;
+  if (!(dim.scale >= 0) || dim.scale > 1e6)
+    return std::nullopt;
+  dim.out = static_cast<int64_t>(operands.hasSizes
+                                     ? *number
+                                     : std::floor(static_cast<float>(*number) *
+                                                  static_cast<float>(dim.in)));
+  return dim;
+}
+
+static LogicalResult readRoi(const ResizeOperands &operands, size_t i,
+                             ResizedDim &dim) {
+  std::optional<double> start = numberOf(operands.roi[i]),
+                        end =
+                            numberOf(operands.roi[operands.roi.size() / 2 + i]);
+  if (!start || !end)
+    return failure();
+  dim.roiStart = *start;
+  dim.roiEnd = *end;
+  return success();
+}
+
+static FailureOr<SmallVector<int64_t>>
+readAxes(ResizeOp op, ShapeInference &inference, int64_t rank) {
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   if (std::optional<ArrayRef<int64_t>> given = op.getAxes())
     axes.assign(given->begin(), given->end());
@@ -217,37 +256,52 @@ readDims(ResizeOp op, ShapeInference &inference, bool usesRoi) {
       return failure();
     axis = *normal;
   }
+  return axes;
+}
+
+static LogicalResult reportSize(ResizeOp op, int64_t axis) {
+  return op.emitOpError("resizes dim ")
+         << axis << " of " << op.getInput().getType()
+         << ", expected a dim that keeps its size, or constants above 0 before "
+            "and after: export with a constant image size";
+}
+
+/// Sizes are constants but for dims that are kept, such as the batch.
+static FailureOr<SmallVector<ResizedDim>>
+readDims(ResizeOp op, ShapeInference &inference, bool usesRoi) {
+  SmallVector<DimExpr, 4> shape = inference.dims(op.getInput());
+  FailureOr<SmallVector<int64_t>> axes =
+      readAxes(op, inference, static_cast<int64_t>(shape.size()));
+  if (failed(axes))
+    return failure();
   // Before opset 11 there was no roi.
   unsigned scalesAt = op.getNumOperands() == 2 ? 1 : kScales;
-  SmallVector<double> scales = numbersOf(inference, op, scalesAt),
-                      sizes = numbersOf(inference, op, kSizes),
-                      roi = numbersOf(inference, op, kRoi);
-  bool hasSizes = sizes.size() == axes.size();
-  if (axes.empty() || (!hasSizes && scales.size() != axes.size()) ||
-      (usesRoi && roi.size() != 2 * axes.size()))
+  ResizeOperands operands{valuesOf(inference, op, kRoi),
+                          valuesOf(inference, op, scalesAt),
+                          valuesOf(inference, op, kSizes), false};
+  operands.hasSizes = operands.sizes.size() == axes->size();
+  if (axes->empty() ||
+      (!operands.hasSizes && operands.scales.size() != axes->size()) ||
+      (usesRoi && operands.roi.size() != 2 * axes->size()))
     return op.emitOpError("has scales, sizes or a roi that depend on data or "
                           "are of another number than ")
-           << axes.size() << " axes, expected constants";
+           << axes->size() << " axes, expected constants";
   SmallVector<ResizedDim> dims;
-  for (int64_t size : *shape)
-    dims.push_back({size, size});
-  for (auto [i, axis] : llvm::enumerate(axes)) {
-    ResizedDim &dim = dims[axis];
-    double in = static_cast<double>(dim.in);
-    dim.scale = hasSizes ? sizes[i] / in : scales[i];
-    if (!(dim.scale >= 0) || dim.scale > 1e6)
-      return op.emitOpError("has the scale ") << dim.scale;
-    dim.out = static_cast<int64_t>(
-        hasSizes ? sizes[i]
-                 : std::floor(static_cast<float>(dim.scale) *
-                              static_cast<float>(dim.in)));
-    if (usesRoi) {
-      dim.roiStart = roi[i];
-      dim.roiEnd = roi[axes.size() + i];
-    }
+  for (const DimExpr &size : shape) {
+    int64_t constant = size.asConstant().value_or(1);
+    dims.push_back({constant, constant});
   }
-  if (hasSizes)
-    keepAspectRatio(op.getKeepAspectRatioPolicy(), axes, dims);
+  for (auto [i, axis] : llvm::enumerate(*axes)) {
+    std::optional<ResizedDim> dim = readDim(operands, shape[axis], i);
+    if (!dim || dim->in == 0 || (usesRoi && failed(readRoi(operands, i, *dim))))
+      return reportSize(op, axis);
+    dims[axis] = *dim;
+  }
+  if (operands.hasSizes)
+    keepAspectRatio(op.getKeepAspectRatioPolicy(), *axes, dims);
+  for (auto [axis, size] : llvm::enumerate(shape))
+    if (!size.asConstant() && !dims[axis].isKept(usesRoi))
+      return reportSize(op, static_cast<int64_t>(axis));
   return dims;
 }
 

@@ -22,3 +22,18 @@ func.func @nearest(%x: tensor<3x2xi8>) -> (!u) {
   %y = onnx.Resize %x, %n, %n, %s : (tensor<3x2xi8>, none, none, tensor<2xi64>) -> !u
   return %y : !u
 }
+
+// A symbolic dim is kept, whether scales or sizes say so.
+// CHECK-LABEL: func.func @batch(
+// CHECK: onnx.MatMul {{.*}} -> tensor<?x1x3x4xf32, #dist.value<dims = [batch, 1, 3, 4]>>
+// CHECK: onnx.Gather {{.*}} -> tensor<?x1x3x4xf32, #dist.value<dims = [batch, 1, 3, 4]>>
+func.func @batch(%x: tensor<?x1x3x2xf32, #dist.value<dims = [batch, 1, 3, 2]>>) -> (!u, !u) {
+  %n = onnx.None : () -> none
+  %s = onnx.Constant {value = dense<[1.0, 1.0, 1.0, 2.0]> : tensor<4xf32>} : () -> tensor<4xf32>
+  %y = onnx.Resize %x, %n, %s {mode = "linear"} : (tensor<?x1x3x2xf32, #dist.value<dims = [batch, 1, 3, 2]>>, none, tensor<4xf32>) -> !u
+  %b = onnx.Shape %x {end = 2 : i64} : (tensor<?x1x3x2xf32, #dist.value<dims = [batch, 1, 3, 2]>>) -> !u
+  %i = onnx.Constant {value = dense<[3, 4]> : tensor<2xi64>} : () -> tensor<2xi64>
+  %c = onnx.Concat %b, %i {axis = 0 : i64} : (!u, tensor<2xi64>) -> !u
+  %z = onnx.Resize %x, %n, %n, %c : (tensor<?x1x3x2xf32, #dist.value<dims = [batch, 1, 3, 2]>>, none, none, !u) -> !u
+  return %y, %z : !u, !u
+}

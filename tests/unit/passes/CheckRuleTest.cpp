@@ -5,6 +5,7 @@
 
 using namespace shardc;
 using namespace shardc::testing;
+using dist::DimExpr;
 using dist::DimSharding;
 using dist::ReduceKind;
 using dist::Sharding;
@@ -66,6 +67,14 @@ TEST(MatchDim, TakesSegments) {
                   {{100}, {28}, {32}}),
             "0: {}; 1: {}; 2: {\"tp\"=2}");
   EXPECT_EQ(match(split, packed, {{64}, {64}}), "no");
+}
+
+/// A table of 8 rows is cut behind `s` of them, which elsewhere are 1 | s - 1.
+TEST(MatchDim, TakesSegmentsOfSymbolicSizes) {
+  DimExpr s = DimExpr::symbol("s");
+  DimSharding split = dim({{{1}}, {{s - 1, {axis(2)}}}, {{DimExpr(8) - s}}});
+  EXPECT_EQ(match(split, RuleDim{{{0}, {1}}}, {{s}, {DimExpr(8) - s}}),
+            "0: [1: (1) | s - 1: (s - 1:\"tp\"=2)]; 1: {}");
 }
 
 /// a [m, k] x b [k, n] -> [m, n] with m = 4, k = 6, n = 8.

@@ -1,0 +1,12 @@
+// A symbolic dim is kept or refused, by its number.
+// RUN: shard-opt %s --shardc-infer-shapes --split-input-file --verify-diagnostics
+
+!u = tensor<*x!onnx.unknown>
+
+func.func @height(%x: tensor<1x1x?x2xf32, #dist.value<dims = [1, 1, height, 2]>>) -> (!u) {
+  %n = onnx.None : () -> none
+  %s = onnx.Constant {value = dense<[1.0, 1.0, 2.0, 2.0]> : tensor<4xf32>} : () -> tensor<4xf32>
+  // expected-error @+1 {{resizes dim 2 of 'tensor<1x1x?x2xf32, #dist.value<dims = [1, 1, height, 2]>>', expected a dim that keeps its size, or constants above 0 before and after: export with a constant image size}}
+  %y = onnx.Resize %x, %n, %s {mode = "linear"} : (tensor<1x1x?x2xf32, #dist.value<dims = [1, 1, height, 2]>>, none, tensor<4xf32>) -> !u
+  return %y : !u
+}
