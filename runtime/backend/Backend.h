@@ -83,6 +83,13 @@ public:
   virtual ~DeviceGraph() = default;
 };
 
+/// Something that a device did.
+struct DeviceActivity {
+  std::string name;           ///< of its kernel, or "copy"
+  uint64_t tag = 0;           ///< that it was enqueued under
+  int64_t begin = 0, end = 0; ///< nanoseconds of std::chrono::steady_clock
+};
+
 /// Work in order, beside the host's. Destroyed when all of it is done.
 class DeviceStream {
 public:
@@ -108,6 +115,23 @@ public:
 
   /// Blocks until all work is done; the first error of it, if there was one.
   virtual Status synchronize() = 0;
+
+  // What a device did when, without waiting for each part of it:
+  //
+  //   stream.startTrace()              once; false: it has no clock of its own
+  //   stream.beginTag(7), stream.launch(...), stream.endTag()
+  //   stream.synchronize(), stream.takeActivities(list)
+
+  virtual bool startTrace() { return false; }
+  /// What this thread enqueues up to endTag, also by communicators, is noted
+  /// under a tag below 2^48.
+  virtual void beginTag(uint64_t tag) { (void)tag; }
+  virtual void endTag() {}
+  /// Adds what was noted, in any order. No stream of the process has work.
+  virtual Status takeActivities(std::vector<DeviceActivity> &activities) {
+    (void)activities;
+    return Status::ok();
+  }
 
   // Work that is the same each time, addresses included, costs less as a graph:
   //

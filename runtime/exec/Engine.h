@@ -64,7 +64,10 @@ struct RankState {
   uint64_t moves = 0;   ///< of MemoryPlacement
   LaunchStats launches; ///< of all runs
   std::vector<uint64_t> hashes;
-  std::vector<const BoundInstruction *> inFlight;    ///< while it is measured
+  std::vector<const BoundInstruction *> inFlight; ///< while it is measured
+  bool traces = false;                 ///< the device notes when it did what
+  std::vector<ShapePlan *> tracedRuns; ///< since that was taken; null: gone
+  uint64_t runsBefore = 0;             ///< of all runs, those before these
   std::vector<std::array<uint64_t, 2>> loadedHashes; ///< on a device
   Status status;                                     ///< of the current job
 };
@@ -109,6 +112,9 @@ public:
                  std::vector<InputTensor> &past);
   /// An empty state, or why the artifact has none.
   Status createState(int64_t capacity, std::unique_ptr<CacheState> &state);
+
+  /// What devices noted of the runs since, into their plans. No stage runs.
+  Status takeActivities();
 
   /// Of all profiles.
   std::vector<const artifact::Program *> allPrograms() const;
@@ -175,6 +181,7 @@ private:
                  std::unique_ptr<ShapePlan> &taken);
   Status preparePlan(std::unique_ptr<ShapePlan> &plan);
   Status prepareRank(int rank);
+  void forgetTraced(const ShapePlan &plan);
   void findSkipped();
   Status runRank(int rank);
 

@@ -25,6 +25,7 @@ Status Engine::openDevice(int rank) {
   mine.device = &place.world.devices->of(worldRank(rank));
   SHARDC_RETURN_IF_ERROR(mine.device->createStream(mine.stream));
   mine.stream->owner = message("rank ", worldRank(rank), ": ");
+  mine.traces = options.measure && mine.stream->startTrace();
   if (!mine.device->isHost()) {
     mine.staging = std::make_unique<Staging>(*mine.device, *mine.stream);
     mine.hostCalls = std::make_unique<HostCalls>(*mine.device, *mine.stream);

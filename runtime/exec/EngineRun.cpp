@@ -144,6 +144,7 @@ void Engine::takeLeast(std::vector<std::unique_ptr<ShapePlan>> &plans,
   plans.erase(least);
   if (last == taken.get())
     last = nullptr;
+  forgetTraced(*taken);
 }
 
 /// Binds `plan`, which was another shape's, or a new one.
@@ -186,6 +187,8 @@ Status Engine::runRank(int rank) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
   SHARDC_RETURN_IF_ERROR(placeInputs(rank));
   mine.symbols = current->symbols;
+  if (mine.traces)
+    mine.tracedRuns.push_back(current);
   for (auto &communicator :
        active->ranks[static_cast<size_t>(rank)].communicators)
     communicator->beginRun();
@@ -194,7 +197,9 @@ Status Engine::runRank(int rank) {
   mine.scalars = current->scalars;
   for (size_t segment = 0; segment < active->run.list.size();)
     SHARDC_RETURN_IF_ERROR(runSegment(rank, segment));
-  return active->run.isStatic() ? copyOutputs(rank) : Status::ok();
+  if (active->run.isStatic())
+    SHARDC_RETURN_IF_ERROR(copyOutputs(rank));
+  return mine.traces ? mine.stream->synchronize() : Status::ok();
 }
 
 } // namespace shardc::runtime

@@ -69,9 +69,19 @@ Status Engine::growBuffer(int rank, DeviceBuffer &memory, int64_t bytes,
 RunControl Engine::controlOf(int rank, std::span<InstructionTiming> timings) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
   return {
-      failure,          *mine.stream, mine.staging.get(), mine.hostCalls.get(),
-      mine.world.get(), timings,      mine.progress,      mine.hashes,
-      mine.inFlight};
+      failure,
+      *mine.stream,
+      mine.staging.get(),
+      mine.hostCalls.get(),
+      mine.world.get(),
+      timings,
+      mine.progress,
+      mine.hashes,
+      mine.inFlight,
+      mine.traces && !timings.empty()
+          ? static_cast<int64_t>(mine.runsBefore + mine.tracedRuns.size() - 1)
+                << kTraceTagBits
+          : -1};
 }
 
 PlanContext

@@ -135,8 +135,11 @@ Status Pipeline::runParts(std::span<const PipelineRequest> newRequests) {
     runStage(0);
   else // a stage that fails wakes the others
     threads.run(runs, [] { return false; });
-  const Status status = finish(requests);
+  Status status = finish(requests);
   hasFailed = !status.isOk();
+  for (auto &stage : stages)
+    if (const Status taken = stage->takeActivities(); status.isOk())
+      status = taken;
   return status;
 }
 

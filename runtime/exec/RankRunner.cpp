@@ -95,14 +95,22 @@ public:
     inFlight.clear(); // of a run that failed
   }
 
-  void start() {
-    if (isMeasured())
-      begin = now();
+  void start(const BoundInstruction &instruction) {
+    if (!isMeasured())
+      return;
+    begin = now();
+    if (control.traceTag >= 0)
+      control.stream.beginTag(static_cast<uint64_t>(control.traceTag) +
+                              instruction.index);
   }
 
   Status stop(const BoundInstruction &instruction, Status status) {
     if (!isMeasured())
       return status;
+    if (control.traceTag >= 0) {
+      control.stream.endTag();
+      return status;
+    }
     const bool isInFlight =
         instruction.flight >= 0 && instruction.collective >= 0;
     // Times of a device are those of its work, not of its launch.
@@ -237,7 +245,7 @@ Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
     }
     enter(instruction, 1, control);
     const CollectiveSite site = siteOf(instruction);
-    watch.start();
+    watch.start(instruction);
     Status status =
         watch.stop(instruction, runOne(plan, instruction, rank, control, site));
     if (status.isOk() && control.world && instruction.replicated)

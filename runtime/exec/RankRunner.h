@@ -19,6 +19,8 @@ struct InstructionTiming {
   int64_t begin = 0;
   int64_t end = 0;
   int64_t total = 0; ///< over all runs of this shape
+
+  bool hasRun() const { return end > 0; }
 };
 
 /// What a rank is doing, for messages of others.
@@ -28,6 +30,9 @@ struct RankProgress {
 
   void leave() { current.store(nullptr, std::memory_order_release); }
 };
+
+/// Of an instruction's index, below the run's number.
+constexpr int kTraceTagBits = 24;
 
 struct RunControl {
   RunFailure &failure;
@@ -40,6 +45,9 @@ struct RunControl {
   std::vector<uint64_t> &hashes; ///< scratch of the replica check
   /// Scratch of measurements: collectives in flight.
   std::vector<const BoundInstruction *> &inFlight;
+  /// The device notes times under tags, this one and the instruction's index;
+  /// negative: it does not, and is waited for.
+  int64_t traceTag = -1;
 };
 
 /// Runs all instructions in order, and those that were captured as their

@@ -34,6 +34,8 @@ struct RankShapePlan {
   std::vector<SegmentPlan> segments;
   /// By instruction of the program; empty: not measured.
   std::vector<InstructionTiming> timings;
+  /// Of the last run, where the device notes them; tags are instructions.
+  std::vector<DeviceActivity> activities;
 
   RankPlan &last() { return segments.back().plan; }
   /// Calls `visit(plan, instruction)` for each instruction, in order.

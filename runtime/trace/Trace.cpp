@@ -56,6 +56,29 @@ Json trackName(int track, const std::string &name) {
           {"args", {{"name", name}}}};
 }
 
+/// What a device has noted: a track of its kernels and copies.
+void addActivities(const Artifact &artifact, int rank,
+                   const RankShapePlan &plan, int64_t origin, Json &events) {
+  const int track = 2 * artifact.worldSize() + rank;
+  events.push_back(
+      trackName(track, artifact.rankText(rank) + ": kernels and copies"));
+  std::vector<std::string_view> nodes(plan.timings.size());
+  plan.forEachInstruction(
+      [&](const RankPlan &, const BoundInstruction &instruction) {
+        nodes[instruction.index] = instruction.node;
+      });
+  for (const DeviceActivity &activity : plan.activities)
+    events.push_back(
+        {{"name", activity.name},
+         {"cat", "device"},
+         {"ph", "X"},
+         {"pid", 0},
+         {"tid", track},
+         {"ts", static_cast<double>(activity.begin - origin) / 1000},
+         {"dur", static_cast<double>(activity.end - activity.begin) / 1000},
+         {"args", {{"node", std::string(nodes[activity.tag])}}}});
+}
+
 /// A rank's instructions are one track, its collectives in flight another. They
 /// are done in their order: one begins when those before it are over.
 void addTracks(const Artifact &artifact, int rank, const RankShapePlan &plan,
@@ -67,11 +90,13 @@ void addTracks(const Artifact &artifact, int rank, const RankShapePlan &plan,
   plan.forEachInstruction(
       [&](const RankPlan &, const BoundInstruction &instruction) {
         InstructionTiming timing = plan.timings[instruction.index];
-        const bool flies = isInFlight(instruction);
+        const bool flies = isInFlight(instruction) && timing.hasRun();
         if (flies) {
           timing.begin = std::max(timing.begin, landed);
           landed = timing.end = std::max(timing.end, timing.begin);
         }
+        if (!timing.hasRun())
+          return; // a device has nothing to do for it
         hasFlights |= flies;
         events.push_back(
             sliceOf(instruction, timing, flies ? beside : rank, origin));
@@ -79,13 +104,16 @@ void addTracks(const Artifact &artifact, int rank, const RankShapePlan &plan,
   if (hasFlights)
     events.push_back(
         trackName(beside, artifact.rankText(rank) + ": collectives in flight"));
+  if (!plan.activities.empty())
+    addActivities(artifact, rank, plan, origin, events);
 }
 
 int64_t firstBegin(const ShapePlan &plan) {
   int64_t origin = INT64_MAX;
   for (const RankShapePlan &rank : plan.ranks)
     for (const InstructionTiming &timing : rank.timings)
-      origin = std::min(origin, timing.begin);
+      if (timing.hasRun())
+        origin = std::min(origin, timing.begin);
   return origin;
 }
 

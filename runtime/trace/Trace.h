@@ -2,7 +2,9 @@
 //
 // writeTrace makes a file for chrome://tracing and ui.perfetto.dev: one track a
 // rank, one slice an instruction of the last run, named by its kernel, with its
-// node and shapes; collectives that run beside others are a second track.
+// node and shapes; collectives that run beside others are a second track. Where
+// a device notes times itself, slices are from the first to the last thing that
+// it did for the instruction, and its kernels and copies are a third track.
 // profileInstructions adds the same times up.
 //
 //===----------------------------------------------------------------------===//

@@ -139,6 +139,45 @@ class CudaPlugin(EndToEnd):
         done = self.start(artifact, "--inputs", data, SHARDC_CUBLASLT_CACHE="0", **silent)
         self.assertIn("cuBLASLt has no product of", done.stderr)
 
+    def trace(self, artifact, data, *flags, **environment):
+        """Slices by their track's name, and the tracks' times in microseconds."""
+        file = self.folder / "trace.json"
+        done = self.start(artifact, "--inputs", data, "--trace", file, *flags, **environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        events = json.loads(file.read_text())["traceEvents"]
+        names = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M"}
+        tracks = {name: [] for name in names.values()}
+        for event in events:
+            if event["ph"] == "X":
+                tracks[names[event["tid"]]].append(event)
+        return tracks, done.stdout
+
+    def test_times_are_those_that_the_gpu_notes(self):
+        data, _ = self.save_products(np.array([[1, 2]]))
+        cupti = str(ROOT / "build/lib/tests/simulated-cupti.so")
+        for name, (tp, *flags) in PLANS.items():
+            with self.subTest(plan=name):
+                artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", *flags, to=name)
+                tracks, said = self.trace(artifact, data, "--profile", "--repeat", 3, SHARDC_CUPTI=cupti)
+                for track, slices in tracks.items():
+                    if not track.endswith(": kernels and copies"):
+                        continue
+                    by_node = {}
+                    for slice in slices:
+                        self.assertIn(slice["name"], ("simulated", "copy"))
+                        by_node.setdefault(slice["args"]["node"], []).append(slice)
+                    # An instruction's slice is from the first to the last of what the GPU did for its node.
+                    for slice in tracks[track.removesuffix(": kernels and copies")]:
+                        parts = by_node[slice["args"]["node"]]
+                        self.assertGreaterEqual(slice["ts"] + 1e-3, min(part["ts"] for part in parts))
+                        self.assertLessEqual(slice["ts"] + slice["dur"], max(part["ts"] + part["dur"] for part in parts) + 1e-3)
+                    self.assertIn("u0", by_node) if name in ("tp1", "tp2") else None
+                self.assertIn("roofline", said)
+                plain, _ = self.trace(artifact, data, SHARDC_CUPTI="nowhere")
+                self.assertFalse([track for track in plain if track.endswith(": kernels and copies")])
+                self.assertTrue(all(plain.values()), "without CUPTI times are the host's")
+                self.assertEqual(len([t for t in tracks if t.endswith(": kernels and copies")]), len(plain))
+
     def test_an_index_out_of_range_is_named(self):
         data, _ = self.save_products(np.array([[1, 2]]))
         onnx.save_tensor(numpy_helper.from_array(np.array([[1, ROWS]]), "ids"), data / "input_0.pb")

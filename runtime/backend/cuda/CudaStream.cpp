@@ -2,6 +2,7 @@
 
 #include "runtime/backend/cuda/NvtxRange.h"
 
+#include <atomic>
 #include <thread>
 
 namespace shardc::runtime {
@@ -176,6 +177,30 @@ Status CudaStream::synchronize() {
           ? readFault()
           : cudaStatus(error, (owner + "the GPU's work failed").c_str());
   return watched.isOk() ? status : watched;
+}
+
+/// Each stream has ids of its own.
+static constexpr uint64_t kTags = uint64_t{1} << 48;
+
+bool CudaStream::startTrace() {
+  static std::atomic<uint64_t> traced{0};
+  if (!trace && (trace = CuptiTrace::start()))
+    firstTag = ++traced * kTags;
+  return trace != nullptr;
+}
+
+void CudaStream::beginTag(uint64_t tag) {
+  if (trace)
+    trace->push(firstTag + tag);
+}
+
+void CudaStream::endTag() {
+  if (trace)
+    trace->pop();
+}
+
+Status CudaStream::takeActivities(std::vector<DeviceActivity> &activities) {
+  return trace ? trace->take(firstTag, kTags, activities) : Status::ok();
 }
 
 Status CudaStream::refuseInCapture() {

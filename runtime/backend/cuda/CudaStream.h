@@ -13,6 +13,7 @@
 #include "runtime/backend/cuda/CollectiveStream.h"
 #include "runtime/backend/cuda/CudaGraph.h"
 #include "runtime/backend/cuda/CudaStatus.h"
+#include "runtime/backend/cuda/CuptiTrace.h"
 #include "runtime/backend/cuda/FaultSites.h"
 #include "runtime/backend/cuda/FusedAttention.h"
 #include "runtime/backend/cuda/GemmCache.h"
@@ -46,6 +47,10 @@ public:
   Status beginCapture() override;
   Status endCapture(std::unique_ptr<DeviceGraph> &graph) override;
   Status run(DeviceGraph &graph) override;
+  bool startTrace() override;
+  void beginTag(uint64_t tag) override;
+  void endTag() override;
+  Status takeActivities(std::vector<DeviceActivity> &activities) override;
 
   // For kernels and communicators of this backend.
 
@@ -87,7 +92,9 @@ private:
   unsigned *hostFault = nullptr; ///< pinned copy
   CollectiveSite atHand;
   FaultSites sites;
-  bool mayHaveFailed = false; ///< since the last wait
+  CuptiTrace *trace = nullptr; ///< null: nothing is noted
+  uint64_t firstTag = 0;       ///< CUPTI's id for tag 0
+  bool mayHaveFailed = false;  ///< since the last wait
   PendingCollectives pending;
   PendingCollectives underWay;
   std::unique_ptr<CudaGraph> capturing; ///< null: nothing is

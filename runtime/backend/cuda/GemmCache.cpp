@@ -1,6 +1,7 @@
 #include "runtime/backend/cuda/GemmCache.h"
 
 #include "runtime/backend/cuda/CudaStatus.h"
+#include "runtime/base/Message.h"
 
 #include <algorithm>
 #include <cstdlib>

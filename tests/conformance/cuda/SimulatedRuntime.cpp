@@ -8,7 +8,10 @@
 #include "tests/conformance/cuda/SimulatedCapture.h"
 #include "tests/conformance/cuda/SimulatedStream.h"
 
+#include "tests/conformance/cuda/SimulatedCupti.h"
 #include <cstdlib>
+#include <dlfcn.h>
+#include <mutex>
 #include <set>
 #include <unordered_map>
 
@@ -54,7 +57,48 @@ std::shared_ptr<SimulatedStream> standardStream(int device) {
   return stream;
 }
 
-cudaError_t enqueue(cudaStream_t handle, std::function<void()> work) {
+/// Of SimulatedCupti.h, where the plugin has opened that library.
+struct Listener {
+  decltype(&simulatedCuptiTime) time = nullptr;
+  decltype(&simulatedCuptiEnqueue) enqueue = nullptr;
+  decltype(&simulatedCuptiDone) done = nullptr;
+
+  /// Sooner or later it is opened, or never.
+  static Listener get() {
+    static Listener found;
+    static std::mutex mutex;
+    std::lock_guard lock(mutex);
+    const char *path = std::getenv("SHARDC_CUPTI");
+    void *library =
+        path && !found.done ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+    auto find = [&](auto &function, const char *name) {
+      if (library)
+        function = reinterpret_cast<std::decay_t<decltype(function)>>(
+            dlsym(library, name));
+    };
+    find(found.time, "simulatedCuptiTime");
+    find(found.enqueue, "simulatedCuptiEnqueue");
+    find(found.done, "simulatedCuptiDone");
+    return found;
+  }
+};
+
+/// The work, and what is told of it.
+std::function<void()> heard(std::function<void()> work, const char *kernel) {
+  const Listener listener = Listener::get();
+  if (!listener.done)
+    return work;
+  return
+      [work = std::move(work), kernel, listener, number = listener.enqueue()] {
+        const uint64_t begin = listener.time();
+        work();
+        listener.done(number, kernel, begin, listener.time());
+      };
+}
+
+cudaError_t enqueue(cudaStream_t handle, std::function<void()> work,
+                    const char *kernel = nullptr) {
+  work = heard(std::move(work), kernel);
   const std::shared_ptr<SimulatedStream> stream = simulatedStream(handle);
   if (!stream)
     return noted(cudaErrorInvalidResourceHandle);
@@ -113,7 +157,7 @@ cudaError_t enqueueSimulated(cudaStream_t stream, std::function<void()> work) {
   const auto found = simulatedStream(stream);
   if (!found || found->device != simulatedCurrent())
     return noted(cudaErrorInvalidResourceHandle);
-  return enqueue(stream, std::move(work));
+  return enqueue(stream, std::move(work), "_Z9simulatedv");
 }
 
 } // namespace shardc::testing

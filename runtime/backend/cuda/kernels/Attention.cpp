@@ -10,6 +10,7 @@
 #include "runtime/backend/cuda/kernels/CallStream.h"
 #include "runtime/backend/host/kernels/AttentionChecks.h"
 #include "runtime/backend/host/kernels/Check.h"
+#include "runtime/base/Message.h"
 
 #include <algorithm>
 

@@ -9,6 +9,7 @@
 #include "runtime/backend/cuda/kernels/Nest.h"
 #include "runtime/backend/cuda/kernels/StridedKernels.h"
 #include "runtime/backend/host/kernels/CastFloat8.h"
+#include "runtime/base/Message.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -9,6 +9,7 @@
 #include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/GridTaps.h"
 #include "runtime/backend/host/kernels/StridedLoop.h"
+#include "runtime/base/Message.h"
 
 namespace shardc::runtime::cuda {
 namespace {

@@ -4,6 +4,7 @@
 #include "runtime/backend/cuda/kernels/Fault.h"
 #include "runtime/backend/cuda/kernels/Nest.h"
 #include "runtime/backend/host/kernels/IndexReader.h"
+#include "runtime/base/Message.h"
 #include "runtime/exec/SubByte.h"
 
 namespace shardc::runtime::cuda {

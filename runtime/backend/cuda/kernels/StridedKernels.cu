@@ -3,6 +3,7 @@
 #include "runtime/backend/cuda/kernels/Fault.h"
 #include "runtime/backend/cuda/kernels/Halves.h"
 #include "runtime/backend/cuda/kernels/Nest.h"
+#include "runtime/base/Message.h"
 
 namespace shardc::runtime::cuda {
 namespace {
