@@ -210,8 +210,10 @@ void ShardingGraph::tieDims(GraphOp &graphOp, const onnx::ShardingRule &rule) {
 }
 
 /// Leaves that two dims of a tensor have in common (queries and keys over one
-/// sequence): splitting one would split both, and leave the diagonal only. The
-/// segments of one dim may well share a leaf: packed q | k | v are split alike.
+/// sequence), or two factors of a product (windows of as many elements as there
+/// are windows): splitting one would split both, and leave the diagonal only.
+/// The segments of one dim may well share a leaf: packed q | k | v are split
+/// alike.
 llvm::DenseSet<FactorNode> ShardingGraph::leavesUsedTwice(const GraphOp &op) {
   llvm::DenseSet<FactorNode> twice;
   for (const auto *tensors : {&op.operands, &op.results})
@@ -219,15 +221,31 @@ llvm::DenseSet<FactorNode> ShardingGraph::leavesUsedTwice(const GraphOp &op) {
       llvm::DenseSet<FactorNode> others;
       for (FactorNode dim : dims) {
         llvm::DenseSet<FactorNode> here;
-        space.forEachLeaf(dim, [&](FactorNode leaf, bool) {
-          if (others.contains(leaf))
-            twice.insert(leaf);
-          here.insert(leaf);
-        });
+        for (FactorNode segment : space.segments(dim)) {
+          llvm::DenseSet<FactorNode> factors;
+          space.forEachLeaf(segment, [&](FactorNode leaf, bool) {
+            if (others.contains(leaf) || !factors.insert(leaf).second)
+              twice.insert(leaf);
+            here.insert(leaf);
+          });
+        }
         others.insert(here.begin(), here.end());
       }
     }
   return twice;
+}
+
+/// A sum over a dim of which each rank would hold some segments whole: all of
+/// them would add those.
+bool ShardingGraph::isSummedInPart(FactorNode dim,
+                                   const onnx::RuleFactor &factor,
+                                   FactorNode leaf) {
+  bool isSum = factor.factorClass == FactorClass::Lookup ||
+               (factor.factorClass == FactorClass::Reduce &&
+                factor.reduceKind == dist::ReduceKind::Sum);
+  return isSum && llvm::any_of(space.segments(dim), [&](FactorNode segment) {
+           return !space.holds(segment, leaf);
+         });
 }
 
 void ShardingGraph::collectLeaves() {
@@ -245,15 +263,16 @@ void ShardingGraph::collectLeaves() {
   }
   for (auto [number, op] : llvm::enumerate(ops)) {
     for (auto &[node, factor] : ruleFactors[number])
-      space.forEachLeaf(
-          node, [&, &factor = factor](FactorNode leaf, bool isBuried) {
-            FactorClass factorClass = factor.factorClass;
-            if (isBuried || buried.contains(leaf))
-              factorClass = FactorClass::NeedsReplication;
-            op.leaves.push_back({leaf, factorClass, factor.reduceKind,
-                                 factor.isExperts,
-                                 factor.isRange || factor.isRanges});
-          });
+      space.forEachLeaf(node, [&, node = node, &factor = factor](
+                                  FactorNode leaf, bool isBuried) {
+        FactorClass factorClass = factor.factorClass;
+        if (isBuried || buried.contains(leaf) ||
+            isSummedInPart(node, factor, leaf))
+          factorClass = FactorClass::NeedsReplication;
+        op.leaves.push_back({leaf, factorClass, factor.reduceKind,
+                             factor.isExperts,
+                             factor.isRange || factor.isRanges});
+      });
     llvm::stable_sort(op.leaves, [](const OpLeaf &a, const OpLeaf &b) {
       return a.leaf < b.leaf;
     });

@@ -114,6 +114,8 @@ private:
   void tieDims(GraphOp &graphOp, const onnx::ShardingRule &rule);
   void collectLeaves();
   llvm::DenseSet<FactorNode> leavesUsedTwice(const GraphOp &op);
+  bool isSummedInPart(FactorNode dim, const onnx::RuleFactor &factor,
+                      FactorNode leaf);
   void collectUses(mlir::func::FuncOp function);
   dist::Sharding sharding(const GraphOp &op, const DimNodes &dims,
                           mlir::Value value);

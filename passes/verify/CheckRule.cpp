@@ -222,6 +222,25 @@ public:
     return "";
   }
 
+  /// A segment of a summed dim that several ranks hold would be added by all.
+  std::string checkSums() const {
+    for (auto [factor, dim] : llvm::zip(rule.factors, found)) {
+      bool isSum = factor.factorClass == FactorClass::Lookup ||
+                   (factor.factorClass == FactorClass::Reduce &&
+                    factor.reduceKind == dist::ReduceKind::Sum);
+      if (!isSum || !dim || !dim->isSplit())
+        continue;
+      for (const Segment &segment : dim->segments)
+        if (!isSplitOver(segment, dim->axes())) {
+          Sharding sharding;
+          sharding.dims.push_back(*dim);
+          return "sums over a dim that is split in part, " + sharding.str() +
+                 ": each rank would add the rest of it";
+        }
+    }
+    return "";
+  }
+
   /// Axes over which the op itself leaves summands.
   llvm::SmallVector<PartialAxis, 1> reduced() const {
     llvm::SmallVector<PartialAxis, 1> partial;
@@ -239,6 +258,17 @@ public:
   }
 
 private:
+  static bool isSplitOver(const Segment &segment,
+                          llvm::ArrayRef<AxisRef> axes) {
+    return llvm::all_of(axes, [&](const AxisRef &axis) {
+      return llvm::any_of(segment.factors, [&](const Factor &factor) {
+        return llvm::any_of(factor.axes, [&](const AxisRef &other) {
+          return axis.overlaps(other);
+        });
+      });
+    });
+  }
+
   /// Adds the axes of one segment to `here`, those of the dim.
   std::string addAxes(llvm::ArrayRef<unsigned> segment,
                       llvm::ArrayRef<AxisRef> others,
@@ -345,8 +375,9 @@ std::string checkRule(const ShardingRule &rule, onnx::PartialRule partialRule,
             result, "result " + std::to_string(i));
         !problem.empty())
       return problem;
-  if (std::string problem = checker.checkAxes(); !problem.empty())
-    return problem;
+  for (const std::string &problem : {checker.checkAxes(), checker.checkSums()})
+    if (!problem.empty())
+      return problem;
   return checkPartial(checker, partialRule, operands, results);
 }
 

@@ -140,11 +140,22 @@ def attention(c):
               outputs=1 if cache is None else 2, tolerance=1e-4, has_symbols=mask is None, num_heads=4, **more)  # fmt: skip
 
 
+def convolutions(c):
+    """Images of 3 channels; the sum, if there is one, comes before the activation."""
+    image, filters, bias, summand = c.floats(2, 3, 6, 5), c.floats(4, 3, 2, 2), c.floats(4), c.floats(2, 4, 3, 2)
+    strides = {"strides": [2, 2], "kernel_shape": [2, 2]}
+    c.add("FusedConv", [image], [filters, bias], activation="Relu", pads=[1, 0, 0, 1], **strides)
+    c.add("FusedConv.sum", [image], [filters, bias, summand], activation="LeakyRelu", activation_params=[0.3],
+          has_symbols=False, **strides)  # fmt: skip
+    c.add("FusedConv.clip", [image], [filters], activation="Clip", activation_params=[-0.5, 1.5], **strides)
+
+
 def collect():
     collector = Collector()
     experts(collector)
     quantized(collector)
     attention(collector)
+    convolutions(collector)
     return collector.cases
 
 

@@ -77,6 +77,15 @@ def Onnx_Col2ImOp : Onnx_ReplacedOp<"Col2Im"> {
   let results = (outs AnyTensor:$result);
 }
 
+def Onnx_DepthToSpaceOp : Onnx_ReplacedUnaryOp<"DepthToSpace"> {
+  let arguments = (ins AnyTensor:$input, I64Attr:$blocksize,
+                       DefaultValuedAttr<StrAttr, "\"DCR\"">:$mode);
+}
+def Onnx_SpaceToDepthOp : Onnx_ReplacedUnaryOp<"SpaceToDepth"> {
+  let arguments = (ins AnyTensor:$input, I64Attr:$blocksize,
+                       DefaultValuedAttr<StrAttr, "\"DCR\"">:$mode);
+}
+
 def Onnx_DFTOp : Onnx_ReplacedOp<"DFT"> {
   let arguments = (ins AnyTensor:$input, Variadic<Onnx_Value>:$shape_operands,
                        OptionalAttr<I64Attr>:$axis,

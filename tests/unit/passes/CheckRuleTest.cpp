@@ -121,6 +121,18 @@ TEST(CheckRule, AcceptsMegatronsProducts) {
             "");
 }
 
+/// Of 6 = 2 | 4, both ranks hold the first 2 elements, and would add them.
+TEST(CheckRule, RefusesSumsOfADimSplitInPart) {
+  DimSharding part = dim({{{2}}, {{4, {axis(2)}}}}),
+              all = dim({{{2, {axis(2)}}}, {{4, {axis(2)}}}});
+  Sharding sum = sharding({whole(4), whole(8)}, true);
+  EXPECT_NE(check({sharding({whole(4), part}), sharding({part, whole(8)})}, sum)
+                .find("split in part"),
+            std::string::npos);
+  EXPECT_EQ(check({sharding({whole(4), all}), sharding({all, whole(8)})}, sum),
+            "");
+}
+
 TEST(CheckRule, NamesWhatIsWrong) {
   Sharding lhs = sharding({whole(4), split(6)}),
            rhs = sharding({split(6), whole(8)});

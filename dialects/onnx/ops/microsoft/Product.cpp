@@ -1,4 +1,4 @@
-//===- Product.cpp - com.microsoft: fused matrix products -----------------===//
+//===- Product.cpp - com.microsoft: fused products ------------------------===//
 
 #include "dialects/onnx/ops/microsoft/Product.h"
 
@@ -72,6 +72,12 @@ static Value activate(Decomposition &d, Value input, StringRef activation,
       attributes.push_back(d.attribute("beta", *beta));
     return d.make<HardSigmoidOp>({input}, attributes);
   }
+  if (activation == "Clip" && alpha && beta) {
+    auto bound = [&](const APFloat &value) {
+      return d.number(d.element(input), value.convertToDouble());
+    };
+    return d.make<ClipOp>({input, bound(*alpha), bound(*beta)});
+  }
   (void)d.refuse("activation " + activation,
                  "export again without ONNX Runtime's optimizer");
   return {};
@@ -99,6 +105,30 @@ LogicalResult MicrosoftFusedGemmOp::inferTypes(ShapeInference &inference) {
                                            d.attribute("transB", getTransB())});
   return d.replaceBy({activate(d, result, getActivation(), getActivationAlpha(),
                                getActivationBeta())});
+}
+
+LogicalResult MicrosoftFusedConvOp::inferTypes(ShapeInference &inference) {
+  enum Input { kBias = 2, kAddend };
+  Decomposition d(*this, inference);
+  SmallVector<Value, 3> operands = {getInput(), getFilter()};
+  if (Value bias = d.operand(kBias))
+    operands.push_back(bias);
+  SmallVector<NamedAttribute, 6> attributes;
+  for (NamedAttribute attribute : (*this)->getAttrs())
+    if (!attribute.getName().strref().starts_with("activation"))
+      attributes.push_back(attribute);
+  Value result = d.make<ConvOp>(operands, attributes);
+  if (Value addend = d.operand(kAddend))
+    result = d.add(result, addend);
+  SmallVector<APFloat, 2> params;
+  if (ArrayAttr given = getActivationParamsAttr())
+    for (FloatAttr number : given.getAsRange<FloatAttr>())
+      params.push_back(number.getValue());
+  auto param = [&](size_t i) {
+    return i < params.size() ? std::optional(params[i]) : std::nullopt;
+  };
+  return d.replaceBy(
+      {activate(d, result, getActivation(), param(0), param(1))});
 }
 
 } // namespace shardc::onnx

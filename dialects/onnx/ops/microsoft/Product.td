@@ -1,4 +1,4 @@
-//===- Product.td - com.microsoft: fused matrix products ------------------===//
+//===- Product.td - com.microsoft: fused products -------------------------===//
 
 include "dialects/onnx/ops/microsoft/Microsoft.td"
 
@@ -32,4 +32,17 @@ def Onnx_MicrosoftFusedGemmOp : Onnx_MicrosoftOp<"FusedGemm"> {
                        OptionalAttr<F32Attr>:$activation_alpha,
                        OptionalAttr<F32Attr>:$activation_beta,
                        OptionalAttr<F32Attr>:$activation_gamma);
+}
+def Onnx_MicrosoftFusedConvOp : Onnx_MicrosoftOp<"FusedConv"> {
+  let summary = "Conv, then the sum with `addend`, then an activation";
+  let arguments = (ins AnyTensor:$input, AnyTensor:$filter,
+                       Variadic<Onnx_Value>:$more,
+                       Onnx_String<"NOTSET">:$auto_pad,
+                       OptionalAttr<DenseI64ArrayAttr>:$dilations,
+                       Onnx_Int<"1">:$group,
+                       OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
+                       OptionalAttr<DenseI64ArrayAttr>:$pads,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides,
+                       Onnx_String<"">:$activation,
+                       OptionalAttr<F32ArrayAttr>:$activation_params);
 }
