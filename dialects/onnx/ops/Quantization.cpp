@@ -151,7 +151,13 @@ static LogicalResult refuseBlocks(Operation *op) {
                                "quantise to integers");
 }
 
-/// Eight bits of float are cast and scaled.
+/// Eight bits of float with a mantissa, for which kernels have readers.
+static bool isScaledFloat8(Type element) {
+  return isa<Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type,
+             Float8E5M2FNUZType>(element);
+}
+
+/// Other floats are cast and scaled.
 static LogicalResult dequantizeFloats(DequantizeLinearOp op,
                                       ShapeInference &inference, Type element) {
   if (failed(refuseBlocks(op)))
@@ -185,7 +191,8 @@ LogicalResult DequantizeLinearOp::inferTypes(ShapeInference &inference) {
     element = inference.element(getScale());
   if (!isa<FloatType>(element))
     return emitOpError("has a result of ") << element << ", expected floats";
-  if (isa<FloatType>(inference.element(getInput())))
+  if (Type input = inference.element(getInput());
+      isa<FloatType>(input) && !isScaledFloat8(input))
     return dequantizeFloats(*this, inference, element);
   // Kernels compute in the result's type.
   setOperand(1, Decomposition(*this, inference).cast(getScale(), element));

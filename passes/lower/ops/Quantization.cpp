@@ -136,11 +136,12 @@ static bool isMatrixTranspose(onnx::TransposeOp op) {
   return llvm::is_sorted(perm);
 }
 
-/// Is the operand one whose kernel makes numbers of quantised weights?
-static bool isWeightOfProduct(OpOperand &operand) {
+/// Is the operand one whose kernel makes numbers of quantised weights? Experts'
+/// are of integers.
+static bool isWeightOfProduct(OpOperand &operand, Type element) {
   if (auto experts = dyn_cast<onnx::MixtureOfExpertsOp>(operand.getOwner()))
-    return operand == experts.getUpMutable() ||
-           operand == experts.getDownMutable();
+    return !isa<FloatType>(element) && (operand == experts.getUpMutable() ||
+                                        operand == experts.getDownMutable());
   return isa<onnx::MatMulOp>(operand.getOwner()) &&
          operand.getOperandNumber() == 1;
 }
@@ -154,7 +155,9 @@ FusedWeights findFusedWeights(OpOperand &operand) {
     weights.isTransposed = true;
   }
   auto op = numbers.getDefiningOp<onnx::DequantizeLinearOp>();
-  if (!op || !op->hasOneUse() || !isWeightOfProduct(operand))
+  if (!op || !op->hasOneUse() ||
+      !isWeightOfProduct(operand,
+                         getElementTypeOrSelf(op.getInput().getType())))
     return {};
   int64_t rank = cast<ShapedType>(op.getType()).getRank();
   int64_t summed = weights.isTransposed ? rank - 1 : rank - 2;

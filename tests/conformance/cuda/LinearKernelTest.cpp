@@ -1,6 +1,8 @@
 #include "tests/conformance/cuda/KernelComparison.h"
 #include "tests/conformance/cuda/KernelTypes.h"
 
+#include <cstdlib>
+
 namespace shardc::testing {
 namespace {
 
@@ -54,6 +56,15 @@ TEST(LinearKernel, doesBehindTheProductWhatThatCannotTake) {
                     Tensor::filled<float>({8, 6}, 0).permuted({1, 0}));
   compareAll<float>(numbers<float>({6, 0}), numbers<float>({0, 8}),
                     numbers<float>({8}, 3).broadcast(dims), residual, out);
+}
+
+TEST(LinearKernel, doesWithoutEpiloguesWhereThereAreNone) {
+  setenv("SHARDC_SIMULATED_EPILOGUES", "0", 1);
+  const Dims dims = {11, 8}; // no other test's
+  compareAll<float>(numbers<float>({11, 4}, 1), numbers<float>({4, 8}, 2),
+                    numbers<float>({8}, 3).broadcast(dims),
+                    numbers<float>(dims, 4), Tensor::filled<float>(dims, 0));
+  unsetenv("SHARDC_SIMULATED_EPILOGUES");
 }
 
 TEST(LinearKernel, ofOneRowAndOfNone) {

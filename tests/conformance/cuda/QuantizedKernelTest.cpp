@@ -27,7 +27,7 @@ std::vector<Tensor> scalesFor(const Dims &dims, uint32_t seed) {
 TEST(QuantizedKernels, readIntegersOfAllSizes) {
   forTypes(FloatTypes(), [](auto tag) {
     using T = typename decltype(tag)::Type;
-    for (const auto element : kQuantizedTypes)
+    for (const auto element : kScaledTypes)
       for (const Dims &dims : kShapes) {
         const Tensor x = quantized(element, dims);
         const Tensor zero =
@@ -66,7 +66,7 @@ TEST(QuantizedKernels, readPartsOfHalves) {
 }
 
 TEST(QuantizedKernels, readBlocks) {
-  for (const auto element : kQuantizedTypes)
+  for (const auto element : kScaledTypes)
     for (const int64_t block : {1, 3, 8, 16})
       for (const int64_t axis : {0, 1}) {
         const Dims dims = {48, 48};

@@ -2,6 +2,7 @@
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_QUANTIZEDTENSORS_H
 #define SHARDC_TESTS_CONFORMANCE_CUDA_QUANTIZEDTENSORS_H
 
+#include "runtime/backend/host/kernels/IntegerReader.h"
 #include "tests/conformance/cuda/KernelComparison.h"
 
 namespace shardc::testing {
@@ -11,6 +12,28 @@ inline constexpr artifact::ElementType kQuantizedTypes[] = {
     artifact::ElementType_Int8,  artifact::ElementType_UInt8,
     artifact::ElementType_Int16, artifact::ElementType_UInt16,
     artifact::ElementType_Int32, artifact::ElementType_UInt32};
+
+/// And eight bits of float.
+inline constexpr artifact::ElementType kScaledTypes[] = {
+    artifact::ElementType_Int4,         artifact::ElementType_UInt4,
+    artifact::ElementType_Int8,         artifact::ElementType_UInt8,
+    artifact::ElementType_Int16,        artifact::ElementType_UInt16,
+    artifact::ElementType_Int32,        artifact::ElementType_UInt32,
+    artifact::ElementType_Float8E4M3FN, artifact::ElementType_Float8E4M3FNUZ,
+    artifact::ElementType_Float8E5M2,   artifact::ElementType_Float8E5M2FNUZ};
+
+/// Numbers from -8 to 8.
+inline Tensor float8s(artifact::ElementType element, const Dims &dims,
+                      uint32_t seed) {
+  const Tensor numbers = testing::numbers<double>(dims, seed);
+  Tensor tensor = Tensor::filled<uint8_t>(dims, 0);
+  const auto format = runtime::host::Float8Reader::formatOf(element);
+  for (int64_t i = 0; i < tensor.view.numElements(); ++i)
+    tensor.view.as<uint8_t>()[i] =
+        runtime::encodeFloat8(format, 4 * numbers.view.as<double>()[i], true);
+  tensor.view.element = element;
+  return tensor;
+}
 
 /// Small integers that use all bits of 4, those of wider types being from -100
 /// to 100.
@@ -28,6 +51,8 @@ inline Tensor quantized(artifact::ElementType element, const Dims &dims,
     }
     return tensor;
   };
+  if (runtime::host::isScaledFloat8(element))
+    return float8s(element, dims, seed);
   switch (element) {
   case artifact::ElementType_Int8:
     return as(int8_t());

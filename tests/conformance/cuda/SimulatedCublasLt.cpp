@@ -317,6 +317,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   if (!handle || wanted < 1)
     return kInvalid;
   const SimulatedProduct product = productOf(operation, a, b, c, d);
+  const char *epilogues = std::getenv("SHARDC_SIMULATED_EPILOGUES");
+  if (epilogues && std::string_view(epilogues) == "0" &&
+      product.operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   if (cublasStatus_t status = product.check(); status != kOk)
     return status;
   const Algorithm algorithm =

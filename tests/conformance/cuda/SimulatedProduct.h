@@ -66,6 +66,7 @@ size_t simulatedBytes(cudaDataType type);
 ///
 ///   SHARDC_SIMULATED_CUBLASLT     its version (0: it is not said)
 ///   SHARDC_SIMULATED_HEURISTICS   0: they have no answer
+///   SHARDC_SIMULATED_EPILOGUES    0: they have none for a product with one
 int simulatedHeuristicsAsked();
 
 } // namespace shardc::testing

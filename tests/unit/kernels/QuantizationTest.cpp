@@ -103,6 +103,21 @@ TEST(DequantizeLinear, NumbersAsZeroPoints) {
   EXPECT_EQ(out.values<float>(), (std::vector<float>{-1, 1, 2, 6}));
 }
 
+TEST(DequantizeLinear, EightBitsOfFloat) {
+  Tensor x = Tensor::of<uint8_t>({2, 3}, {0x38, 0xc0, 0x01, 0x7e, 0x80, 0x7f});
+  x.view.element = artifact::ElementType_Float8E4M3FN;
+  const Tensor out = Tensor::filled<float>({2, 3}, 9);
+  EXPECT_OK(runKernel(
+      "DequantizeLinear",
+      {x, Tensor::of<float>({2, 1}, {0.5, 2}).broadcast({2, 3})}, {out}));
+  const auto values = out.values<float>();
+  EXPECT_EQ(std::vector<float>(values.begin(), values.end() - 1),
+            (std::vector<float>{0.5, -1, std::ldexp(1.f, -10), 896, 0}));
+  EXPECT_TRUE(std::isnan(values.back()));
+  x.view.element = artifact::ElementType_Float8E8M0;
+  EXPECT_FALSE(runKernel("DequantizeLinear", {x, out}, {out}).isOk());
+}
+
 TEST(Gather, HalvesOfBytes) {
   const Tensor x =
       halves(artifact::ElementType_UInt4, {3, 3}, {0x10, 0x32, 0x54, 0x76, 8});

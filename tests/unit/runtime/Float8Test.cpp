@@ -20,6 +20,19 @@ TEST(Float8, EveryByteSurvives) {
     }
 }
 
+TEST(Float8, MovedBitsAreTheSameNumber) {
+  for (const Float8Format &format : kFormats)
+    for (int byte = 0; byte < 256; ++byte) {
+      const double value = decodeFloat8(format, static_cast<uint8_t>(byte));
+      const float moved = Float8Decoder(format)(static_cast<uint8_t>(byte));
+      EXPECT_EQ(std::isnan(moved), std::isnan(value)) << byte;
+      if (!std::isnan(value)) {
+        EXPECT_EQ(double(moved), value) << byte;
+        EXPECT_EQ(std::signbit(moved), std::signbit(value)) << byte;
+      }
+    }
+}
+
 TEST(Float8, RoundsToTheNearestByte) {
   for (const Float8Format &format : kFormats)
     for (int byte = 0; byte < 0x7f; ++byte) {

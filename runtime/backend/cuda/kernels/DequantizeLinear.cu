@@ -14,10 +14,10 @@ namespace {
 
 constexpr char kName[] = "DequantizeLinear";
 
-template <typename T>
-__global__ void dequantizeKernel(T *out, Integers x, const T *scale,
-                                 ZeroPoints<T> zeros, QuantizedBlocks blocks,
-                                 Nest<5> nest) {
+template <typename T, typename Reader>
+__global__ void dequantizeKernel(T *out, Reader x, const T *scale,
+                                 ZeroPoints<T, Reader> zeros,
+                                 QuantizedBlocks blocks, Nest<5> nest) {
   for (int64_t i = firstElement(); i < nest.count; i += allThreads()) {
     int64_t at[5];
     nest.offsets(i, at);
@@ -27,11 +27,29 @@ __global__ void dequantizeKernel(T *out, Integers x, const T *scale,
   }
 }
 
+/// Eight neighbours.
+__device__ void readRun(const Integers &x, int64_t at,
+                        int (&values)[kPackedRun]) {
+  const bool isSigned = x.element == artifact::ElementType_Int4 ||
+                        x.element == artifact::ElementType_Int8;
+  if (x.element == artifact::ElementType_Int8 ||
+      x.element == artifact::ElementType_UInt8)
+    unpackBytes(x.data + at, isSigned, values);
+  else
+    unpackHalves(x.data + at / 2, isSigned, values);
+}
+__device__ void readRun(const Float8s &x, int64_t at,
+                        float (&values)[kPackedRun]) {
+  const auto run = *reinterpret_cast<const PackedRun<uint8_t> *>(x.data + at);
+#pragma unroll
+  for (int i = 0; i < kPackedRun; ++i)
+    values[i] = x.decode(run.values[i]);
+}
+
 /// Of neighbours that are of one block.
-template <typename T>
-__global__ void dequantizeRunsKernel(T *out, const std::byte *x, bool isByte,
-                                     bool isSigned, const T *scale,
-                                     ZeroPoints<T> zeros,
+template <typename T, typename Reader>
+__global__ void dequantizeRunsKernel(T *out, Reader x, const T *scale,
+                                     ZeroPoints<T, Reader> zeros,
                                      QuantizedBlocks blocks, int64_t scaleStep,
                                      int64_t zeroStep, Nest<5> nest) {
   for (int64_t i = firstElement(); i < nest.count; i += allThreads()) {
@@ -40,11 +58,9 @@ __global__ void dequantizeRunsKernel(T *out, const std::byte *x, bool isByte,
     const int64_t block = blocks.blockOf(at[4]);
     const int64_t scaleAt = at[2] + block * blocks.scaleStride;
     const int64_t zeroAt = at[3] + block * blocks.zeroStride;
-    int values[kPackedRun];
-    if (isByte)
-      unpackBytes(x + at[1], isSigned, values);
-    else
-      unpackHalves(x + at[1] / 2, isSigned, values);
+    std::conditional_t<std::is_same_v<Reader, Float8s>, float, int>
+        values[kPackedRun];
+    readRun(x, at[1], values);
     PackedRun<T> numbers;
 #pragma unroll
     for (int j = 0; j < kPackedRun; ++j)
@@ -80,25 +96,22 @@ bool hasRuns(const host::QuantizedViews &views, const QuantizedBlocks &blocks,
                    std::min<int64_t>(kPackedRun * bytes, 16));
 }
 
-template <typename T>
+template <typename T, typename Reader>
 Status launchDequantize(const host::QuantizedViews &views,
                         const QuantizedBlocks &blocks, cudaStream_t stream) {
   const int inner = denseDim(views.result);
   T *out = views.result.as<T>();
   const T *scale = views.scale.as<T>();
-  const ZeroPoints<T> zeros(views);
+  const Reader x(views.data);
+  const ZeroPoints<T, Reader> zeros(views);
   if (!hasRuns(views, blocks, inner)) {
     const Nest<5> nest = nestOfQuantized(views, inner);
-    return launch(dequantizeKernel<T>, nest.grid(), stream, out,
-                  Integers(views.data), scale, zeros, blocks, nest);
+    return launch(dequantizeKernel<T, Reader>, nest.grid(), stream, out, x,
+                  scale, zeros, blocks, nest);
   }
   const bool isBlocked = views.hasBlocks && inner == views.axis;
   const Nest<5> nest = nestOfQuantized(views, inner, kPackedRun);
-  const auto element = views.data.element;
-  return launch(dequantizeRunsKernel<T>, nest.grid(), stream, out,
-                views.data.data, artifact::elementBits(element) == 8,
-                element == artifact::ElementType_Int4 ||
-                    element == artifact::ElementType_Int8,
+  return launch(dequantizeRunsKernel<T, Reader>, nest.grid(), stream, out, x,
                 scale, zeros, blocks,
                 isBlocked ? 0 : views.scale.strides[inner],
                 isBlocked ? 0 : views.zeroPoint.strides[inner], nest);
@@ -122,7 +135,8 @@ Status checkDequantize(std::string_view kernel,
   if (views.hasZeroPoint && views.zeroPoint.element != element)
     SHARDC_RETURN_IF_ERROR(
         host::expectElement(kernel, views.data.element, views.zeroPoint));
-  if (!areIntegers(views.data.element))
+  if (!areIntegers(views.data.element) &&
+      !host::isScaledFloat8(views.data.element))
     return host::unsupported(kernel, views.data.element);
   return host::dispatch(host::FloatTypes(), element, kernel, [](auto) {});
 }
@@ -133,11 +147,14 @@ Status dequantize(const KernelCall &call, std::string_view kernel,
     return Status::ok();
   QuantizedBlocks blocks;
   SHARDC_RETURN_IF_ERROR(blocks.read(call, kernel, views));
-  return host::dispatch(host::FloatTypes(), views.result.element, kernel,
-                        [&](auto tag) {
-                          return launchDequantize<typename decltype(tag)::Type>(
-                              views, blocks, stream);
-                        });
+  return host::dispatch(
+      host::FloatTypes(), views.result.element, kernel, [&](auto to) {
+        return withReader(views.data.element, [&](auto from) {
+          return launchDequantize<typename decltype(to)::Type,
+                                  typename decltype(from)::Type>(views, blocks,
+                                                                 stream);
+        });
+      });
 }
 
 } // namespace shardc::runtime::cuda

@@ -109,9 +109,16 @@ Status launchAll(const FewProduct &p, std::byte *scratch, cudaStream_t stream) {
                          p.splits > 1 ? reinterpret_cast<float *>(scratch)
                                       : nullptr,
                          p.matrix.columns};
+  constexpr auto kE4M3 = artifact::ElementType_Float8E4M3FN;
+  constexpr auto kE5M2 = artifact::ElementType_Float8E5M2;
+  const auto element = p.matrix.element;
   SHARDC_RETURN_IF_ERROR(
-      (artifact::elementBits(p.matrix.element) == 4
+      (artifact::elementBits(element) == 4
            ? launchFormat<T, HalvesOfBytes>(p, result, stream)
+       : element == kE4M3
+           ? launchFormat<T, Float8Bytes<kE4M3>>(p, result, stream)
+       : element == kE5M2
+           ? launchFormat<T, Float8Bytes<kE5M2>>(p, result, stream)
            : launchFormat<T, Bytes>(p, result, stream)));
   return p.splits == 1
              ? Status::ok()
@@ -170,6 +177,12 @@ bool readFewMatrix(const host::QuantizedViews &views, bool isQuantized,
     return false;
   if (!isQuantized)
     return isHalfOrFloat(data.element);
+  // Of eight bits of float those that all GPUs know.
+  if (host::isFloat8(data.element) &&
+      (views.hasZeroPoint ||
+       (data.element != artifact::ElementType_Float8E4M3FN &&
+        data.element != artifact::ElementType_Float8E5M2)))
+    return false;
   const bool hasPlace = views.hasBlocks || m.k == 1; // or one for all of k
   if (bits > 8 || !isHalfOrFloat(views.scale.element) ||
       (!hasPlace &&

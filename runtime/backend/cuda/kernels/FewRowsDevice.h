@@ -41,7 +41,7 @@ struct HalvesOfBytes {
   };
   using Four = uint16_t;
   static constexpr int kElements = 32;
-  static constexpr bool isInteger = true;
+  static constexpr bool isScaled = true;
 
   /// Group `g` of eight.
   static __device__ void unpack(const Load &load, int g, bool isSigned,
@@ -73,7 +73,7 @@ struct Bytes {
   };
   using Four = uint32_t;
   static constexpr int kElements = 16;
-  static constexpr bool isInteger = true;
+  static constexpr bool isScaled = true;
 
   static __device__ void unpack(const Load &load, int g, bool isSigned,
                                 float (&values)[kPackedRun]) {
@@ -99,6 +99,37 @@ struct Bytes {
   }
 };
 
+/// Eight bits of float, without zero points.
+template <artifact::ElementType kElement> struct Float8Bytes {
+  using Load = Bytes::Load;
+  using Four = uint32_t;
+  static constexpr int kElements = 16;
+  static constexpr bool isScaled = true;
+
+  static __device__ float decode(uint32_t word, int i) {
+    constexpr Float8Decoder decoder(kElement == artifact::ElementType_Float8E5M2
+                                        ? kFloat8E5M2
+                                        : kFloat8E4M3FN);
+    return decoder(static_cast<uint8_t>(word >> (8 * i)));
+  }
+  static __device__ void unpack(const Load &load, int g, bool,
+                                float (&values)[kPackedRun]) {
+#pragma unroll
+    for (int i = 0; i < kPackedRun; ++i)
+      values[i] = decode(load.words[2 * g + i / 4], i % 4);
+  }
+  static __device__ void unpackFour(Four four, bool,
+                                    float (&values)[kFewColumns]) {
+#pragma unroll
+    for (int i = 0; i < kFewColumns; ++i)
+      values[i] = decode(four, i);
+  }
+  static __device__ float zero(bool) { return 0; }
+  static __device__ const std::byte *at(const std::byte *data, int64_t index) {
+    return data + index;
+  }
+};
+
 /// Numbers as they are.
 template <typename T> struct Numbers {
   using Load = PackedRun<T>;
@@ -106,7 +137,7 @@ template <typename T> struct Numbers {
     T values[kFewColumns];
   };
   static constexpr int kElements = kPackedRun;
-  static constexpr bool isInteger = false;
+  static constexpr bool isScaled = false;
 
   static __device__ void unpack(const Load &load, int, bool,
                                 float (&values)[kPackedRun]) {
@@ -138,7 +169,7 @@ public:
                       float &zero) const {
     scale = 1;
     zero = Format::zero(m.isSigned);
-    if constexpr (Format::isInteger) {
+    if constexpr (Format::isScaled) {
       const int64_t at =
           scaleFirst + block * m.blocks.scaleStride + column * m.scaleColumn;
       switch (m.scaleElement) {
@@ -205,7 +236,7 @@ __device__ void sumColumns(const FewMatrix &m, const FewRows &rows,
     for (int c = 0; c < kFewColumns; ++c)
       loads[c] = *reinterpret_cast<const typename Format::Load *>(
           Format::at(columns[c], k));
-    float scale[kFewColumns], zero[kFewColumns];
+    float scale[kFewColumns] = {}, zero[kFewColumns] = {};
 #pragma unroll
     for (int g = 0; g < Format::kElements / kPackedRun; ++g) {
       if (g == 0 || m.splitsLoads) {

@@ -1,7 +1,8 @@
 //===- Linear.cpp - A product with a bias, a residual, an activation ------===//
 //
 // All of it is cuBLASLt's epilogue, a residual that lies as the result does its
-// C. What that cannot take is done behind the product, in place.
+// C. What that cannot take, or has no algorithm for, is done behind the
+// product, in place.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backend/cuda/CudaKernels.h"
@@ -38,19 +39,8 @@ GemmEpilogue::Activation activationOf(const Operands &p) {
                                   : GemmEpilogue::None;
 }
 
-Status run(const KernelCall &call) {
-  Operands p;
-  SHARDC_RETURN_IF_ERROR(p.read(call, kName));
-  if (p.out.numElements() == 0)
-    return Status::ok();
-  CudaStream &stream = CudaStream::of(call);
-  const ProductPlan plan = planProduct(p.a, p.b, p.out);
-  if (!hasEpilogue(p, plan)) {
-    SHARDC_RETURN_IF_ERROR(
-        runProduct(p.a, p.b, p.out, 1, 0, {}, call.scratch, stream));
-    return host::finishLinear(call, p.out, {p.bias, p.residual}, p.activation,
-                              findCudaKernel);
-  }
+Status runAtOnce(const KernelCall &call, const Operands &p,
+                 const ProductPlan &plan, CudaStream &stream) {
   GemmEpilogue epilogue;
   epilogue.bias = p.bias.data;
   epilogue.activation = activationOf(p);
@@ -63,6 +53,21 @@ Status run(const KernelCall &call) {
   }
   return runProduct(p.a, p.b, p.out, 1, p.residual.isAbsent() ? 0 : 1, epilogue,
                     call.scratch, stream);
+}
+
+Status run(const KernelCall &call) {
+  Operands p;
+  SHARDC_RETURN_IF_ERROR(p.read(call, kName));
+  if (p.out.numElements() == 0)
+    return Status::ok();
+  CudaStream &stream = CudaStream::of(call);
+  const ProductPlan plan = planProduct(p.a, p.b, p.out);
+  if (hasEpilogue(p, plan) && runAtOnce(call, p, plan, stream).isOk())
+    return Status::ok();
+  SHARDC_RETURN_IF_ERROR(
+      runProduct(p.a, p.b, p.out, 1, 0, {}, call.scratch, stream));
+  return host::finishLinear(call, p.out, {p.bias, p.residual}, p.activation,
+                            findCudaKernel);
 }
 
 int64_t scratchBytes(const KernelCall &call) {

@@ -12,11 +12,12 @@ struct PlainStrides {
   int64_t columns, c;
 };
 
-template <typename T>
-__global__ void
-plainKernel(T *c, const T *x, Integers data, const T *scale,
-            ZeroPoints<T> zeros, const __grid_constant__ QuantizedBlocks blocks,
-            const __grid_constant__ FewRows rows, PlainStrides at) {
+template <typename T, typename Reader>
+__global__ void plainKernel(T *c, const T *x, Reader data, const T *scale,
+                            ZeroPoints<T, Reader> zeros,
+                            const __grid_constant__ QuantizedBlocks blocks,
+                            const __grid_constant__ FewRows rows,
+                            PlainStrides at) {
   using C = host::Compute<T>;
   const int64_t count = rows.count * at.columns;
   for (int64_t i = blockIdx.x * (kThreads / kWarp) + warpOfBlock(); i < count;
@@ -59,11 +60,15 @@ Status multiplyPlainRows(const TensorView &x, const host::QuantizedViews &b,
   return host::dispatch(
       host::FloatTypes(), c.element, "MatMulDequantized", [&](auto tag) {
         using T = typename decltype(tag)::Type;
-        return launch(plainKernel<T>,
-                      {dim3(blocksFor(rows.count * strides.columns * kWarp)),
-                       kThreads, 0, true},
-                      stream, c.as<T>(), x.as<T>(), Integers(b.data),
-                      b.scale.as<T>(), ZeroPoints<T>(b), blocks, rows, strides);
+        return withReader(b.data.element, [&](auto from) {
+          using Reader = typename decltype(from)::Type;
+          return launch(plainKernel<T, Reader>,
+                        {dim3(blocksFor(rows.count * strides.columns * kWarp)),
+                         kThreads, 0, true},
+                        stream, c.as<T>(), x.as<T>(), Reader(b.data),
+                        b.scale.as<T>(), ZeroPoints<T, Reader>(b), blocks, rows,
+                        strides);
+        });
       });
 }
 

@@ -7,6 +7,8 @@
 //   launch(kernel, ..., Integers(views.data), views.scale.as<T>(),
 //          ZeroPoints<T>(views), blocks);
 //
+// or, for eight bits of float, Float8s(views.data) and ZeroPoints<T, Float8s>.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_QUANTIZEDDEVICE_H
 #define SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_QUANTIZEDDEVICE_H
@@ -56,26 +58,44 @@ inline bool areIntegers(artifact::ElementType element) {
       .isOk();
 }
 
+/// Eight bits of float by their offset in a view.
+struct Float8s {
+  const uint8_t *data;
+  Float8Decoder decode;
+
+  explicit Float8s(const TensorView &view)
+      : data(view.as<uint8_t>()),
+        decode(host::Float8Reader::formatOf(view.element)) {}
+  __device__ float operator[](int64_t at) const { return decode(data[at]); }
+};
+
+/// Calls body with the tag of the reader for `element`, which has one.
+template <typename Body>
+Status withReader(artifact::ElementType element, Body body) {
+  return host::isScaledFloat8(element) ? body(host::Tag<Float8s>())
+                                       : body(host::Tag<Integers>());
+}
+
 /// Zero points of the data's type, numbers of the scale's, or none.
-template <typename T> struct ZeroPoints {
+template <typename T, typename Reader = Integers> struct ZeroPoints {
   const T *numbers;
-  Integers integers;
+  Reader stored;
   bool isThere;
 
   explicit ZeroPoints(const host::QuantizedViews &views)
       : numbers(views.zeroPoint.element == views.scale.element
                     ? views.zeroPoint.as<T>()
                     : nullptr),
-        integers(views.zeroPoint), isThere(views.hasZeroPoint) {}
+        stored(views.zeroPoint), isThere(views.hasZeroPoint) {}
 
   /// x minus the one at an offset.
-  template <typename Integer>
-  __device__ host::Compute<T> subtract(Integer x, int64_t at) const {
+  template <typename Number>
+  __device__ host::Compute<T> subtract(Number x, int64_t at) const {
     using C = host::Compute<T>;
     if (!isThere)
       return C(x);
     return numbers ? C(x) - C(numbers[at])
-                   : C(x - static_cast<Integer>(integers[at]));
+                   : C(x - static_cast<Number>(stored[at]));
   }
 };
 

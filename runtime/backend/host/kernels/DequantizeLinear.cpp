@@ -92,7 +92,7 @@ Status dequantize(const KernelCall &call, std::string_view kernel,
         expectElement(kernel, views.data.element, views.zeroPoint));
   return dispatch(FloatTypes(), element, kernel, [&](auto to) {
     using T = typename decltype(to)::Type;
-    return dispatchIntegers(views.data.element, kernel, [&](auto x) {
+    return dispatchQuantized(views.data.element, kernel, [&](auto x) {
       using Reader = typename decltype(x)::Type;
       if (hasNumbers)
         return dequantizeAs<T, Reader, NumberReader<T>>(call, kernel, views);

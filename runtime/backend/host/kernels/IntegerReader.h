@@ -1,8 +1,9 @@
 //===- IntegerReader.h - Elements of quantised tensors --------------------===//
 //
-// Reads integers of 4 to 32 bits by their offset in a view:
+// Reads integers of 4 to 32 bits, or eight bits of float, by their offset in a
+// view:
 //
-//   dispatchIntegers(x.element, kName, [&](auto tag) {
+//   dispatchQuantized(x.element, kName, [&](auto tag) {
 //     const typename decltype(tag)::Type read(x);
 //     ... read[offset] ...
 //   });
@@ -11,6 +12,7 @@
 #ifndef SHARDC_RUNTIME_BACKEND_HOST_KERNELS_INTEGERREADER_H
 #define SHARDC_RUNTIME_BACKEND_HOST_KERNELS_INTEGERREADER_H
 
+#include "runtime/backend/host/kernels/CastFloat8.h"
 #include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/exec/SubByte.h"
 
@@ -73,6 +75,36 @@ Status dispatchIntegers(artifact::ElementType element, std::string_view kernel,
   return dispatch(Types(), element, kernel, [&](auto tag) {
     return body(Tag<IntegerReader<typename decltype(tag)::Type>>());
   });
+}
+
+/// Eight bits of float that have a mantissa: scaled by tensors of scales.
+inline bool isScaledFloat8(artifact::ElementType element) {
+  return isFloat8(element) && element != artifact::ElementType_Float8E8M0;
+}
+
+class Float8Reader {
+public:
+  explicit Float8Reader(const TensorView &view)
+      : data(view.as<uint8_t>()), decode(formatOf(view.element)) {}
+  float operator[](int64_t offset) const { return decode(data[offset]); }
+
+  static Float8Format formatOf(artifact::ElementType element) {
+    Float8Codec codec;
+    findFloat8(element, codec);
+    return codec.format;
+  }
+
+private:
+  const uint8_t *data;
+  Float8Decoder decode;
+};
+
+/// The same for all that has a reader.
+template <typename Body>
+Status dispatchQuantized(artifact::ElementType element, std::string_view kernel,
+                         Body &&body) {
+  return isScaledFloat8(element) ? body(Tag<Float8Reader>())
+                                 : dispatchIntegers(element, kernel, body);
 }
 
 } // namespace shardc::runtime::host
