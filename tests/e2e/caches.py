@@ -4,6 +4,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.graphs import GraphBuilder
+
 HEADS, SIZE, VOCABULARY = 4, 8, 40
 HIDDEN = HEADS * SIZE
 
@@ -13,20 +15,8 @@ def decoder(layers=2, cached=TensorProto.FLOAT, joined=TensorProto.FLOAT):
     Greedy to read: no norms, learned positions, one matrix each for q, k, v and out. Caches come and go as `cached`;
     past and new entries are joined as `joined`.
     """
-    rng = np.random.default_rng(5)
-    nodes, weights = [], {}
-
-    def matrix(name, *dims):
-        weights[name] = (rng.standard_normal(dims) / np.sqrt(dims[0])).astype(np.float32)
-        return name
-
-    def node(op, inputs, output, **attributes):
-        nodes.append(helper.make_node(op, inputs, [output], name=output, **attributes))
-        return output
-
-    def constant(name, values):
-        weights[name] = np.array(values, np.int64)
-        return name
+    graph = GraphBuilder(seed=5)
+    matrix, node, constant = graph.weight, graph.node, graph.constant
 
     def cast(value, output, to, have):
         return node("Cast", [value], output, to=to) if to != have else value
@@ -65,14 +55,8 @@ def decoder(layers=2, cached=TensorProto.FLOAT, joined=TensorProto.FLOAT):
     node("MatMul", [x, matrix("head", HIDDEN, VOCABULARY)], "logits")
     ids = [helper.make_tensor_value_info(n, TensorProto.INT64, ["batch", "seq"]) for n in ("input_ids", "position_ids")]
     mask = helper.make_tensor_value_info("mask", TensorProto.FLOAT, ["batch", 1, "seq", "past + seq"])
-    graph = helper.make_graph(
-        nodes,
-        "decoder",
-        [*ids, mask, *inputs],
-        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, None), *outputs],
-        [numpy_helper.from_array(value, name) for name, value in weights.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, None)
+    return graph.model([*ids, mask, *inputs], [logits, *outputs])
 
 
 def feed(name, past, ids):

@@ -10,6 +10,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from tests.graphs import GraphBuilder
 from tests.support import BIN, LAYERS, ROOT, EndToEnd, data_sets, model_file, read_outputs
 
 PLUGIN = ROOT / "build/lib/simulated/libshardrt_cuda.so"
@@ -19,21 +20,12 @@ HIDDEN, HEADS, ROWS, COLUMNS = 16, 4, 24, 8
 
 def products():
     """Lookups, products and casts: two layers of attention without a softmax, then a head."""
-    rng = np.random.default_rng(7)
-    nodes, weights = [], {}
-
-    def weight(name, *dims):
-        weights[name] = (rng.standard_normal(dims) / np.sqrt(dims[-1])).astype(np.float32)
-        return name
-
-    def node(op, inputs, output, **attributes):
-        nodes.append(helper.make_node(op, inputs, [output], name=output, **attributes))
-        return output
-
-    weights["split"] = np.array([0, 0, HEADS, HIDDEN // HEADS], np.int64)
-    weights["merged"] = np.array([0, 0, HIDDEN], np.int64)
-    weights["rows"] = np.array([-1, HIDDEN], np.int64)
-    x = node("Gather", [weight("table", ROWS, HIDDEN), "ids"], "embedded")
+    graph = GraphBuilder(seed=7)
+    weight, node = graph.weight, graph.node
+    graph.constant("split", [0, 0, HEADS, HIDDEN // HEADS])
+    graph.constant("merged", [0, 0, HIDDEN])
+    graph.constant("rows", [-1, HIDDEN])
+    x = node("Gather", [weight("table", ROWS, HIDDEN, summed=1), "ids"], "embedded")
     for n in range(2):
 
         def heads(which, perm, x=x, n=n):
@@ -48,12 +40,10 @@ def products():
         x = node("MatMul", [up, weight(f"down{n}", 3 * HIDDEN, HIDDEN)], f"d{n}")
     node("Cast", [x], "wide", to=TensorProto.DOUBLE)
     flat = node("Reshape", [x, "rows"], "flat")
-    node("Gemm", [flat, weight("head", COLUMNS, HIDDEN), weight("bias", COLUMNS)], "y", transB=1)
+    node("Gemm", [flat, weight("head", COLUMNS, HIDDEN, summed=1), weight("bias", COLUMNS)], "y", transB=1)
     value = helper.make_tensor_value_info
     outputs = [value("wide", TensorProto.DOUBLE, ["batch", "seq", HIDDEN]), value("y", TensorProto.FLOAT, ["n", COLUMNS])]
-    tensors = [numpy_helper.from_array(tensor, name) for name, tensor in weights.items()]
-    graph = helper.make_graph(nodes, "products", [value("ids", TensorProto.INT64, ["batch", "seq"])], outputs, tensors)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    return graph.model([value("ids", TensorProto.INT64, ["batch", "seq"])], outputs)
 
 
 @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.graphs import GraphBuilder
 from tests.support import BIN, ROOT, EndToEnd, data_dims, data_sets, model_file, program
 
 PLUGIN = ROOT / "build/lib/simulated/libshardrt_cuda.so"
@@ -17,22 +18,14 @@ HIDDEN, HEADS, WIDE = 24, 6, 48
 
 def layers(batch, seq):
     """Two layers, of known or symbolic sizes."""
-    rng = np.random.default_rng(5)
-    nodes, weights = [], {}
-
-    def weight(name, *dims):
-        weights[name] = (rng.standard_normal(dims) / np.sqrt(dims[0])).astype(np.float32)
-        return name
-
-    def node(op, inputs, output, **attributes):
-        nodes.append(helper.make_node(op, inputs, [output], name=output, **attributes))
-        return output
+    graph = GraphBuilder(seed=5)
+    weight, node = graph.weight, graph.node
 
     def norm_of(x, name):
         return node("LayerNormalization", [x, weight(f"{name}.scale", HIDDEN), weight(f"{name}.shift", HIDDEN)], name)
 
-    weights["split"] = np.array([0, 0, HEADS, HIDDEN // HEADS], np.int64)
-    weights["merged"] = np.array([0, 0, HIDDEN], np.int64)
+    graph.constant("split", [0, 0, HEADS, HIDDEN // HEADS])
+    graph.constant("merged", [0, 0, HIDDEN])
     x = "x"
     for n in range(2):
         norm = norm_of(x, f"before{n}")
@@ -51,9 +44,7 @@ def layers(batch, seq):
         down = node("MatMul", [node("Mul", [gate, up], f"mul{n}"), weight(f"wd{n}", WIDE, HIDDEN)], f"down{n}")
         x = node("Add", [x, down], f"y{n}")
     value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [batch, seq, HIDDEN])
-    tensors = [numpy_helper.from_array(tensor, name) for name, tensor in weights.items()]
-    graph = helper.make_graph(nodes, "layers", [value("x")], [value(x)], tensors)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    return graph.model([value("x")], [value(x)])
 
 
 class Overlap(EndToEnd):

@@ -4,9 +4,10 @@ import json
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
+from tests.graphs import GraphBuilder
 from tests.support import EndToEnd, read_outputs
 
 LAYERS, HEADS, SIZE = 3, 4, 8
@@ -15,19 +16,11 @@ HIDDEN = HEADS * SIZE
 
 def model(residual_between):
     """y = x + attention(x) + mlp(x) in each layer; the residual is added last, or in between."""
-    rng = np.random.default_rng(4)
-    nodes, weights = [], {}
+    graph = GraphBuilder(seed=4)
+    weight, node = graph.weight, graph.node
 
-    def weight(name, *dims):
-        weights[name] = (rng.standard_normal(dims) / np.sqrt(dims[0])).astype(np.float32)
-        return name
-
-    def node(op, inputs, output, **attributes):
-        nodes.append(helper.make_node(op, inputs, [output], name=output, **attributes))
-        return output
-
-    weights["split"] = np.array([0, 0, HEADS, SIZE], np.int64)
-    weights["merged"] = np.array([0, 0, HIDDEN], np.int64)
+    graph.constant("split", [0, 0, HEADS, SIZE])
+    graph.constant("merged", [0, 0, HIDDEN])
     x = "x"
     for layer in range(LAYERS):
         name = lambda part, layer=layer: f"l{layer}.{part}"
@@ -50,9 +43,7 @@ def model(residual_between):
         else:
             x = node("Add", [node("Add", [attention, mlp], name("sum")), x], name("y"))
     value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", "seq", HIDDEN])
-    tensors = [numpy_helper.from_array(tensor, name) for name, tensor in weights.items()]
-    graph = helper.make_graph(nodes, "parallel", [value("x")], [value(x)], tensors)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    return graph.model([value("x")], [value(x)])
 
 
 class ParallelLayers(EndToEnd):
