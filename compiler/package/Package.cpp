@@ -5,6 +5,7 @@
 #include "compiler/codegen/cuda/CudaKernels.h"
 #include "compiler/codegen/host/HostKernels.h"
 #include "compiler/codegen/rows/RowForm.h"
+#include "compiler/package/ElementTypes.h"
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/package/WeightCopy.h"
 #include "compiler/package/WeightNames.h"
@@ -71,7 +72,7 @@ Json ioEntry(StringRef name, Type element, dist::ValueAttr value) {
     else
       dims.push_back(size.str());
   }
-  std::optional<uint8_t> type = elementType(element);
+  std::optional<artifact::ElementType> type = elementType(element);
   return {{"name", name.str()},
           {"type", type ? artifact::elementName(
                               static_cast<artifact::ElementType>(*type))

@@ -2,6 +2,7 @@
 
 #include "compiler/package/WeightCopy.h"
 
+#include "compiler/package/ElementTypes.h"
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/package/WeightNames.h"
 #include "runtime/artifact/ElementNames.h"
