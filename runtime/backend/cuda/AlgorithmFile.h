@@ -1,7 +1,7 @@
 //===- AlgorithmFile.h - What cuBLASLt's heuristics chose before ----------===//
 //
-// Asking the heuristics takes up to a millisecond a shape, in each process
-// anew. Their answers can be kept, for the same version of cuBLASLt and the
+// Asking the heuristics takes its time for each shape, and in each process
+// anew. Their answers are kept, for the same version of cuBLASLt and the
 // same kind of GPU: one file for both, below the user's cache folder.
 //
 //   ~/.cache/shardc/cublaslt/NVIDIA-H200-sm_90-132-130002
