@@ -74,8 +74,11 @@ LogicalResult SpaceToDepthOp::inferTypes(ShapeInference &inference) {
     return failure();
   Value blocks =
       d.reshape(getInput(), {dims[0], dims[1], *rows, block, *columns, block});
+  SmallVector<int64_t> perm = {0, 3, 5, 1, 2, 4};
+  if (getMode() == "CRD")
+    perm = {0, 1, 3, 5, 2, 4};
   return d.replaceBy(
-      {d.reshape(d.transpose(blocks, {0, 3, 5, 1, 2, 4}),
+      {d.reshape(d.transpose(blocks, perm),
                  {dims[0], dims[1] * (block * block), *rows, *columns})});
 }
 

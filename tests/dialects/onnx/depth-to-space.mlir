@@ -30,3 +30,10 @@ func.func @back(%x: tensor<?x3x?x10xf32, #dist.value<dims = [b, 3, h * 2, 10]>>)
   %y = onnx.SpaceToDepth %x {blocksize = 2 : i64} : (tensor<?x3x?x10xf32, #dist.value<dims = [b, 3, h * 2, 10]>>) -> !u
   return %y : !u
 }
+
+// CHECK-LABEL: func.func @back_column_first(
+// CHECK: onnx.Transpose %{{.*}} {perm = array<i64: 0, 1, 3, 5, 2, 4>}
+func.func @back_column_first(%x: tensor<1x3x4x10xf32>) -> (!u) {
+  %y = onnx.SpaceToDepth %x {blocksize = 2 : i64, mode = "CRD"} : (tensor<1x3x4x10xf32>) -> !u
+  return %y : !u
+}
