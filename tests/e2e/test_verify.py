@@ -54,6 +54,13 @@ class Verify(EndToEnd):
         self.assertRegex(done.stdout, r"output 0 'logits' \[2, 10\]: largest error [\d.e-]+, [\d.e-]+ of the tol")
         self.assertIn("the plan computes what one rank computes: 2 ranks, 2 requests\n", done.stdout)
 
+    def test_warnings_come_before_the_error(self):
+        done = program("shardc", "verify", model_file("vit-ts-static-op17"), "--tp", 2, "--micro-batches", 2, "--pp", 50)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        warning, error = done.stderr.splitlines()[-2:]
+        self.assertRegex(warning, "^warning: .*--micro-batches: each request runs as one")
+        self.assertRegex(error, "^error: [^:]*model.onnx: --pp 50: ")
+
     def test_leaves_nothing_behind(self):
         (self.folder / "tmp").mkdir()
         shutil.copytree(model_file("vit-ts-static-op17").parent, self.folder / "model")

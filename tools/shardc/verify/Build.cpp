@@ -10,23 +10,33 @@ using namespace shardc::runtime;
 
 namespace shardc::verifier {
 
+/// Takes the first error, and what comes with it, from the end of `said`.
+static std::string takeError(std::string &said) {
+  constexpr std::string_view kPrefix = "error: ";
+  size_t at = said.starts_with(kPrefix) ? 0 : said.find("\nerror: ");
+  at = at == std::string::npos ? 0 : at + (at > 0);
+  std::string error = said.substr(at);
+  said.resize(at);
+  if (error.starts_with(kPrefix))
+    error.erase(0, kPrefix.size());
+  while (!error.empty() && error.back() == '\n')
+    error.pop_back();
+  return error;
+}
+
 Status compileQuietly(const CompileOptions &options, std::string *warnings) {
-  std::string errors;
-  llvm::raw_string_ostream os(errors);
+  std::string said;
+  llvm::raw_string_ostream os(said);
   const ExitCode code = compile(options, llvm::nulls(), os);
   if (options.progress)
     options.progress("");
-  if (code != ExitCode::Done) {
-    const std::string_view prefix = "error: ";
-    if (errors.starts_with(prefix))
-      errors.erase(0, prefix.size());
-    while (!errors.empty() && errors.back() == '\n')
-      errors.pop_back();
-    return Status::error(static_cast<StatusCode>(code), errors);
-  }
+  const Status status =
+      code == ExitCode::Done
+          ? Status::ok()
+          : Status::error(static_cast<StatusCode>(code), takeError(said));
   if (warnings)
-    *warnings = errors;
-  return Status::ok();
+    *warnings = said;
+  return status;
 }
 
 static Status makeFolder(std::string &folder) {

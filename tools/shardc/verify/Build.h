@@ -15,7 +15,7 @@ namespace shardc::verifier {
 /// Called after the module's phase; see CompileOptions.
 using PhaseHook = std::function<ExitCode(llvm::StringRef, mlir::ModuleOp)>;
 
-/// Runs the compiler only; `warnings` gets what it says on success.
+/// Runs the compiler only; `warnings` gets what it says before an error.
 runtime::Status compileQuietly(const CompileOptions &options,
                                std::string *warnings = nullptr);
 

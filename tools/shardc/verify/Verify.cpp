@@ -153,8 +153,9 @@ private:
     CompileOptions compiling = options.plan;
     compiling.dims.clear();
     std::string warnings;
-    SHARDC_RETURN_IF_ERROR(plan.run(compiling, &warnings));
+    const Status built = plan.run(compiling, &warnings);
     std::fputs(warnings.c_str(), stderr);
+    SHARDC_RETURN_IF_ERROR(built);
     report["requests"] = Json::array();
     const Request *worst = nullptr;
     for (const Request &request : requests) {
