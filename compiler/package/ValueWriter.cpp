@@ -99,7 +99,8 @@ void ValueWriter::addAlloc(rt::AllocOp op) {
 
 /// In the order of their inputs, which is the same in all programs.
 void ValueWriter::addCache(rt::CacheOp op) {
-  auto all = program.getBody().getOps<rt::CacheOp>();
+  auto all =
+      op->getParentOfType<rt::ProgramOp>().getBody().getOps<rt::CacheOp>();
   const auto number = llvm::count_if(
       all, [&](rt::CacheOp o) { return o.getInput() < op.getInput(); });
   const uint32_t buffer = bufferNumbers[op.getBuffer()];
