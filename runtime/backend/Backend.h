@@ -175,6 +175,9 @@ struct GroupPlace {
   std::chrono::milliseconds timeout{0};
   /// Says where a world rank is, for messages.
   std::function<std::string(int)> describeRank;
+  /// Whether some rank has failed, so that nobody need wait for long; may be
+  /// empty. Any thread asks.
+  std::function<bool()> hasFailed = {};
 };
 
 /// One way from a rank's device to that of a rank of a later stage.
@@ -190,7 +193,8 @@ public:
                                                  size_t slots) = 0;
 
   /// Waits until the other side has all that was sent, or this one all that it
-  /// receives: the last of a run is not lost when a rank ends.
+  /// receives: the last of a run is not lost when a rank ends. Ends without
+  /// that where the other one has failed.
   virtual Status drain() = 0;
 
   /// After a run that failed, before the next one: forgets what is under way.

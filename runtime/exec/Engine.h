@@ -161,6 +161,7 @@ private:
   Status createGroup(LoadedProgram &loaded, const std::vector<int> &members);
   Status openDevice(int rank);
   Status joinDeviceGroups(int rank);
+  bool hasFailed() const; ///< some rank, of the step at hand
   Status tryGroups(int rank);
   Status measureRank(int rank);
   std::vector<int> worldRanks(std::span<const int> members) const;

@@ -35,6 +35,11 @@ Status Engine::openDevice(int rank) {
              : mine.device->loadKernels(kernelFilesOf(artifact), mine.library);
 }
 
+bool Engine::hasFailed() const {
+  return failure.failed() ||
+         (place.world.transport && place.world.transport->failed());
+}
+
 /// A device's values go between ranks over its own communicators, or by way of
 /// the host's.
 Status Engine::joinDeviceGroups(int rank) {
@@ -53,9 +58,10 @@ Status Engine::joinDeviceGroups(int rank) {
       Communicator &host = *own.hostCommunicators[g];
       host.beginRun();
       own.communicators.emplace_back();
-      SHARDC_RETURN_IF_ERROR(joinGroup(
-          {members, host.index(), &host, options.timeout, failure.describeRank},
-          *mine.device, *mine.stream, own.communicators.back()));
+      SHARDC_RETURN_IF_ERROR(
+          joinGroup({members, host.index(), &host, options.timeout,
+                     failure.describeRank, [this] { return hasFailed(); }},
+                    *mine.device, *mine.stream, own.communicators.back()));
     }
   }
   return Status::ok();

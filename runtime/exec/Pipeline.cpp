@@ -131,6 +131,8 @@ Status Pipeline::runParts(std::span<const PipelineRequest> newRequests) {
   std::fill(statuses.begin(), statuses.end(), Status::ok());
   std::fill(finished.begin(), finished.end(), 0);
   transfers.reset();
+  if (links)
+    links->reset();
   if (stages.size() == 1)
     runStage(0);
   else // a stage that fails wakes the others
@@ -178,15 +180,22 @@ void Pipeline::runStage(int stage) {
     } catch (const std::exception &error) {
       statuses[s] = artifactError("stage ", stage, ": ", error.what());
     }
-    if (!statuses[s].isOk()) {
-      statuses[s] = world.ended(statuses[s]);
-      return transfers.abort(statuses[s]);
-    }
+    if (!statuses[s].isOk())
+      return failStage(stage);
     ++finished[s];
   }
-  statuses[s] = world.ended(stages[s]->drainLinks());
+  statuses[s] = stages[s]->drainLinks();
   if (!statuses[s].isOk())
-    transfers.abort(statuses[s]);
+    failStage(stage);
+}
+
+/// Nobody waits for it any more.
+void Pipeline::failStage(int stage) {
+  Status &status = statuses[static_cast<size_t>(stage)];
+  status = world.ended(status);
+  transfers.abort(status);
+  if (links)
+    links->fail(status);
 }
 
 /// The error of the stage that failed first: the others got it from there.

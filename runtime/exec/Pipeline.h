@@ -63,6 +63,7 @@ private:
   Status onStages(std::function<Status(Engine &)> step);
   void runStep(int stage);  ///< never throws
   void runStage(int stage); ///< all requests; never throws
+  void failStage(int stage);
   Status finish(std::span<const PipelineRequest> requests);
 
   /// What the stages' threads call.

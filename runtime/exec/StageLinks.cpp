@@ -37,9 +37,14 @@ Status StageLinks::create(const std::array<int, 2> &ends, int index,
   std::unique_ptr<Communicator> pair;
   SHARDC_RETURN_IF_ERROR(join(ends, index, pair));
   pair->beginRun();
-  return device.createLink(
-      {ends, index, pair.get(), failure.timeout, failure.describeRank}, stream,
-      link);
+  return device.createLink({ends, index, pair.get(), failure.timeout,
+                            failure.describeRank,
+                            [this] { return hasFailed(); }},
+                           stream, link);
+}
+
+bool StageLinks::hasFailed() const {
+  return failure.failed() || (world.transport && world.transport->failed());
 }
 
 Status StageLinks::restart(const std::array<int, 2> &ends, int index,

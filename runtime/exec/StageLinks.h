@@ -36,12 +36,13 @@ public:
   /// The same of one that was created, after a run that failed.
   Status restart(const std::array<int, 2> &ends, int index, DeviceLink &link);
 
-  /// Before all stages create or restart their links.
+  /// Before all stages create, restart or use their links.
   void reset() { failure.reset(); }
   /// A stage has failed: nobody waits for it any more.
   void fail(const Status &status) { failure.fail(status); }
 
 private:
+  bool hasFailed() const;
   Status join(const std::array<int, 2> &ends, int index,
               std::unique_ptr<Communicator> &pair);
 

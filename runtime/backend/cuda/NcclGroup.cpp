@@ -12,7 +12,8 @@ namespace shardc::runtime {
 NcclGroup::NcclGroup(const GroupPlace &place, int device)
     : device(device), index(place.index),
       members(place.members.begin(), place.members.end()),
-      describeRank(place.describeRank), longestWait(place.timeout) {}
+      describeRank(place.describeRank), longestWait(place.timeout),
+      askFailed(place.hasFailed) {}
 
 NcclGroup::~NcclGroup() {
   if (handle)

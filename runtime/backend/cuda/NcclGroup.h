@@ -40,12 +40,14 @@ public:
   void abort() override;
   std::string otherRanks() const override;
   std::chrono::milliseconds timeout() const override { return longestWait; }
+  bool hasFailed() const override { return askFailed && askFailed(); }
 
 private:
   const int device, index;
   const std::vector<int> members;
   const std::function<std::string(int)> describeRank;
   const std::chrono::milliseconds longestWait;
+  const std::function<bool()> askFailed;
   ncclComm_t handle = nullptr;
 };
 

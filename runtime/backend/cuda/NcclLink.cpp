@@ -86,6 +86,8 @@ Status NcclLink::drain() {
   SHARDC_RETURN_IF_ERROR(group.enter());
   const auto deadline = std::chrono::steady_clock::now() + group.timeout();
   while (cudaStreamQuery(stream) == cudaErrorNotReady) {
+    if (group.hasFailed())
+      return Status::ok();
     Status status = group.asyncError();
     if (status.isOk() && std::chrono::steady_clock::now() > deadline)
       status = artifactError(

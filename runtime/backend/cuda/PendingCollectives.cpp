@@ -103,6 +103,10 @@ Status PendingCollectives::check(std::chrono::steady_clock::time_point &since) {
   const Entry &first = pending.front();
   if (Status status = first.by->asyncError(); !status.isOk())
     return fail(first, message("failed: ", status.message()));
+  // What others have begun may still end: soon, or never.
+  constexpr std::chrono::seconds kGrace{1};
+  if (first.by->hasFailed() && now - since > kGrace)
+    return fail(first, "was given up, since another rank has failed");
   if (now - since > first.by->timeout())
     return fail(
         first,

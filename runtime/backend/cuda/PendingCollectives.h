@@ -32,6 +32,8 @@ public:
   /// "rank 0, rank 1 in MatMul at node '/up'": all but this one.
   virtual std::string otherRanks() const = 0;
   virtual std::chrono::milliseconds timeout() const = 0;
+  /// A rank has: what it should come to will hardly end.
+  virtual bool hasFailed() const = 0;
 };
 
 /// Those of a graph, in the order in which they run.

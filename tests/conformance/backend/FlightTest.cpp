@@ -143,6 +143,36 @@ TEST_P(FlightTest, aGroupMayGoWhileAnotherWaits) {
       kImpatient);
 }
 
+/// However long the others would wait for it.
+TEST_P(FlightTest, whoHasFailedIsNotWaitedFor) {
+  const std::vector<int> members = {0, 1};
+  RunFailure failure(kImpatient, [](int) { return std::string("a rank"); });
+  SharedMemoryGroup group(members, failure);
+  ASSERT_TRUE(group.allocate());
+  std::promise<void> over;
+  std::shared_future<void> isOver = over.get_future().share();
+  constexpr std::chrono::hours kForEver{1};
+  onRanks(
+      2,
+      [&](const Rank &rank) {
+        std::unique_ptr<Communicator> host = group.join(rank.index()), late;
+        ASSERT_OK(joinGroup({members, rank.index(), host.get(), kForEver,
+                             failure.describeRank, [] { return true; }},
+                            *rank.device, *rank.stream, late));
+        if (rank.index() == 1)
+          return isOver.wait();
+        OnDevice value(rank, kFloat, {1}, std::vector<float>{1});
+        const Rank mine{late.get(), rank.device, rank.stream};
+        Status status = reduceAlone(mine, value);
+        if (status.isOk())
+          status = rank.stream->synchronize();
+        EXPECT_FALSE(status.isOk());
+        late.reset();
+        over.set_value();
+      },
+      kImpatient);
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, FlightTest,
                          testing::Values("host", "fake", "cuda"),
                          [](const auto &info) { return info.param; });

@@ -114,7 +114,8 @@ TEST_F(DeviceSession, linkedStagesGoOnAfterARunThatFailed) {
   OpenSession s(artifact, options);
   const Floats bad({-1, 2}, {2}), good({3, 4}, {2});
   for (int round = 0; round < 3; ++round) {
-    // Of what the first stage has sent, some is never received.
+    // Of what the first stage has sent, some is never received, and nobody
+    // waits for that: not even for a second.
     std::vector<InputTensor> inputs = {bad.as("x"), good.as("x"), good.as("x")};
     std::vector<std::vector<Tensor>> outputs(inputs.size());
     std::vector<Request> requests;
