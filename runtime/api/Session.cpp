@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 namespace shardc::runtime {
 namespace {
@@ -108,6 +109,19 @@ Status State::fork(std::unique_ptr<State> &copy) const {
 
 const std::vector<std::string> &Session::hostKernels() const {
   return replicas->hostKernels;
+}
+
+std::vector<std::string> Session::hostInstructions() const {
+  std::set<std::string> all;
+  for (const auto &pipeline : replicas->pipelines)
+    for (const auto &stage : pipeline->stages) {
+      std::lock_guard lock(stage->mutex);
+      for (const RankState &rank : stage->ranks)
+        if (rank.hostCalls)
+          all.insert(rank.hostCalls->moved().begin(),
+                     rank.hostCalls->moved().end());
+    }
+  return {all.begin(), all.end()};
 }
 
 std::vector<std::string> Session::placement() const {

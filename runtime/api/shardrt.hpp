@@ -242,6 +242,9 @@ public:
   std::vector<std::string> placement() const;
   /// Kernels that the devices lack: for those values go to the host and back.
   const std::vector<std::string> &hostKernels() const;
+  /// The same of single instructions, whose kernel does not take their types or
+  /// dims, as runs so far have found: "MatMul at node 'up': ...".
+  std::vector<std::string> hostInstructions() const;
 
 private:
   friend class State;

@@ -12,6 +12,8 @@
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/exec/Kernel.h"
 
+#include <set>
+#include <string>
 #include <vector>
 
 namespace shardc::runtime {
@@ -26,12 +28,18 @@ public:
   /// results are on their way when this returns.
   Status run(const Kernel &kernel, const KernelCall &call);
 
+  /// An instruction that the device has a kernel for is run here nevertheless;
+  /// `why` names it, too.
+  void noteMoved(std::string why) { reasons.insert(std::move(why)); }
+  const std::set<std::string> &moved() const { return reasons; }
+
 private:
   Device &device;
   DeviceStream &stream;
   std::vector<Staging> copies; ///< by operand; kept, so that runs allocate once
   std::vector<TensorView> onHost;
   AlignedBuffer scratch;
+  std::set<std::string> reasons;
 };
 
 } // namespace shardc::runtime

@@ -26,6 +26,9 @@ Status runKernel(RankPlan &plan, const BoundInstruction &instruction,
   if (status.code() != StatusCode::Unsupported || !control.hostCalls ||
       !plan.moveToHost(instruction))
     return status;
+  control.hostCalls->noteMoved(message(instruction.name, " at node '",
+                                       instruction.node,
+                                       "': ", status.message()));
   return control.hostCalls->run(*instruction.kernel, instruction.call);
 }
 

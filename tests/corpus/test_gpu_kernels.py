@@ -3,6 +3,7 @@ block of 512 threads. Nothing here runs on a GPU."""
 
 import json
 import shutil
+import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.corpus.plan_table import CORPUS
@@ -13,6 +14,7 @@ REGISTERS = 65536 // 512  # of a multiprocessor, for each thread of the largest 
 SHARED_BYTES = 48 << 10  # what a block gets without asking
 
 
+@unittest.skipUnless(CORPUS.is_dir(), "no corpus beside the clone")
 class GpuKernels(EndToEnd):
     def images(self, model):
         target = self.folder / model.parent.name

@@ -122,12 +122,17 @@ class CudaPlugin(EndToEnd):
         artifact = self.compile(self.folder / "model.onnx", 1, "--kernels", "reference")
         settings = {"SHARDC_CACHE_DIR": str(self.folder / "cache"), "SHARDC_SIMULATED_CUBLASLT": "130002"}
         silent = settings | {"SHARDC_SIMULATED_HEURISTICS": "0"}
-        self.assertEqual(self.start(artifact, "--inputs", data, **silent).returncode, 4)
-        self.assertEqual(self.start(artifact, "--inputs", data, "--expect", data, **settings).returncode, 0)
-        done = self.start(artifact, "--inputs", data, "--expect", data, **silent)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        done = self.start(artifact, "--inputs", data, SHARDC_CUBLASLT_CACHE="0", **silent)
-        self.assertIn("cuBLASLt has no product of", done.stderr)
+        run = lambda **environment: self.start(artifact, "--inputs", data, "--expect", data, **environment)
+        moved = "warning: runs on the host: MatMul at node 'u0': cuBLASLt has no product of"
+        for environment, has_products in (
+            (silent, False),
+            (settings, True),
+            (silent, True),
+            (silent | {"SHARDC_CUBLASLT_CACHE": "0"}, False),
+        ):
+            done = run(**environment)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            (self.assertNotIn if has_products else self.assertIn)(moved, done.stderr)
 
     def trace(self, artifact, data, *flags, **environment):
         """Slices by their track's name, and the tracks' times in microseconds."""
@@ -198,6 +203,9 @@ class CudaPlugin(EndToEnd):
         for tp in (1, 2):
             artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", to=f"tp{tp}")
             self.assert_same_numbers(self.outputs(artifact, data), [(2 * x @ w) ** 2])
+            said = self.start(artifact, "--inputs", data).stderr
+            self.assertIn("warning: runs on the host: MatMul at node 'product': the GPU multiplies matrices of floats", said)
+            self.assertEqual(said.count("runs on the host"), 1)
 
     def test_ranks_share_a_device(self):
         """NCCL refuses two of them there: their values go through the host."""

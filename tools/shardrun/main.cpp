@@ -284,6 +284,13 @@ void warnOfHostKernels(const Session &session) {
                  names.c_str());
 }
 
+/// Once it has run.
+void warnOfHostInstructions(const Session &session) {
+  for (const std::string &why : session.hostInstructions())
+    std::fprintf(stderr, "shardrun: warning: runs on the host: %s\n",
+                 why.c_str());
+}
+
 /// `processes`: null where all ranks are threads.
 Status run(const Options &options, Processes *processes) {
   std::unique_ptr<Session> session;
@@ -305,6 +312,8 @@ Status run(const Options &options, Processes *processes) {
       readRequests(options, *session, kept, getsOutputs, requests));
   RunTimes times;
   SHARDC_RETURN_IF_ERROR(runAll(*session, options, requests, times));
+  if (getsOutputs)
+    warnOfHostInstructions(*session);
   for (const FileRequest &request : requests)
     if (!request.outputs.empty() && getsOutputs)
       SHARDC_RETURN_IF_ERROR(writeOutputs(request.outputs, session->outputs(),
