@@ -1,7 +1,8 @@
 //===- Channel.h - What one stage's rank sends to another's ---------------===//
 //
 // Values in order from one rank to another, a few of which may be on the way:
-// between threads a Mailbox, between processes a NetworkChannel.
+// between threads a Mailbox, between processes a NetworkChannel, and between
+// devices whatever their link has (DeviceLink).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_CHANNEL_H
