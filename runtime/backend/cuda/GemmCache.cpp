@@ -289,13 +289,15 @@ Status GemmCache::multiply(const ProductPlan &plan, ElementType element,
                                        &epilogue.bias, sizeof epilogue.bias),
         "cublasLtMatmulDescSetAttribute"));
   const Scalar alphaValue(alpha, element), betaValue(beta, element);
-  return cublasStatus(
-      cublasLtMatmul(handle, product->operation, alphaValue.data(),
-                     swaps ? b : a, product->layouts[0], swaps ? a : b,
-                     product->layouts[1], betaValue.data(), addend,
-                     product->layouts[2], c, product->layouts[2],
-                     &product->algorithm, workspace, kWorkspaceBytes, stream),
-      "cublasLtMatmul");
+  const cublasStatus_t status = cublasLtMatmul(
+      handle, product->operation, alphaValue.data(), swaps ? b : a,
+      product->layouts[0], swaps ? a : b, product->layouts[1], betaValue.data(),
+      addend, product->layouts[2], c, product->layouts[2], &product->algorithm,
+      workspace, kWorkspaceBytes, stream);
+  return status == CUBLAS_STATUS_NOT_SUPPORTED
+             ? unsupportedError("cublasLtMatmul: ",
+                                cublasLtGetStatusString(status))
+             : cublasStatus(status, "cublasLtMatmul");
 }
 
 } // namespace shardc::runtime

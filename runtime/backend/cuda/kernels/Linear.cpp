@@ -62,23 +62,18 @@ Status run(const KernelCall &call) {
     return Status::ok();
   CudaStream &stream = CudaStream::of(call);
   const ProductPlan plan = planProduct(p.a, p.b, p.out);
-  if (hasEpilogue(p, plan) && runAtOnce(call, p, plan, stream).isOk())
-    return Status::ok();
+  if (hasEpilogue(p, plan)) {
+    const Status status = runAtOnce(call, p, plan, stream);
+    if (status.code() != StatusCode::Unsupported)
+      return status;
+  }
   SHARDC_RETURN_IF_ERROR(
       runProduct(p.a, p.b, p.out, 1, 0, {}, call.scratch, stream));
   return host::finishLinear(call, p.out, {p.bias, p.residual}, p.activation,
                             findCudaKernel);
 }
 
-int64_t scratchBytes(const KernelCall &call) {
-  // run reports what this finds
-  return host::expectMatMul(call, kName).isOk()
-             ? productScratchBytes(call.inputs[0], call.inputs[1],
-                                   call.outputs[0])
-             : 0;
-}
-
-const CudaKernelRegistration registration(kName, {run, scratchBytes});
+const CudaKernelRegistration registration(kName, {run, matMulScratchBytes});
 
 } // namespace
 } // namespace shardc::runtime::cuda

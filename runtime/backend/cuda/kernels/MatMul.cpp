@@ -18,15 +18,7 @@ Status run(const KernelCall &call) {
                     call.scratch, CudaStream::of(call));
 }
 
-int64_t scratchBytes(const KernelCall &call) {
-  // run reports what this finds
-  return host::expectMatMul(call, kName).isOk()
-             ? productScratchBytes(call.inputs[0], call.inputs[1],
-                                   call.outputs[0])
-             : 0;
-}
-
-const CudaKernelRegistration registration(kName, {run, scratchBytes});
+const CudaKernelRegistration registration(kName, {run, matMulScratchBytes});
 
 } // namespace
 } // namespace shardc::runtime::cuda

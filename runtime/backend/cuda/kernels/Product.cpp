@@ -1,6 +1,7 @@
 #include "runtime/backend/cuda/kernels/Product.h"
 
 #include "runtime/backend/cuda/kernels/StridedKernels.h"
+#include "runtime/backend/host/kernels/MatMulOperands.h"
 #include "runtime/base/AlignedBuffer.h"
 
 namespace shardc::runtime::cuda {
@@ -58,6 +59,13 @@ int64_t productScratchBytes(const TensorView &a, const TensorView &b,
   // Packing one may need another packed, whose rows then merge otherwise.
   const bool packs = plan.a.isPacked || plan.b.isPacked || plan.c.isPacked;
   return packs ? packedBytes(a) + packedBytes(b) + packedBytes(c) : 0;
+}
+
+int64_t matMulScratchBytes(const KernelCall &call) {
+  return host::expectMatMul(call, "MatMul").isOk()
+             ? productScratchBytes(call.inputs[0], call.inputs[1],
+                                   call.outputs[0])
+             : 0;
 }
 
 Status runProduct(const TensorView &viewA, const TensorView &viewB,

@@ -10,6 +10,9 @@ namespace shardc::runtime::cuda {
 int64_t productScratchBytes(const TensorView &a, const TensorView &b,
                             const TensorView &c);
 
+/// The same of a call with MatMul's operands; 0 for others, which run reports.
+int64_t matMulScratchBytes(const KernelCall &call);
+
 /// C = epilogue(alpha A B + beta C); views as planProduct wants them. Nothing
 /// to sum leaves beta C, which must be 0 or C. An addend of the epilogue is for
 /// operands that need no packing.

@@ -12,6 +12,7 @@
 #define SHARDC_RUNTIME_BACKEND_HOST_KERNELS_BATCHEDPRODUCT_H
 
 #include "runtime/backend/host/kernels/Dispatch.h"
+#include "runtime/backend/host/kernels/MatMulOperands.h"
 #include "runtime/backend/host/kernels/MatrixProduct.h"
 #include "runtime/backend/host/kernels/StridedLoop.h"
 #include "runtime/backend/host/simd/PackedMatrix.h"
@@ -177,6 +178,14 @@ inline int64_t productScratchBytes(const KernelCall &call, const char *kernel) {
         bytes = product.scratchBytes();
       });
   return known.isOk() ? bytes : 0;
+}
+
+/// The same of a call whose operands nobody has checked; 0 for any but
+/// MatMul's, which run reports.
+inline int64_t matMulScratchBytes(const KernelCall &call) {
+  constexpr char kName[] = "MatMul";
+  return expectMatMul(call, kName).isOk() ? productScratchBytes(call, kName)
+                                          : 0;
 }
 
 } // namespace shardc::runtime::host

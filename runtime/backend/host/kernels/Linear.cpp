@@ -36,15 +36,9 @@ Status run(const KernelCall &call) {
                       findHostKernel);
 }
 
-int64_t scratchBytes(const KernelCall &call) {
-  // run reports what check finds
-  return expectMatMul(call, kName).isOk() ? productScratchBytes(call, kName)
-                                          : 0;
-}
-
 constexpr OperandPacking kPacking = packingOfInput(1);
 const HostKernelRegistration registration(kName,
-                                          {run, scratchBytes, &kPacking});
+                                          {run, matMulScratchBytes, &kPacking});
 
 } // namespace
 } // namespace shardc::runtime::host
