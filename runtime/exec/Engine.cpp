@@ -303,7 +303,7 @@ Status Engine::onAllRanks(Status (Engine::*newStep)(int), Step kind) {
     return artifactError("a rank of this session no longer answers; open the "
                          "artifact again");
   failure.reset();
-  if (place.world.transport && place.world.transport->failed())
+  if (place.world.hasFailed())
     return place.world.transport->failure();
   currentStep = newStep;
   // A rank that hangs must not hang its caller: it gets as long as a collective

@@ -36,8 +36,7 @@ Status Engine::openDevice(int rank) {
 }
 
 bool Engine::hasFailed() const {
-  return failure.failed() ||
-         (place.world.transport && place.world.transport->failed());
+  return failure.failed() || place.world.hasFailed();
 }
 
 /// A device's values go between ranks over its own communicators, or by way of

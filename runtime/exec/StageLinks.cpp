@@ -44,7 +44,7 @@ Status StageLinks::create(const std::array<int, 2> &ends, int index,
 }
 
 bool StageLinks::hasFailed() const {
-  return failure.failed() || (world.transport && world.transport->failed());
+  return failure.failed() || world.hasFailed();
 }
 
 Status StageLinks::restart(const std::array<int, 2> &ends, int index,

@@ -25,6 +25,8 @@ struct World {
   bool holds(int worldRank) const {
     return !transport || transport->rank() == worldRank;
   }
+  /// The run of all processes has.
+  bool hasFailed() const { return transport && transport->failed(); }
   bool getsOutputs() const { return holds(0); }
 
   /// The error with which the run ends: with processes, everywhere.

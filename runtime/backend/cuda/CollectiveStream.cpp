@@ -17,16 +17,18 @@ static Status order(cudaStream_t earlier, cudaEvent_t event,
   return cudaStatus(cudaStreamWaitEvent(later, event), "cudaStreamWaitEvent");
 }
 
-Status CollectiveStream::start() {
-  // A product has work for all multiprocessors: what communicates takes the
-  // first ones that come free.
+Status createCommunicationStream(cudaStream_t &stream) {
   int least = 0, greatest = 0;
   SHARDC_RETURN_IF_ERROR(
       cudaStatus(cudaDeviceGetStreamPriorityRange(&least, &greatest),
                  "cudaDeviceGetStreamPriorityRange"));
-  SHARDC_RETURN_IF_ERROR(cudaStatus(
-      cudaStreamCreateWithPriority(&handle, cudaStreamNonBlocking, greatest),
-      "cudaStreamCreate"));
+  return cudaStatus(
+      cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest),
+      "cudaStreamCreate");
+}
+
+Status CollectiveStream::start() {
+  SHARDC_RETURN_IF_ERROR(createCommunicationStream(handle));
   SHARDC_RETURN_IF_ERROR(createEvent(before));
   return createEvent(after);
 }

@@ -26,6 +26,10 @@
 
 namespace shardc::runtime {
 
+/// A stream that does not wait for the standard one, and whose work takes the
+/// first multiprocessors that come free: a product has work for all of them.
+Status createCommunicationStream(cudaStream_t &stream);
+
 class CollectiveStream {
 public:
   CollectiveStream() = default;

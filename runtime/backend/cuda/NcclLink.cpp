@@ -19,21 +19,11 @@ Status NcclLink::create(const GroupPlace &pair, CudaStream &stream,
   if (shares)
     return Status::ok();
   std::unique_ptr<NcclLink> created(new NcclLink(pair, stream));
-  SHARDC_RETURN_IF_ERROR(created->createStream());
+  SHARDC_RETURN_IF_ERROR(created->group.setDevice());
+  SHARDC_RETURN_IF_ERROR(createCommunicationStream(created->stream));
   SHARDC_RETURN_IF_ERROR(created->connect(*pair.host));
   link = std::move(created);
   return Status::ok();
-}
-
-Status NcclLink::createStream() {
-  SHARDC_RETURN_IF_ERROR(group.setDevice());
-  int least = 0, greatest = 0;
-  SHARDC_RETURN_IF_ERROR(
-      cudaStatus(cudaDeviceGetStreamPriorityRange(&least, &greatest),
-                 "cudaDeviceGetStreamPriorityRange"));
-  return cudaStatus(
-      cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest),
-      "cudaStreamCreate");
 }
 
 Status NcclLink::connect(Communicator &host) {

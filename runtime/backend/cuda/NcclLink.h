@@ -54,7 +54,6 @@ public:
 
 private:
   NcclLink(const GroupPlace &pair, CudaStream &stream);
-  Status createStream();
   Status connect(Communicator &host);
   Status tryIt();
 

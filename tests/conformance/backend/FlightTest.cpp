@@ -4,7 +4,34 @@
 namespace shardc::test {
 namespace {
 
-class FlightTest : public CollectiveTest {};
+class FlightTest : public CollectiveTest {
+protected:
+  /// body(rank, communicator) on the first of two ranks, of a group to which
+  /// the second one joins, but not comes.
+  template <typename Body>
+  void onSecondGroup(std::chrono::milliseconds timeout,
+                     std::function<bool()> hasFailed, Body body) {
+    const std::vector<int> members = {0, 1};
+    RunFailure failure(kImpatient, [](int) { return std::string("a rank"); });
+    SharedMemoryGroup group(members, failure);
+    ASSERT_TRUE(group.allocate());
+    std::promise<void> over;
+    std::shared_future<void> isOver = over.get_future().share();
+    onRanks(
+        2,
+        [&](const Rank &rank) {
+          std::unique_ptr<Communicator> host = group.join(rank.index()), second;
+          ASSERT_OK(joinGroup({members, rank.index(), host.get(), timeout,
+                               failure.describeRank, hasFailed},
+                              *rank.device, *rank.stream, second));
+          if (rank.index() == 1)
+            return isOver.wait();
+          body(rank, second);
+          over.set_value();
+        },
+        kImpatient);
+  }
+};
 
 /// Two sums in flight, of what the stream copies before and beside them.
 struct InFlight {
@@ -119,58 +146,28 @@ TEST_P(FlightTest, whoDoesNotComeIsNamed) {
 
 /// Groups of a rank may share a stream, on which one waits for ever.
 TEST_P(FlightTest, aGroupMayGoWhileAnotherWaits) {
-  const std::vector<int> members = {0, 1};
-  RunFailure failure(kImpatient, [](int) { return std::string("a rank"); });
-  SharedMemoryGroup group(members, failure);
-  ASSERT_TRUE(group.allocate());
-  std::promise<void> over;
-  std::shared_future<void> isOver = over.get_future().share();
-  onRanks(
-      2,
-      [&](const Rank &rank) {
-        std::unique_ptr<Communicator> host = group.join(rank.index()), second;
-        ASSERT_OK(joinGroup({members, rank.index(), host.get(), kImpatient,
-                             failure.describeRank},
-                            *rank.device, *rank.stream, second));
-        if (rank.index() == 1)
-          return isOver.wait();
-        // Never released, since work that uses it may never end.
-        auto *value = new OnDevice(rank, kFloat, {1}, std::vector<float>{1});
-        (void)reduceAlone(rank, *value, /*flight=*/0);
-        second.reset();
-        over.set_value();
-      },
-      kImpatient);
+  onSecondGroup(kImpatient, {}, [](const Rank &rank, auto &second) {
+    // Never released, since work that uses it may never end.
+    auto *value = new OnDevice(rank, kFloat, {1}, std::vector<float>{1});
+    (void)reduceAlone(rank, *value, /*flight=*/0);
+    second.reset();
+  });
 }
 
 /// However long the others would wait for it.
 TEST_P(FlightTest, whoHasFailedIsNotWaitedFor) {
-  const std::vector<int> members = {0, 1};
-  RunFailure failure(kImpatient, [](int) { return std::string("a rank"); });
-  SharedMemoryGroup group(members, failure);
-  ASSERT_TRUE(group.allocate());
-  std::promise<void> over;
-  std::shared_future<void> isOver = over.get_future().share();
   constexpr std::chrono::hours kForEver{1};
-  onRanks(
-      2,
-      [&](const Rank &rank) {
-        std::unique_ptr<Communicator> host = group.join(rank.index()), late;
-        ASSERT_OK(joinGroup({members, rank.index(), host.get(), kForEver,
-                             failure.describeRank, [] { return true; }},
-                            *rank.device, *rank.stream, late));
-        if (rank.index() == 1)
-          return isOver.wait();
+  onSecondGroup(
+      kForEver, [] { return true; },
+      [](const Rank &rank, auto &second) {
         OnDevice value(rank, kFloat, {1}, std::vector<float>{1});
-        const Rank mine{late.get(), rank.device, rank.stream};
-        Status status = reduceAlone(mine, value);
+        Status status =
+            reduceAlone({second.get(), rank.device, rank.stream}, value);
         if (status.isOk())
           status = rank.stream->synchronize();
         EXPECT_FALSE(status.isOk());
-        late.reset();
-        over.set_value();
-      },
-      kImpatient);
+        second.reset();
+      });
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, FlightTest,
