@@ -210,6 +210,7 @@ LaunchStats Session::launchStats() const {
       for (const RankState &rank : stage->ranks) {
         all.launched += rank.launches.launched;
         all.captured += rank.launches.captured;
+        all.updated += rank.launches.updated;
         all.replayed += rank.launches.replayed;
       }
     }

@@ -140,7 +140,12 @@ public:
   //   stream.endCapture(graph)
   //   stream.run(*graph)               as often as one likes
   //
-  // A graph fails as its launches do, and errors name their sites.
+  // A graph fails as its launches do, and errors name their sites. Where only
+  // some of its launches change, these are set anew:
+  //
+  //   stream.beginUpdate(*graph)
+  //   stream.launch(...), ...          with the sites that they had
+  //   stream.endUpdate()
 
   virtual bool canCapture() const { return false; }
   /// Until endCapture, which the same thread calls, copies, launches and
@@ -152,6 +157,16 @@ public:
     graph.reset();
     return cannotCapture();
   }
+  /// As beginCapture; until endUpdate launches take the place of those that the
+  /// graph has of the same instructions (CollectiveSite). The graph may be
+  /// running: its next run is the first that has them.
+  virtual Status beginUpdate(DeviceGraph &graph) {
+    (void)graph;
+    return cannotCapture();
+  }
+  /// The error: the graph has no launches like these, and may not be run any
+  /// more.
+  virtual Status endUpdate() { return cannotCapture(); }
   /// Enqueues a graph of this stream.
   virtual Status run(DeviceGraph &graph) {
     (void)graph;

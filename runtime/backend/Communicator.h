@@ -52,6 +52,8 @@ struct CollectiveSite {
 struct DimBlocks {
   int dim = 0;
   std::vector<OwnedRuns> blocks; ///< by index in the group
+
+  bool operator==(const DimBlocks &) const = default;
 };
 
 class Communicator {

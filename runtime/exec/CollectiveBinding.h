@@ -29,6 +29,8 @@ struct BoundCollective {
   /// (k - 1) N, all_reduce 2 (k - 1) N, all_to_all (k - 1) N / k, shift N;
   /// dispatch and combine at most what all_gather and reduce_scatter do.
   int64_t wireBytes = 0;
+
+  bool operator==(const BoundCollective &) const = default;
 };
 
 /// `members`: the ranks of the group in order; `allScalars`: by world rank.

@@ -214,6 +214,8 @@ private:
                     const char *what, bool keep);
   // EngineGraphs.cpp
   bool mayCapture(int rank) const;
+  Status prepareGraph(int rank, SegmentPlan &segment, const RunControl &control,
+                      LaunchMode &mode);
   Status launchSegment(int rank, SegmentPlan &segment);
   void dropGraphs();
 

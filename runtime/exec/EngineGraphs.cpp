@@ -1,5 +1,6 @@
 //===- EngineGraphs.cpp - A segment launched, captured or replayed --------===//
 #include "runtime/exec/Engine.h"
+#include "runtime/exec/SegmentCapture.h"
 
 namespace shardc::runtime {
 
@@ -9,16 +10,43 @@ bool Engine::mayCapture(int rank) const {
          ranks[static_cast<size_t>(rank)].stream->canCapture();
 }
 
-Status Engine::launchSegment(int rank, SegmentPlan &segment) {
+static void count(LaunchMode mode, LaunchStats &stats) {
+  switch (mode) {
+  case LaunchMode::Plain:
+    ++stats.launched;
+    break;
+  case LaunchMode::Capture:
+    ++stats.captured;
+    break;
+  case LaunchMode::Update:
+    ++stats.updated;
+    break;
+  case LaunchMode::Replay:
+    ++stats.replayed;
+    break;
+  }
+}
+
+/// What is to be replayed is there afterwards, if `mode` says so.
+Status Engine::prepareGraph(int rank, SegmentPlan &segment,
+                            const RunControl &control, LaunchMode &mode) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
   SegmentGraph &graph = segment.graph;
-  const RunControl control =
-      controlOf(rank, current->ranks[static_cast<size_t>(rank)].timings);
-  if (!graph.hasRun())
-    ++mine.moves;
   const MemoryPlacement placement{mine.moves, state ? state->placement() : 0};
-  LaunchMode mode =
-      mayCapture(rank) ? graph.choose(placement) : LaunchMode::Plain;
+  mode = mayCapture(rank) ? graph.choose(placement) : LaunchMode::Plain;
+  if (mode == LaunchMode::Update) {
+    const std::vector<size_t> changed = graph.findChanged(segment.plan);
+    bool isUpdated = false;
+    SHARDC_RETURN_IF_ERROR(updateTogether(segment.plan, worldRank(rank),
+                                          control, changed, graph.graphs(),
+                                          isUpdated));
+    if (isUpdated) {
+      graph.updated(segment.plan, changed, placement);
+      return Status::ok();
+    }
+    graph.drop();
+    mode = graph.choose(placement);
+  }
   if (mode == LaunchMode::Capture) {
     std::vector<CapturedStretch> made;
     SHARDC_RETURN_IF_ERROR(
@@ -27,16 +55,25 @@ Status Engine::launchSegment(int rank, SegmentPlan &segment) {
       graph.refuse();
       mode = LaunchMode::Plain;
     } else
-      graph.captured(std::move(made), placement);
+      graph.captured(std::move(made), segment.plan, placement);
   }
   if (mode == LaunchMode::Replay)
     graph.replayed();
-  SHARDC_RETURN_IF_ERROR(
-      runInstructions(segment.plan, worldRank(rank), control, graph.graphs()));
-  graph.hasRunOnce();
-  ++(mode == LaunchMode::Plain     ? mine.launches.launched
-     : mode == LaunchMode::Capture ? mine.launches.captured
-                                   : mine.launches.replayed);
+  return Status::ok();
+}
+
+Status Engine::launchSegment(int rank, SegmentPlan &segment) {
+  RankState &mine = ranks[static_cast<size_t>(rank)];
+  const RunControl control =
+      controlOf(rank, current->ranks[static_cast<size_t>(rank)].timings);
+  if (segment.graph.isNewlyBound())
+    ++mine.moves;
+  LaunchMode mode = LaunchMode::Plain;
+  SHARDC_RETURN_IF_ERROR(prepareGraph(rank, segment, control, mode));
+  SHARDC_RETURN_IF_ERROR(runInstructions(segment.plan, worldRank(rank), control,
+                                         segment.graph.graphs()));
+  segment.graph.hasRunOnce();
+  count(mode, mine.launches);
   return Status::ok();
 }
 

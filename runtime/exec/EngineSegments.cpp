@@ -147,15 +147,17 @@ Status Engine::bindPlan(int rank, size_t number,
                         std::span<const std::vector<int64_t>> scalars,
                         SegmentPlan &segment) {
   segment.isReady = false;
-  segment.graph = SegmentGraph();
   const PlanContext context = contextOf(number, scalars);
   const RankResources resources = resourcesOf(rank);
   ArenaMemo &arena = active->ranks[static_cast<size_t>(rank)].arenas[number];
   Status status = segment.plan.isBound()
                       ? segment.plan.rebind(context, resources, arena)
                       : segment.plan.prepare(context, resources, arena);
-  if (!status.isOk())
+  if (!status.isOk()) {
     segment.plan = RankPlan();
+    segment.graph = SegmentGraph();
+  }
+  segment.graph.rebound();
   segment.isReady = status.isOk();
   return status;
 }

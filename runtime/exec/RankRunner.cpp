@@ -32,35 +32,6 @@ Status runKernel(RankPlan &plan, const BoundInstruction &instruction,
   return control.hostCalls->run(*instruction.kernel, instruction.call);
 }
 
-Status runOne(RankPlan &plan, const BoundInstruction &instruction, int rank,
-              const RunControl &control, const CollectiveSite &site) {
-  RunFailure &failure = control.failure;
-  if (instruction.channel)
-    return instruction.call.numInputs > 0
-               ? instruction.channel->send(instruction.call.inputs[0], failure,
-                                           site)
-               : instruction.channel->receive(instruction.call.outputs[0],
-                                              failure, site);
-  if (instruction.collective >= 0)
-    return runCollective(
-        plan.collectives()[static_cast<size_t>(instruction.collective)],
-        instruction.call, site);
-  if (instruction.awaits)
-    return instruction.awaits->wait(instruction.flight, site);
-  if (!instruction.kernel)
-    return Status::ok(); // the engine does it
-  const Status status = runKernel(plan, instruction, control, site);
-  if (status.isOk())
-    return status;
-  const StatusCode code = status.code() == StatusCode::Unsupported
-                              ? StatusCode::Artifact
-                              : status.code();
-  return Status::error(code, message("rank ", rank, ": ", instruction.name,
-                                     " at node '", instruction.node,
-                                     "' (instruction ", site.instruction,
-                                     "): ", status.message()));
-}
-
 Status checkReplicas(const RankPlan &plan, const BoundInstruction &instruction,
                      const CollectiveSite &site, const RunControl &control) {
   for (int o = 0; o < instruction.call.numOutputs; ++o)
@@ -72,21 +43,6 @@ Status checkReplicas(const RankPlan &plan, const BoundInstruction &instruction,
           checkReplicated(output, o, *control.world, site, control.hashes));
     }
   return Status::ok();
-}
-
-CollectiveSite siteOf(const BoundInstruction &instruction) {
-  return {instruction.name, instruction.node,
-          static_cast<int>(instruction.index), instruction.flight};
-}
-
-/// Whether it is work of the device's stream and nothing else.
-bool isCapturable(const RankPlan &plan, const BoundInstruction &instruction) {
-  if (instruction.collective >= 0)
-    return plan.collectives()[static_cast<size_t>(instruction.collective)]
-        .communicator->isCapturable();
-  if (instruction.awaits)
-    return instruction.awaits->isCapturable();
-  return !instruction.channel && !instruction.runsOnHost;
 }
 
 /// When instructions ran, where that is measured. Each is waited for; but what
@@ -155,73 +111,41 @@ void enter(const BoundInstruction &instruction, size_t count,
   control.progress.steps.fetch_add(count, std::memory_order_relaxed);
 }
 
-/// What went wrong is found again, and told, by the plain run.
-bool capture(RankPlan &plan, int rank, const RunControl &control,
-             CapturedStretch &stretch) {
-  if (!control.stream.beginCapture().isOk())
-    return false;
-  bool isComplete = true;
-  for (size_t i = stretch.first; i < stretch.end && isComplete; ++i) {
-    const BoundInstruction &instruction = plan.instructions()[i];
-    isComplete =
-        runOne(plan, instruction, rank, control, siteOf(instruction)).isOk();
-  }
-  return control.stream.endCapture(stretch.graph).isOk() && isComplete;
-}
-
-bool captureAll(RankPlan &plan, int rank, const RunControl &control,
-                std::vector<CapturedStretch> &captured) {
-  // A single launch costs no more than a graph.
-  constexpr size_t kLeast = 2;
-  std::span<const BoundInstruction> instructions = plan.instructions();
-  for (size_t first = 0, end = 0; first < instructions.size();
-       first = end + 1) {
-    end = first;
-    while (end < instructions.size() && isCapturable(plan, instructions[end]))
-      ++end;
-    if (end - first < kLeast)
-      continue;
-    captured.push_back({first, end, nullptr});
-    if (!capture(plan, rank, control, captured.back()))
-      return false;
-  }
-  return !captured.empty();
-}
-
-/// Whether all ranks of all groups of the plan say so. Each group passes on
-/// what those before it said.
-Status agree(const RankPlan &plan, bool &all) {
-  std::vector<Communicator *> asked;
-  for (const BoundInstruction &instruction : plan.instructions()) {
-    if (instruction.collective < 0)
-      continue;
-    Communicator *group =
-        plan.collectives()[static_cast<size_t>(instruction.collective)]
-            .communicator;
-    if (std::find(asked.begin(), asked.end(), group) != asked.end())
-      continue;
-    asked.push_back(group);
-    const char mine = all ? 1 : 0;
-    std::vector<char> answers(static_cast<size_t>(group->size()));
-    SHARDC_RETURN_IF_ERROR(
-        group->exchange(&mine, 1, answers.data(), siteOf(instruction)));
-    all = std::find(answers.begin(), answers.end(), 0) == answers.end();
-  }
-  return Status::ok();
-}
-
 } // namespace
 
-Status captureTogether(RankPlan &plan, int rank, const RunControl &control,
-                       std::vector<CapturedStretch> &captured) {
-  bool all = captureAll(plan, rank, control, captured);
-  Status status = agree(plan, all);
-  if (!all || !status.isOk())
-    captured.clear();
+CollectiveSite siteOf(const BoundInstruction &instruction) {
+  return {instruction.name, instruction.node,
+          static_cast<int>(instruction.index), instruction.flight};
+}
+
+Status runInstruction(RankPlan &plan, const BoundInstruction &instruction,
+                      int rank, const RunControl &control) {
+  const CollectiveSite site = siteOf(instruction);
+  RunFailure &failure = control.failure;
+  if (instruction.channel)
+    return instruction.call.numInputs > 0
+               ? instruction.channel->send(instruction.call.inputs[0], failure,
+                                           site)
+               : instruction.channel->receive(instruction.call.outputs[0],
+                                              failure, site);
+  if (instruction.collective >= 0)
+    return runCollective(
+        plan.collectives()[static_cast<size_t>(instruction.collective)],
+        instruction.call, site);
+  if (instruction.awaits)
+    return instruction.awaits->wait(instruction.flight, site);
+  if (!instruction.kernel)
+    return Status::ok(); // the engine does it
+  const Status status = runKernel(plan, instruction, control, site);
   if (status.isOk())
-    return Status::ok();
-  control.failure.fail(status);
-  return control.failure.status();
+    return status;
+  const StatusCode code = status.code() == StatusCode::Unsupported
+                              ? StatusCode::Artifact
+                              : status.code();
+  return Status::error(code, message("rank ", rank, ": ", instruction.name,
+                                     " at node '", instruction.node,
+                                     "' (instruction ", site.instruction,
+                                     "): ", status.message()));
 }
 
 Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
@@ -250,7 +174,7 @@ Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
     const CollectiveSite site = siteOf(instruction);
     watch.start(instruction);
     Status status =
-        watch.stop(instruction, runOne(plan, instruction, rank, control, site));
+        watch.stop(instruction, runInstruction(plan, instruction, rank, control));
     if (status.isOk() && control.world && instruction.replicated)
       status = checkReplicas(plan, instruction, site, control);
     if (!status.isOk())

@@ -55,11 +55,10 @@ struct RunControl {
 Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
                        std::span<const CapturedStretch> captured = {});
 
-/// Captures what can be, and runs nothing. None if it fails, or is not worth
-/// it, on this rank or one that it meets in collectives of the plan. The error:
-/// another rank has failed, or does not come.
-Status captureTogether(RankPlan &plan, int rank, const RunControl &control,
-                       std::vector<CapturedStretch> &captured);
+CollectiveSite siteOf(const BoundInstruction &instruction);
+/// One of them, where the device is not at a graph.
+Status runInstruction(RankPlan &plan, const BoundInstruction &instruction,
+                      int rank, const RunControl &control);
 
 } // namespace shardc::runtime
 

@@ -15,6 +15,8 @@
 #include "runtime/exec/RankRunner.h"
 #include "runtime/exec/SegmentGraph.h"
 
+#include <functional>
+#include <numeric>
 #include <vector>
 
 namespace shardc::runtime {
@@ -62,11 +64,22 @@ struct ShapePlan {
   uint64_t lastUsed = 0;
   int uses = 0;
 
-  /// A plan that served several requests is worth more than one that served
-  /// one: of decoding steps, each has a length that never comes again.
-  bool isWorthLess(const ShapePlan &other) const {
+  /// Which of two plans is bound to new sizes. One that served several requests
+  /// is worth more than one that served one: of decoding steps, each has a
+  /// length that never comes again. The more of its symbols stay, the less is
+  /// bound anew, and the more of what was captured stays: a step takes the plan
+  /// of a step, not the prompt's.
+  bool isWorthLess(const ShapePlan &other,
+                   std::span<const int64_t> wanted) const {
     const bool isOften = uses > 1, isOtherOften = other.uses > 1;
-    return isOften != isOtherOften ? isOtherOften : lastUsed < other.lastUsed;
+    if (isOften != isOtherOften)
+      return isOtherOften;
+    const int alike = numAlike(wanted), otherAlike = other.numAlike(wanted);
+    return alike != otherAlike ? alike > otherAlike : lastUsed < other.lastUsed;
+  }
+  int numAlike(std::span<const int64_t> values) const {
+    return std::inner_product(symbols.begin(), symbols.end(), values.begin(), 0,
+                              std::plus<>(), std::equal_to<>());
   }
 
   bool isFor(std::span<const int64_t> values, bool withState) const {

@@ -227,7 +227,7 @@ class CudaPlugin(EndToEnd):
     def assert_replays(self, artifact, *flags, runs, replayed):
         """The same bits as launch after launch, of which so many are replays."""
         plain, counts = self.launches(artifact, *flags, SHARDC_GRAPHS="0")
-        self.assertEqual(counts, {"launched": runs, "captured": 0, "replayed": 0})
+        self.assertEqual(counts, {"launched": runs, "captured": 0, "updated": 0, "replayed": 0})
         found, counts = self.launches(artifact, *flags)
         self.assertEqual(found, plain)
         self.assertEqual((sum(counts.values()), counts["replayed"]), (runs, replayed))
@@ -257,6 +257,21 @@ class CudaPlugin(EndToEnd):
             artifact = self.compile(self.folder / "cached.onnx", tp, "--kernels", "reference", to=f"tp{tp}")
             flags = [flag for data in requests for flag in ("--inputs", data)]
             self.assert_replays(artifact, "--cache", 8, *flags, runs=10 * tp, replayed=6 * tp)
+
+    def test_steps_of_decoding_update_what_was_captured(self):
+        """Each has a length that comes once in a run: of its launches only those are set anew that changed."""
+        steps = 12
+        requests = self.save_cached([np.array([[1, 5, 2]])] + [np.array([[7 + i]]) for i in range(steps)])
+        flags = [flag for data in requests for flag in ("--inputs", data)]
+        for tp in (1, 2):
+            artifact = self.compile(self.folder / "cached.onnx", tp, "--kernels", "reference", to=f"steps{tp}")
+            plain, _ = self.launches(artifact, "--cache", 16, *flags, SHARDC_GRAPHS="0")
+            found, counts = self.launches(artifact, "--cache", 16, *flags)
+            self.assertEqual(found, plain)
+            self.assertEqual(sum(counts.values()), 5 * (1 + steps) * tp)
+            # Four plans are kept, and each is plain once and captured once.
+            self.assertLessEqual(counts["launched"], 4 * tp, counts)
+            self.assertLessEqual(counts["captured"], 6 * tp, counts)
 
     def save_cached(self, steps):
         """Scores of each token against all that came before it, whose keys are kept."""
@@ -303,7 +318,7 @@ class CudaPlugin(EndToEnd):
         data, _ = self.save_products(np.array([[1, 2]]))
         artifact = self.compile(self.folder / "model.onnx", 1, "--kernels", "reference")
         _, counts = self.launches(artifact, "--inputs", data, "--profile")
-        self.assertEqual(counts, {"launched": 5, "captured": 0, "replayed": 0})
+        self.assertEqual(counts, {"launched": 5, "captured": 0, "updated": 0, "replayed": 0})
 
     def test_models_are_as_expected(self):
         for model in LAYERS:

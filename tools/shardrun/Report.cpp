@@ -131,6 +131,7 @@ Status writeStats(const std::string &path, const Session &session,
                 {"launches",
                  {{"launched", launches.launched},
                   {"captured", launches.captured},
+                  {"updated", launches.updated},
                   {"replayed", launches.replayed}}},
                 {"collectives", std::move(collectives)},
                 {"ranks", std::move(ranks)}};

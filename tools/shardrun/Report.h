@@ -20,7 +20,7 @@ shardc::runtime::Status printProfile(shardc::runtime::Session &session,
                                      size_t runs);
 
 /// {"runs": N, "median_ms": T, "launches": {"launched", "captured",
-///  "replayed"}, "collectives": [{"kind", "node", "group_size",
+///  "updated", "replayed"}, "collectives": [{"kind", "node", "group_size",
 ///  "bytes", "wire_bytes"}], "ranks": [{"rank", "weight_bytes",
 ///  "packed_bytes", "loaded_bytes", "arena_bytes"}]}
 shardc::runtime::Status writeStats(const std::string &path,

@@ -1,6 +1,7 @@
 #include "runtime/backend/cuda/CudaStatus.h"
 #include "runtime/backend/cuda/PendingCollectives.h"
 #include "runtime/backend/cuda/kernels/Mark.h"
+#include "runtime/base/Message.h"
 
 #include <algorithm>
 #include <atomic>
@@ -25,6 +26,8 @@ Status CapturedCollectives::open() {
 Status CapturedCollectives::add(WatchedCommunicator &by,
                                 const CollectiveSite &site,
                                 cudaStream_t stream) {
+  if (!done)
+    return artifactError("a collective of a graph does not change");
   list.push_back({&by, site});
   if (std::find(streams.begin(), streams.end(), stream) == streams.end())
     streams.push_back(stream);

@@ -8,10 +8,12 @@ CudaGraph::~CudaGraph() {
   cudaSetDevice(device);
   if (executable)
     cudaGraphExecDestroy(executable);
+  if (nodes)
+    cudaGraphDestroy(nodes);
 }
 
-Status CudaGraph::instantiate(cudaGraph_t graph) {
-  return cudaStatus(cudaGraphInstantiate(&executable, graph, 0),
+Status CudaGraph::instantiate() {
+  return cudaStatus(cudaGraphInstantiate(&executable, nodes, 0),
                     "cudaGraphInstantiate");
 }
 

@@ -3,6 +3,7 @@
 #define SHARDC_RUNTIME_BACKEND_CUDA_CUDAGRAPH_H
 
 #include "runtime/backend/Backend.h"
+#include "runtime/backend/cuda/CapturedLaunches.h"
 #include "runtime/backend/cuda/PendingCollectives.h"
 
 namespace shardc::runtime {
@@ -10,16 +11,25 @@ namespace shardc::runtime {
 class CudaGraph final : public DeviceGraph {
 public:
   explicit CudaGraph(int device) : device(device) {}
+  CudaGraph(const CudaGraph &) = delete;
   ~CudaGraph() override;
 
-  /// Of what the stream's capture gave.
-  Status instantiate(cudaGraph_t graph);
+  /// Takes what the stream's capture gave, null if that failed: the nodes that
+  /// the launches know.
+  void own(cudaGraph_t captured) { nodes = captured; }
+  Status instantiate();
+  /// Sets the launches that `changed` has; it was captured, not instantiated.
+  Status update(const CudaGraph &changed) {
+    return launches.setNodes(executable, changed.launches);
+  }
   Status launch(cudaStream_t stream);
 
+  CapturedLaunches launches;
   CapturedCollectives collectives;
 
 private:
   const int device;
+  cudaGraph_t nodes = nullptr;
   cudaGraphExec_t executable = nullptr;
 };
 

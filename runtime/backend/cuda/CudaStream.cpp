@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <thread>
+#include <utility>
 
 namespace shardc::runtime {
 
@@ -95,7 +96,12 @@ Status CudaStream::launch(const Kernel &kernel, const KernelCall &call,
   const NvtxRange range(site);
   KernelCall onThis = call;
   onThis.stream = this;
-  return kernel.run(onThis);
+  if (!capturing)
+    return kernel.run(onThis);
+  capturing->launches.begin(handle);
+  SHARDC_RETURN_IF_ERROR(kernel.run(onThis));
+  capturing->launches.end(handle, site.instruction);
+  return Status::ok();
 }
 
 Status CudaStream::record(DeviceEvent &event) {
@@ -211,12 +217,7 @@ Status CudaStream::refuseInCapture() {
                        "a stream that is captured has no events and no waits");
 }
 
-Status CudaStream::beginCapture() {
-  SHARDC_RETURN_IF_ERROR(refuseInCapture());
-  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
-  SHARDC_RETURN_IF_ERROR(beside.waitForAll(handle));
-  auto graph = std::make_unique<CudaGraph>(device);
-  SHARDC_RETURN_IF_ERROR(graph->collectives.open());
+Status CudaStream::startCapture(std::unique_ptr<CudaGraph> graph) {
   // Other ranks' threads may allocate meanwhile, this one may not.
   SHARDC_RETURN_IF_ERROR(cudaStatus(
       cudaStreamBeginCapture(handle, cudaStreamCaptureModeThreadLocal),
@@ -227,29 +228,69 @@ Status CudaStream::beginCapture() {
   return Status::ok();
 }
 
-Status CudaStream::endCapture(std::unique_ptr<DeviceGraph> &graph) {
-  graph.reset();
+/// What was captured, if all of it was.
+Status CudaStream::finishCapture(std::unique_ptr<CudaGraph> &graph) {
   if (!capturing)
     return artifactError(owner, "nothing is captured");
   SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
   std::unique_ptr<CudaGraph> ended = std::move(capturing);
   pending.captureInto(nullptr);
-  beside.forgetAll();
+  if (!std::exchange(updated, nullptr))
+    beside.forgetAll();
   Status status = ended->collectives.joinTo(handle);
-  cudaGraph_t work = nullptr;
-  const cudaError_t error = cudaStreamEndCapture(handle, &work);
+  cudaGraph_t nodes = nullptr;
+  const cudaError_t error = cudaStreamEndCapture(handle, &nodes);
+  ended->own(nodes);
   if (isBroken)
     status = artifactError(owner, "the capture was broken off");
   if (status.isOk())
     status = cudaStatus(error, "cudaStreamEndCapture");
   if (status.isOk())
-    status = ended->instantiate(work);
-  if (work)
-    cudaGraphDestroy(work);
-  if (status.isOk())
     graph = std::move(ended);
   else
     (void)cudaGetLastError(); // no error of the launches that follow
+  return status;
+}
+
+Status CudaStream::beginCapture() {
+  SHARDC_RETURN_IF_ERROR(refuseInCapture());
+  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
+  SHARDC_RETURN_IF_ERROR(beside.waitForAll(handle));
+  auto graph = std::make_unique<CudaGraph>(device);
+  SHARDC_RETURN_IF_ERROR(graph->collectives.open());
+  return startCapture(std::move(graph));
+}
+
+Status CudaStream::endCapture(std::unique_ptr<DeviceGraph> &graph) {
+  graph.reset();
+  std::unique_ptr<CudaGraph> ended;
+  SHARDC_RETURN_IF_ERROR(finishCapture(ended));
+  if (Status status = ended->instantiate(); !status.isOk()) {
+    (void)cudaGetLastError();
+    return status;
+  }
+  graph = std::move(ended);
+  return Status::ok();
+}
+
+/// Its collectives are not opened: those of a graph stay as they are.
+Status CudaStream::beginUpdate(DeviceGraph &graph) {
+  SHARDC_RETURN_IF_ERROR(refuseInCapture());
+  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(device), "cudaSetDevice"));
+  SHARDC_RETURN_IF_ERROR(startCapture(std::make_unique<CudaGraph>(device)));
+  updated = static_cast<CudaGraph *>(&graph);
+  return Status::ok();
+}
+
+Status CudaStream::endUpdate() {
+  CudaGraph *graph = updated;
+  std::unique_ptr<CudaGraph> changed;
+  SHARDC_RETURN_IF_ERROR(finishCapture(changed));
+  if (!graph)
+    return artifactError(owner, "a capture is no update");
+  const Status status = graph->update(*changed);
+  if (!status.isOk())
+    (void)cudaGetLastError();
   return status;
 }
 

@@ -46,6 +46,8 @@ public:
   bool canCapture() const override { return true; }
   Status beginCapture() override;
   Status endCapture(std::unique_ptr<DeviceGraph> &graph) override;
+  Status beginUpdate(DeviceGraph &graph) override;
+  Status endUpdate() override;
   Status run(DeviceGraph &graph) override;
   bool startTrace() override;
   void beginTag(uint64_t tag) override;
@@ -83,6 +85,8 @@ private:
   Status watchCollectives();
   /// A capture is of no use after what it cannot have.
   Status refuseInCapture();
+  Status startCapture(std::unique_ptr<CudaGraph> graph);
+  Status finishCapture(std::unique_ptr<CudaGraph> &graph);
 
   cudaStream_t handle = nullptr;
   CollectiveStream beside;
@@ -99,6 +103,7 @@ private:
   PendingCollectives underWay;
   std::unique_ptr<CudaGraph> capturing; ///< null: nothing is
   bool isBroken = false;                ///< what is captured
+  CudaGraph *updated = nullptr;         ///< what it is captured for, or null
 };
 
 } // namespace shardc::runtime

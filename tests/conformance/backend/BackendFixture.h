@@ -102,9 +102,9 @@ struct PickedRow {
   }
   PickedRow(const PickedRow &) = delete;
 
-  runtime::Status launch(runtime::DeviceStream &stream,
-                         std::string_view node) const {
-    return stream.launch(kernel, call, {"Gather", node, 5});
+  runtime::Status launch(runtime::DeviceStream &stream, std::string_view node,
+                         int instruction = 5) const {
+    return stream.launch(kernel, call, {"Gather", node, instruction});
   }
 
 private:

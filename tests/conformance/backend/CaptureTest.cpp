@@ -127,6 +127,78 @@ TEST_P(CaptureTest, whoWaitsWhileItIsCapturedHasNoGraph) {
   EXPECT_EQ(download<float>(z.data(), 2), (Rows{2, 3}));
 }
 
+/// The row of another x, from where the graph's launch has its own.
+class UpdateTest : public CaptureTest {
+protected:
+  void SetUp() override {
+    CaptureTest::SetUp();
+    if (HasFatalFailure() || IsSkipped())
+      return;
+    otherX = memory(24);
+    upload(otherX, Rows{10, 11, 12, 13, 14, 15});
+    other = std::make_unique<PickedRow>(*device->findKernel("Gather"),
+                                        otherX.data(), index.data(), y.data());
+    capture(graph);
+  }
+  Status update(const PickedRow &by, int instruction = 5) {
+    SHARDC_RETURN_IF_ERROR(stream->beginUpdate(*graph));
+    const Status launched = by.launch(*stream, "again", instruction);
+    const Status ended = stream->endUpdate();
+    return launched.isOk() ? ended : launched;
+  }
+
+  DeviceBuffer otherX;
+  std::unique_ptr<PickedRow> other;
+  std::unique_ptr<DeviceGraph> graph;
+};
+
+TEST_P(UpdateTest, aLaunchGetsOtherOperands) {
+  for (const auto &[by, first] :
+       {std::pair(other.get(), 12.f), {row.get(), 2.f}, {other.get(), 12.f}}) {
+    ASSERT_OK(update(*by));
+    for (int run = 0; run < 2; ++run) {
+      upload(z, Rows{-1, -1});
+      ASSERT_OK(runAndWait(*graph));
+      EXPECT_EQ(download<float>(z.data(), 2), (Rows{first, first + 1}));
+    }
+  }
+}
+
+TEST_P(UpdateTest, nothingIsDoneByIt) {
+  ASSERT_OK(update(*other));
+  ASSERT_OK(stream->synchronize());
+  EXPECT_EQ(download<float>(y.data(), 2), (Rows{-1, -1}));
+}
+
+TEST_P(UpdateTest, runsBeforeItAreAsTheyWere) {
+  Rows before(2), after(2);
+  for (Rows *to : {&before, &after}) {
+    ASSERT_OK(stream->run(*graph));
+    ASSERT_OK(stream->copy(reinterpret_cast<std::byte *>(to->data()), z.data(),
+                           {8}, CopyDirection::DeviceToHost));
+    ASSERT_OK(update(*other));
+  }
+  ASSERT_OK(stream->synchronize());
+  EXPECT_EQ(before, (Rows{2, 3}));
+  EXPECT_EQ(after, (Rows{12, 13}));
+}
+
+TEST_P(UpdateTest, whatTheGraphHasNotIsAnError) {
+  EXPECT_FALSE(update(*other, /*instruction=*/6).isOk());
+  EXPECT_FALSE(stream->endUpdate().isOk());
+  // And the stream is as good as before.
+  std::unique_ptr<DeviceGraph> fresh;
+  capture(fresh);
+  ASSERT_OK(runAndWait(*fresh));
+  EXPECT_EQ(download<float>(z.data(), 2), (Rows{2, 3}));
+}
+
+TEST_P(UpdateTest, whoWaitsMeanwhileBreaksIt) {
+  ASSERT_OK(stream->beginUpdate(*graph));
+  EXPECT_FALSE(stream->synchronize().isOk());
+  EXPECT_FALSE(stream->endUpdate().isOk());
+}
+
 TEST_P(CaptureTest, eventsAreNotCaptured) {
   std::unique_ptr<DeviceGraph> graph;
   std::unique_ptr<DeviceEvent> event;
@@ -155,6 +227,8 @@ TEST_P(CaptureTest, everyDeviceButTheHostCaptures) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, CaptureTest, testing::Values("fake", "cuda"),
+                         [](const auto &info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Backends, UpdateTest, testing::Values("fake", "cuda"),
                          [](const auto &info) { return info.param; });
 
 TEST(HostCapture, thereIsNothingToCapture) {

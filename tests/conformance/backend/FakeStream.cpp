@@ -3,7 +3,9 @@
 #include "runtime/base/Message.h"
 #include "tests/conformance/backend/FakeMemory.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 using namespace shardc::runtime;
@@ -108,13 +110,16 @@ Status FakeStream::launch(const Kernel &kernel, const KernelCall &call,
   auto own = std::make_shared<OwnCall>(call);
   SHARDC_RETURN_IF_ERROR(own->check());
   auto *run = kernel.run;
-  enqueue([own, run,
-           at = message(owner, site.kind, " at node '", site.node,
-                        "' (instruction ", site.instruction, "): ")] {
-    Status status = run(own->bind());
-    return status.isOk() ? status
-                         : Status::error(status.code(), at + status.message());
-  });
+  enqueue(
+      [own, run,
+       at = message(owner, site.kind, " at node '", site.node,
+                    "' (instruction ", site.instruction, "): ")] {
+        Status status = run(own->bind());
+        return status.isOk()
+                   ? status
+                   : Status::error(status.code(), at + status.message());
+      },
+      site.instruction);
   return Status::ok();
 }
 
@@ -179,10 +184,33 @@ Status FakeStream::endCapture(std::unique_ptr<DeviceGraph> &graph) {
   return Status::ok();
 }
 
+Status FakeStream::beginUpdate(DeviceGraph &graph) {
+  SHARDC_RETURN_IF_ERROR(beginCapture());
+  updated = static_cast<FakeGraph *>(&graph);
+  return Status::ok();
+}
+
+Status FakeStream::endUpdate() {
+  std::unique_ptr<DeviceGraph> captured;
+  FakeGraph *graph = std::exchange(updated, nullptr);
+  SHARDC_RETURN_IF_ERROR(endCapture(captured));
+  for (FakeGraph::Node &node : static_cast<FakeGraph &>(*captured).nodes) {
+    auto same = std::find_if(graph->nodes.begin(), graph->nodes.end(),
+                             [&](const FakeGraph::Node &other) {
+                               return other.instruction >= 0 &&
+                                      other.instruction == node.instruction;
+                             });
+    if (same == graph->nodes.end())
+      return artifactError("the graph has no launch of that instruction");
+    same->work = std::move(node.work);
+  }
+  return Status::ok();
+}
+
 Status FakeStream::run(DeviceGraph &graph) {
   SHARDC_RETURN_IF_ERROR(refuseInCapture());
-  for (const Work &work : static_cast<FakeGraph &>(graph).work)
-    enqueue(work);
+  for (const FakeGraph::Node &node : static_cast<FakeGraph &>(graph).nodes)
+    enqueue(node.work);
   return Status::ok();
 }
 

@@ -27,7 +27,11 @@ public:
 
 class FakeGraph final : public runtime::DeviceGraph {
 public:
-  std::vector<std::function<runtime::Status()>> work;
+  struct Node {
+    int instruction; ///< -1: no launch
+    std::function<runtime::Status()> work;
+  };
+  std::vector<Node> nodes;
 };
 
 class FakeStream final : public runtime::DeviceStream {
@@ -47,6 +51,8 @@ public:
   runtime::Status beginCapture() override;
   runtime::Status
   endCapture(std::unique_ptr<runtime::DeviceGraph> &graph) override;
+  runtime::Status beginUpdate(runtime::DeviceGraph &graph) override;
+  runtime::Status endUpdate() override;
   runtime::Status run(runtime::DeviceGraph &graph) override;
 
   /// Does the work that was enqueued up to then.
@@ -54,9 +60,9 @@ public:
 
 private:
   using Work = std::function<runtime::Status()>;
-  void enqueue(Work work) {
+  void enqueue(Work work, int instruction = -1) {
     if (capturing)
-      return capturing->work.push_back(std::move(work));
+      return capturing->nodes.push_back({instruction, std::move(work)});
     queue.push_back(std::move(work));
     ++enqueued;
   }
@@ -68,6 +74,7 @@ private:
   runtime::Status failed;
   std::unique_ptr<FakeGraph> capturing; ///< null: nothing is
   bool isBroken = false;                ///< what is captured
+  FakeGraph *updated = nullptr;         ///< what it is captured for, or null
 };
 
 } // namespace shardc::test

@@ -18,43 +18,61 @@
 
 #include "tests/conformance/cuda/SimulatedStream.h"
 
+#include <functional>
 #include <map>
 #include <set>
 #include <thread>
 #include <vector>
 
+/// A node of a graph, for as long as that is there.
+struct CUgraphNode_st {
+  /// Enqueues its work, each time that the graph is launched.
+  using Work =
+      std::function<void(const std::shared_ptr<shardc::testing::SimulatedStream>
+                             &)>;
+
+  cudaGraphNodeType type;
+  Work work;
+  std::vector<cudaGraphNode_t> dependencies; ///< that come first
+};
+
 namespace shardc::testing {
 
-/// Enqueues a piece of captured work, each time that its graph is launched.
-using SimulatedNode =
-    std::function<void(const std::shared_ptr<SimulatedStream> &)>;
+using SimulatedNodes = std::vector<std::shared_ptr<CUgraphNode_st>>;
 
 class SimulatedCapture {
 public:
   /// How much of each stream's work is known to be done.
   using Clock = std::map<const SimulatedStream *, size_t>;
+  /// A stream's place in it.
+  struct Point {
+    Clock clock;
+    std::vector<cudaGraphNode_t> last; ///< nodes that the next one comes behind
+  };
 
   explicit SimulatedCapture(const std::shared_ptr<SimulatedStream> &origin);
 
   /// Work of a stream that takes part.
-  cudaError_t add(const SimulatedStream &stream, SimulatedNode node);
+  cudaError_t add(const SimulatedStream &stream, cudaGraphNodeType type,
+                  CUgraphNode_st::Work work);
   /// Where the stream is; what later waits for it knows that, too.
-  Clock record(const SimulatedStream &stream) { return clocks[&stream]; }
+  const Point &pointOf(const SimulatedStream &stream) {
+    return points[&stream];
+  }
   /// The stream takes part from now on, if it has not before.
-  void wait(const std::shared_ptr<SimulatedStream> &stream, const Clock &event);
+  void wait(const std::shared_ptr<SimulatedStream> &stream, const Point &event);
   cudaError_t breakOff(cudaError_t error);
 
   /// `stream` began it; it is over in any case.
-  cudaError_t end(const SimulatedStream &stream,
-                  std::vector<SimulatedNode> &nodes);
+  cudaError_t end(const SimulatedStream &stream, SimulatedNodes &nodes);
 
 private:
   const SimulatedStream *const origin;
   const std::thread::id thread = std::this_thread::get_id();
   bool isBroken = false;
-  std::vector<SimulatedNode> nodes;
+  SimulatedNodes nodes;
   std::set<std::shared_ptr<SimulatedStream>> streams;
-  std::map<const SimulatedStream *, Clock> clocks;
+  std::map<const SimulatedStream *, Point> points;
 };
 
 /// Whether this thread captures; what it does is then broken off.

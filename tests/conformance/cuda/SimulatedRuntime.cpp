@@ -28,7 +28,7 @@ struct CUevent_st {
   std::shared_ptr<SimulatedStream> stream;
   uint64_t number = 0;
   std::shared_ptr<SimulatedCapture> capture = nullptr;
-  SimulatedCapture::Clock clock = {};
+  SimulatedCapture::Point point = {};
 };
 
 namespace {
@@ -96,8 +96,8 @@ std::function<void()> heard(std::function<void()> work, const char *kernel) {
       };
 }
 
-cudaError_t enqueue(cudaStream_t handle, std::function<void()> work,
-                    const char *kernel = nullptr) {
+cudaError_t enqueue(cudaStream_t handle, cudaGraphNodeType type,
+                    std::function<void()> work, const char *kernel = nullptr) {
   work = heard(std::move(work), kernel);
   const std::shared_ptr<SimulatedStream> stream = simulatedStream(handle);
   if (!stream)
@@ -108,7 +108,7 @@ cudaError_t enqueue(cudaStream_t handle, std::function<void()> work,
   };
   if (stream->capture)
     return noted(stream->capture->add(
-        *stream, [once](const auto &on) { on->enqueue(once); }));
+        *stream, type, [once](const auto &on) { on->enqueue(once); }));
   stream->enqueue(std::move(once));
   return noted(simulatedFailure(stream->device));
 }
@@ -128,7 +128,7 @@ cudaError_t waitInCapture(const std::shared_ptr<SimulatedStream> &stream,
   if (!event.stream->capture)
     return cudaErrorInvalidValue;
   stream->capture = event.capture;
-  event.capture->wait(stream, event.clock);
+  event.capture->wait(stream, event.point);
   return cudaSuccess;
 }
 
@@ -157,7 +157,8 @@ cudaError_t enqueueSimulated(cudaStream_t stream, std::function<void()> work) {
   const auto found = simulatedStream(stream);
   if (!found || found->device != simulatedCurrent())
     return noted(cudaErrorInvalidResourceHandle);
-  return enqueue(stream, std::move(work), "_Z9simulatedv");
+  return enqueue(stream, cudaGraphNodeTypeKernel, std::move(work),
+                 "_Z9simulatedv");
 }
 
 } // namespace shardc::testing
@@ -241,7 +242,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t handleOfEvent,
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function,
                                void *data) {
-  return enqueue(stream, [=] { function(data); });
+  return enqueue(stream, cudaGraphNodeTypeHost, [=] { function(data); });
 }
 
 //===--- Events -----------------------------------------------------------===//
@@ -270,7 +271,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   event->number = stream->last();
   event->capture = stream->capture;
   if (event->capture)
-    event->clock = event->capture->record(*stream);
+    event->point = event->capture->pointOf(*stream);
   return noted(cudaSuccess);
 }
 
@@ -347,7 +348,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t toPitch, const void *from,
   const auto stream = simulatedStream(handle);
   if (!stream)
     return noted(cudaErrorInvalidResourceHandle);
-  return enqueue(handle, [=, device = stream->device] {
+  return enqueue(handle, cudaGraphNodeTypeMemcpy, [=, device = stream->device] {
     auto *target = static_cast<std::byte *>(to);
     const auto *source = static_cast<const std::byte *>(from);
     if (toGpu)
@@ -377,7 +378,7 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes,
     return noted(cudaErrorInvalidResourceHandle);
   if (!isOnSimulatedGpu(to, bytes))
     return noted(cudaErrorInvalidValue);
-  return enqueue(handle, [=, device = stream->device] {
+  return enqueue(handle, cudaGraphNodeTypeMemset, [=, device = stream->device] {
     if (std::byte *target = storedOnGpu(device, to, bytes))
       std::memset(target, value, bytes);
   });

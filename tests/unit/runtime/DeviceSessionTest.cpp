@@ -2,6 +2,7 @@
 #include "tests/unit/runtime/SessionFixture.h"
 
 #include <cstdlib>
+#include <numeric>
 #include <unistd.h>
 
 namespace shardc::runtime {
@@ -47,7 +48,8 @@ TEST_F(DeviceSession, runsOnTheDeviceThatWasAskedFor) {
   }
 }
 
-TEST_F(DeviceSession, replaysTakeNoMoreOfTheDevicesMemory) {
+/// z = 4 x, in two launches.
+ProgramBuilder twoLaunches() {
   ProgramBuilder twice({{"tp", 1}});
   auto n = twice.symbol("n", 0, 0);
   auto x = twice.input("x", Float32, {twice.whole(n)});
@@ -55,7 +57,37 @@ TEST_F(DeviceSession, replaysTakeNoMoreOfTheDevicesMemory) {
   twice.run("TestAdd", {int32_t(x), int32_t(x)}, {int32_t(y)});
   twice.run("TestAdd", {int32_t(y), int32_t(y)}, {int32_t(z)});
   twice.output("z", z, {twice.whole(n)});
-  TestArtifact artifact(std::move(twice));
+  return twice;
+}
+
+/// A session keeps four plans: each is plain once, then captured with the sizes
+/// that it is bound to next, and from then on brought up to date.
+TEST_F(DeviceSession, sizesThatComeOnceUpdateWhatWasCaptured) {
+  TestArtifact artifact(twoLaunches());
+  SessionOptions options;
+  options.device = "fake";
+  OpenSession s(artifact, options);
+  for (int64_t n = 1; n <= 20; ++n) {
+    Floats x(std::vector<float>(static_cast<size_t>(n)), {n});
+    std::iota(x.values.begin(), x.values.end(), static_cast<float>(n));
+    std::vector<float> expected;
+    for (float value : x.values)
+      expected.push_back(4 * value);
+    for (int run = 0; run < (n == 17 ? 2 : 1); ++run) {
+      Status status = s.run({x.as("x")});
+      ASSERT_TRUE(status.isOk()) << status.message();
+      EXPECT_EQ(s.floats(0), expected) << n;
+    }
+  }
+  const LaunchStats launches = s.session->launchStats();
+  EXPECT_EQ(launches.launched, 4);
+  EXPECT_EQ(launches.captured, 4);
+  EXPECT_EQ(launches.updated, 12);
+  EXPECT_EQ(launches.replayed, 1);
+}
+
+TEST_F(DeviceSession, replaysTakeNoMoreOfTheDevicesMemory) {
+  TestArtifact artifact(twoLaunches());
   SessionOptions options;
   options.device = "fake";
   OpenSession s(artifact, options);

@@ -151,10 +151,21 @@ TEST(ShapePlan, servedOftenIsWorthMore) {
   prompt.uses = 2, prompt.lastUsed = 2;
   step.uses = 1, step.lastUsed = 3;
   last.uses = 1, last.lastUsed = 4;
-  EXPECT_TRUE(step.isWorthLess(prompt));
-  EXPECT_FALSE(prompt.isWorthLess(step));
-  EXPECT_TRUE(step.isWorthLess(last));
-  EXPECT_FALSE(last.isWorthLess(step));
+  EXPECT_TRUE(step.isWorthLess(prompt, {}));
+  EXPECT_FALSE(prompt.isWorthLess(step, {}));
+  EXPECT_TRUE(step.isWorthLess(last, {}));
+  EXPECT_FALSE(last.isWorthLess(step, {}));
+}
+
+TEST(ShapePlan, aStepTakesThePlanOfAStep) {
+  ShapePlan prompt, step, last; // seq, past
+  prompt.symbols = {5, 0}, prompt.lastUsed = 1;
+  step.symbols = {1, 5}, step.lastUsed = 2;
+  last.symbols = {1, 6}, last.lastUsed = 3;
+  const std::vector<int64_t> next = {1, 7};
+  EXPECT_TRUE(step.isWorthLess(prompt, next));
+  EXPECT_TRUE(step.isWorthLess(last, next));
+  EXPECT_FALSE(prompt.isWorthLess(last, next));
 }
 
 TEST(Session, runsTheLoadProgramOnce) {

@@ -1,0 +1,171 @@
+#include "runtime/backend/cuda/CapturedLaunches.h"
+
+#include "runtime/backend/cuda/CudaStatus.h"
+#include "runtime/base/Message.h"
+
+#include <algorithm>
+
+namespace shardc::runtime {
+namespace {
+
+using Nodes = std::vector<cudaGraphNode_t>;
+using Edges = std::vector<cudaGraphEdgeData>;
+
+/// Edges of another kind let a kernel start before the one ahead has ended,
+/// which not every kernel that may take its place can.
+bool arePlain(const cudaGraphEdgeData *edges, size_t count) {
+  return !edges || std::all_of(edges, edges + count, [](const auto &edge) {
+    return edge.type == cudaGraphDependencyTypeDefault;
+  });
+}
+
+/// In the order of their addresses.
+bool findDependencies(cudaGraphNode_t node, Nodes &dependencies) {
+  size_t count = 0;
+  if (cudaGraphNodeGetDependencies(node, nullptr, nullptr, &count) !=
+      cudaSuccess)
+    return false;
+  dependencies.resize(count);
+  Edges edges(count);
+  if (count > 0 &&
+      cudaGraphNodeGetDependencies(node, dependencies.data(), edges.data(),
+                                   &count) != cudaSuccess)
+    return false;
+  std::sort(dependencies.begin(), dependencies.end());
+  return arePlain(edges.data(), count);
+}
+
+Status notAlike(const char *what) {
+  return artifactError("a launch of the graph has changed its ", what);
+}
+
+/// What is no parameter of a kernel's node stays as it was captured.
+Status checkAttributes(cudaGraphNode_t node, cudaGraphNode_t by) {
+  for (cudaLaunchAttributeID id : {cudaLaunchAttributeClusterDimension,
+                                   cudaLaunchAttributeCooperative}) {
+    cudaLaunchAttributeValue was = {}, is = {};
+    SHARDC_RETURN_IF_ERROR(
+        cudaStatus(cudaGraphKernelNodeGetAttribute(node, id, &was),
+                   "cudaGraphKernelNodeGetAttribute"));
+    SHARDC_RETURN_IF_ERROR(
+        cudaStatus(cudaGraphKernelNodeGetAttribute(by, id, &is),
+                   "cudaGraphKernelNodeGetAttribute"));
+    // One union: the first number is `cooperative`, too.
+    if (was.clusterDim.x != is.clusterDim.x ||
+        was.clusterDim.y != is.clusterDim.y ||
+        was.clusterDim.z != is.clusterDim.z)
+      return notAlike("cluster");
+  }
+  return Status::ok();
+}
+
+Status setKernel(cudaGraphExec_t executable, cudaGraphNode_t node,
+                 cudaGraphNode_t by) {
+  SHARDC_RETURN_IF_ERROR(checkAttributes(node, by));
+  cudaKernelNodeParams params = {};
+  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaGraphKernelNodeGetParams(by, &params),
+                                    "cudaGraphKernelNodeGetParams"));
+  return cudaStatus(cudaGraphExecKernelNodeSetParams(executable, node, &params),
+                    "cudaGraphExecKernelNodeSetParams");
+}
+
+Status setCopy(cudaGraphExec_t executable, cudaGraphNode_t node,
+               cudaGraphNode_t by) {
+  cudaMemcpy3DParms params = {};
+  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaGraphMemcpyNodeGetParams(by, &params),
+                                    "cudaGraphMemcpyNodeGetParams"));
+  return cudaStatus(cudaGraphExecMemcpyNodeSetParams(executable, node, &params),
+                    "cudaGraphExecMemcpyNodeSetParams");
+}
+
+Status setMemset(cudaGraphExec_t executable, cudaGraphNode_t node,
+                 cudaGraphNode_t by) {
+  cudaMemsetParams params = {};
+  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaGraphMemsetNodeGetParams(by, &params),
+                                    "cudaGraphMemsetNodeGetParams"));
+  return cudaStatus(cudaGraphExecMemsetNodeSetParams(executable, node, &params),
+                    "cudaGraphExecMemsetNodeSetParams");
+}
+
+Status setNode(cudaGraphExec_t executable, cudaGraphNode_t node,
+               cudaGraphNode_t by) {
+  cudaGraphNodeType was = {}, is = {};
+  SHARDC_RETURN_IF_ERROR(
+      cudaStatus(cudaGraphNodeGetType(node, &was), "cudaGraphNodeGetType"));
+  SHARDC_RETURN_IF_ERROR(
+      cudaStatus(cudaGraphNodeGetType(by, &is), "cudaGraphNodeGetType"));
+  if (was != is)
+    return notAlike("kind");
+  switch (is) {
+  case cudaGraphNodeTypeKernel:
+    return setKernel(executable, node, by);
+  case cudaGraphNodeTypeMemcpy:
+    return setCopy(executable, node, by);
+  case cudaGraphNodeTypeMemset:
+    return setMemset(executable, node, by);
+  default:
+    return notAlike("kind"); // nothing else is launched
+  }
+}
+
+} // namespace
+
+/// What the stream's next work comes behind, in the order of addresses.
+bool CapturedLaunches::findLast(cudaStream_t stream, Nodes &last) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  const cudaGraphNode_t *nodes = nullptr;
+  const cudaGraphEdgeData *edges = nullptr;
+  size_t count = 0;
+  if (cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &nodes,
+                               &edges, &count) != cudaSuccess ||
+      status != cudaStreamCaptureStatusActive)
+    return false;
+  last.assign(nodes, nodes + count);
+  std::sort(last.begin(), last.end());
+  return arePlain(edges, count);
+}
+
+/// What was captured since, if one came behind the other.
+bool CapturedLaunches::findBetween(const Nodes &before, const Nodes &after,
+                                   Nodes &between) {
+  Nodes at = after;
+  while (at != before) {
+    if (at.size() != 1)
+      return false;
+    const cudaGraphNode_t node = at.front();
+    between.push_back(node);
+    if (!findDependencies(node, at))
+      return false;
+  }
+  std::reverse(between.begin(), between.end());
+  return true;
+}
+
+void CapturedLaunches::begin(cudaStream_t stream) {
+  isKnown = findLast(stream, before);
+}
+
+void CapturedLaunches::end(cudaStream_t stream, int instruction) {
+  Nodes after, between;
+  if (isKnown && findLast(stream, after) &&
+      findBetween(before, after, between))
+    launches[instruction] = std::move(between);
+  else
+    areAllKnown = false;
+}
+
+Status CapturedLaunches::setNodes(cudaGraphExec_t executable,
+                                  const CapturedLaunches &changed) const {
+  if (!changed.areAllKnown)
+    return notAlike("order");
+  for (const auto &[instruction, by] : changed.launches) {
+    const auto mine = launches.find(instruction);
+    if (mine == launches.end() || mine->second.size() != by.size())
+      return notAlike("number of kernels");
+    for (size_t i = 0; i < by.size(); ++i)
+      SHARDC_RETURN_IF_ERROR(setNode(executable, mine->second[i], by[i]));
+  }
+  return Status::ok();
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,243 @@
+//===- SimulatedGraph.cpp - Graphs of captured work, of cudart ------------===//
+//
+// Parameters of a node name the node that they were asked of and nothing else:
+// who passes them on gives its work to another node.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/conformance/cuda/SimulatedCapture.h"
+#include "tests/conformance/cuda/SimulatedDevice.h"
+
+#include <algorithm>
+#include <mutex>
+
+using namespace shardc::testing;
+
+struct CUgraph_st {
+  SimulatedNodes nodes;
+};
+
+struct CUgraphExec_st {
+  struct Entry {
+    cudaGraphNode_t node; ///< of the graph that it was made of
+    cudaGraphNodeType type;
+    CUgraphNode_st::Work work;
+  };
+  int device;
+  std::vector<Entry> entries;
+};
+
+namespace {
+
+/// Graphs that were not destroyed yet.
+std::mutex mutex;
+std::set<cudaGraph_t> graphs;
+
+/// Null if its graph is gone.
+std::shared_ptr<CUgraphNode_st> nodeAt(const void *address) {
+  std::lock_guard lock(mutex);
+  for (cudaGraph_t graph : graphs)
+    for (const auto &node : graph->nodes)
+      if (node.get() == address)
+        return node;
+  return nullptr;
+}
+
+/// The work of `by` in the place of the node's.
+cudaError_t setWork(cudaGraphExec_t executable, cudaGraphNode_t node,
+                    const void *by, cudaGraphNodeType type) {
+  const auto from = nodeAt(by);
+  const auto to = std::find_if(
+      executable->entries.begin(), executable->entries.end(),
+      [&](const CUgraphExec_st::Entry &entry) { return entry.node == node; });
+  if (!from || from->type != type || to == executable->entries.end() ||
+      to->type != type || !nodeAt(node))
+    return noted(cudaErrorInvalidValue);
+  to->work = from->work;
+  return noted(cudaSuccess);
+}
+
+bool isOfType(cudaGraphNode_t handle, cudaGraphNodeType type) {
+  const auto node = nodeAt(handle);
+  return node && node->type == type;
+}
+
+} // namespace
+
+extern "C" {
+
+/// Of other threads' work nothing is refused, and of this one's nothing is let
+/// pass: other modes are not used.
+cudaError_t cudaStreamBeginCapture(cudaStream_t handle,
+                                   cudaStreamCaptureMode mode) {
+  const auto stream = simulatedStream(handle);
+  if (!stream)
+    return noted(cudaErrorInvalidResourceHandle);
+  if (!handle || mode != cudaStreamCaptureModeThreadLocal)
+    return noted(cudaErrorStreamCaptureUnsupported);
+  if (stream->capture)
+    return noted(cudaErrorIllegalState);
+  stream->capture = std::make_shared<SimulatedCapture>(stream);
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t handle,
+                                  cudaStreamCaptureStatus *status) {
+  const auto stream = simulatedStream(handle);
+  if (!stream)
+    return noted(cudaErrorInvalidResourceHandle);
+  *status = stream->capture ? cudaStreamCaptureStatusActive
+                            : cudaStreamCaptureStatusNone;
+  return noted(cudaSuccess);
+}
+
+/// All edges are plain, which a null says.
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle,
+                                     cudaStreamCaptureStatus *status,
+                                     unsigned long long *, cudaGraph_t *,
+                                     const cudaGraphNode_t **dependencies,
+                                     const cudaGraphEdgeData **edges,
+                                     size_t *count) {
+  const cudaError_t error = cudaStreamIsCapturing(handle, status);
+  if (error != cudaSuccess || *status != cudaStreamCaptureStatusActive)
+    return error;
+  const auto stream = simulatedStream(handle);
+  const auto &last = stream->capture->pointOf(*stream).last;
+  *dependencies = last.data();
+  *count = last.size();
+  *edges = nullptr;
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *graph) {
+  *graph = nullptr;
+  const auto stream = simulatedStream(handle);
+  if (!stream)
+    return noted(cudaErrorInvalidResourceHandle);
+  const auto capture = stream->capture;
+  if (!capture)
+    return noted(cudaErrorIllegalState);
+  SimulatedNodes nodes;
+  const cudaError_t error = capture->end(*stream, nodes);
+  if (error != cudaSuccess)
+    return noted(error);
+  *graph = new CUgraph_st{std::move(nodes)};
+  std::lock_guard lock(mutex);
+  graphs.insert(*graph);
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
+                                 unsigned long long flags) {
+  if (!graph || flags != 0)
+    return noted(cudaErrorInvalidValue);
+  *executable = new CUgraphExec_st{simulatedCurrent(), {}};
+  for (const auto &node : graph->nodes)
+    (*executable)->entries.push_back({node.get(), node->type, node->work});
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
+  const auto stream = simulatedStream(handle);
+  if (!stream)
+    return noted(cudaErrorInvalidResourceHandle);
+  if (breaksSimulatedCapture(*stream))
+    return noted(cudaErrorStreamCaptureUnsupported);
+  if (stream->device != executable->device)
+    return noted(cudaErrorInvalidValue);
+  for (const CUgraphExec_st::Entry &entry : executable->entries)
+    entry.work(stream);
+  return noted(simulatedFailure(stream->device));
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  std::lock_guard lock(mutex);
+  if (!graphs.erase(graph))
+    return noted(cudaErrorInvalidValue);
+  delete graph;
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  delete executable;
+  return noted(cudaSuccess);
+}
+
+//===--- Nodes ------------------------------------------------------------===//
+
+/// While it is captured, too, or of a graph.
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node,
+                                         cudaGraphNode_t *dependencies,
+                                         cudaGraphEdgeData *edges,
+                                         size_t *count) {
+  if (dependencies) {
+    if (*count < node->dependencies.size())
+      return noted(cudaErrorInvalidValue);
+    std::copy(node->dependencies.begin(), node->dependencies.end(),
+              dependencies);
+    std::fill_n(edges, node->dependencies.size(), cudaGraphEdgeData{});
+  }
+  *count = node->dependencies.size();
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t handle,
+                                 cudaGraphNodeType *type) {
+  const auto node = nodeAt(handle);
+  if (!node)
+    return noted(cudaErrorInvalidValue);
+  *type = node->type;
+  return noted(cudaSuccess);
+}
+
+cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node,
+                                            cudaLaunchAttributeID,
+                                            cudaLaunchAttributeValue *value) {
+  *value = {}; // nothing is launched with any
+  return noted(isOfType(node, cudaGraphNodeTypeKernel) ? cudaSuccess
+                                                       : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
+                                         cudaKernelNodeParams *params) {
+  *params = {};
+  params->func = node;
+  return noted(isOfType(node, cudaGraphNodeTypeKernel) ? cudaSuccess
+                                                       : cudaErrorInvalidValue);
+}
+
+cudaError_t
+cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable,
+                                 cudaGraphNode_t node,
+                                 const cudaKernelNodeParams *params) {
+  return setWork(executable, node, params->func, cudaGraphNodeTypeKernel);
+}
+
+cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
+                                         cudaMemcpy3DParms *params) {
+  *params = {};
+  params->srcPtr.ptr = node;
+  return noted(isOfType(node, cudaGraphNodeTypeMemcpy) ? cudaSuccess
+                                                       : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable,
+                                             cudaGraphNode_t node,
+                                             const cudaMemcpy3DParms *params) {
+  return setWork(executable, node, params->srcPtr.ptr, cudaGraphNodeTypeMemcpy);
+}
+
+cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
+                                         cudaMemsetParams *params) {
+  *params = {};
+  params->dst = node;
+  return noted(isOfType(node, cudaGraphNodeTypeMemset) ? cudaSuccess
+                                                       : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable,
+                                             cudaGraphNode_t node,
+                                             const cudaMemsetParams *params) {
+  return setWork(executable, node, params->dst, cudaGraphNodeTypeMemset);
+}
+
+} // extern "C"
