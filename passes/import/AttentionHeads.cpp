@@ -68,17 +68,24 @@ static Value sinksOf(OpBuilder &builder, Location loc, Value sinks,
   return reshaped(builder, loc, sinks, {heads});
 }
 
+bool dropRepetition(OpBuilder &builder, Location loc, Value &key,
+                    Value &value) {
+  Value fewKeys = unrepeated(builder, loc, key);
+  Value fewValues = unrepeated(builder, loc, value);
+  if (!fewKeys || !fewValues || dimsOf(fewKeys)[1] != dimsOf(fewValues)[1])
+    return false;
+  key = fewKeys;
+  value = fewValues;
+  return true;
+}
+
 std::optional<AttentionHeads> readHeads(OpBuilder &builder, Location loc,
                                         AttentionScores &scores, Value value,
                                         ArrayRef<DimExpr> dims) {
   Value key = keyOf(builder, loc, scores.transposedKey);
   key = unscaled(key, scores.scale);
-  Value fewKeys = unrepeated(builder, loc, key);
-  Value fewValues = unrepeated(builder, loc, value);
-  if (fewKeys && fewValues && dimsOf(fewKeys)[1] == dimsOf(fewValues)[1]) {
-    key = unscaled(fewKeys, scores.scale);
-    value = fewValues;
-  }
+  if (dropRepetition(builder, loc, key, value))
+    key = unscaled(key, scores.scale);
   Dims q = dimsOf(scores.query), k = dimsOf(key), v = dimsOf(value);
   if (v.size() != 4 || q != Dims{dims[0], dims[1], dims[2], k[3]} ||
       k != Dims{dims[0], v[1], dims[3], k[3]} ||

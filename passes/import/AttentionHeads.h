@@ -26,6 +26,11 @@ struct AttentionHeads {
   mlir::Value query, key, value, sinks;
 };
 
+/// Keys and values of 4-D attention as they were before each of their heads was
+/// repeated for a group of queries; false if that was not done to both alike.
+bool dropRepetition(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value &key, mlir::Value &value);
+
 /// The heads of scores of dims b h s t; nothing if their dims do not fit. A
 /// constant factor of the keys goes to `scores.scale`.
 std::optional<AttentionHeads>

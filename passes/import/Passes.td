@@ -237,7 +237,8 @@ def RecoverAttention : Pass<"shardc-recover-attention", "::mlir::ModuleOp"> {
     else uses the weights. A mask stays an operand, except what it says by
     comparing positions: where hiding is by -inf, or every query sees its own
     key, that becomes is_causal, causal_offset and window. Equal masks of
-    several layers become one.
+    several layers become one. Of an onnx.Attention of the model's own, the
+    repetition of heads and the mask are read alike.
 
     | part | spelled |
     |---|---|

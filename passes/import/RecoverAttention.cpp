@@ -2,7 +2,8 @@
 //
 // Each softmax between two products of 4-D values is looked at: AttentionScores
 // reads what is in front of it, AttentionMask what its mask says; here are what
-// is behind it, the heads, and the op that is made.
+// is behind it, the heads, and the op that is made. Heads and mask of an
+// attention that the model has are read alike.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,6 +53,8 @@ class AttentionBuilder {
 public:
   /// Puts an attention op where a softmax is part of one.
   bool replace(SoftmaxOp softmax);
+  /// Reads keys, values and mask of one that the model has.
+  void simplify(AttentionOp attention);
 
 private:
   struct Mask {
@@ -61,7 +64,7 @@ private:
   };
 
   std::optional<Mask> readMask(OpBuilder &builder, Location loc,
-                               const AttentionScores &scores,
+                               ArrayRef<ScoreMask> scoreMasks, Type element,
                                ArrayRef<DimExpr> dims);
   Value merged(Value mask);
 
@@ -207,12 +210,11 @@ static Value sumOf(OpBuilder &builder, Location loc, ArrayRef<ScoreMask> masks,
 /// The one mask as a condition; several, or another one, as what is added.
 std::optional<AttentionBuilder::Mask>
 AttentionBuilder::readMask(OpBuilder &builder, Location loc,
-                           const AttentionScores &scores,
+                           ArrayRef<ScoreMask> scoreMasks, Type element,
                            ArrayRef<DimExpr> dims) {
-  if (scores.masks.empty())
+  if (scoreMasks.empty())
     return Mask{};
-  Type element = elementOf(scores.query);
-  ScoreMask mask = scores.masks.front();
+  ScoreMask mask = scoreMasks.front();
   if (mask.added)
     mask.added = unexpanded(mask.added);
   else
@@ -222,12 +224,11 @@ AttentionBuilder::readMask(OpBuilder &builder, Location loc,
   if (mask.floor && condition)
     condition->low = std::max(condition->low, *mask.floor);
   // Sums of several in f16 are rounded too coarsely to be taken apart.
-  if (scores.masks.size() > 1 && element.isF16())
+  if (scoreMasks.size() > 1 && element.isF16())
     return std::nullopt;
-  if (scores.masks.size() > 1 || !condition) {
-    Value sum = scores.masks.size() > 1
-                    ? sumOf(builder, loc, scores.masks, element)
-                    : addedBy(builder, loc, mask, element);
+  if (scoreMasks.size() > 1 || !condition) {
+    Value sum = scoreMasks.size() > 1 ? sumOf(builder, loc, scoreMasks, element)
+                                      : addedBy(builder, loc, mask, element);
     if (!sum || !fits(sum, dims) || elementOf(sum) != element)
       return std::nullopt;
     return Mask{merged(sum)};
@@ -266,27 +267,25 @@ static SmallVector<Value, 8> operandsOf(OpBuilder &builder, Location loc,
   return operands;
 }
 
-static SmallVector<NamedAttribute>
-attributesOf(OpBuilder &builder, const AttentionScores &scores, bool isSafe,
-             std::optional<DimExpr> causalOffset, int64_t window) {
-  SmallVector<NamedAttribute> attributes = {
-      builder.getNamedAttr("is_causal",
-                           builder.getI64IntegerAttr(causalOffset.has_value())),
-      builder.getNamedAttr("scale",
-                           builder.getF32FloatAttr(float(scores.scale))),
-      builder.getNamedAttr("zero_rows",
-                           builder.getStringAttr(isSafe ? "nan" : "none"))};
+static NamedAttrList attributesOf(OpBuilder &builder,
+                                  const AttentionScores &scores, bool isSafe) {
+  NamedAttrList attributes;
+  attributes.set("is_causal", builder.getI64IntegerAttr(0));
+  attributes.set("scale", builder.getF32FloatAttr(float(scores.scale)));
+  attributes.set("zero_rows", builder.getStringAttr(isSafe ? "nan" : "none"));
   if (scores.softcap > 0)
-    attributes.push_back(builder.getNamedAttr(
-        "softcap", builder.getF32FloatAttr(float(scores.softcap))));
-  if (causalOffset && !causalOffset->isConstant(0))
-    attributes.push_back(builder.getNamedAttr(
-        "causal_offset",
-        dist::DimsAttr::get(builder.getContext(), {*causalOffset})));
-  if (window > 0)
-    attributes.push_back(
-        builder.getNamedAttr("window", builder.getI64IntegerAttr(window)));
+    attributes.set("softcap", builder.getF32FloatAttr(float(scores.softcap)));
   return attributes;
+}
+
+static void setCausality(OpBuilder &builder, DimExpr offset, int64_t window,
+                         NamedAttrList &attributes) {
+  attributes.set("is_causal", builder.getI64IntegerAttr(1));
+  if (!offset.isConstant(0))
+    attributes.set("causal_offset",
+                   dist::DimsAttr::get(builder.getContext(), {offset}));
+  if (window > 0)
+    attributes.set("window", builder.getI64IntegerAttr(window));
 }
 
 bool AttentionBuilder::replace(SoftmaxOp softmax) {
@@ -306,16 +305,57 @@ bool AttentionBuilder::replace(SoftmaxOp softmax) {
   std::optional<AttentionHeads> heads = readHeads(
       builder, result.getLoc(), *scores, weighted->product.getRhs(), dims);
   std::optional<Mask> mask =
-      heads ? readMask(builder, result.getLoc(), *scores, dims) : std::nullopt;
+      heads ? readMask(builder, result.getLoc(), scores->masks,
+                       elementOf(scores->query), dims)
+            : std::nullopt;
   if (!mask)
     return false;
+  NamedAttrList attributes = attributesOf(builder, *scores, weighted->isSafe);
+  if (mask->causalOffset)
+    setCausality(builder, *mask->causalOffset, mask->window, attributes);
   auto attention = AttentionOp::create(
       builder, result.getLoc(), {result.getType()},
-      operandsOf(builder, result.getLoc(), *heads, mask->operand),
-      attributesOf(builder, *scores, weighted->isSafe, mask->causalOffset,
-                   mask->window));
+      operandsOf(builder, result.getLoc(), *heads, mask->operand), attributes);
   result.replaceAllUsesWith(attention.getResult(0));
   return true;
+}
+
+void AttentionBuilder::simplify(AttentionOp attention) {
+  if (attention->getNumOperands() > AttentionOperand::PastKey ||
+      attention->getNumResults() != 1)
+    return;
+  OpBuilder builder(attention);
+  Location loc = attention.getLoc();
+  AttentionHeads heads{
+      attention.getQuery(), attention.getKey(), attention.getValue(), {}};
+  bool isSimpler = dropRepetition(builder, loc, heads.key, heads.value);
+  Value operand = attention->getNumOperands() > AttentionOperand::Mask
+                      ? attention->getOperand(AttentionOperand::Mask)
+                      : Value();
+  if (operand && isa<NoneType>(operand.getType()))
+    operand = {};
+  NamedAttrList attributes(attention->getAttrs());
+  if (operand && !attention.getIsCausal()) {
+    const Dims query = dimsOf(heads.query), key = dimsOf(heads.key);
+    ScoreMask read;
+    (elementOf(operand).isInteger(1) ? read.condition : read.added) = operand;
+    read.low = -INFINITY;
+    std::optional<Mask> mask =
+        readMask(builder, loc, read, elementOf(heads.query),
+                 {query[0], query[1], query[2], key[2]});
+    if (mask && mask->causalOffset)
+      setCausality(builder, *mask->causalOffset, mask->window, attributes);
+    if (mask && (mask->causalOffset || mask->operand != operand)) {
+      operand = mask->operand;
+      isSimpler = true;
+    }
+  }
+  if (!isSimpler)
+    return;
+  auto simpler =
+      AttentionOp::create(builder, loc, attention->getResultTypes(),
+                          operandsOf(builder, loc, heads, operand), attributes);
+  attention->replaceAllUsesWith(simpler);
 }
 
 void RecoverAttention::runOnOperation() {
@@ -323,6 +363,9 @@ void RecoverAttention::runOnOperation() {
     for (Block &block : function.getBody()) {
       splitMergedHeads(block);
       AttentionBuilder attentions;
+      for (auto attention :
+           llvm::make_early_inc_range(block.getOps<AttentionOp>()))
+        attentions.simplify(attention);
       for (auto softmax : block.getOps<SoftmaxOp>())
         numAttentions += attentions.replace(softmax);
       eraseDead(block);

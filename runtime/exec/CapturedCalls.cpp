@@ -8,8 +8,9 @@ namespace {
 bool isEqual(const TensorView &a, const TensorView &b) {
   return a.data == b.data && a.element == b.element && a.rank == b.rank &&
          a.skipped == b.skipped &&
-         (a.rank <= 0 || (std::equal(a.dims, a.dims + a.rank, b.dims) &&
-                          std::equal(a.strides, a.strides + a.rank, b.strides)));
+         (a.rank <= 0 ||
+          (std::equal(a.dims, a.dims + a.rank, b.dims) &&
+           std::equal(a.strides, a.strides + a.rank, b.strides)));
 }
 
 /// Calls `visit(operand)` for inputs, then outputs, until one is refused.

@@ -137,11 +137,10 @@ Status Engine::findPlan(ShapePlan *&plan) {
 
 void Engine::takeLeast(std::vector<std::unique_ptr<ShapePlan>> &plans,
                        std::unique_ptr<ShapePlan> &taken) {
-  auto least = std::min_element(
-      plans.begin(), plans.end(),
-      [&](const auto &a, const auto &b) {
-        return a->isWorthLess(*b, active->symbols);
-      });
+  auto least = std::min_element(plans.begin(), plans.end(),
+                                [&](const auto &a, const auto &b) {
+                                  return a->isWorthLess(*b, active->symbols);
+                                });
   taken = std::move(*least);
   plans.erase(least);
   if (last == taken.get())

@@ -173,8 +173,8 @@ Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
     enter(instruction, 1, control);
     const CollectiveSite site = siteOf(instruction);
     watch.start(instruction);
-    Status status =
-        watch.stop(instruction, runInstruction(plan, instruction, rank, control));
+    Status status = watch.stop(
+        instruction, runInstruction(plan, instruction, rank, control));
     if (status.isOk() && control.world && instruction.replicated)
       status = checkReplicas(plan, instruction, site, control);
     if (!status.isOk())

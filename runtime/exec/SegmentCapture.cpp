@@ -115,11 +115,11 @@ Status updateTogether(RankPlan &plan, int rank, const RunControl &control,
                       std::span<const size_t> changed,
                       std::span<const CapturedStretch> captured,
                       bool &isUpdated) {
-  isUpdated = std::all_of(
-      captured.begin(), captured.end(), [&](const CapturedStretch &stretch) {
-        return update(plan, rank, control, changedIn(stretch, changed),
-                      stretch);
-      });
+  isUpdated = std::all_of(captured.begin(), captured.end(),
+                          [&](const CapturedStretch &stretch) {
+                            return update(plan, rank, control,
+                                          changedIn(stretch, changed), stretch);
+                          });
   return agree(plan, control, isUpdated);
 }
 

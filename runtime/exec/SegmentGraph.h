@@ -21,8 +21,9 @@
 // All ranks that meet in a collective have to come to the same decision without
 // asking: a collective is captured by all of them or by none. So the decision
 // follows from what all of them do alike, not from addresses: memory only ever
-// moves when a plan runs for the first time with its sizes, or where a state has
-// other memory. Only whether an update succeeds do they have to ask each other.
+// moves when a plan runs for the first time with its sizes, or where a state
+// has other memory. Only whether an update succeeds do they have to ask each
+// other.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_SEGMENTGRAPH_H

@@ -41,8 +41,8 @@ Status notAlike(const char *what) {
 
 /// What is no parameter of a kernel's node stays as it was captured.
 Status checkAttributes(cudaGraphNode_t node, cudaGraphNode_t by) {
-  for (cudaLaunchAttributeID id : {cudaLaunchAttributeClusterDimension,
-                                   cudaLaunchAttributeCooperative}) {
+  for (cudaLaunchAttributeID id :
+       {cudaLaunchAttributeClusterDimension, cudaLaunchAttributeCooperative}) {
     cudaLaunchAttributeValue was = {}, is = {};
     SHARDC_RETURN_IF_ERROR(
         cudaStatus(cudaGraphKernelNodeGetAttribute(node, id, &was),
@@ -147,8 +147,7 @@ void CapturedLaunches::begin(cudaStream_t stream) {
 
 void CapturedLaunches::end(cudaStream_t stream, int instruction) {
   Nodes after, between;
-  if (isKnown && findLast(stream, after) &&
-      findBetween(before, after, between))
+  if (isKnown && findLast(stream, after) && findBetween(before, after, between))
     launches[instruction] = std::move(between);
   else
     areAllKnown = false;

@@ -27,9 +27,8 @@
 /// A node of a graph, for as long as that is there.
 struct CUgraphNode_st {
   /// Enqueues its work, each time that the graph is launched.
-  using Work =
-      std::function<void(const std::shared_ptr<shardc::testing::SimulatedStream>
-                             &)>;
+  using Work = std::function<void(
+      const std::shared_ptr<shardc::testing::SimulatedStream> &)>;
 
   cudaGraphNodeType type;
   Work work;

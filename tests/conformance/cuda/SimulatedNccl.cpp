@@ -60,7 +60,8 @@ void captureParts(ncclComm &comm, const SimulatedParts &parts) {
   for (SimulatedPart &part : list)
     part.captured = comm.captured;
   (void)parts.stream->capture->add(
-      *parts.stream, cudaGraphNodeTypeKernel, [&comm, list](const auto &stream) {
+      *parts.stream, cudaGraphNodeTypeKernel,
+      [&comm, list](const auto &stream) {
         if (!isAlive(&comm))
           return failSimulated(stream->device, cudaErrorLaunchFailure);
         auto again = std::make_shared<SimulatedParts>(*comm.group, stream);

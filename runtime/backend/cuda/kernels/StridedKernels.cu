@@ -5,6 +5,8 @@
 #include "runtime/backend/cuda/kernels/Nest.h"
 #include "runtime/base/Message.h"
 
+#include <algorithm>
+
 namespace shardc::runtime::cuda {
 namespace {
 
@@ -122,7 +124,11 @@ Status copyStrided(const TensorView &to, const TensorView &from,
   if (isSubByte(to.element))
     return copyHalves(to, from, stream);
   const auto nest = nestOf(to, from);
-  if (nest.count == 0)
+  // Of past that is present's own memory nothing is copied.
+  const bool isInPlace =
+      to.data == from.data &&
+      std::equal(nest.strides[0], nest.strides[0] + nest.rank, nest.strides[1]);
+  if (nest.count == 0 || isInPlace)
     return Status::ok();
   const int64_t bytes = elementBytes(to.element);
   const bool isDense =
