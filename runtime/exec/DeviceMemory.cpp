@@ -3,6 +3,7 @@
 #include "runtime/artifact/ProgramChecks.h"
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Message.h"
+#include "runtime/exec/LoadedProgram.h"
 #include "runtime/exec/Mesh.h"
 #include "runtime/exec/ScalarEvaluator.h"
 
@@ -17,14 +18,16 @@ Status neededBytes(const Artifact &artifact, int stage, int rank,
   // Slices by file, place and length: two programs' that are alike are one.
   std::set<std::tuple<uint32_t, uint64_t, int64_t>> slices;
   // Of what programs compute of their weights most is alike too: at least the
-  // largest program's is kept.
-  int64_t weights = 0, computed = 0;
+  // largest program's is kept. What it is computed of goes when it is there.
+  int64_t weights = 0, loading = 0;
   for (size_t number : artifact.programsOf(stage)) {
     const artifact::Program &program = artifact.program(number);
     std::vector<int64_t> scalars;
     SHARDC_RETURN_IF_ERROR(
         evaluateLoadScalars(program, scalarDependences(program),
                             coordinatesOf(program, rank), scalars));
+    const std::vector<char> stays =
+        usedSources(program, artifact::BufferKind_Weight);
     int64_t ofThis = 0;
     for (const artifact::Buffer *buffer : *program.buffers()) {
       const int64_t size = scalars[buffer->bytes()];
@@ -35,12 +38,14 @@ Status neededBytes(const Artifact &artifact, int stage, int rank,
       if (buffer->kind() != artifact::BufferKind_Weight)
         continue;
       const artifact::Weight *weight = program.weights()->Get(buffer->source());
-      if (slices.emplace(weight->file(), weight->offset(), size).second)
+      if (!stays[buffer->source()])
+        ofThis += alignBuffer(size);
+      else if (slices.emplace(weight->file(), weight->offset(), size).second)
         weights += alignBuffer(size);
     }
-    computed = std::max(computed, ofThis);
+    loading = std::max(loading, ofThis);
   }
-  bytes = weights + computed;
+  bytes = weights + loading;
   return Status::ok();
 }
 

@@ -3,7 +3,6 @@
 #include "runtime/base/Message.h"
 
 #include <algorithm>
-#include <cstring>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -18,13 +17,14 @@ constexpr int64_t kPieceBytes = int64_t{16} << 20;
 /// copying them.
 constexpr int64_t kBytesPerThread = int64_t{1} << 20;
 
-void copyOnThreads(std::byte *to, const std::byte *from, int64_t bytes) {
-  const int64_t parts = (bytes + kBytesPerThread - 1) / kBytesPerThread;
+void copyOnThreads(const WeightSlice &slice, int64_t begin, int64_t end,
+                   std::byte *to) {
+  const int64_t parts = (end - begin + kBytesPerThread - 1) / kBytesPerThread;
 #pragma omp parallel for if (parts > 1)
   for (int64_t part = 0; part < parts; ++part) {
-    const int64_t first = part * kBytesPerThread;
-    std::memcpy(to + first, from + first,
-                static_cast<size_t>(std::min(kBytesPerThread, bytes - first)));
+    const int64_t first = begin + part * kBytesPerThread;
+    copyPacked(slice, first, std::min(first + kBytesPerThread, end),
+               to + part * kBytesPerThread);
   }
 }
 
@@ -49,9 +49,10 @@ Status DeviceWeights::send(Device &device, DeviceStream &stream, std::byte *to,
     SHARDC_RETURN_IF_ERROR(sent[p]->synchronize());
     for (auto part = next; part != parts.end() && part->offset < end; ++part) {
       const int64_t first = std::max(part->offset, begin);
-      const int64_t last = std::min(part->offset + part->slice.second, end);
-      copyOnThreads(pieces[p].data() + (first - begin),
-                    part->slice.first + (first - part->offset), last - first);
+      const int64_t last = std::min(part->offset + part->slice->bytes, end);
+      if (first < last)
+        copyOnThreads(*part->slice, first - part->offset, last - part->offset,
+                      pieces[p].data() + (first - begin));
       if (last < end)
         next = part + 1;
     }
@@ -63,30 +64,47 @@ Status DeviceWeights::send(Device &device, DeviceStream &stream, std::byte *to,
   return stream.synchronize(); // before the pieces go
 }
 
-Status DeviceWeights::upload(Device &device, DeviceStream &stream,
-                             RankWeights &weights) {
-  std::vector<Part> parts; // those that are new
+/// Into memory of their own.
+Status DeviceWeights::sendAll(Device &device, DeviceStream &stream,
+                              std::span<const WeightSlice *const> slices,
+                              DeviceBuffer &to) {
+  std::vector<Part> parts;
   int64_t bytes = 0;
-  for (size_t w = 0; w < weights.data.size(); ++w) {
-    const Slice slice(weights.data[w], weights.bytes[w]);
-    if (!copies.try_emplace(slice, nullptr).second)
-      continue;
+  for (const WeightSlice *slice : slices) {
     parts.push_back({slice, bytes});
-    bytes += alignBuffer(slice.second);
+    bytes += alignBuffer(slice->bytes);
   }
-  DeviceBuffer buffer;
-  if (!buffer.allocate(device, MemoryKind::Device, bytes))
+  if (!to.allocate(device, MemoryKind::Device, bytes))
     return artifactError("out of memory: ", device.info().name,
                          " has no room for ", bytes,
                          " bytes of weights; use more ranks");
-  SHARDC_RETURN_IF_ERROR(send(device, stream, buffer.data(), bytes, parts));
+  SHARDC_RETURN_IF_ERROR(send(device, stream, to.data(), bytes, parts));
   for (const Part &part : parts)
-    copies[part.slice] = buffer.data() + part.offset;
-  for (size_t w = 0; w < weights.data.size(); ++w)
-    weights.data[w] = copies[{weights.data[w], weights.bytes[w]}];
-  memory.push_back(std::move(buffer));
-  total += bytes;
+    copies[part.slice] = to.data() + part.offset;
   return Status::ok();
+}
+
+Status DeviceWeights::upload(Device &device, DeviceStream &stream,
+                             std::span<const char> stay, RankWeights &weights) {
+  std::vector<const WeightSlice *> staying;
+  for (const bool stays : {true, false}) // one that stays need not pass
+    for (size_t w = 0; w < weights.slices.size(); ++w)
+      if ((stay[w] != 0) == stays &&
+          copies.try_emplace(weights.slices[w], nullptr).second)
+        (stays ? staying : passing).push_back(weights.slices[w]);
+  SHARDC_RETURN_IF_ERROR(
+      sendAll(device, stream, staying, memory.emplace_back()));
+  SHARDC_RETURN_IF_ERROR(sendAll(device, stream, passing, passingMemory));
+  for (size_t w = 0; w < weights.slices.size(); ++w)
+    weights.data[w] = copies[weights.slices[w]];
+  return Status::ok();
+}
+
+void DeviceWeights::freePassing() {
+  for (const WeightSlice *slice : passing)
+    copies.erase(slice);
+  passing.clear();
+  passingMemory.release();
 }
 
 } // namespace shardc::runtime

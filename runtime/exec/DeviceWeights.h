@@ -2,7 +2,9 @@
 //
 // Each slice that the host has (WeightLoader.h) is copied once, whichever of
 // the rank's programs use it. They go over in pieces of memory that a device
-// copies best: while one travels, the host reads what comes next into another.
+// copies best: while one travels, the host reads, or packs, what comes next
+// into another. What only a load-time program reads goes again when that is
+// over.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_DEVICEWEIGHTS_H
@@ -12,32 +14,35 @@
 #include "runtime/exec/WeightLoader.h"
 
 #include <map>
-#include <utility>
 
 namespace shardc::runtime {
 
 class DeviceWeights {
 public:
   /// Points `weights.data` at the device's copies, which are there when this
-  /// returns.
-  Status upload(Device &device, DeviceStream &stream, RankWeights &weights);
-
-  int64_t bytes() const { return total; }
+  /// returns; `stay`, by weight, says which are read after loading.
+  Status upload(Device &device, DeviceStream &stream,
+                std::span<const char> stay, RankWeights &weights);
+  /// The load-time program is over.
+  void freePassing();
 
 private:
-  /// By the host's: where it begins and its bytes, since one slice may be the
-  /// beginning of another.
-  using Slice = std::pair<const std::byte *, int64_t>;
   /// A slice on its way, and where it goes.
   struct Part {
-    Slice slice;
+    const WeightSlice *slice;
     int64_t offset;
   };
+  Status sendAll(Device &device, DeviceStream &stream,
+                 std::span<const WeightSlice *const> slices,
+                 DeviceBuffer &memory);
   static Status send(Device &device, DeviceStream &stream, std::byte *to,
                      int64_t bytes, const std::vector<Part> &parts);
-  std::map<Slice, const std::byte *> copies;
+
+  std::map<const WeightSlice *, const std::byte *> copies;
   std::vector<DeviceBuffer> memory; ///< one a program
-  int64_t total = 0;
+  // Of the program that is loaded.
+  std::vector<const WeightSlice *> passing;
+  DeviceBuffer passingMemory;
 };
 
 } // namespace shardc::runtime

@@ -171,6 +171,7 @@ private:
   Status runLoadRank(int rank);
   Status shareLoaded(int rank);
   Status placeWeights(int rank, std::span<const int64_t> scalars);
+  void freePassing(int rank);
   Status hashLoaded(int rank, const DeviceBuffer &memory,
                     std::array<uint64_t, 2> &hash);
 

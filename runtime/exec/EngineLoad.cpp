@@ -118,6 +118,8 @@ Status Engine::loadPrograms() {
     SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::runLoadRank, Step::RunsKernels));
     for (RankProgram &rank : active->ranks)
       rank.loadPlan.reset();
+    for (int rank : localRanks)
+      freePassing(rank);
     SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::shareLoaded, Step::Plans));
   }
   // A device has its own copies of what was packed.
@@ -127,16 +129,32 @@ Status Engine::loadPrograms() {
   return Status::ok();
 }
 
+/// What only the load-time program has read.
+void Engine::freePassing(int rank) {
+  RankState &mine = ranks[static_cast<size_t>(rank)];
+  if (mine.device->isHost())
+    return;
+  mine.deviceWeights.freePassing();
+  RankProgram &own = active->ranks[static_cast<size_t>(rank)];
+  for (uint32_t b = 0; b < own.fixedBuffers.size(); ++b)
+    if (const artifact::Buffer *buffer = program().buffers()->Get(b);
+        buffer->kind() == artifact::BufferKind_Weight &&
+        !active->usesWeight[buffer->source()])
+      own.fixedBuffers[b] = nullptr;
+}
+
 /// The slices of the weights, where the rank's kernels find them.
 Status Engine::placeWeights(int rank, std::span<const int64_t> scalars) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
   RankWeights &weights = active->ranks[static_cast<size_t>(rank)].weights;
-  SHARDC_RETURN_IF_ERROR(loadWeights(artifact, active->number,
-                                     weightsRank(rank), scalars, mine.weights,
-                                     weights));
-  return mine.device->isHost()
-             ? Status::ok()
-             : mine.deviceWeights.upload(*mine.device, *mine.stream, weights);
+  const bool isHost = mine.device->isHost();
+  SHARDC_RETURN_IF_ERROR(
+      loadWeights(artifact, active->number, weightsRank(rank), scalars,
+                  isHost ? SlicePacking::OnHost : SlicePacking::OnTheWay,
+                  mine.weights, weights));
+  return isHost ? Status::ok()
+                : mine.deviceWeights.upload(*mine.device, *mine.stream,
+                                            active->usesWeight, weights);
 }
 
 /// Weights and the memory of loaded values.

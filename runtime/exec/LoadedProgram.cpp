@@ -2,14 +2,18 @@
 
 namespace shardc::runtime {
 
-static std::vector<char> usedInputs(const artifact::Program &program) {
-  std::vector<char> used(program.inputs()->size(), 0);
+std::vector<char> usedSources(const artifact::Program &program,
+                              artifact::BufferKind kind) {
+  const size_t count = kind == artifact::BufferKind_Input
+                           ? program.inputs()->size()
+                           : program.weights()->size();
+  std::vector<char> used(count, 0);
   auto use = [&](int32_t view) {
     if (view < 0)
       return;
     const artifact::Buffer *buffer = program.buffers()->Get(
         program.views()->Get(static_cast<uint32_t>(view))->buffer());
-    if (buffer->kind() == artifact::BufferKind_Input)
+    if (buffer->kind() == kind)
       used[buffer->source()] = 1;
   };
   for (const artifact::Instruction *instruction : *program.run())
@@ -23,8 +27,9 @@ static std::vector<char> usedInputs(const artifact::Program &program) {
 LoadedProgram::LoadedProgram(const artifact::Program &program, size_t number,
                              size_t numRanks)
     : program(&program), number(number), dependence(scalarDependences(program)),
-      usesInput(usedInputs(program)), run(findSegments(program)),
-      load(loadSegment(program)), ranks(numRanks),
+      usesInput(usedSources(program, artifact::BufferKind_Input)),
+      usesWeight(usedSources(program, artifact::BufferKind_Weight)),
+      run(findSegments(program)), load(loadSegment(program)), ranks(numRanks),
       symbols(program.symbols()->size()) {
   for (size_t rank = 0; rank < numRanks; ++rank)
     coordinates.push_back(coordinatesOf(program, static_cast<int>(rank)));

@@ -19,6 +19,11 @@
 
 namespace shardc::runtime {
 
+/// By number: which of the program's inputs, or of its weights, an instruction
+/// of a run reads, or an output is.
+std::vector<char> usedSources(const artifact::Program &program,
+                              artifact::BufferKind kind);
+
 /// What one rank keeps of a program between runs.
 struct RankProgram {
   RankWeights weights;
@@ -39,7 +44,8 @@ struct LoadedProgram {
   const artifact::Program *program = nullptr;
   size_t number = 0; ///< in the artifact
   std::vector<uint8_t> dependence;
-  std::vector<char> usesInput; ///< whether an instruction or output reads it
+  std::vector<char> usesInput;  ///< usedSources
+  std::vector<char> usesWeight; ///< likewise: what stays after loading
   Segments run;
   Segments load;
   std::vector<std::vector<int64_t>> coordinates; ///< by rank

@@ -20,12 +20,13 @@ bool isAligned(const std::byte *data, int64_t bytes) {
 class Loader {
 public:
   Loader(const Artifact &artifact, std::span<const int64_t> scalars,
-         WeightSlices &slices)
-      : artifact(artifact), scalars(scalars), slices(slices) {}
+         SlicePacking packing, WeightSlices &slices)
+      : artifact(artifact), scalars(scalars), packing(packing), slices(slices) {
+  }
 
-  /// The slice is then `slices.known` by this rank's key.
+  /// The slice is one of `slices.known`.
   Status load(const artifact::Weight &weight, bool isCopied,
-              std::span<const std::byte> &slice);
+              const WeightSlice *&slice);
 
 private:
   Status resolve(const artifact::Weight &weight);
@@ -35,9 +36,7 @@ private:
                     const SafetensorsEntry &entry);
   Status pack(const TensorView &source);
   Status allocate(std::byte *&memory);
-  void setData(const std::byte *start) {
-    data = {start, static_cast<size_t>(localBytes)};
-  }
+  void setData(const std::byte *start) { slice = {start, localBytes, {}, {}}; }
   /// Where ranks that are not there for it have zeros.
   bool isAbsent(const artifact::Weight &weight) const {
     return weight.present() >= 0 &&
@@ -46,13 +45,14 @@ private:
 
   const Artifact &artifact;
   std::span<const int64_t> scalars;
+  const SlicePacking packing;
   WeightSlices &slices;
   // The slice of the weight at hand.
   std::vector<OwnedRuns> dims;
   std::vector<int64_t> localDims;
   int64_t elementSize = 0; ///< 0 for elements that share a byte
   int64_t localBytes = 0;
-  std::span<const std::byte> data;
+  WeightSlice slice;
 };
 
 Status Loader::resolve(const artifact::Weight &weight) {
@@ -85,6 +85,11 @@ Status Loader::allocate(std::byte *&memory) {
 }
 
 Status Loader::pack(const TensorView &source) {
+  if (packing == SlicePacking::OnTheWay && elementSize > 0) {
+    slice = {nullptr, localBytes, source, dims};
+    slices.packedBytes += localBytes;
+    return Status::ok();
+  }
   std::byte *memory = nullptr;
   SHARDC_RETURN_IF_ERROR(allocate(memory));
   copyBlock(dims, source, packedView(memory, source.element, localDims),
@@ -132,7 +137,7 @@ std::string Loader::keyOf(const artifact::Weight &weight) const {
 }
 
 Status Loader::load(const artifact::Weight &weight, bool isCopied,
-                    std::span<const std::byte> &slice) {
+                    const WeightSlice *&loaded) {
   SHARDC_RETURN_IF_ERROR(resolve(weight));
   auto [known, isNew] = slices.known.try_emplace(keyOf(weight));
   if (isNew) {
@@ -140,9 +145,9 @@ Status Loader::load(const artifact::Weight &weight, bool isCopied,
       slices.known.erase(known);
       return status;
     }
-    known->second = data;
+    known->second = std::move(slice);
   }
-  slice = known->second;
+  loaded = &known->second;
   return Status::ok();
 }
 
@@ -186,21 +191,22 @@ Status Loader::read(const artifact::Weight &weight, bool isCopied) {
 } // namespace
 
 Status loadWeights(const Artifact &artifact, size_t number, int rank,
-                   std::span<const int64_t> scalars, WeightSlices &slices,
-                   RankWeights &weights) {
+                   std::span<const int64_t> scalars, SlicePacking packing,
+                   WeightSlices &slices, RankWeights &weights) {
   const bool copies = artifact.manifest().copiesWeights;
   if (copies && slices.copied.empty())
     SHARDC_RETURN_IF_ERROR(
         artifact.openCopiedWeights(rank, slices.copiedFile, slices.copied));
-  Loader loader(artifact, scalars, slices);
+  Loader loader(artifact, scalars, packing, slices);
   for (const artifact::Weight *weight : *artifact.program(number).weights()) {
-    std::span<const std::byte> slice;
+    const WeightSlice *slice = nullptr;
     if (Status status = loader.load(*weight, copies, slice); !status.isOk())
       return Status::error(
           status.code(),
           message("weight ", weight->name()->c_str(), ": ", status.message()));
-    weights.data.push_back(slice.data());
-    weights.bytes.push_back(static_cast<int64_t>(slice.size()));
+    weights.slices.push_back(slice);
+    weights.data.push_back(slice->data);
+    weights.bytes.push_back(slice->bytes);
   }
   return Status::ok();
 }

@@ -2,8 +2,8 @@
 //
 // A slice that is one aligned piece of its file is used where it lies: a
 // pointer into the mapping, no copy, shared by all ranks. Everything else is
-// packed into memory of the rank. Example, weight [96, 384] on rank 1 of tp =
-// 2:
+// packed into memory of the rank, on the host or, later, on its way to a
+// device. Example, weight [96, 384] on rank 1 of tp = 2:
 //   split by rows    -> pointer to byte 48 * 384 * 4 of the weight
 //   split by columns -> 96 * 192 elements packed at load
 //
@@ -13,6 +13,7 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/base/AlignedBuffer.h"
+#include "runtime/exec/WeightSlice.h"
 
 #include <map>
 #include <span>
@@ -28,7 +29,7 @@ struct WeightSlices {
   int64_t packedBytes = 0; ///< in memory of this rank
 
   /// By file, place, element and what is owned of each dim.
-  std::map<std::string, std::span<const std::byte>> known;
+  std::map<std::string, WeightSlice> known;
   // What keeps them alive, beside the artifact.
   std::vector<AlignedBuffer> packed;
   MappedFile copiedFile;
@@ -44,15 +45,21 @@ struct WeightSlices {
 
 /// The slices of one program's weights.
 struct RankWeights {
-  std::vector<const std::byte *> data; ///< by weight; never null
-  std::vector<int64_t> bytes;          ///< of the local slice, by weight
+  std::vector<const WeightSlice *> slices; ///< by weight, while they are known
+  /// By weight: where it lies, on the device if it went there. Null where it
+  /// was not packed and did not.
+  std::vector<const std::byte *> data;
+  std::vector<int64_t> bytes; ///< of the local slice, by weight
 };
+
+/// Where slices that are not one piece of their file are packed.
+enum class SlicePacking { OnHost, OnTheWay };
 
 /// Loads all weights of the artifact's program `number` for `rank`; `scalars`
 /// are its load scalars.
 Status loadWeights(const Artifact &artifact, size_t number, int rank,
-                   std::span<const int64_t> scalars, WeightSlices &slices,
-                   RankWeights &weights);
+                   std::span<const int64_t> scalars, SlicePacking packing,
+                   WeightSlices &slices, RankWeights &weights);
 
 } // namespace shardc::runtime
 

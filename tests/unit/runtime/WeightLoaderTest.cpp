@@ -26,8 +26,8 @@ Status loadRank(const Artifact &artifact, int rank, LoadedRank &loaded) {
   SHARDC_RETURN_IF_ERROR(
       evaluateLoadScalars(program, scalarDependences(program),
                           coordinatesOf(program, rank), loaded.scalars));
-  return loadWeights(artifact, 0, rank, loaded.scalars, loaded.slices,
-                     loaded.weights);
+  return loadWeights(artifact, 0, rank, loaded.scalars, SlicePacking::OnHost,
+                     loaded.slices, loaded.weights);
 }
 
 std::vector<float> range(int64_t count) {
@@ -120,7 +120,8 @@ TEST(WeightLoader, programsShareSlicesThatAreAlike) {
   ASSERT_TRUE(loadRank(artifact, 1, loaded).isOk());
   const int64_t packed = loaded.slices.packedBytes;
   RankWeights second;
-  ASSERT_TRUE(loadWeights(artifact, 1, 1, loaded.scalars, loaded.slices, second)
+  ASSERT_TRUE(loadWeights(artifact, 1, 1, loaded.scalars, SlicePacking::OnHost,
+                          loaded.slices, second)
                   .isOk());
   EXPECT_EQ(second.bytes, loaded.weights.bytes);
   EXPECT_EQ(second.data, loaded.weights.data);
