@@ -78,6 +78,9 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(lower::createLower());
     if (options.generatesKernels)
       passes.addPass(lower::createFuseRows({options.target}));
+    // A host arranges each matrix for itself when it is loaded.
+    if (options.target != "host")
+      passes.addPass(lower::createMergeProducts());
     passes.addPass(lower::createOverlapCollectives(overlapOptions(options)));
   }
   passes.addPass(verify::createVerifyPhase({phase.str()}));

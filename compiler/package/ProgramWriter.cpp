@@ -39,6 +39,10 @@ private:
       return values.addInput(input);
     if (auto weight = dyn_cast<rt::WeightOp>(op))
       return values.addWeight(weight);
+    if (auto join = dyn_cast<rt::JoinOp>(op)) {
+      values.addJoin(join);
+      return success();
+    }
     if (auto constant = dyn_cast<rt::ConstantOp>(op))
       return values.addConstant(constant);
     if (auto view = dyn_cast<rt::ViewOp>(op))
@@ -126,7 +130,8 @@ private:
                        builder.CreateVector(instructions.load),
                        builder.CreateVector(instructions.run),
                        builder.CreateVector(conditions()),
-                       builder.CreateVector(values.caches)),
+                       builder.CreateVector(values.caches),
+                       builder.CreateVector(values.joins)),
                    artifact::ProgramIdentifier());
     return std::string(
         reinterpret_cast<const char *>(builder.GetBufferPointer()),

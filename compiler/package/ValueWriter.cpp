@@ -174,6 +174,21 @@ LogicalResult ValueWriter::addWeight(rt::WeightOp op) {
                    op.getLength(), op.getElement(), op.getValue());
 }
 
+void ValueWriter::addJoin(rt::JoinOp op) {
+  std::vector<uint32_t> numbers;
+  DimExpr bytes = 0;
+  for (Value buffer : op.getWeights()) {
+    auto weight = buffer.getDefiningOp<rt::WeightOp>();
+    numbers.push_back(entries[bufferNumbers[buffer]].source);
+    bytes = bytes + localBytes(weight.getValue(), weight.getElement());
+  }
+  addBuffer(op.getBuffer(),
+            {artifact::BufferKind_Joined, tables.scalar(bytes),
+             static_cast<uint32_t>(joins.size())});
+  joins.push_back(artifact::CreateJoin(builder, builder.CreateVector(numbers),
+                                       static_cast<uint32_t>(op.getDim())));
+}
+
 void ValueWriter::finish() {
   for (const BufferEntry &buffer : entries)
     buffers.push_back(artifact::CreateBuffer(builder, buffer.kind, buffer.bytes,

@@ -21,6 +21,7 @@ public:
 
   llvm::LogicalResult addInput(rt::InputOp op);
   llvm::LogicalResult addWeight(rt::WeightOp op);
+  void addJoin(rt::JoinOp op);
   llvm::LogicalResult addConstant(rt::ConstantOp op);
   void addAlloc(rt::AllocOp op);
   void addCache(rt::CacheOp op);
@@ -38,6 +39,7 @@ public:
   Offsets<artifact::Buffer> buffers; ///< after finish
   Offsets<artifact::View> views;
   Offsets<artifact::CachePair> caches;
+  Offsets<artifact::Join> joins;
   /// Symbols that are the dim of an input: its number, and the dim.
   llvm::StringMap<std::pair<uint32_t, uint32_t>> symbolSources;
 

@@ -30,6 +30,25 @@ static LogicalResult verifyKinds(KernelOp kernel, ArrayAttr kinds,
   return success();
 }
 
+LogicalResult JoinOp::verify() {
+  if (getWeights().size() < 2)
+    return emitOpError("has ") << getWeights().size()
+                               << " weights, expected two or more";
+  Type element;
+  for (Value weight : getWeights()) {
+    auto source = weight.getDefiningOp<WeightOp>();
+    if (!source)
+      return emitOpError("joins what is no rt.weight");
+    if (element && source.getElement() != element)
+      return emitOpError("joins ") << element << " and " << source.getElement();
+    element = source.getElement();
+    if (getDim() >= source.getValue().getDims().size())
+      return emitOpError("joins along dim ")
+             << getDim() << " of " << source.getValue().getDims().size();
+  }
+  return success();
+}
+
 LogicalResult KernelOp::verify() {
   Block &block = getBody().front();
   auto yield =

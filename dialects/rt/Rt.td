@@ -71,6 +71,15 @@ def Rt_WeightOp : Rt_SourceOp<"weight"> {
                        I64Attr:$length, TypeAttr:$element, Dist_ValueAttr:$value);
   let assemblyFormat = "$name $file `at` $offset `length` $length $element $value attr-dict";
 }
+def Rt_JoinOp : Rt_SourceOp<"join"> {
+  let summary = "Weights side by side along a dim, in one buffer";
+  let description = [{
+    Row-major; their slices on this rank are alike but for that dim.
+  }];
+  let arguments = (ins Variadic<Rt_BufferType>:$weights, I64Attr:$dim);
+  let assemblyFormat = "$weights `dim` $dim attr-dict";
+  let hasVerifier = 1;
+}
 def Rt_ConstantOp : Rt_SourceOp<"constant"> {
   let summary = "This rank's part of a small tensor";
   let arguments = (ins ElementsAttr:$elements, Dist_ValueAttr:$value);

@@ -89,6 +89,32 @@ def FuseRows : Pass<"shardc-fuse-rows", "::mlir::ModuleOp"> {
   ];
 }
 
+def MergeProducts : Pass<"shardc-merge-products", "::mlir::ModuleOp"> {
+  let summary = "Makes one product of several of the same operand";
+  let description = [{
+    Requires: phase lowered.
+    Ensures: phase lowered. Products of one operand with weights that nobody else
+    reads, and whose results calls alone read, are one product with the weights side
+    by side: queries, keys and values, gate and up. The results are windows on its
+    rows, so nothing is copied, neither weights, which are loaded side by side, nor
+    results. A GPU then launches one kernel that reads more, where small matrices
+    leave it idle. Products with an epilogue stay as they are.
+
+    Example (tests/passes/lower/merge-products/example.mlir):
+
+        rt.call "MatMul"(%x, %wq) into(%q : s 64, strides [64, 1])
+        rt.call "MatMul"(%x, %wk) into(%k : s 32, strides [32, 1])
+
+    becomes
+
+        %w = rt.join %wq, %wk dim 1
+        rt.call "MatMul"(%x, %w) into(%qk : s 96, strides [96, 1])
+        // %q: strides [96, 1], offset 0; %k: strides [96, 1], offset 64
+  }];
+  let dependentDialects = ["::shardc::rt::RtDialect"];
+  let statistics = [Statistic<"numMerged", "merged", "Products that are gone">];
+}
+
 def OverlapCollectives : Pass<"shardc-overlap-collectives", "::mlir::ModuleOp"> {
   let summary = "Lets collectives run beside products";
   let description = [{

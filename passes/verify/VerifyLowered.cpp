@@ -26,7 +26,7 @@ public:
 
 private:
   LogicalResult checkOp(Operation &op) {
-    if (isa<rt::InputOp, rt::WeightOp, rt::ConstantOp>(op)) {
+    if (isa<rt::InputOp, rt::WeightOp, rt::JoinOp, rt::ConstantOp>(op)) {
       written.insert(op.getResult(0));
       return success();
     }

@@ -58,6 +58,9 @@ Status ProgramChecker::checkBuffers() {
     case artifact::BufferKind_Weight:
       fine = buffer->source() < program.weights()->size();
       break;
+    case artifact::BufferKind_Joined:
+      fine = program.joins() && buffer->source() < program.joins()->size();
+      break;
     case artifact::BufferKind_Cache:
       allowed |= kOnSymbols;
       fine = program.caches() && buffer->source() < program.caches()->size() &&
@@ -95,13 +98,13 @@ Status ProgramChecker::checkViews() {
     SHARDC_RETURN_IF_ERROR(
         checkScalarIndex(view->offset(), any, where.c_str()));
     const artifact::Buffer *buffer = program.buffers()->Get(view->buffer());
-    bool weight = buffer->kind() == artifact::BufferKind_Weight;
+    const artifact::Weight *weight = weightOf(program, *buffer);
     bool input = buffer->kind() == artifact::BufferKind_Input;
     // Of an input the view that it is bound to says what is stored.
     const uint32_t bound =
         input ? program.inputs()->Get(buffer->source())->view() : v;
     artifact::ElementType stored =
-        weight ? program.weights()->Get(buffer->source())->element()
+        weight ? weight->element()
         : bound < program.views()->size()
             ? program.views()->Get(bound)->element()
             : artifact::ElementType_MAX;

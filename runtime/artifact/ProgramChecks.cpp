@@ -181,35 +181,6 @@ Status ProgramChecker::checkLayouts(
   return Status::ok();
 }
 
-Status ProgramChecker::checkWeights() {
-  for (const artifact::Weight *weight : *program.weights()) {
-    std::string where = message("weight ", weight->name()->c_str());
-    if (weight->element() > artifact::ElementType_MAX ||
-        !isAligned(weight->dims()))
-      return artifactError(where, " is malformed");
-    SHARDC_RETURN_IF_ERROR(
-        checkLayouts(weight->layout(), weight->dims()->size(), where.c_str()));
-    int64_t bits = artifact::elementBits(weight->element());
-    for (int64_t dim : *weight->dims())
-      if (dim < 0 || __builtin_mul_overflow(bits, dim, &bits))
-        return artifactError(where, " has impossible dims");
-    const int64_t bytes = (bits - 1) / 8 + (bits > 0);
-    if (weight->length() != static_cast<uint64_t>(bytes))
-      return artifactError(where, " has ", weight->length(),
-                           " bytes in its file, expected ", bytes);
-    if (weight->present() >= 0)
-      SHARDC_RETURN_IF_ERROR(
-          checkScalarIndex(static_cast<uint32_t>(weight->present()),
-                           kOnCoordinates, where.c_str()));
-    for (const artifact::DimLayout *layout : *weight->layout())
-      for (const artifact::SegmentLayout *segment : *layout->segments())
-        for (const artifact::FactorLayout *factor : *segment->factors())
-          SHARDC_RETURN_IF_ERROR(
-              checkScalarIndex(factor->size(), kOnNothing, where.c_str()));
-  }
-  return Status::ok();
-}
-
 namespace {
 
 /// Inputs and outputs look alike.
@@ -372,6 +343,7 @@ Status ProgramChecker::checkAll() {
   SHARDC_RETURN_IF_ERROR(checkGuards());
   SHARDC_RETURN_IF_ERROR(checkGroups());
   SHARDC_RETURN_IF_ERROR(checkWeights());
+  SHARDC_RETURN_IF_ERROR(checkJoins());
   SHARDC_RETURN_IF_ERROR(checkBuffers());
   SHARDC_RETURN_IF_ERROR(checkViews());
   SHARDC_RETURN_IF_ERROR(checkSymbols());

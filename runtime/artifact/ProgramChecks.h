@@ -55,6 +55,11 @@ inline bool isGather(CollectiveKind kind) {
 /// None for a kernel's name.
 CollectiveKind collectiveKind(std::string_view name);
 
+/// Of a buffer of weights: the weight, or the first of those that are joined;
+/// null for any other buffer.
+const artifact::Weight *weightOf(const artifact::Program &program,
+                                 const artifact::Buffer &buffer);
+
 /// Whether the 8-byte elements of a vector can be read in place. FlatBuffers'
 /// verifier checks the alignment of its length only.
 template <typename Vector> bool isAligned(const Vector *vector) {
@@ -97,7 +102,11 @@ public:
   Status checkAll();
 
 private:
-  // ProgramChecks.cpp: mesh, scalars, layouts, weights, inputs, outputs.
+  // WeightChecks.cpp
+  Status checkWeights();
+  Status checkJoins();
+
+  // ProgramChecks.cpp: mesh, scalars, layouts, inputs, outputs.
   Status checkAxes();
   Status checkScalars();
   Status checkGuards();
@@ -107,7 +116,6 @@ private:
       const flatbuffers::Vector<flatbuffers::Offset<artifact::DimLayout>> *list,
       size_t rank, const char *where);
   Status checkScalarIndex(uint64_t index, uint8_t allowed, const char *where);
-  Status checkWeights();
   Status checkInputs();
   Status checkCache(const artifact::CachePair &pair);
   Status checkCaches();

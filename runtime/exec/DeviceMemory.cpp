@@ -15,7 +15,8 @@ namespace shardc::runtime {
 
 Status neededBytes(const Artifact &artifact, int stage, int rank,
                    int64_t &bytes) {
-  // Slices by file, place and length: two programs' that are alike are one.
+  // Slices by file, place and length, joined ones by their first weight: two
+  // programs' that are alike are one.
   std::set<std::tuple<uint32_t, uint64_t, int64_t>> slices;
   // Of what programs compute of their weights most is alike too: at least the
   // largest program's is kept. What it is computed of goes when it is there.
@@ -26,19 +27,22 @@ Status neededBytes(const Artifact &artifact, int stage, int rank,
     SHARDC_RETURN_IF_ERROR(
         evaluateLoadScalars(program, scalarDependences(program),
                             coordinatesOf(program, rank), scalars));
-    const std::vector<char> stays =
-        usedSources(program, artifact::BufferKind_Weight);
+    const std::vector<char> stays = usedSlices(program);
+    std::vector<char> isShown(program.buffers()->size(), 0);
+    for (const artifact::View *view : *program.views())
+      isShown[view->buffer()] = 1;
     int64_t ofThis = 0;
-    for (const artifact::Buffer *buffer : *program.buffers()) {
+    for (uint32_t b = 0; b < isShown.size(); ++b) {
+      const artifact::Buffer *buffer = program.buffers()->Get(b);
       const int64_t size = scalars[buffer->bytes()];
       if (size < 0 || size > INT64_MAX / 2)
         continue; // an error when it is loaded
       if (buffer->kind() == artifact::BufferKind_Persistent)
         ofThis += alignBuffer(size);
-      if (buffer->kind() != artifact::BufferKind_Weight)
+      const artifact::Weight *weight = weightOf(program, *buffer);
+      if (!weight || !isShown[b]) // parts of a joined one are in that
         continue;
-      const artifact::Weight *weight = program.weights()->Get(buffer->source());
-      if (!stays[buffer->source()])
+      if (!stays[sliceOf(program, *buffer)])
         ofThis += alignBuffer(size);
       else if (slices.emplace(weight->file(), weight->offset(), size).second)
         weights += alignBuffer(size);

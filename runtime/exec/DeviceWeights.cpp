@@ -89,14 +89,15 @@ Status DeviceWeights::upload(Device &device, DeviceStream &stream,
   std::vector<const WeightSlice *> staying;
   for (const bool stays : {true, false}) // one that stays need not pass
     for (size_t w = 0; w < weights.slices.size(); ++w)
-      if ((stay[w] != 0) == stays &&
+      if (weights.slices[w] && (stay[w] != 0) == stays &&
           copies.try_emplace(weights.slices[w], nullptr).second)
         (stays ? staying : passing).push_back(weights.slices[w]);
   SHARDC_RETURN_IF_ERROR(
       sendAll(device, stream, staying, memory.emplace_back()));
   SHARDC_RETURN_IF_ERROR(sendAll(device, stream, passing, passingMemory));
   for (size_t w = 0; w < weights.slices.size(); ++w)
-    weights.data[w] = copies[weights.slices[w]];
+    weights.data[w] =
+        weights.slices[w] ? copies[weights.slices[w]] : nullptr;
   return Status::ok();
 }
 

@@ -20,7 +20,7 @@ namespace shardc::runtime {
 class DeviceWeights {
 public:
   /// Points `weights.data` at the device's copies, which are there when this
-  /// returns; `stay`, by weight, says which are read after loading.
+  /// returns; `stay`, by slice, says which are read after loading.
   Status upload(Device &device, DeviceStream &stream,
                 std::span<const char> stay, RankWeights &weights);
   /// The load-time program is over.

@@ -138,8 +138,8 @@ void Engine::freePassing(int rank) {
   RankProgram &own = active->ranks[static_cast<size_t>(rank)];
   for (uint32_t b = 0; b < own.fixedBuffers.size(); ++b)
     if (const artifact::Buffer *buffer = program().buffers()->Get(b);
-        buffer->kind() == artifact::BufferKind_Weight &&
-        !active->usesWeight[buffer->source()])
+        weightOf(program(), *buffer) &&
+        !active->usesSlice[sliceOf(program(), *buffer)])
       own.fixedBuffers[b] = nullptr;
 }
 
@@ -154,7 +154,7 @@ Status Engine::placeWeights(int rank, std::span<const int64_t> scalars) {
                   mine.weights, weights));
   return isHost ? Status::ok()
                 : mine.deviceWeights.upload(*mine.device, *mine.stream,
-                                            active->usesWeight, weights);
+                                            active->usesSlice, weights);
 }
 
 /// Weights and the memory of loaded values.
@@ -168,15 +168,14 @@ Status Engine::loadRank(int rank) {
   for (uint32_t b = 0; b < buffers->size(); ++b) {
     const artifact::Buffer *buffer = buffers->Get(b);
     int64_t bytes = scalars[buffer->bytes()];
-    if (buffer->kind() == artifact::BufferKind_Weight) {
-      if (bytes != state.weights.bytes[buffer->source()])
-        return artifactError(
-            "weight ",
-            program().weights()->Get(buffer->source())->name()->c_str(),
-            " has ", state.weights.bytes[buffer->source()], " bytes on rank ",
-            rank, ", its buffer ", bytes);
+    if (const artifact::Weight *weight = weightOf(program(), *buffer)) {
+      const size_t slice = sliceOf(program(), *buffer);
+      if (bytes != state.weights.bytes[slice])
+        return artifactError("weight ", weight->name()->c_str(), " has ",
+                             state.weights.bytes[slice], " bytes on rank ",
+                             rank, ", its buffer ", bytes);
       state.fixedBuffers[b] =
-          const_cast<std::byte *>(state.weights.data[buffer->source()]);
+          const_cast<std::byte *>(state.weights.data[slice]);
     } else if (buffer->kind() == artifact::BufferKind_Persistent) {
       SHARDC_RETURN_IF_ERROR(bufferBytes(program(), b, scalars, bytes));
       DeviceBuffer memory;

@@ -2,33 +2,44 @@
 
 namespace shardc::runtime {
 
-std::vector<char> usedSources(const artifact::Program &program,
-                              artifact::BufferKind kind) {
-  const size_t count = kind == artifact::BufferKind_Input
-                           ? program.inputs()->size()
-                           : program.weights()->size();
-  std::vector<char> used(count, 0);
-  auto use = [&](int32_t view) {
-    if (view < 0)
-      return;
-    const artifact::Buffer *buffer = program.buffers()->Get(
-        program.views()->Get(static_cast<uint32_t>(view))->buffer());
-    if (buffer->kind() == kind)
-      used[buffer->source()] = 1;
+/// Calls `use(buffer)` for what an instruction of a run reads, or an output is.
+template <typename Use>
+static void forEachUsed(const artifact::Program &program, Use use) {
+  auto useView = [&](int32_t view) {
+    if (view >= 0)
+      use(*program.buffers()->Get(
+          program.views()->Get(static_cast<uint32_t>(view))->buffer()));
   };
   for (const artifact::Instruction *instruction : *program.run())
     for (int32_t view : *instruction->inputs())
-      use(view);
+      useView(view);
   for (const artifact::Output *output : *program.outputs())
-    use(static_cast<int32_t>(output->view()));
+    useView(static_cast<int32_t>(output->view()));
+}
+
+static std::vector<char> usedInputs(const artifact::Program &program) {
+  std::vector<char> used(program.inputs()->size(), 0);
+  forEachUsed(program, [&](const artifact::Buffer &buffer) {
+    if (buffer.kind() == artifact::BufferKind_Input)
+      used[buffer.source()] = 1;
+  });
+  return used;
+}
+
+std::vector<char> usedSlices(const artifact::Program &program) {
+  std::vector<char> used(program.weights()->size() +
+                         (program.joins() ? program.joins()->size() : 0));
+  forEachUsed(program, [&](const artifact::Buffer &buffer) {
+    if (weightOf(program, buffer))
+      used[sliceOf(program, buffer)] = 1;
+  });
   return used;
 }
 
 LoadedProgram::LoadedProgram(const artifact::Program &program, size_t number,
                              size_t numRanks)
     : program(&program), number(number), dependence(scalarDependences(program)),
-      usesInput(usedSources(program, artifact::BufferKind_Input)),
-      usesWeight(usedSources(program, artifact::BufferKind_Weight)),
+      usesInput(usedInputs(program)), usesSlice(usedSlices(program)),
       run(findSegments(program)), load(loadSegment(program)), ranks(numRanks),
       symbols(program.symbols()->size()) {
   for (size_t rank = 0; rank < numRanks; ++rank)

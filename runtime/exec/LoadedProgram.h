@@ -19,10 +19,9 @@
 
 namespace shardc::runtime {
 
-/// By number: which of the program's inputs, or of its weights, an instruction
-/// of a run reads, or an output is.
-std::vector<char> usedSources(const artifact::Program &program,
-                              artifact::BufferKind kind);
+/// Which slices of weights a run reads, in the order of RankWeights: what stays
+/// when all is loaded.
+std::vector<char> usedSlices(const artifact::Program &program);
 
 /// What one rank keeps of a program between runs.
 struct RankProgram {
@@ -44,8 +43,8 @@ struct LoadedProgram {
   const artifact::Program *program = nullptr;
   size_t number = 0; ///< in the artifact
   std::vector<uint8_t> dependence;
-  std::vector<char> usesInput;  ///< usedSources
-  std::vector<char> usesWeight; ///< likewise: what stays after loading
+  std::vector<char> usesInput; ///< whether an instruction or output reads it
+  std::vector<char> usesSlice; ///< usedSlices
   Segments run;
   Segments load;
   std::vector<std::vector<int64_t>> coordinates; ///< by rank

@@ -201,6 +201,7 @@ static bool isConstantMatrix(const PlanContext &context, uint32_t index) {
   const artifact::BufferKind kind =
       context.program.buffers()->Get(view->buffer())->kind();
   if (kind != artifact::BufferKind_Weight &&
+      kind != artifact::BufferKind_Joined &&
       kind != artifact::BufferKind_Persistent)
     return false;
   auto isFixed = [&](uint32_t scalar) {

@@ -24,9 +24,14 @@ public:
       : artifact(artifact), scalars(scalars), packing(packing), slices(slices) {
   }
 
-  /// The slice is one of `slices.known`.
-  Status load(const artifact::Weight &weight, bool isCopied,
-              const WeightSlice *&slice);
+  /// The slice is one of `slices.known`; it is packed on its way where it is
+  /// only a part of a join.
+  Status load(const artifact::Weight &weight, bool isCopied, bool isPart,
+              const WeightSlice *&loaded);
+  /// Likewise, of slices that are known.
+  Status join(const artifact::Program &program, const artifact::Join &join,
+              std::span<const WeightSlice *const> known,
+              const WeightSlice *&joined);
 
 private:
   Status resolve(const artifact::Weight &weight);
@@ -36,7 +41,11 @@ private:
                     const SafetensorsEntry &entry);
   Status pack(const TensorView &source);
   Status allocate(std::byte *&memory);
-  void setData(const std::byte *start) { slice = {start, localBytes, {}, {}}; }
+  void setData(const std::byte *start) {
+    slice = {};
+    slice.data = start;
+    slice.bytes = localBytes;
+  }
   /// Where ranks that are not there for it have zeros.
   bool isAbsent(const artifact::Weight &weight) const {
     return weight.present() >= 0 &&
@@ -46,6 +55,7 @@ private:
   const Artifact &artifact;
   std::span<const int64_t> scalars;
   const SlicePacking packing;
+  bool packsOnTheWay = false; ///< the weight at hand
   WeightSlices &slices;
   // The slice of the weight at hand.
   std::vector<OwnedRuns> dims;
@@ -85,8 +95,11 @@ Status Loader::allocate(std::byte *&memory) {
 }
 
 Status Loader::pack(const TensorView &source) {
-  if (packing == SlicePacking::OnTheWay && elementSize > 0) {
-    slice = {nullptr, localBytes, source, dims};
+  if (packsOnTheWay && elementSize > 0) {
+    slice = {};
+    slice.bytes = localBytes;
+    slice.whole = source;
+    slice.dims = dims;
     slices.packedBytes += localBytes;
     return Status::ok();
   }
@@ -136,16 +149,23 @@ std::string Loader::keyOf(const artifact::Weight &weight) const {
   return key;
 }
 
-Status Loader::load(const artifact::Weight &weight, bool isCopied,
+Status Loader::load(const artifact::Weight &weight, bool isCopied, bool isPart,
                     const WeightSlice *&loaded) {
   SHARDC_RETURN_IF_ERROR(resolve(weight));
-  auto [known, isNew] = slices.known.try_emplace(keyOf(weight));
+  packsOnTheWay = isPart || packing == SlicePacking::OnTheWay;
+  // What one program joins another one may read as it is.
+  const bool isLate = packsOnTheWay && packing == SlicePacking::OnHost;
+  const int64_t mapped = slices.mappedBytes, packed = slices.packedBytes;
+  auto [known, isNew] =
+      slices.known.try_emplace((isLate ? "part " : "") + keyOf(weight));
   if (isNew) {
     if (Status status = read(weight, isCopied); !status.isOk()) {
       slices.known.erase(known);
       return status;
     }
     known->second = std::move(slice);
+    if (isLate) // what it becomes a part of is counted
+      slices.mappedBytes = mapped, slices.packedBytes = packed;
   }
   loaded = &known->second;
   return Status::ok();
@@ -188,6 +208,60 @@ Status Loader::read(const artifact::Weight &weight, bool isCopied) {
   return pack(whole);
 }
 
+/// The sizes of all but its dim are alike on this rank, too.
+Status Loader::join(const artifact::Program &program,
+                    const artifact::Join &join,
+                    std::span<const WeightSlice *const> known,
+                    const WeightSlice *&joined) {
+  WeightSlice made;
+  made.rows = 1;
+  std::string key = "join " + std::to_string(join.dim());
+  std::vector<int64_t> alike;
+  for (uint32_t w : *join.weights()) {
+    SHARDC_RETURN_IF_ERROR(resolve(*program.weights()->Get(w)));
+    key += ' ' + keyOf(*program.weights()->Get(w));
+    std::vector<int64_t> sizes = localDims;
+    sizes[join.dim()] = 0;
+    if (!made.parts.empty() && sizes != alike)
+      return artifactError("it is joined with slices of other dims");
+    alike = std::move(sizes);
+    made.parts.push_back(known[w]);
+    made.bytes += known[w]->bytes;
+  }
+  for (uint32_t d = 0; d < join.dim(); ++d)
+    made.rows *= alike[d];
+  auto [entry, isNew] = slices.known.try_emplace(key);
+  joined = &entry->second;
+  if (!isNew)
+    return Status::ok();
+  if (packing == SlicePacking::OnTheWay) {
+    entry->second = std::move(made);
+    return Status::ok();
+  }
+  std::byte *memory = nullptr;
+  localBytes = made.bytes;
+  SHARDC_RETURN_IF_ERROR(allocate(memory));
+  copyPacked(made, 0, made.bytes, memory);
+  setData(memory);
+  entry->second = slice;
+  return Status::ok();
+}
+
+/// By weight: whether no view shows it, so that it is only joined with others.
+std::vector<char> findParts(const artifact::Program &program) {
+  std::vector<char> isPart(program.weights()->size(), 0);
+  if (program.joins())
+    for (const artifact::Join *join : *program.joins())
+      for (uint32_t w : *join->weights())
+        isPart[w] = 1;
+  for (const artifact::View *view : *program.views()) {
+    const artifact::Buffer *buffer = program.buffers()->Get(view->buffer());
+    if (buffer->kind() == artifact::BufferKind_Weight)
+      isPart[buffer->source()] = 0;
+  }
+  return isPart;
+}
+
 } // namespace
 
 Status loadWeights(const Artifact &artifact, size_t number, int rank,
@@ -198,15 +272,33 @@ Status loadWeights(const Artifact &artifact, size_t number, int rank,
     SHARDC_RETURN_IF_ERROR(
         artifact.openCopiedWeights(rank, slices.copiedFile, slices.copied));
   Loader loader(artifact, scalars, packing, slices);
-  for (const artifact::Weight *weight : *artifact.program(number).weights()) {
+  const artifact::Program &program = artifact.program(number);
+  const std::vector<char> isPart = findParts(program);
+  auto fail = [](const artifact::Weight &weight, const Status &status) {
+    return Status::error(
+        status.code(),
+        message("weight ", weight.name()->c_str(), ": ", status.message()));
+  };
+  std::vector<const WeightSlice *> all;
+  for (uint32_t w = 0; w < program.weights()->size(); ++w) {
+    const artifact::Weight &weight = *program.weights()->Get(w);
+    if (Status status =
+            loader.load(weight, copies, isPart[w], all.emplace_back());
+        !status.isOk())
+      return fail(weight, status);
+  }
+  for (uint32_t j = 0; program.joins() && j < program.joins()->size(); ++j) {
+    const artifact::Join &join = *program.joins()->Get(j);
     const WeightSlice *slice = nullptr;
-    if (Status status = loader.load(*weight, copies, slice); !status.isOk())
-      return Status::error(
-          status.code(),
-          message("weight ", weight->name()->c_str(), ": ", status.message()));
-    weights.slices.push_back(slice);
-    weights.data.push_back(slice->data);
-    weights.bytes.push_back(slice->bytes);
+    if (Status status = loader.join(program, join, all, slice); !status.isOk())
+      return fail(*program.weights()->Get(join.weights()->Get(0)), status);
+    all.push_back(slice);
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bool isRead = i >= isPart.size() || !isPart[i];
+    weights.slices.push_back(isRead ? all[i] : nullptr);
+    weights.data.push_back(all[i]->data);
+    weights.bytes.push_back(all[i]->bytes);
   }
   return Status::ok();
 }

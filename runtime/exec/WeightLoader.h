@@ -45,12 +45,22 @@ struct WeightSlices {
 
 /// The slices of one program's weights.
 struct RankWeights {
-  std::vector<const WeightSlice *> slices; ///< by weight, while they are known
-  /// By weight: where it lies, on the device if it went there. Null where it
-  /// was not packed and did not.
+  // By weight and, behind all weights, by join.
+  /// While they are known; null where nobody reads it.
+  std::vector<const WeightSlice *> slices;
+  /// Where it lies, on the device if it went there. Null where it was not packed
+  /// and did not.
   std::vector<const std::byte *> data;
-  std::vector<int64_t> bytes; ///< of the local slice, by weight
+  std::vector<int64_t> bytes; ///< of the local slice
 };
+
+/// Which slice a buffer of weights holds, by the order of RankWeights.
+inline size_t sliceOf(const artifact::Program &program,
+                      const artifact::Buffer &buffer) {
+  return buffer.source() + (buffer.kind() == artifact::BufferKind_Joined
+                                ? program.weights()->size()
+                                : 0);
+}
 
 /// Where slices that are not one piece of their file are packed.
 enum class SlicePacking { OnHost, OnTheWay };

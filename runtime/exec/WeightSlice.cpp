@@ -71,6 +71,20 @@ private:
   int64_t inner; ///< bytes of all dims behind it
 };
 
+/// Bytes [begin, end) of one row of a joined slice.
+void copyJoined(const WeightSlice &slice, int64_t row, int64_t begin,
+                int64_t end, std::byte *to) {
+  int64_t at = 0; // of the part in the row
+  for (const WeightSlice *part : slice.parts) {
+    const int64_t bytes = part->bytes / slice.rows;
+    const int64_t first = std::max(at, begin), last = std::min(at + bytes, end);
+    if (first < last)
+      copyPacked(*part, row * bytes + first - at, row * bytes + last - at,
+                 to + (first - begin));
+    at += bytes;
+  }
+}
+
 } // namespace
 
 void copyPacked(const WeightSlice &slice, int64_t begin, int64_t end,
@@ -79,11 +93,17 @@ void copyPacked(const WeightSlice &slice, int64_t begin, int64_t end,
     std::memcpy(to, slice.data + begin, static_cast<size_t>(end - begin));
     return;
   }
+  const bool isJoined = !slice.parts.empty();
   const Rows rows(slice);
+  const int64_t rowBytes =
+      isJoined ? slice.bytes / std::max<int64_t>(slice.rows, 1) : rows.rowBytes;
   while (begin < end) {
-    const int64_t row = begin / rows.rowBytes, first = begin % rows.rowBytes;
-    const int64_t count = std::min(rows.rowBytes - first, end - begin);
-    rows.copy(row, first, first + count, to);
+    const int64_t row = begin / rowBytes, first = begin % rowBytes;
+    const int64_t count = std::min(rowBytes - first, end - begin);
+    if (isJoined)
+      copyJoined(slice, row, first, first + count, to);
+    else
+      rows.copy(row, first, first + count, to);
     to += count;
     begin += count;
   }

@@ -7,6 +7,9 @@
 //   file    0 1 2 [3 4 5] 6 7 8 [9 10 11] ...
 //   packed  3 4 5 9 10 11 15 16 17 ...
 //
+// Several slices may lie side by side in one, as one matrix of several: beside
+// the columns of the weight above those of another one, in each row.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_WEIGHTSLICE_H
 #define SHARDC_RUNTIME_EXEC_WEIGHTSLICE_H
@@ -23,8 +26,11 @@ struct WeightSlice {
   int64_t bytes = 0;
   // What is packed if it was not: what is owned of each dim of the row-major
   // `whole`, whose elements have at least a byte.
-  TensorView whole;
-  std::vector<OwnedRuns> dims;
+  TensorView whole = {};
+  std::vector<OwnedRuns> dims = {};
+  // Or it is joined: in each of so many rows, a row of each of these.
+  std::vector<const WeightSlice *> parts = {};
+  int64_t rows = 0;
 };
 
 /// Bytes [begin, end) of the packed slice.

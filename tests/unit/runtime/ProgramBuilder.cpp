@@ -175,6 +175,13 @@ uint32_t ProgramBuilder::weight(const std::string &name, Element element,
   return view;
 }
 
+uint32_t ProgramBuilder::join(Element element, std::vector<uint32_t> numbers,
+                              uint32_t dim, std::vector<uint32_t> dims) {
+  joins.emplace_back(std::move(numbers), dim);
+  return packed(BufferKind::BufferKind_Joined,
+                static_cast<uint32_t>(joins.size()) - 1, element, dims, false);
+}
+
 uint32_t ProgramBuilder::value(Element element, std::vector<uint32_t> dims,
                                bool replicated, BufferKind kind) {
   return packed(kind, 0, element, dims, replicated);
@@ -358,6 +365,9 @@ std::string Writer::write() {
   for (const auto &c : from.conditions)
     conditions.push_back(
         artifact::CreateCondition(fbb, c.input, c.value, c.dim, c.size));
+  std::vector<flatbuffers::Offset<artifact::Join>> joins;
+  for (const auto &[numbers, dim] : from.joins)
+    joins.push_back(artifact::CreateJoinDirect(fbb, &numbers, dim));
   auto groups = groupTables();
   auto weights = weightTables();
   auto buffers = bufferTables();
@@ -367,7 +377,7 @@ std::string Writer::write() {
       fbb, artifact::CreateProgramDirect(fbb, &axes, &symbols, &from.scalarList,
                                          &guards, &groups, &weights, &inputs,
                                          &outputs, &buffers, &views, &load,
-                                         &run, &conditions, &caches));
+                                         &run, &conditions, &caches, &joins));
   return {reinterpret_cast<const char *>(fbb.GetBufferPointer()),
           fbb.GetSize()};
 }

@@ -89,6 +89,9 @@ public:
   uint32_t weight(const std::string &name, Element element,
                   std::vector<int64_t> dims, std::vector<Layout> layout,
                   const std::string &bytes, int32_t present = -1);
+  /// Weights (their numbers) side by side along a dim; `dims` are those of all.
+  uint32_t join(Element element, std::vector<uint32_t> numbers, uint32_t dim,
+                std::vector<uint32_t> dims);
   uint32_t value(Element element, std::vector<uint32_t> dims,
                  bool replicated = false,
                  artifact::BufferKind kind = artifact::BufferKind_Arena);
@@ -213,6 +216,7 @@ private:
   std::vector<Instruction> loads, runs;
   std::vector<std::vector<Part>> groups;
   std::vector<Weight> weights;
+  std::vector<std::pair<std::vector<uint32_t>, uint32_t>> joins; ///< and dim
   std::vector<Port> inputs, outputs;
   std::vector<std::vector<uint32_t>> inputDims, outputDims;
 };

@@ -129,6 +129,68 @@ TEST(WeightLoader, programsShareSlicesThatAreAlike) {
   EXPECT_EQ(loaded.slices.packedBytes, packed);
 }
 
+/// Columns of two weights on each of 3 ranks, uneven, and rows of them.
+ProgramBuilder joinedProgram() {
+  ProgramBuilder p({{"tp", 3}});
+  auto c = p.coordinate(0), two = p.constant(2), four = p.constant(4),
+       seven = p.constant(7);
+  p.weight("a", Float32, {2, 4}, {p.whole(two), p.split(four, 3, c)},
+           bytesOf(range(8)));
+  p.weight("b", Float32, {2, 7}, {p.whole(two), p.split(seven, 3, c)},
+           bytesOf(range(14)));
+  p.join(Float32, {0, 1}, 1,
+         {two, p.binary(artifact::ScalarOp_Add, p.localSize(four, 3, c),
+                        p.localSize(seven, 3, c))});
+  return p;
+}
+
+TEST(WeightLoader, joinedSlicesLieSideBySide) {
+  TestArtifact folder(joinedProgram());
+  Artifact artifact;
+  ASSERT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
+  const std::vector<float> expected[] = {
+      {0, 0, 1, 4, 7, 8}, {1, 2, 3, 5, 9, 10}, {2, 3, 4, 5, 6, 6, 7, 11, 12, 13}};
+  for (int rank = 0; rank < 3; ++rank) {
+    LoadedRank loaded;
+    Status status = loadRank(artifact, rank, loaded);
+    ASSERT_TRUE(status.isOk()) << status.message();
+    EXPECT_EQ(loadedSlice(loaded, 2), expected[rank]) << rank;
+    LoadedRank later;
+    later.scalars = loaded.scalars;
+    status = loadWeights(artifact, 0, rank, later.scalars,
+                         SlicePacking::OnTheWay, later.slices, later.weights);
+    ASSERT_TRUE(status.isOk()) << status.message();
+    const WeightSlice &joined = *later.weights.slices[2];
+    EXPECT_EQ(joined.data, nullptr);
+    std::vector<float> packed(expected[rank].size());
+    auto *to = reinterpret_cast<std::byte *>(packed.data());
+    for (int64_t at = 0; at < joined.bytes; at += 3)
+      copyPacked(joined, at, std::min(at + 3, joined.bytes), to + at);
+    EXPECT_EQ(packed, expected[rank]) << rank;
+  }
+}
+
+TEST(WeightLoader, joinsThatDoNotFitAreRefused) {
+  for (auto &[numbers, dim] :
+       {std::pair(std::vector<uint32_t>{0, 1}, 0u), {{0, 2}, 1u}, {{0, 3}, 1u},
+        {{0}, 1u}, {{0, 1}, 2u}}) {
+    ProgramBuilder p({{"tp", 1}});
+    auto two = p.constant(2), four = p.constant(4), six = p.constant(6);
+    p.weight("a", Float32, {2, 4}, {p.whole(two), p.whole(four)},
+             bytesOf(range(8)));
+    p.weight("b", Float32, {2, 6}, {p.whole(two), p.whole(six)},
+             bytesOf(range(12)));
+    p.weight("c", artifact::ElementType_Int32, {2, 4},
+             {p.whole(two), p.whole(four)}, bytesOf(range(8)));
+    p.join(Float32, numbers, dim, {two, four});
+    TestArtifact folder(p);
+    Artifact artifact;
+    const Status status = Artifact::open(folder.path(), {}, artifact);
+    EXPECT_NE(status.message().find("join 0"), std::string::npos)
+        << status.message();
+  }
+}
+
 TEST(WeightLoader, misalignedAndAbsentWeights) {
   ProgramBuilder p({{"tp", 2}});
   auto c = p.coordinate(0), two = p.constant(2), three = p.constant(3);

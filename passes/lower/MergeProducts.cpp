@@ -1,0 +1,272 @@
+//===- MergeProducts.cpp - Products of one operand as one -----------------===//
+
+#include "passes/lower/Passes.h"
+
+#include "passes/lower/RowWindow.h"
+#include "passes/lower/overlap/Movement.h"
+#include "passes/lower/overlap/RowProduct.h"
+#include "passes/lower/rows/RowKernel.h"
+
+using namespace mlir;
+
+namespace shardc::lower {
+#define GEN_PASS_DEF_MERGEPRODUCTS
+#include "passes/lower/Passes.h.inc"
+
+using dist::DimExpr;
+
+namespace {
+
+/// x W, where nobody else reads W, and calls alone read the product.
+struct Product {
+  rt::CallOp call;
+  rt::WeightOp weight;
+  rt::AllocOp alloc;
+  bool isTransposed = false; ///< W lies as [n, k]
+
+  static std::optional<Product> of(rt::CallOp call);
+
+  Value view() const { return rt::CallOp(call).getOutputs()[0]; }
+  DimExpr columns() const { return layoutOf(view()).dims.back(); }
+  bool fits(const Product &other) const;
+
+private:
+  bool readWeight();
+  bool readResult();
+};
+
+} // namespace
+
+static bool isZeroOrOne(const StridedLayout &layout, size_t d) {
+  return layout.strides[d].isConstant(0) || layout.dims[d].isConstant(1);
+}
+
+/// All of the weight's slice, which batch dims repeat.
+bool Product::readWeight() {
+  Value operand = call.getInputs()[1];
+  auto view = operand.getDefiningOp<rt::ViewOp>();
+  weight = view ? view.getBuffer().getDefiningOp<rt::WeightOp>()
+                : rt::WeightOp();
+  if (!weight || !operand.hasOneUse() || !weight.getBuffer().hasOneUse())
+    return false;
+  const StridedLayout layout = layoutOf(operand);
+  const size_t rank = layout.dims.size();
+  if (rank < 2 || layout.offset != 0)
+    return false;
+  for (size_t d = 0; d + 2 < rank; ++d)
+    if (!isZeroOrOne(layout, d))
+      return false;
+  const Sizes matrix(ArrayRef(layout.dims).take_back(2)),
+      strides(ArrayRef(layout.strides).take_back(2));
+  isTransposed = strides != Sizes{matrix[1], 1};
+  dist::ValueAttr value = weight.getValue();
+  const ArrayRef<DimExpr> local =
+      value.getHasLocal() ? value.getLocal() : value.getDims();
+  return isTransposed
+             ? strides == Sizes{1, matrix[0]} &&
+                   Sizes(local) == Sizes{matrix[1], matrix[0]}
+             : Sizes(local) == matrix;
+}
+
+/// All of a temporary that calls read.
+bool Product::readResult() {
+  Value buffer = bufferOf(view());
+  alloc = buffer.getDefiningOp<rt::AllocOp>();
+  if (!alloc || alloc.getPersistent() || !layoutOf(view()).isContiguous() ||
+      layoutOf(view()).offset != 0)
+    return false;
+  for (Operation *user : buffer.getUsers()) {
+    if (!isa<rt::ViewOp, rt::FreeOp>(user))
+      return false;
+    for (Operation *reader : user->getUsers())
+      if (!isa<rt::CallOp>(reader))
+        return false;
+  }
+  return true;
+}
+
+std::optional<Product> Product::of(rt::CallOp call) {
+  Product product{call, {}, {}};
+  if (call.getKernel() != "MatMul" || call.getInputs().size() != 2 ||
+      call.getOutputs().size() != 1 || !product.readWeight() ||
+      !product.readResult())
+    return std::nullopt;
+  return product;
+}
+
+/// Of the same x and of weights that differ in their columns alone, with
+/// nothing in between that is done, or not done, for both.
+bool Product::fits(const Product &other) const {
+  Value mine = rt::CallOp(call).getInputs()[0],
+        theirs = rt::CallOp(other.call).getInputs()[0];
+  if (mine.getType() != theirs.getType() ||
+      bufferOf(mine) != bufferOf(theirs) ||
+      rt::WeightOp(weight).getElement() !=
+          rt::WeightOp(other.weight).getElement() ||
+      isTransposed != other.isTransposed)
+    return false;
+  for (Operation *op = rt::CallOp(call)->getNextNode();
+       op != rt::CallOp(other.call).getOperation(); op = op->getNextNode())
+    if (!op || isBarrier(op) ||
+        llvm::is_contained(accessesOf(op).writes, bufferOf(mine)))
+      return false;
+  return true;
+}
+
+namespace {
+
+/// What is seen of a product, in the rows of the merged one.
+struct MovedView {
+  rt::ViewOp view;
+  StridedLayout layout;
+};
+
+class Merge {
+public:
+  explicit Merge(ArrayRef<Product> products) : products(products) {
+    for (const Product &product : products)
+      columns = columns + product.columns();
+  }
+
+  /// False, and nothing is changed, where a view has no place in longer rows.
+  bool run() {
+    if (!moveViews())
+      return false;
+    OpBuilder builder(products.front().call);
+    Value weights = join(builder), result = allocate(builder);
+    for (MovedView &moved : views) {
+      builder.setInsertionPointAfterValue(result);
+      Value view = moved.view.getView();
+      view.replaceAllUsesWith(viewLike(view, result, moved.layout, builder));
+    }
+    replaceCalls(weights, result);
+    return true;
+  }
+
+private:
+  bool moveViews() {
+    DimExpr column = 0;
+    for (const Product &product : products) {
+      for (Operation *user : rt::AllocOp(product.alloc)->getUsers()) {
+        auto view = dyn_cast<rt::ViewOp>(user);
+        if (!view)
+          continue;
+        std::optional<StridedLayout> layout = withinRows(
+            layoutOf(view.getView()), {product.columns(), columns, column});
+        if (!layout)
+          return false;
+        views.push_back({view, *layout});
+      }
+      column = column + product.columns();
+    }
+    return true;
+  }
+
+  /// Where all of its weights are there.
+  Value join(OpBuilder &builder) const {
+    OpBuilder::InsertionGuard guard(builder);
+    SmallVector<Value> weights;
+    Operation *last = nullptr;
+    for (const Product &product : products) {
+      Operation *weight = product.weight;
+      weights.push_back(weight->getResult(0));
+      if (!last || last->isBeforeInBlock(weight))
+        last = weight;
+    }
+    builder.setInsertionPointAfter(last);
+    return rt::JoinOp::create(builder, last->getLoc(),
+                              builder.getType<rt::BufferType>(), weights,
+                              products.front().isTransposed ? 0 : 1);
+  }
+
+  Value allocate(OpBuilder &builder) const {
+    const Product &first = products.front();
+    const StridedLayout layout = layoutOf(first.view());
+    const DimExpr bytes =
+        dist::product(ArrayRef(layout.dims).drop_back()) * columns *
+        rt::elementBytes(cast<rt::ViewType>(first.view().getType())
+                             .getElement());
+    Operation *last = nullptr; // that frees one of them
+    for (const Product &product : products)
+      for (Operation *user : rt::AllocOp(product.alloc)->getUsers())
+        if (isa<rt::FreeOp>(user) && (!last || last->isBeforeInBlock(user)))
+          last = user;
+    Value result = rt::AllocOp::create(
+        builder, rt::CallOp(first.call).getLoc(),
+        builder.getType<rt::BufferType>(),
+        dist::DimsAttr::get(builder.getContext(), {bytes}),
+        /*persistent=*/false);
+    if (last) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointAfter(last);
+      rt::FreeOp::create(builder, last->getLoc(), result);
+    }
+    return result;
+  }
+
+  void replaceCalls(Value weights, Value result) const {
+    rt::CallOp first = products.front().call;
+    SmallVector<rt::CallOp> calls;
+    for (const Product &product : products)
+      calls.push_back(product.call);
+    OpBuilder builder(first);
+    StridedLayout matrix = layoutOf(first.getInputs()[1]);
+    matrix.dims.back() = columns;
+    if (!products.front().isTransposed)
+      matrix.strides[matrix.strides.size() - 2] = columns;
+    StridedLayout rows = layoutOf(first.getInputs()[0]);
+    rows.dims.back() = columns;
+    const StridedLayout whole = StridedLayout::contiguous(rows.dims);
+    Value operand =
+        viewLike(first.getInputs()[1], weights, matrix, builder);
+    Value output = viewLike(first.getOutputs()[0], result, whole, builder);
+    rt::CallOp::create(builder, nodesOf(calls), "MatMul",
+                       ValueRange{first.getInputs()[0], operand}, output,
+                       first.getConfig());
+    for (rt::CallOp call : calls) {
+      Operation *old = call.getInputs()[1].getDefiningOp();
+      call->erase();
+      old->erase();
+    }
+    for (const Product &product : products) {
+      for (Operation *user :
+           llvm::make_early_inc_range(rt::AllocOp(product.alloc)->getUsers()))
+        user->erase();
+      rt::AllocOp(product.alloc)->erase();
+    }
+  }
+
+  ArrayRef<Product> products;
+  DimExpr columns = 0; ///< of all
+  SmallVector<MovedView> views;
+};
+
+struct MergeProductsPass : impl::MergeProductsBase<MergeProductsPass> {
+  using MergeProductsBase::MergeProductsBase;
+
+  void runOnOperation() override {
+    for (auto program : getOperation().getOps<rt::ProgramOp>()) {
+      SmallVector<SmallVector<Product>> groups;
+      for (auto call : program.getOps<rt::CallOp>())
+        if (std::optional<Product> product = Product::of(call))
+          add(*product, groups);
+      for (ArrayRef<Product> group : groups)
+        if (group.size() > 1 && Merge(group).run())
+          numMerged += group.size() - 1;
+    }
+  }
+
+private:
+  static void add(const Product &product,
+                  SmallVectorImpl<SmallVector<Product>> &groups) {
+    for (SmallVector<Product> &group : groups)
+      if (group.front().fits(product)) {
+        group.push_back(product);
+        return;
+      }
+    groups.push_back({product});
+  }
+};
+
+} // namespace
+} // namespace shardc::lower
