@@ -182,9 +182,8 @@ void ValueWriter::addJoin(rt::JoinOp op) {
     numbers.push_back(entries[bufferNumbers[buffer]].source);
     bytes = bytes + localBytes(weight.getValue(), weight.getElement());
   }
-  addBuffer(op.getBuffer(),
-            {artifact::BufferKind_Joined, tables.scalar(bytes),
-             static_cast<uint32_t>(joins.size())});
+  addBuffer(op.getBuffer(), {artifact::BufferKind_Joined, tables.scalar(bytes),
+                             static_cast<uint32_t>(joins.size())});
   joins.push_back(artifact::CreateJoin(builder, builder.CreateVector(numbers),
                                        static_cast<uint32_t>(op.getDim())));
 }

@@ -32,8 +32,8 @@ static LogicalResult verifyKinds(KernelOp kernel, ArrayAttr kinds,
 
 LogicalResult JoinOp::verify() {
   if (getWeights().size() < 2)
-    return emitOpError("has ") << getWeights().size()
-                               << " weights, expected two or more";
+    return emitOpError("has ")
+           << getWeights().size() << " weights, expected two or more";
   Type element;
   for (Value weight : getWeights()) {
     auto source = weight.getDefiningOp<WeightOp>();

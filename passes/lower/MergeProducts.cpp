@@ -45,8 +45,8 @@ static bool isZeroOrOne(const StridedLayout &layout, size_t d) {
 bool Product::readWeight() {
   Value operand = call.getInputs()[1];
   auto view = operand.getDefiningOp<rt::ViewOp>();
-  weight = view ? view.getBuffer().getDefiningOp<rt::WeightOp>()
-                : rt::WeightOp();
+  weight =
+      view ? view.getBuffer().getDefiningOp<rt::WeightOp>() : rt::WeightOp();
   if (!weight || !operand.hasOneUse() || !weight.getBuffer().hasOneUse())
     return false;
   const StridedLayout layout = layoutOf(operand);
@@ -62,10 +62,9 @@ bool Product::readWeight() {
   dist::ValueAttr value = weight.getValue();
   const ArrayRef<DimExpr> local =
       value.getHasLocal() ? value.getLocal() : value.getDims();
-  return isTransposed
-             ? strides == Sizes{1, matrix[0]} &&
-                   Sizes(local) == Sizes{matrix[1], matrix[0]}
-             : Sizes(local) == matrix;
+  return isTransposed ? strides == Sizes{1, matrix[0]} &&
+                            Sizes(local) == Sizes{matrix[1], matrix[0]}
+                      : Sizes(local) == matrix;
 }
 
 /// All of a temporary that calls read.
@@ -184,18 +183,18 @@ private:
     const StridedLayout layout = layoutOf(first.view());
     const DimExpr bytes =
         dist::product(ArrayRef(layout.dims).drop_back()) * columns *
-        rt::elementBytes(cast<rt::ViewType>(first.view().getType())
-                             .getElement());
+        rt::elementBytes(
+            cast<rt::ViewType>(first.view().getType()).getElement());
     Operation *last = nullptr; // that frees one of them
     for (const Product &product : products)
       for (Operation *user : rt::AllocOp(product.alloc)->getUsers())
         if (isa<rt::FreeOp>(user) && (!last || last->isBeforeInBlock(user)))
           last = user;
-    Value result = rt::AllocOp::create(
-        builder, rt::CallOp(first.call).getLoc(),
-        builder.getType<rt::BufferType>(),
-        dist::DimsAttr::get(builder.getContext(), {bytes}),
-        /*persistent=*/false);
+    Value result =
+        rt::AllocOp::create(builder, rt::CallOp(first.call).getLoc(),
+                            builder.getType<rt::BufferType>(),
+                            dist::DimsAttr::get(builder.getContext(), {bytes}),
+                            /*persistent=*/false);
     if (last) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointAfter(last);
@@ -217,8 +216,7 @@ private:
     StridedLayout rows = layoutOf(first.getInputs()[0]);
     rows.dims.back() = columns;
     const StridedLayout whole = StridedLayout::contiguous(rows.dims);
-    Value operand =
-        viewLike(first.getInputs()[1], weights, matrix, builder);
+    Value operand = viewLike(first.getInputs()[1], weights, matrix, builder);
     Value output = viewLike(first.getOutputs()[0], result, whole, builder);
     rt::CallOp::create(builder, nodesOf(calls), "MatMul",
                        ValueRange{first.getInputs()[0], operand}, output,

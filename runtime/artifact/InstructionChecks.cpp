@@ -103,11 +103,10 @@ Status ProgramChecker::checkViews() {
     // Of an input the view that it is bound to says what is stored.
     const uint32_t bound =
         input ? program.inputs()->Get(buffer->source())->view() : v;
-    artifact::ElementType stored =
-        weight ? weight->element()
-        : bound < program.views()->size()
-            ? program.views()->Get(bound)->element()
-            : artifact::ElementType_MAX;
+    artifact::ElementType stored = weight ? weight->element()
+                                   : bound < program.views()->size()
+                                       ? program.views()->Get(bound)->element()
+                                       : artifact::ElementType_MAX;
     if (stored != view->element())
       return artifactError(where, " reads another element type than its ",
                            weight ? "weight" : "input", " has");

@@ -48,7 +48,7 @@ Status Staging::reserve(DeviceBuffer &buffer, int64_t bytes) {
                        " bytes between host and device");
 }
 
-Status Staging::fetchInto(DeviceBuffer &buffer, const TensorView &view,
+Status Staging::startInto(DeviceBuffer &buffer, const TensorView &view,
                           TensorView &onHost) {
   const Extent extent = extentOf(view);
   // An earlier store may still read what this is about to write or replace.
@@ -61,14 +61,19 @@ Status Staging::fetchInto(DeviceBuffer &buffer, const TensorView &view,
                                        CopyDirection::DeviceToHost));
   onHost = view;
   onHost.data = buffer.data() - extent.begin;
-  return stream.synchronize();
+  return Status::ok();
+}
+
+Status Staging::startFetch(const TensorView &view, TensorView &onHost) {
+  if (!device.isHost())
+    return startInto(memory, view, onHost);
+  onHost = view;
+  return Status::ok();
 }
 
 Status Staging::fetch(const TensorView &view, TensorView &onHost) {
-  if (!device.isHost())
-    return fetchInto(memory, view, onHost);
-  onHost = view;
-  return Status::ok();
+  SHARDC_RETURN_IF_ERROR(startFetch(view, onHost));
+  return device.isHost() ? Status::ok() : stream.synchronize();
 }
 
 Status Staging::prepare(const TensorView &view, TensorView &onHost) {
@@ -89,7 +94,8 @@ Status Staging::store(const TensorView &onHost, const TensorView &view) {
     return stream.copy(view.data, onHost.data, {.rowBytes = viewBytes(view)},
                        CopyDirection::HostToDevice);
   TensorView target;
-  SHARDC_RETURN_IF_ERROR(fetchInto(around, view, target));
+  SHARDC_RETURN_IF_ERROR(startInto(around, view, target));
+  SHARDC_RETURN_IF_ERROR(stream.synchronize());
   copyView(target, onHost);
   const Extent extent = extentOf(view);
   return stream.copy(view.data + extent.begin, around.data(),

@@ -29,6 +29,9 @@ public:
 
   /// The elements of `view` where the host can read them. Waits for the stream.
   Status fetch(const TensorView &view, TensorView &onHost);
+  /// The same of several, each with a Staging of its own: the elements are
+  /// there once the stream was waited for.
+  Status startFetch(const TensorView &view, TensorView &onHost);
   /// Room for the elements of `view`, to be written and then stored.
   Status prepare(const TensorView &view, TensorView &onHost);
   /// Enqueues the copy of what prepare gave. Elements between those of a
@@ -37,7 +40,7 @@ public:
 
 private:
   Status reserve(DeviceBuffer &buffer, int64_t bytes);
-  Status fetchInto(DeviceBuffer &buffer, const TensorView &view,
+  Status startInto(DeviceBuffer &buffer, const TensorView &view,
                    TensorView &onHost);
 
   Device &device;

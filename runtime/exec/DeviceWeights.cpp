@@ -96,8 +96,7 @@ Status DeviceWeights::upload(Device &device, DeviceStream &stream,
       sendAll(device, stream, staying, memory.emplace_back()));
   SHARDC_RETURN_IF_ERROR(sendAll(device, stream, passing, passingMemory));
   for (size_t w = 0; w < weights.slices.size(); ++w)
-    weights.data[w] =
-        weights.slices[w] ? copies[weights.slices[w]] : nullptr;
+    weights.data[w] = weights.slices[w] ? copies[weights.slices[w]] : nullptr;
   return Status::ok();
 }
 

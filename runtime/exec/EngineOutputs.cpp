@@ -32,7 +32,8 @@ Status Engine::sizeOutputs() {
   return Status::ok();
 }
 
-/// Where the host reads a rank's part of each output.
+/// Where the host reads a rank's part of each output. All of them are waited
+/// for together.
 Status Engine::fetchOutputs(int rank) {
   const auto r = static_cast<size_t>(rank);
   RankState &mine = ranks[r];
@@ -40,13 +41,16 @@ Status Engine::fetchOutputs(int rank) {
   mine.hostOutputs.resize(keptOutputs.size());
   while (mine.staging && mine.outputStaging.size() < keptOutputs.size())
     mine.outputStaging.emplace_back(*mine.device, *mine.stream);
+  bool isUnderWay = false;
   for (uint32_t o = 0; o < keptOutputs.size(); ++o) {
     TensorView &onHost = mine.hostOutputs[o] = *plan.outputs[o];
-    if (mine.staging && !keptOutputs[o] && current->outputBlocks[o][r].copies)
-      SHARDC_RETURN_IF_ERROR(
-          mine.outputStaging[o].fetch(*plan.outputs[o], onHost));
+    if (!mine.staging || keptOutputs[o] || !current->outputBlocks[o][r].copies)
+      continue;
+    SHARDC_RETURN_IF_ERROR(
+        mine.outputStaging[o].startFetch(*plan.outputs[o], onHost));
+    isUnderWay = true;
   }
-  return Status::ok();
+  return isUnderWay ? mine.stream->synchronize() : Status::ok();
 }
 
 /// The blocks of a rank that is here.

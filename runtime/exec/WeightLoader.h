@@ -48,8 +48,8 @@ struct RankWeights {
   // By weight and, behind all weights, by join.
   /// While they are known; null where nobody reads it.
   std::vector<const WeightSlice *> slices;
-  /// Where it lies, on the device if it went there. Null where it was not packed
-  /// and did not.
+  /// Where it lies, on the device if it went there. Null where it was not
+  /// packed and did not.
   std::vector<const std::byte *> data;
   std::vector<int64_t> bytes; ///< of the local slice
 };

@@ -63,6 +63,23 @@ TEST_P(StagingTest, oneAfterTheOther) {
   }
 }
 
+TEST_P(StagingTest, severalAreWaitedForTogether) {
+  DeviceBuffer buffer = memory(24);
+  upload(buffer, std::vector<float>{0, 1, 2, 3, 4, 5});
+  const int64_t three = 3;
+  Staging first(*device, *stream), second(*device, *stream);
+  TensorView a, b;
+  ASSERT_OK(
+      first.startFetch(packedView(buffer.data(), kFloat, {&three, 1}), a));
+  ASSERT_OK(second.startFetch(
+      packedView(buffer.data() + 12, kFloat, {&three, 1}), b));
+  ASSERT_OK(stream->synchronize());
+  EXPECT_EQ(std::vector<float>(a.as<float>(), a.as<float>() + 3),
+            (std::vector<float>{0, 1, 2}));
+  EXPECT_EQ(std::vector<float>(b.as<float>(), b.as<float>() + 3),
+            (std::vector<float>{3, 4, 5}));
+}
+
 TEST_P(StagingTest, halvesOfBytesKeepTheirNeighbours) {
   DeviceBuffer buffer = memory(2);
   upload(buffer, std::vector<uint8_t>{0x21, 0x43}); // 1 2 3 4

@@ -50,10 +50,9 @@ TEST(RowWindow, nothingGoesOnIntoTheNextRow) {
 
 TEST(RowWindow, sizesOfARankMayBeExpressions) {
   const DimExpr own = DimExpr::symbol("own");
-  expectLayout(
-      withinRows({{b, s, own * 16}, {s * own * 16, own * 16, 1}, 0},
-                 {own * 16, own * 24, own * 8}),
-      {{b, s, own * 16}, {s * own * 24, own * 24, 1}, own * 8});
+  expectLayout(withinRows({{b, s, own * 16}, {s * own * 16, own * 16, 1}, 0},
+                          {own * 16, own * 24, own * 8}),
+               {{b, s, own * 16}, {s * own * 24, own * 24, 1}, own * 8});
 }
 
 } // namespace

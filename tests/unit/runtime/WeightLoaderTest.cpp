@@ -148,8 +148,9 @@ TEST(WeightLoader, joinedSlicesLieSideBySide) {
   TestArtifact folder(joinedProgram());
   Artifact artifact;
   ASSERT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
-  const std::vector<float> expected[] = {
-      {0, 0, 1, 4, 7, 8}, {1, 2, 3, 5, 9, 10}, {2, 3, 4, 5, 6, 6, 7, 11, 12, 13}};
+  const std::vector<float> expected[] = {{0, 0, 1, 4, 7, 8},
+                                         {1, 2, 3, 5, 9, 10},
+                                         {2, 3, 4, 5, 6, 6, 7, 11, 12, 13}};
   for (int rank = 0; rank < 3; ++rank) {
     LoadedRank loaded;
     Status status = loadRank(artifact, rank, loaded);
@@ -171,9 +172,11 @@ TEST(WeightLoader, joinedSlicesLieSideBySide) {
 }
 
 TEST(WeightLoader, joinsThatDoNotFitAreRefused) {
-  for (auto &[numbers, dim] :
-       {std::pair(std::vector<uint32_t>{0, 1}, 0u), {{0, 2}, 1u}, {{0, 3}, 1u},
-        {{0}, 1u}, {{0, 1}, 2u}}) {
+  for (auto &[numbers, dim] : {std::pair(std::vector<uint32_t>{0, 1}, 0u),
+                               {{0, 2}, 1u},
+                               {{0, 3}, 1u},
+                               {{0}, 1u},
+                               {{0, 1}, 2u}}) {
     ProgramBuilder p({{"tp", 1}});
     auto two = p.constant(2), four = p.constant(4), six = p.constant(6);
     p.weight("a", Float32, {2, 4}, {p.whole(two), p.whole(four)},
