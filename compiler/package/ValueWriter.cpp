@@ -28,18 +28,20 @@ LogicalResult ValueWriter::addInput(rt::InputOp op) {
     if (std::optional<StringRef> symbol = size.asSymbol())
       symbolSources.try_emplace(*symbol, inputs.size(), d);
   dist::ValueAttr value = op.getValue();
-  SmallVector<DimExpr, 4> room(value.getHasLocal() ? value.getLocal()
-                                                   : value.getDims());
+  const SmallVector<DimExpr, 4> dims(value.getHasLocal() ? value.getLocal()
+                                                         : value.getDims());
+  SmallVector<DimExpr, 4> room = dims, strides;
   if (op.getCacheDim())
-    room = rt::cacheRoom(room, *op.getCacheDim());
+    room = rt::cacheRoom(dims, *op.getCacheDim());
+  if (op.getDimFirst())
+    strides = rt::stridesWithFirst(dims, *op.getCacheDim());
   addBuffer(op.getBuffer(), {artifact::BufferKind_Input,
                              tables.scalar(dist::product(room) *
                                            rt::elementBytes(op.getElement())),
                              static_cast<uint32_t>(inputs.size())});
   // The API needs one whole view of each input.
   uint32_t view =
-      makeView(*type, bufferNumbers[op.getBuffer()],
-               value.getHasLocal() ? value.getLocal() : value.getDims(), {}, 0,
+      makeView(*type, bufferNumbers[op.getBuffer()], dims, strides, 0,
                !value.getSharding() || value.getSharding()->isReplicated());
   inputs.push_back(artifact::CreateInput(
       builder, builder.CreateString(op.getName().str()), *given,

@@ -130,6 +130,19 @@ SmallVector<dist::DimExpr, 4> cacheRoom(ArrayRef<dist::DimExpr> dims,
   return room;
 }
 
+SmallVector<dist::DimExpr, 4> stridesWithFirst(ArrayRef<dist::DimExpr> dims,
+                                               int64_t first) {
+  SmallVector<dist::DimExpr, 4> strides(dims.size());
+  dist::DimExpr stride = 1;
+  for (int64_t d = dims.size(); d-- > 0;)
+    if (d != first) {
+      strides[d] = stride;
+      stride = stride * dims[d];
+    }
+  strides[first] = stride;
+  return strides;
+}
+
 void RtDialect::initialize() {
   addTypes<
 #define GET_TYPEDEF_LIST

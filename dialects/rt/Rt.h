@@ -23,6 +23,9 @@ dist::DimExpr cacheCapacity();
 /// capacity.
 llvm::SmallVector<dist::DimExpr, 4>
 cacheRoom(llvm::ArrayRef<dist::DimExpr> dims, int64_t dim);
+/// Strides of row-major dims, `first` of which lies outside of all others.
+llvm::SmallVector<dist::DimExpr, 4>
+stridesWithFirst(llvm::ArrayRef<dist::DimExpr> dims, int64_t first);
 
 /// Of a program: what was decided of each collective beside a product, for
 /// --explain. A list of dictionaries: node, kind, rows, parts (1: as a whole),

@@ -61,9 +61,13 @@ def Rt_InputOp : Rt_SourceOp<"input"> {
   let summary = "This rank's part of an input of the model";
   let arguments = (ins I64Attr:$index, StrAttr:$name, TypeAttr:$element,
                        OptionalAttr<TypeAttr>:$given,
-                       Dist_ValueAttr:$value, OptionalAttr<I64Attr>:$cache_dim);
-  let description = "The caller gives it in the type `given` where that differs.";
-  let assemblyFormat = "$index $name $element (`given` $given^)? $value (`cache` $cache_dim^)? attr-dict";
+                       Dist_ValueAttr:$value, OptionalAttr<I64Attr>:$cache_dim,
+                       UnitAttr:$dim_first);
+  let description = [{
+    The caller gives it in the type `given` where that differs. It is row-major, but
+    with `first` the dim that grows lies outside of all others.
+  }];
+  let assemblyFormat = "$index $name $element (`given` $given^)? $value (`cache` $cache_dim^ (`first` $dim_first^)?)? attr-dict";
 }
 def Rt_WeightOp : Rt_SourceOp<"weight"> {
   let summary = "This rank's part of a tensor in a file";
@@ -102,7 +106,8 @@ def Rt_CacheOp : Rt_Op<"cache"> {
 
     Along `dim`, if it has one, the cache grows: there, buffer and past have room
     for as many elements as the state's capacity says. The program works alike
-    where past comes from outside.
+    where past comes from outside. Where that dim lies outside of all others, what
+    is taken is the front of the memory, and a device with pages has no more of it.
   }];
   let arguments = (ins Rt_BufferType:$buffer, StrAttr:$kind, I64Attr:$input,
                        I64Attr:$output, OptionalAttr<I64Attr>:$dim);

@@ -88,7 +88,8 @@ bool isHeldAlike(ArrayRef<func::FuncOp> functions, ArrayRef<Cache> uses) {
 
 } // namespace
 
-SmallVector<SmallVector<Cache>> findCaches(ArrayRef<func::FuncOp> functions) {
+SmallVector<SmallVector<Cache>> findCaches(ArrayRef<func::FuncOp> functions,
+                                           bool hasPages) {
   SmallVector<SmallVector<Cache>> all, kept(functions.size());
   for (func::FuncOp function : functions)
     all.push_back(cachesOf(function));
@@ -108,8 +109,10 @@ SmallVector<SmallVector<Cache>> findCaches(ArrayRef<func::FuncOp> functions) {
       continue;
     }
     if (isHeldAlike(functions, uses))
-      for (auto [f, use] : llvm::enumerate(uses))
+      for (auto [f, use] : llvm::enumerate(uses)) {
         kept[f].push_back(use);
+        kept[f].back().isDimFirst = hasPages && use.dim;
+      }
   }
   return kept;
 }

@@ -25,12 +25,15 @@ struct Cache {
   mlir::StringAttr kind;
   int64_t input, output;
   std::optional<int64_t> dim; ///< that grows
+  /// It lies outside of all others: what is taken is the front of the memory.
+  bool isDimFirst = false;
 };
 
 /// The caches that all functions can keep, as each of them uses them; in the
 /// order of their inputs. Warns of those that they hold differently.
+/// `hasPages`: of devices whose memory comes page by page.
 llvm::SmallVector<llvm::SmallVector<Cache>>
-findCaches(llvm::ArrayRef<mlir::func::FuncOp> functions);
+findCaches(llvm::ArrayRef<mlir::func::FuncOp> functions, bool hasPages);
 
 } // namespace shardc::lower
 

@@ -98,6 +98,8 @@ static Sizes cacheRoom(const Sizes &dims, const Cache &cache) {
 
 StridedLayout Lowering::cacheLayout(const Sizes &dims, const Cache &cache) {
   StridedLayout layout = StridedLayout::contiguous(cacheRoom(dims, cache));
+  if (cache.isDimFirst)
+    layout.strides = rt::stridesWithFirst(dims, *cache.dim);
   layout.dims = dims;
   return layout;
 }

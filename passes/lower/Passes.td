@@ -34,7 +34,8 @@ def Lower : Pass<"shardc-lower", "::mlir::ModuleOp"> {
     Ensures: phase lowered: one `rt.program` per stage. Reshape, Transpose, Slice,
     Split and Expand are views wherever their bytes allow it; what depends on
     weights alone runs once, before `rt.ready`; every arena buffer is freed after
-    its last use. The sharded function is gone.
+    its last use. The sharded function is gone. In the caches of a target other than
+    the host, positions lie outside of heads, so that memory can come as they do.
 
     Example (tests/passes/lower/lower/example.mlir):
 
@@ -47,6 +48,8 @@ def Lower : Pass<"shardc-lower", "::mlir::ModuleOp"> {
         rt.call "Relu"(%x : ...) into(%v : ...) {}
   }];
   let dependentDialects = ["::shardc::rt::RtDialect"];
+  let options = [Option<"target", "target", "std::string", "\"host\"",
+                        "Backend that the artifact is for">];
 }
 
 def FuseRows : Pass<"shardc-fuse-rows", "::mlir::ModuleOp"> {

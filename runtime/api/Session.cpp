@@ -94,6 +94,23 @@ void State::reset() {
       caches->reset();
 }
 
+std::vector<StateMemory> State::memory() const {
+  std::vector<StateMemory> all;
+  const Pipeline &pipeline = *session.replicas->pipelines[replica];
+  for (size_t s = 0; s < stages.size(); ++s)
+    for (int rank : pipeline.stages[s]->localRanks) {
+      StateMemory memory =
+          stages[s] ? stages[s]->memoryTaken(rank) : StateMemory{rank};
+      memory.rank = pipeline.stages[s]->worldRank(rank);
+      all.push_back(memory);
+    }
+  std::sort(all.begin(), all.end(),
+            [](const StateMemory &a, const StateMemory &b) {
+              return a.rank < b.rank;
+            });
+  return all;
+}
+
 Status State::fork(std::unique_ptr<State> &copy) const {
   return withoutExceptions([&] {
     std::unique_ptr<State> made(new State(session, replica, room));

@@ -158,8 +158,17 @@ class CacheState;
 class Replicas;
 class Session;
 
+/// What a rank's caches have of its device. Before the first run: nothing.
+struct StateMemory {
+  int rank;                   ///< of the world
+  int64_t committedBytes = 0; ///< memory that was taken, page by page
+  int64_t reservedBytes = 0;  ///< addresses, for the whole capacity
+};
+
 /// The KV caches of one sequence, or one batch: each rank keeps its part, and
-/// each run appends to it in place. The branch of a merged decoder that takes a
+/// each run appends to it in place. Memory is taken as positions are, where the
+/// device has pages (the artifact's target decides whether positions lie behind
+/// each other), and stays until the state is destroyed. The branch of a merged decoder that takes a
 /// prompt sets them all, whatever they held; caches of an encoder's keys stay
 /// as that branch left them. Used by one run at a time; must not outlive its
 /// session.
@@ -168,7 +177,9 @@ public:
   ~State();
   int64_t capacity() const; ///< positions that fit into caches that grow
   int64_t length() const;   ///< of them, positions taken
-  void reset();             ///< empty again, for any batch
+  void reset();             ///< empty again, for any batch; keeps its memory
+  /// Of the ranks of this process, by rank.
+  std::vector<StateMemory> memory() const;
   /// A copy that goes its own way: beams, or a common prompt.
   Status fork(std::unique_ptr<State> &copy) const;
 

@@ -26,6 +26,7 @@
 #define SHARDC_RUNTIME_BACKEND_BACKEND_H
 
 #include "runtime/backend/Channel.h"
+#include "runtime/backend/GrowingMemory.h"
 #include "runtime/backend/KernelLibrary.h"
 
 #include <chrono>
@@ -239,6 +240,11 @@ public:
   [[nodiscard]] virtual std::byte *allocate(MemoryKind kind, int64_t bytes) = 0;
   /// No stream may still have work that touches it. Null is nothing.
   virtual void release(MemoryKind kind, std::byte *memory) = 0;
+  /// Device memory that grows to so many bytes: all there at once where the
+  /// device has no pages, or where it would be less than one. Null: there is no
+  /// room, not even for addresses. The device lives longer.
+  [[nodiscard]] virtual std::unique_ptr<GrowingMemory>
+  reserve(int64_t bytes) = 0;
 
   virtual Status createStream(std::unique_ptr<DeviceStream> &stream) = 0;
   virtual Status createEvent(std::unique_ptr<DeviceEvent> &event) = 0;

@@ -20,8 +20,8 @@
 
 namespace shardc::runtime {
 
-/// Counted up with every change of Backend.h, Communicator.h or Kernel.h that a
-/// plugin can see.
+/// Counted up with every change of Backend.h, GrowingMemory.h, Communicator.h
+/// or Kernel.h that a plugin can see.
 inline constexpr uint32_t kPluginVersion = 7;
 
 /// Sizes of what both sides share: a change that nobody counted shows here.
@@ -30,8 +30,8 @@ constexpr uint32_t pluginLayout() {
   for (size_t size :
        {sizeof(TensorView), sizeof(KernelAttribute), sizeof(KernelCall),
         sizeof(Kernel), sizeof(DeviceInfo), sizeof(DeviceStream),
-        sizeof(CopyShape), sizeof(GroupPlace), sizeof(OwnedRuns),
-        sizeof(ExpertRouting), sizeof(Status)})
+        sizeof(GrowingMemory), sizeof(CopyShape), sizeof(GroupPlace),
+        sizeof(OwnedRuns), sizeof(ExpertRouting), sizeof(Status)})
     layout = layout * 31 + static_cast<uint32_t>(size);
   return layout;
 }

@@ -70,8 +70,20 @@ void CacheState::reset() {
     entry.dims.clear();
   // Its memory stays, for a sequence that is as large.
   for (auto &ofRank : parts)
-    for (Part &part : ofRank)
+    for (Part &part : ofRank) {
       part.dims.clear();
+      part.heldBytes = 0;
+    }
+}
+
+StateMemory CacheState::memoryTaken(int rank) const {
+  StateMemory sum{rank};
+  for (const Part &part : parts[static_cast<size_t>(rank)])
+    if (part.memory) {
+      sum.committedBytes += part.memory->committed();
+      sum.reservedBytes += part.memory->size();
+    }
+  return sum;
 }
 
 uint64_t CacheState::nextPlacement() {
@@ -89,15 +101,9 @@ Status CacheState::copyTo(CacheState &other) const {
       Part &to = other.parts[rank][cache];
       to.dims = from.dims;
       to.bytes = from.bytes;
-      if (!from.memory.data())
-        continue;
-      if (!to.memory.allocate(*devices[rank], MemoryKind::Device,
-                              from.memory.size()))
-        return artifactError("out of memory for ", from.memory.size(),
-                             " bytes of a copied cache");
-      SHARDC_RETURN_IF_ERROR(stream->copy(to.memory.data(), from.memory.data(),
-                                          {.rowBytes = from.memory.size()},
-                                          CopyDirection::DeviceToDevice));
+      to.heldBytes = from.heldBytes;
+      if (from.memory)
+        SHARDC_RETURN_IF_ERROR(copyPart(from, rank, *stream, to));
     }
     if (stream)
       SHARDC_RETURN_IF_ERROR(stream->synchronize());
@@ -105,6 +111,19 @@ Status CacheState::copyTo(CacheState &other) const {
   other.placed = nextPlacement();
   other.entries = entries;
   return Status::ok();
+}
+
+Status CacheState::copyPart(const Part &from, size_t rank, DeviceStream &stream,
+                            Part &to) const {
+  to.memory = devices[rank]->reserve(from.memory->size());
+  if (!to.memory || !to.memory->commit(from.heldBytes))
+    return artifactError("out of memory: rank ", rank, " needs ",
+                         from.heldBytes,
+                         " bytes for a copied cache; drop "
+                         "states that are done");
+  return stream.copy(to.memory->data(), from.memory->data(),
+                     {.rowBytes = from.heldBytes},
+                     CopyDirection::DeviceToDevice);
 }
 
 Status CacheState::addPast(std::span<const TensorInfo> infos,
@@ -173,14 +192,20 @@ Status CacheState::reserve(const artifact::Program &program,
     for (size_t rank = 0; rank < parts.size(); ++rank)
       SHARDC_RETURN_IF_ERROR(checkPart(use, rank, scalars[rank]));
   }
+  const CacheViews &views = viewsOf(program);
   for (uint32_t c = 0; c < entries.size(); ++c) {
     const Use use{program, *program.caches()->Get(c), c};
     for (size_t rank = 0; rank < parts.size(); ++rank)
-      SHARDC_RETURN_IF_ERROR(allocatePart(use, rank, scalars[rank]));
-    if (use.pair.kind() == artifact::CacheKind_Set)
-      entries[c].dims.clear();
+      SHARDC_RETURN_IF_ERROR(growPart(use, rank, scalars[rank], views));
   }
+  for (uint32_t c = 0; c < entries.size(); ++c)
+    if (program.caches()->Get(c)->kind() == artifact::CacheKind_Set)
+      entries[c].dims.clear();
   return Status::ok();
+}
+
+const CacheViews &CacheState::viewsOf(const artifact::Program &program) {
+  return views.try_emplace(&program, program).first->second;
 }
 
 Status CacheState::checkRoom(const Use &use,
@@ -243,31 +268,39 @@ Status CacheState::checkPart(const Use &use, size_t rank,
   std::vector<OwnedRuns> dims;
   SHARDC_RETURN_IF_ERROR(
       resolveLayouts(*program.inputs()->Get(input)->layout(), scalars, dims));
-  const bool fits = !devices[rank] || part.memory.size() == bytes;
+  const bool fits = !devices[rank] || part.roomBytes() == bytes;
   if (!fits || part.dims != dims)
     return artifactError("the cache of '", use.name(), "' has ",
-                         part.memory.size(), " bytes on rank ", rank,
+                         part.roomBytes(), " bytes on rank ", rank,
                          ", this program takes it for ", bytes,
                          " or for another part; compile the model again");
   return Status::ok();
 }
 
-Status CacheState::allocatePart(const Use &use, size_t rank,
-                                std::span<const int64_t> scalars) {
-  DeviceBuffer &memory = parts[rank][use.cache].memory;
+Status CacheState::growPart(const Use &use, size_t rank,
+                            std::span<const int64_t> scalars,
+                            const CacheViews &views) {
+  Part &part = parts[rank][use.cache];
   const int64_t bytes =
       scalars[use.program.buffers()->Get(use.pair.buffer())->bytes()];
-  if (std::exchange(parts[rank][use.cache].bytes, bytes) != bytes)
+  if (std::exchange(part.bytes, bytes) != bytes)
     placed = nextPlacement();
   if (!devices[rank])
     return Status::ok();
-  if ((memory.data() && memory.size() == bytes) ||
-      memory.allocate(*devices[rank], MemoryKind::Device, bytes))
+  if (!part.memory || part.memory->size() != bytes) {
+    entries[use.cache].dims.clear();
+    part.memory.reset(); // first: there may be no room for both
+    part.memory = devices[rank]->reserve(bytes);
+  }
+  const int64_t needed = views.neededBytes(use.cache, scalars, bytes);
+  if (part.memory && part.memory->commit(needed))
     return Status::ok();
-  entries[use.cache].dims.clear();
-  return artifactError("out of memory: rank ", rank, " needs ", bytes,
-                       " bytes for the cache of '", use.name(),
-                       "'; use a smaller capacity");
+  return artifactError(
+      "out of memory: rank ", rank, " needs ", needed,
+      " bytes for the cache of '", use.name(), "', has ",
+      part.memory ? part.memory->committed() : 0, " of them, and would need ",
+      bytes, " where it is full; drop states that are done, or use a shorter ",
+      "sequence or a smaller capacity");
 }
 
 Status CacheState::advance(const artifact::Program &program,
@@ -277,9 +310,13 @@ Status CacheState::advance(const artifact::Program &program,
     if (pair->kind() == artifact::CacheKind_Keep)
       continue;
     const artifact::Output *output = program.outputs()->Get(pair->output());
-    for (size_t rank = 0; rank < parts.size(); ++rank)
-      SHARDC_RETURN_IF_ERROR(resolveLayouts(*output->layout(), scalars[rank],
-                                            parts[rank][c].dims));
+    for (size_t rank = 0; rank < parts.size(); ++rank) {
+      Part &part = parts[rank][c];
+      SHARDC_RETURN_IF_ERROR(
+          resolveLayouts(*output->layout(), scalars[rank], part.dims));
+      const int64_t end = viewEnd(program, output->view(), scalars[rank]);
+      part.heldBytes = end < 0 ? part.roomBytes() : end;
+    }
     entries[c].dims.clear();
     for (uint32_t dim : *output->dims())
       entries[c].dims.push_back(scalars[0][dim]);

@@ -6,6 +6,10 @@
 //   capacity 8, heads split over 2 ranks, prompt of 5, then two steps of 1
 //   rank 0, cache 0 [batch, 2 heads, 8, 16]:  positions 0-4, then 5, then 6
 //
+// Addresses are there for the whole capacity as soon as a cache is used, and
+// stay as they are; memory comes page by page as a run reaches further
+// (CacheViews.h), and stays for the next sequence when the state is reset.
+//
 // A program may also set a cache, whatever it held, or keep it as it is. Caches
 // that no program appends to (the keys of an encoder) have no room to grow, and
 // are as large as they were set. See CachePair in Program.fbs.
@@ -16,9 +20,11 @@
 
 #include "runtime/api/shardrt.hpp"
 #include "runtime/artifact/Format.h"
-#include "runtime/backend/DeviceBuffer.h"
+#include "runtime/backend/Backend.h"
+#include "runtime/exec/CacheViews.h"
 #include "runtime/exec/Ownership.h"
 
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -39,7 +45,10 @@ public:
 
   /// Positions that are taken, of the cache that has grown most.
   int64_t length() const;
+  /// Of a rank of the stage that is here.
+  StateMemory memoryTaken(int rank) const;
   void reset();
+  /// Copies what is held to a state that holds nothing yet.
   Status copyTo(CacheState &other) const;
 
   // A run: addPast, then the program is chosen, sizePast, reserve, advance.
@@ -55,14 +64,17 @@ public:
                   std::span<const TensorInfo> infos,
                   std::span<const InputTensor> given);
   /// Memory of all ranks before a run. Error if the run would need more
-  /// positions than there are, or what is held does not fit the program. What
-  /// the program sets is not held any more, until the run is over.
+  /// positions than there are, what is held does not fit the program, or a
+  /// device has no memory left; the state is then as before, but memory that
+  /// has come stays. What the program sets is not held any more, until the run
+  /// is over.
   Status reserve(const artifact::Program &program, RankScalars scalars);
   std::byte *memoryOf(int rank, size_t cache) const {
-    return parts[static_cast<size_t>(rank)][cache].memory.data();
+    return parts[static_cast<size_t>(rank)][cache].memory->data();
   }
   /// Another one as soon as some rank's memory may be elsewhere: the same for
-  /// no two states of a process, and it changes on all processes alike.
+  /// no two states of a process, and it changes on all processes alike. Memory
+  /// that grows stays where it is.
   uint64_t placement() const { return placed; }
   /// After a run.
   Status advance(const artifact::Program &program, RankScalars scalars);
@@ -76,9 +88,11 @@ private:
   };
   /// What one rank has of a cache.
   struct Part {
-    DeviceBuffer memory;
-    int64_t bytes = -1;          ///< also of ranks that are elsewhere
+    std::unique_ptr<GrowingMemory> memory;
+    int64_t bytes = -1; ///< of the capacity; also where it is elsewhere
     std::vector<OwnedRuns> dims; ///< of what is held
+    int64_t heldBytes = 0;       ///< from the front, with what is held
+    int64_t roomBytes() const { return memory ? memory->size() : 0; }
   };
   /// One cache in one program.
   struct Use {
@@ -96,8 +110,11 @@ private:
                             std::span<const int64_t> scalars);
   Status checkPart(const Use &use, size_t rank,
                    std::span<const int64_t> scalars) const;
-  Status allocatePart(const Use &use, size_t rank,
-                      std::span<const int64_t> scalars);
+  Status growPart(const Use &use, size_t rank, std::span<const int64_t> scalars,
+                  const CacheViews &views);
+  Status copyPart(const Part &from, size_t rank, DeviceStream &stream,
+                  Part &to) const;
+  const CacheViews &viewsOf(const artifact::Program &program);
 
   static uint64_t nextPlacement();
 
@@ -105,6 +122,7 @@ private:
   std::vector<Entry> entries;
   const std::vector<Device *> devices;  ///< by rank; null: not here
   std::vector<std::vector<Part>> parts; ///< by rank and cache
+  std::map<const artifact::Program *, CacheViews> views;
 };
 
 } // namespace shardc::runtime

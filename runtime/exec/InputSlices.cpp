@@ -6,6 +6,8 @@
 #include "runtime/exec/StridedCopy.h"
 #include "runtime/exec/ViewResolver.h"
 
+#include <algorithm>
+
 namespace shardc::runtime {
 
 Status InputSlices::prepare(const artifact::Program &program,
@@ -18,6 +20,38 @@ Status InputSlices::prepare(const artifact::Program &program,
     else
       SHARDC_RETURN_IF_ERROR(addSlice(program, i, scalars));
   return Status::ok();
+}
+
+/// Gives a packed view the strides of the program's, where these are its own in
+/// another order; false: they are not, or not another.
+static bool arrange(const artifact::Program &program, uint32_t index,
+                    std::span<const int64_t> scalars, TensorView &local) {
+  ResolvedView resolved;
+  const TensorView &view = resolved.view;
+  if (!resolveView(program, index, scalars, resolved).isOk() ||
+      resolved.byteOffset != 0 || view.rank != local.rank ||
+      view.numElements() == 0)
+    return false;
+  std::vector<int> order; // from the innermost dim out
+  for (int d = local.rank; d-- > 0;) {
+    if (view.dims[d] != local.dims[d])
+      return false;
+    if (view.dims[d] > 1)
+      order.push_back(d);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return view.strides[a] < view.strides[b];
+  });
+  int64_t stride = 1;
+  for (int d : order) {
+    if (view.strides[d] != stride)
+      return false;
+    stride *= view.dims[d];
+  }
+  const bool isTurned = !std::is_sorted(order.rbegin(), order.rend());
+  for (int d : order)
+    local.strides[d] = view.strides[d];
+  return isTurned;
 }
 
 Status InputSlices::addSlice(const artifact::Program &program, uint32_t index,
@@ -41,9 +75,10 @@ Status InputSlices::addSlice(const artifact::Program &program, uint32_t index,
   const artifact::ElementType held =
       program.views()->Get(input->view())->element();
   slice.local = packedView(nullptr, held, local);
+  const bool isTurned = arrange(program, input->view(), scalars, slice.local);
   const int64_t size = artifact::elementBytes(held);
   slice.isWindow = isContiguousBlock(slice.dims, slice.windowOffset) &&
-                   held == input->element();
+                   held == input->element() && !isTurned;
   slice.windowOffset *= size;
   const int64_t sliceBytes = slice.local.numElements() * size;
   for (uint32_t b = 0; b < program.buffers()->size(); ++b) {

@@ -2,10 +2,12 @@
 //
 // A window on the caller's memory where the part is one piece of it; otherwise
 // it is packed into memory of the rank, and cast where the program holds it in
-// another float type.
+// another float type. So is what the program reads in another order of dims:
+// the past of a cache, where no state has it.
 //
 //   x [4, 6] split by rows:     rank 1 reads the caller's rows 2 and 3
 //   x [4, 6] split by columns:  rank 1 packs columns 3 to 5
+//   x [4, 6], strides [1, 4]:   each rank packs it, turned over
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_INPUTSLICES_H
@@ -44,7 +46,7 @@ private:
   struct Slice {
     std::vector<OwnedRuns> dims;
     TensorView global; ///< of the caller's tensor; data is set for each run
-    TensorView local;  ///< packed
+    TensorView local;  ///< without gaps, in the order of the program's view
     bool isSkipped = false;
     bool isWindow = false;
     int64_t windowOffset = 0; ///< bytes into the caller's tensor

@@ -2,6 +2,8 @@
 
 #include "runtime/base/Message.h"
 
+#include <algorithm>
+
 namespace shardc::runtime {
 namespace {
 
@@ -55,6 +57,20 @@ Status resolveView(const artifact::Program &program, uint32_t index,
   resolved.byteOffset = static_cast<int64_t>(first / 8);
   into.skipped = static_cast<int64_t>(first % 8) / bits;
   return Status::ok();
+}
+
+int64_t viewEnd(const artifact::Program &program, uint32_t index,
+                std::span<const int64_t> scalars) {
+  ResolvedView resolved;
+  if (!resolveView(program, index, scalars, resolved).isOk())
+    return -1;
+  const TensorView &view = resolved.view;
+  if (view.numElements() == 0)
+    return 0;
+  int64_t last = scalars[program.views()->Get(index)->offset()];
+  for (int d = 0; d < view.rank; ++d)
+    last += std::max<int64_t>((view.dims[d] - 1) * view.strides[d], 0);
+  return artifact::storageBytes(view.element, last + 1);
 }
 
 } // namespace shardc::runtime

@@ -22,6 +22,11 @@ struct ResolvedView {
 Status resolveView(const artifact::Program &program, uint32_t index,
                    std::span<const int64_t> scalars, ResolvedView &resolved);
 
+/// Bytes from the buffer's begin to behind the view's last element; -1 where
+/// its place is not known yet, or is none.
+int64_t viewEnd(const artifact::Program &program, uint32_t index,
+                std::span<const int64_t> scalars);
+
 /// Bytes of a buffer on this rank; negative or absurd ones are an error.
 Status bufferBytes(const artifact::Program &program, uint32_t buffer,
                    std::span<const int64_t> scalars, int64_t &bytes);

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -10,6 +11,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from tests.e2e import caches
 from tests.graphs import GraphBuilder
 from tests.support import BIN, LAYERS, ROOT, EndToEnd, data_sets, model_file, read_outputs
 
@@ -272,6 +274,49 @@ class CudaPlugin(EndToEnd):
             # Four plans are kept, and each is plain once and captured once.
             self.assertLessEqual(counts["launched"], 4 * tp, counts)
             self.assertLessEqual(counts["captured"], 6 * tp, counts)
+
+    def test_caches_take_memory_as_they_grow(self):
+        """In the artifact of either target, on either device, with past from a state or from outside."""
+        model, lengths, page = caches.decoder(), [5, 1, 60, 1], 4096
+        onnx.save(model, self.folder / "model.onnx")
+        ids = np.random.default_rng(6).integers(0, caches.VOCABULARY, (2, sum(lengths)))
+        steps = caches.write_steps(self.folder / "steps", model, ids, lengths)
+        out, stats = self.folder / "outputs", self.folder / "stats.json"
+
+        def outputs(artifact, inputs, device, *flags):
+            done = self.start(artifact, "--inputs", *inputs, "--outputs", out, "--stats-json", stats, *flags, device=device,
+                              SHARDC_SIMULATED_PAGE=str(page))  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return [read_outputs(out / str(i) if len(inputs) > 1 else out) for i in range(len(inputs))]
+
+        def follow(step, before, to):
+            """The step with what was present before it as past."""
+            shutil.copytree(step, to)
+            for i, tensor in enumerate(before[1:]):
+                onnx.save_tensor(numpy_helper.from_array(tensor), to / f"input_{3 + i}.pb")
+            return to
+
+        expected = None
+        for tp in (1, 2):
+            of_position = 2 * caches.HEADS * caches.SIZE * 4 // tp  # bytes of a batch of two in one cache of a rank
+            for target in ("host", "cuda"):
+                artifact = self.compile(self.folder / "model.onnx", tp, "--target", target, "--kernels", "reference", to=f"{target}{tp}")
+                for device in ("host", "cuda"):
+                    with self.subTest(tp=tp, target=target, device=device):
+                        found = [step[0] for step in outputs(artifact, steps, device, "--cache", 4096)]
+                        expected = expected or found
+                        self.assert_same_numbers(found, expected)
+                        taken = json.loads(stats.read_text())["caches"]
+                        self.assertEqual([cache["rank"] for cache in taken], list(range(tp)))
+                        for cache in taken:
+                            self.assertEqual(cache["reserved_bytes"], 4 * 4096 * of_position)
+                            if (target, device) == ("cuda", "cuda"):
+                                self.assertEqual(cache["committed_bytes"], 4 * -(-sum(lengths) * of_position // page) * page)
+                            elif target == "host":
+                                self.assertGreater(cache["committed_bytes"], cache["reserved_bytes"] // 2)
+                        first = outputs(artifact, steps[:1], device)[0]
+                        second = follow(steps[1], first, self.folder / f"{target}-{device}-{tp}")
+                        self.assert_same_numbers([first[0], outputs(artifact, [second], device)[0][0]], expected[:2])
 
     def save_cached(self, steps):
         """Scores of each token against all that came before it, whose keys are kept."""

@@ -109,7 +109,7 @@ Status printProfile(Session &session, size_t runs) {
 }
 
 Status writeStats(const std::string &path, const Session &session,
-                  const RunTimes &times) {
+                  const RunTimes &times, const State *state) {
   Json collectives = Json::array(), ranks = Json::array();
   for (const CollectiveStats &stats : session.collectiveStats())
     collectives.push_back({{"kind", stats.kind},
@@ -135,6 +135,13 @@ Status writeStats(const std::string &path, const Session &session,
                   {"replayed", launches.replayed}}},
                 {"collectives", std::move(collectives)},
                 {"ranks", std::move(ranks)}};
+  if (state)
+    stats["caches"] = Json::array();
+  for (const StateMemory &memory :
+       state ? state->memory() : std::vector<StateMemory>())
+    stats["caches"].push_back({{"rank", memory.rank},
+                               {"committed_bytes", memory.committedBytes},
+                               {"reserved_bytes", memory.reservedBytes}});
   return writeFileAtomically(
       path, stats.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }

@@ -22,10 +22,13 @@ shardc::runtime::Status printProfile(shardc::runtime::Session &session,
 /// {"runs": N, "median_ms": T, "launches": {"launched", "captured",
 ///  "updated", "replayed"}, "collectives": [{"kind", "node", "group_size",
 ///  "bytes", "wire_bytes"}], "ranks": [{"rank", "weight_bytes",
-///  "packed_bytes", "loaded_bytes", "arena_bytes"}]}
+///  "packed_bytes", "loaded_bytes", "arena_bytes", "value_bytes",
+///  "arranged_bytes"}]}; with a state also "caches": [{"rank",
+///  "committed_bytes", "reserved_bytes"}]. `state` may be null.
 shardc::runtime::Status writeStats(const std::string &path,
                                    const shardc::runtime::Session &session,
-                                   const RunTimes &times);
+                                   const RunTimes &times,
+                                   const shardc::runtime::State *state);
 
 } // namespace shardrun
 

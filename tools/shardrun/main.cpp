@@ -181,8 +181,8 @@ Status runOnce(Session &session, State *state,
 }
 
 Status runAll(Session &session, const Options &options,
-              std::vector<FileRequest> &requests, RunTimes &times) {
-  std::unique_ptr<State> state;
+              std::vector<FileRequest> &requests, RunTimes &times,
+              std::unique_ptr<State> &state) {
   if (options.cache > 0)
     SHARDC_RETURN_IF_ERROR(session.createState(options.cache, state));
   for (int i = 0; i < options.repeat; ++i) {
@@ -311,7 +311,8 @@ Status run(const Options &options, Processes *processes) {
   SHARDC_RETURN_IF_ERROR(
       readRequests(options, *session, kept, getsOutputs, requests));
   RunTimes times;
-  SHARDC_RETURN_IF_ERROR(runAll(*session, options, requests, times));
+  std::unique_ptr<State> state; // if there is one
+  SHARDC_RETURN_IF_ERROR(runAll(*session, options, requests, times, state));
   if (getsOutputs)
     warnOfHostInstructions(*session);
   for (const FileRequest &request : requests)
@@ -322,8 +323,8 @@ Status run(const Options &options, Processes *processes) {
     SHARDC_RETURN_IF_ERROR(
         session->writeTrace(ownFile(options.trace, processes)));
   if (!options.statsJson.empty())
-    SHARDC_RETURN_IF_ERROR(
-        writeStats(ownFile(options.statsJson, processes), *session, times));
+    SHARDC_RETURN_IF_ERROR(writeStats(ownFile(options.statsJson, processes),
+                                      *session, times, state.get()));
   return getsOutputs ? report(options, *session, kept, requests, times)
                      : Status::ok();
 }

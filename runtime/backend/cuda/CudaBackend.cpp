@@ -1,7 +1,9 @@
 //===- CudaBackend.cpp - NVIDIA GPUs: the plugin's entry ------------------===//
 #include "runtime/backend/Plugin.h"
+#include "runtime/backend/WholeMemory.h"
 #include "runtime/backend/cuda/CudaKernelLibrary.h"
 #include "runtime/backend/cuda/CudaKernels.h"
+#include "runtime/backend/cuda/CudaPages.h"
 #include "runtime/backend/cuda/CudaStream.h"
 #include "runtime/backend/cuda/NcclCommunicator.h"
 #include "runtime/backend/cuda/NcclLink.h"
@@ -15,7 +17,8 @@ namespace {
 
 class CudaDevice final : public Device {
 public:
-  explicit CudaDevice(DeviceInfo info) : described(std::move(info)) {}
+  explicit CudaDevice(DeviceInfo info)
+      : described(std::move(info)), paging(findCudaPaging(described.number)) {}
 
   const DeviceInfo &info() const override { return described; }
 
@@ -48,6 +51,14 @@ public:
       cudaFree(memory);
     else
       cudaFreeHost(memory);
+  }
+  std::unique_ptr<GrowingMemory> reserve(int64_t bytes) override {
+    if (bytes <= paging.pageBytes || paging.pageBytes == 0)
+      return WholeMemory::create(*this, bytes);
+    if (bytes > INT64_MAX - paging.pageBytes ||
+        cudaSetDevice(described.number) != cudaSuccess)
+      return nullptr;
+    return reserveCudaPages(paging, bytes);
   }
   Status createStream(std::unique_ptr<DeviceStream> &stream) override {
     return CudaStream::create(described.number, stream);
@@ -83,6 +94,7 @@ public:
 
 private:
   const DeviceInfo described;
+  const CudaPaging paging;
 };
 
 class CudaBackend final : public Backend {

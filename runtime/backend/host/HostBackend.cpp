@@ -4,8 +4,9 @@
 // order.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/backend/Backend.h"
+#include "runtime/backend/WholeMemory.h"
 #include "runtime/backend/host/HostKernelLibrary.h"
+#include "runtime/backend/host/HostPages.h"
 #include "runtime/backend/host/HostThreads.h"
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Message.h"
@@ -72,6 +73,12 @@ public:
         static_cast<size_t>(alignBuffer(bytes > 0 ? bytes : 1))));
   }
   void release(MemoryKind, std::byte *memory) override { std::free(memory); }
+  std::unique_ptr<GrowingMemory> reserve(int64_t bytes) override {
+    if (bytes > INT64_MAX - kHostPage)
+      return nullptr;
+    return bytes > kHostPage ? reserveHostPages(bytes)
+                             : WholeMemory::create(*this, bytes);
+  }
 
   Status createStream(std::unique_ptr<DeviceStream> &stream) override {
     stream = std::make_unique<HostStream>();

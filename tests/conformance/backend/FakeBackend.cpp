@@ -6,11 +6,14 @@
 //
 //   SHARDC_FAKE_DEVICES   how many there are (default 64)
 //   SHARDC_FAKE_MEMORY    bytes that each has (default 4 GiB)
+//   SHARDC_FAKE_PAGE      bytes by which memory grows (default 4096; 0: it
+//                         comes at once)
 //   SHARDC_FAKE_REFUSE    a device number that is refused
 //   SHARDC_FAKE_LACKS     kernels that it does not have: "MatMul,Gather"
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backend/Plugin.h"
+#include "runtime/backend/WholeMemory.h"
 #include "runtime/backend/host/HostKernelLibrary.h"
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Message.h"
@@ -31,17 +34,68 @@ int64_t setting(const char *name, int64_t otherwise) {
   return text ? std::atoll(text) : otherwise;
 }
 
+/// As it is now: a test may say that there is none any more.
+int64_t memoryOfEach() {
+  return setting("SHARDC_FAKE_MEMORY", int64_t{4} << 30);
+}
+
 DeviceInfo describe(int number) {
   DeviceInfo info;
   info.number = number;
   info.name = "fake device";
   info.architecture = "fake_1";
-  info.memoryBytes = setting("SHARDC_FAKE_MEMORY", int64_t{4} << 30);
+  info.memoryBytes = memoryOfEach();
   info.freeBytes = info.memoryBytes;
   if (setting("SHARDC_FAKE_REFUSE", -1) == number)
     info.refusal = "its architecture is too old; use another device";
   return info;
 }
+
+/// Bytes that are taken of a device.
+class FakeTaken {
+public:
+  bool take(int64_t more, int64_t most) {
+    std::lock_guard lock(mutex);
+    if (more > most - bytes)
+      return false;
+    bytes += more;
+    return true;
+  }
+  void giveBack(int64_t less) {
+    std::lock_guard lock(mutex);
+    bytes -= less;
+  }
+
+private:
+  std::mutex mutex;
+  int64_t bytes = 0;
+};
+
+class FakePages final : public GrowingMemory {
+public:
+  FakePages(FakeTaken &device, std::byte *memory, int64_t bytes, int64_t page)
+      : GrowingMemory(memory, bytes), device(device), page(page) {}
+  ~FakePages() override {
+    FakeMemory::instance().release(memory);
+    device.giveBack(taken);
+  }
+
+private:
+  bool grow(int64_t bytes) override {
+    const int64_t piece = (bytes - taken + page - 1) / page * page;
+    if (!device.take(piece, memoryOfEach()))
+      return false;
+    if (!FakeMemory::instance().map(memory + taken, piece)) {
+      device.giveBack(piece);
+      return false;
+    }
+    taken += piece;
+    return true;
+  }
+
+  FakeTaken &device;
+  const int64_t page;
+};
 
 class FakeDevice final : public Device {
 public:
@@ -56,15 +110,15 @@ public:
       return static_cast<std::byte *>(std::aligned_alloc(
           kBufferAlignment,
           static_cast<size_t>(alignBuffer(bytes > 0 ? bytes : 1))));
-    std::lock_guard lock(mutex);
-    // As it is now: a test may say that there is none any more.
-    if (taken + bytes > setting("SHARDC_FAKE_MEMORY", described.memoryBytes))
+    if (!taken.take(bytes, memoryOfEach()))
       return nullptr;
     std::byte *memory = FakeMemory::instance().allocate(bytes);
-    if (memory) {
-      sizes[memory] = bytes;
-      taken += bytes;
+    if (!memory) {
+      taken.giveBack(bytes);
+      return nullptr;
     }
+    std::lock_guard lock(mutex);
+    sizes[memory] = bytes;
     return memory;
   }
   void release(MemoryKind kind, std::byte *memory) override {
@@ -73,9 +127,20 @@ public:
     if (!memory)
       return;
     std::lock_guard lock(mutex);
-    taken -= sizes[memory];
+    taken.giveBack(sizes[memory]);
     sizes.erase(memory);
     FakeMemory::instance().release(memory);
+  }
+  std::unique_ptr<GrowingMemory> reserve(int64_t bytes) override {
+    const int64_t page = setting("SHARDC_FAKE_PAGE", 4096);
+    if (page == 0 || bytes <= 0)
+      return WholeMemory::create(*this, bytes);
+    if (bytes > INT64_MAX - page)
+      return nullptr;
+    std::byte *memory =
+        FakeMemory::instance().reserve((bytes + page - 1) / page * page, page);
+    return memory ? std::make_unique<FakePages>(taken, memory, bytes, page)
+                  : nullptr;
   }
   Status createStream(std::unique_ptr<DeviceStream> &stream) override {
     stream = std::make_unique<FakeStream>();
@@ -101,7 +166,7 @@ private:
   const DeviceInfo described;
   std::mutex mutex;
   std::map<std::byte *, int64_t> sizes;
-  int64_t taken = 0;
+  FakeTaken taken;
 };
 
 class FakeBackend final : public Backend {

@@ -12,8 +12,8 @@ constexpr int64_t kPage = 4096;
 constexpr int64_t kAlignment = 256;  ///< as GPUs allocate
 constexpr int64_t kFilled = 1 << 20; ///< more would cost time alone
 
-static std::byte *reserve(int64_t bytes, int protection) {
-  void *memory = mmap(nullptr, static_cast<size_t>(bytes), protection,
+static std::byte *reserveAll(int64_t bytes) {
+  void *memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     std::fprintf(stderr, "fake device: no room for its addresses\n");
@@ -22,13 +22,25 @@ static std::byte *reserve(int64_t bytes, int protection) {
   return static_cast<std::byte *>(memory);
 }
 
-/// Of an allocation: its pages, and one behind them that is nobody's.
-static int64_t endOf(const std::pair<const int64_t, int64_t> &taken) {
-  return (taken.first + taken.second + kPage - 1) / kPage * kPage + kPage;
+/// What the host does with addresses that are not the device's.
+[[noreturn]] static void dieOf(const void *memory, const char *what) {
+  std::fprintf(stderr,
+               "fake device: %p is %s, but is no memory of the device\n",
+               memory, what);
+  std::abort();
+}
+
+static int64_t roundUp(int64_t bytes, int64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+/// Its pages, and one behind them that is nobody's.
+int64_t FakeMemory::endOf(const Ranges::value_type &range) {
+  return roundUp(range.first + range.second.bytes, kPage) + kPage;
 }
 
 FakeMemory::FakeMemory()
-    : device(reserve(kBytes, PROT_NONE)), storage(reserve(kBytes, PROT_NONE)) {}
+    : device(reserveAll(kBytes)), storage(reserveAll(kBytes)) {}
 
 FakeMemory &FakeMemory::instance() {
   static auto &memory = *new FakeMemory;
@@ -49,25 +61,81 @@ int64_t FakeMemory::findRoom(int64_t length, int64_t from) const {
   return at + length <= kBytes ? at : -1;
 }
 
+int64_t FakeMemory::findPages(int64_t length) {
+  int64_t at = findRoom(length + kPage, next);
+  if (at < 0)
+    at = findRoom(length + kPage, 0);
+  if (at >= 0)
+    next = at + length + kPage;
+  return at;
+}
+
+bool FakeMemory::open(int64_t at, int64_t bytes) {
+  if (mprotect(storage + at, static_cast<size_t>(bytes),
+               PROT_READ | PROT_WRITE) != 0)
+    return false;
+  std::memset(storage + at, 0xff,
+              static_cast<size_t>(std::min(bytes, kFilled)));
+  return true;
+}
+
+void FakeMemory::close(int64_t at, int64_t bytes) {
+  madvise(storage + at, static_cast<size_t>(bytes), MADV_DONTNEED);
+  mprotect(storage + at, static_cast<size_t>(bytes), PROT_NONE);
+}
+
 std::byte *FakeMemory::allocate(int64_t bytes) {
   if (bytes < 0 || bytes > kBytes)
     return nullptr;
-  const int64_t room = std::max<int64_t>(
-      (bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
-  const int64_t pages = (room + kPage - 1) / kPage * kPage;
+  const int64_t room = std::max(roundUp(bytes, kAlignment), kAlignment);
+  const int64_t pages = roundUp(room, kPage);
   std::lock_guard lock(mutex);
-  int64_t at = findRoom(pages + kPage, next);
-  if (at < 0)
-    at = findRoom(pages + kPage, 0);
-  if (at < 0 || mprotect(storage + at, static_cast<size_t>(pages),
-                         PROT_READ | PROT_WRITE) != 0)
+  int64_t at = findPages(pages);
+  if (at < 0 || !open(at, pages))
     return nullptr;
-  next = at + pages + kPage;
   at += pages - room;
-  taken.emplace(at, bytes);
-  std::memset(storage + at, 0xff,
-              static_cast<size_t>(std::min(bytes, kFilled)));
+  taken[at] = {bytes, /*isReserved=*/false};
   return device + at;
+}
+
+std::byte *FakeMemory::reserve(int64_t bytes, int64_t page) {
+  if (bytes <= 0 || bytes > kBytes)
+    return nullptr;
+  std::lock_guard lock(mutex);
+  int64_t at = findPages(roundUp(bytes, kPage) + page);
+  if (at < 0)
+    return nullptr;
+  const auto address = reinterpret_cast<int64_t>(device) + at;
+  at += roundUp(address, page) - address;
+  taken[at] = {bytes, /*isReserved=*/true};
+  return device + at;
+}
+
+bool FakeMemory::map(std::byte *memory, int64_t bytes) {
+  std::lock_guard lock(mutex);
+  const int64_t at = memory - device;
+  auto behind = taken.upper_bound(at);
+  if (behind == taken.begin() || bytes <= 0)
+    return false;
+  const auto &[begin, range] = *std::prev(behind);
+  auto next = mapped.lower_bound(at);
+  const bool isFree = (next == mapped.end() || at + bytes <= next->first) &&
+                      (next == mapped.begin() ||
+                       std::prev(next)->first + std::prev(next)->second <= at);
+  if (!range.isReserved || at + bytes > begin + range.bytes || !isFree ||
+      !open(at, bytes))
+    return false;
+  mapped[at] = bytes;
+  return true;
+}
+
+void FakeMemory::unmap(std::byte *memory) {
+  std::lock_guard lock(mutex);
+  auto found = mapped.find(memory - device);
+  if (found == mapped.end())
+    dieOf(memory, "unmapped");
+  close(found->first, found->second);
+  mapped.erase(found);
 }
 
 void FakeMemory::release(std::byte *memory) {
@@ -75,22 +143,30 @@ void FakeMemory::release(std::byte *memory) {
     return;
   std::lock_guard lock(mutex);
   auto found = taken.find(memory - device);
-  if (found == taken.end()) {
-    std::fprintf(stderr,
-                 "fake device: %p is released, but is no memory of "
-                 "the device\n",
-                 static_cast<void *>(memory));
-    std::abort();
-  }
-  const int64_t begin = found->first / kPage * kPage;
-  const auto length = static_cast<size_t>(endOf(*found) - begin);
-  madvise(storage + begin, length, MADV_DONTNEED);
-  mprotect(storage + begin, length, PROT_NONE);
+  if (found == taken.end())
+    dieOf(memory, "released");
+  const int64_t begin = found->first / kPage * kPage, end = endOf(*found);
+  close(begin, end - begin);
+  mapped.erase(mapped.lower_bound(begin), mapped.lower_bound(end));
   taken.erase(found);
 }
 
 bool FakeMemory::isDevice(const void *memory) const {
   return memory >= device && memory < device + kBytes;
+}
+
+/// Several that lie behind each other count as one.
+bool FakeMemory::isMapped(int64_t begin, int64_t end) const {
+  auto piece = mapped.upper_bound(begin);
+  if (piece == mapped.begin())
+    return begin == end;
+  for (--piece; begin < end; ++piece) {
+    if (piece == mapped.end() || piece->first > begin ||
+        piece->first + piece->second <= begin)
+      return false;
+    begin = piece->first + piece->second;
+  }
+  return true;
 }
 
 bool FakeMemory::holds(const void *memory, int64_t bytes) {
@@ -99,8 +175,11 @@ bool FakeMemory::holds(const void *memory, int64_t bytes) {
   std::lock_guard lock(mutex);
   const int64_t offset = static_cast<const std::byte *>(memory) - device;
   auto behind = taken.upper_bound(offset);
-  return behind != taken.begin() &&
-         offset + bytes <= std::prev(behind)->first + std::prev(behind)->second;
+  if (behind == taken.begin())
+    return false;
+  const auto &[begin, range] = *std::prev(behind);
+  return offset + bytes <= begin + range.bytes &&
+         (!range.isReserved || isMapped(offset, offset + bytes));
 }
 
 std::byte *FakeMemory::stored(const std::byte *memory, int64_t bytes) {

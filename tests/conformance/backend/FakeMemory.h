@@ -9,6 +9,7 @@
 // Fresh memory begins with ones: NaN, -1, and no address. It ends where a
 // page ends, and what is stored behind it has no access either, so that work of
 // the device that runs over its end dies, too; freed addresses come back late.
+// Addresses may be reserved alone, and memory mapped behind parts of them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_TESTS_CONFORMANCE_BACKEND_FAKEMEMORY_H
@@ -27,10 +28,19 @@ public:
   static FakeMemory &instance();
 
   std::byte *allocate(int64_t bytes);
+  /// What was allocated or reserved, with all that is mapped there.
   void release(std::byte *memory);
 
+  /// Addresses, from a multiple of `page` on, with nothing behind them.
+  std::byte *reserve(int64_t bytes, int64_t page);
+  /// Puts memory behind pages that were reserved and have none.
+  [[nodiscard]] bool map(std::byte *memory, int64_t bytes);
+  /// Takes away what was mapped as one.
+  void unmap(std::byte *memory);
+
   bool isDevice(const void *memory) const;
-  /// Whether [memory, memory + bytes) is all in one allocation.
+  /// Whether [memory, memory + bytes) is all in one allocation, or all mapped
+  /// in one reservation.
   bool holds(const void *memory, int64_t bytes);
   /// What to add to an address of the device to be where it is stored.
   std::ptrdiff_t distance() const { return storage - device; }
@@ -43,13 +53,25 @@ public:
 private:
   FakeMemory();
   static constexpr int64_t kBytes = int64_t{64} << 30; ///< of addresses alone
+  struct Taken {
+    int64_t bytes;
+    bool isReserved; ///< only what is mapped there is memory
+  };
+  using Ranges = std::map<int64_t, Taken>;
+  static int64_t endOf(const Ranges::value_type &range);
   int64_t findRoom(int64_t length, int64_t from) const;
+  /// An offset for pages that are nobody's, -1: none.
+  int64_t findPages(int64_t length);
+  bool open(int64_t at, int64_t bytes);
+  void close(int64_t at, int64_t bytes);
+  bool isMapped(int64_t begin, int64_t end) const;
 
   std::byte *device;
   std::byte *storage;
   std::mutex mutex;
-  int64_t next = 0;                 ///< where room is looked for first
-  std::map<int64_t, int64_t> taken; ///< bytes by offset
+  int64_t next = 0;                  ///< where room is looked for first
+  Ranges taken;                      ///< by offset
+  std::map<int64_t, int64_t> mapped; ///< bytes by offset
 };
 
 } // namespace shardc::test

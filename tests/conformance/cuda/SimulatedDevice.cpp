@@ -2,6 +2,7 @@
 
 #include "tests/conformance/backend/FakeMemory.h"
 #include "tests/conformance/cuda/SimulatedCapture.h"
+#include "tests/conformance/cuda/SimulatedPages.h"
 
 #include <algorithm>
 #include <array>
@@ -67,13 +68,28 @@ cudaError_t noted(cudaError_t error) {
   return error;
 }
 
+bool takeSimulated(int device, size_t bytes) {
+  std::lock_guard lock(mutex);
+  size_t &taken = gpus[static_cast<size_t>(device)].taken;
+  const size_t most = memoryOfEach();
+  if (bytes > most || taken > most - bytes)
+    return false;
+  taken += bytes;
+  return true;
+}
+
+void giveBackSimulated(int device, size_t bytes) {
+  std::lock_guard lock(mutex);
+  gpus[static_cast<size_t>(device)].taken -= bytes;
+}
+
 bool isOnSimulatedGpu(const void *memory, size_t bytes) {
   return test::FakeMemory::instance().holds(memory,
                                             static_cast<int64_t>(bytes));
 }
 
 std::byte *storedOnGpu(int device, const void *memory, size_t bytes) {
-  if (isOnSimulatedGpu(memory, bytes))
+  if (isOnSimulatedGpu(memory, bytes) && isOpenTo(device, memory))
     return const_cast<std::byte *>(static_cast<const std::byte *>(memory)) +
            test::FakeMemory::instance().distance();
   std::fprintf(stderr,
@@ -244,20 +260,19 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total) {
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
   if (breaksSimulatedCapture())
     return noted(cudaErrorStreamCaptureUnsupported);
-  std::lock_guard lock(mutex);
-  size_t &taken = gpus[static_cast<size_t>(current)].taken;
   *memory = nullptr;
   if (bytes == 0)
     return noted(cudaSuccess);
-  const size_t most = memoryOfEach();
-  if (bytes > most || taken > most - bytes)
+  if (!takeSimulated(current, bytes))
     return noted(cudaErrorMemoryAllocation);
   *memory = shardc::test::FakeMemory::instance().allocate(
       static_cast<int64_t>(bytes));
-  if (!*memory)
+  if (!*memory) {
+    giveBackSimulated(current, bytes);
     return noted(cudaErrorMemoryAllocation);
+  }
+  std::lock_guard lock(mutex);
   owners()[*memory] = {current, bytes};
-  taken += bytes;
   return noted(cudaSuccess);
 }
 

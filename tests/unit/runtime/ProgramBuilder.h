@@ -98,6 +98,10 @@ public:
   /// Another window on the same buffer.
   uint32_t view(uint32_t of, std::vector<uint32_t> dims,
                 std::vector<uint32_t> strides, uint32_t offset);
+  /// Of a view that is there: an input's says in which order it is packed.
+  void setStrides(uint32_t view, std::vector<uint32_t> strides) {
+    views[view].strides = std::move(strides);
+  }
   void output(const std::string &name, uint32_t view, std::vector<Layout> dims);
   /// Past and present, the `input`-th and `output`-th, are a cache along `dim`;
   /// the buffers of their views have room for dims of these sizes.
