@@ -26,6 +26,8 @@
 
 #undef __global__
 #define __global__
+#undef __launch_bounds__
+#define __launch_bounds__(...)
 
 /// Of the thread that is running; one launch runs at a time in each thread of
 /// the host.

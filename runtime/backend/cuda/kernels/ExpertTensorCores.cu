@@ -1,0 +1,381 @@
+//===- ExpertTensorCores.cu - Products of experts on tensor cores ---------===//
+//
+// Of halves: a block has 64 or 128 pairs of one expert and 128 columns; 8 warps
+// have a half of the rows and a fourth of the columns each. Slices of 32 along
+// k come to shared memory in turn, one while the one before it is multiplied:
+// rows and weights that lie so as copies beside the threads, integers of 4 and
+// 8 bits in registers, to become halves behind the products.
+//
+// An element is summed slice by slice, 16 along k at a time, wherever its row
+// is in the tile and whatever the other rows are: pairs are sorted in any
+// order, and their bits are the same each time, also in tiles of other sizes.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/backend/cuda/kernels/ExpertTilesDevice.h"
+#include "runtime/backend/cuda/kernels/PackedIntegers.h"
+#include "runtime/backend/cuda/kernels/TensorCores.h"
+#include "runtime/backend/cuda/kernels/Warp.h"
+
+namespace shardc::runtime::cuda {
+namespace {
+
+constexpr int kColumns = 128, kDepth = 32;
+/// Lines 16 bytes longer than what they hold: 8 of them, from which a warp
+/// loads at once, are in other banks.
+constexpr int kGap = 8;
+constexpr int kColumnWarps = 4, kRowWarps = kThreads / kWarp / kColumnWarps;
+constexpr int kWarpColumns = kColumns / kColumnWarps;
+constexpr int kColumnCores = kWarpColumns / kCore;
+constexpr int kPieceStride = kWarpColumns + 4;
+
+/// How weights come to shared memory: as copies, lying column by column or row
+/// by row, from runs of integers, or one by one.
+enum class WeightLoads { Columns, Rows, Integers, Elements };
+
+struct CoreProduct {
+  TileProduct tiles;
+  WeightLoads loads;
+  bool copiesRows;
+};
+
+template <typename T, int kRows, WeightLoads kLoads> struct CoreMemory {
+  static constexpr bool kIsByColumns = kLoads != WeightLoads::Rows;
+  static constexpr int kLines = kIsByColumns ? kColumns : kDepth;
+  static constexpr int kLength = kIsByColumns ? kDepth : kColumns;
+
+  struct Slice {
+    T rows[kRows][kDepth + kGap];
+    T weights[kLines][kLength + kGap];
+  };
+  union {
+    Slice slices[2];
+    float pieces[kThreads / kWarp][kCore][kPieceStride]; ///< in the end
+  };
+  TilePairs<kRows> tile;
+};
+
+/// The runs of 8 that this thread has of lines.
+template <int kLines, int kLength> struct ThreadRuns {
+  static constexpr int kRuns = kLength / kPackedRun; ///< of a line
+  static constexpr int kApart = kThreads / kRuns;    ///< lines
+  static constexpr int kCount = kLines / kApart;
+  static_assert(kThreads % kRuns == 0 && kLines % kApart == 0);
+
+  const int line = int(threadIdx.x) / kRuns;
+  const int place = int(threadIdx.x) % kRuns * kPackedRun;
+};
+
+template <typename T, int kRows, WeightLoads kLoads> class CoreTile {
+  using Memory = CoreMemory<T, kRows, kLoads>;
+  using Slice = typename Memory::Slice;
+  static constexpr int kRowCores = kRows / kRowWarps / kCore;
+  using WeightRuns = ThreadRuns<Memory::kLines, Memory::kLength>;
+
+public:
+  explicit __device__ CoreTile(const CoreProduct &p)
+      : p(p), m(p.tiles.matrix),
+        memory(*reinterpret_cast<Memory *>(sharedMemory())),
+        first(int64_t(blockIdx.y) * kColumns),
+        row(warpOfBlock() / kColumnWarps * kRowCores * kCore),
+        column(warpOfBlock() % kColumnWarps * kWarpColumns) {}
+
+  __device__ void run() {
+    expert = memory.tile.take(p.tiles, blockIdx.x, blockIdx.z);
+    if (expert < 0)
+      return;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < kRowCores; ++i)
+#pragma unroll
+      for (int j = 0; j < kColumnCores; ++j)
+        wmma::fill_fragment(sums[i][j], 0.f);
+    IntegerRuns integers;
+    if (m.k > 0) {
+      begin(memory.slices[0], 0, integers);
+      end(memory.slices[0], integers);
+    }
+    int turn = 0;
+    for (int64_t k = 0; k < m.k; k += kDepth, turn ^= 1) {
+      waitForCopies();
+      __syncthreads(); // the other slice has been multiplied, too
+      Slice &next = memory.slices[turn ^ 1];
+      if (k + kDepth < m.k)
+        begin(next, k + kDepth, integers);
+      multiply(memory.slices[turn]);
+      if (k + kDepth < m.k)
+        end(next, integers);
+    }
+    __syncthreads();
+    store();
+  }
+
+private:
+  /// On their way to shared memory.
+  struct IntegerRuns {
+    uint2 words[WeightRuns::kCount];
+    float scale[WeightRuns::kCount], zero[WeightRuns::kCount];
+  };
+
+  __device__ void begin(Slice &to, int64_t k0, IntegerRuns &integers) const {
+    loadRows(to, k0);
+    if constexpr (kLoads == WeightLoads::Integers)
+      loadIntegers(k0, integers);
+    else if constexpr (kLoads == WeightLoads::Elements)
+      loadWeights(to, k0);
+    else
+      copyWeights(to, k0);
+  }
+
+  __device__ void end(Slice &to, const IntegerRuns &integers) const {
+    if constexpr (kLoads == WeightLoads::Integers)
+      storeIntegers(to, integers);
+  }
+
+  __device__ void loadRows(Slice &to, int64_t k0) const {
+    const T *from = reinterpret_cast<const T *>(p.tiles.rows.data);
+    const TilePairs<kRows> &tile = memory.tile;
+    if (p.copiesRows) {
+      using Runs = ThreadRuns<kRows, kDepth>;
+      const Runs runs;
+      from += k0 + runs.place;
+#pragma unroll
+      for (int i = 0; i < Runs::kCount; ++i) {
+        const int r = runs.line + i * Runs::kApart;
+        copyAside(&to.rows[r][runs.place], from + tile.rowAt[r],
+                  tile.pairs[r] >= 0 && k0 + runs.place < m.k);
+      }
+      return;
+    }
+#pragma unroll 1
+    for (int i = threadIdx.x; i < kRows * kDepth; i += kThreads) {
+      const int r = i / kDepth, k = i % kDepth;
+      to.rows[r][k] =
+          tile.pairs[r] >= 0 && k0 + k < m.k
+              ? from[tile.rowAt[r] + (k0 + k) * p.tiles.rows.strides[1]]
+              : T(0);
+    }
+  }
+
+  /// Of a weight, the column being the block's.
+  __device__ bool isThere(int64_t k, int c) const {
+    return k < m.k && first + c < m.columns;
+  }
+  __device__ int64_t offsetOf(int64_t k, int c) const {
+    return expert * m.data[0] + k * m.data[1] + (first + c) * m.data[2];
+  }
+
+  __device__ void copyWeights(Slice &to, int64_t k0) const {
+    constexpr bool kIsByColumns = Memory::kIsByColumns;
+    const WeightRuns runs;
+    const T *from = reinterpret_cast<const T *>(m.numbers) +
+                    (kIsByColumns ? offsetOf(k0 + runs.place, runs.line)
+                                  : offsetOf(k0 + runs.line, runs.place));
+#pragma unroll
+    for (int i = 0; i < WeightRuns::kCount; ++i) {
+      const int apart = i * WeightRuns::kApart, line = runs.line + apart;
+      copyAside(&to.weights[line][runs.place],
+                from + apart * m.data[kIsByColumns ? 2 : 1],
+                kIsByColumns ? isThere(k0 + runs.place, line)
+                             : isThere(k0 + line, runs.place));
+    }
+  }
+
+  __device__ void loadWeights(Slice &to, int64_t k0) const {
+    const bool isByColumns = m.data[1] == 1;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < kColumns * kDepth; i += kThreads) {
+      // Neighbouring threads read along what is dense.
+      const int c = isByColumns ? i / kDepth : i % kColumns;
+      const int k = isByColumns ? i % kDepth : i / kColumns;
+      to.weights[c][k] =
+          isThere(k0 + k, c) ? weightAt<T>(m, expert, k0 + k, first + c) : T(0);
+    }
+  }
+
+  /// Or halves of them.
+  __device__ bool hasBytes() const {
+    return m.integers.element == artifact::ElementType_Int8 ||
+           m.integers.element == artifact::ElementType_UInt8;
+  }
+  __device__ void loadIntegers(int64_t k0, IntegerRuns &integers) const {
+    const WeightRuns runs;
+    const int64_t k = k0 + runs.place;
+#pragma unroll
+    for (int i = 0; i < WeightRuns::kCount; ++i) {
+      const int c = runs.line + i * WeightRuns::kApart;
+      integers.words[i] = {};
+      integers.scale[i] = integers.zero[i] = 0;
+      if (!isThere(k, c))
+        continue;
+      const int64_t at = offsetOf(k, c) + m.integers.first;
+      if (hasBytes())
+        integers.words[i] =
+            *reinterpret_cast<const uint2 *>(m.integers.data + at);
+      else
+        integers.words[i].x =
+            *reinterpret_cast<const uint32_t *>(m.integers.data + at / 2);
+      WeightScales<T> scales(m);
+      scales.find(expert, k, first + c);
+      integers.scale[i] = scales.scale();
+      integers.zero[i] = -scales.difference(0);
+    }
+  }
+
+  __device__ void storeIntegers(Slice &to, const IntegerRuns &integers) const {
+    const bool isSigned = m.integers.element == artifact::ElementType_Int8 ||
+                          m.integers.element == artifact::ElementType_Int4;
+    const WeightRuns runs;
+#pragma unroll
+    for (int i = 0; i < WeightRuns::kCount; ++i) {
+      int values[kPackedRun];
+      if (hasBytes())
+        unpackBytes(integers.words[i], isSigned, values);
+      else
+        unpackHalves(integers.words[i].x, isSigned, values);
+      PackedRun<T> run;
+#pragma unroll
+      for (int j = 0; j < kPackedRun; ++j)
+        run.values[j] =
+            T((float(values[j]) - integers.zero[i]) * integers.scale[i]);
+      const int c = runs.line + i * WeightRuns::kApart;
+      *reinterpret_cast<PackedRun<T> *>(&to.weights[c][runs.place]) = run;
+    }
+  }
+
+  __device__ void multiply(const Slice &slice) {
+    constexpr bool kIsByColumns = Memory::kIsByColumns;
+#pragma unroll
+    for (int k = 0; k < kDepth; k += kCore) {
+      CoreColumns<T, kIsByColumns> columns[kColumnCores];
+#pragma unroll
+      for (int j = 0; j < kColumnCores; ++j) {
+        const int c = column + j * kCore;
+        loadCore(columns[j],
+                 kIsByColumns ? &slice.weights[c][k] : &slice.weights[k][c],
+                 Memory::kLength + kGap);
+      }
+#pragma unroll
+      for (int i = 0; i < kRowCores; ++i) {
+        CoreRows<T> rows;
+        loadCore(rows, &slice.rows[row + i * kCore][k], kDepth + kGap);
+#pragma unroll
+        for (int j = 0; j < kColumnCores; ++j)
+          wmma::mma_sync(sums[i][j], rows, columns[j], sums[i][j]);
+      }
+    }
+  }
+
+  /// 16 rows of a warp at a time, through shared memory: a lane has a column.
+  __device__ void store() {
+    static_assert(kWarpColumns == kWarp);
+    auto &piece = memory.pieces[warpOfBlock()];
+    const int64_t at = first + column + laneOfWarp();
+    const bool exists = at < m.columns;
+    const float offset = exists ? biasAt<T>(p.tiles.bias, expert, at) : 0.f;
+    float *to = reinterpret_cast<float *>(p.tiles.sums) + at;
+#pragma unroll
+    for (int i = 0; i < kRowCores; ++i) {
+#pragma unroll
+      for (int j = 0; j < kColumnCores; ++j)
+        wmma::store_matrix_sync(&piece[0][j * kCore], sums[i][j], kPieceStride,
+                                wmma::mem_row_major);
+      __syncwarp();
+#pragma unroll 4
+      for (int r = 0; r < kCore; ++r) {
+        const int64_t pair = memory.tile.pairs[row + i * kCore + r];
+        if (exists && pair >= 0)
+          to[pair * m.columns] = piece[r][laneOfWarp()] + offset;
+      }
+      __syncwarp();
+    }
+  }
+
+  const CoreProduct &p;
+  const ExpertMatrix &m;
+  Memory &memory;
+  int64_t expert = -1;
+  const int64_t first;   ///< column of the block
+  const int row, column; ///< of the warp, in the block
+  CoreSums sums[kRowCores][kColumnCores];
+};
+
+template <typename T, int kRows, WeightLoads kLoads>
+__global__
+__launch_bounds__(kThreads,
+                  2) void coresKernel(const __grid_constant__ CoreProduct p) {
+  CoreTile<T, kRows, kLoads>(p).run();
+}
+
+/// Whether runs of 8 elements from multiples of 8 lie at multiples of what is
+/// read at once.
+bool hasRuns(const std::byte *data, int64_t bytesOfRun,
+             std::initializer_list<int64_t> steps) {
+  const auto at = reinterpret_cast<uintptr_t>(data);
+  bool has = at % static_cast<uintptr_t>(bytesOfRun) == 0;
+  for (const int64_t step : steps)
+    has = has && step % kPackedRun == 0;
+  return has;
+}
+
+WeightLoads loadsOf(const ExpertMatrix &m) {
+  const int64_t *data = m.data;
+  if (m.numbers)
+    return data[1] == 1 && hasRuns(m.numbers, 16, {data[0], data[2], m.k})
+               ? WeightLoads::Columns
+           : data[2] == 1 &&
+                   hasRuns(m.numbers, 16, {data[0], data[1], m.columns})
+               ? WeightLoads::Rows
+               : WeightLoads::Elements;
+  // A run has one scale.
+  const int64_t bits = artifact::elementBits(m.integers.element);
+  const bool has =
+      data[1] == 1 && bits <= 8 && m.scaleAt[1] == 0 && m.zeroAt[1] == 0 &&
+      (m.axis != 1 || m.blocks.keepsRuns(kPackedRun)) &&
+      hasRuns(m.integers.data, bits, {data[0], data[2], m.k, m.integers.first});
+  return has ? WeightLoads::Integers : WeightLoads::Elements;
+}
+
+template <typename T, int kRows, WeightLoads kLoads>
+Status launchTiles(const CoreProduct &p, int64_t pairs, cudaStream_t stream) {
+  dim3 blocks = tileBlocks(p.tiles, pairs, kColumns);
+  blocks.z = static_cast<unsigned>(p.tiles.order.tileRows / kRows);
+  return launch(coresKernel<T, kRows, kLoads>,
+                {blocks, kThreads, sizeof(CoreMemory<T, kRows, kLoads>), true},
+                stream, p);
+}
+
+template <typename T, WeightLoads kLoads>
+Status launchLoads(const CoreProduct &p, int64_t pairs, cudaStream_t stream) {
+  return p.tiles.order.tileRows == kLargeTileRows
+             ? launchTiles<T, kLargeTileRows, kLoads>(p, pairs, stream)
+             : launchTiles<T, kSmallTileRows, kLoads>(p, pairs, stream);
+}
+
+} // namespace
+
+template <typename T>
+Status multiplyOnCores(const TileProduct &tiles, int64_t pairs,
+                       cudaStream_t stream) {
+  const ExpertRows &rows = tiles.rows;
+  const CoreProduct p = {
+      tiles, loadsOf(tiles.matrix),
+      rows.strides[1] == 1 &&
+          hasRuns(rows.data, 16, {rows.strides[0], tiles.matrix.k})};
+  switch (p.loads) {
+  case WeightLoads::Columns:
+    return launchLoads<T, WeightLoads::Columns>(p, pairs, stream);
+  case WeightLoads::Rows:
+    return launchLoads<T, WeightLoads::Rows>(p, pairs, stream);
+  case WeightLoads::Integers:
+    return launchLoads<T, WeightLoads::Integers>(p, pairs, stream);
+  default: // a large one as two small ones
+    return launchTiles<T, kSmallTileRows, WeightLoads::Elements>(p, pairs,
+                                                                 stream);
+  }
+}
+template Status multiplyOnCores<host::Float16>(const TileProduct &, int64_t,
+                                               cudaStream_t);
+template Status multiplyOnCores<host::BFloat16>(const TileProduct &, int64_t,
+                                                cudaStream_t);
+
+} // namespace shardc::runtime::cuda
