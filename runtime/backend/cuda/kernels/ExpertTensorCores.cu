@@ -29,14 +29,8 @@ constexpr int kColumnCores = kWarpColumns / kCore;
 constexpr int kPieceStride = kWarpColumns + 4;
 
 /// How weights come to shared memory: as copies, lying column by column or row
-/// by row, from runs of integers, or one by one.
+/// by row, from runs of integers, or one by one, as rows do then, too.
 enum class WeightLoads { Columns, Rows, Integers, Elements };
-
-struct CoreProduct {
-  TileProduct tiles;
-  WeightLoads loads;
-  bool copiesRows;
-};
 
 template <typename T, int kRows, WeightLoads kLoads> struct CoreMemory {
   static constexpr bool kIsByColumns = kLoads != WeightLoads::Rows;
@@ -65,22 +59,42 @@ template <int kLines, int kLength> struct ThreadRuns {
   const int place = int(threadIdx.x) % kRuns * kPackedRun;
 };
 
+/// Of the slices, those that have element `place` along k.
+inline __device__ int slicesWith(int64_t k, int place) {
+  return k > place ? static_cast<int>((k - place + kDepth - 1) / kDepth) : 0;
+}
+
+/// What a thread copies of each slice in turn: all that can be computed is
+/// before, since what is done for each slice takes the time of products.
+template <typename T, int kCount> struct RunCopies {
+  const T *from[kCount];
+  int slices[kCount]; ///< from there on come zeros
+
+  __device__ void copy(T *to, int apart, int slice, int64_t step) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      copyAside(to + i * apart, from[i], slice < slices[i]);
+      from[i] += step;
+    }
+  }
+};
+
 template <typename T, int kRows, WeightLoads kLoads> class CoreTile {
   using Memory = CoreMemory<T, kRows, kLoads>;
   using Slice = typename Memory::Slice;
   static constexpr int kRowCores = kRows / kRowWarps / kCore;
+  using RowRuns = ThreadRuns<kRows, kDepth>;
   using WeightRuns = ThreadRuns<Memory::kLines, Memory::kLength>;
 
 public:
-  explicit __device__ CoreTile(const CoreProduct &p)
-      : p(p), m(p.tiles.matrix),
-        memory(*reinterpret_cast<Memory *>(sharedMemory())),
+  explicit __device__ CoreTile(const TileProduct &p)
+      : p(p), m(p.matrix), memory(*reinterpret_cast<Memory *>(sharedMemory())),
         first(int64_t(blockIdx.y) * kColumns),
         row(warpOfBlock() / kColumnWarps * kRowCores * kCore),
         column(warpOfBlock() % kColumnWarps * kWarpColumns) {}
 
   __device__ void run() {
-    expert = memory.tile.take(p.tiles, blockIdx.x, blockIdx.z);
+    expert = memory.tile.take(p, blockIdx.x, blockIdx.z);
     if (expert < 0)
       return;
     __syncthreads();
@@ -89,21 +103,21 @@ public:
 #pragma unroll
       for (int j = 0; j < kColumnCores; ++j)
         wmma::fill_fragment(sums[i][j], 0.f);
-    IntegerRuns integers;
-    if (m.k > 0) {
-      begin(memory.slices[0], 0, integers);
-      end(memory.slices[0], integers);
+    prepare();
+    const int slices = slicesWith(m.k, 0);
+    if (slices > 0) {
+      begin(memory.slices[0], 0);
+      end(memory.slices[0]);
     }
-    int turn = 0;
-    for (int64_t k = 0; k < m.k; k += kDepth, turn ^= 1) {
+    for (int slice = 0; slice < slices; ++slice) {
       waitForCopies();
       __syncthreads(); // the other slice has been multiplied, too
-      Slice &next = memory.slices[turn ^ 1];
-      if (k + kDepth < m.k)
-        begin(next, k + kDepth, integers);
-      multiply(memory.slices[turn]);
-      if (k + kDepth < m.k)
-        end(next, integers);
+      Slice &next = memory.slices[(slice + 1) % 2];
+      if (slice + 1 < slices)
+        begin(next, slice + 1);
+      multiply(memory.slices[slice % 2]);
+      if (slice + 1 < slices)
+        end(next);
     }
     __syncthreads();
     store();
@@ -112,47 +126,76 @@ public:
 private:
   /// On their way to shared memory.
   struct IntegerRuns {
+    const std::byte *from[WeightRuns::kCount];
+    int slices[WeightRuns::kCount];
+    WeightScales<T> scales; ///< of the first one
     uint2 words[WeightRuns::kCount];
     float scale[WeightRuns::kCount], zero[WeightRuns::kCount];
   };
 
-  __device__ void begin(Slice &to, int64_t k0, IntegerRuns &integers) const {
-    loadRows(to, k0);
-    if constexpr (kLoads == WeightLoads::Integers)
-      loadIntegers(k0, integers);
-    else if constexpr (kLoads == WeightLoads::Elements)
-      loadWeights(to, k0);
-    else
-      copyWeights(to, k0);
+  __device__ void prepare() {
+    if constexpr (kLoads != WeightLoads::Elements) {
+      prepareRows();
+      prepareWeights();
+    }
   }
 
-  __device__ void end(Slice &to, const IntegerRuns &integers) const {
-    if constexpr (kLoads == WeightLoads::Integers)
-      storeIntegers(to, integers);
-  }
-
-  __device__ void loadRows(Slice &to, int64_t k0) const {
-    const T *from = reinterpret_cast<const T *>(p.tiles.rows.data);
-    const TilePairs<kRows> &tile = memory.tile;
-    if (p.copiesRows) {
-      using Runs = ThreadRuns<kRows, kDepth>;
-      const Runs runs;
-      from += k0 + runs.place;
-#pragma unroll
-      for (int i = 0; i < Runs::kCount; ++i) {
-        const int r = runs.line + i * Runs::kApart;
-        copyAside(&to.rows[r][runs.place], from + tile.rowAt[r],
-                  tile.pairs[r] >= 0 && k0 + runs.place < m.k);
-      }
+  /// Loads a slice, or begins to.
+  __device__ void begin(Slice &to, int slice) {
+    if constexpr (kLoads == WeightLoads::Elements) {
+      loadRows(to, int64_t{slice} * kDepth);
+      loadWeights(to, int64_t{slice} * kDepth);
       return;
     }
-#pragma unroll 1
-    for (int i = threadIdx.x; i < kRows * kDepth; i += kThreads) {
-      const int r = i / kDepth, k = i % kDepth;
-      to.rows[r][k] =
-          tile.pairs[r] >= 0 && k0 + k < m.k
-              ? from[tile.rowAt[r] + (k0 + k) * p.tiles.rows.strides[1]]
-              : T(0);
+    const RowRuns rowRuns;
+    rows.copy(&to.rows[rowRuns.line][rowRuns.place],
+              RowRuns::kApart * (kDepth + kGap), slice, kDepth);
+    const WeightRuns runs;
+    if constexpr (kLoads == WeightLoads::Integers)
+      loadIntegers(slice, runs.place);
+    else
+      weights.copy(&to.weights[runs.line][runs.place],
+                   WeightRuns::kApart * (Memory::kLength + kGap), slice,
+                   kLoads == WeightLoads::Rows ? kDepth * m.data[1] : kDepth);
+  }
+
+  __device__ void end(Slice &to) const {
+    if constexpr (kLoads == WeightLoads::Integers)
+      storeIntegers(to);
+  }
+
+  __device__ void prepareRows() {
+    const RowRuns runs;
+#pragma unroll
+    for (int i = 0; i < RowRuns::kCount; ++i) {
+      const int r = runs.line + i * RowRuns::kApart;
+      rows.from[i] = reinterpret_cast<const T *>(p.rows.data) +
+                     memory.tile.rowAt[r] + runs.place;
+      rows.slices[i] =
+          memory.tile.pairs[r] >= 0 ? slicesWith(m.k, runs.place) : 0;
+    }
+  }
+
+  __device__ void prepareWeights() {
+    constexpr bool kIsByColumns = Memory::kIsByColumns;
+    const WeightRuns runs;
+    if constexpr (kLoads == WeightLoads::Integers)
+      integers.scales = WeightScales<T>(m, expert, first + runs.line);
+#pragma unroll
+    for (int i = 0; i < WeightRuns::kCount; ++i) {
+      const int line = runs.line + i * WeightRuns::kApart;
+      const int k = kIsByColumns ? runs.place : line;
+      const int c = kIsByColumns ? line : runs.place;
+      const int slices = first + c < m.columns ? slicesWith(m.k, k) : 0;
+      if constexpr (kLoads == WeightLoads::Integers) {
+        const int64_t at = offsetOf(k, c) + m.integers.first;
+        integers.from[i] = m.integers.data + (hasBytes() ? at : at / 2);
+        integers.slices[i] = slices;
+      } else {
+        weights.from[i] =
+            reinterpret_cast<const T *>(m.numbers) + offsetOf(k, c);
+        weights.slices[i] = slices;
+      }
     }
   }
 
@@ -164,19 +207,15 @@ private:
     return expert * m.data[0] + k * m.data[1] + (first + c) * m.data[2];
   }
 
-  __device__ void copyWeights(Slice &to, int64_t k0) const {
-    constexpr bool kIsByColumns = Memory::kIsByColumns;
-    const WeightRuns runs;
-    const T *from = reinterpret_cast<const T *>(m.numbers) +
-                    (kIsByColumns ? offsetOf(k0 + runs.place, runs.line)
-                                  : offsetOf(k0 + runs.line, runs.place));
-#pragma unroll
-    for (int i = 0; i < WeightRuns::kCount; ++i) {
-      const int apart = i * WeightRuns::kApart, line = runs.line + apart;
-      copyAside(&to.weights[line][runs.place],
-                from + apart * m.data[kIsByColumns ? 2 : 1],
-                kIsByColumns ? isThere(k0 + runs.place, line)
-                             : isThere(k0 + line, runs.place));
+  __device__ void loadRows(Slice &to, int64_t k0) const {
+    const T *from = reinterpret_cast<const T *>(p.rows.data);
+    const TilePairs<kRows> &tile = memory.tile;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < kRows * kDepth; i += kThreads) {
+      const int r = i / kDepth, k = i % kDepth;
+      to.rows[r][k] = tile.pairs[r] >= 0 && k0 + k < m.k
+                          ? from[tile.rowAt[r] + (k0 + k) * p.rows.strides[1]]
+                          : T(0);
     }
   }
 
@@ -197,31 +236,30 @@ private:
     return m.integers.element == artifact::ElementType_Int8 ||
            m.integers.element == artifact::ElementType_UInt8;
   }
-  __device__ void loadIntegers(int64_t k0, IntegerRuns &integers) const {
-    const WeightRuns runs;
-    const int64_t k = k0 + runs.place;
+  /// All of a thread's runs are at one place along k, and of one block.
+  __device__ void loadIntegers(int slice, int place) {
+    const int64_t k = int64_t{slice} * kDepth + place;
+    const int64_t block = k < m.k ? m.blocks.blockOf(k) : 0;
 #pragma unroll
     for (int i = 0; i < WeightRuns::kCount; ++i) {
-      const int c = runs.line + i * WeightRuns::kApart;
       integers.words[i] = {};
-      integers.scale[i] = integers.zero[i] = 0;
-      if (!isThere(k, c))
+      integers.scale[i] = integers.zero[i] = 0; // so it becomes 0
+      if (slice >= integers.slices[i])
         continue;
-      const int64_t at = offsetOf(k, c) + m.integers.first;
+      const std::byte *from = integers.from[i];
       if (hasBytes())
-        integers.words[i] =
-            *reinterpret_cast<const uint2 *>(m.integers.data + at);
+        integers.words[i] = *reinterpret_cast<const uint2 *>(from);
       else
-        integers.words[i].x =
-            *reinterpret_cast<const uint32_t *>(m.integers.data + at / 2);
-      WeightScales<T> scales(m);
-      scales.find(expert, k, first + c);
-      integers.scale[i] = scales.scale();
-      integers.zero[i] = -scales.difference(0);
+        integers.words[i].x = *reinterpret_cast<const uint32_t *>(from);
+      integers.from[i] = from + (hasBytes() ? kDepth : kDepth / 2);
+      WeightScales<T> scales = integers.scales;
+      scales.move(m, 2, i * WeightRuns::kApart);
+      integers.scale[i] = scales.scale(m, block);
+      integers.zero[i] = -scales.difference(m, block, 0);
     }
   }
 
-  __device__ void storeIntegers(Slice &to, const IntegerRuns &integers) const {
+  __device__ void storeIntegers(Slice &to) const {
     const bool isSigned = m.integers.element == artifact::ElementType_Int8 ||
                           m.integers.element == artifact::ElementType_Int4;
     const WeightRuns runs;
@@ -256,11 +294,11 @@ private:
       }
 #pragma unroll
       for (int i = 0; i < kRowCores; ++i) {
-        CoreRows<T> rows;
-        loadCore(rows, &slice.rows[row + i * kCore][k], kDepth + kGap);
+        CoreRows<T> lines;
+        loadCore(lines, &slice.rows[row + i * kCore][k], kDepth + kGap);
 #pragma unroll
         for (int j = 0; j < kColumnCores; ++j)
-          wmma::mma_sync(sums[i][j], rows, columns[j], sums[i][j]);
+          wmma::mma_sync(sums[i][j], lines, columns[j], sums[i][j]);
       }
     }
   }
@@ -271,8 +309,8 @@ private:
     auto &piece = memory.pieces[warpOfBlock()];
     const int64_t at = first + column + laneOfWarp();
     const bool exists = at < m.columns;
-    const float offset = exists ? biasAt<T>(p.tiles.bias, expert, at) : 0.f;
-    float *to = reinterpret_cast<float *>(p.tiles.sums) + at;
+    const float offset = exists ? biasAt<T>(p.bias, expert, at) : 0.f;
+    float *to = reinterpret_cast<float *>(p.sums) + at;
 #pragma unroll
     for (int i = 0; i < kRowCores; ++i) {
 #pragma unroll
@@ -290,19 +328,27 @@ private:
     }
   }
 
-  const CoreProduct &p;
+  const TileProduct &p;
   const ExpertMatrix &m;
   Memory &memory;
   int64_t expert = -1;
   const int64_t first;   ///< column of the block
   const int row, column; ///< of the warp, in the block
+  RunCopies<T, RowRuns::kCount> rows;
+  RunCopies<T, WeightRuns::kCount> weights;
+  IntegerRuns integers;
   CoreSums sums[kRowCores][kColumnCores];
 };
 
+/// Two blocks of an SM wait in turn; registers of integers on their way leave
+/// room for one of many rows.
+template <int kRows, WeightLoads kLoads>
+inline constexpr int kBlocksOfSm =
+    kRows == kLargeTileRows && kLoads == WeightLoads::Integers ? 1 : 2;
+
 template <typename T, int kRows, WeightLoads kLoads>
-__global__
-__launch_bounds__(kThreads,
-                  2) void coresKernel(const __grid_constant__ CoreProduct p) {
+__global__ __launch_bounds__(kThreads, kBlocksOfSm<kRows, kLoads>) //
+    void coresKernel(const __grid_constant__ TileProduct p) {
   CoreTile<T, kRows, kLoads>(p).run();
 }
 
@@ -317,8 +363,12 @@ bool hasRuns(const std::byte *data, int64_t bytesOfRun,
   return has;
 }
 
-WeightLoads loadsOf(const ExpertMatrix &m) {
+WeightLoads loadsOf(const TileProduct &p) {
+  const ExpertMatrix &m = p.matrix;
   const int64_t *data = m.data;
+  if (p.rows.strides[1] != 1 ||
+      !hasRuns(p.rows.data, 16, {p.rows.strides[0], m.k}))
+    return WeightLoads::Elements;
   if (m.numbers)
     return data[1] == 1 && hasRuns(m.numbers, 16, {data[0], data[2], m.k})
                ? WeightLoads::Columns
@@ -336,17 +386,17 @@ WeightLoads loadsOf(const ExpertMatrix &m) {
 }
 
 template <typename T, int kRows, WeightLoads kLoads>
-Status launchTiles(const CoreProduct &p, int64_t pairs, cudaStream_t stream) {
-  dim3 blocks = tileBlocks(p.tiles, pairs, kColumns);
-  blocks.z = static_cast<unsigned>(p.tiles.order.tileRows / kRows);
+Status launchTiles(const TileProduct &p, int64_t pairs, cudaStream_t stream) {
+  dim3 blocks = tileBlocks(p, pairs, kColumns);
+  blocks.z = static_cast<unsigned>(p.order.tileRows / kRows);
   return launch(coresKernel<T, kRows, kLoads>,
                 {blocks, kThreads, sizeof(CoreMemory<T, kRows, kLoads>), true},
                 stream, p);
 }
 
 template <typename T, WeightLoads kLoads>
-Status launchLoads(const CoreProduct &p, int64_t pairs, cudaStream_t stream) {
-  return p.tiles.order.tileRows == kLargeTileRows
+Status launchLoads(const TileProduct &p, int64_t pairs, cudaStream_t stream) {
+  return p.order.tileRows == kLargeTileRows
              ? launchTiles<T, kLargeTileRows, kLoads>(p, pairs, stream)
              : launchTiles<T, kSmallTileRows, kLoads>(p, pairs, stream);
 }
@@ -354,14 +404,9 @@ Status launchLoads(const CoreProduct &p, int64_t pairs, cudaStream_t stream) {
 } // namespace
 
 template <typename T>
-Status multiplyOnCores(const TileProduct &tiles, int64_t pairs,
+Status multiplyOnCores(const TileProduct &p, int64_t pairs,
                        cudaStream_t stream) {
-  const ExpertRows &rows = tiles.rows;
-  const CoreProduct p = {
-      tiles, loadsOf(tiles.matrix),
-      rows.strides[1] == 1 &&
-          hasRuns(rows.data, 16, {rows.strides[0], tiles.matrix.k})};
-  switch (p.loads) {
+  switch (loadsOf(p)) {
   case WeightLoads::Columns:
     return launchLoads<T, WeightLoads::Columns>(p, pairs, stream);
   case WeightLoads::Rows:

@@ -65,34 +65,41 @@ template <int kRows> struct TilePairs {
   }
 };
 
-/// What an integer is multiplied by, and where what is subtracted before lies.
+/// What the integers of a column are multiplied by, and what is subtracted
+/// before.
 template <typename T> class WeightScales {
   using C = host::Compute<T>;
 
 public:
-  explicit __device__ WeightScales(const ExpertMatrix &m) : m(m) {}
-
-  __device__ void find(int64_t e, int64_t k, int64_t column) {
-    const int64_t block = m.blocks.blockOf(m.axis == 0   ? e
-                                           : m.axis == 1 ? k
-                                                         : column);
-    scaleAt = e * m.scaleAt[0] + k * m.scaleAt[1] + column * m.scaleAt[2] +
-              block * m.blocks.scaleStride;
-    zeroAt = e * m.zeroAt[0] + k * m.zeroAt[1] + column * m.zeroAt[2] +
-             block * m.blocks.zeroStride;
+  WeightScales() = default;
+  __device__ WeightScales(const ExpertMatrix &m, int64_t e, int64_t column) {
+    const int64_t block =
+        m.axis == 1 ? 0 : m.blocks.blockOf(m.axis == 0 ? e : column);
+    scaleAt =
+        e * m.scaleAt[0] + column * m.scaleAt[2] + block * m.blocks.scaleStride;
+    zeroAt =
+        e * m.zeroAt[0] + column * m.zeroAt[2] + block * m.blocks.zeroStride;
   }
-  __device__ C scale() const {
-    return C(reinterpret_cast<const T *>(m.scale)[scaleAt]);
+  /// Of a block along k.
+  __device__ C scale(const ExpertMatrix &m, int64_t block) const {
+    return C(reinterpret_cast<const T *>(
+        m.scale)[scaleAt + block * m.blocks.scaleStride]);
   }
-  __device__ C difference(int64_t x) const {
+  __device__ C difference(const ExpertMatrix &m, int64_t block,
+                          int64_t x) const {
+    const int64_t at = zeroAt + block * m.blocks.zeroStride;
     return !m.hasZeros ? C(x)
            : m.zeroNumbers
-               ? C(x) - C(reinterpret_cast<const T *>(m.zeroNumbers)[zeroAt])
-               : C(x - m.zeros[zeroAt]);
+               ? C(x) - C(reinterpret_cast<const T *>(m.zeroNumbers)[at])
+               : C(x - m.zeros[at]);
+  }
+  /// On along a dim that has no blocks.
+  __device__ void move(const ExpertMatrix &m, int dim, int64_t by) {
+    scaleAt += by * m.scaleAt[dim];
+    zeroAt += by * m.zeroAt[dim];
   }
 
 private:
-  const ExpertMatrix &m;
   int64_t scaleAt = 0, zeroAt = 0;
 };
 
@@ -103,9 +110,11 @@ __device__ T weightAt(const ExpertMatrix &m, int64_t e, int64_t k,
   const int64_t at = e * m.data[0] + k * m.data[1] + column * m.data[2];
   if (m.numbers)
     return reinterpret_cast<const T *>(m.numbers)[at];
-  WeightScales<T> scales(m);
-  scales.find(e, k, column);
-  return T(scales.difference(m.integers[at]) * scales.scale());
+  WeightScales<T> scales(m, e, column);
+  scales.move(m, 1, k);
+  const int64_t block = m.axis == 1 ? m.blocks.blockOf(k) : 0;
+  return T(scales.difference(m, block, m.integers[at]) *
+           scales.scale(m, block));
 }
 
 template <typename T>
