@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SKELETONS = ROOT.parent / "shared/skeletons"
-ROW = re.compile(r"\| llama-tiny-f32 \| (\w+) \| (\d) \| ([0-9.]+) \|")
+ROW = re.compile(r"\| ([\w-]+) \| (\w+) \| (\d+) \| ([0-9.]+) \|")
 
 
 def run(*command):
@@ -19,17 +19,20 @@ def run(*command):
 
 class GpuBench(unittest.TestCase):
     @unittest.skipUnless(SKELETONS.is_dir(), "no skeletons beside the clone")
-    def test_its_small_case(self):
+    def test_its_small_cases(self):
+        names = {"llama-tiny-f32": "llama", "mixture-tiny-f32": "mixture"}
         with tempfile.TemporaryDirectory() as folder:
-            case = Path(folder, "llama-tiny-f32")
-            made = run(ROOT / "tools/bench/gpu_cases.py", SKELETONS, "-o", folder, "--cases", case.name)
+            made = run(ROOT / "tools/bench/gpu_cases.py", SKELETONS, "-o", folder, "--cases", *names)
             self.assertEqual(made.returncode, 0, made.stderr)
-            self.assertFalse((case / "model.onnx.data").exists(), "weights travel")
-            self.assertEqual(json.loads((case / "case.json").read_text())["family"], "llama")
+            for name, family in names.items():
+                self.assertFalse(Path(folder, name, "model.onnx.data").exists(), "weights travel")
+                self.assertEqual(json.loads(Path(folder, name, "case.json").read_text())["family"], family)
             timed = run(ROOT / "tools/gpu-bench", "--dry-run", "--bench", folder, "--build", ROOT / "build", "--rounds", 4)
             self.assertEqual(timed.returncode, 0, timed.stderr)
-            rows = {(what, int(batch)): float(ms) for what, batch, ms in ROW.findall(timed.stdout)}
-            self.assertEqual(sorted(rows), [("decode", 1), ("decode", 2), ("prefill", 1)], timed.stdout)
+            rows = {(name, what, int(batch)): float(ms) for name, what, batch, ms in ROW.findall(timed.stdout)}
+            expected = [("llama-tiny-f32", "decode", 1), ("llama-tiny-f32", "decode", 2), ("llama-tiny-f32", "prefill", 1),
+                        ("mixture-tiny-f32", "run", 2), ("mixture-tiny-f32", "run", 20)]  # fmt: skip
+            self.assertEqual(sorted(rows), expected, timed.stdout)
             self.assertTrue(all(ms > 0 for ms in rows.values()), timed.stdout)
             self.assertIn("a dry run", timed.stdout)
 

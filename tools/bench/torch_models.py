@@ -72,6 +72,15 @@ class Model:
     def outputs(self):
         return {self.output: self.result.float().numpy()}
 
+    def stored(self):
+        """Names and values of the model's own weights."""
+        import onnx  # not before: the others need none
+
+        model = onnx.load(self.folder / "model.onnx", load_external_data=False)
+        for name, _, dims, location, offset, size in weights.external(model):
+            data = np.fromfile(self.folder / location, np.uint8, size, offset=offset)
+            yield name, torch.from_numpy(data).view(self.dtype).view(dims).to(self.device)
+
     def split(self, x, count):
         return x.view(*x.shape[:-1], count, -1).transpose(1, 2)
 
@@ -138,20 +147,40 @@ class Vit(Encoder):
         return F.linear(self.norm(x, self.final_norm)[:, 0], *self.classifier)
 
 
+class Mixture(Model):
+    """One expert after the other, with the model's own weights; how many tokens an expert has the host waits for."""
+
+    output = "y"
+
+    def __init__(self, case, folder, device):
+        super().__init__(case, folder, device)
+        self.weights = dict(self.stored())
+
+    def forward(self, x, router):
+        shares, chosen = router.float().softmax(-1).topk(self.case["chosen"])
+        shares = shares / shares.sum(-1, keepdim=True)
+        y = torch.zeros_like(x)
+        for expert, (up, down) in enumerate(zip(self.weights["up"], self.weights["down"])):
+            tokens, place = (chosen == expert).nonzero(as_tuple=True)
+            pairs = F.linear(x[tokens], up)
+            part = F.linear(F.silu(pairs[:, ::2]) * pairs[:, 1::2], down)
+            y.index_add_(0, tokens, part * shares[tokens, place, None].to(part.dtype))
+        return y
+
+    def run(self, request):
+        x, router = (torch.from_numpy(array).to(self.device) for array in request.values())
+        self.result = self.forward(x, router).cpu()
+
+
 class Llama(Model):
     """With the model's own weights, so that its logits can be compared."""
 
     def __init__(self, case, folder, device):
         super().__init__(case, folder, device)
         self.weights = {}
-        import onnx  # not before: the others need none
-
-        model = onnx.load(folder / "model.onnx", load_external_data=False)
-        for name, _, dims, location, offset, size in weights.external(model):
-            data = np.fromfile(folder / location, np.uint8, size, offset=offset)
-            value = torch.from_numpy(data).view(self.dtype).view(dims).to(self.device)
+        for name, value in self.stored():
             # Of products: columns first, as PyTorch's linear has them.
-            is_product = len(dims) == 2 and "embed" not in name
+            is_product = value.dim() == 2 and "embed" not in name
             self.weights[name.removesuffix(".weight")] = value.t().contiguous() if is_product else value
         size = case["hidden"] // case["heads"]
         self.frequencies = 5e5 ** -(torch.arange(0, size, 2, device=self.device).double() / size)
@@ -241,4 +270,4 @@ def measured_limits(dtype, device):
     return copied, best
 
 
-MODELS = {"llama": Llama, "bert": Bert, "vit": Vit}
+MODELS = {"llama": Llama, "bert": Bert, "vit": Vit, "mixture": Mixture}

@@ -3,7 +3,9 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <memory>
+#include <string>
 #include <ucontext.h>
 #include <utility>
 
@@ -13,7 +15,7 @@ namespace {
 /// A thread of blocks, one after the other: it is made once, since a kernel may
 /// have thousands of blocks of hundreds of them.
 struct Thread {
-  enum class State { Runs, AtBarrier, AtShuffle, Ended };
+  enum class State { Runs, AtBarrier, AtShuffle, InCall, Ended };
   static constexpr size_t kStackBytes = 64 << 10;
 
   State state = State::Ended;
@@ -22,6 +24,10 @@ struct Thread {
   bool isThere = false;
   std::unique_ptr<char[]> stack{new char[kStackBytes]};
   uint64_t shuffled = 0;
+  WarpCall call;
+  const void *given = nullptr; ///< in the call
+  /// Groups of copies that nobody waited for yet; the last one is open.
+  std::deque<std::vector<AsideCopy>> copies{1};
 };
 
 /// The threads of one block, which take turns.
@@ -47,6 +53,8 @@ public:
     wait(Thread::State::AtShuffle); // nobody gives the next value before
     return theirs;
   }
+  WarpGifts giftsOf(const WarpCall &call, const void *mine);
+  Thread &thread() { return *threads[current]; }
   void work() {
     body();
     wait(Thread::State::Ended);
@@ -66,28 +74,32 @@ private:
 
 thread_local std::vector<std::unique_ptr<Thread>> Block::threads;
 thread_local Block *running = nullptr;
-thread_local std::vector<uint4> shared; // 16-byte words, as a GPU aligns them
+/// As sharedMemory() aligns them.
+struct alignas(32) SharedWord {
+  uint32_t parts[8];
+};
+thread_local std::vector<SharedWord> shared;
+thread_local size_t sharedBytes = 0; ///< of the launch
 
 constexpr uint32_t kPoison = 0x7fc0dead;
-constexpr size_t kGuardWords = 256; ///< behind what a launch asked for
+constexpr size_t kGuardWords = 128; ///< behind what a launch asked for
 
 /// What a block finds there is what another one left, or anything.
 void poisonShared(size_t bytes) {
-  shared.assign(bytes / sizeof(uint4) + 1 + kGuardWords,
-                {kPoison, kPoison, kPoison, kPoison});
+  sharedBytes = bytes;
+  SharedWord word;
+  std::fill(std::begin(word.parts), std::end(word.parts), kPoison);
+  shared.assign(bytes / sizeof(SharedWord) + 1 + kGuardWords, word);
 }
 
 /// Beyond its bytes lies what is another block's, or nobody's.
 void checkShared(size_t bytes) {
   const auto *memory = reinterpret_cast<const unsigned char *>(shared.data());
-  for (size_t at = bytes; at < shared.size() * sizeof(uint4); ++at)
-    if (memory[at] != (kPoison >> at % 4 * 8 & 0xff)) {
-      std::fprintf(stderr,
-                   "a block wrote beyond the %zu bytes of shared memory that "
-                   "its launch asked for\n",
-                   bytes);
-      std::abort();
-    }
+  for (size_t at = bytes; at < shared.size() * sizeof(SharedWord); ++at)
+    if (memory[at] != (kPoison >> at % 4 * 8 & 0xff))
+      refuseInKernel(("a block wrote beyond the " + std::to_string(bytes) +
+                      " bytes of shared memory that its launch asked for")
+                         .c_str());
 }
 
 /// A thread's life: each time it goes on here it is in another block.
@@ -125,9 +137,26 @@ bool Block::release(size_t first, size_t end, Thread::State state) {
 bool Block::releaseAny() {
   bool any = release(0, size, Thread::State::AtBarrier);
   for (size_t first = 0; first < size; first += warpSize)
-    any |= release(first, std::min(first + warpSize, size),
-                   Thread::State::AtShuffle);
+    for (const auto state : {Thread::State::AtShuffle, Thread::State::InCall})
+      any |= release(first, std::min(first + warpSize, size), state);
   return any;
+}
+
+WarpGifts Block::giftsOf(const WarpCall &call, const void *mine) {
+  const size_t first = current / warpSize * warpSize;
+  if (first + warpSize > size)
+    refuseInKernel("a warp that is not whole came to what takes all its lanes");
+  thread().call = call;
+  thread().given = mine;
+  wait(Thread::State::InCall);
+  WarpGifts gifts;
+  for (size_t lane = 0; lane < gifts.size(); ++lane) {
+    gifts[lane] = threads[first + lane]->given;
+    if (threads[first + lane]->call != call)
+      refuseInKernel("lanes of a warp came to different calls, or with "
+                     "different arguments");
+  }
+  return gifts;
 }
 
 void Block::run() {
@@ -147,11 +176,34 @@ void Block::run() {
     }
   } while (releaseAny());
   running = nullptr;
-  for (size_t i = 0; i < size; ++i)
-    if (threads[i]->state != Thread::State::Ended) {
-      std::fputs("a thread of a block waits for one that has ended\n", stderr);
-      std::abort();
-    }
+  for (size_t i = 0; i < size; ++i) {
+    if (threads[i]->state != Thread::State::Ended)
+      refuseInKernel("a thread of a block waits for one that has ended, or "
+                     "waits elsewhere");
+    auto &copies = threads[i]->copies;
+    for (; copies.size() > 1 || !copies.back().empty(); copies.pop_back())
+      if (!copies.back().empty())
+        refuseInKernel("a thread has ended without a wait for its copies");
+  }
+}
+
+Block &runningBlock() {
+  if (!running)
+    refuseInKernel("threads meet in a launch that does not say so");
+  return *running;
+}
+
+/// What a GPU asks of a copy beside its thread.
+void checkCopy(const AsideCopy &copy) {
+  const auto misfit = reinterpret_cast<uintptr_t>(copy.to) % copy.bytes +
+                      reinterpret_cast<uintptr_t>(copy.from) % copy.bytes;
+  if ((copy.bytes != 4 && copy.bytes != 8 && copy.bytes != 16) ||
+      copy.zeros > copy.bytes)
+    refuseInKernel("a copy beside a thread is not of 4, 8 or 16 bytes");
+  if (misfit != 0)
+    refuseInKernel("a copy beside a thread is not aligned to its size");
+  if (!isSimulatedShared(copy.to, copy.bytes))
+    refuseInKernel("a copy beside a thread leaves shared memory");
 }
 
 } // namespace
@@ -180,10 +232,44 @@ std::byte *simulatedSharedMemory() {
   return reinterpret_cast<std::byte *>(shared.data());
 }
 
-void meetAtBarrier() { running->wait(Thread::State::AtBarrier); }
+bool isSimulatedShared(const void *memory, size_t bytes) {
+  const auto begin = reinterpret_cast<uintptr_t>(shared.data());
+  const auto at = reinterpret_cast<uintptr_t>(memory);
+  return at >= begin && at + bytes <= begin + sharedBytes;
+}
+
+void refuseInKernel(const char *why) {
+  std::fprintf(stderr, "%s\n", why);
+  std::abort();
+}
+
+void meetAtBarrier() { runningBlock().wait(Thread::State::AtBarrier); }
 
 uint64_t meetAtShuffle(uint64_t mine, int lane) {
-  return running->shuffle(mine, lane);
+  return runningBlock().shuffle(mine, lane);
+}
+
+void meetInCall(const WarpCall &call, const void *mine,
+                const std::function<void(const WarpGifts &)> &take) {
+  Block &block = runningBlock();
+  take(block.giftsOf(call, mine));
+  block.wait(Thread::State::InCall);
+}
+
+void copyAside(const AsideCopy &copy) {
+  checkCopy(copy);
+  runningBlock().thread().copies.back().push_back(copy);
+}
+
+void commitCopies() { runningBlock().thread().copies.emplace_back(); }
+
+void waitForCopies(size_t groups) {
+  auto &copies = runningBlock().thread().copies;
+  for (; copies.size() > groups + 1; copies.pop_front())
+    for (const AsideCopy &copy : copies.front()) {
+      std::memcpy(copy.to, copy.from, copy.bytes - copy.zeros);
+      std::memset(copy.to + copy.bytes - copy.zeros, 0, copy.zeros);
+    }
 }
 
 } // namespace shardc::testing

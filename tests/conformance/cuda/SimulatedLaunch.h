@@ -18,6 +18,7 @@
 
 #include "tests/conformance/cuda/SimulatedDevice.h"
 
+#include <array>
 #include <functional>
 #include <tuple>
 #include <vector>
@@ -25,6 +26,8 @@
 
 #undef __global__
 #define __global__
+#undef __launch_bounds__
+#define __launch_bounds__(...)
 
 /// Of the thread that is running; one launch runs at a time in each thread of
 /// the host.
@@ -39,9 +42,39 @@ void simulateLaunch(const runtime::cuda::Grid &grid,
                     const std::function<void()> &thread);
 
 std::byte *simulatedSharedMemory();
+/// Within what the running block's launch asked for.
+bool isSimulatedShared(const void *memory, size_t bytes);
+/// What no GPU would do: it ends the process, and says so.
+[[noreturn]] void refuseInKernel(const char *why);
+
 void meetAtBarrier();
 /// What the thread with that lane gave; both are of one warp.
 uint64_t meetAtShuffle(uint64_t mine, int lane);
+
+/// A call that all lanes of a warp come to, with the same arguments.
+struct WarpCall {
+  const char *name = nullptr;
+  const void *memory = nullptr;
+  uint64_t detail = 0;
+  bool operator==(const WarpCall &) const = default;
+};
+/// What each lane gave. `take` sees it: nobody goes on before all have.
+using WarpGifts = std::array<const void *, warpSize>;
+void meetInCall(
+    const WarpCall &call, const void *mine = nullptr,
+    const std::function<void(const WarpGifts &)> &take = [](auto &) {});
+
+/// A copy to shared memory that nobody sees until its thread waits for it. Of
+/// `bytes` the last `zeros` become 0 and are not read.
+struct AsideCopy {
+  std::byte *to;
+  const std::byte *from;
+  size_t bytes, zeros;
+};
+void copyAside(const AsideCopy &copy);
+void commitCopies();
+/// For all but the last `groups` that were committed.
+void waitForCopies(size_t groups);
 
 template <typename T> T shuffle(T value, int lane) {
   static_assert(sizeof(T) <= sizeof(uint64_t));

@@ -15,7 +15,7 @@ __device__ void addStarts(const ExpertOrder &order, int64_t experts) {
   for (int64_t e0 = 0; e0 < experts; e0 += kWarp) {
     const int64_t e = e0 + laneOfWarp();
     const int32_t count = e < experts ? order.next[e] : 0;
-    const int32_t full = (count + kExpertTileRows - 1) / kExpertTileRows;
+    const int32_t full = (count + order.tileRows - 1) / order.tileRows;
     for (int lane = 0; lane < kWarp; ++lane) {
       if (e == e0 + lane && e < experts) {
         order.starts[e] = pairs;
@@ -58,14 +58,15 @@ __global__ void floatsKernel(float *to, const T *from, Nest<1> nest) {
   }
 }
 
-template <typename Acc>
-__global__ void activateKernel(const Acc *from, Acc *to,
+template <typename Acc, typename To>
+__global__ void activateKernel(const Acc *from, To *to,
                                host::ExpertActivation<Acc> activation,
                                int64_t pairs, int64_t wide, int64_t hidden) {
   activation.dispatch([&](auto function) {
     for (int64_t i = firstElement(); i < pairs * hidden; i += allThreads()) {
       const int64_t pair = i / hidden;
-      to[i] = activation.at(from + pair * wide, i - pair * hidden, function);
+      to[i] =
+          To(activation.at(from + pair * wide, i - pair * hidden, function));
     }
   });
 }
@@ -110,22 +111,26 @@ Status toFloats(const TensorView &tokens, float *to, cudaStream_t stream) {
                         });
 }
 
-template <typename Acc>
-Status activatePairs(const Acc *from, Acc *to,
+template <typename Acc, typename To>
+Status activatePairs(const Acc *from, To *to,
                      const host::ExpertActivation<Acc> &activation,
                      int64_t pairs, int64_t wide, int64_t hidden,
                      cudaStream_t stream) {
   return pairs * hidden == 0
              ? Status::ok()
-             : launch(activateKernel<Acc>, {dim3(blocksFor(pairs * hidden))},
-                      stream, from, to, activation, pairs, wide, hidden);
+             : launch(activateKernel<Acc, To>,
+                      {dim3(blocksFor(pairs * hidden))}, stream, from, to,
+                      activation, pairs, wide, hidden);
 }
-template Status activatePairs(const float *, float *,
-                              const host::ExpertActivation<float> &, int64_t,
-                              int64_t, int64_t, cudaStream_t);
-template Status activatePairs(const double *, double *,
-                              const host::ExpertActivation<double> &, int64_t,
-                              int64_t, int64_t, cudaStream_t);
+#define SHARDC_ACTIVATE(Acc, To)                                               \
+  template Status activatePairs(const Acc *, To *,                             \
+                                const host::ExpertActivation<Acc> &, int64_t,  \
+                                int64_t, int64_t, cudaStream_t)
+SHARDC_ACTIVATE(float, float);
+SHARDC_ACTIVATE(float, host::Float16);
+SHARDC_ACTIVATE(float, host::BFloat16);
+SHARDC_ACTIVATE(double, double);
+#undef SHARDC_ACTIVATE
 
 Status combinePairs(const ExpertChoices &choices, const TensorView &weights,
                     const std::byte *sums, const TensorView &y,

@@ -13,6 +13,10 @@
 //   5 pairs of experts 2 0 2 2 0, tiles of 2 rows: experts 0 and 2 have 1 and 2
 //   tiles, the bound is 5 / 2 + min(experts, 5)
 //
+// The rows of the second product are rounded to the tokens' type, as a tensor
+// between two products of that type would be, where they come in tiles: those
+// of few pairs stay floats, as the host's do.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_EXPERTS_H
 #define SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_EXPERTS_H
@@ -27,7 +31,8 @@ namespace shardc::runtime::cuda {
 
 /// More tokens have enough rows of an expert for tiles.
 inline constexpr int64_t kMostFewTokens = 8;
-inline constexpr int kExpertTileRows = 64;
+/// Rows of a tile; large ones are for halves alone.
+inline constexpr int kSmallTileRows = 64, kLargeTileRows = 128;
 
 /// Which expert a pair has chosen.
 struct ExpertChoices {
@@ -66,7 +71,18 @@ struct ExpertOrder {
   int32_t *tiles = nullptr;  ///< likewise of its tiles
   int32_t *next = nullptr;   ///< where an expert's next pair goes
   int32_t *pairs = nullptr;  ///< by expert
+  int tileRows = kSmallTileRows;
 };
+
+/// Large tiles read less for each product; experts that would leave most of one
+/// empty get small ones.
+inline int tileRowsOf(artifact::ElementType element, int64_t pairs,
+                      int64_t experts) {
+  return artifact::elementBits(element) == 16 &&
+                 pairs > experts * kSmallTileRows
+             ? kLargeTileRows
+             : kSmallTileRows;
+}
 
 /// Weights [e, k, n] of any layout and type.
 struct ExpertMatrix {
@@ -98,13 +114,12 @@ struct ExpertBias {
 Status sortPairs(const ExpertChoices &choices, const ExpertOrder &order,
                  cudaStream_t stream);
 
-/// sums[pair, n] = rows W[e] + bias[e], for pairs whose expert is here. Weights
-/// and bias are of type `element`; rows, too, or of its sums' type.
+/// sums[pair, n] = rows W[e] + bias[e], for pairs whose expert is here. Rows,
+/// weights and bias are of type `element`; sums of what it is computed in.
 Status multiplyTiles(const ExpertChoices &choices, const ExpertOrder &order,
-                     const ExpertRows &rows, bool rowsAreSums,
-                     const ExpertMatrix &matrix, const ExpertBias &bias,
-                     artifact::ElementType element, std::byte *sums,
-                     cudaStream_t stream);
+                     const ExpertRows &rows, const ExpertMatrix &matrix,
+                     const ExpertBias &bias, artifact::ElementType element,
+                     std::byte *sums, cudaStream_t stream);
 
 /// Halves or floats as floats, one row after the other.
 Status toFloats(const TensorView &tokens, float *to, cudaStream_t stream);
@@ -118,8 +133,8 @@ Status multiplyPairs(const ExpertChoices &choices, const float *rows,
                      cudaStream_t stream);
 
 /// Rows of what is between the products, by pair.
-template <typename Acc>
-Status activatePairs(const Acc *from, Acc *to,
+template <typename Acc, typename To>
+Status activatePairs(const Acc *from, To *to,
                      const host::ExpertActivation<Acc> &activation,
                      int64_t pairs, int64_t wide, int64_t hidden,
                      cudaStream_t stream);

@@ -50,9 +50,10 @@ Status launch(void (*kernel)(Parameters...), const Grid &grid,
   return cudaStatus(cudaGetLastError(), "kernel launch");
 }
 
-/// What a block's threads share, as many bytes as the launch asked for.
+/// What a block's threads share, as many bytes as the launch asked for, aligned
+/// to 32.
 inline __device__ std::byte *sharedMemory() {
-  extern __shared__ __align__(16) std::byte memory[];
+  extern __shared__ __align__(32) std::byte memory[];
   return memory;
 }
 #else

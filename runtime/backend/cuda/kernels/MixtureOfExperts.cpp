@@ -124,6 +124,7 @@ struct Between {
     for (int32_t **list : {&order.starts, &order.tiles, &order.next})
       *list = reinterpret_cast<int32_t *>(take(x.here + 1, 4));
     order.pairs = reinterpret_cast<int32_t *>(take(pairs, 4));
+    order.tileRows = tileRowsOf(x.tokens.element, pairs, x.here);
     tokens = take(std::min(count, kMostFewTokens) * x.up.matrix.k, size);
     products = take(pairs * x.up.matrix.columns, size);
     activated = take(pairs * x.down.matrix.k, size);
@@ -148,13 +149,14 @@ int64_t tokensOfTurn(const Experts &x) {
                              std::max<int64_t>(x.tokens.dims[0], 1));
 }
 
-template <typename Acc>
+template <typename To>
 Status activate(const KernelCall &call, const Experts &x, const Between &b,
                 int64_t pairs) {
+  using Acc = host::Compute<To>;
   host::ExpertActivation<Acc> activation;
   activation.read(call, x.down.matrix.k);
   return activatePairs(reinterpret_cast<const Acc *>(b.products),
-                       reinterpret_cast<Acc *>(b.activated), activation, pairs,
+                       reinterpret_cast<To *>(b.activated), activation, pairs,
                        x.up.matrix.columns, x.down.matrix.k, streamOf(call));
 }
 
@@ -179,15 +181,17 @@ Status runTiles(const KernelCall &call, const Experts &x, const Between &b,
   const ExpertRows tokens = {x.tokens.data,
                              choices.choices,
                              {x.tokens.strides[0], x.tokens.strides[1]}};
-  SHARDC_RETURN_IF_ERROR(multiplyTiles(choices, b.order, tokens, false,
-                                       x.up.matrix, x.bias, x.tokens.element,
-                                       b.products, stream));
-  SHARDC_RETURN_IF_ERROR(x.isDouble()
-                             ? activate<double>(call, x, b, choices.pairs)
-                             : activate<float>(call, x, b, choices.pairs));
+  const artifact::ElementType element = x.tokens.element;
+  SHARDC_RETURN_IF_ERROR(multiplyTiles(choices, b.order, tokens, x.up.matrix,
+                                       x.bias, element, b.products, stream));
+  SHARDC_RETURN_IF_ERROR(
+      host::dispatch(host::FloatTypes(), element, kName, [&](auto tag) {
+        return activate<typename decltype(tag)::Type>(call, x, b,
+                                                      choices.pairs);
+      }));
   const ExpertRows rows = {b.activated, 1, {x.down.matrix.k, 1}};
-  return multiplyTiles(choices, b.order, rows, true, x.down.matrix, {},
-                       x.tokens.element, b.results, stream);
+  return multiplyTiles(choices, b.order, rows, x.down.matrix, {}, element,
+                       b.results, stream);
 }
 
 Status runTurn(const KernelCall &call, const Experts &x) {
