@@ -59,32 +59,18 @@ Status checkAttributes(cudaGraphNode_t node, cudaGraphNode_t by) {
   return Status::ok();
 }
 
-Status setKernel(cudaGraphExec_t executable, cudaGraphNode_t node,
-                 cudaGraphNode_t by) {
-  SHARDC_RETURN_IF_ERROR(checkAttributes(node, by));
-  cudaKernelNodeParams params = {};
-  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaGraphKernelNodeGetParams(by, &params),
-                                    "cudaGraphKernelNodeGetParams"));
-  return cudaStatus(cudaGraphExecKernelNodeSetParams(executable, node, &params),
-                    "cudaGraphExecKernelNodeSetParams");
-}
-
-Status setCopy(cudaGraphExec_t executable, cudaGraphNode_t node,
-               cudaGraphNode_t by) {
-  cudaMemcpy3DParms params = {};
-  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaGraphMemcpyNodeGetParams(by, &params),
-                                    "cudaGraphMemcpyNodeGetParams"));
-  return cudaStatus(cudaGraphExecMemcpyNodeSetParams(executable, node, &params),
-                    "cudaGraphExecMemcpyNodeSetParams");
-}
-
-Status setMemset(cudaGraphExec_t executable, cudaGraphNode_t node,
-                 cudaGraphNode_t by) {
-  cudaMemsetParams params = {};
-  SHARDC_RETURN_IF_ERROR(cudaStatus(cudaGraphMemsetNodeGetParams(by, &params),
-                                    "cudaGraphMemsetNodeGetParams"));
-  return cudaStatus(cudaGraphExecMemsetNodeSetParams(executable, node, &params),
-                    "cudaGraphExecMemsetNodeSetParams");
+/// Gives the executable's node the parameters of another one of its kind.
+template <typename Params>
+Status setParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                 cudaGraphNode_t by,
+                 cudaError_t (*get)(cudaGraphNode_t, Params *),
+                 cudaError_t (*set)(cudaGraphExec_t, cudaGraphNode_t,
+                                    const Params *)) {
+  Params params = {};
+  SHARDC_RETURN_IF_ERROR(
+      cudaStatus(get(by, &params), "parameters of a graph's node"));
+  return cudaStatus(set(executable, node, &params),
+                    "parameters of an executable graph's node");
 }
 
 Status setNode(cudaGraphExec_t executable, cudaGraphNode_t node,
@@ -98,11 +84,15 @@ Status setNode(cudaGraphExec_t executable, cudaGraphNode_t node,
     return notAlike("kind");
   switch (is) {
   case cudaGraphNodeTypeKernel:
-    return setKernel(executable, node, by);
+    SHARDC_RETURN_IF_ERROR(checkAttributes(node, by));
+    return setParams(executable, node, by, cudaGraphKernelNodeGetParams,
+                     cudaGraphExecKernelNodeSetParams);
   case cudaGraphNodeTypeMemcpy:
-    return setCopy(executable, node, by);
+    return setParams(executable, node, by, cudaGraphMemcpyNodeGetParams,
+                     cudaGraphExecMemcpyNodeSetParams);
   case cudaGraphNodeTypeMemset:
-    return setMemset(executable, node, by);
+    return setParams(executable, node, by, cudaGraphMemsetNodeGetParams,
+                     cudaGraphExecMemsetNodeSetParams);
   default:
     return notAlike("kind"); // nothing else is launched
   }
