@@ -94,10 +94,15 @@ std::optional<Product> Product::of(rt::CallOp call) {
 }
 
 /// Of the same x and of weights that differ in their columns alone, with
-/// nothing in between that is done, or not done, for both.
+/// nothing in between that is done, or not done, for both. What is the same on
+/// all ranks is computed by the same product on all of them: a library may take
+/// another kernel, with other bits, for rows of another length.
 bool Product::fits(const Product &other) const {
   Value mine = rt::CallOp(call).getInputs()[0],
         theirs = rt::CallOp(other.call).getInputs()[0];
+  if (cast<rt::ViewType>(view().getType()).getReplicated() !=
+      cast<rt::ViewType>(other.view().getType()).getReplicated())
+    return false;
   if (mine.getType() != theirs.getType() ||
       bufferOf(mine) != bufferOf(theirs) ||
       rt::WeightOp(weight).getElement() !=

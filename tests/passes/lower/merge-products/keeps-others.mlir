@@ -1,5 +1,6 @@
 // What stays: weights that somebody else reads, results that leave the rank or
-// that are seen across rows, products behind a bracket.
+// that are seen across rows, and one that all ranks have beside one that they do
+// not.
 // RUN: shard-opt %s --shardc-merge-products | FileCheck %s --implicit-check-not=rt.join
 
 !x = !rt.view<f32, [4, 8], [8, 1], 0>
@@ -54,4 +55,22 @@ rt.program @seen {
   %u = rt.view %7 : !y
   rt.call "MatMul"(%x, %c : !x, !w) into(%u : !y) {}
   rt.output 0 "u" %u <dims = [4, 8], sharding = [{}, {}], local = [4, 8]> : !y
+}
+
+// CHECK-LABEL: rt.program @replicated
+// CHECK-COUNT-2: "MatMul"
+rt.program @replicated {
+  %0 = rt.weight "a" "model.bin" at 0 length 512 f32 <dims = [8, 16], sharding = [{}, {"tp"=2}], local = [8, 8]>
+  %a = rt.view %0 : !w
+  %1 = rt.weight "b" "model.bin" at 512 length 256 f32 <dims = [8, 8], sharding = [{}, {}], local = [8, 8]>
+  %b = rt.view %1 : !w
+  rt.ready
+  %2 = rt.input 0 "x" f32 <dims = [4, 8], sharding = [{}, {}], local = [4, 8]>
+  %x = rt.view %2 : !x
+  %3 = rt.alloc <[128]>
+  %y = rt.view %3 : !y
+  rt.call "MatMul"(%x, %a : !x, !w) into(%y : !y) {}
+  %4 = rt.alloc <[128]>
+  %z = rt.view %4 : !rt.view<f32, [4, 8], [8, 1], 0, replicated>
+  rt.call "MatMul"(%x, %b : !x, !w) into(%z : !rt.view<f32, [4, 8], [8, 1], 0, replicated>) {}
 }
