@@ -1,6 +1,7 @@
 """What tests with one process a rank share: starting them by hand or as launchers do, and waiting for their end."""
 
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -13,9 +14,15 @@ LLAMA = "llama-dynamo-op18"
 
 
 def free_port():
-    with socket.socket() as found:
-        found.bind(("", 0))
-        return found.getsockname()[1]
+    """Below those that the system gives to connections, one of which might take it meanwhile."""
+    while True:
+        port = random.randrange(10000, 30000)
+        with socket.socket() as found:
+            try:
+                found.bind(("", port))
+                return port
+            except OSError:
+                pass
 
 
 def by_hand(size):
@@ -25,7 +32,7 @@ def by_hand(size):
 
 
 def torchrun(size):
-    port = free_port()
+    port = free_port() - 1  # torchrun's own store has that one; ranks meet on the next
     place = {"WORLD_SIZE": size, "MASTER_ADDR": "localhost", "MASTER_PORT": port, "TORCHELASTIC_RUN_ID": "run"}
     return [{"RANK": rank, "LOCAL_RANK": rank} | place for rank in range(size)]
 
