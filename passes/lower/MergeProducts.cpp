@@ -19,14 +19,15 @@ namespace {
 
 /// x W, where nobody else reads W, and calls alone read the product.
 struct Product {
-  rt::CallOp call;
-  rt::WeightOp weight;
-  rt::AllocOp alloc;
+  // Handles, whose accessors are not const.
+  mutable rt::CallOp call;
+  mutable rt::WeightOp weight;
+  mutable rt::AllocOp alloc;
   bool isTransposed = false; ///< W lies as [n, k]
 
   static std::optional<Product> of(rt::CallOp call);
 
-  Value view() const { return rt::CallOp(call).getOutputs()[0]; }
+  Value view() const { return call.getOutputs()[0]; }
   DimExpr columns() const { return layoutOf(view()).dims.back(); }
   bool fits(const Product &other) const;
 
@@ -37,10 +38,6 @@ private:
 
 } // namespace
 
-static bool isZeroOrOne(const StridedLayout &layout, size_t d) {
-  return layout.strides[d].isConstant(0) || layout.dims[d].isConstant(1);
-}
-
 /// All of the weight's slice, which batch dims repeat.
 bool Product::readWeight() {
   Value operand = call.getInputs()[1];
@@ -49,22 +46,17 @@ bool Product::readWeight() {
       view ? view.getBuffer().getDefiningOp<rt::WeightOp>() : rt::WeightOp();
   if (!weight || !operand.hasOneUse() || !weight.getBuffer().hasOneUse())
     return false;
-  const StridedLayout layout = layoutOf(operand);
-  const size_t rank = layout.dims.size();
-  if (rank < 2 || layout.offset != 0)
+  const std::optional<StridedLayout> matrix = matrixOf(layoutOf(operand));
+  if (!matrix || matrix->offset != 0)
     return false;
-  for (size_t d = 0; d + 2 < rank; ++d)
-    if (!isZeroOrOne(layout, d))
-      return false;
-  const Sizes matrix(ArrayRef(layout.dims).take_back(2)),
-      strides(ArrayRef(layout.strides).take_back(2));
-  isTransposed = strides != Sizes{matrix[1], 1};
+  const Sizes &dims = matrix->dims;
+  isTransposed = matrix->strides != Sizes{dims[1], 1};
   dist::ValueAttr value = weight.getValue();
   const ArrayRef<DimExpr> local =
       value.getHasLocal() ? value.getLocal() : value.getDims();
-  return isTransposed ? strides == Sizes{1, matrix[0]} &&
-                            Sizes(local) == Sizes{matrix[1], matrix[0]}
-                      : Sizes(local) == matrix;
+  return isTransposed ? matrix->strides == Sizes{1, dims[0]} &&
+                            Sizes(local) == Sizes{dims[1], dims[0]}
+                      : Sizes(local) == dims;
 }
 
 /// All of a temporary that calls read.
@@ -98,19 +90,17 @@ std::optional<Product> Product::of(rt::CallOp call) {
 /// all ranks is computed by the same product on all of them: a library may take
 /// another kernel, with other bits, for rows of another length.
 bool Product::fits(const Product &other) const {
-  Value mine = rt::CallOp(call).getInputs()[0],
-        theirs = rt::CallOp(other.call).getInputs()[0];
+  Value mine = call.getInputs()[0], theirs = other.call.getInputs()[0];
   if (cast<rt::ViewType>(view().getType()).getReplicated() !=
       cast<rt::ViewType>(other.view().getType()).getReplicated())
     return false;
   if (mine.getType() != theirs.getType() ||
       bufferOf(mine) != bufferOf(theirs) ||
-      rt::WeightOp(weight).getElement() !=
-          rt::WeightOp(other.weight).getElement() ||
+      weight.getElement() != other.weight.getElement() ||
       isTransposed != other.isTransposed)
     return false;
-  for (Operation *op = rt::CallOp(call)->getNextNode();
-       op != rt::CallOp(other.call).getOperation(); op = op->getNextNode())
+  for (Operation *op = call->getNextNode(); op != other.call.getOperation();
+       op = op->getNextNode())
     if (!op || isBarrier(op) ||
         llvm::is_contained(accessesOf(op).writes, bufferOf(mine)))
       return false;
@@ -151,7 +141,7 @@ private:
   bool moveViews() {
     DimExpr column = 0;
     for (const Product &product : products) {
-      for (Operation *user : rt::AllocOp(product.alloc)->getUsers()) {
+      for (Operation *user : product.alloc->getUsers()) {
         auto view = dyn_cast<rt::ViewOp>(user);
         if (!view)
           continue;
@@ -192,14 +182,13 @@ private:
             cast<rt::ViewType>(first.view().getType()).getElement());
     Operation *last = nullptr; // that frees one of them
     for (const Product &product : products)
-      for (Operation *user : rt::AllocOp(product.alloc)->getUsers())
+      for (Operation *user : product.alloc->getUsers())
         if (isa<rt::FreeOp>(user) && (!last || last->isBeforeInBlock(user)))
           last = user;
-    Value result =
-        rt::AllocOp::create(builder, rt::CallOp(first.call).getLoc(),
-                            builder.getType<rt::BufferType>(),
-                            dist::DimsAttr::get(builder.getContext(), {bytes}),
-                            /*persistent=*/false);
+    Value result = rt::AllocOp::create(
+        builder, first.call.getLoc(), builder.getType<rt::BufferType>(),
+        dist::DimsAttr::get(builder.getContext(), {bytes}),
+        /*persistent=*/false);
     if (last) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointAfter(last);
@@ -233,9 +222,9 @@ private:
     }
     for (const Product &product : products) {
       for (Operation *user :
-           llvm::make_early_inc_range(rt::AllocOp(product.alloc)->getUsers()))
+           llvm::make_early_inc_range(product.alloc->getUsers()))
         user->erase();
-      rt::AllocOp(product.alloc)->erase();
+      product.alloc->erase();
     }
   }
 

@@ -168,10 +168,10 @@ struct StateMemory {
 /// The KV caches of one sequence, or one batch: each rank keeps its part, and
 /// each run appends to it in place. Memory is taken as positions are, where the
 /// device has pages (the artifact's target decides whether positions lie behind
-/// each other), and stays until the state is destroyed. The branch of a merged decoder that takes a
-/// prompt sets them all, whatever they held; caches of an encoder's keys stay
-/// as that branch left them. Used by one run at a time; must not outlive its
-/// session.
+/// each other), and stays until the state is destroyed. The branch of a merged
+/// decoder that takes a prompt sets them all, whatever they held; caches of an
+/// encoder's keys stay as that branch left them. Used by one run at a time; must
+/// not outlive its session.
 class State {
 public:
   ~State();

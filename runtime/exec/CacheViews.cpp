@@ -6,24 +6,6 @@
 
 namespace shardc::runtime {
 
-/// By view: whether an instruction or an output has it.
-static std::vector<char> findUsed(const artifact::Program &program) {
-  std::vector<char> used(program.views()->size());
-  auto use = [&](int64_t view) {
-    if (view >= 0) // not absent
-      used[static_cast<size_t>(view)] = 1;
-  };
-  for (const artifact::Instruction *instruction : *program.run()) {
-    for (int32_t view : *instruction->inputs())
-      use(view);
-    for (int32_t view : *instruction->outputs())
-      use(view);
-  }
-  for (const artifact::Output *output : *program.outputs())
-    use(output->view());
-  return used;
-}
-
 CacheViews::CacheViews(const artifact::Program &program) : program(program) {
   views.resize(program.caches()->size());
   std::vector<int64_t> ofBuffer(program.buffers()->size(), -1);
@@ -39,7 +21,7 @@ CacheViews::CacheViews(const artifact::Program &program) : program(program) {
         ofBuffer[b] = c;
     }
   }
-  const std::vector<char> used = findUsed(program);
+  const std::vector<char> used = usedViews(program);
   for (uint32_t v = 0; v < program.views()->size(); ++v)
     if (const int64_t cache = ofBuffer[program.views()->Get(v)->buffer()];
         cache >= 0 && used[v])

@@ -1,20 +1,16 @@
 #include "runtime/exec/LoadedProgram.h"
 
+#include "runtime/exec/ViewResolver.h"
+
 namespace shardc::runtime {
 
-/// Calls `use(buffer)` for what an instruction of a run reads, or an output is.
+/// Calls `use(buffer)` for each view that a run uses.
 template <typename Use>
 static void forEachUsed(const artifact::Program &program, Use use) {
-  auto useView = [&](int32_t view) {
-    if (view >= 0)
-      use(*program.buffers()->Get(
-          program.views()->Get(static_cast<uint32_t>(view))->buffer()));
-  };
-  for (const artifact::Instruction *instruction : *program.run())
-    for (int32_t view : *instruction->inputs())
-      useView(view);
-  for (const artifact::Output *output : *program.outputs())
-    useView(static_cast<int32_t>(output->view()));
+  const std::vector<char> used = usedViews(program);
+  for (uint32_t v = 0; v < used.size(); ++v)
+    if (used[v])
+      use(*program.buffers()->Get(program.views()->Get(v)->buffer()));
 }
 
 static std::vector<char> usedInputs(const artifact::Program &program) {

@@ -14,6 +14,23 @@ constexpr int64_t kMaxBufferBytes = int64_t{1} << 46;
 
 } // namespace
 
+std::vector<char> usedViews(const artifact::Program &program) {
+  std::vector<char> used(program.views()->size());
+  auto use = [&](int64_t view) {
+    if (view >= 0) // not absent
+      used[static_cast<size_t>(view)] = 1;
+  };
+  for (const artifact::Instruction *instruction : *program.run()) {
+    for (int32_t view : *instruction->inputs())
+      use(view);
+    for (int32_t view : *instruction->outputs())
+      use(view);
+  }
+  for (const artifact::Output *output : *program.outputs())
+    use(output->view());
+  return used;
+}
+
 Status bufferBytes(const artifact::Program &program, uint32_t buffer,
                    std::span<const int64_t> scalars, int64_t &bytes) {
   bytes = scalars[program.buffers()->Get(buffer)->bytes()];

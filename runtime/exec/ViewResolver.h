@@ -27,6 +27,9 @@ Status resolveView(const artifact::Program &program, uint32_t index,
 int64_t viewEnd(const artifact::Program &program, uint32_t index,
                 std::span<const int64_t> scalars);
 
+/// By view: whether an instruction of a run has it, or an output.
+std::vector<char> usedViews(const artifact::Program &program);
+
 /// Bytes of a buffer on this rank; negative or absurd ones are an error.
 Status bufferBytes(const artifact::Program &program, uint32_t buffer,
                    std::span<const int64_t> scalars, int64_t &bytes);

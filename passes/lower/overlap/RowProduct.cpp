@@ -30,7 +30,13 @@ const RowKernel *kernelOf(rt::CallOp call) {
   });
 }
 
-/// Without dims that only repeat the matrix.
+/// As one matrix of so many rows; nothing where its rows are not one dim.
+std::optional<StridedLayout> flattened(const StridedLayout &layout) {
+  return withRows(layout, dist::product(ArrayRef(layout.dims).drop_back()));
+}
+
+} // namespace
+
 std::optional<StridedLayout> matrixOf(const StridedLayout &layout) {
   if (layout.dims.size() < 2)
     return std::nullopt;
@@ -42,13 +48,6 @@ std::optional<StridedLayout> matrixOf(const StridedLayout &layout) {
                        Sizes(ArrayRef(layout.strides).drop_front(batch)),
                        layout.offset};
 }
-
-/// As one matrix of so many rows; nothing where its rows are not one dim.
-std::optional<StridedLayout> flattened(const StridedLayout &layout) {
-  return withRows(layout, dist::product(ArrayRef(layout.dims).drop_back()));
-}
-
-} // namespace
 
 StridedLayout layoutOf(Value view) {
   auto type = cast<rt::ViewType>(view.getType());

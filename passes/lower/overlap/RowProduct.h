@@ -21,6 +21,8 @@
 namespace shardc::lower {
 
 StridedLayout layoutOf(mlir::Value view);
+/// Without dims that only repeat the matrix; nothing where others are left.
+std::optional<StridedLayout> matrixOf(const StridedLayout &layout);
 /// A view like that one on another window, or another buffer.
 mlir::Value viewLike(mlir::Value view, mlir::Value buffer,
                      const StridedLayout &layout, mlir::OpBuilder &builder);
