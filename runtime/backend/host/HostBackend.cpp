@@ -66,11 +66,7 @@ public:
   bool isHost() const override { return true; }
 
   std::byte *allocate(MemoryKind, int64_t bytes) override {
-    if (bytes < 0 || bytes > INT64_MAX - 2 * kBufferAlignment)
-      return nullptr;
-    return static_cast<std::byte *>(std::aligned_alloc(
-        kBufferAlignment,
-        static_cast<size_t>(alignBuffer(bytes > 0 ? bytes : 1))));
+    return allocateAligned(bytes);
   }
   void release(MemoryKind, std::byte *memory) override { std::free(memory); }
   std::unique_ptr<GrowingMemory> reserve(int64_t bytes) override {
