@@ -92,8 +92,9 @@ class Overlap(EndToEnd):
         self.assert_parts(self.overlap(model, 2, "--overlap", 3), 3, ["all_reduce"])
 
     def test_parts_of_a_split_sequence(self):
-        """By the batch where sizes are symbols, by each rank's positions where these are known to be as many."""
-        for sizes, shapes in ((("batch", "seq"), [(3, 7), (1, 4)]), ((1, 12), [(1, 12)]), ((2, 9), [(2, 9)])):
+        """By the batch where sizes are symbols, else by each rank's positions where these are as many."""
+        for sizes, shapes in ((("batch", "seq"), [(3, 7), (1, 4)]), ((1, "seq"), [(1, 12), (1, 7), (1, 1), (1, 64)]),
+                              ((1, 12), [(1, 12)]), ((2, 9), [(2, 9)])):  # fmt: skip
             folders = self.save(*sizes, shapes)
             model = self.folder / "model.onnx"
             for ranks in (2, 3):
@@ -157,6 +158,7 @@ class Overlap(EndToEnd):
             (("batch", "seq"), [(2, 7), (1, 1)], []),
             ((1, 12), [(1, 12)], ["--sp"]),
             (("batch", "seq"), [(3, 8)], ["--sp"]),
+            ((1, "seq"), [(1, 8), (1, 7)], ["--sp"]),
         ):
             with self.subTest(sizes=sizes, flags=flags):
                 folders = self.save(*sizes, shapes)

@@ -9,7 +9,11 @@
 //                             [batch, 2, seq / 2]      each rank's part alike
 //
 // The latter takes some rows of each rank's part, so that each rank gets some
-// of its own: it needs parts of equal size.
+// of its own: it needs parts of equal size. A symbolic seq has them only where
+// it is even, so that the cut has no rows where it is odd, and uncutRows all:
+//
+//   [batch, 2, e * (seq floordiv 2)]      e: 1 where seq is even, else 0
+//   [batch, seq - 2 * e * (seq floordiv 2)]
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_LOWER_OVERLAP_ROWCUT_H
@@ -26,10 +30,16 @@ struct RowCut {
   /// Of the collective's own dim among `dims`: that number is 1 on one side.
   /// Nothing for an all_reduce.
   std::optional<size_t> split;
+  /// Its size, where only some sizes have parts that are equal.
+  std::optional<dist::DimExpr> splitSize;
 
+  /// Whether each rank's part is cut, behind the ways.
+  bool isOfEachPart() const { return split && dim == *split + 1; }
+  /// Rows with the collective's own dim in one.
+  Sizes wholeDims() const;
   /// Rows of one element of the dim that is cut.
   dist::DimExpr rowsPerUnit() const;
-  dist::DimExpr numRows() const { return dist::product(dims); }
+  dist::DimExpr numRows() const { return dist::product(wholeDims()); }
 };
 
 /// Elements [start, start + size) of the dim that is cut.
@@ -41,12 +51,16 @@ struct RowPart {
 RowCut cutAnywhere(dist::DimExpr rows);
 /// Of a collective that splits dim `split` of a value with these sizes (the
 /// columns, behind the rows, included) into `ways` equal parts; nothing where
-/// they need not be equal.
+/// they never are.
 std::optional<RowCut> cutEachPart(llvm::ArrayRef<dist::DimExpr> dims,
                                   size_t split, int64_t ways);
 /// The same for parts of any size; nothing where there is no other dim.
 std::optional<RowCut> cutOutside(llvm::ArrayRef<dist::DimExpr> dims,
                                  size_t split);
+
+/// All rows where a cut has none because of their number, as one part of a cut
+/// that says how they lie; nothing where it always has its rows.
+std::optional<std::pair<RowCut, RowPart>> uncutRows(const RowCut &cut);
 
 /// Equal parts, of at least `leastRows` rows; the last ones may be smaller, or
 /// empty.
@@ -57,6 +71,8 @@ std::vector<RowPart> partsOf(const RowCut &cut, int64_t parts,
 /// that needs a copy, or it has other rows.
 std::optional<StridedLayout> withRows(const StridedLayout &layout,
                                       llvm::ArrayRef<dist::DimExpr> rows);
+std::optional<StridedLayout> withRows(const StridedLayout &layout,
+                                      const RowCut &cut);
 
 } // namespace shardc::lower
 

@@ -101,8 +101,7 @@ bool RowProduct::readsElsewhere(Value buffer) const {
 bool RowProduct::canCut(const RowCut &cut) const {
   const RowPart any{0, DimExpr::symbol("any")};
   auto canCut = [&](Value view) {
-    const std::optional<StridedLayout> rows =
-        withRows(layoutOf(view), cut.dims);
+    const std::optional<StridedLayout> rows = withRows(layoutOf(view), cut);
     return rows && (kernelOf(call)->takesBatches ||
                     flattened(rows->sliced(cut.dim, any.start, any.size)));
   };
@@ -121,7 +120,7 @@ void RowProduct::addPart(const RowCut &cut, const RowPart &part, Value between,
   const size_t ofBetween = isOutput ? views.size() - 1 : rowInputs.front();
   bool isFlat = true;
   for (size_t i : cutViews) {
-    StridedLayout layout = withRows(layoutOf(views[i]), cut.dims)
+    StridedLayout layout = withRows(layoutOf(views[i]), cut)
                                ->sliced(cut.dim, part.start, part.size);
     if (i == ofBetween)
       layout = StridedLayout::contiguous(layout.dims);

@@ -155,7 +155,8 @@ private:
         split.size() == whole.dims[dim];
     if (std::optional<RowCut> cut =
             cutEachPart(whole.dims, dim, dist::numWays(axes));
-        cut && isSplitAsWhole && cut->dims[dim + 1] == part.dims[dim])
+        cut && isSplitAsWhole &&
+        (cut->splitSize || cut->dims[dim + 1] == part.dims[dim]))
       cuts.push_back(*cut);
     if (std::optional<RowCut> cut = cutOutside(whole.dims, dim)) {
       // Neighbouring rows lie as they are sent.
@@ -168,8 +169,9 @@ private:
   }
 
   static bool fits(const Pair &pair, const RowCut &cut) {
+    const auto uncut = uncutRows(cut);
     return llvm::all_of(pair.products, [&](const RowProduct &product) {
-      return product.canCut(cut);
+      return product.canCut(cut) && (!uncut || product.canCut(uncut->first));
     });
   }
 
@@ -243,20 +245,26 @@ private:
     // Parts of the products are done in turn, behind the last of them.
     Operation *at =
         pair.isProductFirst ? collective.getOperation() : lastOf(pair.products);
-    for (const RowPart &part : partsOf(pair.cut, parts, leastRows)) {
-      if (part.size.isConstant(0))
-        continue;
-      builder.setInsertionPoint(pair.isProductFirst ? at : collective);
-      Value between = allocate(pair, part);
-      if (pair.isProductFirst)
-        addProducts(pair, part, between);
-      addCollective(pair, part, between);
-      builder.setInsertionPoint(at);
-      if (!pair.isProductFirst)
-        addProducts(pair, part, between);
-      rt::FreeOp::create(builder, collective.getLoc(), between);
-    }
+    for (const RowPart &part : partsOf(pair.cut, parts, leastRows))
+      if (!part.size.isConstant(0))
+        addPart(pair, pair.cut, part, at);
+    if (const auto uncut = uncutRows(pair.cut))
+      addPart(pair, uncut->first, uncut->second, at);
     erase(pair);
+  }
+
+  void addPart(const Pair &pair, const RowCut &cut, const RowPart &part,
+               Operation *at) {
+    Operation *collective = pair.collective;
+    builder.setInsertionPoint(pair.isProductFirst ? at : collective);
+    Value between = allocate(pair, cut, part);
+    if (pair.isProductFirst)
+      addProducts(pair, cut, part, between);
+    addCollective(pair, cut, part, between);
+    builder.setInsertionPoint(at);
+    if (!pair.isProductFirst)
+      addProducts(pair, cut, part, between);
+    rt::FreeOp::create(builder, collective->getLoc(), between);
   }
 
   static Operation *lastOf(ArrayRef<RowProduct> products) {
@@ -268,41 +276,34 @@ private:
   }
 
   /// The part of what is between.
-  Value allocate(const Pair &pair, const RowPart &part) {
+  Value allocate(const Pair &pair, const RowCut &cut, const RowPart &part) {
     rt::CollectiveOp op = pair.collective;
     auto type = cast<rt::ViewType>(
         (pair.isProductFirst ? op.getInput() : op.getOutput()).getType());
     const DimExpr bytes =
-        rt::storageBytes(type.getElement(), pair.cut.rowsPerUnit() * part.size *
-                                                type.getDims().back());
+        rt::storageBytes(type.getElement(),
+                         cut.rowsPerUnit() * part.size * type.getDims().back());
     return rt::AllocOp::create(
         builder, op.getLoc(), builder.getType<rt::BufferType>(),
         dist::DimsAttr::get(builder.getContext(), {bytes}),
         /*persistent=*/false);
   }
 
-  void addProducts(const Pair &pair, const RowPart &part, Value between) {
+  void addProducts(const Pair &pair, const RowCut &cut, const RowPart &part,
+                   Value between) {
     for (const RowProduct &product : pair.products)
-      product.addPart(pair.cut, part, between, pair.isProductFirst, builder);
+      product.addPart(cut, part, between, pair.isProductFirst, builder);
   }
 
-  void addCollective(const Pair &pair, const RowPart &part, Value between) {
+  void addCollective(const Pair &pair, const RowCut &cut, const RowPart &part,
+                     Value between) {
     rt::CollectiveOp op = pair.collective;
-    Sizes rows = pair.cut.dims;
     Value whole = pair.isProductFirst ? op.getInput() : op.getOutput();
-    // The part of a rank has 1 where the whole has the ways, or its own size
-    // of the dim that is split.
-    Sizes partRows = rows;
-    if (pair.cut.split)
-      partRows[*pair.cut.split] =
-          pair.cut.dim == *pair.cut.split + 1
-              ? DimExpr(1)
-              : layoutOf(pair.isProductFirst ? op.getOutput() : op.getInput())
-                    .dims[*pair.cut.split];
     auto window = [&](Value view) {
-      StridedLayout layout =
-          *withRows(layoutOf(view), view == whole ? rows : partRows);
-      layout = layout.sliced(pair.cut.dim, part.start, part.size);
+      const StridedLayout layout =
+          view == whole ? withRows(layoutOf(view), cut)
+                              ->sliced(cut.dim, part.start, part.size)
+                        : rowsOfRank(layoutOf(view), cut, part, axesOf(op));
       if (bufferOf(view) != bufferOf(whole))
         return viewLike(view, bufferOf(view), layout, builder);
       return viewLike(view, between, StridedLayout::contiguous(layout.dims),
@@ -311,17 +312,43 @@ private:
     auto made = cast<rt::CollectiveOp>(builder.clone(*op));
     made.getInputMutable().assign(window(op.getInput()));
     made.getOutputMutable().assign(window(op.getOutput()));
-    if (pair.cut.split && pair.cut.dim != 0) {
-      dist::Sharding sharding =
-          dist::Sharding::replicated(layoutOf(made.getInput()).dims);
-      const SmallVector<dist::AxisRef> axes = axesOf(op);
-      const int64_t ways = dist::numWays(axes);
-      sharding.dims[*pair.cut.split] = dist::DimSharding::whole(ways, axes);
-      Sizes dims = layoutOf(made.getInput()).dims;
-      dims[*pair.cut.split] = ways;
-      made.setValueAttr(dist::ValueAttr::get(
-          builder.getContext(), dims, dist::ShardingRef(sharding), {}, false));
-    }
+    if (cut.split && cut.dim >= *cut.split)
+      made.setValueAttr(valueOf(cut, part, op));
+  }
+
+  /// Of the side that has the rows of one rank.
+  StridedLayout rowsOfRank(const StridedLayout &layout, const RowCut &cut,
+                           const RowPart &part,
+                           ArrayRef<dist::AxisRef> axes) const {
+    Sizes dims = cut.wholeDims();
+    if (!cut.split) // as many as all
+      return withRows(layout, dims)->sliced(cut.dim, part.start, part.size);
+    const size_t split = *cut.split;
+    dims[split] = layout.dims[split];
+    const StridedLayout rows = *withRows(layout, dims);
+    if (cut.isOfEachPart()) // one way, and the rows of that
+      return rows.expanded(split, {1, dims[split]})
+          .sliced(cut.dim, part.start, part.size);
+    const DimExpr size =
+        cut.dim == split
+            ? dist::DimSharding::whole(part.size, axes).localSize(mesh)
+            : part.size;
+    return rows.sliced(cut.dim, part.start, size);
+  }
+
+  /// What the collective moves, where its own dim is another one than before.
+  dist::ValueAttr valueOf(const RowCut &cut, const RowPart &part,
+                          rt::CollectiveOp op) {
+    Value side =
+        op.getKernel() == "all_gather" ? op.getOutput() : op.getInput();
+    Sizes dims = cut.dims;
+    dims[cut.dim] = part.size;
+    dims.push_back(layoutOf(side).dims.back());
+    dist::Sharding sharding = dist::Sharding::replicated(dims);
+    sharding.dims[*cut.split] =
+        dist::DimSharding::whole(dims[*cut.split], axesOf(op));
+    return dist::ValueAttr::get(builder.getContext(), dims,
+                                dist::ShardingRef(sharding), {}, false);
   }
 
   /// What the parts replace, with the buffer between.

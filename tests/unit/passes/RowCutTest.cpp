@@ -32,8 +32,32 @@ TEST(RowCut, eachRanksPartIsCutAlike) {
   EXPECT_EQ(cut->dim, 2u);
   EXPECT_EQ(cut->split, 1u);
   EXPECT_EQ(cut->rowsPerUnit(), b * 4);
-  EXPECT_FALSE(cutEachPart({b, s, 16}, 1, 4)); // parts may differ by one
+  EXPECT_FALSE(cutEachPart({b, 7, 16}, 1, 4)); // parts are not equal
   EXPECT_FALSE(cutEachPart({b, s * 4}, 1, 4)); // columns are not cut
+}
+
+/// Parts of a symbolic size are cut where they are equal, else nothing is.
+TEST(RowCut, partsThatMayBeEqualAreCutWhereTheyAre) {
+  const auto cut = cutEachPart({b, s, 16}, 1, 4);
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(cut->wholeDims(), (Sizes{b, s}));
+  EXPECT_EQ(cut->numRows(), b * s);
+  const auto uncut = uncutRows(*cut);
+  ASSERT_TRUE(uncut);
+  EXPECT_EQ(uncut->first.dims, (Sizes{b, s}));
+  EXPECT_EQ(uncut->first.dim, 1u);
+  for (int64_t seq = 0; seq < 13; ++seq) {
+    const bool isEqual = seq % 4 == 0;
+    EXPECT_EQ(valueOf(cut->dims[cut->dim], 1, seq), isEqual ? seq / 4 : 0);
+    EXPECT_EQ(valueOf(uncut->second.start, 1, seq), 0);
+    EXPECT_EQ(valueOf(uncut->second.size, 1, seq), isEqual ? 0 : seq);
+  }
+  EXPECT_FALSE(uncutRows(*cutEachPart({b, s * 4, 16}, 1, 4)));
+  EXPECT_FALSE(uncutRows(cutAnywhere(b * s)));
+  const auto rows = withRows(StridedLayout::contiguous({b, s, 16}), *cut);
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->strides[1], cut->dims[2] * 16);
+  EXPECT_EQ(rows->strides[2], DimExpr(16));
 }
 
 TEST(RowCut, otherDimsAreCutOutside) {
@@ -49,7 +73,8 @@ TEST(RowCut, otherDimsAreCutOutside) {
 /// Every row is in one part, in order, whatever the sizes turn out to be.
 TEST(RowCut, partsCoverAllRowsOnce) {
   for (const RowCut &cut : {cutAnywhere(b * s), *cutOutside({b, s, 16}, 1),
-                            *cutEachPart({b, s * 3, 16}, 1, 3), cutAnywhere(7)})
+                            *cutEachPart({b, s * 3, 16}, 1, 3),
+                            *cutEachPart({b, s, 16}, 1, 3), cutAnywhere(7)})
     for (int64_t parts : {1, 2, 3, 5})
       for (int64_t least : {1, 4, 100})
         for (int64_t batch : {0, 1, 3, 8})
