@@ -118,6 +118,17 @@ class Overlap(EndToEnd):
                     parts = self.compile(model_file(name), 2, *flags, "--overlap", 2)
                     self.assertEqual(self.outputs(parts, data), self.outputs(whole, data))
 
+    def test_quantised_weights(self):
+        """Parts of a product may be rounded in another way: against ONNX Runtime's outputs."""
+        model = model_file("llama-genai-int4")
+        for flags in ([], ["--sp"]):
+            artifact = self.compile(model, 2, *flags, "--overlap", 2)
+            for data in data_sets("llama-genai-int4"):
+                with self.subTest(flags=flags, data=data):
+                    self.run_ok("shardrun", artifact, "--inputs", data, "--expect", data)
+            nodes = {entry["node"] for entry in self.overlap(model, 2, *flags, "--overlap", 2)["collectives"]}
+            self.assertTrue(any("o_proj/MatMul" in node for node in nodes), nodes)
+
     def test_the_host_does_one_after_the_other(self):
         dims = data_dims("llama-dynamo-op18", data_sets("llama-dynamo-op18")[0])
         text = self.run_ok("shardc", model_file("llama-dynamo-op18"), "--tp", 2, "--explain", *dims)

@@ -51,13 +51,18 @@ double productSeconds(const DeviceModel &device, const ProductSize &size) {
       static_cast<double>(device.multiprocessors) / speed;
   const double compute =
       static_cast<double>(ceilDiv(tiles, device.multiprocessors)) * tile;
+  const double weights =
+      static_cast<double>(size.depth) * static_cast<double>(size.columns);
   const double elements =
       static_cast<double>(size.rows) * static_cast<double>(size.depth) +
-      static_cast<double>(size.depth) * static_cast<double>(size.columns) +
+      weights +
       static_cast<double>(size.rows) * static_cast<double>(size.columns);
-  const double memory = elements * static_cast<double>(size.elementBits) / 8 /
-                        device.memoryBytesPerSecond;
-  return device.startSeconds + std::max(compute, memory);
+  const double secondsOfElement =
+      static_cast<double>(size.elementBits) / 8 / device.memoryBytesPerSecond;
+  const double dequantization =
+      size.isDequantized ? weights * secondsOfElement : 0;
+  return device.startSeconds + dequantization +
+         std::max(compute, elements * secondsOfElement);
 }
 
 int64_t rowsOfPart(const OverlapCase &what, int64_t parts, int64_t leastRows) {

@@ -47,6 +47,8 @@ std::optional<DeviceModel> findDeviceModel(llvm::StringRef target);
 struct ProductSize {
   int64_t rows = 0, depth = 0, columns = 0;
   int64_t elementBits = 32;
+  /// Weights become numbers anew in each product, before they are read.
+  bool isDequantized = false;
 };
 double productSeconds(const DeviceModel &device, const ProductSize &size);
 

@@ -18,9 +18,11 @@ struct RowKernel {
   ArrayRef<unsigned> rowInputs;
   bool takesBatches; ///< else operands are matrices
 };
+constexpr StringRef kDequantized = "MatMulDequantized";
 constexpr unsigned kLhs[] = {0}, kLhsAndAddend[] = {0, 2},
                    kLhsAndAddends[] = {0, 2, 3};
 constexpr RowKernel kKernels[] = {{"MatMul", kLhs, true},
+                                  {kDequantized, kLhs, true},
                                   {"Linear", kLhsAndAddends, true},
                                   {"Gemm", kLhsAndAddend, false}};
 
@@ -33,6 +35,16 @@ const RowKernel *kernelOf(rt::CallOp call) {
 /// As one matrix of so many rows; nothing where its rows are not one dim.
 std::optional<StridedLayout> flattened(const StridedLayout &layout) {
   return withRows(layout, dist::product(ArrayRef(layout.dims).drop_back()));
+}
+
+/// That of the same product where operands have so many dims: blocks of weights
+/// lie along the dim that is summed, the last but one.
+DictionaryAttr configOf(rt::CallOp call, int64_t rank) {
+  constexpr StringRef kAxis = "axis";
+  NamedAttrList config(call.getConfigAttr());
+  if (config.get(kAxis))
+    config.set(kAxis, DenseI64ArrayAttr::get(call.getContext(), {rank - 2}));
+  return config.getDictionary(call.getContext());
 }
 
 } // namespace
@@ -91,6 +103,10 @@ int64_t RowProduct::elementBits() const {
       .getIntOrFloatBitWidth();
 }
 
+bool RowProduct::isDequantized() const {
+  return call.getKernel() == kDequantized;
+}
+
 bool RowProduct::readsElsewhere(Value buffer) const {
   for (auto [i, input] : llvm::enumerate(call.getInputs()))
     if (i != rowInputs.front() && bufferOf(input) == buffer)
@@ -144,8 +160,9 @@ void RowProduct::addPart(const RowCut &cut, const RowPart &part, Value between,
                    *layouts[i], builder);
   }
   Value to = views.pop_back_val();
+  const auto rank = static_cast<int64_t>(layouts.back()->dims.size());
   rt::CallOp::create(builder, call.getLoc(), call.getKernelAttr(), views, to,
-                     call.getConfigAttr());
+                     configOf(call, rank));
 }
 
 } // namespace shardc::lower

@@ -6,8 +6,8 @@
 //   rt.call "MatMul"(%a : [batch, seq, 64], %w : [batch, 64, 32], strides
 //                    [0, 32, 1]) into(%p : [batch, seq, 32])
 //
-// is a product of batch * seq rows. Weights are not cut: they are the same for
-// all rows, so batch dims of theirs only repeat.
+// is a product of batch * seq rows. Weights, quantised ones too, are not cut:
+// they are the same for all rows, so batch dims of theirs only repeat.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_LOWER_OVERLAP_ROWPRODUCT_H
@@ -39,6 +39,7 @@ struct RowProduct {
   dist::DimExpr depth() const { return layoutOf(rowInput()).dims.back(); }
   dist::DimExpr columns() const { return layoutOf(output()).dims.back(); }
   int64_t elementBits() const;
+  bool isDequantized() const;
   /// Whether it reads the buffer as another input than the first one.
   bool readsElsewhere(mlir::Value buffer) const;
 

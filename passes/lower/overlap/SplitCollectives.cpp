@@ -211,10 +211,10 @@ private:
     auto products = [&](int64_t rows) {
       double seconds = 0;
       for (const RowProduct &product : pair.products)
-        seconds +=
-            productSeconds(options.device,
-                           {rows, typical(product.depth()),
-                            typical(product.columns()), product.elementBits()});
+        seconds += productSeconds(
+            options.device,
+            {rows, typical(product.depth()), typical(product.columns()),
+             product.elementBits(), product.isDequantized()});
       return seconds;
     };
     const OverlapCase what{

@@ -54,6 +54,18 @@ TEST(OverlapCost, partsOverlapLikeAPipeline) {
   EXPECT_DOUBLE_EQ(slow.seconds(12, 4), 3 + 36);
 }
 
+/// Each part makes numbers of all weights, so that parts pay later.
+TEST(OverlapCost, quantisedWeightsAreReadTwiceByEachPart) {
+  DeviceModel device = simple();
+  device.narrow = 1e9;
+  device.memoryBytesPerSecond = 2;
+  const ProductSize plain{1, 10, 3, 16};
+  ProductSize quantised = plain;
+  quantised.isDequantized = true;
+  EXPECT_DOUBLE_EQ(productSeconds(device, plain), 10 + 30 + 3);
+  EXPECT_DOUBLE_EQ(productSeconds(device, quantised), 10 + 30 + 3 + 30);
+}
+
 TEST(OverlapCost, startsAreCounted) {
   const Case starts{.productStart = 1, .collectiveStart = 2};
   EXPECT_DOUBLE_EQ(starts.seconds(12, 1), 13 + 14);
