@@ -136,6 +136,14 @@ public:
     return true;
   }
 
+  /// Most operands lie in this memory of the device from now on: on its way to
+  /// others it may be used as it lies. Null before that memory goes, when no
+  /// operation is under way. Cheap where it is the same as before.
+  virtual Status useMemory(std::byte *memory, int64_t bytes) {
+    (void)memory, (void)bytes;
+    return Status::ok();
+  }
+
   /// Small control data, at most kMaxExchange bytes: `all` gets every rank's.
   static constexpr size_t kMaxExchange = 64;
   virtual Status exchange(const void *mine, size_t bytes, void *all,

@@ -213,6 +213,7 @@ private:
   Status runSegment(int rank, size_t &segment);
   Status growBuffer(int rank, DeviceBuffer &memory, int64_t bytes,
                     const char *what, bool keep);
+  Status growArena(int rank, int64_t bytes);
   // EngineGraphs.cpp
   bool mayCapture(int rank) const;
   Status prepareGraph(int rank, SegmentPlan &segment, const RunControl &control,

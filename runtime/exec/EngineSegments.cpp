@@ -173,11 +173,29 @@ Status Engine::evaluateSizes(int rank) {
   return checkGuards(program(), mine.scalars[static_cast<size_t>(rank)]);
 }
 
+/// Communicators know where it is, and that it goes.
+Status Engine::growArena(int rank, int64_t bytes) {
+  RankState &mine = ranks[static_cast<size_t>(rank)];
+  const auto at = static_cast<size_t>(rank);
+  if (mine.arena.data() && mine.arena.size() < bytes) {
+    SHARDC_RETURN_IF_ERROR(mine.stream->synchronize());
+    for (const std::unique_ptr<LoadedProgram> &each : programs)
+      for (const auto &communicator : each->ranks[at].communicators)
+        if (communicator)
+          SHARDC_RETURN_IF_ERROR(communicator->useMemory(nullptr, 0));
+  }
+  SHARDC_RETURN_IF_ERROR(growBuffer(rank, mine.arena, bytes,
+                                    "intermediate values", /*keep=*/false));
+  for (const auto &communicator : active->ranks[at].communicators)
+    if (communicator)
+      SHARDC_RETURN_IF_ERROR(
+          communicator->useMemory(mine.arena.data(), mine.arena.size()));
+  return Status::ok();
+}
+
 Status Engine::bindSegment(int rank, RankPlan &plan) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
-  SHARDC_RETURN_IF_ERROR(growBuffer(rank, mine.arena, plan.arenaBytes(),
-                                    "intermediate values",
-                                    /*keep=*/false));
+  SHARDC_RETURN_IF_ERROR(growArena(rank, plan.arenaBytes()));
   RankProgram &own = active->ranks[static_cast<size_t>(rank)];
   for (const RankPlan::CarriedNeed &need : plan.carriedNeeds()) {
     const artifact::Buffer *buffer = program().buffers()->Get(need.buffer);

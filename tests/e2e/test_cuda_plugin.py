@@ -252,6 +252,23 @@ class CudaPlugin(EndToEnd):
             artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", to=f"tp{tp}")
             self.assert_replays(artifact, "--inputs", data, "--inputs", longer, runs=10 * tp, replayed=6 * tp)
 
+    def test_collectives_lie_in_registered_memory(self):
+        """Of intermediate values too, which a longer request gives another place."""
+        short, _ = self.save_products(np.array([[3, 1, 4, 1, 5]]))
+        longer = self.folder / "longer"
+        longer.mkdir()
+        ids = np.random.default_rng(2).integers(0, 9, (3, 300))
+        onnx.save_tensor(numpy_helper.from_array(ids), longer / "input_0.pb")
+        for name in ("tp2", "tp2pp2"):
+            tp, *flags = PLANS[name]
+            artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", *flags, to=name)
+            requests = ["--inputs", short, "--inputs", longer, "--inputs", short]
+            expected, _ = self.launches(artifact, *requests)
+            for graphs in ("0", "1"):
+                with self.subTest(plan=name, graphs=graphs):
+                    found, _ = self.launches(artifact, *requests, SHARDC_GRAPHS=graphs, SHARDC_SIMULATED_REGISTERED="1")
+                    self.assertEqual(found, expected)
+
     def test_caches_are_replayed_where_they_stay(self):
         """A prompt and a step: shapes and caches are the same in each repetition."""
         requests = self.save_cached([np.array([[1, 5, 2]]), np.array([[7]])])

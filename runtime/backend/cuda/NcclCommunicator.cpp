@@ -2,6 +2,8 @@
 
 #include "runtime/backend/cuda/kernels/StridedKernels.h"
 
+#include <utility>
+
 namespace shardc::runtime {
 
 NcclCommunicator::NcclCommunicator(const GroupPlace &place, CudaStream &stream)
@@ -32,9 +34,40 @@ NcclCommunicator::~NcclCommunicator() {
   }
   computing.collectives().forget(group);
   cudaStreamSynchronize(stream);
-  if (group.comm() && registered)
-    ncclCommDeregister(group.comm(), registered);
+  if (group.comm())
+    for (const Registered &each : {ofSlots, ofOperands})
+      if (each.handle)
+        ncclCommDeregister(group.comm(), each.handle);
   cudaFree(slots);
+}
+
+Status NcclCommunicator::registerMemory(std::byte *memory, int64_t bytes,
+                                        Registered &with) {
+  with = {memory, nullptr};
+  if (!group.comm() || bytes == 0)
+    return Status::ok();
+  const ncclResult_t done = ncclCommRegister(
+      group.comm(), memory, static_cast<size_t>(bytes), &with.handle);
+  if (!group.settle("ncclCommRegister", done).isOk())
+    with.handle = nullptr;
+  return Status::ok();
+}
+
+Status NcclCommunicator::deregister(Registered &with) {
+  void *handle = std::exchange(with, {}).handle;
+  if (!handle || !group.comm())
+    return Status::ok();
+  return group.settle("ncclCommDeregister",
+                      ncclCommDeregister(group.comm(), handle));
+}
+
+Status NcclCommunicator::useMemory(std::byte *memory, int64_t bytes) {
+  if (memory == ofOperands.memory)
+    return Status::ok();
+  SHARDC_RETURN_IF_ERROR(
+      cudaStatus(cudaSetDevice(computing.device), "cudaSetDevice"));
+  SHARDC_RETURN_IF_ERROR(deregister(ofOperands));
+  return memory ? registerMemory(memory, bytes, ofOperands) : Status::ok();
 }
 
 Status NcclCommunicator::enter() {
@@ -63,10 +96,7 @@ Status NcclCommunicator::reserve(int64_t bytes) {
   SHARDC_RETURN_IF_ERROR(
       computing.collectiveStream().waitForAll(computing.stream()));
   SHARDC_RETURN_IF_ERROR(computing.synchronize());
-  if (registered && group.comm())
-    SHARDC_RETURN_IF_ERROR(group.settle(
-        "ncclCommDeregister", ncclCommDeregister(group.comm(), registered)));
-  registered = nullptr;
+  SHARDC_RETURN_IF_ERROR(deregister(ofSlots));
   cudaFree(slots);
   slots = nullptr;
   slotBytes = 0;
@@ -76,14 +106,7 @@ Status NcclCommunicator::reserve(int64_t bytes) {
                  "memory for a collective's parts"));
   slots = static_cast<std::byte *>(memory);
   slotBytes = bytes;
-  // Registered memory is used as it lies; where NCCL cannot, it copies.
-  if (!group
-           .settle("ncclCommRegister",
-                   ncclCommRegister(group.comm(), slots,
-                                    static_cast<size_t>(bytes), &registered))
-           .isOk())
-    registered = nullptr;
-  return Status::ok();
+  return registerMemory(slots, bytes, ofSlots);
 }
 
 Status NcclCommunicator::copy(const TensorView &to, const TensorView &from) {

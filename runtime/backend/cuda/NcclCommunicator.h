@@ -64,6 +64,7 @@ public:
   bool hasLanded(int flight) override {
     return computing.collectiveStream().hasLanded(flight);
   }
+  Status useMemory(std::byte *memory, int64_t bytes) override;
   /// The host's.
   Status exchange(const void *mine, size_t bytes, void *all,
                   const CollectiveSite &site) override {
@@ -76,7 +77,14 @@ private:
   Status enter();
   Status leave(const CollectiveSite &site);
 
-  /// Grows the slots; they are registered with NCCL.
+  /// Memory that NCCL uses as it lies; where it cannot, it copies.
+  struct Registered {
+    std::byte *memory = nullptr;
+    void *handle = nullptr;
+  };
+  Status registerMemory(std::byte *memory, int64_t bytes, Registered &with);
+  Status deregister(Registered &with);
+  /// Grows the slots, which are registered.
   Status reserve(int64_t bytes);
   Status copy(const TensorView &to, const TensorView &from);
 
@@ -86,7 +94,7 @@ private:
   const cudaStream_t stream; ///< of collectives
   std::byte *slots = nullptr;
   int64_t slotBytes = 0;
-  void *registered = nullptr;
+  Registered ofSlots, ofOperands;
   std::vector<int64_t> toPeer, fromPeer; ///< elements, by index in the group
 };
 

@@ -19,6 +19,7 @@ struct SimulatedGpu {
 };
 
 std::array<SimulatedGpu, kSimulatedMostDevices> gpus;
+std::atomic<void (*)(const void *)> beforeRelease{nullptr};
 std::mutex mutex; ///< of what GPUs have taken, and of `owners`
 struct Owner {
   int device;
@@ -81,6 +82,10 @@ bool takeSimulated(int device, size_t bytes) {
 void giveBackSimulated(int device, size_t bytes) {
   std::lock_guard lock(mutex);
   gpus[static_cast<size_t>(device)].taken -= bytes;
+}
+
+void onSimulatedRelease(void (*look)(const void *memory)) {
+  beforeRelease = look;
 }
 
 bool isOnSimulatedGpu(const void *memory, size_t bytes) {
@@ -283,6 +288,8 @@ cudaError_t cudaFree(void *memory) {
     return noted(cudaSuccess);
   if (breaksSimulatedCapture())
     return noted(cudaErrorStreamCaptureUnsupported);
+  if (auto look = beforeRelease.load())
+    look(memory);
   std::lock_guard lock(mutex);
   auto found = owners().find(memory);
   if (found == owners().end())

@@ -38,6 +38,9 @@ cudaError_t simulatedFailure(int device);
 /// The thread's last error, for cudaGetLastError.
 cudaError_t noted(cudaError_t error);
 
+/// Called with memory that is about to be released.
+void onSimulatedRelease(void (*look)(const void *memory));
+
 /// Whether a GPU may use these bytes.
 bool isOnSimulatedGpu(const void *memory, size_t bytes);
 /// Where they are stored, for work that runs. Null, and the device has failed,

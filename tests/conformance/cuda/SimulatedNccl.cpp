@@ -2,7 +2,9 @@
 //
 // Ranks are threads of one process. As with NCCL, a communicator that does not
 // block takes a call in only when it is asked how it is
-// (ncclCommGetAsyncError), and refuses another one before.
+// (ncclCommGetAsyncError), and refuses another one before. Memory that is
+// registered must not be released; with SHARDC_SIMULATED_REGISTERED=1 a
+// collective refuses memory that is not.
 //
 //===----------------------------------------------------------------------===//
 #include "tests/conformance/cuda/SimulatedCapture.h"
@@ -11,7 +13,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <thread>
 
 using namespace shardc::testing;
@@ -27,7 +32,7 @@ struct ncclComm {
   std::vector<std::shared_ptr<SimulatedParts>> called = {};
   /// May still be under way.
   std::vector<std::weak_ptr<SimulatedParts>> enqueued = {};
-  std::map<void *, size_t> registered = {};
+  std::map<const void *, size_t> registered = {};
   uint64_t captured = 0; ///< operations so far
 };
 
@@ -93,6 +98,32 @@ ncclResult_t finish(ncclComm &comm,
   return asked != ncclSuccess ? asked : result;
 }
 
+void dieIfRegistered(const void *memory) {
+  std::lock_guard lock(mutex);
+  for (ncclComm_t comm : communicators)
+    if (comm->registered.count(memory)) {
+      std::fprintf(stderr,
+                   "simulated NCCL: memory at %p is released, but still "
+                   "registered\n",
+                   memory);
+      std::abort();
+    }
+}
+
+bool isRegistered(const ncclComm &comm, const void *memory, size_t bytes) {
+  const auto *at = static_cast<const std::byte *>(memory);
+  return std::any_of(
+      comm.registered.begin(), comm.registered.end(), [&](const auto &each) {
+        const auto *begin = static_cast<const std::byte *>(each.first);
+        return at >= begin && at + bytes <= begin + each.second;
+      });
+}
+
+bool takesRegisteredOnly() {
+  const char *said = std::getenv("SHARDC_SIMULATED_REGISTERED");
+  return said && std::string_view(said) == "1";
+}
+
 ncclResult_t check(ncclComm_t comm, const SimulatedPart &part,
                    const SimulatedStream &stream) {
   if (!comm->isConnected || !comm->called.empty())
@@ -106,6 +137,9 @@ ncclResult_t check(ncclComm_t comm, const SimulatedPart &part,
     return refuse(comm, "memory, stream, type or rank that cannot be used");
   if (!part.input || !part.output)
     return ncclSuccess;
+  if (takesRegisteredOnly() && (!isRegistered(*comm, part.input, input) ||
+                                !isRegistered(*comm, part.output, output)))
+    return refuse(comm, "memory that is not registered");
   // In place means just there.
   const auto *from = static_cast<const std::byte *>(part.input);
   const auto *to = static_cast<const std::byte *>(part.output);
@@ -239,14 +273,18 @@ ncclResult_t ncclCommRegister(const ncclComm_t comm, void *memory, size_t bytes,
                               void **handle) {
   if (!isAlive(comm) || !isOnSimulatedGpu(memory, bytes))
     return ncclInvalidArgument;
+  onSimulatedRelease(dieIfRegistered);
+  std::lock_guard lock(mutex);
   comm->registered[memory] = bytes;
   *handle = memory;
   return ncclSuccess;
 }
 
 ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *handle) {
-  return isAlive(comm) && comm->registered.erase(handle) ? ncclSuccess
-                                                         : ncclInvalidArgument;
+  if (!isAlive(comm))
+    return ncclInvalidArgument;
+  std::lock_guard lock(mutex);
+  return comm->registered.erase(handle) ? ncclSuccess : ncclInvalidArgument;
 }
 
 const char *ncclGetErrorString(ncclResult_t result) {
