@@ -148,12 +148,17 @@ std::vector<std::string> Session::placement() const {
       for (int rank : stage->localRanks) {
         const DeviceInfo &info =
             stage->ranks[static_cast<size_t>(rank)].device->info();
-        int64_t bytes = 0;
-        (void)neededBytes(replicas->artifact, stage->place.stage, rank, bytes);
+        NeededBytes needed;
+        (void)neededBytes(replicas->artifact, stage->place.stage, rank, needed);
+        const std::string room = roomText(needed, info.freeBytes);
         lines.push_back(message(
             replicas->artifact.rankText(stage->worldRank(rank)), ": device ",
-            info.number, " (", info.name, ", ", info.architecture, "), ", bytes,
-            " bytes of weights, ", info.freeBytes, " free"));
+            info.number, " (", info.name, ", ", info.architecture, "), ",
+            needed.weights, " bytes of weights, ", info.freeBytes, " free",
+            room.empty() ||
+                    stage->ranks[static_cast<size_t>(rank)].device->isHost()
+                ? ""
+                : ", " + room));
       }
   for (const std::string &line : replicas->devices.findUnreachable())
     lines.push_back(line);
