@@ -19,6 +19,7 @@ Status readEnvironment(SessionOptions &options) {
     options.checkReplicas |= std::strcmp(check, "1") == 0;
   if (const char *graphs = std::getenv("SHARDC_GRAPHS"))
     options.graphs &= std::strcmp(graphs, "0") != 0;
+  options.loadsBeside &= !options.processes;
   if (const char *device = std::getenv("SHARDC_DEVICE");
       device && options.device.empty())
     options.device = device;
@@ -280,7 +281,8 @@ Status Session::writeTrace(const std::string &path) const {
       std::vector<int> worldRanks;
       for (int rank = 0; rank < stage->numRanks(); ++rank)
         worldRanks.push_back(stage->worldRank(rank));
-      traces.push_back({std::move(worldRanks), *stage->last});
+      traces.push_back(
+          {std::move(worldRanks), *stage->last, stage->weightTimings()});
     }
     return runtime::writeTrace(path, replicas->artifact, traces);
   });
