@@ -63,8 +63,9 @@ TEST_P(DeviceWeightsTest, arriveWhole) {
       add(slice);
   ASSERT_OK(upload(std::vector<char>(weights.slices.size(), 1)));
   const std::vector<Bytes> expected = host;
-  for (Bytes &bytes : host)
-    bytes.assign(bytes.size(), 0);
+  if (!device->isHost()) // there they are read where they lie
+    for (Bytes &bytes : host)
+      bytes.assign(bytes.size(), 0);
   for (size_t w = 0; w < weights.slices.size(); ++w)
     EXPECT_TRUE(found(w) == expected[w % sizes.size()]) << w;
   EXPECT_EQ(weights.data[0], weights.data[sizes.size()]);
