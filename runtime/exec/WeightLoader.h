@@ -1,10 +1,10 @@
 //===- WeightLoader.h - A rank's slices of the weights --------------------===//
 //
-// Finds them, and reads nothing yet but a part of an element's byte. A slice
-// that is one aligned piece of its file is used where it lies: a pointer into
-// the mapping, no copy, shared by all ranks. Everything else is packed later,
-// into memory of the rank (DeviceWeights.h). Example, weight [96, 384] on rank
-// 1 of tp = 2:
+// Finds them, mostly without reading them. A slice that is one aligned piece of
+// its file is used where it lies: a pointer into the mapping, no copy, shared
+// by all ranks. Everything else is packed later, into memory of the rank
+// (DeviceWeights.h), but for elements that share a byte: those are packed here.
+// Example, weight [96, 384] on rank 1 of tp = 2:
 //   split by rows    -> pointer to byte 48 * 384 * 4 of the weight
 //   split by columns -> 96 * 192 elements to pack
 //
