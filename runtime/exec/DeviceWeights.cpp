@@ -2,7 +2,6 @@
 
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
-#include "runtime/exec/StridedCopy.h"
 
 #include <algorithm>
 #include <atomic>
@@ -20,28 +19,13 @@ constexpr int64_t kPieceBytes = int64_t{16} << 20;
 /// copying them.
 constexpr int64_t kBytesPerThread = int64_t{1} << 20;
 
-/// The pages of a file that hold bytes [begin, end) of the packed slice. Where
-/// it is not one piece of it: as large a part of all that it lies in, so that
-/// of all its bytes together none is left out.
+/// The pages of a file that hold bytes [begin, end) of the packed slice, where
+/// that is one piece of it. Between the runs of others lie pages of other
+/// ranks: those are read as they are packed.
 Status readPages(const WeightSlice &slice, int64_t begin, int64_t end) {
-  if (slice.data)
-    return readMapped(slice.data + begin, static_cast<size_t>(end - begin));
-  const double bytes = static_cast<double>(slice.bytes);
-  auto share = [&](int64_t at, int64_t all) {
-    return at == slice.bytes
-               ? all
-               : static_cast<int64_t>(static_cast<double>(at) / bytes *
-                                      static_cast<double>(all));
-  };
-  for (const WeightSlice *part : slice.parts)
-    SHARDC_RETURN_IF_ERROR(
-        readPages(*part, share(begin, part->bytes), share(end, part->bytes)));
-  if (!slice.parts.empty())
-    return Status::ok();
-  const int64_t whole = viewBytes(slice.whole);
-  const int64_t first = share(begin, whole);
-  return readMapped(slice.whole.data + first,
-                    static_cast<size_t>(share(end, whole) - first));
+  return slice.data
+             ? readMapped(slice.data + begin, static_cast<size_t>(end - begin))
+             : Status::ok();
 }
 
 /// Bytes [begin, end) of the packed slice to `to`; null: only its pages are
