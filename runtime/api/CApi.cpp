@@ -119,6 +119,20 @@ Status forkState(const shardrt_state *state, shardrt_state **into) {
   return Status::ok();
 }
 
+Status getMemory(const shardrt_state *state, size_t index, int32_t *rank,
+                 int64_t *committed, int64_t *reserved) {
+  if (!state || !rank || !committed || !reserved)
+    return argumentError("shardrt_state_memory: arguments must not be NULL");
+  const std::vector<StateMemory> all = state->state->memory();
+  if (index >= all.size())
+    return argumentError("shardrt_state_memory: no rank ", index, " of ",
+                         all.size());
+  *rank = all[index].rank;
+  *committed = all[index].committedBytes;
+  *reserved = all[index].reservedBytes;
+  return Status::ok();
+}
+
 Status getOutput(const shardrt_session *session, size_t index,
                  shardrt_tensor *output) {
   if (!session || !output)
@@ -208,6 +222,22 @@ int64_t shardrt_state_length(const shardrt_state *state) {
 
 int64_t shardrt_state_capacity(const shardrt_state *state) {
   return state->state->capacity();
+}
+
+size_t shardrt_state_num_ranks(const shardrt_state *state) {
+  size_t count = 0;
+  (void)guarded([&] {
+    count = state->state->memory().size();
+    return Status::ok();
+  });
+  return count;
+}
+
+shardrt_status shardrt_state_memory(const shardrt_state *state, size_t index,
+                                    int32_t *rank, int64_t *committed,
+                                    int64_t *reserved) {
+  return guarded(
+      [&] { return getMemory(state, index, rank, committed, reserved); });
 }
 
 shardrt_status shardrt_run_state(shardrt_session *session, shardrt_state *state,

@@ -19,6 +19,7 @@ Status readEnvironment(SessionOptions &options) {
     options.checkReplicas |= std::strcmp(check, "1") == 0;
   if (const char *graphs = std::getenv("SHARDC_GRAPHS"))
     options.graphs &= std::strcmp(graphs, "0") != 0;
+  options.loadsBeside &= !options.processes;
   if (const char *device = std::getenv("SHARDC_DEVICE");
       device && options.device.empty())
     options.device = device;
@@ -148,12 +149,17 @@ std::vector<std::string> Session::placement() const {
       for (int rank : stage->localRanks) {
         const DeviceInfo &info =
             stage->ranks[static_cast<size_t>(rank)].device->info();
-        int64_t bytes = 0;
-        (void)neededBytes(replicas->artifact, stage->place.stage, rank, bytes);
+        NeededBytes needed;
+        (void)neededBytes(replicas->artifact, stage->place.stage, rank, needed);
+        const std::string room = roomText(needed, info.freeBytes);
         lines.push_back(message(
             replicas->artifact.rankText(stage->worldRank(rank)), ": device ",
-            info.number, " (", info.name, ", ", info.architecture, "), ", bytes,
-            " bytes of weights, ", info.freeBytes, " free"));
+            info.number, " (", info.name, ", ", info.architecture, "), ",
+            needed.weights, " bytes of weights, ", info.freeBytes, " free",
+            room.empty() ||
+                    stage->ranks[static_cast<size_t>(rank)].device->isHost()
+                ? ""
+                : ", " + room));
       }
   for (const std::string &line : replicas->devices.findUnreachable())
     lines.push_back(line);
@@ -275,7 +281,8 @@ Status Session::writeTrace(const std::string &path) const {
       std::vector<int> worldRanks;
       for (int rank = 0; rank < stage->numRanks(); ++rank)
         worldRanks.push_back(stage->worldRank(rank));
-      traces.push_back({std::move(worldRanks), *stage->last});
+      traces.push_back(
+          {std::move(worldRanks), *stage->last, stage->weightTimings()});
     }
     return runtime::writeTrace(path, replicas->artifact, traces);
   });

@@ -114,6 +114,14 @@ void shardrt_state_reset(shardrt_state *state);
 void shardrt_state_destroy(shardrt_state *state);         /* NULL is fine */
 int64_t shardrt_state_length(const shardrt_state *state); /* positions taken */
 int64_t shardrt_state_capacity(const shardrt_state *state);
+/* What a state's caches have of each rank's device: `committed` bytes of memory
+ * that was taken, page by page, and `reserved` bytes of addresses, for the
+ * whole capacity; both 0 before the first run. Ranks of this process, by their
+ * number in the world, with `index` from 0. */
+size_t shardrt_state_num_ranks(const shardrt_state *state);
+shardrt_status shardrt_state_memory(const shardrt_state *state, size_t index,
+                                    int32_t *rank, int64_t *committed,
+                                    int64_t *reserved);
 /* As shardrt_run, without the inputs that the state keeps; outputs that it
  * keeps are not there. SHARDRT_INVALID_ARGUMENT where it is full, or where a
  * step of a merged decoder comes before its prompt. */

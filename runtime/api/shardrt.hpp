@@ -24,6 +24,7 @@
 #include "runtime/exec/Kernel.h"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -101,6 +102,14 @@ struct SessionOptions {
   /// switched off by SHARDC_GRAPHS=0.
   bool graphs = true;
   Processes *processes = nullptr; ///< null: ranks are threads of this one
+  /// Open returns before all weights are there: they come beside the first
+  /// runs, each instruction of which waits for those that it reads. What can be
+  /// found without reading them is an error of open, all else of the run that
+  /// meets it, and of all after it. Not where ranks are processes.
+  bool loadsBeside = false;
+  /// Called before a rank (of the world) reads a weight, by name; by several
+  /// threads, also after open where weights come beside runs. May be empty.
+  std::function<void(int rank, const std::string &weight)> onWeight = {};
 };
 
 /// One collective of the last run, as one group of ranks saw it.

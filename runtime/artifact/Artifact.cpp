@@ -25,12 +25,18 @@ std::string joinPath(const std::string &folder, const std::string &path) {
   return folder.back() == '/' ? folder + path : folder + "/" + path;
 }
 
+Status checkSize(const std::string &path, const MappedFile &file,
+                 uint64_t bytes) {
+  return file.size() == bytes
+             ? Status::ok()
+             : artifactError(path, " is damaged: ", file.size(),
+                             " bytes, expected ", bytes,
+                             "; copy the artifact again or compile it again");
+}
+
 Status checkHash(const std::string &path, const MappedFile &file,
                  uint64_t bytes, const std::string &hash) {
-  if (file.size() != bytes)
-    return artifactError(path, " is damaged: ", file.size(),
-                         " bytes, expected ", bytes,
-                         "; copy the artifact again or compile it again");
+  SHARDC_RETURN_IF_ERROR(checkSize(path, file, bytes));
   if (hashHex(file.data(), file.size()) != hash)
     return artifactError(path, " is damaged: its hash does not match; copy the "
                                "artifact again or compile it again");
@@ -313,9 +319,19 @@ Status Artifact::openCopiedWeights(int rank, MappedFile &file,
     return artifactError("manifest.json lists no ", name);
   std::string path = joinPath(folder, name);
   SHARDC_RETURN_IF_ERROR(MappedFile::open(path, file));
-  const ManifestFile &entry = parsed.files[static_cast<size_t>(index)];
-  SHARDC_RETURN_IF_ERROR(checkHash(path, file, entry.bytes, entry.hash));
+  SHARDC_RETURN_IF_ERROR(
+      checkSize(path, file, parsed.files[static_cast<size_t>(index)].bytes));
   return parseSafetensors(path, file.bytes(), weights);
+}
+
+Status Artifact::checkCopiedWeights(int rank, const MappedFile &file) const {
+  const std::string name = rankFileName(rank);
+  const ManifestFile &entry =
+      parsed.files[static_cast<size_t>(parsed.findArtifactFile(name))];
+  const std::string path = joinPath(folder, name);
+  if (Status status = readMapped(file.data(), file.size()); !status.isOk())
+    return artifactError(path, " ", status.message());
+  return checkHash(path, file, entry.bytes, entry.hash);
 }
 
 } // namespace shardc::runtime

@@ -73,10 +73,12 @@ public:
     return parsed.files[weight.file()].inArtifact;
   }
 
-  /// Opens rank's file of an artifact with copied weights and checks its hash.
-  /// The entries stay valid as long as `file`.
+  /// Opens rank's file of an artifact with copied weights. The entries stay
+  /// valid as long as `file`, whose contents are yet to be checked.
   Status openCopiedWeights(int rank, MappedFile &file,
                            CopiedWeights &weights) const;
+  /// Reads all of the file, for its hash.
+  Status checkCopiedWeights(int rank, const MappedFile &file) const;
 
 private:
   Status openPrograms(KnowsKernel knowsKernel);

@@ -38,6 +38,23 @@ Status MappedFile::open(const std::string &path, MappedFile &file) {
   return Status::ok();
 }
 
+Status readMapped(const std::byte *bytes, size_t count) {
+#ifndef MADV_POPULATE_READ
+  constexpr int MADV_POPULATE_READ = 22; // since Linux 5.14
+#endif
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t at = reinterpret_cast<uintptr_t>(bytes);
+  const uintptr_t first = at / page * page;
+  if (count == 0 || madvise(reinterpret_cast<void *>(first), at + count - first,
+                            MADV_POPULATE_READ) == 0)
+    return Status::ok();
+  // Anything else: not on this system, so they are read when they are used.
+  return errno == EFAULT || errno == EHWPOISON
+             ? artifactError("cannot be read: the file was cut short since it "
+                             "was opened, or its disk fails; copy it again")
+             : Status::ok();
+}
+
 Status readSmallFile(const std::string &path, uint64_t limit,
                      std::string &text) {
   MappedFile file;

@@ -48,6 +48,10 @@ private:
   int fd = -1;
 };
 
+/// Brings the pages of these bytes, which may be a mapped file's, into memory.
+/// Unlike touching them it says so where they cannot be read.
+Status readMapped(const std::byte *bytes, size_t count);
+
 /// Reads a whole file of at most `limit` bytes into `text`.
 Status readSmallFile(const std::string &path, uint64_t limit,
                      std::string &text);

@@ -3,9 +3,11 @@
 #include "runtime/artifact/ProgramChecks.h"
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Message.h"
+#include "runtime/exec/ArenaPlanner.h"
 #include "runtime/exec/LoadedProgram.h"
 #include "runtime/exec/Mesh.h"
 #include "runtime/exec/ScalarEvaluator.h"
+#include "runtime/exec/ViewResolver.h"
 
 #include <algorithm>
 #include <set>
@@ -13,8 +15,11 @@
 
 namespace shardc::runtime {
 
-Status neededBytes(const Artifact &artifact, int stage, int rank,
-                   int64_t &bytes) {
+namespace {
+
+/// Of the weights and of what is computed of them.
+Status addWeights(const Artifact &artifact, int stage, int rank,
+                  int64_t &bytes) {
   // Slices by file, place and length, joined ones by their first weight: two
   // programs' that are alike are one.
   std::set<std::tuple<uint32_t, uint64_t, int64_t>> slices;
@@ -53,32 +58,128 @@ Status neededBytes(const Artifact &artifact, int stage, int rank,
   return Status::ok();
 }
 
+/// Sizes of a request with 1 for all that it may choose, beside a state with
+/// room for `capacity` positions. False: no such request runs.
+bool smallestSizes(const artifact::Program &program, int rank, int64_t capacity,
+                   std::vector<int64_t> &scalars) {
+  std::vector<int64_t> symbols;
+  for (const artifact::Symbol *symbol : *program.symbols())
+    symbols.push_back(symbol->capacity() ? capacity
+                      : symbol->binders() && symbol->binders()->size()
+                          ? kUnbound
+                          : 1);
+  return evaluateScalars(program, symbols, coordinatesOf(program, rank),
+                         scalars)
+             .isOk() &&
+         checkGuards(program, scalars).isOk();
+}
+
+/// The largest segment's arena, and what several share; 0: not known.
+int64_t valueBytes(const artifact::Program &program, int rank) {
+  std::vector<int64_t> scalars;
+  if (!smallestSizes(program, rank, 0, scalars))
+    return 0;
+  auto sizeOf = [&](uint32_t buffer) {
+    int64_t bytes = 0; // what only data decide on is left out
+    return bufferBytes(program, buffer, scalars, bytes).isOk() ? bytes : 0;
+  };
+  const Segments segments = findSegments(program);
+  int64_t largest = 0, carried = 0;
+  for (const Segment &segment : segments.list) {
+    std::vector<ArenaRequest> requests;
+    for (const ArenaBufferUse &use : segment.arenaUses)
+      requests.push_back({sizeOf(use.buffer), use.first, use.last});
+    largest = std::max(largest, planArena(requests).bytes);
+  }
+  for (uint32_t b = 0; b < segments.carried.size(); ++b)
+    if (segments.carried[b] &&
+        program.buffers()->Get(b)->kind() != artifact::BufferKind_Cache)
+      carried += alignBuffer(sizeOf(b));
+  return largest + carried;
+}
+
+/// What a position more takes of all caches.
+int64_t cacheBytes(const artifact::Program &program, int rank) {
+  // Past of 1 is in all of them.
+  constexpr int64_t kFrom = 1024;
+  std::vector<int64_t> fewer, more;
+  if (!program.caches() || !smallestSizes(program, rank, kFrom, fewer) ||
+      !smallestSizes(program, rank, kFrom + 1, more))
+    return 0;
+  int64_t bytes = 0;
+  for (const artifact::CachePair *pair : *program.caches()) {
+    const uint32_t size = program.buffers()->Get(pair->buffer())->bytes();
+    if (pair->kind() != artifact::CacheKind_Keep)
+      bytes += std::max<int64_t>(more[size] - fewer[size], 0);
+  }
+  return bytes;
+}
+
+} // namespace
+
+Status neededBytes(const Artifact &artifact, int stage, int rank,
+                   NeededBytes &needed) {
+  needed = {};
+  SHARDC_RETURN_IF_ERROR(addWeights(artifact, stage, rank, needed.weights));
+  needed.values = INT64_MAX;
+  for (size_t number : artifact.programsOf(stage)) {
+    const artifact::Program &program = artifact.program(number);
+    needed.values = std::min(needed.values, valueBytes(program, rank));
+    needed.cachePosition =
+        std::max(needed.cachePosition, cacheBytes(program, rank));
+  }
+  return Status::ok();
+}
+
+std::string needText(const NeededBytes &needed) {
+  return message(needed.weights, " of weights, ", needed.values,
+                 " of intermediate values of its smallest request");
+}
+
+std::string roomText(const NeededBytes &needed, int64_t freeBytes) {
+  if (needed.cachePosition <= 0)
+    return "";
+  return message("room for ",
+                 std::max<int64_t>(freeBytes - needed.bytes(), 0) /
+                     needed.cachePosition,
+                 " positions of its KV caches at batch 1");
+}
+
+/// What to do about a device that lacks memory for its ranks, of which `fit`
+/// would have enough.
+static std::string remedyFor(const MemoryNeed &first, int fit) {
+  const int64_t free = std::max<int64_t>(first.freeBytes, 1);
+  return fit > 0 ? message("; ", fit, fit == 1 ? " rank" : " ranks",
+                           " would fit on it: use more devices, or more ranks "
+                           "on them")
+                 : message("; split the model over at least ",
+                           (first.needed.bytes() + free - 1) / free,
+                           " times as many devices, with more ranks");
+}
+
 Status checkMemory(std::span<const MemoryNeed> needs) {
   for (const MemoryNeed &first : needs) {
-    int64_t needed = 0;
+    NeededBytes all;
     int ranks = 0, fit = 0;
     for (const MemoryNeed &need : needs)
       if (need.number == first.number) {
-        needed += need.bytes;
+        all.weights += need.needed.weights;
+        all.values += need.needed.values;
+        all.cachePosition += need.needed.cachePosition;
         ++ranks;
-        fit += needed <= first.freeBytes;
+        fit += all.bytes() <= first.freeBytes;
       }
-    if (needed <= first.freeBytes)
+    if (all.bytes() <= first.freeBytes)
       continue;
-    const std::string remedy =
-        fit > 0 ? message("; ", fit, fit == 1 ? " rank" : " ranks",
-                          " would fit on it: use more devices, or more ranks "
-                          "on them")
-                : message("; split the model over at least ",
-                          (first.bytes + std::max<int64_t>(first.freeBytes, 1) -
-                           1) /
-                              std::max<int64_t>(first.freeBytes, 1),
-                          " times as many devices, with more ranks");
     return artifactError(
         ranks == 1 ? first.rank
                    : message(ranks, " ranks, ", first.rank, " among them,"),
-        ranks == 1 ? " needs " : " need ", needed, " bytes of weights on ",
-        first.device, ", which has ", first.freeBytes, " free", remedy);
+        ranks == 1 ? " needs " : " need ", all.bytes(), " bytes on ",
+        first.device, ", which has ", first.freeBytes, " free: ", needText(all),
+        remedyFor(first, fit),
+        all.cachePosition > 0 ? message("; KV caches take ", all.cachePosition,
+                                        " bytes a position at batch 1 on top")
+                              : "");
   }
   return Status::ok();
 }
@@ -97,8 +198,10 @@ Status checkMemory(const Artifact &artifact, const RankDevices &devices,
         const DeviceInfo &info = devices.of(world).info();
         MemoryNeed need{artifact.rankText(world),
                         message("device ", info.number, " (", info.name, ")"),
-                        info.number, 0, info.freeBytes};
-        SHARDC_RETURN_IF_ERROR(neededBytes(artifact, stage, rank, need.bytes));
+                        info.number,
+                        {},
+                        info.freeBytes};
+        SHARDC_RETURN_IF_ERROR(neededBytes(artifact, stage, rank, need.needed));
         needs.push_back(std::move(need));
       }
   return checkMemory(needs);

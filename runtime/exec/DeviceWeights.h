@@ -1,10 +1,16 @@
-//===- DeviceWeights.h - A rank's slices of the weights, on its device ----===//
+//===- DeviceWeights.h - A rank's slices of the weights, in their places --===//
 //
-// Each slice that the host has (WeightLoader.h) is copied once, whichever of
-// the rank's programs use it. They go over in pieces of memory that a device
-// copies best: while one travels, the host reads, or packs, what comes next
-// into another. What only a load-time program reads goes again when that is
-// over.
+// Each slice (WeightLoader.h) has one place, whichever of the rank's programs
+// use it: on the host where it lies in its file, or memory that it is packed
+// into; on a device memory that it is copied to. Places are there at once, what
+// comes to them later, in the order in which it is first read:
+//
+//   place(...)     what the load-time program reads is there; goes again
+//   freePassing()  when that is over, unless a run reads it too
+//   bring(...)     the rest of it, also beside a run (WeightFeed.h)
+//
+// To a device slices go in pieces of memory that it copies best: while one
+// travels, the host reads, or packs, what comes next into another.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_DEVICEWEIGHTS_H
@@ -17,31 +23,70 @@
 
 namespace shardc::runtime {
 
+/// When a program reads its slices, in the order of RankWeights.
+struct SliceUses {
+  static constexpr uint64_t kNever = UINT64_MAX;
+  std::vector<char> load;      ///< the load-time program does
+  std::vector<uint64_t> first; ///< step of the first read of a run
+  uint64_t end = 0;            ///< the step behind the program
+};
+
+/// A slice on its way, and where it goes.
+struct ComingSlice {
+  const WeightSlice *slice;
+  size_t number;  ///< in RankWeights of `program`
+  uint64_t step;  ///< that reads it first
+  int64_t offset; ///< in the memory of those that come together
+};
+
+/// Of slices that come together: those of one program.
+struct ComingSlices {
+  std::byte *to = nullptr;
+  int64_t bytes = 0;
+  std::vector<ComingSlice> list; ///< by step
+  uint64_t end = 0;              ///< SliceUses::end
+};
+
+/// Follows slices on their way.
+class WeightWatch {
+public:
+  virtual ~WeightWatch() = default;
+  /// It is read next. The error ends it all.
+  virtual Status begins(const ComingSlice &slice, uint64_t end) {
+    (void)slice, (void)end;
+    return Status::ok();
+  }
+  /// Records `event` behind what was enqueued: all that is read before `step`.
+  virtual Status sent(uint64_t step, DeviceStream &stream, DeviceEvent &event) {
+    (void)step;
+    return stream.record(event);
+  }
+  /// The same where it is there; no event is used any more.
+  virtual void arrived(uint64_t step) { (void)step; }
+};
+
 class DeviceWeights {
 public:
-  /// Points `weights.data` at the device's copies, which are there when this
-  /// returns; `stay`, by slice, says which are read after loading.
-  Status upload(Device &device, DeviceStream &stream,
-                std::span<const char> stay, RankWeights &weights);
+  /// Points `weights.data` at the places of all slices.
+  Status place(Device &device, DeviceStream &stream, const SliceUses &uses,
+               RankWeights &weights);
   /// The load-time program is over.
   void freePassing();
 
-private:
-  /// A slice on its way, and where it goes.
-  struct Part {
-    const WeightSlice *slice;
-    int64_t offset;
-  };
-  Status sendAll(Device &device, DeviceStream &stream,
-                 std::span<const WeightSlice *const> slices,
-                 DeviceBuffer &memory);
-  static Status send(Device &device, DeviceStream &stream, std::byte *to,
-                     int64_t bytes, const std::vector<Part> &parts);
+  /// All that is still to come. `readsFiles`: also the pages of what stays
+  /// where it lies in a file.
+  Status bring(Device &device, DeviceStream &stream, bool readsFiles,
+               WeightWatch &watch);
 
-  std::map<const WeightSlice *, const std::byte *> copies;
-  std::vector<DeviceBuffer> memory; ///< one a program
+private:
+  Status reserve(Device &device, ComingSlices &slices, DeviceBuffer &memory);
+  bool isComing(const WeightSlice *slice) const;
+
+  std::map<const WeightSlice *, std::byte *> places;
+  std::vector<DeviceBuffer> memory;
+  std::vector<ComingSlices> coming; ///< by program
   // Of the program that is loaded.
-  std::vector<const WeightSlice *> passing;
+  ComingSlices passing;
   DeviceBuffer passingMemory;
 };
 

@@ -62,6 +62,8 @@ Status Engine::start(Transfers &transfers) {
 }
 
 Engine::~Engine() {
+  for (RankState &rank : ranks)
+    rank.feed.reset(); // its thread looks at what goes before the ranks
   if (describes)
     place.world.transport->describe({});
 }

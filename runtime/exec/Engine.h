@@ -36,7 +36,7 @@ namespace shardc::runtime {
 struct RankState {
   std::unique_ptr<Communicator> world; ///< null: replicas are not checked
   WeightSlices weights;                ///< of all profiles
-  DeviceWeights deviceWeights;         ///< the same on a device
+  DeviceWeights deviceWeights;         ///< their places
   std::vector<DeviceBuffer> loaded;    ///< what was computed of them
   PackedOperands packed;               ///< of both, on the host
   DeviceBuffer arena;
@@ -70,6 +70,8 @@ struct RankState {
   uint64_t runsBefore = 0;             ///< of all runs, those before these
   std::vector<std::array<uint64_t, 2>> loadedHashes; ///< on a device
   Status status;                                     ///< of the current job
+  std::unique_ptr<WeightFeed> feed; ///< brings weights; null before it is open
+  WeightGate gate;
 };
 
 /// Which stage of which replica an engine runs.
@@ -93,8 +95,9 @@ public:
   Status run(std::span<const InputTensor> given, std::span<Tensor> outputs,
              CacheState *state);
   /// Before anything else, also beside other stages: each has other files to
-  /// wait for. A preflight tries the communicators instead.
-  Status load();
+  /// wait for. With options.loadsBeside weights may still come afterwards. A
+  /// preflight tries the communicators instead. `all` lives longer.
+  Status load(WeightArrivals &all);
   /// Next, once all stages are loaded; by all of them at the same time. `all`
   /// lives longer.
   Status linkStages(StageLinks &all);
@@ -121,6 +124,8 @@ public:
   /// Of the request at hand, or of the last one.
   const artifact::Program &program() const { return *active->program; }
   RankMemory memoryOf(int rank) const;
+  /// By rank: when its weights came, once all have.
+  std::vector<std::span<const WeightTiming>> weightTimings() const;
   /// Adds those of the ranks that are here.
   Status measureLimits(std::vector<DeviceLimits> &all);
   int numRanks() const { return static_cast<int>(ranks.size()); }
@@ -171,6 +176,10 @@ private:
   Status runLoadRank(int rank);
   Status shareLoaded(int rank);
   Status placeWeights(int rank, std::span<const int64_t> scalars);
+  Status startFeed(int rank);
+  uint64_t firstStep(int stage, size_t profile) const;
+  WeightFeedPlace feedPlaceOf(int rank) const;
+  void openGate(int rank);
   void freePassing(int rank);
   Status hashLoaded(int rank, const DeviceBuffer &memory,
                     std::array<uint64_t, 2> &hash);
@@ -243,6 +252,7 @@ private:
   const SessionOptions options;
   RunFailure failure;
   StageLinks *links = nullptr;
+  WeightArrivals *arrivals = nullptr;
   std::vector<std::unique_ptr<LoadedProgram>> programs; ///< by profile
   LoadedProgram *active = nullptr;
   std::unique_ptr<SharedMemoryGroup> everyone; ///< for the replica check

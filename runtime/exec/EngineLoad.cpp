@@ -100,9 +100,16 @@ Status Engine::tryGroups(int rank) {
   return Status::ok();
 }
 
-Status Engine::load() {
-  return options.preflight ? onAllRanks(&Engine::tryGroups, Step::RunsKernels)
-                           : loadPrograms();
+Status Engine::load(WeightArrivals &all) {
+  if (options.preflight)
+    return onAllRanks(&Engine::tryGroups, Step::RunsKernels);
+  arrivals = &all;
+  SHARDC_RETURN_IF_ERROR(loadPrograms());
+  for (int rank : localRanks)
+    SHARDC_RETURN_IF_ERROR(startFeed(rank));
+  return options.loadsBeside
+             ? Status::ok()
+             : arrivals->await(place.stage, WeightArrivals::kAll, nullptr);
 }
 
 Status Engine::loadPrograms() {
@@ -122,19 +129,12 @@ Status Engine::loadPrograms() {
       freePassing(rank);
     SHARDC_RETURN_IF_ERROR(onAllRanks(&Engine::shareLoaded, Step::Plans));
   }
-  // A device has its own copies of what was packed.
-  for (int rank : localRanks)
-    if (RankState &mine = ranks[static_cast<size_t>(rank)]; mine.staging)
-      mine.weights.freePacked();
   return Status::ok();
 }
 
 /// What only the load-time program has read.
 void Engine::freePassing(int rank) {
-  RankState &mine = ranks[static_cast<size_t>(rank)];
-  if (mine.device->isHost())
-    return;
-  mine.deviceWeights.freePassing();
+  ranks[static_cast<size_t>(rank)].deviceWeights.freePassing();
   RankProgram &own = active->ranks[static_cast<size_t>(rank)];
   for (uint32_t b = 0; b < own.fixedBuffers.size(); ++b)
     if (const artifact::Buffer *buffer = program().buffers()->Get(b);
@@ -143,18 +143,19 @@ void Engine::freePassing(int rank) {
       own.fixedBuffers[b] = nullptr;
 }
 
-/// The slices of the weights, where the rank's kernels find them.
+/// Places for the slices of the weights, where the rank's kernels find them.
 Status Engine::placeWeights(int rank, std::span<const int64_t> scalars) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
   RankWeights &weights = active->ranks[static_cast<size_t>(rank)].weights;
-  const bool isHost = mine.device->isHost();
-  SHARDC_RETURN_IF_ERROR(
-      loadWeights(artifact, active->number, weightsRank(rank), scalars,
-                  isHost ? SlicePacking::OnHost : SlicePacking::OnTheWay,
-                  mine.weights, weights));
-  return isHost ? Status::ok()
-                : mine.deviceWeights.upload(*mine.device, *mine.stream,
-                                            active->usesSlice, weights);
+  SHARDC_RETURN_IF_ERROR(loadWeights(artifact, active->number,
+                                     weightsRank(rank), scalars, mine.weights,
+                                     weights));
+  size_t profile = 0;
+  while (programs[profile].get() != active)
+    ++profile;
+  return mine.deviceWeights.place(
+      *mine.device, *mine.stream,
+      findSliceUses(program(), firstStep(place.stage, profile)), weights);
 }
 
 /// Weights and the memory of loaded values.

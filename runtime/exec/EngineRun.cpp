@@ -196,8 +196,14 @@ Status Engine::runRank(int rank) {
   if (mine.world)
     mine.world->beginRun();
   mine.scalars = current->scalars;
+  if (!arrivals->isComplete()) {
+    SHARDC_RETURN_IF_ERROR(arrivals->status());
+    openGate(rank);
+  }
   for (size_t segment = 0; segment < active->run.list.size();)
     SHARDC_RETURN_IF_ERROR(runSegment(rank, segment));
+  if (!arrivals->isComplete())
+    SHARDC_RETURN_IF_ERROR(mine.gate.passAll(*mine.stream, failure));
   if (active->run.isStatic())
     SHARDC_RETURN_IF_ERROR(copyOutputs(rank));
   return mine.traces ? mine.stream->synchronize() : Status::ok();

@@ -81,7 +81,8 @@ RunControl Engine::controlOf(int rank, std::span<InstructionTiming> timings) {
       mine.traces && !timings.empty()
           ? static_cast<int64_t>(mine.runsBefore + mine.tracedRuns.size() - 1)
                 << kTraceTagBits
-          : -1};
+          : -1,
+      mine.feed && !arrivals->isComplete() ? &mine.gate : nullptr};
 }
 
 PlanContext

@@ -11,8 +11,8 @@
 #include "runtime/backend/Channel.h"
 #include "runtime/backend/DeviceBuffer.h"
 #include "runtime/backend/host/SharedMemoryGroup.h"
+#include "runtime/exec/DeviceWeights.h"
 #include "runtime/exec/ShapePlan.h"
-#include "runtime/exec/WeightLoader.h"
 
 #include <memory>
 #include <vector>
@@ -22,6 +22,13 @@ namespace shardc::runtime {
 /// Which slices of weights a run reads, in the order of RankWeights: what stays
 /// when all is loaded.
 std::vector<char> usedSlices(const artifact::Program &program);
+/// When slices are read, in the same order, where the program's instructions
+/// are the steps from `firstStep` on.
+SliceUses findSliceUses(const artifact::Program &program, uint64_t firstStep);
+/// Of such a program: its instructions, and the one behind them.
+inline uint64_t numSteps(const artifact::Program &program) {
+  return program.run()->size() + 1;
+}
 
 /// What one rank keeps of a program between runs.
 struct RankProgram {

@@ -46,8 +46,8 @@ bool onlyMatrix(const TensorView &operand, TensorView &matrix) {
 } // namespace
 
 Status PackedOperands::find(const OperandPacking &packing,
-                            const TensorView &operand,
-                            const std::byte *&packed) {
+                            const TensorView &operand, const std::byte *&packed,
+                            std::vector<Unpacked> &unpacked) {
   packed = nullptr;
   TensorView matrix;
   if (!onlyMatrix(operand, matrix))
@@ -58,19 +58,26 @@ Status PackedOperands::find(const OperandPacking &packing,
   const Key key(matrix.data, matrix.element, matrix.dims[0], matrix.dims[1],
                 matrix.strides[0], matrix.strides[1], packing.bytes);
   std::shared_ptr<Entry> &entry = known[key];
-  if (!entry) {
+  const bool isNew = !entry;
+  if (isNew)
     entry = entryFor(key);
-    std::lock_guard lock(entry->mutex);
-    if (!entry->memory.data()) {
-      if (!entry->memory.allocate(bytes))
-        return artifactError("out of memory for ", bytes,
-                             " bytes of a packed weight; use more ranks");
-      packing.pack(matrix, entry->memory.data());
-    }
+  std::lock_guard lock(entry->mutex);
+  if (!entry->memory.data() && !entry->memory.allocate(bytes))
+    return artifactError("out of memory for ", bytes,
+                         " bytes of a packed weight; use more ranks");
+  if (isNew)
     total += bytes;
-  }
+  if (!entry->isPacked)
+    unpacked.push_back({&packing, matrix, entry});
   packed = entry->memory.data();
   return Status::ok();
+}
+
+void PackedOperands::Unpacked::pack() const {
+  std::lock_guard lock(entry->mutex);
+  if (!entry->isPacked)
+    packing->pack(matrix, entry->memory.data());
+  entry->isPacked = true;
 }
 
 } // namespace shardc::runtime

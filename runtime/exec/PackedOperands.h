@@ -2,9 +2,10 @@
 //
 // A rank keeps one packed form of each matrix, whichever plans and profiles use
 // it, and shares it with the ranks and replicas of its process that read the
-// same memory (a weight that is not split, and lies mapped). It is made when
-// the first plan needs it; the pages of the file that it was made of are then
-// free for the system to take back.
+// same memory (a weight that is not split, and lies mapped). It has its place
+// when the first plan needs it, and is made when a run gets there: its weight
+// may still be on its way before. The pages of the file that it was made of are
+// then free for the system to take back.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_PACKEDOPERANDS_H
@@ -17,15 +18,26 @@
 #include <memory>
 #include <mutex>
 #include <tuple>
+#include <vector>
 
 namespace shardc::runtime {
 
 /// Of one rank. The memory of the matrices outlives it.
 class PackedOperands {
 public:
-  /// Null in `packed` where the packing has no form for this view.
+  struct Entry;
+  /// A matrix that may not be packed yet.
+  struct Unpacked {
+    const OperandPacking *packing;
+    TensorView matrix;
+    std::shared_ptr<Entry> entry;
+    /// Nothing where another plan or rank has done it.
+    void pack() const;
+  };
+  /// Where it is, or will be once what is added to `unpacked` was packed. Null
+  /// in `packed` where the packing has no form for this view.
   Status find(const OperandPacking &packing, const TensorView &operand,
-              const std::byte *&packed);
+              const std::byte *&packed, std::vector<Unpacked> &unpacked);
   int64_t bytes() const { return total; }
 
   /// Where a matrix lies, and how it is packed.
@@ -34,6 +46,7 @@ public:
   struct Entry {
     std::mutex mutex; ///< while it is made
     AlignedBuffer memory;
+    bool isPacked = false;
   };
 
 private:

@@ -22,6 +22,7 @@ Status Pipeline::open(const Artifact &artifact, int replica, const World &world,
 
 Status Pipeline::start(int replica, const SessionOptions &options) {
   const int numStages = artifact.numStages();
+  arrivals = std::make_unique<WeightArrivals>(static_cast<size_t>(numStages));
   for (int stage = 0; stage < numStages; ++stage) {
     stages.emplace_back();
     SHARDC_RETURN_IF_ERROR(Engine::open(artifact, {stage, replica, world},
@@ -30,11 +31,14 @@ Status Pipeline::start(int replica, const SessionOptions &options) {
   SHARDC_RETURN_IF_ERROR(describeOutputs());
   statuses.resize(stages.size());
   finished.resize(stages.size());
+  for (const auto &stage : stages)
+    arrivals->expect(stage->place.stage, stage->localRanks.size());
   if (numStages == 1)
-    return stages[0]->load();
+    return stages[0]->load(*arrivals);
   SHARDC_RETURN_IF_ERROR(threads.start(numStages, [](int) {}));
   links = std::make_unique<StageLinks>(artifact, world, options.timeout);
-  SHARDC_RETURN_IF_ERROR(onStages([](Engine &stage) { return stage.load(); }));
+  SHARDC_RETURN_IF_ERROR(
+      onStages([this](Engine &stage) { return stage.load(*arrivals); }));
   return onStages([this](Engine &stage) { return stage.linkStages(*links); });
 }
 

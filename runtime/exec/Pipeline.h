@@ -49,6 +49,7 @@ public:
   /// A rank never came back: nothing here may be destroyed any more.
   bool isStuck() const;
 
+  std::unique_ptr<WeightArrivals> arrivals; ///< of the stages, which use it
   std::vector<std::unique_ptr<Engine>> stages;
 
 private:

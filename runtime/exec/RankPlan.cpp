@@ -234,12 +234,19 @@ Status RankPlan::packOperands(const PlanContext &context,
         sources[static_cast<size_t>(instruction.call.inputs - operands.data()) +
                 static_cast<size_t>(packing->input)];
     operand.data = resources.fixedBuffers[source.buffer] + source.byteOffset;
-    if (Status status =
-            resources.packed->find(*packing, operand, instruction.call.packed);
+    if (Status status = resources.packed->find(
+            *packing, operand, instruction.call.packed, unpacked);
         !status.isOk())
       return atInstruction(*instruction.source, status);
+    unpackedOf.resize(unpacked.size(),
+                      static_cast<size_t>(&instruction - bound.data()));
   }
   return Status::ok();
+}
+
+void RankPlan::packUntil(size_t instruction) {
+  while (hasUnpacked() && unpackedOf[nextUnpacked] <= instruction)
+    unpacked[nextUnpacked++].pack();
 }
 
 Status RankPlan::checkOutput(const PlanContext &context, uint32_t index) const {

@@ -99,6 +99,10 @@ public:
   std::span<const BoundInstruction> instructions() const { return bound; }
   /// The kernel of one of them becomes the host's; false if that has none.
   bool moveToHost(const BoundInstruction &instruction);
+  /// Whether some constant operand is not in its packed form yet.
+  bool hasUnpacked() const { return nextUnpacked < unpacked.size(); }
+  /// Packs those that instructions up to this one of instructions() read.
+  void packUntil(size_t instruction);
   const std::vector<BoundCollective> &collectives() const {
     return boundCollectives;
   }
@@ -162,6 +166,9 @@ private:
   std::vector<KernelAttribute> attributes;
   std::vector<int64_t> attributeInts;     ///< never reallocated either
   std::vector<uint32_t> attributeScalars; ///< parallel: where they come from
+  std::vector<PackedOperands::Unpacked> unpacked; ///< in the order of `bound`
+  std::vector<size_t> unpackedOf; ///< parallel: index into `bound`
+  size_t nextUnpacked = 0;
   std::vector<CarriedNeed> carriedUses;
   std::vector<Patch> arenaPatches;
   std::vector<std::pair<Patch, uint32_t>> carriedPatches; ///< and the buffer

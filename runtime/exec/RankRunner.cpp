@@ -1,5 +1,6 @@
 #include "runtime/exec/RankRunner.h"
 
+#include "runtime/artifact/TransferChecks.h"
 #include "runtime/base/Message.h"
 #include "runtime/exec/ReplicaCheck.h"
 
@@ -105,6 +106,20 @@ private:
   std::vector<const BoundInstruction *> &inFlight;
 };
 
+/// What the instruction reads of the weights is there afterwards, as its kernel
+/// wants it.
+Status bringWeights(RankPlan &plan, size_t number, const RunControl &control) {
+  const BoundInstruction &instruction = plan.instructions()[number];
+  if (control.gate) {
+    const std::optional<TransferEnd> end = transferOf(*instruction.source);
+    SHARDC_RETURN_IF_ERROR(control.gate->pass(instruction.index,
+                                              end ? end->stage : -1,
+                                              control.stream, control.failure));
+  }
+  plan.packUntil(number);
+  return Status::ok();
+}
+
 void enter(const BoundInstruction &instruction, size_t count,
            const RunControl &control) {
   control.progress.current.store(instruction.source, std::memory_order_release);
@@ -152,6 +167,7 @@ Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
                        std::span<const CapturedStretch> captured) {
   std::span<const BoundInstruction> instructions = plan.instructions();
   Stopwatch watch(plan, control);
+  const bool isFirst = control.gate || plan.hasUnpacked();
   auto fail = [&](const Status &status) {
     control.failure.fail(status);
     return control.failure.status();
@@ -170,6 +186,9 @@ Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
       captured = captured.subspan(1);
       continue;
     }
+    if (isFirst)
+      if (Status status = bringWeights(plan, i, control); !status.isOk())
+        return fail(status);
     enter(instruction, 1, control);
     const CollectiveSite site = siteOf(instruction);
     watch.start(instruction);

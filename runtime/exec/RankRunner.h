@@ -7,6 +7,7 @@
 #include "runtime/exec/HostCalls.h"
 #include "runtime/exec/RankPlan.h"
 #include "runtime/exec/SegmentGraph.h"
+#include "runtime/exec/WeightFeed.h"
 
 #include <atomic>
 #include <span>
@@ -48,6 +49,7 @@ struct RunControl {
   /// The device notes times under tags, this one and the instruction's index;
   /// negative: it does not, and is waited for.
   int64_t traceTag = -1;
+  WeightGate *gate = nullptr; ///< null: all weights are there
 };
 
 /// Runs all instructions in order, and those that were captured as their

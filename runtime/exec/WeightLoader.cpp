@@ -20,12 +20,10 @@ bool isAligned(const std::byte *data, int64_t bytes) {
 class Loader {
 public:
   Loader(const Artifact &artifact, std::span<const int64_t> scalars,
-         SlicePacking packing, WeightSlices &slices)
-      : artifact(artifact), scalars(scalars), packing(packing), slices(slices) {
-  }
+         WeightSlices &slices)
+      : artifact(artifact), scalars(scalars), slices(slices) {}
 
-  /// The slice is one of `slices.known`; it is packed on its way where it is
-  /// only a part of a join.
+  /// The slice is one of `slices.known`.
   Status load(const artifact::Weight &weight, bool isCopied, bool isPart,
               const WeightSlice *&loaded);
   /// Likewise, of slices that are known.
@@ -54,8 +52,6 @@ private:
 
   const Artifact &artifact;
   std::span<const int64_t> scalars;
-  const SlicePacking packing;
-  bool packsOnTheWay = false; ///< the weight at hand
   WeightSlices &slices;
   // The slice of the weight at hand.
   std::vector<OwnedRuns> dims;
@@ -95,7 +91,7 @@ Status Loader::allocate(std::byte *&memory) {
 }
 
 Status Loader::pack(const TensorView &source) {
-  if (packsOnTheWay && elementSize > 0) {
+  if (elementSize > 0) {
     slice = {};
     slice.bytes = localBytes;
     slice.whole = source;
@@ -152,19 +148,17 @@ std::string Loader::keyOf(const artifact::Weight &weight) const {
 Status Loader::load(const artifact::Weight &weight, bool isCopied, bool isPart,
                     const WeightSlice *&loaded) {
   SHARDC_RETURN_IF_ERROR(resolve(weight));
-  packsOnTheWay = isPart || packing == SlicePacking::OnTheWay;
-  // What one program joins another one may read as it is.
-  const bool isLate = packsOnTheWay && packing == SlicePacking::OnHost;
   const int64_t mapped = slices.mappedBytes, packed = slices.packedBytes;
+  // What one program joins another one may read as it is.
   auto [known, isNew] =
-      slices.known.try_emplace((isLate ? "part " : "") + keyOf(weight));
+      slices.known.try_emplace((isPart ? "part " : "") + keyOf(weight));
   if (isNew) {
     if (Status status = read(weight, isCopied); !status.isOk()) {
       slices.known.erase(known);
       return status;
     }
     known->second = std::move(slice);
-    if (isLate) // what it becomes a part of is counted
+    if (isPart) // what it becomes a part of is counted
       slices.mappedBytes = mapped, slices.packedBytes = packed;
   }
   loaded = &known->second;
@@ -232,18 +226,10 @@ Status Loader::join(const artifact::Program &program,
     made.rows *= alike[d];
   auto [entry, isNew] = slices.known.try_emplace(key);
   joined = &entry->second;
-  if (!isNew)
-    return Status::ok();
-  if (packing == SlicePacking::OnTheWay) {
+  if (isNew) {
+    slices.packedBytes += made.bytes;
     entry->second = std::move(made);
-    return Status::ok();
   }
-  std::byte *memory = nullptr;
-  localBytes = made.bytes;
-  SHARDC_RETURN_IF_ERROR(allocate(memory));
-  copyPacked(made, 0, made.bytes, memory);
-  setData(memory);
-  entry->second = slice;
   return Status::ok();
 }
 
@@ -265,13 +251,13 @@ std::vector<char> findParts(const artifact::Program &program) {
 } // namespace
 
 Status loadWeights(const Artifact &artifact, size_t number, int rank,
-                   std::span<const int64_t> scalars, SlicePacking packing,
-                   WeightSlices &slices, RankWeights &weights) {
+                   std::span<const int64_t> scalars, WeightSlices &slices,
+                   RankWeights &weights) {
   const bool copies = artifact.manifest().copiesWeights;
   if (copies && slices.copied.empty())
     SHARDC_RETURN_IF_ERROR(
         artifact.openCopiedWeights(rank, slices.copiedFile, slices.copied));
-  Loader loader(artifact, scalars, packing, slices);
+  Loader loader(artifact, scalars, slices);
   const artifact::Program &program = artifact.program(number);
   const std::vector<char> isPart = findParts(program);
   auto fail = [](const artifact::Weight &weight, const Status &status) {

@@ -1,11 +1,12 @@
 //===- WeightLoader.h - A rank's slices of the weights --------------------===//
 //
-// A slice that is one aligned piece of its file is used where it lies: a
-// pointer into the mapping, no copy, shared by all ranks. Everything else is
-// packed into memory of the rank, on the host or, later, on its way to a
-// device. Example, weight [96, 384] on rank 1 of tp = 2:
+// Finds them, mostly without reading them. A slice that is one aligned piece of
+// its file is used where it lies: a pointer into the mapping, no copy, shared
+// by all ranks. Everything else is packed later, into memory of the rank
+// (DeviceWeights.h), but for elements that share a byte: those are packed here.
+// Example, weight [96, 384] on rank 1 of tp = 2:
 //   split by rows    -> pointer to byte 48 * 384 * 4 of the weight
-//   split by columns -> 96 * 192 elements packed at load
+//   split by columns -> 96 * 192 elements to pack
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_WEIGHTLOADER_H
@@ -48,8 +49,7 @@ struct RankWeights {
   // By weight and, behind all weights, by join.
   /// While they are known; null where nobody reads it.
   std::vector<const WeightSlice *> slices;
-  /// Where it lies, on the device if it went there. Null where it was not
-  /// packed and did not.
+  /// Where it lies, or will lie: null until it has a place (DeviceWeights.h).
   std::vector<const std::byte *> data;
   std::vector<int64_t> bytes; ///< of the local slice
 };
@@ -62,14 +62,11 @@ inline size_t sliceOf(const artifact::Program &program,
                                 : 0);
 }
 
-/// Where slices that are not one piece of their file are packed.
-enum class SlicePacking { OnHost, OnTheWay };
-
-/// Loads all weights of the artifact's program `number` for `rank`; `scalars`
-/// are its load scalars.
+/// All weights of the artifact's program `number` for `rank`; `scalars` are its
+/// load scalars.
 Status loadWeights(const Artifact &artifact, size_t number, int rank,
-                   std::span<const int64_t> scalars, SlicePacking packing,
-                   WeightSlices &slices, RankWeights &weights);
+                   std::span<const int64_t> scalars, WeightSlices &slices,
+                   RankWeights &weights);
 
 } // namespace shardc::runtime
 

@@ -79,6 +79,29 @@ void addActivities(const Artifact &artifact, int rank,
          {"args", {{"node", std::string(nodes[activity.tag])}}}});
 }
 
+/// What came before the run is none of its.
+void addWeights(const Artifact &artifact, int rank,
+                std::span<const WeightTiming> weights, int64_t origin,
+                Json &events) {
+  const int track = 3 * artifact.worldSize() + rank;
+  bool isNamed = false;
+  for (const WeightTiming &weight : weights) {
+    if (weight.end <= origin)
+      continue;
+    if (!isNamed)
+      events.push_back(trackName(track, artifact.rankText(rank) + ": weights"));
+    isNamed = true;
+    const int64_t begin = std::max(weight.begin, origin);
+    events.push_back({{"name", weight.name},
+                      {"cat", "weight"},
+                      {"ph", "X"},
+                      {"pid", 0},
+                      {"tid", track},
+                      {"ts", static_cast<double>(begin - origin) / 1000},
+                      {"dur", static_cast<double>(weight.end - begin) / 1000}});
+  }
+}
+
 /// A rank's instructions are one track, its collectives in flight another. They
 /// are done in their order: one begins when those before it are over.
 void addTracks(const Artifact &artifact, int rank, const RankShapePlan &plan,
@@ -132,6 +155,7 @@ Status writeTrace(const std::string &path, const Artifact &artifact,
       if (plan.timings.empty())
         continue; // a rank of another process
       addTracks(artifact, worldRank, plan, origin, events);
+      addWeights(artifact, worldRank, stage.weights[rank], origin, events);
     }
   Json trace = {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}};
   return writeFileAtomically(

@@ -5,6 +5,7 @@
 // node and shapes; collectives that run beside others are a second track. Where
 // a device notes times itself, slices are from the first to the last thing that
 // it did for the instruction, and its kernels and copies are a third track.
+// Weights that came while the run was under way are a track of their own.
 // profileInstructions adds the same times up.
 //
 //===----------------------------------------------------------------------===//
@@ -25,6 +26,7 @@ struct InstructionProfile;
 struct StageTrace {
   std::vector<int> worldRanks; ///< by rank of the stage
   const ShapePlan &plan;
+  std::vector<std::span<const WeightTiming>> weights; ///< by rank of the stage
 };
 
 /// Replaces the file at `path` once it is complete.

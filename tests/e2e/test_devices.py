@@ -6,7 +6,9 @@ import re
 import subprocess
 
 import numpy as np
+import onnx
 
+from tests.e2e import caches
 from tests.support import BIN, LAYERS, ROOT, EndToEnd, data_sets, model_file, read_outputs
 
 FAKE = {"SHARDC_BACKENDS": str(ROOT / "build/lib/tests")}
@@ -108,7 +110,8 @@ class Devices(EndToEnd):
         artifact = self.compile(model_file("llama-dynamo-op18"), 2)
         data = data_sets("llama-dynamo-op18")[0]
         error = self.refusal(artifact, "--device", "fake", "--inputs", data, SHARDC_FAKE_MEMORY="100000", **FAKE)
-        self.assertRegex(error, r"rank 0 .*needs \d+ bytes of weights.* has 100000 free; .*more ranks")
+        self.assertRegex(error, r"rank 0 .*needs \d+ bytes on device.* has 100000 free: [1-9]\d+ of weights, [1-9]\d+ of "
+                                r"intermediate values of its smallest request; .*more ranks")
 
     def test_preflight_loads_nothing(self):
         artifact = self.compile(model_file("llama-dynamo-op18"), 2, "--pp", 2)
@@ -118,7 +121,20 @@ class Devices(EndToEnd):
             self.assertRegex(done.stdout, r"(?m)^rank 3 \(pp 1, tp 1\): device \d+ \(.*\), [1-9]\d+ bytes of weights, \d+ free$")
             self.assertTrue(done.stdout.endswith("preflight passed\n"), done.stdout)
         error = self.refusal(artifact, "--preflight", "--device", "fake", SHARDC_FAKE_MEMORY="100000", **FAKE)
-        self.assertIn("bytes of weights on device", error)
+        self.assertRegex(error, r"needs \d+ bytes on device")
+
+    def test_preflight_says_how_many_positions_fit(self):
+        """Keys and values of two layers, heads split over two ranks, in f32."""
+        onnx.save(caches.decoder(), self.folder / "model.onnx")
+        artifact = self.compile(self.folder / "model.onnx", 2)
+        done = run(artifact, "--preflight", "--device", "fake", SHARDC_FAKE_MEMORY="10000000", **FAKE)
+        found = re.search(r"rank 0 .*, 10000000 free, room for (\d+) positions of its KV caches at batch 1\n", done.stdout)
+        self.assertTrue(found, done.stdout + done.stderr)
+        position = 2 * 2 * (caches.HEADS // 2) * caches.SIZE * 4  # of both layers
+        self.assertGreater(int(found[1]), 0.9 * 10_000_000 / position)
+        self.assertLess(int(found[1]), 10_000_000 / position)
+        error = self.refusal(artifact, "--preflight", "--device", "fake", SHARDC_FAKE_MEMORY="100", **FAKE)
+        self.assertIn(f"KV caches take {position} bytes a position at batch 1 on top", error)
 
     def test_the_environment_names_the_device(self):
         artifact = self.compile(model_file("bert-ts-op17"), 1)

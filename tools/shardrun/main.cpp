@@ -30,6 +30,7 @@ struct Options {
   int repeat = 1;
   bool profile = false;
   bool checkReplicas = false;
+  bool loadsFirst = false;
   double timeout = 0;
 };
 
@@ -74,6 +75,9 @@ void declareFlags(CLI::App &app, Options &options) {
                "Print where the time went, by kernel and by node");
   app.add_flag("--check-replicas", options.checkReplicas,
                "Compare the bits of replicated values on all ranks (slow)");
+  app.add_flag("--load-first", options.loadsFirst,
+               "Load all weights before the first run, which otherwise waits "
+               "only for those that it has come to");
   app.add_option("--stats-json", options.statsJson,
                  "Write collectives, bytes and memory as JSON; where ranks are "
                  "processes each writes its own: FILE, FILE.1, ...");
@@ -107,6 +111,7 @@ Status openSession(const Options &options, Processes *processes,
   from.timeout = timeoutOf(options);
   from.checkReplicas = options.checkReplicas;
   from.preflight = options.preflight;
+  from.loadsBeside = !options.loadsFirst;
   from.measure = options.profile || !options.trace.empty();
   return Session::open(options.artifact, from, session);
 }

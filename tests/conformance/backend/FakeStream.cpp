@@ -136,6 +136,7 @@ Status FakeStream::wait(const DeviceEvent &event) {
   const auto &other = static_cast<const FakeEvent &>(event);
   if (other.stream && other.stream != this)
     enqueue([stream = other.stream, ticket = other.ticket] {
+      std::lock_guard lock(stream->mutex);
       stream->runUntil(ticket);
       return stream->failed;
     });
@@ -143,6 +144,7 @@ Status FakeStream::wait(const DeviceEvent &event) {
 }
 
 void FakeStream::runUntil(uint64_t ticket) {
+  std::lock_guard lock(mutex);
   while (done < ticket && !queue.empty()) {
     Work work = std::move(queue.front());
     queue.pop_front();
@@ -155,6 +157,7 @@ void FakeStream::runUntil(uint64_t ticket) {
 
 Status FakeStream::synchronize() {
   SHARDC_RETURN_IF_ERROR(refuseInCapture());
+  std::lock_guard lock(mutex);
   runUntil(enqueued);
   Status status = failed;
   failed = Status::ok();

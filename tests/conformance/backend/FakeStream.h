@@ -11,6 +11,7 @@
 
 #include <deque>
 #include <functional>
+#include <mutex>
 #include <vector>
 
 namespace shardc::test {
@@ -63,12 +64,16 @@ private:
   void enqueue(Work work, int instruction = -1) {
     if (capturing)
       return capturing->nodes.push_back({instruction, std::move(work)});
+    std::lock_guard lock(mutex);
     queue.push_back(std::move(work));
     ++enqueued;
   }
   /// As with CUDA, the capture is of no use after that.
   runtime::Status refuseInCapture();
 
+  /// Of the queue: another thread's stream may wait for an event of this one,
+  /// and then it is that thread which does this one's work.
+  std::recursive_mutex mutex;
   std::deque<Work> queue;
   uint64_t enqueued = 0, done = 0;
   runtime::Status failed;

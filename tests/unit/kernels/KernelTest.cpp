@@ -144,9 +144,13 @@ static Status run(std::string_view name, const std::vector<Tensor> &inputs,
   call.attributes = list.data();
   call.numAttributes = static_cast<int>(list.size());
   PackedOperands packed;
+  std::vector<PackedOperands::Unpacked> unpacked;
   if (packs && kernel->packing)
-    SHARDC_RETURN_IF_ERROR(packed.find(
-        *kernel->packing, in[size_t(kernel->packing->input)], call.packed));
+    SHARDC_RETURN_IF_ERROR(packed.find(*kernel->packing,
+                                       in[size_t(kernel->packing->input)],
+                                       call.packed, unpacked));
+  for (const PackedOperands::Unpacked &each : unpacked)
+    each.pack();
   const int64_t bytes = kernel->scratchBytes ? kernel->scratchBytes(call) : 0;
 
   constexpr std::byte guard{0x7f};

@@ -44,7 +44,10 @@ protected:
   }
   const std::byte *packed(PackedOperands &operands, const TensorView &view) {
     const std::byte *found = nullptr;
-    EXPECT_TRUE(operands.find(kFirstColumn, view, found).isOk());
+    std::vector<PackedOperands::Unpacked> unpacked;
+    EXPECT_TRUE(operands.find(kFirstColumn, view, found, unpacked).isOk());
+    for (const PackedOperands::Unpacked &each : unpacked)
+      each.pack();
     return found;
   }
 };

@@ -151,6 +151,21 @@ TEST(State, throughTheCApi) {
   shardrt_state_reset(copy);
   EXPECT_EQ(shardrt_run_state(session, copy, &input, 1), SHARDRT_OK);
   EXPECT_EQ(shardrt_state_capacity(state), 3);
+  ASSERT_EQ(shardrt_state_num_ranks(state), 2u);
+  for (int32_t number = 0; number < 2; ++number) {
+    int32_t rank = -1;
+    int64_t committed = 0, reserved = 0;
+    ASSERT_EQ(shardrt_state_memory(state, size_t(number), &rank, &committed,
+                                   &reserved),
+              SHARDRT_OK);
+    EXPECT_EQ(rank, number);
+    EXPECT_EQ(reserved, 2 * 3 * 4); // two of four rows
+    EXPECT_GE(committed, reserved);
+    EXPECT_EQ(shardrt_state_memory(state, 2, &rank, &committed, &reserved),
+              SHARDRT_INVALID_ARGUMENT);
+    EXPECT_EQ(shardrt_state_memory(state, 0, &rank, nullptr, &reserved),
+              SHARDRT_INVALID_ARGUMENT);
+  }
   shardrt_state_destroy(copy);
   shardrt_state_destroy(state);
   shardrt_close(session);

@@ -104,6 +104,38 @@ TEST(SteadyState, allocatesNothingFromTheThirdRun) {
     }
 }
 
+/// How long weights take to be there is nobody's to say; then nothing more is
+/// allocated either.
+TEST(SteadyState, weightsThatComeBesideRunsCostNothingOnceTheyAreThere) {
+  ProgramBuilder p({{"tp", 2}});
+  auto n = p.constant(64);
+  auto x = p.input("x", Float32, {p.whole(n)});
+  auto w = p.weight("w", Float32, {64}, {p.whole(n)},
+                    bytesOf(std::vector<float>(64, 2)));
+  auto y = p.value(Float32, {n}), z = p.value(Float32, {n});
+  p.run("TestAdd", {int32_t(x), int32_t(w)}, {int32_t(y)});
+  p.run("all_reduce", {int32_t(y)}, {int32_t(z)}, {p.text("kind", "sum")},
+        p.group({{0, 1, 2}}));
+  p.output("z", z, {p.whole(n)});
+  TestArtifact artifact(p);
+  SessionOptions options;
+  options.loadsBeside = true;
+  OpenSession s(artifact, options);
+  Floats values(std::vector<float>(64, 1), {64});
+  std::vector<InputTensor> inputs = {values.as("x")};
+  long last = -1;
+  for (int run = 0; run < 10'000 && last != 0; ++run) {
+    allocations = 0;
+    counting = true;
+    Status status = s.session->run(inputs, s.outputs);
+    counting = false;
+    ASSERT_TRUE(status.isOk()) << status.message();
+    EXPECT_EQ(s.outputs[0].as<float>()[5], 6.0f);
+    last = allocations;
+  }
+  EXPECT_EQ(last, 0);
+}
+
 TEST(SteadyState, alternatingShapesAllocateNothing) {
   TestArtifact artifact(everything(2));
   OpenSession s(artifact, {});

@@ -19,15 +19,34 @@ struct LoadedRank {
   std::vector<int64_t> scalars;
   WeightSlices slices;
   RankWeights weights;
+  std::map<const WeightSlice *, std::vector<std::byte>> packed;
 };
+
+/// What is not one piece of its file.
+void pack(LoadedRank &loaded) {
+  for (size_t w = 0; w < loaded.weights.slices.size(); ++w) {
+    const WeightSlice *slice = loaded.weights.slices[w];
+    if (!slice || slice->data)
+      continue;
+    std::vector<std::byte> &memory = loaded.packed[slice];
+    memory.resize(static_cast<size_t>(slice->bytes) + 1); // it has an address
+    copyPacked(*slice, 0, slice->bytes, memory.data());
+    loaded.weights.data[w] = memory.data();
+  }
+}
 
 Status loadRank(const Artifact &artifact, int rank, LoadedRank &loaded) {
   const artifact::Program &program = artifact.program(0);
   SHARDC_RETURN_IF_ERROR(
       evaluateLoadScalars(program, scalarDependences(program),
                           coordinatesOf(program, rank), loaded.scalars));
-  return loadWeights(artifact, 0, rank, loaded.scalars, SlicePacking::OnHost,
-                     loaded.slices, loaded.weights);
+  SHARDC_RETURN_IF_ERROR(loadWeights(artifact, 0, rank, loaded.scalars,
+                                     loaded.slices, loaded.weights));
+  if (!loaded.slices.copied.empty())
+    SHARDC_RETURN_IF_ERROR(
+        artifact.checkCopiedWeights(rank, loaded.slices.copiedFile));
+  pack(loaded);
+  return Status::ok();
 }
 
 std::vector<float> range(int64_t count) {
@@ -120,11 +139,10 @@ TEST(WeightLoader, programsShareSlicesThatAreAlike) {
   ASSERT_TRUE(loadRank(artifact, 1, loaded).isOk());
   const int64_t packed = loaded.slices.packedBytes;
   RankWeights second;
-  ASSERT_TRUE(loadWeights(artifact, 1, 1, loaded.scalars, SlicePacking::OnHost,
-                          loaded.slices, second)
+  ASSERT_TRUE(loadWeights(artifact, 1, 1, loaded.scalars, loaded.slices, second)
                   .isOk());
   EXPECT_EQ(second.bytes, loaded.weights.bytes);
-  EXPECT_EQ(second.data, loaded.weights.data);
+  EXPECT_EQ(second.slices, loaded.weights.slices);
   EXPECT_GT(packed, 0);
   EXPECT_EQ(loaded.slices.packedBytes, packed);
 }
@@ -156,12 +174,7 @@ TEST(WeightLoader, joinedSlicesLieSideBySide) {
     Status status = loadRank(artifact, rank, loaded);
     ASSERT_TRUE(status.isOk()) << status.message();
     EXPECT_EQ(loadedSlice(loaded, 2), expected[rank]) << rank;
-    LoadedRank later;
-    later.scalars = loaded.scalars;
-    status = loadWeights(artifact, 0, rank, later.scalars,
-                         SlicePacking::OnTheWay, later.slices, later.weights);
-    ASSERT_TRUE(status.isOk()) << status.message();
-    const WeightSlice &joined = *later.weights.slices[2];
+    const WeightSlice &joined = *loaded.weights.slices[2];
     EXPECT_EQ(joined.data, nullptr);
     std::vector<float> packed(expected[rank].size());
     auto *to = reinterpret_cast<std::byte *>(packed.data());
