@@ -137,11 +137,13 @@ static bool isMatrixTranspose(onnx::TransposeOp op) {
 }
 
 /// Is the operand one whose kernel makes numbers of quantised weights? Experts'
-/// are of integers.
-static bool isWeightOfProduct(OpOperand &operand, Type element) {
+/// are of integers, or of floats without zero points.
+static bool isWeightOfProduct(OpOperand &operand, onnx::DequantizeLinearOp op) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(op.getInput().getType()));
   if (auto experts = dyn_cast<onnx::MixtureOfExpertsOp>(operand.getOwner()))
-    return !isa<FloatType>(element) && (operand == experts.getUpMutable() ||
-                                        operand == experts.getDownMutable());
+    return (!isFloat || op.getZeroPoint().empty()) &&
+           (operand == experts.getUpMutable() ||
+            operand == experts.getDownMutable());
   return isa<onnx::MatMulOp>(operand.getOwner()) &&
          operand.getOperandNumber() == 1;
 }
@@ -155,9 +157,7 @@ FusedWeights findFusedWeights(OpOperand &operand) {
     weights.isTransposed = true;
   }
   auto op = numbers.getDefiningOp<onnx::DequantizeLinearOp>();
-  if (!op || !op->hasOneUse() ||
-      !isWeightOfProduct(operand,
-                         getElementTypeOrSelf(op.getInput().getType())))
+  if (!op || !op->hasOneUse() || !isWeightOfProduct(operand, op))
     return {};
   int64_t rank = cast<ShapedType>(op.getType()).getRank();
   int64_t summed = weights.isTransposed ? rank - 1 : rank - 2;
