@@ -44,6 +44,21 @@ static bool isOneNumber(StringRef row, int64_t elementBytes) {
   return row.drop_front(elementBytes) == row.drop_back(elementBytes);
 }
 
+/// Zero points of eight bits of float name a type, and are 0 as a rule.
+static bool mayBeZeroPoint(RankedTensorType type) {
+  return type.getRank() == 1 && isa<FloatType>(type.getElementType()) &&
+         type.getElementTypeBitWidth() == 8;
+}
+
+static llvm::Expected<StringRef> zerosPattern(const ModelFile &file,
+                                              const DataRange &range) {
+  llvm::Expected<std::string> bytes = file.read(range);
+  if (!bytes)
+    return bytes.takeError();
+  return llvm::all_of(*bytes, [](char byte) { return byte == 0; }) ? "zeros"
+                                                                   : "";
+}
+
 /// Those that a weight of this type may have.
 static SmallVector<Pattern, 2> candidates(RankedTensorType type) {
   constexpr int64_t kMaxTableWidth = 1024; // sizes of heads, not of models
@@ -68,6 +83,8 @@ llvm::Expected<StringRef> weightPattern(const ModelFile &file,
                                         RankedTensorType type,
                                         const DataRange &range) {
   constexpr int64_t kChunkBytes = 1 << 20;
+  if (mayBeZeroPoint(type) && range.length <= kChunkBytes)
+    return zerosPattern(file, range);
   SmallVector<Pattern, 2> patterns = candidates(type);
   int64_t columns = patterns.empty() ? 0 : type.getShape().back();
   if (columns == 0 || range.length == 0)

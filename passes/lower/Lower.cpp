@@ -37,8 +37,9 @@ class ProgramLowering {
 public:
   ProgramLowering(func::FuncOp function, rt::ProgramOp program,
                   const dist::Mesh &mesh, const LoweringMap &map,
-                  ArrayRef<Cache> caches)
-      : function(function), lowering(program, mesh, map), caches(caches) {}
+                  bool isForHost, ArrayRef<Cache> caches)
+      : function(function), lowering(program, mesh, map, isForHost),
+        caches(caches) {}
 
   LogicalResult run() {
     for (const Cache &cache : caches)
@@ -172,7 +173,8 @@ struct LowerPass : impl::LowerBase<LowerPass> {
     // On the host a step of 16 heads of 64 takes 1.5 times as long that way
     // (500 positions, one core), and memory that is not touched costs nothing
     // anyway.
-    const auto caches = findCaches(functions, /*hasPages=*/target != "host");
+    const bool isForHost = target == "host";
+    const auto caches = findCaches(functions, /*hasPages=*/!isForHost);
     for (size_t i = 0; i < functions.size(); ++i) {
       func::FuncOp function = functions[i];
       builder.setInsertionPoint(function);
@@ -182,8 +184,9 @@ struct LowerPass : impl::LowerBase<LowerPass> {
                              onnx::kWhenAttr, onnx::kProfileAttr})
         if (Attribute attribute = function->getAttr(name))
           program->setAttr(name, attribute);
-      if (failed(
-              ProgramLowering(function, program, mesh, map, caches[i]).run()))
+      if (failed(ProgramLowering(function, program, mesh, map, isForHost,
+                                 caches[i])
+                     .run()))
         return failure();
     }
     return success();

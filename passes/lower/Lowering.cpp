@@ -12,8 +12,9 @@ namespace shardc::lower {
 using dist::DimExpr;
 
 Lowering::Lowering(rt::ProgramOp program, const dist::Mesh &mesh,
-                   const LoweringMap &map)
-    : mesh(mesh), program(program), map(map), builder(program.getContext()) {
+                   const LoweringMap &map, bool isForHost)
+    : mesh(mesh), isForHost(isForHost), program(program), map(map),
+      builder(program.getContext()) {
   Block &body = program.getBody().emplaceBlock();
   builder.setInsertionPointToStart(&body);
   ready = rt::ReadyOp::create(builder, program.getLoc());

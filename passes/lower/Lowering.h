@@ -51,13 +51,14 @@ using LoweringMap = llvm::StringMap<LowerOp>;
 class Lowering {
 public:
   Lowering(rt::ProgramOp program, const dist::Mesh &mesh,
-           const LoweringMap &map);
+           const LoweringMap &map, bool isForHost);
 
   llvm::LogicalResult lower(mlir::Operation *op);
   /// All of a body but what it yields.
   llvm::LogicalResult lowerBody(mlir::Block &body);
 
   const dist::Mesh &mesh;
+  const bool isForHost;
 
   //===--- Values ---------------------------------------------------------===//
 

@@ -2,6 +2,7 @@
 
 #include "passes/lower/Passes.h"
 
+#include "passes/lower/JoinedOperands.h"
 #include "passes/lower/RowWindow.h"
 #include "passes/lower/overlap/Movement.h"
 #include "passes/lower/overlap/RowProduct.h"
@@ -17,7 +18,8 @@ using dist::DimExpr;
 
 namespace {
 
-/// x W, where nobody else reads W, and calls alone read the product.
+/// x W, where nobody else reads W, and calls alone read the product; with what
+/// the kernel has for the columns of W.
 struct Product {
   // Handles, whose accessors are not const.
   mutable rt::CallOp call;
@@ -51,6 +53,11 @@ bool Product::readWeight() {
     return false;
   const Sizes &dims = matrix->dims;
   isTransposed = matrix->strides != Sizes{dims[1], 1};
+  // What comes to lie side by side ends where a byte does.
+  const unsigned bits = weight.getElement().getIntOrFloatBitWidth();
+  const DimExpr run = isTransposed ? dims[0] * dims[1] : dims[1];
+  if (bits < 8 && !run.exactDiv(8 / bits).has_value())
+    return false;
   dist::ValueAttr value = weight.getValue();
   const ArrayRef<DimExpr> local =
       value.getHasLocal() ? value.getLocal() : value.getDims();
@@ -78,8 +85,13 @@ bool Product::readResult() {
 
 std::optional<Product> Product::of(rt::CallOp call) {
   Product product{call, {}, {}};
-  if (call.getKernel() != "MatMul" || call.getInputs().size() != 2 ||
-      call.getOutputs().size() != 1 || !product.readWeight() ||
+  const StringRef kernel = call.getKernel();
+  const size_t inputs = call.getInputs().size();
+  // A residual has rows as well.
+  const bool isKnown =
+      kernel == "MatMul" || (kernel == "Linear" && inputs <= 3) ||
+      (kernel == "MatMulDequantized" && inputs >= 3 && inputs <= 4);
+  if (!isKnown || call.getOutputs().size() != 1 || !product.readWeight() ||
       !product.readResult())
     return std::nullopt;
   return product;
@@ -97,8 +109,15 @@ bool Product::fits(const Product &other) const {
   if (mine.getType() != theirs.getType() ||
       bufferOf(mine) != bufferOf(theirs) ||
       weight.getElement() != other.weight.getElement() ||
-      isTransposed != other.isTransposed)
+      isTransposed != other.isTransposed ||
+      call.getKernel() != other.call.getKernel() ||
+      call.getConfig() != other.call.getConfig() ||
+      call.getInputs().size() != other.call.getInputs().size())
     return false;
+  for (auto [a, b] : llvm::zip(call.getInputs().drop_front(2),
+                               other.call.getInputs().drop_front(2)))
+    if (!canJoin({a, b}))
+      return false;
   for (Operation *op = call->getNextNode(); op != other.call.getOperation();
        op = op->getNextNode())
     if (!op || isBarrier(op) ||
@@ -122,11 +141,12 @@ public:
       columns = columns + product.columns();
   }
 
-  /// False, and nothing is changed, where a view has no place in longer rows.
-  bool run() {
-    if (!moveViews())
-      return false;
+  /// False, and nothing is changed, where a view has no place in longer rows,
+  /// or parameters cannot be one.
+  bool run(rt::ReadyOp ready) {
     OpBuilder builder(products.front().call);
+    if (!moveViews() || !joinParameters(ready, builder))
+      return false;
     Value weights = join(builder), result = allocate(builder);
     for (MovedView &moved : views) {
       builder.setInsertionPointAfterValue(result);
@@ -153,6 +173,21 @@ private:
       }
       column = column + product.columns();
     }
+    return true;
+  }
+
+  /// All that comes behind x and W.
+  bool joinParameters(rt::ReadyOp ready, OpBuilder &builder) {
+    SmallVector<SmallVector<Value>> operands;
+    for (unsigned i = 2; i < products.front().call.getInputs().size(); ++i) {
+      SmallVector<Value> &all = operands.emplace_back();
+      for (const Product &product : products)
+        all.push_back(product.call.getInputs()[i]);
+      if (!canJoin(all))
+        return false;
+    }
+    for (ArrayRef<Value> all : operands)
+      parameters.push_back(joinOperands(all, ready, builder));
     return true;
   }
 
@@ -212,14 +247,12 @@ private:
     const StridedLayout whole = StridedLayout::contiguous(rows.dims);
     Value operand = viewLike(first.getInputs()[1], weights, matrix, builder);
     Value output = viewLike(first.getOutputs()[0], result, whole, builder);
-    rt::CallOp::create(builder, nodesOf(calls), "MatMul",
-                       ValueRange{first.getInputs()[0], operand}, output,
-                       first.getConfig());
-    for (rt::CallOp call : calls) {
-      Operation *old = call.getInputs()[1].getDefiningOp();
-      call->erase();
-      old->erase();
-    }
+    SmallVector<Value, 4> inputs = {first.getInputs()[0], operand};
+    inputs.append(parameters);
+    rt::CallOp::create(builder, nodesOf(calls), first.getKernel(), inputs,
+                       output, first.getConfig());
+    for (rt::CallOp call : calls)
+      eraseWithOperands(call);
     for (const Product &product : products) {
       for (Operation *user :
            llvm::make_early_inc_range(product.alloc->getUsers()))
@@ -228,8 +261,24 @@ private:
     }
   }
 
+  /// And with views of them, and constants, that nobody else reads.
+  static void eraseWithOperands(rt::CallOp call) {
+    const SmallVector<Value, 4> operands(call.getInputs().drop_front());
+    call->erase();
+    for (Value operand : operands) {
+      auto view = operand.getDefiningOp<rt::ViewOp>();
+      if (!view || !view->use_empty())
+        continue;
+      auto constant = view.getBuffer().getDefiningOp<rt::ConstantOp>();
+      view->erase();
+      if (constant && constant->use_empty())
+        constant->erase();
+    }
+  }
+
   ArrayRef<Product> products;
   DimExpr columns = 0; ///< of all
+  SmallVector<Value> parameters;
   SmallVector<MovedView> views;
 };
 
@@ -238,12 +287,13 @@ struct MergeProductsPass : impl::MergeProductsBase<MergeProductsPass> {
 
   void runOnOperation() override {
     for (auto program : getOperation().getOps<rt::ProgramOp>()) {
+      auto ready = *program.getOps<rt::ReadyOp>().begin();
       SmallVector<SmallVector<Product>> groups;
       for (auto call : program.getOps<rt::CallOp>())
         if (std::optional<Product> product = Product::of(call))
           add(*product, groups);
       for (ArrayRef<Product> group : groups)
-        if (group.size() > 1 && Merge(group).run())
+        if (group.size() > 1 && Merge(group).run(ready))
           numMerged += group.size() - 1;
     }
   }

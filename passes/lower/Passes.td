@@ -34,7 +34,9 @@ def Lower : Pass<"shardc-lower", "::mlir::ModuleOp"> {
     Ensures: phase lowered: one `rt.program` per stage. Reshape, Transpose, Slice,
     Split and Expand are views wherever their bytes allow it; what depends on
     weights alone runs once, before `rt.ready`; every arena buffer is freed after
-    its last use. The sharded function is gone. In the caches of a target other than
+    its last use. Quantised weights are operands of their product, and bytes of both
+    operands where they are eight bits of float (ops/Quantization.h). The sharded
+    function is gone. In the caches of a target other than
     the host, positions lie outside of heads, so that memory can come as they do.
 
     Example (tests/passes/lower/lower/example.mlir):
@@ -101,7 +103,11 @@ def MergeProducts : Pass<"shardc-merge-products", "::mlir::ModuleOp"> {
     by side: queries, keys and values, gate and up. The results are windows on its
     rows, so nothing is copied, neither weights, which are loaded side by side, nor
     results. A GPU then launches one kernel that reads more, where small matrices
-    leave it idle. Products with an epilogue stay as they are.
+    leave it idle. Quantised weights come with their scales and zero points, and
+    products with equal epilogues with their biases: those are copied side by side
+    once (JoinedOperands.h). Stay as they are products with a residual, those of
+    which both operands are eight bits of float, and weights of 4 bits whose rows
+    end within a byte.
 
     Example (tests/passes/lower/merge-products/example.mlir):
 

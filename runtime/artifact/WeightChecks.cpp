@@ -72,8 +72,7 @@ Status ProgramChecker::checkJoins() {
         return artifactError("join ", j, " refers to weight ", w,
                              ", the program has ", weights.size());
     const artifact::Weight &first = *weights.Get(join->weights()->Get(0));
-    if (join->dim() >= first.dims()->size() ||
-        artifact::isSubByte(first.element()))
+    if (join->dim() >= first.dims()->size())
       return artifactError("join ", j, " is malformed");
     for (uint32_t w : *join->weights())
       if (!fitTogether(first, *weights.Get(w), join->dim()))

@@ -34,6 +34,7 @@ public:
 private:
   Status resolve(const artifact::Weight &weight);
   std::string keyOf(const artifact::Weight &weight) const;
+  bool endsWithinByte(const artifact::Weight &weight, uint32_t dim) const;
   Status read(const artifact::Weight &weight, bool isCopied);
   Status loadCopied(const artifact::Weight &weight,
                     const SafetensorsEntry &entry);
@@ -202,6 +203,16 @@ Status Loader::read(const artifact::Weight &weight, bool isCopied) {
   return pack(whole);
 }
 
+/// Whether rows of the slice at hand, of dims from `dim` on, are no whole
+/// numbers of bytes.
+bool Loader::endsWithinByte(const artifact::Weight &weight,
+                            uint32_t dim) const {
+  int64_t bits = artifact::elementBits(weight.element());
+  for (size_t d = dim; d < localDims.size(); ++d)
+    bits *= localDims[d];
+  return bits % 8 != 0;
+}
+
 /// The sizes of all but its dim are alike on this rank, too.
 Status Loader::join(const artifact::Program &program,
                     const artifact::Join &join,
@@ -218,6 +229,8 @@ Status Loader::join(const artifact::Program &program,
     sizes[join.dim()] = 0;
     if (!made.parts.empty() && sizes != alike)
       return artifactError("it is joined with slices of other dims");
+    if (endsWithinByte(*program.weights()->Get(w), join.dim()))
+      return artifactError("it is joined by rows that end within a byte");
     alike = std::move(sizes);
     made.parts.push_back(known[w]);
     made.bytes += known[w]->bytes;

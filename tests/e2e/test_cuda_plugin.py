@@ -209,6 +209,26 @@ class CudaPlugin(EndToEnd):
             self.assertIn("warning: runs on the host: MatMul at node 'product': the GPU multiplies matrices of floats", said)
             self.assertEqual(said.count("runs on the host"), 1)
 
+    def test_the_host_scales_an_addend_where_there_is_nothing_to_sum(self):
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph(
+            [helper.make_node("Gemm", ["x", "w", "c"], ["y"], name="gemm", beta=0.5)], "nothing",
+            [value("x", TensorProto.FLOAT, [3, "k"]), value("w", TensorProto.FLOAT, ["k", 4])],
+            [value("y", TensorProto.FLOAT, [3, 4])], [numpy_helper.from_array(np.arange(4, dtype=np.float32), "c")],
+        )  # fmt: skip
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), self.folder / "model.onnx")
+        artifact = self.compile(self.folder / "model.onnx", 1, "--target", "cuda")
+        for k in (0, 2):
+            data = self.folder / f"k{k}"
+            data.mkdir()
+            for i, dims in enumerate([(3, k), (k, 4)]):
+                onnx.save_tensor(numpy_helper.from_array(np.ones(dims, np.float32)), data / f"input_{i}.pb")
+            expected = np.broadcast_to(k + np.arange(4, dtype=np.float32) / 2, (3, 4))
+            onnx.save_tensor(numpy_helper.from_array(expected.copy(), "y"), data / "output_0.pb")
+            self.assert_same_numbers(self.outputs(artifact, data), [expected])
+            said = self.start(artifact, "--inputs", data).stderr
+            self.assertEqual("runs on the host: Gemm at node 'gemm': Gemm: nothing to sum" in said, k == 0, said)
+
     def test_ranks_share_a_device(self):
         """NCCL refuses two of them there: their values go through the host."""
         data, expected = self.save_products(np.array([[3, 1, 4, 1, 5]]))

@@ -2,6 +2,9 @@
 
 #include "dialects/onnx/ops/Contraction.h"
 
+#include "dialects/onnx/Decomposition.h"
+#include "dialects/onnx/ops/Quantization.h"
+
 using namespace mlir;
 
 #define GET_OP_CLASSES
@@ -89,6 +92,23 @@ DimExpr MatMulOp::multiplyAdds() {
 // Gemm
 //===----------------------------------------------------------------------===//
 
+/// As MatMul, whose kernels take quantised weights as they are.
+static LogicalResult inferQuantizedGemm(GemmOp op, ShapeInference &inference) {
+  Decomposition d(op, inference);
+  auto scaled = [&](Value value, const APFloat &factor) {
+    return factor.isExactlyValue(1)
+               ? value
+               : d.mul(value,
+                       d.number(d.element(value), factor.convertToFloat()));
+  };
+  Value lhs = op.getTransA() ? d.transposeLast(op.getLhs()) : op.getLhs();
+  Value rhs = op.getTransB() ? d.transposeLast(op.getRhs()) : op.getRhs();
+  Value result = scaled(d.matmul(lhs, rhs), op.getAlpha());
+  if (Value addend = d.operand(2))
+    result = d.add(result, scaled(addend, op.getBeta()));
+  return d.replaceBy({result});
+}
+
 LogicalResult GemmOp::inferTypes(ShapeInference &inference) {
   inference.dropAbsentTail(*this);
   SmallVector<DimExpr, 4> lhs = inference.dims(getLhs());
@@ -96,6 +116,8 @@ LogicalResult GemmOp::inferTypes(ShapeInference &inference) {
   if (lhs.size() != 2 || rhs.size() != 2)
     return emitOpError("has operands of ")
            << lhs.size() << " and " << rhs.size() << " dims, expected 2 each";
+  if (getRhs().getDefiningOp<DequantizeLinearOp>())
+    return inferQuantizedGemm(*this, inference);
   if (getTransA())
     std::swap(lhs[0], lhs[1]);
   if (getTransB())

@@ -6,6 +6,7 @@
 #include "dialects/onnx/ElementTypes.h"
 #include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Source.h"
 
 using namespace mlir;
 
@@ -151,8 +152,7 @@ static LogicalResult refuseBlocks(Operation *op) {
                                "quantise to integers");
 }
 
-/// Eight bits of float with a mantissa, for which kernels have readers.
-static bool isScaledFloat8(Type element) {
+bool isScaledFloat8(Type element) {
   return isa<Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type,
              Float8E5M2FNUZType>(element);
 }
@@ -167,6 +167,24 @@ static LogicalResult dequantizeFloats(DequantizeLinearOp op,
   if (Value zeroPoint = build.operand(2))
     wide = build.sub(wide, build.cast(zeroPoint, element));
   return build.replaceBy(build.mul(wide, build.cast(op.getScale(), element)));
+}
+
+/// A zero point of eight bits of float has to name the type; what it is known
+/// to be 0 for is left out.
+static void dropZeroOfFloats(DequantizeLinearOp op, ShapeInference &inference) {
+  if (op.getZeroPoint().empty() ||
+      !isa<FloatType>(inference.element(op.getInput())))
+    return;
+  Value zero = op.getZeroPoint().front();
+  auto isZero = [](const KnownScalar &element) {
+    const double *number = std::get_if<double>(&element);
+    return number && *number == 0;
+  };
+  const KnownValue *known = inference.known(zero);
+  auto weight = zero.getDefiningOp<WeightOp>();
+  if (known ? llvm::all_of(known->elements, isZero)
+            : weight && weight.getPattern() == StringRef("zeros"))
+    inference.keepOperands(op, 2);
 }
 
 /// Scaled, and rounded by the cast; a zero point only names the type.
@@ -184,6 +202,8 @@ static LogicalResult quantizeToFloats(QuantizeLinearOp op,
 }
 
 LogicalResult DequantizeLinearOp::inferTypes(ShapeInference &inference) {
+  inference.dropAbsentTail(*this);
+  dropZeroOfFloats(*this, inference);
   if (failed(alignParameters(*this, inference)))
     return failure();
   Type element = takeOutputType(*this);

@@ -19,6 +19,9 @@ struct QuantizedValue {
 /// Whether a QuantizeLinear or DequantizeLinear has blocks all of one size.
 bool hasWholeBlocks(mlir::Operation *op);
 
+/// Eight bits of float with a mantissa, for which kernels have readers.
+bool isScaledFloat8(mlir::Type element);
+
 /// As ui8, by the smallest and largest element.
 QuantizedValue quantizeDynamically(Decomposition &d, mlir::Value input);
 

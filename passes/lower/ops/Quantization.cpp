@@ -137,11 +137,13 @@ static bool isMatrixTranspose(onnx::TransposeOp op) {
 }
 
 /// Is the operand one whose kernel makes numbers of quantised weights? Experts'
-/// are of integers.
-static bool isWeightOfProduct(OpOperand &operand, Type element) {
+/// are of integers, or of floats without zero points.
+static bool isWeightOfProduct(OpOperand &operand, onnx::DequantizeLinearOp op) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(op.getInput().getType()));
   if (auto experts = dyn_cast<onnx::MixtureOfExpertsOp>(operand.getOwner()))
-    return !isa<FloatType>(element) && (operand == experts.getUpMutable() ||
-                                        operand == experts.getDownMutable());
+    return (!isFloat || op.getZeroPoint().empty()) &&
+           (operand == experts.getUpMutable() ||
+            operand == experts.getDownMutable());
   return isa<onnx::MatMulOp>(operand.getOwner()) &&
          operand.getOperandNumber() == 1;
 }
@@ -155,9 +157,7 @@ FusedWeights findFusedWeights(OpOperand &operand) {
     weights.isTransposed = true;
   }
   auto op = numbers.getDefiningOp<onnx::DequantizeLinearOp>();
-  if (!op || !op->hasOneUse() ||
-      !isWeightOfProduct(operand,
-                         getElementTypeOrSelf(op.getInput().getType())))
+  if (!op || !op->hasOneUse() || !isWeightOfProduct(operand, op))
     return {};
   int64_t rank = cast<ShapedType>(op.getType()).getRank();
   int64_t summed = weights.isTransposed ? rank - 1 : rank - 2;
@@ -170,8 +170,39 @@ FusedWeights findFusedWeights(OpOperand &operand) {
   return weights;
 }
 
-/// Is an op's result part of a product?
+/// Bytes that are scaled alike along a dim.
+static bool isFloat8Along(onnx::DequantizeLinearOp op, int64_t dim) {
+  return onnx::isScaledFloat8(getElementTypeOrSelf(op.getInput().getType())) &&
+         op.getZeroPoint().empty() && blockSizeOf(op) == 0 &&
+         dist::getDims(op.getScale().getType())[dim].isConstant(1);
+}
+
+onnx::DequantizeLinearOp findFloat8Operand(Operation *matmul,
+                                           const FusedWeights &weights) {
+  onnx::DequantizeLinearOp right = weights.dequantization;
+  auto left = matmul->getOperand(0).getDefiningOp<onnx::DequantizeLinearOp>();
+  if (!left || !right || !isa<onnx::MatMulOp>(matmul))
+    return {};
+  auto rankOf = [](onnx::DequantizeLinearOp op) {
+    return cast<ShapedType>(op.getType()).getRank();
+  };
+  int64_t summed = rankOf(right) - (weights.isTransposed ? 1 : 2);
+  return isFloat8Along(left, rankOf(left) - 1) && isFloat8Along(right, summed)
+             ? left
+             : onnx::DequantizeLinearOp();
+}
+
+/// Does an operand of a product stand for bytes that it multiplies?
+static bool isFloat8Operand(OpOperand &operand) {
+  Operation *owner = operand.getOwner();
+  return isa<onnx::MatMulOp>(owner) && operand.getOperandNumber() == 0 &&
+         findFloat8Operand(owner, findFusedWeights(owner->getOpOperand(1)));
+}
+
+/// Is an op's result part of products?
 static bool isFused(onnx::DequantizeLinearOp op) {
+  if (llvm::all_of(op->getUses(), isFloat8Operand))
+    return true;
   if (!op->hasOneUse())
     return false;
   OpOperand *use = &*op->use_begin();
@@ -203,25 +234,47 @@ FailureOr<FusedViews> fusedViews(const FusedWeights &weights,
   return fused;
 }
 
+/// Weights as tensor cores take their bytes: dense along the dim that is
+/// summed. For another target than the host they are arranged so once.
+static ValueView alongSum(Operation *op, const ValueView &view,
+                          Lowering &lowering) {
+  if (lowering.isForHost || !view.isLoadTime ||
+      view.layout.strides.end()[-2].isConstant(1))
+    return view;
+  SmallVector<int64_t> perm =
+      llvm::to_vector(llvm::seq<int64_t>(view.layout.dims.size()));
+  std::swap(perm.end()[-1], perm.end()[-2]);
+  ValueView turned =
+      lowering.contiguous(op, view.with(view.layout.transposed(perm)));
+  return turned.with(turned.layout.transposed(perm));
+}
+
 LogicalResult lowerFusedProduct(Operation *matmul, const FusedWeights &weights,
                                 Lowering &lowering) {
-  ValueView result = lowering.allocate(matmul, matmul->getResult(0));
-  Sizes dims = result.layout.dims;
-  auto withBatch = [&](const ValueView &view) {
-    Sizes wanted(dims.begin(), dims.end() - 2);
-    wanted.append(view.layout.dims.end() - 2, view.layout.dims.end());
-    return view.with(view.layout.broadcast(wanted));
-  };
   FailureOr<FusedViews> fused = fusedViews(weights, lowering);
   if (failed(fused))
     return failure();
-  SmallVector<ValueView, 4> inputs = {
-      withBatch(lowering.view(matmul->getOperand(0)))};
-  for (const ValueView &view : fused->views)
-    inputs.push_back(withBatch(view));
+  onnx::DequantizeLinearOp left = findFloat8Operand(matmul, weights);
+  StringRef kernel = left ? "MatMulFloat8" : "MatMulDequantized";
+  SmallVector<ValueView, 4> inputs;
+  if (left) {
+    SmallVector<ValueView, 3> bytes = scaledViews(left, lowering);
+    inputs = {bytes[0], alongSum(matmul, fused->views[0], lowering), bytes[1],
+              fused->views[1]};
+  } else {
+    inputs = {lowering.view(matmul->getOperand(0))};
+    inputs.append(fused->views.begin(), fused->views.end());
+  }
+  ValueView result = lowering.allocate(matmul, matmul->getResult(0));
+  const Sizes dims = result.layout.dims;
+  for (ValueView &view : inputs) {
+    Sizes wanted(dims.begin(), dims.end() - 2);
+    wanted.append(view.layout.dims.end() - 2, view.layout.dims.end());
+    view.layout = view.layout.broadcast(wanted);
+  }
   if (!fused->blocks.empty())
     fused->blocks.push_back(lowering.ints("axis", int64_t(dims.size()) - 2));
-  lowering.call(matmul, "MatMulDequantized", inputs, {result}, fused->blocks);
+  lowering.call(matmul, kernel, inputs, {result}, fused->blocks);
   return success();
 }
 

@@ -5,6 +5,10 @@
 // whole weight then never exist. It still binds its result to a buffer, which
 // nobody uses, and which therefore goes.
 //
+// Where both operands of a MatMul are eight bits of float, with scales that are
+// the same along what is summed, their bytes are multiplied (MatMulFloat8). The
+// numbers of the left one may be those of several products.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_LOWER_OPS_QUANTIZATION_H
 #define SHARDC_PASSES_LOWER_OPS_QUANTIZATION_H
@@ -19,6 +23,11 @@ struct FusedWeights {
   bool isTransposed = false;
 };
 FusedWeights findFusedWeights(mlir::OpOperand &weights);
+
+/// The DequantizeLinear whose result is multiplied by such weights as bytes;
+/// null: there is none.
+onnx::DequantizeLinearOp findFloat8Operand(mlir::Operation *matmul,
+                                           const FusedWeights &weights);
 
 /// Data, scale and zero point as the product reads them, and what their kernel
 /// must know of blocks but for `axis`, the dim that is summed.

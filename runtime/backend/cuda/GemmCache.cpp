@@ -14,34 +14,59 @@ namespace {
 using namespace artifact;
 
 struct Types {
-  cudaDataType_t data, result;
+  cudaDataType_t data[2], result;
   cublasComputeType_t compute;
   cudaDataType_t scale;
 };
 
-Status typesOf(int element, bool usesTf32, Types &types) {
+cudaDataType_t dataType(int element) {
   switch (element) {
+  case ElementType_Float64:
+    return CUDA_R_64F;
+  case ElementType_Float16:
+    return CUDA_R_16F;
+  case ElementType_BFloat16:
+    return CUDA_R_16BF;
+  case ElementType_Int8:
+    return CUDA_R_8I;
+  case ElementType_Int32:
+    return CUDA_R_32I;
+  case ElementType_Float8E4M3FN:
+    return CUDA_R_8F_E4M3;
+  case ElementType_Float8E5M2:
+    return CUDA_R_8F_E5M2;
+  default:
+    return CUDA_R_32F;
+  }
+}
+
+Status typesOf(const int (&elements)[3], bool usesTf32, Types &types) {
+  types = {{dataType(elements[0]), dataType(elements[1])},
+           dataType(elements[2]),
+           CUBLAS_COMPUTE_32F,
+           CUDA_R_32F};
+  switch (elements[0]) {
   case ElementType_Float32:
-    types = {CUDA_R_32F, CUDA_R_32F,
-             usesTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
-             CUDA_R_32F};
+    if (usesTf32)
+      types.compute = CUBLAS_COMPUTE_32F_FAST_TF32;
     return Status::ok();
   case ElementType_Float16:
-    types = {CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
-    return Status::ok();
   case ElementType_BFloat16:
-    types = {CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+  case ElementType_Float8E4M3FN:
+  case ElementType_Float8E5M2:
     return Status::ok();
   case ElementType_Float64:
-    types = {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
+    types.compute = CUBLAS_COMPUTE_64F;
+    types.scale = CUDA_R_64F;
     return Status::ok();
   case ElementType_Int8:
-    types = {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I};
+    types.compute = CUBLAS_COMPUTE_32I;
+    types.scale = CUDA_R_32I;
     return Status::ok();
   default:
     return unsupportedError(
         "the GPU multiplies matrices of floats, found ",
-        EnumNameElementType(static_cast<ElementType>(element)));
+        EnumNameElementType(static_cast<ElementType>(elements[0])));
   }
 }
 
@@ -90,6 +115,14 @@ Status GemmCache::open(int device) {
   usesTf32 = tf32 && std::strcmp(tf32, "1") == 0;
   SHARDC_RETURN_IF_ERROR(
       cublasStatus(cublasLtCreate(&handle), "cublasLtCreate"));
+  int major = 0, minor = 0;
+  SHARDC_RETURN_IF_ERROR(cudaStatus(
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+      "cudaDeviceGetAttribute"));
+  SHARDC_RETURN_IF_ERROR(cudaStatus(
+      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
+      "cudaDeviceGetAttribute"));
+  hasFloat8s = 10 * major + minor >= 89;
   return cudaStatus(cudaMalloc(&workspace, kWorkspaceBytes),
                     "cuBLASLt's workspace");
 }
@@ -113,7 +146,7 @@ void GemmCache::destroy(Product &product) {
 /// Column-major: C' [m, n] = op(first) [m, k] op(second) [k, n].
 Status GemmCache::describe(const Key &key, Product &product) {
   Types types = {};
-  SHARDC_RETURN_IF_ERROR(typesOf(key.element, usesTf32, types));
+  SHARDC_RETURN_IF_ERROR(typesOf(key.elements, usesTf32, types));
   SHARDC_RETURN_IF_ERROR(cublasStatus(
       cublasLtMatmulDescCreate(&product.operation, types.compute, types.scale),
       "cublasLtMatmulDescCreate"));
@@ -134,7 +167,7 @@ Status GemmCache::describe(const Key &key, Product &product) {
     const bool swaps = i < 2 && key.transposes[i];
     SHARDC_RETURN_IF_ERROR(cublasStatus(
         cublasLtMatrixLayoutCreate(
-            &product.layouts[i], i < 2 ? types.data : types.result,
+            &product.layouts[i], i < 2 ? types.data[i] : types.result,
             static_cast<uint64_t>(dims[i][swaps]),
             static_cast<uint64_t>(dims[i][!swaps]), key.leading[i]),
         "cublasLtMatrixLayoutCreate"));
@@ -155,26 +188,15 @@ Status GemmCache::describe(const Key &key, Product &product) {
 /// As the file has them, which outlives this program: what cuBLASLt is told.
 AlgorithmFile::Key GemmCache::fileKeyOf(const Key &key) const {
   Types types = {};
-  (void)typesOf(key.element, usesTf32, types); // described before
-  return {key.m,
-          key.n,
-          key.k,
-          key.batches,
-          key.leading[0],
-          key.leading[1],
-          key.leading[2],
-          key.strides[0],
-          key.strides[1],
-          key.strides[2],
-          types.data,
-          types.result,
-          types.compute,
-          types.scale,
-          key.transposes[0],
-          key.transposes[1],
-          epilogueOf(key.activation, key.hasBias),
-          key.alignment,
-          kWorkspaceBytes};
+  (void)typesOf(key.elements, usesTf32, types); // described before
+  return {key.m, key.n, key.k, key.batches, key.leading[0], key.leading[1],
+          key.leading[2], key.strides[0], key.strides[1], key.strides[2],
+          types.data[0], types.result, types.compute, types.scale,
+          key.transposes[0], key.transposes[1],
+          epilogueOf(key.activation, key.hasBias), key.alignment,
+          kWorkspaceBytes,
+          // Of eight bits of float, else 0.
+          types.data[1] == types.data[0] ? 0 : types.data[1], key.hasScales};
 }
 
 /// Whether an algorithm of the file is one for this product.
@@ -231,7 +253,7 @@ Status GemmCache::askHeuristics(const Key &key, Product &product) {
     return unsupportedError(
         "cuBLASLt has no product of [", key.n, ", ", key.k, "] and [", key.k,
         ", ", key.m, "] in ",
-        EnumNameElementType(static_cast<ElementType>(key.element)), ": ",
+        EnumNameElementType(static_cast<ElementType>(key.elements[0])), ": ",
         cublasLtGetStatusString(status));
   product.algorithm = found.algo;
   return Status::ok();
@@ -254,7 +276,25 @@ Status GemmCache::find(const Key &key, Product *&product) {
   return Status::ok();
 }
 
-Status GemmCache::multiply(const ProductPlan &plan, ElementType element,
+/// What changes from call to call.
+Status GemmCache::setPointers(const Product &product, bool swaps,
+                              const GemmEpilogue &epilogue) {
+  auto set = [&](cublasLtMatmulDescAttributes_t attribute,
+                 const void *pointer) {
+    return pointer ? cublasStatus(cublasLtMatmulDescSetAttribute(
+                                      product.operation, attribute, &pointer,
+                                      sizeof pointer),
+                                  "cublasLtMatmulDescSetAttribute")
+                   : Status::ok();
+  };
+  SHARDC_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, epilogue.bias));
+  SHARDC_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                             swaps ? epilogue.scaleB : epilogue.scaleA));
+  return set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+             swaps ? epilogue.scaleA : epilogue.scaleB);
+}
+
+Status GemmCache::multiply(const ProductPlan &plan, const GemmTypes &types,
                            const std::byte *a, const std::byte *b, std::byte *c,
                            double alpha, double beta,
                            const GemmEpilogue &epilogue, cudaStream_t stream) {
@@ -268,8 +308,11 @@ Status GemmCache::multiply(const ProductPlan &plan, ElementType element,
   key.n = swaps ? plan.c.rows : plan.c.columns;
   key.k = plan.a.columns;
   key.batches = plan.batches;
-  key.element = element;
+  key.elements[0] = swaps ? types.b : types.a;
+  key.elements[1] = swaps ? types.a : types.b;
+  key.elements[2] = types.c;
   key.hasBias = epilogue.bias != nullptr;
+  key.hasScales = epilogue.scaleA != nullptr;
   key.activation = epilogue.activation;
   key.transposes[0] = first.isTransposed == swaps;
   key.transposes[1] = second.isTransposed == swaps;
@@ -282,13 +325,8 @@ Status GemmCache::multiply(const ProductPlan &plan, ElementType element,
   key.alignment = alignmentOf({a, b, addend, c});
   Product *product = nullptr;
   SHARDC_RETURN_IF_ERROR(find(key, product));
-  if (epilogue.bias)
-    SHARDC_RETURN_IF_ERROR(cublasStatus(
-        cublasLtMatmulDescSetAttribute(product->operation,
-                                       CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                       &epilogue.bias, sizeof epilogue.bias),
-        "cublasLtMatmulDescSetAttribute"));
-  const Scalar alphaValue(alpha, element), betaValue(beta, element);
+  SHARDC_RETURN_IF_ERROR(setPointers(*product, swaps, epilogue));
+  const Scalar alphaValue(alpha, types.a), betaValue(beta, types.a);
   const cublasStatus_t status = cublasLtMatmul(
       handle, product->operation, alphaValue.data(), swaps ? b : a,
       product->layouts[0], swaps ? a : b, product->layouts[1], betaValue.data(),

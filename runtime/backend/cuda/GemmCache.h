@@ -6,8 +6,8 @@
 // workspace. Algorithms are also in a file, for the processes that come later
 // (AlgorithmFile.h).
 //
-// f32 is computed as f32, unless SHARDC_TF32=1 asks for TF32; f16 and bf16
-// accumulate in f32. Integers of 8 bits give ones of 32.
+// f32 is computed as f32, unless SHARDC_TF32=1 asks for TF32; f16, bf16 and
+// eight bits of float accumulate in f32. Integers of 8 bits give ones of 32.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_CUDA_GEMMCACHE_H
@@ -30,6 +30,12 @@ struct GemmEpilogue {
   /// What beta scales, where that is not what the output has; it lies as that
   /// does.
   const std::byte *addend = nullptr;
+  /// Factors of A and B, of eight bits of float: on the device, both or none.
+  const float *scaleA = nullptr, *scaleB = nullptr;
+};
+
+struct GemmTypes {
+  artifact::ElementType a, b, c;
 };
 
 class GemmCache {
@@ -49,23 +55,27 @@ public:
   }
 
   /// C = epilogue(alpha A B + beta C) for operands that need no packing and
-  /// have elements. Where A and B are of int8, C is of int32; cuBLASLt wants B
-  /// to be dense along columns then, A and C along rows, and the columns of A
-  /// and B and all leading dimensions to be multiples of 4. Error: cuBLASLt has
-  /// no such product.
-  Status multiply(const ProductPlan &plan, artifact::ElementType element,
+  /// have elements. A, B and C are of one type of floats, or A and B of int8
+  /// and C of int32; cuBLASLt wants B to be dense along columns then, A and C
+  /// along rows, and the columns of A and B and all leading dimensions to be
+  /// multiples of 4. Or A and B are of eight bits of float and C of others:
+  /// dense like that, and multiples of 16. Error: cuBLASLt has no such product.
+  Status multiply(const ProductPlan &plan, const GemmTypes &types,
                   const std::byte *a, const std::byte *b, std::byte *c,
                   double alpha, double beta, const GemmEpilogue &epilogue,
                   cudaStream_t stream);
+
+  /// Whether this GPU multiplies eight bits of float: those since sm_89 do.
+  bool multipliesFloat8s() const { return hasFloat8s; }
 
 private:
   /// All that a descriptor depends on.
   struct Key {
     int64_t m, n, k, batches;
     int64_t leading[3], strides[3];
-    int element;
+    int elements[3];
     bool transposes[2];
-    bool hasBias;
+    bool hasBias, hasScales;
     GemmEpilogue::Activation activation;
     unsigned alignment; ///< of all pointers
     auto operator<=>(const Key &) const = default;
@@ -80,12 +90,14 @@ private:
   Status choose(const Key &key, Product &product);
   AlgorithmFile::Key fileKeyOf(const Key &key) const;
   Status askHeuristics(const Key &key, Product &product);
+  Status setPointers(const Product &product, bool swaps,
+                     const GemmEpilogue &epilogue);
   bool canRun(const Product &product, const cublasLtMatmulAlgo_t &algorithm);
   static void destroy(Product &product);
 
   cublasLtHandle_t handle = nullptr;
   void *workspace = nullptr;
-  bool usesTf32 = false;
+  bool usesTf32 = false, hasFloat8s = false;
   std::map<Key, Product> products;
   std::shared_ptr<AlgorithmFile> file; ///< null: there is none
 };

@@ -63,8 +63,9 @@ protected:
       const auto a = matrix(0, rows, 16), b = matrix(1, 16, 8),
                  c = matrix(2, rows, 8);
       if (status.isOk())
-        status = gemms.multiply(runtime::planProduct(a, b, c), a.element,
-                                a.data, b.data, c.data, 1, 0, {}, stream);
+        status = gemms.multiply(runtime::planProduct(a, b, c),
+                                {a.element, b.element, c.element}, a.data,
+                                b.data, c.data, 1, 0, {}, stream);
     }
     EXPECT_TRUE(status.isOk()) << status.message();
     EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);

@@ -143,6 +143,24 @@ bool isUsableBias(const SimulatedProduct &product) {
                               simulatedBytes(product.d.type));
 }
 
+bool isUsableScale(const float *scale) {
+  return !scale || (reinterpret_cast<uintptr_t>(scale) % sizeof *scale == 0 &&
+                    isOnSimulatedGpu(scale, sizeof *scale));
+}
+
+/// Whether the GPU has such cores.
+bool canMultiply(const SimulatedProduct &product, int device) {
+  cudaDeviceProp properties;
+  return !product.isOfFloat8() ||
+         (cudaGetDeviceProperties(&properties, device) == cudaSuccess &&
+          10 * properties.major + properties.minor >= 89);
+}
+
+bool isOff(const char *name) {
+  const char *value = std::getenv(name);
+  return value && std::string_view(value) == "0";
+}
+
 /// What runs later: memory must still be there.
 void runProduct(SimulatedProduct product, int device, void *workspace,
                 size_t workspaceBytes) {
@@ -160,6 +178,11 @@ void runProduct(SimulatedProduct product, int device, void *workspace,
     product.operation.bias = storedOnGpu(device, product.operation.bias,
                                          static_cast<size_t>(product.m()) *
                                              simulatedBytes(product.d.type));
+  for (const float **scale :
+       {&product.operation.scaleA, &product.operation.scaleB})
+    if (*scale)
+      *scale = reinterpret_cast<const float *>(
+          storedOnGpu(device, *scale, sizeof **scale));
   // Nobody may rely on what is in there.
   if (workspaceBytes > 0)
     if (std::byte *memory = storedOnGpu(device, workspace, workspaceBytes))
@@ -264,6 +287,10 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
     return set<uint32_t>(attributes.epilogue, buffer, bytes);
   case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
     return setPointer(attributes.bias, buffer, bytes);
+  case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
+    return setPointer(attributes.scaleA, buffer, bytes);
+  case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
+    return setPointer(attributes.scaleB, buffer, bytes);
   case CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE:
     return set<int64_t>(attributes.biasStride, buffer, bytes);
   default:
@@ -311,15 +338,15 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtMatmulHeuristicResult_t found[], int *count) {
   *count = 0;
   ++heuristicsAsked;
-  const char *answers = std::getenv("SHARDC_SIMULATED_HEURISTICS");
-  if (answers && std::string_view(answers) == "0")
+  if (isOff("SHARDC_SIMULATED_HEURISTICS"))
     return CUBLAS_STATUS_NOT_INITIALIZED;
   if (!handle || wanted < 1)
     return kInvalid;
   const SimulatedProduct product = productOf(operation, a, b, c, d);
-  const char *epilogues = std::getenv("SHARDC_SIMULATED_EPILOGUES");
-  if (epilogues && std::string_view(epilogues) == "0" &&
-      product.operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+  if ((isOff("SHARDC_SIMULATED_EPILOGUES") &&
+       product.operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT) ||
+      (isOff("SHARDC_SIMULATED_FLOAT8") && product.isOfFloat8()) ||
+      !canMultiply(product, handle->device))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   if (cublasStatus_t status = product.check(); status != kOk)
     return status;
@@ -378,6 +405,8 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
       !isUsable(b, product.b, bits[1]) || !isUsable(c, product.c, bits[2]) ||
       !isUsable(d, product.d, bits[3]) ||
       (product.operation.hasBias() && !isUsableBias(product)) ||
+      !isUsableScale(product.operation.scaleA) ||
+      !isUsableScale(product.operation.scaleB) ||
       // In place or apart.
       (c == d && product.c.leading != product.d.leading) ||
       workspaceBytes < needed ||

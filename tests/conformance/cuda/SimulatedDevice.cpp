@@ -161,8 +161,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
     return noted(cudaErrorInvalidDevice);
   *properties = {};
   std::snprintf(properties->name, sizeof properties->name, "simulated GPU");
-  properties->major = 9;
-  properties->minor = 0;
+  const size_t capability = setting("SHARDC_SIMULATED_CAPABILITY", 90);
+  properties->major = static_cast<int>(capability / 10);
+  properties->minor = static_cast<int>(capability % 10);
   properties->totalGlobalMem = memoryOfEach();
   properties->multiProcessorCount = 4;
   properties->warpSize = 32;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <vector>
 
 namespace shardc::testing {
@@ -20,6 +21,10 @@ template <typename Body> bool withType(cudaDataType type, Body body) {
     return body(__half()), true;
   case CUDA_R_16BF:
     return body(__nv_bfloat16()), true;
+  case CUDA_R_8F_E4M3:
+    return body(__nv_fp8_e4m3()), true;
+  case CUDA_R_8F_E5M2:
+    return body(__nv_fp8_e5m2()), true;
   case CUDA_R_8I:
     return body(int8_t()), true;
   case CUDA_R_32I:
@@ -29,8 +34,16 @@ template <typename Body> bool withType(cudaDataType type, Body body) {
   }
 }
 
+template <typename T>
+constexpr bool isFloat8 =
+    std::is_same_v<T, __nv_fp8_e4m3> || std::is_same_v<T, __nv_fp8_e5m2>;
+
 template <typename To, typename From> To convert(From x) {
-  if constexpr (std::is_same_v<From, __half>)
+  if constexpr (isFloat8<From>)
+    return static_cast<To>(static_cast<float>(x));
+  else if constexpr (isFloat8<To>)
+    return To(static_cast<float>(x));
+  else if constexpr (std::is_same_v<From, __half>)
     return static_cast<To>(__half2float(x));
   else if constexpr (std::is_same_v<From, __nv_bfloat16>)
     return static_cast<To>(__bfloat162float(x));
@@ -124,6 +137,9 @@ private:
   T finished(T sum, const std::byte *c, int64_t row, int64_t column,
              int64_t batch) {
     T value = static_cast<T>(p.alpha) * sum;
+    for (const float *scale : {p.operation.scaleA, p.operation.scaleB})
+      if (scale)
+        value *= static_cast<T>(*scale);
     if (p.beta != 0) // else C is not read
       value +=
           static_cast<T>(p.beta) * readAt<T>(c, p.c.type, p.c.at(row, column));
@@ -176,7 +192,38 @@ static bool isForIntegerCores(const SimulatedProduct &p) {
   return fits;
 }
 
+static bool isFloat8Type(cudaDataType type) {
+  return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2;
+}
+
+/// And of those of eight bits of float: one of them with three bits of
+/// mantissa, A transposed, B not, and all but the columns of D by 16.
+static bool isForFloat8Cores(const SimulatedProduct &p) {
+  const auto isWhole = [](const SimulatedLayout &layout) {
+    const auto bytes = static_cast<int64_t>(simulatedBytes(layout.type));
+    return layout.order == CUBLASLT_ORDER_COL &&
+           layout.leading * bytes % 16 == 0 &&
+           (layout.batches == 1 || layout.stride * bytes % 16 == 0);
+  };
+  return isFloat8Type(p.a.type) && isFloat8Type(p.b.type) &&
+         (p.a.type == CUDA_R_8F_E4M3 || p.b.type == CUDA_R_8F_E4M3) &&
+         (p.d.type == CUDA_R_32F || p.d.type == CUDA_R_16F ||
+          p.d.type == CUDA_R_16BF) &&
+         p.c.type == p.d.type && p.operation.scale == CUDA_R_32F &&
+         p.operation.compute == CUBLAS_COMPUTE_32F &&
+         p.operation.pointers == CUBLASLT_POINTER_MODE_HOST &&
+         p.operation.epilogue == CUBLASLT_EPILOGUE_DEFAULT &&
+         p.operation.transposeA == CUBLAS_OP_T &&
+         p.operation.transposeB == CUBLAS_OP_N && p.m() % 16 == 0 &&
+         p.k() % 16 == 0 && isWhole(p.a) && isWhole(p.b) && isWhole(p.c) &&
+         isWhole(p.d);
+}
+
 static bool areSupported(const SimulatedProduct &p) {
+  if (p.isOfFloat8())
+    return isForFloat8Cores(p);
+  if (p.operation.scaleA || p.operation.scaleB)
+    return false;
   const cublasComputeType_t compute = p.operation.compute;
   const bool equal = p.a.type == p.b.type && p.c.type == p.d.type;
   const cublasLtEpilogue_t epilogue = p.operation.epilogue;
@@ -204,6 +251,10 @@ static bool areSupported(const SimulatedProduct &p) {
   default:
     return false;
   }
+}
+
+bool SimulatedProduct::isOfFloat8() const {
+  return isFloat8Type(a.type) || isFloat8Type(b.type);
 }
 
 cublasStatus_t SimulatedProduct::check() const {

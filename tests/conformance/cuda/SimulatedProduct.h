@@ -35,6 +35,7 @@ struct SimulatedOperation {
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   const void *bias = nullptr;
   int64_t biasStride = 0;
+  const float *scaleA = nullptr, *scaleB = nullptr; ///< of one number each
 
   bool hasBias() const;
 };
@@ -53,6 +54,8 @@ struct SimulatedProduct {
     return static_cast<int64_t>(operation.transposeA == CUBLAS_OP_N ? a.columns
                                                                     : a.rows);
   }
+  /// For tensor cores since sm_89, with demands of their own.
+  bool isOfFloat8() const;
   /// SUCCESS; INVALID_VALUE: operands that contradict each other;
   /// NOT_SUPPORTED: what cuBLASLt does not do.
   cublasStatus_t check() const;
@@ -67,6 +70,8 @@ size_t simulatedBytes(cudaDataType type);
 ///   SHARDC_SIMULATED_CUBLASLT     its version (0: it is not said)
 ///   SHARDC_SIMULATED_HEURISTICS   0: they have no answer
 ///   SHARDC_SIMULATED_EPILOGUES    0: they have none for a product with one
+///   SHARDC_SIMULATED_FLOAT8       0: they have none of eight bits of float
+///   SHARDC_SIMULATED_CAPABILITY   of all GPUs (default 90: sm_90)
 int simulatedHeuristicsAsked();
 
 } // namespace shardc::testing

@@ -89,3 +89,24 @@ func.func @conv(%x: tensor<?x3x32x32xui8, #dist.value<dims = [b, 3, 32, 32]>>, %
   %i = onnx.ConvInteger %x, %w, %xz, %wz {strides = array<i64: 8, 8>} : (tensor<?x3x32x32xui8, #dist.value<dims = [b, 3, 32, 32]>>, tensor<16x3x8x8xi8>, tensor<ui8>, tensor<16xi8>) -> !u
   return %y, %i : !u, !u
 }
+
+// A zero point of eight bits of float that is 0 says nothing; what is multiplied
+// by numbers of quantised weights is MatMul's.
+// CHECK-LABEL: func.func @float8(
+// CHECK: %[[X:.*]] = onnx.DequantizeLinear %arg0, %{{[^,]*}} {axis = 0 : i64} : {{.*}} -> tensor<?x96xf32
+// CHECK: %[[W:.*]] = onnx.DequantizeLinear %{{.*}}, %{{[^,]*}} {axis = 0 : i64} : {{.*}} -> tensor<64x96xf32>
+// CHECK-NOT: onnx.Gemm
+// CHECK: %[[T:.*]] = onnx.Transpose %[[W]] {perm = array<i64: 1, 0>}
+// CHECK-NEXT: %[[P:.*]] = onnx.MatMul %[[X]], %[[T]]
+// CHECK: %[[HALF:.*]] = onnx.Mul %arg3, %{{.*}} : {{.*}} -> tensor<64xf32>
+// CHECK-NEXT: %[[Y:.*]] = onnx.Add %[[P]], %[[HALF]]
+// CHECK-NEXT: return %[[Y]]
+func.func @float8(%x: tensor<?x96xf8E4M3FN, #dist.value<dims = [s, 96]>>, %s: tensor<f32>, %c: tensor<64xf32>, %b: tensor<64xf32>) -> (!u) {
+  %z = onnx.Constant {value = dense<0.0> : tensor<f8E4M3FN>} : () -> tensor<f8E4M3FN>
+  %zs = onnx.Weight {name = "z", file = "m.bin", offset = 0 : i64, length = 64 : i64, pattern = "zeros"} : () -> tensor<64xf8E4M3FN>
+  %w = onnx.Weight {name = "w", file = "m.bin", offset = 64 : i64, length = 6144 : i64} : () -> tensor<64x96xf8E4M3FN>
+  %0 = onnx.DequantizeLinear %x, %s, %z {axis = 1 : i64} : (tensor<?x96xf8E4M3FN, #dist.value<dims = [s, 96]>>, tensor<f32>, tensor<f8E4M3FN>) -> !u
+  %1 = onnx.DequantizeLinear %w, %c, %zs {axis = 0 : i64} : (tensor<64x96xf8E4M3FN>, tensor<64xf32>, tensor<64xf8E4M3FN>) -> !u
+  %y = onnx.Gemm %0, %1, %b {transB = 1 : i64, beta = 0.5 : f32} : (!u, !u, tensor<64xf32>) -> !u
+  return %y : !u
+}

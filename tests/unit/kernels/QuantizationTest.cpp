@@ -162,6 +162,42 @@ TEST(MatMulDequantized, IsTheProductOfTheNumbers) {
     }
 }
 
+/// Bytes 0x38 + n are 1 + n/8 in E4M3FN, 0x3c + n are 1 + n/4 in E5M2.
+TEST(MatMulFloat8, ScalesRowsAndColumns) {
+  const int64_t m = 3, k = 20, n = 70;
+  Tensor a = Tensor::filled<uint8_t>({2, m, k}, 0),
+         b = Tensor::filled<uint8_t>({n, k}, 0);
+  const auto fill = [](Tensor &bytes, int one, int kinds, auto element) {
+    for (int64_t i = 0; i < bytes.view.numElements(); ++i)
+      bytes.view.as<uint8_t>()[i] = uint8_t(one + i * 5 % kinds);
+    bytes.view.element = element;
+  };
+  fill(a, 0x38, 8, artifact::ElementType_Float8E4M3FN);
+  fill(b, 0x3c, 4, artifact::ElementType_Float8E5M2);
+  const Tensor scaleA = Tensor::integers<float>({m, 1}, 1),
+               scaleB = Tensor::integers<float>({n}, 2);
+  const Tensor out = Tensor::filled<float>({2, m, n}, 9);
+  EXPECT_OK(
+      runKernel("MatMulFloat8",
+                {a, b.permuted({1, 0}).broadcast({2, k, n}),
+                 scaleA.broadcast({2, m, k}), scaleB.broadcast({2, k, n})},
+                {out}));
+  forEach(out.dims(), [&](const Dims &at) {
+    double sum = 0;
+    for (int64_t l = 0; l < k; ++l)
+      sum += (1 + (a.at<uint8_t>({at[0], at[1], l}) - 0x38) / 8.0) *
+             (1 + (b.at<uint8_t>({at[2], l}) - 0x3c) / 4.0);
+    EXPECT_EQ(out.at<float>(at),
+              sum * scaleA.at<float>({at[1], 0}) * scaleB.at<float>({at[2]}));
+  });
+  EXPECT_FALSE(runKernel("MatMulFloat8",
+                         {a, b.permuted({1, 0}).broadcast({2, k, n}),
+                          Tensor::integers<float>({k}).broadcast({2, m, k}),
+                          scaleB.broadcast({2, k, n})},
+                         {out})
+                   .isOk());
+}
+
 TEST(QuantizeLinear, RoundsHalvesToEvenAndClamps) {
   const float far = std::numeric_limits<float>::infinity();
   const Tensor x = Tensor::of<float>(

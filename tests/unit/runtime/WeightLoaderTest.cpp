@@ -184,6 +184,38 @@ TEST(WeightLoader, joinedSlicesLieSideBySide) {
   }
 }
 
+/// Rows of two and four halves of bytes, or, where they have one more, rows
+/// that end within a byte.
+TEST(WeightLoader, halvesOfBytesAreJoinedByWholeOnes) {
+  for (const int64_t more : {0, 1}) {
+    ProgramBuilder p({{"tp", 1}});
+    auto two = p.constant(2), wide = p.constant(4 + more),
+         all = p.constant(6 + more);
+    p.weight("a", artifact::ElementType_UInt4, {2, 2},
+             {p.whole(two), p.whole(two)}, "\x21\x43");
+    p.weight("b", artifact::ElementType_UInt4, {2, 4 + more},
+             {p.whole(two), p.whole(wide)}, more ? "56789" : "5678");
+    p.join(artifact::ElementType_UInt4, {0, 1}, 1, {two, all});
+    TestArtifact folder(p);
+    Artifact artifact;
+    ASSERT_TRUE(Artifact::open(folder.path(), {}, artifact).isOk());
+    LoadedRank loaded;
+    const Status status = loadRank(artifact, 0, loaded);
+    EXPECT_EQ(status.isOk(), more == 0) << status.message();
+    if (more > 0) {
+      EXPECT_NE(status.message().find("end within a byte"), std::string::npos)
+          << status.message();
+      continue;
+    }
+    EXPECT_EQ(
+        std::string(reinterpret_cast<const char *>(loaded.weights.data[2]),
+                    static_cast<size_t>(loaded.weights.bytes[2])),
+        "\x21"
+        "56\x43"
+        "78");
+  }
+}
+
 TEST(WeightLoader, joinsThatDoNotFitAreRefused) {
   for (auto &[numbers, dim] : {std::pair(std::vector<uint32_t>{0, 1}, 0u),
                                {{0, 2}, 1u},

@@ -74,6 +74,12 @@ Status launchPairs(const PairProduct &p, cudaStream_t stream) {
       dim3(static_cast<unsigned>((p.matrix.columns + width - 1) / width),
            static_cast<unsigned>(p.choices.pairs)),
       kThreads, kFewWarps * kBlockColumns * sizeof(float), true};
+  constexpr auto kE4M3 = artifact::ElementType_Float8E4M3FN;
+  constexpr auto kE5M2 = artifact::ElementType_Float8E5M2;
+  if (p.matrix.element == kE4M3)
+    return launch(pairsKernel<T, Float8Bytes<kE4M3>>, grid, stream, p);
+  if (p.matrix.element == kE5M2)
+    return launch(pairsKernel<T, Float8Bytes<kE5M2>>, grid, stream, p);
   switch (artifact::elementBits(p.matrix.element)) {
   case 4:
     return launch(pairsKernel<T, HalvesOfBytes>, grid, stream, p);

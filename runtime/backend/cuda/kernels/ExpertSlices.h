@@ -26,8 +26,14 @@ inline constexpr int kColumnCores = kWarpColumns / kCore;
 inline constexpr int kPieceStride = kWarpColumns + 4;
 
 /// How weights come to shared memory: as copies, lying column by column or row
-/// by row, from runs of integers, or one by one, as rows do then, too.
-enum class WeightLoads { Columns, Rows, Integers, Elements };
+/// by row, from runs of integers or eight bits of float, or one by one, as rows
+/// do then, too.
+enum class WeightLoads { Columns, Rows, Integers, Float8s, Elements };
+
+/// Whether they become numbers on their way.
+inline constexpr bool areQuantized(WeightLoads loads) {
+  return loads == WeightLoads::Integers || loads == WeightLoads::Float8s;
+}
 
 template <typename T, int kRows, WeightLoads kLoads> struct CoreMemory {
   static constexpr bool kIsByColumns = kLoads != WeightLoads::Rows;

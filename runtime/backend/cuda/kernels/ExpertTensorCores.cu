@@ -90,7 +90,7 @@ private:
     rows.copy(&to.rows[rowRuns.line][rowRuns.place],
               RowRuns::kApart * (kDepth + kGap), slice, kDepth);
     const WeightRuns runs;
-    if constexpr (kLoads == WeightLoads::Integers)
+    if constexpr (areQuantized(kLoads))
       loadIntegers(slice, runs.place);
     else
       weights.copy(&to.weights[runs.line][runs.place],
@@ -99,7 +99,7 @@ private:
   }
 
   __device__ void end(Slice &to) const {
-    if constexpr (kLoads == WeightLoads::Integers)
+    if constexpr (areQuantized(kLoads))
       storeIntegers(to);
   }
 
@@ -118,7 +118,7 @@ private:
   __device__ void prepareWeights() {
     constexpr bool kIsByColumns = Memory::kIsByColumns;
     const WeightRuns runs;
-    if constexpr (kLoads == WeightLoads::Integers)
+    if constexpr (areQuantized(kLoads))
       integers.scales = WeightScales<T>(m, expert, first + runs.line);
 #pragma unroll
     for (int i = 0; i < WeightRuns::kCount; ++i) {
@@ -126,7 +126,7 @@ private:
       const int k = kIsByColumns ? runs.place : line;
       const int c = kIsByColumns ? line : runs.place;
       const int slices = first + c < m.columns ? slicesWith(m.k, k) : 0;
-      if constexpr (kLoads == WeightLoads::Integers) {
+      if constexpr (areQuantized(kLoads)) {
         const int64_t at = offsetOf(k, c) + m.integers.first;
         integers.from[i] = m.integers.data + (hasBytes() ? at : at / 2);
         integers.slices[i] = slices;
@@ -172,7 +172,8 @@ private:
 
   /// Or halves of them.
   __device__ bool hasBytes() const {
-    return m.integers.element == artifact::ElementType_Int8 ||
+    return kLoads == WeightLoads::Float8s ||
+           m.integers.element == artifact::ElementType_Int8 ||
            m.integers.element == artifact::ElementType_UInt8;
   }
   /// All of a thread's runs are at one place along k, and of one block.
@@ -198,6 +199,13 @@ private:
     }
   }
 
+  /// Of an integer, or of a byte.
+  __device__ float numberOf(int value) const {
+    if constexpr (kLoads == WeightLoads::Float8s)
+      return m.decode(static_cast<uint8_t>(value));
+    return float(value);
+  }
+
   __device__ void storeIntegers(Slice &to) const {
     const bool isSigned = m.integers.element == artifact::ElementType_Int8 ||
                           m.integers.element == artifact::ElementType_Int4;
@@ -213,7 +221,7 @@ private:
 #pragma unroll
       for (int j = 0; j < kPackedRun; ++j)
         run.values[j] =
-            T((float(values[j]) - integers.zero[i]) * integers.scale[i]);
+            T((numberOf(values[j]) - integers.zero[i]) * integers.scale[i]);
       const int c = runs.line + i * WeightRuns::kApart;
       *reinterpret_cast<PackedRun<T> *>(&to.weights[c][runs.place]) = run;
     }
@@ -283,7 +291,7 @@ private:
 /// room for one of many rows.
 template <int kRows, WeightLoads kLoads>
 inline constexpr int kBlocksOfSm =
-    kRows == kLargeTileRows && kLoads == WeightLoads::Integers ? 1 : 2;
+    kRows == kLargeTileRows && areQuantized(kLoads) ? 1 : 2;
 
 template <typename T, int kRows, WeightLoads kLoads>
 __global__ __launch_bounds__(kThreads, kBlocksOfSm<kRows, kLoads>) //
@@ -321,7 +329,9 @@ WeightLoads loadsOf(const TileProduct &p) {
       data[1] == 1 && bits <= 8 && m.scaleAt[1] == 0 && m.zeroAt[1] == 0 &&
       (m.axis != 1 || m.blocks.keepsRuns(kPackedRun)) &&
       hasRuns(m.integers.data, bits, {data[0], data[2], m.k, m.integers.first});
-  return has ? WeightLoads::Integers : WeightLoads::Elements;
+  return !has         ? WeightLoads::Elements
+         : m.isFloat8 ? WeightLoads::Float8s
+                      : WeightLoads::Integers;
 }
 
 template <typename T, int kRows, WeightLoads kLoads>
@@ -352,6 +362,8 @@ Status multiplyOnCores(const TileProduct &p, int64_t pairs,
     return launchLoads<T, WeightLoads::Rows>(p, pairs, stream);
   case WeightLoads::Integers:
     return launchLoads<T, WeightLoads::Integers>(p, pairs, stream);
+  case WeightLoads::Float8s:
+    return launchLoads<T, WeightLoads::Float8s>(p, pairs, stream);
   default: // a large one as two small ones
     return launchTiles<T, kSmallTileRows, WeightLoads::Elements>(p, pairs,
                                                                  stream);

@@ -85,13 +85,14 @@ public:
     return C(reinterpret_cast<const T *>(
         m.scale)[scaleAt + block * m.blocks.scaleStride]);
   }
+  template <typename Number>
   __device__ C difference(const ExpertMatrix &m, int64_t block,
-                          int64_t x) const {
+                          Number x) const {
     const int64_t at = zeroAt + block * m.blocks.zeroStride;
     return !m.hasZeros ? C(x)
            : m.zeroNumbers
                ? C(x) - C(reinterpret_cast<const T *>(m.zeroNumbers)[at])
-               : C(x - m.zeros[at]);
+               : C(x - static_cast<Number>(m.zeros[at]));
   }
   /// On along a dim that has no blocks.
   __device__ void move(const ExpertMatrix &m, int dim, int64_t by) {
@@ -110,11 +111,16 @@ __device__ T weightAt(const ExpertMatrix &m, int64_t e, int64_t k,
   const int64_t at = e * m.data[0] + k * m.data[1] + column * m.data[2];
   if (m.numbers)
     return reinterpret_cast<const T *>(m.numbers)[at];
+  using C = host::Compute<T>;
   WeightScales<T> scales(m, e, column);
   scales.move(m, 1, k);
   const int64_t block = m.axis == 1 ? m.blocks.blockOf(k) : 0;
-  return T(scales.difference(m, block, m.integers[at]) *
-           scales.scale(m, block));
+  const C difference =
+      m.isFloat8
+          ? scales.difference(
+                m, block, m.decode(static_cast<uint8_t>(m.integers.data[at])))
+          : scales.difference(m, block, m.integers[at]);
+  return T(difference * scales.scale(m, block));
 }
 
 template <typename T>

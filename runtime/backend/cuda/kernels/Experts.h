@@ -88,6 +88,10 @@ inline int tileRowsOf(artifact::ElementType element, int64_t pairs,
 struct ExpertMatrix {
   const std::byte *numbers = nullptr; ///< null: they are integers
   Integers integers;
+  /// Or eight bits of float, whose bytes `integers` has; zero points are
+  /// numbers.
+  bool isFloat8 = false;
+  Float8Decoder decode = Float8Decoder(kFloat8E4M3FN);
   const std::byte *scale = nullptr;
   const std::byte *zeroNumbers = nullptr; ///< zero points that are numbers
   bool hasZeros = false;

@@ -8,6 +8,7 @@
 #include "runtime/backend/cuda/kernels/Product.h"
 #include "runtime/backend/cuda/kernels/StridedKernels.h"
 #include "runtime/backend/host/kernels/Check.h"
+#include "runtime/base/Message.h"
 
 namespace shardc::runtime::cuda {
 namespace {
@@ -50,8 +51,7 @@ Status run(const KernelCall &call) {
     const TensorView &c = call.inputs[2];
     beta = call.floatOr("beta", 1.0);
     if (a.dims[1] == 0 && beta != 1 && out.numElements() > 0)
-      return host::failure(kName, "nothing to sum and a factor for C: run it "
-                                  "with --device host");
+      return unsupportedError(kName, ": nothing to sum and a factor for C");
     if (beta == 1 && a.dims[1] > 0 && isBias(c, out)) {
       epilogue.bias = c.data;
       beta = 0;

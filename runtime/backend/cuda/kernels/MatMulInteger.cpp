@@ -108,7 +108,8 @@ Status multiplyPacked(const Packing &packing, CudaStream &stream) {
   std::swap(b.strides[0], b.strides[1]);
   const auto c =
       packedView(packing.product, artifact::ElementType_Int32, dimsC);
-  return stream.gemms().multiply(planProduct(a, b, c), a.element, a.data,
+  return stream.gemms().multiply(planProduct(a, b, c),
+                                 {a.element, b.element, c.element}, a.data,
                                  b.data, c.data, 1, 0, {}, stream.stream());
 }
 

@@ -36,10 +36,14 @@ struct ExpertWeights {
     matrix.columns = data.dims[2];
     std::copy_n(data.strides, 3, matrix.data);
     if (operand.isQuantized) {
-      SHARDC_RETURN_IF_ERROR(checkIntegers(views));
+      SHARDC_RETURN_IF_ERROR(checkQuantized(views));
       SHARDC_RETURN_IF_ERROR(
           matrix.blocks.read(operand.attributesOnly(), kName, views));
       matrix.integers = Integers(data);
+      matrix.isFloat8 = host::isScaledFloat8(data.element);
+      if (matrix.isFloat8)
+        matrix.decode =
+            Float8Decoder(host::Float8Reader::formatOf(data.element));
       matrix.scale = views.scale.data;
       matrix.hasZeros = views.hasZeroPoint;
       if (views.zeroPoint.element == views.scale.element)
@@ -63,10 +67,13 @@ struct ExpertWeights {
   }
 
 private:
-  static Status checkIntegers(const host::QuantizedViews &views) {
-    if (!areIntegers(views.data.element))
+  static Status checkQuantized(const host::QuantizedViews &views) {
+    const bool hasStoredZeros =
+        views.hasZeroPoint && views.zeroPoint.element != views.scale.element;
+    const bool isFloat8 = host::isScaledFloat8(views.data.element);
+    if (isFloat8 ? hasStoredZeros : !areIntegers(views.data.element))
       return host::unsupported(kName, views.data.element);
-    return views.hasZeroPoint && views.zeroPoint.element != views.scale.element
+    return hasStoredZeros
                ? host::expectElement(kName, views.data.element, views.zeroPoint)
                : Status::ok();
   }

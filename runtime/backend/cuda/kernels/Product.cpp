@@ -87,13 +87,14 @@ Status runProduct(const TensorView &viewA, const TensorView &viewB,
       c = packedFor(c, scratch);
     plan = planProduct(a, b, c);
   }
+  const GemmTypes types = {c.element, c.element, c.element};
   const int64_t size = artifact::elementBytes(c.element);
   SHARDC_RETURN_IF_ERROR(
       plan.forEachProduct([&](int64_t atA, int64_t atB, int64_t atC) {
         GemmEpilogue here = epilogue;
         if (here.addend)
           here.addend += atC * size;
-        return stream.gemms().multiply(plan, c.element, a.data + atA * size,
+        return stream.gemms().multiply(plan, types, a.data + atA * size,
                                        b.data + atB * size, c.data + atC * size,
                                        alpha, beta, here, stream.stream());
       }));

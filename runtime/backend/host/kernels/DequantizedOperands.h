@@ -36,7 +36,9 @@ struct DequantizedOperands {
   }
 
   bool hasOwnB(int dim) const {
-    return b.data.dims[dim] > 1 && b.data.strides[dim] != 0;
+    return b.data.dims[dim] > 1 &&
+           (b.data.strides[dim] != 0 || b.scale.strides[dim] != 0 ||
+            b.zeroPoint.strides[dim] != 0);
   }
 };
 

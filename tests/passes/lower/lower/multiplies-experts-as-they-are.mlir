@@ -1,6 +1,7 @@
 // Numbers of an expert's weights exist in its kernel alone; blocks of the
 // second product are split with its rows.
-// RUN: shard-opt %s --shardc-partition --shardc-lower | FileCheck %s
+// RUN: shard-opt %s --shardc-partition --shardc-lower | FileCheck %s -DBYTE=ui8
+// RUN: sed 's/ui8/f8E4M3FN/' %s | shard-opt --shardc-partition --shardc-lower | FileCheck %s -DBYTE=f8E4M3FN
 
 !x = tensor<?x32xf32, #dist.value<dims = [n, 32], sharding = [{}, {}]>>
 !i = tensor<?x2xi64, #dist.value<dims = [n, 2], sharding = [{}, {}]>>
@@ -34,7 +35,7 @@ func.func @stage0(%x: !x, %i: !i, %p: !p) -> !x {
 // CHECK: rt.ready
 // CHECK-NOT: DequantizeLinear
 // CHECK: rt.call "MixtureOfExperts"
-// CHECK-SAME: <ui8, [4, 32, 32]
-// CHECK-SAME: <ui8, [4, 32, 32]
+// CHECK-SAME: <[[BYTE]], [4, 32, 32]
+// CHECK-SAME: <[[BYTE]], [4, 32, 32]
 // CHECK-SAME: {activation = "relu", {{.*}}down_axis = array<i64: 1>, down_block_size = #dist.dims<[16]>
 // CHECK-NOT: DequantizeLinear

@@ -1,6 +1,6 @@
 // What stays: weights that somebody else reads, results that leave the rank or
-// that are seen across rows, and one that all ranks have beside one that they do
-// not.
+// that are seen across rows, one that all ranks have beside one that they do not,
+// and weights whose rows end within a byte.
 // RUN: shard-opt %s --shardc-merge-products | FileCheck %s --implicit-check-not=rt.join
 
 !x = !rt.view<f32, [4, 8], [8, 1], 0>
@@ -73,4 +73,29 @@ rt.program @replicated {
   %4 = rt.alloc <[128]>
   %z = rt.view %4 : !rt.view<f32, [4, 8], [8, 1], 0, replicated>
   rt.call "MatMul"(%x, %b : !x, !w) into(%z : !rt.view<f32, [4, 8], [8, 1], 0, replicated>) {}
+}
+
+!x8 = !rt.view<f32, [4, 8], [8, 1], 0>
+!w4 = !rt.view<i4, [8, 3], [3, 1], 0>
+!s4 = !rt.view<f32, [8, 3], [0, 0], 0>
+!y3 = !rt.view<f32, [4, 3], [3, 1], 0>
+
+// CHECK-LABEL: rt.program @odd
+// CHECK-COUNT-2: "MatMulDequantized"
+rt.program @odd {
+  %0 = rt.weight "a" "model.bin" at 0 length 12 i4 <dims = [8, 3], sharding = [{}, {}], local = [8, 3]>
+  %a = rt.view %0 : !w4
+  %1 = rt.weight "b" "model.bin" at 12 length 12 i4 <dims = [8, 3], sharding = [{}, {}], local = [8, 3]>
+  %b = rt.view %1 : !w4
+  %2 = rt.constant dense<0.5> : tensor<f32> <dims = [], sharding = [], local = []>
+  %s = rt.view %2 : !s4
+  rt.ready
+  %3 = rt.input 0 "x" f32 <dims = [4, 8], sharding = [{}, {}], local = [4, 8]>
+  %x = rt.view %3 : !x8
+  %4 = rt.alloc <[48]>
+  %y = rt.view %4 : !y3
+  rt.call "MatMulDequantized"(%x, %a, %s : !x8, !w4, !s4) into(%y : !y3) {}
+  %5 = rt.alloc <[48]>
+  %z = rt.view %5 : !y3
+  rt.call "MatMulDequantized"(%x, %b, %s : !x8, !w4, !s4) into(%z : !y3) {}
 }
