@@ -187,11 +187,12 @@ private:
 #pragma unroll
     for (int r = 0; r < kRows; ++r)
       if (r < rows)
-        store<T>(shared.rows[r], block, stats[r], p, [&](auto write) {
-          for (int j = 0; j < kColumnsOfLane; ++j)
-            if (lane + j * kWarp < width)
-              write(lane + j * kWarp, sums[r][j]);
-        });
+        store<T>(shared.rows[r], block, stats[r], p, lane == 0,
+                 [&](auto write) {
+                   for (int j = 0; j < kColumnsOfLane; ++j)
+                     if (lane + j * kWarp < width)
+                       write(lane + j * kWarp, sums[r][j]);
+                 });
   }
 
   const AttentionProblem &p;
