@@ -1,4 +1,4 @@
-//===- AttentionCores.cu - Attention of many rows on tensor cores ---------===//
+//===- AttentionCores.cu - Attention of halves on tensor cores ------------===//
 //
 // Of halves: a block has 64 rows, a warp 16 of them, and walks over tiles of 64
 // keys. Keys and values come to shared memory in slices of 64x64, copied beside
@@ -10,6 +10,10 @@
 // Queries stay in registers; so do scores, which become weights, rounded to T,
 // where the product with the values wants them (WarpMatrices.h). All sums are
 // of f32, the weights' own sum is of what they were before.
+//
+// A step of decoding has fewer rows than a warp. What takes time then is to
+// read keys and values: three slices of each block are on their way at any
+// time, and keys are split over blocks.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backend/cuda/kernels/AttentionSlices.h"
@@ -37,7 +41,8 @@ public:
     slices.begin();
     for (; tile.exists(); tile.next()) {
       multiplyKeys();
-      weigh(tile);
+      if (hasRows())
+        weigh(tile);
       addValues();
     }
     end();
@@ -64,6 +69,11 @@ private:
 
   __device__ const AttentionRow &row(int i) const {
     return memory.rows[firstRow + 8 * i];
+  }
+  /// Few rows leave warps that only load. Of the largest heads they multiply
+  /// nothing, for want of a register to know.
+  __device__ bool hasRows() const {
+    return kDepthSlices > 2 || memory.rows[warpOfBlock() * kCore].exists;
   }
   /// Of sums j, the column of the block.
   __device__ int columnOf(int j, int e) const { return j * 8 + pair + e; }
@@ -109,6 +119,7 @@ private:
       for (float &score : scores[j])
         score = 0;
     const int key = lane % 8 + lane / 16 * 8, chunk = lane / 8 % 2;
+    const bool works = hasRows();
 #pragma unroll
     for (int s = 0; s < kDepthSlices; ++s) {
       if (s >= slices.depthSlices)
@@ -116,7 +127,7 @@ private:
       const int stage = slices.take();
 #pragma unroll
       for (int i = 0; i < kSteps; ++i) {
-        if (s * kSliceLength + i * kCore >= p.depth)
+        if (s * kSliceLength + i * kCore >= p.depth || !works)
           break;
 #pragma unroll
         for (int j = 0; j < kScores; j += 2) {
@@ -212,11 +223,14 @@ private:
 
   __device__ void addValues() {
     const int key = lane % 16, chunk = lane / 16;
+    const bool works = hasRows();
 #pragma unroll
     for (int s = 0; s < kColumnSlices; ++s) {
       if (s >= slices.columnSlices)
         break;
       const int stage = slices.take();
+      if (!works)
+        continue;
 #pragma unroll
       for (int i = 0; i < kSteps; ++i)
 #pragma unroll

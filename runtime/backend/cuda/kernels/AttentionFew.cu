@@ -219,6 +219,9 @@ Status attendFew(const AttentionProblem &problem, artifact::ElementType element,
   return host::dispatch(
       host::FloatTypes(), element, "Attention", [&](auto tag) {
         using T = typename decltype(tag)::Type;
+        if constexpr (sizeof(T) == 2)
+          if (isForCores(problem))
+            return attendOnCores<T>(problem, stream);
         return launch(fewKernel<T>,
                       {attentionBlocks(problem, kRows), kWarps * kWarp,
                        sizeof(BlockMemory<Acc<T>>), true},
