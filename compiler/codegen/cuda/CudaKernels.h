@@ -11,7 +11,8 @@
 //          i64 strides[][3],  of each operand: elements from row to row
 //          ptr scratch,       a row of slots for each block; null: they are in
 //                             shared memory, behind what reductions need
-//          i64 slotFloats)    of one slot: columns, rounded up to 8
+//          i64 slotFloats)    of one slot: columns, rounded up to 8, and 8
+//                             more, since vectors begin anywhere in a row
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_COMPILER_CODEGEN_CUDA_CUDAKERNELS_H

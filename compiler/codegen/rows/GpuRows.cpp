@@ -2,11 +2,7 @@
 
 #include "compiler/codegen/rows/GpuRows.h"
 
-#include "compiler/codegen/cuda/DeviceFunctions.h"
-#include "compiler/codegen/rows/RowBody.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "compiler/codegen/rows/GpuThreads.h"
 
 using namespace mlir;
 
@@ -17,152 +13,24 @@ namespace {
 constexpr int64_t kVectorBytes = 16;
 constexpr int64_t kMaxWidth = 8;
 constexpr int kRowDims = 3;
-
-/// Builds with a builder that loops and branches move.
-class Emitter {
-public:
-  Emitter(OpBuilder &b, Location loc, ModuleOp module)
-      : b(b), loc(loc), module(module),
-        pointer(LLVM::LLVMPointerType::get(b.getContext())) {}
-
-  template <typename Op, typename... Args> Value make(Args... args) {
-    return Op::create(b, loc, args...);
-  }
-  Value number(int64_t value) {
-    return make<arith::ConstantOp>(TypedAttr(b.getI64IntegerAttr(value)));
-  }
-  Value number32(int32_t value) {
-    return make<arith::ConstantOp>(TypedAttr(b.getI32IntegerAttr(value)));
-  }
-  Value add(Value x, Value y) { return make<arith::AddIOp>(x, y); }
-  Value multiply(Value x, Value y) { return make<arith::MulIOp>(x, y); }
-
-  /// Calls a device function; the value is null where it gives none.
-  Value call(StringRef name, Type result, ValueRange arguments = {}) {
-    auto type = LLVM::LLVMFunctionType::get(
-        result, llvm::to_vector(arguments.getTypes()));
-    if (!module.lookupSymbol(name)) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(module.getBody());
-      auto function = LLVM::LLVMFuncOp::create(b, loc, name, type);
-      // Threads come to it together.
-      function.setConvergent(true);
-    }
-    auto made = LLVM::CallOp::create(b, loc, type, name, arguments);
-    return made.getNumResults() ? made.getResult() : Value();
-  }
-  Value word(StringRef name) {
-    return make<arith::ExtSIOp>(Type(b.getI64Type()),
-                                call(name, b.getI32Type()));
-  }
-
-  /// for (i = from; i < to; i += step) body(i)
-  void loop(Value from, Value to, Value step,
-            llvm::function_ref<void(Value)> body) {
-    (void)loop(from, to, step, {},
-               [&](Value i, MutableArrayRef<Value>) { body(i); });
-  }
-  Values loop(Value from, Value to, Value step, const Values &initial,
-              llvm::function_ref<void(Value, MutableArrayRef<Value>)> body) {
-    auto loop = scf::ForOp::create(
-        b, loc, from, to, step, initial,
-        [&](OpBuilder &inside, Location, Value i, ValueRange carried) {
-          OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPoint(inside.getInsertionBlock(),
-                              inside.getInsertionPoint());
-          Values values(carried);
-          body(i, values);
-          scf::YieldOp::create(b, loc, values);
-        });
-    b.setInsertionPointAfter(loop);
-    return Values(loop.getResults());
-  }
-  void when(Value condition, llvm::function_ref<void()> then,
-            llvm::function_ref<void()> otherwise = nullptr) {
-    auto branch = scf::IfOp::create(b, loc, condition, bool(otherwise));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    then();
-    if (!otherwise)
-      return;
-    b.setInsertionPointToStart(branch.elseBlock());
-    otherwise();
-  }
-
-  OpBuilder &b;
-  Location loc;
-  ModuleOp module;
-  Type pointer;
-};
-
-/// Combines one value of each thread of a block; all get the result.
-class BlockReduction {
-public:
-  BlockReduction(Emitter &e, RowBody &body) : e(e), body(body) {}
-
-  Value run(rt::ReduceOp reduce, Value mine) {
-    Type f32 = e.b.getF32Type();
-    Value thread = e.call(device::kThread, e.b.getI32Type());
-    Value lane = e.make<arith::RemUIOp>(thread, e.number32(device::kWarp));
-    Value warp = e.make<arith::DivUIOp>(thread, e.number32(device::kWarp));
-    Value warps = e.make<arith::DivUIOp>(
-        e.call(device::kThreads, e.b.getI32Type()), e.number32(device::kWarp));
-    Value shared = e.call(device::kShared, e.pointer);
-    Value ofWarp = acrossWarp(reduce, mine);
-    // Nobody may still read what the reduction before left.
-    e.call(device::kBarrier, LLVM::LLVMVoidType::get(e.b.getContext()));
-    e.when(equal(lane, e.number32(0)), [&] {
-      LLVM::StoreOp::create(e.b, e.loc, ofWarp, at(shared, warp), 4);
-    });
-    e.call(device::kBarrier, LLVM::LLVMVoidType::get(e.b.getContext()));
-    Value isThere =
-        e.make<arith::CmpIOp>(arith::CmpIPredicate::ult, lane, warps);
-    Value index = e.make<arith::SelectOp>(isThere, lane, e.number32(0));
-    Value theirs = e.make<LLVM::LoadOp>(f32, at(shared, index), 4u);
-    Value identity = body.lanes.across(reduce, {body.lanes.identity(reduce)});
-    return acrossWarp(reduce,
-                      e.make<arith::SelectOp>(isThere, theirs, identity));
-  }
-
-private:
-  Value acrossWarp(rt::ReduceOp reduce, Value value) {
-    for (int mask = device::kWarp / 2; mask > 0; mask /= 2) {
-      Value other =
-          e.call(device::kShuffle, e.b.getF32Type(), {value, e.number32(mask)});
-      value = body.lanes.combine(reduce, value, other);
-    }
-    return value;
-  }
-  Value equal(Value x, Value y) {
-    return e.make<arith::CmpIOp>(arith::CmpIPredicate::eq, x, y);
-  }
-  Value at(Value shared, Value index) {
-    Value wide = e.make<arith::ExtUIOp>(Type(e.b.getI64Type()), index);
-    return body.advance(shared, e.multiply(wide, e.number(4)));
-  }
-
-  Emitter &e;
-  RowBody &body;
-};
+constexpr RowTarget kElementTarget = {/*width=*/1, /*lanes=*/1, /*unroll=*/1};
 
 class GpuRows {
 public:
   GpuRows(rt::KernelOp kernel, ModuleOp module)
       : kernel(kernel), phases(kernel), builder(module.getContext()),
         e(builder, kernel.getLoc(), module),
-        isMixed(mixesColumns(kernel, phases)) {}
+        isMixed(mixesColumns(kernel, phases)), width(widest(kernel)),
+        vectorTarget{width, /*lanes=*/width, /*unroll=*/1},
+        vectors(kernel, phases, vectorTarget, width > 1 ? kVectorBytes : 0,
+                builder),
+        elements(kernel, phases, kElementTarget, /*alignment=*/0, builder) {}
 
   void run() {
     Block *entry = declare();
     builder.setInsertionPointToStart(entry);
     readArguments(*entry);
-    const int64_t width = widest();
-    if (width == 1)
-      emitGrid(1);
-    else
-      e.when(
-          hasWholeVectors(width), [&] { emitGrid(width); },
-          [&] { emitGrid(1); });
+    emitGrid();
     LLVM::ReturnOp::create(builder, e.loc, ValueRange());
   }
 
@@ -222,59 +90,64 @@ private:
   }
 
   /// Elements of a vector: 16 bytes of the narrowest operand.
-  int64_t widest() const {
+  static int64_t widest(rt::KernelOp kernel) {
     int64_t bytes = kVectorBytes;
-    for (const Operand &operand : operands)
+    for (const RowOperand &operand : operandsOf(kernel))
       if (!operand.isPerRow)
         bytes = std::min(bytes, storageBytes(operand.element));
     return std::min(kMaxWidth, kVectorBytes / bytes);
   }
 
-  Value hasWholeVectors(int64_t width) {
-    // Addresses in bytes, columns and strides in elements.
-    Value all = e.make<arith::RemUIOp>(columns, e.number(width));
-    for (const Operand &operand : operands) {
-      if (operand.isPerRow)
-        continue;
-      Value address =
-          e.make<LLVM::PtrToIntOp>(Type(builder.getI64Type()), operand.base);
-      all = e.make<arith::OrIOp>(
-          all, Value(e.make<arith::RemUIOp>(address, e.number(kVectorBytes))));
-      for (Value stride : operand.strides)
-        all = e.make<arith::OrIOp>(
-            all, Value(e.make<arith::RemUIOp>(stride, e.number(width))));
+  /// Every row of this block.
+  void emitGrid() {
+    for (RowBody *body : {&vectors, &elements}) {
+      for (const Operand &operand : operands)
+        body->operands.push_back(operand);
+      body->columns = columns;
     }
-    return e.make<arith::CmpIOp>(arith::CmpIPredicate::eq, all, e.number(0));
+    thread = e.word(device::kThread);
+    threads = e.word(device::kThreads);
+    Value row = e.word(device::kBlock[0]), step = e.word(device::kBlocks[0]);
+    if (!isMixed) { // x is along the columns
+      const auto [group, groups] = shareRows();
+      thread = e.add(thread, e.multiply(row, threads));
+      threads = e.multiply(threads, step);
+      row = e.add(e.multiply(e.word(device::kBlock[1]), groups), group);
+      step = e.multiply(e.word(device::kBlocks[1]), groups);
+    }
+    Value count = e.multiply(e.multiply(rows[0], rows[1]), rows[2]);
+    e.loop(row, count, step, [&](Value at) { emitRow(at); });
   }
 
-  /// Every row of this block, with vectors of that width.
-  void emitGrid(int64_t width) {
-    const RowTarget target{width, /*lanes=*/width, /*unroll=*/1};
-    RowBody body(kernel, phases, target, width > 1 ? kVectorBytes : 0, builder);
-    for (const Operand &operand : operands)
-      body.operands.push_back(operand);
-    body.columns = columns;
-    body.slots = {scratch, slotFloats};
-    Value thread = e.word(device::kThread), threads = e.word(device::kThreads);
-    if (!isMixed) { // x is along the columns
-      thread = e.add(thread, e.multiply(e.word(device::kBlock[0]), threads));
-      threads = e.multiply(threads, e.word(device::kBlocks[0]));
+  /// Of short rows a block takes several at once: as long as half of the
+  /// threads have a vector for each column, they are two groups. Leaves the
+  /// thread's place in its group; which that is, and how many there are.
+  std::pair<Value, Value> shareRows() {
+    Type i32 = builder.getI32Type();
+    Value all = e.make<arith::TruncIOp>(i32, threads);
+    Value own = e.make<arith::TruncIOp>(i32, thread);
+    Value lanes = all;
+    for (int i = device::kWarp; i > 1; i /= 2) { // blocks are of whole warps
+      Value half = e.make<arith::ShRUIOp>(lanes, e.number32(1));
+      Value reach = e.multiply(wide(half), e.number(width));
+      Value isEnough =
+          e.make<arith::CmpIOp>(arith::CmpIPredicate::sge, reach, columns);
+      lanes = e.make<arith::SelectOp>(isEnough, half, lanes);
     }
-    first = e.multiply(thread, e.number(width));
-    step = e.multiply(threads, e.number(width));
-    const int axis = isMixed ? 0 : 1;
-    Value count = e.multiply(e.multiply(rows[0], rows[1]), rows[2]);
-    e.loop(e.word(device::kBlock[axis]), count, e.word(device::kBlocks[axis]),
-           [&](Value row) { emitRow(body, row); });
+    thread = wide(e.make<arith::RemUIOp>(own, lanes));
+    threads = wide(lanes);
+    return {wide(e.make<arith::DivUIOp>(own, lanes)),
+            wide(e.make<arith::DivUIOp>(all, lanes))};
+  }
+
+  Value wide(Value value) {
+    return e.make<arith::ExtUIOp>(Type(builder.getI64Type()), value);
   }
 
   /// Which row of each dim: few rows, so their numbers have 32 bits.
   std::array<Value, kRowDims> placeOf(Value row) {
     auto narrow = [&](Value value) {
       return e.make<arith::TruncIOp>(Type(builder.getI32Type()), value);
-    };
-    auto wide = [&](Value value) {
-      return e.make<arith::ExtUIOp>(Type(builder.getI64Type()), value);
     };
     Value left = narrow(row), fast = narrow(rows[0]), middle = narrow(rows[1]);
     Value outer = e.make<arith::DivUIOp>(left, fast);
@@ -283,50 +156,135 @@ private:
             wide(e.make<arith::DivUIOp>(outer, middle))};
   }
 
-  void emitRow(RowBody &body, Value row) {
+  void emitRow(Value row) {
     const std::array<Value, kRowDims> place = placeOf(row);
-    for (auto [operand, here] : llvm::zip_equal(operands, body.operands)) {
-      Value elements = e.multiply(place[0], operand.strides[0]);
+    for (auto [operand, here] : llvm::zip_equal(operands, vectors.operands)) {
+      Value elementsBefore = e.multiply(place[0], operand.strides[0]);
       for (int d = 1; d < kRowDims; ++d)
-        elements = e.add(elements, e.multiply(place[d], operand.strides[d]));
-      here.row =
-          gep(operand.base,
-              e.multiply(elements, e.number(storageBytes(operand.element))));
+        elementsBefore =
+            e.add(elementsBefore, e.multiply(place[d], operand.strides[d]));
+      here.row = gep(
+          operand.base,
+          e.multiply(elementsBefore, e.number(storageBytes(operand.element))));
     }
-    body.beginRow();
+    findVectors();
+    vectors.beginRow();
     for (unsigned phase = 0; phase < phases.numPhases(); ++phase) {
-      body.emitUniforms(phase);
+      vectors.emitUniforms(phase);
       Value isFirst =
-          e.make<arith::CmpIOp>(arith::CmpIPredicate::eq, first, e.number(0));
-      e.when(isFirst, [&] { body.emitRowOutputs(phase); });
-      if (body.hasColumns(phase))
-        emitColumns(body, phase);
+          e.make<arith::CmpIOp>(arith::CmpIPredicate::eq, thread, e.number(0));
+      e.when(isFirst, [&] { vectors.emitRowOutputs(phase); });
+      if (vectors.hasColumns(phase))
+        emitColumns(phase);
     }
   }
 
-  void emitColumns(RowBody &body, unsigned phase) {
+  /// Where the vectors of the row at hand begin and end: at multiples of 16
+  /// bytes of every operand, or nowhere.
+  void findVectors() {
+    begin = end = e.number(0);
+    if (width > 1) {
+      begin = columnsBefore();
+      Value left = e.make<arith::SubIOp>(columns, begin);
+      Value rest = e.make<arith::RemUIOp>(left, e.number(width));
+      end = e.make<arith::SubIOp>(columns, rest);
+    }
+    if (phases.numSlots() == 0)
+      return;
+    // Slots of vectors are aligned, too.
+    Value shift = e.make<arith::AndIOp>(
+        Value(e.make<arith::SubIOp>(e.number(0), begin)), e.number(width - 1));
+    vectors.slots = {gep(scratch, e.multiply(shift, e.number(4))), slotFloats};
+  }
+
+  /// The columns that come before whole vectors, or all.
+  Value columnsBefore() {
+    Value before, misfits = e.number(0);
+    SmallVector<const RowOperand *, 8> along;
+    for (const RowOperand &operand : vectors.operands)
+      if (!operand.isPerRow)
+        along.push_back(&operand);
+    llvm::stable_sort(along, [](const RowOperand *x, const RowOperand *y) {
+      return storageBytes(x->element) < storageBytes(y->element);
+    });
+    for (const RowOperand *operand : along) {
+      Value bytes = e.number(storageBytes(operand->element));
+      Value address =
+          e.make<LLVM::PtrToIntOp>(Type(builder.getI64Type()), operand->row);
+      if (!before) { // the narrowest one
+        Value element = e.make<arith::DivUIOp>(address, bytes);
+        Value rest = e.make<arith::SubIOp>(e.number(0), element);
+        before = e.make<arith::MinSIOp>(
+            columns, Value(e.make<arith::AndIOp>(rest, e.number(width - 1))));
+      }
+      Value first = e.add(address, e.multiply(before, bytes));
+      misfits = e.make<arith::OrIOp>(misfits, first);
+    }
+    Value misfit = e.make<arith::AndIOp>(misfits, e.number(kVectorBytes - 1));
+    Value fits =
+        e.make<arith::CmpIOp>(arith::CmpIPredicate::eq, misfit, e.number(0));
+    return e.make<arith::SelectOp>(fits, before, columns);
+  }
+
+  void emitColumns(unsigned phase) {
     SmallVector<rt::ReduceOp, 2> reductions = phases.reductionsIn(phase);
-    Values lanes;
+    Values sums = emitElements(phase, reductions);
+    if (width > 1)
+      for (auto [reduce, sum, ofVectors] :
+           llvm::zip_equal(reductions, sums, emitVectors(phase, reductions)))
+        sum = vectors.lanes.combine(reduce, sum, ofVectors);
+    for (auto [reduce, sum] : llvm::zip_equal(reductions, sums))
+      vectors.setReduced(reduce, BlockReduction(e, vectors).run(reduce, sum));
+  }
+
+  /// Of whole vectors: what this thread's columns add up to.
+  Values emitVectors(unsigned phase, ArrayRef<rt::ReduceOp> reductions) {
+    Value first = e.add(begin, e.multiply(thread, e.number(width)));
+    return sumUp(vectors, reductions, first, end,
+                 e.multiply(threads, e.number(width)), phase,
+                 [&](Value column) { return column; });
+  }
+
+  /// Of the columns before and behind them.
+  Values emitElements(unsigned phase, ArrayRef<rt::ReduceOp> reductions) {
+    elements.takeRow(vectors);
+    Value left = e.make<arith::SubIOp>(columns, end);
+    return sumUp(elements, reductions, thread, e.add(begin, left), threads,
+                 phase, [&](Value i) {
+                   Value behind = e.add(i, e.make<arith::SubIOp>(end, begin));
+                   Value isBefore = e.make<arith::CmpIOp>(
+                       arith::CmpIPredicate::slt, i, begin);
+                   return Value(e.make<arith::SelectOp>(isBefore, i, behind));
+                 });
+  }
+
+  Values sumUp(RowBody &body, ArrayRef<rt::ReduceOp> reductions, Value from,
+               Value to, Value step, unsigned phase,
+               llvm::function_ref<Value(Value)> columnOf) {
+    Values sums;
     for (rt::ReduceOp reduce : reductions)
-      lanes.push_back(body.lanes.identity(reduce));
-    lanes =
-        e.loop(first, columns, step, lanes,
-               [&](Value column, MutableArrayRef<Value> carried) {
-                 body.emitBlock(phase, column, Value(), reductions, carried);
-               });
-    for (auto [reduce, lane] : llvm::zip_equal(reductions, lanes))
-      body.setReduced(reduce, BlockReduction(e, body).run(
-                                  reduce, body.lanes.across(reduce, {lane})));
+      sums.push_back(body.lanes.identity(reduce));
+    sums = e.loop(
+        from, to, step, sums, [&](Value i, MutableArrayRef<Value> carried) {
+          body.emitBlock(phase, columnOf(i), Value(), reductions, carried);
+        });
+    for (auto [reduce, sum] : llvm::zip_equal(reductions, sums))
+      sum = body.lanes.across(reduce, {sum});
+    return sums;
   }
 
   rt::KernelOp kernel;
   RowPhases phases;
   OpBuilder builder;
-  Emitter e;
+  GpuEmitter e;
   const bool isMixed;
+  const int64_t width; ///< of a vector
+  const RowTarget vectorTarget;
+  RowBody vectors, elements;
   SmallVector<Operand, 8> operands; ///< inputs, then outputs
   Value columns, rows[kRowDims], scratch, slotFloats;
-  Value first, step; ///< of the columns that this thread takes
+  Value thread, threads; ///< of those that share the columns of a row
+  Value begin, end;      ///< columns of vectors, of the row at hand
 };
 
 } // namespace

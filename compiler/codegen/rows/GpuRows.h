@@ -9,10 +9,14 @@
 //                            Sums go from threads to warps by shuffles, from
 //                            warps to the block by shared memory.
 //   they do not (SiLU * up)  the threads of all blocks x share out the columns
-//                            of row y: a single long row fills a GPU.
+//                            of row y: a single long row fills a GPU. Of short
+//                            ones a block takes several: 128 columns of halves
+//                            keep 16 threads busy.
 //
-// A vector is 16 bytes where all rows start at a multiple of that and columns
-// are one, else an element; which it is shows when the kernel starts.
+// A vector is 16 bytes of the narrowest operand, 8 elements at most. Where
+// vectors of a row begin depends on its address: of 20 floats, the first one
+// 8 bytes behind a multiple of 16, 2 go one by one, 4 vectors follow, then 2
+// more. Where operands differ in that, all of the row does.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_COMPILER_CODEGEN_ROWS_GPUROWS_H

@@ -64,6 +64,12 @@ public:
   //===--- One value a row ------------------------------------------------===//
 
   void beginRow() { uniforms.clear(); }
+  /// The row at hand is that of another body for the same kernel.
+  void takeRow(const RowBody &other) {
+    operands = other.operands;
+    slots = other.slots;
+    uniforms = other.uniforms;
+  }
   void emitUniforms(unsigned phase);
   void emitRowOutputs(unsigned phase);
   void setReduced(rt::ReduceOp reduce, mlir::Value value) {

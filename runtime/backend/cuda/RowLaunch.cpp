@@ -20,6 +20,8 @@ constexpr int64_t kMostShared = 48 << 10;
 /// Floats in front of the slots: one for each warp.
 constexpr int64_t kReductionFloats = 32;
 constexpr int64_t kSlotUnit = 8;
+/// How often a kernel halves a block to take several short rows at once.
+constexpr int kMostHalves = 5;
 
 int64_t ceilDivide(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
@@ -28,6 +30,15 @@ unsigned threadsFor(int64_t columns, int64_t most) {
   const int64_t wanted = ceilDivide(columns, kColumnsPerThread);
   return static_cast<unsigned>(
       std::clamp(ceilDivide(wanted, kWarp) * kWarp, kWarp, most));
+}
+
+/// Of short rows that a block of the most threads takes at once, at least.
+int64_t rowsOfBlock(int64_t columns) {
+  int64_t rows = 1;
+  for (int i = 0; i < kMostHalves; ++i)
+    if (kMostThreads / (2 * rows) * kColumnsPerThread >= columns)
+      rows *= 2;
+  return rows;
 }
 
 /// The first dim that a kernel sees: its rows have 32-bit numbers.
@@ -48,19 +59,22 @@ RowGrid gridFor(const artifact::GeneratedForm &form, const RowSpace &space) {
   for (int d = firstDimOf(space); d < space.rank; ++d)
     rows *= space.dims[d];
   if (!form.mixesColumns) {
-    grid.threads = threadsFor(space.columns, kMostThreads);
+    const int64_t atOnce = rowsOfBlock(space.columns);
+    grid.threads =
+        threadsFor(space.columns * std::min(rows, atOnce), kMostThreads);
     const int64_t along =
         ceilDivide(space.columns, int64_t{grid.threads} * kColumnsPerThread);
     grid.blocksX =
         static_cast<unsigned>(std::clamp<int64_t>(along, 1, kMostBlocks));
-    grid.blocksY = static_cast<unsigned>(std::clamp<int64_t>(
-        rows, 1, std::max<int64_t>(1, kMostBlocksY / grid.blocksX)));
+    grid.blocksY = static_cast<unsigned>(
+        std::clamp<int64_t>(ceilDivide(rows, atOnce), 1,
+                            std::max<int64_t>(1, kMostBlocksY / grid.blocksX)));
   } else {
     grid.threads = threadsFor(space.columns, kMostThreadsOfRow);
     grid.blocksX =
         static_cast<unsigned>(std::clamp<int64_t>(rows, 1, kMostBlocks));
   }
-  grid.slotFloats = ceilDivide(space.columns, kSlotUnit) * kSlotUnit;
+  grid.slotFloats = (ceilDivide(space.columns, kSlotUnit) + 1) * kSlotUnit;
   const int64_t slots = 4 * form.slots * grid.slotFloats;
   const int64_t shared = 4 * kReductionFloats + slots;
   if (shared <= kMostShared)

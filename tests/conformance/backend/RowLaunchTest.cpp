@@ -111,16 +111,36 @@ TEST(RowGrid, keepsSlotsInSharedMemoryWhereTheyFit) {
   space.dims[0] = 100;
   space.columns = 1001;
   const RowGrid small = gridFor(softmax, space);
-  EXPECT_EQ(small.slotFloats, 1008);
-  EXPECT_EQ(small.sharedBytes, 4u * (32 + 1008));
+  EXPECT_EQ(small.slotFloats, 1016);
+  EXPECT_EQ(small.sharedBytes, 4u * (32 + 1016));
   EXPECT_EQ(small.scratchBytes, 0);
   EXPECT_EQ(small.blocksX, 100u);
   EXPECT_EQ(small.threads, 256u);
   space.columns = 50000;
   const RowGrid large = gridFor(softmax, space);
   EXPECT_EQ(large.sharedBytes, 4u * 32);
-  EXPECT_EQ(large.scratchBytes, 100 * 4 * 50000);
+  EXPECT_EQ(large.scratchBytes, 100 * 4 * 50008);
   EXPECT_EQ(large.threads, 512u);
+}
+
+TEST(RowGrid, takesShortRowsTogether) {
+  const artifact::GeneratedForm rotate{
+      {{ElementType_Float32, false}, {ElementType_Float32, false}},
+      1,
+      0,
+      false};
+  RowSpace space;
+  space.rank = 1;
+  space.dims[0] = 1000;
+  space.columns = 64; // of 16 threads
+  EXPECT_EQ(gridFor(rotate, space).threads, 256u);
+  EXPECT_EQ(gridFor(rotate, space).blocksY, 63u);
+  space.dims[0] = 3;
+  EXPECT_EQ(gridFor(rotate, space).threads, 64u);
+  EXPECT_EQ(gridFor(rotate, space).blocksY, 1u);
+  space.columns = 1000;
+  EXPECT_EQ(gridFor(rotate, space).threads, 256u);
+  EXPECT_EQ(gridFor(rotate, space).blocksY, 3u);
 }
 
 TEST(KernelFileChoice, takesTheNearest) {

@@ -1,5 +1,7 @@
 #include "tests/conformance/cuda/KernelComparison.h"
 
+#include <cmath>
+
 namespace shardc::testing {
 namespace {
 
@@ -42,6 +44,51 @@ TYPED_TEST(AttentionKernel, takesHeadsOfAnySize) {
   this->expectSame();
   this->make({1, 1, 3, 150}, 1, 70, 300);
   this->expectSame();
+}
+
+TYPED_TEST(AttentionKernel, takesHeadsOfModels) {
+  for (int64_t depth : {64, 80, 96, 128, 192, 256}) {
+    this->make({1, 2, 70, depth}, 1, 140, depth);
+    this->expectSame(
+        Attributes().ints("is_causal", {1}).ints("causal_offset", {70}));
+  }
+}
+
+/// Lines that begin where 16 bytes can be loaded at once, and others.
+TYPED_TEST(AttentionKernel, takesPartsOfACache) {
+  for (int64_t first : {0, 8, 3})
+    for (int64_t window : {0, 50}) {
+      this->make({2, 4, 40, 64}, 2, 160, 64);
+      for (int i : {1, 2}) {
+        const Tensor cache = numbers<TypeParam>({2, 2, 400, 96}, 10 + i);
+        this->inputs[size_t(i)] = cache.slice(2, 33, 160).slice(3, first, 64);
+      }
+      this->expectSame(Attributes()
+                           .ints("is_causal", {1})
+                           .ints("causal_offset", {100})
+                           .ints("window", {window}));
+    }
+}
+
+/// Of 100 rows some hide whole tiles of keys, and one sees nothing.
+TYPED_TEST(AttentionKernel, masksTilesOfKeys) {
+  for (bool shows : {true, false}) {
+    this->make({1, 4, 50, 32}, 2, 200, 72);
+    Tensor mask = shows
+                      ? Tensor::filled<Boolean>({1, 4, 50, 200}, Boolean(true))
+                      : numbers<TypeParam>({1, 4, 50, 200}, 7);
+    for (int64_t i = 0; i < mask.view.numElements(); ++i) {
+      const int64_t key = i % 200, query = i / 200 % 50;
+      if (key / 64 != query % 4 || query == 13) {
+        if (shows)
+          mask.view.template as<Boolean>()[i] = Boolean(false);
+        else
+          mask.view.template as<TypeParam>()[i] = TypeParam(-INFINITY);
+      }
+    }
+    this->inputs.push_back(mask);
+    this->expectSame(Attributes().number("softcap", 2));
+  }
 }
 
 TYPED_TEST(AttentionKernel, takesEmptyDims) {

@@ -214,5 +214,40 @@ TEST(IndexKernels, findWhatIsNotZero) {
   compare("NonZero", {odd}, {Tensor::filled<int64_t>({1, 2}, 9)}, {}, kExact);
 }
 
+/// Of up to 16 bytes, where lines, distances and addresses are multiples.
+TEST(IndexKernels, moveWordsOfAnySize) {
+  forTypes(SizedTypes(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    for (int64_t columns : {1, 6, 8, 16})
+      for (int64_t first : {0, 2, 8, 3})
+        for (int64_t gap : {0, 5, 16}) {
+          const Tensor x = numbers<T>({3, 4, columns + first + gap})
+                               .slice(2, first, columns);
+          const Tensor to =
+              Tensor::filled<T>({4, 3, columns + first + gap}, T(7))
+                  .slice(2, first, columns);
+          compare("Copy", {x.permuted({1, 0, 2})}, {to}, {}, kExact);
+          compare("Gather", {x, Tensor::of<int64_t>({2}, {2, -3})},
+                  {to.slice(0, 0, 3).slice(1, 0, 2)},
+                  Attributes().ints("axis", {1}), kExact);
+        }
+  });
+}
+
+TEST(IndexKernels, appendWordsOfAnySize) {
+  forTypes(SizedTypes(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const Tensor lengths = Tensor::of<int64_t>({2}, {3, 0});
+    for (int64_t columns : {1, 6, 8, 32})
+      for (int64_t first : {0, 1, 8}) {
+        const Tensor past =
+            numbers<T>({2, 3, 5, columns + first}).slice(3, first, columns);
+        const Tensor added = numbers<T>({2, 2, 3, columns}, 2);
+        compare("CacheAppend", {past, added.permuted({0, 2, 1, 3}), lengths},
+                {Tensor::filled<T>({2, 3, 7, columns}, T(7))}, {}, kExact);
+      }
+  });
+}
+
 } // namespace
 } // namespace shardc::testing

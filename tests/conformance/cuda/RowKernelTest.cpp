@@ -149,6 +149,58 @@ TEST(RowKernels, findTheLargestAndTheSmallest) {
   }
 }
 
+/// Rows of which all are sorted, and longer ones: of distinct numbers, of many
+/// ties, of one number.
+TEST(RowKernels, selectManyOfARow) {
+  forTypes(NumericTypes(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const Tensor rows[] = {numbers<T>({3, 130}), numbers<T>({2, 5000}),
+                           Tensor::integers<T>({2, 5000}),
+                           Tensor::filled<T>({1, 3000}, T(2))};
+    for (const Tensor &x : rows)
+      for (int64_t k : {5, 64, 130, 2000})
+        for (int64_t largest : {0, 1}) {
+          const Dims few = {x.view.dims[0], k};
+          if (k > x.view.dims[1])
+            continue;
+          compare("TopK", {x},
+                  {Tensor::filled<T>(few, T()),
+                   Tensor::filled<int64_t>(few, 9).scattered()},
+                  Attributes().ints("axis", {1}).ints("largest", {largest}),
+                  kExact);
+        }
+  });
+}
+
+/// Of a vocabulary, and more than there is room to sort.
+TEST(RowKernels, selectOfLongRows) {
+  const std::pair<Dims, int64_t> cases[] = {{{1, 131072}, 50},
+                                            {{1, 2200}, 2100}};
+  for (const auto &[dims, k] : cases)
+    compare("TopK", {numbers<runtime::host::BFloat16>(dims)},
+            {Tensor::filled<runtime::host::BFloat16>(
+                 {1, k}, runtime::host::BFloat16(0.f)),
+             Tensor::filled<int64_t>({1, k}, 9)},
+            Attributes().ints("axis", {1}), kExact);
+}
+
+TEST(RowKernels, selectNaNAndZerosInOrder) {
+  for (int64_t count : {100, 3000}) {
+    Tensor x = numbers<float>({count});
+    for (int64_t i = 0; i < count; ++i)
+      if (i % 7 < 4) {
+        const float odd[] = {NAN, -NAN, 0.f, -0.f};
+        x.view.as<float>()[i] = i % 3 ? odd[i % 7] : INFINITY;
+      }
+    for (int64_t k : {60, 95})
+      for (int64_t largest : {0, 1})
+        compare(
+            "TopK", {x},
+            {Tensor::filled<float>({k}, 0), Tensor::filled<int64_t>({k}, 9)},
+            Attributes().ints("axis", {0}).ints("largest", {largest}), kExact);
+  }
+}
+
 TEST(RowKernels, rotatePairs) {
   forTypes(FloatTypes(), [&](auto tag) {
     using T = typename decltype(tag)::Type;

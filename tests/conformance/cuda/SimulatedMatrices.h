@@ -5,7 +5,8 @@
 // be: all lanes of a warp come to a call with the same arguments, addresses and
 // distances are aligned, a lane reads before others have come and writes when
 // all have, so that what a __syncwarp is missing for shows. Which lane has
-// which element, CUDA does not say, and nobody can ask here.
+// which element of a fragment, CUDA does not say, and nobody can ask here; of
+// the instructions behind WarpMatrices.h PTX says it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDMATRICES_H
@@ -65,6 +66,14 @@ void checkFragment(const void *memory, unsigned stride, size_t elementBytes);
 /// sums += a * b, of the warp; parts of 8 numbers of each lane.
 void multiplyOfWarp(const float *a, const float *b, const float *c,
                     float *sums);
+
+/// What WarpMatrices.h says of these.
+void loadMatricesOfWarp(uint32_t (&to)[4], const void *line, bool transposes);
+struct TwoNumbers {
+  float numbers[2];
+};
+void multiplyAddOfWarp(float (&sums)[4], const TwoNumbers (&rows)[4],
+                       const TwoNumbers (&columns)[2]);
 
 } // namespace shardc::testing
 

@@ -1,5 +1,5 @@
 //===- SimulatedMatricesTest.cpp - What simulated tensor cores refuse -----===//
-#include "tests/conformance/cuda/SimulatedMatrices.h"
+#include "runtime/backend/cuda/kernels/WarpMatrices.h"
 #include "tests/conformance/cuda/SimulationFixture.h"
 
 namespace shardc::testing {
@@ -128,6 +128,71 @@ TEST_F(SimulatedMatrices, lanesSeeWhatTheyWaitedFor) {
   EXPECT_EQ(read(memory, stream), 16);
   run(hastyKernel, 32, memory, false);
   EXPECT_NE(read(memory, stream), 16);
+}
+
+//===--- Matrices in registers --------------------------------------------===//
+
+using runtime::host::BFloat16;
+using runtime::host::Float16;
+
+/// A[i][k] = i - k, B[k][j] = k + 2 j or its transposed, and 1 more.
+template <typename T, bool kTransposes>
+__global__ void registersKernel(float *to) {
+  auto *a = reinterpret_cast<T *>(sharedMemory()), *b = a + 16 * kStride;
+  const int lane = laneOfThread();
+  for (int i = lane; i < 256; i += warpSize) {
+    const int row = i / 16, column = i % 16;
+    a[row * kStride + column] = T(float(row - column));
+    b[row * kStride + column] =
+        T(float(kTransposes ? row + 2 * column : column + 2 * row));
+  }
+  __syncwarp();
+  uint32_t rows[4], columns[4];
+  runtime::cuda::loadMatrices(rows, a + lane % 16 * kStride + lane / 16 * 8);
+  if (kTransposes)
+    runtime::cuda::loadTransposed(columns,
+                                  b + lane % 16 * kStride + lane / 16 * 8);
+  else
+    runtime::cuda::loadMatrices(
+        columns, b + (lane % 8 + lane / 16 * 8) * kStride + lane / 8 % 2 * 8);
+  for (int half = 0; half < 2; ++half) {
+    float sums[4] = {1, 1, 1, 1};
+    runtime::cuda::multiplyAdd<T>(sums, rows, columns[2 * half],
+                                  columns[2 * half + 1]);
+    for (int i = 0; i < 4; ++i)
+      to[(lane / 4 + i / 2 * 8) * 16 + half * 8 + lane % 4 * 2 + i % 2] =
+          sums[i];
+  }
+}
+
+TEST_F(SimulatedMatrices, registersOfAWarpAreMultiplied) {
+  for (auto kernel :
+       {registersKernel<Float16, false>, registersKernel<Float16, true>,
+        registersKernel<BFloat16, false>, registersKernel<BFloat16, true>}) {
+    auto *memory = onGpu<std::array<float, 256>>(1);
+    run(kernel, 32, memory->data());
+    const auto found = read(memory, stream);
+    for (int i = 0; i < 16; ++i)
+      for (int j = 0; j < 16; ++j) {
+        float expected = 1;
+        for (int k = 0; k < 16; ++k)
+          expected += float((i - k) * (k + 2 * j));
+        EXPECT_EQ(found[size_t(i * 16 + j)], expected) << i << ", " << j;
+      }
+  }
+}
+
+__global__ void linesKernel(int first, int lanes) {
+  uint32_t to[4];
+  if (laneOfThread() < lanes)
+    runtime::cuda::loadMatrices(to, sharedMemory() + first);
+}
+
+TEST_F(SimulatedMatricesDeathTest, linesAreAlignedToSharedMemory) {
+  run(linesKernel, 32, 16, 32);
+  EXPECT_DEATH(run(linesKernel, 32, 8, 32), "not aligned to 16 bytes");
+  EXPECT_DEATH(run(linesKernel, 32, int(kBytes), 32), "not in shared memory");
+  EXPECT_DEATH(run(linesKernel, 32, 16, 31), "waits for one that has ended");
 }
 
 //===--- Copies beside a thread -------------------------------------------===//

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <random>
 
 using namespace shardc;
@@ -65,13 +66,13 @@ rt.kernel @widen ["column"] -> ["column"] {
 struct Matrix {
   int64_t rows, columns, stride;
   std::vector<float> data;
-  Matrix(int64_t rows, int64_t columns, int64_t gap)
+  int64_t behind = 0; ///< elements that the first one is behind 16 bytes
+  Matrix(int64_t rows, int64_t columns, int64_t gap, int64_t behind = 0)
       : rows(rows), columns(columns), stride(columns + gap),
-        data(size_t(rows * stride + 64)) {}
-  /// A vector that is 16 bytes apart from the next.
+        data(size_t(rows * stride + 64)), behind(behind) {}
   float *base() {
     auto address = reinterpret_cast<uintptr_t>(data.data());
-    return data.data() + (16 - address % 16) % 16 / sizeof(float);
+    return data.data() + (16 - address % 16) % 16 / sizeof(float) + behind;
   }
   float &at(int64_t r, int64_t c) { return base()[r * stride + c]; }
   void fill(unsigned seed) {
@@ -112,7 +113,9 @@ protected:
     words.push_back(uint64_t(slotFloats(columns)));
     return words;
   }
-  static int64_t slotFloats(int64_t columns) { return (columns + 3) / 4 * 4; }
+  static int64_t slotFloats(int64_t columns) {
+    return (columns + 7) / 8 * 8 + 8;
+  }
   static size_t sharedBytes(int64_t columns, int slots) {
     return (codegen::device::kMaxWarps +
             size_t(slotFloats(columns)) * size_t(slots)) *
@@ -186,6 +189,68 @@ TEST_F(GpuRows, BlocksReduceRowsTogether) {
                           1e-6)
                   << columns << " columns, gap " << gap;
           }
+        }
+}
+
+/// Rows that begin anywhere, those of operands alike or not: what is between
+/// them stays.
+TEST_F(GpuRows, VectorsBeginInARow) {
+  for (int64_t columns : {1, 6, 20, 101})
+    for (int64_t behind : {0, 1, 3})
+      for (int64_t other : {0, 2})
+        for (int64_t gap : {0, 3, 8}) {
+          Matrix x(5, columns, gap, behind), y(5, columns, gap, behind + other);
+          x.fill(1);
+          y.fill(2);
+          const Matrix before = y;
+          ASSERT_EQ(simulator->run("softmax", launch(2, 1, 32, columns, 1),
+                                   arguments({&x, &y}, columns, 5, 5, nullptr)),
+                    "");
+          Matrix expected = before;
+          for (int64_t r = 0; r < 5; ++r) {
+            double largest = -INFINITY, sum = 0;
+            for (int64_t c = 0; c < columns; ++c)
+              largest = std::max(largest, double(x.at(r, c)));
+            for (int64_t c = 0; c < columns; ++c)
+              sum += std::exp(x.at(r, c) - largest);
+            for (int64_t c = 0; c < columns; ++c)
+              expected.at(r, c) = float(std::exp(x.at(r, c) - largest) / sum);
+          }
+          for (int64_t i = 0; i < 5 * (columns + gap); ++i)
+            EXPECT_NEAR(y.base()[i], expected.base()[i], 1e-6)
+                << columns << " columns, gap " << gap << ", " << behind;
+        }
+}
+
+/// A block of many threads takes several rows at once, more than there are, and
+/// vectors of 8 halves and of 4 floats lie side by side.
+TEST_F(GpuRows, ShortRowsShareABlock) {
+  for (int64_t columns : {1, 8, 40, 64, 77})
+    for (int64_t rows : {1, 5, 12})
+      for (int threads : {32, 96, 256})
+        for (int64_t behind : {0, 2}) {
+          const int64_t stride = columns + 3;
+          std::vector<uint16_t> x(size_t(rows * stride + 16));
+          for (size_t i = 0; i < x.size(); ++i)
+            x[i] = uint16_t(0x3f80 + i % 64);
+          Matrix y(rows, columns, 3, behind);
+          y.fill(2);
+          Matrix expected = y;
+          auto words = arguments({&y, &y}, columns, rows, rows, nullptr);
+          words[0] = reinterpret_cast<uint64_t>(x.data() + behind);
+          ASSERT_EQ(simulator->run("widen", launch(1, 2, threads, 0, 0), words),
+                    "");
+          for (int64_t r = 0; r < rows; ++r)
+            for (int64_t c = 0; c < columns; ++c) {
+              const uint32_t bits = uint32_t(x[size_t(behind + r * stride + c)])
+                                    << 16;
+              float value;
+              std::memcpy(&value, &bits, sizeof(value));
+              expected.at(r, c) = 2 * value;
+            }
+          for (int64_t i = 0; i < rows * stride; ++i)
+            EXPECT_EQ(y.base()[i], expected.base()[i])
+                << columns << " columns of " << rows << ", " << threads;
         }
 }
 

@@ -82,7 +82,7 @@ int64_t sizeOfAccumulator(artifact::ElementType element) {
 /// Splits of the keys, so that few rows keep a large GPU busy; as many wherever
 /// the shapes are the same.
 int splitsFor(const AttentionProblem &problem) {
-  constexpr int64_t kBlocks = 264, kKeysOfSplit = 512;
+  constexpr int64_t kBlocks = 264, kKeysOfSplit = 256;
   if (problem.rowsOfHead() > kFewAttentionRows)
     return 1;
   const int64_t blocks = std::max<int64_t>(

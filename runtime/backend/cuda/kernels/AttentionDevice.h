@@ -120,24 +120,35 @@ struct AttentionRow {
   }
 };
 
-/// The score of a key at a place of the whole sequence.
+/// A product within the cap of scores.
+template <typename A> __device__ A cappedScore(A score, A softcap) {
+  return softcap > 0 ? softcap * host::hyperbolicTangent(score / softcap)
+                     : score;
+}
+
+/// With what the mask's element at an offset says of the key.
 template <typename T>
-__device__ Acc<T> scoreOf(const AttentionProblem &p, const AttentionRow &row,
-                          Acc<T> product, int64_t keyPlace) {
+__device__ Acc<T> maskedScore(const AttentionProblem &p, Acc<T> score,
+                              int64_t at) {
   using A = Acc<T>;
   constexpr A infinity = std::numeric_limits<A>::infinity();
-  A score = product * A(p.scale);
-  if (p.softcap > 0)
-    score = A(p.softcap) * host::hyperbolicTangent(score / A(p.softcap));
   if (p.maskKind == AttentionMask::None)
     return score;
-  const int64_t at = row.maskAt + keyPlace * p.mask.strides[3];
   if (p.maskKind == AttentionMask::Shown)
     return reinterpret_cast<const host::Boolean *>(p.mask.data)[at] ? score
                                                                     : -infinity;
   // A narrow type's scores are of that type, as its mask is.
   const A bias = A(reinterpret_cast<const T *>(p.mask.data)[at]);
   return bias == -infinity ? bias : A(T(A(T(score)) + bias));
+}
+
+/// The score of a key at a place of the whole sequence.
+template <typename T>
+__device__ Acc<T> scoreOf(const AttentionProblem &p, const AttentionRow &row,
+                          Acc<T> product, int64_t keyPlace) {
+  using A = Acc<T>;
+  return maskedScore<T>(p, cappedScore(product * A(p.scale), A(p.softcap)),
+                        row.maskAt + keyPlace * p.mask.strides[3]);
 }
 
 /// What a row has seen, as its threads hold it, under a growing maximum.
@@ -201,11 +212,12 @@ __device__ void loadState(const AttentionRow &row, const AttentionBlock &block,
 }
 
 /// Leaves what a row has seen: as its result, or as a state for later. A lane
-/// calls write(column of the block, value) for the columns that it has.
+/// calls write(column of the block, value) for the columns that it has; one of
+/// those that have the row is the first.
 template <typename T, typename ForEachColumn>
 __device__ void store(const AttentionRow &row, const AttentionBlock &block,
                       const SeenStats<Acc<T>> &seen, const AttentionProblem &p,
-                      ForEachColumn forEachColumn) {
+                      bool isFirst, ForEachColumn forEachColumn) {
   if (p.finishes) {
     const auto result = resultOf<T>(p, seen, row.head);
     T *y = reinterpret_cast<T *>(p.y.data) + row.in(p.y);
@@ -219,7 +231,7 @@ __device__ void store(const AttentionRow &row, const AttentionBlock &block,
   forEachColumn([&](int64_t column, Acc<T> value) {
     values[block.firstColumn + column] = value;
   });
-  if (block.firstColumn == 0 && laneOfWarp() == 0) {
+  if (block.firstColumn == 0 && isFirst) {
     Acc<T> *stats = reinterpret_cast<Acc<T> *>(p.state.stats.data) +
                     row.in(p.state.stats) + block.split * p.state.statStep;
     stats[0] = seen.maximum;

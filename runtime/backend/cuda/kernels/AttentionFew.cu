@@ -187,11 +187,12 @@ private:
 #pragma unroll
     for (int r = 0; r < kRows; ++r)
       if (r < rows)
-        store<T>(shared.rows[r], block, stats[r], p, [&](auto write) {
-          for (int j = 0; j < kColumnsOfLane; ++j)
-            if (lane + j * kWarp < width)
-              write(lane + j * kWarp, sums[r][j]);
-        });
+        store<T>(shared.rows[r], block, stats[r], p, lane == 0,
+                 [&](auto write) {
+                   for (int j = 0; j < kColumnsOfLane; ++j)
+                     if (lane + j * kWarp < width)
+                       write(lane + j * kWarp, sums[r][j]);
+                 });
   }
 
   const AttentionProblem &p;
@@ -218,6 +219,9 @@ Status attendFew(const AttentionProblem &problem, artifact::ElementType element,
   return host::dispatch(
       host::FloatTypes(), element, "Attention", [&](auto tag) {
         using T = typename decltype(tag)::Type;
+        if constexpr (sizeof(T) == 2)
+          if (isForCores(problem))
+            return attendOnCores<T>(problem, stream);
         return launch(fewKernel<T>,
                       {attentionBlocks(problem, kRows), kWarps * kWarp,
                        sizeof(BlockMemory<Acc<T>>), true},

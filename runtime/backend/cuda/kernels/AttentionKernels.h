@@ -3,7 +3,8 @@
 // The rows of a KV head are its query heads' queries: of 8 query heads on 2 KV
 // heads and 3 queries, KV head 1 has rows 0 to 11, row 7 being query 1 of head
 // 4 + 2. A block takes a tile of rows, all keys (or a split of them) and up to
-// 128 columns of the values. Many rows go through tiles of keys in shared
+// 128 columns of the values. Halves go through tensor cores
+// (AttentionCores.cu). Of floats, many rows go through tiles of keys in shared
 // memory (AttentionTile.cu); few rows, as in a step of decoding, split keys
 // over warps and blocks (AttentionFew.cu). What the splits have seen is put
 // together by AttentionMerge.cu. The softmax is online, as in the host's
@@ -83,6 +84,15 @@ Status attendTiles(const AttentionProblem &problem,
                    artifact::ElementType element, cudaStream_t stream);
 Status attendFew(const AttentionProblem &problem, artifact::ElementType element,
                  cudaStream_t stream);
+
+/// Whether tensor cores take heads of that size.
+inline bool isForCores(const AttentionProblem &problem) {
+  constexpr int64_t kDeepest = 256;
+  return problem.depth > 0 && problem.depth <= kDeepest;
+}
+/// As attendTiles or attendFew, of halves.
+template <typename T>
+Status attendOnCores(const AttentionProblem &problem, cudaStream_t stream);
 
 /// A bias that adds what the mask says, rows of `pitch` halves; batches and
 /// heads that the mask does not tell apart come once.

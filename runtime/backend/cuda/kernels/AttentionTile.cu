@@ -1,7 +1,8 @@
 // Attention of many rows: a block has 32 rows and walks over tiles of 64 keys.
 // Queries and keys come to shared memory 32 elements of the heads at a time, so
 // that heads may have any size; a warp has 4 rows, a lane 2 keys of these, and
-// later 4 columns of the values.
+// later 4 columns of the values. Halves are for AttentionCores.cu, but of the
+// largest heads.
 #include "runtime/backend/cuda/kernels/AttentionDevice.h"
 #include "runtime/backend/host/kernels/Dispatch.h"
 
@@ -178,7 +179,7 @@ private:
     for (int i = 0; i < kRowsOfWarp; ++i) {
       const AttentionRow &own = memory.rows[firstOfWarp + i];
       if (own.exists)
-        store<T>(own, block, stats[i], p, [&](auto write) {
+        store<T>(own, block, stats[i], p, lane == 0, [&](auto write) {
           for (int j = 0; j < kColumnsOfLane; ++j)
             if (lane + j * kWarp < width)
               write(lane + j * kWarp, sums[i][j]);
@@ -209,6 +210,9 @@ Status attendTiles(const AttentionProblem &problem,
   return host::dispatch(
       host::FloatTypes(), element, "Attention", [&](auto tag) {
         using T = typename decltype(tag)::Type;
+        if constexpr (sizeof(T) == 2)
+          if (isForCores(problem))
+            return attendOnCores<T>(problem, stream);
         return launch(tileKernel<T>,
                       {attentionBlocks(problem, kRows), kWarps * kWarp,
                        sizeof(TileMemory<Acc<T>>), true},

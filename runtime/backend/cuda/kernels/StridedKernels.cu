@@ -2,7 +2,7 @@
 
 #include "runtime/backend/cuda/kernels/Fault.h"
 #include "runtime/backend/cuda/kernels/Halves.h"
-#include "runtime/backend/cuda/kernels/Nest.h"
+#include "runtime/backend/cuda/kernels/WideNest.h"
 #include "runtime/base/Message.h"
 
 #include <algorithm>
@@ -25,13 +25,14 @@ template <typename T> __global__ void clearKernel(T *to, Nest<1> nest) {
   for (int64_t i = firstElement(); i < nest.count; i += allThreads()) {
     int64_t at[1];
     nest.offsets(i, at);
-    to[at[0]] = T(0);
+    to[at[0]] = T{};
   }
 }
 
-/// Calls `body` with a value of an unsigned type as large as the element.
-template <typename Body> Status withBits(ElementType element, Body body) {
-  switch (elementBytes(element)) {
+/// Calls `body` with a value of a type of so many bytes.
+template <typename Body>
+Status withBits(int64_t bytes, ElementType element, Body body) {
+  switch (bytes) {
   case 1:
     return body(uint8_t());
   case 2:
@@ -40,6 +41,8 @@ template <typename Body> Status withBits(ElementType element, Body body) {
     return body(uint32_t());
   case 8:
     return body(uint64_t());
+  case 16:
+    return body(uint4());
   default:
     return unsupportedError("the GPU cannot move ",
                             EnumNameElementType(element));
@@ -68,7 +71,7 @@ __global__ void gatherKernel(T *out, const T *data, const Index *indices,
       continue;
     }
     row += (row < 0 ? rows.global : 0) - rows.base;
-    out[at[0]] = row < 0 || row >= local ? T(0) : data[at[1] + row * rowStride];
+    out[at[0]] = row < 0 || row >= local ? T{} : data[at[1] + row * rowStride];
   }
 }
 
@@ -103,7 +106,7 @@ __global__ void appendKernel(T *out, const T *past, const T *added,
     } else if (position < length + append.added) {
       out[at[0]] = added[at[2] + (position - length) * append.addedStride];
     } else {
-      out[at[0]] = T(0);
+      out[at[0]] = T{};
     }
   }
 }
@@ -139,10 +142,11 @@ Status copyStrided(const TensorView &to, const TensorView &from,
                                       static_cast<size_t>(nest.count * bytes),
                                       cudaMemcpyDeviceToDevice, stream),
                       "cudaMemcpyAsync");
-  return withBits(to.element, [&](auto bits) {
+  const WideNest<2> wide(nest, {&to, &from}, bytes);
+  return withBits(wide.bytes, to.element, [&](auto bits) {
     using T = decltype(bits);
-    return launch(copyKernel<T>, nest.grid(), stream, to.as<T>(), from.as<T>(),
-                  nest);
+    return launch(copyKernel<T>, wide.nest.grid(), stream, to.as<T>(),
+                  from.as<T>(), wide.nest);
   });
 }
 
@@ -150,9 +154,11 @@ Status clearStrided(const TensorView &to, cudaStream_t stream) {
   const auto nest = nestOf(to);
   if (nest.count == 0)
     return Status::ok();
-  return withBits(to.element, [&](auto bits) {
+  const WideNest<1> wide(nest, {&to}, elementBytes(to.element));
+  return withBits(wide.bytes, to.element, [&](auto bits) {
     using T = decltype(bits);
-    return launch(clearKernel<T>, nest.grid(), stream, to.as<T>(), nest);
+    return launch(clearKernel<T>, wide.nest.grid(), stream, to.as<T>(),
+                  wide.nest);
   });
 }
 
@@ -171,13 +177,16 @@ Status gatherRows(const TensorView &out, const TensorView &data,
   }
   if (nest.count == 0)
     return Status::ok();
+  const int64_t rowStride = data.strides[rows.axis];
+  const WideNest<3> wide(nest, {&out, &data}, elementBytes(out.element),
+                         {rowStride});
   return withIndex(indices.element, [&](auto tag) {
     using Index = typename decltype(tag)::Type;
-    return withBits(out.element, [&](auto bits) {
+    return withBits(wide.bytes, out.element, [&](auto bits) {
       using T = decltype(bits);
-      return launch(gatherKernel<T, Index>, nest.grid(), stream, out.as<T>(),
-                    data.as<T>(), indices.as<Index>(), nest,
-                    data.strides[rows.axis], data.dims[rows.axis], rows);
+      return launch(gatherKernel<T, Index>, wide.nest.grid(), stream,
+                    out.as<T>(), data.as<T>(), indices.as<Index>(), wide.nest,
+                    rowStride / wide.factor, data.dims[rows.axis], rows);
     });
   });
 }
@@ -192,20 +201,22 @@ Status appendRows(const TensorView &out, const TensorView &past,
                               d == 0 ? lengths.strides[0] : 0, d == 2 ? 1 : 0});
   if (nest.count == 0)
     return Status::ok();
+  const WideNest<5> wide(nest, {&out, &past, &added}, elementBytes(out.element),
+                         {past.strides[2], added.strides[2]});
   const Append append{past.dims[2],
                       added.dims[2],
-                      past.strides[2],
-                      added.strides[2],
+                      past.strides[2] / wide.factor,
+                      added.strides[2] / wide.factor,
                       out.dims[2],
                       out.data == past.data,
                       fault};
   return withIndex(lengths.element, [&](auto tag) {
     using Index = typename decltype(tag)::Type;
-    return withBits(out.element, [&](auto bits) {
+    return withBits(wide.bytes, out.element, [&](auto bits) {
       using T = decltype(bits);
-      return launch(appendKernel<T, Index>, nest.grid(), stream, out.as<T>(),
-                    past.as<T>(), added.as<T>(), lengths.as<Index>(), nest,
-                    append);
+      return launch(appendKernel<T, Index>, wide.nest.grid(), stream,
+                    out.as<T>(), past.as<T>(), added.as<T>(),
+                    lengths.as<Index>(), wide.nest, append);
     });
   });
 }

@@ -1,8 +1,9 @@
 //===- StridedKernels.h - What moves elements on a GPU --------------------===//
 //
-// One thread an element of the result; which elements of the operands it takes
-// follows from strides. Views are the device's; element types may be any of a
-// whole number of bytes.
+// One thread an element of the result, or up to 16 bytes of what lies side by
+// side (WideNest.h); which elements of the operands it takes follows from
+// strides. Views are the device's; element types may be any of a whole number
+// of bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_STRIDEDKERNELS_H

@@ -1,14 +1,13 @@
 //===- TopK.cu - TopK, ArgMax and ArgMin along one axis, on a GPU ---------===//
 //
-// A block a row. Each further result is the first one, in the host's order, of
-// those behind the one before: k passes over the row, which suits the few that
-// are wanted of a router or of logits, and leaves nothing to allocate.
+// A block a row. Up to 4 results are found one by one: each further one is the
+// first, in the host's order, of those behind the one before. More are selected
+// at once (TopKSelect.h), but for thousands, which nothing has room to sort.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backend/cuda/CudaKernels.h"
 #include "runtime/backend/cuda/kernels/CallStream.h"
-#include "runtime/backend/cuda/kernels/Nest.h"
-#include "runtime/backend/cuda/kernels/Warp.h"
+#include "runtime/backend/cuda/kernels/TopKSelect.h"
 #include "runtime/backend/host/kernels/StridedLoop.h"
 #include "runtime/backend/host/kernels/TopKOrder.h"
 
@@ -19,12 +18,6 @@ namespace {
 template <typename C> struct Candidate {
   C value = 0;
   int64_t index = -1;
-};
-
-struct TopKRow {
-  int64_t count, stride;
-  int64_t k, valueStride, indexStride;
-  bool largest;
 };
 
 /// Strides: x, values, indices.
@@ -77,6 +70,10 @@ Status runTopK(const KernelCall &call) {
     using T = typename decltype(tag)::Type;
     if (rows.count == 0 || row.k == 0)
       return Status::ok();
+    if (isForSelect(row))
+      return launch(selectKernel<T>, selectGrid<T>(rows.count, row),
+                    streamOf(call), x.as<T>(), values.as<T>(),
+                    indices.as<int64_t>(), rows, row);
     return launch(
         topKKernel<T>,
         blockPerRow<Candidate<host::Compute<T>>>(rows.count, row.count),
