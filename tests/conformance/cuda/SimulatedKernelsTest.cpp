@@ -34,7 +34,7 @@ protected:
     words = {asWord(x), asWord(factor), asWord(out), kColumns,
              // Extents and strides, fastest first.
              2, 3, 2, /**/ 4, 8, 24, /**/ 1, 2, 6, /**/ 4, 8, 24,
-             /*scratch=*/0, /*slotFloats=*/8};
+             /*scratch=*/0, /*slotFloats=*/16};
   }
 
   static int64_t asWord(const void *memory) {

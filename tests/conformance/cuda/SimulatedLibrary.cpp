@@ -112,8 +112,10 @@ bool Call::areSizesValid() const {
       return false;
     count *= static_cast<double>(extent);
   }
+  // A row begins up to 7 floats behind its slot, as far as in memory.
   return count < 2147483648.0 &&
-         (kernel->slots == 0 || (slotFloats >= columns && slotFloats % 8 == 0));
+         (kernel->slots == 0 ||
+          (slotFloats >= columns + 7 && slotFloats % 8 == 0));
 }
 
 /// Whether all bytes of an operand are the GPU's.
