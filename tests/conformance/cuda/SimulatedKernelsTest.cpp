@@ -18,7 +18,7 @@ cudaError_t load(cudaLibrary_t &library, const std::string &path) {
 /// Launches of rows_scale over x [2, 3, 2, 4], whose dim 1 is the slowest.
 class SimulatedKernels : public ::testing::Test {
 protected:
-  static constexpr int64_t kColumns = 4, kRows = 12;
+  static constexpr int64_t kColumns = 4, kRows = 12, kSlot = 16;
 
   void SetUp() override {
     ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
@@ -34,7 +34,7 @@ protected:
     words = {asWord(x), asWord(factor), asWord(out), kColumns,
              // Extents and strides, fastest first.
              2, 3, 2, /**/ 4, 8, 24, /**/ 1, 2, 6, /**/ 4, 8, 24,
-             /*scratch=*/0, /*slotFloats=*/16};
+             /*scratch=*/0, kSlot};
   }
 
   static int64_t asWord(const void *memory) {
@@ -66,7 +66,7 @@ protected:
     return values;
   }
 
-  static constexpr size_t kShared = 32 * 4 + 8 * 4;
+  static constexpr size_t kShared = 32 * 4 + kSlot * 4;
   cudaStream_t stream = nullptr;
   cudaLibrary_t library = nullptr;
   cudaKernel_t kernel = nullptr;
@@ -91,13 +91,13 @@ TEST_F(SimulatedKernels, refusesWhatAKernelCannotRunWith) {
   words[4] = int64_t{1} << 31; // rows
   EXPECT_EQ(launch(dim3(5), 32, kShared), cudaErrorInvalidValue);
   words[4] = 2;
-  words.back() = 3; // a slot of less than the columns
+  words.back() = 8; // a slot without room for where a row begins
   EXPECT_EQ(launch(dim3(5), 32, kShared), cudaErrorInvalidValue);
   EXPECT_EQ(result(), std::vector<float>(kRows * kColumns, -1));
 }
 
 TEST_F(SimulatedKernels, scratchIsForEachBlock) {
-  const float *scratch = onGpu(std::vector<float>(5 * 8));
+  const float *scratch = onGpu(std::vector<float>(5 * kSlot));
   words[words.size() - 2] = asWord(scratch);
   EXPECT_EQ(launch(dim3(6), 32, 128), cudaErrorInvalidValue);
   EXPECT_EQ(launch(dim3(5), 32, 128), cudaSuccess);

@@ -159,9 +159,10 @@ TEST_F(GpuRows, ElementsAreSharedOutOverTheGrid) {
                             up.at(r, c),
                         1e-6)
                 << columns << " columns, gap " << gap;
-        if (gap > 0 && columns > 0)
+        if (gap > 0 && columns > 0) {
           EXPECT_EQ(y.at(0, columns), Matrix(before).at(0, columns))
               << "written beyond";
+        }
       }
 }
 

@@ -114,8 +114,9 @@ TEST_P(WeightFeedTest, AnInstructionWaitsOnlyForTheWeightsThatItReads) {
       const std::vector<float> found = s.floats(0);
       for (int64_t i = 0; i < kLong; i += 1021)
         ASSERT_EQ(found[size_t(i)], 3.0f * float(i) + 8) << i;
-      if (run == 0)
+      if (run == 0) {
         EXPECT_TRUE(s.session->writeTrace(trace).isOk());
+      }
     }
   }
   EXPECT_TRUE(wasNoted);
