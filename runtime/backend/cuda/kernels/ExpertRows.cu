@@ -18,20 +18,19 @@ struct PairProduct {
   const float *rows;        ///< [tokens or pairs, k]
   int64_t pairsOfRow;
   ExpertBias bias;
+  artifact::ElementType biasElement;
   float *sums; ///< [pairs, n]
 };
 
-template <typename T>
 __device__ void storePair(const PairProduct &p, int64_t pair, int64_t expert,
                           int64_t column, float sum) {
   if (p.bias.data)
-    sum += float(reinterpret_cast<const T *>(
-        p.bias.data)[expert * p.bias.strides[0] + column * p.bias.strides[1]]);
+    sum += floatAt(p.bias.data, p.biasElement,
+                   expert * p.bias.strides[0] + column * p.bias.strides[1]);
   p.sums[pair * p.matrix.columns + column] = sum;
 }
 
-/// T: of the bias.
-template <typename T, typename Format>
+template <typename Format>
 __global__ void pairsKernel(const __grid_constant__ PairProduct p) {
   const int64_t pair = blockIdx.y;
   const int64_t expert = p.choices.expertOf(pair);
@@ -50,7 +49,7 @@ __global__ void pairsKernel(const __grid_constant__ PairProduct p) {
   if (!p.matrix.isByColumns) {
     sumRows<float, Format, 1>(p.matrix, row, part,
                               [&](int, int64_t column, float sum) {
-                                storePair<T>(p, pair, expert, column, sum);
+                                storePair(p, pair, expert, column, sum);
                               });
     return;
   }
@@ -63,31 +62,32 @@ __global__ void pairsKernel(const __grid_constant__ PairProduct p) {
 #pragma unroll
   for (int c = 0; c < kFewColumns; ++c)
     if (laneOfWarp() == 0 && part.column + c < p.matrix.columns)
-      storePair<T>(p, pair, expert, part.column + c, sums[0][c]);
+      storePair(p, pair, expert, part.column + c, sums[0][c]);
 }
 
-template <typename T>
 Status launchPairs(const PairProduct &p, cudaStream_t stream) {
-  const int64_t width =
-      p.matrix.isByColumns ? kFewColumns * kFewWarps : kBlockColumns;
-  const Grid grid = {
-      dim3(static_cast<unsigned>((p.matrix.columns + width - 1) / width),
-           static_cast<unsigned>(p.choices.pairs)),
-      kThreads, kFewWarps * kBlockColumns * sizeof(float), true};
-  constexpr auto kE4M3 = artifact::ElementType_Float8E4M3FN;
-  constexpr auto kE5M2 = artifact::ElementType_Float8E5M2;
-  if (p.matrix.element == kE4M3)
-    return launch(pairsKernel<T, Float8Bytes<kE4M3>>, grid, stream, p);
-  if (p.matrix.element == kE5M2)
-    return launch(pairsKernel<T, Float8Bytes<kE5M2>>, grid, stream, p);
-  switch (artifact::elementBits(p.matrix.element)) {
-  case 4:
-    return launch(pairsKernel<T, HalvesOfBytes>, grid, stream, p);
-  case 8:
-    return launch(pairsKernel<T, Bytes>, grid, stream, p);
-  default:
-    return launch(pairsKernel<T, Numbers<T>>, grid, stream, p);
-  }
+  const auto launchFormat = [&](auto format) {
+    const int64_t width =
+        p.matrix.isByColumns ? kFewColumns * kFewWarps : kBlockColumns;
+    const Grid grid = {
+        dim3(static_cast<unsigned>((p.matrix.columns + width - 1) / width),
+             static_cast<unsigned>(p.choices.pairs)),
+        kThreads, kFewWarps * kBlockColumns * sizeof(float), true};
+    return launch(pairsKernel<decltype(format)>, grid, stream, p);
+  };
+  const auto element = p.matrix.element;
+  if (element == artifact::ElementType_Float8E4M3FN)
+    return launchFormat(Float8Bytes<artifact::ElementType_Float8E4M3FN>());
+  if (element == artifact::ElementType_Float8E5M2)
+    return launchFormat(Float8Bytes<artifact::ElementType_Float8E5M2>());
+  if (artifact::elementBits(element) <= 8)
+    return artifact::elementBits(element) == 4 ? launchFormat(HalvesOfBytes())
+                                               : launchFormat(Bytes());
+  return host::dispatch(host::TypeList<float, host::Float16, host::BFloat16>(),
+                        element, "MixtureOfExperts", [&](auto tag) {
+                          return launchFormat(
+                              Numbers<typename decltype(tag)::Type>());
+                        });
 }
 
 } // namespace
@@ -95,20 +95,17 @@ Status launchPairs(const PairProduct &p, cudaStream_t stream) {
 Status multiplyPairs(const ExpertChoices &choices, const float *rows,
                      int64_t pairsOfRow, const FewMatrix &matrix,
                      const int64_t (&expertStrides)[3], const ExpertBias &bias,
-                     artifact::ElementType element, float *sums,
+                     artifact::ElementType biasElement, float *sums,
                      cudaStream_t stream) {
-  const PairProduct p = {choices,
-                         matrix,
-                         {expertStrides[0], expertStrides[1], expertStrides[2]},
-                         rows,
-                         pairsOfRow,
-                         bias,
-                         sums};
-  return host::dispatch(host::TypeList<float, host::Float16, host::BFloat16>(),
-                        element, "MixtureOfExperts", [&](auto tag) {
-                          return launchPairs<typename decltype(tag)::Type>(
-                              p, stream);
-                        });
+  return launchPairs({choices,
+                      matrix,
+                      {expertStrides[0], expertStrides[1], expertStrides[2]},
+                      rows,
+                      pairsOfRow,
+                      bias,
+                      biasElement,
+                      sums},
+                     stream);
 }
 
 } // namespace shardc::runtime::cuda

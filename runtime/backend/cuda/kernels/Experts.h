@@ -133,7 +133,7 @@ Status toFloats(const TensorView &tokens, float *to, cudaStream_t stream);
 Status multiplyPairs(const ExpertChoices &choices, const float *rows,
                      int64_t pairsOfRow, const FewMatrix &matrix,
                      const int64_t (&expertStrides)[3], const ExpertBias &bias,
-                     artifact::ElementType element, float *sums,
+                     artifact::ElementType biasElement, float *sums,
                      cudaStream_t stream);
 
 /// Rows of what is between the products, by pair.

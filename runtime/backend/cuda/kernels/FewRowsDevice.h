@@ -34,6 +34,20 @@ inline __device__ float shifted(uint32_t bits) {
   return __builtin_bit_cast(float, bits | 0x4b000000u);
 }
 
+/// Of an operand that is read once for many weights, so that its type need not
+/// make another kernel: halves or floats.
+inline __device__ float floatAt(const std::byte *data,
+                                artifact::ElementType element, int64_t index) {
+  switch (element) {
+  case artifact::ElementType_Float16:
+    return reinterpret_cast<const host::Float16 *>(data)[index];
+  case artifact::ElementType_BFloat16:
+    return reinterpret_cast<const host::BFloat16 *>(data)[index];
+  default:
+    return reinterpret_cast<const float *>(data)[index];
+  }
+}
+
 /// How weights of a format are stored; `Load` is what a lane loads at once.
 struct HalvesOfBytes {
   struct alignas(16) Load {
@@ -172,16 +186,7 @@ public:
     if constexpr (Format::isScaled) {
       const int64_t at =
           scaleFirst + block * m.blocks.scaleStride + column * m.scaleColumn;
-      switch (m.scaleElement) {
-      case artifact::ElementType_Float16:
-        scale = reinterpret_cast<const host::Float16 *>(m.scale)[at];
-        break;
-      case artifact::ElementType_BFloat16:
-        scale = reinterpret_cast<const host::BFloat16 *>(m.scale)[at];
-        break;
-      default:
-        scale = reinterpret_cast<const float *>(m.scale)[at];
-      }
+      scale = floatAt(m.scale, m.scaleElement, at);
       if (m.hasZeros)
         zero +=
             static_cast<float>(m.zeros[zeroFirst + block * m.blocks.zeroStride +
@@ -228,7 +233,8 @@ __device__ void sumColumns(const FewMatrix &m, const FewRows &rows,
     for (int r = 0; r < kRows; ++r)
       sums[r][c] = 0;
   }
-#pragma unroll 2
+  // One row waits for memory, several are enough to do meanwhile.
+#pragma unroll(kRows == 1 ? 2 : 1)
   for (int64_t i = part.begin + laneOfWarp(); i < part.end; i += kWarp) {
     const int64_t k = i * Format::kElements;
     typename Format::Load loads[kFewColumns];
