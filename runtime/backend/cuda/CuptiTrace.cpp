@@ -43,8 +43,12 @@ public:
     collector = this; // CUPTI's callbacks get no pointer
     if (library.registerCallbacks(provideBuffer, readBuffer) != CUPTI_SUCCESS)
       return false;
+    // Ids are told of calls that are noted (cupti_activity.h, at
+    // cuptiActivityPushExternalCorrelationId), so calls are noted: of the
+    // runtime, and of the driver, which libraries may call.
     for (CUpti_ActivityKind kind :
          {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+          CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER,
           CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
           CUPTI_ACTIVITY_KIND_MEMSET})
       if (library.enable(kind) != CUPTI_SUCCESS)
@@ -67,16 +71,21 @@ public:
                            "--trace and --profile");
     const int64_t ahead = hostIsAhead();
     std::lock_guard lock(mutex);
+    const auto isTaken = [&](uint64_t id) {
+      return id >= firstId && id - firstId < count;
+    };
     std::erase_if(records, [&](const Record &record) {
-      auto found = ids.find(record.correlation);
-      if (found == ids.end() || found->second < firstId ||
-          found->second - firstId >= count)
+      const auto found = ids.find(record.correlation);
+      if (found == ids.end())
+        return true; // nobody will ask for it
+      if (!isTaken(found->second))
         return false;
       activities.push_back({readableName(record.name), found->second - firstId,
                             record.begin + ahead, record.end + ahead});
-      ids.erase(found);
       return true;
     });
+    // A call may have several records, or none.
+    std::erase_if(ids, [&](const auto &id) { return isTaken(id.second); });
     return Status::ok();
   }
 

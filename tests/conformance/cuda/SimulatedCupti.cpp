@@ -2,7 +2,8 @@
 //
 // A library beside the simulated CUDA, which tells it of its work when it is
 // there. As with CUPTI, records come in buffers of the one who asked, ids of
-// instructions are on a stack of each thread, and the clock is another one.
+// instructions are on a stack of each thread and told of calls that are noted
+// only, and the clock is another one.
 //
 //===----------------------------------------------------------------------===//
 #include "tests/conformance/cuda/SimulatedCupti.h"
@@ -18,6 +19,7 @@
 namespace {
 
 using Record = std::variant<CUpti_ActivityKernel10, CUpti_ActivityMemcpy6,
+                            CUpti_ActivityAPI,
                             CUpti_ActivityExternalCorrelation>;
 
 std::mutex mutex;
@@ -38,6 +40,11 @@ template <typename Activity> Activity &add(CUpti_ActivityKind kind) {
   return activity;
 }
 
+bool isEnabled(CUpti_ActivityKind kind) {
+  std::lock_guard lock(mutex);
+  return enabled.count(kind) > 0;
+}
+
 } // namespace
 
 extern "C" {
@@ -51,6 +58,10 @@ uint64_t simulatedCuptiTime() {
 
 uint32_t simulatedCuptiEnqueue() {
   const uint32_t correlation = ++lastCorrelation;
+  if (!isEnabled(CUPTI_ACTIVITY_KIND_RUNTIME))
+    return correlation;
+  add<CUpti_ActivityAPI>(CUPTI_ACTIVITY_KIND_RUNTIME).correlationId =
+      correlation;
   if (!ids.empty()) {
     auto &record = add<CUpti_ActivityExternalCorrelation>(
         CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
