@@ -73,7 +73,7 @@ std::shared_ptr<AlgorithmFile> AlgorithmFile::forDevice(int device) {
 }
 
 AlgorithmFile::AlgorithmFile(std::string path, std::string purpose)
-    : path(std::move(path)), purpose("shardc 1 " + std::move(purpose) + "\n") {
+    : path(std::move(path)), purpose("shardc 2 " + std::move(purpose) + "\n") {
   known = read();
 }
 

@@ -259,13 +259,17 @@ Status GemmCache::askHeuristics(const Key &key, Product &product) {
   return Status::ok();
 }
 
-Status GemmCache::find(const Key &key, Product *&product) {
+/// Pointers are set before an algorithm is chosen: the heuristics look at them.
+Status GemmCache::find(const Key &key, bool swaps, const GemmEpilogue &epilogue,
+                       Product *&product) {
   if (auto known = products.find(key); known != products.end()) {
     product = &known->second;
-    return Status::ok();
+    return setPointers(*product, swaps, epilogue);
   }
   Product made;
   Status status = describe(key, made);
+  if (status.isOk())
+    status = setPointers(made, swaps, epilogue);
   if (status.isOk())
     status = choose(key, made);
   if (!status.isOk()) {
@@ -322,10 +326,9 @@ Status GemmCache::multiply(const ProductPlan &plan, const GemmTypes &types,
     key.strides[i] = operands[i]->batchStride;
   }
   const std::byte *addend = epilogue.addend ? epilogue.addend : c;
-  key.alignment = alignmentOf({a, b, addend, c});
+  key.alignment = alignmentOf({a, b, addend, c, epilogue.bias});
   Product *product = nullptr;
-  SHARDC_RETURN_IF_ERROR(find(key, product));
-  SHARDC_RETURN_IF_ERROR(setPointers(*product, swaps, epilogue));
+  SHARDC_RETURN_IF_ERROR(find(key, swaps, epilogue, product));
   const Scalar alphaValue(alpha, types.a), betaValue(beta, types.a);
   const cublasStatus_t status = cublasLtMatmul(
       handle, product->operation, alphaValue.data(), swaps ? b : a,

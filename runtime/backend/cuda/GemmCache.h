@@ -85,7 +85,8 @@ private:
     cublasLtMatrixLayout_t layouts[3] = {};
     cublasLtMatmulAlgo_t algorithm = {};
   };
-  Status find(const Key &key, Product *&product);
+  Status find(const Key &key, bool swaps, const GemmEpilogue &epilogue,
+              Product *&product);
   Status describe(const Key &key, Product &product);
   Status choose(const Key &key, Product &product);
   AlgorithmFile::Key fileKeyOf(const Key &key) const;

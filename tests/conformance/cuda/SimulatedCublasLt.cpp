@@ -42,6 +42,7 @@ struct Algorithm {
   uint64_t workspaceBytes;
   uint8_t alignmentBits[4]; ///< powers of two
   int32_t batches;
+  bool hasScales; ///< their pointers were there
 };
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t::data));
 
@@ -108,6 +109,7 @@ Algorithm algorithmFor(const SimulatedProduct &product,
   algorithm.n = static_cast<uint64_t>(product.n());
   algorithm.k = static_cast<uint64_t>(product.k());
   algorithm.batches = product.d.batches;
+  algorithm.hasScales = product.operation.scaleA != nullptr;
   algorithm.workspaceBytes =
       std::min<uint64_t>(preference.workspaceBytes, 4096);
   for (int i = 0; i < 4; ++i)
@@ -120,7 +122,8 @@ bool isFor(const Algorithm &algorithm, const SimulatedProduct &product) {
   return algorithm.m == static_cast<uint64_t>(product.m()) &&
          algorithm.n == static_cast<uint64_t>(product.n()) &&
          algorithm.k == static_cast<uint64_t>(product.k()) &&
-         algorithm.batches == product.d.batches;
+         algorithm.batches == product.d.batches &&
+         algorithm.hasScales == (product.operation.scaleA != nullptr);
 }
 
 /// An operand's bytes are the GPU's, and aligned as the algorithm wants them,
