@@ -1,9 +1,11 @@
 #include "runtime/backend/cuda/CapturedLaunches.h"
 
 #include "runtime/backend/cuda/CudaStatus.h"
+#include "runtime/backend/cuda/DriverFunction.h"
 #include "runtime/base/Message.h"
 
 #include <algorithm>
+#include <cuda.h>
 
 namespace shardc::runtime {
 namespace {
@@ -50,12 +52,36 @@ Status checkAttributes(cudaGraphNode_t node, cudaGraphNode_t by) {
     SHARDC_RETURN_IF_ERROR(
         cudaStatus(cudaGraphKernelNodeGetAttribute(by, id, &is),
                    "cudaGraphKernelNodeGetAttribute"));
-    // One union: the first number is `cooperative`, too.
-    if (was.clusterDim.x != is.clusterDim.x ||
-        was.clusterDim.y != is.clusterDim.y ||
-        was.clusterDim.z != is.clusterDim.z)
+    // No cluster is one of a block.
+    auto differ = [](unsigned a, unsigned b) {
+      return std::max(a, 1u) != std::max(b, 1u);
+    };
+    if (id == cudaLaunchAttributeCooperative
+            ? was.cooperative != is.cooperative
+            : differ(was.clusterDim.x, is.clusterDim.x) ||
+                  differ(was.clusterDim.y, is.clusterDim.y) ||
+                  differ(was.clusterDim.z, is.clusterDim.z))
       return notAlike("cluster");
   }
+  return Status::ok();
+}
+
+/// By the driver: the runtime does not know kernels of a library that has a
+/// runtime of its own, as cuBLASLt and cuDNN do, and refuses their parameters
+/// (cudaErrorInvalidDeviceFunction).
+Status setKernel(cudaGraphExec_t executable, cudaGraphNode_t node,
+                 cudaGraphNode_t by) {
+  decltype(&cuGraphKernelNodeGetParams) get = nullptr;
+  decltype(&cuGraphExecKernelNodeSetParams) set = nullptr;
+  if (!findDriverFunction("cuGraphKernelNodeGetParams", get) ||
+      !findDriverFunction("cuGraphExecKernelNodeSetParams", set))
+    return artifactError("the driver does not change graphs");
+  CUDA_KERNEL_NODE_PARAMS params = {};
+  if (const CUresult result = get(by, &params); result != CUDA_SUCCESS)
+    return artifactError("cuGraphKernelNodeGetParams: error ", result);
+  if (const CUresult result = set(executable, node, &params);
+      result != CUDA_SUCCESS)
+    return artifactError("cuGraphExecKernelNodeSetParams: error ", result);
   return Status::ok();
 }
 
@@ -85,8 +111,7 @@ Status setNode(cudaGraphExec_t executable, cudaGraphNode_t node,
   switch (is) {
   case cudaGraphNodeTypeKernel:
     SHARDC_RETURN_IF_ERROR(checkAttributes(node, by));
-    return setParams(executable, node, by, cudaGraphKernelNodeGetParams,
-                     cudaGraphExecKernelNodeSetParams);
+    return setKernel(executable, node, by);
   case cudaGraphNodeTypeMemcpy:
     return setParams(executable, node, by, cudaGraphMemcpyNodeGetParams,
                      cudaGraphExecMemcpyNodeSetParams);

@@ -8,7 +8,7 @@
 //   again     Attention (instruction 7): parts', merge'
 //   setNodes  the executable runs parts' and merge' from now on
 //
-// (CUDA Runtime API, Graph Management: cudaGraphExecKernelNodeSetParams.)
+// (CUDA Driver API, Graph Management: cuGraphExecKernelNodeSetParams.)
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_CUDA_CAPTUREDLAUNCHES_H

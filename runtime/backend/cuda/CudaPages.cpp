@@ -1,12 +1,10 @@
 #include "runtime/backend/cuda/CudaPages.h"
 
-#include <cuda_runtime_api.h>
+#include "runtime/backend/cuda/DriverFunction.h"
 
 namespace shardc::runtime {
 namespace {
 
-/// Of the driver, which is not linked: a plugin that needs it could not be
-/// opened where there is none.
 struct Driver {
   decltype(&cuDeviceGetAttribute) getAttribute = nullptr;
   decltype(&cuMemGetAllocationGranularity) getGranularity = nullptr;
@@ -37,16 +35,7 @@ struct Driver {
 
 private:
   template <typename Function> void find(Function &function, const char *name) {
-    constexpr unsigned kSince = 12000; // in the form that they had then
-    void *found = nullptr;
-    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-    const cudaError_t error = cudaGetDriverEntryPointByVersion(
-        name, &found, kSince, cudaEnableDefault, &result);
-    if (error != cudaSuccess)
-      (void)cudaGetLastError();
-    isWhole &=
-        error == cudaSuccess && found && result == cudaDriverEntryPointSuccess;
-    function = reinterpret_cast<Function>(found);
+    isWhole &= findDriverFunction(name, function);
   }
 };
 

@@ -18,9 +18,9 @@
 
 namespace {
 
-using Record = std::variant<CUpti_ActivityKernel10, CUpti_ActivityMemcpy6,
-                            CUpti_ActivityAPI,
-                            CUpti_ActivityExternalCorrelation>;
+using Record =
+    std::variant<CUpti_ActivityKernel10, CUpti_ActivityMemcpy6,
+                 CUpti_ActivityAPI, CUpti_ActivityExternalCorrelation>;
 
 std::mutex mutex;
 std::vector<Record *> finished; // never freed: who reads them keeps names

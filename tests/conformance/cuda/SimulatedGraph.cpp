@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tests/conformance/cuda/SimulatedCapture.h"
 #include "tests/conformance/cuda/SimulatedDevice.h"
+#include "tests/conformance/cuda/SimulatedDriver.h"
 
 #include <algorithm>
 #include <mutex>
@@ -60,6 +61,31 @@ bool isOfType(cudaGraphNode_t handle, cudaGraphNodeType type) {
   const auto node = nodeAt(handle);
   return node && node->type == type;
 }
+
+// The driver's alone: of kernels of other libraries the runtime refuses to
+// speak.
+
+CUresult getKernelParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params) {
+  *params = {};
+  params->func = reinterpret_cast<CUfunction>(node);
+  return isOfType(node, cudaGraphNodeTypeKernel) ? CUDA_SUCCESS
+                                                 : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult setKernelParams(CUgraphExec executable, CUgraphNode node,
+                         const CUDA_KERNEL_NODE_PARAMS *params) {
+  return setWork(executable, node, params->func, cudaGraphNodeTypeKernel) ==
+                 cudaSuccess
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_VALUE;
+}
+
+const SimulatedDriver driver = {
+    driverEntry<decltype(cuGraphKernelNodeGetParams)>(
+        "cuGraphKernelNodeGetParams", getKernelParams),
+    driverEntry<decltype(cuGraphExecKernelNodeSetParams)>(
+        "cuGraphExecKernelNodeSetParams", setKernelParams),
+};
 
 } // namespace
 
@@ -195,21 +221,6 @@ cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node,
   *value = {}; // nothing is launched with any
   return noted(isOfType(node, cudaGraphNodeTypeKernel) ? cudaSuccess
                                                        : cudaErrorInvalidValue);
-}
-
-cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
-                                         cudaKernelNodeParams *params) {
-  *params = {};
-  params->func = node;
-  return noted(isOfType(node, cudaGraphNodeTypeKernel) ? cudaSuccess
-                                                       : cudaErrorInvalidValue);
-}
-
-cudaError_t
-cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable,
-                                 cudaGraphNode_t node,
-                                 const cudaKernelNodeParams *params) {
-  return setWork(executable, node, params->func, cudaGraphNodeTypeKernel);
 }
 
 cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,

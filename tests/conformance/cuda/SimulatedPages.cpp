@@ -9,6 +9,7 @@
 #include "tests/conformance/backend/FakeMemory.h"
 #include "tests/conformance/cuda/SimulatedCapture.h"
 #include "tests/conformance/cuda/SimulatedDevice.h"
+#include "tests/conformance/cuda/SimulatedDriver.h"
 
 #include <cstdlib>
 #include <cuda.h>
@@ -230,28 +231,18 @@ CUresult unmap(CUdeviceptr address, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-struct Entry {
-  std::string_view name;
-  void *function;
-};
-
-/// Also says that they have the form of the driver's.
-template <typename Function>
-Entry entry(std::string_view name, Function *function) {
-  return {name, reinterpret_cast<void *>(function)};
-}
-
-const Entry entries[] = {
-    entry<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute", getAttribute),
-    entry<decltype(cuMemGetAllocationGranularity)>(
+const SimulatedDriver driver = {
+    driverEntry<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute",
+                                                getAttribute),
+    driverEntry<decltype(cuMemGetAllocationGranularity)>(
         "cuMemGetAllocationGranularity", getGranularity),
-    entry<decltype(cuMemAddressReserve)>("cuMemAddressReserve", reserve),
-    entry<decltype(cuMemAddressFree)>("cuMemAddressFree", addressFree),
-    entry<decltype(cuMemCreate)>("cuMemCreate", create),
-    entry<decltype(cuMemRelease)>("cuMemRelease", release),
-    entry<decltype(cuMemMap)>("cuMemMap", map),
-    entry<decltype(cuMemUnmap)>("cuMemUnmap", unmap),
-    entry<decltype(cuMemSetAccess)>("cuMemSetAccess", setAccess),
+    driverEntry<decltype(cuMemAddressReserve)>("cuMemAddressReserve", reserve),
+    driverEntry<decltype(cuMemAddressFree)>("cuMemAddressFree", addressFree),
+    driverEntry<decltype(cuMemCreate)>("cuMemCreate", create),
+    driverEntry<decltype(cuMemRelease)>("cuMemRelease", release),
+    driverEntry<decltype(cuMemMap)>("cuMemMap", map),
+    driverEntry<decltype(cuMemUnmap)>("cuMemUnmap", unmap),
+    driverEntry<decltype(cuMemSetAccess)>("cuMemSetAccess", setAccess),
 };
 
 } // namespace
@@ -270,16 +261,3 @@ bool isOpenTo(int device, const void *memory) {
 }
 
 } // namespace shardc::testing
-
-extern "C" cudaError_t
-cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned,
-                                 unsigned long long,
-                                 cudaDriverEntryPointQueryResult *result) {
-  *function = nullptr;
-  for (const Entry &entry : entries)
-    if (entry.name == symbol)
-      *function = entry.function;
-  *result = *function ? cudaDriverEntryPointSuccess
-                      : cudaDriverEntryPointSymbolNotFound;
-  return noted(cudaSuccess);
-}
