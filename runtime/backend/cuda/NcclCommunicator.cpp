@@ -38,6 +38,7 @@ NcclCommunicator::~NcclCommunicator() {
     for (const Registered &each : {ofSlots, ofOperands})
       if (each.handle)
         ncclCommDeregister(group.comm(), each.handle);
+  group.close(); // it may still know the slots
   cudaFree(slots);
 }
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
-#include <thread>
+#include <utility>
 
 namespace shardc::runtime {
 
@@ -15,10 +15,7 @@ NcclGroup::NcclGroup(const GroupPlace &place, int device)
       describeRank(place.describeRank), longestWait(place.timeout),
       askFailed(place.hasFailed) {}
 
-NcclGroup::~NcclGroup() {
-  if (handle)
-    ncclCommAbort(handle); // nothing is under way: the quick way to end
-}
+NcclGroup::~NcclGroup() { close(); }
 
 namespace {
 
@@ -69,6 +66,7 @@ static Status tellUniqueId(Communicator &host, ncclUniqueId &id) {
 }
 
 Status NcclGroup::connect(Communicator &host) {
+  close();
   SHARDC_RETURN_IF_ERROR(setDevice());
   ncclUniqueId id = {};
   SHARDC_RETURN_IF_ERROR(tellUniqueId(host, id));
@@ -123,7 +121,32 @@ Status NcclGroup::asyncError() {
 }
 
 void NcclGroup::abort() {
-  if (handle)
+  if (!handle)
+    return;
+  aborting = std::thread(
+      [device = device, comm = std::exchange(handle, nullptr)] {
+        cudaSetDevice(device);
+        ncclCommAbort(comm);
+      });
+}
+
+void NcclGroup::close() {
+  if (aborting.joinable())
+    aborting.join();
+  if (!handle)
+    return;
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  ncclResult_t result = ncclCommFinalize(handle);
+  while (result == ncclInProgress &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (ncclCommGetAsyncError(handle, &result) != ncclSuccess)
+      result = ncclInternalError;
+  }
+  if (result == ncclSuccess)
+    ncclCommDestroy(handle);
+  else
     ncclCommAbort(handle);
   handle = nullptr;
 }

@@ -11,6 +11,7 @@
 #include "runtime/backend/cuda/PendingCollectives.h"
 
 #include <nccl.h>
+#include <thread>
 
 namespace shardc::runtime {
 
@@ -35,8 +36,14 @@ public:
   /// Null: it is not connected, or was aborted.
   ncclComm_t comm() const { return handle; }
 
+  /// Ends it where nothing is under way, or is aborted, and no graph is left
+  /// that has a collective of it: what others still receive is sent first.
+  void close();
+
   // WatchedCommunicator
   Status asyncError() override;
+  /// On a thread of its own: ncclCommAbort ends the operations at once, and
+  /// returns when the graphs that have some are gone.
   void abort() override;
   std::string otherRanks() const override;
   std::chrono::milliseconds timeout() const override { return longestWait; }
@@ -49,6 +56,7 @@ private:
   const std::chrono::milliseconds longestWait;
   const std::function<bool()> askFailed;
   ncclComm_t handle = nullptr;
+  std::thread aborting;
 };
 
 } // namespace shardc::runtime

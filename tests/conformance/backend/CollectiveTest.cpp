@@ -235,6 +235,37 @@ TEST_P(CollectiveTest, aRankThatDoesNotComeIsNotWaitedForForEver) {
   });
 }
 
+/// Not even by what ends it: that waits for the graph, which goes later.
+TEST_P(CollectiveTest, aGraphDoesNotWaitForEver) {
+  std::promise<void> over;
+  std::shared_future<void> isOver = over.get_future().share();
+  onRanks(
+      2,
+      [&](const Rank &rank) {
+        if (!rank.stream->canCapture() || !rank.communicator->isCapturable())
+          return; // there are no such graphs
+        OnDevice value(rank, kFloat, {1}, std::vector<float>{1});
+        Status status = reduceAlone(rank, value); // connects the two
+        if (status.isOk())
+          status = rank.stream->synchronize();
+        EXPECT_TRUE(status.isOk()) << status.message();
+        if (rank.index() == 1)
+          return isOver.wait();
+        std::unique_ptr<DeviceGraph> graph;
+        EXPECT_TRUE(rank.stream->beginCapture().isOk());
+        EXPECT_TRUE(reduceAlone(rank, value).isOk());
+        EXPECT_TRUE(rank.stream->endCapture(graph).isOk());
+        status = graph ? rank.stream->run(*graph) : Status::ok();
+        if (status.isOk())
+          status = rank.stream->synchronize();
+        for (const char *part : {"all_reduce at node 'lonely'", "rank 1"})
+          EXPECT_NE(status.message().find(part), std::string::npos)
+              << status.message();
+        over.set_value();
+      },
+      kImpatient);
+}
+
 TEST_P(CollectiveTest, aRankMayLeaveWithoutAWait) {
   onLoneRank([&](const Rank &rank) {
     // Never released, since work that uses it may never end.

@@ -2,7 +2,8 @@
 //
 // Ranks are threads of one process. As with NCCL, a communicator that does not
 // block takes a call in only when it is asked how it is
-// (ncclCommGetAsyncError), and refuses another one before. Memory that is
+// (ncclCommGetAsyncError), and refuses another one before. It ends, or is
+// aborted, when no graph is left that has a collective of it. Memory that is
 // registered must not be released; with SHARDC_SIMULATED_REGISTERED=1 a
 // collective refuses memory that is not.
 //
@@ -34,6 +35,9 @@ struct ncclComm {
   std::vector<std::weak_ptr<SimulatedParts>> enqueued = {};
   std::map<const void *, size_t> registered = {};
   uint64_t captured = 0; ///< operations so far
+  bool isFinal = false;
+  /// Held by graphs with operations of it, too.
+  std::shared_ptr<int> graphs = std::make_shared<int>();
 };
 
 namespace {
@@ -66,7 +70,7 @@ void captureParts(ncclComm &comm, const SimulatedParts &parts) {
     part.captured = comm.captured;
   (void)parts.stream->capture->add(
       *parts.stream, cudaGraphNodeTypeKernel,
-      [&comm, list](const auto &stream) {
+      [&comm, list, graphs = comm.graphs](const auto &stream) {
         if (!isAlive(&comm))
           return failSimulated(stream->device, cudaErrorLaunchFailure);
         auto again = std::make_shared<SimulatedParts>(*comm.group, stream);
@@ -128,6 +132,8 @@ ncclResult_t check(ncclComm_t comm, const SimulatedPart &part,
                    const SimulatedStream &stream) {
   if (!comm->isConnected || !comm->called.empty())
     return refuse(comm, "a call before the one before it is over");
+  if (comm->isFinal)
+    return refuse(comm, "a call of a communicator that has ended");
   const size_t input = part.inputBytes(comm->group->size),
                output = part.outputBytes(comm->group->size);
   if (simulatedBytes(part.type) == 0 || stream.device != comm->device ||
@@ -246,6 +252,10 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
     return ncclInvalidArgument;
   std::string text;
   *result = comm->group->failure(text);
+  if (comm->isFinal) {
+    *result = comm->graphs.use_count() > 1 ? ncclInProgress : ncclSuccess;
+    return ncclSuccess;
+  }
   if (*result != ncclSuccess) {
     comm->text = text;
     return ncclSuccess;
@@ -263,11 +273,36 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   if (!isAlive(comm))
     return ncclInvalidArgument;
+  const std::shared_ptr<int> graphs = comm->graphs;
   leave(comm);
+  for (int i = 0; graphs.use_count() > 1; ++i) {
+    if (i == 10000) {
+      std::fputs("simulated NCCL: an abort waits for a graph that nobody "
+                 "destroys\n",
+                 stderr);
+      std::abort();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommDestroy(ncclComm_t comm) { return ncclCommAbort(comm); }
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  if (!isAlive(comm) || comm->isFinal || !comm->called.empty())
+    return ncclInvalidArgument;
+  comm->isFinal = true;
+  return comm->blocks ? ncclSuccess : ncclInProgress;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  ncclResult_t ended = ncclInvalidArgument;
+  if (!isAlive(comm) || !comm->isFinal ||
+      ncclCommGetAsyncError(comm, &ended) != ncclSuccess ||
+      ended != ncclSuccess)
+    return ncclInvalidArgument;
+  leave(comm);
+  return ncclSuccess;
+}
 
 ncclResult_t ncclCommRegister(const ncclComm_t comm, void *memory, size_t bytes,
                               void **handle) {
