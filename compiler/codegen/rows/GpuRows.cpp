@@ -167,6 +167,11 @@ private:
           operand.base,
           e.multiply(elementsBefore, e.number(storageBytes(operand.element))));
     }
+    // Which thread has which slot depends on how a row is aligned: those of the
+    // row before are read before others fill them. Later phases come behind a
+    // reduction, which waits.
+    if (vectors.fillsSlots(0))
+      e.call(device::kBarrier, LLVM::LLVMVoidType::get(builder.getContext()));
     findVectors();
     vectors.beginRow();
     for (unsigned phase = 0; phase < phases.numPhases(); ++phase) {

@@ -44,6 +44,17 @@ rt.kernel @softmax ["column"] -> ["column"] {
   %y = arith.divf %e, %sum : f32
   rt.yield %y : f32
 }
+rt.kernel @silu_minus_sum ["column"] -> ["column"] {
+^bb0(%x: f32):
+  %one = arith.constant 1.0 : f32
+  %n = arith.negf %x : f32
+  %e = math.exp %n : f32
+  %d = arith.addf %one, %e : f32
+  %s = arith.divf %x, %d : f32
+  %sum = rt.reduce "sum" %s : f32
+  %y = arith.subf %s, %sum : f32
+  rt.yield %y : f32
+}
 rt.kernel @residual_mean ["column", "column", "row"] -> ["column", "row"] {
 ^bb0(%x: f32, %r: f32, %s: f32):
   %sum = arith.addf %x, %r : f32
@@ -193,6 +204,31 @@ TEST_F(GpuRows, BlocksReduceRowsTogether) {
         }
 }
 
+/// What a thread keeps of a row another one keeps of the next, where that is
+/// aligned otherwise.
+TEST_F(GpuRows, ARowKeepsItsSlotsToItsEnd) {
+  for (int64_t columns : {101, 257})
+    for (int threads : {64, 96}) {
+      Matrix x(6, columns, 0), y(6, columns, 0);
+      x.fill(1);
+      ASSERT_EQ(simulator->run("silu_minus_sum",
+                               launch(1, 1, threads, columns, 1),
+                               arguments({&x, &y}, columns, 6, 6, nullptr)),
+                "");
+      auto silu = [&](int64_t r, int64_t c) {
+        return x.at(r, c) / (1 + std::exp(-double(x.at(r, c))));
+      };
+      for (int64_t r = 0; r < 6; ++r) {
+        double sum = 0;
+        for (int64_t c = 0; c < columns; ++c)
+          sum += silu(r, c);
+        for (int64_t c = 0; c < columns; ++c)
+          EXPECT_NEAR(y.at(r, c), silu(r, c) - sum, 1e-4)
+              << columns << " columns, row " << r << ", column " << c;
+      }
+    }
+}
+
 /// Rows that begin anywhere, those of operands alike or not: what is between
 /// them stays.
 TEST_F(GpuRows, VectorsBeginInARow) {
@@ -289,7 +325,7 @@ TEST_F(GpuRows, PtxAssemblesWithoutSpills) {
     std::string log;
     ASSERT_NE(codegen::assemblePtx(ptx, architecture, log, why), "") << why;
     auto resources = codegen::parseResources(log);
-    ASSERT_EQ(resources.size(), 4u);
+    ASSERT_EQ(resources.size(), 5u);
     for (const codegen::KernelResources &kernel : resources) {
       EXPECT_EQ(kernel.spilledBytes, 0) << kernel.name;
       EXPECT_GT(kernel.registers, 0) << kernel.name;
