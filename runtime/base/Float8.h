@@ -106,10 +106,12 @@ SHARDC_HOST_DEVICE inline double roundFloat8(const Float8Format &format,
   return std::ldexp(units, exponent - format.mantissaBits);
 }
 
-/// Rounds to nearest even.
+/// Rounds to nearest even. The sign is said apart from x: GPUs do not keep that
+/// of a NaN which they convert.
 SHARDC_HOST_DEVICE inline uint8_t encodeFloat8(const Float8Format &format,
-                                               double x, bool saturate) {
-  const auto sign = static_cast<uint8_t>(std::signbit(x) ? 0x80 : 0);
+                                               double x, bool isNegative,
+                                               bool saturate) {
+  const auto sign = static_cast<uint8_t>(isNegative ? 0x80 : 0);
   if (std::isnan(x))
     return format.hasNegativeZero ? sign | format.nan : format.nan;
   int bits = 0;
@@ -121,6 +123,11 @@ SHARDC_HOST_DEVICE inline uint8_t encodeFloat8(const Float8Format &format,
   }
   return static_cast<uint8_t>(
       bits == 0 && !format.hasNegativeZero ? 0 : sign | bits);
+}
+
+SHARDC_HOST_DEVICE inline uint8_t encodeFloat8(const Float8Format &format,
+                                               double x, bool saturate) {
+  return encodeFloat8(format, x, std::signbit(x), saturate);
 }
 
 SHARDC_HOST_DEVICE inline double decodeFloat8E8M0(uint8_t byte) {

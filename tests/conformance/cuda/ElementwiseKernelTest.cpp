@@ -195,6 +195,22 @@ TEST(ElementwiseKernels, castBetweenAllTypes) {
   });
 }
 
+/// The host says what becomes of those that do not fit.
+TEST(ElementwiseKernels, castFloatsThatFitNoInteger) {
+  forTypes(FloatTypes(), [](auto from) {
+    using From = typename decltype(from)::Type;
+    std::vector<Compute<From>> values;
+    for (double x : {300.7, -300.7, 3e9, -3e9, 1e19, -1e19, 3e19, double(NAN),
+                     double(INFINITY), -double(INFINITY)})
+      values.push_back(Compute<From>(x));
+    forTypes(IntegerTypes(), [&](auto to) {
+      using To = typename decltype(to)::Type;
+      compare("Cast", {Tensor::of<From>({10}, values)},
+              {Tensor::filled<To>({10}, To())}, {}, kExact);
+    });
+  });
+}
+
 Tensor asElement(Tensor tensor, artifact::ElementType element) {
   tensor.view.element = element;
   return tensor;

@@ -153,6 +153,32 @@ TEST(Cast, TruncatesAndTestsForZero) {
   EXPECT_EQ(back.values<BFloat16>(), (std::vector<float>{1, 0, 1, 1}));
 }
 
+/// Expected values are ONNX Runtime's.
+TEST(Cast, FloatsThatFitNoInteger) {
+  const Tensor x = Tensor::of<float>(
+      {8}, {300.7f, -300.7f, 3e9f, -3e9f, 1e19f, INFINITY, -INFINITY, NAN});
+  const auto expectCast = [&](auto... values) {
+    using To = std::common_type_t<decltype(values)...>;
+    const Tensor out = Tensor::filled<To>({8}, To(1));
+    EXPECT_OK(runKernel("Cast", {x}, {out}));
+    EXPECT_EQ(out.values<To>(), (std::vector<To>{values...}));
+  };
+  constexpr int32_t least = std::numeric_limits<int32_t>::min();
+  constexpr int64_t least64 = std::numeric_limits<int64_t>::min();
+  constexpr int16_t zero = 0;
+  expectCast(int16_t(300), int16_t(-300), zero, zero, zero, zero, zero, zero);
+  expectCast(300, -300, least, least, least, least, least, least);
+  expectCast(int64_t(300), int64_t(-300), int64_t(3000000000),
+             int64_t(-3000000000), least64, least64, least64, least64);
+  const Tensor few = Tensor::of<float>({4}, {-300.7f, 3e9f, -3e9f, 1e19f});
+  const Tensor out = Tensor::filled<uint64_t>({4}, uint64_t(1));
+  EXPECT_OK(runKernel("Cast", {few}, {out}));
+  EXPECT_EQ(out.values<uint64_t>(),
+            (std::vector<uint64_t>{18446744073709551316u, 3000000000u,
+                                   18446744070709551616u,
+                                   9999999980506447872u}));
+}
+
 TEST(Cast, AnyNonZeroByteIsTrue) {
   Boolean value;
   value.byte = 0x80;

@@ -9,6 +9,7 @@
 #include "runtime/backend/cuda/kernels/Nest.h"
 #include "runtime/backend/cuda/kernels/StridedKernels.h"
 #include "runtime/backend/host/kernels/CastFloat8.h"
+#include "runtime/backend/host/kernels/FloatToInteger.h"
 #include "runtime/base/Message.h"
 
 #include <cuda_bf16.h>
@@ -28,9 +29,8 @@ __device__ float load(__nv_bfloat16 x) { return __bfloat162float(x); }
 
 template <typename To> struct Convert {
   template <typename From> __device__ static To from(From x) {
-    if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From> &&
-                  sizeof(To) < 8)
-      return static_cast<To>(static_cast<int64_t>(x)); // wraps around
+    if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>)
+      return host::truncate<To>(x);
     else
       return static_cast<To>(x);
   }
@@ -165,13 +165,26 @@ Status castStrided(const TensorView &to, const TensorView &from,
 // Eight bits of float
 //===----------------------------------------------------------------------===//
 
+/// Of a NaN, too, whose sign is lost when its type changes.
+template <typename T> __device__ bool isNegative(T x) {
+  if constexpr (std::is_same_v<T, __half>)
+    return __half_as_ushort(x) & 0x8000;
+  else if constexpr (std::is_same_v<T, __nv_bfloat16>)
+    return __bfloat16_as_ushort(x) & 0x8000;
+  else if constexpr (std::is_floating_point_v<T>)
+    return std::signbit(x);
+  else
+    return x < T(0);
+}
+
 template <typename From>
 __global__ void encodeKernel(uint8_t *to, host::Float8Codec codec,
                              const From *from, Nest<2> nest) {
   for (int64_t i = firstElement(); i < nest.count; i += allThreads()) {
     int64_t at[2];
     nest.offsets(i, at);
-    to[at[0]] = codec.encode(static_cast<double>(load(from[at[1]])));
+    const From x = from[at[1]];
+    to[at[0]] = codec.encode(static_cast<double>(load(x)), isNegative(x));
   }
 }
 
@@ -191,7 +204,8 @@ __global__ void recodeKernel(uint8_t *to, host::Float8Codec codec,
   for (int64_t i = firstElement(); i < nest.count; i += allThreads()) {
     int64_t at[2];
     nest.offsets(i, at);
-    to[at[0]] = codec.encode(fromCodec.decode(from[at[1]]));
+    const uint8_t x = from[at[1]];
+    to[at[0]] = codec.encode(fromCodec.decode(x), fromCodec.isNegative(x));
   }
 }
 

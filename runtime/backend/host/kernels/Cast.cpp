@@ -8,6 +8,7 @@
 #include "runtime/backend/host/kernels/CastFloat8.h"
 #include "runtime/backend/host/kernels/Dispatch.h"
 #include "runtime/backend/host/kernels/Elementwise.h"
+#include "runtime/backend/host/kernels/FloatToInteger.h"
 #include "runtime/backend/host/kernels/StridedCopy.h"
 
 namespace shardc::runtime::host {
@@ -19,9 +20,8 @@ template <typename To, typename From> Compute<To> convert(From x) {
   using C = Compute<To>;
   if constexpr (std::is_same_v<C, bool>)
     return x != From(0);
-  else if constexpr (std::is_integral_v<C> && std::is_floating_point_v<From> &&
-                     sizeof(C) < 8)
-    return C(static_cast<int64_t>(x)); // wraps around, as integers do
+  else if constexpr (std::is_integral_v<C> && std::is_floating_point_v<From>)
+    return truncate<C>(x);
   else
     return C(x);
 }

@@ -18,9 +18,17 @@ struct Float8Codec {
   SHARDC_HOST_DEVICE double decode(uint8_t byte) const {
     return isExponent ? decodeFloat8E8M0(byte) : decodeFloat8(format, byte);
   }
-  SHARDC_HOST_DEVICE uint8_t encode(double x) const {
+  /// Of NaN, too, unless that has none.
+  SHARDC_HOST_DEVICE bool isNegative(uint8_t byte) const {
+    return !isExponent && byte & 0x80 &&
+           (format.hasNegativeZero || byte != format.nan);
+  }
+  SHARDC_HOST_DEVICE uint8_t encode(double x, bool isNegative) const {
     return isExponent ? encodeFloat8E8M0(x, saturate, rounding)
-                      : encodeFloat8(format, x, saturate);
+                      : encodeFloat8(format, x, isNegative, saturate);
+  }
+  SHARDC_HOST_DEVICE uint8_t encode(double x) const {
+    return encode(x, std::signbit(x));
   }
 };
 

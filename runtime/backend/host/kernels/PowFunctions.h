@@ -9,6 +9,7 @@
 #include "runtime/backend/host/kernels/Dispatch.h"
 
 #include <cmath>
+#include <limits>
 
 namespace shardc::runtime::host {
 
@@ -30,12 +31,24 @@ SHARDC_HOST_DEVICE T integerPower(T base, int64_t exponent) {
   return T(result);
 }
 
+/// What does not fit is the least number, as ONNX Runtime has it on x86-64. A
+/// whole power is rounded, since a GPU's is a little less at times.
+template <typename T>
+SHARDC_HOST_DEVICE T integerPower(T base, double exponent) {
+  double result = std::pow(double(base), exponent);
+  if (exponent >= 0 && std::rint(exponent) == exponent)
+    result = std::rint(result);
+  constexpr double kEnd = double(uint64_t{1} << (8 * sizeof(T) - 1));
+  return result >= -kEnd && result < kEnd ? T(result)
+                                          : std::numeric_limits<T>::min();
+}
+
 template <typename T, typename E>
 SHARDC_HOST_DEVICE T power(T base, E exponent) {
   if constexpr (std::is_integral_v<T> && std::is_integral_v<E>)
-    return integerPower(base, exponent);
+    return integerPower(base, int64_t(exponent));
   else if constexpr (std::is_integral_v<T>)
-    return T(std::pow(double(base), double(exponent)));
+    return integerPower(base, double(exponent));
   else
     return std::pow(base, T(exponent));
 }
