@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,20 @@ class GpuBench(unittest.TestCase):
             self.assertEqual(sorted(rows), expected, timed.stdout)
             self.assertTrue(all(ms > 0 for ms in rows.values()), timed.stdout)
             self.assertIn("a dry run", timed.stdout)
+
+    @unittest.skipUnless(SKELETONS.is_dir(), "no skeletons beside the clone")
+    def test_a_case_that_fails_leaves_the_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            made = run(ROOT / "tools/bench/gpu_cases.py", SKELETONS, "-o", folder, "--cases", "mixture-tiny-f32")
+            self.assertEqual(made.returncode, 0, made.stderr)
+            broken = Path(folder, "broken-tiny")
+            shutil.copytree(Path(folder, "mixture-tiny-f32"), broken)
+            (broken / "model.shard/manifest.json").write_text("{")
+            timed = run(ROOT / "tools/gpu-bench", "--dry-run", "--bench", folder, "--build", ROOT / "build", "--rounds", 1)
+            self.assertEqual(timed.returncode, 1, timed.stderr)
+            self.assertRegex(timed.stdout, "broken-tiny failed: shardrt: RuntimeError: .*manifest")
+            self.assertEqual({name for name, *_ in ROW.findall(timed.stdout)}, {"mixture-tiny-f32"}, timed.stdout)
+            self.assertIn("MISSED  broken-tiny runs", timed.stdout)
 
     def test_no_cases(self):
         with tempfile.TemporaryDirectory() as folder:

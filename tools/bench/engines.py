@@ -169,18 +169,31 @@ def serve(pipe, kind, cores, arguments):
 
 
 class Proxy:
-    def __init__(self, kind, cores, arguments):
+    """RuntimeError where the engine fails, dies, or does not answer for `limit` seconds; it is to be closed all the same."""
+
+    def __init__(self, kind, cores, arguments, limit=None):
+        self.kind, self.limit = kind, limit
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
         self.process = context.Process(target=serve, args=(other, kind, cores, arguments), daemon=True)
         self.process.start()
         other.close()
-        self.receive()
+        try:
+            self.receive()
+        except RuntimeError:
+            self.close()
+            raise
 
     def receive(self):
-        answer = self.pipe.recv()
+        if not self.pipe.poll(self.limit):
+            raise RuntimeError(f"{self.kind} has not answered for {self.limit} s")
+        try:
+            answer = self.pipe.recv()
+        except EOFError:
+            self.process.join()
+            raise RuntimeError(f"{self.kind} has died: exit status {self.process.exitcode}") from None
         if isinstance(answer, Exception):
-            raise answer
+            raise RuntimeError(f"{self.kind}: {type(answer).__name__}: {answer}")
         return answer
 
     def timed(self, method, *given, repeat=1):
@@ -192,5 +205,10 @@ class Proxy:
         return lambda *given: self.timed(method, *given)[0]
 
     def close(self):
-        self.pipe.send(None)
+        try:
+            self.pipe.send(None)
+        except OSError:
+            pass  # it is gone
+        self.process.join(10)
+        self.process.kill()  # one that hangs
         self.process.join()

@@ -211,7 +211,11 @@ class Llama(Model):
             values.index_copy_(2, positions, v)
             if is_step:
                 k, v = keys, values
-            y = F.scaled_dot_product_attention(q, k, v, mask, is_causal=not is_step, enable_gqa=True)
+            if is_step:  # no fused kernel takes both a mask and groups: a group's heads are rows of one head
+                groups = q.view(q.shape[0], case["kv_heads"], -1, q.shape[3])
+                y = F.scaled_dot_product_attention(groups, k, v, mask).view(q.shape)
+            else:
+                y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
             x = x + F.linear(y.transpose(1, 2).flatten(2), self.weights[pre + "self_attn.o_proj"])
             y = self.rms(x, pre + "post_attention_layernorm")
             gate = F.silu(F.linear(y, self.weights[pre + "mlp.gate_proj"]))

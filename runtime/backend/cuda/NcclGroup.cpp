@@ -123,8 +123,8 @@ Status NcclGroup::asyncError() {
 void NcclGroup::abort() {
   if (!handle)
     return;
-  aborting = std::thread(
-      [device = device, comm = std::exchange(handle, nullptr)] {
+  aborting =
+      std::thread([device = device, comm = std::exchange(handle, nullptr)] {
         cudaSetDevice(device);
         ncclCommAbort(comm);
       });

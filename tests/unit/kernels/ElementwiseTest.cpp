@@ -173,10 +173,10 @@ TEST(Cast, FloatsThatFitNoInteger) {
   const Tensor few = Tensor::of<float>({4}, {-300.7f, 3e9f, -3e9f, 1e19f});
   const Tensor out = Tensor::filled<uint64_t>({4}, uint64_t(1));
   EXPECT_OK(runKernel("Cast", {few}, {out}));
-  EXPECT_EQ(out.values<uint64_t>(),
-            (std::vector<uint64_t>{18446744073709551316u, 3000000000u,
-                                   18446744070709551616u,
-                                   9999999980506447872u}));
+  EXPECT_EQ(
+      out.values<uint64_t>(),
+      (std::vector<uint64_t>{18446744073709551316u, 3000000000u,
+                             18446744070709551616u, 9999999980506447872u}));
 }
 
 TEST(Cast, AnyNonZeroByteIsTrue) {

@@ -33,7 +33,8 @@ __device__ void addStarts(const ExpertOrder &order, int64_t experts) {
 }
 
 /// Counts, adds up and places; pairs of an expert come in any order.
-__global__ void sortKernel(ExpertChoices choices, ExpertOrder order) {
+__global__ void __launch_bounds__(kSortThreads)
+    sortKernel(ExpertChoices choices, ExpertOrder order) {
   for (int64_t e = threadIdx.x; e < choices.here; e += blockDim.x)
     order.next[e] = 0;
   __syncthreads();

@@ -18,13 +18,13 @@ namespace shardc::runtime::host {
 ///
 ///   int8(300.7) = 44    int32(3e9) = -2^31    int16(inf) = 0
 ///   uint32(-1.0) = 2^32 - 1
-template <typename To, typename From>
-SHARDC_HOST_DEVICE To truncate(From x) {
+template <typename To, typename From> SHARDC_HOST_DEVICE To truncate(From x) {
   static_assert(std::is_floating_point_v<From> && std::is_integral_v<To>);
   constexpr bool isShort =
       sizeof(To) < 4 || (sizeof(To) == 4 && std::is_signed_v<To>);
   using Through = std::conditional_t<isShort, int32_t, int64_t>;
-  constexpr From kEnd = isShort ? From(2147483648.) : From(9223372036854775808.);
+  constexpr From kEnd =
+      isShort ? From(2147483648.) : From(9223372036854775808.);
   if constexpr (std::is_same_v<To, uint64_t>)
     if (x >= kEnd && x < 2 * kEnd)
       return static_cast<To>(x);
