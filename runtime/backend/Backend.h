@@ -48,8 +48,8 @@ struct DeviceInfo {
   std::string name;         ///< "NVIDIA H200"
   std::string architecture; ///< "sm_90"; what kernels are compiled for
   int64_t memoryBytes = 0;
-  int64_t freeBytes = 0;
-  std::string refusal; ///< why it cannot be used; empty: it can
+  int64_t freeBytes = 0; ///< when it was opened; 0: it was not
+  std::string refusal;   ///< why it cannot be used; empty: it can
 };
 
 enum class MemoryKind {
@@ -285,8 +285,9 @@ public:
   virtual ~Backend() = default;
 
   virtual std::string_view name() const = 0;
-  /// All there are, also those that are refused. The error: why there can be
-  /// none at all (no driver).
+  /// All there are, also those that are refused, none of which is opened: that
+  /// takes memory of a GPU. The error: why there can be none at all (no
+  /// driver).
   virtual Status findDevices(std::vector<DeviceInfo> &devices) = 0;
   /// Several may open one device, each gets its own.
   virtual Status open(int number, std::unique_ptr<Device> &device) = 0;

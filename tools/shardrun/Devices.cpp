@@ -14,13 +14,15 @@ double gibibytes(int64_t bytes) {
   return static_cast<double>(bytes) / (int64_t{1} << 30);
 }
 
-void printDevice(std::string_view backend, const DeviceInfo &device) {
+/// What is free is known once it is open.
+void printDevice(std::string_view backend, const DeviceInfo &device,
+                 const std::string &refusal) {
   std::printf("%.*s:%d  %s, %s, %.1f GiB of memory, %.1f GiB free\n",
               static_cast<int>(backend.size()), backend.data(), device.number,
               device.name.c_str(), device.architecture.c_str(),
               gibibytes(device.memoryBytes), gibibytes(device.freeBytes));
-  if (!device.refusal.empty())
-    std::printf("    refused: %s\n", device.refusal.c_str());
+  if (!refusal.empty())
+    std::printf("    refused: %s\n", refusal.c_str());
 }
 
 } // namespace
@@ -40,8 +42,13 @@ void printDevices() {
       status = backend->findDevices(devices);
     if (!status.isOk())
       std::printf("%s  refused: %s\n", name.c_str(), status.message().c_str());
-    for (const DeviceInfo &device : devices)
-      printDevice(name, device);
+    for (const DeviceInfo &device : devices) {
+      std::unique_ptr<Device> opened;
+      std::string refusal = device.refusal;
+      if (refusal.empty())
+        refusal = backend->open(device.number, opened).message();
+      printDevice(name, opened ? opened->info() : device, refusal);
+    }
   }
 }
 

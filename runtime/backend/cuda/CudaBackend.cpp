@@ -103,6 +103,34 @@ public:
 
   Status findDevices(std::vector<DeviceInfo> &devices) override {
     devices.clear();
+    int count = 0;
+    SHARDC_RETURN_IF_ERROR(countDevices(count));
+    for (int number = 0; number < count; ++number) {
+      devices.emplace_back();
+      SHARDC_RETURN_IF_ERROR(describe(number, devices.back()));
+    }
+    return Status::ok();
+  }
+
+  Status open(int number, std::unique_ptr<Device> &device) override {
+    int count = 0;
+    SHARDC_RETURN_IF_ERROR(countDevices(count));
+    if (number < 0 || number >= count)
+      return argumentError("there is no device cuda:", number,
+                           "; this machine has ", count, " GPUs");
+    DeviceInfo info;
+    SHARDC_RETURN_IF_ERROR(describe(number, info));
+    if (info.refusal.empty())
+      askFree(info);
+    if (!info.refusal.empty())
+      return artifactError("cuda:", number, " (", info.name,
+                           ") is refused: ", info.refusal);
+    device = std::make_unique<CudaDevice>(std::move(info));
+    return Status::ok();
+  }
+
+private:
+  static Status countDevices(int &count) {
     DriverFacts facts;
     facts.builtWith = CUDART_VERSION;
     // 0 where there is no driver; the count then fails with another message in
@@ -117,28 +145,10 @@ public:
     int nccl = 0;
     if (ncclGetVersion(&nccl) == ncclSuccess)
       SHARDC_RETURN_IF_ERROR(checkNccl(nccl, NCCL_VERSION_CODE));
-    for (int number = 0; number < facts.devices; ++number) {
-      devices.emplace_back();
-      SHARDC_RETURN_IF_ERROR(describe(number, devices.back()));
-    }
+    count = facts.devices;
     return Status::ok();
   }
 
-  Status open(int number, std::unique_ptr<Device> &device) override {
-    std::vector<DeviceInfo> devices;
-    SHARDC_RETURN_IF_ERROR(findDevices(devices));
-    if (number < 0 || number >= static_cast<int>(devices.size()))
-      return argumentError("there is no device cuda:", number,
-                           "; this machine has ", devices.size(), " GPUs");
-    DeviceInfo &info = devices[static_cast<size_t>(number)];
-    if (!info.refusal.empty())
-      return artifactError("cuda:", number, " (", info.name,
-                           ") is refused: ", info.refusal);
-    device = std::make_unique<CudaDevice>(std::move(info));
-    return Status::ok();
-  }
-
-private:
   static Status describe(int number, DeviceInfo &info) {
     cudaDeviceProp properties = {};
     SHARDC_RETURN_IF_ERROR(
@@ -149,20 +159,21 @@ private:
     info.architecture = message("sm_", properties.major, properties.minor);
     info.memoryBytes = static_cast<int64_t>(properties.totalGlobalMem);
     info.refusal = deviceRefusal(properties.major, properties.minor);
-    size_t free = 0, total = 0;
-    // Asking makes a context: some 500 MB that a refused device is spared.
-    if (info.refusal.empty()) {
-      cudaError_t error = cudaSetDevice(number);
-      if (error == cudaSuccess)
-        error = cudaMemGetInfo(&free, &total);
-      if (error != cudaSuccess) {
-        (void)cudaGetLastError();
-        info.refusal = message("it cannot be used: ", cudaGetErrorString(error),
-                               "; look at nvidia-smi");
-      }
-    }
-    info.freeBytes = static_cast<int64_t>(free);
     return Status::ok();
+  }
+
+  /// Makes a context: some 500 MB of the GPU's memory for each process.
+  static void askFree(DeviceInfo &info) {
+    size_t free = 0, total = 0;
+    cudaError_t error = cudaSetDevice(info.number);
+    if (error == cudaSuccess)
+      error = cudaMemGetInfo(&free, &total);
+    info.freeBytes = static_cast<int64_t>(free);
+    if (error == cudaSuccess)
+      return;
+    (void)cudaGetLastError();
+    info.refusal = message("it cannot be used: ", cudaGetErrorString(error),
+                           "; look at nvidia-smi");
   }
 };
 

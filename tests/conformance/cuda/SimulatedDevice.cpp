@@ -16,6 +16,7 @@ namespace {
 struct SimulatedGpu {
   std::atomic<cudaError_t> failure{cudaSuccess};
   size_t taken = 0;
+  bool hasContext = false;
 };
 
 std::array<SimulatedGpu, kSimulatedMostDevices> gpus;
@@ -52,6 +53,11 @@ int simulatedDevices() {
 }
 
 int simulatedCurrent() { return current; }
+
+bool hasSimulatedContext(int device) {
+  std::lock_guard lock(mutex);
+  return gpus[static_cast<size_t>(device)].hasContext;
+}
 
 void failSimulated(int device, cudaError_t error) {
   gpus[static_cast<size_t>(device)].failure = error;
@@ -148,6 +154,8 @@ cudaError_t cudaSetDevice(int device) {
   if (!isThere(device))
     return noted(cudaErrorInvalidDevice);
   current = device;
+  std::lock_guard lock(mutex);
+  gpus[static_cast<size_t>(device)].hasContext = true;
   return noted(cudaSuccess);
 }
 

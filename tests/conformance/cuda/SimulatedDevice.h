@@ -30,6 +30,8 @@ inline constexpr size_t kSimulatedShared = 48 << 10,
 int simulatedDevices();
 /// That of this thread.
 int simulatedCurrent();
+/// Whether this process has taken it, which costs it memory.
+bool hasSimulatedContext(int device);
 
 /// Work of the device failed: so does everything on it from now on.
 void failSimulated(int device, cudaError_t error);
