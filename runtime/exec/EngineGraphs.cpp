@@ -64,12 +64,16 @@ Status Engine::prepareGraph(int rank, SegmentPlan &segment,
 
 Status Engine::launchSegment(int rank, SegmentPlan &segment) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
-  const RunControl control =
+  RunControl control =
       controlOf(rank, current->ranks[static_cast<size_t>(rank)].timings);
-  if (segment.graph.isNewlyBound())
+  const bool isNew = segment.graph.isNewlyBound();
+  if (isNew)
     ++mine.moves;
   LaunchMode mode = LaunchMode::Plain;
   SHARDC_RETURN_IF_ERROR(prepareGraph(rank, segment, control, mode));
+  // Other sizes may take other kernels; graphs load theirs before they run.
+  control.settles = isNew && mode == LaunchMode::Plain &&
+                    localRanks.size() > 1 && mine.stream->canCapture();
   SHARDC_RETURN_IF_ERROR(runInstructions(segment.plan, worldRank(rank), control,
                                          segment.graph.graphs()));
   segment.graph.hasRunOnce();

@@ -120,6 +120,21 @@ Status bringWeights(RankPlan &plan, size_t number, const RunControl &control) {
   return Status::ok();
 }
 
+/// A collective, or a value of another stage, is there. What is sent is not
+/// waited for: the other stage may first send something here.
+Status settle(const RankPlan &plan, const BoundInstruction &instruction,
+              const RunControl &control) {
+  if (!control.settles)
+    return Status::ok();
+  if (instruction.collective >= 0 && instruction.flight >= 0)
+    SHARDC_RETURN_IF_ERROR(
+        plan.collectives()[static_cast<size_t>(instruction.collective)]
+            .communicator->wait(instruction.flight, siteOf(instruction)));
+  const bool receives = instruction.channel && instruction.call.numInputs == 0;
+  return instruction.collective >= 0 || receives ? control.stream.synchronize()
+                                                 : Status::ok();
+}
+
 void enter(const BoundInstruction &instruction, size_t count,
            const RunControl &control) {
   control.progress.current.store(instruction.source, std::memory_order_release);
@@ -194,6 +209,8 @@ Status runInstructions(RankPlan &plan, int rank, const RunControl &control,
     watch.start(instruction);
     Status status = watch.stop(
         instruction, runInstruction(plan, instruction, rank, control));
+    if (status.isOk())
+      status = settle(plan, instruction, control);
     if (status.isOk() && control.world && instruction.replicated)
       status = checkReplicas(plan, instruction, site, control);
     if (!status.isOk())

@@ -50,6 +50,11 @@ struct RunControl {
   /// negative: it does not, and is waited for.
   int64_t traceTag = -1;
   WeightGate *gate = nullptr; ///< null: all weights are there
+  /// Nothing is launched behind a collective that is under way. A kernel that
+  /// is launched for the first time may be loaded then, which waits for the
+  /// device and keeps other ranks of the process from launching: what the
+  /// device waits for may be theirs (CUDA Programming Guide, "Lazy Loading").
+  bool settles = false;
 };
 
 /// Runs all instructions in order, and those that were captured as their

@@ -59,10 +59,10 @@ class Overlap(EndToEnd):
             onnx.save_tensor(numpy_helper.from_array(x, "x"), folders[-1] / "input_0.pb")
         return folders
 
-    def outputs(self, artifact, folders, *flags, **environment):
-        """The bytes of all outputs of three runs of each."""
+    def outputs(self, artifact, folders, *flags, repeat=3, **environment):
+        """The bytes of all outputs of so many runs of each."""
         out = self.folder / "outputs"
-        command = [BIN / "shardrun", artifact, "--outputs", out, "--repeat", 3, *flags]
+        command = [BIN / "shardrun", artifact, "--outputs", out, "--repeat", repeat, *flags]
         for folder in folders:
             command += ["--inputs", folder]
         done = subprocess.run([str(a) for a in command], capture_output=True, text=True, timeout=300,
@@ -184,6 +184,19 @@ class Overlap(EndToEnd):
             for folder in folders:
                 (folder / "input_0.pb").unlink()
                 folder.rmdir()
+
+    @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")
+    def test_a_kernel_that_may_have_to_be_loaded_waits(self):
+        """Its loading waits for the GPU, and keeps other ranks of the process from coming to a collective."""
+        folders = self.save("batch", "seq", [(2, 7), (1, 4)])
+        model = self.folder / "model.onnx"
+        for flags in (["--overlap", 2], ["--overlap", "off"], ["--pp", 2], ["--sp", "--overlap", 2]):
+            with self.subTest(flags=flags):
+                artifact = self.compile(model, 2, "--target", "cuda", "--kernels", "reference", *flags)
+                for graphs in ("0", "1"):
+                    environment = {"SHARDC_BACKENDS": str(PLUGIN.parent), "SHARDC_GRAPHS": graphs}
+                    expected = self.outputs(artifact, folders, **environment)
+                    self.assertEqual(self.outputs(artifact, folders, repeat=1, SHARDC_SIMULATED_LOADS="1", **environment), expected)
 
     @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")
     def test_a_trace_shows_what_is_in_flight(self):

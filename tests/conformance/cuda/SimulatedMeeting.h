@@ -119,6 +119,9 @@ struct SimulatedMeeting {
   std::atomic<bool> isDone{false};
 };
 
+/// Whether a kernel may be launched there: see SimulatedNccl.cpp.
+bool mayLoadOn(const SimulatedStream &stream);
+
 } // namespace shardc::testing
 
 #endif // SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDMEETING_H

@@ -5,7 +5,9 @@
 // (ncclCommGetAsyncError), and refuses another one before. It ends, or is
 // aborted, when no graph is left that has a collective of it. Memory that is
 // registered must not be released; with SHARDC_SIMULATED_REGISTERED=1 a
-// collective refuses memory that is not.
+// collective refuses memory that is not. With SHARDC_SIMULATED_LOADS=1 nothing
+// is launched on another stream of a GPU whose collective is under way, as if
+// it had to be loaded.
 //
 //===----------------------------------------------------------------------===//
 #include "tests/conformance/cuda/SimulatedCapture.h"
@@ -199,7 +201,31 @@ void leave(ncclComm_t comm) {
   simulationChanged();
 }
 
+bool isUnderWay(const SimulatedParts &parts) {
+  return !parts.isAborted &&
+         std::any_of(parts.meetings.begin(), parts.meetings.end(),
+                     [](const auto &meeting) { return !meeting->isDone; });
+}
+
 } // namespace
+
+bool shardc::testing::mayLoadOn(const SimulatedStream &stream) {
+  const char *said = std::getenv("SHARDC_SIMULATED_LOADS");
+  if (!said || std::string_view(said) != "1" || stream.capture)
+    return true;
+  std::lock_guard lock(mutex);
+  for (ncclComm_t comm : communicators)
+    for (const auto &weak : comm->enqueued)
+      if (const auto parts = weak.lock();
+          parts && comm->device == stream.device &&
+          parts->stream.get() != &stream && isUnderWay(*parts)) {
+        std::fputs("simulated NCCL: a kernel is loaded while a collective is "
+                   "under way\n",
+                   stderr);
+        return false;
+      }
+  return true;
+}
 
 //===--- Communicators ----------------------------------------------------===//
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/backend/cuda/kernels/Launch.h"
 #include "tests/conformance/cuda/SimulatedCapture.h"
+#include "tests/conformance/cuda/SimulatedMeeting.h"
 #include "tests/conformance/cuda/SimulatedStream.h"
 
 #include "tests/conformance/cuda/SimulatedCupti.h"
@@ -157,6 +158,8 @@ cudaError_t enqueueSimulated(cudaStream_t stream, std::function<void()> work) {
   const auto found = simulatedStream(stream);
   if (!found || found->device != simulatedCurrent())
     return noted(cudaErrorInvalidResourceHandle);
+  if (!mayLoadOn(*found))
+    return noted(cudaErrorLaunchFailure);
   return enqueue(stream, cudaGraphNodeTypeKernel, std::move(work),
                  "_Z9simulatedv");
 }
