@@ -73,6 +73,11 @@ private:
       weights[size_t(j)] = sees(i, j) ? std::exp(score) : 0;
       sum += weights[size_t(j)];
     }
+    // A tile of a library's may reach behind a row, and weigh that with 0.
+    const int64_t behind =
+        s.hasBias ? std::min((s.keys + 7) / 8 * 8, s.bias[2]) : 0;
+    for (int64_t j = s.keys; j < behind; ++j)
+      sum += 0 * double(row(operands.bias, s.bias, b, h, i)[j]);
     T *y = const_cast<T *>(row(operands.y, s.y, b, h, i));
     for (int64_t d = 0; d < s.depth; ++d) {
       double value = 0;

@@ -21,7 +21,8 @@ __device__ float addedBy(const AttentionProblem &p, int64_t at) {
   return isShown ? 0.f : -std::numeric_limits<float>::infinity();
 }
 
-/// A block a row of the bias.
+/// A block a row of the bias, and zeros to where the next one begins: a tile of
+/// the library's may reach there.
 template <typename T>
 __global__ void biasKernel(const __grid_constant__ AttentionProblem p,
                            const __grid_constant__ AttentionView bias,
@@ -32,8 +33,9 @@ __global__ void biasKernel(const __grid_constant__ AttentionProblem p,
                        query * p.mask.strides[2];
   T *to = reinterpret_cast<T *>(bias.data) + batch * bias.strides[0] +
           head * bias.strides[1] + query * bias.strides[2];
-  for (int64_t key = threadIdx.x; key < p.keys; key += blockDim.x)
-    to[key] = T(addedBy<T>(p, from + key * p.mask.strides[3]));
+  for (int64_t key = threadIdx.x; key < bias.strides[2]; key += blockDim.x)
+    to[key] =
+        T(key < p.keys ? addedBy<T>(p, from + key * p.mask.strides[3]) : 0.f);
 }
 
 /// A block a row of the mask, for all heads of one KV head or, where the mask
