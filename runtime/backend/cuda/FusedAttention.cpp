@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace shardc::runtime {
@@ -91,6 +92,13 @@ Status FusedAttentions::run(FusedAttention &plan,
   return plan.run(operands, workspace);
 }
 
+bool FusedAttentions::giveUp(const FusedAttentionShape &shape) {
+  (void)cudaGetLastError();
+  plans[shape] = nullptr;
+  const cudaError_t error = cudaStreamQuery(stream);
+  return error == cudaSuccess || error == cudaErrorNotReady;
+}
+
 namespace {
 
 /// Device memory of one result.
@@ -119,25 +127,45 @@ TensorView viewOf(const FusedAttentionShape &shape, std::byte *data,
   return view;
 }
 
-/// Equal but for rounding: a wrong mask or a wrong head moves far more. What
-/// is no number has to be none in both.
-template <typename T>
-bool agree(const std::byte *found, const std::byte *expected, size_t count,
-           double tolerance) {
-  const auto *a = reinterpret_cast<const T *>(found);
-  const auto *b = reinterpret_cast<const T *>(expected);
+template <typename T> double largestOf(const T *values, size_t count) {
   double largest = 0;
   for (size_t i = 0; i < count; ++i)
-    if (std::isfinite(float(b[i])))
-      largest = std::max(largest, std::fabs(double(float(b[i]))));
-  for (size_t i = 0; i < count; ++i) {
-    const float x = float(a[i]), y = float(b[i]);
-    const bool same = std::isnan(y) ? std::isnan(x)
-                                    : x == y || std::fabs(double(x) - y) <=
-                                                    tolerance * largest;
+    if (std::isfinite(float(values[i])))
+      largest = std::max(largest, std::fabs(double(float(values[i]))));
+  return largest;
+}
+
+template <typename T>
+bool isRowAlike(const T *found, const T *expected, size_t columns,
+                double tolerance) {
+  for (size_t i = 0; i < columns; ++i) {
+    const float x = float(found[i]), y = float(expected[i]);
+    const bool same =
+        std::isnan(y) ? std::isnan(x)
+                      : x == y || std::fabs(double(x) - y) <= tolerance;
     if (!same)
       return false;
   }
+  return true;
+}
+
+/// Equal but for rounding, each row by its own size: where many keys are
+/// averaged a row is far smaller than the first ones of a causal prompt, and a
+/// little of the largest is for what cancels. What is no number has to be none
+/// in both. One key too many among hundreds that weigh alike is not seen.
+template <typename T>
+bool agree(const std::byte *found, const std::byte *expected, size_t count,
+           size_t columns) {
+  constexpr bool isHalf = std::is_same_v<T, host::Float16>;
+  constexpr double kOfRow = isHalf ? 0.02 : 0.04;
+  constexpr double kOfAll = isHalf ? 1. / 2048 : 1. / 256;
+  const auto *a = reinterpret_cast<const T *>(found);
+  const auto *b = reinterpret_cast<const T *>(expected);
+  const double ofAll = kOfAll * largestOf(b, count);
+  for (size_t at = 0; at < count; at += columns)
+    if (!isRowAlike(a + at, b + at, columns,
+                    ofAll + kOfRow * largestOf(b + at, columns)))
+      return false;
   return true;
 }
 
@@ -145,15 +173,20 @@ bool agree(const std::byte *found, const std::byte *expected, size_t count,
 
 Status FusedAttentions::checkFirst(
     const FusedAttentionShape &shape, std::byte *y,
-    const std::function<Status(std::byte *packed)> &runOwn) {
+    const std::function<Status(std::byte *packed)> &runOwn, bool &isChecked) {
+  isChecked = false;
   const int64_t rows = shape.heads * shape.queries;
   const auto count = static_cast<size_t>(shape.batches * rows * shape.depth);
   const size_t bytes = 2 * count;
   const int64_t dense[] = {rows * shape.depth, shape.queries * shape.depth,
                            shape.depth};
   Packed own, fused;
-  SHARDC_RETURN_IF_ERROR(own.allocate(static_cast<int64_t>(bytes)));
-  SHARDC_RETURN_IF_ERROR(fused.allocate(static_cast<int64_t>(bytes)));
+  if (!own.allocate(static_cast<int64_t>(bytes)).isOk() ||
+      !fused.allocate(static_cast<int64_t>(bytes)).isOk()) {
+    (void)giveUp(shape); // a full GPU has room for the plugin's own
+    return Status::ok();
+  }
+  isChecked = true;
   SHARDC_RETURN_IF_ERROR(runOwn(own.data));
   SHARDC_RETURN_IF_ERROR(cuda::copyStrided(viewOf(shape, fused.data, dense),
                                            viewOf(shape, y, shape.y), stream));
@@ -166,9 +199,11 @@ Status FusedAttentions::checkFirst(
                    "cudaMemcpyAsync"));
   SHARDC_RETURN_IF_ERROR(
       cudaStatus(cudaStreamSynchronize(stream), "cudaStreamSynchronize"));
-  const bool isHalf = shape.element == artifact::ElementType_Float16;
-  if (isHalf ? agree<host::Float16>(found.data(), expected.data(), count, 0.02)
-             : agree<host::BFloat16>(found.data(), expected.data(), count, 0.1))
+  const auto columns = static_cast<size_t>(shape.depth);
+  if (shape.element == artifact::ElementType_Float16
+          ? agree<host::Float16>(found.data(), expected.data(), count, columns)
+          : agree<host::BFloat16>(found.data(), expected.data(), count,
+                                  columns))
     return Status::ok();
   std::fputs(
       "shardrt: warning: cuDNN's attention disagrees with shardrt's own, "

@@ -90,9 +90,14 @@ public:
   Status run(FusedAttention &plan, const FusedAttentionOperands &operands);
 
   /// After `run` gave y: lets `runOwn` write the same attention to packed
-  /// memory, and puts that into y where the two disagree.
+  /// memory, and puts that into y where the two disagree. Not checked: there is
+  /// no memory for it, and the shape is given up.
   Status checkFirst(const FusedAttentionShape &shape, std::byte *y,
-                    const std::function<Status(std::byte *packed)> &runOwn);
+                    const std::function<Status(std::byte *packed)> &runOwn,
+                    bool &isChecked);
+  /// The plugin's own kernels do that shape from now on; false: the device
+  /// itself has failed.
+  bool giveUp(const FusedAttentionShape &shape);
 
 private:
   static constexpr size_t kMostPlans = 4096;

@@ -14,6 +14,8 @@ constexpr int64_t kFewestQueries = 64;
 constexpr int64_t kDeepest = 256;
 /// Elements of 16 bits in what is loaded at once.
 constexpr int64_t kVector = 8;
+/// A larger mask is not worth its copy.
+constexpr int64_t kMostBiasBytes = int64_t{256} << 20;
 
 bool isHalf(artifact::ElementType element) {
   return element == artifact::ElementType_Float16 ||
@@ -65,11 +67,11 @@ int64_t biasBytes(const AttentionProblem &problem) {
          (bias.strides[1] ? problem.heads : 1);
 }
 
-/// Whether the mask is no bias as it lies.
+/// Whether the mask is no bias as it lies: rows are apart there.
 bool packsBias(const AttentionProblem &problem) {
   return problem.maskKind == AttentionMask::Shown ||
          (problem.maskKind == AttentionMask::Added &&
-          !(hasVectors(problem.mask) && isAligned(problem.mask.data)));
+          !(hasVectors(problem.mask) && problem.mask.strides[2] != 0));
 }
 
 /// The same with a packed result.
@@ -91,6 +93,7 @@ std::optional<FusedAttentionShape> fusedShapeOf(const AttentionProblem &problem,
       problem.depth == 0 || problem.softcap != 0 || problem.sinks ||
       !problem.finishes || problem.continues || !isWhole(problem.queryPieces) ||
       !isWhole(problem.keyPieces) || (hasMask && problem.isCausal) ||
+      (packsBias(problem) && biasBytes(problem) > kMostBiasBytes) ||
       !setCausality(problem, shape) || !hasVectors(problem.q) ||
       !hasVectors(problem.k) || !hasVectors(problem.v) ||
       !hasVectors(problem.y))
@@ -113,8 +116,7 @@ std::optional<FusedAttentionShape> fusedShapeOf(const AttentionProblem &problem,
 
 int64_t fusedScratchBytes(const AttentionProblem &problem,
                           artifact::ElementType element) {
-  const bool hasMask = problem.maskKind != AttentionMask::None;
-  return hasMask && fusedShapeOf(problem, element)
+  return packsBias(problem) && fusedShapeOf(problem, element)
              ? alignBuffer(biasBytes(problem))
              : 0;
 }
@@ -130,6 +132,8 @@ Status attendFused(const AttentionProblem &problem,
   CudaStream &stream = CudaStream::of(call);
   FusedAttentions &library = stream.fusedAttentions();
   const bool packs = packsBias(problem);
+  if (shape->hasBias && !packs && !isAligned(problem.mask.data))
+    return Status::ok();
   const AttentionView bias =
       packs ? packedBias(problem, call.scratch) : problem.mask;
   if (shape->hasBias)
@@ -140,19 +144,21 @@ Status attendFused(const AttentionProblem &problem,
     return Status::ok();
   if (packs)
     SHARDC_RETURN_IF_ERROR(biasOfMask(problem, bias, element, stream.stream()));
-  SHARDC_RETURN_IF_ERROR(
-      library.run(*plan, {problem.q.data, problem.k.data, problem.v.data,
-                          bias.data, problem.y.data}));
+  Status ran = library.run(*plan, {problem.q.data, problem.k.data,
+                                   problem.v.data, bias.data, problem.y.data});
+  if (!ran.isOk())
+    return isNew && library.giveUp(*shape) ? Status::ok() : ran;
   if (shape->hasBias)
     SHARDC_RETURN_IF_ERROR(fillHiddenRows(problem, element, stream.stream()));
-  if (isNew)
-    SHARDC_RETURN_IF_ERROR(
-        library.checkFirst(*shape, problem.y.data, [&](std::byte *packed) {
-          return attendTiles(packedResult(problem, packed), element,
-                             stream.stream());
-        }));
   isDone = true;
-  return Status::ok();
+  return isNew ? library.checkFirst(
+                     *shape, problem.y.data,
+                     [&](std::byte *packed) {
+                       return attendTiles(packedResult(problem, packed),
+                                          element, stream.stream());
+                     },
+                     isDone)
+               : Status::ok();
 }
 
 } // namespace shardc::runtime::cuda
