@@ -140,9 +140,9 @@ bool isRowAlike(const T *found, const T *expected, size_t columns,
                 double tolerance) {
   for (size_t i = 0; i < columns; ++i) {
     const float x = float(found[i]), y = float(expected[i]);
-    const bool same =
-        std::isnan(y) ? std::isnan(x)
-                      : x == y || std::fabs(double(x) - y) <= tolerance;
+    const bool same = std::isnan(y)
+                          ? std::isnan(x)
+                          : x == y || std::fabs(double(x) - y) <= tolerance;
     if (!same)
       return false;
   }

@@ -238,8 +238,7 @@ TYPED_TEST(FusedAttentionOf, aSmallRowIsComparedByItsOwnSize) {
   this->log.isLastRowLost = true;
   this->make({1, 2, 256, 8}, 2, 256);
   ::testing::internal::CaptureStderr();
-  this->expectSame(
-      Attributes().ints("is_causal", {1}).number("scale", 0.01));
+  this->expectSame(Attributes().ints("is_causal", {1}).number("scale", 0.01));
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("disagrees"),
             std::string::npos);
 }
