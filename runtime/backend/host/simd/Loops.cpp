@@ -26,14 +26,18 @@ namespace {
 /// Rows of A whose part of kDepthBlock columns stays in the second cache.
 constexpr int64_t kRowBlock = 240;
 /// Panels whose columns of C stay in a cache from one block of depth to
-/// another.
-constexpr int64_t kPanelBlock = 32;
+/// another; a multiple of all tilePanels.
+constexpr int64_t kPanelBlock = 24;
+/// More tiles than a block of rows has.
+constexpr int64_t kNever = kRowBlock;
 
 #ifdef __x86_64__
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c")
 namespace v3 {
 constexpr int kWidth = 8, kTileRows = 6;
+/// Fewer would each ask for more lines at once than a core waits for.
+constexpr int64_t kPrefetchTiles = 16;
 constexpr int tilePanels(int64_t rows) {
   return rows == 1 ? 4 : rows <= 3 ? 2 : 1;
 }
@@ -61,8 +65,12 @@ inline Vector loadPanel(const BFloat16 *p) {
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c,avx512f")
 namespace v4 {
-constexpr int kWidth = 16, kTileRows = 12;
-constexpr int tilePanels(int64_t rows) { return rows <= 6 ? 4 : 2; }
+// Where A's rows are a multiple of 4 KiB apart, as they often are, those of a
+// tile share one set of the first cache, which has 8 places or more: 12 rows
+// and 2 panels would read A from the second one.
+constexpr int kWidth = 16, kTileRows = 8;
+constexpr int tilePanels(int64_t rows) { return rows <= 3 ? 4 : 3; }
+constexpr int64_t kPrefetchTiles = kNever;
 using Vector [[gnu::vector_size(64)]] = float;
 using Unaligned [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] =
     float;
@@ -88,6 +96,7 @@ inline Vector loadPanel(const BFloat16 *p) {
 
 namespace plain {
 constexpr int kWidth = 4, kTileRows = 2;
+constexpr int64_t kPrefetchTiles = kNever;
 constexpr int tilePanels(int64_t) { return 1; }
 using Vector [[gnu::vector_size(16)]] = float;
 using Bits [[gnu::vector_size(16)]] = uint32_t;
