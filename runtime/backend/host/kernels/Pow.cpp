@@ -21,19 +21,25 @@ bool isScalar(const TensorView &view) {
   return true;
 }
 
+/// out = base^2 or base^3; false for any other exponent.
+template <typename T>
+bool multiply(const TensorView &out, const TensorView &base, double exponent) {
+  using C = Compute<T>;
+  if (exponent == 2)
+    mapUnary<T, T>(out, base, [](C x) { return x * x; });
+  else if (exponent == 3)
+    mapUnary<T, T>(out, base, [](C x) { return x * x * x; });
+  return exponent == 2 || exponent == 3;
+}
+
 template <typename T, typename E>
 void raise(const TensorView &out, const TensorView &base,
            const TensorView &exponent) {
   using C = Compute<T>;
-  if constexpr (std::is_floating_point_v<C>) {
-    if (isScalar(exponent)) {
-      const Compute<E> value(*exponent.as<E>());
-      if (value == Compute<E>(2))
-        return mapUnary<T, T>(out, base, [](C x) { return x * x; });
-      if (value == Compute<E>(3))
-        return mapUnary<T, T>(out, base, [](C x) { return x * x * x; });
-    }
-  }
+  if constexpr (std::is_floating_point_v<C>)
+    if (isScalar(exponent) &&
+        multiply<T>(out, base, double(Compute<E>(*exponent.as<E>()))))
+      return;
   mapBinary<T, T, E>(out, base, exponent, power<C, Compute<E>>);
 }
 
