@@ -28,7 +28,8 @@ SmallVector<Condition, 2> conditionsOf(DictionaryAttr when) {
   if (!when)
     return conditions;
   for (NamedAttribute entry : when) {
-    Condition condition{entry.getName().getValue()};
+    Condition condition;
+    condition.input = entry.getName().getValue();
     if (auto value = dyn_cast<BoolAttr>(entry.getValue())) {
       condition.value = value.getValue();
     } else {

@@ -90,9 +90,8 @@ bool isHeldAlike(ArrayRef<func::FuncOp> functions, ArrayRef<Cache> uses) {
 
 SmallVector<SmallVector<Cache>> findCaches(ArrayRef<func::FuncOp> functions,
                                            bool hasPages) {
-  SmallVector<SmallVector<Cache>> all, kept(functions.size());
-  for (func::FuncOp function : functions)
-    all.push_back(cachesOf(function));
+  SmallVector<SmallVector<Cache>> kept(functions.size());
+  auto all = llvm::map_to_vector(functions, cachesOf);
   for (const Cache &cache : all[0]) {
     SmallVector<Cache> uses;
     // Profiles that cannot be cut alike may have it in another stage.

@@ -100,7 +100,7 @@ private:
       if (all && all->axes != sum->axes)
         return std::nullopt;
       if (!all)
-        all = Sum{sum->axes};
+        all = Sum{sum->axes, {}};
       all->ops.append(sum->ops);
       all->numUsedOnce += sum->numUsedOnce;
     }

@@ -9,6 +9,9 @@
 
 #include "llvm/ADT/StringSet.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 
 namespace shardc::stage {
@@ -204,18 +207,21 @@ SmallVector<Attribute, 2> StageGraph::matrices(size_t piece) const {
 void StageGraph::addPieces() {
   const std::vector<double> crossing = crossings();
   // A cut behind the op with the least crossing between two products.
-  std::optional<size_t> product, best;
+  size_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  bool isBehindProduct = false;
   firstOps.push_back(0);
   for (auto [number, op] : llvm::enumerate(fixedOps)) {
     if (readsMatrix(op)) {
-      if (product && best)
-        firstOps.push_back(*best + 1);
-      product = number;
-      best.reset();
+      if (isBehindProduct && std::isfinite(least))
+        firstOps.push_back(best + 1);
+      isBehindProduct = true;
+      least = std::numeric_limits<double>::infinity();
     }
-    if (std::isfinite(crossing[number]) &&
-        (!best || crossing[number] < crossing[*best]))
+    if (crossing[number] < least) {
       best = number;
+      least = crossing[number];
+    }
   }
   firstOps.push_back(fixedOps.size());
   for (size_t p = 0; p + 1 < firstOps.size(); ++p) {

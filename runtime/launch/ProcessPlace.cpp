@@ -122,7 +122,8 @@ private:
       SHARDC_RETURN_IF_ERROR(number("SLURM_JOB_ID", 0, INT32_MAX, job));
     if (has("SLURM_STEP_ID"))
       SHARDC_RETURN_IF_ERROR(number("SLURM_STEP_ID", 0, UINT32_MAX, step));
-    place.job += "." + std::to_string(step);
+    place.job += '.';
+    place.job += std::to_string(step);
     place.port =
         static_cast<uint16_t>(kFirstPort + (job * 61 + step) % kNumPorts);
     return Status::ok();

@@ -140,12 +140,12 @@ LogicalResult STFTOp::inferTypes(ShapeInference &inference) {
   } else if (window) {
     length = build.dims(window).front().asConstant();
   }
-  if (!points || !length || *length < 1 || *length > *points ||
-      step->front() < 1)
+  const int64_t last = points && length ? *points - *length : -1;
+  if (last < 0 || *length < 1 || step->front() < 1)
     return emitOpError("has a signal of ")
            << getSignal().getType()
            << ", expected a constant number of points, no fewer than a frame";
-  int64_t count = (*points - *length) / step->front() + 1;
+  int64_t count = last / step->front() + 1;
   SmallVector<DimExpr, 4> places;
   for (int64_t frame = 0; frame < count; ++frame)
     for (int64_t i = 0; i < *length; ++i)

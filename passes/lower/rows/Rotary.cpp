@@ -36,7 +36,6 @@ static RowOperand halfOf(Value view, const Sizes &dims, bool second) {
 
 /// A table [b, s, r] as seen from [b, h, s, r].
 static RowOperand tableOf(Value view, const Sizes &dims) {
-  rt::ViewType type = viewTypeOf(view);
   Sizes own{dims[0], dims[2], dims[3]};
   RowOperand operand = operandOf(view, own);
   operand.strides.insert(operand.strides.begin() + 1, 0);

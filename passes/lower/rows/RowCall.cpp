@@ -105,7 +105,7 @@ static bool hasDenseColumns(const RowOperand &operand) {
 
 std::optional<RowCall> rowCallOf(rt::CallOp call, const RowMap &map) {
   auto found = map.find(call.getKernel());
-  RowCall row{call};
+  RowCall row{call, {}, {}, {}};
   if (found == map.end() || !found->second(call, row))
     return std::nullopt;
   for (const auto *list : {&row.inputs, &row.outputs})

@@ -23,17 +23,20 @@ static void *allocate(size_t bytes, size_t alignment) {
   return memory;
 }
 
+/// Not inlined, where compilers take it for a `free` of what `new` gave.
+[[gnu::noinline]] static void release(void *memory) { std::free(memory); }
+
 void *operator new(size_t bytes) { return allocate(bytes, 16); }
 void *operator new[](size_t bytes) { return allocate(bytes, 16); }
 void *operator new(size_t bytes, std::align_val_t alignment) {
   return allocate(bytes, static_cast<size_t>(alignment));
 }
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete[](void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
+void operator delete(void *memory) noexcept { release(memory); }
+void operator delete[](void *memory) noexcept { release(memory); }
+void operator delete(void *memory, size_t) noexcept { release(memory); }
+void operator delete[](void *memory, size_t) noexcept { release(memory); }
 void operator delete(void *memory, std::align_val_t) noexcept {
-  std::free(memory);
+  release(memory);
 }
 
 namespace shardc::runtime {

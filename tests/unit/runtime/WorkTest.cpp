@@ -39,8 +39,10 @@ TEST(Work, ofProducts) {
   EXPECT_EQ(plain.multiplyAdds, 2 * 5 * 7 * 11);
   EXPECT_EQ(plain.bytes, 4 * (2 * 5 * 7 + 7 * 11 + 2 * 5 * 11));
   const int64_t one = 1;
-  const KernelAttribute transposed{
-      .name = "transA", .ints = &one, .numInts = 1};
+  KernelAttribute transposed;
+  transposed.name = "transA";
+  transposed.ints = &one;
+  transposed.numInts = 1;
   EXPECT_EQ(workOfCall("Gemm", {viewOf({7, 5}), viewOf({7, 11})},
                        viewOf({5, 11}), {transposed})
                 .multiplyAdds,

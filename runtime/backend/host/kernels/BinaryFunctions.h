@@ -13,6 +13,13 @@
 
 namespace shardc::runtime::host {
 
+template <typename T> SHARDC_HOST_DEVICE constexpr bool isNegative(T x) {
+  if constexpr (std::is_unsigned_v<T>)
+    return false;
+  else
+    return x < T(0);
+}
+
 /// Unsigned, and no narrower than int: its arithmetic never overflows.
 template <typename T>
 using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
@@ -75,7 +82,9 @@ struct Mod {
       if (b == 0 || (std::is_signed_v<T> && b == T(-1)))
         return T(0);
       const T rest = T(a % b);
-      return !fmod && rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;
+      return !fmod && rest != 0 && isNegative(rest) != isNegative(b)
+                 ? T(rest + b)
+                 : rest;
     } else {
       const T rest = std::fmod(a, b);
       return !fmod && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
@@ -164,8 +173,8 @@ struct Xor {
 struct BitShift {
   bool toLeft;
   template <typename T> SHARDC_HOST_DEVICE T operator()(T x, T by) const {
-    if (by < T(0) || uint64_t(by) >= sizeof(T) * 8)
-      return !toLeft && x < T(0) ? T(-1) : T(0);
+    if (isNegative(by) || uint64_t(by) >= sizeof(T) * 8)
+      return !toLeft && isNegative(x) ? T(-1) : T(0);
     return toLeft ? T(uint64_t(x) << by) : T(x >> by);
   }
 };
