@@ -173,6 +173,8 @@ template <typename T> __device__ bool isNegative(T x) {
     return __bfloat16_as_ushort(x) & 0x8000;
   else if constexpr (std::is_floating_point_v<T>)
     return std::signbit(x);
+  else if constexpr (std::is_unsigned_v<T>)
+    return false;
   else
     return x < T(0);
 }

@@ -33,7 +33,9 @@ struct Abs {
   static constexpr char kName[] = "Abs";
   using Types = NumericTypes;
   template <typename T> SHARDC_HOST_DEVICE T operator()(T x) const {
-    if constexpr (std::is_integral_v<T>)
+    if constexpr (std::is_unsigned_v<T>)
+      return x;
+    else if constexpr (std::is_integral_v<T>)
       return x < T(0) ? negate(x) : x;
     else
       return std::abs(x);
@@ -43,7 +45,10 @@ struct Sign {
   static constexpr char kName[] = "Sign";
   using Types = NumericTypes;
   template <typename T> SHARDC_HOST_DEVICE T operator()(T x) const {
-    return x > T(0) ? T(1) : x < T(0) ? negate(T(1)) : x; // x keeps NaN
+    if constexpr (std::is_unsigned_v<T>)
+      return T(x > T(0));
+    else
+      return x > T(0) ? T(1) : x < T(0) ? negate(T(1)) : x; // x keeps NaN
   }
 };
 struct Sqrt {
