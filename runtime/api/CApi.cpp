@@ -3,7 +3,9 @@
 #include "runtime/api/shardrt.hpp"
 #include "runtime/base/Message.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <exception>
 #include <string>
 
@@ -22,6 +24,7 @@ struct shardrt_session {
   std::vector<InputTensor> inputs;
   std::vector<Tensor> outputs;
   bool hasRun = false;
+  std::vector<char> kept; ///< outputs of the last run that a state has
 };
 
 struct shardrt_state {
@@ -35,7 +38,9 @@ thread_local std::string lastError;
 shardrt_status report(const Status &status) {
   if (!status.isOk())
     lastError = status.message();
-  return static_cast<shardrt_status>(status.code());
+  return status.code() == StatusCode::Unsupported // not for the outside
+             ? SHARDRT_ARTIFACT
+             : static_cast<shardrt_status>(status.code());
 }
 
 template <typename Body> shardrt_status guarded(Body body) {
@@ -46,20 +51,40 @@ template <typename Body> shardrt_status guarded(Body body) {
   }
 }
 
+/// The options of a caller that may know fewer of them, or more.
+Status readOptions(const shardrt_options &given, shardrt_options &options) {
+  constexpr size_t kMostBytes = 4096; // no version has more: it was not set
+  options = {};
+  if (given.size < sizeof given.size || given.size > kMostBytes)
+    return argumentError("shardrt_open: options.size is ", given.size,
+                         ", expected sizeof(shardrt_options)");
+  std::memcpy(&options, &given, std::min(given.size, sizeof options));
+  const char *bytes = reinterpret_cast<const char *>(&given);
+  for (size_t at = sizeof options; at < given.size; ++at)
+    if (bytes[at] != 0)
+      return argumentError("shardrt_open: an option is set that this version "
+                           "of the library does not know; use a newer one");
+  if (options.reserved != 0)
+    return argumentError("shardrt_open: options.reserved is ", options.reserved,
+                         ", expected 0");
+  return Status::ok();
+}
+
 Status openSession(const char *path, const shardrt_options *options,
                    shardrt_session **into) {
   if (!path || !into)
     return argumentError("shardrt_open: artifact and session must not be NULL");
-  if (options && options->size < sizeof(shardrt_options))
-    return argumentError("shardrt_open: options.size is not set");
   SessionOptions from;
   if (options) {
-    from.weightsRoot = options->weights_root ? options->weights_root : "";
-    from.checkReplicas = options->check_replicas != 0;
-    if (!(options->timeout_seconds >= 0 && options->timeout_seconds <= 1e6))
+    shardrt_options all;
+    SHARDC_RETURN_IF_ERROR(readOptions(*options, all));
+    from.weightsRoot = all.weights_root ? all.weights_root : "";
+    from.checkReplicas = all.check_replicas != 0;
+    from.nativeCode = all.no_kernels == 0;
+    if (!(all.timeout_seconds >= 0 && all.timeout_seconds <= 1e6))
       return argumentError("shardrt_open: timeout_seconds is out of range");
     from.timeout = std::chrono::milliseconds(
-        std::llround(std::ceil(options->timeout_seconds * 1000)));
+        std::llround(std::ceil(all.timeout_seconds * 1000)));
   }
   auto opened = std::make_unique<shardrt_session>();
   SHARDC_RETURN_IF_ERROR(Session::open(path, from, opened->session));
@@ -91,6 +116,10 @@ Status runSession(shardrt_session *session, shardrt_state *state,
                                from.data});
   }
   session->hasRun = false;
+  session->kept.assign(session->outputs.size(), 0);
+  if (state)
+    for (const CacheInfo &cache : session->session->caches())
+      session->kept[cache.output] = 1;
   SHARDC_RETURN_IF_ERROR(
       state ? session->session->run(*state->state, session->inputs,
                                     session->outputs)
@@ -140,6 +169,10 @@ Status getOutput(const shardrt_session *session, size_t index,
   if (!session->hasRun || index >= session->outputs.size())
     return argumentError("shardrt_output: no output ", index,
                          " of a successful run");
+  if (session->kept[index])
+    return argumentError("shardrt_output: the state keeps output ", index, " '",
+                         session->session->outputs()[index].name,
+                         "'; run without a state to get it");
   const Tensor &tensor = session->outputs[index];
   *output = {session->session->outputs()[index].name.c_str(), tensor.element(),
              static_cast<int32_t>(tensor.dims().size()), tensor.dims().data(),
@@ -168,27 +201,27 @@ shardrt_status shardrt_open(const char *artifact,
 void shardrt_close(shardrt_session *session) { delete session; }
 
 size_t shardrt_num_inputs(const shardrt_session *session) {
-  return session->session->inputs().size();
+  return session ? session->inputTypes.size() : 0;
 }
 
 size_t shardrt_num_outputs(const shardrt_session *session) {
-  return session->session->outputs().size();
+  return session ? session->outputTypes.size() : 0;
 }
 
 const char *shardrt_input_name(const shardrt_session *session, size_t index) {
-  return nameAt(session->session->inputs(), index);
+  return session ? nameAt(session->session->inputs(), index) : nullptr;
 }
 
 const char *shardrt_output_name(const shardrt_session *session, size_t index) {
-  return nameAt(session->session->outputs(), index);
+  return session ? nameAt(session->session->outputs(), index) : nullptr;
 }
 
 const char *shardrt_input_type(const shardrt_session *session, size_t index) {
-  return textAt(session->inputTypes, index);
+  return session ? textAt(session->inputTypes, index) : nullptr;
 }
 
 const char *shardrt_output_type(const shardrt_session *session, size_t index) {
-  return textAt(session->outputTypes, index);
+  return session ? textAt(session->outputTypes, index) : nullptr;
 }
 
 shardrt_status shardrt_run(shardrt_session *session,
@@ -212,20 +245,25 @@ shardrt_status shardrt_state_fork(const shardrt_state *state,
   return guarded([&] { return forkState(state, copy); });
 }
 
-void shardrt_state_reset(shardrt_state *state) { state->state->reset(); }
+void shardrt_state_reset(shardrt_state *state) {
+  if (state)
+    state->state->reset();
+}
 
 void shardrt_state_destroy(shardrt_state *state) { delete state; }
 
 int64_t shardrt_state_length(const shardrt_state *state) {
-  return state->state->length();
+  return state ? state->state->length() : 0;
 }
 
 int64_t shardrt_state_capacity(const shardrt_state *state) {
-  return state->state->capacity();
+  return state ? state->state->capacity() : 0;
 }
 
 size_t shardrt_state_num_ranks(const shardrt_state *state) {
   size_t count = 0;
+  if (!state)
+    return count;
   (void)guarded([&] {
     count = state->state->memory().size();
     return Status::ok();

@@ -13,8 +13,8 @@ Processes::Processes(std::unique_ptr<Transport> transport)
     : connected(std::move(transport)) {}
 
 Processes::~Processes() {
-  if (isInUse.load())
-    (void)connected.release(); // a thread that hangs still uses it
+  if (isInUse.load() || process.isForked())
+    (void)connected.release(); // a thread that hangs still uses it, or is none
 }
 
 Status Processes::join(const ProcessOptions &options,
@@ -33,6 +33,10 @@ Status Processes::join(const ProcessOptions &options,
     settings.timeout = options.timeout;
     SHARDC_RETURN_IF_ERROR(readTimeout(settings.timeout));
     SHARDC_RETURN_IF_ERROR(readHeartbeat(settings.silence));
+    if (const char *secret = std::getenv("SHARDC_JOB_SECRET"))
+      settings.secret = secret;
+    if (const char *interface = std::getenv("SHARDC_INTERFACE"))
+      settings.interface = interface;
     std::unique_ptr<Transport> transport;
     SHARDC_RETURN_IF_ERROR(Transport::open(place, settings, transport));
     processes.reset(new Processes(std::move(transport)));

@@ -10,6 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <shared_mutex>
+#include <sys/stat.h>
+#include <utility>
 
 namespace shardc::runtime {
 namespace {
@@ -26,14 +29,63 @@ Status readEnvironment(SessionOptions &options) {
   return readTimeout(options.timeout);
 }
 
+/// Which folder is at a path: another one once shardc has replaced it.
+std::pair<dev_t, ino_t> folderAt(const std::string &path) {
+  struct stat found = {};
+  return stat(path.c_str(), &found) == 0 ? std::pair(found.st_dev, found.st_ino)
+                                         : std::pair<dev_t, ino_t>();
+}
+
+/// Again where the artifact was replaced meanwhile: then half of what was read
+/// was the old one's.
+Status openReplicas(const std::string &artifact, const SessionOptions &options,
+                    std::unique_ptr<Replicas> &replicas) {
+  constexpr int kAttempts = 10;
+  for (int attempt = 1;; ++attempt) {
+    const auto before = folderAt(artifact);
+    const Status status = Replicas::open(artifact, options, replicas);
+    // Processes have to open the same one.
+    if (status.isOk() || options.processes || attempt == kAttempts ||
+        folderAt(artifact) == before)
+      return status;
+  }
+}
+
 } // namespace
 
-Session::Session(std::unique_ptr<Replicas> replicas)
-    : replicas(std::move(replicas)) {}
+/// SessionOptions::onWeight, until the session is closed: a thread may outlive
+/// that, but not call what is the caller's.
+class WeightCallback {
+public:
+  using Function = std::function<void(int, const std::string &)>;
+  explicit WeightCallback(Function function) : function(std::move(function)) {}
+
+  void call(int rank, const std::string &weight) {
+    std::shared_lock lock(mutex);
+    if (function)
+      function(rank, weight);
+  }
+  /// Waits for those that are in it.
+  void close() {
+    std::unique_lock lock(mutex);
+    function = {};
+  }
+
+private:
+  std::shared_mutex mutex;
+  Function function;
+};
+
+Session::Session(std::unique_ptr<Replicas> replicas,
+                 std::shared_ptr<WeightCallback> onWeight)
+    : replicas(std::move(replicas)), onWeight(std::move(onWeight)) {}
 
 Session::~Session() {
-  if (replicas && replicas->isStuck())
-    (void)replicas.release(); // a thread still uses it
+  if (!replicas || (!replicas->isForked() && !replicas->isStuck()))
+    return;
+  if (onWeight && !replicas->isForked())
+    onWeight->close();
+  (void)replicas.release(); // a thread still uses it, or would be waited for
 }
 
 Status Session::open(const std::string &artifact, const SessionOptions &options,
@@ -41,10 +93,20 @@ Status Session::open(const std::string &artifact, const SessionOptions &options,
   return withoutExceptions([&] {
     SessionOptions complete = options;
     SHARDC_RETURN_IF_ERROR(readEnvironment(complete));
+    std::shared_ptr<WeightCallback> onWeight;
+    if (options.onWeight) {
+      onWeight = std::make_shared<WeightCallback>(options.onWeight);
+      complete.onWeight = [onWeight](int rank, const std::string &weight) {
+        onWeight->call(rank, weight);
+      };
+    }
     std::unique_ptr<Replicas> replicas;
-    SHARDC_RETURN_IF_ERROR(Replicas::open(artifact, complete, replicas));
-    session.reset(new Session(std::move(replicas)));
-    return Status::ok();
+    const Status status = openReplicas(artifact, complete, replicas);
+    if (status.isOk())
+      session.reset(new Session(std::move(replicas), std::move(onWeight)));
+    else if (onWeight)
+      onWeight->close();
+    return status;
   });
 }
 
@@ -114,6 +176,7 @@ std::vector<StateMemory> State::memory() const {
 
 Status State::fork(std::unique_ptr<State> &copy) const {
   return withoutExceptions([&] {
+    SHARDC_RETURN_IF_ERROR(session.replicas->checkProcess());
     std::unique_ptr<State> made(new State(session, replica, room));
     SHARDC_RETURN_IF_ERROR(
         session.replicas->pipelines[replica]->createStates(room, made->stages));
@@ -144,23 +207,13 @@ std::vector<std::string> Session::hostInstructions() const {
 
 std::vector<std::string> Session::placement() const {
   std::vector<std::string> lines;
-  for (const auto &pipeline : replicas->pipelines)
-    for (const auto &stage : pipeline->stages)
-      for (int rank : stage->localRanks) {
-        const DeviceInfo &info =
-            stage->ranks[static_cast<size_t>(rank)].device->info();
-        NeededBytes needed;
-        (void)neededBytes(replicas->artifact, stage->place.stage, rank, needed);
-        const std::string room = roomText(needed, info.freeBytes);
-        lines.push_back(message(
-            replicas->artifact.rankText(stage->worldRank(rank)), ": device ",
-            info.number, " (", info.name, ", ", info.architecture, "), ",
-            needed.weights, " bytes of weights, ", info.freeBytes, " free",
-            room.empty() ||
-                    stage->ranks[static_cast<size_t>(rank)].device->isHost()
-                ? ""
-                : ", " + room));
-      }
+  for (const MemoryNeed &need : replicas->needs) {
+    const std::string room = roomText(replicas->needs, need.number);
+    lines.push_back(message(
+        need.rank, ": ", need.described, ", ", need.needed.weights,
+        need.isHost ? " bytes of copies of weights, " : " bytes of weights, ",
+        need.freeBytes, " free", room.empty() ? "" : ", " + room));
+  }
   for (const std::string &line : replicas->devices.findUnreachable())
     lines.push_back(line);
   return lines;
@@ -172,6 +225,7 @@ std::vector<CacheInfo> Session::caches() const {
 
 Status Session::createState(int64_t capacity, std::unique_ptr<State> &state) {
   return withoutExceptions([&] {
+    SHARDC_RETURN_IF_ERROR(replicas->checkProcess());
     std::unique_ptr<State> made(new State(*this, replicas->next(), capacity));
     SHARDC_RETURN_IF_ERROR(replicas->pipelines[made->replica]->createStates(
         capacity, made->stages));
@@ -253,6 +307,7 @@ std::vector<InstructionProfile> Session::profile() const {
 
 Status Session::measureLimits(DeviceLimits &limits) {
   return withoutExceptions([&] {
+    SHARDC_RETURN_IF_ERROR(replicas->checkProcess());
     std::vector<DeviceLimits> all;
     for (const auto &stage : replicas->last().stages) {
       std::lock_guard lock(stage->mutex);

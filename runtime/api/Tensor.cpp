@@ -3,6 +3,7 @@
 #include "runtime/base/Message.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardc::runtime {
 
@@ -12,6 +13,16 @@ Tensor Tensor::borrow(void *data, int64_t capacity) {
   tensor.capacity = capacity;
   tensor.borrowed = true;
   return tensor;
+}
+
+void Tensor::swap(Tensor &other) noexcept {
+  std::swap(type, other.type);
+  std::swap(rank, other.rank);
+  std::swap(sizes, other.sizes);
+  std::swap(memory, other.memory);
+  std::swap(capacity, other.capacity);
+  std::swap(borrowed, other.borrowed);
+  std::swap(owned, other.owned);
 }
 
 int64_t Tensor::numElements() const {

@@ -19,6 +19,7 @@
 #ifndef SHARDC_RUNTIME_API_PROCESSES_HPP
 #define SHARDC_RUNTIME_API_PROCESSES_HPP
 
+#include "runtime/base/OwnProcess.h"
 #include "runtime/base/Status.h"
 #include "runtime/launch/ProcessPlace.h"
 
@@ -65,6 +66,7 @@ private:
   std::unique_ptr<Transport> connected;
   std::atomic<uint32_t> sessions = 0;
   std::atomic<bool> isInUse = false;
+  const OwnProcess process;
 };
 
 } // namespace shardc::runtime

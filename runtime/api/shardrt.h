@@ -11,9 +11,25 @@
  *   shardrt_output(session, 0, &logits);
  *   shardrt_close(session);
  *
- * The ABI is stable: structs and enums only grow at their end, and options
- * carry their size. A session may be used by one thread at a time, since
- * outputs stay inside of it. Strings are UTF-8 and end with 0.
+ * The ABI is stable: functions and enums only grow, options grow at their end
+ * and carry their size, and shardrt_tensor stays as it is. A session may be
+ * used by one thread at a time, since outputs stay inside of it, and by the
+ * process that has opened it: not by one that was forked from it. Strings are
+ * UTF-8 and end with 0.
+ *
+ * Trust. An artifact holds native code, which runs with the rights of the
+ * process (`no_kernels` leaves it out). Its checksums find damage, not malice:
+ * open only what comes from somebody you would run a program of.
+ *
+ * Memory. What is handed to a call may be freed once it has returned, also
+ * after an error. A kernel that hangs does not hang its caller, but while it
+ * reads a large input (64 KiB and more) where the caller has it.
+ *
+ * Files. Weights are read where the model's files are, as long as the session
+ * is open. Where one of them is written to or truncated in the meantime, runs
+ * end with an error. To that end shardrt_open installs a handler for SIGBUS: it
+ * deals with addresses in these files and leaves all others to the handler that
+ * was there before. SHARDC_FILE_GUARD=0 in the environment leaves it out.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef SHARDRT_H
@@ -67,10 +83,14 @@ typedef struct {
 } shardrt_tensor;
 
 typedef struct {
-  size_t size;              /* sizeof(shardrt_options) */
+  size_t size;              /* sizeof(shardrt_options): what lies behind it,
+                               in a later version, has its default */
   const char *weights_root; /* NULL: as the artifact says */
   double timeout_seconds;   /* 0: SHARDC_TIMEOUT, or 60 */
   int32_t check_replicas;
+  int32_t unused;     /* not read */
+  int32_t no_kernels; /* not 0: run no native code of the artifact */
+  int32_t reserved;   /* 0 */
 } shardrt_options;
 
 typedef struct shardrt_session shardrt_session;
@@ -99,7 +119,8 @@ const char *shardrt_output_type(const shardrt_session *session, size_t index);
 shardrt_status shardrt_run(shardrt_session *session,
                            const shardrt_tensor *inputs, size_t num_inputs);
 /* An output of the last run; its memory belongs to the session and is valid
- * until the next run or close. */
+ * until the next run or close. SHARDRT_INVALID_ARGUMENT for one that the state
+ * of that run keeps. */
 shardrt_status shardrt_output(const shardrt_session *session, size_t index,
                               shardrt_tensor *output);
 

@@ -14,6 +14,25 @@
 // third run of the same shapes nothing is allocated if the output tensors are
 // reused.
 //
+// Trust. An artifact holds native code, which runs with the rights of the
+// process (SessionOptions::nativeCode leaves it out). Its checksums find
+// damage, not malice: open only what comes from somebody you would run a
+// program of.
+//
+// Memory. What is handed to run() may go once it has returned, also after an
+// error: a rank that hangs in a kernel is given up after the timeout, but not
+// while it can still touch it. Small inputs (up to 64 KiB a rank) are copied
+// and outputs are written last, so that is a kernel that reads a large input
+// in place. A state may be destroyed at any time between runs; what a rank that
+// was given up may still write to stays.
+//
+// Files. Weights are read where the model's files lie, as long as the session
+// is open. A file that is written to or truncated in the meantime (not: that
+// another one took the place of) ends every run with an error, at the latest
+// when it is over: see base/MappedFile.h, and base/FileGuard.h for the handler
+// of SIGBUS that open installs. Processes that were forked after open have none
+// of the ranks: they can only open the artifact themselves.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_API_SHARDRT_HPP
 #define SHARDC_RUNTIME_API_SHARDRT_HPP
@@ -34,6 +53,7 @@
 namespace shardc::runtime {
 
 using artifact::ElementType;
+using enum artifact::ElementType; // ElementType_Int64
 
 /// An input: the caller's memory, dense and row-major, aligned to its elements.
 /// Read during run() only, and never written.
@@ -48,6 +68,13 @@ struct InputTensor {
 class Tensor {
 public:
   Tensor() = default; ///< owns memory that grows as needed and is reused
+  /// The memory goes along; `other` is as if new.
+  Tensor(Tensor &&other) noexcept { swap(other); }
+  Tensor &operator=(Tensor &&other) noexcept {
+    Tensor taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
   /// Uses `capacity` bytes at `data`, aligned to 64; a run that needs more is
   /// an error. The caller keeps the memory alive.
   static Tensor borrow(void *data, int64_t capacity);
@@ -65,6 +92,8 @@ public:
   Status reshape(ElementType element, std::span<const int64_t> dims);
 
 private:
+  void swap(Tensor &other) noexcept;
+
   ElementType type = artifact::ElementType_Float32;
   int rank = 0;
   int64_t sizes[kMaxRank] = {};
@@ -92,12 +121,17 @@ struct SessionOptions {
   std::string device;
   /// Longest wait at a collective; 0: SHARDC_TIMEOUT (seconds), or 60 s.
   std::chrono::milliseconds timeout{0};
+  /// Whether code that came with the artifact may run: what was generated for
+  /// it. Without it an artifact that calls such code is an error of open.
+  bool nativeCode = true;
   bool checkReplicas = false; ///< also switched on by SHARDC_CHECK_REPLICAS=1
   bool measure = false;       ///< keep times for profile() and writeTrace()
   /// Open devices and communicators, check what ranks need against what there
   /// is, run one small collective over each group, and load nothing: the
   /// session can then be closed, and nothing else.
   bool preflight = false;
+  /// With `preflight`: positions of KV caches, at batch 1, that must fit, too.
+  int64_t cachePositions = 0;
   /// Devices capture what they run for a shape and run that again; also
   /// switched off by SHARDC_GRAPHS=0.
   bool graphs = true;
@@ -146,7 +180,8 @@ struct LaunchStats {
   int64_t replayed = 0;
 };
 
-/// Time of one instruction over all measured runs of the last shape.
+/// Time of one instruction over all measured runs of the last shape; the first
+/// one, which waits for weights, only where there is no other.
 struct InstructionProfile {
   std::string kernel;
   std::string node;
@@ -155,6 +190,8 @@ struct InstructionProfile {
   // Of the first rank that is here, in one run (trace/Work.h).
   int64_t bytes = 0;        ///< of its operands
   int64_t multiplyAdds = 0; ///< of a product
+  int runs = 0;             ///< that were measured
+  bool hasFirst = false;    ///< the first one is among them
 };
 
 /// What a rank's device does at best: measured, with all ranks at it.
@@ -166,6 +203,7 @@ struct DeviceLimits {
 class CacheState;
 class Replicas;
 class Session;
+class WeightCallback;
 
 /// What a rank's caches have of its device. Before the first run: nothing.
 struct StateMemory {
@@ -198,7 +236,7 @@ private:
   Session &session;
   size_t replica; ///< that holds it
   int64_t room;
-  std::vector<std::unique_ptr<CacheState>> stages;
+  std::vector<std::shared_ptr<CacheState>> stages;
 };
 
 /// Past and present of a cache, by their numbers.
@@ -270,8 +308,10 @@ public:
 
 private:
   friend class State;
-  explicit Session(std::unique_ptr<Replicas> replicas);
+  Session(std::unique_ptr<Replicas> replicas,
+          std::shared_ptr<WeightCallback> onWeight);
   std::unique_ptr<Replicas> replicas;
+  std::shared_ptr<WeightCallback> onWeight; ///< null: nobody is told
 };
 
 } // namespace shardc::runtime

@@ -14,6 +14,7 @@ namespace shardc::runtime {
 namespace {
 
 constexpr uint64_t kMaxManifestBytes = uint64_t{1} << 28;
+constexpr uint64_t kMaxProgramBytes = uint64_t{1} << 31; // FlatBuffers' own
 
 bool hostHasKernel(std::string_view name) {
   return findHostKernel(name) != nullptr;
@@ -25,19 +26,18 @@ std::string joinPath(const std::string &folder, const std::string &path) {
   return folder.back() == '/' ? folder + path : folder + "/" + path;
 }
 
-Status checkSize(const std::string &path, const MappedFile &file,
-                 uint64_t bytes) {
-  return file.size() == bytes
+Status checkSize(const std::string &path, uint64_t size, uint64_t bytes) {
+  return size == bytes
              ? Status::ok()
-             : artifactError(path, " is damaged: ", file.size(),
-                             " bytes, expected ", bytes,
+             : artifactError(path, " is damaged: ", size, " bytes, expected ",
+                             bytes,
                              "; copy the artifact again or compile it again");
 }
 
-Status checkHash(const std::string &path, const MappedFile &file,
+Status checkHash(const std::string &path, std::span<const std::byte> contents,
                  uint64_t bytes, const std::string &hash) {
-  SHARDC_RETURN_IF_ERROR(checkSize(path, file, bytes));
-  if (hashHex(file.data(), file.size()) != hash)
+  SHARDC_RETURN_IF_ERROR(checkSize(path, contents.size(), bytes));
+  if (hashHex(contents.data(), contents.size()) != hash)
     return artifactError(path, " is damaged: its hash does not match; copy the "
                                "artifact again or compile it again");
   return Status::ok();
@@ -105,17 +105,18 @@ std::string Artifact::pathOf(const std::string &file) const {
 Status Artifact::openPrograms(KnowsKernel knowsKernel) {
   for (const ManifestStage &stage : parsed.stages) {
     std::string path = joinPath(folder, stage.program);
-    MappedFile file;
-    SHARDC_RETURN_IF_ERROR(MappedFile::open(path, file));
-    SHARDC_RETURN_IF_ERROR(checkHash(path, file, stage.bytes, stage.hash));
     // A private copy: what was checked cannot change any more.
+    std::string text;
+    SHARDC_RETURN_IF_ERROR(readSmallFile(path, kMaxProgramBytes, text));
+    SHARDC_RETURN_IF_ERROR(checkHash(path, std::as_bytes(std::span(text)),
+                                     stage.bytes, stage.hash));
     AlignedBuffer copy;
-    if (!copy.allocate(static_cast<int64_t>(file.size())))
-      return artifactError(path, ": out of memory for ", file.size(), " bytes");
-    if (file.size() > 0)
-      std::memcpy(copy.data(), file.data(), file.size());
+    if (!copy.allocate(static_cast<int64_t>(text.size())))
+      return artifactError(path, ": out of memory for ", text.size(), " bytes");
+    if (!text.empty())
+      std::memcpy(copy.data(), text.data(), text.size());
     SHARDC_RETURN_IF_ERROR(
-        verifyProgram(path, copy.data(), file.size(), knowsKernel));
+        verifyProgram(path, copy.data(), text.size(), knowsKernel));
     programs.push_back(std::move(copy));
   }
   return checkStages();
@@ -211,11 +212,31 @@ Status Artifact::openFiles(const std::string &weightsRoot) {
                                  : "; point --weights-root at the folder of "
                                    "the model's files");
       SHARDC_RETURN_IF_ERROR(
-          entry.inArtifact ? checkHash(path, file, entry.bytes, entry.hash)
-                           : checkFingerprint(path, file, entry));
+          entry.inArtifact
+              ? checkHash(path, file.bytes(), entry.bytes, entry.hash)
+              : checkFingerprint(path, file, entry));
     }
     files.push_back(std::move(file));
   }
+  closeUnread();
+  return Status::ok();
+}
+
+/// What no weight is read from need not stay open, nor as it is.
+void Artifact::closeUnread() {
+  std::vector<char> isRead(files.size(), 0);
+  for (size_t number = 0; number < programs.size(); ++number)
+    for (const artifact::Weight *weight : *program(number).weights())
+      if (weight->file() < isRead.size() && weight->length() > 0)
+        isRead[weight->file()] = 1;
+  for (size_t i = 0; i < files.size(); ++i)
+    if (!isRead[i])
+      files[i] = MappedFile();
+}
+
+Status Artifact::checkUnchanged() const {
+  for (const MappedFile &file : files)
+    SHARDC_RETURN_IF_ERROR(file.checkUnchanged());
   return Status::ok();
 }
 
@@ -319,8 +340,8 @@ Status Artifact::openCopiedWeights(int rank, MappedFile &file,
     return artifactError("manifest.json lists no ", name);
   std::string path = joinPath(folder, name);
   SHARDC_RETURN_IF_ERROR(MappedFile::open(path, file));
-  SHARDC_RETURN_IF_ERROR(
-      checkSize(path, file, parsed.files[static_cast<size_t>(index)].bytes));
+  SHARDC_RETURN_IF_ERROR(checkSize(
+      path, file.size(), parsed.files[static_cast<size_t>(index)].bytes));
   return parseSafetensors(path, file.bytes(), weights);
 }
 
@@ -331,7 +352,7 @@ Status Artifact::checkCopiedWeights(int rank, const MappedFile &file) const {
   const std::string path = joinPath(folder, name);
   if (Status status = readMapped(file.data(), file.size()); !status.isOk())
     return artifactError(path, " ", status.message());
-  return checkHash(path, file, entry.bytes, entry.hash);
+  return checkHash(path, file.bytes(), entry.bytes, entry.hash);
 }
 
 } // namespace shardc::runtime

@@ -73,6 +73,10 @@ public:
     return parsed.files[weight.file()].inArtifact;
   }
 
+  /// Whether the files that weights are read from are as they were when they
+  /// were opened: a system call each.
+  Status checkUnchanged() const;
+
   /// Opens rank's file of an artifact with copied weights. The entries stay
   /// valid as long as `file`, whose contents are yet to be checked.
   Status openCopiedWeights(int rank, MappedFile &file,
@@ -86,6 +90,7 @@ private:
   int64_t meshSize() const;
   bool holdsStages() const;
   Status openFiles(const std::string &weightsRoot);
+  void closeUnread();
   Status checkWeights() const;
   Status checkGenerated() const;
 

@@ -13,7 +13,7 @@
 //   weights/rank-00000.safetensors   only with --weights copy
 //
 // manifest.json:
-//   { "format": 6, "tool": "shardc 0.1", "checksum": "<hash of the rest>",
+//   { "format": 8, "tool": "shardc 0.1", "checksum": "<hash of the rest>",
 //     "tolerance": "f32" | "low" | "quant",
 //     "mesh": [{"name": "tp", "size": 2}],
 //     "stages": [{"program": "stage0.program", "stage": 0, "bytes": N,

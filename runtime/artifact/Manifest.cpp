@@ -1,10 +1,9 @@
 #include "runtime/artifact/Manifest.h"
 
+#include "runtime/artifact/BoundedJson.h"
 #include "runtime/artifact/Format.h"
 #include "runtime/base/Hash.h"
 #include "runtime/base/Message.h"
-
-#include <nlohmann/json.hpp>
 
 namespace shardc::runtime {
 namespace {
@@ -214,7 +213,7 @@ int Manifest::findArtifactFile(std::string_view path) const {
 }
 
 Status parseManifest(std::string_view text, Manifest &manifest) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = parseBoundedJson(text);
   if (!json.is_object())
     return manifestError("is not a JSON object; it is damaged, or this folder "
                          "is no artifact of shardc");

@@ -1,9 +1,9 @@
 #include "runtime/artifact/Safetensors.h"
 
+#include "runtime/artifact/BoundedJson.h"
 #include "runtime/base/Message.h"
 
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 namespace shardc::runtime {
 namespace {
@@ -54,7 +54,7 @@ Status parseSafetensors(std::string_view name, std::span<const std::byte> file,
       headerBytes > file.size() - sizeof headerBytes)
     return artifactError(name, ": not a safetensors file");
   const char *text = reinterpret_cast<const char *>(file.data()) + 8;
-  Json header = Json::parse(text, text + headerBytes, nullptr, false);
+  Json header = parseBoundedJson({text, headerBytes});
   if (!header.is_object())
     return artifactError(name, ": its safetensors header is no JSON object");
   auto data = file.subspan(8 + headerBytes);

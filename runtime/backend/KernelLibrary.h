@@ -21,13 +21,20 @@ namespace shardc::runtime {
 
 /// What a device chooses from.
 struct KernelFiles {
-  std::string folder;             ///< "model.shard/kernels/"
-  std::vector<std::string> names; ///< "x86-64-v3.so", "sm_90.cubin"
+  std::string folder;                   ///< "model.shard/kernels/"
+  std::vector<std::string> names;       ///< "x86-64-v3.so", "sm_90.cubin"
+  std::vector<std::string> hashes = {}; ///< hashHex of each; none: not known
   /// Of the kernels in each; lives longer than what is opened.
   const artifact::GeneratedForms *forms = nullptr;
 
   bool holds(std::string_view name) const {
     return std::find(names.begin(), names.end(), name) != names.end();
+  }
+  /// Of a file that it holds; empty: not known.
+  std::string hashOf(std::string_view name) const {
+    const auto at = static_cast<size_t>(
+        std::find(names.begin(), names.end(), name) - names.begin());
+    return at < hashes.size() ? hashes[at] : "";
   }
 };
 

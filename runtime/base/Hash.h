@@ -113,10 +113,12 @@ inline bool fingerprintDescriptor(int fd, uint64_t size, std::string &hex) {
 /// Fingerprint of the file at `path`, and its size if `bytes` is given.
 inline Status fingerprintFile(const std::string &path, std::string &hex,
                               uint64_t *bytes = nullptr) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without waiting for whoever would write into a pipe of that name.
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   struct stat info = {};
-  bool ok = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-  if (ok) {
+  bool ok = fd >= 0 && fstat(fd, &info) == 0;
+  const bool isFile = S_ISREG(info.st_mode);
+  if (ok && isFile) {
     if (bytes)
       *bytes = static_cast<uint64_t>(info.st_size);
     ok = fingerprintDescriptor(fd, static_cast<uint64_t>(info.st_size), hex);
@@ -127,6 +129,8 @@ inline Status fingerprintFile(const std::string &path, std::string &hex,
   if (!ok)
     return Status::error(StatusCode::Artifact,
                          "cannot read " + path + ": " + why);
+  if (!isFile)
+    return Status::error(StatusCode::Artifact, path + " is not a regular file");
   return Status::ok();
 }
 

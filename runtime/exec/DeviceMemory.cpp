@@ -4,12 +4,14 @@
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Message.h"
 #include "runtime/exec/ArenaPlanner.h"
+#include "runtime/exec/HostNeeds.h"
 #include "runtime/exec/LoadedProgram.h"
 #include "runtime/exec/Mesh.h"
 #include "runtime/exec/ScalarEvaluator.h"
 #include "runtime/exec/ViewResolver.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <tuple>
 
@@ -131,64 +133,135 @@ Status neededBytes(const Artifact &artifact, int stage, int rank,
   return Status::ok();
 }
 
-std::string needText(const NeededBytes &needed) {
-  return message(needed.weights, " of weights, ", needed.values,
-                 " of intermediate values of its smallest request");
+NeededBytes &NeededBytes::operator+=(const NeededBytes &other) {
+  weights += other.weights;
+  values += other.values;
+  cachePosition += other.cachePosition;
+  caches += other.caches;
+  return *this;
 }
 
-std::string roomText(const NeededBytes &needed, int64_t freeBytes) {
-  if (needed.cachePosition <= 0)
+/// Of all ranks on a device.
+static MemoryNeed allOn(std::span<const MemoryNeed> needs, int number) {
+  MemoryNeed all;
+  for (const MemoryNeed &need : needs)
+    if (need.number == number) {
+      const NeededBytes sum = (all.needed += need.needed);
+      all = need;
+      all.needed = sum;
+    }
+  return all;
+}
+
+std::string needText(const MemoryNeed &need) {
+  const NeededBytes &needed = need.needed;
+  return message(
+      needed.weights,
+      need.isHost ? " of copies of weights in the order that kernels read, "
+                  : " of weights, ",
+      needed.values, " of intermediate values of its smallest request",
+      needed.caches > 0 ? message(", ", needed.caches, " of KV caches") : "",
+      need.beside > 0 ? message(", ", need.beside,
+                                " of ranks that are other processes here")
+                      : "");
+}
+
+std::string roomText(std::span<const MemoryNeed> needs, int number) {
+  const MemoryNeed all = allOn(needs, number);
+  if (all.needed.cachePosition <= 0)
     return "";
+  const int64_t left =
+      all.freeBytes - all.beside - all.needed.bytes() + all.needed.caches;
   return message("room for ",
-                 std::max<int64_t>(freeBytes - needed.bytes(), 0) /
-                     needed.cachePosition,
+                 std::max<int64_t>(left, 0) / all.needed.cachePosition,
                  " positions of its KV caches at batch 1");
 }
 
 /// What to do about a device that lacks memory for its ranks, of which `fit`
 /// would have enough.
-static std::string remedyFor(const MemoryNeed &first, int fit) {
+static std::string remedyFor(const MemoryNeed &first, int64_t needed, int fit) {
+  if (first.isHost)
+    return fit > 0 ? message("; ", fit, fit == 1 ? " rank" : " ranks",
+                             " would fit on it: run the others on other "
+                             "machines, as processes")
+                   : "; split the model over more machines, with a process a "
+                     "rank, or take one with more memory";
   const int64_t free = std::max<int64_t>(first.freeBytes, 1);
   return fit > 0 ? message("; ", fit, fit == 1 ? " rank" : " ranks",
                            " would fit on it: use more devices, or more ranks "
                            "on them")
                  : message("; split the model over at least ",
-                           (first.needed.bytes() + free - 1) / free,
+                           (needed + free - 1) / free,
                            " times as many devices, with more ranks");
 }
 
 Status checkMemory(std::span<const MemoryNeed> needs) {
   for (const MemoryNeed &first : needs) {
-    NeededBytes all;
+    MemoryNeed all = first;
+    all.needed = {};
     int ranks = 0, fit = 0;
     for (const MemoryNeed &need : needs)
       if (need.number == first.number) {
-        all.weights += need.needed.weights;
-        all.values += need.needed.values;
-        all.cachePosition += need.needed.cachePosition;
+        all.needed += need.needed;
         ++ranks;
-        fit += all.bytes() <= first.freeBytes;
+        fit += all.needed.bytes() + first.beside <= first.freeBytes;
       }
-    if (all.bytes() <= first.freeBytes)
+    const int64_t bytes = all.needed.bytes() + first.beside;
+    if (bytes <= first.freeBytes)
       continue;
+    const NeededBytes &needed = all.needed;
     return artifactError(
         ranks == 1 ? first.rank
                    : message(ranks, " ranks, ", first.rank, " among them,"),
-        ranks == 1 ? " needs " : " need ", all.bytes(), " bytes on ",
-        first.device, ", which has ", first.freeBytes, " free: ", needText(all),
-        remedyFor(first, fit),
-        all.cachePosition > 0 ? message("; KV caches take ", all.cachePosition,
-                                        " bytes a position at batch 1 on top")
-                              : "");
+        ranks == 1 ? " needs " : " need ", bytes, " bytes on ", first.device,
+        ", which has ", first.freeBytes, " free: ", needText(all),
+        remedyFor(first, first.needed.bytes(), fit),
+        needed.cachePosition > 0 && needed.caches == 0
+            ? message("; KV caches take ", needed.cachePosition,
+                      " bytes a position at batch 1 on top")
+        : needed.cachePosition > 0
+            ? message("; there would be ", roomText(needs, first.number))
+            : "");
   }
   return Status::ok();
 }
 
-Status checkMemory(const Artifact &artifact, const RankDevices &devices,
-                   int only) {
-  if (devices.isHost())
+/// What the ranks of the other processes on this host need at least: those with
+/// the least, as it is not known which they are.
+static Status needBeside(const Artifact &artifact, int own, int processes,
+                         int64_t &bytes) {
+  // Of very many ranks none is waited for.
+  constexpr int kMostRanks = 256;
+  bytes = 0;
+  if (processes < 2 || artifact.worldSize() > kMostRanks)
     return Status::ok();
-  std::vector<MemoryNeed> needs;
+  std::vector<int64_t> others;
+  for (int replica = 0; replica < artifact.numReplicas(); ++replica)
+    for (int stage = 0; stage < artifact.numStages(); ++stage)
+      for (int rank = 0; rank < artifact.stageSize(); ++rank) {
+        const int world = artifact.worldRank(replica, stage, rank);
+        if (world == own)
+          continue;
+        NeededBytes needed;
+        SHARDC_RETURN_IF_ERROR(neededBytes(artifact, stage, rank, needed));
+        SHARDC_RETURN_IF_ERROR(
+            HostNeeds(artifact).add(stage, rank, world, needed.weights));
+        others.push_back(needed.bytes());
+      }
+  std::sort(others.begin(), others.end());
+  others.resize(std::min(others.size(), static_cast<size_t>(processes - 1)));
+  for (const int64_t need : others)
+    bytes += need;
+  return Status::ok();
+}
+
+/// More than any machine has; sums of it are none that overflow.
+static constexpr int64_t kMostBytes = int64_t{1} << 50;
+
+Status collectNeeds(const Artifact &artifact, const RankDevices &devices,
+                    int only, int64_t positions,
+                    std::vector<MemoryNeed> &needs) {
+  HostNeeds host(artifact);
   for (int replica = 0; replica < artifact.numReplicas(); ++replica)
     for (int stage = 0; stage < artifact.numStages(); ++stage)
       for (int rank = 0; rank < artifact.stageSize(); ++rank) {
@@ -200,11 +273,24 @@ Status checkMemory(const Artifact &artifact, const RankDevices &devices,
                         message("device ", info.number, " (", info.name, ")"),
                         info.number,
                         {},
-                        info.freeBytes};
+                        info.freeBytes,
+                        devices.isHost()};
+        need.described = message("device ", info.number, " (", info.name, ", ",
+                                 info.architecture, ")");
         SHARDC_RETURN_IF_ERROR(neededBytes(artifact, stage, rank, need.needed));
+        if (need.isHost)
+          SHARDC_RETURN_IF_ERROR(
+              host.add(stage, rank, world, need.needed.weights));
+        if (need.isHost && only >= 0)
+          SHARDC_RETURN_IF_ERROR(needBeside(
+              artifact, world, processesOnMachine(std::getenv), need.beside));
+        if (__builtin_mul_overflow(need.needed.cachePosition, positions,
+                                   &need.needed.caches) ||
+            need.needed.caches > kMostBytes)
+          need.needed.caches = kMostBytes;
         needs.push_back(std::move(need));
       }
-  return checkMemory(needs);
+  return Status::ok();
 }
 
 } // namespace shardc::runtime

@@ -9,6 +9,8 @@
 //   free: 1100 of weights, 100 of intermediate values of its smallest request;
 //   ...; its KV caches take 64 bytes a position on top
 //
+// A host is refused like any device, for what it cannot leave in files.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_DEVICEMEMORY_H
 #define SHARDC_RUNTIME_EXEC_DEVICEMEMORY_H
@@ -18,6 +20,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace shardc::runtime {
 
@@ -26,7 +29,9 @@ struct NeededBytes {
   int64_t weights = 0;       ///< what two programs share once, as it is kept
   int64_t values = 0;        ///< of the smallest request, without scratch
   int64_t cachePosition = 0; ///< a position of all its KV caches, at batch 1
-  int64_t bytes() const { return weights + values; }
+  int64_t caches = 0;        ///< of the positions that were asked for
+  int64_t bytes() const { return weights + values + caches; }
+  NeededBytes &operator+=(const NeededBytes &other);
 };
 
 /// What a rank needs, and the device that it is on.
@@ -36,25 +41,29 @@ struct MemoryNeed {
   int number = 0;     ///< of the device: ranks on one share its memory
   NeededBytes needed;
   int64_t freeBytes = 0;
+  bool isHost = false; ///< weights are copies, see HostNeeds.h
+  /// What ranks of other processes on the same host need at least.
+  int64_t beside = 0;
+  std::string described = {}; ///< "device 0 (NVIDIA H200, sm_90)"
 };
 
 Status neededBytes(const Artifact &artifact, int stage, int rank,
                    NeededBytes &needed);
 
+/// The needs of the ranks that are here, with KV caches for `positions`.
+Status collectNeeds(const Artifact &artifact, const RankDevices &devices,
+                    int only, int64_t positions,
+                    std::vector<MemoryNeed> &needs);
+
 /// "1100 of weights, 100 of intermediate values of its smallest request"
-std::string needText(const NeededBytes &needed);
-/// Of a rank that fits: "room for 900 positions of its KV caches at batch 1";
-/// empty if it has none.
-std::string roomText(const NeededBytes &needed, int64_t freeBytes);
+std::string needText(const MemoryNeed &need);
+/// Of a device whose ranks fit: "room for 900 positions of its KV caches at
+/// batch 1"; empty if they have none.
+std::string roomText(std::span<const MemoryNeed> needs, int number);
 
 /// Error that names the first device without room for its ranks, what they
 /// need for what, and how many ranks would fit.
 Status checkMemory(std::span<const MemoryNeed> needs);
-
-/// The same for the ranks that are here; nothing on the host, which maps its
-/// weights.
-Status checkMemory(const Artifact &artifact, const RankDevices &devices,
-                   int only);
 
 } // namespace shardc::runtime
 

@@ -28,7 +28,7 @@ Status Engine::open(const Artifact &artifact, const StagePlace &place,
   if (status.isOk())
     engine = std::move(opened);
   else if (opened->isStuck())
-    (void)opened.release(); // a thread still uses it
+    engine = std::move(opened); // a thread still uses it, and what it is in
   return status;
 }
 
@@ -41,9 +41,18 @@ Status Engine::start(Transfers &transfers) {
     programs.push_back(std::make_unique<LoadedProgram>(artifact.program(number),
                                                        number, ranks.size()));
   findChannels(transfers);
+  transfers.watch([this] {
+    uint64_t steps = 0;
+    for (const RankState &rank : ranks)
+      steps += rank.progress.steps.load(std::memory_order_relaxed);
+    return steps;
+  });
+  failure.progress = [&transfers] { return transfers.progress(); };
   active = programs.front().get();
   inputInfos = describeInputs(program());
   SHARDC_RETURN_IF_ERROR(checkPorts());
+  // Sizes are told as the last one has them, which is for the most requests.
+  inputInfos = describeInputs(*programs.back()->program);
   orderedInputs.resize(inputInfos.size());
   for (RankState &state : ranks)
     state.inputs.resize(inputInfos.size());
@@ -320,7 +329,10 @@ Status Engine::onAllRanks(Status (Engine::*newStep)(int), Step kind) {
     if (failure.failed() && failedAt == Clock::time_point::max())
       failedAt = Clock::now();
     return kind == Step::RunsKernels && failedAt != Clock::time_point::max() &&
-           Clock::now() - failedAt > grace;
+           Clock::now() - failedAt > grace &&
+           std::none_of(ranks.begin(), ranks.end(), [](const RankState &rank) {
+             return CallersMemory::isHeld(rank.progress);
+           });
   };
   stuck = !threads.run(job, giveUp);
   if (stuck)

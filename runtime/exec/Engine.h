@@ -93,7 +93,7 @@ public:
   /// Inputs and outputs are the model's; the stage writes its own outputs. With
   /// a state past has no data; it may be null: then past comes with the inputs.
   Status run(std::span<const InputTensor> given, std::span<Tensor> outputs,
-             CacheState *state);
+             std::shared_ptr<CacheState> state);
   /// Before anything else, also beside other stages: each has other files to
   /// wait for. With options.loadsBeside weights may still come afterwards. A
   /// preflight tries the communicators instead. `all` lives longer.
@@ -114,7 +114,7 @@ public:
   Status addPast(CacheState &caches, std::span<const InputTensor> given,
                  std::vector<InputTensor> &past);
   /// An empty state, or why the artifact has none.
-  Status createState(int64_t capacity, std::unique_ptr<CacheState> &state);
+  Status createState(int64_t capacity, std::shared_ptr<CacheState> &state);
 
   /// What devices noted of the runs since, into their plans. No stage runs.
   Status takeActivities();
@@ -133,7 +133,8 @@ public:
     return artifact.worldRank(place.replica, place.stage, rank);
   }
 
-  /// A rank never came back: nothing here may be destroyed any more.
+  /// A rank never came back: nothing here may be destroyed any more. So is what
+  /// a failed open hands over.
   bool isStuck() const { return stuck; }
 
   const Artifact &artifact;
@@ -188,6 +189,7 @@ private:
   Status findProgram(LoadedProgram *&found) const;
   Status chooseProgram(std::span<const InputTensor> given);
   Status findPlan(ShapePlan *&plan);
+  void countMeasured(ShapePlan &plan);
   void takeLeast(std::vector<std::unique_ptr<ShapePlan>> &plans,
                  std::unique_ptr<ShapePlan> &taken);
   Status preparePlan(std::unique_ptr<ShapePlan> &plan);
@@ -210,13 +212,14 @@ private:
   bool isFoundHere() const { return !localRanks.empty(); }
 
   // EngineSegments.cpp
-  PlanContext contextOf(size_t segment,
-                        std::span<const std::vector<int64_t>> scalars) const;
+  PlanContext contextOf(int rank, size_t segment,
+                        std::span<const std::vector<int64_t>> scalars,
+                        const InputSlices &inputs) const;
   Status placeInputs(int rank);
   Status prepareSegment(int rank, size_t segment);
   Status bindPlan(int rank, size_t number,
                   std::span<const std::vector<int64_t>> scalars,
-                  SegmentPlan &segment);
+                  const InputSlices &inputs, SegmentPlan &segment);
   Status bindSegment(int rank, RankPlan &plan);
   /// `segment` is the one that comes next afterwards.
   Status runSegment(int rank, size_t &segment);
@@ -263,7 +266,8 @@ private:
   // The request at hand; sized once, so that a run allocates nothing.
   std::vector<const InputTensor *> orderedInputs;
   std::span<Tensor> requestOutputs;
-  CacheState *state = nullptr;
+  /// A rank that hangs keeps it, whatever becomes of the caller's.
+  std::shared_ptr<CacheState> state;
   std::vector<char> skippedInputs; ///< the state has it, or it is not read here
   std::vector<char> keptOutputs;   ///< of the program: the state has it
   AlignedBuffer collected;         ///< a block of an output, from elsewhere

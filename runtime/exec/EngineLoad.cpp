@@ -15,8 +15,10 @@ static KernelFiles kernelFilesOf(const Artifact &artifact) {
   files.forms = &artifact.manifest().kernels;
   const std::string_view prefix = artifact::kKernelsFolder;
   for (const ManifestFile &file : artifact.manifest().files)
-    if (file.inArtifact && file.path.starts_with(prefix))
+    if (file.inArtifact && file.path.starts_with(prefix)) {
       files.names.push_back(file.path.substr(prefix.size()));
+      files.hashes.push_back(file.hash);
+    }
   return files;
 }
 

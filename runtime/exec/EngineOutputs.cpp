@@ -57,6 +57,8 @@ Status Engine::fetchOutputs(int rank) {
 Status Engine::copyOutputs(int rank) {
   const auto r = static_cast<size_t>(rank);
   SHARDC_RETURN_IF_ERROR(fetchOutputs(rank));
+  const CallersMemory callers(ranks[r].progress, failure);
+  SHARDC_RETURN_IF_ERROR(callers.granted());
   for (uint32_t o = 0; o < keptOutputs.size(); ++o) {
     const OutputBlock &block = current->outputBlocks[o][r];
     const Tensor &whole = requestOutputs[program().outputs()->Get(o)->index()];
@@ -198,28 +200,21 @@ Status Engine::receiveOutput(uint32_t output, int rank) {
   return Status::ok();
 }
 
-/// As long as the rank gets on with its program, it may take its time.
+/// As long as some rank gets on with its program, it may take its time.
 Status Engine::waitForOutput(Stream &stream, uint32_t output) const {
   Transport &transport = *place.world.transport;
-  using Clock = std::chrono::steady_clock;
-  const Deadline begin = Clock::now();
-  while (true) {
-    const Deadline deadline =
-        std::max(begin, transport.lastProgress(stream.otherRank())) +
-        options.timeout;
-    Status status = transport.waitForMessages(std::array{&stream}, deadline);
-    if (!Transport::isTimeout(status))
-      return status;
-    if (transport.lastProgress(stream.otherRank()) + options.timeout >
-        Clock::now())
-      continue;
-    return transport.abort(artifactError(
-        artifact.rankText(0), " waited ",
-        static_cast<double>(options.timeout.count()) / 1000, " s for output '",
-        program().outputs()->Get(output)->name()->c_str(), "' of ",
-        transport.rankTextWithPlace(stream.otherRank()),
-        "; raise --timeout if it is only slow"));
-  }
+  const Status status =
+      transport.waitPatiently(options.timeout, [&](Deadline deadline) {
+        return transport.waitForMessages(std::array{&stream}, deadline);
+      });
+  if (!Transport::isTimeout(status))
+    return status;
+  return transport.abort(artifactError(
+      artifact.rankText(0), " waited ",
+      static_cast<double>(options.timeout.count()) / 1000, " s for output '",
+      program().outputs()->Get(output)->name()->c_str(), "' of ",
+      transport.rankTextWithPlace(stream.otherRank()),
+      "; raise --timeout if it is only slow"));
 }
 
 } // namespace shardc::runtime

@@ -22,12 +22,17 @@ Status Engine::findProgram(LoadedProgram *&found) const {
 }
 
 Status Engine::run(std::span<const InputTensor> given,
-                   std::span<Tensor> outputs, CacheState *newState) {
+                   std::span<Tensor> outputs,
+                   std::shared_ptr<CacheState> newState) {
   std::lock_guard lock(mutex);
-  state = newState;
+  state = std::move(newState);
   requestOutputs = outputs;
-  SHARDC_RETURN_IF_ERROR(runRequest(given));
-  return state ? state->advance(program(), current->scalars) : Status::ok();
+  Status status = runRequest(given);
+  if (state && status.isOk())
+    status = state->advance(program(), current->scalars);
+  if (!stuck)
+    state.reset();
+  return status;
 }
 
 Status Engine::addPast(CacheState &caches, std::span<const InputTensor> given,
@@ -83,11 +88,11 @@ bool Engine::usesInput(size_t input) const {
 }
 
 Status Engine::createState(int64_t capacity,
-                           std::unique_ptr<CacheState> &created) {
+                           std::shared_ptr<CacheState> &created) {
   std::vector<Device *> devices;
   for (const RankState &rank : ranks)
     devices.push_back(rank.device);
-  created = std::make_unique<CacheState>(*programs[0]->program,
+  created = std::make_shared<CacheState>(*programs[0]->program,
                                          std::move(devices), capacity);
   return Status::ok();
 }
@@ -132,7 +137,24 @@ Status Engine::findPlan(ShapePlan *&plan) {
   plan = known->get();
   plan->lastUsed = ++clock;
   ++plan->uses;
+  countMeasured(*plan);
   return Status::ok();
+}
+
+/// The first run of a shape waits for weights and arranges them: the host's times
+/// of it are forgotten when there is a second one. A device's are of its work
+/// alone.
+void Engine::countMeasured(ShapePlan &plan) {
+  plan.measuredRuns = plan.uses;
+  for (int number : localRanks) {
+    const auto rank = static_cast<size_t>(number);
+    if (!options.measure || plan.uses < 2 || ranks[rank].traces)
+      continue;
+    plan.measuredRuns = plan.uses - 1;
+    if (plan.uses == 2)
+      for (InstructionTiming &timing : plan.ranks[rank].timings)
+        timing.total = 0;
+  }
 }
 
 void Engine::takeLeast(std::vector<std::unique_ptr<ShapePlan>> &plans,
@@ -181,7 +203,7 @@ Status Engine::prepareRank(int rank) {
   SHARDC_RETURN_IF_ERROR(mine.inputs.prepare(
       program(), preparing->scalars[static_cast<size_t>(rank)], skippedInputs));
   mine.segments[0].symbols = preparing->symbols;
-  return bindPlan(rank, 0, preparing->scalars, mine.segments[0]);
+  return bindPlan(rank, 0, preparing->scalars, mine.inputs, mine.segments[0]);
 }
 
 Status Engine::runRank(int rank) {

@@ -85,9 +85,10 @@ RunControl Engine::controlOf(int rank, std::span<InstructionTiming> timings) {
       mine.feed && !arrivals->isComplete() ? &mine.gate : nullptr};
 }
 
-PlanContext
-Engine::contextOf(size_t segment,
-                  std::span<const std::vector<int64_t>> scalars) const {
+PlanContext Engine::contextOf(int rank, size_t segment,
+                              std::span<const std::vector<int64_t>> scalars,
+                              const InputSlices &inputs) const {
+  const bool isHost = ranks[static_cast<size_t>(rank)].device->isHost();
   return {program(),
           *program().run(),
           active->run.list[segment],
@@ -95,11 +96,14 @@ Engine::contextOf(size_t segment,
           active->run.arenaPlace,
           active->partitions,
           scalars,
-          active->dependence};
+          active->dependence,
+          isHost ? inputs.windows() : std::span<const char>()};
 }
 
 Status Engine::placeInputs(int rank) {
   RankState &mine = ranks[static_cast<size_t>(rank)];
+  const CallersMemory callers(mine.progress, failure);
+  SHARDC_RETURN_IF_ERROR(callers.granted());
   InputSlices &slices = current->ranks[static_cast<size_t>(rank)].inputs;
   const bool isHost = mine.device->isHost();
   SHARDC_RETURN_IF_ERROR(
@@ -140,15 +144,16 @@ Status Engine::prepareSegment(int rank, size_t number) {
     return Status::ok();
   segment.symbols = mine.symbols;
   segment.scalars.assign(mine.scalars.begin(), mine.scalars.end());
-  return bindPlan(rank, number, segment.scalars, segment);
+  return bindPlan(rank, number, segment.scalars,
+                  current->ranks[static_cast<size_t>(rank)].inputs, segment);
 }
 
 /// Where it was bound to other sizes, what they changed is bound again.
 Status Engine::bindPlan(int rank, size_t number,
                         std::span<const std::vector<int64_t>> scalars,
-                        SegmentPlan &segment) {
+                        const InputSlices &inputs, SegmentPlan &segment) {
   segment.isReady = false;
-  const PlanContext context = contextOf(number, scalars);
+  const PlanContext context = contextOf(rank, number, scalars, inputs);
   const RankResources resources = resourcesOf(rank);
   ArenaMemo &arena = active->ranks[static_cast<size_t>(rank)].arenas[number];
   Status status = segment.plan.isBound()

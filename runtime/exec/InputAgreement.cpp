@@ -82,8 +82,10 @@ Status InputAgreement::send(Stream &stream, const void *data, size_t bytes) {
 }
 
 Status InputAgreement::receive(std::span<Stream *const> streams) {
-  Status status = transport.waitForMessages(
-      streams, std::chrono::steady_clock::now() + timeout);
+  // Others may still be at the end of the run before this one.
+  Status status = transport.waitPatiently(timeout, [&](Deadline deadline) {
+    return transport.waitForMessages(streams, deadline);
+  });
   if (!Transport::isTimeout(status))
     return status;
   std::string missing;
@@ -103,6 +105,11 @@ Status InputAgreement::askFirst(std::span<const ContentHash> mine) {
   SHARDC_RETURN_IF_ERROR(send(*others[0], mine.data(), mine.size_bytes()));
   SHARDC_RETURN_IF_ERROR(receive(others));
   const std::span<const std::byte> found = others[0]->front().bytes;
+  if (found.size() % sizeof(Difference) != 0)
+    return transport.abort(artifactError(
+        transport.rankText(0), " answers ", found.size(), " bytes, expected ",
+        sizeof(Difference), " for each rank that differs; start the same ",
+        "shardrun on all machines"));
   differences.resize(found.size() / sizeof(Difference));
   if (!differences.empty())
     std::memcpy(differences.data(), found.data(), found.size());

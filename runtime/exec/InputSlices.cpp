@@ -10,6 +10,9 @@
 
 namespace shardc::runtime {
 
+/// Copied, rather than read where the caller has it: some microseconds.
+static constexpr int64_t kSmallBytes = 64 * 1024;
+
 Status InputSlices::prepare(const artifact::Program &program,
                             std::span<const int64_t> scalars,
                             std::span<const char> isSkipped) {
@@ -19,6 +22,8 @@ Status InputSlices::prepare(const artifact::Program &program,
       slices.emplace_back().isSkipped = true;
     else
       SHARDC_RETURN_IF_ERROR(addSlice(program, i, scalars));
+  for (const Slice &slice : slices)
+    isWindow.push_back(slice.isWindow);
   return Status::ok();
 }
 
@@ -77,10 +82,11 @@ Status InputSlices::addSlice(const artifact::Program &program, uint32_t index,
   slice.local = packedView(nullptr, held, local);
   const bool isTurned = arrange(program, input->view(), scalars, slice.local);
   const int64_t size = artifact::elementBytes(held);
-  slice.isWindow = isContiguousBlock(slice.dims, slice.windowOffset) &&
-                   held == input->element() && !isTurned;
-  slice.windowOffset *= size;
   const int64_t sliceBytes = slice.local.numElements() * size;
+  slice.isWindow = isContiguousBlock(slice.dims, slice.windowOffset) &&
+                   held == input->element() && !isTurned &&
+                   sliceBytes > kSmallBytes;
+  slice.windowOffset *= size;
   for (uint32_t b = 0; b < program.buffers()->size(); ++b) {
     const artifact::Buffer *buffer = program.buffers()->Get(b);
     if (buffer->kind() == artifact::BufferKind_Input &&

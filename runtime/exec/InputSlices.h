@@ -1,13 +1,15 @@
 //===- InputSlices.h - A rank's part of each input ------------------------===//
 //
-// A window on the caller's memory where the part is one piece of it; otherwise
-// it is packed into memory of the rank, and cast where the program holds it in
-// another float type. So is what the program reads in another order of dims:
-// the past of a cache, where no state has it.
+// A window on the caller's memory where the part is one piece of it and large;
+// otherwise it is packed into memory of the rank, and cast where the program
+// holds it in another float type. So is what the program reads in another order
+// of dims: the past of a cache, where no state has it. Small parts (tokens,
+// masks) are copied so that a rank that hangs with them has nothing of the
+// caller's (CallersMemory).
 //
-//   x [4, 6] split by rows:     rank 1 reads the caller's rows 2 and 3
-//   x [4, 6] split by columns:  rank 1 packs columns 3 to 5
-//   x [4, 6], strides [1, 4]:   each rank packs it, turned over
+//   x [4, 1 << 20] split by rows:     rank 1 reads the caller's rows 2 and 3
+//   x [4, 1 << 20] split by columns:  rank 1 packs its half of the columns
+//   x [4, 1 << 20], strides [1, 4]:   each rank packs it, turned over
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_INPUTSLICES_H
@@ -29,6 +31,8 @@ public:
                  std::span<const int64_t> scalars,
                  std::span<const char> isSkipped);
 
+  /// By input: whether kernels of the host read it where the caller has it.
+  std::span<const char> windows() const { return isWindow; }
   /// Of what has to be packed.
   int64_t packedBytes() const { return bytes; }
   /// Address of the part of input `index`, packed below `memory` if need be.
@@ -57,6 +61,7 @@ private:
                   std::span<const int64_t> scalars);
 
   std::vector<Slice> slices;
+  std::vector<char> isWindow; ///< parallel
   int64_t bytes = 0, allBytes = 0;
 };
 

@@ -4,8 +4,8 @@
 // a pipeline have work; the outputs are put together again. The compiler has
 // seen to it that each row is computed by itself.
 //
-//   x [5, 8] in 2 parts:  x [2, 8], x [3, 8]  ->  y [2, 4], y [3, 4]  ->  y [5,
-//   4]
+//   x [5, 8] in 2 parts   x [2, 8], x [3, 8]
+//                         y [2, 4], y [3, 4], put together: y [5, 4]
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_MICROBATCHES_H

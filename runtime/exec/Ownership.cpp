@@ -6,7 +6,7 @@ namespace shardc::runtime {
 namespace {
 
 /// More runs than this mean that a layout splits a dim into crumbs.
-constexpr size_t kMaxRuns = size_t{1} << 26;
+constexpr size_t kMaxRuns = size_t{1} << 22;
 
 struct Factor {
   int64_t size;

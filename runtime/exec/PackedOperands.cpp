@@ -55,8 +55,9 @@ Status PackedOperands::find(const OperandPacking &packing,
   const int64_t bytes = packing.bytes(matrix);
   if (bytes == 0)
     return Status::ok();
-  const Key key(matrix.data, matrix.element, matrix.dims[0], matrix.dims[1],
-                matrix.strides[0], matrix.strides[1], packing.bytes);
+  const Key key(matrix.data, matrix.skipped, matrix.element, matrix.dims[0],
+                matrix.dims[1], matrix.strides[0], matrix.strides[1],
+                packing.bytes, packing.pack);
   std::shared_ptr<Entry> &entry = known[key];
   const bool isNew = !entry;
   if (isNew)

@@ -41,8 +41,9 @@ public:
   int64_t bytes() const { return total; }
 
   /// Where a matrix lies, and how it is packed.
-  using Key = std::tuple<const std::byte *, int, int64_t, int64_t, int64_t,
-                         int64_t, int64_t (*)(const TensorView &)>;
+  using Key = std::tuple<const std::byte *, int64_t, int, int64_t, int64_t,
+                         int64_t, int64_t, int64_t (*)(const TensorView &),
+                         void (*)(const TensorView &, std::byte *)>;
   struct Entry {
     std::mutex mutex; ///< while it is made
     AlignedBuffer memory;

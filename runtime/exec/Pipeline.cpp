@@ -16,7 +16,7 @@ Status Pipeline::open(const Artifact &artifact, int replica, const World &world,
   if (status.isOk())
     pipeline = std::move(opened);
   else if (opened->isStuck())
-    (void)opened.release(); // a thread still uses it
+    pipeline = std::move(opened); // a thread still uses it, and what it is in
   return status;
 }
 
@@ -81,10 +81,9 @@ Status Pipeline::describeOutputs() {
     std::vector<TensorInfo> infos;
     for (const auto &[index, info] : profile)
       infos.push_back(info);
-    if (outputInfos.empty())
-      outputInfos = infos;
-    else if (!sameTypes(outputInfos, infos))
+    if (!outputInfos.empty() && !sameTypes(outputInfos, infos))
       return artifactError("its programs have different outputs");
+    outputInfos = infos; // the last one's is for the most requests
   }
   return Status::ok();
 }
@@ -177,10 +176,12 @@ Status Pipeline::prepare(const PipelineRequest &request, size_t number) {
 void Pipeline::runStage(int stage) {
   const auto s = static_cast<size_t>(stage);
   for (size_t r = 0; r < requests.size(); ++r) {
-    CacheState *state =
-        requests[r].states ? (*requests[r].states)[s].get() : nullptr;
+    std::shared_ptr<CacheState> state;
+    if (requests[r].states)
+      state = (*requests[r].states)[s];
     try {
-      statuses[s] = stages[s]->run(given[r], requests[r].outputs, state);
+      statuses[s] =
+          stages[s]->run(given[r], requests[r].outputs, std::move(state));
     } catch (const std::exception &error) {
       statuses[s] = artifactError("stage ", stage, ": ", error.what());
     }

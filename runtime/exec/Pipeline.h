@@ -19,7 +19,7 @@
 namespace shardc::runtime {
 
 /// What a state keeps in each stage; null for one without caches.
-using StageStates = std::vector<std::unique_ptr<CacheState>>;
+using StageStates = std::vector<std::shared_ptr<CacheState>>;
 
 struct PipelineRequest {
   std::span<const InputTensor> inputs;
@@ -46,7 +46,8 @@ public:
   const std::vector<TensorInfo> &outputs() const { return outputInfos; }
   std::vector<CacheInfo> caches() const;
 
-  /// A rank never came back: nothing here may be destroyed any more.
+  /// A rank never came back: nothing here may be destroyed any more. So is what
+  /// a failed open hands over.
   bool isStuck() const;
 
   std::unique_ptr<WeightArrivals> arrivals; ///< of the stages, which use it

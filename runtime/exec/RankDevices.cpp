@@ -70,18 +70,34 @@ Status assignDevices(const DeviceChoice &choice,
   return Status::ok();
 }
 
-int placeOnMachine(const Environment &environment) {
-  for (const char *name :
-       {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
+/// The first of the variables that is a number of at least `least`.
+static int firstNumber(const Environment &environment,
+                       std::initializer_list<const char *> names, int least,
+                       int otherwise) {
+  for (const char *name : names)
     if (const char *text = environment(name)) {
       const std::string_view all = text;
-      int place = -1;
+      int number = 0;
       const auto [end, error] =
-          std::from_chars(all.data(), all.data() + all.size(), place);
-      if (error == std::errc() && end == all.data() + all.size() && place >= 0)
-        return place;
+          std::from_chars(all.data(), all.data() + all.size(), number);
+      if (error == std::errc() && end == all.data() + all.size() &&
+          number >= least)
+        return number;
     }
-  return -1;
+  return otherwise;
+}
+
+int placeOnMachine(const Environment &environment) {
+  return firstNumber(
+      environment,
+      {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0, -1);
+}
+
+int processesOnMachine(const Environment &environment) {
+  return firstNumber(environment,
+                     {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+                      "SLURM_NTASKS_PER_NODE"},
+                     1, 1);
 }
 
 Status RankDevices::choose(const std::string &asked,

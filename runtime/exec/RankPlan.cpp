@@ -195,8 +195,11 @@ Status RankPlan::bindCommunication(const PlanContext &context,
   return bindCollectiveOf(context, resources, into);
 }
 
-/// Whether the last two dims of a view are the same bytes in all runs.
-static bool isConstantMatrix(const PlanContext &context, uint32_t index) {
+/// Whether a view is the same matrix in all runs, as its last two dims say: a
+/// plan keeps what was packed of it when it is bound to other sizes. W[0:s] is
+/// not, though it is one matrix where s is 1.
+static bool isConstantMatrix(const PlanContext &context, uint32_t index,
+                             std::span<const int64_t> scalars) {
   const artifact::View *view = context.program.views()->Get(index);
   const artifact::BufferKind kind =
       context.program.buffers()->Get(view->buffer())->kind();
@@ -207,11 +210,13 @@ static bool isConstantMatrix(const PlanContext &context, uint32_t index) {
   auto isFixed = [&](uint32_t scalar) {
     return (context.dependence[scalar] & kOnSymbols) == 0;
   };
-  bool isConstant = isFixed(view->offset()) && view->dims()->size() >= 2;
-  for (uint32_t i = 1; isConstant && i <= 2; ++i) {
-    const uint32_t d = view->dims()->size() - i;
+  const uint32_t rank = view->dims()->size();
+  bool isConstant = isFixed(view->offset()) && rank >= 2;
+  for (uint32_t d = 0; isConstant && d < rank; ++d) {
+    const uint32_t stride = view->strides()->Get(d);
+    const bool isBroadcast = d + 2 < rank && scalars[stride] == 0;
     isConstant =
-        isFixed(view->dims()->Get(d)) && isFixed(view->strides()->Get(d));
+        isFixed(stride) && (isBroadcast || isFixed(view->dims()->Get(d)));
   }
   return isConstant;
 }
@@ -227,7 +232,8 @@ Status RankPlan::packOperands(const PlanContext &context,
       continue;
     const int32_t view = instruction.source->inputs()->Get(
         static_cast<uint32_t>(packing->input));
-    if (view < 0 || !isConstantMatrix(context, static_cast<uint32_t>(view)))
+    if (view < 0 ||
+        !isConstantMatrix(context, static_cast<uint32_t>(view), scalars))
       continue;
     TensorView operand = instruction.call.inputs[packing->input];
     const OperandSource &source =
@@ -265,6 +271,7 @@ Status RankPlan::checkOutput(const PlanContext &context, uint32_t index) const {
 
 Status RankPlan::prepare(const PlanContext &context,
                          const RankResources &resources, ArenaMemo &arena) {
+  *this = RankPlan();
   scalars = context.allScalars[static_cast<size_t>(resources.rank)];
   reserve(context);
   for (uint32_t i = context.segment.first; i < context.segment.end; ++i)
@@ -318,6 +325,7 @@ Status RankPlan::rebind(const PlanContext &context,
   std::vector<char> changed(scalars.size());
   for (size_t i = 0; i < changed.size(); ++i)
     changed[i] = scalars[i] != boundScalars[i];
+  boundScalars.clear(); // in between it is bound to none
   for (const BoundInstruction &instruction : bound)
     if (Status status =
             rebindInstruction(context, resources, instruction, changed);

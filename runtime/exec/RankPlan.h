@@ -39,6 +39,9 @@ struct PlanContext {
   std::span<const GroupPartition> groups;           ///< by program group
   std::span<const std::vector<int64_t>> allScalars; ///< by world rank
   std::span<const uint8_t> dependence;              ///< by scalar
+  /// By input: whether kernels read the rank's part of it where the caller has
+  /// it; empty: no input is.
+  std::span<const char> borrowed = {};
 };
 
 /// What a plan needs of its rank.
@@ -65,12 +68,13 @@ struct BoundInstruction {
   Channel *channel = nullptr;     ///< of a send or receive
   bool runsOnHost = false;        ///< the device has no kernel for it
   bool replicated = false;        ///< some output must be equal on all ranks
+  bool borrows = false;           ///< it reads memory of the caller
   KernelCall call;
 };
 
 class RankPlan {
 public:
-  /// `arena`: of this rank and segment.
+  /// `arena`: of this rank and segment. Forgets what it was bound to.
   Status prepare(const PlanContext &context, const RankResources &resources,
                  ArenaMemo &arena);
   /// The same segment and rank with other scalars. An error leaves a plan that
@@ -153,6 +157,7 @@ private:
                      Offsets &offsets);
   Status placeOperands(const PlanContext &context,
                        const RankResources &resources, Offsets offsets);
+  void findBorrowers(const PlanContext &context);
   void reserve(const PlanContext &context);
 
   std::span<const int64_t> scalars;  ///< of this rank, while it is bound

@@ -64,6 +64,27 @@ Status RankPlan::placeOperands(const PlanContext &context,
   return Status::ok();
 }
 
+/// Through a collective, ranks read each other's parts; of small ones some may
+/// have a copy and others not.
+void RankPlan::findBorrowers(const PlanContext &context) {
+  auto isCallers = [&](size_t operand, bool isShared) {
+    if (operands[operand].rank < 0)
+      return false;
+    const artifact::Buffer *buffer =
+        context.program.buffers()->Get(sources[operand].buffer);
+    return buffer->kind() == artifact::BufferKind_Input &&
+           (isShared || context.borrowed[buffer->source()]);
+  };
+  for (BoundInstruction &instruction : bound) {
+    instruction.borrows = false;
+    const auto first =
+        static_cast<size_t>(instruction.call.inputs - operands.data());
+    const auto count = static_cast<size_t>(instruction.call.numInputs);
+    for (size_t i = first; !context.borrowed.empty() && i < first + count; ++i)
+      instruction.borrows |= isCallers(i, instruction.collective >= 0);
+  }
+}
+
 Status RankPlan::placeAll(const PlanContext &context,
                           const RankResources &resources, ArenaMemo &arena) {
   for (uint32_t i = 0; i < outputs.size(); ++i)
@@ -71,6 +92,7 @@ Status RankPlan::placeAll(const PlanContext &context,
   Offsets offsets;
   SHARDC_RETURN_IF_ERROR(planBuffers(context, arena, offsets));
   SHARDC_RETURN_IF_ERROR(placeOperands(context, resources, offsets));
+  findBorrowers(context);
   boundArena = nullptr;
   boundScalars.assign(scalars.begin(), scalars.end());
   return Status::ok();

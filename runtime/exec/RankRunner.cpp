@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 namespace shardc::runtime {
 namespace {
@@ -150,6 +151,11 @@ CollectiveSite siteOf(const BoundInstruction &instruction) {
 
 Status runInstruction(RankPlan &plan, const BoundInstruction &instruction,
                       int rank, const RunControl &control) {
+  std::optional<CallersMemory> callers;
+  if (instruction.borrows) {
+    callers.emplace(control.progress, control.failure);
+    SHARDC_RETURN_IF_ERROR(callers->granted());
+  }
   const CollectiveSite site = siteOf(instruction);
   RunFailure &failure = control.failure;
   if (instruction.channel)

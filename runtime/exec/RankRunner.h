@@ -28,8 +28,41 @@ struct InstructionTiming {
 struct RankProgress {
   std::atomic<const artifact::Instruction *> current = nullptr;
   std::atomic<uint64_t> steps = 0; ///< instructions since it was opened
+  /// Memory of the caller is read or written: see CallersMemory.
+  std::atomic<bool> borrows = false;
 
   void leave() { current.store(nullptr, std::memory_order_release); }
+};
+
+/// While a rank touches memory of whoever has called run(): its inputs, where
+/// kernels read them in place, and its outputs. A rank that hangs is given up,
+/// and run() returns beside it; but not while one of these is held, and after
+/// a failure none is granted any more. So the caller may do with its memory
+/// what it likes once run() has returned.
+class CallersMemory {
+public:
+  CallersMemory(RankProgress &progress, const RunFailure &failure)
+      : progress(progress) {
+    progress.borrows.store(true, std::memory_order_relaxed);
+    // Either this finds the failure, or who gives up finds the above.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (failure.failed())
+      status = failure.status();
+  }
+  ~CallersMemory() { progress.borrows.store(false, std::memory_order_release); }
+  CallersMemory(const CallersMemory &) = delete;
+
+  /// Nothing may be touched if it is an error.
+  const Status &granted() const { return status; }
+  /// For who has found a failure: whether the rank may still touch something.
+  static bool isHeld(const RankProgress &progress) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return progress.borrows.load(std::memory_order_acquire);
+  }
+
+private:
+  RankProgress &progress;
+  Status status;
 };
 
 /// Of an instruction's index, below the run's number.

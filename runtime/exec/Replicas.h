@@ -10,6 +10,8 @@
 #ifndef SHARDC_RUNTIME_EXEC_REPLICAS_H
 #define SHARDC_RUNTIME_EXEC_REPLICAS_H
 
+#include "runtime/base/OwnProcess.h"
+#include "runtime/exec/DeviceMemory.h"
 #include "runtime/exec/InputAgreement.h"
 #include "runtime/exec/Pipeline.h"
 
@@ -30,13 +32,18 @@ public:
   size_t next() { return turn++ % pipelines.size(); }
 
   bool isStuck() const;
+  /// An error in a process that was forked after open: the ranks' threads are
+  /// not there, and nothing may be destroyed.
+  Status checkProcess() const;
+  bool isForked() const { return process.isForked(); }
 
   Replicas() = default;
   ~Replicas();
 
   Artifact artifact;
   World world;
-  RankDevices devices; ///< outlive what the pipelines have of them
+  RankDevices devices;           ///< outlive what the pipelines have of them
+  std::vector<MemoryNeed> needs; ///< of the ranks that are here
   std::vector<std::string> hostKernels; ///< see RankDevices::findHostKernels
   std::vector<std::unique_ptr<Pipeline>> pipelines;
   /// Of the last request; held while it is asked about.
@@ -44,14 +51,18 @@ public:
 
 private:
   Status connect(const SessionOptions &options);
+  Status checkFiles();
   Status openAll(const std::string &folder, const SessionOptions &options);
   Status runShares(std::span<const PipelineRequest> requests);
   template <typename Body>
   Status together(std::span<const PipelineRequest> requests, Body body);
+  class Turn;
+  Status runShare(size_t share, std::span<const PipelineRequest> requests);
   size_t acquire();
   void acquire(size_t replica);
   void release(size_t replica, bool isOk);
 
+  const OwnProcess process;
   Processes *processes = nullptr;
   std::unique_ptr<InputAgreement> agreement; ///< of processes
   std::mutex oneAtATime;                     ///< held during a run of processes
@@ -60,6 +71,7 @@ private:
   std::condition_variable released;
   std::vector<char> isBusy; ///< by replica
   std::atomic<size_t> lastUsed = 0, turn = 0;
+  std::atomic<bool> filesAreRead = false; ///< to the last byte, and copied
 };
 
 } // namespace shardc::runtime

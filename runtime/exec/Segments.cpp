@@ -131,8 +131,11 @@ private:
   template <typename Layouts> void visitLayouts(const Layouts *layouts) {
     for (const artifact::DimLayout *layout : *layouts)
       for (const artifact::SegmentLayout *segment : *layout->segments())
-        for (const artifact::FactorLayout *factor : *segment->factors())
+        for (const artifact::FactorLayout *factor : *segment->factors()) {
           visit(factor->size());
+          if (factor->ways() > 1)
+            visit(factor->index());
+        }
   }
 
   void visit(const artifact::Instruction &instruction) {

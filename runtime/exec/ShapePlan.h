@@ -63,6 +63,7 @@ struct ShapePlan {
   std::vector<std::vector<OutputBlock>> outputBlocks; ///< by output and rank
   uint64_t lastUsed = 0;
   int uses = 0;
+  int measuredRuns = 0; ///< that the timings sum up
 
   /// Which of two plans is bound to new sizes. One that served several requests
   /// is worth more than one that served one: of decoding steps, each has a

@@ -6,9 +6,11 @@
 #include "runtime/backend/net/NetworkChannel.h"
 #include "runtime/exec/World.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <tuple>
+#include <vector>
 
 namespace shardc::runtime {
 
@@ -31,6 +33,18 @@ public:
     return static_cast<size_t>(to - from + 1);
   }
 
+  /// While the stages are opened: what changes as long as one gets on.
+  void watch(std::function<uint64_t()> source) {
+    sources.push_back(std::move(source));
+  }
+  /// Of all stages that are here.
+  uint64_t progress() const {
+    uint64_t sum = 0;
+    for (const std::function<uint64_t()> &source : sources)
+      sum += source();
+    return sum;
+  }
+
   /// A stage has failed: nobody waits for the others any more.
   void abort(const Status &status);
   /// Before a run, while no stage runs.
@@ -39,6 +53,7 @@ public:
 private:
   using Key = std::tuple<size_t, int64_t, int>; ///< profile, transfer, sender
   const World world;
+  std::vector<std::function<uint64_t()>> sources;
   std::map<Key, std::unique_ptr<Mailbox>> boxes;
   std::map<Key, std::unique_ptr<NetworkChannel>> channels;
 };

@@ -11,6 +11,9 @@ __extension__ using Wide = __int128;
 
 /// No buffer of a rank is larger: keeps sums of sizes inside 64 bits.
 constexpr int64_t kMaxBufferBytes = int64_t{1} << 46;
+/// Nor has a view more elements, those that it repeats (stride 0) included, so
+/// that products of dims stay inside, too.
+constexpr int64_t kMaxElements = kMaxBufferBytes * 8;
 
 } // namespace
 
@@ -50,7 +53,11 @@ Status resolveView(const artifact::Program &program, uint32_t index,
   into.element = view->element();
   into.rank = static_cast<int>(view->dims()->size());
   resolved.buffer = view->buffer();
-  Wide lowest = scalars[view->offset()], highest = lowest;
+  const int64_t bits = artifact::elementBits(into.element);
+  // Beyond the buffer's ends it does not matter how far, and a sum of several
+  // dims' reaches would not fit into any integer.
+  const Wide end = static_cast<Wide>(bytes) * 8 / bits;
+  Wide lowest = scalars[view->offset()], highest = lowest, elements = 1;
   bool empty = false;
   for (uint32_t d = 0; d < view->dims()->size(); ++d) {
     into.dims[d] = scalars[view->dims()->Get(d)];
@@ -60,14 +67,18 @@ Status resolveView(const artifact::Program &program, uint32_t index,
                            into.dims[d], "; change the inputs' shapes");
     empty |= into.dims[d] == 0;
     Wide reach = static_cast<Wide>(into.dims[d] - 1) * into.strides[d];
-    (reach < 0 ? lowest : highest) += reach;
+    lowest = std::max<Wide>(lowest + std::min<Wide>(reach, 0), -1);
+    highest = std::min<Wide>(highest + std::max<Wide>(reach, 0), end);
+    elements = std::min<Wide>(elements * into.dims[d], kMaxElements + 1);
   }
-  const int64_t bits = artifact::elementBits(into.element);
   if (empty) {
     resolved.byteOffset = 0;
     return Status::ok();
   }
-  if (lowest < 0 || (highest + 1) * bits > static_cast<Wide>(bytes) * 8)
+  if (elements > kMaxElements)
+    return artifactError("view ", index, " ", dimsText(into),
+                         " has too many elements; change the inputs' shapes");
+  if (lowest < 0 || highest >= end)
     return artifactError("view ", index, " ", dimsText(into),
                          " reaches out of its buffer of ", bytes, " bytes");
   const Wide first = static_cast<Wide>(scalars[view->offset()]) * bits;

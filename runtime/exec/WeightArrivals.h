@@ -10,8 +10,9 @@
 //   3 reached   0, 1 and 2 find all that they read
 //
 // An instruction waits until all ranks of its stage are so far, and a transfer
-// until all of both stages are at the program's end: so nobody meets one that
-// still waits for its disk, and how long that takes is not held against it.
+// until all of both stages are at the program's end, those before the sender
+// included: so nobody meets one that still waits for its disk, and how long
+// that takes is not held against it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXEC_WEIGHTARRIVALS_H

@@ -115,10 +115,11 @@ Status WeightGate::passUntil(uint64_t step, DeviceStream &stream,
 Status WeightGate::pass(uint32_t index, int other, DeviceStream &stream,
                         const RunFailure &failure) {
   SHARDC_RETURN_IF_ERROR(passUntil(firstStep + index + 1, stream, failure));
-  return other < 0
-             ? Status::ok()
-             : arrivals->await(other, programEnds[static_cast<size_t>(other)],
-                               &failure);
+  // What comes from a stage goes through all before it, too.
+  for (int from = other < stage ? 0 : other; from <= other; ++from)
+    SHARDC_RETURN_IF_ERROR(arrivals->await(
+        from, programEnds[static_cast<size_t>(from)], &failure));
+  return Status::ok();
 }
 
 } // namespace shardc::runtime

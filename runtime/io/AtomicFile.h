@@ -9,8 +9,11 @@
 
 namespace shardc::runtime {
 
-/// Writes `contents` beside `path` and renames it into place. On an error
-/// (InvalidArgument: the path comes from the user) nothing is left behind.
+/// Writes `contents` beside `path` and renames it into place; on an error
+/// nothing is left behind. A symlink is followed, and what is no regular file (a
+/// pipe, /dev/stdout) is written to as it is. Errors have code InvalidArgument,
+/// since the path comes from the user, but Artifact where there is no room or
+/// nobody who reads.
 Status writeFileAtomically(const std::string &path, std::string_view contents);
 
 } // namespace shardc::runtime

@@ -1,8 +1,13 @@
 #include "runtime/io/Npz.h"
 
+#include "runtime/artifact/ElementNames.h"
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
+#include "runtime/io/AtomicFile.h"
+#include "runtime/io/DenseBytes.h"
+#include "runtime/io/Zip.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -17,64 +22,22 @@ uint64_t little(Bytes bytes, size_t at, size_t size) {
   return value;
 }
 
-/// The zip's end record: at the end, before a comment that NumPy never writes.
-constexpr size_t kEndRecord = 22;
-constexpr size_t kCentralEntry = 46;
-constexpr size_t kLocalHeader = 30;
-
-struct Member {
-  std::string_view name;
-  Bytes data;
-};
-
-/// Finds all members of a zip archive that are stored as they are.
-Status listMembers(const std::string &path, Bytes zip,
-                   std::vector<Member> &members) {
-  Status damaged = argumentError(path, ": not a .npz file (damaged?)");
-  if (zip.size() < kEndRecord ||
-      little(zip, zip.size() - kEndRecord, 4) != 0x06054b50)
-    return damaged;
-  const size_t end = zip.size() - kEndRecord;
-  size_t count = little(zip, end + 10, 2), at = little(zip, end + 16, 4);
-  for (size_t i = 0; i < count; ++i) {
-    if (at > end || end - at < kCentralEntry ||
-        little(zip, at, 4) != 0x02014b50)
-      return damaged;
-    size_t method = little(zip, at + 10, 2), bytes = little(zip, at + 20, 4);
-    size_t nameSize = little(zip, at + 28, 2), local = little(zip, at + 42, 4);
-    if (end - at - kCentralEntry < nameSize)
-      return damaged;
-    Member member{zip.substr(at + kCentralEntry, nameSize), {}};
-    if (method != 0)
-      return argumentError(path, ": ", member.name,
-                           " is compressed; write it with numpy.savez");
-    if (bytes == UINT32_MAX || local == UINT32_MAX)
-      return argumentError(path, ": arrays of 4 GiB and more are not "
-                                 "supported; use input_I.pb files");
-    if (local > end || end - local < kLocalHeader)
-      return damaged;
-    size_t data = local + kLocalHeader + little(zip, local + 26, 2) +
-                  little(zip, local + 28, 2);
-    if (data > end || end - data < bytes)
-      return damaged;
-    member.data = zip.substr(data, bytes);
-    members.push_back(member);
-    at += kCentralEntry + nameSize + little(zip, at + 30, 2) +
-          little(zip, at + 32, 2);
-  }
-  return Status::ok();
-}
+constexpr std::pair<Bytes, ElementType> kDescrs[] = {
+    {"|b1", artifact::ElementType_Bool},
+    {"|i1", artifact::ElementType_Int8},
+    {"|u1", artifact::ElementType_UInt8},
+    {"<i2", artifact::ElementType_Int16},
+    {"<u2", artifact::ElementType_UInt16},
+    {"<i4", artifact::ElementType_Int32},
+    {"<u4", artifact::ElementType_UInt32},
+    {"<i8", artifact::ElementType_Int64},
+    {"<u8", artifact::ElementType_UInt64},
+    {"<f2", artifact::ElementType_Float16},
+    {"<f4", artifact::ElementType_Float32},
+    {"<f8", artifact::ElementType_Float64}};
 
 bool parseDescr(Bytes descr, ElementType &type) {
-  using namespace artifact;
-  static const std::pair<Bytes, ElementType> known[] = {
-      {"|b1", ElementType_Bool},    {"|i1", ElementType_Int8},
-      {"|u1", ElementType_UInt8},   {"<i2", ElementType_Int16},
-      {"<u2", ElementType_UInt16},  {"<i4", ElementType_Int32},
-      {"<u4", ElementType_UInt32},  {"<i8", ElementType_Int64},
-      {"<u8", ElementType_UInt64},  {"<f2", ElementType_Float16},
-      {"<f4", ElementType_Float32}, {"<f8", ElementType_Float64}};
-  for (auto [text, element] : known)
+  for (auto [text, element] : kDescrs)
     if (text == descr) {
       type = element;
       return true;
@@ -127,11 +90,12 @@ Status readNpy(const std::string &where, Bytes npy, Tensor &tensor) {
                          "' is not supported");
   if (!parseShape(between(header, "'shape':", '(', ')'), dims))
     return damaged;
-  SHARDC_RETURN_IF_ERROR(tensor.reshape(type, dims));
   Bytes data = npy.substr(start + length);
-  if (data.size() != static_cast<size_t>(tensor.bytes()))
+  const int64_t expected = denseBytes(type, dims);
+  if (expected >= 0 && data.size() != static_cast<size_t>(expected))
     return argumentError(where, ": ", data.size(), " bytes of data, expected ",
-                         tensor.bytes());
+                         expected);
+  SHARDC_RETURN_IF_ERROR(tensor.reshape(type, dims));
   if (!data.empty())
     std::memcpy(tensor.data(), data.data(), data.size());
   return Status::ok();
@@ -144,18 +108,60 @@ Status readNpz(const std::string &path, std::vector<NamedTensor> &tensors) {
   if (Status status = MappedFile::open(path, file); !status.isOk())
     return argumentError(status.message());
   Bytes zip(reinterpret_cast<const char *>(file.data()), file.size());
-  std::vector<Member> members;
+  std::vector<ZipMember> members;
   SHARDC_RETURN_IF_ERROR(listMembers(path, zip, members));
-  for (const Member &member : members) {
+  for (const ZipMember &member : members) {
+    std::string buffer;
+    Bytes npy;
+    SHARDC_RETURN_IF_ERROR(readMember(path, member, buffer, npy));
     NamedTensor named;
     named.name = member.name;
     if (named.name.ends_with(".npy"))
       named.name.resize(named.name.size() - 4);
-    SHARDC_RETURN_IF_ERROR(readNpy(path + ": " + std::string(member.name),
-                                   member.data, named.tensor));
+    SHARDC_RETURN_IF_ERROR(
+        readNpy(path + ": " + std::string(member.name), npy, named.tensor));
     tensors.push_back(std::move(named));
   }
   return Status::ok();
+}
+
+/// {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
+static std::string npyHeader(Bytes descr, std::span<const int64_t> dims) {
+  std::string text = "{'descr': '" + std::string(descr) +
+                     "', 'fortran_order': False, 'shape': (";
+  for (const int64_t dim : dims)
+    text += std::to_string(dim) + ",";
+  text += "), }";
+  // Data begin at a multiple of 64.
+  constexpr size_t kPrefix = 10;
+  text.append(63 - (kPrefix + text.size()) % 64, ' ').append("\n");
+  std::string header("\x93NUMPY\x01\x00", 8);
+  header += static_cast<char>(text.size() & 255);
+  header += static_cast<char>(text.size() >> 8);
+  return header + text;
+}
+
+Status writeNpz(const std::string &path,
+                std::span<const NamedTensorView> tensors) {
+  ZipWriter writer;
+  for (const auto &[name, tensor] : tensors) {
+    const auto *known =
+        std::find_if(std::begin(kDescrs), std::end(kDescrs),
+                     [&, type = tensor->element()](const auto &entry) {
+                       return entry.second == type;
+                     });
+    if (known == std::end(kDescrs))
+      return argumentError(path, ": '", name, "' is ",
+                           artifact::elementName(tensor->element()),
+                           ", which NumPy does not have; give a folder");
+    std::string npy = npyHeader(known->first, tensor->dims());
+    npy.append(reinterpret_cast<const char *>(tensor->data()),
+               static_cast<size_t>(tensor->bytes()));
+    writer.add(std::string(name) + ".npy", npy);
+  }
+  std::string zip;
+  SHARDC_RETURN_IF_ERROR(writer.finish(path, zip));
+  return writeFileAtomically(path, zip);
 }
 
 } // namespace shardc::runtime

@@ -1,7 +1,7 @@
 //===- Npz.h - NumPy's archives of arrays ---------------------------------===//
 //
-// What numpy.savez(path, input_ids=..., ...) writes: a zip of .npy members,
-// stored without compression. savez_compressed is an error that says so.
+// What numpy.savez(path, input_ids=..., ...) writes: a zip of .npy members;
+// savez_compressed deflates them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_IO_NPZ_H
@@ -9,13 +9,23 @@
 
 #include "runtime/io/TensorProto.h"
 
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace shardc::runtime {
 
 /// Reads all arrays, named without ".npy". Errors have code InvalidArgument.
 Status readNpz(const std::string &path, std::vector<NamedTensor> &tensors);
+
+using NamedTensorView = std::pair<std::string_view, const Tensor *>;
+
+/// Writes them all, or nothing: an error where NumPy does not have an element
+/// type, or where they are 4 GiB and more.
+Status writeNpz(const std::string &path,
+                std::span<const NamedTensorView> tensors);
 
 } // namespace shardc::runtime
 

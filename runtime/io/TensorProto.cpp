@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Message.h"
+#include "runtime/io/DenseBytes.h"
 
 #include <cstring>
 #include <vector>
@@ -241,17 +242,28 @@ bool isInRange(ElementType type, uint64_t bits) {
   }
 }
 
+/// Whether there is as much data as the dims say, or that is impossible.
+Status checkAmount(std::string_view file, const Message &message,
+                   ElementType type) {
+  const int64_t expected = denseBytes(type, message.dims);
+  const int64_t size = artifact::elementBytes(type);
+  if (expected < 0)
+    return Status::ok(); // whoever makes the tensor says so
+  if (message.hasRaw && message.raw.size() != static_cast<size_t>(expected))
+    return argumentError(file, ": ", message.raw.size(),
+                         " bytes of data, expected ", expected, " for ",
+                         shapeText(message.dims));
+  if (!message.hasRaw &&
+      message.words.size() != static_cast<size_t>(expected / size))
+    return argumentError(file, ": ", message.words.size(), " values, expected ",
+                         expected / size, " for ", shapeText(message.dims));
+  return Status::ok();
+}
+
 Status copyWords(std::string_view file, const Message &message,
                  Tensor &tensor) {
   const auto size =
       static_cast<size_t>(artifact::elementBytes(tensor.element()));
-  if (!message.words.empty() &&
-      message.wordsField != kTypes[tensor.element()].field)
-    return argumentError(file, ": its data is in a field for another type");
-  if (message.words.size() != static_cast<size_t>(tensor.numElements()))
-    return argumentError(file, ": ", message.words.size(), " values, expected ",
-                         tensor.numElements(), " for ",
-                         shapeText(tensor.dims()));
   for (size_t i = 0; i < message.words.size(); ++i) {
     if (!isInRange(tensor.element(), message.words[i]))
       return argumentError(file, ": value ", i, " is no ",
@@ -288,17 +300,16 @@ Status parseTensorProto(std::string_view file, std::string_view bytes,
   if (message.unsupported || type < 0)
     return argumentError(file, ": element type ", message.dataType,
                          " of ONNX is not supported");
-  SHARDC_RETURN_IF_ERROR(
-      tensor.tensor.reshape(static_cast<ElementType>(type), message.dims));
+  const auto element = static_cast<ElementType>(type);
+  if (message.hasRaw && !message.words.empty())
+    return argumentError(file, ": its data is there twice");
+  if (!message.words.empty() && message.wordsField != kTypes[type].field)
+    return argumentError(file, ": its data is in a field for another type");
+  SHARDC_RETURN_IF_ERROR(checkAmount(file, message, element));
+  SHARDC_RETURN_IF_ERROR(tensor.tensor.reshape(element, message.dims));
   tensor.name = message.name;
   if (!message.hasRaw)
     return copyWords(file, message, tensor.tensor);
-  if (!message.words.empty())
-    return argumentError(file, ": its data is there twice");
-  if (message.raw.size() != static_cast<size_t>(tensor.tensor.bytes()))
-    return argumentError(file, ": ", message.raw.size(),
-                         " bytes of data, expected ", tensor.tensor.bytes(),
-                         " for ", shapeText(tensor.tensor.dims()));
   if (!message.raw.empty())
     std::memcpy(tensor.tensor.data(), message.raw.data(), message.raw.size());
   return Status::ok();

@@ -10,10 +10,12 @@ namespace {
 
 /// Slurm's ports: below those that systems hand out themselves.
 constexpr int64_t kFirstPort = 16000, kNumPorts = 12000;
+constexpr char kLoopback[] = "127.0.0.1";
 
 /// The variables of one launcher.
 struct Launcher {
   const char *name, *rank, *size, *job;
+  const char *localSize = ""; ///< processes on this machine
 };
 
 class PlaceFinder {
@@ -29,7 +31,7 @@ public:
       return torchrun();
     if (has("OMPI_COMM_WORLD_RANK") && has("OMPI_COMM_WORLD_SIZE"))
       return take({"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-                   "PMIX_NAMESPACE"});
+                   "PMIX_NAMESPACE", "OMPI_COMM_WORLD_LOCAL_SIZE"});
     // sbatch's own script has a rank too, but no step.
     if (has("SLURM_PROCID") &&
         (has("SLURM_STEP_NODELIST") || has("SLURM_LAUNCH_NODE_IPADDR")))
@@ -66,8 +68,10 @@ private:
     place.size = static_cast<int>(size);
     place.launcher = from.name;
     place.job = text(from.job);
-    if (!has("SHARDC_RENDEZVOUS"))
+    if (!has("SHARDC_RENDEZVOUS")) {
+      place.isLocal = text(from.localSize) == text(from.size);
       return Status::ok();
+    }
     const std::string meeting = text("SHARDC_RENDEZVOUS");
     const size_t colon = meeting.rfind(':');
     int64_t port = 0;
@@ -96,13 +100,16 @@ private:
   }
 
   Status torchrun() {
-    SHARDC_RETURN_IF_ERROR(
-        take({"torchrun", "RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"}));
+    SHARDC_RETURN_IF_ERROR(take({"torchrun", "RANK", "WORLD_SIZE",
+                                 "TORCHELASTIC_RUN_ID", "LOCAL_WORLD_SIZE"}));
     if (!place.host.empty())
       return Status::ok();
     int64_t port = 0;
     SHARDC_RETURN_IF_ERROR(number("MASTER_PORT", 1, UINT16_MAX, port));
-    place.host = text("MASTER_ADDR");
+    const std::string host = text("MASTER_ADDR"); // the same for all
+    place.isLocal |=
+        host.starts_with("127.") || host == "localhost" || host == "::1";
+    place.host = place.isLocal ? kLoopback : host;
     place.port = static_cast<uint16_t>(port < UINT16_MAX ? port + 1 : port - 1);
     return Status::ok();
   }
@@ -114,7 +121,9 @@ private:
          "SLURM_JOB_ID"}));
     if (!place.host.empty())
       return Status::ok();
-    place.host = has("SLURM_STEP_NODELIST")
+    place.isLocal = text("SLURM_STEP_NUM_NODES") == "1";
+    place.host = place.isLocal ? kLoopback
+                 : has("SLURM_STEP_NODELIST")
                      ? firstHost(text("SLURM_STEP_NODELIST"))
                      : text("SLURM_LAUNCH_NODE_IPADDR");
     int64_t job = 0, step = 0;

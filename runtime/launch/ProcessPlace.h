@@ -15,6 +15,8 @@
 //   srun      the first host of SLURM_STEP_NODELIST (without it the host that
 //             srun was started on) and a port in [16000, 28000) that follows
 //             from job and step
+// Where the launcher says that all processes are on one machine it is loopback,
+// which no other machine reaches.
 // SHARDC_RENDEZVOUS alone replaces only this. A world of one process is none:
 // all ranks are then threads of it.
 //
@@ -42,6 +44,7 @@ struct ProcessPlace {
   uint16_t port = 0;
   std::string launcher; ///< for messages: "mpirun"
   std::string job;      ///< processes of another job are turned away
+  bool isLocal = false; ///< all processes are on this machine
 
   bool isAlone() const { return size == 1; }
 };

@@ -4,9 +4,9 @@
 // to all of them; between jobs they sleep.
 //
 //   RankThreads threads;
-//   SHARDC_RETURN_IF_ERROR(threads.start(8));
+//   SHARDC_RETURN_IF_ERROR(threads.start(8, [](int rank) {}));
 //   auto job = [&](int rank) { results[rank] = rank; };
-//   threads.run(job, grace);      // true: all 8 are done
+//   threads.run(job, giveUp);     // true: all 8 are done
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_LAUNCH_RANKTHREADS_H

@@ -167,23 +167,23 @@ std::vector<InstructionProfile> profileInstructions(const ShapePlan &plan) {
   const RankShapePlan *first = plan.firstMeasured();
   if (!first)
     return profile;
-  first->forEachInstruction(
-      [&](const RankPlan &, const BoundInstruction &instruction) {
-        double total = 0;
-        int count = 0;
-        for (const RankShapePlan &rank : plan.ranks)
-          if (!rank.timings.empty()) {
-            total += static_cast<double>(rank.timings[instruction.index].total);
-            ++count;
-          }
-        const Work work = instruction.awaits
-                              ? Work()
-                              : workOf(instruction.name, instruction.call);
-        profile.push_back({std::string(instruction.name),
-                           std::string(instruction.node),
-                           instruction.collective >= 0, total / 1e6 / count,
-                           work.bytes, work.multiplyAdds});
-      });
+  first->forEachInstruction([&](const RankPlan &,
+                                const BoundInstruction &instruction) {
+    double total = 0;
+    int count = 0;
+    for (const RankShapePlan &rank : plan.ranks)
+      if (!rank.timings.empty()) {
+        total += static_cast<double>(rank.timings[instruction.index].total);
+        ++count;
+      }
+    const Work work = instruction.awaits
+                          ? Work()
+                          : workOf(instruction.name, instruction.call);
+    profile.push_back(
+        {std::string(instruction.name), std::string(instruction.node),
+         instruction.collective >= 0, total / 1e6 / count, work.bytes,
+         work.multiplyAdds, plan.measuredRuns, plan.measuredRuns == plan.uses});
+  });
   return profile;
 }
 

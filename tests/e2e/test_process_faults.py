@@ -95,6 +95,25 @@ class Faults(ProcessTest):
         self.assertEqual(statuses, [4, 4])
         self.assertRegex(errors, r"1 of 3 processes did not come \(rank 2\)")
 
+    def test_a_secret_of_the_job(self):
+        """All know it; one knows another; one knows none."""
+        secrets = lambda *texts: [place | ({"SHARDC_JOB_SECRET": t} if t else {}) for place, t in zip(by_hand(2), texts)]
+        inputs = ["--inputs", self.data[0], "--expect", self.data[0]]
+        self.run_processes(secrets("s3cret", "s3cret"), self.tp(2), *inputs)
+        for texts in (("right", "wrong"), ("right", ""), ("", "right")):
+            with self.subTest(texts):
+                places = [place | {"SHARDC_TIMEOUT": 3} for place in secrets(*texts)]
+                statuses, _, errors = self.ended(self.start(places, self.tp(2), *inputs), 20)
+                self.assertEqual(statuses, [4, 4], errors)
+                self.assertRegex(errors, "rank 0 at 127.0.0.1:.* SHARDC_JOB_SECRET to the same text")
+                self.assertLessEqual(len(errors.strip().splitlines()), 2, errors)
+
+    def test_an_interface_that_is_not_there(self):
+        places = [place | {"SHARDC_INTERFACE": "nosuch0"} for place in by_hand(2)]
+        statuses, _, errors = self.ended(self.start(places, self.tp(2), "--inputs", self.data[0]), 20)
+        self.assertEqual(statuses, [2, 2])
+        self.assertIn("SHARDC_INTERFACE is 'nosuch0', expected the name or an address of", errors)
+
     def test_a_comparison_that_fails(self):
         expected = ["--inputs", self.data[0], "--expect", self.data[1]]
         statuses, _, errors = self.finish(self.start(by_hand(2), self.tp(2), *expected))

@@ -31,10 +31,9 @@ struct Row {
   }
 };
 
-Row rowOf(const InstructionProfile &entry, const DeviceLimits &limits,
-          size_t runs) {
+Row rowOf(const InstructionProfile &entry, const DeviceLimits &limits) {
   Row row{entry.kernel + "  " + entry.node,
-          entry.milliseconds / static_cast<double>(runs), 1};
+          entry.milliseconds / std::max(entry.runs, 1), 1};
   if (entry.isCollective)
     return row;
   row.gigabytes = static_cast<double>(entry.bytes) / 1e9;
@@ -78,14 +77,18 @@ double median(RunTimes times) {
                                : (times[half - 1] + times[half]) / 2;
 }
 
-Status printProfile(Session &session, size_t runs) {
+Status printProfile(Session &session) {
   DeviceLimits limits;
   SHARDC_RETURN_IF_ERROR(session.measureLimits(limits));
   std::map<std::string, Row> kinds;
   std::vector<Row> nodes;
   double total = 0;
+  int runs = 0;
+  bool isFirst = false;
   for (const InstructionProfile &entry : session.profile()) {
-    nodes.push_back(rowOf(entry, limits, runs));
+    runs = std::max(runs, entry.runs);
+    isFirst |= entry.runs == 1 && entry.hasFirst;
+    nodes.push_back(rowOf(entry, limits));
     total += nodes.back().milliseconds;
     Row &kind = kinds[entry.kernel];
     kind.name = entry.kernel;
@@ -96,11 +99,15 @@ Status printProfile(Session &session, size_t runs) {
   std::vector<Row> rows;
   for (auto &[name, row] : kinds)
     rows.push_back(row);
-  std::printf("where the time goes (mean of %zu ranks and %zu runs; %.3f ms)\n"
+  std::printf("where the time goes (mean of %zu ranks and %d runs of the last "
+              "size; %.3f ms)\n%s"
               "at best a rank's device copies %.1f GB/s and multiplies %.1f "
               "GFLOP/s in f32 (measured); roofline: the share of that, "
               "above 100 %% from caches\n",
               session.rankMemory().size(), runs, total,
+              isFirst ? "of a first run, which waits for weights and arranges "
+                        "them; --repeat 2 or more leaves that out\n"
+                      : "",
               limits.bytesPerSecond / 1e9,
               2 * limits.multiplyAddsPerSecond / 1e9);
   printRows("by kernel:", std::move(rows), total, kinds.size());

@@ -16,8 +16,7 @@ double median(RunTimes times);
 
 /// Time by kind of kernel, then the nodes that took longest, against what the
 /// devices can do, which this measures.
-shardc::runtime::Status printProfile(shardc::runtime::Session &session,
-                                     size_t runs);
+shardc::runtime::Status printProfile(shardc::runtime::Session &session);
 
 /// {"runs": N, "median_ms": T, "launches": {"launched", "captured",
 ///  "updated", "replayed"}, "collectives": [{"kind", "node", "group_size",

@@ -2,16 +2,18 @@
 #include "runtime/api/processes.hpp"
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Message.h"
+#include "tools/flags/Unexpected.h"
 #include "tools/shardrun/Devices.h"
 #include "tools/shardrun/Report.h"
 #include "tools/tensors/Compare.h"
 #include "tools/tensors/InputFiles.h"
 
-#include <CLI/CLI.hpp>
-
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <span>
 
@@ -31,6 +33,7 @@ struct Options {
   bool profile = false;
   bool checkReplicas = false;
   bool loadsFirst = false;
+  bool noKernels = false;
   double timeout = 0;
 };
 
@@ -41,11 +44,13 @@ void declareFlags(CLI::App &app, Options &options) {
                  "an .npz file; several are requests, run together, or in "
                  "order with --cache");
   app.add_option("--expect", options.expect,
-                 "Folder with output_0.pb, ...: print the largest error of "
-                 "each output, exit with 1 if one is too large; one a request");
+                 "Folder with output_0.pb, ..., or an .npz file: print the "
+                 "largest error of each output, exit with 1 if one is too "
+                 "large; one a request");
   app.add_option("--outputs", options.outputs,
-                 "Folder to write output_0.pb, ... into; of several requests "
-                 "DIR/0, DIR/1, ...");
+                 "Folder to write output_0.pb, ... into (those of an earlier "
+                 "run go), or an .npz file; of several requests DIR/0, DIR/1, "
+                 "..., or OUT.0.npz, OUT.1.npz, ...");
   app.add_option("--cache", options.cache,
                  "Keep the KV caches between requests, with room for so many "
                  "positions: past inputs and present outputs are left out")
@@ -60,8 +65,9 @@ void declareFlags(CLI::App &app, Options &options) {
   app.add_flag("--devices", options.listsDevices,
                "List what there is to run on, and what is refused and why");
   app.add_flag("--preflight", options.preflight,
-               "Check devices, kernels, memory and one small collective of "
-               "each group; load and run nothing");
+               "Check devices, kernels, memory (with --cache for so many "
+               "positions) and one small collective of each group; load and "
+               "run nothing");
   app.add_option("--tolerance", options.tolerance,
                  "f32, low, quant or ABS,REL (|a - b| <= ABS + REL |b|); "
                  "without it what suits the model's types");
@@ -78,6 +84,10 @@ void declareFlags(CLI::App &app, Options &options) {
   app.add_flag("--load-first", options.loadsFirst,
                "Load all weights before the first run, which otherwise waits "
                "only for those that it has come to");
+  app.add_flag("--no-kernels", options.noKernels,
+               "Run no native code that came with the artifact, which is "
+               "anything its author likes; an artifact that needs such code is "
+               "refused (shardc --kernels reference makes one that does not)");
   app.add_option("--stats-json", options.statsJson,
                  "Write collectives, bytes and memory as JSON; where ranks are "
                  "processes each writes its own: FILE, FILE.1, ...");
@@ -110,7 +120,9 @@ Status openSession(const Options &options, Processes *processes,
   from.device = options.device;
   from.timeout = timeoutOf(options);
   from.checkReplicas = options.checkReplicas;
+  from.nativeCode = !options.noKernels;
   from.preflight = options.preflight;
+  from.cachePositions = options.preflight ? options.cache : 0;
   from.loadsBeside = !options.loadsFirst;
   from.measure = options.profile || !options.trace.empty();
   return Session::open(options.artifact, from, session);
@@ -154,9 +166,8 @@ Status readRequests(const Options &options, const Session &session,
       SHARDC_RETURN_IF_ERROR(readExpected(options.expect[r], session.outputs(),
                                           kept.outputs, requests[r].expected));
     if (!options.outputs.empty())
-      requests[r].outputs = count == 1
-                                ? options.outputs
-                                : options.outputs + "/" + std::to_string(r);
+      requests[r].outputs =
+          count == 1 ? options.outputs : requestPath(options.outputs, r);
     requests[r].results.resize(session.outputs().size());
   }
   return Status::ok();
@@ -267,7 +278,7 @@ Status report(const Options &options, Session &session, const Kept &kept,
               session.worldSize() == 1 ? "rank" : "ranks", times.size(),
               times.size() == 1 ? "run" : "runs", median(times));
   if (options.profile)
-    SHARDC_RETURN_IF_ERROR(printProfile(session, times.size()));
+    SHARDC_RETURN_IF_ERROR(printProfile(session));
   return compared;
 }
 
@@ -334,17 +345,41 @@ Status run(const Options &options, Processes *processes) {
                      : Status::ok();
 }
 
+/// That what was printed arrived. Only rank 0 prints.
+Status flushOutput() {
+  errno = 0;
+  const bool isWhole = std::fflush(stdout) == 0 && !std::ferror(stdout);
+  if (isWhole)
+    return Status::ok();
+  return artifactError("cannot write to standard output: ",
+                       errno ? std::strerror(errno)
+                             : "it is full, or nobody reads it");
+}
+
 /// All of it, in one process or as one of several.
 Status runHere(const Options &options, std::unique_ptr<Processes> &processes) {
   try {
     SHARDC_RETURN_IF_ERROR(
         Processes::join({std::nullopt, timeoutOf(options)}, processes));
     Status status = run(options, processes.get());
+    if (Status printed = flushOutput(); status.isOk())
+      status = printed;
     return processes ? processes->conclude(status) : status;
   } catch (const std::exception &error) {
     Status status = artifactError("out of memory: ", error.what());
     return processes ? processes->conclude(status) : status;
   }
+}
+
+/// The exit status of a program that is done, which says why.
+int concluded(const Status &status, std::unique_ptr<Processes> processes) {
+  if (status.isOk())
+    return 0;
+  if (!processes || processes->isSpeaker())
+    std::fprintf(stderr, "shardrun: error: %s\n", status.message().c_str());
+  processes.reset(); // the others see that this one ends
+  // A rank that no longer answers still runs: nothing may be taken from it.
+  std::_Exit(static_cast<int>(status.code()));
 }
 
 } // namespace
@@ -358,14 +393,20 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {
     return app.exit(done);
+  } catch (const CLI::ExtrasError &) {
+    std::fprintf(stderr, "shardrun: error: %s; see shardrun --help\n",
+                 shardc::unexpectedText(app).c_str());
+    return static_cast<int>(StatusCode::InvalidArgument);
   } catch (const CLI::ParseError &error) {
     std::fprintf(stderr, "shardrun: error: %s; see shardrun --help\n",
                  error.what());
     return static_cast<int>(StatusCode::InvalidArgument);
   }
+  // A closed pipe is an error of the write, like a full disk.
+  std::signal(SIGPIPE, SIG_IGN);
   if (options.listsDevices) {
     printDevices();
-    return 0;
+    return concluded(flushOutput(), nullptr);
   }
   if (options.artifact.empty() ||
       (options.inputs.empty() && !options.preflight)) {
@@ -377,12 +418,5 @@ int main(int argc, char **argv) {
   }
   std::unique_ptr<Processes> processes;
   const Status status = runHere(options, processes);
-  std::fflush(stdout);
-  if (status.isOk())
-    return 0;
-  if (!processes || processes->isSpeaker())
-    std::fprintf(stderr, "shardrun: error: %s\n", status.message().c_str());
-  processes.reset(); // the others see that this one ends
-  // A rank that no longer answers still runs: nothing may be taken from it.
-  std::_Exit(static_cast<int>(status.code()));
+  return concluded(status, std::move(processes));
 }

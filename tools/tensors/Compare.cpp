@@ -261,9 +261,11 @@ Comparison compare(const Tensor &found, const Tensor &expected,
 std::string comparisonText(size_t output, const std::string &name,
                            const Tensor &found, const Comparison &comparison) {
   if (!comparison.fits)
-    return message("output ", output, " '", name,
-                   "': differs: ", comparison.problem, " (largest error ",
-                   comparison.largestError, ")");
+    return message(
+        "output ", output, " '", name, "': differs: ", comparison.problem,
+        comparison.largestError > 0
+            ? message(" (largest error ", comparison.largestError, ")")
+            : "");
   return message("output ", output, " '", name, "' ", shapeText(found.dims()),
                  ": largest error ", comparison.largestError, ", ",
                  comparison.ofTolerance, " of the tolerance");

@@ -5,6 +5,7 @@
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Npz.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -45,14 +46,26 @@ Status readInput(const std::string &path, const TensorInfo &info,
   return Status::ok();
 }
 
+/// A folder may have such a name, too.
+bool isNpz(const std::string &path) {
+  std::error_code ignored;
+  return path.ends_with(".npz") && !fs::is_directory(path, ignored);
+}
+
 } // namespace
+
+std::string requestPath(const std::string &path, size_t request) {
+  if (!isNpz(path))
+    return path + "/" + std::to_string(request);
+  return path.substr(0, path.size() - 3) + std::to_string(request) + ".npz";
+}
 
 Status readInputs(const std::string &path, std::span<const TensorInfo> infos,
                   std::span<const char> kept,
                   std::vector<NamedTensor> &tensors) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) {
-    if (path.ends_with(".npz")) {
+    if (isNpz(path)) {
       SHARDC_RETURN_IF_ERROR(readNpz(path, tensors));
       for (size_t i = 0; i < infos.size(); ++i)
         if (kept[i])
@@ -75,22 +88,69 @@ Status readInputs(const std::string &path, std::span<const TensorInfo> infos,
   return Status::ok();
 }
 
-Status readExpected(const std::string &folder,
-                    std::span<const TensorInfo> infos,
+/// By the outputs' names.
+static Status readExpectedNpz(const std::string &path,
+                              std::span<const TensorInfo> infos,
+                              std::span<const char> kept,
+                              std::vector<NamedTensor> &tensors) {
+  std::vector<NamedTensor> all;
+  SHARDC_RETURN_IF_ERROR(readNpz(path, all));
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (kept[i])
+      continue;
+    auto found = std::find_if(all.begin(), all.end(), [&](const auto &tensor) {
+      return tensor.name == infos[i].name;
+    });
+    if (found == all.end())
+      return argumentError(path, " has no array '", infos[i].name,
+                           "': expected output ", i, ", ", typeText(infos[i]));
+    tensors[i] = std::move(*found);
+  }
+  return Status::ok();
+}
+
+Status readExpected(const std::string &path, std::span<const TensorInfo> infos,
                     std::span<const char> kept,
                     std::vector<NamedTensor> &tensors) {
   tensors.resize(infos.size());
+  if (isNpz(path))
+    return readExpectedNpz(path, infos, kept, tensors);
   for (size_t i = 0; i < infos.size(); ++i)
     if (!kept[i])
-      SHARDC_RETURN_IF_ERROR(readTensor(tensorPath(folder, "output", i),
-                                        infos[i], "output", tensors[i]));
+      SHARDC_RETURN_IF_ERROR(readTensor(tensorPath(path, "output", i), infos[i],
+                                        "output", tensors[i]));
   return Status::ok();
+}
+
+/// output_I.pb of earlier runs that this one did not write.
+static void removeStale(const std::string &folder,
+                        std::span<const std::string> written) {
+  std::error_code error;
+  std::vector<fs::path> stale;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const size_t digits = name.find_first_not_of("0123456789", 7);
+    if (name.starts_with("output_") && digits > 7 && digits != name.npos &&
+        name.substr(digits) == ".pb" &&
+        std::find(written.begin(), written.end(), name) == written.end())
+      stale.push_back(it->path());
+  }
+  for (const fs::path &path : stale)
+    fs::remove(path, error);
 }
 
 Status writeOutputs(const std::string &folder,
                     std::span<const TensorInfo> infos,
                     std::span<const char> kept,
                     std::span<const Tensor> tensors) {
+  if (isNpz(folder)) {
+    std::vector<NamedTensorView> views;
+    for (size_t i = 0; i < infos.size(); ++i)
+      if (!kept[i])
+        views.emplace_back(infos[i].name, &tensors[i]);
+    return writeNpz(folder, views);
+  }
   std::error_code error;
   bool created = fs::create_directories(folder, error);
   if (error)
@@ -113,8 +173,13 @@ Status writeOutputs(const std::string &folder,
       status = argumentError("cannot write ", files[i].second, ": ",
                              error.message());
   }
-  if (status.isOk())
+  if (status.isOk()) {
+    std::vector<std::string> written;
+    for (const auto &[part, whole] : files)
+      written.push_back(fs::path(whole).filename().string());
+    removeStale(folder, written);
     return status;
+  }
   for (const auto &[part, whole] : files)
     fs::remove(part, error);
   if (created)

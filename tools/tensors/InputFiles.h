@@ -24,19 +24,24 @@ readInputs(const std::string &path,
            std::span<const char> kept,
            std::vector<shardc::runtime::NamedTensor> &tensors);
 
-/// Reads DIR/output_I.pb for each of the model's outputs.
+/// Reads DIR/output_I.pb for each of the model's outputs, or a .npz file that
+/// has them by name.
 shardc::runtime::Status
-readExpected(const std::string &folder,
+readExpected(const std::string &path,
              std::span<const shardc::runtime::TensorInfo> infos,
              std::span<const char> kept,
              std::vector<shardc::runtime::NamedTensor> &tensors);
 
-/// Writes DIR/output_I.pb, creating DIR where needed: all of them or none.
+/// Writes DIR/output_I.pb, creating DIR where needed, or a .npz file: all of
+/// them or none. What a folder has from an earlier run under such names goes.
 shardc::runtime::Status
-writeOutputs(const std::string &folder,
+writeOutputs(const std::string &path,
              std::span<const shardc::runtime::TensorInfo> infos,
              std::span<const char> kept,
              std::span<const shardc::runtime::Tensor> tensors);
+
+/// Where one of several requests has its outputs: DIR/2, or out.2.npz.
+std::string requestPath(const std::string &path, size_t request);
 
 } // namespace shardc::tensors
 

@@ -4,9 +4,9 @@
 // them at one stride. Our product C = A B of row-major views is its C' = B' A',
 // each the transpose of what it is called here:
 //
-//   A [12, 128, 64] strides {8192, 64, 1}, B [12, 64, 128] strides {8192, 1,
-//   64} (a transposed key)  ->  12 batches; A', B' and C' with leading
-//   dimensions 64, 64 and 128; B' transposed
+//   A [12, 128, 64] strides {8192, 64, 1}
+//   B [12, 64, 128] strides {8192, 1, 64}, a transposed key
+//   12 batches; leading dimensions 64, 64 and 128; B' is transposed
 //
 // Batch dims that B does not have become rows of A. Batch dims that do not
 // merge into one stride are a loop outside. A matrix that is dense along

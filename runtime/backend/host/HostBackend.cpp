@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/backend/WholeMemory.h"
 #include "runtime/backend/host/HostKernelLibrary.h"
+#include "runtime/backend/host/HostMemory.h"
 #include "runtime/backend/host/HostPages.h"
 #include "runtime/backend/host/HostThreads.h"
 #include "runtime/base/AlignedBuffer.h"
@@ -13,7 +14,7 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <unistd.h>
+#include <utility>
 
 namespace shardc::runtime {
 namespace {
@@ -43,13 +44,13 @@ public:
   Status synchronize() override { return Status::ok(); }
 };
 
-DeviceInfo describeHost() {
-  DeviceInfo info;
+Status describeHost(DeviceInfo &info) {
+  HostMemory memory;
+  SHARDC_RETURN_IF_ERROR(hostMemory(memory));
   info.name =
       message("host, ", hostCores(), hostCores() == 1 ? " core" : " cores");
-  const auto page = static_cast<int64_t>(sysconf(_SC_PAGESIZE));
-  info.memoryBytes = page * static_cast<int64_t>(sysconf(_SC_PHYS_PAGES));
-  info.freeBytes = page * static_cast<int64_t>(sysconf(_SC_AVPHYS_PAGES));
+  info.memoryBytes = memory.bytes;
+  info.freeBytes = memory.free;
 #if defined(__x86_64__)
   info.architecture = __builtin_cpu_supports("x86-64-v4")   ? "x86-64-v4"
                       : __builtin_cpu_supports("x86-64-v3") ? "x86-64-v3"
@@ -57,11 +58,12 @@ DeviceInfo describeHost() {
 #elif defined(__aarch64__)
   info.architecture = "aarch64";
 #endif
-  return info;
+  return Status::ok();
 }
 
 class HostDevice final : public Device {
 public:
+  explicit HostDevice(DeviceInfo info) : described(std::move(info)) {}
   const DeviceInfo &info() const override { return described; }
   bool isHost() const override { return true; }
 
@@ -93,21 +95,23 @@ public:
   }
 
 private:
-  const DeviceInfo described = describeHost();
+  const DeviceInfo described;
 };
 
 class HostBackend final : public Backend {
 public:
   std::string_view name() const override { return "host"; }
   Status findDevices(std::vector<DeviceInfo> &devices) override {
-    devices = {describeHost()};
-    return Status::ok();
+    devices.assign(1, {});
+    return describeHost(devices.front());
   }
   Status open(int number, std::unique_ptr<Device> &device) override {
     if (number != 0)
       return argumentError("there is no device host:", number,
                            "; the host is one device, host:0");
-    device = std::make_unique<HostDevice>();
+    DeviceInfo info;
+    SHARDC_RETURN_IF_ERROR(describeHost(info));
+    device = std::make_unique<HostDevice>(std::move(info));
     return Status::ok();
   }
 };

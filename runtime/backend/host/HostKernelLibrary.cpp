@@ -1,5 +1,8 @@
 #include "runtime/backend/host/HostKernelLibrary.h"
 
+#include "runtime/backend/host/ContentLibrary.h"
+#include "runtime/base/Hash.h"
+#include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
 
 #include <dlfcn.h>
@@ -7,6 +10,7 @@
 namespace shardc::runtime {
 namespace {
 
+constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 constexpr char kRemedy[] = "; compile the model again";
 
 /// The levels that this processor runs, best first.
@@ -32,7 +36,7 @@ public:
   }
 
 private:
-  Status openFile(const std::string &path);
+  Status openFile(const std::string &path, const std::string &hash);
 
   struct Entry {
     GeneratedKernel generated;
@@ -56,7 +60,7 @@ Status HostKernelLibrary::open(const KernelFiles &files) {
                          targets.front(),
                          ".so or older, which the programs call", kRemedy);
   const std::string path = files.folder + *target + ".so";
-  SHARDC_RETURN_IF_ERROR(openFile(path));
+  SHARDC_RETURN_IF_ERROR(openFile(path, files.hashOf(*target + ".so")));
   for (const auto &[name, form] : *files.forms) {
     auto *function = dlsym(handle.get(), name.c_str());
     if (!function)
@@ -71,13 +75,17 @@ Status HostKernelLibrary::open(const KernelFiles &files) {
   return Status::ok();
 }
 
-Status HostKernelLibrary::openFile(const std::string &path) {
-  // A path without a slash would be searched for elsewhere.
-  const std::string own = path[0] == '/' ? path : "./" + path;
-  void *opened = dlopen(own.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!opened)
-    return artifactError("cannot open ", path, ": ", dlerror(), kRemedy);
-  handle.reset(opened, dlclose);
+/// What was checked is what is opened.
+Status HostKernelLibrary::openFile(const std::string &path,
+                                   const std::string &hash) {
+  std::string contents;
+  SHARDC_RETURN_IF_ERROR(readSmallFile(path, kMaxBytes, contents));
+  if (!hash.empty() && hashHex(contents.data(), contents.size()) != hash)
+    return artifactError(path, " is damaged: its hash does not match; copy the "
+                               "artifact again or compile it again");
+  if (Status status = openContentLibrary(path, contents, handle);
+      !status.isOk())
+    return artifactError(status.message(), kRemedy);
   return Status::ok();
 }
 

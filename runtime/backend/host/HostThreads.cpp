@@ -1,5 +1,8 @@
 #include "runtime/backend/host/HostThreads.h"
 
+#include "runtime/base/Cgroup.h"
+
+#include <algorithm>
 #include <sched.h>
 
 #ifdef _OPENMP
@@ -13,8 +16,11 @@ int hostCores() {
   CPU_ZERO(&cores);
   if (sched_getaffinity(0, sizeof cores, &cores) != 0)
     return 1;
-  int count = CPU_COUNT(&cores);
-  return count < 1 ? 1 : count;
+  // Threads wait for one another in every kernel: with more of them than the
+  // quota has whole cores for, all stand still while one is throttled.
+  const double quota = cgroupLimits().cores.value_or(CPU_COUNT(&cores));
+  return std::max(1,
+                  static_cast<int>(std::min<double>(CPU_COUNT(&cores), quota)));
 }
 
 void setHostThreads([[maybe_unused]] int threads) {

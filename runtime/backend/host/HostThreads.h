@@ -10,7 +10,8 @@
 
 namespace shardc::runtime {
 
-/// Cores that this process may use (its affinity mask), at least 1.
+/// Cores that this process may use, at least 1: those of its affinity mask, and
+/// no more than the CPU quota of its container pays for.
 int hostCores();
 
 /// Threads for the kernels that the calling thread runs from now on.

@@ -1,6 +1,7 @@
 #include "runtime/backend/host/Mailbox.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/base/PatientDeadline.h"
 #include "runtime/exec/StridedCopy.h"
 
 #include <algorithm>
@@ -13,8 +14,7 @@ static constexpr std::chrono::milliseconds kLook{20};
 template <typename Ready>
 Status Mailbox::wait(Ready ready, RunFailure &failure,
                      const CollectiveSite &site, const std::string &other) {
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + failure.timeout;
+  PatientDeadline deadline(failure.timeout, failure.progress);
   while (true) {
     const uint32_t now = changes.load(std::memory_order_acquire);
     if (aborted.load(std::memory_order_acquire)) {
@@ -25,15 +25,16 @@ Status Mailbox::wait(Ready ready, RunFailure &failure,
       return Status::ok();
     if (failure.failed())
       return failure.status();
-    const auto left = deadline - Clock::now();
-    if (left.count() <= 0)
+    if (deadline.hasPassed())
       return artifactError(
           site.kind,
           site.node.empty() ? "" : message(" at node '", site.node, "'"),
           " (instruction ", site.instruction, "): waited ",
           static_cast<double>(failure.timeout.count()) / 1000, " s for ", other,
           "; raise --timeout if it is only slow");
-    futexWait(changes, now, std::min<std::chrono::nanoseconds>(left, kLook));
+    futexWait(
+        changes, now,
+        std::min<std::chrono::nanoseconds>(deadline.untilNextLook(), kLook));
   }
 }
 

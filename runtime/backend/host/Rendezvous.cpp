@@ -1,6 +1,7 @@
 #include "runtime/backend/host/Rendezvous.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/base/PatientDeadline.h"
 
 namespace shardc::runtime {
 
@@ -82,14 +83,11 @@ Status Rendezvous::open(const CollectiveSite &site) {
 }
 
 Status Rendezvous::wait(int index, uint32_t round, const CollectiveSite &site) {
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + failure.timeout;
+  PatientDeadline deadline(failure.timeout, failure.progress);
   while (state.load(std::memory_order_acquire) == round) {
-    const auto left = deadline - Clock::now();
-    if (left.count() > 0) {
-      futexWait(state, round, left);
+    futexWait(state, round, deadline.untilNextLook());
+    if (state.load(std::memory_order_acquire) != round || !deadline.hasPassed())
       continue;
-    }
     failure.fail(artifactError(timeoutText(site, index)));
     return failure.status();
   }

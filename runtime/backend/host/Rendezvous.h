@@ -40,6 +40,9 @@ public:
 
   const std::chrono::milliseconds timeout;
   const std::function<std::string(int)> describeRank;
+  /// Changes as long as some rank of the session gets on: a wait for one that
+  /// waits for others is no hang. Set before any rank waits; may be empty.
+  std::function<uint64_t()> progress;
 
 private:
   friend class Rendezvous;

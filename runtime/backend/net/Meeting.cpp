@@ -1,6 +1,8 @@
 #include "runtime/backend/net/Meeting.h"
 
 #include "runtime/backend/host/HostThreads.h"
+#include "runtime/backend/net/Interfaces.h"
+#include "runtime/backend/net/Introduction.h"
 #include "runtime/backend/net/MpiAddress.h"
 #include "runtime/base/Hash.h"
 #include "runtime/base/MappedFile.h"
@@ -16,25 +18,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A number that machines of another byte order, and other programs, do not
-/// send; the last digits change with the messages.
-constexpr uint64_t kMagic = 0x7368617264720001;
-/// How long a caller may take to say who it is.
-constexpr std::chrono::seconds kIntroduction{5};
-
-struct Hello {
-  uint64_t magic = kMagic;
-  uint64_t job = 0;
-  uint64_t cores = 0; ///< which ones of which machine
-  int32_t rank = 0, size = 0, numCores = 0;
-  uint16_t port = 0;
-  uint16_t unused = 0;
-};
-
+/// What rank 0 tells all, once all are there.
 struct Welcome {
-  uint64_t magic = kMagic;
-  int32_t kernelThreads = 0; ///< 0: not welcome
-  char why[252] = {};
+  int32_t kernelThreads = 0;
+  int32_t unused = 0;
 };
 
 struct Address {
@@ -60,71 +47,68 @@ uint64_t coresHash() {
 
 class Host {
 public:
-  Host(const ProcessPlace &place, Deadline deadline, Meeting &meeting)
-      : place(place), deadline(deadline), meeting(meeting),
-        hellos(static_cast<size_t>(place.size)) {}
+  Host(const ProcessPlace &place, const MeetingOptions &options,
+       Deadline deadline, Meeting &meeting)
+      : place(place), options(options), deadline(deadline), meeting(meeting),
+        hellos(static_cast<size_t>(place.size)),
+        nonces(static_cast<size_t>(place.size)) {}
 
   /// Of rank 0: everybody comes here.
   Status receiveAll(const Socket &listener, const Hello &mine) {
     hellos[0] = mine;
-    for (int missing = place.size - 1; missing > 0;) {
-      Socket caller = acceptOne(listener, deadline);
-      if (!caller.isOpen())
-        return artifactError(missingText());
-      Hello hello;
-      if (!introduces(caller, hello))
-        continue;
-      auto &peer = meeting.peers[static_cast<size_t>(hello.rank)];
-      if (peer.isOpen())
-        return refuse(caller, message("two processes say that they are rank ",
-                                      hello.rank));
-      hellos[static_cast<size_t>(hello.rank)] = hello;
-      peer = std::move(caller);
-      --missing;
-    }
+    SHARDC_RETURN_IF_ERROR(receive(listener));
     return welcomeAll();
   }
 
   /// Of rank i: those above it call here.
-  Status receiveHigher(const Socket &listener) {
+  Status receiveHigher(const Socket &listener) { return receive(listener); }
+
+private:
+  /// All ranks above this one.
+  Status receive(const Socket &listener) {
+    Reception reception(listener, options.secret, deadline);
     for (int missing = place.size - 1 - place.rank; missing > 0;) {
-      Socket caller = acceptOne(listener, deadline);
-      if (!caller.isOpen())
-        return artifactError(missingText());
       Hello hello;
-      if (!introduces(caller, hello) || hello.rank <= place.rank ||
-          meeting.peers[static_cast<size_t>(hello.rank)].isOpen())
+      Nonces drawn;
+      Socket caller = reception.next(hello, drawn);
+      if (!caller.isOpen())
+        return artifactError(missingText(reception.numStrangers()));
+      if (!isOneOfOurs(caller, hello))
         continue;
-      meeting.peers[static_cast<size_t>(hello.rank)] = std::move(caller);
+      const auto rank = static_cast<size_t>(hello.rank);
+      if (meeting.peers[rank].isOpen()) {
+        const std::string why =
+            message("two processes say that they are rank ", hello.rank);
+        refuse(caller, why);
+        if (place.rank == 0)
+          return artifactError(why, "; start each rank once");
+        continue;
+      }
+      hellos[rank] = hello;
+      nonces[rank] = drawn;
+      if (place.rank > 0) // rank 0 has more to say, once all are there
+        sendAnswer(caller, options.secret, drawn, deadline);
+      meeting.peers[rank] = std::move(caller);
       --missing;
     }
     return Status::ok();
   }
 
-private:
-  /// Whether the caller is one of ours.
-  bool introduces(const Socket &caller, Hello &hello) {
-    const Deadline soon = std::min(deadline, Clock::now() + kIntroduction);
-    if (!caller.receiveAll(&hello, sizeof hello, soon) ||
-        hello.magic != kMagic || hello.job != hashOf(place.job))
+  bool isOneOfOurs(const Socket &caller, const Hello &hello) const {
+    if (hello.job != hashOf(place.job))
       return false;
-    if (hello.size == place.size && hello.rank > 0 && hello.rank < place.size)
+    if (hello.size == place.size && hello.rank > place.rank &&
+        hello.rank < place.size)
       return true;
-    (void)refuse(caller, message("rank ", hello.rank, " of ", hello.size,
-                                 " calls a run of ", place.size, " processes"));
+    refuse(caller,
+           message("rank ", hello.rank, " of ", hello.size, " calls rank ",
+                   place.rank, " of a run of ", place.size, " processes"));
     return false;
   }
 
-  Status refuse(const Socket &caller, const std::string &why) const {
-    Welcome no;
-    why.copy(no.why, sizeof no.why - 1);
-    caller.sendAll(&no, sizeof no, Clock::now() + std::chrono::seconds(1));
-    return artifactError(why, "; start each rank once");
-  }
-
   Status welcomeAll() {
-    Welcome yes;
-    yes.kernelThreads = meeting.kernelThreads = fewestThreads();
+    Welcome welcome;
+    welcome.kernelThreads = meeting.kernelThreads = fewestThreads();
     std::vector<Address> addresses(hellos.size());
     for (size_t rank = 1; rank < hellos.size(); ++rank) {
       const std::string address = peerAddress(meeting.peers[rank]);
@@ -132,9 +116,10 @@ private:
         address.copy(addresses[rank].host, sizeof addresses[rank].host - 1);
       addresses[rank].port = hellos[rank].port;
     }
-    for (int rank = 1; rank < place.size; ++rank) {
-      const Socket &peer = meeting.peers[static_cast<size_t>(rank)];
-      if (!peer.sendAll(&yes, sizeof yes, deadline) ||
+    for (size_t rank = 1; rank < hellos.size(); ++rank) {
+      const Socket &peer = meeting.peers[rank];
+      sendAnswer(peer, options.secret, nonces[rank], deadline);
+      if (!peer.sendAll(&welcome, sizeof welcome, deadline) ||
           !peer.sendAll(addresses.data(), addresses.size() * sizeof(Address),
                         deadline))
         return artifactError("rank ", rank,
@@ -153,8 +138,8 @@ private:
     return std::max(1, fewest);
   }
 
-  std::string missingText() const {
-    std::string missing;
+  std::string missingText(int strangers) const {
+    std::string missing, turnedAway;
     int count = 0;
     for (int rank = 0; rank < place.size; ++rank) {
       const bool mayCall =
@@ -164,54 +149,72 @@ private:
       if (++count <= 16)
         missing = message(missing, missing.empty() ? "" : ", ", rank);
     }
+    if (strangers > 0)
+      turnedAway = message("; ", strangers, strangers == 1 ? " was" : " were",
+                           " turned away without the secret of the job: set "
+                           "SHARDC_JOB_SECRET to the same text for all");
     return message(count, " of ", place.size, " processes did not come (rank ",
                    missing, count > 16 ? ", ..." : "",
                    "): they ended early, cannot reach this machine, or were "
                    "not started; see what ",
                    place.launcher.empty()
                        ? "they print"
-                       : "they and " + place.launcher + " print");
+                       : "they and " + place.launcher + " print",
+                   turnedAway);
   }
 
   const ProcessPlace &place;
+  const MeetingOptions &options;
   const Deadline deadline;
   Meeting &meeting;
   std::vector<Hello> hellos; ///< by rank
+  std::vector<Nonces> nonces;
 };
 
-/// Of all ranks but 0: calls rank 0, then those in between.
-Status callLower(const ProcessPlace &place, Deadline deadline,
-                 const Hello &mine, Meeting &meeting) {
+/// Calls rank 0.
+Status callFirst(const ProcessPlace &place, const std::string &from,
+                 Deadline deadline, Meeting &meeting) {
+  Status status =
+      connectTo(place.host, place.port, deadline, meeting.peers[0], from);
+  return status.isOk()
+             ? status
+             : artifactError("rank ", place.rank, " of ", place.size,
+                             " does not find rank 0: ", status.message(),
+                             "; set SHARDC_RENDEZVOUS=HOST:PORT to where all "
+                             "processes reach rank 0");
+}
+
+/// Of all ranks but 0: says who it is to rank 0, then calls those in between.
+Status callLower(const ProcessPlace &place, const MeetingOptions &options,
+                 const std::string &from, Deadline deadline, const Hello &mine,
+                 Meeting &meeting) {
   Socket &first = meeting.peers[0];
-  if (Status status = connectTo(place.host, place.port, deadline, first);
-      !status.isOk())
-    return artifactError("rank ", place.rank, " of ", place.size,
-                         " does not find rank 0: ", status.message(),
-                         "; set SHARDC_RENDEZVOUS=HOST:PORT to where all "
-                         "processes reach rank 0");
+  Nonces nonces;
+  Status status = introduce(first, options.secret, mine, deadline, nonces);
+  if (status.isOk())
+    status = receiveAnswer(first, options.secret, nonces, deadline);
   std::vector<Address> addresses(static_cast<size_t>(place.size));
   Welcome welcome;
-  const bool answered = first.sendAll(&mine, sizeof mine, deadline) &&
-                        first.receiveAll(&welcome, sizeof welcome, deadline);
-  if (answered && welcome.magic == kMagic && welcome.kernelThreads == 0)
-    return artifactError("rank 0 turns this process away: ",
-                         std::string(welcome.why, strnlen(welcome.why, 252)));
-  if (!answered || welcome.magic != kMagic ||
-      !first.receiveAll(addresses.data(), addresses.size() * sizeof(Address),
-                        deadline))
-    return artifactError("rank 0 at ", place.host, ":", place.port,
-                         " hung up, or is no rank of this run; if another "
-                         "program has the port, set SHARDC_RENDEZVOUS");
-  meeting.kernelThreads = welcome.kernelThreads;
+  if (status.isOk() &&
+      (!first.receiveAll(&welcome, sizeof welcome, deadline) ||
+       !first.receiveAll(addresses.data(), addresses.size() * sizeof(Address),
+                         deadline)))
+    status = artifactError("it hung up");
+  if (!status.isOk())
+    return artifactError("rank 0 at ", place.host, ":", place.port, ": ",
+                         status.message());
+  meeting.kernelThreads = std::max(1, welcome.kernelThreads);
   for (int rank = 1; rank < place.rank; ++rank) {
     Address &address = addresses[static_cast<size_t>(rank)];
     address.host[sizeof address.host - 1] = '\0';
     const std::string host =
         address.host[0] ? address.host : peerAddress(first);
     Socket &peer = meeting.peers[static_cast<size_t>(rank)];
-    Status status = connectTo(host, address.port, deadline, peer);
-    if (status.isOk() && !peer.sendAll(&mine, sizeof mine, deadline))
-      status = artifactError("it hung up");
+    status = connectTo(host, address.port, deadline, peer, from);
+    if (status.isOk())
+      status = introduce(peer, options.secret, mine, deadline, nonces);
+    if (status.isOk())
+      status = receiveAnswer(peer, options.secret, nonces, deadline);
     if (!status.isOk())
       return artifactError("rank ", place.rank, " cannot reach rank ", rank,
                            ": ", status.message());
@@ -219,20 +222,47 @@ Status callLower(const ProcessPlace &place, Deadline deadline,
   return Status::ok();
 }
 
+/// Where others reach a rank if all are on one machine; empty where nobody says
+/// that they are: rank 0 may be called over loopback by its own machine, and
+/// otherwise by others.
+std::string loopbackOf(const ProcessPlace &place) {
+  if (!place.isLocal)
+    return "";
+  return place.host == "localhost" || !isLoopback(place.host) ? "127.0.0.1"
+                                                              : place.host;
+}
+
 } // namespace
 
-Status meet(const ProcessPlace &asked, std::chrono::milliseconds timeout,
+Status meet(const ProcessPlace &asked, const MeetingOptions &options,
             Meeting &meeting) {
-  const Deadline deadline = Clock::now() + timeout;
+  const Deadline deadline = Clock::now() + options.timeout;
   ProcessPlace place = asked;
+  SHARDC_RETURN_IF_ERROR(options.secret.check());
+  std::string interface;
+  if (!options.interface.empty())
+    SHARDC_RETURN_IF_ERROR(findInterface(options.interface, interface));
+  meeting.peers.resize(static_cast<size_t>(place.size));
+  const std::string loopback = loopbackOf(place);
+  const std::string from = loopback.empty() ? interface : "";
+  std::string address = loopback.empty() ? interface : loopback;
+  if (place.rank > 0) {
+    if (place.host.empty())
+      SHARDC_RETURN_IF_ERROR(addressOverMpi(0, interface, place));
+    SHARDC_RETURN_IF_ERROR(callFirst(place, from, deadline, meeting));
+    const std::string own = ownAddress(meeting.peers[0]);
+    // Over loopback this machine's other addresses are not known.
+    if (address.empty() && !isLoopback(own))
+      address = own;
+  }
   Socket listener;
   // Only rank 0 has an agreed port, and none if it tells it over MPI.
   uint16_t port = place.rank == 0 ? place.port : 0;
-  if (Status status = listenOn(port, listener); !status.isOk())
+  if (Status status = listenOn(port, listener, address); !status.isOk())
     return artifactError(status.message(),
                          "; set SHARDC_RENDEZVOUS=HOST:PORT to a free port");
   if (place.host.empty())
-    SHARDC_RETURN_IF_ERROR(addressOverMpi(port, place));
+    SHARDC_RETURN_IF_ERROR(addressOverMpi(port, interface, place));
   Hello mine;
   mine.job = hashOf(place.job);
   mine.cores = coresHash();
@@ -240,11 +270,11 @@ Status meet(const ProcessPlace &asked, std::chrono::milliseconds timeout,
   mine.rank = place.rank;
   mine.size = place.size;
   mine.port = port;
-  meeting.peers.resize(static_cast<size_t>(place.size));
-  Host host(place, deadline, meeting);
+  Host host(place, options, deadline, meeting);
   if (place.rank == 0)
     return host.receiveAll(listener, mine);
-  SHARDC_RETURN_IF_ERROR(callLower(place, deadline, mine, meeting));
+  SHARDC_RETURN_IF_ERROR(
+      callLower(place, options, from, deadline, mine, meeting));
   return host.receiveHigher(listener);
 }
 

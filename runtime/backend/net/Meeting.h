@@ -9,13 +9,19 @@
 //   rank 0 -> rank 2  "rank 1 is at 10.0.0.5:40777; 4 threads a rank"
 //   rank 2 -> rank 1
 //
-// Whoever says anything else (a port scanner, a process of another job) is
-// turned away.
+// Whoever says anything else (a port scanner, a process of another job, one
+// that does not know the job's secret: JobSecret.h) is turned away.
+//
+// Ranks listen where others need to reach them, and no further: on loopback
+// where the launcher says that all are on one machine; else on the address of
+// SHARDC_INTERFACE, or at which they reach rank 0. Only rank 0, and those that
+// reach it over loopback, cannot know and listen on all.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_NET_MEETING_H
 #define SHARDC_RUNTIME_BACKEND_NET_MEETING_H
 
+#include "runtime/backend/net/JobSecret.h"
 #include "runtime/backend/net/Socket.h"
 #include "runtime/launch/ProcessPlace.h"
 
@@ -30,8 +36,14 @@ struct Meeting {
   int kernelThreads = 1;
 };
 
+struct MeetingOptions {
+  std::chrono::milliseconds timeout;
+  JobSecret secret;
+  std::string interface; ///< its name, or an address of it; "": any
+};
+
 /// Returns when all are connected, or at the deadline with who is missing.
-Status meet(const ProcessPlace &place, std::chrono::milliseconds timeout,
+Status meet(const ProcessPlace &place, const MeetingOptions &options,
             Meeting &meeting);
 
 } // namespace shardc::runtime

@@ -1,43 +1,24 @@
 #include "runtime/backend/net/MpiAddress.h"
 
+#include "runtime/backend/net/Interfaces.h"
 #include "runtime/backend/net/Socket.h"
 #include "runtime/base/Message.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <unistd.h>
 #include <vector>
 
 namespace shardc::runtime {
 namespace {
 
-/// All addresses at which other machines may reach this one.
-std::string ownAddresses() {
-  std::string all;
-  ifaddrs *first = nullptr;
-  if (getifaddrs(&first) != 0)
-    return all;
-  for (ifaddrs *at = first; at; at = at->ifa_next) {
-    const bool isUp = at->ifa_addr && (at->ifa_flags & IFF_UP);
-    const int family = isUp ? at->ifa_addr->sa_family : AF_UNSPEC;
-    if (family != AF_INET && family != AF_INET6)
-      continue;
-    char text[NI_MAXHOST];
-    const socklen_t size =
-        family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-    if (getnameinfo(at->ifa_addr, size, text, sizeof text, nullptr, 0,
-                    NI_NUMERICHOST) != 0)
-      continue;
-    // Addresses of one link ("fe80::1%eth0") name an interface of this machine.
-    if (!isLoopback(text) && !std::strchr(text, '%'))
-      all = message(all, all.empty() ? "" : ",", text);
-  }
-  freeifaddrs(first);
+/// All addresses at which other machines may reach this one, or that one.
+std::string ownAddressList(const std::string &only) {
+  std::string all = only;
+  for (const InterfaceAddress &each : ownAddresses())
+    if (only.empty())
+      all += (all.empty() ? "" : ",") + each.address;
   return all;
 }
 
@@ -72,7 +53,8 @@ void *openPlugin(std::string &problem) {
 
 } // namespace
 
-Status addressOverMpi(uint16_t port, ProcessPlace &place) {
+Status addressOverMpi(uint16_t port, const std::string &only,
+                      ProcessPlace &place) {
   const char *remedy = "; or give the address of rank 0 by hand: mpirun -x "
                        "SHARDC_RENDEZVOUS=HOST:PORT";
   std::string problem;
@@ -84,7 +66,7 @@ Status addressOverMpi(uint16_t port, ProcessPlace &place) {
         "started by ", place.launcher, ", but libshardrt_mpi.so is not there (",
         problem, "): install MPI (libopenmpi-dev) and build again", remedy);
   char text[1024] = {};
-  const std::string mine = message(port, " ", ownAddresses());
+  const std::string mine = message(port, " ", ownAddressList(only));
   mine.copy(text, sizeof text - 1);
   int onOneMachine = 0;
   if (tell(text, sizeof text, &onOneMachine) != 0)

@@ -16,8 +16,10 @@
 
 namespace shardc::runtime {
 
-/// Sets host and port of `place` on all ranks; rank 0 listens on `port`.
-Status addressOverMpi(uint16_t port, ProcessPlace &place);
+/// Sets host and port of `place` on all ranks; rank 0 listens on `port`, of
+/// that address alone if it is not empty.
+Status addressOverMpi(uint16_t port, const std::string &only,
+                      ProcessPlace &place);
 
 /// The plugin's one function: `text` of rank 0 goes to all ranks; whether they
 /// are all on one machine. Not 0: MPI could not be started.

@@ -25,11 +25,13 @@ Status NetworkChannel::explained(const Status &status,
 
 Status NetworkChannel::send(const TensorView &from, RunFailure &failure,
                             const CollectiveSite &site) {
-  const Deadline deadline = std::chrono::steady_clock::now() + failure.timeout;
   const int64_t bytes = viewBytes(from);
   std::byte *memory = nullptr;
-  SHARDC_RETURN_IF_ERROR(
-      explained(stream.prepare(bytes, memory, deadline), failure, site));
+  const Status status =
+      transport.waitPatiently(failure.timeout, [&](Deadline deadline) {
+        return stream.prepare(bytes, memory, deadline);
+      });
+  SHARDC_RETURN_IF_ERROR(explained(status, failure, site));
   copyView(packedLike(memory, from), from);
   stream.commit(bytes, 0);
   return Status::ok();
@@ -37,9 +39,11 @@ Status NetworkChannel::send(const TensorView &from, RunFailure &failure,
 
 Status NetworkChannel::receive(const TensorView &to, RunFailure &failure,
                                const CollectiveSite &site) {
-  const Deadline deadline = std::chrono::steady_clock::now() + failure.timeout;
-  SHARDC_RETURN_IF_ERROR(explained(
-      transport.waitForMessages(std::array{&stream}, deadline), failure, site));
+  const Status status =
+      transport.waitPatiently(failure.timeout, [&](Deadline deadline) {
+        return transport.waitForMessages(std::array{&stream}, deadline);
+      });
+  SHARDC_RETURN_IF_ERROR(explained(status, failure, site));
   const Arrived message = stream.front();
   if (static_cast<int64_t>(message.bytes.size()) != viewBytes(to))
     return artifactError(site.kind, " at node '", site.node, "' expects ",

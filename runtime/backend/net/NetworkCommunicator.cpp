@@ -6,6 +6,7 @@
 #include "runtime/exec/StridedCopy.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace shardc::runtime {
@@ -52,6 +53,27 @@ int64_t NetworkCommunicator::messageBytes() const {
 //===----------------------------------------------------------------------===//
 // Messages
 //===----------------------------------------------------------------------===//
+
+Status NetworkCommunicator::prepare(Stream &stream, int64_t bytes,
+                                    std::byte *&memory,
+                                    const CollectiveSite &site) {
+  return explained(transport.waitPatiently(timeout,
+                                           [&](Deadline deadline) {
+                                             return stream.prepare(
+                                                 bytes, memory, deadline);
+                                           }),
+                   site, std::array{&stream});
+}
+
+Status NetworkCommunicator::waitForMessages(std::span<Stream *const> from,
+                                            const CollectiveSite &site) {
+  return explained(transport.waitPatiently(timeout,
+                                           [&](Deadline deadline) {
+                                             return transport.waitForMessages(
+                                                 from, deadline);
+                                           }),
+                   site, from);
+}
 
 Status NetworkCommunicator::explained(const Status &status,
                                       const CollectiveSite &site,

@@ -92,9 +92,7 @@ private:
   Status sendTo(size_t to, int64_t bytes, const CollectiveSite &site,
                 Pack pack) {
     std::byte *memory = nullptr;
-    SHARDC_RETURN_IF_ERROR(
-        explained(streams[to]->prepare(bytes, memory, deadline()), site,
-                  {&streams[to], 1}));
+    SHARDC_RETURN_IF_ERROR(prepare(*streams[to], bytes, memory, site));
     pack(memory);
     streams[to]->commit(bytes, static_cast<uint64_t>(site.instruction));
     return Status::ok();
@@ -103,8 +101,7 @@ private:
   /// `arrived`; until release().
   template <typename Bytes>
   Status receiveAll(const CollectiveSite &site, Bytes bytesOf) {
-    SHARDC_RETURN_IF_ERROR(
-        explained(transport.waitForMessages(others, deadline()), site, others));
+    SHARDC_RETURN_IF_ERROR(waitForMessages(others, site));
     for (size_t i = 0; i < streams.size(); ++i) {
       if (isSelf(i))
         continue;
@@ -123,9 +120,11 @@ private:
                       const CollectiveSite &site);
   Status sumTaken(const TensorView &input, const TensorView &output,
                   const ExpertRouting &routing);
-  Deadline deadline() const {
-    return std::chrono::steady_clock::now() + timeout;
-  }
+  /// Memory for the next message of `stream`.
+  Status prepare(Stream &stream, int64_t bytes, std::byte *&memory,
+                 const CollectiveSite &site);
+  Status waitForMessages(std::span<Stream *const> from,
+                         const CollectiveSite &site);
   int64_t messageBytes() const;
   bool isSelf(size_t member) const { return streams[member] == nullptr; }
 

@@ -201,17 +201,13 @@ Status NetworkCommunicator::shift(const TensorView &input,
     if (p < gives.size()) {
       const TensorView part = pieceOf(input, gives[p]);
       std::byte *memory = nullptr;
-      SHARDC_RETURN_IF_ERROR(
-          explained(out.prepare(viewBytes(part), memory, deadline()), site,
-                    std::array{&out}));
+      SHARDC_RETURN_IF_ERROR(prepare(out, viewBytes(part), memory, site));
       copyView(packedLike(memory, part), part);
       out.commit(viewBytes(part), tag);
     }
     if (p >= gets.size())
       continue;
-    SHARDC_RETURN_IF_ERROR(
-        explained(transport.waitForMessages(std::array{&in}, deadline()), site,
-                  std::array{&in}));
+    SHARDC_RETURN_IF_ERROR(waitForMessages(std::array{&in}, site));
     const TensorView part = pieceOf(output, gets[p]);
     const Arrived message = in.front();
     SHARDC_RETURN_IF_ERROR(

@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <span>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -40,14 +41,40 @@ void sendAtOnce(const Socket &socket) {
   setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
 
+/// A numeric address as the system wants it.
+bool parseAddress(const std::string &text, uint16_t port,
+                  sockaddr_storage &address, socklen_t &size) {
+  addrinfo hints = {}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  if (getaddrinfo(text.c_str(), std::to_string(port).c_str(), &hints, &found) !=
+      0)
+    return false;
+  size = found->ai_addrlen;
+  std::memcpy(&address, found->ai_addr, size);
+  freeaddrinfo(found);
+  return true;
+}
+
+/// Starts at that address of this machine, where it can reach such targets.
+void bindTo(const Socket &socket, const std::string &from, int family) {
+  sockaddr_storage address = {};
+  socklen_t size = 0;
+  if (!from.empty() && parseAddress(from, 0, address, size) &&
+      address.ss_family == family)
+    (void)!bind(socket.descriptor(), reinterpret_cast<sockaddr *>(&address),
+                size); // the connection says what is wrong
+}
+
 /// One try at one address.
-bool tryConnect(const addrinfo &address, Deadline deadline, Socket &socket,
-                int &error) {
+bool tryConnect(const addrinfo &address, Deadline deadline,
+                const std::string &from, Socket &socket, int &error) {
   socket = makeSocket(address.ai_family);
   if (!socket.isOpen()) {
     error = errno;
     return false;
   }
+  bindTo(socket, from, address.ai_family);
   if (connect(socket.descriptor(), address.ai_addr, address.ai_addrlen) != 0) {
     error = errno;
     if (error != EINPROGRESS)
@@ -124,39 +151,48 @@ bool Socket::receiveAll(void *data, size_t bytes, Deadline deadline) const {
   return true;
 }
 
-Status listenOn(uint16_t &port, Socket &listener) {
+/// False leaves the problem in errno.
+static bool listenAt(const sockaddr_storage &address, socklen_t size,
+                     Socket &listener) {
+  listener = makeSocket(address.ss_family);
+  if (!listener.isOpen())
+    return false;
+  const int yes = 1, no = 0;
+  setsockopt(listener.descriptor(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (address.ss_family == AF_INET6)
+    setsockopt(listener.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, &no,
+               sizeof no);
+  return bind(listener.descriptor(),
+              reinterpret_cast<const sockaddr *>(&address), size) == 0 &&
+         listen(listener.descriptor(), SOMAXCONN) == 0;
+}
+
+Status listenOn(uint16_t &port, Socket &listener, const std::string &wanted) {
   // IPv6 takes callers of IPv4 too; some machines have only the latter.
-  for (int family : {AF_INET6, AF_INET}) {
-    listener = makeSocket(family);
-    if (!listener.isOpen())
+  const std::string all[] = {"::", "0.0.0.0"};
+  const auto addresses = wanted.empty() ? std::span<const std::string>(all)
+                                        : std::span(&wanted, 1);
+  for (const std::string &text : addresses) {
+    sockaddr_storage address = {};
+    socklen_t size = 0;
+    errno = EADDRNOTAVAIL;
+    if (!parseAddress(text, port, address, size))
       continue;
-    const int yes = 1, no = 0;
-    setsockopt(listener.descriptor(), SOL_SOCKET, SO_REUSEADDR, &yes,
-               sizeof yes);
-    sockaddr_in6 six = {};
-    sockaddr_in four = {};
-    six.sin6_family = AF_INET6;
-    four.sin_family = AF_INET;
-    six.sin6_port = four.sin_port = htons(port);
-    const bool isSix = family == AF_INET6;
-    if (isSix)
-      setsockopt(listener.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, &no,
-                 sizeof no);
-    auto *address = isSix ? reinterpret_cast<sockaddr *>(&six)
-                          : reinterpret_cast<sockaddr *>(&four);
-    socklen_t size = isSix ? sizeof six : sizeof four;
-    if (bind(listener.descriptor(), address, size) != 0 ||
-        listen(listener.descriptor(), SOMAXCONN) != 0) {
-      if (isSix && errno != EADDRINUSE)
-        continue;
-      break;
+    if (!listenAt(address, size, listener)) {
+      if (errno == EADDRINUSE)
+        break;
+      continue;
     }
-    if (getsockname(listener.descriptor(), address, &size) != 0)
+    if (getsockname(listener.descriptor(),
+                    reinterpret_cast<sockaddr *>(&address), &size) != 0)
       break;
-    port = ntohs(isSix ? six.sin6_port : four.sin_port);
+    const bool isSix = address.ss_family == AF_INET6;
+    port = ntohs(isSix ? reinterpret_cast<sockaddr_in6 *>(&address)->sin6_port
+                       : reinterpret_cast<sockaddr_in *>(&address)->sin_port);
     return Status::ok();
   }
-  return artifactError("cannot listen on port ", port, ": ",
+  return artifactError("cannot listen on port ", port,
+                       wanted.empty() ? "" : " of " + wanted, ": ",
                        std::strerror(errno));
 }
 
@@ -173,7 +209,7 @@ Socket acceptOne(const Socket &listener, Deadline deadline) {
 }
 
 Status connectTo(const std::string &hosts, uint16_t port, Deadline deadline,
-                 Socket &socket) {
+                 Socket &socket, const std::string &from) {
   std::string problem;
   do {
     for (size_t begin = 0; begin <= hosts.size();) {
@@ -191,7 +227,7 @@ Status connectTo(const std::string &hosts, uint16_t port, Deadline deadline,
       int error = 0;
       bool isDone = false;
       for (addrinfo *at = found; at && !isDone; at = at->ai_next)
-        isDone = tryConnect(*at, deadline, socket, error);
+        isDone = tryConnect(*at, deadline, from, socket, error);
       freeaddrinfo(found);
       if (isDone) {
         sendAtOnce(socket);
@@ -205,13 +241,11 @@ Status connectTo(const std::string &hosts, uint16_t port, Deadline deadline,
   return artifactError("cannot connect to port ", port, " of ", problem);
 }
 
-std::string peerAddress(const Socket &socket) {
-  sockaddr_storage address = {};
-  socklen_t size = sizeof address;
+static std::string addressText(const sockaddr_storage &address,
+                               socklen_t size) {
   char text[NI_MAXHOST];
-  auto *at = reinterpret_cast<sockaddr *>(&address);
-  if (getpeername(socket.descriptor(), at, &size) != 0 ||
-      getnameinfo(at, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0)
+  if (getnameinfo(reinterpret_cast<const sockaddr *>(&address), size, text,
+                  sizeof text, nullptr, 0, NI_NUMERICHOST) != 0)
     return "";
   const std::string mapped = "::ffff:"; // IPv4 on a socket for both
   std::string found = text;
@@ -220,8 +254,27 @@ std::string peerAddress(const Socket &socket) {
              : found;
 }
 
+std::string peerAddress(const Socket &socket) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof address;
+  return getpeername(socket.descriptor(),
+                     reinterpret_cast<sockaddr *>(&address), &size) == 0
+             ? addressText(address, size)
+             : "";
+}
+
+std::string ownAddress(const Socket &socket) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof address;
+  return getsockname(socket.descriptor(),
+                     reinterpret_cast<sockaddr *>(&address), &size) == 0
+             ? addressText(address, size)
+             : "";
+}
+
 bool isLoopback(const std::string &address) {
-  return address.starts_with("127.") || address == "::1";
+  return address.starts_with("127.") || address == "::1" ||
+         address == "localhost";
 }
 
 } // namespace shardc::runtime

@@ -44,18 +44,21 @@ private:
   int fd = -1;
 };
 
-/// Listens on all addresses of this machine; port 0: any free one. `port` is
-/// then the one that it is.
-Status listenOn(uint16_t &port, Socket &listener);
+/// Listens on this numeric address, or on all of this machine (""); port 0: any
+/// free one. `port` is then the one that it is.
+Status listenOn(uint16_t &port, Socket &listener,
+                const std::string &address = "");
 /// A caller; not open at the deadline.
 Socket acceptOne(const Socket &listener, Deadline deadline);
 /// Tries the comma-separated `hosts` in turn, again and again: who is called
-/// may not listen yet.
+/// may not listen yet. `from`: a numeric address of this machine that the
+/// connection starts at, where it is of the same kind; "": any.
 Status connectTo(const std::string &hosts, uint16_t port, Deadline deadline,
-                 Socket &socket);
-/// The numeric address of the other end; empty if unknown.
+                 Socket &socket, const std::string &from = "");
+/// The numeric address of the other end, and of this one; empty if unknown.
 std::string peerAddress(const Socket &socket);
-/// Of this machine, which no other machine can reach.
+std::string ownAddress(const Socket &socket);
+/// Of this machine, which no other machine can reach: also "localhost".
 bool isLoopback(const std::string &address);
 
 } // namespace shardc::runtime

@@ -4,6 +4,8 @@
 #include "runtime/backend/net/TransportPeer.h"
 #include "runtime/base/Message.h"
 
+#include <unistd.h>
+
 namespace shardc::runtime {
 
 /// Half as much again, so that a growing sequence does not allocate each time.
@@ -48,7 +50,10 @@ std::byte *Stream::arriving(const FrameHeader &header) {
   const bool isFree =
       number - takenHere.load(std::memory_order_acquire) < incoming.size();
   Slot &next = slot(incoming, number);
-  if (!isFree || header.bytes > INT64_MAX / 2 ||
+  // More than the machine has is no message.
+  static const auto most = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                           static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (!isFree || header.bytes > most ||
       !grow(next.memory, static_cast<int64_t>(header.bytes)))
     return nullptr;
   next.bytes = static_cast<int64_t>(header.bytes);

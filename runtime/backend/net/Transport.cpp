@@ -23,7 +23,9 @@ Status Transport::open(const ProcessPlace &place,
                        std::unique_ptr<Transport> &transport) {
   std::unique_ptr<Transport> opened(new Transport(place, options));
   Meeting meeting;
-  SHARDC_RETURN_IF_ERROR(meet(place, options.timeout, meeting));
+  SHARDC_RETURN_IF_ERROR(meet(
+      place, {options.timeout, JobSecret(options.secret), options.interface},
+      meeting));
   opened->threads = meeting.kernelThreads;
   const Deadline now = Clock::now();
   opened->lastSigns = opened->lastLook = now;
@@ -41,7 +43,7 @@ Status Transport::open(const ProcessPlace &place,
     return artifactError("cannot create an event: ", std::strerror(errno));
   // std::thread reports a failure by an exception only; it ends here.
   try {
-    opened->thread = std::thread([at = opened.get()] { at->loop(); });
+    opened->thread = std::thread([at = opened.get()] { at->run(); });
   } catch (const std::system_error &error) {
     return artifactError("cannot start a thread: ", error.what());
   }
@@ -103,8 +105,10 @@ bool Transport::flush(Peer &peer) {
         frame.written += static_cast<size_t>(sent);
       else if (errno == EAGAIN)
         return false;
-      else if (errno != EINTR)
-        frame.written = frame.bytes(); // who reads finds that it is gone
+      else if (errno != EINTR) {
+        drop(peer);
+        return true;
+      }
     }
     if (frame.stream && frame.header.kind == FrameKind::Data)
       frame.stream->written.fetch_add(1, std::memory_order_release);
@@ -112,6 +116,19 @@ bool Transport::flush(Peer &peer) {
   peer.out.clear();
   peer.firstOut = 0;
   return true;
+}
+
+/// The connection is broken: what comes after half a frame would be taken for
+/// the rest of it. Whoever reads, at both ends, finds that it is closed.
+void Transport::drop(Peer &peer) {
+  shutdown(peer.socket.descriptor(), SHUT_RDWR);
+  for (; peer.firstOut < peer.out.size(); ++peer.firstOut) {
+    const PendingFrame &frame = peer.out[peer.firstOut];
+    if (frame.stream && frame.header.kind == FrameKind::Data)
+      frame.stream->written.fetch_add(1, std::memory_order_release);
+  }
+  peer.out.clear();
+  peer.firstOut = 0;
 }
 
 void Transport::send(Peer &peer, Stream &stream, const FrameHeader &header,
@@ -277,6 +294,14 @@ std::string Transport::rankTextWithPlace(int rank) const {
     at = peer.place;
   }
   return at.empty() ? text : text + " " + at;
+}
+
+Deadline Transport::lastProgress() const {
+  Deadline last = Deadline::min();
+  for (int rank = 0; rank < place.size; ++rank)
+    if (rank != place.rank)
+      last = std::max(last, lastProgress(rank));
+  return last;
 }
 
 Deadline Transport::lastProgress(int rank) const {

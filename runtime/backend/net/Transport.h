@@ -49,6 +49,8 @@ struct TransportOptions {
   std::chrono::milliseconds timeout{60'000}; ///< for all to come
   /// Without a sign of life for so long a process counts as stopped; 0: never.
   std::chrono::milliseconds silence{4'000};
+  std::string secret = {};    ///< of the job (JobSecret.h); empty: none
+  std::string interface = {}; ///< whose address to use (Meeting.h); empty: any
 };
 
 class Transport {
@@ -83,6 +85,18 @@ public:
     }
   }
   static bool isTimeout(const Status &status);
+  /// Calls `wait(deadline)` again as long as some process gets on with its
+  /// program: a wait for one that waits for others is no hang.
+  template <typename Wait>
+  Status waitPatiently(std::chrono::milliseconds patience, Wait wait) {
+    for (Deadline since = std::chrono::steady_clock::now();;) {
+      const Status status = wait(since + patience);
+      const Deadline moved = lastProgress();
+      if (!isTimeout(status) || moved <= since)
+        return status;
+      since = moved;
+    }
+  }
   /// Waits until a message has arrived on each of these.
   Status waitForMessages(std::span<Stream *const> streams,
                          std::optional<Deadline> deadline);
@@ -112,6 +126,8 @@ public:
   std::string rankTextWithPlace(int rank) const;
   /// When `peer` last got on with its program, as far as this process knows.
   Deadline lastProgress(int peer) const;
+  /// The same of whichever was last.
+  Deadline lastProgress() const;
 
 private:
   friend class Stream;
@@ -123,6 +139,7 @@ private:
             const std::byte *data);
   void sendText(Peer &peer, const FrameHeader &header, std::string text);
   static bool flush(Peer &peer); ///< under its outMutex; false: some is left
+  static void drop(Peer &peer);  ///< likewise: nothing is sent any more
   void notify();                 ///< wakes who waits
   void wakeThread();             ///< it has something to write
   bool sleep(uint32_t seen, const std::optional<Deadline> &deadline);
@@ -132,11 +149,13 @@ private:
   void fail(const Status &status, int lost);
 
   // The transport's own thread (TransportThread.cpp).
+  void run();
   void loop();
   void handle(std::span<const pollfd> polled);
   void read(Peer &peer);
   void takeStaged(Peer &peer);
   bool beginFrame(Peer &peer);
+  Stream *streamOf(Peer &peer);
   void endFrame(Peer &peer);
   void lose(Peer &peer, const std::string &how);
   void sendSigns(Deadline now);

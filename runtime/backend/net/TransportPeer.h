@@ -48,6 +48,7 @@ struct Transport::Peer {
   uint64_t left = 0;         ///< bytes of it that are missing
   Stream *stream = nullptr;
   std::string text;
+  uint64_t slotsMade = 0; ///< of streams that its messages have made
 
   std::atomic<Deadline> heard; ///< written by the transport's thread
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@ using std::chrono::milliseconds;
 /// The longest text that is believed.
 constexpr uint64_t kMaxText = 16 * 1024;
 constexpr uint32_t kMaxSlots = 4096;
+/// Of all streams that a peer has made.
+constexpr uint64_t kMaxSlotsMade = 1 << 20;
 /// How long a process that ends waits for the others to end too.
 constexpr milliseconds kLinger{1000};
 /// Reads of one connection before the others have their turn.
@@ -32,6 +35,17 @@ milliseconds signInterval(const TransportOptions &options) {
 }
 
 } // namespace
+
+/// Nothing throws by design; running out of memory may.
+void Transport::run() {
+  try {
+    loop();
+  } catch (const std::exception &error) {
+    fail(artifactError(rankText(place.rank), ": out of memory: ", error.what()),
+         -1);
+  }
+  linger();
+}
 
 void Transport::loop() {
   std::vector<pollfd> polled;
@@ -53,7 +67,6 @@ void Transport::loop() {
     findSilent(now);
     sendSigns(now);
   }
-  linger();
 }
 
 void Transport::handle(std::span<const pollfd> polled) {
@@ -141,16 +154,35 @@ void Transport::takeStaged(Peer &peer) {
   peer.stagedBegin = 0;
 }
 
+/// That the frame at hand belongs to; null if there is no such stream, and may
+/// be none: a peer makes some before this process does, but not any number.
+Stream *Transport::streamOf(Peer &peer) {
+  const FrameHeader &header = peer.header;
+  const uint32_t slots = header.options.slots;
+  if (slots == 0 || slots > kMaxSlots)
+    return nullptr;
+  {
+    std::lock_guard lock(peer.streamMutex);
+    auto known = peer.streams.find(header.stream);
+    if (known != peer.streams.end())
+      return known->second.get();
+  }
+  peer.slotsMade += slots;
+  return peer.slotsMade > kMaxSlotsMade
+             ? nullptr
+             : &stream(peer.rank, header.stream, header.options);
+}
+
 bool Transport::beginFrame(Peer &peer) {
   const FrameHeader &header = peer.header;
   peer.inFrame = true;
   peer.left = header.bytes;
   peer.stream = nullptr;
-  const uint32_t slots = header.options.slots;
-  if ((header.kind == FrameKind::Data || header.kind == FrameKind::Credit) &&
-      slots > 0 && slots <= kMaxSlots)
-    peer.stream = &stream(peer.rank, header.stream, header.options);
-  if (header.kind == FrameKind::Data)
+  if (header.kind == FrameKind::Data || header.kind == FrameKind::Credit)
+    peer.stream = streamOf(peer);
+  if (header.kind > FrameKind::Goodbye)
+    peer.into = nullptr;
+  else if (header.kind == FrameKind::Data)
     peer.into = peer.stream ? peer.stream->arriving(header) : nullptr;
   else if (header.bytes <= kMaxText) {
     peer.text.resize(header.bytes);
@@ -187,9 +219,11 @@ void Transport::endFrame(Peer &peer) {
     break;
   }
   case FrameKind::Abort: {
-    const auto code = header.tag <= static_cast<int>(StatusCode::Artifact)
-                          ? static_cast<StatusCode>(header.tag)
-                          : StatusCode::Artifact;
+    const bool isCode =
+        header.tag > static_cast<uint64_t>(StatusCode::Ok) &&
+        header.tag <= static_cast<uint64_t>(StatusCode::Artifact);
+    const auto code =
+        isCode ? static_cast<StatusCode>(header.tag) : StatusCode::Artifact;
     fail(Status::error(code, peer.text), static_cast<int>(header.taken) - 1);
     break;
   }

@@ -59,7 +59,8 @@ template <typename T> double attend(const Problem &s, const Dims &at) {
   }
   if (!s.sinks.view.isAbsent())
     total += std::exp(double(s.sinks.at<T>({at[1]})));
-  return total == 0 && s.zeroRows != "none" ? 0 : sum / total;
+  const bool isZero = s.zeroRows != "none" || s.k.view.dims[2] == 0;
+  return total == 0 && isZero ? 0 : sum / total;
 }
 
 } // namespace shardc::runtime::host

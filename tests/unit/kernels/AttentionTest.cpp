@@ -196,7 +196,11 @@ TEST(Attention, RanksWithoutHeadsOrKeys) {
   };
   expectAttention<float>(make(0, 0, 5), 0);
   expectAttention<float>(make(0, 2, 5), 0);
-  expectAttention<float>(make(2, 1, 0), 0); // zeros
+  for (std::string_view rows : {"hidden", "nan", "none"}) {
+    Problem s = make(2, 1, 0); // zeros
+    s.zeroRows = rows;
+    expectAttention<float>(s, 0);
+  }
 }
 
 template <typename T> void rotates(double tolerance) {

@@ -4,6 +4,7 @@
 #include "runtime/base/Hash.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
+#include <array>
 #include <filesystem>
 
 namespace shardc::runtime {
@@ -72,6 +73,75 @@ TEST(Artifact, anyDamageIsAnErrorOrHarmless) {
       tryWith(whole.substr(0, length), " length " + std::to_string(length));
     tryWith(whole + "x", " longer");
     writeFile(artifact.path(name), whole);
+  }
+}
+
+TEST(Artifact, aManifestNestedWithoutEndIsNoArtifact) {
+  TestArtifact artifact(smallProgram());
+  for (size_t depth : {40ul, 500'000ul}) {
+    const std::string open(depth, '['), close(depth, ']');
+    writeFile(artifact.path("manifest.json"),
+              "{\"format\":8,\"checksum\":\"\",\"a\":" + open + close + "}");
+    std::vector<float> result;
+    Status status = openAndRun(artifact, result);
+    EXPECT_EQ(status.code(), StatusCode::Artifact);
+    EXPECT_NE(status.message().find("manifest.json: is not a JSON object"),
+              std::string::npos)
+        << status.message();
+  }
+}
+
+TEST(Artifact, nativeCodeStaysOutWhereItMayNotRun) {
+  TestArtifact artifact(smallProgram());
+  SessionOptions options;
+  options.nativeCode = false;
+  std::unique_ptr<Session> session;
+  EXPECT_TRUE(Session::open(artifact.path(), options, session).isOk());
+  artifact.manifest["kernels"]["rows_Add_1"] = {
+      {"inputs", 1},
+      {"slots", 0},
+      {"mixes_columns", false},
+      {"operands",
+       {{{"element", "Float32"}, {"per", "column"}},
+        {{"element", "Float32"}, {"per", "column"}}}}};
+  artifact.writeManifest();
+  Status status = Session::open(artifact.path(), options, session);
+  EXPECT_EQ(status.code(), StatusCode::Artifact);
+  for (const char *part : {"rows_Add_1", "--kernels reference", "--no-kernels"})
+    EXPECT_NE(status.message().find(part), std::string::npos)
+        << status.message();
+}
+
+/// Products of 64 bits, and sums of these, that are 0 in 128.
+TEST(Artifact, viewsBeyondAllNumbersAreFound) {
+  auto runs = [](int64_t dim, int64_t stride, int64_t times, int64_t offset) {
+    ProgramBuilder p({{"tp", 1}});
+    auto n = p.symbol("n", 0, 0), one = p.constant(1);
+    auto x = p.input("x", Float32, {p.whole(n)});
+    std::vector<uint32_t> dims(size_t(times), p.constant(dim)),
+        strides(size_t(times), p.constant(stride));
+    auto far = p.view(x, dims, strides, p.constant(offset));
+    auto y = p.value(Float32, {one});
+    p.run("TestFail", {int32_t(far)}, {int32_t(y)});
+    p.output("y", y, {p.whole(one)});
+    TestArtifact artifact(p);
+    std::vector<float> result;
+    return openAndRun(artifact, result);
+  };
+  constexpr int64_t kHuge = int64_t{1} << 61;
+  for (const auto &[dim, stride, times, offset] :
+       std::vector<std::array<int64_t, 4>>{
+           {kHuge, kHuge + 1, 1, 0},      // 2^122 elements of 64 bits
+           {INT64_MAX, INT64_MAX, 8, 0},  // 2^129
+           {INT64_MAX, -INT64_MAX, 8, 0}, //
+           {kHuge, 0, 4, 0},              // 2^244 times the same one
+           {2, kHuge, 1, INT64_MAX},      //
+           {1, 1, 1, INT64_MIN}}) {
+    const Status status = runs(dim, stride, times, offset);
+    EXPECT_EQ(status.code(), StatusCode::Artifact)
+        << dim << " " << stride << " " << times;
+    EXPECT_NE(status.message().find("view "), std::string::npos)
+        << status.message();
   }
 }
 

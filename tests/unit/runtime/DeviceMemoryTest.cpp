@@ -88,9 +88,36 @@ TEST(DeviceMemory, countsTheSmallestRequestAndAPositionOfTheCaches) {
   EXPECT_EQ(needed.weights, alignBuffer(400));
   EXPECT_EQ(needed.values, 2 * alignBuffer(400));
   EXPECT_EQ(needed.cachePosition, 3 * 4);
-  EXPECT_EQ(roomText(needed, needed.bytes() + 12 * 7 + 5),
+  MemoryNeed need{"rank 1", "device 0", 0, needed, needed.bytes() + 12 * 7 + 5};
+  EXPECT_EQ(roomText({&need, 1}, 0),
             "room for 7 positions of its KV caches at batch 1");
-  EXPECT_EQ(roomText({100, 10, 0}, 1000), "");
+  need.needed.caches = 7 * 12;
+  EXPECT_EQ(roomText({&need, 1}, 0),
+            "room for 7 positions of its KV caches at batch 1");
+  EXPECT_TRUE(checkMemory({&need, 1}).isOk());
+  need.needed.caches = 8 * 12;
+  const Status full = checkMemory({&need, 1});
+  expectContains(full.message(), "96 of KV caches");
+  expectContains(full.message(), "there would be room for 7 positions");
+  need.needed = {100, 10, 0};
+  EXPECT_EQ(roomText({&need, 1}, 0), "");
+}
+
+TEST(DeviceMemory, ranksOfAHostShareItsRoom) {
+  std::vector<MemoryNeed> needs = {need(0, 0, 40, 100), need(1, 0, 30, 100)};
+  for (MemoryNeed &each : needs)
+    each.isHost = true;
+  EXPECT_EQ(roomText(needs, 0),
+            "room for 5 positions of its KV caches at batch 1");
+  EXPECT_TRUE(checkMemory(needs).isOk());
+  needs[0].beside = needs[1].beside = 31; // of other processes
+  const Status status = checkMemory(needs);
+  expectContains(status.message(),
+                 "2 ranks, rank 0 among them, need 101 bytes");
+  expectContains(status.message(), "50 of copies of weights");
+  expectContains(status.message(), "31 of ranks that are other processes here");
+  expectContains(status.message(), "1 rank would fit on it: run the others on "
+                                   "other machines");
 }
 
 } // namespace

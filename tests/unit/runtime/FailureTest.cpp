@@ -1,23 +1,18 @@
 //===- FailureTest.cpp - Errors and hangs end every rank ------------------===//
 #include "tests/unit/runtime/SessionFixture.h"
+#include "tests/unit/runtime/TestKernels.h"
 
 #include <chrono>
+#include <thread>
 
 namespace shardc::runtime {
 namespace {
 
 using namespace test;
 
-/// The kernel gets an attribute that only rank `where` has; then an all_reduce
-/// of `n` floats.
-ProgramBuilder unevenProgram(const std::string &kernel, const std::string &name,
-                             int64_t value, int64_t ways) {
-  ProgramBuilder p({{"tp", ways}});
-  auto n = p.symbol("n", 0, 0), c = p.coordinate(0);
-  auto x = p.input("x", Float32, {p.whole(n)});
-  auto y = p.value(Float32, {n});
-  // value on rank 1, 0 on all others.
-  auto one = p.constant(1);
+/// `value` on rank 1, 0 on all others.
+uint32_t onRankOne(ProgramBuilder &p, int64_t value) {
+  auto c = p.coordinate(0), one = p.constant(1);
   auto above =
       p.binary(artifact::ScalarOp_Maximum,
                p.binary(artifact::ScalarOp_Subtract, c, one), p.constant(0));
@@ -26,9 +21,19 @@ ProgramBuilder unevenProgram(const std::string &kernel, const std::string &name,
                                  p.binary(artifact::ScalarOp_Minimum, c, one),
                                  p.multiply(above, p.constant(2))),
                         p.constant(0));
+  return p.multiply(isOne, p.constant(value));
+}
+
+/// The kernel gets an attribute that only rank 1 has; then an all_reduce of `n`
+/// floats.
+ProgramBuilder unevenProgram(const std::string &kernel, const std::string &name,
+                             int64_t value, int64_t ways) {
+  ProgramBuilder p({{"tp", ways}});
+  auto n = p.symbol("n", 0, 0);
+  auto x = p.input("x", Float32, {p.whole(n)});
+  auto y = p.value(Float32, {n});
   p.run(kernel, {int32_t(x)}, {int32_t(y)},
-        {p.scalars(name, {p.multiply(isOne, p.constant(value))})}, -1,
-        "/slow/node");
+        {p.scalars(name, {onRankOne(p, value)})}, -1, "/slow/node");
   auto z = p.value(Float32, {n});
   p.run("all_reduce", {int32_t(y)}, {int32_t(z)}, {p.text("kind", "sum")},
         p.group({{0, 1, ways}}), "/mlp/down");
@@ -59,7 +64,7 @@ TEST(Failure, aTimeoutNamesCollectiveNodeAndMissingRanks) {
   OpenSession s(artifact, options);
   // The sleeper comes back within the time that it gets after the failure only
   // if it is shorter; here it is not, so the session is given up.
-  static const Floats x({1, 2}, {2}); // the sleeper still reads it later
+  const Floats x({1, 2}, {2}); // goes before the sleeper wakes
   Status status = s.run({x.as("x")});
   EXPECT_EQ(status.code(), StatusCode::Artifact);
   for (const char *part : {"all_reduce", "/mlp/down", "missing: rank 1",
@@ -68,6 +73,55 @@ TEST(Failure, aTimeoutNamesCollectiveNodeAndMissingRanks) {
         << status.message();
   EXPECT_NE(status.message().find("no longer answers"), std::string::npos);
   EXPECT_FALSE(s.run({x.as("x")}).isOk());
+}
+
+/// What a kernel reads where the caller has it, it has until it is done with
+/// it.
+TEST(Failure, noRankIsGivenUpWithTheCallersMemory) {
+  TestArtifact artifact(unevenProgram("TestSleep", "ms", 1500, 3));
+  SessionOptions options;
+  options.timeout = std::chrono::milliseconds(100);
+  OpenSession s(artifact, options);
+  constexpr int64_t kLarge = 100'000;
+  const int before = timesSlept;
+  {
+    const Floats x(std::vector<float>(kLarge, 1), {kLarge});
+    Status status = s.run({x.as("x")});
+    EXPECT_EQ(timesSlept, before + 3) << "on all ranks";
+    EXPECT_NE(status.message().find("missing: rank 1"), std::string::npos)
+        << status.message();
+    EXPECT_EQ(status.message().find("no longer answers"), std::string::npos);
+  }
+}
+
+/// A load-time program that hangs on rank 1, and reads a weight when it wakes:
+/// what it reads is still there, though the artifact could not be opened.
+TEST(Failure, aRankThatHangsWhileItLoadsKeepsItsWeights) {
+  ProgramBuilder p({{"tp", 2}});
+  auto n = p.symbol("n", 0, 0), four = p.constant(4);
+  auto x = p.input("x", Float32, {p.whole(n)});
+  auto w = p.weight("w", Float32, {4}, {p.whole(four)},
+                    bytesOf(std::vector<float>{1, 2, 3, 4}));
+  auto copy = p.value(Float32, {four}, false, artifact::BufferKind_Persistent);
+  auto sum = p.value(Float32, {four}, false, artifact::BufferKind_Persistent);
+  p.load("TestSleep", {int32_t(w)}, {int32_t(copy)},
+         {p.scalars("ms", {onRankOne(p, 3000)})});
+  p.load("all_reduce", {int32_t(copy)}, {int32_t(sum)}, {p.text("kind", "sum")},
+         p.group({{0, 1, 2}}), "/load");
+  p.output("x", x, {p.whole(n)});
+  p.output("sum", sum, {p.whole(four)});
+  const int before = timesSlept;
+  {
+    TestArtifact artifact(p);
+    SessionOptions options;
+    options.timeout = std::chrono::milliseconds(100);
+    std::unique_ptr<Session> session;
+    Status status = Session::open(artifact.path(), options, session);
+    EXPECT_NE(status.message().find("no longer answers"), std::string::npos)
+        << status.message();
+  }
+  while (timesSlept < before + 2)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
 TEST(Failure, aSlowRankThatComesBackLeavesTheSessionUsable) {

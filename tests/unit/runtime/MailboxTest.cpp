@@ -88,6 +88,46 @@ TEST(Mailbox, ATimeoutNamesTheOtherEnd) {
         << status.message();
 }
 
+/// Three stages of work take longer than a rank of the fourth is patient.
+TEST(Mailbox, WaitsAsLongAsAnyRankGetsOn) {
+  Mailbox box(1, "rank 0", "rank 3");
+  RunFailure failure(100ms, {}), itsOwn(10s, {});
+  std::atomic<uint64_t> steps = 0;
+  std::atomic<bool> moves = true;
+  failure.progress = [&] { return moves ? ++steps : steps.load(); };
+  std::thread sender([&] {
+    std::this_thread::sleep_for(600ms);
+    Values values({7});
+    EXPECT_TRUE(box.send(values.view(), itsOwn, kSite).isOk());
+  });
+  Values values({0});
+  Status status = box.receive(values.view(), failure, kSite);
+  EXPECT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(values.numbers[0], 7);
+  sender.join();
+  moves = false;
+  EXPECT_FALSE(box.receive(values.view(), failure, kSite).isOk());
+}
+
+TEST(Rendezvous, WaitsAsLongAsAnyRankGetsOn) {
+  std::atomic<uint64_t> steps = 0;
+  RunFailure failure(100ms, [](int) { return std::string("a rank"); });
+  std::atomic<bool> moves = true;
+  failure.progress = [&] { return moves ? ++steps : steps.load(); };
+  Rendezvous place({0, 1}, failure);
+  std::thread late([&] {
+    std::this_thread::sleep_for(600ms);
+    EXPECT_TRUE(place.arrive(1, kSite).isOk());
+  });
+  Status status = place.arrive(0, kSite);
+  EXPECT_TRUE(status.isOk()) << status.message();
+  late.join();
+  moves = false;
+  status = place.arrive(0, kSite);
+  EXPECT_NE(status.message().find("missing: a rank"), std::string::npos)
+      << status.message();
+}
+
 TEST(Mailbox, AFailureOfItsOwnStageEndsTheWait) {
   Mailbox box(1, "rank 0", "rank 1");
   RunFailure failure(10s, {});

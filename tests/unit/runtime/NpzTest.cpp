@@ -53,18 +53,65 @@ TEST(Npz, readsStoredArrays) {
   EXPECT_EQ(tensors[0].tensor.as<int64_t>()[1], 8);
 }
 
-TEST(Npz, compressedArraysAreExplained) {
-  NpzFile file(npz("x.npy", kHeader, std::string(16, '\0'), 8));
+TEST(Npz, unknownCompressionIsExplained) {
+  NpzFile file(npz("x.npy", kHeader, std::string(16, '\0'), 12)); // bzip2
   std::vector<NamedTensor> tensors;
   Status status = readNpz(file.path, tensors);
   EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
   EXPECT_NE(status.message().find("numpy.savez"), std::string::npos);
 }
 
+TEST(Npz, damagedCompressionIsAnError) {
+  NpzFile file(npz("x.npy", kHeader, std::string(16, '\0'), 8));
+  std::vector<NamedTensor> tensors;
+  EXPECT_EQ(readNpz(file.path, tensors).code(), StatusCode::InvalidArgument);
+}
+
+TEST(Npz, readsWhatItWrites) {
+  Tensor numbers, none, flag;
+  ASSERT_TRUE(
+      numbers.reshape(artifact::ElementType_Float32, std::vector<int64_t>{2, 3})
+          .isOk());
+  for (int i = 0; i < 6; ++i)
+    numbers.as<float>()[i] = 0.5f * static_cast<float>(i);
+  ASSERT_TRUE(
+      none.reshape(artifact::ElementType_Int64, std::vector<int64_t>{0, 4})
+          .isOk());
+  ASSERT_TRUE(flag.reshape(artifact::ElementType_Bool, {}).isOk());
+  *flag.data() = std::byte{1};
+  NpzFile file("");
+  const NamedTensorView views[] = {
+      {"numbers", &numbers}, {"none/at all", &none}, {"flag", &flag}};
+  Status status = writeNpz(file.path, views);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  std::vector<NamedTensor> read;
+  status = readNpz(file.path, read);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  ASSERT_EQ(read.size(), 3u);
+  EXPECT_EQ(read[0].name, "numbers");
+  EXPECT_EQ(read[0].tensor.dims()[1], 3);
+  EXPECT_EQ(read[0].tensor.as<float>()[5], 2.5f);
+  EXPECT_EQ(read[1].name, "none/at all");
+  EXPECT_EQ(read[1].tensor.dims()[0], 0);
+  EXPECT_TRUE(read[2].tensor.dims().empty());
+  EXPECT_EQ(*read[2].tensor.data(), std::byte{1});
+}
+
+TEST(Npz, typesThatNumPyDoesNotHave) {
+  Tensor tensor;
+  ASSERT_TRUE(
+      tensor.reshape(artifact::ElementType_BFloat16, std::vector<int64_t>{1})
+          .isOk());
+  const NamedTensorView views[] = {{"y", &tensor}};
+  const Status status = writeNpz(test::temporaryPath(), views);
+  EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+  EXPECT_NE(status.message().find("give a folder"), std::string::npos);
+}
+
 TEST(Npz, noDamageCrashes) {
   const std::string bytes = npz("x.npy", kHeader, std::string(16, '\0'), 0);
   for (size_t i = 0; i < bytes.size(); ++i)
-    for (int value : {0, 1, 0x7f, 0x80, 0xff}) {
+    for (int value : {0, 1, 8, 0x7f, 0x80, 0xff}) {
       std::string damaged = bytes;
       damaged[i] = static_cast<char>(value);
       NpzFile file(damaged);

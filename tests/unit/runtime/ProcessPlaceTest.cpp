@@ -83,6 +83,38 @@ TEST(ProcessPlace, Srun) {
   EXPECT_EQ(placeOf(step).host, "10.0.0.9");
 }
 
+/// Nobody else needs to reach what is on one machine.
+TEST(ProcessPlace, OneMachineIsLoopback) {
+  Variables torchrun = kTorchrun;
+  torchrun["LOCAL_WORLD_SIZE"] = "4";
+  EXPECT_FALSE(placeOf(torchrun).isLocal);
+  EXPECT_EQ(placeOf(torchrun).host, "node7");
+  torchrun["LOCAL_WORLD_SIZE"] = "8";
+  EXPECT_TRUE(placeOf(torchrun).isLocal);
+  EXPECT_EQ(placeOf(torchrun).host, "127.0.0.1");
+  torchrun["LOCAL_WORLD_SIZE"] = "4";
+  torchrun["MASTER_ADDR"] = "localhost";
+  EXPECT_TRUE(placeOf(torchrun).isLocal);
+  torchrun["LOCAL_WORLD_SIZE"] = "8";
+  torchrun["SHARDC_RENDEZVOUS"] = "node8:1234";
+  EXPECT_FALSE(placeOf(torchrun).isLocal) << "who says where knows why";
+  Variables mpirun = {{"OMPI_COMM_WORLD_RANK", "1"},
+                      {"OMPI_COMM_WORLD_SIZE", "2"},
+                      {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
+  EXPECT_TRUE(placeOf(mpirun).isLocal);
+  mpirun["OMPI_COMM_WORLD_LOCAL_SIZE"] = "1";
+  EXPECT_FALSE(placeOf(mpirun).isLocal);
+  Variables step = {{"SLURM_PROCID", "1"},
+                    {"SLURM_NTASKS", "2"},
+                    {"SLURM_STEP_NUM_NODES", "1"},
+                    {"SLURM_STEP_NODELIST", "gpu07"}};
+  EXPECT_TRUE(placeOf(step).isLocal);
+  EXPECT_EQ(placeOf(step).host, "127.0.0.1");
+  step["SLURM_STEP_NUM_NODES"] = "2";
+  EXPECT_FALSE(placeOf(step).isLocal);
+  EXPECT_EQ(placeOf(step).host, "gpu07");
+}
+
 TEST(ProcessPlace, ByHandComesFirst) {
   Variables both = kTorchrun;
   both["SHARDC_RENDEZVOUS"] = "other:1234";

@@ -8,9 +8,9 @@
 //   auto y = p.value(Float32, {n});
 //   p.run("TestAdd", {x, x}, {y});
 //   auto z = p.value(Float32, {n});
-//   p.run("all_reduce", {y}, {z}, {p.text("kind", "sum")}, p.group({{0, 1,
-//   2}})); p.output("z", z, {p.whole(n)}); TestArtifact artifact(p); // a
-//   folder; removed when it ends
+//   p.run("all_reduce", {y}, {z}, {p.text("kind", "sum")}, p.group({{0, 1}}));
+//   p.output("z", z, {p.whole(n)});
+//   TestArtifact artifact(p);  // a folder; removed when it ends
 //
 // Lifetimes of buffers follow from the instructions.
 //

@@ -106,6 +106,37 @@ TEST(State, withoutItPastComesFromOutside) {
       << status.message();
 }
 
+/// Not that of an earlier run without one.
+TEST(State, ofWhatItKeepsThereIsNoOutputInC) {
+  TestArtifact artifact(appending(2));
+  shardrt_session *session = nullptr;
+  shardrt_state *state = nullptr;
+  ASSERT_EQ(shardrt_open(artifact.path().c_str(), nullptr, &session),
+            SHARDRT_OK)
+      << shardrt_last_error();
+  ASSERT_EQ(shardrt_state_create(session, 8, &state), SHARDRT_OK);
+  const Floats x = block(1, 1), past = block(2, 3);
+  auto tensorOf = [](const char *name, const Floats &from) {
+    return shardrt_tensor{name, SHARDRT_FLOAT32, 2, from.dims.data(),
+                          from.values.data()};
+  };
+  const shardrt_tensor inputs[] = {tensorOf("x", x), tensorOf("past", past)};
+  shardrt_tensor output;
+  ASSERT_EQ(shardrt_run(session, inputs, 2), SHARDRT_OK);
+  EXPECT_EQ(shardrt_output(session, 1, &output), SHARDRT_OK);
+  ASSERT_EQ(shardrt_run_state(session, state, inputs, 1), SHARDRT_OK)
+      << shardrt_last_error();
+  EXPECT_EQ(shardrt_output(session, 0, &output), SHARDRT_OK);
+  EXPECT_EQ(shardrt_output(session, 1, &output), SHARDRT_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(shardrt_last_error()).find("'present'"),
+            std::string::npos)
+      << shardrt_last_error();
+  ASSERT_EQ(shardrt_run(session, inputs, 2), SHARDRT_OK);
+  EXPECT_EQ(shardrt_output(session, 1, &output), SHARDRT_OK);
+  shardrt_state_destroy(state);
+  shardrt_close(session);
+}
+
 TEST(State, pastMustFitIntoTheCache) {
   TestArtifact artifact(appending(2, /*tooLarge=*/3));
   OpenSession s(artifact);

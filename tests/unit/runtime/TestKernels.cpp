@@ -1,4 +1,6 @@
 //===- TestKernels.cpp - Tiny kernels for tests of the runtime ------------===//
+#include "tests/unit/runtime/TestKernels.h"
+
 #include "runtime/exec/Kernel.h"
 #include "runtime/exec/StridedCopy.h"
 
@@ -6,6 +8,8 @@
 #include <thread>
 
 using namespace shardc::runtime;
+
+std::atomic<int> shardc::test::timesSlept = 0;
 
 namespace {
 
@@ -43,6 +47,7 @@ int64_t testCopyScratch(const KernelCall &call) {
 Status testSleep(const KernelCall &call) {
   std::this_thread::sleep_for(std::chrono::milliseconds(call.intOr("ms", 0)));
   copyView(call.outputs[0], call.inputs[0]);
+  ++shardc::test::timesSlept;
   return Status::ok();
 }
 

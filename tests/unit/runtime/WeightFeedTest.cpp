@@ -149,9 +149,12 @@ TEST_P(WeightFeedTest, WhatCannotBeReadIsAnErrorOfTheRunThatMeetsIt) {
   for (int run = 0; run < 2; ++run) {
     const Status status = s.run({x.as("x")});
     EXPECT_EQ(status.code(), StatusCode::Artifact);
-    for (const char *part :
-         {"rank 0", "weight late", "constants.bin", "/second", "cut short"})
+    for (const char *part : {"constants.bin", "cut short"})
       expectContains(status.message(), part);
+    // The next run finds the file changed before it starts.
+    for (const char *part : {"rank 0", "weight late", "/second"})
+      if (run == 0)
+        expectContains(status.message(), part);
   }
 }
 

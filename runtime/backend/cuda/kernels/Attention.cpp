@@ -69,7 +69,7 @@ Status readProblem(const KernelCall &call, AttentionProblem &problem) {
   problem.isCausal = call.intOr("is_causal", 0) != 0;
   problem.causalOffset = call.intOr("causal_offset", 0);
   problem.window = call.intOr("window", 0);
-  problem.zeroRows = host::zeroRowsOf(call);
+  problem.zeroRows = host::zeroRowsOf(call, k);
   SHARDC_RETURN_IF_ERROR(
       readPieces(call, "query_pieces", problem.queries, problem.queryPieces));
   return readPieces(call, "key_pieces", problem.keys, problem.keyPieces);

@@ -1,10 +1,9 @@
 //===- WarpMatrices.h - Products of matrices in a warp's registers --------===//
 //
 //   uint32_t rows[4], columns[4];
-//   loadMatrices(rows, &a[lane % 16][lane / 16 * 8]);     // 16x16
-//   loadTransposed(columns, &b[lane % 16][lane / 16 * 8]); // 16x16
-//   multiplyAdd<T>(sums, rows, columns[0], columns[1]);    // the first 8
-//   columns
+//   loadMatrices(rows, &a[lane % 16][lane / 16 * 8]);       // 16x16
+//   loadTransposed(columns, &b[lane % 16][lane / 16 * 8]);  // 16x16
+//   multiplyAdd<T>(sums, rows, columns[0], columns[1]);     // 8 columns
 //
 // Unlike the fragments of TensorCores.h these say which lane has what, so that
 // sums of one product become the rows of the next without leaving registers:

@@ -27,7 +27,8 @@ template <typename T> class WholeAttention {
 
 public:
   explicit WholeAttention(const KernelCall &call)
-      : attention(call), y(call.outputs[0]), zeroRows(zeroRowsOf(call)) {
+      : attention(call), y(call.outputs[0]),
+        zeroRows(zeroRowsOf(call, call.inputs[1])) {
     if (hasInput(call, kAttentionSinks))
       sinks = &call.inputs[kAttentionSinks];
   }

@@ -26,6 +26,11 @@ inline ZeroRows zeroRowsOf(const KernelCall &call) {
                                 : ZeroRows::Hidden;
 }
 
+/// Without any key a row is a sum of nothing, whatever zero_rows says.
+inline ZeroRows zeroRowsOf(const KernelCall &call, const TensorView &keys) {
+  return keys.dims[2] == 0 ? ZeroRows::NaN : zeroRowsOf(call);
+}
+
 /// What a row has seen so far: values relative to the maximum, not divided by
 /// the sum yet.
 template <typename Acc> struct RowState {

@@ -56,8 +56,11 @@ public:
     if (sampler.mode == Mode::Nearest)
       x = std::nearbyint(x);
     if (x < least || x > most) {
+      // Of a cubic each tap is clamped by itself, as PyTorch and ONNX Runtime
+      // do; farther out than it reaches all are the same element.
+      const P reach = sampler.mode == Mode::Cubic ? P(4) : P(0);
       if (sampler.border == Border::Border)
-        x = std::clamp(x, P(0), P(size - 1));
+        x = std::clamp(x, -reach, P(size - 1) + reach);
       else if (sampler.border == Border::Reflection)
         x = reflect(x, least, most);
     }

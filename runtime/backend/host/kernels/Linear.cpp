@@ -1,5 +1,4 @@
-//===- Linear.cpp - A product, with a bias, a residual and an activation
-//---===//
+//===- Linear.cpp - A product with bias, residual and activation ----------===//
 //
 // Artifacts for GPUs have it, whose libraries do all of it at once. Here the
 // product is MatMul's, and the rest is done where it lies.

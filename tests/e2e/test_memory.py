@@ -1,0 +1,74 @@
+"""A host without room for its ranks is refused before anything is loaded; what is refused could not have run."""
+
+import json
+import os
+import re
+import subprocess
+
+import onnx
+
+from tests.e2e import caches
+from tests.support import BIN, LAYERS, EndToEnd, data_sets, model_file
+
+
+def run(*arguments, **environment):
+    return subprocess.run([str(a) for a in (BIN / "shardrun", *arguments)], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, **environment})
+
+
+class HostMemory(EndToEnd):
+    def preflight(self, artifact, *flags, **environment):
+        done = run(artifact, "--preflight", *flags, **environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def needed(self, artifact):
+        """What all ranks need, by the error of a host that has nothing."""
+        done = run(artifact, "--preflight", SHARDC_HOST_MEMORY="0")
+        self.assertEqual(done.returncode, 4, done.stdout)
+        return int(re.search(r"needs? (\d+) bytes on device 0 \(host", done.stderr)[1])
+
+    def test_counts_what_a_run_takes_and_no_more(self):
+        for name in LAYERS:
+            for flags in (["--tp", 1], ["--tp", 3], ["--pp", 2, "--tp", 2], ["--tp", 2, "--weights", "copy"]):
+                with self.subTest(name, flags=flags):
+                    artifact = self.folder / "model.shard"
+                    self.run_ok("shardc", model_file(name), *flags, "-o", artifact)
+                    stats = self.folder / "stats.json"
+                    self.run_ok("shardrun", artifact, "--inputs", data_sets(name)[0], "--stats-json", stats)
+                    ranks = json.loads(stats.read_text())["ranks"]
+                    kinds = ("packed_bytes", "arranged_bytes", "loaded_bytes")
+                    copies = sum(rank[kind] for rank in ranks for kind in kinds)
+                    values = sum(rank["arena_bytes"] for rank in ranks)
+                    # Buffers are rounded up to 64 bytes; values of this request are not those of the smallest one.
+                    self.assertLessEqual(self.needed(artifact), 1.05 * (copies + values) + 100_000)
+                    self.assertGreaterEqual(self.needed(artifact), 0.3 * copies)
+
+    def test_refused_before_it_runs(self):
+        artifact = self.compile(model_file("llama-dynamo-op18"), 2)
+        data = ["--inputs", data_sets("llama-dynamo-op18")[0], "--outputs", self.folder / "results"]
+        needed = self.needed(artifact)
+        done = run(artifact, *data, SHARDC_HOST_MEMORY=str(needed - 1))
+        self.assertEqual(done.returncode, 4)
+        self.assertRegex(done.stderr, rf"2 ranks, rank 0 .*, need {needed} bytes on device 0 \(host, .*, which has "
+                                      rf"{needed - 1} free: \d+ of copies of weights .*; 1 rank would fit on it")  # fmt: skip
+        self.assertFalse((self.folder / "results").exists())
+        self.assertEqual(run(artifact, *data, SHARDC_HOST_MEMORY=str(needed)).returncode, 0)
+
+    def test_says_how_many_positions_fit(self):
+        onnx.save(caches.decoder(), self.folder / "model.onnx")
+        artifact = self.compile(self.folder / "model.onnx", 2)
+        text = self.preflight(artifact, SHARDC_HOST_MEMORY="10M")
+        room = int(re.search(r"rank 0 .*, 10485760 free, room for (\d+) positions of its KV caches at batch 1\n", text)[1])
+        position = 2 * 2 * caches.HEADS * caches.SIZE * 4  # of both ranks, which share the memory
+        self.assertAlmostEqual(room, (10485760 - self.needed(artifact)) // position, delta=1)
+        self.preflight(artifact, "--cache", room, SHARDC_HOST_MEMORY="10M")
+        done = run(artifact, "--preflight", "--cache", room + 1, SHARDC_HOST_MEMORY="10M")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn(f"there would be room for {room} positions", done.stderr)
+
+    def test_limit_that_is_none(self):
+        artifact = self.compile(model_file("bert-ts-op17"), 1)
+        done = run(artifact, "--preflight", SHARDC_HOST_MEMORY="lots")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("SHARDC_HOST_MEMORY is 'lots'", done.stderr)
