@@ -3,8 +3,10 @@
 #include "compiler/Compile.h"
 
 #include "compiler/Pipeline.h"
+#include "compiler/files/OutputFile.h"
 #include "compiler/import/Import.h"
 #include "compiler/package/Package.h"
+#include "compiler/package/ReplacedArtifact.h"
 #include "compiler/plan/ReadTopology.h"
 #include "compiler/report/Explain.h"
 #include "dialects/dist/Dist.h"
@@ -30,10 +32,12 @@ namespace shardc {
 
 namespace {
 
-/// "error: NODE: MESSAGE", notes indented below it.
-void print(Diagnostic &diagnostic, llvm::raw_ostream &os) {
+/// "error: NODE: MESSAGE", notes indented below it; `about` comes before the
+/// node.
+void print(Diagnostic &diagnostic, StringRef about, llvm::raw_ostream &os) {
   os << (diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning: "
-                                                                 : "error: ");
+                                                                 : "error: ")
+     << about;
   if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
     os << name.getName().getValue() << ": ";
   else if (auto file = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
@@ -60,13 +64,15 @@ public:
         return success();
       }
       hasError |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
-      print(diagnostic, this->errors);
+      print(diagnostic, about, this->errors);
       return success();
     });
   }
 
   ExitCode run() {
     auto start = std::chrono::steady_clock::now();
+    if (ExitCode code = checkOutput(); code != ExitCode::Done)
+      return code;
     if (ExitCode code = readTopology(); code != ExitCode::Done)
       return code;
     if (ExitCode code = load(); code != ExitCode::Done)
@@ -95,6 +101,16 @@ public:
   }
 
 private:
+  /// Before the work: what is there may have to stay.
+  ExitCode checkOutput() {
+    const std::string why =
+        options.output.empty() ? "" : package::whyKept(options.output);
+    if (why.empty())
+      return ExitCode::Done;
+    errors << "error: cannot write " << options.output << ": " << why << "\n";
+    return ExitCode::Artifact;
+  }
+
   ExitCode readTopology() {
     if (options.topology.empty())
       return ExitCode::Done;
@@ -121,6 +137,7 @@ private:
 
   void explainLowered() {
     report::explainMemory(*module, dims, report);
+    report::explainCaches(*module, dims, report);
     report::explainOverlap(*module, options.overlap, options.target, report);
   }
 
@@ -141,8 +158,11 @@ private:
   ExitCode verifyLoaded(StringRef phase) {
     PassManager passes(&context);
     passes.addPass(verify::createVerifyPhase({phase.str()}));
+    // The file's own words name what it was made of, not the file.
+    about = options.model + ", --from " + phase.str() + ": ";
     if (!options.trusted && failed(passes.run(*module)))
       return ExitCode::Model;
+    about.clear();
     dist::MeshOp mesh = dist::getMesh(*module);
     if (phase != kPhases.front() && mesh && options.mesh.numRanks() > 1 &&
         !(*mesh.getMesh().getMesh() == options.mesh)) {
@@ -280,21 +300,30 @@ private:
     return ExitCode::Done;
   }
 
+  /// Writes a file that a flag asks for.
+  ExitCode write(StringRef flag, StringRef path, files::Writer writer) {
+    const std::error_code error = files::writeFileAtomically(path, writer);
+    return error ? cannotWrite(flag, path, error) : ExitCode::Done;
+  }
+  ExitCode cannotWrite(StringRef flag, StringRef path, std::error_code error) {
+    errors << "error: " << flag << ": cannot write " << path << ": "
+           << error.message() << "\n";
+    return files::isBeyondPath(error) ? ExitCode::Artifact : ExitCode::Flags;
+  }
+
   ExitCode dump(StringRef phase) {
     if (options.dumpDir.empty())
       return ExitCode::Done;
-    llvm::sys::fs::create_directories(options.dumpDir);
+    if (std::error_code error =
+            llvm::sys::fs::create_directories(options.dumpDir))
+      return cannotWrite("--dump-dir", options.dumpDir, error);
     std::string path = options.dumpDir + "/" + std::to_string(numDumps++) +
                        "-" + phase.str() + ".mlir";
-    std::error_code error;
-    llvm::raw_fd_ostream file(path, error);
-    if (error) {
-      errors << "error: --dump-dir: cannot write " << path << ": "
-             << error.message() << "\n";
-      return ExitCode::Flags;
-    }
-    printTo(file);
-    return ExitCode::Done;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    printTo(os);
+    return write("--dump-dir", path,
+                 [&](llvm::raw_ostream &file) { file << text; });
   }
 
   void printTo(llvm::raw_ostream &os) {
@@ -314,15 +343,11 @@ private:
       report::printExplanation(report, output);
     if (options.explainJson.empty())
       return ExitCode::Done;
-    std::error_code error;
-    llvm::raw_fd_ostream file(options.explainJson, error);
-    if (error) {
-      errors << "error: --explain-json: cannot write " << options.explainJson
-             << ": " << error.message() << "\n";
-      return ExitCode::Flags;
-    }
-    file << report.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
-    return ExitCode::Done;
+    return write(
+        "--explain-json", options.explainJson, [&](llvm::raw_ostream &file) {
+          file << report.dump(1, ' ', false, Json::error_handler_t::replace)
+               << '\n';
+        });
   }
 
   ExitCode package() {
@@ -347,6 +372,7 @@ private:
   llvm::raw_ostream &output, &errors;
   MLIRContext context;
   bool hasError = false; ///< some diagnostic was one
+  std::string about;     ///< what diagnostics are about, if not their node
   OwningOpRef<ModuleOp> module;
   Json report = Json::object();
   report::SymbolValues dims;     ///< --dims, by the model's symbols

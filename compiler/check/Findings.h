@@ -6,6 +6,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct Note {
 
 struct Findings {
   std::string model;
-  int64_t opset = 0;
+  std::optional<int64_t> opset; ///< nothing where the graph was not read
   std::vector<Missing> missing;
   std::vector<Problem> problems;
   std::vector<Note> notes;

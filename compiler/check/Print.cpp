@@ -28,9 +28,11 @@ void printText(const Findings &findings, llvm::raw_ostream &output) {
   unsigned nodes = 0;
   for (const auto &[name, count] : findings.operators)
     nodes += count;
-  output << findings.model << ": opset " << findings.opset << ", "
-         << plural(nodes, "node") << ", "
-         << (findings.compiles()
+  output << findings.model << ": ";
+  if (findings.opset) // else it was not read so far
+    output << "opset " << *findings.opset << ", " << plural(nodes, "node")
+           << ", ";
+  output << (findings.compiles()
                  ? std::string("compiles")
                  : "does not compile: " + plural(wrong, "problem"))
          << '\n';
@@ -60,11 +62,16 @@ void printText(const Findings &findings, llvm::raw_ostream &output) {
 }
 
 void printJson(const Findings &findings, llvm::raw_ostream &output) {
-  Json json = {
-      {"model", findings.model},           {"compiles", findings.compiles()},
-      {"opset", findings.opset},           {"operators", findings.operators},
-      {"recognised", findings.recognised}, {"unsupported", Json::array()},
-      {"errors", Json::array()},           {"notes", Json::array()}};
+  Json json = {{"model", findings.model},
+               {"compiles", findings.compiles()},
+               {"opset", nullptr},
+               {"operators", findings.operators},
+               {"recognised", findings.recognised},
+               {"unsupported", Json::array()},
+               {"errors", Json::array()},
+               {"notes", Json::array()}};
+  if (findings.opset)
+    json["opset"] = *findings.opset;
   for (const Missing &missing : findings.missing)
     json["unsupported"].push_back({{"kind", missing.kind},
                                    {"what", missing.what},

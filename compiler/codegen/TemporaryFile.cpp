@@ -20,11 +20,11 @@ std::string TemporaryFile::create(llvm::StringRef suffix,
   llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
   os << bytes;
   os.close();
-  if (!os.has_error())
-    return "";
+  const std::error_code why = os.error();
   os.clear_error();
-  return "cannot write " + name.str().str() +
-         "; set TMPDIR to a folder with room";
+  return why ? "cannot write " + name.str().str() + ": " + why.message() +
+                   "; set TMPDIR to a folder with room"
+             : "";
 }
 
 std::string TemporaryFile::read() const {

@@ -144,6 +144,9 @@ Attribute convertAttribute(MLIRContext *context, ModelFile &file,
   case AttributeProto::FLOATS:
     return builder.getF32ArrayAttr(SmallVector<float>(
         attribute.floats().begin(), attribute.floats().end()));
+  case AttributeProto::STRINGS:
+    return builder.getStrArrayAttr(SmallVector<StringRef>(
+        attribute.strings().begin(), attribute.strings().end()));
   case AttributeProto::TENSOR:
     return convertTensor(context, file, attribute.t(), why);
   default:

@@ -6,6 +6,7 @@
 #include "compiler/import/WeightPattern.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/onnx/ops/Source.h"
+#include "dialects/onnx/ops/microsoft/Microsoft.h"
 
 using namespace mlir;
 using ::onnx::AttributeProto;
@@ -58,6 +59,7 @@ NameLoc GraphImporter::locOf(const NodeProto &node) {
 }
 
 LogicalResult GraphImporter::run(Unsupported *found) {
+  reportsAll = found != nullptr;
   if (failed(addInputs()))
     return failure();
   for (const NodeProto &node : graph.node())
@@ -68,7 +70,7 @@ LogicalResult GraphImporter::run(Unsupported *found) {
   if (!found)
     return unsupported.report(module.getLoc());
   *found = std::move(unsupported);
-  return success();
+  return success(!hasBadTensor);
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,7 +185,8 @@ Value GraphImporter::addTensor(OpBuilder &at, const TensorProto &tensor,
   if (!read) {
     emitError(loc) << "tensor '" << name
                    << "': " << llvm::toString(read.takeError());
-    return Value();
+    hasBadTensor = true;
+    return reportsAll ? unknown(at, loc) : Value();
   }
   if (read->value)
     return addConstant(at, read->value, loc);
@@ -323,7 +326,12 @@ LogicalResult GraphImporter::addOperator(const NodeProto &node,
                                          const Operator &op) {
   NameLoc loc = locOf(node);
   OperationState state(loc, *op.name);
-  for (int i = 0, e = countPresent(node.input()); i < e; ++i) {
+  int count = countPresent(node.input());
+  unsigned most = onnx::mostOperands(op.name->getStringRef());
+  if (unsigned(count) > most)
+    unsupported.addDetail(
+        node.op_type(), "operand " + Twine(most) + " of " + Twine(count), loc);
+  for (int i = 0; i < count; ++i) {
     const std::string &name = node.input(i);
     Value value = name.empty() ? none() : valueOf(name, loc);
     if (!value)
@@ -333,12 +341,12 @@ LogicalResult GraphImporter::addOperator(const NodeProto &node,
   addAttributes(node, op, state);
 
   unsigned used = countPresent(node.output());
-  unsigned count = op.results.value_or(used);
-  if (used > count)
+  unsigned results = op.results.value_or(used);
+  if (used > results)
     unsupported.addDetail(node.op_type(),
-                          Twine(used) + " results, expected " + Twine(count),
+                          Twine(used) + " results, expected " + Twine(results),
                           loc);
-  state.types.append(count, unknownType());
+  state.types.append(results, unknownType());
   Operation *created = builder.create(state);
   for (unsigned i = 0; i < used; ++i)
     setValue(node.output(i), i < created->getNumResults()

@@ -91,6 +91,8 @@ private:
   llvm::DenseMap<llvm::StringRef, const ::onnx::TensorProto *> initializers;
   llvm::StringMap<Operator> operators;
   Unsupported unsupported;
+  bool reportsAll = false;   ///< tensors that cannot be read, too
+  bool hasBadTensor = false; ///< so that there is no module
 };
 
 } // namespace shardc::importer

@@ -36,6 +36,17 @@ static LogicalResult checkOpset(const Opsets &opsets, Location loc) {
   return success();
 }
 
+/// Sequences may be within a model, but no program takes or gives one.
+static LogicalResult checkOutputs(const ::onnx::GraphProto &graph,
+                                  MLIRContext &context) {
+  for (const ValueInfoProto &output : graph.output())
+    if (output.type().has_sequence_type() || output.type().has_optional_type())
+      return emitError(NameLoc::get(StringAttr::get(&context, output.name())))
+             << "output is no tensor: expected tensors; export without "
+                "sequences and optional outputs";
+  return success();
+}
+
 /// Inputs must be tensors of known rank.
 static LogicalResult checkInputs(const ::onnx::GraphProto &graph,
                                  MLIRContext &context) {
@@ -107,7 +118,8 @@ static bool isNative(MLIRContext &context, const Opsets &opsets,
 static LogicalResult checkAndInline(ModelFile &file, const Opsets &opsets,
                                     MLIRContext &context, Location loc) {
   if (failed(checkOpset(opsets, loc)) ||
-      failed(checkInputs(file.model.graph(), context)))
+      failed(checkInputs(file.model.graph(), context)) ||
+      failed(checkOutputs(file.model.graph(), context)))
     return failure();
   if (std::string wrong = checkModelLeniently(file.model, opsets);
       !wrong.empty())

@@ -52,6 +52,37 @@ void forEachNode(::onnx::GraphProto &graph, const Visit &visit) {
   }
 }
 
+void addUsedNames(const ::onnx::GraphProto &graph,
+                  std::unordered_set<std::string> &names) {
+  for (const auto &output : graph.output())
+    names.insert(output.name());
+  for (const auto &node : graph.node()) {
+    names.insert(node.input().begin(), node.input().end());
+    for (const auto &attribute : node.attribute())
+      if (attribute.has_g())
+        addUsedNames(attribute.g(), names);
+  }
+}
+
+/// Exporters name optional outputs that nobody uses; an op may do without.
+void dropUnusedOutputs(::onnx::ModelProto &model, const Opsets &opsets) {
+  std::unordered_set<std::string> used;
+  addUsedNames(model.graph(), used);
+  forEachNode(*model.mutable_graph(), [&](::onnx::NodeProto &node) {
+    auto opset = opsets.find(domainOf(node));
+    const auto *schema =
+        opset == opsets.end()
+            ? nullptr
+            : ::onnx::OpSchemaRegistry::Instance()->GetSchema(
+                  node.op_type(), opset->second, domainOf(node));
+    for (int i = 1; schema && i < node.output_size(); ++i)
+      if (size_t(i) < schema->outputs().size() &&
+          schema->outputs()[i].GetOption() == ::onnx::OpSchema::Optional &&
+          !used.count(node.output(i)))
+        node.set_output(i, "");
+  });
+}
+
 /// Types of a graph's values, those of its branches included.
 void addTypes(const ::onnx::GraphProto &graph, Types &types) {
   for (const auto *infos :
@@ -78,6 +109,22 @@ Types inferTypes(const ::onnx::ModelProto &model) {
   Types types;
   addTypes(copy.graph(), types);
   return types;
+}
+
+/// Attention may have head counts beside a query that has a dim for them; ONNX's
+/// body takes them for a sign of one that has not.
+void dropHeadCounts(::onnx::NodeProto &node, const Types &types) {
+  if (node.op_type() != "Attention" || node.input_size() == 0)
+    return;
+  auto query = types.find(node.input(0));
+  if (query == types.end() ||
+      query->second.tensor_type().shape().dim_size() != 4)
+    return;
+  auto &attributes = *node.mutable_attribute();
+  for (int i = attributes.size() - 1; i >= 0; --i)
+    if (attributes[i].name() == "q_num_heads" ||
+        attributes[i].name() == "kv_num_heads")
+      attributes.DeleteSubrange(i, 1);
 }
 
 /// The body of `node` as a function without name, if there is one for it.
@@ -131,18 +178,27 @@ void addDefaults(::onnx::NodeProto &node, const Defaults &defaults) {
       *node.add_attribute() = attribute;
 }
 
+/// What a call names.
+template <typename Function>
+std::string keyOf(const Function &function, const std::string &name) {
+  return function.domain() + ":" + name + ":" + function.overload();
+}
+
+using Functions =
+    std::unordered_map<std::string, const ::onnx::FunctionProto *>;
+
+Functions functionsOf(const ::onnx::ModelProto &model) {
+  Functions functions;
+  for (const auto &function : model.functions())
+    functions[keyOf(function, function.name())] = &function;
+  return functions;
+}
+
 void addCallDefaults(::onnx::ModelProto &model) {
-  auto key = [](const std::string &domain, const std::string &name,
-                const std::string &overload) {
-    return domain + ":" + name + ":" + overload;
-  };
-  std::unordered_map<std::string, const ::onnx::FunctionProto *> functions;
-  for (const auto &f : model.functions())
-    functions[key(f.domain(), f.name(), f.overload())] = &f;
+  const Functions functions = functionsOf(model);
   auto visit = [&](auto *nodes) {
     for (::onnx::NodeProto &node : *nodes)
-      if (auto callee = functions.find(
-              key(node.domain(), node.op_type(), node.overload()));
+      if (auto callee = functions.find(keyOf(node, node.op_type()));
           callee != functions.end())
         addDefaults(node, callee->second->attribute_proto());
   };
@@ -151,9 +207,82 @@ void addCallDefaults(::onnx::ModelProto &model) {
     visit(function.mutable_node());
 }
 
+/// What calls become: functions that call others twice double with each.
+class Expansion {
+public:
+  explicit Expansion(const ::onnx::ModelProto &model)
+      : functions(functionsOf(model)) {
+    for (const auto &[key, function] : functions)
+      read(function->node(), bodies[function]);
+    read(model.graph().node(), bodies[nullptr]);
+  }
+
+  /// Empty if the calls end and what they become can be compiled.
+  std::string findProblem() {
+    std::unordered_map<const Function *, std::vector<const Function *>> callers;
+    std::unordered_map<const Function *, size_t> numOpen;
+    std::vector<const Function *> ready;
+    for (auto &[function, body] : bodies) {
+      numOpen[function] = body.callees.size();
+      for (const Function *callee : body.callees)
+        callers[callee].push_back(function);
+      if (body.callees.empty())
+        ready.push_back(function);
+    }
+    size_t numDone = 0;
+    for (; !ready.empty(); ++numDone) {
+      const Function *function = ready.back();
+      ready.pop_back();
+      const Body &body = bodies[function];
+      if (body.numNodes > kMaxNodes || body.depth > kMaxCalls)
+        return "the model's functions call each other so often that it would "
+               "have more than " +
+               std::to_string(kMaxNodes) + " nodes, or " +
+               std::to_string(kMaxCalls) +
+               " calls in each other: export it without functions";
+      for (const Function *caller : callers[function]) {
+        bodies[caller].numNodes += body.numNodes;
+        bodies[caller].depth = std::max(bodies[caller].depth, body.depth + 1);
+        if (--numOpen[caller] == 0)
+          ready.push_back(caller);
+      }
+    }
+    return numDone == bodies.size()
+               ? ""
+               : "some function calls itself: expected functions that end; "
+                 "export the model again";
+  }
+
+private:
+  using Function = ::onnx::FunctionProto;
+  struct Body {
+    std::vector<const Function *> callees; ///< one for each call
+    size_t numNodes = 0;
+    unsigned depth = 0;
+  };
+  static constexpr size_t kMaxNodes = 4 << 20;
+  static constexpr unsigned kMaxCalls = 256;
+
+  template <typename Nodes> void read(const Nodes &nodes, Body &body) const {
+    for (const ::onnx::NodeProto &node : nodes) {
+      ++body.numNodes;
+      if (auto callee = functions.find(keyOf(node, node.op_type()));
+          callee != functions.end())
+        body.callees.push_back(callee->second);
+      for (const auto &attribute : node.attribute())
+        if (attribute.has_g())
+          read(attribute.g().node(), body);
+    }
+  }
+
+  Functions functions;
+  std::unordered_map<const Function *, Body> bodies; ///< null: the graph
+};
+
 /// Turns nodes that have a body into calls; whether there were any.
 bool callBodies(::onnx::ModelProto &model, const Opsets &opsets,
                 const IsNative &isNative) {
+  dropUnusedOutputs(model, opsets);
   std::vector<std::pair<::onnx::NodeProto *, const ::onnx::OpSchema *>> nodes;
   forEachNode(*model.mutable_graph(), [&](::onnx::NodeProto &node) {
     if (const auto *schema = schemaWithBody(node, opsets, isNative))
@@ -166,6 +295,7 @@ bool callBodies(::onnx::ModelProto &model, const Opsets &opsets,
   int built = 0;
   for (auto [node, schema] : nodes) {
     ::onnx::FunctionProto body;
+    dropHeadCounts(*node, types);
     if (!buildBody(*node, *schema, opsets.at(domainOf(*node)), types, body) ||
         !isImportable(body, opsets, isNative))
       continue;
@@ -191,6 +321,9 @@ std::string inlineFunctions(::onnx::ModelProto &model, const Opsets &opsets,
                             const IsNative &isNative) {
   try {
     if (model.functions_size() > 0) {
+      if (std::string problem = Expansion(model).findProblem();
+          !problem.empty())
+        return problem;
       addCallDefaults(model);
       ::onnx::inliner::InlineLocalFunctions(model);
     }

@@ -8,8 +8,7 @@
 //   attention_mask  ["batch", "past_seq + seq"]   batch, past_seq + seq
 //   position_ids    ["batch", <nothing>]          batch, "position_ids.dim1"
 //   key             ["s44", "4"]                  s44, 4
-//   odd             ["a-b"]                       "a-b", for a and b are
-//   unbound
+//   odd             ["a-b"]                       "a-b": a, b are unbound
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_COMPILER_IMPORT_INPUTTYPES_H

@@ -2,6 +2,7 @@
 
 #include "compiler/import/ModelFile.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -10,10 +11,28 @@
 
 namespace shardc::importer {
 
+/// "did you mean dir/model.onnx?", where the folder holds models.
+static std::string modelsIn(llvm::StringRef folder) {
+  std::vector<std::string> models;
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator it(folder, error), end;
+       !error && it != end; it.increment(error))
+    if (llvm::sys::path::extension(it->path()) == ".onnx")
+      models.push_back(it->path());
+  if (models.empty())
+    return "";
+  llvm::sort(models);
+  return "; did you mean " + models.front() +
+         (models.size() > 1
+              ? ", or one of " + std::to_string(models.size() - 1) + " more?"
+              : "?");
+}
+
 llvm::Expected<std::unique_ptr<ModelFile>>
 ModelFile::open(llvm::StringRef path) {
   if (llvm::sys::fs::is_directory(path))
-    return llvm::createStringError("is a folder: expected an ONNX file in it");
+    return llvm::createStringError("is a folder: expected an ONNX file in it" +
+                                   modelsIn(path));
   // Mapped where it is large; only pages with something else than payloads of
   // big tensors are ever touched.
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,

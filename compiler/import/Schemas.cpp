@@ -32,7 +32,8 @@ public:
                                     const std::string &domain) const override {
     const auto *schema = ::onnx::OpSchemaRegistry::Instance()->GetSchema(
         opType, version, normalize(domain));
-    return schema ? schema : &any;
+    // A newer operator has taken a deprecated one's place, but it was not wrong.
+    return schema && !schema->Deprecated() ? schema : &any;
   }
 
 private:

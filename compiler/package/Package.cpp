@@ -5,8 +5,11 @@
 #include "compiler/codegen/cuda/CudaKernels.h"
 #include "compiler/codegen/host/HostKernels.h"
 #include "compiler/codegen/rows/RowForm.h"
+#include "compiler/files/OutputFile.h"
+#include "compiler/files/StagingFolder.h"
 #include "compiler/package/ElementTypes.h"
 #include "compiler/package/ProgramWriter.h"
+#include "compiler/package/ReplacedArtifact.h"
 #include "compiler/package/WeightCopy.h"
 #include "compiler/package/WeightNames.h"
 #include "runtime/artifact/ElementNames.h"
@@ -15,7 +18,6 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <fstream>
 
 using namespace mlir;
 namespace fs = std::filesystem;
@@ -25,43 +27,11 @@ namespace shardc::package {
 
 namespace {
 
-/// A folder that vanishes unless it is moved to its place.
-class StagingFolder {
-public:
-  explicit StagingFolder(const fs::path &folder)
-      : target(folder.has_filename() ? folder : folder.parent_path()),
-        path(target.string() + ".partial") {}
-  ~StagingFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-
-  /// "" or what went wrong.
-  std::string create() {
-    std::error_code error;
-    fs::remove_all(path, error);
-    fs::create_directories(path, error);
-    return error ? error.message() : "";
-  }
-  std::string publish() {
-    std::error_code error;
-    if (fs::exists(target, error) &&
-        !fs::exists(target / artifact::kManifestFile, error) &&
-        !fs::is_empty(target, error))
-      return "it exists and is no artifact; choose another name";
-    fs::remove_all(target, error);
-    fs::rename(path, target, error);
-    return error ? error.message() : "";
-  }
-
-  const fs::path target, path;
-};
-
-std::string writeFile(const fs::path &path, const std::string &bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), bytes.size());
-  file.close();
-  return file.good() ? "" : "cannot write " + path.string();
+/// "" or why not.
+std::string writeFile(const fs::path &path, StringRef bytes) {
+  const std::error_code error = files::writeFile(
+      path.string(), [&](llvm::raw_ostream &os) { os << bytes; });
+  return error ? "cannot write " + path.string() + ": " + error.message() : "";
 }
 
 Json ioEntry(StringRef name, Type element, dist::ValueAttr value) {
@@ -101,7 +71,7 @@ public:
 
   LogicalResult write() {
     if (std::string why = staging.create(); !why.empty())
-      return failed("cannot create " + staging.path.string() + ": " + why);
+      return failed("cannot create " + options.output + ": " + why);
     dist::MeshOp meshOp = dist::getMesh(module);
     if (!meshOp)
       return module.emitError("has no dist.mesh");
@@ -114,10 +84,13 @@ public:
     std::string text =
         manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
     if (std::string why =
-            writeFile(staging.path / artifact::kManifestFile, text);
+            writeFile(staging.path() / artifact::kManifestFile, text);
         !why.empty())
       return failed(why);
-    if (std::string why = staging.publish(); !why.empty())
+    std::string why = whyKept(staging.target());
+    if (why.empty())
+      why = staging.publish();
+    if (!why.empty())
       return failed("cannot write " + options.output + ": " + why);
     return success();
   }
@@ -140,7 +113,7 @@ private:
       if (mlir::failed(bytes))
         return failure();
       std::string name = program.getSymName().str() + ".program";
-      if (std::string why = writeFile(staging.path / name, *bytes);
+      if (std::string why = writeFile(staging.path() / name, *bytes);
           !why.empty())
         return failed(why);
       manifest["stages"].push_back({{"program", name},
@@ -152,8 +125,8 @@ private:
   }
 
   LogicalResult writeFiles(const dist::Mesh &mesh) {
-    if (std::string why =
-            writeFile(staging.path / artifact::kConstantsFile, files.constants);
+    if (std::string why = writeFile(staging.path() / artifact::kConstantsFile,
+                                    files.constants);
         !why.empty())
       return failed(why);
     manifest["files"] = Json::array();
@@ -180,7 +153,7 @@ private:
     if (!options.copyWeights)
       return success();
     std::string why = copyWeights(module, mesh, options.modelFolder,
-                                  staging.path.string(), manifest["files"]);
+                                  staging.path().string(), manifest["files"]);
     return why.empty() ? success() : failed(why);
   }
 
@@ -191,7 +164,7 @@ private:
       return failure();
     std::error_code error;
     if (!libraries->empty())
-      fs::create_directories(staging.path / artifact::kKernelsFolder, error);
+      fs::create_directory(staging.path() / artifact::kKernelsFolder, error);
     for (const codegen::KernelLibrary &library : *libraries)
       if (mlir::failed(writeKernelFile(library.target + ".so", library.bytes)))
         return failure();
@@ -235,7 +208,7 @@ private:
   LogicalResult writeKernelFile(const std::string &file,
                                 const std::string &bytes) {
     const std::string name = artifact::kKernelsFolder + file;
-    if (std::string why = writeFile(staging.path / name, bytes); !why.empty())
+    if (std::string why = writeFile(staging.path() / name, bytes); !why.empty())
       return failed(why);
     manifest["files"].push_back({{"path", name},
                                  {"root", "artifact"},
@@ -255,7 +228,7 @@ private:
     std::error_code error;
     fs::path folder = fs::canonical(options.modelFolder, error);
     fs::path relative = fs::relative(
-        folder, fs::weakly_canonical(staging.target, error), error);
+        folder, fs::weakly_canonical(staging.target(), error), error);
     manifest["model_root"] =
         relative.empty() ? folder.string() : relative.string();
     describeBatch();
@@ -297,7 +270,7 @@ private:
 
   ModuleOp module;
   const PackageOptions &options;
-  StagingFolder staging;
+  files::StagingFolder staging;
   FileTable files;
   Json manifest;
 };

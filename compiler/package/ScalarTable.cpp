@@ -10,15 +10,24 @@ using dist::detail::DimAtom;
 
 uint32_t ScalarTable::emit(artifact::ScalarOp op, int32_t lhs, int32_t rhs,
                            int64_t value) {
-  auto [it, isNew] = known.try_emplace(
-      std::make_tuple(static_cast<uint8_t>(op), lhs, rhs, value),
-      static_cast<uint32_t>(entries.size()));
+  auto [it, isNew] =
+      known.try_emplace({{static_cast<unsigned>(op), lhs}, {rhs, value}},
+                        static_cast<uint32_t>(entries.size()));
   if (isNew)
     entries.emplace_back(op, lhs, rhs, value);
   return it->second;
 }
 
 uint32_t ScalarTable::addAtom(const DimAtom *atom) {
+  auto it = byAtom.find(atom);
+  if (it != byAtom.end())
+    return it->second;
+  uint32_t number = emitAtom(atom);
+  byAtom[atom] = number;
+  return number;
+}
+
+uint32_t ScalarTable::emitAtom(const DimAtom *atom) {
   switch (atom->kind) {
   case AtomKind::Symbol: {
     auto [it, isNew] = symbolNumbers.try_emplace(atom->name, names.size());

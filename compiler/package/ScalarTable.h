@@ -15,7 +15,6 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
-#include <map>
 #include <vector>
 
 namespace shardc::package {
@@ -34,12 +33,16 @@ public:
 private:
   uint32_t emit(artifact::ScalarOp op, int32_t lhs, int32_t rhs, int64_t value);
   uint32_t addAtom(const dist::detail::DimAtom *atom);
+  uint32_t emitAtom(const dist::detail::DimAtom *atom);
 
   const dist::Mesh &mesh;
   std::vector<artifact::Scalar> entries;
   std::vector<std::string> names;
-  std::map<std::tuple<uint8_t, int32_t, int32_t, int64_t>, uint32_t> known;
-  llvm::DenseMap<const void *, uint32_t> byExpr;
+  llvm::DenseMap<
+      std::pair<std::pair<unsigned, int32_t>, std::pair<int32_t, int64_t>>,
+      uint32_t>
+      known;
+  llvm::DenseMap<const void *, uint32_t> byExpr, byAtom;
   llvm::StringMap<int64_t> symbolNumbers;
 };
 

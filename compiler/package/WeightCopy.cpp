@@ -2,6 +2,7 @@
 
 #include "compiler/package/WeightCopy.h"
 
+#include "compiler/files/OutputFile.h"
 #include "compiler/package/ElementTypes.h"
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/package/WeightNames.h"
@@ -15,7 +16,6 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <fstream>
 
 using namespace mlir;
 using Json = nlohmann::json;
@@ -78,7 +78,7 @@ std::vector<ElementRange> ownedRanges(const dist::Sharding &sharding,
 }
 
 void writeElements(StringRef bytes, ArrayRef<ElementRange> ranges, Type element,
-                   std::ostream &out) {
+                   llvm::raw_ostream &out) {
   if (element.getIntOrFloatBitWidth() != 4) {
     uint64_t size = rt::elementBytes(element);
     for (const ElementRange &range : ranges)
@@ -92,10 +92,10 @@ void writeElements(StringRef bytes, ArrayRef<ElementRange> ranges, Type element,
       char half = (bytes[i / 2] >> (i % 2 ? 4 : 0)) & 15;
       byte = count % 2 == 0 ? half : byte | half << 4;
       if (count++ % 2 == 1)
-        out.put(byte);
+        out << byte;
     }
   if (count % 2 == 1)
-    out.put(byte);
+    out << byte;
 }
 
 namespace {
@@ -128,15 +128,17 @@ public:
     }
     std::string text = header.dump();
     text.resize((text.size() + 7) / 8 * 8, ' ');
-    std::ofstream file(path, std::ios::binary);
-    uint64_t length = text.size();
-    file.write(reinterpret_cast<const char *>(&length), sizeof(length));
-    file << text;
-    for (auto [name, weight] : weights)
-      if (std::string why = append(weight, file); !why.empty())
-        return why;
-    file.close();
-    return file.good() ? "" : "cannot write " + path.string();
+    std::string problem;
+    const std::error_code error =
+        files::writeFile(path.string(), [&](llvm::raw_ostream &file) {
+          uint64_t length = text.size();
+          file.write(reinterpret_cast<const char *>(&length), sizeof(length));
+          file << text;
+          for (size_t i = 0; i < weights.size() && problem.empty(); ++i)
+            problem = append(weights[i].second, file);
+        });
+    return error ? "cannot write " + path.string() + ": " + error.message()
+                 : problem;
   }
 
 private:
@@ -147,7 +149,7 @@ private:
     return shape;
   }
 
-  std::string append(rt::WeightOp weight, std::ofstream &file) {
+  std::string append(rt::WeightOp weight, llvm::raw_ostream &file) {
     auto &source = sources[weight.getFile()];
     if (!source) {
       auto opened = llvm::MemoryBuffer::getFile(
@@ -196,7 +198,7 @@ std::string copyWeights(ModuleOp module, const dist::Mesh &mesh,
   std::filesystem::path folder =
       std::filesystem::path(artifactFolder) / "weights";
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  std::filesystem::create_directory(folder, error);
   const WeightNames names = weightNames(module);
   // All replicas read the files of the first one.
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {

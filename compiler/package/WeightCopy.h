@@ -4,9 +4,10 @@
 
 #include "dialects/rt/Rt.h"
 
+#include "llvm/Support/raw_ostream.h"
+
 #include <nlohmann/json_fwd.hpp>
 
-#include <iosfwd>
 #include <string>
 
 namespace shardc::package {
@@ -30,7 +31,7 @@ std::vector<ElementRange> ownedRanges(const dist::Sharding &sharding,
 /// Writes those elements of `bytes`, one after the other. Elements of 4 bits
 /// share bytes anew.
 void writeElements(llvm::StringRef bytes, llvm::ArrayRef<ElementRange> ranges,
-                   mlir::Type element, std::ostream &out);
+                   mlir::Type element, llvm::raw_ostream &out);
 
 } // namespace shardc::package
 

@@ -9,7 +9,7 @@
 #include "dialects/onnx/ops/Source.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -28,17 +28,18 @@ class Flow {
 public:
   explicit Flow(ModelInput &input) : input(input) {}
 
-  void follow(Value value) {
-    if (!seen.insert(value).second)
-      return;
-    for (OpOperand &use : value.getUses())
-      followUse(use);
+  void follow(Value first) {
+    llvm::SmallSetVector<Value, 8> found;
+    found.insert(first);
+    for (size_t i = 0; i < found.size(); ++i)
+      for (OpOperand &use : found[i].getUses())
+        followUse(use, found);
   }
 
 private:
   /// Ops that only move elements leave integers what they are; the angles of a
   /// rotary embedding are positions times frequencies.
-  void followUse(OpOperand &use) {
+  void followUse(OpOperand &use, llvm::SmallSetVector<Value, 8> &found) {
     Operation *op = use.getOwner();
     if (isa<onnx::GatherOp, onnx::GatherElementsOp>(op) &&
         use.getOperandNumber() == 1 && holdsIntegers(use.get()))
@@ -56,8 +57,7 @@ private:
                         llvm::is_contained({"Mul", "MatMul", "Div"}, name);
     if (!moves && !scales)
       return;
-    for (Value result : op->getResults())
-      follow(result);
+    found.insert(op->result_begin(), op->result_end());
   }
 
   void addBound(Operation *gather) {
@@ -70,7 +70,6 @@ private:
   }
 
   ModelInput &input;
-  llvm::DenseSet<Value> seen;
 };
 
 ModelInputs describe(func::FuncOp function) {
@@ -88,8 +87,8 @@ ModelInputs describe(func::FuncOp function) {
     Flow(input).follow(argument);
   }
   for (auto guard : function.getOps<onnx::GuardOp>()) {
-    auto lhs = cast<dist::DimsAttr>(guard.getLhs()).getValues();
-    auto rhs = cast<dist::DimsAttr>(guard.getRhs()).getValues();
+    auto lhs = guard.getLhs().getValues();
+    auto rhs = guard.getRhs().getValues();
     for (auto [a, b] : llvm::zip(lhs, rhs))
       model.rules.push_back({a, b, guard.getKind().str()});
   }

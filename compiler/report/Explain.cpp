@@ -2,6 +2,8 @@
 
 #include "compiler/report/Explain.h"
 
+#include "compiler/report/RankClasses.h"
+#include "compiler/report/Sums.h"
 #include "dialects/dist/Together.h"
 #include "dialects/dist/algebra/Collectives.h"
 #include "dialects/onnx/Profiles.h"
@@ -16,6 +18,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <map>
 #include <set>
 
 using namespace mlir;
@@ -24,8 +27,6 @@ using Json = nlohmann::json;
 namespace shardc::report {
 
 using dist::DimExpr;
-
-namespace {
 
 std::optional<int64_t> evaluate(DimExpr expr, const SymbolValues &dims,
                                 const dist::Mesh &mesh, int64_t rank) {
@@ -42,6 +43,8 @@ std::optional<int64_t> evaluate(DimExpr expr, const SymbolValues &dims,
         return std::nullopt;
       });
 }
+
+namespace {
 
 /// A number where all symbols are given, else the expression.
 Json sizeOf(DimExpr expr, const SymbolValues &dims, const dist::Mesh &mesh) {
@@ -65,8 +68,8 @@ class PlanReport {
 public:
   PlanReport(ModuleOp module, const SymbolValues &dims,
              const dist::Topology *topology)
-      : mesh(*dist::getMesh(module).getMesh().getMesh()), dims(dims),
-        topology(topology), weightBytes(mesh.numRanks()) {
+      : mesh(*dist::getMesh(module).getMesh().getMesh()), given(dims),
+        topology(topology) {
     auto axes = module->getAttrOfType<dist::AxesAttr>(shard::kMatrixAxesAttr);
     splitsMatrices = !axes || !axes.getAxes().empty();
     report["collectives"] = Json::array();
@@ -80,6 +83,10 @@ public:
   void add(func::FuncOp program) {
     profile = onnx::profileText(program);
     stage = dist::stageOf(program);
+    // Of the first stage: later ones may not have the input.
+    auto known = sizes.find(profile);
+    dims = known == sizes.end() ? sizesOf(program) : known->second;
+    sizes.try_emplace(profile, dims);
     if (stage == 0 && !profile.empty())
       addProfile(program);
     for (Operation &op : program.front()) {
@@ -97,10 +104,10 @@ public:
     }
     program.walk([&](Operation *op) {
       if (isa<onnx::ReadSizesOp, onnx::IfOp, onnx::LoopOp>(op))
-        report["waits"].push_back(nodeName(op));
+        addWait(nodeName(op));
       else if (auto *structure = onnx::structureOf(op);
                structure && structure->isRecovered)
-        addStructure(op->getName().stripDialect().str());
+        ++structures[profile][op->getName().stripDialect().str()];
     });
   }
 
@@ -108,10 +115,10 @@ public:
     report["mesh"] = Json::object();
     for (const dist::Axis &axis : mesh.axes)
       report["mesh"][axis.name] = axis.size;
-    report["dims"] = Json::object();
-    for (const auto &entry : dims)
-      report["dims"][entry.getKey().str()] = entry.getValue();
+    report["dims"] = jsonOf(given);
+    addTotals();
     report["ranks"] = Json::array();
+    const std::vector<int64_t> weightBytes = sumWeights();
     for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
       Json coords = Json::object();
       for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
@@ -120,12 +127,27 @@ public:
                                  {"coords", coords},
                                  {"weight_bytes", weightBytes[rank]},
                                  {"activation_bytes", nullptr},
-                                 {"kv_bytes", 0}});
+                                 {"kv_bytes", nullptr}});
     }
     return std::move(report);
   }
 
 private:
+  /// By rank.
+  std::vector<int64_t> sumWeights() const {
+    std::vector<int64_t> sums(mesh.numRanks());
+    for (const auto &[key, alike] : weights) {
+      RankClasses<int64_t> classes(mesh);
+      classes.use(alike.bytes);
+      for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
+        if (mesh.coordinateAlong(rank, dist::kPipelineAxis) == key.first)
+          sums[rank] += alike.count * classes.of(rank, [&] {
+            return evaluate(alike.bytes, dims, mesh, rank).value_or(0);
+          });
+    }
+    return sums;
+  }
+
   /// Which requests it is for; those of the profiles before are not.
   void addProfile(func::FuncOp program) {
     Json when = Json::array();
@@ -140,9 +162,59 @@ private:
     report["profiles"].push_back({{"name", profile}, {"when", when}});
   }
 
-  void addStructure(const std::string &name) {
-    Json &count = report["structures"][name];
-    count = count.is_null() ? 1 : count.get<int64_t>() + 1;
+  /// The given sizes, and those that the profile's condition says. A size with
+  /// which a profile before it runs, for the same branches, is none of its own.
+  SymbolValues sizesOf(func::FuncOp program) {
+    SymbolValues own = given;
+    const auto bound = onnx::boundSymbols(program);
+    std::string branches;
+    for (const onnx::Condition &condition : onnx::conditionsOf(
+             program->getAttrOfType<DictionaryAttr>(onnx::kWhenAttr)))
+      if (condition.value)
+        branches +=
+            (condition.input + (*condition.value ? "=1," : "=0,")).str();
+    for (const auto &[others, symbols] : boundBefore)
+      for (const auto &entry : symbols)
+        if (auto same = own.find(entry.getKey());
+            others == branches && !bound.count(entry.getKey()) &&
+            same != own.end() && same->second == entry.getValue())
+          own.erase(same);
+    for (const auto &entry : bound)
+      own[entry.getKey()] = entry.getValue();
+    boundBefore.emplace_back(branches, bound);
+    return own;
+  }
+
+  static Json jsonOf(const SymbolValues &values) {
+    Json json = Json::object();
+    for (const auto &entry : values)
+      json[entry.getKey().str()] = entry.getValue();
+    return json;
+  }
+
+  /// Profiles have much the same ones; a stage's are its own.
+  void addWait(const std::string &node) {
+    const std::string &first = waits.try_emplace(node, profile).first->second;
+    if (first == profile)
+      report["waits"].push_back(node);
+  }
+
+  /// By profile: its sizes and structures, and sums over all that it sends.
+  /// Structures of the whole report are those of the profile with the most.
+  void addTotals() {
+    report["totals"] = Json::array();
+    for (const auto &[name, values] : sizes) {
+      Json total = {{"profile", name},
+                    {"dims", jsonOf(values)},
+                    {"structures", structures[name]}};
+      addSums(report, total);
+      report["totals"].push_back(std::move(total));
+      for (const auto &[structure, count] : structures[name]) {
+        Json &most = report["structures"][structure];
+        most =
+            std::max(most.is_null() ? int64_t{0} : most.get<int64_t>(), count);
+      }
+    }
   }
 
   /// Each rank of a stage sends its part.
@@ -232,12 +304,16 @@ private:
     Json &entry = report["collectives"].back();
     if (together > 1)
       entry["together"] = together;
-    if (topology)
-      addLinks(entry, dist::routeOf(*topology, mesh, axes.getAxes()),
+    if (topology) {
+      auto [route, isNew] = routes.try_emplace(axes);
+      if (isNew)
+        route->second = dist::routeOf(*topology, mesh, axes.getAxes());
+      addLinks(entry, route->second,
                [&](const dist::Route &route, double bytes) {
                  return dist::collectiveSeconds(*topology, route, passesOf(op),
                                                 ways, bytes);
                });
+    }
     if (mesh.find(dist::kPipelineAxis))
       entry["stage"] = stage;
     if (!profile.empty())
@@ -262,9 +338,9 @@ private:
     dist::Sharding sharding = dist::getSharding(type);
     DimExpr bytes = rt::storageBytes(type.getElementType(),
                                      dist::product(sharding.localDims(mesh)));
-    for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
-      if (mesh.coordinateAlong(rank, dist::kPipelineAxis) == stage)
-        weightBytes[rank] += evaluate(bytes, dims, mesh, rank).value_or(0);
+    Alike &alike = weights[{stage, bytes.opaque()}];
+    alike.bytes = bytes;
+    ++alike.count;
     if (sharding.isSplit() || mesh.numRanks() == 1)
       return;
     report["whole_weights"].push_back(
@@ -274,13 +350,27 @@ private:
   }
 
   const dist::Mesh &mesh;
-  const SymbolValues &dims;
+  const SymbolValues &given;
   const dist::Topology *topology; ///< or null
   bool splitsMatrices;            ///< outside of experts
-  std::vector<int64_t> weightBytes;
+  /// So many weights take so many bytes of a rank.
+  struct Alike {
+    DimExpr bytes;
+    int64_t count = 0;
+  };
+  std::map<std::pair<int64_t, const void *>, Alike>
+      weights;                                   ///< by stage, bytes
+  llvm::DenseMap<Attribute, dist::Route> routes; ///< by axes
   std::set<std::tuple<int64_t, StringRef, uint64_t, const void *>> held;
   std::string profile; ///< of the program at hand
   int64_t stage = 0;   ///< of it, too
+  SymbolValues dims;   ///< of requests that it runs
+  /// Of profiles before it: branches, and the sizes that they are for.
+  std::vector<std::pair<std::string, SymbolValues>> boundBefore;
+  // By profile.
+  std::map<std::string, SymbolValues> sizes;
+  std::map<std::string, std::map<std::string, int64_t>> structures;
+  std::map<std::string, std::string> waits; ///< profile by node
   Json report;
 };
 
@@ -317,23 +407,52 @@ static std::optional<int64_t> peakBytes(rt::ProgramOp program,
   return peak;
 }
 
+/// The symbols of the inputs that a run's memory depends on and that have no
+/// value: more --dims.
+static Json missingSizes(ModuleOp module, const SymbolValues &dims) {
+  std::set<std::string> ofInputs, missing;
+  module.walk([&](rt::InputOp input) {
+    for (DimExpr size : input.getValue().getDims())
+      size.forEachSymbol(
+          [&](StringRef name, bool) { ofInputs.insert(name.str()); });
+  });
+  module.walk([&](rt::AllocOp alloc) {
+    alloc.getBytes().getValues()[0].forEachSymbol(
+        [&](StringRef name, bool isCoordinate) {
+          if (!isCoordinate && !dims.count(name) && ofInputs.count(name.str()))
+            missing.insert(name.str());
+        });
+  });
+  return missing;
+}
+
 void explainMemory(ModuleOp module, const SymbolValues &given, Json &report) {
   SymbolValues dims = given; // of a run without a state
   dims[*rt::cacheCapacity().asSymbol()] = 0;
+  report["missing_dims"] = missingSizes(module, dims);
   const dist::Mesh &mesh = *dist::getMesh(module).getMesh().getMesh();
-  for (Json &entry : report["ranks"]) {
-    int64_t largest = 0; // profiles run in the same memory
-    for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
-      const int64_t rank = entry["rank"].get<int64_t>();
+  // By rank; profiles run in the same memory.
+  std::vector<std::optional<int64_t>> peaks(mesh.numRanks(), 0);
+  for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
+    RankClasses<std::optional<int64_t>> classes(mesh);
+    for (auto alloc : program.getBody().getOps<rt::AllocOp>())
+      classes.use(alloc.getBytes().getValues()[0]);
+    for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
       if (mesh.coordinateAlong(rank, dist::kPipelineAxis) !=
           dist::stageOf(program))
         continue;
-      std::optional<int64_t> peak = peakBytes(program, dims, mesh, rank);
-      if (!peak)
-        return;
-      largest = std::max(largest, *peak);
+      std::optional<int64_t> peak = classes.of(
+          rank, [&] { return peakBytes(program, dims, mesh, rank); });
+      std::optional<int64_t> &largest = peaks[rank];
+      largest = peak && largest ? std::optional(std::max(*peak, *largest))
+                                : std::nullopt;
     }
-    entry["activation_bytes"] = largest;
+  }
+  for (Json &entry : report["ranks"]) {
+    const std::optional<int64_t> &peak = peaks[entry["rank"].get<int64_t>()];
+    if (!peak)
+      return;
+    entry["activation_bytes"] = *peak;
   }
 }
 

@@ -15,6 +15,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <optional>
+
 namespace shardc::report {
 
 /// Values for symbols, from --dims; sizes that need others stay expressions.
@@ -22,13 +24,25 @@ using SymbolValues = llvm::StringMap<int64_t>;
 
 /// Collectives, whole weights, weight bytes per rank and numbers of structures
 /// of a module in phase partitioned. With a topology, which links each
-/// collective and transfer uses, and how long it takes by them.
+/// collective and transfer uses, and how long it takes by them. Each profile has
+/// the sizes of requests that it runs, and an entry of "totals" (Sums.h).
 nlohmann::json explainPlan(mlir::ModuleOp module, const SymbolValues &dims,
                            const dist::Topology *topology = nullptr);
 
+/// The value of a size on a rank; nothing where a symbol has none.
+std::optional<int64_t> evaluate(dist::DimExpr size, const SymbolValues &dims,
+                                const dist::Mesh &mesh, int64_t rank);
+
 /// Adds "activation_bytes" of each rank: the most that is live at once in a
-/// module of phase lowered. Null where a size is not known.
+/// module of phase lowered. Null where a size is not known; "missing_dims" has
+/// the symbols of the inputs that would have to be given.
 void explainMemory(mlir::ModuleOp module, const SymbolValues &dims,
+                   nlohmann::json &report);
+
+/// Adds "kv_bytes" of each rank: what the caches of a state take that holds what
+/// the request leaves in them (past and its own positions), and
+/// "kv_bytes_per_position". Null where a size is not known; 0 without caches.
+void explainCaches(mlir::ModuleOp module, const SymbolValues &dims,
                    nlohmann::json &report);
 
 /// Adds "overlap": which collectives of a module of phase lowered run beside

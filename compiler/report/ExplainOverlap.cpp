@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <set>
+
 using namespace mlir;
 using Json = nlohmann::json;
 
@@ -29,17 +31,17 @@ static Json entryOf(DictionaryAttr decision) {
           {"seconds_after", seconds("after")}};
 }
 
+/// By node and kind.
+using Collectives = std::set<std::pair<std::string, std::string>>;
+
 /// Collectives that stand beside no product, but run beside other work.
-static void addOthers(rt::ProgramOp program, Json &overlap) {
-  auto isDecided = [&](const std::string &node, StringRef kind) {
-    return llvm::any_of(overlap["collectives"], [&](const Json &entry) {
-      return entry["node"] == node && entry["kind"] == kind.str();
-    });
-  };
+static void addOthers(rt::ProgramOp program, const Collectives &decided,
+                      Json &overlap) {
   for (auto collective : program.getOps<rt::CollectiveOp>()) {
     auto name = dyn_cast<NameLoc>(collective.getLoc());
     const std::string node = name ? name.getName().str() : "";
-    if (collective.getFlight() && !isDecided(node, collective.getKernel()))
+    if (collective.getFlight() &&
+        !decided.count({node, collective.getKernel().str()}))
       overlap["others"].push_back(
           {{"node", node}, {"kind", collective.getKernel().str()}});
   }
@@ -54,16 +56,19 @@ void explainOverlap(ModuleOp module, StringRef mode, StringRef target,
              {"others", Json::array()},
              {"why", ""}};
   int64_t started = 0;
+  Collectives decided;
   for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
     for (auto collective : program.getOps<rt::CollectiveOp>())
       started += collective.getFlight().has_value();
     if (auto list = program->getAttrOfType<ArrayAttr>(rt::kOverlapAttr))
       for (auto decision : list.getAsRange<DictionaryAttr>()) {
-        overlap["collectives"].push_back(entryOf(decision));
+        const Json &entry =
+            overlap["collectives"].emplace_back(entryOf(decision));
+        decided.emplace(entry["node"], entry["kind"]);
         if (std::string profile = onnx::profileText(program); !profile.empty())
           overlap["collectives"].back()["profile"] = profile;
       }
-    addOthers(program, overlap);
+    addOthers(program, decided, overlap);
   }
   overlap["started"] = started;
   if (mode == "off")

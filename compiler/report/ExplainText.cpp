@@ -16,7 +16,7 @@ static std::string bytesText(const Json &value) {
   if (value.is_string())
     return value.get<std::string>() + " bytes";
   if (!value.is_number())
-    return "unknown (give --dims)";
+    return "unknown";
   double bytes = value.get<double>();
   const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   int unit = 0;
@@ -77,6 +77,76 @@ static void printProfile(const Json &profile, bool isFirst,
   os << "\n";
 }
 
+/// " with decode", or nothing where there is one profile.
+static std::string withProfile(const Json &total) {
+  const std::string profile = total["profile"].get<std::string>();
+  return profile.empty() ? "" : " with " + profile;
+}
+
+/// "in all 64.0 KiB (128.0 KiB on the wire), 12.5 us", where that is known.
+static void printCollectives(const Json &report, const Json &total,
+                             llvm::raw_ostream &os) {
+  const int64_t count = total["collectives"].get<int64_t>();
+  os << count << " collectives per run" << withProfile(total) << "\n";
+  double seconds = 0;
+  bool knowsSeconds = count > 0;
+  for (const Json &entry : report["collectives"]) {
+    if (entry.value("profile", "") != total["profile"].get<std::string>())
+      continue;
+    printCollective(entry, os);
+    knowsSeconds &= entry.contains("seconds");
+    seconds += entry.value("seconds", 0.0);
+  }
+  if (count < 2 || !total["bytes"].is_number())
+    return;
+  os << "  in all " << bytesText(total["bytes"]) << " ("
+     << bytesText(total["wire_bytes"]) << " on the wire)";
+  if (knowsSeconds)
+    os << ", " << llvm::format("%.1f us", seconds * 1e6);
+  os << "\n";
+}
+
+static void printTransfers(const Json &report, const Json &total,
+                           llvm::raw_ostream &os) {
+  if (total["transfers"] == 0)
+    return;
+  os << total["transfers"].get<int64_t>() << " transfers between stages per run"
+     << withProfile(total) << "\n";
+  for (const Json &entry : report["transfers"])
+    if (entry.value("profile", "") == total["profile"].get<std::string>())
+      os << "  stage " << entry["from"].get<int64_t>() << " to "
+         << entry["to"].get<int64_t>() << ", " << bytesText(entry["bytes"])
+         << " a rank" << linksText(entry) << " at "
+         << entry["node"].get<std::string>() << "\n";
+}
+
+/// "unknown (give --dims past_sequence=N)": what memory depends on.
+static std::string memoryText(const Json &bytes, const Json &report) {
+  if (bytes.is_number())
+    return bytesText(bytes);
+  std::string missing;
+  for (const Json &name : report.value("missing_dims", Json::array()))
+    missing += (missing.empty() ? "" : ",") + name.get<std::string>() + "=N";
+  return missing.empty() ? "known to the data alone"
+                         : "unknown (give --dims " + missing + ")";
+}
+
+static void printRanks(const Json &report, llvm::raw_ostream &os) {
+  os << "ranks\n";
+  for (const Json &entry : report["ranks"]) {
+    os << "  " << entry["rank"].get<int64_t>() << ": weights "
+       << bytesText(entry["weight_bytes"]) << ", activations "
+       << memoryText(entry["activation_bytes"], report);
+    const Json position = entry.value("kv_bytes_per_position", Json());
+    if (entry["kv_bytes"] != 0) {
+      os << ", KV caches " << memoryText(entry["kv_bytes"], report);
+      if (position.is_number())
+        os << " (" << bytesText(position) << " a position)";
+    }
+    os << "\n";
+  }
+}
+
 void printExplanation(const Json &report, llvm::raw_ostream &os) {
   if (const Json &list = report["profiles"]; !list.empty()) {
     os << list.size() << " profiles, the first that fits a request runs\n";
@@ -85,29 +155,11 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
   }
   for (const Json &choice : report.value("choices", Json::array()))
     os << choice.get<std::string>() << "\n";
-  const Json &collectives = report["collectives"];
-  std::map<std::string, std::vector<const Json *>> profiles;
-  for (const Json &profile : report["profiles"])
-    profiles[profile["name"].get<std::string>()];
-  for (const Json &entry : collectives)
-    profiles[entry.value("profile", "")].push_back(&entry);
-  if (profiles.empty())
-    os << "0 collectives per run\n";
-  for (const auto &[profile, entries] : profiles) {
-    os << entries.size() << " collectives per run"
-       << (profile.empty() ? "" : " with " + profile) << "\n";
-    for (const Json *entry : entries)
-      printCollective(*entry, os);
-  }
+  for (const Json &total : report["totals"])
+    printCollectives(report, total, os);
   printOverlap(report, os);
-  if (const Json &transfers = report["transfers"]; !transfers.empty()) {
-    os << transfers.size() << " transfers between stages per run\n";
-    for (const Json &entry : transfers)
-      os << "  stage " << entry["from"].get<int64_t>() << " to "
-         << entry["to"].get<int64_t>() << ", " << bytesText(entry["bytes"])
-         << " a rank" << linksText(entry) << " at "
-         << entry["node"].get<std::string>() << "\n";
-  }
+  for (const Json &total : report["totals"])
+    printTransfers(report, total, os);
   if (const Json &waits = report["waits"]; !waits.empty()) {
     os << waits.size()
        << " waits of the host per run, for sizes and conditions that only the "
@@ -134,11 +186,7 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
   os << "recognised structures\n";
   for (const auto &[name, count] : report["structures"].items())
     os << "  " << count.get<int64_t>() << " " << name << "\n";
-  os << "ranks\n";
-  for (const Json &entry : report["ranks"])
-    os << "  " << entry["rank"].get<int64_t>() << ": weights "
-       << bytesText(entry["weight_bytes"]) << ", activations "
-       << bytesText(entry["activation_bytes"]) << "\n";
+  printRanks(report, os);
 }
 
 } // namespace shardc::report

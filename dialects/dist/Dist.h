@@ -106,8 +106,8 @@ mlir::ParseResult parseDimList(mlir::AsmParser &parser,
                                llvm::SmallVectorImpl<DimExpr> &dims);
 void printDimList(mlir::AsmPrinter &printer, llvm::ArrayRef<DimExpr> dims);
 
-//===--- Stages
-//------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
+// Stages
 
 /// Function attributes of a stage, absent where there is one stage: its number,
 /// and which outputs of the model its results are.

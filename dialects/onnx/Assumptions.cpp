@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/algebra/DimLimits.h"
 #include "dialects/onnx/Onnx.h"
 
 using namespace mlir;
@@ -146,6 +147,11 @@ LogicalResult ShapeInference::assume(Operation *op, GuardKind kind, DimExpr lhs,
                                      DimExpr rhs, const Twine &message) {
   lhs = simplify(lhs);
   rhs = simplify(rhs);
+  if (dist::isTooLarge(lhs) || dist::isTooLarge(rhs))
+    return op->emitOpError()
+           << message.str()
+           << ": expected sizes that a few symbols make, found an expression "
+              "of tens of thousands of terms, or beyond 64 bits";
   if (isProvable(kind, lhs, rhs))
     return success();
   if (isImpossible(*this, kind, lhs, rhs)) {

@@ -32,7 +32,10 @@ LogicalResult Decomposition::replaceBy(ArrayRef<Value> values) {
   for (unsigned i = 0; i < op->getNumResults(); ++i) {
     if (op->getResult(i).use_empty())
       continue;
-    if (i >= values.size() || !values[i])
+    if (i >= values.size())
+      return refuse("a use of its output " + Twine(i),
+                    "export the model without it");
+    if (!values[i])
       return failure();
     inference.replaceResult(op, i, values[i]);
   }

@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/algebra/DimLimits.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Layout.h"
@@ -25,12 +26,68 @@ namespace shardc::onnx {
 
 using dist::DimExpr;
 
+/// Sizes that are too large to be compared with others end the compilation.
+static LogicalResult checkSizes(Operation *op) {
+  for (Type type : op->getResultTypes())
+    for (DimExpr size : dist::getDims(type))
+      if (dist::isTooLarge(size))
+        return op->emitOpError(
+            "has a result whose size is an expression of tens of thousands of "
+            "terms, or beyond 64 bits: expected one that a few symbols make; "
+            "export the model with fixed sizes");
+  return success();
+}
+
+/// The newest use of `value`.
+static OpOperand *lastUse(Value value) {
+  return value.use_empty() ? nullptr : &*value.use_begin();
+}
+
+/// Whether the weight or constant has been read as elements of another type:
+/// behind `previous` stands another one of the same place.
+static bool isReadAnew(Value value, Operation *previous, Operation *op) {
+  Operation *source = value.getDefiningOp();
+  if (!source || source->getNumOperands() != 0)
+    return false;
+  for (Operation *other = op->getPrevNode(); other && other != previous;
+       other = other->getPrevNode())
+    if (other->getName() == source->getName() &&
+        other->getLoc() == source->getLoc())
+      return true;
+  return false;
+}
+
+/// An op that others replace must have used each operand, or known its value.
+/// One that takes no part it has to set to None: what nobody read would be left
+/// out of what is computed.
+static LogicalResult inferReplaced(OnnxOp op, ShapeInference &inference) {
+  bool isDead = op->use_empty();
+  Operation *previous = op->getPrevNode();
+  SmallVector<Value> operands(op->getOperands());
+  SmallVector<OpOperand *> uses = llvm::map_to_vector(operands, lastUse);
+  if (failed(op.inferTypes(inference)))
+    return failure();
+  if (isDead || !op->use_empty()) // a sequence stays until it is taken apart
+    return success();
+  for (auto [i, value] : llvm::enumerate(operands)) {
+    bool isStillThere = i < op->getNumOperands() && op->getOperand(i) == value;
+    if (isStillThere && ShapeInference::isPresent(value) &&
+        lastUse(value) == uses[i] && !inference.known(value) &&
+        !isReadAnew(value, previous, op))
+      return op->emitOpError("has operand ")
+             << i << ", which is not supported: export without it";
+  }
+  return success();
+}
+
 LogicalResult ShapeInference::inferOps(ArrayRef<Operation *> ops) {
   Operation *outer = current;
   for (Operation *op : ops) {
     current = op;
     if (auto onnxOp = dyn_cast<OnnxOp>(op))
-      if (failed(onnxOp.inferTypes(*this)))
+      if (failed(op->hasTrait<IsReplaced>() ? inferReplaced(onnxOp, *this)
+                                            : onnxOp.inferTypes(*this)) ||
+          failed(checkSizes(op)))
         return failure();
   }
   current = outer;

@@ -21,29 +21,9 @@ void OnnxDialect::initialize() {
 #define GET_TYPEDEF_LIST
 #include "dialects/onnx/OnnxTypes.cpp.inc"
       >();
-  registerActivationOps();
-  registerArithmeticOps();
-  registerAttentionOps();
-  registerBitwiseOps();
-  registerCacheOps();
-  registerContractionOps();
-  registerControlFlowOps();
-  registerDynamicOps();
-  registerExpertsOps();
-  registerIndexingOps();
-  registerLayoutOps();
-  registerLogicOps();
-  registerMathOps();
-  registerMicrosoftOps();
-  registerNormalizationOps();
-  registerPaddingOps();
-  registerPoolingOps();
-  registerRecurrentOps();
-  registerQuantizationOps();
-  registerReductionOps();
-  registerReplacedOps();
-  registerResamplingOps();
-  registerSourceOps();
+#define FAMILY(name) register##name##Ops();
+#include "dialects/onnx/Families.inc"
+#undef FAMILY
 }
 
 } // namespace shardc::onnx

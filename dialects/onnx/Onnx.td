@@ -6,6 +6,7 @@
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/dist/DistAttrs.td"
 
 def Onnx_Dialect : Dialect {
   let name = "onnx";
@@ -23,29 +24,9 @@ def Onnx_Dialect : Dialect {
   let dependentDialects = ["::shardc::dist::DistDialect"];
   // One per family, each in the family's own translation unit.
   let extraClassDeclaration = [{
-    void registerActivationOps();
-    void registerArithmeticOps();
-    void registerAttentionOps();
-    void registerBitwiseOps();
-    void registerCacheOps();
-    void registerContractionOps();
-    void registerControlFlowOps();
-    void registerDynamicOps();
-    void registerExpertsOps();
-    void registerIndexingOps();
-    void registerLayoutOps();
-    void registerLogicOps();
-    void registerMathOps();
-    void registerMicrosoftOps();
-    void registerNormalizationOps();
-    void registerPaddingOps();
-    void registerPoolingOps();
-    void registerRecurrentOps();
-    void registerQuantizationOps();
-    void registerReductionOps();
-    void registerResamplingOps();
-    void registerReplacedOps();
-    void registerSourceOps();
+#define FAMILY(name) void register##name##Ops();
+#include "dialects/onnx/Families.inc"
+#undef FAMILY
   }];
 }
 

@@ -2,6 +2,8 @@
 
 #include "dialects/onnx/Profiles.h"
 
+#include "dialects/dist/Dist.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -47,6 +49,23 @@ DictionaryAttr sizeCondition(MLIRContext *context, int64_t dim, int64_t size) {
   return builder.getDictionaryAttr(
       {builder.getNamedAttr("dim", builder.getI64IntegerAttr(dim)),
        builder.getNamedAttr("size", builder.getI64IntegerAttr(size))});
+}
+
+llvm::StringMap<int64_t> boundSymbols(FunctionOpInterface function) {
+  llvm::StringMap<int64_t> bound;
+  for (const Condition &condition :
+       conditionsOf(function->getAttrOfType<DictionaryAttr>(kWhenAttr)))
+    for (unsigned i = 0; !condition.value && i < function.getNumArguments();
+         ++i) {
+      auto name = function.getArgAttrOfType<StringAttr>(i, "onnx.name");
+      auto dims = dist::getDims(function.getArgumentTypes()[i]);
+      if (name != condition.input ||
+          condition.dim >= static_cast<int64_t>(dims.size()))
+        continue;
+      if (std::optional<StringRef> symbol = dims[condition.dim].asSymbol())
+        bound[*symbol] = condition.size;
+    }
+  return bound;
 }
 
 bool isDecode(Operation *function) {

@@ -16,6 +16,8 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <optional>
 
@@ -41,6 +43,9 @@ llvm::SmallVector<Condition, 2> conditionsOf(mlir::DictionaryAttr when);
 /// The attribute for "this dim of the input has this size".
 mlir::DictionaryAttr sizeCondition(mlir::MLIRContext *context, int64_t dim,
                                    int64_t size);
+
+/// The symbols of its inputs that a function's conditions say, with their sizes.
+llvm::StringMap<int64_t> boundSymbols(mlir::FunctionOpInterface function);
 
 /// Whether a function is for one position at a time.
 bool isDecode(mlir::Operation *function);

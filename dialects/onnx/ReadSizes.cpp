@@ -39,23 +39,39 @@ ShapeInference::knownOrReadDims(Operation *op, unsigned index) {
   return knownDims(op, index);
 }
 
+/// Producers come before what reads them; a stack of its own, since chains of
+/// them may be long.
 void ShapeInference::evaluateFromData(OpOperand &operand) {
-  if (known(operand.get()) || !isSmallInteger(operand.get()))
-    return;
-  Operation *producer = operand.get().getDefiningOp();
   auto isKnowable = [&](Value value) {
     return known(value) || isSmallInteger(value) || !isPresent(value);
   };
-  if (producer && producer->hasTrait<FoldsKnown>() &&
-      llvm::all_of(producer->getOperands(), isKnowable)) {
-    for (OpOperand &earlier : producer->getOpOperands())
-      if (isPresent(earlier.get()))
-        evaluateFromData(earlier);
-    if (failed(cast<OnnxOp>(producer).inferTypes(*this)) ||
-        known(operand.get()))
-      return;
+  auto foldable = [&](Value value) -> Operation * {
+    Operation *producer = value.getDefiningOp();
+    return producer && producer->hasTrait<FoldsKnown>() &&
+                   llvm::all_of(producer->getOperands(), isKnowable)
+               ? producer
+               : nullptr;
+  };
+  SmallVector<std::pair<Value, unsigned>> open; ///< and the operand to look at
+  auto push = [&](Value value) {
+    if (!known(value) && isSmallInteger(value))
+      open.emplace_back(value, 0);
+  };
+  push(operand.get());
+  while (!open.empty()) {
+    auto &[value, next] = open.back();
+    Operation *producer = foldable(value);
+    if (producer && next < producer->getNumOperands()) {
+      Value earlier = producer->getOperand(next++);
+      if (isPresent(earlier))
+        push(earlier);
+      continue;
+    }
+    Value done = open.pop_back_val().first;
+    if (!producer ||
+        (succeeded(cast<OnnxOp>(producer).inferTypes(*this)) && !known(done)))
+      read(done);
   }
-  read(operand.get());
 }
 
 DimExpr ShapeInference::readSize(Value value) {

@@ -1,5 +1,6 @@
 //===- ShapeInference.cpp - Types and values known at compile time --------===//
 
+#include "dialects/dist/algebra/DimLimits.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Source.h"
@@ -65,7 +66,12 @@ void ShapeInference::setKnown(Value result, KnownValue value) {
         *dim = simplify(*dim);
   SmallVector<DimExpr, 4> dims(value.shape.begin(), value.shape.end());
   setType(result, value.element, dims);
-  if (static_cast<int64_t>(value.elements.size()) > kMaxKnownElements)
+  auto isTooLarge = [](const KnownScalar &scalar) {
+    auto *dim = std::get_if<DimExpr>(&scalar);
+    return dim && dist::isTooLarge(*dim);
+  };
+  if (static_cast<int64_t>(value.elements.size()) > kMaxKnownElements ||
+      llvm::any_of(value.elements, isTooLarge))
     return;
   if (scope && scope->isOutside(result) && !values.count(result))
     scope->learned.push_back(result);

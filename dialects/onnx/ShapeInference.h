@@ -6,8 +6,8 @@
 //   %0 = onnx.Shape(%x)                          [batch, seq]
 //   %1 = onnx.Gather(%0, 1)                      seq
 //   %2 = onnx.Concat(%1, [-1])                   [seq, -1]
-//   onnx.Reshape(%x, %2)  becomes  onnx.Reshape(%x) : ... -> tensor<seq x
-//   batch>
+//   onnx.Reshape(%x, %2)                         becomes
+//   onnx.Reshape(%x) : ... -> tensor<seq x batch>
 //
 // Ops ask for known values of operands and record those of results. Where a
 // fold needs more than symbols >= 0, it records an assumption, which becomes an

@@ -32,7 +32,7 @@ std::optional<Position> positionOf(Value value) {
     if (i < 2)
       last[i] = *known;
   }
-  return Position{int(last[0]), int(last[1]), form->offset};
+  return Position{last[0], last[1], form->offset};
 }
 
 /// Is element [i, j] of the last dims 1 where j <= i, else 0?
@@ -64,9 +64,7 @@ static std::optional<DimExpr> triangleBound(Value condition) {
     if (isTriangle(condition))
       return bound;
     if (auto slice = condition.getDefiningOp<SliceOp>()) {
-      auto bounds = slice.getBounds()
-                        ? dyn_cast<dist::DimsAttr>(*slice.getBounds())
-                        : dist::DimsAttr();
+      dist::DimsAttr bounds = slice.getBoundsAttr();
       if (!bounds || dims.size() < 2 ||
           (slice.getSteps() &&
            llvm::any_of(*slice.getSteps(), [](int64_t s) { return s != 1; })))
@@ -97,22 +95,27 @@ public:
   ConditionReader(DimExpr queries, DimExpr keys)
       : queries(queries), keys(keys) {}
 
-  void read(Value condition) {
-    if (splatInteger(condition) == 1 || addBound(condition, false))
-      return;
-    if (auto both = condition.getDefiningOp<AndOp>()) {
-      read(both.getLhs());
-      read(both.getRhs());
-    } else if (!llvm::is_contained(visibility.rest, condition)) {
-      visibility.rest.push_back(condition);
+  /// Each condition once, from left to right, however many And share it.
+  void read(Value whole) {
+    SmallVector<Value> open{whole};
+    llvm::DenseSet<Value> seen;
+    while (!open.empty()) {
+      Value condition = open.pop_back_val();
+      if (!seen.insert(condition).second || splatInteger(condition) == 1 ||
+          addBound(condition))
+        continue;
+      if (auto both = condition.getDefiningOp<AndOp>())
+        open.append({both.getRhs(), both.getLhs()});
+      else
+        visibility.rest.push_back(condition);
     }
   }
 
   Visibility visibility;
 
 private:
-  /// Adds the bound that `condition`, or its opposite, is; false if none.
-  bool addBound(Value condition, bool isNegated);
+  /// Adds the bound that `condition` is; false if it is none.
+  bool addBound(Value condition);
   /// False where another bound is known, which is not the same.
   static bool setBound(std::optional<DimExpr> &bound, DimExpr value) {
     if (bound && *bound != value)
@@ -126,10 +129,11 @@ private:
 
 } // namespace
 
-bool ConditionReader::addBound(Value condition, bool isNegated) {
+bool ConditionReader::addBound(Value condition) {
+  bool isNegated = false;
+  for (; auto negation = condition.getDefiningOp<NotOp>(); isNegated ^= true)
+    condition = negation.getInput();
   Operation *op = condition.getDefiningOp();
-  if (auto negation = dyn_cast_or_null<NotOp>(op))
-    return addBound(negation.getInput(), !isNegated);
   Dims dims = dimsOf(condition);
   if (!op || dims.size() < 2 || dims.back() != keys ||
       dims[dims.size() - 2] != queries)
@@ -146,7 +150,8 @@ bool ConditionReader::addBound(Value condition, bool isNegated) {
   if (!low || !high)
     return false;
   // low <= high - isStrict
-  int ofKey = low->keys - high->keys, ofQuery = low->queries - high->queries;
+  const int64_t ofKey = low->keys - high->keys;
+  const int64_t ofQuery = low->queries - high->queries;
   DimExpr rest = high->offset - low->offset - DimExpr(int64_t(isStrict));
   bool isUpper = ofKey == 1 && ofQuery == -1;
   if (!isUpper && !(ofKey == -1 && ofQuery == 1))

@@ -7,8 +7,7 @@
 // The comparisons of positions are found again as bounds on the key's index j,
 // given the query's index i (past being where the queries start):
 //
-//   j <= i + past    and    j >= i + past - 7    and    the rest, a smaller
-//   mask
+//   j <= i + past  and  j >= i + past - 7  and  the rest, a smaller mask
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_IMPORT_ATTENTIONMASK_H
@@ -23,7 +22,7 @@ namespace shardc::import {
 /// coefficient of the index along the last dim (keys) and the one before it
 /// (queries) + offset.
 struct Position {
-  int keys = 0, queries = 0;
+  int64_t keys = 0, queries = 0;
   dist::DimExpr offset;
 };
 

@@ -44,31 +44,41 @@ Value unscaled(Value value, double &scale) {
   return value;
 }
 
-/// x for c * tanh(x / c).
-static Value uncapped(Value value, double &cap) {
+namespace {
+
+/// cap * tanh(input / cap)
+struct Capped {
+  Value input;
+  double cap;
+};
+
+} // namespace
+
+static std::optional<Capped> readCap(Value value) {
   double outer = 1, inner = 1;
   Value capped = factorOf(value, outer);
   auto tanh = capped ? capped.getDefiningOp<TanhOp>() : TanhOp();
-  Value x = tanh ? factorOf(tanh.getInput(), inner) : Value();
-  if (!x || outer <= 0 || !isClose(outer * inner, 1, elementOf(value)))
-    return {};
-  cap = outer;
-  return x;
+  Value input = tanh ? factorOf(tanh.getInput(), inner) : Value();
+  if (!input || outer <= 0 || !isClose(outer * inner, 1, elementOf(value), 2))
+    return std::nullopt;
+  return Capped{input, outer};
 }
 
 /// Product, scale and cap.
-static bool readProduct(Value value, AttentionScores &scores) {
-  if (Value x = uncapped(value, scores.softcap))
-    value = x;
-  scores.scale = 1;
+static std::optional<AttentionScores> readProduct(Value value) {
+  AttentionScores scores;
+  if (std::optional<Capped> capped = readCap(value)) {
+    scores.softcap = capped->cap;
+    value = capped->input;
+  }
   value = unscaled(value, scores.scale);
   auto product = value.getDefiningOp<MatMulOp>();
-  if (!product || dist::getDims(product.getLhs().getType()).size() != 4 ||
-      dist::getDims(product.getRhs().getType()).size() != 4)
-    return false;
+  if (!product || dimsOf(product.getLhs()).size() != 4 ||
+      dimsOf(product.getRhs()).size() != 4)
+    return std::nullopt;
   scores.query = unscaled(product.getLhs(), scores.scale);
   scores.transposedKey = unscaled(product.getRhs(), scores.scale);
-  return scores.scale > 0;
+  return scores;
 }
 
 /// The number that a Where gives instead of its other operand, if it is small
@@ -80,54 +90,38 @@ static std::optional<double> lowOf(Value value) {
   return isLow ? low : std::nullopt;
 }
 
-static bool readMasked(Value value, AttentionScores &scores);
-
-/// max(x + mask, low), where low takes up every score: max(mask, low) does too.
-/// A sum of two masks may be -inf, which this would not undo.
-static bool readFloored(MaxOp max, AttentionScores &scores) {
-  if (max->getNumOperands() != 2 || !scores.masks.empty())
-    return false;
-  for (unsigned i : {0u, 1u}) {
-    Value x = max->getOperand(i);
-    std::optional<double> low = lowOf(max->getOperand(1 - i));
-    if (!low || !haveSameDims(x, max) || !readMasked(x, scores))
-      continue;
-    if (scores.masks.size() > 1)
-      return false;
-    for (ScoreMask &mask : scores.masks) {
-      mask.low = std::max(mask.low, *low);
-      if (mask.added)
-        mask.floor = low;
-    }
-    return true;
-  }
-  return false;
+/// What operand `i` of `op` is before `op` does something to it that a mask
+/// does; nothing if it is no such op.
+static std::optional<MaskStep> readStep(Operation *op, unsigned i) {
+  if (isa<AddOp>(op))
+    return MaskStep{MaskStep::Add, op->getOperand(1 - i)};
+  if (isa<MaxOp>(op) && op->getNumOperands() == 2)
+    if (std::optional<double> low = lowOf(op->getOperand(1 - i)))
+      return MaskStep{MaskStep::Floor, {}, *low};
+  if (isa<WhereOp>(op) && i > 0)
+    if (std::optional<double> low = lowOf(op->getOperand(3 - i)))
+      return MaskStep{MaskStep::Fill, op->getOperand(0), *low, i == 2};
+  return std::nullopt;
 }
 
-/// With masks, the last one first.
-static bool readMasked(Value value, AttentionScores &scores) {
-  if (readProduct(value, scores))
-    return true;
-  if (auto max = value.getDefiningOp<MaxOp>())
-    return readFloored(max, scores);
+/// With at most `limit` steps of a mask behind the product.
+static std::optional<AttentionScores> readMasked(Value value, unsigned limit) {
+  if (auto scores = readProduct(value))
+    return scores;
   Operation *op = value.getDefiningOp();
-  if (!op || !isa<AddOp, WhereOp>(op) || scores.masks.size() == 3)
-    return false;
-  bool isSum = isa<AddOp>(op);
-  for (unsigned i : {0u, 1u}) {
-    Value x = op->getOperand(isSum ? i : i + 1);
-    Value other = op->getOperand(isSum ? 1 - i : 2 - i);
-    std::optional<double> low = isSum ? std::nullopt : lowOf(other);
-    if (!haveSameDims(x, value) || !(isSum || low))
+  for (unsigned i = 0; op && limit > 0 && i < op->getNumOperands(); ++i) {
+    Value inner = op->getOperand(i);
+    std::optional<MaskStep> step = readStep(op, i);
+    if (!step || !haveSameDims(inner, value))
       continue;
-    scores.masks.push_back(
-        isSum ? ScoreMask{other, {}}
-              : ScoreMask{{}, op->getOperand(0), *low, i == 1});
-    if (readMasked(x, scores))
-      return true;
-    scores.masks.pop_back();
+    if (auto scores = readMasked(inner, limit - 1)) {
+      // No score is less than so low a number, but for what a mask adds.
+      if (step->kind != MaskStep::Floor || !scores->masks.empty())
+        scores->masks.push_back(*step);
+      return scores;
+    }
   }
-  return false;
+  return std::nullopt;
 }
 
 /// x for x - max(x) over the last dim.
@@ -152,35 +146,27 @@ static Value widened(Value value) {
 }
 
 std::optional<AttentionScores> readScores(Value operand, Type element) {
-  AttentionScores scores;
+  constexpr unsigned kMaxSteps = 4;
   if (Value x = widened(operand))
     operand = x;
   if (Value x = shifted(operand))
     operand = x;
-  int64_t rank = dist::getDims(operand.getType()).size();
+  Value sinks;
+  const size_t rank = dimsOf(operand).size();
   if (auto concat = operand.getDefiningOp<ConcatOp>()) {
-    if (concat.getAxis() != uint64_t(rank - 1) || concat->getNumOperands() != 2)
+    if (concat.getAxis() + 1 != rank || concat->getNumOperands() != 2)
       return std::nullopt;
     operand = concat->getOperand(0);
-    scores.sinks = concat->getOperand(1);
-    if (!dist::getDims(scores.sinks.getType()).back().isConstant(1))
+    sinks = concat->getOperand(1);
+    if (!dimsOf(sinks).back().isConstant(1))
       return std::nullopt;
   }
-  if (elementOf(operand) != element || !readMasked(operand, scores))
+  if (elementOf(operand) != element)
     return std::nullopt;
+  std::optional<AttentionScores> scores = readMasked(operand, kMaxSteps);
+  if (scores)
+    scores->sinks = sinks;
   return scores;
-}
-
-std::optional<ScoreMask> conditionOf(Value added) {
-  auto choice = added.getDefiningOp<WhereOp>();
-  if (!choice || !haveSameDims(choice.getCondition(), added))
-    return std::nullopt;
-  for (unsigned shown : {1u, 2u}) {
-    std::optional<double> low = splatConstant(choice->getOperand(3 - shown));
-    if (low && splatConstant(choice->getOperand(shown)) == 0.0)
-      return ScoreMask{{}, choice.getCondition(), *low, shown == 2};
-  }
-  return std::nullopt;
 }
 
 } // namespace shardc::import

@@ -60,9 +60,7 @@ static std::optional<Segments> readSegments(Value value) {
     auto rows =
         product ? product.getLhs().getDefiningOp<GatherOp>() : GatherOp();
     auto range = rows ? rows.getIndices().getDefiningOp<RangeOp>() : RangeOp();
-    auto bounds = range && range.getBounds()
-                      ? dyn_cast<dist::DimsAttr>(*range.getBounds())
-                      : dist::DimsAttr();
+    dist::DimsAttr bounds = range ? range.getBoundsAttr() : dist::DimsAttr();
     DimExpr start = segments.ends.empty() ? DimExpr() : segments.ends.back();
     if (!bounds || rows.getAxis() != 0 || bounds.getValues()[0] != start ||
         !bounds.getValues()[1].isConstant(1))
@@ -96,9 +94,7 @@ bool GroupReader::readOrder(Value inverse) {
   auto scatter = line ? line.getDefiningOp<ScatterNDOp>() : ScatterNDOp();
   auto range =
       scatter ? scatter.getUpdates().getDefiningOp<RangeOp>() : RangeOp();
-  auto bounds = range && range.getBounds()
-                    ? dyn_cast<dist::DimsAttr>(*range.getBounds())
-                    : dist::DimsAttr();
+  dist::DimsAttr bounds = range ? range.getBoundsAttr() : dist::DimsAttr();
   Value places = scatter ? shapedAs(scatter.getIndices(), {m}) : Value();
   auto sort = places ? places.getDefiningOp<TopKOp>() : TopKOp();
   if (!bounds || !bounds.getValues()[0].isConstant(0) ||
@@ -189,8 +185,7 @@ bool GroupReader::endsAreSorted(const Segments &segments) {
     return false;
   for (Operation &op : *order.getParentBlock()) {
     auto read = dyn_cast<ReadSizesOp>(op);
-    auto sizes =
-        read ? dyn_cast<dist::DimsAttr>(read.getSizes()) : dist::DimsAttr();
+    dist::DimsAttr sizes = read ? read.getSizes() : dist::DimsAttr();
     if (!sizes || sizes.getValues() != ArrayRef<DimExpr>(segments.ends))
       continue;
     reads = read;

@@ -36,15 +36,20 @@ static Value readMlp(Value value, ExpertTerm &term) {
     return matrixOf(input, term.up);
   auto gated = hidden.getDefiningOp<MulOp>();
   for (unsigned i : {0u, 1u}) {
-    Value input =
-        gated ? readActivationFunction(gated->getOperand(i), term.activation)
-              : Value();
-    Value rows = input ? matrixOf(input, term.gate) : Value();
-    if (rows && matrixOf(gated->getOperand(1 - i), term.up) == rows &&
-        dimsOf(term.gate) == dimsOf(term.up)) {
-      term.activation.gate = "halves";
-      return rows;
-    }
+    ExpertActivation activation;
+    Value gate, up;
+    Value input = gated
+                      ? readActivationFunction(gated->getOperand(i), activation)
+                      : Value();
+    Value rows = input ? matrixOf(input, gate) : Value();
+    if (!rows || matrixOf(gated->getOperand(1 - i), up) != rows ||
+        dimsOf(gate) != dimsOf(up))
+      continue;
+    activation.gate = "halves";
+    term.activation = activation;
+    term.gate = gate;
+    term.up = up;
+    return rows;
   }
   return {};
 }
@@ -71,9 +76,7 @@ static std::optional<int64_t> constantOf(Value value) {
   if (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getData();
   auto slice = value.getDefiningOp<SliceOp>();
-  auto bounds = slice && slice.getBounds()
-                    ? dyn_cast<dist::DimsAttr>(*slice.getBounds())
-                    : dist::DimsAttr();
+  dist::DimsAttr bounds = slice ? slice.getBoundsAttr() : dist::DimsAttr();
   auto constant =
       slice ? slice.getData().getDefiningOp<ConstantOp>() : ConstantOp();
   auto known = constant ? readKnown(constant.getValue(), 16) : std::nullopt;

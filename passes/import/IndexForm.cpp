@@ -1,5 +1,6 @@
 #include "passes/import/IndexForm.h"
 
+#include "dialects/dist/algebra/DimLimits.h"
 #include "dialects/onnx/KnownValue.h"
 #include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Layout.h"
@@ -15,6 +16,8 @@ using namespace onnx;
 
 /// Constants with more elements are not read.
 constexpr int64_t kMaxListed = 1 << 16;
+/// Nor is arithmetic of more ops: exporters' indices take a dozen.
+constexpr unsigned kMaxOps = 256;
 
 static bool isZero(DimExpr size) { return size.isConstant(0); }
 
@@ -29,31 +32,8 @@ static std::optional<DimExpr> scalarOf(Value value) {
   if (std::optional<int64_t> constant = splatInteger(value))
     return DimExpr(*constant);
   auto symbols = value.getDefiningOp<SymbolsOp>();
-  auto dims = symbols ? dyn_cast<dist::DimsAttr>(symbols.getValues())
-                      : dist::DimsAttr();
+  dist::DimsAttr dims = symbols ? symbols.getValues() : dist::DimsAttr();
   return dims ? std::optional<DimExpr>(dims.getValues()[0]) : std::nullopt;
-}
-
-/// Dims that come and go are of size 1.
-static std::optional<IndexForm> reshaped(ReshapeOp op) {
-  std::optional<IndexForm> inner = indexFormOf(op.getData());
-  if (!inner)
-    return std::nullopt;
-  Dims from = dimsOf(op.getData()), to = dimsOf(op);
-  IndexForm form = constantForm(to.size(), inner->offset);
-  size_t next = 0;
-  for (auto [d, size] : llvm::enumerate(to)) {
-    if (size.isConstant(1))
-      continue;
-    while (next < from.size() && from[next].isConstant(1))
-      ++next;
-    if (next == from.size() || from[next] != size)
-      return std::nullopt;
-    form.coefficients[d] = inner->coefficients[next++];
-  }
-  while (next < from.size() && from[next].isConstant(1))
-    ++next;
-  return next == from.size() ? std::optional(form) : std::nullopt;
 }
 
 /// Along dims that are added or repeated all is the same.
@@ -71,15 +51,8 @@ broadcast(const IndexForm &form, ArrayRef<DimExpr> from, ArrayRef<DimExpr> to) {
   return wide;
 }
 
-static std::optional<IndexForm> broadcast(Value operand, Value result) {
-  std::optional<IndexForm> form = indexFormOf(operand);
-  return form ? broadcast(*form, dimsOf(operand), dimsOf(result))
-              : std::nullopt;
-}
-
 static std::optional<IndexForm> counted(RangeOp op) {
-  auto bounds = op.getBounds() ? dyn_cast<dist::DimsAttr>(*op.getBounds())
-                               : dist::DimsAttr();
+  dist::DimsAttr bounds = op.getBoundsAttr();
   if (!bounds || !isa<IntegerType>(elementOf(op)))
     return std::nullopt;
   IndexForm form = constantForm(1, bounds.getValues()[0]);
@@ -115,10 +88,55 @@ static IndexForm scaled(IndexForm form, DimExpr factor) {
   return form;
 }
 
-static std::optional<IndexForm> combined(Operation *op) {
-  std::optional<IndexForm> lhs = broadcast(op->getOperand(0), op->getResult(0));
+namespace {
+
+/// Reads each value once, however many ways lead to it.
+class FormReader {
+public:
+  std::optional<IndexForm> read(Value value);
+
+private:
+  std::optional<IndexForm> compute(Value value);
+  std::optional<IndexForm> reshaped(ReshapeOp op);
+  std::optional<IndexForm> combined(Operation *op);
+  std::optional<IndexForm> broadcastTo(Value operand, Value result) {
+    std::optional<IndexForm> form = read(operand);
+    return form ? broadcast(*form, dimsOf(operand), dimsOf(result))
+                : std::nullopt;
+  }
+
+  llvm::DenseMap<Value, std::optional<IndexForm>> forms;
+};
+
+} // namespace
+
+/// Dims that come and go are of size 1.
+std::optional<IndexForm> FormReader::reshaped(ReshapeOp op) {
+  std::optional<IndexForm> inner = read(op.getData());
+  if (!inner)
+    return std::nullopt;
+  Dims from = dimsOf(op.getData()), to = dimsOf(op);
+  IndexForm form = constantForm(to.size(), inner->offset);
+  size_t next = 0;
+  for (auto [d, size] : llvm::enumerate(to)) {
+    if (size.isConstant(1))
+      continue;
+    while (next < from.size() && from[next].isConstant(1))
+      ++next;
+    if (next == from.size() || from[next] != size)
+      return std::nullopt;
+    form.coefficients[d] = inner->coefficients[next++];
+  }
+  while (next < from.size() && from[next].isConstant(1))
+    ++next;
+  return next == from.size() ? std::optional(form) : std::nullopt;
+}
+
+std::optional<IndexForm> FormReader::combined(Operation *op) {
+  Value result = op->getResult(0);
+  std::optional<IndexForm> lhs = broadcastTo(op->getOperand(0), result);
   std::optional<IndexForm> rhs =
-      lhs ? broadcast(op->getOperand(1), op->getResult(0)) : std::nullopt;
+      lhs ? broadcastTo(op->getOperand(1), result) : std::nullopt;
   if (!rhs)
     return std::nullopt;
   if (isa<MulOp>(op)) {
@@ -135,9 +153,29 @@ static std::optional<IndexForm> combined(Operation *op) {
   return lhs;
 }
 
-std::optional<IndexForm> indexFormOf(Value value) {
-  if (!isa<RankedTensorType>(value.getType()) ||
-      !isa<IntegerType>(elementOf(value)))
+/// Whether sums and products of places and sizes stay what they are in it: a
+/// narrow or unsigned one wraps around.
+static bool holdsPlaces(Type element) {
+  auto type = dyn_cast<IntegerType>(element);
+  return type && type.getWidth() >= 32 && !type.isUnsigned();
+}
+
+std::optional<IndexForm> FormReader::read(Value value) {
+  if (auto known = forms.find(value); known != forms.end())
+    return known->second;
+  if (forms.size() == kMaxOps)
+    return std::nullopt;
+  forms[value] = std::nullopt; // counts it, too
+  std::optional<IndexForm> form = compute(value);
+  if (form && (dist::isTooLarge(form->offset) ||
+               llvm::any_of(form->coefficients, dist::isTooLarge)))
+    form.reset();
+  forms[value] = form;
+  return form;
+}
+
+std::optional<IndexForm> FormReader::compute(Value value) {
+  if (!isa<RankedTensorType>(value.getType()) || !holdsPlaces(elementOf(value)))
     return std::nullopt;
   if (auto scalar = scalarOf(value))
     return constantForm(dimsOf(value).size(), *scalar);
@@ -149,10 +187,14 @@ std::optional<IndexForm> indexFormOf(Value value) {
   if (auto reshape = dyn_cast_or_null<ReshapeOp>(op))
     return reshaped(reshape);
   if (auto expand = dyn_cast_or_null<ExpandOp>(op))
-    return broadcast(expand.getData(), expand);
+    return broadcastTo(expand.getData(), expand);
   if (isa_and_nonnull<AddOp, SubOp, MulOp>(op))
     return combined(op);
   return std::nullopt;
+}
+
+std::optional<IndexForm> indexFormOf(Value value) {
+  return FormReader().read(value);
 }
 
 } // namespace shardc::import

@@ -21,7 +21,8 @@ struct IndexForm {
   dist::DimExpr offset = 0;
 };
 
-/// What an integer tensor is as such a form; nothing if it is another.
+/// What an integer tensor is as such a form; nothing if it is another, or takes
+/// hundreds of ops to compute.
 std::optional<IndexForm> indexFormOf(mlir::Value value);
 
 } // namespace shardc::import

@@ -75,18 +75,18 @@ void InferShapes::eraseUnused(Block &block, ShapeInference &inference,
                               llvm::StringSet<> &symbols) {
   auto isUnused = [&](Operation *op) {
     auto read = dyn_cast<ReadSizesOp>(op);
-    return read ? llvm::none_of(
-                      cast<dist::DimsAttr>(read.getSizes()).getValues(),
-                      [&](DimExpr size) {
-                        std::optional<StringRef> name = size.asSymbol();
-                        return !name || symbols.contains(*name);
-                      })
+    return read ? llvm::none_of(read.getSizes().getValues(),
+                                [&](DimExpr size) {
+                                  std::optional<StringRef> name =
+                                      size.asSymbol();
+                                  return !name || symbols.contains(*name);
+                                })
                 : isOpTriviallyDead(op);
   };
   for (Operation *op = &block.back(), *previous; op; op = previous) {
-    previous = op->getPrevNode();
     if (!isa<ReadSizesOp>(op))
       replaceKnown(op, inference);
+    previous = op->getPrevNode(); // may be what it was replaced by
     if (isUnused(op)) {
       op->erase();
       ++numErased;

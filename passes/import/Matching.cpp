@@ -68,7 +68,8 @@ bool isSame(Value a, Value b, unsigned depth) {
   Operation *p = x.getOwner(), *q = y.getOwner();
   if (p->getName() != q->getName() ||
       p->getAttrDictionary() != q->getAttrDictionary() ||
-      p->getNumOperands() != q->getNumOperands() || !isMemoryEffectFree(p))
+      p->getNumOperands() != q->getNumOperands() || p->getNumRegions() != 0 ||
+      !isMemoryEffectFree(p))
     return false;
   for (auto [left, right] : llvm::zip(p->getOperands(), q->getOperands()))
     if (!isSame(left, right, depth - 1))
@@ -81,8 +82,12 @@ double epsilonOf(Type element) {
   return type ? std::ldexp(1.0, -int(type.getFPMantissaWidth()) + 1) : 0;
 }
 
-bool isClose(double value, double ideal, Type type) {
-  return std::abs(value - ideal) <= 2 * epsilonOf(type) * std::abs(ideal);
+bool isClose(double value, double ideal, Type type, unsigned roundings) {
+  // A constant may have been rounded to a wider type before, and products of
+  // errors come on top.
+  constexpr double kMore = 1 + 1.0 / 64;
+  const double limit = kMore * roundings * epsilonOf(type) / 2;
+  return std::abs(value - ideal) <= limit * std::abs(ideal);
 }
 
 Dims dimsOf(Value value) { return dist::getDims(value.getType()); }

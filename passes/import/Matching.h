@@ -33,9 +33,10 @@ mlir::Operation *onlyUser(mlir::Value value);
 /// write some computations twice.
 bool isSame(mlir::Value a, mlir::Value b, unsigned depth = 6);
 
-/// |value - ideal| is no more than rounding `ideal` to the element type of
-/// `type`, or to a few digits less, can make it.
-bool isClose(double value, double ideal, mlir::Type type);
+/// `value` may be `ideal` but for what rounding so many constants, of which it
+/// is the product, to the float type `type` does. The next number of that type
+/// but one is another constant.
+bool isClose(double value, double ideal, mlir::Type type, unsigned roundings);
 
 bool haveSameDims(mlir::Value a, mlir::Value b);
 mlir::Type elementOf(mlir::Value value);

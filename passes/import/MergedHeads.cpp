@@ -9,6 +9,7 @@
 #include "dialects/onnx/ops/Logic.h"
 #include "dialects/onnx/ops/Normalization.h"
 #include "passes/import/Matching.h"
+#include "passes/import/validate/Validator.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -21,17 +22,23 @@ using namespace onnx;
 
 namespace {
 
+/// Scaling and transpositions between a product and the split of its heads.
+constexpr unsigned kMaxDepth = 32;
+
 class HeadSplitter {
 public:
+  explicit HeadSplitter(Validator &validator) : validator(validator) {}
+
   void visit(Operation &op);
 
 private:
-  Value find(OpBuilder &builder, Value value);
+  Value find(OpBuilder &builder, Value value, unsigned depth = 0);
   Value splitAs(OpBuilder &builder, Value value, DimExpr batch, DimExpr heads);
   void splitProduct(MatMulOp op);
   void splitRows(Operation *op);
   void put(OpBuilder &builder, Operation *op, Value split);
 
+  Validator &validator;
   llvm::DenseMap<Value, Value> splits; ///< (b h) x y to b h x y
 };
 
@@ -52,9 +59,11 @@ static Value cloned(OpBuilder &builder, Operation *op, IRMapping mapping,
 
 /// The 4-D value that a 3-D one is a merged form of, made where scaling or a
 /// transposition stands between; null if it is of none.
-Value HeadSplitter::find(OpBuilder &builder, Value value) {
+Value HeadSplitter::find(OpBuilder &builder, Value value, unsigned depth) {
   if (Value split = splits.lookup(value))
     return split;
+  if (depth == kMaxDepth)
+    return {};
   Operation *op = value.getDefiningOp();
   if (auto reshape = dyn_cast_or_null<ReshapeOp>(op)) {
     Dims dims = dimsOf(reshape.getData());
@@ -65,15 +74,16 @@ Value HeadSplitter::find(OpBuilder &builder, Value value) {
   if (auto swap = dyn_cast_or_null<TransposeOp>(op)) {
     split = dimsOf(value).size() == 3 &&
                     *swap.getPerm() == ArrayRef<int64_t>{0, 2, 1}
-                ? find(builder, swap.getData())
+                ? find(builder, swap.getData(), depth + 1)
                 : Value();
     split = split ? transposed(builder, op->getLoc(), split, {0, 1, 3, 2})
                   : Value();
   } else if (isa_and_nonnull<MulOp, DivOp>(op) &&
              splatConstant(op->getOperand(1)) &&
-             dimsOf(op->getOperand(1)).size() < 3) {
+             dimsOf(op->getOperand(1)).size() < 3 &&
+             haveSameDims(op->getOperand(0), value)) {
     IRMapping mapping;
-    if (Value scaled = find(builder, op->getOperand(0))) {
+    if (Value scaled = find(builder, op->getOperand(0), depth + 1)) {
       mapping.map(op->getOperand(0), scaled);
       split = cloned(builder, op, mapping, dimsOf(scaled));
     }
@@ -88,9 +98,11 @@ Value HeadSplitter::find(OpBuilder &builder, Value value) {
 Value HeadSplitter::splitAs(OpBuilder &builder, Value value, DimExpr batch,
                             DimExpr heads) {
   Dims dims = dimsOf(value);
-  if (dims.size() < 3 || (dims.size() == 3 && dims[0].isConstant(1)))
+  const bool isMerged = dims.size() == 3 && dims[0] == batch * heads;
+  if (dims.size() < 3 ||
+      (dims.size() == 3 && dims[0].isConstant(1) && !isMerged))
     return value;
-  if (dims.size() != 3 || dims[0] != batch * heads)
+  if (!isMerged)
     return {};
   Dims apart = {batch, heads, dims[1], dims[2]};
   Value split = find(builder, value);
@@ -104,6 +116,8 @@ void HeadSplitter::put(OpBuilder &builder, Operation *op, Value split) {
   Value result = op->getResult(0);
   Value back = ReshapeOp::create(builder, op->getLoc(), result.getType(), split,
                                  ValueRange{});
+  if (!validator.allows(result, back, "what merges batch and heads"))
+    return;
   splits[back] = split;
   result.replaceAllUsesWith(back);
 }
@@ -171,8 +185,9 @@ void HeadSplitter::visit(Operation &op) {
   }
 }
 
-void splitMergedHeads(Block &block) {
-  HeadSplitter splitter;
+void splitMergedHeads(Block &block, Validator &validator) {
+  validator.enter(block);
+  HeadSplitter splitter(validator);
   for (Operation &op : llvm::make_early_inc_range(block))
     splitter.visit(op);
   eraseDead(block);

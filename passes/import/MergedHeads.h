@@ -18,9 +18,11 @@
 
 namespace shardc::import {
 
+class Validator;
+
 /// Products of merged values, and what is computed from them element by element
 /// or by a softmax, become those of 4-D values.
-void splitMergedHeads(mlir::Block &block);
+void splitMergedHeads(mlir::Block &block, Validator &validator);
 
 } // namespace shardc::import
 

@@ -4,12 +4,11 @@
 // another casts all of past and all of present in every step. A cache is kept
 // in the narrower of the two instead:
 //
-//   model             cache f32                     cache bf16
-//                     present = f32(bf16(past) | k) present = bf16(f32(past) |
-//                     k)
-//   becomes           past, present: bf16, their    present = past | bf16(k)
-//                     callers' data is cast
-//                     present = past | k
+//              cache f32                       cache bf16
+//   model      present = f32(bf16(past) | k)   present = bf16(f32(past) | k)
+//   becomes    present = past | k              present = past | bf16(k)
+//              past and present: bf16; their
+//              callers' data is cast
 //
 // Widening is exact and undone by narrowing, so that both are the same bits.
 //

@@ -2,6 +2,18 @@
 
 include "mlir/Pass/PassBase.td"
 
+// Of a pass that recovers structures: each is compared with what it replaces
+// (validate/Validator.h).
+class Import_ValidatedStatistics<Statistic made> {
+  list<Statistic> all = [
+    made,
+    Statistic<"numValidated", "validated", "Distinct structures evaluated">,
+    Statistic<"numUndone", "undone", "Recoveries that computed something else">,
+    Statistic<"numBelieved", "believed",
+              "Recoveries of which not all could be evaluated">
+  ];
+}
+
 def SpecializeBranches : Pass<"shardc-specialize-branches", "::mlir::ModuleOp"> {
   let summary = "One function for each value of an input that decides branches";
   let description = [{
@@ -11,17 +23,7 @@ def SpecializeBranches : Pass<"shardc-specialize-branches", "::mlir::ModuleOp"> 
     in which it is a constant; `onnx.when` says which, by the inputs' names. The
     functions become profiles of the artifact: the runtime picks by the value.
 
-    Example (tests/passes/import/specialize-branches/example.mlir):
-
-        func.func @main(%use_cache: tensor<1xi1> {onnx.name = "use_cache"}, ...)
-          %0 = onnx.If %use_cache ...
-
-    becomes
-
-        func.func @main(...) attributes {onnx.when = {use_cache = false}}
-          %c = onnx.Constant {value = dense<false> : tensor<1xi1>}
-          %0 = onnx.If %c ...
-        func.func @main_1(...) attributes {onnx.when = {use_cache = true}}
+    (* example filepath=tests/passes/import/specialize-branches/example.mlir *)
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [
@@ -39,15 +41,7 @@ def SpecializeSteps : Pass<"shardc-specialize-steps", "::mlir::ModuleOp"> {
     are alike; of a decode function later phases leave the sequence whole, since
     one position cannot be split.
 
-    Example (tests/passes/import/specialize-steps/example.mlir):
-
-        func.func @main(%ids {onnx.name = "ids"}, %past) -> (..., %present {onnx.cache = ...})
-
-    becomes
-
-        func.func @main_decode(...) attributes {onnx.profile = "decode",
-            onnx.when = {ids = {dim = 1 : i64, size = 1 : i64}}}
-        func.func @main_prefill(...) attributes {onnx.profile = "prefill"}
+    (* example filepath=tests/passes/import/specialize-steps/example.mlir *)
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [Statistic<"numSteps", "steps", "Functions made">];
@@ -64,17 +58,7 @@ def InferShapes : Pass<"shardc-infer-shapes", "::mlir::ModuleOp"> {
     that a symbol equals an expression, the expression stands in its place
     everywhere, the function's arguments included.
 
-    Example (tests/passes/import/infer-shapes/example.mlir):
-
-        %0 = onnx.Shape %x                    // x: tensor<batch x seq x 96>
-        %1 = onnx.Gather %0, %zero
-        ...
-        %5 = onnx.Concat %2, %minus1, %c16 {axis = 0}
-        %6 = onnx.Reshape %x, %5
-
-    becomes
-
-        %6 = onnx.Reshape %x : ... -> tensor<batch x seq x 6 x 16>
+    (* example filepath=tests/passes/import/infer-shapes/example.mlir *)
   }];
   let dependentDialects = ["::shardc::dist::DistDialect",
                            "::shardc::onnx::OnnxDialect"];
@@ -93,17 +77,7 @@ def CaptureOperands : Pass<"shardc-capture-operands", "::mlir::ModuleOp"> {
     can be sharded, transferred and verified without looking into it. Constants
     and sizes are copied into the bodies instead.
 
-    Example (tests/passes/import/capture-operands/example.mlir):
-
-        %y = onnx.If %c : (tensor<i1>) -> tensor<4xf32> {
-          %0 = onnx.Add %x, %one
-
-    becomes
-
-        %y = onnx.If %c, %x : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {
-        ^bb0(%arg: tensor<4xf32>):
-          %one = onnx.Constant ...
-          %0 = onnx.Add %arg, %one
+    (* example filepath=tests/passes/import/capture-operands/example.mlir *)
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [
@@ -120,16 +94,7 @@ def FoldIndexing : Pass<"shardc-fold-indexing", "::mlir::ModuleOp"> {
     Expand of the data; a ScatterND by such indices is its updates. What only computed indices is gone, and with it what a
     batch or a sequence was counted for.
 
-    Example (tests/passes/import/fold-indexing/example.mlir):
-
-        %i = onnx.Range {bounds = #dist.dims<[0, 1]>}       // b 1 1 1 1
-        %j = onnx.Range {bounds = #dist.dims<[0, 1]>}       // b 1 1 s 1
-        %ij = onnx.Concat %i, %j {axis = 4}
-        %y = onnx.GatherND %mask, %ij                       // b s -> b 1 1 s
-
-    becomes
-
-        %y = onnx.Reshape %mask
+    (* example filepath=tests/passes/import/fold-indexing/example.mlir *)
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [
@@ -145,15 +110,7 @@ def FoldLayout : Pass<"shardc-fold-layout", "::mlir::ModuleOp"> {
     Reshape only merges dims before a Transpose, the Transpose moves the dims
     themselves.
 
-    Example (tests/passes/import/fold-layout/example.mlir):
-
-        %1 = onnx.Reshape %k                  // b h s d -> (b h) s d
-        %2 = onnx.Transpose %1 {perm = [0, 2, 1]}
-        %3 = onnx.Reshape %2                  // (b h) d s -> b h d s
-
-    becomes
-
-        %3 = onnx.Transpose %k {perm = [0, 1, 3, 2]}
+    (* example filepath=tests/passes/import/fold-layout/example.mlir *)
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [Statistic<"numFolded", "folded", "Ops that went">];
@@ -174,22 +131,11 @@ def RecoverActivations : Pass<"shardc-recover-activations", "::mlir::ModuleOp"> 
     | Gelu, tanh | 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) |
     | Swish | x sigmoid(alpha x) |
 
-    Example (tests/passes/import/recover-activations/example.mlir):
-
-        %1 = onnx.Div %x, %rootOfTwo
-        %2 = onnx.Erf %1
-        %3 = onnx.Add %2, %one
-        %4 = onnx.Mul %x, %3
-        %5 = onnx.Mul %4, %half
-
-    becomes
-
-        %5 = onnx.Gelu %x
+    (* example filepath=tests/passes/import/recover-activations/example.mlir *)
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
-  let statistics = [
-    Statistic<"numActivations", "activations", "Gelu and Swish made">
-  ];
+  let statistics = Import_ValidatedStatistics<
+    Statistic<"numActivations", "activations", "Gelu and Swish made">>.all;
 }
 
 def RecoverNormalizations
@@ -210,22 +156,11 @@ def RecoverNormalizations
     | in f16 or bf16 | w * cast(norm of cast(x)) |
     | LayerNormalization | all of these of x - mean(x), and with a bias |
 
-    Example (tests/passes/import/recover-normalizations/example.mlir):
-
-        %1 = onnx.Pow %x, %two
-        %2 = onnx.ReduceMean %1 {axes = array<i64: 2>}
-        %3 = onnx.Add %2, %epsilon
-        %4 = onnx.Sqrt %3
-        %5 = onnx.Reciprocal %4
-        %6 = onnx.Mul %x, %5
-        %7 = onnx.Mul %w, %6
-
-    becomes
-
-        %7 = onnx.RMSNormalization %x, %w {axis = 2, epsilon = 1e-06}
+    (* example filepath=tests/passes/import/recover-normalizations/example.mlir *)
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
-  let statistics = [Statistic<"numNorms", "norms", "Norms made">];
+  let statistics = Import_ValidatedStatistics<
+    Statistic<"numNorms", "norms", "Norms made">>.all;
 }
 
 def RecoverAttention : Pass<"shardc-recover-attention", "::mlir::ModuleOp"> {
@@ -254,21 +189,11 @@ def RecoverAttention : Pass<"shardc-recover-attention", "::mlir::ModuleOp"> {
     | softmax | of x - max(x); in f32 of a narrower model; NaN replaced by 0 |
     | MLA | heads of other sizes for values than for keys |
 
-    Example (tests/passes/import/recover-attention/example.mlir):
-
-        %1 = onnx.Transpose %k {perm = array<i64: 0, 1, 3, 2>}
-        %2 = onnx.MatMul %q, %1
-        %3 = onnx.Mul %2, %scale
-        %4 = onnx.Add %3, %mask
-        %5 = onnx.Softmax %4 {axis = 3}
-        %6 = onnx.MatMul %5, %v
-
-    becomes
-
-        %6 = onnx.Attention %q, %k, %v, %mask {scale = 0.25}
+    (* example filepath=tests/passes/import/recover-attention/example.mlir *)
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
-  let statistics = [Statistic<"numAttentions", "attentions", "Attentions made">];
+  let statistics = Import_ValidatedStatistics<
+    Statistic<"numAttentions", "attentions", "Attentions made">>.all;
 }
 
 def RecoverRotary : Pass<"shardc-recover-rotary", "::mlir::ModuleOp"> {
@@ -288,26 +213,11 @@ def RecoverRotary : Pass<"shardc-recover-rotary", "::mlir::ModuleOp"> {
     | partial | Concat of the rotated part and the rest of the same head |
     | dims | b h s d, and b s h d between Transposes |
 
-    Example (tests/passes/import/recover-rotary/example.mlir):
-
-        %1 = onnx.Concat %angles, %angles {axis = 3}
-        %cos = onnx.Cos %1
-        %sin = onnx.Sin %1
-        %2 = onnx.Mul %x, %cos
-        %a, %b = onnx.Split %x {axis = 3}
-        %3 = onnx.Neg %b
-        %4 = onnx.Concat %3, %a {axis = 3}
-        %5 = onnx.Mul %4, %sin
-        %6 = onnx.Add %2, %5
-
-    becomes
-
-        %cos = onnx.Cos %angles
-        %sin = onnx.Sin %angles
-        %6 = onnx.RotaryEmbedding %x, %cos, %sin
+    (* example filepath=tests/passes/import/recover-rotary/example.mlir *)
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
-  let statistics = [Statistic<"numRotations", "rotations", "Embeddings made">];
+  let statistics = Import_ValidatedStatistics<
+    Statistic<"numRotations", "rotations", "Embeddings made">>.all;
 }
 
 def RecoverCaches : Pass<"shardc-recover-caches", "::mlir::ModuleOp"> {
@@ -322,16 +232,7 @@ def RecoverCaches : Pass<"shardc-recover-caches", "::mlir::ModuleOp"> {
     one of them. Nothing else changes: the program computes what it did, but
     present is written into the memory of past where a session keeps it.
 
-    Example (tests/passes/import/recover-caches/example.mlir):
-
-        func.func @main(%past, %k) -> (%y, %present) {
-          %present = onnx.Concat %past, %k {axis = 2 : i64}
-
-    becomes
-
-        func.func @main(%past, %k) -> (%y, %present
-            {onnx.cache = {dim = 2 : i64, input = 0 : i64, kind = "append"}}) {
-          %present = onnx.Concat %past, %k {axis = 2 : i64}
+    (* example filepath=tests/passes/import/recover-caches/example.mlir *)
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [Statistic<"numCaches", "caches", "Pairs of input and output">];
@@ -348,18 +249,7 @@ def NarrowCaches : Pass<"shardc-narrow-caches", "::mlir::ModuleOp"> {
     and then narrowed are joined in the narrow one; other readers of the wide join
     keep it. All values are what they were, bit by bit; no step casts a cache.
 
-    Example (tests/passes/import/narrow-caches/example.mlir):
-
-        func.func @main(%past: f32, %k: bf16) -> (%present: f32) {
-          %inner = onnx.Cast %past
-          %all = onnx.Concat %inner, %k {axis = 0 : i64}
-          %present = onnx.Cast %all
-
-    becomes
-
-        func.func @main(%past: bf16 {onnx.given = f32}, %k: bf16)
-            -> (%present: bf16 {onnx.given = f32}) {
-          %present = onnx.Concat %past, %k {axis = 0 : i64}
+    (* example filepath=tests/passes/import/narrow-caches/example.mlir *)
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
   let statistics = [Statistic<"numNarrowed", "narrowed", "Caches narrowed">];
@@ -383,21 +273,11 @@ def RecoverMixtureOfExperts
     | unrolled | a term for each expert: all tokens by weights 0 for most, or those that NonZero says; their matrices are stacked when weights are loaded |
     | activation | any of Swish, Gelu, Relu; gated by halves or by neighbours, clipped, shifted |
 
-    Example (tests/passes/import/recover-mixture-of-experts/example.mlir):
-
-        %1 = onnx.Expand %x                   // n 1 d -> n k d
-        %2 = onnx.GatherND %up, %chosen       // (n k) d h
-        %3 = onnx.MatMul %rows, %2
-        ...
-        %8 = onnx.Mul %7, %weights
-        %9 = onnx.ReduceSum %8 {axes = [1]}
-
-    becomes
-
-        %9 = onnx.MixtureOfExperts %x, %indices, %weights, %up, %down
+    (* example filepath=tests/passes/import/recover-mixture-of-experts/example.mlir *)
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
-  let statistics = [Statistic<"numMixtures", "mixtures", "Mixtures made">];
+  let statistics = Import_ValidatedStatistics<
+    Statistic<"numMixtures", "mixtures", "Mixtures made">>.all;
 }
 
 def WidenFloats : Pass<"shardc-widen-floats", "::mlir::ModuleOp"> {
@@ -410,16 +290,7 @@ def WidenFloats : Pass<"shardc-widen-floats", "::mlir::ModuleOp"> {
     that nothing is rounded on the way. Inputs and outputs are of f64 too.
     Integers, and floats of eight bits, stay what they are.
 
-    Example (tests/passes/import/widen-floats/example.mlir):
-
-        %w = onnx.Weight {name = "w", ...} : () -> tensor<4x4xf32>
-        %0 = onnx.MatMul %x, %w : (tensor<2x4xf32>, ...) -> tensor<2x4xf32>
-
-    becomes
-
-        %w = onnx.Weight {name = "w", ...} : () -> tensor<4x4xf32>
-        %0 = onnx.Cast %w : (tensor<4x4xf32>) -> tensor<4x4xf64>
-        %1 = onnx.MatMul %x, %0 : (tensor<2x4xf64>, ...) -> tensor<2x4xf64>
+    (* example filepath=tests/passes/import/widen-floats/example.mlir *)
   }];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
 }

@@ -8,6 +8,7 @@
 #include "passes/import/Matching.h"
 #include "passes/import/Passes.h"
 #include "passes/import/Polynomial.h"
+#include "passes/import/validate/Validator.h"
 
 #include "dialects/onnx/ops/Activation.h"
 #include "dialects/onnx/ops/Arithmetic.h"
@@ -43,24 +44,26 @@ struct Match {
 } // namespace
 
 static bool isErfArgument(const Polynomial &p, Type type) {
-  return p.size() == 1 && isClose(p.at(1), std::sqrt(0.5), type);
+  return p.size() == 1 && isClose(p.at(1), std::sqrt(0.5), type, 1);
 }
 
 /// sqrt(2 / pi) (x + 0.044715 x^3)
 static bool isTanhArgument(const Polynomial &p, Type type) {
   const double factor = std::sqrt(2 / M_PI);
-  return p.size() == 2 && isClose(p.at(1), factor, type) &&
-         isClose(p.at(3), 0.044715 * factor, type);
+  return p.size() == 2 && isClose(p.at(1), factor, type, 1) &&
+         isClose(p.at(3), 0.044715 * factor, type, 2);
 }
 
-static bool isMultiple(const Polynomial &p, Type) {
-  return p.size() == 1 && p.at(1) != 0;
+/// By a factor that the op's attribute holds as exactly as the type would.
+static bool isMultiple(const Polynomial &p, Type type) {
+  const float factor = float(p.at(1));
+  return p.size() == 1 && std::isnormal(factor) &&
+         (!type.isF64() || double(factor) == p.at(1));
 }
 
 /// 0.5 x (1 + t)
-static bool isGelu(const Polynomial &p, Type type) {
-  return p.size() == 2 && isClose(p.at(1, 0), 0.5, type) &&
-         isClose(p.at(1, 1), 0.5, type);
+static bool isGelu(const Polynomial &p, Type) {
+  return p.size() == 2 && p.at(1, 0) == 0.5 && p.at(1, 1) == 0.5;
 }
 
 static bool isProduct(const Polynomial &p, Type) {
@@ -106,7 +109,7 @@ static std::optional<Match> findActivation(Operation *op,
 }
 
 /// Replaces what is an activation around the function value of `op`.
-static bool recoverActivation(Operation *op) {
+static bool recoverActivation(Operation *op, Validator &validator) {
   std::optional<Match> match;
   if (isa<ErfOp>(op))
     match = findActivation(op, isErfArgument, isGelu);
@@ -127,18 +130,25 @@ static bool recoverActivation(Operation *op) {
     activation = GeluOp::create(
         builder, last->getLoc(), type, match->x,
         builder.getStringAttr(isa<TanhOp>(op) ? "tanh" : "none"));
+  if (!validator.allows(match->result, activation, "an activation"))
+    return false;
   match->result.replaceAllUsesWith(activation);
   return true;
 }
 
 void RecoverActivations::runOnOperation() {
+  Validator validator;
   for (auto function : getOperation().getOps<func::FuncOp>())
     for (Block &block : function.getBody()) {
+      validator.enter(block);
       for (Operation &op : block)
-        if (recoverActivation(&op))
+        if (recoverActivation(&op, validator))
           ++numActivations;
       eraseDead(block);
     }
+  numValidated += validator.numEvaluated;
+  numUndone += validator.numUndone;
+  numBelieved += validator.numUnknown;
 }
 
 } // namespace shardc::import

@@ -12,6 +12,7 @@
 #include "passes/import/Matching.h"
 #include "passes/import/MergedHeads.h"
 #include "passes/import/Passes.h"
+#include "passes/import/validate/Validator.h"
 
 #include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Attention.h"
@@ -51,6 +52,8 @@ struct RecoverAttention : impl::RecoverAttentionBase<RecoverAttention> {
 /// Makes the attention ops of one block; equal masks become one value.
 class AttentionBuilder {
 public:
+  explicit AttentionBuilder(Validator &validator) : validator(validator) {}
+
   /// Puts an attention op where a softmax is part of one.
   bool replace(SoftmaxOp softmax);
   /// Reads keys, values and mask of one that the model has.
@@ -64,10 +67,11 @@ private:
   };
 
   std::optional<Mask> readMask(OpBuilder &builder, Location loc,
-                               ArrayRef<ScoreMask> scoreMasks, Type element,
+                               ArrayRef<MaskStep> steps, Type element,
                                ArrayRef<DimExpr> dims);
-  Value merged(Value mask);
+  Value merged(OpBuilder &builder, Value mask);
 
+  Validator &validator;
   SmallVector<Value> masks; ///< those in use, none the same as another
 };
 
@@ -102,9 +106,7 @@ static std::optional<Weighted> readWeighted(SoftmaxOp softmax) {
     weights = narrowed;
   if (auto slice = dyn_cast_or_null<SliceOp>(onlyUser(weights))) {
     Dims from = dimsOf(weights), to = dimsOf(slice);
-    auto bounds = slice.getBounds()
-                      ? dyn_cast<dist::DimsAttr>(*slice.getBounds())
-                      : dist::DimsAttr();
+    dist::DimsAttr bounds = slice.getBoundsAttr();
     from.back() = from.back() - 1;
     if (!bounds || from != to ||
         !llvm::all_of(bounds.getValues(),
@@ -136,16 +138,14 @@ static bool fits(Value mask, ArrayRef<DimExpr> scores) {
   return true;
 }
 
-/// What Expand makes larger broadcasts by itself.
-static Value unexpanded(Value mask) {
-  while (auto expand = mask.getDefiningOp<ExpandOp>())
-    mask = expand.getData();
-  return mask;
-}
-
-Value AttentionBuilder::merged(Value mask) {
+/// The mask, or the same one that is there already at the builder's place.
+Value AttentionBuilder::merged(OpBuilder &builder, Value mask) {
+  auto isThere = [&](Value other) {
+    Operation *op = other.getDefiningOp();
+    return !op || op->isBeforeInBlock(&*builder.getInsertionPoint());
+  };
   for (Value other : masks)
-    if (isSame(mask, other))
+    if (isSame(mask, other) && isThere(other))
       return other;
   masks.push_back(mask);
   return mask;
@@ -167,90 +167,38 @@ static bool isCausal(const Visibility &visibility, double hidden,
   return hidden == -INFINITY || (hidden < -1e30 && visibility.rest.empty());
 }
 
-/// Where the condition is false, `low`; else 0.
-static Value addedBy(OpBuilder &builder, Location loc, const ScoreMask &mask,
-                     Type element) {
-  auto number = [&](double value) -> Value {
-    KnownValue known{element, {}, {value}};
-    return ConstantOp::create(builder, loc, RankedTensorType::get({}, element),
-                              known.asElements());
-  };
-  if (mask.added)
-    return mask.floor
-               ? MaxOp::create(builder, loc, mask.added.getType(),
-                               ValueRange{mask.added, number(*mask.floor)})
-               : mask.added;
-  Value shown = number(0), low = number(mask.low);
-  if (mask.isHidden)
-    std::swap(shown, low);
-  return WhereOp::create(builder, loc,
-                         dist::makeType(element, dimsOf(mask.condition)),
-                         mask.condition, shown, low);
-}
-
-/// Several masks as one that is added.
-static Value sumOf(OpBuilder &builder, Location loc, ArrayRef<ScoreMask> masks,
-                   Type element) {
-  Value sum;
-  for (const ScoreMask &mask : masks) {
-    Value added = addedBy(builder, loc, mask, element);
-    if (!sum) {
-      sum = added;
-      continue;
-    }
-    auto dims = broadcastDims(dimsOf(sum), dimsOf(added));
-    if (!dims)
-      return {};
-    sum =
-        AddOp::create(builder, loc, dist::makeType(element, *dims), added, sum);
-  }
-  return sum;
-}
-
-/// The one mask as a condition; several, or another one, as what is added.
+/// The steps as causality and a condition, or as what is added.
 std::optional<AttentionBuilder::Mask>
 AttentionBuilder::readMask(OpBuilder &builder, Location loc,
-                           ArrayRef<ScoreMask> scoreMasks, Type element,
+                           ArrayRef<MaskStep> steps, Type element,
                            ArrayRef<DimExpr> dims) {
-  if (scoreMasks.empty())
+  if (steps.empty())
     return Mask{};
-  ScoreMask mask = scoreMasks.front();
-  if (mask.added)
-    mask.added = unexpanded(mask.added);
-  else
-    mask.condition = unexpanded(mask.condition);
-  std::optional<ScoreMask> condition =
-      mask.added ? conditionOf(mask.added) : std::optional<ScoreMask>(mask);
-  if (mask.floor && condition)
-    condition->low = std::max(condition->low, *mask.floor);
-  // Sums of several in f16 are rounded too coarsely to be taken apart.
-  if (scoreMasks.size() > 1 && element.isF16())
+  // Several sums in f16 are rounded too coarsely to be taken apart.
+  if (element.isF16() && llvm::count_if(steps, [](const MaskStep &step) {
+                           return step.kind == MaskStep::Add;
+                         }) > 1)
     return std::nullopt;
-  if (scoreMasks.size() > 1 || !condition) {
-    Value sum = scoreMasks.size() > 1 ? sumOf(builder, loc, scoreMasks, element)
-                                      : addedBy(builder, loc, mask, element);
-    if (!sum || !fits(sum, dims) || elementOf(sum) != element)
-      return std::nullopt;
-    return Mask{merged(sum)};
-  }
-  Value shown = unexpanded(condition->condition);
-  if (!fits(shown, dims) || (mask.added && elementOf(mask.added) != element))
-    return std::nullopt;
-  if (condition->isHidden)
-    shown = NotOp::create(builder, loc, shown.getType(), shown);
-  Visibility visibility = visibilityOf(shown, dims[2], dims[3]);
-  if (isCausal(visibility, condition->low, dims)) {
+  std::optional<MaskCondition> condition = conditionOf(builder, loc, steps);
+  Value shown =
+      condition ? conjunction(builder, loc, condition->shown) : Value();
+  if (shown && fits(shown, dims)) {
+    Visibility visibility = visibilityOf(shown, dims[2], dims[3]);
     Value rest = conjunction(builder, loc, visibility.rest);
-    if (rest || visibility.rest.empty())
+    if (isCausal(visibility, condition->low, dims) &&
+        (rest || visibility.rest.empty()))
       return Mask{
-          rest ? merged(unexpanded(rest)) : Value(), visibility.upper,
+          rest ? merged(builder, unexpanded(rest)) : Value(), visibility.upper,
           visibility.lower
               ? *(*visibility.upper - *visibility.lower + 1).asConstant()
               : 0};
+    if (condition->low == -INFINITY)
+      return Mask{merged(builder, shown)};
   }
-  return Mask{merged(condition->low == -INFINITY
-                         ? shown
-                         : addedBy(builder, loc, mask, element))};
+  Value added = composed(builder, loc, steps, element);
+  return added && fits(added, dims)
+             ? std::optional<Mask>(Mask{merged(builder, added)})
+             : std::nullopt;
 }
 
 static SmallVector<Value, 8> operandsOf(OpBuilder &builder, Location loc,
@@ -276,6 +224,12 @@ static NamedAttrList attributesOf(OpBuilder &builder,
   if (scores.softcap > 0)
     attributes.set("softcap", builder.getF32FloatAttr(float(scores.softcap)));
   return attributes;
+}
+
+/// A scale or cap that the op's attribute can hold, as exactly as scores are.
+static bool fitsAttribute(double number, Type element) {
+  return number > 0 && std::isnormal(float(number)) &&
+         (!element.isF64() || double(float(number)) == number);
 }
 
 static void setCausality(OpBuilder &builder, DimExpr offset, int64_t window,
@@ -304,10 +258,13 @@ bool AttentionBuilder::replace(SoftmaxOp softmax) {
   OpBuilder builder(weighted->product);
   std::optional<AttentionHeads> heads = readHeads(
       builder, result.getLoc(), *scores, weighted->product.getRhs(), dims);
+  const bool isScaled = fitsAttribute(scores->scale, weighted->element) &&
+                        (scores->softcap == 0 ||
+                         fitsAttribute(scores->softcap, weighted->element));
   std::optional<Mask> mask =
-      heads ? readMask(builder, result.getLoc(), scores->masks,
-                       elementOf(scores->query), dims)
-            : std::nullopt;
+      heads && isScaled ? readMask(builder, result.getLoc(), scores->masks,
+                                   elementOf(scores->query), dims)
+                        : std::nullopt;
   if (!mask)
     return false;
   NamedAttrList attributes = attributesOf(builder, *scores, weighted->isSafe);
@@ -316,6 +273,8 @@ bool AttentionBuilder::replace(SoftmaxOp softmax) {
   auto attention = AttentionOp::create(
       builder, result.getLoc(), {result.getType()},
       operandsOf(builder, result.getLoc(), *heads, mask->operand), attributes);
+  if (!validator.allows(result, attention.getResult(0), "attention"))
+    return false;
   result.replaceAllUsesWith(attention.getResult(0));
   return true;
 }
@@ -337,11 +296,11 @@ void AttentionBuilder::simplify(AttentionOp attention) {
   NamedAttrList attributes(attention->getAttrs());
   if (operand && !attention.getIsCausal()) {
     const Dims query = dimsOf(heads.query), key = dimsOf(heads.key);
-    ScoreMask read;
-    (elementOf(operand).isInteger(1) ? read.condition : read.added) = operand;
-    read.low = -INFINITY;
+    const bool isShown = elementOf(operand).isInteger(1);
+    const MaskStep step{isShown ? MaskStep::Fill : MaskStep::Add, operand,
+                        -INFINITY};
     std::optional<Mask> mask =
-        readMask(builder, loc, read, elementOf(heads.query),
+        readMask(builder, loc, step, elementOf(heads.query),
                  {query[0], query[1], query[2], key[2]});
     if (mask && mask->causalOffset)
       setCausality(builder, *mask->causalOffset, mask->window, attributes);
@@ -355,14 +314,18 @@ void AttentionBuilder::simplify(AttentionOp attention) {
   auto simpler =
       AttentionOp::create(builder, loc, attention->getResultTypes(),
                           operandsOf(builder, loc, heads, operand), attributes);
-  attention->replaceAllUsesWith(simpler);
+  if (validator.allows(attention.getResult(0), simpler.getResult(0),
+                       "the mask of attention"))
+    attention->replaceAllUsesWith(simpler);
 }
 
 void RecoverAttention::runOnOperation() {
+  Validator validator;
   for (auto function : getOperation().getOps<func::FuncOp>())
     for (Block &block : function.getBody()) {
-      splitMergedHeads(block);
-      AttentionBuilder attentions;
+      splitMergedHeads(block, validator);
+      validator.enter(block);
+      AttentionBuilder attentions(validator);
       for (auto attention :
            llvm::make_early_inc_range(block.getOps<AttentionOp>()))
         attentions.simplify(attention);
@@ -370,6 +333,9 @@ void RecoverAttention::runOnOperation() {
         numAttentions += attentions.replace(softmax);
       eraseDead(block);
     }
+  numValidated += validator.numEvaluated;
+  numUndone += validator.numUndone;
+  numBelieved += validator.numUnknown;
 }
 
 } // namespace shardc::import

@@ -11,6 +11,7 @@
 #include "passes/import/ExpertTerms.h"
 #include "passes/import/Matching.h"
 #include "passes/import/Passes.h"
+#include "passes/import/validate/Validator.h"
 
 #include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Contraction.h"
@@ -41,7 +42,7 @@ struct RecoverMixtureOfExperts
   void runOnOperation() override;
 
 private:
-  unsigned recover(Block &block);
+  unsigned recover(Block &block, Validator &validator);
 };
 
 } // namespace
@@ -245,7 +246,7 @@ static void eraseUnused(Block &block, ArrayRef<Operation *> reads) {
   llvm::StringSet<> used = usedSymbols(block);
   for (Operation *read :
        llvm::SmallSetVector<Operation *, 8>(reads.begin(), reads.end())) {
-    auto sizes = cast<dist::DimsAttr>(cast<ReadSizesOp>(read).getSizes());
+    dist::DimsAttr sizes = cast<ReadSizesOp>(read).getSizes();
     if (llvm::none_of(sizes.getValues(), [&](DimExpr size) {
           std::optional<StringRef> symbol = size.asSymbol();
           return symbol && used.contains(*symbol);
@@ -272,7 +273,8 @@ static std::optional<Mixture> readMixture(OpBuilder &builder, Operation *op,
   return mixture;
 }
 
-unsigned RecoverMixtureOfExperts::recover(Block &block) {
+unsigned RecoverMixtureOfExperts::recover(Block &block, Validator &validator) {
+  validator.enter(block);
   SmallVector<Operation *> reads;
   unsigned count = 0;
   for (Operation &op : block) {
@@ -281,7 +283,8 @@ unsigned RecoverMixtureOfExperts::recover(Block &block) {
     Value result = mixture ? makeMixture(builder, op.getLoc(), *mixture,
                                          dimsOf(op.getResult(0)))
                            : Value();
-    if (!result)
+    if (!result ||
+        !validator.allows(op.getResult(0), result, "a mixture of experts"))
       continue;
     op.getResult(0).replaceAllUsesWith(result);
     ++count;
@@ -292,9 +295,13 @@ unsigned RecoverMixtureOfExperts::recover(Block &block) {
 }
 
 void RecoverMixtureOfExperts::runOnOperation() {
+  Validator validator;
   for (auto function : getOperation().getOps<func::FuncOp>())
     for (Block &block : function.getBody())
-      numMixtures += recover(block);
+      numMixtures += recover(block, validator);
+  numValidated += validator.numEvaluated;
+  numUndone += validator.numUndone;
+  numBelieved += validator.numUnknown;
 }
 
 } // namespace shardc::import

@@ -12,6 +12,7 @@
 
 #include "passes/import/Matching.h"
 #include "passes/import/Passes.h"
+#include "passes/import/validate/Validator.h"
 
 #include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Layout.h"
@@ -112,7 +113,10 @@ static std::optional<Norm> normOf(Value value, Value biased) {
     return std::nullopt;
   Value base = powerBase(mean.getData(), 2);
   Type element = elementOf(value);
-  if (!base || !isSame(base, value) || !(element.isF32() || element.isF64()))
+  // A constant of more dims, an exponent, say, gives the squares dims of its
+  // own.
+  if (!base || !isSame(base, value) || !haveSameDims(mean.getData(), value) ||
+      !(element.isF32() || element.isF64()))
     return std::nullopt;
   auto sub = base.getDefiningOp<SubOp>();
   bool isLayer = sub && isCentered(sub, *axis);
@@ -122,12 +126,15 @@ static std::optional<Norm> normOf(Value value, Value biased) {
 /// Reads `op`, x * (1 / root) or x / root, as a norm without a scale.
 static std::optional<Norm> readNorm(Operation *op) {
   if (auto div = dyn_cast<DivOp>(op))
-    return normOf(div.getLhs(), powerBase(div.getRhs(), 0.5));
+    return haveSameDims(div, div.getLhs())
+               ? normOf(div.getLhs(), powerBase(div.getRhs(), 0.5))
+               : std::nullopt;
   auto mul = dyn_cast<MulOp>(op);
   if (!mul)
     return std::nullopt;
   for (unsigned i : {0u, 1u})
-    if (Value base = inverseRootBase(mul->getOperand(i)))
+    if (Value base = inverseRootBase(mul->getOperand(i));
+        base && haveSameDims(mul, mul->getOperand(1 - i)))
       if (auto norm = normOf(mul->getOperand(1 - i), base))
         return norm;
   return std::nullopt;
@@ -166,7 +173,7 @@ static Value narrowInput(const Norm &norm, CastOp narrowed) {
   return widened.getInput();
 }
 
-static void recoverNorm(Value value, const Norm &norm) {
+static bool recoverNorm(Value value, const Norm &norm, Validator &validator) {
   Value input = norm.input, last = value;
   if (auto narrowed = dyn_cast_or_null<CastOp>(onlyUser(value)))
     if (Value narrow = narrowInput(norm, narrowed);
@@ -205,19 +212,25 @@ static void recoverNorm(Value value, const Norm &norm) {
   else
     made = RMSNormalizationOp::create(builder, loc, {last.getType()}, operands,
                                       attributes);
+  if (!validator.allows(last, made->getResult(0), "a norm"))
+    return false;
   last.replaceAllUsesWith(made->getResult(0));
+  return true;
 }
 
 void RecoverNormalizations::runOnOperation() {
+  Validator validator;
   for (auto function : getOperation().getOps<func::FuncOp>())
     for (Block &block : function.getBody()) {
+      validator.enter(block);
       for (Operation &op : block)
-        if (std::optional<Norm> norm = readNorm(&op)) {
-          recoverNorm(op.getResult(0), *norm);
-          ++numNorms;
-        }
+        if (std::optional<Norm> norm = readNorm(&op))
+          numNorms += recoverNorm(op.getResult(0), *norm, validator);
       eraseDead(block);
     }
+  numValidated += validator.numEvaluated;
+  numUndone += validator.numUndone;
+  numBelieved += validator.numUnknown;
 }
 
 } // namespace shardc::import

@@ -3,6 +3,7 @@
 #include "passes/import/Matching.h"
 #include "passes/import/Passes.h"
 #include "passes/import/RotaryPairs.h"
+#include "passes/import/validate/Validator.h"
 
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Layout.h"
@@ -27,6 +28,8 @@ struct RecoverRotary : impl::RecoverRotaryBase<RecoverRotary> {
 /// Makes the ops of one block; all layers share their cosines and sines.
 class RotaryBuilder {
 public:
+  explicit RotaryBuilder(Validator &validator) : validator(validator) {}
+
   /// Puts a rotary embedding in the place of `op`, if it is the result of one.
   bool replace(Operation *op);
 
@@ -34,6 +37,8 @@ private:
   Value cacheOf(OpBuilder &builder, Value table, const Rotation &rotation,
                 ArrayRef<DimExpr> dims);
 
+  Validator &validator;
+  /// By table, and how that holds its angles.
   llvm::DenseMap<std::pair<Value, unsigned>, Value> caches;
 };
 
@@ -63,7 +68,9 @@ static Dims withSwap(Dims dims) {
 /// [b or 1, s, r / 2].
 Value RotaryBuilder::cacheOf(OpBuilder &builder, Value table,
                              const Rotation &rotation, ArrayRef<DimExpr> dims) {
-  Value &cache = caches[{table, rotation.isInterleaved}];
+  // Of a table that has each angle once, all of it is the cache.
+  const unsigned held = rotation.isTwice ? 1 + rotation.isInterleaved : 0;
+  Value &cache = caches[{table, held}];
   if (cache)
     return cache;
   Value once = table;
@@ -134,18 +141,25 @@ bool RotaryBuilder::replace(Operation *op) {
       uint64_t(last == op ? 0 : rotated));
   if (isSwapped)
     turned = swapped(builder, loc, turned);
+  if (!validator.allows(last->getResult(0), turned, "a rotary embedding"))
+    return false;
   last->getResult(0).replaceAllUsesWith(turned);
   return true;
 }
 
 void RecoverRotary::runOnOperation() {
+  Validator validator;
   for (auto function : getOperation().getOps<func::FuncOp>())
     for (Block &block : function.getBody()) {
-      RotaryBuilder rotations;
+      validator.enter(block);
+      RotaryBuilder rotations(validator);
       for (Operation &op : llvm::make_early_inc_range(block))
         numRotations += rotations.replace(&op);
       eraseDead(block);
     }
+  numValidated += validator.numEvaluated;
+  numUndone += validator.numUndone;
+  numBelieved += validator.numUnknown;
 }
 
 } // namespace shardc::import

@@ -19,8 +19,7 @@ using dist::DimExpr;
 using namespace onnx;
 
 static std::optional<LastDimPart> slicePart(SliceOp slice) {
-  auto bounds = slice.getBounds() ? dyn_cast<dist::DimsAttr>(*slice.getBounds())
-                                  : dist::DimsAttr();
+  dist::DimsAttr bounds = slice.getBoundsAttr();
   if (!bounds)
     return std::nullopt;
   Dims from = dimsOf(slice.getData()), to = dimsOf(slice);
@@ -138,7 +137,9 @@ static std::optional<Rotation> readWhole(AddOp add) {
         continue;
       rotation.second = neg.getInput();
       findInput(rotation);
-      if (!rotation.input || rotation.isInterleaved != isBeside)
+      // Tables of more rows or batches than it has would repeat it.
+      if (!rotation.input || rotation.isInterleaved != isBeside ||
+          !haveSameDims(rotation.input, add))
         continue;
       bool isLeft = isSame(straight.getLhs(), rotation.input);
       if (!isLeft && !isSame(straight.getRhs(), rotation.input))
@@ -208,21 +209,22 @@ static Value halfConstant(OpBuilder &builder, ConstantOp constant,
                           bool isInterleaved) {
   auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
   Dims dims = dimsOf(constant);
-  std::optional<int64_t> width = dims.back().asConstant();
-  if (!elements || !width || *width % 2 != 0)
+  const int64_t width = dims.empty() ? 0 : dims.back().asConstant().value_or(0);
+  if (!elements || !isa<FloatType>(elements.getElementType()) || width == 0 ||
+      width % 2 != 0)
     return {};
   SmallVector<APFloat> all(elements.getValues<APFloat>()), half;
   for (int64_t i = 0, n = all.size(); i < n; ++i) {
-    int64_t column = i % *width;
-    bool isFirst = isInterleaved ? column % 2 == 0 : column < *width / 2;
+    int64_t column = i % width;
+    bool isFirst = isInterleaved ? column % 2 == 0 : column < width / 2;
     if (!isFirst)
       continue;
-    if (!all[i].bitwiseIsEqual(all[isInterleaved ? i + 1 : i + *width / 2]))
+    if (!all[i].bitwiseIsEqual(all[isInterleaved ? i + 1 : i + width / 2]))
       return {};
     half.push_back(all[i]);
   }
   SmallVector<int64_t> shape(elements.getType().getShape());
-  shape.back() = *width / 2;
+  shape.back() = width / 2;
   auto type = RankedTensorType::get(shape, elements.getType().getElementType());
   return ConstantOp::create(builder, constant.getLoc(), type,
                             DenseElementsAttr::get(type, half));
@@ -275,15 +277,28 @@ static bool movesRows(Operation *op) {
   if (auto gather = dyn_cast<GatherOp>(op))
     return gather.getAxis() + 1 < dimsOf(gather.getData()).size();
   auto slice = dyn_cast<SliceOp>(op);
-  auto bounds = slice && slice.getBounds()
-                    ? dyn_cast<dist::DimsAttr>(*slice.getBounds())
-                    : dist::DimsAttr();
+  dist::DimsAttr bounds = slice ? slice.getBoundsAttr() : dist::DimsAttr();
   return bounds ? bounds.getValues().back().isConstant(0) &&
                       (!slice.getSteps() || slice.getSteps()->back() == 1)
                 : isa<ReshapeOp>(op);
 }
 
-Value onceEach(OpBuilder &builder, Value value, bool isInterleaved) {
+/// Is it a product of its first operand and one number, which a half of that
+/// operand can be multiplied by as well?
+static bool isScaled(Operation *op) {
+  if (!isa_and_nonnull<MulOp, DivOp>(op) || !splatConstant(op->getOperand(1)))
+    return false;
+  Dims factor = dimsOf(op->getOperand(1));
+  return factor.empty() || factor.back().isConstant(1);
+}
+
+/// What computes a table is a few ops behind what holds it.
+constexpr unsigned kMaxTableOps = 32;
+
+static Value onceEach(OpBuilder &builder, Value value, bool isInterleaved,
+                      unsigned depth) {
+  if (depth == kMaxTableOps)
+    return {};
   if (Value once = doubled(value, isInterleaved))
     return once;
   Operation *op = value.getDefiningOp();
@@ -292,13 +307,12 @@ Value onceEach(OpBuilder &builder, Value value, bool isInterleaved) {
   if (auto weight = dyn_cast_or_null<WeightOp>(op))
     return halfWeight(builder, weight, isInterleaved);
   Dims dims = dimsOf(value);
-  bool isScaled =
-      op && isa<MulOp, DivOp>(op) && splatConstant(op->getOperand(1));
   bool isMoved = op && movesRows(op);
-  if (!(isScaled || isMoved || isa_and_nonnull<CastOp, CosOp, SinOp>(op)) ||
+  if (!(isMoved || isa_and_nonnull<CastOp, CosOp, SinOp>(op) || isScaled(op)) ||
+      dims.empty() || dimsOf(op->getOperand(0)).empty() ||
       dimsOf(op->getOperand(0)).back() != dims.back())
     return {};
-  Value once = onceEach(builder, op->getOperand(0), isInterleaved);
+  Value once = onceEach(builder, op->getOperand(0), isInterleaved, depth + 1);
   if (!once)
     return {};
   dims.back() = dimsOf(once).back();
@@ -307,6 +321,10 @@ Value onceEach(OpBuilder &builder, Value value, bool isInterleaved) {
   Operation *half = builder.clone(*op, mapping);
   half->getResult(0).setType(dist::makeType(elementOf(value), dims));
   return half->getResult(0);
+}
+
+Value onceEach(OpBuilder &builder, Value value, bool isInterleaved) {
+  return onceEach(builder, value, isInterleaved, 0);
 }
 
 } // namespace shardc::import

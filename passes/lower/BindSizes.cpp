@@ -24,24 +24,6 @@ using dist::DimExpr;
 
 namespace {
 
-/// Symbols of the inputs that the conditions of a function say, with values.
-llvm::StringMap<int64_t> boundSymbols(func::FuncOp function) {
-  llvm::StringMap<int64_t> bound;
-  for (const onnx::Condition &condition : onnx::conditionsOf(
-           function->getAttrOfType<DictionaryAttr>(onnx::kWhenAttr)))
-    for (unsigned i = 0; !condition.value && i < function.getNumArguments();
-         ++i) {
-      auto name = function.getArgAttrOfType<StringAttr>(i, "onnx.name");
-      auto dims = dist::getDims(function.getArgumentTypes()[i]);
-      if (name != condition.input ||
-          condition.dim >= static_cast<int64_t>(dims.size()))
-        continue;
-      if (std::optional<StringRef> symbol = dims[condition.dim].asSymbol())
-        bound[*symbol] = condition.size;
-    }
-  return bound;
-}
-
 /// Puts values in the place of symbols, in types and attributes.
 class SymbolReplacer {
 public:
@@ -109,7 +91,7 @@ struct BindSizesPass : impl::BindSizesBase<BindSizesPass> {
     if (!mesh)
       return;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      const llvm::StringMap<int64_t> bound = boundSymbols(function);
+      const llvm::StringMap<int64_t> bound = onnx::boundSymbols(function);
       if (bound.empty() || !function->hasAttr("dist.sharded"))
         continue;
       SymbolReplacer(bound, *mesh.getMesh().getMesh()).run(function);

@@ -6,9 +6,8 @@
 //   prompt  sets present [b, 4:"tp", s, 16]
 //   step    reads past [b, 4:"tp", past, 16], appends      kept: 2 heads a rank
 //
-//   prompt  sets present [b, 4, s, 16]                     held otherwise: past
-//   step    reads past [b, 4:"tp", past, 16]               comes with the
-//   inputs
+//   prompt  sets present [b, 4, s, 16]                     held otherwise:
+//   step    reads past [b, 4:"tp", past, 16]               past is an input
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_LOWER_CACHES_H

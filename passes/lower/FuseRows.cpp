@@ -123,6 +123,7 @@ struct FuseRowsPass : impl::FuseRowsBase<FuseRowsPass> {
     for (auto program :
          llvm::make_early_inc_range(getOperation().getOps<rt::ProgramOp>())) {
       ProgramItems listed(program, map);
+      Places places(program.getBody().front());
       for (const auto &group : groupRows(listed.items)) {
         SmallVector<RowCall *, 4> members;
         for (unsigned member : group)
@@ -132,7 +133,7 @@ struct FuseRowsPass : impl::FuseRowsBase<FuseRowsPass> {
           continue;
         }
         numFused += members.size() - 1;
-        replaceByKernel(members, kernels);
+        replaceByKernel(members, kernels, places);
       }
     }
     numKernels += kernels.size();

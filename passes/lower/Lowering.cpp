@@ -24,9 +24,8 @@ LogicalResult Lowering::lower(Operation *op) {
   if (isa<onnx::NoneOp>(op))
     return success();
   if (auto check = dyn_cast<onnx::GuardOp>(op)) {
-    guard(op, cast<dist::DimsAttr>(check.getLhs()).getValues()[0],
-          check.getKind(), cast<dist::DimsAttr>(check.getRhs()).getValues()[0],
-          check.getMessage());
+    guard(op, check.getLhs().getValues()[0], check.getKind(),
+          check.getRhs().getValues()[0], check.getMessage());
     return success();
   }
   auto it = map.find(op->getName().getStringRef());

@@ -4,9 +4,9 @@
 // of its results: a window on an operand's bytes where the op only arranges
 // them differently, else a new buffer that a kernel call writes.
 //
-//   %1 = onnx.Transpose %0 {perm = [1, 0]}     %1 is %0's buffer, strides
-//   swapped %2 = onnx.MatMul %1, %w                    rt.alloc, rt.call
-//   "MatMul"
+//   %1 = onnx.Transpose %0 {perm = [1, 0]}   %0's buffer, strides swapped
+//   %2 = onnx.MatMul %1, %w                  rt.alloc, and
+//                                            rt.call "MatMul"
 //
 // What depends on weights alone is emitted before rt.ready and runs once.
 //

@@ -11,17 +11,7 @@ def BindSizes : Pass<"shardc-bind-sizes", "::mlir::ModuleOp"> {
     function, from the inputs on. A step of decoding is then lowered for one
     position: what moves a dim of 1 is a window, not a copy.
 
-    Example (tests/passes/lower/bind-sizes/example.mlir):
-
-        func.func @stage0(%x: b s 2 8) attributes {onnx.when = {x = {dim = 1, size = 1}}}
-          %0 = onnx.Transpose %x         // b 2 s 8
-          %1 = onnx.Reshape %0           // b (2 s 8)
-
-    becomes
-
-        func.func @stage0(%x: b 1 2 8)
-          %0 = onnx.Transpose %x         // b 2 1 8
-          %1 = onnx.Reshape %0           // b 16: no copy
+    (* example filepath=tests/passes/lower/bind-sizes/example.mlir *)
   }];
   let dependentDialects = ["::shardc::dist::DistDialect"];
   let statistics = [Statistic<"numBound", "bound", "Symbols that are constants">];
@@ -39,15 +29,7 @@ def Lower : Pass<"shardc-lower", "::mlir::ModuleOp"> {
     function is gone. In the caches of a target other than
     the host, positions lie outside of heads, so that memory can come as they do.
 
-    Example (tests/passes/lower/lower/example.mlir):
-
-        %y = onnx.Relu %x
-
-    becomes
-
-        %b = rt.alloc <[batch * 64]>
-        %v = rt.view %b : <f32, [batch, 16], [16, 1], 0, replicated>
-        rt.call "Relu"(%x : ...) into(%v : ...) {}
+    (* example filepath=tests/passes/lower/lower/example.mlir *)
   }];
   let dependentDialects = ["::shardc::rt::RtDialect"];
   let options = [Option<"target", "target", "std::string", "\"host\"",
@@ -66,21 +48,7 @@ def FuseRows : Pass<"shardc-fuse-rows", "::mlir::ModuleOp"> {
     are not next to each other. For a GPU a bias, a residual and an activation that
     would be a kernel of their own are the product's instead (rows/Epilogue.h).
 
-    Example (tests/passes/lower/fuse-rows/example.mlir):
-
-        rt.call "Swish"(%gate : b s 256) into(%a)
-        rt.call "Mul"(%a, %up : b s 256) into(%y)
-
-    becomes
-
-        rt.call "rows_Swish_Mul_..."(%gate, %up) into(%y)
-
-        rt.kernel @rows_Swish_Mul_... ["column", "column"] -> ["column"] {
-        ^bb0(%gate: f32, %up: f32):
-          ...
-          %y = arith.mulf %a, %up : f32
-          rt.yield %y : f32
-        }
+    (* example filepath=tests/passes/lower/fuse-rows/example.mlir *)
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
@@ -109,16 +77,7 @@ def MergeProducts : Pass<"shardc-merge-products", "::mlir::ModuleOp"> {
     which both operands are eight bits of float, and weights of 4 bits whose rows
     end within a byte.
 
-    Example (tests/passes/lower/merge-products/example.mlir):
-
-        rt.call "MatMul"(%x, %wq) into(%q : s 64, strides [64, 1])
-        rt.call "MatMul"(%x, %wk) into(%k : s 32, strides [32, 1])
-
-    becomes
-
-        %w = rt.join %wq, %wk dim 1
-        rt.call "MatMul"(%x, %w) into(%qk : s 96, strides [96, 1])
-        // %q: strides [96, 1], offset 0; %k: strides [96, 1], offset 64
+    (* example filepath=tests/passes/lower/merge-products/example.mlir *)
   }];
   let dependentDialects = ["::shardc::rt::RtDialect"];
   let statistics = [Statistic<"numMerged", "merged", "Products that are gone">];
@@ -135,18 +94,7 @@ def OverlapCollectives : Pass<"shardc-overlap-collectives", "::mlir::ModuleOp"> 
     Rows are independent: each is computed from what it was computed from. Where a rank's own cores do
     its collectives (target "host"), nothing changes unless `parts` says so.
 
-    Example (tests/passes/lower/overlap-collectives/example.mlir), in two parts:
-
-        rt.call "MatMul"(%a, %w) into(%p)
-        rt.collective "all_reduce" %p into %y
-
-    becomes
-
-        rt.call "MatMul"(%a[0:32], %w) into(%p0)
-        rt.collective "all_reduce" %p0 into %y[0:32] {flight = 0}
-        rt.call "MatMul"(%a[32:64], %w) into(%p1)
-        rt.collective "all_reduce" %p1 into %y[32:64]
-        rt.wait 0 for %p0 into %y[0:32]
+    (* example filepath=tests/passes/lower/overlap-collectives/example.mlir *)
   }];
   let dependentDialects = ["::shardc::rt::RtDialect"];
   let options = [

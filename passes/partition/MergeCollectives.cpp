@@ -13,7 +13,7 @@
 #include "dialects/rt/Rt.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
@@ -38,6 +38,10 @@ bool isSmall(AllReduceOp reduce) {
   return bytes && *bytes <= kSmallBytes;
 }
 
+/// How many ops are looked at in all for each op of the function, and behind
+/// each all_reduce once that is used up.
+constexpr unsigned kLooksPerOp = 256, kLooksAtLeast = 64;
+
 class Merger {
 public:
   explicit Merger(func::FuncOp function) : function(function) {}
@@ -45,71 +49,92 @@ public:
   unsigned numMerged = 0;
 
   void run() {
-    SmallVector<SmallVector<AllReduceOp>> groups;
-    for (auto reduce : function.getOps<AllReduceOp>())
-      if (isSmall(reduce))
-        all.push_back(reduce);
-    for (size_t i = 0; i < all.size(); ++i)
-      if (!taken.contains(all[i]))
-        if (auto group = collect(i); group.size() > 1)
-          groups.push_back(group);
-    for (auto [number, group] : llvm::enumerate(groups))
-      for (AllReduceOp reduce : group) {
-        reduce->setAttr(
-            dist::kTogetherAttr,
-            IntegerAttr::get(IntegerType::get(function.getContext(), 64),
-                             number));
+    SmallVector<AllReduceOp> all;
+    for (Operation &op : function.front()) {
+      looks += kLooksPerOp;
+      auto reduce = dyn_cast<AllReduceOp>(op);
+      if (!reduce || !isSmall(reduce))
+        continue;
+      open.insert(reduce);
+      all.push_back(reduce);
+    }
+    unsigned number = 0;
+    for (AllReduceOp reduce : all) {
+      if (!open.erase(reduce))
+        continue;
+      Group group = collect(reduce);
+      if (group.reduces.size() == 1)
+        continue;
+      gather(group);
+      auto mark =
+          IntegerAttr::get(IntegerType::get(function.getContext(), 64), number);
+      for (AllReduceOp member : group.reduces) {
+        member->setAttr(dist::kTogetherAttr, mark);
+        open.erase(member);
         ++numMerged;
       }
+      ++number;
+    }
   }
 
 private:
-  /// all[first] and those behind it that it can wait for.
-  SmallVector<AllReduceOp> collect(size_t first) {
-    SmallVector<AllReduceOp> group{all[first]};
-    for (size_t i = first + 1; i < all.size(); ++i)
-      if (!taken.contains(all[i]) && group.back()->isBeforeInBlock(all[i]) &&
-          dist::canGoTogether(group.front(), all[i]) && moveTo(group, all[i]))
-        group.push_back(all[i]);
-    if (group.size() > 1)
-      taken.insert(group.begin(), group.end());
+  struct Group {
+    SmallVector<AllReduceOp> reduces;
+    /// What uses them, up to the last of them, in order.
+    SmallVector<Operation *> users;
+  };
+
+  /// The first one and those behind it that it can wait for.
+  Group collect(AllReduceOp first) {
+    Group group{{first}, {}};
+    llvm::DenseSet<Operation *> moved{first};
+    SmallVector<Operation *> users; // behind the last member, too
+    unsigned numLooks = 0;
+    for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
+      if (++numLooks > kLooksAtLeast && looks == 0)
+        break;
+      looks -= looks > 0;
+      if (dependsOn(op, moved)) {
+        // The order of transfers is what two stages agreed on.
+        if (op->getNumResults() == 0)
+          break;
+        moved.insert(op);
+        users.push_back(op);
+        continue;
+      }
+      auto reduce = dyn_cast<AllReduceOp>(op);
+      if (!reduce || !open.contains(reduce) ||
+          !dist::canGoTogether(first, reduce))
+        continue;
+      group.reduces.push_back(reduce);
+      group.users = users;
+      moved.insert(op);
+      numLooks = 0;
+    }
     return group;
   }
 
-  /// Moves the group to right before `last`, and what uses it behind that.
-  static bool moveTo(ArrayRef<AllReduceOp> group, AllReduceOp last) {
-    llvm::SmallSetVector<Operation *, 8> moved(group.begin(), group.end());
-    for (Operation *op = group.back()->getNextNode(); op != last;
-         op = op->getNextNode()) {
-      if (!dependsOn(op, moved))
-        continue;
-      // The order of transfers is what two stages agreed on.
-      if (op->getNumResults() == 0)
-        return false;
-      moved.insert(op);
-    }
-    if (dependsOn(last, moved))
-      return false;
-    Operation *behind = last;
-    for (Operation *op : moved.getArrayRef().drop_front(group.size())) {
-      op->moveAfter(behind);
-      behind = op;
-    }
-    for (AllReduceOp reduce : group)
+  /// Moves the group to where its last member is, and what uses it behind that.
+  static void gather(const Group &group) {
+    AllReduceOp last = group.reduces.back();
+    for (AllReduceOp reduce : ArrayRef(group.reduces).drop_back())
       reduce->moveBefore(last);
-    return true;
+    Operation *behind = last;
+    for (Operation *user : group.users) {
+      user->moveAfter(behind);
+      behind = user;
+    }
   }
 
-  static bool dependsOn(Operation *op,
-                        const llvm::SmallSetVector<Operation *, 8> &set) {
+  static bool dependsOn(Operation *op, const llvm::DenseSet<Operation *> &set) {
     return llvm::any_of(op->getOperands(), [&](Value operand) {
       return set.contains(operand.getDefiningOp());
     });
   }
 
   func::FuncOp function;
-  SmallVector<AllReduceOp> all;
-  llvm::DenseSet<Operation *> taken;
+  llvm::DenseSet<Operation *> open; ///< small ones that are in no group yet
+  size_t looks = 0;                 ///< left
 };
 
 struct MergeCollectivesPass : impl::MergeCollectivesBase<MergeCollectivesPass> {

@@ -20,10 +20,11 @@ public:
 
   unsigned numCollectives = 0;
 
-  void run() {
+  LogicalResult run() {
     for (Operation &op : llvm::make_early_inc_range(function.front()))
-      if (auto reshard = dyn_cast<dist::ReshardOp>(op))
-        replace(reshard);
+      if (auto reshard = dyn_cast<dist::ReshardOp>(op);
+          reshard && failed(replace(reshard)))
+        return failure();
     for (Value argument : function.getArguments())
       localize(argument);
     for (Operation &op : function.front())
@@ -32,47 +33,59 @@ public:
     function.setType(FunctionType::get(
         function.getContext(), function.front().getArgumentTypes(),
         function.front().getTerminator()->getOperandTypes()));
+    return success();
   }
 
 private:
+  using Steps = std::vector<ReshardStep>;
+
   void localize(Value value) {
     if (auto type = dyn_cast<RankedTensorType>(value.getType()))
       value.setType(dist::localize(type, mesh));
   }
 
-  void replace(dist::ReshardOp reshard) {
+  LogicalResult replace(dist::ReshardOp reshard) {
     builder.setInsertionPoint(reshard);
     Value value = reshard.getOperand();
     auto type = cast<RankedTensorType>(value.getType());
-    for (const ReshardStep &step : plan(reshard))
+    std::optional<Steps> steps = plan(reshard);
+    if (!steps)
+      return reshard.emitOpError("has no collectives that make ")
+             << reshard.getType() << " of " << type
+             << ": this is a mistake of the compiler";
+    for (const ReshardStep &step : *steps)
       value =
           buildOnce(reshard, step, value, dist::withSharding(type, step.after));
     reshard.replaceAllUsesWith(value);
     reshard.erase();
+    return success();
   }
 
-  static std::vector<ReshardStep> plan(dist::ReshardOp reshard, bool moves) {
+  static std::optional<Steps> plan(dist::ReshardOp reshard, bool moves) {
     return planReshard(dist::getSharding(reshard.getOperand().getType()),
                        dist::getSharding(reshard.getType()), moves);
   }
 
   /// What another reshard of the value gathers in any case need only be cut.
-  std::vector<ReshardStep> plan(dist::ReshardOp reshard) const {
-    std::vector<ReshardStep> direct = plan(reshard, /*moves=*/true);
-    if (direct.empty() || direct.front().kind != StepKind::AllToAll)
+  std::optional<Steps> plan(dist::ReshardOp reshard) const {
+    std::optional<Steps> direct = plan(reshard, /*moves=*/true);
+    if (!direct || direct->empty() ||
+        direct->front().kind != StepKind::AllToAll)
       return direct;
-    std::vector<ReshardStep> cut = plan(reshard, /*moves=*/false);
+    std::optional<Steps> cut = plan(reshard, /*moves=*/false);
+    if (!cut || cut->empty())
+      return direct;
+    const dist::Sharding &first = cut->front().after;
     auto begins = [&](Operation *user) {
       auto other = dyn_cast<dist::ReshardOp>(user);
-      if (!other)
-        return false;
-      std::vector<ReshardStep> beside = plan(other, /*moves=*/true);
-      return !beside.empty() && beside.front().after == cut.front().after;
+      std::optional<Steps> beside =
+          other ? plan(other, /*moves=*/true) : std::nullopt;
+      return beside && !beside->empty() && beside->front().after == first;
     };
     Value value = reshard.getOperand();
-    Type gathered = dist::withSharding(cast<RankedTensorType>(value.getType()),
-                                       cut.front().after);
-    return steps.contains({value, gathered}) ||
+    Type gathered =
+        dist::withSharding(cast<RankedTensorType>(value.getType()), first);
+    return made.contains({value, gathered}) ||
                    llvm::any_of(value.getUsers(), begins)
                ? cut
                : direct;
@@ -82,10 +95,10 @@ private:
   /// or another.
   Value buildOnce(dist::ReshardOp reshard, const ReshardStep &step, Value value,
                   Type type) {
-    Value &made = steps[{value, type}];
-    if (!made)
-      made = build(reshard, step, value, type);
-    return made;
+    Value &result = made[{value, type}];
+    if (!result)
+      result = build(reshard, step, value, type);
+    return result;
   }
 
   Value build(dist::ReshardOp reshard, const ReshardStep &step, Value value,
@@ -124,7 +137,8 @@ private:
   func::FuncOp function;
   const dist::Mesh &mesh;
   OpBuilder builder;
-  llvm::DenseMap<std::pair<Value, Type>, Value> steps;
+  /// The result of each step, by its operand and type.
+  llvm::DenseMap<std::pair<Value, Type>, Value> made;
 };
 
 struct PartitionPass : impl::PartitionBase<PartitionPass> {
@@ -143,7 +157,8 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
       module.insert(std::next(function->getIterator()), sharded);
       function->setAttr("dist.sharded", FlatSymbolRefAttr::get(sharded));
       Partitioner partitioner(function, *mesh.getMesh().getMesh());
-      partitioner.run();
+      if (failed(partitioner.run()))
+        return signalPassFailure();
       numCollectives += partitioner.numCollectives;
     }
   }

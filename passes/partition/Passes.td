@@ -10,13 +10,7 @@ def Partition : Pass<"shardc-partition", "::mlir::ModuleOp"> {
     sequence of collectives over named mesh axes. The sharded function stays, as
     @stage0.sharded, for verify-phase.
 
-    Example (tests/passes/partition/partition/example.mlir), tp = 2:
-
-        %y = dist.reshard %p : tensor<..., partial = {"tp"=2: sum}> to tensor<...>
-
-    becomes
-
-        %y = dist.all_reduce %p over <["tp"=2]> "sum" : ...
+    (* example filepath=tests/passes/partition/partition/example.mlir *)
   }];
   let dependentDialects = ["::shardc::dist::DistDialect"];
   let statistics = [
@@ -33,14 +27,7 @@ def ScatterSums : Pass<"shardc-scatter-sums", "::mlir::ModuleOp"> {
     that part. The planner of Partition does so within one change of sharding; this
     pass does where a sum and a slice come from two, or from another tool.
 
-    Example (tests/passes/partition/scatter-sums/example.mlir), tp = 2:
-
-        %1 = dist.all_reduce %0 over <["tp"=2]> "sum"
-        %2 = dist.slice %1
-
-    becomes
-
-        %2 = dist.reduce_scatter %0 dim 0 over <["tp"=2]> "sum"
+    (* example filepath=tests/passes/partition/scatter-sums/example.mlir *)
   }];
   let dependentDialects = ["::shardc::dist::DistDialect"];
   let statistics = [
@@ -58,17 +45,7 @@ def DispatchTokens : Pass<"shardc-dispatch-tokens", "::mlir::ModuleOp"> {
     other axes they stay. A gather that others need as well is not replaced. No
     token is dropped: a rank has room for all of them.
 
-    Example (tests/passes/partition/dispatch-tokens/example.mlir), ep = 2:
-
-        %all = dist.all_gather %x dim 0 over <["ep"=2]>
-        %y = onnx.MixtureOfExperts %all, %chosen, %weights, %up, %down
-        %mine = dist.reduce_scatter %y dim 0 over <["ep"=2]> "sum"
-
-    becomes
-
-        %all = dist.dispatch %x by %chosen of 4 over <["ep"=2]>
-        %y = onnx.MixtureOfExperts %all, %chosen, %weights, %up, %down
-        %mine = dist.combine %y by %chosen of 4 over <["ep"=2]>
+    (* example filepath=tests/passes/partition/dispatch-tokens/example.mlir *)
   }];
   let dependentDialects = [
     "::shardc::dist::DistDialect", "::shardc::onnx::OnnxDialect"
@@ -89,15 +66,7 @@ def MoveGathers : Pass<"shardc-move-gathers", "::mlir::ModuleOp"> {
     parts; where what is gathered was made from something smaller, that is
     gathered instead.
 
-    Example (tests/passes/partition/move-gathers/example.mlir), tp = 2:
-
-        %1 = dist.all_gather %0 dim 1 over <["tp"=2]>    // f32
-        %2 = onnx.Cast %1 {to = f16}
-
-    becomes
-
-        %1 = onnx.Cast %0 {to = f16}
-        %2 = dist.all_gather %1 dim 1 over <["tp"=2]>    // half the bytes
+    (* example filepath=tests/passes/partition/move-gathers/example.mlir *)
   }];
   let dependentDialects = ["::shardc::dist::DistDialect"];
   let statistics = [Statistic<"numMoved", "moved", "Ops that a gather passed">];
@@ -113,17 +82,7 @@ def MergeCollectives : Pass<"shardc-merge-collectives", "::mlir::ModuleOp"> {
     operands. Where sizes are not known when compiling, nothing is merged: to
     pack much costs more than to start a collective.
 
-    Example (tests/passes/partition/merge-collectives/example.mlir), tp = 2:
-
-        %1 = dist.all_reduce %max over <["tp"=2]> "max"
-        %min = onnx.ReduceMin %x
-        %2 = dist.all_reduce %min over <["tp"=2]> "min"
-
-    becomes
-
-        %min = onnx.ReduceMin %x
-        %1 = dist.all_reduce %max over <["tp"=2]> "max" {dist.together = 0 : i64}
-        %2 = dist.all_reduce %min over <["tp"=2]> "min" {dist.together = 0 : i64}
+    (* example filepath=tests/passes/partition/merge-collectives/example.mlir *)
   }];
   let dependentDialects = ["::shardc::dist::DistDialect"];
   let statistics = [Statistic<"numMerged", "merged", "Collectives merged">];

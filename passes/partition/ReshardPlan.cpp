@@ -4,8 +4,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <cassert>
-
 namespace shardc::partition {
 
 using dist::AxisRef;
@@ -112,53 +110,94 @@ static std::optional<AxisRef> minorOfMoved(const Sharding &now,
   return std::nullopt;
 }
 
-std::vector<ReshardStep> planReshard(const Sharding &from, const Sharding &to,
-                                     bool moves) {
-  std::vector<ReshardStep> steps;
-  Sharding now = from;
-  for (ReduceKind kind : {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min}) {
+namespace {
+
+/// Makes the steps one by one; each says false where there is none.
+class Planner {
+public:
+  Planner(const Sharding &from, const Sharding &to, bool moves)
+      : now(from), to(to), moves(moves) {}
+
+  std::optional<std::vector<ReshardStep>> plan() {
+    if (now.dims.size() != to.dims.size())
+      return std::nullopt;
+    for (ReduceKind kind : {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min})
+      if (!reduce(kind))
+        return std::nullopt;
+    for (size_t d = 0; d < now.dims.size(); ++d)
+      while (!isCut(now, to, d))
+        if (!gatherOrMove(d))
+          return std::nullopt;
+    if (now.dims != to.dims) {
+      now.dims = to.dims;
+      add({StepKind::Slice, 0, {}, ReduceKind::Sum, now});
+    }
+    if (!addOnce() || now != to)
+      return std::nullopt;
+    return steps;
+  }
+
+private:
+  void add(ReshardStep step) {
+    now = step.after;
+    steps.push_back(std::move(step));
+  }
+
+  bool reduce(ReduceKind kind) {
     llvm::SmallVector<AxisRef, 2> axes = partialOnlyIn(now, to, kind);
     if (axes.empty())
-      continue;
-    now = *dist::allReduce(now, axes, kind);
-    if (std::optional<size_t> dim = scatteredDim(now, to, axes)) {
-      now.dims[*dim] = to.dims[*dim];
-      steps.push_back({StepKind::ReduceScatter, *dim, axes, kind, now});
+      return true;
+    std::optional<Sharding> after = dist::allReduce(now, axes, kind);
+    if (!after)
+      return false;
+    if (std::optional<size_t> dim = scatteredDim(*after, to, axes)) {
+      after->dims[*dim] = to.dims[*dim];
+      add({StepKind::ReduceScatter, *dim, axes, kind, *after});
     } else {
-      steps.push_back({StepKind::AllReduce, 0, axes, kind, now});
+      add({StepKind::AllReduce, 0, axes, kind, *after});
     }
+    return true;
   }
-  for (size_t d = 0; d < now.dims.size();) {
-    if (isCut(now, to, d)) {
-      ++d;
-      continue;
-    }
+
+  bool gatherOrMove(size_t d) {
     llvm::SmallVector<AxisRef, 2> axes = extraAxes(now, to, d);
     if (axes.empty())
       axes = gatheredAxes(now.dims[d]);
-    std::optional<ReshardStep> moved;
-    if (moves && (moved = moveAxes(now, to, d, axes))) {
-      now = moved->after;
-      steps.push_back(*moved);
-      continue;
+    if (moves) {
+      if (std::optional<ReshardStep> moved = moveAxes(now, to, d, axes)) {
+        add(std::move(*moved));
+        return true;
+      }
+      if (std::optional<AxisRef> minor = minorOfMoved(now, to, d, axes))
+        axes = {*minor};
     }
-    std::optional<AxisRef> minor;
-    if (moves && (minor = minorOfMoved(now, to, d, axes)))
-      axes = {*minor};
-    now = *dist::allGather(now, d, axes);
-    steps.push_back({StepKind::AllGather, d, axes, ReduceKind::Sum, now});
+    std::optional<Sharding> after = dist::allGather(now, d, axes);
+    if (!after || after->dims[d] == now.dims[d])
+      return false;
+    add({StepKind::AllGather, d, axes, ReduceKind::Sum, *after});
+    return true;
   }
-  if (now.dims != to.dims) {
-    now.dims = to.dims;
-    steps.push_back({StepKind::Slice, 0, {}, ReduceKind::Sum, now});
+
+  bool addOnce() {
+    llvm::SmallVector<AxisRef, 2> axes =
+        partialOnlyIn(to, now, ReduceKind::Sum);
+    std::optional<Sharding> after = now;
+    if (!axes.empty() && (after = dist::once(now, axes)))
+      add({StepKind::Once, 0, axes, ReduceKind::Sum, *after});
+    return bool(after);
   }
-  llvm::SmallVector<AxisRef, 2> added = partialOnlyIn(to, now, ReduceKind::Sum);
-  if (!added.empty()) {
-    now = *dist::once(now, added);
-    steps.push_back({StepKind::Once, 0, added, ReduceKind::Sum, now});
-  }
-  assert(now == to && "a reshard that cannot be planned");
-  return steps;
+
+  Sharding now;
+  const Sharding &to;
+  const bool moves;
+  std::vector<ReshardStep> steps;
+};
+
+} // namespace
+
+std::optional<std::vector<ReshardStep>>
+planReshard(const Sharding &from, const Sharding &to, bool moves) {
+  return Planner(from, to, moves).plan();
 }
 
 } // namespace shardc::partition

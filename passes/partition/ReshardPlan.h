@@ -1,12 +1,10 @@
 //===- ReshardPlan.h - Collectives that change a sharding -----------------===//
 //
-//   [{}, {}] partial {"tp"=2: sum}  to  [{}, {}]      all_reduce over tp
-//   [{}, {}] partial {"tp"=2: sum}  to  [{"tp"=2}, {}]   reduce_scatter of dim
-//   0
-//   [{}, {"tp"=2}]                  to  [{}, {}]      all_gather of dim 1
-//   [{}, {}]                        to  [{}, {"tp"=2}]   slice, no
-//   communication
-//   [{"tp"=2}, {}]                  to  [{}, {"tp"=2}]   all_to_all, 0 to 1
+//   [{}, {}] partial {"tp"=2: sum}  to  [{}, {}]        all_reduce over tp
+//   [{}, {}] partial {"tp"=2: sum}  to  [{"tp"=2}, {}]  reduce_scatter, dim 0
+//   [{}, {"tp"=2}]                  to  [{}, {}]        all_gather of dim 1
+//   [{}, {}]                        to  [{}, {"tp"=2}]  slice: nothing is sent
+//   [{"tp"=2}, {}]                  to  [{}, {"tp"=2}]  all_to_all, 0 to 1
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_PARTITION_RESHARDPLAN_H
@@ -14,6 +12,7 @@
 
 #include "dialects/dist/algebra/Collectives.h"
 
+#include <optional>
 #include <vector>
 
 namespace shardc::partition {
@@ -36,11 +35,12 @@ struct ReshardStep {
   size_t toDim = 0; ///< AllToAll
 };
 
-/// Steps from one sharding of a value to another. Without `moves` axes do not
-/// go from dim to dim, but are gathered and cut.
-std::vector<ReshardStep> planReshard(const dist::Sharding &from,
-                                     const dist::Sharding &to,
-                                     bool moves = true);
+/// Steps from one sharding of a value to another; none if no steps lead there:
+/// nothing makes parts of a maximum of what is whole. Without `moves` axes do
+/// not go from dim to dim, but are gathered and cut.
+std::optional<std::vector<ReshardStep>> planReshard(const dist::Sharding &from,
+                                                    const dist::Sharding &to,
+                                                    bool moves = true);
 
 } // namespace shardc::partition
 

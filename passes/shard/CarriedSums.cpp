@@ -1,5 +1,4 @@
-//===- CarriedSums.cpp - Sums that are added before the collective
-//---------===//
+//===- CarriedSums.cpp - Sums that are added before the collective --------===//
 
 #include "passes/shard/CarriedSums.h"
 
@@ -15,18 +14,29 @@ public:
   SumCarrier(ShardingGraph &graph, bool isResidualSplit)
       : graph(graph), isResidualSplit(isResidualSplit) {}
 
-  /// In order: what was carried is a sum for the additions behind it.
+  /// In order, so that what an op makes of its operands follows from what is
+  /// known of those, and what was carried is a sum for the additions behind it.
   void run() {
-    for (unsigned number = 0; number < graph.ops.size(); ++number)
-      if (graph.ops[number].partialRule == PartialRule::Additive)
-        carry(number);
+    sums.resize(graph.ops.size());
+    for (unsigned number = 0; number < graph.ops.size(); ++number) {
+      const GraphOp &op = graph.ops[number];
+      if (op.partialRule == PartialRule::Additive)
+        sums[number] = addSums(op);
+      else if (passesOn(op))
+        sums[number] = findSum(op.operandValues[0]);
+      const std::optional<Sum> &sum = sums[number];
+      if (!sum || op.uses(sum->axes))
+        sums[number].reset();
+      else if (op.partialRule == PartialRule::Additive && sum->numUsedOnce > 1)
+        carry(number, sum->axes);
+    }
   }
 
 private:
-  /// A value that is a sum of parts, or would be if `ops` carried one.
+  /// A value that is a sum of parts, or would be if the ops that add and pass
+  /// on carried one.
   struct Sum {
     AxisList axes;
-    llvm::SmallVector<unsigned, 2> ops;
     unsigned numUsedOnce = 0; ///< sums in it that nobody else needs whole
   };
 
@@ -37,6 +47,8 @@ private:
     if (value.producer == kNoValue)
       return axes;
     const GraphOp &op = graph.ops[value.producer];
+    if (op.splits.empty() && op.carried.empty())
+      return axes;
     const size_t result =
         llvm::find(op.resultValues, number) - op.resultValues.begin();
     for (const PartialAxis &partial :
@@ -60,28 +72,19 @@ private:
     const bool isUsedOnce = hasOneUse(number);
     if (AxisList axes = axesOf(number); !axes.empty())
       return isUsedOnce || !isResidualSplit
-                 ? std::optional(Sum{axes, {}, isUsedOnce})
+                 ? std::optional(Sum{axes, isUsedOnce})
                  : std::nullopt;
     const unsigned producer = graph.values[number].producer;
-    const GraphOp &op = graph.ops[producer];
-    if (!isUsedOnce || op.resultValues.size() != 1)
-      return std::nullopt;
-    std::optional<Sum> sum;
-    if (op.partialRule == PartialRule::Additive)
-      sum = addSums(op);
-    else if (passesOn(op))
-      sum = findSum(op.operandValues[0]);
-    if (!sum || op.uses(sum->axes))
-      return std::nullopt;
-    sum->ops.push_back(producer);
-    return sum;
+    return isUsedOnce && graph.ops[producer].resultValues.size() == 1
+               ? sums[producer]
+               : std::nullopt;
   }
 
   /// Whether what it makes of parts are parts, and no more bytes of them.
   bool passesOn(const GraphOp &op) const {
     return (op.partialRule == PartialRule::Moves ||
             op.partialRule == PartialRule::Linear) &&
-           op.operandValues[0] != kNoValue &&
+           op.resultValues.size() == 1 && op.operandValues[0] != kNoValue &&
            graph.values[op.resultValues[0]].elements <=
                graph.values[op.operandValues[0]].elements;
   }
@@ -100,8 +103,7 @@ private:
       if (all && all->axes != sum->axes)
         return std::nullopt;
       if (!all)
-        all = Sum{sum->axes, {}};
-      all->ops.append(sum->ops);
+        all = Sum{sum->axes};
       all->numUsedOnce += sum->numUsedOnce;
     }
     if (all && !llvm::all_of(others, [&](unsigned value) {
@@ -123,18 +125,27 @@ private:
                                 !graph.ops[value.producer].uses(axes));
   }
 
-  void carry(unsigned number) {
-    std::optional<Sum> sum = addSums(graph.ops[number]);
-    if (!sum || sum->numUsedOnce < 2 || graph.ops[number].uses(sum->axes))
-      return;
-    sum->ops.push_back(number);
-    for (unsigned carrier : sum->ops)
-      if (!graph.ops[carrier].uses(sum->axes))
-        graph.ops[carrier].carried.append(sum->axes);
+  /// Carries the sum through that addition, and through what is before it up
+  /// to the ops that make parts.
+  void carry(unsigned number, AxisList axes) {
+    llvm::SmallVector<unsigned> open{number};
+    while (!open.empty()) {
+      const unsigned carrier = open.pop_back_val();
+      GraphOp &op = graph.ops[carrier];
+      const size_t numAdded =
+          op.partialRule == PartialRule::Additive ? op.operandValues.size() : 1;
+      for (unsigned value :
+           llvm::ArrayRef(op.operandValues).take_front(numAdded))
+        if (value != kNoValue && axesOf(value).empty() && findSum(value))
+          open.push_back(graph.values[value].producer);
+      if (!op.uses(axes))
+        op.carried.append(axes);
+    }
   }
 
   ShardingGraph &graph;
   const bool isResidualSplit;
+  std::vector<std::optional<Sum>> sums; ///< by op, what it would make
 };
 
 } // namespace

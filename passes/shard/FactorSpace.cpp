@@ -2,6 +2,8 @@
 
 #include "passes/shard/FactorSpace.h"
 
+#include "dialects/dist/algebra/DimLimits.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <numeric>
@@ -35,16 +37,16 @@ FactorNode FactorSpace::product(llvm::ArrayRef<FactorNode> children) {
 
 FactorNode FactorSpace::concat(llvm::ArrayRef<FactorNode> children) {
   llvm::SmallVector<FactorNode, 4> kept;
-  DimExpr total = 0;
+  llvm::SmallVector<DimExpr, 4> sizes;
   for (FactorNode child : children) {
     if (size(child).isConstant(0))
       continue;
-    total = total + size(child);
+    sizes.push_back(size(child));
     kept.push_back(child);
   }
   if (kept.size() == 1)
     return kept.front();
-  return kept.empty() ? leaf(0) : add(Kind::Concat, total, kept);
+  return kept.empty() ? leaf(0) : add(Kind::Concat, dist::sum(sizes), kept);
 }
 
 FactorNode FactorSpace::find(FactorNode node) {
@@ -60,8 +62,16 @@ FactorSpace::List FactorSpace::parts(FactorNode node, Kind kind) {
   if (nodes[node].kind != kind)
     return {node};
   List list;
-  for (FactorNode child : nodes[node].children)
-    list.append(parts(child, kind));
+  llvm::SmallVector<FactorNode, 8> open{node};
+  while (!open.empty()) {
+    FactorNode next = find(open.pop_back_val());
+    if (nodes[next].kind == kind)
+      open.append(nodes[next].children.rbegin(), nodes[next].children.rend());
+    else
+      list.push_back(next);
+  }
+  // Flat from now on, which it is asked for often.
+  nodes[node].children.assign(list.begin(), list.end());
   return list;
 }
 
@@ -78,8 +88,10 @@ bool FactorSpace::unify(FactorNode lhs, FactorNode rhs) {
     bool products =
         nodes[lhs].kind == Kind::Product && nodes[rhs].kind == Kind::Product;
     Kind kind = products ? Kind::Product : Kind::Concat;
-    agree = products ? alignProducts(parts(lhs, kind), parts(rhs, kind))
-                     : alignConcats(parts(lhs, kind), parts(rhs, kind));
+    List left = parts(lhs, kind), right = parts(rhs, kind);
+    agree = products ? alignProducts(std::move(left), std::move(right))
+                     : left.size() + right.size() <= kMaxSegments &&
+                           alignConcats(std::move(left), std::move(right));
   }
   // Aligning may have refined either side in place; a failure leaves two nodes.
   lhs = find(lhs), rhs = find(rhs);

@@ -26,6 +26,10 @@ using FactorNode = unsigned;
 
 class FactorSpace {
 public:
+  /// Dims that would get more are not unified: each segment is a factor of
+  /// each op on such a dim.
+  static constexpr size_t kMaxSegments = 256;
+
   FactorNode leaf(dist::DimExpr size);
   /// Children major to minor; those of size 1 are dropped.
   FactorNode product(llvm::ArrayRef<FactorNode> children);

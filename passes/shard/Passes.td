@@ -22,18 +22,7 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
     ("ring"), each rank gets some heads of all positions instead ("ulysses"), or
     all parts are put together ("gather").
 
-    Example (tests/passes/shard/propagate-shardings/example.mlir), tp = 2:
-
-        %u = onnx.MatMul %x, %up          // up: [16, 32]
-        %a = onnx.Relu %u
-        %d = onnx.MatMul %a, %down        // down: [32, 16]
-
-    becomes
-
-        %u = onnx.MatMul %x, %up          // dim 1 over "tp"
-        %a = onnx.Relu %u                 // dim 1 over "tp"
-        %p = onnx.MatMul %a, %down        // partial = {"tp"=2: sum}
-        %d = dist.reshard %p              // replicated
+    (* example filepath=tests/passes/shard/propagate-shardings/example.mlir *)
   }];
   let dependentDialects = ["::shardc::dist::DistDialect"];
   let options = [

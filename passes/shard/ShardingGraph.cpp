@@ -177,12 +177,23 @@ void ShardingGraph::tieDims(GraphOp &graphOp, const onnx::ShardingRule &rule) {
   auto &factors = ruleFactors.emplace_back();
   for (const onnx::RuleFactor &factor : rule.factors)
     factors.emplace_back(space.leaf(factor.size), factor);
+  auto needWhole = [&](const onnx::RuleDim &dim) {
+    for (ArrayRef<unsigned> segment : dim.segments)
+      for (unsigned factor : segment)
+        factors[factor].second.factorClass = FactorClass::NeedsReplication;
+  };
   auto tie = [&](const onnx::RuleTensor &tensor, unsigned value,
                  DimNodes &nodes) {
     if (value == kNoValue)
       return;
     bool perUse = isSplitPerUse(values[value].value);
     for (auto [d, dim] : llvm::enumerate(tensor)) {
+      if (dim.segments.size() > FactorSpace::kMaxSegments) {
+        nodes.push_back(
+            space.leaf(dist::getDims(values[value].value.getType())[d]));
+        needWhole(dim);
+        continue;
+      }
       SmallVector<FactorNode, 4> segments;
       for (ArrayRef<unsigned> segment : dim.segments) {
         SmallVector<FactorNode, 4> children;
@@ -195,10 +206,7 @@ void ShardingGraph::tieDims(GraphOp &graphOp, const onnx::ShardingRule &rule) {
       if (segments.empty() || perUse || isConsumed(dim) ||
           space.unify(values[value].dims[d], nodes.back()))
         continue;
-      // No common factorisation: at this op the dim has to be whole.
-      for (ArrayRef<unsigned> segment : dim.segments)
-        for (unsigned factor : segment)
-          factors[factor].second.factorClass = FactorClass::NeedsReplication;
+      needWhole(dim); // there is no common factorisation
     }
   };
   for (auto [tensor, value] : llvm::zip(rule.operands, graphOp.operandValues))

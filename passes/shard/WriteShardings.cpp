@@ -43,12 +43,13 @@ public:
   unsigned numReshards = 0;
 
   void run() {
+    findCaches();
     // Wanted shardings are read off the graph before any type changes.
     for (GraphOp &op : graph.ops) {
       auto &wantedHere = wanted.emplace_back();
       for (unsigned i = 0; i < op.op->getNumOperands(); ++i)
         wantedHere.push_back(op.operandValues[i] == kNoValue
-                                 ? Sharding()
+                                 ? dist::ShardingRef()
                                  : graph.operandSharding(op, i));
     }
     for (GraphValue &value : graph.values)
@@ -62,7 +63,7 @@ public:
         makeRings(number);
       for (OpOperand &operand : op.op->getOpOperands())
         if (op.operandValues[operand.getOperandNumber()] != kNoValue)
-          connect(operand, wanted[number][operand.getOperandNumber()]);
+          connect(operand, *wanted[number][operand.getOperandNumber()]);
     }
     finishReturn();
   }
@@ -71,6 +72,15 @@ private:
   void setSharding(Value value, const Sharding &sharding) {
     value.setType(
         dist::withSharding(cast<RankedTensorType>(value.getType()), sharding));
+  }
+
+  void findCaches() {
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (auto cache =
+              function.getResultAttrOfType<DictionaryAttr>(i, "onnx.cache"))
+        caches.try_emplace(
+            function.getArgument(cache.getAs<IntegerAttr>("input").getInt()),
+            cache);
   }
 
   /// Inputs are split by the API where all their uses want them split alike.
@@ -85,25 +95,14 @@ private:
       const bool isInTurn = !graph.ops[*it].inTurn.empty() &&
                             llvm::is_contained(kInTurn, operand);
       const Sharding here =
-          isInTurn ? partsOf(*it, operand) : wanted[*it][operand];
+          isInTurn ? partsOf(*it, operand) : *wanted[*it][operand];
       if (here.isPartial() || (common && *common != here))
         return whole;
       common = here;
     }
     StringRef why;
-    return outputSharding(common.value_or(whole), cacheOf(value.value), why);
-  }
-
-  /// What `onnx.cache` says where the value is past of one, else null.
-  DictionaryAttr cacheOf(Value value) {
-    for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      auto cache =
-          function.getResultAttrOfType<DictionaryAttr>(i, "onnx.cache");
-      if (cache && function.getArgument(
-                       cache.getAs<IntegerAttr>("input").getInt()) == value)
-        return cache;
-    }
-    return {};
+    return outputSharding(common.value_or(whole), caches.lookup(value.value),
+                          why);
   }
 
   std::optional<unsigned> numberOf(Operation *op) {
@@ -137,7 +136,7 @@ private:
     const GraphOp &op = graph.ops[number];
     const bool isZigZag = llvm::any_of(
         op.splits, [](const LeafSplit &split) { return split.isZigZag; });
-    Sharding parts = wanted[number][operand];
+    Sharding parts = *wanted[number][operand];
     const dist::DimExpr size = parts.dims[kKeys].size();
     parts.dims[kKeys] = isZigZag ? dist::DimSharding::zigZag(size, op.inTurn)
                                  : dist::DimSharding::whole(size, op.inTurn);
@@ -163,7 +162,7 @@ private:
     for (unsigned i : kInTurn) {
       OpOperand &operand = op.op->getOpOperand(i);
       connect(operand, partsOf(number, i));
-      operand.set(ring(operand.get(), op, wanted[number][i]));
+      operand.set(ring(operand.get(), op, *wanted[number][i]));
     }
   }
 
@@ -268,8 +267,10 @@ private:
   func::FuncOp function;
   ShardingGraph &graph;
   OpBuilder builder;
-  std::vector<SmallVector<Sharding, 3>> wanted;
+  std::vector<SmallVector<dist::ShardingRef, 3>> wanted; ///< by op
   llvm::DenseMap<Operation *, unsigned> numbers;
+  /// What `onnx.cache` says of a value that is past of one.
+  llvm::DenseMap<Value, DictionaryAttr> caches;
   struct Key {
     Value value;
     dist::ShardingRef sharding;

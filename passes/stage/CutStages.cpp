@@ -65,16 +65,16 @@ private:
 
   /// `op` is computed in that stage, and so is what is cheap before it; what is
   /// fixed in an earlier one is sent there.
-  void need(Operation *op, unsigned stage) {
-    if (graph.isFixed(op) && stageOf(op) != stage) {
-      for (Value result : op->getResults())
-        receivers[result].insert(stage);
-      return;
+  void need(Operation *last, unsigned stage) {
+    SmallVector<Operation *> open{last};
+    while (!open.empty()) {
+      Operation *op = open.pop_back_val();
+      if (graph.isFixed(op) && stageOf(op) != stage)
+        for (Value result : op->getResults())
+          receivers[result].insert(stage);
+      else if (needed[stage].insert(op).second)
+        open.append(graph.needs(op));
     }
-    if (!needed[stage].insert(op).second)
-      return;
-    for (Operation *before : graph.needs(op))
-      need(before, stage);
   }
 
   /// Where an output is made: present of a cache that the function leaves as it

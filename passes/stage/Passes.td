@@ -16,20 +16,7 @@ def CutStages : Pass<"shardc-cut-stages", "::mlir::ModuleOp"> {
     weight of both. Caches are not sent, if that can be avoided. Profiles are cut at the same matrices, so that a stage has
     the same weights and caches in each.
 
-    Example (tests/passes/stage/cut-stages/two-stages.mlir), pp = 2:
-
-        func.func @main(%x) { %0 = onnx.MatMul %x, %w0
-                              %1 = onnx.MatMul %0, %w1
-                              return %1 }
-
-    becomes
-
-        func.func @stage0(%x) { %0 = onnx.MatMul %x, %w0
-                                dist.send %0 to 1 as 0
-                                return }
-        func.func @stage1(%x) { %0 = dist.receive from 0 as 0
-                                %1 = onnx.MatMul %0, %w1
-                                return %1 }
+    (* example filepath=tests/passes/stage/cut-stages/two-stages.mlir *)
   }];
   let dependentDialects = ["::shardc::dist::DistDialect"];
   let statistics = [

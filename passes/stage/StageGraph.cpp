@@ -36,20 +36,23 @@ static double bytesOf(Value value) {
 /// in each step, and profiles that are cut there may hold it in other stages.
 static constexpr double kCachePenalty = 1024;
 
-/// Whether the value, or what one op after the other only makes of it, is
-/// returned as present of a cache.
-static bool isCache(Value value) {
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    auto function = dyn_cast<func::FuncOp>(user->getParentOp());
-    if (isa<func::ReturnOp>(user)
-            ? function &&
-                  function.getResultAttr(use.getOperandNumber(), "onnx.cache")
-            : user->getNumOperands() == 1 && user->getNumResults() == 1 &&
-                  isCache(user->getResult(0)))
-      return true;
-  }
-  return false;
+/// A piece's matrices are looked for in so many ops of weights alone; they only
+/// weigh choices, too.
+static constexpr unsigned kMaxWeightOps = 4096;
+
+/// Values that are returned as present of a cache, and what one op after the
+/// other only makes such a value of.
+static llvm::DenseSet<Value> cachesOf(func::FuncOp function) {
+  llvm::DenseSet<Value> caches;
+  Operation *terminator = function.front().getTerminator();
+  for (OpOperand &output : terminator->getOpOperands())
+    if (function.getResultAttr(output.getOperandNumber(), "onnx.cache"))
+      caches.insert(output.get());
+  for (Operation &op : llvm::reverse(function.front().without_terminator()))
+    if (op.getNumOperands() == 1 && op.getNumResults() == 1 &&
+        caches.contains(op.getResult(0)))
+      caches.insert(op.getOperand(0));
+  return caches;
 }
 
 /// More than a vector.
@@ -63,7 +66,7 @@ static bool isMatrix(Value value) {
 StageGraph::StageGraph(func::FuncOp function) {
   findReads(function);
   classify(function);
-  addPieces();
+  addPieces(cachesOf(function));
 }
 
 void StageGraph::findReads(func::FuncOp function) {
@@ -79,7 +82,7 @@ void StageGraph::findReads(func::FuncOp function) {
       });
     };
     if (auto read = dyn_cast<onnx::ReadSizesOp>(op))
-      llvm::for_each(cast<dist::DimsAttr>(read.getSizes()).getValues(), bind);
+      llvm::for_each(read.getSizes().getValues(), bind);
     else if (op.getNumRegions() > 0)
       onnx::forEachSize(&op, bind);
   }
@@ -131,25 +134,28 @@ void StageGraph::classify(func::FuncOp function) {
   }
 }
 
-void StageGraph::addFixedNeeds(
-    Operation *op, llvm::SmallSetVector<Operation *, 8> &found) const {
-  for (Operation *needed : needs(op)) {
-    if (isFixed(needed))
-      found.insert(needed);
-    else if (isa<onnx::ReadSizesOp>(needed))
-      addFixedNeeds(needed, found);
-  }
+SmallVector<Operation *> StageGraph::fixedNeeds(Operation *op) const {
+  SmallVector<Operation *> found;
+  llvm::SmallSetVector<Operation *, 8> open;
+  open.insert(op);
+  for (size_t i = 0; i < open.size(); ++i)
+    for (Operation *needed : needs(open[i])) {
+      if (isFixed(needed))
+        found.push_back(needed);
+      else if (isa<onnx::ReadSizesOp>(needed))
+        open.insert(needed);
+    }
+  return found;
 }
 
 /// Bytes that cross behind each fixed op; infinite where a sum is not complete.
-std::vector<double> StageGraph::crossings() const {
+std::vector<double>
+StageGraph::crossings(const llvm::DenseSet<Value> &caches) const {
   std::vector<double> change(fixedOps.size() + 1, 0);
   std::vector<unsigned> lastUse(fixedOps.size());
   for (auto [number, op] : llvm::enumerate(fixedOps)) {
     lastUse[number] = number;
-    llvm::SmallSetVector<Operation *, 8> used;
-    addFixedNeeds(op, used);
-    for (Operation *producer : used)
+    for (Operation *producer : fixedNeeds(op))
       lastUse[numberOf(producer)] = number;
   }
   std::vector<double> crossing(fixedOps.size(), 0), partial(change);
@@ -164,7 +170,7 @@ std::vector<double> StageGraph::crossings() const {
       bool isPartial = dist::getSharding(result.getType()).isPartial();
       auto &list = isPartial ? partial : change;
       double bytes = isPartial ? 1 : bytesOf(result);
-      if (!isPartial && isCache(result))
+      if (!isPartial && caches.contains(result))
         bytes *= kCachePenalty;
       list[number] += bytes;
       list[lastUse[number]] -= bytes;
@@ -179,33 +185,37 @@ std::vector<double> StageGraph::crossings() const {
   return crossing;
 }
 
-void StageGraph::addMatrices(
-    Operation *op, llvm::SmallSetVector<Operation *, 2> &found) const {
-  for (Value operand : op->getOperands()) {
-    Operation *source = operand.getDefiningOp();
-    if (!source || !holdsMatrix.contains(source))
-      continue;
-    if (source->getNumOperands() == 0)
-      found.insert(source);
-    else
-      addMatrices(source, found);
+SmallVector<Operation *> StageGraph::sourcesOf(size_t piece) const {
+  SmallVector<Operation *> sources;
+  llvm::SmallSetVector<Operation *, 8> open;
+  auto addOperands = [&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp();
+          holdsMatrix.contains(source) && open.size() < kMaxWeightOps)
+        open.insert(source);
+  };
+  size_t next = 0;
+  for (unsigned number = firstOps[piece]; number < firstOps[piece + 1];
+       ++number) {
+    addOperands(fixedOps[number]);
+    for (; next < open.size(); ++next) {
+      addOperands(open[next]);
+      if (open[next]->getNumOperands() == 0)
+        sources.push_back(open[next]);
+    }
   }
+  return sources;
 }
 
 SmallVector<Attribute, 2> StageGraph::matrices(size_t piece) const {
-  llvm::SmallSetVector<Operation *, 2> found;
-  for (unsigned number = firstOps[piece]; number < firstOps[piece + 1];
-       ++number)
-    addMatrices(fixedOps[number], found);
-  SmallVector<Attribute, 2> matrices;
-  for (Operation *source : found)
-    if (!llvm::is_contained(matrices, source->getAttrDictionary()))
-      matrices.push_back(source->getAttrDictionary());
-  return matrices;
+  llvm::SmallSetVector<Attribute, 2> matrices;
+  for (Operation *source : sourcesOf(piece))
+    matrices.insert(source->getAttrDictionary());
+  return SmallVector<Attribute, 2>(matrices.getArrayRef());
 }
 
-void StageGraph::addPieces() {
-  const std::vector<double> crossing = crossings();
+void StageGraph::addPieces(const llvm::DenseSet<Value> &caches) {
+  const std::vector<double> crossing = crossings(caches);
   // A cut behind the op with the least crossing between two products.
   size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
@@ -226,13 +236,10 @@ void StageGraph::addPieces() {
   firstOps.push_back(fixedOps.size());
   for (size_t p = 0; p + 1 < firstOps.size(); ++p) {
     Piece &piece = pieces.emplace_back();
-    llvm::SmallSetVector<Operation *, 2> matrices;
-    for (unsigned number = firstOps[p]; number < firstOps[p + 1]; ++number) {
+    for (unsigned number = firstOps[p]; number < firstOps[p + 1]; ++number)
       if (auto op = dyn_cast<onnx::OnnxOp>(fixedOps[number]))
         piece.work += evaluate(op.multiplyAdds());
-      addMatrices(fixedOps[number], matrices);
-    }
-    for (Operation *source : matrices)
+    for (Operation *source : sourcesOf(p))
       piece.weightBytes += bytesOf(source->getResult(0));
     if (firstOps[p + 1] > 0)
       piece.crossingBytes = crossing[firstOps[p + 1] - 1];

@@ -47,16 +47,15 @@ public:
 private:
   void classify(mlir::func::FuncOp function);
   void findReads(mlir::func::FuncOp function);
-  void addPieces();
-  std::vector<double> crossings() const;
-  /// Fixed ops that cheap ones in front of `op` need.
-  void addFixedNeeds(mlir::Operation *op,
-                     llvm::SmallSetVector<mlir::Operation *, 8> &found) const;
+  void addPieces(const llvm::DenseSet<mlir::Value> &caches);
+  std::vector<double>
+  crossings(const llvm::DenseSet<mlir::Value> &caches) const;
+  /// Fixed ops that `op`, and reads of sizes in front of it, need.
+  llvm::SmallVector<mlir::Operation *> fixedNeeds(mlir::Operation *op) const;
   bool readsMatrix(mlir::Operation *op) const;
-  /// Weights and constants that `op` reads, directly or through what is
+  /// Weights and constants that a piece reads, directly or through what is
   /// computed of them alone.
-  void addMatrices(mlir::Operation *op,
-                   llvm::SmallSetVector<mlir::Operation *, 2> &found) const;
+  llvm::SmallVector<mlir::Operation *> sourcesOf(size_t piece) const;
 
   llvm::DenseMap<mlir::Operation *, unsigned> numbers; ///< of fixed ops
   llvm::DenseSet<mlir::Operation *> dependsOnInputs;

@@ -23,9 +23,14 @@ def VerifyPhase : Pass<"shardc-verify-phase", "::mlir::ModuleOp"> {
     Terms are fingerprints of what a value means: op, attributes, operands,
     global sizes. `shardc-fingerprint` records those of the imported outputs, so
     that changing program and plan alike does not go unnoticed.
+
+    (* example filepath=tests/passes/verify/verify-phase/example.mlir *)
   }];
   let options = [
-    Option<"phase", "phase", "std::string", "", "The phase to check">
+    Option<"phase", "phase", "std::string", "", "The phase to check">,
+    Option<"allowsUnrecorded", "allows-unrecorded", "bool", "false",
+           "Whether functions without a fingerprint pass, which are compared "
+           "with none: for tests of one pass">
   ];
 }
 
@@ -33,7 +38,10 @@ def Fingerprint : Pass<"shardc-fingerprint", "::mlir::ModuleOp"> {
   let summary = "Records what the imported model computes";
   let description = [{
     Requires: phase imported.
-    Ensures: function attribute `onnx.fingerprint`, over the terms of all outputs
-    and all guards.
+    Ensures: function attribute `onnx.fingerprint`, over the terms of all outputs,
+    names, given types and caches, all guards, and the place among the profiles.
+    From here on verify-phase refuses functions without it.
+
+    (* example filepath=tests/passes/verify/fingerprint/example.mlir *)
   }];
 }

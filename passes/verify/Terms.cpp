@@ -3,6 +3,7 @@
 #include "passes/verify/Terms.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 
@@ -11,9 +12,6 @@
 using namespace mlir;
 
 namespace shardc::verify {
-
-/// The name of an input or output, by which users give and find it.
-static StringRef nameOf(StringAttr name) { return name ? name.getValue() : ""; }
 
 Terms::Terms(func::FuncOp function) {
   addFunction(function);
@@ -30,10 +28,8 @@ void Terms::addFunction(func::FuncOp function) {
   const bool isFirst = terms.empty();
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
     std::string number = std::to_string(i);
-    StringRef name =
-        nameOf(function.getArgAttrOfType<StringAttr>(i, "onnx.name"));
-    terms[argument] =
-        hash({"input", number, name, typeText(argument.getType())});
+    terms[argument] = hash({"input", number, port(function.getArgAttrDict(i)),
+                            typeText(argument.getType())});
     if (isFirst)
       inputs.push_back(of(argument));
   }
@@ -44,11 +40,11 @@ void Terms::addFunction(func::FuncOp function) {
     }
     for (auto [i, operand] : llvm::enumerate(op.getOperands()))
       results[dist::outputOf(function, i)] = {
-          of(operand),
-          nameOf(function.getResultAttrOfType<StringAttr>(i, "onnx.name"))};
+          of(operand), port(function.getResultAttrDict(i))};
   }
-  if (Attribute when = function->getAttr("onnx.when"))
-    guards.push_back(text(when).str());
+  for (StringRef name : {onnx::kWhenAttr, onnx::kProfileAttr})
+    if (Attribute attribute = function->getAttr(name))
+      guards.push_back((name + text(attribute)).str());
 }
 
 /// Stages may check the same guards and read the same sizes.
@@ -144,6 +140,10 @@ StringRef Terms::text(Attribute attribute) {
   return text;
 }
 
+std::string Terms::port(DictionaryAttr attributes) {
+  return attributes ? text(attributes).str() : "{}";
+}
+
 std::string Terms::typeText(Type type) {
   std::string &text = typeTexts[type];
   if (!text.empty())
@@ -169,8 +169,10 @@ Term Terms::hash(ArrayRef<StringRef> parts) const {
   return md5.final();
 }
 
-std::string Terms::fingerprint() const {
-  SmallVector<StringRef> parts;
+std::string Terms::fingerprint(size_t profile, size_t numProfiles) const {
+  const std::string place =
+      std::to_string(profile) + " of " + std::to_string(numProfiles);
+  SmallVector<StringRef> parts{place};
   for (const auto *values : {&returned, &inputs})
     for (const Term &term : *values)
       parts.push_back(

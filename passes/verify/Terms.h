@@ -4,8 +4,8 @@
 // value: the op with its attributes, the terms of its operands, its global
 // type. Collectives and reshards have the term of their operand.
 //
-//   %p = onnx.MatMul %a, %w          term H("MatMul", term(a), term(w), f32 b s
-//   96) %y = dist.all_reduce %p          term(p)
+//   %p = onnx.MatMul %a, %w     H("MatMul", term(a), term(w), f32 b s 96)
+//   %y = dist.all_reduce %p     term(p)
 //
 // Names of values, locations and the order of independent ops do not count.
 //
@@ -33,9 +33,11 @@ public:
 
   Term of(mlir::Value value) const { return terms.lookup(value); }
   llvm::SmallVector<Term> outputs() const { return returned; }
-  /// Over all outputs, all inputs (of the first stage), and guards, as hex
-  /// digits.
-  std::string fingerprint() const;
+  /// Over all outputs, all inputs (of the first stage), with their names, the
+  /// types in which callers hand them in and the caches that they are, and
+  /// guards, as hex digits. Of a model with several profiles, the first one
+  /// whose condition holds is run: their order counts.
+  std::string fingerprint(size_t profile = 0, size_t numProfiles = 1) const;
 
 private:
   void addFunction(mlir::func::FuncOp function);
@@ -55,7 +57,9 @@ private:
   llvm::DenseMap<mlir::Type, std::string> typeTexts;
   bool isPipeline = false;
   llvm::DenseMap<int64_t, Term> sent; ///< in a pipeline, by transfer
-  std::map<int64_t, std::pair<Term, llvm::StringRef>> results; ///< and names
+  /// What is known of an output beside its term: name, given type, cache.
+  std::string port(mlir::DictionaryAttr attributes);
+  std::map<int64_t, std::pair<Term, std::string>> results; ///< with their ports
   llvm::SmallVector<Term> inputs, returned;
   llvm::SmallVector<std::string> guards;
 };

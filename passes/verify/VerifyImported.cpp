@@ -3,6 +3,7 @@
 #include "passes/verify/VerifyImported.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/algebra/DimLimits.h"
 #include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
@@ -121,7 +122,7 @@ LogicalResult verifyImported(func::FuncOp function) {
     if (!type)
       return at->emitError("has a value of unknown type: ") << value.getType();
     for (dist::DimExpr size : dist::getDims(type))
-      if (size == dist::DimExpr::symbol("?"))
+      if (size == dist::DimExpr::symbol("?") || dist::isTooLarge(size))
         return at->emitError("has a value of unknown size: ") << type;
     return success();
   };

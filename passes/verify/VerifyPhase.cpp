@@ -26,6 +26,8 @@ namespace shardc::verify {
 
 namespace {
 
+constexpr StringLiteral kFingerprint = "onnx.fingerprint";
+
 /// Weights are loaded before there is an input, whose sizes must not say which
 /// part of them a rank holds.
 LogicalResult verifySource(Operation &op) {
@@ -195,7 +197,8 @@ LogicalResult verifyTerms(func::FuncOp program, func::FuncOp sharded) {
 
 /// Inputs and outputs of the local program are held as in the sharded one.
 LogicalResult verifyHeldAlike(func::FuncOp program, func::FuncOp sharded) {
-  for (StringRef name : {dist::kStageAttr, dist::kOutputsAttr})
+  for (StringRef name :
+       {dist::kStageAttr, dist::kOutputsAttr, dist::kBatchInputsAttr})
     if (program->getAttr(name) != sharded->getAttr(name))
       return program.emitError("has another ")
              << name << " than the sharded function";
@@ -237,68 +240,101 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
       if (!problem.empty())
         return op.emitError("is for no requests: onnx.when: ") << problem;
     }
+    // All functions say what is computed, but for programs that name one.
+    const std::vector<Pipeline> profiles =
+        pipelinesOf(module, [this](func::FuncOp function) {
+          return phase != "partitioned" || !function->hasAttr("dist.sharded");
+        });
     if (phase == "imported") {
       for (func::FuncOp function : module.getOps<func::FuncOp>())
         if (failed(verifyImported(function)))
           return failure();
-      return success();
+      return verifyFingerprints(profiles);
     }
     if (phase == "lowered")
       return verifyLowered(module);
     dist::MeshOp mesh = dist::getMesh(module);
     if (!mesh)
       return module.emitError("has no dist.mesh");
-    if (phase == "sharded" || phase == "staged") {
-      for (const Pipeline &stages :
-           pipelinesOf(module, [](func::FuncOp) { return true; }))
-        if (failed(verifyGlobal(stages, *mesh.getMesh().getMesh())))
-          return failure();
-      return success();
-    }
+    if (phase == "sharded" || phase == "staged")
+      return verifyGlobal(profiles, *mesh.getMesh().getMesh());
     if (phase == "partitioned")
-      return verifyPartitioned(module, *mesh.getMesh().getMesh());
+      return failure(
+          failed(verifyGlobal(profiles, *mesh.getMesh().getMesh())) ||
+          failed(verifyPrograms(module, *mesh.getMesh().getMesh())));
     return module.emitError("unknown phase \"")
            << phase << "\": expected imported, sharded, staged, partitioned or "
            << "lowered";
   }
 
-  LogicalResult verifyGlobal(ArrayRef<func::FuncOp> stages,
-                             const dist::Mesh &mesh) {
-    if (failed(verifyTransfers(stages)))
-      return failure();
-    // Before the rules, which trust attributes to fit the op.
-    func::FuncOp first = stages.front();
-    auto imported = first->getAttrOfType<StringAttr>("onnx.fingerprint");
-    if (imported && Terms(stages).fingerprint() != imported.getValue())
-      return first.emitError("does not compute what the imported model "
-                             "computes");
-    for (func::FuncOp function : stages)
-      if (failed(
-              ShardingVerifier(function, mesh, /*isLocal=*/false).verify()) ||
-          failed(verifySymbols(function)))
-        return failure();
+  /// Each profile, of all stages, is that of the imported model.
+  LogicalResult verifyFingerprints(ArrayRef<Pipeline> profiles) {
+    for (auto [number, stages] : llvm::enumerate(profiles)) {
+      func::FuncOp first = stages.front();
+      auto recorded = first->getAttrOfType<StringAttr>(kFingerprint);
+      for (func::FuncOp stage : stages) {
+        if (!recorded && allowsUnrecorded)
+          continue;
+        if (!recorded || stage->getAttr(kFingerprint) != recorded) {
+          InFlightDiagnostic error =
+              stage.emitError("lacks the onnx.fingerprint of the imported "
+                              "model, without which nothing says what it "
+                              "computes");
+          error.attachNote() << "`shard-opt --shardc-fingerprint` records that "
+                                "of an imported model";
+          return error;
+        }
+      }
+      if (recorded && Terms(stages).fingerprint(number, profiles.size()) !=
+                          recorded.getValue())
+        return first.emitError("does not compute what the imported "
+                               "model computes");
+    }
     return success();
   }
 
-  LogicalResult verifyPartitioned(ModuleOp module, const dist::Mesh &mesh) {
-    llvm::DenseSet<Attribute> references;
-    for (func::FuncOp program : module.getOps<func::FuncOp>())
-      if (auto reference =
-              program->getAttrOfType<FlatSymbolRefAttr>("dist.sharded"))
-        references.insert(reference.getAttr());
-    for (const Pipeline &stages :
-         pipelinesOf(module, [&](func::FuncOp function) {
-           return references.contains(function.getSymNameAttr());
-         }))
-      if (failed(verifyGlobal(stages, mesh)))
+  LogicalResult verifyGlobal(ArrayRef<Pipeline> profiles,
+                             const dist::Mesh &mesh) {
+    for (const Pipeline &stages : profiles)
+      if (failed(verifyTransfers(stages)))
         return failure();
+    // Before the rules, which trust attributes to fit the op.
+    if (failed(verifyFingerprints(profiles)))
+      return failure();
+    for (const Pipeline &stages : profiles)
+      for (func::FuncOp function : stages)
+        if (failed(
+                ShardingVerifier(function, mesh, /*isLocal=*/false).verify()) ||
+            failed(verifySymbols(function)))
+          return failure();
+    return success();
+  }
+
+  /// No stage or profile is lost, nor run twice.
+  static LogicalResult verifyEachIsRun(ModuleOp module) {
+    llvm::DenseSet<Attribute> run;
+    for (func::FuncOp program : module.getOps<func::FuncOp>())
+      if (auto name = program->getAttrOfType<FlatSymbolRefAttr>("dist.sharded");
+          name && !run.insert(name.getAttr()).second)
+        return program.emitError("computes what another program computes: ")
+               << name;
+    for (func::FuncOp function : module.getOps<func::FuncOp>())
+      if (!function->hasAttr("dist.sharded") &&
+          !run.contains(function.getSymNameAttr()))
+        return function.emitError("is computed by no program");
+    return success();
+  }
+
+  LogicalResult verifyPrograms(ModuleOp module, const dist::Mesh &mesh) {
+    if (failed(verifyEachIsRun(module)))
+      return failure();
     for (func::FuncOp program : module.getOps<func::FuncOp>()) {
       auto reference =
           program->getAttrOfType<FlatSymbolRefAttr>("dist.sharded");
       if (!reference)
         continue;
       auto sharded = module.lookupSymbol<func::FuncOp>(reference.getAttr());
-      if (!sharded)
+      if (!sharded || sharded->hasAttr("dist.sharded"))
         return program.emitError("has lost its sharded function ") << reference;
       if (failed(verifyTerms(program, sharded)) ||
           failed(ShardingVerifier(program, mesh, /*isLocal=*/true).verify()) ||
@@ -321,10 +357,13 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
 
 struct FingerprintPass : impl::FingerprintBase<FingerprintPass> {
   void runOnOperation() override {
-    for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+    const auto functions =
+        llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    for (auto [number, function] : llvm::enumerate(functions))
       function->setAttr(
-          "onnx.fingerprint",
-          StringAttr::get(&getContext(), Terms(function).fingerprint()));
+          kFingerprint,
+          StringAttr::get(&getContext(), Terms(function).fingerprint(
+                                             number, functions.size())));
   }
 };
 

@@ -146,6 +146,8 @@ class Cases:
 
 
 def elementwise(g, s):
+    for op in ["Celu", "Selu", "ThresholdedRelu"]:
+        g.add(op, g.eighths(s.a, s.b))
     for op in ["Relu", "Sigmoid", "Tanh", "Softplus", "Softsign", "Mish", "HardSwish", "Gelu", "LeakyRelu", "Elu"]:
         g.add(op, g.eighths(s.a, s.b, s.c))
     for op in ["HardSigmoid", "Abs", "Ceil", "Cos", "Erf", "Exp", "Floor", "Neg", "Round", "Sign", "Sin"]:
@@ -196,6 +198,16 @@ def bits(g, s):
     g.add("BitwiseNot", g.ints(s.a, s.b, dtype=I64))
     g.add("BitShift", g.positive(s.a, s.b, dtype=np.uint8), g.positive(s.b, dtype=np.uint8), direction="LEFT")
     g.add("BitCast", g.ints(s.a, s.b), to=TensorProto.INT32)
+
+
+def recurrent(g, s):
+    """Of a constant length, and of one that may be a symbol."""
+    functions = {"activations": ["HardSigmoid", "Relu", "Softsign"], "hidden_size": s.c}
+    for name, steps, more in (("LSTM.activations", 3, functions), ("LSTM.any_length", s.a, {"hidden_size": s.c, "direction": "reverse"})):
+        weights = [g.weight(1, 4 * s.c, s.d), g.weight(1, 4 * s.c, s.c)]
+        g.add(name, g.eighths(steps, s.b, s.d), *weights, outputs=3, exact=False, reference=False, **more)
+    g.add("GRU.any_length", g.eighths(s.a, s.b, s.d), g.weight(1, 3 * s.c, s.d), g.weight(1, 3 * s.c, s.c), outputs=2, exact=False,
+          reference=False, hidden_size=s.c)  # fmt: skip
 
 
 def images(g, s):
@@ -326,8 +338,8 @@ def quantized(g, s):
     whole = [byte(4 * s.b, s.d), halves(s.b, s.d), byte(s.b, s.d)]
     g.add("DequantizeLinear.whole", *whole, axis=0, block_size=4)
     g.add("DequantizeLinear.rows", byte(s.d, s.b * s.c), halves(s.d, blocks), axis=-1, block_size=3)
-    # Products that take weights as they are, of 4 bits and of 8.
-    for bits in (4, 8):
+    # Products that take weights as they are, of 4 bits and of 8; those of 2 are unpacked first.
+    for bits in (2, 4, 8):
         size = 16
         packed = np.random.default_rng(bits).integers(0, 256, (s.c, -(-s.b * 8 // size), size * bits // 8)).astype(U8)
         scales = np.random.default_rng(9).choice([0.25, 0.5], packed.shape[:2]).astype(F32)
@@ -343,6 +355,7 @@ def quantized(g, s):
     g.add("MatMulInteger", byte(s.a, s.b, s.c, dtype=U8), byte(s.c, s.d), byte(dtype=U8), byte(s.d))
     rows = [byte(s.b, s.c), byte(s.c, s.d), byte(s.b)]
     g.add("MatMulInteger.rows", *rows, reference=False)  # which broadcasts [m] along k
+    g.add("MatMulInteger.vector", byte(s.c, dtype=U8), byte(s.c, s.d))
     g.add("MatMulInteger.batch", byte(s.b, s.a, s.c), byte(s.b, s.c, s.d, dtype=U8))
 
 
@@ -380,8 +393,14 @@ def layout(g, s):
     g.add("Slice", g.ints(s.a, s.b + 2, 2 * s.b + s.c), *bounds)
     g.add("Slice.front", g.ints(s.a, 2 * s.b), g.const([0]), g.const([s.b]), g.const([1]))
     g.add("Slice.last", g.ints(s.a, s.b, s.c), g.const([-1]), g.const([2**40]), g.const([1]))
+    g.add("Slice.short", g.ints(s.b, s.a), g.const([-5]), g.const([2**40]), g.const([1]))
+    g.add("Slice.behind", g.ints(s.a, s.b), g.const([3]), g.const([-2]), g.const([0]))
     g.add("Slice.step", g.ints(s.a, 2 * s.b, s.c), g.const([1]), g.const([2**40]), g.const([1]), g.const([2]))
     g.add("Slice.back", g.ints(s.b, s.c), g.const([-1]), g.const([-(2**40)]), g.const([0]), g.const([-1]))
+    parts = [("SplitToSequence", [0, 1], "s", {"axis": 1}), ("SequenceAt", ["s", 2], "last", {})]
+    parts += [("SequenceInsert", ["s", "last", 3], "t", {}), ("ConcatFromSequence", ["t"], "out", {"axis": 1})]
+    sizes = [g.const([s.b, s.c]), g.const(-1), g.const(0)]
+    g.chain("SplitToSequence", g.ints(s.a, s.b + s.c), *sizes, nodes=parts)
     g.add("Squeeze", g.ints(s.a, 1, s.c), g.const([1]))
     g.add("Unsqueeze", g.ints(s.a, s.c), g.const([1]))
     g.add("Flatten", g.ints(s.a, s.b, s.c), axis=1)
@@ -549,7 +568,7 @@ def partial_cases(sizes):
 def every_case(sizes):
     """Cases of every op."""
     g = Cases(sizes)
-    families = [elementwise, bits, images, contraction, attention, quantized, indexing, caches, layout, normalization]
-    for family in [*families, reduction, source, dynamic, recovered]:
+    families = [elementwise, bits, images, recurrent, contraction, attention, quantized, indexing, caches, layout]
+    for family in [*families, normalization, reduction, source, dynamic, recovered]:
         family(g, sizes)
     return g.all

@@ -73,6 +73,15 @@ class CompileFlags(Mistakes):
     def test_unknown_flag(self):
         self.check("--frobnicate", words=["--frobnicate", "--help"])
 
+    def test_misspelt_flag(self):
+        self.check("--tpp", 2, words=["--tpp: there is no such flag; did you mean --tp?"])
+        self.check("--explain-jsn=plan.json", words=["--explain-jsn: there is no such flag", "--explain-json?"])
+        self.assert_no_compile(FLAGS, "--sed: there is no such flag; did you mean --seed?",
+                               arguments=["verify", BERT / "model.onnx", "--sed", 3])  # fmt: skip
+
+    def test_argument_too_much(self):
+        self.check("other.onnx", words=["other.onnx: expected no such argument"])
+
     def test_unknown_phase(self):
         self.check("--to", "nowhere", words=["--to", "nowhere", "partitioned"])
 
@@ -111,6 +120,39 @@ class CompileFlags(Mistakes):
         self.check("--dump-dir", file, words=["--dump-dir", file])
 
 
+class IdleFlags(EndToEnd):
+    """Flags that change nothing are done as asked, and told."""
+
+    def warnings(self, *flags):
+        done = program("shardc", *flags)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [line for line in done.stderr.splitlines() if "changes nothing" in line]
+
+    def test_flags_that_need_others(self):
+        for flags, needed in ((["--sp"], "--tp 2"), (["--micro-batches", 2], "--pp 2"), (["--cp-mode", "ring"], "--cp 2"),
+                              (["--ep-mode", "tensor"], "--ep 2"), (["--weights", "copy"], "-o"),
+                              (["--dims", "batch=1"], "--explain")):  # fmt: skip
+            with self.subTest(flags):
+                [line] = self.warnings(BERT / "model.onnx", "--to", "imported", *flags)
+                self.assertRegex(line, f"^warning: {flags[0]}: changes nothing without {needed}")
+
+    def test_flags_that_have_them(self):
+        flags = ["--tp", 2, "--sp", "--pp", 2, "--micro-batches", 2, "--explain", "--dims", "batch=2"]
+        self.assertEqual(self.warnings(BERT / "model.onnx", *flags), [])
+
+    def test_verify(self):
+        [line] = self.warnings("verify", BERT / "model.onnx", "--sp")
+        self.assertIn("--sp", line)
+
+
+class Dumps(EndToEnd):
+    def test_alone(self):
+        folder = self.folder / "dump"
+        self.run_ok("shardc", BERT / "model.onnx", "--tp", 2, "--dump-dir", folder)
+        phases = ["1-imported", "2-sharded", "3-staged", "4-partitioned", "5-lowered"]
+        self.assertEqual(sorted(file.stem for file in folder.iterdir()), phases)
+
+
 class CompileModel(Mistakes):
     def check(self, model, *words, flags=()):
         self.assert_no_compile(MODEL, *words, arguments=[model, "--tp", 2, "-o", self.out, *flags])
@@ -129,7 +171,10 @@ class CompileModel(Mistakes):
     def test_text_of_another_phase(self):
         text = self.folder / "model.mlir"
         text.write_text(self.run_ok("shardc", BERT / "model.onnx", "--tp", 2, "--to", "imported"))
-        self.check(text, "dist.mesh", flags=["--from", "partitioned"])
+        self.check(text, text, "--from partitioned", "dist.mesh", flags=["--from", "partitioned"])
+
+    def test_folder(self):
+        self.check(BERT, BERT, "is a folder", f"did you mean {BERT}/model.onnx?")
 
 
 class Output(Mistakes):
@@ -152,13 +197,6 @@ class Output(Mistakes):
         (self.folder / "file").write_text("")
         self.assert_fails(self.compile_to(self.folder / "file/out.shard"), ARTIFACT, "file/out.shard")
         self.assertEqual([file.name for file in self.folder.rglob("*")], ["file"])
-
-    def test_an_artifact_is_replaced(self):
-        self.out.mkdir()
-        for name in ("manifest.json", "of-before"):
-            (self.out / name).write_text("{}")
-        self.assertEqual(self.compile_to(self.out).returncode, 0)
-        self.assertFalse((self.out / "of-before").exists())
 
     def test_a_failure_keeps_the_old_artifact(self):
         self.assertEqual(self.compile_to(self.out).returncode, 0)
@@ -349,6 +387,9 @@ class RunFlags(Run):
 
     def test_unknown_flag(self):
         self.assert_run_fails(FLAGS, "--frobnicate", "--help", flags=["--frobnicate"])
+
+    def test_misspelt_flag(self):
+        self.assert_run_fails(FLAGS, "--output: there is no such flag; did you mean --outputs?", flags=["--output", "x"])
 
     def test_repeat(self):
         self.assert_run_fails(FLAGS, "--repeat", "0", flags=["--repeat", 0])

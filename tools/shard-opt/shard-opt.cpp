@@ -2,6 +2,7 @@
 
 #include "compiler/Pipeline.h"
 #include "tools/shard-opt/TestEmitRows.h"
+#include "tools/shard-opt/TestRecoveries.h"
 #include "tools/shard-opt/TestSplitFactors.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -12,6 +13,7 @@ int main(int argc, char **argv) {
   shardc::registerShardcDialects(registry);
   shardc::registerShardcPasses();
   shardc::registerTestEmitRows();
+  shardc::registerTestRecoveries();
   shardc::registerTestSplitFactors();
   mlir::registerCSEPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(

@@ -6,7 +6,7 @@
 
 #include "tools/shardc/Flags.h"
 
-#include <CLI/CLI.hpp>
+#include "tools/flags/Unexpected.h"
 
 #include <filesystem>
 
@@ -187,7 +187,8 @@ static void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
 /// `shardc verify`; the app that was added.
 static CLI::App *addVerify(CLI::App &app, Flags &flags, DimTexts &dims) {
   CLI::App *verify = app.add_subcommand(
-      "verify", "Run a plan and one rank on the same inputs, and compare");
+      "verify", "Run a plan, one rank, and the graph without recovery on the "
+                "same inputs, and compare");
   verify->add_option("model", flags.model, "The model: .onnx")->required();
   addPlanFlags(*verify, flags, dims);
   verify->add_option("--inputs", flags.inputs,
@@ -196,6 +197,14 @@ static CLI::App *addVerify(CLI::App &app, Flags &flags, DimTexts &dims) {
   verify->add_option("--dims", dims.dims,
                      "Sizes of made-up inputs, for example batch=2,seq=7");
   verify->add_option("--seed", flags.seed, "Of the made-up inputs");
+  verify
+      ->add_option("--against", flags.against,
+                   "Compare with this engine, too: onnxruntime, in a Python "
+                   "that has it")
+      ->check(CLI::IsMember({"onnxruntime"}));
+  verify->add_option("--python", flags.python,
+                     "That Python; without it SHARDC_PYTHON, or the first of "
+                     "python3 and .venv/bin/python that has it");
   verify->add_flag("--json", flags.json, "Print JSON");
   verify->add_option("--programs", flags.programs,
                      "For development: try these programs, as --to=partitioned "
@@ -209,6 +218,38 @@ static CLI::App *addVerify(CLI::App &app, Flags &flags, DimTexts &dims) {
       "does\nis named, 2 wrong flags or inputs, 3 the model, 4 it does not "
       "run.");
   return verify;
+}
+
+/// Of flags that change nothing without others.
+static void warnOfIdleFlags(const CLI::App &app, const CLI::App &verify,
+                            const Flags &flags) {
+  auto ways = [&](const char *axis) { return flags.degrees.at(axis); };
+  const bool splits = ways("tp") > 1 || ways("ep") > 1 || ways("cp") > 1;
+  const bool explains = flags.explain || !flags.explainJson.empty();
+  const bool writes = !flags.output.empty();
+  const struct {
+    const char *flag;
+    bool works;
+    const char *needs;
+  } rules[] = {
+      {"--sp", splits, "--tp 2 or more"},
+      {"--cp-mode", ways("cp") > 1, "--cp 2 or more"},
+      {"--ep-mode", ways("ep") > 1, "--ep 2 or more"},
+      {"--micro-batches", ways("pp") > 1 || flags.microBatches == 1,
+       "--pp 2 or more"},
+      {"--dims", explains || flags.verify, "--explain or --explain-json"},
+      {"--topology", explains || flags.target != "host",
+       "--explain, --explain-json or --target cuda"},
+      {"--weights", writes, "-o FOLDER"},
+      {"--python", !flags.against.empty(), "--against onnxruntime"},
+  };
+  const CLI::App &parsed = flags.verify ? verify : app;
+  for (const auto &rule : rules) {
+    const CLI::Option *option = parsed.get_option_no_throw(rule.flag);
+    if (option && option->count() > 0 && !rule.works)
+      std::cerr << "warning: " << rule.flag << ": changes nothing without "
+                << rule.needs << "\n";
+  }
 }
 
 int parseFlags(int argc, char **argv, Flags &flags) {
@@ -265,6 +306,9 @@ int parseFlags(int argc, char **argv, Flags &flags) {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {
     return app.exit(done);
+  } catch (const CLI::ExtrasError &) {
+    std::cerr << "error: " << unexpectedText(app) << "; see shardc --help\n";
+    return 2;
   } catch (const CLI::ParseError &error) {
     std::cerr << "error: " << error.what() << "; see shardc --help\n";
     return 2;
@@ -281,8 +325,9 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   if (flags.model.empty())
     problem = "model is required; see shardc --help";
   else if (!flags.verify && flags.output.empty() && flags.to.empty() &&
-           !flags.explain && flags.explainJson.empty())
-    problem = "nothing to do: give -o FOLDER, --explain or --to PHASE";
+           flags.dumpDir.empty() && !flags.explain && flags.explainJson.empty())
+    problem = "nothing to do: give -o FOLDER, --explain, --to PHASE or "
+              "--dump-dir FOLDER";
   auto phaseIndex = [&](const std::string &phase) {
     return std::find(phases.begin(), phases.end(), phase) - phases.begin();
   };
@@ -293,8 +338,14 @@ int parseFlags(int argc, char **argv, Flags &flags) {
       std::filesystem::path(flags.model).extension() != ".mlir")
     problem =
         "--from " + flags.from + ": expected a .mlir file that --to printed";
-  if (problem.empty())
+  if (problem.empty() && flags.from == "lowered" &&
+      (flags.explain || !flags.explainJson.empty()))
+    problem = "--explain: a lowered program no longer says what it sends; use "
+              "--from partitioned, or what comes before it";
+  if (problem.empty()) {
+    warnOfIdleFlags(app, *verify, flags);
     return -1;
+  }
   std::cerr << "error: " << problem << "\n";
   return 2;
 }

@@ -27,7 +27,7 @@ struct Flags {
   bool check = false, json = false; ///< shardc check
   bool verify = false;              ///< shardc verify, and its own flags:
   std::vector<std::string> inputs;
-  std::string programs;
+  std::string programs, against, python;
   bool trustPrograms = false;
   uint64_t seed = 0;
 };

@@ -2,11 +2,14 @@
 
 #include "compiler/Compile.h"
 #include "compiler/check/Check.h"
+#include "compiler/files/OutputFile.h"
+#include "compiler/files/ScratchFolder.h"
 #include "tools/shardc/Flags.h"
 #include "tools/shardc/verify/Verify.h"
 
 #include "llvm/Support/InitLLVM.h"
 
+#include <csignal>
 #include <unistd.h>
 
 using namespace shardc;
@@ -65,15 +68,13 @@ static int runVerify(const Flags &flags) {
   if (!flags.programs.empty())
     options.plan.generatesKernels = false;
   options.trustPrograms = flags.trustPrograms;
+  options.against = flags.against;
+  options.python = flags.python;
   options.json = flags.json;
   return withProgress(options.plan, [&] { return verifier::verify(options); });
 }
 
-int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
-  Flags flags;
-  if (int status = parseFlags(argc, argv, flags); status >= 0)
-    return status;
+static int run(const Flags &flags) {
   if (flags.check)
     return static_cast<int>(checkModel(flags.model, flags.json, llvm::outs()));
   if (flags.verify)
@@ -82,4 +83,27 @@ int main(int argc, char **argv) {
   return withProgress(options, [&] {
     return static_cast<int>(compile(options, llvm::outs(), llvm::errs()));
   });
+}
+
+/// The status, but that what was to be printed was printed.
+static int finish(int status) {
+  (void)files::takeError(llvm::errs()); // nobody is left to tell
+  std::error_code error = files::takeError(llvm::outs());
+  if (!error)
+    return status;
+  llvm::errs() << "error: cannot write to standard output: " << error.message()
+               << "\n";
+  (void)files::takeError(llvm::errs());
+  return status == 0 ? static_cast<int>(ExitCode::Artifact) : status;
+}
+
+int main(int argc, char **argv) {
+  files::removeScratchOnSignals();
+  // A closed pipe is an error of the write, like a full disk.
+  llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
+  std::signal(SIGPIPE, SIG_IGN);
+  Flags flags;
+  if (int status = parseFlags(argc, argv, flags); status >= 0)
+    return status;
+  return finish(run(flags));
 }

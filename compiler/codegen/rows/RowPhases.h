@@ -5,8 +5,8 @@
 //
 //   %max = rt.reduce "max" %x        phase 0 reads x
 //   %e = math.exp (%x - %max)        phase 1 computes %e, keeps it and sums it
-//   up %sum = rt.reduce "sum" %e %y = %e / %sum                   phase 2 reads
-//   what phase 1 kept
+//   %sum = rt.reduce "sum" %e        up
+//   %y = %e / %sum                   phase 2 reads what phase 1 kept
 //
 // What is cheap is computed again where it is needed; what is not (exp, tanh,
 // erf) is kept in a slot: one f32 a column.

@@ -1,6 +1,6 @@
 //===- DimExpr.cpp - Symbolic sizes ---------------------------------------===//
 
-#include "dialects/dist/algebra/DimExpr.h"
+#include "dialects/dist/algebra/DimLimits.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -17,7 +17,11 @@ using namespace detail;
 namespace {
 
 using Term = DimExpr::Term;
-using Terms = llvm::SmallVector<Term, 2>;
+
+/// Sums of thousands of slices stay within these, and no size of a model is
+/// near them.
+constexpr size_t kMaxSize = 1 << 16;
+constexpr unsigned kMaxDepth = 512;
 
 /// Names decide, so that printing does not depend on what was parsed first.
 bool atomLess(const DimAtom *lhs, const DimAtom *rhs) {
@@ -36,6 +40,27 @@ bool monomialLess(const Term &lhs, const Term &rhs) {
                                       atomLess);
 }
 
+/// Nodes and atoms as they are stored, with what limits them: terms and atoms
+/// in them, and how deep atoms stand in atoms.
+struct StoredNode : DimNode {
+  size_t size;
+  unsigned depth;
+};
+
+struct StoredAtom : DimAtom {
+  size_t size;
+  unsigned depth;
+};
+
+const StoredNode &stored(DimExpr expr) {
+  return *static_cast<const StoredNode *>(
+      static_cast<const DimNode *>(expr.opaque()));
+}
+
+const StoredAtom &stored(const DimAtom *atom) {
+  return *static_cast<const StoredAtom *>(atom);
+}
+
 /// Owns every node and atom of the process.
 class Interner {
 public:
@@ -44,7 +69,8 @@ public:
     return *interner;                         // reachable from statics
   }
 
-  const DimNode *node(Terms terms) {
+  /// Of terms in normal form.
+  const DimNode *node(Terms terms, size_t size, unsigned depth) {
     llvm::hash_code hash = llvm::hash_value(terms.size());
     for (const Term &term : terms)
       hash = llvm::hash_combine(
@@ -55,7 +81,7 @@ public:
     for (auto it = first; it != last; ++it)
       if (equal(it->second->terms, terms))
         return it->second;
-    storage.push_back(DimNode{std::move(terms)});
+    storage.push_back(StoredNode{{std::move(terms)}, size, depth});
     nodes.emplace(hash, &storage.back());
     return &storage.back();
   }
@@ -65,8 +91,11 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     auto &slot = atoms[{kind, name.str(), lhs.opaque(), rhs.opaque()}];
     if (!slot) {
-      atomStorage.push_back(DimAtom{kind, name.str(), lhs, rhs,
-                                    static_cast<unsigned>(atomStorage.size())});
+      const StoredNode &left = stored(lhs), &right = stored(rhs);
+      const unsigned order = atomStorage.size();
+      atomStorage.push_back(StoredAtom{{kind, name.str(), lhs, rhs, order},
+                                       1 + left.size + right.size,
+                                       1 + std::max(left.depth, right.depth)});
       slot = &atomStorage.back();
     }
     return slot;
@@ -82,16 +111,25 @@ private:
   }
 
   std::mutex mutex;
-  std::deque<DimNode> storage;
-  std::deque<DimAtom> atomStorage;
+  std::deque<StoredNode> storage;
+  std::deque<StoredAtom> atomStorage;
   std::unordered_multimap<size_t, const DimNode *> nodes;
   std::map<std::tuple<AtomKind, std::string, const void *, const void *>,
            const DimAtom *>
       atoms;
 };
 
+/// 0 floordiv 0, which has no value: nothing is ever proved of it.
+DimExpr tooLarge() {
+  static const DimExpr expr = DimExpr::fromTerms(
+      {Term{1, {Interner::get().atom(AtomKind::FloorDiv, "", 0, 0)}}});
+  return expr;
+}
+
 DimExpr makeAtom(AtomKind kind, llvm::StringRef name, DimExpr lhs = {},
                  DimExpr rhs = {}) {
+  if (isTooLarge(lhs) || isTooLarge(rhs))
+    return tooLarge();
   const DimAtom *atom = Interner::get().atom(kind, name, lhs, rhs);
   return DimExpr::fromTerms({Term{1, {atom}}});
 }
@@ -119,13 +157,17 @@ std::optional<Term> divide(const Term &lhs, const Term &rhs) {
 
 } // namespace
 
-DimExpr::DimExpr() : DimExpr(int64_t(0)) {}
+DimExpr::DimExpr() {
+  static const DimExpr zero(int64_t(0));
+  node = zero.node;
+}
 
 DimExpr::DimExpr(int64_t constant) {
   Terms terms;
   if (constant != 0)
     terms.push_back(Term{constant, {}});
-  node = Interner::get().node(std::move(terms));
+  const unsigned size = terms.size();
+  node = Interner::get().node(std::move(terms), size, /*depth=*/0);
 }
 
 DimExpr DimExpr::symbol(llvm::StringRef name) {
@@ -138,25 +180,74 @@ DimExpr DimExpr::coordinate(llvm::StringRef axis) {
 
 llvm::ArrayRef<Term> DimExpr::terms() const { return node->terms; }
 
-DimExpr DimExpr::fromTerms(Terms terms) {
+bool isTooLarge(DimExpr expr) { return expr == tooLarge(); }
+
+size_t detail::sizeOf(DimExpr expr) { return stored(expr).size; }
+
+bool detail::normalize(Terms &terms) {
   for (Term &term : terms)
-    llvm::sort(term.atoms, atomLess);
-  llvm::sort(terms, monomialLess);
+    if (term.atoms.size() > 1)
+      llvm::sort(term.atoms, atomLess);
+  if (!llvm::is_sorted(terms, monomialLess))
+    llvm::sort(terms, monomialLess);
   Terms merged;
   for (Term &term : terms) {
-    if (!merged.empty() && merged.back().atoms == term.atoms)
-      merged.back().coefficient += term.coefficient;
-    else
+    if (merged.empty() || merged.back().atoms != term.atoms)
       merged.push_back(std::move(term));
+    else if (llvm::AddOverflow(merged.back().coefficient, term.coefficient,
+                               merged.back().coefficient))
+      return false;
   }
   llvm::erase_if(merged, [](const Term &t) { return t.coefficient == 0; });
-  return DimExpr(Interner::get().node(std::move(merged)));
+  terms = std::move(merged);
+  return true;
+}
+
+DimExpr DimExpr::fromTerms(Terms terms) {
+  if (!normalize(terms))
+    return tooLarge();
+  size_t size = 0;
+  unsigned depth = 0;
+  for (const Term &term : terms) {
+    ++size;
+    for (const DimAtom *atom : term.atoms) {
+      size += stored(atom).size;
+      depth = std::max(depth, stored(atom).depth);
+    }
+  }
+  if (size > kMaxSize || depth > kMaxDepth)
+    return tooLarge();
+  return DimExpr(Interner::get().node(std::move(terms), size, depth));
+}
+
+DimExpr sum(llvm::ArrayRef<DimExpr> sizes) {
+  Terms terms;
+  for (DimExpr size : sizes) {
+    if (isTooLarge(size))
+      return size;
+    terms.append(size.terms().begin(), size.terms().end());
+  }
+  return DimExpr::fromTerms(std::move(terms));
 }
 
 DimExpr operator+(DimExpr lhs, DimExpr rhs) {
-  Terms terms(lhs.terms());
-  terms.append(rhs.terms().begin(), rhs.terms().end());
+  if (isTooLarge(lhs) || isTooLarge(rhs))
+    return tooLarge();
+  Terms terms; // merged, as both are in order
+  terms.reserve(lhs.terms().size() + rhs.terms().size());
+  std::merge(lhs.terms().begin(), lhs.terms().end(), rhs.terms().begin(),
+             rhs.terms().end(), std::back_inserter(terms), monomialLess);
   return DimExpr::fromTerms(std::move(terms));
+}
+
+/// False where a coefficient leaves 64 bits.
+static bool appendProduct(Terms &terms, const Term &a, const Term &b) {
+  Term term{0, a.atoms};
+  term.atoms.append(b.atoms.begin(), b.atoms.end());
+  if (llvm::MulOverflow(a.coefficient, b.coefficient, term.coefficient))
+    return false;
+  terms.push_back(std::move(term));
+  return true;
 }
 
 DimExpr operator*(DimExpr lhs, DimExpr rhs) {
@@ -164,13 +255,14 @@ DimExpr operator*(DimExpr lhs, DimExpr rhs) {
     return rhs;
   if (rhs.isConstant(1))
     return lhs;
+  if (isTooLarge(lhs) || isTooLarge(rhs) ||
+      lhs.terms().size() * rhs.terms().size() > kMaxSize)
+    return tooLarge();
   Terms terms;
   for (const Term &a : lhs.terms())
-    for (const Term &b : rhs.terms()) {
-      Term term{a.coefficient * b.coefficient, a.atoms};
-      term.atoms.append(b.atoms.begin(), b.atoms.end());
-      terms.push_back(std::move(term));
-    }
+    for (const Term &b : rhs.terms())
+      if (!appendProduct(terms, a, b))
+        return tooLarge();
   return DimExpr::fromTerms(std::move(terms));
 }
 
@@ -194,21 +286,40 @@ std::optional<llvm::StringRef> DimExpr::asSymbol() const {
   return llvm::StringRef(atom->name);
 }
 
-/// Polynomial long division; the leading monomial order is `monomialLess`.
-std::optional<DimExpr> DimExpr::exactDiv(DimExpr rhs) const {
-  if (rhs.terms().empty())
-    return std::nullopt;
-  DimExpr rest = *this, quotient;
-  while (!rest.terms().empty()) {
-    std::optional<Term> term =
-        divide(rest.terms().front(), rhs.terms().front());
-    if (!term)
+/// Each term divided; nothing where one of them is not divisible.
+static std::optional<DimExpr> divideTerms(llvm::ArrayRef<Term> terms,
+                                          const Term &by) {
+  Terms quotient;
+  for (const Term &term : terms) {
+    std::optional<Term> part = divide(term, by);
+    if (!part)
       return std::nullopt;
-    DimExpr step = fromTerms({*term});
-    quotient = quotient + step;
-    rest = rest - step * rhs;
+    quotient.push_back(std::move(*part));
   }
-  return quotient;
+  return DimExpr::fromTerms(std::move(quotient));
+}
+
+/// Polynomial long division; the leading monomial order is `monomialLess`. Only
+/// what is left is no node: sums of thousands of terms have thousands of them.
+std::optional<DimExpr> DimExpr::exactDiv(DimExpr rhs) const {
+  if (rhs.terms().empty() || isTooLarge(rhs) || isTooLarge(*this))
+    return std::nullopt;
+  if (rhs.terms().size() == 1)
+    return divideTerms(terms(), rhs.terms().front());
+  Terms rest(terms()), quotient;
+  for (size_t work = 0; !rest.empty(); work += rest.size()) {
+    std::optional<Term> term = divide(rest.front(), rhs.terms().front());
+    if (!term || work > kMaxSize)
+      return std::nullopt;
+    const Term negated{-term->coefficient, term->atoms};
+    for (const Term &other : rhs.terms())
+      if (!appendProduct(rest, negated, other))
+        return std::nullopt;
+    if (!normalize(rest))
+      return std::nullopt;
+    quotient.push_back(std::move(*term));
+  }
+  return fromTerms(std::move(quotient));
 }
 
 DimExpr DimExpr::floorDiv(DimExpr lhs, DimExpr rhs) {
@@ -239,6 +350,8 @@ DimExpr DimExpr::mod(DimExpr lhs, DimExpr rhs) {
 }
 
 DimExpr DimExpr::min(DimExpr lhs, DimExpr rhs) {
+  if (auto a = lhs.asConstant(), b = rhs.asConstant(); a && b)
+    return std::min(*a, *b);
   if ((rhs - lhs).isKnownNonNegative())
     return lhs;
   if ((lhs - rhs).isKnownNonNegative())
@@ -247,6 +360,8 @@ DimExpr DimExpr::min(DimExpr lhs, DimExpr rhs) {
 }
 
 DimExpr DimExpr::max(DimExpr lhs, DimExpr rhs) {
+  if (auto a = lhs.asConstant(), b = rhs.asConstant(); a && b)
+    return std::max(*a, *b);
   if ((rhs - lhs).isKnownNonNegative())
     return rhs;
   if ((lhs - rhs).isKnownNonNegative())
@@ -335,14 +450,13 @@ static DimExpr replaceInAtom(
 
 DimExpr DimExpr::replaceSymbols(
     llvm::function_ref<std::optional<DimExpr>(llvm::StringRef)> with) const {
-  DimExpr sum;
+  llvm::SmallVector<DimExpr, 4> values;
   for (const Term &term : terms()) {
-    DimExpr value = term.coefficient;
+    DimExpr &value = values.emplace_back(term.coefficient);
     for (const DimAtom *atom : term.atoms)
       value = value * replaceInAtom(atom, with);
-    sum = sum + value;
   }
-  return sum;
+  return sum(values);
 }
 
 DimExpr product(llvm::ArrayRef<DimExpr> sizes) {

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/algebra/DimExpr.h"
+#include "dialects/dist/algebra/DimLimits.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -108,14 +108,20 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &os, DimExpr expr) {
 
 namespace {
 
+/// What is longer, or nested deeper, is no size of a model.
+constexpr size_t kMaxText = 1 << 12;
+constexpr unsigned kMaxNesting = 128;
+
 class Parser {
 public:
   explicit Parser(llvm::StringRef text) : rest(text) {}
 
   std::optional<DimExpr> parse() {
+    if (rest.size() > kMaxText)
+      return std::nullopt;
     std::optional<DimExpr> expr = parseSum();
     rest = rest.ltrim();
-    return rest.empty() ? expr : std::nullopt;
+    return rest.empty() && expr && !isTooLarge(*expr) ? expr : std::nullopt;
   }
 
 private:
@@ -165,6 +171,15 @@ private:
   }
 
   std::optional<DimExpr> parseFactor() {
+    if (nesting == kMaxNesting)
+      return std::nullopt;
+    ++nesting;
+    std::optional<DimExpr> value = parseNested();
+    --nesting;
+    return value;
+  }
+
+  std::optional<DimExpr> parseNested() {
     if (consume("-")) {
       std::optional<DimExpr> value = parseFactor();
       return value ? std::optional<DimExpr>(DimExpr(-1) * *value)
@@ -233,6 +248,7 @@ private:
   }
 
   llvm::StringRef rest;
+  unsigned nesting = 0;
 };
 
 } // namespace

@@ -2,6 +2,8 @@
 
 #include "dialects/dist/algebra/Sharding.h"
 
+#include "dialects/dist/algebra/DimLimits.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace shardc::dist {
@@ -73,10 +75,10 @@ DimSharding DimSharding::zigZag(DimExpr size, llvm::ArrayRef<AxisRef> axes) {
 }
 
 DimExpr DimSharding::size() const {
-  DimExpr size = 0;
+  llvm::SmallVector<DimExpr, 4> sizes;
   for (const Segment &segment : segments)
-    size = size + segment.size();
-  return size;
+    sizes.push_back(segment.size());
+  return sum(sizes);
 }
 
 bool DimSharding::isSplit() const {
@@ -84,10 +86,10 @@ bool DimSharding::isSplit() const {
 }
 
 DimExpr DimSharding::localSize(const Mesh &mesh) const {
-  DimExpr size = 0;
+  llvm::SmallVector<DimExpr, 4> sizes;
   for (const Segment &segment : segments)
-    size = size + segment.localSize(mesh);
-  return size;
+    sizes.push_back(segment.localSize(mesh));
+  return sum(sizes);
 }
 
 bool DimSharding::isRange() const { return segments.size() == 1 && isRanges(); }

@@ -2,6 +2,7 @@
 
 #include "dialects/onnx/ops/Activation.h"
 
+#include "dialects/onnx/Decomposition.h"
 #include "dialects/onnx/Folding.h"
 
 using namespace mlir;
@@ -18,7 +19,23 @@ void OnnxDialect::registerActivationOps() {
       >();
 }
 
+/// Bounds that are attributes become operands.
+static void addBounds(ClipOp op, ShapeInference &inference) {
+  if (!op.getMin() && !op.getMax())
+    return;
+  Decomposition d(op, inference);
+  Type element = inference.element(op.getInput());
+  SmallVector<Value> operands = {op.getInput()};
+  for (std::optional<APFloat> bound : {op.getMin(), op.getMax()})
+    operands.push_back(bound ? d.number(element, bound->convertToDouble())
+                             : d.absent());
+  op->setOperands(operands);
+  op.removeMinAttr();
+  op.removeMaxAttr();
+}
+
 LogicalResult ClipOp::inferTypes(ShapeInference &inference) {
+  addBounds(*this, inference);
   inference.dropAbsentTail(*this);
   for (Value bound : getBounds())
     if (ShapeInference::isPresent(bound) && inference.rank(bound) != 0)

@@ -34,8 +34,10 @@ def Onnx_HardSigmoidOp : Onnx_UnaryOp<"HardSigmoid"> {
                        DefaultValuedAttr<F32Attr, "0.5f">:$beta);
 }
 
+// Before opset 11 the bounds were attributes.
 def Onnx_ClipOp : Onnx_OwnOp<"Clip"> {
   let summary = "Bounds are scalars; either may be absent";
-  let arguments = (ins AnyTensor:$input, Variadic<Onnx_Value>:$bounds);
+  let arguments = (ins AnyTensor:$input, Variadic<Onnx_Value>:$bounds,
+                       OptionalAttr<F32Attr>:$min, OptionalAttr<F32Attr>:$max);
   let results = (outs AnyTensor:$result);
 }

@@ -189,6 +189,24 @@ static LogicalResult simplifyAttention(AttentionOp op,
   return success();
 }
 
+/// The mask broadcasts to the scores, which have no dim that is its alone.
+static LogicalResult checkMask(AttentionOp op, ShapeInference &inference,
+                               ArrayRef<DimExpr> scores) {
+  SmallVector<DimExpr, 4> mask =
+      inference.dims(op->getOperand(AttentionOperand::Mask));
+  if (mask.size() > scores.size())
+    return op.emitOpError("has a mask of ")
+           << mask.size() << " dims, expected at most " << scores.size();
+  for (auto [size, whole] :
+       llvm::zip(llvm::reverse(mask), llvm::reverse(scores)))
+    if (!size.isConstant(1) &&
+        failed(inference.assume(op, GuardKind::Equal, whole, size,
+                                "Attention: sizes " + whole.str() + " and " +
+                                    size.str() + " do not broadcast")))
+      return failure();
+  return success();
+}
+
 /// b h s d, b kv t d, b kv t e -> b h s e; the mask broadcasts to b h s t.
 static LogicalResult inferSimple(AttentionOp op, ShapeInference &inference) {
   SmallVector<DimExpr, 4> q = inference.dims(op.getQuery());
@@ -213,13 +231,9 @@ static LogicalResult inferSimple(AttentionOp op, ShapeInference &inference) {
                                   << " query heads, expected a "
                                      "multiple of the "
                                   << k[1].str() << " key and value heads";
-  if (ShapeInference::isPresent(op, AttentionOperand::Mask)) {
-    auto dims = inference.broadcast(
-        op, {q[0], q[1], q[2], k[2]},
-        inference.dims(op->getOperand(AttentionOperand::Mask)));
-    if (failed(dims))
-      return failure();
-  }
+  if (ShapeInference::isPresent(op, AttentionOperand::Mask) &&
+      failed(checkMask(op, inference, {q[0], q[1], q[2], k[2]})))
+    return failure();
   if (ShapeInference::isPresent(op, AttentionOperand::Sinks) &&
       inference.dims(op->getOperand(AttentionOperand::Sinks)) !=
           SmallVector<DimExpr, 4>{q[1]})

@@ -25,7 +25,7 @@ def Onnx_AttentionOp : Onnx_OwnOp<"Attention", ["multiplyAdds", "takes"]> {
                        OptionalAttr<F32Attr>:$scale,
                        DefaultValuedAttr<F32Attr, "0.0f">:$softcap,
                        OptionalAttr<I64Attr>:$softmax_precision,
-                       OptionalAttr<AnyAttr>:$causal_offset,
+                       OptionalAttr<Dist_DimsAttr>:$causal_offset,
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        DefaultValuedAttr<StrAttr, "\"hidden\"">:$zero_rows);
   let results = (outs Variadic<AnyTensor>:$parts);

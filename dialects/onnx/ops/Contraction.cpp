@@ -4,6 +4,7 @@
 
 #include "dialects/onnx/Decomposition.h"
 #include "dialects/onnx/ops/Quantization.h"
+#include "dialects/onnx/ops/Windows.h"
 
 using namespace mlir;
 
@@ -199,18 +200,18 @@ static LogicalResult resolveAutoPad(ConvOp op, ArrayRef<DimExpr> input) {
   if (mode != "SAME_UPPER" && mode != "SAME_LOWER")
     return op.emitOpError("has auto_pad ")
            << mode << ", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER";
-  auto sizes = asConstants(input.drop_front(2));
-  if (!sizes)
-    return op.emitOpError("has auto_pad ") << mode << " for symbolic sizes";
-  size_t spatial = sizes->size();
+  size_t spatial = input.size() - 2;
   SmallVector<int64_t> pads(2 * spatial);
   for (size_t d = 0; d < spatial; ++d) {
     int64_t stride = (*op.getStrides())[d];
     int64_t window =
         (*op.getDilations())[d] * ((*op.getKernelShape())[d] - 1) + 1;
-    int64_t outputs = ((*sizes)[d] + stride - 1) / stride;
-    int64_t total =
-        std::max<int64_t>(0, (outputs - 1) * stride + window - (*sizes)[d]);
+    std::optional<int64_t> beyond = coveredBeyond(input[2 + d], stride);
+    if (!beyond)
+      return op.emitOpError("has auto_pad ")
+             << mode << " for a size of " << input[2 + d].str()
+             << ", which may be no multiple of the stride " << stride;
+    int64_t total = std::max<int64_t>(0, window - stride + *beyond);
     int64_t minor = total / 2, major = total - minor;
     pads[d] = mode == "SAME_UPPER" ? minor : major;
     pads[spatial + d] = mode == "SAME_UPPER" ? major : minor;

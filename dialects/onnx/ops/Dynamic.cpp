@@ -32,11 +32,11 @@ void forEachSize(Operation *op, llvm::function_ref<void(DimExpr)> visit) {
 }
 
 LogicalResult ReadSizesOp::inferTypes(ShapeInference &inference) {
-  auto sizes = dyn_cast<dist::DimsAttr>(getSizes());
+  dist::DimsAttr sizes = getSizes();
   auto type = dyn_cast<RankedTensorType>(getData().getType());
-  if (!sizes || !type || !type.hasStaticShape() ||
+  if (!type || !type.hasStaticShape() ||
       type.getNumElements() != static_cast<int64_t>(sizes.getValues().size()))
-    return emitOpError("expects #dist.dims sizes, as many as its operand's "
+    return emitOpError("expects as many sizes as its operand's "
                        "static shape has elements");
   return success();
 }

@@ -13,7 +13,7 @@ def Onnx_ReadSizesOp
     holds an expression instead of a symbol of its own, the element must equal
     it.
   }];
-  let arguments = (ins AnyTensor:$data, AnyAttr:$sizes);
+  let arguments = (ins AnyTensor:$data, Dist_DimsAttr:$sizes);
   let assemblyFormat = "operands attr-dict `:` type($data)";
 }
 

@@ -1,8 +1,10 @@
 //===- Fourier.cpp - Fourier transforms become products of matrices -------===//
 
 #include "dialects/onnx/Decomposition.h"
+#include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Contraction.h"
 #include "dialects/onnx/ops/Indexing.h"
+#include "dialects/onnx/ops/Math.h"
 #include "dialects/onnx/ops/Replaced.h"
 
 #include <cmath>
@@ -57,6 +59,79 @@ std::vector<double> FourierMatrix::values() const {
   return matrix;
 }
 
+/// [.., points, parts] -> [.., bins, 2], by a matrix that is computed on each run:
+/// its angles are those of j k mod n, exact in integers.
+static Value transformAtRun(Decomposition &d, Value data, DimExpr bins,
+                            bool isInverse) {
+  Decomposition::Dims dims = d.dims(data);
+  if (!data)
+    return {};
+  DimExpr points = dims.end()[-2];
+  int64_t partsAxis = static_cast<int64_t>(dims.size()) - 1;
+  Type f64 = d.inference.builder.getF64Type();
+  Value rows = d.reshape(d.range(0, points), {points, 1});
+  Value turns =
+      d.make<ModOp>({d.mul(rows, d.range(0, bins)), d.integer(d.i64(), points)},
+                    d.attribute("fmod", 0));
+  Value length = d.cast(d.integer(d.i64(), points), f64);
+  Value angle = d.mul(d.make<DivOp>({d.cast(turns, f64), length}),
+                      d.number(f64, isInverse ? 2 * M_PI : -2 * M_PI));
+  Value cosine = d.make<CosOp>({angle}), sine = d.make<SinOp>({angle});
+  Value re = d.row(data, partsAxis, 0);
+  Value outRe = d.matmul(re, cosine), outIm = d.matmul(re, sine);
+  if (dims.back().isConstant(2)) {
+    Value im = d.row(data, partsAxis, 1);
+    outRe = d.sub(outRe, d.matmul(im, sine));
+    outIm = d.add(outIm, d.matmul(im, cosine));
+  }
+  dims.end()[-2] = bins;
+  dims.back() = 1;
+  Value both =
+      d.concat({d.reshape(outRe, dims), d.reshape(outIm, dims)}, partsAxis);
+  return isInverse ? d.make<DivOp>({both, length}) : both;
+}
+
+/// The axis beside the parts, and back again.
+static std::pair<SmallVector<int64_t>, SmallVector<int64_t>>
+permutations(int64_t rank, int64_t axis) {
+  SmallVector<int64_t> perm, back(rank);
+  for (int64_t d = 0; d < rank - 1; ++d)
+    if (d != axis)
+      perm.push_back(d);
+  perm.append({axis, rank - 1});
+  for (auto [i, d] : llvm::enumerate(perm))
+    back[d] = i;
+  return {perm, back};
+}
+
+/// Of as many points as there are.
+static LogicalResult replaceAtRun(DFTOp op, ShapeInference &inference,
+                                  int64_t axis) {
+  SmallVector<DimExpr, 4> dims = inference.dims(op.getInput());
+  DimExpr points = dims[axis];
+  bool isInverse = op.getInverse() != 0, isHalf = op.getOnesided() != 0;
+  auto length = inference.knownDims(op, 1);
+  if (isInverse && isHalf)
+    return op.emitOpError("is inverse and one-sided, of a symbolic number of "
+                          "points: export with a constant one");
+  if (ShapeInference::isPresent(op, 1) &&
+      (!length || length->size() != 1 || length->front() != points))
+    return op.emitOpError("has a dft_length other than its symbolic number of "
+                          "points: export with a constant one");
+  if (failed(inference.assume(op, GuardKind::AtLeast, points, 1,
+                              "DFT: " + points.str() + " points")))
+    return failure();
+  auto [perm, back] = permutations(inference.rank(op.getInput()), axis);
+  Decomposition build(op, inference);
+  Value moved = build.cast(build.transpose(op.getInput(), perm),
+                           inference.builder.getF64Type());
+  Value result = transformAtRun(
+      build, moved, isHalf ? DimExpr::floorDiv(points, 2) + 1 : points,
+      isInverse);
+  return build.replaceBy(build.transpose(
+      build.cast(result, inference.element(op.getInput())), back));
+}
+
 LogicalResult DFTOp::inferTypes(ShapeInference &inference) {
   SmallVector<DimExpr, 4> dims = inference.dims(getInput());
   int64_t rank = dims.size();
@@ -73,9 +148,10 @@ LogicalResult DFTOp::inferTypes(ShapeInference &inference) {
   if (failed(axis))
     return failure();
   auto points = dims[*axis].asConstant(), parts = dims.back().asConstant();
-  if (!points || !parts || *parts < 1 || *parts > 2 || *axis == rank - 1)
-    return emitOpError("has a symbolic number of points, or a last dim that is "
-                       "neither real nor complex");
+  if (!parts || *parts < 1 || *parts > 2 || *axis == rank - 1)
+    return emitOpError("has a last dim that is neither real nor complex");
+  if (!points)
+    return replaceAtRun(*this, inference, *axis);
   bool isInverse = getInverse() != 0, isHalf = getOnesided() != 0;
   int64_t length = isInverse && isHalf ? 2 * (*points - 1) : *points;
   if (ShapeInference::isPresent(*this, 1)) {
@@ -92,13 +168,7 @@ LogicalResult DFTOp::inferTypes(ShapeInference &inference) {
       *parts,  isReal ? 1 : 2, isInverse,
       isHalf};
   // The axis moves beside the parts, and both are contracted at once.
-  SmallVector<int64_t> perm, back(rank);
-  for (int64_t d = 0; d < rank - 1; ++d)
-    if (d != *axis)
-      perm.push_back(d);
-  perm.append({*axis, rank - 1});
-  for (auto [i, d] : llvm::enumerate(perm))
-    back[d] = i;
+  auto [perm, back] = permutations(rank, *axis);
   Decomposition build(*this, inference);
   Type element = inference.element(getInput());
   Type wide = inference.builder.getF64Type(); // sums that cancel

@@ -315,10 +315,13 @@ LogicalResult TopKOp::inferTypes(ShapeInference &inference) {
   setAxis(*axis);
   if (getNumOperands() == 1 && ShapeInference::hasType(getValues()))
     return success();
-  auto k = inference.knownOrReadDims(*this, 1);
+  auto k = getK() ? std::optional(SmallVector<DimExpr, 4>(
+                        1, static_cast<int64_t>(*getK())))
+                  : inference.knownOrReadDims(*this, 1);
   if (!k || k->size() != 1)
     return emitOpError("has a k that depends on data, expected one that "
                        "follows from the sizes of the inputs");
+  removeKAttr();
   if (failed(inference.assume(*this, GuardKind::AtMost, k->front(), dims[*axis],
                               "TopK: k is more than the elements")))
     return failure();

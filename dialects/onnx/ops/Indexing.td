@@ -42,9 +42,11 @@ def Onnx_OneHotOp : Onnx_ReplacedOp<"OneHot"> {
   let results = (outs AnyTensor:$result);
 }
 def Onnx_TopKOp : Onnx_OwnOp<"TopK"> {
-  let summary = "k is the results' dim after import";
+  let summary = "k is the results' dim after import; an attribute before "
+                "opset 10";
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
                        DefaultValuedAttr<I64Attr, "-1">:$axis,
+                       OptionalAttr<I64Attr>:$k,
                        DefaultValuedAttr<I64Attr, "1">:$largest,
                        DefaultValuedAttr<I64Attr, "1">:$sorted);
   let results = (outs AnyTensor:$values, AnyTensor:$indices);
@@ -52,6 +54,6 @@ def Onnx_TopKOp : Onnx_OwnOp<"TopK"> {
 def Onnx_TriluOp : Onnx_OwnOp<"Trilu", ["partialRule"]> {
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
                        DefaultValuedAttr<I64Attr, "1">:$upper,
-                       OptionalAttr<AnyAttr>:$bounds);
+                       OptionalAttr<Dist_DimsAttr>:$bounds);
   let results = (outs AnyTensor:$result);
 }

@@ -46,7 +46,7 @@ def Onnx_SliceOp : Onnx_OwnOp<"Slice", ["partialRule"]> {
                        OptionalAttr<DenseI64ArrayAttr>:$starts,
                        OptionalAttr<DenseI64ArrayAttr>:$ends,
                        OptionalAttr<DenseI64ArrayAttr>:$axes,
-                       OptionalAttr<AnyAttr>:$bounds,
+                       OptionalAttr<Dist_DimsAttr>:$bounds,
                        OptionalAttr<DenseI64ArrayAttr>:$steps);
   let results = (outs AnyTensor:$result);
 }

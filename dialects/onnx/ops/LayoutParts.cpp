@@ -6,6 +6,8 @@
 
 #include "dialects/onnx/ops/Layout.h"
 
+#include "dialects/dist/algebra/DimLimits.h"
+
 using namespace mlir;
 
 namespace shardc::onnx {
@@ -79,6 +81,7 @@ LogicalResult ConcatOp::inferTypes(ShapeInference &inference) {
   }
   setAxis(*axis);
   Type element = inference.element(getInputs().front());
+  SmallVector<DimExpr, 4> parts{dims[*axis]};
   for (Value input : getInputs().drop_front()) {
     SmallVector<DimExpr, 4> next = inference.dims(input);
     if (next.size() != dims.size() || inference.element(input) != element)
@@ -86,7 +89,7 @@ LogicalResult ConcatOp::inferTypes(ShapeInference &inference) {
              << getInputs().front().getType() << " and " << input.getType();
     for (auto [d, size] : llvm::enumerate(next)) {
       if (static_cast<int64_t>(d) == *axis)
-        dims[d] = dims[d] + size;
+        parts.push_back(size);
       else if (failed(inference.assume(*this, GuardKind::Equal, dims[d], size,
                                        "Concat: sizes " + dims[d].str() +
                                            " and " + size.str() + " of dim " +
@@ -96,6 +99,7 @@ LogicalResult ConcatOp::inferTypes(ShapeInference &inference) {
         dims[d] = size;
     }
   }
+  dims[*axis] = dist::sum(parts);
   if (auto value = foldConcat(*this, inference, *axis, dims))
     inference.setKnown(getResult(), std::move(*value));
   else
@@ -162,15 +166,14 @@ LogicalResult SplitOp::inferTypes(ShapeInference &inference) {
   if (failed(axis))
     return failure();
   setAxis(*axis);
-  DimExpr size = dims[*axis], sum = 0;
+  const DimExpr size = dims[*axis];
   FailureOr<SmallVector<DimExpr, 4>> sizes = partSizes(*this, inference, size);
   if (failed(sizes))
     return failure();
   if (sizes->size() != getNumResults())
     return emitOpError("has ")
            << sizes->size() << " sizes, but " << getNumResults() << " results";
-  for (DimExpr part : *sizes)
-    sum = sum + part;
+  const DimExpr sum = dist::sum(*sizes);
   if (failed(inference.assume(*this, GuardKind::Equal, sum, size,
                               "Split: the parts are " + sum.str() +
                                   " of a dim of " + size.str())))
@@ -214,10 +217,21 @@ PartialRule SplitOp::partialRule() { return PartialRule::Moves; }
 //===----------------------------------------------------------------------===//
 
 /// [before | taken | after]; a step other than 1 needs the whole dim.
+/// Bounds that are clamped to the dim: of the segments between them it cannot
+/// always be proved that they are the whole.
+static bool isClamped(DimExpr bound) {
+  return llvm::any_of(bound.terms(), [](const DimExpr::Term &term) {
+    return llvm::any_of(term.atoms, [](const dist::detail::DimAtom *atom) {
+      return atom->kind == dist::detail::AtomKind::Min ||
+             atom->kind == dist::detail::AtomKind::Max;
+    });
+  });
+}
+
 ShardingRule SliceOp::shardingRule() {
   ShardingRule rule;
   RuleTensor data, result;
-  ArrayRef<DimExpr> starts = cast<dist::DimsAttr>(*getBounds()).getValues();
+  ArrayRef<DimExpr> starts = getBounds()->getValues();
   ArrayRef<int64_t> steps = *getSteps();
   for (auto [d, sizes] :
        llvm::enumerate(llvm::zip_equal(dist::getDims(getData().getType()),
@@ -228,7 +242,8 @@ ShardingRule SliceOp::shardingRule() {
       result.push_back(data.back());
       continue;
     }
-    if (steps[d] != 1) {
+    const DimExpr after = from - starts[d] - to;
+    if (steps[d] != 1 || (isClamped(starts[d]) && !after.isConstant(0))) {
       data.push_back(rule.addDim(from, FactorClass::NeedsReplication));
       result.push_back(rule.addDim(to, FactorClass::NeedsReplication));
       continue;
@@ -244,7 +259,6 @@ ShardingRule SliceOp::shardingRule() {
       addSegment(starts[d]);
     addSegment(to);
     RuleDim taken = RuleDim::factor(dim.segments.back().front());
-    DimExpr after = from - starts[d] - to;
     if (!after.isConstant(0))
       addSegment(after);
     data.push_back(dim);

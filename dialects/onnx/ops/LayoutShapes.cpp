@@ -120,13 +120,34 @@ PartialRule ReshapeOp::partialRule() { return PartialRule::Moves; }
 // Expand
 //===----------------------------------------------------------------------===//
 
+/// A size that is read from data may be 1, too, which leaves the dim as it is.
+static LogicalResult settleReadSizes(ExpandOp op, ShapeInference &inference,
+                                     ArrayRef<DimExpr> data,
+                                     MutableArrayRef<DimExpr> shape) {
+  for (size_t i = 1; i <= std::min(data.size(), shape.size()); ++i) {
+    DimExpr dim = data.end()[-i], &size = shape.end()[-i];
+    std::optional<StringRef> symbol = size.asSymbol();
+    if (!symbol || dim.isConstant(1) || !inference.isReadSince(*symbol, 0))
+      continue;
+    if (failed(inference.assume(
+            op, GuardKind::Equal, (size - dim) * (size - 1), 0,
+            "Expand: a dim of " + dim.str() + " to " + size.str())))
+      return failure();
+    size = 1;
+  }
+  return success();
+}
+
 LogicalResult ExpandOp::inferTypes(ShapeInference &inference) {
   if (isDone(*this))
     return success();
   FailureOr<SmallVector<DimExpr, 4>> shape = shapeOperand(*this, inference);
   if (failed(shape))
     return failure();
-  auto dims = inference.broadcast(*this, inference.dims(getData()), *shape);
+  SmallVector<DimExpr, 4> data = inference.dims(getData());
+  if (failed(settleReadSizes(*this, inference, data, *shape)))
+    return failure();
+  auto dims = inference.broadcast(*this, data, *shape);
   if (failed(dims))
     return failure();
   inference.replace(*this, inference.expand(*this, getData(), *dims));

@@ -1,9 +1,17 @@
 //===- LayoutSlice.cpp - Bounds of Slice ----------------------------------===//
 //
-// ONNX clamps starts and ends to the dim. Where that depends on a symbol, the
-// bound is assumed to lie within the dim, which is what exporters mean:
+// ONNX clamps starts and ends to the dim. Where both are constants, or the dim
+// may be shorter than a constant, so do the sizes:
+//
+//   x[:, -5:] of tensor<1xseq>    start seq - min(5, seq), size min(5, seq)
+//
+// Any other bound is assumed to lie within the dim, which is what exporters mean:
 //
 //   x[:, :seq] of tensor<1x128>   start 0, size seq, guard seq at_most 128
+//
+// So is the last or first element, since no model means a sequence without any:
+//
+//   x[:, -1:] of tensor<1xseq>    start seq - 1, size 1, guard seq at_least 1
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +49,9 @@ public:
     if (failed(first) || failed(last))
       return failure();
     DimExpr span = *last - *first;
+    if (start.asConstant() && end.asConstant() &&
+        !inference.isKnownAtLeast(span, 0)) // clamped, they may have crossed
+      span = DimExpr::max(span, 0);
     if (std::optional<int64_t> constant = span.asConstant())
       return Interval{*first,
                       *constant <= 0 ? 0 : (*constant + step - 1) / step, step};
@@ -83,9 +94,11 @@ private:
     if (std::optional<int64_t> size = dim.asConstant())
       return DimExpr(
           std::clamp<int64_t>(bound < 0 ? bound + *size : bound, 0, *size));
-    if (bound > 1 && what == "end") // no guard: both sides are common
-      return DimExpr::min(bound, dim);
     int64_t needed = bound < 0 ? -bound : bound;
+    if (needed > 1 && !inference.isKnownAtLeast(dim, needed)) {
+      DimExpr reach = DimExpr::min(needed, dim);
+      return bound < 0 ? dim - reach : reach;
+    }
     if (failed(inference.assume(op, GuardKind::AtLeast, dim, needed,
                                 message(what, bound) + " of a dim of " +
                                     dim.str())))
@@ -108,7 +121,8 @@ private:
              << ", expected constants or the whole dim";
     int64_t from = *first < 0 ? *first + *size : *first;
     int64_t to = *last < 0 ? *last + *size : *last;
-    from = std::clamp<int64_t>(from, -1, *size - 1);
+    // ONNX clamps a start to the first element, NumPy to before it.
+    from = std::clamp<int64_t>(from, *size > 0 ? 0 : -1, *size - 1);
     to = std::clamp<int64_t>(to, -1, *size - 1);
     int64_t count = from <= to ? 0 : (from - to - step - 1) / -step;
     return Interval{std::max<int64_t>(from, 0), count, step};

@@ -114,7 +114,7 @@ LogicalResult PadOp::inferTypes(ShapeInference &inference) {
 
 /// Dims without borders pass through.
 ShardingRule PadOp::shardingRule() {
-  ArrayRef<DimExpr> pads = cast<dist::DimsAttr>(*getBounds()).getValues();
+  ArrayRef<DimExpr> pads = getBounds()->getValues();
   SmallVector<DimExpr, 4> from = dist::getDims(getData().getType());
   SmallVector<DimExpr, 4> to = dist::getDims(getResult().getType());
   ShardingRule rule;

@@ -12,6 +12,6 @@ def Onnx_PadOp : Onnx_OwnOp<"Pad"> {
                        DefaultValuedAttr<StrAttr, "\"constant\"">:$mode,
                        OptionalAttr<DenseI64ArrayAttr>:$pads,
                        OptionalAttr<F32Attr>:$value,
-                       OptionalAttr<AnyAttr>:$bounds);
+                       OptionalAttr<Dist_DimsAttr>:$bounds);
   let results = (outs AnyTensor:$result);
 }

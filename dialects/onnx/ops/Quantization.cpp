@@ -238,9 +238,9 @@ LogicalResult QuantizeLinearOp::inferTypes(ShapeInference &inference) {
   if (isa<FloatType>(element) && isStored(element) &&
       element.getIntOrFloatBitWidth() == 8)
     return quantizeToFloats(*this, inference, element);
-  if (!isa<IntegerType>(element))
+  if (!isStored(element) || !isa<IntegerType>(element))
     return emitOpError("to ") << element << ", which is not supported: "
-                              << "quantise to integers";
+                              << "quantise to integers of 8 or 16 bits";
   Decomposition d(*this, inference);
   if (!isa<FloatType>(d.element(getInput())))
     setOperand(0, d.cast(getInput(), d.f32()));
@@ -280,14 +280,38 @@ alignZeroPoint(MatMulIntegerOp op, ShapeInference &inference, unsigned index) {
   return zeroPoint;
 }
 
+/// A row, or a column, has a dim of 1 more, which the result loses again.
+static LogicalResult multiplyVectors(MatMulIntegerOp op,
+                                     ShapeInference &inference) {
+  Decomposition d(op, inference);
+  Decomposition::Dims lhs = d.dims(op.getLhs()), rhs = d.dims(op.getRhs());
+  bool isRow = lhs.size() == 1, isColumn = rhs.size() == 1;
+  if (isRow)
+    lhs.insert(lhs.begin(), 1);
+  if (isColumn)
+    rhs.push_back(1);
+  SmallVector<Value> operands(op.getOperands());
+  operands[0] = d.reshape(op.getLhs(), lhs);
+  operands[1] = d.reshape(op.getRhs(), rhs);
+  Value product = d.make<MatMulIntegerOp>(operands);
+  Decomposition::Dims dims = d.dims(product);
+  if (!product)
+    return failure();
+  if (isColumn)
+    dims.pop_back();
+  if (isRow)
+    dims.erase(dims.end() - (isColumn ? 1 : 2));
+  return d.replaceBy({d.reshape(product, dims)});
+}
+
 LogicalResult MatMulIntegerOp::inferTypes(ShapeInference &inference) {
   inference.dropAbsentTail(*this);
   SmallVector<DimExpr, 4> lhs = inference.dims(getLhs());
   SmallVector<DimExpr, 4> rhs = inference.dims(getRhs());
-  if (lhs.size() < 2 || rhs.size() < 2)
-    return emitOpError("has operands of ")
-           << lhs.size() << " and " << rhs.size()
-           << " dims, expected at least 2";
+  if (lhs.empty() || rhs.empty())
+    return emitOpError("has a scalar operand, expected at least 1 dim");
+  if (lhs.size() == 1 || rhs.size() == 1)
+    return multiplyVectors(*this, inference);
   if (failed(inference.assume(
           *this, GuardKind::Equal, lhs.back(), rhs[rhs.size() - 2],
           "MatMulInteger: sizes " + lhs.back().str() + " and " +

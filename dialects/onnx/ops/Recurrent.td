@@ -2,13 +2,17 @@
 
 include "dialects/onnx/Onnx.td"
 
-// Import unrolls the steps, whose number must be constant.
+// Import unrolls the steps, or makes a Loop of them if their number is not known.
 class Onnx_RecurrentOp<string opMnemonic, dag more>
     : Onnx_ReplacedOp<opMnemonic> {
   let arguments = !con((ins AnyTensor:$input, AnyTensor:$weights,
                             AnyTensor:$recurrence,
                             Variadic<Onnx_Value>:$others,
                             DefaultValuedAttr<StrAttr, "\"forward\"">:$direction,
+                            OptionalAttr<ArrayAttr>:$activations,
+                            OptionalAttr<F32ArrayAttr>:$activation_alpha,
+                            OptionalAttr<F32ArrayAttr>:$activation_beta,
+                            OptionalAttr<F32Attr>:$clip,
                             OptionalAttr<I64Attr>:$hidden_size,
                             DefaultValuedAttr<I64Attr, "0">:$layout), more);
   let results = (outs Variadic<AnyTensor>:$parts);

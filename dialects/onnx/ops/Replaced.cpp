@@ -109,7 +109,9 @@ LogicalResult EyeLikeOp::inferTypes(ShapeInference &inference) {
   Value isOne =
       build.make<EqualOp>({along(build, column, 0, 2),
                            along(build, build.range(0, dims[1]), 1, 2)});
-  return build.replaceBy(build.cast(isOne, element));
+  Value one = build.cast(isOne, element);
+  (*this)->setOperand(0, build.absent()); // its dims were all
+  return build.replaceBy(one);
 }
 
 //===----------------------------------------------------------------------===//

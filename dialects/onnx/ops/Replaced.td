@@ -30,6 +30,36 @@ def Onnx_ShrinkOp : Onnx_ReplacedUnaryOp<"Shrink"> {
                        DefaultValuedAttr<F32Attr, "0.5f">:$lambd);
 }
 
+def Onnx_CeluOp : Onnx_ReplacedOp<"Celu"> {
+  let summary = "alpha * Elu(x / alpha)";
+  let arguments = (ins AnyTensor:$input,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$alpha);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_SeluOp : Onnx_ReplacedOp<"Selu"> {
+  let summary = "gamma * Elu(x)";
+  let arguments = (ins AnyTensor:$input,
+                       DefaultValuedAttr<F32Attr, "1.67326319f">:$alpha,
+                       DefaultValuedAttr<F32Attr, "1.05070102f">:$gamma);
+  let results = (outs AnyTensor:$result);
+}
+def Onnx_ThresholdedReluOp : Onnx_ReplacedOp<"ThresholdedRelu"> {
+  let summary = "x where it is above alpha, else 0";
+  let arguments = (ins AnyTensor:$input,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$alpha);
+  let results = (outs AnyTensor:$result);
+}
+
+// Has a body in ONNX from opset 18 on only.
+def Onnx_ReduceLogSumOp : Onnx_ReplacedOp<"ReduceLogSum"> {
+  let summary = "Log(ReduceSum)";
+  let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
+                       OptionalAttr<DenseI64ArrayAttr>:$axes,
+                       DefaultValuedAttr<I64Attr, "1">:$keepdims,
+                       DefaultValuedAttr<I64Attr, "0">:$noop_with_empty_axes);
+  let results = (outs AnyTensor:$result);
+}
+
 // Norms over images and channels.
 def Onnx_LpNormalizationOp : Onnx_ReplacedUnaryOp<"LpNormalization"> {
   let arguments = (ins AnyTensor:$input, DefaultValuedAttr<I64Attr, "-1">:$axis,
@@ -118,4 +148,46 @@ def Onnx_TensorScatterOp : Onnx_ReplacedOp<"TensorScatter"> {
                        DefaultValuedAttr<I64Attr, "-2">:$axis,
                        DefaultValuedAttr<StrAttr, "\"linear\"">:$mode);
   let results = (outs AnyTensor:$result);
+}
+
+// A sequence is no value of a program: shape inference knows which tensors it
+// holds, and whoever takes one out uses that tensor. Positions must be known.
+class Onnx_SequenceOp<string opMnemonic> : Onnx_ReplacedOp<opMnemonic> {
+  let results = (outs AnyTensor:$result);
+}
+
+def Onnx_SequenceEmptyOp : Onnx_SequenceOp<"SequenceEmpty"> {
+  let arguments = (ins OptionalAttr<I64Attr>:$dtype);
+}
+def Onnx_SequenceConstructOp : Onnx_SequenceOp<"SequenceConstruct"> {
+  let arguments = (ins Variadic<AnyTensor>:$inputs);
+}
+def Onnx_SequenceInsertOp : Onnx_SequenceOp<"SequenceInsert"> {
+  let summary = "Before `position`, at the end without one";
+  let arguments = (ins AnyTensor:$sequence, AnyTensor:$tensor,
+                       Variadic<Onnx_Value>:$position);
+}
+def Onnx_SequenceEraseOp : Onnx_SequenceOp<"SequenceErase"> {
+  let arguments = (ins AnyTensor:$sequence, Variadic<Onnx_Value>:$position);
+}
+def Onnx_SequenceAtOp : Onnx_SequenceOp<"SequenceAt"> {
+  let arguments = (ins AnyTensor:$sequence, AnyTensor:$position);
+}
+def Onnx_SequenceLengthOp : Onnx_SequenceOp<"SequenceLength"> {
+  let arguments = (ins AnyTensor:$sequence);
+}
+def Onnx_SplitToSequenceOp : Onnx_SequenceOp<"SplitToSequence"> {
+  let summary = "Rows of `axis` without it, or parts of sizes `split`";
+  let arguments = (ins AnyTensor:$input, Variadic<Onnx_Value>:$split,
+                       DefaultValuedAttr<I64Attr, "0">:$axis,
+                       DefaultValuedAttr<I64Attr, "1">:$keepdims);
+}
+def Onnx_ConcatFromSequenceOp : Onnx_SequenceOp<"ConcatFromSequence"> {
+  let arguments = (ins AnyTensor:$sequence, I64Attr:$axis,
+                       DefaultValuedAttr<I64Attr, "0">:$new_axis);
+}
+
+// Of tensors, which always are there.
+def Onnx_OptionalGetElementOp : Onnx_SequenceOp<"OptionalGetElement"> {
+  let arguments = (ins AnyTensor:$input);
 }

@@ -22,11 +22,17 @@ void OnnxDialect::registerResamplingOps() {
 
 LogicalResult UpsampleOp::inferTypes(ShapeInference &inference) {
   Decomposition build(*this, inference);
+  Value scales = build.operand(1);
+  if (std::optional<ArrayAttr> given = getScales()) {
+    SmallVector<double> values;
+    for (FloatAttr scale : given->getAsRange<FloatAttr>())
+      values.push_back(scale.getValueAsDouble());
+    scales = build.constant(build.f32(), {int64_t(values.size())}, values);
+  }
+  if (!scales)
+    return emitOpError("has no scales");
   return build.replaceBy(build.make<ResizeOp>(
-      {getInput(), getScales()},
-      {build.attribute("mode", getMode()),
-       build.attribute("coordinate_transformation_mode", "asymmetric"),
-       build.attribute("nearest_mode", "floor")}));
+      {getInput(), scales}, {build.attribute("mode", getMode())}));
 }
 
 //===----------------------------------------------------------------------===//

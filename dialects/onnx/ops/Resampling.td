@@ -3,6 +3,9 @@
 include "dialects/onnx/Onnx.td"
 
 // A product with the matrix of its weights for each dim that changes, or Gather.
+// With two operands it is that of opset 10, or Upsample: positions are those of
+// `asymmetric`, and the nearest element is the one before when growing, the one
+// behind when shrinking.
 def Onnx_ResizeOp : Onnx_ReplacedOp<"Resize"> {
   let arguments = (ins
       AnyTensor:$input, Variadic<Onnx_Value>:$shape_operands,
@@ -18,9 +21,10 @@ def Onnx_ResizeOp : Onnx_ReplacedOp<"Resize"> {
       DefaultValuedAttr<StrAttr, "\"round_prefer_floor\"">:$nearest_mode);
   let results = (outs AnyTensor:$result);
 }
-// Resize before opset 10.
+// Resize before opset 10; before opset 9 its scales were an attribute.
 def Onnx_UpsampleOp : Onnx_ReplacedOp<"Upsample"> {
-  let arguments = (ins AnyTensor:$input, AnyTensor:$scales,
+  let arguments = (ins AnyTensor:$input, Variadic<Onnx_Value>:$scales_operand,
+                       OptionalAttr<F32ArrayAttr>:$scales,
                        DefaultValuedAttr<StrAttr, "\"nearest\"">:$mode);
   let results = (outs AnyTensor:$result);
 }

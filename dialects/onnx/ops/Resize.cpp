@@ -11,12 +11,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/onnx/Decomposition.h"
 #include "dialects/onnx/ops/Contraction.h"
 #include "dialects/onnx/ops/Indexing.h"
+#include "dialects/onnx/ops/Interpolation.h"
 #include "dialects/onnx/ops/Logic.h"
 #include "dialects/onnx/ops/Math.h"
-#include "dialects/onnx/ops/Resampling.h"
 
 #include <cmath>
 
@@ -25,66 +24,6 @@ using namespace mlir;
 namespace shardc::onnx {
 
 using dist::DimExpr;
-
-namespace {
-
-/// One dim: `scale` is what the user gave, or out / in. A symbolic dim can only
-/// be kept; it counts as one of size 1.
-struct ResizedDim {
-  int64_t in = 0, out = 0;
-  double scale = 1, roiStart = 0, roiEnd = 1;
-
-  bool isKept(bool usesRoi) const {
-    return in == out && scale == 1 &&
-           (!usesRoi || (roiStart == 0 && roiEnd == 1));
-  }
-};
-
-/// What a result element reads: weights of the elements from `first` on.
-struct Taps {
-  int64_t first;
-  SmallVector<double, 4> weights;
-};
-
-class Interpolation {
-public:
-  explicit Interpolation(ResizeOp op)
-      : mode(op.getMode()), nearest(op.getNearestMode()),
-        transform(op.getCoordinateTransformationMode()),
-        a(op.getCubicCoeffA().convertToFloat()),
-        antialias(op.getAntialias() != 0),
-        excludesOutside(op.getExcludeOutside() != 0) {}
-
-  bool usesRoi() const { return transform == "tf_crop_and_resize"; }
-  bool isNearest() const { return mode == "nearest"; }
-  bool isKnown() const {
-    return llvm::is_contained({"nearest", "linear", "cubic"}, mode) &&
-           llvm::is_contained({"half_pixel", "half_pixel_symmetric",
-                               "pytorch_half_pixel", "align_corners",
-                               "asymmetric", "tf_crop_and_resize"},
-                              transform) &&
-           llvm::is_contained(
-               {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
-               nearest);
-  }
-  double positionOf(const ResizedDim &dim, int64_t index) const;
-  bool isOutside(const ResizedDim &dim, double position) const {
-    return usesRoi() &&
-           (position < 0 || position > static_cast<double>(dim.in - 1));
-  }
-  int64_t nearestTo(const ResizedDim &dim, double position) const;
-  std::vector<double> matrix(const ResizedDim &dim) const;
-
-private:
-  Taps tapsAt(const ResizedDim &dim, double position) const;
-  double weightAt(double distance) const;
-
-  StringRef mode, nearest, transform;
-  double a;
-  bool antialias, excludesOutside;
-};
-
-} // namespace
 
 /// Where element `index` of the result lies among those of the input.
 double Interpolation::positionOf(const ResizedDim &dim, int64_t index) const {
@@ -108,6 +47,12 @@ double Interpolation::positionOf(const ResizedDim &dim, int64_t index) const {
 }
 
 int64_t Interpolation::nearestTo(const ResizedDim &dim, double position) const {
+  if (isSimple) {
+    float place = static_cast<float>(position); // 3 / 0.3 is 10
+    return std::clamp<int64_t>(
+        static_cast<int64_t>(dim.scale < 1 ? std::ceil(place) : place), 0,
+        dim.in - 1);
+  }
   double below = std::floor(position), rest = position - below;
   bool up = rest > 0 && (nearest == "ceil" ||
                          (nearest == "round_prefer_floor" && rest > 0.5) ||
@@ -210,6 +155,38 @@ struct ResizeOperands {
 };
 } // namespace
 
+/// floor(scale * size) of a symbolic size; nothing if the scale is no simple
+/// fraction.
+static std::optional<DimExpr> scaledSize(DimExpr size, double scale) {
+  for (int64_t divisor = 1; divisor <= 64; ++divisor) {
+    double times = std::round(scale * static_cast<double>(divisor));
+    if (times >= 1 &&
+        std::fabs(times / static_cast<double>(divisor) - scale) < 1e-6 * scale)
+      return DimExpr::floorDiv(size * static_cast<int64_t>(times), divisor);
+  }
+  return std::nullopt;
+}
+
+/// Where the size before or the one after is symbolic.
+static std::optional<ResizedDim>
+readSymbolicDim(DimExpr size, const KnownScalar &entry, bool isSize) {
+  ResizedDim dim{1, 1};
+  dim.symbolic = SymbolicDim{size, size, std::nullopt};
+  if (isSize) {
+    if (!std::holds_alternative<DimExpr>(entry))
+      return std::nullopt;
+    dim.symbolic->out = std::get<DimExpr>(entry);
+    return dim;
+  }
+  std::optional<double> scale = numberOf(entry);
+  std::optional<DimExpr> out = scale ? scaledSize(size, *scale) : std::nullopt;
+  if (!out)
+    return std::nullopt;
+  dim.symbolic->out = *out;
+  dim.symbolic->scale = *scale;
+  return dim;
+}
+
 /// An axis of size `size`, whose entries in the operands are the `i`-th.
 static std::optional<ResizedDim> readDim(const ResizeOperands &operands,
                                          DimExpr size, size_t i) {
@@ -219,8 +196,10 @@ static std::optional<ResizedDim> readDim(const ResizeOperands &operands,
   if (operands.hasSizes && entry == KnownScalar(size) && !size.asConstant())
     return dim;
   std::optional<double> number = numberOf(entry);
-  if (!number || (!size.asConstant() && (operands.hasSizes || *number != 1)))
-    return std::nullopt;
+  if (!operands.hasSizes && number == 1.0 && !size.asConstant())
+    return dim;
+  if (!number || !size.asConstant())
+    return readSymbolicDim(size, entry, operands.hasSizes);
   dim.in = size.asConstant().value_or(1);
   dim.scale =
       operands.hasSizes ? *number / static_cast<double>(dim.in) : *number;
@@ -262,11 +241,22 @@ readAxes(ResizeOp op, ShapeInference &inference, int64_t rank) {
 static LogicalResult reportSize(ResizeOp op, int64_t axis) {
   return op.emitOpError("resizes dim ")
          << axis << " of " << op.getInput().getType()
-         << ", expected a dim that keeps its size, or constants above 0 before "
-            "and after: export with a constant image size";
+         << ", expected sizes above 0, that scales of small fractions give, "
+            "and no roi, antialias or aspect ratio of symbolic ones: export "
+            "with a constant image size";
 }
 
-/// Sizes are constants but for dims that are kept, such as the batch.
+/// An image that is empty has no element to read.
+static LogicalResult checkSymbolic(ResizeOp op, ShapeInference &inference,
+                                   const SymbolicDim &dim) {
+  if (op.getAntialias() != 0 || op.getExcludeOutside() != 0 ||
+      op.getKeepAspectRatioPolicy() != "stretch" ||
+      op.getCoordinateTransformationMode() == "tf_crop_and_resize")
+    return failure();
+  return inference.assume(op, GuardKind::AtLeast, dim.in, 1,
+                          "Resize: size " + dim.in.str());
+}
+
 static FailureOr<SmallVector<ResizedDim>>
 readDims(ResizeOp op, ShapeInference &inference, bool usesRoi) {
   SmallVector<DimExpr, 4> shape = inference.dims(op.getInput());
@@ -274,8 +264,10 @@ readDims(ResizeOp op, ShapeInference &inference, bool usesRoi) {
       readAxes(op, inference, static_cast<int64_t>(shape.size()));
   if (failed(axes))
     return failure();
+  // What depends on data is read on each run.
+  (void)inference.knownOrReadDims(op, kSizes);
   // Before opset 11 there was no roi.
-  unsigned scalesAt = op.getNumOperands() == 2 ? 1 : kScales;
+  unsigned scalesAt = isOfOpset10(op) ? 1 : kScales;
   ResizeOperands operands{valuesOf(inference, op, kRoi),
                           valuesOf(inference, op, scalesAt),
                           valuesOf(inference, op, kSizes), false};
@@ -293,14 +285,17 @@ readDims(ResizeOp op, ShapeInference &inference, bool usesRoi) {
   }
   for (auto [i, axis] : llvm::enumerate(*axes)) {
     std::optional<ResizedDim> dim = readDim(operands, shape[axis], i);
-    if (!dim || dim->in == 0 || (usesRoi && failed(readRoi(operands, i, *dim))))
+    if (!dim || dim->in == 0 ||
+        (usesRoi && failed(readRoi(operands, i, *dim))) ||
+        (dim->symbolic && failed(checkSymbolic(op, inference, *dim->symbolic))))
       return reportSize(op, axis);
     dims[axis] = *dim;
   }
   if (operands.hasSizes)
     keepAspectRatio(op.getKeepAspectRatioPolicy(), *axes, dims);
   for (auto [axis, size] : llvm::enumerate(shape))
-    if (!size.asConstant() && !dims[axis].isKept(usesRoi))
+    if (!size.asConstant() && !dims[axis].symbolic &&
+        !dims[axis].isKept(usesRoi))
       return reportSize(op, static_cast<int64_t>(axis));
   return dims;
 }
@@ -372,6 +367,10 @@ LogicalResult ResizeOp::inferTypes(ShapeInference &inference) {
   for (auto [axis, dim] : llvm::enumerate(*dims)) {
     if (!image || dim.isKept(interpolation.usesRoi()))
       continue;
+    if (dim.symbolic) {
+      image = interpolation.resampleAtRun(build, *dim.symbolic, image, axis);
+      continue;
+    }
     image = interpolation.isNearest()
                 ? gatherNearest(build, interpolation, dim, image, axis)
                 : interpolate(build, interpolation, dim, image, axis);

@@ -55,11 +55,11 @@ LogicalResult ConstantOp::inferTypes(ShapeInference &inference) {
 ShardingRule ConstantOp::shardingRule() { return storedRule(*this); }
 
 LogicalResult SymbolsOp::inferTypes(ShapeInference &inference) {
-  auto values = dyn_cast<dist::DimsAttr>(getValues());
+  dist::DimsAttr values = getValues();
   auto type = dyn_cast<RankedTensorType>(getResult().getType());
-  if (!values || !type || !type.hasStaticShape() ||
+  if (!type || !type.hasStaticShape() ||
       type.getNumElements() != static_cast<int64_t>(values.getValues().size()))
-    return emitOpError("expects #dist.dims values, as many as its result's "
+    return emitOpError("expects as many values as its result's "
                        "static shape has elements");
   KnownValue known{
       type.getElementType(), SmallVector<int64_t, 4>(type.getShape()), {}};

@@ -37,7 +37,7 @@ def Onnx_SymbolsOp : Onnx_OwnOp<"Symbols"> {
 
     What is left of the exporters' shape arithmetic where data depends on it.
   }];
-  let arguments = (ins AnyAttr:$values);
+  let arguments = (ins Dist_DimsAttr:$values);
   let results = (outs AnyTensor:$result);
 }
 
@@ -48,9 +48,9 @@ def Onnx_GuardOp : Op<Onnx_Dialect, "Guard"> {
 
     `kind` is equal, at_least or at_most.
   }];
-  let arguments = (ins AnyAttr:$lhs, StrAttr:$kind, AnyAttr:$rhs,
+  let arguments = (ins Dist_DimsAttr:$lhs, StrAttr:$kind, Dist_DimsAttr:$rhs,
                        StrAttr:$message);
-  let assemblyFormat = "$lhs $kind $rhs $message attr-dict";
+  let assemblyFormat = "qualified($lhs) $kind qualified($rhs) $message attr-dict";
 }
 
 def Onnx_ShapeOp : Onnx_ReplacedOp<"Shape"> {
@@ -69,7 +69,7 @@ def Onnx_RangeOp : Onnx_OwnOp<"Range"> {
     After import `bounds` holds start and delta where they are known; the number
     of elements is the result's dim.
   }];
-  let arguments = (ins Variadic<AnyTensor>:$inputs, OptionalAttr<AnyAttr>:$bounds);
+  let arguments = (ins Variadic<AnyTensor>:$inputs, OptionalAttr<Dist_DimsAttr>:$bounds);
   let results = (outs AnyTensor:$result);
 }
 

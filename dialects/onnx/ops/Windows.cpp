@@ -49,6 +49,14 @@ static FailureOr<Windows> readWindows(Operation *op, size_t spatial) {
   return windows;
 }
 
+std::optional<int64_t> coveredBeyond(DimExpr size, int64_t stride) {
+  if (stride == 1 || size.exactDiv(stride))
+    return 0;
+  std::optional<int64_t> constant = size.asConstant();
+  return constant ? std::optional((stride - *constant % stride) % stride)
+                  : std::nullopt;
+}
+
 /// As many pads as give ceil(size / stride) windows.
 static LogicalResult resolveAutoPad(Operation *op, Windows &windows,
                                     ArrayRef<DimExpr> image) {
@@ -63,16 +71,17 @@ static LogicalResult resolveAutoPad(Operation *op, Windows &windows,
     return op->emitOpError("has auto_pad ")
            << windows.autoPad
            << ", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER";
-  auto sizes = asConstants(image);
-  if (!sizes)
-    return op->emitOpError("has auto_pad ")
-           << windows.autoPad << " for symbolic sizes";
   windows.ceils = false;
   for (size_t d = 0; d < spatial; ++d) {
-    int64_t stride = windows.strides[d];
-    int64_t outputs = ((*sizes)[d] + stride - 1) / stride;
-    int64_t total = std::max<int64_t>(0, (outputs - 1) * stride +
-                                             windows.span(d) - (*sizes)[d]);
+    std::optional<int64_t> covered =
+        coveredBeyond(image[d], windows.strides[d]);
+    if (!covered)
+      return op->emitOpError("has auto_pad ")
+             << windows.autoPad << " for a size of " << image[d].str()
+             << ", which may be no multiple of the stride "
+             << windows.strides[d];
+    int64_t total =
+        std::max<int64_t>(0, windows.span(d) - windows.strides[d] + *covered);
     int64_t minor = total / 2, major = total - minor;
     bool isUpper = windows.autoPad == "SAME_UPPER";
     windows.pads[d] = isUpper ? minor : major;
@@ -81,17 +90,15 @@ static LogicalResult resolveAutoPad(Operation *op, Windows &windows,
   return success();
 }
 
-/// Rounded up, the last window must still begin inside of the image.
-static FailureOr<DimExpr> countCeiled(Operation *op, const Windows &windows,
-                                      size_t d, DimExpr image, DimExpr span) {
-  auto size = image.asConstant(), rest = span.asConstant();
-  if (!size || !rest)
-    return op->emitOpError("has ceil_mode for symbolic sizes");
+/// ceil(rest / stride) + 1 windows, of which each must begin inside of the image:
+/// no more than ceil((image + pads before it) / stride).
+static DimExpr countCeiled(const Windows &windows, size_t d, size_t spatial,
+                           DimExpr image) {
   int64_t stride = windows.strides[d];
-  int64_t count = (*rest + stride - 1) / stride + 1;
-  if ((count - 1) * stride >= *size + windows.pads[d])
-    --count;
-  return DimExpr(count);
+  int64_t beyond = windows.pads[spatial + d] - windows.span(d) + stride;
+  return DimExpr::floorDiv(image + windows.pads[d] +
+                               std::min<int64_t>(beyond, 0) + (stride - 1),
+                           stride);
 }
 
 FailureOr<SmallVector<DimExpr, 4>> inferWindows(Operation *op,
@@ -108,14 +115,9 @@ FailureOr<SmallVector<DimExpr, 4>> inferWindows(Operation *op,
                                 op->getName().stripDialect() +
                                     ": the kernel is larger than the image")))
       return failure();
-    if (!windows->ceils) {
-      dims.push_back(DimExpr::floorDiv(span, windows->strides[d]) + 1);
-      continue;
-    }
-    FailureOr<DimExpr> count = countCeiled(op, *windows, d, size, span);
-    if (failed(count))
-      return failure();
-    dims.push_back(*count);
+    dims.push_back(windows->ceils
+                       ? countCeiled(*windows, d, image.size(), size)
+                       : DimExpr::floorDiv(span, windows->strides[d]) + 1);
   }
   Builder &b = inference.builder;
   op->setAttr("strides", b.getDenseI64ArrayAttr(windows->strides));

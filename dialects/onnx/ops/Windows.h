@@ -18,6 +18,10 @@ llvm::FailureOr<llvm::SmallVector<dist::DimExpr, 4>>
 inferWindows(mlir::Operation *op, ShapeInference &inference,
              llvm::ArrayRef<dist::DimExpr> image);
 
+/// How far ceil(size / stride) strides reach beyond the size; nothing if that
+/// depends on a symbol. Of 7 by 2: 1.
+std::optional<int64_t> coveredBeyond(dist::DimExpr size, int64_t stride);
+
 } // namespace shardc::onnx
 
 #endif // SHARDC_DIALECTS_ONNX_OPS_WINDOWS_H

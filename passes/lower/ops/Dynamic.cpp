@@ -10,9 +10,8 @@ namespace shardc::lower {
 
 static LogicalResult lowerReadSizes(Operation *op, Lowering &lowering) {
   auto read = cast<onnx::ReadSizesOp>(op);
-  lowering.readSizes(op, lowering.view(read.getData()),
-                     cast<dist::DimsAttr>(read.getSizes()));
-  lowering.bindSymbols(cast<dist::DimsAttr>(read.getSizes()).getValues());
+  lowering.readSizes(op, lowering.view(read.getData()), read.getSizes());
+  lowering.bindSymbols(read.getSizes().getValues());
   return success();
 }
 

@@ -57,7 +57,7 @@ static LogicalResult lowerSlice(Operation *op, Lowering &lowering) {
   ValueView view = lowering.view(slice.getData());
   dist::Sharding sharding = dist::getSharding(slice.getData().getType());
   Sizes dims = Lowering::localDims(op->getResult(0));
-  auto bounds = dyn_cast_or_null<dist::DimsAttr>(slice.getBoundsAttr());
+  auto bounds = slice.getBoundsAttr();
   if (!bounds)
     return op->emitError("has bounds that only the data knows, which no kernel "
                          "supports yet");

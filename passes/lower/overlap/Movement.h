@@ -4,7 +4,7 @@
 // do not write what it reads, nor touch what it writes:
 //
 //   %a = rt.alloc ...                    A collective that comes to stand
-//   before rt.call "MatMul"(...) into(%p)       the call brings its %x along.
+//   rt.call "MatMul"(...) into(%p)       before the call brings its %x along.
 //   rt.call "Relu"(%b) into(%a)
 //   %x = rt.alloc ...
 //   rt.collective "all_reduce" %p into %x

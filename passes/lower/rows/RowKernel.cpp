@@ -55,14 +55,16 @@ struct Argument {
 
 class GroupReplacement {
 public:
-  GroupReplacement(ArrayRef<RowCall *> members, KernelTable &kernels)
-      : members(members), kernels(kernels), last(members.back()->call),
-        builder(last) {}
+  GroupReplacement(ArrayRef<RowCall *> members, KernelTable &kernels,
+                   Places &places)
+      : members(members), kernels(kernels), places(places),
+        last(members.back()->call), builder(last) {}
 
   void run() {
     for (RowCall *member : members)
       calls.insert(member->call);
     findSpace();
+    findRounded();
     createKernel();
     for (RowCall *member : members)
       emit(*member);
@@ -81,6 +83,21 @@ private:
         dims = member->dims;
     while (dims.size() > 1 && dims.back().isConstant(1) && canDrop(1))
       dims.pop_back();
+  }
+
+  /// Results that a discontinuous member depends on have the bits of their
+  /// type: what it gives must not change with where a kernel ends. Of f16,
+  ///   s = a + b;  p = s * c;  e = p < d         s and p are rounded
+  ///   s = a + b;  p = s * c;  t = tanh(p)       neither is: t moves as they do
+  void findRounded() {
+    for (RowCall *member : llvm::reverse(members))
+      if (member->isDiscontinuous ||
+          llvm::any_of(member->outputs, [&](const RowOperand &output) {
+            return rounded.contains(output.buffer);
+          }))
+        for (const RowOperand &input : member->inputs)
+          if (!input.isAbsent())
+            rounded.insert(input.buffer);
   }
 
   bool canDrop(size_t count) const {
@@ -109,6 +126,17 @@ private:
     block = &kernel.getBody().emplaceBlock();
   }
 
+  static bool isNarrow(Type element) {
+    return element.isF16() || element.isBF16();
+  }
+
+  static Value inBitsOf(Type element, Value value, RowBody &body) {
+    Value narrow =
+        arith::TruncFOp::create(body.builder, body.loc, element, value);
+    return arith::ExtFOp::create(body.builder, body.loc, value.getType(),
+                                 narrow);
+  }
+
   Value valueOf(const RowOperand &operand, RowBody &body) {
     for (const Argument &known : values)
       if (known.operand == operand)
@@ -116,7 +144,7 @@ private:
     RowOperand argument = inSpace(operand);
     inputs.push_back(argument);
     Value value = block->addArgument(operand.element, body.loc);
-    if (operand.element.isF16() || operand.element.isBF16())
+    if (isNarrow(operand.element))
       value = arith::ExtFOp::create(body.builder, body.loc,
                                     body.builder.getF32Type(), value);
     values.push_back({operand, value});
@@ -131,7 +159,10 @@ private:
       read.push_back(operand.isAbsent() ? Value() : valueOf(operand, body));
     SmallVector<Value, 2> written = member.emit(member.call, read, body);
     for (auto [operand, value] : llvm::zip_equal(member.outputs, written))
-      values.push_back({operand, value});
+      values.push_back({operand, rounded.contains(operand.buffer) &&
+                                         isNarrow(operand.element)
+                                     ? inBitsOf(operand.element, value, body)
+                                     : value});
   }
 
   /// Whether anything but the members and rt.free uses the buffer.
@@ -165,7 +196,7 @@ private:
           return argument.operand == operand;
         });
         Value value = known->value;
-        if (operand.element.isF16() || operand.element.isBF16())
+        if (isNarrow(operand.element))
           value = arith::TruncFOp::create(inside, kernel.getLoc(),
                                           operand.element, value);
         yielded.push_back(value);
@@ -218,10 +249,11 @@ private:
   /// What was freed behind a member is now read later.
   void delayFrees() {
     for (const RowOperand &operand : inputs)
-      for (Operation *user :
-           llvm::make_early_inc_range(operand.buffer.getUsers()))
-        if (isa<rt::FreeOp>(user) && user->isBeforeInBlock(created))
-          user->moveAfter(created);
+      if (Operation *free = places.freeOf(operand.buffer);
+          free && places.isBefore(free, last)) {
+        free->moveAfter(created);
+        places.put(free, last);
+      }
   }
 
   void removeMembers() {
@@ -244,6 +276,7 @@ private:
 
   ArrayRef<RowCall *> members;
   KernelTable &kernels;
+  Places &places;
   rt::CallOp last, created;
   OpBuilder builder;
   llvm::SmallPtrSet<Operation *, 8> calls;
@@ -252,13 +285,15 @@ private:
   Block *block = nullptr;
   SmallVector<Argument, 16> values;
   SmallVector<RowOperand, 8> inputs, outputs;
+  llvm::SmallDenseSet<Value, 8> rounded; ///< buffers
   llvm::SmallSetVector<Value, 4> temporaries;
 };
 
 } // namespace
 
-void replaceByKernel(ArrayRef<RowCall *> members, KernelTable &kernels) {
-  GroupReplacement(members, kernels).run();
+void replaceByKernel(ArrayRef<RowCall *> members, KernelTable &kernels,
+                     Places &places) {
+  GroupReplacement(members, kernels, places).run();
 }
 
 } // namespace shardc::lower

@@ -22,12 +22,43 @@ private:
   llvm::StringMap<mlir::StringAttr> byBody;
 };
 
+/// Where the ops of a program stood: kernels are put in and calls taken out all
+/// the time, and MLIR would number all ops anew after each change.
+class Places {
+public:
+  explicit Places(mlir::Block &block) {
+    for (mlir::Operation &op : block) {
+      numbers[&op] = numbers.size();
+      if (auto free = llvm::dyn_cast<rt::FreeOp>(op))
+        frees[free.getBuffer()] = free;
+    }
+  }
+
+  /// What frees a buffer, or null.
+  mlir::Operation *freeOf(mlir::Value buffer) const {
+    return frees.lookup(buffer);
+  }
+
+  bool isBefore(mlir::Operation *op, mlir::Operation *other) const {
+    return numbers.lookup(op) < numbers.lookup(other);
+  }
+  /// `op` stands where `other` did.
+  void put(mlir::Operation *op, mlir::Operation *other) {
+    numbers[op] = numbers.lookup(other);
+  }
+
+private:
+  llvm::DenseMap<mlir::Operation *, size_t> numbers;
+  llvm::DenseMap<mlir::Value, mlir::Operation *> frees;
+};
+
 /// The nodes of these calls, the first ones by name.
 mlir::Location nodesOf(llvm::ArrayRef<rt::CallOp> calls);
 
 /// Replaces the members, in program order, by a call of one kernel where the
 /// last one stands. Temporaries that nobody else reads are gone.
-void replaceByKernel(llvm::ArrayRef<RowCall *> members, KernelTable &kernels);
+void replaceByKernel(llvm::ArrayRef<RowCall *> members, KernelTable &kernels,
+                     Places &places);
 
 } // namespace shardc::lower
 

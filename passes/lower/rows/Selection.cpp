@@ -37,6 +37,7 @@ static Values emitCast(rt::CallOp call, ValueRange inputs, RowBody &body) {
 }
 
 static bool bindCast(rt::CallOp call, RowCall &row) {
+  row.isDiscontinuous = isBool(call.getOutputs()[0]);
   return call.getInputs().size() == 1 && bindElementwise(call, row, emitCast);
 }
 
@@ -55,6 +56,7 @@ static Values emitCompare(rt::CallOp, ValueRange inputs, RowBody &body) {
 }
 template <arith::CmpFPredicate predicate>
 static bool bindCompare(rt::CallOp call, RowCall &row) {
+  row.isDiscontinuous = true;
   return isFloat(call.getInputs()[0]) &&
          bindElementwise(call, row, emitCompare<predicate>);
 }

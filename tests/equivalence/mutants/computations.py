@@ -1,6 +1,7 @@
 """Wrong computations: each is (kind, what, change), a change of one program's body.
 
-Kinds: claim (a value's sharding), op, operand, operand order, attribute, delete op, guard, input, output.
+Kinds: claim (a value's sharding), op, operand, operand order, attribute, delete op, guard, input, output, cache, given,
+profile, batch inputs.
 """
 
 import re
@@ -139,6 +140,38 @@ def changes_of_local(program, i, what, rng):
             yield "attribute", f"{what} {found[0]} -> {other_number(found[0])}", middle(new)
 
 
+def cache_changes(program):
+    """What a session keeps, what callers hand in, and which requests a profile is for."""
+
+    def header(old, new):
+        def change(body):
+            body.header = body.header.replace(old, new, 1)
+
+        return change
+
+    caches = re.findall(r"onnx.cache = \{[^}]*\}", program.header)
+
+    def swap_caches(body):
+        first, second = caches[:2]
+        body.header = body.header.replace(first, "$", 1).replace(second, first, 1).replace("$", second, 1)
+
+    if len(caches) > 1:
+        yield "cache", "the first two swapped", swap_caches
+    for cache in caches[:1]:
+        kind = re.search(r'kind = "(\w+)"', cache)[1]
+        other = "set" if kind == "append" else "append"
+        yield "cache", f"{kind} becomes {other}", header(cache, cache.replace(f'"{kind}"', f'"{other}"'))
+        yield "cache", "forgotten", header(cache, "onnx.other = 0 : i64")
+    for given in re.findall(r"onnx.given = \w+", program.header)[:1]:
+        yield "given", "as i32", header(given, "onnx.given = i32")
+    for profile in re.findall(r'onnx.profile = "\w+"', program.header):
+        yield "profile", "renamed", header(profile, 'onnx.profile = "other"')
+    for size in re.findall(r"size = 1 : i64", program.header):
+        yield "profile", "for another size", header(size, "size = 2 : i64")
+    for batch in re.findall(r"dist.batch_inputs = array<i64: [\d, ]+>", program.header):
+        yield "batch inputs", "none", header(batch, "dist.batch_inputs = array<i64>")
+
+
 def frame_changes(program):
     """Guards, inputs, outputs."""
     for i, at in enumerate(program.ops):
@@ -174,6 +207,7 @@ def frame_changes(program):
         head, arrow, results = body.header.partition(") -> ")
         body.header = head + arrow + re.sub(r'onnx.name = "\w+"', 'onnx.name = "other"', results)
 
+    yield from cache_changes(program)
     if len(names) > 1:
         yield "input", f"names of {names[0]} and {names[1]} swapped", swap_names
         yield "input", f"{names[0]} and {names[1]} swapped", swap_inputs

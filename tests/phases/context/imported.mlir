@@ -2,7 +2,7 @@
 // parallelism: 2 heads of 4, projections, a residual. The other files of this folder show
 // it after each further phase, its keys and values going around (--cp-mode ring).
 //
-// RUN: shard-opt %s --shardc-verify-phase=phase=imported | FileCheck %s
+// RUN: shard-opt %s --shardc-verify-phase="phase=imported allows-unrecorded=true" | FileCheck %s
 // CHECK: func.func @main
 
 !x = tensor<?x?x8xf32, #dist.value<dims = [batch, seq, 8]>>

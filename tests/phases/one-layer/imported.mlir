@@ -6,7 +6,7 @@
 // The other files of this folder show the same layer after each further phase,
 // for two ranks: sharded.mlir, partitioned.mlir, lowered.mlir.
 //
-// RUN: shard-opt %s --shardc-verify-phase=phase=imported | FileCheck %s
+// RUN: shard-opt %s --shardc-verify-phase="phase=imported allows-unrecorded=true" | FileCheck %s
 // CHECK: func.func @main
 
 !ids = tensor<?x?xi64, #dist.value<dims = [batch, seq]>>

@@ -3,7 +3,7 @@
 // become collectives over a mesh axis. The sharded function stays until lowering:
 // verify-phase compares what the two compute.
 //
-// RUN: shard-opt %S/imported.mlir --shardc-propagate-shardings --shardc-cut-stages --shardc-partition --shardc-verify-phase=phase=partitioned | FileCheck %s
+// RUN: shard-opt %S/imported.mlir --shardc-propagate-shardings --shardc-cut-stages --shardc-partition --shardc-verify-phase="phase=partitioned allows-unrecorded=true" | FileCheck %s
 
 // CHECK-LABEL: func.func @stage0(
 // CHECK-SAME: %[[IDS:[^:]*]]: tensor<{{[^>]*}}local = [batch, seq]>>

@@ -2,6 +2,7 @@
 #include "compiler/Pipeline.h"
 
 #include "dialects/dist/Dist.h"
+#include "passes/verify/Passes.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -40,6 +41,7 @@ protected:
     dist::MeshOp::create(builder, module->getLoc(), "mesh",
                          dist::MeshAttr::get(&context, mesh));
     PassManager passes(&context);
+    passes.addPass(verify::createFingerprint());
     for (StringRef phase : {"sharded", "staged", "partitioned"})
       buildPhase(passes, phase);
     EXPECT_TRUE(succeeded(passes.run(*module)));

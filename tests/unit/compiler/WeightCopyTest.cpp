@@ -3,8 +3,6 @@
 #include "compiler/package/WeightCopy.h"
 #include "tests/unit/Shardings.h"
 
-#include <sstream>
-
 using namespace shardc;
 using namespace shardc::testing;
 using package::ElementRange;
@@ -76,10 +74,11 @@ TEST(OwnedRanges, AgreeWithOwnership) {
 TEST(WriteElements, HalvesOfBytesArePackedAnew) {
   mlir::MLIRContext context;
   auto written = [&](llvm::ArrayRef<ElementRange> ranges, unsigned width) {
-    std::ostringstream out;
+    std::string text;
+    llvm::raw_string_ostream out(text);
     package::writeElements("\x10\x32\x54\x76", ranges,
                            mlir::IntegerType::get(&context, width), out);
-    return out.str();
+    return text;
   };
   EXPECT_EQ(written({{1, 2}}, 8), "\x32\x54");
   EXPECT_EQ(written({{0, 8}}, 4), "\x10\x32\x54\x76");

@@ -76,4 +76,33 @@ TEST(CutSearch, NoCutIsBetter) {
   }
 }
 
+TEST(CutSearch, CutsUnrolledExpertsEvenly) {
+  // 64 layers of 256 experts of three products, with nothing to tell the places
+  // apart (what crosses costs the first and the last stage half as much).
+  std::vector<Piece> pieces(64 * 256 * 3, Piece{1, 1, 0});
+  const Cuts begins = stage::searchCuts(pieces, 16);
+  ASSERT_EQ(begins.size(), 16u);
+  Cuts even;
+  for (size_t s = 0; s < 16; ++s)
+    even.push_back(s * pieces.size() / 16);
+  EXPECT_LE(slowest(pieces, begins), 1.01 * slowest(pieces, even));
+}
+
+TEST(CutSearch, ThousandsOfPiecesAreCutWhereLittleCrosses) {
+  std::vector<Piece> pieces(20000, Piece{1, 1, 9});
+  for (size_t p = 99; p < pieces.size(); p += 100)
+    pieces[p].crossingBytes = 1;
+  for (size_t begin : stage::searchCuts(pieces, 8))
+    EXPECT_EQ(begin % 100, 0u);
+}
+
+TEST(CutSearch, EachStageHasAPieceWhereOneHasAllTheWork) {
+  std::vector<Piece> pieces(10000, Piece{0, 0, 1});
+  pieces[5000].work = 1;
+  const Cuts begins = stage::searchCuts(pieces, 400);
+  ASSERT_EQ(begins.size(), 400u);
+  for (size_t s = 1; s < begins.size(); ++s)
+    EXPECT_LT(begins[s - 1], begins[s]);
+}
+
 } // namespace

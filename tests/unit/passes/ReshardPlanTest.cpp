@@ -34,7 +34,10 @@ const dist::PartialAxis kDpSum{axis(2, 1, "dp"), ReduceKind::Sum};
 /// "reduce tp sum, gather 1 tp, slice, once tp".
 std::string plan(const Sharding &from, const Sharding &to) {
   std::string text;
-  for (const ReshardStep &step : partition::planReshard(from, to)) {
+  auto steps = partition::planReshard(from, to);
+  if (!steps)
+    return "none";
+  for (const ReshardStep &step : *steps) {
     text += text.empty() ? "" : ", ";
     text += step.kind == StepKind::AllReduce       ? "reduce"
             : step.kind == StepKind::ReduceScatter ? "scatter"
@@ -141,11 +144,20 @@ TEST(ReshardPlan, EndsWhereItShould) {
   ASSERT_GT(all.size(), 12u);
   for (const Sharding &from : all)
     for (const Sharding &to : all) {
-      std::vector<ReshardStep> steps = partition::planReshard(from, to);
-      EXPECT_EQ(steps.empty() ? from : steps.back().after, to)
+      auto steps = partition::planReshard(from, to);
+      ASSERT_TRUE(steps) << from.str() << " to " << to.str();
+      EXPECT_EQ(steps->empty() ? from : steps->back().after, to)
           << from.str() << " to " << to.str();
-      EXPECT_LE(steps.size(), 4u);
+      EXPECT_LE(steps->size(), 4u);
     }
+}
+
+TEST(ReshardPlan, SaysWhereNoStepsLead) {
+  const Sharding whole = sharding({kWhole}), max = sharding({kWhole}, {kMax});
+  EXPECT_EQ(plan(whole, max), "none");
+  EXPECT_EQ(plan(sharding({kTp}), max), "none");
+  EXPECT_EQ(plan(whole, sharding({kWhole, kWhole})), "none");
+  EXPECT_EQ(plan(max, max), "");
 }
 
 } // namespace

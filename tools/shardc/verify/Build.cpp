@@ -39,26 +39,22 @@ Status compileQuietly(const CompileOptions &options, std::string *warnings) {
   return status;
 }
 
-static Status makeFolder(std::string &folder) {
+Status makeFolder(files::ScratchFolder &folder) {
   std::error_code error;
-  std::string name = (fs::temp_directory_path(error) / "shardc-verify-XXXXXX");
-  if (error || !mkdtemp(name.data()))
-    return artifactError("cannot make a folder for artifacts: ", name,
-                         "; set TMPDIR to a folder that can be written to");
-  folder = name;
-  return Status::ok();
-}
-
-Build::~Build() {
-  opened.reset();
-  std::error_code ignored;
-  if (!folder.empty())
-    fs::remove_all(folder, ignored);
+  const fs::path parent = fs::temp_directory_path(error);
+  const std::string why =
+      error ? error.message()
+            : folder.create((parent / "shardc-verify-").string(),
+                            /*isPrivate=*/true);
+  return why.empty()
+             ? Status::ok()
+             : artifactError("cannot make a folder for artifacts: ", why,
+                             "; set TMPDIR to a folder that can be written to");
 }
 
 Status Build::run(CompileOptions options, std::string *warnings) {
   SHARDC_RETURN_IF_ERROR(makeFolder(folder));
-  options.output = folder + "/model.shard";
+  options.output = folder.path() + "/model.shard";
   SHARDC_RETURN_IF_ERROR(compileQuietly(options, warnings));
   SessionOptions checking;
   checking.checkReplicas = !options.trusted;

@@ -8,6 +8,7 @@
 #define SHARDC_TOOLS_SHARDC_VERIFY_BUILD_H
 
 #include "compiler/Compile.h"
+#include "compiler/files/ScratchFolder.h"
 #include "runtime/api/shardrt.hpp"
 
 namespace shardc::verifier {
@@ -15,16 +16,15 @@ namespace shardc::verifier {
 /// Called after the module's phase; see CompileOptions.
 using PhaseHook = std::function<ExitCode(llvm::StringRef, mlir::ModuleOp)>;
 
+/// An empty folder that only this user looks into.
+runtime::Status makeFolder(files::ScratchFolder &folder);
+
 /// Runs the compiler only; `warnings` gets what it says before an error.
 runtime::Status compileQuietly(const CompileOptions &options,
                                std::string *warnings = nullptr);
 
 class Build {
 public:
-  Build() = default;
-  Build(const Build &) = delete;
-  ~Build();
-
   /// Once. Any output folder in `options` is replaced. Runs compare the bits of
   /// what every rank holds whole, unless the program is trusted.
   runtime::Status run(CompileOptions options, std::string *warnings = nullptr);
@@ -32,7 +32,7 @@ public:
   runtime::Session &session() { return *opened; }
 
 private:
-  std::string folder;
+  files::ScratchFolder folder;
   std::unique_ptr<runtime::Session> opened;
 };
 

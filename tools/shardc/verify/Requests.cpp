@@ -117,6 +117,7 @@ private:
                 unsigned round) {
     Request request;
     request.name = "made up";
+    request.isMadeUp = true;
     const char *separator = ": ";
     for (const auto &[name, value] : profile.when) {
       request.name += separator + name + (value ? " = true" : " = false");

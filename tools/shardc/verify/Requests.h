@@ -15,6 +15,8 @@ struct Request {
   std::string name; ///< "test_data_set_0", "made up: batch = 3, seq = 5"
   std::vector<runtime::NamedTensor> inputs;
   std::vector<runtime::Tensor> expected;
+  bool isMadeUp =
+      false; ///< one rank takes it; whether it makes sense, who knows
 };
 
 /// Runs a request on a session.

@@ -1,12 +1,12 @@
 #include "tools/shardc/verify/Verify.h"
 
 #include "mlir/IR/BuiltinOps.h"
+
 #include "runtime/base/Message.h"
 #include "tools/shardc/verify/Bisect.h"
+#include "tools/shardc/verify/OnnxRuntime.h"
+#include "tools/shardc/verify/Results.h"
 
-#include <nlohmann/json.hpp>
-
-#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <set>
@@ -17,19 +17,6 @@ using Json = nlohmann::json;
 
 namespace shardc::verifier {
 namespace {
-
-/// How the outputs of one request compare.
-struct Result {
-  std::vector<std::string> lines;
-  Json outputs = Json::array();
-  bool agrees = true;
-  double ofTolerance = 0;
-};
-
-/// A non-number has no JSON.
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
 
 std::vector<std::string> splitPrograms(const std::string &text) {
   std::vector<std::string> programs(1);
@@ -49,7 +36,21 @@ public:
   Status run() {
     SHARDC_RETURN_IF_ERROR(buildOne());
     SHARDC_RETURN_IF_ERROR(collect());
-    return options.programs.empty() ? tryPlan() : tryPrograms();
+    if (!options.programs.empty())
+      return tryPrograms();
+    // The plan against one rank that was imported alike, where only the order of
+    // sums differs; then what both have in common against what is not.
+    SHARDC_RETURN_IF_ERROR(tryPlan());
+    SHARDC_RETURN_IF_ERROR(tryRecovery());
+    SHARDC_RETURN_IF_ERROR(options.against.empty() ? Status::ok()
+                                                   : tryOnnxRuntime());
+    say(message("the plan computes what one rank computes",
+                isRecovered() ? ", without recovery too" : "",
+                options.against.empty() ? "" : ", and what onnxruntime does",
+                ": ", numRanks, numRanks == 1 ? " rank, " : " ranks, ",
+                requests.size(),
+                requests.size() == 1 ? " request" : " requests"));
+    return Status::ok();
   }
 
   Json report = Json::object();
@@ -67,11 +68,11 @@ private:
   Status buildOne() {
     CompileOptions compiling = onOneRank();
     compiling.dims.clear();
-    compiling.afterPhase = [this](llvm::StringRef phase,
-                                  mlir::ModuleOp module) {
+    compiling.afterPhase = [&](llvm::StringRef phase, mlir::ModuleOp module) {
       if (phase == "imported")
         profiles = probe::describeInputs(module);
-      return ExitCode::Done;
+      return options.plan.afterPhase ? options.plan.afterPhase(phase, module)
+                                     : ExitCode::Done;
     };
     SHARDC_RETURN_IF_ERROR(one.run(compiling));
     tolerance = options.plan.doubles
@@ -128,24 +129,26 @@ private:
   }
 
   /// Of one request; an error where the session refuses it.
-  Status compare(Session &session, const Request &request, Result &result) {
+  Status compare(Session &session, const Request &request,
+                 const tensors::Tolerance &allowed, Result &result) {
     std::vector<Tensor> outputs;
     SHARDC_RETURN_IF_ERROR(runRequest(session, request, outputs));
-    for (size_t o = 0; o < outputs.size(); ++o) {
-      const std::string &name = session.outputs()[o].name;
-      const tensors::Comparison found =
-          tensors::compare(outputs[o], request.expected[o], tolerance);
-      result.lines.push_back(
-          tensors::comparisonText(o, name, outputs[o], found));
-      result.outputs.push_back({{"name", name},
-                                {"agrees", found.fits},
-                                {"largest_error", number(found.largestError)},
-                                {"of_tolerance", number(found.ofTolerance)},
-                                {"problem", found.problem}});
-      result.agrees &= found.fits;
-      result.ofTolerance = std::max(result.ofTolerance, found.ofTolerance);
-    }
+    result =
+        compareOutputs(session.outputs(), outputs, request.expected, allowed);
     return Status::ok();
+  }
+
+  /// Prints and reports how a request compares, as `key` of its entry.
+  void tell(size_t index, const char *key, const Result &result) {
+    for (const std::string &line : result.lines)
+      say("  " + line);
+    Json &entry = report["requests"][index];
+    if (*key)
+      entry[key] = {{"agrees", result.agrees}, {"outputs", result.outputs}};
+    else
+      entry.update({{"name", requests[index].name},
+                    {"agrees", result.agrees},
+                    {"outputs", result.outputs}});
   }
 
   Status tryPlan() {
@@ -156,29 +159,113 @@ private:
     const Status built = plan.run(compiling, &warnings);
     std::fputs(warnings.c_str(), stderr);
     SHARDC_RETURN_IF_ERROR(built);
+    numRanks = plan.session().worldSize();
     report["requests"] = Json::array();
     const Request *worst = nullptr;
-    for (const Request &request : requests) {
+    for (size_t i = 0; i < requests.size(); ++i) {
       Result result;
-      if (Status status = compare(plan.session(), request, result);
+      if (Status status =
+              compare(plan.session(), requests[i], tolerance, result);
           !status.isOk())
-        return differs(request.name + ": one rank runs it, the plan fails: " +
-                       status.message());
-      say(request.name);
-      for (const std::string &line : result.lines)
-        say("  " + line);
-      report["requests"].push_back({{"name", request.name},
-                                    {"agrees", result.agrees},
-                                    {"outputs", result.outputs}});
+        return differs(
+            requests[i].name +
+            ": one rank runs it, the plan fails: " + status.message());
+      say(requests[i].name);
+      tell(i, "", result);
       if (!result.agrees && !worst)
-        worst = &request;
+        worst = &requests[i];
     }
-    if (worst)
-      return bisect(*worst, compiling);
-    say(message("the plan computes what one rank computes: ",
-                plan.session().worldSize(), " ranks, ", requests.size(),
-                requests.size() == 1 ? " request" : " requests"));
+    return worst ? bisect(*worst, compiling) : Status::ok();
+  }
+
+  //===--- Against what was not imported alike ----------------------------===//
+
+  bool isRecovered() const { return options.plan.recover; }
+
+  /// Of results that other kernels, or another program, give: constants of the
+  /// graph are rounded to its types, in double precision too.
+  tensors::Tolerance looseTolerance() {
+    tensors::Tolerance loose;
+    return tensors::parseTolerance(one.session().tolerance(), loose)
+               ? loose
+               : tensors::kExactTolerance;
+  }
+
+  /// One rank against the graph as it was before any recovery, by the runtime's
+  /// own kernels: an import that recovers the wrong thing does so on one rank
+  /// and on all.
+  Status tryRecovery() {
+    if (!isRecovered())
+      return Status::ok();
+    CompileOptions spelled = onOneRank();
+    spelled.dims.clear();
+    spelled.recover = false;
+    spelled.generatesKernels = false;
+    Build plain;
+    if (Status built = plain.run(spelled); !built.isOk()) {
+      say("note: without recovery it does not compile, so recovery was not "
+          "checked: " +
+          built.message());
+      report["notes"].push_back("without recovery: " + built.message());
+      return Status::ok();
+    }
+    say("one rank, against the graph without recovery");
+    const tensors::Tolerance loose = looseTolerance();
+    for (size_t i = 0; i < requests.size(); ++i) {
+      std::vector<Tensor> outputs;
+      if (Status status = runRequest(plain.session(), requests[i], outputs);
+          !status.isOk()) {
+        const std::string why = requests[i].name +
+                                ": one rank runs it, but not without "
+                                "recovery: " +
+                                status.message();
+        if (!requests[i].isMadeUp)
+          return differs(why);
+        say("  note: " + why);
+        report["notes"].push_back(why);
+        continue;
+      }
+      const Result result = compareOutputs(
+          one.session().outputs(), requests[i].expected, outputs, loose);
+      tell(i, "without_recovery", result);
+      if (!result.agrees)
+        return differs(requests[i].name +
+                       ": what was recovered of the graph computes something "
+                       "else than the graph: compile with --no-recovery, and "
+                       "report the model");
+    }
     return Status::ok();
+  }
+
+  Status tryOnnxRuntime() {
+    std::vector<ForeignResult> results;
+    SHARDC_RETURN_IF_ERROR(runOnnxRuntime(options.plan.model, options.python,
+                                          requests, one.session().outputs(),
+                                          results));
+    say("one rank, against onnxruntime");
+    const tensors::Tolerance loose = looseTolerance();
+    size_t compared = 0;
+    for (size_t i = 0; i < requests.size(); ++i) {
+      if (!results[i].refusal.empty()) {
+        say("  note: it refuses " + requests[i].name + ": " +
+            results[i].refusal);
+        report["requests"][i]["onnxruntime"] = {
+            {"refusal", results[i].refusal}};
+        continue;
+      }
+      ++compared;
+      const Result result =
+          compareOutputs(one.session().outputs(), requests[i].expected,
+                         results[i].outputs, loose);
+      tell(i, "onnxruntime", result);
+      if (!result.agrees)
+        return differs(requests[i].name +
+                       ": one rank computes something else than onnxruntime");
+    }
+    return compared > 0 ? Status::ok()
+                        : artifactError("--against onnxruntime: it refuses all "
+                                        "requests: ",
+                                        results.front().refusal);
   }
 
   Status bisect(const Request &request, CompileOptions plan) {
@@ -244,7 +331,7 @@ private:
     for (const Request &request : requests) {
       Result result;
       if (status.isOk())
-        status = compare(build.session(), request, result);
+        status = compare(build.session(), request, tolerance, result);
       if (!status.isOk()) {
         verdict(index, "fails", status.message(), 0);
         return differs(
@@ -276,7 +363,7 @@ private:
 
   void say(const std::string &line) {
     if (!options.json)
-      std::printf("%s\n", line.c_str());
+      llvm::outs() << line << "\n";
   }
 
   const VerifyOptions &options;
@@ -284,6 +371,7 @@ private:
   std::vector<Request> requests;
   tensors::Tolerance tolerance;
   Build one;
+  int numRanks = 0;
 };
 
 } // namespace
@@ -295,9 +383,9 @@ int verify(const VerifyOptions &options) {
     verification.report["agrees"] = status.isOk();
     const std::string text =
         verification.report.dump(1, ' ', false, Json::error_handler_t::replace);
-    std::printf("%s\n", text.c_str());
+    llvm::outs() << text << "\n";
   }
-  std::fflush(stdout);
+  llvm::outs().flush();
   if (!status.isOk())
     std::fprintf(stderr, "error: %s\n", status.message().c_str());
   return static_cast<int>(status.code());

@@ -2,11 +2,15 @@
 //
 // `shardc verify`: compiles the model for one rank and by the plan, runs both
 // in this process on the same inputs, and compares every output. What differs
-// is followed back to the first value that does.
+// is followed back to the first value that does. Then one rank is compared with
+// one of the graph as it was before any recovery, which a wrong import cannot
+// agree with by being wrong twice, and if asked with another engine.
 //
 //   test_data_set_0
 //     output 0 'logits' [2, 8, 1024]: largest error 2e-06, 0.02 of the ...
-//   the plan computes what one rank computes: 4 ranks, 3 requests
+//   one rank, against the graph without recovery
+//     output 0 'logits' [2, 8, 1024]: largest error 4e-06, 0.03 of the ...
+//   the plan computes what one rank computes, without recovery too: 4 ranks, ...
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_TOOLS_SHARDC_VERIFY_VERIFY_H
@@ -27,6 +31,8 @@ struct VerifyOptions {
   /// -----`, to try in place of the plan.
   std::string programs;
   bool trustPrograms = false; ///< run them unchecked
+  std::string against;        ///< "onnxruntime", or nothing more
+  std::string python;         ///< that has it; may be empty (OnnxRuntime.h)
   bool json = false;
 };
 

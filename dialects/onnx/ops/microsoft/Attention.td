@@ -2,7 +2,7 @@
 
 include "dialects/onnx/ops/microsoft/Microsoft.td"
 
-def Onnx_MicrosoftRotaryEmbeddingOp : Onnx_MicrosoftOp<"RotaryEmbedding"> {
+def Onnx_MicrosoftRotaryEmbeddingOp : Onnx_MicrosoftOp<"RotaryEmbedding", 4> {
   let summary = "Positions are [1], of the first token, or [b, s]";
   let arguments = (ins AnyTensor:$input, AnyTensor:$position_ids,
                        AnyTensor:$cos_cache, AnyTensor:$sin_cache,
@@ -12,7 +12,7 @@ def Onnx_MicrosoftRotaryEmbeddingOp : Onnx_MicrosoftOp<"RotaryEmbedding"> {
                        Onnx_Float<"1.0f">:$scale);
 }
 
-def Onnx_MicrosoftAttentionOp : Onnx_MicrosoftOp<"Attention"> {
+def Onnx_MicrosoftAttentionOp : Onnx_MicrosoftOp<"Attention", 7> {
   let summary = "Attention with its projection to q | k | v";
   let description = [{
     Operands: input [b, s, h], weights [h, q | k | v], then optional: bias,
@@ -30,7 +30,7 @@ def Onnx_MicrosoftAttentionOp : Onnx_MicrosoftOp<"Attention"> {
                        Onnx_Int<"0">:$past_present_share_buffer);
 }
 
-def Onnx_MicrosoftQAttentionOp : Onnx_MicrosoftOp<"QAttention"> {
+def Onnx_MicrosoftQAttentionOp : Onnx_MicrosoftOp<"QAttention", 9> {
   let summary = "Attention whose projection is a product of integers";
   let description = [{
     Operands behind the scales, all optional: mask_index, zero points of input
@@ -47,7 +47,7 @@ def Onnx_MicrosoftQAttentionOp : Onnx_MicrosoftOp<"QAttention"> {
 }
 
 def Onnx_MicrosoftMultiHeadAttentionOp
-    : Onnx_MicrosoftOp<"MultiHeadAttention"> {
+    : Onnx_MicrosoftOp<"MultiHeadAttention", 10> {
   let summary = "Attention of projected operands in one of several layouts";
   let description = [{
     Operands: query, then optional: key, value, bias, key_padding_mask,
@@ -61,7 +61,7 @@ def Onnx_MicrosoftMultiHeadAttentionOp
 }
 
 def Onnx_MicrosoftGroupQueryAttentionOp
-    : Onnx_MicrosoftOp<"GroupQueryAttention"> {
+    : Onnx_MicrosoftOp<"GroupQueryAttention", 16> {
   let summary = "Causal attention with a cache whose rows differ in length";
   let description = [{
     Operands: query (or packed q | k | v), key, value, past_key, past_value,

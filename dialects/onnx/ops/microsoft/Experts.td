@@ -2,7 +2,8 @@
 
 include "dialects/onnx/ops/microsoft/Microsoft.td"
 
-class Onnx_ExpertsOp<string name, dag more = (ins)> : Onnx_MicrosoftOp<name> {
+class Onnx_ExpertsOp<string name, int operands, dag more = (ins)>
+    : Onnx_MicrosoftOp<name, operands> {
   dag routing = (ins AnyTensor:$input, AnyTensor:$router_probs,
                      Variadic<Onnx_Value>:$experts, Onnx_Int<"1">:$k,
                      Onnx_String<"relu">:$activation_type,
@@ -15,7 +16,7 @@ class Onnx_ExpertsOp<string name, dag more = (ins)> : Onnx_MicrosoftOp<name> {
   let arguments = !con(routing, more);
 }
 
-def Onnx_MicrosoftMoEOp : Onnx_ExpertsOp<"MoE"> {
+def Onnx_MicrosoftMoEOp : Onnx_ExpertsOp<"MoE", 8> {
   let summary = "The k best of E networks for each token, weighted";
   let description = [{
     Operands: input [tokens, h] or [b, s, h], router_probs [tokens, E], then
@@ -23,7 +24,7 @@ def Onnx_MicrosoftMoEOp : Onnx_ExpertsOp<"MoE"> {
   }];
 }
 def Onnx_MicrosoftQMoEOp
-    : Onnx_ExpertsOp<"QMoE",
+    : Onnx_ExpertsOp<"QMoE", 15,
                      (ins Onnx_Int<"4">:$expert_weight_bits,
                           OptionalAttr<I64Attr>:$fc1_expert_weight_bits,
                           OptionalAttr<I64Attr>:$fc2_expert_weight_bits,

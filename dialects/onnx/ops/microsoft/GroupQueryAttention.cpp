@@ -59,7 +59,7 @@ public:
       return failure();
     q = norm(q, kQueryNorm);
     k = norm(k, kKeyNorm);
-    if (op.getDoRotary() != 0 && failed(rotate()))
+    if (failed(rotate()))
       return failure();
     Value keys = append(kPastKey, k), values = append(kPastValue, v);
     std::optional<float> scale = scaleOr(d, op.getScale(), q);
@@ -148,13 +148,19 @@ void GroupQueryAttention::findPositions() {
   positions = d.add(d.reshape(pastLengths, {batch, 1}), d.range(0, added));
 }
 
-/// total_sequence_length says whether the caches grow, or have room already.
-/// Where its value is not known they grow.
+/// total_sequence_length says whether the caches grow, or have room already: a
+/// constant capacity is taken for room unless the value is known to be beyond
+/// it. What is assumed is checked, on what is read from the data too.
 LogicalResult GroupQueryAttention::findCapacity() {
-  Value past = d.operand(kPastKey);
-  auto total = d.inference.knownDims(op, kTotalLength);
-  if (!past || !total || total->size() != 1)
+  Value past = d.operand(kPastKey), length = d.operand(kTotalLength);
+  if (!past && length)
+    op->setOperand(kTotalLength, d.absent()); // what there is is new
+  if (!past || !length)
     return success();
+  auto total = d.inference.knownOrReadDims(op, kTotalLength);
+  if (!total || total->size() != 1)
+    return op.emitOpError("has total_sequence_length of type ")
+           << length.getType() << ", expected one integer";
   DimExpr capacity = d.dims(past)[2];
   std::optional<int64_t> room = capacity.asConstant();
   inCapacity = room && total->front().asConstant().value_or(1) <= *room;
@@ -178,10 +184,16 @@ Value GroupQueryAttention::norm(Value heads, unsigned weight) {
 /// Rows of the caches by position.
 LogicalResult GroupQueryAttention::rotate() {
   Value cos = d.operand(kCosCache), sin = d.operand(kSinCache);
+  Value ids = d.operand(kPositionIds);
+  if (op.getDoRotary() == 0) {
+    for (unsigned unused : {kCosCache, kSinCache, kPositionIds})
+      if (d.operand(unused))
+        op->setOperand(unused, d.absent());
+    return success();
+  }
   if (!cos || !sin)
     return op.emitOpError("has do_rotary, but not both cos_cache and "
                           "sin_cache");
-  Value ids = d.operand(kPositionIds);
   if (!ids)
     ids = positions;
   NamedAttribute axis = d.attribute("axis", 0);

@@ -1,44 +1,79 @@
 //===- Microsoft.cpp - Operators of the domain com.microsoft --------------===//
 
+#include "dialects/onnx/ops/microsoft/Microsoft.h"
+
 #include "dialects/onnx/ops/microsoft/Activation.h"
 #include "dialects/onnx/ops/microsoft/Attention.h"
 #include "dialects/onnx/ops/microsoft/Experts.h"
+#include "dialects/onnx/ops/microsoft/Layout.h"
 #include "dialects/onnx/ops/microsoft/Normalization.h"
 #include "dialects/onnx/ops/microsoft/Product.h"
 #include "dialects/onnx/ops/microsoft/QLinear.h"
 #include "dialects/onnx/ops/microsoft/Quantization.h"
 
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
 namespace shardc::onnx {
 
-void OnnxDialect::registerMicrosoftOps() {
-  addOperations<
+namespace {
+
+template <typename... Ops> struct OpList {};
+
+using MicrosoftOps = OpList<
 #define GET_OP_LIST
 #include "dialects/onnx/ops/microsoft/Activation.cpp.inc"
-      >();
-  addOperations<
+    ,
 #define GET_OP_LIST
 #include "dialects/onnx/ops/microsoft/Attention.cpp.inc"
-      >();
-  addOperations<
+    ,
 #define GET_OP_LIST
 #include "dialects/onnx/ops/microsoft/Experts.cpp.inc"
-      >();
-  addOperations<
+    ,
 #define GET_OP_LIST
-#include "dialects/onnx/ops/microsoft/Normalization.cpp.inc"
-      >();
-  addOperations<
+#include "dialects/onnx/ops/microsoft/Layout.cpp.inc"
+    ,
 #define GET_OP_LIST
 #include "dialects/onnx/ops/microsoft/Product.cpp.inc"
-      >();
-  addOperations<
+    ,
 #define GET_OP_LIST
 #include "dialects/onnx/ops/microsoft/QLinear.cpp.inc"
-      >();
-  addOperations<
+    ,
 #define GET_OP_LIST
 #include "dialects/onnx/ops/microsoft/Quantization.cpp.inc"
-      >();
+    ,
+#define GET_OP_LIST
+#include "dialects/onnx/ops/microsoft/Normalization.cpp.inc"
+    >;
+
+template <typename OpTy> unsigned mostOperandsOf() {
+  if constexpr (std::is_same_v<OpTy, SimplifiedLayerNormalizationOp>)
+    return 2; // stands in ONNX's own domain
+  else
+    return OpTy::mostOperands();
 }
+
+template <typename... Ops>
+llvm::StringMap<unsigned> limitsOf(OpList<Ops...> /*ops*/) {
+  llvm::StringMap<unsigned> limits;
+  ((limits[Ops::getOperationName()] = mostOperandsOf<Ops>()), ...);
+  return limits;
+}
+
+} // namespace
+
+unsigned mostOperands(StringRef opName) {
+  static const llvm::StringMap<unsigned> limits = limitsOf(MicrosoftOps());
+  auto limit = limits.find(opName);
+  return limit == limits.end() ? ~0u : limit->second;
+}
+
+template <typename... Ops>
+static void addAll(OnnxDialect &dialect, OpList<Ops...> /*ops*/) {
+  (RegisteredOperationName::insert<Ops>(dialect), ...);
+}
+
+void OnnxDialect::registerMicrosoftOps() { addAll(*this, MicrosoftOps()); }
 
 } // namespace shardc::onnx

@@ -6,7 +6,8 @@
 // domain, because some have a name that ONNX uses for another operator.
 //
 // Attributes keep ONNX Runtime's names and defaults. What is not modelled is
-// refused unless it has its default.
+// refused unless it has its default. `operands` is how many operands an op knows:
+// ONNX Runtime has no schema here that would tell of one too many.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +16,12 @@
 
 include "dialects/onnx/Onnx.td"
 
-class Onnx_MicrosoftOp<string name> : Onnx_ReplacedOp<"microsoft." # name> {
+class Onnx_MicrosoftOp<string name, int operands>
+    : Onnx_ReplacedOp<"microsoft." # name> {
   let results = (outs Variadic<AnyTensor>:$parts);
+  let extraClassDeclaration = [{
+    static unsigned mostOperands() { return }] # operands # [{; }
+  }];
 }
 
 class Onnx_Int<string default> : DefaultValuedAttr<I64Attr, default>;

@@ -13,6 +13,7 @@
 #include "dialects/onnx/Decomposition.h"
 #include "dialects/onnx/ops/Activation.h"
 #include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Logic.h"
 #include "dialects/onnx/ops/Normalization.h"
 #include "dialects/onnx/ops/Pooling.h"
 #include "dialects/onnx/ops/Quantization.h"
@@ -136,6 +137,13 @@ LogicalResult MicrosoftQLinearMulOp::inferTypes(ShapeInference &inference) {
   Decomposition d(*this, inference);
   Value lhs = numbersOf(d, 0), rhs = numbersOf(d, 3);
   return replaceByIntegers(d, d.mul(lhs, rhs), 6, d.element(getLhs()));
+}
+
+LogicalResult MicrosoftQLinearWhereOp::inferTypes(ShapeInference &inference) {
+  Decomposition d(*this, inference);
+  Value lhs = numbersOf(d, 1), rhs = numbersOf(d, 4);
+  return replaceByIntegers(d, d.make<WhereOp>({getCondition(), lhs, rhs}), 7,
+                           d.element(getLhs()));
 }
 
 LogicalResult MicrosoftQLinearConcatOp::inferTypes(ShapeInference &inference) {

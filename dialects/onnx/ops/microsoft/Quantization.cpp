@@ -3,6 +3,7 @@
 #include "dialects/onnx/ops/microsoft/Quantization.h"
 
 #include "dialects/onnx/Decomposition.h"
+#include "dialects/onnx/ops/Bitwise.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Quantization.h"
 #include "dialects/onnx/ops/Source.h"
@@ -52,6 +53,19 @@ Value asHalves(Decomposition &d, Value bytes, ArrayRef<DimExpr> dims) {
   return {};
 }
 
+Value asQuarters(Decomposition &d, Value bytes, ArrayRef<DimExpr> dims) {
+  if (!bytes)
+    return {};
+  Type ui8 = d.element(bytes);
+  Decomposition::Dims rows(dims);
+  rows.back() = DimExpr::floorDiv(rows.back(), 4);
+  rows.push_back(1);
+  Value shifted = d.make<BitShiftOp>(
+      {d.reshape(bytes, rows), d.constant(ui8, {4}, {0, 2, 4, 6})},
+      d.attribute("direction", "RIGHT"));
+  return d.reshape(d.make<BitwiseAndOp>({shifted, d.number(ui8, 3)}), dims);
+}
+
 //===----------------------------------------------------------------------===//
 // MatMulNBits
 //===----------------------------------------------------------------------===//
@@ -71,15 +85,17 @@ struct BlockedWeights {
   Value unpack(Value bytes, int64_t width) {
     if (bits == 8)
       return d.reshape(bytes, {rows, width});
-    int64_t padded = (width + 1) / 2 * 2;
-    return d.slice(asHalves(d, bytes, {rows, padded}), 1, 0, width);
+    int64_t each = 8 / bits, padded = (width + each - 1) / each * each;
+    Value all = bits == 4 ? asHalves(d, bytes, {rows, padded})
+                          : asQuarters(d, bytes, {rows, padded});
+    return d.slice(all, 1, 0, width);
   }
 
   /// Half the range where there is none.
   Value zeroPoints(Value given, Type element) {
     if (!given)
-      return d.number(bits == 8 ? inference().builder.getIntegerType(8, false)
-                                : ui4(d),
+      return d.number(bits == 4 ? ui4(d)
+                                : inference().builder.getIntegerType(8, false),
                       1 << (bits - 1));
     if (isa<FloatType>(d.element(given)))
       return d.cast(d.reshape(given, {rows, blocks()}), element);
@@ -109,9 +125,9 @@ LogicalResult MicrosoftMatMulNBitsOp::inferTypes(ShapeInference &inference) {
   if (getWeightPrepacked() != 0)
     return d.refuse("weights in a layout of one device",
                     "export without matmulnbits_weights_prepacked");
-  if (getBits() != 4 && getBits() != 8)
+  if (!llvm::is_contained({2, 4, 8}, int64_t(getBits())))
     return d.refuse("weights of " + Twine(getBits()) + " bits",
-                    "quantise to 4 or 8 bits");
+                    "quantise to 2, 4 or 8 bits");
   if (failed(checkGroups(*this, d)))
     return failure();
   int64_t size = getBlockSize(), sum = getK();
@@ -153,21 +169,21 @@ MicrosoftGatherBlockQuantizedOp::inferTypes(ShapeInference &inference) {
                     "quantise along the other");
   Value data = getData(), zeros = d.operand(3);
   bool isBytes = d.element(data).isInteger(8);
-  if (isBytes && getBits() != 4 && getBits() != 8)
+  if (isBytes && !llvm::is_contained({2, 4, 8}, int64_t(getBits())))
     return d.refuse("data of " + Twine(getBits()) + " bits",
-                    "quantise to 4 or 8 bits");
-  // Halves are packed along the last dim.
+                    "quantise to 2, 4 or 8 bits");
+  // Parts of bytes are packed along the last dim.
   Decomposition::Dims blocks = d.dims(getScales());
-  if (isBytes && getBits() == 4) {
-    Decomposition::Dims dims = d.dims(data);
-    dims.back() = 2 * dims.back();
-    data = asHalves(d, data, dims);
-    if (zeros) {
-      dims = d.dims(zeros);
-      dims.back() = 2 * dims.back();
-      zeros = asHalves(d, zeros, dims);
-      zeros = d.slice(zeros, rank - 1, 0, blocks.back());
-    }
+  auto unpack = [&](Value bytes) {
+    Decomposition::Dims dims = d.dims(bytes);
+    dims.back() = int64_t(8 / getBits()) * dims.back();
+    return getBits() == 4 ? asHalves(d, bytes, dims)
+                          : asQuarters(d, bytes, dims);
+  };
+  if (isBytes && getBits() != 8) {
+    data = unpack(data);
+    if (zeros)
+      zeros = d.slice(unpack(zeros), rank - 1, 0, blocks.back());
   }
   if (!data || (d.operand(3) && !zeros))
     return failure();

@@ -15,6 +15,10 @@ class Decomposition;
 /// elements a byte, the lower half first. An error where they are computed.
 mlir::Value asHalves(Decomposition &d, mlir::Value bytes,
                      llvm::ArrayRef<dist::DimExpr> dims);
+/// Four elements of two bits a byte, the lowest first, in bytes of their own: a
+/// program has no smaller type. Of weights that happens once, when they load.
+mlir::Value asQuarters(Decomposition &d, mlir::Value bytes,
+                       llvm::ArrayRef<dist::DimExpr> dims);
 
 } // namespace shardc::onnx
 

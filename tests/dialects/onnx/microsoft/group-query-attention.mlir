@@ -4,6 +4,7 @@
 !u = tensor<*x!onnx.unknown>
 
 // CHECK-LABEL: func.func @packed_with_rotary(
+// CHECK-NEXT: onnx.ReadSizes %arg4 {sizes = #dist.dims<[past + s]>}
 // CHECK-NEXT: %[[SPLIT:.*]]:3 = onnx.Split %arg0 {axis = 2 : i64} : {{.*}} -> (tensor<?x?x128xf32, #dist.value<dims = [b, s, 128]>>, tensor<?x?x64xf32, #dist.value<dims = [b, s, 64]>>, tensor<?x?x64xf32, #dist.value<dims = [b, s, 64]>>)
 // CHECK-NEXT: %[[RESHAPE:.*]] = onnx.Reshape %[[SPLIT]]#0 : {{.*}} -> tensor<?x?x8x16xf32, #dist.value<dims = [b, s, 8, 16]>>
 // CHECK-NEXT: %[[TRANSPOSE:.*]] = onnx.Transpose %[[RESHAPE]] {perm = array<i64: 0, 2, 1, 3>} : {{.*}} -> tensor<?x8x?x16xf32, #dist.value<dims = [b, 8, s, 16]>>
@@ -44,6 +45,7 @@ func.func @packed_with_rotary(%q: tensor<?x?x256xf32, #dist.value<dims = [b, s, 
 }
 
 // CHECK-LABEL: func.func @window_and_sinks(
+// CHECK-NEXT: onnx.ReadSizes %arg6 {sizes = #dist.dims<[past + s]>}
 // CHECK-NEXT: %[[RESHAPE:.*]] = onnx.Reshape %arg0 : {{.*}} -> tensor<?x?x8x16xf32, #dist.value<dims = [b, s, 8, 16]>>
 // CHECK-NEXT: %[[TRANSPOSE:.*]] = onnx.Transpose %[[RESHAPE]] {perm = array<i64: 0, 2, 1, 3>} : {{.*}} -> tensor<?x8x?x16xf32, #dist.value<dims = [b, 8, s, 16]>>
 // CHECK-NEXT: %[[RESHAPE2:.*]] = onnx.Reshape %arg1 : {{.*}} -> tensor<?x?x4x16xf32, #dist.value<dims = [b, s, 4, 16]>>
@@ -147,4 +149,14 @@ func.func @norms(%q: tensor<?x?x128xf32, #dist.value<dims = [b, s, 128]>>, %k: t
   %none = onnx.None : () -> none
   %y = onnx.microsoft.GroupQueryAttention %q, %k, %v, %none, %none, %last, %total, %none, %none, %none, %none, %none, %none, %none, %qn, %kn {kv_num_heads = 4 : i64, num_heads = 8 : i64, smooth_softmax = 0 : i64} : (tensor<?x?x128xf32, #dist.value<dims = [b, s, 128]>>, tensor<?x?x64xf32, #dist.value<dims = [b, s, 64]>>, tensor<?x?x64xf32, #dist.value<dims = [b, s, 64]>>, none, none, tensor<?xi32, #dist.value<dims = [b]>>, tensor<i32>, none, none, none, none, none, none, none, tensor<16xf32>, tensor<16xf32>) -> !u
   return %y : !u
+}
+
+// A cache with room, and a total length that only the data knows: it is read.
+// CHECK-LABEL: func.func @read_length(
+// CHECK: onnx.Guard #dist.dims<[{{.*}}:0{{.*}}]> "at_most" #dist.dims<[7]>
+// CHECK: onnx.ReadSizes %arg3
+// CHECK: onnx.CacheAppend {{.*}}in_capacity{{.*}} -> tensor<2x1x7x16xf32>
+func.func @read_length(%x: tensor<2x1x16xf32>, %p: tensor<2x1x7x16xf32>, %n: tensor<2xi32>, %t: tensor<i32>) -> (!u, !u, !u) {
+  %y:3 = onnx.microsoft.GroupQueryAttention %x, %x, %x, %p, %p, %n, %t {num_heads = 1 : i64, kv_num_heads = 1 : i64} : (tensor<2x1x16xf32>, tensor<2x1x16xf32>, tensor<2x1x16xf32>, tensor<2x1x7x16xf32>, tensor<2x1x7x16xf32>, tensor<2xi32>, tensor<i32>) -> (!u, !u, !u)
+  return %y#0, %y#1, %y#2 : !u, !u, !u
 }

@@ -1,5 +1,5 @@
 // What a body uses from around it becomes an operand; constants are copied.
-// RUN: shard-opt %s --shardc-capture-operands --shardc-verify-phase=phase=imported | FileCheck %s
+// RUN: shard-opt %s --shardc-capture-operands --shardc-verify-phase="phase=imported allows-unrecorded=true" | FileCheck %s
 
 // CHECK-LABEL: func.func @main(
 // CHECK: onnx.If %arg1, %arg0 : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32> {

@@ -234,8 +234,8 @@ func.func @main(%x: tensor<?x?x16xf32, #dist.value<dims = [b, s, 16]>>, %w: tens
 
 !u = tensor<*x!onnx.unknown>
 func.func @main(%x: tensor<?x3x?xf32, #dist.value<dims = [b, 3, t]>>, %w: tensor<4x3x3xf32>) -> (!u) {
-  // expected-error @below {{has auto_pad SAME_UPPER for symbolic sizes}}
-  %y = onnx.Conv %x, %w {auto_pad = "SAME_UPPER"} : (tensor<?x3x?xf32, #dist.value<dims = [b, 3, t]>>, tensor<4x3x3xf32>) -> !u
+  // expected-error @below {{has auto_pad SAME_UPPER for a size of t, which may be no multiple of the stride 2}}
+  %y = onnx.Conv %x, %w {auto_pad = "SAME_UPPER", strides = array<i64: 2>} : (tensor<?x3x?xf32, #dist.value<dims = [b, 3, t]>>, tensor<4x3x3xf32>) -> !u
   return %y : !u
 }
 
@@ -264,5 +264,34 @@ func.func @main(%x: tensor<?x8xf32, #dist.value<dims = [n, 8]>>) -> (!u, !u) {
 func.func @main(%c: tensor<?xi1, #dist.value<dims = [s]>>, %x: tensor<?xf32, #dist.value<dims = [s]>>, %z: tensor<?xf16, #dist.value<dims = [s]>>) -> (!u) {
   // expected-error @below {{has branches of different types: 'f32' and 'f16'}}
   %y = onnx.Where %c, %x, %z : (tensor<?xi1, #dist.value<dims = [s]>>, tensor<?xf32, #dist.value<dims = [s]>>, tensor<?xf16, #dist.value<dims = [s]>>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<4x8xf32>, %s: tensor<8xf32>) -> (!u) {
+  // expected-error @below {{to 'i4', which is not supported: quantise to integers of 8 or 16 bits}}
+  %y = onnx.QuantizeLinear %x, %s {output_dtype = 22 : i64} : (tensor<4x8xf32>, tensor<8xf32>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<4x8xf32>, %i: tensor<i64>) -> (!u) {
+  %s = onnx.SequenceConstruct %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> !u
+  // expected-error @below {{has a position that depends on data, which is not supported: export with tensors}}
+  %y = onnx.SequenceAt %s, %i : (!u, tensor<i64>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<2x4x16xf32>, %n: tensor<2xi32>, %more: tensor<2xi32>) -> (!u) {
+  %o = onnx.None : () -> none
+  // expected-error @below {{has operand 16, which is not supported: export without it}}
+  %y = onnx.microsoft.GroupQueryAttention %x, %x, %x, %o, %o, %n, %o, %o, %o, %o, %o, %o, %o, %o, %o, %o, %more {num_heads = 1 : i64, kv_num_heads = 1 : i64} : (tensor<2x4x16xf32>, tensor<2x4x16xf32>, tensor<2x4x16xf32>, none, none, tensor<2xi32>, none, none, none, none, none, none, none, none, none, none, tensor<2xi32>) -> !u
   return %y : !u
 }

@@ -1,6 +1,6 @@
 // A size that is read and must equal one that the inputs say is that one; the
 // input keeps its symbol, and the read is checked.
-// RUN: shard-opt %s --shardc-infer-shapes --shardc-verify-phase=phase=imported | FileCheck %s
+// RUN: shard-opt %s --shardc-infer-shapes --shardc-verify-phase="phase=imported allows-unrecorded=true" | FileCheck %s
 
 !u = tensor<*x!onnx.unknown>
 !x = tensor<?xf32, #dist.value<dims = [n]>>

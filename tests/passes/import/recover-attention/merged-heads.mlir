@@ -57,3 +57,22 @@ func.func @bloom(%q: !q, %k: !k, %v: !k, %alibi: !h) -> !q {
   %z = onnx.Reshape %y : (!mq) -> !q
   return %z : !q
 }
+
+// One head of one batch: its merged dim is 1, and is split all the same.
+// CHECK-LABEL: func.func @single(
+// CHECK-NOT: onnx.Softmax
+// CHECK: onnx.Attention %arg0, %arg1, %arg2, %{{.*}} : (tensor<1x1x4x2xf32>, tensor<1x1x3x2xf32>, tensor<1x1x3x2xf32>, tensor<1x1x4x3xf32>) -> tensor<1x1x4x2xf32>
+func.func @single(%q: tensor<1x1x4x2xf32>, %k: tensor<1x1x3x2xf32>, %v: tensor<1x1x3x2xf32>, %mask: tensor<1x1x4x3xf32>) -> tensor<1x1x4x2xf32> {
+  %mq = onnx.Reshape %q : (tensor<1x1x4x2xf32>) -> tensor<1x4x2xf32>
+  %mk = onnx.Reshape %k : (tensor<1x1x3x2xf32>) -> tensor<1x3x2xf32>
+  %mv = onnx.Reshape %v : (tensor<1x1x3x2xf32>) -> tensor<1x3x2xf32>
+  %mt = onnx.Transpose %mk {perm = array<i64: 0, 2, 1>} : (tensor<1x3x2xf32>) -> tensor<1x2x3xf32>
+  %qk = onnx.MatMul %mq, %mt : (tensor<1x4x2xf32>, tensor<1x2x3xf32>) -> tensor<1x4x3xf32>
+  %apart = onnx.Reshape %qk : (tensor<1x4x3xf32>) -> tensor<1x1x4x3xf32>
+  %masked = onnx.Add %apart, %mask : (tensor<1x1x4x3xf32>, tensor<1x1x4x3xf32>) -> tensor<1x1x4x3xf32>
+  %rows = onnx.Reshape %masked : (tensor<1x1x4x3xf32>) -> tensor<1x4x3xf32>
+  %w = onnx.Softmax %rows {axis = 2 : i64} : (tensor<1x4x3xf32>) -> tensor<1x4x3xf32>
+  %y = onnx.MatMul %w, %mv : (tensor<1x4x3xf32>, tensor<1x3x2xf32>) -> tensor<1x4x2xf32>
+  %z = onnx.Reshape %y : (tensor<1x4x2xf32>) -> tensor<1x1x4x2xf32>
+  return %z : tensor<1x1x4x2xf32>
+}

@@ -1,6 +1,6 @@
 // What is appended to the caches is the sequence; a step of decoding is a run in which it
 // has one position. Both functions are alike, the step comes first.
-// RUN: shard-opt %s --shardc-recover-caches --shardc-specialize-steps --shardc-verify-phase=phase=imported | FileCheck %s
+// RUN: shard-opt %s --shardc-recover-caches --shardc-specialize-steps --shardc-verify-phase="phase=imported allows-unrecorded=true" | FileCheck %s
 
 !ids = tensor<?x?xi64, #dist.value<dims = [b, s]>>
 !past = tensor<?x4x?x16xf32, #dist.value<dims = [b, 4, past, 16]>>

@@ -1,5 +1,5 @@
 // Of what is quantised as it comes, the maximum and the minimum are found together.
-// RUN: shard-opt %s --shardc-partition --shardc-merge-collectives --shardc-verify-phase=phase=partitioned | FileCheck %s
+// RUN: shard-opt %s --shardc-partition --shardc-merge-collectives --shardc-verify-phase="phase=partitioned allows-unrecorded=true" | FileCheck %s
 // RUN: shard-opt %s --shardc-partition --shardc-merge-collectives --shardc-lower --shardc-verify-phase=phase=lowered | FileCheck %s --check-prefix=LOWERED
 
 !x = tensor<?x16xf32, #dist.value<dims = [n, 16], sharding = [{}, {"tp"=2}]>>

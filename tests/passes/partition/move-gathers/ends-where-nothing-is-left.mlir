@@ -1,6 +1,6 @@
 // What is gathered was cut from a whole that is there: of cut and gather nothing
 // is left, though the producer has another operand to look at.
-// RUN: shard-opt %s --shardc-partition --shardc-move-gathers --shardc-verify-phase=phase=partitioned | FileCheck %s
+// RUN: shard-opt %s --shardc-partition --shardc-move-gathers --shardc-verify-phase="phase=partitioned allows-unrecorded=true" | FileCheck %s
 
 !x = tensor<2x2xf32, #dist.value<dims = [2, 2], sharding = [{}, {}]>>
 !part = tensor<2x2xf32, #dist.value<dims = [2, 2], sharding = [{"tp"=2}, {}]>>

@@ -1,5 +1,5 @@
 // A cast to a narrower type runs before the gather, one to a wider type behind it.
-// RUN: shard-opt %s --shardc-partition --shardc-move-gathers --shardc-verify-phase=phase=partitioned | FileCheck %s
+// RUN: shard-opt %s --shardc-partition --shardc-move-gathers --shardc-verify-phase="phase=partitioned allows-unrecorded=true" | FileCheck %s
 
 !part = tensor<?x16xf32, #dist.value<dims = [n, 16], sharding = [{}, {"tp"=2}]>>
 !whole = tensor<?x16xf32, #dist.value<dims = [n, 16], sharding = [{}, {}]>>

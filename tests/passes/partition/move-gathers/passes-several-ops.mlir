@@ -1,6 +1,6 @@
 // A gather passes transposes and slices of other dims on its way, if they come before
 // what is smaller; where the dim itself is cut, or others read the value, it stays.
-// RUN: shard-opt %s --shardc-partition --shardc-move-gathers --shardc-verify-phase=phase=partitioned | FileCheck %s
+// RUN: shard-opt %s --shardc-partition --shardc-move-gathers --shardc-verify-phase="phase=partitioned allows-unrecorded=true" | FileCheck %s
 
 !part = tensor<?x8x16xf32, #dist.value<dims = [n, 8, 16], sharding = [{}, {}, {"tp"=2}]>>
 !whole = tensor<?x8x16xf32, #dist.value<dims = [n, 8, 16], sharding = [{}, {}, {}]>>

@@ -1,6 +1,6 @@
 // A value that one user needs whole and another over a different dim is gathered once,
 // whichever of them comes first.
-// RUN: shard-opt %s --shardc-partition --shardc-verify-phase=phase=partitioned | FileCheck %s
+// RUN: shard-opt %s --shardc-partition --shardc-verify-phase="phase=partitioned allows-unrecorded=true" | FileCheck %s
 
 !rows = tensor<8x16xf32, #dist.value<dims = [8, 16], sharding = [{"tp"=2}, {}]>>
 !columns = tensor<8x16xf32, #dist.value<dims = [8, 16], sharding = [{}, {"tp"=2}]>>

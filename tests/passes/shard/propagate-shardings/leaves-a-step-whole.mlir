@@ -1,6 +1,6 @@
 // One position cannot be split: a step of decoding has the splits of a prompt but for the
 // sequence, so that both hold the same heads of the cache.
-// RUN: shard-opt %s --shardc-recover-caches --shardc-specialize-steps --shardc-propagate-shardings=sequence-parallel=true --shardc-verify-phase=phase=sharded --verify-diagnostics | FileCheck %s
+// RUN: shard-opt %s --shardc-recover-caches --shardc-specialize-steps --shardc-propagate-shardings=sequence-parallel=true --shardc-verify-phase="phase=sharded allows-unrecorded=true" --verify-diagnostics | FileCheck %s
 
 !x = tensor<?x?x16xf32, #dist.value<dims = [batch, seq, 16]>>
 !q = tensor<?x2x?x8xf32, #dist.value<dims = [batch, 2, seq, 8]>>

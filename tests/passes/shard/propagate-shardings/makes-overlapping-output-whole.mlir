@@ -1,6 +1,6 @@
 // An output of which one segment is split and another is not: every rank holds
 // the whole part, so the ranks' parts would overlap.
-// RUN: shard-opt %s --shardc-propagate-shardings --shardc-verify-phase=phase=sharded | FileCheck %s
+// RUN: shard-opt %s --shardc-propagate-shardings --shardc-verify-phase="phase=sharded allows-unrecorded=true" | FileCheck %s
 
 module {
   dist.mesh @mesh <["tp"=2]>

@@ -1,6 +1,6 @@
 // Where the first profile has a matrix in its second stage, the others have it there as
 // well, even where the work alone would cut them elsewhere: here without %u2.
-// RUN: shard-opt %s --shardc-propagate-shardings --shardc-cut-stages --shardc-verify-phase=phase=staged | FileCheck %s
+// RUN: shard-opt %s --shardc-propagate-shardings --shardc-cut-stages --shardc-verify-phase="phase=staged allows-unrecorded=true" | FileCheck %s
 
 !x = tensor<?x16xf32, #dist.value<dims = [n, 16]>>
 !h = tensor<?x256xf32, #dist.value<dims = [n, 256]>>

@@ -1,7 +1,7 @@
 // Present is cast at the end of the model, as exporters of a narrower type write it: that
 // belongs to the stage that appends. The cut is not between a cache and what reads it,
 // where the fewest other bytes would cross.
-// RUN: shard-opt %s --shardc-propagate-shardings --shardc-cut-stages --shardc-verify-phase=phase=staged | FileCheck %s
+// RUN: shard-opt %s --shardc-propagate-shardings --shardc-cut-stages --shardc-verify-phase="phase=staged allows-unrecorded=true" | FileCheck %s
 
 !x = tensor<?x16xf32, #dist.value<dims = [s, 16]>>
 !k = tensor<?x16xf16, #dist.value<dims = [s, 16]>>

@@ -1,5 +1,5 @@
 // Cut behind the residual's addition; the input is there in both stages.
-// RUN: shard-opt %s --shardc-propagate-shardings --shardc-cut-stages --shardc-verify-phase=phase=staged | FileCheck %s
+// RUN: shard-opt %s --shardc-propagate-shardings --shardc-cut-stages --shardc-verify-phase="phase=staged allows-unrecorded=true" | FileCheck %s
 
 !x = tensor<?x?x16xf32, #dist.value<dims = [batch, seq, 16]>>
 !h = tensor<?x?x32xf32, #dist.value<dims = [batch, seq, 32]>>

@@ -1,4 +1,4 @@
-// RUN: shard-opt %s --shardc-verify-phase=phase=partitioned --split-input-file --verify-diagnostics
+// RUN: shard-opt %s --shardc-verify-phase="phase=partitioned allows-unrecorded=true" --split-input-file --verify-diagnostics
 
 !p = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], partial = {"tp"=2: sum}>>
 !x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
@@ -142,4 +142,38 @@ func.func @stage0(%x: !lx {onnx.name = "x"}, %unused: !lx {onnx.name = "z"}) -> 
 }
 func.func private @sharded(%x: !x {onnx.name = "x"}, %unused: !x {onnx.name = "y"}) -> !x {
   return %x : !x
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{is computed by no program}}
+func.func private @sharded(%x: !x) -> !x {
+  return %x : !x
+}
+
+// -----
+
+!x = tensor<4xf32, #dist.value<dims = [4], sharding = [{}]>>
+!lx = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], local = [4]>>
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{has another dist.batch_inputs than the sharded function}}
+func.func @stage0(%x: !lx) -> !lx attributes {dist.sharded = @sharded, dist.batch_inputs = array<i64: 0>} {
+  return %x : !lx
+}
+func.func private @sharded(%x: !x) -> !x {
+  return %x : !x
+}
+
+// -----
+
+!lx = tensor<4xf32, #dist.value<dims = [4], sharding = [{}], local = [4]>>
+dist.mesh @mesh <["tp"=2]>
+// expected-error@+1 {{has lost its sharded function @stage1}}
+func.func @stage0(%x: !lx) -> !lx attributes {dist.sharded = @stage1} {
+  return %x : !lx
+}
+func.func @stage1(%x: !lx) -> !lx attributes {dist.sharded = @stage0} {
+  return %x : !lx
 }

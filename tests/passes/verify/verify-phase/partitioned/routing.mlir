@@ -1,5 +1,5 @@
 // What is dispatched has rows for its own experts only.
-// RUN: shard-opt %s --shardc-verify-phase=phase=partitioned --split-input-file --verify-diagnostics
+// RUN: shard-opt %s --shardc-verify-phase="phase=partitioned allows-unrecorded=true" --split-input-file --verify-diagnostics
 
 !gx = tensor<8x4xf32, #dist.value<dims = [8, 4], sharding = [{"ep"=2}, {}]>>
 !gall = tensor<8x4xf32, #dist.value<dims = [8, 4], sharding = [{}, {}]>>

@@ -1,5 +1,5 @@
 // The programs of two stages must hold alike what they send and receive, not only their plans.
-// RUN: shard-opt %s --split-input-file --shardc-verify-phase=phase=partitioned --verify-diagnostics
+// RUN: shard-opt %s --split-input-file --shardc-verify-phase="phase=partitioned allows-unrecorded=true" --verify-diagnostics
 
 !x = tensor<4x16xf32, #dist.value<dims = [4, 16], sharding = [{}, {}]>>
 !lx = tensor<4x16xf32, #dist.value<dims = [4, 16], sharding = [{}, {}], local = [4, 16]>>

@@ -1,4 +1,4 @@
-// RUN: shard-opt %s --shardc-verify-phase=phase=sharded --split-input-file --verify-diagnostics
+// RUN: shard-opt %s --shardc-verify-phase="phase=sharded allows-unrecorded=true" --split-input-file --verify-diagnostics
 
 dist.mesh @mesh <["tp"=2]>
 // expected-error@+1 {{has a value without sharding: 'tensor<4xf32>'}}

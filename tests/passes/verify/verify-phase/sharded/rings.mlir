@@ -1,6 +1,6 @@
 // What comes in turn is never whole: only an op that takes it in turn may use it, and keys
 // and values must come in the same parts and order.
-// RUN: shard-opt %s --shardc-verify-phase=phase=sharded --split-input-file --verify-diagnostics
+// RUN: shard-opt %s --shardc-verify-phase="phase=sharded allows-unrecorded=true" --split-input-file --verify-diagnostics
 
 !q = tensor<1x2x8x4xf32, #dist.value<dims = [1, 2, 8, 4], sharding = [{}, {}, {"cp"=2}, {}]>>
 !w = tensor<1x2x8x4xf32, #dist.value<dims = [1, 2, 8, 4], sharding = [{}, {}, {}, {}]>>

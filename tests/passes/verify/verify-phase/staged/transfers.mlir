@@ -1,4 +1,4 @@
-// RUN: shard-opt %s --split-input-file --shardc-verify-phase=phase=staged --verify-diagnostics
+// RUN: shard-opt %s --split-input-file --shardc-verify-phase="phase=staged allows-unrecorded=true" --verify-diagnostics
 
 !x = tensor<4x16xf32, #dist.value<dims = [4, 16], sharding = [{}, {}]>>
 dist.mesh @mesh <["pp"=2]>

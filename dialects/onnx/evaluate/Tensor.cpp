@@ -1,0 +1,137 @@
+//===- Tensor.cpp - Concrete values at compile time -----------------------===//
+
+#include "dialects/onnx/evaluate/Tensor.h"
+
+#include "llvm/ADT/APFloat.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace shardc::onnx::evaluate {
+
+Tensor::Tensor(Type element, ArrayRef<int64_t> shape)
+    : element(element), shape(shape), data(size_t(countOf(shape))) {}
+
+int64_t countOf(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  return count;
+}
+
+Shape stridesOf(ArrayRef<int64_t> shape) {
+  Shape strides(shape.size(), 1);
+  for (size_t d = shape.size(); d > 1; --d)
+    strides[d - 2] = strides[d - 1] * shape[d - 1];
+  return strides;
+}
+
+Shape broadcastStrides(ArrayRef<int64_t> shape, ArrayRef<int64_t> whole) {
+  const Shape own = stridesOf(shape);
+  Shape strides(whole.size(), 0);
+  const size_t added = whole.size() - shape.size();
+  for (size_t d = 0; d < shape.size(); ++d)
+    strides[added + d] = shape[d] == 1 ? 0 : own[d];
+  return strides;
+}
+
+bool broadcast(Shape &shape, ArrayRef<int64_t> other) {
+  while (shape.size() < other.size())
+    shape.insert(shape.begin(), 1);
+  for (size_t i = 1; i <= other.size(); ++i) {
+    int64_t &size = shape[shape.size() - i], with = other[other.size() - i];
+    if (size != with && size != 1 && with != 1)
+      return false;
+    size = size == 1 ? with : size;
+  }
+  return true;
+}
+
+static double roundTo(const llvm::fltSemantics &semantics, double value) {
+  llvm::APFloat number(value);
+  bool losesInfo;
+  number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  number.convert(llvm::APFloat::IEEEdouble(),
+                 llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return number.convertToDouble();
+}
+
+/// To a float of `digits` binary digits whose least normal exponent is `least`.
+static double roundToDigits(double value, int digits, int least) {
+  if (value == 0 || !std::isfinite(value))
+    return value;
+  int exponent;
+  std::frexp(value, &exponent); // 0.5 <= |fraction| < 1
+  const int unit = std::max(exponent - 1, least) - (digits - 1);
+  return std::ldexp(std::nearbyint(std::ldexp(value, -unit)), unit);
+}
+
+double largestOf(Type element) {
+  if (element.isF32())
+    return double(std::numeric_limits<float>::max());
+  if (element.isF64())
+    return std::numeric_limits<double>::max();
+  auto type = cast<FloatType>(element);
+  return llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+}
+
+double roundingOf(Type element) {
+  auto type = dyn_cast<FloatType>(element);
+  return type ? std::ldexp(1.0, -int(type.getFPMantissaWidth())) : 0;
+}
+
+/// What is beyond the largest number by half a unit or more is infinite.
+static double limited(double value, double largest, double rounding) {
+  const double limit = largest * (1 + rounding / 2);
+  return std::abs(value) < limit || std::isnan(value)
+             ? value
+             : std::copysign(std::numeric_limits<double>::infinity(), value);
+}
+
+static double storedFloat(FloatType type, double value, Precision precision) {
+  if (type.isF64())
+    return value;
+  const bool isExact = precision == Precision::Exact;
+  if (type.isF32())
+    return isExact ? limited(value, std::numeric_limits<float>::max(),
+                             std::ldexp(1.0, -24))
+                   : double(float(value));
+  if (type.isF16() || type.isBF16()) {
+    const bool isHalf = type.isF16();
+    const double rounded =
+        isExact ? value
+                : roundToDigits(value, isHalf ? 11 : 8, isHalf ? -14 : -126);
+    const double largest =
+        isHalf ? 65504.0 : std::ldexp(255.0, 120); // 1.9921875 * 2^127
+    return limited(rounded, largest, std::ldexp(1.0, isHalf ? -11 : -8));
+  }
+  return roundTo(type.getFloatSemantics(), value);
+}
+
+double stored(Type element, double value, Precision precision) {
+  if (auto type = dyn_cast<FloatType>(element))
+    return storedFloat(type, value, precision);
+  auto type = dyn_cast<IntegerType>(element);
+  if (!type || type.getWidth() >= 64)
+    return value;
+  if (type.getWidth() == 1)
+    return value != 0;
+  // Two's complement, as a cast between integers does it.
+  const double range = std::ldexp(1.0, int(type.getWidth()));
+  double wrapped = value - std::floor(value / range) * range;
+  if (!type.isUnsigned() && wrapped >= range / 2)
+    wrapped -= range;
+  return wrapped;
+}
+
+void store(Tensor &tensor, Precision precision) {
+  if (tensor.element && !tensor.element.isF64() &&
+      !tensor.element.isInteger(64))
+    for (double &value : tensor.data)
+      value = stored(tensor.element, value, precision);
+}
+
+} // namespace shardc::onnx::evaluate

@@ -1,9 +1,0 @@
-#ifndef SHARDC_DIALECTS_ONNX_OPS_EXPERTS_H
-#define SHARDC_DIALECTS_ONNX_OPS_EXPERTS_H
-
-#include "dialects/onnx/Onnx.h"
-
-#define GET_OP_CLASSES
-#include "dialects/onnx/ops/Experts.h.inc"
-
-#endif // SHARDC_DIALECTS_ONNX_OPS_EXPERTS_H

@@ -1,0 +1,165 @@
+//===- Samples.cpp - Numbers to try a region on ---------------------------===//
+
+#include "passes/import/validate/Samples.h"
+
+#include "dialects/dist/Dist.h"
+#include "dialects/onnx/ops/Source.h"
+
+#include <cmath>
+#include <random>
+
+using namespace mlir;
+
+namespace shardc::import {
+
+using namespace onnx;
+using evaluate::Precision;
+using evaluate::Shape;
+using evaluate::Sizes;
+using evaluate::Tensor;
+
+SmallVector<Sample> samplesOf(unsigned numLeaves) {
+  SmallVector<Sample> samples = {{SampleKind::Random, 0, 1},
+                                 {SampleKind::Equal, 0, 2},
+                                 {SampleKind::Random, 0, 3}};
+  for (SampleKind kind :
+       {SampleKind::Hidden, SampleKind::Minimum, SampleKind::Zeros,
+        SampleKind::Special, SampleKind::Large})
+    for (unsigned leaf = 0; leaf < std::min(numLeaves, 6u); ++leaf)
+      samples.push_back({kind, leaf, unsigned(samples.size()) + 1});
+  return samples;
+}
+
+namespace {
+
+/// Numbers that are the same on every machine.
+class Source {
+public:
+  explicit Source(unsigned seed) : random(seed) {}
+
+  unsigned below(unsigned bound) { return unsigned(random() % bound); }
+  /// About normal, with a deviation of 2.
+  double normal() {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i)
+      sum += double(random() & 0xffff) / 65536.0;
+    return 2 * sum;
+  }
+
+private:
+  std::mt19937 random;
+};
+
+} // namespace
+
+static double largeOf(FloatType type, double x) {
+  // Just so that products with usual numbers stay in range.
+  return type.isF16() ? 150 * x : type.isF64() ? 1e170 * x : 3e19 * x;
+}
+
+static double floatOf(FloatType type, SampleKind kind, Source &source) {
+  const double x = source.normal();
+  const unsigned choice = source.below(8);
+  switch (kind) {
+  case SampleKind::Random:
+    return x;
+  case SampleKind::Usual:
+    return x / 12;
+  case SampleKind::Equal:
+    return 0.5;
+  case SampleKind::Zeros:
+    return choice < 3 ? 0.0 : choice < 6 ? -0.0 : x;
+  case SampleKind::Hidden:
+    return choice < 4 ? 0 : -INFINITY;
+  case SampleKind::Minimum:
+    return choice < 4 ? 0 : -evaluate::largestOf(type);
+  case SampleKind::Special:
+    return choice == 0   ? NAN
+           : choice == 1 ? INFINITY
+           : choice == 2 ? -INFINITY
+                         : x;
+  case SampleKind::Large:
+    return largeOf(type, x);
+  }
+  llvm_unreachable("every kind has its numbers above");
+}
+
+/// Every other row, from the first, is hidden as a whole.
+static bool isHiddenRow(SampleKind kind, int64_t i, ArrayRef<int64_t> shape) {
+  const bool hides = kind == SampleKind::Hidden || kind == SampleKind::Minimum;
+  return hides && !shape.empty() && i / shape.back() % 2 == 0;
+}
+
+static void fillFloats(Tensor &y, SampleKind kind, Source &source) {
+  auto type = cast<FloatType>(y.element);
+  for (int64_t i = 0; i < y.size(); ++i) {
+    double x = floatOf(type, kind, source);
+    if (isHiddenRow(kind, i, y.shape))
+      x = kind == SampleKind::Hidden ? -INFINITY : -evaluate::largestOf(type);
+    y.data[i] = evaluate::stored(type, x, Precision::Rounded);
+  }
+}
+
+/// A condition: whole rows of false, or of true.
+static void fillBools(Tensor &y, SampleKind kind, Source &source) {
+  for (int64_t i = 0; i < y.size(); ++i) {
+    const unsigned choice = source.below(2);
+    const int64_t row = y.shape.empty() ? 0 : i / y.shape.back() % 3;
+    y.data[i] = kind == SampleKind::Equal    ? 0
+                : kind == SampleKind::Hidden ? row == 1 && choice
+                : kind == SampleKind::Zeros  ? 1
+                : row == 2                   ? 0
+                                             : choice;
+  }
+}
+
+/// Indices into something small.
+static void fillIntegers(Tensor &y, const Sample &sample, Source &source) {
+  const unsigned bound = 1 + sample.seed % 4;
+  for (double &x : y.data)
+    x = sample.kind == SampleKind::Equal ? 0 : double(source.below(bound));
+}
+
+/// What the importer saw in a weight (Source.td).
+static void fillPattern(Tensor &y, StringRef pattern) {
+  const int64_t columns = y.shape.empty() ? 1 : y.shape.back();
+  for (int64_t i = 0; i < y.size(); ++i) {
+    const int64_t column = i % columns;
+    if (pattern == "triangle")
+      y.data[i] = column <= i / columns % y.shape[y.rank() - 2];
+    else if (pattern == "halves" && column >= columns / 2)
+      y.data[i] = y.data[i - columns / 2];
+    else if (pattern == "pairs" && column % 2 == 1)
+      y.data[i] = y.data[i - 1];
+    else if (pattern == "zeros")
+      y.data[i] = 0;
+  }
+}
+
+std::optional<Tensor> sampleLeaf(Value leaf, unsigned number,
+                                 const Sample &sample, const Sizes &sizes) {
+  auto type = dyn_cast<RankedTensorType>(leaf.getType());
+  if (!type)
+    return Tensor();
+  std::optional<Shape> shape = sizes.of(dist::getDims(type));
+  if (!shape)
+    return std::nullopt;
+  Tensor y(type.getElementType(), *shape);
+  Source source(sample.seed * 64 + number);
+  const bool isForAll =
+      sample.kind == SampleKind::Equal || sample.kind == SampleKind::Random;
+  const SampleKind kind =
+      isForAll || sample.leaf == number ? sample.kind : SampleKind::Usual;
+  if (isa<FloatType>(y.element))
+    fillFloats(y, kind, source);
+  else if (y.element.isInteger(1))
+    fillBools(y, kind, source);
+  else
+    fillIntegers(y, sample, source);
+  if (auto weight = leaf.getDefiningOp<WeightOp>();
+      weight && weight.getPattern())
+    fillPattern(y, *weight.getPattern());
+  return y;
+}
+
+} // namespace shardc::import

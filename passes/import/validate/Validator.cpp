@@ -1,0 +1,268 @@
+//===- Validator.cpp - Does a recovery compute what it replaces? ----------===//
+
+#include "passes/import/validate/Validator.h"
+
+#include "dialects/onnx/ops/Source.h"
+#include "passes/import/Matching.h"
+#include "passes/import/validate/SmallSizes.h"
+#include "passes/import/validate/Trial.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace shardc::import {
+
+using namespace onnx;
+using evaluate::Outcome;
+using evaluate::Precision;
+using evaluate::Sizes;
+
+/// Elements that one evaluation, and all of a structure, may go through.
+constexpr int64_t kMaxWork = 1 << 18, kAllWork = 1 << 21;
+
+namespace {
+
+/// How far results may be apart, relative to the largest of them: constants are
+/// rounded to the model's type, attributes of ops to f32.
+struct Tolerance {
+  double exact, rounded;
+
+  static Tolerance of(Type element) {
+    const double unit =
+        std::max(evaluate::roundingOf(element), std::ldexp(1.0, -24));
+    const bool isNarrow = isa<Float16Type, BFloat16Type>(element);
+    return {unit * (isNarrow ? 8 : 64), unit * 32};
+  }
+};
+
+/// One region on all sizes and samples.
+class Comparison {
+public:
+  Comparison(const Region &region, const OpOrder &order,
+             ArrayRef<Operation *> guards)
+      : region(region), program(region),
+        facts(sizeFactsOf(region, order, guards)),
+        tolerance(Tolerance::of(elementOf(region.old))),
+        isNarrow(isa<Float16Type, BFloat16Type>(elementOf(region.old))) {}
+
+  /// On smaller sizes than the model's; on those if null.
+  Verdict on(const Shrinkage *shrinkage);
+
+private:
+  Verdict onSizes(const Sizes &sizes, bool isFirst);
+  std::string differenceOn(const Sample &sample, const Sizes &sizes,
+                           bool isFirst);
+  bool isTold(const Sample &sample) const;
+  std::string describe(const Sizes &sizes) const;
+
+  const Region &region;
+  Program program;
+  SizeFacts facts;
+  Tolerance tolerance;
+  const bool isNarrow;
+  int64_t work = 0;
+  unsigned round = 0;
+  Outcome outcome = Outcome::Done;
+};
+
+} // namespace
+
+std::string Comparison::describe(const Sizes &sizes) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (StringRef symbol : facts.symbols)
+    os << (text.empty() ? "" : ", ") << symbol << " = "
+       << sizes.symbols.lookup(symbol);
+  for (int64_t number : facts.numbers)
+    if (sizes.of(number) != number)
+      os << (text.empty() ? "" : ", ") << sizes.of(number) << " for " << number;
+  return text.empty() ? "the model's sizes" : text;
+}
+
+/// A product out of a narrow type's range is not compared: kernels of the op
+/// keep it in a wide one.
+std::string Comparison::differenceOn(const Sample &sample, const Sizes &sizes,
+                                     bool isFirst) {
+  Program::Result exact = program.run(sample, sizes, Precision::Exact);
+  outcome = exact.outcome;
+  if (outcome != Outcome::Done || exact.overflows)
+    return {};
+  const double coarse = sample.isCoarse() ? 0.05 : 0;
+  std::string difference = differenceOf(exact.old, exact.made, nullptr,
+                                        std::max(tolerance.exact, coarse));
+  if (!difference.empty() || !isNarrow || !isFirst)
+    return difference;
+  Program::Result rounded = program.run(sample, sizes, Precision::Rounded);
+  if (rounded.outcome != Outcome::Done || rounded.overflows)
+    return {};
+  return differenceOf(rounded.old, rounded.made, &exact.old,
+                      std::max(tolerance.rounded, coarse));
+}
+
+/// Factors of products are numbers: a mask that is added does not hide a score
+/// that is none, one that is chosen by a Where does, and a fused op may do
+/// either. Only masks are the least number there is, to which a score is added.
+/// What is between the products of an expert is kept in a wide type, as the
+/// products are, so its range is not the model's.
+bool Comparison::isTold(const Sample &sample) const {
+  const Program::Uses uses = program.usesOf(sample.leaf);
+  switch (sample.kind) {
+  case SampleKind::Large:
+    return !uses.isMixed;
+  case SampleKind::Special:
+    return !uses.isFactor;
+  case SampleKind::Hidden:
+  case SampleKind::Minimum:
+    return !uses.isFactor && uses.isMask;
+  default:
+    return true;
+  }
+}
+
+/// All samples on the first sizes; on others a third of those that have
+/// something special, each time another one.
+Verdict Comparison::onSizes(const Sizes &sizes, bool isFirst) {
+  const int64_t once = program.workFor(sizes);
+  Verdict verdict;
+  if (once > kMaxWork)
+    return verdict;
+  SmallVector<Sample> samples = samplesOf(region.leaves.size());
+  ++round;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const bool isNext = isFirst || i < 3 || (i + round) % 3 == 0;
+    if (!isNext || !isTold(samples[i]))
+      continue;
+    if (work > kAllWork)
+      break;
+    work += once;
+    std::string difference = differenceOn(samples[i], sizes, isFirst);
+    if (outcome == Outcome::Unknown || outcome == Outcome::Unfit)
+      return {};
+    if (outcome == Outcome::Invalid)
+      continue;
+    if (!difference.empty())
+      return {Verdict::Different, describe(sizes), difference};
+    verdict.kind = Verdict::Same;
+  }
+  return verdict;
+}
+
+Verdict Comparison::on(const Shrinkage *shrinkage) {
+  std::optional<Numbers> numbers =
+      shrinkage ? shrunkNumbers(facts.numbers, *shrinkage) : Numbers();
+  Verdict verdict;
+  work = 0;
+  if (!numbers)
+    return verdict;
+  for (const Sizes &sizes : smallSizes(facts, *numbers)) {
+    Verdict here = onSizes(sizes, verdict.kind == Verdict::Unknown);
+    if (here.kind == Verdict::Different)
+      return here;
+    if (here.kind == Verdict::Same)
+      verdict = here;
+  }
+  return verdict;
+}
+
+/// Small sizes first. Where they show a difference it may be that they mean
+/// something else there: the model's own decide.
+static Verdict compare(const Region &region, const OpOrder &order,
+                       ArrayRef<Operation *> guards) {
+  constexpr Shrinkage kShrinkages[] = {
+      {4, true}, {4, false}, {16, true}, {16, false}, {256, true}};
+  Comparison comparison(region, order, guards);
+  Verdict found;
+  for (const Shrinkage &shrinkage : kShrinkages) {
+    Verdict verdict = comparison.on(&shrinkage);
+    if (verdict.kind == Verdict::Same)
+      return verdict;
+    if (verdict.kind == Verdict::Different)
+      found = verdict;
+  }
+  Verdict verdict = comparison.on(nullptr);
+  return verdict.kind == Verdict::Unknown ? found : verdict;
+}
+
+void Validator::enter(Block &block) {
+  order = OpOrder(block);
+  guards.clear();
+  for (auto guard : block.getOps<GuardOp>())
+    guards.push_back(guard);
+}
+
+/// All that an evaluation depends on, but for what is made by it.
+Validator::Key Validator::keyOf(const Region &region) const {
+  Key key;
+  llvm::DenseMap<Value, uintptr_t> numbers;
+  auto number = [&](Value value) {
+    return reinterpret_cast<const void *>(
+        numbers.try_emplace(value, numbers.size()).first->second);
+  };
+  for (Value leaf : region.leaves) {
+    number(leaf);
+    key.push_back(leaf.getType().getAsOpaquePointer());
+    auto weight = leaf.getDefiningOp<WeightOp>();
+    key.push_back(weight ? weight.getPatternAttr().getAsOpaquePointer()
+                         : nullptr);
+  }
+  for (Operation *op : region.ops) {
+    key.push_back(op->getName().getAsOpaquePointer());
+    key.push_back(op->getAttrDictionary().getAsOpaquePointer());
+    for (Value operand : op->getOperands())
+      key.push_back(number(operand));
+    for (Value result : op->getResults()) {
+      number(result);
+      key.push_back(result.getType().getAsOpaquePointer());
+    }
+  }
+  key.push_back(number(region.old));
+  key.push_back(number(region.made));
+  for (Operation *guard : guards)
+    key.push_back(guard->getAttrDictionary().getAsOpaquePointer());
+  return key;
+}
+
+/// A verdict depends on how much of what is behind the leaves was looked at, so
+/// each level has its own.
+Verdict Validator::verdictOn(Value old, Value made) {
+  Verdict verdict;
+  for (unsigned levels : {0u, 2u, 6u}) {
+    std::optional<Region> region = regionOf(old, made, order, levels);
+    if (!region)
+      break;
+    auto [entry, isNew] = verdicts.try_emplace(keyOf(*region));
+    if (isNew) {
+      ++numEvaluated;
+      entry->second = compare(*region, order, guards);
+    }
+    if (entry->second.kind != Verdict::Unknown)
+      verdict = entry->second;
+    if (verdict.kind == Verdict::Same)
+      break;
+  }
+  return verdict;
+}
+
+bool Validator::allows(Value old, Value made, StringRef what) {
+  Verdict verdict = verdictOn(old, made);
+  if (verdict.kind == Verdict::Unknown) {
+    ++numUnknown;
+    mlir::emitRemark(old.getLoc())
+        << what << " was not compared with how it is spelt: not all of that "
+        << "can be evaluated on small sizes";
+  }
+  if (verdict.kind != Verdict::Different)
+    return true;
+  ++numUndone;
+  InFlightDiagnostic warning = mlir::emitWarning(old.getLoc());
+  warning << what << " is left as it is spelt: as one op it would compute "
+          << "something else";
+  warning.attachNote() << "with " << verdict.sizes << ", "
+                       << verdict.difference;
+  return false;
+}
+
+} // namespace shardc::import

@@ -1,0 +1,209 @@
+#include "tools/shardc/verify/OnnxRuntime.h"
+
+#include "runtime/base/Message.h"
+#include "runtime/io/Npz.h"
+#include "tools/shardc/verify/Build.h"
+#include "tools/tensors/Compare.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <spawn.h>
+#include <sstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+using namespace shardc::runtime;
+
+namespace shardc::verifier {
+namespace {
+
+/// How the script ends where the package is not there.
+constexpr int kNoPackage = 77;
+
+/// Arguments: model, folder, number of requests. Reads I.in.npz, writes
+/// I.out.npz with arr_0, arr_1, ... or I.refusal.
+constexpr const char kScript[] = R"py(
+import sys
+sys.path = [folder for folder in sys.path if folder]
+try:
+    import numpy as np
+    import onnxruntime
+except ImportError as error:
+    print(error, file=sys.stderr)
+    sys.exit(77)
+model, folder, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+options = onnxruntime.SessionOptions()
+options.log_severity_level = 3
+session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+floats = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
+names = [output.name for output in session.get_outputs()]
+for i in range(count):
+    try:
+        with np.load(f"{folder}/{i}.in.npz") as given:
+            feeds = {}
+            for info in session.get_inputs():
+                if info.name in given:
+                    array = given[info.name]
+                    feeds[info.name] = array.astype(floats.get(info.type, array.dtype), copy=False)
+        np.savez(f"{folder}/{i}.out.npz", *session.run(names, feeds))
+    except Exception as error:
+        with open(f"{folder}/{i}.refusal", "w") as file:
+            file.write(" ".join(str(error).split()))
+)py";
+
+std::string readText(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// The last line of what a program printed.
+std::string lastLine(std::string text) {
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+/// Runs a program, found on the PATH; what it prints goes to a file. Its exit
+/// status, -1 where it could not be started or was killed.
+int runProgram(const std::vector<std::string> &arguments,
+               const std::string &log) {
+  std::vector<char *> argv;
+  for (const std::string &argument : arguments)
+    argv.push_back(const_cast<char *>(argument.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
+                                   O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  // This program's own ways with signals are not the other's.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  pid_t child = 0;
+  const int problem = posix_spawnp(&child, argv[0], &actions, &attributes,
+                                   argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  if (problem != 0)
+    return -1;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR)
+      return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+class OnnxRuntime {
+public:
+  OnnxRuntime(const std::string &model, const std::string &python)
+      : model(model), asked(python) {}
+
+  Status run(std::span<const Request> requests,
+             std::span<const TensorInfo> outputs,
+             std::vector<ForeignResult> &results) {
+    SHARDC_RETURN_IF_ERROR(makeFolder(folder));
+    for (size_t i = 0; i < requests.size(); ++i) {
+      std::vector<NamedTensorView> views;
+      for (const NamedTensor &named : requests[i].inputs)
+        views.emplace_back(named.name, &named.tensor);
+      SHARDC_RETURN_IF_ERROR(writeNpz(path(i, ".in.npz"), views));
+    }
+    SHARDC_RETURN_IF_ERROR(runScript(requests.size()));
+    results.resize(requests.size());
+    for (size_t i = 0; i < requests.size(); ++i)
+      SHARDC_RETURN_IF_ERROR(read(i, outputs, results[i]));
+    return Status::ok();
+  }
+
+private:
+  std::string path(size_t request, const char *suffix) const {
+    return folder.path() + "/" + std::to_string(request) + suffix;
+  }
+
+  Status runScript(size_t count) {
+    std::vector<std::string> candidates = {"python3", ".venv/bin/python"};
+    if (const char *named = std::getenv("SHARDC_PYTHON"); named && *named)
+      candidates = {named};
+    if (!asked.empty())
+      candidates = {asked};
+    const std::string log = folder.path() + "/log";
+    std::string tried;
+    for (const std::string &python : candidates) {
+      const int status = runProgram(
+          {python, "-c", kScript, model, folder.path(), std::to_string(count)},
+          log);
+      if (status == 0)
+        return Status::ok();
+      const std::string said = lastLine(readText(log));
+      // 127: posix_spawn may tell so that there is no such program.
+      if (status != kNoPackage && status != -1 && status != 127)
+        return artifactError("--against onnxruntime: it does not run ", model,
+                             ": ", said.empty() ? "no reason given" : said);
+      tried += (tried.empty() ? "" : ", ") + python +
+               (status == kNoPackage ? " (" + said + ")" : " (does not start)");
+    }
+    return argumentError("--against onnxruntime: no Python that has it: tried ",
+                         tried,
+                         "; install it (pip install onnxruntime), or name such "
+                         "a Python with --python or SHARDC_PYTHON");
+  }
+
+  Status read(size_t request, std::span<const TensorInfo> infos,
+              ForeignResult &result) {
+    result.refusal = readText(path(request, ".refusal"));
+    if (!result.refusal.empty())
+      return Status::ok();
+    std::vector<NamedTensor> tensors;
+    SHARDC_RETURN_IF_ERROR(readNpz(path(request, ".out.npz"), tensors));
+    if (tensors.size() != infos.size())
+      return artifactError("--against onnxruntime: it has ", tensors.size(),
+                           " outputs, expected ", infos.size());
+    for (size_t o = 0; o < infos.size(); ++o) {
+      Tensor &output = result.outputs.emplace_back();
+      SHARDC_RETURN_IF_ERROR(
+          inType(infos[o].element, std::move(tensors[o].tensor), output));
+    }
+    return Status::ok();
+  }
+
+  /// With --precision f64 this side's floats are wider.
+  static Status inType(ElementType element, Tensor from, Tensor &to) {
+    if (from.element() == element || element != artifact::ElementType_Float64) {
+      to = std::move(from);
+      return Status::ok();
+    }
+    const std::vector<int64_t> dims(from.dims().begin(), from.dims().end());
+    return tensors::fromDoubles(element, dims, tensors::toDoubles(from), to);
+  }
+
+  const std::string &model, &asked;
+  files::ScratchFolder folder;
+};
+
+} // namespace
+
+Status runOnnxRuntime(const std::string &model, const std::string &python,
+                      std::span<const Request> requests,
+                      std::span<const TensorInfo> outputs,
+                      std::vector<ForeignResult> &results) {
+  return OnnxRuntime(model, python).run(requests, outputs, results);
+}
+
+} // namespace shardc::verifier
