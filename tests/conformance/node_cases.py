@@ -67,7 +67,10 @@ class NodeCase:
     tolerance: tuple  # relative, absolute
 
     def __post_init__(self):
-        """Shapes become initializers."""
+        """Shapes become initializers, in a copy: ONNX hands out the same models the next time."""
+        model = onnx.ModelProto()
+        model.CopyFrom(self.model)
+        self.model = model
         graph, known = self.model.graph, shape_inputs(self.model.graph)
         for value, data in zip(graph.input, self.inputs):
             if value.name in known:

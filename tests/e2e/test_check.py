@@ -160,6 +160,22 @@ class Check(EndToEnd):
         file.write_bytes(b"nothing")
         found = self.check(file, 3)
         self.assertEqual(len(found["errors"]), 1)
+        self.assertIsNone(found["opset"])
+        self.assertEqual(self.text.splitlines()[0], f"{file}: does not compile: 1 problem")
+
+    def test_every_file_of_weights_that_is_missing(self):
+        weights = [numpy_helper.from_array(np.ones((64, 64), np.float32), name) for name in ("v", "w")]
+        made = model(
+            [helper.make_node("MatMul", ["x", "v"], ["a"], name="first"),
+             helper.make_node("MatMul", ["a", "w"], ["y"], name="second")],
+            [tensor("x", "n", 64)], [tensor("y", "n", 64)], weights,
+        )  # fmt: skip
+        file = self.folder / "model.onnx"
+        onnx.save(made, file, save_as_external_data=True, all_tensors_to_one_file=False)
+        for name in ("v", "w"):
+            (self.folder / name).unlink()
+        found = self.check(file, 3)
+        self.assertEqual([error["node"] for error in found["errors"]], ["v", "w"])
 
     def test_wrong_flags(self):
         self.assertEqual(program("shardc", "check").returncode, 2)

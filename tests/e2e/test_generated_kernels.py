@@ -187,6 +187,26 @@ class GeneratedKernels(EndToEnd):
                 self.assertLess((np.abs(found[finite] - exact[finite]) / ulp).max(), 3)
                 self.assertTrue(np.all(found[~finite] == np.inf))
 
+    def test_what_jumps_sees_rounded_numbers(self):
+        """A comparison and a floor of halves, in the kernel that computes them or in the next, are of the same bits."""
+        nodes = [node("Add", ["x", "y"], ["a"]), node("Mul", ["a", "x"], ["p"]), node("Less", ["p", "w"], ["l"]),
+                 node("Floor", ["a"], ["f"]), node("Where", ["l", "f", "y"], ["out"])]
+        for kind in ("f16", "bf16"):
+            with self.subTest(kind=kind):
+                to = NUMPY[kind]
+                steps = np.arange(-120, 121).astype(to)
+                x, y = (np.ascontiguousarray(part) for part in np.broadcast_arrays(steps, (steps / to(512))[:, None]))
+                # On the edge: equal to the rounded product in most places, below the exact one in many.
+                w = ((x + y) * x)[7]
+                arrays = [x, y, w, np.ones((len(x), 1), to)]
+                with np.errstate(over="ignore"):
+                    expected = np.where((x + y) * x < w, np.floor(x + y), y)
+                file = self.folder / f"jumps-{kind}.onnx"
+                onnx.save(model_of(nodes, kind), file)
+                for flags in ([], ["--kernels", "reference"]):
+                    found = self.outputs(self.compile(file, 1, *flags), self.write(arrays))
+                    np.testing.assert_array_equal(found.astype(np.float32), expected.astype(np.float32))
+
     def test_threads_do_not_change_a_bit(self):
         nodes, _ = FAMILIES["swish_mul"]
         file = self.folder / "model.onnx"
@@ -234,6 +254,31 @@ class DamagedKernels(EndToEnd):
     def test_no_file(self):
         (self.artifact / "kernels/x86-64-v4.so").unlink()
         self.fails(r"kernels/x86-64-v4\.so.*copy the artifact again")
+
+
+class UntrustedKernels(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        self.file = self.folder / "model.onnx"
+        nodes, function = FAMILIES["swish_mul"]
+        onnx.save(model_of(nodes, "f32"), self.file)
+        arrays = make_inputs("f32", 37, 3)
+        for i, array in enumerate(arrays):
+            (self.folder / f"input_{i}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
+        self.exact = function(*(array.astype(np.float64) for array in arrays))
+
+    def test_what_needs_them_is_refused(self):
+        artifact = self.compile(self.file, 1)
+        done = program("shardrun", artifact, "--inputs", self.folder, "--no-kernels")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertRegex(done.stderr, "needs its own native code.*rows_.*compile the model with --kernels reference")
+
+    def test_the_runtimes_own_kernels_do_the_same(self):
+        artifact = self.compile(self.file, 1, "--kernels", "reference")
+        self.assertFalse(list(artifact.glob("kernels/*")))
+        self.run_ok("shardrun", artifact, "--inputs", self.folder, "--no-kernels", "--outputs", self.folder / "out")
+        (found,) = read_outputs(self.folder / "out")
+        np.testing.assert_allclose(found, self.exact, rtol=1e-5, atol=1e-6)
 
 
 if __name__ == "__main__":

@@ -80,6 +80,12 @@ class Steps(EndToEnd):
         self.assertRegex(text, r"decode: requests in which dim 1 of input_ids is 1\n  prefill: all others")
         self.assertRegex(text, r"collectives per run with decode\n")
 
+    def test_types_are_told_for_all_requests(self):
+        """Not as the program for a step has them, whose sequence is 1."""
+        done = program("shardrun", self.artifact("--tp 2 --sp"), "--inputs", self.folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("expected input 'input_ids', int64 [batch, seq]", done.stderr)
+
     def test_both_programs_share_weights(self):
         """What a rank holds of the weights is what it holds with one program."""
         reports = []

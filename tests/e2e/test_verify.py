@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 
 from tests.equivalence import mutants
@@ -17,6 +18,77 @@ PLANS = {
     "llama-genai-int4": ["--cp", 3, "--tp", 2],
     "vit-ts-static-op17": ["--ep", 2, "--tp", 2],
 }
+
+
+def has_onnxruntime():
+    return subprocess.run([sys.executable, "-c", "import onnxruntime"], capture_output=True).returncode == 0
+
+
+class AgainstOnnxRuntime(EndToEnd):
+    """An engine that shares nothing with this one."""
+
+    def verify(self, model, *flags, **environment):
+        return subprocess.run([str(a) for a in (BIN / "shardc", "verify", model, "--against", "onnxruntime", *flags)],
+                              capture_output=True, text=True, timeout=300, cwd=self.folder,
+                              env={**os.environ, **environment})  # fmt: skip
+
+    @unittest.skipUnless(has_onnxruntime(), "onnxruntime is not installed")
+    def test_models_agree(self):
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        for name in LAYERS:
+            with self.subTest(model=name):
+                flags = [*PLANS[name], "--python", sys.executable, "--json"]
+                done = self.verify(model_file(name), *flags, TMPDIR=str(temporary))
+                self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr)
+                requests = json.loads(done.stdout)["requests"]
+                compared = [request["onnxruntime"] for request in requests if "agrees" in request["onnxruntime"]]
+                self.assertGreaterEqual(len(compared), len(data_sets(name)))
+                for request in compared:
+                    self.assertTrue(request["agrees"])
+                    for output in request["outputs"]:
+                        self.assertLess(output["of_tolerance"], 1)
+        self.assertEqual(list(temporary.glob("shardc*")), [])  # the other one leaves files of its own
+
+    @unittest.skipUnless(has_onnxruntime(), "onnxruntime is not installed")
+    def test_in_double_precision(self):
+        done = self.verify(model_file("bert-ts-op17"), "--tp", 2, "--precision", "f64", SHARDC_PYTHON=sys.executable)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("and what onnxruntime does", done.stdout)
+
+    @unittest.skipUnless(has_onnxruntime(), "onnxruntime is not installed")
+    def test_another_model_differs(self):
+        """The engine's answer counts: one that says something else is told from one that agrees."""
+        package = self.folder / "onnxruntime"
+        package.mkdir()
+        (package / "__init__.py").write_text(
+            "import numpy as np\n"
+            "class Node:\n"
+            "    def __init__(self, name, type): self.name, self.type = name, type\n"
+            "class SessionOptions: pass\n"
+            "class InferenceSession:\n"
+            "    def __init__(self, *a, **k): pass\n"
+            "    def get_inputs(self): return [Node('input_ids', 'tensor(int64)')]\n"
+            "    def get_outputs(self): return [Node('logits', 'tensor(float)')]\n"
+            "    def run(self, names, feeds): return [np.zeros((*feeds['input_ids'].shape[:1], 2), np.float32)]\n"
+        )
+        done = self.verify(model_file("bert-ts-op17"), "--tp", 2, "--python", sys.executable, PYTHONPATH=str(self.folder))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("one rank computes something else than onnxruntime", done.stderr)
+
+    def test_no_python_that_has_it(self):
+        done = self.verify(model_file("bert-ts-op17"), "--python", self.folder / "none")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("none (does not start)", done.stderr)
+        done = self.verify(model_file("bert-ts-op17"), SHARDC_PYTHON="/bin/false")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("--against onnxruntime: it does not run", done.stderr)
+        blind = self.folder / "onnxruntime.py"
+        blind.write_text("raise ImportError('No module named onnxruntime')")
+        done = self.verify(model_file("bert-ts-op17"), "--python", sys.executable, PYTHONPATH=str(self.folder))
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("no Python that has it: tried", done.stderr)
+        self.assertIn("--python or SHARDC_PYTHON", done.stderr)
 
 
 class Verify(EndToEnd):
@@ -38,6 +110,7 @@ class Verify(EndToEnd):
                     for request in found["requests"]:
                         for output in request["outputs"]:
                             self.assertLess(output["of_tolerance"], 1)
+                        self.assertTrue(request["without_recovery"]["agrees"])
 
     def test_f64_leaves_no_rounding(self):
         found = self.verify(model_file("bert-ts-op17"), "--tp", 2, "--precision", "f64")
@@ -52,7 +125,7 @@ class Verify(EndToEnd):
         done = program("shardc", "verify", model_file("vit-ts-static-op17"), "--tp", 2)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"output 0 'logits' \[2, 10\]: largest error [\d.e-]+, [\d.e-]+ of the tol")
-        self.assertIn("the plan computes what one rank computes: 2 ranks, 2 requests\n", done.stdout)
+        self.assertIn("the plan computes what one rank computes, without recovery too: 2 ranks, 2 requests\n", done.stdout)
 
     def test_warnings_come_before_the_error(self):
         done = program("shardc", "verify", model_file("vit-ts-static-op17"), "--tp", 2, "--micro-batches", 2, "--pp", 50)
@@ -98,7 +171,7 @@ class Faults(EndToEnd):
         self.assertEqual(done.returncode, 0, done.stderr)
         first, second = done.stdout.splitlines()
         self.assertEqual(first, "program 0: agrees")
-        self.assertRegex(second, f"program 1: refused: {self.node}: does not satisfy its sharding rule")
+        self.assertRegex(second, f"program 1: refused: .*{self.node}: does not satisfy its sharding rule")
 
     def test_finds_the_first_value_that_differs(self):
         flags = ["--programs", self.wrong, "--trust-programs"]

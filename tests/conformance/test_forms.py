@@ -1,0 +1,240 @@
+"""Forms of operators that exporters write and ONNX's node tests leave out, beside ONNX Runtime's numbers.
+
+Most are what older opsets had; each was once wrong, or refused. Numbers stand here, so that no reference is needed.
+"""
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from tests.fuzz.operators.case import F32, I8, I32, I64, MICROSOFT, U8, Draw, case
+from tests.support import EndToEnd, program, read_outputs
+
+
+class Forms(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        self.draw = Draw("forms")
+
+    def outputs(self, made, tp=1):
+        model, data = self.folder / "model.onnx", self.folder / "inputs.npz"
+        onnx.save(made.model(), model)
+        np.savez(data, **made.inputs)
+        self.run_ok("shardrun", self.compile(model, tp), "--inputs", data, "--outputs", self.folder / "out")
+        return read_outputs(self.folder / "out")
+
+    def refusal(self, made):
+        onnx.save(made.model(), self.folder / "model.onnx")
+        done = program("shardc", self.folder / "model.onnx", "-o", self.folder / "m.shard")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        return done.stderr
+
+    def test_resize_of_opset_10_is_asymmetric(self):
+        image = np.array([[[[1, 2], [3, 4]]]], F32)
+        made = case(self.draw, "Resize", image, np.array([1, 1, 2, 2], F32), weights=(1,), opset=10, mode="linear")
+        expected = [[1, 1.5, 2, 2], [2, 2.5, 3, 3], [3, 3.5, 4, 4], [3, 3.5, 4, 4]]
+        np.testing.assert_allclose(self.outputs(made)[0][0, 0], expected)
+
+    def test_resize_of_opset_10_takes_the_next_element_when_shrinking(self):
+        image = np.arange(1, 9, dtype=F32).reshape(1, 1, 2, 4)
+        made = case(self.draw, "Resize", image, np.array([1, 1, 0.6, 0.6], F32), weights=(1,), opset=10)
+        np.testing.assert_array_equal(self.outputs(made)[0], [[[[1, 3]]]])
+
+    def test_celu_of_a_scalar(self):
+        made = case(self.draw, "Celu", F32(-1), opset=12, alpha=2.0)
+        found = self.outputs(made)[0]
+        self.assertEqual(found.shape, ())
+        self.assertAlmostEqual(float(found), 2 * (np.exp(-0.5) - 1), places=6)
+
+    def test_cubic_samples_at_a_border_clamp_each_tap(self):
+        """As PyTorch's grid_sample(mode="bicubic", padding_mode="border")."""
+        image, grid = np.array([[[[0, 1, 4, 9]]]], F32), np.array([[[[1.2, 0]]]], F32)
+        made = case(self.draw, "GridSample", image, grid, opset=20, mode="cubic", padding_mode="border")
+        taps = [4, 9, 9, 9]  # around position 3.9
+        x, a = 0.9, -0.75
+        near = lambda d: ((a + 2) * d - (a + 3)) * d * d + 1
+        far = lambda d: ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+        weights = [far(1 + x), near(x), near(1 - x), far(2 - x)]
+        self.assertAlmostEqual(float(self.outputs(made)[0].item()), float(np.dot(taps, weights)), places=4)
+
+    def test_slice_backwards_from_before_the_first_element(self):
+        """ONNX clamps the start to the first element; NumPy has nothing there."""
+        bounds = [np.array([v], I64) for v in (-7, -5, 0, -2)]
+        made = case(self.draw, "Slice", np.arange(3, dtype=F32), *bounds, weights=(1, 2, 3, 4))
+        np.testing.assert_array_equal(self.outputs(made)[0], [0])
+
+    def test_quantizing_to_4_bits_is_refused(self):
+        made = case(self.draw, "QuantizeLinear", self.draw.floats(4, 6), np.ones(4, F32), opset=21, axis=0, output_dtype=22)
+        made.element = onnx.TensorProto.INT4
+        made.nodes.append(helper.make_node("DequantizeLinear", ["y0", "x1"], ["z"], axis=0))
+        made.outputs = ["z"]
+        self.assertIn("quantise to integers of 8 or 16 bits", self.refusal(made))
+
+    def attention(self, results, unused=(), **more):
+        q, k, v = self.draw.floats(1, 4, 3, 8), self.draw.floats(1, 2, 5, 8), self.draw.floats(1, 2, 5, 8)
+        made = case(self.draw, "Attention", q, k, v, opset=24, results=results, unused=unused, q_num_heads=4, kv_num_heads=2, **more)
+        scores = np.einsum("bhsd,bhtd->bhst", q, k.repeat(2, 1)) / np.sqrt(8)
+        weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+        return made, scores, np.einsum("bhst,bhtd->bhsd", weights, v.repeat(2, 1))
+
+    def test_attention_of_heads_with_head_counts(self):
+        for results, unused in ((1, ()), (4, (1, 2)), (4, (1, 2, 3))):
+            with self.subTest(results=results, unused=unused):
+                made, scores, expected = self.attention(results, unused)
+                found = self.outputs(made)
+                np.testing.assert_allclose(found[0], expected, atol=1e-5)
+                if 3 not in unused and results == 4:
+                    np.testing.assert_allclose(found[1], scores, atol=1e-5)
+
+    def group_query(self, *more, total_is_weight=False):
+        b, size = 2, 16
+        q, k, v = (self.draw.floats(b, 1, size) for _ in range(3))
+        cache = [self.draw.floats(b, 1, 7, size) for _ in range(2)]
+        last, total = np.array([3, 4], I32), np.array(5, I32)
+        weights = (6,) if total_is_weight else ()
+        return case(self.draw, "GroupQueryAttention", q, k, v, *cache, last, total, *more, weights=weights, results=3, domain=MICROSOFT,
+                    num_heads=1, kv_num_heads=1)  # fmt: skip
+
+    def test_cache_with_room_whose_length_is_an_input(self):
+        made = self.group_query()
+        output, keys, _ = self.outputs(made)
+        self.assertEqual(keys.shape, (2, 1, 7, 16))
+        data = made.inputs
+        for row, last in enumerate(data["x5"]):
+            all_keys = np.concatenate([data["x3"][row, 0, :last], data["x1"][row]])
+            values = np.concatenate([data["x4"][row, 0, :last], data["x2"][row]])
+            np.testing.assert_allclose(keys[row, 0, : last + 1], all_keys)
+            scores = all_keys @ data["x0"][row, 0] / 4
+            weights = np.exp(scores) / np.exp(scores).sum()
+            np.testing.assert_allclose(output[row, 0], weights @ values, atol=1e-5)
+
+    def test_operand_that_nobody_knows_is_refused(self):
+        """query_seqlens, which later releases of ONNX Runtime have."""
+        made = self.group_query(*[None] * 9, np.array([1, 1], I32))
+        self.assertIn("GroupQueryAttention: operand 16 of 17", self.refusal(made))
+
+    def test_old_attributes(self):
+        x = np.array([[-2, 0.3, 2.5, 1]], F32)
+        for op, opset, more, expected in (
+            ("Clip", 7, {"min": -1.0, "max": 2.0}, [[-1, 0.3, 2, 1]]),
+            ("Clip", 9, {"max": 1.5}, [[-2, 0.3, 1.5, 1]]),
+            ("ThresholdedRelu", 10, {"alpha": 0.5}, [[0, 0, 2.5, 1]]),
+            ("Selu", 7, {"alpha": 2.0, "gamma": 0.5}, [[np.exp(-2) - 1, 0.15, 1.25, 0.5]]),
+            ("Upsample", 7, {"scales": [1.0, 2.0]}, [[-2, -2, 0.3, 0.3, 2.5, 2.5, 1, 1]]),
+        ):
+            with self.subTest(op=op, opset=opset):
+                made = case(self.draw, op, x, opset=opset, **more)
+                np.testing.assert_allclose(self.outputs(made)[0], np.array(expected, F32), rtol=1e-5)
+        values, places = self.outputs(case(self.draw, "TopK", x, results=2, opset=7, k=2, axis=1))
+        np.testing.assert_array_equal(values, x[:, [2, 3]])
+        np.testing.assert_array_equal(places, [[2, 3]])
+        made = case(self.draw, "ReduceLogSum", np.abs(x), opset=11, axes=[1], keepdims=0)
+        np.testing.assert_allclose(self.outputs(made)[0], np.log(np.abs(x).sum(1)), rtol=1e-6)
+
+    def test_group_normalization_of_opset_18_has_a_scale_for_each_group(self):
+        x = self.draw.floats(2, 4, 3)
+        made = case(self.draw, "GroupNormalization", x, np.array([1, 2], F32), np.array([0, 1], F32), opset=18, num_groups=2)
+        groups = x.reshape(2, 2, 6)
+        normal = (groups - groups.mean(-1, keepdims=True)) / np.sqrt(groups.var(-1, keepdims=True) + 1e-5)
+        expected = normal * np.array([1, 2])[:, None] + np.array([0, 1])[:, None]
+        np.testing.assert_allclose(self.outputs(made)[0], expected.reshape(x.shape), atol=1e-5)
+
+    def test_slices_of_dims_that_are_shorter(self):
+        """A symbolic dim of 3: the last 5, the first 4, from the second of both ends on, behind its end."""
+        x, ends = np.arange(6, dtype=F32).reshape(3, 2), 2**62
+        for start, end in ((-5, ends), (0, 4), (2, -2), (5, ends), (-4, -2), (4, 7)):
+            with self.subTest(start=start, end=end):
+                bounds = [np.array([v], I64) for v in (start, end, 0)]
+                made = case(self.draw, "Slice", x, *bounds, weights=(1, 2, 3))
+                made.symbols = {3: "n"}
+                np.testing.assert_array_equal(self.outputs(made)[0], x[start:end])
+
+    def test_recurrent_networks_of_any_length(self):
+        """A length that the model knows by name only gives what a constant one gives."""
+        for op, gates, results in (("LSTM", 4, 3), ("GRU", 3, 2), ("RNN", 1, 2)):
+            for direction in ("forward", "bidirectional"):
+                both = 2 if direction == "bidirectional" else 1
+                x = self.draw.floats(5, 2, 3)
+                lengths = np.array([5, 3], I32)
+                operands = [x, self.draw.floats(both, gates * 4, 3), self.draw.floats(both, gates * 4, 4), None, lengths]
+                made = case(self.draw, op, *operands, weights=(1, 2), results=results, opset=14, hidden_size=4, direction=direction)
+                whole = self.outputs(made)
+                made.symbols = {5: "n"}
+                with self.subTest(op=op, direction=direction):
+                    for a, b in zip(self.outputs(made), whole, strict=True):
+                        np.testing.assert_allclose(a, b, atol=1e-6)
+
+    def test_resize_between_symbolic_sizes(self):
+        """As between the same sizes where they are constants."""
+        image = self.draw.floats(1, 2, 5, 3)
+        for mode in ("nearest", "linear", "cubic"):
+            for transform in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"):
+                for scale in (2.0, 0.6):
+                    made = case(self.draw, "Resize", image, None, np.array([1, 1, scale, 1.5], F32), weights=(2,), opset=19,
+                                mode=mode, coordinate_transformation_mode=transform)  # fmt: skip
+                    whole = self.outputs(made)[0]
+                    made.symbols = {5: "h", 3: "w"}
+                    with self.subTest(mode=mode, transform=transform, scale=scale):
+                        np.testing.assert_allclose(self.outputs(made)[0], whole, atol=1e-5)
+
+    def test_resize_to_the_size_of_another_image(self):
+        image, other = self.draw.floats(1, 2, 3, 3), self.draw.floats(1, 4, 7, 5)
+        made = case(self.draw, "Resize", image, None, None, np.array([1, 2, 7, 5], I64), weights=(3,), opset=18, mode="linear")
+        whole = self.outputs(made)[0]
+        node = helper.make_node
+        made.inputs["other"] = other
+        made.weights |= {"from": np.array([2], I64), "to": np.array([4], I64), "lead": np.array([1, 2], I64)}
+        made.nodes = [node("Shape", ["other"], ["shape"]), node("Slice", ["shape", "from", "to"], ["hw"]),
+                      node("Concat", ["lead", "hw"], ["x3"], axis=0), *made.nodes]  # fmt: skip
+        del made.weights["x3"]
+        made.symbols = {7: "h", 5: "w"}
+        np.testing.assert_allclose(self.outputs(made)[0], whole, atol=1e-5)
+
+    def test_expand_to_a_shape_that_is_an_input(self):
+        x = self.draw.floats(3, 1, 4)
+        for shape in ([3, 2, 4], [1, 2, 1], [2, 1, 5, 1]):
+            with self.subTest(shape=shape):
+                made = case(self.draw, "Expand", x, np.array(shape, I64))
+                np.testing.assert_array_equal(self.outputs(made)[0], x * np.ones(shape, F32))
+
+    def test_windows_over_symbolic_images(self):
+        image = self.draw.floats(1, 2, 8, 6)
+        for op, operands, more in (
+            ("Conv", [self.draw.floats(3, 2, 3, 3)], {"auto_pad": "SAME_UPPER"}),
+            ("Conv", [self.draw.floats(3, 2, 4, 4)], {"auto_pad": "SAME_LOWER"}),
+            ("MaxPool", [], {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}),
+            ("AveragePool", [], {"kernel_shape": [2, 3], "strides": [3, 2], "pads": [1, 1, 0, 1], "ceil_mode": 1}),
+        ):
+            made = case(self.draw, op, image, *operands, weights=(1,), opset=19, **more)
+            whole = self.outputs(made)[0]
+            made.symbols = {8: "h", 6: "w"}
+            with self.subTest(op=op, **more):
+                np.testing.assert_allclose(self.outputs(made)[0], whole, atol=1e-5)
+
+    def test_integer_products_of_vectors(self):
+        for a, b in (((4,), (4, 3)), ((2, 4), (4,)), ((4,), (4,))):
+            x, w = self.draw.ints(0, 200, *a, dtype=U8), self.draw.ints(-99, 99, *b, dtype=I8)
+            made = case(self.draw, "MatMulInteger", x, w, U8(3), weights=(2,))
+            with self.subTest(a=a, b=b):
+                np.testing.assert_array_equal(self.outputs(made)[0], (x.astype(I32) - 3) @ w.astype(I32))
+
+    def test_weights_of_2_bits(self):
+        n, k, block = 8, 32, 16
+        packed = self.draw.ints(0, 255, n, k // block, block // 4, dtype=U8)
+        scales, x = self.draw.positive(n, k // block), self.draw.floats(3, k)
+        made = case(self.draw, "MatMulNBits", x, packed, scales, weights=(1, 2), domain=MICROSOFT, K=k, N=n, bits=2, block_size=block)
+        values = (packed[..., None] >> np.array([0, 2, 4, 6], U8) & 3).reshape(n, k // block, block).astype(F32) - 2
+        weights = (values * scales[..., None]).reshape(n, k)
+        for tp in (1, 2):
+            np.testing.assert_allclose(self.outputs(made, tp)[0], x @ weights.T, atol=1e-4)
+
+    def test_transforms_of_any_length(self):
+        x = self.draw.floats(2, 5, 2)
+        for data, more in ((x, {}), (x, {"inverse": 1}), (x[..., :1], {"onesided": 1})):
+            made = case(self.draw, "DFT", data, opset=17, axis=1, **more)
+            made.symbols = {5: "n"}
+            signal = data[..., 0] + (1j * data[..., 1] if data.shape[-1] == 2 else 0)
+            expected = np.fft.ifft(signal) if more.get("inverse") else np.fft.fft(signal)
+            expected = expected[:, :3] if more.get("onesided") else expected
+            with self.subTest(**more):
+                np.testing.assert_allclose(self.outputs(made)[0], np.stack([expected.real, expected.imag], -1), atol=1e-5)
