@@ -4,7 +4,7 @@
 
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Source.h"
-#include "passes/import/LayoutChain.h"
+#include "passes/import/layout/LayoutChain.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

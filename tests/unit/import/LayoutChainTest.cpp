@@ -1,6 +1,6 @@
 //===- LayoutChainTest.cpp - Reshape, Transpose, Reshape ------------------===//
 
-#include "passes/import/LayoutChain.h"
+#include "passes/import/layout/LayoutChain.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,223 @@
+//===- FoldIndexing.cpp - Gathers and scatters by indices that count ------===//
+//
+// What exporters index by positions in order is the data itself, with its dims
+// elsewhere:
+//
+//   GatherND mask, (i, j)                 mask [b, s] as [b, 1, 1, s]
+//   Gather (mask as [b * s]), i * s + j   the same
+//   ScatterND x, (i, j), updates          the updates
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/import/Passes.h"
+
+#include "dialects/onnx/ops/Indexing.h"
+#include "dialects/onnx/ops/Layout.h"
+#include "passes/import/Matching.h"
+#include "passes/import/layout/IndexForm.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace shardc::import {
+
+#define GEN_PASS_DEF_FOLDINDEXING
+#include "passes/import/Passes.h.inc"
+
+using dist::DimExpr;
+using namespace onnx;
+
+namespace {
+
+/// For each dim of the indices the dim of the data along which it counts, -1
+/// for one along which all is the same.
+using Places = SmallVector<int64_t, 4>;
+
+/// What takes the place of a gather: data with its dims in another order, those
+/// of the indices and between them ones along which it is repeated. What
+/// `order` leaves out comes last: dims of size 1, and those behind.
+Value laidOut(OpBuilder &builder, Operation *gather, Value data,
+              SmallVector<int64_t> order, ArrayRef<DimExpr> dims) {
+  Location loc = gather->getLoc();
+  for (size_t d = 0; d < dimsOf(data).size(); ++d)
+    if (!llvm::is_contained(order, static_cast<int64_t>(d)))
+      order.push_back(static_cast<int64_t>(d));
+  Value value = transposed(builder, loc, data, order);
+  value = reshaped(builder, loc, value, dims);
+  auto type = cast<RankedTensorType>(gather->getResult(0).getType());
+  if (dist::getDims(type) == dimsOf(value))
+    return value;
+  return ExpandOp::create(builder, loc, type, value, ValueRange{});
+}
+
+/// The dims of the data that one dim stands for: those that a Reshape merged.
+struct Source {
+  Value data;
+  size_t first, last; ///< dims [first, last) of it
+};
+
+std::optional<Source> sourceOf(Value data, size_t axis) {
+  auto reshape = data.getDefiningOp<ReshapeOp>();
+  if (!reshape)
+    return Source{data, axis, axis + 1};
+  Dims from = dimsOf(reshape.getData()), to = dimsOf(data);
+  Source source{reshape.getData(), 0, 0};
+  size_t next = 0;
+  for (auto [d, size] : llvm::enumerate(to)) {
+    if (d == axis) {
+      source.first = next;
+      DimExpr all = 1;
+      while (all != size && next < from.size())
+        all = all * from[next++];
+      source.last = next;
+      if (all != size)
+        return Source{data, axis, axis + 1};
+    } else if (next < from.size() && from[next] == size) {
+      ++next;
+    } else if (!size.isConstant(1)) {
+      return Source{data, axis, axis + 1};
+    }
+  }
+  return next == from.size() ? source : Source{data, axis, axis + 1};
+}
+
+/// Where the indices count through all of the source's dims, each once and from
+/// its first element to its last.
+std::optional<Places> placesIn(const Source &source, Value indices) {
+  std::optional<IndexForm> form = indexFormOf(indices);
+  if (!form || !form->offset.isConstant(0))
+    return std::nullopt;
+  Dims from = dimsOf(source.data), dims = dimsOf(indices);
+  Places places(dims.size(), -1);
+  DimExpr stride = 1;
+  for (size_t d = source.last; d-- > source.first;) {
+    if (from[d].isConstant(1))
+      continue;
+    size_t i = 0;
+    while (i < dims.size() &&
+           (places[i] >= 0 || form->coefficients[i] != stride ||
+            dims[i] != from[d]))
+      ++i;
+    if (i == dims.size())
+      return std::nullopt;
+    places[i] = static_cast<int64_t>(d);
+    stride = stride * from[d];
+  }
+  for (auto [place, coefficient] : llvm::zip(places, form->coefficients))
+    if (place < 0 && !coefficient.isConstant(0))
+      return std::nullopt;
+  return places;
+}
+
+/// Dims of `places` first, 1 where there is none; then `order` is what is left.
+void place(ArrayRef<int64_t> places, ArrayRef<DimExpr> from,
+           SmallVectorImpl<int64_t> &order, Dims &dims) {
+  for (int64_t place : places) {
+    dims.push_back(place < 0 ? DimExpr(1) : from[place]);
+    if (place >= 0)
+      order.push_back(place);
+  }
+}
+
+Value fold(OpBuilder &builder, GatherOp gather) {
+  const auto axis = static_cast<size_t>(gather.getAxis());
+  std::optional<Source> source = sourceOf(gather.getData(), axis);
+  auto places = source ? placesIn(*source, gather.getIndices()) : std::nullopt;
+  if (!places)
+    return {};
+  Dims from = dimsOf(source->data), outer = dimsOf(gather.getData()), dims;
+  SmallVector<int64_t> order;
+  for (size_t d = 0; d < source->first; ++d)
+    order.push_back(static_cast<int64_t>(d));
+  llvm::append_range(dims, ArrayRef(outer).take_front(axis));
+  place(*places, from, order, dims);
+  llvm::append_range(dims, ArrayRef(outer).drop_front(axis + 1));
+  return laidOut(builder, gather, source->data, order, dims);
+}
+
+/// Of indices whose last dim has one index for each of the first dims of the
+/// data.
+std::optional<Places> placesOfColumns(Value data, Value indices) {
+  auto columns = indices.getDefiningOp<ConcatOp>();
+  const size_t rank = dimsOf(indices).size();
+  if (!columns || static_cast<size_t>(columns.getAxis()) + 1 != rank ||
+      columns->getNumOperands() > dimsOf(data).size())
+    return std::nullopt;
+  Places places(rank - 1, -1);
+  for (auto [d, column] : llvm::enumerate(columns.getInputs())) {
+    auto found = dimsOf(column).back().isConstant(1)
+                     ? placesIn({data, d, d + 1}, column)
+                     : std::nullopt;
+    if (!found)
+      return std::nullopt;
+    for (auto [place, other] : llvm::zip(places, *found)) {
+      if (place >= 0 && other >= 0)
+        return std::nullopt; // a diagonal
+      place = std::max(place, other);
+    }
+  }
+  return places;
+}
+
+Value fold(OpBuilder &builder, GatherNDOp gather) {
+  auto places = gather.getBatchDims() == 0
+                    ? placesOfColumns(gather.getData(), gather.getIndices())
+                    : std::nullopt;
+  if (!places)
+    return {};
+  Dims from = dimsOf(gather.getData()), dims;
+  const auto columns = dimsOf(gather.getIndices()).back().asConstant();
+  SmallVector<int64_t> order;
+  place(*places, from, order, dims);
+  llvm::append_range(dims, ArrayRef(from).drop_front(*columns));
+  return laidOut(builder, gather, gather.getData(), order, dims);
+}
+
+/// Every element is written once, in order: nothing is left of the data.
+Value fold(OpBuilder &, ScatterNDOp scatter) {
+  auto places = scatter.getReduction() == "none"
+                    ? placesOfColumns(scatter.getData(), scatter.getIndices())
+                    : std::nullopt;
+  if (!places || !haveSameDims(scatter.getData(), scatter.getUpdates()))
+    return {};
+  for (auto [i, place] : llvm::enumerate(*places))
+    if (place >= 0 && place != int64_t(i))
+      return {};
+  return scatter.getUpdates();
+}
+
+struct FoldIndexing : impl::FoldIndexingBase<FoldIndexing> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (Block &block : function.getBody())
+        run(block);
+  }
+
+private:
+  void run(Block &block) {
+    OpBuilder builder(&getContext());
+    bool hasChanged = false;
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      builder.setInsertionPoint(&op);
+      Value folded;
+      if (auto gather = dyn_cast<GatherOp>(op))
+        folded = fold(builder, gather);
+      else if (auto gather = dyn_cast<GatherNDOp>(op))
+        folded = fold(builder, gather);
+      else if (auto scatter = dyn_cast<ScatterNDOp>(op))
+        folded = fold(builder, scatter);
+      if (!folded)
+        continue;
+      op.getResult(0).replaceAllUsesWith(folded);
+      op.erase();
+      hasChanged = true;
+      ++numFolded;
+    }
+    if (hasChanged)
+      eraseDead(block);
+  }
+};
+
+} // namespace
+} // namespace shardc::import
