@@ -10,6 +10,7 @@
 #include "compiler/plan/ReadTopology.h"
 #include "compiler/report/Explain.h"
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "passes/verify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -354,10 +355,9 @@ private:
     if (options.output.empty())
       return ExitCode::Done;
     progress("packaged");
-    auto folder = (*module)->getAttrOfType<StringAttr>("onnx.model_folder");
     package::PackageOptions packageOptions{
-        options.output, folder ? folder.getValue().str() : ".",
-        options.copyWeights, options.microBatches, options.target};
+        options.output, onnx::modelInfo(*module).folder, options.copyWeights,
+        options.microBatches, options.target};
     return failed(package::writeArtifact(*module, packageOptions, report))
                ? ExitCode::Artifact
                : ExitCode::Done;

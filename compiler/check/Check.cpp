@@ -7,6 +7,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/import/Unsupported.h"
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/Passes.h"
@@ -81,7 +82,7 @@ private:
   }
 
   void describe(ModuleOp raw) {
-    findings.opset = raw->getAttrOfType<IntegerAttr>("onnx.opset").getInt();
+    findings.opset = *onnx::modelInfo(raw).opset;
     raw.walk([&](onnx::OnnxOp op) {
       if (!isa<onnx::WeightOp, onnx::ConstantOp>(op))
         ++findings.operators[op->getName().stripDialect().str()];

@@ -1,6 +1,7 @@
 //===- GraphNotes.cpp - Notes on inputs, caches, structures ---------------===//
 
 #include "compiler/check/Findings.h"
+#include "dialects/onnx/FunctionInfo.h"
 
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/Structures.h"
@@ -23,7 +24,7 @@ namespace shardc::check {
 using dist::DimExpr;
 
 static std::string inputName(func::FuncOp function, unsigned index) {
-  auto name = function.getArgAttrOfType<StringAttr>(index, "onnx.name");
+  StringAttr name = onnx::FunctionInfo(function).inputName(index);
   return name ? name.str() : std::to_string(index);
 }
 
@@ -187,7 +188,6 @@ static void noteCaches(func::FuncOp function, Findings &findings) {
 }
 
 void noteStructures(ModuleOp imported, Findings &findings) {
-  unsigned numCaches = 0;
   imported.walk([&](Operation *op) {
     if (const onnx::Structure *structure = onnx::structureOf(op))
       ++findings.recognised[structure->name.str()];
@@ -195,8 +195,7 @@ void noteStructures(ModuleOp imported, Findings &findings) {
   // Profiles of one model have the same caches.
   auto functions = imported.getOps<func::FuncOp>();
   func::FuncOp first = *functions.begin();
-  for (unsigned i = 0; i < first.getNumResults(); ++i)
-    numCaches += first.getResultAttr(i, "onnx.cache") != nullptr;
+  const size_t numCaches = onnx::FunctionInfo(first).caches().size();
   if (numCaches > 0)
     findings.recognised["KV cache"] = numCaches;
   // A merged decoder has a branch for the prompt, which has no cache yet.
@@ -213,7 +212,7 @@ void noteControlFlow(ModuleOp imported, Findings &findings) {
   std::vector<std::string> nodes;
   unsigned profiles = 0;
   for (auto function : imported.getOps<func::FuncOp>())
-    profiles += function->hasAttr("onnx.when");
+    profiles += onnx::FunctionInfo(function).when() != nullptr;
   imported.walk([&](Operation *op) {
     auto name = dyn_cast<NameLoc>(op->getLoc());
     if (isa<onnx::IfOp, onnx::LoopOp>(op))

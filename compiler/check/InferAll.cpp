@@ -1,6 +1,7 @@
 //===- InferAll.cpp - Every error of shape inference ----------------------===//
 
 #include "compiler/check/Findings.h"
+#include "dialects/onnx/FunctionInfo.h"
 
 #include "dialects/onnx/Onnx.h"
 
@@ -12,12 +13,12 @@ using namespace mlir;
 namespace shardc::check {
 
 void inferAll(ModuleOp module) {
-  auto opset = module->getAttrOfType<IntegerAttr>("onnx.opset");
+  const int64_t opset = *onnx::modelInfo(module).opset;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;
     OpBuilder builder(function.getContext());
-    onnx::ShapeInference inference(builder, opset.getInt());
+    onnx::ShapeInference inference(builder, opset);
     // What an error leaves without type is of that error alone.
     auto hasNoType = [](Value operand) {
       return isa<UnrankedTensorType>(operand.getType());

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/check/Findings.h"
+#include "dialects/onnx/FunctionInfo.h"
 
 #include "dialects/onnx/ops/Source.h"
 
@@ -106,10 +107,9 @@ static void scanConstant(onnx::ConstantOp constant, Findings &findings) {
 }
 
 void noteWeights(ModuleOp raw, Findings &findings) {
-  auto folder = raw->getAttrOfType<StringAttr>("onnx.model_folder");
-  raw.walk([&](onnx::WeightOp weight) {
-    scanWeight(weight, folder ? folder.getValue() : ".", findings);
-  });
+  const std::string folder = onnx::modelInfo(raw).folder;
+  raw.walk(
+      [&](onnx::WeightOp weight) { scanWeight(weight, folder, findings); });
   raw.walk(
       [&](onnx::ConstantOp constant) { scanConstant(constant, findings); });
 }

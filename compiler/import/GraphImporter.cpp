@@ -4,6 +4,7 @@
 
 #include "compiler/import/InputTypes.h"
 #include "compiler/import/WeightPattern.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/onnx/ops/Source.h"
 #include "dialects/onnx/ops/microsoft/Microsoft.h"
@@ -98,8 +99,7 @@ LogicalResult GraphImporter::addInputs() {
   Block *body = builder.createBlock(&main.getBody(), {}, types, locs);
   for (auto [input, value] : llvm::zip(inputs, body->getArguments())) {
     values[input->name()] = value;
-    main.setArgAttr(value.getArgNumber(), "onnx.name",
-                    builder.getStringAttr(input->name()));
+    onnx::FunctionInfo(main).setInputName(value.getArgNumber(), input->name());
   }
   return success();
 }
@@ -116,7 +116,7 @@ LogicalResult GraphImporter::addOutputs() {
   main.setFunctionType(builder.getFunctionType(main.getArgumentTypes(),
                                                TypeRange(ValueRange(results))));
   for (auto [i, output] : llvm::enumerate(graph.output()))
-    main.setResultAttr(i, "onnx.name", builder.getStringAttr(output.name()));
+    onnx::FunctionInfo(main).setOutputName(i, output.name());
   return success();
 }
 

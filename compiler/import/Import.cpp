@@ -3,6 +3,7 @@
 #include "compiler/import/Import.h"
 
 #include "compiler/import/GraphImporter.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Onnx.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -148,11 +149,7 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, StringRef path,
     return {};
 
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  Builder builder(&context);
-  (*module)->setAttr("onnx.opset", builder.getI64IntegerAttr(opsets.at("")));
-  (*module)->setAttr("onnx.model_folder",
-                     builder.getStringAttr((*file)->folder));
-  (*module)->setAttr("onnx.model_file", builder.getStringAttr((*file)->name));
+  onnx::setModelInfo(*module, {opsets.at(""), (*file)->folder, (*file)->name});
   if (failed(GraphImporter(**file, opsets, *module).run(found)) ||
       failed(verify(*module)))
     return {};

@@ -12,6 +12,7 @@
 #include "compiler/package/ReplacedArtifact.h"
 #include "compiler/package/WeightCopy.h"
 #include "compiler/package/WeightNames.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Hash.h"
 
@@ -116,10 +117,11 @@ private:
       if (std::string why = writeFile(staging.path() / name, *bytes);
           !why.empty())
         return failed(why);
-      manifest["stages"].push_back({{"program", name},
-                                    {"stage", dist::stageOf(program)},
-                                    {"bytes", bytes->size()},
-                                    {"hash", hashOf(*bytes)}});
+      manifest["stages"].push_back(
+          {{"program", name},
+           {"stage", onnx::FunctionInfo(program).stage()},
+           {"bytes", bytes->size()},
+           {"hash", hashOf(*bytes)}});
     }
     return success();
   }
@@ -258,11 +260,10 @@ private:
   void describeBatch() {
     std::optional<ArrayRef<int64_t>> inputs;
     for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
-      auto known =
-          program->getAttrOfType<DenseI64ArrayAttr>(dist::kBatchInputsAttr);
-      if (!known || (inputs && *inputs != known.asArrayRef()))
+      auto known = onnx::FunctionInfo(program).batchInputs();
+      if (!known || (inputs && *inputs != *known))
         return;
-      inputs = known.asArrayRef();
+      inputs = known;
     }
     manifest["micro_batches"] = options.microBatches;
     manifest["batch_inputs"] = inputs->vec();

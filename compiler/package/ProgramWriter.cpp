@@ -3,6 +3,7 @@
 #include "compiler/package/ProgramWriter.h"
 
 #include "compiler/package/InstructionWriter.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
 
 using namespace mlir;
@@ -100,8 +101,8 @@ private:
 
   Offsets<artifact::Condition> conditions() {
     Offsets<artifact::Condition> conditions;
-    for (const onnx::Condition &condition : onnx::conditionsOf(
-             program->getAttrOfType<DictionaryAttr>(onnx::kWhenAttr)))
+    for (const onnx::Condition &condition :
+         onnx::conditionsOf(onnx::FunctionInfo(program).when()))
       for (auto input : program.getOps<rt::InputOp>())
         if (input.getName() == condition.input)
           conditions.push_back(artifact::CreateCondition(

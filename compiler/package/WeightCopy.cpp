@@ -6,6 +6,7 @@
 #include "compiler/package/ElementTypes.h"
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/package/WeightNames.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Hash.h"
 
@@ -183,7 +184,7 @@ storedWeights(ModuleOp module, const WeightNames &names, int64_t stage) {
   std::vector<NamedWeight> stored;
   llvm::StringSet<> taken;
   for (auto program : module.getOps<rt::ProgramOp>())
-    if (dist::stageOf(program) == stage)
+    if (onnx::FunctionInfo(program).stage() == stage)
       program.walk([&](rt::WeightOp weight) {
         std::string name = names.lookup(weight);
         if (taken.insert(name).second)

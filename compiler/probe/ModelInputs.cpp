@@ -2,7 +2,9 @@
 
 #include "compiler/probe/ModelInputs.h"
 
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Onnx.h"
+#include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Math.h"
@@ -77,9 +79,7 @@ ModelInputs describe(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments()) {
     ModelInput &input = model.inputs.emplace_back();
     input.name =
-        function
-            .getArgAttrOfType<StringAttr>(argument.getArgNumber(), "onnx.name")
-            .str();
+        onnx::FunctionInfo(function).inputName(argument.getArgNumber()).str();
     input.dims = dist::getDims(argument.getType());
     if (!holdsIntegers(argument))
       continue;
@@ -92,10 +92,10 @@ ModelInputs describe(func::FuncOp function) {
     for (auto [a, b] : llvm::zip(lhs, rhs))
       model.rules.push_back({a, b, guard.getKind().str()});
   }
-  if (auto when = function->getAttrOfType<DictionaryAttr>("onnx.when"))
-    for (NamedAttribute entry : when)
-      if (auto value = dyn_cast<BoolAttr>(entry.getValue()))
-        model.when[entry.getName().str()] = value.getValue();
+  for (const onnx::Condition &condition :
+       onnx::conditionsOf(onnx::FunctionInfo(function).when()))
+    if (condition.value)
+      model.when[condition.input.str()] = *condition.value;
   return model;
 }
 

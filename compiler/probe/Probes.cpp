@@ -4,6 +4,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/ElementTypes.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Quantization.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/verify/VerifyStages.h"
@@ -19,7 +20,7 @@ using verify::Term;
 namespace {
 
 bool isProgram(func::FuncOp function) {
-  return function->hasAttr("dist.sharded");
+  return onnx::FunctionInfo(function).isProgram();
 }
 
 /// Weights are what they are, what lowering makes part of a product must stay
@@ -91,7 +92,7 @@ private:
     if (const dist::Sharding sharding = dist::getSharding(value.getType());
         !sharding.isReplicated())
       probe.sharding = sharding.str();
-    probe.stage = dist::stageOf(op->getParentOp());
+    probe.stage = onnx::FunctionInfo(op->getParentOp()).stage();
     return probe;
   }
 
@@ -125,20 +126,23 @@ void addOutputs(func::FuncOp stage,
   SmallVector<int64_t> numbers;
   SmallVector<Attribute> attributes;
   for (unsigned i = 0; i < stage.getNumResults(); ++i) {
-    numbers.push_back(dist::outputOf(stage, i));
+    numbers.push_back(onnx::FunctionInfo(stage).modelOutput(i));
     DictionaryAttr known = stage.getResultAttrDict(i);
     attributes.push_back(known ? known : builder.getDictionaryAttr({}));
   }
   for (auto [number, value] : outputs) {
     numbers.push_back(number);
-    attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
-        "onnx.name", builder.getStringAttr("probe " + Twine(number)))));
+    attributes.push_back(builder.getDictionaryAttr({}));
     terminator->insertOperands(terminator->getNumOperands(), value);
   }
   stage.setType(FunctionType::get(stage.getContext(), stage.getArgumentTypes(),
                                   terminator->getOperandTypes()));
   stage.setResAttrsAttr(builder.getArrayAttr(attributes));
-  stage->setAttr(dist::kOutputsAttr, builder.getDenseI64ArrayAttr(numbers));
+  onnx::FunctionInfo info(stage);
+  info.setModelOutputs(numbers);
+  for (auto [i, output] : llvm::enumerate(outputs))
+    info.setOutputName(numbers.size() - outputs.size() + i,
+                       "probe " + Twine(output.first));
 }
 
 } // namespace
@@ -146,13 +150,13 @@ void addOutputs(func::FuncOp stage,
 bool keepProfile(ModuleOp partitioned, unsigned profile) {
   llvm::SetVector<Attribute> whens;
   for (auto program : partitioned.getOps<func::FuncOp>())
-    if (isProgram(program))
-      whens.insert(program->getAttr("onnx.when"));
+    if (onnx::FunctionInfo info(program); info.isProgram())
+      whens.insert(info.when());
   if (profile >= whens.size())
     return false;
   for (auto function :
        llvm::make_early_inc_range(partitioned.getOps<func::FuncOp>()))
-    if (function->getAttr("onnx.when") != whens[profile])
+    if (onnx::FunctionInfo(function).when() != whens[profile])
       function.erase();
   return true;
 }
@@ -171,7 +175,7 @@ void exposeProbes(ModuleOp partitioned, ArrayRef<size_t> numbers) {
       continue;
     outputs[stage];
     for (unsigned i = 0; i < stage.getNumResults(); ++i)
-      next = std::max(next, dist::outputOf(stage, i) + 1);
+      next = std::max(next, onnx::FunctionInfo(stage).modelOutput(i) + 1);
   }
   for (size_t number : numbers) {
     OpResult value = list.values[number];
@@ -181,7 +185,7 @@ void exposeProbes(ModuleOp partitioned, ArrayRef<size_t> numbers) {
   for (auto &[stage, added] : outputs) {
     addOutputs(cast<func::FuncOp>(stage), added);
     // Probes are not cut along a batch.
-    stage->removeAttr(dist::kBatchInputsAttr);
+    onnx::FunctionInfo(stage).removeBatchInputs();
   }
 }
 

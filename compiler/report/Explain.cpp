@@ -6,6 +6,7 @@
 #include "compiler/report/Sums.h"
 #include "dialects/dist/Together.h"
 #include "dialects/dist/algebra/Collectives.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/Structures.h"
 #include "dialects/onnx/ops/ControlFlow.h"
@@ -82,7 +83,7 @@ public:
 
   void add(func::FuncOp program) {
     profile = onnx::profileText(program);
-    stage = dist::stageOf(program);
+    stage = onnx::FunctionInfo(program).stage();
     // Of the first stage: later ones may not have the input.
     auto known = sizes.find(profile);
     dims = known == sizes.end() ? sizesOf(program) : known->second;
@@ -151,8 +152,8 @@ private:
   /// Which requests it is for; those of the profiles before are not.
   void addProfile(func::FuncOp program) {
     Json when = Json::array();
-    for (const onnx::Condition &condition : onnx::conditionsOf(
-             program->getAttrOfType<DictionaryAttr>(onnx::kWhenAttr))) {
+    for (const onnx::Condition &condition :
+         onnx::conditionsOf(onnx::FunctionInfo(program).when())) {
       when.push_back({{"input", condition.input.str()}});
       if (condition.value)
         when.back()["value"] = *condition.value;
@@ -168,8 +169,8 @@ private:
     SymbolValues own = given;
     const auto bound = onnx::boundSymbols(program);
     std::string branches;
-    for (const onnx::Condition &condition : onnx::conditionsOf(
-             program->getAttrOfType<DictionaryAttr>(onnx::kWhenAttr)))
+    for (const onnx::Condition &condition :
+         onnx::conditionsOf(onnx::FunctionInfo(program).when()))
       if (condition.value)
         branches +=
             (condition.input + (*condition.value ? "=1," : "=0,")).str();
@@ -380,7 +381,7 @@ Json explainPlan(ModuleOp module, const SymbolValues &dims,
                  const dist::Topology *topology) {
   PlanReport report(module, dims, topology);
   for (func::FuncOp program : module.getOps<func::FuncOp>())
-    if (program->hasAttr("dist.sharded"))
+    if (onnx::FunctionInfo(program).isProgram())
       report.add(program);
   return report.finish();
 }
@@ -439,7 +440,7 @@ void explainMemory(ModuleOp module, const SymbolValues &given, Json &report) {
       classes.use(alloc.getBytes().getValues()[0]);
     for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
       if (mesh.coordinateAlong(rank, dist::kPipelineAxis) !=
-          dist::stageOf(program))
+          onnx::FunctionInfo(program).stage())
         continue;
       std::optional<int64_t> peak = classes.of(
           rank, [&] { return peakBytes(program, dims, mesh, rank); });

@@ -1,6 +1,7 @@
 //===- ExplainCaches.cpp - What KV caches take ----------------------------===//
 
 #include "compiler/report/Explain.h"
+#include "dialects/onnx/FunctionInfo.h"
 
 #include "dialects/rt/Rt.h"
 
@@ -22,7 +23,7 @@ cachesOf(ModuleOp module, SymbolValues dims, const dist::Mesh &mesh,
   std::map<int64_t, int64_t> caches;
   for (rt::ProgramOp program : module.getOps<rt::ProgramOp>()) {
     if (mesh.coordinateAlong(rank, dist::kPipelineAxis) !=
-        dist::stageOf(program))
+        onnx::FunctionInfo(program).stage())
       continue;
     for (rt::CacheOp cache : program.getOps<rt::CacheOp>()) {
       auto alloc = cache.getBuffer().getDefiningOp<rt::AllocOp>();

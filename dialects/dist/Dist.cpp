@@ -12,6 +12,7 @@
 using namespace mlir;
 
 #include "dialects/dist/DistDialect.cpp.inc"
+#include "dialects/dist/Lowerable.cpp.inc"
 
 namespace shardc::dist {
 
@@ -120,16 +121,6 @@ RankedTensorType localize(RankedTensorType type, const Mesh &mesh) {
 MeshOp getMesh(ModuleOp module) {
   auto meshes = module.getOps<MeshOp>();
   return meshes.empty() ? MeshOp() : *meshes.begin();
-}
-
-int64_t stageOf(Operation *function) {
-  auto stage = function->getAttrOfType<IntegerAttr>(kStageAttr);
-  return stage ? stage.getInt() : 0;
-}
-
-int64_t outputOf(Operation *function, unsigned index) {
-  auto outputs = function->getAttrOfType<DenseI64ArrayAttr>(kOutputsAttr);
-  return outputs ? outputs[index] : index;
 }
 
 void DistDialect::initialize() {

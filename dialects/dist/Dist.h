@@ -8,6 +8,7 @@
 #ifndef SHARDC_DIALECTS_DIST_DIST_H
 #define SHARDC_DIALECTS_DIST_DIST_H
 
+#include "dialects/dist/Lowerable.h"
 #include "dialects/dist/algebra/Sharding.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -105,21 +106,6 @@ mlir::FailureOr<DimExpr> parseDim(mlir::AsmParser &parser);
 mlir::ParseResult parseDimList(mlir::AsmParser &parser,
                                llvm::SmallVectorImpl<DimExpr> &dims);
 void printDimList(mlir::AsmPrinter &printer, llvm::ArrayRef<DimExpr> dims);
-
-//===----------------------------------------------------------------------===//
-// Stages
-
-/// Function attributes of a stage, absent where there is one stage: its number,
-/// and which outputs of the model its results are.
-inline constexpr llvm::StringLiteral kStageAttr = "dist.stage";
-inline constexpr llvm::StringLiteral kOutputsAttr = "dist.outputs";
-
-/// Inputs whose first dim is a batch of which each row is computed by itself.
-inline constexpr llvm::StringLiteral kBatchInputsAttr = "dist.batch_inputs";
-
-int64_t stageOf(mlir::Operation *function);
-/// The output of the model that is result `index`.
-int64_t outputOf(mlir::Operation *function, unsigned index);
 
 } // namespace shardc::dist
 

@@ -7,6 +7,7 @@ include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/dist/DistAttrs.td"
+include "dialects/dist/Lowerable.td"
 
 class Dist_Op<string opMnemonic, list<Trait> traits = []>
     : Op<Dist_Dialect, opMnemonic, traits>;
@@ -29,6 +30,10 @@ class Dist_UnaryOp<string opMnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
+// What is left in phase partitioned.
+class Dist_LocalOp<string opMnemonic>
+    : Dist_UnaryOp<opMnemonic, [DeclareOpInterfaceMethods<LowerableOp>]>;
+
 def Dist_ReshardOp : Dist_UnaryOp<"reshard"> {
   let summary = "The same value, held differently";
   let description = [{
@@ -41,7 +46,7 @@ def Dist_ReshardOp : Dist_UnaryOp<"reshard"> {
   let assemblyFormat = "$operand attr-dict `:` type($operand) `to` type($result)";
 }
 
-def Dist_AllReduceOp : Dist_UnaryOp<"all_reduce"> {
+def Dist_AllReduceOp : Dist_LocalOp<"all_reduce"> {
   let summary = "Combines the partial values of a group; all get the result";
   let description = [{
         %1 = dist.all_reduce %0 over <["tp"=2]> sum : ... -> ...
@@ -55,7 +60,7 @@ def Dist_AllReduceOp : Dist_UnaryOp<"all_reduce"> {
   }];
 }
 
-def Dist_AllGatherOp : Dist_UnaryOp<"all_gather"> {
+def Dist_AllGatherOp : Dist_LocalOp<"all_gather"> {
   let summary = "Puts the parts of a split dim together; all get the result";
   let description = [{
         %1 = dist.all_gather %0 dim 1 over <["tp"=2]> : ... -> ...
@@ -70,7 +75,7 @@ def Dist_AllGatherOp : Dist_UnaryOp<"all_gather"> {
   }];
 }
 
-def Dist_ReduceScatterOp : Dist_UnaryOp<"reduce_scatter"> {
+def Dist_ReduceScatterOp : Dist_LocalOp<"reduce_scatter"> {
   let summary = "Combines partial values; each rank gets its part of a dim";
   let arguments = (ins AnyRankedTensor:$operand, I64Attr:$dim,
                        Dist_AxesAttr:$axes, StrAttr:$kind,
@@ -80,7 +85,7 @@ def Dist_ReduceScatterOp : Dist_UnaryOp<"reduce_scatter"> {
   }];
 }
 
-def Dist_DispatchOp : Dist_UnaryOp<"dispatch"> {
+def Dist_DispatchOp : Dist_LocalOp<"dispatch"> {
   let summary = "Tokens to the ranks whose experts they chose";
   let description = [{
     An all_gather of dim 0, the tokens, of which each rank gets only the rows that
@@ -99,7 +104,7 @@ def Dist_DispatchOp : Dist_UnaryOp<"dispatch"> {
   }];
 }
 
-def Dist_CombineOp : Dist_UnaryOp<"combine"> {
+def Dist_CombineOp : Dist_LocalOp<"combine"> {
   let summary = "What experts made of tokens back to the tokens' ranks, added up";
   let description = [{
     A reduce_scatter of dim 0 by sums, for which each rank sends only the rows that
@@ -117,7 +122,7 @@ def Dist_CombineOp : Dist_UnaryOp<"combine"> {
   }];
 }
 
-def Dist_AllToAllOp : Dist_UnaryOp<"all_to_all"> {
+def Dist_AllToAllOp : Dist_LocalOp<"all_to_all"> {
   let summary = "Puts the parts of one dim together and splits another instead";
   let description = [{
         %1 = dist.all_to_all %0 dim 2 to 1 over <["cp"=4]> : ... -> ...
@@ -136,7 +141,7 @@ def Dist_AllToAllOp : Dist_UnaryOp<"all_to_all"> {
   }];
 }
 
-def Dist_RingOp : Dist_UnaryOp<"ring"> {
+def Dist_RingOp : Dist_LocalOp<"ring"> {
   let summary = "Each rank sees the parts of a split dim one after the other";
   let description = [{
         %1 = dist.ring %0 dim 2 over <["cp"=4]> steps [0, 3, 2, 1] : ... -> ...
@@ -157,7 +162,7 @@ def Dist_RingOp : Dist_UnaryOp<"ring"> {
   }];
 }
 
-def Dist_SliceOp : Dist_UnaryOp<"slice"> {
+def Dist_SliceOp : Dist_LocalOp<"slice"> {
   let summary = "Each rank keeps its own part; no communication";
   let description = [{
     The result's sharding refines the operand's: it splits dims that were whole.
@@ -166,7 +171,7 @@ def Dist_SliceOp : Dist_UnaryOp<"slice"> {
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Dist_OnceOp : Dist_UnaryOp<"once"> {
+def Dist_OnceOp : Dist_LocalOp<"once"> {
   let summary = "The first rank of a group keeps the value, the others hold 0";
   let description = [{
     Makes a replicated addend a partial sum, so that a bias is added once:
@@ -181,7 +186,7 @@ def Dist_OnceOp : Dist_UnaryOp<"once"> {
 // Transfers between stages
 //===----------------------------------------------------------------------===//
 
-def Dist_SendOp : Dist_Op<"send"> {
+def Dist_SendOp : Dist_Op<"send", [DeclareOpInterfaceMethods<LowerableOp>]> {
   let summary = "Gives a value to a later stage";
   let description = [{
     Each rank sends what it holds to the rank of the other stage with the same
@@ -194,7 +199,7 @@ def Dist_SendOp : Dist_Op<"send"> {
   let assemblyFormat = "$operand `to` $stage `as` $transfer attr-dict `:` type($operand)";
 }
 
-def Dist_ReceiveOp : Dist_Op<"receive"> {
+def Dist_ReceiveOp : Dist_Op<"receive", [DeclareOpInterfaceMethods<LowerableOp>]> {
   let summary = "A value of an earlier stage";
   let arguments = (ins I64Attr:$stage, I64Attr:$transfer);
   let results = (outs AnyRankedTensor:$result);

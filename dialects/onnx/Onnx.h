@@ -8,6 +8,7 @@
 #ifndef SHARDC_DIALECTS_ONNX_ONNX_H
 #define SHARDC_DIALECTS_ONNX_ONNX_H
 
+#include "dialects/dist/Lowerable.h"
 #include "dialects/onnx/ShapeInference.h"
 #include "dialects/onnx/ShardingRule.h"
 
@@ -29,6 +30,27 @@ ShardingRule reduceRule(mlir::Operation *op);
 PartialRule reducePartialRule(mlir::Operation *op);
 ShardingRule argRule(mlir::Operation *op);
 ShardingRule poolRule(mlir::Operation *op);
+
+/// Lowerings that several ops share, see Onnx_LoweredBy; defined in
+/// passes/lower/ops.
+llvm::LogicalResult lowerElementwise(mlir::Operation *op, lower::Lowering &);
+llvm::LogicalResult lowerReduction(mlir::Operation *op, lower::Lowering &);
+llvm::LogicalResult lowerArgument(mlir::Operation *op, lower::Lowering &);
+llvm::LogicalResult lowerScan(mlir::Operation *op, lower::Lowering &);
+llvm::LogicalResult lowerPool(mlir::Operation *op, lower::Lowering &);
+llvm::LogicalResult lowerNormalization(mlir::Operation *op, lower::Lowering &);
+llvm::LogicalResult lowerIndexing(mlir::Operation *op, lower::Lowering &);
+
+template <llvm::LogicalResult (*lowerOp)(mlir::Operation *, lower::Lowering &)>
+struct LoweredBy {
+  template <typename ConcreteOp>
+  class Impl : public mlir::OpTrait::TraitBase<ConcreteOp, Impl> {
+  public:
+    llvm::LogicalResult lower(lower::Lowering &lowering) {
+      return lowerOp(this->getOperation(), lowering);
+    }
+  };
+};
 
 /// See Onnx.td.
 template <typename ConcreteOp>

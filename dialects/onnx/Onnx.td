@@ -7,6 +7,7 @@ include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/dist/DistAttrs.td"
+include "dialects/dist/Lowerable.td"
 
 def Onnx_Dialect : Dialect {
   let name = "onnx";
@@ -94,11 +95,22 @@ class Onnx_ReplacedOp<string opMnemonic>
   }];
 }
 
-// Op whose rule and shape function are written for it alone.
+// Ops that are lowered alike: by this function of Onnx.h.
+class Onnx_LoweredBy<string function>
+    : ParamNativeOpTrait<"LoweredBy", "&::shardc::onnx::" # function> {
+  let cppNamespace = "::shardc::onnx";
+}
+
+// Op whose rule, shape function and lowering are written for it alone; the
+// lowering may be one that others have, too.
 class Onnx_OwnOp<string opMnemonic, list<string> more = [],
-                 list<Trait> traits = []>
+                 list<Trait> traits = [], string lowering = "">
     : Onnx_Op<opMnemonic,
-              !listconcat([DeclareOpInterfaceMethods<OnnxOp, more>], traits)>;
+              !listconcat([DeclareOpInterfaceMethods<OnnxOp, more>],
+                          !if(!empty(lowering),
+                              [DeclareOpInterfaceMethods<LowerableOp>],
+                              [LowerableOp, Onnx_LoweredBy<lowering>]),
+                          traits)>;
 
 def Onnx_Value : AnyTypeOf<[AnyTensor, NoneType]>;
 
@@ -106,7 +118,8 @@ def Onnx_Value : AnyTypeOf<[AnyTensor, NoneType]>;
 // operand's, or bool for a predicate. `fold` names the function of Folding.h
 // that evaluates known elements.
 class Onnx_UnaryOp<string opMnemonic, string fold = "", bit isPredicate = 0>
-    : Onnx_OwnOp<opMnemonic, [], !if(!empty(fold), [], [FoldsKnown])> {
+    : Onnx_OwnOp<opMnemonic, [], !if(!empty(fold), [], [FoldsKnown]),
+                 "lowerElementwise"> {
   let arguments = (ins AnyTensor:$input);
   let results = (outs AnyTensor:$result);
   let extraClassDefinition = [{
@@ -125,7 +138,7 @@ class Onnx_UnaryOp<string opMnemonic, string fold = "", bit isPredicate = 0>
 // Element by element with broadcasting.
 class Onnx_BroadcastOp<string opMnemonic, list<string> more = [],
                        list<Trait> traits = []>
-    : Onnx_OwnOp<opMnemonic, more, traits> {
+    : Onnx_OwnOp<opMnemonic, more, traits, "lowerElementwise"> {
   let results = (outs AnyTensor:$result);
 }
 

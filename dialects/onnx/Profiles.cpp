@@ -3,6 +3,7 @@
 #include "dialects/onnx/Profiles.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -53,11 +54,10 @@ DictionaryAttr sizeCondition(MLIRContext *context, int64_t dim, int64_t size) {
 
 llvm::StringMap<int64_t> boundSymbols(FunctionOpInterface function) {
   llvm::StringMap<int64_t> bound;
-  for (const Condition &condition :
-       conditionsOf(function->getAttrOfType<DictionaryAttr>(kWhenAttr)))
+  for (const Condition &condition : conditionsOf(FunctionInfo(function).when()))
     for (unsigned i = 0; !condition.value && i < function.getNumArguments();
          ++i) {
-      auto name = function.getArgAttrOfType<StringAttr>(i, "onnx.name");
+      StringAttr name = FunctionInfo(function).inputName(i);
       auto dims = dist::getDims(function.getArgumentTypes()[i]);
       if (name != condition.input ||
           condition.dim >= static_cast<int64_t>(dims.size()))
@@ -69,7 +69,7 @@ llvm::StringMap<int64_t> boundSymbols(FunctionOpInterface function) {
 }
 
 bool isDecode(Operation *function) {
-  auto profile = function->getAttrOfType<StringAttr>(kProfileAttr);
+  StringAttr profile = FunctionInfo(function).profile();
   return profile && profile.getValue() == kDecode;
 }
 
@@ -78,11 +78,10 @@ std::string profileText(Operation *function) {
   auto add = [&](const Twine &part) {
     text += (text.empty() ? "" : ", ") + part.str();
   };
-  for (const Condition &condition :
-       conditionsOf(function->getAttrOfType<DictionaryAttr>(kWhenAttr)))
+  for (const Condition &condition : conditionsOf(FunctionInfo(function).when()))
     if (condition.value)
       add(condition.input + (*condition.value ? "=true" : "=false"));
-  if (auto profile = function->getAttrOfType<StringAttr>(kProfileAttr))
+  if (StringAttr profile = FunctionInfo(function).profile())
     add(profile.getValue());
   return text;
 }

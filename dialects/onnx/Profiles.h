@@ -23,8 +23,6 @@
 
 namespace shardc::onnx {
 
-inline constexpr llvm::StringLiteral kWhenAttr = "onnx.when";
-inline constexpr llvm::StringLiteral kProfileAttr = "onnx.profile";
 inline constexpr llvm::StringLiteral kDecode = "decode";
 inline constexpr llvm::StringLiteral kPrefill = "prefill";
 

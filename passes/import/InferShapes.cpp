@@ -8,6 +8,7 @@
 
 #include "passes/import/Passes.h"
 
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 
@@ -31,9 +32,10 @@ constexpr int64_t kNewestOpset = 28;
 
 struct InferShapes : impl::InferShapesBase<InferShapes> {
   void runOnOperation() override {
-    auto opset = getOperation()->getAttrOfType<IntegerAttr>("onnx.opset");
+    const int64_t opset =
+        onnx::modelInfo(getOperation()).opset.value_or(kNewestOpset);
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(run(function, opset ? opset.getInt() : kNewestOpset)))
+      if (failed(run(function, opset)))
         return signalPassFailure();
   }
 
@@ -109,8 +111,7 @@ static void freeUnusedInputs(func::FuncOp function, ShapeInference &inference) {
     if (!input.use_empty())
       continue;
     SmallVector<DimExpr, 4> dims = inference.dims(input);
-    auto name = function.getArgAttrOfType<StringAttr>(input.getArgNumber(),
-                                                      "onnx.name");
+    StringAttr name = FunctionInfo(function).inputName(input.getArgNumber());
     for (auto [d, size] : llvm::enumerate(dims))
       if (size.isSymbolic() && name)
         size = DimExpr::symbol((name.getValue() + ".dim" + Twine(d)).str());
@@ -130,7 +131,7 @@ LogicalResult InferShapes::run(func::FuncOp function, int64_t opset) {
   eraseUnused(block, inference, symbols);
   if (inference.hasEqualities())
     inference.simplifyTypes(*function);
-  if (function->hasAttr("onnx.when"))
+  if (FunctionInfo(function).when())
     freeUnusedInputs(function, inference);
   inference.insertGuards(block);
   function.walk([&](GuardOp) { ++numGuards; });

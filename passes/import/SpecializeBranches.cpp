@@ -7,6 +7,7 @@
 
 #include "passes/import/Passes.h"
 
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
@@ -57,10 +58,11 @@ void fix(func::FuncOp function, ArrayRef<unsigned> inputs, unsigned values) {
     auto constant = ConstantOp::create(builder, input.getLoc(), input.getType(),
                                        DenseElementsAttr::get(plain, value));
     input.replaceAllUsesWith(constant);
-    when.append(function.getArgAttrOfType<StringAttr>(number, "onnx.name"),
+    when.append(onnx::FunctionInfo(function).inputName(number),
                 builder.getBoolAttr(value));
   }
-  function->setAttr("onnx.when", when.getDictionary(function.getContext()));
+  onnx::FunctionInfo(function).setWhen(
+      when.getDictionary(function.getContext()));
 }
 
 struct SpecializeBranches : impl::SpecializeBranchesBase<SpecializeBranches> {

@@ -11,6 +11,7 @@
 #include "passes/import/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/onnx/Profiles.h"
 
@@ -30,16 +31,13 @@ namespace {
 /// How much longer every cache gets, if that is the same for all.
 std::optional<DimExpr> growth(func::FuncOp function) {
   std::optional<DimExpr> common;
-  for (unsigned output = 0; output < function.getNumResults(); ++output) {
-    auto cache =
-        function.getResultAttrOfType<DictionaryAttr>(output, "onnx.cache");
-    if (!cache || cache.getAs<StringAttr>("kind") != "append")
+  for (const onnx::CacheInfo &cache : onnx::FunctionInfo(function).caches()) {
+    if (cache.kind != "append")
       continue;
-    const int64_t dim = cache.getAs<IntegerAttr>("dim").getInt();
-    Type past =
-        function.getArgumentTypes()[cache.getAs<IntegerAttr>("input").getInt()];
-    Type present = function.getResultTypes()[output];
-    const DimExpr here = dist::getDims(present)[dim] - dist::getDims(past)[dim];
+    Type past = function.getArgumentTypes()[cache.input];
+    Type present = function.getResultTypes()[cache.output];
+    const DimExpr here =
+        dist::getDims(present)[*cache.dim] - dist::getDims(past)[*cache.dim];
     if (common && *common != here)
       return std::nullopt;
     common = here;
@@ -53,7 +51,7 @@ std::optional<NamedAttribute> oneStep(func::FuncOp function, DimExpr size) {
     return std::nullopt;
   MLIRContext *context = function.getContext();
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    auto name = function.getArgAttrOfType<StringAttr>(i, "onnx.name");
+    StringAttr name = onnx::FunctionInfo(function).inputName(i);
     for (auto [d, dim] :
          llvm::enumerate(dist::getDims(function.getArgumentTypes()[i])))
       if (name && dim == size)
@@ -77,10 +75,10 @@ private:
     OpBuilder builder(function);
     auto step = cast<func::FuncOp>(builder.clone(*function));
     NamedAttrList when;
-    if (auto known = function->getAttrOfType<DictionaryAttr>(onnx::kWhenAttr))
+    if (DictionaryAttr known = onnx::FunctionInfo(function).when())
       when = NamedAttrList(known);
     when.append(isStep);
-    step->setAttr(onnx::kWhenAttr, when.getDictionary(&getContext()));
+    onnx::FunctionInfo(step).setWhen(when.getDictionary(&getContext()));
     name(step, onnx::kDecode);
     name(function, onnx::kPrefill);
     ++numSteps;
@@ -88,8 +86,7 @@ private:
 
   static void name(func::FuncOp function, StringRef profile) {
     function.setSymName((function.getSymName() + "_" + profile).str());
-    function->setAttr(onnx::kProfileAttr,
-                      StringAttr::get(function.getContext(), profile));
+    onnx::FunctionInfo(function).setProfile(profile);
   }
 };
 

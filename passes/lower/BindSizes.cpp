@@ -9,6 +9,7 @@
 #include "passes/lower/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -92,7 +93,7 @@ struct BindSizesPass : impl::BindSizesBase<BindSizesPass> {
       return;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       const llvm::StringMap<int64_t> bound = onnx::boundSymbols(function);
-      if (bound.empty() || !function->hasAttr("dist.sharded"))
+      if (bound.empty() || !onnx::FunctionInfo(function).isProgram())
         continue;
       SymbolReplacer(bound, *mesh.getMesh().getMesh()).run(function);
       numBound += bound.size();

@@ -51,14 +51,8 @@ bool canKeep(func::FuncOp function, const Cache &cache) {
 
 SmallVector<Cache> cachesOf(func::FuncOp function) {
   SmallVector<Cache> caches;
-  for (unsigned output = 0; output < function.getNumResults(); ++output)
-    if (auto attribute = function.getResultAttrOfType<DictionaryAttr>(
-            output, "onnx.cache")) {
-      auto dim = attribute.getAs<IntegerAttr>("dim");
-      caches.push_back({attribute.getAs<StringAttr>("kind"),
-                        attribute.getAs<IntegerAttr>("input").getInt(), output,
-                        dim ? std::optional(dim.getInt()) : std::nullopt});
-    }
+  for (const onnx::CacheInfo &cache : onnx::FunctionInfo(function).caches())
+    caches.push_back({cache});
   llvm::sort(caches,
              [](const Cache &a, const Cache &b) { return a.input < b.input; });
   return caches;
@@ -77,7 +71,7 @@ bool isHeldAlike(ArrayRef<func::FuncOp> functions, ArrayRef<Cache> uses) {
       continue;
     auto diagnostic =
         function.emitWarning("the cache of ")
-        << function.getArgAttrOfType<StringAttr>(uses[f].input, "onnx.name")
+        << onnx::FunctionInfo(function).inputName(uses[f].input)
         << " is split over the ranks otherwise than in another profile of the "
            "model; a state does not keep it";
     diagnostic.attachNote(first.getLoc()) << "the other profile is here";
@@ -102,7 +96,7 @@ SmallVector<SmallVector<Cache>> findCaches(ArrayRef<func::FuncOp> functions,
     if (uses.size() != functions.size()) {
       func::FuncOp first = functions[0];
       first.emitWarning("the cache of ")
-          << first.getArgAttrOfType<StringAttr>(cache.input, "onnx.name")
+          << onnx::FunctionInfo(first).inputName(cache.input)
           << " is in another stage in another profile of the model; a state "
              "does not keep it";
       continue;

@@ -13,17 +13,14 @@
 #ifndef SHARDC_PASSES_LOWER_CACHES_H
 #define SHARDC_PASSES_LOWER_CACHES_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "dialects/onnx/FunctionInfo.h"
 
-#include <optional>
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace shardc::lower {
 
 /// See rt.cache.
-struct Cache {
-  mlir::StringAttr kind;
-  int64_t input, output;
-  std::optional<int64_t> dim; ///< that grows
+struct Cache : onnx::CacheInfo {
   /// It lies outside of all others: what is taken is the front of the memory.
   bool isDimFirst = false;
 };

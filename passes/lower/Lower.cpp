@@ -2,7 +2,7 @@
 
 #include "passes/lower/Passes.h"
 
-#include "dialects/onnx/Profiles.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/lower/Lowering.h"
 
@@ -14,32 +14,13 @@ namespace shardc::lower {
 
 namespace {
 
-LoweringMap allLowerings() {
-  LoweringMap map;
-  addAttentionLowerings(map);
-  addCollectiveLowerings(map);
-  addContractionLowerings(map);
-  addControlFlowLowerings(map);
-  addDynamicLowerings(map);
-  addExpertsLowerings(map);
-  addElementwiseLowerings(map);
-  addImageLowerings(map);
-  addIndexingLowerings(map);
-  addLayoutLowerings(map);
-  addNormalizationLowerings(map);
-  addQuantizationLowerings(map);
-  addReductionLowerings(map);
-  addSourceLowerings(map);
-  return map;
-}
-
 class ProgramLowering {
 public:
   ProgramLowering(func::FuncOp function, rt::ProgramOp program,
-                  const dist::Mesh &mesh, const LoweringMap &map,
-                  bool isForHost, ArrayRef<Cache> caches)
-      : function(function), lowering(program, mesh, map, isForHost),
-        caches(caches) {}
+                  const dist::Mesh &mesh, bool isForHost,
+                  ArrayRef<Cache> caches)
+      : function(function), lowering(program, mesh, isForHost), caches(caches) {
+  }
 
   LogicalResult run() {
     for (const Cache &cache : caches)
@@ -58,12 +39,12 @@ private:
   void addInput(unsigned index, BlockArgument argument) {
     auto type = cast<RankedTensorType>(argument.getType());
     OpBuilder &b = lowering.atRun();
-    auto name = function.getArgAttrOfType<StringAttr>(index, "onnx.name");
+    const onnx::FunctionInfo info(function);
+    StringAttr name = info.inputName(index);
     auto input = rt::InputOp::create(
         b, argument.getLoc(), b.getType<rt::BufferType>(),
         b.getI64IntegerAttr(index), name ? name : b.getStringAttr(""),
-        TypeAttr::get(type.getElementType()),
-        function.getArgAttrOfType<TypeAttr>(index, "onnx.given"),
+        TypeAttr::get(type.getElementType()), info.inputGiven(index),
         dist::getValueAttr(type), IntegerAttr(), /*dim_first=*/UnitAttr());
     StridedLayout layout =
         StridedLayout::contiguous(Lowering::localDims(argument));
@@ -126,15 +107,15 @@ private:
     auto type = rt::ViewType::get(b.getContext(), view.element,
                                   view.layout.dims, view.layout.strides,
                                   view.layout.offset, view.isReplicated);
-    auto name = function.getResultAttrOfType<StringAttr>(result, "onnx.name");
+    const onnx::FunctionInfo info(function);
+    StringAttr name = info.outputName(result);
     Value window =
         rt::ViewOp::create(b, terminator.getLoc(), type, view.buffer);
-    rt::OutputOp::create(
-        b, terminator.getLoc(), window,
-        b.getI64IntegerAttr(dist::outputOf(function, result)),
-        name ? name : b.getStringAttr(""),
-        function.getResultAttrOfType<TypeAttr>(result, "onnx.given"),
-        dist::getValueAttr(operand.get().getType()));
+    rt::OutputOp::create(b, terminator.getLoc(), window,
+                         b.getI64IntegerAttr(info.modelOutput(result)),
+                         name ? name : b.getStringAttr(""),
+                         info.outputGiven(result),
+                         dist::getValueAttr(operand.get().getType()));
   }
 
   func::FuncOp function;
@@ -152,14 +133,13 @@ struct LowerPass : impl::LowerBase<LowerPass> {
       module.emitError("has no dist.mesh");
       return signalPassFailure();
     }
-    const LoweringMap map = allLowerings();
     // A rank runs its stage of every profile, with one set of caches.
     std::map<int64_t, SmallVector<func::FuncOp>> stages;
     for (auto function : module.getOps<func::FuncOp>())
-      if (function->hasAttr("dist.sharded"))
-        stages[dist::stageOf(function)].push_back(function);
+      if (onnx::FunctionInfo(function).isProgram())
+        stages[onnx::FunctionInfo(function).stage()].push_back(function);
     for (auto &[stage, functions] : stages)
-      if (failed(lowerStage(functions, *mesh.getMesh().getMesh(), map)))
+      if (failed(lowerStage(functions, *mesh.getMesh().getMesh())))
         return signalPassFailure();
     for (func::FuncOp function :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
@@ -167,7 +147,7 @@ struct LowerPass : impl::LowerBase<LowerPass> {
   }
 
   LogicalResult lowerStage(ArrayRef<func::FuncOp> functions,
-                           const dist::Mesh &mesh, const LoweringMap &map) {
+                           const dist::Mesh &mesh) {
     func::FuncOp first = functions.front();
     OpBuilder builder(first.getContext());
     // On the host a step of 16 heads of 64 takes 1.5 times as long that way
@@ -180,12 +160,8 @@ struct LowerPass : impl::LowerBase<LowerPass> {
       builder.setInsertionPoint(function);
       auto program = rt::ProgramOp::create(builder, function.getLoc(),
                                            function.getSymName());
-      for (StringRef name : {dist::kStageAttr, dist::kBatchInputsAttr,
-                             onnx::kWhenAttr, onnx::kProfileAttr})
-        if (Attribute attribute = function->getAttr(name))
-          program->setAttr(name, attribute);
-      if (failed(ProgramLowering(function, program, mesh, map, isForHost,
-                                 caches[i])
+      onnx::FunctionInfo(function).copyTo(program);
+      if (failed(ProgramLowering(function, program, mesh, isForHost, caches[i])
                      .run()))
         return failure();
     }

@@ -12,8 +12,8 @@ namespace shardc::lower {
 using dist::DimExpr;
 
 Lowering::Lowering(rt::ProgramOp program, const dist::Mesh &mesh,
-                   const LoweringMap &map, bool isForHost)
-    : mesh(mesh), isForHost(isForHost), program(program), map(map),
+                   bool isForHost)
+    : mesh(mesh), isForHost(isForHost), program(program),
       builder(program.getContext()) {
   Block &body = program.getBody().emplaceBlock();
   builder.setInsertionPointToStart(&body);
@@ -21,17 +21,9 @@ Lowering::Lowering(rt::ProgramOp program, const dist::Mesh &mesh,
 }
 
 LogicalResult Lowering::lower(Operation *op) {
-  if (isa<onnx::NoneOp>(op))
-    return success();
-  if (auto check = dyn_cast<onnx::GuardOp>(op)) {
-    guard(op, check.getLhs().getValues()[0], check.getKind(),
-          check.getRhs().getValues()[0], check.getMessage());
-    return success();
-  }
-  auto it = map.find(op->getName().getStringRef());
-  if (it == map.end())
-    return op->emitError("has no lowering for this target");
-  return it->second(op, *this);
+  if (auto lowerable = dyn_cast<LowerableOp>(op))
+    return lowerable.lower(*this);
+  return op->emitError("is not of phase partitioned");
 }
 
 LogicalResult Lowering::lowerBody(Block &body) {

@@ -1,7 +1,7 @@
 //===- Lowering.h - From local ops to calls on buffers --------------------===//
 //
-// Each op's lowering reads the views of its operands, and binds a view to each
-// of its results: a window on an operand's bytes where the op only arranges
+// An op's lowering (LowerableOp, declared with the op, defined in ops/) reads
+// the views of its operands, and binds a view to each of its results: a window on an operand's bytes where the op only arranges
 // them differently, else a new buffer that a kernel call writes.
 //
 //   %1 = onnx.Transpose %0 {perm = [1, 0]}   %0's buffer, strides swapped
@@ -19,7 +19,6 @@
 #include "passes/lower/Caches.h"
 #include "passes/lower/StridedLayout.h"
 
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace shardc::lower {
@@ -40,18 +39,9 @@ struct ValueView {
   }
 };
 
-class Lowering;
-
-/// Lowers one op; emits an error at it where that is not possible.
-using LowerOp = llvm::LogicalResult (*)(mlir::Operation *op,
-                                        Lowering &lowering);
-/// By the op's full name.
-using LoweringMap = llvm::StringMap<LowerOp>;
-
 class Lowering {
 public:
-  Lowering(rt::ProgramOp program, const dist::Mesh &mesh,
-           const LoweringMap &map, bool isForHost);
+  Lowering(rt::ProgramOp program, const dist::Mesh &mesh, bool isForHost);
 
   llvm::LogicalResult lower(mlir::Operation *op);
   /// All of a body but what it yields.
@@ -161,7 +151,6 @@ private:
                        bool isLoadTime, bool isReplicated);
 
   rt::ProgramOp program;
-  const LoweringMap &map;
   mlir::OpBuilder builder;
   rt::ReadyOp ready;
 
@@ -173,23 +162,6 @@ private:
   unsigned depth = 0; ///< of brackets
   unsigned numSymbols = 0;
 };
-
-// One per file in ops/, named like the op families.
-void addAttentionLowerings(LoweringMap &map);
-void addCollectiveLowerings(LoweringMap &map);
-void addContractionLowerings(LoweringMap &map);
-void addControlFlowLowerings(LoweringMap &map);
-void addDynamicLowerings(LoweringMap &map);
-void addExpertsLowerings(LoweringMap &map);
-void addElementwiseLowerings(LoweringMap &map);
-void addImageLowerings(LoweringMap &map);
-void addIndexingLowerings(LoweringMap &map);
-void addLayoutLowerings(LoweringMap &map);
-void addLoopLowerings(LoweringMap &map);
-void addNormalizationLowerings(LoweringMap &map);
-void addQuantizationLowerings(LoweringMap &map);
-void addReductionLowerings(LoweringMap &map);
-void addSourceLowerings(LoweringMap &map);
 
 } // namespace shardc::lower
 

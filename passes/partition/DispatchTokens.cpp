@@ -17,6 +17,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/dist/algebra/Collectives.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Experts.h"
 #include "dialects/onnx/ops/Layout.h"
 
@@ -214,7 +215,7 @@ struct DispatchTokensPass : impl::DispatchTokensBase<DispatchTokensPass> {
     if (!mesh)
       return;
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
-      if (!function->hasAttr("dist.sharded"))
+      if (!onnx::FunctionInfo(function).isProgram())
         continue;
       for (auto mixture : llvm::make_early_inc_range(
                function.getOps<onnx::MixtureOfExpertsOp>())) {

@@ -10,6 +10,7 @@
 #include "passes/partition/Passes.h"
 
 #include "dialects/dist/Together.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/rt/Rt.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -140,7 +141,7 @@ private:
 struct MergeCollectivesPass : impl::MergeCollectivesBase<MergeCollectivesPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr("dist.sharded")) {
+      if (onnx::FunctionInfo(function).isProgram()) {
         Merger merger(function);
         merger.run();
         numMerged += merger.numMerged;

@@ -14,6 +14,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/dist/algebra/Collectives.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/rt/Rt.h"
 #include "passes/verify/CheckRule.h"
@@ -206,7 +207,7 @@ struct MoveGathersPass : impl::MoveGathersBase<MoveGathersPass> {
     if (!mesh)
       return;
     for (auto function : module.getOps<func::FuncOp>())
-      if (function->hasAttr("dist.sharded")) {
+      if (onnx::FunctionInfo(function).isProgram()) {
         GatherMover mover(function, *mesh.getMesh().getMesh());
         mover.run();
         numMoved += mover.numMoved;

@@ -3,6 +3,7 @@
 #include "passes/partition/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "passes/partition/ReshardPlan.h"
 
 using namespace mlir;
@@ -155,7 +156,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
       sharded.setSymName((function.getSymName() + ".sharded").str());
       sharded.setPrivate();
       module.insert(std::next(function->getIterator()), sharded);
-      function->setAttr("dist.sharded", FlatSymbolRefAttr::get(sharded));
+      onnx::FunctionInfo(function).setSharded(sharded);
       Partitioner partitioner(function, *mesh.getMesh().getMesh());
       if (failed(partitioner.run()))
         return signalPassFailure();

@@ -15,6 +15,7 @@
 
 #include "dialects/dist/Together.h"
 #include "dialects/dist/algebra/Collectives.h"
+#include "dialects/onnx/FunctionInfo.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -65,7 +66,7 @@ bool scatter(dist::AllReduceOp reduce) {
 struct ScatterSumsPass : impl::ScatterSumsBase<ScatterSumsPass> {
   void runOnOperation() override {
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr("dist.sharded"))
+      if (onnx::FunctionInfo(function).isProgram())
         for (auto reduce :
              llvm::make_early_inc_range(function.getOps<dist::AllReduceOp>()))
           numScattered += scatter(reduce);

@@ -3,6 +3,7 @@
 #include "passes/shard/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
 #include "passes/shard/AxisRoles.h"
 #include "passes/shard/BatchFactor.h"
@@ -68,9 +69,7 @@ void warnAboutBodies(func::FuncOp function) {
 void noteBatch(func::FuncOp function, ShardingGraph &graph) {
   BatchFactor batch = findBatch(function, graph);
   if (batch.why.empty()) {
-    function->setAttr(
-        dist::kBatchInputsAttr,
-        DenseI64ArrayAttr::get(function.getContext(), batch.inputs));
+    onnx::FunctionInfo(function).setBatchInputs(batch.inputs);
     return;
   }
   if (onnx::isDecode(function))

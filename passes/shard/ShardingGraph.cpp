@@ -2,6 +2,7 @@
 
 #include "passes/shard/ShardingGraph.h"
 
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Source.h"
 
 using namespace mlir;
@@ -305,9 +306,9 @@ void ShardingGraph::collectUses(func::FuncOp function) {
   for (OpOperand &output : function.front().getTerminator()->getOpOperands())
     if (auto it = numbers.find(output.get()); it != numbers.end()) {
       values[it->second].isReturned = true;
-      values[it->second].isCache |=
-          function.getResultAttr(output.getOperandNumber(), "onnx.cache") !=
-          nullptr;
+      values[it->second].isCache |= onnx::FunctionInfo(function)
+                                        .cache(output.getOperandNumber())
+                                        .has_value();
     }
   unsigned products = 0;
   for (GraphOp &op : ops) {

@@ -3,6 +3,7 @@
 #include "passes/shard/WriteShardings.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Source.h"
 
 using namespace mlir;
@@ -75,12 +76,8 @@ private:
   }
 
   void findCaches() {
-    for (unsigned i = 0; i < function.getNumResults(); ++i)
-      if (auto cache =
-              function.getResultAttrOfType<DictionaryAttr>(i, "onnx.cache"))
-        caches.try_emplace(
-            function.getArgument(cache.getAs<IntegerAttr>("input").getInt()),
-            cache);
+    for (const onnx::CacheInfo &cache : onnx::FunctionInfo(function).caches())
+      caches.try_emplace(function.getArgument(cache.input), cache);
   }
 
   /// Inputs are split by the API where all their uses want them split alike.
@@ -101,8 +98,12 @@ private:
       common = here;
     }
     StringRef why;
-    return outputSharding(common.value_or(whole), caches.lookup(value.value),
-                          why);
+    return outputSharding(common.value_or(whole), cacheOf(value.value), why);
+  }
+
+  std::optional<onnx::CacheInfo> cacheOf(Value past) const {
+    auto it = caches.find(past);
+    return it == caches.end() ? std::nullopt : std::optional(it->second);
   }
 
   std::optional<unsigned> numberOf(Operation *op) {
@@ -216,7 +217,8 @@ private:
   /// may not overlap. A step appends one position to a cache, on whichever rank
   /// would have it; so all positions of it are on every rank that has its
   /// heads.
-  static Sharding outputSharding(Sharding sharding, DictionaryAttr cache,
+  static Sharding outputSharding(Sharding sharding,
+                                 const std::optional<onnx::CacheInfo> &cache,
                                  StringRef &why) {
     if (sharding.isPartial()) {
       sharding.partial.clear();
@@ -227,13 +229,12 @@ private:
       for (dist::DimSharding &dim : sharding.dims)
         dim = dist::DimSharding::unsplit(dim.size());
     }
-    auto grows = cache ? cache.getAs<IntegerAttr>("dim") : IntegerAttr();
+    const std::optional<int64_t> grows = cache ? cache->dim : std::nullopt;
     for (auto [d, dim] : llvm::enumerate(sharding.dims)) {
       bool isSequence = llvm::any_of(dim.axes(), [](const dist::AxisRef &axis) {
         return axis.name == dist::kContextAxis;
       });
-      if (!cache || !dim.isSplit() ||
-          (!isSequence && !(grows && grows.getInt() == int64_t(d))))
+      if (!cache || !dim.isSplit() || (!isSequence && grows != int64_t(d)))
         continue;
       dim = dist::DimSharding::unsplit(dim.size());
       why = "a cache has all positions";
@@ -246,11 +247,9 @@ private:
     for (OpOperand &operand : terminator->getOpOperands()) {
       Sharding sharding = dist::getSharding(operand.get().getType());
       StringRef why;
-      Sharding allowed =
-          outputSharding(sharding,
-                         function.getResultAttrOfType<DictionaryAttr>(
-                             operand.getOperandNumber(), "onnx.cache"),
-                         why);
+      Sharding allowed = outputSharding(
+          sharding,
+          onnx::FunctionInfo(function).cache(operand.getOperandNumber()), why);
       if (allowed == sharding)
         setSharding(operand.get(), sharding);
       else
@@ -269,8 +268,7 @@ private:
   OpBuilder builder;
   std::vector<SmallVector<dist::ShardingRef, 3>> wanted; ///< by op
   llvm::DenseMap<Operation *, unsigned> numbers;
-  /// What `onnx.cache` says of a value that is past of one.
-  llvm::DenseMap<Value, DictionaryAttr> caches;
+  llvm::DenseMap<Value, onnx::CacheInfo> caches; ///< by past
   struct Key {
     Value value;
     dist::ShardingRef sharding;

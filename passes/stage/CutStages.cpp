@@ -3,6 +3,7 @@
 #include "passes/stage/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/stage/MatrixStages.h"
 
@@ -84,11 +85,10 @@ private:
     Operation *producer = value.getDefiningOp();
     if (producer && graph.isFixed(producer))
       return stageOf(producer);
-    auto cache =
-        function.getResultAttrOfType<DictionaryAttr>(index, "onnx.cache");
+    std::optional<onnx::CacheInfo> cache =
+        onnx::FunctionInfo(function).cache(index);
     if (cache && (!producer || producer->getNumOperands() == 0))
-      value = function.front().getArgument(
-          cache.getAs<IntegerAttr>("input").getInt());
+      value = function.front().getArgument(cache->input);
     llvm::SmallSetVector<Operation *, 4> users(value.getUsers().begin(),
                                                value.getUsers().end());
     for (size_t i = 0; i < users.size(); ++i) {
@@ -126,7 +126,7 @@ private:
     made->setAttrs(function->getAttrs());
     made.setSymName(name);
     made.setArgAttrsAttr(function.getArgAttrsAttr());
-    made->setAttr(dist::kStageAttr, builder.getI64IntegerAttr(stage));
+    onnx::FunctionInfo(made).setStage(stage);
     Block *body = made.addEntryBlock();
     mapping.map(function.getArguments(), body->getArguments());
     builder.setInsertionPointToEnd(body);
@@ -184,7 +184,7 @@ private:
                                    function.getArgumentTypes(),
                                    ValueRange(results).getTypes()));
     made.setResAttrsAttr(builder.getArrayAttr(attributes));
-    made->setAttr(dist::kOutputsAttr, builder.getDenseI64ArrayAttr(outputs));
+    onnx::FunctionInfo(made).setModelOutputs(outputs);
   }
 
   func::FuncOp function;

@@ -3,6 +3,7 @@
 #include "passes/stage/StageGraph.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 #include "dialects/rt/Rt.h"
@@ -46,7 +47,7 @@ static llvm::DenseSet<Value> cachesOf(func::FuncOp function) {
   llvm::DenseSet<Value> caches;
   Operation *terminator = function.front().getTerminator();
   for (OpOperand &output : terminator->getOpOperands())
-    if (function.getResultAttr(output.getOperandNumber(), "onnx.cache"))
+    if (onnx::FunctionInfo(function).cache(output.getOperandNumber()))
       caches.insert(output.get());
   for (Operation &op : llvm::reverse(function.front().without_terminator()))
     if (op.getNumOperands() == 1 && op.getNumResults() == 1 &&

@@ -3,7 +3,7 @@
 #include "passes/verify/Terms.h"
 
 #include "dialects/dist/Dist.h"
-#include "dialects/onnx/Profiles.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 
@@ -39,12 +39,14 @@ void Terms::addFunction(func::FuncOp function) {
       continue;
     }
     for (auto [i, operand] : llvm::enumerate(op.getOperands()))
-      results[dist::outputOf(function, i)] = {
+      results[onnx::FunctionInfo(function).modelOutput(i)] = {
           of(operand), port(function.getResultAttrDict(i))};
   }
-  for (StringRef name : {onnx::kWhenAttr, onnx::kProfileAttr})
-    if (Attribute attribute = function->getAttr(name))
-      guards.push_back((name + text(attribute)).str());
+  const onnx::FunctionInfo info(function);
+  if (DictionaryAttr when = info.when())
+    guards.push_back(("when" + text(when)).str());
+  if (StringAttr profile = info.profile())
+    guards.push_back(("profile" + text(profile)).str());
 }
 
 /// Stages may check the same guards and read the same sizes.

@@ -3,6 +3,7 @@
 #include "passes/verify/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/verify/CheckRule.h"
@@ -25,8 +26,6 @@ namespace shardc::verify {
 #include "passes/verify/Passes.h.inc"
 
 namespace {
-
-constexpr StringLiteral kFingerprint = "onnx.fingerprint";
 
 /// Weights are loaded before there is an input, whose sizes must not say which
 /// part of them a rank holds.
@@ -197,11 +196,10 @@ LogicalResult verifyTerms(func::FuncOp program, func::FuncOp sharded) {
 
 /// Inputs and outputs of the local program are held as in the sharded one.
 LogicalResult verifyHeldAlike(func::FuncOp program, func::FuncOp sharded) {
-  for (StringRef name :
-       {dist::kStageAttr, dist::kOutputsAttr, dist::kBatchInputsAttr})
-    if (program->getAttr(name) != sharded->getAttr(name))
-      return program.emitError("has another ")
-             << name << " than the sharded function";
+  if (auto other = onnx::FunctionInfo(program).firstOtherPlace(
+          onnx::FunctionInfo(sharded)))
+    return program.emitError("has another ")
+           << *other << " than the sharded function";
   auto localReturn = program.front().getTerminator();
   auto globalReturn = sharded.front().getTerminator();
   for (auto [i, values] : llvm::enumerate(llvm::zip(
@@ -231,19 +229,14 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
   }
 
   LogicalResult verify(ModuleOp module) {
-    for (Operation &op : module.getOps()) {
-      Attribute when = op.getAttr(onnx::kWhenAttr);
-      std::string problem = !when ? ""
-                            : isa<DictionaryAttr>(when)
-                                ? onnx::findProblem(cast<DictionaryAttr>(when))
-                                : "expected a dictionary";
-      if (!problem.empty())
-        return op.emitError("is for no requests: onnx.when: ") << problem;
-    }
+    for (Operation &op : module.getOps())
+      if (failed(onnx::FunctionInfo(&op).verify()))
+        return failure();
     // All functions say what is computed, but for programs that name one.
     const std::vector<Pipeline> profiles =
         pipelinesOf(module, [this](func::FuncOp function) {
-          return phase != "partitioned" || !function->hasAttr("dist.sharded");
+          return phase != "partitioned" ||
+                 !onnx::FunctionInfo(function).isProgram();
         });
     if (phase == "imported") {
       for (func::FuncOp function : module.getOps<func::FuncOp>())
@@ -271,11 +264,11 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
   LogicalResult verifyFingerprints(ArrayRef<Pipeline> profiles) {
     for (auto [number, stages] : llvm::enumerate(profiles)) {
       func::FuncOp first = stages.front();
-      auto recorded = first->getAttrOfType<StringAttr>(kFingerprint);
+      StringAttr recorded = onnx::FunctionInfo(first).fingerprint();
       for (func::FuncOp stage : stages) {
         if (!recorded && allowsUnrecorded)
           continue;
-        if (!recorded || stage->getAttr(kFingerprint) != recorded) {
+        if (!recorded || onnx::FunctionInfo(stage).fingerprint() != recorded) {
           InFlightDiagnostic error =
               stage.emitError("lacks the onnx.fingerprint of the imported "
                               "model, without which nothing says what it "
@@ -314,12 +307,12 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
   static LogicalResult verifyEachIsRun(ModuleOp module) {
     llvm::DenseSet<Attribute> run;
     for (func::FuncOp program : module.getOps<func::FuncOp>())
-      if (auto name = program->getAttrOfType<FlatSymbolRefAttr>("dist.sharded");
+      if (auto name = onnx::FunctionInfo(program).sharded();
           name && !run.insert(name.getAttr()).second)
         return program.emitError("computes what another program computes: ")
                << name;
     for (func::FuncOp function : module.getOps<func::FuncOp>())
-      if (!function->hasAttr("dist.sharded") &&
+      if (!onnx::FunctionInfo(function).isProgram() &&
           !run.contains(function.getSymNameAttr()))
         return function.emitError("is computed by no program");
     return success();
@@ -329,12 +322,11 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
     if (failed(verifyEachIsRun(module)))
       return failure();
     for (func::FuncOp program : module.getOps<func::FuncOp>()) {
-      auto reference =
-          program->getAttrOfType<FlatSymbolRefAttr>("dist.sharded");
+      auto reference = onnx::FunctionInfo(program).sharded();
       if (!reference)
         continue;
       auto sharded = module.lookupSymbol<func::FuncOp>(reference.getAttr());
-      if (!sharded || sharded->hasAttr("dist.sharded"))
+      if (!sharded || onnx::FunctionInfo(sharded).isProgram())
         return program.emitError("has lost its sharded function ") << reference;
       if (failed(verifyTerms(program, sharded)) ||
           failed(ShardingVerifier(program, mesh, /*isLocal=*/true).verify()) ||
@@ -347,7 +339,7 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
     // What the programs themselves send must be what they receive.
     for (const Pipeline &programs :
          pipelinesOf(module, [](func::FuncOp function) {
-           return function->hasAttr("dist.sharded");
+           return onnx::FunctionInfo(function).isProgram();
          }))
       if (failed(verifyTransfers(programs)))
         return failure();
@@ -360,10 +352,8 @@ struct FingerprintPass : impl::FingerprintBase<FingerprintPass> {
     const auto functions =
         llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (auto [number, function] : llvm::enumerate(functions))
-      function->setAttr(
-          kFingerprint,
-          StringAttr::get(&getContext(), Terms(function).fingerprint(
-                                             number, functions.size())));
+      onnx::FunctionInfo(function).setFingerprint(
+          Terms(function).fingerprint(number, functions.size()));
   }
 };
 

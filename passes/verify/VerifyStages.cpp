@@ -3,6 +3,7 @@
 #include "passes/verify/VerifyStages.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
@@ -18,14 +19,14 @@ pipelinesOf(ModuleOp module, llvm::function_ref<bool(func::FuncOp)> isPart) {
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!isPart(function))
       continue;
-    if (function->hasAttr(dist::kStageAttr))
-      staged[function->getAttr("onnx.when")].push_back(function);
+    if (onnx::FunctionInfo info(function); info.isStage())
+      staged[info.when()].push_back(function);
     else
       pipelines.push_back({function});
   }
   for (auto &[when, stages] : staged) {
     llvm::stable_sort(stages, [](func::FuncOp a, func::FuncOp b) {
-      return dist::stageOf(a) < dist::stageOf(b);
+      return onnx::FunctionInfo(a).stage() < onnx::FunctionInfo(b).stage();
     });
     pipelines.push_back(stages);
   }
@@ -41,10 +42,9 @@ static LogicalResult verifyReceive(dist::ReceiveOp receive, int64_t stage,
   diagnostic.attachNote(send.getLoc()) << "sent here";
   if (static_cast<int64_t>(send.getStage()) != stage)
     return diagnostic << "that is for stage " << send.getStage();
-  if (static_cast<int64_t>(receive.getStage()) !=
-      dist::stageOf(send->getParentOp()))
-    return diagnostic << "that is in stage "
-                      << dist::stageOf(send->getParentOp());
+  const int64_t from = onnx::FunctionInfo(send->getParentOp()).stage();
+  if (static_cast<int64_t>(receive.getStage()) != from)
+    return diagnostic << "that is in stage " << from;
   if (send.getOperand().getType() != receive.getType())
     return diagnostic << "that is of " << send.getOperand().getType();
   diagnostic.abandon();
@@ -56,7 +56,7 @@ static LogicalResult verifyOutputs(ArrayRef<func::FuncOp> stages) {
   int64_t largest = -1;
   for (func::FuncOp stage : stages)
     for (unsigned i = 0; i < stage.getNumResults(); ++i) {
-      int64_t output = dist::outputOf(stage, i);
+      int64_t output = onnx::FunctionInfo(stage).modelOutput(i);
       largest = std::max(largest, output);
       if (!outputs.insert(output).second)
         return stage.emitError("makes output ")
@@ -76,8 +76,8 @@ static LogicalResult verifyInputs(ArrayRef<func::FuncOp> stages) {
     for (unsigned i = 0; isSame && i < stage.getNumArguments(); ++i) {
       Type type = stage.getArgumentTypes()[i];
       Type expected = first.getArgumentTypes()[i];
-      isSame = stage.getArgAttr(i, "onnx.name") ==
-                   first.getArgAttr(i, "onnx.name") &&
+      isSame = onnx::FunctionInfo(stage).inputName(i) ==
+                   onnx::FunctionInfo(first).inputName(i) &&
                getElementTypeOrSelf(type) == getElementTypeOrSelf(expected) &&
                dist::getDims(type) == dist::getDims(expected);
     }
@@ -98,7 +98,7 @@ LogicalResult verifyTransfers(ArrayRef<func::FuncOp> stages) {
   llvm::DenseSet<int64_t> received;
   for (size_t number = 0; number < stages.size(); ++number) {
     func::FuncOp stage = stages[number];
-    if (dist::stageOf(stage) != static_cast<int64_t>(number))
+    if (onnx::FunctionInfo(stage).stage() != static_cast<int64_t>(number))
       return stage.emitError("is not stage ") << number << " of its pipeline";
     for (auto receive : stage.getOps<dist::ReceiveOp>()) {
       if (!received.insert(receive.getTransfer()).second)

@@ -11,7 +11,7 @@ def Onnx_BitShiftOp : Onnx_BinaryOp<"BitShift"> {
                        DefaultValuedAttr<StrAttr, "\"LEFT\"">:$direction);
 }
 
-def Onnx_BitCastOp : Onnx_OwnOp<"BitCast"> {
+def Onnx_BitCastOp : Onnx_OwnOp<"BitCast", [], [], "lowerElementwise"> {
   let summary = "The same bits, read as another type of the same size";
   let arguments = (ins AnyTensor:$input, OptionalAttr<I64Attr>:$to);
   let results = (outs AnyTensor:$result);

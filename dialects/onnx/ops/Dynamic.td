@@ -3,7 +3,8 @@
 include "dialects/onnx/Onnx.td"
 
 def Onnx_ReadSizesOp
-    : Op<Onnx_Dialect, "ReadSizes", [DeclareOpInterfaceMethods<OnnxOp>]> {
+    : Op<Onnx_Dialect, "ReadSizes", [DeclareOpInterfaceMethods<OnnxOp>,
+                                    DeclareOpInterfaceMethods<LowerableOp>]> {
   let summary = "Binds symbols to the elements of a small integer tensor";
   let description = [{
         onnx.ReadSizes(%count) {sizes = #dist.dims<["/NonZero.size"]>}

@@ -8,23 +8,23 @@ def Onnx_GatherOp : Onnx_OwnOp<"Gather", ["partialRule"], [FoldsKnown]> {
                        DefaultValuedAttr<I64Attr, "0">:$axis);
   let results = (outs AnyTensor:$result);
 }
-def Onnx_GatherElementsOp : Onnx_OwnOp<"GatherElements"> {
+def Onnx_GatherElementsOp : Onnx_OwnOp<"GatherElements", [], [], "lowerIndexing"> {
   let arguments = (ins AnyTensor:$data, AnyTensor:$indices,
                        DefaultValuedAttr<I64Attr, "0">:$axis);
   let results = (outs AnyTensor:$result);
 }
-def Onnx_GatherNDOp : Onnx_OwnOp<"GatherND", ["partialRule"]> {
+def Onnx_GatherNDOp : Onnx_OwnOp<"GatherND", ["partialRule"], [], "lowerIndexing"> {
   let arguments = (ins AnyTensor:$data, AnyTensor:$indices,
                        DefaultValuedAttr<I64Attr, "0">:$batch_dims);
   let results = (outs AnyTensor:$result);
 }
-def Onnx_ScatterElementsOp : Onnx_OwnOp<"ScatterElements"> {
+def Onnx_ScatterElementsOp : Onnx_OwnOp<"ScatterElements", [], [], "lowerIndexing"> {
   let arguments = (ins AnyTensor:$data, AnyTensor:$indices, AnyTensor:$updates,
                        DefaultValuedAttr<I64Attr, "0">:$axis,
                        DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
   let results = (outs AnyTensor:$result);
 }
-def Onnx_ScatterNDOp : Onnx_OwnOp<"ScatterND"> {
+def Onnx_ScatterNDOp : Onnx_OwnOp<"ScatterND", [], [], "lowerIndexing"> {
   let arguments = (ins AnyTensor:$data, AnyTensor:$indices, AnyTensor:$updates,
                        DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
   let results = (outs AnyTensor:$result);
@@ -41,7 +41,7 @@ def Onnx_OneHotOp : Onnx_ReplacedOp<"OneHot"> {
                        DefaultValuedAttr<I64Attr, "-1">:$axis);
   let results = (outs AnyTensor:$result);
 }
-def Onnx_TopKOp : Onnx_OwnOp<"TopK"> {
+def Onnx_TopKOp : Onnx_OwnOp<"TopK", [], [], "lowerIndexing"> {
   let summary = "k is the results' dim after import; an attribute before "
                 "opset 10";
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
@@ -51,7 +51,7 @@ def Onnx_TopKOp : Onnx_OwnOp<"TopK"> {
                        DefaultValuedAttr<I64Attr, "1">:$sorted);
   let results = (outs AnyTensor:$values, AnyTensor:$indices);
 }
-def Onnx_TriluOp : Onnx_OwnOp<"Trilu", ["partialRule"]> {
+def Onnx_TriluOp : Onnx_OwnOp<"Trilu", ["partialRule"], [], "lowerIndexing"> {
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
                        DefaultValuedAttr<I64Attr, "1">:$upper,
                        OptionalAttr<Dist_DimsAttr>:$bounds);

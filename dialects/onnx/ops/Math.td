@@ -25,8 +25,7 @@ def Onnx_CoshOp : Onnx_UnaryOp<"Cosh">;
 def Onnx_SinhOp : Onnx_UnaryOp<"Sinh">;
 def Onnx_TanOp : Onnx_UnaryOp<"Tan">;
 
-def Onnx_NegOp
-    : Onnx_Op<"Neg", [DeclareOpInterfaceMethods<OnnxOp, ["partialRule"]>]> {
+def Onnx_NegOp : Onnx_OwnOp<"Neg", ["partialRule"], [], "lowerElementwise"> {
   let arguments = (ins AnyTensor:$input);
   let results = (outs AnyTensor:$result);
 }

@@ -3,7 +3,8 @@
 include "dialects/onnx/Onnx.td"
 
 // `axis` is not negative after import.
-class Onnx_SoftmaxLikeOp<string opMnemonic> : Onnx_OwnOp<opMnemonic> {
+class Onnx_SoftmaxLikeOp<string opMnemonic>
+    : Onnx_OwnOp<opMnemonic, [], [], "lowerNormalization"> {
   let arguments = (ins AnyTensor:$input,
                        DefaultValuedAttr<I64Attr, "-1">:$axis);
   let results = (outs AnyTensor:$result);
@@ -21,7 +22,8 @@ class Onnx_SoftmaxLikeOp<string opMnemonic> : Onnx_OwnOp<opMnemonic> {
 def Onnx_SoftmaxOp : Onnx_SoftmaxLikeOp<"Softmax">;
 def Onnx_LogSoftmaxOp : Onnx_SoftmaxLikeOp<"LogSoftmax">;
 
-def Onnx_LayerNormalizationOp : Onnx_OwnOp<"LayerNormalization"> {
+def Onnx_LayerNormalizationOp
+    : Onnx_OwnOp<"LayerNormalization", [], [], "lowerNormalization"> {
   let arguments = (ins AnyTensor:$input, AnyTensor:$scale,
                        Variadic<Onnx_Value>:$bias,
                        DefaultValuedAttr<I64Attr, "-1">:$axis,
@@ -30,7 +32,8 @@ def Onnx_LayerNormalizationOp : Onnx_OwnOp<"LayerNormalization"> {
   let results = (outs Variadic<AnyTensor>:$parts);
 }
 
-def Onnx_RMSNormalizationOp : Onnx_OwnOp<"RMSNormalization"> {
+def Onnx_RMSNormalizationOp
+    : Onnx_OwnOp<"RMSNormalization", [], [], "lowerNormalization"> {
   let arguments = (ins AnyTensor:$input, AnyTensor:$scale,
                        DefaultValuedAttr<I64Attr, "-1">:$axis,
                        DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon,

@@ -3,7 +3,8 @@
 include "dialects/onnx/Onnx.td"
 
 // auto_pad becomes pads at import.
-class Onnx_PoolOp<string opMnemonic, dag more> : Onnx_OwnOp<opMnemonic> {
+class Onnx_PoolOp<string opMnemonic, dag more>
+    : Onnx_OwnOp<opMnemonic, [], [], "lowerPool"> {
   let summary = "b c ... -> b c ..., one element a window";
   let arguments = !con((ins AnyTensor:$input,
                             DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,

@@ -4,7 +4,7 @@ include "dialects/onnx/Onnx.td"
 
 // `axes` is an attribute after import, sorted and not negative.
 class Onnx_ReduceOp<string opMnemonic, string fold = "">
-    : Onnx_OwnOp<opMnemonic, ["partialRule"]> {
+    : Onnx_OwnOp<opMnemonic, ["partialRule"], [], "lowerReduction"> {
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
                        OptionalAttr<DenseI64ArrayAttr>:$axes,
                        DefaultValuedAttr<I64Attr, "1">:$keepdims,
@@ -35,7 +35,8 @@ def Onnx_ReduceL2Op : Onnx_ReduceOp<"ReduceL2">;
 def Onnx_ReduceSumSquareOp : Onnx_ReduceOp<"ReduceSumSquare">;
 def Onnx_ReduceLogSumExpOp : Onnx_ReduceOp<"ReduceLogSumExp">;
 
-class Onnx_ArgOp<string opMnemonic> : Onnx_OwnOp<opMnemonic> {
+class Onnx_ArgOp<string opMnemonic>
+    : Onnx_OwnOp<opMnemonic, [], [], "lowerArgument"> {
   let arguments = (ins AnyTensor:$data, DefaultValuedAttr<I64Attr, "0">:$axis,
                        DefaultValuedAttr<I64Attr, "1">:$keepdims,
                        DefaultValuedAttr<I64Attr, "0">:$select_last_index);
@@ -53,7 +54,8 @@ class Onnx_ArgOp<string opMnemonic> : Onnx_OwnOp<opMnemonic> {
 def Onnx_ArgMaxOp : Onnx_ArgOp<"ArgMax">;
 def Onnx_ArgMinOp : Onnx_ArgOp<"ArgMin">;
 
-class Onnx_ScanOp<string opMnemonic> : Onnx_OwnOp<opMnemonic> {
+class Onnx_ScanOp<string opMnemonic>
+    : Onnx_OwnOp<opMnemonic, [], [], "lowerScan"> {
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
                        OptionalAttr<I64Attr>:$axis,
                        DefaultValuedAttr<I64Attr, "0">:$exclusive,

@@ -2,7 +2,7 @@
 
 include "dialects/onnx/Onnx.td"
 
-def Onnx_NoneOp : Onnx_Op<"None"> {
+def Onnx_NoneOp : Onnx_Op<"None", [DeclareOpInterfaceMethods<LowerableOp>]> {
   let summary = "An absent optional operand";
   let results = (outs NoneType:$result);
 }
@@ -41,7 +41,8 @@ def Onnx_SymbolsOp : Onnx_OwnOp<"Symbols"> {
   let results = (outs AnyTensor:$result);
 }
 
-def Onnx_GuardOp : Op<Onnx_Dialect, "Guard"> {
+def Onnx_GuardOp
+    : Op<Onnx_Dialect, "Guard", [DeclareOpInterfaceMethods<LowerableOp>]> {
   let summary = "An assumption about the inputs' sizes, checked on every run";
   let description = [{
         onnx.Guard #dist.dims<[seq]> at_most #dist.dims<[128]> "why"

@@ -16,6 +16,7 @@
 
 #include "passes/import/Passes.h"
 
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Cache.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "passes/import/caches/CacheRoles.h"
@@ -128,9 +129,9 @@ void retype(const Ports &ports, FloatType type) {
   function.setType(FunctionType::get(function.getContext(),
                                      function.front().getArgumentTypes(),
                                      terminator->getOperandTypes()));
-  function.setArgAttr(past.getArgNumber(), "onnx.given", given);
-  function.setResultAttr(ports.present->getOperandNumber(), "onnx.given",
-                         given);
+  onnx::FunctionInfo info(function);
+  info.setInputGiven(past.getArgNumber(), given);
+  info.setOutputGiven(ports.present->getOperandNumber(), given);
 }
 
 /// present = narrow(wide(past) | k) becomes past | narrow(k); what else reads
@@ -180,11 +181,9 @@ private:
                                       unsigned output) {
     SmallVector<Ports, 2> uses;
     for (func::FuncOp function : functions)
-      if (auto cache = function.getResultAttrOfType<DictionaryAttr>(
-              output, "onnx.cache"))
+      if (auto cache = onnx::FunctionInfo(function).cache(output))
         uses.push_back(
-            {function,
-             function.getArgument(cache.getAs<IntegerAttr>("input").getInt()),
+            {function, function.getArgument(cache->input),
              &function.front().getTerminator()->getOpOperand(output)});
     return uses;
   }

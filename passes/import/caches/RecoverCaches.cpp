@@ -16,6 +16,7 @@
 
 #include "passes/import/Passes.h"
 
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Cache.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "passes/import/caches/CacheRoles.h"
@@ -180,17 +181,10 @@ private:
     if (llvm::is_contained(kinds, "") ||
         llvm::all_of(kinds, [](StringRef kind) { return kind == "keep"; }))
       return false;
-    Builder builder(&getContext());
-    for (auto [i, kind] : llvm::enumerate(kinds)) {
-      NamedAttrList cache;
-      cache.append("input", builder.getI64IntegerAttr(pair.input));
-      cache.append("kind", builder.getStringAttr(kind));
-      if (pair.dim)
-        cache.append("dim", builder.getI64IntegerAttr(*pair.dim));
-      func::FuncOp(functions[i])
-          .setResultAttr(pair.output, "onnx.cache",
-                         cache.getDictionary(&getContext()));
-    }
+    for (auto [function, kind] : llvm::zip_equal(functions, kinds))
+      onnx::FunctionInfo(function).setCache(
+          {StringAttr::get(&getContext(), kind), pair.input, pair.output,
+           pair.dim});
     return true;
   }
 };

@@ -17,7 +17,9 @@
 
 using namespace mlir;
 
-namespace shardc::lower {
+namespace shardc::onnx {
+
+using namespace lower;
 
 using dist::DimExpr;
 using onnx::AttentionOperand;
@@ -174,14 +176,10 @@ private:
   Lowering::Config config;
 };
 
-LogicalResult lowerAttention(Operation *op, Lowering &lowering) {
-  return AttentionLowering(op, lowering).lower();
-}
-
 } // namespace
 
-void addAttentionLowerings(LoweringMap &map) {
-  map["onnx.Attention"] = lowerAttention;
+LogicalResult AttentionOp::lower(Lowering &lowering) {
+  return AttentionLowering(*this, lowering).lower();
 }
 
-} // namespace shardc::lower
+} // namespace shardc::onnx

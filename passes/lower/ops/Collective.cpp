@@ -5,7 +5,9 @@
 
 using namespace mlir;
 
-namespace shardc::lower {
+namespace shardc::dist {
+
+using namespace lower;
 
 /// Several as one, in a buffer that has the operands behind each other. Where
 /// the kinds differ, minima are negated on the way in and on the way out.
@@ -55,43 +57,40 @@ static LogicalResult lowerTogether(ArrayRef<dist::AllReduceOp> reduces,
   return success();
 }
 
-static LogicalResult lowerAllReduce(Operation *op, Lowering &lowering) {
-  auto reduce = cast<dist::AllReduceOp>(op);
-  if (dist::isDoneBefore(reduce))
+LogicalResult AllReduceOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
+  if (dist::isDoneBefore(*this))
     return success();
   SmallVector<dist::AllReduceOp> reduces;
-  for (auto next = reduce; next; next = dist::nextTogether(next))
+  for (auto next = *this; next; next = dist::nextTogether(next))
     reduces.push_back(next);
   if (reduces.size() > 1)
     return lowerTogether(reduces, lowering);
-  ValueView result = lowering.allocate(op, reduce.getResult());
-  rt::CollectiveOp made =
-      lowering.collective(op, "all_reduce", lowering.view(reduce.getOperand()),
-                          result, reduce.getAxes());
-  made.setKindAttr(reduce.getKindAttr());
-  return success();
-}
-
-static LogicalResult lowerAllGather(Operation *op, Lowering &lowering) {
-  auto gather = cast<dist::AllGatherOp>(op);
-  ValueView result = lowering.allocate(op, gather.getResult());
-  rt::CollectiveOp made =
-      lowering.collective(op, "all_gather", lowering.view(gather.getOperand()),
-                          result, gather.getAxes());
-  made.setDimAttr(gather.getDimAttr());
-  made.setValueAttr(dist::getValueAttr(gather.getOperand().getType()));
-  return success();
-}
-
-static LogicalResult lowerReduceScatter(Operation *op, Lowering &lowering) {
-  auto scatter = cast<dist::ReduceScatterOp>(op);
-  ValueView result = lowering.allocate(op, scatter.getResult());
+  ValueView result = lowering.allocate(op, getResult());
   rt::CollectiveOp made = lowering.collective(
-      op, "reduce_scatter", lowering.view(scatter.getOperand()), result,
-      scatter.getAxes());
-  made.setKindAttr(scatter.getKindAttr());
-  made.setDimAttr(scatter.getDimAttr());
-  made.setValueAttr(dist::getValueAttr(scatter.getResult().getType()));
+      op, "all_reduce", lowering.view(getOperand()), result, getAxes());
+  made.setKindAttr(getKindAttr());
+  return success();
+}
+
+LogicalResult AllGatherOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
+  ValueView result = lowering.allocate(op, getResult());
+  rt::CollectiveOp made = lowering.collective(
+      op, "all_gather", lowering.view(getOperand()), result, getAxes());
+  made.setDimAttr(getDimAttr());
+  made.setValueAttr(dist::getValueAttr(getOperand().getType()));
+  return success();
+}
+
+LogicalResult ReduceScatterOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
+  ValueView result = lowering.allocate(op, getResult());
+  rt::CollectiveOp made = lowering.collective(
+      op, "reduce_scatter", lowering.view(getOperand()), result, getAxes());
+  made.setKindAttr(getKindAttr());
+  made.setDimAttr(getDimAttr());
+  made.setValueAttr(dist::getValueAttr(getResult().getType()));
   return success();
 }
 
@@ -106,41 +105,39 @@ static void route(Operation *op, Lowering &lowering, StringRef kernel,
   made.setValueAttr(dist::getValueAttr(part.getType()));
 }
 
-static LogicalResult lowerDispatch(Operation *op, Lowering &lowering) {
-  auto dispatch = cast<dist::DispatchOp>(op);
+LogicalResult DispatchOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   // Ranks have different rows of the whole value.
-  Value whole = dispatch.getResult();
+  Value whole = getResult();
   ValueView result =
       lowering.allocate(op, getElementTypeOrSelf(whole.getType()),
                         Lowering::localDims(whole), /*isReplicated=*/false);
   lowering.bind(whole, result);
-  route(op, lowering, "dispatch", result, dispatch.getAxes(),
-        dispatch.getOperand());
+  route(op, lowering, "dispatch", result, getAxes(), getOperand());
   return success();
 }
 
-static LogicalResult lowerCombine(Operation *op, Lowering &lowering) {
-  auto combine = cast<dist::CombineOp>(op);
-  route(op, lowering, "combine", lowering.allocate(op, combine.getResult()),
-        combine.getAxes(), combine.getResult());
+LogicalResult CombineOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
+  route(op, lowering, "combine", lowering.allocate(op, getResult()), getAxes(),
+        getResult());
   return success();
 }
 
-static LogicalResult lowerAllToAll(Operation *op, Lowering &lowering) {
-  auto swap = cast<dist::AllToAllOp>(op);
-  ValueView result = lowering.allocate(op, swap.getResult());
-  rt::CollectiveOp made =
-      lowering.collective(op, "all_to_all", lowering.view(swap.getOperand()),
-                          result, swap.getAxes());
-  made.setDimAttr(swap.getDimAttr());
-  made.setValueAttr(dist::getValueAttr(swap.getOperand().getType()));
-  made.setToDimAttr(swap.getToAttr());
-  made.setToValueAttr(dist::getValueAttr(swap.getResult().getType()));
+LogicalResult AllToAllOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
+  ValueView result = lowering.allocate(op, getResult());
+  rt::CollectiveOp made = lowering.collective(
+      op, "all_to_all", lowering.view(getOperand()), result, getAxes());
+  made.setDimAttr(getDimAttr());
+  made.setValueAttr(dist::getValueAttr(getOperand().getType()));
+  made.setToDimAttr(getToAttr());
+  made.setToValueAttr(dist::getValueAttr(getResult().getType()));
   return success();
 }
 
 /// What takes the parts in turn makes them come.
-static LogicalResult lowerRing(Operation *, Lowering &) { return success(); }
+LogicalResult RingOp::lower(Lowering &) { return success(); }
 
 /// The parts of one dim of `from`, held as `held`, that a rank owns in `split`.
 /// A range is a window; otherwise each segment is copied.
@@ -181,7 +178,8 @@ static FailureOr<ValueView> sliceDim(Operation *op, Lowering &lowering,
   return to;
 }
 
-static LogicalResult lowerSlice(Operation *op, Lowering &lowering) {
+LogicalResult SliceOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   ValueView view = lowering.view(op->getOperand(0));
   dist::Sharding from = dist::getSharding(op->getOperand(0).getType());
   dist::Sharding to = dist::getSharding(op->getResult(0).getType());
@@ -198,44 +196,29 @@ static LogicalResult lowerSlice(Operation *op, Lowering &lowering) {
   return success();
 }
 
-static LogicalResult lowerOnce(Operation *op, Lowering &lowering) {
-  auto once = cast<dist::OnceOp>(op);
-  dist::DimExpr index =
-      dist::flatIndex(once.getAxes().getAxes(), lowering.mesh);
+LogicalResult OnceOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
+  dist::DimExpr index = dist::flatIndex(getAxes().getAxes(), lowering.mesh);
   // 1 on the first way, 0 on all others.
   dist::DimExpr present = dist::DimExpr(1) - dist::DimExpr::min(index, 1);
-  lowering.call(op, "Once", {lowering.view(once.getOperand())},
-                {lowering.allocate(op, once.getResult())},
+  lowering.call(op, "Once", {lowering.view(getOperand())},
+                {lowering.allocate(op, getResult())},
                 {lowering.scalars("present", present)});
   return success();
 }
 
-static LogicalResult lowerSend(Operation *op, Lowering &lowering) {
-  auto send = cast<dist::SendOp>(op);
-  lowering.send(op, lowering.view(send.getOperand()), send.getStageAttr(),
-                send.getTransferAttr());
+LogicalResult SendOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
+  lowering.send(op, lowering.view(getOperand()), getStageAttr(),
+                getTransferAttr());
   return success();
 }
 
-static LogicalResult lowerReceive(Operation *op, Lowering &lowering) {
-  auto receive = cast<dist::ReceiveOp>(op);
-  lowering.receive(op, lowering.allocateAtRun(op, receive.getResult()),
-                   receive.getStageAttr(), receive.getTransferAttr());
+LogicalResult ReceiveOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
+  lowering.receive(op, lowering.allocateAtRun(op, getResult()), getStageAttr(),
+                   getTransferAttr());
   return success();
 }
 
-void addCollectiveLowerings(LoweringMap &map) {
-  map["dist.all_reduce"] = lowerAllReduce;
-  map["dist.all_gather"] = lowerAllGather;
-  map["dist.reduce_scatter"] = lowerReduceScatter;
-  map["dist.dispatch"] = lowerDispatch;
-  map["dist.combine"] = lowerCombine;
-  map["dist.all_to_all"] = lowerAllToAll;
-  map["dist.ring"] = lowerRing;
-  map["dist.slice"] = lowerSlice;
-  map["dist.send"] = lowerSend;
-  map["dist.receive"] = lowerReceive;
-  map["dist.once"] = lowerOnce;
-}
-
-} // namespace shardc::lower
+} // namespace shardc::dist

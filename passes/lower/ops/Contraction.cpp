@@ -8,10 +8,13 @@
 
 using namespace mlir;
 
-namespace shardc::lower {
+namespace shardc::onnx {
+
+using namespace lower;
 
 /// Batch dims of both operands are broadcast to the result's.
-static LogicalResult lowerMatMul(Operation *op, Lowering &lowering) {
+LogicalResult MatMulOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   if (FusedWeights weights = findFusedWeights(op->getOpOperand(1));
       weights.dequantization)
     return lowerFusedProduct(op, weights, lowering);
@@ -29,17 +32,16 @@ static LogicalResult lowerMatMul(Operation *op, Lowering &lowering) {
   return success();
 }
 
-static LogicalResult lowerGemm(Operation *op, Lowering &lowering) {
-  auto gemm = cast<onnx::GemmOp>(op);
-  ValueView lhs = lowering.view(gemm.getLhs()),
-            rhs = lowering.view(gemm.getRhs());
-  if (gemm.getTransA())
+LogicalResult GemmOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
+  ValueView lhs = lowering.view(getLhs()), rhs = lowering.view(getRhs());
+  if (getTransA())
     lhs.layout = lhs.layout.transposed({1, 0});
-  if (gemm.getTransB())
+  if (getTransB())
     rhs.layout = rhs.layout.transposed({1, 0});
   SmallVector<ValueView, 3> inputs{lhs, rhs};
-  if (!gemm.getAddend().empty()) {
-    ValueView addend = lowering.view(gemm.getAddend().front());
+  if (!getAddend().empty()) {
+    ValueView addend = lowering.view(getAddend().front());
     if (!addend.isAbsent())
       addend.layout =
           addend.layout.broadcast(Lowering::localDims(op->getResult(0)));
@@ -58,7 +60,8 @@ static SmallVector<ValueView, 4> viewsOf(ValueRange values,
   return views;
 }
 
-static LogicalResult lowerConv(Operation *op, Lowering &lowering) {
+LogicalResult ConvOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   lowering.call(
       op, "Conv", viewsOf(op->getOperands(), lowering),
       {lowering.allocate(op, op->getResult(0))},
@@ -66,7 +69,8 @@ static LogicalResult lowerConv(Operation *op, Lowering &lowering) {
   return success();
 }
 
-static LogicalResult lowerRotaryEmbedding(Operation *op, Lowering &lowering) {
+LogicalResult RotaryEmbeddingOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   SmallVector<ValueView, 4> inputs = viewsOf(op->getOperands(), lowering);
   if (inputs.size() > 3)
     return op->emitError("still has position_ids: shape inference gathers the "
@@ -82,11 +86,4 @@ static LogicalResult lowerRotaryEmbedding(Operation *op, Lowering &lowering) {
   return success();
 }
 
-void addContractionLowerings(LoweringMap &map) {
-  map["onnx.MatMul"] = lowerMatMul;
-  map["onnx.Gemm"] = lowerGemm;
-  map["onnx.Conv"] = lowerConv;
-  map["onnx.RotaryEmbedding"] = lowerRotaryEmbedding;
-}
-
-} // namespace shardc::lower
+} // namespace shardc::onnx

@@ -66,16 +66,22 @@ void BodySizes::setTo(Operation *op, ArrayRef<DimExpr> values,
     lowering.setSizes(op, bound, boundTo);
 }
 
-static LogicalResult lowerIf(Operation *op, Lowering &lowering) {
-  auto branch = cast<onnx::IfOp>(op);
+} // namespace shardc::lower
+
+namespace shardc::onnx {
+
+using namespace lower;
+
+LogicalResult IfOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   BodySizes sizes(lowering, sizesOf(op->getResultTypes()));
   SmallVector<ValueView> results;
   for (Value result : op->getResults())
     results.push_back(lowering.allocateAtRun(op, result));
-  lowering.begin<rt::IfOp>(op, lowering.view(branch.getCondition()));
-  for (Region *body : {&branch.getThenBranch(), &branch.getElseBranch()}) {
+  lowering.begin<rt::IfOp>(op, lowering.view(getCondition()));
+  for (Region *body : {&getThenBranch(), &getElseBranch()}) {
     for (auto [argument, capture] :
-         llvm::zip(body->getArguments(), branch.getCaptures()))
+         llvm::zip(body->getArguments(), getCaptures()))
       lowering.bind(argument, lowering.view(capture));
     if (failed(lowering.lowerBody(body->front())))
       return failure();
@@ -83,7 +89,7 @@ static LogicalResult lowerIf(Operation *op, Lowering &lowering) {
     sizes.setTo(op, sizesOf(yielded.getTypes()));
     for (auto [value, result] : llvm::zip(yielded, results))
       lowering.copy(op, lowering.view(value), result);
-    if (body == &branch.getThenBranch())
+    if (body == &getThenBranch())
       rt::ElseOp::create(lowering.atRun(), op->getLoc());
   }
   lowering.end(op);
@@ -91,9 +97,4 @@ static LogicalResult lowerIf(Operation *op, Lowering &lowering) {
   return success();
 }
 
-void addControlFlowLowerings(LoweringMap &map) {
-  map["onnx.If"] = lowerIf;
-  addLoopLowerings(map);
-}
-
-} // namespace shardc::lower
+} // namespace shardc::onnx

@@ -6,25 +6,23 @@
 
 using namespace mlir;
 
-namespace shardc::lower {
+namespace shardc::onnx {
 
-static LogicalResult lowerReadSizes(Operation *op, Lowering &lowering) {
-  auto read = cast<onnx::ReadSizesOp>(op);
-  lowering.readSizes(op, lowering.view(read.getData()), read.getSizes());
-  lowering.bindSymbols(read.getSizes().getValues());
+using namespace lower;
+
+LogicalResult ReadSizesOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
+  lowering.readSizes(op, lowering.view(getData()), getSizes());
+  lowering.bindSymbols(getSizes().getValues());
   return success();
 }
 
-static LogicalResult lowerNonZero(Operation *op, Lowering &lowering) {
+LogicalResult NonZeroOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   ValueView data = lowering.view(op->getOperand(0));
   lowering.call(op, "NonZero", {data},
                 {lowering.allocate(op, op->getResult(0))});
   return success();
 }
 
-void addDynamicLowerings(LoweringMap &map) {
-  map["onnx.ReadSizes"] = lowerReadSizes;
-  map["onnx.NonZero"] = lowerNonZero;
-}
-
-} // namespace shardc::lower
+} // namespace shardc::onnx

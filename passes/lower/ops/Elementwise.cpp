@@ -1,13 +1,17 @@
 //===- Elementwise.cpp - Lowering of element by element ops ---------------===//
 
+#include "dialects/onnx/ops/Layout.h"
+
 #include "passes/lower/Lowering.h"
 
 using namespace mlir;
 
-namespace shardc::lower {
+namespace shardc::onnx {
+
+using namespace lower;
 
 /// Kernels see operands with the result's dims; what is broadcast has stride 0.
-static LogicalResult lowerElementwise(Operation *op, Lowering &lowering) {
+LogicalResult lowerElementwise(Operation *op, Lowering &lowering) {
   SmallVector<ValueView, 3> inputs;
   Sizes dims = Lowering::localDims(op->getResult(0));
   for (Value operand : op->getOperands()) {
@@ -24,7 +28,8 @@ static LogicalResult lowerElementwise(Operation *op, Lowering &lowering) {
 }
 
 /// How a number is rounded matters to types of eight bits alone.
-static LogicalResult lowerCast(Operation *op, Lowering &lowering) {
+LogicalResult CastOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   ValueView input = lowering.view(op->getOperand(0));
   ValueView result = lowering.allocate(op, op->getResult(0));
   bool isFloat8 = isa<FloatType>(result.element) &&
@@ -35,26 +40,4 @@ static LogicalResult lowerCast(Operation *op, Lowering &lowering) {
   return success();
 }
 
-void addElementwiseLowerings(LoweringMap &map) {
-  map["onnx.Cast"] = lowerCast;
-  for (StringRef name :
-       {"Abs",        "Ceil",        "Cos",       "Erf",
-        "Exp",        "Floor",       "Log",       "Neg",
-        "Reciprocal", "Round",       "Sign",      "Sin",
-        "Sqrt",       "Relu",        "Sigmoid",   "Tanh",
-        "Softplus",   "Softsign",    "Mish",      "HardSwish",
-        "Gelu",       "LeakyRelu",   "Elu",       "HardSigmoid",
-        "Swish",      "Clip",        "Add",       "Sub",
-        "Mul",        "Div",         "Pow",       "PRelu",
-        "Mod",        "Min",         "Max",       "Equal",
-        "Less",       "LessOrEqual", "Greater",   "GreaterOrEqual",
-        "And",        "Or",          "Xor",       "Not",
-        "IsNaN",      "IsInf",       "Where",     "Acos",
-        "Acosh",      "Asin",        "Asinh",     "Atan",
-        "Atanh",      "Cosh",        "Sinh",      "Tan",
-        "BitShift",   "BitwiseAnd",  "BitwiseOr", "BitwiseXor",
-        "BitwiseNot", "BitCast"})
-    map[("onnx." + name).str()] = lowerElementwise;
-}
-
-} // namespace shardc::lower
+} // namespace shardc::onnx

@@ -6,7 +6,9 @@
 
 using namespace mlir;
 
-namespace shardc::lower {
+namespace shardc::onnx {
+
+using namespace lower;
 
 namespace {
 /// Inputs of the kernel behind those of the op.
@@ -33,8 +35,8 @@ static LogicalResult fuse(OpOperand &weights, unsigned scale, StringRef prefix,
   return success();
 }
 
-static LogicalResult lowerMixtureOfExperts(Operation *op, Lowering &lowering) {
-  auto experts = cast<onnx::MixtureOfExpertsOp>(op);
+LogicalResult MixtureOfExpertsOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   SmallVector<ValueView, kInputs> inputs;
   for (Value operand : op->getOperands())
     inputs.push_back(lowering.view(operand));
@@ -42,13 +44,12 @@ static LogicalResult lowerMixtureOfExperts(Operation *op, Lowering &lowering) {
   Lowering::Config config = Lowering::attributes(
       op, {"activation", "gate", "alpha", "shift", "limit"});
   // Indices count all experts; a rank has a range of them.
-  Type down = experts.getDown().getType();
+  Type down = getDown().getType();
   config.push_back(lowering.scalars(
       "experts", {dist::getDims(down)[0],
                   dist::getSharding(down).dims[0].lowerBound(lowering.mesh)}));
-  if (failed(fuse(experts.getUpMutable(), kUpScale, "up_", inputs, config,
-                  lowering)) ||
-      failed(fuse(experts.getDownMutable(), kDownScale, "down_", inputs, config,
+  if (failed(fuse(getUpMutable(), kUpScale, "up_", inputs, config, lowering)) ||
+      failed(fuse(getDownMutable(), kDownScale, "down_", inputs, config,
                   lowering)))
     return failure();
   while (inputs.back().isAbsent())
@@ -58,8 +59,4 @@ static LogicalResult lowerMixtureOfExperts(Operation *op, Lowering &lowering) {
   return success();
 }
 
-void addExpertsLowerings(LoweringMap &map) {
-  map["onnx.MixtureOfExperts"] = lowerMixtureOfExperts;
-}
-
-} // namespace shardc::lower
+} // namespace shardc::onnx

@@ -1,12 +1,18 @@
 //===- Image.cpp - Lowering of borders and windows ------------------------===//
 
+#include "dialects/onnx/ops/Padding.h"
+#include "dialects/onnx/ops/Resampling.h"
+
 #include "passes/lower/Lowering.h"
 
 using namespace mlir;
 
-namespace shardc::lower {
+namespace shardc::onnx {
 
-static LogicalResult lowerPad(Operation *op, Lowering &lowering) {
+using namespace lower;
+
+LogicalResult PadOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   SmallVector<ValueView, 2> inputs;
   for (Value operand : op->getOperands())
     inputs.push_back(lowering.view(operand));
@@ -18,7 +24,7 @@ static LogicalResult lowerPad(Operation *op, Lowering &lowering) {
   return success();
 }
 
-static LogicalResult lowerPool(Operation *op, Lowering &lowering) {
+LogicalResult lowerPool(Operation *op, Lowering &lowering) {
   SmallVector<ValueView, 2> outputs;
   for (Value result : op->getResults())
     outputs.push_back(lowering.allocate(op, result));
@@ -30,7 +36,8 @@ static LogicalResult lowerPool(Operation *op, Lowering &lowering) {
   return success();
 }
 
-static LogicalResult lowerGridSample(Operation *op, Lowering &lowering) {
+LogicalResult GridSampleOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   lowering.call(
       op, "GridSample",
       {lowering.view(op->getOperand(0)), lowering.view(op->getOperand(1))},
@@ -39,11 +46,4 @@ static LogicalResult lowerGridSample(Operation *op, Lowering &lowering) {
   return success();
 }
 
-void addImageLowerings(LoweringMap &map) {
-  map["onnx.GridSample"] = lowerGridSample;
-  map["onnx.Pad"] = lowerPad;
-  for (StringRef name : {"AveragePool", "LpPool", "MaxPool"})
-    map[("onnx." + name).str()] = lowerPool;
-}
-
-} // namespace shardc::lower
+} // namespace shardc::onnx

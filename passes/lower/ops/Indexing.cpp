@@ -1,10 +1,14 @@
 //===- Indexing.cpp - Lowering of gathers, scatters, TopK, caches ---------===//
 
+#include "dialects/onnx/ops/Indexing.h"
+
 #include "passes/lower/Lowering.h"
 
 using namespace mlir;
 
-namespace shardc::lower {
+namespace shardc::onnx {
+
+using namespace lower;
 
 static int64_t axisOf(Operation *op, size_t rank) {
   int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
@@ -13,7 +17,8 @@ static int64_t axisOf(Operation *op, size_t rank) {
 
 /// A table whose rows are split: this rank holds `lookup` = [first row, rows in
 /// all]; rows of others come out as zeros.
-static LogicalResult lowerGather(Operation *op, Lowering &lowering) {
+LogicalResult GatherOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   ValueView data = lowering.view(op->getOperand(0));
   int64_t axis = axisOf(op, data.layout.dims.size());
   Lowering::Config config{lowering.ints("axis", axis)};
@@ -32,7 +37,7 @@ static LogicalResult lowerGather(Operation *op, Lowering &lowering) {
 }
 
 /// Operands and results as they are, `axis` without sign.
-static LogicalResult lowerAsIs(Operation *op, Lowering &lowering) {
+LogicalResult lowerIndexing(Operation *op, Lowering &lowering) {
   SmallVector<ValueView, 3> inputs, outputs;
   for (Value operand : op->getOperands())
     inputs.push_back(lowering.view(operand));
@@ -49,11 +54,4 @@ static LogicalResult lowerAsIs(Operation *op, Lowering &lowering) {
   return success();
 }
 
-void addIndexingLowerings(LoweringMap &map) {
-  map["onnx.Gather"] = lowerGather;
-  for (StringRef name : {"GatherElements", "GatherND", "ScatterElements",
-                         "ScatterND", "TopK", "Trilu", "CacheAppend"})
-    map[("onnx." + name).str()] = lowerAsIs;
-}
-
-} // namespace shardc::lower
+} // namespace shardc::onnx

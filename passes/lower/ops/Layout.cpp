@@ -10,9 +10,12 @@
 
 using namespace mlir;
 
-namespace shardc::lower {
+namespace shardc::onnx {
 
-static LogicalResult lowerReshape(Operation *op, Lowering &lowering) {
+using namespace lower;
+
+LogicalResult ReshapeOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   ValueView view = lowering.view(op->getOperand(0));
   Sizes dims = Lowering::localDims(op->getResult(0));
   std::optional<StridedLayout> layout = view.layout.reshaped(dims);
@@ -24,7 +27,8 @@ static LogicalResult lowerReshape(Operation *op, Lowering &lowering) {
   return success();
 }
 
-static LogicalResult lowerTranspose(Operation *op, Lowering &lowering) {
+LogicalResult TransposeOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   ValueView view = lowering.view(op->getOperand(0));
   SmallVector<int64_t, 4> permutation;
   if (auto perm = op->getAttrOfType<DenseI64ArrayAttr>("perm"))
@@ -37,7 +41,8 @@ static LogicalResult lowerTranspose(Operation *op, Lowering &lowering) {
   return success();
 }
 
-static LogicalResult lowerExpand(Operation *op, Lowering &lowering) {
+LogicalResult ExpandOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   ValueView view = lowering.view(op->getOperand(0));
   lowering.bindWindow(
       op->getResult(0), view,
@@ -52,18 +57,18 @@ static LogicalResult cutsSplitDim(Operation *op, int64_t dim) {
          << dist::getSharding(op->getOperand(0).getType()).str();
 }
 
-static LogicalResult lowerSlice(Operation *op, Lowering &lowering) {
-  auto slice = cast<onnx::SliceOp>(op);
-  ValueView view = lowering.view(slice.getData());
-  dist::Sharding sharding = dist::getSharding(slice.getData().getType());
+LogicalResult SliceOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
+  ValueView view = lowering.view(getData());
+  dist::Sharding sharding = dist::getSharding(getData().getType());
   Sizes dims = Lowering::localDims(op->getResult(0));
-  auto bounds = slice.getBoundsAttr();
+  auto bounds = getBoundsAttr();
   if (!bounds)
     return op->emitError("has bounds that only the data knows, which no kernel "
                          "supports yet");
   StridedLayout layout = view.layout;
   for (auto [d, start] : llvm::enumerate(bounds.getValues())) {
-    int64_t step = slice.getSteps() ? (*slice.getSteps())[d] : 1;
+    int64_t step = getSteps() ? (*getSteps())[d] : 1;
     std::optional<dist::DimExpr> offset =
         localOffset(sharding.dims[d], start, lowering.mesh);
     if (!offset)
@@ -74,36 +79,36 @@ static LogicalResult lowerSlice(Operation *op, Lowering &lowering) {
   return success();
 }
 
-static LogicalResult lowerSplit(Operation *op, Lowering &lowering) {
-  auto split = cast<onnx::SplitOp>(op);
-  ValueView view = lowering.view(split.getData());
+LogicalResult SplitOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
+  ValueView view = lowering.view(getData());
   dist::DimExpr offset = 0;
   for (Value part : op->getResults()) {
-    dist::DimExpr size = Lowering::localDims(part)[split.getAxis()];
+    dist::DimExpr size = Lowering::localDims(part)[getAxis()];
     lowering.bindWindow(part, view,
-                        view.layout.sliced(split.getAxis(), offset, size));
+                        view.layout.sliced(getAxis(), offset, size));
     offset = offset + size;
   }
   return success();
 }
 
-static LogicalResult lowerConcat(Operation *op, Lowering &lowering) {
-  auto concat = cast<onnx::ConcatOp>(op);
+LogicalResult ConcatOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   ValueView result = lowering.allocate(op, op->getResult(0));
   dist::DimExpr offset = 0;
   for (Value input : op->getOperands()) {
     ValueView part = lowering.view(input);
-    dist::DimExpr size = part.layout.dims[concat.getAxis()];
-    lowering.copy(
-        op, part,
-        result.with(result.layout.sliced(concat.getAxis(), offset, size)));
+    dist::DimExpr size = part.layout.dims[getAxis()];
+    lowering.copy(op, part,
+                  result.with(result.layout.sliced(getAxis(), offset, size)));
     offset = offset + size;
   }
   return success();
 }
 
 /// Repeats: [r0, d0, r1, d1, ...] with stride 0 along each r.
-static LogicalResult lowerTile(Operation *op, Lowering &lowering) {
+LogicalResult TileOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   ValueView from = lowering.view(op->getOperand(0));
   ValueView result = lowering.allocate(op, op->getResult(0));
   StridedLayout source{{}, {}, from.layout.offset};
@@ -123,14 +128,4 @@ static LogicalResult lowerTile(Operation *op, Lowering &lowering) {
   return success();
 }
 
-void addLayoutLowerings(LoweringMap &map) {
-  map["onnx.Reshape"] = lowerReshape;
-  map["onnx.Transpose"] = lowerTranspose;
-  map["onnx.Expand"] = lowerExpand;
-  map["onnx.Slice"] = lowerSlice;
-  map["onnx.Split"] = lowerSplit;
-  map["onnx.Concat"] = lowerConcat;
-  map["onnx.Tile"] = lowerTile;
-}
-
-} // namespace shardc::lower
+} // namespace shardc::onnx

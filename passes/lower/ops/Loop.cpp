@@ -24,7 +24,9 @@
 
 using namespace mlir;
 
-namespace shardc::lower {
+namespace shardc::onnx {
+
+using namespace lower;
 
 using dist::DimExpr;
 
@@ -230,10 +232,8 @@ private:
 
 } // namespace
 
-void addLoopLowerings(LoweringMap &map) {
-  map["onnx.Loop"] = [](Operation *op, Lowering &lowering) {
-    return LoopLowering(cast<onnx::LoopOp>(op), lowering).run();
-  };
+LogicalResult LoopOp::lower(Lowering &lowering) {
+  return LoopLowering(*this, lowering).run();
 }
 
-} // namespace shardc::lower
+} // namespace shardc::onnx

@@ -4,9 +4,11 @@
 
 using namespace mlir;
 
-namespace shardc::lower {
+namespace shardc::onnx {
 
-static LogicalResult lowerNormalization(Operation *op, Lowering &lowering) {
+using namespace lower;
+
+LogicalResult lowerNormalization(Operation *op, Lowering &lowering) {
   auto axis = op->getAttrOfType<IntegerAttr>("axis");
   Sizes dims = lowering.view(op->getOperand(0)).layout.dims;
   int64_t first =
@@ -29,11 +31,4 @@ static LogicalResult lowerNormalization(Operation *op, Lowering &lowering) {
   return success();
 }
 
-void addNormalizationLowerings(LoweringMap &map) {
-  map["onnx.Softmax"] = lowerNormalization;
-  map["onnx.LogSoftmax"] = lowerNormalization;
-  map["onnx.LayerNormalization"] = lowerNormalization;
-  map["onnx.RMSNormalization"] = lowerNormalization;
-}
-
-} // namespace shardc::lower
+} // namespace shardc::onnx

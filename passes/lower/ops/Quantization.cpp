@@ -5,6 +5,7 @@
 #include "dialects/onnx/ops/Contraction.h"
 #include "dialects/onnx/ops/Experts.h"
 #include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Quantization.h"
 
 using namespace mlir;
 
@@ -117,10 +118,6 @@ static LogicalResult lowerScaled(Operation *op, Lowering &lowering,
     lowering.call(op, kernel, inputs, {cut(result)}, part.config);
   }
   return success();
-}
-
-static LogicalResult lowerQuantizeLinear(Operation *op, Lowering &lowering) {
-  return lowerScaled(op, lowering, lowering.allocate(op, op->getResult(0)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -278,20 +275,31 @@ LogicalResult lowerFusedProduct(Operation *matmul, const FusedWeights &weights,
   return success();
 }
 
+} // namespace shardc::lower
+
+namespace shardc::onnx {
+
+using namespace lower;
+
+LogicalResult QuantizeLinearOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
+  return lowerScaled(op, lowering, lowering.allocate(op, op->getResult(0)));
+}
+
 /// Weights stay as small as they are: their numbers exist while they are used,
 /// but for vectors.
-static LogicalResult lowerDequantizeLinear(Operation *op, Lowering &lowering) {
+LogicalResult DequantizeLinearOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   Value result = op->getResult(0);
   if (Lowering::localDims(result).size() <= 1)
     return lowerScaled(op, lowering, lowering.allocate(op, result));
   ValueView numbers = lowering.allocateAtRun(op, result);
-  return isFused(cast<onnx::DequantizeLinearOp>(op))
-             ? success()
-             : lowerScaled(op, lowering, numbers);
+  return isFused(*this) ? success() : lowerScaled(op, lowering, numbers);
 }
 
 /// Batch dims of all operands are broadcast to the result's.
-static LogicalResult lowerMatMulInteger(Operation *op, Lowering &lowering) {
+LogicalResult MatMulIntegerOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   ValueView result = lowering.allocate(op, op->getResult(0));
   auto withDims = [&](Value operand, DimExpr rows, DimExpr columns) {
     ValueView view = lowering.view(operand);
@@ -314,10 +322,4 @@ static LogicalResult lowerMatMulInteger(Operation *op, Lowering &lowering) {
   return success();
 }
 
-void addQuantizationLowerings(LoweringMap &map) {
-  map["onnx.QuantizeLinear"] = lowerQuantizeLinear;
-  map["onnx.DequantizeLinear"] = lowerDequantizeLinear;
-  map["onnx.MatMulInteger"] = lowerMatMulInteger;
-}
-
-} // namespace shardc::lower
+} // namespace shardc::onnx

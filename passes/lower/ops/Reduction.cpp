@@ -4,7 +4,9 @@
 
 using namespace mlir;
 
-namespace shardc::lower {
+namespace shardc::onnx {
+
+using namespace lower;
 
 /// Kernels write dims of size 1 where they reduce; the result's own dims may
 /// lack them, which is the same bytes.
@@ -16,7 +18,7 @@ static ValueView keepDims(const ValueView &result, ArrayRef<int64_t> axes,
   return result.with(StridedLayout::contiguous(dims));
 }
 
-static LogicalResult lowerReduce(Operation *op, Lowering &lowering) {
+LogicalResult lowerReduction(Operation *op, Lowering &lowering) {
   auto axes = op->getAttrOfType<DenseI64ArrayAttr>("axes");
   if (!axes)
     return op->emitError("has axes that only the data knows, which no kernel "
@@ -36,7 +38,7 @@ static LogicalResult lowerReduce(Operation *op, Lowering &lowering) {
   return success();
 }
 
-static LogicalResult lowerArg(Operation *op, Lowering &lowering) {
+LogicalResult lowerArgument(Operation *op, Lowering &lowering) {
   ValueView input = lowering.view(op->getOperand(0));
   ValueView result = lowering.allocate(op, op->getResult(0));
   int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
@@ -48,7 +50,7 @@ static LogicalResult lowerArg(Operation *op, Lowering &lowering) {
   return success();
 }
 
-static LogicalResult lowerScan(Operation *op, Lowering &lowering) {
+LogicalResult lowerScan(Operation *op, Lowering &lowering) {
   lowering.call(op, op->getName().stripDialect(),
                 {lowering.view(op->getOperand(0))},
                 {lowering.allocate(op, op->getResult(0))},
@@ -56,15 +58,4 @@ static LogicalResult lowerScan(Operation *op, Lowering &lowering) {
   return success();
 }
 
-void addReductionLowerings(LoweringMap &map) {
-  for (StringRef name :
-       {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd",
-        "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp"})
-    map[("onnx." + name).str()] = lowerReduce;
-  map["onnx.ArgMax"] = lowerArg;
-  map["onnx.ArgMin"] = lowerArg;
-  map["onnx.CumSum"] = lowerScan;
-  map["onnx.CumProd"] = lowerScan;
-}
-
-} // namespace shardc::lower
+} // namespace shardc::onnx

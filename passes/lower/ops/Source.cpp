@@ -6,7 +6,9 @@
 
 using namespace mlir;
 
-namespace shardc::lower {
+namespace shardc::onnx {
+
+using namespace lower;
 
 static void bindSource(Operation *op, Value buffer, Lowering &lowering) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -17,33 +19,33 @@ static void bindSource(Operation *op, Value buffer, Lowering &lowering) {
        /*isLoadTime=*/true, dist::getSharding(type).isReplicated()});
 }
 
-static LogicalResult lowerWeight(Operation *op, Lowering &lowering) {
-  auto weight = cast<onnx::WeightOp>(op);
+LogicalResult WeightOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   OpBuilder &b = lowering.atLoad();
-  bindSource(
-      op,
-      rt::WeightOp::create(
-          b, op->getLoc(), b.getType<rt::BufferType>(), weight.getNameAttr(),
-          weight.getFileAttr(), weight.getOffsetAttr(), weight.getLengthAttr(),
-          TypeAttr::get(type.getElementType()), Lowering::encodingOf(type)),
-      lowering);
+  bindSource(op,
+             rt::WeightOp::create(b, op->getLoc(), b.getType<rt::BufferType>(),
+                                  getNameAttr(), getFileAttr(), getOffsetAttr(),
+                                  getLengthAttr(),
+                                  TypeAttr::get(type.getElementType()),
+                                  Lowering::encodingOf(type)),
+             lowering);
   return success();
 }
 
-static LogicalResult lowerConstant(Operation *op, Lowering &lowering) {
-  auto constant = cast<onnx::ConstantOp>(op);
+LogicalResult ConstantOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   OpBuilder &b = lowering.atLoad();
-  bindSource(
-      op,
-      rt::ConstantOp::create(b, op->getLoc(), b.getType<rt::BufferType>(),
-                             constant.getValueAttr(),
-                             Lowering::encodingOf(op->getResult(0).getType())),
-      lowering);
+  bindSource(op,
+             rt::ConstantOp::create(
+                 b, op->getLoc(), b.getType<rt::BufferType>(), getValueAttr(),
+                 Lowering::encodingOf(op->getResult(0).getType())),
+             lowering);
   return success();
 }
 
-static LogicalResult lowerSymbols(Operation *op, Lowering &lowering) {
+LogicalResult SymbolsOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   ValueView result = lowering.allocate(op, op->getResult(0));
   auto values = cast<dist::DimsAttr>(op->getAttr("values")).getValues();
   lowering.call(op, "Symbols", {}, {result},
@@ -51,7 +53,8 @@ static LogicalResult lowerSymbols(Operation *op, Lowering &lowering) {
   return success();
 }
 
-static LogicalResult lowerRange(Operation *op, Lowering &lowering) {
+LogicalResult RangeOp::lower(Lowering &lowering) {
+  Operation *op = getOperation();
   ValueView result = lowering.allocate(op, op->getResult(0));
   if (auto bounds = op->getAttrOfType<dist::DimsAttr>("bounds")) {
     lowering.call(op, "Range", {}, {result},
@@ -66,11 +69,13 @@ static LogicalResult lowerRange(Operation *op, Lowering &lowering) {
   return success();
 }
 
-void addSourceLowerings(LoweringMap &map) {
-  map["onnx.Weight"] = lowerWeight;
-  map["onnx.Constant"] = lowerConstant;
-  map["onnx.Symbols"] = lowerSymbols;
-  map["onnx.Range"] = lowerRange;
+/// What is absent needs no view.
+LogicalResult NoneOp::lower(Lowering &) { return success(); }
+
+LogicalResult GuardOp::lower(Lowering &lowering) {
+  lowering.guard(*this, getLhs().getValues()[0], getKind(),
+                 getRhs().getValues()[0], getMessage());
+  return success();
 }
 
-} // namespace shardc::lower
+} // namespace shardc::onnx

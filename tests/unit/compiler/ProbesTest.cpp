@@ -1,5 +1,6 @@
 #include "compiler/probe/Probes.h"
 #include "compiler/Pipeline.h"
+#include "dialects/onnx/FunctionInfo.h"
 
 #include "dialects/dist/Dist.h"
 #include "passes/verify/Passes.h"
@@ -85,10 +86,11 @@ TEST_F(ProbesTest, BecomeOutputs) {
   EXPECT_TRUE(succeeded(mlir::verify(*module)));
   std::map<int64_t, int64_t> stageOfOutput;
   for (auto function : module->getOps<func::FuncOp>()) {
-    if (!function->hasAttr("dist.sharded"))
+    if (!onnx::FunctionInfo(function).isProgram())
       continue;
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      stageOfOutput[dist::outputOf(function, i)] = dist::stageOf(function);
+      stageOfOutput[onnx::FunctionInfo(function).modelOutput(i)] =
+          onnx::FunctionInfo(function).stage();
       EXPECT_FALSE(dist::getSharding(function.getResultTypes()[i]).isPartial());
     }
   }

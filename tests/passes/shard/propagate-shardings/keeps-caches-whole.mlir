@@ -7,7 +7,7 @@
 !s = tensor<?x?x2x8xf32, #dist.value<dims = [batch, seq, 2, 8]>>
 dist.mesh @mesh <["cp"=2]>
 
-func.func @main(%x: !x) -> (!x, !q {onnx.cache = {dim = 2 : i64, input = 1 : i64, kind = "set"}}, !q {onnx.cache = {input = 2 : i64, kind = "set"}}) {
+func.func @main(%x: !x, %past_keys: !q, %past_values: !q) -> (!x, !q {onnx.cache = {dim = 2 : i64, input = 1 : i64, kind = "set"}}, !q {onnx.cache = {input = 2 : i64, kind = "set"}}) {
   %wk = onnx.Weight {name = "wk", file = "w", offset = 0 : i64, length = 1024 : i64} : () -> tensor<16x16xf32>
   %wv = onnx.Weight {name = "wv", file = "w", offset = 0 : i64, length = 1024 : i64} : () -> tensor<16x16xf32>
   %k = onnx.MatMul %x, %wk : (!x, tensor<16x16xf32>) -> !x

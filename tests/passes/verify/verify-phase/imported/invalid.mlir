@@ -68,3 +68,34 @@ func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> tensor<4xf32> attributes
 func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> tensor<4xf32> attributes {onnx.when = true} {
   return %x : tensor<4xf32>
 }
+
+// -----
+
+// expected-error@+1 {{output 0 has an onnx.cache that is none: expected the number of an input, a kind append, set or keep, and perhaps a dim}}
+func.func @main(%x: tensor<4xf32>)
+    -> (tensor<4xf32> {onnx.cache = {input = 1 : i64, kind = "keep"}}) {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{output 0 has an onnx.cache without the dim that grows}}
+func.func @main(%x: tensor<4xf32>)
+    -> (tensor<4xf32> {onnx.cache = {input = 0 : i64, kind = "keep", dim = 1 : i64}}) {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{input 0 has an onnx.name or onnx.given of another kind than a string or a type}}
+func.func @main(%x: tensor<4xf32> {onnx.name = 3 : i64}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{has an attribute dist.outputs that says nothing}}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32>
+    attributes {dist.outputs = array<i64: 0, 1>} {
+  return %x : tensor<4xf32>
+}
