@@ -143,13 +143,21 @@ static SmallVector<DimExpr, 2> positiveFactors(DimExpr expr) {
   return isOne ? SmallVector<DimExpr, 2>() : factors;
 }
 
+/// A text that may quote sizes of thousands of terms, as a person reads it.
+static std::string shortened(std::string text) {
+  constexpr size_t kStart = 240, kEnd = 60;
+  if (text.size() <= kStart + kEnd)
+    return text;
+  return text.substr(0, kStart) + " ... " + text.substr(text.size() - kEnd);
+}
+
 LogicalResult ShapeInference::assume(Operation *op, GuardKind kind, DimExpr lhs,
                                      DimExpr rhs, const Twine &message) {
   lhs = simplify(lhs);
   rhs = simplify(rhs);
   if (dist::isTooLarge(lhs) || dist::isTooLarge(rhs))
     return op->emitOpError()
-           << message.str()
+           << shortened(message.str())
            << ": expected sizes that a few symbols make, found an expression "
               "of tens of thousands of terms, or beyond 64 bits";
   if (isProvable(kind, lhs, rhs))
@@ -158,8 +166,9 @@ LogicalResult ShapeInference::assume(Operation *op, GuardKind kind, DimExpr lhs,
     StringRef relation = kind == GuardKind::Equal     ? "equal to "
                          : kind == GuardKind::AtLeast ? "at least "
                                                       : "at most ";
-    return op->emitOpError() << message.str() << ": expected " << relation
-                             << rhs.str() << ", found " << lhs.str();
+    return op->emitOpError()
+           << shortened(message.str()) << ": expected " << relation
+           << shortened(rhs.str()) << ", found " << shortened(lhs.str());
   }
   if (kind != GuardKind::Equal)
     moveConstant(lhs, rhs);
@@ -180,7 +189,7 @@ LogicalResult ShapeInference::assume(Operation *op, GuardKind kind, DimExpr lhs,
         int64_t &known = lowerBounds[*symbol];
         known = std::max(known, *bound);
       }
-  assumed.push_back({kind, lhs, rhs, message.str(), op->getLoc()});
+  assumed.push_back({kind, lhs, rhs, shortened(message.str()), op->getLoc()});
   if (kind == GuardKind::Equal)
     recordEquality(lhs, rhs);
   return success();

@@ -105,6 +105,19 @@ class LargeGraphs(EndToEnd):
         model = graph.model(graph.node("Add", "x", graph.node("Concat", *parts, axis=1)))
         self.check(model, {"x": np.random.default_rng(1).standard_normal((2, 96, 4)).astype(np.float32)})
 
+    def test_message_about_a_long_size(self):
+        graph = Graph([("x", F32, ["seq", 4])])
+        parts = []
+        for i in range(5000):
+            ends = [graph.constant([8 * i]), graph.constant([8 * i + 8]), graph.constant([0])]
+            parts.append(graph.node("Slice", "x", *ends))
+        whole = graph.node("Concat", *parts, axis=0)
+        parts = [graph.node("Slice", whole, *[graph.constant([end]) for end in (8 * i, 8 * i + 8, 0)]) for i in range(5000)]
+        code, message = self.compile_in_small_stack(graph.model(graph.node("Concat", *parts, axis=0)))
+        self.assertEqual(code, 3, message[:2000])
+        self.assertIn("tens of thousands of terms", message)
+        self.assertLess(len(message), 2000)
+
     def test_slices_of_a_known_dim(self):
         graph = Graph([("x", F32, [2400, 4])])
         value, parts = graph.product("x", 4), []
