@@ -94,10 +94,8 @@ public:
       if (auto reduce = dyn_cast<dist::AllReduceOp>(op);
           reduce && dist::isDoneBefore(reduce))
         continue;
-      if (isa<dist::AllReduceOp, dist::AllGatherOp, dist::ReduceScatterOp,
-              dist::AllToAllOp, dist::RingOp, dist::DispatchOp,
-              dist::CombineOp>(op))
-        addCollective(&op);
+      if (auto collective = dyn_cast<dist::Collective>(op))
+        addCollective(collective);
       else if (auto weight = dyn_cast<onnx::WeightOp>(op))
         addWeight(weight);
       else if (auto send = dyn_cast<dist::SendOp>(op))
@@ -252,40 +250,38 @@ private:
   }
 
   /// What a group holds together, as each of its ranks would if it were whole.
-  DimExpr bytesOfGroup(Operation *op) const {
+  DimExpr bytesOfGroup(dist::Collective op) const {
     auto from = cast<RankedTensorType>(op->getOperand(0).getType());
     dist::Sharding whole =
-        dist::getSharding(isa<dist::ReduceScatterOp, dist::CombineOp>(op)
+        dist::getSharding(op.form().whole == artifact::WholeSide::Input
                               ? from
                               : op->getResult(0).getType());
-    if (auto swap = dyn_cast<dist::AllToAllOp>(op))
-      whole = *dist::allGather(dist::getSharding(from), swap.getDim(),
-                               swap.getAxes().getAxes());
+    if (op.form().whole == artifact::WholeSide::Neither)
+      whole = *dist::allGather(dist::getSharding(from),
+                               op->getAttrOfType<IntegerAttr>("dim").getInt(),
+                               op.getAxes().getAxes());
     return rt::storageBytes(from.getElementType(),
                             dist::product(whole.localDims(mesh)));
   }
 
   /// What all ranks of one group send together.
-  static DimExpr wireBytes(Operation *op, DimExpr bytes, int64_t ways) {
-    if (isa<dist::AllToAllOp>(op)) // each keeps its part of its own
+  static DimExpr wireBytes(dist::Collective op, DimExpr bytes, int64_t ways) {
+    if (op.form().whole == artifact::WholeSide::Neither)
+      // Each keeps its part of its own.
       return DimExpr::floorDiv(bytes * (ways - 1), ways);
-    if (isa<dist::DispatchOp, dist::CombineOp>(op)) {
+    if (op.form().isRouted) {
       // At most: a token goes to no more ranks than it chose experts.
       DimExpr choices = dist::getDims(op->getOperand(1).getType())[1];
       return bytes * DimExpr::min(choices, ways - 1);
     }
-    return bytes * (passesOf(op) * (ways - 1));
+    return bytes * (op.form().passes * (ways - 1));
   }
 
-  static int64_t passesOf(Operation *op) {
-    return isa<dist::AllReduceOp>(op) ? 2 : 1;
-  }
-
-  void addCollective(Operation *op) {
-    auto axes = op->getAttrOfType<dist::AxesAttr>("axes");
+  void addCollective(dist::Collective op) {
+    dist::AxesAttr axes = op.getAxes();
     auto why = op->getAttrOfType<StringAttr>("why");
     DimExpr bytes = bytesOfGroup(op);
-    auto reduce = dyn_cast<dist::AllReduceOp>(op);
+    auto reduce = dyn_cast<dist::AllReduceOp>(op.getOperation());
     int64_t together = 1;
     while (reduce && (reduce = dist::nextTogether(reduce))) {
       bytes = bytes + bytesOfGroup(reduce);
@@ -311,7 +307,7 @@ private:
         route->second = dist::routeOf(*topology, mesh, axes.getAxes());
       addLinks(entry, route->second,
                [&](const dist::Route &route, double bytes) {
-                 return dist::collectiveSeconds(*topology, route, passesOf(op),
+                 return dist::collectiveSeconds(*topology, route, op.form().passes,
                                                 ways, bytes);
                });
     }

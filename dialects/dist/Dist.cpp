@@ -12,6 +12,7 @@
 using namespace mlir;
 
 #include "dialects/dist/DistDialect.cpp.inc"
+#include "dialects/dist/DistInterfaces.cpp.inc"
 #include "dialects/dist/Lowerable.cpp.inc"
 
 namespace shardc::dist {

@@ -10,6 +10,7 @@
 
 #include "dialects/dist/Lowerable.h"
 #include "dialects/dist/algebra/Sharding.h"
+#include "runtime/artifact/CollectiveForm.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -74,6 +75,8 @@ struct AxisPart {
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/dist/DistAttrs.h.inc"
+
+#include "dialects/dist/DistInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/dist/DistOps.h.inc"

@@ -30,9 +30,29 @@ class Dist_UnaryOp<string opMnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
+def Dist_Collective : OpInterface<"Collective"> {
+  let cppNamespace = "::shardc::dist";
+  let description = [{
+    Ranks that differ in `axes` exchange parts of the operand. What it is made of
+    says its form, that of the instruction it becomes.
+  }];
+  let methods = [
+    InterfaceMethod<"", "::shardc::dist::AxesAttr", "getAxes">,
+    InterfaceMethod<"", "const ::shardc::artifact::CollectiveForm &", "form",
+      (ins), [{}], [{
+      return *::shardc::artifact::collectiveForm(
+          $_op->getName().stripDialect());
+    }]>
+  ];
+}
+
 // What is left in phase partitioned.
-class Dist_LocalOp<string opMnemonic>
-    : Dist_UnaryOp<opMnemonic, [DeclareOpInterfaceMethods<LowerableOp>]>;
+class Dist_LocalOp<string opMnemonic, list<Trait> traits = []>
+    : Dist_UnaryOp<opMnemonic,
+          !listconcat([DeclareOpInterfaceMethods<LowerableOp>], traits)>;
+class Dist_CollectiveOp<string opMnemonic,
+                        list<Trait> traits = [Dist_Collective]>
+    : Dist_LocalOp<opMnemonic, traits>;
 
 def Dist_ReshardOp : Dist_UnaryOp<"reshard"> {
   let summary = "The same value, held differently";
@@ -46,7 +66,7 @@ def Dist_ReshardOp : Dist_UnaryOp<"reshard"> {
   let assemblyFormat = "$operand attr-dict `:` type($operand) `to` type($result)";
 }
 
-def Dist_AllReduceOp : Dist_LocalOp<"all_reduce"> {
+def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce"> {
   let summary = "Combines the partial values of a group; all get the result";
   let description = [{
         %1 = dist.all_reduce %0 over <["tp"=2]> sum : ... -> ...
@@ -60,7 +80,7 @@ def Dist_AllReduceOp : Dist_LocalOp<"all_reduce"> {
   }];
 }
 
-def Dist_AllGatherOp : Dist_LocalOp<"all_gather"> {
+def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather"> {
   let summary = "Puts the parts of a split dim together; all get the result";
   let description = [{
         %1 = dist.all_gather %0 dim 1 over <["tp"=2]> : ... -> ...
@@ -75,7 +95,7 @@ def Dist_AllGatherOp : Dist_LocalOp<"all_gather"> {
   }];
 }
 
-def Dist_ReduceScatterOp : Dist_LocalOp<"reduce_scatter"> {
+def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter"> {
   let summary = "Combines partial values; each rank gets its part of a dim";
   let arguments = (ins AnyRankedTensor:$operand, I64Attr:$dim,
                        Dist_AxesAttr:$axes, StrAttr:$kind,
@@ -85,7 +105,7 @@ def Dist_ReduceScatterOp : Dist_LocalOp<"reduce_scatter"> {
   }];
 }
 
-def Dist_DispatchOp : Dist_LocalOp<"dispatch"> {
+def Dist_DispatchOp : Dist_CollectiveOp<"dispatch"> {
   let summary = "Tokens to the ranks whose experts they chose";
   let description = [{
     An all_gather of dim 0, the tokens, of which each rank gets only the rows that
@@ -104,7 +124,7 @@ def Dist_DispatchOp : Dist_LocalOp<"dispatch"> {
   }];
 }
 
-def Dist_CombineOp : Dist_LocalOp<"combine"> {
+def Dist_CombineOp : Dist_CollectiveOp<"combine"> {
   let summary = "What experts made of tokens back to the tokens' ranks, added up";
   let description = [{
     A reduce_scatter of dim 0 by sums, for which each rank sends only the rows that
@@ -122,7 +142,7 @@ def Dist_CombineOp : Dist_LocalOp<"combine"> {
   }];
 }
 
-def Dist_AllToAllOp : Dist_LocalOp<"all_to_all"> {
+def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all"> {
   let summary = "Puts the parts of one dim together and splits another instead";
   let description = [{
         %1 = dist.all_to_all %0 dim 2 to 1 over <["cp"=4]> : ... -> ...
@@ -141,7 +161,8 @@ def Dist_AllToAllOp : Dist_LocalOp<"all_to_all"> {
   }];
 }
 
-def Dist_RingOp : Dist_LocalOp<"ring"> {
+def Dist_RingOp : Dist_CollectiveOp<"ring", [
+    DeclareOpInterfaceMethods<Dist_Collective, ["form"]>]> {
   let summary = "Each rank sees the parts of a split dim one after the other";
   let description = [{
         %1 = dist.ring %0 dim 2 over <["cp"=4]> steps [0, 3, 2, 1] : ... -> ...

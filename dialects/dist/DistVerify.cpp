@@ -39,6 +39,11 @@ static LogicalResult verifySharding(Operation *op,
   return success();
 }
 
+/// What an all_gather sends, but not at once.
+const artifact::CollectiveForm &RingOp::form() {
+  return *artifact::collectiveForm("all_gather");
+}
+
 LogicalResult ReshardOp::verify() { return verifySameValue(*this); }
 
 static std::optional<ReduceKind> kindOf(Operation *op, StringRef kind) {

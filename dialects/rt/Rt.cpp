@@ -49,6 +49,36 @@ LogicalResult JoinOp::verify() {
   return success();
 }
 
+LogicalResult CollectiveOp::verify() {
+  const artifact::CollectiveForm *form =
+      artifact::collectiveForm(getKernel().str());
+  if (!form)
+    return emitOpError("\"") << getKernel() << "\" is no collective";
+  const bool hasFirst = getDim() && getValue();
+  const bool hasSecond = getToDim() && getToValue();
+  auto has = [&](StringRef what, bool isThere,
+                 bool isExpected) -> LogicalResult {
+    if (isThere == isExpected)
+      return success();
+    return emitOpError("\"")
+           << getKernel() << "\" has " << (isThere ? "a " : "no ") << what;
+  };
+  if (failed(has("split dim", hasFirst, form->splitDims > 0)) ||
+      failed(has("second split dim", hasSecond, form->splitDims > 1)) ||
+      failed(has("kind", getKind().has_value(), form->reduces)) ||
+      failed(has("distance", getDistance().has_value(), form->hasDistance)) ||
+      failed(has("choice of experts", getChoices() && getExperts(),
+                 form->isRouted)))
+    return failure();
+  auto isDimOf = [](std::optional<uint64_t> dim,
+                    std::optional<dist::ValueAttr> value) {
+    return !dim || !value || *dim < value->getDims().size();
+  };
+  if (!isDimOf(getDim(), getValue()) || !isDimOf(getToDim(), getToValue()))
+    return emitOpError("splits a dim that its value does not have");
+  return success();
+}
+
 LogicalResult KernelOp::verify() {
   Block &block = getBody().front();
   auto yield =

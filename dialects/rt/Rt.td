@@ -233,12 +233,11 @@ def Rt_EndOp : Rt_Op<"end"> {
 def Rt_CollectiveOp : Rt_Op<"collective"> {
   let summary = "A collective over the ranks that differ in `axes`";
   let description = [{
-    all_gather and reduce_scatter have `dim` and `value`, the #dist.value of what
-    is split, whose sharding of that dim places each rank's part. all_to_all has
-    them of its operand, and `to_dim` and `to_value` of its result. shift gives
-    each rank the input of the one that is `distance` further in the group.
-    dispatch and combine are all_gather and reduce_scatter of rows by `choices` of
-    that many `experts`.
+    Which attributes it has says its form (runtime/artifact/CollectiveForm.h):
+    for a split dim `dim` and `value`, the #dist.value of the side that is split,
+    whose sharding of that dim places each rank's part; for a second one `to_dim`
+    and `to_value`, of the result; `kind` where it adds up; `distance` where it
+    goes around the group; `choices` among so many `experts` where rows go by them.
 
     With a `flight` it is only started: what comes next runs beside it, up to the
     rt.wait of the same flight and views. Until then nothing but other collectives
@@ -255,6 +254,7 @@ def Rt_CollectiveOp : Rt_Op<"collective"> {
                        OptionalAttr<I64Attr>:$distance,
                        OptionalAttr<I64Attr>:$flight,
                        OptionalAttr<StrAttr>:$why);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $kernel $input (`by` $choices^ `:` type($choices))? `into` $output `over` $axes attr-dict `:` type($input) `->` type($output)
   }];

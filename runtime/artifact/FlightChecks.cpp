@@ -21,7 +21,7 @@ namespace shardc::runtime {
 
 int flightOf(const artifact::Instruction &instruction) {
   const std::string_view name = instruction.kernel()->string_view();
-  if (name != artifact::kWait && collectiveKind(name) == CollectiveKind::None)
+  if (name != artifact::kWait && !collectiveForm(name))
     return -1;
   const artifact::Attribute *flight =
       findAttribute(instruction, artifact::kFlight);
@@ -47,7 +47,7 @@ public:
 private:
   Status check(const artifact::Instruction &instruction) {
     const std::string_view name = instruction.kernel()->string_view();
-    const bool isCollective = collectiveKind(name) != CollectiveKind::None;
+    const bool isCollective = collectiveForm(name);
     if (name == artifact::kWait)
       return land(instruction);
     if (!open.empty() &&

@@ -216,8 +216,7 @@ private:
     const artifact::Instruction &instruction = *list.Get(index);
     std::string_view name = instruction.kernel()->string_view();
     const HostInstruction kind = hostInstruction(name);
-    const bool meetsOthers = collectiveKind(name) != CollectiveKind::None ||
-                             name == artifact::kSend ||
+    const bool meetsOthers = collectiveForm(name) || name == artifact::kSend ||
                              name == artifact::kReceive;
     if (!open.empty() && meetsOthers)
       return artifactError(describe(instruction),

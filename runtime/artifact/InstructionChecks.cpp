@@ -8,24 +8,6 @@
 
 namespace shardc::runtime {
 
-CollectiveKind collectiveKind(std::string_view name) {
-  if (name == "all_reduce")
-    return CollectiveKind::AllReduce;
-  if (name == "all_gather")
-    return CollectiveKind::AllGather;
-  if (name == "reduce_scatter")
-    return CollectiveKind::ReduceScatter;
-  if (name == "dispatch")
-    return CollectiveKind::Dispatch;
-  if (name == "combine")
-    return CollectiveKind::Combine;
-  if (name == "all_to_all")
-    return CollectiveKind::AllToAll;
-  if (name == "shift")
-    return CollectiveKind::Shift;
-  return CollectiveKind::None;
-}
-
 const artifact::Attribute *
 findAttribute(const artifact::Instruction &instruction, std::string_view name) {
   if (instruction.attributes())
@@ -139,7 +121,7 @@ Status ProgramChecker::checkView(uint32_t index, bool load, const char *where) {
 }
 
 bool callsKernel(std::string_view name) {
-  return collectiveKind(name) == CollectiveKind::None &&
+  return !collectiveForm(name) &&
          hostInstruction(name) == HostInstruction::None &&
          name != artifact::kSend && name != artifact::kReceive &&
          name != artifact::kWait;
@@ -246,8 +228,9 @@ Status ProgramChecker::checkRouting(const artifact::Instruction &instruction,
 Status
 ProgramChecker::checkCollective(const artifact::Instruction &instruction) {
   std::string where = describe(instruction);
-  CollectiveKind kind = collectiveKind(instruction.kernel()->string_view());
-  if (kind == CollectiveKind::None)
+  const CollectiveForm *form =
+      collectiveForm(instruction.kernel()->string_view());
+  if (!form)
     return instruction.group() == -1
                ? Status::ok()
                : artifactError(where, " is no collective but has a group");
@@ -255,7 +238,7 @@ ProgramChecker::checkCollective(const artifact::Instruction &instruction) {
       static_cast<uint32_t>(instruction.group()) >= program.groups()->size())
     return artifactError(where, " has no group");
   auto *inputs = instruction.inputs(), *outputs = instruction.outputs();
-  const uint32_t numInputs = isRouted(kind) ? 2 : 1;
+  const uint32_t numInputs = form->isRouted ? 2 : 1;
   if (inputs->size() != numInputs || outputs->size() != 1 ||
       inputs->Get(0) < 0 || outputs->Get(0) < 0)
     return artifactError(where, " must have ", numInputs,
@@ -267,10 +250,9 @@ ProgramChecker::checkCollective(const artifact::Instruction &instruction) {
   if (in->element() != out->element() ||
       in->dims()->size() != out->dims()->size())
     return artifactError(where, ": its input and output have different types");
-  if (isRouted(kind))
+  if (form->isRouted)
     SHARDC_RETURN_IF_ERROR(checkRouting(instruction, *in));
-  if (kind == CollectiveKind::AllReduce ||
-      kind == CollectiveKind::ReduceScatter) {
+  if (form->reduces) {
     const artifact::Attribute *reduce = findAttribute(instruction, "kind");
     std::string text = reduce && reduce->text() ? reduce->text()->str() : "";
     bool boolean = in->element() == artifact::ElementType_Bool;
@@ -278,19 +260,16 @@ ProgramChecker::checkCollective(const artifact::Instruction &instruction) {
       return artifactError(where, " has kind '", text,
                            "', expected sum, max or min");
   }
-  if (kind == CollectiveKind::Shift) {
+  if (form->hasDistance) {
     const artifact::Attribute *distance =
         findAttribute(instruction, "distance");
     const bool isValid = distance && distance->ints() &&
                          distance->ints()->size() == 1 &&
                          distance->ints()->Get(0) >= 0;
-    return isValid ? Status::ok()
-                   : artifactError(where, " has no valid distance");
+    if (!isValid)
+      return artifactError(where, " has no valid distance");
   }
-  const size_t split = kind == CollectiveKind::AllReduce  ? 0
-                       : kind == CollectiveKind::AllToAll ? 2
-                                                          : 1;
-  return checkSplitDims(instruction, split, in->dims()->size());
+  return checkSplitDims(instruction, form->splitDims, in->dims()->size());
 }
 
 /// So many dims, each with a layout.

@@ -14,6 +14,7 @@
 #ifndef SHARDC_RUNTIME_ARTIFACT_PROGRAMCHECKS_H
 #define SHARDC_RUNTIME_ARTIFACT_PROGRAMCHECKS_H
 
+#include "runtime/artifact/CollectiveForm.h"
 #include "runtime/artifact/Format.h"
 #include "runtime/base/Message.h"
 #include "runtime/base/Status.h"
@@ -22,6 +23,10 @@
 #include <vector>
 
 namespace shardc::runtime {
+
+using artifact::CollectiveForm;
+using artifact::collectiveForm;
+using artifact::CollectiveKind;
 
 /// What the value of a scalar depends on; bits.
 enum ScalarDependence : uint8_t {
@@ -32,28 +37,6 @@ enum ScalarDependence : uint8_t {
 
 /// One entry for each scalar; its operands must refer to earlier scalars.
 std::vector<uint8_t> scalarDependences(const artifact::Program &program);
-
-enum class CollectiveKind {
-  None,
-  AllReduce,
-  AllGather,
-  ReduceScatter,
-  AllToAll,
-  Shift,
-  Dispatch,
-  Combine
-};
-
-/// Dispatch and combine are all_gather and reduce_scatter of some rows.
-inline bool isRouted(CollectiveKind kind) {
-  return kind == CollectiveKind::Dispatch || kind == CollectiveKind::Combine;
-}
-inline bool isGather(CollectiveKind kind) {
-  return kind == CollectiveKind::AllGather || kind == CollectiveKind::Dispatch;
-}
-
-/// None for a kernel's name.
-CollectiveKind collectiveKind(std::string_view name);
 
 /// Of a buffer of weights: the weight, or the first of those that are joined;
 /// null for any other buffer.

@@ -61,7 +61,7 @@ Status checkOverlap(const BoundCollective &bound, const Operands &mine) {
   const TensorView &in = mine.input.view, &out = mine.output.view;
   bool same = mine.input.byteOffset == mine.output.byteOffset &&
               std::equal(in.strides, in.strides + in.rank, out.strides);
-  if (bound.kind == CollectiveKind::AllReduce && same)
+  if (bound.form->whole == artifact::WholeSide::Both && same)
     return Status::ok();
   return artifactError("its input and output overlap");
 }
@@ -86,25 +86,20 @@ Status checkBlocks(const BoundCollective &bound, size_t self,
                    const Operands &mine) {
   const TensorView &in = mine.input.view, &out = mine.output.view;
   const int dim = bound.split.dim, to = bound.to.dim;
-  switch (bound.kind) {
-  case CollectiveKind::AllGather:
-  case CollectiveKind::Dispatch:
-    return checkBlocks(bound.split.blocks, self, out.dims[dim], in.dims[dim]);
-  case CollectiveKind::ReduceScatter:
-  case CollectiveKind::Combine:
-    return checkBlocks(bound.split.blocks, self, in.dims[dim], out.dims[dim]);
-  case CollectiveKind::AllToAll: {
-    // Of one dim both sides have parts alone: its size stands in the layouts.
-    const bool isOne = dim == to;
-    const int64_t size = bound.split.blocks[self].globalSize;
-    SHARDC_RETURN_IF_ERROR(checkBlocks(
-        bound.split.blocks, self, isOne ? size : out.dims[dim], in.dims[dim]));
-    return checkBlocks(bound.to.blocks, self, isOne ? size : in.dims[to],
-                       out.dims[to]);
-  }
-  default:
+  const std::vector<OwnedRuns> &blocks = bound.split.blocks;
+  if (bound.form->splitDims == 0)
     return Status::ok();
-  }
+  if (bound.form->whole == artifact::WholeSide::Output)
+    return checkBlocks(blocks, self, out.dims[dim], in.dims[dim]);
+  if (bound.form->whole == artifact::WholeSide::Input)
+    return checkBlocks(blocks, self, in.dims[dim], out.dims[dim]);
+  // Of one dim both sides have parts alone: its size stands in the layouts.
+  const bool isOne = dim == to;
+  const int64_t size = blocks[self].globalSize;
+  SHARDC_RETURN_IF_ERROR(
+      checkBlocks(blocks, self, isOne ? size : out.dims[dim], in.dims[dim]));
+  return checkBlocks(bound.to.blocks, self, isOne ? size : in.dims[to],
+                     out.dims[to]);
 }
 
 /// Dim number `index` of the instruction, with the ranks' parts of it.
@@ -127,26 +122,23 @@ Status bindAttributes(const artifact::Instruction &instruction,
                       std::span<const int> members,
                       std::span<const std::vector<int64_t>> allScalars,
                       BoundCollective &bound) {
-  if (bound.kind == CollectiveKind::Shift) {
+  const CollectiveForm &form = *bound.form;
+  if (form.hasDistance)
     bound.distance = static_cast<int>(
         findAttribute(instruction, "distance")->ints()->Get(0) %
         static_cast<int64_t>(members.size()));
-    return Status::ok();
-  }
-  if (bound.kind == CollectiveKind::AllReduce ||
-      bound.kind == CollectiveKind::ReduceScatter) {
+  if (form.reduces) {
     const auto *text = findAttribute(instruction, "kind")->text();
     bound.reduce = text->string_view() == "max"   ? ReduceKind::Max
                    : text->string_view() == "min" ? ReduceKind::Min
                                                   : ReduceKind::Sum;
   }
-  if (bound.kind == CollectiveKind::AllReduce)
-    return Status::ok();
-  if (isRouted(bound.kind))
+  if (form.isRouted)
     bound.experts = findAttribute(instruction, "experts")->ints()->Get(0);
-  SHARDC_RETURN_IF_ERROR(
-      bindDim(instruction, 0, members, allScalars, bound.split));
-  if (bound.kind == CollectiveKind::AllToAll)
+  if (form.splitDims > 0)
+    SHARDC_RETURN_IF_ERROR(
+        bindDim(instruction, 0, members, allScalars, bound.split));
+  if (form.splitDims > 1)
     SHARDC_RETURN_IF_ERROR(
         bindDim(instruction, 1, members, allScalars, bound.to));
   return Status::ok();
@@ -158,9 +150,8 @@ using GroupOperands = std::vector<Operands>;
 Status checkShapes(const BoundCollective &bound, std::span<const int> members,
                    size_t self, const GroupOperands &all) {
   const Operands &mine = all[self];
-  const bool reduce = bound.kind == CollectiveKind::AllReduce;
-  const int dim = reduce ? -1 : bound.split.dim;
-  const int to = bound.kind == CollectiveKind::AllToAll ? bound.to.dim : dim;
+  const int dim = bound.form->splitDims > 0 ? bound.split.dim : -1;
+  const int to = bound.form->splitDims > 1 ? bound.to.dim : dim;
   if (!sameDims(mine.input.view, mine.output.view, {dim, to}))
     return artifactError("its input ", dimsText(mine.input.view),
                          " and output ", dimsText(mine.output.view),
@@ -195,16 +186,15 @@ Status checkShift(const BoundCollective &bound, std::span<const int> members,
 void countBytes(const GroupOperands &all, size_t self, BoundCollective &bound) {
   const TensorView &in = all[self].input.view, &out = all[self].output.view;
   const auto ranks = static_cast<int64_t>(all.size());
-  TensorView whole = isGather(bound.kind) ? out : in;
-  if (bound.kind == CollectiveKind::AllToAll)
+  const CollectiveForm &form = *bound.form;
+  const bool hasParts = form.splitDims > 1;
+  TensorView whole = form.whole == artifact::WholeSide::Output ? out : in;
+  if (hasParts)
     whole.dims[bound.split.dim] = bound.split.blocks[self].globalSize;
   bound.bytes = viewBytes(whole);
-  bound.wireBytes = bound.bytes * (ranks - 1);
-  if (bound.kind == CollectiveKind::AllReduce)
-    bound.wireBytes *= 2;
-  if (bound.kind == CollectiveKind::AllToAll)
-    bound.wireBytes /= ranks;
-  if (bound.kind != CollectiveKind::Shift)
+  bound.wireBytes =
+      bound.bytes * form.passes * (ranks - 1) / (hasParts ? ranks : 1);
+  if (!form.hasDistance)
     return;
   bound.bytes = 0;
   for (const Operands &operands : all)
@@ -237,7 +227,7 @@ Status bindCollective(const artifact::Program &program,
                       std::span<const int> members,
                       std::span<const std::vector<int64_t>> allScalars,
                       Communicator &communicator, BoundCollective &bound) {
-  bound.kind = collectiveKind(instruction.kernel()->string_view());
+  bound.form = collectiveForm(instruction.kernel()->string_view());
   bound.communicator = &communicator;
   SHARDC_RETURN_IF_ERROR(
       bindAttributes(instruction, members, allScalars, bound));
@@ -248,10 +238,10 @@ Status bindCollective(const artifact::Program &program,
         resolveOperands(program, instruction,
                         allScalars[static_cast<size_t>(members[i])], all[i]));
   SHARDC_RETURN_IF_ERROR(checkOverlap(bound, all[self]));
-  SHARDC_RETURN_IF_ERROR(bound.kind == CollectiveKind::Shift
+  SHARDC_RETURN_IF_ERROR(bound.form->hasDistance
                              ? checkShift(bound, members, all)
                              : checkShapes(bound, members, self, all));
-  if (isRouted(bound.kind))
+  if (bound.form->isRouted)
     SHARDC_RETURN_IF_ERROR(checkChoices(
         program, instruction, allScalars[static_cast<size_t>(members[self])],
         bound.split.blocks[self].globalSize));
@@ -263,7 +253,7 @@ Status runCollective(const BoundCollective &bound, const KernelCall &call,
                      const CollectiveSite &site) {
   Communicator &communicator = *bound.communicator;
   const TensorView &input = call.inputs[0], &output = call.outputs[0];
-  switch (bound.kind) {
+  switch (bound.form->kind) {
   case CollectiveKind::AllReduce:
     return communicator.allReduce(input, output, bound.reduce, site);
   case CollectiveKind::AllGather:
@@ -282,8 +272,6 @@ Status runCollective(const BoundCollective &bound, const KernelCall &call,
     return communicator.allToAll(input, output, bound.split, bound.to, site);
   case CollectiveKind::Shift:
     return communicator.shift(input, output, bound.distance, site);
-  case CollectiveKind::None:
-    break;
   }
   return artifactError("not a collective");
 }

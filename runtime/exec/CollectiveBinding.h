@@ -17,13 +17,13 @@
 namespace shardc::runtime {
 
 struct BoundCollective {
-  CollectiveKind kind = CollectiveKind::None;
+  const CollectiveForm *form = nullptr;
   Communicator *communicator = nullptr;
   ReduceKind reduce = ReduceKind::Sum;
-  DimBlocks split;     ///< but for all_reduce and shift
-  DimBlocks to;        ///< of all_to_all
+  DimBlocks split;     ///< where its form has a split dim
+  DimBlocks to;        ///< and a second one
   int distance = 0;    ///< of shift, below the number of ranks
-  int64_t experts = 0; ///< of dispatch and combine
+  int64_t experts = 0; ///< where it is routed
   int64_t bytes = 0;   ///< of the group's global value
   /// Sent by all ranks of one group together: all_gather and reduce_scatter
   /// (k - 1) N, all_reduce 2 (k - 1) N, all_to_all (k - 1) N / k, shift N;

@@ -274,8 +274,7 @@ std::string Engine::describePlace(const RankProgress &progress) const {
                    "'");
   };
   auto meets = [](const artifact::Instruction &instruction) {
-    return collectiveKind(instruction.kernel()->string_view()) !=
-               CollectiveKind::None ||
+    return collectiveForm(instruction.kernel()->string_view()) ||
            transferOf(instruction);
   };
   if (meets(*at))

@@ -57,8 +57,35 @@ static LogicalResult lowerTogether(ArrayRef<dist::AllReduceOp> reduces,
   return success();
 }
 
+/// As its form says.
+static LogicalResult lowerCollective(Collective op, const ValueView &result,
+                                     Lowering &lowering) {
+  const artifact::CollectiveForm &form = op.form();
+  const Value operand = op->getOperand(0), whole = op->getResult(0);
+  ValueView choices;
+  if (form.isRouted)
+    choices = lowering.view(op->getOperand(1));
+  rt::CollectiveOp made =
+      lowering.collective(op, form.name, lowering.view(operand), result,
+                          op.getAxes(), form.isRouted ? &choices : nullptr);
+  if (form.reduces)
+    made.setKindAttr(op->getAttrOfType<StringAttr>("kind"));
+  if (form.isRouted)
+    made.setExpertsAttr(op->getAttrOfType<IntegerAttr>("experts"));
+  if (form.splitDims > 0) {
+    auto dim = op->getAttrOfType<IntegerAttr>("dim"); // of tokens: the first
+    made.setDim(dim ? dim.getInt() : 0);
+    const bool isResult = form.whole == artifact::WholeSide::Input;
+    made.setValueAttr(getValueAttr((isResult ? whole : operand).getType()));
+  }
+  if (form.splitDims > 1) {
+    made.setToDimAttr(op->getAttrOfType<IntegerAttr>("to"));
+    made.setToValueAttr(getValueAttr(whole.getType()));
+  }
+  return success();
+}
+
 LogicalResult AllReduceOp::lower(Lowering &lowering) {
-  Operation *op = getOperation();
   if (dist::isDoneBefore(*this))
     return success();
   SmallVector<dist::AllReduceOp> reduces;
@@ -66,74 +93,38 @@ LogicalResult AllReduceOp::lower(Lowering &lowering) {
     reduces.push_back(next);
   if (reduces.size() > 1)
     return lowerTogether(reduces, lowering);
-  ValueView result = lowering.allocate(op, getResult());
-  rt::CollectiveOp made = lowering.collective(
-      op, "all_reduce", lowering.view(getOperand()), result, getAxes());
-  made.setKindAttr(getKindAttr());
-  return success();
+  return lowerCollective(*this, lowering.allocate(*this, getResult()),
+                         lowering);
 }
 
 LogicalResult AllGatherOp::lower(Lowering &lowering) {
-  Operation *op = getOperation();
-  ValueView result = lowering.allocate(op, getResult());
-  rt::CollectiveOp made = lowering.collective(
-      op, "all_gather", lowering.view(getOperand()), result, getAxes());
-  made.setDimAttr(getDimAttr());
-  made.setValueAttr(dist::getValueAttr(getOperand().getType()));
-  return success();
+  return lowerCollective(*this, lowering.allocate(*this, getResult()),
+                         lowering);
 }
 
 LogicalResult ReduceScatterOp::lower(Lowering &lowering) {
-  Operation *op = getOperation();
-  ValueView result = lowering.allocate(op, getResult());
-  rt::CollectiveOp made = lowering.collective(
-      op, "reduce_scatter", lowering.view(getOperand()), result, getAxes());
-  made.setKindAttr(getKindAttr());
-  made.setDimAttr(getDimAttr());
-  made.setValueAttr(dist::getValueAttr(getResult().getType()));
-  return success();
-}
-
-/// dispatch and combine, which route the rows of their operand by choices.
-static void route(Operation *op, Lowering &lowering, StringRef kernel,
-                  const ValueView &result, dist::AxesAttr axes, Value part) {
-  const ValueView choices = lowering.view(op->getOperand(1));
-  rt::CollectiveOp made = lowering.collective(
-      op, kernel, lowering.view(op->getOperand(0)), result, axes, &choices);
-  made.setExpertsAttr(op->getAttrOfType<IntegerAttr>("experts"));
-  made.setDim(0);
-  made.setValueAttr(dist::getValueAttr(part.getType()));
+  return lowerCollective(*this, lowering.allocate(*this, getResult()),
+                         lowering);
 }
 
 LogicalResult DispatchOp::lower(Lowering &lowering) {
-  Operation *op = getOperation();
   // Ranks have different rows of the whole value.
   Value whole = getResult();
   ValueView result =
-      lowering.allocate(op, getElementTypeOrSelf(whole.getType()),
+      lowering.allocate(*this, getElementTypeOrSelf(whole.getType()),
                         Lowering::localDims(whole), /*isReplicated=*/false);
   lowering.bind(whole, result);
-  route(op, lowering, "dispatch", result, getAxes(), getOperand());
-  return success();
+  return lowerCollective(*this, result, lowering);
 }
 
 LogicalResult CombineOp::lower(Lowering &lowering) {
-  Operation *op = getOperation();
-  route(op, lowering, "combine", lowering.allocate(op, getResult()), getAxes(),
-        getResult());
-  return success();
+  return lowerCollective(*this, lowering.allocate(*this, getResult()),
+                         lowering);
 }
 
 LogicalResult AllToAllOp::lower(Lowering &lowering) {
-  Operation *op = getOperation();
-  ValueView result = lowering.allocate(op, getResult());
-  rt::CollectiveOp made = lowering.collective(
-      op, "all_to_all", lowering.view(getOperand()), result, getAxes());
-  made.setDimAttr(getDimAttr());
-  made.setValueAttr(dist::getValueAttr(getOperand().getType()));
-  made.setToDimAttr(getToAttr());
-  made.setToValueAttr(dist::getValueAttr(getResult().getType()));
-  return success();
+  return lowerCollective(*this, lowering.allocate(*this, getResult()),
+                         lowering);
 }
 
 /// What takes the parts in turn makes them come.

@@ -77,7 +77,7 @@ rt.program @read_before_written {
   %from = rt.view %a : <f32, [4], [1], 0>
   %to = rt.view %b : <f32, [4], [1], 0>
   // expected-error@+1 {{reads a buffer before it was written}}
-  rt.collective "all_reduce" %from into %to over <["tp"=2]> : !v -> !v
+  rt.collective "all_reduce" %from into %to over <["tp"=2]> {kind = "sum"} : !v -> !v
 }
 
 // -----
