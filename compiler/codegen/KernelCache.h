@@ -18,7 +18,7 @@ namespace shardc::codegen {
 /// All of the module's kernels, whose order and names count; "" for none.
 std::string kernelText(mlir::ModuleOp module);
 
-/// What `make` makes of kernels for a target, or what this very build of the
+/// What `make` makes, and checks, of kernels for a target, or what this very build of the
 /// compiler made of them before. "" is no result, and not kept.
 std::string cached(llvm::StringRef kernels, llvm::StringRef target,
                    llvm::function_ref<std::string()> make);

@@ -3,6 +3,7 @@
 #include "compiler/codegen/host/HostKernels.h"
 
 #include "compiler/codegen/KernelCache.h"
+#include "compiler/codegen/check/CheckKernels.h"
 #include "compiler/codegen/rows/LowerRows.h"
 #include "compiler/codegen/rows/RowEmitter.h"
 #include "dialects/rt/Rt.h"
@@ -31,8 +32,13 @@ static std::string generate(ModuleOp module, const HostTarget &target,
     why = "they cannot be lowered";
     return "";
   }
-  std::string object = compileObject(**lowered, target.name, why);
-  return object.empty() ? object : linkShared(object, why);
+  const std::string object = compileObject(**lowered, target.name, why);
+  const std::string library = object.empty() ? "" : linkShared(object, why);
+  if (library.empty() || !canRun(target.name) ||
+      succeeded(checkKernels(module, library)))
+    return library;
+  why = "they compute something else than they stand for";
+  return "";
 }
 
 FailureOr<std::vector<KernelLibrary>> generateHostKernels(ModuleOp module) {
