@@ -34,11 +34,14 @@ overlapOptions(const PipelineOptions &options) {
   return made;
 }
 
+/// Functions for other ways to broadcast are for models that are soon compiled.
+constexpr unsigned kMaxBroadcastOps = 1024;
+
 void buildPhase(OpPassManager &passes, StringRef phase,
                 const PipelineOptions &options) {
   if (phase == "imported") {
     passes.addPass(import::createSpecializeBranches());
-    passes.addPass(import::createInferShapes());
+    passes.addPass(import::createInferShapes({kMaxBroadcastOps}));
     passes.addPass(import::createCaptureOperands());
     passes.addPass(import::createFoldIndexing());
     passes.addPass(import::createFoldLayout());

@@ -205,6 +205,12 @@ bool ShapeInference::needsCheck(const Assumption &assumption) const {
   return !isProvable(assumption.kind, lhs, rhs);
 }
 
+void ShapeInference::noteStretchable(DimExpr size) {
+  std::optional<StringRef> symbol = size.asSymbol();
+  if (symbol && !llvm::is_contained(stretchableSymbols, *symbol))
+    stretchableSymbols.push_back(symbol->str());
+}
+
 FailureOr<DimExpr> ShapeInference::broadcast(Operation *op, DimExpr lhs,
                                              DimExpr rhs) {
   lhs = simplify(lhs);
@@ -213,6 +219,10 @@ FailureOr<DimExpr> ShapeInference::broadcast(Operation *op, DimExpr lhs,
     return lhs;
   if (lhs.isConstant(1))
     return rhs;
+  if (lhs.asSymbol() && rhs.asSymbol()) {
+    noteStretchable(lhs);
+    noteStretchable(rhs);
+  }
   if (failed(assume(op, GuardKind::Equal, lhs, rhs,
                     op->getName().stripDialect() + ": sizes " + lhs.str() +
                         " and " + rhs.str() + " do not broadcast")))

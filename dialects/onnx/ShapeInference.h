@@ -166,6 +166,11 @@ public:
   /// False for what later assumptions prove, or types now say.
   bool needsCheck(const Assumption &assumption) const;
   bool hasEqualities() const { return !equalities.empty(); }
+  /// Symbols of dims that were assumed to equal another symbol so that they
+  /// broadcast; where one of them is 1, they would as well.
+  llvm::ArrayRef<std::string> stretchable() const { return stretchableSymbols; }
+  /// Notes that `size` may be 1, too, if it is a symbol.
+  void noteStretchable(dist::DimExpr size);
 
   /// Size of two dims under ONNX's multidirectional broadcasting.
   llvm::FailureOr<dist::DimExpr>
@@ -215,6 +220,7 @@ private:
   llvm::StringMap<dist::DimExpr> equalities; ///< symbol to what it equals
   llvm::StringMap<int64_t> lowerBounds;      ///< of symbols, if above 0
   llvm::StringMap<unsigned> readSymbols;     ///< names in use, how often
+  llvm::SmallVector<std::string> stretchableSymbols;
 };
 
 //===----------------------------------------------------------------------===//

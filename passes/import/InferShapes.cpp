@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/import/BroadcastProfiles.h"
 #include "passes/import/Passes.h"
 
 #include "dialects/onnx/FunctionInfo.h"
@@ -31,16 +32,24 @@ namespace {
 constexpr int64_t kNewestOpset = 28;
 
 struct InferShapes : impl::InferShapesBase<InferShapes> {
+  using InferShapesBase::InferShapesBase;
+
   void runOnOperation() override {
     const int64_t opset =
         onnx::modelInfo(getOperation()).opset.value_or(kNewestOpset);
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(run(function, opset)))
+    auto infer = [&](func::FuncOp function) { return run(function, opset); };
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      FailureOr<unsigned> made = inferProfiles(function, maxOps, infer);
+      if (failed(made))
         return signalPassFailure();
+      numProfiles += *made;
+    }
   }
 
 private:
-  LogicalResult run(func::FuncOp function, int64_t opset);
+  /// Gives what may broadcast otherwise (BroadcastProfiles.h).
+  FailureOr<SmallVector<std::string>> run(func::FuncOp function, int64_t opset);
   void replaceKnown(Operation *op, ShapeInference &inference);
   /// A walk backwards: drops what nothing needs. `symbols` are needed.
   void eraseUnused(Block &block, ShapeInference &inference,
@@ -119,9 +128,10 @@ static void freeUnusedInputs(func::FuncOp function, ShapeInference &inference) {
   }
 }
 
-LogicalResult InferShapes::run(func::FuncOp function, int64_t opset) {
+FailureOr<SmallVector<std::string>> InferShapes::run(func::FuncOp function,
+                                                     int64_t opset) {
   if (function.isExternal())
-    return success();
+    return SmallVector<std::string>();
   Block &block = function.getBody().front();
   OpBuilder builder(function.getContext());
   ShapeInference inference(builder, opset);
@@ -138,7 +148,7 @@ LogicalResult InferShapes::run(func::FuncOp function, int64_t opset) {
   function.setType(FunctionType::get(
       function.getContext(), block.getArgumentTypes(),
       llvm::to_vector(block.getTerminator()->getOperandTypes())));
-  return success();
+  return llvm::to_vector(inference.stretchable());
 }
 
 } // namespace shardc::import

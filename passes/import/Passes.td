@@ -56,15 +56,22 @@ def InferShapes : Pass<"shardc-infer-shapes", "::mlir::ModuleOp"> {
     only carries a known shape: it has become dims, bounds or axes. Assumptions
     that this took stand as onnx.Guard at the function's start; where one says
     that a symbol equals an expression, the expression stands in its place
-    everywhere, the function's arguments included.
+    everywhere, the function's arguments included. Sizes that broadcast are taken
+    as equal; where nothing but that relates two symbols of inputs, functions
+    beside it are for those that are 1.
 
     (* example filepath=tests/passes/import/infer-shapes/example.mlir *)
   }];
+  let options = [
+    Option<"maxOps", "max-ops", "unsigned", "0",
+           "Ops that a function and those beside it may have; none if 0">
+  ];
   let dependentDialects = ["::shardc::dist::DistDialect",
                            "::shardc::onnx::OnnxDialect"];
   let statistics = [
     Statistic<"numGuards", "guards", "Assumptions about the inputs' sizes">,
-    Statistic<"numErased", "erased", "Ops that only computed shapes">
+    Statistic<"numErased", "erased", "Ops that only computed shapes">,
+    Statistic<"numProfiles", "profiles", "Functions for sizes that are 1">
   ];
 }
 

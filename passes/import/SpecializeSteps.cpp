@@ -45,40 +45,23 @@ std::optional<DimExpr> growth(func::FuncOp function) {
   return common;
 }
 
-/// "This dim of this input is 1", for a dim of that size.
-std::optional<NamedAttribute> oneStep(func::FuncOp function, DimExpr size) {
-  if (!size.asSymbol())
-    return std::nullopt;
-  MLIRContext *context = function.getContext();
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    StringAttr name = onnx::FunctionInfo(function).inputName(i);
-    for (auto [d, dim] :
-         llvm::enumerate(dist::getDims(function.getArgumentTypes()[i])))
-      if (name && dim == size)
-        return NamedAttribute(name, onnx::sizeCondition(context, d, 1));
-  }
-  return std::nullopt;
-}
-
 struct SpecializeSteps : impl::SpecializeStepsBase<SpecializeSteps> {
   void runOnOperation() override {
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
       if (std::optional<DimExpr> length = growth(function))
-        if (std::optional<NamedAttribute> when = oneStep(function, *length))
-          split(function, *when);
+        if (auto input = length->asSymbol()
+                             ? onnx::inputWithSize(function, *length)
+                             : std::nullopt)
+          split(function, input->first, input->second);
   }
 
 private:
   /// The step first: the runtime takes the first profile that a request fits.
-  void split(func::FuncOp function, NamedAttribute isStep) {
+  void split(func::FuncOp function, StringAttr input, int64_t dim) {
     OpBuilder builder(function);
     auto step = cast<func::FuncOp>(builder.clone(*function));
-    NamedAttrList when;
-    if (DictionaryAttr known = onnx::FunctionInfo(function).when())
-      when = NamedAttrList(known);
-    when.append(isStep);
-    onnx::FunctionInfo(step).setWhen(when.getDictionary(&getContext()));
+    onnx::addCondition(step, input, onnx::sizeCondition(&getContext(), dim, 1));
     name(step, onnx::kDecode);
     name(function, onnx::kPrefill);
     ++numSteps;

@@ -161,7 +161,7 @@ private:
     if (microBatches > 1)
       noteBatch(function, *graph);
     splitAxes(*graph, stage, isDecode, experts, options);
-    if (!isDecode)
+    if (!onnx::isForSizes(function))
       for (const dist::Axis &axis : stage.axes)
         warnAboutIdleRanks(function, *graph, axis);
     for (const GraphOp &op : graph->ops)

@@ -2,7 +2,7 @@
 
 ONNX has no reference for these. Expected outputs stand in microsoft.npz as CASE/NUMBER; with onnxruntime installed
 
-    python -m tests.conformance.microsoft_cases     records them again, those of new cases among them
+    python -m tests.conformance.microsoft_cases     records those of new cases
 """
 
 from dataclasses import dataclass, field
@@ -150,12 +150,73 @@ def convolutions(c):
     c.add("FusedConv.clip", [image], [filters], activation="Clip", activation_params=[-0.5, 1.5], **strides)
 
 
+def products(c):
+    """Matrices of 6 by 8 and 8 by 5, in the orders and with the factors that attributes say."""
+    a, b = c.floats(2, 6, 8), c.floats(2, 8, 5)
+    turned = {"transA": 1, "transB": 1}
+    c.add("FusedMatMul", [a], [b], alpha=0.7)
+    c.add("FusedMatMul.turned", [a.swapaxes(1, 2).copy()], [b.swapaxes(1, 2).copy()], alpha=-1.5, **turned)
+    c.add("FusedMatMul.batch", [c.floats(6, 2, 8)], [c.floats(8, 2, 5)], transBatchA=1, transBatchB=1, has_symbols=False)
+    c.add("TransposeMatMul", [a], [b.swapaxes(1, 2).copy()], alpha=0.25, transB=1)
+    for name, act in (("Relu", "Relu"), ("leaky", "LeakyRelu"), ("Sigmoid", "Sigmoid")):
+        more = {"activation_alpha": 0.3} if act == "LeakyRelu" else {}
+        c.add(f"FusedGemm.{name}", [a[0]], [b[0], c.floats(5)], activation=act, alpha=0.5, beta=2.0, **more)
+    quantized, scales = c.bytes(8, 5), np.abs(c.floats(5, scale=0.02))
+    c.add("DynamicQuantizeMatMul", [c.floats(6, 8)], [quantized, scales, c.bytes(5), c.floats(5)], tolerance=2e-3)
+    c.add("DynamicQuantizeMatMul.whole", [c.floats(6, 8)], [quantized, np.float32(0.03)], tolerance=2e-3)
+    whole = [np.float32(0.05), scales, np.array(7, np.uint8), c.bytes(5), c.floats(5)]
+    c.add("MatMulIntegerToFloat", [c.bytes(6, 8)], [quantized, *whole])
+
+
+def others(c):
+    """Ids of 2 rows of 5, images of 3 by 4."""
+    ids = c.random.integers(0, 11, (2, 5)).astype(np.int32)
+    kinds, mask = (ids % 2).astype(np.int32), np.array([[1, 1, 1, 1, 0], [1, 1, 0, 0, 0]], np.int32)
+    tables = [c.floats(11, 8), c.floats(5, 8), c.floats(2, 8), c.floats(8), c.floats(8)]
+    c.add("EmbedLayerNormalization", [ids, kinds], [*tables, mask], outputs=2, has_symbols=False, epsilon=1e-5)
+    c.add("EmbedLayerNormalization.plain", [ids, None], [*tables[:2], None, *tables[3:]], outputs=2, has_symbols=False)
+    c.add("Gelu", [c.floats(4, 7)])
+    c.add("Pad", [c.floats(3, 4)], [np.array([1, 0, 2, 3], np.int64), np.float32(1.5)], mode="constant", has_symbols=False)
+    c.add("Pad.edge", [c.floats(3, 4)], [np.array([1, 2, 0, 1], np.int64)], mode="edge", has_symbols=False)
+    c.add("QuantizeLinear", [c.floats(3, 4)], [np.float32(0.02), np.array(120, np.uint8)], tolerance=1)
+    c.add("QuantizeLinear.axis", [c.floats(3, 4)], [np.abs(c.floats(4)) + 0.01, c.bytes(4, dtype=np.int8)], axis=1, tolerance=1)
+    c.add("DequantizeLinear", [c.bytes(3, 4)], [np.abs(c.floats(4)), c.bytes(4)], axis=1)
+    angles = c.floats(16, 4)
+    turns = [np.cos(angles), np.sin(angles)]
+    places = np.array([[3, 4, 5, 6, 7], [0, 1, 2, 3, 4]], np.int64)
+    for name, more in (("", {}), (".neighbours", {"interleaved": 1}), (".part", {"rotary_embedding_dim": 8, "num_heads": 2})):
+        x = c.floats(2, 5, 24) if more.get("num_heads") else c.floats(2, 3, 5, 8)
+        c.add(f"RotaryEmbedding{name}", [x], [places, *turns], has_symbols=False, **more)
+    c.add("RotaryEmbedding.first", [c.floats(2, 5, 16)], [np.array([9], np.int64), *turns], has_symbols=False)
+    packed, scales = c.bytes(9, 16), np.abs(c.floats(9, 2))
+    indices = c.random.integers(0, 9, (3, 2))
+    c.add("GatherBlockQuantized", [], [packed, indices, scales, c.bytes(9, 1)], bits=4, block_size=16,
+          quantize_axis=1, gather_axis=0, has_symbols=False)  # fmt: skip
+    c.add("GatherBlockQuantized.bytes", [], [packed, indices, scales[:, :1]], bits=8, block_size=16,
+          quantize_axis=1, gather_axis=0, has_symbols=False)  # fmt: skip
+    x, w, b = c.floats(2, 5, 16), c.floats(16, 48, scale=0.3), c.floats(48)
+    past = c.floats(2, 2, 4, 3, 4)
+    for name, mask, cache, more in (
+        ("", None, None, {}),
+        (".causal", None, None, {"unidirectional": 1}),
+        (".lengths", np.array([5, 3], np.int32), None, {}),
+        (".parts", np.array([5, 4, 1, 0], np.int32), None, {}),
+        (".keys", mask, None, {}),
+        (".past", None, past, {"unidirectional": 1}),
+        (".scale", None, None, {"scale": 0.3}),
+    ):
+        c.add(f"Attention{name}", [x], [w, b, mask, cache], outputs=1 if cache is None else 2,
+              has_symbols=mask is None and cache is None, num_heads=4, **more)  # fmt: skip
+
+
 def collect():
     collector = Collector()
     experts(collector)
     quantized(collector)
     attention(collector)
     convolutions(collector)
+    products(collector)
+    others(collector)
     return collector.cases
 
 
@@ -186,8 +247,11 @@ def with_expected(cases):
 def record():
     import onnxruntime
 
-    arrays = {}
+    with np.load(RECORDED) as recorded:
+        arrays = dict(recorded)
     for case in collect():
+        if f"{case.name}/0" in arrays:
+            continue
         session = onnxruntime.InferenceSession(to_model([case]).SerializeToString(), providers=["CPUExecutionProvider"])
         for i, array in enumerate(session.run(None, case.inputs)):
             arrays[f"{case.name}/{i}"] = array

@@ -211,6 +211,32 @@ class Forms(EndToEnd):
             with self.subTest(op=op, **more):
                 np.testing.assert_allclose(self.outputs(made)[0], whole, atol=1e-5)
 
+    def test_same_pads_where_strides_do_not_divide(self):
+        """SAME adds what is lacking to a multiple of the stride, which a symbol does not say before the run."""
+        image = self.draw.floats(1, 2, 8, 7)
+        pool = {"kernel_shape": [3, 2], "strides": [2, 3]}
+        filters = self.draw.floats(3, 2, 3, 4), self.draw.floats(2, 3, 3, 4)
+        for mode in ("SAME_UPPER", "SAME_LOWER"):
+            for op, operands, more in (
+                ("Conv", [filters[0]], {"strides": [3, 2]}),
+                ("Conv", [filters[0]], {"strides": [5, 2]}),
+                ("MaxPool", [], pool),
+                ("ConvTranspose", [filters[1]], {"strides": [3, 2]}),
+                ("ConvTranspose", [filters[1]], {"strides": [2, 5]}),
+            ):
+                made = case(self.draw, op, image, *operands, weights=(1,), opset=19, auto_pad=mode, **more)
+                whole = self.outputs(made)[0]
+                made.symbols = {8: "h", 7: "w"}
+                for tp in (1, 2):
+                    with self.subTest(op=op, mode=mode, tp=tp, **more):
+                        np.testing.assert_allclose(self.outputs(made, tp)[0], whole, atol=1e-5)
+
+    def test_ranges_that_end_before_they_start(self):
+        for first, last, step in ((2, 5, 1), (5, 2, 1), (3, 3, 1), (5, 0, -2), (0, 5, -2)):
+            made = case(self.draw, "Range", I64(first), I64(last), I64(step), weights=(2,))
+            with self.subTest(first=first, last=last, step=step):
+                np.testing.assert_array_equal(self.outputs(made)[0], np.arange(first, last, step))
+
     def test_integer_products_of_vectors(self):
         for a, b in (((4,), (4, 3)), ((2, 4), (4,)), ((4,), (4,))):
             x, w = self.draw.ints(0, 200, *a, dtype=U8), self.draw.ints(-99, 99, *b, dtype=I8)

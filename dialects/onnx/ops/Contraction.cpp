@@ -190,8 +190,11 @@ static LogicalResult completeConv(ConvOp op, ArrayRef<DimExpr> filter) {
   return success();
 }
 
-/// auto_pad becomes pads: as many as give ceil(size / stride) results.
-static LogicalResult resolveAutoPad(ConvOp op, ArrayRef<DimExpr> input) {
+/// auto_pad becomes pads: as many as give ceil(size / stride) results. Where they
+/// depend on a symbol they are an op of their own, and `counts` are the results.
+static LogicalResult resolveAutoPad(ConvOp op, ShapeInference &inference,
+                                    ArrayRef<DimExpr> input,
+                                    SmallVectorImpl<DimExpr> &counts) {
   StringRef mode = op.getAutoPad();
   if (mode == "NOTSET" || mode == "VALID") {
     op.setAutoPad("NOTSET");
@@ -202,19 +205,31 @@ static LogicalResult resolveAutoPad(ConvOp op, ArrayRef<DimExpr> input) {
            << mode << ", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER";
   size_t spatial = input.size() - 2;
   SmallVector<int64_t> pads(2 * spatial);
+  SmallVector<SamePads> borders;
+  bool depends = false;
   for (size_t d = 0; d < spatial; ++d) {
     int64_t stride = (*op.getStrides())[d];
     int64_t window =
         (*op.getDilations())[d] * ((*op.getKernelShape())[d] - 1) + 1;
     std::optional<int64_t> beyond = coveredBeyond(input[2 + d], stride);
-    if (!beyond)
-      return op.emitOpError("has auto_pad ")
-             << mode << " for a size of " << input[2 + d].str()
-             << ", which may be no multiple of the stride " << stride;
-    int64_t total = std::max<int64_t>(0, window - stride + *beyond);
+    borders.push_back(
+        samePads(input[2 + d], stride, window, mode == "SAME_UPPER"));
+    depends |= !beyond;
+    int64_t total = std::max<int64_t>(0, window - stride + beyond.value_or(0));
     int64_t minor = total / 2, major = total - minor;
     pads[d] = mode == "SAME_UPPER" ? minor : major;
     pads[spatial + d] = mode == "SAME_UPPER" ? major : minor;
+  }
+  if (depends) {
+    pads.assign(2 * spatial, 0);
+    for (auto [d, border] : llvm::enumerate(borders)) {
+      counts.push_back(border.count);
+      if (failed(inference.assume(op, GuardKind::AtLeast, input[2 + d], 1,
+                                  "Conv: the image is empty")))
+        return failure();
+    }
+    if (!padImage(op, inference, borders, 0))
+      return failure();
   }
   op.setPads(ArrayRef<int64_t>(pads));
   op.setAutoPad("NOTSET");
@@ -229,14 +244,16 @@ LogicalResult ConvOp::inferTypes(ShapeInference &inference) {
     return emitOpError("has operands of ")
            << input.size() << " and " << filter.size()
            << " dims, expected the same number, at least 3";
+  SmallVector<DimExpr> counts;
   if (failed(completeConv(*this, filter)) ||
-      failed(resolveAutoPad(*this, input)) ||
+      failed(resolveAutoPad(*this, inference, input, counts)) ||
       failed(checkContracted(*this, inference, input[1],
                              filter[1] * static_cast<int64_t>(getGroup()))))
     return failure();
   SmallVector<DimExpr, 4> dims = {input[0], filter[0]};
+  llvm::append_range(dims, counts);
   size_t spatial = input.size() - 2;
-  for (size_t d = 0; d < spatial; ++d) {
+  for (size_t d = 0; d < spatial && counts.empty(); ++d) {
     int64_t window = (*getDilations())[d] * ((*getKernelShape())[d] - 1) + 1;
     DimExpr span =
         input[2 + d] + (*getPads())[d] + (*getPads())[spatial + d] - window;

@@ -129,6 +129,7 @@ static LogicalResult settleReadSizes(ExpandOp op, ShapeInference &inference,
     std::optional<StringRef> symbol = size.asSymbol();
     if (!symbol || dim.isConstant(1) || !inference.isReadSince(*symbol, 0))
       continue;
+    inference.noteStretchable(dim);
     if (failed(inference.assume(
             op, GuardKind::Equal, (size - dim) * (size - 1), 0,
             "Expand: a dim of " + dim.str() + " to " + size.str())))

@@ -44,8 +44,8 @@ static LogicalResult resolveOutputShape(ConvTransposeOp op,
   if (!op.getOutputShape() && !isSame)
     return success();
   auto sizes = asConstants(image);
-  if (!sizes)
-    return op.emitOpError("has auto_pad or output_shape for symbolic sizes");
+  if (!sizes && op.getOutputShape())
+    return op.emitOpError("has output_shape for symbolic sizes");
   size_t spatial = image.size();
   ArrayRef<int64_t> wanted = op.getOutputShape().value_or(ArrayRef<int64_t>());
   wanted = wanted.take_back(std::min(spatial, wanted.size()));
@@ -53,9 +53,10 @@ static LogicalResult resolveOutputShape(ConvTransposeOp op,
     return op.emitOpError("has an output_shape of another number of dims");
   for (size_t d = 0; d < spatial; ++d) {
     int64_t stride = windows.strides[d];
-    int64_t size = wanted.empty() ? (*sizes)[d] * stride : wanted[d];
-    int64_t total =
-        stride * ((*sizes)[d] - 1) + windows.extra[d] + windows.span(d) - size;
+    // SAME: size * stride elements, whatever the size.
+    int64_t total = windows.extra[d] + windows.span(d) - stride;
+    if (!wanted.empty())
+      total += stride * (*sizes)[d] - wanted[d];
     if (total < 0) { // more than the kernel reaches
       windows.extra[d] -= total;
       total = 0;

@@ -2,6 +2,11 @@
 
 #include "dialects/onnx/ops/Windows.h"
 
+#include "dialects/onnx/ops/Padding.h"
+#include "dialects/onnx/ops/Pooling.h"
+
+#include <cmath>
+
 using namespace mlir;
 
 namespace shardc::onnx {
@@ -57,9 +62,66 @@ std::optional<int64_t> coveredBeyond(DimExpr size, int64_t stride) {
                   : std::nullopt;
 }
 
+SamePads samePads(DimExpr size, int64_t stride, int64_t span, bool isUpper) {
+  DimExpr count = DimExpr::floorDiv(size + (stride - 1), stride);
+  DimExpr total = DimExpr::max((count - 1) * stride + span - size, 0);
+  DimExpr minor = DimExpr::floorDiv(total, 2), major = total - minor;
+  return {isUpper ? minor : major, isUpper ? major : minor, count};
+}
+
+bool padImage(Operation *op, ShapeInference &inference, ArrayRef<SamePads> pads,
+              double value) {
+  Type element = inference.element(op->getOperand(0));
+  KnownValue bounds{inference.builder.getI64Type(), {}, {}};
+  bounds.elements.assign(2, DimExpr());
+  for (const SamePads &pad : pads)
+    bounds.elements.push_back(pad.begin);
+  bounds.elements.append(2, DimExpr());
+  for (const SamePads &pad : pads)
+    bounds.elements.push_back(pad.end);
+  bounds.shape = {static_cast<int64_t>(bounds.elements.size())};
+  std::optional<KnownScalar> border = storeAs(element, value);
+  if (!border)
+    return false;
+  Value constant = inference.constant(op, KnownValue{element, {}, {*border}});
+  auto padded = inference.create<PadOp>(
+      op, {op->getOperand(0), inference.constant(op, bounds), constant});
+  if (padded)
+    op->setOperand(0, padded.getResult());
+  return static_cast<bool>(padded);
+}
+
+/// Pads of a maximum are the least number, and count for nothing. Those of a
+/// mean would count.
+static bool canPadFirst(Operation *op) {
+  return isa<MaxPoolOp>(op) &&
+         llvm::all_of(op->getResults().drop_front(),
+                      [](Value places) { return places.use_empty(); }) &&
+         isa<FloatType>(getElementTypeOrSelf(op->getOperand(0).getType()));
+}
+
+/// Pads that depend on sizes are an op of their own; `counts` are the windows.
+static LogicalResult padFirst(Operation *op, ShapeInference &inference,
+                              Windows &windows, ArrayRef<DimExpr> image,
+                              SmallVectorImpl<DimExpr> &counts) {
+  SmallVector<SamePads> pads;
+  for (auto [d, size] : llvm::enumerate(image)) {
+    pads.push_back(samePads(size, windows.strides[d], windows.span(d),
+                            windows.autoPad == "SAME_UPPER"));
+    counts.push_back(pads.back().count);
+    if (failed(inference.assume(op, GuardKind::AtLeast, size, 1,
+                                op->getName().stripDialect() +
+                                    ": the image is empty")))
+      return failure();
+  }
+  windows.pads.assign(2 * image.size(), 0);
+  return success(padImage(op, inference, pads, -INFINITY));
+}
+
 /// As many pads as give ceil(size / stride) windows.
-static LogicalResult resolveAutoPad(Operation *op, Windows &windows,
-                                    ArrayRef<DimExpr> image) {
+static LogicalResult resolveAutoPad(Operation *op, ShapeInference &inference,
+                                    Windows &windows, ArrayRef<DimExpr> image,
+                                    SmallVectorImpl<DimExpr> &counts) {
   size_t spatial = image.size();
   if (windows.autoPad == "NOTSET")
     return success();
@@ -75,6 +137,8 @@ static LogicalResult resolveAutoPad(Operation *op, Windows &windows,
   for (size_t d = 0; d < spatial; ++d) {
     std::optional<int64_t> covered =
         coveredBeyond(image[d], windows.strides[d]);
+    if (!covered && canPadFirst(op))
+      return padFirst(op, inference, windows, image, counts);
     if (!covered)
       return op->emitOpError("has auto_pad ")
              << windows.autoPad << " for a size of " << image[d].str()
@@ -105,10 +169,13 @@ FailureOr<SmallVector<DimExpr, 4>> inferWindows(Operation *op,
                                                 ShapeInference &inference,
                                                 ArrayRef<DimExpr> image) {
   FailureOr<Windows> windows = readWindows(op, image.size());
-  if (failed(windows) || failed(resolveAutoPad(op, *windows, image)))
-    return failure();
   SmallVector<DimExpr, 4> dims;
+  if (failed(windows) ||
+      failed(resolveAutoPad(op, inference, *windows, image, dims)))
+    return failure();
   for (auto [d, size] : llvm::enumerate(image)) {
+    if (dims.size() == image.size())
+      break; // by auto_pad
     DimExpr span = size + windows->pads[d] + windows->pads[image.size() + d] -
                    windows->span(d);
     if (failed(inference.assume(op, GuardKind::AtLeast, span, 0,

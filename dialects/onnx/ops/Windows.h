@@ -22,6 +22,20 @@ inferWindows(mlir::Operation *op, ShapeInference &inference,
 /// depends on a symbol. Of 7 by 2: 1.
 std::optional<int64_t> coveredBeyond(dist::DimExpr size, int64_t stride);
 
+/// What SAME_UPPER or SAME_LOWER adds to one dim so that there are
+/// ceil(size / stride) windows.
+struct SamePads {
+  dist::DimExpr begin, end;
+  dist::DimExpr count; ///< of windows
+};
+SamePads samePads(dist::DimExpr size, int64_t stride, int64_t span,
+                  bool isUpper);
+
+/// Puts an onnx.Pad before operand 0 of `op`, an image [batch, channels, ...],
+/// whose spatial dims get borders of `value`. False after an error.
+bool padImage(mlir::Operation *op, ShapeInference &inference,
+              llvm::ArrayRef<SamePads> pads, double value);
+
 } // namespace shardc::onnx
 
 #endif // SHARDC_DIALECTS_ONNX_OPS_WINDOWS_H

@@ -19,7 +19,9 @@
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Cache.h"
 #include "dialects/onnx/ops/Layout.h"
+#include "passes/import/Matching.h"
 #include "passes/import/caches/CacheRoles.h"
+#include "passes/import/validate/Validator.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -136,7 +138,7 @@ void retype(const Ports &ports, FloatType type) {
 
 /// present = narrow(wide(past) | k) becomes past | narrow(k); what else reads
 /// the wide one keeps it.
-bool joinNarrow(const Ports &ports) {
+bool joinNarrow(const Ports &ports, Validator &validator) {
   auto cast = ports.presentValue().getDefiningOp<CastOp>();
   Operation *wide = cast ? cast.getInput().getDefiningOp() : nullptr;
   if (!isa_and_nonnull<ConcatOp, CacheAppendOp>(wide) ||
@@ -150,8 +152,10 @@ bool joinNarrow(const Ports &ports) {
                                        floatOf(cast.getResult())));
   joined->moveBefore(cast);
   joined->getResult(0).setType(cast.getType());
+  if (!validator.allows(cast.getResult(), joined->getResult(0),
+                        "the join of a cache"))
+    return false;
   cast.getResult().replaceAllUsesWith(joined->getResult(0));
-  cast.erase();
   return true;
 }
 
@@ -160,6 +164,7 @@ struct NarrowCaches : impl::NarrowCachesBase<NarrowCaches> {
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     if (functions.empty())
       return;
+    SmallVector<Ports> joins;
     for (unsigned output = 0; output < functions[0].getNumResults(); ++output) {
       SmallVector<Ports, 2> uses = usesOf(functions, output);
       if (uses.empty())
@@ -171,7 +176,17 @@ struct NarrowCaches : impl::NarrowCachesBase<NarrowCaches> {
         continue;
       }
       for (const Ports &ports : uses)
-        numNarrowed += joinNarrow(ports);
+        joins.push_back(ports);
+    }
+    if (joins.empty())
+      return;
+    Validator validator;
+    for (func::FuncOp function : functions) {
+      validator.enter(function.front());
+      for (const Ports &ports : joins)
+        if (ports.function == function)
+          numNarrowed += joinNarrow(ports, validator);
+      eraseDead(function.front());
     }
   }
 

@@ -304,7 +304,7 @@ private:
 
 SmallVector<Sizes> smallSizes(const SizeFacts &facts, const Numbers &numbers) {
   constexpr size_t kEnough = 4, kTries = 300;
-  constexpr int64_t kFar = 32;
+  constexpr int64_t kFar = 72;
   SizeFinder finder(facts, numbers);
   const size_t count = facts.symbols.size();
   finder.tryDifferent(count, 0);

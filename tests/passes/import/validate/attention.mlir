@@ -203,3 +203,27 @@ func.func @window(%q: !q, %k: !k, %v: !k) -> (!q, !q) {
   %z = onnx.Attention %q, %k, %v {scale = 1.0 : f32, is_causal = 1, causal_offset = #dist.dims<[past]>, window = 4096, zero_rows = "none"} : (!q, !k, !k) -> !q
   return %y, %z : !q, !q
 }
+
+// Sizes, and the window with them, are scaled so that both keep their order.
+// CHECK-NEXT: another_window: different
+func.func @another_window(%q: !q, %k: !k, %v: !k) -> (!q, !q) {
+  %cap = onnx.Constant {value = dense<5.0> : !n} : () -> !n
+  %low = onnx.Constant {value = dense<-3.40282347E+38> : !n} : () -> !n
+  %never = onnx.Constant {value = dense<0xFF800000> : !n} : () -> !n
+  %zero = onnx.Constant {value = dense<0.0> : !n} : () -> !n
+  %kt = onnx.Transpose %k {perm = array<i64: 0, 1, 3, 2>} : (!k) -> !t
+  %qk = onnx.MatMul %q, %kt : (!q, !t) -> !s
+  %keys = onnx.Range {bounds = #dist.dims<[0, 1]>} : () -> tensor<?xi64, #dist.value<dims = [past + seq]>>
+  %queries = onnx.Range {bounds = #dist.dims<[past, 1]>} : () -> tensor<?xi64, #dist.value<dims = [seq]>>
+  %column = onnx.Reshape %queries : (tensor<?xi64, #dist.value<dims = [seq]>>) -> tensor<?x1xi64, #dist.value<dims = [seq, 1]>>
+  %c = onnx.LessOrEqual %keys, %column : (tensor<?xi64, #dist.value<dims = [past + seq]>>, tensor<?x1xi64, #dist.value<dims = [seq, 1]>>) -> !c
+  %wide = onnx.Constant {value = dense<4096> : tensor<i64>} : () -> tensor<i64>
+  %first = onnx.Sub %column, %wide : (tensor<?x1xi64, #dist.value<dims = [seq, 1]>>, tensor<i64>) -> tensor<?x1xi64, #dist.value<dims = [seq, 1]>>
+  %near = onnx.Greater %keys, %first : (tensor<?xi64, #dist.value<dims = [past + seq]>>, tensor<?x1xi64, #dist.value<dims = [seq, 1]>>) -> !c
+  %both = onnx.And %c, %near : (!c, !c) -> !c
+  %masked = onnx.Where %both, %qk, %never : (!c, !s, !n) -> !s
+  %weights = onnx.Softmax %masked {axis = 3 : i64} : (!s) -> !s
+  %y = onnx.MatMul %weights, %v : (!s, !k) -> !q
+  %z = onnx.Attention %q, %k, %v {scale = 1.0 : f32, is_causal = 1, causal_offset = #dist.dims<[past]>, window = 4095, zero_rows = "none"} : (!q, !k, !k) -> !q
+  return %y, %z : !q, !q
+}

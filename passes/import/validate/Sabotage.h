@@ -1,0 +1,20 @@
+//===- Sabotage.h - Recoveries that are broken on purpose -----------------===//
+//
+// `shard-opt --shardc-test-break-recovery="a norm"` makes every recovery of that
+// name compute something else, so that tests see comparison undo it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_IMPORT_VALIDATE_SABOTAGE_H
+#define SHARDC_PASSES_IMPORT_VALIDATE_SABOTAGE_H
+
+#include "mlir/IR/Value.h"
+
+namespace shardc::import {
+
+/// Changes what `made` computes if recoveries called `what` are to be broken:
+/// an attribute of the op that it is made by, or the order of its operands.
+void sabotage(mlir::Value made, llvm::StringRef what);
+
+} // namespace shardc::import
+
+#endif // SHARDC_PASSES_IMPORT_VALIDATE_SABOTAGE_H
