@@ -312,6 +312,56 @@ class CudaPlugin(EndToEnd):
             self.assertLessEqual(counts["launched"], 4 * tp, counts)
             self.assertLessEqual(counts["captured"], 6 * tp, counts)
 
+    def test_a_step_of_decoding_costs_little_of_the_host(self):
+        """Calls, which the simulation prices: of a step that is updated, nothing that a graph was to save."""
+        requests = self.save_cached([np.array([[1, 5, 2]])] + [np.array([[7 + i % 9]]) for i in range(24)])
+        file = self.folder / "costs.json"
+        for tp in (1, 2):
+            artifact = self.compile(self.folder / "cached.onnx", tp, "--kernels", "reference", to=f"costs{tp}")
+
+            def costs(count, artifact=artifact):
+                flags = [flag for data in requests[:count] for flag in ("--inputs", data)]
+                done = self.start(artifact, "--cache", 32, *flags, SHARDC_SIMULATED_COSTS=str(file))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                return json.loads(file.read_text())
+
+            few, many = costs(17), costs(25)
+            step = {name: (many[name] - few[name]) / 8 / tp for name in many}
+            with self.subTest(tp=tp, step=step):
+                self.assertEqual(step["instantiate"], 0)
+                self.assertEqual(step["nccl_call"], 0)
+                self.assertEqual(step["graph_launch"], 1)
+                self.assertLessEqual(step["node_update"], 4)
+                self.assertLessEqual(step["launch"], 7)
+                # The product with the keys, which are one more each time.
+                self.assertLessEqual(step["heuristics"], 1)
+                self.assertLessEqual(step["allocation"], 1)
+                self.assertLessEqual(step["microseconds"], 250)
+
+    def test_frees_may_wait_for_all_work(self):
+        """As those of a GPU do: no rank frees while it holds up another one."""
+        data, expected = self.save_products(np.array([[3, 1, 4, 1, 5]]))
+        longer = self.folder / "longer"
+        longer.mkdir()
+        onnx.save_tensor(numpy_helper.from_array(np.random.default_rng(2).integers(0, 9, (3, 300))), longer / "input_0.pb")
+        for name in ("tp2", "tp2pp2"):
+            tp, *flags = PLANS[name]
+            artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", *flags, to=name)
+            requests = ["--inputs", data, "--inputs", longer, "--inputs", data]
+            plain, _ = self.launches(artifact, *requests)
+            found, _ = self.launches(artifact, *requests, SHARDC_SIMULATED_FREES="wait")
+            self.assertEqual(found, plain)
+
+    def test_threads_in_any_order_give_the_same_bits(self):
+        for model in ("bert-ts-op17", "llama-dynamo-op18"):
+            artifact = self.compile(model_file(model), 2, "--target", "cuda", to=model)
+            flags = ["--inputs", data_sets(model)[0]]
+            plain, _ = self.launches(artifact, *flags)
+            for order in ("reverse", "random:1", "random:2"):
+                with self.subTest(model, order=order):
+                    found, _ = self.launches(artifact, *flags, SHARDC_SIMULATED_ORDER=order)
+                    self.assertEqual(found, plain)
+
     def test_caches_take_memory_as_they_grow(self):
         """In the artifact of either target, on either device, with past from a state or from outside."""
         model, lengths, page = caches.decoder(), [5, 1, 60, 1], 4096

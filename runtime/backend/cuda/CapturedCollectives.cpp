@@ -8,17 +8,32 @@
 
 namespace shardc::runtime {
 
+CollectiveCount::~CollectiveCount() { cudaFreeHost(done); }
+
+Status CollectiveCount::open() {
+  SHARDC_RETURN_IF_ERROR(cudaStatus(
+      cudaMallocHost(reinterpret_cast<void **>(&done), sizeof(unsigned)),
+      "cudaMallocHost"));
+  *done = 0;
+  return Status::ok();
+}
+
+unsigned CollectiveCount::numDone() const {
+  return std::atomic_ref<unsigned>(*done).load(std::memory_order_acquire);
+}
+
+void CollectiveCount::restart() {
+  std::atomic_ref<unsigned>(*done).store(0, std::memory_order_release);
+}
+
 CapturedCollectives::~CapturedCollectives() {
-  cudaFreeHost(done);
   if (event)
     cudaEventDestroy(event);
 }
 
 Status CapturedCollectives::open() {
-  SHARDC_RETURN_IF_ERROR(cudaStatus(
-      cudaMallocHost(reinterpret_cast<void **>(&done), sizeof(unsigned)),
-      "cudaMallocHost"));
-  *done = 0;
+  count = std::make_shared<CollectiveCount>();
+  SHARDC_RETURN_IF_ERROR(count->open());
   return cudaStatus(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
                     "cudaEventCreate");
 }
@@ -26,12 +41,12 @@ Status CapturedCollectives::open() {
 Status CapturedCollectives::add(WatchedCommunicator &by,
                                 const CollectiveSite &site,
                                 cudaStream_t stream) {
-  if (!done)
+  if (!count)
     return artifactError("a collective of a graph does not change");
   list.push_back({&by, site});
   if (std::find(streams.begin(), streams.end(), stream) == streams.end())
     streams.push_back(stream);
-  return cuda::mark(done, static_cast<unsigned>(list.size()), stream);
+  return cuda::mark(count->word(), static_cast<unsigned>(list.size()), stream);
 }
 
 Status CapturedCollectives::joinTo(cudaStream_t stream) {
@@ -42,14 +57,6 @@ Status CapturedCollectives::joinTo(cudaStream_t stream) {
         cudaStatus(cudaStreamWaitEvent(stream, event), "cudaStreamWaitEvent"));
   }
   return Status::ok();
-}
-
-unsigned CapturedCollectives::numDone() const {
-  return std::atomic_ref<unsigned>(*done).load(std::memory_order_acquire);
-}
-
-void CapturedCollectives::restart() {
-  std::atomic_ref<unsigned>(*done).store(0, std::memory_order_release);
 }
 
 } // namespace shardc::runtime

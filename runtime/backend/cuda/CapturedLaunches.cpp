@@ -13,16 +13,20 @@ namespace {
 using Nodes = std::vector<cudaGraphNode_t>;
 using Edges = std::vector<cudaGraphEdgeData>;
 
-/// Edges of another kind let a kernel start before the one ahead has ended,
-/// which not every kernel that may take its place can.
 bool arePlain(const cudaGraphEdgeData *edges, size_t count) {
   return !edges || std::all_of(edges, edges + count, [](const auto &edge) {
     return edge.type == cudaGraphDependencyTypeDefault;
   });
 }
 
-/// In the order of their addresses.
-bool findDependencies(cudaGraphNode_t node, Nodes &dependencies) {
+bool areAlike(const cudaGraphEdgeData &a, const cudaGraphEdgeData &b) {
+  return a.type == b.type && a.from_port == b.from_port &&
+         a.to_port == b.to_port;
+}
+
+/// In the order of their addresses; of several only plain edges are known.
+bool findDependencies(cudaGraphNode_t node, Nodes &dependencies,
+                      cudaGraphEdgeData &edge) {
   size_t count = 0;
   if (cudaGraphNodeGetDependencies(node, nullptr, nullptr, &count) !=
       cudaSuccess)
@@ -34,35 +38,52 @@ bool findDependencies(cudaGraphNode_t node, Nodes &dependencies) {
                                    &count) != cudaSuccess)
     return false;
   std::sort(dependencies.begin(), dependencies.end());
-  return arePlain(edges.data(), count);
+  edge = count == 1 ? edges.front() : cudaGraphEdgeData{};
+  return count == 1 || arePlain(edges.data(), count);
 }
 
 Status notAlike(const char *what) {
   return artifactError("a launch of the graph has changed its ", what);
 }
 
+Status findAttribute(cudaGraphNode_t node, cudaLaunchAttributeID id,
+                     cudaLaunchAttributeValue &value) {
+  value = {};
+  return cudaStatus(cudaGraphKernelNodeGetAttribute(node, id, &value),
+                    "cudaGraphKernelNodeGetAttribute");
+}
+
+/// No cluster is one of a block. Those of more than a line are not changed:
+/// zeros came out of them where others did (ml-explore/mlx #2748).
+template <typename Cluster>
+bool areAlikeClusters(const Cluster &was, const Cluster &is) {
+  auto atLeast1 = [](unsigned count) { return std::max(count, 1u); };
+  return atLeast1(was.x) == atLeast1(is.x) && atLeast1(was.y) == 1 &&
+         atLeast1(is.y) == 1 && atLeast1(was.z) == 1 && atLeast1(is.z) == 1;
+}
+
 /// What is no parameter of a kernel's node stays as it was captured.
 Status checkAttributes(cudaGraphNode_t node, cudaGraphNode_t by) {
-  for (cudaLaunchAttributeID id :
-       {cudaLaunchAttributeClusterDimension, cudaLaunchAttributeCooperative}) {
-    cudaLaunchAttributeValue was = {}, is = {};
-    SHARDC_RETURN_IF_ERROR(
-        cudaStatus(cudaGraphKernelNodeGetAttribute(node, id, &was),
-                   "cudaGraphKernelNodeGetAttribute"));
-    SHARDC_RETURN_IF_ERROR(
-        cudaStatus(cudaGraphKernelNodeGetAttribute(by, id, &is),
-                   "cudaGraphKernelNodeGetAttribute"));
-    // No cluster is one of a block.
-    auto differ = [](unsigned a, unsigned b) {
-      return std::max(a, 1u) != std::max(b, 1u);
-    };
-    if (id == cudaLaunchAttributeCooperative
-            ? was.cooperative != is.cooperative
-            : differ(was.clusterDim.x, is.clusterDim.x) ||
-                  differ(was.clusterDim.y, is.clusterDim.y) ||
-                  differ(was.clusterDim.z, is.clusterDim.z))
-      return notAlike("cluster");
-  }
+  cudaLaunchAttributeValue was, is;
+  auto find = [&](cudaLaunchAttributeID id) {
+    const Status status = findAttribute(node, id, was);
+    return status.isOk() ? findAttribute(by, id, is) : status;
+  };
+  SHARDC_RETURN_IF_ERROR(find(cudaLaunchAttributeCooperative));
+  if (was.cooperative != is.cooperative)
+    return notAlike("kind of launch");
+  SHARDC_RETURN_IF_ERROR(find(cudaLaunchAttributeClusterDimension));
+  if (!areAlikeClusters(was.clusterDim, is.clusterDim))
+    return notAlike("cluster");
+  // GPUs without such clusters may not know the attribute.
+  if (find(cudaLaunchAttributePreferredClusterDimension).isOk() &&
+      !areAlikeClusters(was.preferredClusterDim, is.preferredClusterDim))
+    return notAlike("preferred cluster");
+  SHARDC_RETURN_IF_ERROR(
+      find(cudaLaunchAttributeProgrammaticStreamSerialization));
+  if (was.programmaticStreamSerializationAllowed !=
+      is.programmaticStreamSerializationAllowed)
+    return notAlike("programmatic launch");
   return Status::ok();
 }
 
@@ -142,17 +163,19 @@ bool CapturedLaunches::findLast(cudaStream_t stream, Nodes &last) {
 
 /// What was captured since, if one came behind the other.
 bool CapturedLaunches::findBetween(const Nodes &before, const Nodes &after,
-                                   Nodes &between) {
+                                   Launch &between) {
   Nodes at = after;
   while (at != before) {
     if (at.size() != 1)
       return false;
     const cudaGraphNode_t node = at.front();
-    between.push_back(node);
-    if (!findDependencies(node, at))
+    between.nodes.push_back(node);
+    between.edges.emplace_back();
+    if (!findDependencies(node, at, between.edges.back()))
       return false;
   }
-  std::reverse(between.begin(), between.end());
+  std::reverse(between.nodes.begin(), between.nodes.end());
+  std::reverse(between.edges.begin(), between.edges.end());
   return true;
 }
 
@@ -161,7 +184,8 @@ void CapturedLaunches::begin(cudaStream_t stream) {
 }
 
 void CapturedLaunches::end(cudaStream_t stream, int instruction) {
-  Nodes after, between;
+  Nodes after;
+  Launch between;
   if (isKnown && findLast(stream, after) && findBetween(before, after, between))
     launches[instruction] = std::move(between);
   else
@@ -174,10 +198,16 @@ Status CapturedLaunches::setNodes(cudaGraphExec_t executable,
     return notAlike("order");
   for (const auto &[instruction, by] : changed.launches) {
     const auto mine = launches.find(instruction);
-    if (mine == launches.end() || mine->second.size() != by.size())
+    if (mine == launches.end() || mine->second.nodes.size() != by.nodes.size())
       return notAlike("number of kernels");
-    for (size_t i = 0; i < by.size(); ++i)
-      SHARDC_RETURN_IF_ERROR(setNode(executable, mine->second[i], by[i]));
+    // What comes ahead of the first one is another launch's, and may differ
+    // where only some are captured again.
+    for (size_t i = 0; i < by.nodes.size(); ++i) {
+      if (i > 0 && !areAlike(mine->second.edges[i], by.edges[i]))
+        return notAlike("programmatic edges");
+      SHARDC_RETURN_IF_ERROR(
+          setNode(executable, mine->second.nodes[i], by.nodes[i]));
+    }
   }
   return Status::ok();
 }

@@ -8,6 +8,10 @@
 //   again     Attention (instruction 7): parts', merge'
 //   setNodes  the executable runs parts' and merge' from now on
 //
+// A kernel may begin before the one ahead has ended (programmatic dependent
+// launch), if it was launched so: that is an edge's data and an attribute of
+// the kernel, which both stay as they were captured. So they have to be alike.
+//
 // (CUDA Driver API, Graph Management: cuGraphExecKernelNodeSetParams.)
 //
 //===----------------------------------------------------------------------===//
@@ -36,13 +40,18 @@ public:
 
 private:
   using Nodes = std::vector<cudaGraphNode_t>;
+  /// Nodes in their order, each with the edge from the one ahead.
+  struct Launch {
+    Nodes nodes;
+    std::vector<cudaGraphEdgeData> edges;
+  };
   static bool findLast(cudaStream_t stream, Nodes &last);
   static bool findBetween(const Nodes &before, const Nodes &after,
-                          Nodes &between);
+                          Launch &between);
 
   Nodes before; ///< what the launch at hand comes behind
   bool isKnown = false;
-  std::map<int, Nodes> launches; ///< by instruction, those that are known
+  std::map<int, Launch> launches; ///< by instruction, those that are known
   bool areAllKnown = true;
 };
 

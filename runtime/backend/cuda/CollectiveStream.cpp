@@ -1,6 +1,7 @@
 #include "runtime/backend/cuda/CollectiveStream.h"
 
 #include "runtime/backend/cuda/CudaStatus.h"
+#include "runtime/backend/cuda/StreamState.h"
 
 namespace shardc::runtime {
 
@@ -82,7 +83,7 @@ Status CollectiveStream::waitForAll(cudaStream_t computing) {
 bool CollectiveStream::hasLanded(int flight) const {
   const auto index = static_cast<size_t>(flight);
   return index >= flights.size() || !flights[index].isUnderWay ||
-         cudaEventQuery(flights[index].landed) != cudaErrorNotReady;
+         polled(cudaEventQuery(flights[index].landed)) != cudaErrorNotReady;
 }
 
 void CollectiveStream::forgetAll() {

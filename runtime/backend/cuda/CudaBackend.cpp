@@ -10,6 +10,7 @@
 #include "runtime/backend/cuda/Requirements.h"
 #include "runtime/base/AlignedBuffer.h"
 
+#include <cstdlib>
 #include <nccl.h>
 
 namespace shardc::runtime {
@@ -182,8 +183,18 @@ private:
 
 using namespace shardc::runtime;
 
+/// NCCL would keep its own registration of memory that a captured collective
+/// uses, also where that is released and its addresses are other memory's; what
+/// is to be registered, communicators are told (NcclCommunicator::useMemory).
+static void keepGraphsUnregistered() {
+  setenv("NCCL_GRAPH_REGISTER", "0", /*overwrite=*/0);
+}
+
+/// Called when it is loaded, before there are threads of ranks.
 extern "C" const PluginDescription *shardrtPlugin() {
   static auto &backend = *new CudaBackend;
+  static const bool isFirst = (keepGraphsUnregistered(), true);
+  (void)isFirst;
   static const PluginDescription description = {kPluginVersion, pluginLayout(),
                                                 &backend};
   return &description;

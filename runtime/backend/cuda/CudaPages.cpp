@@ -1,6 +1,10 @@
 #include "runtime/backend/cuda/CudaPages.h"
 
 #include "runtime/backend/cuda/DriverFunction.h"
+#include "runtime/base/Message.h"
+
+#include <cstdio>
+#include <string>
 
 namespace shardc::runtime {
 namespace {
@@ -122,6 +126,52 @@ std::vector<CUmemAccessDesc> accessTo(int device) {
   return access;
 }
 
+/// Makes a page, maps it and opens it, as growing memory does; what failed.
+std::string tryPage(const CudaPaging &paging) {
+  const Driver &driver = Driver::get();
+  const auto bytes = static_cast<size_t>(paging.pageBytes);
+  CUdeviceptr at = 0;
+  if (const CUresult result = driver.reserve(&at, bytes, 0, 0, 0);
+      result != CUDA_SUCCESS)
+    return message("cuMemAddressReserve: error ", result);
+  std::string problem;
+  auto fails = [&](const char *what, CUresult result) {
+    if (result != CUDA_SUCCESS)
+      problem = message(what, ": error ", result);
+    return result != CUDA_SUCCESS;
+  };
+  CUmemGenericAllocationHandle handle = 0;
+  if (!fails("cuMemCreate", driver.create(&handle, bytes, &paging.page, 0))) {
+    const bool isMapped =
+        !fails("cuMemMap", driver.map(at, bytes, 0, handle, 0));
+    driver.release(handle);
+    if (isMapped) {
+      (void)fails("cuMemSetAccess",
+                  driver.setAccess(at, bytes, paging.access.data(),
+                                   paging.access.size()));
+      driver.unmap(at, bytes);
+    }
+  }
+  driver.free(at, bytes);
+  return problem;
+}
+
+/// What the attributes of a virtual machine or a container promise and its
+/// driver does not keep is given up, one thing after the other.
+bool weaken(CudaPaging &paging, int device) {
+  if (paging.page.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE ||
+      paging.page.allocFlags.gpuDirectRDMACapable) {
+    paging.page.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+    paging.page.allocFlags.gpuDirectRDMACapable = 0;
+    return true;
+  }
+  if (paging.access.size() == 1)
+    return false;
+  paging.access = {{{CU_MEM_LOCATION_TYPE_DEVICE, device},
+                    CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
+  return true;
+}
+
 } // namespace
 
 CudaPaging findCudaPaging(int device) {
@@ -137,7 +187,19 @@ CudaPaging findCudaPaging(int device) {
     return paging;
   paging.pageBytes = static_cast<int64_t>(page);
   paging.access = accessTo(device);
-  return paging;
+  for (;;) {
+    const std::string problem = tryPage(paging);
+    if (problem.empty())
+      return paging;
+    if (weaken(paging, device))
+      continue;
+    std::fprintf(stderr,
+                 "shardrt: warning: cuda:%d maps no pages (%s): caches take "
+                 "all of their memory at once\n",
+                 device, problem.c_str());
+    paging.pageBytes = 0;
+    return paging;
+  }
 }
 
 std::unique_ptr<GrowingMemory> reserveCudaPages(const CudaPaging &paging,

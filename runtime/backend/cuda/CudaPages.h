@@ -25,6 +25,8 @@ struct CudaPaging {
   std::vector<CUmemAccessDesc> access;
 };
 
+/// Of the current device. A page is made, to see that it can be: attributes say
+/// so on machines, too, whose driver then refuses.
 CudaPaging findCudaPaging(int device);
 
 /// For a GPU that can. Null: there are no such addresses.

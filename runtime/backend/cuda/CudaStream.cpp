@@ -1,6 +1,7 @@
 #include "runtime/backend/cuda/CudaStream.h"
 
 #include "runtime/backend/cuda/NvtxRange.h"
+#include "runtime/backend/cuda/StreamState.h"
 
 #include <atomic>
 #include <thread>
@@ -143,7 +144,7 @@ Status CudaStream::watchCollectives() {
   auto since = std::chrono::steady_clock::now(), sinceTransfer = since;
   const auto spinUntil = since + std::chrono::milliseconds(2);
   while (!pending.empty() || !underWay.empty()) {
-    const cudaError_t error = cudaStreamQuery(handle);
+    const cudaError_t error = polled(cudaStreamQuery(handle));
     Status status = pending.check(since);
     if (status.isOk() && error == cudaErrorNotReady)
       status = underWay.check(sinceTransfer);

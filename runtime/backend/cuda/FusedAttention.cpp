@@ -1,7 +1,7 @@
 #include "runtime/backend/cuda/FusedAttention.h"
 
 #include "runtime/backend/cuda/CudaStatus.h"
-#include "runtime/backend/cuda/kernels/StridedKernels.h"
+#include "runtime/backend/cuda/StreamState.h"
 #include "runtime/backend/host/kernels/StorageTypes.h"
 
 #include <algorithm>
@@ -20,6 +20,7 @@ FusedAttentions::~FusedAttentions() { cudaFree(workspace); }
 void FusedAttentions::setEngine(
     std::unique_ptr<FusedAttentionEngine> newEngine) {
   plans.clear();
+  compared.clear();
   engine = std::move(newEngine);
   isOpened = isTrusted = true;
 }
@@ -45,34 +46,36 @@ void FusedAttentions::open() {
     engine.reset(entry(stream, sizeof(FusedAttentionShape)));
 }
 
-bool FusedAttentions::isCapturing() const {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  return cudaStreamIsCapturing(stream, &status) == cudaSuccess &&
-         status != cudaStreamCaptureStatusNone;
-}
-
 bool FusedAttentions::hasEngine() {
-  if (!isOpened && !isCapturing())
+  if (!isOpened && !isCapturing(stream))
     open();
   return engine && isTrusted;
 }
 
 FusedAttention *FusedAttentions::find(const FusedAttentionShape &shape,
-                                      bool &isNew) {
-  isNew = false;
+                                      Doubt &doubt) {
+  doubt = {};
   if (!hasEngine())
     return nullptr;
   if (auto known = plans.find(shape); known != plans.end())
     return known->second.get();
   // Making a plan compiles and allocates, which a capture may not have.
-  if (plans.size() == kMostPlans || isCapturing())
+  if (plans.size() == kMostPlans || isCapturing(stream))
     return nullptr;
   std::unique_ptr<FusedAttention> &plan = plans[shape];
   plan = engine->plan(shape);
   if (plan && !reserve(plan->workspaceBytes()).isOk())
     plan = nullptr;
-  isNew = plan != nullptr;
+  doubt.isNew = plan != nullptr;
+  doubt.isNewKind = plan && !compared.count(kindOf(shape));
   return plan.get();
+}
+
+FusedAttentions::Kind
+FusedAttentions::kindOf(const FusedAttentionShape &shape) {
+  return {shape.element,    shape.depth,    shape.heads != shape.kvHeads,
+          shape.hasBias,    shape.isCausal, shape.alignsEnds,
+          shape.window != 0};
 }
 
 /// Graphs know the workspace's address: it is not freed while they may run.
@@ -95,36 +98,30 @@ Status FusedAttentions::run(FusedAttention &plan,
 bool FusedAttentions::giveUp(const FusedAttentionShape &shape) {
   (void)cudaGetLastError();
   plans[shape] = nullptr;
-  const cudaError_t error = cudaStreamQuery(stream);
+  const cudaError_t error = polled(cudaStreamQuery(stream));
   return error == cudaSuccess || error == cudaErrorNotReady;
 }
 
 namespace {
 
-/// Device memory of one result.
-class Packed {
-public:
-  ~Packed() { cudaFree(data); }
-  Status allocate(int64_t bytes) {
-    return cudaStatus(cudaMalloc(reinterpret_cast<void **>(&data),
-                                 static_cast<size_t>(bytes)),
-                      "cudaMalloc");
-  }
-  std::byte *data = nullptr;
-};
-
-TensorView viewOf(const FusedAttentionShape &shape, std::byte *data,
-                  const int64_t (&strides)[3]) {
-  TensorView view;
-  view.data = data;
-  view.element = shape.element;
-  view.rank = 4;
-  const int64_t dims[] = {shape.batches, shape.heads, shape.queries,
-                          shape.depth};
-  std::copy(dims, dims + 4, view.dims);
-  std::copy(strides, strides + 3, view.strides);
-  view.strides[3] = 1;
-  return view;
+/// Rows of y between the device and dense memory of the host: on the device
+/// there may be no room for another one.
+Status copyRows(const FusedAttentionShape &shape, std::byte *y,
+                std::byte *dense, cudaMemcpyKind kind, cudaStream_t stream) {
+  const auto width = static_cast<size_t>(2 * shape.depth);
+  const auto rows = static_cast<size_t>(shape.queries);
+  const auto pitch = static_cast<size_t>(2 * shape.y[2]);
+  for (int64_t b = 0; b < shape.batches; ++b)
+    for (int64_t h = 0; h < shape.heads; ++h, dense += width * rows) {
+      std::byte *at = y + 2 * (b * shape.y[0] + h * shape.y[1]);
+      const bool isUp = kind == cudaMemcpyHostToDevice;
+      SHARDC_RETURN_IF_ERROR(
+          cudaStatus(cudaMemcpy2DAsync(isUp ? at : dense, isUp ? pitch : width,
+                                       isUp ? dense : at, isUp ? width : pitch,
+                                       width, rows, kind, stream),
+                     "cudaMemcpy2DAsync"));
+    }
+  return cudaStatus(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 
 template <typename T> double largestOf(const T *values, size_t count) {
@@ -171,48 +168,33 @@ bool agree(const std::byte *found, const std::byte *expected, size_t count,
 
 } // namespace
 
-Status FusedAttentions::checkFirst(
-    const FusedAttentionShape &shape, std::byte *y,
-    const std::function<Status(std::byte *packed)> &runOwn, bool &isChecked) {
-  isChecked = false;
-  const int64_t rows = shape.heads * shape.queries;
-  const auto count = static_cast<size_t>(shape.batches * rows * shape.depth);
-  const size_t bytes = 2 * count;
-  const int64_t dense[] = {rows * shape.depth, shape.queries * shape.depth,
-                           shape.depth};
-  Packed own, fused;
-  if (!own.allocate(static_cast<int64_t>(bytes)).isOk() ||
-      !fused.allocate(static_cast<int64_t>(bytes)).isOk()) {
-    (void)giveUp(shape); // a full GPU has room for the plugin's own
-    return Status::ok();
-  }
-  isChecked = true;
-  SHARDC_RETURN_IF_ERROR(runOwn(own.data));
-  SHARDC_RETURN_IF_ERROR(cuda::copyStrided(viewOf(shape, fused.data, dense),
-                                           viewOf(shape, y, shape.y), stream));
-  std::vector<std::byte> found(bytes), expected(bytes);
-  for (auto [to, from] :
-       {std::pair{&found, fused.data}, std::pair{&expected, own.data}})
-    SHARDC_RETURN_IF_ERROR(
-        cudaStatus(cudaMemcpyAsync(to->data(), from, bytes,
-                                   cudaMemcpyDeviceToHost, stream),
-                   "cudaMemcpyAsync"));
+/// In place, so that no rank can lack the memory for it while others do not:
+/// all of them have to take the same kernels.
+Status FusedAttentions::checkFirst(const FusedAttentionShape &shape,
+                                   std::byte *y,
+                                   const std::function<Status()> &runOwn) {
+  const auto count = static_cast<size_t>(shape.batches * shape.heads *
+                                         shape.queries * shape.depth);
+  std::vector<std::byte> found(2 * count), expected(2 * count);
   SHARDC_RETURN_IF_ERROR(
-      cudaStatus(cudaStreamSynchronize(stream), "cudaStreamSynchronize"));
+      copyRows(shape, y, found.data(), cudaMemcpyDeviceToHost, stream));
+  SHARDC_RETURN_IF_ERROR(runOwn());
+  SHARDC_RETURN_IF_ERROR(
+      copyRows(shape, y, expected.data(), cudaMemcpyDeviceToHost, stream));
   const auto columns = static_cast<size_t>(shape.depth);
   if (shape.element == artifact::ElementType_Float16
           ? agree<host::Float16>(found.data(), expected.data(), count, columns)
           : agree<host::BFloat16>(found.data(), expected.data(), count,
-                                  columns))
-    return Status::ok();
+                                  columns)) {
+    compared.insert(kindOf(shape));
+    return copyRows(shape, y, found.data(), cudaMemcpyHostToDevice, stream);
+  }
   std::fputs(
       "shardrt: warning: cuDNN's attention disagrees with shardrt's own, "
       "which is used from now on (SHARDC_CUDNN=0 does not ask cuDNN)\n",
       stderr);
   isTrusted = false;
-  SHARDC_RETURN_IF_ERROR(cuda::copyStrided(
-      viewOf(shape, y, shape.y), viewOf(shape, own.data, dense), stream));
-  return cudaStatus(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  return Status::ok();
 }
 
 } // namespace shardc::runtime

@@ -5,9 +5,12 @@
 // plugin: where that or cuDNN is not there, or it refuses a shape, the plugin's
 // own kernels (kernels/Attention*.cu) do the work.
 //
-// A plan is made for each shape at its first run, which is never captured. Its
-// first result is compared with that of the plugin's own kernel; should they
-// disagree, the own result counts, and the library is not asked again.
+// A plan is made for each shape at its first run, which is never captured. Of
+// each kind of shapes, which take one kernel of the library, the first result
+// is compared with that of the plugin's own kernel; should they disagree, the
+// own result counts, and the library is not asked again. A kind is what its
+// kernels are written for: the type, the depth, and what is hidden. Lengths are
+// not, so that a prompt of another one costs no comparison.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_CUDA_FUSEDATTENTION_H
@@ -16,11 +19,13 @@
 #include "runtime/artifact/Format.h"
 #include "runtime/base/Status.h"
 
+#include <array>
 #include <compare>
 #include <cuda_runtime_api.h>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 
 namespace shardc::runtime {
 
@@ -84,24 +89,25 @@ public:
   /// Instead of the library's.
   void setEngine(std::unique_ptr<FusedAttentionEngine> newEngine);
 
-  /// Null: the plugin's own kernels have to do it. `isNew`: its result is to
-  /// be compared (checkFirst).
-  FusedAttention *find(const FusedAttentionShape &shape, bool &isNew);
+  /// What may be wrong with a plan that has not run yet.
+  struct Doubt {
+    bool isNew = false;     ///< the shape: it may fail to run (giveUp)
+    bool isNewKind = false; ///< its result is to be compared (checkFirst)
+  };
+  /// Null: the plugin's own kernels have to do it.
+  FusedAttention *find(const FusedAttentionShape &shape, Doubt &doubt);
   Status run(FusedAttention &plan, const FusedAttentionOperands &operands);
 
-  /// After `run` gave y: lets `runOwn` write the same attention to packed
-  /// memory, and puts that into y where the two disagree. Not checked: there is
-  /// no memory for it, and the shape is given up.
+  /// After `run` gave y: lets `runOwn` write the same attention there, and puts
+  /// back what was there unless the two disagree.
   Status checkFirst(const FusedAttentionShape &shape, std::byte *y,
-                    const std::function<Status(std::byte *packed)> &runOwn,
-                    bool &isChecked);
+                    const std::function<Status()> &runOwn);
   /// The plugin's own kernels do that shape from now on; false: the device
   /// itself has failed.
   bool giveUp(const FusedAttentionShape &shape);
 
 private:
   static constexpr size_t kMostPlans = 4096;
-  bool isCapturing() const;
   /// Whether there is a library, which is opened when it is first asked for.
   bool hasEngine();
   void open();
@@ -112,6 +118,11 @@ private:
   bool isOpened = false;
   /// Null: refused. Plans stay, since graphs may have them.
   std::map<FusedAttentionShape, std::unique_ptr<FusedAttention>> plans;
+  /// Element, depth, whether heads share keys, has a bias, is causal, aligns
+  /// ends, has a window.
+  using Kind = std::array<int64_t, 7>;
+  static Kind kindOf(const FusedAttentionShape &shape);
+  std::set<Kind> compared;
   bool isTrusted = true;
   std::byte *workspace = nullptr;
   int64_t workspaceBytes = 0;

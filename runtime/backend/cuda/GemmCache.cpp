@@ -1,11 +1,13 @@
 #include "runtime/backend/cuda/GemmCache.h"
 
 #include "runtime/backend/cuda/CudaStatus.h"
+#include "runtime/backend/cuda/StreamState.h"
 #include "runtime/base/Message.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace shardc::runtime {
@@ -109,7 +111,8 @@ cublasLtEpilogue_t epilogueOf(GemmEpilogue::Activation activation,
 
 } // namespace
 
-Status GemmCache::open(int device) {
+Status GemmCache::open(int ofDevice) {
+  device = ofDevice;
   file = AlgorithmFile::forDevice(device);
   const char *tf32 = std::getenv("SHARDC_TF32");
   usesTf32 = tf32 && std::strcmp(tf32, "1") == 0;
@@ -249,6 +252,11 @@ Status GemmCache::askHeuristics(const Key &key, Product &product) {
         handle, product.operation, product.layouts[0], product.layouts[1],
         product.layouts[2], product.layouts[2], preference, 1, &found, &count);
   cublasLtMatmulPreferenceDestroy(preference);
+  // Only what is refused anywhere may be computed in another way: a capture
+  // fails, and the plain run that follows asks again.
+  if (isCaptured && status != CUBLAS_STATUS_SUCCESS &&
+      status != CUBLAS_STATUS_NOT_SUPPORTED)
+    return cublasStatus(status, "cuBLASLt's heuristics in a capture");
   if (status != CUBLAS_STATUS_SUCCESS || count == 0)
     return unsupportedError(
         "cuBLASLt has no product of [", key.n, ", ", key.k, "] and [", key.k,
@@ -260,23 +268,49 @@ Status GemmCache::askHeuristics(const Key &key, Product &product) {
 }
 
 /// Pointers are set before an algorithm is chosen: the heuristics look at them.
+Status GemmCache::make(const Key &key, bool swaps, const GemmEpilogue &epilogue,
+                       Product &product) {
+  SHARDC_RETURN_IF_ERROR(describe(key, product));
+  SHARDC_RETURN_IF_ERROR(setPointers(product, swaps, epilogue));
+  return choose(key, product);
+}
+
+/// While this thread captures: its heuristics fail there since cuBLASLt 13.3.
+/// In another thread nothing is refused (cudaStreamCaptureModeThreadLocal).
+Status GemmCache::makeBeside(const Key &key, bool swaps,
+                             const GemmEpilogue &epilogue, Product &product) {
+  Status status;
+  isCaptured = true;
+  std::thread([&] {
+    status = cudaStatus(cudaSetDevice(device), "cudaSetDevice");
+    if (status.isOk())
+      status = make(key, swaps, epilogue, product);
+  }).join();
+  isCaptured = false;
+  return status;
+}
+
 Status GemmCache::find(const Key &key, bool swaps, const GemmEpilogue &epilogue,
-                       Product *&product) {
+                       cudaStream_t stream, Product *&product) {
   if (auto known = products.find(key); known != products.end()) {
     product = &known->second;
-    return setPointers(*product, swaps, epilogue);
+    return product->refusal.empty() ? setPointers(*product, swaps, epilogue)
+                                    : unsupportedError(product->refusal);
   }
   Product made;
-  Status status = describe(key, made);
-  if (status.isOk())
-    status = setPointers(made, swaps, epilogue);
-  if (status.isOk())
-    status = choose(key, made);
+  const Status status = isCapturing(stream)
+                            ? makeBeside(key, swaps, epilogue, made)
+                            : make(key, swaps, epilogue, made);
   if (!status.isOk()) {
     destroy(made);
+    if (status.code() == StatusCode::Unsupported) {
+      made = Product();
+      made.refusal = status.message();
+      products.emplace(key, std::move(made));
+    }
     return status;
   }
-  product = &products.emplace(key, made).first->second;
+  product = &products.emplace(key, std::move(made)).first->second;
   return Status::ok();
 }
 
@@ -328,7 +362,7 @@ Status GemmCache::multiply(const ProductPlan &plan, const GemmTypes &types,
   const std::byte *addend = epilogue.addend ? epilogue.addend : c;
   key.alignment = alignmentOf({a, b, addend, c, epilogue.bias});
   Product *product = nullptr;
-  SHARDC_RETURN_IF_ERROR(find(key, swaps, epilogue, product));
+  SHARDC_RETURN_IF_ERROR(find(key, swaps, epilogue, stream, product));
   const Scalar alphaValue(alpha, types.a), betaValue(beta, types.a);
   const cublasStatus_t status = cublasLtMatmul(
       handle, product->operation, alphaValue.data(), swaps ? b : a,

@@ -4,7 +4,8 @@
 // each shape, so that a product costs no more than its launch from the second
 // time on. One cache a stream: it needs no lock, and has the stream's
 // workspace. Algorithms are also in a file, for the processes that come later
-// (AlgorithmFile.h).
+// (AlgorithmFile.h). A thread that captures may not ask the heuristics: another
+// one does.
 //
 // f32 is computed as f32, unless SHARDC_TF32=1 asks for TF32; f16, bf16 and
 // eight bits of float accumulate in f32. Integers of 8 bits give ones of 32.
@@ -19,6 +20,7 @@
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <map>
+#include <string>
 
 namespace shardc::runtime {
 
@@ -46,8 +48,8 @@ public:
   GemmCache() = default;
   GemmCache(const GemmCache &) = delete;
   ~GemmCache();
-  /// Of the current device, which is `device`.
-  Status open(int device);
+  /// Of the current device, which is `ofDevice`.
+  Status open(int ofDevice);
   /// Keeps what was chosen since the last time, if that was a while ago.
   void save() {
     if (file)
@@ -84,9 +86,14 @@ private:
     cublasLtMatmulDesc_t operation = nullptr;
     cublasLtMatrixLayout_t layouts[3] = {};
     cublasLtMatmulAlgo_t algorithm = {};
+    std::string refusal; ///< why there is none; it is not asked for again
   };
   Status find(const Key &key, bool swaps, const GemmEpilogue &epilogue,
-              Product *&product);
+              cudaStream_t stream, Product *&product);
+  Status make(const Key &key, bool swaps, const GemmEpilogue &epilogue,
+              Product &product);
+  Status makeBeside(const Key &key, bool swaps, const GemmEpilogue &epilogue,
+                    Product &product);
   Status describe(const Key &key, Product &product);
   Status choose(const Key &key, Product &product);
   AlgorithmFile::Key fileKeyOf(const Key &key) const;
@@ -98,6 +105,8 @@ private:
 
   cublasLtHandle_t handle = nullptr;
   void *workspace = nullptr;
+  int device = 0;
+  bool isCaptured = false; ///< the product that is made
   bool usesTf32 = false, hasFloat8s = false;
   std::map<Key, Product> products;
   std::shared_ptr<AlgorithmFile> file; ///< null: there is none

@@ -1,5 +1,6 @@
 #include "runtime/backend/cuda/NcclCommunicator.h"
 
+#include "runtime/backend/cuda/StreamState.h"
 #include "runtime/backend/cuda/kernels/StridedKernels.h"
 
 #include <utility>
@@ -28,7 +29,7 @@ Status NcclCommunicator::create(const GroupPlace &place, CudaStream &stream,
 NcclCommunicator::~NcclCommunicator() {
   cudaSetDevice(computing.device);
   // What nobody waited for after an error may wait for ranks that never come.
-  if (cudaStreamQuery(stream) == cudaErrorNotReady) {
+  if (polled(cudaStreamQuery(stream)) == cudaErrorNotReady) {
     computing.collectives().abortAll();
     group.abort();
   }

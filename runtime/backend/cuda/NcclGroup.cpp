@@ -1,6 +1,7 @@
 #include "runtime/backend/cuda/NcclGroup.h"
 
 #include "runtime/backend/cuda/CudaStatus.h"
+#include "runtime/backend/cuda/Patience.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -79,6 +80,8 @@ Status NcclGroup::connect(Communicator &host) {
 
 Status NcclGroup::settle(const char *what, ncclResult_t result) {
   const auto deadline = std::chrono::steady_clock::now() + longestWait;
+  // Each call has a thread of NCCL's of its own, which ends soon.
+  const Patience patience;
   while (result == ncclInProgress) {
     const ncclResult_t asked = ncclCommGetAsyncError(handle, &result);
     if (asked != ncclSuccess)
@@ -90,7 +93,7 @@ Status NcclGroup::settle(const char *what, ncclResult_t result) {
       return artifactError(what,
                            ": not all of these have come: ", otherRanks());
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    patience.wait();
   }
   if (result == ncclSuccess)
     return Status::ok();

@@ -1,6 +1,7 @@
 #include "runtime/backend/cuda/NcclLink.h"
 
 #include "runtime/backend/cuda/NcclChannel.h"
+#include "runtime/backend/cuda/StreamState.h"
 
 #include <algorithm>
 #include <array>
@@ -75,7 +76,7 @@ Status NcclLink::tryIt() {
 Status NcclLink::drain() {
   SHARDC_RETURN_IF_ERROR(group.enter());
   const auto deadline = std::chrono::steady_clock::now() + group.timeout();
-  while (cudaStreamQuery(stream) == cudaErrorNotReady) {
+  while (polled(cudaStreamQuery(stream)) == cudaErrorNotReady) {
     if (group.hasFailed())
       return Status::ok();
     Status status = group.asyncError();
@@ -90,7 +91,8 @@ Status NcclLink::drain() {
     }
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
-  return cudaStatus(cudaStreamQuery(stream), "a transfer between stages");
+  return cudaStatus(polled(cudaStreamQuery(stream)),
+                    "a transfer between stages");
 }
 
 NcclLink::~NcclLink() {
@@ -103,7 +105,7 @@ void NcclLink::finish() {
   cudaSetDevice(computing.device);
   if (!stream)
     return;
-  if (cudaStreamQuery(stream) == cudaErrorNotReady)
+  if (polled(cudaStreamQuery(stream)) == cudaErrorNotReady)
     group.abort();
   computing.transfers().forget(group);
   cudaStreamSynchronize(stream);

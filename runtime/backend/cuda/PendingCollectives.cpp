@@ -1,6 +1,7 @@
 #include "runtime/backend/cuda/PendingCollectives.h"
 
 #include "runtime/backend/cuda/CudaStatus.h"
+#include "runtime/backend/cuda/StreamState.h"
 
 #include <algorithm>
 
@@ -33,15 +34,19 @@ Status PendingCollectives::add(WatchedCommunicator &by,
 }
 
 void PendingCollectives::addAll(CapturedCollectives &graph) {
-  graph.restart();
+  if (graph.entries().empty())
+    return;
+  graph.counted()->restart();
   unsigned number = 0;
   for (const CapturedCollectives::Entry &entry : graph.entries())
-    pending.push_back({entry.by, entry.site, nullptr, &graph, ++number});
+    pending.push_back(
+        {entry.by, entry.site, nullptr, graph.counted(), ++number});
 }
 
 bool PendingCollectives::isPending(const CapturedCollectives &graph) const {
-  return std::any_of(pending.begin(), pending.end(),
-                     [&](const Entry &entry) { return entry.graph == &graph; });
+  return std::any_of(pending.begin(), pending.end(), [&](const Entry &entry) {
+    return entry.count && entry.count == graph.counted();
+  });
 }
 
 void PendingCollectives::clear() {
@@ -60,8 +65,8 @@ void PendingCollectives::forgetDone() {
 
 cudaError_t PendingCollectives::Entry::query() const {
   if (event)
-    return cudaEventQuery(event);
-  return graph->numDone() >= number ? cudaSuccess : cudaErrorNotReady;
+    return polled(cudaEventQuery(event));
+  return count->numDone() >= number ? cudaSuccess : cudaErrorNotReady;
 }
 
 Status PendingCollectives::fail(const Entry &entry, const std::string &what) {

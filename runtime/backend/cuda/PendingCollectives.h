@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <cuda_runtime_api.h>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,22 @@ public:
   virtual std::chrono::milliseconds timeout() const = 0;
   /// A rank has: what it should come to will hardly end.
   virtual bool hasFailed() const = 0;
+};
+
+/// A word of the host that a graph's collectives count in. It is there for as
+/// long as one of them is pending, also where the graph is not.
+class CollectiveCount {
+public:
+  CollectiveCount() = default;
+  CollectiveCount(const CollectiveCount &) = delete;
+  ~CollectiveCount();
+  Status open();
+  unsigned *word() const { return done; }
+  unsigned numDone() const;
+  void restart();
+
+private:
+  unsigned *done = nullptr; ///< pinned
 };
 
 /// Those of a graph, in the order in which they run.
@@ -55,14 +72,13 @@ public:
     CollectiveSite site;
   };
   const std::vector<Entry> &entries() const { return list; }
-  unsigned numDone() const;
-  /// Before the graph runs again, and while it does not.
-  void restart();
+  /// Null where there are none.
+  const std::shared_ptr<CollectiveCount> &counted() const { return count; }
 
 private:
   std::vector<Entry> list;
   std::vector<cudaStream_t> streams;
-  unsigned *done = nullptr; ///< pinned
+  std::shared_ptr<CollectiveCount> count;
   cudaEvent_t event = nullptr;
 };
 
@@ -78,7 +94,7 @@ public:
   /// What is added from now on is the graph's, until null says that it is
   /// captured.
   void captureInto(CapturedCollectives *graph) { capturing = graph; }
-  /// The graph is about to run. It is not pending.
+  /// The graph is about to run. It is not pending; it may go while it is.
   void addAll(CapturedCollectives &graph);
   bool isPending(const CapturedCollectives &graph) const;
   bool empty() const { return pending.empty(); }
@@ -101,8 +117,8 @@ private:
     WatchedCommunicator *by;
     CollectiveSite site;
     cudaEvent_t event; ///< null: the graph counts
-    const CapturedCollectives *graph = nullptr;
-    unsigned number = 0; ///< in the graph, from 1
+    std::shared_ptr<CollectiveCount> count = nullptr; ///< the graph's
+    unsigned number = 0;                              ///< in the graph, from 1
 
     cudaError_t query() const;
   };

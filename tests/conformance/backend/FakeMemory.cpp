@@ -182,6 +182,18 @@ bool FakeMemory::holds(const void *memory, int64_t bytes) {
          (!range.isReserved || isMapped(offset, offset + bytes));
 }
 
+bool FakeMemory::findRange(const void *memory, int64_t bytes, int64_t &ahead,
+                           int64_t &behind) {
+  if (!holds(memory, bytes))
+    return false;
+  std::lock_guard lock(mutex);
+  const int64_t offset = static_cast<const std::byte *>(memory) - device;
+  const auto &[begin, range] = *std::prev(taken.upper_bound(offset));
+  ahead = range.isReserved ? 0 : offset - begin;
+  behind = range.isReserved ? bytes : begin + range.bytes - offset;
+  return true;
+}
+
 std::byte *FakeMemory::stored(const std::byte *memory, int64_t bytes) {
   if (holds(memory, bytes))
     return storage + (memory - device);

@@ -42,6 +42,10 @@ public:
   /// Whether [memory, memory + bytes) is all in one allocation, or all mapped
   /// in one reservation.
   bool holds(const void *memory, int64_t bytes);
+  /// If it does, how far that allocation, or what is mapped as one, reaches
+  /// ahead of `memory` and behind it.
+  bool findRange(const void *memory, int64_t bytes, int64_t &ahead,
+                 int64_t &behind);
   /// What to add to an address of the device to be where it is stored.
   std::ptrdiff_t distance() const { return storage - device; }
   /// Where [memory, memory + bytes) of the device is stored; ends the program

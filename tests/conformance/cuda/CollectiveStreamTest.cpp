@@ -52,6 +52,13 @@ TEST_F(CollectiveStreams, aFlightIsDoneWhenItWasAwaited) {
   EXPECT_FALSE(beside.hasFlights());
 }
 
+/// A launch that comes next reports what was asked before as its own error.
+TEST_F(CollectiveStreams, isAskedWithoutATrace) {
+  collective(0, 7, 0);
+  EXPECT_FALSE(beside.hasLanded(0));
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
 TEST_F(CollectiveStreams, comesBehindWhatWasComputed) {
   compute(0, 1);
   collective(0, 2, 0);

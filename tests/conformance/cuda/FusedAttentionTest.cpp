@@ -2,6 +2,7 @@
 #include "runtime/backend/Plugin.h"
 #include "runtime/backend/cuda/CudaStream.h"
 #include "tests/conformance/cuda/KernelComparison.h"
+#include "tests/conformance/cuda/SimulatedCosts.h"
 #include "tests/conformance/cuda/SimulatedDevice.h"
 
 #include <cmath>
@@ -25,6 +26,7 @@ struct Log {
   int runs = 0;
   bool refuses = false;
   bool isWrong = false, isLastRowLost = false;
+  bool takesAllMemory = false; ///< that the device has left
 };
 
 /// Rows that see nothing become what a library may leave there.
@@ -51,6 +53,40 @@ private:
     const int64_t last = i + (s.alignsEnds ? s.keys - s.queries : 0);
     return !s.isCausal || (j <= last && (s.window == 0 || j > last - s.window));
   }
+  /// Tile by tile, the largest score so far as the one that is subtracted: of
+  /// tiles in which all are -inf nothing is made but NaN.
+  struct Place {
+    int64_t b, kv, i;
+  };
+  void sumTiles(const FusedAttentionOperands &operands, const Place &at,
+                const std::vector<double> &scores, double &sum,
+                std::vector<double> &values) {
+    constexpr int64_t kTile = 8;
+    double largest = -std::numeric_limits<double>::infinity();
+    for (int64_t first = 0; first < s.keys; first += kTile) {
+      std::vector<int64_t> seen;
+      double next = largest;
+      for (int64_t j = first; j < std::min(first + kTile, s.keys); ++j)
+        if (sees(at.i, j)) {
+          seen.push_back(j);
+          next = std::max(next, scores[size_t(j)]);
+        }
+      if (seen.empty())
+        continue;
+      const double factor = std::exp(largest - next);
+      sum *= factor;
+      for (double &value : values)
+        value *= factor;
+      largest = next;
+      for (int64_t j : seen) {
+        const double weight = std::exp(scores[size_t(j)] - largest);
+        sum += weight;
+        for (int64_t d = 0; d < s.depth; ++d)
+          values[size_t(d)] +=
+              weight * double(row(operands.v, s.v, at.b, at.kv, j)[d]);
+      }
+    }
+  }
   void attend(const FusedAttentionOperands &operands) {
     for (int64_t b = 0; b < s.batches; ++b)
       for (int64_t h = 0; h < s.heads; ++h)
@@ -61,8 +97,7 @@ private:
               int64_t i) {
     const int64_t kv = h / (s.heads / s.kvHeads);
     const T *q = row(operands.q, s.q, b, h, i);
-    std::vector<double> weights(static_cast<size_t>(s.keys));
-    double sum = 0;
+    std::vector<double> scores(static_cast<size_t>(s.keys));
     for (int64_t j = 0; j < s.keys; ++j) {
       double score = 0;
       for (int64_t d = 0; d < s.depth; ++d)
@@ -70,9 +105,11 @@ private:
       score *= s.scale;
       if (s.hasBias)
         score += double(row(operands.bias, s.bias, b, h, i)[j]);
-      weights[size_t(j)] = sees(i, j) ? std::exp(score) : 0;
-      sum += weights[size_t(j)];
+      scores[size_t(j)] = score;
     }
+    double sum = 0;
+    std::vector<double> values(static_cast<size_t>(s.depth));
+    sumTiles(operands, {b, kv, i}, scores, sum, values);
     // A tile of a library's may reach behind a row, and weigh that with 0.
     const int64_t behind =
         s.hasBias ? std::min((s.keys + 7) / 8 * 8, s.bias[2]) : 0;
@@ -80,9 +117,7 @@ private:
       sum += 0 * double(row(operands.bias, s.bias, b, h, i)[j]);
     T *y = const_cast<T *>(row(operands.y, s.y, b, h, i));
     for (int64_t d = 0; d < s.depth; ++d) {
-      double value = 0;
-      for (int64_t j = 0; j < s.keys; ++j)
-        value += weights[size_t(j)] * double(row(operands.v, s.v, b, kv, j)[d]);
+      const double value = values[size_t(d)];
       y[d] = T(float(sum == 0 ? 77 : value / sum + (log.isWrong ? 1 : 0)));
       if (log.isLastRowLost && i == s.queries - 1)
         y[d] = T(0.f);
@@ -97,9 +132,15 @@ private:
 class LoopEngine final : public runtime::FusedAttentionEngine {
 public:
   LoopEngine(Log &log, cudaStream_t stream) : log(log), stream(stream) {}
+  ~LoopEngine() override { cudaFree(memory); }
   std::unique_ptr<FusedAttention>
   plan(const FusedAttentionShape &shape) override {
     log.planned.push_back(shape);
+    size_t free = 0, total = 0;
+    if (log.takesAllMemory && cudaMemGetInfo(&free, &total) == cudaSuccess &&
+        free > 0) {
+      EXPECT_EQ(cudaMalloc(&memory, free), cudaSuccess);
+    }
     if (log.refuses)
       return nullptr;
     if (shape.element == artifact::ElementType_Float16)
@@ -110,6 +151,7 @@ public:
 private:
   Log &log;
   const cudaStream_t stream;
+  void *memory = nullptr;
 };
 
 template <typename T> class FusedAttentionOf : public ::testing::Test {
@@ -119,19 +161,24 @@ protected:
               numbers<T>({q[0], kvHeads, keys, q[3]}, 3)};
     result = Tensor::filled<T>(q, T(7));
   }
-  /// Runs it on the host and, twice, on one stream with the library.
-  void expectSame(const Attributes &attributes = {}) {
-    Tensor expected = result.copy(), found = result.copy();
-    EXPECT_OK(
-        runtime::host::runKernel("Attention", inputs, {expected}, attributes));
-    std::unique_ptr<runtime::Device> device;
+  void open() {
+    stream.reset();
     EXPECT_OK(shardrtPlugin()->backend->open(0, device));
-    std::unique_ptr<runtime::DeviceStream> stream;
     EXPECT_OK(device->createStream(stream));
     auto &cuda = static_cast<runtime::CudaStream &>(*stream);
     cuda.fusedAttentions().setEngine(
         std::make_unique<LoopEngine>(log, cuda.stream()));
-    EXPECT_OK(runOn(*device, cuda, "Attention", inputs, {found}, attributes,
+  }
+  /// Runs it on the host and, twice, on a stream with the library.
+  void expectSame(const Attributes &attributes = {}) {
+    open();
+    expectSameAgain(attributes);
+  }
+  void expectSameAgain(const Attributes &attributes = {}) {
+    Tensor expected = result.copy(), found = result.copy();
+    EXPECT_OK(
+        runtime::host::runKernel("Attention", inputs, {expected}, attributes));
+    EXPECT_OK(runOn(*device, *stream, "Attention", inputs, {found}, attributes,
                     /*times=*/2));
     expectNear("Attention", expected, found,
                2 * toleranceOf(runtime::host::elementTypeOf<T>()));
@@ -139,6 +186,8 @@ protected:
   const FusedAttentionShape &planned() { return log.planned.back(); }
 
   Log log;
+  std::unique_ptr<runtime::Device> device;
+  std::unique_ptr<runtime::DeviceStream> stream;
   std::vector<Tensor> inputs;
   Tensor result = Tensor::absent();
 };
@@ -199,6 +248,26 @@ TYPED_TEST(FusedAttentionOf, addsAMask) {
   EXPECT_EQ(this->log.runs, 4);
 }
 
+/// Keys ahead of a prompt that is padded on the left: tiles that hide all.
+TYPED_TEST(FusedAttentionOf, hidesTheFirstKeysOfAllRows) {
+  for (bool isAdded : {false, true}) {
+    this->make({1, 2, 64, 8}, 2, 40);
+    Tensor mask = isAdded ? Tensor::filled<TypeParam>({1, 1, 64, 40}, {})
+                          : Tensor::filled<Boolean>({1, 1, 64, 40}, {});
+    for (int64_t i = 0; i < mask.view.numElements(); ++i) {
+      const bool isShown = i % 40 >= 20;
+      if (isAdded)
+        mask.view.template as<TypeParam>()[i] = TypeParam(
+            isShown ? 0.25f : -std::numeric_limits<float>::infinity());
+      else
+        mask.view.template as<Boolean>()[i] = Boolean(isShown);
+    }
+    this->inputs.push_back(mask.broadcast({1, 2, 64, 40}));
+    this->expectSame();
+  }
+  EXPECT_EQ(this->log.runs, 4) << "it is trusted both times";
+}
+
 TYPED_TEST(FusedAttentionOf, leavesTheRestToOwnKernels) {
   this->make({1, 2, 63, 8}, 2, 20); // few queries
   this->expectSame();
@@ -231,6 +300,41 @@ TYPED_TEST(FusedAttentionOf, isNotTrustedIfItDisagrees) {
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("disagrees"),
             std::string::npos);
   EXPECT_EQ(this->log.runs, 1) << "nor is it asked again";
+}
+
+/// Else ranks with less memory than others would take other kernels.
+TYPED_TEST(FusedAttentionOf, isComparedWhereThereIsNoMemoryLeft) {
+  this->log.takesAllMemory = true;
+  this->make({2, 4, 70, 16}, 2, 90);
+  this->expectSame();
+  EXPECT_EQ(this->log.runs, 2);
+  this->log.isWrong = true;
+  ::testing::internal::CaptureStderr();
+  this->expectSame();
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("disagrees"),
+            std::string::npos);
+}
+
+/// What is compared costs more than the prompt: lengths are none of it.
+TYPED_TEST(FusedAttentionOf, aKindIsComparedOnce) {
+  const auto launchesOf = [&](int64_t length) {
+    const long before = spentSoFar(HostCost::Launch);
+    this->make({1, 2, length, 8}, 2, length);
+    this->expectSameAgain();
+    return spentSoFar(HostCost::Launch) - before;
+  };
+  this->open();
+  const long first = launchesOf(64), again = launchesOf(64);
+  EXPECT_GT(first, again);
+  for (int64_t length : {72, 65, 100})
+    EXPECT_EQ(launchesOf(length), again);
+  EXPECT_EQ(this->log.runs, 2 * 5);
+  this->make({1, 2, 64, 16}, 2, 64);
+  this->log.isWrong = true;
+  ::testing::internal::CaptureStderr();
+  this->expectSameAgain(); // another depth is another kind
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("disagrees"),
+            std::string::npos);
 }
 
 /// Late rows of a prompt are small beside the first: averages of many keys.

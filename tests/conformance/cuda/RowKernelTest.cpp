@@ -99,7 +99,8 @@ TEST(RowKernels, addUpInOrder) {
   for (const char *name : {"CumSum", "CumProd"})
     forTypes(NumericTypes(), [&](auto tag) {
       using T = typename decltype(tag)::Type;
-      for (const Dims &dims : {Dims{3, 30}, Dims{2, 5, 7}, Dims{4, 0}})
+      for (const Dims &dims :
+           {Dims{3, 30}, Dims{2, 5, 7}, Dims{4, 0}, Dims{2, 600}})
         for (int64_t flags = 0; flags < 4; ++flags)
           forLayouts<T>(dims, [&](const Tensor &x, const Tensor &out) {
             compare(name, {x}, {out},

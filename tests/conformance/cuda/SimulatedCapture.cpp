@@ -22,12 +22,13 @@ SimulatedCapture::SimulatedCapture(
 
 cudaError_t SimulatedCapture::add(const SimulatedStream &stream,
                                   cudaGraphNodeType type,
-                                  CUgraphNode_st::Work work) {
+                                  CUgraphNode_st::Work work,
+                                  const SimulatedAttributes &attributes) {
   if (isBroken)
     return cudaErrorStreamCaptureInvalidated;
   Point &mine = points[&stream];
   nodes.push_back(std::make_shared<CUgraphNode_st>(
-      CUgraphNode_st{type, std::move(work), mine.last}));
+      CUgraphNode_st{type, std::move(work), mine.last, attributes}));
   mine.last = {nodes.back().get()};
   ++mine.clock[&stream];
   return cudaSuccess;
@@ -69,6 +70,8 @@ cudaError_t SimulatedCapture::end(const SimulatedStream &stream,
     return cudaErrorStreamCaptureInvalidated;
   return isJoined ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
 }
+
+bool isSimulatedCapturing() { return !ofThread.empty(); }
 
 bool breaksSimulatedCapture() {
   for (SimulatedCapture *capture : ofThread)

@@ -16,6 +16,7 @@
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDCAPTURE_H
 #define SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDCAPTURE_H
 
+#include "tests/conformance/cuda/SimulatedDevice.h"
 #include "tests/conformance/cuda/SimulatedStream.h"
 
 #include <functional>
@@ -33,6 +34,13 @@ struct CUgraphNode_st {
   cudaGraphNodeType type;
   Work work;
   std::vector<cudaGraphNode_t> dependencies; ///< that come first
+  shardc::testing::SimulatedAttributes attributes = {};
+
+  /// Whether it may begin before that one has ended.
+  bool isProgrammaticBehind(const CUgraphNode_st &before) const {
+    return attributes.isProgrammatic && dependencies.size() == 1 &&
+           before.type == cudaGraphNodeTypeKernel;
+  }
 };
 
 namespace shardc::testing {
@@ -53,7 +61,8 @@ public:
 
   /// Work of a stream that takes part.
   cudaError_t add(const SimulatedStream &stream, cudaGraphNodeType type,
-                  CUgraphNode_st::Work work);
+                  CUgraphNode_st::Work work,
+                  const SimulatedAttributes &attributes = {});
   /// Where the stream is; what later waits for it knows that, too.
   const Point &pointOf(const SimulatedStream &stream) {
     return points[&stream];
@@ -74,6 +83,7 @@ private:
   std::map<const SimulatedStream *, Point> points;
 };
 
+bool isSimulatedCapturing();
 /// Whether this thread captures; what it does is then broken off.
 bool breaksSimulatedCapture();
 /// The same for what a stream takes part in.

@@ -5,6 +5,8 @@
 // aligned to less, or another shape, are refused.
 //
 //===----------------------------------------------------------------------===//
+#include "tests/conformance/cuda/SimulatedCapture.h"
+#include "tests/conformance/cuda/SimulatedCosts.h"
 #include "tests/conformance/cuda/SimulatedDevice.h"
 #include "tests/conformance/cuda/SimulatedProduct.h"
 
@@ -157,6 +159,11 @@ bool canMultiply(const SimulatedProduct &product, int device) {
   return !product.isOfFloat8() ||
          (cudaGetDeviceProperties(&properties, device) == cudaSuccess &&
           10 * properties.major + properties.minor >= 89);
+}
+
+/// As kernels of Hopper are: one shape in three, each of them always.
+bool isLaunchedProgrammatically(const SimulatedProduct &product) {
+  return (product.m() + product.n() + product.k()) % 3 == 0;
 }
 
 bool isOff(const char *name) {
@@ -341,8 +348,11 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtMatmulHeuristicResult_t found[], int *count) {
   *count = 0;
   ++heuristicsAsked;
+  spend(HostCost::Heuristics);
   if (isOff("SHARDC_SIMULATED_HEURISTICS"))
     return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (isSimulatedCapturing()) // as CUDA 13.3's
+    return CUBLAS_STATUS_INTERNAL_ERROR;
   if (!handle || wanted < 1)
     return kInvalid;
   const SimulatedProduct product = productOf(operation, a, b, c, d);
@@ -419,10 +429,12 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
   product.atB = static_cast<const std::byte *>(b);
   product.atC = static_cast<const std::byte *>(c);
   product.atD = static_cast<std::byte *>(d);
-  const cudaError_t error = enqueueSimulated(
-      stream, [product, workspace, needed, device = handle->device] {
-        runProduct(product, device, workspace, needed);
-      });
+  const cudaError_t error =
+      enqueueSimulated(stream,
+                       [product, workspace, needed, device = handle->device] {
+                         runProduct(product, device, workspace, needed);
+                       },
+                       {.isProgrammatic = isLaunchedProgrammatically(product)});
   return error == cudaSuccess ? kOk : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 

@@ -2,7 +2,9 @@
 
 #include "tests/conformance/backend/FakeMemory.h"
 #include "tests/conformance/cuda/SimulatedCapture.h"
+#include "tests/conformance/cuda/SimulatedCosts.h"
 #include "tests/conformance/cuda/SimulatedPages.h"
+#include "tests/conformance/cuda/SimulatedStream.h"
 
 #include <algorithm>
 #include <array>
@@ -70,7 +72,7 @@ cudaError_t simulatedFailure(int device) {
 cudaError_t noted(cudaError_t error) {
   if (error == cudaSuccess)
     error = simulatedFailure(current);
-  if (error != cudaSuccess && error != cudaErrorNotReady)
+  if (error != cudaSuccess)
     lastError = error;
   return error;
 }
@@ -92,6 +94,15 @@ void giveBackSimulated(int device, size_t bytes) {
 
 void onSimulatedRelease(void (*look)(const void *memory)) {
   beforeRelease = look;
+}
+
+bool isInSimulatedAllocation(const void *address, const void *allocation) {
+  std::lock_guard lock(mutex);
+  const auto found = owners().find(const_cast<void *>(allocation));
+  const auto *at = static_cast<const std::byte *>(address);
+  const auto *begin = static_cast<const std::byte *>(allocation);
+  return found != owners().end() && at >= begin &&
+         at < begin + found->second.bytes;
 }
 
 bool isOnSimulatedGpu(const void *memory, size_t bytes) {
@@ -287,16 +298,17 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
   }
   std::lock_guard lock(mutex);
   owners()[*memory] = {current, bytes};
+  spend(HostCost::Allocation);
   return noted(cudaSuccess);
 }
 
-/// Does not wait for work that uses it, which then fails: whoever relies on a
-/// wait in here may wait for ever on another rank.
+/// Whoever relies on a wait in here may wait for ever on another rank.
 cudaError_t cudaFree(void *memory) {
   if (!memory)
     return noted(cudaSuccess);
   if (breaksSimulatedCapture())
     return noted(cudaErrorStreamCaptureUnsupported);
+  waitAsAFreeDoes();
   if (auto look = beforeRelease.load())
     look(memory);
   std::lock_guard lock(mutex);

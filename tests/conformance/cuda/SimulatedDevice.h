@@ -37,11 +37,15 @@ bool hasSimulatedContext(int device);
 void failSimulated(int device, cudaError_t error);
 cudaError_t simulatedFailure(int device);
 
-/// The thread's last error, for cudaGetLastError.
+/// The thread's last error, for cudaGetLastError: that work is under way, too,
+/// which CUDA's documents leave open.
 cudaError_t noted(cudaError_t error);
 
 /// Called with memory that is about to be released.
 void onSimulatedRelease(void (*look)(const void *memory));
+
+/// Whether an address is in what cudaMalloc has given there.
+bool isInSimulatedAllocation(const void *address, const void *allocation);
 
 /// Whether a GPU may use these bytes.
 bool isOnSimulatedGpu(const void *memory, size_t bytes);
@@ -49,8 +53,22 @@ bool isOnSimulatedGpu(const void *memory, size_t bytes);
 /// where they are not the device's, or not any more.
 std::byte *storedOnGpu(int device, const void *memory, size_t bytes);
 
+/// What a launch says beside its arguments, and a graph's node keeps.
+struct SimulatedAttributes {
+  struct Cluster {
+    unsigned x = 0, y = 0, z = 0;
+    bool operator==(const Cluster &) const = default;
+  };
+  /// It may begin before the kernel ahead has ended.
+  bool isProgrammatic = false;
+  Cluster cluster = {}, preferredCluster = {};
+  bool isOfRows = false; ///< a copy of more than one
+  bool operator==(const SimulatedAttributes &) const = default;
+};
+
 /// Work of a stream of this thread's device, done when somebody waits for it.
-cudaError_t enqueueSimulated(cudaStream_t stream, std::function<void()> work);
+cudaError_t enqueueSimulated(cudaStream_t stream, std::function<void()> work,
+                             const SimulatedAttributes &attributes = {});
 
 /// Whether a launch of such blocks is within what a GPU can do.
 bool isSimulatedGrid(dim3 blocks, dim3 threads, size_t sharedBytes,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tests/conformance/cuda/SimulatedCapture.h"
+#include "tests/conformance/cuda/SimulatedCosts.h"
 #include "tests/conformance/cuda/SimulatedDevice.h"
 #include "tests/conformance/cuda/SimulatedDriver.h"
 
@@ -32,6 +33,12 @@ namespace {
 /// Graphs that were not destroyed yet.
 std::mutex mutex;
 std::set<cudaGraph_t> graphs;
+std::set<cudaGraphExec_t> executables;
+
+bool isThere(cudaGraphExec_t executable) {
+  std::lock_guard lock(mutex);
+  return executables.count(executable) > 0;
+}
 
 /// Null if its graph is gone.
 std::shared_ptr<CUgraphNode_st> nodeAt(const void *address) {
@@ -46,6 +53,8 @@ std::shared_ptr<CUgraphNode_st> nodeAt(const void *address) {
 /// The work of `by` in the place of the node's.
 cudaError_t setWork(cudaGraphExec_t executable, cudaGraphNode_t node,
                     const void *by, cudaGraphNodeType type) {
+  if (!isThere(executable))
+    return noted(cudaErrorInvalidValue);
   const auto from = nodeAt(by);
   const auto to = std::find_if(
       executable->entries.begin(), executable->entries.end(),
@@ -53,7 +62,11 @@ cudaError_t setWork(cudaGraphExec_t executable, cudaGraphNode_t node,
   if (!from || from->type != type || to == executable->entries.end() ||
       to->type != type || !nodeAt(node))
     return noted(cudaErrorInvalidValue);
+  // Attributes are no parameters; the runtime sets copies of one row alone.
+  if (from->attributes != nodeAt(node)->attributes || from->attributes.isOfRows)
+    return noted(cudaErrorInvalidValue);
   to->work = from->work;
+  spend(HostCost::NodeUpdate);
   return noted(cudaSuccess);
 }
 
@@ -159,6 +172,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
   *executable = new CUgraphExec_st{simulatedCurrent(), {}};
   for (const auto &node : graph->nodes)
     (*executable)->entries.push_back({node.get(), node->type, node->work});
+  spend(HostCost::Instantiate, static_cast<unsigned>(graph->nodes.size()));
+  std::lock_guard lock(mutex);
+  executables.insert(*executable);
   return noted(cudaSuccess);
 }
 
@@ -168,8 +184,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
     return noted(cudaErrorInvalidResourceHandle);
   if (breaksSimulatedCapture(*stream))
     return noted(cudaErrorStreamCaptureUnsupported);
-  if (stream->device != executable->device)
+  if (!isThere(executable) || stream->device != executable->device)
     return noted(cudaErrorInvalidValue);
+  spend(HostCost::GraphLaunch);
   for (const CUgraphExec_st::Entry &entry : executable->entries)
     entry.work(stream);
   return noted(simulatedFailure(stream->device));
@@ -184,13 +201,17 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  std::lock_guard lock(mutex);
+  if (!executables.erase(executable))
+    return noted(cudaErrorInvalidValue);
   delete executable;
   return noted(cudaSuccess);
 }
 
 //===--- Nodes ------------------------------------------------------------===//
 
-/// While it is captured, too, or of a graph.
+/// While it is captured, too, or of a graph. Who does not ask for the edges'
+/// data is told if there are some.
 cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node,
                                          cudaGraphNode_t *dependencies,
                                          cudaGraphEdgeData *edges,
@@ -200,7 +221,17 @@ cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node,
       return noted(cudaErrorInvalidValue);
     std::copy(node->dependencies.begin(), node->dependencies.end(),
               dependencies);
-    std::fill_n(edges, node->dependencies.size(), cudaGraphEdgeData{});
+    for (size_t i = 0; i < node->dependencies.size(); ++i) {
+      const bool isPlain = !node->isProgrammaticBehind(*dependencies[i]);
+      if (!isPlain && !edges)
+        return noted(cudaErrorLossyQuery);
+      if (edges)
+        edges[i] = {};
+      if (!isPlain) {
+        edges[i].from_port = cudaGraphKernelNodePortProgrammatic;
+        edges[i].type = cudaGraphDependencyTypeProgrammatic;
+      }
+    }
   }
   *count = node->dependencies.size();
   return noted(cudaSuccess);
@@ -216,11 +247,32 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t handle,
 }
 
 cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node,
-                                            cudaLaunchAttributeID,
+                                            cudaLaunchAttributeID id,
                                             cudaLaunchAttributeValue *value) {
-  *value = {}; // nothing is launched with any
-  return noted(isOfType(node, cudaGraphNodeTypeKernel) ? cudaSuccess
-                                                       : cudaErrorInvalidValue);
+  const auto found = nodeAt(node);
+  if (!found || found->type != cudaGraphNodeTypeKernel)
+    return noted(cudaErrorInvalidValue);
+  const SimulatedAttributes &attributes = found->attributes;
+  auto set = [](auto &to, const SimulatedAttributes::Cluster &from) {
+    to.x = from.x, to.y = from.y, to.z = from.z;
+  };
+  *value = {};
+  switch (id) {
+  case cudaLaunchAttributeCooperative:
+    break; // nothing is launched so
+  case cudaLaunchAttributeClusterDimension:
+    set(value->clusterDim, attributes.cluster);
+    break;
+  case cudaLaunchAttributePreferredClusterDimension:
+    set(value->preferredClusterDim, attributes.preferredCluster);
+    break;
+  case cudaLaunchAttributeProgrammaticStreamSerialization:
+    value->programmaticStreamSerializationAllowed = attributes.isProgrammatic;
+    break;
+  default:
+    return noted(cudaErrorInvalidValue); // add what is asked for
+  }
+  return noted(cudaSuccess);
 }
 
 cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,

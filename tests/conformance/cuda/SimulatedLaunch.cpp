@@ -1,11 +1,16 @@
 #include "runtime/backend/cuda/kernels/Launch.h"
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <string>
+#include <string_view>
 #include <ucontext.h>
 #include <utility>
 
@@ -24,17 +29,59 @@ struct Thread {
   bool isThere = false;
   std::unique_ptr<char[]> stack{new char[kStackBytes]};
   uint64_t shuffled = 0;
+  CallSite site;      ///< where it waits
+  uint32_t lanes = 0; ///< that it waits for there
   WarpCall call;
   const void *given = nullptr; ///< in the call
   /// Groups of copies that nobody waited for yet; the last one is open.
   std::deque<std::vector<AsideCopy>> copies{1};
 };
 
+bool isSameLine(const CallSite &a, const CallSite &b) {
+  return a.line() == b.line() && a.column() == b.column() &&
+         std::strcmp(a.file_name(), b.file_name()) == 0;
+}
+
+/// In which order blocks, or the threads of one, run.
+class Order {
+public:
+  Order() {
+    const char *said = std::getenv("SHARDC_SIMULATED_ORDER");
+    const std::string_view text = said ? said : "";
+    constexpr std::string_view kRandom = "random:";
+    isReverse = text == "reverse";
+    isRandom = text.substr(0, kRandom.size()) == kRandom;
+    if (isRandom)
+      numbers.seed(std::strtoul(said + kRandom.size(), nullptr, 10));
+    else if (!isReverse && !text.empty())
+      refuseInKernel("SHARDC_SIMULATED_ORDER is reverse or random:SEED");
+  }
+  /// The numbers below `count`.
+  const std::vector<size_t> &of(size_t count) {
+    if (order.size() != count || isRandom) {
+      order.resize(count);
+      std::iota(order.begin(), order.end(), 0);
+    }
+    if (isRandom)
+      std::shuffle(order.begin(), order.end(), numbers);
+    else if (isReverse && !order.empty() && order.front() == 0)
+      std::reverse(order.begin(), order.end());
+    return order;
+  }
+  /// A warp that gets its turn later.
+  bool fallsBehind() { return isRandom && numbers() % 4 == 0; }
+
+private:
+  bool isReverse = false, isRandom = false;
+  std::minstd_rand numbers;
+  std::vector<size_t> order;
+};
+
 /// The threads of one block, which take turns.
 class Block {
 public:
-  Block(unsigned size, const std::function<void()> &body)
-      : size(size), body(body) {}
+  Block(unsigned size, const std::function<void()> &body, Order &order)
+      : size(size), body(body), order(order) {}
 
   void run();
   void wait(Thread::State state) {
@@ -43,16 +90,13 @@ public:
     if (_setjmp(mine.at) == 0)
       _longjmp(scheduler, 1);
   }
-  uint64_t shuffle(uint64_t value, int lane) {
-    threads[current]->shuffled = value;
-    const size_t mine = current;
-    wait(Thread::State::AtShuffle);
-    const size_t first = mine / warpSize * warpSize;
-    const uint64_t theirs =
-        threads[first + static_cast<size_t>(lane) % warpSize]->shuffled;
-    wait(Thread::State::AtShuffle); // nobody gives the next value before
-    return theirs;
+  void waitAt(Thread::State state, const CallSite &site, uint32_t lanes = 0) {
+    threads[current]->site = site;
+    threads[current]->lanes = lanes;
+    wait(state);
   }
+  uint64_t shuffle(uint64_t value, int lane, uint32_t lanes,
+                   const CallSite &site);
   WarpGifts giftsOf(const WarpCall &call, const void *mine);
   Thread &thread() { return *threads[current]; }
   void work() {
@@ -63,11 +107,15 @@ public:
 private:
   [[gnu::noinline]] void resume(Thread &thread);
   bool release(size_t first, size_t end, Thread::State state);
+  bool releaseBarrier();
+  bool releaseShuffle(size_t first);
   bool releaseAny();
+  bool runAll();
 
   static thread_local std::vector<std::unique_ptr<Thread>> threads;
   const size_t size;
   const std::function<void()> &body;
+  Order &order;
   jmp_buf scheduler;
   size_t current = 0;
 };
@@ -134,12 +182,77 @@ bool Block::release(size_t first, size_t end, Thread::State state) {
   return true;
 }
 
-bool Block::releaseAny() {
-  bool any = release(0, size, Thread::State::AtBarrier);
-  for (size_t first = 0; first < size; first += warpSize)
-    for (const auto state : {Thread::State::AtShuffle, Thread::State::InCall})
-      any |= release(first, std::min(first + warpSize, size), state);
+bool Block::releaseBarrier() {
+  if (!release(0, size, Thread::State::AtBarrier))
+    return false;
+  for (size_t i = 1; i < size; ++i)
+    if (!isSameLine(threads[i]->site, threads[0]->site))
+      refuseInKernel("threads of a block came to different barriers");
+  barrierOfBlock();
+  return true;
+}
+
+/// Lets lanes of a warp go on that wait for each other and for nobody else.
+bool Block::releaseShuffle(size_t first) {
+  bool any = false;
+  for (size_t i = first; i < std::min(first + warpSize, size); ++i) {
+    const Thread &mine = *threads[i];
+    if (mine.state != Thread::State::AtShuffle)
+      continue;
+    bool areThere = true;
+    for (size_t lane = 0; lane < warpSize; ++lane) {
+      if (!(mine.lanes >> lane & 1))
+        continue;
+      if (first + lane >= size ||
+          threads[first + lane]->state == Thread::State::Ended)
+        refuseInKernel("a shuffle names a lane that is not there, or has "
+                       "ended");
+      const Thread &other = *threads[first + lane];
+      const bool isThere = other.state == Thread::State::AtShuffle;
+      if (isThere &&
+          (other.lanes != mine.lanes || !isSameLine(other.site, mine.site)))
+        refuseInKernel("lanes of a warp came to different shuffles");
+      areThere &= isThere;
+    }
+    if (!areThere)
+      continue;
+    const uint32_t lanes = mine.lanes;
+    for (size_t lane = 0; lane < warpSize; ++lane)
+      if (lanes >> lane & 1)
+        threads[first + lane]->state = Thread::State::Runs;
+    if (lanes == ~0u)
+      barrierOfWarp(first / warpSize);
+    any = true;
+  }
   return any;
+}
+
+bool Block::releaseAny() {
+  bool any = releaseBarrier();
+  for (size_t first = 0; first < size; first += warpSize) {
+    any |= releaseShuffle(first);
+    if (release(first, std::min(first + warpSize, size),
+                Thread::State::InCall)) {
+      barrierOfWarp(first / warpSize);
+      any = true;
+    }
+  }
+  return any;
+}
+
+uint64_t Block::shuffle(uint64_t value, int lane, uint32_t lanes,
+                        const CallSite &site) {
+  const size_t mine = current, first = mine / warpSize * warpSize;
+  const size_t theirs = static_cast<size_t>(lane) % warpSize;
+  if (!(lanes >> (mine - first) & 1) || !(lanes >> theirs & 1))
+    refuseInKernel("a shuffle's mask lacks the lane that comes, or that it "
+                   "asks for");
+  threads[mine]->shuffled = value;
+  waitAt(Thread::State::AtShuffle, site, lanes);
+  const uint64_t given = threads[first + theirs]->shuffled;
+  // Nobody gives the next value before.
+  waitAt(Thread::State::AtShuffle, site, lanes);
+  return given;
 }
 
 WarpGifts Block::giftsOf(const WarpCall &call, const void *mine) {
@@ -159,6 +272,28 @@ WarpGifts Block::giftsOf(const WarpCall &call, const void *mine) {
   return gifts;
 }
 
+/// A turn for all that can go on; whether some were passed over.
+bool Block::runAll() {
+  uint32_t behind = 0; // warps
+  for (size_t first = 0; first < size; first += warpSize)
+    behind |= uint32_t{order.fallsBehind()} << first / warpSize;
+  bool areLeft = false;
+  for (size_t thread : order.of(size)) {
+    if (threads[thread]->state != Thread::State::Runs)
+      continue;
+    if (behind >> thread / warpSize & 1) {
+      areLeft = true;
+      continue;
+    }
+    current = thread;
+    threadIdx = {static_cast<unsigned>(thread), 0, 0};
+    beginSimulatedThread(threadIdx.x);
+    resume(*threads[thread]);
+    endSimulatedThread();
+  }
+  return areLeft;
+}
+
 void Block::run() {
   running = this;
   while (threads.size() < size) {
@@ -167,14 +302,8 @@ void Block::run() {
     prepare(*threads.back(), Thread::kStackBytes - threads.size() % 64 * 256);
   }
   (void)release(0, size, Thread::State::Ended);
-  do {
-    for (current = 0; current < size; ++current) {
-      if (threads[current]->state != Thread::State::Runs)
-        continue;
-      threadIdx = {static_cast<unsigned>(current), 0, 0};
-      resume(*threads[current]);
-    }
-  } while (releaseAny());
+  while (runAll() || releaseAny()) {
+  }
   running = nullptr;
   for (size_t i = 0; i < size; ++i) {
     if (threads[i]->state != Thread::State::Ended)
@@ -206,26 +335,37 @@ void checkCopy(const AsideCopy &copy) {
     refuseInKernel("a copy beside a thread leaves shared memory");
 }
 
+/// Threads that do not meet need no stacks of their own.
+void runApart(unsigned threads, const std::function<void()> &body,
+              Order &order) {
+  for (size_t thread : order.of(threads)) {
+    threadIdx = {static_cast<unsigned>(thread), 0, 0};
+    beginSimulatedThread(threadIdx.x);
+    body();
+    endSimulatedThread();
+  }
+}
+
 } // namespace
 
 void simulateLaunch(const runtime::cuda::Grid &grid,
                     const std::function<void()> &thread) {
   gridDim = grid.blocks;
   blockDim = dim3(grid.threads);
-  for (unsigned z = 0; z < grid.blocks.z; ++z)
-    for (unsigned y = 0; y < grid.blocks.y; ++y)
-      for (unsigned x = 0; x < grid.blocks.x; ++x) {
-        blockIdx = {x, y, z};
-        poisonShared(grid.sharedBytes);
-        if (grid.threadsMeet)
-          Block(grid.threads, thread).run();
-        else
-          for (unsigned t = 0; t < grid.threads; ++t) {
-            threadIdx = {t, 0, 0};
-            thread();
-          }
-        checkShared(grid.sharedBytes);
-      }
+  Order ofBlocks, ofThreads;
+  const size_t inPlane = size_t{grid.blocks.x} * grid.blocks.y;
+  for (size_t block : ofBlocks.of(inPlane * grid.blocks.z)) {
+    blockIdx = {static_cast<unsigned>(block % grid.blocks.x),
+                static_cast<unsigned>(block % inPlane / grid.blocks.x),
+                static_cast<unsigned>(block / inPlane)};
+    poisonShared(grid.sharedBytes);
+    watchShared(simulatedSharedMemory(), grid.sharedBytes);
+    if (grid.threadsMeet)
+      Block(grid.threads, thread, ofThreads).run();
+    else
+      runApart(grid.threads, thread, ofThreads);
+    checkShared(grid.sharedBytes);
+  }
 }
 
 std::byte *simulatedSharedMemory() {
@@ -243,10 +383,13 @@ void refuseInKernel(const char *why) {
   std::abort();
 }
 
-void meetAtBarrier() { runningBlock().wait(Thread::State::AtBarrier); }
+void meetAtBarrier(const CallSite &site) {
+  runningBlock().waitAt(Thread::State::AtBarrier, site);
+}
 
-uint64_t meetAtShuffle(uint64_t mine, int lane) {
-  return runningBlock().shuffle(mine, lane);
+uint64_t meetAtShuffle(uint64_t mine, int lane, uint32_t lanes,
+                       const CallSite &site) {
+  return runningBlock().shuffle(mine, lane, lanes, site);
 }
 
 void meetInCall(const WarpCall &call, const void *mine,
@@ -258,6 +401,9 @@ void meetInCall(const WarpCall &call, const void *mine,
 
 void copyAside(const AsideCopy &copy) {
   checkCopy(copy);
+  // From now on until the wait for it.
+  noteAccess(copy.from, copy.bytes - copy.zeros, Access::Read);
+  noteAccess(copy.to, copy.bytes, Access::Write);
   runningBlock().thread().copies.back().push_back(copy);
 }
 
@@ -269,6 +415,7 @@ void waitForCopies(size_t groups) {
     for (const AsideCopy &copy : copies.front()) {
       std::memcpy(copy.to, copy.from, copy.bytes - copy.zeros);
       std::memset(copy.to + copy.bytes - copy.zeros, 0, copy.zeros);
+      noteAccess(copy.to, copy.bytes, Access::Write);
     }
 }
 

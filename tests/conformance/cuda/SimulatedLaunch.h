@@ -8,6 +8,14 @@
 // stored there. So indexing, launch geometry and what threads share are tested
 // without a GPU; its scheduling and its instructions are not.
 //
+// Blocks, and the threads of one between two meetings, run in their order, or,
+// with SHARDC_SIMULATED_ORDER, in another one that a GPU may take just as well:
+//
+//   reverse    the last block and thread first
+//   random:7   shuffled, from that seed; some warps fall behind
+//
+// Each access is looked at, too (SimulatedAccess.h).
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDLAUNCH_H
 #define SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDLAUNCH_H
@@ -16,10 +24,12 @@
 #error "include runtime/backend/cuda/kernels/Launch.h"
 #endif
 
+#include "tests/conformance/cuda/SimulatedAccess.h"
 #include "tests/conformance/cuda/SimulatedDevice.h"
 
 #include <array>
 #include <functional>
+#include <source_location>
 #include <tuple>
 #include <vector>
 #include <vector_types.h>
@@ -47,9 +57,14 @@ bool isSimulatedShared(const void *memory, size_t bytes);
 /// What no GPU would do: it ends the process, and says so.
 [[noreturn]] void refuseInKernel(const char *why);
 
-void meetAtBarrier();
-/// What the thread with that lane gave; both are of one warp.
-uint64_t meetAtShuffle(uint64_t mine, int lane);
+/// A line of device code, which threads that meet there have in common.
+using CallSite = std::source_location;
+
+void meetAtBarrier(const CallSite &site);
+/// What the thread with that lane gave; both are of one warp, and in `lanes`,
+/// which are all there.
+uint64_t meetAtShuffle(uint64_t mine, int lane, uint32_t lanes,
+                       const CallSite &site);
 
 /// A call that all lanes of a warp come to, with the same arguments.
 struct WarpCall {
@@ -76,11 +91,12 @@ void commitCopies();
 /// For all but the last `groups` that were committed.
 void waitForCopies(size_t groups);
 
-template <typename T> T shuffle(T value, int lane) {
+template <typename T>
+T shuffle(T value, int lane, uint32_t lanes, const CallSite &site) {
   static_assert(sizeof(T) <= sizeof(uint64_t));
   uint64_t bits = 0;
   __builtin_memcpy(&bits, &value, sizeof(T));
-  bits = meetAtShuffle(bits, lane);
+  bits = meetAtShuffle(bits, lane, lanes, site);
   __builtin_memcpy(&value, &bits, sizeof(T));
   return value;
 }
@@ -88,35 +104,54 @@ inline int laneOfThread() { return static_cast<int>(threadIdx.x) % warpSize; }
 
 } // namespace shardc::testing
 
-inline void __syncthreads() { shardc::testing::meetAtBarrier(); }
-inline void __syncwarp() {
-  shardc::testing::shuffle(0, shardc::testing::laneOfThread());
+inline void __syncthreads(
+    const shardc::testing::CallSite &site = std::source_location::current()) {
+  shardc::testing::meetAtBarrier(site);
 }
-template <typename T> T __shfl_xor_sync(unsigned, T value, int mask) {
-  return shardc::testing::shuffle(value,
-                                  shardc::testing::laneOfThread() ^ mask);
+inline void __syncwarp(
+    unsigned lanes = ~0u,
+    const shardc::testing::CallSite &site = std::source_location::current()) {
+  shardc::testing::shuffle(0, shardc::testing::laneOfThread(), lanes, site);
 }
-template <typename T> T __shfl_sync(unsigned, T value, int lane) {
-  return shardc::testing::shuffle(value, lane);
+template <typename T>
+T __shfl_xor_sync(
+    unsigned lanes, T value, int mask,
+    const shardc::testing::CallSite &site = std::source_location::current()) {
+  return shardc::testing::shuffle(value, shardc::testing::laneOfThread() ^ mask,
+                                  lanes, site);
+}
+template <typename T>
+T __shfl_sync(
+    unsigned lanes, T value, int lane,
+    const shardc::testing::CallSite &site = std::source_location::current()) {
+  return shardc::testing::shuffle(value, lane, lanes, site);
 }
 
-// One thread runs at a time.
-template <typename T> T atomicCAS(T *at, T expected, T value) {
+// One thread runs at a time; the accesses in here are looked at as one.
+#define SHARDC_ATOMIC [[gnu::noinline, gnu::no_sanitize("thread")]]
+template <typename T> SHARDC_ATOMIC T atomicCAS(T *at, T expected, T value) {
+  using namespace shardc::testing;
+  noteAccess(at, sizeof(T), Access::Atomic);
   const T was = *at;
   if (was == expected)
     *at = value;
   return was;
 }
-template <typename T> T atomicAdd(T *at, T value) {
+template <typename T> SHARDC_ATOMIC T atomicAdd(T *at, T value) {
+  using namespace shardc::testing;
+  noteAccess(at, sizeof(T), Access::Atomic);
   const T was = *at;
   *at = was + value;
   return was;
 }
-template <typename T> T atomicMax(T *at, T value) {
+template <typename T> SHARDC_ATOMIC T atomicMax(T *at, T value) {
+  using namespace shardc::testing;
+  noteAccess(at, sizeof(T), Access::Atomic);
   const T was = *at;
   *at = was < value ? value : was;
   return was;
 }
+#undef SHARDC_ATOMIC
 
 namespace shardc::runtime::cuda {
 

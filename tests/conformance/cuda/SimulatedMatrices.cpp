@@ -40,6 +40,7 @@ void loadMatricesOfWarp(uint32_t (&to)[4], const void *line, bool transposes) {
     refuseInKernel("a line of a matrix is not aligned to 16 bytes");
   if (!isSimulatedShared(line, 16))
     refuseInKernel("a line of a matrix is not in shared memory");
+  noteAccess(line, 16, Access::Read);
   uint16_t mine[8]; // read before others have come
   std::memcpy(mine, line, sizeof(mine));
   const auto lane = static_cast<size_t>(laneOfThread());

@@ -46,6 +46,14 @@ int64_t setting(const char *name, int64_t otherwise) {
   return text ? std::atoll(text) : otherwise;
 }
 
+/// SHARDC_SIMULATED_REFUSES: what the attributes promise and the driver does
+/// not do, as in virtual machines: "pages" at all, "handles" for other
+/// processes, or access of "peers".
+bool refuses(std::string_view what) {
+  const char *said = std::getenv("SHARDC_SIMULATED_REFUSES");
+  return said && std::string_view(said).find(what) != std::string_view::npos;
+}
+
 bool hasPages() { return setting("SHARDC_SIMULATED_PAGE", 2 << 20) > 0; }
 size_t pageBytes() {
   return static_cast<size_t>(setting("SHARDC_SIMULATED_PAGE", 2 << 20));
@@ -155,6 +163,11 @@ CUresult create(CUmemGenericAllocationHandle *handle, size_t bytes,
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (!hasPages() || !isPages(bytes) || flags || !fits(*page))
     return CUDA_ERROR_INVALID_VALUE;
+  if (refuses("pages"))
+    return CUDA_ERROR_NOT_PERMITTED;
+  if (refuses("handles") &&
+      (page->requestedHandleTypes || page->allocFlags.gpuDirectRDMACapable))
+    return CUDA_ERROR_NOT_SUPPORTED;
   if (!takeSimulated(page->location.id, bytes))
     return CUDA_ERROR_OUT_OF_MEMORY;
   std::lock_guard lock(mutex);
@@ -203,6 +216,8 @@ CUresult setAccess(CUdeviceptr address, size_t bytes,
         !isThere(access[i].location.id) ||
         access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
       return CUDA_ERROR_INVALID_VALUE;
+  if (refuses("peers") && count > 1)
+    return CUDA_ERROR_NOT_SUPPORTED;
   for (auto &[begin, mapping] : found) {
     if (mapping->devices.empty() &&
         !FakeMemory::instance().map(at(begin),

@@ -9,12 +9,19 @@
 #include "tests/conformance/cuda/SimulatedMeeting.h"
 #include "tests/conformance/cuda/SimulatedStream.h"
 
+#include "tests/conformance/cuda/SimulatedCosts.h"
 #include "tests/conformance/cuda/SimulatedCupti.h"
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <mutex>
 #include <set>
+#include <string_view>
+#include <sys/mman.h>
+#include <thread>
 #include <unordered_map>
+#include <vector>
 
 using namespace shardc::testing;
 
@@ -98,8 +105,10 @@ std::function<void()> heard(std::function<void()> work, const char *kernel) {
 }
 
 cudaError_t enqueue(cudaStream_t handle, cudaGraphNodeType type,
-                    std::function<void()> work, const char *kernel = nullptr) {
+                    std::function<void()> work, const char *kernel = nullptr,
+                    const SimulatedAttributes &attributes = {}) {
   work = heard(std::move(work), kernel);
+  spend(HostCost::Launch);
   const std::shared_ptr<SimulatedStream> stream = simulatedStream(handle);
   if (!stream)
     return noted(cudaErrorInvalidResourceHandle);
@@ -109,7 +118,8 @@ cudaError_t enqueue(cudaStream_t handle, cudaGraphNodeType type,
   };
   if (stream->capture)
     return noted(stream->capture->add(
-        *stream, type, [once](const auto &on) { on->enqueue(once); }));
+        *stream, type, [once](const auto &on) { on->enqueue(once); },
+        attributes));
   stream->enqueue(std::move(once));
   return noted(simulatedFailure(stream->device));
 }
@@ -154,14 +164,41 @@ std::shared_ptr<SimulatedStream> simulatedStream(cudaStream_t handle) {
   return streams.count(handle) ? handle->work : nullptr;
 }
 
-cudaError_t enqueueSimulated(cudaStream_t stream, std::function<void()> work) {
+void waitAsAFreeDoes() {
+  const char *said = std::getenv("SHARDC_SIMULATED_FREES");
+  if (!said || std::string_view(said) != "wait")
+    return;
+  const int device = simulatedCurrent();
+  std::vector<std::shared_ptr<SimulatedStream>> all{standardStream(device)};
+  {
+    std::lock_guard lock(mutex);
+    for (cudaStream_t stream : streams)
+      if (stream->work->device == device)
+        all.push_back(stream->work);
+  }
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (const auto &stream : all)
+    while (!stream->tryUntil(stream->last())) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        std::fputs("simulated GPU: memory is freed while work waits for "
+                   "another rank: a GPU hangs here\n",
+                   stderr);
+        std::abort();
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+cudaError_t enqueueSimulated(cudaStream_t stream, std::function<void()> work,
+                             const SimulatedAttributes &attributes) {
   const auto found = simulatedStream(stream);
   if (!found || found->device != simulatedCurrent())
     return noted(cudaErrorInvalidResourceHandle);
   if (!mayLoadOn(*found))
     return noted(cudaErrorLaunchFailure);
   return enqueue(stream, cudaGraphNodeTypeKernel, std::move(work),
-                 "_Z9simulatedv");
+                 "_Z9simulatedv", attributes);
 }
 
 } // namespace shardc::testing
@@ -225,7 +262,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   if (failure != cudaSuccess || stream->isDone(number))
     return noted(failure);
   stream->tryUntil(number);
-  return cudaErrorNotReady;
+  return noted(cudaErrorNotReady);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t handleOfEvent,
@@ -289,7 +326,7 @@ cudaError_t cudaEventQuery(cudaEvent_t handle) {
       event.stream->isDone(event.number))
     return noted(failure);
   event.stream->tryUntil(event.number);
-  return cudaErrorNotReady;
+  return noted(cudaErrorNotReady);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
@@ -309,13 +346,17 @@ cudaError_t cudaMallocHost(void **memory, size_t bytes) {
   if (breaksSimulatedCapture())
     return noted(cudaErrorStreamCaptureUnsupported);
   constexpr size_t kPage = 4096, kMost = size_t{64} << 30;
-  *memory = bytes > kMost
-                ? nullptr
-                : std::aligned_alloc(kPage, (bytes / kPage + 1) * kPage);
-  if (!*memory)
+  const size_t room = (bytes / kPage + 1) * kPage;
+  *memory = bytes > kMost ? MAP_FAILED
+                          : mmap(nullptr, room, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  spend(HostCost::Allocation);
+  if (*memory == MAP_FAILED) {
+    *memory = nullptr;
     return noted(cudaErrorMemoryAllocation);
+  }
   std::lock_guard lock(mutex);
-  pinned[*memory] = bytes;
+  pinned[*memory] = room;
   return noted(cudaSuccess);
 }
 
@@ -324,10 +365,13 @@ cudaError_t cudaFreeHost(void *memory) {
     return noted(cudaSuccess);
   if (breaksSimulatedCapture())
     return noted(cudaErrorStreamCaptureUnsupported);
+  waitAsAFreeDoes();
   std::lock_guard lock(mutex);
-  if (!pinned.erase(memory))
+  const auto found = pinned.find(memory);
+  if (found == pinned.end())
     return noted(cudaErrorInvalidValue);
-  std::free(memory);
+  munmap(memory, found->second); // who still reads it dies
+  pinned.erase(found);
   return noted(cudaSuccess);
 }
 
@@ -351,7 +395,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t toPitch, const void *from,
   const auto stream = simulatedStream(handle);
   if (!stream)
     return noted(cudaErrorInvalidResourceHandle);
-  return enqueue(handle, cudaGraphNodeTypeMemcpy, [=, device = stream->device] {
+  auto copy = [=, device = stream->device] {
     auto *target = static_cast<std::byte *>(to);
     const auto *source = static_cast<const std::byte *>(from);
     if (toGpu)
@@ -360,7 +404,9 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t toPitch, const void *from,
       source = storedOnGpu(device, from, fromBytes);
     for (size_t row = 0; target && source && row < rows; ++row)
       std::memcpy(target + row * toPitch, source + row * fromPitch, width);
-  });
+  };
+  return enqueue(handle, cudaGraphNodeTypeMemcpy, copy, nullptr,
+                 {.isOfRows = rows > 1});
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,

@@ -66,6 +66,11 @@ void simulationChanged();
 /// `body` while no work runs.
 void whileNothingRuns(const std::function<void()> &body);
 
+/// With SHARDC_SIMULATED_FREES=wait frees do, as a GPU's: for all work of the
+/// thread's device. Without it what is still used by work is not waited for,
+/// so that the work fails.
+void waitAsAFreeDoes();
+
 /// The stream of a handle; null if it is none any more. 0 is the standard
 /// stream of the thread's device.
 std::shared_ptr<SimulatedStream> simulatedStream(cudaStream_t handle);

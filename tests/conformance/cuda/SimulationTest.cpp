@@ -121,7 +121,8 @@ TEST_F(Simulation, whatWasNotDoneIsNotReady) {
   ASSERT_DONE(cudaMemsetAsync(memory, 0, 4, stream));
   EXPECT_EQ(cudaStreamQuery(stream), cudaErrorNotReady);
   EXPECT_EQ(cudaStreamQuery(stream), cudaSuccess);
-  EXPECT_EQ(cudaGetLastError(), cudaSuccess); // that was no error
+  EXPECT_EQ(cudaGetLastError(), cudaErrorNotReady); // who asked clears it
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
 TEST_F(Simulation, streamsWaitForNothingButEvents) {

@@ -6,6 +6,7 @@
 #include "runtime/backend/host/kernels/Dispatch.h"
 
 #include <limits>
+#include <type_traits>
 
 namespace shardc::runtime::cuda {
 namespace {
@@ -21,6 +22,15 @@ __device__ float addedBy(const AttentionProblem &p, int64_t at) {
   return isShown ? 0.f : -std::numeric_limits<float>::infinity();
 }
 
+/// -inf as a number: a library's tile in which all scores are -inf may have no
+/// maximum to subtract. Still finite as a power of two, and what it weighs is
+/// 0; rows that see nothing are filled later.
+template <typename T> __device__ T finite(float added) {
+  constexpr float kHidden =
+      std::is_same_v<T, host::Float16> ? -65504.f : -1e38f;
+  return T(added == -std::numeric_limits<float>::infinity() ? kHidden : added);
+}
+
 /// A block a row of the bias, and zeros to where the next one begins: a tile of
 /// the library's may reach there.
 template <typename T>
@@ -34,8 +44,8 @@ __global__ void biasKernel(const __grid_constant__ AttentionProblem p,
   T *to = reinterpret_cast<T *>(bias.data) + batch * bias.strides[0] +
           head * bias.strides[1] + query * bias.strides[2];
   for (int64_t key = threadIdx.x; key < bias.strides[2]; key += blockDim.x)
-    to[key] =
-        T(key < p.keys ? addedBy<T>(p, from + key * p.mask.strides[3]) : 0.f);
+    to[key] = finite<T>(
+        key < p.keys ? addedBy<T>(p, from + key * p.mask.strides[3]) : 0.f);
 }
 
 /// A block a row of the mask, for all heads of one KV head or, where the mask

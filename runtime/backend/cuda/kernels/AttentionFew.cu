@@ -172,8 +172,10 @@ private:
     for (int r = 0; r < kRows; ++r) {
       for (int j = 0; j < kColumnsOfLane; ++j)
         to.values[r][lane + j * kWarp] = sums[r][j];
-      to.maximum[r] = stats[r].maximum;
-      to.sum[r] = stats[r].sum;
+      if (lane == 0) { // all lanes have the same
+        to.maximum[r] = stats[r].maximum;
+        to.sum[r] = stats[r].sum;
+      }
     }
   }
   __device__ void take(const WarpResult<A> &from) {

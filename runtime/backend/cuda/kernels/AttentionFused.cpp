@@ -67,18 +67,13 @@ int64_t biasBytes(const AttentionProblem &problem) {
          (bias.strides[1] ? problem.heads : 1);
 }
 
-/// Whether the mask is no bias as it lies: rows are apart there.
+/// Whether the mask is copied: since it is no bias as it lies, where rows are
+/// apart, or to make numbers of its infinities, unless it is too large.
 bool packsBias(const AttentionProblem &problem) {
   return problem.maskKind == AttentionMask::Shown ||
          (problem.maskKind == AttentionMask::Added &&
-          !(hasVectors(problem.mask) && problem.mask.strides[2] != 0));
-}
-
-/// The same with a packed result.
-AttentionProblem packedResult(AttentionProblem problem, std::byte *data) {
-  const int64_t head = problem.queries * problem.columns;
-  problem.y = {data, {problem.heads * head, head, problem.columns, 1}};
-  return problem;
+          (biasBytes(problem) <= kMostBiasBytes || !hasVectors(problem.mask) ||
+           problem.mask.strides[2] == 0));
 }
 
 } // namespace
@@ -138,8 +133,8 @@ Status attendFused(const AttentionProblem &problem,
       packs ? packedBias(problem, call.scratch) : problem.mask;
   if (shape->hasBias)
     std::copy(bias.strides, bias.strides + 3, shape->bias);
-  bool isNew = false;
-  FusedAttention *plan = library.find(*shape, isNew);
+  FusedAttentions::Doubt doubt;
+  FusedAttention *plan = library.find(*shape, doubt);
   if (!plan)
     return Status::ok();
   if (packs)
@@ -147,18 +142,15 @@ Status attendFused(const AttentionProblem &problem,
   Status ran = library.run(*plan, {problem.q.data, problem.k.data,
                                    problem.v.data, bias.data, problem.y.data});
   if (!ran.isOk())
-    return isNew && library.giveUp(*shape) ? Status::ok() : ran;
+    return doubt.isNew && library.giveUp(*shape) ? Status::ok() : ran;
   if (shape->hasBias)
     SHARDC_RETURN_IF_ERROR(fillHiddenRows(problem, element, stream.stream()));
   isDone = true;
-  return isNew ? library.checkFirst(
-                     *shape, problem.y.data,
-                     [&](std::byte *packed) {
-                       return attendTiles(packedResult(problem, packed),
-                                          element, stream.stream());
-                     },
-                     isDone)
-               : Status::ok();
+  if (!doubt.isNewKind)
+    return Status::ok();
+  return library.checkFirst(*shape, problem.y.data, [&] {
+    return attendTiles(problem, element, stream.stream());
+  });
 }
 
 } // namespace shardc::runtime::cuda

@@ -16,10 +16,13 @@ namespace {
 constexpr char kName[] = "Linear";
 using Operands = host::LinearOperands;
 
-/// Something to sum, and rows that are dense; a bias is aligned to 16 bytes.
+/// Something to sum, and rows that are dense; a bias is aligned to 16 bytes. A
+/// GELU is the GPU's tanh.approx there, which is too little for f32.
 bool hasEpilogue(const Operands &p, const ProductPlan &plan) {
   const int column = p.out.rank - 1;
-  return p.a.dims[column] > 0 && !plan.c.isTransposed &&
+  return (p.activation != "gelu" ||
+          p.out.element != artifact::ElementType_Float32) &&
+         p.a.dims[column] > 0 && !plan.c.isTransposed &&
          (p.bias.isAbsent() ||
           ((p.bias.strides[column] == 1 || p.bias.dims[column] <= 1) &&
            reinterpret_cast<uintptr_t>(p.bias.data) % 16 == 0));
