@@ -154,8 +154,8 @@ def run_fuzz():
         return Count(failed=1)
     names = subprocess.run([fuzz, "--list"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        ended = pool.map(lambda name: run_fuzzer(fuzz, name, seconds), names)
-        return Count(failed=len(names) - sum(ended), passed=sum(ended)) if names else Count()
+        passed = sum(pool.map(lambda name: run_fuzzer(fuzz, name, seconds), names))
+    return Count(passed=passed, failed=len(names) - passed)
 
 
 def run_fuzzer(fuzz, name, seconds):
