@@ -4,11 +4,12 @@ import contextlib
 import io
 import json
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/dev"))
-from run_tests import Count, Result, checked, count_junit, count_lit  # noqa: E402
+from run_tests import Count, Result, checked, count_junit, count_lit, run_fuzzer  # noqa: E402
 
 
 class Counting(unittest.TestCase):
@@ -52,6 +53,16 @@ class Counting(unittest.TestCase):
         tests = unittest.TestSuite([load(Sample), load(Broken)])
         count = unittest.TextTestRunner(stream=io.StringIO(), resultclass=Result).run(tests).count()
         self.assertEqual(count, Count(passed=1, failed=2, skipped=1))
+
+    def test_fuzzers(self):
+        units = "stat::number_of_executed_units: "
+        for said, status, passed in [(units + "12", 0, True), (units + "12", 77, False), (units + "0", 0, False),
+                                     ("", 0, False)]:
+            with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+                fuzz = Path(folder) / "fuzz"
+                fuzz.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit {status}\n")
+                fuzz.chmod(0o755)
+                self.assertEqual(run_fuzzer(fuzz, "name", "1"), passed, (said, status))
 
     def test_a_suite_that_breaks_off_has_failed(self):
         with contextlib.redirect_stdout(io.StringIO()):

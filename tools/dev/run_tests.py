@@ -17,6 +17,7 @@ import sys
 import time
 import unittest
 import xml.etree.ElementTree as xml
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -145,7 +146,31 @@ def run_corpus():
     return checked(count, process.wait())
 
 
-SUITES = {"unit": run_unit, "lit": run_lit, "python": run_python, "corpus": run_corpus}
+def run_fuzz():
+    """Every harness of tools/dev/fuzz for some seconds, SHARDC_FUZZ_SECONDS each."""
+    fuzz = ROOT / "tools" / "dev" / "fuzz"
+    seconds = os.environ.get("SHARDC_FUZZ_SECONDS", "15")
+    if run(fuzz, "--build") != 0:
+        return Count(failed=1)
+    names = subprocess.run([fuzz, "--list"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        passed = sum(pool.map(lambda name: run_fuzzer(fuzz, name, seconds), names))
+    return Count(passed=passed, failed=len(names) - passed)
+
+
+def run_fuzzer(fuzz, name, seconds):
+    """Whether no input ended the program."""
+    command = [fuzz, name, "--built", "--seconds", seconds]
+    ended = subprocess.run([str(part) for part in command], cwd=ROOT, capture_output=True, text=True, errors="replace")
+    runs = re.search(r"number_of_executed_units: (\d+)", ended.stderr)
+    if ended.returncode == 0 and runs and int(runs[1]) > 0:
+        print(f"{name}: {runs[1]} inputs", flush=True)
+        return True
+    print(f"{name}: status {ended.returncode}\n{ended.stdout}{ended.stderr[-8000:]}", flush=True)
+    return False
+
+
+SUITES = {"unit": run_unit, "lit": run_lit, "python": run_python, "corpus": run_corpus, "fuzz": run_fuzz}
 
 
 def main():

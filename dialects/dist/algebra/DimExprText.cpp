@@ -222,20 +222,26 @@ private:
     return isMin ? DimExpr::min(*lhs, *rhs) : DimExpr::max(*lhs, *rhs);
   }
 
+  /// One of a quoted name, as printEscapedString writes it: a backslash twice,
+  /// "\22" for what is not printed. Any other backslash is one.
+  char takeCharacter() {
+    if (rest.size() >= 3 && rest[0] == '\\' && llvm::isHexDigit(rest[1]) &&
+        llvm::isHexDigit(rest[2])) {
+      const uint8_t byte = llvm::hexFromNibbles(rest[1], rest[2]);
+      rest = rest.drop_front(3);
+      return static_cast<char>(byte);
+    }
+    const char taken = rest[0];
+    rest = rest.drop_front(rest.starts_with("\\\\") ? 2 : 1);
+    return taken;
+  }
+
   std::optional<std::string> parseName() {
     rest = rest.ltrim();
     if (rest.consume_front("\"")) {
       std::string name;
-      while (!rest.empty() && rest[0] != '"') {
-        if (rest[0] == '\\' && rest.size() >= 3 && llvm::isHexDigit(rest[1])) {
-          name.push_back(
-              static_cast<char>(llvm::hexFromNibbles(rest[1], rest[2])));
-          rest = rest.drop_front(3);
-          continue;
-        }
-        name.push_back(rest[0]);
-        rest = rest.drop_front();
-      }
+      while (!rest.empty() && rest[0] != '"')
+        name.push_back(takeCharacter());
       return rest.consume_front("\"") ? std::optional<std::string>(name)
                                       : std::nullopt;
     }

@@ -34,6 +34,11 @@ milliseconds signInterval(const TransportOptions &options) {
                           milliseconds(500));
 }
 
+/// Whether a byte of a message may be read as a bool.
+bool isBool(const void *byte) {
+  return *static_cast<const uint8_t *>(byte) <= 1;
+}
+
 } // namespace
 
 /// Nothing throws by design; running out of memory may.
@@ -159,7 +164,7 @@ void Transport::takeStaged(Peer &peer) {
 Stream *Transport::streamOf(Peer &peer) {
   const FrameHeader &header = peer.header;
   const uint32_t slots = header.options.slots;
-  if (slots == 0 || slots > kMaxSlots)
+  if (slots == 0 || slots > kMaxSlots || !isBool(&header.options.isOneWay))
     return nullptr;
   {
     std::lock_guard lock(peer.streamMutex);
@@ -224,7 +229,9 @@ void Transport::endFrame(Peer &peer) {
         header.tag <= static_cast<uint64_t>(StatusCode::Artifact);
     const auto code =
         isCode ? static_cast<StatusCode>(header.tag) : StatusCode::Artifact;
-    fail(Status::error(code, peer.text), static_cast<int>(header.taken) - 1);
+    const bool isRank = header.taken <= static_cast<uint64_t>(place.size);
+    fail(Status::error(code, peer.text),
+         isRank ? static_cast<int>(header.taken) - 1 : -1);
     break;
   }
   case FrameKind::Goodbye:

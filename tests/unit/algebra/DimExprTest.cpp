@@ -75,6 +75,16 @@ TEST(DimExpr, ParsesWhatItPrints) {
   }
 }
 
+/// Names of a model's sizes are any text.
+TEST(DimExpr, ParsesNamesOfAnyCharacters) {
+  for (llvm::StringRef name : {"a b", "a\\b", "\\\\", "\\2z", "\"", "\n\xff"}) {
+    DimExpr expr = DimExpr::symbol(name);
+    EXPECT_EQ(parse(expr.str()), expr) << expr.str();
+  }
+  // Half of an escape is none.
+  EXPECT_EQ(parse("\"\\2z\""), DimExpr::symbol("\\2z"));
+}
+
 TEST(DimExpr, ParsesTheSpellingsOfExporters) {
   EXPECT_EQ(parse("((batch*sequence)//batch)"), parse("sequence"));
   EXPECT_EQ(parse("s0 // 2"), DimExpr::floorDiv(parse("s0"), 2));
