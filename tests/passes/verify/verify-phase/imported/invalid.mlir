@@ -57,7 +57,7 @@ func.func @size_of_one_branch(%c: tensor<i1>, %k: tensor<i64>, %x: tensor<4xf32>
 
 // -----
 
-// expected-error @below {{is for no requests: onnx.when: expected true, false or {dim = .., size = ..} for x}}
+// expected-error @below {{is for no requests: onnx.when: expected true, false, {dim = .., size = ..} or several of those for x}}
 func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> tensor<4xf32> attributes {onnx.when = {x = {dim = 0 : i64}}} {
   return %x : tensor<4xf32>
 }
