@@ -231,12 +231,6 @@ class Forms(EndToEnd):
                     with self.subTest(op=op, mode=mode, tp=tp, **more):
                         np.testing.assert_allclose(self.outputs(made, tp)[0], whole, atol=1e-5)
 
-    def test_ranges_that_end_before_they_start(self):
-        for first, last, step in ((2, 5, 1), (5, 2, 1), (3, 3, 1), (5, 0, -2), (0, 5, -2)):
-            made = case(self.draw, "Range", I64(first), I64(last), I64(step), weights=(2,))
-            with self.subTest(first=first, last=last, step=step):
-                np.testing.assert_array_equal(self.outputs(made)[0], np.arange(first, last, step))
-
     def test_integer_products_of_vectors(self):
         for a, b in (((4,), (4, 3)), ((2, 4), (4,)), ((4,), (4,))):
             x, w = self.draw.ints(0, 200, *a, dtype=U8), self.draw.ints(-99, 99, *b, dtype=I8)

@@ -153,12 +153,6 @@ static FailureOr<DimExpr> rangeSize(RangeOp op, ShapeInference &inference,
   int64_t step = std::abs(delta);
   if (std::optional<int64_t> constant = span.asConstant())
     return DimExpr(*constant <= 0 ? 0 : (*constant + step - 1) / step);
-  // What data says may lie behind the start, which makes no elements.
-  bool isRead = false;
-  span.forEachSymbol(
-      [&](StringRef name, bool) { isRead |= inference.isReadSince(name, 0); });
-  if (isRead && !inference.isKnownAtLeast(span, 0))
-    span = DimExpr::max(span, 0);
   if (failed(inference.assume(op, GuardKind::AtLeast, span, 0,
                               "Range: from " + start.str() + " to " +
                                   limit.str() + " has no size")))
