@@ -307,8 +307,8 @@ private:
         route->second = dist::routeOf(*topology, mesh, axes.getAxes());
       addLinks(entry, route->second,
                [&](const dist::Route &route, double bytes) {
-                 return dist::collectiveSeconds(*topology, route, op.form().passes,
-                                                ways, bytes);
+                 return dist::collectiveSeconds(*topology, route,
+                                                op.form().passes, ways, bytes);
                });
     }
     if (mesh.find(dist::kPipelineAxis))
