@@ -42,6 +42,8 @@ WITHOUT_EFFECT = {
     "Resize.cubic_coeff_a": "is of cubic",
     "Resize.exclude_outside": "is of cubic",
     "RotaryEmbedding.num_heads": "the operand's dims have it",
+    "FusedGemm.activation_beta": "is of activations that no case has",
+    "FusedGemm.activation_gamma": "is of activations that no case has",
     "GridSample.padding_mode": "every position is inside",
     "QuantizeLinear.saturate": "is of floats",
     "Cast.saturate": "is of floats of 8 bits",
@@ -68,7 +70,7 @@ def others(kind, default):
     if kind == AttributeProto.INT:
         return [value for value in (0, 1, 2, -1, 3) if value != (default.i if default else None)]
     if kind == AttributeProto.FLOAT:
-        return [(default.f if default else 0.5) * 1.5 + 0.25]
+        return [(default.f if default else 0.5) * 1.5 + 0.25, 0.37]
     if kind == AttributeProto.STRING:
         return ["OTHER"]
     if kind == AttributeProto.INTS:
