@@ -49,7 +49,6 @@ inline runtime::Status touch(const runtime::KernelCall &call) {
   for (int i = 0; i < call.numOutputs; ++i)
     if (const Extent extent = extentOf(call.outputs[i]); extent.bytes > 0)
       extent.first[0] = extent.first[extent.bytes - 1] = std::byte{0};
-  std::fill_n(call.scratch, kScratch, std::byte{0});
   int64_t sum = 0;
   for (int i = 0; i < call.numAttributes; ++i) {
     const runtime::KernelAttribute &attribute = call.attributes[i];
@@ -62,17 +61,25 @@ inline runtime::Status touch(const runtime::KernelCall &call) {
   return runtime::Status::ok();
 }
 
+inline runtime::Status touchWithScratch(const runtime::KernelCall &call) {
+  std::fill_n(call.scratch, kScratch, std::byte{0});
+  return touch(call);
+}
+
 inline int64_t scratchBytes(const runtime::KernelCall &) { return kScratch; }
 
 /// Of a program whose bytes were verified.
 inline void registerKernels(const artifact::Program &program) {
+  // What converts between the caller's element and the model's, which calls it
+  // without scratch.
+  static const runtime::HostKernelRegistration cast("Cast", {touch, nullptr});
   static int left = 10'000; // of kernels, which are kept
   for (auto *list : {program.load(), program.run()})
     for (const artifact::Instruction *instruction : *list) {
       const std::string_view name = instruction->kernel()->string_view();
       if (!name.empty() && name[0] >= 'A' && name[0] <= 'Z' &&
           name.size() < 32 && !runtime::findHostKernel(name) && left-- > 0)
-        runtime::HostKernelRegistration(name, {touch, scratchBytes});
+        runtime::HostKernelRegistration(name, {touchWithScratch, scratchBytes});
     }
 }
 
