@@ -4,6 +4,7 @@
 
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Source.h"
+#include "dialects/rt/Provenance.h"
 #include "passes/lower/Lowering.h"
 
 using namespace mlir;
@@ -143,7 +144,8 @@ struct LowerPass : impl::LowerBase<LowerPass> {
         return signalPassFailure();
     for (func::FuncOp function :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      function.erase();
+      if (!onnx::FunctionInfo(function).isProgram())
+        function.erase();
   }
 
   LogicalResult lowerStage(ArrayRef<func::FuncOp> functions,
@@ -164,6 +166,8 @@ struct LowerPass : impl::LowerBase<LowerPass> {
       if (failed(ProgramLowering(function, program, mesh, isForHost, caches[i])
                      .run()))
         return failure();
+      function.setSymName((function.getSymName() + ".partitioned").str());
+      rt::setPartitioned(program, function.getSymNameAttr());
     }
     return success();
   }

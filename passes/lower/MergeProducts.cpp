@@ -2,6 +2,7 @@
 
 #include "passes/lower/Passes.h"
 
+#include "dialects/rt/Provenance.h"
 #include "passes/lower/JoinedOperands.h"
 #include "passes/lower/RowWindow.h"
 #include "passes/lower/overlap/Movement.h"
@@ -249,8 +250,9 @@ private:
     Value output = viewLike(first.getOutputs()[0], result, whole, builder);
     SmallVector<Value, 4> inputs = {first.getInputs()[0], operand};
     inputs.append(parameters);
-    rt::CallOp::create(builder, nodesOf(calls), first.getKernel(), inputs,
-                       output, first.getConfig());
+    rt::copyMembers(first, rt::CallOp::create(builder, nodesOf(calls),
+                                              first.getKernel(), inputs, output,
+                                              first.getConfig()));
     for (rt::CallOp call : calls)
       eraseWithOperands(call);
     for (const Product &product : products) {

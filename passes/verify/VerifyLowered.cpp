@@ -2,7 +2,9 @@
 
 #include "passes/verify/VerifyLowered.h"
 
+#include "dialects/rt/Provenance.h"
 #include "dialects/rt/Rt.h"
+#include "passes/verify/lowered/Refinement.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetOperations.h"
@@ -218,9 +220,26 @@ private:
 
 } // namespace
 
-LogicalResult verifyLowered(ModuleOp module) {
+/// That of the function it was made of.
+static LogicalResult verifyMeaning(ModuleOp module, rt::ProgramOp program,
+                                   bool allowsUnrecorded) {
+  FlatSymbolRefAttr name = rt::partitionedOf(program);
+  if (!name && allowsUnrecorded)
+    return success();
+  auto function =
+      name ? module.lookupSymbol<func::FuncOp>(name.getAttr()) : func::FuncOp();
+  dist::MeshOp mesh = dist::getMesh(module);
+  if (!function || !mesh)
+    return program.emitError("lacks the function it was made of "
+                             "(rt.partitioned), without which nothing says "
+                             "what it computes");
+  return verifyRefinement(program, function, *mesh.getMesh().getMesh());
+}
+
+LogicalResult verifyLowered(ModuleOp module, bool allowsUnrecorded) {
   for (rt::ProgramOp program : module.getOps<rt::ProgramOp>())
-    if (failed(BufferChecker().check(program)))
+    if (failed(BufferChecker().check(program)) ||
+        failed(verifyMeaning(module, program, allowsUnrecorded)))
       return failure();
   return success();
 }

@@ -8,7 +8,7 @@ namespace shardc::verify {
 
 /// No buffer is read before it is written, or touched after it was freed; what
 /// is persistent is not freed; load-time calls touch nothing of a request.
-llvm::LogicalResult verifyLowered(mlir::ModuleOp module);
+llvm::LogicalResult verifyLowered(mlir::ModuleOp module, bool allowsUnrecorded);
 
 } // namespace shardc::verify
 

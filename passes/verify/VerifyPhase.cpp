@@ -245,7 +245,7 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
       return verifyFingerprints(profiles);
     }
     if (phase == "lowered")
-      return verifyLowered(module);
+      return verifyLowered(module, allowsUnrecorded);
     dist::MeshOp mesh = dist::getMesh(module);
     if (!mesh)
       return module.emitError("has no dist.mesh");

@@ -2,6 +2,7 @@
 
 #include "passes/lower/overlap/RowProduct.h"
 
+#include "dialects/rt/Provenance.h"
 #include "passes/lower/overlap/Movement.h"
 
 using namespace mlir;
@@ -161,8 +162,9 @@ void RowProduct::addPart(const RowCut &cut, const RowPart &part, Value between,
   }
   Value to = views.pop_back_val();
   const auto rank = static_cast<int64_t>(layouts.back()->dims.size());
-  rt::CallOp::create(builder, call.getLoc(), call.getKernelAttr(), views, to,
-                     configOf(call, rank));
+  rt::copyMembers(call, rt::CallOp::create(builder, call.getLoc(),
+                                           call.getKernelAttr(), views, to,
+                                           configOf(call, rank)));
 }
 
 } // namespace shardc::lower

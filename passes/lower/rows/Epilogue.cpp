@@ -2,6 +2,7 @@
 
 #include "passes/lower/rows/Epilogue.h"
 
+#include "dialects/rt/Provenance.h"
 #include "passes/lower/overlap/Movement.h"
 #include "passes/lower/overlap/RowProduct.h"
 #include "passes/lower/rows/RowKernel.h"
@@ -215,8 +216,43 @@ private:
     auto call = rt::CallOp::create(builder, loc, "Linear", inputs,
                                    viewOf({last.getOutputs()[0], *to}, builder),
                                    config.getDictionary(builder.getContext()));
+    rt::setMembers(call, record(call));
     delayFrees(call);
     erase(old);
+  }
+
+  /// The product of the first two inputs, the sums with the others, and the
+  /// activation. An addend of Gemm is the first that is found, hence the bias.
+  rt::Members record(rt::CallOp call) {
+    rt::Members all;
+    const int64_t first = call.getInputs().size();
+    rt::Member made{product.getKernelAttr(), product.getConfig(), {0, 1}, {0}};
+    if (const auto addends = product.getInputs().drop_front(2);
+        !addends.empty())
+      made.inputs.push_back(isa<NoneType>(addends.front().getType())
+                                ? -1
+                                : numberOf(addends.front()));
+    all.members.push_back(made);
+    for (RowCall *member : members) {
+      rt::CallOp old = member->call;
+      rt::Member next{old.getKernelAttr(), old.getConfig(), {}, {0}};
+      const int64_t handed = first + int64_t(all.members.size()) - 1;
+      Value from =
+          all.members.size() == 1
+              ? bufferOf(product.getOutputs()[0])
+              : bufferOf(members[all.members.size() - 2]->call.getOutputs()[0]);
+      for (Value input : old.getInputs())
+        next.inputs.push_back(bufferOf(input) == from ? handed
+                                                      : numberOf(input));
+      all.members.push_back(next);
+    }
+    all.results = {first + int64_t(all.members.size()) - 1};
+    return all;
+  }
+
+  /// Of an addend among the call's inputs.
+  int64_t numberOf(Value addend) const {
+    return bias && bias->view == addend ? 2 : 3;
   }
 
   static Value viewOf(const Window &window, OpBuilder &builder) {

@@ -2,6 +2,7 @@
 
 #include "passes/lower/rows/RowKernel.h"
 
+#include "dialects/rt/Provenance.h"
 #include "runtime/artifact/Format.h"
 #include "runtime/base/Hash.h"
 
@@ -50,7 +51,9 @@ namespace {
 /// Operands that are the same window are one argument.
 struct Argument {
   RowOperand operand;
-  Value value; ///< as computed with
+  Value value;    ///< as computed with
+  int64_t number; ///< among inputs, or else members' outputs
+  bool isInput;
 };
 
 class GroupReplacement {
@@ -147,8 +150,15 @@ private:
     if (isNarrow(operand.element))
       value = arith::ExtFOp::create(body.builder, body.loc,
                                     body.builder.getF32Type(), value);
-    values.push_back({operand, value});
+    values.push_back({operand, value, int64_t(inputs.size()) - 1, true});
     return value;
+  }
+
+  /// What the record of the members calls what an operand holds.
+  const Argument &argumentOf(const RowOperand &operand) const {
+    return *llvm::find_if(values, [&](const Argument &known) {
+      return known.operand == operand;
+    });
   }
 
   void emit(RowCall &member) {
@@ -158,11 +168,39 @@ private:
     for (const RowOperand &operand : member.inputs)
       read.push_back(operand.isAbsent() ? Value() : valueOf(operand, body));
     SmallVector<Value, 2> written = member.emit(member.call, read, body);
+    record(member);
     for (auto [operand, value] : llvm::zip_equal(member.outputs, written))
-      values.push_back({operand, rounded.contains(operand.buffer) &&
-                                         isNarrow(operand.element)
-                                     ? inBitsOf(operand.element, value, body)
-                                     : value});
+      values.push_back(
+          {operand,
+           rounded.contains(operand.buffer) && isNarrow(operand.element)
+               ? inBitsOf(operand.element, value, body)
+               : value,
+           numMade++, false});
+  }
+
+  /// Numbers of what members make start at 0 until all inputs are known.
+  void record(RowCall &member) {
+    rt::Member made{
+        member.call.getKernelAttr(), member.call.getConfig(), {}, {}};
+    for (const RowOperand &operand : member.inputs) {
+      const Argument *known =
+          operand.isAbsent() ? nullptr : &argumentOf(operand);
+      made.inputs.push_back(known ? known->number : -1);
+      isMade.push_back(known && !known->isInput);
+    }
+    for (const RowOperand &output : member.outputs)
+      made.rows.push_back(inSpace(output).isPerRow());
+    recorded.members.push_back(std::move(made));
+  }
+
+  /// Behind all inputs.
+  void numberWhatMembersMake() {
+    size_t place = 0;
+    for (rt::Member &member : recorded.members)
+      for (int64_t &number : member.inputs)
+        number += isMade[place++] ? int64_t(inputs.size()) : 0;
+    for (int64_t &number : recorded.results)
+      number += inputs.size();
   }
 
   /// Whether anything but the members and rt.free uses the buffer.
@@ -192,10 +230,9 @@ private:
           continue;
         }
         outputs.push_back(inSpace(operand));
-        auto known = llvm::find_if(values, [&](const Argument &argument) {
-          return argument.operand == operand;
-        });
-        Value value = known->value;
+        const Argument &known = argumentOf(operand);
+        recorded.results.push_back(known.number);
+        Value value = known.value;
         if (isNarrow(operand.element))
           value = arith::TruncFOp::create(inside, kernel.getLoc(),
                                           operand.element, value);
@@ -244,6 +281,8 @@ private:
     StringAttr name = kernels.add(kernel, whatItDoes());
     created = rt::CallOp::create(builder, loc, name, reads, writes,
                                  builder.getDictionaryAttr({}));
+    numberWhatMembersMake();
+    rt::setMembers(created, recorded);
   }
 
   /// What was freed behind a member is now read later.
@@ -285,6 +324,9 @@ private:
   Block *block = nullptr;
   SmallVector<Argument, 16> values;
   SmallVector<RowOperand, 8> inputs, outputs;
+  rt::Members recorded;
+  SmallVector<bool, 16> isMade; ///< of each input of each member
+  int64_t numMade = 0;
   llvm::SmallDenseSet<Value, 8> rounded; ///< buffers
   llvm::SmallSetVector<Value, 4> temporaries;
 };

@@ -1,0 +1,160 @@
+//===- Refinement.cpp - A lowered program does what was partitioned -------===//
+
+#include "passes/verify/lowered/Refinement.h"
+
+#include "passes/verify/lowered/Walk.h"
+
+using namespace mlir;
+
+namespace shardc::verify {
+
+namespace {
+
+/// What the program shows of itself, and the elements where the walk starts.
+class Ports {
+public:
+  Ports(rt::ProgramOp program, func::FuncOp function, Walk &walk)
+      : program(program), function(function), info(function), walk(walk) {
+    for (Operation &op : program.getBody().front())
+      TypeSwitch<Operation *>(&op)
+          .Case([&](rt::InputOp input) { inputs.push_back(input); })
+          .Case([&](rt::OutputOp output) { outputs.push_back(output); })
+          .Case([&](rt::SendOp send) { sends.push_back(send); })
+          .Case([&](rt::ReceiveOp receive) { receives.push_back(receive); })
+          .Case([&](rt::ReadSizesOp sizes) { readSizes.push_back(sizes); });
+  }
+
+  LogicalResult start() {
+    return failure(failed(checkInputs()) || failed(startOutputs()) ||
+                   failed(startSends()) || failed(startReadSizes()));
+  }
+
+private:
+  InFlightDiagnostic differs(Operation *op, const Twine &what) {
+    InFlightDiagnostic error = op->emitError(what);
+    error.attachNote(function.getLoc()) << "what was partitioned is here";
+    return error;
+  }
+
+  LogicalResult checkInputs() {
+    if (inputs.size() != function.getNumArguments())
+      return differs(program, "has " + Twine(inputs.size()) + " inputs, not " +
+                                  Twine(function.getNumArguments()));
+    for (auto [i, input] : llvm::enumerate(inputs)) {
+      BlockArgument argument = function.getArgument(i);
+      auto type = cast<RankedTensorType>(argument.getType());
+      StringAttr name = info.inputName(i);
+      if (input.getIndex() != i ||
+          input.getElement() != type.getElementType() ||
+          (name && name != input.getNameAttr()) ||
+          input.getGivenAttr() != info.inputGiven(i) ||
+          input.getValue() != dist::getValueAttr(type))
+        return differs(input,
+                       "is not input " + Twine(i) + " of what was partitioned");
+    }
+    return success();
+  }
+
+  LogicalResult startOutputs() {
+    auto terminator = function.front().getTerminator();
+    if (outputs.size() != terminator->getNumOperands())
+      return differs(program, "has " + Twine(outputs.size()) +
+                                  " outputs, not " +
+                                  Twine(terminator->getNumOperands()));
+    for (auto [i, output] : llvm::enumerate(outputs)) {
+      Value value = terminator->getOperand(i);
+      StringAttr name = info.outputName(i);
+      if (int64_t(output.getIndex()) != info.modelOutput(i) ||
+          (name && name != output.getNameAttr()) ||
+          output.getGivenAttr() != info.outputGiven(i) ||
+          output.getValue() != dist::getValueAttr(value.getType()))
+        return differs(output, "is not output " + Twine(i) +
+                                   " of what was partitioned");
+      if (failed(walk.relateViews(output, output.getView(), value)))
+        return failure();
+    }
+    return success();
+  }
+
+  LogicalResult startSends() {
+    size_t number = 0;
+    for (auto send : function.getOps<dist::SendOp>()) {
+      if (number == sends.size())
+        return differs(program, "does not send all that it should");
+      rt::SendOp made = sends[number++];
+      if (made.getStage() != send.getStage() ||
+          made.getTransfer() != send.getTransfer())
+        return differs(made, "is not the next transfer of what was "
+                             "partitioned");
+      if (failed(walk.relateViews(made, made.getView(), send.getOperand())))
+        return failure();
+    }
+    if (number != sends.size())
+      return differs(sends[number], "sends what should not be sent");
+    size_t taken = 0;
+    for (auto receive : function.getOps<dist::ReceiveOp>())
+      if (taken == receives.size() ||
+          receives[taken].getStage() != receive.getStage() ||
+          receives[taken++].getTransfer() != receive.getTransfer())
+        return differs(program, "receives other transfers than it should");
+    return success();
+  }
+
+  LogicalResult startReadSizes() {
+    size_t number = 0;
+    for (auto sizes : function.getOps<onnx::ReadSizesOp>()) {
+      if (number == readSizes.size())
+        return differs(program, "does not read all sizes that it should");
+      rt::ReadSizesOp made = readSizes[number++];
+      if (made.getSizes() != sizes.getSizes())
+        return differs(made, "is not the next rt.read_sizes of what was "
+                             "partitioned");
+      if (failed(walk.relateViews(made, made.getView(), sizes.getData())))
+        return failure();
+    }
+    return success();
+  }
+
+  rt::ProgramOp program;
+  func::FuncOp function;
+  onnx::FunctionInfo info;
+  Walk &walk;
+  SmallVector<rt::InputOp> inputs;
+  SmallVector<rt::OutputOp> outputs;
+  SmallVector<rt::SendOp> sends;
+  SmallVector<rt::ReceiveOp> receives;
+  SmallVector<rt::ReadSizesOp> readSizes;
+};
+
+/// Every guard of the function is one of the program.
+LogicalResult verifyGuards(rt::ProgramOp program, func::FuncOp function) {
+  llvm::DenseSet<std::tuple<Attribute, Attribute, Attribute>> known;
+  for (auto guard : program.getOps<rt::GuardOp>())
+    known.insert({guard.getLhs(), guard.getKindAttr(), guard.getRhs()});
+  for (auto guard : function.getOps<onnx::GuardOp>())
+    if (!known.contains({guard.getLhs(), guard.getKindAttr(), guard.getRhs()}))
+      return program.emitError("has lost a guard: ") << guard.getMessage();
+  return success();
+}
+
+} // namespace
+
+LogicalResult verifyRefinement(rt::ProgramOp program, func::FuncOp function,
+                               const dist::Mesh &mesh) {
+  if (failed(verifyGuards(program, function)))
+    return failure();
+  const LoweredProgram lowered(program);
+  // The first rank at some sizes, and the last at others.
+  const int64_t last = mesh.numRanks() - 1;
+  for (unsigned seed = 0; seed < 2; ++seed) {
+    const auto sizes = findSizes(function, mesh, seed);
+    if (!sizes)
+      return success(); // no request that this can be run with was found
+    Walk walk(lowered, mesh, *sizes, seed == 0 ? 0 : last);
+    if (failed(Ports(program, function, walk).start()) || failed(walk.run()))
+      return failure();
+  }
+  return success();
+}
+
+} // namespace shardc::verify

@@ -1,0 +1,123 @@
+//===- Walk.h - From elements back to those they are made of --------------===//
+#ifndef SHARDC_PASSES_VERIFY_LOWERED_WALK_H
+#define SHARDC_PASSES_VERIFY_LOWERED_WALK_H
+
+#include "dialects/onnx/FunctionInfo.h"
+#include "dialects/onnx/ops/ControlFlow.h"
+#include "dialects/onnx/ops/Dynamic.h"
+#include "dialects/onnx/ops/Source.h"
+#include "passes/verify/lowered/CallForm.h"
+#include "passes/verify/lowered/LoweredProgram.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <set>
+
+namespace shardc::verify {
+
+/// A few elements of a value with these dims: its corners, and some between.
+std::vector<Index> samplesOf(llvm::ArrayRef<int64_t> dims);
+
+class Walk {
+public:
+  Walk(const LoweredProgram &program, const dist::Mesh &mesh,
+       const llvm::StringMap<int64_t> &sizes, int64_t rank)
+      : program(program), mesh(mesh), sizes(sizes), rank(rank) {}
+
+  /// Elements of what `op` reads, and of the value that it should be.
+  llvm::LogicalResult relateViews(mlir::Operation *op, mlir::Value view,
+                                  mlir::Value value);
+  /// Until nothing is left.
+  llvm::LogicalResult run();
+
+private:
+  /// A program on a rank.
+  struct Side {
+    Side(const LoweredProgram &program, Point at)
+        : point(std::move(at)), state(program, point), reference(point) {}
+    Point point;
+    LoweredState state;
+    Reference reference;
+  };
+  Side &sideOf(int64_t rank);
+
+  /// An element that an instruction made, and that of an op that it must be.
+  struct Item {
+    int64_t rank;
+    LoweredElement made;
+    ReferenceElement wanted;
+    Branches branches;
+  };
+
+  llvm::LogicalResult relate(int64_t rank, mlir::Operation *reader,
+                             const LoweredElement &made,
+                             const ReferenceElement &wanted,
+                             const Branches &branches);
+  llvm::LogicalResult relateView(int64_t rank, mlir::Operation *reader,
+                                 mlir::Value view, const Index &index,
+                                 const ReferenceElement &wanted,
+                                 const Branches &branches);
+  /// `seen` by the instruction, all of the view.
+  llvm::LogicalResult relateAll(int64_t rank, mlir::Operation *reader,
+                                mlir::Value view, mlir::Value value,
+                                const Branches &branches);
+
+  llvm::LogicalResult relateSource(const LoweredElement &made,
+                                   const ReferenceElement &wanted,
+                                   mlir::Operation *reader);
+  /// Either branch of an rt.if gives what that of the op yields.
+  llvm::LogicalResult fork(onnx::IfOp op, rt::IfOp bracket, int64_t rank,
+                           mlir::Operation *reader, mlir::Value view,
+                           const Index &index, const ReferenceElement &wanted,
+                           const Branches &branches);
+  llvm::LogicalResult process(const Item &item);
+  llvm::LogicalResult processCall(const Item &item, rt::CallOp call);
+  llvm::LogicalResult processCollective(const Item &item,
+                                        rt::CollectiveOp made);
+  llvm::LogicalResult processPart(const Item &item, rt::CollectiveOp made);
+  llvm::LogicalResult processRing(const Item &item, rt::CallOp finish);
+  llvm::LogicalResult processRotary(const Item &item, rt::CallOp call);
+
+  /// A call, or one of those it stands for.
+  struct Site {
+    rt::CallOp call;
+    CallText text;
+    llvm::SmallVector<int64_t, 6> inputs; ///< numbers, see Provenance.h
+  };
+  Site siteOf(const Item &item, rt::CallOp call);
+  llvm::LogicalResult relateInput(const Item &item, const Site &site,
+                                  unsigned input, llvm::ArrayRef<int64_t> at,
+                                  std::optional<ReferenceElement> wanted);
+  llvm::LogicalResult relateInputs(const Item &item, const Site &site,
+                                   const CallForm &form);
+  llvm::LogicalResult relateRowAndColumn(const Item &item, const Site &site,
+                                         const CallForm &form);
+  const Index *inputDims(const Item &item, const Site &site, unsigned input);
+  /// Whether the instruction's part of the op is looked at for the first time.
+  bool isFirst(const Item &item);
+  /// The dims of what made an element.
+  std::optional<Index> dimsOf(int64_t rank, const LoweredElement &made);
+
+  llvm::LogicalResult breach(mlir::Operation *reader,
+                             const LoweredElement &made,
+                             const ReferenceElement &wanted,
+                             const llvm::Twine &why = "");
+
+  const LoweredProgram &program;
+  const dist::Mesh &mesh;
+  const llvm::StringMap<int64_t> &sizes;
+  const int64_t rank;
+  std::map<int64_t, std::unique_ptr<Side>> sides;
+  std::vector<Item> items;
+  using Place = std::tuple<int64_t, mlir::Operation *, int, unsigned, int64_t>;
+  std::set<std::tuple<Place, void *, int64_t, Branches>> seen;
+  /// How many elements of an instruction were followed, for an op.
+  std::map<
+      std::tuple<int64_t, mlir::Operation *, int, mlir::Operation *, Branches>,
+      unsigned>
+      followed;
+};
+
+} // namespace shardc::verify
+
+#endif // SHARDC_PASSES_VERIFY_LOWERED_WALK_H
