@@ -233,7 +233,7 @@ public:
       return fail("is another kernel than the op's");
     makeInputs();
     if (form.problem.empty())
-      checkConfig();
+      form.problem = problemOfConfig(op, call, reference.point);
     return form;
   }
 
@@ -251,15 +251,6 @@ private:
     return call.kernel == stem() ||
            (isa<onnx::MatMulOp>(op) && (call.kernel == "MatMulDequantized" ||
                                         call.kernel == "MatMulFloat8"));
-  }
-
-  void checkConfig() {
-    for (NamedAttribute entry : call.config)
-      if (std::string problem = ConfigCheck(op, call.rank, reference.point).check(entry);
-          !problem.empty()) {
-        form.problem = problem;
-        return;
-      }
   }
 
   static bool isAbsent(Value value) {
@@ -446,6 +437,15 @@ private:
 };
 
 } // namespace
+
+std::string problemOfConfig(Operation *op, const CallText &call,
+                            const Point &point) {
+  const ConfigCheck check(op, call.rank, point);
+  for (NamedAttribute entry : call.config)
+    if (std::string problem = check.check(entry); !problem.empty())
+      return problem;
+  return "";
+}
 
 CallForm callFormOf(Operation *op, const CallText &call, Reference &reference) {
   return FormMaker(op, call, reference).run();

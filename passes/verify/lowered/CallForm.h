@@ -41,6 +41,10 @@ struct CallForm {
   llvm::SmallVector<Input, 6> inputs; ///< as many as the call has
 };
 
+/// Why one of these entries does not say what the op does, or "".
+std::string problemOfConfig(mlir::Operation *op, const CallText &call,
+                            const Point &point);
+
 CallForm callFormOf(mlir::Operation *op, const CallText &call,
                     Reference &reference);
 

@@ -126,6 +126,32 @@ private:
   SmallVector<rt::ReadSizesOp> readSizes;
 };
 
+/// All that views show is inside of their buffers.
+LogicalResult verifyBounds(rt::ProgramOp program, const Point &point) {
+  auto bytesOf = [&](rt::ViewOp view) -> std::optional<int64_t> {
+    auto alloc = view.getBuffer().getDefiningOp<rt::AllocOp>();
+    return alloc ? point.of(alloc.getBytes().getValues()[0]) : std::nullopt;
+  };
+  for (auto view : program.getOps<rt::ViewOp>()) {
+    auto type = cast<rt::ViewType>(view.getType());
+    const auto dims = point.of(type.getDims());
+    const auto strides = point.of(type.getStrides());
+    const auto offset = point.of(type.getOffset());
+    const auto bytes = bytesOf(view);
+    if (!dims || !strides || !offset || !bytes || countOf(*dims) <= 0)
+      continue;
+    int64_t first = *offset, last = *offset;
+    for (auto [size, stride] : llvm::zip_equal(*dims, *strides))
+      (stride < 0 ? first : last) += (size - 1) * stride;
+    const int64_t bits = type.getElement().getIntOrFloatBitWidth();
+    const int64_t width = bits < 8 && bits > 1 ? bits : (bits + 7) / 8 * 8;
+    if (first < 0 || ((last + 1) * width + 7) / 8 > *bytes)
+      return view.emitError("shows more than the ")
+             << *bytes << " bytes of its buffer";
+  }
+  return success();
+}
+
 /// Every guard of the function is one of the program.
 LogicalResult verifyGuards(rt::ProgramOp program, func::FuncOp function) {
   llvm::DenseSet<std::tuple<Attribute, Attribute, Attribute>> known;
@@ -150,7 +176,10 @@ LogicalResult verifyRefinement(rt::ProgramOp program, func::FuncOp function,
     const auto sizes = findSizes(function, mesh, seed);
     if (!sizes)
       return success(); // no request that this can be run with was found
-    Walk walk(lowered, mesh, *sizes, seed == 0 ? 0 : last);
+    const int64_t rank = seed == 0 ? 0 : last;
+    if (failed(verifyBounds(program, {&mesh, rank, *sizes})))
+      return failure();
+    Walk walk(lowered, mesh, *sizes, rank);
     if (failed(Ports(program, function, walk).start()) || failed(walk.run()))
       return failure();
   }

@@ -226,17 +226,6 @@ LogicalResult Walk::run() {
     if (failed(process(item)))
       return failure();
   }
-  if (getenv("WALKDEBUG")) {
-    llvm::DenseSet<Operation *> ops;
-    for (auto &f : followed) ops.insert(std::get<1>(f.first));
-    size_t all = 0, missing = 0;
-    for (Operation *op : program.operations())
-      if (auto call = dyn_cast<rt::CallOp>(op); (call && call.getKernel() != "Copy") || isa<rt::CollectiveOp>(op)) {
-        ++all;
-        if (!ops.contains(op)) { ++missing; llvm::errs() << "not followed: " << describe(op, 0) << "\n"; }
-      }
-    llvm::errs() << "walk: " << seen.size() << " elements, " << all << " calls, " << missing << " not followed\n";
-  }
   return success();
 }
 

@@ -103,6 +103,9 @@ private:
                              const ReferenceElement &wanted,
                              const llvm::Twine &why = "");
 
+  /// Elements that are followed of an op that several instructions do.
+  static constexpr unsigned kMostParts = 24;
+
   const LoweredProgram &program;
   const dist::Mesh &mesh;
   const llvm::StringMap<int64_t> &sizes;

@@ -28,25 +28,25 @@ Walk::Site Walk::siteOf(const Item &item, rt::CallOp call) {
   return site;
 }
 
-/// The rows and columns that members are done for.
+/// The rows and columns that members are done for: those of what is written,
+/// but for columns that all become one.
 static std::optional<Index> spaceOf(LoweredState &state, rt::CallOp call) {
   std::optional<Index> space;
-  for (Value view : call->getOperands()) {
-    if (!isa<rt::ViewType>(view.getType()))
-      continue;
+  for (Value view : call.getOutputs()) {
     const Window *window = state.windowOf(view);
     if (!window)
       return std::nullopt;
-    // Products read matrices of other rows.
-    if (!call.getKernel().starts_with(artifact::kGeneratedPrefix) &&
-        !llvm::is_contained(call.getOutputs(), view))
-      continue;
-    if (!space || space->size() < window->dims.size())
+    if (!space || countOf(window->dims) > countOf(*space))
       space = window->dims;
-    for (size_t d = 0; d < window->dims.size(); ++d)
-      if (space->size() == window->dims.size())
-        (*space)[d] = std::max((*space)[d], window->dims[d]);
   }
+  if (!space || space->empty() || space->back() != 1 ||
+      !call.getKernel().starts_with(artifact::kGeneratedPrefix))
+    return space;
+  for (Value view : call.getInputs())
+    if (isa<rt::ViewType>(view.getType()))
+      if (const Window *window = state.windowOf(view);
+          window && window->dims.size() == space->size())
+        space->back() = std::max(space->back(), window->dims.back());
   return space;
 }
 
@@ -111,6 +111,17 @@ LogicalResult Walk::relateInput(const Item &item, const Site &site,
   return relate(item.rank, call, made, *wanted, item.branches);
 }
 
+/// Whether a view with these dims has an element, maybe the same one, for each
+/// of what has those.
+static bool repeats(ArrayRef<int64_t> dims, ArrayRef<int64_t> others) {
+  if (dims.size() > others.size())
+    return false;
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (dims[d] != 1 && dims[d] != others[d + others.size() - dims.size()])
+      return false;
+  return true;
+}
+
 /// Of an op that is done by one call: some of all that it reads.
 LogicalResult Walk::relateInputs(const Item &item, const Site &site,
                                  const CallForm &form) {
@@ -126,6 +137,19 @@ LogicalResult Walk::relateInputs(const Item &item, const Site &site,
       continue;
     const Index *own = inputDims(item, site, input);
     const Index &dims = form.isElementwise ? *made : own ? *own : *space;
+    // All but the matrix of a product, the space of members, or else what is
+    // written element by element.
+    const bool isOfSpace = item.made.member >= 0 && !form.isProduct;
+    const bool isAddend =
+        isa<onnx::GemmOp>(item.wanted.value.getDefiningOp()) && input == 2;
+    const size_t kept =
+        form.isProduct && !isAddend && made->size() >= 2 ? 2 : 0;
+    if (own && (form.isElementwise || isOfSpace || form.isProduct) &&
+        (own->size() < kept ||
+         !repeats(ArrayRef(*own).drop_back(kept),
+                  ArrayRef(isOfSpace ? *space : *made).drop_back(kept))))
+      return call.emitError("reads operand ")
+             << input << " with other sizes than it writes";
     std::vector<Index> places = samplesOf(dims);
     if (own && *own == dims)
       llvm::append_range(
@@ -206,7 +230,6 @@ LogicalResult Walk::processCall(const Item &item, rt::CallOp call) {
   if (item.made.member < 0 &&
       item.made.output != cast<OpResult>(item.wanted.value).getResultNumber())
     return breach(call, item.made, item.wanted, "is another result");
-  constexpr unsigned kMostParts = 24; // elements of an op that has parts
   const bool isNew = isFirst(item);
   if (isWhole)
     return isNew ? relateInputs(item, site, form) : success();
@@ -241,6 +264,11 @@ LogicalResult Walk::processRotary(const Item &item, rt::CallOp call) {
     return breach(call, item.made, item.wanted, "lies elsewhere");
   if (!isFirst(item))
     return success();
+  for (unsigned input = 0; input < 4; ++input)
+    if (const Index *own = inputDims(item, site, input);
+        own && !repeats(*own, *space))
+      return call.emitError("reads operand ")
+             << input << " with other sizes than it writes";
   for (const Index &place : samplesOf(*space))
     for (unsigned input = 0; input < 4; ++input) {
       Value operand = op->getOperand(input < 2 ? 0 : input - 1);

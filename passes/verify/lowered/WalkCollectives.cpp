@@ -10,6 +10,68 @@ namespace shardc::verify {
 
 static bool isEqual(dist::AxesAttr a, dist::AxesAttr b) { return a == b; }
 
+namespace {
+
+/// Ranks of a group, by their place in it.
+class Group {
+public:
+  Group(const dist::Mesh &mesh, dist::AxesAttr attribute) : mesh(mesh) {
+    const auto list = attribute.getAxes();
+    axes.assign(list.begin(), list.end());
+  }
+
+  int64_t size() const { return dist::numWays(axes); }
+
+  int64_t placeOf(int64_t rank) const {
+    int64_t place = 0;
+    for (const dist::AxisRef &axis : axes)
+      place = place * axis.size + wayOf(axis, rank);
+    return place;
+  }
+
+  /// The rank so many places further on, around the group.
+  int64_t after(int64_t rank, int64_t distance) const {
+    const int64_t place = (placeOf(rank) + distance) % size();
+    for (int64_t other = 0; other < mesh.numRanks(); ++other)
+      if (placeOf(other) == place && isBeside(other, rank))
+        return other;
+    return rank;
+  }
+
+private:
+  int64_t sizeOf(const dist::AxisRef &axis) const {
+    for (size_t a = 0; a < mesh.axes.size(); ++a)
+      if (mesh.axes[a].name == axis.name)
+        return mesh.axes[a].size;
+    return 1;
+  }
+  int64_t innerOf(const dist::AxisRef &axis) const {
+    return sizeOf(axis) / (axis.pre * axis.size);
+  }
+  int64_t wayOf(const dist::AxisRef &axis, int64_t rank) const {
+    return mesh.coordinateAlong(rank, axis.name) / innerOf(axis) % axis.size;
+  }
+  /// Whether they differ in the group's ways alone.
+  bool isBeside(int64_t a, int64_t b) const {
+    for (size_t m = 0; m < mesh.axes.size(); ++m) {
+      int64_t left = mesh.coordinate(a, m), right = mesh.coordinate(b, m);
+      for (const dist::AxisRef &axis : axes)
+        if (axis.name == mesh.axes[m].name) {
+          left -= wayOf(axis, a) * innerOf(axis);
+          right -= wayOf(axis, b) * innerOf(axis);
+        }
+      if (left != right)
+        return false;
+    }
+    return true;
+  }
+
+  const dist::Mesh &mesh;
+  SmallVector<dist::AxisRef> axes;
+};
+
+} // namespace
+
 /// Element by element. Minima go with maxima as those of what is negated:
 /// Neg, all_reduce "max", Neg.
 LogicalResult Walk::processCollective(const Item &item, rt::CollectiveOp made) {
@@ -44,7 +106,6 @@ LogicalResult Walk::processCollective(const Item &item, rt::CollectiveOp made) {
       !isEqual(made.getAxes(), reduce.getAxes()))
     return breach(item.made.op, item.made, item.wanted,
                   "is not what that collective gives");
-  constexpr unsigned kMostParts = 24;
   if (!isFirst(item) &&
       followed[{item.rank, item.made.op, item.made.member, op, item.branches}] >
           kMostParts)
@@ -125,93 +186,80 @@ LogicalResult Walk::processPart(const Item &item, rt::CollectiveOp made) {
   const auto &from = isGather ? whole.dims[own] : part.dims[own];
   const auto &to = isGather ? part.dims[own] : whole.dims[own];
   Index place = item.made.index, seen = item.wanted.index;
-  const auto global = toGlobal(from, seen[own], side.point);
-  const auto wanted = global ? toLocal(to, *global, side.point) : std::nullopt;
-  // Told of the same dim as the op, or of that of the rows alone.
-  std::optional<int64_t> found;
-  if (type != splitOf(op))
-    found = isGather ? toLocal(split, place[d], side.point)
-                     : toGlobal(split, place[d], side.point);
-  else if (const auto whereOfAll = toGlobal(from, place[d], side.point))
-    found = toLocal(to, *whereOfAll, side.point);
-  if (bool(wanted) != bool(found))
-    return wrong("is of another rank");
-  constexpr unsigned kMostParts = 24;
-  if (!wanted)
-    return success();
   isFirst(item);
   if (followed[{item.rank, item.made.op, item.made.member, op, item.branches}] >
-          kMostParts)
+      kMostParts)
     return success();
-  place[d] = *found;
-  seen[own] = *wanted;
-  return relateView(item.rank, made, made.getInput(), place,
-                    {op->getOperand(0), seen}, item.branches);
+  // Told of the same dim as the op, or of that of the rows alone.
+  const bool isToldAlike = type == splitOf(op);
+  if (!isToldAlike && type.getHasLocal())
+    return wrong("is told of another split");
+  const auto global = toGlobal(from, seen[own], side.point);
+  auto givenBy = [&](const Point &giver) -> std::optional<int64_t> {
+    if (!isToldAlike)
+      return isGather ? toLocal(split, place[d], giver)
+                      : toGlobal(split, place[d], giver);
+    const auto found = toGlobal(from, place[d], side.point);
+    return found ? toLocal(to, *found, giver) : std::nullopt;
+  };
+  // Of a gather, the rank that has it.
+  const Group group(mesh, axes);
+  for (int64_t distance = 0; distance < (isGather ? group.size() : 1);
+       ++distance) {
+    const int64_t giver = group.after(item.rank, distance);
+    const Point &point = sideOf(giver).point;
+    const auto wanted = global ? toLocal(to, *global, point) : std::nullopt;
+    const auto found = givenBy(point);
+    if (bool(wanted) != bool(found))
+      return wrong("is of another rank");
+    if (!wanted)
+      continue;
+    Index at = place, of = seen;
+    at[d] = *found;
+    of[own] = *wanted;
+    return relateView(giver, made, made.getInput(), at, {op->getOperand(0), of},
+                      item.branches);
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
 // Keys and values in turn
 //===----------------------------------------------------------------------===//
 
-namespace {
+/// Which of all keys a rank has, as ranges.
+static std::optional<Index> piecesOf(dist::RingOp ring, const Point &point) {
+  const auto split = dist::getSharding(ring.getOperand().getType());
+  Index pieces;
+  for (const dist::Range &range :
+       split.dims[ring.getDim()].ranges(*point.mesh)) {
+    const auto start = point.of(range.start), size = point.of(range.size);
+    if (!start || !size)
+      return std::nullopt;
+    pieces.append({*start, *size});
+  }
+  return pieces;
+}
 
-/// Ranks of a group, by their place in it.
-class Group {
-public:
-  Group(const dist::Mesh &mesh, dist::AxesAttr attribute) : mesh(mesh) {
-    const auto list = attribute.getAxes();
-    axes.assign(list.begin(), list.end());
-  }
+/// What a part is told besides which keys it sees, is what the op says.
+static std::string problemOfPart(onnx::AttentionOp op, rt::CallOp part,
+                                 const std::optional<Index> &pieces,
+                                 const Point &point) {
+  NamedAttrList others(part.getConfig());
+  auto told = dyn_cast_or_null<dist::DimsAttr>(others.erase("key_pieces"));
+  if (!told || point.of(told.getValues()) != pieces)
+    return "is told of other keys";
+  return problemOfConfig(
+      op, {part.getKernel(), others.getDictionary(op->getContext()), {}, 4},
+      point);
+}
 
-  int64_t placeOf(int64_t rank) const {
-    int64_t place = 0;
-    for (const dist::AxisRef &axis : axes)
-      place = place * axis.size + wayOf(axis, rank);
-    return place;
-  }
-
-  /// The rank so many places further on, around the group.
-  int64_t after(int64_t rank, int64_t distance) const {
-    const int64_t place = (placeOf(rank) + distance) % dist::numWays(axes);
-    for (int64_t other = 0; other < mesh.numRanks(); ++other)
-      if (placeOf(other) == place && isBeside(other, rank))
-        return other;
-    return rank;
-  }
-
-private:
-  int64_t sizeOf(const dist::AxisRef &axis) const {
-    for (size_t a = 0; a < mesh.axes.size(); ++a)
-      if (mesh.axes[a].name == axis.name)
-        return mesh.axes[a].size;
-    return 1;
-  }
-  int64_t innerOf(const dist::AxisRef &axis) const {
-    return sizeOf(axis) / (axis.pre * axis.size);
-  }
-  int64_t wayOf(const dist::AxisRef &axis, int64_t rank) const {
-    return mesh.coordinateAlong(rank, axis.name) / innerOf(axis) % axis.size;
-  }
-  /// Whether they differ in the group's ways alone.
-  bool isBeside(int64_t a, int64_t b) const {
-    for (size_t m = 0; m < mesh.axes.size(); ++m) {
-      int64_t left = mesh.coordinate(a, m), right = mesh.coordinate(b, m);
-      for (const dist::AxisRef &axis : axes)
-        if (axis.name == mesh.axes[m].name) {
-          left -= wayOf(axis, a) * innerOf(axis);
-          right -= wayOf(axis, b) * innerOf(axis);
-        }
-      if (left != right)
-        return false;
-    }
-    return true;
-  }
-
-  const dist::Mesh &mesh;
-  SmallVector<dist::AxisRef> axes;
-};
-
-} // namespace
+/// Whether a part reads what it has written of those before it, or nothing.
+static bool goesOn(rt::CallOp part, bool hasBefore) {
+  const auto seen =
+      part.getInputs().drop_front(std::min<size_t>(4, part.getInputs().size()));
+  return hasBefore ? llvm::equal(seen, part.getOutputs()) : seen.empty();
+}
 
 /// AttentionPart for each step, on keys and values that came from so many ranks
 /// further on, and AttentionFinish.
@@ -244,8 +292,9 @@ LogicalResult Walk::processRing(const Item &item, rt::CallOp finish) {
                              unsigned operand) -> LogicalResult {
     const bool isThere = input < call.getInputs().size() &&
                          isa<rt::ViewType>(call.getInputs()[input].getType());
-    const bool isWanted = operand < op->getNumOperands() &&
-                          isa<RankedTensorType>(op->getOperand(operand).getType());
+    const bool isWanted =
+        operand < op->getNumOperands() &&
+        isa<RankedTensorType>(op->getOperand(operand).getType());
     if (isThere != isWanted)
       return wrong("has other inputs than the op");
     if (!isThere)
@@ -262,14 +311,26 @@ LogicalResult Walk::processRing(const Item &item, rt::CallOp finish) {
         return failure();
     return success();
   };
+  if (const std::string problem = problemOfConfig(
+          op, {finish.getKernel(), finish.getConfig(), {}, 4}, side.point);
+      !problem.empty())
+    return wrong(problem);
   if (failed(relateBroadcast(finish, 2, onnx::AttentionOperand::Sinks)))
     return failure();
   for (auto [s, part] : llvm::enumerate(parts)) {
     if (failed(relateBroadcast(part, 3, onnx::AttentionOperand::Mask)))
       return failure();
     followed[{item.rank, part, -1, op, item.branches}]++;
+    if (!goesOn(part, s > 0) ||
+        part.getOutputs() != finish.getInputs().take_front(2))
+      return wrong("does not go on with what it has seen");
     if (part.getKernel() != "AttentionPart" || part.getInputs().size() < 3)
       return wrong("is made of other kernels");
+    const int64_t giver = group.after(item.rank, steps[s]);
+    if (const std::string problem = problemOfPart(
+            op, part, piecesOf(rings[0], sideOf(giver).point), side.point);
+        !problem.empty())
+      return wrong(problem);
     if (failed(relateAll(item.rank, part, part.getInputs()[0],
                          op->getOperand(0), item.branches)))
       return failure();

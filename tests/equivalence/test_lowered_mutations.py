@@ -1,0 +1,116 @@
+"""A wrong lowered program does not run: mutants of lowered modules are refused, or give the same bits.
+
+tests/equivalence/mutants/lowered.py makes them. Each goes through `shardc --from lowered`, which checks what it reads like
+what it makes; the few that are accepted run beside the program itself, at sizes that verify-phase does not try.
+
+    python -m tests.equivalence.test_lowered_mutations --models 'llama*' --count 300    more of the corpus beside the clone
+"""
+
+import argparse
+import collections
+import fnmatch
+import re
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from tests.corpus.plan_table import CORPUS
+from tests.equivalence.mutants.lowered import choose_lowered
+from tests.support import MODELS, EndToEnd, data_sets, model_file, program, read_outputs
+
+COUNT = 60  # a model
+SEED = 19
+EVERYTHING = ("--pp", "2", "--cp", "2", "--ep", "2", "--tp", "2", "--sp")
+PARSING = re.compile(r":\d+:\d+: error:")
+
+
+class Judge:
+    """Runs mutants of one module beside it."""
+
+    def __init__(self, model, plan, folder):
+        self.model, self.folder = model, folder
+        done = program("shardc", model, *plan, "--to", "lowered")
+        assert done.returncode == 0, done.stderr
+        self.text = done.stdout
+        self.bits = None
+
+    def outputs(self, text):
+        """What the program gives for the model's data; None, and why, where it is refused or fails."""
+        file, artifact = self.folder / "program.mlir", self.folder / "program.shard"
+        file.write_text(text)
+        done = program("shardc", file, "--from", "lowered", "-o", artifact)
+        if done.returncode != 0:
+            return None, done.stderr
+        given = []
+        for data in data_sets(self.model.parent):
+            run = program("shardrun", artifact, "--inputs", data, "--outputs", self.folder / "out", "--timeout", "20")
+            if run.returncode not in (0, 1):
+                return None, f"fails while it runs: {run.stderr}"
+            given.append([tensor.tobytes() for tensor in read_outputs(self.folder / "out")])
+        return given, ""
+
+    def complaint(self, mutant):
+        """What is wrong with the verdict on a mutant; None if nothing is."""
+        if self.bits is None:
+            self.bits, why = self.outputs(self.text)
+            assert self.bits, why
+        found, why = self.outputs(mutant.text)
+        if found is None:
+            return f"does not even parse, which tests nothing: {why[:300]}" if PARSING.search(why) else None
+        return None if found == self.bits else "accepted, but gives other numbers"
+
+
+class LoweredMutations(EndToEnd):
+    def check(self, model, *plan, count=COUNT):
+        judge = Judge(model, plan, self.folder)
+        kinds = collections.Counter()
+        for mutant in choose_lowered(judge.text, count, SEED):
+            kinds[mutant.kind] += 1
+            with self.subTest(model=model.parent.name, kind=mutant.kind, what=mutant.what):
+                self.assertIsNone(judge.complaint(mutant))
+        self.assertEqual(sum(kinds.values()), count)
+        self.assertGreater(len(kinds), 7, kinds)
+
+    def test_all_axes(self):
+        for folder in sorted(MODELS.iterdir()):
+            self.check(folder / "model.onnx", *EVERYTHING)
+
+    def test_products_beside_collectives(self):
+        """As for a GPU: products with their sums and activations, of joined weights, cut by rows."""
+        self.check(model_file("llama-dynamo-op18"), "--tp", "2", "--sp", "--target", "cuda", "--overlap", "2")
+
+    def test_lost_function(self):
+        """Nothing says what a program computes that comes without what it was made of."""
+        judge = Judge(model_file("bert-ts-op17"), ("--tp", "2"), self.folder)
+        found, why = judge.outputs(judge.text.replace("{rt.partitioned = @stage0.partitioned} ", "{} ", 1))
+        self.assertIsNone(found)
+        self.assertIn("rt.partitioned", why)
+
+
+def main():
+    """Any number of mutants of any model of the corpus, with counts by kind."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default="*", help="pattern of names in the corpus")
+    parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--plan", default=" ".join(EVERYTHING), help='flags of shardc, "--tp 2 --pp 2" say')
+    arguments = parser.parse_args()
+    wrong, total = 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        for directory in sorted(CORPUS.iterdir()):
+            model = directory / "model.onnx"
+            if not model.exists() or not fnmatch.fnmatch(directory.name, arguments.models):
+                continue
+            judge = Judge(model, arguments.plan.split(), Path(folder))
+            for mutant in choose_lowered(judge.text, arguments.count, arguments.seed):
+                total += 1
+                if why := judge.complaint(mutant):
+                    wrong += 1
+                    print(f"  {mutant.kind}, {mutant.what}: {why}", flush=True)
+            print(directory.name, total, "mutants,", wrong, "wrong", flush=True)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
