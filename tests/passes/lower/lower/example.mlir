@@ -11,7 +11,7 @@ func.func @stage0(%x: !x {onnx.name = "x"}) -> (!x {onnx.name = "y"}) {
   return %y : !x
 }
 
-// CHECK-LABEL: rt.program @stage0
+// CHECK-LABEL: rt.program @stage0 attributes {rt.partitioned = @stage0.partitioned}
 // CHECK: rt.ready
 // CHECK: %[[X:.*]] = rt.input 0 "x" f32
 // CHECK: %[[FROM:.*]] = rt.view %[[X]] : <f32, [batch, 16], [16, 1], 0, replicated>
@@ -21,4 +21,5 @@ func.func @stage0(%x: !x {onnx.name = "x"}) -> (!x {onnx.name = "y"}) {
 // CHECK: %[[OUT:.*]] = rt.view %[[Y]]
 // CHECK: rt.output 0 "y" %[[OUT]]
 // CHECK-NOT: rt.free
+// CHECK: func.func @stage0.partitioned
 // CHECK-NOT: func.func

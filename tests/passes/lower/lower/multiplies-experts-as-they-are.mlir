@@ -39,3 +39,4 @@ func.func @stage0(%x: !x, %i: !i, %p: !p) -> !x {
 // CHECK-SAME: <[[BYTE]], [4, 32, 32]
 // CHECK-SAME: {activation = "relu", {{.*}}down_axis = array<i64: 1>, down_block_size = #dist.dims<[16]>
 // CHECK-NOT: DequantizeLinear
+// CHECK: func.func @stage0.partitioned
