@@ -2,6 +2,8 @@
 
 #include "passes/verify/lowered/Walk.h"
 
+#include "passes/verify/lowered/ProductMembers.h"
+
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Contraction.h"
 #include "runtime/artifact/Format.h"
@@ -204,6 +206,10 @@ LogicalResult Walk::processCall(const Item &item, rt::CallOp call) {
       item.made.member < 0)
     return call.emitError("is a generated kernel that does not say for which "
                           "kernels it stands (rt.members)");
+  if (call.getKernel() == "Linear" &&
+      (item.made.member < 0 || !isOfMembers(call, *program.membersOf(call))))
+    return call.emitError("does not say for which kernels it stands, or for "
+                          "others (rt.members)");
   if (call.getKernel() == "AttentionFinish")
     return processRing(item, call);
   if (item.made.member >= 0 &&
