@@ -3,10 +3,13 @@
 #include "passes/verify/lowered/CallForm.h"
 
 #include "dialects/onnx/ops/Attention.h"
+#include "dialects/onnx/ops/Cache.h"
 #include "dialects/onnx/ops/Contraction.h"
 #include "dialects/onnx/ops/Experts.h"
+#include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Quantization.h"
+#include "dialects/onnx/ops/Resampling.h"
 #include "dialects/onnx/ops/Source.h"
 
 using namespace mlir;
@@ -110,8 +113,14 @@ private:
     form.isElementwise = !form.isProduct && broadcastsToResult();
   }
 
+  /// Sizes may look as if they did, of ops that combine operands otherwise.
   bool broadcastsToResult() {
-    if (op->getNumResults() != 1)
+    if (op->getNumResults() != 1 ||
+        isa<onnx::AttentionOp, onnx::CacheAppendOp, onnx::ConvOp,
+            onnx::GatherOp, onnx::GatherElementsOp, onnx::GatherNDOp,
+            onnx::GridSampleOp, onnx::MatMulIntegerOp, onnx::MixtureOfExpertsOp,
+            onnx::RotaryEmbeddingOp, onnx::ScatterElementsOp,
+            onnx::ScatterNDOp>(op))
       return false;
     const Index *result = reference.dimsOf(op->getResult(0));
     for (Value operand : op->getOperands()) {

@@ -88,6 +88,9 @@ private:
   llvm::LogicalResult relateInput(const Item &item, const Site &site,
                                   unsigned input, llvm::ArrayRef<int64_t> at,
                                   std::optional<ReferenceElement> wanted);
+  /// What a member makes at `at`, by its number (Provenance.h).
+  LoweredElement memberElement(rt::CallOp call, int64_t number,
+                               llvm::ArrayRef<int64_t> at);
   llvm::LogicalResult relateInputs(const Item &item, const Site &site,
                                    const CallForm &form);
   llvm::LogicalResult relateRowAndColumn(const Item &item, const Site &site,

@@ -84,18 +84,8 @@ const Index *Walk::inputDims(const Item &item, const Site &site,
   return window ? &window->dims : nullptr;
 }
 
-/// The input shows at `at`, of what is iterated over, what is wanted.
-LogicalResult Walk::relateInput(const Item &item, const Site &site,
-                                unsigned input, ArrayRef<int64_t> at,
-                                std::optional<ReferenceElement> wanted) {
-  rt::CallOp call = site.call;
-  if (!wanted)
-    return call.emitError("reads more of operand ")
-           << input << " than what was partitioned has";
-  const int64_t number = site.inputs[input];
-  if (const Index *dims = inputDims(item, site, input))
-    return relateView(item.rank, call, call.getInputs()[number],
-                      broadcastIndex(at, *dims), *wanted, item.branches);
+LoweredElement Walk::memberElement(rt::CallOp call, int64_t number,
+                                   ArrayRef<int64_t> at) {
   LoweredElement made{LoweredElement::Kind::Made, call, -1, 0,
                       Index(at.begin(), at.end())};
   int64_t left = number - int64_t(call.getInputs().size());
@@ -110,6 +100,22 @@ LogicalResult Walk::relateInput(const Item &item, const Site &site,
     }
     left -= member.rows.size();
   }
+  return made;
+}
+
+/// The input shows at `at`, of what is iterated over, what is wanted.
+LogicalResult Walk::relateInput(const Item &item, const Site &site,
+                                unsigned input, ArrayRef<int64_t> at,
+                                std::optional<ReferenceElement> wanted) {
+  rt::CallOp call = site.call;
+  if (!wanted)
+    return call.emitError("reads more of operand ")
+           << input << " than what was partitioned has";
+  const int64_t number = site.inputs[input];
+  if (const Index *dims = inputDims(item, site, input))
+    return relateView(item.rank, call, call.getInputs()[number],
+                      broadcastIndex(at, *dims), *wanted, item.branches);
+  const LoweredElement made = memberElement(call, number, at);
   return relate(item.rank, call, made, *wanted, item.branches);
 }
 

@@ -86,13 +86,13 @@ LogicalResult Walk::processCollective(const Item &item, rt::CollectiveOp made) {
     auto call = cast<rt::CallOp>(element.op);
     const Site site = siteOf(at, call);
     followed[{item.rank, call, element.member, op, item.branches}]++;
-    const Index *dims = site.text.kernel == "Neg" && site.inputs.size() == 1
-                            ? inputDims(at, site, 0)
-                            : nullptr;
+    if (site.text.kernel != "Neg" || site.inputs.size() != 1)
+      return LoweredElement();
+    const Index *dims = inputDims(at, site, 0);
     return dims ? state.read(call.getInputs()[site.inputs[0]],
                              broadcastIndex(element.index, *dims),
                              program.timeOf(call), item.branches)
-                : LoweredElement();
+                : memberElement(call, site.inputs[0], element.index);
   };
   const bool isNegated = !made;
   LoweredElement element = item.made;
