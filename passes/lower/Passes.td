@@ -26,7 +26,7 @@ def Lower : Pass<"shardc-lower", "::mlir::ModuleOp"> {
     weights alone runs once, before `rt.ready`; every arena buffer is freed after
     its last use. Quantised weights are operands of their product, and bytes of both
     operands where they are eight bits of float (ops/Quantization.h). The sharded
-    function is gone. In the caches of a target other than
+    function is gone; the local one stays as @NAME.partitioned, for verify-phase. In the caches of a target other than
     the host, positions lie outside of heads, so that memory can come as they do.
 
     (* example filepath=tests/passes/lower/lower/example.mlir *)
@@ -43,7 +43,8 @@ def FuseRows : Pass<"shardc-fuse-rows", "::mlir::ModuleOp"> {
     Ensures: phase lowered. Calls that work row by row (elementwise ops, norms,
     softmax, rotary embeddings) and hand values on to each other are one call of an
     `rt.kernel`, as long as nothing between them has to stay between them; what only
-    they read has no buffer any more. Equal bodies are one kernel. What runs once,
+    they read has no buffer any more. Equal bodies are one kernel. The call keeps what
+    it stands for (dialects/rt/Provenance.h). What runs once,
     integers and f64 stay with the backend's own kernels, as do rows whose columns
     are not next to each other. For a GPU a bias, a residual and an activation that
     would be a kernel of their own are the product's instead (rows/Epilogue.h).

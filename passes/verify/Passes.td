@@ -18,7 +18,12 @@ def VerifyPhase : Pass<"shardc-verify-phase", "::mlir::ModuleOp"> {
                  What the program of a stage sends, a later one receives, once
                  and held alike.
     lowered:     every buffer is written before it is read, and within its
-                 lifetime.
+                 lifetime. Each program is walked from its outputs back beside
+                 the function that it was made of (rt.partitioned), at two ranks
+                 and choices of sizes: some elements of all that an instruction
+                 reads must be those that the op reads that it is there for, and
+                 kernel, configuration, group and sizes those of the op
+                 (lowered/Refinement.h). Loops are not followed.
 
     Terms are fingerprints of what a value means: op, attributes, operands,
     global sizes. `shardc-fingerprint` records those of the imported outputs, so

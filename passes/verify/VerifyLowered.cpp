@@ -1,4 +1,4 @@
-//===- VerifyLowered.cpp - Buffers in order -------------------------------===//
+//===- VerifyLowered.cpp - Programs in order, and that of a function ------===//
 
 #include "passes/verify/VerifyLowered.h"
 
