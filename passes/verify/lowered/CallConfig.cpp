@@ -92,15 +92,11 @@ private:
       return dims("bounds");
     if (isa<onnx::RangeOp>(op) && (name == "start" || name == "delta"))
       return boundOfRange(name == "start" ? 0 : 1);
-    if (isa<onnx::MixtureOfExpertsOp>(op))
-      return wantedOfExperts(name);
+    if (isa<onnx::MixtureOfExpertsOp>(op) && name == "experts")
+      return wantedOfExperts();
     if (isa<onnx::AttentionOp>(op))
       return wantedOfAttention(name);
-    if (isa<onnx::MatMulOp, onnx::DequantizeLinearOp, onnx::QuantizeLinearOp>(
-            op) &&
-        (name == "block_size" || name == "axis"))
-      return wantedOfBlocks(name);
-    return std::nullopt;
+    return wantedOfBlocks(name);
   }
 
   std::optional<Index> isFirst() const {
@@ -136,10 +132,8 @@ private:
     return bounds ? std::optional(Index{(*bounds)[number]}) : std::nullopt;
   }
 
-  std::optional<Index> wantedOfExperts(StringRef name) const {
+  std::optional<Index> wantedOfExperts() const {
     auto experts = cast<onnx::MixtureOfExpertsOp>(op);
-    if (name != "experts")
-      return std::nullopt;
     const Index wanted =
         firstAndAll(dist::getSharding(experts.getDown().getType()).dims[0])
             .value_or(Index{0, 0});
@@ -178,20 +172,31 @@ private:
     return pieces;
   }
 
+  /// Null where it is not one's result, or that transposed.
+  static Operation *dequantizationOf(Value weights) {
+    if (auto transpose = weights.getDefiningOp<onnx::TransposeOp>())
+      weights = transpose.getData();
+    return weights.getDefiningOp<onnx::DequantizeLinearOp>();
+  }
+
   std::optional<Index> wantedOfBlocks(StringRef name) const {
-    Operation *scaled = op;
-    int64_t axis = 0;
-    if (auto matmul = dyn_cast<onnx::MatMulOp>(op)) {
-      Value weights = matmul.getRhs();
-      if (auto transpose = weights.getDefiningOp<onnx::TransposeOp>())
-        weights = transpose.getData();
-      scaled = weights.getDefiningOp();
-      axis = rank - 2;
-      if (!isa_and_nonnull<onnx::DequantizeLinearOp>(scaled))
-        return std::nullopt;
-    } else {
-      axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
-    }
+    if (auto matmul = dyn_cast<onnx::MatMulOp>(op))
+      return wantedOfBlocks(name, dequantizationOf(matmul.getRhs()), rank - 2);
+    if (isa<onnx::DequantizeLinearOp, onnx::QuantizeLinearOp>(op))
+      return wantedOfBlocks(name, op,
+                            op->getAttrOfType<IntegerAttr>("axis").getInt());
+    auto experts = dyn_cast<onnx::MixtureOfExpertsOp>(op);
+    if (experts && name.consume_front("up_"))
+      return wantedOfBlocks(name, dequantizationOf(experts.getUp()), 1);
+    if (experts && name.consume_front("down_"))
+      return wantedOfBlocks(name, dequantizationOf(experts.getDown()), 1);
+    return std::nullopt;
+  }
+
+  std::optional<Index> wantedOfBlocks(StringRef name, Operation *scaled,
+                                      int64_t axis) const {
+    if (!scaled || (name != "axis" && name != "block_size"))
+      return std::nullopt;
     if (name == "axis")
       return Index{axis};
     const int64_t size =
