@@ -4,6 +4,10 @@
 
 #include "passes/verify/lowered/Walk.h"
 
+#include "llvm/ADT/StringSet.h"
+
+#include <limits>
+
 using namespace mlir;
 
 namespace shardc::verify {
@@ -126,26 +130,52 @@ private:
   SmallVector<rt::ReadSizesOp> readSizes;
 };
 
+/// Sizes that bodies of control flow set, about which nothing is known.
+llvm::StringSet<> sizesThatAreSet(rt::ProgramOp program) {
+  llvm::StringSet<> names;
+  for (auto sizes : program.getOps<rt::SetSizesOp>())
+    for (dist::DimExpr size : sizes.getSizes().getValues())
+      size.forEachSymbol([&](StringRef name, bool) { names.insert(name); });
+  return names;
+}
+
+/// How many bytes of its buffer a view reaches, at a point.
+std::optional<int64_t> reachOf(rt::ViewType type, const Point &point) {
+  const auto dims = point.of(type.getDims());
+  const auto strides = point.of(type.getStrides());
+  const auto offset = point.of(type.getOffset());
+  if (!dims || !strides || !offset || countOf(*dims) <= 0)
+    return std::nullopt;
+  int64_t first = *offset, last = *offset;
+  for (auto [size, stride] : llvm::zip_equal(*dims, *strides))
+    (stride < 0 ? first : last) += (size - 1) * stride;
+  if (first < 0)
+    return std::numeric_limits<int64_t>::max();
+  const int64_t bits = type.getElement().getIntOrFloatBitWidth();
+  const int64_t width = bits < 8 && bits > 1 ? bits : (bits + 7) / 8 * 8;
+  return ((last + 1) * width + 7) / 8;
+}
+
 /// All that views show is inside of their buffers.
 LogicalResult verifyBounds(rt::ProgramOp program, const Point &point) {
-  auto bytesOf = [&](rt::ViewOp view) -> std::optional<int64_t> {
-    auto alloc = view.getBuffer().getDefiningOp<rt::AllocOp>();
-    return alloc ? point.of(alloc.getBytes().getValues()[0]) : std::nullopt;
+  const llvm::StringSet<> set = sizesThatAreSet(program);
+  auto isKnown = [&](ArrayRef<dist::DimExpr> exprs) {
+    bool isKnown = true;
+    for (dist::DimExpr expr : exprs)
+      expr.forEachSymbol(
+          [&](StringRef name, bool) { isKnown &= !set.contains(name); });
+    return isKnown;
   };
   for (auto view : program.getOps<rt::ViewOp>()) {
+    auto alloc = view.getBuffer().getDefiningOp<rt::AllocOp>();
     auto type = cast<rt::ViewType>(view.getType());
-    const auto dims = point.of(type.getDims());
-    const auto strides = point.of(type.getStrides());
-    const auto offset = point.of(type.getOffset());
-    const auto bytes = bytesOf(view);
-    if (!dims || !strides || !offset || !bytes || countOf(*dims) <= 0)
+    if (!alloc || !isKnown(alloc.getBytes().getValues()) ||
+        !isKnown(type.getDims()) || !isKnown(type.getStrides()) ||
+        !isKnown(type.getOffset()))
       continue;
-    int64_t first = *offset, last = *offset;
-    for (auto [size, stride] : llvm::zip_equal(*dims, *strides))
-      (stride < 0 ? first : last) += (size - 1) * stride;
-    const int64_t bits = type.getElement().getIntOrFloatBitWidth();
-    const int64_t width = bits < 8 && bits > 1 ? bits : (bits + 7) / 8 * 8;
-    if (first < 0 || ((last + 1) * width + 7) / 8 > *bytes)
+    const auto bytes = point.of(alloc.getBytes().getValues()[0]);
+    const auto reach = reachOf(type, point);
+    if (bytes && reach && *reach > *bytes)
       return view.emitError("shows more than the ")
              << *bytes << " bytes of its buffer";
   }
