@@ -9,10 +9,12 @@
 //   listener -> caller   32 random bytes l
 //   caller -> listener   HMAC(secret, "caller", c, l, who it is), who it is
 //   listener -> caller   HMAC(secret, "listener", c, l)
+//   rank 0 -> caller     where all are, HMAC(secret, "welcome", c, l, where)
 //
-// HMAC is SHA-256's (RFC 2104), of OpenSSL's libcrypto. What follows is neither
-// encrypted nor signed: it is a proof of who has called, for networks on which
-// nobody else can take part in a connection.
+// HMAC is SHA-256's (RFC 2104), of OpenSSL's libcrypto. So nobody without the
+// secret can send a rank to another host, not even who passes on all messages.
+// What follows is neither encrypted nor signed: it is a proof of who has
+// called, for networks on which nobody else can take part in a connection.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BACKEND_NET_JOBSECRET_H

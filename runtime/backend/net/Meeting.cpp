@@ -18,7 +18,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What rank 0 tells all, once all are there.
+/// What rank 0 tells all, once all are there: this, the addresses of all ranks,
+/// and the proof that it is rank 0 that says so.
 struct Welcome {
   int32_t kernelThreads = 0;
   int32_t unused = 0;
@@ -27,6 +28,50 @@ struct Welcome {
 struct Address {
   char host[62] = {}; ///< empty: where rank 0 is
   uint16_t port = 0;
+};
+
+/// The welcome with its addresses, as it is sent.
+class WelcomeBytes {
+public:
+  explicit WelcomeBytes(int ranks)
+      : bytes(sizeof(Welcome) + static_cast<size_t>(ranks) * sizeof(Address)) {}
+
+  void write(const Welcome &welcome, const std::vector<Address> &addresses) {
+    std::memcpy(bytes.data(), &welcome, sizeof welcome);
+    std::memcpy(bytes.data() + sizeof welcome, addresses.data(),
+                bytes.size() - sizeof welcome);
+  }
+  void read(Welcome &welcome, std::vector<Address> &addresses) const {
+    std::memcpy(&welcome, bytes.data(), sizeof welcome);
+    std::memcpy(addresses.data(), bytes.data() + sizeof welcome,
+                bytes.size() - sizeof welcome);
+  }
+
+  bool send(const Socket &caller, const JobSecret &secret, const Nonces &nonces,
+            Deadline deadline) const {
+    const Proof proof = prove(secret, nonces);
+    return caller.sendAll(bytes.data(), bytes.size(), deadline) &&
+           caller.sendAll(proof.data(), proof.size(), deadline);
+  }
+  /// Who passes on what ranks say could name itself as one of them.
+  Status receive(const Socket &first, const JobSecret &secret,
+                 const Nonces &nonces, Deadline deadline) {
+    Proof proof;
+    if (!first.receiveAll(bytes.data(), bytes.size(), deadline) ||
+        !first.receiveAll(proof.data(), proof.size(), deadline))
+      return artifactError("it hung up");
+    return isSame(proof, prove(secret, nonces))
+               ? Status::ok()
+               : artifactError("where the other ranks are is not what rank 0 "
+                               "said: something between changes it");
+  }
+
+private:
+  Proof prove(const JobSecret &secret, const Nonces &nonces) const {
+    return secret.prove("welcome", nonces.callers, nonces.listeners, bytes);
+  }
+
+  std::vector<std::byte> bytes;
 };
 
 uint64_t hashOf(const std::string &text) {
@@ -116,12 +161,12 @@ private:
         address.copy(addresses[rank].host, sizeof addresses[rank].host - 1);
       addresses[rank].port = hellos[rank].port;
     }
+    WelcomeBytes bytes(place.size);
+    bytes.write(welcome, addresses);
     for (size_t rank = 1; rank < hellos.size(); ++rank) {
       const Socket &peer = meeting.peers[rank];
       sendAnswer(peer, options.secret, nonces[rank], deadline);
-      if (!peer.sendAll(&welcome, sizeof welcome, deadline) ||
-          !peer.sendAll(addresses.data(), addresses.size() * sizeof(Address),
-                        deadline))
+      if (!bytes.send(peer, options.secret, nonces[rank], deadline))
         return artifactError("rank ", rank,
                              " has died while the processes met");
     }
@@ -193,17 +238,17 @@ Status callLower(const ProcessPlace &place, const MeetingOptions &options,
   Status status = introduce(first, options.secret, mine, deadline, nonces);
   if (status.isOk())
     status = receiveAnswer(first, options.secret, nonces, deadline);
-  std::vector<Address> addresses(static_cast<size_t>(place.size));
-  Welcome welcome;
-  if (status.isOk() &&
-      (!first.receiveAll(&welcome, sizeof welcome, deadline) ||
-       !first.receiveAll(addresses.data(), addresses.size() * sizeof(Address),
-                         deadline)))
-    status = artifactError("it hung up");
+  WelcomeBytes bytes(place.size);
+  if (status.isOk())
+    status = bytes.receive(first, options.secret, nonces, deadline);
   if (!status.isOk())
     return artifactError("rank 0 at ", place.host, ":", place.port, ": ",
                          status.message());
-  meeting.kernelThreads = std::max(1, welcome.kernelThreads);
+  std::vector<Address> addresses(static_cast<size_t>(place.size));
+  Welcome welcome;
+  bytes.read(welcome, addresses);
+  // Rank 0 never says more than each of its hosts has.
+  meeting.kernelThreads = std::clamp(welcome.kernelThreads, 1, mine.numCores);
   for (int rank = 1; rank < place.rank; ++rank) {
     Address &address = addresses[static_cast<size_t>(rank)];
     address.host[sizeof address.host - 1] = '\0';

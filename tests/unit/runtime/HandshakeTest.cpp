@@ -4,6 +4,9 @@
 #include "tests/unit/runtime/FakeProcesses.h"
 
 #include <cstdio>
+#include <cstring>
+#include <poll.h>
+#include <sys/socket.h>
 
 namespace shardc::runtime {
 namespace {
@@ -69,6 +72,70 @@ TEST(Handshake, aProofFitsNothingElse) {
         secret.prove("caller", b, a, said),
         secret.prove("caller", a, b, {said, 1}), Proof{}})
     EXPECT_FALSE(isSame(proof, wrong));
+}
+
+/// Passes on what rank 0 and a caller say, but for two bytes to the caller.
+void relay(const Socket &caller, const Socket &first, size_t at, uint16_t put) {
+  const std::pair<const Socket &, const Socket &> ways[] = {{caller, first},
+                                                            {first, caller}};
+  const Deadline deadline = std::chrono::steady_clock::now() + 2s;
+  std::byte byte;
+  uint8_t two[sizeof put];
+  std::memcpy(two, &put, sizeof put);
+  for (size_t passed = 0;;) {
+    pollfd both[] = {{caller.descriptor(), POLLIN, 0},
+                     {first.descriptor(), POLLIN, 0}};
+    if (poll(both, 2, 2000) <= 0)
+      return;
+    for (size_t way : {0, 1}) {
+      if (!both[way].revents)
+        continue;
+      if (recv(both[way].fd, &byte, 1, 0) <= 0)
+        return;
+      if (way == 1) {
+        if (passed >= at && passed < at + sizeof put)
+          byte = std::byte{two[passed - at]};
+        ++passed;
+      }
+      if (!ways[way].second.sendAll(&byte, 1, deadline))
+        return;
+    }
+  }
+}
+
+/// Who passes on the proofs of both ends could have named itself as a rank.
+TEST(Handshake, nobodyBetweenNamesAnotherHost) {
+  auto places = test::placesOnThisMachine(3);
+  Socket entry, trap;
+  uint16_t entryPort = 0, trapPort = 0;
+  ASSERT_TRUE(listenOn(entryPort, entry, "127.0.0.1").isOk());
+  ASSERT_TRUE(listenOn(trapPort, trap, "127.0.0.1").isOk());
+  std::thread between([&] {
+    const Deadline soon = std::chrono::steady_clock::now() + 5s;
+    Socket caller = acceptOne(entry, soon), first;
+    EXPECT_TRUE(connectTo("127.0.0.1", places[0].port, soon, first).isOk());
+    // An opening, the answer, the welcome, an address of 64 bytes, and the host
+    // of the one behind, whose port then follows.
+    const size_t at = 48 + sizeof(Answer) + 8 + 64 + 62;
+    relay(caller, first, at, trapPort);
+  });
+  const uint16_t port = places[0].port;
+  std::vector<Status> statuses(places.size());
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < places.size(); ++rank)
+    threads.emplace_back([&, rank] {
+      places[rank].port = rank == 2 ? entryPort : port;
+      std::unique_ptr<Transport> transport;
+      statuses[rank] = Transport::open(
+          places[rank], {.timeout = 3s, .secret = "a secret"}, transport);
+    });
+  const Socket trapped = acceptOne(trap, std::chrono::steady_clock::now() + 2s);
+  for (std::thread &thread : threads)
+    thread.join();
+  between.join();
+  EXPECT_FALSE(trapped.isOpen()) << "rank 2 called it";
+  EXPECT_TRUE(has(statuses[2], "something between changes it"))
+      << statuses[2].message();
 }
 
 /// HMAC-SHA-256 as RFC 2104 has it, over the parts one after the other: checked
