@@ -207,6 +207,19 @@ class GeneratedKernels(EndToEnd):
                     found = self.outputs(self.compile(file, 1, *flags), self.write(arrays))
                     np.testing.assert_array_equal(found.astype(np.float32), expected.astype(np.float32))
 
+    def test_each_result_is_rounded(self):
+        """A chain of halves has the bits that its ops would store one by one, so that a later comparison gives the same."""
+        nodes = [node("Add", ["x", "y"], ["a"]), node("Add", ["a", "w"], ["b"]), node("Mul", ["b", "x"], ["c"]),
+                 node("Sub", ["c", "y"], ["d"]), node("Neg", ["d"], ["out"])]
+        for kind in ("f16", "bf16"):
+            with self.subTest(kind=kind):
+                arrays = make_inputs(kind, 1000, seed=5)
+                x, y, w, _ = arrays
+                file = self.folder / f"chain-{kind}.onnx"
+                onnx.save(model_of(nodes, kind), file)
+                found = self.outputs(self.compile(file, 1), self.write(arrays))
+                np.testing.assert_array_equal(found.view(np.uint16), (-((x + y + w) * x - y)).view(np.uint16))
+
     def test_threads_do_not_change_a_bit(self):
         nodes, _ = FAMILIES["swish_mul"]
         file = self.folder / "model.onnx"

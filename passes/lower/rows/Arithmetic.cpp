@@ -60,12 +60,6 @@ static bool bind(rt::CallOp call, RowCall &row) {
          bindElementwise(call, row, emit);
 }
 
-/// To a whole number.
-template <typename Op> static bool bindRounding(rt::CallOp call, RowCall &row) {
-  row.isDiscontinuous = true;
-  return bind<emitUnary<Op>, 1>(call, row);
-}
-
 static bool bindClip(rt::CallOp call, RowCall &row) {
   return llvm::all_of(call.getInputs(), isFloat) &&
          bindElementwise(call, row, emitClip);
@@ -79,9 +73,9 @@ void addArithmeticRows(RowMap &map) {
   map["Min"] = bind<emitChoice<arith::CmpFPredicate::OLT>, 2>;
   map["Max"] = bind<emitChoice<arith::CmpFPredicate::OGT>, 2>;
   map["Clip"] = bindClip;
-  map["Floor"] = bindRounding<math::FloorOp>;
-  map["Ceil"] = bindRounding<math::CeilOp>;
-  map["Round"] = bindRounding<math::RoundEvenOp>;
+  map["Floor"] = bind<emitUnary<math::FloorOp>, 1>;
+  map["Ceil"] = bind<emitUnary<math::CeilOp>, 1>;
+  map["Round"] = bind<emitUnary<math::RoundEvenOp>, 1>;
   map["Neg"] = bind<emitUnary<arith::NegFOp>, 1>;
   map["Abs"] = bind<emitUnary<math::AbsFOp>, 1>;
   map["Sqrt"] = bind<emitUnary<math::SqrtOp>, 1>;

@@ -65,10 +65,6 @@ struct RowCall {
   Sizes dims; ///< never empty
   llvm::SmallVector<RowOperand, 4> inputs, outputs;
   EmitRow emit = nullptr;
-  /// Whether its result jumps where an input moves ever so little, as that of a
-  /// comparison does: it must not be handed more bits than the input's type
-  /// has.
-  bool isDiscontinuous = false;
 };
 
 /// Fills `row` for a call of one of the family's kernels; false for forms that

@@ -51,7 +51,8 @@ namespace {
 /// Operands that are the same window are one argument.
 struct Argument {
   RowOperand operand;
-  Value value;    ///< as computed with
+  Value stored;   ///< of the operand's type
+  Value wide;     ///< as computed with, once a member reads it
   int64_t number; ///< among inputs, or else members' outputs
   bool isInput;
 };
@@ -67,7 +68,6 @@ public:
     for (RowCall *member : members)
       calls.insert(member->call);
     findSpace();
-    findRounded();
     createKernel();
     for (RowCall *member : members)
       emit(*member);
@@ -86,21 +86,6 @@ private:
         dims = member->dims;
     while (dims.size() > 1 && dims.back().isConstant(1) && canDrop(1))
       dims.pop_back();
-  }
-
-  /// Results that a discontinuous member depends on have the bits of their
-  /// type: what it gives must not change with where a kernel ends. Of f16,
-  ///   s = a + b;  p = s * c;  e = p < d         s and p are rounded
-  ///   s = a + b;  p = s * c;  t = tanh(p)       neither is: t moves as they do
-  void findRounded() {
-    for (RowCall *member : llvm::reverse(members))
-      if (member->isDiscontinuous ||
-          llvm::any_of(member->outputs, [&](const RowOperand &output) {
-            return rounded.contains(output.buffer);
-          }))
-        for (const RowOperand &input : member->inputs)
-          if (!input.isAbsent())
-            rounded.insert(input.buffer);
   }
 
   bool canDrop(size_t count) const {
@@ -133,25 +118,34 @@ private:
     return element.isF16() || element.isBF16();
   }
 
-  static Value inBitsOf(Type element, Value value, RowBody &body) {
-    Value narrow =
-        arith::TruncFOp::create(body.builder, body.loc, element, value);
-    return arith::ExtFOp::create(body.builder, body.loc, value.getType(),
-                                 narrow);
+  /// What a member gives has the bits of its type, as if it were stored: what
+  /// readers make of it must not change with where a kernel ends. Of f16,
+  ///   s = a + b;  p = s * c;  e = p < d         s and p are rounded
+  /// whether the comparison is in this kernel, in another, or in none.
+  static Value stored(Type element, Value value, RowBody &body) {
+    return isNarrow(element)
+               ? arith::TruncFOp::create(body.builder, body.loc, element, value)
+               : value;
+  }
+
+  static Value wide(Argument &known, RowBody &body) {
+    if (!known.wide)
+      known.wide =
+          isNarrow(known.operand.element)
+              ? arith::ExtFOp::create(body.builder, body.loc,
+                                      body.builder.getF32Type(), known.stored)
+              : known.stored;
+    return known.wide;
   }
 
   Value valueOf(const RowOperand &operand, RowBody &body) {
-    for (const Argument &known : values)
+    for (Argument &known : values)
       if (known.operand == operand)
-        return known.value;
-    RowOperand argument = inSpace(operand);
-    inputs.push_back(argument);
-    Value value = block->addArgument(operand.element, body.loc);
-    if (isNarrow(operand.element))
-      value = arith::ExtFOp::create(body.builder, body.loc,
-                                    body.builder.getF32Type(), value);
-    values.push_back({operand, value, int64_t(inputs.size()) - 1, true});
-    return value;
+        return wide(known, body);
+    inputs.push_back(inSpace(operand));
+    values.push_back({operand, block->addArgument(operand.element, body.loc),
+                      Value(), int64_t(inputs.size()) - 1, true});
+    return wide(values.back(), body);
   }
 
   /// What the record of the members calls what an operand holds.
@@ -170,12 +164,8 @@ private:
     SmallVector<Value, 2> written = member.emit(member.call, read, body);
     record(member);
     for (auto [operand, value] : llvm::zip_equal(member.outputs, written))
-      values.push_back(
-          {operand,
-           rounded.contains(operand.buffer) && isNarrow(operand.element)
-               ? inBitsOf(operand.element, value, body)
-               : value,
-           numMade++, false});
+      values.push_back({operand, stored(operand.element, value, body), Value(),
+                        numMade++, false});
   }
 
   /// Numbers of what members make start at 0 until all inputs are known.
@@ -232,11 +222,7 @@ private:
         outputs.push_back(inSpace(operand));
         const Argument &known = argumentOf(operand);
         recorded.results.push_back(known.number);
-        Value value = known.value;
-        if (isNarrow(operand.element))
-          value = arith::TruncFOp::create(inside, kernel.getLoc(),
-                                          operand.element, value);
-        yielded.push_back(value);
+        yielded.push_back(known.stored);
       }
     rt::YieldOp::create(inside, kernel.getLoc(), yielded);
     kernel.setInputKindsAttr(kindsOf(inputs));
@@ -327,7 +313,6 @@ private:
   rt::Members recorded;
   SmallVector<bool, 16> isMade; ///< of each input of each member
   int64_t numMade = 0;
-  llvm::SmallDenseSet<Value, 8> rounded; ///< buffers
   llvm::SmallSetVector<Value, 4> temporaries;
 };
 

@@ -17,7 +17,7 @@ static bool isFloat(Value view) {
   return isa<FloatType>(viewTypeOf(view).getElement());
 }
 
-/// To fewer bits it rounds, which a fused reader must see.
+/// To fewer bits, what a member gives is rounded anyway.
 static Values emitCast(rt::CallOp call, ValueRange inputs, RowBody &body) {
   Type to = viewTypeOf(call.getOutputs()[0]).getElement();
   if (isBool(call.getInputs()[0]) && to.isSignlessInteger(1))
@@ -29,15 +29,10 @@ static Values emitCast(rt::CallOp call, ValueRange inputs, RowBody &body) {
   if (to.isSignlessInteger(1))
     return {body.make<arith::CmpFOp>(arith::CmpFPredicate::UNE, inputs[0],
                                      body.constant(0))};
-  if (to.isF32())
-    return {inputs[0]};
-  Value narrow = arith::TruncFOp::create(body.builder, body.loc, to, inputs[0]);
-  return {Value(arith::ExtFOp::create(body.builder, body.loc,
-                                      body.builder.getF32Type(), narrow))};
+  return {inputs[0]};
 }
 
 static bool bindCast(rt::CallOp call, RowCall &row) {
-  row.isDiscontinuous = isBool(call.getOutputs()[0]);
   return call.getInputs().size() == 1 && bindElementwise(call, row, emitCast);
 }
 
@@ -56,7 +51,6 @@ static Values emitCompare(rt::CallOp, ValueRange inputs, RowBody &body) {
 }
 template <arith::CmpFPredicate predicate>
 static bool bindCompare(rt::CallOp call, RowCall &row) {
-  row.isDiscontinuous = true;
   return isFloat(call.getInputs()[0]) &&
          bindElementwise(call, row, emitCompare<predicate>);
 }

@@ -258,6 +258,12 @@ LogicalResult Walk::processCall(const Item &item, rt::CallOp call) {
   return success();
 }
 
+/// Of heads, of whose rows trailing dims of 1 may have been dropped.
+static Index withTrailingOnes(Index index, int64_t filler = 1) {
+  index.resize(4, filler);
+  return index;
+}
+
 /// A member's operands, and results, are halves of rows.
 LogicalResult Walk::processRotary(const Item &item, rt::CallOp call) {
   Operation *op = item.wanted.value.getDefiningOp();
@@ -267,11 +273,13 @@ LogicalResult Walk::processRotary(const Item &item, rt::CallOp call) {
   const Index *result = side.reference.dimsOf(item.wanted.value);
   if (!isa<onnx::RotaryEmbeddingOp>(op) || site.inputs.size() != 4)
     return breach(call, item.made, item.wanted, "is another kernel");
-  if (!space || !result || result->size() != 4 || space->size() != 4 ||
-      result->back() != 2 * space->back())
+  if (!space || !result || result->size() != 4 || space->size() > 4)
     return breach(call, item.made, item.wanted, "has another size");
-  Index expected = item.made.index;
-  expected.back() += item.made.output * space->back();
+  const Index rows = withTrailingOnes(*space);
+  if (result->back() != 2 * rows.back())
+    return breach(call, item.made, item.wanted, "has another size");
+  Index expected = withTrailingOnes(item.made.index, 0);
+  expected.back() += item.made.output * rows.back();
   if (expected != item.wanted.index)
     return breach(call, item.made, item.wanted, "lies elsewhere");
   if (!isFirst(item))
@@ -284,11 +292,11 @@ LogicalResult Walk::processRotary(const Item &item, rt::CallOp call) {
   for (const Index &place : samplesOf(*space))
     for (unsigned input = 0; input < 4; ++input) {
       Value operand = op->getOperand(input < 2 ? 0 : input - 1);
-      Index index = place;
+      Index index = withTrailingOnes(place, 0);
       if (input < 2)
-        index.back() += input * space->back();
+        index.back() += input * rows.back();
       else
-        index = broadcastIndex({place[0], place[2], place[3]},
+        index = broadcastIndex({index[0], index[2], index[3]},
                                *side.reference.dimsOf(operand));
       if (failed(relateInput(item, site, input, place,
                              ReferenceElement{operand, index})))

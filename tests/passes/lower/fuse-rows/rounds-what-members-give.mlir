@@ -1,5 +1,6 @@
-// A comparison of halves is of their bits: what it depends on is rounded as it
-// would be where it was stored. What a continuous reader gets is not.
+// Halves are widened where they are read; what each member gives has the bits
+// of its type, as it would where it was stored: a comparison gives the same in
+// this kernel as in another. A cast to f32 does not round, one back does.
 // RUN: shard-opt %s --shardc-fuse-rows | FileCheck %s
 
 !half = !rt.view<f16, [b, 64], [64, 1], 0>
@@ -42,6 +43,8 @@ rt.program @stage0 {
 // CHECK-NEXT: %[[MR:.*]] = arith.extf %[[MH]] : f16 to f32
 // CHECK-NEXT: %[[E:.*]] = arith.cmpf olt, %[[MR]], %[[W]] : f32
 // CHECK-NEXT: %[[N:.*]] = arith.negf %[[W]] : f32
-// CHECK-NEXT: %[[Y:.*]] = arith.select %[[E]], %[[N]], %[[W]] : f32
+// CHECK-NEXT: %[[NH:.*]] = arith.truncf %[[N]] : f32 to f16
+// CHECK-NEXT: %[[NR:.*]] = arith.extf %[[NH]] : f16 to f32
+// CHECK-NEXT: %[[Y:.*]] = arith.select %[[E]], %[[NR]], %[[W]] : f32
 // CHECK-NEXT: %[[H:.*]] = arith.truncf %[[Y]] : f32 to f16
 // CHECK-NEXT: rt.yield %[[H]] : f16
