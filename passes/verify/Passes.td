@@ -23,7 +23,9 @@ def VerifyPhase : Pass<"shardc-verify-phase", "::mlir::ModuleOp"> {
                  and choices of sizes: some elements of all that an instruction
                  reads must be those that the op reads that it is there for, and
                  kernel, configuration, group and sizes those of the op
-                 (lowered/Refinement.h). Loops are not followed.
+                 (lowered/Refinement.h), and bodies of generated kernels give
+                 what those ops do (lowered/KernelBodies.h). Loops are not
+                 followed.
 
     Terms are fingerprints of what a value means: op, attributes, operands,
     global sizes. `shardc-fingerprint` records those of the imported outputs, so

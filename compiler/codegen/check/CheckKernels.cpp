@@ -3,13 +3,12 @@
 #include "compiler/codegen/check/CheckKernels.h"
 
 #include "compiler/codegen/TemporaryFile.h"
-#include "compiler/codegen/check/RowReference.h"
 #include "compiler/codegen/rows/RowBody.h"
 #include "compiler/codegen/rows/RowForm.h"
+#include "dialects/rt/RowReference.h"
 
 #include "llvm/Support/DynamicLibrary.h"
 
-#include <array>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -22,26 +21,7 @@ namespace {
 
 /// Two vectors of the widest level and a rest; one column; a vector.
 constexpr int64_t kColumns[] = {37, 1, 16};
-constexpr int64_t kRows = 5;
-
-/// A row's numbers of one operand. Row 0 is ordinary; then large, tiny, few
-/// values with ties and zeros of both signs, and what is not finite.
-double sampleOf(int64_t row, std::mt19937 &random) {
-  std::normal_distribution<double> normal;
-  const double plain = normal(random);
-  switch (row) {
-  case 1:
-    return plain * 30;
-  case 2:
-    return plain * 1e-4;
-  case 3:
-    return std::array{-1.0, -0.0, 0.0, 1.0, 2.0}[random() % 5];
-  case 4:
-    return random() % 4 ? plain
-                        : std::array{INFINITY, -INFINITY, NAN}[random() % 3];
-  }
-  return plain;
-}
+constexpr int64_t kRows = rt::kRowSamples;
 
 /// All rows of one operand, as a kernel reads or writes them.
 struct Storage {
@@ -86,47 +66,6 @@ struct Storage {
   }
 };
 
-/// Both evaluations of one row.
-struct Expected {
-  RowReference single, exact;
-
-  /// Rounded like either of them: where a comparison or a step to the next
-  /// integer makes them differ, both are right.
-  bool allows(unsigned number, size_t column, double found, Type type) const {
-    const double a = single.output(number)[column];
-    const double b = exact.output(number)[column];
-    const double slack =
-        std::isfinite(a) && std::isfinite(b) ? 16 * std::fabs(a - b) : 0;
-    return isNear(found, a, slack, column, type) ||
-           isNear(found, b, slack, column, type);
-  }
-
-private:
-  bool isNear(double found, double expected, double slack, size_t column,
-              Type type) const {
-    if (std::isnan(expected))
-      return std::isnan(found);
-    if (found == expected)
-      return true;
-    const int precision = llvm::APFloat::semanticsPrecision(
-        isa<FloatType>(type) ? cast<FloatType>(type).getFloatSemantics()
-                             : llvm::APFloat::IEEEsingle());
-    const double unit = std::ldexp(1.0, 1 - precision);
-    const double allowed = slack + std::fabs(expected) * (1e-5 + 2 * unit) +
-                           2e-6 * single.magnitude(column) + 1e-37;
-    // Past the largest number of its type, rounding decides.
-    if (std::isinf(expected) != std::isinf(found))
-      return std::isinf(roundedTo(
-                 type,
-                 std::copysign(std::fabs(std::isinf(found) ? expected : found) *
-                                       1.01 +
-                                   allowed,
-                               found))) &&
-             (found > 0) == (expected > 0);
-    return std::fabs(found - expected) <= allowed;
-  }
-};
-
 class KernelCheck {
 public:
   KernelCheck(rt::KernelOp kernel, artifact::GeneratedFunction function)
@@ -142,7 +81,7 @@ public:
     for (size_t i = 0; i < numInputs; ++i)
       for (int64_t row = 0; row < kRows; ++row)
         for (int64_t c = 0; c < storage[i].perRow; ++c)
-          storage[i].set(row, c, sampleOf(row, random));
+          storage[i].set(row, c, rt::rowSample(row, random));
     call(columns);
     for (int64_t row = 0; row < kRows; ++row)
       if (failed(compare(row, columns)))
@@ -169,16 +108,14 @@ private:
   }
 
   LogicalResult compare(int64_t row, int64_t columns) {
-    std::vector<RowValues> inputs;
+    std::vector<rt::RowValues> inputs;
     for (size_t i = 0; i < numInputs; ++i) {
-      RowValues &input = inputs.emplace_back(columns);
+      rt::RowValues &input = inputs.emplace_back(columns);
       for (int64_t c = 0; c < columns; ++c)
         input[c] = storage[i].get(row, c);
     }
-    Expected expected{{kernel, /*roundsSingle=*/true},
-                      {kernel, /*roundsSingle=*/false}};
-    if (failed(expected.single.run(inputs, columns)) ||
-        failed(expected.exact.run(inputs, columns)))
+    rt::RowResults expected(kernel);
+    if (failed(expected.run(inputs, columns)))
       return failure();
     for (size_t o = numInputs; o < operands.size(); ++o)
       for (int64_t c = 0; c < columns; ++c) {
@@ -187,7 +124,7 @@ private:
           return kernel.emitError("generated code computes ")
                  << found << " in row " << row << ", column " << c << " of "
                  << columns << ", expected "
-                 << expected.single.output(o - numInputs)[c]
+                 << expected.expected(o - numInputs, c)
                  << ": this is a bug of shardc; use --kernels reference";
       }
     return success();

@@ -14,8 +14,9 @@
 // Elements are few of each operand: the first, the last, some between, and
 // those where one part that was written ends and another begins. What is looked
 // at is a point (Point.h), so a breach is an error, but its absence is no proof
-// for all sizes. Not followed are loops whose trips the data decide, and what a
-// generated kernel computes beside its members.
+// for all sizes. The bodies of generated kernels are evaluated beside the ops that
+// they were found to do (KernelBodies.h). Not followed are loops whose trips the
+// data decide.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_VERIFY_LOWERED_REFINEMENT_H

@@ -226,7 +226,7 @@ LogicalResult Walk::run() {
     if (failed(process(item)))
       return failure();
   }
-  return success();
+  return bodies.verify();
 }
 
 LogicalResult Walk::process(const Item &item) {

@@ -7,6 +7,7 @@
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/verify/lowered/CallForm.h"
+#include "passes/verify/lowered/KernelBodies.h"
 #include "passes/verify/lowered/LoweredProgram.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -27,7 +28,7 @@ public:
   /// Elements of what `op` reads, and of the value that it should be.
   llvm::LogicalResult relateViews(mlir::Operation *op, mlir::Value view,
                                   mlir::Value value);
-  /// Until nothing is left.
+  /// Until nothing is left; then the kernels that were found on the way.
   llvm::LogicalResult run();
 
 private:
@@ -78,6 +79,9 @@ private:
   llvm::LogicalResult processRing(const Item &item, rt::CallOp finish);
   llvm::LogicalResult processRotary(const Item &item, rt::CallOp call);
 
+  /// The kernel's member does what is wanted.
+  void addBody(const Item &item, rt::CallOp call);
+
   /// A call, or one of those it stands for.
   struct Site {
     rt::CallOp call;
@@ -115,6 +119,7 @@ private:
   const int64_t rank;
   std::map<int64_t, std::unique_ptr<Side>> sides;
   std::vector<Item> items;
+  KernelBodies bodies;
   using Place = std::tuple<int64_t, mlir::Operation *, int, unsigned, int64_t>;
   std::set<std::tuple<Place, void *, int64_t, Branches>> seen;
   /// How many elements of an instruction were followed, for an op.

@@ -203,6 +203,12 @@ LogicalResult Walk::relateRowAndColumn(const Item &item, const Site &site,
   return success();
 }
 
+void Walk::addBody(const Item &item, rt::CallOp call) {
+  if (item.made.member >= 0 &&
+      call.getKernel().starts_with(artifact::kGeneratedPrefix))
+    bodies.add(call, item.made.member, item.wanted.value.getDefiningOp());
+}
+
 LogicalResult Walk::processCall(const Item &item, rt::CallOp call) {
   Operation *op = item.wanted.value.getDefiningOp();
   // What adds up the least by the largest, of what is negated on the way.
@@ -243,6 +249,7 @@ LogicalResult Walk::processCall(const Item &item, rt::CallOp call) {
       item.made.output != cast<OpResult>(item.wanted.value).getResultNumber())
     return breach(call, item.made, item.wanted, "is another result");
   const bool isNew = isFirst(item);
+  addBody(item, call);
   if (isWhole)
     return isNew ? relateInputs(item, site, form) : success();
   if (followed[{item.rank, item.made.op, item.made.member, op, item.branches}] >
@@ -284,6 +291,7 @@ LogicalResult Walk::processRotary(const Item &item, rt::CallOp call) {
     return breach(call, item.made, item.wanted, "lies elsewhere");
   if (!isFirst(item))
     return success();
+  addBody(item, call);
   for (unsigned input = 0; input < 4; ++input)
     if (const Index *own = inputDims(item, site, input);
         own && !repeats(*own, *space))

@@ -1,17 +1,18 @@
 //===- RowReference.cpp - What a kernel computes of a row, plainly --------===//
 
-#include "compiler/codegen/check/RowReference.h"
+#include "dialects/rt/RowReference.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <array>
 #include <cmath>
 #include <functional>
 
 using namespace mlir;
 
-namespace shardc::codegen {
+namespace shardc::rt {
 
 double roundedTo(Type type, double v, bool roundsSingle) {
   auto real = dyn_cast<FloatType>(type);
@@ -137,7 +138,7 @@ void raise(double &magnitude, double value) {
 } // namespace
 
 /// Each column gets all columns' result.
-RowValues RowReference::reduce(rt::ReduceOp op) {
+RowValues RowReference::reduce(ReduceOp op) {
   const RowValues &x = values[op.getValue()];
   const bool isSum = op.getKind() == "sum", isMin = op.getKind() == "min";
   const bool passesNaN = op.getKind() != "max_number";
@@ -161,9 +162,9 @@ RowValues RowReference::reduce(rt::ReduceOp op) {
 
 LogicalResult RowReference::evaluate(Operation &op, size_t columns) {
   RowValues made(columns);
-  if (auto sum = dyn_cast<rt::ReduceOp>(op)) {
+  if (auto sum = dyn_cast<ReduceOp>(op)) {
     made = reduce(sum);
-  } else if (isa<rt::ColumnsOp>(op)) {
+  } else if (isa<ColumnsOp>(op)) {
     made.assign(columns, static_cast<double>(columns));
   } else {
     const Function function = functionOf(op);
@@ -200,4 +201,60 @@ LogicalResult RowReference::run(ArrayRef<RowValues> inputs, size_t columns) {
   return success();
 }
 
-} // namespace shardc::codegen
+double rowSample(int64_t row, std::mt19937 &random) {
+  std::normal_distribution<double> normal;
+  const double plain = normal(random);
+  switch (row) {
+  case 1:
+    return plain * 30;
+  case 2:
+    return plain * 1e-4;
+  case 3:
+    return std::array{-1.0, -0.0, 0.0, 1.0, 2.0}[random() % 5];
+  case 4:
+    return random() % 4 ? plain
+                        : std::array{INFINITY, -INFINITY, NAN}[random() % 3];
+  }
+  return plain;
+}
+
+LogicalResult RowResults::run(ArrayRef<RowValues> inputs, size_t columns) {
+  return success(succeeded(single.run(inputs, columns)) &&
+                 succeeded(exact.run(inputs, columns)));
+}
+
+bool RowResults::allows(unsigned output, size_t column, double found,
+                        Type type) const {
+  const double a = single.output(output)[column];
+  const double b = exact.output(output)[column];
+  const double slack =
+      std::isfinite(a) && std::isfinite(b) ? 16 * std::fabs(a - b) : 0;
+  return isNear(found, a, slack, column, type) ||
+         isNear(found, b, slack, column, type);
+}
+
+bool RowResults::isNear(double found, double expected, double slack,
+                        size_t column, Type type) const {
+  if (std::isnan(expected))
+    return std::isnan(found);
+  if (found == expected)
+    return true;
+  const int precision = llvm::APFloat::semanticsPrecision(
+      isa<FloatType>(type) ? cast<FloatType>(type).getFloatSemantics()
+                           : llvm::APFloat::IEEEsingle());
+  const double unit = std::ldexp(1.0, 1 - precision);
+  const double allowed = slack + std::fabs(expected) * (1e-5 + 2 * unit) +
+                         2e-6 * single.magnitude(column) + 1e-37;
+  // Past the largest number of its type, rounding decides.
+  if (std::isinf(expected) != std::isinf(found))
+    return std::isinf(roundedTo(
+               type,
+               std::copysign(std::fabs(std::isinf(found) ? expected : found) *
+                                     1.01 +
+                                 allowed,
+                             found))) &&
+           (found > 0) == (expected > 0);
+  return std::fabs(found - expected) <= allowed;
+}
+
+} // namespace shardc::rt
