@@ -250,7 +250,9 @@ LogicalResult Walk::processCall(const Item &item, rt::CallOp call) {
     return breach(call, item.made, item.wanted, "is another result");
   const bool isNew = isFirst(item);
   addBody(item, call);
-  if (isWhole)
+  // All rows of a product that is done in parts may be in one of them.
+  const bool hasRows = form.isProduct && *made != *result;
+  if (isWhole && !hasRows)
     return isNew ? relateInputs(item, site, form) : success();
   if (followed[{item.rank, item.made.op, item.made.member, op, item.branches}] >
       kMostParts)
