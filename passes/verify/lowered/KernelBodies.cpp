@@ -153,9 +153,11 @@ private:
   /// A rank's part of a mean is of the count of all.
   void divideByWhole(const rt::Member &member,
                      std::vector<rt::RowValues> &results) const {
-    if (auto count = dyn_cast_or_null<IntegerAttr>(member.config.get("count")))
+    auto count = dyn_cast_or_null<dist::DimsAttr>(member.config.get("count"));
+    if (count && count.getValues().size() == 1 &&
+        count.getValues()[0].asConstant())
       for (double &value : results.front())
-        value *= double(columns) / double(count.getInt());
+        value *= double(columns) / double(*count.getValues()[0].asConstant());
   }
 
   const rt::Members &all;
