@@ -126,7 +126,13 @@ public:
           return Outcome::Unfit;
         operands.push_back(number < 0 ? nullptr : &values[number]);
       }
+      if (operands.empty() || !operands.front())
+        return Outcome::Unfit;
       std::vector<rt::RowValues> results;
+      if (isa<dist::AllReduceOp>(op)) {
+        values.push_back(negated(*operands.front()));
+        continue;
+      }
       if (Outcome outcome =
               RowOp(op, columns).run(operands, precision, results);
           outcome != Outcome::Done)
@@ -150,6 +156,14 @@ public:
   }
 
 private:
+  /// The least of all ranks is the largest of what is negated, which is what a
+  /// member does of such a collective.
+  static rt::RowValues negated(rt::RowValues row) {
+    for (double &value : row)
+      value = -value;
+    return row;
+  }
+
   /// A rank's part of a mean is of the count of all.
   void divideByWhole(const rt::Member &member,
                      std::vector<rt::RowValues> &results) const {

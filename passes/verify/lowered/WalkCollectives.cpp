@@ -88,6 +88,7 @@ LogicalResult Walk::processCollective(const Item &item, rt::CollectiveOp made) {
     followed[{item.rank, call, element.member, op, item.branches}]++;
     if (site.text.kernel != "Neg" || site.inputs.size() != 1)
       return LoweredElement();
+    addBody(at, call);
     const Index *dims = inputDims(at, site, 0);
     return dims ? state.read(call.getInputs()[site.inputs[0]],
                              broadcastIndex(element.index, *dims),
