@@ -55,14 +55,19 @@ def nvcc_major(nvcc):
     return int(found[1]) if found else 0
 
 
-def find_nvcc():
-    """The first one of CUDA 13, and where others are."""
+def toolkit_folders():
+    """Where a toolkit may be, or part of one."""
     folders = [Path(home) for home in (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")) if home]
     if on_path := shutil.which("nvcc"):
-        folders.append(Path(on_path).parents[1])
+        folders += [Path(on_path).parents[1], Path(on_path).resolve().parents[1]]
     folders += [INSTALLED / "cuda", *sorted(INSTALLED.glob("cuda-*"), reverse=True), *wheel_folders()]
+    return unique(folders)
+
+
+def find_nvcc():
+    """The first one of CUDA 13, and where others are."""
     others = []
-    for folder in unique(folders):
+    for folder in toolkit_folders():
         nvcc = folder / "bin/nvcc"
         if not os.access(nvcc, os.X_OK):
             continue

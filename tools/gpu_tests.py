@@ -13,6 +13,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpu_build import find_nvcc, toolkit_folders
+
 ENDED = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] (\S+?)(?:, where .*)? \(\d+ ms\)$")
 # Errors of CUDA after which every later call of the process reports them again.
 STAYING = re.compile(r"illegal memory access|unspecified launch failure|misaligned address|device-side assert|illegal instruction"
@@ -49,13 +51,11 @@ def gpu_answers(tries=3, limit=30):
 
 
 def find_sanitizer():
-    """On PATH, or in the toolkit that nvcc is of."""
+    """On PATH, or in a toolkit: that of nvcc first, which the kernels were compiled by."""
     if found := shutil.which("compute-sanitizer"):
         return found
-    homes = [os.environ.get("CUDA_HOME"), "/usr/local" + "/cuda"]
-    if nvcc := shutil.which("nvcc"):
-        homes.append(Path(nvcc).resolve().parents[1])
-    for home in filter(None, homes):
+    nvcc, _ = find_nvcc()
+    for home in [*([nvcc.parents[1]] if nvcc else []), *toolkit_folders()]:
         for part in ("bin", "compute-sanitizer"):
             if os.access(found := Path(home, part, "compute-sanitizer"), os.X_OK):
                 return str(found)

@@ -172,8 +172,9 @@ class GpuBuild(unittest.TestCase):
         sys.path.insert(0, str(ROOT / "tools"))
         self.addCleanup(sys.path.remove, str(ROOT / "tools"))
         import gpu_build
+        import gpu_tests
 
-        self.build = gpu_build
+        self.build, self.tests = gpu_build, gpu_tests
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.enterContext(mock.patch.object(gpu_build, "INSTALLED", self.folder / "installed"))
         self.enterContext(mock.patch.object(gpu_build, "ROOT", self.folder / "tree"))
@@ -207,6 +208,15 @@ class GpuBuild(unittest.TestCase):
         for part in ("cu13", "nccl", "cudnn"):
             self.assertTrue(any(f"nvidia/{part}/lib" in flag for flag in flags), part)
             self.assertTrue(any(f"nvidia/{part}/include" in flag for flag in flags), part)
+
+    def test_the_sanitizer_is_the_toolkits(self):
+        self.assertIsNone(self.tests.find_sanitizer())
+        for version in ("13.0", "12.8"):
+            self.add_nvcc(f"installed/cuda-{version}", version)
+            found = self.folder / f"installed/cuda-{version}/bin/compute-sanitizer"
+            found.write_text("#!/bin/sh\n")
+            found.chmod(0o755)
+        self.assertEqual(self.tests.find_sanitizer(), str(self.folder / "installed/cuda-13.0/bin/compute-sanitizer"))
 
     def test_no_toolkit_of_this_version(self):
         nvcc = self.add_nvcc("installed/cuda", "12.8")
@@ -258,6 +268,16 @@ class Configure(unittest.TestCase):
         for name, home in (("CUDA_INCLUDE", "toolkit/targets"), ("CUDART", "toolkit/targets"), ("CUBLASLT", "wheels"),
                            ("NCCL", "wheels"), ("CUBLASLT_INCLUDE", "wheels")):  # fmt: skip
             self.assertRegex(cache, rf"SHARDC_{name}:\w+={self.folder}/{home}", name)
+
+    def test_names_for_profilers_need_no_header(self):
+        """Not each set of wheels has NVTX."""
+        said = subprocess.run(["c++", "-xc++", "-E", "-v", "/dev/null"], capture_output=True, text=True).stderr
+        folders = [Path(line[1:]) for line in said.splitlines() if line.startswith(" /") and Path(line[1:]).is_dir()]
+        include = [ROOT, ROOT / "build/runtime/generated", *(f for f in folders if not (f / "nvtx3/nvToolsExt.h").exists())]
+        command = ["c++", "-std=c++20", "-Wall", "-Werror", "-fsyntax-only", "-nostdinc"]
+        command += [part for folder in include for part in ("-isystem", folder)]
+        done = subprocess.run([*command, ROOT / "runtime/backend/cuda/NvtxRange.cpp"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_what_is_missing_is_said(self):
         done = self.configure("-DSHARDC_NCCL=OFF", "-DSHARDC_CUBLASLT_INCLUDE=OFF")
