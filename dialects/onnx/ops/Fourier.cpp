@@ -167,6 +167,10 @@ LogicalResult DFTOp::inferTypes(ShapeInference &inference) {
       *points, length,         isHalf && !isInverse ? length / 2 + 1 : length,
       *parts,  isReal ? 1 : 2, isInverse,
       isHalf};
+  if (failed(checkAmount(
+          *this, {matrix.points, matrix.parts, matrix.bins, matrix.results},
+          kMostElements, "elements of a matrix")))
+    return failure();
   // The axis moves beside the parts, and both are contracted at once.
   auto [perm, back] = permutations(rank, *axis);
   Decomposition build(*this, inference);
@@ -216,6 +220,9 @@ LogicalResult STFTOp::inferTypes(ShapeInference &inference) {
            << getSignal().getType()
            << ", expected a constant number of points, no fewer than a frame";
   int64_t count = last / step->front() + 1;
+  if (failed(checkAmount(*this, {count, *length}, kMostElements,
+                         "points of frames")))
+    return failure();
   SmallVector<DimExpr, 4> places;
   for (int64_t frame = 0; frame < count; ++frame)
     for (int64_t i = 0; i < *length; ++i)

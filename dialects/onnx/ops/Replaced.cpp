@@ -38,6 +38,19 @@ constantOperand(Operation *op, ShapeInference &inference, unsigned index,
   return failure();
 }
 
+LogicalResult checkAmount(Operation *op, ArrayRef<int64_t> counts, int64_t most,
+                          StringRef what) {
+  int64_t product = 1;
+  bool isWithin = true;
+  for (int64_t count : counts)
+    isWithin &= count >= 0 && !__builtin_mul_overflow(product, count, &product);
+  if (isWithin && product <= most)
+    return success();
+  auto error = op->emitOpError("would become ");
+  llvm::interleave(counts, error, " x ");
+  return error << " " << what << ", expected from 0 to " << most;
+}
+
 LogicalResult MeanOp::inferTypes(ShapeInference &inference) {
   if (getInputs().empty())
     return emitOpError("has no operands, expected at least 1");

@@ -15,6 +15,16 @@ llvm::FailureOr<llvm::SmallVector<int64_t, 4>>
 constantOperand(mlir::Operation *op, ShapeInference &inference, unsigned index,
                 llvm::StringRef name, size_t count = 0);
 
+/// What import writes for one op: elements of a constant, and values of ops.
+inline constexpr int64_t kMostElements = int64_t{1} << 26,
+                         kMostValues = int64_t{1} << 16;
+
+/// Sizes come from a file. Fails unless there are at most `most` of `what`, the
+/// product of `counts`, none of which is negative.
+llvm::LogicalResult checkAmount(mlir::Operation *op,
+                                llvm::ArrayRef<int64_t> counts, int64_t most,
+                                llvm::StringRef what);
+
 } // namespace shardc::onnx
 
 #endif // SHARDC_DIALECTS_ONNX_OPS_REPLACED_H

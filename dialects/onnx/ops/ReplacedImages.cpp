@@ -160,15 +160,29 @@ LogicalResult ConvTransposeOp::inferTypes(ShapeInference &inference) {
 // Col2Im
 //===----------------------------------------------------------------------===//
 
+/// How many windows there are along each dim; nothing where none fits.
+static std::optional<SmallVector<int64_t>>
+countWindows(ArrayRef<int64_t> image, ArrayRef<int64_t> block,
+             ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations) {
+  SmallVector<int64_t> windows;
+  for (size_t d = 0; d < image.size(); ++d) {
+    int64_t last = 0;
+    if (block[d] < 1 || strides[d] < 1 || dilations[d] < 1 ||
+        __builtin_mul_overflow(dilations[d], block[d] - 1, &last) ||
+        __builtin_sub_overflow(image[d] - 1, last, &last) || last < 0)
+      return std::nullopt;
+    windows.push_back(last / strides[d] + 1);
+  }
+  return windows;
+}
+
 /// Where each tap of each window lies in the padded image.
 static SmallVector<int64_t> placesOfTaps(ArrayRef<int64_t> image,
                                          ArrayRef<int64_t> block,
                                          ArrayRef<int64_t> strides,
-                                         ArrayRef<int64_t> dilations) {
-  SmallVector<int64_t> windows, places;
-  for (size_t d = 0; d < image.size(); ++d)
-    windows.push_back(
-        (image[d] - dilations[d] * (block[d] - 1) - 1) / strides[d] + 1);
+                                         ArrayRef<int64_t> dilations,
+                                         ArrayRef<int64_t> windows) {
+  SmallVector<int64_t> places;
   forEachIndex(block, [&](ArrayRef<int64_t> tap) {
     SmallVector<int64_t> at(tap);
     forEachIndex(windows, [&](ArrayRef<int64_t> window) {
@@ -196,6 +210,8 @@ LogicalResult Col2ImOp::inferTypes(ShapeInference &inference) {
                        pads = listOr(getPads(), 2 * spatial, 0),
                        padded(image->begin(), image->end());
   SmallVector<DimExpr, 4> dims = inference.dims(getInput());
+  if (failed(checkAmount(*this, *block, kMostElements, "taps")))
+    return failure();
   int64_t taps = numElements(*block);
   std::optional<DimExpr> channels =
       dims.size() == 3 && taps > 0 ? dims[1].exactDiv(taps) : std::nullopt;
@@ -206,8 +222,16 @@ LogicalResult Col2ImOp::inferTypes(ShapeInference &inference) {
            << taps << " elements";
   for (size_t d = 0; d < spatial; ++d)
     padded[d] += pads[d] + pads[spatial + d];
+  auto windows = countWindows(padded, *block, strides, dilations);
+  if (!windows)
+    return emitOpError("has a block, strides or dilations of which no window "
+                       "lies in its image");
+  SmallVector<int64_t> counts(*windows);
+  counts.push_back(taps);
+  if (failed(checkAmount(*this, counts, kMostElements, "taps of windows")))
+    return failure();
   SmallVector<int64_t> places =
-      placesOfTaps(padded, *block, strides, dilations);
+      placesOfTaps(padded, *block, strides, dilations, *windows);
   int64_t count = places.size();
   if (failed(inference.assume(*this, GuardKind::Equal, dims[2] * taps, count,
                               "Col2Im: the number of windows")))
@@ -261,6 +285,10 @@ LogicalResult AffineGridOp::inferTypes(ShapeInference &inference) {
     return emitOpError("has a size of ")
            << size->size() << " dims, expected 4 or 5 and a theta of 3";
   ArrayRef<int64_t> image = ArrayRef(*size).drop_front(2);
+  SmallVector<int64_t> counts(image);
+  counts.push_back(spatial + 1);
+  if (failed(checkAmount(*this, counts, kMostElements, "coordinates")))
+    return failure();
   Decomposition build(*this, inference);
   Value grid = build.constant(inference.element(getTheta()),
                               {1, numElements(image), spatial + 1},

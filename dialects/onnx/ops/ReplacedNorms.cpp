@@ -39,6 +39,8 @@ LogicalResult LRNOp::inferTypes(ShapeInference &inference) {
     return emitOpError("has an operand of ")
            << dims.size() << " dims and size " << size
            << ", expected channels in dim 1 and a size of at least 1";
+  if (failed(checkAmount(*this, {size}, kMostValues, "sums of neighbours")))
+    return failure();
   Decomposition build(*this, inference);
   Type element = inference.element(getInput());
   int64_t before = (size - 1) / 2;

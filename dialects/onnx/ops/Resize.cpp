@@ -16,6 +16,7 @@
 #include "dialects/onnx/ops/Interpolation.h"
 #include "dialects/onnx/ops/Logic.h"
 #include "dialects/onnx/ops/Math.h"
+#include "dialects/onnx/ops/Replaced.h"
 
 #include <cmath>
 
@@ -371,6 +372,10 @@ LogicalResult ResizeOp::inferTypes(ShapeInference &inference) {
       image = interpolation.resampleAtRun(build, *dim.symbolic, image, axis);
       continue;
     }
+    if (failed(checkAmount(*this,
+                           {interpolation.isNearest() ? 1 : dim.in, dim.out},
+                           kMostElements, "elements of weights or places")))
+      return failure();
     image = interpolation.isNearest()
                 ? gatherNearest(build, interpolation, dim, image, axis)
                 : interpolate(build, interpolation, dim, image, axis);

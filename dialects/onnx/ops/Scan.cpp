@@ -51,6 +51,9 @@ public:
       return scan.emitOpError("has ")
              << scan.getInputs().size() << " inputs, " << scanned
              << " of them to scan, and a body that does not take them";
+    for (Value input : scan.getInputs())
+      if (!ShapeInference::isPresent(input))
+        return scan.emitOpError("has an input that is left out: none may be");
     numStates = scan.getInputs().size() - scanned;
     if (failed(findAxes()))
       return failure();

@@ -120,12 +120,21 @@ partSizes(SplitToSequenceOp op, Decomposition &d, DimExpr dim) {
     return SmallVector<DimExpr>(known->begin(), known->end());
   DimExpr part = split ? known->front() : DimExpr(1);
   std::optional<DimExpr> whole = dim.exactDiv(part);
-  if (std::optional<int64_t> count = whole ? whole->asConstant() : std::nullopt)
+  auto areFew = [&](int64_t count) {
+    return checkAmount(op, {count}, kMostValues, "parts");
+  };
+  if (std::optional<int64_t> count =
+          whole ? whole->asConstant() : std::nullopt) {
+    if (failed(areFew(*count)))
+      return failure();
     return SmallVector<DimExpr>(*count, part);
+  }
   auto all = dim.asConstant(), size = part.asConstant();
   if (!all || !size || *size <= 0)
     return d.refuse("parts of " + part.str() + " of a dim of " + dim.str(),
                     kRemedy);
+  if (failed(areFew(*all / *size)))
+    return failure();
   SmallVector<DimExpr> sizes(*all / *size, part);
   sizes.push_back(*all % *size);
   return sizes;
