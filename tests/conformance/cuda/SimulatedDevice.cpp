@@ -133,6 +133,18 @@ bool isSimulatedGrid(dim3 blocks, dim3 threads, size_t sharedBytes,
          threads.x * threads.y * threads.z <= 1024 && sharedBytes <= mostShared;
 }
 
+unsigned mostThreadsOf(const void *kernel) {
+  constexpr unsigned char kBranchTarget[] = {0xf3, 0x0f, 0x1e, 0xfa};
+  constexpr unsigned char kNop = 0x90;
+  const auto *code = static_cast<const unsigned char *>(kernel);
+  if (std::memcmp(code, kBranchTarget, sizeof kBranchTarget) == 0)
+    code += sizeof kBranchTarget;
+  unsigned power = 0;
+  while (code[power] == kNop)
+    ++power;
+  return power == 0 ? 256 : 1u << power;
+}
+
 void translateWord(void *word) {
   const std::byte *address = nullptr;
   std::memcpy(&address, word, sizeof address);
@@ -260,6 +272,8 @@ const char *cudaGetErrorName(cudaError_t error) {
     return "cudaErrorInvalidResourceHandle";
   case cudaErrorInvalidConfiguration:
     return "cudaErrorInvalidConfiguration";
+  case cudaErrorLaunchOutOfResources:
+    return "cudaErrorLaunchOutOfResources";
   case cudaErrorSymbolNotFound:
     return "cudaErrorSymbolNotFound";
   default:

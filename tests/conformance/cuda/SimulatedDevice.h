@@ -74,6 +74,11 @@ cudaError_t enqueueSimulated(cudaStream_t stream, std::function<void()> work,
 bool isSimulatedGrid(dim3 blocks, dim3 threads, size_t sharedBytes,
                      size_t mostShared);
 
+/// Threads of a block that the registers of a kernel are enough for, as its
+/// code says (__launch_bounds__). Where it does not, a thread may have 255 of
+/// the 65,536 that a block has.
+unsigned mostThreadsOf(const void *kernel);
+
 /// Replaces an address of the device by that of what is stored there.
 void translateWord(void *word);
 

@@ -36,8 +36,11 @@
 
 #undef __global__
 #define __global__
+/// For how many threads a kernel's registers are: as many NOPs at its entry as
+/// the power of two has (mostThreadsOf).
 #undef __launch_bounds__
-#define __launch_bounds__(...)
+#define __launch_bounds__(most, ...)                                           \
+  __attribute__((patchable_function_entry(__builtin_ctz(most))))
 
 /// Of the thread that is running; one launch runs at a time in each thread of
 /// the host.
@@ -158,9 +161,15 @@ namespace shardc::runtime::cuda {
 template <typename... Parameters, typename... Arguments>
 Status launch(void (*kernel)(Parameters...), const Grid &grid,
               cudaStream_t stream, Arguments... arguments) {
+  // More than that only newer GPUs take, and drivers.
+  static_assert(sizeof(std::tuple<Parameters...>) <= 4096,
+                "too large parameters of a kernel");
   if (!testing::isSimulatedGrid(grid.blocks, grid.threads, grid.sharedBytes,
                                 testing::kSimulatedShared))
     return cudaStatus(cudaErrorInvalidConfiguration, "kernel launch");
+  if (grid.threads >
+      testing::mostThreadsOf(reinterpret_cast<const void *>(kernel)))
+    return cudaStatus(cudaErrorLaunchOutOfResources, "kernel launch");
   std::tuple<Parameters...> given(
       testing::onSimulatedGpu(static_cast<Parameters>(arguments))...);
   return cudaStatus(

@@ -176,6 +176,26 @@ TEST_F(Simulation, launchesThatNoGpuTakes) {
   }
 }
 
+/// Its registers are for more threads than those of others.
+__global__ __launch_bounds__(512) void wideKernel(int *to, int value) {
+  *to = value;
+}
+
+/// That nothing is spilled does not say that a block has so many registers.
+TEST_F(Simulation, moreThreadsThanAKernelHasRegistersFor) {
+  int *memory = onGpu<int>(512);
+  const std::pair<void (*)(int *, int), unsigned> most[] = {{setKernel, 256},
+                                                            {wideKernel, 512}};
+  for (auto [kernel, threads] : most) {
+    EXPECT_TRUE(launch(kernel, {dim3(1), threads}, stream, memory, 1).isOk());
+    const runtime::Status status =
+        launch(kernel, {dim3(1), threads + 1}, stream, memory, 1);
+    EXPECT_NE(status.message().find("cudaErrorLaunchOutOfResources"),
+              std::string::npos)
+        << status.message();
+  }
+}
+
 //===--- Kernels ----------------------------------------------------------===//
 
 /// Each block adds up its threads' numbers.
