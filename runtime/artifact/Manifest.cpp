@@ -5,6 +5,8 @@
 #include "runtime/base/Hash.h"
 #include "runtime/base/Message.h"
 
+#include <algorithm>
+
 namespace shardc::runtime {
 namespace {
 

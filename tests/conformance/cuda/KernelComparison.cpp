@@ -7,8 +7,11 @@
 
 #include "runtime/base/Message.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
+#include <unistd.h>
 
 namespace shardc::testing {
 
@@ -75,16 +78,34 @@ private:
   std::map<const std::byte *, DeviceBuffer> copies;
 };
 
-/// The first of the backend, which stays open.
-Status openDevice(Device *&device) {
-  static std::unique_ptr<Device> opened;
-  Backend *backend = nullptr;
-  SHARDC_RETURN_IF_ERROR(findBackend("cuda", backend));
-  if (!opened)
-    SHARDC_RETURN_IF_ERROR(backend->open(0, opened));
-  device = opened.get();
-  return Status::ok();
+/// What a simulation is told: a stream knows it from when it was made.
+std::string settings() {
+  std::string all;
+  for (char **entry = environ; *entry; ++entry)
+    if (std::string_view(*entry).starts_with("SHARDC_"))
+      (all += *entry) += '\n';
+  return all;
 }
+
+/// The backend's first device, with a stream for all comparisons: each has
+/// handles and workspaces of libraries, which take longer than most kernels.
+struct Shared {
+  std::unique_ptr<Device> device;
+  std::unique_ptr<DeviceStream> stream;
+  std::string settings;
+
+  Status open() {
+    Backend *backend = nullptr;
+    SHARDC_RETURN_IF_ERROR(findBackend("cuda", backend));
+    if (!device)
+      SHARDC_RETURN_IF_ERROR(backend->open(0, device));
+    if (std::string now = testing::settings(); now != settings) {
+      stream.reset();
+      settings = std::move(now);
+    }
+    return stream ? Status::ok() : device->createStream(stream);
+  }
+};
 
 } // namespace
 
@@ -127,11 +148,14 @@ Status runOn(Device &device, DeviceStream &stream, std::string_view name,
 Status runOnDevice(std::string_view name, const std::vector<Tensor> &inputs,
                    const std::vector<Tensor> &outputs,
                    const Attributes &attributes) {
-  Device *device = nullptr;
-  SHARDC_RETURN_IF_ERROR(openDevice(device));
-  std::unique_ptr<DeviceStream> stream;
-  SHARDC_RETURN_IF_ERROR(device->createStream(stream));
-  return runOn(*device, *stream, name, inputs, outputs, attributes);
+  // Never destroyed: when the program ends the plugin may be gone before it.
+  static Shared &shared = *new Shared;
+  SHARDC_RETURN_IF_ERROR(shared.open());
+  const Status status =
+      runOn(*shared.device, *shared.stream, name, inputs, outputs, attributes);
+  if (!status.isOk())
+    shared.stream.reset(); // what follows is not to be blamed for it
+  return status;
 }
 
 void expectNear(std::string_view name, const Tensor &expected,

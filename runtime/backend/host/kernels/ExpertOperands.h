@@ -6,6 +6,7 @@
 #include "runtime/backend/host/kernels/Quantized.h"
 #include "runtime/exec/StridedCopy.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <utility>
 
