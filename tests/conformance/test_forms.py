@@ -190,6 +190,40 @@ class Forms(EndToEnd):
         made.symbols = {7: "h", 5: "w"}
         np.testing.assert_allclose(self.outputs(made)[0], whole, atol=1e-5)
 
+    def test_pads_and_starts_computed_in_floating_point(self):
+        """Padded to a multiple of 4, as images and windows are; of that the last 60 %."""
+        node = helper.make_node
+        nodes = [
+            node("Shape", ["x"], ["s"], start=1),
+            node("Cast", ["s"], ["size"], to=1),
+            node("Div", ["size", "four"], ["parts"]),
+            node("Ceil", ["parts"], ["whole"]),
+            node("Mul", ["whole", "four"], ["wide"]),
+            node("Sub", ["wide", "size"], ["more"]),
+            node("Cast", ["more"], ["pad"], to=7),
+            node("Concat", ["zeros", "pad"], ["pads"], axis=0),
+            node("Pad", ["x", "pads", "", ""], ["padded"], mode="edge"),
+            node("Mul", ["wide", "share"], ["kept"]),
+            node("Cast", ["kept"], ["count"], to=7),
+            node("Neg", ["count"], ["start"]),
+            node("Slice", ["padded", "start", "end", "axis"], ["y"]),
+        ]
+        weights = {"four": np.array([4], F32), "share": np.array([0.6], F32), "zeros": np.array([0, 0, 0])}
+        weights |= {"end": np.array([2**40]), "axis": np.array([1])}
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph(nodes, "padded", [value("x", 1, [2, "n"])], [value("y", 1, None)])
+        graph.initializer.extend(onnx.numpy_helper.from_array(data, name) for name, data in weights.items())
+        model, data = self.folder / "model.onnx", self.folder / "inputs.npz"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9), model)
+        artifact = self.compile(model, 1)
+        for n in (1, 5, 8):
+            x = self.draw.floats(2, n)
+            np.savez(data, x=x)
+            self.run_ok("shardrun", artifact, "--inputs", data, "--outputs", self.folder / "out")
+            padded = np.pad(x, [(0, 0), (0, -n % 4)], mode="edge")
+            expected = padded[:, -int(F32(padded.shape[1]) * F32(0.6)) :]
+            np.testing.assert_array_equal(read_outputs(self.folder / "out")[0], expected)
+
     def test_expand_to_a_shape_that_is_an_input(self):
         x = self.draw.floats(3, 1, 4)
         for shape in ([3, 2, 4], [1, 2, 1], [2, 1, 5, 1]):
