@@ -140,6 +140,11 @@ Value ShapeInference::reshape(Operation *op, Value data,
                               ArrayRef<DimExpr> newDims) {
   if (ArrayRef<DimExpr>(dims(data)) == newDims)
     return data;
+  // A Reshape of the model assumes so itself. Where it is provably false, the
+  // error that is emitted ends the compile.
+  if (!isa<ReshapeOp>(op))
+    (void)assume(op, GuardKind::Equal, product(dims(data)), product(newDims),
+                 op->getName().stripDialect() + ": elements of an operand");
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);
   Type type = dist::makeType(element(data), newDims);

@@ -139,6 +139,24 @@ class Forms(EndToEnd):
         expected = normal * np.array([1, 2])[:, None] + np.array([0, 1])[:, None]
         np.testing.assert_allclose(self.outputs(made)[0], expected.reshape(x.shape), atol=1e-5)
 
+    def test_parameters_of_norms_whose_size_is_a_symbol(self):
+        """One that is longer than there are channels is no parameter of them."""
+        x, scale, bias = self.draw.floats(2, 3, 4), self.draw.floats(3), self.draw.floats(3)
+        made = case(self.draw, "InstanceNormalization", x, scale, bias, opset=22, epsilon=0.5)
+        whole = self.outputs(made)[0]
+        model = made.model()
+        model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "n"
+        onnx.save(model, self.folder / "model.onnx")
+        artifact, data = self.compile(self.folder / "model.onnx", 1), self.folder / "inputs.npz"
+        names = [value.name for value in model.graph.input]
+        for size in (3, 5):
+            given = dict(zip(names, (x, np.resize(scale, size), bias), strict=True))
+            np.savez(data, **given)
+            done = program("shardrun", artifact, "--inputs", data, "--outputs", self.folder / "out")
+            self.assertEqual(done.returncode == 0, size == 3, done.stderr)
+            if size == 3:
+                np.testing.assert_array_equal(read_outputs(self.folder / "out")[0], whole)
+
     def test_slices_of_dims_that_are_shorter(self):
         """A symbolic dim of 3: the last 5, the first 4, from the second of both ends on, behind its end."""
         x, ends = np.arange(6, dtype=F32).reshape(3, 2), 2**62
