@@ -156,8 +156,14 @@ Value ShapeInference::reshape(Operation *op, Value data,
 
 Value ShapeInference::expand(Operation *op, Value data,
                              ArrayRef<DimExpr> newDims) {
-  if (ArrayRef<DimExpr>(dims(data)) == newDims)
+  const SmallVector<DimExpr, 4> from = dims(data);
+  if (ArrayRef<DimExpr>(from) == newDims)
     return data;
+  assert(from.size() <= newDims.size() && "dims are added in front");
+  for (auto [size, to] : llvm::zip(llvm::reverse(from), llvm::reverse(newDims)))
+    if (!size.isConstant(1))
+      (void)assume(op, GuardKind::Equal, size, to,
+                   op->getName().stripDialect() + ": sizes of an operand");
   std::optional<SmallVector<int64_t, 4>> shape = asConstants(newDims);
   const KnownValue *value = known(data);
   OpBuilder::InsertionGuard guard(builder);

@@ -139,23 +139,29 @@ class Forms(EndToEnd):
         expected = normal * np.array([1, 2])[:, None] + np.array([0, 1])[:, None]
         np.testing.assert_allclose(self.outputs(made)[0], expected.reshape(x.shape), atol=1e-5)
 
-    def test_parameters_of_norms_whose_size_is_a_symbol(self):
-        """One that is longer than there are channels is no parameter of them."""
+    def test_operands_whose_size_is_a_symbol(self):
+        """One that is longer than what it is for is no parameter, or length, of it."""
         x, scale, bias = self.draw.floats(2, 3, 4), self.draw.floats(3), self.draw.floats(3)
-        made = case(self.draw, "InstanceNormalization", x, scale, bias, opset=22, epsilon=0.5)
-        whole = self.outputs(made)[0]
-        model = made.model()
-        model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "n"
-        onnx.save(model, self.folder / "model.onnx")
-        artifact, data = self.compile(self.folder / "model.onnx", 1), self.folder / "inputs.npz"
-        names = [value.name for value in model.graph.input]
-        for size in (3, 5):
-            given = dict(zip(names, (x, np.resize(scale, size), bias), strict=True))
-            np.savez(data, **given)
-            done = program("shardrun", artifact, "--inputs", data, "--outputs", self.folder / "out")
-            self.assertEqual(done.returncode == 0, size == 3, done.stderr)
-            if size == 3:
-                np.testing.assert_array_equal(read_outputs(self.folder / "out")[0], whole)
+        cache, row = self.draw.floats(3, 1, 5, 2), self.draw.floats(3, 1, 1, 2)
+        lengths = np.array([1, 2, 0], I64)
+        for made, number in (
+            (case(self.draw, "InstanceNormalization", x, scale, bias, opset=22, epsilon=0.5), 1),
+            (case(self.draw, "ReverseSequence", x[0], lengths + 1, opset=10, batch_axis=0, time_axis=1), 1),
+            (case(self.draw, "TensorScatter", cache, row, lengths, opset=24, axis=2, mode="circular"), 2),
+        ):
+            with self.subTest(op=made.nodes[0].op_type):
+                whole = self.outputs(made)[0]
+                model = made.model()
+                model.graph.input[number].type.tensor_type.shape.dim[0].dim_param = "n"
+                onnx.save(model, self.folder / "model.onnx")
+                artifact, data = self.compile(self.folder / "model.onnx", 1), self.folder / "inputs.npz"
+                names = list(made.inputs)
+                for size in (3, 5):
+                    np.savez(data, **made.inputs | {names[number]: np.resize(made.inputs[names[number]], size)})
+                    done = program("shardrun", artifact, "--inputs", data, "--outputs", self.folder / "out")
+                    self.assertEqual(done.returncode == 0, size == 3, done.stderr)
+                    if size == 3:
+                        np.testing.assert_array_equal(read_outputs(self.folder / "out")[0], whole)
 
     def test_slices_of_dims_that_are_shorter(self):
         """A symbolic dim of 3: the last 5, the first 4, from the second of both ends on, behind its end."""
