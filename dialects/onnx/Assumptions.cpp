@@ -219,7 +219,10 @@ FailureOr<DimExpr> ShapeInference::broadcast(Operation *op, DimExpr lhs,
     return lhs;
   if (lhs.isConstant(1))
     return rhs;
-  if (lhs.asSymbol() && rhs.asSymbol()) {
+  auto isPlain = [](DimExpr size) {
+    return size.asSymbol() || size.asConstant();
+  };
+  if (isPlain(lhs) && isPlain(rhs)) {
     noteStretchable(lhs);
     noteStretchable(rhs);
   }

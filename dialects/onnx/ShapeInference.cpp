@@ -140,6 +140,11 @@ Value ShapeInference::reshape(Operation *op, Value data,
                               ArrayRef<DimExpr> newDims) {
   if (ArrayRef<DimExpr>(dims(data)) == newDims)
     return data;
+  // A Reshape of the model assumes so itself. Where it is provably false, the
+  // error that is emitted ends the compile.
+  if (!isa<ReshapeOp>(op))
+    (void)assume(op, GuardKind::Equal, product(dims(data)), product(newDims),
+                 op->getName().stripDialect() + ": elements of an operand");
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);
   Type type = dist::makeType(element(data), newDims);
@@ -151,8 +156,14 @@ Value ShapeInference::reshape(Operation *op, Value data,
 
 Value ShapeInference::expand(Operation *op, Value data,
                              ArrayRef<DimExpr> newDims) {
-  if (ArrayRef<DimExpr>(dims(data)) == newDims)
+  const SmallVector<DimExpr, 4> from = dims(data);
+  if (ArrayRef<DimExpr>(from) == newDims)
     return data;
+  assert(from.size() <= newDims.size() && "dims are added in front");
+  for (auto [size, to] : llvm::zip(llvm::reverse(from), llvm::reverse(newDims)))
+    if (!size.isConstant(1))
+      (void)assume(op, GuardKind::Equal, size, to,
+                   op->getName().stripDialect() + ": sizes of an operand");
   std::optional<SmallVector<int64_t, 4>> shape = asConstants(newDims);
   const KnownValue *value = known(data);
   OpBuilder::InsertionGuard guard(builder);

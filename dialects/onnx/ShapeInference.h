@@ -100,7 +100,8 @@ public:
   void replace(mlir::Operation *op, mlir::Value value);
   void replaceResult(mlir::Operation *op, unsigned index, mlir::Value value);
   /// onnx.Reshape of `data` to these dims, just before `op`; `data` itself if
-  /// it has them already. Known values follow.
+  /// it has them already. Known values follow. That it has as many elements, or
+  /// sizes that broadcast to these, is assumed.
   mlir::Value reshape(mlir::Operation *op, mlir::Value data,
                       llvm::ArrayRef<dist::DimExpr> dims);
   /// The same for onnx.Expand, and onnx.Transpose.
@@ -166,8 +167,8 @@ public:
   /// False for what later assumptions prove, or types now say.
   bool needsCheck(const Assumption &assumption) const;
   bool hasEqualities() const { return !equalities.empty(); }
-  /// Symbols of dims that were assumed to equal another symbol so that they
-  /// broadcast; where one of them is 1, they would as well.
+  /// Symbols of dims that were assumed to equal another symbol, or a number, so
+  /// that they broadcast; where one of them is 1, they would as well.
   llvm::ArrayRef<std::string> stretchable() const { return stretchableSymbols; }
   /// Notes that `size` may be 1, too, if it is a symbol.
   void noteStretchable(dist::DimExpr size);

@@ -59,7 +59,7 @@ double rowSample(int64_t row, std::mt19937 &random);
 
 /// A row's results with and without rounding to f32. What is like either of
 /// them is right: where a comparison or a step to the next integer makes them
-/// differ, both are.
+/// differ, both are. Where they have nothing in common, anything is.
 class RowResults {
 public:
   explicit RowResults(KernelOp kernel)
@@ -74,6 +74,7 @@ public:
   }
 
 private:
+  bool isLeftToRounding(double a, double b, size_t column) const;
   bool isNear(double found, double expected, double slack, size_t column,
               mlir::Type type) const;
 

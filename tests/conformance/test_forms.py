@@ -139,6 +139,30 @@ class Forms(EndToEnd):
         expected = normal * np.array([1, 2])[:, None] + np.array([0, 1])[:, None]
         np.testing.assert_allclose(self.outputs(made)[0], expected.reshape(x.shape), atol=1e-5)
 
+    def test_operands_whose_size_is_a_symbol(self):
+        """One that is longer than what it is for is no parameter, or length, of it."""
+        x, scale, bias = self.draw.floats(2, 3, 4), self.draw.floats(3), self.draw.floats(3)
+        cache, row = self.draw.floats(3, 1, 5, 2), self.draw.floats(3, 1, 1, 2)
+        lengths = np.array([1, 2, 0], I64)
+        for made, number in (
+            (case(self.draw, "InstanceNormalization", x, scale, bias, opset=22, epsilon=0.5), 1),
+            (case(self.draw, "ReverseSequence", x[0], lengths + 1, opset=10, batch_axis=0, time_axis=1), 1),
+            (case(self.draw, "TensorScatter", cache, row, lengths, opset=24, axis=2, mode="circular"), 2),
+        ):
+            with self.subTest(op=made.nodes[0].op_type):
+                whole = self.outputs(made)[0]
+                model = made.model()
+                model.graph.input[number].type.tensor_type.shape.dim[0].dim_param = "n"
+                onnx.save(model, self.folder / "model.onnx")
+                artifact, data = self.compile(self.folder / "model.onnx", 1), self.folder / "inputs.npz"
+                names = list(made.inputs)
+                for size in (3, 5):
+                    np.savez(data, **made.inputs | {names[number]: np.resize(made.inputs[names[number]], size)})
+                    done = program("shardrun", artifact, "--inputs", data, "--outputs", self.folder / "out")
+                    self.assertEqual(done.returncode == 0, size == 3, done.stderr)
+                    if size == 3:
+                        np.testing.assert_array_equal(read_outputs(self.folder / "out")[0], whole)
+
     def test_slices_of_dims_that_are_shorter(self):
         """A symbolic dim of 3: the last 5, the first 4, from the second of both ends on, behind its end."""
         x, ends = np.arange(6, dtype=F32).reshape(3, 2), 2**62
@@ -189,6 +213,40 @@ class Forms(EndToEnd):
         del made.weights["x3"]
         made.symbols = {7: "h", 5: "w"}
         np.testing.assert_allclose(self.outputs(made)[0], whole, atol=1e-5)
+
+    def test_pads_and_starts_computed_in_floating_point(self):
+        """Padded to a multiple of 4, as images and windows are; of that the last 60 %."""
+        node = helper.make_node
+        nodes = [
+            node("Shape", ["x"], ["s"], start=1),
+            node("Cast", ["s"], ["size"], to=1),
+            node("Div", ["size", "four"], ["parts"]),
+            node("Ceil", ["parts"], ["whole"]),
+            node("Mul", ["whole", "four"], ["wide"]),
+            node("Sub", ["wide", "size"], ["more"]),
+            node("Cast", ["more"], ["pad"], to=7),
+            node("Concat", ["zeros", "pad"], ["pads"], axis=0),
+            node("Pad", ["x", "pads", "", ""], ["padded"], mode="edge"),
+            node("Mul", ["wide", "share"], ["kept"]),
+            node("Cast", ["kept"], ["count"], to=7),
+            node("Neg", ["count"], ["start"]),
+            node("Slice", ["padded", "start", "end", "axis"], ["y"]),
+        ]
+        weights = {"four": np.array([4], F32), "share": np.array([0.6], F32), "zeros": np.array([0, 0, 0])}
+        weights |= {"end": np.array([2**40]), "axis": np.array([1])}
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph(nodes, "padded", [value("x", 1, [2, "n"])], [value("y", 1, None)])
+        graph.initializer.extend(onnx.numpy_helper.from_array(data, name) for name, data in weights.items())
+        model, data = self.folder / "model.onnx", self.folder / "inputs.npz"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9), model)
+        artifact = self.compile(model, 1)
+        for n in (1, 5, 8):
+            x = self.draw.floats(2, n)
+            np.savez(data, x=x)
+            self.run_ok("shardrun", artifact, "--inputs", data, "--outputs", self.folder / "out")
+            padded = np.pad(x, [(0, 0), (0, -n % 4)], mode="edge")
+            expected = padded[:, -int(F32(padded.shape[1]) * F32(0.6)) :]
+            np.testing.assert_array_equal(read_outputs(self.folder / "out")[0], expected)
 
     def test_expand_to_a_shape_that_is_an_input(self):
         x = self.draw.floats(3, 1, 4)

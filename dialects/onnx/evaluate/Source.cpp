@@ -33,6 +33,60 @@ static Outcome splat(Call &call, DenseElementsAttr value) {
   return Outcome::Done;
 }
 
+/// Places that count along the only dim that is longer than 1: from smaller
+/// sizes on, as positions that are computed do.
+static bool counts(const Call &call, const Tensor &whole, Tensor &part) {
+  if (!whole.element.isSignlessInteger(64) &&
+      !whole.element.isSignlessInteger(32))
+    return false;
+  if (llvm::count_if(whole.shape, [](int64_t size) { return size != 1; }) != 1)
+    return false;
+  const double start = whole.data[0], step = whole.data[1] - start;
+  for (auto [i, number] : llvm::enumerate(whole.data))
+    if (number != start + double(i) * step)
+      return false;
+  const auto from = double(call.sizes.of(int64_t(start)));
+  const auto by = double(call.sizes.of(int64_t(step)));
+  for (auto [i, number] : llvm::enumerate(part.data))
+    number = from + double(i) * by;
+  return true;
+}
+
+/// Whether each row is the same twice, as tables of rotations are.
+static bool isTwice(const Tensor &whole) {
+  const int64_t columns = whole.shape.back();
+  if (columns % 2 != 0)
+    return false;
+  for (int64_t i = 0; i < whole.size(); ++i)
+    if (i % columns < columns / 2 &&
+        whole.data[i] != whole.data[i + columns / 2])
+      return false;
+  return true;
+}
+
+/// The first elements of a constant that has more than sizes ask for: a part of
+/// a triangle is one, and of counted places; of two halves it has both.
+static bool shorten(const Call &call, const Tensor &whole, Tensor &part) {
+  if (whole.rank() != part.rank() || whole.rank() == 0)
+    return false;
+  for (auto [size, all] : llvm::zip(part.shape, whole.shape))
+    if (size > all)
+      return false;
+  if (part.size() == 0 || counts(call, whole, part))
+    return true;
+  const int64_t columns = whole.shape.back(), kept = part.shape.back();
+  const bool hasHalves = kept < columns && kept % 2 == 0 && isTwice(whole);
+  const Shape strides = stridesOf(whole.shape);
+  double *to = part.data.data();
+  int64_t column = 0;
+  forEachPosition<1>(part.shape, {strides}, [&](const int64_t (&at)[1]) {
+    const bool isSecond = hasHalves && column % kept >= kept / 2;
+    *to++ = whole.data[at[0] + (isSecond ? columns / 2 - kept / 2 : 0)];
+    ++column;
+  });
+  return true;
+}
+
 static Outcome constant(Call &call) {
   ElementsAttr value = cast<ConstantOp>(call.op).getValue();
   if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && dense.isSplat())
@@ -41,10 +95,15 @@ static Outcome constant(Call &call) {
   Tensor *y = call.addResult();
   if (!known)
     return Outcome::Unknown;
-  if (!y || y->size() != int64_t(known->elements.size()))
+  if (!y)
     return Outcome::Unfit;
-  for (auto [to, scalar] : llvm::zip(y->data, known->elements))
+  Tensor whole(y->element, known->shape);
+  for (auto [to, scalar] : llvm::zip(whole.data, known->elements))
     to = numberOf(scalar);
+  if (whole.shape == y->shape)
+    y->data = std::move(whole.data);
+  else if (!shorten(call, whole, *y))
+    return Outcome::Unfit;
   return Outcome::Done;
 }
 

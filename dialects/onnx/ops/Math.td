@@ -25,7 +25,8 @@ def Onnx_CoshOp : Onnx_UnaryOp<"Cosh">;
 def Onnx_SinhOp : Onnx_UnaryOp<"Sinh">;
 def Onnx_TanOp : Onnx_UnaryOp<"Tan">;
 
-def Onnx_NegOp : Onnx_OwnOp<"Neg", ["partialRule"], [], "lowerElementwise"> {
+def Onnx_NegOp : Onnx_OwnOp<"Neg", ["partialRule"], [FoldsKnown],
+                            "lowerElementwise"> {
   let arguments = (ins AnyTensor:$input);
   let results = (outs AnyTensor:$result);
 }

@@ -26,7 +26,7 @@ static FailureOr<SmallVector<DimExpr, 4>> readPads(PadOp op,
   SmallVector<DimExpr, 4> given;
   if (std::optional<ArrayRef<int64_t>> pads = op.getPads())
     given.assign(pads->begin(), pads->end());
-  else if (auto pads = inference.knownDims(op, 1))
+  else if (auto pads = inference.knownOrReadDims(op, 1))
     given = *pads;
   else
     return op.emitOpError("has pads that depend on data, expected ones that "

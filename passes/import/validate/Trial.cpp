@@ -38,12 +38,34 @@ Program::Program(const Region &region) : region(region) {
   made = numbers.lookup(region.made);
 }
 
+/// Nothing for what has no size, or one that is not known yet.
+static std::optional<Shape> shapeOf(Value value, const Sizes &sizes) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? sizes.of(dist::getDims(type)) : std::nullopt;
+}
+
+/// Each element of a product is a sum along a dim of an operand. What the op
+/// says of its multiplications is one number where all sizes are: those of the
+/// model, which small sizes are no part of.
+static int64_t sumsOf(Operation *op, const Sizes &sizes) {
+  auto onnxOp = dyn_cast<OnnxOp>(op);
+  if (!onnxOp || onnxOp.multiplyAdds().isConstant(0))
+    return 0;
+  int64_t longest = 1, largest = 0;
+  for (Value operand : op->getOperands())
+    if (std::optional<Shape> shape = shapeOf(operand, sizes))
+      for (int64_t size : *shape)
+        longest = std::max(longest, size);
+  for (Value result : op->getResults())
+    if (std::optional<Shape> shape = shapeOf(result, sizes))
+      largest = std::max(largest, evaluate::countOf(*shape));
+  return 2 * largest * longest;
+}
+
 int64_t Program::workFor(const Sizes &sizes) const {
   int64_t work = 0;
   auto add = [&](Value value) {
-    if (!isa<RankedTensorType>(value.getType()))
-      return;
-    if (auto shape = sizes.of(dist::getDims(value.getType())))
+    if (std::optional<Shape> shape = shapeOf(value, sizes))
       work += evaluate::countOf(*shape);
   };
   for (Value leaf : region.leaves)
@@ -51,8 +73,7 @@ int64_t Program::workFor(const Sizes &sizes) const {
   for (Operation *op : region.ops) {
     for (Value result : op->getResults())
       add(result);
-    if (auto onnxOp = dyn_cast<OnnxOp>(op))
-      work += sizes.of(onnxOp.multiplyAdds()).value_or(0);
+    work += sumsOf(op, sizes);
   }
   return work;
 }
@@ -60,6 +81,10 @@ int64_t Program::workFor(const Sizes &sizes) const {
 Program::Uses Program::usesOf(unsigned leaf) const {
   llvm::SmallDenseSet<unsigned> reached = {leaf};
   Uses uses;
+  // Spelt out, what no token chose is multiplied by 0: a bias, too, is a factor
+  // then, however far behind the products.
+  uses.isFactor = llvm::any_of(
+      region.ops, [](Operation *op) { return isa<MixtureOfExpertsOp>(op); });
   for (const Step &step : steps) {
     bool isReached = false;
     for (auto [i, operand] : llvm::enumerate(step.operands)) {

@@ -22,7 +22,7 @@ using evaluate::Precision;
 using evaluate::Sizes;
 
 /// Elements that one evaluation, and all of a structure, may go through.
-constexpr int64_t kMaxWork = 1 << 18, kAllWork = 1 << 21;
+constexpr int64_t kMaxWork = 1 << 21, kAllWork = 1 << 21;
 
 namespace {
 

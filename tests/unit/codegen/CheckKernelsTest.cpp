@@ -112,4 +112,17 @@ TEST_F(CheckKernelsTest, ReducesRowsThatAreNoMultipleOfVectors) {
   EXPECT_TRUE(passes(*byNumber, *byNumber)) << message;
 }
 
+/// p / (sum(p) + eps) of a softmax, as routers have it: of the samples for eps
+/// one is -1, and what is left of the sum then is another number in any order.
+TEST_F(CheckKernelsTest, LeavesToRoundingWhatIsDividedByNothing) {
+  auto renormalized = kernelOf("%e = math.exp %x : f32\n"
+                               "%s = rt.reduce \"sum\" %e : f32\n"
+                               "%p = arith.divf %e, %s : f32\n"
+                               "%t = rt.reduce \"sum\" %p : f32\n"
+                               "%d = arith.addf %t, %y : f32\n"
+                               "%r = arith.divf %p, %d : f32\n",
+                               "row");
+  EXPECT_TRUE(passes(*renormalized, *renormalized)) << message;
+}
+
 } // namespace

@@ -48,3 +48,15 @@ func.func @sum(%a: !past {onnx.name = "a"}, %b: !m {onnx.name = "b"}, %c: !n {on
   %y = onnx.Add %a, %b : (!past, !m) -> !u
   return %y, %c : !u, !n
 }
+
+// A size that must be 3 may be 1 as well.
+// CHECK: func.func @number_broadcast1(%arg0: tensor<1xf32> {onnx.name = "a"}
+// CHECK-SAME: attributes {onnx.when = {a = {dim = 0 : i64, size = 1 : i64}}}
+// CHECK: onnx.Add
+// CHECK: func.func @number(%arg0: tensor<3xf32> {onnx.name = "a"}
+// CHECK-NEXT: onnx.Add
+// ALONE: func.func @number(
+func.func @number(%a: !n {onnx.name = "a"}, %b: tensor<3xf32> {onnx.name = "b"}) -> !u {
+  %y = onnx.Add %a, %b : (!n, tensor<3xf32>) -> !u
+  return %y : !u
+}
