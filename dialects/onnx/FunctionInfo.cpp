@@ -170,10 +170,21 @@ void FunctionInfo::setSharded(SymbolOpInterface sharded) {
   function->setAttr(kSharded, FlatSymbolRefAttr::get(sharded));
 }
 
+static constexpr StringLiteral kCopied[] = {kStage, kBatchInputs, kWhen,
+                                            kProfile};
+
 void FunctionInfo::copyTo(Operation *program) const {
-  for (StringRef name : {kStage, kBatchInputs, kWhen, kProfile})
+  for (StringRef name : kCopied)
     if (Attribute attribute = function->getAttr(name))
       program->setAttr(name, attribute);
+}
+
+std::optional<StringRef>
+FunctionInfo::firstNotCopied(Operation *program) const {
+  for (StringRef name : kCopied)
+    if (function->getAttr(name) != program->getAttr(name))
+      return name;
+  return std::nullopt;
 }
 
 std::optional<StringRef>

@@ -95,6 +95,8 @@ public:
 
   /// What every program made of it keeps: requests, stage, batch.
   void copyTo(mlir::Operation *program) const;
+  /// The first of these in which a program made of it differs.
+  std::optional<llvm::StringRef> firstNotCopied(mlir::Operation *program) const;
   /// The first of these in which `other` differs, or which outputs it has.
   std::optional<llvm::StringRef> firstOtherPlace(FunctionInfo other) const;
 

@@ -17,8 +17,11 @@ def VerifyPhase : Pass<"shardc-verify-phase", "::mlir::ModuleOp"> {
                  sharded function gives it. No collective may be without effect.
                  What the program of a stage sends, a later one receives, once
                  and held alike.
-    lowered:     every buffer is written before it is read, and within its
-                 lifetime. Each program is walked from its outputs back beside
+    lowered:     the functions that programs were made of are the terms that the
+                 imported model computes, and each is that of one program, which
+                 says the same of requests, stage and caches
+                 (lowered/Programs.h). Every buffer is written before it is read,
+                 and within its lifetime. Each program is walked from its outputs back beside
                  the function that it was made of (rt.partitioned), at two ranks
                  and choices of sizes: some elements of all that an instruction
                  reads must be those that the op reads that it is there for, and

@@ -4,6 +4,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/FunctionInfo.h"
+#include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 
@@ -14,14 +15,42 @@ using namespace mlir;
 namespace shardc::verify {
 
 Terms::Terms(func::FuncOp function) {
+  bindSizes(function);
   addFunction(function);
   finish();
 }
 
 Terms::Terms(ArrayRef<func::FuncOp> stages) : isPipeline(true) {
   for (func::FuncOp stage : stages)
+    bindSizes(stage);
+  for (func::FuncOp stage : stages)
     addFunction(stage);
   finish();
+}
+
+static dist::DimExpr withNumbers(dist::DimExpr size,
+                                 const llvm::StringMap<int64_t> &bound) {
+  return size.replaceSymbols(
+      [&](StringRef name) -> std::optional<dist::DimExpr> {
+        auto number = bound.find(name);
+        return number == bound.end()
+                   ? std::nullopt
+                   : std::optional<dist::DimExpr>(number->second);
+      });
+}
+
+void Terms::bindSizes(func::FuncOp function) {
+  const bool isFirst = bound.empty();
+  for (const auto &entry : onnx::boundSymbols(function))
+    bound[entry.getKey()] = entry.getValue();
+  if (isFirst && !bound.empty())
+    replacer.addReplacement([this](dist::DimsAttr sizes) -> Attribute {
+      return dist::DimsAttr::get(
+          sizes.getContext(),
+          llvm::map_to_vector<4>(sizes.getValues(), [&](dist::DimExpr size) {
+            return withNumbers(size, bound);
+          }));
+    });
 }
 
 void Terms::addFunction(func::FuncOp function) {
@@ -137,7 +166,7 @@ StringRef Terms::text(Attribute attribute) {
   std::string &text = texts[attribute];
   if (text.empty()) {
     llvm::raw_string_ostream os(text);
-    attribute.print(os);
+    (bound.empty() ? attribute : replacer.replace(attribute)).print(os);
   }
   return text;
 }
@@ -154,7 +183,7 @@ std::string Terms::typeText(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type)) {
     tensor.getElementType().print(os);
     for (dist::DimExpr size : dist::getDims(type))
-      os << ' ' << size;
+      os << ' ' << (bound.empty() ? size : withNumbers(size, bound));
   } else {
     type.print(os);
   }

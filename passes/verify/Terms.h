@@ -7,13 +7,17 @@
 //   %p = onnx.MatMul %a, %w     H("MatMul", term(a), term(w), f32 b s 96)
 //   %y = dist.all_reduce %p     term(p)
 //
-// Names of values, locations and the order of independent ops do not count.
+// Names of values, locations and the order of independent ops do not count. A
+// size that a profile's condition says is its number: whether it is bound
+// already (lower/BindSizes.cpp) makes no difference.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_VERIFY_TERMS_H
 #define SHARDC_PASSES_VERIFY_TERMS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MD5.h"
 
 #include <array>
@@ -40,6 +44,7 @@ public:
   std::string fingerprint(size_t profile = 0, size_t numProfiles = 1) const;
 
 private:
+  void bindSizes(mlir::func::FuncOp function);
   void addFunction(mlir::func::FuncOp function);
   void addOp(mlir::Operation &op);
   void addTransfer(mlir::Operation &op);
@@ -55,6 +60,8 @@ private:
   llvm::DenseMap<mlir::Value, Term> terms;
   llvm::DenseMap<mlir::Attribute, std::string> texts;
   llvm::DenseMap<mlir::Type, std::string> typeTexts;
+  llvm::StringMap<int64_t> bound; ///< symbols that a condition says
+  mlir::AttrTypeReplacer replacer;
   bool isPipeline = false;
   llvm::DenseMap<int64_t, Term> sent; ///< in a pipeline, by transfer
   /// What is known of an output beside its term: name, given type, cache.

@@ -4,6 +4,7 @@
 
 #include "dialects/rt/Provenance.h"
 #include "dialects/rt/Rt.h"
+#include "passes/verify/lowered/Programs.h"
 #include "passes/verify/lowered/Refinement.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -241,7 +242,7 @@ LogicalResult verifyLowered(ModuleOp module, bool allowsUnrecorded) {
     if (failed(BufferChecker().check(program)) ||
         failed(verifyMeaning(module, program, allowsUnrecorded)))
       return failure();
-  return success();
+  return verifyPrograms(module);
 }
 
 } // namespace shardc::verify

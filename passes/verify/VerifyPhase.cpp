@@ -244,8 +244,13 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
           return failure();
       return verifyFingerprints(profiles);
     }
-    if (phase == "lowered")
-      return verifyLowered(module, allowsUnrecorded);
+    if (phase == "lowered") {
+      for (const Pipeline &stages : profiles)
+        if (failed(verifyTransfers(stages)))
+          return failure();
+      return failure(failed(verifyFingerprints(profiles)) ||
+                     failed(verifyLowered(module, allowsUnrecorded)));
+    }
     dist::MeshOp mesh = dist::getMesh(module);
     if (!mesh)
       return module.emitError("has no dist.mesh");

@@ -16,7 +16,8 @@ import unittest
 from pathlib import Path
 
 from tests.corpus.plan_table import CORPUS
-from tests.equivalence.mutants.lowered import choose_lowered
+from tests.equivalence.mutants.lowered import choose_lowered, every_untold
+from tests.equivalence.mutants.programs import choose_programs
 from tests.support import MODELS, EndToEnd, data_sets, model_file, program, read_outputs
 
 COUNT = 60  # a model
@@ -79,6 +80,51 @@ class LoweredMutations(EndToEnd):
     def test_products_beside_collectives(self):
         """As for a GPU: products with their sums and activations, of joined weights, cut by rows."""
         self.check(model_file("llama-dynamo-op18"), "--tp", "2", "--sp", "--target", "cuda", "--overlap", "2")
+
+    def test_what_programs_say(self):
+        """Requests, stages and caches of programs, of which a run without a state shows nothing: all are refused."""
+        for model, *plan in (
+            (model_file("llama-genai-int4"), "--tp", "2", "--sp"),
+            (model_file("llama-genai-int4"), "--tp", "2", "--target", "cuda"),
+            (model_file("llama-dynamo-op18"), "--pp", "2", "--tp", "2"),
+        ):
+            judge = Judge(model, plan, self.folder)
+            self.assertTrue(judge.outputs(judge.text)[0])
+            mutants = [*choose_programs(judge.text)]
+            self.assertGreater(len(mutants), 3)
+            for mutant in mutants:
+                with self.subTest(model=model.parent.name, plan=plan, kind=mutant.kind, what=mutant.what):
+                    found, why = judge.outputs(mutant.text)
+                    self.assertIsNone(found)
+                    self.assertNotRegex(why, f"{PARSING.pattern}|fails while it runs")
+
+    def test_untold_kernels(self):
+        """No entry of a call's configuration may be left out, of any kernel: what the kernel does without may be wrong."""
+        for name, *plan in (
+            ("llama-genai-int4", "--tp", "2", "--cp", "2"),
+            ("gpt2-dynamo-op20", "--tp", "2", "--sp", "--kernels", "reference"),
+        ):
+            judge = Judge(model_file(name), plan, self.folder)
+            for mutant in every_untold(judge.text):
+                with self.subTest(model=name, what=mutant.what):
+                    self.assertIsNone(judge.complaint(mutant))
+                    self.assertNotIn("fails while it runs", judge.outputs(mutant.text)[1])
+
+    def test_constant_of_other_ranks(self):
+        """Split over the other axis of the same size, which the first rank and the last have alike."""
+        judge = Judge(model_file("vit-ts-static-op17"), ("--tp", "2", "--ep", "2"), self.folder)
+        pattern = r'(rt\.constant .*sharding = \[\{)"tp"=2(\}\])'
+        self.assertRegex(judge.text, pattern)
+        found, why = judge.outputs(re.sub(pattern, r'\1"ep"=2\2', judge.text))
+        self.assertIsNone(found)
+        self.assertIn("is held otherwise by the ranks", why)
+
+    def test_changed_function(self):
+        """A function that was changed together with its program is not what was imported."""
+        judge = Judge(model_file("vit-ts-static-op17"), ("--tp", "2", "--kernels", "reference"), self.folder)
+        found, why = judge.outputs(re.sub(r"\bepsilon = [\d.E+-]+", "epsilon = 0.5", judge.text))
+        self.assertIsNone(found)
+        self.assertIn("does not compute what the imported model computes", why)
 
     def test_lost_function(self):
         """Nothing says what a program computes that comes without what it was made of."""

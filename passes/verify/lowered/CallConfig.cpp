@@ -5,9 +5,12 @@
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Contraction.h"
 #include "dialects/onnx/ops/Experts.h"
+#include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Padding.h"
 #include "dialects/onnx/ops/Quantization.h"
+#include "dialects/onnx/ops/Reduction.h"
+#include "dialects/onnx/ops/Resampling.h"
 #include "dialects/onnx/ops/Source.h"
 
 using namespace mlir;
@@ -23,14 +26,12 @@ int64_t rankOf(Value value) {
 /// Attributes of an op as those of its call.
 class ConfigCheck {
 public:
-  ConfigCheck(Operation *op, int64_t rank, const Point &point)
-      : op(op), rank(rank), point(point) {}
+  ConfigCheck(Operation *op, const CallText &call, const Point &point)
+      : op(op), call(call), rank(call.rank), point(point) {}
 
   /// "" where an entry says what the op does.
   std::string check(NamedAttribute entry) const {
     const StringRef name = entry.getName();
-    if (isBlocks(name))
-      return "";
     const std::optional<Index> found = numbersOf(entry.getValue(), name);
     if (const std::optional<Index> wanted = wantedNumbers(name))
       return found == wanted ? "" : differs(name);
@@ -42,17 +43,102 @@ public:
                                                                 : differs(name);
   }
 
+  /// What a kernel that is not told would do otherwise, though the op has no
+  /// attribute of that name.
+  SmallVector<std::string, 8> required() const {
+    if (isa<dist::OnceOp>(op))
+      return {"present"};
+    if (isa<onnx::ReduceMeanOp>(op))
+      return {"count"};
+    if (isa<onnx::RangeOp>(op) && op->hasAttr("bounds"))
+      return {"start", "delta"};
+    if (isa<onnx::GatherOp>(op) && tableRows().isSplit())
+      return {"lookup"};
+    if (auto attention = dyn_cast<onnx::AttentionOp>(op))
+      return requiredOfAttention(attention);
+    SmallVector<std::string, 8> names;
+    if (auto experts = dyn_cast<onnx::MixtureOfExpertsOp>(op)) {
+      names.push_back("experts");
+      // Scales behind the op's own operands.
+      if (call.isThere.size() > 6 && call.isThere[6])
+        addBlocks(dequantizationOf(experts.getUp()), "up_", names);
+      if (call.isThere.size() > 8 && call.isThere[8])
+        addBlocks(dequantizationOf(experts.getDown()), "down_", names);
+    } else if (call.kernel == "MatMulDequantized") {
+      addBlocks(dequantizationOf(cast<onnx::MatMulOp>(op).getRhs()), "", names);
+    } else if (isa<onnx::DequantizeLinearOp, onnx::QuantizeLinearOp>(op)) {
+      addBlocks(op, "", names);
+    }
+    return names;
+  }
+
 private:
+  SmallVector<std::string, 8>
+  requiredOfAttention(onnx::AttentionOp attention) const {
+    const bool isSplit =
+        dist::getSharding(op->getOperand(0).getType()).dims[2].isSplit();
+    if (!isSplit || call.kernel == "AttentionFinish")
+      return {};
+    if (attention.getIsCausal() == 0)
+      return {"split_rows"};
+    return {"split_rows", "query_pieces"};
+  }
+
+  static void addBlocks(Operation *scaled, StringRef prefix,
+                        SmallVectorImpl<std::string> &names) {
+    if (!scaled ||
+        scaled->getAttrOfType<IntegerAttr>("block_size") == nullptr ||
+        scaled->getAttrOfType<IntegerAttr>("block_size").getInt() == 0)
+      return;
+    names.append({(prefix + "axis").str(), (prefix + "block_size").str()});
+    if (blockedDim(scaled).isSplit())
+      for (StringRef name : kPlaceOfBlocks)
+        names.push_back((prefix + name).str());
+  }
+
   static std::string differs(StringRef name) {
     return ("is told another \"" + name + "\" than the op says").str();
   }
 
-  /// Where blocks of quantised weights begin on a rank: see lowerScaled.
-  static bool isBlocks(StringRef name) {
-    if (!name.consume_front("up_"))
-      name.consume_front("down_");
-    return name == "base" || name == "starts" || name == "locals" ||
-           name == "globals";
+  /// A segment of the dim that blocks cut, whose elements the kernel counts.
+  static constexpr StringRef kPlaceOfBlocks[] = {"base", "starts", "locals",
+                                                 "globals"};
+
+  /// The dim of quantised data whose blocks do not end where those of a rank
+  /// do.
+  static dist::DimSharding blockedDim(Operation *scaled) {
+    const int64_t axis = scaled->getAttrOfType<IntegerAttr>("axis").getInt();
+    return onnx::hasWholeBlocks(scaled)
+               ? dist::DimSharding()
+               : dist::getSharding(scaled->getOperand(0).getType()).dims[axis];
+  }
+
+  /// Weights of products are one segment; else it is that of the element.
+  std::optional<Index> placeOfBlocks(StringRef name, Operation *scaled) const {
+    const dist::DimSharding dim = blockedDim(scaled);
+    int64_t left = 0;
+    if (scaled == op && !call.element.empty())
+      left = call.element[op->getAttrOfType<IntegerAttr>("axis").getInt()];
+    dist::DimExpr base = 0;
+    for (const dist::Segment &segment : dim.segments) {
+      const auto size = point.of(segment.localSize(*point.mesh));
+      if (!size)
+        return std::nullopt;
+      if (left >= *size && dim.segments.size() > 1) {
+        left -= *size;
+        base = base + segment.size();
+        continue;
+      }
+      SmallVector<dist::DimExpr, 4> values;
+      for (const dist::Factor &factor : segment.factors)
+        values.push_back(name == "starts"   ? factor.lowerBound(*point.mesh)
+                         : name == "locals" ? factor.localSize(*point.mesh)
+                                            : factor.size);
+      if (name == "base")
+        values.assign({base});
+      return point.of(values);
+    }
+    return std::nullopt;
   }
 
   std::optional<Index> numbersOf(Attribute attribute, StringRef name) const {
@@ -121,10 +207,13 @@ private:
     auto axis = op->getAttrOfType<IntegerAttr>("axis");
     if (!axis)
       return std::nullopt;
+    return firstAndAll(tableRows());
+  }
+
+  dist::DimSharding tableRows() const {
     const auto dims = dist::getSharding(op->getOperand(0).getType()).dims;
-    const int64_t d = axis.getInt() < 0 ? axis.getInt() + int64_t(dims.size())
-                                        : axis.getInt();
-    return firstAndAll(dims[d]);
+    const int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
+    return dims[axis < 0 ? axis + int64_t(dims.size()) : axis];
   }
 
   std::optional<Index> boundOfRange(size_t number) const {
@@ -195,7 +284,11 @@ private:
 
   std::optional<Index> wantedOfBlocks(StringRef name, Operation *scaled,
                                       int64_t axis) const {
-    if (!scaled || (name != "axis" && name != "block_size"))
+    if (!scaled)
+      return std::nullopt;
+    if (llvm::is_contained(kPlaceOfBlocks, name))
+      return placeOfBlocks(name, scaled);
+    if (name != "axis" && name != "block_size")
       return std::nullopt;
     if (name == "axis")
       return Index{axis};
@@ -214,6 +307,7 @@ private:
   }
 
   Operation *op;
+  const CallText &call;
   const int64_t rank;
   const Point &point;
 };
@@ -226,7 +320,6 @@ static bool isSaidOtherwise(Operation *op, const CallText &call,
   const StringRef name = own.getName();
   constexpr StringRef kAlways[] = {"allowzero",
                                    "auto_pad",
-                                   "axes",
                                    "ceil_mode",
                                    "in_capacity",
                                    "k",
@@ -255,6 +348,8 @@ static bool isSaidOtherwise(Operation *op, const CallText &call,
                : call.config.get("k") || call.config.get("pads");
   if (isa<onnx::PadOp>(op) && (name == "pads" || name == "value"))
     return op->hasAttr("bounds"); // and an operand
+  if (name == "axes")
+    return isa<onnx::ResizeOp, dist::OnceOp>(op);
   if (name == "causal_offset")
     return cast<onnx::AttentionOp>(op).getIsCausal() == 0;
   const Type result = getElementTypeOrSelf(op->getResult(0).getType());
@@ -270,10 +365,13 @@ static bool isSaidOtherwise(Operation *op, const CallText &call,
 
 std::string problemOfConfig(Operation *op, const CallText &call,
                             const Point &point) {
-  const ConfigCheck check(op, call.rank, point);
+  const ConfigCheck check(op, call, point);
   for (NamedAttribute entry : call.config)
     if (std::string problem = check.check(entry); !problem.empty())
       return problem;
+  for (StringRef name : check.required())
+    if (!call.config.get(name))
+      return ("is not told \"" + name + "\"").str();
   for (NamedAttribute own : op->getAttrs())
     if (!call.config.get(own.getName()) && !isSaidOtherwise(op, call, own))
       return ("is not told \"" + own.getName().getValue() + "\"").str();

@@ -23,6 +23,7 @@ struct CallText {
   mlir::DictionaryAttr config;
   llvm::SmallVector<bool, 6> isThere; ///< of its inputs; absent ones are false
   int64_t rank = 0;                   ///< of what it makes
+  Index element = {};                 ///< of the op's result, that it makes
 };
 
 struct CallForm {

@@ -183,6 +183,8 @@ LogicalResult Walk::relateSource(const LoweredElement &made,
     auto constant = wanted.value.getDefiningOp<onnx::ConstantOp>();
     auto source = dyn_cast_or_null<rt::ConstantOp>(made.op);
     isSame &= source && source.getElements() == constant.getValue();
+    if (isSame && source.getValue() != dist::getValueAttr(constant.getType()))
+      return breach(reader, made, wanted, "is held otherwise by the ranks");
   }
   return isSame ? success() : breach(reader, made, wanted);
 }

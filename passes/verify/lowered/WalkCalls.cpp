@@ -231,6 +231,7 @@ LogicalResult Walk::processCall(const Item &item, rt::CallOp call) {
   Side &side = sideOf(item.rank);
   const std::optional<Index> made = dimsOf(item.rank, item.made);
   site.text.rank = int64_t(made->size());
+  site.text.element = item.wanted.index;
   const CallForm form = callFormOf(op, site.text, side.reference);
   if (!form.problem.empty())
     return breach(call, item.made, item.wanted, form.problem);

@@ -1,7 +1,7 @@
 """Wrong variants of a lowered module, made from its text: each is one instruction that is changed.
 
 Kinds: operands (two of a call are swapped, or one is another view), window (its offset, a stride), size (of a dim, of a
-buffer), kernel, config (a number a kernel is told), group (the axes of a collective), collective (what it is told),
+buffer), kernel, config (a number a kernel is told), untold (an entry that is left out), group (the axes of a collective), collective (what it is told),
 buffer (what an instruction writes or reads), order (an instruction and the one that reads what it writes).
 """
 
@@ -160,19 +160,51 @@ def swaps(module, instruction, rng):
         yield "operands", f"{a} and {b} swapped", lambda: module.replaced(instruction, instruction.print(operands, types))
 
 
+def config_entries(config):
+    """Of a call."""
+    config = config.strip()
+    return [entry for entry in split(config[1:-1], ", ") if entry] if config.startswith("{") and config.endswith("}") else []
+
+
+def config_and_members(instruction):
+    return re.fullmatch(r"(.*?)((?:\{rt\.members|, why = ).*|)", instruction.rest).groups()
+
+
+def without_entry(module, instruction, number):
+    config, members = config_and_members(instruction)
+    entries = config_entries(config)
+    less = f"{{{', '.join(entries[:number] + entries[number + 1 :])}}} {members}".rstrip()
+    return module.replaced(instruction, instruction.print(instruction.operands, instruction.types, rest=less))
+
+
+def every_untold(text):
+    """Each entry of each kernel is left out once."""
+    module, seen = Lowered(text), set()
+    for instruction in module.instructions:
+        entries = config_entries(config_and_members(instruction)[0]) if instruction.prefix else []
+        for number, entry in enumerate(entries):
+            what = f"{instruction.kernel}: {entry.split(' = ')[0]}"
+            if what not in seen:
+                seen.add(what)
+                yield Mutant("untold", what, without_entry(module, instruction, number))
+
+
 def told_changes(module, instruction, rng):
     """What a kernel or collective is told."""
     same = (instruction.operands, instruction.types)
     if other := ANOTHER_KERNEL.get(instruction.kernel):
         yield "kernel", other, lambda: module.replaced(instruction, instruction.print(*same, kernel=other))
-    config, members, rest = re.fullmatch(r"(.*?)((?:\{rt\.members|, why = ).*|)()", instruction.rest).groups()
+    config, members = config_and_members(instruction)
     numbers = [*re.finditer(r"(?<![\w.\"-])\d+(?![\w.\"])", config)]
     numbers = [n for n in numbers if not config[: n.start()].endswith((": i", "e+", "e-", "flight = "))]
     if numbers:
         n = rng.choice(numbers)
-        changed = f"{config[: n.start()]}{int(n[0]) + 1}{config[n.end() :]}{members}{rest}"
+        changed = f"{config[: n.start()]}{int(n[0]) + 1}{config[n.end() :]}{members}"
         kind = "collective" if hasattr(instruction, "axes") else "config"
         yield kind, f"{n[0]} at {n.start()} of {config}"[:200], lambda: module.replaced(instruction, instruction.print(*same, rest=changed))
+    if instruction.prefix and (entries := config_entries(config)):
+        e = rng.randrange(len(entries))
+        yield "untold", entries[e][:200], lambda: without_entry(module, instruction, e)
     for wrong in ('<["ep"=2]>', '<["tp"=2]>', '<["cp"=2]>'):
         if hasattr(instruction, "axes") and wrong != instruction.axes:
             yield "group", wrong, lambda w=wrong: module.replaced(instruction, instruction.print(*same, axes=w))

@@ -1,6 +1,6 @@
 // The kernel gets the numbers of the experts that its rank has.
 //
-// RUN: shard-opt %S/imported.mlir --shardc-propagate-shardings --shardc-cut-stages --shardc-partition --shardc-lower --shardc-verify-phase=phase=lowered | FileCheck %s
+// RUN: shard-opt %S/imported.mlir --shardc-fingerprint --shardc-propagate-shardings --shardc-cut-stages --shardc-partition --shardc-lower --shardc-verify-phase=phase=lowered | FileCheck %s
 
 // CHECK: rt.call "MixtureOfExperts"
 // CHECK: rt.collective "all_reduce" {{.*}} over <["ep"=2]>

@@ -3,7 +3,7 @@
 // and repeated KV heads have become views. Sizes stay expressions over the input's
 // symbols, so that one program serves every input.
 //
-// RUN: shard-opt %S/imported.mlir --shardc-propagate-shardings --shardc-cut-stages --shardc-partition --shardc-lower --shardc-verify-phase=phase=lowered | FileCheck %s
+// RUN: shard-opt %S/imported.mlir --shardc-fingerprint --shardc-propagate-shardings --shardc-cut-stages --shardc-partition --shardc-lower --shardc-verify-phase=phase=lowered | FileCheck %s
 
 // CHECK: rt.program @stage0
 

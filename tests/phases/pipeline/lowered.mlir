@@ -1,7 +1,7 @@
 // One program for the ranks of each stage. What is received has a buffer of its own;
 // the stage's weights and nothing else are in a program.
 //
-// RUN: sed 's/<\["tp"=2\]>/<["pp"=2, "tp"=2]>/' %S/../one-layer/imported.mlir | shard-opt --shardc-propagate-shardings --shardc-cut-stages --shardc-partition --shardc-lower --shardc-verify-phase=phase=lowered | FileCheck %s
+// RUN: sed 's/<\["tp"=2\]>/<["pp"=2, "tp"=2]>/' %S/../one-layer/imported.mlir | shard-opt --shardc-fingerprint --shardc-propagate-shardings --shardc-cut-stages --shardc-partition --shardc-lower --shardc-verify-phase=phase=lowered | FileCheck %s
 
 // CHECK-LABEL: rt.program @stage0 attributes {dist.stage = 0 : i64, rt.partitioned = @stage0.partitioned}
 // CHECK-NOT: "head"

@@ -1,6 +1,6 @@
 // A step has one position: its heads lie behind each other already, nothing is copied.
 // RUN: shard-opt %s --shardc-partition --shardc-verify-phase="phase=partitioned allows-unrecorded=true" --shardc-bind-sizes | FileCheck %s
-// RUN: shard-opt %s --shardc-partition --shardc-bind-sizes --shardc-lower --shardc-verify-phase=phase=lowered | FileCheck %s --check-prefix=BOUND
+// RUN: shard-opt %s --shardc-fingerprint --shardc-partition --shardc-bind-sizes --shardc-lower --shardc-verify-phase=phase=lowered | FileCheck %s --check-prefix=BOUND
 // RUN: shard-opt %s --shardc-partition --shardc-lower | FileCheck %s --check-prefix=OPEN
 
 !x = tensor<?x?x4x8xf32, #dist.value<dims = [b, s, 4, 8], sharding = [{}, {}, {"tp"=2}, {}]>>

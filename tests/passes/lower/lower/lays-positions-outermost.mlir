@@ -1,6 +1,6 @@
 // Where memory comes page by page, what is taken of a cache is its front: the dim
 // that grows lies outside of all others, also where the caller gives past.
-// RUN: shard-opt %s --shardc-partition --shardc-lower=target=cuda --shardc-verify-phase=phase=lowered | shard-opt | FileCheck %s
+// RUN: shard-opt %s --shardc-fingerprint --shardc-partition --shardc-lower=target=cuda --shardc-verify-phase=phase=lowered | shard-opt | FileCheck %s
 // RUN: shard-opt %s --shardc-partition --shardc-lower | FileCheck %s --check-prefix=HOST
 
 !new = tensor<?x4x?x8xf32, #dist.value<dims = [b, 4, s, 8], sharding = [{}, {"tp"=2}, {}, {}]>>

@@ -1,6 +1,6 @@
 // Of what is quantised as it comes, the maximum and the minimum are found together.
 // RUN: shard-opt %s --shardc-partition --shardc-merge-collectives --shardc-verify-phase="phase=partitioned allows-unrecorded=true" | FileCheck %s
-// RUN: shard-opt %s --shardc-partition --shardc-merge-collectives --shardc-lower --shardc-verify-phase=phase=lowered | FileCheck %s --check-prefix=LOWERED
+// RUN: shard-opt %s --shardc-fingerprint --shardc-partition --shardc-merge-collectives --shardc-lower --shardc-verify-phase=phase=lowered | FileCheck %s --check-prefix=LOWERED
 
 !x = tensor<?x16xf32, #dist.value<dims = [n, 16], sharding = [{}, {"tp"=2}]>>
 !max = tensor<f32, #dist.value<dims = [], sharding = [], partial = {"tp"=2: max}>>

@@ -1,6 +1,6 @@
 // Each phase's output satisfies its own verifier, and leaves it unchanged.
 // RUN: shard-opt %s --shardc-fingerprint --shardc-verify-phase=phase=imported --shardc-propagate-shardings --shardc-verify-phase=phase=sharded --shardc-cut-stages --shardc-verify-phase=phase=staged --shardc-partition --shardc-verify-phase=phase=partitioned | FileCheck %s
-// RUN: shard-opt %s --shardc-propagate-shardings --shardc-cut-stages --shardc-partition --shardc-lower --shardc-verify-phase=phase=lowered | FileCheck %s --check-prefix=LOWERED
+// RUN: shard-opt %s --shardc-fingerprint --shardc-propagate-shardings --shardc-cut-stages --shardc-partition --shardc-lower --shardc-verify-phase=phase=lowered | FileCheck %s --check-prefix=LOWERED
 
 !x = tensor<?x16xf32, #dist.value<dims = [batch, 16]>>
 !h = tensor<?x32xf32, #dist.value<dims = [batch, 32]>>
