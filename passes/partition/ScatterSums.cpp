@@ -28,9 +28,9 @@ namespace shardc::partition {
 namespace {
 
 /// The dim that these axes, and no others, split in `part` and not in `whole`.
-std::optional<size_t> scatteredDim(const dist::Sharding &whole,
-                                   const dist::Sharding &part,
-                                   ArrayRef<dist::AxisRef> axes) {
+std::optional<size_t> dimOnlySplitIn(const dist::Sharding &whole,
+                                     const dist::Sharding &part,
+                                     ArrayRef<dist::AxisRef> axes) {
   for (size_t dim = 0; dim < part.dims.size(); ++dim)
     if (dist::allGather(part, dim, axes) == whole)
       return dim;
@@ -46,8 +46,8 @@ bool scatter(dist::AllReduceOp reduce) {
     if (!isa<dist::SliceOp>(user) || user->getResult(0).getType() != type)
       return false;
   ArrayRef<dist::AxisRef> axes = reduce.getAxes().getAxes();
-  std::optional<size_t> dim = scatteredDim(dist::getSharding(reduce.getType()),
-                                           dist::getSharding(type), axes);
+  std::optional<size_t> dim = dimOnlySplitIn(
+      dist::getSharding(reduce.getType()), dist::getSharding(type), axes);
   if (!dim)
     return false;
   OpBuilder builder(reduce);

@@ -95,7 +95,7 @@ static Value safeWeights(Value weights) {
 }
 
 /// Follows the weights to their product with the value.
-static std::optional<Weighted> readWeighted(SoftmaxOp softmax) {
+static std::optional<Weighted> followWeights(SoftmaxOp softmax) {
   Weighted weighted;
   Value weights = softmax.getResult();
   if (Value safe = safeWeights(weights)) {
@@ -245,7 +245,7 @@ static void setCausality(OpBuilder &builder, DimExpr offset, int64_t window,
 bool AttentionBuilder::replace(SoftmaxOp softmax) {
   Dims dims = dimsOf(softmax);
   std::optional<Weighted> weighted = dims.size() == 4 && softmax.getAxis() == 3
-                                         ? readWeighted(softmax)
+                                         ? followWeights(softmax)
                                          : std::nullopt;
   std::optional<AttentionScores> scores =
       weighted ? readScores(softmax.getInput(), weighted->element)

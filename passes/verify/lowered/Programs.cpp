@@ -110,15 +110,15 @@ private:
     const bool isKept = cache.getKind() == "keep";
     Value present = function.front().getTerminator()->getOperand(number);
     Value given = function.getArgument(known->input);
-    const bool isBuffer =
-        isKept ? cache.getBuffer() == past.getBuffer()
-               : bufferOf(outputs[number]) == cache.getBuffer();
+    const bool isBuffer = isKept
+                              ? cache.getBuffer() == past.getBuffer()
+                              : bufferOf(outputs[number]) == cache.getBuffer();
     if (!isBuffer || (isKept && present == given &&
                       bufferOf(outputs[number]) != cache.getBuffer()))
       return wrong(cache, "holds another buffer than that of past or present");
     Kept entry{cache, past.getElement(), known->dim, past.getDimFirst(),
-               dist::getSharding((cache.getKind() == "set" ? present : given)
-                                     .getType())};
+               dist::getSharding(
+                   (cache.getKind() == "set" ? present : given).getType())};
     if (!isKept && failed(verifyPresent(cache, number, present, given, entry)))
       return failure();
     return kept.try_emplace(known->input, entry).second
@@ -136,8 +136,7 @@ private:
       entry.isDimFirst =
           grows && type.getStrides() != ArrayRef(stridesOf(dims, grows, false));
     if (type.getElement() != entry.element || !type.getOffset().isConstant(0) ||
-        type.getStrides() !=
-            ArrayRef(stridesOf(dims, grows, entry.isDimFirst)))
+        type.getStrides() != ArrayRef(stridesOf(dims, grows, entry.isDimFirst)))
       return wrong(cache, "does not lie as past does");
     if (!isHeldAlike(dist::getSharding(present.getType()),
                      isSet ? dist::getSharding(present.getType())
@@ -204,8 +203,8 @@ LogicalResult verifyPrograms(ModuleOp module) {
     CacheVerifier caches(program, function);
     if (failed(caches.run()))
       return failure();
-    auto [first, isFirst] = stages.try_emplace(
-        onnx::FunctionInfo(function).stage(), caches.kept);
+    auto [first, isFirst] =
+        stages.try_emplace(onnx::FunctionInfo(function).stage(), caches.kept);
     if (!isFirst &&
         failed(verifyKeptAlike(program, first->second, caches.kept)))
       return failure();

@@ -170,7 +170,7 @@ std::optional<ReferenceElement> Reference::step(Operation *op,
   return arrangement.of(cast<dist::SliceOp>(op));
 }
 
-static bool arranges(Operation *op) {
+bool arranges(Operation *op) {
   return isa<onnx::ReshapeOp, onnx::TransposeOp, onnx::ExpandOp, onnx::SliceOp,
              onnx::SplitOp, onnx::ConcatOp, onnx::TileOp, dist::SliceOp>(op);
 }

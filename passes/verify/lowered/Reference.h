@@ -22,6 +22,9 @@ struct ReferenceElement {
   Index index; ///< on this rank
 };
 
+/// Whether an op is looked through.
+bool arranges(mlir::Operation *op);
+
 class Reference {
 public:
   explicit Reference(const Point &point) : point(point) {}

@@ -2,6 +2,7 @@
 
 #include "passes/verify/lowered/Refinement.h"
 
+#include "dialects/onnx/ops/Quantization.h"
 #include "passes/verify/lowered/Walk.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -193,6 +194,28 @@ LogicalResult verifyGuards(rt::ProgramOp program, func::FuncOp function) {
   return success();
 }
 
+/// Ops that compute what somebody reads. Numbers of quantised weights may be
+/// made by the kernel that reads them.
+SmallVector<Operation *> opsToCompare(func::FuncOp function) {
+  SmallVector<Operation *> ops;
+  function.walk([&](Operation *op) {
+    if (!op->use_empty() && !arranges(op) &&
+        !isa<onnx::WeightOp, onnx::ConstantOp, onnx::NoneOp, onnx::IfOp,
+             onnx::DequantizeLinearOp, dist::RingOp>(op))
+      ops.push_back(op);
+  });
+  return ops;
+}
+
+/// What is not known is told: a choice of the report (shardc --explain-json).
+void tellUncompared(func::FuncOp function, size_t all,
+                    ArrayRef<Operation *> left) {
+  if (!left.empty())
+    left.front()->emitRemark("verify-phase: of ")
+        << all << " ops of " << function.getSymName() << ", " << left.size()
+        << " are not compared with instructions; this is the first";
+}
+
 } // namespace
 
 LogicalResult verifyRefinement(rt::ProgramOp program, func::FuncOp function,
@@ -202,17 +225,24 @@ LogicalResult verifyRefinement(rt::ProgramOp program, func::FuncOp function,
   const LoweredProgram lowered(program);
   // The first rank at some sizes, and the last at others.
   const int64_t last = mesh.numRanks() - 1;
+  SmallVector<Operation *> left = opsToCompare(function);
+  const size_t all = left.size();
   for (unsigned seed = 0; seed < 2; ++seed) {
     const auto sizes = findSizes(function, mesh, seed);
-    if (!sizes)
-      return success(); // no request that this can be run with was found
+    if (!sizes) {
+      program.emitWarning("is not compared with what was partitioned: no sizes "
+                          "were found of which all conditions hold");
+      return success();
+    }
     const int64_t rank = seed == 0 ? 0 : last;
     if (failed(verifyBounds(program, {&mesh, rank, *sizes})))
       return failure();
     Walk walk(lowered, mesh, *sizes, rank);
     if (failed(Ports(program, function, walk).start()) || failed(walk.run()))
       return failure();
+    llvm::erase_if(left, [&](Operation *op) { return walk.hasCompared(op); });
   }
+  tellUncompared(function, all, left);
   return success();
 }
 

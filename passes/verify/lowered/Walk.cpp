@@ -233,6 +233,7 @@ LogicalResult Walk::run() {
 
 LogicalResult Walk::process(const Item &item) {
   Operation *op = item.wanted.value.getDefiningOp();
+  compared.insert(op);
   if (auto receive = dyn_cast<dist::ReceiveOp>(op)) {
     auto made = dyn_cast<rt::ReceiveOp>(item.made.op);
     const bool isSame = made && made.getTransfer() == receive.getTransfer() &&

@@ -30,6 +30,8 @@ public:
                                   mlir::Value value);
   /// Until nothing is left; then the kernels that were found on the way.
   llvm::LogicalResult run();
+  /// Of which an instruction was found.
+  bool hasCompared(mlir::Operation *op) const { return compared.contains(op); }
 
 private:
   /// A program on a rank.
@@ -120,6 +122,7 @@ private:
   std::map<int64_t, std::unique_ptr<Side>> sides;
   std::vector<Item> items;
   KernelBodies bodies;
+  llvm::DenseSet<mlir::Operation *> compared;
   using Place = std::tuple<int64_t, mlir::Operation *, int, unsigned, int64_t>;
   std::set<std::tuple<Place, void *, int64_t, Branches>> seen;
   /// How many elements of an instruction were followed, for an op.
