@@ -54,6 +54,9 @@ private:
   /// A walk backwards: drops what nothing needs. `symbols` are needed.
   void eraseUnused(Block &block, ShapeInference &inference,
                    llvm::StringSet<> &symbols);
+
+  /// Known as symbols that nothing reads from them any more.
+  llvm::DenseSet<Value> unread;
 };
 
 } // namespace
@@ -65,7 +68,7 @@ void InferShapes::replaceKnown(Operation *op, ShapeInference &inference) {
   auto isRead = [](Operation *user) { return isa<ReadSizesOp>(user); };
   for (OpResult result : op->getResults())
     if (const KnownValue *known = inference.known(result);
-        known && !result.use_empty() &&
+        known && !result.use_empty() && !unread.contains(result) &&
         llvm::none_of(result.getUsers(), isRead))
       result.replaceAllUsesWith(inference.constant(op, *known));
 }
@@ -99,6 +102,8 @@ void InferShapes::eraseUnused(Block &block, ShapeInference &inference,
       replaceKnown(op, inference);
     previous = op->getPrevNode(); // may be what it was replaced by
     if (isUnused(op)) {
+      if (auto read = dyn_cast<ReadSizesOp>(op))
+        unread.insert(read.getOperand());
       op->erase();
       ++numErased;
       continue;
@@ -113,16 +118,42 @@ void InferShapes::eraseUnused(Block &block, ShapeInference &inference,
   }
 }
 
+/// The symbols of sizes in a function that nobody but its unused inputs binds:
+/// of what was the Shape of one, say.
+static llvm::StringSet<> boundByUnused(func::FuncOp function,
+                                       ShapeInference &inference) {
+  llvm::StringSet<> symbols;
+  function.walk([&](Operation *op) {
+    if (op != function)
+      forEachSize(op, [&](DimExpr size) { addSymbols(size, symbols); });
+  });
+  for (const Assumption &assumption : inference.assumptions())
+    for (DimExpr side : {assumption.lhs, assumption.rhs})
+      addSymbols(inference.simplify(side), symbols);
+  for (BlockArgument input : function.getArguments())
+    if (!input.use_empty())
+      for (DimExpr size : inference.dims(input))
+        size.forEachSymbol([&](StringRef name, bool) { symbols.erase(name); });
+  return symbols;
+}
+
 /// An input that only other branches use says nothing about sizes here: what it
 /// shares a symbol with may have another size.
 static void freeUnusedInputs(func::FuncOp function, ShapeInference &inference) {
+  llvm::StringSet<> needed = boundByUnused(function, inference);
+  auto isNeeded = [&](DimExpr size) {
+    bool isNeeded = false;
+    size.forEachSymbol(
+        [&](StringRef name, bool) { isNeeded |= needed.contains(name); });
+    return isNeeded;
+  };
   for (BlockArgument input : function.getArguments()) {
     if (!input.use_empty())
       continue;
     SmallVector<DimExpr, 4> dims = inference.dims(input);
     StringAttr name = FunctionInfo(function).inputName(input.getArgNumber());
     for (auto [d, size] : llvm::enumerate(dims))
-      if (size.isSymbolic() && name)
+      if (size.isSymbolic() && name && !isNeeded(size))
         size = DimExpr::symbol((name.getValue() + ".dim" + Twine(d)).str());
     inference.setType(input, inference.element(input), dims);
   }
@@ -137,6 +168,7 @@ FailureOr<SmallVector<std::string>> InferShapes::run(func::FuncOp function,
   ShapeInference inference(builder, opset);
   if (failed(inference.inferBlock(block)))
     return failure();
+  unread.clear();
   llvm::StringSet<> symbols = symbolsOf(inference.assumptions());
   eraseUnused(block, inference, symbols);
   if (inference.hasEqualities())

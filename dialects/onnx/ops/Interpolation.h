@@ -10,10 +10,13 @@
 namespace shardc::onnx {
 
 /// Sizes of which one is symbolic; `scale` is what the user gave, if that is not
-/// out / in.
+/// out / in. Where the aspect ratio is kept, it is the smallest (or largest) of
+/// `ratios`, each of a size after and before.
 struct SymbolicDim {
   dist::DimExpr in, out;
   std::optional<double> scale;
+  llvm::SmallVector<std::pair<dist::DimExpr, dist::DimExpr>, 2> ratios = {};
+  bool isSmallest = true;
 };
 
 /// One dim: `scale` is what the user gave, or out / in. A symbolic dim that is
@@ -69,16 +72,25 @@ public:
   std::vector<double> matrix(const ResizedDim &dim) const;
   /// The image with another size of `axis`, whose positions are computed on each
   /// run; null after an error.
-  mlir::Value resampleAtRun(Decomposition &build, const SymbolicDim &dim,
+  mlir::Value resampleAtRun(Decomposition &build, const ResizedDim &dim,
                             mlir::Value image, int64_t axis) const;
+  /// `value` where a position of its lies outside of the image.
+  mlir::Value extrapolateAtRun(Decomposition &build, const ResizedDim &dim,
+                               mlir::Value image, int64_t axis,
+                               double value) const;
 
 private:
   Taps tapsAt(const ResizedDim &dim, double position) const;
   double weightAt(double distance) const;
-  mlir::Value positionsAtRun(Decomposition &build,
-                             const SymbolicDim &dim) const;
+  mlir::Value positionsAtRun(Decomposition &build, const ResizedDim &dim) const;
   mlir::Value nearestAtRun(Decomposition &build, mlir::Value position,
                            bool shrinks) const;
+  mlir::Value tapsAtRun(Decomposition &build, const SymbolicDim &dim,
+                        mlir::Value position, mlir::Value image,
+                        int64_t axis) const;
+  mlir::Value matrixAtRun(Decomposition &build, const SymbolicDim &dim,
+                          mlir::Value position, mlir::Value image,
+                          int64_t axis) const;
 
   llvm::StringRef mode, nearest, transform;
   bool isSimple; ///< as opset 10 finds the nearest element

@@ -133,11 +133,43 @@ static std::optional<double> numberOf(const KnownScalar &scalar) {
   return std::nullopt;
 }
 
+/// keepAspectRatio where a size is symbolic: round(size * scale) is the smallest
+/// (or largest) of the rounded sizes that each axis would ask for.
+static void keepAspectRatioAtRun(bool isSmallest, ArrayRef<DimExpr> shape,
+                                 ArrayRef<int64_t> axes,
+                                 MutableArrayRef<ResizedDim> dims) {
+  SmallVector<std::pair<DimExpr, DimExpr>, 2> ratios;
+  for (int64_t axis : axes) {
+    const ResizedDim &dim = dims[axis];
+    ratios.emplace_back(dim.symbolic ? dim.symbolic->out
+                        : shape[axis].asConstant() ? DimExpr(dim.out)
+                                                   : shape[axis],
+                        shape[axis]);
+  }
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    DimExpr in = shape[axis], out = ratios[i].first;
+    for (auto [otherOut, otherIn] : ratios) {
+      if (otherIn == in && otherOut == ratios[i].first)
+        continue;
+      DimExpr asked =
+          DimExpr::floorDiv(otherOut * in * 2 + otherIn, otherIn * 2);
+      out = isSmallest ? DimExpr::min(out, asked) : DimExpr::max(out, asked);
+    }
+    dims[axis].symbolic = {in, out, std::nullopt, ratios, isSmallest};
+  }
+}
+
 /// One scale for all: the smallest, or the largest.
-static void keepAspectRatio(StringRef policy, ArrayRef<int64_t> axes,
+static void keepAspectRatio(StringRef policy, ArrayRef<DimExpr> shape,
+                            ArrayRef<int64_t> axes,
                             MutableArrayRef<ResizedDim> dims) {
   if (policy == "stretch")
     return;
+  auto isSymbolic = [&](int64_t axis) {
+    return dims[axis].symbolic || !shape[axis].asConstant();
+  };
+  if (llvm::any_of(axes, isSymbolic))
+    return keepAspectRatioAtRun(policy == "not_larger", shape, axes, dims);
   double scale = dims[axes.front()].scale;
   for (int64_t axis : axes)
     scale = policy == "not_larger" ? std::min(scale, dims[axis].scale)
@@ -242,18 +274,13 @@ readAxes(ResizeOp op, ShapeInference &inference, int64_t rank) {
 static LogicalResult reportSize(ResizeOp op, int64_t axis) {
   return op.emitOpError("resizes dim ")
          << axis << " of " << op.getInput().getType()
-         << ", expected sizes above 0, that scales of small fractions give, "
-            "and no roi, antialias or aspect ratio of symbolic ones: export "
-            "with a constant image size";
+         << ", expected sizes above 0, that scales of small fractions give: "
+            "export with a constant image size";
 }
 
 /// An image that is empty has no element to read.
 static LogicalResult checkSymbolic(ResizeOp op, ShapeInference &inference,
                                    const SymbolicDim &dim) {
-  if (op.getAntialias() != 0 || op.getExcludeOutside() != 0 ||
-      op.getKeepAspectRatioPolicy() != "stretch" ||
-      op.getCoordinateTransformationMode() == "tf_crop_and_resize")
-    return failure();
   return inference.assume(op, GuardKind::AtLeast, dim.in, 1,
                           "Resize: size " + dim.in.str());
 }
@@ -286,18 +313,17 @@ readDims(ResizeOp op, ShapeInference &inference, bool usesRoi) {
   }
   for (auto [i, axis] : llvm::enumerate(*axes)) {
     std::optional<ResizedDim> dim = readDim(operands, shape[axis], i);
-    if (!dim || dim->in == 0 ||
-        (usesRoi && failed(readRoi(operands, i, *dim))) ||
-        (dim->symbolic && failed(checkSymbolic(op, inference, *dim->symbolic))))
+    if (!dim || dim->in == 0 || (usesRoi && failed(readRoi(operands, i, *dim))))
       return reportSize(op, axis);
+    if (!shape[axis].asConstant() && !dim->symbolic && !dim->isKept(usesRoi))
+      dim->symbolic = {shape[axis], shape[axis], std::nullopt}; // a part of it
     dims[axis] = *dim;
   }
   if (operands.hasSizes)
-    keepAspectRatio(op.getKeepAspectRatioPolicy(), *axes, dims);
-  for (auto [axis, size] : llvm::enumerate(shape))
-    if (!size.asConstant() && !dims[axis].symbolic &&
-        !dims[axis].isKept(usesRoi))
-      return reportSize(op, static_cast<int64_t>(axis));
+    keepAspectRatio(op.getKeepAspectRatioPolicy(), shape, *axes, dims);
+  for (const ResizedDim &dim : dims)
+    if (dim.symbolic && failed(checkSymbolic(op, inference, *dim.symbolic)))
+      return failure();
   return dims;
 }
 
@@ -369,7 +395,11 @@ LogicalResult ResizeOp::inferTypes(ShapeInference &inference) {
     if (!image || dim.isKept(interpolation.usesRoi()))
       continue;
     if (dim.symbolic) {
-      image = interpolation.resampleAtRun(build, *dim.symbolic, image, axis);
+      image = interpolation.resampleAtRun(build, dim, image, axis);
+      if (image && interpolation.usesRoi())
+        image = interpolation.extrapolateAtRun(
+            build, dim, image, axis,
+            getExtrapolationValue().convertToFloat());
       continue;
     }
     if (failed(checkAmount(*this,

@@ -1,6 +1,9 @@
 //===- Source.cpp - Shape functions and sharding rules --------------------===//
 
 #include "dialects/onnx/ops/Source.h"
+#include "dialects/onnx/Decomposition.h"
+#include "dialects/onnx/ops/Arithmetic.h"
+#include "dialects/onnx/ops/Math.h"
 
 #include <cmath>
 
@@ -119,15 +122,31 @@ LogicalResult ConstantOfShapeOp::inferTypes(ShapeInference &inference) {
 // Range
 //===----------------------------------------------------------------------===//
 
+/// start + i * delta for each i below ceil((limit - start) / delta), of which
+/// only the data know how many there are.
+static LogicalResult readFloatRange(RangeOp op, ShapeInference &inference,
+                                    Type element) {
+  Decomposition d(op, inference);
+  Type f64 = inference.builder.getF64Type();
+  Value operands[3];
+  for (auto [i, operand] : llvm::enumerate(op.getInputs()))
+    operands[i] = d.reshape(d.cast(operand, f64), {});
+  auto [start, limit, delta] = operands;
+  Value count = d.make<CeilOp>({d.make<DivOp>({d.sub(limit, start), delta})});
+  count = d.make<MaxOp>({d.cast(count, d.i64()), d.integer(d.i64(), 0)});
+  if (!count)
+    return failure();
+  Value steps = d.cast(d.range(0, inference.readSize(count)), f64);
+  return d.replaceBy(d.cast(d.add(start, d.mul(steps, delta)), element));
+}
+
 static LogicalResult inferFloatRange(RangeOp op, ShapeInference &inference,
                                      Type element) {
   double values[3];
-  for (int i = 0; i < 3; ++i) {
-    const KnownValue *known = inference.known(op.getInputs()[i]);
+  for (auto [i, operand] : llvm::enumerate(op.getInputs())) {
+    const KnownValue *known = inference.known(operand);
     if (!known || !std::holds_alternative<double>(known->elements[0]))
-      return op.emitOpError("of ") << element
-                                   << " has operands that depend on "
-                                      "data, expected constants";
+      return readFloatRange(op, inference, element);
     values[i] = std::get<double>(known->elements[0]);
   }
   double count = std::ceil((values[1] - values[0]) / values[2]);
