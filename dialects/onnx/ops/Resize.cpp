@@ -141,7 +141,7 @@ static void keepAspectRatioAtRun(bool isSmallest, ArrayRef<DimExpr> shape,
   SmallVector<std::pair<DimExpr, DimExpr>, 2> ratios;
   for (int64_t axis : axes) {
     const ResizedDim &dim = dims[axis];
-    ratios.emplace_back(dim.symbolic ? dim.symbolic->out
+    ratios.emplace_back(dim.symbolic               ? dim.symbolic->out
                         : shape[axis].asConstant() ? DimExpr(dim.out)
                                                    : shape[axis],
                         shape[axis]);
@@ -398,8 +398,7 @@ LogicalResult ResizeOp::inferTypes(ShapeInference &inference) {
       image = interpolation.resampleAtRun(build, dim, image, axis);
       if (image && interpolation.usesRoi())
         image = interpolation.extrapolateAtRun(
-            build, dim, image, axis,
-            getExtrapolationValue().convertToFloat());
+            build, dim, image, axis, getExtrapolationValue().convertToFloat());
       continue;
     }
     if (failed(checkAmount(*this,

@@ -145,8 +145,7 @@ Value Interpolation::tapsAtRun(Decomposition &d, const SymbolicDim &dim,
   auto addTap = [&](int64_t offset, Value weight) {
     Value place = offset == 0 ? lower : d.add(lower, number(d, offset));
     if (excludesOutside)
-      weight = d.make<WhereOp>(
-          {isInside(d, dim, place), weight, number(d, 0)});
+      weight = d.make<WhereOp>({isInside(d, dim, place), weight, number(d, 0)});
     total = total ? d.add(total, weight) : weight;
     taps.emplace_back(place, weight);
   };
@@ -198,20 +197,21 @@ Value Interpolation::matrixAtRun(Decomposition &d, const SymbolicDim &dim,
     auto isBelow = [&](double limit) {
       return d.make<LessOrEqualOp>({x, number(d, limit)});
     };
-    Value far = d.make<WhereOp>({isBelow(2), cubicWeight(d, x, a, false), zero});
+    Value far =
+        d.make<WhereOp>({isBelow(2), cubicWeight(d, x, a, false), zero});
     weights = d.make<WhereOp>({isBelow(1), cubicWeight(d, x, a, true), far});
   }
   Value total = d.reduce<ReduceSumOp>(weights, {0});
   weights = d.make<DivOp>(
-      {weights, d.make<WhereOp>({d.make<EqualOp>({total, zero}),
-                                 number(d, 1), total})});
+      {weights,
+       d.make<WhereOp>({d.make<EqualOp>({total, zero}), number(d, 1), total})});
   Value rows = rowsAt(d, dim, places, image, axis);
   SmallVector<int64_t> perm =
       llvm::to_vector(llvm::seq<int64_t>(0, d.rank(image)));
   std::swap(perm[axis], perm.back()); // its own inverse
-  return d.transpose(d.matmul(d.transpose(rows, perm),
-                              d.cast(weights, d.element(image))),
-                     perm);
+  return d.transpose(
+      d.matmul(d.transpose(rows, perm), d.cast(weights, d.element(image))),
+      perm);
 }
 
 Value Interpolation::resampleAtRun(Decomposition &d, const ResizedDim &resized,
@@ -231,10 +231,9 @@ Value Interpolation::extrapolateAtRun(Decomposition &d,
                                       int64_t axis, double value) const {
   Decomposition::Dims shape(d.rank(image), DimExpr(1));
   shape[axis] = resized.symbolic->out;
-  Value inside =
-      isInside(d, *resized.symbolic, positionsAtRun(d, resized));
-  return d.make<WhereOp>({d.reshape(inside, shape), image,
-                          d.number(d.element(image), value)});
+  Value inside = isInside(d, *resized.symbolic, positionsAtRun(d, resized));
+  return d.make<WhereOp>(
+      {d.reshape(inside, shape), image, d.number(d.element(image), value)});
 }
 
 } // namespace shardc::onnx
