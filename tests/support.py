@@ -1,6 +1,7 @@
 """What end-to-end tests share: the programs, the models under tests/models, their data."""
 
 import json
+import os
 import subprocess
 import tempfile
 import unittest
@@ -11,7 +12,8 @@ import onnx
 from onnx import numpy_helper
 
 ROOT = Path(__file__).resolve().parents[1]
-BIN = ROOT / "build/bin"
+BUILD = Path(os.environ.get("SHARDC_TEST_BUILD", ROOT / "build"))  # run_tests.py --build
+BIN = BUILD / "bin"
 MODELS = ROOT / "tests/models"
 LAYERS = {"bert-ts-op17": 2, "gpt2-dynamo-op20": 3, "llama-dynamo-op18": 4, "llama-genai-int4": 2, "vit-ts-static-op17": 2}
 

@@ -20,8 +20,7 @@ from onnx import compose, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 from onnx.backend.test.runner import Runner
 
-ROOT = Path(__file__).resolve().parents[2]
-BIN = ROOT / "build/bin"
+from tests.support import BIN
 
 # Operands that give shapes, bounds, axes, counts and modes.
 SHAPES = {

@@ -9,7 +9,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support import BUILD, ROOT
+
 SKELETONS = ROOT.parent / "shared/skeletons"
 ROW = re.compile(r"\| ([\w-]+) \| (\w+) \| (\d+) \| ([0-9.]+) \|")
 
@@ -28,7 +29,7 @@ class GpuBench(unittest.TestCase):
             for name, family in names.items():
                 self.assertFalse(Path(folder, name, "model.onnx.data").exists(), "weights travel")
                 self.assertEqual(json.loads(Path(folder, name, "case.json").read_text())["family"], family)
-            timed = run(ROOT / "tools/gpu-bench", "--dry-run", "--bench", folder, "--build", ROOT / "build", "--rounds", 4)
+            timed = run(ROOT / "tools/gpu-bench", "--dry-run", "--bench", folder, "--build", BUILD, "--rounds", 4)
             self.assertEqual(timed.returncode, 0, timed.stderr)
             rows = {(name, what, int(batch)): float(ms) for name, what, batch, ms in ROW.findall(timed.stdout)}
             expected = [("llama-tiny-f32", "decode", 1), ("llama-tiny-f32", "decode", 2), ("llama-tiny-f32", "prefill", 1),
@@ -45,7 +46,7 @@ class GpuBench(unittest.TestCase):
             broken = Path(folder, "broken-tiny")
             shutil.copytree(Path(folder, "mixture-tiny-f32"), broken)
             (broken / "model.shard/manifest.json").write_text("{")
-            timed = run(ROOT / "tools/gpu-bench", "--dry-run", "--bench", folder, "--build", ROOT / "build", "--rounds", 1)
+            timed = run(ROOT / "tools/gpu-bench", "--dry-run", "--bench", folder, "--build", BUILD, "--rounds", 1)
             self.assertEqual(timed.returncode, 1, timed.stderr)
             self.assertRegex(timed.stdout, "broken-tiny failed: shardrt: RuntimeError: .*manifest")
             self.assertEqual({name for name, *_ in ROW.findall(timed.stdout)}, {"mixture-tiny-f32"}, timed.stdout)
@@ -53,7 +54,7 @@ class GpuBench(unittest.TestCase):
 
     def test_no_cases(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = run(ROOT / "tools/gpu-bench", "--bench", folder, "--build", ROOT / "build")
+            done = run(ROOT / "tools/gpu-bench", "--bench", folder, "--build", BUILD)
             self.assertEqual(done.returncode, 1)
             self.assertIn("run tools/dev/gpu-bundle --bench", done.stderr)
 

@@ -13,9 +13,9 @@ from onnx.reference import ReferenceEvaluator
 
 from tests.e2e import caches
 from tests.graphs import GraphBuilder
-from tests.support import BIN, LAYERS, ROOT, EndToEnd, data_sets, model_file, read_outputs
+from tests.support import BIN, BUILD, LAYERS, EndToEnd, data_sets, model_file, read_outputs
 
-PLUGIN = ROOT / "build/lib/simulated/libshardrt_cuda.so"
+PLUGIN = BUILD / "lib/simulated/libshardrt_cuda.so"
 PLANS = {"tp1": [1], "tp2": [2], "tp2sp": [2, "--sp"], "pp2": [1, "--pp", 2], "tp2pp2": [2, "--pp", 2]}
 HIDDEN, HEADS, ROWS, COLUMNS = 16, 4, 24, 8
 
@@ -110,7 +110,7 @@ class CudaPlugin(EndToEnd):
     def test_profilers_see_the_nodes(self):
         data, _ = self.save_products(np.array([[1, 2]]))
         artifact = self.compile(self.folder / "model.onnx", 2, "--kernels", "reference")
-        log, listener = self.folder / "nvtx.log", ROOT / "build/lib/tests/nvtx-listener.so"
+        log, listener = self.folder / "nvtx.log", BUILD / "lib/tests/nvtx-listener.so"
         done = self.start(artifact, "--inputs", data, NVTX_INJECTION64_PATH=str(listener), SHARDC_NVTX_LOG=str(log))
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = log.read_text().splitlines()
@@ -151,7 +151,7 @@ class CudaPlugin(EndToEnd):
 
     def test_times_are_those_that_the_gpu_notes(self):
         data, _ = self.save_products(np.array([[1, 2]]))
-        cupti = str(ROOT / "build/lib/tests/simulated-cupti.so")
+        cupti = str(BUILD / "lib/tests/simulated-cupti.so")
         for name, (tp, *flags) in PLANS.items():
             with self.subTest(plan=name):
                 artifact = self.compile(self.folder / "model.onnx", tp, "--kernels", "reference", *flags, to=name)

@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 
 from tests.e2e import caches
-from tests.support import BIN, LAYERS, ROOT, EndToEnd, data_sets, model_file, read_outputs
+from tests.support import BIN, BUILD, LAYERS, EndToEnd, data_sets, model_file, read_outputs
 
-FAKE = {"SHARDC_BACKENDS": str(ROOT / "build/lib/tests")}
-REFUSED = {"SHARDC_BACKENDS": str(ROOT / "build/lib/refused")}
+FAKE = {"SHARDC_BACKENDS": str(BUILD / "lib/tests")}
+REFUSED = {"SHARDC_BACKENDS": str(BUILD / "lib/refused")}
 
 
 def run(*arguments, **environment):

@@ -10,9 +10,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from tests.support import BIN, ROOT, EndToEnd, read_outputs
+from tests.support import BIN, BUILD, EndToEnd, read_outputs
 
-PLUGIN = ROOT / "build/lib/simulated/libshardrt_cuda.so"
+PLUGIN = BUILD / "lib/simulated/libshardrt_cuda.so"
 SIZE, WIDE, BLOCK = 32, 64, 16
 FORMATS = {"e4m3": (TensorProto.FLOAT8E4M3FN, ml_dtypes.float8_e4m3fn), "e5m2": (TensorProto.FLOAT8E5M2, ml_dtypes.float8_e5m2)}
 

@@ -9,9 +9,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.support import BIN, ROOT, EndToEnd, read_outputs
+from tests.support import BIN, BUILD, EndToEnd, read_outputs
 
-PLUGIN = ROOT / "build/lib/simulated/libshardrt_cuda.so"
+PLUGIN = BUILD / "lib/simulated/libshardrt_cuda.so"
 SIZE, WIDE = 64, 288  # scales and zero points of columns are weights, not constants
 E4M3 = TensorProto.FLOAT8E4M3FN
 FLOATS = {TensorProto.FLOAT: np.float32, TensorProto.FLOAT16: np.float16, TensorProto.BFLOAT16: ml_dtypes.bfloat16}

@@ -10,9 +10,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.graphs import GraphBuilder
-from tests.support import BIN, ROOT, EndToEnd, data_dims, data_sets, model_file, program
+from tests.support import BIN, BUILD, EndToEnd, data_dims, data_sets, model_file, program
 
-PLUGIN = ROOT / "build/lib/simulated/libshardrt_cuda.so"
+PLUGIN = BUILD / "lib/simulated/libshardrt_cuda.so"
 HIDDEN, HEADS, WIDE = 24, 6, 48
 
 

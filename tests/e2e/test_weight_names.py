@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support import BIN
 
 
 class WeightNames(unittest.TestCase):
@@ -33,7 +33,7 @@ class WeightNames(unittest.TestCase):
             (data / "output_0.pb").write_bytes(numpy_helper.from_array((x + small) @ matrix, "y").SerializeToString())
             for command in (["shardc", home / "model.onnx", "--tp", "2", "--weights", "copy", "-o", home / "a.shard"],
                             ["shardrun", home / "a.shard", "--inputs", data, "--expect", data]):
-                done = subprocess.run([str(ROOT / "build/bin" / command[0]), *map(str, command[1:])],
+                done = subprocess.run([str(BIN / command[0]), *map(str, command[1:])],
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
                 self.assertEqual(done.returncode, 0, done.stdout)
 

@@ -19,7 +19,7 @@ import unittest
 
 from tests.corpus.plan_table import CORPUS
 from tests.equivalence import mutants
-from tests.support import BIN, MODELS, ROOT, EndToEnd, model_file
+from tests.support import BIN, BUILD, MODELS, ROOT, EndToEnd, model_file
 
 COUNT = 60  # of collectives and transfers, a model
 OTHERS = 60  # of everything else
@@ -141,7 +141,7 @@ def main():
     parser.add_argument("--plan", default=" ".join(EVERYTHING), help='flags of shardc, "--tp 2 --pp 2" say')
     parser.add_argument("--everything", action="store_true", help="computations too, not only what moves values")
     arguments = parser.parse_args()
-    file, wrong, total = ROOT / "build/mutants.mlir", 0, collections.Counter()
+    file, wrong, total = BUILD / "mutants.mlir", 0, collections.Counter()
     for folder in sorted(CORPUS.iterdir()):
         model = folder / "model.onnx"
         if not model.exists() or not fnmatch.fnmatch(folder.name, arguments.models):

@@ -21,9 +21,8 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.equivalence.cases import Sizes, Symbol, every_case, partial_cases, to_model
+from tests.support import BIN
 
-ROOT = Path(__file__).resolve().parents[2]
-BIN = ROOT / "build/bin"
 RANKS = [2, 3, 8]
 SIZES = {
     "even": lambda ranks: [Sizes(ranks, 2 * ranks, ranks, 3 * ranks)],

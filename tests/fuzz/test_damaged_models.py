@@ -6,8 +6,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-SHARDC = ROOT / "build/bin/shardc"
+from tests.support import BIN, ROOT
+
+SHARDC = BIN / "shardc"
 GOOD = (ROOT / "tests/models/bert-ts-op17/model.onnx").read_bytes()
 GRAPH = 36000  # bytes before the weights, all of them structure
 

@@ -3,6 +3,7 @@
 
     run_tests.py                 every suite
     run_tests.py unit lit        only these
+    run_tests.py --build DIR     on what is built in DIR (tools/dev/sanitize)
 
 The last line reads `N passed, M failed`; exit status 1 if any failed. A skipped test counts as neither. A suite that
 finds no test, or ends badly without naming a failed one, counts as one failure: silence is no success.
@@ -22,7 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build"
+BUILD = ROOT / "build"  # --build
+UNIT_TESTS = None  # --unit-tests
 BIN = Path(sys.executable).parent  # the environment's programs; its interpreter is a link, so not resolved
 CORPUS = ROOT.parent / "shared" / "check_corpus.py"
 CORPUS_MODELS = (
@@ -88,10 +90,23 @@ def run_reported(report, count_report, *command):
     return checked(count_report(report.read_text()) if report.exists() else Count(), status)
 
 
+def run_counted(command, **options):
+    """Runs what prints `N passed, M failed` as its last such line."""
+    process = subprocess.Popen([str(part) for part in command], cwd=ROOT, stdout=subprocess.PIPE, text=True, **options)
+    count = Count()
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        if last := re.fullmatch(r"(\d+) passed, (\d+) failed\n", line):
+            count = Count(int(last[1]), int(last[2]))
+    return checked(count, process.wait())
+
+
 def run_unit():
     """GoogleTest programs, by ctest."""
     report = BUILD / "ctest.xml"
     command = [BIN / "ctest", "--test-dir", BUILD, "-j", os.cpu_count() or 1, "--output-on-failure"]
+    if UNIT_TESTS:
+        command += ["-R", UNIT_TESTS]
     return run_reported(report, count_junit, *command, "--output-junit", report)
 
 
@@ -136,14 +151,7 @@ def run_corpus():
     command += ["--models", CORPUS_MODELS, "--plans", CORPUS_PLANS]
     # What every rank holds whole must be the same bits on all of them.
     environment = os.environ | {"SHARDC_CHECK_REPLICAS": "1"}
-    process = subprocess.Popen([str(part) for part in command], cwd=ROOT, stdout=subprocess.PIPE, text=True,
-                               env=environment)
-    count = Count()
-    for line in process.stdout:
-        print(line, end="", flush=True)
-        if last := re.fullmatch(r"(\d+) passed, (\d+) failed\n", line):
-            count = Count(int(last[1]), int(last[2]))
-    return checked(count, process.wait())
+    return run_counted(command, env=environment)
 
 
 def run_fuzz():
@@ -171,14 +179,30 @@ def run_fuzzer(fuzz, name, seconds):
     return False
 
 
-SUITES = {"unit": run_unit, "lit": run_lit, "python": run_python, "corpus": run_corpus, "fuzz": run_fuzz}
+def run_sanitized():
+    """Some of the runtime's unit tests under sanitizers and with assertions."""
+    count = Count()
+    for kind in ("address", "thread"):
+        part = run_counted([ROOT / "tools" / "dev" / "sanitize", kind, "--part"])
+        count = Count(count.passed + part.passed, count.failed + part.failed)
+    return count
+
+
+SUITES = {"unit": run_unit, "lit": run_lit, "python": run_python, "corpus": run_corpus, "fuzz": run_fuzz,
+          "sanitized": run_sanitized}
 
 
 def main():
+    global BUILD, UNIT_TESTS
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     described = ", ".join(f"{name} ({suite.__doc__.rstrip('.')})" for name, suite in SUITES.items())
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=described)
-    chosen = parser.parse_args().suites or list(SUITES)
+    parser.add_argument("--build", type=Path, default=BUILD, help="the build folder (%(default)s)")
+    parser.add_argument("--unit-tests", metavar="REGEX", help="of the suite unit only tests of such names")
+    arguments = parser.parse_args()
+    BUILD, UNIT_TESTS = arguments.build.resolve(), arguments.unit_tests
+    os.environ["SHARDC_TEST_BUILD"] = str(BUILD)  # tests/support.py
+    chosen = arguments.suites or list(SUITES)
     if unknown := [name for name in chosen if name not in SUITES]:
         parser.error(f"no suite {', '.join(unknown)}: there are {', '.join(SUITES)}")
 
