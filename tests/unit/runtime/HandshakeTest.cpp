@@ -107,24 +107,24 @@ void relay(const Socket &caller, const Socket &first, size_t at, uint16_t put) {
 TEST(Handshake, nobodyBetweenNamesAnotherHost) {
   auto places = test::placesOnThisMachine(3);
   Socket entry, trap;
+  const uint16_t port = places[0].port;
   uint16_t entryPort = 0, trapPort = 0;
   ASSERT_TRUE(listenOn(entryPort, entry, "127.0.0.1").isOk());
   ASSERT_TRUE(listenOn(trapPort, trap, "127.0.0.1").isOk());
   std::thread between([&] {
     const Deadline soon = std::chrono::steady_clock::now() + 5s;
     Socket caller = acceptOne(entry, soon), first;
-    EXPECT_TRUE(connectTo("127.0.0.1", places[0].port, soon, first).isOk());
+    EXPECT_TRUE(connectTo("127.0.0.1", port, soon, first).isOk());
     // An opening, the answer, the welcome, an address of 64 bytes, and the host
     // of the one behind, whose port then follows.
     const size_t at = 48 + sizeof(Answer) + 8 + 64 + 62;
     relay(caller, first, at, trapPort);
   });
-  const uint16_t port = places[0].port;
+  places[2].port = entryPort;
   std::vector<Status> statuses(places.size());
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank < places.size(); ++rank)
     threads.emplace_back([&, rank] {
-      places[rank].port = rank == 2 ? entryPort : port;
       std::unique_ptr<Transport> transport;
       statuses[rank] = Transport::open(
           places[rank], {.timeout = 3s, .secret = "a secret"}, transport);
