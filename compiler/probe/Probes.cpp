@@ -7,6 +7,7 @@
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Quantization.h"
 #include "dialects/onnx/ops/Source.h"
+#include "passes/verify/Terms.h"
 #include "passes/verify/VerifyStages.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -186,6 +187,15 @@ void exposeProbes(ModuleOp partitioned, ArrayRef<size_t> numbers) {
     addOutputs(cast<func::FuncOp>(stage), added);
     // Probes are not cut along a batch.
     onnx::FunctionInfo(stage).removeBatchInputs();
+  }
+  // What the program computes from now on, which phase lowered looks for.
+  auto profiles = verify::pipelinesOf(
+      partitioned, [](func::FuncOp function) { return isProgram(function); });
+  for (auto [number, stages] : llvm::enumerate(profiles)) {
+    const std::string fingerprint =
+        verify::Terms(stages).fingerprint(number, profiles.size());
+    for (func::FuncOp stage : stages)
+      onnx::FunctionInfo(stage).setFingerprint(fingerprint);
   }
 }
 

@@ -162,6 +162,16 @@ LogicalResult Walk::fork(onnx::IfOp op, rt::IfOp bracket, int64_t rank,
   return success();
 }
 
+/// In a body of control flow, which every rank runs whole, types say nothing of
+/// ranks.
+static dist::ValueAttr heldAs(Type type) {
+  if (dist::ValueAttr encoding = dist::getValueAttr(type))
+    return encoding;
+  return dist::getValueAttr(
+      dist::withSharding(cast<RankedTensorType>(type),
+                         dist::Sharding::replicated(dist::getDims(type))));
+}
+
 LogicalResult Walk::relateSource(const LoweredElement &made,
                                  const ReferenceElement &wanted,
                                  Operation *reader) {
@@ -177,13 +187,13 @@ LogicalResult Walk::relateSource(const LoweredElement &made,
               source.getOffset() == weight.getOffset() &&
               source.getLength() == weight.getLength() &&
               source.getElement() == getElementTypeOrSelf(weight.getType());
-    if (isSame && source.getValue() != dist::getValueAttr(weight.getType()))
+    if (isSame && source.getValue() != heldAs(weight.getType()))
       return breach(reader, made, wanted, "is held otherwise by the ranks");
   } else {
     auto constant = wanted.value.getDefiningOp<onnx::ConstantOp>();
     auto source = dyn_cast_or_null<rt::ConstantOp>(made.op);
     isSame &= source && source.getElements() == constant.getValue();
-    if (isSame && source.getValue() != dist::getValueAttr(constant.getType()))
+    if (isSame && source.getValue() != heldAs(constant.getType()))
       return breach(reader, made, wanted, "is held otherwise by the ranks");
   }
   return isSame ? success() : breach(reader, made, wanted);
