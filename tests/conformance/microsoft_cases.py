@@ -202,6 +202,8 @@ def others(c):
         (".lengths", np.array([5, 3], np.int32), None, {}),
         (".parts", np.array([5, 4, 1, 0], np.int32), None, {}),
         (".keys", mask, None, {}),
+        (".lengths_and_starts", np.array([5, 3, 0, 5, 8, 0, 5, 8], np.int32), None, {}),
+        (".no_mask", mask[:, 4:], None, {}),
         (".past", None, past, {"unidirectional": 1}),
         (".scale", None, None, {"scale": 0.3}),
     ):

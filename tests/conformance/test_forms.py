@@ -279,6 +279,10 @@ class Forms(EndToEnd):
                 ("Conv", [filters[0]], {"strides": [3, 2]}),
                 ("Conv", [filters[0]], {"strides": [5, 2]}),
                 ("MaxPool", [], pool),
+                ("LpPool", [], pool),
+                ("AveragePool", [], pool),
+                ("AveragePool", [], {"kernel_shape": [3, 2], "strides": [3, 2], "dilations": [2, 1]}),
+                ("AveragePool", [], pool | {"count_include_pad": 1}),
                 ("ConvTranspose", [filters[1]], {"strides": [3, 2]}),
                 ("ConvTranspose", [filters[1]], {"strides": [2, 5]}),
             ):

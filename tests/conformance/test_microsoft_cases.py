@@ -7,7 +7,7 @@ import onnx
 
 from tests.conformance.microsoft_cases import DOMAIN, collect, to_model, with_expected
 from tests.fuzz.operators import FAMILIES, build
-from tests.support import ROOT, EndToEnd, read_outputs
+from tests.support import ROOT, EndToEnd, program, read_outputs
 
 NOT_ON_A_CPU = {"FusedMatMulActivation"}  # DirectML alone computes it
 SEEDS = 25
@@ -38,6 +38,26 @@ class MicrosoftCases(EndToEnd):
             for case in cases:
                 with self.subTest(case=case.name, tp=tp):
                     self.assertEqual(difference(case, [next(found) for _ in case.expected]), "")
+
+    def test_lengths_whose_number_is_a_symbol(self):
+        """[b] or [2 * b]: what they are is known when it runs."""
+        cases = {case.name: case for case in with_expected(collect())}
+        case = cases["Attention.lengths"]
+        name = case.node.input[3]
+        made = to_model([case])
+        made.graph.initializer.remove(next(w for w in made.graph.initializer if w.name == name))
+        made.graph.input.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT32, ["lengths"]))
+        onnx.save(made, self.folder / "model.onnx")
+        data, outputs = self.folder / "inputs.npz", self.folder / "outputs"
+        for tp in (1, 2):
+            artifact = self.compile(self.folder / "model.onnx", tp)
+            for other in (case, cases["Attention.parts"]):
+                np.savez(data, **case.inputs, **{name: other.weights[other.node.input[3]]})
+                self.run_ok("shardrun", artifact, "--inputs", data, "--outputs", outputs)
+                self.assertEqual(difference(other, read_outputs(outputs)), "")
+            np.savez(data, **case.inputs, **{name: np.array([5, 3, 1], np.int32)})
+            done = program("shardrun", artifact, "--inputs", data)
+            self.assertIn("a mask of lengths numbers, expected 2 or twice as many", done.stderr)
 
     def test_each_op_is_compared(self):
         """What an op is replaced by was recorded here, or is drawn at random in tests/fuzz/operators."""

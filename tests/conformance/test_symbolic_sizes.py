@@ -94,6 +94,34 @@ class SymbolicSizes(EndToEnd):
                    {"x": self.floats(2, 3), "t": self.floats(2, 4)}, {"x": self.floats(1, 3), "t": self.floats(5, 7)},
                    {"x": self.floats(4, 3), "t": self.floats(1, 2)})
 
+    def test_parts_of_what_is_no_multiple(self):
+        for count, sizes in ((2, (4, 5, 1, 2)), (3, (7, 6, 3, 8)), (4, (5, 9, 8, 7))):
+            parts = ", ".join(f"p{i}" for i in range(count))
+            types = ", ".join(f"float[a{i},3] p{i}" for i in range(count))
+            self.check(f"g (float[n,3] x) => ({types}) {{ {parts} = Split<num_outputs={count}>(x) }}",
+                       *({"x": self.floats(n, 3)} for n in sizes))
+
+    def test_squeezing_no_dim_of_a_symbol(self):
+        self.check("g (float[n,1,m] x) => (float[n,m] y) { y = Squeeze(x) }",
+                   {"x": self.floats(3, 1, 2)}, {"x": self.floats(2, 1, 0)}, {"x": self.floats(0, 1, 4)})
+
+    def test_pads_below_zero(self):
+        """They cut rows off; the reference has none of these."""
+        text = """g (float[n,3] x, int64[2] to) => (float[m,3] y) <int64 first = {0}> {
+                    size = Gather(to, first)  s = Shape(x)  n = Gather(s, first)  more = Sub(size, n)
+                    o = Constant<value_ints=[0]>()  m = Unsqueeze(more, o)  pads = Concat<axis=0>(o, o, m, o)
+                    y = Pad(x, pads)
+                  }"""
+        onnx.save(parser.parse_model(HEADER + text), self.folder / "model.onnx")
+        for ranks in (1, 2):
+            artifact = self.compile(self.folder / "model.onnx", ranks)
+            for size, wanted in ((3, 5), (5, 3), (4, 4), (2, 0)):
+                x = self.floats(size, 3)
+                np.savez(self.folder / "inputs.npz", x=x, to=np.array([wanted, 1]))
+                self.run_ok("shardrun", artifact, "--inputs", self.folder / "inputs.npz", "--outputs", self.folder / "out")
+                expected = np.pad(x, ((0, max(wanted - size, 0)), (0, 0)))[:wanted]
+                np.testing.assert_array_equal(read_outputs(self.folder / "out")[0], expected)
+
     def test_ranges_of_floats(self):
         self.check("""g (float[n,d] x) => (float[m] y) <float half = {0.5}, float start = {-1.0}, float step = {0.75}> {
                         s = Shape<start=0, end=1>(x)  scalar = Squeeze(s)  size = Cast<to=1>(scalar)
@@ -103,5 +131,3 @@ class SymbolicSizes(EndToEnd):
         self.check("g (float a, float b, float c) => (float[m] y) { y = Range(a, b, c) }",
                    *({"a": np.float32(a), "b": np.float32(b), "c": np.float32(c)}
                      for a, b, c in ((0, 3, 1), (5, 1, -1.5), (2, 1, 1), (0, 1, 0.25))))
-
-

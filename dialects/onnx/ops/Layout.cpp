@@ -183,11 +183,12 @@ LogicalResult SqueezeOp::inferTypes(ShapeInference &inference) {
     return failure();
   for (auto [d, size] : llvm::enumerate(dims)) {
     if (!*axes) {
-      // Without axes the rank must not depend on a symbol.
-      if (size.isSymbolic() &&
-          failed(inference.assume(*this, GuardKind::AtLeast, size, 2,
-                                  "Squeeze: " + size.str() +
-                                      " is not a dim to remove")))
+      // Without axes the rank must not depend on a symbol: of 0, 1, 2, 3, ...
+      // which are 0, 1, 0, 0, ... here all but 1 are kept.
+      DimExpr isOne = DimExpr::mod(DimExpr::min(size, 2), 2);
+      if (failed(inference.assume(
+              *this, GuardKind::Equal, isOne, size.isConstant(1) ? 1 : 0,
+              "Squeeze: " + size.str() + " is not a dim to remove")))
         return failure();
       if (!size.isConstant(1))
         kept.push_back(size);

@@ -123,6 +123,21 @@ PartialRule ConcatOp::partialRule() { return PartialRule::MovesAll; }
 // Split
 //===----------------------------------------------------------------------===//
 
+/// Parts of ceil(size / count) as long as there is something left: the last is
+/// what is left of it, so that their sum is the size.
+static SmallVector<DimExpr, 4> roundedUpParts(DimExpr size, int64_t count) {
+  SmallVector<DimExpr, 4> parts;
+  DimExpr part = DimExpr::floorDiv(size + (count - 1), count), left = size;
+  for (int64_t i = 0; i + 1 < count; ++i) {
+    // Of two, the first is never more than there is.
+    parts.push_back(
+        i == 0 ? part : DimExpr::min(part, DimExpr::max(size - part * i, 0)));
+    left = left - parts.back();
+  }
+  parts.push_back(left);
+  return parts;
+}
+
 /// Sizes of the parts; without any given they are equal, the last may be less.
 static FailureOr<SmallVector<DimExpr, 4>>
 partSizes(SplitOp op, ShapeInference &inference, DimExpr size) {
@@ -151,12 +166,16 @@ partSizes(SplitOp op, ShapeInference &inference, DimExpr size) {
       sizes.push_back(std::clamp<int64_t>(*constant - i * part, 0, part));
     return sizes;
   }
-  if (failed(inference.assume(
-          op, GuardKind::Equal, DimExpr::mod(size, count), 0,
-          "Split: " + size.str() + " is no multiple of " + Twine(count))))
-    return failure();
-  sizes.assign(count, DimExpr::floorDiv(size, count));
-  return sizes;
+  // Until opset 18, which has num_outputs, all parts are equal.
+  if (size.exactDiv(count) || !op.getNumOutputs()) {
+    if (failed(inference.assume(
+            op, GuardKind::Equal, DimExpr::mod(size, count), 0,
+            "Split: " + size.str() + " is no multiple of " + Twine(count))))
+      return failure();
+    sizes.assign(count, DimExpr::floorDiv(size, count));
+    return sizes;
+  }
+  return roundedUpParts(size, count);
 }
 
 LogicalResult SplitOp::inferTypes(ShapeInference &inference) {

@@ -3,6 +3,7 @@
 #include "dialects/onnx/ops/Pooling.h"
 
 #include "dialects/onnx/Decomposition.h"
+#include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Padding.h"
 #include "dialects/onnx/ops/Reduction.h"
@@ -24,12 +25,46 @@ void OnnxDialect::registerPoolingOps() {
       >();
 }
 
+/// Whether auto_pad adds as many pads as sizes say that are known when it runs.
+static bool hasPadsBySize(AveragePoolOp mean, ArrayRef<DimExpr> image) {
+  auto strides = mean.getStrides();
+  if (!mean.getAutoPad().starts_with("SAME") || !strides ||
+      strides->size() != image.size())
+    return false;
+  return !llvm::all_of_zip(image, *strides, [](DimExpr size, int64_t stride) {
+    return stride < 1 || coveredBeyond(size, stride);
+  });
+}
+
+/// Means of what the pads of other ops are: of windows that hold 3 of 4 elements
+/// the mean of all, over 3 / 4, which is the mean of an image of ones.
+static LogicalResult divideByCounted(AveragePoolOp mean,
+                                     ShapeInference &inference) {
+  Decomposition d(mean, inference);
+  SmallVector<NamedAttribute> attributes;
+  for (NamedAttribute attribute : mean->getAttrs())
+    if (attribute.getName() != mean.getCountIncludePadAttrName())
+      attributes.push_back(attribute);
+  attributes.push_back(d.attribute("count_include_pad", 1));
+  Decomposition::Dims ones = d.dims(mean.getInput());
+  ones[0] = ones[1] = 1;
+  Value counted =
+      d.expand(d.number(d.element(mean.getInput()), 1), ArrayRef(ones));
+  Value all = d.make<AveragePoolOp>({mean.getInput()}, attributes);
+  return d.replaceBy(
+      d.make<DivOp>({all, d.make<AveragePoolOp>({counted}, attributes)}));
+}
+
 LogicalResult inferPool(Operation *op, ShapeInference &inference) {
   Value input = op->getOperand(0);
   SmallVector<DimExpr, 4> dims = inference.dims(input);
   if (dims.size() < 3)
     return op->emitOpError("has an operand of ")
            << dims.size() << " dims, expected at least 3";
+  auto mean = dyn_cast<AveragePoolOp>(op);
+  if (mean && !mean.getCountIncludePad() &&
+      hasPadsBySize(mean, ArrayRef(dims).drop_front(2)))
+    return divideByCounted(mean, inference);
   auto image = inferWindows(op, inference, ArrayRef(dims).drop_front(2));
   if (failed(image))
     return failure();

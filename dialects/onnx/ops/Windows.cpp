@@ -91,18 +91,28 @@ bool padImage(Operation *op, ShapeInference &inference, ArrayRef<SamePads> pads,
   return static_cast<bool>(padded);
 }
 
-/// Pads of a maximum are the least number, and count for nothing. Those of a
-/// mean would count.
-static bool canPadFirst(Operation *op) {
-  return isa<MaxPoolOp>(op) &&
-         llvm::all_of(op->getResults().drop_front(),
-                      [](Value places) { return places.use_empty(); }) &&
-         isa<FloatType>(getElementTypeOrSelf(op->getOperand(0).getType()));
+/// What an element must be so that a window with some of it is what it is
+/// without; none where there is no such number. The mean has its own way
+/// (AveragePoolOp::inferTypes) unless it counts pads.
+static std::optional<double> padThatCountsForNothing(Operation *op) {
+  if (auto mean = dyn_cast<AveragePoolOp>(op))
+    return mean.getCountIncludePad() ? std::optional(0.0) : std::nullopt;
+  if (isa<LpPoolOp>(op))
+    return 0;
+  auto isUsed = [](Value places) { return !places.use_empty(); };
+  if (!isa<MaxPoolOp>(op) ||
+      llvm::any_of(op->getResults().drop_front(), isUsed))
+    return std::nullopt;
+  auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(op->getOperand(0)));
+  if (!type)
+    return -INFINITY;
+  return type.isUnsigned() ? 0 : -std::ldexp(1.0, type.getWidth() - 1);
 }
 
 /// Pads that depend on sizes are an op of their own; `counts` are the windows.
 static LogicalResult padFirst(Operation *op, ShapeInference &inference,
-                              Windows &windows, ArrayRef<DimExpr> image,
+                              double value, Windows &windows,
+                              ArrayRef<DimExpr> image,
                               SmallVectorImpl<DimExpr> &counts) {
   SmallVector<SamePads> pads;
   for (auto [d, size] : llvm::enumerate(image)) {
@@ -115,7 +125,7 @@ static LogicalResult padFirst(Operation *op, ShapeInference &inference,
       return failure();
   }
   windows.pads.assign(2 * image.size(), 0);
-  return success(padImage(op, inference, pads, -INFINITY));
+  return success(padImage(op, inference, pads, value));
 }
 
 /// As many pads as give ceil(size / stride) windows.
@@ -137,8 +147,9 @@ static LogicalResult resolveAutoPad(Operation *op, ShapeInference &inference,
   for (size_t d = 0; d < spatial; ++d) {
     std::optional<int64_t> covered =
         coveredBeyond(image[d], windows.strides[d]);
-    if (!covered && canPadFirst(op))
-      return padFirst(op, inference, windows, image, counts);
+    std::optional<double> pad = padThatCountsForNothing(op);
+    if (!covered && pad)
+      return padFirst(op, inference, *pad, windows, image, counts);
     if (!covered)
       return op->emitOpError("has auto_pad ")
              << windows.autoPad << " for a size of " << image[d].str()

@@ -151,8 +151,8 @@ static LogicalResult replaceProjected(OpTy op, Decomposition &d,
   Decomposition::Dims q = d.dims(qkv[0]), k = d.dims(qkv[1]);
   ScoreMask mask;
   if (padding)
-    mask.add(d, paddingBias(d, padding, q[0], k[2], d.element(qkv[0]),
-                            op.getMaskFilterValue().convertToDouble()));
+    mask.addPadding(d, padding, {q[0], q[2], k[2]}, d.element(qkv[0]),
+                    op.getMaskFilterValue().convertToDouble());
   if (bias)
     mask.add(d, bias);
   if (op.getUnidirectional())
@@ -319,8 +319,8 @@ MicrosoftMultiHeadAttentionOp::inferTypes(ShapeInference &inference) {
   Decomposition::Dims queries = d.dims(heads.q), keys = d.dims(k);
   ScoreMask mask;
   if (Value padding = d.operand(kKeyPadding))
-    mask.add(d, paddingBias(d, padding, queries[0], keys[2], d.element(heads.q),
-                            getMaskFilterValue().convertToDouble()));
+    mask.addPadding(d, padding, {queries[0], queries[2], keys[2]},
+                    d.element(heads.q), getMaskFilterValue().convertToDouble());
   if (Value bias = d.operand(kScoreBias))
     mask.add(d, bias);
   if (getUnidirectional())

@@ -87,47 +87,105 @@ Value causalKeys(Decomposition &d, DimExpr past, DimExpr queries,
   return d.make<LessOrEqualOp>({d.range(0, keys), column});
 }
 
-/// Bool, broadcastable to [b, h, s, t].
-static Value paddingKeys(Decomposition &d, Value mask, DimExpr batch,
+/// Of ends, or ends and starts, of the keys that a row of the batch sees. The
+/// name of a dim does not say which: [b] is [2 * b] with starts at 0, which stand
+/// behind it here to be read in their place.
+static Value keysBetween(Decomposition &d, Value mask, DimExpr batch,
                          DimExpr keys) {
-  Decomposition::Dims dims = d.dims(mask);
-  if (dims.size() == 2 || dims.size() == 3) {
-    dims.insert(dims.begin() + 1, dims.size() == 2 ? 2 : 1, 1);
-    return d.reshape(d.make<GreaterOp>({mask, d.number(d.element(mask), 0)}),
-                     dims);
-  }
   mask = d.cast(mask, d.i64());
-  auto perRow = [&](Value lengths) {
-    return d.reshape(lengths, {batch, 1, 1, 1});
+  auto perRow = [&](Value bounds) {
+    return d.reshape(bounds, {batch, 1, 1, 1});
   };
+  DimExpr size = d.dims(mask)[0];
   Value positions = d.range(0, keys);
-  if (dims.size() == 1 && dims[0] == batch)
-    return d.make<LessOp>({positions, perRow(mask)});
-  if (dims.size() == 1 && dims[0] == 2 * batch) {
-    Value ends = perRow(d.slice(mask, 0, 0, batch));
-    Value starts = perRow(d.slice(mask, 0, batch, batch));
-    return d.make<AndOp>({d.make<LessOp>({positions, ends}),
-                          d.make<GreaterOrEqualOp>({positions, starts})});
-  }
-  d.op->emitOpError("has a mask of type ")
-      << mask.getType()
-      << ", expected dims [batch, keys], [batch, queries, keys], [batch] or "
-         "[2 * batch]";
-  return {};
+  // Lengths of keys, then where queries and keys of each row begin.
+  bool areLengths = size == batch || size == 3 * batch + 2;
+  Value ends =
+      perRow(areLengths && size == batch ? mask : d.slice(mask, 0, 0, batch));
+  if (areLengths)
+    return d.make<LessOp>({positions, ends});
+  if (size != 2 * batch)
+    mask = d.concat({mask, d.expand(d.integer(d.i64(), 0), {batch})}, 0);
+  Value starts = perRow(d.slice(mask, 0, batch, batch));
+  return d.make<AndOp>({d.make<LessOp>({positions, ends}),
+                        d.make<GreaterOrEqualOp>({positions, starts})});
 }
 
-Value paddingBias(Decomposition &d, Value mask, DimExpr batch, DimExpr keys,
-                  Type element, double filter) {
-  Value visible = paddingKeys(d, mask, batch, keys);
+/// The sizes of a mask of 0 and 1; an error for others, when run where they have
+/// a symbol.
+static LogicalResult expectDims(Decomposition &d, Value mask,
+                                const Decomposition::Dims &expected,
+                                GuardKind kind = GuardKind::Equal) {
+  for (auto [size, other] : llvm::zip_equal(d.dims(mask), expected))
+    if (failed(d.inference.assume(d.op, kind, size, other,
+                                  d.op->getName().stripDialect() +
+                                      ": a mask of " + size.str() +
+                                      " where there are " + other.str())))
+      return failure();
+  return success();
+}
+
+/// One that names lengths says by its size what they are.
+static LogicalResult expectLengths(Decomposition &d, DimExpr size,
+                                   DimExpr batch) {
+  if (size == batch || size == 2 * batch || size == 3 * batch + 2)
+    return success();
+  return d.inference.assume(
+      d.op, GuardKind::Equal, size * size + 2 * batch * batch, 3 * batch * size,
+      d.op->getName().stripDialect() + ": a mask of " + size.str() +
+          " numbers, expected " + batch.str() + " or twice as many");
+}
+
+/// [b, 1, s, t] of a mask of more positions, of which the last ones are queries.
+static Value maskOfPositions(Decomposition &d, Value mask, DimExpr batch,
+                             DimExpr queries, DimExpr keys) {
+  if (failed(expectDims(d, mask, {batch, 1, keys, keys}, GuardKind::AtLeast)))
+    return {};
+  mask = d.slice(d.slice(mask, 0, 0, batch), 1, 0, 1);
+  return d.slice(d.slice(mask, 2, keys - queries, queries), 3, 0, keys);
+}
+
+/// Bool, broadcastable to [b, h, s, t]; null after an error.
+static Value paddingKeys(Decomposition &d, Value mask, DimExpr batch,
+                         DimExpr queries, DimExpr keys) {
+  Decomposition::Dims dims = d.dims(mask), expected = {batch, queries, keys};
+  if (failed(d.expectRank(mask, "a mask", {1, 2, 3, 4})))
+    return {};
+  if (dims.size() == 1)
+    return failed(expectLengths(d, dims[0], batch))
+               ? Value()
+               : keysBetween(d, mask, batch, keys);
+  auto isSet = [&](Value value) {
+    return value ? d.make<GreaterOp>({value, d.number(d.element(value), 0)})
+                 : value;
+  };
+  if (dims.size() == 4)
+    return isSet(maskOfPositions(d, mask, batch, queries, keys));
+  if (dims.size() == 2)
+    expected = {batch, keys};
+  if (failed(expectDims(d, mask, expected)))
+    return {};
+  dims.insert(dims.begin() + 1, dims.size() == 2 ? 2 : 1, 1);
+  return d.reshape(isSet(mask), dims);
+}
+
+void ScoreMask::addPadding(Decomposition &d, Value mask,
+                           const Decomposition::Dims &scores, Type element,
+                           double filter) {
+  DimExpr batch = scores[0], queries = scores[1], keys = scores[2];
+  Decomposition::Dims dims = d.dims(mask);
+  if (dims.size() == 2 && dims[1].isConstant(1) && !keys.isConstant(1))
+    return; // what ONNX Runtime takes for no mask
+  Value visible = paddingKeys(d, mask, batch, queries, keys);
   // The lowest number of a wider type would be -inf here, and rows without any
   // key not a number.
   if (auto type = dyn_cast<FloatType>(element))
     filter = std::max(
         filter,
         APFloat::getLargest(type.getFloatSemantics(), true).convertToDouble());
-  return visible ? d.make<WhereOp>({visible, d.number(element, 0),
+  add(d, visible ? d.make<WhereOp>({visible, d.number(element, 0),
                                     d.number(element, filter)})
-                 : Value();
+                 : Value());
 }
 
 //===----------------------------------------------------------------------===//

@@ -39,6 +39,13 @@ struct ScoreMask {
 
   /// Scores get `bias` too.
   void add(Decomposition &d, mlir::Value more);
+  /// Scores [b, s, t] of keys that `padding` hides get `filter` too. The mask is
+  /// [b, t], [b, s, t] or [b, 1, >= t, >= t] of 0 and 1, or the lengths [b] of the
+  /// keys, with starts behind them [2 * b], or where rows begin [3 * b + 2]; [b, 1]
+  /// hides nothing. Others are an error, when run where a symbol decides.
+  void addPadding(Decomposition &d, mlir::Value padding,
+                  const Decomposition::Dims &scores, mlir::Type element,
+                  double filter);
   /// Only those of `keys` too.
   void show(Decomposition &d, mlir::Value keys);
   /// As one operand of onnx.Attention, of bool or `element`; null: none.
@@ -49,12 +56,6 @@ struct ScoreMask {
 /// first.
 mlir::Value causalKeys(Decomposition &d, dist::DimExpr past,
                        dist::DimExpr queries, dist::DimExpr keys);
-
-/// 0 for keys that `mask` shows and `filter` for others, to add to scores. The
-/// mask is [b, t] or [b, s, t] of 0 and 1, or lengths [b], or ends and starts
-/// [2 * b]. An error for other forms.
-mlir::Value paddingBias(Decomposition &d, mlir::Value mask, dist::DimExpr batch,
-                        dist::DimExpr keys, mlir::Type element, double filter);
 
 struct AttentionHeads {
   mlir::Value query, key, value; ///< [b, h, s, d], [b, kv, t, d], [b, kv, t, e]

@@ -11,10 +11,10 @@ func.func @main(%x: tensor<2x4x8xf32>, %w: tensor<8xf32>) -> (!u, !u) {
 // -----
 
 !u = tensor<*x!onnx.unknown>
-func.func @main(%x: tensor<2x4x8xf32>, %w: tensor<8x24xf32>, %m: tensor<8xi32>) -> (!u) {
+func.func @main(%x: tensor<2x4x8xf32>, %w: tensor<8x24xf32>, %m: tensor<7xi32>) -> (!u) {
   %n = onnx.None : () -> none
-  // expected-error @below {{has a mask of type 'tensor<8xi64>', expected dims [batch, keys], [batch, queries, keys], [batch] or [2 * batch]}}
-  %y = onnx.microsoft.Attention %x, %w, %n, %m {num_heads = 2 : i64} : (tensor<2x4x8xf32>, tensor<8x24xf32>, none, tensor<8xi32>) -> !u
+  // expected-error @below {{a mask of 7 numbers, expected 2 or twice as many}}
+  %y = onnx.microsoft.Attention %x, %w, %n, %m {num_heads = 2 : i64} : (tensor<2x4x8xf32>, tensor<8x24xf32>, none, tensor<7xi32>) -> !u
   return %y : !u
 }
 

@@ -233,10 +233,10 @@ func.func @main(%x: tensor<?x?x16xf32, #dist.value<dims = [b, s, 16]>>, %w: tens
 // -----
 
 !u = tensor<*x!onnx.unknown>
-func.func @main(%x: tensor<?x3x?xf32, #dist.value<dims = [b, 3, t]>>) -> (!u) {
+func.func @main(%x: tensor<?x3x?xf32, #dist.value<dims = [b, 3, t]>>) -> (!u, !u) {
   // expected-error @below {{has auto_pad SAME_UPPER for a size of t, which may be no multiple of the stride 2}}
-  %y = onnx.AveragePool %x {auto_pad = "SAME_UPPER", kernel_shape = array<i64: 3>, strides = array<i64: 2>} : (tensor<?x3x?xf32, #dist.value<dims = [b, 3, t]>>) -> !u
-  return %y : !u
+  %y, %places = onnx.MaxPool %x {auto_pad = "SAME_UPPER", kernel_shape = array<i64: 3>, strides = array<i64: 2>} : (tensor<?x3x?xf32, #dist.value<dims = [b, 3, t]>>) -> (!u, !u)
+  return %y, %places : !u, !u
 }
 
 // -----
