@@ -7,6 +7,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/import/Unsupported.h"
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/NodeName.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/onnx/ops/Source.h"
@@ -23,11 +24,6 @@ namespace shardc {
 using namespace check;
 
 namespace {
-
-std::string nameOf(Location loc) {
-  auto name = dyn_cast<NameLoc>(loc);
-  return name ? name.getName().str() : std::string();
-}
 
 class Checker {
 public:
@@ -67,7 +63,7 @@ private:
     std::vector<std::string> notes;
     for (Diagnostic &note : diagnostic.getNotes())
       notes.push_back(note.str());
-    std::string node = nameOf(diagnostic.getLocation());
+    std::string node = nodeName(diagnostic.getLocation()).str();
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
       findings.problems.push_back({node, diagnostic.str(), notes});
     else

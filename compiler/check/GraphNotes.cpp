@@ -1,10 +1,10 @@
 //===- GraphNotes.cpp - Notes on inputs, caches, structures ---------------===//
 
 #include "compiler/check/Findings.h"
+#include "dialects/dist/NodeName.h"
 #include "dialects/onnx/FunctionInfo.h"
 
 #include "dialects/dist/Dist.h"
-#include "dialects/onnx/Structures.h"
 #include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Cache.h"
@@ -167,8 +167,8 @@ static void noteCaches(func::FuncOp function, Findings &findings) {
     isCausal |= attention.getIsCausal() != 0;
     if (hasCache(attention))
       ++cached;
-    else if (auto name = dyn_cast<NameLoc>(op->getLoc()))
-      without.push_back(name.getName().str());
+    else if (StringRef name = nodeName(op); !name.empty())
+      without.push_back(name.str());
   });
   const char *remedy = "export with past key values as inputs and outputs "
                        "(use_cache, text-generation-with-past), or each new "
@@ -189,7 +189,8 @@ static void noteCaches(func::FuncOp function, Findings &findings) {
 
 void noteStructures(ModuleOp imported, Findings &findings) {
   imported.walk([&](Operation *op) {
-    if (const onnx::Structure *structure = onnx::structureOf(op))
+    auto node = dyn_cast<onnx::OnnxOp>(op);
+    if (auto structure = node ? node.structure() : std::nullopt)
       ++findings.recognised[structure->name.str()];
   });
   // Profiles of one model have the same caches.
@@ -214,9 +215,8 @@ void noteControlFlow(ModuleOp imported, Findings &findings) {
   for (auto function : imported.getOps<func::FuncOp>())
     profiles += onnx::FunctionInfo(function).when() != nullptr;
   imported.walk([&](Operation *op) {
-    auto name = dyn_cast<NameLoc>(op->getLoc());
     if (isa<onnx::IfOp, onnx::LoopOp>(op))
-      nodes.push_back(name ? name.getName().str() : std::string());
+      nodes.push_back(nodeName(op).str());
   });
   if (profiles > 0)
     findings.recognised["profile"] = profiles;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/check/Findings.h"
+#include "dialects/dist/NodeName.h"
 #include "dialects/onnx/FunctionInfo.h"
 
 #include "dialects/onnx/ops/Source.h"
@@ -101,9 +102,8 @@ static void scanConstant(onnx::ConstantOp constant, Findings &findings) {
   Count count;
   ArrayRef<char> raw = value.getRawData();
   scan(StringRef(raw.data(), raw.size()), value.getElementType(), count);
-  auto name = dyn_cast<NameLoc>(constant.getLoc());
-  addNote(findings, name ? name.getName().getValue() : StringRef("a constant"),
-          value.getNumElements(), count);
+  addNote(findings, nodeName(constant, "a constant"), value.getNumElements(),
+          count);
 }
 
 void noteWeights(ModuleOp raw, Findings &findings) {

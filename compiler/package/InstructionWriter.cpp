@@ -1,5 +1,7 @@
 #include "compiler/package/InstructionWriter.h"
 
+#include "dialects/dist/NodeName.h"
+
 using namespace mlir;
 
 namespace shardc::package {
@@ -38,8 +40,8 @@ void InstructionWriter::addInstruction(Operation *op, StringRef kernel,
           builder, builder.CreateString(kernel.str()),
           builder.CreateVector(values.viewList(ins)),
           builder.CreateVector(values.viewList(outs)),
-          builder.CreateVector(attributes), builder.CreateString(nodeName(op)),
-          group));
+          builder.CreateVector(attributes),
+          builder.CreateString(nodeName(op).str()), group));
 }
 
 LogicalResult InstructionWriter::addCall(rt::CallOp op) {

@@ -3,6 +3,7 @@
 #include "compiler/package/ProgramWriter.h"
 
 #include "compiler/package/InstructionWriter.h"
+#include "dialects/dist/NodeName.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
 
@@ -70,7 +71,7 @@ private:
         builder, kind, tables.scalar(op.getLhs().getValues()[0]),
         tables.scalar(op.getRhs().getValues()[0]),
         builder.CreateString(op.getMessage().str()),
-        builder.CreateString(nodeName(op))));
+        builder.CreateString(nodeName(op).str())));
   }
 
   LogicalResult bindSymbols() {

@@ -107,9 +107,4 @@ std::string bytesOf(DenseElementsAttr elements) {
   return bytes;
 }
 
-std::string nodeName(Operation *op) {
-  auto name = dyn_cast<NameLoc>(op->getLoc());
-  return name ? name.getName().str() : std::string();
-}
-
 } // namespace shardc::package

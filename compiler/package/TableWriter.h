@@ -43,9 +43,6 @@ public:
 /// Row-major bytes of a small tensor, a bool a byte.
 std::string bytesOf(mlir::DenseElementsAttr elements);
 
-/// The ONNX node that an op comes from; "" if it says none.
-std::string nodeName(mlir::Operation *op);
-
 } // namespace shardc::package
 
 #endif // SHARDC_COMPILER_PACKAGE_TABLEWRITER_H

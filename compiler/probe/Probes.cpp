@@ -3,6 +3,7 @@
 #include "compiler/probe/Probes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/NodeName.h"
 #include "dialects/onnx/ElementTypes.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Quantization.h"
@@ -81,8 +82,7 @@ private:
     Operation *op = value.getOwner();
     Probe probe;
     probe.term = term;
-    if (auto name = dyn_cast<NameLoc>(op->getLoc()))
-      probe.node = name.getName().str();
+    probe.node = nodeName(op).str();
     probe.op = op->getName().getStringRef().str();
     if (op->getNumResults() > 1)
       probe.op += " result " + std::to_string(value.getResultNumber());

@@ -4,11 +4,11 @@
 
 #include "compiler/report/RankClasses.h"
 #include "compiler/report/Sums.h"
+#include "dialects/dist/NodeName.h"
 #include "dialects/dist/Together.h"
 #include "dialects/dist/algebra/Collectives.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
-#include "dialects/onnx/Structures.h"
 #include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
@@ -52,11 +52,6 @@ Json sizeOf(DimExpr expr, const SymbolValues &dims, const dist::Mesh &mesh) {
   if (std::optional<int64_t> value = evaluate(expr, dims, mesh, 0))
     return *value;
   return expr.str();
-}
-
-std::string nodeName(Operation *op) {
-  auto name = dyn_cast<NameLoc>(op->getLoc());
-  return name ? name.getName().str() : op->getName().getStringRef().str();
 }
 
 DimExpr globalBytes(Type type) {
@@ -103,9 +98,10 @@ public:
     }
     program.walk([&](Operation *op) {
       if (isa<onnx::ReadSizesOp, onnx::IfOp, onnx::LoopOp>(op))
-        addWait(nodeName(op));
-      else if (auto *structure = onnx::structureOf(op);
-               structure && structure->isRecovered)
+        addWait(nodeName(op, op->getName().getStringRef()).str());
+      auto node = dyn_cast<onnx::OnnxOp>(op);
+      auto structure = node ? node.structure() : std::nullopt;
+      if (structure && structure->isRecovered)
         ++structures[profile][op->getName().stripDialect().str()];
     });
   }
@@ -225,7 +221,7 @@ private:
          {"bytes", sizeOf(rt::storageBytes(type.getElementType(),
                                            dist::product(localDims(type))),
                           dims, mesh)},
-         {"node", nodeName(send)}});
+         {"node", nodeName(send).str()}});
     Json &entry = report["transfers"].back();
     if (topology)
       addLinks(entry,
@@ -296,7 +292,7 @@ private:
          {"axis", axisNames},
          {"bytes", sizeOf(bytes, dims, mesh)},
          {"wire_bytes", sizeOf(wireBytes(op, bytes, ways), dims, mesh)},
-         {"node", nodeName(op)},
+         {"node", nodeName(op).str()},
          {"why", why ? why.str() : ""}});
     Json &entry = report["collectives"].back();
     if (together > 1)

@@ -2,6 +2,7 @@
 
 #include "compiler/report/Explain.h"
 
+#include "dialects/dist/NodeName.h"
 #include "dialects/onnx/Profiles.h"
 #include "dialects/rt/Rt.h"
 
@@ -38,8 +39,7 @@ using Collectives = std::set<std::pair<std::string, std::string>>;
 static void addOthers(rt::ProgramOp program, const Collectives &decided,
                       Json &overlap) {
   for (auto collective : program.getOps<rt::CollectiveOp>()) {
-    auto name = dyn_cast<NameLoc>(collective.getLoc());
-    const std::string node = name ? name.getName().str() : "";
+    const std::string node = nodeName(collective).str();
     if (collective.getFlight() &&
         !decided.count({node, collective.getKernel().str()}))
       overlap["others"].push_back(

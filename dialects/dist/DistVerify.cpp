@@ -149,7 +149,7 @@ LogicalResult RingOp::verify() {
   bool isOfAxes = llvm::all_of(dim.segments, [&](const Segment &segment) {
     return llvm::equal(segment.factors.front().axes, axes);
   });
-  if (!dim.isRanges() || !isOfAxes)
+  if (!dim.isRangePerSegment() || !isOfAxes)
     return emitOpError("needs parts that are one range of each segment, over "
                        "its axes alone; found ")
            << from.str();

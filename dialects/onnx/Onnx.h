@@ -11,6 +11,7 @@
 #include "dialects/dist/Lowerable.h"
 #include "dialects/onnx/ShapeInference.h"
 #include "dialects/onnx/ShardingRule.h"
+#include "dialects/onnx/Structure.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -66,8 +66,22 @@ def OnnxOp : OpInterface<"OnnxOp"> {
       Multiply-adds of matrix products and convolutions; 0 for other ops.
     }], "::shardc::dist::DimExpr", "multiplyAdds", (ins), [{}], [{
       return 0;
+    }]>,
+    StaticInterfaceMethod<[{
+      The part of an architecture that it is, if it is one.
+    }], "std::optional<::shardc::onnx::Structure>", "structure", (ins), [{}], [{
+      return std::nullopt;
     }]>
   ];
+}
+
+// Gives an op OnnxOp::structure: let extraClassDeclaration =
+// Onnx_Structure<"layer norm">.declaration;
+class Onnx_Structure<string name, bit isRecovered = 1> {
+  string declaration =
+      "static std::optional<::shardc::onnx::Structure> structure() {\n"
+      "  return ::shardc::onnx::Structure{\"" # name # "\", "
+      # !if(isRecovered, "true", "false") # "};\n}\n";
 }
 
 // Known operands make a known result, also when types are inferred again.

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/NodeName.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/onnx/ops/Dynamic.h"
 
@@ -89,9 +90,8 @@ void ShapeInference::read(Value value) {
     builder.setInsertionPoint(current);
   else
     builder.setInsertionPointAfterValue(value);
-  std::string base = producer ? producer->getName().stripDialect().str() : "";
-  if (auto name = dyn_cast<NameLoc>(value.getLoc()))
-    base = name.getName().str();
+  StringRef base = nodeName(value.getLoc(),
+                            producer ? producer->getName().stripDialect() : "");
   KnownValue result{element(value), *asConstants(dims(value)), {}};
   SmallVector<DimExpr, 4> sizes;
   for (int64_t i = 0, e = numElements(result.shape); i < e; ++i) {
@@ -104,8 +104,7 @@ void ShapeInference::read(Value value) {
 }
 
 DimExpr ShapeInference::newSize(Location loc) {
-  auto name = dyn_cast<NameLoc>(loc);
-  return DimExpr::symbol(newSymbol(name ? name.getName().getValue() : "size"));
+  return DimExpr::symbol(newSymbol(nodeName(loc, "size")));
 }
 
 bool ShapeInference::isReadSince(StringRef symbol, unsigned first) const {

@@ -33,14 +33,20 @@ enum class FactorClass : uint8_t {
   Lookup            ///< rows of a table; the result is a partial sum
 };
 
+/// What an op can do with which elements of a dim a rank has, if it must know.
+enum class RankParts : uint8_t {
+  Any,
+  RangePerSegment, ///< DimSharding::isRangePerSegment
+  OneRange         ///< DimSharding::isOneRange
+};
+
 struct RuleFactor {
   dist::DimExpr size;
   FactorClass factorClass = FactorClass::PassThrough;
   dist::ReduceKind reduceKind = dist::ReduceKind::Sum;
   bool isExperts = false; ///< only expert parallelism splits it
-  bool isRange = false;   ///< the op asks which elements a rank has: one range
-  bool isRanges = false;  ///< the same, but it takes several
-  bool isInTurn = false;  ///< its parts may come one after the other: dist.ring
+  RankParts rankParts = RankParts::Any;
+  bool isInTurn = false; ///< its parts may come one after the other: dist.ring
 };
 
 /// Segments of factor numbers. No segment at all: a dim of size 1 that is

@@ -14,12 +14,12 @@ using namespace mlir;
 
 namespace shardc::rt {
 
-double roundedTo(Type type, double v, bool roundsSingle) {
+double roundedTo(Type type, double v) {
   auto real = dyn_cast<FloatType>(type);
-  if (!real)
+  if (!real || real.isF64())
     return v;
   if (real.isF32())
-    return roundsSingle ? static_cast<float>(v) : v;
+    return static_cast<float>(v);
   llvm::APFloat number(static_cast<float>(v));
   bool isInexact;
   number.convert(real.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
@@ -130,67 +130,164 @@ Function functionOf(Operation &op) {
       .Default(Function());
 }
 
-void raise(double &magnitude, double value) {
-  if (std::isfinite(value))
-    magnitude = std::max(magnitude, std::fabs(value));
+/// What one step of f32 may be away from its exact result, relative to that:
+/// twice the unit of rounding, for fused and reciprocal forms.
+constexpr double kStep = 0x1p-23;
+/// ... of functions that are expanded, and where they begin to flush to zero.
+constexpr double kExpansion = 1e-6;
+constexpr double kLeast = 1e-37;
+
+/// Error of a step itself.
+double stepError(Operation &op, double value) {
+  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+          math::SqrtOp>(op))
+    return kStep * std::fabs(value) + kLeast;
+  if (isa<math::ExpOp, math::ErfcOp>(op))
+    return kExpansion * std::fabs(value) + kLeast;
+  if (isa<math::ErfOp, math::TanhOp>(op)) // of absolute accuracy about zero
+    return kExpansion * std::max(std::fabs(value), 0.1) + kLeast;
+  return 0;
+}
+
+/// How far `other` is from `value`; infinite if only one is a finite number.
+double distance(double value, double other) {
+  if (value == other || (std::isnan(value) && std::isnan(other)))
+    return 0;
+  return std::isfinite(value) && std::isfinite(other)
+             ? std::fabs(value - other)
+             : std::numeric_limits<double>::infinity();
+}
+
+/// The farthest that a result gets where each argument is at one of its bounds.
+/// Between them it is not farther: steps are monotone in each argument.
+double inheritedError(const Function &function, ArrayRef<Bounded> arguments,
+                      double value) {
+  if (llvm::all_of(arguments, [](Bounded x) { return x.error == 0; }))
+    return 0;
+  double error = 0;
+  SmallVector<double, 3> corner(arguments.size());
+  for (unsigned which = 0; which < 1u << arguments.size(); ++which) {
+    for (auto [i, argument] : llvm::enumerate(arguments))
+      corner[i] = argument.value + (which >> i & 1 ? 1 : -1) * argument.error;
+    error = std::max(error, distance(value, function(corner)));
+  }
+  return error;
+}
+
+/// Whether the step is not monotone between the bounds of its arguments, so that
+/// its result is anything (division), or true and false (comparison).
+bool crosses(Operation &op, ArrayRef<Bounded> arguments) {
+  if (isa<arith::DivFOp>(op))
+    return arguments[1].error > 0 &&
+           std::fabs(arguments[1].value) <= arguments[1].error;
+  if (!isa<arith::CmpFOp>(op))
+    return false;
+  const double apart = std::fabs(arguments[0].value - arguments[1].value);
+  const double error = arguments[0].error + arguments[1].error;
+  return error > 0 && apart <= error;
+}
+
+Bounded select(ArrayRef<Bounded> arguments) {
+  const bool isFirst = arguments[0].value != 0;
+  Bounded chosen = arguments[isFirst ? 1 : 2];
+  const Bounded &other = arguments[isFirst ? 2 : 1];
+  if (arguments[0].error > 0)
+    chosen.error = std::max(chosen.error,
+                            distance(chosen.value, other.value) + other.error);
+  return chosen;
+}
+
+Bounded step(Operation &op, const Function &function,
+             ArrayRef<Bounded> arguments) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (isa<arith::SelectOp>(op))
+    return select(arguments);
+  SmallVector<double, 3> at;
+  for (const Bounded &argument : arguments)
+    at.push_back(argument.value);
+  Bounded made{function(at)};
+  if (llvm::any_of(arguments,
+                   [](Bounded x) { return !std::isfinite(x.error); }))
+    made.error = kInfinity;
+  else if (crosses(op, arguments))
+    made.error = isa<arith::CmpFOp>(op) ? 1 : kInfinity;
+  else
+    made.error = inheritedError(function, arguments, made.value) +
+                 (std::isfinite(made.value) ? stepError(op, made.value) : 0);
+  return made;
+}
+
+/// In the type of an op's result: at the border of two numbers of few bits, it
+/// may be either.
+Bounded rounded(Type type, Bounded exact) {
+  Bounded made{roundedTo(type, exact.value), exact.error};
+  if (!isa<FloatType>(type) || !std::isfinite(exact.value) ||
+      !std::isfinite(exact.error))
+    return made;
+  const double apart = std::max(
+      distance(made.value, roundedTo(type, exact.value - exact.error)),
+      distance(made.value, roundedTo(type, exact.value + exact.error)));
+  if (!type.isF32() || !std::isfinite(apart))
+    made.error = apart;
+  return made;
 }
 
 } // namespace
 
-/// Each column gets all columns' result.
-RowValues RowReference::reduce(ReduceOp op) {
-  const RowValues &x = values[op.getValue()];
+/// In any order of additions.
+Bounded RowReference::reduce(ReduceOp op) {
+  const Row &row = values[op.getValue()];
   const bool isSum = op.getKind() == "sum", isMin = op.getKind() == "min";
   const bool passesNaN = op.getKind() != "max_number";
   const double infinity = std::numeric_limits<double>::infinity();
-  double result = isSum ? 0 : isMin ? infinity : -infinity, total = 0;
+  Bounded made{isSum ? 0 : isMin ? infinity : -infinity, 0};
+  double total = 0;
   bool hasNaN = false;
-  for (double v : x) {
-    raise(total, total + std::fabs(v));
-    hasNaN |= std::isnan(v);
+  for (const Bounded &x : row) {
+    total += std::fabs(x.value) + x.error;
+    hasNaN |= std::isnan(x.value);
     if (isSum)
-      result = roundedTo(op.getType(), result + v, roundsSingle);
-    else if (isMin ? v < result : v > result)
-      result = v;
+      made.value += x.value;
+    else if (isMin ? x.value < made.value : x.value > made.value)
+      made.value = x.value;
+    made.error = isSum ? made.error + x.error : std::max(made.error, x.error);
   }
   if (hasNaN && !isSum && passesNaN)
-    result = std::numeric_limits<double>::quiet_NaN();
-  for (double &magnitude : magnitudes)
-    raise(magnitude, total);
-  return RowValues(x.size(), result);
+    made.value = std::numeric_limits<double>::quiet_NaN();
+  if (isSum && std::isfinite(made.value))
+    made.error += kStep * row.size() * total;
+  return rounded(op.getType(), made);
 }
 
 LogicalResult RowReference::evaluate(Operation &op, size_t columns) {
-  RowValues made(columns);
+  Row made(columns);
   if (auto sum = dyn_cast<ReduceOp>(op)) {
-    made = reduce(sum);
+    made.assign(columns, reduce(sum));
   } else if (isa<ColumnsOp>(op)) {
-    made.assign(columns, static_cast<double>(columns));
+    made.assign(columns, Bounded{static_cast<double>(columns)});
   } else {
     const Function function = functionOf(op);
     if (!function)
       return op.emitError("is unknown to the check of generated kernels");
-    SmallVector<double, 3> arguments(op.getNumOperands());
+    SmallVector<Bounded, 3> arguments(op.getNumOperands());
     for (size_t c = 0; c < columns; ++c) {
       for (auto [i, operand] : llvm::enumerate(op.getOperands()))
         arguments[i] = values[operand][c];
-      made[c] = roundedTo(op.getResult(0).getType(), function(arguments),
-                          roundsSingle);
+      made[c] =
+          rounded(op.getResult(0).getType(), step(op, function, arguments));
     }
   }
-  for (size_t c = 0; c < columns; ++c)
-    raise(magnitudes[c], made[c]);
   values[op.getResult(0)] = std::move(made);
   return success();
 }
 
 LogicalResult RowReference::run(ArrayRef<RowValues> inputs, size_t columns) {
   Block &body = kernel.getBody().front();
-  magnitudes.assign(columns, 0);
   for (auto [argument, input] : llvm::zip_equal(body.getArguments(), inputs)) {
+    Row &row = values[argument];
+    row.clear();
     for (size_t c = 0; c < columns; ++c)
-      raise(magnitudes[c], input[c]);
-    values[argument] = input;
+      row.push_back({input[c]});
   }
   for (Operation &op : body.without_terminator())
     if (failed(evaluate(op, columns)))
@@ -201,8 +298,30 @@ LogicalResult RowReference::run(ArrayRef<RowValues> inputs, size_t columns) {
   return success();
 }
 
-/// Errors relative to the largest number that a column comes from.
-constexpr double kPerMagnitude = 2e-6;
+bool RowReference::allows(unsigned output, size_t column, double found,
+                          Type type) const {
+  const auto [expected, error] = outputs[output][column];
+  if (!std::isfinite(error) || found == expected)
+    return true;
+  if (std::isnan(expected) || std::isnan(found))
+    return std::isnan(expected) && std::isnan(found);
+  const int precision = llvm::APFloat::semanticsPrecision(
+      isa<FloatType>(type) ? cast<FloatType>(type).getFloatSemantics()
+                           : llvm::APFloat::IEEEsingle());
+  const double unit = std::ldexp(1.0, 1 - precision);
+  const double allowed =
+      4 * error + std::fabs(expected) * (1e-5 + 2 * unit) + kLeast;
+  // Past the largest number of its type, rounding decides.
+  if (std::isinf(expected) != std::isinf(found))
+    return std::isinf(roundedTo(
+               type,
+               std::copysign(std::fabs(std::isinf(found) ? expected : found) *
+                                     1.01 +
+                                 allowed,
+                             found))) &&
+           (found > 0) == (expected > 0);
+  return std::fabs(found - expected) <= allowed;
+}
 
 double rowSample(int64_t row, std::mt19937 &random) {
   std::normal_distribution<double> normal;
@@ -217,59 +336,10 @@ double rowSample(int64_t row, std::mt19937 &random) {
   case 4:
     return random() % 4 ? plain
                         : std::array{INFINITY, -INFINITY, NAN}[random() % 3];
+  case 5:
+    return plain * 1e-7;
   }
   return plain;
-}
-
-LogicalResult RowResults::run(ArrayRef<RowValues> inputs, size_t columns) {
-  return success(succeeded(single.run(inputs, columns)) &&
-                 succeeded(exact.run(inputs, columns)));
-}
-
-/// Whether the two have so little in common that neither tells anything: what
-/// is left of a sum that cancels, say, was divided by.
-bool RowResults::isLeftToRounding(double a, double b, size_t column) const {
-  if (!std::isfinite(a) || !std::isfinite(b))
-    return a != b && !(std::isnan(a) && std::isnan(b));
-  const double apart = std::fabs(a - b);
-  return apart > std::max(std::fabs(a), std::fabs(b)) / 4 &&
-         apart > kPerMagnitude * single.magnitude(column);
-}
-
-bool RowResults::allows(unsigned output, size_t column, double found,
-                        Type type) const {
-  const double a = single.output(output)[column];
-  const double b = exact.output(output)[column];
-  if (isLeftToRounding(a, b, column))
-    return true;
-  const double slack =
-      std::isfinite(a) && std::isfinite(b) ? 16 * std::fabs(a - b) : 0;
-  return isNear(found, a, slack, column, type) ||
-         isNear(found, b, slack, column, type);
-}
-
-bool RowResults::isNear(double found, double expected, double slack,
-                        size_t column, Type type) const {
-  if (std::isnan(expected))
-    return std::isnan(found);
-  if (found == expected)
-    return true;
-  const int precision = llvm::APFloat::semanticsPrecision(
-      isa<FloatType>(type) ? cast<FloatType>(type).getFloatSemantics()
-                           : llvm::APFloat::IEEEsingle());
-  const double unit = std::ldexp(1.0, 1 - precision);
-  const double allowed = slack + std::fabs(expected) * (1e-5 + 2 * unit) +
-                         kPerMagnitude * single.magnitude(column) + 1e-37;
-  // Past the largest number of its type, rounding decides.
-  if (std::isinf(expected) != std::isinf(found))
-    return std::isinf(roundedTo(
-               type,
-               std::copysign(std::fabs(std::isinf(found) ? expected : found) *
-                                     1.01 +
-                                 allowed,
-                             found))) &&
-           (found > 0) == (expected > 0);
-  return std::fabs(found - expected) <= allowed;
 }
 
 } // namespace shardc::rt

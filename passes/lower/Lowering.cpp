@@ -2,6 +2,7 @@
 
 #include "passes/lower/Lowering.h"
 
+#include "dialects/dist/NodeName.h"
 #include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Source.h"
 
@@ -317,12 +318,10 @@ void Lowering::bindSymbols(ArrayRef<DimExpr> sizes) {
 }
 
 DimExpr Lowering::newSymbol(Operation *op, const Twine &what) {
-  auto name = dyn_cast<NameLoc>(op->getLoc());
   // No size of a model has such a name: ONNX's are identifiers.
-  return DimExpr::symbol((what + " of " +
-                          (name ? name.getName().str() : "a loop") + " #" +
-                          Twine(numSymbols++))
-                             .str());
+  return DimExpr::symbol(
+      (what + " of " + nodeName(op, "a loop") + " #" + Twine(numSymbols++))
+          .str());
 }
 
 namespace {

@@ -102,8 +102,9 @@ struct PropagateShardingsPass
       if (mesh.getMesh().getMesh()->numRanks() > 1 && !onnx::isDecode(function))
         warnAboutBodies(function);
       programs.push_back(
-          {function, std::make_unique<ShardingGraph>(
-                         function, [](StringRef) { return kNominalSize; })});
+          {function, std::make_unique<ShardingGraph>(function, [](StringRef) {
+             return dist::kNominalSize;
+           })});
     }
     std::optional<ExpertMode> experts = expertModeFor(programs, stage, options);
     if (!experts)
@@ -120,9 +121,6 @@ private:
     func::FuncOp function;
     std::unique_ptr<ShardingGraph> graph;
   };
-  /// What a symbol counts where the search needs a number.
-  static constexpr int64_t kNominalSize = 64;
-
   /// Nothing, and an error, where the options make no sense.
   std::optional<ExpertMode> expertModeFor(ArrayRef<Program> programs,
                                           const dist::Mesh &stage,

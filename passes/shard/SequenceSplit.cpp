@@ -127,16 +127,16 @@ private:
                      op.multiplyAdds == 0 && use == SequenceUse::Context;
     if (found->factorClass != FactorClass::PassThrough && !isPooling)
       return false;
-    return !found->isRange || isRange(op, leaf);
+    return found->rankParts == onnx::RankParts::Any || isOneRange(op, leaf);
   }
 
   /// Whether a rank's part of the leaf is one range of each dim that has it.
-  bool isRange(const GraphOp &op, FactorNode leaf) {
+  bool isOneRange(const GraphOp &op, FactorNode leaf) {
     for (const auto *tensors : {&op.operands, &op.results})
       for (const DimNodes &dims : *tensors)
         for (FactorNode dim : dims) {
           dist::DimSharding split = splitAt(leaf, dim);
-          if (split.isSplit() && !split.isRange())
+          if (split.isSplit() && !split.isOneRange())
             return false;
         }
     return true;

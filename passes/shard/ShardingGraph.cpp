@@ -279,8 +279,7 @@ void ShardingGraph::collectLeaves() {
             isSummedInPart(node, factor, leaf))
           factorClass = FactorClass::NeedsReplication;
         op.leaves.push_back({leaf, factorClass, factor.reduceKind,
-                             factor.isExperts,
-                             factor.isRange || factor.isRanges});
+                             factor.isExperts, factor.rankParts});
       });
     llvm::stable_sort(op.leaves, [](const OpLeaf &a, const OpLeaf &b) {
       return a.leaf < b.leaf;

@@ -24,7 +24,7 @@ struct OpLeaf {
   onnx::FactorClass factorClass;
   dist::ReduceKind reduceKind;
   bool isExperts = false;
-  bool isRange = false;
+  onnx::RankParts rankParts = onnx::RankParts::Any;
 };
 
 /// Major first.

@@ -3,6 +3,7 @@
 #include "passes/shard/WriteShardings.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/NodeName.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Source.h"
 
@@ -28,11 +29,8 @@ bool isStatic(const Sharding &sharding) {
   return true;
 }
 
-/// Name of the ONNX node at a location, or of the op's kind.
-std::string nodeName(Operation *op) {
-  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
-    return name.getName().str();
-  return op->getName().stripDialect().str();
+std::string nameOrKind(Operation *op) {
+  return nodeName(op, op->getName().stripDialect()).str();
 }
 
 /// Writes the decided shardings of one function.
@@ -121,9 +119,9 @@ private:
       return;
     std::string why;
     if (dist::getSharding(value.getType()).isPartial())
-      why = "sum of the parts of " + nodeName(value.getDefiningOp());
+      why = "sum of the parts of " + nameOrKind(value.getDefiningOp());
     else if (!isSource(value.getDefiningOp()))
-      why = nodeName(operand.getOwner()) + " needs " + describe(sharding);
+      why = nameOrKind(operand.getOwner()) + " needs " + describe(sharding);
     operand.set(resharded(value, sharding, why));
   }
 
@@ -183,7 +181,7 @@ private:
         value, builder.getI64IntegerAttr(kKeys),
         dist::AxesAttr::get(builder.getContext(), op.inTurn),
         builder.getDenseI64ArrayAttr(steps),
-        builder.getStringAttr(nodeName(op.op) + " sees all of it in turn"));
+        builder.getStringAttr(nameOrKind(op.op) + " sees all of it in turn"));
     return made;
   }
 

@@ -19,11 +19,10 @@ namespace shardc::stage {
 
 using dist::DimExpr;
 
-/// For sizes that are not known; only weighs choices.
-static constexpr int64_t kNominalSize = 64;
-
 static double evaluate(DimExpr size) {
-  auto nominal = [](StringRef, bool) { return std::optional(kNominalSize); };
+  auto nominal = [](StringRef, bool) {
+    return std::optional(dist::kNominalSize);
+  };
   return static_cast<double>(size.evaluate(nominal).value_or(1));
 }
 

@@ -296,10 +296,11 @@ private:
         dim.isSplit())
       return name + " dim " + std::to_string(d) +
              " is split, but this op needs it whole";
-    if (rule.factors[factor].isRange && !dim.isRange())
+    const onnx::RankParts needed = rule.factors[factor].rankParts;
+    if (needed == onnx::RankParts::OneRange && !dim.isOneRange())
       return name + " dim " + std::to_string(d) +
              " is split, but this op needs each rank's part in one piece";
-    if (rule.factors[factor].isRanges && !dim.isRanges())
+    if (needed == onnx::RankParts::RangePerSegment && !dim.isRangePerSegment())
       return name + " dim " + std::to_string(d) +
              " is split, but this op needs each rank's part in ranges";
     if (!found[factor]) {

@@ -3,6 +3,7 @@
 #include "tools/shard-opt/TestSplitFactors.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/NodeName.h"
 #include "dialects/onnx/Onnx.h"
 #include "passes/shard/ShardingGraph.h"
 
@@ -22,12 +23,6 @@ using onnx::OnnxOp;
 using onnx::ShardingRule;
 
 namespace {
-
-/// Name of the ONNX node.
-StringRef nodeName(Operation &op) {
-  auto name = dyn_cast<NameLoc>(op.getLoc());
-  return name ? name.getName().getValue() : "?";
-}
 
 bool leavesPartial(const onnx::RuleFactor &factor) {
   return factor.factorClass == FactorClass::Reduce ||
@@ -51,7 +46,7 @@ struct ListFactorsPass : PassWrapper<ListFactorsPass, OperationPass<ModuleOp>> {
       if (name.hasInterface<OnnxOp>() && !name.hasTrait<onnx::IsReplaced>())
         llvm::outs() << "registered " << name.getStringRef() << '\n';
     getOperation().walk([](OnnxOp op) {
-      llvm::outs() << "factors " << nodeName(*op) << ' ' << op->getName();
+      llvm::outs() << "factors " << nodeName(op, "?") << ' ' << op->getName();
       for (const onnx::RuleFactor &factor : op.shardingRule().factors)
         llvm::outs() << ' ' << letter(factor.factorClass);
       llvm::outs() << '\n';
@@ -207,11 +202,11 @@ private:
   void choose(OnnxOp op, Wanted &wanted) {
     ShardingRule rule = op.shardingRule();
     AxisRef axis{"tp", 1, ways};
-    if (partial && !nodeName(*op).starts_with("part.")) {
+    if (partial && !nodeName(op, "?").starts_with("part.")) {
       carryPartial(op, wanted);
       return;
     }
-    if (!blocked.empty() && nodeName(*op) != blocked)
+    if (!blocked.empty() && nodeName(op, "?") != blocked)
       return;
     unsigned seen = 0;
     for (auto [number, candidate] : llvm::enumerate(rule.factors)) {
@@ -241,7 +236,8 @@ private:
     if (!isPartial)
       return;
     auto result = onnx::partialResult(op.partialRule(), given);
-    llvm::outs() << (result ? "carries " : "refuses ") << nodeName(*op) << '\n';
+    llvm::outs() << (result ? "carries " : "refuses ") << nodeName(op, "?")
+                 << '\n';
     if (!result)
       return;
     for (auto [sharding, operand] : llvm::zip(wanted.operands, shardings))

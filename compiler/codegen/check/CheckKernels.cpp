@@ -114,7 +114,7 @@ private:
       for (int64_t c = 0; c < columns; ++c)
         input[c] = storage[i].get(row, c);
     }
-    rt::RowResults expected(kernel);
+    rt::RowReference expected(kernel);
     if (failed(expected.run(inputs, columns)))
       return failure();
     for (size_t o = numInputs; o < operands.size(); ++o)

@@ -1,7 +1,7 @@
 //===- CheckKernels.h - Generated code against what it stands for ---------===//
 //
 // The first time that a library of kernels is made, each of them is run on a
-// few rows here and compared with rt::RowResults: ordinary numbers, large and
+// few rows here and compared with rt::RowReference: ordinary numbers, large and
 // tiny ones, ties, zeros of both signs, infinities and NaN, in rows that fill
 // vectors and leave a rest.
 //

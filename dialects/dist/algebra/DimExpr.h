@@ -115,6 +115,9 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &os, DimExpr expr);
 /// "past_sequence + sequence"). Nothing if it is no expression.
 std::optional<DimExpr> parseDimExpr(llvm::StringRef text);
 
+/// What a symbol counts where no size is given; only weighs choices.
+constexpr int64_t kNominalSize = 64;
+
 /// Product of sizes; 1 for none.
 DimExpr product(llvm::ArrayRef<DimExpr> sizes);
 

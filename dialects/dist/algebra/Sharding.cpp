@@ -92,9 +92,11 @@ DimExpr DimSharding::localSize(const Mesh &mesh) const {
   return sum(sizes);
 }
 
-bool DimSharding::isRange() const { return segments.size() == 1 && isRanges(); }
+bool DimSharding::isOneRange() const {
+  return segments.size() == 1 && isRangePerSegment();
+}
 
-bool DimSharding::isRanges() const {
+bool DimSharding::isRangePerSegment() const {
   return llvm::all_of(segments, [](const Segment &segment) {
     return llvm::none_of(llvm::drop_begin(segment.factors),
                          [](const Factor &f) { return f.isSplit(); });
@@ -103,7 +105,8 @@ bool DimSharding::isRanges() const {
 
 llvm::SmallVector<Range, 2> DimSharding::rangesAt(
     llvm::function_ref<DimExpr(llvm::ArrayRef<AxisRef>)> indexOf) const {
-  assert(isRanges() && "what a rank owns is not one range of each segment");
+  assert(isRangePerSegment() &&
+         "what a rank owns is not one range of each segment");
   llvm::SmallVector<Range, 2> ranges;
   DimExpr before = 0;
   for (const Segment &segment : segments) {
@@ -125,7 +128,7 @@ llvm::SmallVector<Range, 2> DimSharding::ranges(const Mesh &mesh) const {
 }
 
 DimExpr DimSharding::lowerBound(const Mesh &mesh) const {
-  assert(isRange() && "what a rank owns has no single first element");
+  assert(isOneRange() && "what a rank owns has no single first element");
   return ranges(mesh).front().start;
 }
 

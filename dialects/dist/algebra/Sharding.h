@@ -78,11 +78,11 @@ struct DimSharding {
   bool operator!=(const DimSharding &o) const { return !(*this == o); }
   DimExpr localSize(const Mesh &mesh) const;
   /// Whether what each rank owns is one range: only the major factor is split.
-  bool isRange() const;
+  bool isOneRange() const;
   /// First element of this rank's range.
   DimExpr lowerBound(const Mesh &mesh) const;
   /// Whether what each rank owns is one range of each segment.
-  bool isRanges() const;
+  bool isRangePerSegment() const;
   /// Those of the ranks that have the index `indexOf(axes)` along the axes of a
   /// split factor.
   llvm::SmallVector<Range, 2>

@@ -12,6 +12,7 @@ def Onnx_HardSwishOp : Onnx_UnaryOp<"HardSwish">;
 
 // Attributes keep ONNX's names and defaults.
 def Onnx_GeluOp : Onnx_UnaryOp<"Gelu"> {
+  let extraClassDeclaration = Onnx_Structure<"GELU">.declaration;
   let arguments = (ins AnyTensor:$input,
                        DefaultValuedAttr<StrAttr, "\"none\"">:$approximate);
 }
@@ -24,6 +25,7 @@ def Onnx_EluOp : Onnx_UnaryOp<"Elu"> {
                        DefaultValuedAttr<F32Attr, "1.0f">:$alpha);
 }
 def Onnx_SwishOp : Onnx_UnaryOp<"Swish"> {
+  let extraClassDeclaration = Onnx_Structure<"SiLU">.declaration;
   let summary = "x * sigmoid(alpha * x)";
   let arguments = (ins AnyTensor:$input,
                        DefaultValuedAttr<F32Attr, "1.0f">:$alpha);

@@ -267,7 +267,8 @@ ShardingRule AttentionOp::shardingRule() {
   }
   RuleDim queries = rule.addDim(q[2]);
   for (const auto &segment : queries.segments) // causality counts rows
-    rule.factors[segment.front()].isRanges = getIsCausal();
+    rule.factors[segment.front()].rankParts =
+        getIsCausal() ? RankParts::RangePerSegment : RankParts::Any;
   RuleDim keys = rule.addDim(v[2], blocked);
   for (const auto &segment : keys.segments)
     rule.factors[segment.front()].isInTurn = true;

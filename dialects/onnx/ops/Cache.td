@@ -3,6 +3,7 @@
 include "dialects/onnx/Onnx.td"
 
 def Onnx_CacheAppendOp : Onnx_OwnOp<"CacheAppend", [], [], "lowerIndexing"> {
+  let extraClassDeclaration = Onnx_Structure<"KV cache with lengths", 0>.declaration;
   let summary = "Each row's new entries behind those that it holds";
   let description = [{
     past [b, kv, p, d], added [b, kv, s, d], lengths [b] -> [b, kv, t, d]: row i

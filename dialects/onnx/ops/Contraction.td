@@ -20,6 +20,7 @@ def Onnx_GemmOp : Onnx_OwnOp<"Gemm", ["partialRule", "multiplyAdds"]> {
 }
 
 def Onnx_ConvOp : Onnx_OwnOp<"Conv", ["partialRule", "multiplyAdds"]> {
+  let extraClassDeclaration = Onnx_Structure<"convolution", 0>.declaration;
   let summary = "b c ..., o c ... -> b o ...; auto_pad becomes pads at import";
   let arguments = (ins AnyTensor:$input, AnyTensor:$filter,
                        Variadic<Onnx_Value>:$bias,

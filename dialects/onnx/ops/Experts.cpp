@@ -55,9 +55,10 @@ ShardingRule MixtureOfExpertsOp::shardingRule() {
   RuleDim n = rule.addDim(tokens[0]), d = rule.addDim(tokens[1], blocked);
   RuleDim k = rule.addDim(dims(getIndices())[1], blocked);
   RuleDim e = rule.addDim(down[0], FactorClass::Reduce);
-  for (const auto &segment : e.segments)
-    rule.factors[segment.front()].isExperts =
-        rule.factors[segment.front()].isRange = true;
+  for (const auto &segment : e.segments) {
+    rule.factors[segment.front()].isExperts = true;
+    rule.factors[segment.front()].rankParts = RankParts::OneRange;
+  }
   unsigned hidden = rule.addFactor(down[1], FactorClass::Reduce);
   RuleDim f = RuleDim::factor(hidden), h = f;
   if (getGate() == "halves")

@@ -3,6 +3,7 @@
 include "dialects/onnx/Onnx.td"
 
 def Onnx_MixtureOfExpertsOp : Onnx_OwnOp<"MixtureOfExperts", ["multiplyAdds"]> {
+  let extraClassDeclaration = Onnx_Structure<"mixture of experts">.declaration;
   let summary = "Each token through the experts that a router chose for it";
   let description = [{
         out[n] = sum over k of weights[n, k] * expert(tokens[n], indices[n, k])

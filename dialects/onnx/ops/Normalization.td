@@ -24,6 +24,7 @@ def Onnx_LogSoftmaxOp : Onnx_SoftmaxLikeOp<"LogSoftmax">;
 
 def Onnx_LayerNormalizationOp
     : Onnx_OwnOp<"LayerNormalization", [], [], "lowerNormalization"> {
+  let extraClassDeclaration = Onnx_Structure<"layer norm">.declaration;
   let arguments = (ins AnyTensor:$input, AnyTensor:$scale,
                        Variadic<Onnx_Value>:$bias,
                        DefaultValuedAttr<I64Attr, "-1">:$axis,
@@ -34,6 +35,7 @@ def Onnx_LayerNormalizationOp
 
 def Onnx_RMSNormalizationOp
     : Onnx_OwnOp<"RMSNormalization", [], [], "lowerNormalization"> {
+  let extraClassDeclaration = Onnx_Structure<"RMS norm">.declaration;
   let arguments = (ins AnyTensor:$input, AnyTensor:$scale,
                        DefaultValuedAttr<I64Attr, "-1">:$axis,
                        DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon,

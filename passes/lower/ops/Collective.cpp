@@ -137,7 +137,7 @@ static FailureOr<ValueView> sliceDim(Operation *op, Lowering &lowering,
                                      const dist::DimSharding &held,
                                      const dist::DimSharding &split) {
   const dist::Mesh &mesh = lowering.mesh;
-  if (held.isRange() && split.isRange())
+  if (held.isOneRange() && split.isOneRange())
     return from.with(
         from.layout.sliced(dim, split.lowerBound(mesh) - held.lowerBound(mesh),
                            split.localSize(mesh)));

@@ -25,7 +25,7 @@ LogicalResult GatherOp::lower(Lowering &lowering) {
   const dist::DimSharding rows =
       dist::getSharding(op->getOperand(0).getType()).dims[axis];
   if (rows.isSplit()) {
-    if (!rows.isRange())
+    if (!rows.isOneRange())
       return op->emitError("needs each rank's rows in one piece, found ")
              << dist::getSharding(op->getOperand(0).getType()).str();
     config.push_back(lowering.scalars(

@@ -2,6 +2,7 @@
 
 #include "passes/lower/overlap/SplitCollectives.h"
 
+#include "dialects/dist/NodeName.h"
 #include "passes/lower/overlap/Movement.h"
 #include "passes/lower/overlap/RowProduct.h"
 
@@ -191,9 +192,8 @@ private:
 
   OverlapDecision decide(const Pair &pair, int64_t &leastRows) const {
     rt::CollectiveOp op = pair.collective;
-    auto name = dyn_cast<NameLoc>(op.getLoc());
     OverlapDecision decision;
-    decision.node = name ? name.getName().str() : "";
+    decision.node = nodeName(op).str();
     decision.kind = op.getKernel().str();
     decision.rows = typical(pair.cut.numRows());
     const SmallVector<dist::AxisRef> axes = axesOf(op);

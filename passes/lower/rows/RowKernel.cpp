@@ -2,6 +2,7 @@
 
 #include "passes/lower/rows/RowKernel.h"
 
+#include "dialects/dist/NodeName.h"
 #include "dialects/rt/Provenance.h"
 #include "runtime/artifact/Format.h"
 #include "runtime/base/Hash.h"
@@ -36,8 +37,8 @@ Location nodesOf(ArrayRef<rt::CallOp> calls) {
   constexpr size_t kNamed = 4;
   llvm::SmallSetVector<StringRef, 4> nodes;
   for (rt::CallOp call : calls)
-    if (auto name = dyn_cast<NameLoc>(call->getLoc()))
-      nodes.insert(name.getName().getValue());
+    if (StringRef name = nodeName(call); !name.empty())
+      nodes.insert(name);
   if (nodes.size() < 2)
     return calls.back()->getLoc();
   std::string text = llvm::join(nodes.getArrayRef().take_front(kNamed), " + ");

@@ -215,7 +215,7 @@ private:
   }
 
   LogicalResult compare(int64_t row, ArrayRef<rt::RowValues> inputs) {
-    rt::RowResults body(kernel);
+    rt::RowReference body(kernel);
     MemberRow rounded(all, ops, kColumns), exact(all, ops, kColumns);
     if (failed(body.run(inputs, kColumns)))
       return failure();

@@ -2,6 +2,8 @@
 
 #include "passes/verify/lowered/Walk.h"
 
+#include "dialects/dist/NodeName.h"
+
 using namespace mlir;
 
 namespace shardc::verify {
@@ -43,9 +45,9 @@ static std::string text(ArrayRef<int64_t> index) {
 }
 
 static std::string describe(Operation *op, unsigned output) {
-  std::string name;
-  if (auto location = dyn_cast<NameLoc>(op->getLoc()))
-    name = " (" + location.getName().str() + ")";
+  std::string name = nodeName(op).str();
+  if (!name.empty())
+    name = " (" + name + ")";
   std::string what = op->getName().getStringRef().str();
   if (auto call = dyn_cast<rt::CallOp>(op))
     what = "kernel " + call.getKernel().str();

@@ -79,15 +79,15 @@ TEST(Sharding, NormalFormMergesNeighbours) {
 TEST(Sharding, RangesAreCutByTheMajorFactor) {
   Mesh mesh{{{"tp", 4}}};
   DimSharding heads{{Segment{{Factor{6, {axis(4)}}, Factor{16, {}}}}}};
-  ASSERT_TRUE(heads.isRange());
+  ASSERT_TRUE(heads.isOneRange());
   for (int64_t rank = 0; rank < 4; ++rank)
     EXPECT_EQ(onRank(heads.lowerBound(mesh), mesh, rank), rank * 6 / 4 * 16);
-  EXPECT_TRUE(DimSharding::unsplit(5).isRange());
+  EXPECT_TRUE(DimSharding::unsplit(5).isOneRange());
   EXPECT_FALSE((DimSharding{{Segment{{Factor{2, {}}, Factor{8, {axis(4)}}}}}})
-                   .isRange());
+                   .isOneRange());
   EXPECT_FALSE((DimSharding{{Segment{{Factor{4, {axis(4)}}}},
                              Segment{{Factor{8, {axis(4)}}}}}})
-                   .isRange());
+                   .isOneRange());
 }
 
 TEST(Sharding, ZigZagPairsEarlyPartsWithLateOnes) {
@@ -107,7 +107,7 @@ TEST(Sharding, RangesAreWhatARankOwns) {
     for (const DimSharding &dim :
          {DimSharding::unsplit(n), DimSharding::whole(n, {axis(4)}),
           DimSharding::zigZag(n, {axis(4)})}) {
-      ASSERT_TRUE(dim.isRanges());
+      ASSERT_TRUE(dim.isRangePerSegment());
       EXPECT_EQ(dim.size(), DimExpr(n));
       for (int64_t rank = 0; rank < 4; ++rank) {
         std::vector<int64_t> elements;
@@ -121,7 +121,7 @@ TEST(Sharding, RangesAreWhatARankOwns) {
       }
     }
   EXPECT_FALSE((DimSharding{{Segment{{Factor{2, {}}, Factor{8, {axis(4)}}}}}})
-                   .isRanges());
+                   .isRangePerSegment());
   const DimExpr seq = DimExpr::symbol("seq");
   EXPECT_EQ(DimSharding::zigZag(seq, {axis(4)}).size(), seq);
 }

@@ -112,6 +112,21 @@ TEST_F(CheckKernelsTest, ReducesRowsThatAreNoMultipleOfVectors) {
   EXPECT_TRUE(passes(*byNumber, *byNumber)) << message;
 }
 
+/// Of rows that are small beside epsilon nearly all is epsilon.
+TEST_F(CheckKernelsTest, TellsEpsilonsApart) {
+  auto norm = [](const std::string &epsilon) {
+    return "%s = arith.mulf %x, %x : f32\n%t = rt.reduce \"sum\" %s : f32\n"
+           "%n = rt.columns : f32\n%m = arith.divf %t, %n : f32\n"
+           "%e = arith.constant " +
+           epsilon +
+           " : f32\n%a = arith.addf %m, %e : f32\n%q = math.sqrt %a : f32\n"
+           "%d = arith.divf %x, %q : f32\n%r = arith.mulf %d, %y : f32\n";
+  };
+  expectDiffer(norm("1.0e-5"), norm("1.01e-5"));
+  expectDiffer(norm("1.0e-6"), norm("1.001e-6"));
+  expectDiffer(norm("1.0e-12"), norm("1.01e-12"));
+}
+
 /// p / (sum(p) + eps) of a softmax, as routers have it: of the samples for eps
 /// one is -1, and what is left of the sum then is another number in any order.
 TEST_F(CheckKernelsTest, LeavesToRoundingWhatIsDividedByNothing) {
