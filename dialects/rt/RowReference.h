@@ -61,6 +61,7 @@ private:
   KernelOp kernel;
   llvm::DenseMap<mlir::Value, Row> values;
   std::vector<Row> outputs;
+  RowValues largest; ///< finite input of a column
 };
 
 /// A number of row `row` of kRowSamples. Row 0 is ordinary; then large, tiny,
