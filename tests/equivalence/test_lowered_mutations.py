@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 from tests.corpus.plan_table import CORPUS
-from tests.equivalence.mutants.lowered import choose_lowered, every_untold
+from tests.equivalence.mutants.lowered import Lowered, choose_lowered, every_untold
 from tests.equivalence.mutants.programs import choose_programs
 from tests.support import MODELS, EndToEnd, data_sets, model_file, program, read_outputs
 
@@ -118,6 +118,22 @@ class LoweredMutations(EndToEnd):
         found, why = judge.outputs(re.sub(pattern, r'\1"ep"=2\2', judge.text))
         self.assertIsNone(found)
         self.assertIn("is held otherwise by the ranks", why)
+
+    def test_places_on_other_ranks(self):
+        """Of 6 heads over 4 ranks the third starts at another one, the first rank and the last where they should."""
+        judge = Judge(model_file("gpt2-dynamo-op20"), ("--tp", "4", "--kernels", "reference"), self.folder)
+        module, count = Lowered(judge.text), 0
+        for instruction in module.instructions:
+            for number, name in enumerate(instruction.operands):
+                view = module.view(name)
+                if count < 4 and view and "(@tp * 6) floordiv 4" in view.parts[3]:
+                    count += 1
+                    wrong = view.changed(3, None, lambda o: o.replace("(@tp * 6) floordiv 4", "(@tp * 4) floordiv 3"))
+                    with self.subTest(line=instruction.line, operand=number):
+                        found, why = judge.outputs(module.with_view(instruction, number, wrong))
+                        self.assertIsNone(found)
+                        self.assertRegex(why, "what was partitioned|bytes of its buffer")
+        self.assertGreater(count, 0)
 
     def test_changed_function(self):
         """A function that was changed together with its program is not what was imported."""

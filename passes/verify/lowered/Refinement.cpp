@@ -3,6 +3,7 @@
 #include "passes/verify/lowered/Refinement.h"
 
 #include "dialects/onnx/ops/Quantization.h"
+#include "passes/verify/lowered/Ranks.h"
 #include "passes/verify/lowered/Walk.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -223,21 +224,22 @@ LogicalResult verifyRefinement(rt::ProgramOp program, func::FuncOp function,
   if (failed(verifyGuards(program, function)))
     return failure();
   const LoweredProgram lowered(program);
-  // The first rank at some sizes, and the last at others.
-  const int64_t last = mesh.numRanks() - 1;
   SmallVector<Operation *> left = opsToCompare(function);
   const size_t all = left.size();
-  for (unsigned seed = 0; seed < 2; ++seed) {
-    const auto sizes = findSizes(function, mesh, seed);
-    if (!sizes) {
-      program.emitWarning("is not compared with what was partitioned: no sizes "
-                          "were found of which all conditions hold");
-      return success();
-    }
-    const int64_t rank = seed == 0 ? 0 : last;
-    if (failed(verifyBounds(program, {&mesh, rank, *sizes})))
+  // Every other rank at other sizes.
+  std::optional<llvm::StringMap<int64_t>> sizes[] = {
+      findSizes(function, mesh, 0), findSizes(function, mesh, 1)};
+  if (!sizes[0] && !sizes[1]) {
+    program.emitWarning("is not compared with what was partitioned: no sizes "
+                        "were found of which all conditions hold");
+    return success();
+  }
+  for (auto [i, rank] :
+       llvm::enumerate(ranksToCompare(program, function, mesh))) {
+    const auto &here = sizes[i % 2] ? *sizes[i % 2] : *sizes[1 - i % 2];
+    if (failed(verifyBounds(program, {&mesh, rank, here})))
       return failure();
-    Walk walk(lowered, mesh, *sizes, rank);
+    Walk walk(lowered, mesh, here, rank);
     if (failed(Ports(program, function, walk).start()) || failed(walk.run()))
       return failure();
     llvm::erase_if(left, [&](Operation *op) { return walk.hasCompared(op); });
