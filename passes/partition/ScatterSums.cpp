@@ -41,11 +41,14 @@ std::optional<size_t> dimOnlySplitIn(const dist::Sharding &whole,
 bool scatter(dist::AllReduceOp reduce) {
   if (reduce->use_empty() || reduce->hasAttr(dist::kTogetherAttr))
     return false;
-  const Type type = reduce->user_begin()->getResult(0).getType();
+  auto first = dyn_cast<dist::SliceOp>(*reduce->user_begin());
+  if (!first)
+    return false;
+  const Type type = first.getType();
   for (Operation *user : reduce->getUsers())
     if (!isa<dist::SliceOp>(user) || user->getResult(0).getType() != type)
       return false;
-  ArrayRef<dist::AxisRef> axes = reduce.getAxes().getAxes();
+  const SmallVector<dist::AxisRef, 2> axes = reduce.getAxes().getAxes();
   std::optional<size_t> dim = dimOnlySplitIn(
       dist::getSharding(reduce.getType()), dist::getSharding(type), axes);
   if (!dim)
