@@ -108,6 +108,47 @@ class Forms(EndToEnd):
             weights = np.exp(scores) / np.exp(scores).sum()
             np.testing.assert_allclose(output[row, 0], weights @ values, atol=1e-5)
 
+    def test_cache_without_room_whose_bias_says_so(self):
+        """A column for each of 8 tokens, and a cache of 7: it grows. The compiler ended in a crash."""
+        made = self.group_query(None, None, None, self.draw.floats(1, 1, 1, 8))
+        data = made.inputs
+        data["x5"], data["x6"] = np.array([7, 7], I32), np.array(8, I32)
+        output, keys, _ = self.outputs(made)
+        self.assertEqual(keys.shape, (2, 1, 8, 16))
+        for row in range(2):
+            all_keys = np.concatenate([data["x3"][row, 0], data["x1"][row]])
+            values = np.concatenate([data["x4"][row, 0], data["x2"][row]])
+            np.testing.assert_array_equal(keys[row, 0], all_keys)
+            scores = all_keys @ data["x0"][row, 0] / 4 + data["x10"][0, 0, 0]
+            weights = np.exp(scores) / np.exp(scores).sum()
+            np.testing.assert_allclose(output[row, 0], weights @ values, atol=1e-5)
+
+    def test_last_query_of_causal_attention_to_a_cache_sees_all_of_it(self):
+        """The operator's keys are a cache of 5, the queries the last of them: the only one saw the first key alone."""
+        for queries in (1, 3):
+            with self.subTest(queries=queries):
+                q, k, v = self.draw.floats(1, queries, 16), self.draw.floats(1, 1, 5, 16), self.draw.floats(1, 1, 5, 16)
+                made = case(self.draw, "MultiHeadAttention", q, k, v, domain=MICROSOFT, num_heads=1, unidirectional=1)
+                found = self.outputs(made)[0][0]
+                for row in range(queries):
+                    seen = 5 if row == queries - 1 else row + 1
+                    scores = k[0, 0, :seen] @ q[0, row] / 4
+                    weights = np.exp(scores) / np.exp(scores).sum()
+                    np.testing.assert_allclose(found[row], weights @ v[0, 0, :seen], atol=1e-5)
+
+    def test_slice_with_a_step_beyond_any_dim(self):
+        """It takes the first element; size + step was beyond 64 bits, and nothing was taken."""
+        for step, first in ((2**63 - 1, 1), (1 - 2**63, 4), (-(2**63), 4)):
+            bounds = [np.array([v], I64) for v in ((1, 5, 0, step) if step > 0 else (4, -6, 0, step))]
+            for symbolic in (False, True):
+                with self.subTest(step=step, symbolic=symbolic):
+                    made = case(self.draw, "Slice", np.arange(5, dtype=F32), *bounds, weights=(1, 2, 3, 4))
+                    if symbolic and step < 0:
+                        made.weights["x1"], made.weights["x2"] = np.array([-1], I64), np.array([-(2**63)], I64)
+                    if symbolic:
+                        made.symbols = {5: "n"}
+                    np.testing.assert_array_equal(self.outputs(made)[0], [first])
+
     def test_operand_that_nobody_knows_is_refused(self):
         """query_seqlens, which later releases of ONNX Runtime have."""
         made = self.group_query(*[None] * 9, np.array([1, 1], I32))

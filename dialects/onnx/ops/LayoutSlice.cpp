@@ -42,6 +42,7 @@ public:
       : op(op), inference(inference), dim(dim) {}
 
   FailureOr<Interval> resolve(DimExpr start, DimExpr end, int64_t step) {
+    step = std::clamp(step, -kFar, kFar); // a far one takes the first alone
     if (step < 0)
       return resolveBackwards(start, end, step);
     FailureOr<DimExpr> first = position(start, "start");

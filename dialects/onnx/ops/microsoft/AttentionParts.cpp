@@ -84,7 +84,11 @@ Value ScoreMask::combined(Decomposition &d, Type element) const {
 Value causalKeys(Decomposition &d, DimExpr past, DimExpr queries,
                  DimExpr keys) {
   Value column = d.reshape(d.range(past, queries), {queries, 1});
-  return d.make<LessOrEqualOp>({d.range(0, keys), column});
+  Value visible = d.make<LessOrEqualOp>({d.range(0, keys), column});
+  if (keys == past + queries)
+    return visible;
+  Value last = d.integer(d.i64(), past + queries - 1);
+  return d.make<OrOp>({visible, d.make<EqualOp>({column, last})});
 }
 
 /// Of ends, or ends and starts, of the keys that a row of the batch sees. The

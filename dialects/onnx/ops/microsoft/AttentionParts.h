@@ -53,7 +53,8 @@ struct ScoreMask {
 };
 
 /// Bool [s, t]: keys up to the query, which stands `past` keys behind the
-/// first.
+/// first. The last query sees all keys, as in ONNX Runtime: where the operator
+/// is given a cache as its keys, one query is the newest of many positions.
 mlir::Value causalKeys(Decomposition &d, dist::DimExpr past,
                        dist::DimExpr queries, dist::DimExpr keys);
 

@@ -74,6 +74,7 @@ public:
 private:
   LogicalResult checkSupported();
   LogicalResult findHeads();
+  std::optional<int64_t> biasColumns();
   LogicalResult findCapacity();
   void findPositions();
   Value norm(Value heads, unsigned weight);
@@ -148,9 +149,18 @@ void GroupQueryAttention::findPositions() {
   positions = d.add(d.reshape(pastLengths, {batch, 1}), d.range(0, added));
 }
 
+/// Nothing where there is no bias, or its size is not known.
+std::optional<int64_t> GroupQueryAttention::biasColumns() {
+  Value bias = d.operand(kAttentionBias);
+  if (!bias || d.dims(bias).empty())
+    return {};
+  return d.dims(bias).back().asConstant();
+}
+
 /// total_sequence_length says whether the caches grow, or have room already: a
-/// constant capacity is taken for room unless the value is known to be beyond
-/// it. What is assumed is checked, on what is read from the data too.
+/// constant capacity is taken for room unless the value, or the size of a bias,
+/// which has a column for each token, is known to be beyond it. What is assumed
+/// is checked, on what is read from the data too.
 LogicalResult GroupQueryAttention::findCapacity() {
   Value past = d.operand(kPastKey), length = d.operand(kTotalLength);
   if (!past && length)
@@ -163,7 +173,8 @@ LogicalResult GroupQueryAttention::findCapacity() {
            << length.getType() << ", expected one integer";
   DimExpr capacity = d.dims(past)[2];
   std::optional<int64_t> room = capacity.asConstant();
-  inCapacity = room && total->front().asConstant().value_or(1) <= *room;
+  inCapacity = room && total->front().asConstant().value_or(1) <= *room &&
+               biasColumns().value_or(1) <= *room;
   GuardKind kind = inCapacity ? GuardKind::AtMost : GuardKind::Equal;
   DimExpr limit = inCapacity ? capacity : capacity + added;
   return d.inference.assume(op, kind, total->front(), limit,
