@@ -41,6 +41,7 @@ public:
       need(op, stageOf(op));
     placeOutputs();
     placeGuards();
+    findReceivers();
     for (unsigned stage = 0; stage < numStages; ++stage)
       build(stage);
     function.erase();
@@ -64,16 +65,14 @@ private:
     return next - firstOps.begin() - 1;
   }
 
-  /// `op` is computed in that stage, and so is what is cheap before it; what is
-  /// fixed in an earlier one is sent there.
+  /// `op` is computed in that stage, and so is what is cheap before it, but not
+  /// what is fixed in an earlier one.
   void need(Operation *last, unsigned stage) {
     SmallVector<Operation *> open{last};
     while (!open.empty()) {
       Operation *op = open.pop_back_val();
-      if (graph.isFixed(op) && stageOf(op) != stage)
-        for (Value result : op->getResults())
-          receivers[result].insert(stage);
-      else if (needed[stage].insert(op).second)
+      bool isElsewhere = graph.isFixed(op) && stageOf(op) != stage;
+      if (!isElsewhere && needed[stage].insert(op).second)
         open.append(graph.needs(op));
     }
   }
@@ -115,6 +114,17 @@ private:
   void placeGuards() {
     for (auto guard : function.getOps<onnx::GuardOp>())
       need(guard, graph.needs(guard).empty() ? 0 : numStages - 1);
+  }
+
+  /// Of several results of an op a stage gets those that it uses.
+  void findReceivers() {
+    for (unsigned stage = 0; stage < numStages; ++stage)
+      for (Operation &op : function.front().without_terminator())
+        if (needed[stage].contains(&op))
+          for (Value operand : op.getOperands())
+            if (Operation *producer = operand.getDefiningOp();
+                producer && !needed[stage].contains(producer))
+              receivers[operand].insert(stage);
   }
 
   void build(unsigned stage) {
