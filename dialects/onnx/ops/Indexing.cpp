@@ -153,8 +153,19 @@ ShardingRule GatherElementsOp::shardingRule() {
   return rule;
 }
 
+/// Sizes are compared when the op runs.
+static LogicalResult expectUpdates(Operation *op, ShapeInference &inference,
+                                   int64_t rank) {
+  int64_t found = inference.rank(op->getOperand(2));
+  if (found == rank)
+    return success();
+  return op->emitOpError("has updates of ")
+         << found << " dims, expected " << rank;
+}
+
 LogicalResult ScatterElementsOp::inferTypes(ShapeInference &inference) {
-  if (failed(inferAlongAxis(*this, inference)))
+  if (failed(inferAlongAxis(*this, inference)) ||
+      failed(expectUpdates(*this, inference, inference.rank(getData()))))
     return failure();
   inference.setType(getResult(), inference.element(getData()),
                     inference.dims(getData()));
@@ -234,7 +245,10 @@ PartialRule GatherNDOp::partialRule() { return PartialRule::Moves; }
 
 LogicalResult ScatterNDOp::inferTypes(ShapeInference &inference) {
   FailureOr<int64_t> depth = indexDepth(*this, inference, 0);
-  if (failed(depth))
+  if (failed(depth) ||
+      failed(expectUpdates(*this, inference,
+                           inference.rank(getIndices()) - 1 +
+                               inference.rank(getData()) - *depth)))
     return failure();
   inference.setType(getResult(), inference.element(getData()),
                     inference.dims(getData()));
