@@ -52,23 +52,29 @@ bool FusedAttentions::hasEngine() {
   return engine && isTrusted;
 }
 
-FusedAttention *FusedAttentions::find(const FusedAttentionShape &shape,
-                                      Doubt &doubt) {
+Status FusedAttentions::find(const FusedAttentionShape &shape,
+                             FusedAttention *&plan, Doubt &doubt) {
   doubt = {};
+  plan = nullptr;
   if (!hasEngine())
-    return nullptr;
-  if (auto known = plans.find(shape); known != plans.end())
-    return known->second.get();
+    return Status::ok();
+  if (auto known = plans.find(shape); known != plans.end()) {
+    plan = known->second.get();
+    return Status::ok();
+  }
   // Making a plan compiles and allocates, which a capture may not have.
   if (plans.size() == kMostPlans || isCapturing(stream))
-    return nullptr;
-  std::unique_ptr<FusedAttention> &plan = plans[shape];
-  plan = engine->plan(shape);
-  if (plan && !reserve(plan->workspaceBytes()).isOk())
-    plan = nullptr;
-  doubt.isNew = plan != nullptr;
-  doubt.isNewKind = plan && !compared.count(kindOf(shape));
-  return plan.get();
+    return Status::ok();
+  std::unique_ptr<FusedAttention> made = engine->plan(shape);
+  if (made && made->workspaceBytes() > kWorkspaceBytes)
+    made = nullptr;
+  if (made && made->workspaceBytes() > 0)
+    SHARDC_RETURN_IF_ERROR(reserve());
+  doubt.isNew = made != nullptr;
+  doubt.isNewKind = made && !compared.count(kindOf(shape));
+  plan = made.get();
+  plans[shape] = std::move(made);
+  return Status::ok();
 }
 
 FusedAttentions::Kind
@@ -79,15 +85,13 @@ FusedAttentions::kindOf(const FusedAttentionShape &shape) {
 }
 
 /// Graphs know the workspace's address: it is not freed while they may run.
-Status FusedAttentions::reserve(int64_t bytes) {
-  constexpr int64_t kWorkspaceBytes = int64_t{64} << 20;
-  if (bytes > kWorkspaceBytes)
-    return Status::error(StatusCode::Artifact, "too large a workspace");
-  if (workspace || bytes == 0)
+Status FusedAttentions::reserve() {
+  if (workspace)
     return Status::ok();
   return cudaStatus(cudaMalloc(reinterpret_cast<void **>(&workspace),
                                static_cast<size_t>(kWorkspaceBytes)),
-                    "cudaMalloc");
+                    "cudaMalloc of the workspace of cuDNN's attention "
+                    "(SHARDC_CUDNN=0 does not ask cuDNN)");
 }
 
 Status FusedAttentions::run(FusedAttention &plan,

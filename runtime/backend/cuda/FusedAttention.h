@@ -94,8 +94,11 @@ public:
     bool isNew = false;     ///< the shape: it may fail to run (giveUp)
     bool isNewKind = false; ///< its result is to be compared (checkFirst)
   };
-  /// Null: the plugin's own kernels have to do it.
-  FusedAttention *find(const FusedAttentionShape &shape, Doubt &doubt);
+  /// Null: the plugin's own kernels have to do it. Whether they do depends on the
+  /// shape alone, as all ranks have to take the same kernels: a rank without
+  /// memory for the workspace is an error.
+  Status find(const FusedAttentionShape &shape, FusedAttention *&plan,
+              Doubt &doubt);
   Status run(FusedAttention &plan, const FusedAttentionOperands &operands);
 
   /// After `run` gave y: lets `runOwn` write the same attention there, and puts
@@ -108,10 +111,11 @@ public:
 
 private:
   static constexpr size_t kMostPlans = 4096;
+  static constexpr int64_t kWorkspaceBytes = int64_t{64} << 20;
   /// Whether there is a library, which is opened when it is first asked for.
   bool hasEngine();
   void open();
-  Status reserve(int64_t bytes);
+  Status reserve();
 
   cudaStream_t stream = nullptr;
   std::unique_ptr<FusedAttentionEngine> engine; ///< outlives its plans
@@ -125,7 +129,6 @@ private:
   std::set<Kind> compared;
   bool isTrusted = true;
   std::byte *workspace = nullptr;
-  int64_t workspaceBytes = 0;
 };
 
 } // namespace shardc::runtime

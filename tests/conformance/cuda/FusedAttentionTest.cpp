@@ -27,6 +27,7 @@ struct Log {
   bool refuses = false;
   bool isWrong = false, isLastRowLost = false;
   bool takesAllMemory = false; ///< that the device has left
+  int64_t workspace = 0;
 };
 
 /// Rows that see nothing become what a library may leave there.
@@ -34,7 +35,7 @@ template <typename T> class LoopAttention final : public FusedAttention {
 public:
   LoopAttention(const FusedAttentionShape &shape, Log &log, cudaStream_t stream)
       : s(shape), log(log), stream(stream) {}
-  int64_t workspaceBytes() const override { return 0; }
+  int64_t workspaceBytes() const override { return log.workspace; }
   Status run(const FusedAttentionOperands &operands, std::byte *) override {
     ++log.runs;
     return runtime::cudaStatus(
@@ -313,6 +314,32 @@ TYPED_TEST(FusedAttentionOf, isComparedWhereThereIsNoMemoryLeft) {
   this->expectSame();
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("disagrees"),
             std::string::npos);
+}
+
+/// Nor may a rank without memory for the workspace go on with other kernels.
+TYPED_TEST(FusedAttentionOf, aWorkspaceThatIsNotThereIsAnError) {
+  this->log.workspace = 4096;
+  this->make({1, 2, 64, 8}, 2, 20);
+  this->expectSame();
+  EXPECT_EQ(this->log.runs, 2);
+  this->log.takesAllMemory = true;
+  this->open();
+  const runtime::Status status =
+      runOn(*this->device, *this->stream, "Attention", this->inputs,
+            {this->result.copy()}, {});
+  EXPECT_FALSE(status.isOk());
+  EXPECT_NE(status.message().find("SHARDC_CUDNN=0"), std::string::npos)
+      << status.message();
+  EXPECT_EQ(this->log.runs, 2);
+}
+
+/// It is as large on all ranks.
+TYPED_TEST(FusedAttentionOf, tooLargeAWorkspaceIsNoPlan) {
+  this->log.workspace = int64_t{1} << 40;
+  this->make({1, 2, 64, 8}, 2, 20);
+  this->expectSame();
+  EXPECT_EQ(this->log.runs, 0);
+  EXPECT_EQ(this->log.planned.size(), 1u);
 }
 
 /// What is compared costs more than the prompt: lengths are none of it.

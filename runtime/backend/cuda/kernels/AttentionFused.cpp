@@ -67,13 +67,11 @@ int64_t biasBytes(const AttentionProblem &problem) {
          (bias.strides[1] ? problem.heads : 1);
 }
 
-/// Whether the mask is copied: since it is no bias as it lies, where rows are
-/// apart, or to make numbers of its infinities, unless it is too large.
+/// The mask is copied, so that vectors may begin where rows do, and to make
+/// numbers of its infinities: a row whose first tiles are all of them needs more
+/// care than a library is known to take.
 bool packsBias(const AttentionProblem &problem) {
-  return problem.maskKind == AttentionMask::Shown ||
-         (problem.maskKind == AttentionMask::Added &&
-          (biasBytes(problem) <= kMostBiasBytes || !hasVectors(problem.mask) ||
-           problem.mask.strides[2] == 0));
+  return problem.maskKind != AttentionMask::None;
 }
 
 } // namespace
@@ -127,14 +125,14 @@ Status attendFused(const AttentionProblem &problem,
   CudaStream &stream = CudaStream::of(call);
   FusedAttentions &library = stream.fusedAttentions();
   const bool packs = packsBias(problem);
-  if (shape->hasBias && !packs && !isAligned(problem.mask.data))
-    return Status::ok();
-  const AttentionView bias =
-      packs ? packedBias(problem, call.scratch) : problem.mask;
-  if (shape->hasBias)
+  AttentionView bias;
+  if (packs) {
+    bias = packedBias(problem, call.scratch);
     std::copy(bias.strides, bias.strides + 3, shape->bias);
+  }
   FusedAttentions::Doubt doubt;
-  FusedAttention *plan = library.find(*shape, doubt);
+  FusedAttention *plan;
+  SHARDC_RETURN_IF_ERROR(library.find(*shape, plan, doubt));
   if (!plan)
     return Status::ok();
   if (packs)
@@ -143,7 +141,7 @@ Status attendFused(const AttentionProblem &problem,
                                    problem.v.data, bias.data, problem.y.data});
   if (!ran.isOk())
     return doubt.isNew && library.giveUp(*shape) ? Status::ok() : ran;
-  if (shape->hasBias)
+  if (packs)
     SHARDC_RETURN_IF_ERROR(fillHiddenRows(problem, element, stream.stream()));
   isDone = true;
   if (!doubt.isNewKind)
