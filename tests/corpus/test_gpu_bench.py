@@ -24,7 +24,7 @@ class GpuBench(unittest.TestCase):
     def test_its_small_cases(self):
         names = {"llama-tiny-f32": "llama", "mixture-tiny-f32": "mixture"}
         with tempfile.TemporaryDirectory() as folder:
-            made = run(ROOT / "tools/bench/gpu_cases.py", SKELETONS, "-o", folder, "--cases", *names)
+            made = run(ROOT / "tools/bench/gpu_cases.py", SKELETONS, "-o", folder, "--build", BUILD, "--cases", *names)
             self.assertEqual(made.returncode, 0, made.stderr)
             for name, family in names.items():
                 self.assertFalse(Path(folder, name, "model.onnx.data").exists(), "weights travel")
@@ -41,7 +41,7 @@ class GpuBench(unittest.TestCase):
     @unittest.skipUnless(SKELETONS.is_dir(), "no skeletons beside the clone")
     def test_a_case_that_fails_leaves_the_others(self):
         with tempfile.TemporaryDirectory() as folder:
-            made = run(ROOT / "tools/bench/gpu_cases.py", SKELETONS, "-o", folder, "--cases", "mixture-tiny-f32")
+            made = run(ROOT / "tools/bench/gpu_cases.py", SKELETONS, "-o", folder, "--build", BUILD, "--cases", "mixture-tiny-f32")
             self.assertEqual(made.returncode, 0, made.stderr)
             broken = Path(folder, "broken-tiny")
             shutil.copytree(Path(folder, "mixture-tiny-f32"), broken)

@@ -13,7 +13,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from unittest import mock
 
-from tests.support import ROOT
+from tests.support import BUILD, ROOT
 
 # A program of GoogleTest's: what its tests do, by name, is in `plan` beside it. Each process notes that it began.
 PROGRAM = """#!{python}
@@ -273,7 +273,7 @@ class Configure(unittest.TestCase):
         """Not each set of wheels has NVTX."""
         said = subprocess.run(["c++", "-xc++", "-E", "-v", "/dev/null"], capture_output=True, text=True).stderr
         folders = [Path(line[1:]) for line in said.splitlines() if line.startswith(" /") and Path(line[1:]).is_dir()]
-        include = [ROOT, ROOT / "build/runtime/generated", *(f for f in folders if not (f / "nvtx3/nvToolsExt.h").exists())]
+        include = [ROOT, BUILD / "runtime/generated", *(f for f in folders if not (f / "nvtx3/nvToolsExt.h").exists())]
         command = ["c++", "-std=c++20", "-Wall", "-Werror", "-fsyntax-only", "-nostdinc"]
         command += [part for folder in include for part in ("-isystem", folder)]
         done = subprocess.run([*command, ROOT / "runtime/backend/cuda/NvtxRange.cpp"], capture_output=True, text=True)
