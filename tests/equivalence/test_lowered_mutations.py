@@ -15,8 +15,12 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import numpy as np
+import onnx
+
 from tests.corpus.plan_table import CORPUS
-from tests.equivalence.mutants.lowered import Lowered, choose_lowered, every_untold
+from tests.e2e import test_control_flow as flow
+from tests.equivalence.mutants.lowered import Lowered, choose_lowered, every_size_set, every_untold
 from tests.equivalence.mutants.programs import choose_programs
 from tests.support import MODELS, EndToEnd, data_sets, model_file, program, read_outputs
 
@@ -76,6 +80,28 @@ class LoweredMutations(EndToEnd):
     def test_all_axes(self):
         for folder in sorted(MODELS.iterdir()):
             self.check(folder / "model.onnx", *EVERYTHING)
+
+    def test_loops(self):
+        """Of bodies, of what goes from one iteration to the next, and of what is left behind them."""
+        trips, limit = np.int64(5), np.float32(1000)
+        for name, made, feed in (
+            ("early", flow.model(f"{flow.X}, int64 trips, float limit", "float[n, 8] y, float[t, 8] rows", flow.LOOP), [trips, limit]),
+            ("branches", flow.model(f"{flow.X}, int64 trips", "float[n, 8] y, float[t] kept", flow.NESTED), [trips]),
+            ("sizes", flow.model(flow.X, "float[m, 8] y", flow.SIZES), []),
+            ("scan", flow.model(flow.X, "float[n, 8] y, float[8] total, float[8, n] backwards", flow.SCAN), []),
+        ):
+            model = self.folder / name / "model.onnx"
+            (model.parent / "test_data_set_0").mkdir(parents=True)
+            onnx.save(made, model)
+            for i, array in enumerate([flow.numbers(3, 5, flow.SIZE), *feed]):
+                tensor = onnx.numpy_helper.from_array(np.asarray(array))
+                onnx.save_tensor(tensor, model.parent / f"test_data_set_0/input_{i}.pb")
+            plan = ("--tp", "2", "--kernels", "reference")
+            self.check(model, *plan)
+            judge = Judge(model, plan, self.folder)
+            for mutant in every_size_set(judge.text):
+                with self.subTest(model=name, kind=mutant.kind, what=mutant.what):
+                    self.assertIsNone(judge.complaint(mutant))
 
     def test_products_beside_collectives(self):
         """As for a GPU: products with their sums and activations, of joined weights, cut by rows."""

@@ -57,6 +57,40 @@ std::optional<Index> Window::find(int64_t address) const {
                                               : std::nullopt;
 }
 
+static std::optional<DimExpr> boundTo(rt::SetSizesOp op, DimExpr size) {
+  for (auto [bound, value] :
+       llvm::zip_equal(op.getSizes().getValues(), op.getValues().getValues()))
+    if (bound == size)
+      return value;
+  return std::nullopt;
+}
+
+static std::optional<DimExpr> guardedTo(rt::CallOp op, DimExpr size) {
+  auto side = [&](StringRef name) {
+    return op.getConfig().getAs<dist::DimsAttr>(name).getValues()[0];
+  };
+  if (op.getKernel() == "Guard" && side("lhs") == size &&
+      op.getConfig().getAs<StringAttr>("kind").getValue() == "equal")
+    return side("rhs");
+  return std::nullopt;
+}
+
+BodySize sizeBetween(Operation *first, Operation *last, DimExpr size) {
+  BodySize bound, guarded;
+  for (Operation *op = first; op && op != last; op = op->getNextNode()) {
+    if (auto sizes = dyn_cast<rt::SetSizesOp>(op))
+      if (const auto value = boundTo(sizes, size)) {
+        if (bound.op)
+          return {};
+        bound = {op, *value};
+      }
+    if (auto guard = dyn_cast<rt::CallOp>(op); guard && !guarded.op)
+      if (const auto value = guardedTo(guard, size))
+        guarded = {op, *value};
+  }
+  return bound.op ? bound : guarded;
+}
+
 //===----------------------------------------------------------------------===//
 // The list of instructions
 //===----------------------------------------------------------------------===//
@@ -66,8 +100,10 @@ LoweredProgram::LoweredProgram(rt::ProgramOp program) {
   for (Operation &op : program.getBody().front()) {
     times[&op] = order.size();
     order.push_back(&op);
-    if (isa<rt::EndOp>(op) && !open.empty())
+    if (isa<rt::EndOp>(op) && !open.empty()) {
+      ends[open.back().first] = &op;
       open.pop_back();
+    }
     if (isa<rt::ElseOp>(op) && !open.empty())
       open.back().second = false;
     enclosing[&op] =
@@ -241,10 +277,6 @@ LoweredElement LoweredState::read(Value view, Index index, unsigned time,
       Operation *undecided = nullptr;
       bool isTaken = true;
       for (auto [bracket, isThen] : program.around(writer.op)) {
-        if (isa<rt::LoopOp>(bracket)) {
-          undecided = bracket;
-          continue;
-        }
         auto known = llvm::find_if(branches, [&](const auto &branch) {
           return branch.first == bracket;
         });
@@ -255,12 +287,13 @@ LoweredElement LoweredState::read(Value view, Index index, unsigned time,
       }
       if (!isTaken)
         continue;
+      Operation *carries = loopThatCarries(source.getBuffer(), address,
+                                           writer.time, time, branches);
+      if (carries || isa_and_nonnull<rt::LoopOp>(undecided))
+        return {Kind::Looped, carries ? carries : undecided, -1, 0, index, view,
+                time};
       if (undecided)
-        return {isa<rt::LoopOp>(undecided) ? Kind::Looped : Kind::Decided,
-                undecided,
-                -1,
-                0,
-                {}};
+        return {Kind::Decided, undecided, -1, 0, index, view, time};
       if (written->bits != window->bits)
         return {};
       found = LoweredElement{Kind::Made, writer.op, -1, writer.output, *at};
@@ -268,7 +301,7 @@ LoweredElement LoweredState::read(Value view, Index index, unsigned time,
       break;
     }
     if (!found)
-      return {};
+      return {Kind::Nothing, nullptr, -1, 0, index, view, time};
     auto call = dyn_cast<rt::CallOp>(found->op);
     if (!call)
       return *found;
@@ -296,6 +329,29 @@ LoweredElement LoweredState::read(Value view, Index index, unsigned time,
     }
     return *found;
   }
+}
+
+Operation *LoweredState::loopThatCarries(Value buffer, int64_t address,
+                                         unsigned written, unsigned time,
+                                         const Branches &branches) {
+  Operation *innermost = nullptr;
+  for (auto [bracket, isThen] : branches) {
+    const unsigned first = program.timeOf(bracket);
+    Operation *end = program.endOf(bracket);
+    if (!isa<rt::LoopOp>(bracket) || !end || first >= time || first < written ||
+        program.timeOf(end) < time ||
+        (innermost && program.timeOf(innermost) > first))
+      continue;
+    for (const auto &writer : program.writersOf(buffer)) {
+      const Window *later =
+          writer.time >= time && writer.time < program.timeOf(end)
+              ? windowOf(writer.view)
+              : nullptr;
+      if (later && later->find(address))
+        innermost = bracket;
+    }
+  }
+  return innermost;
 }
 
 std::vector<Index> LoweredState::seamsOf(Value view, unsigned time) {

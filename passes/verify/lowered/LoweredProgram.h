@@ -19,7 +19,8 @@
 
 namespace shardc::verify {
 
-/// Which branches were taken of conditions that the data decide.
+/// Which branches were taken of conditions that the data decide; of an rt.loop,
+/// that it is an iteration that is looked at.
 using Branches = llvm::SmallVector<std::pair<mlir::Operation *, bool>, 2>;
 
 struct LoweredElement {
@@ -27,7 +28,7 @@ struct LoweredElement {
     Source,  ///< an element of what `op`, an input, weight or constant, holds
     Made,    ///< of an output of `op`, an instruction
     Decided, ///< by `op`, an rt.if whose branch is not known
-    Looped,  ///< by the rt.loop `op`, which is not followed
+    Looped,  ///< by iterations of the rt.loop `op`, maybe none
     Nothing  ///< nobody wrote it
   };
   Kind kind = Kind::Nothing;
@@ -35,7 +36,19 @@ struct LoweredElement {
   int member = -1; ///< of a call that stands for several
   unsigned output = 0;
   Index index;
+  mlir::Value view = {}; ///< of other kinds: where copies ended, ...
+  unsigned time = 0;     ///< ... and when it was read there
 };
+
+/// What a body of control flow says of a size: an rt.set_sizes that binds a
+/// symbol, or else a guard that the size is equal to the value.
+struct BodySize {
+  mlir::Operation *op = nullptr;
+  dist::DimExpr value;
+};
+/// From `first` to before `last`; no op where nothing says it, or two bind it.
+BodySize sizeBetween(mlir::Operation *first, mlir::Operation *last,
+                     dist::DimExpr size);
 
 /// A view with numbers.
 struct Window {
@@ -65,6 +78,10 @@ public:
   llvm::ArrayRef<Writer> writersOf(mlir::Value buffer) const;
   /// The brackets around an op, innermost first, with the branch it is in.
   Branches around(mlir::Operation *op) const;
+  /// The rt.end of an rt.if or rt.loop.
+  mlir::Operation *endOf(mlir::Operation *bracket) const {
+    return ends.lookup(bracket);
+  }
 
 private:
   void addWriter(mlir::Operation &op, mlir::ValueRange views);
@@ -75,6 +92,7 @@ private:
   /// The innermost rt.if, rt.loop, and whether the op is before the rt.else.
   llvm::DenseMap<mlir::Operation *, std::pair<mlir::Operation *, bool>>
       enclosing;
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> ends;
   mutable llvm::DenseMap<mlir::Operation *, std::optional<rt::Members>> members;
 };
 
@@ -97,6 +115,11 @@ public:
   const Point &point;
 
 private:
+  /// The innermost loop an iteration of which reads, at `time`, what an earlier
+  /// one may have written.
+  mlir::Operation *loopThatCarries(mlir::Value buffer, int64_t address,
+                                   unsigned written, unsigned time,
+                                   const Branches &branches);
   std::optional<LoweredElement> sourceElement(mlir::Value buffer,
                                               int64_t address);
   std::optional<Index> joinedDims(rt::JoinOp join);

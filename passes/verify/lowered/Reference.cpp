@@ -2,7 +2,6 @@
 
 #include "passes/verify/lowered/Reference.h"
 
-#include "dialects/onnx/ops/ControlFlow.h"
 #include "dialects/onnx/ops/Layout.h"
 
 using namespace mlir;
@@ -170,9 +169,43 @@ std::optional<ReferenceElement> Reference::step(Operation *op,
   return arrangement.of(cast<dist::SliceOp>(op));
 }
 
+onnx::LoopOp loopOf(const ReferenceElement &element) {
+  if (auto argument = dyn_cast<BlockArgument>(element.value))
+    return dyn_cast<onnx::LoopOp>(argument.getOwner()->getParentOp());
+  return element.value.getDefiningOp<onnx::LoopOp>();
+}
+
+bool keepsSizes(onnx::LoopOp loop) {
+  const auto dims = [](Value value) { return dist::getDims(value.getType()); };
+  for (auto [k, argument] : llvm::enumerate(loop.getCarriedArguments()))
+    if (dims(argument) != dims(loop.getCarried()[k]) ||
+        dims(argument) != dims(loop.getNext()[k]) ||
+        dims(argument) != dims(loop->getResult(k)))
+      return false;
+  for (auto [k, row] : llvm::enumerate(loop.getScanned()))
+    if (ArrayRef(dims(loop->getResult(loop.getNumCarried() + k)))
+            .drop_front() != ArrayRef(dims(row)))
+      return false;
+  return true;
+}
+
 bool arranges(Operation *op) {
   return isa<onnx::ReshapeOp, onnx::TransposeOp, onnx::ExpandOp, onnx::SliceOp,
              onnx::SplitOp, onnx::ConcatOp, onnx::TileOp, dist::SliceOp>(op);
+}
+
+/// What an argument of a body stands for outside of it; null for others.
+static Value capturedBy(BlockArgument argument) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  if (auto branch = dyn_cast<onnx::IfOp>(parent))
+    return branch.getCaptures()[argument.getArgNumber()];
+  auto loop = dyn_cast<onnx::LoopOp>(parent);
+  const auto captures =
+      loop ? loop.getCapturedArguments() : ArrayRef<BlockArgument>();
+  if (!llvm::is_contained(captures, argument))
+    return {};
+  return loop
+      .getCaptures()[argument.getArgNumber() - captures.front().getArgNumber()];
 }
 
 std::optional<ReferenceElement> Reference::rootOf(ReferenceElement element) {
@@ -184,10 +217,10 @@ std::optional<ReferenceElement> Reference::rootOf(ReferenceElement element) {
       if (i < 0 || i >= size)
         return std::nullopt;
     if (auto argument = dyn_cast<BlockArgument>(element.value)) {
-      auto branch = dyn_cast<onnx::IfOp>(argument.getOwner()->getParentOp());
-      if (!branch)
+      Value captured = capturedBy(argument);
+      if (!captured)
         return element;
-      element.value = branch.getCaptures()[argument.getArgNumber()];
+      element.value = captured;
       continue;
     }
     Operation *op = element.value.getDefiningOp();

@@ -13,6 +13,7 @@
 #ifndef SHARDC_PASSES_VERIFY_LOWERED_REFERENCE_H
 #define SHARDC_PASSES_VERIFY_LOWERED_REFERENCE_H
 
+#include "dialects/onnx/ops/ControlFlow.h"
 #include "passes/verify/lowered/Point.h"
 
 namespace shardc::verify {
@@ -21,6 +22,13 @@ struct ReferenceElement {
   mlir::Value value;
   Index index; ///< on this rank
 };
+
+/// The loop of which the element is a result, or what an iteration starts with;
+/// null if there is none.
+onnx::LoopOp loopOf(const ReferenceElement &element);
+/// Whether what a loop carries has the same sizes in all iterations and behind
+/// it: those that change are not followed.
+bool keepsSizes(onnx::LoopOp loop);
 
 /// Whether an op is looked through.
 bool arranges(mlir::Operation *op);

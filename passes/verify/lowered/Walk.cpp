@@ -129,39 +129,14 @@ LogicalResult Walk::relateView(int64_t rank, Operation *reader, Value view,
   if (made.kind == LoweredElement::Kind::Decided)
     if (const auto root = side.reference.rootOf(wanted))
       if (auto branch = root->value.getDefiningOp<onnx::IfOp>())
-        return fork(branch, cast<rt::IfOp>(made.op), rank, reader, view, index,
-                    *root, branches);
+        return fork(branch, made, rank, reader, view, index, *root, branches);
+  if (made.kind == LoweredElement::Kind::Looped ||
+      made.kind == LoweredElement::Kind::Nothing)
+    if (const auto root = side.reference.rootOf(wanted); root && loopOf(*root))
+      if (rt::LoopOp loop = loopOver(made, branches))
+        return relateLooped(loop, rank, reader, made.view, made.index, *root,
+                            branches);
   return relate(rank, reader, made, wanted, branches);
-}
-
-LogicalResult Walk::fork(onnx::IfOp op, rt::IfOp bracket, int64_t rank,
-                         Operation *reader, Value view, const Index &index,
-                         const ReferenceElement &wanted,
-                         const Branches &branches) {
-  // Sizes that a branch decides have no number before it.
-  for (Region *region : {&op.getThenBranch(), &op.getElseBranch()})
-    for (auto [yielded, result] :
-         llvm::zip(region->front().getTerminator()->getOperandTypes(),
-                   op->getResultTypes()))
-      if (dist::getDims(yielded) != dist::getDims(result))
-        return success();
-  constexpr size_t kMostBranches = 4; // that decide of one element
-  if (branches.size() >= kMostBranches)
-    return success();
-  if (failed(relateAll(rank, bracket, bracket.getCondition(), op.getCondition(),
-                       branches)))
-    return failure();
-  const unsigned number = cast<OpResult>(wanted.value).getResultNumber();
-  for (bool isThen : {true, false}) {
-    Branches taken = branches;
-    taken.emplace_back(bracket, isThen);
-    Region &region = isThen ? op.getThenBranch() : op.getElseBranch();
-    Value yielded = region.front().getTerminator()->getOperand(number);
-    if (failed(relateView(rank, reader, view, index, {yielded, wanted.index},
-                          taken)))
-      return failure();
-  }
-  return success();
 }
 
 /// In a body of control flow, which every rank runs whole, types say nothing of
@@ -211,13 +186,10 @@ LogicalResult Walk::relate(int64_t rank, Operation *reader,
     return reader->emitError("reads ")
            << describe(made) << ", where what was partitioned has nothing";
   Operation *op = wanted->value.getDefiningOp();
-  if (!op && isa<onnx::LoopOp>(
-                 cast<BlockArgument>(wanted->value).getOwner()->getParentOp()))
-    return success();
+  if (onnx::LoopOp loop = loopOf(*wanted))
+    return keepsSizes(loop) ? breach(reader, made, *wanted) : success();
   if (!op || isa<onnx::WeightOp, onnx::ConstantOp>(op))
     return relateSource(made, *wanted, reader);
-  if (isa<onnx::LoopOp>(op))
-    return success();
   if (made.kind != LoweredElement::Kind::Made)
     return breach(reader, made, *wanted);
   const std::optional<Index> dims = dimsOf(rank, made);

@@ -69,10 +69,53 @@ private:
                                    const ReferenceElement &wanted,
                                    mlir::Operation *reader);
   /// Either branch of an rt.if gives what that of the op yields.
-  llvm::LogicalResult fork(onnx::IfOp op, rt::IfOp bracket, int64_t rank,
-                           mlir::Operation *reader, mlir::Value view,
-                           const Index &index, const ReferenceElement &wanted,
+  llvm::LogicalResult fork(onnx::IfOp op, const LoweredElement &made,
+                           int64_t rank, mlir::Operation *reader,
+                           mlir::Value view, const Index &index,
+                           const ReferenceElement &wanted,
                            const Branches &branches);
+  llvm::LogicalResult relateSized(const LoweredElement &made, bool isThen,
+                                  int64_t rank, mlir::Operation *reader,
+                                  const ReferenceElement &wanted,
+                                  mlir::Value yielded, const Branches &taken);
+  /// What iterations of an rt.loop leave at a place is what those of the op
+  /// give: before the first, and after one that started with such.
+  llvm::LogicalResult relateLooped(rt::LoopOp bracket, int64_t rank,
+                                   mlir::Operation *reader, mlir::Value view,
+                                   const Index &index,
+                                   const ReferenceElement &wanted,
+                                   const Branches &branches);
+  /// The loop that made an element, maybe in a row that is not looked at.
+  rt::LoopOp loopOver(const LoweredElement &made,
+                      const Branches &branches) const;
+  llvm::LogicalResult relateRow(onnx::LoopOp loop, rt::LoopOp bracket,
+                                int64_t rank, mlir::Operation *reader,
+                                mlir::Value view, const Index &index,
+                                const ReferenceElement &wanted,
+                                const Branches &inside);
+  llvm::LogicalResult relateGoesOn(onnx::LoopOp loop, rt::LoopOp bracket,
+                                   int64_t rank, const Branches &branches);
+  llvm::LogicalResult relateGoesOnAt(mlir::Operation *reader, onnx::LoopOp loop,
+                                     rt::LoopOp bracket, int64_t rank,
+                                     mlir::Value condition,
+                                     const Branches &branches);
+  /// What a call, or a call that it stands for, reads of scalars.
+  struct Scalar {
+    rt::CallOp reader;
+    mlir::Value view;       ///< null: another member makes it
+    LoweredElement element; ///< ... this
+  };
+  /// The two operands of what made an element, if it is of this kernel.
+  std::optional<std::pair<Scalar, Scalar>>
+  operandsOf(const LoweredElement &made, llvm::StringRef kernel);
+  LoweredElement read(const Scalar &scalar, int64_t rank,
+                      const Branches &branches);
+  llvm::LogicalResult relateScalar(const Scalar &scalar, int64_t rank,
+                                   mlir::Value value, const Branches &branches);
+  /// Whether a place holds 0 before the loop, and one more after each iteration.
+  bool counts(int64_t rank, rt::LoopOp bracket, mlir::Value view,
+              const Index &index, const Branches &before,
+              const Branches &inside);
   llvm::LogicalResult process(const Item &item);
   llvm::LogicalResult processCall(const Item &item, rt::CallOp call);
   llvm::LogicalResult processCollective(const Item &item,
@@ -123,6 +166,10 @@ private:
   std::vector<Item> items;
   KernelBodies bodies;
   llvm::DenseSet<mlir::Operation *> compared;
+  /// Places that loops leave something at, with what was wanted there.
+  std::set<std::tuple<int64_t, mlir::Operation *, void *, Index, void *, Index,
+                      Branches>>
+      looped;
   using Place = std::tuple<int64_t, mlir::Operation *, int, unsigned, int64_t>;
   std::set<std::tuple<Place, void *, int64_t, Branches>> seen;
   /// How many elements of an instruction were followed, for an op.

@@ -189,6 +189,16 @@ def every_untold(text):
                 yield Mutant("untold", what, without_entry(module, instruction, number))
 
 
+def every_size_set(text):
+    """Each size that a body of control flow sets is one more, once."""
+    module = Lowered(text)
+    for number, line in enumerate(module.lines):
+        if match := re.match(r"(    rt\.set_sizes <.*> = <\[)(.*?)([],].*)", line):
+            lines = [*module.lines]
+            lines[number] = f"{match[1]}{match[2]} + 1{match[3]}"
+            yield Mutant("size set", line.strip()[:60], "\n".join(lines))
+
+
 def told_changes(module, instruction, rng):
     """What a kernel or collective is told."""
     same = (instruction.operands, instruction.types)
