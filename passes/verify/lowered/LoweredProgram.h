@@ -38,6 +38,11 @@ struct LoweredElement {
   Index index;
   mlir::Value view = {}; ///< of other kinds: where copies ended, ...
   unsigned time = 0;     ///< ... and when it was read there
+
+  bool isSame(const LoweredElement &other) const {
+    return kind == other.kind && op == other.op && member == other.member &&
+           output == other.output && index == other.index;
+  }
 };
 
 /// What a body of control flow says of a size: an rt.set_sizes that binds a

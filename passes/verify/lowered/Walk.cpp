@@ -33,6 +33,12 @@ Walk::Side &Walk::sideOf(int64_t rank) {
   return *side;
 }
 
+bool Walk::follow(int64_t other) {
+  if (ranks.size() < kMostRanks)
+    ranks.insert(other);
+  return ranks.contains(other);
+}
+
 //===----------------------------------------------------------------------===//
 // What is said of a breach
 //===----------------------------------------------------------------------===//
@@ -180,6 +186,8 @@ LogicalResult Walk::relate(int64_t rank, Operation *reader,
                            const LoweredElement &made,
                            const ReferenceElement &unresolved,
                            const Branches &branches) {
+  if (!follow(rank))
+    return success();
   const std::optional<ReferenceElement> wanted =
       sideOf(rank).reference.rootOf(unresolved);
   if (!wanted)

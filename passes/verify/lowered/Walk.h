@@ -122,6 +122,9 @@ private:
                                         rt::CollectiveOp made);
   llvm::LogicalResult processPart(const Item &item, rt::CollectiveOp made);
   llvm::LogicalResult processRing(const Item &item, rt::CallOp finish);
+  llvm::LogicalResult relateTurn(const Item &item, dist::RingOp ring,
+                                 llvm::ArrayRef<rt::CallOp> parts, size_t s,
+                                 unsigned input);
   llvm::LogicalResult processRotary(const Item &item, rt::CallOp call);
 
   /// The kernel's member does what is wanted.
@@ -157,12 +160,16 @@ private:
 
   /// Elements that are followed of an op that several instructions do.
   static constexpr unsigned kMostParts = 24;
+  /// Ranks that are followed from one: each runs the whole program.
+  static constexpr unsigned kMostRanks = 16;
+  bool follow(int64_t other);
 
   const LoweredProgram &program;
   const dist::Mesh &mesh;
   const llvm::StringMap<int64_t> &sizes;
   const int64_t rank;
   std::map<int64_t, std::unique_ptr<Side>> sides;
+  llvm::DenseSet<int64_t> ranks; ///< that are followed
   std::vector<Item> items;
   KernelBodies bodies;
   llvm::DenseSet<mlir::Operation *> compared;

@@ -101,10 +101,10 @@ Walk::operandsOf(const LoweredElement &made, StringRef kernel) {
 LoweredElement Walk::read(const Scalar &scalar, int64_t rank,
                           const Branches &branches) {
   LoweredState &state = sideOf(rank).state;
-  return scalar.view ? state.read(scalar.view,
-                                  zeros(state.windowOf(scalar.view)),
-                                  program.timeOf(scalar.reader), branches)
-                     : scalar.element;
+  return scalar.view
+             ? state.read(scalar.view, zeros(state.windowOf(scalar.view)),
+                          program.timeOf(scalar.reader), branches)
+             : scalar.element;
 }
 
 LogicalResult Walk::relateScalar(const Scalar &scalar, int64_t rank,
@@ -114,11 +114,11 @@ LogicalResult Walk::relateScalar(const Scalar &scalar, int64_t rank,
   if (!dims)
     return success();
   const ReferenceElement wanted{value, Index(dims->size(), 0)};
-  return scalar.view ? relateView(rank, scalar.reader, scalar.view,
-                                  zeros(side.state.windowOf(scalar.view)),
-                                  wanted, branches)
-                     : relate(rank, scalar.reader, scalar.element, wanted,
-                              branches);
+  return scalar.view
+             ? relateView(rank, scalar.reader, scalar.view,
+                          zeros(side.state.windowOf(scalar.view)), wanted,
+                          branches)
+             : relate(rank, scalar.reader, scalar.element, wanted, branches);
 }
 
 bool Walk::counts(int64_t rank, rt::LoopOp bracket, Value view,
@@ -147,14 +147,13 @@ rt::LoopOp Walk::loopOver(const LoweredElement &made,
     return cast<rt::LoopOp>(made.op);
   rt::LoopOp last;
   auto window = made.view ? made.view.getDefiningOp<rt::ViewOp>() : nullptr;
-  for (const auto &writer :
-       window ? program.writersOf(window.getBuffer())
-              : ArrayRef<LoweredProgram::Writer>())
+  for (const auto &writer : window ? program.writersOf(window.getBuffer())
+                                   : ArrayRef<LoweredProgram::Writer>())
     for (auto [bracket, isThen] : program.around(writer.op))
       if (auto loop = dyn_cast<rt::LoopOp>(bracket);
           loop && writer.time < made.time &&
-          llvm::none_of(branches,
-                        [&](auto &known) { return known.first == loop; }))
+          llvm::none_of(
+              branches, [&](auto &known) { return known.first == loop; }))
         last = loop;
   return last;
 }
@@ -196,9 +195,8 @@ LogicalResult Walk::relateLooped(rt::LoopOp bracket, int64_t rank,
     return isSamePlace(state, view, index, bracket.getCondition())
                ? success()
                : differs("is not the condition");
-  const unsigned k =
-      argument ? argument.getArgNumber() - 2
-               : cast<OpResult>(wanted.value).getResultNumber();
+  const unsigned k = argument ? argument.getArgNumber() - 2
+                              : cast<OpResult>(wanted.value).getResultNumber();
   if (k >= loop.getNumCarried())
     return relateRow(loop, bracket, rank, reader, view, index, wanted, inside);
   return failure(
@@ -258,9 +256,9 @@ LogicalResult Walk::relateGoesOn(onnx::LoopOp loop, rt::LoopOp bracket,
                                  int64_t rank, const Branches &branches) {
   Branches inside = branches;
   inside.emplace_back(bracket, true);
-  Value condition =
-      isa<NoneType>(loop.getCondition().getType()) ? Value()
-                                                   : loop.getCondition();
+  Value condition = isa<NoneType>(loop.getCondition().getType())
+                        ? Value()
+                        : loop.getCondition();
   return failure(failed(relateGoesOnAt(bracket, loop, bracket, rank, condition,
                                        branches)) ||
                  failed(relateGoesOnAt(program.endOf(bracket), loop, bracket,
@@ -306,9 +304,9 @@ LogicalResult Walk::relateGoesOnAt(Operation *reader, onnx::LoopOp loop,
   const LoweredElement over = read(less->first, rank, branches);
   const bool isOver = reader == bracket ? isNumber(over, 0)
                                         : operandsOf(over, "Add").has_value();
-  if (!isOver || !counts(rank, bracket, less->first.view,
-                         zeros(state.windowOf(less->first.view)), before,
-                         inside))
+  if (!isOver ||
+      !counts(rank, bracket, less->first.view,
+              zeros(state.windowOf(less->first.view)), before, inside))
     return differs("does not count iterations");
   return relateScalar(less->second, rank, loop.getTripCount(), branches);
 }
