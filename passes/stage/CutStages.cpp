@@ -4,6 +4,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/FunctionInfo.h"
+#include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/stage/MatrixStages.h"
 
@@ -110,10 +111,18 @@ private:
   }
 
   /// In the first stage: sizes of inputs are known in each. Those of sizes that
-  /// are read go to the last one.
+  /// are read go to the last one. So do reads of sizes that are known without
+  /// them, which only check.
   void placeGuards() {
-    for (auto guard : function.getOps<onnx::GuardOp>())
-      need(guard, graph.needs(guard).empty() ? 0 : numStages - 1);
+    auto place = [&](Operation *op) {
+      need(op, graph.needs(op).empty() ? 0 : numStages - 1);
+    };
+    llvm::for_each(function.getOps<onnx::GuardOp>(), place);
+    for (auto read : function.getOps<onnx::ReadSizesOp>())
+      if (llvm::none_of(needed, [&](const llvm::DenseSet<Operation *> &ops) {
+            return ops.contains(read.getOperation());
+          }))
+        place(read.getOperation());
   }
 
   /// Of several results of an op a stage gets those that it uses.
