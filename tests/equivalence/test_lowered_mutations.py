@@ -103,6 +103,10 @@ class LoweredMutations(EndToEnd):
                 with self.subTest(model=name, kind=mutant.kind, what=mutant.what):
                     self.assertIsNone(judge.complaint(mutant))
 
+    def test_ring(self):
+        """Of four, so that parts travel further than from the neighbour."""
+        self.check(model_file("llama-dynamo-op18"), "--cp", "4")
+
     def test_products_beside_collectives(self):
         """As for a GPU: products with their sums and activations, of joined weights, cut by rows."""
         self.check(model_file("llama-dynamo-op18"), "--tp", "2", "--sp", "--target", "cuda", "--overlap", "2")

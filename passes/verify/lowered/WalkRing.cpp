@@ -54,16 +54,16 @@ LogicalResult Walk::relateTurn(const Item &item, dist::RingOp ring,
     return breach(parts[s], item.made, item.wanted,
                   "sees the parts of keys and values in another order");
   };
+  auto viewOf = [&](rt::CallOp part) { return part.getInputs()[input]; };
   auto seenBy = [&](int64_t rank, size_t part, const Index &index) {
-    return sideOf(rank).state.read(parts[part].getInputs()[input], index,
+    return sideOf(rank).state.read(viewOf(parts[part]), index,
                                    program.timeOf(parts[part]), item.branches);
   };
   const int64_t before = s ? ring.getSteps()[s - 1] : 0;
   const int64_t distance =
       (ring.getSteps()[s] - before + group.size()) % group.size();
   const int64_t giver = group.after(item.rank, distance);
-  const Window *window =
-      sideOf(item.rank).state.windowOf(parts[s].getInputs()[input]);
+  const Window *window = sideOf(item.rank).state.windowOf(viewOf(parts[s]));
   for (const Index &index :
        window ? samplesOf(window->dims) : std::vector<Index>()) {
     LoweredElement made = seenBy(item.rank, s, index);
@@ -71,7 +71,7 @@ LogicalResult Walk::relateTurn(const Item &item, dist::RingOp ring,
       auto shift = dyn_cast_or_null<rt::CollectiveOp>(made.op);
       if (!shift || shift.getKernel() != "shift" ||
           shift.getAxes() != ring.getAxes() ||
-          *shift.getDistance() != distance)
+          int64_t(*shift.getDistance()) != distance)
         return wrong();
       followed[{item.rank, shift, -1, item.wanted.value.getDefiningOp(),
                 item.branches}]++;
