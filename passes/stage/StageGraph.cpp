@@ -95,13 +95,17 @@ SmallVector<Operation *, 4> StageGraph::needs(Operation *op) const {
       found.push_back(producer);
   if (reads.empty())
     return found;
-  onnx::forEachSize(op, [&](DimExpr size) {
+  auto addReads = [&](DimExpr size) {
     size.forEachSymbol([&](StringRef name, bool) {
       auto read = reads.find(name);
       if (read != reads.end() && read->second != op)
         found.push_back(read->second);
     });
-  });
+  };
+  onnx::forEachSize(op, addReads);
+  // What comes from another stage has sizes, too.
+  for (Type type : op->getOperandTypes())
+    llvm::for_each(dist::getDims(type), addReads);
   return found;
 }
 
