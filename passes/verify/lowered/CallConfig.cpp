@@ -297,13 +297,12 @@ private:
     if (!onnx::hasWholeBlocks(scaled))
       return Index{size};
     const int64_t own = scaled->getAttrOfType<IntegerAttr>("axis").getInt();
+    // A quotient of expressions: a rank may have neither elements nor blocks.
     const auto elements =
-        point.of(localDims(scaled->getOperand(0).getType())[own]);
-    const auto blocks =
-        point.of(localDims(scaled->getOperand(1).getType())[own]);
-    return elements && blocks && *blocks > 0
-               ? std::optional(Index{*elements / *blocks})
-               : std::nullopt;
+        localDims(scaled->getOperand(0).getType())[own].exactDiv(
+            localDims(scaled->getOperand(1).getType())[own]);
+    return elements ? point.of(SmallVector<dist::DimExpr, 1>{*elements})
+                    : std::nullopt;
   }
 
   Operation *op;
