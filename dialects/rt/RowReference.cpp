@@ -309,14 +309,18 @@ bool RowReference::allows(unsigned output, size_t column, double found,
     return true;
   if (std::isnan(expected) || std::isnan(found))
     return std::isnan(expected) && std::isnan(found);
-  const int precision = llvm::APFloat::semanticsPrecision(
+  const llvm::fltSemantics &semantics =
       isa<FloatType>(type) ? cast<FloatType>(type).getFloatSemantics()
-                           : llvm::APFloat::IEEEsingle());
-  const double unit = std::ldexp(1.0, 1 - precision);
+                           : llvm::APFloat::IEEEsingle();
+  const double unit =
+      std::ldexp(1.0, 1 - int(llvm::APFloat::semanticsPrecision(semantics)));
+  // Subnormals are that far apart, however small they are.
+  const double least =
+      llvm::APFloat::getSmallest(semantics).convertToDouble() + kLeast;
   // An op may be written in a form that cancels where the body's does not, as
   // x (1 + erf(x)) for x erfc(-x): what is left there is of the inputs' size.
   const double allowed = 4 * error + std::fabs(expected) * (1e-5 + 2 * unit) +
-                         2e-6 * largest[column] + kLeast;
+                         2e-6 * largest[column] + least;
   // Past the largest number of its type, rounding decides.
   if (std::isinf(expected) != std::isinf(found))
     return std::isinf(roundedTo(

@@ -155,6 +155,29 @@ class GeneratedKernels(EndToEnd):
         np.testing.assert_allclose(found.astype(np.float64), exact, relative, absolute)
         np.testing.assert_allclose(found.astype(np.float64), reference.astype(np.float64), 3 * relative, 3 * absolute)
 
+    def test_means_of_known_size(self):
+        """Rounded once, after the division: subnormal halves and what cancels show it."""
+        nodes = [node("ReduceMean", ["x", "last"], ["m"]), node("Sub", ["x", "m"], ["d"]), node("Mul", ["d", "d"], ["q"]),
+                 node("ReduceMean", ["q", "last"], ["v"]), node("Add", ["v", "y"], ["e"]), node("Sqrt", ["e"], ["r"]),
+                 node("Div", ["d", "r"], ["out"])]
+        for kind in TYPES:
+            for columns in (7, 8, 64):
+                with self.subTest(kind=kind, columns=columns):
+                    model = model_of(nodes, kind)
+                    for given in (*model.graph.input, *model.graph.output):
+                        for dim in given.type.tensor_type.shape.dim:
+                            if dim.dim_param == "c":
+                                dim.dim_value = columns
+                    model.graph.output.append(helper.make_tensor_value_info("m", TYPES[kind], [None, 1]))
+                    onnx.save(model, self.folder / "mean.onnx")
+                    arrays = make_inputs(kind, columns, seed=columns)
+                    arrays[1] = abs(arrays[1]) + NUMPY[kind](0.5)
+                    found = self.outputs(self.compile(self.folder / "mean.onnx", 1), self.write(arrays))
+                    x, y = (a.astype(np.float64) for a in arrays[:2])
+                    d = x - x.mean(-1, keepdims=True)
+                    exact = d / np.sqrt((d * d).mean(-1, keepdims=True) + y)
+                    np.testing.assert_allclose(found.astype(np.float64), exact, *(2 * t for t in TOLERANCE[kind]))
+
     def test_special_values(self):
         """Infinities, NaN and subnormal numbers as numpy has them."""
         special = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-40, -1e-40, 88.7, 89.5, -87.5, -103.5, -120, 5, -5, 0.6, 20]

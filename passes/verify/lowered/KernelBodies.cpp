@@ -133,12 +133,16 @@ public:
         values.push_back(negated(*operands.front()));
         continue;
       }
+      // What is not yet divided by the count of all is not rounded.
+      const bool isMean = isa<onnx::ReduceMeanOp>(op);
       if (Outcome outcome =
-              RowOp(op, columns).run(operands, precision, results);
+              RowOp(op, columns)
+                  .run(operands, isMean ? Precision::Exact : precision,
+                       results);
           outcome != Outcome::Done)
         return outcome;
-      if (isa<onnx::ReduceMeanOp>(op))
-        divideByWhole(member, results);
+      if (isMean)
+        divideByWhole(member, op, precision, results.front());
       if (results.size() != member.rows.size())
         return Outcome::Unfit;
       llvm::append_range(values, results);
@@ -165,13 +169,18 @@ private:
   }
 
   /// A rank's part of a mean is of the count of all.
-  void divideByWhole(const rt::Member &member,
-                     std::vector<rt::RowValues> &results) const {
+  void divideByWhole(const rt::Member &member, Operation *op,
+                     Precision precision, rt::RowValues &row) const {
     auto count = dyn_cast_or_null<dist::DimsAttr>(member.config.get("count"));
+    double part = 1;
     if (count && count.getValues().size() == 1 &&
         count.getValues()[0].asConstant())
-      for (double &value : results.front())
-        value *= double(columns) / double(*count.getValues()[0].asConstant());
+      part = double(columns) / double(*count.getValues()[0].asConstant());
+    const Type element = getElementTypeOrSelf(op->getResult(0).getType());
+    for (double &value : row)
+      value = precision == Precision::Exact
+                  ? value * part
+                  : rt::roundedTo(element, value * part);
   }
 
   const rt::Members &all;
