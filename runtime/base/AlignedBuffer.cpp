@@ -11,25 +11,29 @@ namespace {
 
 constexpr int64_t kHugePage = int64_t(2) << 20;
 
-/// Aligned and rounded up to huge pages, which the system may or may not have
-/// left; null where there is no memory.
+/// Aligned to huge pages, which the system may or may not have left; null where
+/// there is no memory. What does not fill one lies in small pages: of a huge one
+/// all would be taken, and memory is counted before it is (HostNeeds.h).
 std::byte *allocateHugePages(int64_t bytes) {
-  const int64_t rounded = (bytes + kHugePage - 1) & ~(kHugePage - 1);
-  void *memory = std::aligned_alloc(static_cast<size_t>(kHugePage),
-                                    static_cast<size_t>(rounded));
+  const int64_t whole = bytes & ~(kHugePage - 1);
+  auto *memory = static_cast<std::byte *>(std::aligned_alloc(
+      static_cast<size_t>(kHugePage), static_cast<size_t>(whole + kHugePage)));
 #ifdef MADV_HUGEPAGE
-  if (memory)
-    (void)madvise(memory, static_cast<size_t>(rounded), MADV_HUGEPAGE);
+  if (memory) {
+    (void)madvise(memory, static_cast<size_t>(whole), MADV_HUGEPAGE);
+    (void)madvise(memory + whole, static_cast<size_t>(kHugePage),
+                  MADV_NOHUGEPAGE);
+  }
 #endif
-  return static_cast<std::byte *>(memory);
+  return memory;
 }
 
 } // namespace
 
 std::byte *allocateAligned(int64_t bytes) {
-  if (bytes < 0 || bytes > INT64_MAX - kHugePage)
+  if (bytes < 0 || bytes > INT64_MAX - 2 * kHugePage)
     return nullptr;
-  if (bytes >= 2 * kHugePage) // at most a third of it is left over
+  if (bytes >= 2 * kHugePage)
     return allocateHugePages(bytes);
   return static_cast<std::byte *>(
       std::aligned_alloc(static_cast<size_t>(kBufferAlignment),
