@@ -315,6 +315,7 @@ private:
   ExitCode dump(StringRef phase) {
     if (options.dumpDir.empty())
       return ExitCode::Done;
+    const bool isNew = !llvm::sys::fs::exists(options.dumpDir);
     if (std::error_code error =
             llvm::sys::fs::create_directories(options.dumpDir))
       return cannotWrite("--dump-dir", options.dumpDir, error);
@@ -323,8 +324,11 @@ private:
     std::string text;
     llvm::raw_string_ostream os(text);
     printTo(os);
-    return write("--dump-dir", path,
-                 [&](llvm::raw_ostream &file) { file << text; });
+    const ExitCode done = write("--dump-dir", path,
+                                [&](llvm::raw_ostream &file) { file << text; });
+    if (done != ExitCode::Done && isNew)
+      (void)llvm::sys::fs::remove(options.dumpDir);
+    return done;
   }
 
   void printTo(llvm::raw_ostream &os) {

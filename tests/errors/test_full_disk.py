@@ -14,7 +14,7 @@ def run(name, *arguments, most=None, stdout=subprocess.PIPE):
     """A program that cannot write files of more than `most` bytes: like a full disk, but for the reason."""
 
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         if most is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
@@ -48,6 +48,7 @@ class FullDisk(Limited):
 
     def test_dump(self):
         folder = self.folder / "dump"
+        self.check_compile("--dump-dir", folder, words=["--dump-dir", "1-imported.mlir"])
         folder.mkdir()
         self.check_compile("--dump-dir", folder, words=["--dump-dir", "1-imported.mlir"])
 
@@ -63,6 +64,9 @@ class FullDisk(Limited):
             with self.subTest(flags), open("/dev/full", "w") as full:
                 self.assert_fails(run("shardc", model_file(BERT), "--tp", 2, *flags, stdout=full),
                                   "No space left on device")
+        for command in (["shardc", "--help"], ["shardc", "--version"], ["shardrun", "--help"]):
+            with self.subTest(command), open("/dev/full", "w") as full:
+                self.assert_fails(run(*command, stdout=full), "standard output", "No space left on device")
         for command in (["check", model_file(BERT)], ["verify", model_file(BERT), "--tp", 2]):
             with self.subTest(command), open("/dev/full", "w") as full:
                 self.assert_fails(run("shardc", *command, stdout=full), "standard output", "No space left on device")

@@ -11,6 +11,9 @@
 #include <filesystem>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iostream>
 #include <sstream>
 #include <utility>
 
@@ -111,13 +114,17 @@ static std::string parseDims(const std::string &flag, const std::string &text,
   for (std::string entry; std::getline(list, entry, ',');) {
     size_t equal = entry.find('=');
     char *end = nullptr;
+    errno = 0;
     int64_t value = equal == std::string::npos
                         ? -1
                         : std::strtoll(entry.c_str() + equal + 1, &end, 10);
-    if (value < 0 || end == entry.c_str() + equal + 1 || *end)
+    if (value < 0 || end == entry.c_str() + equal + 1 || *end || errno)
       return flag + " " + entry +
              ": expected NAME=SIZE, for example batch=1,seq=128";
-    dims[entry.substr(0, equal)] = value;
+    const auto [known, isNew] = dims.try_emplace(entry.substr(0, equal), value);
+    if (!isNew && known->second != value)
+      return flag + " " + entry + ": expected one size of " + known->first +
+             ", not " + std::to_string(known->second) + " too";
   }
   return "";
 }
@@ -305,7 +312,12 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {
-    return app.exit(done);
+    const int status = app.exit(done);
+    if (std::cout.flush())
+      return status;
+    std::cerr << "error: cannot write to standard output: "
+              << std::strerror(errno) << "\n";
+    return 4;
   } catch (const CLI::ExtrasError &) {
     std::cerr << "error: " << unexpectedText(app) << "; see shardc --help\n";
     return 2;

@@ -99,9 +99,11 @@ static int finish(int status) {
 
 int main(int argc, char **argv) {
   files::removeScratchOnSignals();
-  // A closed pipe is an error of the write, like a full disk.
+  // A closed pipe and a file that may not grow are errors of the write, like a
+  // full disk.
   llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   Flags flags;
   if (int status = parseFlags(argc, argv, flags); status >= 0)
     return status;

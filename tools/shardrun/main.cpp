@@ -335,6 +335,8 @@ Status run(const Options &options, Processes *processes) {
     if (!request.outputs.empty() && getsOutputs)
       SHARDC_RETURN_IF_ERROR(writeOutputs(request.outputs, session->outputs(),
                                           kept.outputs, request.results));
+  if (!options.outputs.empty() && getsOutputs)
+    removeOtherRequests(options.outputs, requests.size());
   if (!options.trace.empty())
     SHARDC_RETURN_IF_ERROR(
         session->writeTrace(ownFile(options.trace, processes)));
@@ -385,6 +387,10 @@ int concluded(const Status &status, std::unique_ptr<Processes> processes) {
 } // namespace
 
 int main(int argc, char **argv) {
+  // A closed pipe and a file that may not grow are errors of the write, like a
+  // full disk.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("Runs a model that shardc compiled, all its ranks as threads of "
                "this process, or one of them in each process of a launcher.");
   Options options;
@@ -392,7 +398,8 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {
-    return app.exit(done);
+    app.exit(done);
+    return concluded(flushOutput(), nullptr);
   } catch (const CLI::ExtrasError &) {
     std::fprintf(stderr, "shardrun: error: %s; see shardrun --help\n",
                  shardc::unexpectedText(app).c_str());
@@ -402,8 +409,6 @@ int main(int argc, char **argv) {
                  error.what());
     return static_cast<int>(StatusCode::InvalidArgument);
   }
-  // A closed pipe is an error of the write, like a full disk.
-  std::signal(SIGPIPE, SIG_IGN);
   if (options.listsDevices) {
     printDevices();
     return concluded(flushOutput(), nullptr);
