@@ -105,11 +105,17 @@ Status runSession(shardrt_session *session, shardrt_state *state,
   session->inputs.clear();
   for (size_t i = 0; i < numInputs; ++i) {
     const shardrt_tensor &from = inputs[i];
-    bool fine = from.name && from.type >= 0 &&
-                from.type <= artifact::ElementType_MAX && from.rank >= 0 &&
-                (from.rank == 0 || from.dims);
-    if (!fine)
-      return argumentError("shardrt_run: input ", i, " is malformed");
+    auto malformed = [&](const auto &...why) {
+      return argumentError("shardrt_run: input ", i, " has ", why...);
+    };
+    if (!from.name)
+      return malformed("no name");
+    if (from.type < 0 || from.type > artifact::ElementType_MAX)
+      return malformed("type ", from.type, ", which is no shardrt_type");
+    if (from.rank < 0)
+      return malformed("rank ", from.rank);
+    if (from.rank > 0 && !from.dims)
+      return malformed("rank ", from.rank, ", but no dims");
     session->inputs.push_back({from.name,
                                static_cast<ElementType>(from.type),
                                {from.dims, static_cast<size_t>(from.rank)},

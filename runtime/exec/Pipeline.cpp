@@ -228,9 +228,11 @@ Status Pipeline::createStates(int64_t capacity, StageStates &states) {
   if (!hasCaches)
     return argumentError("the model has no cache to keep: no output of it is "
                          "an input with something appended");
-  if (capacity < 1)
-    return argumentError("a state for ", capacity,
-                         " positions: expected at least 1");
+  // More positions than there are addresses for are no capacity.
+  constexpr int64_t kMost = int64_t(1) << 40;
+  if (capacity < 1 || capacity > kMost)
+    return argumentError("a state for ", capacity, " positions: expected 1 to ",
+                         kMost);
   for (const CacheInfo &cache : caches())
     for (size_t s = 0, users = 0; s < stages.size(); ++s)
       if ((users += stages[s]->usesInput(cache.input)) > 1)

@@ -77,3 +77,18 @@ class StaleOutputs(EndToEnd):
         self.run_ok("shardrun", artifact, "--inputs", data_sets(BERT)[0], "--outputs", folder)
         self.assertEqual(sorted(file.name for file in folder.iterdir()), ["notes.pb", "output_0.pb", "output_x.pb"])
         self.assertNotEqual((folder / "output_0.pb").read_bytes(), b"before")
+
+    def test_another_number_of_requests(self):
+        artifact = self.compile(model_file(BERT), 1)
+        data = data_sets(BERT)[0]
+        folder = self.folder / "results"
+
+        def files_after(count):
+            self.run_ok("shardrun", artifact, "--inputs", *[data] * count, "--outputs", folder)
+            return sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
+
+        self.assertEqual(files_after(3), [f"{i}/output_0.pb" for i in range(3)])
+        (folder / "1/notes.txt").write_text("mine")
+        self.assertEqual(files_after(1), ["1/notes.txt", "output_0.pb"])
+        self.assertFalse((folder / "0").exists())
+        self.assertEqual(files_after(2), ["0/output_0.pb", "1/notes.txt", "1/output_0.pb"])

@@ -6,6 +6,7 @@
 #include "runtime/io/Npz.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <system_error>
 
@@ -138,6 +139,27 @@ static void removeStale(const std::string &folder,
   }
   for (const fs::path &path : stale)
     fs::remove(path, error);
+}
+
+void removeOtherRequests(const std::string &path, size_t numRequests) {
+  if (numRequests > 1)
+    removeStale(path, {});
+  std::error_code error;
+  std::vector<std::string> stale;
+  for (fs::directory_iterator it(path, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    size_t number = 0;
+    const char *last = name.data() + name.size();
+    const auto [rest, problem] = std::from_chars(name.data(), last, number);
+    if (problem == std::errc() && rest == last && it->is_directory(error) &&
+        (numRequests == 1 || number >= numRequests))
+      stale.push_back(it->path().string());
+  }
+  for (const std::string &folder : stale) {
+    removeStale(folder, {});
+    fs::remove(folder, error); // only if it is empty
+  }
 }
 
 Status writeOutputs(const std::string &folder,

@@ -43,6 +43,10 @@ writeOutputs(const std::string &path,
 /// Where one of several requests has its outputs: DIR/2, or out.2.npz.
 std::string requestPath(const std::string &path, size_t request);
 
+/// Removes outputs from DIR that an earlier run of another number of requests
+/// has left: DIR/output_I.pb beside DIR/0, and the other way round.
+void removeOtherRequests(const std::string &path, size_t numRequests);
+
 } // namespace shardc::tensors
 
 #endif // SHARDC_TOOLS_TENSORS_INPUTFILES_H
