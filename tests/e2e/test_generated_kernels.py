@@ -178,6 +178,21 @@ class GeneratedKernels(EndToEnd):
                     exact = d / np.sqrt((d * d).mean(-1, keepdims=True) + y)
                     np.testing.assert_allclose(found.astype(np.float64), exact, *(2 * t for t in TOLERANCE[kind]))
 
+    def test_rows_of_nothing(self):
+        for op, nothing in (("ReduceSum", 0), ("ReduceMax", -np.inf)):
+            for dims in ((2, 0), (0,), (0, 3)):
+                with self.subTest(op, dims=dims):
+                    value = helper.make_tensor_value_info
+                    last = numpy_helper.from_array(np.array([-1], np.int64), "last")
+                    nodes = [node("Abs", ["x"], ["a"]), node(op, ["a", "last"], ["out"], keepdims=0)]
+                    graph = helper.make_graph(nodes, "rows", [value("x", TensorProto.FLOAT, dims)],
+                                              [value("out", TensorProto.FLOAT, dims[:-1])], [last])
+                    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10),
+                              self.folder / "nothing.onnx")
+                    found = self.outputs(self.compile(self.folder / "nothing.onnx", 1),
+                                         self.write([np.zeros(dims, np.float32)]))
+                    np.testing.assert_array_equal(found, np.full(dims[:-1], nothing, np.float32))
+
     def test_special_values(self):
         """Infinities, NaN and subnormal numbers as numpy has them."""
         special = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-40, -1e-40, 88.7, 89.5, -87.5, -103.5, -120, 5, -5, 0.6, 20]

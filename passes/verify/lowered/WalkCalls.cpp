@@ -47,8 +47,9 @@ static std::optional<Index> spaceOf(LoweredState &state, rt::CallOp call) {
   for (Value view : call.getInputs())
     if (isa<rt::ViewType>(view.getType()))
       if (const Window *window = state.windowOf(view);
-          window && window->dims.size() == space->size())
-        space->back() = std::max(space->back(), window->dims.back());
+          window && window->dims.size() == space->size() &&
+          window->dims.back() != 1)
+        space->back() = window->dims.back(); // 0, too
   return space;
 }
 
