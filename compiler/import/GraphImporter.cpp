@@ -104,6 +104,20 @@ LogicalResult GraphImporter::addInputs() {
   return success();
 }
 
+/// Of which sizes that are no numbers are unknown. Null where the element is.
+static Type declaredType(MLIRContext *context, const ValueInfoProto &output) {
+  const auto &tensor = output.type().tensor_type();
+  const Type element = elementType(context, tensor.elem_type());
+  if (!element || !tensor.has_shape())
+    return element ? UnrankedTensorType::get(element) : Type();
+  SmallVector<int64_t, 4> dims;
+  for (const auto &dim : tensor.shape().dim())
+    dims.push_back(dim.has_dim_value() && dim.dim_value() >= 0
+                       ? dim.dim_value()
+                       : ShapedType::kDynamic);
+  return RankedTensorType::get(dims, element);
+}
+
 LogicalResult GraphImporter::addOutputs() {
   SmallVector<Value> results;
   for (const ValueInfoProto &output : graph.output()) {
@@ -115,8 +129,11 @@ LogicalResult GraphImporter::addOutputs() {
   func::ReturnOp::create(builder, module.getLoc(), results);
   main.setFunctionType(builder.getFunctionType(main.getArgumentTypes(),
                                                TypeRange(ValueRange(results))));
-  for (auto [i, output] : llvm::enumerate(graph.output()))
+  for (auto [i, output] : llvm::enumerate(graph.output())) {
     onnx::FunctionInfo(main).setOutputName(i, output.name());
+    if (Type type = declaredType(context, output))
+      onnx::FunctionInfo(main).setOutputDeclared(i, type);
+  }
   return success();
 }
 

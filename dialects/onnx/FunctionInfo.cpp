@@ -14,6 +14,7 @@ namespace {
 
 constexpr StringLiteral kName = "onnx.name";
 constexpr StringLiteral kGiven = "onnx.given";
+constexpr StringLiteral kDeclared = "onnx.declared";
 constexpr StringLiteral kCache = "onnx.cache";
 constexpr StringLiteral kWhen = "onnx.when";
 constexpr StringLiteral kProfile = "onnx.profile";
@@ -64,6 +65,19 @@ void FunctionInfo::setInputGiven(unsigned input, TypeAttr type) {
 
 void FunctionInfo::setOutputGiven(unsigned output, TypeAttr type) {
   ports().setResultAttr(output, kGiven, type);
+}
+
+TypeAttr FunctionInfo::outputDeclared(unsigned output) const {
+  return ports().getResultAttrOfType<TypeAttr>(output, kDeclared);
+}
+
+void FunctionInfo::setOutputDeclared(unsigned output, Type type) {
+  ports().setResultAttr(output, kDeclared, TypeAttr::get(type));
+}
+
+void FunctionInfo::removeOutputDeclared(unsigned output) {
+  ports().removeResultAttr(output,
+                           StringAttr::get(function->getContext(), kDeclared));
 }
 
 std::optional<CacheInfo> FunctionInfo::cache(unsigned output) const {

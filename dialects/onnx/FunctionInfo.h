@@ -59,6 +59,11 @@ public:
   mlir::TypeAttr outputGiven(unsigned output) const;
   void setInputGiven(unsigned input, mlir::TypeAttr type);
   void setOutputGiven(unsigned output, mlir::TypeAttr type);
+  /// The type that the file says an output has; null once it was compared with
+  /// the inferred one.
+  mlir::TypeAttr outputDeclared(unsigned output) const;
+  void setOutputDeclared(unsigned output, mlir::Type type);
+  void removeOutputDeclared(unsigned output);
   std::optional<CacheInfo> cache(unsigned output) const;
   /// In the order of the outputs.
   llvm::SmallVector<CacheInfo> caches() const;

@@ -159,6 +159,38 @@ static void freeUnusedInputs(func::FuncOp function, ShapeInference &inference) {
   }
 }
 
+/// What the file says of its outputs and is not so: another element is an error,
+/// as ONNX Runtime has it; another size may be one of those that it was exported
+/// with. Functions for sizes that are 1 have others by right.
+static LogicalResult checkDeclared(func::FuncOp function) {
+  FunctionInfo info(function);
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    const TypeAttr attribute = info.outputDeclared(i);
+    if (!attribute)
+      continue;
+    info.removeOutputDeclared(i);
+    auto declared = dyn_cast<TensorType>(attribute.getValue());
+    auto found = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
+    if (!declared || !found || info.when())
+      continue;
+    const StringAttr name = info.outputName(i);
+    const Location loc = name ? NameLoc::get(name) : function.getLoc();
+    if (declared.getElementType() != found.getElementType())
+      return emitError(loc)
+             << "output has elements " << found.getElementType()
+             << ", the file says " << declared.getElementType()
+             << "; correct what it says of the output, or export again";
+    if (!declared.hasRank() ||
+        succeeded(verifyCompatibleShape(declared, found)))
+      continue;
+    emitWarning(loc) << "output is "
+                     << RankedTensorType::get(found.getShape(),
+                                              found.getElementType())
+                     << ", the file says " << declared;
+  }
+  return success();
+}
+
 FailureOr<SmallVector<std::string>> InferShapes::run(func::FuncOp function,
                                                      int64_t opset) {
   if (function.isExternal())
@@ -180,6 +212,8 @@ FailureOr<SmallVector<std::string>> InferShapes::run(func::FuncOp function,
   function.setType(FunctionType::get(
       function.getContext(), block.getArgumentTypes(),
       llvm::to_vector(block.getTerminator()->getOperandTypes())));
+  if (failed(checkDeclared(function)))
+    return failure();
   return llvm::to_vector(inference.stretchable());
 }
 

@@ -54,7 +54,7 @@ void declareFlags(CLI::App &app, Options &options) {
   app.add_option("--cache", options.cache,
                  "Keep the KV caches between requests, with room for so many "
                  "positions: past inputs and present outputs are left out")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
   app.add_option("--repeat", options.repeat,
                  "Run so many times and print the median time")
       ->check(CLI::Range(1, 1000000));

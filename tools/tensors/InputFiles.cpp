@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include <unistd.h>
+
 namespace fs = std::filesystem;
 using namespace shardc::runtime;
 
@@ -185,7 +187,8 @@ Status writeOutputs(const std::string &folder,
     if (kept[i])
       continue;
     std::string path = tensorPath(folder, "output", i);
-    files.emplace_back(path + ".part", path);
+    // Another run may write there, too.
+    files.emplace_back(path + ".part" + std::to_string(getpid()), path);
     status = writeFileAtomically(
         files.back().first, serializeTensorProto(infos[i].name, tensors[i]));
   }

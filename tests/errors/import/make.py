@@ -88,6 +88,13 @@ def wrong_arity(folder):
     return model([helper.make_node("MatMul", ["x"], ["y"], name="alone")])
 
 
+def other_output(**declared):
+    """One whose output is said to be what it is not."""
+    result = linear()
+    result.graph.output[0].CopyFrom(value("y", **declared))
+    return result
+
+
 def damaged(change):
     """Bytes of a good model, changed."""
     return lambda folder: change(linear().SerializeToString())
@@ -116,6 +123,8 @@ CASES = {
     "unsorted": unsorted,
     "wrong-arity": wrong_arity,
     "other-mask": other_mask,
+    "other-element": lambda folder: other_output(element=I64),
+    "other-size": lambda folder: other_output(shape=("rows", 17)),
 }
 
 if __name__ == "__main__":
