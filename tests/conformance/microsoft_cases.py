@@ -211,6 +211,22 @@ def others(c):
               has_symbols=mask is None and cache is None, num_heads=4, **more)  # fmt: skip
 
 
+def positions(c):
+    """position_ids of GroupQueryAttention, of which a first prompt has the first one alone."""
+    angles = c.random.uniform(-3, 3, (40, 8)).astype(np.float32)
+    odd = [[0, 1, 2, 3], [1, 1, 0, 1]]
+    for name, past, total, ids in (
+        ("prompt", 0, 4, odd), ("later", 0, 4, [[5, 6, 7, 8]] * 2), ("roomy_prompt", 9, 4, odd),
+        ("roomy_chunk", 9, 7, [[3, 4, 9, 2]]), ("roomy_step", 9, 5, [[6], [2]]), ("one", 9, 1, [[6], [2]])
+    ):  # fmt: skip
+        ids = np.array(ids, np.int64)
+        rows, new = ids.shape
+        q, k, v = (c.floats(rows, new, heads * 16) for heads in (2, 1, 1))
+        caches = [c.floats(rows, 1, past, 16) for _ in range(2)]
+        c.add(f"GroupQueryAttention.{name}", [q, k, v, *caches, np.full(rows, total - 1, np.int32), np.array([total], np.int32), np.cos(angles),
+              np.sin(angles), ids], outputs=3, has_symbols=False, num_heads=2, kv_num_heads=1, do_rotary=1)  # fmt: skip
+
+
 def collect():
     collector = Collector()
     experts(collector)
@@ -219,6 +235,7 @@ def collect():
     convolutions(collector)
     products(collector)
     others(collector)
+    positions(collector)
     return collector.cases
 
 

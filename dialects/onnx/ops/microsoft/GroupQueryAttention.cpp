@@ -17,6 +17,7 @@
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Logic.h"
 #include "dialects/onnx/ops/Normalization.h"
+#include "dialects/onnx/ops/Reduction.h"
 #include "dialects/onnx/ops/microsoft/Attention.h"
 #include "dialects/onnx/ops/microsoft/AttentionParts.h"
 
@@ -78,6 +79,13 @@ private:
   LogicalResult findCapacity();
   void findPositions();
   Value norm(Value heads, unsigned weight);
+  /// Of a past that grows, or is none.
+  DimExpr pastLength() {
+    Value past = d.operand(kPastKey);
+    return past ? d.dims(past)[2] : DimExpr(int64_t(0));
+  }
+  Value isFirstPrompt();
+  FailureOr<Value> rotaryRows();
   LogicalResult rotate();
   Value append(unsigned past, Value heads);
   Value sinks();
@@ -192,10 +200,43 @@ Value GroupQueryAttention::norm(Value heads, unsigned weight) {
       {d.attribute("axis", -1), d.attribute("epsilon", op.getQkNormEpsilon())});
 }
 
+/// Whether all tokens are new, true or false; null where that is known.
+Value GroupQueryAttention::isFirstPrompt() {
+  if (inCapacity)
+    return d.make<EqualOp>(
+        {d.cast(d.reshape(d.operand(kTotalLength), {}), d.i64()),
+         d.integer(d.i64(), added)});
+  const DimExpr past = pastLength();
+  return past.asConstant() ? Value()
+                           : d.make<EqualOp>({d.integer(d.i64(), past),
+                                              d.integer(d.i64(), 0)});
+}
+
+/// [b, s]: position_ids; of a first prompt the first of them, and those after
+/// it, in all rows (ONNX Runtime's schema of GroupQueryAttention).
+FailureOr<Value> GroupQueryAttention::rotaryRows() {
+  Value ids = d.operand(kPositionIds);
+  if (!ids)
+    return positions;
+  if (failed(d.expectRank(ids, "position_ids", 2)))
+    return failure();
+  ids = d.cast(ids, d.i64());
+  // Their sum but for zeros: there may be none.
+  auto isStart = [&](DimExpr size) {
+    return d.cast(d.make<EqualOp>({d.range(0, size), d.integer(d.i64(), 0)}),
+                  d.i64());
+  };
+  Value starts = d.mul(d.reshape(isStart(batch), {batch, 1}), isStart(added));
+  Value first = d.reduce<ReduceSumOp>(d.mul(ids, starts), {0, 1});
+  Value rows = d.expand(d.add(first, d.range(0, added)), {batch, added});
+  if (Value isFirst = isFirstPrompt())
+    return d.make<WhereOp>({isFirst, rows, ids});
+  return pastLength() == 0 ? rows : ids;
+}
+
 /// Rows of the caches by position.
 LogicalResult GroupQueryAttention::rotate() {
   Value cos = d.operand(kCosCache), sin = d.operand(kSinCache);
-  Value ids = d.operand(kPositionIds);
   if (op.getDoRotary() == 0) {
     for (unsigned unused : {kCosCache, kSinCache, kPositionIds})
       if (d.operand(unused))
@@ -205,11 +246,12 @@ LogicalResult GroupQueryAttention::rotate() {
   if (!cos || !sin)
     return op.emitOpError("has do_rotary, but not both cos_cache and "
                           "sin_cache");
-  if (!ids)
-    ids = positions;
+  FailureOr<Value> rows = rotaryRows();
+  if (failed(rows))
+    return failure();
   NamedAttribute axis = d.attribute("axis", 0);
-  cos = d.make<GatherOp>({cos, ids}, axis);
-  sin = d.make<GatherOp>({sin, ids}, axis);
+  cos = d.make<GatherOp>({cos, *rows}, axis);
+  sin = d.make<GatherOp>({sin, *rows}, axis);
   NamedAttribute form = d.attribute("interleaved", op.getRotaryInterleaved());
   q = d.make<RotaryEmbeddingOp>({q, cos, sin}, form);
   k = d.make<RotaryEmbeddingOp>({k, cos, sin}, form);
