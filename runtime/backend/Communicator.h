@@ -68,10 +68,6 @@ public:
   /// on all of them or on none.
   virtual bool isCapturable() const { return false; }
 
-  /// Called before each run, while no rank of the session is in an operation: a
-  /// run that failed may have left the ranks at different places.
-  virtual void beginRun() = 0;
-
   /// Input and output have the same dims on every rank; they may be the same
   /// view, but not overlap otherwise.
   virtual Status allReduce(const TensorView &input, const TensorView &output,

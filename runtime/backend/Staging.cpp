@@ -116,7 +116,6 @@ public:
 
   int index() const override { return host.index(); }
   int size() const override { return host.size(); }
-  void beginRun() override { host.beginRun(); }
 
   Status allReduce(const TensorView &input, const TensorView &output,
                    ReduceKind kind, const CollectiveSite &site) override {

@@ -57,7 +57,6 @@ Status Engine::joinDeviceGroups(int rank) {
           static_cast<size_t>(partition.groupOf[static_cast<size_t>(rank)]);
       const std::vector<int> members = worldRanks(partition.groups[group]);
       Communicator &host = *own.hostCommunicators[g];
-      host.beginRun();
       own.communicators.emplace_back();
       SHARDC_RETURN_IF_ERROR(
           joinGroup({members, host.index(), &host, options.timeout,
@@ -83,7 +82,6 @@ Status Engine::tryGroups(int rank) {
   for (auto &loaded : programs)
     for (auto &group : loaded->ranks[static_cast<size_t>(rank)].communicators) {
       const CollectiveSite site{"all_reduce", "preflight", 0};
-      group->beginRun();
       value = static_cast<float>(group->index() + 1);
       SHARDC_RETURN_IF_ERROR(mine.stream->copy(memory.data(), host, {kBytes},
                                                CopyDirection::HostToDevice));

@@ -212,11 +212,6 @@ Status Engine::runRank(int rank) {
   mine.symbols = current->symbols;
   if (mine.traces)
     mine.tracedRuns.push_back(current);
-  for (auto &communicator :
-       active->ranks[static_cast<size_t>(rank)].communicators)
-    communicator->beginRun();
-  if (mine.world)
-    mine.world->beginRun();
   mine.scalars = current->scalars;
   if (!arrivals->isComplete()) {
     SHARDC_RETURN_IF_ERROR(arrivals->status());

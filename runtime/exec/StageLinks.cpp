@@ -36,7 +36,6 @@ Status StageLinks::create(const std::array<int, 2> &ends, int index,
                           std::unique_ptr<DeviceLink> &link) {
   std::unique_ptr<Communicator> pair;
   SHARDC_RETURN_IF_ERROR(join(ends, index, pair));
-  pair->beginRun();
   return device.createLink({ends, index, pair.get(), failure.timeout,
                             failure.describeRank,
                             [this] { return hasFailed(); }},
@@ -51,7 +50,6 @@ Status StageLinks::restart(const std::array<int, 2> &ends, int index,
                            DeviceLink &link) {
   std::unique_ptr<Communicator> pair;
   SHARDC_RETURN_IF_ERROR(join(ends, index, pair));
-  pair->beginRun();
   return link.restart(*pair);
 }
 

@@ -35,7 +35,6 @@ public:
   int index() const override { return host.index(); }
   int size() const override { return host.size(); }
   bool isCapturable() const override { return true; }
-  void beginRun() override { host.beginRun(); }
   Status allReduce(const TensorView &input, const TensorView &output,
                    ReduceKind kind, const CollectiveSite &site) override;
   Status allGather(const TensorView &input, const TensorView &output, int dim,

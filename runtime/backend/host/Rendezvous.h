@@ -63,6 +63,9 @@ public:
   Status arrive(int index, const CollectiveSite &site);
 
   int size() const { return static_cast<int>(members.size()); }
+  /// The number of the next meeting, to a member that is not at one: the same
+  /// for all until each has come to it.
+  uint32_t round() const { return state.load(std::memory_order_acquire); }
 
 private:
   friend class RunFailure;

@@ -16,7 +16,6 @@ public:
 
   int index() const override { return self; }
   int size() const override { return group.meeting.size(); }
-  void beginRun() override { parity = 0; }
   Status allReduce(const TensorView &input, const TensorView &output,
                    ReduceKind kind, const CollectiveSite &site) override;
   Status allGather(const TensorView &input, const TensorView &output, int dim,
@@ -55,18 +54,18 @@ private:
   }
   /// Packs `input` into this rank's slot of the next set and meets.
   Status shareSmall(const TensorView &input, const CollectiveSite &site) {
-    parity ^= 1;
+    set = group.nextSet();
     copyView(slotView(self, input), input);
     return meet(site);
   }
   /// Rank index's slot, as packed memory of the dims of `like`.
   TensorView slotView(int index, const TensorView &like) const {
-    return packedLike(group.slot(parity, index), like);
+    return packedLike(group.slot(set, index), like);
   }
 
   SharedMemoryGroup &group;
   const int self;
-  int parity = 0; ///< members run the same operations, so theirs agree
+  int set = 0; ///< of slots that it reads, or wrote last
   std::vector<TensorView> inputs;
 };
 
@@ -253,12 +252,12 @@ Status SharedMemoryCommunicator::shift(const TensorView &input,
 Status SharedMemoryCommunicator::exchange(const void *mine, size_t bytes,
                                           void *all,
                                           const CollectiveSite &site) {
-  parity ^= 1;
-  std::memcpy(group.slot(parity, self), mine, bytes);
+  set = group.nextSet();
+  std::memcpy(group.slot(set, self), mine, bytes);
   SHARDC_RETURN_IF_ERROR(meet(site));
   for (int i = 0; i < size(); ++i)
     std::memcpy(static_cast<char *>(all) + static_cast<size_t>(i) * bytes,
-                group.slot(parity, i), bytes);
+                group.slot(set, i), bytes);
   return Status::ok();
 }
 

@@ -5,8 +5,9 @@
 //
 //   small values   each rank packs its input into a slot of the group, all meet
 //                  once, then everyone reads all slots. Slots alternate between
-//                  two sets, so the next operation's write cannot overtake a
-//                  slow reader.
+//                  two sets, by the number of the meeting, so the next write
+//                  cannot overtake a slow reader: whoever writes into a set has
+//                  been at the meeting after that where it was read.
 //   large values   all meet; rank i reduces the i-th chunk of all inputs into
 //                  its output; all meet; everyone copies the other chunks; all
 //                  meet, since outputs were read by others.
@@ -43,8 +44,10 @@ private:
     TensorView input;
     TensorView output;
   };
-  std::byte *slot(int parity, int index) const {
-    return slots.data() + (parity * meeting.size() + index) * kSlotBytes;
+  /// Into which a member writes before it comes to the next meeting.
+  int nextSet() const { return static_cast<int>(meeting.round() & 1); }
+  std::byte *slot(int set, int index) const {
+    return slots.data() + (set * meeting.size() + index) * kSlotBytes;
   }
 
   Rendezvous meeting;

@@ -39,7 +39,6 @@ public:
 
   int index() const override { return self; }
   int size() const override { return static_cast<int>(members.size()); }
-  void beginRun() override {}
   Status allReduce(const TensorView &input, const TensorView &output,
                    ReduceKind kind, const CollectiveSite &site) override;
   Status allGather(const TensorView &input, const TensorView &output, int dim,

@@ -11,7 +11,6 @@
 #include "runtime/exec/StridedCopy.h"
 #include "tests/conformance/backend/BackendFixture.h"
 
-#include <barrier>
 #include <future>
 #include <numeric>
 #include <thread>
@@ -68,26 +67,6 @@ struct OnDevice {
   }
 };
 
-/// Where all ranks are before any of them goes on; who does not get there, since
-/// something failed before, keeps nobody waiting.
-class MeetingPoint {
-public:
-  explicit MeetingPoint(std::barrier<> &point) : point(point) {}
-  ~MeetingPoint() {
-    if (isExpected)
-      (void)point.arrive_and_drop();
-  }
-  MeetingPoint(const MeetingPoint &) = delete;
-  void meet() {
-    isExpected = false;
-    point.arrive_and_wait();
-  }
-
-private:
-  std::barrier<> &point;
-  bool isExpected = true;
-};
-
 inline std::vector<float> counted(int64_t count, float first = 0) {
   std::vector<float> values(static_cast<size_t>(count));
   std::iota(values.begin(), values.end(), first);
@@ -119,11 +98,9 @@ protected:
     std::iota(members.begin(), members.end(), 0);
     SharedMemoryGroup group(members, failure);
     ASSERT_TRUE(group.allocate());
-    std::barrier<> allHaveJoined(ranks);
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks; ++rank)
       threads.emplace_back([&, rank] {
-        MeetingPoint joined(allHaveJoined);
         std::unique_ptr<Device> own;
         std::unique_ptr<DeviceStream> work;
         ASSERT_OK(backend->open(rank % available, own));
@@ -134,10 +111,6 @@ protected:
             *work, communicator));
         EXPECT_EQ(communicator->index(), rank);
         EXPECT_EQ(communicator->size(), ranks);
-        // As a session's runs: none begins while a rank is still in an operation
-        // of the host's group, which joining is.
-        joined.meet();
-        communicator->beginRun();
         body(Rank{communicator.get(), own.get(), work.get()});
         if (timeout == kPatient)
           ASSERT_OK(work->synchronize());

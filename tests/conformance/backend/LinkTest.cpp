@@ -38,7 +38,6 @@ struct End {
   End(const Rank &rank, Pair &pair) {
     const int index = pair.members[0] == rank.index() ? 0 : 1;
     host = pair.group.join(index);
-    host->beginRun();
     Status status = rank.device->createLink({pair.members, index, host.get(),
                                              pair.failure.timeout,
                                              pair.failure.describeRank},

@@ -28,7 +28,6 @@ template <typename Body> void onThreads(int ranks, Body body) {
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       auto communicator = group.join(rank);
-      communicator->beginRun();
       body(*communicator);
     });
   for (std::thread &thread : threads)
@@ -43,7 +42,6 @@ template <typename Body> void onProcesses(int ranks, Body body) {
   test::onFakeProcesses(ranks, [&](Transport &transport) {
     NetworkCommunicator communicator(transport, members,
                                      std::chrono::seconds(20));
-    communicator.beginRun();
     body(communicator);
     EXPECT_FALSE(transport.failed()) << transport.failure().message();
   });

@@ -1,6 +1,7 @@
 //===- CollectivesTest.cpp - Collectives of threads and processes ---------===//
 #include "tests/unit/runtime/CollectiveRanks.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <random>
@@ -162,6 +163,30 @@ TEST(Collectives, manyInARowDoNotOvertakeEachOther) {
       ASSERT_EQ(out, static_cast<float>(4 * round));
     }
   });
+}
+
+/// As links of stages that are made one after the other: what a slow member
+/// still reads is not written by the next communicator of the same group.
+TEST(Collectives, communicatorsOfOneGroupDoNotOvertakeEachOther) {
+  RunFailure failure(std::chrono::seconds(20), [](int) { return ""; });
+  SharedMemoryGroup group({0, 1}, failure);
+  ASSERT_TRUE(group.allocate());
+  auto body = [&](int rank) {
+    std::vector<int> mine(SharedMemoryGroup::kSlotBytes / sizeof(int));
+    std::vector<int> all(2 * mine.size());
+    for (int round = 0; round < 2000; ++round) {
+      std::fill(mine.begin(), mine.end(), round);
+      ASSERT_TRUE(group.join(rank)
+                      ->exchange(mine.data(), mine.size() * sizeof(int),
+                                 all.data(), {"exchange", "n", round})
+                      .isOk());
+      ASSERT_EQ(std::count(all.begin(), all.end(), round),
+                static_cast<std::ptrdiff_t>(all.size()));
+    }
+  };
+  std::thread other([&] { body(1); });
+  body(0);
+  other.join();
 }
 
 } // namespace
