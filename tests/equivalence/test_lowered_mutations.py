@@ -20,6 +20,7 @@ import onnx
 
 from tests.corpus.plan_table import CORPUS
 from tests.e2e import test_control_flow as flow
+from tests.e2e.test_parallel import experts_model
 from tests.equivalence.mutants.lowered import Lowered, choose_lowered, every_size_set, every_untold
 from tests.equivalence.mutants.programs import choose_programs
 from tests.support import MODELS, EndToEnd, data_sets, model_file, program, read_outputs
@@ -77,6 +78,15 @@ class LoweredMutations(EndToEnd):
         self.assertEqual(sum(kinds.values()), count)
         self.assertGreater(len(kinds), 7, kinds)
 
+    def save(self, name, model, *inputs):
+        file = self.folder / name / "model.onnx"
+        (file.parent / "test_data_set_0").mkdir(parents=True)
+        onnx.save(model, file)
+        for i, array in enumerate(inputs):
+            tensor = onnx.numpy_helper.from_array(np.asarray(array))
+            onnx.save_tensor(tensor, file.parent / f"test_data_set_0/input_{i}.pb")
+        return file
+
     def test_all_axes(self):
         for folder in sorted(MODELS.iterdir()):
             self.check(folder / "model.onnx", *EVERYTHING)
@@ -90,12 +100,7 @@ class LoweredMutations(EndToEnd):
             ("sizes", flow.model(flow.X, "float[m, 8] y", flow.SIZES), []),
             ("scan", flow.model(flow.X, "float[n, 8] y, float[8] total, float[8, n] backwards", flow.SCAN), []),
         ):
-            model = self.folder / name / "model.onnx"
-            (model.parent / "test_data_set_0").mkdir(parents=True)
-            onnx.save(made, model)
-            for i, array in enumerate([flow.numbers(3, 5, flow.SIZE), *feed]):
-                tensor = onnx.numpy_helper.from_array(np.asarray(array))
-                onnx.save_tensor(tensor, model.parent / f"test_data_set_0/input_{i}.pb")
+            model = self.save(name, made, flow.numbers(3, 5, flow.SIZE), *feed)
             plan = ("--tp", "2", "--kernels", "reference")
             self.check(model, *plan)
             judge = Judge(model, plan, self.folder)
@@ -106,6 +111,10 @@ class LoweredMutations(EndToEnd):
     def test_ring(self):
         """Of four, so that parts travel further than from the neighbour."""
         self.check(model_file("llama-dynamo-op18"), "--cp", "4")
+
+    def test_tokens_that_go_to_their_experts(self):
+        tokens = np.random.default_rng(3).standard_normal((7, 8)).astype(np.float32)
+        self.check(self.save("experts", experts_model(experts=8), tokens), "--ep", "4", "--sp")
 
     def test_products_beside_collectives(self):
         """As for a GPU: products with their sums and activations, of joined weights, cut by rows."""

@@ -183,7 +183,7 @@ bool isSet(const Attributes &was, const Attributes &is, int &sum) {
 
 TEST(CapturedLaunches, setKernelsThatAreLaunchedAlike) {
   const SimulatedAttributes plain, early{.isProgrammatic = true},
-      line{.cluster = {2, 1, 1}}, block{.cluster = {1, 1, 1}};
+      line{.cluster = {2, 1, 1}};
   for (const Attributes &both : {Attributes{plain, plain},
                                  {plain, early},
                                  {early, plain},

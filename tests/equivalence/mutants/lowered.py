@@ -1,6 +1,6 @@
 """Wrong variants of a lowered module, made from its text: each is one instruction that is changed.
 
-Kinds: operands (two of a call are swapped, or one is another view), window (its offset, a stride), size (of a dim, of a
+Kinds: operands (two of a call are swapped, or one is another view), results (two are swapped), window (its offset, a stride), size (of a dim, of a
 buffer), kernel, config (a number a kernel is told), untold (an entry that is left out), group (the axes of a collective), collective (what it is told),
 buffer (what an instruction writes or reads), order (an instruction and the one that reads what it writes).
 """
@@ -14,7 +14,7 @@ from tests.equivalence.mutants.text import split
 
 VIEW = re.compile(r"    (%\w+) = rt\.view (%\w+) : (<.*>) (loc\(.*\))$")
 CALL = re.compile(r'    rt\.call "(\w+)"\((.*?)\) into\((.*?)\) (\{.*) (loc\(.*\))$')
-COLLECTIVE = re.compile(r'    rt\.collective "(\w+)" (%\w+)(?: by (%\w+) : (<.*?>))? into (%\w+) over (<.*?\]>) (.*) : (.*) (loc\(.*\))$')
+COLLECTIVE = re.compile(r'    rt\.collective "(\w+)" (%\w+)(?: by (%\w+) : !rt\.view(<.*?>))? into (%\w+) over (<.*?\]>) (.*) : (.*) (loc\(.*\))$')
 ANOTHER_KERNEL = {"Add": "Sub", "Mul": "Add", "Sub": "Add", "Div": "Mul", "MatMul": "Mul", "Sigmoid": "Tanh", "Softmax": "LogSoftmax",
                   "ReduceSum": "ReduceMax", "Equal": "Less", "And": "Or", "Greater": "Less", "Cos": "Sin", "Sin": "Cos"}  # fmt: skip
 
@@ -41,7 +41,7 @@ class View:
 
 @dataclass
 class Instruction:
-    """A call, or a collective without choices: what is read, then what is written."""
+    """A call, or a collective: what is read, then what is written."""
 
     line: int
     operands: list
@@ -71,7 +71,7 @@ class Lowered:
                 self.line_of[name] = i
             elif match := CALL.match(line):
                 self.add_call(i, match)
-            elif (match := COLLECTIVE.match(line)) and not match[3]:
+            elif match := COLLECTIVE.match(line):
                 self.add_collective(i, match)
             elif re.match(r"    %\w+ = rt\.alloc", line):
                 self.allocs.append(i)
@@ -98,16 +98,19 @@ class Lowered:
         self.instructions.append(instruction)
 
     def add_collective(self, i, match):
-        kernel, source, _, _, target, axes, rest, types, loc = match.groups()
+        kernel, source, choices, choices_type, target, axes, rest, types, loc = match.groups()
 
         def text(operands, types, kernel=kernel, axes=axes, rest=rest):
+            by = f" by {operands[1]} : !rt.view{types[1]}" if choices else ""
             return (
-                f'    rt.collective "{kernel}" {operands[0]} into {operands[1]} over {axes} {rest} : '
-                f"{types[0]} -> {types[1]} {loc}"
+                f'    rt.collective "{kernel}" {operands[0]}{by} into {operands[-1]} over {axes} {rest} : '
+                f"{types[0]} -> {types[-1]} {loc}"
             )
 
-        instruction = Instruction(i, [source, target], 1, text)
-        instruction.types = split(types, " -> ")
+        first, last = split(types, " -> ")
+        operands = [source, choices, target] if choices else [source, target]
+        instruction = Instruction(i, operands, len(operands) - 1, text)
+        instruction.types = [first, choices_type, last] if choices else [first, last]
         instruction.kernel, instruction.rest, instruction.prefix, instruction.axes = kernel, rest, "", axes
         self.instructions.append(instruction)
 
@@ -152,12 +155,16 @@ def operand_changes(module, instruction, number, view, rng):
 
 
 def swaps(module, instruction, rng):
-    inputs = [i for i in range(instruction.num_inputs) if instruction.types[i] != "none"]
-    if len(inputs) > 1:
-        a, b = rng.sample(inputs, 2)
-        operands, types = [*instruction.operands], [*instruction.types]
-        operands[a], operands[b], types[a], types[b] = operands[b], operands[a], types[b], types[a]
-        yield "operands", f"{a} and {b} swapped", lambda: module.replaced(instruction, instruction.print(operands, types))
+    for kind, first, last in (
+        ("operands", 0, instruction.num_inputs),
+        ("results", instruction.num_inputs, len(instruction.operands)),
+    ):
+        places = [i for i in range(first, last) if instruction.types[i] != "none"]
+        if len(places) > 1:
+            a, b = rng.sample(places, 2)
+            operands, types = [*instruction.operands], [*instruction.types]
+            operands[a], operands[b], types[a], types[b] = operands[b], operands[a], types[b], types[a]
+            yield kind, f"{a} and {b} swapped", lambda o=operands, t=types: module.replaced(instruction, instruction.print(o, t))
 
 
 def config_entries(config):
