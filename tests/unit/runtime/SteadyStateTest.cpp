@@ -31,6 +31,13 @@ void *operator new[](size_t bytes) { return allocate(bytes, 16); }
 void *operator new(size_t bytes, std::align_val_t alignment) {
   return allocate(bytes, static_cast<size_t>(alignment));
 }
+/// std::stable_sort's.
+void *operator new(size_t bytes, const std::nothrow_t &) noexcept {
+  return allocate(bytes, 16);
+}
+void *operator new[](size_t bytes, const std::nothrow_t &) noexcept {
+  return allocate(bytes, 16);
+}
 void operator delete(void *memory) noexcept { release(memory); }
 void operator delete[](void *memory) noexcept { release(memory); }
 void operator delete(void *memory, size_t) noexcept { release(memory); }
