@@ -131,19 +131,32 @@ static std::string memoryText(const Json &bytes, const Json &report) {
                          : "unknown (give --dims " + missing + ")";
 }
 
+static std::string rankText(const Json &entry, const Json &report) {
+  std::string text = "weights " + bytesText(entry["weight_bytes"]) +
+                     ", activations " +
+                     memoryText(entry["activation_bytes"], report);
+  if (entry["kv_bytes"] == 0)
+    return text;
+  text += ", KV caches " + memoryText(entry["kv_bytes"], report);
+  const Json position = entry.value("kv_bytes_per_position", Json());
+  return position.is_number()
+             ? text + " (" + bytesText(position) + " a position)"
+             : text;
+}
+
+/// A line for neighbours that hold as much: "0 to 7: weights 8.8 GiB, ...".
 static void printRanks(const Json &report, llvm::raw_ostream &os) {
   os << "ranks\n";
-  for (const Json &entry : report["ranks"]) {
-    os << "  " << entry["rank"].get<int64_t>() << ": weights "
-       << bytesText(entry["weight_bytes"]) << ", activations "
-       << memoryText(entry["activation_bytes"], report);
-    const Json position = entry.value("kv_bytes_per_position", Json());
-    if (entry["kv_bytes"] != 0) {
-      os << ", KV caches " << memoryText(entry["kv_bytes"], report);
-      if (position.is_number())
-        os << " (" << bytesText(position) << " a position)";
-    }
-    os << "\n";
+  const Json &ranks = report["ranks"];
+  for (size_t first = 0, next; first < ranks.size(); first = next) {
+    const std::string text = rankText(ranks[first], report);
+    next = first + 1;
+    while (next < ranks.size() && rankText(ranks[next], report) == text)
+      ++next;
+    os << "  " << ranks[first]["rank"].get<int64_t>();
+    if (next > first + 1)
+      os << " to " << ranks[next - 1]["rank"].get<int64_t>();
+    os << ": " << text << (next > first + 1 ? " each" : "") << "\n";
   }
 }
 

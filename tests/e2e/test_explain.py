@@ -92,3 +92,9 @@ class Explain(EndToEnd):
         done = program("shardc", lowered, "--from", "lowered", "--explain")
         self.assertEqual(done.returncode, 2)
         self.assertIn("--from partitioned", done.stderr)
+
+    def test_ranks_that_hold_as_much_are_one_line(self):
+        done = program("shardc", model_file("llama-dynamo-op18"), "--tp", 4, "--pp", 2, "--explain")
+        lines = done.stdout[done.stdout.index("\nranks\n") :].split("\n")[2:4]
+        self.assertRegex(lines[0], r"^  0 to 3: weights .* each$")
+        self.assertRegex(lines[1], r"^  4 to 7: weights .* each$")
