@@ -72,6 +72,7 @@ public:
     report["transfers"] = Json::array();
     report["waits"] = Json::array();
     report["whole_weights"] = Json::array();
+    report["copied_weights"] = Json::array();
     report["structures"] = Json::object();
     report["profiles"] = Json::array();
   }
@@ -320,6 +321,20 @@ private:
                           : "the axes of the mesh split other things";
   }
 
+  /// Ranks that hold the same part, since axes that split the weight have more
+  /// ways than it has parts: keys of 4 heads over "tp" = 8 have two.
+  int64_t copiesOf(const dist::Sharding &sharding) const {
+    std::map<StringRef, int64_t> ways;
+    for (const dist::DimSharding &dim : sharding.dims)
+      for (const dist::AxisRef &axis : dim.axes())
+        ways.try_emplace(axis.name, 1).first->second *= axis.size;
+    int64_t copies = 1;
+    for (const dist::Axis &axis : mesh.axes)
+      if (auto used = ways.find(axis.name); used != ways.end())
+        copies *= axis.size / used->second;
+    return copies;
+  }
+
   void addWeight(onnx::WeightOp weight) {
     auto type = cast<RankedTensorType>(weight.getResult().getType());
     // Profiles share the parts that they hold alike.
@@ -334,6 +349,11 @@ private:
     Alike &alike = weights[{stage, bytes.opaque()}];
     alike.bytes = bytes;
     ++alike.count;
+    if (const int64_t copies = copiesOf(sharding); copies > 1)
+      report["copied_weights"].push_back(
+          {{"name", weight.getName().str()},
+           {"bytes", *evaluate(globalBytes(type), dims, mesh, 0)},
+           {"copies", copies}});
     if (sharding.isSplit() || mesh.numRanks() == 1)
       return;
     report["whole_weights"].push_back(

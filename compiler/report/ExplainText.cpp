@@ -131,6 +131,25 @@ static std::string memoryText(const Json &bytes, const Json &report) {
                          : "unknown (give --dims " + missing + ")";
 }
 
+/// One line for all that as many ranks hold.
+static void printCopies(const Json &weights, llvm::raw_ostream &os) {
+  std::map<int64_t, std::vector<const Json *>> byCopies;
+  for (const Json &entry : weights)
+    byCopies[entry["copies"].get<int64_t>()].push_back(&entry);
+  if (!byCopies.empty())
+    os << "weights of which several ranks hold the same part, as there are "
+          "more ranks than parts\n";
+  for (const auto &[copies, entries] : byCopies) {
+    int64_t bytes = 0;
+    for (const Json *entry : entries)
+      bytes += (*entry)["bytes"].get<int64_t>();
+    os << "  " << entries.size() << " on " << copies << " ranks each, "
+       << bytesText(bytes) << ": "
+       << entries.front()->at("name").get<std::string>()
+       << (entries.size() > 1 ? ", ..." : "") << "\n";
+  }
+}
+
 static std::string rankText(const Json &entry, const Json &report) {
   std::string text = "weights " + bytesText(entry["weight_bytes"]) +
                      ", activations " +
@@ -196,6 +215,7 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
   for (const auto &[why, total] : byReason)
     os << "  " << total.first << " more, " << bytesText(total.second) << ": "
        << why << "\n";
+  printCopies(report["copied_weights"], os);
   os << "recognised structures\n";
   for (const auto &[name, count] : report["structures"].items())
     os << "  " << count.get<int64_t>() << " " << name << "\n";

@@ -98,3 +98,13 @@ class Explain(EndToEnd):
         lines = done.stdout[done.stdout.index("\nranks\n") :].split("\n")[2:4]
         self.assertRegex(lines[0], r"^  0 to 3: weights .* each$")
         self.assertRegex(lines[1], r"^  4 to 7: weights .* each$")
+
+    def test_parts_that_several_ranks_hold(self):
+        """Keys and values of 4 heads over 8 ranks."""
+        file = model_file("llama-dynamo-op18")
+        copied = self.explain(file, 8)["copied_weights"]
+        self.assertEqual({entry["copies"] for entry in copied}, {2})
+        self.assertEqual(len(copied), 2 * 4, copied)
+        self.assertEqual(self.explain(file, 4)["copied_weights"], [])
+        text = program("shardc", file, "--tp", 8, "--explain").stdout
+        self.assertRegex(text, r"several ranks hold the same part.*\n  8 on 2 ranks each, .*: \S+, \.\.\.\n")
