@@ -114,6 +114,15 @@ class CompileFlags(Mistakes):
         file = self.folder / "no" / "plan.json"
         self.check("--explain-json", file, words=["--explain-json", file])
 
+    def test_output_that_is_the_model(self):
+        file = self.folder / "model.onnx"
+        shutil.copy(BERT / "model.onnx", file)
+        before = file.read_bytes()
+        for flag in ("--explain-json", "--reproducer"):
+            same = self.folder / ".." / self.folder.name / "model.onnx"
+            self.assert_no_compile(FLAGS, flag, "is the model itself", arguments=[file, "-o", self.out, flag, same])
+        self.assertEqual(file.read_bytes(), before)
+
     def test_dump_that_cannot_be_written(self):
         file = self.folder / "file"
         file.write_text("")

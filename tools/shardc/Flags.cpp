@@ -354,6 +354,14 @@ int parseFlags(int argc, char **argv, Flags &flags) {
       (flags.explain || !flags.explainJson.empty()))
     problem = "--explain: a lowered program no longer says what it sends; use "
               "--from partitioned, or what comes before it";
+  std::error_code ignored;
+  for (const auto &[flag, path] :
+       {std::pair("--explain-json", flags.explainJson),
+        {"--reproducer", flags.reproducer},
+        {"-o", flags.output}})
+    if (problem.empty() && !path.empty() &&
+        std::filesystem::equivalent(path, flags.model, ignored))
+      problem = std::string(flag) + " " + path + ": is the model itself";
   if (problem.empty()) {
     warnOfIdleFlags(app, *verify, flags);
     return -1;
