@@ -35,33 +35,19 @@ public:
     collect(model);
   }
 
+  /// Of what there is after the change before: it may have ended messages.
   void run() {
-    for (size_t n = 1 + below(3); n > 0; --n)
-      switch (below(10)) {
-      case 0:
-      case 1:
-        changeEdge();
-        break;
-      case 2:
-        changeOp();
-        break;
-      case 3:
-      case 4:
-        changeAttribute();
-        break;
-      case 5:
-      case 6:
-        changeSize();
-        break;
-      case 7:
-        copyOrDropNode();
-        break;
-      case 8:
-        model.set_model_version(static_cast<int64_t>(below(8)));
-        break;
-      default:
-        changeField(*all[below(all.size())]);
-      }
+    for (size_t n = 1 + below(3); n > 0; --n) {
+      all.clear();
+      nodes.clear();
+      graphs.clear();
+      attributes.clear();
+      dims.clear();
+      known.clear();
+      values.clear();
+      collect(model);
+      change();
+    }
   }
 
   /// A node of the other model, on values of this one.
@@ -78,6 +64,28 @@ public:
   }
 
 private:
+  void change() {
+    switch (below(10)) {
+    case 0:
+    case 1:
+      return changeEdge();
+    case 2:
+      return changeOp();
+    case 3:
+    case 4:
+      return changeAttribute();
+    case 5:
+    case 6:
+      return changeSize();
+    case 7:
+      return copyOrDropNode();
+    case 8:
+      return model.set_model_version(static_cast<int64_t>(below(8)));
+    default:
+      return changeField(*all[below(all.size())]);
+    }
+  }
+
   size_t below(size_t limit) { return limit ? random() % limit : 0; }
 
   void collect(Message &message) {

@@ -11,6 +11,7 @@
 #include "tests/fuzz/whole/Phases.h"
 
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <cstring>
 #include <random>
