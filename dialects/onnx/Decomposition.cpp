@@ -8,6 +8,8 @@
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Source.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace shardc::onnx {
@@ -103,8 +105,14 @@ Value Decomposition::absent() {
 Value Decomposition::number(Type element, double value) {
   if (!element)
     return {};
-  if (!isa<FloatType>(element))
+  if (!isa<FloatType>(element)) {
+    if (value != std::trunc(value) || std::fabs(value) >= 0x1p63) {
+      op->emitOpError("has operands of ")
+          << element << ", which have no " << value << "; expected floats";
+      return {};
+    }
     return integer(element, static_cast<int64_t>(value));
+  }
   return inference.constant(
       op, KnownValue{element, {}, {*storeAs(element, value)}});
 }

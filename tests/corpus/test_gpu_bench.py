@@ -12,6 +12,7 @@ from pathlib import Path
 from tests.support import BUILD, ROOT
 
 SKELETONS = ROOT.parent / "shared/skeletons"
+LIBRARY = BUILD / "runtime/libshardrt.so"
 ROW = re.compile(r"\| ([\w-]+) \| (\w+) \| (\d+) \| ([0-9.]+) \|")
 
 
@@ -19,6 +20,7 @@ def run(*command):
     return subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True)
 
 
+@unittest.skipIf(b"libasan.so" in LIBRARY.read_bytes(), "the library wants the address sanitizer to be loaded before it")
 class GpuBench(unittest.TestCase):
     @unittest.skipUnless(SKELETONS.is_dir(), "no skeletons beside the clone")
     def test_its_small_cases(self):

@@ -16,7 +16,8 @@ struct PoolWindow {
   int64_t in[kMaxRank], taps[kMaxRank], step[kMaxRank], dilation[kMaxRank];
   int64_t before[kMaxRank], after[kMaxRank];
   int64_t stride[kMaxRank]; ///< of X, in elements
-  int64_t place[kMaxRank];  ///< of an index along the dim in the result
+  /// Of an index along the dim in the result, for those that tell places.
+  int64_t place[kMaxRank] = {};
 };
 
 inline Status readPoolWindow(const KernelCall &call, const char *name,
