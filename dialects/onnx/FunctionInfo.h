@@ -7,7 +7,8 @@
 //       %0: ... {onnx.name = "ids"},
 //       %1: ... {onnx.name = "past", onnx.given = f32})
 //       -> (... {onnx.name = "present", onnx.given = f32,
-//                onnx.cache = {input = 1, kind = "append", dim = 2}})
+//                onnx.cache = {input = 1, kind = "append", dim = 2},
+//                onnx.declared = tensor<?x8xf32>})      as read from a file
 //       attributes {onnx.when = {ids = {dim = 1, size = 1}},
 //                   onnx.profile = "decode",      see Profiles.h
 //                   onnx.fingerprint = "...",     see verify/Terms.h

@@ -58,7 +58,8 @@ def InferShapes : Pass<"shardc-infer-shapes", "::mlir::ModuleOp"> {
     that a symbol equals an expression, the expression stands in its place
     everywhere, the function's arguments included. Sizes that broadcast are taken
     as equal; where nothing but that relates two symbols of inputs, functions
-    beside it are for those that are 1.
+    beside it are for those that are 1. Outputs have the elements that the file
+    says, or that is an error; other sizes than it says are a warning.
 
     (* example filepath=tests/passes/import/infer-shapes/example.mlir *)
   }];
