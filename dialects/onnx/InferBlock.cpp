@@ -80,12 +80,24 @@ static LogicalResult inferReplaced(OnnxOp op, ShapeInference &inference) {
   return success();
 }
 
+/// Only a sequence has no type where it is read.
+static LogicalResult checkOperands(Operation *op) {
+  if (op->hasTrait<TakesSequences>())
+    return success();
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (ShapeInference::isPresent(operand) && !ShapeInference::hasType(operand))
+      return op->emitOpError("has a sequence as operand ")
+             << i << ", expected a tensor";
+  return success();
+}
+
 LogicalResult ShapeInference::inferOps(ArrayRef<Operation *> ops) {
   Operation *outer = current;
   for (Operation *op : ops) {
     current = op;
     if (auto onnxOp = dyn_cast<OnnxOp>(op))
-      if (failed(op->hasTrait<IsReplaced>() ? inferReplaced(onnxOp, *this)
+      if (failed(checkOperands(op)) ||
+          failed(op->hasTrait<IsReplaced>() ? inferReplaced(onnxOp, *this)
                                             : onnxOp.inferTypes(*this)) ||
           failed(checkSizes(op)))
         return failure();

@@ -26,6 +26,11 @@ namespace shardc::onnx {
 template <typename ConcreteType>
 class IsReplaced : public mlir::OpTrait::TraitBase<ConcreteType, IsReplaced> {};
 
+/// Ops that read sequences, see Onnx_TakesSequences.
+template <typename ConcreteType>
+class TakesSequences
+    : public mlir::OpTrait::TraitBase<ConcreteType, TakesSequences> {};
+
 /// Rules of the reduction family, by its ops' shared attributes.
 ShardingRule reduceRule(mlir::Operation *op);
 PartialRule reducePartialRule(mlir::Operation *op);

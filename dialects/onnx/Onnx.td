@@ -99,14 +99,20 @@ class Onnx_Op<string opMnemonic, list<Trait> traits = []>
 def Onnx_IsReplaced : NativeOpTrait<"IsReplaced"> {
   let cppNamespace = "::shardc::onnx";
 }
-class Onnx_ReplacedOp<string opMnemonic>
+class Onnx_ReplacedOp<string opMnemonic, list<Trait> traits = []>
     : Onnx_Op<opMnemonic,
-              [Onnx_IsReplaced, DeclareOpInterfaceMethods<OnnxOp>]> {
+              !listconcat(traits, [Onnx_IsReplaced,
+                                   DeclareOpInterfaceMethods<OnnxOp>])> {
   let extraClassDefinition = [{
     ::shardc::onnx::ShardingRule $cppClass::shardingRule() {
       return ::shardc::onnx::replicatedRule(*this);
     }
   }];
+}
+
+// Its operands may be sequences, which have no type; those of others may not.
+def Onnx_TakesSequences : NativeOpTrait<"TakesSequences"> {
+  let cppNamespace = "::shardc::onnx";
 }
 
 // Ops that are lowered alike: by this function of Onnx.h.

@@ -60,6 +60,8 @@ WITHOUT_EFFECT = {
     "QuantizeLinear.output_dtype": "the zero points have it",
     "RotaryEmbedding.rotary_embedding_dim": "the tables' widths have it",
     "Attention.q_num_heads": "the operand's dims have it",
+    "GroupQueryAttention.qk_output": "of a fourth result, which is refused",
+    "GroupQueryAttention.qk_norm_epsilon": "of weights of norms, which no case has",
 }
 
 chosen = os.environ.get("ATTRIBUTES", "").split()

@@ -152,7 +152,8 @@ def Onnx_TensorScatterOp : Onnx_ReplacedOp<"TensorScatter"> {
 
 // A sequence is no value of a program: shape inference knows which tensors it
 // holds, and whoever takes one out uses that tensor. Positions must be known.
-class Onnx_SequenceOp<string opMnemonic> : Onnx_ReplacedOp<opMnemonic> {
+class Onnx_SequenceOp<string opMnemonic, list<Trait> traits = []>
+    : Onnx_ReplacedOp<opMnemonic, traits> {
   let results = (outs AnyTensor:$result);
 }
 
@@ -162,18 +163,18 @@ def Onnx_SequenceEmptyOp : Onnx_SequenceOp<"SequenceEmpty"> {
 def Onnx_SequenceConstructOp : Onnx_SequenceOp<"SequenceConstruct"> {
   let arguments = (ins Variadic<AnyTensor>:$inputs);
 }
-def Onnx_SequenceInsertOp : Onnx_SequenceOp<"SequenceInsert"> {
+def Onnx_SequenceInsertOp : Onnx_SequenceOp<"SequenceInsert", [Onnx_TakesSequences]> {
   let summary = "Before `position`, at the end without one";
   let arguments = (ins AnyTensor:$sequence, AnyTensor:$tensor,
                        Variadic<Onnx_Value>:$position);
 }
-def Onnx_SequenceEraseOp : Onnx_SequenceOp<"SequenceErase"> {
+def Onnx_SequenceEraseOp : Onnx_SequenceOp<"SequenceErase", [Onnx_TakesSequences]> {
   let arguments = (ins AnyTensor:$sequence, Variadic<Onnx_Value>:$position);
 }
-def Onnx_SequenceAtOp : Onnx_SequenceOp<"SequenceAt"> {
+def Onnx_SequenceAtOp : Onnx_SequenceOp<"SequenceAt", [Onnx_TakesSequences]> {
   let arguments = (ins AnyTensor:$sequence, AnyTensor:$position);
 }
-def Onnx_SequenceLengthOp : Onnx_SequenceOp<"SequenceLength"> {
+def Onnx_SequenceLengthOp : Onnx_SequenceOp<"SequenceLength", [Onnx_TakesSequences]> {
   let arguments = (ins AnyTensor:$sequence);
 }
 def Onnx_SplitToSequenceOp : Onnx_SequenceOp<"SplitToSequence"> {
@@ -182,12 +183,12 @@ def Onnx_SplitToSequenceOp : Onnx_SequenceOp<"SplitToSequence"> {
                        DefaultValuedAttr<I64Attr, "0">:$axis,
                        DefaultValuedAttr<I64Attr, "1">:$keepdims);
 }
-def Onnx_ConcatFromSequenceOp : Onnx_SequenceOp<"ConcatFromSequence"> {
+def Onnx_ConcatFromSequenceOp : Onnx_SequenceOp<"ConcatFromSequence", [Onnx_TakesSequences]> {
   let arguments = (ins AnyTensor:$sequence, I64Attr:$axis,
                        DefaultValuedAttr<I64Attr, "0">:$new_axis);
 }
 
 // Of tensors, which always are there.
-def Onnx_OptionalGetElementOp : Onnx_SequenceOp<"OptionalGetElement"> {
+def Onnx_OptionalGetElementOp : Onnx_SequenceOp<"OptionalGetElement", [Onnx_TakesSequences]> {
   let arguments = (ins AnyTensor:$input);
 }
