@@ -57,40 +57,6 @@ std::optional<Index> Window::find(int64_t address) const {
                                               : std::nullopt;
 }
 
-static std::optional<DimExpr> boundTo(rt::SetSizesOp op, DimExpr size) {
-  for (auto [bound, value] :
-       llvm::zip_equal(op.getSizes().getValues(), op.getValues().getValues()))
-    if (bound == size)
-      return value;
-  return std::nullopt;
-}
-
-static std::optional<DimExpr> guardedTo(rt::CallOp op, DimExpr size) {
-  auto side = [&](StringRef name) {
-    return op.getConfig().getAs<dist::DimsAttr>(name).getValues()[0];
-  };
-  if (op.getKernel() == "Guard" && side("lhs") == size &&
-      op.getConfig().getAs<StringAttr>("kind").getValue() == "equal")
-    return side("rhs");
-  return std::nullopt;
-}
-
-BodySize sizeBetween(Operation *first, Operation *last, DimExpr size) {
-  BodySize bound, guarded;
-  for (Operation *op = first; op && op != last; op = op->getNextNode()) {
-    if (auto sizes = dyn_cast<rt::SetSizesOp>(op))
-      if (const auto value = boundTo(sizes, size)) {
-        if (bound.op)
-          return {};
-        bound = {op, *value};
-      }
-    if (auto guard = dyn_cast<rt::CallOp>(op); guard && !guarded.op)
-      if (const auto value = guardedTo(guard, size))
-        guarded = {op, *value};
-  }
-  return bound.op ? bound : guarded;
-}
-
 //===----------------------------------------------------------------------===//
 // The list of instructions
 //===----------------------------------------------------------------------===//
@@ -110,6 +76,7 @@ LoweredProgram::LoweredProgram(rt::ProgramOp program) {
         open.empty() ? std::pair<Operation *, bool>() : open.back();
     if (isa<rt::IfOp, rt::LoopOp>(op))
       open.emplace_back(&op, true);
+    addSizes(op);
     if (auto call = dyn_cast<rt::CallOp>(op))
       addWriter(op, call.getOutputs());
     else if (auto collective = dyn_cast<rt::CollectiveOp>(op))
@@ -124,6 +91,47 @@ void LoweredProgram::addWriter(Operation &op, ValueRange views) {
     if (auto window = view.getDefiningOp<rt::ViewOp>())
       writers[window.getBuffer()].push_back(
           {&op, static_cast<unsigned>(number), view, timeOf(&op)});
+}
+
+void LoweredProgram::addSizes(Operation &op) {
+  if (auto set = dyn_cast<rt::SetSizesOp>(op))
+    for (auto [bound, value] : llvm::zip_equal(set.getSizes().getValues(),
+                                               set.getValues().getValues()))
+      sizes[bound.opaque()].push_back({&op, value});
+  auto guard = dyn_cast<rt::CallOp>(op);
+  if (!guard || guard.getKernel() != "Guard")
+    return;
+  const DictionaryAttr config = guard.getConfig();
+  auto side = [&](StringRef name) {
+    return config.getAs<dist::DimsAttr>(name).getValues()[0];
+  };
+  if (config.getAs<StringAttr>("kind").getValue() == "equal")
+    sizes[side("lhs").opaque()].push_back({&op, side("rhs")});
+}
+
+BodySize LoweredProgram::sizeBetween(Operation *first, Operation *last,
+                                     DimExpr size) const {
+  const auto found = sizes.find(size.opaque());
+  if (found == sizes.end())
+    return {};
+  BodySize bound, guarded;
+  auto isBefore = [&](const BodySize &said, unsigned time) {
+    return timeOf(said.op) < time;
+  };
+  for (auto said = llvm::lower_bound(found->second, timeOf(first), isBefore);
+       said != found->second.end() &&
+       (!last || timeOf(said->op) < timeOf(last));
+       ++said) {
+    if (!isa<rt::SetSizesOp>(said->op)) {
+      if (!guarded.op)
+        guarded = *said;
+    } else if (bound.op) {
+      return {};
+    } else {
+      bound = *said;
+    }
+  }
+  return bound.op ? bound : guarded;
 }
 
 ArrayRef<LoweredProgram::Writer> LoweredProgram::writersOf(Value buffer) const {

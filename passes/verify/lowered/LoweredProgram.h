@@ -51,10 +51,6 @@ struct BodySize {
   mlir::Operation *op = nullptr;
   dist::DimExpr value;
 };
-/// From `first` to before `last`; no op where nothing says it, or two bind it.
-BodySize sizeBetween(mlir::Operation *first, mlir::Operation *last,
-                     dist::DimExpr size);
-
 /// A view with numbers.
 struct Window {
   Index dims, strides;
@@ -83,6 +79,10 @@ public:
   llvm::ArrayRef<Writer> writersOf(mlir::Value buffer) const;
   /// The brackets around an op, innermost first, with the branch it is in.
   Branches around(mlir::Operation *op) const;
+  /// What says a size from `first` to before `last`, or to the end where that
+  /// is null; no op where nothing does, or two bind it.
+  BodySize sizeBetween(mlir::Operation *first, mlir::Operation *last,
+                       dist::DimExpr size) const;
   /// The rt.end of an rt.if or rt.loop.
   mlir::Operation *endOf(mlir::Operation *bracket) const {
     return ends.lookup(bracket);
@@ -90,6 +90,7 @@ public:
 
 private:
   void addWriter(mlir::Operation &op, mlir::ValueRange views);
+  void addSizes(mlir::Operation &op);
 
   std::vector<mlir::Operation *> order;
   llvm::DenseMap<mlir::Operation *, unsigned> times;
@@ -98,6 +99,8 @@ private:
   llvm::DenseMap<mlir::Operation *, std::pair<mlir::Operation *, bool>>
       enclosing;
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> ends;
+  /// All that says a size, in order: whoever looks for one passes no others.
+  llvm::DenseMap<const void *, std::vector<BodySize>> sizes;
   mutable llvm::DenseMap<mlir::Operation *, std::optional<rt::Members>> members;
 };
 

@@ -71,9 +71,9 @@ LogicalResult Walk::relateSized(const LoweredElement &made, bool isThen,
   for (auto [result, given] :
        llvm::zip_equal(dist::getDims(wanted.value.getType()),
                        dist::getDims(yielded.getType())))
-    if (result != given &&
-        sizeBetween(isThen ? bracket : middle, isThen ? middle : end, result)
-                .value != given)
+    if (result != given && program.sizeBetween(isThen ? bracket : middle,
+                                               isThen ? middle : end, result)
+                                   .value != given)
       return bracket->emitError("has a branch that gives ")
              << given.str() << " elements for a dim of " << result.str()
              << " and does not say so";

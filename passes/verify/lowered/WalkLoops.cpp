@@ -219,15 +219,15 @@ LogicalResult Walk::relateRow(onnx::LoopOp loop, rt::LoopOp bracket,
   };
   Operation *end = program.endOf(bracket);
   const DimExpr rows = dist::getDims(wanted.value.getType()).front();
-  const BodySize all = sizeBetween(end, nullptr, rows);
+  const BodySize all = program.sizeBetween(end, nullptr, rows);
   if (!all.op || !all.value.asSymbol())
     return differs("does not say how many rows there are");
   const DimExpr count = all.value;
   const BodySize first =
-      sizeBetween(&bracket->getBlock()->front(), bracket, count);
-  const BodySize next = sizeBetween(bracket, end, count);
+      program.sizeBetween(&bracket->getBlock()->front(), bracket, count);
+  const BodySize next = program.sizeBetween(bracket, end, count);
   if (!first.op || first.value != 0 || !next.op || next.value != count + 1 ||
-      sizeBetween(end, all.op, count).op)
+      program.sizeBetween(end, all.op, count).op)
     return differs("counts its rows otherwise");
   Side &side = sideOf(rank);
   const Window *window = side.state.windowOf(view);
