@@ -1,6 +1,8 @@
 """Inputs, expected outputs and outputs as NumPy's archives."""
 
+import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -92,3 +94,6 @@ class StaleOutputs(EndToEnd):
         self.assertEqual(files_after(1), ["1/notes.txt", "output_0.pb"])
         self.assertFalse((folder / "0").exists())
         self.assertEqual(files_after(2), ["0/output_0.pb", "1/notes.txt", "1/output_0.pb"])
+        shutil.copytree(data, folder / "7")
+        kept = sorted(str(Path("7") / file.name) for file in data.iterdir())
+        self.assertEqual(files_after(1), ["1/notes.txt", *kept, "output_0.pb"])

@@ -154,8 +154,10 @@ void removeOtherRequests(const std::string &path, size_t numRequests) {
     size_t number = 0;
     const char *last = name.data() + name.size();
     const auto [rest, problem] = std::from_chars(name.data(), last, number);
+    // A data set's outputs are not a run's.
     if (problem == std::errc() && rest == last && it->is_directory(error) &&
-        (numRequests == 1 || number >= numRequests))
+        (numRequests == 1 || number >= numRequests) &&
+        !fs::exists(tensorPath(it->path().string(), "input", 0), error))
       stale.push_back(it->path().string());
   }
   for (const std::string &folder : stale) {

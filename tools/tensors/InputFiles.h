@@ -44,7 +44,8 @@ writeOutputs(const std::string &path,
 std::string requestPath(const std::string &path, size_t request);
 
 /// Removes outputs from DIR that an earlier run of another number of requests
-/// has left: DIR/output_I.pb beside DIR/0, and the other way round.
+/// has left: DIR/output_I.pb beside DIR/0, and the other way round. What lies
+/// beside inputs stays.
 void removeOtherRequests(const std::string &path, size_t numRequests);
 
 } // namespace shardc::tensors
