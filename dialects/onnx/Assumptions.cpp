@@ -155,14 +155,17 @@ LogicalResult ShapeInference::assume(Operation *op, GuardKind kind, DimExpr lhs,
                                      DimExpr rhs, const Twine &message) {
   lhs = simplify(lhs);
   rhs = simplify(rhs);
-  if (dist::isTooLarge(lhs) || dist::isTooLarge(rhs))
+  if (dist::isTooLarge(lhs) || dist::isTooLarge(rhs)) {
+    isRefused = true;
     return op->emitOpError()
            << shortened(message.str())
            << ": expected sizes that a few symbols make, found an expression "
               "of tens of thousands of terms, or beyond 64 bits";
+  }
   if (isProvable(kind, lhs, rhs))
     return success();
   if (isImpossible(*this, kind, lhs, rhs)) {
+    isRefused = true;
     StringRef relation = kind == GuardKind::Equal     ? "equal to "
                          : kind == GuardKind::AtLeast ? "at least "
                                                       : "at most ";

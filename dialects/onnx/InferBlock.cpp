@@ -80,14 +80,50 @@ static LogicalResult inferReplaced(OnnxOp op, ShapeInference &inference) {
   return success();
 }
 
+/// Whether the word names a type with these dims, see Onnx_Ranks.
+static bool hasRank(ArrayRef<DimExpr> dims, StringRef word) {
+  const auto rank = static_cast<int64_t>(dims.size());
+  if (word == "one")
+    return rank == 0 || (rank == 1 && dims[0].asConstant().value_or(1) == 1);
+  SmallVector<StringRef, 2> choices;
+  word.split(choices, '|');
+  return llvm::any_of(choices, [&](StringRef choice) {
+    const bool isLeast = choice.consume_back("+");
+    int64_t wanted = 0;
+    return choice == "*" || (!choice.getAsInteger(10, wanted) &&
+                             (isLeast ? rank >= wanted : rank == wanted));
+  });
+}
+
+/// For people: "0|1" is "0 or 1 dims", "3+" is "3 or more dims".
+static std::string rankText(StringRef word) {
+  if (word == "one")
+    return "a single element";
+  std::string text;
+  for (char c : word)
+    text += c == '|' ? " or " : c == '+' ? " or more" : std::string(1, c);
+  return text + (word == "1" ? " dim" : " dims");
+}
+
 /// Only a sequence has no type where it is read.
-static LogicalResult checkOperands(Operation *op) {
-  if (op->hasTrait<TakesSequences>())
-    return success();
-  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-    if (ShapeInference::isPresent(operand) && !ShapeInference::hasType(operand))
+LogicalResult ShapeInference::checkOperands(OnnxOp op) {
+  SmallVector<StringRef, 8> ranks;
+  op.ranks().split(ranks, ' ');
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    if (!ShapeInference::isPresent(operand))
+      continue;
+    if (!ShapeInference::hasType(operand)) {
+      if (op->hasTrait<TakesSequences>())
+        continue;
       return op->emitOpError("has a sequence as operand ")
              << i << ", expected a tensor";
+    }
+    const StringRef wanted = ranks[std::min<size_t>(i, ranks.size() - 1)];
+    if (!hasRank(dist::getDims(operand.getType()), wanted))
+      return op->emitOpError("has operand ")
+             << i << " of " << operand.getType() << ", expected "
+             << rankText(wanted);
+  }
   return success();
 }
 
@@ -96,10 +132,10 @@ LogicalResult ShapeInference::inferOps(ArrayRef<Operation *> ops) {
   for (Operation *op : ops) {
     current = op;
     if (auto onnxOp = dyn_cast<OnnxOp>(op))
-      if (failed(checkOperands(op)) ||
+      if (failed(checkOperands(onnxOp)) ||
           failed(op->hasTrait<IsReplaced>() ? inferReplaced(onnxOp, *this)
                                             : onnxOp.inferTypes(*this)) ||
-          failed(checkSizes(op)))
+          isRefused || failed(checkSizes(op)))
         return failure();
   }
   current = outer;

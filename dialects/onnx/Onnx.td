@@ -54,6 +54,9 @@ def OnnxOp : OpInterface<"OnnxOp"> {
       replaced by the function body that ONNX gives, if there is one.
     }], "bool", "takes", (ins "unsigned":$operands, "unsigned":$results),
       [{}], [{ return true; }]>,
+    StaticInterfaceMethod<[{
+      How many dims each operand may have: see Onnx_Ranks.
+    }], "::llvm::StringRef", "ranks", (ins), [{}], [{ return "*"; }]>,
     InterfaceMethod<[{
       How its dims may be split, see ShardingRule.h. Types must be inferred.
     }], "::shardc::onnx::ShardingRule", "shardingRule">,
@@ -82,6 +85,15 @@ class Onnx_Structure<string name, bit isRecovered = 1> {
       "static std::optional<::shardc::onnx::Structure> structure() {\n"
       "  return ::shardc::onnx::Structure{\"" # name # "\", "
       # !if(isRecovered, "true", "false") # "};\n}\n";
+}
+
+// How many dims each operand may have, a word for it: "3", "2+" (at least two),
+// "0|1", "one" (a single element: no dim, or one of size 1), or "*" for any; the
+// last word is that of further operands, too. Shape functions may rely on it. let extraClassDeclaration =
+// Onnx_Ranks<"3+ 1 1">.declaration;
+class Onnx_Ranks<string words> {
+  string declaration =
+      "static ::llvm::StringRef ranks() { return \"" # words # "\"; }\n";
 }
 
 // Known operands make a known result, also when types are inferred again.

@@ -80,7 +80,10 @@ void ShapeInference::setKnown(Value result, KnownValue value) {
 
 void ShapeInference::keepKnown(Value from, Value result) {
   std::optional<SmallVector<int64_t, 4>> shape = asConstants(dims(result));
-  if (const KnownValue *value = known(from); value && shape)
+  const KnownValue *value = known(from);
+  // Of another number: the compile ends behind this op.
+  if (value && shape &&
+      numElements(*shape) == static_cast<int64_t>(value->elements.size()))
     setKnown(result, KnownValue{value->element, SmallVector<int64_t, 4>(*shape),
                                 value->elements});
 }
@@ -115,7 +118,8 @@ Operation *ShapeInference::create(Operation *op, StringRef name,
   SmallVector<Type, 1> types(numResults, unknown);
   OperationState state(op->getLoc(), name, operands, types, attributes);
   Operation *created = builder.create(state);
-  if (failed(cast<OnnxOp>(created).inferTypes(*this)))
+  if (failed(checkOperands(cast<OnnxOp>(created))) ||
+      failed(cast<OnnxOp>(created).inferTypes(*this)))
     return nullptr;
   return created;
 }
@@ -141,7 +145,7 @@ Value ShapeInference::reshape(Operation *op, Value data,
   if (ArrayRef<DimExpr>(dims(data)) == newDims)
     return data;
   // A Reshape of the model assumes so itself. Where it is provably false, the
-  // error that is emitted ends the compile.
+  // compile ends behind this op.
   if (!isa<ReshapeOp>(op))
     (void)assume(op, GuardKind::Equal, product(dims(data)), product(newDims),
                  op->getName().stripDialect() + ": elements of an operand");
@@ -160,10 +164,12 @@ Value ShapeInference::expand(Operation *op, Value data,
   if (ArrayRef<DimExpr>(from) == newDims)
     return data;
   assert(from.size() <= newDims.size() && "dims are added in front");
+  bool fits = true; // or the compile ends behind this op
   for (auto [size, to] : llvm::zip(llvm::reverse(from), llvm::reverse(newDims)))
     if (!size.isConstant(1))
-      (void)assume(op, GuardKind::Equal, size, to,
-                   op->getName().stripDialect() + ": sizes of an operand");
+      fits &= succeeded(
+          assume(op, GuardKind::Equal, size, to,
+                 op->getName().stripDialect() + ": sizes of an operand"));
   std::optional<SmallVector<int64_t, 4>> shape = asConstants(newDims);
   const KnownValue *value = known(data);
   OpBuilder::InsertionGuard guard(builder);
@@ -171,7 +177,7 @@ Value ShapeInference::expand(Operation *op, Value data,
   Type type = dist::makeType(element(data), newDims);
   Value result =
       ExpandOp::create(builder, op->getLoc(), type, data, ValueRange{});
-  if (value && shape && numElements(*shape) <= kMaxKnownElements)
+  if (fits && value && shape && numElements(*shape) <= kMaxKnownElements)
     setKnown(result, moveElements(*value, *shape, [](ArrayRef<int64_t> index) {
                return SmallVector<int64_t>(index);
              }));

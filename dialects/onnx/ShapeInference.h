@@ -30,6 +30,8 @@
 
 namespace shardc::onnx {
 
+class OnnxOp;
+
 enum class GuardKind : uint8_t { Equal, AtLeast, AtMost };
 llvm::StringRef stringify(GuardKind kind);
 
@@ -192,6 +194,8 @@ private:
                           mlir::ValueRange operands,
                           llvm::ArrayRef<mlir::NamedAttribute> attributes,
                           unsigned numResults);
+  /// Whether they are tensors of as many dims as the op declares.
+  static llvm::LogicalResult checkOperands(OnnxOp op);
   bool recordEquality(dist::DimExpr lhs, dist::DimExpr rhs);
   /// Makes the operand's value known if its integers can be read.
   void evaluateFromData(mlir::OpOperand &operand);
@@ -214,6 +218,7 @@ private:
   };
   Scope *scope = nullptr;
   mlir::Operation *current = nullptr; ///< that inferOps is at
+  bool isRefused = false; ///< what is assumed cannot hold: inference ends
 
   llvm::DenseMap<mlir::Value, std::unique_ptr<KnownValue>> values;
   llvm::SmallVector<Assumption> assumed;

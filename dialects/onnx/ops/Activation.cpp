@@ -37,10 +37,6 @@ static void addBounds(ClipOp op, ShapeInference &inference) {
 LogicalResult ClipOp::inferTypes(ShapeInference &inference) {
   addBounds(*this, inference);
   inference.dropAbsentTail(*this);
-  for (Value bound : getBounds())
-    if (ShapeInference::isPresent(bound) && inference.rank(bound) != 0)
-      return emitOpError("has a bound with ")
-             << inference.rank(bound) << " dims, expected a scalar";
   // One bound after the other, as known values.
   const KnownValue *input = inference.known(getInput());
   std::optional<KnownValue> value =

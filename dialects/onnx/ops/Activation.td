@@ -38,6 +38,7 @@ def Onnx_HardSigmoidOp : Onnx_UnaryOp<"HardSigmoid"> {
 
 // Before opset 11 the bounds were attributes.
 def Onnx_ClipOp : Onnx_OwnOp<"Clip", [], [], "lowerElementwise"> {
+  let extraClassDeclaration = Onnx_Ranks<"* 0">.declaration;
   let summary = "Bounds are scalars; either may be absent";
   let arguments = (ins AnyTensor:$input, Variadic<Onnx_Value>:$bounds,
                        OptionalAttr<F32Attr>:$min, OptionalAttr<F32Attr>:$max);

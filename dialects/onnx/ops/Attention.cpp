@@ -118,9 +118,11 @@ static LogicalResult checkSupported(AttentionOp op, ShapeInference &inference) {
     return op.emitOpError("has the output qk_matmul_output, which is not "
                           "supported");
   int64_t rank = inference.rank(op.getQuery());
-  if (rank != 3 && rank != 4)
-    return op.emitOpError("has a query of ")
-           << rank << " dims, expected 3 or 4";
+  for (Value other : {op.getKey(), op.getValue()})
+    if (inference.rank(other) != rank)
+      return op.emitOpError("has a query of ")
+             << rank << " dims, and keys or values of "
+             << inference.rank(other);
   if (rank == 3 && (!op.getQNumHeads() || !op.getKvNumHeads()))
     return op.emitOpError("has a query of 3 dims, but not both q_num_heads and "
                           "kv_num_heads");
@@ -344,9 +346,6 @@ LogicalResult RotaryEmbeddingOp::inferTypes(ShapeInference &inference) {
     inference.replace(*this, result);
     return success();
   }
-  if (dims.size() != 4)
-    return emitOpError("has an operand of ")
-           << dims.size() << " dims, expected 3 or 4";
   for (Value cache : {getCosCache(), getSinCache()}) {
     SmallVector<DimExpr, 4> rows = inference.dims(cache);
     if (rows.size() != 3)

@@ -3,7 +3,8 @@
 include "dialects/onnx/Onnx.td"
 
 def Onnx_AttentionOp : Onnx_OwnOp<"Attention", ["multiplyAdds", "takes"]> {
-  let extraClassDeclaration = Onnx_Structure<"attention">.declaration;
+  let extraClassDeclaration = Onnx_Structure<"attention">.declaration #
+                              Onnx_Ranks<"3|4 3|4 3|4 * 4 4 1 *">.declaration;
   let summary = "softmax(scale * Q K^T + mask) V, 4-D operands";
   let description = [{
     b h s d, b kv t d, b kv t e, mask -> b h s e; h is a multiple of kv. Head
@@ -33,7 +34,8 @@ def Onnx_AttentionOp : Onnx_OwnOp<"Attention", ["multiplyAdds", "takes"]> {
 }
 
 def Onnx_RotaryEmbeddingOp : Onnx_OwnOp<"RotaryEmbedding"> {
-  let extraClassDeclaration = Onnx_Structure<"rotary embedding">.declaration;
+  let extraClassDeclaration = Onnx_Structure<"rotary embedding">.declaration #
+                              Onnx_Ranks<"3|4 2|3 2|3 2">.declaration;
   let summary = "b h s d with cos and sin of b s r/2";
   let arguments = (ins AnyTensor:$input, AnyTensor:$cos_cache,
                        AnyTensor:$sin_cache, Variadic<Onnx_Value>:$position_ids,

@@ -114,9 +114,6 @@ LogicalResult GemmOp::inferTypes(ShapeInference &inference) {
   inference.dropAbsentTail(*this);
   SmallVector<DimExpr, 4> lhs = inference.dims(getLhs());
   SmallVector<DimExpr, 4> rhs = inference.dims(getRhs());
-  if (lhs.size() != 2 || rhs.size() != 2)
-    return emitOpError("has operands of ")
-           << lhs.size() << " and " << rhs.size() << " dims, expected 2 each";
   if (getRhs().getDefiningOp<DequantizeLinearOp>())
     return inferQuantizedGemm(*this, inference);
   if (getTransA())
@@ -130,9 +127,6 @@ LogicalResult GemmOp::inferTypes(ShapeInference &inference) {
     auto all = inference.broadcast(*this, dims, inference.dims(addend));
     if (failed(all))
       return failure();
-    if (all->size() != 2)
-      return emitOpError("has an addend of ")
-             << all->size() << " dims, expected at most 2";
   }
   inference.setType(getResult(), inference.element(getLhs()), dims);
   return success();
@@ -240,10 +234,10 @@ LogicalResult ConvOp::inferTypes(ShapeInference &inference) {
   inference.dropAbsentTail(*this);
   SmallVector<DimExpr, 4> input = inference.dims(getInput());
   SmallVector<DimExpr, 4> filter = inference.dims(getFilter());
-  if (input.size() < 3 || input.size() != filter.size())
+  if (input.size() != filter.size())
     return emitOpError("has operands of ")
            << input.size() << " and " << filter.size()
-           << " dims, expected the same number, at least 3";
+           << " dims, expected the same number";
   SmallVector<DimExpr> counts;
   if (failed(completeConv(*this, filter)) ||
       failed(resolveAutoPad(*this, inference, input, counts)) ||

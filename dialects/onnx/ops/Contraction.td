@@ -3,12 +3,14 @@
 include "dialects/onnx/Onnx.td"
 
 def Onnx_MatMulOp : Onnx_OwnOp<"MatMul", ["partialRule", "multiplyAdds"]> {
+  let extraClassDeclaration = Onnx_Ranks<"1+ 1+">.declaration;
   let summary = "... m k, ... k n -> ... m n";
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs);
   let results = (outs AnyTensor:$result);
 }
 
 def Onnx_GemmOp : Onnx_OwnOp<"Gemm", ["partialRule", "multiplyAdds"]> {
+  let extraClassDeclaration = Onnx_Ranks<"2 2 0|1|2">.declaration;
   let summary = "alpha * A * B + beta * C; C is added once";
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
                        Variadic<Onnx_Value>:$addend,
@@ -20,7 +22,8 @@ def Onnx_GemmOp : Onnx_OwnOp<"Gemm", ["partialRule", "multiplyAdds"]> {
 }
 
 def Onnx_ConvOp : Onnx_OwnOp<"Conv", ["partialRule", "multiplyAdds"]> {
-  let extraClassDeclaration = Onnx_Structure<"convolution", 0>.declaration;
+  let extraClassDeclaration = Onnx_Structure<"convolution", 0>.declaration #
+                              Onnx_Ranks<"3+ 3+ 1">.declaration;
   let summary = "b c ..., o c ... -> b o ...; auto_pad becomes pads at import";
   let arguments = (ins AnyTensor:$input, AnyTensor:$filter,
                        Variadic<Onnx_Value>:$bias,

@@ -15,6 +15,7 @@ def Onnx_YieldOp : Onnx_Op<"Yield", [Terminator]> {
 }
 
 def Onnx_IfOp : Onnx_OwnOp<"If", [], [SingleBlock]> {
+  let extraClassDeclaration = Onnx_Ranks<"one *">.declaration;
   let summary = "One branch or the other";
   let description = [{
         %y = onnx.If %condition : (tensor<i1>) -> tensor<?xf32, ...> {
@@ -85,7 +86,7 @@ def Onnx_LoopOp : Onnx_OwnOp<"Loop", [], [SingleBlock]> {
     ::mlir::OperandRange getYielded() {
       return getBody().front().getTerminator()->getOperands();
     }
-  }];
+  }] # Onnx_Ranks<"one one *">.declaration;
 }
 
 def Onnx_ScanOp : Onnx_Op<"Scan", [Onnx_IsReplaced, SingleBlock,

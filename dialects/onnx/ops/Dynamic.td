@@ -25,6 +25,7 @@ def Onnx_NonZeroOp : Onnx_OwnOp<"NonZero"> {
 }
 
 def Onnx_CompressOp : Onnx_ReplacedOp<"Compress"> {
+  let extraClassDeclaration = Onnx_Ranks<"* 1">.declaration;
   let summary = "NonZero of the condition, and Gather";
   let arguments = (ins AnyTensor:$data, AnyTensor:$condition,
                        OptionalAttr<I64Attr>:$axis);

@@ -358,9 +358,6 @@ ShardingRule TopKOp::shardingRule() {
 
 LogicalResult TriluOp::inferTypes(ShapeInference &inference) {
   SmallVector<DimExpr, 4> dims = inference.dims(getData());
-  if (dims.size() < 2)
-    return emitOpError("has an operand of ")
-           << dims.size() << " dims, expected at least 2";
   DimExpr diagonal = 0;
   if (ShapeInference::isPresent(*this, 1)) {
     auto k = inference.knownDims(*this, 1);

@@ -28,6 +28,7 @@ def Onnx_ConcatOp : Onnx_OwnOp<"Concat", ["partialRule"], [FoldsKnown]> {
 }
 
 def Onnx_SplitOp : Onnx_OwnOp<"Split", ["partialRule"], [FoldsKnown]> {
+  let extraClassDeclaration = Onnx_Ranks<"1+ 1">.declaration;
   let summary = "Sizes of the parts are the results' dims after import";
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
                        DefaultValuedAttr<I64Attr, "0">:$axis,
@@ -37,6 +38,7 @@ def Onnx_SplitOp : Onnx_OwnOp<"Split", ["partialRule"], [FoldsKnown]> {
 }
 
 def Onnx_SliceOp : Onnx_OwnOp<"Slice", ["partialRule"]> {
+  let extraClassDeclaration = Onnx_Ranks<"1+ 1">.declaration;
   let summary = "Element start + i * step of each dim";
   let description = [{
     After import `bounds` holds a start for each dim; sizes are the result's
@@ -76,6 +78,7 @@ def Onnx_IdentityOp : Onnx_ReplacedOp<"Identity"> {
   let results = (outs AnyTensor:$result);
 }
 def Onnx_DropoutOp : Onnx_ReplacedOp<"Dropout"> {
+  let extraClassDeclaration = Onnx_Ranks<"* one one">.declaration;
   let summary = "Identity at inference";
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$options,
                        OptionalAttr<I64Attr>:$seed, OptionalAttr<F32Attr>:$ratio);

@@ -3,6 +3,7 @@
 include "dialects/onnx/Onnx.td"
 
 def Onnx_PadOp : Onnx_OwnOp<"Pad"> {
+  let extraClassDeclaration = Onnx_Ranks<"* 1 one 1">.declaration;
   let summary = "Constant, reflected, edge or wrapped borders";
   let description = [{
     After import `bounds` holds a begin and then an end for each dim, negative

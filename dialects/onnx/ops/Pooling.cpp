@@ -58,9 +58,6 @@ static LogicalResult divideByCounted(AveragePoolOp mean,
 LogicalResult inferPool(Operation *op, ShapeInference &inference) {
   Value input = op->getOperand(0);
   SmallVector<DimExpr, 4> dims = inference.dims(input);
-  if (dims.size() < 3)
-    return op->emitOpError("has an operand of ")
-           << dims.size() << " dims, expected at least 3";
   auto mean = dyn_cast<AveragePoolOp>(op);
   if (mean && !mean.getCountIncludePad() &&
       hasPadsBySize(mean, ArrayRef(dims).drop_front(2)))
@@ -98,22 +95,17 @@ ShardingRule poolRule(Operation *op) {
 // Pools of whole images
 //===----------------------------------------------------------------------===//
 
-static FailureOr<SmallVector<int64_t>> imageAxes(Operation *op,
-                                                 ShapeInference &inference) {
-  int64_t rank = inference.rank(op->getOperand(0));
-  if (rank < 3)
-    return op->emitOpError("has an operand of ")
-           << rank << " dims, expected at least 3";
-  return llvm::to_vector(llvm::seq<int64_t>(2, rank));
+static SmallVector<int64_t> imageAxes(Operation *op,
+                                      ShapeInference &inference) {
+  return llvm::to_vector(
+      llvm::seq<int64_t>(2, inference.rank(op->getOperand(0))));
 }
 
 template <typename ReduceOp>
 static LogicalResult reduceImages(Operation *op, ShapeInference &inference) {
-  FailureOr<SmallVector<int64_t>> axes = imageAxes(op, inference);
-  if (failed(axes))
-    return failure();
   Decomposition build(op, inference);
-  return build.replaceBy(build.reduce<ReduceOp>(op->getOperand(0), *axes));
+  return build.replaceBy(
+      build.reduce<ReduceOp>(op->getOperand(0), imageAxes(op, inference)));
 }
 
 LogicalResult GlobalAveragePoolOp::inferTypes(ShapeInference &inference) {
@@ -174,9 +166,6 @@ static FailureOr<Value> padToShape(MaxUnpoolOp op, ShapeInference &inference,
 /// Zeros, with the elements scattered to the places that MaxPool gave, which
 /// count in the image that the windows span.
 LogicalResult MaxUnpoolOp::inferTypes(ShapeInference &inference) {
-  if (inference.rank(getInput()) < 3)
-    return emitOpError("has an operand of ")
-           << inference.rank(getInput()) << " dims, expected at least 3";
   auto dims = unpooledDims(*this, inference);
   if (failed(dims))
     return failure();

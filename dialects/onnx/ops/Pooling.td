@@ -5,6 +5,7 @@ include "dialects/onnx/Onnx.td"
 // auto_pad becomes pads at import.
 class Onnx_PoolOp<string opMnemonic, dag more>
     : Onnx_OwnOp<opMnemonic, [], [], "lowerPool"> {
+  let extraClassDeclaration = Onnx_Ranks<"3+">.declaration;
   let summary = "b c ... -> b c ..., one element a window";
   let arguments = !con((ins AnyTensor:$input,
                             DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
@@ -34,6 +35,7 @@ def Onnx_MaxPoolOp : Onnx_PoolOp<"MaxPool",
 
 // These become reductions and a scatter at import.
 class Onnx_GlobalPoolOp<string opMnemonic> : Onnx_ReplacedOp<opMnemonic> {
+  let extraClassDeclaration = Onnx_Ranks<"3+">.declaration;
   let arguments = (ins AnyTensor:$input);
   let results = (outs AnyTensor:$result);
 }
@@ -43,6 +45,7 @@ def Onnx_GlobalLpPoolOp : Onnx_GlobalPoolOp<"GlobalLpPool"> {
   let arguments = (ins AnyTensor:$input, DefaultValuedAttr<I64Attr, "2">:$p);
 }
 def Onnx_MaxUnpoolOp : Onnx_ReplacedOp<"MaxUnpool"> {
+  let extraClassDeclaration = Onnx_Ranks<"3+ 3+ 1">.declaration;
   let arguments = (ins AnyTensor:$input, AnyTensor:$indices,
                        Variadic<Onnx_Value>:$shape_operands,
                        OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,

@@ -46,6 +46,7 @@ def Onnx_DynamicQuantizeLinearOp : Onnx_ReplacedOp<"DynamicQuantizeLinear"> {
                       AnyTensor:$zero_point);
 }
 def Onnx_ConvIntegerOp : Onnx_ReplacedOp<"ConvInteger"> {
+  let extraClassDeclaration = Onnx_Ranks<"3+ 3+ 0|1">.declaration;
   let summary = "Conv of (x - a) and (filter - b)";
   let arguments = (ins AnyTensor:$input, AnyTensor:$filter,
                        Variadic<Onnx_Value>:$zero_points,
@@ -65,6 +66,7 @@ def Onnx_QLinearMatMulOp : Onnx_ReplacedOp<"QLinearMatMul"> {
   let results = (outs AnyTensor:$result);
 }
 def Onnx_QLinearConvOp : Onnx_ReplacedOp<"QLinearConv"> {
+  let extraClassDeclaration = Onnx_Ranks<"3+ one one 3+ 0|1 0|1 one one 1">.declaration;
   let arguments = (ins AnyTensor:$input, AnyTensor:$input_scale,
                        AnyTensor:$input_zero_point, AnyTensor:$filter,
                        AnyTensor:$filter_scale, AnyTensor:$filter_zero_point,

@@ -5,6 +5,7 @@ include "dialects/onnx/Onnx.td"
 // Import unrolls the steps, or makes a Loop of them if their number is not known.
 class Onnx_RecurrentOp<string opMnemonic, dag more>
     : Onnx_ReplacedOp<opMnemonic> {
+  let extraClassDeclaration = Onnx_Ranks<"3 3 3 2 1 3 3 2">.declaration;
   let arguments = !con((ins AnyTensor:$input, AnyTensor:$weights,
                             AnyTensor:$recurrence,
                             Variadic<Onnx_Value>:$others,

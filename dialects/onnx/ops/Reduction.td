@@ -56,6 +56,7 @@ def Onnx_ArgMinOp : Onnx_ArgOp<"ArgMin">;
 
 class Onnx_ScanOp<string opMnemonic>
     : Onnx_OwnOp<opMnemonic, [], [], "lowerScan"> {
+  let extraClassDeclaration = Onnx_Ranks<"* one">.declaration;
   let arguments = (ins AnyTensor:$data, Variadic<Onnx_Value>:$shape_operands,
                        OptionalAttr<I64Attr>:$axis,
                        DefaultValuedAttr<I64Attr, "0">:$exclusive,

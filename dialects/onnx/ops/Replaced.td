@@ -72,6 +72,7 @@ def Onnx_LRNOp : Onnx_ReplacedUnaryOp<"LRN"> {
                        DefaultValuedAttr<F32Attr, "1.0f">:$bias);
 }
 def Onnx_BatchNormalizationOp : Onnx_ReplacedOp<"BatchNormalization"> {
+  let extraClassDeclaration = Onnx_Ranks<"1+ 1 1 1 1">.declaration;
   let arguments = (ins AnyTensor:$input, AnyTensor:$scale, AnyTensor:$bias,
                        AnyTensor:$mean, AnyTensor:$variance,
                        DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon,
@@ -80,6 +81,7 @@ def Onnx_BatchNormalizationOp : Onnx_ReplacedOp<"BatchNormalization"> {
   let results = (outs Variadic<AnyTensor>:$parts);
 }
 def Onnx_InstanceNormalizationOp : Onnx_ReplacedOp<"InstanceNormalization"> {
+  let extraClassDeclaration = Onnx_Ranks<"3+ 1 1">.declaration;
   let arguments = (ins AnyTensor:$input, AnyTensor:$scale, AnyTensor:$bias,
                        DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon);
   let results = (outs AnyTensor:$result);
@@ -87,6 +89,7 @@ def Onnx_InstanceNormalizationOp : Onnx_ReplacedOp<"InstanceNormalization"> {
 
 // Convolution the other way round.
 def Onnx_ConvTransposeOp : Onnx_ReplacedOp<"ConvTranspose"> {
+  let extraClassDeclaration = Onnx_Ranks<"3+ 3+ 1">.declaration;
   let arguments = (ins AnyTensor:$input, AnyTensor:$filter,
                        Variadic<Onnx_Value>:$bias,
                        DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
@@ -100,6 +103,7 @@ def Onnx_ConvTransposeOp : Onnx_ReplacedOp<"ConvTranspose"> {
   let results = (outs AnyTensor:$result);
 }
 def Onnx_Col2ImOp : Onnx_ReplacedOp<"Col2Im"> {
+  let extraClassDeclaration = Onnx_Ranks<"3 1 1">.declaration;
   let arguments = (ins AnyTensor:$input, Variadic<Onnx_Value>:$shape_operands,
                        OptionalAttr<DenseI64ArrayAttr>:$dilations,
                        OptionalAttr<DenseI64ArrayAttr>:$pads,
@@ -117,6 +121,7 @@ def Onnx_SpaceToDepthOp : Onnx_ReplacedUnaryOp<"SpaceToDepth"> {
 }
 
 def Onnx_DFTOp : Onnx_ReplacedOp<"DFT"> {
+  let extraClassDeclaration = Onnx_Ranks<"2+ one one">.declaration;
   let arguments = (ins AnyTensor:$input, Variadic<Onnx_Value>:$shape_operands,
                        OptionalAttr<I64Attr>:$axis,
                        DefaultValuedAttr<I64Attr, "0">:$inverse,
@@ -124,11 +129,13 @@ def Onnx_DFTOp : Onnx_ReplacedOp<"DFT"> {
   let results = (outs AnyTensor:$result);
 }
 def Onnx_STFTOp : Onnx_ReplacedOp<"STFT"> {
+  let extraClassDeclaration = Onnx_Ranks<"3 one 1 one">.declaration;
   let arguments = (ins AnyTensor:$signal, Variadic<Onnx_Value>:$others,
                        DefaultValuedAttr<I64Attr, "1">:$onesided);
   let results = (outs AnyTensor:$result);
 }
 def Onnx_AffineGridOp : Onnx_ReplacedOp<"AffineGrid"> {
+  let extraClassDeclaration = Onnx_Ranks<"3 1">.declaration;
   let arguments = (ins AnyTensor:$theta, Variadic<Onnx_Value>:$shape_operands,
                        DefaultValuedAttr<I64Attr, "0">:$align_corners);
   let results = (outs AnyTensor:$result);
@@ -136,6 +143,7 @@ def Onnx_AffineGridOp : Onnx_ReplacedOp<"AffineGrid"> {
 
 // Places along one dim that data chooses.
 def Onnx_ReverseSequenceOp : Onnx_ReplacedOp<"ReverseSequence"> {
+  let extraClassDeclaration = Onnx_Ranks<"2+ 1">.declaration;
   let arguments = (ins AnyTensor:$input, AnyTensor:$lengths,
                        DefaultValuedAttr<I64Attr, "1">:$batch_axis,
                        DefaultValuedAttr<I64Attr, "0">:$time_axis);
@@ -178,6 +186,7 @@ def Onnx_SequenceLengthOp : Onnx_SequenceOp<"SequenceLength", [Onnx_TakesSequenc
   let arguments = (ins AnyTensor:$sequence);
 }
 def Onnx_SplitToSequenceOp : Onnx_SequenceOp<"SplitToSequence"> {
+  let extraClassDeclaration = Onnx_Ranks<"1+ 0|1">.declaration;
   let summary = "Rows of `axis` without it, or parts of sizes `split`";
   let arguments = (ins AnyTensor:$input, Variadic<Onnx_Value>:$split,
                        DefaultValuedAttr<I64Attr, "0">:$axis,

@@ -7,6 +7,7 @@ include "dialects/onnx/Onnx.td"
 // `asymmetric`, and the nearest element is the one before when growing, the one
 // behind when shrinking.
 def Onnx_ResizeOp : Onnx_ReplacedOp<"Resize"> {
+  let extraClassDeclaration = Onnx_Ranks<"* 1 1 1">.declaration;
   let arguments = (ins
       AnyTensor:$input, Variadic<Onnx_Value>:$shape_operands,
       DefaultValuedAttr<I64Attr, "0">:$antialias,
@@ -23,6 +24,7 @@ def Onnx_ResizeOp : Onnx_ReplacedOp<"Resize"> {
 }
 // Resize before opset 10; before opset 9 its scales were an attribute.
 def Onnx_UpsampleOp : Onnx_ReplacedOp<"Upsample"> {
+  let extraClassDeclaration = Onnx_Ranks<"* 1">.declaration;
   let arguments = (ins AnyTensor:$input, Variadic<Onnx_Value>:$scales_operand,
                        OptionalAttr<F32ArrayAttr>:$scales,
                        DefaultValuedAttr<StrAttr, "\"nearest\"">:$mode);
@@ -30,6 +32,7 @@ def Onnx_UpsampleOp : Onnx_ReplacedOp<"Upsample"> {
 }
 
 def Onnx_GridSampleOp : Onnx_OwnOp<"GridSample"> {
+  let extraClassDeclaration = Onnx_Ranks<"4|5 4|5">.declaration;
   let summary = "n c image..., n points... d -> n c points...";
   let arguments = (ins AnyTensor:$input, AnyTensor:$grid,
                        DefaultValuedAttr<I64Attr, "0">:$align_corners,

@@ -65,6 +65,7 @@ def Onnx_SizeOp : Onnx_ReplacedOp<"Size"> {
 }
 
 def Onnx_RangeOp : Onnx_OwnOp<"Range"> {
+  let extraClassDeclaration = Onnx_Ranks<"one">.declaration;
   let summary = "start + i * delta";
   let description = [{
     After import `bounds` holds start and delta where they are known; the number
@@ -75,6 +76,7 @@ def Onnx_RangeOp : Onnx_OwnOp<"Range"> {
 }
 
 def Onnx_ConstantOfShapeOp : Onnx_ReplacedOp<"ConstantOfShape"> {
+  let extraClassDeclaration = Onnx_Ranks<"1">.declaration;
   let summary = "Becomes Expand of a constant at import";
   let arguments = (ins AnyTensor:$shape, OptionalAttr<ElementsAttr>:$value);
   let results = (outs AnyTensor:$result);

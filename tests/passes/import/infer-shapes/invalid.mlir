@@ -158,7 +158,7 @@ func.func @main(%x: tensor<?xf32, #dist.value<dims = [s]>>) -> (!u) {
 func.func @main(%n: tensor<2xi64>) -> (!u) {
   %a = onnx.Constant {value = dense<0> : tensor<i64>} : () -> tensor<i64>
   %d = onnx.Constant {value = dense<1> : tensor<i64>} : () -> tensor<i64>
-  // expected-error @below {{has a limit that is no single integer}}
+  // expected-error @below {{has operand 1 of 'tensor<2xi64>', expected a single element}}
   %y = onnx.Range %a, %n, %d : (tensor<i64>, tensor<2xi64>, tensor<i64>) -> !u
   return %y : !u
 }
@@ -225,7 +225,7 @@ func.func @main(%q: tensor<?x?x16xf32, #dist.value<dims = [b, s, 16]>>, %c: tens
 
 !u = tensor<*x!onnx.unknown>
 func.func @main(%x: tensor<?x?x16xf32, #dist.value<dims = [b, s, 16]>>, %w: tensor<16x8xf32>) -> (!u) {
-  // expected-error @below {{has operands of 3 and 2 dims, expected 2 each}}
+  // expected-error @below {{has operand 0 of 'tensor<?x?x16xf32, #dist.value<dims = [b, s, 16]>>', expected 2 dims}}
   %y = onnx.Gemm %x, %w : (tensor<?x?x16xf32, #dist.value<dims = [b, s, 16]>>, tensor<16x8xf32>) -> !u
   return %y : !u
 }
