@@ -324,7 +324,7 @@ private:
   /// Ranks that hold the same part, since axes that split the weight have more
   /// ways than it has parts: keys of 4 heads over "tp" = 8 have two.
   int64_t copiesOf(const dist::Sharding &sharding) const {
-    std::map<StringRef, int64_t> ways;
+    std::map<std::string, int64_t> ways;
     for (const dist::DimSharding &dim : sharding.dims)
       for (const dist::AxisRef &axis : dim.axes())
         ways.try_emplace(axis.name, 1).first->second *= axis.size;

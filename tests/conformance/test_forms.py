@@ -334,6 +334,17 @@ class Forms(EndToEnd):
                     with self.subTest(op=op, mode=mode, tp=tp, **more):
                         np.testing.assert_allclose(self.outputs(made, tp)[0], whole, atol=1e-5)
 
+    def test_same_pads_of_integer_images(self):
+        """A window takes the largest of its elements, so that pads are the smallest number of the type."""
+        for kind, low in ((I8, -128), (U8, 0)):
+            image = self.draw.ints(low, low + 9, 1, 2, 8, 7, dtype=kind)
+            pool = {"kernel_shape": [3, 2], "strides": [2, 3], "auto_pad": "SAME_LOWER"}
+            made = case(self.draw, "MaxPool", image, opset=19, **pool)
+            whole = self.outputs(made)[0]
+            made.symbols = {8: "h", 7: "w"}
+            with self.subTest(kind=kind.__name__):
+                np.testing.assert_array_equal(self.outputs(made)[0], whole)
+
     def test_integer_products_of_vectors(self):
         for a, b in (((4,), (4, 3)), ((2, 4), (4,)), ((4,), (4,))):
             x, w = self.draw.ints(0, 200, *a, dtype=U8), self.draw.ints(-99, 99, *b, dtype=I8)

@@ -80,9 +80,16 @@ bool padImage(Operation *op, ShapeInference &inference, ArrayRef<SamePads> pads,
   for (const SamePads &pad : pads)
     bounds.elements.push_back(pad.end);
   bounds.shape = {static_cast<int64_t>(bounds.elements.size())};
-  std::optional<KnownScalar> border = storeAs(element, value);
-  if (!border)
+  const KnownScalar number =
+      isa<FloatType>(element)
+          ? KnownScalar(value)
+          : KnownScalar(DimExpr(static_cast<int64_t>(value)));
+  std::optional<KnownScalar> border = storeAs(element, number);
+  if (!border) {
+    op->emitOpError("has an operand of ")
+        << op->getOperand(0).getType() << ", expected numbers";
     return false;
+  }
   Value constant = inference.constant(op, KnownValue{element, {}, {*border}});
   auto padded = inference.create<PadOp>(
       op, {op->getOperand(0), inference.constant(op, bounds), constant});

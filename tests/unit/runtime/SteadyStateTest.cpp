@@ -45,6 +45,9 @@ void operator delete[](void *memory, size_t) noexcept { release(memory); }
 void operator delete(void *memory, std::align_val_t) noexcept {
   release(memory);
 }
+void operator delete(void *memory, size_t, std::align_val_t) noexcept {
+  release(memory);
+}
 
 namespace shardc::runtime {
 namespace {
