@@ -7,10 +7,10 @@
 #include "compiler/import/Import.h"
 #include "compiler/package/Package.h"
 #include "compiler/package/ReplacedArtifact.h"
-#include "compiler/plan/ReadTopology.h"
 #include "compiler/report/Explain.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/FunctionInfo.h"
+#include "passes/plan/ReadTopology.h"
 #include "passes/verify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

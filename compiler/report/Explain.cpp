@@ -13,7 +13,7 @@
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
 #include "dialects/rt/Rt.h"
-#include "passes/shard/AxisRoles.h"
+#include "passes/shard/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

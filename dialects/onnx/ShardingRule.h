@@ -22,7 +22,9 @@
 
 #include "dialects/dist/algebra/Sharding.h"
 
-#include "mlir/IR/Operation.h"
+namespace mlir {
+class Operation;
+}
 
 namespace shardc::onnx {
 

@@ -24,11 +24,12 @@ struct OverlapCollectivesPass
       return;
     if (!readOptions(*mesh.getMesh().getMesh(), options))
       return signalPassFailure();
-    const std::optional<DeviceModel> device = findDeviceModel(target);
+    const std::optional<plan::DeviceModel> device =
+        plan::findDeviceModel(target);
     if (!device && options.parts == 0)
       return; // a rank's own cores do its collectives
     // What is forced is predicted for a device that it would suit.
-    options.device = device ? *device : *findDeviceModel("cuda");
+    options.device = device ? *device : *plan::findDeviceModel("cuda");
     for (auto program : getOperation().getOps<rt::ProgramOp>()) {
       note(program,
            splitCollectives(program, *mesh.getMesh().getMesh(), options));

@@ -90,7 +90,7 @@ def OverlapCollectives : Pass<"shardc-overlap-collectives", "::mlir::ModuleOp"> 
     Requires: phase lowered.
     Ensures: phase lowered. A product before an all_reduce or reduce_scatter, or
     products behind an all_gather, are cut by rows, where the prediction
-    (overlap/OverlapCost.h) says that it saves time; then each collective starts as
+    (plan/OverlapCost.h) says that it saves time; then each collective starts as
     early as its input allows, and is awaited where somebody needs what it writes.
     Rows are independent: each is computed from what it was computed from. Where a rank's own cores do
     its collectives (target "host"), nothing changes unless `parts` says so.

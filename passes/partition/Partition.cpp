@@ -3,14 +3,17 @@
 #include "passes/partition/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/algebra/ReshardPlan.h"
 #include "dialects/onnx/FunctionInfo.h"
-#include "passes/partition/ReshardPlan.h"
 
 using namespace mlir;
 
 namespace shardc::partition {
 #define GEN_PASS_DEF_PARTITION
 #include "passes/partition/Passes.h.inc"
+
+using dist::ReshardStep;
+using dist::StepKind;
 
 namespace {
 
@@ -63,8 +66,8 @@ private:
   }
 
   static std::optional<Steps> plan(dist::ReshardOp reshard, bool moves) {
-    return planReshard(dist::getSharding(reshard.getOperand().getType()),
-                       dist::getSharding(reshard.getType()), moves);
+    return dist::planReshard(dist::getSharding(reshard.getOperand().getType()),
+                             dist::getSharding(reshard.getType()), moves);
   }
 
   /// What another reshard of the value gathers in any case need only be cut.

@@ -10,13 +10,16 @@ using namespace mlir;
 namespace shardc::shard {
 
 using onnx::FactorClass;
+using plan::FactorNode;
+using plan::GraphOp;
+using plan::GraphValue;
 
 namespace {
 
 class BatchFinder {
 public:
-  BatchFinder(func::FuncOp function, ShardingGraph &graph)
-      : function(function), graph(graph) {}
+  BatchFinder(func::FuncOp function, const FunctionGraph &source)
+      : function(function), source(source), graph(source.graph) {}
 
   BatchFactor run() {
     // Arguments are the graph's first values.
@@ -88,11 +91,11 @@ private:
     const GraphOp *graphOp = numberOf(op);
     if (!graphOp)
       return true;
-    const OpLeaf *leaf = graphOp->find(*batch);
+    const plan::OpLeaf *leaf = graphOp->find(*batch);
     if (leaf && leaf->factorClass != FactorClass::PassThrough)
       return true;
     for (auto [i, value] : llvm::enumerate(graphOp->operandValues))
-      if (value != kNoValue && holds(graph.values[value].dims) &&
+      if (value != plan::kNoValue && holds(graph.values[value].dims) &&
           !holds(graphOp->operands[i]))
         return true;
     return false;
@@ -100,13 +103,14 @@ private:
 
   const GraphOp *numberOf(Operation &op) {
     if (ops.empty())
-      for (const GraphOp &graphOp : graph.ops)
-        ops[graphOp.op] = &graphOp;
+      for (auto [known, graphOp] : llvm::zip(source.ops, graph.ops))
+        ops[known] = &graphOp;
     return ops.lookup(&op);
   }
 
   func::FuncOp function;
-  ShardingGraph &graph;
+  const FunctionGraph &source;
+  const plan::Graph &graph;
   std::optional<FactorNode> batch;
   StringRef symbol;
   BatchFactor found;
@@ -115,7 +119,7 @@ private:
 
 } // namespace
 
-BatchFactor findBatch(func::FuncOp function, ShardingGraph &graph) {
+BatchFactor findBatch(func::FuncOp function, const FunctionGraph &graph) {
   return BatchFinder(function, graph).run();
 }
 

@@ -10,7 +10,7 @@
 #ifndef SHARDC_PASSES_SHARD_BATCHFACTOR_H
 #define SHARDC_PASSES_SHARD_BATCHFACTOR_H
 
-#include "passes/shard/ShardingGraph.h"
+#include "passes/shard/FunctionGraph.h"
 
 namespace shardc::shard {
 
@@ -20,7 +20,7 @@ struct BatchFactor {
   std::string why;                     ///< there is none; empty if there is
 };
 
-BatchFactor findBatch(mlir::func::FuncOp function, ShardingGraph &graph);
+BatchFactor findBatch(mlir::func::FuncOp function, const FunctionGraph &graph);
 
 } // namespace shardc::shard
 

@@ -7,6 +7,9 @@
 
 namespace shardc::shard {
 
+/// On the module: the axes that may split matrices outside of experts.
+inline constexpr llvm::StringLiteral kMatrixAxesAttr = "dist.matrix_axes";
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/shard/Passes.h.inc"

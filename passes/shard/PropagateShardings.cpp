@@ -5,7 +5,7 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
-#include "passes/shard/AxisRoles.h"
+#include "passes/plan/AxisRoles.h"
 #include "passes/shard/BatchFactor.h"
 #include "passes/shard/WriteShardings.h"
 
@@ -17,30 +17,32 @@ namespace shardc::shard {
 #define GEN_PASS_DEF_PROPAGATESHARDINGS
 #include "passes/shard/Passes.h.inc"
 
-using dist::Sharding;
+using plan::ExpertMode;
+using plan::Plan;
 
 namespace {
 
 /// Says where an axis leaves ranks without work, or has none at all.
-void warnAboutIdleRanks(func::FuncOp function, ShardingGraph &graph,
-                        const dist::Axis &axis) {
+void warnAboutIdleRanks(func::FuncOp function, const FunctionGraph &source,
+                        const Plan &plan, const dist::Axis &axis) {
+  const plan::Graph &graph = source.graph;
   const dist::AxisRef whole{axis.name, 1, axis.size};
   bool isUsed = false;
-  llvm::DenseSet<FactorNode> seen;
+  llvm::DenseSet<plan::FactorNode> seen;
   llvm::MapVector<int64_t, std::pair<unsigned, Operation *>> idle;
-  for (GraphOp &op : graph.ops) {
+  for (auto [number, op] : llvm::enumerate(plan.ops)) {
     isUsed |= op.uses(whole);
-    if (!op.usesWeight)
+    if (!graph.ops[number].usesWeight)
       continue; // an idle rank matters where the work is
-    for (const LeafSplit &split : op.splits) {
+    for (const plan::LeafSplit &split : op.splits) {
       std::optional<int64_t> size = graph.space.size(split.leaf).asConstant();
       int64_t ways = dist::numWays(split.axes);
-      bool isHere = overlapsAny(split.axes, whole);
+      bool isHere = dist::overlapsAny(split.axes, whole);
       if (!isHere || !size || *size >= ways || !seen.insert(split.leaf).second)
         continue;
       auto &entry =
           idle[axis.size - std::max<int64_t>(1, axis.size * *size / ways)];
-      entry.second = entry.second ? entry.second : op.op;
+      entry.second = entry.second ? entry.second : source.ops[number];
       ++entry.first;
     }
   }
@@ -66,7 +68,7 @@ void warnAboutBodies(func::FuncOp function) {
 }
 
 /// Which inputs micro-batches cut, or why there are none.
-void noteBatch(func::FuncOp function, ShardingGraph &graph) {
+void noteBatch(func::FuncOp function, const FunctionGraph &graph) {
   BatchFactor batch = findBatch(function, graph);
   if (batch.why.empty()) {
     onnx::FunctionInfo(function).setBatchInputs(batch.inputs);
@@ -88,21 +90,22 @@ struct PropagateShardingsPass
       getOperation().emitError("there is no dist.mesh to shard for");
       return signalPassFailure();
     }
-    std::optional<ContextMode> context = symbolizeContextMode(contextMode);
+    std::optional<plan::ContextMode> context =
+        plan::symbolizeContextMode(contextMode);
     if (!context) {
       getOperation().emitError("context-mode is \"")
           << contextMode << "\", expected ring, ulysses or gather";
       return signalPassFailure();
     }
     const dist::Mesh stage = dist::stageMesh(*mesh.getMesh().getMesh());
-    const AxisOptions options{sequenceParallel, *context};
+    const plan::AxisOptions options{sequenceParallel, *context};
     std::vector<Program> programs;
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
       // Of a step there is nothing to say that is not said of the prompt.
       if (mesh.getMesh().getMesh()->numRanks() > 1 && !onnx::isDecode(function))
         warnAboutBodies(function);
       programs.push_back(
-          {function, std::make_unique<ShardingGraph>(function, [](StringRef) {
+          {function, std::make_unique<FunctionGraph>(function, [](StringRef) {
              return dist::kNominalSize;
            })});
     }
@@ -111,7 +114,7 @@ struct PropagateShardingsPass
       return signalPassFailure();
     getOperation()->setAttr(
         kMatrixAxesAttr,
-        dist::AxesAttr::get(&getContext(), matrixAxes(stage, *experts)));
+        dist::AxesAttr::get(&getContext(), plan::matrixAxes(stage, *experts)));
     for (Program &program : programs)
       shard(program, stage, *experts, options);
   }
@@ -119,12 +122,12 @@ struct PropagateShardingsPass
 private:
   struct Program {
     func::FuncOp function;
-    std::unique_ptr<ShardingGraph> graph;
+    std::unique_ptr<FunctionGraph> source;
   };
   /// Nothing, and an error, where the options make no sense.
   std::optional<ExpertMode> expertModeFor(ArrayRef<Program> programs,
                                           const dist::Mesh &stage,
-                                          const AxisOptions &options) {
+                                          const plan::AxisOptions &options) {
     if (expertMode == "tensor")
       return ExpertMode::Tensor;
     if (expertMode == "batch")
@@ -143,28 +146,32 @@ private:
         return std::nullopt;
       }
     }
-    SmallVector<ShardingGraph *> graphs;
+    SmallVector<const plan::Graph *> graphs;
     for (const Program &program : programs)
-      graphs.push_back(program.graph.get());
-    ExpertChoice choice = chooseExpertMode(graphs, stage, sizes, options);
+      graphs.push_back(&program.source->graph);
+    plan::ExpertChoice choice =
+        plan::chooseExpertMode(graphs, stage, sizes, options);
     if (!choice.why.empty())
       getOperation().emitRemark() << choice.why;
     return choice.mode;
   }
 
   void shard(Program &program, const dist::Mesh &stage, ExpertMode experts,
-             const AxisOptions &options) {
-    auto &[function, graph] = program;
+             const plan::AxisOptions &options) {
+    auto &[function, source] = program;
     const bool isDecode = onnx::isDecode(function);
     if (microBatches > 1)
-      noteBatch(function, *graph);
-    splitAxes(*graph, stage, isDecode, experts, options);
+      noteBatch(function, *source);
+    const Plan plan =
+        plan::planByRoles(source->graph, stage, isDecode, experts, options);
+    for (const plan::PlanNote &note : plan.notes)
+      source->ops[note.op]->emitWarning() << note.text;
     if (!onnx::isForSizes(function))
       for (const dist::Axis &axis : stage.axes)
-        warnAboutIdleRanks(function, *graph, axis);
-    for (const GraphOp &op : graph->ops)
+        warnAboutIdleRanks(function, *source, plan, axis);
+    for (const plan::OpPlan &op : plan.ops)
       numSplitOps += op.uses(dist::wholeMesh(stage));
-    numReshards += writeShardings(function, *graph);
+    numReshards += writeShardings(function, *source, plan);
   }
 };
 

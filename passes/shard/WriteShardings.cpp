@@ -12,6 +12,7 @@ using namespace mlir;
 namespace shardc::shard {
 
 using dist::Sharding;
+using plan::AxisList;
 
 namespace {
 
@@ -36,32 +37,35 @@ std::string nameOrKind(Operation *op) {
 /// Writes the decided shardings of one function.
 class TypeWriter {
 public:
-  TypeWriter(func::FuncOp function, ShardingGraph &graph)
-      : function(function), graph(graph), builder(function.getContext()) {}
+  TypeWriter(func::FuncOp function, const FunctionGraph &source,
+             const plan::Plan &plan)
+      : function(function), source(source), graph(source.graph), plan(plan),
+        builder(function.getContext()) {}
 
   unsigned numReshards = 0;
 
   void run() {
     findCaches();
     // Wanted shardings are read off the graph before any type changes.
-    for (GraphOp &op : graph.ops) {
-      auto &wantedHere = wanted.emplace_back();
-      for (unsigned i = 0; i < op.op->getNumOperands(); ++i)
-        wantedHere.push_back(op.operandValues[i] == kNoValue
-                                 ? dist::ShardingRef()
-                                 : graph.operandSharding(op, i));
-    }
-    for (GraphValue &value : graph.values)
-      if (value.producer == kNoValue)
-        setSharding(value.value, argumentSharding(value));
-    for (GraphOp &op : graph.ops)
-      for (auto [i, result] : llvm::enumerate(op.op->getResults()))
-        setSharding(result, graph.resultSharding(op, i));
     for (auto [number, op] : llvm::enumerate(graph.ops)) {
+      auto &wantedHere = wanted.emplace_back();
+      for (auto [i, value] : llvm::enumerate(op.operandValues))
+        wantedHere.push_back(value == plan::kNoValue
+                                 ? dist::ShardingRef()
+                                 : operandSharding(graph, plan, number, i));
+    }
+    for (auto [value, known] : llvm::zip(source.values, graph.values))
+      if (known.producer == plan::kNoValue)
+        setSharding(value, argumentSharding(value));
+    for (auto [number, op] : llvm::enumerate(source.ops))
+      for (auto [i, result] : llvm::enumerate(op->getResults()))
+        setSharding(result, resultSharding(graph, plan, number, i));
+    for (auto [number, op] : llvm::enumerate(source.ops)) {
       if (comesInTurn(number))
         makeRings(number);
-      for (OpOperand &operand : op.op->getOpOperands())
-        if (op.operandValues[operand.getOperandNumber()] != kNoValue)
+      for (OpOperand &operand : op->getOpOperands())
+        if (graph.ops[number].operandValues[operand.getOperandNumber()] !=
+            plan::kNoValue)
           connect(operand, *wanted[number][operand.getOperandNumber()]);
     }
     finishReturn();
@@ -79,16 +83,16 @@ private:
   }
 
   /// Inputs are split by the API where all their uses want them split alike.
-  Sharding argumentSharding(const GraphValue &value) {
-    Sharding whole = Sharding::replicated(dist::getDims(value.value.getType()));
+  Sharding argumentSharding(Value value) {
+    Sharding whole = Sharding::replicated(dist::getDims(value.getType()));
     std::optional<Sharding> common;
-    for (OpOperand &use : value.value.getUses()) {
+    for (OpOperand &use : value.getUses()) {
       auto it = numberOf(use.getOwner());
       if (!it)
         return whole;
       const unsigned operand = use.getOperandNumber();
-      const bool isInTurn = !graph.ops[*it].inTurn.empty() &&
-                            llvm::is_contained(kInTurn, operand);
+      const bool isInTurn =
+          !plan.ops[*it].inTurn.empty() && llvm::is_contained(kInTurn, operand);
       const Sharding here =
           isInTurn ? partsOf(*it, operand) : *wanted[*it][operand];
       if (here.isPartial() || (common && *common != here))
@@ -96,7 +100,7 @@ private:
       common = here;
     }
     StringRef why;
-    return outputSharding(common.value_or(whole), cacheOf(value.value), why);
+    return outputSharding(common.value_or(whole), cacheOf(value), why);
   }
 
   std::optional<onnx::CacheInfo> cacheOf(Value past) const {
@@ -106,8 +110,8 @@ private:
 
   std::optional<unsigned> numberOf(Operation *op) {
     if (numbers.empty())
-      for (auto [number, graphOp] : llvm::enumerate(graph.ops))
-        numbers[graphOp.op] = number;
+      for (auto [number, known] : llvm::enumerate(source.ops))
+        numbers[known] = number;
     auto it = numbers.find(op);
     return it == numbers.end() ? std::nullopt
                                : std::optional<unsigned>(it->second);
@@ -132,9 +136,9 @@ private:
 
   /// How keys or values are dealt out before they go around.
   Sharding partsOf(unsigned number, unsigned operand) const {
-    const GraphOp &op = graph.ops[number];
+    const plan::OpPlan &op = plan.ops[number];
     const bool isZigZag = llvm::any_of(
-        op.splits, [](const LeafSplit &split) { return split.isZigZag; });
+        op.splits, [](const plan::LeafSplit &split) { return split.isZigZag; });
     Sharding parts = *wanted[number][operand];
     const dist::DimExpr size = parts.dims[kKeys].size();
     parts.dims[kKeys] = isZigZag ? dist::DimSharding::zigZag(size, op.inTurn)
@@ -145,9 +149,10 @@ private:
   /// Whether ranks have parts of keys and values to pass on: not of a cache,
   /// say, which each of them holds whole.
   bool comesInTurn(unsigned number) const {
-    const GraphOp &op = graph.ops[number];
+    const plan::OpPlan &op = plan.ops[number];
     return !op.inTurn.empty() && llvm::all_of(kInTurn, [&](unsigned i) {
-      const Sharding held = dist::getSharding(op.op->getOperand(i).getType());
+      const Sharding held =
+          dist::getSharding(source.ops[number]->getOperand(i).getType());
       const dist::DimSharding &keys = held.dims[kKeys];
       const dist::DimExpr size = keys.size();
       return !held.isPartial() && !size.isConstant(1) &&
@@ -157,31 +162,32 @@ private:
   }
 
   void makeRings(unsigned number) {
-    const GraphOp &op = graph.ops[number];
     for (unsigned i : kInTurn) {
-      OpOperand &operand = op.op->getOpOperand(i);
+      OpOperand &operand = source.ops[number]->getOpOperand(i);
       connect(operand, partsOf(number, i));
-      operand.set(ring(operand.get(), op, *wanted[number][i]));
+      operand.set(ring(operand.get(), number, *wanted[number][i]));
     }
   }
 
   /// The parts one after the other: this rank's, then those of the ranks
   /// before it.
-  Value ring(Value value, const GraphOp &op, const Sharding &whole) {
+  Value ring(Value value, unsigned number, const Sharding &whole) {
+    const AxisList &inTurn = plan.ops[number].inTurn;
     Value &made = rings[{value, dist::ShardingRef(whole)}];
     if (made)
       return made;
     SmallVector<int64_t, 8> steps{0};
-    for (int64_t step = dist::numWays(op.inTurn) - 1; step > 0; --step)
+    for (int64_t step = dist::numWays(inTurn) - 1; step > 0; --step)
       steps.push_back(step);
     builder.setInsertionPointAfterValue(value);
     made = dist::RingOp::create(
         builder, value.getLoc(),
         dist::withSharding(cast<RankedTensorType>(value.getType()), whole),
         value, builder.getI64IntegerAttr(kKeys),
-        dist::AxesAttr::get(builder.getContext(), op.inTurn),
+        dist::AxesAttr::get(builder.getContext(), inTurn),
         builder.getDenseI64ArrayAttr(steps),
-        builder.getStringAttr(nameOrKind(op.op) + " sees all of it in turn"));
+        builder.getStringAttr(nameOrKind(source.ops[number]) +
+                              " sees all of it in turn"));
     return made;
   }
 
@@ -222,7 +228,7 @@ private:
       sharding.partial.clear();
       why = "an output of the model may not be partial";
     }
-    if (isSplitInPart(sharding)) {
+    if (dist::isSplitInPart(sharding)) {
       why = "the ranks' parts of an output of the model may not overlap";
       for (dist::DimSharding &dim : sharding.dims)
         dim = dist::DimSharding::unsplit(dim.size());
@@ -262,7 +268,9 @@ private:
   }
 
   func::FuncOp function;
-  ShardingGraph &graph;
+  const FunctionGraph &source;
+  const plan::Graph &graph;
+  const plan::Plan &plan;
   OpBuilder builder;
   std::vector<SmallVector<dist::ShardingRef, 3>> wanted; ///< by op
   llvm::DenseMap<Operation *, unsigned> numbers;
@@ -284,8 +292,9 @@ private:
 
 } // namespace
 
-unsigned writeShardings(func::FuncOp function, ShardingGraph &graph) {
-  TypeWriter writer(function, graph);
+unsigned writeShardings(func::FuncOp function, const FunctionGraph &source,
+                        const plan::Plan &plan) {
+  TypeWriter writer(function, source, plan);
   writer.run();
   return writer.numReshards;
 }

@@ -55,7 +55,7 @@ private:
     if (std::optional<std::vector<size_t>> same =
             matrices.cuts(graph, numStages))
       return *same;
-    std::vector<size_t> cuts = searchCuts(graph.pieces, numStages);
+    std::vector<size_t> cuts = plan::searchCuts(graph.pieces, numStages);
     if (matrices.isEmpty())
       matrices.record(graph, cuts);
     return cuts;

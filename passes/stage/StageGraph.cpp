@@ -239,7 +239,7 @@ void StageGraph::addPieces(const llvm::DenseSet<Value> &caches) {
   }
   firstOps.push_back(fixedOps.size());
   for (size_t p = 0; p + 1 < firstOps.size(); ++p) {
-    Piece &piece = pieces.emplace_back();
+    plan::Piece &piece = pieces.emplace_back();
     for (unsigned number = firstOps[p]; number < firstOps[p + 1]; ++number)
       if (auto op = dyn_cast<onnx::OnnxOp>(fixedOps[number]))
         piece.work += evaluate(op.multiplyAdds());

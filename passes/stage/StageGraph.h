@@ -18,7 +18,7 @@
 #define SHARDC_PASSES_STAGE_STAGEGRAPH_H
 
 #include "dialects/onnx/Onnx.h"
-#include "passes/stage/CutSearch.h"
+#include "passes/plan/CutSearch.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
@@ -32,7 +32,7 @@ public:
 
   /// In order; a piece is [firstOps[p], firstOps[p + 1]).
   llvm::SmallVector<mlir::Operation *> fixedOps;
-  std::vector<Piece> pieces;
+  std::vector<plan::Piece> pieces;
   std::vector<unsigned> firstOps; ///< by piece, and the end
 
   bool isFixed(mlir::Operation *op) const { return numbers.contains(op); }

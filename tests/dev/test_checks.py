@@ -64,14 +64,23 @@ class Layering(CheckTest):
     def test_rejects_the_same_in_tablegen_and_by_a_relative_path(self):
         files = self.includes("passes/Passes.td", "compiler/Pipeline.td", "include")
         self.assert_rejects("check-layering", files, "passes includes compiler/Pipeline.td")
-        files = self.includes("passes/shard/Cost.cpp", "../../compiler/plan/Cost.h")
-        self.assert_rejects("check-layering", files, "passes includes compiler/plan/Cost.h")
+        files = self.includes("passes/shard/Cost.cpp", "../../compiler/report/Cost.h")
+        self.assert_rejects("check-layering", files, "passes includes compiler/report/Cost.h")
 
     def test_rejects_a_runtime_that_knows_the_compiler_or_llvm(self):
         for include in ["dialects/rt/Ops.h", "compiler/package/Writer.h", "mlir/IR/Types.h", "llvm/ADT/SmallVector.h"]:
             with self.subTest(include=include):
                 files = self.includes("runtime/exec/Rank.h", include)
                 self.assert_rejects("check-layering", files, f"the runtime includes {include}")
+
+    def test_rejects_planning_that_knows_ir(self):
+        for include in ["mlir/IR/Value.h", "dialects/onnx/Onnx.h", "passes/shard/FunctionGraph.h"]:
+            with self.subTest(include=include):
+                files = self.includes("passes/plan/Graph.h", include)
+                self.assert_rejects("check-layering", files, f"planning includes {include}: it knows no IR")
+        for include in ["dialects/dist/algebra/Mesh.h", "llvm/ADT/DenseMap.h", "passes/plan/Plan.h"]:
+            with self.subTest(include=include):
+                self.assert_accepts("check-layering", self.includes("passes/plan/Graph.h", include))
 
     def test_rejects_a_compiler_that_knows_more_of_the_runtime_than_the_artifact(self):
         files = self.includes("compiler/package/Writer.cpp", "runtime/exec/Kernel.h")

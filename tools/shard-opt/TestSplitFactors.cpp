@@ -5,7 +5,6 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/dist/NodeName.h"
 #include "dialects/onnx/Onnx.h"
-#include "passes/shard/ShardingGraph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
@@ -250,7 +249,7 @@ private:
   void finish(Operation &terminator) {
     for (OpOperand &operand : terminator.getOpOperands()) {
       Sharding held = dist::getSharding(operand.get().getType());
-      if (held.isPartial() || shard::isSplitInPart(held) ||
+      if (held.isPartial() || dist::isSplitInPart(held) ||
           operand.getOperandNumber() % 2 == 0)
         connect(operand, Wanted::whole(operand.get()));
     }

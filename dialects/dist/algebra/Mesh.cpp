@@ -56,6 +56,11 @@ bool AxisRef::overlaps(const AxisRef &other) const {
   return pre < other.pre * other.size && other.pre < pre * size;
 }
 
+bool overlapsAny(llvm::ArrayRef<AxisRef> axes, const AxisRef &axis) {
+  return llvm::any_of(
+      axes, [&](const AxisRef &other) { return other.overlaps(axis); });
+}
+
 Mesh stageMesh(const Mesh &mesh) {
   Mesh stage;
   for (const Axis &axis : mesh.axes)

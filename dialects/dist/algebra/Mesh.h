@@ -77,6 +77,9 @@ struct AxisRef {
   int64_t sharedWays(const AxisRef &other) const;
 };
 
+/// Whether one of the axes distinguishes ways that `axis` does.
+bool overlapsAny(llvm::ArrayRef<AxisRef> axes, const AxisRef &axis);
+
 /// Number of ways of a list of axes.
 int64_t numWays(llvm::ArrayRef<AxisRef> axes);
 

@@ -231,6 +231,15 @@ void Sharding::normalize() {
   partial = std::move(merged);
 }
 
+bool isSplitInPart(const Sharding &sharding) {
+  return llvm::any_of(sharding.dims, [](const DimSharding &dim) {
+    return dim.isSplit() &&
+           !llvm::all_of(dim.segments, [](const Segment &segment) {
+             return segment.isSplit();
+           });
+  });
+}
+
 llvm::hash_code hash_value(const Sharding &sharding) {
   llvm::hash_code hash = llvm::hash_value(sharding.dims.size());
   for (const DimSharding &dim : sharding.dims)

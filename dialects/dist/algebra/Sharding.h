@@ -132,6 +132,10 @@ struct Sharding {
 
 llvm::hash_code hash_value(const Sharding &sharding);
 
+/// True if some segments of a dim are split and others are not: several ranks
+/// then hold the same elements, which may not be put together into an output.
+bool isSplitInPart(const Sharding &sharding);
+
 /// Why the sharding is not one of a value with these dims on this mesh, or "".
 /// An axis may split a value once; a sub-axis must divide its axis.
 std::string findProblem(const Sharding &sharding, llvm::ArrayRef<DimExpr> dims,

@@ -211,20 +211,21 @@ private:
     auto products = [&](int64_t rows) {
       double seconds = 0;
       for (const RowProduct &product : pair.products)
-        seconds += productSeconds(
+        seconds += plan::productSeconds(
             options.device,
             {rows, typical(product.depth()), typical(product.columns()),
              product.elementBits(), product.isDequantized()});
       return seconds;
     };
-    const OverlapCase what{
+    const plan::OverlapCase what{
         decision.rows, std::max<int64_t>(typical(pair.cut.rowsPerUnit()), 1),
         pair.isProductFirst, products, collective};
-    OverlapChoice choice = chooseParts(options.device, what);
+    plan::OverlapChoice choice = plan::chooseParts(options.device, what);
     if (options.parts > 0 && decision.rows > 0) {
       choice.parts = options.parts;
       choice.leastRows = 1;
-      choice.after = overlappedSeconds(options.device, what, options.parts, 1);
+      choice.after =
+          plan::overlappedSeconds(options.device, what, options.parts, 1);
     }
     decision.parts = choice.parts;
     decision.before = choice.before;

@@ -23,14 +23,14 @@
 
 #include "dialects/dist/algebra/Topology.h"
 #include "dialects/rt/Rt.h"
-#include "passes/lower/overlap/OverlapCost.h"
+#include "passes/plan/OverlapCost.h"
 
 #include "llvm/ADT/StringMap.h"
 
 namespace shardc::lower {
 
 struct OverlapOptions {
-  DeviceModel device;
+  plan::DeviceModel device;
   dist::Topology topology;
   int64_t parts = 0;              ///< of each; 0: as the prediction says
   llvm::StringMap<int64_t> sizes; ///< of symbols in a typical request

@@ -1,5 +1,5 @@
 //===- TopologyFuzz.cpp - Any text as a topology file ---------------------===//
-#include "compiler/plan/ReadTopology.h"
+#include "passes/plan/ReadTopology.h"
 
 #include <cmath>
 #include <cstdlib>

@@ -1,0 +1,110 @@
+//===- AxisRoles.cpp - What the axes of a mesh are for --------------------===//
+
+#include "passes/plan/AxisRoles.h"
+
+#include "passes/plan/CarriedSums.h"
+#include "passes/plan/PlanCost.h"
+#include "passes/plan/PlanSearch.h"
+#include "passes/plan/SequenceSplit.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace shardc::plan {
+
+namespace {
+
+struct AxisRoles {
+  AxisList context, experts, tensor;
+
+  explicit AxisRoles(const dist::Mesh &mesh) {
+    for (const dist::Axis &axis : mesh.axes) {
+      const dist::AxisRef whole{axis.name, 1, axis.size};
+      if (axis.size == 1)
+        continue; // splits nothing
+      if (axis.name == dist::kContextAxis)
+        context.push_back(whole);
+      else if (axis.name == dist::kExpertAxis)
+        experts.push_back(whole);
+      else
+        tensor.push_back(whole);
+    }
+  }
+};
+
+} // namespace
+
+AxisList matrixAxes(const dist::Mesh &mesh, ExpertMode expertMode) {
+  AxisRoles roles(mesh);
+  AxisList axes;
+  if (expertMode == ExpertMode::Tensor)
+    axes = roles.experts;
+  axes.append(roles.tensor);
+  return axes;
+}
+
+Plan planByRoles(const Graph &graph, const dist::Mesh &mesh, bool isDecode,
+                 ExpertMode expertMode, const AxisOptions &options) {
+  AxisRoles roles(mesh);
+  Plan plan(graph);
+  searchPlan(graph, plan, roles.experts, LeafRole::Experts);
+  if (expertMode == ExpertMode::Batch)
+    splitBatch(graph, plan, roles.experts);
+  const AxisList matrices = matrixAxes(mesh, expertMode);
+  searchPlan(graph, plan, matrices);
+  if (!roles.experts.empty())
+    searchPlan(graph, plan, roles.tensor);
+  const bool splitsResidual = options.sequenceParallel && !isDecode;
+  carrySums(graph, plan, splitsResidual);
+  if (!isDecode) {
+    splitSequences(graph, plan, roles.context, SequenceUse::Context,
+                   options.contextMode);
+    splitAttention(graph, plan, roles.context, options.contextMode);
+  }
+  if (splitsResidual)
+    splitSequences(graph, plan, matrices, SequenceUse::Residual);
+  return plan;
+}
+
+/// Whether it is known how many rows the batch of a typical request has.
+static bool knowsBatch(const Graph &program,
+                       const llvm::StringMap<int64_t> &sizes) {
+  std::optional<FactorNode> batch = findBatchLeaf(program);
+  bool isKnown = batch.has_value();
+  if (batch)
+    program.space.size(*batch).forEachSymbol(
+        [&](llvm::StringRef name, bool) { isKnown &= sizes.contains(name); });
+  return isKnown;
+}
+
+ExpertChoice chooseExpertMode(llvm::ArrayRef<const Graph *> programs,
+                              const dist::Mesh &mesh,
+                              const llvm::StringMap<int64_t> &sizes,
+                              const AxisOptions &options) {
+  if (AxisRoles(mesh).experts.empty())
+    return {};
+  double tensor = 0, batch = 0;
+  for (const Graph *program : programs) {
+    if (!knowsBatch(*program, sizes))
+      return {ExpertMode::Tensor,
+              "outside of experts \"ep\" is tensor parallelism: how many rows "
+              "a batch has is not known (--plan-dims batch=N, or --ep-mode)"};
+    for (double *cost : {&tensor, &batch}) {
+      Plan tried = planByRoles(
+          *program, mesh, /*isDecode=*/false,
+          cost == &batch ? ExpertMode::Batch : ExpertMode::Tensor, options);
+      *cost += planCost(*program, tried, sizes);
+    }
+  }
+  std::string why;
+  llvm::raw_string_ostream os(why);
+  const bool splitsBatch = batch < tensor;
+  os << "outside of experts \"ep\" "
+     << (splitsBatch ? "splits the batch" : "is tensor parallelism") << ": "
+     << llvm::format("%.2f", splitsBatch ? batch / tensor : tensor / batch)
+     << " of the predicted time of "
+     << (splitsBatch ? "more tensor parallelism" : "splitting the batch");
+  return {splitsBatch ? ExpertMode::Batch : ExpertMode::Tensor, why};
+}
+
+} // namespace shardc::plan

@@ -1,0 +1,52 @@
+//===- AxisRoles.h - What the axes of a mesh are for ----------------------===//
+//
+// Experts go to the ranks of "ep"; the matrices inside of each expert, and
+// everything else, to those of "tp" (and of any axis of another name);
+// sequences to "cp". Outside of a mixture "ep" serves
+//
+//   Tensor   as more tensor parallelism: less weight on each rank, and a sum
+//            over all ranks after each attention
+//   Batch    by rows of the batch: no collective outside of the mixture, to
+//            which tokens go by dispatch and combine; but each rank holds all
+//            else whole, and idles where there are fewer rows than ranks
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_PLAN_AXISROLES_H
+#define SHARDC_PASSES_PLAN_AXISROLES_H
+
+#include "passes/plan/ContextAttention.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace shardc::plan {
+
+enum class ExpertMode { Tensor, Batch };
+
+struct AxisOptions {
+  bool sequenceParallel = false;
+  ContextMode contextMode = ContextMode::Gather;
+};
+
+AxisList matrixAxes(const dist::Mesh &mesh, ExpertMode expertMode);
+
+/// Decides every split of a program. A step of decoding is split like the
+/// prompt, so that both hold the same caches, but for the sequence.
+Plan planByRoles(const Graph &graph, const dist::Mesh &mesh, bool isDecode,
+                 ExpertMode expertMode, const AxisOptions &options);
+
+struct ExpertChoice {
+  ExpertMode mode = ExpertMode::Tensor;
+  std::string why; ///< for people; empty where nothing was weighed
+};
+
+/// The cheaper mode for all programs together: they share weights and caches.
+/// `sizes`: of a typical request, by symbol. The batch is split only where its
+/// size is a constant or among them.
+ExpertChoice chooseExpertMode(llvm::ArrayRef<const Graph *> programs,
+                              const dist::Mesh &mesh,
+                              const llvm::StringMap<int64_t> &sizes,
+                              const AxisOptions &options);
+
+} // namespace shardc::plan
+
+#endif // SHARDC_PASSES_PLAN_AXISROLES_H

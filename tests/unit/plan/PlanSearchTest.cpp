@@ -1,0 +1,35 @@
+//===- PlanSearchTest.cpp - What the busiest rank keeps -------------------===//
+
+#include "passes/plan/PlanSearch.h"
+
+#include <gtest/gtest.h>
+
+using namespace shardc;
+using plan::largestShare;
+
+namespace {
+
+TEST(PlanSearch, LargestShareIsThatOfTheBusiestRank) {
+  EXPECT_DOUBLE_EQ(largestShare(4, 4), 1.0 / 4);
+  EXPECT_DOUBLE_EQ(largestShare(6, 4), 2.0 / 6);
+  EXPECT_DOUBLE_EQ(largestShare(2, 4), 1.0 / 2);
+  EXPECT_DOUBLE_EQ(largestShare(5, 1), 1.0);
+}
+
+TEST(PlanSearch, SymbolicSizesSplitEvenly) {
+  EXPECT_DOUBLE_EQ(largestShare(dist::DimExpr::symbol("s"), 4), 1.0 / 4);
+  EXPECT_DOUBLE_EQ(largestShare(0, 4), 1.0 / 4);
+}
+
+TEST(PlanSearch, LargestShareAgreesWithOwnership) {
+  for (int64_t n = 1; n <= 20; ++n)
+    for (int64_t ways = 1; ways <= 9; ++ways) {
+      int64_t most = 0;
+      for (int64_t i = 0; i < ways; ++i)
+        most = std::max(most, (i + 1) * n / ways - i * n / ways);
+      EXPECT_DOUBLE_EQ(largestShare(n, ways), double(most) / n)
+          << n << " over " << ways;
+    }
+}
+
+} // namespace
