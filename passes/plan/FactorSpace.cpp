@@ -90,8 +90,7 @@ bool FactorSpace::unify(FactorNode lhs, FactorNode rhs) {
     Kind kind = products ? Kind::Product : Kind::Concat;
     List left = parts(lhs, kind), right = parts(rhs, kind);
     agree = products ? alignProducts(std::move(left), std::move(right))
-                     : left.size() + right.size() <= kMaxSegments &&
-                           alignConcats(std::move(left), std::move(right));
+                     : alignConcats(std::move(left), std::move(right));
   }
   // Aligning may have refined either side in place; a failure leaves two nodes.
   lhs = find(lhs), rhs = find(rhs);
@@ -204,6 +203,9 @@ bool FactorSpace::alignConcats(List lhs, List rhs) {
   while (i < lhs.size() && j < rhs.size()) {
     flatten(lhs, i, Kind::Concat);
     flatten(rhs, j, Kind::Concat);
+    // Tied to itself one element further on, a dim falls apart into elements.
+    if (lhs.size() + rhs.size() > kMaxSegments)
+      return false;
     FactorNode &a = lhs[i], &b = rhs[j];
     if (size(a) == size(b)) {
       if (!unify(a, b))

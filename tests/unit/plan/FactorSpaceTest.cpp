@@ -158,6 +158,14 @@ TEST_F(FactorSpaceTest, BuriesSegmentsInsideAProduct) {
   EXPECT_EQ(leaves(space, node), "(2) (3) 4");
 }
 
+/// [1 | n] and [n | 1] are equal where all elements are.
+TEST_F(FactorSpaceTest, GivesUpOnADimThatIsTiedToItselfOneFurtherOn) {
+  FactorNode n = space.leaf(int64_t(1) << 40);
+  EXPECT_FALSE(space.unify(space.concat({space.leaf(1), n}),
+                           space.concat({n, space.leaf(1)})));
+  EXPECT_LE(space.numNodes(), 4 * FactorSpace::kMaxSegments);
+}
+
 TEST_F(FactorSpaceTest, KnowsTheMinorNeighbour) {
   FactorNode kv = space.leaf(4), group = space.leaf(2), size = space.leaf(16);
   FactorNode heads = space.product({kv, group, size});
