@@ -16,24 +16,37 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
+from tests.conformance.microsoft_cases import collect, to_model, with_expected
 from tests.support import BIN
 
 SHARDC = BIN / "shardc"
-SEEDS = 150
+SEEDS = 200
 MOST_DIMS = 5
 
 
 def node_models():
-    """(model, its inputs' arrays, None for what is no array) of ONNX's node tests that have tensors only."""
+    """(model, its inputs' arrays, None for what is no array) of ONNX's node tests and of com.microsoft's cases."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cases = sorted(collect_testcases(None), key=lambda case: case.name)
-    return [
+    models = [
         (case.model, [array if isinstance(array, np.ndarray) else None for array in case.data_sets[0][0]])
         for case in cases
         if case.model and case.data_sets and case.model.graph.input
         if all(value.type.HasField("tensor_type") for value in case.model.graph.input)
     ]
+    return models + [microsoft_model(case) for case in with_expected(collect())]
+
+
+def microsoft_model(case):
+    """The same of a case of com.microsoft, whose weights become inputs."""
+    model = to_model([case])
+    arrays = list(case.inputs.values())
+    for weight in model.graph.initializer:
+        model.graph.input.append(helper.make_tensor_value_info(weight.name, weight.data_type, weight.dims))
+        arrays.append(numpy_helper.to_array(weight))
+    del model.graph.initializer[:]
+    return model, arrays
 
 
 def odd_model(model, arrays, rng):

@@ -159,6 +159,9 @@ static void keepAspectRatioAtRun(bool isSmallest, ArrayRef<DimExpr> shape,
   }
 }
 
+/// More elements than any dim has, few enough for a number.
+constexpr double kMostOut = 1e15;
+
 /// One scale for all: the smallest, or the largest.
 static void keepAspectRatio(StringRef policy, ArrayRef<DimExpr> shape,
                             ArrayRef<int64_t> axes,
@@ -176,8 +179,8 @@ static void keepAspectRatio(StringRef policy, ArrayRef<DimExpr> shape,
                                    : std::max(scale, dims[axis].scale);
   for (int64_t axis : axes) {
     dims[axis].scale = scale;
-    dims[axis].out =
-        static_cast<int64_t>(scale * static_cast<double>(dims[axis].in) + 0.5);
+    dims[axis].out = static_cast<int64_t>(
+        std::min(scale * static_cast<double>(dims[axis].in) + 0.5, kMostOut));
   }
 }
 
@@ -238,10 +241,13 @@ static std::optional<ResizedDim> readDim(const ResizeOperands &operands,
       operands.hasSizes ? *number / static_cast<double>(dim.in) : *number;
   if (!(dim.scale >= 0) || dim.scale > 1e6)
     return std::nullopt;
-  dim.out = static_cast<int64_t>(operands.hasSizes
-                                     ? *number
-                                     : std::floor(static_cast<float>(*number) *
-                                                  static_cast<float>(dim.in)));
+  const double out = operands.hasSizes
+                         ? *number
+                         : std::floor(static_cast<float>(*number) *
+                                      static_cast<float>(dim.in));
+  if (out > kMostOut)
+    return std::nullopt;
+  dim.out = static_cast<int64_t>(out);
   return dim;
 }
 

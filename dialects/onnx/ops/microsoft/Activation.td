@@ -5,10 +5,10 @@ include "dialects/onnx/ops/microsoft/Microsoft.td"
 def Onnx_MicrosoftGeluOp : Onnx_MicrosoftOp<"Gelu", 1> {
   let arguments = (ins AnyTensor:$input);
 }
-def Onnx_MicrosoftBiasGeluOp : Onnx_MicrosoftOp<"BiasGelu", 2> {
+def Onnx_MicrosoftBiasGeluOp : Onnx_MicrosoftOp<"BiasGelu", 2, "* 1"> {
   let arguments = (ins AnyTensor:$input, AnyTensor:$bias);
 }
-def Onnx_MicrosoftFastGeluOp : Onnx_MicrosoftOp<"FastGelu", 2> {
+def Onnx_MicrosoftFastGeluOp : Onnx_MicrosoftOp<"FastGelu", 2, "* 1"> {
   let summary = "The tanh approximation, of input + bias";
   let arguments = (ins AnyTensor:$input, Variadic<Onnx_Value>:$bias);
 }

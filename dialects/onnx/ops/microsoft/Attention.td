@@ -2,7 +2,7 @@
 
 include "dialects/onnx/ops/microsoft/Microsoft.td"
 
-def Onnx_MicrosoftRotaryEmbeddingOp : Onnx_MicrosoftOp<"RotaryEmbedding", 4> {
+def Onnx_MicrosoftRotaryEmbeddingOp : Onnx_MicrosoftOp<"RotaryEmbedding", 4, "3|4 1|2 2 2"> {
   let summary = "Positions are [1], of the first token, or [b, s]";
   let arguments = (ins AnyTensor:$input, AnyTensor:$position_ids,
                        AnyTensor:$cos_cache, AnyTensor:$sin_cache,
@@ -12,7 +12,7 @@ def Onnx_MicrosoftRotaryEmbeddingOp : Onnx_MicrosoftOp<"RotaryEmbedding", 4> {
                        Onnx_Float<"1.0f">:$scale);
 }
 
-def Onnx_MicrosoftAttentionOp : Onnx_MicrosoftOp<"Attention", 7> {
+def Onnx_MicrosoftAttentionOp : Onnx_MicrosoftOp<"Attention", 7, "3 2 1 1|2|3|4 5 4 one"> {
   let summary = "Attention with its projection to q | k | v";
   let description = [{
     Operands: input [b, s, h], weights [h, q | k | v], then optional: bias,
@@ -30,7 +30,7 @@ def Onnx_MicrosoftAttentionOp : Onnx_MicrosoftOp<"Attention", 7> {
                        Onnx_Int<"0">:$past_present_share_buffer);
 }
 
-def Onnx_MicrosoftQAttentionOp : Onnx_MicrosoftOp<"QAttention", 9> {
+def Onnx_MicrosoftQAttentionOp : Onnx_MicrosoftOp<"QAttention", 9, "3 2 1 one 0|1 1|2|3|4 one 0|1 5"> {
   let summary = "Attention whose projection is a product of integers";
   let description = [{
     Operands behind the scales, all optional: mask_index, zero points of input
@@ -47,7 +47,7 @@ def Onnx_MicrosoftQAttentionOp : Onnx_MicrosoftOp<"QAttention", 9> {
 }
 
 def Onnx_MicrosoftMultiHeadAttentionOp
-    : Onnx_MicrosoftOp<"MultiHeadAttention", 10> {
+    : Onnx_MicrosoftOp<"MultiHeadAttention", 10, "3|5 3|4|5 3|4 1 1|2|3 4 4 4 one 3"> {
   let summary = "Attention of projected operands in one of several layouts";
   let description = [{
     Operands: query, then optional: key, value, bias, key_padding_mask,
@@ -61,7 +61,7 @@ def Onnx_MicrosoftMultiHeadAttentionOp
 }
 
 def Onnx_MicrosoftGroupQueryAttentionOp
-    : Onnx_MicrosoftOp<"GroupQueryAttention", 16> {
+    : Onnx_MicrosoftOp<"GroupQueryAttention", 16, "3 3|4 3|4 4 4 1|2 one 2 2 2 4 1 *"> {
   let summary = "Causal attention with a cache whose rows differ in length";
   let description = [{
     Operands: query (or packed q | k | v), key, value, past_key, past_value,

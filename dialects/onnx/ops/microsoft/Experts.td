@@ -2,8 +2,9 @@
 
 include "dialects/onnx/ops/microsoft/Microsoft.td"
 
-class Onnx_ExpertsOp<string name, int operands, dag more = (ins)>
-    : Onnx_MicrosoftOp<name, operands> {
+class Onnx_ExpertsOp<string name, int operands, string ranks,
+                     dag more = (ins)>
+    : Onnx_MicrosoftOp<name, operands, ranks> {
   dag routing = (ins AnyTensor:$input, AnyTensor:$router_probs,
                      Variadic<Onnx_Value>:$experts, Onnx_Int<"1">:$k,
                      Onnx_String<"relu">:$activation_type,
@@ -16,7 +17,7 @@ class Onnx_ExpertsOp<string name, int operands, dag more = (ins)>
   let arguments = !con(routing, more);
 }
 
-def Onnx_MicrosoftMoEOp : Onnx_ExpertsOp<"MoE", 8> {
+def Onnx_MicrosoftMoEOp : Onnx_ExpertsOp<"MoE", 8, "2|3 2 3 2 3 2 3 2"> {
   let summary = "The k best of E networks for each token, weighted";
   let description = [{
     Operands: input [tokens, h] or [b, s, h], router_probs [tokens, E], then
@@ -24,7 +25,7 @@ def Onnx_MicrosoftMoEOp : Onnx_ExpertsOp<"MoE", 8> {
   }];
 }
 def Onnx_MicrosoftQMoEOp
-    : Onnx_ExpertsOp<"QMoE", 15,
+    : Onnx_ExpertsOp<"QMoE", 15, "2|3 2 3 2|3 2 3 2|3 2 3 2|3 2 *",
                      (ins Onnx_Int<"4">:$expert_weight_bits,
                           OptionalAttr<I64Attr>:$fc1_expert_weight_bits,
                           OptionalAttr<I64Attr>:$fc2_expert_weight_bits,

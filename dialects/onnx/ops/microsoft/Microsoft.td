@@ -16,12 +16,12 @@
 
 include "dialects/onnx/Onnx.td"
 
-class Onnx_MicrosoftOp<string name, int operands>
+class Onnx_MicrosoftOp<string name, int operands, string ranks = "*">
     : Onnx_ReplacedOp<"microsoft." # name> {
   let results = (outs Variadic<AnyTensor>:$parts);
   let extraClassDeclaration = [{
     static unsigned mostOperands() { return }] # operands # [{; }
-  }];
+  }] # Onnx_Ranks<ranks>.declaration;
 }
 
 class Onnx_Int<string default> : DefaultValuedAttr<I64Attr, default>;

@@ -11,14 +11,14 @@ def Onnx_SimplifiedLayerNormalizationOp
 }
 
 def Onnx_MicrosoftSkipLayerNormalizationOp
-    : Onnx_MicrosoftOp<"SkipLayerNormalization", 5> {
+    : Onnx_MicrosoftOp<"SkipLayerNormalization", 5, "2|3 2|3 1 1 1"> {
   let summary = "Norm of input + skip + bias, and that sum";
   let arguments = (ins AnyTensor:$input, AnyTensor:$skip, AnyTensor:$gamma,
                        Variadic<Onnx_Value>:$beta_and_bias,
                        Onnx_Float<"1e-12f">:$epsilon);
 }
 def Onnx_MicrosoftSkipSimplifiedLayerNormalizationOp
-    : Onnx_MicrosoftOp<"SkipSimplifiedLayerNormalization", 4> {
+    : Onnx_MicrosoftOp<"SkipSimplifiedLayerNormalization", 4, "2|3 2|3 1 1"> {
   let summary = "RMS norm of input + skip + bias, and that sum";
   let arguments = (ins AnyTensor:$input, AnyTensor:$skip, AnyTensor:$gamma,
                        Variadic<Onnx_Value>:$bias,
@@ -26,7 +26,7 @@ def Onnx_MicrosoftSkipSimplifiedLayerNormalizationOp
 }
 
 def Onnx_MicrosoftEmbedLayerNormalizationOp
-    : Onnx_MicrosoftOp<"EmbedLayerNormalization", 9> {
+    : Onnx_MicrosoftOp<"EmbedLayerNormalization", 9, "2 2 2 2 2 1 1 2 2"> {
   let summary = "Norm of word + position + segment rows, and mask lengths";
   let arguments = (ins AnyTensor:$input_ids, Onnx_Value:$segment_ids,
                        AnyTensor:$words, AnyTensor:$positions,

@@ -8,7 +8,7 @@
 include "dialects/onnx/ops/microsoft/Microsoft.td"
 
 class Onnx_QLinearUnaryOp<string name, dag attributes = (ins)>
-    : Onnx_MicrosoftOp<"QLinear" # name, 5> {
+    : Onnx_MicrosoftOp<"QLinear" # name, 5, "* one"> {
   dag operands = (ins AnyTensor:$input, AnyTensor:$input_scale,
                       Onnx_Value:$input_zero_point, AnyTensor:$scale,
                       Variadic<Onnx_Value>:$zero_point);
@@ -36,7 +36,7 @@ def Onnx_MicrosoftQLinearAveragePoolOp
                                OptionalAttr<DenseI64ArrayAttr>:$strides)>;
 
 class Onnx_QLinearBinaryOp<string name>
-    : Onnx_MicrosoftOp<"QLinear" # name, 8> {
+    : Onnx_MicrosoftOp<"QLinear" # name, 8, "* one one * one"> {
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$lhs_scale,
                        Onnx_Value:$lhs_zero_point, AnyTensor:$rhs,
                        AnyTensor:$rhs_scale, Onnx_Value:$rhs_zero_point,
@@ -45,7 +45,7 @@ class Onnx_QLinearBinaryOp<string name>
 def Onnx_MicrosoftQLinearAddOp : Onnx_QLinearBinaryOp<"Add">;
 def Onnx_MicrosoftQLinearMulOp : Onnx_QLinearBinaryOp<"Mul">;
 
-def Onnx_MicrosoftQLinearWhereOp : Onnx_MicrosoftOp<"QLinearWhere", 9> {
+def Onnx_MicrosoftQLinearWhereOp : Onnx_MicrosoftOp<"QLinearWhere", 9, "* * one one * one one one one"> {
   let arguments = (ins AnyTensor:$condition, AnyTensor:$lhs,
                        AnyTensor:$lhs_scale, Onnx_Value:$lhs_zero_point,
                        AnyTensor:$rhs, AnyTensor:$rhs_scale,
@@ -57,7 +57,7 @@ def Onnx_MicrosoftQLinearConcatOp : Onnx_MicrosoftOp<"QLinearConcat", -1> {
   let arguments = (ins AnyTensor:$scale, AnyTensor:$zero_point,
                        Variadic<AnyTensor>:$inputs, I64Attr:$axis);
 }
-def Onnx_MicrosoftQGemmOp : Onnx_MicrosoftOp<"QGemm", 9> {
+def Onnx_MicrosoftQGemmOp : Onnx_MicrosoftOp<"QGemm", 9, "2 one one 2 0|1 0|1 0|1|2 one one"> {
   let summary = "alpha * (A * B + C); optional operands: C of i32, of the "
                 "product's scale; scale and zero point of the result";
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$lhs_scale,

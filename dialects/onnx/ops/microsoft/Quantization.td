@@ -2,7 +2,7 @@
 
 include "dialects/onnx/ops/microsoft/Microsoft.td"
 
-def Onnx_MicrosoftMatMulNBitsOp : Onnx_MicrosoftOp<"MatMulNBits", 6> {
+def Onnx_MicrosoftMatMulNBitsOp : Onnx_MicrosoftOp<"MatMulNBits", 6, "1+ 2|3 1|2|3 1|2|3 1 1"> {
   let summary = "A times the transpose of weights in blocks of bits";
   let description = [{
     Operands: A [..., K], B ui8 [N, blocks, bytes of a block], scales
@@ -17,7 +17,7 @@ def Onnx_MicrosoftMatMulNBitsOp : Onnx_MicrosoftOp<"MatMulNBits", 6> {
 }
 
 def Onnx_MicrosoftGatherBlockQuantizedOp
-    : Onnx_MicrosoftOp<"GatherBlockQuantized", 4> {
+    : Onnx_MicrosoftOp<"GatherBlockQuantized", 4, "1+ * 1+ 1+"> {
   let summary = "Rows of a table in blocks of bits, as numbers";
   let arguments = (ins AnyTensor:$data, AnyTensor:$indices, AnyTensor:$scales,
                        Variadic<Onnx_Value>:$zero_points,
@@ -27,13 +27,13 @@ def Onnx_MicrosoftGatherBlockQuantizedOp
 }
 
 def Onnx_MicrosoftDynamicQuantizeMatMulOp
-    : Onnx_MicrosoftOp<"DynamicQuantizeMatMul", 5> {
+    : Onnx_MicrosoftOp<"DynamicQuantizeMatMul", 5, "1+ 1+ * * 1"> {
   let summary = "Optional operands: zero point of B, bias";
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs, AnyTensor:$rhs_scale,
                        Variadic<Onnx_Value>:$optional_inputs);
 }
 def Onnx_MicrosoftMatMulIntegerToFloatOp
-    : Onnx_MicrosoftOp<"MatMulIntegerToFloat", 7> {
+    : Onnx_MicrosoftOp<"MatMulIntegerToFloat", 7, "1+ 1+ *"> {
   let summary = "Optional operands: zero points of A and B, bias";
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs, AnyTensor:$lhs_scale,
                        AnyTensor:$rhs_scale,
