@@ -10,7 +10,7 @@
 #include "compiler/report/Explain.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/FunctionInfo.h"
-#include "passes/plan/ReadTopology.h"
+#include "passes/plan/machine/ReadMachine.h"
 #include "passes/verify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -74,7 +74,7 @@ public:
     auto start = std::chrono::steady_clock::now();
     if (ExitCode code = checkOutput(); code != ExitCode::Done)
       return code;
-    if (ExitCode code = readTopology(); code != ExitCode::Done)
+    if (ExitCode code = readMachine(); code != ExitCode::Done)
       return code;
     if (ExitCode code = load(); code != ExitCode::Done)
       return code;
@@ -112,16 +112,24 @@ private:
     return ExitCode::Artifact;
   }
 
-  ExitCode readTopology() {
+  ExitCode readMachine() {
     if (options.topology.empty())
       return ExitCode::Done;
-    auto file = llvm::MemoryBuffer::getFile(options.topology);
-    std::string problem =
-        file ? plan::parseTopology((*file)->getBuffer(), topology.emplace())
-             : "cannot be read: " + file.getError().message();
+    machineText = options.topology;
+    std::string problem;
+    if (!plan::isPreset(options.topology)) {
+      auto file = llvm::MemoryBuffer::getFile(options.topology);
+      if (file)
+        machineText = (*file)->getBuffer().str();
+      else
+        problem = "is no preset (" + plan::presetNames() +
+                  ") and cannot be read: " + file.getError().message();
+    }
+    if (problem.empty())
+      problem = plan::parseMachine(machineText, machine.emplace());
     const int64_t ranks = options.mesh.numRanks();
-    if (problem.empty() && topology->numDevices() < ranks)
-      problem = "has " + std::to_string(topology->numDevices()) +
+    if (problem.empty() && machine->numDevices() < ranks)
+      problem = "has " + std::to_string(machine->numDevices()) +
                 " devices, the plan needs " + std::to_string(ranks) +
                 "; use fewer ways, or describe more nodes";
     if (problem.empty())
@@ -133,7 +141,7 @@ private:
 
   /// What the plan sends, and over which links where those are known.
   Json explainPlan() {
-    return report::explainPlan(*module, dims, topology ? &*topology : nullptr);
+    return report::explainPlan(*module, dims, machine ? &*machine : nullptr);
   }
 
   void explainLowered() {
@@ -232,7 +240,7 @@ private:
     made.generatesKernels = options.generatesKernels;
     made.target = options.target;
     made.overlap = options.overlap;
-    made.topology = topology;
+    made.machine = machineText;
     for (const auto &entry : planDims)
       made.planSizes.push_back(
           (entry.getKey() + "=" + Twine(entry.getValue())).str());
@@ -379,9 +387,10 @@ private:
   std::string about;     ///< what diagnostics are about, if not their node
   OwningOpRef<ModuleOp> module;
   Json report = Json::object();
-  report::SymbolValues dims;     ///< --dims, by the model's symbols
-  report::SymbolValues planDims; ///< --plan-dims, likewise
-  std::optional<dist::Topology> topology;
+  report::SymbolValues dims;            ///< --dims, by the model's symbols
+  report::SymbolValues planDims;        ///< --plan-dims, likewise
+  std::optional<plan::Machine> machine; ///< of --topology, and as it was given
+  std::string machineText;
   unsigned numDumps = 1;
 };
 

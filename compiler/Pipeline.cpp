@@ -24,13 +24,7 @@ overlapOptions(const PipelineOptions &options) {
   made.parts = options.overlap;
   made.target = options.target;
   made.planSizes.assign(options.planSizes.begin(), options.planSizes.end());
-  if (const auto &topology = options.topology) {
-    made.devicesPerNode = topology->devicesPerNode;
-    made.insideBytesPerSecond = topology->inside.bytesPerSecond;
-    made.insideSeconds = topology->inside.latency;
-    made.betweenBytesPerSecond = topology->between.bytesPerSecond;
-    made.betweenSeconds = topology->between.latency;
-  }
+  made.machine = options.machine;
   return made;
 }
 

@@ -2,8 +2,6 @@
 #ifndef SHARDC_COMPILER_PIPELINE_H
 #define SHARDC_COMPILER_PIPELINE_H
 
-#include "dialects/dist/algebra/Topology.h"
-
 #include "mlir/Pass/PassManager.h"
 
 #include <array>
@@ -29,7 +27,8 @@ struct PipelineOptions {
   std::string target = "host";
   /// Parts of a collective beside a product: "auto", "off" or a number.
   std::string overlap = "auto";
-  std::optional<dist::Topology> topology;
+  /// Preset or text of a machine file (plan/machine/ReadMachine.h); may be empty.
+  std::string machine;
 };
 
 /// Passes that bring a module of the phase before to `phase`, and its check.

@@ -63,9 +63,9 @@ DimExpr globalBytes(Type type) {
 class PlanReport {
 public:
   PlanReport(ModuleOp module, const SymbolValues &dims,
-             const dist::Topology *topology)
+             const plan::Machine *machine)
       : mesh(*dist::getMesh(module).getMesh().getMesh()), given(dims),
-        topology(topology) {
+        machine(machine) {
     auto axes = module->getAttrOfType<dist::AxesAttr>(shard::kMatrixAxesAttr);
     splitsMatrices = !axes || !axes.getAxes().empty();
     report["collectives"] = Json::array();
@@ -224,19 +224,19 @@ private:
                           dims, mesh)},
          {"node", nodeName(send).str()}});
     Json &entry = report["transfers"].back();
-    if (topology)
+    if (machine)
       addLinks(entry,
-               dist::routeOfTransfer(*topology, mesh, stage, send.getStage()),
-               [&](const dist::Route &route, double bytes) {
-                 return dist::linkOf(*topology, route).seconds(bytes);
+               plan::routeOfTransfer(*machine, mesh, stage, send.getStage()),
+               [&](const plan::Route &route, double bytes) {
+                 return plan::sendSeconds(*machine, route, bytes);
                });
     if (!profile.empty())
       entry["profile"] = profile;
   }
 
   /// Which links it takes; how long, where the bytes are known.
-  void addLinks(Json &entry, const dist::Route &route,
-                llvm::function_ref<double(const dist::Route &, double)> time) {
+  void addLinks(Json &entry, const plan::Route &route,
+                llvm::function_ref<double(const plan::Route &, double)> time) {
     entry["nodes"] = route.nodes;
     if (entry["bytes"].is_number())
       entry["seconds"] = time(route, entry["bytes"].get<double>());
@@ -298,14 +298,14 @@ private:
     Json &entry = report["collectives"].back();
     if (together > 1)
       entry["together"] = together;
-    if (topology) {
+    if (machine) {
       auto [route, isNew] = routes.try_emplace(axes);
       if (isNew)
-        route->second = dist::routeOf(*topology, mesh, axes.getAxes());
+        route->second = plan::routeOf(*machine, mesh, axes.getAxes());
       addLinks(entry, route->second,
-               [&](const dist::Route &route, double bytes) {
-                 return dist::collectiveSeconds(*topology, route,
-                                                op.form().passes, ways, bytes);
+               [&](const plan::Route &route, double bytes) {
+                 return plan::collectiveSeconds(*machine, op.form().kind, route,
+                                                bytes);
                });
     }
     if (mesh.find(dist::kPipelineAxis))
@@ -364,8 +364,8 @@ private:
 
   const dist::Mesh &mesh;
   const SymbolValues &given;
-  const dist::Topology *topology; ///< or null
-  bool splitsMatrices;            ///< outside of experts
+  const plan::Machine *machine; ///< or null
+  bool splitsMatrices;          ///< outside of experts
   /// So many weights take so many bytes of a rank.
   struct Alike {
     DimExpr bytes;
@@ -373,7 +373,7 @@ private:
   };
   std::map<std::pair<int64_t, const void *>, Alike>
       weights;                                   ///< by stage, bytes
-  llvm::DenseMap<Attribute, dist::Route> routes; ///< by axes
+  llvm::DenseMap<Attribute, plan::Route> routes; ///< by axes
   std::set<std::tuple<int64_t, StringRef, uint64_t, const void *>> held;
   std::string profile; ///< of the program at hand
   int64_t stage = 0;   ///< of it, too
@@ -390,8 +390,8 @@ private:
 } // namespace
 
 Json explainPlan(ModuleOp module, const SymbolValues &dims,
-                 const dist::Topology *topology) {
-  PlanReport report(module, dims, topology);
+                 const plan::Machine *machine) {
+  PlanReport report(module, dims, machine);
   for (func::FuncOp program : module.getOps<func::FuncOp>())
     if (onnx::FunctionInfo(program).isProgram())
       report.add(program);

@@ -9,7 +9,7 @@
 #define SHARDC_COMPILER_REPORT_EXPLAIN_H
 
 #include "dialects/dist/Dist.h"
-#include "dialects/dist/algebra/Topology.h"
+#include "passes/plan/machine/Machine.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -23,11 +23,11 @@ namespace shardc::report {
 using SymbolValues = llvm::StringMap<int64_t>;
 
 /// Collectives, whole weights, weight bytes per rank and numbers of structures
-/// of a module in phase partitioned. With a topology, which links each
+/// of a module in phase partitioned. With a machine, which links each
 /// collective and transfer uses, and how long it takes by them. Each profile has
 /// the sizes of requests that it runs, and an entry of "totals" (Sums.h).
 nlohmann::json explainPlan(mlir::ModuleOp module, const SymbolValues &dims,
-                           const dist::Topology *topology = nullptr);
+                           const plan::Machine *machine = nullptr);
 
 /// The value of a size on a rank; nothing where a symbol has none.
 std::optional<int64_t> evaluate(dist::DimExpr size, const SymbolValues &dims,

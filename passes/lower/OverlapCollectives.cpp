@@ -4,6 +4,7 @@
 
 #include "passes/lower/overlap/Flights.h"
 #include "passes/lower/overlap/SplitCollectives.h"
+#include "passes/plan/machine/ReadMachine.h"
 
 using namespace mlir;
 
@@ -24,12 +25,8 @@ struct OverlapCollectivesPass
       return;
     if (!readOptions(*mesh.getMesh().getMesh(), options))
       return signalPassFailure();
-    const std::optional<plan::DeviceModel> device =
-        plan::findDeviceModel(target);
-    if (!device && options.parts == 0)
+    if (target != "cuda" && options.parts == 0)
       return; // a rank's own cores do its collectives
-    // What is forced is predicted for a device that it would suit.
-    options.device = device ? *device : *plan::findDeviceModel("cuda");
     for (auto program : getOperation().getOps<rt::ProgramOp>()) {
       note(program,
            splitCollectives(program, *mesh.getMesh().getMesh(), options));
@@ -53,10 +50,17 @@ private:
         return false;
       }
     }
-    options.topology.devicesPerNode =
-        devicesPerNode > 0 ? devicesPerNode : mesh.numRanks();
-    options.topology.inside = {insideBytesPerSecond, insideSeconds};
-    options.topology.between = {betweenBytesPerSecond, betweenSeconds};
+    const std::string known = machine.empty()
+                                  ? "h100:1x" + std::to_string(mesh.numRanks())
+                                  : machine.getValue();
+    if (std::string problem = plan::parseMachine(known, options.machine);
+        !problem.empty()) {
+      getOperation().emitError("machine ") << problem;
+      return false;
+    }
+    options.device = options.machine.devices.empty()
+                         ? plan::presetDevice("h100")
+                         : options.machine.devices.front();
     return true;
   }
 

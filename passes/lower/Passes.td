@@ -105,16 +105,9 @@ def OverlapCollectives : Pass<"shardc-overlap-collectives", "::mlir::ModuleOp"> 
            "Backend that the artifact is for">,
     ListOption<"planSizes", "plan-sizes", "std::string",
                "NAME=SIZE: of a typical request, for the prediction">,
-    Option<"devicesPerNode", "devices-per-node", "int64_t", "0",
-           "How many ranks share a node; 0: all">,
-    Option<"insideBytesPerSecond", "inside-bytes-per-second", "double", "450e9",
-           "Of the links inside a node">,
-    Option<"insideSeconds", "inside-seconds", "double", "2e-6",
-           "Until the first byte is there">,
-    Option<"betweenBytesPerSecond", "between-bytes-per-second", "double", "50e9",
-           "Of the links between nodes">,
-    Option<"betweenSeconds", "between-seconds", "double", "5e-6",
-           "Until the first byte is there">
+    Option<"machine", "machine", "std::string", "\"\"",
+           "PRESET:NODESxDEVICES or the text of a machine file "
+           "(plan/machine/ReadMachine.h); as it is, one node of H100s">
   ];
   let statistics = [
     Statistic<"numSplit", "split", "Collectives in parts">,

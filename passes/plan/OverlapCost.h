@@ -18,39 +18,13 @@
 #ifndef SHARDC_PASSES_PLAN_OVERLAPCOST_H
 #define SHARDC_PASSES_PLAN_OVERLAPCOST_H
 
-#include "llvm/ADT/ArrayRef.h"
+#include "passes/plan/machine/Device.h"
+
 #include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
-#include <optional>
 
 namespace shardc::plan {
-
-/// What a device does beside its collectives.
-struct DeviceModel {
-  /// Multiply-adds a second in products of floats of 16 bits or fewer, of 32
-  /// and of 64.
-  double narrow = 0, single = 0, wide = 0;
-  double memoryBytesPerSecond = 0;
-  int64_t multiprocessors = 1; ///< a tile of a product each
-  int64_t tileRows = 1, tileColumns = 1;
-  double startSeconds = 0; ///< of a product
-  /// Of a product's speed, while a collective runs.
-  double speedBeside = 1;
-};
-
-/// Nothing where a rank's own cores do its collectives ("host").
-std::optional<DeviceModel> findDeviceModel(llvm::StringRef target);
-
-/// [rows, depth] x [depth, columns].
-struct ProductSize {
-  int64_t rows = 0, depth = 0, columns = 0;
-  int64_t elementBits = 32;
-  /// Weights become numbers anew in each product, before they are read.
-  bool isDequantized = false;
-};
-double productSeconds(const DeviceModel &device, const ProductSize &size);
 
 /// A collective and the products whose rows are its own.
 struct OverlapCase {
@@ -71,10 +45,10 @@ struct OverlapChoice {
 /// Rows of each part: equal, but for the last ones, which may be empty.
 int64_t rowsOfPart(const OverlapCase &what, int64_t parts, int64_t leastRows);
 /// Seconds in parts, beside each other.
-double overlappedSeconds(const DeviceModel &device, const OverlapCase &what,
+double overlappedSeconds(const Device &device, const OverlapCase &what,
                          int64_t parts, int64_t leastRows);
 /// As many parts as are fastest, if they save enough to be sure of it.
-OverlapChoice chooseParts(const DeviceModel &device, const OverlapCase &what);
+OverlapChoice chooseParts(const Device &device, const OverlapCase &what);
 
 } // namespace shardc::plan
 

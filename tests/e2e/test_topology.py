@@ -37,7 +37,7 @@ class Topology(EndToEnd):
     def test_times_follow_from_the_links(self):
         for order, (latency, speed) in (("tp,pp", (2e-6, 100e9)), ("pp,tp", (20e-6, 10e9))):
             for entry in self.report("--tp", 2, "--pp", 2, "--rank-order", order)["collectives"]:
-                steps = 2 if entry["kind"] == "all_reduce" else 1
+                steps = 2 if entry["kind"] == "all_reduce" else 1  # over two ranks
                 self.assertAlmostEqual(entry["seconds"], steps * (latency + entry["bytes"] / 2 / speed), places=9)
 
     def test_text(self):

@@ -275,8 +275,9 @@ int parseFlags(int argc, char **argv, Flags &flags) {
                  "Folder to write the artifact to");
   addPlanFlags(app, flags, dims);
   app.add_option("--topology", flags.topology,
-                 "JSON file of nodes, devices and links: --explain then says "
-                 "which links are used, and for how long");
+                 "What the ranks run on, h100:16x8 or a JSON file of nodes, "
+                 "devices and links: --explain then says which links are used, "
+                 "and for how long");
   app.add_option("--target", flags.target,
                  "host (default) or cuda: where the artifact is to run, unless "
                  "shardrun --device says otherwise")

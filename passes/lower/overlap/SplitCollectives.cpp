@@ -197,16 +197,16 @@ private:
     decision.kind = op.getKernel().str();
     decision.rows = typical(pair.cut.numRows());
     const SmallVector<dist::AxisRef> axes = axesOf(op);
-    const dist::Route route = dist::routeOf(options.topology, mesh, axes);
+    const plan::Route route = plan::routeOf(options.machine, mesh, axes);
     Value whole = pair.isProductFirst ? op.getInput() : op.getOutput();
     auto type = cast<rt::ViewType>(whole.getType());
     const auto rowBytes =
         static_cast<double>(typical(type.getDims().back())) *
         static_cast<double>(rt::elementBytes(type.getElement()));
     auto collective = [&](int64_t rows) {
-      return dist::collectiveSeconds(
-          options.topology, route, op.getKernel() == "all_reduce" ? 2 : 1,
-          dist::numWays(axes), static_cast<double>(rows) * rowBytes);
+      return plan::collectiveSeconds(
+          options.machine, artifact::collectiveForm(op.getKernel())->kind,
+          route, static_cast<double>(rows) * rowBytes);
     };
     auto products = [&](int64_t rows) {
       double seconds = 0;

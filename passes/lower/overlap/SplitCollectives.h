@@ -21,17 +21,17 @@
 #ifndef SHARDC_PASSES_LOWER_OVERLAP_SPLITCOLLECTIVES_H
 #define SHARDC_PASSES_LOWER_OVERLAP_SPLITCOLLECTIVES_H
 
-#include "dialects/dist/algebra/Topology.h"
 #include "dialects/rt/Rt.h"
 #include "passes/plan/OverlapCost.h"
+#include "passes/plan/machine/Machine.h"
 
 #include "llvm/ADT/StringMap.h"
 
 namespace shardc::lower {
 
 struct OverlapOptions {
-  plan::DeviceModel device;
-  dist::Topology topology;
+  plan::Device device;
+  plan::Machine machine;          ///< its links
   int64_t parts = 0;              ///< of each; 0: as the prediction says
   llvm::StringMap<int64_t> sizes; ///< of symbols in a typical request
   int64_t nominalSize = 64;       ///< of the others

@@ -8,10 +8,10 @@ using namespace shardc::plan;
 
 namespace {
 
-/// One row a second and one tile a row, without starts: times are row counts.
-DeviceModel simple() {
-  DeviceModel device;
-  device.tileRows = device.tileColumns = 1;
+/// Times are row counts.
+Device simple() {
+  Device device;
+  device.tileRows = 1;
   return device;
 }
 
@@ -30,13 +30,13 @@ struct Case {
   }
   double seconds(int64_t rows, int64_t parts, bool isProductFirst = true,
                  double speedBeside = 1) const {
-    DeviceModel device = simple();
+    Device device = simple();
     device.speedBeside = speedBeside;
     return with(rows, isProductFirst, [&](const OverlapCase &what) {
       return overlappedSeconds(device, what, parts, 1);
     });
   }
-  OverlapChoice choose(int64_t rows, DeviceModel device = simple()) const {
+  OverlapChoice choose(int64_t rows, Device device = simple()) const {
     return with(rows, true, [&](const OverlapCase &what) {
       return chooseParts(device, what);
     });
@@ -52,18 +52,6 @@ TEST(OverlapCost, partsOverlapLikeAPipeline) {
   // The slower of the two is all that counts, but for one part of the other.
   const Case slow{.sentPerRow = 3};
   EXPECT_DOUBLE_EQ(slow.seconds(12, 4), 3 + 36);
-}
-
-/// Each part makes numbers of all weights, so that parts pay later.
-TEST(OverlapCost, quantisedWeightsAreReadTwiceByEachPart) {
-  DeviceModel device = simple();
-  device.narrow = 1e9;
-  device.memoryBytesPerSecond = 2;
-  const ProductSize plain{1, 10, 3, 16};
-  ProductSize quantised = plain;
-  quantised.isDequantized = true;
-  EXPECT_DOUBLE_EQ(productSeconds(device, plain), 10 + 30 + 3);
-  EXPECT_DOUBLE_EQ(productSeconds(device, quantised), 10 + 30 + 3 + 30);
 }
 
 TEST(OverlapCost, startsAreCounted) {
@@ -117,23 +105,6 @@ TEST(OverlapCost, fewRowsAreNotSplitLater) {
   EXPECT_EQ(choice.leastRows, 128);
   EXPECT_GT(starts.seconds(128, 2), 0.95 * starts.seconds(128, 1));
   EXPECT_LT(starts.seconds(256, 2), 0.95 * starts.seconds(256, 1));
-}
-
-TEST(OverlapCost, productsOfFewRowsLeaveMultiprocessorsIdle) {
-  const DeviceModel device = *findDeviceModel("cuda");
-  auto seconds = [&](int64_t rows) {
-    return productSeconds(device, {rows, 4096, 1024, 16}) - device.startSeconds;
-  };
-  EXPECT_DOUBLE_EQ(seconds(100), seconds(128));   // a tile is a tile
-  EXPECT_DOUBLE_EQ(seconds(1024), seconds(2048)); // 64 and 128 of 132 busy
-  EXPECT_GT(seconds(4096), 1.9 * seconds(2048));
-  // One row is a matter of memory.
-  EXPECT_NEAR(productSeconds(device, {1, 16384, 16384, 16}), 160e-6, 10e-6);
-}
-
-TEST(OverlapCost, theHostDoesItsCollectivesItself) {
-  EXPECT_FALSE(findDeviceModel("host"));
-  EXPECT_TRUE(findDeviceModel("cuda"));
 }
 
 } // namespace
