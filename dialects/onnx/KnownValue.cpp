@@ -4,6 +4,9 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 using namespace mlir;
 
@@ -89,10 +92,14 @@ std::optional<SmallVector<int64_t, 4>> asConstants(ArrayRef<DimExpr> dims) {
   return constants;
 }
 
+/// What no integer counts is the largest of them.
 int64_t numElements(ArrayRef<int64_t> shape) {
+  if (llvm::is_contained(shape, 0))
+    return 0;
   int64_t count = 1;
   for (int64_t size : shape)
-    count *= size;
+    if (llvm::MulOverflow(count, size, count))
+      return std::numeric_limits<int64_t>::max();
   return count;
 }
 

@@ -3,6 +3,7 @@
 #include "dialects/onnx/evaluate/Tensor.h"
 
 #include "llvm/ADT/APFloat.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,9 +17,12 @@ Tensor::Tensor(Type element, ArrayRef<int64_t> shape)
     : element(element), shape(shape), data(size_t(countOf(shape))) {}
 
 int64_t countOf(ArrayRef<int64_t> shape) {
+  if (llvm::is_contained(shape, 0))
+    return 0;
   int64_t count = 1;
   for (int64_t size : shape)
-    count *= size;
+    if (llvm::MulOverflow(count, size, count) || count > kMostElements)
+      return kMostElements;
   return count;
 }
 

@@ -38,6 +38,9 @@ struct Tensor {
 /// How many digits the evaluation keeps.
 enum class Precision { Exact, Rounded };
 
+/// More elements than are ever evaluated; sums of so many are numbers still.
+inline constexpr int64_t kMostElements = int64_t(1) << 40;
+/// How many elements there are, at most kMostElements.
 int64_t countOf(llvm::ArrayRef<int64_t> shape);
 
 /// Elements from one index to the next, for each dim.

@@ -59,7 +59,9 @@ static int64_t sumsOf(Operation *op, const Sizes &sizes) {
   for (Value result : op->getResults())
     if (std::optional<Shape> shape = shapeOf(result, sizes))
       largest = std::max(largest, evaluate::countOf(*shape));
-  return 2 * largest * longest;
+  return static_cast<int64_t>(std::min(
+      2.0 * static_cast<double>(largest) * static_cast<double>(longest),
+      static_cast<double>(evaluate::kMostElements)));
 }
 
 int64_t Program::workFor(const Sizes &sizes) const {
