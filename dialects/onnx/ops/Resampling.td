@@ -32,7 +32,7 @@ def Onnx_UpsampleOp : Onnx_ReplacedOp<"Upsample"> {
 }
 
 def Onnx_GridSampleOp : Onnx_OwnOp<"GridSample"> {
-  let extraClassDeclaration = Onnx_Ranks<"4|5 4|5">.declaration;
+  let extraClassDeclaration = Onnx_Ranks<"3+ 3+">.declaration;
   let summary = "n c image..., n points... d -> n c points...";
   let arguments = (ins AnyTensor:$input, AnyTensor:$grid,
                        DefaultValuedAttr<I64Attr, "0">:$align_corners,
