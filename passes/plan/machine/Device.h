@@ -5,11 +5,11 @@
 // in waves; it takes as long as its waves or its reading, whichever is longer.
 //
 //   H100, [64, 8192] x [8192, 8192] in bf16: 128 MiB of weights at 2.8 TB/s,
-//   48 us, and its start; its 1.1 T multiply-adds alone would take 11 us.
-//   [4096, 8192] x [8192, 8192]: 0.68 ms, at 82 % of 989 TFLOP/s.
+//   48 us, and its start; its 4.3 G multiply-adds alone would take 11 us.
+//   [4096, 8192] x [8192, 8192]: 0.70 ms, at most 82 % of 989 TFLOP/s.
 //
 // Against GEMMs that were measured on five devices (A100 to B200, 2,266 sizes
-// each) the mean error is 5 to 8 % from 1,024 rows on and 8 to 19 % below,
+// each) the mean error is 5 to 8 % from 1,024 rows on, 10 to 19 % below,
 // where the weights do not fit the device's cache.
 //
 //===----------------------------------------------------------------------===//
