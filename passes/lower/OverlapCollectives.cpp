@@ -23,10 +23,12 @@ struct OverlapCollectivesPass
     OverlapOptions options;
     if (parts == "off" || !mesh)
       return;
-    if (!readOptions(*mesh.getMesh().getMesh(), options))
+    if (!readOptions(options))
       return signalPassFailure();
     if (target != "cuda" && options.parts == 0)
       return; // a rank's own cores do its collectives
+    if (!readMachine(mesh.getMesh().getMesh()->numRanks(), options))
+      return signalPassFailure();
     for (auto program : getOperation().getOps<rt::ProgramOp>()) {
       note(program,
            splitCollectives(program, *mesh.getMesh().getMesh(), options));
@@ -35,7 +37,7 @@ struct OverlapCollectivesPass
   }
 
 private:
-  bool readOptions(const dist::Mesh &mesh, OverlapOptions &options) {
+  bool readOptions(OverlapOptions &options) {
     if (parts != "auto" && (StringRef(parts).getAsInteger(10, options.parts) ||
                             options.parts < 1)) {
       getOperation().emitError("parts is \"")
@@ -50,8 +52,12 @@ private:
         return false;
       }
     }
+    return true;
+  }
+
+  bool readMachine(int64_t numRanks, OverlapOptions &options) {
     const std::string known = machine.empty()
-                                  ? "h100:1x" + std::to_string(mesh.numRanks())
+                                  ? "h100:1x" + std::to_string(numRanks)
                                   : machine.getValue();
     if (std::string problem = plan::parseMachine(known, options.machine);
         !problem.empty()) {

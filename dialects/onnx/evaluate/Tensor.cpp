@@ -2,8 +2,9 @@
 
 #include "dialects/onnx/evaluate/Tensor.h"
 
+#include "dialects/onnx/KnownValue.h"
+
 #include "llvm/ADT/APFloat.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,13 +18,7 @@ Tensor::Tensor(Type element, ArrayRef<int64_t> shape)
     : element(element), shape(shape), data(size_t(countOf(shape))) {}
 
 int64_t countOf(ArrayRef<int64_t> shape) {
-  if (llvm::is_contained(shape, 0))
-    return 0;
-  int64_t count = 1;
-  for (int64_t size : shape)
-    if (llvm::MulOverflow(count, size, count) || count > kMostElements)
-      return kMostElements;
-  return count;
+  return std::min(numElements(shape), kMostElements);
 }
 
 Shape stridesOf(ArrayRef<int64_t> shape) {

@@ -199,7 +199,7 @@ LogicalResult DFTOp::inferTypes(ShapeInference &inference) {
 /// Frames of the signal, weighted by the window, each transformed.
 LogicalResult STFTOp::inferTypes(ShapeInference &inference) {
   SmallVector<DimExpr, 4> dims = inference.dims(getSignal());
-  auto points = dims.size() == 3 ? dims[1].asConstant() : std::nullopt;
+  auto points = dims[1].asConstant();
   auto step = constantOperand(*this, inference, 1, "a frame_step", 1);
   if (failed(step))
     return failure();

@@ -73,6 +73,9 @@ double collectiveSeconds(const Machine &machine, CollectiveKind kind,
                          const Route &route, double bytes) {
   if (route.nodes == 1)
     return machine.inside.seconds(kind, route.ranks, bytes);
+  // Around a ring over nodes each step waits for a slow link.
+  if (kind == CollectiveKind::Shift)
+    return machine.between.seconds(kind, route.ranks, bytes);
   // What was measured between nodes was with all devices of nodes that may be
   // faster inside than these.
   if (machine.between.isMeasured(kind))

@@ -7,8 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cmath>
-
 namespace shardc::plan {
 
 using Json = nlohmann::json;
@@ -75,16 +73,24 @@ public:
     return entry == object.end() ? nullptr : &*entry;
   }
 
-  /// A finite number of at least `least`.
+  /// A number from `least` to kMost.
   void number(const Json &object, const std::string &where,
               const std::string &key, double least, double &value) {
     const Json *entry = find(object, key);
     if (!entry || !entry->is_number())
       return fail("\"" + where + "\" has no number \"" + key + "\"" + kExample);
     value = entry->get<double>();
-    if (!std::isfinite(value) || value < least)
+    if (!(value >= least && value <= kMost))
       fail("\"" + key + "\" of \"" + where +
-           "\" is out of range: expected more than 0");
+           "\" is out of range: expected more than 0, at most 1e15");
+  }
+
+  /// Null where there is none.
+  const Json *object(const Json &json, const std::string &key) {
+    const Json *entry = find(json, key);
+    if (entry && !entry->is_object())
+      fail("\"" + key + "\" is no object" + kExample);
+    return entry && entry->is_object() ? entry : nullptr;
   }
 
   double optional(const Json &object, const std::string &where,
@@ -153,9 +159,10 @@ constexpr std::pair<const char *, CollectiveKind> kKinds[] = {
     {"all_to_all", CollectiveKind::AllToAll}};
 
 void Reader::links(const Json &json, const char *key, Links &links) {
-  const Json *entry = find(json, key);
-  if (!entry || !entry->is_object())
+  const Json *entry = object(json, key);
+  if (!entry)
     return fail(std::string("has no link \"") + key + "\"" + kExample);
+  links = {}; // half of one network and half of another would be none
   if (entry->contains("gigabytes_per_second") || entry->empty()) {
     double gigabytes = 0, microseconds = 0;
     allow(*entry, key, {"gigabytes_per_second", "microseconds"});
@@ -176,7 +183,6 @@ void Reader::links(const Json &json, const char *key, Links &links) {
     if (!byRanks->is_object() || byRanks->empty())
       return fail("\"" + where + "\" has no curves by number of ranks");
     auto &known = links.measured[kind];
-    known.clear();
     for (const auto &[ranks, points] : byRanks->items()) {
       int64_t number = 0;
       if (llvm::StringRef(ranks).getAsInteger(10, number) || number < 2 ||
@@ -186,10 +192,10 @@ void Reader::links(const Json &json, const char *key, Links &links) {
       known[number] = curve(points, where + "/" + ranks);
     }
   }
-  if (!links.send.isKnown() && links.measured.size() < std::size(kKinds))
+  if (!links.send.isKnown())
     fail(std::string("\"") + key +
-         "\" has no \"send\", of which the collectives are made that it has "
-         "no curves for");
+         "\" has no \"send\", of which transfers and the collectives are made "
+         "that it has no curves for");
 }
 
 void Reader::memory(const Json &json, Device &device) {
@@ -206,8 +212,9 @@ void Reader::memory(const Json &json, Device &device) {
 void Reader::products(const Json &json, Device &device) {
   allow(json, "products",
         {"teraflops", "reached", "multiprocessors", "microseconds"});
-  const Json *peaks = find(json, "teraflops"), *reached = find(json, "reached");
-  if (!peaks || !peaks->is_object() || peaks->empty())
+  const Json *peaks = object(json, "teraflops"),
+             *reached = object(json, "reached");
+  if (!peaks || peaks->empty())
     return fail("\"products\" has no \"teraflops\" by bits of an element, "
                 "expected {\"16\": 989, \"32\": 67}");
   std::map<int64_t, double> rates;
@@ -221,22 +228,25 @@ void Reader::products(const Json &json, Device &device) {
     number(*peaks, "teraflops", bits, 1e-9, teraflops);
     rates[width] = teraflops * 1e12 / 2;
     device.multiplyAdds[width] =
-        rates[width] * (reached && reached->is_object()
-                            ? optional(*reached, "reached", bits, kReached)
-                            : kReached);
+        rates[width] *
+        (reached ? optional(*reached, "reached", bits, kReached) : kReached);
   }
+  if (reached)
+    for (const auto &[bits, share] : reached->items())
+      if (!peaks->contains(bits))
+        fail("\"reached\" has \"" + bits + "\", which \"teraflops\" has not");
   auto half = rates.lower_bound(16);
   device.attentionMultiplyAdds =
       half != rates.end() ? half->second : rates.rbegin()->second;
-  device.multiprocessors =
-      static_cast<int64_t>(optional(json, "products", "multiprocessors", 1));
+  if (json.contains("multiprocessors"))
+    count(json, "multiprocessors", device.multiprocessors);
   device.startSeconds = optional(json, "products", "microseconds", 1) / 1e6;
 }
 
 void Reader::device(const Json &json, Device &device) {
-  const Json *memory = find(json, "memory"), *products = find(json, "products");
-  if (!json.is_object() || !memory || !memory->is_object() || !products ||
-      !products->is_object())
+  const Json *memory = object(json, "memory"),
+             *products = object(json, "products");
+  if (!memory || !products)
     return fail("has a device without \"memory\" or \"products\"");
   allow(json, "device",
         {"name", "memory", "products", "attention", "beside_collectives"});
@@ -245,8 +255,8 @@ void Reader::device(const Json &json, Device &device) {
   this->memory(*memory, device);
   this->products(*products, device);
   // Peaks until here.
-  const Json *given = find(json, "attention");
-  const Json attention = given && given->is_object() ? *given : Json::object();
+  const Json *given = object(json, "attention");
+  const Json attention = given ? *given : Json::object();
   allow(attention, "attention", {"reached", "read", "microseconds"});
   device.attentionMultiplyAdds *=
       optional(attention, "attention", "reached", kReached);

@@ -12,7 +12,8 @@
 //
 // Curves are [bytes, microseconds] (Curve.h), of collectives by the ranks that
 // were measured (Links.h). "device" describes one (presets/h100.json shows how),
-// "devices" one for each node; what a file says takes the place of its preset's.
+// "devices" one for each node; what a file says takes the place of its preset's, a
+// link's as a whole.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_PLAN_MACHINE_READMACHINE_H

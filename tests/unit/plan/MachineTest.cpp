@@ -91,7 +91,9 @@ TEST(Machine, presetsAreThereInAnySize) {
         for (double bytes = 1; bytes < 1e11; bytes *= 3) {
           const double seconds =
               collectiveSeconds(machine, form.kind, route, bytes);
+          EXPECT_GT(seconds, 0) << name.str() << " " << form.name.data();
           EXPECT_GE(seconds, before) << name.str() << " " << form.name.data();
+          EXPECT_GT(sendSeconds(machine, route, bytes), 0) << name.str();
           before = seconds;
         }
       }
@@ -111,6 +113,7 @@ TEST(Machine, whatAFileSaysTakesThePlaceOfItsPreset) {
   ASSERT_EQ(machine.devices.size(), 2u);
   EXPECT_EQ(machine.devices[1].name, "NVIDIA A100 SXM4 80GB");
   EXPECT_DOUBLE_EQ(machine.between.send.seconds(1048576), 50e-6);
+  EXPECT_FALSE(machine.between.isMeasured(CollectiveKind::AllReduce));
   EXPECT_TRUE(machine.inside.isMeasured(CollectiveKind::AllReduce));
 }
 
@@ -154,6 +157,22 @@ TEST(Machine, saysWhatIsWrong) {
       {R"({"nodes": 1, "preset": "h100", "inside_node":
            {"all_reduce": {"one": [[4, 1]]}}})",
        "expected a number of ranks"},
+      {R"({"nodes": 1, "preset": "h100", "device": {
+           "memory": {"gigabytes": 8, "gigabytes_per_second": 8},
+           "products": {"teraflops": {"16": 1}, "multiprocessors": 0.5}}})",
+       "no number \"multiprocessors\""},
+      {R"({"nodes": 1, "preset": "h100", "device": {
+           "memory": {"gigabytes": 8, "gigabytes_per_second": 1e300},
+           "products": {"teraflops": {"16": 1}}}})",
+       "out of range"},
+      {R"({"nodes": 1, "preset": "h100", "device": {
+           "memory": {"gigabytes": 8, "gigabytes_per_second": 8},
+           "products": {"teraflops": {"16": 1}, "reached": {"8": 1}}}})",
+       "which \"teraflops\" has not"},
+      {R"({"nodes": 1, "preset": "h100", "device": {
+           "memory": {"gigabytes": 8, "gigabytes_per_second": 8},
+           "products": {"teraflops": {"16": 1}}, "attention": 1}})",
+       "\"attention\" is no object"},
       {R"({"nodes": 1, "devices_per_node": 2, "inside_node":
            {"all_reduce": {"2": [[4, 1]]}}})",
        "has no \"send\""},
@@ -203,6 +222,8 @@ TEST(Machine, ranksOfANodeShareTheWayOut) {
   EXPECT_DOUBLE_EQ(seconds(CollectiveKind::AllReduce, {8, 2, 4}, 4e6),
                    6 * 12e-6 + 2 * 70e-6);
   EXPECT_DOUBLE_EQ(sendSeconds(machine, {2, 2, 1}, 1e6), 120e-6);
+  // 8 parts around a ring: each of 7 steps waits for the slow link.
+  EXPECT_DOUBLE_EQ(seconds(CollectiveKind::Shift, {8, 2, 4}, 8e6), 7 * 120e-6);
 }
 
 TEST(Device, productsOfFewRowsLeaveMultiprocessorsIdle) {
