@@ -22,9 +22,9 @@ int64_t countOf(ArrayRef<int64_t> shape) {
 }
 
 Shape stridesOf(ArrayRef<int64_t> shape) {
-  Shape strides(shape.size(), 1);
-  for (size_t d = shape.size(); d > 1; --d)
-    strides[d - 2] = strides[d - 1] * shape[d - 1];
+  Shape strides;
+  for (size_t d = 1; d <= shape.size(); ++d)
+    strides.push_back(countOf(shape.drop_front(d)));
   return strides;
 }
 

@@ -25,4 +25,11 @@ TEST(KnownValue, NoMoreElementsAreCountedThanAreEvaluated) {
   EXPECT_EQ(onnx::evaluate::countOf({kHalf, kHalf, 0}), 0);
 }
 
+TEST(KnownValue, StridesAreNumbersWhereNothingIsStrided) {
+  EXPECT_EQ(onnx::evaluate::stridesOf({4, 2, 3}),
+            onnx::evaluate::Shape({6, 3, 1}));
+  EXPECT_EQ(onnx::evaluate::stridesOf({0, kHalf, kHalf}),
+            onnx::evaluate::Shape({onnx::evaluate::kMostElements, kHalf, 1}));
+}
+
 } // namespace
