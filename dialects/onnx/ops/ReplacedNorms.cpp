@@ -31,6 +31,27 @@ LogicalResult LpNormalizationOp::inferTypes(ShapeInference &inference) {
                            build.make<DivOp>({getInput(), norm})}));
 }
 
+/// The sum of so many channels from each of the first `channels` on. Sums of one,
+/// two, four, ... are sums of two halves: of 5, those of 4 and the last one.
+static Value sumOfNeighbours(Decomposition &build, Value padded, int64_t count,
+                             DimExpr channels) {
+  Value sum, ofWidth = padded;
+  int64_t done = 0;
+  for (int64_t width = 1; width <= count; width *= 2) {
+    if (count & width) {
+      Value part = build.slice(ofWidth, 1, done, channels);
+      sum = sum ? build.make<AddOp>({sum, part}) : part;
+      done += width;
+    }
+    if (2 * width > count)
+      break;
+    const DimExpr length = channels + (count - 2 * width);
+    ofWidth = build.make<AddOp>({build.slice(ofWidth, 1, 0, length),
+                                 build.slice(ofWidth, 1, width, length)});
+  }
+  return sum;
+}
+
 /// Each channel is divided by the squares of its neighbours' sum.
 LogicalResult LRNOp::inferTypes(ShapeInference &inference) {
   SmallVector<DimExpr, 4> dims = inference.dims(getInput());
@@ -50,9 +71,7 @@ LogicalResult LRNOp::inferTypes(ShapeInference &inference) {
   Value squares =
       build.make<PadOp>({build.make<MulOp>({getInput(), getInput()})},
                         {build.attribute("pads", pads)});
-  Value sum = build.slice(squares, 1, 0, dims[1]);
-  for (int64_t i = 1; i < size; ++i)
-    sum = build.make<AddOp>({sum, build.slice(squares, 1, i, dims[1])});
+  Value sum = sumOfNeighbours(build, squares, size, dims[1]);
   auto number = [&](double value) { return build.number(element, value); };
   Value scaled = build.make<MulOp>(
       {sum, number(getAlpha().convertToFloat() / static_cast<double>(size))});

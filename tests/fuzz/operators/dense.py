@@ -105,7 +105,7 @@ def norm(draw):
     if op == "LpNormalization":
         return case(draw, op, x, **draw.some({"axis": draw.int(-x.ndim, x.ndim - 1), "p": draw.int(1, 2)}))
     if op == "LRN":
-        return case(draw, op, draw.floats(batch, channels, 3, 2), size=draw.one(1, 3, 5), **draw.some({"alpha": 0.1, "beta": 0.5, "bias": 2.0}))
+        return case(draw, op, draw.floats(batch, channels, 3, 2), size=draw.one(1, 3, 5, 7, 9, 15), **draw.some({"alpha": 0.1, "beta": 0.5, "bias": 2.0}))
     if op == "GroupNormalization":
         opset = draw.one(18, 21)
         count = 2 if opset == 18 else 4
