@@ -56,17 +56,13 @@ private:
   }
 
   bool readMachine(int64_t numRanks, OverlapOptions &options) {
-    const std::string known = machine.empty()
-                                  ? "h100:1x" + std::to_string(numRanks)
-                                  : machine.getValue();
-    if (std::string problem = plan::parseMachine(known, options.machine);
+    if (std::string problem =
+            plan::parseMachineOrTypical(machine, numRanks, options.machine);
         !problem.empty()) {
       getOperation().emitError("machine ") << problem;
       return false;
     }
-    options.device = options.machine.devices.empty()
-                         ? plan::presetDevice("h100")
-                         : options.machine.devices.front();
+    options.device = options.machine.devices.front();
     return true;
   }
 

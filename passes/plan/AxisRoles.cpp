@@ -3,9 +3,9 @@
 #include "passes/plan/AxisRoles.h"
 
 #include "passes/plan/CarriedSums.h"
-#include "passes/plan/PlanCost.h"
 #include "passes/plan/PlanSearch.h"
 #include "passes/plan/SequenceSplit.h"
+#include "passes/plan/cost/RunCost.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -78,22 +78,25 @@ static bool knowsBatch(const Graph &program,
 }
 
 ExpertChoice chooseExpertMode(llvm::ArrayRef<const Graph *> programs,
-                              const dist::Mesh &mesh,
+                              const Machine &machine, const dist::Mesh &mesh,
                               const llvm::StringMap<int64_t> &sizes,
                               const AxisOptions &options) {
   if (AxisRoles(mesh).experts.empty())
     return {};
-  double tensor = 0, batch = 0;
+  double tensor = 0, batch = 0; // seconds
   for (const Graph *program : programs) {
     if (!knowsBatch(*program, sizes))
       return {ExpertMode::Tensor,
               "outside of experts \"ep\" is tensor parallelism: how many rows "
               "a batch has is not known (--plan-dims batch=N, or --ep-mode)"};
-    for (double *cost : {&tensor, &batch}) {
-      Plan tried = planByRoles(
+    const Kernels kernels(*program);
+    for (double *seconds : {&tensor, &batch}) {
+      const Plan tried = planByRoles(
           *program, mesh, /*isDecode=*/false,
-          cost == &batch ? ExpertMode::Batch : ExpertMode::Tensor, options);
-      *cost += planCost(*program, tried, sizes);
+          seconds == &batch ? ExpertMode::Batch : ExpertMode::Tensor, options);
+      RunCost cost(*program, kernels, machine, mesh);
+      for (const Seconds &ofOp : cost.run(tried, Sizes(sizes)))
+        *seconds += ofOp.total();
     }
   }
   std::string why;

@@ -15,6 +15,7 @@
 #define SHARDC_PASSES_PLAN_AXISROLES_H
 
 #include "passes/plan/ContextAttention.h"
+#include "passes/plan/machine/Machine.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -39,11 +40,11 @@ struct ExpertChoice {
   std::string why; ///< for people; empty where nothing was weighed
 };
 
-/// The cheaper mode for all programs together: they share weights and caches.
-/// `sizes`: of a typical request, by symbol. The batch is split only where its
-/// size is a constant or among them.
+/// The faster mode on that machine for all programs together: they share weights
+/// and caches. `sizes`: of a typical request, by symbol. The batch is split only
+/// where its size is a constant or among them.
 ExpertChoice chooseExpertMode(llvm::ArrayRef<const Graph *> programs,
-                              const dist::Mesh &mesh,
+                              const Machine &machine, const dist::Mesh &mesh,
                               const llvm::StringMap<int64_t> &sizes,
                               const AxisOptions &options);
 

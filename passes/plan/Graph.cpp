@@ -29,9 +29,10 @@ ArrayRef<unsigned> Graph::opsWith(FactorNode leaf) const {
                                : ArrayRef<unsigned>();
 }
 
-unsigned Graph::addValue(ArrayRef<DimExpr> sizes) {
+unsigned Graph::addValue(ArrayRef<DimExpr> sizes, int64_t bits) {
   GraphValue &value = values.emplace_back();
   value.sizes.assign(sizes.begin(), sizes.end());
+  value.bits = bits;
   value.elements = 1;
   for (DimExpr size : sizes) {
     value.dims.push_back(space.leaf(size));
@@ -84,9 +85,14 @@ void Graph::addOp(GraphOp op, const onnx::ShardingRule &rule) {
       op.matrices.push_back(i);
   }
   const bool moves = movesWeight(op, isLoadTime);
+  const bool isDequantized =
+      op.kind == OpKind::Dequantize ||
+      (moves && !op.operandValues.empty() && op.operandValues[0] != kNoValue &&
+       values[op.operandValues[0]].isDequantized);
   for (unsigned value : op.resultValues) {
     values[value].producer = number;
     values[value].isWeightDerived = moves;
+    values[value].isDequantized = isLoadTime && isDequantized;
     values[value].isLoadTime = isLoadTime;
   }
   op.multiplyAdds = evaluate(op.work);
@@ -272,11 +278,11 @@ void Graph::collectLeaves(unsigned number,
 }
 
 void Graph::weighProducts() {
-  unsigned products = 0;
+  double products = 0;
   for (GraphOp &op : ops) {
     if (op.usesWeight) {
-      meanProduct += op.multiplyAdds;
-      ++products;
+      meanProduct += op.multiplyAdds * op.count;
+      products += op.count;
     }
     bool isLookup = llvm::any_of(op.leaves, [](const OpLeaf &leaf) {
       return leaf.factorClass == FactorClass::Lookup;
@@ -287,7 +293,7 @@ void Graph::weighProducts() {
       op.lookupMultiplyAdds = values[op.resultValues[0]].elements * rows;
     }
   }
-  meanProduct /= std::max(1u, products);
+  meanProduct /= std::max(1.0, products);
 }
 
 } // namespace shardc::plan

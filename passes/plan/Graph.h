@@ -37,6 +37,7 @@ enum class OpKind : uint8_t {
   Other,
   Weight,      ///< a tensor of the model's files
   Constant,    ///< one of the graph itself, or of its sizes
+  Dequantize,  ///< numbers of what is held in fewer bits
   CacheAppend, ///< new keys or values behind those of earlier positions
   Attention    ///< operands: queries, keys, values
 };
@@ -48,6 +49,8 @@ struct GraphOp {
   bool isCausal = false; ///< of an attention
   onnx::PartialRule partialRule = onnx::PartialRule::None;
   dist::DimExpr work = 0; ///< multiply-adds
+  /// Ops that it stands for: of equal layers some are enough to plan by.
+  double count = 1;
   /// Operand number in the graph's values; kNoValue if it takes no part.
   llvm::SmallVector<unsigned, 3> operandValues, resultValues;
 
@@ -67,10 +70,12 @@ struct GraphOp {
 
 struct GraphValue {
   llvm::SmallVector<dist::DimExpr, 4> sizes; ///< of its dims
+  int64_t bits = 32;                         ///< of an element
   DimNodes dims;
   unsigned producer = kNoValue; ///< op number, kNoValue for inputs
   llvm::SmallVector<unsigned, 2> consumers;
   bool isWeightDerived = false; ///< elements of a matrix in the model
+  bool isDequantized = false;   ///< of such a one, which is held in fewer bits
   bool isLoadTime = false;      ///< depends on no input
   bool isReturned = false;
   bool isCache = false; ///< is returned as present of one
@@ -84,7 +89,7 @@ public:
       : nominal(std::move(nominal)) {}
 
   //===--- Building, in the program's order -------------------------------===//
-  unsigned addValue(llvm::ArrayRef<dist::DimExpr> sizes);
+  unsigned addValue(llvm::ArrayRef<dist::DimExpr> sizes, int64_t bits);
   /// An op whose operands and results are there.
   void addOp(GraphOp op, const onnx::ShardingRule &rule);
   void markReturned(unsigned value, bool isCache);

@@ -202,18 +202,19 @@ private:
     Part part = partOf(op, candidate);
     double product =
         (op.usesWeight ? op.multiplyAdds : 0) + op.lookupMultiplyAdds;
-    candidate.gain += product * part.reached;
+    candidate.gain += product * part.reached * op.count;
     // An op may hold several products: experts two.
     double single = product / std::max<size_t>(1, op.matrices.size());
     candidate.largest = std::max(candidate.largest, single * part.largest);
-    candidate.saved += product * (1 - part.kept);
+    candidate.saved += product * (1 - part.kept) * op.count;
     if (isPartial) {
       candidate.collectives +=
-          isScalar(graph.values[op.resultValues[0]]) ? kScalar : 1;
+          op.count * (isScalar(graph.values[op.resultValues[0]]) ? kScalar : 1);
       return;
     }
     for (unsigned value : op.resultValues)
-      candidate.collectives += mustBecomeWhole(graph.values[value], candidate);
+      candidate.collectives +=
+          op.count * mustBecomeWhole(graph.values[value], candidate);
   }
 
   /// A sum or maximum of all elements: its collective moves next to nothing.

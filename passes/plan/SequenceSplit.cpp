@@ -96,7 +96,7 @@ private:
       for (const OpLeaf &leaf : op.leaves)
         if (op.usesWeight && leaf.factorClass == FactorClass::PassThrough &&
             !ofMatrices.contains(leaf.leaf))
-          passed[leaf.leaf] += op.multiplyAdds;
+          passed[leaf.leaf] += op.multiplyAdds * op.count;
       for (unsigned value : op.operandValues)
         if (value != kNoValue && mayMix(op))
           for (FactorNode dim : graph.values[value].dims)
@@ -230,7 +230,7 @@ private:
     // Each all_reduce that becomes a reduce_scatter pays for an all_gather, and
     // who asks for this wants the memory: one more now and then is fine.
     llvm::DenseSet<unsigned> members(component.begin(), component.end());
-    unsigned numSums = 0, numGathers = 0;
+    double numSums = 0, numGathers = 0;
     for (const auto &[number, value] : llvm::enumerate(graph.values)) {
       if (!holds(value.dims, leaf) || value.producer == kNoValue)
         continue;
@@ -240,8 +240,11 @@ private:
           llvm::any_of(value.consumers, [&](unsigned consumer) {
             return !members.contains(consumer);
           });
-      numSums += !isInside && isUsedInside && isSum(plan, number);
-      numGathers += isInside && isUsedOutside;
+      const double count = graph.ops[value.producer].count;
+      if (!isInside && isUsedInside && isSum(plan, number))
+        numSums += count;
+      if (isInside && isUsedOutside)
+        numGathers += count;
     }
     return numSums > 0 && numGathers <= 2 * numSums;
   }

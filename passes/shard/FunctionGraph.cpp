@@ -5,6 +5,7 @@
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Cache.h"
+#include "dialects/onnx/ops/Quantization.h"
 #include "dialects/onnx/ops/Source.h"
 
 using namespace mlir;
@@ -14,13 +15,20 @@ namespace shardc::shard {
 using plan::OpKind;
 
 FunctionGraph::FunctionGraph(func::FuncOp function,
-                             std::function<int64_t(StringRef)> nominal)
+                             std::function<int64_t(StringRef)> nominal,
+                             const EqualLayers *layers)
     : graph(std::move(nominal)) {
   for (Value argument : function.getArguments())
     numberOf(argument);
   for (Operation &op : function.getOps()) {
-    if (auto onnxOp = dyn_cast<onnx::OnnxOp>(op))
-      addOp(onnxOp);
+    Operation *kept = layers ? layers->representative(&op) : &op;
+    if (kept != &op) {
+      // Who uses a weight of that layer is not there either.
+      for (auto [own, other] : llvm::zip(op.getResults(), kept->getResults()))
+        if (auto known = numbers.find(other); known != numbers.end())
+          numbers[own] = known->second;
+    } else if (auto onnxOp = dyn_cast<onnx::OnnxOp>(op))
+      addOp(onnxOp, layers ? layers->count(&op) : 1);
     else if (!isa<onnx::NoneOp, onnx::GuardOp, func::ReturnOp>(op))
       op.emitWarning("has no sharding rule: it runs whole on every rank");
   }
@@ -37,7 +45,12 @@ unsigned FunctionGraph::numberOf(Value value) {
   if (known != numbers.end())
     return known->second;
   values.push_back(value);
-  return numbers[value] = graph.addValue(dist::getDims(value.getType()));
+  const Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  const int64_t bits =
+      element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 8;
+  // Truth values take a byte.
+  return numbers[value] = graph.addValue(dist::getDims(value.getType()),
+                                         bits == 1 ? 8 : bits);
 }
 
 static OpKind kindOf(Operation *op) {
@@ -45,14 +58,17 @@ static OpKind kindOf(Operation *op) {
     return OpKind::Weight;
   if (isa<onnx::ConstantOp, onnx::SymbolsOp>(op))
     return OpKind::Constant;
+  if (isa<onnx::DequantizeLinearOp>(op))
+    return OpKind::Dequantize;
   if (isa<onnx::CacheAppendOp>(op))
     return OpKind::CacheAppend;
   return isa<onnx::AttentionOp>(op) ? OpKind::Attention : OpKind::Other;
 }
 
-void FunctionGraph::addOp(onnx::OnnxOp op) {
+void FunctionGraph::addOp(onnx::OnnxOp op, double count) {
   plan::GraphOp added;
   added.kind = kindOf(op);
+  added.count = count;
   if (auto attention = dyn_cast<onnx::AttentionOp>(op.getOperation()))
     added.isCausal = attention.getIsCausal();
   added.partialRule = op.partialRule();

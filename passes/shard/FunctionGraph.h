@@ -4,6 +4,7 @@
 
 #include "dialects/onnx/Onnx.h"
 #include "passes/plan/Graph.h"
+#include "passes/shard/EqualLayers.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -12,16 +13,18 @@ namespace shardc::shard {
 /// What planning must know of a function, and where that is in the IR. Ops
 /// without a rule are left out, with a warning at each.
 struct FunctionGraph {
-  /// `nominal` gives a value for each symbol.
+  /// `nominal` gives a value for each symbol. Of equal layers, if they are given,
+  /// the graph has those that stand for others only.
   FunctionGraph(mlir::func::FuncOp function,
-                std::function<int64_t(llvm::StringRef)> nominal);
+                std::function<int64_t(llvm::StringRef)> nominal,
+                const EqualLayers *layers = nullptr);
 
   plan::Graph graph;
   std::vector<mlir::Operation *> ops; ///< by number in the graph
   std::vector<mlir::Value> values;
 
 private:
-  void addOp(onnx::OnnxOp op);
+  void addOp(onnx::OnnxOp op, double count);
   unsigned numberOf(mlir::Value value);
 
   llvm::DenseMap<mlir::Value, unsigned> numbers;

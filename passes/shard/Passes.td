@@ -37,7 +37,10 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
            "What \"ep\" splits outside of experts: tensor, batch, or auto, the "
            "cheaper of both where it is known how many rows there are">,
     ListOption<"planSizes", "plan-sizes", "std::string",
-               "NAME=SIZE: of a typical request, for choices by cost">
+               "NAME=SIZE: of a typical request, for choices by cost">,
+    Option<"machine", "machine", "std::string", "\"\"",
+           "For choices by cost: PRESET:NODESxDEVICES or the text of a machine "
+           "file (plan/machine/ReadMachine.h); as it is, one node of H100s">
   ];
   let statistics = [
     Statistic<"numSplitOps", "split-ops", "Ops that some axis splits">,

@@ -6,6 +6,7 @@
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
 #include "passes/plan/AxisRoles.h"
+#include "passes/plan/machine/ReadMachine.h"
 #include "passes/shard/BatchFactor.h"
 #include "passes/shard/WriteShardings.h"
 
@@ -146,11 +147,20 @@ private:
         return std::nullopt;
       }
     }
+    plan::Machine typical;
+    if (std::string problem = plan::parseMachineOrTypical(
+            machine,
+            dist::getMesh(getOperation()).getMesh().getMesh()->numRanks(),
+            typical);
+        !problem.empty()) {
+      getOperation().emitError("machine ") << problem;
+      return std::nullopt;
+    }
     SmallVector<const plan::Graph *> graphs;
     for (const Program &program : programs)
       graphs.push_back(&program.source->graph);
     plan::ExpertChoice choice =
-        plan::chooseExpertMode(graphs, stage, sizes, options);
+        plan::chooseExpertMode(graphs, typical, stage, sizes, options);
     if (!choice.why.empty())
       getOperation().emitRemark() << choice.why;
     return choice.mode;

@@ -20,6 +20,9 @@ constexpr Tile kTiles[] = {{256, 128, 1.0},
                            {64, 128, 0.8},
                            {64, 64, 0.5}};
 
+/// Of the depth of a tile: as many, and none with less.
+constexpr int64_t kMostParts = 8, kLeastDepth = 256;
+
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 } // namespace
@@ -32,33 +35,56 @@ double Device::rateOf(int64_t elementBits) const {
                                      : multiplyAdds.rbegin()->second;
 }
 
-/// Multiprocessors do a tile each, so that the last ones may be idle.
+/// Multiprocessors do a tile each, so that the last ones may be idle. Where
+/// there are few tiles, several do one, each a part of its depth, and the sums
+/// are added up: in f32, written and read once.
 static double waveSeconds(const Device &device, const ProductSize &size,
-                          const Tile &tile) {
-  const int64_t tiles =
-      ceilDiv(size.rows, tile.rows) * ceilDiv(size.columns, tile.columns);
+                          const Tile &tile, int64_t parts) {
+  const int64_t tiles = ceilDiv(size.rows, tile.rows) *
+                        ceilDiv(size.columns, tile.columns) * size.products *
+                        parts;
   const double ofTile = static_cast<double>(tile.rows * tile.columns) *
-                        static_cast<double>(size.depth) *
+                        static_cast<double>(size.depth) /
+                        static_cast<double>(parts) *
                         static_cast<double>(device.multiprocessors) /
                         (device.rateOf(size.elementBits) * tile.speed);
-  return static_cast<double>(ceilDiv(tiles, device.multiprocessors)) * ofTile;
+  const double sums =
+      parts == 1
+          ? 0
+          : 4 * static_cast<double>(parts * size.products * size.rows) *
+                static_cast<double>(size.columns) / device.bytesPerSecond;
+  return static_cast<double>(ceilDiv(tiles, device.multiprocessors)) * ofTile +
+         sums;
 }
 
-double productSeconds(const Device &device, const ProductSize &size) {
-  double compute = waveSeconds(device, size, kTiles[0]);
+ProductSeconds partsOfProduct(const Device &device, const ProductSize &size) {
+  ProductSeconds seconds;
+  seconds.start = device.startSeconds;
+  seconds.compute = waveSeconds(device, size, kTiles[0], 1);
   for (const Tile &tile : kTiles)
-    compute = std::min(compute, waveSeconds(device, size, tile));
+    for (int64_t parts = 1; parts == 1 || (parts <= kMostParts &&
+                                           size.depth >= parts * kLeastDepth);
+         parts *= 2)
+      seconds.compute =
+          std::min(seconds.compute, waveSeconds(device, size, tile, parts));
   const auto rows = static_cast<double>(size.rows),
              depth = static_cast<double>(size.depth),
              columns = static_cast<double>(size.columns);
   const double weights = depth * columns;
   const double elements = rows * depth + weights + rows * columns;
-  const double secondsOfElement =
-      static_cast<double>(size.elementBits) / 8 / device.bytesPerSecond;
+  const double secondsOfElement = static_cast<double>(size.products) *
+                                  static_cast<double>(size.elementBits) / 8 /
+                                  device.bytesPerSecond;
   const double dequantization =
       size.isDequantized ? weights * secondsOfElement : 0;
-  return device.startSeconds + dequantization +
-         std::max(compute, elements * secondsOfElement);
+  seconds.memory = elements * secondsOfElement;
+  seconds.start += dequantization;
+  return seconds;
+}
+
+double productSeconds(const Device &device, const ProductSize &size) {
+  const ProductSeconds seconds = partsOfProduct(device, size);
+  return seconds.start + std::max(seconds.compute, seconds.memory);
 }
 
 } // namespace shardc::plan

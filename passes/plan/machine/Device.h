@@ -8,9 +8,9 @@
 //   48 us, and its start; its 4.3 G multiply-adds alone would take 11 us.
 //   [4096, 8192] x [8192, 8192]: 0.70 ms, at most 82 % of 989 TFLOP/s.
 //
-// Against GEMMs that were measured on five devices (A100 to B200, 2,266 sizes
-// each) the mean error is 5 to 8 % from 1,024 rows on, 10 to 19 % below,
-// where the weights do not fit the device's cache.
+// Against GEMMs that were measured on A100, H100, H200 and B200 (2,266 sizes
+// each) the mean error is 3 to 6 % up to 64 rows, 7 to 12 % up to 512 and 5 to 7 %
+// beyond, where the weights do not fit the device's cache.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_PLAN_MACHINE_DEVICE_H
@@ -25,6 +25,8 @@ namespace shardc::plan {
 struct Device {
   std::string name;
   double memoryBytes = 0;
+  /// Of it, what drivers, libraries and communicators take for themselves.
+  double reservedBytes = 0;
   /// What kernels reach of the rate of its memory.
   double bytesPerSecond = 0;
   /// Multiply-adds a second that large products reach, by bits of an element.
@@ -43,13 +45,20 @@ struct Device {
   double rateOf(int64_t elementBits) const;
 };
 
-/// [rows, depth] x [depth, columns].
+/// [rows, depth] x [depth, columns], or so many of them at once.
 struct ProductSize {
   int64_t rows = 0, depth = 0, columns = 0;
   int64_t elementBits = 32;
   /// Weights become numbers anew in each product, before they are read.
   bool isDequantized = false;
+  int64_t products = 1;
 };
+/// Its start, and the longer one of computing and of reading and writing.
+struct ProductSeconds {
+  double start = 0, compute = 0, memory = 0;
+  bool readsLonger() const { return memory > compute; }
+};
+ProductSeconds partsOfProduct(const Device &device, const ProductSize &size);
 double productSeconds(const Device &device, const ProductSize &size);
 
 } // namespace shardc::plan

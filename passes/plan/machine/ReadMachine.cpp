@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <nlohmann/json.hpp>
 
@@ -199,11 +200,14 @@ void Reader::links(const Json &json, const char *key, Links &links) {
 }
 
 void Reader::memory(const Json &json, Device &device) {
-  allow(json, "memory", {"gigabytes", "gigabytes_per_second", "reached"});
+  allow(json, "memory",
+        {"gigabytes", "gigabytes_per_second", "reached", "reserved_gigabytes"});
   double gigabytes = 0, rate = 0;
   number(json, "memory", "gigabytes", 1e-9, gigabytes);
   number(json, "memory", "gigabytes_per_second", 1e-9, rate);
   device.memoryBytes = gigabytes * 1e9;
+  device.reservedBytes =
+      optional(json, "memory", "reserved_gigabytes", 0) * 1e9;
   device.bytesPerSecond =
       rate * 1e9 * optional(json, "memory", "reached", kReached);
   device.attentionBytesPerSecond = rate * 1e9;
@@ -361,6 +365,29 @@ std::string parseMachine(llvm::StringRef text, Machine &machine) {
   machine = {};
   if (problem.empty())
     Reader(problem).machine(json, machine);
+  return problem;
+}
+
+std::string loadMachine(const std::string &named, std::string &text,
+                        Machine &machine) {
+  text = named;
+  if (!isPreset(named)) {
+    auto file = llvm::MemoryBuffer::getFile(named);
+    if (!file)
+      return "is no preset (" + presetNames() +
+             ") and cannot be read: " + file.getError().message();
+    text = (*file)->getBuffer().str();
+  }
+  return parseMachine(text, machine);
+}
+
+std::string parseMachineOrTypical(llvm::StringRef text, int64_t ranks,
+                                  Machine &machine) {
+  const std::string typical = "h100:1x" + std::to_string(ranks);
+  std::string problem =
+      parseMachine(text.empty() ? llvm::StringRef(typical) : text, machine);
+  if (machine.devices.empty())
+    machine.devices.push_back(presetDevice("h100"));
   return problem;
 }
 

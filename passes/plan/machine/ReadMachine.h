@@ -27,12 +27,23 @@ namespace shardc::plan {
 
 /// "a100, b200, ..."
 std::string presetNames();
-/// Whether the text names a preset, with or without a size, and no file.
-bool isPreset(llvm::StringRef text);
 
 /// Of PRESET:NODESxDEVICES, or of a file's text: "" or what is wrong with it, and
 /// the remedy.
 std::string parseMachine(llvm::StringRef text, Machine &machine);
+
+/// Whether the text names a preset, with or without a size, and no file.
+bool isPreset(llvm::StringRef text);
+/// The same of what a user names, a preset or a file, whose text is then that of
+/// the preset or of the file.
+std::string loadMachine(const std::string &named, std::string &text,
+                        Machine &machine);
+
+/// For choices where users may have said nothing: without a text a node of so many
+/// H100s, which are the devices of a text that has links alone, too. "" or what is
+/// wrong.
+std::string parseMachineOrTypical(llvm::StringRef text, int64_t ranks,
+                                  Machine &machine);
 
 /// The device of a preset that is there.
 Device presetDevice(llvm::StringRef name);

@@ -1,0 +1,124 @@
+//===- RunCost.cpp - Seconds of a run, op by op ---------------------------===//
+
+#include "passes/plan/cost/RunCost.h"
+
+#include "dialects/dist/algebra/ReshardPlan.h"
+
+namespace shardc::plan {
+
+using dist::Sharding;
+using dist::StepKind;
+
+/// Keys and values of an attention.
+static constexpr unsigned kInTurn[] = {1, 2};
+
+static CollectiveKind kindOf(StepKind step) {
+  switch (step) {
+  case StepKind::AllReduce:
+    return CollectiveKind::AllReduce;
+  case StepKind::ReduceScatter:
+    return CollectiveKind::ReduceScatter;
+  case StepKind::AllToAll:
+    return CollectiveKind::AllToAll;
+  default:
+    return CollectiveKind::AllGather;
+  }
+}
+
+std::vector<Seconds> RunCost::run(const Plan &plan, const Sizes &sizes) {
+  made.assign(graph.values.size(), {});
+  std::vector<Seconds> seconds(graph.ops.size());
+  for (unsigned op = 0; op < graph.ops.size(); ++op) {
+    if (Kernels::isLoadTime(op, graph))
+      continue;
+    seconds[op] = onSlowestDevice(plan, op, sizes);
+    const double here = seconds[op].total();
+    seconds[op].communication += waitFor(plan, op, sizes);
+    if (!plan.ops[op].inTurn.empty())
+      seconds[op].communication += passAround(plan, op, sizes, here);
+  }
+  return seconds;
+}
+
+Seconds RunCost::onSlowestDevice(const Plan &plan, unsigned op,
+                                 const Sizes &sizes) {
+  Seconds slowest;
+  const Device *last = nullptr;
+  for (const Device &device : machine.devices) {
+    if (last && last->name == device.name)
+      continue;
+    last = &device;
+    const Seconds here =
+        opSeconds(graph, kernels, plan, op, sizes, device);
+    if (here.total() > slowest.total())
+      slowest = here;
+  }
+  return slowest;
+}
+
+double RunCost::waitFor(const Plan &plan, unsigned number, const Sizes &sizes) {
+  const GraphOp &op = graph.ops[number];
+  double seconds = 0;
+  for (unsigned i = 0; i < op.operandValues.size(); ++i) {
+    const unsigned value = op.operandValues[i];
+    const bool comesInTurn = !plan.ops[number].inTurn.empty() &&
+                             llvm::is_contained(kInTurn, i);
+    if (value == kNoValue || comesInTurn || graph.values[value].isLoadTime ||
+        graph.values[value].producer == kNoValue)
+      continue;
+    auto &known = made[value];
+    if (known.empty())
+      known.push_back(producedSharding(graph, plan, value));
+    Sharding wanted = operandSharding(graph, plan, number, i);
+    if (llvm::is_contained(known, wanted))
+      continue;
+    seconds += reshard(known.front(), wanted, graph.values[value], sizes);
+    known.push_back(std::move(wanted));
+  }
+  return seconds;
+}
+
+double RunCost::reshard(const Sharding &from, const Sharding &to,
+                        const GraphValue &value, const Sizes &sizes) {
+  const auto steps = dist::planReshard(from, to);
+  if (!steps)
+    return 0;
+  double seconds = 0;
+  const Sharding *before = &from;
+  for (const dist::ReshardStep &step : *steps) {
+    if (step.kind != StepKind::Slice && step.kind != StepKind::Once) {
+      // The group's value when it is whole: before sums, after gathers.
+      double elements = std::max(sizes.largestPart(*before),
+                                 sizes.largestPart(step.after));
+      if (step.kind == StepKind::AllToAll)
+        elements = sizes.largestPart(*before) * double(dist::numWays(step.axes));
+      seconds += collectiveSeconds(machine, kindOf(step.kind),
+                                   routeOver(step.axes),
+                                   elements * double(value.bits) / 8);
+    }
+    before = &step.after;
+  }
+  return seconds;
+}
+
+double RunCost::passAround(const Plan &plan, unsigned number,
+                           const Sizes &sizes, double hidden) {
+  double bytes = 0;
+  for (unsigned operand : kInTurn)
+    bytes += sizes.largestPart(operandSharding(graph, plan, number, operand)) *
+             double(graph.values[graph.ops[number].operandValues[operand]].bits) /
+             8;
+  const double seconds =
+      collectiveSeconds(machine, CollectiveKind::Shift,
+                        routeOver(plan.ops[number].inTurn), bytes);
+  return std::max(0.0, seconds - hidden);
+}
+
+const Route &RunCost::routeOver(llvm::ArrayRef<dist::AxisRef> axes) {
+  auto [known, isNew] = routes.try_emplace({axes.begin(), axes.end()});
+  if (isNew)
+    known->second = routeOf(machine, mesh, axes);
+  return known->second;
+}
+
+} // namespace shardc::plan

@@ -1,0 +1,97 @@
+//===- RunMemory.cpp - Bytes that the fullest rank holds, op by op --------===//
+
+#include "passes/plan/cost/RunMemory.h"
+
+namespace shardc::plan {
+
+namespace {
+
+class MemoryCount {
+public:
+  MemoryCount(const Graph &graph, const Kernels &kernels, const Plan &plan,
+              const Sizes &sizes)
+      : graph(graph), kernels(kernels), plan(plan), sizes(sizes),
+        memory(graph.ops.size()) {}
+
+  std::vector<OpMemory> run() {
+    findLastUses();
+    // Freed behind each op: what it used last.
+    std::vector<double> freed(graph.ops.size() + 1, 0);
+    double live = 0;
+    for (unsigned op = 0; op < graph.ops.size(); ++op) {
+      for (unsigned result : graph.ops[op].resultValues) {
+        const GraphValue &value = graph.values[result];
+        const double bytes = bytesOf(result);
+        if (graph.ops[op].kind == OpKind::Weight)
+          memory[op].weights += bytes;
+        if (value.isCache && value.isReturned)
+          memory[op].kv += bytes;
+        if (!isActivation(result))
+          continue;
+        live += bytes;
+        freed[std::max(op, lastUse[result])] += bytes;
+      }
+      memory[op].live = live + gatheredFor(op);
+      live -= freed[op];
+      memory[op].crossing = live;
+    }
+    return std::move(memory);
+  }
+
+private:
+  double bytesOf(unsigned value) const {
+    return sizes.largestPart(producedSharding(graph, plan, value)) *
+           double(graph.values[value].bits) / 8;
+  }
+
+  void findLastUses() {
+    lastUse.assign(graph.values.size(), 0);
+    for (unsigned op = 0; op < graph.ops.size(); ++op)
+      for (unsigned operand : graph.ops[op].operandValues)
+        if (operand != kNoValue)
+          lastUse[kernels.storage[operand]] = op;
+    for (unsigned value = 0; value < graph.values.size(); ++value)
+      if (graph.values[value].isReturned)
+        lastUse[kernels.storage[value]] = graph.ops.size();
+  }
+
+  bool isActivation(unsigned value) const {
+    return kernels.isStored[value] && kernels.storage[value] == value &&
+           !graph.values[value].isLoadTime && !graph.values[value].isCache;
+  }
+
+  /// Of operands that the op wants otherwise than they were made.
+  double gatheredFor(unsigned number) const {
+    const GraphOp &op = graph.ops[number];
+    double bytes = 0;
+    for (unsigned i = 0;
+         i < op.operandValues.size() && kernels.roles[number] != Role::None;
+         ++i) {
+      const unsigned value = op.operandValues[i];
+      if (value == kNoValue || graph.values[value].isLoadTime ||
+          graph.values[value].isCache)
+        continue;
+      const dist::Sharding wanted = operandSharding(graph, plan, number, i);
+      if (wanted.dims != producedSharding(graph, plan, value).dims)
+        bytes +=
+            sizes.largestPart(wanted) * double(graph.values[value].bits) / 8;
+    }
+    return bytes;
+  }
+
+  const Graph &graph;
+  const Kernels &kernels;
+  const Plan &plan;
+  const Sizes &sizes;
+  std::vector<unsigned> lastUse; ///< by value: the last op
+  std::vector<OpMemory> memory;
+};
+
+} // namespace
+
+std::vector<OpMemory> memoryOf(const Graph &graph, const Kernels &kernels,
+                               const Plan &plan, const Sizes &sizes) {
+  return MemoryCount(graph, kernels, plan, sizes).run();
+}
+
+} // namespace shardc::plan

@@ -1,0 +1,53 @@
+//===- Sizes.cpp - Dims of a request as numbers ---------------------------===//
+
+#include "passes/plan/cost/Sizes.h"
+
+#include <cmath>
+
+namespace shardc::plan {
+
+using dist::DimExpr;
+
+double Sizes::of(DimExpr size) const {
+  auto [entry, isNew] = known.try_emplace(size.opaque(), 1);
+  if (!isNew)
+    return entry->second;
+  const std::optional<int64_t> value =
+      size.evaluate([&](llvm::StringRef name, bool) -> std::optional<int64_t> {
+        auto it = given.find(name);
+        return it == given.end() ? nominal : it->second;
+      });
+  return entry->second = value ? std::max<double>(0, double(*value)) : 1;
+}
+
+double Sizes::elements(llvm::ArrayRef<DimExpr> dims) const {
+  double elements = 1;
+  for (DimExpr dim : dims)
+    elements *= of(dim);
+  return elements;
+}
+
+double Sizes::largestPart(const dist::DimSharding &dim) const {
+  double elements = 0;
+  for (const dist::Segment &segment : dim.segments) {
+    double part = 1;
+    for (const dist::Factor &factor : segment.factors)
+      part *= std::ceil(of(factor.size) / double(dist::numWays(factor.axes)));
+    elements += part;
+  }
+  return elements;
+}
+
+double Sizes::largestPart(const dist::Sharding &sharding) const {
+  double elements = 1;
+  for (const dist::DimSharding &dim : sharding.dims)
+    elements *= largestPart(dim);
+  return elements;
+}
+
+void Sizes::set(llvm::StringRef symbol, int64_t size) {
+  given[symbol] = size;
+  known.clear();
+}
+
+} // namespace shardc::plan

@@ -1,0 +1,43 @@
+//===- Sizes.h - Dims of a request as numbers -----------------------------===//
+//
+//   batch = 32, past_sequence = 8191, sequence = 1:   [batch, past + sequence]
+//   has 32 * 8192 elements
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_PLAN_COST_SIZES_H
+#define SHARDC_PASSES_PLAN_COST_SIZES_H
+
+#include "dialects/dist/algebra/Sharding.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace shardc::plan {
+
+class Sizes {
+public:
+  /// Symbols that are not given have the nominal size.
+  explicit Sizes(llvm::StringMap<int64_t> given = {},
+                 int64_t nominal = dist::kNominalSize)
+      : given(std::move(given)), nominal(nominal) {}
+
+  /// 1 where it is no number (Sizes that the data decide).
+  double of(dist::DimExpr size) const;
+  double elements(llvm::ArrayRef<dist::DimExpr> dims) const;
+  /// Of the rank that has most of it.
+  double largestPart(const dist::Sharding &sharding) const;
+  /// The same of a part of the batch: see Degrees.h.
+  void set(llvm::StringRef symbol, int64_t size);
+  const llvm::StringMap<int64_t> &bySymbol() const { return given; }
+
+private:
+  double largestPart(const dist::DimSharding &dim) const;
+
+  llvm::StringMap<int64_t> given;
+  int64_t nominal;
+  mutable llvm::DenseMap<const void *, double> known; ///< by expression
+};
+
+} // namespace shardc::plan
+
+#endif // SHARDC_PASSES_PLAN_COST_SIZES_H

@@ -1,0 +1,63 @@
+//===- Degrees.cpp - How many ways of each parallelism --------------------===//
+
+#include "passes/plan/degrees/Degrees.h"
+
+namespace shardc::plan {
+
+dist::Mesh Degrees::mesh() const {
+  dist::Mesh mesh;
+  auto add = [&](llvm::StringRef name, int64_t ways) {
+    if (ways > 1 || name == "tp")
+      mesh.axes.push_back({name.str(), ways});
+  };
+  add(dist::kReplicaAxis, dp);
+  add(dist::kPipelineAxis, pp);
+  add(dist::kContextAxis, cp);
+  add(dist::kExpertAxis, ep);
+  add("tp", tp);
+  return mesh;
+}
+
+std::string Degrees::flags() const {
+  std::string text;
+  auto add = [&](llvm::StringRef flag) {
+    text += (text.empty() ? "--" : " --") + flag.str();
+  };
+  auto addWays = [&](llvm::StringRef name, int64_t ways) {
+    if (ways > 1)
+      add((name + " " + llvm::Twine(ways)).str());
+  };
+  addWays("tp", tp);
+  addWays("ep", ep);
+  addWays("cp", cp);
+  addWays("pp", pp);
+  addWays("dp", dp);
+  if (text.empty())
+    return "--tp 1";
+  if (sequenceParallel)
+    add("sp");
+  if (cp > 1 && contextMode != ContextMode::Ring)
+    add(("cp-mode " + stringify(contextMode)).str());
+  if (ep > 1)
+    add(("ep-mode " + stringify(expertMode)).str());
+  addWays("micro-batches", microBatches);
+  return text;
+}
+
+llvm::StringRef stringify(ContextMode mode) {
+  switch (mode) {
+  case ContextMode::Gather:
+    return "gather";
+  case ContextMode::Ring:
+    return "ring";
+  case ContextMode::Ulysses:
+    return "ulysses";
+  }
+  return "";
+}
+
+llvm::StringRef stringify(ExpertMode mode) {
+  return mode == ExpertMode::Tensor ? "tensor" : "batch";
+}
+
+} // namespace shardc::plan

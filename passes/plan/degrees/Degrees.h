@@ -1,0 +1,34 @@
+//===- Degrees.h - How many ways of each parallelism ----------------------===//
+//
+//   {dp 1, pp 2, cp 1, ep 1, tp 8}    16 ranks, --tp 8 --pp 2
+//
+// The mesh has the axes major to minor as here, so that the ranks of "tp" are
+// neighbours.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_PLAN_DEGREES_DEGREES_H
+#define SHARDC_PASSES_PLAN_DEGREES_DEGREES_H
+
+#include "passes/plan/AxisRoles.h"
+
+namespace shardc::plan {
+
+struct Degrees {
+  int64_t dp = 1, pp = 1, cp = 1, ep = 1, tp = 1;
+  bool sequenceParallel = false;
+  int64_t microBatches = 1;
+  ContextMode contextMode = ContextMode::Ring;
+  ExpertMode expertMode = ExpertMode::Tensor;
+
+  int64_t numRanks() const { return dp * pp * cp * ep * tp; }
+  dist::Mesh mesh() const;
+  /// As the command line has them; "--tp 1" where there is nothing to say.
+  std::string flags() const;
+};
+
+llvm::StringRef stringify(ContextMode mode);
+llvm::StringRef stringify(ExpertMode mode);
+
+} // namespace shardc::plan
+
+#endif // SHARDC_PASSES_PLAN_DEGREES_DEGREES_H

@@ -1,0 +1,181 @@
+//===- Predictor.cpp - Seconds and bytes of a model under given degrees ---===//
+
+#include "passes/plan/degrees/Predictor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace shardc::plan {
+
+std::string Predictor::whyNot(const Degrees &degrees) const {
+  auto text = [](int64_t number) { return std::to_string(number); };
+  const size_t pieces = workload.prompt.program->pieces.size();
+  if (degrees.pp > 1 && size_t(degrees.pp) > pieces)
+    return "the model can be cut into at most " + text(int64_t(pieces)) +
+           " stages";
+  const int64_t parts = degrees.dp * degrees.microBatches;
+  if (!workload.batchSymbol.empty() && parts > workload.batch)
+    return "a batch of " + text(workload.batch) + " has no " + text(parts) +
+           " parts";
+  return "";
+}
+
+int64_t Predictor::rowsOf(const Degrees &degrees, int64_t microBatches) const {
+  const int64_t parts = degrees.dp * microBatches;
+  return (workload.batch + parts - 1) / parts;
+}
+
+/// All that the costs of ops depend on.
+static std::string keyOf(const Program *program, const Degrees &degrees,
+                         bool isStep, int64_t batch) {
+  Degrees own = degrees;
+  own.dp = own.pp = own.microBatches = 1;
+  if (isStep) // not split over the sequence
+    own.sequenceParallel = false;
+  return std::to_string(reinterpret_cast<uintptr_t>(program)) + " " +
+         own.flags() + " " + std::to_string(batch) + (isStep ? " step" : "");
+}
+
+const Predictor::OpCosts &Predictor::costsOf(const Request &request,
+                                             bool isStep,
+                                             const Degrees &degrees,
+                                             int64_t batch) {
+  const Program &program = *request.program;
+  auto [known, isNew] =
+      costs.try_emplace(keyOf(&program, degrees, isStep, batch));
+  if (!isNew)
+    return known->second;
+  // Which ranks are neighbours does not depend on the axes before these.
+  Degrees own = degrees;
+  own.dp = own.pp = 1;
+  const dist::Mesh mesh = own.mesh();
+  const Plan plan =
+      planByRoles(*program.graph, mesh, isStep, degrees.expertMode,
+                  {degrees.sequenceParallel, degrees.contextMode});
+  Sizes sizes = request.sizes;
+  if (!workload.batchSymbol.empty())
+    sizes.set(workload.batchSymbol, batch);
+  known->second.seconds =
+      RunCost(*program.graph, *program.kernels, machine, mesh).run(plan, sizes);
+  known->second.memory =
+      memoryOf(*program.graph, *program.kernels, plan, sizes);
+  return known->second;
+}
+
+const std::vector<Predictor::Stage> &
+Predictor::stagesOf(const Program &program, int64_t count) {
+  auto [known, isNew] = stages.try_emplace({&program, count});
+  if (!isNew)
+    return known->second;
+  std::vector<size_t> cuts{0};
+  if (count > 1)
+    cuts = searchCuts(program.pieces, count);
+  std::vector<std::map<unsigned, double>> counts(count);
+  known->second.resize(count);
+  for (const PlacedOp &placed : program.ops) {
+    llvm::SmallVector<int64_t, 2> in;
+    for (unsigned piece : placed.pieces)
+      in.push_back(std::upper_bound(cuts.begin(), cuts.end(), piece) -
+                   cuts.begin() - 1);
+    if (in.empty()) {
+      in.resize(count);
+      std::iota(in.begin(), in.end(), 0);
+    }
+    in.erase(llvm::unique(in), in.end());
+    for (int64_t stage : in) {
+      ++counts[stage][placed.op];
+      if (!placed.pieces.empty())
+        known->second[stage].last = placed.op;
+    }
+  }
+  for (int64_t stage = 0; stage < count; ++stage)
+    known->second[stage].ops.assign(counts[stage].begin(), counts[stage].end());
+  return known->second;
+}
+
+RunPrediction Predictor::run(const Request &request, bool isStep,
+                             const Degrees &degrees) {
+  const OpCosts &ops = costsOf(request, isStep, degrees,
+                               rowsOf(degrees, degrees.microBatches));
+  const dist::Mesh mesh = degrees.mesh();
+  const auto &placed = stagesOf(*request.program, degrees.pp);
+  Seconds slowest;
+  RunPrediction prediction;
+  double transfers = 0;
+  for (int64_t stage = 0; stage < degrees.pp; ++stage) {
+    Seconds seconds;
+    for (auto [op, count] : placed[stage].ops)
+      seconds += ops.seconds[op] * count;
+    prediction.total += seconds.total();
+    if (seconds.total() > slowest.total())
+      slowest = seconds;
+    if (stage + 1 < degrees.pp)
+      transfers += sendSeconds(
+          machine, routeOfTransfer(machine, mesh, stage, stage + 1),
+          ops.memory[placed[stage].last].crossing);
+  }
+  const auto rounds = double(degrees.microBatches);
+  prediction.total += (rounds - 1) * slowest.total() + transfers;
+  prediction.busy = slowest * rounds;
+  prediction.busy.communication += transfers;
+  prediction.bubble =
+      std::max(0.0, prediction.total - prediction.busy.total());
+  return prediction;
+}
+
+void Predictor::addMemory(const Request &request, bool isStep,
+                          const Degrees &degrees, MemoryPrediction &most) {
+  const OpCosts &part = costsOf(request, isStep, degrees,
+                                rowsOf(degrees, degrees.microBatches)),
+                &whole = costsOf(request, isStep, degrees, rowsOf(degrees, 1));
+  for (const Stage &stage : stagesOf(*request.program, degrees.pp)) {
+    MemoryPrediction here;
+    for (auto [op, count] : stage.ops) {
+      here.weights += whole.memory[op].weights * count;
+      here.kv += whole.memory[op].kv * count;
+      here.activations = std::max(here.activations, part.memory[op].live);
+    }
+    if (here.total() > most.total())
+      most = here;
+  }
+}
+
+/// Positions in and out of all replicas for each second.
+static double tokensOf(const Workload &workload, const Degrees &degrees,
+                       const Prediction &prediction) {
+  const double batch =
+      double(workload.batch) *
+      (workload.batchSymbol.empty() ? double(degrees.dp) : 1);
+  const double tokens =
+      prediction.step ? batch : batch * double(workload.promptLength);
+  return prediction.main().total > 0 ? tokens / prediction.main().total : 0;
+}
+
+Prediction Predictor::predict(const Degrees &degrees) {
+  Prediction prediction;
+  prediction.prompt = run(workload.prompt, false, degrees);
+  addMemory(workload.prompt, false, degrees, prediction.memory);
+  if (workload.step) {
+    prediction.step = run(*workload.step, true, degrees);
+    MemoryPrediction ofStep;
+    addMemory(*workload.step, true, degrees, ofStep);
+    // The same weights; the prompt has more rows, the step longer caches.
+    prediction.memory.weights =
+        std::max(prediction.memory.weights, ofStep.weights);
+    prediction.memory.kv = std::max(prediction.memory.kv, ofStep.kv);
+    prediction.memory.activations =
+        std::max(prediction.memory.activations, ofStep.activations);
+  }
+  for (const Device &device : machine.devices) {
+    prediction.limit = prediction.limit > 0
+                           ? std::min(prediction.limit, device.memoryBytes)
+                           : device.memoryBytes;
+    prediction.memory.buffers =
+        std::max(prediction.memory.buffers, device.reservedBytes);
+  }
+  prediction.tokensPerSecond = tokensOf(workload, degrees, prediction);
+  return prediction;
+}
+
+} // namespace shardc::plan

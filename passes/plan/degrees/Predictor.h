@@ -1,0 +1,91 @@
+//===- Predictor.h - Seconds and bytes of a model under given degrees -----===//
+//
+// Stages are cut as the compiler will cut them (CutSearch.h), ops are split as
+// it will split them (AxisRoles.h), and each is priced by itself (RunCost.h).
+// The stages of a pipeline follow each other, m micro-batches behind each other:
+//
+//   seconds = all stages once + (m - 1) of the slowest one + the transfers
+//
+// What the slowest rank does not do meanwhile is the bubble.
+//
+// Example, llama3-70b on 8 H100, batch 32, steps behind 8192 positions, tp 8:
+// 5.3 ms to read 17.6 GB of weights, 3.6 ms for 10.7 GB of keys and values, and
+// 160 all_reduces of 0.5 MB, 20 us each.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_PLAN_DEGREES_PREDICTOR_H
+#define SHARDC_PASSES_PLAN_DEGREES_PREDICTOR_H
+
+#include "passes/plan/cost/RunCost.h"
+#include "passes/plan/degrees/Degrees.h"
+#include "passes/plan/degrees/Workload.h"
+
+#include <map>
+
+namespace shardc::plan {
+
+/// Of one request, by the slowest rank.
+struct RunPrediction {
+  double total = 0;
+  Seconds busy;      ///< transfers between stages are communication
+  double bubble = 0; ///< waiting for other stages
+};
+
+/// Bytes of the fullest rank.
+struct MemoryPrediction {
+  double weights = 0, activations = 0, kv = 0, buffers = 0;
+  double total() const { return weights + activations + kv + buffers; }
+};
+
+struct Prediction {
+  MemoryPrediction memory;
+  double limit = 0; ///< bytes of the smallest device; 0 where that is not known
+  RunPrediction prompt;
+  std::optional<RunPrediction> step;
+  double tokensPerSecond = 0; ///< of all ranks: steps, or rows of prompts
+
+  bool fits() const { return limit == 0 || memory.total() <= limit; }
+  /// What a user waits for again and again.
+  const RunPrediction &main() const { return step ? *step : prompt; }
+};
+
+class Predictor {
+public:
+  /// Both outlive the object.
+  Predictor(const Workload &workload, const Machine &machine)
+      : workload(workload), machine(machine) {}
+
+  /// Why the model cannot be cut like this, or "".
+  std::string whyNot(const Degrees &degrees) const;
+  Prediction predict(const Degrees &degrees);
+
+private:
+  /// By op of the graph.
+  struct OpCosts {
+    std::vector<Seconds> seconds;
+    std::vector<OpMemory> memory;
+  };
+  struct Stage {
+    std::vector<std::pair<unsigned, double>> ops; ///< and how often each is there
+    unsigned last = 0; ///< op that is there last
+  };
+
+  /// Of the batch, what one replica has, or one of its micro-batches.
+  int64_t rowsOf(const Degrees &degrees, int64_t microBatches) const;
+  const OpCosts &costsOf(const Request &request, bool isStep,
+                         const Degrees &degrees, int64_t batch);
+  const std::vector<Stage> &stagesOf(const Program &program, int64_t count);
+  RunPrediction run(const Request &request, bool isStep,
+                    const Degrees &degrees);
+  void addMemory(const Request &request, bool isStep, const Degrees &degrees,
+                 MemoryPrediction &most);
+
+  const Workload &workload;
+  const Machine &machine;
+  std::map<std::string, OpCosts> costs;
+  std::map<std::pair<const Program *, int64_t>, std::vector<Stage>> stages;
+};
+
+} // namespace shardc::plan
+
+#endif // SHARDC_PASSES_PLAN_DEGREES_PREDICTOR_H

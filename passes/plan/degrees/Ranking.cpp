@@ -1,0 +1,249 @@
+//===- Ranking.cpp - The best degrees for a model and a machine -----------===//
+
+#include "passes/plan/degrees/Ranking.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+
+namespace shardc::plan {
+
+std::optional<Goal> symbolizeGoal(llvm::StringRef text) {
+  if (text == "latency")
+    return Goal::Latency;
+  if (text == "throughput")
+    return Goal::Throughput;
+  if (text == "fit")
+    return Goal::Fit;
+  return std::nullopt;
+}
+
+namespace {
+
+/// Predictions that differ by less say nothing.
+constexpr double kTie = 0.01;
+
+/// More ways of "cp" than these only add shifts.
+std::vector<int64_t> waysUpTo(int64_t most, int64_t devices) {
+  std::vector<int64_t> ways;
+  for (int64_t n = 1; n <= most; ++n)
+    if (devices % n == 0 || (n & (n - 1)) == 0)
+      ways.push_back(n);
+  return ways;
+}
+
+/// What is to be small; without a unit.
+double scoreOf(const Candidate &candidate, Goal goal) {
+  const Prediction &prediction = candidate.prediction;
+  const auto ranks = double(candidate.degrees.numRanks());
+  switch (goal) {
+  case Goal::Latency:
+    return prediction.main().total;
+  case Goal::Throughput:
+    return ranks / std::max(prediction.tokensPerSecond, 1e-30);
+  case Goal::Fit:
+    return ranks;
+  }
+  return 0;
+}
+
+/// Fewer devices, then what needs fewer words, then what is faster.
+bool isSimpler(const Candidate &a, const Candidate &b) {
+  auto key = [](const Candidate &c) {
+    const Degrees &d = c.degrees;
+    return std::tuple(d.numRanks(), (d.pp > 1) + (d.cp > 1) + (d.ep > 1),
+                      c.prediction.main().total, d.dp, d.pp, d.cp, d.ep,
+                      d.flags().size());
+  };
+  return key(a) < key(b);
+}
+
+bool isBetter(const Candidate &a, const Candidate &b, Goal goal) {
+  if (a.prediction.fits() != b.prediction.fits())
+    return a.prediction.fits();
+  if (!a.prediction.fits())
+    return a.prediction.memory.total() != b.prediction.memory.total()
+               ? a.prediction.memory.total() < b.prediction.memory.total()
+               : isSimpler(a, b);
+  const double left = scoreOf(a, goal), right = scoreOf(b, goal);
+  return left != right ? left < right : isSimpler(a, b);
+}
+
+class Ranker {
+public:
+  Ranker(const Workload &workload, const Machine &machine, Goal goal)
+      : workload(workload), machine(machine), goal(goal),
+        predictor(workload, machine) {}
+
+  std::vector<Candidate> run() {
+    const int64_t devices = machine.numDevices();
+    auto ways = [&](int64_t used) { return waysUpTo(devices / used, devices); };
+    for (int64_t tp : ways(1))
+      for (int64_t ep : workload.hasExperts ? ways(tp) : one)
+        for (int64_t cp : ways(tp * ep))
+          for (int64_t pp : ways(tp * ep * cp))
+            for (int64_t dp : ways(tp * ep * cp * pp))
+              add(Degrees{dp, pp, cp, ep, tp});
+    sort();
+    explain();
+    return std::move(candidates);
+  }
+
+private:
+  /// The best variant of these numbers of ways.
+  void add(const Degrees &degrees) {
+    if (!predictor.whyNot(degrees).empty())
+      return;
+    std::optional<Candidate> best;
+    for (const Degrees &variant : variantsOf(degrees)) {
+      if (!predictor.whyNot(variant).empty())
+        continue;
+      Candidate candidate{variant, predictor.predict(variant), ""};
+      if (!best || isBetter(candidate, *best, goal))
+        best = std::move(candidate);
+    }
+    if (best)
+      candidates.push_back(std::move(*best));
+  }
+
+  /// The plainest first.
+  std::vector<Degrees> variantsOf(const Degrees &degrees) const {
+    std::vector<Degrees> variants{degrees};
+    auto multiply = [&](auto change) {
+      const size_t count = variants.size();
+      for (size_t i = 0; i < count; ++i) {
+        variants.push_back(variants[i]);
+        change(variants.back());
+      }
+    };
+    if (degrees.tp > 1)
+      multiply([](Degrees &d) { d.sequenceParallel = true; });
+    if (degrees.cp > 1)
+      multiply([](Degrees &d) { d.contextMode = ContextMode::Ulysses; });
+    if (degrees.ep > 1)
+      multiply([](Degrees &d) { d.expertMode = ExpertMode::Batch; });
+    const size_t plain = variants.size();
+    const int64_t most =
+        degrees.pp > 1 && workload.hasMicroBatches
+            ? std::min(4 * degrees.pp, workload.batch / degrees.dp)
+            : 1;
+    for (int64_t parts = 2; parts <= most; parts *= 2)
+      for (size_t i = 0; i < plain; ++i) {
+        variants.push_back(variants[i]);
+        variants.back().microBatches = parts;
+      }
+    return variants;
+  }
+
+  /// By score; of those within a tie with the best one, the simplest leads.
+  void sort() {
+    llvm::stable_sort(candidates, [&](const Candidate &a, const Candidate &b) {
+      return isBetter(a, b, goal);
+    });
+    if (candidates.empty())
+      return;
+    auto end = std::find_if(
+        candidates.begin(), candidates.end(), [&](const Candidate &candidate) {
+          return candidate.prediction.fits() !=
+                     candidates.front().prediction.fits() ||
+                 scoreOf(candidate, goal) >
+                     (1 + kTie) * scoreOf(candidates.front(), goal);
+        });
+    if (candidates.front().prediction.fits())
+      std::stable_sort(candidates.begin(), end, isSimpler);
+  }
+
+  void explain() {
+    for (Candidate &candidate : candidates)
+      candidate.reason = reasonOf(candidate);
+  }
+
+  std::string reasonOf(const Candidate &candidate) const {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    const Prediction &own = candidate.prediction,
+                     &best = candidates.front().prediction;
+    if (!own.fits()) {
+      os << "does not fit: "
+         << llvm::format("%.1f of %.1f GB a rank", own.memory.total() / 1e9,
+                         own.limit / 1e9);
+      return text;
+    }
+    if (&candidate == &candidates.front()) {
+      os << (goal == Goal::Latency      ? "the shortest "
+             : goal == Goal::Throughput ? "the most tokens a device"
+                                        : "the fewest devices");
+      if (goal == Goal::Latency)
+        os << (own.step ? "step" : "prompt");
+      return text;
+    }
+    const double times = scoreOf(candidate, goal) /
+                         scoreOf(candidates.front(), goal);
+    const int64_t ranks = candidate.degrees.numRanks(),
+                  bestRanks = candidates.front().degrees.numRanks();
+    if (times <= 1 + kTie) {
+      os << "as good, but ";
+      if (ranks > bestRanks)
+        os << "takes " << ranks << " devices instead of " << bestRanks;
+      else
+        os << "less simple";
+      return text;
+    }
+    os << llvm::format("%.2f", times)
+       << (goal == Goal::Latency      ? " times as long"
+           : goal == Goal::Throughput ? " times the devices for as many tokens"
+                                      : " times the devices");
+    addCause(own.main(), best.main(), os);
+    return text;
+  }
+
+  /// What it spends more on than the best one does, as shares of its time.
+  static void addCause(const RunPrediction &own, const RunPrediction &best,
+                       llvm::raw_ostream &os) {
+    const std::pair<const char *, double> parts[] = {
+        {"reading", own.busy.read - best.busy.read},
+        {"computing", own.busy.compute - best.busy.compute},
+        {"communication", own.busy.communication - best.busy.communication},
+        {"bubble", own.bubble - best.bubble}};
+    const auto *most = std::max_element(
+        std::begin(parts), std::end(parts),
+        [](const auto &a, const auto &b) { return a.second < b.second; });
+    if (most->second > 0.01 * own.total)
+      os << llvm::format(": %.1f ms more %s", most->second * 1e3, most->first);
+  }
+
+  const std::vector<int64_t> one{1};
+  const Workload &workload;
+  const Machine &machine;
+  Goal goal;
+  Predictor predictor;
+  std::vector<Candidate> candidates;
+};
+
+} // namespace
+
+std::vector<Candidate> rankDegrees(const Workload &workload,
+                                   const Machine &machine, Goal goal) {
+  return Ranker(workload, machine, goal).run();
+}
+
+std::string whatWouldFit(const Workload &workload, const Machine &machine) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  Machine larger = machine;
+  // Twice as many nodes again and again, up to what any mesh may have.
+  while (larger.numDevices() * 2 <= 65536) {
+    larger.nodes *= 2;
+    std::vector<Candidate> fewest =
+        rankDegrees(workload, larger, Goal::Fit);
+    if (fewest.empty() || !fewest.front().prediction.fits())
+      continue;
+    os << fewest.front().degrees.numRanks() << " devices ("
+       << fewest.front().degrees.flags() << ")";
+    return text;
+  }
+  return text;
+}
+
+} // namespace shardc::plan
