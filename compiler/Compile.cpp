@@ -2,7 +2,9 @@
 
 #include "compiler/Compile.h"
 
+#include "compiler/Diagnostics.h"
 #include "compiler/Pipeline.h"
+#include "compiler/RequestSizes.h"
 #include "compiler/files/OutputFile.h"
 #include "compiler/import/Import.h"
 #include "compiler/package/Package.h"
@@ -33,25 +35,6 @@ namespace shardc {
 
 namespace {
 
-/// "error: NODE: MESSAGE", notes indented below it; `about` comes before the
-/// node.
-void print(Diagnostic &diagnostic, StringRef about, llvm::raw_ostream &os) {
-  os << (diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning: "
-                                                                 : "error: ")
-     << about;
-  if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
-    os << name.getName().getValue() << ": ";
-  else if (auto file = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
-    os << file.getFilename().getValue() << ":" << file.getLine() << ": ";
-  os << diagnostic << '\n';
-  for (Diagnostic &note : diagnostic.getNotes()) {
-    os << "  note: ";
-    if (auto name = dyn_cast<NameLoc>(note.getLocation()))
-      os << name.getName().getValue() << ": ";
-    os << note << '\n';
-  }
-}
-
 class Compilation {
 public:
   Compilation(const CompileOptions &options, llvm::raw_ostream &output,
@@ -65,7 +48,7 @@ public:
         return success();
       }
       hasError |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
-      print(diagnostic, about, this->errors);
+      printDiagnostic(diagnostic, about, this->errors);
       return success();
     });
   }
@@ -115,18 +98,8 @@ private:
   ExitCode readMachine() {
     if (options.topology.empty())
       return ExitCode::Done;
-    machineText = options.topology;
-    std::string problem;
-    if (!plan::isPreset(options.topology)) {
-      auto file = llvm::MemoryBuffer::getFile(options.topology);
-      if (file)
-        machineText = (*file)->getBuffer().str();
-      else
-        problem = "is no preset (" + plan::presetNames() +
-                  ") and cannot be read: " + file.getError().message();
-    }
-    if (problem.empty())
-      problem = plan::parseMachine(machineText, machine.emplace());
+    std::string problem =
+        plan::loadMachine(options.topology, machineText, machine.emplace());
     const int64_t ranks = options.mesh.numRanks();
     if (problem.empty() && machine->numDevices() < ranks)
       problem = "has " + std::to_string(machine->numDevices()) +
@@ -274,39 +247,13 @@ private:
                : code;
   }
 
-  /// Sizes by the model's own symbols; "batch" and "seq" also mean the first
-  /// and second dim of the first input.
   ExitCode resolve(StringRef flag, const llvm::StringMap<int64_t> &given,
                    report::SymbolValues &resolved) {
-    llvm::StringMap<dist::DimExpr> symbols;
-    SmallVector<dist::DimExpr, 4> firstInput;
-    for (func::FuncOp function : module->getOps<func::FuncOp>())
-      for (Type type : function.getArgumentTypes())
-        for (dist::DimExpr size : dist::getDims(type)) {
-          if (type == function.getArgumentTypes().front())
-            firstInput.push_back(size);
-          size.forEachSymbol([&](StringRef name, bool) {
-            symbols[name] = dist::DimExpr::symbol(name);
-          });
-        }
-    for (const auto &entry : given) {
-      StringRef name = entry.getKey();
-      size_t position = name == "batch" ? 0 : name == "seq" ? 1 : SIZE_MAX;
-      if (symbols.count(name)) {
-        resolved[name] = entry.getValue();
-      } else if (position < firstInput.size()) {
-        if (std::optional<StringRef> symbol = firstInput[position].asSymbol())
-          resolved[*symbol] = entry.getValue();
-      } else {
-        errors << "error: " << flag << " " << name
-               << ": the model has no such size; it has";
-        for (const auto &symbol : symbols)
-          errors << ' ' << symbol.getKey();
-        errors << "\n";
-        return ExitCode::Flags;
-      }
-    }
-    return ExitCode::Done;
+    const std::string problem = resolveSizes(*module, given, resolved);
+    if (problem.empty())
+      return ExitCode::Done;
+    errors << "error: " << flag << " " << problem << "\n";
+    return ExitCode::Flags;
   }
 
   /// Writes a file that a flag asks for.

@@ -59,6 +59,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     shardings.microBatches = options.microBatches;
     shardings.contextMode = options.contextMode;
     shardings.expertMode = options.expertMode;
+    shardings.machine = options.machine;
     shardings.planSizes.assign(options.planSizes.begin(),
                                options.planSizes.end());
     passes.addPass(shard::createPropagateShardings(std::move(shardings)));

@@ -25,6 +25,7 @@ static constexpr char kDescription[] =
     "  shardrun model.shard --inputs data           run it here\n"
     "  shardc model.onnx --tp 2 --explain           what it communicates, and "
     "why\n"
+    "  shardc plan model.onnx --topology h100:1x8   which degrees suit it\n"
     "  shardc check model.onnx                      what it needs before it "
     "compiles\n"
     "  shardc verify model.onnx --tp 2              does it compute the "
@@ -227,6 +228,34 @@ static CLI::App *addVerify(CLI::App &app, Flags &flags, DimTexts &dims) {
   return verify;
 }
 
+static void addGoal(CLI::App &app, Flags &flags) {
+  app.add_option("--goal", flags.goal,
+                 "Of planning: throughput: the most tokens a second for each "
+                 "device (default); latency: the shortest step, or prompt "
+                 "where the model has no caches; fit: the fewest devices")
+      ->check(CLI::IsMember({"latency", "throughput", "fit"}));
+}
+
+/// `shardc plan`; the app that was added.
+static CLI::App *addPlan(CLI::App &app, Flags &flags, DimTexts &dims) {
+  CLI::App *plan = app.add_subcommand(
+      "plan", "Predict memory and time of every parallelism that a machine "
+              "allows, best first");
+  plan->add_option("model", flags.model, "The model: .onnx")->required();
+  plan->add_option("--topology", flags.topology,
+                   "What it is to run on: h100:16x8 or a JSON file")
+      ->required();
+  plan->add_option("--dims", dims.dims,
+                   "The requests: batch=32,seq=1024,past=8192 are prompts of "
+                   "1024 positions, and steps behind 8192");
+  addGoal(*plan, flags);
+  plan->add_option("--json", flags.planJson, "All candidates, to a file");
+  plan->footer(
+      "Exit status: 0 something fits, 1 nothing does, 2 wrong flags, 3 "
+      "the model.");
+  return plan;
+}
+
 /// Of flags that change nothing without others.
 static void warnOfIdleFlags(const CLI::App &app, const CLI::App &verify,
                             const Flags &flags) {
@@ -244,9 +273,11 @@ static void warnOfIdleFlags(const CLI::App &app, const CLI::App &verify,
       {"--ep-mode", ways("ep") > 1, "--ep 2 or more"},
       {"--micro-batches", ways("pp") > 1 || flags.microBatches == 1,
        "--pp 2 or more"},
-      {"--dims", explains || flags.verify, "--explain or --explain-json"},
-      {"--topology", explains || flags.target != "host",
-       "--explain, --explain-json or --target cuda"},
+      {"--dims", explains || flags.verify || flags.isAutomatic,
+       "--explain, --explain-json or --auto"},
+      {"--topology", explains || flags.isAutomatic || flags.target != "host",
+       "--explain, --explain-json, --auto or --target cuda"},
+      {"--goal", flags.isAutomatic, "--auto"},
       {"--weights", writes, "-o FOLDER"},
       {"--python", !flags.against.empty(), "--against onnxruntime"},
   };
@@ -257,6 +288,18 @@ static void warnOfIdleFlags(const CLI::App &app, const CLI::App &verify,
       std::cerr << "warning: " << rule.flag << ": changes nothing without "
                 << rule.needs << "\n";
   }
+}
+
+/// What is wrong with --auto and flags beside it.
+static std::string checkAutomatic(const CLI::App &app, const Flags &flags) {
+  if (flags.topology.empty())
+    return "--auto: needs --topology, for example --topology h100:1x8";
+  for (const char *flag : {"--dp", "--pp", "--cp", "--ep", "--tp", "--sp",
+                           "--cp-mode", "--ep-mode", "--micro-batches",
+                           "--plan-dims", "--rank-order", "--from"})
+    if (app.get_option(flag)->count() > 0)
+      return std::string(flag) + ": --auto chooses it; leave one of them out";
+  return "";
 }
 
 int parseFlags(int argc, char **argv, Flags &flags) {
@@ -303,6 +346,11 @@ int parseFlags(int argc, char **argv, Flags &flags) {
                  "Write the module after each phase to this folder");
   app.add_option("--reproducer", flags.reproducer,
                  "Where to write what makes a pass fail");
+  app.add_flag("--auto", flags.isAutomatic,
+               "Choose the degrees for --topology and --dims, as shardc plan "
+               "does");
+  addGoal(app, flags);
+  CLI::App *plan = addPlan(app, flags, dims);
   CLI::App *check = app.add_subcommand(
       "check", "Report everything that is unsupported or serves badly");
   check->add_option("model", flags.model, "The model: .onnx")->required();
@@ -327,10 +375,15 @@ int parseFlags(int argc, char **argv, Flags &flags) {
     return 2;
   }
   flags.check = check->parsed();
+  flags.plan = plan->parsed();
   flags.verify = verify->parsed();
   if (flags.check)
     return -1;
   std::string problem = parseDims("--dims", dims.dims, flags.dims);
+  if (flags.plan && problem.empty())
+    return -1;
+  if (problem.empty() && flags.isAutomatic)
+    problem = checkAutomatic(app, flags);
   if (problem.empty())
     problem = parseDims("--plan-dims", dims.planDims, flags.planDims);
   if (problem.empty())

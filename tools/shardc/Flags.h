@@ -25,7 +25,11 @@ struct Flags {
   std::string precision = "model";
   std::string kernels = "generated";
   bool check = false, json = false; ///< shardc check
-  bool verify = false;              ///< shardc verify, and its own flags:
+  bool plan = false;                ///< shardc plan, and its own flags:
+  std::string planJson;
+  bool isAutomatic = false; ///< --auto: degrees that planning chooses
+  std::string goal = "throughput";
+  bool verify = false; ///< shardc verify, and its own flags:
   std::vector<std::string> inputs;
   std::string programs, against, python;
   bool trustPrograms = false;

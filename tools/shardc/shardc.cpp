@@ -4,6 +4,7 @@
 #include "compiler/check/Check.h"
 #include "compiler/files/OutputFile.h"
 #include "compiler/files/ScratchFolder.h"
+#include "compiler/plan/PlanTable.h"
 #include "tools/shardc/Flags.h"
 #include "tools/shardc/verify/Verify.h"
 
@@ -74,12 +75,68 @@ static int runVerify(const Flags &flags) {
   return withProgress(options.plan, [&] { return verifier::verify(options); });
 }
 
+static PlanRequest planRequest(const Flags &flags) {
+  PlanRequest request{flags.model, flags.topology, {}, {}};
+  for (const auto &[name, size] : flags.dims)
+    request.dims[name] = size;
+  request.goal = *plan::symbolizeGoal(flags.goal);
+  return request;
+}
+
+static int runPlan(const Flags &flags) {
+  const PlanRequest request = planRequest(flags);
+  PlanAnswer answer;
+  if (ExitCode code = planModel(request, answer, llvm::errs());
+      code != ExitCode::Done)
+    return static_cast<int>(code);
+  printPlanTable(request, answer, llvm::outs());
+  if (!flags.planJson.empty()) {
+    const std::error_code error = files::writeFileAtomically(
+        flags.planJson,
+        [&](llvm::raw_ostream &file) { printPlanJson(request, answer, file); });
+    if (error) {
+      llvm::errs() << "error: --json: cannot write " << flags.planJson << ": "
+                   << error.message() << "\n";
+      return static_cast<int>(ExitCode::Flags);
+    }
+  }
+  return answer.remedy.empty() ? 0 : 1;
+}
+
+/// The degrees of --auto take the place of those that flags would say.
+static ExitCode choosePlan(const Flags &flags, CompileOptions &options) {
+  const PlanRequest request = planRequest(flags);
+  PlanAnswer answer;
+  if (ExitCode code = planModel(request, answer, llvm::errs());
+      code != ExitCode::Done)
+    return code;
+  if (!answer.remedy.empty()) {
+    llvm::errs() << "error: --auto: nothing fits " << flags.topology << ": "
+                 << answer.remedy << "\n";
+    return ExitCode::Flags;
+  }
+  const plan::Candidate &best = answer.candidates.front();
+  llvm::errs() << "auto: " << best.degrees.flags() << ": " << best.reason
+               << "\n";
+  options.mesh = best.degrees.mesh();
+  options.sequenceParallel = best.degrees.sequenceParallel;
+  options.microBatches = best.degrees.microBatches;
+  options.contextMode = plan::stringify(best.degrees.contextMode).str();
+  options.expertMode = plan::stringify(best.degrees.expertMode).str();
+  return ExitCode::Done;
+}
+
 static int run(const Flags &flags) {
   if (flags.check)
     return static_cast<int>(checkModel(flags.model, flags.json, llvm::outs()));
   if (flags.verify)
     return runVerify(flags);
+  if (flags.plan)
+    return runPlan(flags);
   CompileOptions options = compileOptions(flags);
+  if (flags.isAutomatic)
+    if (ExitCode code = choosePlan(flags, options); code != ExitCode::Done)
+      return static_cast<int>(code);
   return withProgress(options, [&] {
     return static_cast<int>(compile(options, llvm::outs(), llvm::errs()));
   });

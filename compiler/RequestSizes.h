@@ -1,0 +1,31 @@
+//===- RequestSizes.h - Sizes that users give, by the model's symbols -----===//
+//
+// The model's own names; "batch" and "seq" also mean the first and second dim of
+// the first input, "past" how many positions the caches hold.
+//
+//   batch=32,seq=1024,past=8192    for input_ids [batch, sequence] and
+//   batch = 32, sequence = 1024, past_sequence = 8192    past [.., past_sequence, ..]
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_COMPILER_REQUESTSIZES_H
+#define SHARDC_COMPILER_REQUESTSIZES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace shardc {
+
+/// The symbols that "batch", "seq" and "past" mean; "" where there is none.
+struct RequestSymbols {
+  std::string batch, sequence, past;
+};
+RequestSymbols requestSymbols(mlir::ModuleOp imported);
+
+/// "" or what is wrong: a size that the model does not have.
+std::string resolveSizes(mlir::ModuleOp imported,
+                         const llvm::StringMap<int64_t> &given,
+                         llvm::StringMap<int64_t> &resolved);
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_REQUESTSIZES_H

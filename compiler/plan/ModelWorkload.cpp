@@ -1,0 +1,148 @@
+//===- ModelWorkload.cpp - What planning must know of a model -------------===//
+
+#include "compiler/plan/ModelWorkload.h"
+
+#include "compiler/RequestSizes.h"
+#include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
+#include "dialects/onnx/Profiles.h"
+#include "passes/shard/BatchFactor.h"
+#include "passes/stage/StageGraph.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+namespace {
+
+/// Of requests that say nothing.
+constexpr int64_t kPositions = 1024;
+
+int64_t nominal(StringRef) { return dist::kNominalSize; }
+
+/// Pieces of a pipeline that need an op: its own, or those of what uses it.
+/// None stands for each, where something does that is computed anywhere.
+class PieceFinder {
+public:
+  PieceFinder(const shard::FunctionGraph &source,
+              const shard::EqualLayers &layers,
+              const stage::StageGraph &stages)
+      : source(source), layers(layers), stages(stages) {
+    for (auto [number, op] : llvm::enumerate(source.ops))
+      numbers[op] = number;
+  }
+
+  std::vector<plan::PlacedOp> run(func::FuncOp function) {
+    std::vector<plan::PlacedOp> placed;
+    for (Operation &op :
+         llvm::reverse(function.front().without_terminator())) {
+      auto number = numbers.find(layers.representative(&op));
+      if (number == numbers.end())
+        continue;
+      auto &pieces = piecesOf[&op];
+      if (stages.isFixed(&op))
+        pieces = {pieceOf(&op)};
+      else if (plan::Kernels::isLoadTime(number->second, source.graph))
+        for (Operation *user : op.getUsers())
+          pieces.append(piecesOf[user]);
+      llvm::sort(pieces);
+      pieces.erase(llvm::unique(pieces), pieces.end());
+      placed.push_back({number->second, pieces});
+    }
+    std::reverse(placed.begin(), placed.end());
+    return placed;
+  }
+
+private:
+  unsigned pieceOf(Operation *op) const {
+    auto next = llvm::upper_bound(stages.firstOps, stages.numberOf(op));
+    return std::min<size_t>(next - stages.firstOps.begin() - 1,
+                            stages.pieces.size() - 1);
+  }
+
+  const shard::FunctionGraph &source;
+  const shard::EqualLayers &layers;
+  const stage::StageGraph &stages;
+  llvm::DenseMap<Operation *, unsigned> numbers; ///< in the graph
+  llvm::DenseMap<Operation *, llvm::SmallVector<unsigned, 1>> piecesOf;
+};
+
+} // namespace
+
+const plan::Program *ModelWorkload::add(func::FuncOp function) {
+  Owned &own = *owned.emplace_back(std::make_unique<Owned>());
+  const shard::EqualLayers layers(function);
+  own.source =
+      std::make_unique<shard::FunctionGraph>(function, nominal, &layers);
+  own.program.graph = &own.source->graph;
+  own.program.kernels.emplace(own.source->graph);
+  const stage::StageGraph stages(function);
+  own.program.pieces = stages.pieces;
+  own.program.ops = PieceFinder(*own.source, layers, stages).run(function);
+  return &own.program;
+}
+
+ModelWorkload::ModelWorkload(ModuleOp imported,
+                             const llvm::StringMap<int64_t> &sizes) {
+  // Prompts come behind steps, which are for one size; branches for a prompt
+  // come before those for what follows it.
+  func::FuncOp prompt, step;
+  bool hasCaches = false;
+  for (auto function : imported.getOps<func::FuncOp>()) {
+    hasCaches |= !onnx::FunctionInfo(function).caches().empty();
+    if (onnx::isDecode(function))
+      step = step ? step : function;
+    else if (!prompt || onnx::isForSizes(prompt))
+      prompt = function;
+  }
+  chooseSizes(imported, sizes);
+  made.prompt.program = add(prompt);
+  made.hasExperts = llvm::any_of(
+      made.prompt.program->graph->ops, [](const plan::GraphOp &op) {
+        return llvm::any_of(op.leaves, [](const plan::OpLeaf &leaf) {
+          return leaf.isExperts;
+        });
+      });
+  made.hasMicroBatches =
+      shard::findBatch(prompt, shard::FunctionGraph(prompt, nominal))
+          .why.empty();
+  if (!hasCaches)
+    made.step.reset();
+  else
+    made.step->program = step ? add(step) : made.prompt.program;
+}
+
+void ModelWorkload::chooseSizes(ModuleOp imported,
+                                const llvm::StringMap<int64_t> &given) {
+  const RequestSymbols symbols = requestSymbols(imported);
+  llvm::StringMap<int64_t> prompt = given;
+  auto sizeOf = [&](const std::string &symbol, int64_t otherwise) {
+    return symbol.empty() ? otherwise
+                          : prompt.try_emplace(symbol, otherwise).first->second;
+  };
+  made.batchSymbol = symbols.batch;
+  made.batch = sizeOf(symbols.batch, 1);
+  made.promptLength = sizeOf(symbols.sequence, kPositions);
+  const int64_t past = sizeOf(symbols.past, made.promptLength);
+  for (const auto &entry : prompt)
+    dims[entry.getKey().str()] = entry.getValue();
+  for (const auto &[name, symbol] : {std::pair("batch", symbols.batch),
+                                     {"seq", symbols.sequence},
+                                     {"past", symbols.past}})
+    if (auto known = dims.find(symbol); known != dims.end()) {
+      const int64_t size = known->second;
+      dims.erase(known);
+      dims[name] = size;
+    }
+  llvm::StringMap<int64_t> ofStep = prompt;
+  if (!symbols.past.empty())
+    prompt[symbols.past] = 0;
+  if (!symbols.sequence.empty())
+    ofStep[symbols.sequence] = 1;
+  (void)past;
+  made.prompt.sizes = plan::Sizes(std::move(prompt));
+  made.step.emplace();
+  made.step->sizes = plan::Sizes(std::move(ofStep));
+}
+
+} // namespace shardc

@@ -1,0 +1,41 @@
+//===- ModelWorkload.h - What planning must know of an imported model -----===//
+#ifndef SHARDC_COMPILER_PLAN_MODELWORKLOAD_H
+#define SHARDC_COMPILER_PLAN_MODELWORKLOAD_H
+
+#include "passes/plan/degrees/Workload.h"
+#include "passes/shard/FunctionGraph.h"
+
+#include <map>
+#include <memory>
+
+namespace shardc {
+
+/// A module of phase imported, with a function for steps of decoding where its
+/// caches allow one. Owns what the workload points to.
+class ModelWorkload {
+public:
+  /// `sizes` by the model's symbols.
+  ModelWorkload(mlir::ModuleOp imported,
+                const llvm::StringMap<int64_t> &sizes);
+
+  const plan::Workload &workload() const { return made; }
+  /// The sizes that are planned for, by "batch", "seq", "past" and the model's
+  /// other symbols.
+  std::map<std::string, int64_t> dims;
+
+private:
+  struct Owned {
+    std::unique_ptr<shard::FunctionGraph> source;
+    plan::Program program;
+  };
+  const plan::Program *add(mlir::func::FuncOp function);
+  void chooseSizes(mlir::ModuleOp imported,
+                   const llvm::StringMap<int64_t> &given);
+
+  plan::Workload made;
+  std::vector<std::unique_ptr<Owned>> owned;
+};
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_PLAN_MODELWORKLOAD_H

@@ -1,0 +1,79 @@
+//===- PlanModel.cpp - Which degrees suit a model and a machine -----------===//
+
+#include "compiler/plan/PlanModel.h"
+
+#include "compiler/Diagnostics.h"
+#include "compiler/Pipeline.h"
+#include "compiler/RequestSizes.h"
+#include "compiler/import/Import.h"
+#include "compiler/plan/ModelWorkload.h"
+#include "passes/plan/machine/ReadMachine.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <chrono>
+
+using namespace mlir;
+
+namespace shardc {
+
+namespace {
+
+/// Phase imported; nothing where the model cannot be, which `errors` then says.
+OwningOpRef<ModuleOp> import(MLIRContext &context, const std::string &model) {
+  OwningOpRef<ModuleOp> module = importer::importOnnx(context, model);
+  if (!module)
+    return {};
+  PassManager passes(&context);
+  passes.enableVerifier(false); // verify-phase follows
+  PipelineOptions options;
+  options.splitsSteps = true;
+  buildPhase(passes, "imported", options);
+  if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
+    return {};
+  return module;
+}
+
+} // namespace
+
+ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
+                   llvm::raw_ostream &errors) {
+  const auto start = std::chrono::steady_clock::now();
+  plan::Machine machine;
+  std::string text;
+  std::string problem = plan::loadMachine(request.topology, text, machine);
+  if (problem.empty() && machine.devices.empty())
+    problem = "says nothing about devices; name a preset (" +
+              plan::presetNames() + ") or describe a \"device\"";
+  if (!problem.empty()) {
+    errors << "error: --topology " << request.topology << ": " << problem
+           << "\n";
+    return ExitCode::Flags;
+  }
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  prepareContext(context);
+  DiagnosticPrinter printer(context, errors);
+  OwningOpRef<ModuleOp> module = import(context, request.model);
+  if (!module)
+    return ExitCode::Model;
+  llvm::StringMap<int64_t> sizes;
+  if (std::string problem = resolveSizes(*module, request.dims, sizes);
+      !problem.empty()) {
+    errors << "error: --dims " << problem << "\n";
+    return ExitCode::Flags;
+  }
+  const ModelWorkload model(*module, sizes);
+  answer.dims = model.dims;
+  answer.candidates =
+      plan::rankDegrees(model.workload(), machine, request.goal);
+  if (answer.candidates.empty() ||
+      !answer.candidates.front().prediction.fits())
+    answer.remedy = plan::whatWouldFit(model.workload(), machine);
+  answer.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  return ExitCode::Done;
+}
+
+} // namespace shardc

@@ -1,0 +1,39 @@
+//===- PlanModel.h - Which degrees suit a model and a machine -------------===//
+//
+// What `shardc plan` and `shardc --auto` do, without their flags: the model is
+// imported, the degrees that the machine allows are predicted, and the best ones
+// come first (passes/plan/degrees/Ranking.h). Nothing is compiled.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_COMPILER_PLAN_PLANMODEL_H
+#define SHARDC_COMPILER_PLAN_PLANMODEL_H
+
+#include "compiler/Compile.h"
+#include "passes/plan/degrees/Ranking.h"
+
+#include <map>
+
+namespace shardc {
+
+struct PlanRequest {
+  std::string model, topology;
+  /// As --dims gives them; what is missing is a batch of 1, 1024 positions, and
+  /// as many before a step.
+  llvm::StringMap<int64_t> dims;
+  plan::Goal goal = plan::Goal::Throughput;
+};
+
+struct PlanAnswer {
+  std::map<std::string, int64_t> dims; ///< "batch", "seq", "past", others
+  std::vector<plan::Candidate> candidates; ///< best first
+  std::string remedy; ///< what would fit, where none does
+  double seconds = 0; ///< that it took
+};
+
+/// Done, or what went wrong was said to `errors`.
+ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
+                   llvm::raw_ostream &errors);
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_PLAN_PLANMODEL_H

@@ -1,0 +1,127 @@
+//===- PlanTable.cpp - Ranked degrees for people and for programs ---------===//
+
+#include "compiler/plan/PlanTable.h"
+
+#include "llvm/Support/Format.h"
+
+#include <nlohmann/json.hpp>
+
+using Json = nlohmann::json;
+
+namespace shardc {
+
+/// More lines nobody reads; --json has all.
+static constexpr size_t kLines = 12;
+
+static std::string percent(double part, double whole) {
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::format("%.0f %%", whole > 0 ? 100 * part / whole : 0.0);
+  return text;
+}
+
+static std::string format(const char *pattern, double number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format(pattern, number);
+  return text;
+}
+
+/// The cells of a candidate, as the header names them.
+static std::vector<std::string> cellsOf(const plan::Candidate &candidate) {
+  const plan::Prediction &p = candidate.prediction;
+  const plan::RunPrediction &run = p.main();
+  return {candidate.degrees.flags(),
+          format("%.1f", p.memory.total() / 1e9),
+          format("%.1f", p.prompt.total * 1e3),
+          p.step ? format("%.2f", p.step->total * 1e3) : "-",
+          format("%.0f", p.tokensPerSecond),
+          percent(run.busy.communication, run.total),
+          percent(run.bubble, run.total),
+          candidate.reason};
+}
+
+void printPlanTable(const PlanRequest &request, const PlanAnswer &answer,
+                    llvm::raw_ostream &output) {
+  output << request.model << " on " << request.topology << ":";
+  for (const auto &[name, size] : answer.dims)
+    output << " " << name << "=" << size;
+  output << "\n\n";
+  std::vector<std::vector<std::string>> lines = {
+      {"flags", "GB/rank", "prompt ms", "step ms", "tokens/s", "comm.",
+       "bubble", "why"}};
+  for (const plan::Candidate &candidate : answer.candidates)
+    if (lines.size() <= kLines)
+      lines.push_back(cellsOf(candidate));
+  std::vector<size_t> widths(lines.front().size(), 0);
+  for (const auto &line : lines)
+    for (size_t i = 0; i < line.size(); ++i)
+      widths[i] = std::max(widths[i], line[i].size());
+  for (const auto &line : lines) {
+    for (size_t i = 0; i + 1 < line.size(); ++i)
+      // Words to the left, numbers to the right.
+      output << (i == 0 ? llvm::left_justify(line[i], widths[i])
+                        : llvm::right_justify(line[i], widths[i]))
+             << "  ";
+    output << line.back() << "\n";
+  }
+  if (answer.candidates.size() > kLines)
+    output << "and " << answer.candidates.size() - kLines
+           << " more; --json FILE has all\n";
+  if (!answer.remedy.empty())
+    output << "\nnothing fits: " << answer.remedy << "\n";
+}
+
+static Json memoryOf(const plan::Prediction &prediction) {
+  const plan::MemoryPrediction &memory = prediction.memory;
+  return {{"weights", int64_t(memory.weights)},
+          {"activations", int64_t(memory.activations)},
+          {"kv", int64_t(memory.kv)},
+          {"buffers", int64_t(memory.buffers)},
+          {"total", int64_t(memory.total())},
+          {"limit", int64_t(prediction.limit)}};
+}
+
+static Json secondsOf(const plan::Prediction &prediction) {
+  const plan::RunPrediction &run = prediction.main();
+  return {{"prefill", prediction.prompt.total},
+          {"decode", prediction.step ? Json(prediction.step->total) : Json()},
+          {"compute", run.busy.compute},
+          {"read", run.busy.read},
+          {"communication", run.busy.communication},
+          {"bubble", run.bubble}};
+}
+
+void printPlanJson(const PlanRequest &request, const PlanAnswer &answer,
+                   llvm::raw_ostream &output) {
+  static constexpr const char *kGoals[] = {"latency", "throughput", "fit"};
+  Json json = {{"model", request.model},
+               {"topology", request.topology},
+               {"goal", kGoals[size_t(request.goal)]},
+               {"dims", answer.dims},
+               {"candidates", Json::array()},
+               {"seconds_to_plan", answer.seconds}};
+  if (!answer.remedy.empty())
+    json["remedy"] = answer.remedy;
+  for (const plan::Candidate &candidate : answer.candidates) {
+    const plan::Degrees &d = candidate.degrees;
+    json["candidates"].push_back(
+        {{"mesh",
+          {{"dp", d.dp},
+           {"pp", d.pp},
+           {"cp", d.cp},
+           {"ep", d.ep},
+           {"tp", d.tp},
+           {"fsdp", 1}}},
+         {"sp", d.sequenceParallel},
+         {"micro_batches", d.microBatches},
+         {"flags", d.flags()},
+         {"fits", candidate.prediction.fits()},
+         {"memory", memoryOf(candidate.prediction)},
+         {"seconds", secondsOf(candidate.prediction)},
+         {"tokens_per_second", candidate.prediction.tokensPerSecond},
+         {"reason", candidate.reason}});
+  }
+  output << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+}
+
+} // namespace shardc

@@ -1,0 +1,129 @@
+"""`shardc plan` and `--auto`: which degrees suit a model and a machine, and what they are predicted to take."""
+
+import json
+
+from tests.large import decoder
+from tests.support import EndToEnd, model_file, program
+
+SMALL = {"layers": 16, "hidden": 4096, "heads": 32, "kv_heads": 8, "inner": 14336, "vocabulary": 32000}
+LARGE = {"layers": 40, "hidden": 8192, "heads": 64, "kv_heads": 8, "inner": 28672, "vocabulary": 32000}
+REQUESTS = ["--dims", "batch=32,seq=1024,past=8192"]
+
+
+class Plan(EndToEnd):
+    def plan(self, model, topology, *flags, status=0):
+        """What --json says, of any goal and requests."""
+        file = self.folder / "plan.json"
+        done = program("shardc", "plan", model, "--topology", topology, "--json", file, *flags)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.text = done.stdout
+        return json.loads(file.read_text())
+
+    @staticmethod
+    def find(plan, **ways):
+        """The candidate with these ways and no others."""
+        mesh = {"dp": 1, "pp": 1, "cp": 1, "ep": 1, "tp": 1, "fsdp": 1, **ways}
+        return next(candidate for candidate in plan["candidates"] if candidate["mesh"] == mesh)
+
+    def test_a_model_that_fits_one_device_gets_one(self):
+        model, parameters = decoder(self.folder, **SMALL)
+        plan = self.plan(model, "h100:1x8", *REQUESTS)
+        best = plan["candidates"][0]
+        self.assertEqual(best["flags"], "--tp 1")
+        self.assertEqual(best["memory"]["weights"], 2 * parameters)
+        # 16 layers, keys and values, 32 requests of 8193 positions, 8 heads of 128 in two bytes.
+        self.assertEqual(best["memory"]["kv"], 16 * 2 * 32 * 8193 * 8 * 128 * 2)
+        self.assertEqual(best["memory"]["limit"], 80e9)
+        self.assertTrue(best["fits"])
+        self.assertEqual(plan["dims"], {"batch": 32, "past": 8192, "seq": 1024})
+        self.assertIn("--tp 1", self.text.splitlines()[3])
+
+    def test_parts_add_up_and_better_ones_come_first(self):
+        model, _ = decoder(self.folder, **SMALL)
+        plan = self.plan(model, "h100:2x8", *REQUESTS, "--goal", "latency")
+        steps = []
+        for candidate in plan["candidates"]:
+            seconds, memory = candidate["seconds"], candidate["memory"]
+            parts = sum(seconds[part] for part in ("compute", "read", "communication", "bubble"))
+            self.assertAlmostEqual(parts, seconds["decode"], delta=1e-6 * seconds["decode"])
+            self.assertAlmostEqual(memory["total"], sum(memory[k] for k in ("weights", "activations", "kv", "buffers")), delta=4)
+            if candidate["fits"]:
+                steps.append(seconds["decode"])
+        self.assertLess(steps[0], 1.02 * min(steps))
+        self.assertEqual(plan["candidates"][0]["mesh"]["tp"], 8)
+
+    def test_weights_are_split_as_the_compiler_splits_them(self):
+        model, _ = decoder(self.folder, **SMALL)
+        plan = self.plan(model, "h100:2x8", *REQUESTS)
+        for ways in ({"tp": 2}, {"tp": 3}, {"pp": 2}, {"tp": 8, "pp": 2}, {"cp": 2, "tp": 4}):
+            if ways == {"tp": 3}:
+                plan = self.plan(model, "h100:1x6", *REQUESTS)
+            elif ways == {"pp": 2}:
+                plan = self.plan(model, "h100:2x8", *REQUESTS)
+            candidate = self.find(plan, **ways)
+            report = self.folder / "explain.json"
+            self.run_ok("shardc", model, *candidate["flags"].split(), "--explain-json", report)
+            ranks = json.loads(report.read_text())["ranks"]
+            self.assertEqual(candidate["memory"]["weights"], max(rank["weight_bytes"] for rank in ranks), ways)
+
+    def test_a_model_that_fits_a_node_is_split_inside_of_it(self):
+        model, parameters = decoder(self.folder, **LARGE)
+        self.assertGreater(2 * parameters, 60e9)
+        plan = self.plan(model, "h100:16x8", *REQUESTS, "--goal", "latency")
+        best = plan["candidates"][0]["mesh"]
+        self.assertEqual((best["tp"], best["pp"], best["cp"]), (8, 1, 1))
+        fewest = self.plan(model, "h100:16x8", *REQUESTS, "--goal", "fit")["candidates"][0]["mesh"]
+        self.assertEqual(fewest["tp"] * fewest["pp"], 2)
+        alone = self.find(plan)
+        self.assertFalse(alone["fits"])
+        self.assertRegex(alone["reason"], r"does not fit: [\d.]+ of 80\.0 GB a rank")
+
+    def test_slow_links_are_avoided(self):
+        model, _ = decoder(self.folder, **{**LARGE, "layers": 60})
+        slow = self.folder / "slow.json"
+        links = {"gigabytes_per_second": 1, "microseconds": 50}
+        slow.write_text(json.dumps({"nodes": 8, "devices_per_node": 1, "preset": "h100", "between_nodes": links}))
+        best = self.plan(model, slow, "--dims", "batch=32,seq=128,past=128", "--goal", "throughput")["candidates"][0]
+        self.assertEqual(best["mesh"]["tp"], 1)
+        self.assertGreater(best["mesh"]["pp"], 1)
+
+    def test_says_what_would_fit(self):
+        model, _ = decoder(self.folder, **LARGE)
+        plan = self.plan(model, "l40s:1x2", *REQUESTS, status=1)
+        self.assertRegex(plan["remedy"], r"\d+ devices \(--tp \d+")
+        self.assertIn("nothing fits: ", self.text)
+        done = program("shardc", model, "--auto", "--topology", "l40s:1x2", *REQUESTS, "-o", self.folder / "out")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"error: --auto: nothing fits l40s:1x2: \d+ devices")
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_auto_compiles_what_plan_puts_first(self):
+        model, _ = decoder(self.folder, **LARGE)
+        best = self.plan(model, "h100:1x8", *REQUESTS, "--goal", "latency")["candidates"][0]
+        report = self.folder / "explain.json"
+        flags = ["--auto", "--topology", "h100:1x8", *REQUESTS, "--goal", "latency", "--explain-json", report]
+        done = program("shardc", model, *flags)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"auto: {best['flags']}: the shortest step", done.stderr)
+        self.assertEqual(json.loads(report.read_text())["mesh"], {"tp": 8})
+
+    def test_a_model_without_caches_has_prompts_alone(self):
+        plan = self.plan(model_file("bert-ts-op17"), "h100:1x2", "--dims", "batch=8,seq=128", "--goal", "latency")
+        best = plan["candidates"][0]
+        self.assertIsNone(best["seconds"]["decode"])
+        self.assertGreater(best["seconds"]["prefill"], 0)
+        self.assertEqual(best["memory"]["kv"], 0)
+
+    def test_mistakes(self):
+        model = model_file("bert-ts-op17")
+        for flags, words in (
+            (["plan", model], "--topology is required"),
+            (["plan", model, "--topology", "h100"], "expected h100:NODESxDEVICES"),
+            (["plan", model, "--topology", "h100:1x2", "--goal", "speed"], "--goal"),
+            (["plan", model, "--topology", "h100:1x2", "--dims", "past=3"], "--dims past: the model has no such size"),
+            ([model, "--auto", "--explain"], "--auto: needs --topology"),
+            ([model, "--auto", "--topology", "h100:1x2", "--tp", "2", "--explain"], "--tp: --auto chooses it"),
+        ):
+            done = program("shardc", *flags)
+            self.assertEqual(done.returncode, 2, flags)
+            self.assertIn(words, done.stderr)

@@ -1,0 +1,82 @@
+"""Decoders of any size, whose weights take no disk: one file with a hole in it."""
+
+import os
+
+from onnx import TensorProto, helper, save
+
+HALF, INDEX = TensorProto.FLOAT16, TensorProto.INT64
+
+
+class SparseGraph:
+    def __init__(self):
+        self.nodes, self.initializers, self.offset, self.parameters = [], [], 0, 0
+
+    def weight(self, name, *dims):
+        count = 1
+        for dim in dims:
+            count *= dim
+        tensor = TensorProto(name=name, data_type=HALF, dims=dims, data_location=TensorProto.EXTERNAL)
+        for key, value in (("location", "weights"), ("offset", self.offset), ("length", 2 * count)):
+            tensor.external_data.add(key=key, value=str(value))
+        self.initializers.append(tensor)
+        self.offset += 2 * count
+        self.parameters += count
+        return name
+
+    def constant(self, name, values):
+        self.initializers.append(helper.make_tensor(name, INDEX, [len(values)], values))
+        return name
+
+    def node(self, op, inputs, *outputs, **attributes):
+        self.nodes.append(helper.make_node(op, inputs, outputs, name=outputs[0], **attributes))
+        return outputs[0]
+
+
+def decoder(folder, *, layers, hidden, heads, kv_heads, inner, vocabulary):
+    """
+    Writes model.onnx: RMS norms, grouped heads, a gated MLP, caches. Its inputs are `ids` [batch, seq] and past_key_N,
+    past_value_N [batch, kv_heads, past, hidden / heads]. Returns its path and how many parameters it has.
+    """
+    graph = SparseGraph()
+    size = hidden // heads
+    node, weight = graph.node, graph.weight
+    split = graph.constant("split", [0, 0, -1, size])
+    merged = graph.constant("merged", [0, 0, hidden])
+    inputs, outputs = [helper.make_tensor_value_info("ids", INDEX, ["batch", "seq"])], []
+
+    def norm(x, name):
+        return node("RMSNormalization", [x, weight(f"{name}.scale", hidden)], name)
+
+    def spread(x, name, count):
+        flat = node("MatMul", [x, weight(f"{name}.weight", hidden, count * size)], f"{name}.flat")
+        return node("Transpose", [node("Reshape", [flat, split], f"{name}.split")], name, perm=[0, 2, 1, 3])
+
+    x = node("Gather", [weight("words", vocabulary, hidden), "ids"], "x")
+    for n in range(layers):
+        h = norm(x, f"norm{n}")
+        past = [f"past_key_{n}", f"past_value_{n}"]
+        present = [f"present_key_{n}", f"present_value_{n}"]
+        for name in past:
+            inputs.append(helper.make_tensor_value_info(name, HALF, ["batch", kv_heads, "past", size]))
+        for name in present:
+            outputs.append(helper.make_tensor_value_info(name, HALF, ["batch", kv_heads, "past + seq", size]))
+        q, k, v = (spread(h, f"{which}{n}", count) for which, count in (("q", heads), ("k", kv_heads), ("v", kv_heads)))
+        node("Attention", [q, k, v, "", *past], f"mixed{n}", *present, is_causal=1)
+        flat = node("Reshape", [node("Transpose", [f"mixed{n}"], f"back{n}", perm=[0, 2, 1, 3]), merged], f"merged{n}")
+        x = node("Add", [x, node("MatMul", [flat, weight(f"o{n}", hidden, hidden)], f"out{n}")], f"middle{n}")
+        h = norm(x, f"norm{n}b")
+        gate = node("MatMul", [h, weight(f"gate{n}", hidden, inner)], f"gated{n}")
+        act = node("Mul", [gate, node("Sigmoid", [gate], f"sigmoid{n}")], f"act{n}")
+        wide = node("Mul", [act, node("MatMul", [h, weight(f"up{n}", hidden, inner)], f"upped{n}")], f"wide{n}")
+        x = node("Add", [x, node("MatMul", [wide, weight(f"down{n}", inner, hidden)], f"downed{n}")], f"x{n + 1}")
+    node("MatMul", [norm(x, "last"), weight("head", hidden, vocabulary)], "logits")
+    outputs.insert(0, helper.make_tensor_value_info("logits", HALF, ["batch", "seq", vocabulary]))
+    made = helper.make_model(
+        helper.make_graph(graph.nodes, "decoder", inputs, outputs, graph.initializers),
+        opset_imports=[helper.make_opsetid("", 23)],
+        ir_version=11,
+    )
+    save(made, folder / "model.onnx")
+    with open(folder / "weights", "wb") as file:
+        os.truncate(file.fileno(), graph.offset)
+    return folder / "model.onnx", graph.parameters
