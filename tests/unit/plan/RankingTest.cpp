@@ -79,6 +79,7 @@ protected:
   }
   void setMemory(double bytes) {
     machine.devices.front().memoryBytes = bytes;
+    machine.devices.front().reservedBytes = 0;
   }
   Candidate best(Goal goal) {
     return plan::rankDegrees(workload, machine, goal).front();
