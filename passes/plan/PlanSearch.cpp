@@ -2,6 +2,7 @@
 
 #include "passes/plan/PlanSearch.h"
 
+#include "passes/plan/IndependentSet.h"
 #include "passes/plan/LookupCone.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -64,8 +65,9 @@ public:
     llvm::stable_sort(candidates, [&](const Candidate &a, const Candidate &b) {
       return a.score(graph.meanProduct) > b.score(graph.meanProduct);
     });
-    for (const Candidate &candidate : candidates)
-      accept(candidate);
+    for (auto [candidate, isChosen] : llvm::zip(candidates, choose(candidates)))
+      if (isChosen)
+        accept(candidate);
     if (role == LeafRole::Others)
       growLookupCones(graph, plan, axes);
   }
@@ -238,10 +240,29 @@ private:
     return false;
   }
 
+  /// The candidates that save most together; no op is in two of them.
+  std::vector<bool> choose(llvm::ArrayRef<Candidate> candidates) const {
+    Rivals rivals;
+    rivals.rivals.resize(candidates.size());
+    std::vector<llvm::SmallVector<unsigned, 4>> ofOp(graph.ops.size());
+    for (auto [number, candidate] : llvm::enumerate(candidates)) {
+      // What pays is split, even where it spares the busiest rank little.
+      rivals.weights.push_back(std::max(candidate.score(graph.meanProduct),
+                                        1e-6 * graph.meanProduct));
+      auto &others = rivals.rivals[number];
+      for (unsigned op : candidate.ops) {
+        others.insert(others.end(), ofOp[op].begin(), ofOp[op].end());
+        ofOp[op].push_back(number);
+      }
+      llvm::sort(others);
+      others.erase(llvm::unique(others), others.end());
+      for (unsigned other : others)
+        rivals.rivals[other].push_back(number);
+    }
+    return heaviestSet(rivals).isChosen;
+  }
+
   void accept(const Candidate &candidate) {
-    for (unsigned op : candidate.ops)
-      if (plan.ops[op].uses(axes))
-        return;
     for (unsigned op : candidate.ops) {
       llvm::SmallVector<const LeafSplit *, 2> taken;
       for (const LeafSplit &split : candidate.splits)

@@ -17,6 +17,10 @@
 //   LM head: its output may stay split   split, no collective
 //   embedding                            split, counted with its product
 //
+// No op is split by two regions: of regions that have one in common those are
+// taken that save most together (IndependentSet.h), with what whole graphs of
+// equal layers decide still exactly.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_PLAN_PLANSEARCH_H
 #define SHARDC_PASSES_PLAN_PLANSEARCH_H

@@ -145,7 +145,8 @@ void EqualLayers::standFor(Operation *op, Operation *kept) {
   representatives[op] = kept;
   ++counts.try_emplace(kept, 1).first->second;
   for (auto [own, other] : llvm::zip(op->getOperands(), kept->getOperands())) {
-    Operation *source = own.getDefiningOp(), *keptSource = other.getDefiningOp();
+    Operation *source = own.getDefiningOp(),
+              *keptSource = other.getDefiningOp();
     if (source == keptSource || !source || !isa<onnx::WeightOp>(source) ||
         representatives.count(source))
       continue;

@@ -25,15 +25,14 @@ static bool isAppend(const GraphOp &op, const Graph &graph) {
          op.resultValues.size() == 1 &&
          graph.values[op.resultValues[0]].isCache &&
          llvm::any_of(op.operandValues, [&](unsigned value) {
-           return value != kNoValue &&
-                  graph.values[value].producer == kNoValue;
+           return value != kNoValue && graph.values[value].producer == kNoValue;
          });
 }
 
 bool Kernels::isLoadTime(unsigned op, const Graph &graph) {
-  return llvm::all_of(
-      graph.ops[op].resultValues,
-      [&](unsigned value) { return graph.values[value].isLoadTime; });
+  return llvm::all_of(graph.ops[op].resultValues, [&](unsigned value) {
+    return graph.values[value].isLoadTime;
+  });
 }
 
 Role Kernels::roleOf(unsigned number, const Graph &graph) const {
@@ -67,7 +66,8 @@ void Kernels::add(unsigned number, const Graph &graph) {
     return;
   // Appending is part of what makes the new positions.
   bool isPart = roles[number] == Role::Append;
-  if (op.usesWeight && op.matrices.size() == 1 && op.operandValues[0] != kNoValue)
+  if (op.usesWeight && op.matrices.size() == 1 &&
+      op.operandValues[0] != kNoValue)
     isPart = !factors.insert(op.operandValues[0]).second;
   for (unsigned operand : op.operandValues) {
     if (operand == kNoValue)

@@ -68,7 +68,8 @@ private:
     double work = sizes.of(op.work);
     for (const LeafSplit &split : plan.ops[number].splits)
       if (op.find(split.leaf)) {
-        const double size = std::max(1.0, sizes.of(graph.space.size(split.leaf)));
+        const double size =
+            std::max(1.0, sizes.of(graph.space.size(split.leaf)));
         work *= std::ceil(size / double(dist::numWays(split.axes))) / size;
       }
     return work;
@@ -117,8 +118,8 @@ private:
       const GraphValue &value = operandOf(matrix);
       const Sharding sharding = operandSharding(graph, plan, number, matrix);
       numExperts = std::max(1.0, sizes.of(value.sizes[0]));
-      expertsHere = std::max(
-          1.0, sizes.largestPart(Sharding{{sharding.dims[0]}, {}}));
+      expertsHere =
+          std::max(1.0, sizes.largestPart(Sharding{{sharding.dims[0]}, {}}));
       ofOne += sizes.elements(value.sizes) / numExperts;
       ofOneHere += sizes.largestPart(sharding) / expertsHere;
     }
@@ -177,8 +178,8 @@ private:
   Seconds rows() const {
     double bytes = 0, written = 0;
     for (unsigned i = 0; i < op.resultValues.size(); ++i) {
-      const double result =
-          elementsOfResult(i) * double(graph.values[op.resultValues[i]].bits) / 8;
+      const double result = elementsOfResult(i) *
+                            double(graph.values[op.resultValues[i]].bits) / 8;
       written += result;
       if (kernels.isStored[op.resultValues[i]])
         bytes += result;

@@ -48,8 +48,7 @@ Seconds RunCost::onSlowestDevice(const Plan &plan, unsigned op,
     if (last && last->name == device.name)
       continue;
     last = &device;
-    const Seconds here =
-        opSeconds(graph, kernels, plan, op, sizes, device);
+    const Seconds here = opSeconds(graph, kernels, plan, op, sizes, device);
     if (here.total() > slowest.total())
       slowest = here;
   }
@@ -61,8 +60,8 @@ double RunCost::waitFor(const Plan &plan, unsigned number, const Sizes &sizes) {
   double seconds = 0;
   for (unsigned i = 0; i < op.operandValues.size(); ++i) {
     const unsigned value = op.operandValues[i];
-    const bool comesInTurn = !plan.ops[number].inTurn.empty() &&
-                             llvm::is_contained(kInTurn, i);
+    const bool comesInTurn =
+        !plan.ops[number].inTurn.empty() && llvm::is_contained(kInTurn, i);
     if (value == kNoValue || comesInTurn || graph.values[value].isLoadTime ||
         graph.values[value].producer == kNoValue)
       continue;
@@ -88,13 +87,14 @@ double RunCost::reshard(const Sharding &from, const Sharding &to,
   for (const dist::ReshardStep &step : *steps) {
     if (step.kind != StepKind::Slice && step.kind != StepKind::Once) {
       // The group's value when it is whole: before sums, after gathers.
-      double elements = std::max(sizes.largestPart(*before),
-                                 sizes.largestPart(step.after));
+      double elements =
+          std::max(sizes.largestPart(*before), sizes.largestPart(step.after));
       if (step.kind == StepKind::AllToAll)
-        elements = sizes.largestPart(*before) * double(dist::numWays(step.axes));
-      seconds += collectiveSeconds(machine, kindOf(step.kind),
-                                   routeOver(step.axes),
-                                   elements * double(value.bits) / 8);
+        elements =
+            sizes.largestPart(*before) * double(dist::numWays(step.axes));
+      seconds +=
+          collectiveSeconds(machine, kindOf(step.kind), routeOver(step.axes),
+                            elements * double(value.bits) / 8);
     }
     before = &step.after;
   }
@@ -105,9 +105,9 @@ double RunCost::passAround(const Plan &plan, unsigned number,
                            const Sizes &sizes, double hidden) {
   double bytes = 0;
   for (unsigned operand : kInTurn)
-    bytes += sizes.largestPart(operandSharding(graph, plan, number, operand)) *
-             double(graph.values[graph.ops[number].operandValues[operand]].bits) /
-             8;
+    bytes +=
+        sizes.largestPart(operandSharding(graph, plan, number, operand)) *
+        double(graph.values[graph.ops[number].operandValues[operand]].bits) / 8;
   const double seconds =
       collectiveSeconds(machine, CollectiveKind::Shift,
                         routeOver(plan.ops[number].inTurn), bytes);

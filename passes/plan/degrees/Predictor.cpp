@@ -63,8 +63,8 @@ const Predictor::OpCosts &Predictor::costsOf(const Request &request,
   return known->second;
 }
 
-const std::vector<Predictor::Stage> &
-Predictor::stagesOf(const Program &program, int64_t count) {
+const std::vector<Predictor::Stage> &Predictor::stagesOf(const Program &program,
+                                                         int64_t count) {
   auto [known, isNew] = stages.try_emplace({&program, count});
   if (!isNew)
     return known->second;
@@ -96,8 +96,8 @@ Predictor::stagesOf(const Program &program, int64_t count) {
 
 RunPrediction Predictor::run(const Request &request, bool isStep,
                              const Degrees &degrees) {
-  const OpCosts &ops = costsOf(request, isStep, degrees,
-                               rowsOf(degrees, degrees.microBatches));
+  const OpCosts &ops =
+      costsOf(request, isStep, degrees, rowsOf(degrees, degrees.microBatches));
   const dist::Mesh mesh = degrees.mesh();
   const auto &placed = stagesOf(*request.program, degrees.pp);
   Seconds slowest;
@@ -111,16 +111,15 @@ RunPrediction Predictor::run(const Request &request, bool isStep,
     if (seconds.total() > slowest.total())
       slowest = seconds;
     if (stage + 1 < degrees.pp)
-      transfers += sendSeconds(
-          machine, routeOfTransfer(machine, mesh, stage, stage + 1),
-          ops.memory[placed[stage].last].crossing);
+      transfers +=
+          sendSeconds(machine, routeOfTransfer(machine, mesh, stage, stage + 1),
+                      ops.memory[placed[stage].last].crossing);
   }
   const auto rounds = double(degrees.microBatches);
   prediction.total += (rounds - 1) * slowest.total() + transfers;
   prediction.busy = slowest * rounds;
   prediction.busy.communication += transfers;
-  prediction.bubble =
-      std::max(0.0, prediction.total - prediction.busy.total());
+  prediction.bubble = std::max(0.0, prediction.total - prediction.busy.total());
   return prediction;
 }
 
@@ -144,9 +143,8 @@ void Predictor::addMemory(const Request &request, bool isStep,
 /// Positions in and out of all replicas for each second.
 static double tokensOf(const Workload &workload, const Degrees &degrees,
                        const Prediction &prediction) {
-  const double batch =
-      double(workload.batch) *
-      (workload.batchSymbol.empty() ? double(degrees.dp) : 1);
+  const double batch = double(workload.batch) *
+                       (workload.batchSymbol.empty() ? double(degrees.dp) : 1);
   const double tokens =
       prediction.step ? batch : batch * double(workload.promptLength);
   return prediction.main().total > 0 ? tokens / prediction.main().total : 0;

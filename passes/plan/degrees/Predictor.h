@@ -66,7 +66,8 @@ private:
     std::vector<OpMemory> memory;
   };
   struct Stage {
-    std::vector<std::pair<unsigned, double>> ops; ///< and how often each is there
+    std::vector<std::pair<unsigned, double>>
+        ops;           ///< and how often each is there
     unsigned last = 0; ///< op that is there last
   };
 

@@ -178,8 +178,8 @@ private:
         os << (own.step ? "step" : "prompt");
       return text;
     }
-    const double times = scoreOf(candidate, goal) /
-                         scoreOf(candidates.front(), goal);
+    const double times =
+        scoreOf(candidate, goal) / scoreOf(candidates.front(), goal);
     const int64_t ranks = candidate.degrees.numRanks(),
                   bestRanks = candidates.front().degrees.numRanks();
     if (times <= 1 + kTie) {
@@ -235,8 +235,7 @@ std::string whatWouldFit(const Workload &workload, const Machine &machine) {
   // Twice as many nodes again and again, up to what any mesh may have.
   while (larger.numDevices() * 2 <= 65536) {
     larger.nodes *= 2;
-    std::vector<Candidate> fewest =
-        rankDegrees(workload, larger, Goal::Fit);
+    std::vector<Candidate> fewest = rankDegrees(workload, larger, Goal::Fit);
     if (fewest.empty() || !fewest.front().prediction.fits())
       continue;
     os << fewest.front().degrees.numRanks() << " devices ("

@@ -126,8 +126,7 @@ TEST_F(Ranking, WhatDoesNotFitComesLastAndSaysSo) {
 TEST_F(Ranking, SaysHowManyDevicesWouldFit) {
   setMemory(kLayers * 2 * kWeightBytes / 12);
   EXPECT_FALSE(best(Goal::Fit).prediction.fits());
-  EXPECT_EQ(plan::whatWouldFit(workload, machine),
-            "16 devices (--tp 16)");
+  EXPECT_EQ(plan::whatWouldFit(workload, machine), "16 devices (--tp 16)");
 }
 
 TEST_F(Ranking, WeightsAreHeldOnceBetweenTheRanks) {
@@ -170,8 +169,9 @@ TEST_F(Ranking, NoReplicaIsWithoutARow) {
 
 TEST_F(Ranking, EqualLayersChangeNoPrediction) {
   const shard::EqualLayers layers(*module->getOps<func::FuncOp>().begin());
-  const shard::FunctionGraph folded(*module->getOps<func::FuncOp>().begin(),
-                                    [](StringRef) { return 64; }, &layers);
+  const shard::FunctionGraph folded(
+      *module->getOps<func::FuncOp>().begin(), [](StringRef) { return 64; },
+      &layers);
   EXPECT_LT(folded.graph.ops.size(), source->graph.ops.size() * 2 / 3);
   plan::Program short_;
   short_.graph = &folded.graph;
