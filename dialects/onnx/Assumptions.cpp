@@ -127,7 +127,9 @@ static void moveConstant(DimExpr &lhs, DimExpr &rhs) {
   std::optional<int64_t> bound = rhs.asConstant();
   if (!bound || lhs.terms().empty() || !lhs.terms().back().atoms.empty())
     return;
-  int64_t constant = lhs.terms().back().coefficient;
+  const DimExpr constant = lhs.terms().back().coefficient;
+  if (dist::isTooLarge(rhs - constant))
+    return;
   lhs = lhs - constant;
   rhs = rhs - constant;
 }

@@ -6,6 +6,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -134,13 +135,16 @@ DimExpr makeAtom(AtomKind kind, llvm::StringRef name, DimExpr lhs = {},
   return DimExpr::fromTerms({Term{1, {atom}}});
 }
 
-int64_t floorDivide(int64_t lhs, int64_t rhs) {
-  return llvm::divideFloorSigned(lhs, rhs);
+/// What is left of floor division, of the divisor's sign.
+int64_t remainder(int64_t lhs, int64_t rhs) {
+  const int64_t rest = rhs == -1 ? 0 : lhs % rhs;
+  return rest != 0 && (rest < 0) != (rhs < 0) ? rest + rhs : rest;
 }
 
 /// Quotient of two terms, if it is one.
 std::optional<Term> divide(const Term &lhs, const Term &rhs) {
-  if (lhs.coefficient % rhs.coefficient != 0)
+  if (llvm::divideSignedWouldOverflow(lhs.coefficient, rhs.coefficient) ||
+      lhs.coefficient % rhs.coefficient != 0)
     return std::nullopt;
   Term quotient{lhs.coefficient / rhs.coefficient, {}};
   auto it = rhs.atoms.begin();
@@ -200,7 +204,9 @@ bool detail::normalize(Terms &terms) {
   }
   llvm::erase_if(merged, [](const Term &t) { return t.coefficient == 0; });
   terms = std::move(merged);
-  return true;
+  return llvm::none_of(terms, [](const Term &term) {
+    return term.coefficient == std::numeric_limits<int64_t>::min();
+  });
 }
 
 DimExpr DimExpr::fromTerms(Terms terms) {
@@ -311,7 +317,9 @@ std::optional<DimExpr> DimExpr::exactDiv(DimExpr rhs) const {
     std::optional<Term> term = divide(rest.front(), rhs.terms().front());
     if (!term || work > kMaxSize)
       return std::nullopt;
-    const Term negated{-term->coefficient, term->atoms};
+    Term negated{0, term->atoms};
+    if (llvm::SubOverflow(int64_t(0), term->coefficient, negated.coefficient))
+      return std::nullopt;
     for (const Term &other : rhs.terms())
       if (!appendProduct(rest, negated, other))
         return std::nullopt;
@@ -326,7 +334,9 @@ DimExpr DimExpr::floorDiv(DimExpr lhs, DimExpr rhs) {
   assert(!rhs.isConstant(0) && "division by zero");
   auto a = lhs.asConstant(), b = rhs.asConstant();
   if (a && b)
-    return floorDivide(*a, *b);
+    return llvm::divideSignedWouldOverflow(*a, *b)
+               ? tooLarge()
+               : llvm::divideFloorSigned(*a, *b);
   if (std::optional<DimExpr> exact = lhs.exactDiv(rhs))
     return *exact;
   // (4 n + 3) / 4 = n, as Range and Conv write it.
@@ -336,14 +346,14 @@ DimExpr DimExpr::floorDiv(DimExpr lhs, DimExpr rhs) {
       rest = term.coefficient;
   if (b && rest != 0)
     if (std::optional<DimExpr> exact = (lhs - rest).exactDiv(rhs))
-      return *exact + floorDivide(rest, *b);
+      return *exact + floorDiv(rest, rhs);
   return makeAtom(AtomKind::FloorDiv, "", lhs, rhs);
 }
 
 DimExpr DimExpr::mod(DimExpr lhs, DimExpr rhs) {
   auto a = lhs.asConstant(), b = rhs.asConstant();
   if (a && b)
-    return *a - *b * floorDivide(*a, *b);
+    return remainder(*a, *b);
   if (lhs.exactDiv(rhs))
     return 0;
   return makeAtom(AtomKind::Mod, "", lhs, rhs);
@@ -385,11 +395,9 @@ static std::optional<int64_t> evaluateAtom(
     return std::max(*lhs, *rhs);
   case AtomKind::FloorDiv:
     return *rhs <= 0 ? std::nullopt
-                     : std::optional<int64_t>(floorDivide(*lhs, *rhs));
+                     : std::optional(llvm::divideFloorSigned(*lhs, *rhs));
   default:
-    return *rhs <= 0
-               ? std::nullopt
-               : std::optional<int64_t>(*lhs - *rhs * floorDivide(*lhs, *rhs));
+    return *rhs <= 0 ? std::nullopt : std::optional(remainder(*lhs, *rhs));
   }
 }
 

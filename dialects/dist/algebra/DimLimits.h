@@ -28,7 +28,7 @@ namespace detail {
 using Terms = llvm::SmallVector<DimExpr::Term, 2>;
 
 /// Sorts atoms and terms and adds up terms of the same atoms. False if a
-/// coefficient leaves 64 bits.
+/// coefficient, or what it is times -1, leaves 64 bits.
 [[nodiscard]] bool normalize(Terms &terms);
 
 /// Terms and atoms in an expression, those within atoms too.

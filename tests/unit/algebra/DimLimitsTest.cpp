@@ -59,6 +59,19 @@ TEST(DimLimits, CoefficientsBeyond64BitsAreTooLarge) {
   EXPECT_TRUE(isTooLarge(DimExpr(int64_t(0)) - DimExpr(kSmallest)));
   EXPECT_EQ(DimExpr::min(kSmallest, 5), DimExpr(kSmallest));
   EXPECT_EQ(DimExpr::max(kLargest, -5), DimExpr(kLargest));
+  EXPECT_TRUE(isTooLarge(DimExpr::floorDiv(kSmallest, -1)));
+  EXPECT_TRUE(isTooLarge(a + kSmallest));
+}
+
+TEST(DimLimits, RemaindersNeedNoProduct) {
+  DimExpr a = DimExpr::symbol("a");
+  EXPECT_EQ(DimExpr::mod(kSmallest, -1), DimExpr(int64_t(0)));
+  EXPECT_EQ(DimExpr::mod(kSmallest, 3), DimExpr(int64_t(1)));
+  EXPECT_EQ(DimExpr::mod(kLargest, -3), DimExpr(int64_t(-2)));
+  auto smallest = [](llvm::StringRef, bool) {
+    return std::optional(kSmallest);
+  };
+  EXPECT_EQ(DimExpr::mod(a, 3).evaluate(smallest), 1);
 }
 
 TEST(DimLimits, NothingIsKnownOfWhatIsTooLarge) {
