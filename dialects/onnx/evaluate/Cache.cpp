@@ -18,9 +18,11 @@ static Outcome append(Call &call) {
   const int64_t kept = past.shape[2], more = added.shape[2];
   const int64_t whole = y->shape[2], size = past.shape[3];
   for (int64_t row = 0; row < past.shape[0] * past.shape[1]; ++row) {
-    const int64_t length = int64_t(lengths.data[row / past.shape[1]]);
-    if (length < 0 || length > kept || length + more > whole)
+    const double asked = lengths.data[row / past.shape[1]];
+    if (!(asked >= 0 && asked <= double(kept) &&
+          asked + double(more) <= double(whole)))
       return Outcome::Invalid;
+    const int64_t length = int64_t(asked);
     auto to = y->data.begin() + row * whole * size;
     std::copy_n(past.data.begin() + row * kept * size, length * size, to);
     std::copy_n(added.data.begin() + row * more * size, more * size,

@@ -28,7 +28,13 @@ static Outcome readSizes(Call &call) {
   const Tensor &data = call.operand(0);
   if (data.size() != int64_t(sizes.getValues().size()))
     return Outcome::Unfit;
-  Shape shape(data.data.begin(), data.data.end());
+  Shape shape;
+  for (double size : data.data) {
+    std::optional<int64_t> number = integerOf(size);
+    if (!number)
+      return Outcome::Unfit;
+    shape.push_back(*number);
+  }
   return call.sizes.bind(sizes.getValues(), shape) ? Outcome::Done
                                                    : Outcome::Unfit;
 }

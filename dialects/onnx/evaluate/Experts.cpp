@@ -73,7 +73,7 @@ static Outcome mix(Call &call) {
   auto kept = [&](double v) { return stored(wide, v, call.precision); };
   const int64_t choices = indices.shape[1], width = tokens.shape[1];
   for (int64_t i = 0; i < indices.size(); ++i) {
-    int64_t expert = int64_t(indices.data[i]);
+    int64_t expert = integerOf(indices.data[i]).value_or(up.shape[0]);
     expert += expert < 0 ? up.shape[0] : 0;
     if (expert < 0 || expert >= up.shape[0])
       return Outcome::Invalid;

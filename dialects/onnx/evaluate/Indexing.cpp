@@ -12,7 +12,8 @@ namespace shardc::onnx::evaluate {
 
 /// Negative ones count from the end; false if there is no such element.
 static bool normalize(double index, int64_t size, int64_t &result) {
-  result = int64_t(index) + (index < 0 ? size : 0);
+  result = integerOf(index).value_or(size);
+  result += result < 0 ? size : 0;
   return result >= 0 && result < size;
 }
 
@@ -233,8 +234,8 @@ static Outcome trilu(Call &call) {
     return Outcome::Unfit;
   const int64_t columns = y.shape.back(), rows = y.shape[y.rank() - 2];
   for (int64_t i = 0; i < y.size(); ++i) {
-    const int64_t above = i % columns - i / columns % rows - *diagonal;
-    if (op.getUpper() ? above < 0 : above > 0)
+    const int64_t place = i % columns - i / columns % rows;
+    if (op.getUpper() ? place < *diagonal : place > *diagonal)
       y.data[i] = 0;
   }
   return call.finish(std::move(y));

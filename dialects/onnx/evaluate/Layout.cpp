@@ -97,12 +97,14 @@ static Outcome slice(Call &call) {
     std::optional<int64_t> start = call.sizes.of(bounds.getValues()[d]);
     if (!start)
       return Outcome::Unfit;
-    const int64_t last = *start + ((*shape)[d] - 1) * step;
-    if ((*shape)[d] > 0 &&
-        (std::min(*start, last) < 0 || std::max(*start, last) >= x.shape[d]))
+    if ((*shape)[d] == 0)
+      continue; // nothing is read
+    auto last = (dist::DimExpr((*shape)[d] - 1) * step + *start).asConstant();
+    if (!last || std::min(*start, *last) < 0 ||
+        std::max(*start, *last) >= x.shape[d])
       return Outcome::Unfit;
     first += *start * strides[d];
-    strides[d] *= step;
+    strides[d] *= (*shape)[d] == 1 ? 0 : step;
   }
   return moved(call, *shape, strides, first);
 }

@@ -2,7 +2,10 @@
 
 #include "dialects/onnx/evaluate/Sizes.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <cstdlib>
+#include <limits>
 
 using namespace llvm;
 
@@ -12,15 +15,15 @@ using dist::DimExpr;
 using dist::detail::AtomKind;
 using dist::detail::DimAtom;
 
+int64_t magnitudeOf(int64_t number) {
+  return std::abs(std::max(number, -std::numeric_limits<int64_t>::max()));
+}
+
 int64_t Sizes::of(int64_t number) const {
-  auto found = numbers.find(std::abs(number));
+  auto found = numbers.find(magnitudeOf(number));
   if (found == numbers.end())
     return number;
   return number < 0 ? -found->second : found->second;
-}
-
-static int64_t floorOf(int64_t lhs, int64_t rhs) {
-  return lhs / rhs - (lhs % rhs != 0 && (lhs < 0) != (rhs < 0));
 }
 
 static std::optional<int64_t> valueOf(const Sizes &sizes, const DimAtom &atom) {
@@ -40,8 +43,10 @@ static std::optional<int64_t> valueOf(const Sizes &sizes, const DimAtom &atom) {
     return std::max(*lhs, *rhs);
   if (*rhs == 0)
     return std::nullopt;
-  const int64_t quotient = floorOf(*lhs, *rhs);
-  return atom.kind == AtomKind::FloorDiv ? quotient : *lhs - quotient * *rhs;
+  const DimExpr result = atom.kind == AtomKind::FloorDiv
+                             ? DimExpr::floorDiv(*lhs, *rhs)
+                             : DimExpr::mod(*lhs, *rhs);
+  return result.asConstant();
 }
 
 std::optional<int64_t> Sizes::of(DimExpr expr) const {
@@ -50,11 +55,11 @@ std::optional<int64_t> Sizes::of(DimExpr expr) const {
     int64_t product = of(term.coefficient);
     for (const DimAtom *atom : term.atoms) {
       std::optional<int64_t> value = valueOf(*this, *atom);
-      if (!value)
+      if (!value || llvm::MulOverflow(product, *value, product))
         return std::nullopt;
-      product *= *value;
     }
-    sum += product;
+    if (llvm::AddOverflow(sum, product, sum))
+      return std::nullopt;
   }
   return sum;
 }
@@ -85,7 +90,7 @@ bool Sizes::bind(ArrayRef<DimExpr> dims, ArrayRef<int64_t> shape) {
 
 void forEachNumber(DimExpr expr, function_ref<void(int64_t)> visit) {
   for (const DimExpr::Term &term : expr.terms()) {
-    visit(std::abs(term.coefficient));
+    visit(magnitudeOf(term.coefficient));
     for (const DimAtom *atom : term.atoms) {
       if (atom->kind == AtomKind::Symbol || atom->kind == AtomKind::Coordinate)
         continue;

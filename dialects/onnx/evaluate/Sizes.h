@@ -25,7 +25,7 @@ struct Sizes {
 
   /// What stands for a number of the model, of either sign.
   int64_t of(int64_t number) const;
-  /// Nothing where a symbol has no value.
+  /// Nothing where a symbol has no value, or 64 bits do not hold it.
   std::optional<int64_t> of(dist::DimExpr expr) const;
   /// The same of all; each is a size, hence at least 0.
   std::optional<Shape> of(llvm::ArrayRef<dist::DimExpr> dims) const;
@@ -33,6 +33,9 @@ struct Sizes {
   /// does not have the size that is given.
   bool bind(llvm::ArrayRef<dist::DimExpr> dims, llvm::ArrayRef<int64_t> shape);
 };
+
+/// Without its sign; the largest number for what has none without it.
+int64_t magnitudeOf(int64_t number);
 
 /// Calls `visit` with each number in the expression, without its sign.
 void forEachNumber(dist::DimExpr expr, llvm::function_ref<void(int64_t)> visit);

@@ -26,9 +26,10 @@ static Outcome splat(Call &call, DenseElementsAttr value) {
   if (!y)
     return Outcome::Unfit;
   double number = numberOf(known->elements.front());
-  if (value.getElementType().isSignlessInteger(64) ||
-      value.getElementType().isSignlessInteger(32))
-    number = double(call.sizes.of(int64_t(number)));
+  std::optional<int64_t> size = integerOf(number);
+  if (size && (value.getElementType().isSignlessInteger(64) ||
+               value.getElementType().isSignlessInteger(32)))
+    number = double(call.sizes.of(*size));
   llvm::fill(y->data, number);
   return Outcome::Done;
 }
@@ -45,10 +46,12 @@ static bool counts(const Call &call, const Tensor &whole, Tensor &part) {
   for (auto [i, number] : llvm::enumerate(whole.data))
     if (number != start + double(i) * step)
       return false;
-  const auto from = double(call.sizes.of(int64_t(start)));
-  const auto by = double(call.sizes.of(int64_t(step)));
+  const auto first = integerOf(start), by = integerOf(step);
+  if (!first || !by)
+    return false;
   for (auto [i, number] : llvm::enumerate(part.data))
-    number = from + double(i) * by;
+    number =
+        double(call.sizes.of(*first)) + double(i) * double(call.sizes.of(*by));
   return true;
 }
 

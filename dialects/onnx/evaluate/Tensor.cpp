@@ -17,6 +17,12 @@ namespace shardc::onnx::evaluate {
 Tensor::Tensor(Type element, ArrayRef<int64_t> shape)
     : element(element), shape(shape), data(size_t(countOf(shape))) {}
 
+std::optional<int64_t> integerOf(double value) {
+  return value >= -0x1p63 && value < 0x1p63
+             ? std::optional(static_cast<int64_t>(value))
+             : std::nullopt;
+}
+
 int64_t countOf(ArrayRef<int64_t> shape) {
   return std::min(numElements(shape), kMostElements);
 }

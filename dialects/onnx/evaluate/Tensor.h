@@ -16,6 +16,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace shardc::onnx::evaluate {
@@ -34,6 +35,9 @@ struct Tensor {
   int64_t size() const { return int64_t(data.size()); }
   int64_t rank() const { return int64_t(shape.size()); }
 };
+
+/// The integer that it is; nothing for what 64 bits do not hold.
+std::optional<int64_t> integerOf(double value);
 
 /// How many digits the evaluation keeps.
 enum class Precision { Exact, Rounded };

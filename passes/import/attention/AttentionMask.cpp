@@ -46,7 +46,7 @@ static bool isTriangle(Value value) {
   Dims dims = dimsOf(value);
   std::optional<int64_t> size =
       dims.size() < 2 ? std::nullopt : dims.back().asConstant();
-  if (!values || !size || dist::product(dims) != *size * *size ||
+  if (!values || !size || dist::product(dims) != DimExpr(*size) * *size ||
       dims[dims.size() - 2] != *size)
     return false;
   for (auto [at, element] : llvm::enumerate(*values))
@@ -150,11 +150,11 @@ bool ConditionReader::addBound(Value condition) {
   if (!low || !high)
     return false;
   // low <= high - isStrict
-  const int64_t ofKey = low->keys - high->keys;
-  const int64_t ofQuery = low->queries - high->queries;
+  const DimExpr ofKey = DimExpr(low->keys) - high->keys;
+  const DimExpr ofQuery = DimExpr(low->queries) - high->queries;
   DimExpr rest = high->offset - low->offset - DimExpr(int64_t(isStrict));
-  bool isUpper = ofKey == 1 && ofQuery == -1;
-  if (!isUpper && !(ofKey == -1 && ofQuery == 1))
+  bool isUpper = ofKey.isConstant(1) && ofQuery.isConstant(-1);
+  if (!isUpper && !(ofKey.isConstant(-1) && ofQuery.isConstant(1)))
     return false;
   return isUpper ? setBound(visibility.upper, rest)
                  : setBound(visibility.lower, rest * -1);

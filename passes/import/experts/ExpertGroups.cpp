@@ -12,6 +12,8 @@
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/Matching.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace shardc::import {
@@ -139,9 +141,11 @@ bool GroupReader::isTokenOfOrder(Value value) {
 /// The bin of each of `numExperts` numbers is that number: histc's widths.
 static bool isIdentityBin(double width, int64_t low, int64_t high,
                           int64_t numExperts) {
-  for (int64_t e = 0; e < numExperts; ++e)
-    if (std::clamp(int64_t(float(e) / float(width)), low, high) != e)
+  for (int64_t e = 0; e < numExperts; ++e) {
+    const float bin = float(e) / float(width);
+    if (!(std::fabs(bin) < 0x1p62f) || std::clamp(int64_t(bin), low, high) != e)
       return false;
+  }
   return true;
 }
 

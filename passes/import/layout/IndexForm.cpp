@@ -72,11 +72,11 @@ static std::optional<IndexForm> listed(ConstantOp op) {
   auto values = known ? known->asConstants() : std::nullopt;
   if (!values || values->size() < 2)
     return std::nullopt;
-  const int64_t step = (*values)[1] - (*values)[0];
+  const DimExpr start = values->front(), step = DimExpr((*values)[1]) - start;
   for (auto [i, element] : llvm::enumerate(*values))
-    if (element != values->front() + int64_t(i) * step)
+    if (start + step * int64_t(i) != DimExpr(element))
       return std::nullopt;
-  IndexForm form = constantForm(dims.size(), values->front());
+  IndexForm form = constantForm(dims.size(), start);
   form.coefficients[place - dims.begin()] = step;
   return form;
 }

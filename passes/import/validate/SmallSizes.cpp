@@ -6,6 +6,7 @@
 #include "passes/import/Matching.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <map>
 #include <numeric>
@@ -74,8 +75,11 @@ private:
   bool chosen(int64_t number, int64_t &value) const {
     int64_t divisor = 1;
     for (auto [a, small] : known)
-      if (number % a == 0)
-        divisor = std::lcm(divisor, small);
+      if (number % a == 0 &&
+          (llvm::MulOverflow(divisor / std::gcd(divisor, small), small,
+                             divisor) ||
+           divisor > number))
+        return false;
     value = (known.rbegin()->second / divisor + 1) * divisor;
     return value <= number;
   }
@@ -147,9 +151,10 @@ public:
   }
 
   void readPlace(int64_t number) {
-    readNumber(std::abs(number));
-    if (numbers.count(std::abs(number)))
-      facts.farthest = std::max(facts.farthest, std::abs(number));
+    const int64_t place = evaluate::magnitudeOf(number);
+    readNumber(place);
+    if (numbers.count(place))
+      facts.farthest = std::max(facts.farthest, place);
   }
 
   /// Guards of symbols that are known count, and bring in others.
