@@ -9,6 +9,7 @@
 #include "dialects/onnx/ops/Source.h"
 
 #include <cmath>
+#include <vector>
 
 using namespace mlir;
 
@@ -127,8 +128,31 @@ Value Decomposition::integers(ArrayRef<DimExpr> values) {
   return inference.constant(op, known);
 }
 
+Value Decomposition::places(ArrayRef<int64_t> values) {
+  const auto size = static_cast<int64_t>(values.size());
+  return constant(
+      DenseElementsAttr::get(RankedTensorType::get(size, i64()), values));
+}
+
+Value Decomposition::constant(DenseElementsAttr elements) {
+  OpBuilder &builder = inference.builder;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(op);
+  auto created =
+      ConstantOp::create(builder, op->getLoc(), elements.getType(), elements);
+  return failed(created.inferTypes(inference)) ? Value() : created.getResult();
+}
+
 Value Decomposition::constant(Type element, ArrayRef<int64_t> shape,
                               ArrayRef<double> values) {
+  // Of these there may be many.
+  auto type = RankedTensorType::get(shape, element);
+  if (element.isF64())
+    return constant(DenseElementsAttr::get(type, values));
+  if (element.isF32())
+    return constant(DenseElementsAttr::get(
+        type,
+        ArrayRef<float>(std::vector<float>(values.begin(), values.end()))));
   KnownValue known{element, SmallVector<int64_t, 4>(shape), {}};
   for (double value : values)
     known.elements.push_back(

@@ -93,9 +93,13 @@ public:
   Value integer(mlir::Type element, dist::DimExpr value);
   /// i64 [n].
   Value integers(llvm::ArrayRef<dist::DimExpr> values);
+  /// The same of constants, of which there may be many.
+  Value places(llvm::ArrayRef<int64_t> values);
   /// Row-major; integers must be whole numbers.
   Value constant(mlir::Type element, llvm::ArrayRef<int64_t> shape,
                  llvm::ArrayRef<double> values);
+  /// Known if the elements are few.
+  Value constant(mlir::DenseElementsAttr elements);
   /// start, start + 1, ...: i64 [count].
   Value range(dist::DimExpr start, dist::DimExpr count);
 

@@ -104,6 +104,9 @@ permutations(int64_t rank, int64_t axis) {
   return {perm, back};
 }
 
+/// The matrix of more points is no constant, but computed as well.
+constexpr int64_t kMostStoredPoints = 1024;
+
 /// Of as many points as there are.
 static LogicalResult replaceAtRun(DFTOp op, ShapeInference &inference,
                                   int64_t axis) {
@@ -153,7 +156,8 @@ LogicalResult DFTOp::inferTypes(ShapeInference &inference) {
   if (!points)
     return replaceAtRun(*this, inference, *axis);
   bool isInverse = getInverse() != 0, isHalf = getOnesided() != 0;
-  int64_t length = isInverse && isHalf ? 2 * (*points - 1) : *points;
+  DimExpr whole = isInverse && isHalf ? (dims[*axis] - 1) * 2 : dims[*axis];
+  int64_t length = whole.asConstant().value_or(0);
   if (ShapeInference::isPresent(*this, 1)) {
     auto known = constantOperand(*this, inference, 1, "a dft_length", 1);
     if (failed(known))
@@ -171,6 +175,8 @@ LogicalResult DFTOp::inferTypes(ShapeInference &inference) {
           *this, {matrix.points, matrix.parts, matrix.bins, matrix.results},
           kMostElements, "elements of a matrix")))
     return failure();
+  if (*points > kMostStoredPoints && length == *points && !isReal)
+    return replaceAtRun(*this, inference, *axis);
   // The axis moves beside the parts, and both are contracted at once.
   auto [perm, back] = permutations(rank, *axis);
   Decomposition build(*this, inference);
@@ -214,22 +220,21 @@ LogicalResult STFTOp::inferTypes(ShapeInference &inference) {
   } else if (window) {
     length = build.dims(window).front().asConstant();
   }
-  const int64_t last = points && length ? *points - *length : -1;
-  if (last < 0 || *length < 1 || step->front() < 1)
+  const bool isFrame = points && length && *length >= 1 && *length <= *points;
+  if (!isFrame || step->front() < 1)
     return emitOpError("has a signal of ")
            << getSignal().getType()
            << ", expected a constant number of points, no fewer than a frame";
-  int64_t count = last / step->front() + 1;
+  int64_t count = (*points - *length) / step->front() + 1;
   if (failed(checkAmount(*this, {count, *length}, kMostElements,
                          "points of frames")))
     return failure();
-  SmallVector<DimExpr, 4> places;
-  for (int64_t frame = 0; frame < count; ++frame)
-    for (int64_t i = 0; i < *length; ++i)
-      places.push_back(frame * step->front() + i);
-  Value frames = build.make<GatherOp>({getSignal(), build.integers(places)},
+  Value starts = build.mul(build.range(0, count),
+                           build.integer(build.i64(), step->front()));
+  Value places =
+      build.add(build.reshape(starts, {count, 1}), build.range(0, *length));
+  Value frames = build.make<GatherOp>({getSignal(), places},
                                       {build.attribute("axis", int64_t(1))});
-  frames = build.reshape(frames, {dims[0], count, *length, dims[2]});
   if (window)
     frames = build.mul(frames, build.reshape(window, {*length, 1}));
   Value none = build.integers(DimExpr(*length));
