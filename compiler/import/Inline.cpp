@@ -98,9 +98,17 @@ void addTypes(const ::onnx::GraphProto &graph, Types &types) {
         addTypes(attribute.g(), types);
 }
 
+/// ONNX lists as many parts as num_outputs says, before it counts the outputs.
+void limitParts(::onnx::NodeProto &node) {
+  for (auto &attribute : *node.mutable_attribute())
+    if (attribute.name() == "num_outputs")
+      attribute.set_i(std::min<int64_t>(attribute.i(), node.output_size()));
+}
+
 /// Types of all values, as far as ONNX infers them.
 Types inferTypes(const ::onnx::ModelProto &model) {
   ::onnx::ModelProto copy = model;
+  forEachNode(*copy.mutable_graph(), limitParts);
   try {
     ::onnx::shape_inference::InferShapes(copy);
   } catch (const std::exception &) {
