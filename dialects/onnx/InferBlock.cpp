@@ -127,12 +127,44 @@ LogicalResult ShapeInference::checkOperands(OnnxOp op) {
   return success();
 }
 
+LogicalResult checkNumbers(Operation *op, StringRef name,
+                           ArrayRef<int64_t> numbers) {
+  constexpr int64_t kFarthest = int64_t{1} << 30;
+  for (int64_t number : numbers)
+    if (number < -kFarthest || number > kFarthest)
+      return op->emitOpError("has ")
+             << name << " of " << number << ", expected numbers from "
+             << -kFarthest << " to " << kFarthest;
+  return success();
+}
+
+/// Places along a dim may be any, as they are clamped to it; so may a seed. What
+/// an op without operands says is what it holds: the place of a weight.
+static LogicalResult checkAttributes(Operation *op) {
+  if (op->getNumOperands() == 0)
+    return success();
+  for (NamedAttribute attribute : op->getAttrs()) {
+    StringRef name = attribute.getName();
+    if (llvm::is_contained({"start", "end", "starts", "ends", "steps", "seed"},
+                           name))
+      continue;
+    SmallVector<int64_t> numbers;
+    if (auto number = dyn_cast<IntegerAttr>(attribute.getValue()))
+      numbers.push_back(number.getValue().getSExtValue());
+    if (auto list = dyn_cast<DenseI64ArrayAttr>(attribute.getValue()))
+      llvm::append_range(numbers, list.asArrayRef());
+    if (failed(checkNumbers(op, name, numbers)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult ShapeInference::inferOps(ArrayRef<Operation *> ops) {
   Operation *outer = current;
   for (Operation *op : ops) {
     current = op;
     if (auto onnxOp = dyn_cast<OnnxOp>(op))
-      if (failed(checkOperands(onnxOp)) ||
+      if (failed(checkOperands(onnxOp)) || failed(checkAttributes(op)) ||
           failed(op->hasTrait<IsReplaced>() ? inferReplaced(onnxOp, *this)
                                             : onnxOp.inferTypes(*this)) ||
           isRefused || failed(checkSizes(op)))

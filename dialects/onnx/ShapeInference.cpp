@@ -56,7 +56,15 @@ void ShapeInference::setType(Value result, Type element,
   SmallVector<DimExpr, 4> simple;
   for (DimExpr dim : dims)
     simple.push_back(simplify(dim));
+  refuseNegative(result.getDefiningOp(), simple);
   result.setType(dist::makeType(element, simple));
+}
+
+void ShapeInference::refuseNegative(Operation *op, ArrayRef<DimExpr> dims) {
+  for (DimExpr dim : dims)
+    if (op && !isRefused && dim.asConstant().value_or(0) < 0)
+      (void)assume(op, GuardKind::AtLeast, dim, 0,
+                   op->getName().stripDialect() + ": the size of a result");
 }
 
 void ShapeInference::setKnown(Value result, KnownValue value) {
@@ -70,7 +78,8 @@ void ShapeInference::setKnown(Value result, KnownValue value) {
     auto *dim = std::get_if<DimExpr>(&scalar);
     return dim && dist::isTooLarge(*dim);
   };
-  if (static_cast<int64_t>(value.elements.size()) > kMaxKnownElements ||
+  if (isRefused ||
+      static_cast<int64_t>(value.elements.size()) > kMaxKnownElements ||
       llvm::any_of(value.elements, isTooLarge))
     return;
   if (scope && scope->isOutside(result) && !values.count(result))
@@ -144,6 +153,7 @@ Value ShapeInference::reshape(Operation *op, Value data,
                               ArrayRef<DimExpr> newDims) {
   if (ArrayRef<DimExpr>(dims(data)) == newDims)
     return data;
+  refuseNegative(op, newDims);
   // A Reshape of the model assumes so itself. Where it is provably false, the
   // compile ends behind this op.
   if (!isa<ReshapeOp>(op))
@@ -164,6 +174,7 @@ Value ShapeInference::expand(Operation *op, Value data,
   if (ArrayRef<DimExpr>(from) == newDims)
     return data;
   assert(from.size() <= newDims.size() && "dims are added in front");
+  refuseNegative(op, newDims);
   bool fits = true; // or the compile ends behind this op
   for (auto [size, to] : llvm::zip(llvm::reverse(from), llvm::reverse(newDims)))
     if (!size.isConstant(1))

@@ -196,6 +196,8 @@ private:
                           unsigned numResults);
   /// Whether they are tensors of as many dims as the op declares.
   static llvm::LogicalResult checkOperands(OnnxOp op);
+  /// Error at `op` for a size below 0, behind which inference ends.
+  void refuseNegative(mlir::Operation *op, llvm::ArrayRef<dist::DimExpr> dims);
   bool recordEquality(dist::DimExpr lhs, dist::DimExpr rhs);
   /// Makes the operand's value known if its integers can be read.
   void evaluateFromData(mlir::OpOperand &operand);
@@ -232,6 +234,13 @@ private:
 //===----------------------------------------------------------------------===//
 // Shape functions that many ops share
 //===----------------------------------------------------------------------===//
+
+/// Numbers come from a file. Fails unless all of these, which the error calls
+/// `name`, lie within +-2^30: no window, stride or count does not, and a sum of
+/// some products of two of them is a number still. So are the integers of a
+/// node's attributes where its shape function sees them.
+llvm::LogicalResult checkNumbers(mlir::Operation *op, llvm::StringRef name,
+                                 llvm::ArrayRef<int64_t> numbers);
 
 /// How one element of a known result follows from those of the operands.
 struct FoldSite {

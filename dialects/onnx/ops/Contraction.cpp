@@ -160,6 +160,8 @@ static LogicalResult completeConv(ConvOp op, ArrayRef<DimExpr> filter) {
   auto kernel = asConstants(filter.drop_front(2));
   if (!kernel)
     return op.emitOpError("has a filter of symbolic sizes");
+  if (failed(checkNumbers(op, "a kernel size", *kernel)))
+    return failure();
   if (!op.getKernelShape())
     op.setKernelShape(ArrayRef<int64_t>(*kernel));
   if (*op.getKernelShape() != ArrayRef<int64_t>(*kernel))

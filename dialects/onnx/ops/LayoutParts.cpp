@@ -8,6 +8,8 @@
 
 #include "dialects/dist/algebra/DimLimits.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace shardc::onnx {
@@ -161,9 +163,11 @@ partSizes(SplitOp op, ShapeInference &inference, DimExpr size) {
            << *op.getNumOutputs() << ", but " << count << " results";
   SmallVector<DimExpr, 4> sizes;
   if (std::optional<int64_t> constant = size.asConstant()) {
-    int64_t part = (*constant + count - 1) / count;
-    for (int64_t i = 0; i < count; ++i)
-      sizes.push_back(std::clamp<int64_t>(*constant - i * part, 0, part));
+    int64_t part = llvm::divideCeilSigned(*constant, count), left = *constant;
+    for (int64_t i = 0; i < count; ++i) {
+      sizes.push_back(std::min(part, left));
+      left -= std::min(part, left);
+    }
     return sizes;
   }
   // Until opset 18, which has num_outputs, all parts are equal.

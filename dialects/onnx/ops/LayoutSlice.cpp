@@ -19,6 +19,8 @@
 
 #include "dialects/onnx/Decomposition.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace shardc::onnx {
@@ -54,8 +56,9 @@ public:
         !inference.isKnownAtLeast(span, 0)) // clamped, they may have crossed
       span = DimExpr::max(span, 0);
     if (std::optional<int64_t> constant = span.asConstant())
-      return Interval{*first,
-                      *constant <= 0 ? 0 : (*constant + step - 1) / step, step};
+      return Interval{
+          *first, *constant <= 0 ? 0 : llvm::divideCeilSigned(*constant, step),
+          step};
     if (failed(inference.assume(op, GuardKind::AtLeast, span, 0,
                                 "Slice: start " + first->str() +
                                     " lies behind end " + last->str())))
@@ -125,7 +128,7 @@ private:
     // ONNX clamps a start to the first element, NumPy to before it.
     from = std::clamp<int64_t>(from, *size > 0 ? 0 : -1, *size - 1);
     to = std::clamp<int64_t>(to, -1, *size - 1);
-    int64_t count = from <= to ? 0 : (from - to - step - 1) / -step;
+    int64_t count = from <= to ? 0 : llvm::divideCeilSigned(from - to, -step);
     return Interval{std::max<int64_t>(from, 0), count, step};
   }
 

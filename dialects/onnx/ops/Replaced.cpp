@@ -81,6 +81,8 @@ LogicalResult ShrinkOp::inferTypes(ShapeInference &inference) {
 /// [1, n, 1] for a dim in the middle of three.
 static Value along(Decomposition &build, Value vector, int64_t axis,
                    size_t rank) {
+  if (!vector)
+    return {};
   Decomposition::Dims dims(rank, DimExpr(int64_t(1)));
   dims[axis] = build.dims(vector).front();
   return build.reshape(vector, dims);

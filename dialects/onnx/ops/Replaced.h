@@ -15,9 +15,11 @@ llvm::FailureOr<llvm::SmallVector<int64_t, 4>>
 constantOperand(mlir::Operation *op, ShapeInference &inference, unsigned index,
                 llvm::StringRef name, size_t count = 0);
 
-/// What import writes for one op: elements of a constant, and values of ops.
+/// What import writes for one op: elements of a constant, and values of ops. Of
+/// places, which elements of a constant may be, there may be more.
 inline constexpr int64_t kMostElements = int64_t{1} << 26,
-                         kMostValues = int64_t{1} << 16;
+                         kMostValues = int64_t{1} << 16,
+                         kMostPlaces = int64_t{1} << 62;
 
 /// Sizes come from a file. Fails unless there are at most `most` of `what`, the
 /// product of `counts`, none of which is negative.

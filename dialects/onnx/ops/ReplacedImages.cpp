@@ -46,6 +46,8 @@ static LogicalResult resolveOutputShape(ConvTransposeOp op,
   auto sizes = asConstants(image);
   if (!sizes && op.getOutputShape())
     return op.emitOpError("has output_shape for symbolic sizes");
+  if (sizes && failed(checkNumbers(op, "an image size", *sizes)))
+    return failure();
   size_t spatial = image.size();
   ArrayRef<int64_t> wanted = op.getOutputShape().value_or(ArrayRef<int64_t>());
   wanted = wanted.take_back(std::min(spatial, wanted.size()));
@@ -123,9 +125,11 @@ LogicalResult ConvTransposeOp::inferTypes(ShapeInference &inference) {
   size_t spatial = image.size() - 2;
   auto kernel = asConstants(ArrayRef(filter).drop_front(2));
   int64_t group = getGroup();
-  if (!kernel || !filter[0].exactDiv(group))
+  if (!kernel || group < 1 || !filter[0].exactDiv(group))
     return emitOpError("has a filter of symbolic sizes, or channels that its "
                        "groups do not divide");
+  if (failed(checkNumbers(*this, "a kernel size", *kernel)))
+    return failure();
   TransposedWindows windows{
       llvm::to_vector(ArrayRef(*kernel)), listOr(getStrides(), spatial, 1),
       listOr(getDilations(), spatial, 1), listOr(getPads(), 2 * spatial, 0),
@@ -166,10 +170,10 @@ countWindows(ArrayRef<int64_t> image, ArrayRef<int64_t> block,
              ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations) {
   SmallVector<int64_t> windows;
   for (size_t d = 0; d < image.size(); ++d) {
-    int64_t last = 0;
-    if (block[d] < 1 || strides[d] < 1 || dilations[d] < 1 ||
-        __builtin_mul_overflow(dilations[d], block[d] - 1, &last) ||
-        __builtin_sub_overflow(image[d] - 1, last, &last) || last < 0)
+    if (block[d] < 1 || strides[d] < 1 || dilations[d] < 1)
+      return std::nullopt;
+    const int64_t last = image[d] - 1 - dilations[d] * (block[d] - 1);
+    if (last < 0)
       return std::nullopt;
     windows.push_back(last / strides[d] + 1);
   }
@@ -210,7 +214,8 @@ LogicalResult Col2ImOp::inferTypes(ShapeInference &inference) {
                        pads = listOr(getPads(), 2 * spatial, 0),
                        padded(image->begin(), image->end());
   SmallVector<DimExpr, 4> dims = inference.dims(getInput());
-  if (failed(checkAmount(*this, *block, kMostElements, "taps")))
+  if (failed(checkAmount(*this, *block, kMostElements, "taps")) ||
+      failed(checkNumbers(*this, "an image size", *image)))
     return failure();
   int64_t taps = numElements(*block);
   std::optional<DimExpr> channels =
@@ -228,7 +233,8 @@ LogicalResult Col2ImOp::inferTypes(ShapeInference &inference) {
                        "lies in its image");
   SmallVector<int64_t> counts(*windows);
   counts.push_back(taps);
-  if (failed(checkAmount(*this, counts, kMostElements, "taps of windows")))
+  if (failed(checkAmount(*this, counts, kMostElements, "taps of windows")) ||
+      failed(checkAmount(*this, padded, kMostPlaces, "places of an image")))
     return failure();
   SmallVector<int64_t> places =
       placesOfTaps(padded, *block, strides, dilations, *windows);
@@ -241,9 +247,8 @@ LogicalResult Col2ImOp::inferTypes(ShapeInference &inference) {
   SmallVector<DimExpr, 4> flat = {dims[0], *channels, count};
   Value zeros = build.expand(build.number(inference.element(getInput()), 0),
                              {dims[0], *channels, size});
-  SmallVector<DimExpr, 4> indices(places.begin(), places.end());
   Value sum = build.make<ScatterElementsOp>(
-      {zeros, build.expand(build.integers(indices), flat),
+      {zeros, build.expand(build.places(places), flat),
        build.reshape(getInput(), flat)},
       {build.attribute("axis", 2), build.attribute("reduction", "add")});
   SmallVector<DimExpr, 4> shape = {dims[0], *channels};

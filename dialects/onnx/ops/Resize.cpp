@@ -48,18 +48,19 @@ double Interpolation::positionOf(const ResizedDim &dim, int64_t index) const {
 }
 
 int64_t Interpolation::nearestTo(const ResizedDim &dim, double position) const {
+  auto inside = [&](double place) {
+    return static_cast<int64_t>(
+        std::clamp(place, 0.0, static_cast<double>(dim.in - 1)));
+  };
   if (isSimple) {
     float place = static_cast<float>(position); // 3 / 0.3 is 10
-    return std::clamp<int64_t>(
-        static_cast<int64_t>(dim.scale < 1 ? std::ceil(place) : place), 0,
-        dim.in - 1);
+    return inside(dim.scale < 1 ? std::ceil(place) : place);
   }
   double below = std::floor(position), rest = position - below;
   bool up = rest > 0 && (nearest == "ceil" ||
                          (nearest == "round_prefer_floor" && rest > 0.5) ||
                          (nearest == "round_prefer_ceil" && rest >= 0.5));
-  return std::clamp<int64_t>(static_cast<int64_t>(below) + (up ? 1 : 0), 0,
-                             dim.in - 1);
+  return inside(below + (up ? 1 : 0));
 }
 
 double Interpolation::weightAt(double distance) const {
@@ -71,10 +72,13 @@ double Interpolation::weightAt(double distance) const {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/// Shrinking with antialias stretches the kernel over all that is left out.
+/// Shrinking with antialias stretches the kernel over all that is left out. Where
+/// it reaches no element at all it is as far away as any other.
 Taps Interpolation::tapsAt(const ResizedDim &dim, double position) const {
   double stretch = antialias ? std::min(dim.scale, 1.0) : 1.0;
   double reach = (mode == "linear" ? 1 : 2) / stretch;
+  position =
+      std::clamp(position, -reach - 1, static_cast<double>(dim.in) + reach);
   Taps taps{static_cast<int64_t>(std::ceil(position - reach)), {}};
   double sum = 0;
   for (int64_t i = taps.first; static_cast<double>(i) <= position + reach;
@@ -196,7 +200,7 @@ struct ResizeOperands {
 static std::optional<DimExpr> scaledSize(DimExpr size, double scale) {
   for (int64_t divisor = 1; divisor <= 64; ++divisor) {
     double times = std::round(scale * static_cast<double>(divisor));
-    if (times >= 1 &&
+    if (times >= 1 && times <= kMostOut &&
         std::fabs(times / static_cast<double>(divisor) - scale) < 1e-6 * scale)
       return DimExpr::floorDiv(size * static_cast<int64_t>(times), divisor);
   }
@@ -256,7 +260,7 @@ static LogicalResult readRoi(const ResizeOperands &operands, size_t i,
   std::optional<double> start = numberOf(operands.roi[i]),
                         end =
                             numberOf(operands.roi[operands.roi.size() / 2 + i]);
-  if (!start || !end)
+  if (!start || !end || !std::isfinite(*start) || !std::isfinite(*end))
     return failure();
   dim.roiStart = *start;
   dim.roiEnd = *end;
@@ -341,11 +345,11 @@ readDims(ResizeOp op, ShapeInference &inference, bool usesRoi) {
 static Value gatherNearest(Decomposition &build,
                            const Interpolation &interpolation,
                            const ResizedDim &dim, Value image, int64_t axis) {
-  SmallVector<DimExpr, 4> places;
+  std::vector<int64_t> places;
   for (int64_t x = 0; x < dim.out; ++x)
     places.push_back(
         interpolation.nearestTo(dim, interpolation.positionOf(dim, x)));
-  return build.make<GatherOp>({image, build.integers(places)},
+  return build.make<GatherOp>({image, build.places(places)},
                               {build.attribute("axis", axis)});
 }
 

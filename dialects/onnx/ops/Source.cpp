@@ -169,9 +169,9 @@ static FailureOr<DimExpr> rangeSize(RangeOp op, ShapeInference &inference,
                                     DimExpr start, DimExpr limit,
                                     int64_t delta) {
   DimExpr span = delta > 0 ? limit - start : start - limit;
-  int64_t step = std::abs(delta);
-  if (std::optional<int64_t> constant = span.asConstant())
-    return DimExpr(*constant <= 0 ? 0 : (*constant + step - 1) / step);
+  DimExpr step = delta > 0 ? DimExpr(delta) : DimExpr() - delta;
+  if (span.asConstant().value_or(1) <= 0)
+    return DimExpr();
   if (failed(inference.assume(op, GuardKind::AtLeast, span, 0,
                               "Range: from " + start.str() + " to " +
                                   limit.str() + " has no size")))
@@ -211,7 +211,7 @@ LogicalResult RangeOp::inferTypes(ShapeInference &inference) {
   if (count && *count <= ShapeInference::kMaxKnownElements) {
     KnownValue known{element, {*count}, {}};
     for (int64_t i = 0; i < *count; ++i)
-      known.elements.push_back(values[0] + i * *delta);
+      known.elements.push_back(values[0] + values[2] * i);
     inference.setKnown(getResult(), std::move(known));
     return success();
   }

@@ -91,8 +91,8 @@ func.func @no_step(%x: tensor<1x4x?xf32, #dist.value<dims = [1, 4, n]>>) -> (!u)
 
 func.func @lrn(%x: tensor<1x3x4x4xf32>) -> (!u) {
   %none = onnx.None : () -> none
-  // expected-error @+1 {{would become 1099511627777 sums of neighbours, expected from 0 to 65536}}
-  %y = onnx.LRN %x {size = 1099511627777 : i64} : (tensor<1x3x4x4xf32>) -> !u
+  // expected-error @+1 {{would become 1073741824 sums of neighbours, expected from 0 to 65536}}
+  %y = onnx.LRN %x {size = 1073741824 : i64} : (tensor<1x3x4x4xf32>) -> !u
   return %y : !u
 }
 
@@ -117,5 +117,82 @@ func.func @negative_part(%x: tensor<10x2xf32>) -> (!u) {
   %part = onnx.Constant {value = dense<-2> : tensor<i64>} : () -> tensor<i64>
   // expected-error @+1 {{would become -5 parts, expected from 0 to 65536}}
   %y = onnx.SplitToSequence %x, %part {axis = 0 : i64} : (tensor<10x2xf32>, tensor<i64>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+
+func.func @depth_to_space(%x: tensor<1x8x2x3xf32>) -> (!u) {
+  // expected-error @+1 {{has blocksize of 4611686018427387904, expected numbers from -1073741824 to 1073741824}}
+  %y = onnx.DepthToSpace %x {blocksize = 4611686018427387904 : i64} : (tensor<1x8x2x3xf32>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+
+func.func @pool(%x: tensor<1x3x8x8xf32>) -> (!u) {
+  // expected-error @+1 {{has dilations of 4611686018427387904, expected numbers from -1073741824 to 1073741824}}
+  %y = onnx.MaxPool %x {dilations = array<i64: 1, 4611686018427387904>, kernel_shape = array<i64: 3, 3>} : (tensor<1x3x8x8xf32>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+
+func.func @conv(%x: tensor<1x1x8xf32>, %w: tensor<1x1x4611686018427387904xf32>) -> (!u) {
+  // expected-error @+1 {{has a kernel size of 4611686018427387904, expected numbers from -1073741824 to 1073741824}}
+  %y = onnx.Conv %x, %w {dilations = array<i64: 3>} : (tensor<1x1x8xf32>, tensor<1x1x4611686018427387904xf32>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+
+func.func @conv_transpose(%x: tensor<1x1x4611686018427387904xf32>, %w: tensor<1x1x3xf32>) -> (!u) {
+  // expected-error @+1 {{has an image size of 4611686018427387904, expected numbers from -1073741824 to 1073741824}}
+  %y = onnx.ConvTranspose %x, %w {output_shape = array<i64: 8>, strides = array<i64: 3>} : (tensor<1x1x4611686018427387904xf32>, tensor<1x1x3xf32>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+
+func.func @frame_before_all(%x: tensor<1x128x1xf32>) -> (!u) {
+  %none = onnx.None : () -> none
+  %step = onnx.Constant {value = dense<8> : tensor<i64>} : () -> tensor<i64>
+  %length = onnx.Constant {value = dense<-9223372036854775808> : tensor<i64>} : () -> tensor<i64>
+  // expected-error @+1 {{expected a constant number of points, no fewer than a frame}}
+  %y = onnx.STFT %x, %step, %none, %length : (tensor<1x128x1xf32>, tensor<i64>, none, tensor<i64>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+
+func.func @tile(%x: tensor<2xf32>) -> (!u) {
+  %repeats = onnx.Constant {value = dense<-1> : tensor<1xi64>} : () -> tensor<1xi64>
+  // expected-error @+1 {{Tile: the size of a result: expected at least 0, found -2}}
+  %y = onnx.Tile %x, %repeats : (tensor<2xf32>, tensor<1xi64>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+
+func.func @range() -> (!u) {
+  %start = onnx.Constant {value = dense<-9223372036854775807> : tensor<i64>} : () -> tensor<i64>
+  %limit = onnx.Constant {value = dense<9223372036854775807> : tensor<i64>} : () -> tensor<i64>
+  %delta = onnx.Constant {value = dense<1> : tensor<i64>} : () -> tensor<i64>
+  // expected-error @+1 {{found an expression of tens of thousands of terms, or beyond 64 bits}}
+  %y = onnx.Range %start, %limit, %delta : (tensor<i64>, tensor<i64>, tensor<i64>) -> !u
   return %y : !u
 }

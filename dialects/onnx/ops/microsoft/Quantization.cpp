@@ -28,7 +28,8 @@ Value asHalves(Decomposition &d, Value bytes, ArrayRef<DimExpr> dims) {
   Type type = dist::makeType(ui4(d), dims);
   std::optional<int64_t> count = dist::product(dims).asConstant();
   auto weight = bytes.getDefiningOp<WeightOp>();
-  if (weight && count && weight.getLength() == uint64_t(*count + 1) / 2)
+  const uint64_t size = llvm::divideCeil(uint64_t(count.value_or(0)), 2);
+  if (weight && count && weight.getLength() == size)
     return WeightOp::create(builder, weight.getLoc(), type,
                             weight.getNameAttr(), weight.getFileAttr(),
                             weight.getOffsetAttr(), weight.getLengthAttr(),
@@ -36,7 +37,7 @@ Value asHalves(Decomposition &d, Value bytes, ArrayRef<DimExpr> dims) {
   auto constant = bytes.getDefiningOp<ConstantOp>();
   auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
                            : DenseElementsAttr();
-  if (elements && count && elements.getNumElements() == (*count + 1) / 2) {
+  if (elements && count && uint64_t(elements.getNumElements()) == size) {
     SmallVector<APInt> halves;
     for (APInt byte : elements.getValues<APInt>()) {
       halves.push_back(byte.trunc(4));
@@ -128,12 +129,13 @@ LogicalResult MicrosoftMatMulNBitsOp::inferTypes(ShapeInference &inference) {
   if (!llvm::is_contained({2, 4, 8}, int64_t(getBits())))
     return d.refuse("weights of " + Twine(getBits()) + " bits",
                     "quantise to 2, 4 or 8 bits");
+  int64_t size = getBlockSize(), sum = getK();
+  if (size <= 0 || sum <= 0 || int64_t(getN()) <= 0)
+    return emitOpError("has blocks of ")
+           << size << " for " << sum << " features and " << int64_t(getN())
+           << " results, expected at least 1 of each";
   if (failed(checkGroups(*this, d)))
     return failure();
-  int64_t size = getBlockSize(), sum = getK();
-  if (size <= 0 || sum <= 0)
-    return emitOpError("has blocks of ")
-           << size << " for " << sum << " features";
   BlockedWeights weights{d, int64_t(getBits()), int64_t(getN()), sum, size};
   Type element = d.element(getInput());
   // Bytes hold whole blocks, the last of which may reach beyond the features.
