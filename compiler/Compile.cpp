@@ -114,7 +114,8 @@ private:
 
   /// What the plan sends, and over which links where those are known.
   Json explainPlan() {
-    return report::explainPlan(*module, dims, machine ? &*machine : nullptr);
+    return report::explainPlan(*module, dims, machine ? &*machine : nullptr,
+                               layers);
   }
 
   void explainLowered() {
@@ -189,9 +190,11 @@ private:
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)) ||
         hasError)
       return ExitCode::Model;
-    if (phase == "imported")
+    if (phase == "imported") {
       if (ExitCode code = resolveDims(); code != ExitCode::Done)
         return code;
+      layers = report::layersOf(*module);
+    }
     if (phase == "partitioned")
       report.update(explainPlan());
     if (phase == "lowered")
@@ -301,6 +304,9 @@ private:
   ExitCode explain() {
     if (options.explain)
       report::printExplanation(report, output);
+    if (options.explanation)
+      *options.explanation =
+          report.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (options.explainJson.empty())
       return ExitCode::Done;
     return write(
@@ -334,6 +340,7 @@ private:
   std::string about;     ///< what diagnostics are about, if not their node
   OwningOpRef<ModuleOp> module;
   Json report = Json::object();
+  report::LayerNumbers layers;          ///< of the imported module
   report::SymbolValues dims;            ///< --dims, by the model's symbols
   report::SymbolValues planDims;        ///< --plan-dims, likewise
   std::optional<plan::Machine> machine; ///< of --topology, and as it was given

@@ -33,6 +33,7 @@ struct CompileOptions {
   std::string to;       ///< phase to print instead of packaging; may be empty
   std::string dumpDir;
   std::string explainJson;
+  std::string *explanation = nullptr; ///< gets the text of explainJson
   std::string topology; ///< file that says how devices are linked; may be empty
   std::string reproducer; ///< where to write what crashed the compiler
   bool explain = false;

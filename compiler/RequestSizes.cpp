@@ -37,8 +37,7 @@ RequestSymbols requestSymbols(ModuleOp imported) {
       symbols.sequence = symbolAt(first, 1);
     for (const onnx::CacheInfo &cache : onnx::FunctionInfo(function).caches())
       if (cache.dim && symbols.past.empty())
-        symbols.past =
-            symbolAt(dimsOfInput(function, cache.input), *cache.dim);
+        symbols.past = symbolAt(dimsOfInput(function, cache.input), *cache.dim);
   }
   return symbols;
 }

@@ -25,8 +25,7 @@ int64_t nominal(StringRef) { return dist::kNominalSize; }
 class PieceFinder {
 public:
   PieceFinder(const shard::FunctionGraph &source,
-              const shard::EqualLayers &layers,
-              const stage::StageGraph &stages)
+              const shard::EqualLayers &layers, const stage::StageGraph &stages)
       : source(source), layers(layers), stages(stages) {
     for (auto [number, op] : llvm::enumerate(source.ops))
       numbers[op] = number;
@@ -34,8 +33,7 @@ public:
 
   std::vector<plan::PlacedOp> run(func::FuncOp function) {
     std::vector<plan::PlacedOp> placed;
-    for (Operation &op :
-         llvm::reverse(function.front().without_terminator())) {
+    for (Operation &op : llvm::reverse(function.front().without_terminator())) {
       auto number = numbers.find(layers.representative(&op));
       if (number == numbers.end())
         continue;
@@ -99,9 +97,8 @@ ModelWorkload::ModelWorkload(ModuleOp imported,
   made.prompt.program = add(prompt);
   made.hasExperts = llvm::any_of(
       made.prompt.program->graph->ops, [](const plan::GraphOp &op) {
-        return llvm::any_of(op.leaves, [](const plan::OpLeaf &leaf) {
-          return leaf.isExperts;
-        });
+        return llvm::any_of(
+            op.leaves, [](const plan::OpLeaf &leaf) { return leaf.isExperts; });
       });
   made.hasMicroBatches =
       shard::findBatch(prompt, shard::FunctionGraph(prompt, nominal))

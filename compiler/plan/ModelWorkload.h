@@ -15,8 +15,7 @@ namespace shardc {
 class ModelWorkload {
 public:
   /// `sizes` by the model's symbols.
-  ModelWorkload(mlir::ModuleOp imported,
-                const llvm::StringMap<int64_t> &sizes);
+  ModelWorkload(mlir::ModuleOp imported, const llvm::StringMap<int64_t> &sizes);
 
   const plan::Workload &workload() const { return made; }
   /// The sizes that are planned for, by "batch", "seq", "past" and the model's

@@ -66,10 +66,14 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
   const ModelWorkload model(*module, sizes);
   answer.dims = model.dims;
   answer.candidates =
-      plan::rankDegrees(model.workload(), machine, request.goal);
+      plan::rankDegrees(model.workload(), machine, request.goal, request.fixed);
   if (answer.candidates.empty() ||
-      !answer.candidates.front().prediction.fits())
-    answer.remedy = plan::whatWouldFit(model.workload(), machine);
+      !answer.candidates.front().prediction.fits()) {
+    answer.remedy =
+        plan::whatWouldFit(model.workload(), machine, request.fixed);
+    if (answer.remedy.empty())
+      answer.remedy = "no number of such devices would do";
+  }
   answer.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

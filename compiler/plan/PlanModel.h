@@ -21,13 +21,14 @@ struct PlanRequest {
   /// as many before a step.
   llvm::StringMap<int64_t> dims;
   plan::Goal goal = plan::Goal::Throughput;
+  plan::FixedDegrees fixed;
 };
 
 struct PlanAnswer {
-  std::map<std::string, int64_t> dims; ///< "batch", "seq", "past", others
+  std::map<std::string, int64_t> dims;     ///< "batch", "seq", "past", others
   std::vector<plan::Candidate> candidates; ///< best first
-  std::string remedy; ///< what would fit, where none does
-  double seconds = 0; ///< that it took
+  std::string remedy;                      ///< what would fit, where none does
+  double seconds = 0;                      ///< that it took
 };
 
 /// Done, or what went wrong was said to `errors`.

@@ -63,9 +63,9 @@ DimExpr globalBytes(Type type) {
 class PlanReport {
 public:
   PlanReport(ModuleOp module, const SymbolValues &dims,
-             const plan::Machine *machine)
+             const plan::Machine *machine, const LayerNumbers &layers)
       : mesh(*dist::getMesh(module).getMesh().getMesh()), given(dims),
-        machine(machine) {
+        machine(machine), layers(layers) {
     auto axes = module->getAttrOfType<dist::AxesAttr>(shard::kMatrixAxesAttr);
     splitsMatrices = !axes || !axes.getAxes().empty();
     report["collectives"] = Json::array();
@@ -86,7 +86,14 @@ public:
     sizes.try_emplace(profile, dims);
     if (stage == 0 && !profile.empty())
       addProfile(program);
+    dependsOnInputs.clear();
     for (Operation &op : program.front()) {
+      if (isa<dist::ReceiveOp>(op) ||
+          llvm::any_of(op.getOperands(), [&](Value operand) {
+            return !operand.getDefiningOp() ||
+                   dependsOnInputs.contains(operand.getDefiningOp());
+          }))
+        dependsOnInputs.insert(&op);
       if (auto reduce = dyn_cast<dist::AllReduceOp>(op);
           reduce && dist::isDoneBefore(reduce))
         continue;
@@ -298,6 +305,10 @@ private:
     Json &entry = report["collectives"].back();
     if (together > 1)
       entry["together"] = together;
+    if (auto layer = layers.find(nodeName(op)); layer != layers.end())
+      entry["layer"] = layer->second;
+    if (!dependsOnInputs.contains(op))
+      entry["of"] = "weights";
     if (machine) {
       auto [route, isNew] = routes.try_emplace(axes);
       if (isNew)
@@ -365,7 +376,9 @@ private:
   const dist::Mesh &mesh;
   const SymbolValues &given;
   const plan::Machine *machine; ///< or null
-  bool splitsMatrices;          ///< outside of experts
+  const LayerNumbers &layers;
+  llvm::DenseSet<Operation *> dependsOnInputs; ///< of the program at hand
+  bool splitsMatrices;                         ///< outside of experts
   /// So many weights take so many bytes of a rank.
   struct Alike {
     DimExpr bytes;
@@ -390,8 +403,8 @@ private:
 } // namespace
 
 Json explainPlan(ModuleOp module, const SymbolValues &dims,
-                 const plan::Machine *machine) {
-  PlanReport report(module, dims, machine);
+                 const plan::Machine *machine, const LayerNumbers &layers) {
+  PlanReport report(module, dims, machine, layers);
   for (func::FuncOp program : module.getOps<func::FuncOp>())
     if (onnx::FunctionInfo(program).isProgram())
       report.add(program);

@@ -8,6 +8,7 @@
 #ifndef SHARDC_COMPILER_REPORT_EXPLAIN_H
 #define SHARDC_COMPILER_REPORT_EXPLAIN_H
 
+#include "compiler/report/Layers.h"
 #include "dialects/dist/Dist.h"
 #include "passes/plan/machine/Machine.h"
 
@@ -27,7 +28,8 @@ using SymbolValues = llvm::StringMap<int64_t>;
 /// collective and transfer uses, and how long it takes by them. Each profile has
 /// the sizes of requests that it runs, and an entry of "totals" (Sums.h).
 nlohmann::json explainPlan(mlir::ModuleOp module, const SymbolValues &dims,
-                           const plan::Machine *machine = nullptr);
+                           const plan::Machine *machine = nullptr,
+                           const LayerNumbers &layers = {});
 
 /// The value of a size on a rank; nothing where a symbol has none.
 std::optional<int64_t> evaluate(dist::DimExpr size, const SymbolValues &dims,

@@ -1,6 +1,7 @@
 //===- ExplainText.cpp - The report for people ----------------------------===//
 
 #include "compiler/report/Explain.h"
+#include "compiler/report/Repeats.h"
 
 #include "llvm/Support/Format.h"
 
@@ -83,6 +84,36 @@ static std::string withProfile(const Json &total) {
   return profile.empty() ? "" : " with " + profile;
 }
 
+/// Those of a layer once, and how many layers are like it: of equal sizes, at
+/// nodes whose names differ in numbers alone.
+static void printRepeated(const std::vector<const Json *> &entries,
+                          void (*print)(const Json &, llvm::raw_ostream &),
+                          llvm::raw_ostream &os) {
+  std::vector<std::string> alike;
+  for (const Json *entry : entries) {
+    Json key = *entry;
+    for (const char *numbered : {"node", "why"})
+      if (key.contains(numbered))
+        key[numbered] = withoutNumbers(key[numbered].get<std::string>());
+    for (const char *counted : {"from", "to", "stage", "layer"})
+      key.erase(counted);
+    alike.push_back(key.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+  for (const Repeat &repeat : repeatsOf(alike)) {
+    for (size_t i = 0; i < repeat.period; ++i)
+      print(*entries[repeat.start + i], os);
+    if (repeat.times == 1)
+      continue;
+    const Json &last =
+        *entries[repeat.start + repeat.period * repeat.times - 1];
+    os << "  and " << repeat.times - 1
+       << (repeat.period == 1
+               ? " times more like this"
+               : " times more like these " + std::to_string(repeat.period))
+       << ", up to " << last["node"].get<std::string>() << "\n";
+  }
+}
+
 /// "in all 64.0 KiB (128.0 KiB on the wire), 12.5 us", where that is known.
 static void printCollectives(const Json &report, const Json &total,
                              llvm::raw_ostream &os) {
@@ -90,13 +121,15 @@ static void printCollectives(const Json &report, const Json &total,
   os << count << " collectives per run" << withProfile(total) << "\n";
   double seconds = 0;
   bool knowsSeconds = count > 0;
+  std::vector<const Json *> entries;
   for (const Json &entry : report["collectives"]) {
     if (entry.value("profile", "") != total["profile"].get<std::string>())
       continue;
-    printCollective(entry, os);
+    entries.push_back(&entry);
     knowsSeconds &= entry.contains("seconds");
     seconds += entry.value("seconds", 0.0);
   }
+  printRepeated(entries, printCollective, os);
   if (count < 2 || !total["bytes"].is_number())
     return;
   os << "  in all " << bytesText(total["bytes"]) << " ("
@@ -106,18 +139,24 @@ static void printCollectives(const Json &report, const Json &total,
   os << "\n";
 }
 
+static void printTransfer(const Json &entry, llvm::raw_ostream &os) {
+  os << "  stage " << entry["from"].get<int64_t>() << " to "
+     << entry["to"].get<int64_t>() << ", " << bytesText(entry["bytes"])
+     << " a rank" << linksText(entry) << " at "
+     << entry["node"].get<std::string>() << "\n";
+}
+
 static void printTransfers(const Json &report, const Json &total,
                            llvm::raw_ostream &os) {
   if (total["transfers"] == 0)
     return;
   os << total["transfers"].get<int64_t>() << " transfers between stages per run"
      << withProfile(total) << "\n";
+  std::vector<const Json *> entries;
   for (const Json &entry : report["transfers"])
     if (entry.value("profile", "") == total["profile"].get<std::string>())
-      os << "  stage " << entry["from"].get<int64_t>() << " to "
-         << entry["to"].get<int64_t>() << ", " << bytesText(entry["bytes"])
-         << " a rank" << linksText(entry) << " at "
-         << entry["node"].get<std::string>() << "\n";
+      entries.push_back(&entry);
+  printRepeated(entries, printTransfer, os);
 }
 
 /// "unknown (give --dims past_sequence=N)": what memory depends on.

@@ -145,7 +145,8 @@ private:
       }
       for (unsigned rival : bucket.rivals)
         if (with >> (std::lower_bound(withV.begin(), withV.end(), rival) -
-                     withV.begin()) & 1)
+                     withV.begin()) &
+            1)
           chosen = kImpossible;
       best.values.push_back(std::max(left, chosen));
       gain.values.push_back(chosen - left);
@@ -181,10 +182,9 @@ private:
           bits |= size_t(isChosen[table.scope[u]]) << u;
         gain += table.values[bits];
       }
-      isChosen[v] = gain > 0 && std::none_of(rivals[v].begin(), rivals[v].end(),
-                                             [&](unsigned u) {
-                                               return isChosen[u];
-                                             });
+      isChosen[v] =
+          gain > 0 && std::none_of(rivals[v].begin(), rivals[v].end(),
+                                   [&](unsigned u) { return isChosen[u]; });
     }
     return isChosen;
   }
@@ -210,9 +210,8 @@ std::vector<bool> chooseByWeight(const Rivals &rivals) {
   });
   std::vector<bool> chosen(order.size(), false);
   for (unsigned v : order)
-    chosen[v] =
-        std::none_of(rivals.rivals[v].begin(), rivals.rivals[v].end(),
-                     [&](unsigned u) { return chosen[u]; });
+    chosen[v] = std::none_of(rivals.rivals[v].begin(), rivals.rivals[v].end(),
+                             [&](unsigned u) { return chosen[u]; });
   return chosen;
 }
 

@@ -27,7 +27,7 @@ struct Rivals {
 };
 
 struct IndependentSet {
-  std::vector<bool> isChosen; ///< by choice
+  std::vector<bool> isChosen;   ///< by choice
   double weight = 0, bound = 0; ///< no set is heavier than the bound
 };
 

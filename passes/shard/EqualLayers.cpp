@@ -3,7 +3,10 @@
 #include "passes/shard/EqualLayers.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/NodeName.h"
 #include "dialects/onnx/ops/Source.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <limits>
 
@@ -11,8 +14,11 @@ using namespace mlir;
 
 namespace shardc::shard {
 
-/// Fewer layers are not worth it: three stay.
-static constexpr size_t kLeastLayers = 5;
+/// Of fewer layers none stands for others: three stay.
+static constexpr size_t kLeastFolded = 5;
+
+/// Of a model's ops, what is a row of its layers, and not of experts or heads.
+static constexpr double kLeastShare = 0.2;
 
 /// Periods that are tried from an op: distances to those of its signature.
 static constexpr size_t kMostPeriods = 24;
@@ -45,16 +51,50 @@ EqualLayers::EqualLayers(func::FuncOp function) {
     if (!isNew)
       nextAlike[i] = std::exchange(known->second, i);
   }
+  llvm::SmallVector<std::pair<size_t, Run>> rows;
   for (size_t start = 0; start < ops.size();) {
     const Run run = longestRun(start);
-    if (run.length < (kLeastLayers - 1) * run.period || run.period == 0) {
+    if (run.period == 0 || run.length < run.period) {
       ++start;
       continue;
     }
-    const size_t skipped = border(start, run.period);
-    fold(start + skipped, {run.period, run.length - skipped});
+    if (run.length >= (kLeastFolded - 1) * run.period) {
+      const size_t skipped = border(start, run.period);
+      fold(start + skipped, {run.period, run.length - skipped});
+    }
+    if (double(run.length + run.period) > kLeastShare * double(ops.size()))
+      rows.push_back({start, run});
     start += run.length + run.period;
   }
+  numberLayers(rows);
+}
+
+void EqualLayers::numberLayers(llvm::ArrayRef<std::pair<size_t, Run>> rows) {
+  layers.resize(ops.size());
+  unsigned next = 0;
+  size_t done = 0; // ops
+  for (const auto &[start, run] : rows) {
+    const size_t first = start + border(start, run.period),
+                 end = start + run.period + run.length;
+    // Behind other layers all that stands between is one; else ops of the
+    // signatures of a layer are.
+    const size_t before =
+        next == 0 ? std::min(first, firstOfSignatures(start, run.period))
+                  : done;
+    for (size_t i = before; i < first; ++i)
+      layers[i] = next;
+    next += before < first;
+    for (size_t i = first; i < end; ++i)
+      layers[i] = next + (i - first) / run.period;
+    // What is left of a layer ends it, or is part of the last one.
+    next += (end - first + run.period - 1) / run.period;
+    done = end;
+  }
+}
+
+std::optional<unsigned> EqualLayers::layerOf(Operation *op) const {
+  auto number = numbers.find(op);
+  return number == numbers.end() ? std::nullopt : layers[number->second];
 }
 
 bool EqualLayers::areEqual(Value lhs, Value rhs, size_t distance) const {
@@ -105,27 +145,55 @@ EqualLayers::Run EqualLayers::longestRun(size_t start) const {
   return best;
 }
 
-size_t EqualLayers::border(size_t start, size_t period) const {
+double EqualLayers::crossing(size_t first, size_t end) const {
   auto nominal = [](StringRef, bool) {
     return std::optional(dist::kNominalSize);
   };
+  double elements = 0;
+  for (size_t i = first; i < end; ++i)
+    for (Value result : ops[i]->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            auto number = numbers.find(user);
+            return number != numbers.end() && number->second >= end;
+          }))
+        elements += double(dist::product(dist::getDims(result.getType()))
+                               .evaluate(nominal)
+                               .value_or(1));
+  return elements;
+}
+
+size_t EqualLayers::firstOfSignatures(size_t start, size_t period) const {
+  size_t first = start;
+  while (first > 0 && first + period > start &&
+         signatures[first - 1] == signatures[first - 1 + period])
+    --first;
+  return first;
+}
+
+/// The better one is less: fewer elements cross; exporters that number layers
+/// change the number here; the first op of the first layer is nearer.
+using Border = std::tuple<double, bool, size_t>;
+
+/// Of "/model/layers.12/mlp/MatMul_3" "12".
+static StringRef firstNumber(Operation *op) {
+  auto isDigit = [](char c) { return llvm::isDigit(c); };
+  return nodeName(op).drop_until(isDigit).take_while(isDigit);
+}
+
+size_t EqualLayers::border(size_t start, size_t period) const {
+  // The first layer takes its input from elsewhere, and its first ops are not
+  // equal to those of others: where it begins, all of them do.
+  const size_t natural = firstOfSignatures(start, period);
   size_t best = 0;
-  double least = std::numeric_limits<double>::infinity();
+  Border least{std::numeric_limits<double>::infinity(), true, 0};
   for (size_t offset = 0; offset < period; ++offset) {
     const size_t end = start + period + offset; // of the first layer
-    double crossing = 0;
-    for (size_t i = start + offset; i < end; ++i)
-      for (Value result : ops[i]->getResults())
-        if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-              auto number = numbers.find(user);
-              return number != numbers.end() && number->second >= end;
-            }))
-          crossing += double(dist::product(dist::getDims(result.getType()))
-                                 .evaluate(nominal)
-                                 .value_or(1));
-    if (crossing < least) {
+    const Border here{crossing(start + offset, end),
+                      firstNumber(ops[end - 1]) == firstNumber(ops[end]),
+                      (start + offset - natural) % period};
+    if (here < least) {
       best = offset;
-      least = crossing;
+      least = here;
     }
   }
   return best;

@@ -32,6 +32,10 @@ public:
   mlir::Operation *representative(mlir::Operation *op) const;
   /// How many ops it stands for, itself included; of a representative.
   double count(mlir::Operation *op) const;
+  /// Which of the model's layers an op is in, from 0 on: those that are equal, what
+  /// stands between two rows of them, and the one before, which takes its input
+  /// from elsewhere. Nothing for what comes before and behind.
+  std::optional<unsigned> layerOf(mlir::Operation *op) const;
 
 private:
   struct Run {
@@ -41,10 +45,15 @@ private:
   bool areEqual(size_t i, size_t j) const;
   bool areEqual(mlir::Value lhs, mlir::Value rhs, size_t distance) const;
   Run longestRun(size_t start) const;
-  /// Where in a period the fewest elements cross.
+  /// Where in a period the fewest elements cross, and layers begin.
   size_t border(size_t start, size_t period) const;
+  /// Made from `first` on, and used from `end` on.
+  double crossing(size_t first, size_t end) const;
+  /// At most a period before `start`: ops of the signatures of those behind.
+  size_t firstOfSignatures(size_t start, size_t period) const;
   void fold(size_t start, const Run &run);
   void standFor(mlir::Operation *op, mlir::Operation *kept);
+  void numberLayers(llvm::ArrayRef<std::pair<size_t, Run>> rows);
 
   /// Those that compute something, in order; weights and constants have none.
   std::vector<mlir::Operation *> ops;
@@ -53,6 +62,7 @@ private:
   std::vector<size_t> nextAlike; ///< by op: the next of its signature
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> representatives;
   llvm::DenseMap<mlir::Operation *, double> counts;
+  std::vector<std::optional<unsigned>> layers; ///< by op
 };
 
 } // namespace shardc::shard

@@ -9,6 +9,8 @@
 
 namespace shardc {
 
+enum class Command { Compile, Check, Plan, Verify, Explain, Lint, Diff };
+
 /// As the user wrote them, checked one by one.
 struct Flags {
   std::string model, output, from, to, dumpDir, explainJson, reproducer;
@@ -24,12 +26,16 @@ struct Flags {
   bool explain = false, noRecovery = false;
   std::string precision = "model";
   std::string kernels = "generated";
-  bool check = false, json = false; ///< shardc check
-  bool plan = false;                ///< shardc plan, and its own flags:
-  std::string planJson;
   bool isAutomatic = false; ///< --auto: degrees that planning chooses
   std::string goal = "throughput";
-  bool verify = false; ///< shardc verify, and its own flags:
+  Command command = Command::Compile;
+  bool json = false; ///< of checking and verifying
+  // Of planning: degrees that are not to be chosen.
+  std::string planJson;
+  std::map<std::string, int64_t> fixed;
+  // Of what is said about plans.
+  std::string rules, other;
+  // Of verifying.
   std::vector<std::string> inputs;
   std::string programs, against, python;
   bool trustPrograms = false;

@@ -5,10 +5,17 @@
 #include "compiler/files/OutputFile.h"
 #include "compiler/files/ScratchFolder.h"
 #include "compiler/plan/PlanTable.h"
+#include "compiler/report/Diff.h"
+#include "compiler/report/Explain.h"
+#include "compiler/report/Lint.h"
+#include "compiler/report/ReadReport.h"
 #include "tools/shardc/Flags.h"
 #include "tools/shardc/verify/Verify.h"
 
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <unistd.h>
@@ -76,7 +83,7 @@ static int runVerify(const Flags &flags) {
 }
 
 static PlanRequest planRequest(const Flags &flags) {
-  PlanRequest request{flags.model, flags.topology, {}, {}};
+  PlanRequest request{flags.model, flags.topology, {}, {}, flags.fixed};
   for (const auto &[name, size] : flags.dims)
     request.dims[name] = size;
   request.goal = *plan::symbolizeGoal(flags.goal);
@@ -126,13 +133,87 @@ static ExitCode choosePlan(const Flags &flags, CompileOptions &options) {
   return ExitCode::Done;
 }
 
+/// Of an artifact or a file, or of the plan that flags make of a model; else what
+/// is wrong was said.
+static ExitCode loadReport(const Flags &flags, nlohmann::json &report) {
+  if (llvm::StringRef(flags.model).ends_with(".onnx")) {
+    CompileOptions options = compileOptions(flags);
+    std::string text;
+    options.explanation = &text;
+    const int status = withProgress(options, [&] {
+      return static_cast<int>(compile(options, llvm::outs(), llvm::errs()));
+    });
+    if (status == 0)
+      report = nlohmann::json::parse(text);
+    return static_cast<ExitCode>(status);
+  }
+  const std::string problem = report::readReport(flags.model, report);
+  if (problem.empty())
+    return ExitCode::Done;
+  llvm::errs() << "error: " << problem << "\n";
+  return ExitCode::Artifact;
+}
+
+static int runExplain(const Flags &flags) {
+  nlohmann::json report;
+  const ExitCode code = loadReport(flags, report);
+  if (code == ExitCode::Done)
+    report::printExplanation(report, llvm::outs());
+  return static_cast<int>(code);
+}
+
+static int runLint(const Flags &flags) {
+  std::vector<report::Rule> rules;
+  auto text = llvm::MemoryBuffer::getFile(flags.rules);
+  const std::string problem =
+      text ? report::parseRules((*text)->getBuffer().str(), rules)
+           : "cannot be read: " + text.getError().message();
+  if (!problem.empty()) {
+    llvm::errs() << "error: " << flags.rules << ": " << problem << "\n";
+    return static_cast<int>(ExitCode::Flags);
+  }
+  nlohmann::json report;
+  if (ExitCode code = loadReport(flags, report); code != ExitCode::Done)
+    return static_cast<int>(code);
+  const std::vector<report::Violation> violations =
+      report::checkRules(rules, report);
+  for (const report::Violation &violation : violations)
+    llvm::outs() << flags.rules << ":" << violation.line << ": "
+                 << violation.rule << ": " << violation.what << "\n";
+  if (violations.empty())
+    llvm::outs() << rules.size() << " rules are kept\n";
+  return violations.empty() ? 0 : 1;
+}
+
+static int runDiff(const Flags &flags) {
+  nlohmann::json first, second;
+  for (auto [path, report] :
+       {std::pair(flags.model, &first), {flags.other, &second}})
+    if (std::string problem = report::readReport(path, *report);
+        !problem.empty()) {
+      llvm::errs() << "error: " << problem << "\n";
+      return static_cast<int>(ExitCode::Artifact);
+    }
+  return report::printDiff(first, second, llvm::outs());
+}
+
 static int run(const Flags &flags) {
-  if (flags.check)
+  switch (flags.command) {
+  case Command::Check:
     return static_cast<int>(checkModel(flags.model, flags.json, llvm::outs()));
-  if (flags.verify)
+  case Command::Verify:
     return runVerify(flags);
-  if (flags.plan)
+  case Command::Plan:
     return runPlan(flags);
+  case Command::Explain:
+    return runExplain(flags);
+  case Command::Lint:
+    return runLint(flags);
+  case Command::Diff:
+    return runDiff(flags);
+  case Command::Compile:
+    break;
+  }
   CompileOptions options = compileOptions(flags);
   if (flags.isAutomatic)
     if (ExitCode code = choosePlan(flags, options); code != ExitCode::Done)

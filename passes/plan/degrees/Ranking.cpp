@@ -24,15 +24,6 @@ namespace {
 /// Predictions that differ by less say nothing.
 constexpr double kTie = 0.01;
 
-/// More ways of "cp" than these only add shifts.
-std::vector<int64_t> waysUpTo(int64_t most, int64_t devices) {
-  std::vector<int64_t> ways;
-  for (int64_t n = 1; n <= most; ++n)
-    if (devices % n == 0 || (n & (n - 1)) == 0)
-      ways.push_back(n);
-  return ways;
-}
-
 /// What is to be small; without a unit.
 double scoreOf(const Candidate &candidate, Goal goal) {
   const Prediction &prediction = candidate.prediction;
@@ -72,18 +63,17 @@ bool isBetter(const Candidate &a, const Candidate &b, Goal goal) {
 
 class Ranker {
 public:
-  Ranker(const Workload &workload, const Machine &machine, Goal goal)
-      : workload(workload), machine(machine), goal(goal),
+  Ranker(const Workload &workload, const Machine &machine, Goal goal,
+         const FixedDegrees &fixed)
+      : workload(workload), machine(machine), goal(goal), fixed(fixed),
         predictor(workload, machine) {}
 
   std::vector<Candidate> run() {
-    const int64_t devices = machine.numDevices();
-    auto ways = [&](int64_t used) { return waysUpTo(devices / used, devices); };
-    for (int64_t tp : ways(1))
-      for (int64_t ep : workload.hasExperts ? ways(tp) : one)
-        for (int64_t cp : ways(tp * ep))
-          for (int64_t pp : ways(tp * ep * cp))
-            for (int64_t dp : ways(tp * ep * cp * pp))
+    for (int64_t tp : ways("tp", 1))
+      for (int64_t ep : ways("ep", tp))
+        for (int64_t cp : ways("cp", tp * ep))
+          for (int64_t pp : ways("pp", tp * ep * cp))
+            for (int64_t dp : ways("dp", tp * ep * cp * pp))
               add(Degrees{dp, pp, cp, ep, tp});
     sort();
     explain();
@@ -91,6 +81,21 @@ public:
   }
 
 private:
+  /// Of an axis, where others take so many devices.
+  std::vector<int64_t> ways(const char *axis, int64_t used) const {
+    const int64_t devices = machine.numDevices(), most = devices / used;
+    if (auto known = fixed.find(axis); known != fixed.end())
+      return known->second <= most ? std::vector<int64_t>{known->second}
+                                   : std::vector<int64_t>{};
+    if (llvm::StringRef(axis) == dist::kExpertAxis && !workload.hasExperts)
+      return {1};
+    std::vector<int64_t> ways;
+    for (int64_t n = 1; n <= most; ++n)
+      if (devices % n == 0 || (n & (n - 1)) == 0)
+        ways.push_back(n);
+    return ways;
+  }
+
   /// The best variant of these numbers of ways.
   void add(const Degrees &degrees) {
     if (!predictor.whyNot(degrees).empty())
@@ -213,10 +218,10 @@ private:
       os << llvm::format(": %.1f ms more %s", most->second * 1e3, most->first);
   }
 
-  const std::vector<int64_t> one{1};
   const Workload &workload;
   const Machine &machine;
   Goal goal;
+  const FixedDegrees &fixed;
   Predictor predictor;
   std::vector<Candidate> candidates;
 };
@@ -224,18 +229,21 @@ private:
 } // namespace
 
 std::vector<Candidate> rankDegrees(const Workload &workload,
-                                   const Machine &machine, Goal goal) {
-  return Ranker(workload, machine, goal).run();
+                                   const Machine &machine, Goal goal,
+                                   const FixedDegrees &fixed) {
+  return Ranker(workload, machine, goal, fixed).run();
 }
 
-std::string whatWouldFit(const Workload &workload, const Machine &machine) {
+std::string whatWouldFit(const Workload &workload, const Machine &machine,
+                         const FixedDegrees &fixed) {
   std::string text;
   llvm::raw_string_ostream os(text);
   Machine larger = machine;
   // Twice as many nodes again and again, up to what any mesh may have.
   while (larger.numDevices() * 2 <= 65536) {
     larger.nodes *= 2;
-    std::vector<Candidate> fewest = rankDegrees(workload, larger, Goal::Fit);
+    std::vector<Candidate> fewest =
+        rankDegrees(workload, larger, Goal::Fit, fixed);
     if (fewest.empty() || !fewest.front().prediction.fits())
       continue;
     os << fewest.front().degrees.numRanks() << " devices ("

@@ -29,12 +29,17 @@ struct Candidate {
   std::string reason; ///< why it is the best, or why it lost against that one
 };
 
+/// By axis, degrees that are not to be chosen.
+using FixedDegrees = std::map<std::string, int64_t>;
+
 /// Best first; empty where nothing can be run at all.
 std::vector<Candidate> rankDegrees(const Workload &workload,
-                                   const Machine &machine, Goal goal);
+                                   const Machine &machine, Goal goal,
+                                   const FixedDegrees &fixed = {});
 
 /// What would make the model fit where nothing does, as a sentence.
-std::string whatWouldFit(const Workload &workload, const Machine &machine);
+std::string whatWouldFit(const Workload &workload, const Machine &machine,
+                         const FixedDegrees &fixed = {});
 
 } // namespace shardc::plan
 

@@ -1,0 +1,87 @@
+"""What is said of plans that are there: `shardc explain`, `lint` and `diff`."""
+
+import json
+
+from tests.large import decoder
+from tests.support import EndToEnd, program
+
+MODEL = {"layers": 12, "hidden": 256, "heads": 8, "kv_heads": 4, "inner": 512, "vocabulary": 1000}
+DIMS = ["--dims", "batch=1,seq=16,past=16"]
+
+
+class PlanRules(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        self.model, _ = decoder(self.folder, **MODEL)
+
+    def lint(self, plan, *rules, flags=()):
+        file = self.folder / "rules"
+        file.write_text("\n".join(rules))
+        done = program("shardc", "lint", plan, file, *flags)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_an_artifact_explains_itself(self):
+        artifact = self.compile(self.model, 2, "--pp", 2, *DIMS)
+        said = self.run_ok("shardc", self.model, "--tp", 2, "--pp", 2, *DIMS, "--explain")
+        self.assertEqual(self.run_ok("shardc", "explain", artifact), said)
+        self.assertEqual(self.run_ok("shardc", "explain", self.model, "--tp", 2, "--pp", 2, *DIMS), said)
+
+    def test_layers_are_told_once(self):
+        said = self.run_ok("shardc", "explain", self.model, "--tp", 2, *DIMS)
+        self.assertIn("25 collectives per run", said)
+        self.assertEqual(said.count("all_reduce over tp"), 2)
+        self.assertIn("and 11 times more like these 2, up to downed11", said)
+
+    def test_layers_are_those_of_the_model(self):
+        report = self.explain(self.model, 2)
+        layers = {}
+        for entry in report["collectives"]:
+            if "layer" in entry:
+                layers.setdefault(entry["layer"], []).append(entry["node"])
+        self.assertEqual(layers, {n: [f"out{n}", f"downed{n}"] for n in range(12)})
+
+    def test_rules_that_are_kept_and_broken(self):
+        artifact = self.compile(self.model, 2, *DIMS)
+        kept = ["max all_reduce per layer 2", "no all_gather of weights", "memory per rank <= 1 GiB"]
+        for plan, flags in ((artifact, []), (self.model, ["--tp", 2, *DIMS])):
+            self.assertEqual(self.lint(plan, *kept, flags=flags), (0, "3 rules are kept\n"))
+            status, said = self.lint(plan, *kept, "max all_reduce per layer 1", flags=flags)
+            self.assertEqual(status, 1)
+            self.assertIn("rules:4: max all_reduce per layer 1: each of layers 0 to 11 has 2: out0, downed0\n", said)
+
+    def test_links_need_a_topology(self):
+        rule = "no collective between nodes except dp, pp"
+        status, said = self.lint(self.model, rule, flags=["--tp", 2, *DIMS])
+        self.assertEqual(status, 1)
+        self.assertIn("which links are used is not known; give --topology", said)
+        inside = self.lint(self.model, rule, flags=["--tp", 2, "--pp", 2, "--topology", "h100:2x2"])
+        self.assertEqual(inside, (0, "1 rules are kept\n"))
+        status, said = self.lint(self.model, rule, flags=["--tp", 4, "--topology", "h100:2x2"])
+        self.assertEqual(status, 1)
+        self.assertIn("25: ", said)
+
+    def test_plans_are_compared(self):
+        two, four = self.compile(self.model, 2, *DIMS, to="two"), self.compile(self.model, 2, "--sp", *DIMS, to="four")
+        done = program("shardc", "diff", two, four)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, "(?m)^only in the first: all_reduce over tp at downed0, and 11 more like this$")
+        self.assertRegex(done.stdout, "(?m)^only in the second: reduce_scatter over tp at downed0 of decode|reduce_scatter")
+        done = program("shardc", "diff", two, two)
+        self.assertEqual((done.returncode, done.stdout), (0, "the same plan\n"))
+        report = self.folder / "two.json"
+        self.run_ok("shardc", self.model, "--tp", 2, *DIMS, "--explain-json", report)
+        self.assertEqual(program("shardc", "diff", two, report).returncode, 0)
+
+    def test_mistakes(self):
+        status, said = self.lint(self.model, "max all_reduce per token 2", flags=["--tp", 2])
+        self.assertEqual(status, 2)
+        self.assertIn('line 1, "max all_reduce per token 2": expected layer or run, found "token"', said)
+        done = program("shardc", "lint", self.model, self.folder / "none")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("none: cannot be read", done.stderr)
+        (self.folder / "other.json").write_text(json.dumps({"mesh": {}}))
+        for plan in (self.folder, self.folder / "other.json", self.folder / "absent.shard"):
+            for command in (["explain", plan], ["diff", plan, plan]):
+                done = program("shardc", *command)
+                self.assertEqual(done.returncode, 4, command)
+                self.assertRegex(done.stderr, "error: (cannot read .*|.* expected an artifact)")

@@ -1,0 +1,185 @@
+//===- PlanFlags.cpp - Flags that make a plan -----------------------------===//
+
+#include "tools/shardc/PlanFlags.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+
+namespace shardc {
+
+namespace {
+
+/// Major to minor over ranks, unless --rank-order says otherwise.
+struct Degree {
+  const char *axis;
+  const char *help;
+};
+constexpr Degree kDegrees[] = {
+    {"dp", "Replicas; requests are spread over them"},
+    {"pp", "Stages of a pipeline"},
+    {"cp", "Ways of context parallelism: each holds a part of the sequence"},
+    {"ep", "Ways of expert parallelism"},
+    {"tp", "Ways of tensor parallelism"},
+};
+
+/// The axes of --rank-order, innermost first, as they are major to minor; or
+/// what is wrong. Those of one way may be left out.
+std::string readRankOrder(const Flags &flags, std::vector<std::string> &order) {
+  std::string names;
+  for (const Degree &degree : kDegrees) {
+    order.emplace_back(degree.axis);
+    names = degree.axis + (names.empty() ? "" : "," + names);
+  }
+  if (flags.rankOrder.empty())
+    return "";
+  auto problem = [&](const std::string &what) {
+    return "--rank-order " + flags.rankOrder + ": " + what +
+           "; expected each axis once, innermost first, for example " + names;
+  };
+  const std::vector<std::string> known = std::exchange(order, {});
+  std::stringstream list(flags.rankOrder);
+  for (std::string name; std::getline(list, name, ',');) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return problem("there is no axis \"" + name + "\"");
+    if (std::find(order.begin(), order.end(), name) != order.end())
+      return problem("\"" + name + "\" comes twice");
+    order.insert(order.begin(), name);
+  }
+  for (const std::string &name : known)
+    if (std::find(order.begin(), order.end(), name) == order.end()) {
+      if (flags.degrees.at(name) != 1)
+        return problem("\"" + name + "\" has " +
+                       std::to_string(flags.degrees.at(name)) +
+                       " ways and no place");
+      order.insert(order.begin(), name);
+    }
+  return "";
+}
+
+} // namespace
+
+std::string collectAxes(Flags &flags) {
+  int64_t ranks = 1;
+  std::vector<std::string> order;
+  if (std::string problem = readRankOrder(flags, order); !problem.empty())
+    return problem;
+  for (const std::string &name : order) {
+    const int64_t ways = flags.degrees[name];
+    const std::string flag = "--" + name + " " + std::to_string(ways);
+    if (ways < 1)
+      return flag + ": expected at least 1; use --" + name + " 1 or more";
+    if (ways > 1 || name == "tp")
+      flags.axes.emplace_back(name, ways);
+    if (ways > kMaxRanks / ranks)
+      return flag + ": more than " + std::to_string(kMaxRanks) +
+             " ranks in all";
+    ranks *= ways;
+  }
+  return "";
+}
+
+std::string parseDims(const std::string &flag, const std::string &text,
+                             std::map<std::string, int64_t> &dims) {
+  std::stringstream list(text);
+  for (std::string entry; std::getline(list, entry, ',');) {
+    size_t equal = entry.find('=');
+    char *end = nullptr;
+    errno = 0;
+    int64_t value = equal == std::string::npos
+                        ? -1
+                        : std::strtoll(entry.c_str() + equal + 1, &end, 10);
+    if (value < 0 || end == entry.c_str() + equal + 1 || *end || errno)
+      return flag + " " + entry +
+             ": expected NAME=SIZE, for example batch=1,seq=128";
+    const auto [known, isNew] = dims.try_emplace(entry.substr(0, equal), value);
+    if (!isNew && known->second != value)
+      return flag + " " + entry + ": expected one size of " + known->first +
+             ", not " + std::to_string(known->second) + " too";
+  }
+  return "";
+}
+
+void addDegrees(CLI::App &app, Flags &flags) {
+  for (const Degree &degree : kDegrees) {
+    int64_t &ways = flags.degrees.try_emplace(degree.axis, 1).first->second;
+    app.add_option("--" + std::string(degree.axis), ways, degree.help);
+  }
+}
+
+void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
+  addDegrees(app, flags);
+  app.add_option("--rank-order", flags.rankOrder,
+                 "Axes by how near their ranks are numbered, innermost first "
+                 "(default tp,ep,cp,pp,dp)");
+  app.add_flag("--sp", flags.sequenceParallel,
+               "Split what tensor parallelism leaves whole (norms, residuals) "
+               "over the sequence");
+  app.add_option("--cp-mode", flags.contextMode,
+                 "With --cp, how attention sees all positions: ring: the parts "
+                 "of keys and values travel around (default); ulysses: each "
+                 "rank gets some heads of all positions; gather: each rank "
+                 "gets all keys and values")
+      ->check(CLI::IsMember({"ring", "ulysses", "gather"}));
+  app.add_option("--ep-mode", flags.expertMode,
+                 "With --ep, what the axis splits outside of experts: tensor: "
+                 "matrices, like --tp; batch: rows of the batch; auto: the "
+                 "cheaper of both where it is known how many rows there are, "
+                 "else tensor (default)")
+      ->check(CLI::IsMember({"auto", "tensor", "batch"}));
+  app.add_option("--overlap", flags.overlap,
+                 "Collectives beside products, both cut by rows: auto: where "
+                 "the predicted time falls (default; never with --target "
+                 "host); off; or N: each in N parts")
+      ->check([](const std::string &text) -> std::string {
+        const bool isNumber =
+            !text.empty() && text.size() <= 2 &&
+            text.find_first_not_of("0123456789") == std::string::npos &&
+            text[0] != '0';
+        return isNumber || text == "auto" || text == "off"
+                   ? ""
+                   : text + ": expected auto, off or a number from 1 to 99";
+      });
+  app.add_option("--plan-dims", dims.planDims,
+                 "Sizes of a typical request, for choices by cost, for example "
+                 "batch=32,seq=1024; any size still runs");
+  app.add_option("--micro-batches", flags.microBatches,
+                 "With --pp: parts of a request's batch that are in the "
+                 "pipeline at once (default 1)")
+      ->check(CLI::Range(int64_t{1}, kMaxRanks));
+  app.add_flag("--no-recovery", flags.noRecovery,
+               "Keep norms, attention and the like as the exporter spelled "
+               "them, to compare");
+  app.add_option(
+         "--precision", flags.precision,
+         "model: compute in the model's types (default); f64: in double "
+         "precision, to tell mistakes from rounding")
+      ->check(CLI::IsMember({"model", "f64"}));
+  app.add_option("--kernels", flags.kernels,
+                 "Between library calls: generated: native code for this model "
+                 "(default); reference: the runtime's own kernels, one an op")
+      ->check(CLI::IsMember({"generated", "reference"}));
+}
+
+void addGoal(CLI::App &app, Flags &flags) {
+  app.add_option("--goal", flags.goal,
+                 "Of planning: throughput: the most tokens a second for each "
+                 "device (default); latency: the shortest step, or prompt "
+                 "where the model has no caches; fit: the fewest devices")
+      ->check(CLI::IsMember({"latency", "throughput", "fit"}));
+}
+
+std::string checkAutomatic(const CLI::App &app, const Flags &flags) {
+  if (flags.topology.empty())
+    return "--auto: needs --topology, for example --topology h100:1x8";
+  for (const char *flag : {"--dp", "--pp", "--cp", "--ep", "--tp", "--sp",
+                           "--cp-mode", "--ep-mode", "--micro-batches",
+                           "--plan-dims", "--rank-order", "--from"})
+    if (app.get_option(flag)->count() > 0)
+      return std::string(flag) + ": --auto chooses it; leave one of them out";
+  return "";
+}
+
+} // namespace shardc

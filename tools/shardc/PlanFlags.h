@@ -1,0 +1,41 @@
+//===- PlanFlags.h - Flags that make a plan -------------------------------===//
+//
+// Of several commands: compiling, verifying, planning, explaining.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_TOOLS_SHARDC_PLANFLAGS_H
+#define SHARDC_TOOLS_SHARDC_PLANFLAGS_H
+
+#include "tools/shardc/Flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace shardc {
+
+/// Of each axis.
+constexpr int64_t kMaxRanks = 65536;
+
+/// As the user wrote them.
+struct DimTexts {
+  std::string dims, planDims;
+};
+
+/// --tp and the like.
+void addDegrees(CLI::App &app, Flags &flags);
+/// All that makes the plan.
+void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims);
+void addGoal(CLI::App &app, Flags &flags);
+
+//===--- Behind parsing: "" or what is wrong ------------------------------===//
+
+/// Major to minor; those of one way left out, but for "tp".
+std::string collectAxes(Flags &flags);
+/// "batch=1,seq=128"
+std::string parseDims(const std::string &flag, const std::string &text,
+                      std::map<std::string, int64_t> &dims);
+/// --auto and flags beside it.
+std::string checkAutomatic(const CLI::App &app, const Flags &flags);
+
+} // namespace shardc
+
+#endif // SHARDC_TOOLS_SHARDC_PLANFLAGS_H

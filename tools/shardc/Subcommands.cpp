@@ -1,0 +1,131 @@
+//===- Subcommands.cpp - What shardc does beside compiling ----------------===//
+
+#include "tools/shardc/Subcommands.h"
+
+namespace shardc {
+
+static CLI::App *addVerify(CLI::App &app, Flags &flags, DimTexts &dims) {
+  CLI::App *verify = app.add_subcommand(
+      "verify", "Run a plan, one rank, and the graph without recovery on the "
+                "same inputs, and compare");
+  verify->add_option("model", flags.model, "The model: .onnx")->required();
+  addPlanFlags(*verify, flags, dims);
+  verify->add_option("--inputs", flags.inputs,
+                     "Folders with input_0.pb, ..., or .npz files; without: "
+                     "test_data_set_* beside the model, and made-up inputs");
+  verify->add_option("--dims", dims.dims,
+                     "Sizes of made-up inputs, for example batch=2,seq=7");
+  verify->add_option("--seed", flags.seed, "Of the made-up inputs");
+  verify
+      ->add_option("--against", flags.against,
+                   "Compare with this engine, too: onnxruntime, in a Python "
+                   "that has it")
+      ->check(CLI::IsMember({"onnxruntime"}));
+  verify->add_option("--python", flags.python,
+                     "That Python; without it SHARDC_PYTHON, or the first of "
+                     "python3 and .venv/bin/python that has it");
+  verify->add_flag("--json", flags.json, "Print JSON");
+  verify->add_option("--programs", flags.programs,
+                     "For development: try these programs, as --to=partitioned "
+                     "prints them, in place of the plan; lines `// -----` "
+                     "separate several");
+  verify->add_flag("--trust-programs", flags.trustPrograms,
+                   "For development: run them unchecked, to see where they go "
+                   "wrong");
+  verify->footer(
+      "Exit status: 0 all agree, 1 something differs, and the first value that "
+      "does\nis named, 2 wrong flags or inputs, 3 the model, 4 it does not "
+      "run.");
+  return verify;
+}
+
+static CLI::App *addPlan(CLI::App &app, Flags &flags, DimTexts &dims) {
+  CLI::App *plan = app.add_subcommand(
+      "plan", "Predict memory and time of every parallelism that a machine "
+              "allows, best first; of degrees that are given, only those");
+  plan->add_option("model", flags.model, "The model: .onnx")->required();
+  plan->add_option("--topology", flags.topology,
+                   "What it is to run on: h100:16x8 or a JSON file")
+      ->required();
+  plan->add_option("--dims", dims.dims,
+                   "The requests: batch=32,seq=1024,past=8192 are prompts of "
+                   "1024 positions, and steps behind 8192");
+  addGoal(*plan, flags);
+  addDegrees(*plan, flags);
+  plan->add_option("--json", flags.planJson, "All candidates, to a file");
+  plan->footer(
+      "Exit status: 0 something fits, 1 nothing does, 2 wrong flags, 3 "
+      "the model.");
+  return plan;
+}
+
+static CLI::App *addCheck(CLI::App &app, Flags &flags) {
+  CLI::App *check = app.add_subcommand(
+      "check", "Report everything that is unsupported or serves badly");
+  check->add_option("model", flags.model, "The model: .onnx")->required();
+  check->add_flag("--json", flags.json, "Print JSON");
+  check->footer("Exit status: 0 the model compiles, 2 wrong flags, 3 it does "
+                "not.");
+  return check;
+}
+
+/// Of a plan that is there, or of one that flags make of a model.
+static void addReported(CLI::App &app, Flags &flags, DimTexts &dims) {
+  app.add_option("plan", flags.model,
+                 "An artifact, a file of --explain-json, or a model: .onnx, "
+                 "with flags that make a plan")
+      ->required();
+  addPlanFlags(app, flags, dims);
+  app.add_option("--topology", flags.topology,
+                 "Of a model: what it runs on, h100:16x8 or a JSON file");
+  app.add_option("--dims", dims.dims,
+                 "Of a model: sizes of a request, for example batch=1,seq=128");
+}
+
+static CLI::App *addExplain(CLI::App &app, Flags &flags, DimTexts &dims) {
+  CLI::App *explain = app.add_subcommand(
+      "explain", "What a plan communicates and holds, and why");
+  addReported(*explain, flags, dims);
+  explain->footer("Exit status: 0 done, 2 wrong flags, 3 the model, 4 it cannot "
+                  "be read.");
+  return explain;
+}
+
+static CLI::App *addLint(CLI::App &app, Flags &flags, DimTexts &dims) {
+  CLI::App *lint =
+      app.add_subcommand("lint", "Check a plan against rules, one a line");
+  addReported(*lint, flags, dims);
+  lint->add_option("rules", flags.rules,
+                   "The rules, for example:\n"
+                   "max all_reduce per layer 2\n"
+                   "no all_gather of weights\n"
+                   "no collective between nodes except dp, pp\n"
+                   "memory per rank <= 40 GiB")
+      ->required();
+  lint->footer("Exit status: 0 all are kept, 1 some are not, and the nodes are "
+               "named,\n2 wrong flags or rules, 3 the model, 4 the plan cannot "
+               "be read.");
+  return lint;
+}
+
+static CLI::App *addDiff(CLI::App &app, Flags &flags) {
+  CLI::App *diff = app.add_subcommand("diff", "What differs between two plans");
+  diff->add_option("first", flags.model,
+                   "An artifact, or a file of --explain-json")
+      ->required();
+  diff->add_option("second", flags.other, "The other one")->required();
+  diff->footer("Exit status: 0 nothing differs, 1 something does, 2 wrong flags, "
+               "4 one cannot be read.");
+  return diff;
+}
+
+Subcommands addSubcommands(CLI::App &app, Flags &flags, DimTexts &dims) {
+  return {{Command::Plan, addPlan(app, flags, dims)},
+          {Command::Check, addCheck(app, flags)},
+          {Command::Verify, addVerify(app, flags, dims)},
+          {Command::Explain, addExplain(app, flags, dims)},
+          {Command::Lint, addLint(app, flags, dims)},
+          {Command::Diff, addDiff(app, flags)}};
+}
+
+} // namespace shardc
