@@ -151,7 +151,7 @@ static Value readPlacedWeights(Value value, NonZeroOp found) {
   auto gather = value.getDefiningOp<GatherOp>();
   auto add = gather ? gather.getIndices().getDefiningOp<AddOp>() : AddOp();
   Dims dims = dimsOf(found.getData());
-  if (!add || gather.getAxis() != 0)
+  if (!add || gather.getAxis() != 0 || dims.size() < 2)
     return {};
   for (unsigned i : {0u, 1u}) {
     auto mul = add->getOperand(i).getDefiningOp<MulOp>();

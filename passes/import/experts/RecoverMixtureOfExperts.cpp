@@ -125,6 +125,8 @@ static std::optional<Mixture> readDense(ReduceSumOp sum) {
   if (!weighted)
     return std::nullopt;
   Dims dims = dimsOf(sum.getData());
+  if (dims.size() < 2)
+    return std::nullopt;
   DimExpr e = dims[0], o = dims.back();
   DimExpr n = dist::product(ArrayRef<DimExpr>(dims).drop_front().drop_back());
   Mixture mixture;
