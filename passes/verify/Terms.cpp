@@ -9,6 +9,7 @@
 #include "dialects/onnx/ops/Source.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 
@@ -123,7 +124,7 @@ void Terms::addOp(Operation &op) {
     return;
   }
   SmallVector<StringRef, 8> parts{op.getName().getStringRef(),
-                                  text(op.getAttrDictionary())};
+                                  attributesOf(op)};
   SmallVector<Term, 4> operands;
   for (Value operand : op.getOperands())
     operands.push_back(of(operand));
@@ -160,6 +161,26 @@ Term Terms::bodyTerm(Region &body) {
   Term whole = hash(parts);
   guards = std::move(around);
   return whole;
+}
+
+/// Elements of a large constant count by their hash: written out they take a
+/// multiple of their memory, and time in each phase.
+StringRef Terms::attributesOf(Operation &op) {
+  constexpr size_t kLargeBytes = 1 << 16;
+  auto constant = dyn_cast<onnx::ConstantOp>(op);
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                           : DenseElementsAttr();
+  if (!elements || elements.getRawData().size() < kLargeBytes)
+    return text(op.getAttrDictionary());
+  std::string &text = texts[elements];
+  if (text.empty()) {
+    const llvm::XXH128_hash_t hash =
+        llvm::xxh3_128bits(llvm::arrayRefFromStringRef<uint8_t>(StringRef(
+            elements.getRawData().data(), elements.getRawData().size())));
+    llvm::raw_string_ostream(text)
+        << elements.getType() << ' ' << hash.low64 << ' ' << hash.high64;
+  }
+  return text;
 }
 
 StringRef Terms::text(Attribute attribute) {

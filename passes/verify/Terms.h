@@ -51,6 +51,7 @@ private:
   void finish();
   /// What a body computes of its arguments.
   Term bodyTerm(mlir::Region &body);
+  llvm::StringRef attributesOf(mlir::Operation &op);
   /// Text of an attribute; the same few attributes occur at many ops.
   llvm::StringRef text(mlir::Attribute attribute);
   Term hash(llvm::ArrayRef<llvm::StringRef> parts) const;
