@@ -17,7 +17,7 @@ constantOperand(mlir::Operation *op, ShapeInference &inference, unsigned index,
 
 /// What import writes for one op: elements of a constant, and values of ops. Of
 /// places, which elements of a constant may be, there may be more.
-inline constexpr int64_t kMostElements = int64_t{1} << 26,
+inline constexpr int64_t kMostElements = int64_t{1} << 25,
                          kMostValues = int64_t{1} << 16,
                          kMostPlaces = int64_t{1} << 62;
 

@@ -384,6 +384,10 @@ static Value extrapolate(Decomposition &build,
       {mask, build.number(build.element(image), value), image});
 }
 
+/// A matrix of more weights is no constant: a few of them for each element are
+/// computed when the program runs, as for a symbolic size.
+constexpr int64_t kMostWeights = int64_t{1} << 20;
+
 LogicalResult ResizeOp::inferTypes(ShapeInference &inference) {
   Interpolation interpolation(*this);
   if (!interpolation.isKnown() ||
@@ -404,6 +408,12 @@ LogicalResult ResizeOp::inferTypes(ShapeInference &inference) {
   for (auto [axis, dim] : llvm::enumerate(*dims)) {
     if (!image || dim.isKept(interpolation.usesRoi()))
       continue;
+    const int64_t rows = interpolation.isNearest() ? 1 : dim.in;
+    if (failed(checkAmount(*this, {rows, dim.out}, kMostElements,
+                           "elements of weights or places")))
+      return failure();
+    if (!dim.symbolic && rows * dim.out > kMostWeights)
+      dim.symbolic = {dim.in, dim.out, dim.scale};
     if (dim.symbolic) {
       image = interpolation.resampleAtRun(build, dim, image, axis);
       if (image && interpolation.usesRoi())
@@ -411,10 +421,6 @@ LogicalResult ResizeOp::inferTypes(ShapeInference &inference) {
             build, dim, image, axis, getExtrapolationValue().convertToFloat());
       continue;
     }
-    if (failed(checkAmount(*this,
-                           {interpolation.isNearest() ? 1 : dim.in, dim.out},
-                           kMostElements, "elements of weights or places")))
-      return failure();
     image = interpolation.isNearest()
                 ? gatherNearest(build, interpolation, dim, image, axis)
                 : interpolate(build, interpolation, dim, image, axis);

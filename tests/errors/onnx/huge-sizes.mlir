@@ -6,7 +6,7 @@
 
 func.func @dft(%x: tensor<1x4294967296x1xf32>) -> (!u) {
   %none = onnx.None : () -> none
-  // expected-error @+1 {{would become 4294967296 x 1 x 4294967296 x 2 elements of a matrix, expected from 0 to 67108864}}
+  // expected-error @+1 {{would become 4294967296 x 1 x 4294967296 x 2 elements of a matrix, expected from 0 to 33554432}}
   %y = onnx.DFT %x, %none {axis = 1 : i64} : (tensor<1x4294967296x1xf32>, none) -> !u
   return %y : !u
 }
@@ -17,7 +17,7 @@ func.func @dft(%x: tensor<1x4294967296x1xf32>) -> (!u) {
 
 func.func @wraps(%x: tensor<1x2147483648x2xf32>) -> (!u) {
   %none = onnx.None : () -> none
-  // expected-error @+1 {{would become 2147483648 x 2 x 2147483648 x 2 elements of a matrix, expected from 0 to 67108864}}
+  // expected-error @+1 {{would become 2147483648 x 2 x 2147483648 x 2 elements of a matrix, expected from 0 to 33554432}}
   %y = onnx.DFT %x, %none {axis = 1 : i64} : (tensor<1x2147483648x2xf32>, none) -> !u
   return %y : !u
 }
@@ -30,7 +30,7 @@ func.func @stft(%x: tensor<1x1099511627776x1xf32>) -> (!u) {
   %none = onnx.None : () -> none
   %step = onnx.Constant {value = dense<1> : tensor<i64>} : () -> tensor<i64>
   %length = onnx.Constant {value = dense<1048576> : tensor<i64>} : () -> tensor<i64>
-  // expected-error @+1 {{would become 1099510579201 x 1048576 points of frames, expected from 0 to 67108864}}
+  // expected-error @+1 {{would become 1099510579201 x 1048576 points of frames, expected from 0 to 33554432}}
   %y = onnx.STFT %x, %step, %none, %length : (tensor<1x1099511627776x1xf32>, tensor<i64>, none, tensor<i64>) -> !u
   return %y : !u
 }
@@ -42,7 +42,7 @@ func.func @stft(%x: tensor<1x1099511627776x1xf32>) -> (!u) {
 func.func @resize(%x: tensor<1x1x1048576x4xf32>) -> (!u) {
   %none = onnx.None : () -> none
   %sizes = onnx.Constant {value = dense<[1, 1, 2097152, 4]> : tensor<4xi64>} : () -> tensor<4xi64>
-  // expected-error @+1 {{would become 1048576 x 2097152 elements of weights or places, expected from 0 to 67108864}}
+  // expected-error @+1 {{would become 1048576 x 2097152 elements of weights or places, expected from 0 to 33554432}}
   %y = onnx.Resize %x, %none, %none, %sizes {mode = "linear"} : (tensor<1x1x1048576x4xf32>, none, none, tensor<4xi64>) -> !u
   return %y : !u
 }
@@ -54,7 +54,7 @@ func.func @resize(%x: tensor<1x1x1048576x4xf32>) -> (!u) {
 func.func @affine_grid(%x: tensor<1x2x3xf32>) -> (!u) {
   %none = onnx.None : () -> none
   %size = onnx.Constant {value = dense<[1, 1, 1073741824, 1024]> : tensor<4xi64>} : () -> tensor<4xi64>
-  // expected-error @+1 {{would become 1073741824 x 1024 x 3 coordinates, expected from 0 to 67108864}}
+  // expected-error @+1 {{would become 1073741824 x 1024 x 3 coordinates, expected from 0 to 33554432}}
   %y = onnx.AffineGrid %x, %size : (tensor<1x2x3xf32>, tensor<4xi64>) -> !u
   return %y : !u
 }
@@ -67,7 +67,7 @@ func.func @col2im(%x: tensor<1x1048576x?xf32, #dist.value<dims = [1, 1048576, n]
   %none = onnx.None : () -> none
   %image = onnx.Constant {value = dense<[1073741824, 1]> : tensor<2xi64>} : () -> tensor<2xi64>
   %block = onnx.Constant {value = dense<[1048576, 1]> : tensor<2xi64>} : () -> tensor<2xi64>
-  // expected-error @+1 {{would become 1072693249 x 1 x 1048576 taps of windows, expected from 0 to 67108864}}
+  // expected-error @+1 {{would become 1072693249 x 1 x 1048576 taps of windows, expected from 0 to 33554432}}
   %y = onnx.Col2Im %x, %image, %block : (tensor<1x1048576x?xf32, #dist.value<dims = [1, 1048576, n]>>, tensor<2xi64>, tensor<2xi64>) -> !u
   return %y : !u
 }
