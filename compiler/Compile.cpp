@@ -13,6 +13,7 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "passes/plan/machine/ReadMachine.h"
+#include "passes/shard/Passes.h"
 #include "passes/verify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -181,20 +182,26 @@ private:
     PassManager passes(&context);
     passes.enableVerifier(
         false); // verify-phase follows; types are checked there
-    // A model may be refused while it is imported or cut; what else fails is a
-    // bug of the compiler, worth a file that shows it.
-    if (phase != "imported" && phase != "staged")
+    // A model may be refused while it is imported or cut, and a user's plan while
+    // it is read; what else fails is a bug of the compiler, worth a file that
+    // shows it.
+    const bool isUsersPlan =
+        phase == "sharded" && (!options.plan.empty() || !options.pins.empty());
+    if (phase != "imported" && phase != "staged" && !isUsersPlan)
       passes.enableCrashReproducerGeneration(reproducerPath());
     buildPhase(passes, phase, pipelineOptions());
     // What was reported as wrong is wrong, even if a pass went on.
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)) ||
         hasError)
-      return ExitCode::Model;
+      return isUsersPlan ? ExitCode::Flags : ExitCode::Model;
     if (phase == "imported") {
       if (ExitCode code = resolveDims(); code != ExitCode::Done)
         return code;
       layers = report::layersOf(*module);
     }
+    if (phase == "sharded")
+      if (ExitCode code = keepPlan(); code != ExitCode::Done)
+        return code;
     if (phase == "partitioned")
       report.update(explainPlan());
     if (phase == "lowered")
@@ -202,6 +209,29 @@ private:
     if (ExitCode code = dump(phase); code != ExitCode::Done)
       return code;
     return afterPhase(phase);
+  }
+
+  /// Off the module, with what else makes it, into a file and the artifact.
+  ExitCode keepPlan() {
+    auto text =
+        module->getOperation()->getAttrOfType<StringAttr>(shard::kPlanAttr);
+    if (!text)
+      return ExitCode::Done;
+    module->getOperation()->removeAttr(shard::kPlanAttr);
+    Json plan = Json::parse(text.getValue());
+    plan["format"] = "shardc plan 1";
+    plan["sp"] = options.sequenceParallel;
+    plan["micro_batches"] = options.microBatches;
+    plan["cp_mode"] = options.contextMode;
+    plan["mesh"] = Json::array();
+    for (const dist::Axis &axis : options.mesh.axes)
+      plan["mesh"].push_back({{"name", axis.name}, {"size", axis.size}});
+    report["plan"] = plan;
+    if (options.savePlan.empty())
+      return ExitCode::Done;
+    return write("--save-plan", options.savePlan, [&](llvm::raw_ostream &file) {
+      file << plan.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+    });
   }
 
   PipelineOptions pipelineOptions() const {
@@ -217,6 +247,9 @@ private:
     made.target = options.target;
     made.overlap = options.overlap;
     made.machine = machineText;
+    made.plan = options.plan;
+    made.pins = options.pins;
+    made.keepsPlan = !options.savePlan.empty() || !options.output.empty();
     for (const auto &entry : planDims)
       made.planSizes.push_back(
           (entry.getKey() + "=" + Twine(entry.getValue())).str());

@@ -60,6 +60,9 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     shardings.contextMode = options.contextMode;
     shardings.expertMode = options.expertMode;
     shardings.machine = options.machine;
+    shardings.plan = options.plan;
+    shardings.pins.assign(options.pins.begin(), options.pins.end());
+    shardings.keepPlan = options.keepsPlan;
     shardings.planSizes.assign(options.planSizes.begin(),
                                options.planSizes.end());
     passes.addPass(shard::createPropagateShardings(std::move(shardings)));

@@ -23,6 +23,9 @@ struct PipelineOptions {
   std::string contextMode = "ring";   ///< or "ulysses", "gather"
   std::string expertMode = "auto";    ///< or "tensor", "batch"
   std::vector<std::string> planSizes; ///< NAME=SIZE, of a typical request
+  std::string plan;                   ///< JSON of one that is there
+  std::vector<std::string> pins;      ///< NODE=SHARDING
+  bool keepsPlan = false;             ///< as dist.plan
   bool generatesKernels = false;      ///< else all calls are the backend's own
   std::string target = "host";
   /// Parts of a collective beside a product: "auto", "off" or a number.

@@ -133,8 +133,8 @@ std::vector<Row> rowsOf(const Json &first, const Json &second) {
       {"KV cache bytes", "kv_bytes"}};
   for (auto [name, key] : memory)
     rows.push_back({name, text(mostOf(first, key)), text(mostOf(second, key))});
-  rows.push_back({"structures", text(first["structures"]),
-                  text(second["structures"])});
+  rows.push_back(
+      {"structures", text(first["structures"]), text(second["structures"])});
   return rows;
 }
 

@@ -128,8 +128,8 @@ private:
     if (next >= words.size())
       return expect("a size, for example 40 GiB");
     StringRef digits = words[next], unit;
-    digits = digits.take_while(
-        [](char c) { return llvm::isDigit(c) || c == '.'; });
+    digits =
+        digits.take_while([](char c) { return llvm::isDigit(c) || c == '.'; });
     unit = words[next].drop_front(digits.size());
     if (digits.getAsDouble(number) || !std::isfinite(number))
       return expect("a size, for example 40 GiB");
@@ -208,8 +208,7 @@ private:
         visit(entry);
     else
       for (const Json &entry : report["collectives"])
-        if (rule->kind == "collective" ||
-            entry.value("kind", "") == rule->kind)
+        if (rule->kind == "collective" || entry.value("kind", "") == rule->kind)
           visit(entry);
   }
 
@@ -227,16 +226,16 @@ private:
     for (auto it = nodes.cbegin(); it != nodes.cend();) {
       const auto &[key, list] = *it;
       const auto last = lastAlike(nodes, it);
-      const int64_t layer = key.second, lastLayer = std::prev(last)->first.second;
+      const int64_t layer = key.second,
+                    lastLayer = std::prev(last)->first.second;
       it = last;
       if (double(list.size()) <= rule->limit)
         continue;
       std::string where = "a run";
       if (rule->isPerLayer)
-        where = layer == lastLayer
-                    ? "layer " + std::to_string(layer)
-                    : "each of layers " + std::to_string(layer) + " to " +
-                          std::to_string(lastLayer);
+        where = layer == lastLayer ? "layer " + std::to_string(layer)
+                                   : "each of layers " + std::to_string(layer) +
+                                         " to " + std::to_string(lastLayer);
       if (!key.first.empty())
         where += " of " + key.first;
       violated(where + " has " + std::to_string(list.size()) + ": " +
@@ -286,8 +285,7 @@ private:
       }
       if (rule->betweenNodes && entry["nodes"].get<int64_t>() < 2)
         return;
-      if (!rule->axes.empty() &&
-          isAbout(entry, rule->axes) == rule->isExcept)
+      if (!rule->axes.empty() && isAbout(entry, rule->axes) == rule->isExcept)
         return;
       nodes.push_back(entry.value("node", ""));
     });
@@ -302,7 +300,8 @@ private:
     int64_t fullest = 0;
     for (const Json &rank : report["ranks"]) {
       double bytes = 0;
-      for (const char *kind : {"weight_bytes", "activation_bytes", "kv_bytes"}) {
+      for (const char *kind :
+           {"weight_bytes", "activation_bytes", "kv_bytes"}) {
         if (rule->isOfWeights && StringRef(kind) != "weight_bytes")
           continue;
         if (!rank.contains(kind) || !rank[kind].is_number())

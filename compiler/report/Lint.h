@@ -31,9 +31,9 @@ struct Rule {
   Form form = Form::None;
   size_t line = 0;
   std::string text;
-  std::string kind;              ///< of Most and None
-  bool isPerLayer = false;       ///< of Most, else of a run
-  bool ofWeights = false;        ///< of None, as these are
+  std::string kind;        ///< of Most and None
+  bool isPerLayer = false; ///< of Most, else of a run
+  bool ofWeights = false;  ///< of None, as these are
   bool betweenNodes = false;
   std::vector<std::string> axes; ///< that it is about, or `except`
   bool isExcept = false;

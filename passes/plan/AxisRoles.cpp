@@ -44,9 +44,10 @@ AxisList matrixAxes(const dist::Mesh &mesh, ExpertMode expertMode) {
 }
 
 Plan planByRoles(const Graph &graph, const dist::Mesh &mesh, bool isDecode,
-                 ExpertMode expertMode, const AxisOptions &options) {
+                 ExpertMode expertMode, const AxisOptions &options,
+                 const Plan *start) {
   AxisRoles roles(mesh);
-  Plan plan(graph);
+  Plan plan = start ? *start : Plan(graph);
   searchPlan(graph, plan, roles.experts, LeafRole::Experts);
   if (expertMode == ExpertMode::Batch)
     splitBatch(graph, plan, roles.experts);

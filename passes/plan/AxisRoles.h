@@ -30,10 +30,11 @@ struct AxisOptions {
 
 AxisList matrixAxes(const dist::Mesh &mesh, ExpertMode expertMode);
 
-/// Decides every split of a program. A step of decoding is split like the
+/// Decides every split of a program, but for what `start` has of it. A step of decoding is split like the
 /// prompt, so that both hold the same caches, but for the sequence.
 Plan planByRoles(const Graph &graph, const dist::Mesh &mesh, bool isDecode,
-                 ExpertMode expertMode, const AxisOptions &options);
+                 ExpertMode expertMode, const AxisOptions &options,
+                 const Plan *start = nullptr);
 
 struct ExpertChoice {
   ExpertMode mode = ExpertMode::Tensor;

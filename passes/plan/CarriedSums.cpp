@@ -25,7 +25,7 @@ public:
       else if (passesOn(op))
         sums[number] = findSum(op.operandValues[0]);
       const std::optional<Sum> &sum = sums[number];
-      if (!sum || plan.ops[number].uses(sum->axes))
+      if (!sum || plan.ops[number].isDecided(sum->axes))
         sums[number].reset();
       else if (op.partialRule == PartialRule::Additive && sum->numUsedOnce > 1)
         carry(number, sum->axes);
@@ -119,8 +119,8 @@ private:
     const GraphValue &value = graph.values[number];
     if (value.isLoadTime)
       return true;
-    return !isResidualSplit &&
-           (value.producer == kNoValue || !plan.ops[value.producer].uses(axes));
+    return !isResidualSplit && (value.producer == kNoValue ||
+                                !plan.ops[value.producer].isDecided(axes));
   }
 
   /// Carries the sum through that addition, and through what is before it up
@@ -136,7 +136,7 @@ private:
            llvm::ArrayRef(op.operandValues).take_front(numAdded))
         if (value != kNoValue && axesOf(value).empty() && findSum(value))
           open.push_back(graph.values[value].producer);
-      if (!plan.ops[carrier].uses(axes))
+      if (!plan.ops[carrier].isDecided(axes))
         plan.ops[carrier].carried.append(axes);
     }
   }

@@ -18,7 +18,7 @@ public:
     for (unsigned op = 0; op < graph.ops.size(); ++op) {
       if (graph.ops[op].lookupMultiplyAdds == 0)
         continue;
-      if (plan.ops[op].uses(axes))
+      if (plan.ops[op].isDecided(axes))
         growPartial(op);
       else if (graph.ops[op].lookupMultiplyAdds > graph.meanProduct / 4)
         splitColumns(op);
@@ -30,7 +30,7 @@ private:
   std::optional<unsigned> onlyConsumer(unsigned op) const {
     const GraphValue &value = graph.values[graph.ops[op].resultValues[0]];
     if (value.isReturned || value.consumers.size() != 1 ||
-        plan.ops[value.consumers.front()].uses(axes))
+        plan.ops[value.consumers.front()].isDecided(axes))
       return std::nullopt;
     return value.consumers.front();
   }
@@ -102,7 +102,7 @@ private:
       return std::nullopt;
     const unsigned producer = graph.values[value].producer;
     const bool isFree = graph.ops[producer].lookupMultiplyAdds > 0 &&
-                        !plan.ops[producer].uses(axes) &&
+                        !plan.ops[producer].isDecided(axes) &&
                         graph.values[value].consumers.size() == 1;
     return isFree ? std::optional(producer) : std::nullopt;
   }
@@ -113,7 +113,8 @@ private:
     if (graph.ops[op].lookupMultiplyAdds == 0)
       return;
     const GraphValue &value = graph.values[graph.ops[op].operandValues[0]];
-    if (value.producer != kNoValue && !plan.ops[value.producer].uses(axes) &&
+    if (value.producer != kNoValue &&
+        !plan.ops[value.producer].isDecided(axes) &&
         graph.ops[value.producer].find(leaf) && value.consumers.size() == 1)
       plan.ops[value.producer].split(leaf, axes);
   }

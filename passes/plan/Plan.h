@@ -31,9 +31,14 @@ struct OpPlan {
   AxisList carried;
   /// Axes over which the ranks' parts of keys and values come in turn.
   AxisList inTurn;
+  bool isPinned = false; ///< a user has decided it: see Pins.h
 
   /// Whether one of these axes splits the op or is carried.
   bool uses(llvm::ArrayRef<dist::AxisRef> axes) const;
+  /// Whether it is not to be split by these axes any more.
+  bool isDecided(llvm::ArrayRef<dist::AxisRef> axes) const {
+    return isPinned || uses(axes);
+  }
   /// Splits a leaf further; the axes that it has already stay major.
   void split(FactorNode leaf, llvm::ArrayRef<dist::AxisRef> axes);
 };

@@ -9,6 +9,9 @@ namespace shardc::shard {
 
 /// On the module: the axes that may split matrices outside of experts.
 inline constexpr llvm::StringLiteral kMatrixAxesAttr = "dist.matrix_axes";
+/// On the module, where it is asked for: the plan as JSON (plan/PlanFile.h), by
+/// function, with what `ep` splits outside of experts.
+inline constexpr llvm::StringLiteral kPlanAttr = "dist.plan";
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

@@ -13,6 +13,9 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
     With micro-batches, the inputs that have the batch as their first dim are noted
     as `dist.batch_inputs`, or it is said why a request cannot run in parts.
 
+    A plan is a value: `keep-plan` leaves it on the module as JSON, `plan` takes
+    one instead of a search, and `pins` are shardings that a search starts from.
+
     Sums whose parts the ranks hold are added as parts where that saves a
     collective: attention and MLP that stand side by side have one.
 
@@ -38,6 +41,13 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
            "cheaper of both where it is known how many rows there are">,
     ListOption<"planSizes", "plan-sizes", "std::string",
                "NAME=SIZE: of a typical request, for choices by cost">,
+    Option<"plan", "plan", "std::string", "\"\"",
+           "JSON of a plan that is there, as keep-plan leaves it: nothing is "
+           "searched">,
+    ListOption<"pins", "pins", "std::string",
+               "NODE=SHARDING (plan/Pins.h): what the search leaves as it is">,
+    Option<"keepPlan", "keep-plan", "bool", "false",
+           "Leave the plan on the module, as dist.plan">,
     Option<"machine", "machine", "std::string", "\"\"",
            "For choices by cost: PRESET:NODESxDEVICES or the text of a machine "
            "file (plan/machine/ReadMachine.h); as it is, one node of H100s">

@@ -3,16 +3,22 @@
 #include "passes/shard/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/NodeName.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
+#include "dialects/onnx/ops/Source.h"
 #include "passes/plan/AxisRoles.h"
+#include "passes/plan/Pins.h"
 #include "passes/plan/machine/ReadMachine.h"
 #include "passes/shard/BatchFactor.h"
 #include "passes/shard/WriteShardings.h"
 
 #include "llvm/ADT/DenseSet.h"
 
+#include <nlohmann/json.hpp>
+
 using namespace mlir;
+using Json = nlohmann::json;
 
 namespace shardc::shard {
 #define GEN_PASS_DEF_PROPAGATESHARDINGS
@@ -110,6 +116,8 @@ struct PropagateShardingsPass
              return dist::kNominalSize;
            })});
     }
+    if (!readPins() || !readPlanText())
+      return signalPassFailure();
     std::optional<ExpertMode> experts = expertModeFor(programs, stage, options);
     if (!experts)
       return signalPassFailure();
@@ -117,14 +125,105 @@ struct PropagateShardingsPass
         kMatrixAxesAttr,
         dist::AxesAttr::get(&getContext(), plan::matrixAxes(stage, *experts)));
     for (Program &program : programs)
-      shard(program, stage, *experts, options);
+      if (!shard(program, stage, *experts, options))
+        return signalPassFailure();
+    if (!allPinsAreUsed(programs))
+      return signalPassFailure();
+    if (keepPlan)
+      getOperation()->setAttr(
+          kPlanAttr, StringAttr::get(&getContext(), keptPlan(*experts)));
   }
 
 private:
   struct Program {
     func::FuncOp function;
     std::unique_ptr<FunctionGraph> source;
+    plan::OpNames names = {};
   };
+
+  bool fail(const Twine &what) {
+    getOperation().emitError(what);
+    return false;
+  }
+
+  bool readPins() {
+    for (StringRef text : pins)
+      if (std::string problem = plan::parsePin(text, givenPins.emplace_back());
+          !problem.empty())
+        return fail("--pin " + problem);
+    return true;
+  }
+
+  bool readPlanText() {
+    if (plan.empty())
+      return true;
+    given = Json::parse(plan.getValue(), nullptr, /*allow_exceptions=*/false);
+    return (given.is_object() && given.contains("programs") &&
+            given["programs"].is_object()) ||
+           fail("--load-plan: is no plan that --save-plan wrote");
+  }
+
+  /// A pin that no program has is a mistake.
+  bool allPinsAreUsed(ArrayRef<Program> programs) {
+    for (const plan::Pin &pin : givenPins)
+      if (!usedPins.contains(&pin))
+        return fail("--pin " + pin.text +
+                    ": the model has no node or weight \"" + pin.node +
+                    "\"; the nearest one is " +
+                    plan::nearestNode(programs.front().names, pin.node));
+    return true;
+  }
+
+  std::string keptPlan(ExpertMode experts) const {
+    return Json{{"ep_mode", experts == ExpertMode::Batch ? "batch" : "tensor"},
+                {"programs", kept}}
+        .dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
+  static plan::OpNames namesOf(const FunctionGraph &source) {
+    plan::OpNames names;
+    for (Operation *op : source.ops) {
+      auto weight = dyn_cast<onnx::WeightOp>(op);
+      names.nodes.push_back(weight ? weight.getName().str()
+                                   : nodeName(op).str());
+      names.operators.push_back(op->getName().stripDialect().str());
+    }
+    return names;
+  }
+
+  /// That of a file, or one that is searched from the pins on.
+  std::optional<Plan> planOf(Program &program, const dist::Mesh &stage,
+                             ExpertMode experts,
+                             const plan::AxisOptions &options) {
+    const plan::Graph &graph = program.source->graph;
+    program.names = namesOf(*program.source);
+    Plan start(graph);
+    if (!given.is_null()) {
+      const std::string name = program.function.getSymName().str();
+      std::string problem =
+          given["programs"].contains(name)
+              ? plan::readPlan(given["programs"][name], graph, program.names,
+                               stage, start)
+              : "has nothing of @" + name +
+                    ": it is of another model, or of other flags";
+      if (problem.empty())
+        return start;
+      fail("--load-plan: " + problem);
+      return std::nullopt;
+    }
+    std::vector<const plan::Pin *> unused;
+    if (std::string problem = plan::applyPins(givenPins, graph, program.names,
+                                              stage, start, unused);
+        !problem.empty()) {
+      fail("--pin " + problem);
+      return std::nullopt;
+    }
+    for (const plan::Pin &pin : givenPins)
+      if (!llvm::is_contained(unused, &pin))
+        usedPins.insert(&pin);
+    return plan::planByRoles(graph, stage, onnx::isDecode(program.function),
+                             experts, options, &start);
+  }
   /// Nothing, and an error, where the options make no sense.
   std::optional<ExpertMode> expertModeFor(ArrayRef<Program> programs,
                                           const dist::Mesh &stage,
@@ -166,23 +265,33 @@ private:
     return choice.mode;
   }
 
-  void shard(Program &program, const dist::Mesh &stage, ExpertMode experts,
+  bool shard(Program &program, const dist::Mesh &stage, ExpertMode experts,
              const plan::AxisOptions &options) {
-    auto &[function, source] = program;
-    const bool isDecode = onnx::isDecode(function);
+    func::FuncOp function = program.function;
+    const FunctionGraph &source = *program.source;
     if (microBatches > 1)
-      noteBatch(function, *source);
-    const Plan plan =
-        plan::planByRoles(source->graph, stage, isDecode, experts, options);
-    for (const plan::PlanNote &note : plan.notes)
-      source->ops[note.op]->emitWarning() << note.text;
+      noteBatch(function, source);
+    const std::optional<Plan> plan = planOf(program, stage, experts, options);
+    if (!plan)
+      return false;
+    for (const plan::PlanNote &note : plan->notes)
+      source.ops[note.op]->emitWarning() << note.text;
     if (!onnx::isForSizes(function))
       for (const dist::Axis &axis : stage.axes)
-        warnAboutIdleRanks(function, *source, plan, axis);
-    for (const plan::OpPlan &op : plan.ops)
+        warnAboutIdleRanks(function, source, *plan, axis);
+    for (const plan::OpPlan &op : plan->ops)
       numSplitOps += op.uses(dist::wholeMesh(stage));
-    numReshards += writeShardings(function, *source, plan);
+    if (keepPlan)
+      kept[function.getSymName().str()] =
+          plan::writePlan(source.graph, *plan, program.names, stage);
+    numReshards += writeShardings(function, source, *plan);
+    return true;
   }
+
+  std::vector<plan::Pin> givenPins;
+  llvm::DenseSet<const plan::Pin *> usedPins;
+  Json given;                 ///< plan, or null
+  Json kept = Json::object(); ///< by function
 };
 
 } // namespace

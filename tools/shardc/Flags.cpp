@@ -107,6 +107,8 @@ static void addCompileFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
                  "The same as JSON, to a file");
   app.add_option("--dims", dims.dims,
                  "Sizes for --explain, for example batch=1,seq=128");
+  app.add_option("--save-plan", flags.savePlan,
+                 "Write the plan to a file, for --load-plan");
   app.add_option("--to", flags.to, "Print the module after this phase and stop")
       ->check(CLI::IsMember(phases()));
   app.add_option("--from", flags.from,
@@ -146,7 +148,7 @@ static std::string checkCompiling(const Flags &flags) {
     return "model is required; see shardc --help";
   const bool explains = flags.explain || !flags.explainJson.empty();
   if (flags.output.empty() && flags.to.empty() && flags.dumpDir.empty() &&
-      !explains)
+      flags.savePlan.empty() && !explains)
     return "nothing to do: give -o FOLDER, --explain, --to PHASE or "
            "--dump-dir FOLDER";
   auto phaseIndex = [&](const std::string &phase) {
@@ -166,6 +168,7 @@ static std::string checkCompiling(const Flags &flags) {
   for (const auto &[flag, path] :
        {std::pair("--explain-json", flags.explainJson),
         {"--reproducer", flags.reproducer},
+        {"--save-plan", flags.savePlan},
         {"-o", flags.output}})
     if (!path.empty() &&
         std::filesystem::equivalent(path, flags.model, ignored))
@@ -200,6 +203,8 @@ int parseFlags(int argc, char **argv, Flags &flags) {
     problem = parseDims("--plan-dims", dims.planDims, flags.planDims);
   if (problem.empty() && flags.isAutomatic)
     problem = checkAutomatic(app, flags);
+  if (problem.empty())
+    problem = checkLoadedPlan(*parsed, flags);
   if (problem.empty())
     problem = collectAxes(flags);
   if (problem.empty() && flags.command == Command::Plan)

@@ -14,7 +14,8 @@ enum class Command { Compile, Check, Plan, Verify, Explain, Lint, Diff };
 /// As the user wrote them, checked one by one.
 struct Flags {
   std::string model, output, from, to, dumpDir, explainJson, reproducer;
-  std::string topology, rankOrder;
+  std::string topology, rankOrder, loadPlan, savePlan;
+  std::vector<std::string> pins;
   std::string weights = "reference";
   std::string target = "host", overlap = "auto";
   std::map<std::string, int64_t> dims, planDims;

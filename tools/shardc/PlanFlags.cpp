@@ -82,7 +82,7 @@ std::string collectAxes(Flags &flags) {
 }
 
 std::string parseDims(const std::string &flag, const std::string &text,
-                             std::map<std::string, int64_t> &dims) {
+                      std::map<std::string, int64_t> &dims) {
   std::stringstream list(text);
   for (std::string entry; std::getline(list, entry, ',');) {
     size_t equal = entry.find('=');
@@ -142,6 +142,17 @@ void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
                    ? ""
                    : text + ": expected auto, off or a number from 1 to 99";
       });
+  app.add_option("--pin", flags.pins,
+                 "NODE=SHARDING: how the first result of a node, or a weight, "
+                 "is split whatever the search would do, for example "
+                 "'lm_head.weight=[{}, {tp}]'")
+      ->take_all()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option(
+      "--load-plan", flags.loadPlan,
+      "A plan that --save-plan wrote, or an artifact has, in place of "
+      "degrees and a search");
   app.add_option("--plan-dims", dims.planDims,
                  "Sizes of a typical request, for choices by cost, for example "
                  "batch=32,seq=1024; any size still runs");
@@ -169,6 +180,18 @@ void addGoal(CLI::App &app, Flags &flags) {
                  "device (default); latency: the shortest step, or prompt "
                  "where the model has no caches; fit: the fewest devices")
       ->check(CLI::IsMember({"latency", "throughput", "fit"}));
+}
+
+std::string checkLoadedPlan(const CLI::App &app, const Flags &flags) {
+  if (flags.loadPlan.empty())
+    return "";
+  for (const char *flag :
+       {"--dp", "--pp", "--cp", "--ep", "--tp", "--rank-order", "--sp",
+        "--cp-mode", "--ep-mode", "--micro-batches", "--pin", "--auto"})
+    if (const CLI::Option *option = app.get_option_no_throw(flag);
+        option && option->count() > 0)
+      return std::string(flag) + ": --load-plan has it; leave one of them out";
+  return "";
 }
 
 std::string checkAutomatic(const CLI::App &app, const Flags &flags) {

@@ -33,6 +33,8 @@ std::string collectAxes(Flags &flags);
 /// "batch=1,seq=128"
 std::string parseDims(const std::string &flag, const std::string &text,
                       std::map<std::string, int64_t> &dims);
+/// --load-plan and flags beside it.
+std::string checkLoadedPlan(const CLI::App &app, const Flags &flags);
 /// --auto and flags beside it.
 std::string checkAutomatic(const CLI::App &app, const Flags &flags);
 

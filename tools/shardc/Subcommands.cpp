@@ -86,8 +86,9 @@ static CLI::App *addExplain(CLI::App &app, Flags &flags, DimTexts &dims) {
   CLI::App *explain = app.add_subcommand(
       "explain", "What a plan communicates and holds, and why");
   addReported(*explain, flags, dims);
-  explain->footer("Exit status: 0 done, 2 wrong flags, 3 the model, 4 it cannot "
-                  "be read.");
+  explain->footer(
+      "Exit status: 0 done, 2 wrong flags, 3 the model, 4 it cannot "
+      "be read.");
   return explain;
 }
 
@@ -114,8 +115,9 @@ static CLI::App *addDiff(CLI::App &app, Flags &flags) {
                    "An artifact, or a file of --explain-json")
       ->required();
   diff->add_option("second", flags.other, "The other one")->required();
-  diff->footer("Exit status: 0 nothing differs, 1 something does, 2 wrong flags, "
-               "4 one cannot be read.");
+  diff->footer(
+      "Exit status: 0 nothing differs, 1 something does, 2 wrong flags, "
+      "4 one cannot be read.");
   return diff;
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/files/OutputFile.h"
 #include "compiler/files/ScratchFolder.h"
 #include "compiler/plan/PlanTable.h"
+#include "compiler/plan/ReadPlanFile.h"
 #include "compiler/report/Diff.h"
 #include "compiler/report/Explain.h"
 #include "compiler/report/Lint.h"
@@ -43,6 +44,8 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.microBatches = flags.microBatches;
   options.contextMode = flags.contextMode;
   options.expertMode = flags.expertMode;
+  options.savePlan = flags.savePlan;
+  options.pins = flags.pins;
   for (const auto &[name, size] : flags.axes)
     options.mesh.axes.push_back({name, size});
   for (const auto &[name, size] : flags.dims)
@@ -66,9 +69,23 @@ static int withProgress(CompileOptions &options, Run run) {
   return status;
 }
 
+/// What --load-plan says takes the place of what flags would say.
+static ExitCode loadPlan(const Flags &flags, CompileOptions &options) {
+  if (flags.loadPlan.empty())
+    return ExitCode::Done;
+  const std::string problem = readPlanFile(flags.loadPlan, options);
+  if (problem.empty())
+    return ExitCode::Done;
+  llvm::errs() << "error: --load-plan " << flags.loadPlan << ": " << problem
+               << "\n";
+  return ExitCode::Flags;
+}
+
 static int runVerify(const Flags &flags) {
   verifier::VerifyOptions options;
   options.plan = compileOptions(flags);
+  if (ExitCode code = loadPlan(flags, options.plan); code != ExitCode::Done)
+    return static_cast<int>(code);
   options.inputs = flags.inputs;
   options.seed = flags.seed;
   options.programs = flags.programs;
@@ -138,6 +155,8 @@ static ExitCode choosePlan(const Flags &flags, CompileOptions &options) {
 static ExitCode loadReport(const Flags &flags, nlohmann::json &report) {
   if (llvm::StringRef(flags.model).ends_with(".onnx")) {
     CompileOptions options = compileOptions(flags);
+    if (ExitCode code = loadPlan(flags, options); code != ExitCode::Done)
+      return code;
     std::string text;
     options.explanation = &text;
     const int status = withProgress(options, [&] {
@@ -215,6 +234,8 @@ static int run(const Flags &flags) {
     break;
   }
   CompileOptions options = compileOptions(flags);
+  if (ExitCode code = loadPlan(flags, options); code != ExitCode::Done)
+    return static_cast<int>(code);
   if (flags.isAutomatic)
     if (ExitCode code = choosePlan(flags, options); code != ExitCode::Done)
       return static_cast<int>(code);

@@ -59,6 +59,8 @@ private:
   CompileOptions onOneRank() const {
     CompileOptions one = options.plan;
     one.mesh = {};
+    one.plan.clear();
+    one.pins.clear();
     one.mesh.axes.push_back({"tp", 1});
     one.sequenceParallel = false;
     one.microBatches = 1;

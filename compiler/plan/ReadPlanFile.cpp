@@ -1,0 +1,68 @@
+//===- ReadPlanFile.cpp - A plan that was saved ---------------------------===//
+
+#include "compiler/plan/ReadPlanFile.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <nlohmann/json.hpp>
+
+using Json = nlohmann::json;
+
+namespace shardc {
+
+static constexpr char kFormat[] = "shardc plan 1";
+
+static constexpr int64_t kMaxRanks = 65536;
+
+static std::string readMesh(const Json &axes, dist::Mesh &mesh) {
+  mesh.axes.clear();
+  for (const Json &axis : axes) {
+    if (!axis.is_object() || !axis.contains("name") || !axis.contains("size") ||
+        !axis["name"].is_string() || !axis["size"].is_number_integer())
+      return "\"mesh\" has an axis without \"name\" or \"size\"";
+    mesh.axes.push_back(
+        {axis["name"].get<std::string>(), axis["size"].get<int64_t>()});
+    if (mesh.axes.back().size < 1 || mesh.axes.back().size > kMaxRanks ||
+        mesh.numRanks() > kMaxRanks)
+      return "\"mesh\" has more than " + std::to_string(kMaxRanks) +
+             " ranks, or none";
+  }
+  return mesh.axes.empty() ? "\"mesh\" has no axes" : "";
+}
+
+std::string readPlanFile(const std::string &path, CompileOptions &options) {
+  const bool isFolder = llvm::sys::fs::is_directory(path);
+  auto text =
+      llvm::MemoryBuffer::getFile(isFolder ? path + "/manifest.json" : path);
+  if (!text)
+    return "cannot be read: " + text.getError().message();
+  Json plan =
+      Json::parse((*text)->getBuffer(), nullptr, /*allow_exceptions=*/false);
+  if (isFolder && plan.is_object())
+    plan = plan.value("plan", Json());
+  auto isText = [&](const char *key) {
+    return plan.contains(key) && plan[key].is_string();
+  };
+  if (!plan.is_object() || !isText("format") || plan["format"] != kFormat ||
+      !isText("cp_mode") || !isText("ep_mode") || !plan.contains("mesh") ||
+      !plan["mesh"].is_array())
+    return std::string("is no plan of this version (\"format\": \"") + kFormat +
+           "\"); write one with --save-plan";
+  if (std::string problem = readMesh(plan["mesh"], options.mesh);
+      !problem.empty())
+    return problem;
+  const Json sp = plan.value("sp", Json(false)),
+             parts = plan.value("micro_batches", Json(1));
+  if (!sp.is_boolean() || !parts.is_number_integer() ||
+      parts.get<int64_t>() < 1 || parts.get<int64_t>() > kMaxRanks)
+    return "\"sp\" is no truth value, or \"micro_batches\" no number from 1 on";
+  options.sequenceParallel = sp.get<bool>();
+  options.microBatches = parts.get<int64_t>();
+  options.contextMode = plan["cp_mode"].get<std::string>();
+  options.expertMode = plan["ep_mode"].get<std::string>();
+  options.plan = plan.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return "";
+}
+
+} // namespace shardc
