@@ -18,6 +18,7 @@ public:
   ModelWorkload(mlir::ModuleOp imported, const llvm::StringMap<int64_t> &sizes);
 
   const plan::Workload &workload() const { return made; }
+  const shard::FunctionGraph &prompt() const { return *owned.front()->source; }
   /// The sizes that are planned for, by "batch", "seq", "past" and the model's
   /// other symbols.
   std::map<std::string, int64_t> dims;

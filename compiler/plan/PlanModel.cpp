@@ -6,11 +6,14 @@
 #include "compiler/Pipeline.h"
 #include "compiler/RequestSizes.h"
 #include "compiler/import/Import.h"
+#include "compiler/plan/LayerGraph.h"
 #include "compiler/plan/ModelWorkload.h"
 #include "passes/plan/machine/ReadMachine.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
+
+#include <nlohmann/json.hpp>
 
 #include <chrono>
 
@@ -35,12 +38,28 @@ OwningOpRef<ModuleOp> import(MLIRContext &context, const std::string &model) {
   return module;
 }
 
+/// The candidate that a report is of, and a layer under it.
+void choose(const PlanRequest &request, const ModelWorkload &model,
+            PlanAnswer &answer) {
+  plan::Predictor predictor(model.workload(), answer.machine);
+  if (request.chosen)
+    answer.chosen = plan::Candidate{
+        *request.chosen, predictor.predict(*request.chosen), "as asked for"};
+  else if (!answer.candidates.empty())
+    answer.chosen = answer.candidates.front();
+  if (!answer.chosen || !request.wantsLayer)
+    return;
+  const plan::Predictor::Detail detail =
+      predictor.detail(answer.chosen->degrees);
+  answer.layer = layerGraph(model.prompt(), detail.plan, detail.seconds).dump();
+}
+
 } // namespace
 
 ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
                    llvm::raw_ostream &errors) {
   const auto start = std::chrono::steady_clock::now();
-  plan::Machine machine;
+  plan::Machine &machine = answer.machine;
   std::string text;
   std::string problem = plan::loadMachine(request.topology, text, machine);
   if (problem.empty() && machine.devices.empty())
@@ -74,6 +93,7 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
     if (answer.remedy.empty())
       answer.remedy = "no number of such devices would do";
   }
+  choose(request, model, answer);
   answer.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

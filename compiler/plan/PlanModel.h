@@ -22,13 +22,21 @@ struct PlanRequest {
   llvm::StringMap<int64_t> dims;
   plan::Goal goal = plan::Goal::Throughput;
   plan::FixedDegrees fixed;
+  /// For a report: the plan that it is of; without, it is of the best one.
+  std::optional<plan::Degrees> chosen;
+  bool wantsLayer = false;
 };
 
 struct PlanAnswer {
   std::map<std::string, int64_t> dims;     ///< "batch", "seq", "past", others
   std::vector<plan::Candidate> candidates; ///< best first
   std::string remedy;                      ///< what would fit, where none does
-  double seconds = 0;                      ///< that it took
+  std::optional<plan::Candidate> chosen;
+  /// With wantsLayer: JSON of a typical layer under the chosen plan
+  /// (LayerGraph.h).
+  std::string layer;
+  plan::Machine machine;
+  double seconds = 0; ///< that it took
 };
 
 /// Done, or what went wrong was said to `errors`.

@@ -91,36 +91,40 @@ static Json secondsOf(const plan::Prediction &prediction) {
           {"bubble", run.bubble}};
 }
 
+Json jsonOf(const plan::Candidate &candidate) {
+  const plan::Degrees &d = candidate.degrees;
+  return {{"mesh",
+           {{"dp", d.dp},
+            {"pp", d.pp},
+            {"cp", d.cp},
+            {"ep", d.ep},
+            {"tp", d.tp},
+            {"fsdp", 1}}},
+          {"sp", d.sequenceParallel},
+          {"micro_batches", d.microBatches},
+          {"flags", d.flags()},
+          {"fits", candidate.prediction.fits()},
+          {"memory", memoryOf(candidate.prediction)},
+          {"seconds", secondsOf(candidate.prediction)},
+          {"tokens_per_second", candidate.prediction.tokensPerSecond},
+          {"reason", candidate.reason}};
+}
+
+const char *goalName(plan::Goal goal) {
+  static constexpr const char *kGoals[] = {"latency", "throughput", "fit"};
+  return kGoals[size_t(goal)];
+}
+
 void printPlanJson(const PlanRequest &request, const PlanAnswer &answer,
                    llvm::raw_ostream &output) {
-  static constexpr const char *kGoals[] = {"latency", "throughput", "fit"};
-  Json json = {{"model", request.model},
-               {"topology", request.topology},
-               {"goal", kGoals[size_t(request.goal)]},
-               {"dims", answer.dims},
-               {"candidates", Json::array()},
-               {"seconds_to_plan", answer.seconds}};
+  Json json = {
+      {"model", request.model},         {"topology", request.topology},
+      {"goal", goalName(request.goal)}, {"dims", answer.dims},
+      {"candidates", Json::array()},    {"seconds_to_plan", answer.seconds}};
   if (!answer.remedy.empty())
     json["remedy"] = answer.remedy;
-  for (const plan::Candidate &candidate : answer.candidates) {
-    const plan::Degrees &d = candidate.degrees;
-    json["candidates"].push_back(
-        {{"mesh",
-          {{"dp", d.dp},
-           {"pp", d.pp},
-           {"cp", d.cp},
-           {"ep", d.ep},
-           {"tp", d.tp},
-           {"fsdp", 1}}},
-         {"sp", d.sequenceParallel},
-         {"micro_batches", d.microBatches},
-         {"flags", d.flags()},
-         {"fits", candidate.prediction.fits()},
-         {"memory", memoryOf(candidate.prediction)},
-         {"seconds", secondsOf(candidate.prediction)},
-         {"tokens_per_second", candidate.prediction.tokensPerSecond},
-         {"reason", candidate.reason}});
-  }
+  for (const plan::Candidate &candidate : answer.candidates)
+    json["candidates"].push_back(jsonOf(candidate));
   output << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 

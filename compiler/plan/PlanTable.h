@@ -4,6 +4,8 @@
 
 #include "compiler/plan/PlanModel.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace shardc {
 
 /// The best ones, a line each, with flags to paste.
@@ -12,6 +14,11 @@ void printPlanTable(const PlanRequest &request, const PlanAnswer &answer,
 /// All of them: bytes and seconds of the fullest and slowest rank.
 void printPlanJson(const PlanRequest &request, const PlanAnswer &answer,
                    llvm::raw_ostream &output);
+
+/// An entry of "candidates".
+nlohmann::json jsonOf(const plan::Candidate &candidate);
+
+const char *goalName(plan::Goal goal);
 
 } // namespace shardc
 

@@ -116,8 +116,11 @@ std::optional<AxisRef> parseAxis(StringRef text, const dist::Mesh &mesh,
     std::string known;
     for (const dist::Axis &other : mesh.axes)
       known += " " + other.name;
-    problem = ("there is no axis \"" + name + "\" that splits values; the mesh "
-               "has" + known).str();
+    problem = ("there is no axis \"" + name +
+               "\" that splits values; the mesh "
+               "has" +
+               known)
+                  .str();
     return std::nullopt;
   }
   AxisRef ref{name.str(), 1, axis->size};
@@ -127,8 +130,8 @@ std::optional<AxisRef> parseAxis(StringRef text, const dist::Mesh &mesh,
   if (!pre.consume_front("(") || pre.getAsInteger(10, ref.pre) ||
       size.getAsInteger(10, ref.size) || ref.pre < 1 || ref.size < 1 ||
       axis->size % ref.pre != 0 || axis->size / ref.pre % ref.size != 0) {
-    problem = ("\"" + text + "\" is no part of \"" + name + "\" = " +
-               llvm::Twine(axis->size) + ", expected \"" + name +
+    problem = ("\"" + text + "\" is no part of \"" + name +
+               "\" = " + llvm::Twine(axis->size) + ", expected \"" + name +
                ":(BEFORE)WAYS\"")
                   .str();
     return std::nullopt;
@@ -194,8 +197,8 @@ private:
     if (!entry.is_object() || textOf(entry, "node").empty())
       return fail("expected ops with a \"node\"");
     node = textOf(entry, "node");
-    auto known = numbers.find(
-        {node, textOf(entry, "op"), numberOf(entry, "index")});
+    auto known =
+        numbers.find({node, textOf(entry, "op"), numberOf(entry, "index")});
     if (known == numbers.end())
       return fail("the model has no such " + textOf(entry, "op") +
                   " node; the nearest one is " + nearestNode(names, node));
@@ -273,8 +276,7 @@ private:
 } // namespace
 
 std::string readPlan(const Json &entries, const Graph &graph,
-                     const OpNames &names, const dist::Mesh &mesh,
-                     Plan &plan) {
+                     const OpNames &names, const dist::Mesh &mesh, Plan &plan) {
   return PlanReader(graph, names, mesh, plan).run(entries);
 }
 

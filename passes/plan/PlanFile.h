@@ -39,9 +39,8 @@ std::string readPlan(const nlohmann::json &entries, const Graph &graph,
 std::string nearestNode(const OpNames &names, llvm::StringRef name);
 
 /// "tp" or "tp:(4)2" of that mesh; nothing, and what is wrong, else.
-std::optional<dist::AxisRef> parseAxis(llvm::StringRef text,
-                                       const dist::Mesh &mesh,
-                                       std::string &problem);
+std::optional<dist::AxisRef>
+parseAxis(llvm::StringRef text, const dist::Mesh &mesh, std::string &problem);
 
 } // namespace shardc::plan
 

@@ -44,6 +44,7 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
   const bool explains = flags.explain || !flags.explainJson.empty() ||
                         flags.command != Command::Compile;
   const bool writes = !flags.output.empty();
+  const bool plans = flags.isAutomatic || !flags.report.empty();
   const struct {
     const char *flag;
     bool works;
@@ -54,11 +55,11 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
       {"--ep-mode", ways("ep") > 1, "--ep 2 or more"},
       {"--micro-batches", ways("pp") > 1 || flags.microBatches == 1,
        "--pp 2 or more"},
-      {"--dims", explains || flags.isAutomatic,
-       "--explain, --explain-json or --auto"},
-      {"--topology", explains || flags.isAutomatic || flags.target != "host",
+      {"--dims", explains || plans, "--explain, --explain-json or --auto"},
+      {"--topology", explains || plans || flags.target != "host",
        "--explain, --explain-json, --auto or --target cuda"},
-      {"--goal", flags.isAutomatic, "--auto"},
+      {"--goal", flags.isAutomatic || !flags.report.empty(),
+       "--auto or --report"},
       {"--weights", writes, "-o FOLDER"},
       {"--python", !flags.against.empty(), "--against onnxruntime"},
   };
@@ -91,7 +92,7 @@ static void addCompileFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
   app.add_flag("--auto", flags.isAutomatic,
                "Choose the degrees for --topology and --dims, as shardc plan "
                "does");
-  addGoal(app, flags);
+  addPlanning(app, flags);
   app.add_option("--target", flags.target,
                  "host (default) or cuda: where the artifact is to run, unless "
                  "shardrun --device says otherwise")
@@ -147,8 +148,10 @@ static std::string checkCompiling(const Flags &flags) {
   if (flags.model.empty())
     return "model is required; see shardc --help";
   const bool explains = flags.explain || !flags.explainJson.empty();
+  if (!flags.report.empty() && flags.topology.empty())
+    return "--report: needs --topology, for example --topology h100:1x8";
   if (flags.output.empty() && flags.to.empty() && flags.dumpDir.empty() &&
-      flags.savePlan.empty() && !explains)
+      flags.savePlan.empty() && flags.report.empty() && !explains)
     return "nothing to do: give -o FOLDER, --explain, --to PHASE or "
            "--dump-dir FOLDER";
   auto phaseIndex = [&](const std::string &phase) {
@@ -169,6 +172,7 @@ static std::string checkCompiling(const Flags &flags) {
        {std::pair("--explain-json", flags.explainJson),
         {"--reproducer", flags.reproducer},
         {"--save-plan", flags.savePlan},
+        {"--report", flags.report},
         {"-o", flags.output}})
     if (!path.empty() &&
         std::filesystem::equivalent(path, flags.model, ignored))

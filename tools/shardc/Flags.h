@@ -32,7 +32,7 @@ struct Flags {
   Command command = Command::Compile;
   bool json = false; ///< of checking and verifying
   // Of planning: degrees that are not to be chosen.
-  std::string planJson;
+  std::string planJson, report; ///< the latter of compiling, too
   std::map<std::string, int64_t> fixed;
   // Of what is said about plans.
   std::string rules, other;

@@ -174,7 +174,12 @@ void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
       ->check(CLI::IsMember({"generated", "reference"}));
 }
 
-void addGoal(CLI::App &app, Flags &flags) {
+void addPlanning(CLI::App &app, Flags &flags) {
+  app.add_option(
+      "--report", flags.report,
+      "A page for browsers with the plan on the machine, its stages, "
+      "memory, a layer and the alternatives, to a file; needs "
+      "--topology");
   app.add_option("--goal", flags.goal,
                  "Of planning: throughput: the most tokens a second for each "
                  "device (default); latency: the shortest step, or prompt "

@@ -24,7 +24,8 @@ struct DimTexts {
 void addDegrees(CLI::App &app, Flags &flags);
 /// All that makes the plan.
 void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims);
-void addGoal(CLI::App &app, Flags &flags);
+/// Of planning for a machine, with or without compiling.
+void addPlanning(CLI::App &app, Flags &flags);
 
 //===--- Behind parsing: "" or what is wrong ------------------------------===//
 

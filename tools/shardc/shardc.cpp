@@ -4,6 +4,7 @@
 #include "compiler/check/Check.h"
 #include "compiler/files/OutputFile.h"
 #include "compiler/files/ScratchFolder.h"
+#include "compiler/plan/HtmlReport.h"
 #include "compiler/plan/PlanTable.h"
 #include "compiler/plan/ReadPlanFile.h"
 #include "compiler/report/Diff.h"
@@ -99,6 +100,27 @@ static int runVerify(const Flags &flags) {
   return withProgress(options.plan, [&] { return verifier::verify(options); });
 }
 
+/// Those of a mesh whose axes have these names.
+static plan::Degrees degreesOf(const CompileOptions &options) {
+  plan::Degrees degrees;
+  auto ways = [&](llvm::StringRef name) {
+    const dist::Axis *axis = options.mesh.find(name);
+    return axis ? axis->size : 1;
+  };
+  degrees.dp = ways("dp");
+  degrees.pp = ways("pp");
+  degrees.cp = ways("cp");
+  degrees.ep = ways("ep");
+  degrees.tp = ways("tp");
+  degrees.sequenceParallel = options.sequenceParallel;
+  degrees.microBatches = options.microBatches;
+  if (auto mode = plan::symbolizeContextMode(options.contextMode))
+    degrees.contextMode = *mode;
+  if (options.expertMode == "batch")
+    degrees.expertMode = plan::ExpertMode::Batch;
+  return degrees;
+}
+
 static PlanRequest planRequest(const Flags &flags) {
   PlanRequest request{flags.model, flags.topology, {}, {}, flags.fixed};
   for (const auto &[name, size] : flags.dims)
@@ -107,23 +129,62 @@ static PlanRequest planRequest(const Flags &flags) {
   return request;
 }
 
+/// Writes a file that a flag of planning asks for.
+static ExitCode writeFile(llvm::StringRef flag, const std::string &path,
+                          files::Writer writer) {
+  const std::error_code error = files::writeFileAtomically(path, writer);
+  if (!error)
+    return ExitCode::Done;
+  llvm::errs() << "error: " << flag << ": cannot write " << path << ": "
+               << error.message() << "\n";
+  return files::isBeyondPath(error) ? ExitCode::Artifact : ExitCode::Flags;
+}
+
+static ExitCode writeReport(const Flags &flags, const std::string &explanation,
+                            const PlanRequest &request,
+                            const PlanAnswer &answer) {
+  if (flags.report.empty())
+    return ExitCode::Done;
+  return writeFile("--report", flags.report, [&](llvm::raw_ostream &file) {
+    writeHtmlReport(explanation, request, answer, file);
+  });
+}
+
+/// The report of what was compiled: predicted, and beside its alternatives.
+static ExitCode reportCompiled(const Flags &flags,
+                               const CompileOptions &options,
+                               const std::string &explanation) {
+  if (flags.report.empty())
+    return ExitCode::Done;
+  PlanRequest request = planRequest(flags);
+  request.wantsLayer = true;
+  request.chosen = degreesOf(options);
+  PlanAnswer answer;
+  const ExitCode code = planModel(request, answer, llvm::errs());
+  return code == ExitCode::Done
+             ? writeReport(flags, explanation, request, answer)
+             : code;
+}
+
 static int runPlan(const Flags &flags) {
-  const PlanRequest request = planRequest(flags);
+  PlanRequest request = planRequest(flags);
+  request.wantsLayer = !flags.report.empty();
   PlanAnswer answer;
   if (ExitCode code = planModel(request, answer, llvm::errs());
       code != ExitCode::Done)
     return static_cast<int>(code);
   printPlanTable(request, answer, llvm::outs());
   if (!flags.planJson.empty()) {
-    const std::error_code error = files::writeFileAtomically(
-        flags.planJson,
-        [&](llvm::raw_ostream &file) { printPlanJson(request, answer, file); });
-    if (error) {
-      llvm::errs() << "error: --json: cannot write " << flags.planJson << ": "
-                   << error.message() << "\n";
-      return static_cast<int>(ExitCode::Flags);
-    }
+    const ExitCode code =
+        writeFile("--json", flags.planJson, [&](llvm::raw_ostream &file) {
+          printPlanJson(request, answer, file);
+        });
+    if (code != ExitCode::Done)
+      return static_cast<int>(code);
   }
+  if (ExitCode code = writeReport(flags, "", request, answer);
+      code != ExitCode::Done)
+    return static_cast<int>(code);
   return answer.remedy.empty() ? 0 : 1;
 }
 
@@ -239,9 +300,14 @@ static int run(const Flags &flags) {
   if (flags.isAutomatic)
     if (ExitCode code = choosePlan(flags, options); code != ExitCode::Done)
       return static_cast<int>(code);
-  return withProgress(options, [&] {
+  std::string explanation;
+  if (!flags.report.empty())
+    options.explanation = &explanation;
+  const int status = withProgress(options, [&] {
     return static_cast<int>(compile(options, llvm::outs(), llvm::errs()));
   });
+  return status ? status
+                : static_cast<int>(reportCompiled(flags, options, explanation));
 }
 
 /// The status, but that what was to be printed was printed.

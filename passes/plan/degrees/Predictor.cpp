@@ -50,9 +50,9 @@ const Predictor::OpCosts &Predictor::costsOf(const Request &request,
   Degrees own = degrees;
   own.dp = own.pp = 1;
   const dist::Mesh mesh = own.mesh();
-  const Plan plan =
-      planByRoles(*program.graph, mesh, isStep, degrees.expertMode,
-                  {degrees.sequenceParallel, degrees.contextMode});
+  Plan &plan = known->second.plan;
+  plan = planByRoles(*program.graph, mesh, isStep, degrees.expertMode,
+                     {degrees.sequenceParallel, degrees.contextMode});
   Sizes sizes = request.sizes;
   if (!workload.batchSymbol.empty())
     sizes.set(workload.batchSymbol, batch);
@@ -95,7 +95,8 @@ const std::vector<Predictor::Stage> &Predictor::stagesOf(const Program &program,
 }
 
 RunPrediction Predictor::run(const Request &request, bool isStep,
-                             const Degrees &degrees) {
+                             const Degrees &degrees,
+                             std::vector<StagePrediction> &byStage) {
   const OpCosts &ops =
       costsOf(request, isStep, degrees, rowsOf(degrees, degrees.microBatches));
   const dist::Mesh mesh = degrees.mesh();
@@ -107,6 +108,7 @@ RunPrediction Predictor::run(const Request &request, bool isStep,
     Seconds seconds;
     for (auto [op, count] : placed[stage].ops)
       seconds += ops.seconds[op] * count;
+    (isStep ? byStage[stage].step : byStage[stage].prompt) = seconds;
     prediction.total += seconds.total();
     if (seconds.total() > slowest.total())
       slowest = seconds;
@@ -124,19 +126,24 @@ RunPrediction Predictor::run(const Request &request, bool isStep,
 }
 
 void Predictor::addMemory(const Request &request, bool isStep,
-                          const Degrees &degrees, MemoryPrediction &most) {
+                          const Degrees &degrees,
+                          std::vector<StagePrediction> &byStage) {
   const OpCosts &part = costsOf(request, isStep, degrees,
                                 rowsOf(degrees, degrees.microBatches)),
                 &whole = costsOf(request, isStep, degrees, rowsOf(degrees, 1));
-  for (const Stage &stage : stagesOf(*request.program, degrees.pp)) {
+  for (auto [index, stage] :
+       llvm::enumerate(stagesOf(*request.program, degrees.pp))) {
     MemoryPrediction here;
     for (auto [op, count] : stage.ops) {
       here.weights += whole.memory[op].weights * count;
       here.kv += whole.memory[op].kv * count;
       here.activations = std::max(here.activations, part.memory[op].live);
     }
-    if (here.total() > most.total())
-      most = here;
+    // The same weights; a prompt has more rows, a step longer caches.
+    MemoryPrediction &most = byStage[index].memory;
+    most.weights = std::max(most.weights, here.weights);
+    most.kv = std::max(most.kv, here.kv);
+    most.activations = std::max(most.activations, here.activations);
   }
 }
 
@@ -150,21 +157,25 @@ static double tokensOf(const Workload &workload, const Degrees &degrees,
   return prediction.main().total > 0 ? tokens / prediction.main().total : 0;
 }
 
+Predictor::Detail Predictor::detail(const Degrees &degrees) {
+  const OpCosts &found = costsOf(workload.prompt, false, degrees,
+                                 rowsOf(degrees, degrees.microBatches));
+  return {found.plan, found.seconds};
+}
+
 Prediction Predictor::predict(const Degrees &degrees) {
   Prediction prediction;
-  prediction.prompt = run(workload.prompt, false, degrees);
-  addMemory(workload.prompt, false, degrees, prediction.memory);
+  auto &stages = prediction.stages;
+  stages.resize(degrees.pp);
+  prediction.prompt = run(workload.prompt, false, degrees, stages);
+  addMemory(workload.prompt, false, degrees, stages);
   if (workload.step) {
-    prediction.step = run(*workload.step, true, degrees);
-    MemoryPrediction ofStep;
-    addMemory(*workload.step, true, degrees, ofStep);
-    // The same weights; the prompt has more rows, the step longer caches.
-    prediction.memory.weights =
-        std::max(prediction.memory.weights, ofStep.weights);
-    prediction.memory.kv = std::max(prediction.memory.kv, ofStep.kv);
-    prediction.memory.activations =
-        std::max(prediction.memory.activations, ofStep.activations);
+    prediction.step = run(*workload.step, true, degrees, stages);
+    addMemory(*workload.step, true, degrees, stages);
   }
+  for (const StagePrediction &stage : stages)
+    if (stage.memory.total() > prediction.memory.total())
+      prediction.memory = stage.memory;
   for (const Device &device : machine.devices) {
     prediction.limit = prediction.limit > 0
                            ? std::min(prediction.limit, device.memoryBytes)

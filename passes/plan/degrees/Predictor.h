@@ -37,8 +37,15 @@ struct MemoryPrediction {
   double total() const { return weights + activations + kv + buffers; }
 };
 
+/// Of the slowest and fullest rank of a stage, for one micro-batch.
+struct StagePrediction {
+  Seconds prompt, step;
+  MemoryPrediction memory; ///< buffers left out
+};
+
 struct Prediction {
   MemoryPrediction memory;
+  std::vector<StagePrediction> stages;
   double limit = 0; ///< bytes of the smallest device; 0 where that is not known
   RunPrediction prompt;
   std::optional<RunPrediction> step;
@@ -59,9 +66,17 @@ public:
   std::string whyNot(const Degrees &degrees) const;
   Prediction predict(const Degrees &degrees);
 
+  /// Of a prompt, by op of its graph.
+  struct Detail {
+    const Plan &plan;
+    const std::vector<Seconds> &seconds;
+  };
+  Detail detail(const Degrees &degrees);
+
 private:
   /// By op of the graph.
   struct OpCosts {
+    Plan plan;
     std::vector<Seconds> seconds;
     std::vector<OpMemory> memory;
   };
@@ -76,10 +91,11 @@ private:
   const OpCosts &costsOf(const Request &request, bool isStep,
                          const Degrees &degrees, int64_t batch);
   const std::vector<Stage> &stagesOf(const Program &program, int64_t count);
-  RunPrediction run(const Request &request, bool isStep,
-                    const Degrees &degrees);
+  RunPrediction run(const Request &request, bool isStep, const Degrees &degrees,
+                    std::vector<StagePrediction> &byStage);
+  /// To what other requests take of each stage.
   void addMemory(const Request &request, bool isStep, const Degrees &degrees,
-                 MemoryPrediction &most);
+                 std::vector<StagePrediction> &byStage);
 
   const Workload &workload;
   const Machine &machine;
