@@ -78,8 +78,9 @@ void ShapeInference::setKnown(Value result, KnownValue value) {
     auto *dim = std::get_if<DimExpr>(&scalar);
     return dim && dist::isTooLarge(*dim);
   };
-  if (isRefused ||
-      static_cast<int64_t>(value.elements.size()) > kMaxKnownElements ||
+  auto isNegative = [](int64_t size) { return size < 0; };
+  if (static_cast<int64_t>(value.elements.size()) > kMaxKnownElements ||
+      llvm::any_of(value.shape, isNegative) ||
       llvm::any_of(value.elements, isTooLarge))
     return;
   if (scope && scope->isOutside(result) && !values.count(result))
