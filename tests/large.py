@@ -32,16 +32,18 @@ class SparseGraph:
         return outputs[0]
 
 
-def decoder(folder, *, layers, hidden, heads, kv_heads, inner, vocabulary):
+def decoder(folder, *, layers, hidden, heads, kv_heads, inner, vocabulary, experts=0):
     """
-    Writes model.onnx: RMS norms, grouped heads, a gated MLP, caches. Its inputs are `ids` [batch, seq] and past_key_N,
-    past_value_N [batch, kv_heads, past, hidden / heads]. Returns its path and how many parameters it has.
+    Writes model.onnx: RMS norms, grouped heads, a gated MLP or a mixture of experts of which a token chooses two, caches.
+    Its inputs are `ids` [batch, seq] and past_key_N, past_value_N [batch, kv_heads, past, hidden / heads]. Returns its path
+    and how many parameters it has.
     """
     graph = SparseGraph()
     size = hidden // heads
     node, weight = graph.node, graph.weight
     split = graph.constant("split", [0, 0, -1, size])
     merged = graph.constant("merged", [0, 0, hidden])
+    rows_of = graph.constant("rows", [-1, hidden])
     inputs, outputs = [helper.make_tensor_value_info("ids", INDEX, ["batch", "seq"])], []
 
     def norm(x, name):
@@ -50,6 +52,20 @@ def decoder(folder, *, layers, hidden, heads, kv_heads, inner, vocabulary):
     def spread(x, name, count):
         flat = node("MatMul", [x, weight(f"{name}.weight", hidden, count * size)], f"{name}.flat")
         return node("Transpose", [node("Reshape", [flat, split], f"{name}.split")], name, perm=[0, 2, 1, 3])
+
+    def mlp(h, n):
+        gate = node("MatMul", [h, weight(f"gate{n}", hidden, inner)], f"gated{n}")
+        act = node("Mul", [gate, node("Sigmoid", [gate], f"sigmoid{n}")], f"act{n}")
+        wide = node("Mul", [act, node("MatMul", [h, weight(f"up{n}", hidden, inner)], f"upped{n}")], f"wide{n}")
+        return node("MatMul", [wide, weight(f"down{n}", inner, hidden)], f"downed{n}")
+
+    def mixture(h, n):
+        rows = node("Reshape", [h, rows_of], f"rows{n}")
+        scores = node("MatMul", [rows, weight(f"router{n}", hidden, experts)], f"scores{n}")
+        up, down = weight(f"up{n}", experts, 2 * inner, hidden), weight(f"down{n}", experts, hidden, inner)
+        mixed = node("MoE", [rows, scores, up, "", down], f"experts{n}", domain="com.microsoft", activation_type="swiglu", k=2,
+                     normalize_routing_weights=1, swiglu_fusion=1)  # fmt: skip
+        return node("Reshape", [mixed, node("Shape", [h], f"shape{n}")], f"downed{n}")
 
     x = node("Gather", [weight("words", vocabulary, hidden), "ids"], "x")
     for n in range(layers):
@@ -65,15 +81,12 @@ def decoder(folder, *, layers, hidden, heads, kv_heads, inner, vocabulary):
         flat = node("Reshape", [node("Transpose", [f"mixed{n}"], f"back{n}", perm=[0, 2, 1, 3]), merged], f"merged{n}")
         x = node("Add", [x, node("MatMul", [flat, weight(f"o{n}", hidden, hidden)], f"out{n}")], f"middle{n}")
         h = norm(x, f"norm{n}b")
-        gate = node("MatMul", [h, weight(f"gate{n}", hidden, inner)], f"gated{n}")
-        act = node("Mul", [gate, node("Sigmoid", [gate], f"sigmoid{n}")], f"act{n}")
-        wide = node("Mul", [act, node("MatMul", [h, weight(f"up{n}", hidden, inner)], f"upped{n}")], f"wide{n}")
-        x = node("Add", [x, node("MatMul", [wide, weight(f"down{n}", inner, hidden)], f"downed{n}")], f"x{n + 1}")
+        x = node("Add", [x, (mixture if experts else mlp)(h, n)], f"x{n + 1}")
     node("MatMul", [norm(x, "last"), weight("head", hidden, vocabulary)], "logits")
     outputs.insert(0, helper.make_tensor_value_info("logits", HALF, ["batch", "seq", vocabulary]))
     made = helper.make_model(
         helper.make_graph(graph.nodes, "decoder", inputs, outputs, graph.initializers),
-        opset_imports=[helper.make_opsetid("", 23)],
+        opset_imports=[helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)],
         ir_version=11,
     )
     save(made, folder / "model.onnx")

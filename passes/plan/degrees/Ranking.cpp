@@ -58,7 +58,11 @@ bool isBetter(const Candidate &a, const Candidate &b, Goal goal) {
                ? a.prediction.memory.total() < b.prediction.memory.total()
                : isSimpler(a, b);
   const double left = scoreOf(a, goal), right = scoreOf(b, goal);
-  return left != right ? left < right : isSimpler(a, b);
+  if (left != right)
+    return left < right;
+  const double leftTime = a.prediction.main().total,
+               rightTime = b.prediction.main().total;
+  return leftTime != rightTime ? leftTime < rightTime : isSimpler(a, b);
 }
 
 class Ranker {
@@ -155,7 +159,8 @@ private:
                  scoreOf(candidate, goal) >
                      (1 + kTie) * scoreOf(candidates.front(), goal);
         });
-    if (candidates.front().prediction.fits())
+    // As many devices are as many, but not as fast.
+    if (candidates.front().prediction.fits() && goal != Goal::Fit)
       std::stable_sort(candidates.begin(), end, isSimpler);
   }
 
@@ -187,6 +192,12 @@ private:
         scoreOf(candidate, goal) / scoreOf(candidates.front(), goal);
     const int64_t ranks = candidate.degrees.numRanks(),
                   bestRanks = candidates.front().degrees.numRanks();
+    if (goal == Goal::Fit && times == 1) {
+      os << llvm::format("as few, but %.2f times as long",
+                         own.main().total / best.main().total);
+      addCause(own.main(), best.main(), os);
+      return text;
+    }
     if (times <= 1 + kTie) {
       os << "as good, but ";
       if (ranks > bestRanks)

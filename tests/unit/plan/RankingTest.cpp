@@ -126,7 +126,8 @@ TEST_F(Ranking, WhatDoesNotFitComesLastAndSaysSo) {
 TEST_F(Ranking, SaysHowManyDevicesWouldFit) {
   setMemory(kLayers * 2 * kWeightBytes / 12);
   EXPECT_FALSE(best(Goal::Fit).prediction.fits());
-  EXPECT_EQ(plan::whatWouldFit(workload, machine), "16 devices (--tp 16)");
+  EXPECT_EQ(plan::whatWouldFit(workload, machine),
+            "16 devices (--tp 8 --pp 2)");
 }
 
 TEST_F(Ranking, WeightsAreHeldOnceBetweenTheRanks) {

@@ -1,0 +1,44 @@
+"""Every command of docs/*.md runs, and prints the lines that the page shows."""
+
+import re
+import shlex
+from pathlib import Path
+
+from tests.large import decoder
+from tests.support import EndToEnd, program
+
+DOCS = Path(__file__).parents[2] / "docs"
+MODELS = {
+    "8b": {"layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "inner": 14336, "vocabulary": 128256},
+    "70b": {"layers": 80, "hidden": 8192, "heads": 64, "kv_heads": 8, "inner": 28672, "vocabulary": 128256},
+    "405b": {"layers": 126, "hidden": 16384, "heads": 128, "kv_heads": 8, "inner": 53248, "vocabulary": 128256},
+    "moe": {"layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "inner": 14336, "vocabulary": 32000, "experts": 8},
+}
+COMMAND = re.compile(r"^    \$ (?P<command>.*)\n(?P<shown>(?:    (?!\$ ).+\n)*)", re.MULTILINE)
+
+
+class Guides(EndToEnd):
+    def run_guide(self, name):
+        for model, sizes in MODELS.items():
+            (self.folder / model).mkdir()
+            decoder(self.folder / model, **sizes)
+        commands = list(COMMAND.finditer((DOCS / name).read_text()))
+        self.assertGreater(len(commands), 3)
+        for command in commands:
+            words = shlex.split(command["command"])
+            self.assertEqual(words[0], "shardc")
+            paths = [self.folder / word if word.split("/")[0] in MODELS else word for word in words[1:]]
+            with self.subTest(command=command["command"]):
+                done = program("shardc", *paths)
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+                # Columns are as wide as the longest line needs them.
+                said = [line.split() for line in done.stdout.splitlines()]
+                for line in command["shown"].splitlines():
+                    if line.strip() != "...":
+                        self.assertIn(line.split(), said, done.stdout[:2000])
+
+    def test_which_strategy(self):
+        self.run_guide("which-strategy.md")
+
+    def test_70b_on_128_h100(self):
+        self.run_guide("70b-on-128-h100.md")
