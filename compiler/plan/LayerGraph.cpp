@@ -44,15 +44,14 @@ private:
       numbers[result] = list.size();
     const dist::Sharding sharding =
         plan::resultSharding(source.graph, plan, number, 0);
-    list.push_back(
-        {{"node", nodeName(source.ops[number]).str()},
-         {"op", source.ops[number]->getName().stripDialect().str()},
-         {"inputs", inputs},
-         {"sharding", sharding.str()},
-         {"split", sharding.isSplit()},
-         {"partial", sharding.isPartial()},
-         {"seconds", seconds[number].compute + seconds[number].read},
-         {"waits", seconds[number].communication}});
+    list.push_back({{"node", nodeName(source.ops[number]).str()},
+                    {"op", source.ops[number]->getName().stripDialect().str()},
+                    {"inputs", inputs},
+                    {"sharding", sharding.str()},
+                    {"split", sharding.isSplit()},
+                    {"partial", sharding.isPartial()},
+                    {"seconds", seconds[number].compute + seconds[number].read},
+                    {"waits", seconds[number].communication}});
   }
 
   const shard::FunctionGraph &source;
