@@ -249,7 +249,8 @@ private:
     made.machine = machineText;
     made.plan = options.plan;
     made.pins = options.pins;
-    made.keepsPlan = !options.savePlan.empty() || !options.output.empty();
+    made.keepsPlan = !options.savePlan.empty() || !options.output.empty() ||
+                     options.explanation;
     for (const auto &entry : planDims)
       made.planSizes.push_back(
           (entry.getKey() + "=" + Twine(entry.getValue())).str());

@@ -54,6 +54,9 @@ void explainOverlap(mlir::ModuleOp module, llvm::StringRef mode,
                     llvm::StringRef target, nlohmann::json &report);
 void printOverlap(const nlohmann::json &report, llvm::raw_ostream &os);
 
+/// A line for an entry of "collectives".
+void printCollective(const nlohmann::json &entry, llvm::raw_ostream &os);
+
 /// The report for people.
 void printExplanation(const nlohmann::json &report, llvm::raw_ostream &os);
 

@@ -45,7 +45,7 @@ static std::string linksText(const Json &entry) {
   return text;
 }
 
-static void printCollective(const Json &entry, llvm::raw_ostream &os) {
+void printCollective(const Json &entry, llvm::raw_ostream &os) {
   os << "  " << entry["kind"].get<std::string>() << " over "
      << entry["axis"].get<std::string>() << ", " << bytesText(entry["bytes"])
      << " (" << bytesText(entry["wire_bytes"]) << " on the wire)"

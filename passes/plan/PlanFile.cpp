@@ -94,6 +94,7 @@ Json writePlan(const Graph &graph, const Plan &plan, const OpNames &names,
                         {"dim", place->dim},
                         {"factor", place->factor},
                         {"size", graph.space.size(split.leaf).str()},
+                        {"region", split.leaf},
                         {"axes", axesOf(split.axes, mesh)}};
         if (split.isZigZag)
           written["zig_zag"] = true;

@@ -6,8 +6,9 @@
 //
 //   {"node": "/layers.0/up", "op": "MatMul",
 //    "splits": [{"of": "operand 1", "dim": 1, "factor": 0, "size": "28672",
-//                "axes": ["tp"]}]}
+//                "region": 17, "axes": ["tp"]}]}
 //
+// Ops of one "region" have the same factor, which is split in all of them.
 // "carries" are axes over which sums stay in parts, "in_turn" those over which
 // the keys of an attention come. A sub-axis is "tp:(4)2", as in shardings. What is
 // not listed runs whole.

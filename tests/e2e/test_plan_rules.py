@@ -40,6 +40,19 @@ class PlanRules(EndToEnd):
                 layers.setdefault(entry["layer"], []).append(entry["node"])
         self.assertEqual(layers, {n: [f"out{n}", f"downed{n}"] for n in range(12)})
 
+    def test_a_node_has_its_causes(self):
+        artifact = self.compile(self.model, 2)
+        said = self.run_ok("shardc", "explain", artifact, "downed3")
+        self.assertIn("downed3 (MatMul)\n  operand 0, dim 2: its factor of 512 is split over tp, as in 7 others", said)
+        self.assertIn("without communication: gate3, up3, down3, gated3, act3, upped3, ...", said)
+        self.assertIn("all_reduce over tp", said)
+        self.assertEqual(self.run_ok("shardc", "explain", self.model, "downed3", "--tp", 2), said)
+        self.assertIn("norm3.scale is held whole by each rank: ", self.run_ok("shardc", "explain", artifact, "norm3.scale"))
+        done = program("shardc", "explain", artifact, "downd3")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('nothing splits "downd3"', done.stderr)
+        self.assertRegex(done.stderr, "the nearest one that is split is down(ed)?3")
+
     def test_rules_that_are_kept_and_broken(self):
         artifact = self.compile(self.model, 2, *DIMS)
         kept = ["max all_reduce per layer 2", "no all_gather of weights", "memory per rank <= 1 GiB"]

@@ -35,7 +35,7 @@ struct Flags {
   std::string planJson, report; ///< the latter of compiling, too
   std::map<std::string, int64_t> fixed;
   // Of what is said about plans.
-  std::string rules, other;
+  std::string rules, other, node;
   // Of verifying.
   std::vector<std::string> inputs;
   std::string programs, against, python;

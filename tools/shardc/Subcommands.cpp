@@ -86,6 +86,9 @@ static CLI::App *addExplain(CLI::App &app, Flags &flags, DimTexts &dims) {
   CLI::App *explain = app.add_subcommand(
       "explain", "What a plan communicates and holds, and why");
   addReported(*explain, flags, dims);
+  explain->add_option("node", flags.node,
+                      "A node or weight: what splits it, what that goes with, "
+                      "and the collectives that it causes");
   explain->footer(
       "Exit status: 0 done, 2 wrong flags, 3 the model, 4 it cannot "
       "be read.");

@@ -9,6 +9,7 @@
 #include "compiler/plan/ReadPlanFile.h"
 #include "compiler/report/Diff.h"
 #include "compiler/report/Explain.h"
+#include "compiler/report/ExplainNode.h"
 #include "compiler/report/Lint.h"
 #include "compiler/report/ReadReport.h"
 #include "tools/shardc/Flags.h"
@@ -237,9 +238,18 @@ static ExitCode loadReport(const Flags &flags, nlohmann::json &report) {
 static int runExplain(const Flags &flags) {
   nlohmann::json report;
   const ExitCode code = loadReport(flags, report);
-  if (code == ExitCode::Done)
+  if (code != ExitCode::Done)
+    return static_cast<int>(code);
+  if (flags.node.empty()) {
     report::printExplanation(report, llvm::outs());
-  return static_cast<int>(code);
+    return 0;
+  }
+  const std::string problem =
+      report::printNode(report, flags.node, llvm::outs());
+  if (problem.empty())
+    return 0;
+  llvm::errs() << "error: " << problem << "\n";
+  return static_cast<int>(ExitCode::Flags);
 }
 
 static int runLint(const Flags &flags) {
