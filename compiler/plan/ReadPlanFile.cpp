@@ -15,12 +15,17 @@ static constexpr char kFormat[] = "shardc plan 1";
 
 static constexpr int64_t kMaxRanks = 65536;
 
+static constexpr int kMostDepth = 16;
+
 static std::string readMesh(const Json &axes, dist::Mesh &mesh) {
   mesh.axes.clear();
   for (const Json &axis : axes) {
     if (!axis.is_object() || !axis.contains("name") || !axis.contains("size") ||
         !axis["name"].is_string() || !axis["size"].is_number_integer())
       return "\"mesh\" has an axis without \"name\" or \"size\"";
+    const std::string name = axis["name"].get<std::string>();
+    if (name.empty() || mesh.find(name))
+      return "\"mesh\" has an axis twice, or one without a name";
     mesh.axes.push_back(
         {axis["name"].get<std::string>(), axis["size"].get<int64_t>()});
     if (mesh.axes.back().size < 1 || mesh.axes.back().size > kMaxRanks ||
@@ -37,8 +42,12 @@ std::string readPlanFile(const std::string &path, CompileOptions &options) {
       llvm::MemoryBuffer::getFile(isFolder ? path + "/manifest.json" : path);
   if (!text)
     return "cannot be read: " + text.getError().message();
-  Json plan =
-      Json::parse((*text)->getBuffer(), nullptr, /*allow_exceptions=*/false);
+  // Nothing in it lies deep; what does is left out.
+  auto isShallow = [](int depth, Json::parse_event_t, Json &) {
+    return depth < kMostDepth;
+  };
+  Json plan = Json::parse((*text)->getBuffer(), isShallow,
+                          /*allow_exceptions=*/false);
   if (isFolder && plan.is_object())
     plan = plan.value("plan", Json());
   auto isText = [&](const char *key) {

@@ -20,8 +20,7 @@ constexpr size_t kMostNames = 6;
 
 /// Lists of ops by function; none where the report has no plan.
 Json programsOf(const Json &report) {
-  return report.value("plan", Json::object())
-      .value("programs", Json::object());
+  return report.value("plan", Json::object()).value("programs", Json::object());
 }
 
 class NodePrinter {
@@ -102,10 +101,10 @@ private:
 
   /// It stands there, or is why it stands there.
   bool isAbout(const Json &entry) {
-    const bool isIt = entry.value("node", "") == node ||
-                      StringRef(entry.value("why", "")).ends_with(node) ||
-                      StringRef(entry.value("why", "")).starts_with(
-                          (node + " ").str());
+    const bool isIt =
+        entry.value("node", "") == node ||
+        StringRef(entry.value("why", "")).ends_with(node) ||
+        StringRef(entry.value("why", "")).starts_with((node + " ").str());
     if (isIt && !found)
       os << node << "\n";
     found |= isIt;
@@ -141,7 +140,8 @@ std::string printNode(const Json &report, StringRef node,
     consider(entry.value("node", ""));
   return "nothing splits \"" + node.str() + "\", and nothing is sent for it: " +
          "it runs whole on every rank, or the model has no such node; the "
-         "nearest one that is split is " + nearest;
+         "nearest one that is split is " +
+         nearest;
 }
 
 } // namespace shardc::report

@@ -209,6 +209,9 @@ private:
         return;
     op.carried = readAxes(entry, "carries");
     op.inTurn = readAxes(entry, "in_turn");
+    const bool isAttention = graph.ops[known->second].kind == OpKind::Attention;
+    if (!op.inTurn.empty() && (!isAttention || !op.uses(op.inTurn)))
+      fail("\"in_turn\" is for an attention whose queries these axes split");
   }
 
   AxisList readAxes(const Json &entry, const char *key) {
@@ -222,7 +225,9 @@ private:
       std::optional<AxisRef> ref;
       if (axis.is_string())
         ref = parseAxis(axis.get<std::string>(), mesh, wrong);
-      if (ref)
+      if (ref && dist::overlapsAny(axes, *ref))
+        fail("\"" + std::string(key) + "\" has an axis twice");
+      else if (ref)
         axes.push_back(*ref);
       else
         fail(wrong);
@@ -263,7 +268,10 @@ private:
       return fail("a split has no \"axes\"");
     if (plan.uses(axes))
       return fail("an axis splits it twice");
-    plan.splits.push_back({leaf, axes, split.value("zig_zag", false)});
+    const Json zigZag = split.value("zig_zag", Json(false));
+    if (!zigZag.is_boolean())
+      return fail("\"zig_zag\" is no truth value");
+    plan.splits.push_back({leaf, axes, zigZag.get<bool>()});
   }
 
   const Graph &graph;
