@@ -116,7 +116,7 @@ private:
   /// What the plan sends, and over which links where those are known.
   Json explainPlan() {
     return report::explainPlan(*module, dims, machine ? &*machine : nullptr,
-                               layers);
+                               layers ? &*layers : nullptr);
   }
 
   void explainLowered() {
@@ -157,6 +157,8 @@ private:
     }
     if (ExitCode code = resolveDims(); code != ExitCode::Done)
       return code;
+    if (phase == "imported")
+      layers = report::layersOf(*module);
     if (phase == "partitioned")
       report.update(explainPlan());
     return afterPhase(phase);
@@ -374,7 +376,8 @@ private:
   std::string about;     ///< what diagnostics are about, if not their node
   OwningOpRef<ModuleOp> module;
   Json report = Json::object();
-  report::LayerNumbers layers;          ///< of the imported module
+  /// Of the imported module; nothing where --from begins behind it.
+  std::optional<report::LayerNumbers> layers;
   report::SymbolValues dims;            ///< --dims, by the model's symbols
   report::SymbolValues planDims;        ///< --plan-dims, likewise
   std::optional<plan::Machine> machine; ///< of --topology, and as it was given

@@ -63,7 +63,7 @@ DimExpr globalBytes(Type type) {
 class PlanReport {
 public:
   PlanReport(ModuleOp module, const SymbolValues &dims,
-             const plan::Machine *machine, const LayerNumbers &layers)
+             const plan::Machine *machine, const LayerNumbers *layers)
       : mesh(*dist::getMesh(module).getMesh().getMesh()), given(dims),
         machine(machine), layers(layers) {
     auto axes = module->getAttrOfType<dist::AxesAttr>(shard::kMatrixAxesAttr);
@@ -119,6 +119,8 @@ public:
     for (const dist::Axis &axis : mesh.axes)
       report["mesh"][axis.name] = axis.size;
     report["dims"] = jsonOf(given);
+    if (layers)
+      report["layers"] = countLayers(*layers);
     addTotals();
     report["ranks"] = Json::array();
     const std::vector<int64_t> weightBytes = sumWeights();
@@ -281,6 +283,14 @@ private:
     return bytes * (op.form().passes * (ways - 1));
   }
 
+  std::optional<unsigned> layerOf(Operation *op) const {
+    if (!layers)
+      return std::nullopt;
+    auto layer = layers->find(nodeName(op));
+    return layer == layers->end() ? std::nullopt
+                                  : std::optional(layer->second);
+  }
+
   void addCollective(dist::Collective op) {
     dist::AxesAttr axes = op.getAxes();
     auto why = op->getAttrOfType<StringAttr>("why");
@@ -305,8 +315,8 @@ private:
     Json &entry = report["collectives"].back();
     if (together > 1)
       entry["together"] = together;
-    if (auto layer = layers.find(nodeName(op)); layer != layers.end())
-      entry["layer"] = layer->second;
+    if (std::optional<unsigned> layer = layerOf(op))
+      entry["layer"] = *layer;
     if (!dependsOnInputs.contains(op))
       entry["of"] = "weights";
     if (machine) {
@@ -376,7 +386,7 @@ private:
   const dist::Mesh &mesh;
   const SymbolValues &given;
   const plan::Machine *machine; ///< or null
-  const LayerNumbers &layers;
+  const LayerNumbers *layers;
   llvm::DenseSet<Operation *> dependsOnInputs; ///< of the program at hand
   bool splitsMatrices;                         ///< outside of experts
   /// So many weights take so many bytes of a rank.
@@ -403,7 +413,7 @@ private:
 } // namespace
 
 Json explainPlan(ModuleOp module, const SymbolValues &dims,
-                 const plan::Machine *machine, const LayerNumbers &layers) {
+                 const plan::Machine *machine, const LayerNumbers *layers) {
   PlanReport report(module, dims, machine, layers);
   for (func::FuncOp program : module.getOps<func::FuncOp>())
     if (onnx::FunctionInfo(program).isProgram())

@@ -25,11 +25,12 @@ using SymbolValues = llvm::StringMap<int64_t>;
 
 /// Collectives, whole weights, weight bytes per rank and numbers of structures
 /// of a module in phase partitioned. With a machine, which links each
-/// collective and transfer uses, and how long it takes by them. Each profile has
+/// collective and transfer uses, and how long it takes by them; with layers, how
+/// many there are, and in which a collective is. Each profile has
 /// the sizes of requests that it runs, and an entry of "totals" (Sums.h).
 nlohmann::json explainPlan(mlir::ModuleOp module, const SymbolValues &dims,
                            const plan::Machine *machine = nullptr,
-                           const LayerNumbers &layers = {});
+                           const LayerNumbers *layers = nullptr);
 
 /// The value of a size on a rank; nothing where a symbol has none.
 std::optional<int64_t> evaluate(dist::DimExpr size, const SymbolValues &dims,

@@ -21,4 +21,11 @@ LayerNumbers layersOf(ModuleOp module) {
   return numbers;
 }
 
+unsigned countLayers(const LayerNumbers &layers) {
+  unsigned count = 0;
+  for (const auto &layer : layers)
+    count = std::max(count, layer.second + 1);
+  return count;
+}
+
 } // namespace shardc::report

@@ -15,8 +15,11 @@ namespace shardc::report {
 /// By name of a node; those in no layer are not there.
 using LayerNumbers = llvm::StringMap<unsigned>;
 
-/// Of a module of phase imported.
+/// Of a module of phase imported: later ones have other ops in other orders.
 LayerNumbers layersOf(mlir::ModuleOp module);
+
+/// 0 where no two layers are equal.
+unsigned countLayers(const LayerNumbers &layers);
 
 } // namespace shardc::report
 

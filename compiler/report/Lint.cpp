@@ -171,10 +171,8 @@ std::string nodesText(const std::vector<std::string> &nodes) {
 
 class Checker {
 public:
-  explicit Checker(const Json &report) : report(report) {
-    for (const Json &entry : report["collectives"])
-      hasLayers |= entry.contains("layer");
-  }
+  explicit Checker(const Json &report)
+      : report(report), hasLayers(report.value("layers", 0) > 0) {}
 
   std::vector<Violation> run(const Rule &checked) {
     rule = &checked;
@@ -213,6 +211,9 @@ private:
   }
 
   void checkMost() {
+    if (rule->isPerLayer && !report.contains("layers"))
+      return violated("which layer a node is in is not known behind phase "
+                      "imported; compile the model itself");
     // By profile, and by layer where there are layers.
     NodesByLayer nodes;
     forEachEntry([&](const Json &entry) {
@@ -324,7 +325,7 @@ private:
   }
 
   const Json &report;
-  bool hasLayers = false;
+  const bool hasLayers;
   const Rule *rule = nullptr;
   std::vector<Violation> found;
 };

@@ -62,6 +62,16 @@ class PlanRules(EndToEnd):
             self.assertEqual(status, 1)
             self.assertIn("rules:4: max all_reduce per layer 1: each of layers 0 to 11 has 2: out0, downed0\n", said)
 
+    def test_layers_of_what_text_says(self):
+        for phase, flags, kept in (("imported", ["--tp", 2], True), ("sharded", [], False)):
+            file = self.folder / f"{phase}.mlir"
+            file.write_text(self.run_ok("shardc", self.model, "--tp", 2, "--to", phase))
+            artifact = self.folder / f"{phase}.shard"
+            self.run_ok("shardc", file, "--from", phase, *flags, "-o", artifact)
+            status, said = self.lint(artifact, "max all_reduce per layer 2")
+            self.assertEqual(status, 0 if kept else 1, said)
+            self.assertIn("1 rules are kept" if kept else "which layer a node is in is not known", said)
+
     def test_links_need_a_topology(self):
         rule = "no collective between nodes except dp, pp"
         status, said = self.lint(self.model, rule, flags=["--tp", 2, *DIMS])

@@ -9,6 +9,11 @@ PHASES = ("raw", "imported", "sharded", "staged", "partitioned", "lowered")
 BEFORE_MESH = ("raw", "imported")
 
 
+def without_layers(collectives):
+    """They are found in what is imported."""
+    return [{key: value for key, value in entry.items() if key != "layer"} for entry in collectives]
+
+
 class Text(EndToEnd):
     def check(self, model, tp):
         data_set = data_sets(model)[0]
@@ -26,7 +31,8 @@ class Text(EndToEnd):
                 for a, b in zip(self.execute(again, data_set), expected, strict=True):
                     self.assertEqual(a.tobytes(), b.tobytes())
                 if phase != "lowered":  # the plan is gone by then
-                    self.assertEqual(json.loads((again / "manifest.json").read_text())["collectives"], collectives)
+                    known = collectives if phase in BEFORE_MESH else without_layers(collectives)
+                    self.assertEqual(json.loads((again / "manifest.json").read_text())["collectives"], known)
                 if phase != "raw":
                     self.run_ok("shard-opt", file, f"--shardc-verify-phase=phase={phase}", "-o", self.folder / "out")
 

@@ -30,6 +30,7 @@ Json sample() {
             collective("all_reduce", "tp", "l1/out", 1),
             collective("all_reduce", "tp", "l1/down", 1),
             collective("all_reduce", "ep,tp", "l2/extra", 2, 2)}},
+          {"layers", 3},
           {"transfers", {{{"node", "l0/down"}, {"nodes", 2}}}},
           {"ranks",
            {{{"rank", 0},
@@ -75,8 +76,18 @@ TEST(Lint, AModelWithoutLayersIsOne) {
   Json report = sample();
   for (Json &entry : report["collectives"])
     entry.erase("layer");
+  report["layers"] = 0;
   EXPECT_EQ(check("max all_gather per layer 0", report),
             "layer 0 has 1: embedding\n");
+}
+
+TEST(Lint, WhereLayersAreNotKnownNothingIsSaidOfThem) {
+  Json report = sample();
+  report.erase("layers");
+  EXPECT_EQ(check("max all_gather per layer 9", report),
+            "which layer a node is in is not known behind phase imported; "
+            "compile the model itself\n");
+  EXPECT_EQ(check("max collective per run 6", report), "");
 }
 
 TEST(Lint, ForbidsKinds) {
