@@ -17,19 +17,20 @@ class Renamed:
     def __init__(self, model, seed):
         self.draw = random.Random(seed)
         self.names = {"": ""}
-        self.nodes = {}
+        self.old = {}  # by new name, of nodes and weights
         self.model = onnx.ModelProto()
         self.model.CopyFrom(model)
         graph = self.model.graph
         for weight in graph.initializer:
-            weight.name = self.named(weight.name)
+            old, weight.name = weight.name, self.named(weight.name)
+            self.old[weight.name] = old
         for value in (*graph.input, *graph.output, *graph.value_info):
             value.name = self.named(value.name)
         for node in graph.node:
             node.input[:] = [self.named(name) for name in node.input]
             node.output[:] = [self.named(name) for name in node.output]
             old, node.name = node.name, self.fresh()
-            self.nodes[node.name] = old
+            self.old[node.name] = old
         self.reorder(graph)
 
     def fresh(self):
@@ -39,14 +40,15 @@ class Renamed:
         return self.names.setdefault(name, self.fresh())
 
     def reorder(self, graph):
-        made = {output: node for node in graph.node for output in node.output}
-        waits = {id(node): {made[name].output[0] for name in node.input if name in made} for node in graph.node}
-        left, nodes, done = list(graph.node), [], set()
+        made = {output: number for number, node in enumerate(graph.node) for output in node.output if output}
+        waits = [{made[name] for name in node.input if name in made} for node in graph.node]
+        left, order, done = list(range(len(graph.node))), [], set()
         while left:
-            node = self.draw.choice([node for node in left if waits[id(node)] <= done])
+            node = self.draw.choice([node for node in left if waits[node] <= done])
             left.remove(node)
-            nodes.append(node)
-            done.add(node.output[0])
+            order.append(node)
+            done.add(node)
+        nodes = [graph.node[number] for number in order]
         copies = []
         for node in nodes:
             copy = onnx.NodeProto()
@@ -89,7 +91,7 @@ class PlanNames(EndToEnd):
                         self.run_ok("shardc", model, *flags, "--save-plan", saved, "--to", "sharded")
                         expected[plan] = splits_of(json.loads(saved.read_text()), {})
                     self.run_ok("shardc", file, *flags, "--save-plan", saved, "--to", "sharded")
-                    found = splits_of(json.loads(saved.read_text()), renamed.nodes)
+                    found = splits_of(json.loads(saved.read_text()), renamed.old)
                     self.assertEqual(found, expected[plan])
 
     def test_models(self):
