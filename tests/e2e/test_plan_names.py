@@ -27,9 +27,10 @@ class Renamed:
         for value in (*graph.input, *graph.output, *graph.value_info):
             value.name = self.named(value.name)
         for node in graph.node:
+            old = node.name or f"{node.op_type} -> {node.output[0]}"
             node.input[:] = [self.named(name) for name in node.input]
             node.output[:] = [self.named(name) for name in node.output]
-            old, node.name = node.name, self.fresh()
+            node.name = self.fresh()
             self.old[node.name] = old
         self.reorder(graph)
 
