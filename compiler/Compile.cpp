@@ -201,9 +201,12 @@ private:
         return code;
       layers = report::layersOf(*module);
     }
-    if (phase == "sharded")
+    if (phase == "sharded") {
       if (ExitCode code = keepPlan(); code != ExitCode::Done)
         return code;
+      if (std::optional<Json> found = takeJson(shard::kAlternativesAttr))
+        report["alternatives"] = *found;
+    }
     if (phase == "partitioned")
       report.update(explainPlan());
     if (phase == "lowered")
@@ -213,14 +216,21 @@ private:
     return afterPhase(phase);
   }
 
+  /// Off the module.
+  std::optional<Json> takeJson(StringRef attribute) {
+    auto text = module->getOperation()->getAttrOfType<StringAttr>(attribute);
+    if (!text)
+      return std::nullopt;
+    module->getOperation()->removeAttr(attribute);
+    return Json::parse(text.getValue());
+  }
+
   /// Off the module, with what else makes it, into a file and the artifact.
   ExitCode keepPlan() {
-    auto text =
-        module->getOperation()->getAttrOfType<StringAttr>(shard::kPlanAttr);
-    if (!text)
+    std::optional<Json> taken = takeJson(shard::kPlanAttr);
+    if (!taken)
       return ExitCode::Done;
-    module->getOperation()->removeAttr(shard::kPlanAttr);
-    Json plan = Json::parse(text.getValue());
+    Json &plan = *taken;
     plan["format"] = "shardc plan 1";
     plan["sp"] = options.sequenceParallel;
     plan["micro_batches"] = options.microBatches;
@@ -253,11 +263,19 @@ private:
     made.pins = options.pins;
     made.keepsPlan = !options.savePlan.empty() || !options.output.empty() ||
                      options.explanation;
-    for (const auto &entry : planDims)
-      made.planSizes.push_back(
-          (entry.getKey() + "=" + Twine(entry.getValue())).str());
-    llvm::sort(made.planSizes);
+    made.planSizes = textOf(planDims);
+    made.alternativesOf = options.alternativesOf;
+    made.alternativeSizes = textOf(dims);
     return made;
+  }
+
+  /// NAME=SIZE of each, in order.
+  static std::vector<std::string> textOf(const report::SymbolValues &sizes) {
+    std::vector<std::string> text;
+    for (const auto &entry : sizes)
+      text.push_back((entry.getKey() + "=" + Twine(entry.getValue())).str());
+    llvm::sort(text);
+    return text;
   }
 
   /// Whether some axis is there to split the sequence.

@@ -63,6 +63,9 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     shardings.plan = options.plan;
     shardings.pins.assign(options.pins.begin(), options.pins.end());
     shardings.keepPlan = options.keepsPlan;
+    shardings.alternativesOf = options.alternativesOf;
+    shardings.alternativeSizes.assign(options.alternativeSizes.begin(),
+                                      options.alternativeSizes.end());
     shardings.planSizes.assign(options.planSizes.begin(),
                                options.planSizes.end());
     passes.addPass(shard::createPropagateShardings(std::move(shardings)));

@@ -4,8 +4,11 @@
 
 #include "compiler/report/Explain.h"
 
+#include "llvm/Support/Format.h"
+
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <set>
 
 using Json = nlohmann::json;
@@ -36,6 +39,8 @@ public:
         if (op.value("node", "") == node)
           printOp(name, op, ops);
     printWhole();
+    if (!found)
+      printUnsplit();
     for (const Json &entry : report["collectives"])
       if (isAbout(entry))
         printCollective(entry, os);
@@ -56,6 +61,31 @@ private:
          << ": they are added up together with others\n";
     if (op.contains("in_turn"))
       os << "  its keys come in turn over " << axes(op["in_turn"]) << "\n";
+    printAlternative(program, op.value("op", ""));
+  }
+
+  void printAlternative(const std::string &program, const std::string &op) {
+    const Json programs = report.value("alternatives", Json::object());
+    for (const Json &entry : programs.value(program, Json::array()))
+      if (entry.value("op", "") == op)
+        printPrice(entry);
+  }
+
+  void printPrice(const Json &entry) {
+    const Json &seconds = entry["seconds"],
+               &instead = entry["instead"]["seconds"];
+    auto more = [&](const char *part) {
+      return (seconds[part].get<double>() - instead[part].get<double>()) * 1e6;
+    };
+    const std::string sharding = entry.value("sharding", "");
+    os << "  the best alternative, " << sharding << " instead of "
+       << entry["instead"].value("sharding", "") << ", takes "
+       << llvm::format("%.1f us %s a run: computing %+.1f, reading %+.1f, "
+                       "communication %+.1f",
+                       std::abs(more("total")),
+                       more("total") < 0 ? "less" : "more", more("compute"),
+                       more("read"), more("communication"))
+       << "\n";
   }
 
   static std::string axes(const Json &list) {
@@ -88,6 +118,20 @@ private:
             known.insert(op.value("node", "")).second)
           names.push_back(op.value("node", ""));
     return names;
+  }
+
+  /// What runs whole, and could be split.
+  void printUnsplit() {
+    const Json programs = report.value("alternatives", Json::object());
+    for (const auto &[name, entries] : programs.items())
+      for (const Json &entry : entries) {
+        found = true;
+        os << node << " (" << entry.value("op", "") << ")";
+        if (name != "main")
+          os << " in " << name;
+        os << "\n  runs whole on every rank\n";
+        printPrice(entry);
+      }
   }
 
   void printWhole() {

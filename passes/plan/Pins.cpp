@@ -34,6 +34,25 @@ std::string parsePin(StringRef text, Pin &pin) {
   return "";
 }
 
+void pinWhole(const Graph &graph, unsigned op, Plan &plan) {
+  plan.ops[op].isPinned = true;
+  // A weight that is whole is so where it is used.
+  if (graph.ops[op].kind == OpKind::Weight)
+    for (unsigned user :
+         graph.values[graph.ops[op].resultValues.front()].consumers)
+      plan.ops[user].isPinned = true;
+}
+
+void pinLeaf(const Graph &graph, FactorNode leaf, const AxisList &axes,
+             Plan &plan) {
+  for (unsigned op : graph.opsWith(leaf)) {
+    const OpLeaf *known = graph.ops[op].find(leaf);
+    if (known->factorClass != FactorClass::NeedsReplication &&
+        !plan.ops[op].isPinned && !plan.ops[op].uses(axes))
+      plan.ops[op].split(leaf, axes);
+  }
+}
+
 namespace {
 
 class Pinner {
@@ -82,11 +101,9 @@ private:
       isWhole = false;
       splitDim(number, dim, axes, pin);
     }
+    if (isWhole)
+      pinWhole(graph, number, plan);
     plan.ops[number].isPinned = true;
-    // A weight that is whole is so where it is used.
-    if (isWhole && op.kind == OpKind::Weight)
-      for (unsigned user : graph.values[op.resultValues.front()].consumers)
-        plan.ops[user].isPinned = true;
   }
 
   void splitDim(unsigned number, size_t dim, const AxisList &axes,
@@ -103,12 +120,7 @@ private:
     if (!leaf)
       return fail(pin, "dim " + std::to_string(dim) +
                            " cannot be split there: the op needs all of it");
-    for (unsigned other : graph.opsWith(*leaf)) {
-      const OpLeaf *known = graph.ops[other].find(*leaf);
-      if (known->factorClass != FactorClass::NeedsReplication &&
-          !plan.ops[other].isPinned && !plan.ops[other].uses(axes))
-        plan.ops[other].split(*leaf, axes);
-    }
+    pinLeaf(graph, *leaf, axes, plan);
     if (!plan.ops[number].uses(axes))
       fail(pin, "another pin has these axes there");
   }

@@ -32,6 +32,12 @@ std::string applyPins(llvm::ArrayRef<Pin> pins, const Graph &graph,
                       const OpNames &names, const dist::Mesh &mesh, Plan &plan,
                       std::vector<const Pin *> &unused);
 
+/// What pins come to: an op that nothing splits, or a leaf that is split at every
+/// op that has it, but for those that are pinned or have the axes already.
+void pinWhole(const Graph &graph, unsigned op, Plan &plan);
+void pinLeaf(const Graph &graph, FactorNode leaf, const AxisList &axes,
+             Plan &plan);
+
 } // namespace shardc::plan
 
 #endif // SHARDC_PASSES_PLAN_PINS_H

@@ -12,6 +12,9 @@ inline constexpr llvm::StringLiteral kMatrixAxesAttr = "dist.matrix_axes";
 /// On the module, where it is asked for: the plan as JSON (plan/PlanFile.h), by
 /// function, with what `ep` splits outside of experts.
 inline constexpr llvm::StringLiteral kPlanAttr = "dist.plan";
+/// On the module, where it is asked for: JSON of what other shardings of a node
+/// would cost (PriceAlternatives.h), by function.
+inline constexpr llvm::StringLiteral kAlternativesAttr = "dist.alternatives";
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

@@ -15,6 +15,7 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
 
     A plan is a value: `keep-plan` leaves it on the module as JSON, `plan` takes
     one instead of a search, and `pins` are shardings that a search starts from.
+    `alternatives-of` leaves on the module what other shardings of a node would cost.
 
     Sums whose parts the ranks hold are added as parts where that saves a
     collective: attention and MLP that stand side by side have one.
@@ -48,6 +49,10 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
                "NODE=SHARDING (plan/Pins.h): what the search leaves as it is">,
     Option<"keepPlan", "keep-plan", "bool", "false",
            "Leave the plan on the module, as dist.plan">,
+    Option<"alternativesOf", "alternatives-of", "std::string", "\"\"",
+           "Name of a node, or weight, to price the alternatives of">,
+    ListOption<"alternativeSizes", "alternative-sizes", "std::string",
+               "NAME=SIZE: of the request that they are priced for">,
     Option<"machine", "machine", "std::string", "\"\"",
            "For choices by cost: PRESET:NODESxDEVICES or the text of a machine "
            "file (plan/machine/ReadMachine.h); as it is, one node of H100s">

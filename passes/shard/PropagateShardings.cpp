@@ -11,6 +11,7 @@
 #include "passes/plan/Pins.h"
 #include "passes/plan/machine/ReadMachine.h"
 #include "passes/shard/BatchFactor.h"
+#include "passes/shard/PriceAlternatives.h"
 #include "passes/shard/WriteShardings.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -132,6 +133,9 @@ struct PropagateShardingsPass
     if (keepPlan)
       getOperation()->setAttr(
           kPlanAttr, StringAttr::get(&getContext(), keptPlan(*experts)));
+    if (!alternativesOf.empty())
+      getOperation()->setAttr(kAlternativesAttr,
+                              StringAttr::get(&getContext(), textOf(priced)));
   }
 
 private:
@@ -175,9 +179,13 @@ private:
   }
 
   std::string keptPlan(ExpertMode experts) const {
-    return Json{{"ep_mode", experts == ExpertMode::Batch ? "batch" : "tensor"},
-                {"programs", kept}}
-        .dump(-1, ' ', false, Json::error_handler_t::replace);
+    return textOf(
+        {{"ep_mode", experts == ExpertMode::Batch ? "batch" : "tensor"},
+         {"programs", kept}});
+  }
+
+  static std::string textOf(const Json &json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 
   static plan::OpNames namesOf(const FunctionGraph &source) {
@@ -224,6 +232,49 @@ private:
     return plan::planByRoles(graph, stage, onnx::isDecode(program.function),
                              experts, options, &start);
   }
+
+  bool readSizes(StringRef option, ArrayRef<std::string> entries,
+                 llvm::StringMap<int64_t> &sizes) {
+    for (StringRef entry : entries) {
+      auto [name, text] = entry.rsplit('=');
+      if (text.getAsInteger(10, sizes[name]) || sizes[name] < 1)
+        return fail(option + " has \"" + entry + "\", expected NAME=SIZE");
+    }
+    return true;
+  }
+
+  const dist::Mesh &wholeMesh() {
+    return *dist::getMesh(getOperation()).getMesh().getMesh();
+  }
+
+  bool readMachine(plan::Machine &typical) {
+    const std::string problem = plan::parseMachineOrTypical(
+        machine, wholeMesh().numRanks(), typical);
+    return problem.empty() || fail("machine " + problem);
+  }
+
+  /// Those of the node that it is asked for.
+  bool price(const Program &program, const Plan &plan, const dist::Mesh &stage,
+             ExpertMode experts, const plan::AxisOptions &options) {
+    plan::Machine typical;
+    llvm::StringMap<int64_t> sizes;
+    if (!readMachine(typical) ||
+        !readSizes("alternative-sizes", alternativeSizes, sizes))
+      return false;
+    const plan::Graph &graph = program.source->graph;
+    Json found = priceAlternatives(
+        graph, program.names, alternativesOf.getValue(), plan,
+        {typical, wholeMesh(), stage, plan::Sizes(sizes)},
+        [&](const Plan &start) {
+          return plan::planByRoles(graph, stage,
+                                   onnx::isDecode(program.function), experts,
+                                   options, &start);
+        });
+    if (!found.empty())
+      priced[program.function.getSymName().str()] = std::move(found);
+    return true;
+  }
+
   /// Nothing, and an error, where the options make no sense.
   std::optional<ExpertMode> expertModeFor(ArrayRef<Program> programs,
                                           const dist::Mesh &stage,
@@ -238,23 +289,9 @@ private:
       return std::nullopt;
     }
     llvm::StringMap<int64_t> sizes;
-    for (StringRef entry : planSizes) {
-      auto [name, text] = entry.rsplit('=');
-      if (text.getAsInteger(10, sizes[name]) || sizes[name] < 1) {
-        getOperation().emitError("plan-sizes has \"")
-            << entry << "\", expected NAME=SIZE";
-        return std::nullopt;
-      }
-    }
     plan::Machine typical;
-    if (std::string problem = plan::parseMachineOrTypical(
-            machine,
-            dist::getMesh(getOperation()).getMesh().getMesh()->numRanks(),
-            typical);
-        !problem.empty()) {
-      getOperation().emitError("machine ") << problem;
+    if (!readSizes("plan-sizes", planSizes, sizes) || !readMachine(typical))
       return std::nullopt;
-    }
     SmallVector<const plan::Graph *> graphs;
     for (const Program &program : programs)
       graphs.push_back(&program.source->graph);
@@ -285,13 +322,14 @@ private:
       kept[function.getSymName().str()] =
           plan::writePlan(source.graph, *plan, program.names, stage);
     numReshards += writeShardings(function, source, *plan);
-    return true;
+    return alternativesOf.empty() ||
+           price(program, *plan, stage, experts, options);
   }
 
   std::vector<plan::Pin> givenPins;
   llvm::DenseSet<const plan::Pin *> usedPins;
   Json given;                 ///< plan, or null
-  Json kept = Json::object(); ///< by function
+  Json kept = Json::object(), priced = Json::object(); ///< by function
 };
 
 } // namespace

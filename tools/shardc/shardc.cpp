@@ -221,6 +221,7 @@ static ExitCode loadReport(const Flags &flags, nlohmann::json &report) {
       return code;
     std::string text;
     options.explanation = &text;
+    options.alternativesOf = flags.node;
     const int status = withProgress(options, [&] {
       return static_cast<int>(compile(options, llvm::outs(), llvm::errs()));
     });
