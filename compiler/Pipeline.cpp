@@ -71,6 +71,11 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(shard::createPropagateShardings(std::move(shardings)));
   } else if (phase == "staged") {
     passes.addPass(stage::createCutStages());
+    stage::ScatterTransfersOptions transfers;
+    transfers.machine = options.machine;
+    transfers.planSizes.assign(options.planSizes.begin(),
+                               options.planSizes.end());
+    passes.addPass(stage::createScatterTransfers(std::move(transfers)));
   } else if (phase == "partitioned") {
     passes.addPass(partition::createPartition());
     passes.addPass(partition::createScatterSums());

@@ -23,3 +23,28 @@ def CutStages : Pass<"shardc-cut-stages", "::mlir::ModuleOp"> {
     Statistic<"numTransfers", "transfers", "Values sent between stages">
   ];
 }
+
+def ScatterTransfers : Pass<"shardc-scatter-transfers", "::mlir::ModuleOp"> {
+  let summary = "Has ranks send parts of what they hold alike";
+  let description = [{
+    Requires: phase staged.
+    Ensures: phase staged. Of a value that the ranks of a stage hold alike each
+    sends a part, and the receivers gather the parts (plan/cost/TransferCost.h),
+    where that is predicted to be faster: where stages are on other nodes, links
+    inside of a node are fast, and the value is large. A `dist.reshard` stands on
+    both sides of such a transfer. Without a machine nothing changes.
+
+    (* example filepath=tests/passes/stage/scatter-transfers/example.mlir *)
+  }];
+  let dependentDialects = ["::shardc::dist::DistDialect"];
+  let options = [
+    Option<"machine", "machine", "std::string", "\"\"",
+           "PRESET:NODESxDEVICES or the text of a machine file "
+           "(plan/machine/ReadMachine.h)">,
+    ListOption<"planSizes", "plan-sizes", "std::string",
+               "NAME=SIZE: of a typical request">
+  ];
+  let statistics = [
+    Statistic<"numScattered", "scattered", "Transfers that go in parts">
+  ];
+}
