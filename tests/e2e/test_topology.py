@@ -40,6 +40,24 @@ class Topology(EndToEnd):
                 steps = 2 if entry["kind"] == "all_reduce" else 1  # over two ranks
                 self.assertAlmostEqual(entry["seconds"], steps * (latency + entry["bytes"] / 2 / speed), places=9)
 
+    def test_stages_send_parts_of_what_ranks_hold_alike(self):
+        self.file.write_text(json.dumps({**TOPOLOGY, "between_nodes": {"gigabytes_per_second": 1, "microseconds": 1}}))
+        data = data_sets(MODEL)[0]
+        flags = ["--pp", 2, "--plan-dims", "batch=8,sequence=512"]
+        for more, parts, gathers in ((["--rank-order", "tp,pp"], 2, 1), (["--rank-order", "pp,tp"], 1, 0)):
+            with self.subTest(more):
+                report = self.report("--tp", 2, *flags, *more)
+                whole = self.report("--tp", 2, "--pp", 2, *more)  # of 64 positions
+                for a, b in zip(report["transfers"], whole["transfers"], strict=True):
+                    self.assertEqual(a["bytes"] * parts, b["bytes"])
+                why = "parts that the stage before sent"
+                self.assertEqual([entry["why"] for entry in report["collectives"]].count(why), gathers)
+        one = self.execute(self.compile(model_file(MODEL), 1, to="one.shard"), data)
+        for more in ([], ["--dp", 2, "--micro-batches", 2], ["--cp", 2], ["--sp"]):
+            with self.subTest(more):
+                artifact = self.compile(model_file(MODEL), 2, *flags, *more, "--topology", self.file)
+                self.assert_same_numbers(self.execute(artifact, data), one)
+
     def test_text(self):
         dims = data_dims(MODEL, data_sets(MODEL)[0])
         flags = ["--tp", 2, "--pp", 2, "--explain", *dims]

@@ -56,8 +56,10 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
       {"--micro-batches", ways("pp") > 1 || flags.microBatches == 1,
        "--pp 2 or more"},
       {"--dims", explains || plans, "--explain, --explain-json or --auto"},
-      {"--topology", explains || plans || flags.target != "host",
-       "--explain, --explain-json, --auto or --target cuda"},
+      {"--topology",
+       explains || plans || flags.target != "host" || ways("pp") > 1 ||
+           ways("ep") > 1,
+       "--explain, --explain-json, --auto, --pp, --ep or --target cuda"},
       {"--goal", flags.isAutomatic || !flags.report.empty(),
        "--auto or --report"},
       {"--weights", writes, "-o FOLDER"},
