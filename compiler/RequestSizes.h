@@ -15,6 +15,12 @@
 
 namespace shardc {
 
+/// Requests of some sizes, and how many there are of them beside others.
+struct RequestKind {
+  llvm::StringMap<int64_t> sizes;
+  double weight = 1;
+};
+
 /// The symbols that "batch", "seq" and "past" mean; "" where there is none.
 struct RequestSymbols {
   std::string batch, sequence, past;

@@ -49,13 +49,20 @@ static Json explained(const std::string &text) {
   return shown;
 }
 
+static Json kindsOf(const PlanRequest &request, const PlanAnswer &answer) {
+  Json kinds = Json::array();
+  for (auto [kind, dims] : llvm::zip(request.kinds, answer.dims))
+    kinds.push_back({{"weight", kind.weight}, {"dims", dims}});
+  return kinds;
+}
+
 void writeHtmlReport(const std::string &explanation, const PlanRequest &request,
                      const PlanAnswer &answer, llvm::raw_ostream &os) {
   Json data = {
       {"model", request.model},
       {"topology", request.topology},
       {"goal", goalName(request.goal)},
-      {"dims", answer.dims},
+      {"kinds", kindsOf(request, answer)},
       {"machine",
        {{"nodes", answer.machine.nodes},
         {"devices_per_node", answer.machine.devicesPerNode},

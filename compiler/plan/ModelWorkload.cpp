@@ -2,7 +2,6 @@
 
 #include "compiler/plan/ModelWorkload.h"
 
-#include "compiler/RequestSizes.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
@@ -81,7 +80,7 @@ const plan::Program *ModelWorkload::add(func::FuncOp function) {
 }
 
 ModelWorkload::ModelWorkload(ModuleOp imported,
-                             const llvm::StringMap<int64_t> &sizes) {
+                             llvm::ArrayRef<RequestKind> kinds) {
   // Prompts come behind steps, which are for one size; branches for a prompt
   // come before those for what follows it.
   func::FuncOp prompt, step;
@@ -93,53 +92,57 @@ ModelWorkload::ModelWorkload(ModuleOp imported,
     else if (!prompt || onnx::isForSizes(prompt))
       prompt = function;
   }
-  chooseSizes(imported, sizes);
-  made.prompt.program = add(prompt);
-  made.hasExperts = llvm::any_of(
-      made.prompt.program->graph->ops, [](const plan::GraphOp &op) {
+  plan::Workload model;
+  model.prompt.program = add(prompt);
+  model.hasExperts = llvm::any_of(
+      model.prompt.program->graph->ops, [](const plan::GraphOp &op) {
         return llvm::any_of(
             op.leaves, [](const plan::OpLeaf &leaf) { return leaf.isExperts; });
       });
-  made.hasMicroBatches =
+  model.hasMicroBatches =
       shard::findBatch(prompt, shard::FunctionGraph(prompt, nominal))
           .why.empty();
-  if (!hasCaches)
-    made.step.reset();
-  else
-    made.step->program = step ? add(step) : made.prompt.program;
+  if (hasCaches)
+    model.step.emplace().program = step ? add(step) : model.prompt.program;
+  for (const RequestKind &kind : kinds) {
+    made.push_back(model);
+    made.back().weight = kind.weight;
+    chooseSizes(imported, kind.sizes, made.back());
+  }
 }
 
 void ModelWorkload::chooseSizes(ModuleOp imported,
-                                const llvm::StringMap<int64_t> &given) {
+                                const llvm::StringMap<int64_t> &given,
+                                plan::Workload &kind) {
   const RequestSymbols symbols = requestSymbols(imported);
   llvm::StringMap<int64_t> prompt = given;
   auto sizeOf = [&](const std::string &symbol, int64_t otherwise) {
     return symbol.empty() ? otherwise
                           : prompt.try_emplace(symbol, otherwise).first->second;
   };
-  made.batchSymbol = symbols.batch;
-  made.batch = sizeOf(symbols.batch, 1);
-  made.promptLength = sizeOf(symbols.sequence, kPositions);
-  const int64_t past = sizeOf(symbols.past, made.promptLength);
+  kind.batchSymbol = symbols.batch;
+  kind.batch = sizeOf(symbols.batch, 1);
+  kind.promptLength = sizeOf(symbols.sequence, kPositions);
+  sizeOf(symbols.past, kind.promptLength);
+  auto &own = dims.emplace_back();
   for (const auto &entry : prompt)
-    dims[entry.getKey().str()] = entry.getValue();
+    own[entry.getKey().str()] = entry.getValue();
   for (const auto &[name, symbol] : {std::pair("batch", symbols.batch),
                                      {"seq", symbols.sequence},
                                      {"past", symbols.past}})
-    if (auto known = dims.find(symbol); known != dims.end()) {
+    if (auto known = own.find(symbol); known != own.end()) {
       const int64_t size = known->second;
-      dims.erase(known);
-      dims[name] = size;
+      own.erase(known);
+      own[name] = size;
     }
   llvm::StringMap<int64_t> ofStep = prompt;
   if (!symbols.past.empty())
     prompt[symbols.past] = 0;
   if (!symbols.sequence.empty())
     ofStep[symbols.sequence] = 1;
-  (void)past;
-  made.prompt.sizes = plan::Sizes(std::move(prompt));
-  made.step.emplace();
-  made.step->sizes = plan::Sizes(std::move(ofStep));
+  kind.prompt.sizes = plan::Sizes(std::move(prompt));
+  if (kind.step)
+    kind.step->sizes = plan::Sizes(std::move(ofStep));
 }
 
 } // namespace shardc

@@ -2,6 +2,7 @@
 #ifndef SHARDC_COMPILER_PLAN_MODELWORKLOAD_H
 #define SHARDC_COMPILER_PLAN_MODELWORKLOAD_H
 
+#include "compiler/RequestSizes.h"
 #include "passes/plan/degrees/Workload.h"
 #include "passes/shard/FunctionGraph.h"
 
@@ -11,17 +12,18 @@
 namespace shardc {
 
 /// A module of phase imported, with a function for steps of decoding where its
-/// caches allow one. Owns what the workload points to.
+/// caches allow one. Owns what the workloads point to.
 class ModelWorkload {
 public:
-  /// `sizes` by the model's symbols.
-  ModelWorkload(mlir::ModuleOp imported, const llvm::StringMap<int64_t> &sizes);
+  /// At least one kind, with sizes by the model's symbols.
+  ModelWorkload(mlir::ModuleOp imported, llvm::ArrayRef<RequestKind> kinds);
 
-  const plan::Workload &workload() const { return made; }
+  /// By kind.
+  llvm::ArrayRef<plan::Workload> workloads() const { return made; }
   const shard::FunctionGraph &prompt() const { return *owned.front()->source; }
-  /// The sizes that are planned for, by "batch", "seq", "past" and the model's
-  /// other symbols.
-  std::map<std::string, int64_t> dims;
+  /// By kind, the sizes that are planned for, by "batch", "seq", "past" and the
+  /// model's other symbols.
+  std::vector<std::map<std::string, int64_t>> dims;
 
 private:
   struct Owned {
@@ -30,9 +32,9 @@ private:
   };
   const plan::Program *add(mlir::func::FuncOp function);
   void chooseSizes(mlir::ModuleOp imported,
-                   const llvm::StringMap<int64_t> &given);
+                   const llvm::StringMap<int64_t> &given, plan::Workload &kind);
 
-  plan::Workload made;
+  std::vector<plan::Workload> made;
   std::vector<std::unique_ptr<Owned>> owned;
 };
 

@@ -4,7 +4,6 @@
 
 #include "compiler/Diagnostics.h"
 #include "compiler/Pipeline.h"
-#include "compiler/RequestSizes.h"
 #include "compiler/import/Import.h"
 #include "compiler/plan/LayerGraph.h"
 #include "compiler/plan/ModelWorkload.h"
@@ -41,7 +40,7 @@ OwningOpRef<ModuleOp> import(MLIRContext &context, const std::string &model) {
 /// The candidate that a report is of, and a layer under it.
 void choose(const PlanRequest &request, const ModelWorkload &model,
             PlanAnswer &answer) {
-  plan::Predictor predictor(model.workload(), answer.machine);
+  plan::MixPredictor predictor(model.workloads(), answer.machine);
   if (request.chosen)
     answer.chosen = plan::Candidate{
         *request.chosen, predictor.predict(*request.chosen), "as asked for"};
@@ -76,20 +75,25 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
   OwningOpRef<ModuleOp> module = import(context, request.model);
   if (!module)
     return ExitCode::Model;
-  llvm::StringMap<int64_t> sizes;
-  if (std::string problem = resolveSizes(*module, request.dims, sizes);
-      !problem.empty()) {
-    errors << "error: --dims " << problem << "\n";
-    return ExitCode::Flags;
+  std::vector<RequestKind> kinds;
+  for (const RequestKind &given : request.kinds) {
+    kinds.push_back({{}, given.weight});
+    if (std::string problem =
+            resolveSizes(*module, given.sizes, kinds.back().sizes);
+        !problem.empty()) {
+      errors << "error: " << (request.kinds.size() > 1 ? "--mix " : "--dims ")
+             << problem << "\n";
+      return ExitCode::Flags;
+    }
   }
-  const ModelWorkload model(*module, sizes);
+  const ModelWorkload model(*module, kinds);
   answer.dims = model.dims;
   answer.candidates =
-      plan::rankDegrees(model.workload(), machine, request.goal, request.fixed);
+      plan::rankDegrees(model.workloads(), machine, request.goal, request.fixed);
   if (answer.candidates.empty() ||
       !answer.candidates.front().prediction.fits()) {
     answer.remedy =
-        plan::whatWouldFit(model.workload(), machine, request.fixed);
+        plan::whatWouldFit(model.workloads(), machine, request.fixed);
     if (answer.remedy.empty())
       answer.remedy = "no number of such devices would do";
   }

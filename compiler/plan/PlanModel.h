@@ -9,6 +9,7 @@
 #define SHARDC_COMPILER_PLAN_PLANMODEL_H
 
 #include "compiler/Compile.h"
+#include "compiler/RequestSizes.h"
 #include "passes/plan/degrees/Ranking.h"
 
 #include <map>
@@ -17,9 +18,9 @@ namespace shardc {
 
 struct PlanRequest {
   std::string model, topology;
-  /// As --dims gives them; what is missing is a batch of 1, 1024 positions, and
-  /// as many before a step.
-  llvm::StringMap<int64_t> dims;
+  /// At least one. Sizes as --dims or --mix gives them; what is missing is a
+  /// batch of 1, 1024 positions, and as many before a step.
+  std::vector<RequestKind> kinds;
   plan::Goal goal = plan::Goal::Throughput;
   plan::FixedDegrees fixed;
   /// For a report: the plan that it is of; without, it is of the best one.
@@ -28,7 +29,8 @@ struct PlanRequest {
 };
 
 struct PlanAnswer {
-  std::map<std::string, int64_t> dims;     ///< "batch", "seq", "past", others
+  /// By kind of request: "batch", "seq", "past", others.
+  std::vector<std::map<std::string, int64_t>> dims;
   std::vector<plan::Candidate> candidates; ///< best first
   std::string remedy;                      ///< what would fit, where none does
   std::optional<plan::Candidate> chosen;

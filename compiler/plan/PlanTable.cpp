@@ -43,8 +43,12 @@ static std::vector<std::string> cellsOf(const plan::Candidate &candidate) {
 void printPlanTable(const PlanRequest &request, const PlanAnswer &answer,
                     llvm::raw_ostream &output) {
   output << request.model << " on " << request.topology << ":";
-  for (const auto &[name, size] : answer.dims)
-    output << " " << name << "=" << size;
+  for (auto [kind, dims] : llvm::zip(request.kinds, answer.dims)) {
+    if (request.kinds.size() > 1)
+      output << "\n  " << llvm::format("%g", kind.weight) << ":";
+    for (const auto &[name, size] : dims)
+      output << " " << name << "=" << size;
+  }
   output << "\n\n";
   std::vector<std::vector<std::string>> lines = {
       {"flags", "GB/rank", "prompt ms", "step ms", "tokens/s", "comm.",
@@ -119,10 +123,13 @@ void printPlanJson(const PlanRequest &request, const PlanAnswer &answer,
                    llvm::raw_ostream &output) {
   Json json = {
       {"model", request.model},         {"topology", request.topology},
-      {"goal", goalName(request.goal)}, {"dims", answer.dims},
+      {"goal", goalName(request.goal)}, {"dims", answer.dims.front()},
       {"candidates", Json::array()},    {"seconds_to_plan", answer.seconds}};
   if (!answer.remedy.empty())
     json["remedy"] = answer.remedy;
+  if (request.kinds.size() > 1)
+    for (auto [kind, dims] : llvm::zip(request.kinds, answer.dims))
+      json["mix"].push_back({{"weight", kind.weight}, {"dims", dims}});
   for (const plan::Candidate &candidate : answer.candidates)
     json["candidates"].push_back(jsonOf(candidate));
   output << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";

@@ -62,6 +62,8 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
        "--explain, --explain-json, --auto, --pp, --ep or --target cuda"},
       {"--goal", flags.isAutomatic || !flags.report.empty(),
        "--auto or --report"},
+      {"--mix", flags.isAutomatic || !flags.report.empty(),
+       "--auto or --report"},
       {"--weights", writes, "-o FOLDER"},
       {"--python", !flags.against.empty(), "--against onnxruntime"},
   };
@@ -94,7 +96,7 @@ static void addCompileFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
   app.add_flag("--auto", flags.isAutomatic,
                "Choose the degrees for --topology and --dims, as shardc plan "
                "does");
-  addPlanning(app, flags);
+  addPlanning(app, flags, dims);
   app.add_option("--target", flags.target,
                  "host (default) or cuda: where the artifact is to run, unless "
                  "shardrun --device says otherwise")
@@ -207,6 +209,8 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   std::string problem = parseDims("--dims", dims.dims, flags.dims);
   if (problem.empty())
     problem = parseDims("--plan-dims", dims.planDims, flags.planDims);
+  if (problem.empty())
+    problem = parseMix(dims, flags);
   if (problem.empty() && flags.isAutomatic)
     problem = checkAutomatic(app, flags);
   if (problem.empty())

@@ -19,6 +19,8 @@ struct Flags {
   std::string weights = "reference";
   std::string target = "host", overlap = "auto";
   std::map<std::string, int64_t> dims, planDims;
+  /// Kinds of requests, as weights and sizes; none: those of `dims`.
+  std::vector<std::pair<double, std::map<std::string, int64_t>>> mix;
   std::map<std::string, int64_t> degrees;            ///< by axis, as given
   std::vector<std::pair<std::string, int64_t>> axes; ///< of the mesh
   bool sequenceParallel = false;

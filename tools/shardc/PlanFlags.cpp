@@ -102,6 +102,27 @@ std::string parseDims(const std::string &flag, const std::string &text,
   return "";
 }
 
+std::string parseMix(const DimTexts &dims, Flags &flags) {
+  if (!dims.mix.empty() && !dims.dims.empty())
+    return "--dims: --mix has the sizes of requests; leave one of them out";
+  for (const std::string &text : dims.mix) {
+    const size_t colon = text.find(':');
+    char *end = nullptr;
+    const double weight = std::strtod(text.c_str(), &end);
+    if (colon == std::string::npos || colon == 0 ||
+        end != text.c_str() + colon || !(weight > 0) || weight > 1e12)
+      return "--mix " + text +
+             ": expected WEIGHT:DIMS, for example 3:batch=32,seq=1024";
+    auto &kind = flags.mix.emplace_back();
+    kind.first = weight;
+    if (std::string problem =
+            parseDims("--mix", text.substr(colon + 1), kind.second);
+        !problem.empty())
+      return problem;
+  }
+  return "";
+}
+
 void addDegrees(CLI::App &app, Flags &flags) {
   for (const Degree &degree : kDegrees) {
     int64_t &ways = flags.degrees.try_emplace(degree.axis, 1).first->second;
@@ -174,7 +195,14 @@ void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
       ->check(CLI::IsMember({"generated", "reference"}));
 }
 
-void addPlanning(CLI::App &app, Flags &flags) {
+void addPlanning(CLI::App &app, Flags &flags, DimTexts &dims) {
+  app.add_option("--mix", dims.mix,
+                 "Of planning: WEIGHT:DIMS, a kind of request and how many "
+                 "there are of it beside others, for example --mix "
+                 "3:batch=32,seq=1024,past=8192 --mix 1:seq=16384; in place "
+                 "of --dims")
+      ->take_all()
+      ->expected(1);
   app.add_option(
       "--report", flags.report,
       "A page for browsers with the plan on the machine, its stages, "

@@ -18,6 +18,7 @@ constexpr int64_t kMaxRanks = 65536;
 /// As the user wrote them.
 struct DimTexts {
   std::string dims, planDims;
+  std::vector<std::string> mix;
 };
 
 /// --tp and the like.
@@ -25,7 +26,7 @@ void addDegrees(CLI::App &app, Flags &flags);
 /// All that makes the plan.
 void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims);
 /// Of planning for a machine, with or without compiling.
-void addPlanning(CLI::App &app, Flags &flags);
+void addPlanning(CLI::App &app, Flags &flags, DimTexts &dims);
 
 //===--- Behind parsing: "" or what is wrong ------------------------------===//
 
@@ -34,6 +35,8 @@ std::string collectAxes(Flags &flags);
 /// "batch=1,seq=128"
 std::string parseDims(const std::string &flag, const std::string &text,
                       std::map<std::string, int64_t> &dims);
+/// "3:batch=32,seq=1024" of each kind of request, and no --dims beside them.
+std::string parseMix(const DimTexts &dims, Flags &flags);
 /// --load-plan and flags beside it.
 std::string checkLoadedPlan(const CLI::App &app, const Flags &flags);
 /// --auto and flags beside it.

@@ -50,7 +50,7 @@ static CLI::App *addPlan(CLI::App &app, Flags &flags, DimTexts &dims) {
   plan->add_option("--dims", dims.dims,
                    "The requests: batch=32,seq=1024,past=8192 are prompts of "
                    "1024 positions, and steps behind 8192");
-  addPlanning(*plan, flags);
+  addPlanning(*plan, flags, dims);
   addDegrees(*plan, flags);
   plan->add_option("--json", flags.planJson, "All candidates, to a file");
   plan->footer(

@@ -124,8 +124,16 @@ static plan::Degrees degreesOf(const CompileOptions &options) {
 
 static PlanRequest planRequest(const Flags &flags) {
   PlanRequest request{flags.model, flags.topology, {}, {}, flags.fixed};
-  for (const auto &[name, size] : flags.dims)
-    request.dims[name] = size;
+  auto add = [&](double weight, const std::map<std::string, int64_t> &dims) {
+    RequestKind &kind = request.kinds.emplace_back();
+    kind.weight = weight;
+    for (const auto &[name, size] : dims)
+      kind.sizes[name] = size;
+  };
+  for (const auto &[weight, dims] : flags.mix)
+    add(weight, dims);
+  if (flags.mix.empty())
+    add(1, flags.dims);
   request.goal = *plan::symbolizeGoal(flags.goal);
   return request;
 }

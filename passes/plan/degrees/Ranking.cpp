@@ -67,10 +67,10 @@ bool isBetter(const Candidate &a, const Candidate &b, Goal goal) {
 
 class Ranker {
 public:
-  Ranker(const Workload &workload, const Machine &machine, Goal goal,
+  Ranker(llvm::ArrayRef<Workload> kinds, const Machine &machine, Goal goal,
          const FixedDegrees &fixed)
-      : workload(workload), machine(machine), goal(goal), fixed(fixed),
-        predictor(workload, machine) {}
+      : kinds(kinds), machine(machine), goal(goal), fixed(fixed),
+        predictor(kinds, machine) {}
 
   std::vector<Candidate> run() {
     for (int64_t tp : ways("tp", 1))
@@ -91,7 +91,7 @@ private:
     if (auto known = fixed.find(axis); known != fixed.end())
       return known->second <= most ? std::vector<int64_t>{known->second}
                                    : std::vector<int64_t>{};
-    if (llvm::StringRef(axis) == dist::kExpertAxis && !workload.hasExperts)
+    if (llvm::StringRef(axis) == dist::kExpertAxis && !kinds.front().hasExperts)
       return {1};
     std::vector<int64_t> ways;
     for (int64_t n = 1; n <= most; ++n)
@@ -133,10 +133,10 @@ private:
     if (degrees.ep > 1)
       multiply([](Degrees &d) { d.expertMode = ExpertMode::Batch; });
     const size_t plain = variants.size();
-    const int64_t most =
-        degrees.pp > 1 && workload.hasMicroBatches
-            ? std::min(4 * degrees.pp, workload.batch / degrees.dp)
-            : 1;
+    int64_t most =
+        degrees.pp > 1 && kinds.front().hasMicroBatches ? 4 * degrees.pp : 1;
+    for (const Workload &kind : kinds)
+      most = std::min(most, kind.batch / degrees.dp);
     for (int64_t parts = 2; parts <= most; parts *= 2)
       for (size_t i = 0; i < plain; ++i) {
         variants.push_back(variants[i]);
@@ -229,23 +229,23 @@ private:
       os << llvm::format(": %.1f ms more %s", most->second * 1e3, most->first);
   }
 
-  const Workload &workload;
+  llvm::ArrayRef<Workload> kinds;
   const Machine &machine;
   Goal goal;
   const FixedDegrees &fixed;
-  Predictor predictor;
+  MixPredictor predictor;
   std::vector<Candidate> candidates;
 };
 
 } // namespace
 
-std::vector<Candidate> rankDegrees(const Workload &workload,
+std::vector<Candidate> rankDegrees(llvm::ArrayRef<Workload> kinds,
                                    const Machine &machine, Goal goal,
                                    const FixedDegrees &fixed) {
-  return Ranker(workload, machine, goal, fixed).run();
+  return Ranker(kinds, machine, goal, fixed).run();
 }
 
-std::string whatWouldFit(const Workload &workload, const Machine &machine,
+std::string whatWouldFit(llvm::ArrayRef<Workload> kinds, const Machine &machine,
                          const FixedDegrees &fixed) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -254,7 +254,7 @@ std::string whatWouldFit(const Workload &workload, const Machine &machine,
   while (larger.numDevices() * 2 <= 65536) {
     larger.nodes *= 2;
     std::vector<Candidate> fewest =
-        rankDegrees(workload, larger, Goal::Fit, fixed);
+        rankDegrees(kinds, larger, Goal::Fit, fixed);
     if (fewest.empty() || !fewest.front().prediction.fits())
       continue;
     os << fewest.front().degrees.numRanks() << " devices ("

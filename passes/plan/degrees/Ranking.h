@@ -16,7 +16,7 @@
 #ifndef SHARDC_PASSES_PLAN_DEGREES_RANKING_H
 #define SHARDC_PASSES_PLAN_DEGREES_RANKING_H
 
-#include "passes/plan/degrees/Predictor.h"
+#include "passes/plan/degrees/MixPredictor.h"
 
 namespace shardc::plan {
 
@@ -32,13 +32,14 @@ struct Candidate {
 /// By axis, degrees that are not to be chosen.
 using FixedDegrees = std::map<std::string, int64_t>;
 
-/// Best first; empty where nothing can be run at all.
-std::vector<Candidate> rankDegrees(const Workload &workload,
+/// For all kinds of requests together (MixPredictor.h). Best first; empty where
+/// nothing can be run at all.
+std::vector<Candidate> rankDegrees(llvm::ArrayRef<Workload> kinds,
                                    const Machine &machine, Goal goal,
                                    const FixedDegrees &fixed = {});
 
 /// What would make the model fit where nothing does, as a sentence.
-std::string whatWouldFit(const Workload &workload, const Machine &machine,
+std::string whatWouldFit(llvm::ArrayRef<Workload> kinds, const Machine &machine,
                          const FixedDegrees &fixed = {});
 
 } // namespace shardc::plan

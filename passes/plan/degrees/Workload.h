@@ -43,6 +43,7 @@ struct Workload {
   std::string batchSymbol;
   int64_t batch = 1;
   int64_t promptLength = 1; ///< positions, or rows of the model's input
+  double weight = 1;        ///< beside other kinds of requests
   bool hasExperts = false;
   bool hasMicroBatches = false; ///< the batch can be cut
 };
