@@ -121,6 +121,8 @@ void ModelWorkload::chooseSizes(ModuleOp imported,
                           : prompt.try_emplace(symbol, otherwise).first->second;
   };
   kind.batchSymbol = symbols.batch;
+  kind.lengthSymbol = symbols.sequence;
+  kind.pastSymbol = symbols.past;
   kind.batch = sizeOf(symbols.batch, 1);
   kind.promptLength = sizeOf(symbols.sequence, kPositions);
   sizeOf(symbols.past, kind.promptLength);

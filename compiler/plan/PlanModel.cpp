@@ -7,6 +7,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/plan/LayerGraph.h"
 #include "compiler/plan/ModelWorkload.h"
+#include "passes/plan/degrees/Remedy.h"
 #include "passes/plan/machine/ReadMachine.h"
 
 #include "mlir/IR/Verifier.h"
@@ -95,7 +96,7 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
     answer.remedy =
         plan::whatWouldFit(model.workloads(), machine, request.fixed);
     if (answer.remedy.empty())
-      answer.remedy = "no number of such devices would do";
+      answer.remedy = "neither more such devices nor smaller requests would do";
   }
   choose(request, model, answer);
   answer.seconds =

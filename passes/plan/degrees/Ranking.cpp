@@ -245,23 +245,4 @@ std::vector<Candidate> rankDegrees(llvm::ArrayRef<Workload> kinds,
   return Ranker(kinds, machine, goal, fixed).run();
 }
 
-std::string whatWouldFit(llvm::ArrayRef<Workload> kinds, const Machine &machine,
-                         const FixedDegrees &fixed) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  Machine larger = machine;
-  // Twice as many nodes again and again, up to what any mesh may have.
-  while (larger.numDevices() * 2 <= 65536) {
-    larger.nodes *= 2;
-    std::vector<Candidate> fewest =
-        rankDegrees(kinds, larger, Goal::Fit, fixed);
-    if (fewest.empty() || !fewest.front().prediction.fits())
-      continue;
-    os << fewest.front().degrees.numRanks() << " devices ("
-       << fewest.front().degrees.flags() << ")";
-    return text;
-  }
-  return text;
-}
-
 } // namespace shardc::plan

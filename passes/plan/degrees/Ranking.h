@@ -38,10 +38,6 @@ std::vector<Candidate> rankDegrees(llvm::ArrayRef<Workload> kinds,
                                    const Machine &machine, Goal goal,
                                    const FixedDegrees &fixed = {});
 
-/// What would make the model fit where nothing does, as a sentence.
-std::string whatWouldFit(llvm::ArrayRef<Workload> kinds, const Machine &machine,
-                         const FixedDegrees &fixed = {});
-
 } // namespace shardc::plan
 
 #endif // SHARDC_PASSES_PLAN_DEGREES_RANKING_H

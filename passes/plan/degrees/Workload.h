@@ -41,6 +41,9 @@ struct Workload {
   /// Of the batch, which replicas and micro-batches share; "" where its size is
   /// fixed.
   std::string batchSymbol;
+  /// Positions of a prompt, and those that caches hold before a step; "" where
+  /// they are fixed.
+  std::string lengthSymbol, pastSymbol;
   int64_t batch = 1;
   int64_t promptLength = 1; ///< positions, or rows of the model's input
   double weight = 1;        ///< beside other kinds of requests

@@ -1,6 +1,6 @@
 //===- RankingTest.cpp - Degrees that suit a model and a machine ----------===//
 
-#include "passes/plan/degrees/Ranking.h"
+#include "passes/plan/degrees/Remedy.h"
 
 #include "dialects/dist/Dist.h"
 #include "passes/plan/machine/ReadMachine.h"
@@ -123,11 +123,48 @@ TEST_F(Ranking, WhatDoesNotFitComesLastAndSaysSo) {
   EXPECT_EQ(alone.reason, "does not fit: 2.1 of 0.7 GB a rank");
 }
 
-TEST_F(Ranking, SaysHowManyDevicesWouldFit) {
+TEST_F(Ranking, SaysWhatWouldFit) {
   setMemory(kLayers * 2 * kWeightBytes / 12);
   EXPECT_FALSE(best(Goal::Fit).prediction.fits());
   EXPECT_EQ(plan::whatWouldFit(workload, machine),
-            "16 devices (--tp 8 --pp 2)");
+            "16 devices (--tp 8 --pp 2); 8-bit weights (--tp 8)");
+  setMemory(kLayers * 2 * kWeightBytes / 24);
+  EXPECT_EQ(plan::whatWouldFit(workload, machine),
+            "32 devices (--tp 8 --pp 4)");
+}
+
+TEST_F(Ranking, FewerPositionsWouldFit) {
+  workload.lengthSymbol = "batch"; // the rows of this model
+  setBatch(1 << 18);
+  setMemory(kLayers * 2 * kWeightBytes / 8 + 1e9);
+  const std::string remedy = plan::whatWouldFit(workload, machine);
+  EXPECT_NE(remedy.find("a context of 65536 positions (--tp 8)"),
+            std::string::npos)
+      << remedy;
+}
+
+TEST_F(Ranking, KindsOfRequestsAreWeighed) {
+  plan::Workload few = workload, many = workload;
+  few.weight = 3;
+  many.batch = 4096;
+  many.prompt.sizes.set("batch", 4096);
+  auto predict = [&](llvm::ArrayRef<plan::Workload> kinds) {
+    plan::FixedDegrees fixed{{"tp", 2}, {"pp", 1}, {"dp", 1}, {"cp", 1}};
+    return plan::rankDegrees(kinds, machine, Goal::Latency, fixed)
+        .front()
+        .prediction;
+  };
+  const plan::Prediction small = predict(few), large = predict(many),
+                         both = predict({few, many});
+  EXPECT_NEAR(both.prompt.total,
+              (3 * small.prompt.total + large.prompt.total) / 4, 1e-12);
+  EXPECT_DOUBLE_EQ(both.memory.total(), large.memory.total());
+  // Rows of all requests over the time of all.
+  EXPECT_NEAR(both.tokensPerSecond,
+              (3 * small.tokensPerSecond * small.prompt.total +
+               large.tokensPerSecond * large.prompt.total) /
+                  (3 * small.prompt.total + large.prompt.total),
+              1e-6 * both.tokensPerSecond);
 }
 
 TEST_F(Ranking, WeightsAreHeldOnceBetweenTheRanks) {
