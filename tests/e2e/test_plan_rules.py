@@ -1,6 +1,7 @@
 """What is said of plans that are there: `shardc explain`, `lint` and `diff`."""
 
 import json
+import re
 
 from tests.large import decoder
 from tests.support import EndToEnd, program
@@ -46,12 +47,34 @@ class PlanRules(EndToEnd):
         self.assertIn("downed3 (MatMul)\n  operand 0, dim 2: its factor of 512 is split over tp, as in 7 others", said)
         self.assertIn("without communication: gate3, up3, down3, gated3, act3, upped3, ...", said)
         self.assertIn("all_reduce over tp", said)
-        self.assertEqual(self.run_ok("shardc", "explain", self.model, "downed3", "--tp", 2), said)
+        of_model = self.run_ok("shardc", "explain", self.model, "downed3", "--tp", 2)
+        priced = [line for line in of_model.splitlines(True) if line.startswith("  the best alternative, ")]
+        self.assertEqual(len(priced), 1)
+        self.assertEqual(of_model.replace(priced[0], ""), said)
         self.assertIn("norm3.scale is held whole by each rank: ", self.run_ok("shardc", "explain", artifact, "norm3.scale"))
         done = program("shardc", "explain", artifact, "downd3")
         self.assertEqual(done.returncode, 2)
         self.assertIn('nothing splits "downd3"', done.stderr)
         self.assertRegex(done.stderr, "the nearest one that is split is down(ed)?3")
+
+    def test_what_another_sharding_costs(self):
+        def price(node, *flags):
+            said = self.run_ok("shardc", "explain", self.model, node, "--tp", 2, *flags)
+            found = re.search(r"the best alternative, (.*) instead of (.*), takes ([\d.]+) us (more|less) a run", said)
+            self.assertIsNotNone(found, said)
+            return found[1], found[2], float(found[3]) * (1 if found[4] == "more" else -1)
+
+        # Long prompts, fast links: it pays to split; over slow links it does not.
+        slow = self.folder / "slow.json"
+        links = {"gigabytes_per_second": 0.01, "microseconds": 1000}
+        slow.write_text(json.dumps({"nodes": 2, "devices_per_node": 1, "preset": "h100", "between_nodes": links}))
+        long = ["--dims", "batch=8,seq=2048,past=0"]
+        other, own, fast_cost = price("upped3", *long, "--topology", "h100:1x2")
+        self.assertEqual((other, own), ("[{}, {}, {}]", '[{}, {}, {"tp"=2}]'))
+        self.assertGreater(fast_cost, 0)
+        self.assertLess(price("upped3", *long, "--topology", slow)[2], 0)
+        # A weight has the choices of its product.
+        self.assertEqual(price("up3", *long)[:2], ("[{}, {}]", '[{}, {"tp"=2}]'))
 
     def test_rules_that_are_kept_and_broken(self):
         artifact = self.compile(self.model, 2, *DIMS)
