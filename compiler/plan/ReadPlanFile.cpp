@@ -2,6 +2,8 @@
 
 #include "compiler/plan/ReadPlanFile.h"
 
+#include "passes/plan/ContextAttention.h"
+
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -70,6 +72,12 @@ std::string readPlanFile(const std::string &path, CompileOptions &options) {
   options.microBatches = parts.get<int64_t>();
   options.contextMode = plan["cp_mode"].get<std::string>();
   options.expertMode = plan["ep_mode"].get<std::string>();
+  if (!plan::symbolizeContextMode(options.contextMode))
+    return "\"cp_mode\" is \"" + options.contextMode +
+           "\", expected ring, ulysses or gather";
+  if (options.expertMode != "tensor" && options.expertMode != "batch")
+    return "\"ep_mode\" is \"" + options.expertMode +
+           "\", expected tensor or batch";
   options.plan = plan.dump(-1, ' ', false, Json::error_handler_t::replace);
   return "";
 }

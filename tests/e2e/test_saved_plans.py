@@ -94,6 +94,8 @@ class SavedPlans(EndToEnd):
             (["--load-plan", file, "--tp", 2], "--tp: --load-plan has it"),
             (edited(lambda p: p.update(format="shardc plan 0")), "is no plan of this version"),
             (edited(lambda p: p.update(mesh=[])), '"mesh" has no axes'),
+            (edited(lambda p: p.update(cp_mode="star")), '"cp_mode" is "star", expected ring, ulysses or gather'),
+            (edited(lambda p: p.update(ep_mode="auto")), '"ep_mode" is "auto", expected tensor or batch'),
             (edited(lambda p: p.update(mesh=[{"name": "tp", "size": 2}] * 2)), "an axis twice"),
             (edited(lambda p: p["programs"]["main"][0].update(in_turn=["tp"])), '"in_turn" is for an attention'),
             (edited(lambda p: first_split(p).update(axes=["tp", "tp"])), '"axes" has an axis twice'),
