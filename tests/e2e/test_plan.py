@@ -90,12 +90,30 @@ class Plan(EndToEnd):
     def test_says_what_would_fit(self):
         model, _ = decoder(self.folder, **LARGE)
         plan = self.plan(model, "l40s:1x2", *REQUESTS, status=1)
-        self.assertRegex(plan["remedy"], r"\d+ devices \(--tp \d+")
+        self.assertRegex(plan["remedy"], r"^\d+ devices \(--tp \d+.*\); 8-bit weights \(--tp 2\); a context of \d+ positions")
         self.assertIn("nothing fits: ", self.text)
         done = program("shardc", model, "--auto", "--topology", "l40s:1x2", *REQUESTS, "-o", self.folder / "out")
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, r"error: --auto: nothing fits l40s:1x2: \d+ devices")
         self.assertFalse((self.folder / "out").exists())
+
+    def test_kinds_of_requests_are_weighed(self):
+        model, _ = decoder(self.folder, **SMALL)
+        kinds = {"batch=32,seq=512,past=1024": 3, "batch=2,seq=4096,past=65536": 1}
+        alone = [self.plan(model, "h100:1x8", "--dims", dims) for dims in kinds]
+        mix = [text for dims, weight in kinds.items() for text in ("--mix", f"{weight}:{dims}")]
+        both = self.plan(model, "h100:1x8", *mix)
+        self.assertEqual([kind["weight"] for kind in both["mix"]], [3, 1])
+        self.assertEqual(both["mix"][1]["dims"], {"batch": 2, "seq": 4096, "past": 65536})
+        for ways in ({}, {"tp": 8}, {"tp": 4, "dp": 2}):
+            short, long = (self.find(plan, **ways) for plan in alone)
+            found = self.find(both, **ways)
+            for part in ("prefill", "decode"):
+                mean = (3 * short["seconds"][part] + long["seconds"][part]) / 4
+                self.assertAlmostEqual(found["seconds"][part], mean, delta=1e-6 * mean)
+            self.assertEqual(found["memory"]["total"], max(short["memory"]["total"], long["memory"]["total"]))
+        done = program("shardc", model, "--auto", "--topology", "h100:1x8", *mix, "--explain-json", self.folder / "out")
+        self.assertIn(f"auto: {both['candidates'][0]['flags']}: ", done.stderr)
 
     def test_auto_compiles_what_plan_puts_first(self):
         model, _ = decoder(self.folder, **LARGE)
@@ -120,6 +138,10 @@ class Plan(EndToEnd):
             (["plan", model], "--topology is required"),
             (["plan", model, "--topology", "h100"], "expected h100:NODESxDEVICES"),
             (["plan", model, "--topology", "h100:1x2", "--goal", "speed"], "--goal"),
+            (["plan", model, "--topology", "h100:1x2", "--mix", "batch=3"], "expected WEIGHT:DIMS"),
+            (["plan", model, "--topology", "h100:1x2", "--mix", "0:batch=3"], "expected WEIGHT:DIMS"),
+            (["plan", model, "--topology", "h100:1x2", "--mix", "1:past=3"], "--mix past: the model has no such size"),
+            (["plan", model, "--topology", "h100:1x2", "--mix", "1:batch=3", "--dims", "seq=2"], "leave one of them out"),
             (["plan", model, "--topology", "h100:1x2", "--dims", "past=3"], "--dims past: the model has no such size"),
             ([model, "--auto", "--explain"], "--auto: needs --topology"),
             ([model, "--auto", "--topology", "h100:1x2", "--tp", "2", "--explain"], "--tp: --auto chooses it"),
