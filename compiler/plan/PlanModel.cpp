@@ -82,8 +82,7 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
     if (std::string problem =
             resolveSizes(*module, given.sizes, kinds.back().sizes);
         !problem.empty()) {
-      errors << "error: " << (request.kinds.size() > 1 ? "--mix " : "--dims ")
-             << problem << "\n";
+      errors << "error: " << request.kindsFlag << " " << problem << "\n";
       return ExitCode::Flags;
     }
   }

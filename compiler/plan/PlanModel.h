@@ -21,6 +21,7 @@ struct PlanRequest {
   /// At least one. Sizes as --dims or --mix gives them; what is missing is a
   /// batch of 1, 1024 positions, and as many before a step.
   std::vector<RequestKind> kinds;
+  const char *kindsFlag = "--dims"; ///< that they were said by
   plan::Goal goal = plan::Goal::Throughput;
   plan::FixedDegrees fixed;
   /// For a report: the plan that it is of; without, it is of the best one.

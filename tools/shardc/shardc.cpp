@@ -123,7 +123,10 @@ static plan::Degrees degreesOf(const CompileOptions &options) {
 }
 
 static PlanRequest planRequest(const Flags &flags) {
-  PlanRequest request{flags.model, flags.topology, {}, {}, flags.fixed};
+  PlanRequest request;
+  request.model = flags.model;
+  request.topology = flags.topology;
+  request.fixed = flags.fixed;
   auto add = [&](double weight, const std::map<std::string, int64_t> &dims) {
     RequestKind &kind = request.kinds.emplace_back();
     kind.weight = weight;
@@ -134,6 +137,8 @@ static PlanRequest planRequest(const Flags &flags) {
     add(weight, dims);
   if (flags.mix.empty())
     add(1, flags.dims);
+  else
+    request.kindsFlag = "--mix";
   request.goal = *plan::symbolizeGoal(flags.goal);
   return request;
 }
