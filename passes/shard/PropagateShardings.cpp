@@ -237,7 +237,7 @@ private:
                  llvm::StringMap<int64_t> &sizes) {
     for (StringRef entry : entries) {
       auto [name, text] = entry.rsplit('=');
-      if (text.getAsInteger(10, sizes[name]) || sizes[name] < 1)
+      if (text.getAsInteger(10, sizes[name]) || sizes[name] < 0)
         return fail(option + " has \"" + entry + "\", expected NAME=SIZE");
     }
     return true;

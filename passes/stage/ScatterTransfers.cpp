@@ -92,7 +92,7 @@ private:
     llvm::StringMap<int64_t> given;
     for (StringRef entry : planSizes) {
       auto [name, text] = entry.rsplit('=');
-      if (text.getAsInteger(10, given[name]) || given[name] < 1) {
+      if (text.getAsInteger(10, given[name]) || given[name] < 0) {
         getOperation().emitError("plan-sizes has \"")
             << entry << "\", expected NAME=SIZE";
         return false;
