@@ -51,7 +51,7 @@ struct CompileOptions {
   std::string plan;     ///< JSON of a plan that is there, in place of a search
   std::string savePlan; ///< file to write the plan to; may be empty
   std::vector<std::string> pins;     ///< NODE=SHARDING, see plan/Pins.h
-  std::string alternativesOf; ///< node whose other shardings are priced
+  std::string alternativesOf;        ///< node whose other shardings are priced
   llvm::StringMap<int64_t> dims;     ///< that --explain supposes
   llvm::StringMap<int64_t> planDims; ///< of a typical request, for choices
   std::function<void(llvm::StringRef phase)> progress; ///< empty: none now

@@ -26,9 +26,9 @@ struct PipelineOptions {
   std::string plan;                   ///< JSON of one that is there
   std::vector<std::string> pins;      ///< NODE=SHARDING
   bool keepsPlan = false;             ///< as dist.plan
-  std::string alternativesOf; ///< node; may be empty
+  std::string alternativesOf;         ///< node; may be empty
   std::vector<std::string> alternativeSizes; ///< NAME=SIZE
-  bool generatesKernels = false;      ///< else all calls are the backend's own
+  bool generatesKernels = false; ///< else all calls are the backend's own
   std::string target = "host";
   /// Parts of a collective beside a product: "auto", "off" or a number.
   std::string overlap = "auto";

@@ -88,8 +88,8 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
   }
   const ModelWorkload model(*module, kinds);
   answer.dims = model.dims;
-  answer.candidates =
-      plan::rankDegrees(model.workloads(), machine, request.goal, request.fixed);
+  answer.candidates = plan::rankDegrees(model.workloads(), machine,
+                                        request.goal, request.fixed);
   if (answer.candidates.empty() ||
       !answer.candidates.front().prediction.fits()) {
     answer.remedy =

@@ -287,8 +287,7 @@ private:
     if (!layers)
       return std::nullopt;
     auto layer = layers->find(nodeName(op));
-    return layer == layers->end() ? std::nullopt
-                                  : std::optional(layer->second);
+    return layer == layers->end() ? std::nullopt : std::optional(layer->second);
   }
 
   void addCollective(dist::Collective op) {

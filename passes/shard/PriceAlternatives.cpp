@@ -35,8 +35,8 @@ Json priceAlternatives(
   for (unsigned op = 0; op < graph.ops.size(); ++op) {
     if (names.nodes[op] != node)
       continue;
-    const std::optional<plan::Alternative> best = plan::bestAlternative(
-        graph, op, chosen, context.stage, search, price);
+    const std::optional<plan::Alternative> best =
+        plan::bestAlternative(graph, op, chosen, context.stage, search, price);
     if (!best)
       continue;
     Json entry = describe(best->sharding, best->seconds);

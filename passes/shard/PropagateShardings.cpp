@@ -248,13 +248,13 @@ private:
   }
 
   bool readMachine(plan::Machine &typical) {
-    const std::string problem = plan::parseMachineOrTypical(
-        machine, wholeMesh().numRanks(), typical);
+    const std::string problem =
+        plan::parseMachineOrTypical(machine, wholeMesh().numRanks(), typical);
     return problem.empty() || fail("machine " + problem);
   }
 
   /// Those of the node that it is asked for.
-  bool price(const Program &program, const Plan &plan, const dist::Mesh &stage,
+  bool price(Program &program, const Plan &plan, const dist::Mesh &stage,
              ExpertMode experts, const plan::AxisOptions &options) {
     plan::Machine typical;
     llvm::StringMap<int64_t> sizes;
@@ -262,14 +262,14 @@ private:
         !readSizes("alternative-sizes", alternativeSizes, sizes))
       return false;
     const plan::Graph &graph = program.source->graph;
-    Json found = priceAlternatives(
-        graph, program.names, alternativesOf.getValue(), plan,
-        {typical, wholeMesh(), stage, plan::Sizes(sizes)},
-        [&](const Plan &start) {
-          return plan::planByRoles(graph, stage,
-                                   onnx::isDecode(program.function), experts,
-                                   options, &start);
-        });
+    Json found =
+        priceAlternatives(graph, program.names, alternativesOf.getValue(), plan,
+                          {typical, wholeMesh(), stage, plan::Sizes(sizes)},
+                          [&](const Plan &start) {
+                            return plan::planByRoles(
+                                graph, stage, onnx::isDecode(program.function),
+                                experts, options, &start);
+                          });
     if (!found.empty())
       priced[program.function.getSymName().str()] = std::move(found);
     return true;
@@ -328,7 +328,7 @@ private:
 
   std::vector<plan::Pin> givenPins;
   llvm::DenseSet<const plan::Pin *> usedPins;
-  Json given;                 ///< plan, or null
+  Json given;                                          ///< plan, or null
   Json kept = Json::object(), priced = Json::object(); ///< by function
 };
 

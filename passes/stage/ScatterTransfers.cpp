@@ -60,8 +60,7 @@ void scatter(dist::SendOp send, dist::ReceiveOp receive, Type part) {
   receive.getResult().replaceAllUsesExcept(gather, gather);
 }
 
-struct ScatterTransfersPass
-    : impl::ScatterTransfersBase<ScatterTransfersPass> {
+struct ScatterTransfersPass : impl::ScatterTransfersBase<ScatterTransfersPass> {
   using ScatterTransfersBase::ScatterTransfersBase;
 
   void runOnOperation() override {

@@ -90,7 +90,7 @@ class Plan(EndToEnd):
     def test_says_what_would_fit(self):
         model, _ = decoder(self.folder, **LARGE)
         plan = self.plan(model, "l40s:1x2", *REQUESTS, status=1)
-        self.assertRegex(plan["remedy"], r"^\d+ devices \(--tp \d+.*\); 8-bit weights \(--tp 2\); a context of \d+ positions")
+        self.assertRegex(plan["remedy"], r"^\d+ devices \(--tp \d+.*\); 8-bit weights \(--.+ 2.*\); a context of \d+ positions")
         self.assertIn("nothing fits: ", self.text)
         done = program("shardc", model, "--auto", "--topology", "l40s:1x2", *REQUESTS, "-o", self.folder / "out")
         self.assertEqual(done.returncode, 2)

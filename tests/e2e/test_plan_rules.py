@@ -64,15 +64,14 @@ class PlanRules(EndToEnd):
             self.assertIsNotNone(found, said)
             return found[1], found[2], float(found[3]) * (1 if found[4] == "more" else -1)
 
-        # Long prompts, fast links: it pays to split; over slow links it does not.
+        # The slower the links, the more is saved by doing without the sum.
         slow = self.folder / "slow.json"
         links = {"gigabytes_per_second": 0.01, "microseconds": 1000}
         slow.write_text(json.dumps({"nodes": 2, "devices_per_node": 1, "preset": "h100", "between_nodes": links}))
         long = ["--dims", "batch=8,seq=2048,past=0"]
         other, own, fast_cost = price("upped3", *long, "--topology", "h100:1x2")
-        self.assertEqual((other, own), ("[{}, {}, {}]", '[{}, {}, {"tp"=2}]'))
-        self.assertGreater(fast_cost, 0)
-        self.assertLess(price("upped3", *long, "--topology", slow)[2], 0)
+        self.assertEqual((other, own), ('[{"tp"=2}, {}, {}]', '[{}, {}, {"tp"=2}]'))  # rows of the batch instead
+        self.assertLess(price("upped3", *long, "--topology", slow)[2], min(0, fast_cost))
         # A weight has the choices of its product.
         self.assertEqual(price("up3", *long)[:2], ("[{}, {}]", '[{}, {"tp"=2}]'))
 

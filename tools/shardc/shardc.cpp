@@ -218,11 +218,11 @@ static ExitCode choosePlan(const Flags &flags, CompileOptions &options) {
   llvm::errs() << "auto: " << best.degrees.flags() << ": " << best.reason
                << "\n";
   // What they were chosen for is the typical request.
-  options.planDims = std::max_element(request.kinds.begin(), request.kinds.end(),
-                                      [](const auto &a, const auto &b) {
-                                        return a.weight < b.weight;
-                                      })
-                         ->sizes;
+  options.planDims =
+      std::max_element(
+          request.kinds.begin(), request.kinds.end(),
+          [](const auto &a, const auto &b) { return a.weight < b.weight; })
+          ->sizes;
   options.mesh = best.degrees.mesh();
   options.sequenceParallel = best.degrees.sequenceParallel;
   options.microBatches = best.degrees.microBatches;

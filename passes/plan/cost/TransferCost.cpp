@@ -6,9 +6,9 @@ namespace shardc::plan {
 
 double wholeSeconds(const Machine &machine, const dist::Mesh &mesh,
                     const Transfer &transfer) {
-  return sendSeconds(
-      machine, routeOfTransfer(machine, mesh, transfer.from, transfer.to),
-      transfer.bytes);
+  return sendSeconds(machine,
+                     routeOfTransfer(machine, mesh, transfer.from, transfer.to),
+                     transfer.bytes);
 }
 
 double scatteredSeconds(const Machine &machine, const dist::Mesh &mesh,

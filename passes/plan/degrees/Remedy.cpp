@@ -13,8 +13,7 @@ static constexpr int64_t kMostDevices = 65536;
 static std::optional<Candidate> fewest(llvm::ArrayRef<Workload> kinds,
                                        const Machine &machine,
                                        const FixedDegrees &fixed) {
-  std::vector<Candidate> ranked =
-      rankDegrees(kinds, machine, Goal::Fit, fixed);
+  std::vector<Candidate> ranked = rankDegrees(kinds, machine, Goal::Fit, fixed);
   if (ranked.empty() || !ranked.front().prediction.fits())
     return std::nullopt;
   return ranked.front();
@@ -65,8 +64,7 @@ static std::string narrowWeights(llvm::ArrayRef<Workload> kinds,
     const MemoryPrediction &memory = candidate.prediction.memory;
     if (memory.total() - (1 - share) * memory.weights <=
             candidate.prediction.limit &&
-        (!best ||
-         candidate.degrees.numRanks() < best->degrees.numRanks()))
+        (!best || candidate.degrees.numRanks() < best->degrees.numRanks()))
       best = &candidate;
   }
   return best ? "8-bit weights (" + best->degrees.flags() + ")" : "";

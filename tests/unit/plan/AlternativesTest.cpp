@@ -86,9 +86,9 @@ TEST_F(Alternatives, theCheapestOtherChoiceIsFound) {
 TEST_F(Alternatives, theChosenOneIsNone) {
   const auto other = best(kUp, 2);
   ASSERT_TRUE(other);
-  EXPECT_NE(other->sharding,
-            plan::resultSharding(source->graph, search(Plan(source->graph)),
-                                 kUp, 0));
+  EXPECT_NE(
+      other->sharding,
+      plan::resultSharding(source->graph, search(Plan(source->graph)), kUp, 0));
 }
 
 } // namespace
