@@ -8,24 +8,20 @@ namespace shardc::plan {
 
 namespace {
 
-/// Tiles that libraries choose among, and what smaller ones reach of the
-/// largest one's speed: they read each operand more often.
-struct Tile {
-  int64_t rows, columns;
-  double speed;
-};
-constexpr Tile kTiles[] = {{256, 128, 1.0},
-                           {128, 128, 1.0},
-                           {128, 64, 0.8},
-                           {64, 128, 0.8},
-                           {64, 64, 0.5}};
-
 /// Of the depth of a tile: as many, and none with less.
 constexpr int64_t kMostParts = 8, kLeastDepth = 256;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 } // namespace
+
+std::vector<Tile> gpuTiles() {
+  return {{256, 128, 1.0},
+          {128, 128, 1.0},
+          {128, 64, 0.8},
+          {64, 128, 0.8},
+          {64, 64, 0.5}};
+}
 
 double Device::rateOf(int64_t elementBits) const {
   if (multiplyAdds.empty())
@@ -43,11 +39,12 @@ static double waveSeconds(const Device &device, const ProductSize &size,
   const int64_t tiles = ceilDiv(size.rows, tile.rows) *
                         ceilDiv(size.columns, tile.columns) * size.products *
                         parts;
-  const double ofTile = static_cast<double>(tile.rows * tile.columns) *
-                        static_cast<double>(size.depth) /
-                        static_cast<double>(parts) *
-                        static_cast<double>(device.multiprocessors) /
-                        (device.rateOf(size.elementBits) * tile.speed);
+  const double ofTile =
+      static_cast<double>(tile.rows * tile.columns) *
+      (static_cast<double>(size.depth) / static_cast<double>(parts) +
+       device.tileStart) *
+      static_cast<double>(device.multiprocessors) /
+      (device.rateOf(size.elementBits) * tile.speed);
   const double sums =
       parts == 1
           ? 0
@@ -60,8 +57,8 @@ static double waveSeconds(const Device &device, const ProductSize &size,
 ProductSeconds partsOfProduct(const Device &device, const ProductSize &size) {
   ProductSeconds seconds;
   seconds.start = device.startSeconds;
-  seconds.compute = waveSeconds(device, size, kTiles[0], 1);
-  for (const Tile &tile : kTiles)
+  seconds.compute = waveSeconds(device, size, device.tiles.front(), 1);
+  for (const Tile &tile : device.tiles)
     for (int64_t parts = 1; parts == 1 || (parts <= kMostParts &&
                                            size.depth >= parts * kLeastDepth);
          parts *= 2)

@@ -8,9 +8,9 @@
 //   48 us, and its start; its 4.3 G multiply-adds alone would take 11 us.
 //   [4096, 8192] x [8192, 8192]: 0.70 ms, at most 82 % of 989 TFLOP/s.
 //
-// Against GEMMs that were measured on A100, H100, H200 and B200 (2,266 sizes
-// each) the mean error is 3 to 6 % up to 64 rows, 7 to 12 % up to 512 and 5 to 7 %
-// beyond, where the weights do not fit the device's cache.
+// Against GEMMs that were measured on A100, H100, H200 and B200 (2,002 sizes
+// each) the mean error is 4 to 13 % up to 64 rows, 9 to 19 % up to 512 and 4 to 11
+// % beyond, on A100 and H100 5 %.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_PLAN_MACHINE_DEVICE_H
@@ -19,8 +19,17 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace shardc::plan {
+
+/// Of a product's result: libraries choose among several. Smaller ones reach less of
+/// the largest one's speed, since they read each operand more often.
+struct Tile {
+  int64_t rows, columns;
+  double speed;
+};
+std::vector<Tile> gpuTiles();
 
 struct Device {
   std::string name;
@@ -32,7 +41,10 @@ struct Device {
   /// Multiply-adds a second that large products reach, by bits of an element.
   std::map<int64_t, double> multiplyAdds;
   int64_t multiprocessors = 1;
-  int64_t tileRows = 128;  ///< of a product: fewer are not done sooner
+  int64_t tileRows = 128; ///< of a product: fewer are not done sooner
+  std::vector<Tile> tiles = gpuTiles();
+  /// A tile starts and ends like so much more of its depth.
+  double tileStart = 0;
   double startSeconds = 0; ///< of a kernel
   /// Of attention: multiply-adds a second at 16 bits, and bytes a second of keys
   /// and values that steps reach.

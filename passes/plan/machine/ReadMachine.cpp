@@ -144,6 +144,7 @@ public:
   void links(const Json &object, const char *key, Links &links);
   void memory(const Json &json, Device &device);
   void products(const Json &json, Device &device);
+  void tiles(const Json &json, Device &device);
   void device(const Json &json, Device &device);
   void devices(const Json &json, Machine &machine);
   void machine(const Json &json, Machine &machine);
@@ -215,7 +216,8 @@ void Reader::memory(const Json &json, Device &device) {
 
 void Reader::products(const Json &json, Device &device) {
   allow(json, "products",
-        {"teraflops", "reached", "multiprocessors", "microseconds"});
+        {"teraflops", "reached", "multiprocessors", "microseconds", "tiles",
+         "tile_start"});
   const Json *peaks = object(json, "teraflops"),
              *reached = object(json, "reached");
   if (!peaks || peaks->empty())
@@ -245,6 +247,35 @@ void Reader::products(const Json &json, Device &device) {
   if (json.contains("multiprocessors"))
     count(json, "multiprocessors", device.multiprocessors);
   device.startSeconds = optional(json, "products", "microseconds", 1) / 1e6;
+  if (const Json *tiles = find(json, "tiles"))
+    this->tiles(*tiles, device);
+  device.tileStart = optional(json, "products", "tile_start", 0);
+}
+
+/// [[rows, columns, speed], ...]
+void Reader::tiles(const Json &json, Device &device) {
+  device.tiles.clear();
+  bool fits = json.is_array() && !json.empty() && json.size() <= kMostPoints;
+  for (size_t i = 0; fits && i < json.size(); ++i) {
+    const Json &tile = json[i];
+    fits = tile.is_array() && tile.size() == 3 &&
+           tile[0].is_number_unsigned() && tile[1].is_number_unsigned() &&
+           tile[2].is_number();
+    if (!fits)
+      break;
+    const auto rows = tile[0].get<uint64_t>(),
+               columns = tile[1].get<uint64_t>();
+    const auto speed = tile[2].get<double>();
+    fits = rows >= 1 && rows <= uint64_t(kMostDevices) && columns >= 1 &&
+           columns <= uint64_t(kMostDevices) && speed > 0 && speed <= 1;
+    device.tiles.push_back({int64_t(rows), int64_t(columns), speed});
+  }
+  if (!fits) {
+    device.tiles = gpuTiles();
+    fail("\"tiles\" are none, expected [[rows, columns, speed], ...] with "
+         "speeds "
+         "of at most 1, the largest tile's");
+  }
 }
 
 void Reader::device(const Json &json, Device &device) {
