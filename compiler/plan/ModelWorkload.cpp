@@ -8,6 +8,8 @@
 #include "passes/shard/BatchFactor.h"
 #include "passes/stage/StageGraph.h"
 
+#include <set>
+
 using namespace mlir;
 
 namespace shardc {
@@ -44,13 +46,58 @@ public:
           pieces.append(piecesOf[user]);
       llvm::sort(pieces);
       pieces.erase(llvm::unique(pieces), pieces.end());
-      placed.push_back({number->second, pieces});
+      placed.push_back({number->second, pieces, findLayers(&op)});
     }
     std::reverse(placed.begin(), placed.end());
+    numberLayers(placed);
     return placed;
   }
 
+  int64_t numLayers = 0;
+
 private:
+  /// What begins like a layer, but has no product, is none: a last norm.
+  void numberLayers(std::vector<plan::PlacedOp> &placed) {
+    std::set<int64_t> real;
+    for (const plan::PlacedOp &op : placed)
+      if (source.graph.ops[op.op].multiplyAdds > 0)
+        real.insert(op.layers.begin(), op.layers.end());
+    real.erase(plan::kBefore);
+    real.erase(plan::kBehind);
+    numLayers = int64_t(real.size());
+    for (plan::PlacedOp &op : placed)
+      for (int64_t &layer : op.layers) {
+        if (layer == plan::kBefore || layer == plan::kBehind)
+          continue;
+        const int64_t before =
+            std::distance(real.begin(), real.lower_bound(layer));
+        if (real.count(layer) > 0)
+          layer = before;
+        else
+          layer = before == 0           ? plan::kBefore
+                  : before == numLayers ? plan::kBehind
+                                        : before - 1;
+      }
+  }
+
+  /// From the last op to the first.
+  llvm::SmallVector<int64_t, 1> findLayers(Operation *op) {
+    llvm::SmallVector<int64_t, 1> found;
+    if (std::optional<unsigned> layer = layers.layerOf(op)) {
+      numLayers = std::max<int64_t>(numLayers, *layer + 1);
+      found = {*layer};
+    } else if (stages.isFixed(op)) {
+      found = {numLayers > 0 ? plan::kBefore : plan::kBehind};
+    } else {
+      for (Operation *user : op->getUsers())
+        found.append(layersOf.lookup(user));
+      llvm::sort(found);
+      found.erase(llvm::unique(found), found.end());
+    }
+    layersOf[op] = found;
+    return found;
+  }
+
   unsigned pieceOf(Operation *op) const {
     auto next = llvm::upper_bound(stages.firstOps, stages.numberOf(op));
     return std::min<size_t>(next - stages.firstOps.begin() - 1,
@@ -62,6 +109,7 @@ private:
   const stage::StageGraph &stages;
   llvm::DenseMap<Operation *, unsigned> numbers; ///< in the graph
   llvm::DenseMap<Operation *, llvm::SmallVector<unsigned, 1>> piecesOf;
+  llvm::DenseMap<Operation *, llvm::SmallVector<int64_t, 1>> layersOf;
 };
 
 } // namespace
@@ -75,7 +123,9 @@ const plan::Program *ModelWorkload::add(func::FuncOp function) {
   own.program.kernels.emplace(own.source->graph);
   const stage::StageGraph stages(function);
   own.program.pieces = stages.pieces;
-  own.program.ops = PieceFinder(*own.source, layers, stages).run(function);
+  PieceFinder finder(*own.source, layers, stages);
+  own.program.ops = finder.run(function);
+  own.program.numLayers = finder.numLayers;
   return &own.program;
 }
 

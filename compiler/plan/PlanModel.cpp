@@ -8,6 +8,7 @@
 #include "compiler/plan/LayerGraph.h"
 #include "compiler/plan/ModelWorkload.h"
 #include "passes/plan/degrees/Remedy.h"
+#include "passes/plan/degrees/TrainingStep.h"
 #include "passes/plan/machine/ReadMachine.h"
 
 #include "mlir/IR/Verifier.h"
@@ -38,10 +39,32 @@ OwningOpRef<ModuleOp> import(MLIRContext &context, const std::string &model) {
   return module;
 }
 
+/// Those that are given, and one way of each other axis.
+plan::Degrees fewestDegrees(const plan::FixedDegrees &fixed) {
+  auto ways = [&](const char *axis) {
+    auto known = fixed.find(axis);
+    return known == fixed.end() ? 1 : known->second;
+  };
+  plan::Degrees degrees;
+  degrees.dp = ways("dp");
+  degrees.pp = ways("pp");
+  degrees.cp = ways("cp");
+  degrees.ep = ways("ep");
+  degrees.tp = ways("tp");
+  return degrees;
+}
+
+/// Why nothing can be trained like this.
+std::string whyNothing(const plan::Workload &workload,
+                       const plan::Degrees &degrees) {
+  const std::string why = plan::whyNotTrained(workload, degrees);
+  return why.empty() ? "the machine has fewer devices than that takes" : why;
+}
+
 /// The candidate that a report is of, and a layer under it.
 void choose(const PlanRequest &request, const ModelWorkload &model,
-            PlanAnswer &answer) {
-  plan::MixPredictor predictor(model.workloads(), answer.machine);
+            llvm::ArrayRef<plan::Workload> workloads, PlanAnswer &answer) {
+  plan::MixPredictor predictor(workloads, answer.machine);
   if (request.chosen)
     answer.chosen = plan::Candidate{
         *request.chosen, predictor.predict(*request.chosen), "as asked for"};
@@ -88,16 +111,27 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
   }
   const ModelWorkload model(*module, kinds);
   answer.dims = model.dims;
-  answer.candidates = plan::rankDegrees(model.workloads(), machine,
-                                        request.goal, request.fixed);
+  std::vector<plan::Workload> workloads = model.workloads().vec();
+  if (request.training) {
+    answer.dims.front().erase("past");
+    workloads.front().training = request.training;
+    workloads.front().step.reset();
+  }
+  answer.candidates =
+      plan::rankDegrees(workloads, machine, request.goal, request.fixed);
+  if (answer.candidates.empty() && request.training) {
+    errors << "error: --training: "
+           << whyNothing(workloads.front(), fewestDegrees(request.fixed))
+           << "; change --dims batch, --micro-batch, --interleave or degrees\n";
+    return ExitCode::Flags;
+  }
   if (answer.candidates.empty() ||
       !answer.candidates.front().prediction.fits()) {
-    answer.remedy =
-        plan::whatWouldFit(model.workloads(), machine, request.fixed);
+    answer.remedy = plan::whatWouldFit(workloads, machine, request.fixed);
     if (answer.remedy.empty())
       answer.remedy = "neither more such devices nor smaller requests would do";
   }
-  choose(request, model, answer);
+  choose(request, model, workloads, answer);
   answer.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

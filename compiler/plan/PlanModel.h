@@ -24,8 +24,10 @@ struct PlanRequest {
   const char *kindsFlag = "--dims"; ///< that they were said by
   plan::Goal goal = plan::Goal::Throughput;
   plan::FixedDegrees fixed;
+  /// Steps of training are predicted in place of requests.
+  std::optional<plan::TrainingOptions> training = std::nullopt;
   /// For a report: the plan that it is of; without, it is of the best one.
-  std::optional<plan::Degrees> chosen;
+  std::optional<plan::Degrees> chosen = std::nullopt;
   bool wantsLayer = false;
 };
 

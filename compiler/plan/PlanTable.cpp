@@ -30,6 +30,14 @@ static std::string format(const char *pattern, double number) {
 static std::vector<std::string> cellsOf(const plan::Candidate &candidate) {
   const plan::Prediction &p = candidate.prediction;
   const plan::RunPrediction &run = p.main();
+  if (p.training)
+    return {candidate.degrees.flags(),
+            format("%.1f", p.memory.total() / 1e9),
+            format("%.1f", run.total * 1e3),
+            format("%.0f", p.tokensPerSecond),
+            percent(run.busy.communication, run.total),
+            percent(run.bubble, run.total),
+            candidate.reason};
   return {candidate.degrees.flags(),
           format("%.1f", p.memory.total() / 1e9),
           format("%.1f", p.prompt.total * 1e3),
@@ -53,6 +61,9 @@ void printPlanTable(const PlanRequest &request, const PlanAnswer &answer,
   std::vector<std::vector<std::string>> lines = {
       {"flags", "GB/rank", "prompt ms", "step ms", "tokens/s", "comm.",
        "bubble", "why"}};
+  if (request.training)
+    lines.front() = {"flags", "GB/rank", "step ms", "tokens/s",
+                     "comm.", "bubble",  "why"};
   for (const plan::Candidate &candidate : answer.candidates)
     if (lines.size() <= kLines)
       lines.push_back(cellsOf(candidate));
@@ -77,15 +88,42 @@ void printPlanTable(const PlanRequest &request, const PlanAnswer &answer,
 
 static Json memoryOf(const plan::Prediction &prediction) {
   const plan::MemoryPrediction &memory = prediction.memory;
-  return {{"weights", int64_t(memory.weights)},
-          {"activations", int64_t(memory.activations)},
-          {"kv", int64_t(memory.kv)},
-          {"buffers", int64_t(memory.buffers)},
-          {"total", int64_t(memory.total())},
-          {"limit", int64_t(prediction.limit)}};
+  Json json = {{"weights", int64_t(memory.weights)},
+               {"activations", int64_t(memory.activations)},
+               {"kv", int64_t(memory.kv)},
+               {"buffers", int64_t(memory.buffers)},
+               {"total", int64_t(memory.total())},
+               {"limit", int64_t(prediction.limit)}};
+  if (prediction.training) {
+    json["gradients"] = int64_t(memory.gradients);
+    json["optimizer"] = int64_t(memory.optimizer);
+  }
+  return json;
+}
+
+static Json trainingOf(const plan::Prediction &prediction) {
+  const plan::RunPrediction &run = prediction.prompt;
+  const plan::TrainingPrediction &training = *prediction.training;
+  return {{"step", run.total},
+          {"forward", training.forward},
+          {"backward", training.backward},
+          {"recomputation", training.recomputed},
+          {"gradients", training.gradients},
+          {"optimizer", training.optimizer},
+          {"bubble", run.bubble},
+          {"compute", run.busy.compute},
+          {"read", run.busy.read},
+          {"communication", run.busy.communication},
+          {"micro_batches", training.microBatches},
+          {"layer",
+           {{"forward", training.layerForward},
+            {"backward", training.layerBackward},
+            {"recomputation", training.layerRecomputed}}}};
 }
 
 static Json secondsOf(const plan::Prediction &prediction) {
+  if (prediction.training)
+    return trainingOf(prediction);
   const plan::RunPrediction &run = prediction.main();
   return {{"prefill", prediction.prompt.total},
           {"decode", prediction.step ? Json(prediction.step->total) : Json()},

@@ -189,6 +189,10 @@ static void fixDegrees(const CLI::App &plan, Flags &flags) {
   for (const auto &[axis, ways] : flags.degrees)
     if (plan.get_option("--" + axis)->count() > 0)
       flags.fixed[axis] = ways;
+  if (!flags.fixedSequence.empty())
+    flags.fixed["sp"] = flags.fixedSequence == "on";
+  if (flags.fixedMicroBatches > 0)
+    flags.fixed["micro-batches"] = flags.fixedMicroBatches;
 }
 
 int parseFlags(int argc, char **argv, Flags &flags) {

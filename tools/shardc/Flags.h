@@ -11,6 +11,14 @@ namespace shardc {
 
 enum class Command { Compile, Check, Plan, Verify, Explain, Lint, Diff };
 
+/// Of `shardc plan --training`.
+struct TrainingFlags {
+  bool isOn = false, hasDropout = false;
+  int64_t microBatch = 1, interleave = 1, zeroStage = 0, gradientBits = 16;
+  std::string recompute = "none", attention = "fused";
+  std::string overlapsLayers = "on", overlapsReplicas = "on";
+};
+
 /// As the user wrote them, checked one by one.
 struct Flags {
   std::string model, output, from, to, dumpDir, explainJson, reproducer;
@@ -36,6 +44,9 @@ struct Flags {
   // Of planning: degrees that are not to be chosen.
   std::string planJson, report; ///< the latter of compiling, too
   std::map<std::string, int64_t> fixed;
+  std::string fixedSequence, fixedContext; ///< "on" or "off"; a mode; or ""
+  int64_t fixedMicroBatches = 0;           ///< 0: to be chosen
+  TrainingFlags training;
   // Of what is said about plans.
   std::string rules, other, node;
   // Of verifying.

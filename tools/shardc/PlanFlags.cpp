@@ -215,6 +215,57 @@ void addPlanning(CLI::App &app, Flags &flags, DimTexts &dims) {
       ->check(CLI::IsMember({"latency", "throughput", "fit"}));
 }
 
+void addTraining(CLI::App &app, TrainingFlags &flags) {
+  CLI::Option *training = app.add_flag(
+      "--training", flags.isOn,
+      "Predict steps of training on --dims batch=SEQUENCES,seq=POSITIONS, as "
+      "arithmetic of the forward graph; shardc compiles inference");
+  auto add = [&](const char *name, auto &value, const char *help) {
+    return app.add_option(name, value, help)->needs(training);
+  };
+  constexpr int64_t kMost = 1 << 20;
+  add("--micro-batch", flags.microBatch,
+      "Sequences that a replica works on at a time (default 1)")
+      ->check(CLI::Range(int64_t{1}, kMost));
+  add("--recompute", flags.recompute,
+      "What is computed again for the backward pass instead of being kept: "
+      "none (default); selective: scores of attention; full: layers")
+      ->check(CLI::IsMember({"none", "selective", "full"}));
+  add("--interleave", flags.interleave,
+      "Chunks of layers that each stage of a pipeline has (default 1)")
+      ->check(CLI::Range(int64_t{1}, kMost));
+  add("--zero", flags.zeroStage,
+      "What replicas share out: 0 nothing (default), 1 the optimizer's state, "
+      "2 "
+      "and gradients, 3 and weights")
+      ->check(CLI::Range(0, 3));
+  add("--gradient-bits", flags.gradientBits,
+      "Of gradients that are summed over micro-batches and replicas: 16 "
+      "(default) "
+      "or 32")
+      ->check(CLI::IsMember({16, 32}));
+  add("--attention", flags.attention,
+      "fused: one kernel, scores stay in registers (default); unfused: scores "
+      "are written and read, by products and softmax")
+      ->check(CLI::IsMember({"fused", "unfused"}));
+  app.add_flag(
+         "--dropout", flags.hasDropout,
+         "Drop out of attention's scores and what residuals add: masks are "
+         "written, read and kept")
+      ->needs(training);
+  add("--layer-overlap", flags.overlapsLayers,
+      "on (default): collectives of gradients inside layers run beside "
+      "products "
+      "with gradients of weights; off: behind them")
+      ->check(CLI::IsMember({"on", "off"}));
+  add("--replica-overlap", flags.overlapsReplicas,
+      "on (default): sums of gradients over replicas run beside the last "
+      "backward pass; off: behind it")
+      ->check(CLI::IsMember({"on", "off"}));
+  training->excludes(app.get_option("--report"))
+      ->excludes(app.get_option("--mix"));
+}
+
 std::string checkLoadedPlan(const CLI::App &app, const Flags &flags) {
   if (flags.loadPlan.empty())
     return "";

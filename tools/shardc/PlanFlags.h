@@ -28,6 +28,9 @@ void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims);
 /// Of planning for a machine, with or without compiling.
 void addPlanning(CLI::App &app, Flags &flags, DimTexts &dims);
 
+/// Of planning for training.
+void addTraining(CLI::App &app, TrainingFlags &flags);
+
 //===--- Behind parsing: "" or what is wrong ------------------------------===//
 
 /// Major to minor; those of one way left out, but for "tp".

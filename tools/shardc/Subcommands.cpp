@@ -52,6 +52,20 @@ static CLI::App *addPlan(CLI::App &app, Flags &flags, DimTexts &dims) {
                    "1024 positions, and steps behind 8192");
   addPlanning(*plan, flags, dims);
   addDegrees(*plan, flags);
+  plan->add_option("--sp", flags.fixedSequence,
+                   "on or off: with or without sequence parallelism (default: "
+                   "what is better)")
+      ->check(CLI::IsMember({"on", "off"}));
+  plan->add_option(
+          "--cp-mode", flags.fixedContext,
+          "With --cp: ring, ulysses or gather (default: the better one "
+          "of the first two)")
+      ->check(CLI::IsMember({"ring", "ulysses", "gather"}));
+  plan->add_option("--micro-batches", flags.fixedMicroBatches,
+                   "With --pp: parts of a request's batch that are in the "
+                   "pipeline at once (default: as many as pay)")
+      ->check(CLI::Range(int64_t{1}, kMaxRanks));
+  addTraining(*plan, flags.training);
   plan->add_option("--json", flags.planJson, "All candidates, to a file");
   plan->footer(
       "Exit status: 0 something fits, 1 nothing does, 2 wrong flags, 3 "

@@ -122,6 +122,23 @@ static plan::Degrees degreesOf(const CompileOptions &options) {
   return degrees;
 }
 
+static plan::TrainingOptions trainingOptions(const TrainingFlags &flags) {
+  plan::TrainingOptions options;
+  options.microBatch = flags.microBatch;
+  options.recompute = flags.recompute == "full" ? plan::Recompute::Full
+                      : flags.recompute == "selective"
+                          ? plan::Recompute::Selective
+                          : plan::Recompute::None;
+  options.interleave = flags.interleave;
+  options.zeroStage = flags.zeroStage;
+  options.gradientBits = flags.gradientBits;
+  options.writesScores = flags.attention == "unfused";
+  options.hasDropout = flags.hasDropout;
+  options.overlapsLayers = flags.overlapsLayers == "on";
+  options.overlapsReplicas = flags.overlapsReplicas == "on";
+  return options;
+}
+
 static PlanRequest planRequest(const Flags &flags) {
   PlanRequest request;
   request.model = flags.model;
@@ -140,6 +157,10 @@ static PlanRequest planRequest(const Flags &flags) {
   else
     request.kindsFlag = "--mix";
   request.goal = *plan::symbolizeGoal(flags.goal);
+  if (auto mode = plan::symbolizeContextMode(flags.fixedContext))
+    request.fixed["cp-mode"] = int64_t(*mode);
+  if (flags.training.isOn)
+    request.training = trainingOptions(flags.training);
   return request;
 }
 

@@ -32,7 +32,7 @@ public:
     case Role::None:
       return {};
     case Role::Product:
-      return op.matrices.size() > 1 || isOfExperts() ? experts() : product();
+      return secondsOf(products());
     case Role::Attention:
       return attention();
     case Role::Append:
@@ -41,6 +41,27 @@ public:
       return rows();
     }
     return {};
+  }
+
+  std::vector<ProductSize> products() const {
+    return op.matrices.size() > 1 || isOfExperts() ? experts() : product();
+  }
+
+  AttentionSize attentionSize() const {
+    const Sharding query = operandSharding(graph, plan, number, kQuery);
+    auto lastOf = [&](unsigned operand) {
+      return whole(sizes.of(operandOf(operand).sizes.back()));
+    };
+    AttentionSize size;
+    size.elementBits = resultBits();
+    size.keyDepth = lastOf(kQuery);
+    size.valueDepth = lastOf(kValue);
+    size.queries = whole(sizes.largestPart(Sharding{{query.dims[kRows]}, {}}));
+    size.products =
+        whole(elementsOf(kQuery) / double(size.queries * size.keyDepth));
+    size.keys = whole(localWork() / double(size.products * size.queries *
+                                           (size.keyDepth + size.valueDepth)));
+    return size;
   }
 
 private:
@@ -79,24 +100,26 @@ private:
     return std::max<int64_t>(1, int64_t(std::ceil(count - 1e-6)));
   }
 
-  Seconds secondsOf(const ProductSize &size) const {
-    const ProductSeconds parts = partsOfProduct(device, size);
+  Seconds secondsOf(llvm::ArrayRef<ProductSize> products) const {
+    if (products.empty())
+      return {device.startSeconds, 0, 0};
     Seconds seconds;
-    seconds.compute =
-        parts.start - (kernels.starts[number] ? 0 : device.startSeconds);
-    (parts.readsLonger() ? seconds.read : seconds.compute) +=
-        std::max(parts.compute, parts.memory);
+    for (const ProductSize &size : products) {
+      seconds += plan::secondsOfProduct(device, size);
+      if (!kernels.starts[number])
+        seconds.compute -= device.startSeconds;
+    }
     return seconds;
   }
 
   /// [products, rows, depth] x [products, depth, columns]: each tensor lacks
   /// one of the numbers, and the multiply-adds are the product of all.
-  Seconds product() const {
+  std::vector<ProductSize> product() const {
     const double work = localWork();
     const double lhs = elementsOf(0), rhs = elementsOf(1),
                  result = elementsOfResult();
     if (work <= 0 || lhs <= 0 || rhs <= 0 || result <= 0)
-      return {device.startSeconds, 0, 0};
+      return {};
     ProductSize size;
     size.rows = whole(work / rhs);
     size.depth = whole(work / result);
@@ -104,7 +127,7 @@ private:
     size.products = whole(lhs * rhs * result / (work * work));
     size.elementBits = std::min(operandOf(0).bits, resultBits());
     size.isDequantized = isDequantized(1);
-    return secondsOf(size);
+    return {size};
   }
 
   bool isDequantized(unsigned operand) const {
@@ -112,7 +135,7 @@ private:
   }
 
   /// Each token goes to some experts, whose matrices have experts first.
-  Seconds experts() const {
+  std::vector<ProductSize> experts() const {
     double ofOne = 0, ofOneHere = 0, numExperts = 1, expertsHere = 1;
     for (unsigned matrix : op.matrices) {
       const GraphValue &value = operandOf(matrix);
@@ -124,12 +147,12 @@ private:
       ofOneHere += sizes.largestPart(sharding) / expertsHere;
     }
     if (ofOne <= 0 || ofOneHere <= 0)
-      return {device.startSeconds, 0, 0};
+      return {};
     const double choices = sizes.of(op.work) / ofOne,
                  here = localWork() / ofOneHere;
     const double chosen =
         expertsHere * (1 - std::pow(1 - 1 / numExperts, choices));
-    Seconds seconds;
+    std::vector<ProductSize> products;
     for (unsigned matrix : op.matrices) {
       const Sharding sharding = operandSharding(graph, plan, number, matrix);
       ProductSize size;
@@ -140,9 +163,9 @@ private:
           whole(sizes.largestPart(sharding) / expertsHere / double(size.depth));
       size.elementBits = std::min(operandOf(0).bits, resultBits());
       size.isDequantized = isDequantized(matrix);
-      seconds += secondsOf(size);
+      products.push_back(size);
     }
-    return seconds;
+    return products;
   }
 
   Seconds attention() const {
@@ -210,6 +233,27 @@ private:
 };
 
 } // namespace
+
+Seconds secondsOfProduct(const Device &device, const ProductSize &size) {
+  const ProductSeconds parts = partsOfProduct(device, size);
+  Seconds seconds;
+  seconds.compute = parts.start;
+  (parts.readsLonger() ? seconds.read : seconds.compute) +=
+      std::max(parts.compute, parts.memory);
+  return seconds;
+}
+
+std::vector<ProductSize> productsOf(const Graph &graph, const Kernels &kernels,
+                                    const Plan &plan, unsigned number,
+                                    const Sizes &sizes) {
+  return OpCost(graph, kernels, plan, number, sizes, Device()).products();
+}
+
+AttentionSize attentionSizeOf(const Graph &graph, const Kernels &kernels,
+                              const Plan &plan, unsigned number,
+                              const Sizes &sizes) {
+  return OpCost(graph, kernels, plan, number, sizes, Device()).attentionSize();
+}
 
 Seconds opSeconds(const Graph &graph, const Kernels &kernels, const Plan &plan,
                   unsigned number, const Sizes &sizes, const Device &device) {

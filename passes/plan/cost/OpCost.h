@@ -20,6 +20,8 @@
 #include "passes/plan/cost/Sizes.h"
 #include "passes/plan/machine/Device.h"
 
+#include <vector>
+
 namespace shardc::plan {
 
 /// What a rank is busy with, and when it does what.
@@ -38,6 +40,27 @@ struct Seconds {
 /// `number` is an op of the graph; nothing is communicated here.
 Seconds opSeconds(const Graph &graph, const Kernels &kernels, const Plan &plan,
                   unsigned number, const Sizes &sizes, const Device &device);
+
+//===--- What the busiest rank computes, for those who price it anew ------===//
+
+Seconds secondsOfProduct(const Device &device, const ProductSize &size);
+
+/// Of an op that is a product, or one of an expert's after the other; empty where
+/// the rank has nothing to do.
+std::vector<ProductSize> productsOf(const Graph &graph, const Kernels &kernels,
+                                    const Plan &plan, unsigned number,
+                                    const Sizes &sizes);
+
+/// Of an attention: so many times [queries, keyDepth] x [keyDepth, keys], and
+/// [queries, keys] x [keys, valueDepth].
+struct AttentionSize {
+  int64_t products = 1, queries = 1, keys = 1, keyDepth = 1, valueDepth = 1;
+  int64_t elementBits = 16;
+  double scores() const { return double(products * queries) * double(keys); }
+};
+AttentionSize attentionSizeOf(const Graph &graph, const Kernels &kernels,
+                              const Plan &plan, unsigned number,
+                              const Sizes &sizes);
 
 } // namespace shardc::plan
 

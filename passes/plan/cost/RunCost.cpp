@@ -35,7 +35,8 @@ std::vector<Seconds> RunCost::run(const Plan &plan, const Sizes &sizes) {
     const double here = seconds[op].total();
     seconds[op].communication += waitFor(plan, op, sizes);
     if (!plan.ops[op].inTurn.empty())
-      seconds[op].communication += passAround(plan, op, sizes, here);
+      seconds[op].communication +=
+          std::max(0.0, passAround(plan, op, sizes) - here);
   }
   return seconds;
 }
@@ -102,16 +103,14 @@ double RunCost::reshard(const Sharding &from, const Sharding &to,
 }
 
 double RunCost::passAround(const Plan &plan, unsigned number,
-                           const Sizes &sizes, double hidden) {
+                           const Sizes &sizes) {
   double bytes = 0;
   for (unsigned operand : kInTurn)
     bytes +=
         sizes.largestPart(operandSharding(graph, plan, number, operand)) *
         double(graph.values[graph.ops[number].operandValues[operand]].bits) / 8;
-  const double seconds =
-      collectiveSeconds(machine, CollectiveKind::Shift,
-                        routeOver(plan.ops[number].inTurn), bytes);
-  return std::max(0.0, seconds - hidden);
+  return collectiveSeconds(machine, CollectiveKind::Shift,
+                           routeOver(plan.ops[number].inTurn), bytes);
 }
 
 const Route &RunCost::routeOver(llvm::ArrayRef<dist::AxisRef> axes) {

@@ -34,15 +34,16 @@ public:
   /// By op.
   std::vector<Seconds> run(const Plan &plan, const Sizes &sizes);
 
+  /// From one sharding of a value to another.
+  double reshard(const dist::Sharding &from, const dist::Sharding &to,
+                 const GraphValue &value, const Sizes &sizes);
+  /// Keys and values of an attention that come in turn, once around.
+  double passAround(const Plan &plan, unsigned op, const Sizes &sizes);
+  const Route &routeOver(llvm::ArrayRef<dist::AxisRef> axes);
+
 private:
   Seconds onSlowestDevice(const Plan &plan, unsigned op, const Sizes &sizes);
   double waitFor(const Plan &plan, unsigned op, const Sizes &sizes);
-  double reshard(const dist::Sharding &from, const dist::Sharding &to,
-                 const GraphValue &value, const Sizes &sizes);
-  /// Beyond `hidden` seconds of attention.
-  double passAround(const Plan &plan, unsigned op, const Sizes &sizes,
-                    double hidden);
-  const Route &routeOver(llvm::ArrayRef<dist::AxisRef> axes);
 
   const Graph &graph;
   const Kernels &kernels;

@@ -2,6 +2,8 @@
 
 #include "passes/plan/degrees/Predictor.h"
 
+#include "passes/plan/degrees/TrainingStep.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,6 +11,8 @@
 namespace shardc::plan {
 
 std::string Predictor::whyNot(const Degrees &degrees) const {
+  if (workload.training)
+    return whyNotTrained(workload, degrees);
   auto text = [](int64_t number) { return std::to_string(number); };
   const size_t pieces = workload.prompt.program->pieces.size();
   if (degrees.pp > 1 && size_t(degrees.pp) > pieces)
@@ -157,6 +161,14 @@ static double tokensOf(const Workload &workload, const Degrees &degrees,
   return prediction.main().total > 0 ? tokens / prediction.main().total : 0;
 }
 
+void Prediction::setLimits(const Machine &machine) {
+  for (const Device &device : machine.devices) {
+    limit =
+        limit > 0 ? std::min(limit, device.memoryBytes) : device.memoryBytes;
+    memory.buffers = std::max(memory.buffers, device.reservedBytes);
+  }
+}
+
 Predictor::Detail Predictor::detail(const Degrees &degrees) {
   const OpCosts &found = costsOf(workload.prompt, false, degrees,
                                  rowsOf(degrees, degrees.microBatches));
@@ -164,6 +176,8 @@ Predictor::Detail Predictor::detail(const Degrees &degrees) {
 }
 
 Prediction Predictor::predict(const Degrees &degrees) {
+  if (workload.training)
+    return trainingStep(workload, machine, degrees);
   Prediction prediction;
   auto &stages = prediction.stages;
   stages.resize(degrees.pp);
@@ -176,13 +190,7 @@ Prediction Predictor::predict(const Degrees &degrees) {
   for (const StagePrediction &stage : stages)
     if (stage.memory.total() > prediction.memory.total())
       prediction.memory = stage.memory;
-  for (const Device &device : machine.devices) {
-    prediction.limit = prediction.limit > 0
-                           ? std::min(prediction.limit, device.memoryBytes)
-                           : device.memoryBytes;
-    prediction.memory.buffers =
-        std::max(prediction.memory.buffers, device.reservedBytes);
-  }
+  prediction.setLimits(machine);
   prediction.tokensPerSecond = tokensOf(workload, degrees, prediction);
   return prediction;
 }

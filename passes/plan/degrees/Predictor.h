@@ -34,7 +34,10 @@ struct RunPrediction {
 /// Bytes of the fullest rank.
 struct MemoryPrediction {
   double weights = 0, activations = 0, kv = 0, buffers = 0;
-  double total() const { return weights + activations + kv + buffers; }
+  double gradients = 0, optimizer = 0; ///< of training
+  double total() const {
+    return weights + gradients + optimizer + activations + kv + buffers;
+  }
 };
 
 /// Of the slowest and fullest rank of a stage, for one micro-batch.
@@ -43,14 +46,27 @@ struct StagePrediction {
   MemoryPrediction memory; ///< buffers left out
 };
 
+/// What a training step is made of, of the slowest rank.
+struct TrainingPrediction {
+  int64_t microBatches = 1;                         ///< of a replica
+  double forward = 0, backward = 0, recomputed = 0; ///< of all micro-batches
+  double gradients = 0; ///< sums over replicas that nothing hides
+  double optimizer = 0;
+  /// Of one layer and micro-batch.
+  double layerForward = 0, layerBackward = 0, layerRecomputed = 0;
+};
+
 struct Prediction {
   MemoryPrediction memory;
   std::vector<StagePrediction> stages;
   double limit = 0; ///< bytes of the smallest device; 0 where that is not known
   RunPrediction prompt;
   std::optional<RunPrediction> step;
+  std::optional<TrainingPrediction> training; ///< the prompt is then a step
   double tokensPerSecond = 0; ///< of all ranks: steps, or rows of prompts
 
+  /// And what drivers take, of the devices.
+  void setLimits(const Machine &machine);
   bool fits() const { return limit == 0 || memory.total() <= limit; }
   /// What a user waits for again and again.
   const RunPrediction &main() const { return step ? *step : prompt; }

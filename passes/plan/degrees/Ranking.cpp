@@ -126,15 +126,34 @@ private:
         change(variants.back());
       }
     };
-    if (degrees.tp > 1)
-      multiply([](Degrees &d) { d.sequenceParallel = true; });
-    if (degrees.cp > 1)
-      multiply([](Degrees &d) { d.contextMode = ContextMode::Ulysses; });
+    if (degrees.tp > 1) {
+      const auto known = fixed.find("sp");
+      if (known == fixed.end())
+        multiply([](Degrees &d) { d.sequenceParallel = true; });
+      else
+        variants.front().sequenceParallel = known->second != 0;
+    }
+    if (degrees.cp > 1) {
+      const auto known = fixed.find("cp-mode");
+      if (known == fixed.end())
+        multiply([](Degrees &d) { d.contextMode = ContextMode::Ulysses; });
+      else
+        for (Degrees &variant : variants)
+          variant.contextMode = ContextMode(known->second);
+    }
     if (degrees.ep > 1)
       multiply([](Degrees &d) { d.expertMode = ExpertMode::Batch; });
     const size_t plain = variants.size();
-    int64_t most =
-        degrees.pp > 1 && kinds.front().hasMicroBatches ? 4 * degrees.pp : 1;
+    if (const auto known = fixed.find("micro-batches");
+        known != fixed.end() && !kinds.front().training) {
+      for (Degrees &variant : variants)
+        variant.microBatches = known->second;
+      return variants;
+    }
+    int64_t most = degrees.pp > 1 && kinds.front().hasMicroBatches &&
+                           !kinds.front().training
+                       ? 4 * degrees.pp
+                       : 1;
     for (const Workload &kind : kinds)
       most = std::min(most, kind.batch / degrees.dp);
     for (int64_t parts = 2; parts <= most; parts *= 2)
@@ -185,7 +204,7 @@ private:
              : goal == Goal::Throughput ? "the most tokens a device"
                                         : "the fewest devices");
       if (goal == Goal::Latency)
-        os << (own.step ? "step" : "prompt");
+        os << (own.step || own.training ? "step" : "prompt");
       return text;
     }
     const double times =

@@ -29,7 +29,8 @@ struct Candidate {
   std::string reason; ///< why it is the best, or why it lost against that one
 };
 
-/// By axis, degrees that are not to be chosen.
+/// By axis, degrees that are not to be chosen; and of modes, where their axes have
+/// several ways, "sp", 0 or 1, "cp-mode", a ContextMode, and "micro-batches".
 using FixedDegrees = std::map<std::string, int64_t>;
 
 /// For all kinds of requests together (MixPredictor.h). Best first; empty where

@@ -10,6 +10,7 @@
 
 #include "passes/plan/CutSearch.h"
 #include "passes/plan/cost/RunMemory.h"
+#include "passes/plan/cost/TrainingCost.h"
 
 #include <optional>
 
@@ -20,7 +21,11 @@ struct PlacedOp {
   unsigned op = 0; ///< number in the graph
   /// Where a pipeline has it; none for what is cheap enough for each stage.
   llvm::SmallVector<unsigned, 1> pieces;
+  /// Layers that have it, from 0 on: kBefore and kBehind are not in one. As
+  /// pieces, of weights those of what uses them.
+  llvm::SmallVector<int64_t, 1> layers = {};
 };
+inline constexpr int64_t kBefore = -1, kBehind = INT64_MAX;
 
 /// What the model computes, for some of its requests.
 struct Program {
@@ -28,6 +33,7 @@ struct Program {
   std::optional<Kernels> kernels;
   std::vector<Piece> pieces;
   std::vector<PlacedOp> ops; ///< in the model's order
+  int64_t numLayers = 0;     ///< that are alike
 };
 
 struct Request {
@@ -49,6 +55,8 @@ struct Workload {
   double weight = 1;        ///< beside other kinds of requests
   bool hasExperts = false;
   bool hasMicroBatches = false; ///< the batch can be cut
+  /// Prompts are sequences to train on: a step is all of the batch.
+  std::optional<TrainingOptions> training;
 };
 
 } // namespace shardc::plan

@@ -64,7 +64,7 @@ protected:
         ++piece;
       if (isProduct)
         program.pieces.push_back({1, kWeightBytes, 1});
-      program.ops.push_back({op, {piece}});
+      program.ops.push_back({op, {piece}, {}});
     }
     workload.prompt.program = &program;
     workload.batchSymbol = "batch";
