@@ -14,6 +14,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/dist/algebra/Collectives.h"
+#include "dialects/dist/algebra/StorageAxis.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/rt/Rt.h"
@@ -42,11 +43,14 @@ public:
 
   void run() {
     SmallVector<AllGatherOp> gathers(function.getOps<AllGatherOp>());
-    for (AllGatherOp gather : gathers)
+    for (AllGatherOp gather : gathers) {
+      if (gather->hasAttr(dist::kStoredAttr))
+        continue; // what is done at load is not to be done in each run
       while (AllGatherOp moved = move(gather)) {
         gather = moved;
         ++numMoved;
       }
+    }
   }
 
 private:

@@ -4,6 +4,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/dist/algebra/ReshardPlan.h"
+#include "dialects/dist/algebra/StorageAxis.h"
 #include "dialects/onnx/FunctionInfo.h"
 
 using namespace mlir;
@@ -57,9 +58,12 @@ private:
       return reshard.emitOpError("has no collectives that make ")
              << reshard.getType() << " of " << type
              << ": this is a mistake of the compiler";
-    for (const ReshardStep &step : *steps)
-      value =
-          buildOnce(reshard, step, value, dist::withSharding(type, step.after));
+    for (const ReshardStep &step : *steps) {
+      const Type made = dist::withSharding(type, step.after);
+      value = reshard->hasAttr(dist::kStoredAttr)
+                  ? buildStored(reshard, step, value, made)
+                  : buildOnce(reshard, step, value, made);
+    }
     reshard.replaceAllUsesWith(value);
     reshard.erase();
     return success();
@@ -102,6 +106,16 @@ private:
     Value &result = made[{value, type}];
     if (!result)
       result = build(reshard, step, value, type);
+    return result;
+  }
+
+  /// What is gathered for one op, and gone behind it.
+  Value buildStored(dist::ReshardOp reshard, const ReshardStep &step,
+                    Value value, Type type) {
+    Value result = build(reshard, step, value, type);
+    for (StringRef name : {dist::kStoredAttr, dist::kLayerAttr})
+      if (Attribute attribute = reshard->getAttr(name))
+        result.getDefiningOp()->setAttr(name, attribute);
     return result;
   }
 

@@ -2,9 +2,11 @@
 
 #include "passes/plan/AxisRoles.h"
 
+#include "dialects/dist/algebra/StorageAxis.h"
 #include "passes/plan/CarriedSums.h"
 #include "passes/plan/PlanSearch.h"
 #include "passes/plan/SequenceSplit.h"
+#include "passes/plan/StoredWeights.h"
 #include "passes/plan/cost/RunCost.h"
 
 #include "llvm/Support/Format.h"
@@ -15,14 +17,16 @@ namespace shardc::plan {
 namespace {
 
 struct AxisRoles {
-  AxisList context, experts, tensor;
+  AxisList storage, context, experts, tensor;
 
   explicit AxisRoles(const dist::Mesh &mesh) {
     for (const dist::Axis &axis : mesh.axes) {
       const dist::AxisRef whole{axis.name, 1, axis.size};
       if (axis.size == 1)
         continue; // splits nothing
-      if (axis.name == dist::kContextAxis)
+      if (axis.name == dist::kStorageAxis)
+        storage.push_back(whole);
+      else if (axis.name == dist::kContextAxis)
         context.push_back(whole);
       else if (axis.name == dist::kExpertAxis)
         experts.push_back(whole);
@@ -49,6 +53,9 @@ Plan planByRoles(const Graph &graph, const dist::Mesh &mesh, bool isDecode,
   AxisRoles roles(mesh);
   Plan plan = start ? *start : Plan(graph);
   searchPlan(graph, plan, roles.experts, LeafRole::Experts);
+  // Major of the rows that experts' ranks take: what a mixture gathers of those
+  // are the minor ones.
+  splitBatch(graph, plan, roles.storage);
   if (expertMode == ExpertMode::Batch)
     splitBatch(graph, plan, roles.experts);
   const AxisList matrices = matrixAxes(mesh, expertMode);
@@ -64,6 +71,7 @@ Plan planByRoles(const Graph &graph, const dist::Mesh &mesh, bool isDecode,
   }
   if (splitsResidual)
     splitSequences(graph, plan, matrices, SequenceUse::Residual);
+  splitStorage(graph, plan, roles.storage);
   return plan;
 }
 

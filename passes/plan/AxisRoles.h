@@ -1,6 +1,7 @@
 //===- AxisRoles.h - What the axes of a mesh are for ----------------------===//
 //
-// Experts go to the ranks of "ep"; the matrices inside of each expert, and
+// Rows of the batch go to the ranks of "fsdp", which share out the weights among
+// them (StoredWeights.h). Experts go to the ranks of "ep"; the matrices inside of each expert, and
 // everything else, to those of "tp" (and of any axis of another name);
 // sequences to "cp". Outside of a mixture "ep" serves
 //

@@ -52,11 +52,11 @@ static Sharding shardingOf(const Graph &graph, const OpPlan &op,
   return sharding;
 }
 
-Sharding operandSharding(const Graph &graph, const Plan &plan, unsigned number,
-                         unsigned i) {
+Sharding operandSharding(const Graph &graph, const OpPlan &plan,
+                         unsigned number, unsigned i) {
   const GraphOp &op = graph.ops[number];
   Sharding wanted =
-      shardingOf(graph, plan.ops[number], op.operands[i], op.operandValues[i]);
+      shardingOf(graph, plan, op.operands[i], op.operandValues[i]);
   switch (op.partialRule) {
   case onnx::PartialRule::Affine:
     // The addend is partial exactly where the product is.
@@ -75,12 +75,11 @@ Sharding operandSharding(const Graph &graph, const Plan &plan, unsigned number,
   return wanted;
 }
 
-Sharding resultSharding(const Graph &graph, const Plan &plan, unsigned number,
+Sharding resultSharding(const Graph &graph, const OpPlan &plan, unsigned number,
                         unsigned i) {
   const GraphOp &op = graph.ops[number];
-  Sharding given =
-      shardingOf(graph, plan.ops[number], op.results[i], op.resultValues[i]);
-  for (const LeafSplit &split : plan.ops[number].splits) {
+  Sharding given = shardingOf(graph, plan, op.results[i], op.resultValues[i]);
+  for (const LeafSplit &split : plan.splits) {
     const OpLeaf *leaf = op.find(split.leaf);
     if (leaf->factorClass != FactorClass::Reduce &&
         leaf->factorClass != FactorClass::Lookup)

@@ -57,11 +57,20 @@ struct Plan {
   explicit Plan(const Graph &graph) : ops(graph.ops.size()) {}
 };
 
-/// Sharding that an op wants for an operand, and gives a result.
-dist::Sharding operandSharding(const Graph &graph, const Plan &plan,
+/// Sharding that an op that is split like that wants for an operand, and gives a
+/// result.
+dist::Sharding operandSharding(const Graph &graph, const OpPlan &plan,
                                unsigned op, unsigned operand);
-dist::Sharding resultSharding(const Graph &graph, const Plan &plan, unsigned op,
-                              unsigned result);
+dist::Sharding resultSharding(const Graph &graph, const OpPlan &plan,
+                              unsigned op, unsigned result);
+inline dist::Sharding operandSharding(const Graph &graph, const Plan &plan,
+                                      unsigned op, unsigned operand) {
+  return operandSharding(graph, plan.ops[op], op, operand);
+}
+inline dist::Sharding resultSharding(const Graph &graph, const Plan &plan,
+                                     unsigned op, unsigned result) {
+  return resultSharding(graph, plan.ops[op], op, result);
+}
 /// The one in which its producer leaves a value; whole for inputs.
 dist::Sharding producedSharding(const Graph &graph, const Plan &plan,
                                 unsigned value);

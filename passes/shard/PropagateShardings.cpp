@@ -4,6 +4,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/dist/NodeName.h"
+#include "dialects/dist/algebra/StorageAxis.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Source.h"
@@ -30,6 +31,14 @@ using plan::Plan;
 
 namespace {
 
+/// Whether ranks along the axis compute products of different rows.
+bool splitsRows(const plan::Graph &graph, const Plan &plan,
+                const dist::AxisRef &axis) {
+  return llvm::any_of(llvm::enumerate(plan.ops), [&](auto op) {
+    return graph.ops[op.index()].usesWeight && op.value().uses(axis);
+  });
+}
+
 /// Says where an axis leaves ranks without work, or has none at all.
 void warnAboutIdleRanks(func::FuncOp function, const FunctionGraph &source,
                         const Plan &plan, const dist::Axis &axis) {
@@ -54,6 +63,12 @@ void warnAboutIdleRanks(func::FuncOp function, const FunctionGraph &source,
       ++entry.first;
     }
   }
+  if (isUsed && axis.size > 1 && axis.name == dist::kStorageAxis &&
+      !splitsRows(source.graph, plan, whole))
+    function.emitWarning() << "no rows can be split over \"" << axis.name
+                           << "\" = " << axis.size
+                           << ": its ranks share out weights, but compute the "
+                              "same; use --tp to split work";
   if (!isUsed && axis.size > 1)
     function.emitWarning() << "nothing in the model can be split over \""
                            << axis.name << "\" = " << axis.size

@@ -4,8 +4,10 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/dist/NodeName.h"
+#include "dialects/dist/algebra/StorageAxis.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Source.h"
+#include "passes/plan/StoredWeights.h"
 
 using namespace mlir;
 
@@ -46,6 +48,8 @@ public:
 
   void run() {
     findCaches();
+    if (storesParts())
+      layers.emplace(function);
     // Wanted shardings are read off the graph before any type changes.
     for (auto [number, op] : llvm::enumerate(graph.ops)) {
       auto &wantedHere = wanted.emplace_back();
@@ -64,9 +68,13 @@ public:
       if (comesInTurn(number))
         makeRings(number);
       for (OpOperand &operand : op->getOpOperands())
-        if (graph.ops[number].operandValues[operand.getOperandNumber()] !=
-            plan::kNoValue)
-          connect(operand, *wanted[number][operand.getOperandNumber()]);
+        if (const unsigned i = operand.getOperandNumber();
+            graph.ops[number].operandValues[i] != plan::kNoValue) {
+          if (auto stored = storedSharding(graph, plan, number, i))
+            gather(operand, *stored, *wanted[number][i]);
+          else
+            connect(operand, *wanted[number][i]);
+        }
     }
     finishReturn();
   }
@@ -127,6 +135,57 @@ private:
     else if (!isSource(value.getDefiningOp()))
       why = nameOrKind(operand.getOwner()) + " needs " + describe(sharding);
     operand.set(resharded(value, sharding, why));
+  }
+
+  //===--- Weights that ranks share out -----------------------------------===//
+
+  bool storesParts() const {
+    return llvm::any_of(plan.ops, [](const plan::OpPlan &op) {
+      return llvm::any_of(op.splits, [](const plan::LeafSplit &split) {
+        return llvm::any_of(split.axes, dist::isStorageAxis);
+      });
+    });
+  }
+
+  /// The op itself, or what uses it where it is there before there is an input.
+  Operation *userOf(Operation *op) {
+    while (std::optional<unsigned> number = numberOf(op)) {
+      const auto &results = graph.ops[*number].resultValues;
+      const bool isLoadTime = llvm::all_of(results, [&](unsigned value) {
+        return graph.values[value].isLoadTime;
+      });
+      if (!isLoadTime || op->use_empty())
+        break;
+      op = *op->user_begin();
+    }
+    return op;
+  }
+
+  /// Right before the op: each that uses the weight has its own, so that none is
+  /// kept from one layer to the next.
+  void gather(OpOperand &operand, const Sharding &stored,
+              const Sharding &whole) {
+    Value value = operand.get();
+    if (isSource(value.getDefiningOp()) &&
+        dist::getSharding(value.getType()) != stored)
+      value = resharded(value, stored, "");
+    Operation *op = operand.getOwner(), *user = userOf(op);
+    auto weight = value.getDefiningOp<onnx::WeightOp>();
+    const std::string name =
+        weight ? weight.getName().str() : nameOrKind(value.getDefiningOp());
+    builder.setInsertionPoint(op);
+    auto made = dist::ReshardOp::create(
+        builder, user->getLoc(),
+        dist::withSharding(cast<RankedTensorType>(value.getType()), whole),
+        value,
+        builder.getStringAttr(
+            "it needs " + name +
+            (whole.isReplicated() ? " whole" : " as " + whole.str())));
+    made->setAttr(dist::kStoredAttr, builder.getUnitAttr());
+    if (std::optional<unsigned> layer = layers->layerOf(user))
+      made->setAttr(dist::kLayerAttr, builder.getI64IntegerAttr(*layer));
+    ++numReshards;
+    operand.set(made);
   }
 
   //===--- Keys and values in turn ----------------------------------------===//
@@ -272,6 +331,7 @@ private:
   const plan::Graph &graph;
   const plan::Plan &plan;
   OpBuilder builder;
+  std::optional<EqualLayers> layers; ///< where parts are put together
   std::vector<SmallVector<dist::ShardingRef, 3>> wanted; ///< by op
   llvm::DenseMap<Operation *, unsigned> numbers;
   llvm::DenseMap<Value, onnx::CacheInfo> caches; ///< by past

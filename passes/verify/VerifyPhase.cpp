@@ -3,6 +3,7 @@
 #include "passes/verify/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/algebra/StorageAxis.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Source.h"
@@ -157,6 +158,8 @@ LogicalResult verifyNoIdleCollective(func::FuncOp function) {
       continue;
     if (goesBack(&op))
       return op.emitError("is not needed: the value was held like this before");
+    if (op.hasAttr(dist::kStoredAttr))
+      continue; // once for each op that uses the weight
     for (Operation *other : seen[{op.getName(), op.getOperand(0)}])
       if (other->getAttrDictionary() == op.getAttrDictionary() &&
           other->getResultTypes() == op.getResultTypes()) {

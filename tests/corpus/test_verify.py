@@ -11,7 +11,7 @@ import unittest
 from tests.corpus.plan_table import CORPUS
 from tests.support import BIN
 
-PLANS = ("--tp 3 --sp", "--pp 2 --cp 2 --tp 2", "--dp 2 --cp 3 --ep 2")
+PLANS = ("--tp 3 --sp", "--pp 2 --cp 2 --tp 2", "--dp 2 --cp 3 --ep 2", "--fsdp 3 --tp 2")
 # Each kind of model, exporter and element type once.
 MODELS = (
     "bert-dynamo-bf16", "clip-dynamo-op20", "deepseekv3-dynamo-op20", "distilbert-int8-dynamic", "gemma3-dynamo-op20",

@@ -111,4 +111,4 @@ class Topology(EndToEnd):
             done = program("shardc", model_file(MODEL), "--tp", 2, "--pp", 2, "--explain", "--rank-order", order)
             self.assertEqual(done.returncode, 2)
             self.assertIn(f"error: --rank-order {order}: {expected}; expected each axis once", done.stderr)
-            self.assertIn("tp,ep,cp,pp,dp", done.stderr)
+            self.assertIn("tp,ep,cp,fsdp,pp,dp", done.stderr)

@@ -83,6 +83,10 @@ class Mutations(EndToEnd):
         """More ranks than KV heads: 4 of the 8 ways split those, the other 2 the query heads of each."""
         self.check(model_file("llama-dynamo-op18"), "--tp", "8", count=COUNT + OTHERS)
 
+    def test_weights_that_ranks_share_out(self):
+        """Rows over one axis, with gathers of weights; heads over another."""
+        self.check(model_file("llama-dynamo-op18"), "--fsdp", "2", "--tp", "2", count=COUNT + OTHERS)
+
     def test_all_axes(self):
         """Collectives over each axis, and transfers between stages."""
         for folder in sorted(MODELS.iterdir()):

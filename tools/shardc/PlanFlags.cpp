@@ -20,6 +20,9 @@ struct Degree {
 constexpr Degree kDegrees[] = {
     {"dp", "Replicas; requests are spread over them"},
     {"pp", "Stages of a pipeline"},
+    {"fsdp",
+     "Ways of sharing out weights: each rank computes on rows of its own "
+     "and gathers a layer's weights ahead of it"},
     {"cp", "Ways of context parallelism: each holds a part of the sequence"},
     {"ep", "Ways of expert parallelism"},
     {"tp", "Ways of tensor parallelism"},
@@ -134,7 +137,7 @@ void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
   addDegrees(app, flags);
   app.add_option("--rank-order", flags.rankOrder,
                  "Axes by how near their ranks are numbered, innermost first "
-                 "(default tp,ep,cp,pp,dp)");
+                 "(default tp,ep,cp,fsdp,pp,dp)");
   app.add_flag("--sp", flags.sequenceParallel,
                "Split what tensor parallelism leaves whole (norms, residuals) "
                "over the sequence");
@@ -270,8 +273,8 @@ std::string checkLoadedPlan(const CLI::App &app, const Flags &flags) {
   if (flags.loadPlan.empty())
     return "";
   for (const char *flag :
-       {"--dp", "--pp", "--cp", "--ep", "--tp", "--rank-order", "--sp",
-        "--cp-mode", "--ep-mode", "--micro-batches", "--pin", "--auto"})
+       {"--dp", "--pp", "--fsdp", "--cp", "--ep", "--tp", "--rank-order",
+        "--sp", "--cp-mode", "--ep-mode", "--micro-batches", "--pin", "--auto"})
     if (const CLI::Option *option = app.get_option_no_throw(flag);
         option && option->count() > 0)
       return std::string(flag) + ": --load-plan has it; leave one of them out";
@@ -281,8 +284,8 @@ std::string checkLoadedPlan(const CLI::App &app, const Flags &flags) {
 std::string checkAutomatic(const CLI::App &app, const Flags &flags) {
   if (flags.topology.empty())
     return "--auto: needs --topology, for example --topology h100:1x8";
-  for (const char *flag : {"--dp", "--pp", "--cp", "--ep", "--tp", "--sp",
-                           "--cp-mode", "--ep-mode", "--micro-batches",
+  for (const char *flag : {"--dp", "--pp", "--fsdp", "--cp", "--ep", "--tp",
+                           "--sp", "--cp-mode", "--ep-mode", "--micro-batches",
                            "--plan-dims", "--rank-order", "--from"})
     if (app.get_option(flag)->count() > 0)
       return std::string(flag) + ": --auto chooses it; leave one of them out";

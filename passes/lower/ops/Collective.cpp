@@ -1,6 +1,7 @@
 //===- Collective.cpp - Lowering of the dist ops --------------------------===//
 
 #include "dialects/dist/Together.h"
+#include "dialects/dist/algebra/StorageAxis.h"
 #include "passes/lower/Lowering.h"
 
 using namespace mlir;
@@ -57,6 +58,9 @@ static LogicalResult lowerTogether(ArrayRef<dist::AllReduceOp> reduces,
   return success();
 }
 
+/// Whether it is done in each run, though what it reads depends on weights alone.
+static bool isStored(Operation *op) { return op->hasAttr(kStoredAttr); }
+
 /// As its form says.
 static LogicalResult lowerCollective(Collective op, const ValueView &result,
                                      Lowering &lowering) {
@@ -68,6 +72,9 @@ static LogicalResult lowerCollective(Collective op, const ValueView &result,
   rt::CollectiveOp made =
       lowering.collective(op, form.name, lowering.view(operand), result,
                           op.getAxes(), form.isRouted ? &choices : nullptr);
+  for (StringRef name : {kStoredAttr, kLayerAttr})
+    if (Attribute attribute = op->getAttr(name))
+      made->setAttr(name, attribute);
   if (form.reduces)
     made.setKindAttr(op->getAttrOfType<StringAttr>("kind"));
   if (form.isRouted)
@@ -98,7 +105,10 @@ LogicalResult AllReduceOp::lower(Lowering &lowering) {
 }
 
 LogicalResult AllGatherOp::lower(Lowering &lowering) {
-  return lowerCollective(*this, lowering.allocate(*this, getResult()),
+  return lowerCollective(*this,
+                         isStored(*this)
+                             ? lowering.allocateAtRun(*this, getResult())
+                             : lowering.allocate(*this, getResult()),
                          lowering);
 }
 

@@ -30,6 +30,7 @@ STRUCTURES = [attention] * 6 + [norm] * 3 + [rotary] * 3 + [experts] * 3 + [acti
 STRUCTURES += [native, native, merged_heads, caches, layout, halves]
 PLANS = ["--tp 2", "--tp 3", "--tp 4", "--tp 2 --sp", "--cp 2", "--cp 2 --cp-mode ulysses", "--cp 3 --tp 2"]
 PLANS += ["--ep 2", "--ep 2 --tp 2", "--pp 2", "--pp 2 --tp 2", "--dp 2"]
+PLANS += ["--fsdp 2", "--fsdp 3 --tp 2", "--fsdp 2 --pp 2"]
 BATCH = 6
 
 
