@@ -90,6 +90,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     // A host arranges each matrix for itself when it is loaded.
     if (options.target != "host")
       passes.addPass(lower::createMergeProducts());
+    passes.addPass(lower::createScheduleGathers());
     passes.addPass(lower::createOverlapCollectives(overlapOptions(options)));
   }
   passes.addPass(verify::createVerifyPhase({phase.str()}));

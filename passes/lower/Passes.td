@@ -84,6 +84,24 @@ def MergeProducts : Pass<"shardc-merge-products", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numMerged", "merged", "Products that are gone">];
 }
 
+def ScheduleGathers : Pass<"shardc-schedule-gathers", "::mlir::ModuleOp"> {
+  let summary = "Puts weights that ranks share out together a layer ahead";
+  let description = [{
+    Requires: phase lowered.
+    Ensures: phase lowered. An all_gather of a weight of which each rank along "fsdp"
+    holds a part stands a layer before the weight's first use: as early as no more
+    than a layer's weights are there beside it (overlap/GatherSchedule.h). So its
+    parts may travel while that layer is computed, and never are there more than two
+    layers, or one and what stands by itself behind it.
+
+    (* example filepath=tests/passes/lower/schedule-gathers/example.mlir *)
+  }];
+  let dependentDialects = ["::shardc::rt::RtDialect"];
+  let statistics = [
+    Statistic<"numAhead", "ahead", "Gathers that start before their use">
+  ];
+}
+
 def OverlapCollectives : Pass<"shardc-overlap-collectives", "::mlir::ModuleOp"> {
   let summary = "Lets collectives run beside products";
   let description = [{

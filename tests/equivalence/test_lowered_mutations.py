@@ -112,6 +112,9 @@ class LoweredMutations(EndToEnd):
         """Of four, so that parts travel further than from the neighbour."""
         self.check(model_file("llama-dynamo-op18"), "--cp", "4")
 
+    def test_weights_that_ranks_share_out(self):
+        self.check(model_file("llama-dynamo-op18"), "--fsdp", "2", "--tp", "2", "--target", "cuda")
+
     def test_tokens_that_go_to_their_experts(self):
         tokens = np.random.default_rng(3).standard_normal((7, 8)).astype(np.float32)
         self.check(self.save("experts", experts_model(experts=8), tokens), "--ep", "4", "--sp")

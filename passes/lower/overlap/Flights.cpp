@@ -2,6 +2,7 @@
 
 #include "passes/lower/overlap/Flights.h"
 
+#include "dialects/dist/algebra/StorageAxis.h"
 #include "passes/lower/overlap/Movement.h"
 #include "runtime/artifact/Format.h"
 
@@ -25,8 +26,10 @@ public:
           collective && !isLoading && !collective.getFlight())
         collectives.push_back(collective);
     }
+    // A weight could be gathered before all else, and would have to be kept.
     for (rt::CollectiveOp collective : collectives)
-      advance(collective);
+      if (!collective->hasAttr(dist::kStoredAttr))
+        advance(collective);
     // From the last one on: a wait may pass those that come behind it.
     for (rt::CollectiveOp collective : llvm::reverse(collectives))
       postpone(collective);
