@@ -141,7 +141,7 @@ Json jsonOf(const plan::Candidate &candidate) {
             {"cp", d.cp},
             {"ep", d.ep},
             {"tp", d.tp},
-            {"fsdp", 1}}},
+            {"fsdp", d.fsdp}}},
           {"sp", d.sequenceParallel},
           {"micro_batches", d.microBatches},
           {"flags", d.flags()},

@@ -18,6 +18,7 @@
 #include "llvm/ADT/DenseSet.h"
 
 #include <functional>
+#include <optional>
 
 namespace shardc::plan {
 
@@ -51,6 +52,8 @@ struct GraphOp {
   dist::DimExpr work = 0; ///< multiply-adds
   /// Ops that it stands for: of equal layers some are enough to plan by.
   double count = 1;
+  /// Of the model, where the op is in one that is known.
+  std::optional<unsigned> layer;
   /// Operand number in the graph's values; kNoValue if it takes no part.
   llvm::SmallVector<unsigned, 3> operandValues, resultValues;
 

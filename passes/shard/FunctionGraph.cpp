@@ -28,7 +28,7 @@ FunctionGraph::FunctionGraph(func::FuncOp function,
         if (auto known = numbers.find(other); known != numbers.end())
           numbers[own] = known->second;
     } else if (auto onnxOp = dyn_cast<onnx::OnnxOp>(op))
-      addOp(onnxOp, layers ? layers->count(&op) : 1);
+      addOp(onnxOp, layers);
     else if (!isa<onnx::NoneOp, onnx::GuardOp, func::ReturnOp>(op))
       op.emitWarning("has no sharding rule: it runs whole on every rank");
   }
@@ -65,10 +65,13 @@ static OpKind kindOf(Operation *op) {
   return isa<onnx::AttentionOp>(op) ? OpKind::Attention : OpKind::Other;
 }
 
-void FunctionGraph::addOp(onnx::OnnxOp op, double count) {
+void FunctionGraph::addOp(onnx::OnnxOp op, const EqualLayers *layers) {
   plan::GraphOp added;
   added.kind = kindOf(op);
-  added.count = count;
+  if (layers) {
+    added.count = layers->count(op);
+    added.layer = layers->layerOf(op);
+  }
   if (auto attention = dyn_cast<onnx::AttentionOp>(op.getOperation()))
     added.isCausal = attention.getIsCausal();
   added.partialRule = op.partialRule();

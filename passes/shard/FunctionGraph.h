@@ -24,7 +24,7 @@ struct FunctionGraph {
   std::vector<mlir::Value> values;
 
 private:
-  void addOp(onnx::OnnxOp op, double count);
+  void addOp(onnx::OnnxOp op, const EqualLayers *layers);
   unsigned numberOf(mlir::Value value);
 
   llvm::DenseMap<mlir::Value, unsigned> numbers;

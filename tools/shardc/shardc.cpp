@@ -110,6 +110,7 @@ static plan::Degrees degreesOf(const CompileOptions &options) {
   };
   degrees.dp = ways("dp");
   degrees.pp = ways("pp");
+  degrees.fsdp = ways("fsdp");
   degrees.cp = ways("cp");
   degrees.ep = ways("ep");
   degrees.tp = ways("tp");

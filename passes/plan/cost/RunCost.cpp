@@ -3,6 +3,9 @@
 #include "passes/plan/cost/RunCost.h"
 
 #include "dialects/dist/algebra/ReshardPlan.h"
+#include "passes/plan/StoredWeights.h"
+
+#include <utility>
 
 namespace shardc::plan {
 
@@ -25,15 +28,51 @@ static CollectiveKind kindOf(StepKind step) {
   }
 }
 
+namespace {
+
+/// Seconds of work beside which weights that are put together a layer ahead may
+/// travel: what the layer before and this one did so far, less what did travel.
+class Ahead {
+public:
+  explicit Ahead(const Graph &graph) : graph(graph) {}
+
+  /// Of so many seconds of travelling before an op, which nothing hides.
+  double exposed(unsigned op, double seconds) {
+    if (const std::optional<unsigned> layer = graph.ops[op].layer;
+        layer && int64_t(*layer) != current) {
+      current = *layer;
+      before = std::exchange(now, 0);
+    }
+    for (double *left : {&before, &now}) {
+      const double hidden = std::min(seconds, *left);
+      *left -= hidden;
+      seconds -= hidden;
+    }
+    return seconds;
+  }
+  void work(double seconds) { now += seconds; }
+
+private:
+  const Graph &graph;
+  int64_t current = -1; ///< layer
+  double before = 0, now = 0;
+};
+
+} // namespace
+
 std::vector<Seconds> RunCost::run(const Plan &plan, const Sizes &sizes) {
   made.assign(graph.values.size(), {});
   std::vector<Seconds> seconds(graph.ops.size());
+  const std::vector<double> gathers = gatherWeights(plan, sizes);
+  Ahead ahead(graph);
   for (unsigned op = 0; op < graph.ops.size(); ++op) {
     if (Kernels::isLoadTime(op, graph))
       continue;
     seconds[op] = onSlowestDevice(plan, op, sizes);
     const double here = seconds[op].total();
-    seconds[op].communication += waitFor(plan, op, sizes);
+    seconds[op].communication +=
+        ahead.exposed(op, gathers[op]) + waitFor(plan, op, sizes);
+    ahead.work(here);
     if (!plan.ops[op].inTurn.empty())
       seconds[op].communication +=
           std::max(0.0, passAround(plan, op, sizes) - here);
@@ -74,6 +113,18 @@ double RunCost::waitFor(const Plan &plan, unsigned number, const Sizes &sizes) {
       continue;
     seconds += reshard(known.front(), wanted, graph.values[value], sizes);
     known.push_back(std::move(wanted));
+  }
+  return seconds;
+}
+
+std::vector<double> RunCost::gatherWeights(const Plan &plan,
+                                           const Sizes &sizes) {
+  std::vector<double> seconds(graph.ops.size(), 0);
+  for (const StoredOperand &each : storedOperands(graph, plan)) {
+    const unsigned value = graph.ops[each.op].operandValues[each.operand];
+    seconds[each.user] += reshard(
+        each.stored, operandSharding(graph, plan, each.op, each.operand),
+        graph.values[value], sizes);
   }
   return seconds;
 }

@@ -11,7 +11,9 @@
 //
 // Each sharding that somebody wants is made once, and counted at the first op
 // that wants it. Keys and values that come in turn travel beside the attention:
-// counted is what is left of them when that is done.
+// counted is what is left of them when that is done. Weights that ranks share out
+// (StoredWeights.h) travel a layer ahead: counted is what takes longer than the
+// layer that they travel beside.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_PLAN_COST_RUNCOST_H
@@ -44,6 +46,8 @@ public:
 private:
   Seconds onSlowestDevice(const Plan &plan, unsigned op, const Sizes &sizes);
   double waitFor(const Plan &plan, unsigned op, const Sizes &sizes);
+  /// By op: to put its weights together.
+  std::vector<double> gatherWeights(const Plan &plan, const Sizes &sizes);
 
   const Graph &graph;
   const Kernels &kernels;

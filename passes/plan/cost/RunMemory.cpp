@@ -2,6 +2,8 @@
 
 #include "passes/plan/cost/RunMemory.h"
 
+#include "passes/plan/StoredWeights.h"
+
 namespace shardc::plan {
 
 namespace {
@@ -18,6 +20,8 @@ public:
     // Freed behind each op: what it used last.
     std::vector<double> freed(graph.ops.size() + 1, 0);
     double live = 0;
+    const std::vector<double> gathered = gatheredBytes(graph, plan, sizes);
+    const double layer = largestLayer(graph, gathered);
     for (unsigned op = 0; op < graph.ops.size(); ++op) {
       for (unsigned result : graph.ops[op].resultValues) {
         const GraphValue &value = graph.values[result];
@@ -31,7 +35,9 @@ public:
         live += bytes;
         freed[std::max(op, lastUse[result])] += bytes;
       }
-      memory[op].live = live + gatheredFor(op);
+      // A layer's weights, and those that are put together beside it.
+      const double stored = layer + std::max(layer, gathered[op]);
+      memory[op].live = live + gatheredFor(op) + stored;
       live -= freed[op];
       memory[op].crossing = live;
     }

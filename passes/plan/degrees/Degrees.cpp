@@ -2,6 +2,8 @@
 
 #include "passes/plan/degrees/Degrees.h"
 
+#include "dialects/dist/algebra/StorageAxis.h"
+
 namespace shardc::plan {
 
 dist::Mesh Degrees::mesh() const {
@@ -12,6 +14,7 @@ dist::Mesh Degrees::mesh() const {
   };
   add(dist::kReplicaAxis, dp);
   add(dist::kPipelineAxis, pp);
+  add(dist::kStorageAxis, fsdp);
   add(dist::kContextAxis, cp);
   add(dist::kExpertAxis, ep);
   add("tp", tp);
@@ -30,6 +33,7 @@ std::string Degrees::flags() const {
   addWays("tp", tp);
   addWays("ep", ep);
   addWays("cp", cp);
+  addWays("fsdp", fsdp);
   addWays("pp", pp);
   addWays("dp", dp);
   if (text.empty())

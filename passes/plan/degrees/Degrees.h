@@ -1,6 +1,6 @@
 //===- Degrees.h - How many ways of each parallelism ----------------------===//
 //
-//   {dp 1, pp 2, cp 1, ep 1, tp 8}    16 ranks, --tp 8 --pp 2
+//   {dp 1, pp 2, fsdp 1, cp 1, ep 1, tp 8}    16 ranks, --tp 8 --pp 2
 //
 // The mesh has the axes major to minor as here, so that the ranks of "tp" are
 // neighbours.
@@ -14,13 +14,13 @@
 namespace shardc::plan {
 
 struct Degrees {
-  int64_t dp = 1, pp = 1, cp = 1, ep = 1, tp = 1;
+  int64_t dp = 1, pp = 1, fsdp = 1, cp = 1, ep = 1, tp = 1;
   bool sequenceParallel = false;
   int64_t microBatches = 1;
   ContextMode contextMode = ContextMode::Ring;
   ExpertMode expertMode = ExpertMode::Tensor;
 
-  int64_t numRanks() const { return dp * pp * cp * ep * tp; }
+  int64_t numRanks() const { return dp * pp * fsdp * cp * ep * tp; }
   dist::Mesh mesh() const;
   /// As the command line has them; "--tp 1" where there is nothing to say.
   std::string flags() const;

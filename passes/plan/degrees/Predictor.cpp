@@ -18,7 +18,7 @@ std::string Predictor::whyNot(const Degrees &degrees) const {
   if (degrees.pp > 1 && size_t(degrees.pp) > pieces)
     return "the model can be cut into at most " + text(int64_t(pieces)) +
            " stages";
-  const int64_t parts = degrees.dp * degrees.microBatches;
+  const int64_t parts = degrees.dp * degrees.fsdp * degrees.microBatches;
   if (!workload.batchSymbol.empty() && parts > workload.batch)
     return "a batch of " + text(workload.batch) + " has no " + text(parts) +
            " parts";

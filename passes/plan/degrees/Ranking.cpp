@@ -43,8 +43,9 @@ double scoreOf(const Candidate &candidate, Goal goal) {
 bool isSimpler(const Candidate &a, const Candidate &b) {
   auto key = [](const Candidate &c) {
     const Degrees &d = c.degrees;
-    return std::tuple(d.numRanks(), (d.pp > 1) + (d.cp > 1) + (d.ep > 1),
-                      c.prediction.main().total, d.dp, d.pp, d.cp, d.ep,
+    return std::tuple(d.numRanks(),
+                      (d.pp > 1) + (d.fsdp > 1) + (d.cp > 1) + (d.ep > 1),
+                      c.prediction.main().total, d.dp, d.pp, d.fsdp, d.cp, d.ep,
                       d.flags().size());
   };
   return key(a) < key(b);
@@ -77,8 +78,7 @@ public:
       for (int64_t ep : ways("ep", tp))
         for (int64_t cp : ways("cp", tp * ep))
           for (int64_t pp : ways("pp", tp * ep * cp))
-            for (int64_t dp : ways("dp", tp * ep * cp * pp))
-              add(Degrees{dp, pp, cp, ep, tp});
+            addReplicas({1, pp, 1, cp, ep, tp});
     sort();
     explain();
     return std::move(candidates);
@@ -93,11 +93,40 @@ private:
                                    : std::vector<int64_t>{};
     if (llvm::StringRef(axis) == dist::kExpertAxis && !kinds.front().hasExperts)
       return {1};
+    // Of training --zero says what replicas share out.
+    if (llvm::StringRef(axis) == dist::kStorageAxis && kinds.front().training)
+      return {1};
     std::vector<int64_t> ways;
     for (int64_t n = 1; n <= most; ++n)
       if (devices % n == 0 || (n & (n - 1)) == 0)
         ways.push_back(n);
     return ways;
+  }
+
+  /// Alone, replicated, and with weights that replicas share out where memory asks
+  /// for that: where as many whole ones would not fit.
+  void addReplicas(Degrees degrees) {
+    const int64_t used = degrees.numRanks();
+    for (int64_t fsdp : ways("fsdp", used)) {
+      degrees.fsdp = fsdp;
+      if (fsdp > 1 && !fixed.count("fsdp") && fitsWhole(degrees))
+        continue;
+      for (int64_t dp : ways("dp", used * fsdp)) {
+        degrees.dp = dp;
+        add(degrees);
+      }
+      degrees.dp = 1;
+    }
+  }
+
+  /// Whether ranks that hold all of the weights fit that have the same rows.
+  bool fitsWhole(Degrees degrees) {
+    std::swap(degrees.dp, degrees.fsdp);
+    return predictor.whyNot(degrees).empty() &&
+           llvm::any_of(variantsOf(degrees), [&](const Degrees &variant) {
+             return predictor.whyNot(variant).empty() &&
+                    predictor.predict(variant).fits();
+           });
   }
 
   /// The best variant of these numbers of ways.
@@ -155,7 +184,7 @@ private:
                        ? 4 * degrees.pp
                        : 1;
     for (const Workload &kind : kinds)
-      most = std::min(most, kind.batch / degrees.dp);
+      most = std::min(most, kind.batch / (degrees.dp * degrees.fsdp));
     for (int64_t parts = 2; parts <= most; parts *= 2)
       for (size_t i = 0; i < plain; ++i) {
         variants.push_back(variants[i]);

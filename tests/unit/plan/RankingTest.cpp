@@ -194,6 +194,31 @@ TEST_F(Ranking, NoReplicaIsWithoutARow) {
     EXPECT_LE(one.degrees.dp, 2);
 }
 
+TEST_F(Ranking, WeightsAreSharedOutWhereMemoryAsksForIt) {
+  for (const Candidate &one :
+       plan::rankDegrees(workload, machine, Goal::Latency))
+    EXPECT_EQ(one.degrees.fsdp, 1) << "all fits";
+  setMemory(0.9e9);
+  const plan::FixedDegrees fixed{{"tp", 1}, {"pp", 1}};
+  const Candidate found =
+      plan::rankDegrees(workload, machine, Goal::Fit, fixed).front();
+  EXPECT_TRUE(found.prediction.fits());
+  EXPECT_EQ(found.degrees.flags(), "--fsdp 4");
+  EXPECT_EQ(found.degrees.mesh(), (dist::Mesh{{{"fsdp", 4}, {"tp", 1}}}));
+  EXPECT_DOUBLE_EQ(found.prediction.memory.weights,
+                   kLayers * 2 * kWeightBytes / 4);
+  EXPECT_GT(found.prediction.memory.activations, 2 * kWeightBytes);
+  EXPECT_LT(found.prediction.memory.activations, 2.1 * kWeightBytes);
+  EXPECT_GT(found.prediction.prompt.busy.communication, 0);
+}
+
+TEST_F(Ranking, AsManyWaysAsAreAskedForShareWeightsOut) {
+  const Candidate found =
+      plan::rankDegrees(workload, machine, Goal::Latency, {{"fsdp", 2}})
+          .front();
+  EXPECT_EQ(found.degrees.fsdp, 2);
+}
+
 TEST_F(Ranking, EqualLayersChangeNoPrediction) {
   const shard::EqualLayers layers(*module->getOps<func::FuncOp>().begin());
   const shard::FunctionGraph folded(

@@ -3,6 +3,7 @@
 #include "passes/plan/cost/RunCost.h"
 
 #include "dialects/dist/Dist.h"
+#include "passes/plan/AxisRoles.h"
 #include "passes/plan/cost/RunMemory.h"
 #include "passes/shard/FunctionGraph.h"
 
@@ -181,6 +182,23 @@ TEST_F(RunCost, WeightsAndLiveValuesAreHeld) {
   const std::vector<plan::OpMemory> half = memory();
   EXPECT_EQ(half[0].weights, 64);
   EXPECT_EQ(half[kUp].live, 4 * 10 * 4);
+}
+
+/// Half of each on a rank, and while it runs two that are whole.
+TEST_F(RunCost, SharedWeightsTravelBesideWhatIsComputed) {
+  mesh.axes = {{"fsdp", 2}};
+  plan = plan::planByRoles(source->graph, mesh, /*isDecode=*/false,
+                           plan::ExpertMode::Tensor, {});
+  EXPECT_DOUBLE_EQ(cost().read, 4 * (2 * (5 * 12 + 32) + 2 * 5 * 4))
+      << "rows are split, weights are read whole";
+  // Nothing runs beside the first gather; the second one's 64 s pass beside the
+  // first product.
+  EXPECT_DOUBLE_EQ(cost().communication, 64);
+  device().bytesPerSecond = 1e30;
+  EXPECT_DOUBLE_EQ(cost().communication, 2 * 64);
+  const std::vector<plan::OpMemory> shared = memory();
+  EXPECT_EQ(shared[0].weights, 64);
+  EXPECT_EQ(shared[kUp].live, 4 * 5 * 8 + 2 * 128);
 }
 
 TEST_F(RunCost, RowsAreFusedAndViewsAreFree) {
