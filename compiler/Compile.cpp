@@ -5,10 +5,13 @@
 #include "compiler/Diagnostics.h"
 #include "compiler/Pipeline.h"
 #include "compiler/RequestSizes.h"
+#include "compiler/annotations/AnnotatedModel.h"
+#include "compiler/annotations/AnnotatedPlan.h"
 #include "compiler/files/OutputFile.h"
 #include "compiler/import/Import.h"
 #include "compiler/package/Package.h"
 #include "compiler/package/ReplacedArtifact.h"
+#include "compiler/ranks/RankFiles.h"
 #include "compiler/report/Explain.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/FunctionInfo.h"
@@ -62,6 +65,8 @@ public:
       return code;
     if (ExitCode code = load(); code != ExitCode::Done)
       return code;
+    if (ExitCode code = readAnnotations(); code != ExitCode::Done)
+      return code;
     StringRef from = options.from.empty() ? StringRef("raw") : options.from;
     size_t first = 0;
     if (from != "raw") {
@@ -76,6 +81,10 @@ public:
         return code;
       if (options.to == kPhases[i])
         return printModule();
+      if (options.emit == "annotated-onnx" && kPhases[i] == "staged")
+        return emitAnnotated();
+      if (options.emit == "onnx" && kPhases[i] == "partitioned")
+        return emitRanks();
     }
     std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - start;
@@ -88,8 +97,9 @@ public:
 private:
   /// Before the work: what is there may have to stay.
   ExitCode checkOutput() {
-    const std::string why =
-        options.output.empty() ? "" : package::whyKept(options.output);
+    const bool isFolder =
+        !options.output.empty() && options.emit != "annotated-onnx";
+    const std::string why = isFolder ? package::whyKept(options.output) : "";
     if (why.empty())
       return ExitCode::Done;
     errors << "error: cannot write " << options.output << ": " << why << "\n";
@@ -99,10 +109,13 @@ private:
   ExitCode readMachine() {
     if (options.topology.empty())
       return ExitCode::Done;
-    std::string problem =
-        plan::loadMachine(options.topology, machineText, machine.emplace());
+    return reportMachine(
+        plan::loadMachine(options.topology, machineText, machine.emplace()));
+  }
+
+  ExitCode reportMachine(std::string problem) {
     const int64_t ranks = options.mesh.numRanks();
-    if (problem.empty() && machine->numDevices() < ranks)
+    if (problem.empty() && machine && machine->numDevices() < ranks)
       problem = "has " + std::to_string(machine->numDevices()) +
                 " devices, the plan needs " + std::to_string(ranks) +
                 "; use fewer ways, or describe more nodes";
@@ -127,6 +140,7 @@ private:
 
   ExitCode load() {
     progress("import");
+    record.wantsOutputs = options.emit == "annotated-onnx";
     bool isText = llvm::sys::path::extension(options.model) == ".mlir";
     if (!options.text.empty())
       module = parseSourceString<ModuleOp>(options.text, ParserConfig(&context),
@@ -134,8 +148,75 @@ private:
     else if (isText)
       module = parseSourceFile<ModuleOp>(options.model, ParserConfig(&context));
     else
-      module = importer::importOnnx(context, options.model);
+      module = importer::importOnnx(context, options.model, nullptr, &record);
     return module ? ExitCode::Done : ExitCode::Model;
+  }
+
+  /// What the model's file says of devices is a start of the plan.
+  ExitCode readAnnotations() {
+    if (record.annotations.configurations.empty() ||
+        options.annotations == "none" ||
+        (options.givesMesh && options.mesh.numRanks() == 1))
+      return ExitCode::Done;
+    if (!options.plan.empty()) {
+      errors << "warning: " << options.model
+             << ": its multi-device annotations are not read: the plan is "
+                "given\n";
+      return ExitCode::Done;
+    }
+    const std::string problem = annotations::findAnnotatedPlan(
+        record, options.annotations,
+        options.givesMesh ? &options.mesh : nullptr, annotated);
+    if (!problem.empty()) {
+      errors << "error: " << options.model << ": " << problem << "\n";
+      return ExitCode::Flags;
+    }
+    options.mesh = annotated.mesh;
+    options.sequenceParallel |= annotated.sequenceParallel;
+    if (options.used) {
+      options.used->mesh = options.mesh;
+      options.used->sequenceParallel = options.sequenceParallel;
+    }
+    errors << "annotations: "
+           << (annotated.numConfigurations > 1 ? "the first that fits, " : "")
+           << "\"" << annotated.configuration << "\": "
+           << annotations::configurationName(options.mesh,
+                                             options.sequenceParallel)
+           << "\n";
+    return reportMachine("");
+  }
+
+  ExitCode emitAnnotated() {
+    const std::string problem = annotatedModel->write(
+        options.model, options.output, options.mesh, options.sequenceParallel);
+    if (problem.empty())
+      return ExitCode::Done;
+    errors << "error: --emit annotated-onnx: " << problem << "\n";
+    return ExitCode::Artifact;
+  }
+
+  ExitCode emitRanks() {
+    progress("rank files");
+    bool isModels = false;
+    const std::string problem = ranks::writeRankFiles(
+        *module, options.output,
+        *ranks::symbolizeCollectives(options.collectives), isModels);
+    if (problem.empty())
+      return explain();
+    errors << "error: " << (isModels ? "" : "--emit onnx: ") << problem << "\n";
+    return isModels ? ExitCode::Model : ExitCode::Artifact;
+  }
+
+  /// Notes what the phases decided, for emitAnnotated.
+  void noteDecisions(StringRef phase) {
+    if (options.emit != "annotated-onnx")
+      return;
+    if (!annotatedModel)
+      annotatedModel.emplace(record.outputs);
+    if (phase == "sharded")
+      annotatedModel->addShardings(*module);
+    if (phase == "staged")
+      annotatedModel->addStages(*module);
   }
 
   /// What a file claims to be is checked like what a phase makes.
@@ -188,7 +269,8 @@ private:
     // it is read; what else fails is a bug of the compiler, worth a file that
     // shows it.
     const bool isUsersPlan =
-        phase == "sharded" && (!options.plan.empty() || !options.pins.empty());
+        phase == "sharded" && (!options.plan.empty() || !options.pins.empty() ||
+                               !annotated.json.empty());
     if (phase != "imported" && phase != "staged" && !isUsersPlan)
       passes.enableCrashReproducerGeneration(reproducerPath());
     buildPhase(passes, phase, pipelineOptions());
@@ -207,6 +289,7 @@ private:
       if (std::optional<Json> found = takeJson(shard::kAlternativesAttr))
         report["alternatives"] = *found;
     }
+    noteDecisions(phase);
     if (phase == "partitioned")
       report.update(explainPlan());
     if (phase == "lowered")
@@ -261,6 +344,7 @@ private:
     made.machine = machineText;
     made.plan = options.plan;
     made.pins = options.pins;
+    made.annotations = annotated.json;
     made.keepsPlan = !options.savePlan.empty() || !options.output.empty() ||
                      options.explanation;
     made.planSizes = textOf(planDims);
@@ -387,12 +471,15 @@ private:
       options.progress(phase);
   }
 
-  const CompileOptions &options;
+  CompileOptions options; ///< of which annotations may decide the mesh
   llvm::raw_ostream &output, &errors;
   MLIRContext context;
   bool hasError = false; ///< some diagnostic was one
   std::string about;     ///< what diagnostics are about, if not their node
   OwningOpRef<ModuleOp> module;
+  importer::GraphRecord record; ///< of an ONNX file
+  annotations::AnnotatedPlan annotated;
+  std::optional<annotations::AnnotatedModel> annotatedModel;
   Json report = Json::object();
   /// Of the imported module; nothing where --from begins behind it.
   std::optional<report::LayerNumbers> layers;

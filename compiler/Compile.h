@@ -25,10 +25,12 @@ namespace shardc {
 enum class ExitCode : int { Done = 0, Flags = 2, Model = 3, Artifact = 4 };
 
 struct CompileOptions {
-  std::string model;    ///< .onnx, or .mlir that --to printed
-  std::string text;     ///< of such a .mlir, in place of its file
-  std::string output;   ///< artifact folder; empty: none is written
-  std::string from;     ///< phase of a .mlir model
+  std::string model;  ///< .onnx, or .mlir that --to printed
+  std::string text;   ///< of such a .mlir, in place of its file
+  std::string output; ///< artifact folder, or what `emit` says; may be empty
+  std::string emit;   ///< "annotated-onnx" or "onnx" in place of an artifact
+  std::string collectives = "microsoft"; ///< or "tensorrt", of "onnx"
+  std::string from;                      ///< phase of a .mlir model
   bool trusted = false; ///< that model is not checked, to see what it does
   std::string to;       ///< phase to print instead of packaging; may be empty
   std::string dumpDir;
@@ -48,12 +50,18 @@ struct CompileOptions {
   std::string contextMode = "ring"; ///< how attention sees all keys
   std::string expertMode = "auto";  ///< what ep splits outside of experts
   dist::Mesh mesh;
+  bool givesMesh = false; ///< it is not that of one rank for want of another
+  /// Configuration of the model's own annotations: empty for the first that fits
+  /// the mesh, or gives one; "none" for none.
+  std::string annotations;
   std::string plan;     ///< JSON of a plan that is there, in place of a search
   std::string savePlan; ///< file to write the plan to; may be empty
   std::vector<std::string> pins;     ///< NODE=SHARDING, see plan/Pins.h
   std::string alternativesOf;        ///< node whose other shardings are priced
   llvm::StringMap<int64_t> dims;     ///< that --explain supposes
   llvm::StringMap<int64_t> planDims; ///< of a typical request, for choices
+  /// Gets what annotations made of the mesh; may be null.
+  CompileOptions *used = nullptr;
   std::function<void(llvm::StringRef phase)> progress; ///< empty: none now
   /// Sees the module after each phase, once that is verified, and may change
   /// it; what is not Done ends the compilation.

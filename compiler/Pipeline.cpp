@@ -66,11 +66,12 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     shardings.alternativesOf = options.alternativesOf;
     shardings.alternativeSizes.assign(options.alternativeSizes.begin(),
                                       options.alternativeSizes.end());
+    shardings.annotations = options.annotations;
     shardings.planSizes.assign(options.planSizes.begin(),
                                options.planSizes.end());
     passes.addPass(shard::createPropagateShardings(std::move(shardings)));
   } else if (phase == "staged") {
-    passes.addPass(stage::createCutStages());
+    passes.addPass(stage::createCutStages({options.annotations}));
     stage::ScatterTransfersOptions transfers;
     transfers.machine = options.machine;
     transfers.planSizes.assign(options.planSizes.begin(),

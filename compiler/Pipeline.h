@@ -25,6 +25,7 @@ struct PipelineOptions {
   std::vector<std::string> planSizes; ///< NAME=SIZE, of a typical request
   std::string plan;                   ///< JSON of one that is there
   std::vector<std::string> pins;      ///< NODE=SHARDING
+  std::string annotations;            ///< JSON, see plan/Annotations.h
   bool keepsPlan = false;             ///< as dist.plan
   std::string alternativesOf;         ///< node; may be empty
   std::vector<std::string> alternativeSizes; ///< NAME=SIZE

@@ -2,6 +2,7 @@
 
 #include "compiler/import/GraphImporter.h"
 
+#include "compiler/import/Annotations.h"
 #include "compiler/import/InputTypes.h"
 #include "compiler/import/WeightPattern.h"
 #include "dialects/onnx/FunctionInfo.h"
@@ -51,12 +52,7 @@ NameLoc GraphImporter::locOf(StringRef name) {
 }
 
 NameLoc GraphImporter::locOf(const NodeProto &node) {
-  if (!node.name().empty())
-    return locOf(node.name());
-  std::string name = node.op_type();
-  if (node.output_size() > 0)
-    name += " -> " + node.output(0);
-  return locOf(name);
+  return locOf(nodeText(node));
 }
 
 LogicalResult GraphImporter::run(Unsupported *found) {

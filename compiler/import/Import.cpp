@@ -135,7 +135,7 @@ static LogicalResult checkAndInline(ModelFile &file, const Opsets &opsets,
 }
 
 OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, StringRef path,
-                                 Unsupported *found) {
+                                 Unsupported *found, GraphRecord *record) {
   context
       .loadDialect<func::FuncDialect, dist::DistDialect, onnx::OnnxDialect>();
   Location loc = NameLoc::get(StringAttr::get(&context, path));
@@ -145,6 +145,8 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, StringRef path,
     return {};
   }
   Opsets opsets = opsetsOf((*file)->model);
+  if (record)
+    record->annotations = readAnnotations((*file)->model);
   if (failed(checkAndInline(**file, opsets, context, loc)))
     return {};
 
@@ -153,6 +155,9 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, StringRef path,
   if (failed(GraphImporter(**file, opsets, *module).run(found)) ||
       failed(verify(*module)))
     return {};
+  if (record &&
+      (record->wantsOutputs || !record->annotations.configurations.empty()))
+    record->outputs = nodeOutputs((*file)->model.graph());
   return module;
 }
 

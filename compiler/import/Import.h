@@ -24,6 +24,8 @@
 #ifndef SHARDC_COMPILER_IMPORT_IMPORT_H
 #define SHARDC_COMPILER_IMPORT_IMPORT_H
 
+#include "compiler/import/Annotations.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -31,12 +33,22 @@ namespace shardc::importer {
 
 class Unsupported;
 
+/// What the graph says and the module does not.
+struct GraphRecord {
+  Annotations annotations;
+  /// Of nodes as they became ops: functions are inlined. Only where the model
+  /// has annotations, or `wantsOutputs`.
+  std::vector<NodeOutputs> outputs;
+  bool wantsOutputs = false;
+};
+
 /// Loads the dialects that it needs. Null after an error, which is reported at
 /// the node or tensor, or at a location named after the file. With `found`
 /// what is unsupported is no error: values that it leaves unknown have no type.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context,
                                              llvm::StringRef path,
-                                             Unsupported *found = nullptr);
+                                             Unsupported *found = nullptr,
+                                             GraphRecord *record = nullptr);
 
 } // namespace shardc::importer
 

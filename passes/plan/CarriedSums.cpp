@@ -119,8 +119,8 @@ private:
     const GraphValue &value = graph.values[number];
     if (value.isLoadTime)
       return true;
-    return !isResidualSplit && (value.producer == kNoValue ||
-                                !plan.ops[value.producer].isDecided(axes));
+    return !isResidualSplit &&
+           (value.producer == kNoValue || !plan.ops[value.producer].uses(axes));
   }
 
   /// Carries the sum through that addition, and through what is before it up

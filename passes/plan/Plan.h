@@ -32,12 +32,18 @@ struct OpPlan {
   /// Axes over which the ranks' parts of keys and values come in turn.
   AxisList inTurn;
   bool isPinned = false; ///< a user has decided it: see Pins.h
+  /// Leaves that a user has decided here, whole or split, whatever else is.
+  llvm::SmallVector<FactorNode, 2> settled;
 
   /// Whether one of these axes splits the op or is carried.
   bool uses(llvm::ArrayRef<dist::AxisRef> axes) const;
   /// Whether it is not to be split by these axes any more.
   bool isDecided(llvm::ArrayRef<dist::AxisRef> axes) const {
     return isPinned || uses(axes);
+  }
+  /// Whether these axes may yet split that leaf of it.
+  bool mayTake(llvm::ArrayRef<dist::AxisRef> axes, FactorNode leaf) const {
+    return !isDecided(axes) && !llvm::is_contained(settled, leaf);
   }
   /// Splits a leaf further; the axes that it has already stay major.
   void split(FactorNode leaf, llvm::ArrayRef<dist::AxisRef> axes);

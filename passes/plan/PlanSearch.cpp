@@ -192,7 +192,7 @@ private:
   bool takes(unsigned op, FactorNode leaf) const {
     const OpLeaf *found = graph.ops[op].find(leaf);
     return found && found->factorClass != FactorClass::NeedsReplication &&
-           !plan.ops[op].isDecided(axes);
+           plan.ops[op].mayTake(axes, leaf);
   }
 
   void weigh(const GraphOp &op, Candidate &candidate) {

@@ -120,7 +120,8 @@ private:
   bool takes(const Plan &plan, unsigned number, FactorNode leaf) {
     const GraphOp &op = graph.ops[number];
     const OpLeaf *found = op.find(leaf);
-    if (!found || plan.ops[number].isDecided(axes) || op.operandValues.empty())
+    if (!found || !plan.ops[number].mayTake(axes, leaf) ||
+        op.operandValues.empty())
       return false; // what has no operands is there on every rank
     bool isPooling = found->factorClass == FactorClass::Reduce &&
                      op.multiplyAdds == 0 && use == SequenceUse::Context;

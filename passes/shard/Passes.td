@@ -14,7 +14,8 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
     as `dist.batch_inputs`, or it is said why a request cannot run in parts.
 
     A plan is a value: `keep-plan` leaves it on the module as JSON, `plan` takes
-    one instead of a search, and `pins` are shardings that a search starts from.
+    one instead of a search, and `pins` and `annotations` are shardings that a
+    search starts from.
     `alternatives-of` leaves on the module what other shardings of a node would cost.
 
     Sums whose parts the ranks hold are added as parts where that saves a
@@ -47,6 +48,10 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
            "searched">,
     ListOption<"pins", "pins", "std::string",
                "NODE=SHARDING (plan/Pins.h): what the search leaves as it is">,
+    Option<"annotations", "annotations", "std::string", "\"\"",
+           "JSON of what a model's file says of its nodes' tensors "
+           "(plan/Annotations.h): {\"outputs\": {NODE: [TENSOR]}, \"nodes\": "
+           "[...]}; the search leaves it as it is">,
     Option<"keepPlan", "keep-plan", "bool", "false",
            "Leave the plan on the module, as dist.plan">,
     Option<"alternativesOf", "alternatives-of", "std::string", "\"\"",

@@ -8,11 +8,13 @@
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Source.h"
+#include "passes/plan/Annotations.h"
 #include "passes/plan/AxisRoles.h"
 #include "passes/plan/Pins.h"
 #include "passes/plan/machine/ReadMachine.h"
 #include "passes/shard/BatchFactor.h"
 #include "passes/shard/PriceAlternatives.h"
+#include "passes/shard/TensorNames.h"
 #include "passes/shard/WriteShardings.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -132,7 +134,7 @@ struct PropagateShardingsPass
              return dist::kNominalSize;
            })});
     }
-    if (!readPins() || !readPlanText())
+    if (!readPins() || !readPlanText() || !readAnnotations())
       return signalPassFailure();
     std::optional<ExpertMode> experts = expertModeFor(programs, stage, options);
     if (!experts)
@@ -180,6 +182,40 @@ private:
     return (given.is_object() && given.contains("programs") &&
             given["programs"].is_object()) ||
            fail("--load-plan: is no plan that --save-plan wrote");
+  }
+
+  bool readAnnotations() {
+    if (annotations.empty())
+      return true;
+    annotated = Json::parse(annotations.getValue(), nullptr,
+                            /*allow_exceptions=*/false);
+    if (!annotated.is_object() || !annotated.contains("nodes") ||
+        !annotated["nodes"].is_array())
+      return fail("annotations are no JSON of nodes");
+    const Json named = annotated.value("outputs", Json::object());
+    for (const auto &[node, names] : named.items())
+      outputs[node] = names.get<std::vector<std::string>>();
+    return true;
+  }
+
+  /// Puts what the model's file says of its nodes into the start of a plan.
+  bool annotate(const Program &program, const dist::Mesh &stage, Plan &start) {
+    if (annotated.is_null())
+      return true;
+    const TensorNames named(program.function, outputs);
+    plan::OpTensors tensors;
+    for (Operation *op : program.source->ops) {
+      auto &operands = tensors.operands.emplace_back();
+      auto &results = tensors.results.emplace_back();
+      for (Value operand : op->getOperands())
+        operands.push_back(named.nameOf(operand).str());
+      for (Value result : op->getResults())
+        results.push_back(named.nameOf(result).str());
+    }
+    const std::string problem = plan::applyAnnotations(
+        annotated["nodes"], program.source->graph, program.names, tensors,
+        stage, onnx::isDecode(program.function), start);
+    return problem.empty() || fail(problem);
   }
 
   /// A pin that no program has is a mistake.
@@ -244,6 +280,8 @@ private:
     for (const plan::Pin &pin : givenPins)
       if (!llvm::is_contained(unused, &pin))
         usedPins.insert(&pin);
+    if (!annotate(program, stage, start))
+      return std::nullopt;
     return plan::planByRoles(graph, stage, onnx::isDecode(program.function),
                              experts, options, &start);
   }
@@ -343,7 +381,9 @@ private:
 
   std::vector<plan::Pin> givenPins;
   llvm::DenseSet<const plan::Pin *> usedPins;
-  Json given;                                          ///< plan, or null
+  Json given;            ///< plan, or null
+  Json annotated;        ///< of the model's file, or null
+  OutputsOfNode outputs; ///< with them
   Json kept = Json::object(), priced = Json::object(); ///< by function
 };
 

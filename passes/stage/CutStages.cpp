@@ -6,6 +6,7 @@
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
+#include "passes/stage/GivenStages.h"
 #include "passes/stage/MatrixStages.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -22,9 +23,9 @@ namespace {
 class StageCutter {
 public:
   StageCutter(func::FuncOp function, size_t numStages, StringRef suffix,
-              MatrixStages &matrices)
+              MatrixStages &matrices, const GivenStages &given)
       : function(function), suffix(suffix), graph(function),
-        numStages(numStages), matrices(matrices),
+        numStages(numStages), matrices(matrices), given(given),
         builder(function.getContext()) {}
 
   unsigned numTransfers = 0;
@@ -35,8 +36,13 @@ public:
              << numStages << ": the model can be cut into at most "
              << graph.pieces.size() << " stages; use --pp "
              << graph.pieces.size() << " or less";
-    for (size_t piece : findCuts())
-      firstOps.push_back(graph.firstOps[piece]);
+    if (!given.isEmpty()) {
+      if (failed(given.cut(function, graph, numStages, firstOps)))
+        return failure();
+    } else {
+      for (size_t piece : findCuts())
+        firstOps.push_back(graph.firstOps[piece]);
+    }
     needed.resize(numStages);
     for (Operation *op : graph.fixedOps)
       need(op, stageOf(op));
@@ -211,6 +217,7 @@ private:
   StageGraph graph;
   size_t numStages;
   MatrixStages &matrices; ///< of the first profile
+  const GivenStages &given;
   OpBuilder builder;
   SmallVector<unsigned> firstOps;                  ///< by stage
   std::vector<llvm::DenseSet<Operation *>> needed; ///< by stage
@@ -237,12 +244,20 @@ void hoistOutputs(func::FuncOp function) {
 }
 
 struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
+  using CutStagesBase::CutStagesBase;
+
   void runOnOperation() override {
     dist::MeshOp mesh = dist::getMesh(getOperation());
     const dist::Axis *axis =
         mesh ? mesh.getMesh().getMesh()->find(dist::kPipelineAxis) : nullptr;
     bool hasMain = false;
     MatrixStages matrices;
+    GivenStages given;
+    if (std::string problem = given.read(annotations.getValue());
+        !problem.empty()) {
+      getOperation().emitError(problem);
+      return signalPassFailure();
+    }
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       std::string name = function.getSymName().str();
@@ -255,7 +270,9 @@ struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
         continue;
       }
       hoistOutputs(function);
-      StageCutter cutter(function, axis->size, suffix, matrices);
+      if (!given.isEmpty() && failed(given.arrange(function)))
+        return signalPassFailure();
+      StageCutter cutter(function, axis->size, suffix, matrices, given);
       if (failed(cutter.run()))
         return signalPassFailure();
       numTransfers += cutter.numTransfers;

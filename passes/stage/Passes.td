@@ -19,6 +19,11 @@ def CutStages : Pass<"shardc-cut-stages", "::mlir::ModuleOp"> {
     (* example filepath=tests/passes/stage/cut-stages/two-stages.mlir *)
   }];
   let dependentDialects = ["::shardc::dist::DistDialect"];
+  let options = [
+    Option<"annotations", "annotations", "std::string", "\"\"",
+           "JSON of stages that a model's file asks for: {\"nodes\": "
+           "[{\"node\": NAME, \"stage\": S}]}; the cuts are where it says">
+  ];
   let statistics = [
     Statistic<"numTransfers", "transfers", "Values sent between stages">
   ];

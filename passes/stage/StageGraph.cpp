@@ -189,6 +189,10 @@ StageGraph::crossings(const llvm::DenseSet<Value> &caches) const {
   return crossing;
 }
 
+bool StageGraph::mayCutBefore(unsigned number) const {
+  return std::isfinite(crossing[number - 1]);
+}
+
 SmallVector<Operation *> StageGraph::sourcesOf(size_t piece) const {
   SmallVector<Operation *> sources;
   llvm::SmallSetVector<Operation *, 8> open;
@@ -219,7 +223,7 @@ SmallVector<Attribute, 2> StageGraph::matrices(size_t piece) const {
 }
 
 void StageGraph::addPieces(const llvm::DenseSet<Value> &caches) {
-  const std::vector<double> crossing = crossings(caches);
+  crossing = crossings(caches);
   // A cut behind the op with the least crossing between two products.
   size_t best = 0;
   double least = std::numeric_limits<double>::infinity();

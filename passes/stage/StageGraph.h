@@ -37,6 +37,9 @@ public:
 
   bool isFixed(mlir::Operation *op) const { return numbers.contains(op); }
   unsigned numberOf(mlir::Operation *op) const { return numbers.lookup(op); }
+  /// Whether no sum is incomplete in front of that fixed op, which is not the
+  /// first one.
+  bool mayCutBefore(unsigned number) const;
   /// The matrices of the model that a piece uses, as what they are in its
   /// files.
   llvm::SmallVector<mlir::Attribute, 2> matrices(size_t piece) const;
@@ -58,6 +61,7 @@ private:
   llvm::SmallVector<mlir::Operation *> sourcesOf(size_t piece) const;
 
   llvm::DenseMap<mlir::Operation *, unsigned> numbers; ///< of fixed ops
+  std::vector<double> crossing; ///< bytes behind each; infinite within a sum
   llvm::DenseSet<mlir::Operation *> dependsOnInputs;
   llvm::DenseSet<mlir::Operation *> holdsMatrix; ///< ops of weights alone
   llvm::StringMap<mlir::Operation *> reads;      ///< what binds a symbol

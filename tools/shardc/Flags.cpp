@@ -64,7 +64,8 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
        "--auto or --report"},
       {"--mix", flags.isAutomatic || !flags.report.empty(),
        "--auto or --report"},
-      {"--weights", writes, "-o FOLDER"},
+      {"--weights", writes && flags.emit.empty(), "-o FOLDER"},
+      {"--collectives", flags.emit == "onnx", "--emit onnx"},
       {"--python", !flags.against.empty(), "--against onnxruntime"},
   };
   for (const auto &rule : rules) {
@@ -112,6 +113,17 @@ static void addCompileFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
                  "The same as JSON, to a file");
   app.add_option("--dims", dims.dims,
                  "Sizes for --explain, for example batch=1,seq=128");
+  app.add_option("--emit", flags.emit,
+                 "Write this to -o in place of an artifact: annotated-onnx: "
+                 "the model with the plan as ONNX's multi-device annotations, "
+                 "which shardc and others read; onnx: a folder with an ONNX "
+                 "model for each rank, for other runtimes")
+      ->check(CLI::IsMember({"annotated-onnx", "onnx"}));
+  app.add_option("--collectives", flags.collectives,
+                 "With --emit onnx, as which nodes collectives are written: "
+                 "microsoft: com.microsoft AllReduce, AllGather, AllToAll "
+                 "(default); tensorrt: DistCollective")
+      ->check(CLI::IsMember({"microsoft", "tensorrt"}));
   app.add_option("--save-plan", flags.savePlan,
                  "Write the plan to a file, for --load-plan");
   app.add_option("--to", flags.to, "Print the module after this phase and stop")
@@ -154,6 +166,15 @@ static std::string checkCompiling(const Flags &flags) {
   const bool explains = flags.explain || !flags.explainJson.empty();
   if (!flags.report.empty() && flags.topology.empty())
     return "--report: needs --topology, for example --topology h100:1x8";
+  if (!flags.emit.empty() && flags.output.empty())
+    return "--emit " + flags.emit + ": needs -o, where to write it";
+  if (!flags.emit.empty() &&
+      std::filesystem::path(flags.model).extension() != ".onnx")
+    return "--emit " + flags.emit + ": expected an ONNX model";
+  if (flags.emit == "annotated-onnx" &&
+      std::filesystem::is_directory(flags.output))
+    return "-o " + flags.output + ": is a folder; --emit " + flags.emit +
+           " writes a file";
   if (flags.output.empty() && flags.to.empty() && flags.dumpDir.empty() &&
       flags.savePlan.empty() && flags.report.empty() && !explains)
     return "nothing to do: give -o FOLDER, --explain, --to PHASE or "
@@ -182,6 +203,14 @@ static std::string checkCompiling(const Flags &flags) {
         std::filesystem::equivalent(path, flags.model, ignored))
       return std::string(flag) + " " + path + ": is the model itself";
   return "";
+}
+
+static bool givesDegrees(const CLI::App &parsed, const Flags &flags) {
+  for (const auto &[axis, ways] : flags.degrees)
+    if (const CLI::Option *option = parsed.get_option_no_throw("--" + axis);
+        option && option->count() > 0)
+      return true;
+  return flags.isAutomatic;
 }
 
 /// Degrees that `shardc plan` leaves as they are.
@@ -219,6 +248,7 @@ int parseFlags(int argc, char **argv, Flags &flags) {
     problem = checkAutomatic(app, flags);
   if (problem.empty())
     problem = checkLoadedPlan(*parsed, flags);
+  flags.givesDegrees = givesDegrees(*parsed, flags);
   if (problem.empty())
     problem = collectAxes(flags);
   if (problem.empty() && flags.command == Command::Plan)

@@ -23,6 +23,10 @@ struct TrainingFlags {
 struct Flags {
   std::string model, output, from, to, dumpDir, explainJson, reproducer;
   std::string topology, rankOrder, loadPlan, savePlan;
+  std::string emit; ///< what is written in place of an artifact
+  std::string collectives = "microsoft";
+  std::string annotations; ///< configuration of the model's own
+  bool givesDegrees = false;
   std::vector<std::string> pins;
   std::string weights = "reference";
   std::string target = "host", overlap = "auto";

@@ -173,6 +173,10 @@ void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
       ->take_all()
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--annotations", flags.annotations,
+                 "Of a model with multi-device annotations: the configuration "
+                 "to take (default: the first that fits the degrees, or gives "
+                 "them where there are no flags), or none");
   app.add_option(
       "--load-plan", flags.loadPlan,
       "A plan that --save-plan wrote, or an artifact has, in place of "

@@ -48,6 +48,10 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.expertMode = flags.expertMode;
   options.savePlan = flags.savePlan;
   options.pins = flags.pins;
+  options.emit = flags.emit;
+  options.collectives = flags.collectives;
+  options.annotations = flags.annotations;
+  options.givesMesh = flags.givesDegrees;
   for (const auto &[name, size] : flags.axes)
     options.mesh.axes.push_back({name, size});
   for (const auto &[name, size] : flags.dims)
@@ -355,11 +359,13 @@ static int run(const Flags &flags) {
   std::string explanation;
   if (!flags.report.empty())
     options.explanation = &explanation;
+  CompileOptions used = options;
+  options.used = &used;
   const int status = withProgress(options, [&] {
     return static_cast<int>(compile(options, llvm::outs(), llvm::errs()));
   });
   return status ? status
-                : static_cast<int>(reportCompiled(flags, options, explanation));
+                : static_cast<int>(reportCompiled(flags, used, explanation));
 }
 
 /// The status, but that what was to be printed was printed.

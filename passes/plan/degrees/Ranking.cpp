@@ -2,6 +2,8 @@
 
 #include "passes/plan/degrees/Ranking.h"
 
+#include "dialects/dist/algebra/StorageAxis.h"
+
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 

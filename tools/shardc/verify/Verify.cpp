@@ -62,6 +62,8 @@ private:
     one.plan.clear();
     one.pins.clear();
     one.mesh.axes.push_back({"tp", 1});
+    one.givesMesh = true;
+    one.annotations = "none";
     one.sequenceParallel = false;
     one.microBatches = 1;
     return one;
