@@ -14,7 +14,7 @@ PLANS = (
     ("llama-dynamo-op18", ["--tp", 2]),
     ("llama-dynamo-op18", ["--tp", 3, "--pp", 2, "--sp"]),
     ("llama-dynamo-op18", ["--tp", 2, "--pp", 3]),
-    ("gpt2-dynamo-op20", ["--cp", 2, "--tp", 2]),
+    ("llama-dynamo-op18", ["--cp", 2, "--tp", 2]),
     ("bert-ts-op17", ["--tp", 4, "--sp"]),
     ("gpt2-dynamo-op20", ["--tp", 2, "--pp", 2]),
     ("llama-genai-int4", ["--tp", 2]),

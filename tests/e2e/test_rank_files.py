@@ -2,7 +2,7 @@
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from onnx.reference import ReferenceEvaluator
 
@@ -133,6 +133,40 @@ class RankFilesTest(EndToEnd):
         self.assertEqual(sizes["rank-0.data"], sizes["rank-1.data"])
         whole = model_file("llama-dynamo-op18").stat().st_size
         self.assertLess(sizes["rank-0.data"], 0.7 * whole)
+
+    def test_what_cannot_be_written_is_named(self):
+        branch = lambda op: helper.make_graph([helper.make_node(op, ["x"], [op])], op, [],
+                                              [helper.make_tensor_value_info(op, TensorProto.FLOAT, None)])
+        nodes = [helper.make_node("ReduceSum", ["x"], ["sum"], keepdims=0),
+                 helper.make_node("Greater", ["sum", "zero"], ["positive"]),
+                 helper.make_node("If", ["positive"], ["y"], name="choice", then_branch=branch("Relu"), else_branch=branch("Neg"))]
+        value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 8])
+        zero = numpy_helper.from_array(np.zeros((), np.float32), "zero")
+        graph = helper.make_graph(nodes, "choice", [value("x")], [value("y")], [zero])
+        file = self.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10))
+        done = program("shardc", file, "--tp", 2, "--emit", "onnx", "-o", self.folder / "ranks")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("error: choice: If depends on data", done.stderr)
+        self.assertFalse((self.folder / "ranks").exists())
+
+    def test_onnxruntime_takes_what_has_no_collectives(self):
+        """Stages of a pipeline."""
+        import onnxruntime
+
+        for name in ("llama-dynamo-op18", "bert-ts-op17", "llama-genai-int4"):
+            with self.subTest(model=name):
+                files = self.emit(model_file(name), "--pp", 2)
+                inputs, expected, _ = whole_inputs(model_file(name), data_sets(name)[0])
+                if "int4" in name:
+                    expected = self.computed_here(model_file(name), data_sets(name)[0], expected)
+                known, found = dict(inputs), {}
+                for _, part in files.programs():
+                    session = onnxruntime.InferenceSession(files.folder / part["file"], providers=["CPUExecutionProvider"])
+                    names = [port["name"] for port in part["outputs"]]
+                    made = session.run(names, {port["name"]: known[port["name"]] for port in part["inputs"]})
+                    known |= dict(zip(names, made))
+                found = {output: known[output] for output in expected}
+                self.assert_same(found, expected, 1e-3)
 
     def test_folders_are_replaced_only_if_they_are_ours(self):
         folder = self.folder / "ranks"
