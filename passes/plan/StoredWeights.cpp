@@ -156,6 +156,15 @@ private:
     return kept / std::max(1.0, graph.evaluate(graph.space.size(dim)));
   }
 
+  /// Which part of it a rank holds is known before there is an input.
+  bool isKnown(FactorNode dim) const {
+    bool isKnown = true;
+    graph.space.forEachLeaf(dim, [&](FactorNode leaf, bool) {
+      isKnown &= graph.space.size(leaf).asConstant().has_value();
+    });
+    return isKnown;
+  }
+
   std::optional<FactorNode> bestLeaf(const Island &island) const {
     const unsigned weight = island.ops.front();
     std::optional<FactorNode> best;
@@ -163,7 +172,7 @@ private:
     for (FactorNode dim : graph.ops[weight].results[0])
       graph.space.forEachLeaf(dim, [&](FactorNode leaf, bool isBuried) {
         const bool fits =
-            !isBuried &&
+            !isBuried && isKnown(dim) &&
             llvm::all_of(island.ops,
                          [&](unsigned op) { return passes(op, leaf); }) &&
             llvm::all_of(island.lookups,

@@ -198,7 +198,7 @@ TEST_F(RunCost, SharedWeightsTravelBesideWhatIsComputed) {
   EXPECT_DOUBLE_EQ(cost().communication, 2 * 64);
   const std::vector<plan::OpMemory> shared = memory();
   EXPECT_EQ(shared[0].weights, 64);
-  EXPECT_EQ(shared[kUp].live, 4 * 5 * 8 + 2 * 128);
+  EXPECT_EQ(shared[kUp].live, 4 * 5 * (4 + 8) + 2 * 128);
 }
 
 TEST_F(RunCost, RowsAreFusedAndViewsAreFree) {
