@@ -113,6 +113,10 @@ public:
     stage = dist::stageMesh(plan.mesh);
     const dist::Axis *pipeline = replica.find(dist::kPipelineAxis);
     const int64_t ways = pipeline ? pipeline->size : 1;
+    // Nodes that became ops of several stages say none; of functions' calls all
+    // may be such.
+    if (!given && ways > int64_t(stages.size()))
+      stages.clear();
     if ((!stages.empty() && ways != numStages) ||
         (numDevices != replica.numRanks() && numDevices != stage.numRanks()))
       return "is for " + std::to_string(numDevices) + " devices in " +
@@ -137,7 +141,7 @@ public:
       it = it->is_array() ? std::next(it) : outputs.erase(it); // told apart
     for (const NodeAnnotation *node : nodes) {
       Json entry = {{"node", node->node}, {"outputs", node->outputs}};
-      if (node->stage)
+      if (node->stage && stages.count(*node->stage))
         entry["stage"] = stages.at(*node->stage);
       for (const ShardingSpec &spec : node->specs)
         if (write(*node, spec, entry); !problem.empty())
@@ -161,7 +165,8 @@ private:
     if (numDevices == stage.numRanks())
       return device;
     const int64_t here = replica.coordinateAlong(device, dist::kPipelineAxis);
-    if (node.stage && stages.at(*node.stage) != here) {
+    if (node.stage && stages.count(*node.stage) &&
+        stages.at(*node.stage) != here) {
       problem = "is on device " + std::to_string(device) +
                 ", which is none of pipeline_stage " +
                 std::to_string(*node.stage) + "; use devices " +

@@ -186,13 +186,26 @@ private:
     });
   }
 
+  /// Those in front of what is packed within the segment, and those behind it.
   llvm::SmallVector<PlacedLeaf, 4> leavesOf(FactorNode segment) const {
-    llvm::SmallVector<PlacedLeaf, 4> leaves;
-    graph.space.forEachLeaf(
-        segment, [&](FactorNode leaf, bool) { leaves.push_back({leaf, 1}); });
-    DimExpr extent = 1;
-    for (PlacedLeaf &placed : llvm::reverse(leaves))
-      placed.extent = extent = extent * graph.space.size(placed.leaf);
+    llvm::SmallVector<PlacedLeaf, 4> leaves, behind;
+    std::optional<DimExpr> extent = graph.space.size(segment);
+    DimExpr rest = 1;
+    graph.space.forEachLeaf(segment, [&](FactorNode leaf, bool isBuried) {
+      const DimExpr size = graph.space.size(leaf);
+      if (isBuried) {
+        extent.reset();
+        behind.clear();
+      } else if (extent) {
+        leaves.push_back({leaf, *extent});
+        extent = extent->exactDiv(size);
+      } else {
+        behind.push_back({leaf, size});
+      }
+    });
+    for (PlacedLeaf &placed : llvm::reverse(behind))
+      placed.extent = rest = rest * placed.extent;
+    leaves.append(behind);
     return leaves;
   }
 
