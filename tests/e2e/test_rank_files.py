@@ -11,10 +11,13 @@ from tests.e2e.ranks import RankFiles
 from tests.e2e.test_parallel import experts_model
 from tests.support import EndToEnd, data_sets, model_file, program, read_outputs
 
+# Between nodes each rank sends a part of what several hold alike.
+IN_PARTS = ["--tp", 2, "--pp", 2, "--topology", "h100:2x2", "--plan-dims", "batch=8,sequence=4096"]
+
 # Plans of each of the models under tests/models.
 PLANS = {
     "llama-dynamo-op18": (["--tp", 2], ["--tp", 3, "--pp", 2], ["--tp", 2, "--sp"], ["--cp", 2], ["--cp", 2, "--tp", 2]),
-    "gpt2-dynamo-op20": (["--tp", 2], ["--tp", 3, "--sp"], ["--pp", 3]),
+    "gpt2-dynamo-op20": (["--tp", 2], ["--tp", 3, "--sp"], ["--pp", 3], ["--fsdp", 2, "--tp", 2], IN_PARTS),
     "bert-ts-op17": (["--tp", 2, "--pp", 2], ["--cp", 2, "--cp-mode", "ulysses"], ["--tp", 4, "--sp"]),
     "llama-genai-int4": (["--tp", 2], ["--tp", 2, "--pp", 2]),
     "vit-ts-static-op17": (["--tp", 2], ["--tp", 3]),
