@@ -106,12 +106,14 @@ private:
   }
 
   /// Alone, replicated, and with weights that replicas share out where memory asks
-  /// for that: where as many whole ones would not fit.
+  /// for that: where as many whole ones would not fit. Not beside "cp", whose
+  /// long prompts have few rows, unless it is asked for.
   void addReplicas(Degrees degrees) {
     const int64_t used = degrees.numRanks();
     for (int64_t fsdp : ways("fsdp", used)) {
       degrees.fsdp = fsdp;
-      if (fsdp > 1 && !fixed.count("fsdp") && fitsWhole(degrees))
+      if (fsdp > 1 && !fixed.count("fsdp") &&
+          (degrees.cp > 1 || fitsWhole(degrees)))
         continue;
       for (int64_t dp : ways("dp", used * fsdp)) {
         degrees.dp = dp;
