@@ -33,6 +33,8 @@ class Host:
         """A folder with the inputs."""
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
+        for old in folder.glob("input_*.pb"):
+            old.unlink()
         for i, array in enumerate(arrays):
             (folder / f"input_{i}.pb").write_bytes(numpy_helper.from_array(np.ascontiguousarray(array)).SerializeToString())
         return folder

@@ -44,7 +44,7 @@ CASES = {
 }
 
 
-def compare(predictor, build, topology, rounds, repeat, cases):
+def compare(predictor, build, topologies, rounds, repeat, cases):
     """Prints each case; whether times are within 25 % and orders agree as far as they are apart."""
     host = Host(build, predictor.folder)
     held = True
@@ -55,6 +55,7 @@ def compare(predictor, build, topology, rounds, repeat, cases):
         predicted, artifacts = {}, {}
         for plan, (degrees, flags, fixed) in PLANS.items():
             dims = {"batch": batch, "seq": positions}
+            topology = topologies[0] if degrees else topologies[1]
             predicted[plan] = 1e3 * predictor.plan(model, topology, dims, *fixed, **degrees)["seconds"]["prefill"]
             words = [word for axis, ways in degrees.items() for word in (f"--{axis}", ways)]
             artifacts[plan] = host.compile(model, plan.replace(" ", "").replace(",", "-"), *(words or ["--tp", 1]), *flags)

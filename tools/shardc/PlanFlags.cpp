@@ -269,8 +269,8 @@ void addTraining(CLI::App &app, TrainingFlags &flags) {
       "on (default): sums of gradients over replicas run beside the last "
       "backward pass; off: behind it")
       ->check(CLI::IsMember({"on", "off"}));
-  training->excludes(app.get_option("--report"))
-      ->excludes(app.get_option("--mix"));
+  for (const char *flag : {"--report", "--mix"})
+    training->excludes(app.get_option(flag));
 }
 
 std::string checkLoadedPlan(const CLI::App &app, const Flags &flags) {

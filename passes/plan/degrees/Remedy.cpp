@@ -54,7 +54,7 @@ static std::string narrowWeights(llvm::ArrayRef<Workload> kinds,
                                  const Machine &machine,
                                  const FixedDegrees &fixed) {
   const double share = shareOf8Bits(*kinds.front().prompt.program->graph);
-  if (share == 1)
+  if (share == 1 || kinds.front().training)
     return "";
   // What they free is for everything else.
   const std::vector<Candidate> ranked =

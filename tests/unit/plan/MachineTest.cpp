@@ -77,7 +77,7 @@ TEST(Machine, oneNodeNeedsNoLinkBetweenNodes) {
 }
 
 TEST(Machine, presetsAreThereInAnySize) {
-  for (llvm::StringRef name : {"a100", "b200", "h100", "h200", "l40s"}) {
+  for (llvm::StringRef name : {"a100", "b200", "cpu", "h100", "h200", "l40s"}) {
     EXPECT_TRUE(isPreset(name));
     const Machine machine = read(name.str() + ":16x8");
     EXPECT_EQ(machine.numDevices(), 128) << name.str();
