@@ -134,7 +134,7 @@ factorsOf(const dist::DimSharding &dim) {
 class SpecWriter {
 public:
   SpecWriter(const dist::Mesh &mesh, const std::set<int64_t> &stages)
-      : replica(replicaMesh(mesh)) {
+      : replica(dist::replicaMesh(mesh)) {
     for (int64_t device = 0; device < replica.numRanks(); ++device)
       if (stages.empty() ||
           stages.count(replica.coordinateAlong(device, dist::kPipelineAxis)))
@@ -245,7 +245,7 @@ std::string AnnotatedModel::write(StringRef model, StringRef output,
   const StringRef bytes = (*buffer)->getBuffer();
   ::onnx::DeviceConfigurationProto configuration;
   configuration.set_name(configurationName(mesh, sequenceParallel));
-  configuration.set_num_devices(replicaMesh(mesh).numRanks());
+  configuration.set_num_devices(dist::replicaMesh(mesh).numRanks());
   llvm::Expected<Rope> rope =
       annotateModel(bytes, configuration,
                     [&](const ::onnx::NodeProto &node,

@@ -24,17 +24,9 @@ using llvm::StringRef;
 /// Of all devices.
 static constexpr int64_t kMaxDevices = 65536;
 
-Mesh replicaMesh(const Mesh &mesh) {
-  Mesh replica = mesh;
-  llvm::erase_if(replica.axes, [](const dist::Axis &axis) {
-    return axis.name == dist::kReplicaAxis;
-  });
-  return replica;
-}
-
 std::string configurationName(const Mesh &mesh, bool sequenceParallel) {
   std::string name;
-  for (const dist::Axis &axis : replicaMesh(mesh).axes)
+  for (const dist::Axis &axis : dist::replicaMesh(mesh).axes)
     if (axis.size > 1 || (axis.name == "tp" && mesh.numRanks() == 1))
       name += (name.empty() ? "" : ",") + axis.name + "=" +
               std::to_string(axis.size);
@@ -52,7 +44,7 @@ static bool parseName(StringRef name, AnnotatedPlan &plan) {
       plan.sequenceParallel = true;
       continue;
     }
-    if (!llvm::is_contained({"pp", "cp", "ep", "tp"}, axis) ||
+    if (!llvm::is_contained({"pp", "fsdp", "cp", "ep", "tp"}, axis) ||
         plan.mesh.find(axis) || size.getAsInteger(10, ways) || ways < 1 ||
         ways > kMaxDevices)
       return false;
@@ -109,7 +101,7 @@ public:
         plan.mesh.axes.push_back({dist::kPipelineAxis.str(), numStages});
       plan.mesh.axes.push_back({"tp", numDevices / numStages});
     }
-    replica = replicaMesh(plan.mesh);
+    replica = dist::replicaMesh(plan.mesh);
     stage = dist::stageMesh(plan.mesh);
     const dist::Axis *pipeline = replica.find(dist::kPipelineAxis);
     const int64_t ways = pipeline ? pipeline->size : 1;
@@ -173,12 +165,7 @@ private:
                 text(devicesOf(stages.at(*node.stage)));
       return -1;
     }
-    int64_t rank = 0;
-    for (size_t axis = 0; axis < replica.axes.size(); ++axis)
-      if (replica.axes[axis].name != dist::kPipelineAxis)
-        rank =
-            rank * replica.axes[axis].size + replica.coordinate(device, axis);
-    return rank;
+    return dist::wayOf(device, dist::wholeMesh(stage), replica);
   }
 
   llvm::SmallVector<int64_t> devicesOf(int64_t number) const {

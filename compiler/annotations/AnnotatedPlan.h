@@ -36,9 +36,6 @@ std::string findAnnotatedPlan(const importer::GraphRecord &record,
 /// Name of a configuration for that mesh, replicas left out.
 std::string configurationName(const dist::Mesh &mesh, bool sequenceParallel);
 
-/// The mesh of one replica.
-dist::Mesh replicaMesh(const dist::Mesh &mesh);
-
 } // namespace shardc::annotations
 
 #endif // SHARDC_COMPILER_ANNOTATIONS_ANNOTATEDPLAN_H

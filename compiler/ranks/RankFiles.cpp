@@ -5,6 +5,7 @@
 #include "compiler/files/OutputFile.h"
 #include "compiler/files/StagingFolder.h"
 #include "compiler/ranks/RankProgram.h"
+#include "dialects/dist/algebra/DeviceWays.h"
 #include "dialects/onnx/FunctionInfo.h"
 
 using namespace mlir;
@@ -49,12 +50,12 @@ public:
   RankFilesWriter(ModuleOp module, std::string folder, Collectives style)
       : module(module), folder(std::move(folder)), style(style),
         mesh(*dist::getMesh(module).getMesh().getMesh()),
-        stage(dist::stageMesh(mesh)),
+        replica(dist::replicaMesh(mesh)), stage(dist::stageMesh(mesh)),
         weights(onnx::modelInfo(module).folder, this->folder) {
-    replica = mesh;
-    llvm::erase_if(replica.axes, [](const dist::Axis &axis) {
-      return axis.name == dist::kReplicaAxis;
-    });
+    rankOf.resize(replica.numRanks() / stage.numRanks(),
+                  std::vector<int64_t>(stage.numRanks()));
+    for (int64_t rank = 0; rank < replica.numRanks(); ++rank)
+      rankOf[stageOf(rank)][stageRankOf(rank)] = rank;
   }
 
   bool isModels = false; ///< what is wrong
@@ -94,32 +95,17 @@ private:
 
   /// Its number within its stage.
   int64_t stageRankOf(int64_t rank) const {
-    int64_t number = 0;
-    for (size_t axis = 0; axis < replica.axes.size(); ++axis)
-      if (replica.axes[axis].name != dist::kPipelineAxis)
-        number =
-            number * replica.axes[axis].size + replica.coordinate(rank, axis);
-    return number;
-  }
-
-  /// The rank of another stage, or this one, with these coordinates else.
-  int64_t rankOf(int64_t stageNumber, int64_t stageRank) const {
-    for (int64_t rank = 0; rank < replica.numRanks(); ++rank)
-      if (stageOf(rank) == stageNumber && stageRankOf(rank) == stageRank)
-        return rank;
-    llvm_unreachable("every stage has as many ranks");
+    return dist::wayOf(rank, dist::wholeMesh(stage), replica);
   }
 
   Json rankEntry(int64_t rank) const {
-    Json coordinates = Json::object(), together = Json::array();
+    Json coordinates = Json::object();
     for (size_t axis = 0; axis < replica.axes.size(); ++axis)
       coordinates[replica.axes[axis].name] = replica.coordinate(rank, axis);
-    for (int64_t other = 0; other < stage.numRanks(); ++other)
-      together.push_back(rankOf(stageOf(rank), other));
     return {{"rank", rank},
             {"stage", stageOf(rank)},
             {"coordinates", coordinates},
-            {"communicator", together},
+            {"communicator", rankOf[stageOf(rank)]},
             {"programs", Json::array()}};
   }
 
@@ -188,7 +174,7 @@ private:
           made["part"] = partText(*port.part, stageRank);
         if (port.transfer) {
           made["transfer"] = *port.transfer;
-          made["rank"] = rankOf(*port.stage, stageRank.rank);
+          made["rank"] = rankOf[*port.stage][stageRank.rank];
         }
         list.push_back(std::move(made));
       }
@@ -200,7 +186,7 @@ private:
     for (const auto &[node, group] : program.groups) {
       Json members = Json::array();
       for (int64_t member : group)
-        members.push_back(rankOf(stageOf(rank), member));
+        members.push_back(rankOf[stageOf(rank)][member]);
       entry["collectives"].push_back({{"node", node}, {"ranks", members}});
     }
     entry["assumes"] = program.guards;
@@ -217,8 +203,9 @@ private:
   ModuleOp module;
   const std::string folder;
   const Collectives style;
-  const dist::Mesh mesh, stage;
-  dist::Mesh replica;
+  const dist::Mesh mesh, replica, stage;
+  /// By stage and number within it.
+  std::vector<std::vector<int64_t>> rankOf;
   WeightStore weights;
   Json written = Json::array(); ///< files, for who replaces them
 };

@@ -161,7 +161,7 @@ private:
         byLeader[classes.getLeaderValue(op)].push_back(op);
     std::vector<Component> found;
     for (auto &[leader, component] : byLeader) {
-      prune(component, leaf);
+      prune(plan, component, leaf);
       found.push_back(component);
     }
     return found;
@@ -195,15 +195,20 @@ private:
   /// larger of it, for it to become whole then: a cache with new keys appended
   /// to it, or heads that are repeated. Gathering what goes into them is
   /// cheaper.
-  void prune(Component &component, FactorNode leaf) {
+  void prune(const Plan &plan, Component &component, FactorNode leaf) {
     llvm::DenseSet<unsigned> members(component.begin(), component.end());
     for (unsigned number : llvm::reverse(component)) {
       const GraphOp &op = graph.ops[number];
-      bool isNeeded = op.multiplyAdds > 0 ||
-                      llvm::any_of(op.resultValues, [&](unsigned value) {
-                        return isUsedIn(members, value, leaf) ||
-                               mayBeReturnedSplit(value, leaf);
-                      });
+      bool isNeeded =
+          op.multiplyAdds > 0 ||
+          llvm::any_of(op.resultValues, [&](unsigned value) {
+            return isUsedIn(members, value, leaf) ||
+                   mayBeReturnedSplit(value, leaf) ||
+                   llvm::any_of(graph.values[value].consumers,
+                                [&](unsigned user) {
+                                  return isSplitAt(plan, user, leaf);
+                                });
+          });
       bool onlyMoves = op.partialRule == onnx::PartialRule::Moves ||
                        op.partialRule == onnx::PartialRule::MovesAll;
       double before = 0, after = 0;
@@ -226,8 +231,9 @@ private:
 
   bool pays(const Plan &plan, const Component &component, FactorNode leaf) {
     if (use == SequenceUse::Context)
-      return llvm::any_of(
-          component, [&](unsigned op) { return graph.ops[op].usesWeight; });
+      return llvm::any_of(component, [&](unsigned op) {
+        return graph.ops[op].usesWeight || isBesideSplit(plan, op, leaf);
+      });
     // Each all_reduce that becomes a reduce_scatter pays for an all_gather, and
     // who asks for this wants the memory: one more now and then is fine.
     llvm::DenseSet<unsigned> members(component.begin(), component.end());
@@ -248,6 +254,28 @@ private:
         numGathers += count;
     }
     return numSums > 0 && numGathers <= 2 * numSums;
+  }
+
+  /// Whether it is decided already that the op has parts of the leaf.
+  bool isSplitAt(const Plan &plan, unsigned op, FactorNode leaf) const {
+    return llvm::any_of(plan.ops[op].splits, [&](const LeafSplit &split) {
+      return split.leaf == leaf && split.axes == axes;
+    });
+  }
+
+  /// Whether that is so of ops that make its operands or use its results.
+  bool isBesideSplit(const Plan &plan, unsigned number, FactorNode leaf) {
+    auto isSplit = [&](unsigned op) { return isSplitAt(plan, op, leaf); };
+    const GraphOp &op = graph.ops[number];
+    return llvm::any_of(op.operandValues,
+                        [&](unsigned value) {
+                          return value != kNoValue &&
+                                 graph.values[value].producer != kNoValue &&
+                                 isSplit(graph.values[value].producer);
+                        }) ||
+           llvm::any_of(op.resultValues, [&](unsigned value) {
+             return llvm::any_of(graph.values[value].consumers, isSplit);
+           });
   }
 
   /// Whether ranks of these axes hold summands of the value.

@@ -17,6 +17,7 @@ PLANS = (
     ("llama-dynamo-op18", ["--cp", 2, "--tp", 2]),
     ("bert-ts-op17", ["--tp", 4, "--sp"]),
     ("gpt2-dynamo-op20", ["--tp", 2, "--pp", 2]),
+    ("gpt2-dynamo-op20", ["--fsdp", 2, "--tp", 2]),
     ("llama-genai-int4", ["--tp", 2]),
     ("vit-ts-static-op17", ["--tp", 3]),
 )
@@ -224,6 +225,17 @@ class Annotations(EndToEnd):
         self.assertEqual(self.splits(file, "--annotations", "none", "--tp", 2)["up"], [("operand 1", 1, ("tp",))])
         done = program("shardc", file, "--tp", 2, "-o", self.folder / "two.shard")
         self.assertIn('annotations: the first that fits, "two": tp=2', done.stderr)
+
+    def test_auto_decides_the_degrees(self):
+        """As flags do, and of a tiny model it is one."""
+        model = mlp(devices=2)
+        annotate(model, "up", spec("w_up", {1: 2}, [0, 1]))
+        file = self.save(model)
+        auto = ["--auto", "--topology", "h100:1x4", "--dims", "n=8"]
+        out = self.folder / "one.shard"
+        self.run_ok("shardc", file, *auto, "-o", out)
+        mesh = json.loads((out / "manifest.json").read_text())["mesh"]
+        self.assertEqual(np.prod([axis["size"] for axis in mesh]), 1)
 
     #  Mistakes
 

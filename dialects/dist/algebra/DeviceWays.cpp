@@ -4,6 +4,13 @@
 
 namespace shardc::dist {
 
+Mesh replicaMesh(const Mesh &mesh) {
+  Mesh replica = mesh;
+  llvm::erase_if(replica.axes,
+                 [](const Axis &axis) { return axis.name == kReplicaAxis; });
+  return replica;
+}
+
 int64_t wayOf(int64_t rank, llvm::ArrayRef<AxisRef> axes, const Mesh &mesh) {
   int64_t way = 0;
   for (const AxisRef &axis : axes) {

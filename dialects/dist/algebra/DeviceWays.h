@@ -16,6 +16,9 @@
 
 namespace shardc::dist {
 
+/// The mesh of one replica, whose devices others number.
+Mesh replicaMesh(const Mesh &mesh);
+
 /// The flat way of a rank over axes of the mesh, major first.
 int64_t wayOf(int64_t rank, llvm::ArrayRef<AxisRef> axes, const Mesh &mesh);
 
