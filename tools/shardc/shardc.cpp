@@ -250,6 +250,7 @@ static ExitCode choosePlan(const Flags &flags, CompileOptions &options) {
           [](const auto &a, const auto &b) { return a.weight < b.weight; })
           ->sizes;
   options.mesh = best.degrees.mesh();
+  options.givesMesh = true;
   options.sequenceParallel = best.degrees.sequenceParallel;
   options.microBatches = best.degrees.microBatches;
   options.contextMode = plan::stringify(best.degrees.contextMode).str();
