@@ -4,6 +4,7 @@
 
 #include "passes/lower/overlap/Flights.h"
 #include "passes/lower/overlap/SplitCollectives.h"
+#include "passes/plan/cost/Sizes.h"
 #include "passes/plan/machine/ReadMachine.h"
 
 using namespace mlir;
@@ -44,15 +45,10 @@ private:
           << parts << "\", expected auto, off or a number of parts";
       return false;
     }
-    for (StringRef entry : planSizes) {
-      auto [name, text] = entry.rsplit('=');
-      if (text.getAsInteger(10, options.sizes[name])) {
-        getOperation().emitError("plan-sizes has \"")
-            << entry << "\", expected NAME=SIZE";
-        return false;
-      }
-    }
-    return true;
+    const std::string problem = plan::parseSizes(planSizes, options.sizes);
+    if (!problem.empty())
+      getOperation().emitError("plan-sizes ") << problem;
+    return problem.empty();
   }
 
   bool readMachine(int64_t numRanks, OverlapOptions &options) {

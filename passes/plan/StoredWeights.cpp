@@ -4,6 +4,7 @@
 
 #include "dialects/dist/algebra/StorageAxis.h"
 #include "passes/plan/PlanSearch.h"
+#include "passes/plan/cost/Kernels.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -14,13 +15,6 @@ namespace shardc::plan {
 using dist::AxisRef;
 using dist::Sharding;
 using onnx::FactorClass;
-
-/// Whether it is done before there is an input.
-static bool isLoadTime(const Graph &graph, unsigned op) {
-  return llvm::all_of(graph.ops[op].resultValues, [&](unsigned value) {
-    return graph.values[value].isLoadTime;
-  });
-}
 
 namespace {
 
@@ -95,7 +89,8 @@ private:
   /// Whether it computes elements when weights are loaded, or what it makes is
   /// computed with then.
   bool worksAtLoad(unsigned op) {
-    if (!isLoadTime(graph, op) || graph.ops[op].kind == OpKind::Dequantize)
+    if (!Kernels::isLoadTime(op, graph) ||
+        graph.ops[op].kind == OpKind::Dequantize)
       return false;
     if (!isView(op))
       return true;
@@ -263,7 +258,7 @@ std::optional<Sharding> storedSharding(const Graph &graph, const Plan &plan,
 }
 
 static unsigned userOf(const Graph &graph, unsigned op) {
-  while (isLoadTime(graph, op)) {
+  while (Kernels::isLoadTime(op, graph)) {
     const auto &users =
         graph.values[graph.ops[op].resultValues.front()].consumers;
     if (users.empty())

@@ -89,13 +89,10 @@ struct ScatterTransfersPass : impl::ScatterTransfersBase<ScatterTransfersPass> {
 private:
   bool readOptions() {
     llvm::StringMap<int64_t> given;
-    for (StringRef entry : planSizes) {
-      auto [name, text] = entry.rsplit('=');
-      if (text.getAsInteger(10, given[name]) || given[name] < 0) {
-        getOperation().emitError("plan-sizes has \"")
-            << entry << "\", expected NAME=SIZE";
-        return false;
-      }
+    if (std::string problem = plan::parseSizes(planSizes, given);
+        !problem.empty()) {
+      getOperation().emitError("plan-sizes ") << problem;
+      return false;
     }
     sizes = plan::Sizes(given);
     const std::string problem =

@@ -50,4 +50,16 @@ void Sizes::set(llvm::StringRef symbol, int64_t size) {
   known.clear();
 }
 
+std::string parseSizes(llvm::ArrayRef<std::string> entries,
+                       llvm::StringMap<int64_t> &sizes) {
+  for (llvm::StringRef entry : entries) {
+    auto [name, text] = entry.rsplit('=');
+    int64_t size = 0;
+    if (name.empty() || text.getAsInteger(10, size) || size < 0)
+      return "has \"" + entry.str() + "\", expected NAME=SIZE";
+    sizes[name] = size;
+  }
+  return "";
+}
+
 } // namespace shardc::plan

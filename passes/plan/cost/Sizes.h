@@ -38,6 +38,10 @@ private:
   mutable llvm::DenseMap<const void *, double> known; ///< by expression
 };
 
+/// Of options "NAME=SIZE". "" or what is wrong with one of them.
+std::string parseSizes(llvm::ArrayRef<std::string> entries,
+                       llvm::StringMap<int64_t> &sizes);
+
 } // namespace shardc::plan
 
 #endif // SHARDC_PASSES_PLAN_COST_SIZES_H
