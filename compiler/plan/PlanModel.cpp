@@ -7,6 +7,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/plan/LayerGraph.h"
 #include "compiler/plan/ModelWorkload.h"
+#include "passes/plan/degrees/MixPredictor.h"
 #include "passes/plan/degrees/Remedy.h"
 #include "passes/plan/degrees/TrainingStep.h"
 #include "passes/plan/machine/ReadMachine.h"

@@ -35,6 +35,16 @@ static void add(std::vector<StagePrediction> &sums,
   }
 }
 
+Prediction MixPredictor::predictMemory(const Degrees &degrees) {
+  Prediction most;
+  for (Predictor &predictor : predictors) {
+    Prediction own = predictor.predictMemory(degrees);
+    if (own.memory.total() >= most.memory.total())
+      most = std::move(own);
+  }
+  return most;
+}
+
 Prediction MixPredictor::predict(const Degrees &degrees) {
   if (kinds.size() == 1)
     return predictors.front().predict(degrees);

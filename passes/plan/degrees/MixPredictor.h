@@ -25,6 +25,7 @@ public:
   /// Why the model cannot be cut like this for each kind, or "".
   std::string whyNot(const Degrees &degrees) const;
   Prediction predict(const Degrees &degrees);
+  Prediction predictMemory(const Degrees &degrees);
   /// Of the first kind.
   Predictor::Detail detail(const Degrees &degrees) {
     return predictors.front().detail(degrees);

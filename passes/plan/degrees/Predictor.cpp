@@ -41,30 +41,49 @@ static std::string keyOf(const Program *program, const Degrees &degrees,
          own.flags() + " " + std::to_string(batch) + (isStep ? " step" : "");
 }
 
-const Predictor::OpCosts &Predictor::costsOf(const Request &request,
-                                             bool isStep,
-                                             const Degrees &degrees,
-                                             int64_t batch) {
-  const Program &program = *request.program;
-  auto [known, isNew] =
-      costs.try_emplace(keyOf(&program, degrees, isStep, batch));
-  if (!isNew)
-    return known->second;
-  // Which ranks are neighbours does not depend on the axes before these.
-  Degrees own = degrees;
-  own.dp = own.pp = 1;
-  const dist::Mesh mesh = own.mesh();
-  Plan &plan = known->second.plan;
-  plan = planByRoles(*program.graph, mesh, isStep, degrees.expertMode,
-                     {degrees.sequenceParallel, degrees.contextMode});
+/// Which ranks are neighbours does not depend on the axes before these.
+static dist::Mesh stageMeshOf(Degrees degrees) {
+  degrees.dp = degrees.pp = 1;
+  return degrees.mesh();
+}
+
+/// Of a part of the batch.
+static Sizes sizesOf(const Request &request, const Workload &workload,
+                     int64_t batch) {
   Sizes sizes = request.sizes;
   if (!workload.batchSymbol.empty())
     sizes.set(workload.batchSymbol, batch);
-  known->second.seconds =
-      RunCost(*program.graph, *program.kernels, machine, mesh).run(plan, sizes);
-  known->second.memory =
-      memoryOf(*program.graph, *program.kernels, plan, sizes);
-  return known->second;
+  return sizes;
+}
+
+Predictor::OpCosts &Predictor::costsOf(const Request &request, bool isStep,
+                                       const Degrees &degrees, int64_t batch) {
+  const Program &program = *request.program;
+  auto [known, isNew] =
+      costs.try_emplace(keyOf(&program, degrees, isStep, batch));
+  OpCosts &found = known->second;
+  if (isNew) {
+    found.plan = planByRoles(*program.graph, stageMeshOf(degrees), isStep,
+                             degrees.expertMode,
+                             {degrees.sequenceParallel, degrees.contextMode});
+    found.memory = memoryOf(*program.graph, *program.kernels, found.plan,
+                            sizesOf(request, workload, batch));
+  }
+  return found;
+}
+
+const Predictor::OpCosts &Predictor::timedCostsOf(const Request &request,
+                                                  bool isStep,
+                                                  const Degrees &degrees,
+                                                  int64_t batch) {
+  OpCosts &found = costsOf(request, isStep, degrees, batch);
+  if (found.seconds.empty()) {
+    const Program &program = *request.program;
+    const dist::Mesh mesh = stageMeshOf(degrees);
+    found.seconds = RunCost(*program.graph, *program.kernels, machine, mesh)
+                        .run(found.plan, sizesOf(request, workload, batch));
+  }
+  return found;
 }
 
 const std::vector<Predictor::Stage> &Predictor::stagesOf(const Program &program,
@@ -101,8 +120,8 @@ const std::vector<Predictor::Stage> &Predictor::stagesOf(const Program &program,
 RunPrediction Predictor::run(const Request &request, bool isStep,
                              const Degrees &degrees,
                              std::vector<StagePrediction> &byStage) {
-  const OpCosts &ops =
-      costsOf(request, isStep, degrees, rowsOf(degrees, degrees.microBatches));
+  const OpCosts &ops = timedCostsOf(request, isStep, degrees,
+                                    rowsOf(degrees, degrees.microBatches));
   const dist::Mesh mesh = degrees.mesh();
   const auto &placed = stagesOf(*request.program, degrees.pp);
   Seconds slowest;
@@ -170,27 +189,33 @@ void Prediction::setLimits(const Machine &machine) {
 }
 
 Predictor::Detail Predictor::detail(const Degrees &degrees) {
-  const OpCosts &found = costsOf(workload.prompt, false, degrees,
-                                 rowsOf(degrees, degrees.microBatches));
+  const OpCosts &found = timedCostsOf(workload.prompt, false, degrees,
+                                      rowsOf(degrees, degrees.microBatches));
   return {found.plan, found.seconds};
 }
 
-Prediction Predictor::predict(const Degrees &degrees) {
+Prediction Predictor::predictMemory(const Degrees &degrees) {
   if (workload.training)
     return trainingStep(workload, machine, degrees);
   Prediction prediction;
-  auto &stages = prediction.stages;
-  stages.resize(degrees.pp);
-  prediction.prompt = run(workload.prompt, false, degrees, stages);
-  addMemory(workload.prompt, false, degrees, stages);
-  if (workload.step) {
-    prediction.step = run(*workload.step, true, degrees, stages);
-    addMemory(*workload.step, true, degrees, stages);
-  }
-  for (const StagePrediction &stage : stages)
+  prediction.stages.resize(degrees.pp);
+  addMemory(workload.prompt, false, degrees, prediction.stages);
+  if (workload.step)
+    addMemory(*workload.step, true, degrees, prediction.stages);
+  for (const StagePrediction &stage : prediction.stages)
     if (stage.memory.total() > prediction.memory.total())
       prediction.memory = stage.memory;
   prediction.setLimits(machine);
+  return prediction;
+}
+
+Prediction Predictor::predict(const Degrees &degrees) {
+  Prediction prediction = predictMemory(degrees);
+  if (workload.training)
+    return prediction;
+  prediction.prompt = run(workload.prompt, false, degrees, prediction.stages);
+  if (workload.step)
+    prediction.step = run(*workload.step, true, degrees, prediction.stages);
   prediction.tokensPerSecond = tokensOf(workload, degrees, prediction);
   return prediction;
 }

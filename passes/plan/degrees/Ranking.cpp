@@ -3,6 +3,7 @@
 #include "passes/plan/degrees/Ranking.h"
 
 #include "dialects/dist/algebra/StorageAxis.h"
+#include "passes/plan/degrees/MixPredictor.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -72,50 +73,29 @@ class Ranker {
 public:
   Ranker(llvm::ArrayRef<Workload> kinds, const Machine &machine, Goal goal,
          const FixedDegrees &fixed)
-      : kinds(kinds), machine(machine), goal(goal), fixed(fixed),
+      : goal(goal), fixed(fixed), space(kinds, machine.numDevices(), fixed),
         predictor(kinds, machine) {}
 
   std::vector<Candidate> run() {
-    for (int64_t tp : ways("tp", 1))
-      for (int64_t ep : ways("ep", tp))
-        for (int64_t cp : ways("cp", tp * ep))
-          for (int64_t pp : ways("pp", tp * ep * cp))
-            addReplicas({1, pp, 1, cp, ep, tp});
+    for (const Degrees &degrees : space.ofOneReplica())
+      addReplicas(degrees);
     sort();
     explain();
     return std::move(candidates);
   }
 
 private:
-  /// Of an axis, where others take so many devices.
-  std::vector<int64_t> ways(const char *axis, int64_t used) const {
-    const int64_t devices = machine.numDevices(), most = devices / used;
-    if (auto known = fixed.find(axis); known != fixed.end())
-      return known->second <= most ? std::vector<int64_t>{known->second}
-                                   : std::vector<int64_t>{};
-    if (llvm::StringRef(axis) == dist::kExpertAxis && !kinds.front().hasExperts)
-      return {1};
-    // Of training --zero says what replicas share out.
-    if (llvm::StringRef(axis) == dist::kStorageAxis && kinds.front().training)
-      return {1};
-    std::vector<int64_t> ways;
-    for (int64_t n = 1; n <= most; ++n)
-      if (devices % n == 0 || (n & (n - 1)) == 0)
-        ways.push_back(n);
-    return ways;
-  }
-
   /// Alone, replicated, and with weights that replicas share out where memory asks
   /// for that: where as many whole ones would not fit. Not beside "cp", whose
   /// long prompts have few rows, unless it is asked for.
   void addReplicas(Degrees degrees) {
     const int64_t used = degrees.numRanks();
-    for (int64_t fsdp : ways("fsdp", used)) {
+    for (int64_t fsdp : space.ways(dist::kStorageAxis, used)) {
       degrees.fsdp = fsdp;
       if (fsdp > 1 && !fixed.count("fsdp") &&
           (degrees.cp > 1 || fitsWhole(degrees)))
         continue;
-      for (int64_t dp : ways("dp", used * fsdp)) {
+      for (int64_t dp : space.ways(dist::kReplicaAxis, used * fsdp)) {
         degrees.dp = dp;
         add(degrees);
       }
@@ -127,9 +107,9 @@ private:
   bool fitsWhole(Degrees degrees) {
     std::swap(degrees.dp, degrees.fsdp);
     return predictor.whyNot(degrees).empty() &&
-           llvm::any_of(variantsOf(degrees), [&](const Degrees &variant) {
+           llvm::any_of(space.variantsOf(degrees), [&](const Degrees &variant) {
              return predictor.whyNot(variant).empty() &&
-                    predictor.predict(variant).fits();
+                    predictor.predictMemory(variant).fits();
            });
   }
 
@@ -138,7 +118,7 @@ private:
     if (!predictor.whyNot(degrees).empty())
       return;
     std::optional<Candidate> best;
-    for (const Degrees &variant : variantsOf(degrees)) {
+    for (const Degrees &variant : space.variantsOf(degrees)) {
       if (!predictor.whyNot(variant).empty())
         continue;
       Candidate candidate{variant, predictor.predict(variant), ""};
@@ -147,54 +127,6 @@ private:
     }
     if (best)
       candidates.push_back(std::move(*best));
-  }
-
-  /// The plainest first.
-  std::vector<Degrees> variantsOf(const Degrees &degrees) const {
-    std::vector<Degrees> variants{degrees};
-    auto multiply = [&](auto change) {
-      const size_t count = variants.size();
-      for (size_t i = 0; i < count; ++i) {
-        variants.push_back(variants[i]);
-        change(variants.back());
-      }
-    };
-    if (degrees.tp > 1) {
-      const auto known = fixed.find("sp");
-      if (known == fixed.end())
-        multiply([](Degrees &d) { d.sequenceParallel = true; });
-      else
-        variants.front().sequenceParallel = known->second != 0;
-    }
-    if (degrees.cp > 1) {
-      const auto known = fixed.find("cp-mode");
-      if (known == fixed.end())
-        multiply([](Degrees &d) { d.contextMode = ContextMode::Ulysses; });
-      else
-        for (Degrees &variant : variants)
-          variant.contextMode = ContextMode(known->second);
-    }
-    if (degrees.ep > 1)
-      multiply([](Degrees &d) { d.expertMode = ExpertMode::Batch; });
-    const size_t plain = variants.size();
-    if (const auto known = fixed.find("micro-batches");
-        known != fixed.end() && !kinds.front().training) {
-      for (Degrees &variant : variants)
-        variant.microBatches = known->second;
-      return variants;
-    }
-    int64_t most = degrees.pp > 1 && kinds.front().hasMicroBatches &&
-                           !kinds.front().training
-                       ? 4 * degrees.pp
-                       : 1;
-    for (const Workload &kind : kinds)
-      most = std::min(most, kind.batch / (degrees.dp * degrees.fsdp));
-    for (int64_t parts = 2; parts <= most; parts *= 2)
-      for (size_t i = 0; i < plain; ++i) {
-        variants.push_back(variants[i]);
-        variants.back().microBatches = parts;
-      }
-    return variants;
   }
 
   /// By score; of those within a tie with the best one, the simplest leads.
@@ -281,10 +213,9 @@ private:
       os << llvm::format(": %.1f ms more %s", most->second * 1e3, most->first);
   }
 
-  llvm::ArrayRef<Workload> kinds;
-  const Machine &machine;
-  Goal goal;
+  const Goal goal;
   const FixedDegrees &fixed;
+  const DegreeSpace space;
   MixPredictor predictor;
   std::vector<Candidate> candidates;
 };

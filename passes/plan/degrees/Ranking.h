@@ -16,7 +16,8 @@
 #ifndef SHARDC_PASSES_PLAN_DEGREES_RANKING_H
 #define SHARDC_PASSES_PLAN_DEGREES_RANKING_H
 
-#include "passes/plan/degrees/MixPredictor.h"
+#include "passes/plan/degrees/DegreeSpace.h"
+#include "passes/plan/degrees/Predictor.h"
 
 namespace shardc::plan {
 
@@ -28,10 +29,6 @@ struct Candidate {
   Prediction prediction;
   std::string reason; ///< why it is the best, or why it lost against that one
 };
-
-/// By axis, degrees that are not to be chosen; and of modes, where their axes have
-/// several ways, "sp", 0 or 1, "cp-mode", a ContextMode, and "micro-batches".
-using FixedDegrees = std::map<std::string, int64_t>;
 
 /// For all kinds of requests together (MixPredictor.h). Best first; empty where
 /// nothing can be run at all.

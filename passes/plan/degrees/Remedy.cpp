@@ -2,36 +2,31 @@
 
 #include "passes/plan/degrees/Remedy.h"
 
+#include "passes/plan/degrees/FitSearch.h"
+
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace shardc::plan {
 
 /// Up to what any mesh may have.
 static constexpr int64_t kMostDevices = 65536;
 
-/// The fewest devices on which all of it fits.
-static std::optional<Candidate> fewest(llvm::ArrayRef<Workload> kinds,
-                                       const Machine &machine,
-                                       const FixedDegrees &fixed) {
-  std::vector<Candidate> ranked = rankDegrees(kinds, machine, Goal::Fit, fixed);
-  if (ranked.empty() || !ranked.front().prediction.fits())
-    return std::nullopt;
-  return ranked.front();
-}
-
 /// Twice as many nodes again and again.
 static std::string moreDevices(llvm::ArrayRef<Workload> kinds, Machine machine,
                                const FixedDegrees &fixed) {
-  while (machine.numDevices() * 2 <= kMostDevices) {
+  FitBudget budget;
+  while (machine.numDevices() * 2 <= kMostDevices && budget.plans > 0) {
     machine.nodes *= 2;
     // Nodes that are listed one by one are listed again.
     if (machine.devices.size() > 1) {
       const std::vector<Device> again = machine.devices;
       machine.devices.insert(machine.devices.end(), again.begin(), again.end());
     }
-    if (std::optional<Candidate> fits = fewest(kinds, machine, fixed))
-      return std::to_string(fits->degrees.numRanks()) + " devices (" +
-             fits->degrees.flags() + ")";
+    if (std::optional<Degrees> fits =
+            findFewestDevices(kinds, machine, fixed, budget))
+      return std::to_string(fits->numRanks()) + " devices (" + fits->flags() +
+             ")";
   }
   return "";
 }
@@ -56,47 +51,59 @@ static std::string narrowWeights(llvm::ArrayRef<Workload> kinds,
   const double share = shareOf8Bits(*kinds.front().prompt.program->graph);
   if (share == 1 || kinds.front().training)
     return "";
-  // What they free is for everything else.
-  const std::vector<Candidate> ranked =
-      rankDegrees(kinds, machine, Goal::Fit, fixed);
-  const Candidate *best = nullptr;
-  for (const Candidate &candidate : ranked) {
-    const MemoryPrediction &memory = candidate.prediction.memory;
-    if (memory.total() - (1 - share) * memory.weights <=
-            candidate.prediction.limit &&
-        (!best || candidate.degrees.numRanks() < best->degrees.numRanks()))
-      best = &candidate;
-  }
-  return best ? "8-bit weights (" + best->degrees.flags() + ")" : "";
+  FitBudget budget;
+  const std::optional<Degrees> fits =
+      findFewestDevices(kinds, machine, fixed, budget, share);
+  return fits ? "8-bit weights (" + fits->flags() + ")" : "";
 }
 
-/// Half as many positions again and again, of prompts and of what is behind them.
+/// Positions, and how many of the longest request: each kind's are halved so many
+/// times, of prompts and of what is behind them.
+struct Shorter {
+  std::vector<Workload> kinds;
+  int64_t longest = 0;
+};
+
+static Shorter halve(llvm::ArrayRef<Workload> kinds, unsigned times) {
+  Shorter shorter{kinds.vec()};
+  auto halveSize = [&](Sizes &sizes, const std::string &symbol) {
+    auto known = sizes.bySymbol().find(symbol);
+    if (symbol.empty() || known == sizes.bySymbol().end())
+      return;
+    const int64_t part = std::max<int64_t>(known->second >> times, 1);
+    shorter.longest = std::max(shorter.longest, part);
+    sizes.set(symbol, std::min(part, known->second));
+  };
+  for (Workload &kind : shorter.kinds) {
+    halveSize(kind.prompt.sizes, kind.lengthSymbol);
+    if (kind.step)
+      halveSize(kind.step->sizes, kind.pastSymbol);
+  }
+  return shorter;
+}
+
+/// The fewest halves that help: fewer positions never take more.
 static std::string shorterContext(llvm::ArrayRef<Workload> kinds,
                                   const Machine &machine,
                                   const FixedDegrees &fixed) {
-  std::vector<Workload> shorter = kinds.vec();
-  auto halve = [](Sizes &sizes, const std::string &symbol) {
-    auto known = sizes.bySymbol().find(symbol);
-    if (symbol.empty() || known == sizes.bySymbol().end() || known->second < 2)
-      return int64_t(0);
-    const int64_t half = known->second / 2;
-    sizes.set(symbol, half);
-    return half;
-  };
-  for (int64_t longest = 1; longest > 0;) {
-    longest = 0;
-    for (Workload &kind : shorter) {
-      longest = std::max(longest, halve(kind.prompt.sizes, kind.lengthSymbol));
-      if (kind.step)
-        longest = std::max(longest, halve(kind.step->sizes, kind.pastSymbol));
+  const int64_t longest = halve(kinds, 0).longest;
+  if (longest < 2)
+    return "";
+  FitBudget budget;
+  std::string found;
+  for (unsigned least = 1, most = llvm::Log2_64(longest); least <= most;) {
+    const unsigned times = (least + most) / 2;
+    const Shorter shorter = halve(kinds, times);
+    if (std::optional<Degrees> fits =
+            findFewestDevices(shorter.kinds, machine, fixed, budget)) {
+      found = "a context of " + std::to_string(shorter.longest) +
+              " positions (" + fits->flags() + ")";
+      most = times - 1;
+    } else {
+      least = times + 1;
     }
-    if (longest == 0)
-      break;
-    if (std::optional<Candidate> fits = fewest(shorter, machine, fixed))
-      return "a context of " + std::to_string(longest) + " positions (" +
-             fits->degrees.flags() + ")";
   }
-  return "";
+  return found;
 }
 
 std::string whatWouldFit(llvm::ArrayRef<Workload> kinds, const Machine &machine,

@@ -10,13 +10,14 @@
 #ifndef SHARDC_PASSES_PLAN_DEGREES_REMEDY_H
 #define SHARDC_PASSES_PLAN_DEGREES_REMEDY_H
 
-#include "passes/plan/degrees/Ranking.h"
+#include "passes/plan/degrees/DegreeSpace.h"
+#include "passes/plan/machine/Machine.h"
 
 namespace shardc::plan {
 
 /// More devices, weights of 8 bits, or fewer positions, with the flags that run
-/// then; those of the three that help, "" where none does. Of a machine and
-/// requests that no degrees fit.
+/// then; those of the three that help, "" where none does or none is found within
+/// a few hundred plans. Of a machine and requests that no degrees fit.
 std::string whatWouldFit(llvm::ArrayRef<Workload> kinds, const Machine &machine,
                          const FixedDegrees &fixed = {});
 

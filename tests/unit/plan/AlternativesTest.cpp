@@ -1,14 +1,7 @@
 //===- AlternativesTest.cpp - What an op could be split like instead ------===//
 
 #include "passes/plan/Alternatives.h"
-
-#include "dialects/dist/Dist.h"
-#include "passes/shard/FunctionGraph.h"
-
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
-
-#include <gtest/gtest.h>
+#include "tests/unit/plan/ParsedGraph.h"
 
 using namespace shardc;
 using namespace mlir;
@@ -29,24 +22,18 @@ func.func @main(%x: !x) -> !x {
 }
 )mlir";
 
-class Alternatives : public ::testing::Test {
+class Alternatives : public ParsedGraph {
 protected:
   Alternatives() {
-    context
-        .loadDialect<func::FuncDialect, dist::DistDialect, onnx::OnnxDialect>();
-    module = parseSourceString<ModuleOp>(kProducts, ParserConfig(&context));
-    source.emplace(*module->getOps<func::FuncOp>().begin(),
-                   [](StringRef) { return 64; });
+    parse(kProducts);
     mesh.axes.push_back({"tp", 2});
   }
 
   /// Columns of up, rows of down, if nothing there is pinned.
   Plan search(const Plan &start) const {
     Plan plan = start;
-    const plan::Graph &graph = source->graph;
-    const plan::FactorNode hidden =
-        graph.space.find(graph.ops[kUp].results.front()[1]);
-    for (unsigned op : graph.opsWith(hidden))
+    const plan::FactorNode hidden = leaf(kUp, 1, 1);
+    for (unsigned op : graph().opsWith(hidden))
       if (!plan.ops[op].isDecided({axis}))
         plan.ops[op].split(hidden, {axis});
     return plan;
@@ -55,7 +42,7 @@ protected:
   /// A second for each op that something splits, `whole` for each other one.
   std::optional<plan::Alternative> best(unsigned op, double whole) const {
     return plan::bestAlternative(
-        source->graph, op, search(Plan(source->graph)), mesh,
+        graph(), op, search(Plan(graph())), mesh,
         [&](const Plan &start) { return search(start); },
         [&](const Plan &plan) {
           plan::Seconds seconds;
@@ -67,9 +54,6 @@ protected:
 
   static constexpr unsigned kUp = 2, kDown = 3; ///< ops
   const dist::AxisRef axis{"tp", 1, 2};
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
-  std::optional<shard::FunctionGraph> source;
   dist::Mesh mesh;
 };
 
@@ -86,9 +70,8 @@ TEST_F(Alternatives, theCheapestOtherChoiceIsFound) {
 TEST_F(Alternatives, theChosenOneIsNone) {
   const auto other = best(kUp, 2);
   ASSERT_TRUE(other);
-  EXPECT_NE(
-      other->sharding,
-      plan::resultSharding(source->graph, search(Plan(source->graph)), kUp, 0));
+  EXPECT_NE(other->sharding,
+            plan::resultSharding(graph(), search(Plan(graph())), kUp, 0));
 }
 
 } // namespace

@@ -1,15 +1,11 @@
 //===- RankingTest.cpp - Degrees that suit a model and a machine ----------===//
 
+#include "passes/plan/degrees/Ranking.h"
+
+#include "passes/plan/degrees/FitSearch.h"
 #include "passes/plan/degrees/Remedy.h"
-
-#include "dialects/dist/Dist.h"
 #include "passes/plan/machine/ReadMachine.h"
-#include "passes/shard/FunctionGraph.h"
-
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
-
-#include <gtest/gtest.h>
+#include "tests/unit/plan/ParsedGraph.h"
 
 using namespace shardc;
 using namespace mlir;
@@ -20,46 +16,15 @@ namespace {
 
 constexpr int64_t kLayers = 8, kWidth = 4096, kInner = 16384;
 
-/// Layers of an up and a down projection, 268 MB each in f16.
-std::string makeModel() {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << "!x = tensor<?x4096xf16, #dist.value<dims = [batch, 4096]>>\n"
-        "!h = tensor<?x16384xf16, #dist.value<dims = [batch, 16384]>>\n"
-        "!u = tensor<4096x16384xf16>\n!d = tensor<16384x4096xf16>\n"
-        "func.func @main(%y0: !x) -> !x {\n";
-  for (int64_t i = 0; i < kLayers; ++i) {
-    auto weight = [&](const char *name, const char *type) {
-      os << "%" << name << i << " = onnx.Weight {name = \"" << name << i
-         << "\", file = \"w\", offset = 0 : i64, length = 134217728 : i64} : "
-            "() -> "
-         << type << "\n";
-    };
-    weight("up", "!u");
-    weight("down", "!d");
-    os << "%a" << i << " = onnx.MatMul %y" << i << ", %up" << i
-       << " : (!x, !u) -> !h\n"
-       << "%b" << i << " = onnx.Relu %a" << i << " : (!h) -> !h\n"
-       << "%y" << i + 1 << " = onnx.MatMul %b" << i << ", %down" << i
-       << " : (!h, !d) -> !x\n";
-  }
-  os << "return %y" << kLayers << " : !x\n}\n";
-  return text;
-}
-
-class Ranking : public ::testing::Test {
+class Ranking : public ParsedGraph {
 protected:
   Ranking() {
-    context
-        .loadDialect<func::FuncDialect, dist::DistDialect, onnx::OnnxDialect>();
-    module = parseSourceString<ModuleOp>(makeModel(), ParserConfig(&context));
-    source.emplace(*module->getOps<func::FuncOp>().begin(),
-                   [](StringRef) { return 64; });
-    program.graph = &source->graph;
-    program.kernels.emplace(source->graph);
+    parse(makeLayers(kLayers, kWidth, kInner));
+    program.graph = &graph();
+    program.kernels.emplace(graph());
     // One product in a piece.
-    for (unsigned op = 0, piece = 0; op < source->graph.ops.size(); ++op) {
-      const bool isProduct = source->graph.ops[op].usesWeight;
+    for (unsigned op = 0, piece = 0; op < graph().ops.size(); ++op) {
+      const bool isProduct = graph().ops[op].usesWeight;
       if (isProduct && program.pieces.size() > piece)
         ++piece;
       if (isProduct)
@@ -93,9 +58,6 @@ protected:
   }
 
   static constexpr double kWeightBytes = 2.0 * kWidth * kInner;
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
-  std::optional<shard::FunctionGraph> source;
   plan::Program program;
   plan::Workload workload;
   plan::Machine machine;
@@ -130,6 +92,28 @@ TEST_F(Ranking, SaysWhatWouldFit) {
             "16 devices (--tp 8 --pp 2); 8-bit weights (--tp 8)");
   setMemory(kLayers * 2 * kWeightBytes / 24);
   EXPECT_EQ(plan::whatWouldFit(workload, machine), "32 devices (--tp 32)");
+}
+
+TEST_F(Ranking, FewestDevicesAreThoseOfTheRanking) {
+  for (const double part : {1.5, 3.0, 7.0}) {
+    setMemory(kLayers * 2 * kWeightBytes / part);
+    plan::FitBudget budget;
+    const std::optional<plan::Degrees> found =
+        plan::findFewestDevices(workload, machine, {}, budget);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->flags(), best(Goal::Fit).degrees.flags());
+  }
+}
+
+TEST_F(Ranking, LooksForWhatFitsWithinABudget) {
+  setMemory(kLayers * 2 * kWeightBytes / 7);
+  plan::FitBudget budget{0};
+  EXPECT_FALSE(plan::findFewestDevices(workload, machine, {}, budget));
+  // What the average rank has no room for is not tried.
+  setMemory(kWeightBytes / 100);
+  budget.plans = 400;
+  EXPECT_FALSE(plan::findFewestDevices(workload, machine, {}, budget));
+  EXPECT_EQ(budget.plans, 400);
 }
 
 TEST_F(Ranking, KindsOfRequestsAreWeighed) {
@@ -220,11 +204,10 @@ TEST_F(Ranking, AsManyWaysAsAreAskedForShareWeightsOut) {
 }
 
 TEST_F(Ranking, EqualLayersChangeNoPrediction) {
-  const shard::EqualLayers layers(*module->getOps<func::FuncOp>().begin());
+  const shard::EqualLayers layers(function());
   const shard::FunctionGraph folded(
-      *module->getOps<func::FuncOp>().begin(), [](StringRef) { return 64; },
-      &layers);
-  EXPECT_LT(folded.graph.ops.size(), source->graph.ops.size() * 2 / 3);
+      function(), [](StringRef) { return 64; }, &layers);
+  EXPECT_LT(folded.graph.ops.size(), graph().ops.size() * 2 / 3);
   plan::Program short_;
   short_.graph = &folded.graph;
   short_.kernels.emplace(folded.graph);

@@ -2,15 +2,9 @@
 
 #include "passes/plan/cost/RunCost.h"
 
-#include "dialects/dist/Dist.h"
 #include "passes/plan/AxisRoles.h"
 #include "passes/plan/cost/RunMemory.h"
-#include "passes/shard/FunctionGraph.h"
-
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
-
-#include <gtest/gtest.h>
+#include "tests/unit/plan/ParsedGraph.h"
 
 using namespace shardc;
 using namespace mlir;
@@ -62,62 +56,23 @@ func.func @main(%q: !q, %k: !k, %v: !k) -> !q {
 }
 )mlir";
 
-class RunCost : public ::testing::Test {
+class RunCost : public PricedGraph {
 protected:
-  RunCost() {
-    context
-        .loadDialect<func::FuncDialect, dist::DistDialect, onnx::OnnxDialect>();
-    machine.devices.emplace_back();
-    device().name = "test";
-    device().bytesPerSecond = device().attentionBytesPerSecond = 1;
-    device().multiplyAdds[32] = device().attentionMultiplyAdds = 1e30;
-    machine.devicesPerNode = 2;
-    // A byte a second.
-    machine.inside.send = machine.between.send = plan::Curve::ofRate(1, 0);
-    mesh.axes.push_back({"tp", 2});
-    load(kProducts);
-    sizes["batch"] = 10;
-  }
+  RunCost() { load(kProducts); }
 
-  void load(const char *text) {
-    module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
-    source.emplace(*module->getOps<func::FuncOp>().begin(),
-                   [](StringRef) { return 64; });
-    kernels.emplace(source->graph);
-    plan = plan::Plan(source->graph);
-  }
-  plan::Device &device() { return machine.devices.front(); }
-
-  /// The leaf of an op's dim.
-  plan::FactorNode leaf(unsigned op, unsigned operand, unsigned dim) {
-    return source->graph.space.find(
-        source->graph.ops[op].operands[operand][dim]);
-  }
-  void split(plan::FactorNode node) {
-    for (unsigned number : source->graph.opsWith(node))
-      plan.ops[number].split(node, {dist::AxisRef{"tp", 1, 2}});
-  }
   plan::Seconds cost() {
     plan::Seconds sum;
     for (const plan::Seconds &seconds :
-         plan::RunCost(source->graph, *kernels, machine, mesh)
+         plan::RunCost(graph(), *kernels, machine, mesh)
              .run(plan, plan::Sizes(sizes)))
       sum += seconds;
     return sum;
   }
   std::vector<plan::OpMemory> memory() {
-    return plan::memoryOf(source->graph, *kernels, plan, plan::Sizes(sizes));
+    return plan::memoryOf(graph(), *kernels, plan, plan::Sizes(sizes));
   }
 
   static constexpr unsigned kUp = 2, kDown = 3, kRelu = 4; ///< ops
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
-  std::optional<shard::FunctionGraph> source;
-  std::optional<plan::Kernels> kernels;
-  plan::Machine machine;
-  dist::Mesh mesh;
-  plan::Plan plan;
-  llvm::StringMap<int64_t> sizes;
 };
 
 TEST_F(RunCost, ReadsAndWritesWhatIsInMemory) {
@@ -187,7 +142,7 @@ TEST_F(RunCost, WeightsAndLiveValuesAreHeld) {
 /// Half of each on a rank, and while it runs two that are whole.
 TEST_F(RunCost, SharedWeightsTravelBesideWhatIsComputed) {
   mesh.axes = {{"fsdp", 2}};
-  plan = plan::planByRoles(source->graph, mesh, /*isDecode=*/false,
+  plan = plan::planByRoles(graph(), mesh, /*isDecode=*/false,
                            plan::ExpertMode::Tensor, {});
   EXPECT_DOUBLE_EQ(cost().read, 4 * (2 * (5 * 12 + 32) + 2 * 5 * 4))
       << "rows are split, weights are read whole";
@@ -216,8 +171,7 @@ TEST_F(RunCost, RowsAreFusedAndViewsAreFree) {
   EXPECT_FALSE(kernels->starts[kF]) << "a view lies between";
   EXPECT_TRUE(kernels->starts[kH]);
   // The sum is in registers; its negative is what the last product reads.
-  const plan::GraphOp &add = source->graph.ops[kC],
-                      &neg = source->graph.ops[kF];
+  const plan::GraphOp &add = graph().ops[kC], &neg = graph().ops[kF];
   EXPECT_FALSE(kernels->isStored[add.resultValues[0]]);
   EXPECT_TRUE(kernels->isStored[neg.resultValues[0]]);
   device().bytesPerSecond = 1e30;

@@ -2,14 +2,8 @@
 
 #include "passes/plan/degrees/TrainingStep.h"
 
-#include "dialects/dist/Dist.h"
 #include "passes/plan/cost/TrainingCost.h"
-#include "passes/shard/FunctionGraph.h"
-
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
-
-#include <gtest/gtest.h>
+#include "tests/unit/plan/ParsedGraph.h"
 
 using namespace shardc;
 using namespace mlir;
@@ -47,60 +41,24 @@ func.func @main(%x: !q) -> !q {
 }
 )mlir";
 
-class Training : public ::testing::Test {
+class Training : public PricedGraph {
 protected:
   Training() {
-    context
-        .loadDialect<func::FuncDialect, dist::DistDialect, onnx::OnnxDialect>();
-    machine.devices.emplace_back();
-    device().name = "test";
-    device().bytesPerSecond = device().attentionBytesPerSecond = 1;
-    device().multiplyAdds[32] = device().attentionMultiplyAdds = 1e30;
-    machine.devicesPerNode = 2;
-    // A byte a second.
-    machine.inside.send = machine.between.send = plan::Curve::ofRate(1, 0);
-    mesh.axes.push_back({"tp", 2});
     options.overlapsLayers = false;
     load(kProducts);
-    sizes["batch"] = 10;
   }
 
-  void load(const char *text) {
-    module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
-    source.emplace(*module->getOps<func::FuncOp>().begin(),
-                   [](StringRef) { return 64; });
-    kernels.emplace(source->graph);
-    plan = plan::Plan(source->graph);
-  }
-  plan::Device &device() { return machine.devices.front(); }
-
-  plan::FactorNode leaf(unsigned op, unsigned operand, unsigned dim) {
-    return source->graph.space.find(
-        source->graph.ops[op].operands[operand][dim]);
-  }
   /// Columns of `up` and rows of `down`.
-  void splitInside() {
-    const plan::FactorNode node = leaf(kUp, 1, 1);
-    for (unsigned number : source->graph.opsWith(node))
-      plan.ops[number].split(node, {dist::AxisRef{"tp", 1, 2}});
-  }
+  void splitInside() { split(leaf(kUp, 1, 1)); }
   std::vector<plan::OpTraining> costs(int64_t microBatches = 1) {
-    return plan::TrainingCost(source->graph, *kernels, machine, mesh, options,
+    return plan::TrainingCost(graph(), *kernels, machine, mesh, options,
                               microBatches)
         .costs(plan, plan::Sizes(sizes));
   }
 
   static constexpr unsigned kFirst = 3, kUp = 4, kRelu = 5, kDown = 6,
                             kSum = 7; ///< ops
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
-  std::optional<shard::FunctionGraph> source;
-  std::optional<plan::Kernels> kernels;
-  plan::Machine machine;
-  dist::Mesh mesh;
-  plan::Plan plan;
   plan::TrainingOptions options;
-  llvm::StringMap<int64_t> sizes;
 };
 
 TEST_F(Training, ProductsHaveTwoGradientsAndInputsNone) {
@@ -212,21 +170,17 @@ TEST(TrainingStep, EarlierStagesKeepMoreMicroBatches) {
 }
 
 /// As many layers as there are of an up and a down projection in f16.
-class TrainingRun : public ::testing::Test {
+class TrainingRun : public ParsedGraph {
 protected:
   static constexpr int64_t kLayers = 4, kWidth = 1024, kInner = 4096;
   static constexpr double kParameters = 2.0 * kLayers * kWidth * kInner;
 
   TrainingRun() {
-    context
-        .loadDialect<func::FuncDialect, dist::DistDialect, onnx::OnnxDialect>();
-    module = parseSourceString<ModuleOp>(makeModel(), ParserConfig(&context));
-    source.emplace(*module->getOps<func::FuncOp>().begin(),
-                   [](StringRef) { return 64; });
-    program.graph = &source->graph;
-    program.kernels.emplace(source->graph);
+    parse(makeLayers(kLayers, kWidth, kInner));
+    program.graph = &graph();
+    program.kernels.emplace(graph());
     program.numLayers = kLayers;
-    for (unsigned op = 0; op < source->graph.ops.size(); ++op)
+    for (unsigned op = 0; op < graph().ops.size(); ++op)
       program.ops.push_back({op, {}, {int64_t(op) / kOpsOfLayer}});
     workload.prompt.program = &program;
     workload.batchSymbol = "batch";
@@ -241,28 +195,6 @@ protected:
   }
 
   static constexpr int64_t kOpsOfLayer = 5;
-  static std::string makeModel() {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    os << "!x = tensor<?x1024xf16, #dist.value<dims = [batch, 1024]>>\n"
-          "!h = tensor<?x4096xf16, #dist.value<dims = [batch, 4096]>>\n"
-          "!u = tensor<1024x4096xf16>\n!d = tensor<4096x1024xf16>\n"
-          "func.func @main(%y0: !x) -> !x {\n";
-    for (int64_t i = 0; i < kLayers; ++i) {
-      for (auto [name, type] : {std::pair("up", "!u"), {"down", "!d"}})
-        os << "%" << name << i << " = onnx.Weight {name = \"" << name << i
-           << "\", file = \"w\", offset = 0 : i64, length = 8388608 : i64} : "
-              "() -> "
-           << type << "\n";
-      os << "%a" << i << " = onnx.MatMul %y" << i << ", %up" << i
-         << " : (!x, !u) -> !h\n"
-         << "%b" << i << " = onnx.Relu %a" << i << " : (!h) -> !h\n"
-         << "%y" << i + 1 << " = onnx.MatMul %b" << i << ", %down" << i
-         << " : (!h, !d) -> !x\n";
-    }
-    os << "return %y" << kLayers << " : !x\n}\n";
-    return text;
-  }
   plan::Prediction predict(int64_t dp, int64_t pp = 1) {
     plan::Degrees degrees;
     degrees.dp = dp;
@@ -271,9 +203,6 @@ protected:
     return plan::trainingStep(workload, machine, degrees);
   }
 
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
-  std::optional<shard::FunctionGraph> source;
   plan::Program program;
   plan::Workload workload;
   plan::Machine machine;
