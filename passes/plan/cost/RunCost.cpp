@@ -76,6 +76,22 @@ std::vector<Seconds> RunCost::run(const Plan &plan, const Sizes &sizes) {
     if (!plan.ops[op].inTurn.empty())
       seconds[op].communication +=
           std::max(0.0, passAround(plan, op, sizes) - here);
+    seconds[op].communication += addUpOutputs(plan, op, sizes);
+  }
+  return seconds;
+}
+
+double RunCost::addUpOutputs(const Plan &plan, unsigned op,
+                             const Sizes &sizes) {
+  double seconds = 0;
+  for (unsigned value : graph.ops[op].resultValues) {
+    if (!graph.values[value].isReturned)
+      continue;
+    const Sharding produced = producedSharding(graph, plan, value);
+    Sharding whole = produced;
+    whole.partial.clear();
+    if (produced.isPartial())
+      seconds += reshard(produced, whole, graph.values[value], sizes);
   }
   return seconds;
 }

@@ -46,6 +46,8 @@ public:
 private:
   Seconds onSlowestDevice(const Plan &plan, unsigned op, const Sizes &sizes);
   double waitFor(const Plan &plan, unsigned op, const Sizes &sizes);
+  /// What the model returns may be in parts, but is no sum of them.
+  double addUpOutputs(const Plan &plan, unsigned op, const Sizes &sizes);
   /// By op: to put its weights together.
   std::vector<double> gatherWeights(const Plan &plan, const Sizes &sizes);
 
