@@ -16,6 +16,8 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
     A plan is a value: `keep-plan` leaves it on the module as JSON, `plan` takes
     one instead of a search, and `pins` and `annotations` are shardings that a
     search starts from.
+    Of a typical request (`plan-sizes`) splits of weights are chosen by predicted
+    time, where no plan, pin or annotation decides them; else without sizes.
     `alternatives-of` leaves on the module what other shardings of a node would cost.
 
     Sums whose parts the ranks hold are added as parts where that saves a

@@ -13,6 +13,7 @@
 #include "passes/plan/Pins.h"
 #include "passes/plan/machine/ReadMachine.h"
 #include "passes/shard/BatchFactor.h"
+#include "passes/shard/ChooseSplits.h"
 #include "passes/shard/PriceAlternatives.h"
 #include "passes/shard/TensorNames.h"
 #include "passes/shard/WriteShardings.h"
@@ -142,6 +143,8 @@ struct PropagateShardingsPass
     getOperation()->setAttr(
         kMatrixAxesAttr,
         dist::AxesAttr::get(&getContext(), plan::matrixAxes(stage, *experts)));
+    if (!choose(programs, stage, *experts, options))
+      return signalPassFailure();
     for (Program &program : programs)
       if (!shard(program, stage, *experts, options))
         return signalPassFailure();
@@ -282,18 +285,35 @@ private:
         usedPins.insert(&pin);
     if (!annotate(program, stage, start))
       return std::nullopt;
+    chosen.apply(*program.source, start);
     return plan::planByRoles(graph, stage, onnx::isDecode(program.function),
                              experts, options, &start);
   }
 
+  /// Splits of weights for the sizes of a typical request, where those are known
+  /// and nobody has decided any.
+  bool choose(ArrayRef<Program> programs, const dist::Mesh &stage,
+              ExpertMode experts, const plan::AxisOptions &options) {
+    if (planSizes.empty() || !given.is_null() || !givenPins.empty() ||
+        !annotated.is_null())
+      return true;
+    plan::Machine typical;
+    llvm::StringMap<int64_t> sizes;
+    if (!readSizes("plan-sizes", planSizes, sizes) || !readMachine(typical))
+      return false;
+    // Prompts come behind steps, which are split like them.
+    chosen = chooseSplits(programs.back().function,
+                          {typical, wholeMesh(), stage, plan::Sizes(sizes)},
+                          experts, options);
+    if (!chosen.why.empty())
+      getOperation().emitRemark() << chosen.why;
+    return true;
+  }
+
   bool readSizes(StringRef option, ArrayRef<std::string> entries,
                  llvm::StringMap<int64_t> &sizes) {
-    for (StringRef entry : entries) {
-      auto [name, text] = entry.rsplit('=');
-      if (text.getAsInteger(10, sizes[name]) || sizes[name] < 0)
-        return fail(option + " has \"" + entry + "\", expected NAME=SIZE");
-    }
-    return true;
+    const std::string problem = plan::parseSizes(entries, sizes);
+    return problem.empty() || fail(option + " " + problem);
   }
 
   const dist::Mesh &wholeMesh() {
@@ -381,7 +401,8 @@ private:
 
   std::vector<plan::Pin> givenPins;
   llvm::DenseSet<const plan::Pin *> usedPins;
-  Json given;            ///< plan, or null
+  Json given; ///< plan, or null
+  ChosenSplits chosen;
   Json annotated;        ///< of the model's file, or null
   OutputsOfNode outputs; ///< with them
   Json kept = Json::object(), priced = Json::object(); ///< by function
