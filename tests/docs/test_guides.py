@@ -2,10 +2,11 @@
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 from tests.large import decoder
-from tests.support import EndToEnd, program
+from tests.support import EndToEnd, model_file, program
 
 DOCS = Path(__file__).parents[2] / "docs"
 MODELS = {
@@ -14,6 +15,7 @@ MODELS = {
     "405b": {"layers": 126, "hidden": 16384, "heads": 128, "kv_heads": 8, "inner": 53248, "vocabulary": 128256},
     "moe": {"layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "inner": 14336, "vocabulary": 32000, "experts": 8},
 }
+TABLED = re.compile(r"^\|[^|]*\| `(shardc [^`]*)` \|$", re.MULTILINE)
 COMMAND = re.compile(r"^    \$ (?P<command>.*)\n(?P<shown>(?:    (?!\$ ).+\n)*)", re.MULTILINE)
 
 
@@ -42,3 +44,21 @@ class Guides(EndToEnd):
 
     def test_70b_on_128_h100(self):
         self.run_guide("70b-on-128-h100.md")
+
+    def test_onnx_in_and_out(self):
+        """One command after the other, in one folder: they take each other's files."""
+        page = (DOCS / "onnx-in-and-out.md").read_text()
+        shutil.copy(model_file("gpt2-dynamo-op20"), self.folder / "model.onnx")
+        commands = TABLED.findall(page)
+        self.assertEqual(len(commands), 4)
+        said = []
+        for command in commands:
+            paths = [self.folder / word if (self.folder / word).exists() or word in ("annotated.onnx", "model.shard", "ranks")
+                     else word for word in shlex.split(command)[1:]]
+            with self.subTest(command=command):
+                done = program("shardc", *paths)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                said += done.stderr.splitlines()
+        shown = re.findall(r"^    (annotations: .*)$", page, re.MULTILINE)
+        self.assertEqual(len(shown), 1)
+        self.assertIn(shown[0], said)
