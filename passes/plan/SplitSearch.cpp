@@ -58,8 +58,8 @@ static llvm::SmallVector<FactorNode, 8> matrixLeaves(const Graph &graph) {
 
 /// Equal for leaves that are alike.
 static auto likenessOf(const Graph &graph, FactorNode leaf) {
-  using Place = std::tuple<OpKind, onnx::PartialRule, onnx::FactorClass, size_t,
-                           double>;
+  using Place =
+      std::tuple<OpKind, onnx::PartialRule, onnx::FactorClass, size_t, double>;
   std::vector<Place> places;
   for (unsigned number : graph.opsWith(leaf)) {
     const GraphOp &op = graph.ops[number];
@@ -69,9 +69,8 @@ static auto likenessOf(const Graph &graph, FactorNode leaf) {
   return std::pair(graph.space.size(leaf).opaque(), std::move(places));
 }
 
-std::vector<std::vector<LeafChoice>> findChoices(const Graph &graph,
-                                                 ArrayRef<AxisRef> axes,
-                                                 bool areTogether) {
+std::vector<std::vector<LeafChoice>>
+findChoices(const Graph &graph, ArrayRef<AxisRef> axes, bool areTogether) {
   llvm::MapVector<unsigned, llvm::SmallVector<FactorNode, 4>> alike;
   std::map<decltype(likenessOf(graph, 0)), unsigned> classes;
   for (FactorNode leaf : matrixLeaves(graph)) {
@@ -137,8 +136,7 @@ private:
     const PlanPrice price = priceOf(chosen);
     const bool isAllowed =
         price.weightBytes <= solution.before.weightBytes * (1 + 1e-9);
-    const double least =
-        solution.choices.empty() ? 1 - kLeastGain : 1 - 1e-9;
+    const double least = solution.choices.empty() ? 1 - kLeastGain : 1 - 1e-9;
     if (!isAllowed || price.seconds >= solution.after.seconds * least)
       return;
     solution.after = price;

@@ -41,7 +41,7 @@ struct PlanPrice {
 
 struct SplitProblem {
   const Graph &graph;
-  AxisList axes;    ///< to split weights over, major first
+  AxisList axes;     ///< to split weights over, major first
   const Plan &start; ///< what is decided already
   /// Decides the rest of a plan, and what a whole one takes.
   llvm::function_ref<Plan(const Plan &)> complete;

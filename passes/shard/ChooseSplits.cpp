@@ -18,8 +18,8 @@ namespace shardc::shard {
 /// Plans of a layer take a millisecond or two.
 static constexpr unsigned kBudget = 400;
 
-static llvm::SmallVector<plan::FactorNode, 4>
-leavesOf(const plan::Graph &graph, plan::FactorNode dim) {
+static llvm::SmallVector<plan::FactorNode, 4> leavesOf(const plan::Graph &graph,
+                                                       plan::FactorNode dim) {
   llvm::SmallVector<plan::FactorNode, 4> leaves;
   graph.space.forEachLeaf(
       dim, [&](plan::FactorNode leaf, bool) { leaves.push_back(leaf); });
@@ -43,8 +43,7 @@ describe(const FunctionGraph &source, const plan::LeafChoice &choice) {
   llvm::DenseSet<plan::FactorNode> done;
   forEachWeight(source, [&](StringRef name, const plan::DimNodes &dims) {
     for (auto [d, dim] : llvm::enumerate(dims))
-      for (auto [position, leaf] :
-           llvm::enumerate(leavesOf(source.graph, dim)))
+      for (auto [position, leaf] : llvm::enumerate(leavesOf(source.graph, dim)))
         if (llvm::is_contained(choice.leaves, leaf) && done.insert(leaf).second)
           found.push_back({name.str(), d, position, choice.axes});
   });
@@ -90,18 +89,16 @@ ChosenSplits chooseSplits(func::FuncOp function, const PriceContext &context,
   auto price = [&](const plan::Plan &plan) {
     plan::PlanPrice price;
     plan::RunCost cost(graph, kernels, context.machine, context.mesh);
-    for (auto [op, seconds] :
-         llvm::enumerate(cost.run(plan, context.sizes)))
+    for (auto [op, seconds] : llvm::enumerate(cost.run(plan, context.sizes)))
       price.seconds += seconds.total() * graph.ops[op].count;
-    for (auto [op, memory] : llvm::enumerate(
-             plan::memoryOf(graph, kernels, plan, context.sizes)))
+    for (auto [op, memory] :
+         llvm::enumerate(plan::memoryOf(graph, kernels, plan, context.sizes)))
       price.weightBytes += memory.weights * graph.ops[op].count;
     return price;
   };
   const plan::Plan start(graph);
   const plan::SplitSolution solution =
-      plan::searchSplits(
-          {graph, axes, start, complete, price}, kBudget);
+      plan::searchSplits({graph, axes, start, complete, price}, kBudget);
   for (const plan::LeafChoice &choice : solution.choices)
     llvm::append_range(chosen.factors, describe(source, choice));
   if (chosen.factors.empty())

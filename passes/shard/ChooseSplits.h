@@ -34,8 +34,7 @@ struct ChosenSplits {
 };
 
 ChosenSplits chooseSplits(mlir::func::FuncOp function,
-                          const PriceContext &context,
-                          plan::ExpertMode experts,
+                          const PriceContext &context, plan::ExpertMode experts,
                           const plan::AxisOptions &options);
 
 } // namespace shardc::shard

@@ -35,10 +35,10 @@ std::vector<Degrees> DegreeSpace::ofOneReplica() const {
 }
 
 int64_t DegreeSpace::mostMicroBatches(const Degrees &degrees) const {
-  int64_t most = degrees.pp > 1 && kinds.front().hasMicroBatches &&
-                         !kinds.front().training
-                     ? 4 * degrees.pp
-                     : 1;
+  int64_t most =
+      degrees.pp > 1 && kinds.front().hasMicroBatches && !kinds.front().training
+          ? 4 * degrees.pp
+          : 1;
   for (const Workload &kind : kinds)
     most = std::min(most, kind.batch / (degrees.dp * degrees.fsdp));
   return most;

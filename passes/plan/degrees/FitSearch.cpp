@@ -41,8 +41,7 @@ private:
     std::vector<Degrees> all;
     for (Degrees degrees : space.ofOneReplica()) {
       const int64_t used = degrees.numRanks();
-      for (int64_t fsdp :
-           space.ways(dist::kStorageAxis, used)) {
+      for (int64_t fsdp : space.ways(dist::kStorageAxis, used)) {
         // As in the ranking (Ranking.cpp).
         if (fsdp > 1 && degrees.cp > 1 && !fixed.count("fsdp"))
           continue;

@@ -91,8 +91,8 @@ inline std::string makeLayers(int64_t numLayers, int64_t width, int64_t inner) {
   for (int64_t i = 0; i < numLayers; ++i) {
     for (auto [name, type] : {std::pair("up", "!u"), {"down", "!d"}})
       os << "%" << name << i << " = onnx.Weight {name = \"" << name << i
-         << "\", file = \"w\", offset = 0 : i64, length = "
-         << 2 * width * inner << " : i64} : () -> " << type << "\n";
+         << "\", file = \"w\", offset = 0 : i64, length = " << 2 * width * inner
+         << " : i64} : () -> " << type << "\n";
     os << "%a" << i << " = onnx.MatMul %y" << i << ", %up" << i
        << " : (!x, !u) -> !h\n"
        << "%b" << i << " = onnx.Relu %a" << i << " : (!h) -> !h\n"

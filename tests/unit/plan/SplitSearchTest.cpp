@@ -77,11 +77,10 @@ protected:
   }
   SplitSolution solve(unsigned budget) const {
     const Plan start(graph());
-    return plan::searchSplits(
-        {graph(), dist::wholeMesh(mesh), start,
-         [&](const Plan &from) { return complete(from); },
-         [&](const Plan &plan) { return price(plan); }},
-        budget);
+    return plan::searchSplits({graph(), dist::wholeMesh(mesh), start,
+                               [&](const Plan &from) { return complete(from); },
+                               [&](const Plan &plan) { return price(plan); }},
+                              budget);
   }
 
   /// Of all plans in which each factor is whole or split as a whole, and no rank
@@ -148,10 +147,10 @@ TEST_F(SplitSearch, NeitherSlowerNorLargerThanColumnsThenRows) {
   for (const plan::GraphOp &op : graph().ops)
     if (op.kind == plan::OpKind::Weight &&
         graph().values[op.resultValues[0]].sizes[1].isConstant(16384))
-      plan::pinLeaf(graph(),
-                    graph().space.find(
-                        graph().values[op.resultValues[0]].dims[1]),
-                    dist::wholeMesh(mesh), megatron);
+      plan::pinLeaf(
+          graph(),
+          graph().space.find(graph().values[op.resultValues[0]].dims[1]),
+          dist::wholeMesh(mesh), megatron);
   const PlanPrice usual = price(complete(megatron));
   const SplitSolution found = solve(200);
   EXPECT_LE(found.after.seconds, usual.seconds * (1 + 1e-9));
