@@ -55,6 +55,43 @@ class SavedPlans(EndToEnd):
             said = self.run_ok("shardc", "verify", model, "--load-plan", file, "--dims", "batch=2,sequence=7", "--seed", seed)
             self.assertIn("computes what one rank computes", said)
 
+    def test_any_parts_of_an_axis_compute_the_same_or_are_refused(self):
+        """Of 12 ways: also those that have no even share of each other, as the first 4 and the last 2."""
+        model = model_file("llama-dynamo-op18")
+        file, _ = self.save(model, "--tp", 12)
+        plan = json.loads(file.read_text())
+        parts = [f"tp:({pre}){size}" for pre in range(1, 12) for size in range(2, 13) if 12 % (pre * size) == 0]
+        numbers = {"computed": 0, "refused": 0}
+        for seed in range(12):
+            draw = random.Random(seed)
+            edited = json.loads(json.dumps(plan))
+            for op in edited["programs"]["main"]:
+                splits = op.get("splits", [])
+                if len(splits) == 1 and draw.random() < 0.3:
+                    splits[0]["axes"] = [draw.choice(parts)]
+                if draw.random() < 0.02 and len(splits) == 1 and op["op"] == "Weight":
+                    other = {key: splits[0][key] for key in ("of", "factor")}
+                    splits.append({**other, "dim": 1 - splits[0]["dim"], "axes": [draw.choice(parts)]})
+            file.write_text(json.dumps(edited))
+            done = program("shardc", "verify", model, "--load-plan", file, "--dims", "batch=2,sequence=7", "--seed", seed)
+            if done.returncode == 0:
+                self.assertIn("computes what one rank computes", done.stdout)
+                numbers["computed"] += 1
+                continue
+            self.assertEqual((done.returncode, done.stderr.count("error: ")), (2, 1), done.stdout + done.stderr)
+            self.assertIn("splits it twice", done.stderr)
+            numbers["refused"] += 1
+        self.assertGreater(min(numbers.values()), 0, numbers)
+
+    def test_parts_of_an_axis_that_are_no_grid(self):
+        """4 key heads over the first 4 of 12 ways, each of 3 ranks; their groups of 2 over every other rank."""
+        model = model_file("llama-dynamo-op18")
+        file, _ = self.save(model, "--tp", 12)
+        file.write_text(file.read_text().replace('"tp:(4)3"', '"tp:(6)2"'))
+        done = program("shardc", "verify", model, "--load-plan", file, "--dims", "batch=2,sequence=7")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("an axis splits it twice", done.stderr)
+
     def test_pins_hold_and_the_rest_is_searched(self):
         model = model_file("llama-dynamo-op18")
         linear = {op["node"]: op for op in self.ops_of(model, "--tp", 2) if op["node"].startswith("node_linear")}

@@ -53,7 +53,7 @@ DimExpr AxisRef::index(const Mesh &mesh) const {
 bool AxisRef::overlaps(const AxisRef &other) const {
   if (name != other.name || size == 1 || other.size == 1)
     return false;
-  return pre < other.pre * other.size && other.pre < pre * size;
+  return other.pre % (pre * size) != 0 && pre % (other.pre * other.size) != 0;
 }
 
 bool overlapsAny(llvm::ArrayRef<AxisRef> axes, const AxisRef &axis) {

@@ -70,7 +70,9 @@ struct AxisRef {
 
   /// This rank's way, as an expression over its coordinates.
   DimExpr index(const Mesh &mesh) const;
-  /// True if some way of one is also distinguished by the other.
+  /// False only where one is cut from what the other leaves of the axis, so that
+  /// each pair of their ways is one of equally many ranks. Of 12 ways "tp":(1)4
+  /// and "tp":(6)2 overlap: 3 ranks have no even halves.
   bool overlaps(const AxisRef &other) const;
   /// How many ways of this one the other distinguishes as well: "tp":(4)2
   /// shares 2 with all of "tp"=8, 1 with "tp":(1)4.

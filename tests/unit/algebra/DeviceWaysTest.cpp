@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 using namespace shardc::dist;
 using Ways = std::vector<int64_t>;
 using Axes = llvm::SmallVector<AxisRef, 1>;
@@ -58,4 +60,32 @@ TEST(DeviceWays, foundAxesDealOutTheSame) {
       for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
         EXPECT_EQ(wayOf(rank, *found, mesh), ways[rank]);
     }
+}
+
+/// By counting: of parts that do not overlap, each pair of ways is one of equally
+/// many ranks. Those that overlap share ways, or none of them is cut from what the
+/// other leaves, as t % 2 and t % 3 of 6.
+TEST(DeviceWays, partsThatDoNotOverlapAreIndependent) {
+  for (int64_t n = 1; n <= 24; ++n) {
+    const Mesh mesh{{{"tp", n}}};
+    std::vector<AxisRef> parts;
+    for (int64_t pre = 1; pre <= n; ++pre)
+      for (int64_t size = 2; pre * size <= n; ++size)
+        if (n % (pre * size) == 0)
+          parts.push_back({"tp", pre, size});
+    for (const AxisRef &one : parts)
+      for (const AxisRef &other : parts) {
+        std::map<std::pair<int64_t, int64_t>, int64_t> count;
+        for (int64_t rank = 0; rank < n; ++rank)
+          ++count[{wayOf(rank, one, mesh), wayOf(rank, other, mesh)}];
+        bool areIndependent = int64_t(count.size()) == one.size * other.size;
+        for (const auto &[ways, ranks] : count)
+          areIndependent &= ranks * one.size * other.size == n;
+        const bool isCutFromRest = other.pre % (one.pre * one.size) == 0 ||
+                                   one.pre % (other.pre * other.size) == 0;
+        EXPECT_EQ(one.overlaps(other), !areIndependent || !isCutFromRest)
+            << n << ": (" << one.pre << ")" << one.size << ", (" << other.pre
+            << ")" << other.size;
+      }
+  }
 }
