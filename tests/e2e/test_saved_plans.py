@@ -92,6 +92,25 @@ class SavedPlans(EndToEnd):
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("an axis splits it twice", done.stderr)
 
+    def test_what_is_held_in_pieces_is_cut_further(self):
+        """Keys of 4 heads of 16: each rank makes 8 of each head, and keeps those of 2 heads."""
+        model = model_file("llama-dynamo-op18")
+        file, _ = self.save(model, "--tp", 4)
+        plan = json.loads(file.read_text())
+        ops = {op["node"]: op for op in plan["programs"]["main"]}
+
+        def over(axes, of, dim, factor):
+            return {"of": of, "dim": dim, "factor": factor, "axes": [axes]}
+
+        ops["val_83"]["splits"] = [over("tp:(2)2", "result 0", 1, 1)]
+        ops["node_linear_1"]["splits"] = [over("tp:(2)2", "operand 1", 1, 1)]
+        ops["node_view_1"]["splits"] = [over("tp:(1)2", "operand 0", 2, 0), over("tp:(2)2", "operand 0", 2, 1)]
+        file.write_text(json.dumps(plan))
+        cut = [line for line in self.partitioned(model, "--load-plan", file).splitlines() if "dist.slice" in line]
+        self.assertTrue(any('(4, 16:"tp":(2)2)' in line and '(4:"tp"=2, 16:"tp":(2)2)' in line for line in cut), cut)
+        said = self.run_ok("shardc", "verify", model, "--load-plan", file, "--dims", "batch=2,sequence=7")
+        self.assertIn("computes what one rank computes", said)
+
     def test_pins_hold_and_the_rest_is_searched(self):
         model = model_file("llama-dynamo-op18")
         linear = {op["node"]: op for op in self.ops_of(model, "--tp", 2) if op["node"].startswith("node_linear")}

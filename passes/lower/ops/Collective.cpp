@@ -140,40 +140,50 @@ LogicalResult AllToAllOp::lower(Lowering &lowering) {
 /// What takes the parts in turn makes them come.
 LogicalResult RingOp::lower(Lowering &) { return success(); }
 
+/// A factor as ranks hold it that have yet to be cut: less the axes that cut it.
+static dist::Factor withoutCuts(dist::Factor factor,
+                                ArrayRef<dist::AxisRef> held) {
+  llvm::erase_if(factor.axes, [&](const dist::AxisRef &axis) {
+    return !llvm::is_contained(held, axis);
+  });
+  return factor;
+}
+
 /// The parts of one dim of `from`, held as `held`, that a rank owns in `split`.
-/// A range is a window; otherwise each segment is copied.
-static FailureOr<ValueView> sliceDim(Operation *op, Lowering &lowering,
-                                     ValueView from, size_t dim,
-                                     const dist::DimSharding &held,
-                                     const dist::DimSharding &split) {
+/// A range is a window; otherwise each segment is copied: of (8, 16:"tp"=4) and
+/// (8:"dp"=2, 16:"tp"=4) a rank has [8, 4] and takes [4, 4] of it.
+static ValueView sliceDim(Operation *op, Lowering &lowering, ValueView from,
+                          size_t dim, const dist::DimSharding &held,
+                          const dist::DimSharding &split) {
   const dist::Mesh &mesh = lowering.mesh;
   if (held.isOneRange() && split.isOneRange())
     return from.with(
         from.layout.sliced(dim, split.lowerBound(mesh) - held.lowerBound(mesh),
                            split.localSize(mesh)));
-  if (held.isSplit())
-    return op->emitError("splits further what ranks hold in several pieces, "
-                         "which is not supported yet");
   from.isReplicated = false;
   Sizes dims = from.layout.dims;
   dims[dim] = split.localSize(mesh);
   ValueView to = lowering.allocate(op, from.element, dims, false);
+  const auto heldAxes = held.axes();
   dist::DimExpr fromOffset = 0, toOffset = 0;
   for (const dist::Segment &segment : split.segments) {
-    Sizes global, local;
+    Sizes before, offsets, local;
     for (const dist::Factor &factor : segment.factors) {
-      global.push_back(factor.size);
+      const dist::Factor uncut = withoutCuts(factor, heldAxes);
+      before.push_back(uncut.localSize(mesh));
+      offsets.push_back(factor.lowerBound(mesh) - uncut.lowerBound(mesh));
       local.push_back(factor.localSize(mesh));
     }
-    StridedLayout source = from.layout.sliced(dim, fromOffset, segment.size())
-                               .expanded(dim, global);
-    for (auto [f, factor] : llvm::enumerate(segment.factors))
-      source = source.sliced(dim + f, factor.lowerBound(mesh), local[f]);
+    const dist::DimExpr size = dist::product(before);
+    StridedLayout source =
+        from.layout.sliced(dim, fromOffset, size).expanded(dim, before);
+    for (size_t f = 0; f < local.size(); ++f)
+      source = source.sliced(dim + f, offsets[f], local[f]);
     StridedLayout target =
         to.layout.sliced(dim, toOffset, segment.localSize(mesh))
             .expanded(dim, local);
     lowering.copy(op, from.with(source), to.with(target));
-    fromOffset = fromOffset + segment.size();
+    fromOffset = fromOffset + size;
     toOffset = toOffset + segment.localSize(mesh);
   }
   return to;
@@ -187,11 +197,7 @@ LogicalResult SliceOp::lower(Lowering &lowering) {
   for (size_t d = 0; d < to.dims.size(); ++d) {
     if (from.dims[d] == to.dims[d])
       continue;
-    FailureOr<ValueView> sliced =
-        sliceDim(op, lowering, view, d, from.dims[d], to.dims[d]);
-    if (failed(sliced))
-      return failure();
-    view = *sliced;
+    view = sliceDim(op, lowering, view, d, from.dims[d], to.dims[d]);
   }
   lowering.bindWindow(op->getResult(0), view, view.layout);
   return success();
