@@ -135,6 +135,10 @@ static Json secondsOf(const plan::Prediction &prediction) {
 
 Json jsonOf(const plan::Candidate &candidate) {
   const plan::Degrees &d = candidate.degrees;
+  Json order = Json::array();
+  for (const dist::Axis &axis : llvm::reverse(d.mesh().axes))
+    if (axis.size > 1)
+      order.push_back(axis.name);
   return {{"mesh",
            {{"dp", d.dp},
             {"pp", d.pp},
@@ -142,6 +146,7 @@ Json jsonOf(const plan::Candidate &candidate) {
             {"ep", d.ep},
             {"tp", d.tp},
             {"fsdp", d.fsdp}}},
+          {"rank_order", std::move(order)},
           {"sp", d.sequenceParallel},
           {"micro_batches", d.microBatches},
           {"flags", d.flags()},

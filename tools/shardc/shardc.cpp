@@ -118,6 +118,7 @@ static plan::Degrees degreesOf(const CompileOptions &options) {
   degrees.cp = ways("cp");
   degrees.ep = ways("ep");
   degrees.tp = ways("tp");
+  degrees.orderAs(options.mesh);
   degrees.sequenceParallel = options.sequenceParallel;
   degrees.microBatches = options.microBatches;
   if (auto mode = plan::symbolizeContextMode(options.contextMode))

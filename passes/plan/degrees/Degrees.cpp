@@ -4,20 +4,40 @@
 
 #include "dialects/dist/algebra/StorageAxis.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace shardc::plan {
+
+/// Major to minor, where no order is given.
+static constexpr llvm::StringLiteral kAxes[] = {
+    dist::kReplicaAxis, dist::kPipelineAxis, dist::kStorageAxis,
+    dist::kContextAxis, dist::kExpertAxis,   "tp"};
+
+int64_t Degrees::ways(llvm::StringRef axis) const {
+  const int64_t all[] = {dp, pp, fsdp, cp, ep, tp};
+  return all[llvm::find(kAxes, axis) - std::begin(kAxes)];
+}
+
+void Degrees::orderAs(const dist::Mesh &mesh) {
+  std::vector<std::string> plain;
+  for (llvm::StringRef axis : kAxes)
+    if (ways(axis) > 1)
+      plain.push_back(axis.str());
+  order.clear();
+  for (const dist::Axis &axis : mesh.axes)
+    if (ways(axis.name) > 1)
+      order.push_back(axis.name);
+  if (order == plain)
+    order.clear();
+}
 
 dist::Mesh Degrees::mesh() const {
   dist::Mesh mesh;
-  auto add = [&](llvm::StringRef name, int64_t ways) {
-    if (ways > 1 || name == "tp")
-      mesh.axes.push_back({name.str(), ways});
-  };
-  add(dist::kReplicaAxis, dp);
-  add(dist::kPipelineAxis, pp);
-  add(dist::kStorageAxis, fsdp);
-  add(dist::kContextAxis, cp);
-  add(dist::kExpertAxis, ep);
-  add("tp", tp);
+  for (llvm::StringRef axis : kAxes)
+    if (ways(axis) > 1 ? order.empty() : axis == "tp")
+      mesh.axes.push_back({axis.str(), ways(axis)});
+  for (const std::string &axis : order)
+    mesh.axes.push_back({axis, ways(axis)});
   return mesh;
 }
 
@@ -45,6 +65,8 @@ std::string Degrees::flags() const {
   if (ep > 1)
     add(("ep-mode " + stringify(expertMode)).str());
   addWays("micro-batches", microBatches);
+  if (!order.empty())
+    add("rank-order " + llvm::join(llvm::reverse(order), ","));
   return text;
 }
 

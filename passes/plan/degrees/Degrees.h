@@ -3,7 +3,9 @@
 //   {dp 1, pp 2, fsdp 1, cp 1, ep 1, tp 8}    16 ranks, --tp 8 --pp 2
 //
 // The mesh has the axes major to minor as here, so that the ranks of "tp" are
-// neighbours.
+// neighbours, unless `order` says otherwise:
+//
+//   {tp 2, pp 8, order tp pp}    --tp 2 --pp 8 --rank-order pp,tp
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_PLAN_DEGREES_DEGREES_H
@@ -19,8 +21,13 @@ struct Degrees {
   int64_t microBatches = 1;
   ContextMode contextMode = ContextMode::Ring;
   ExpertMode expertMode = ExpertMode::Tensor;
+  /// All axes of several ways, major to minor; empty for the order above.
+  std::vector<std::string> order = {};
 
   int64_t numRanks() const { return dp * pp * fsdp * cp * ep * tp; }
+  int64_t ways(llvm::StringRef axis) const;
+  /// Takes over the order of axes that have several ways here.
+  void orderAs(const dist::Mesh &mesh);
   dist::Mesh mesh() const;
   /// As the command line has them; "--tp 1" where there is nothing to say.
   std::string flags() const;

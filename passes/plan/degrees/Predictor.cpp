@@ -2,6 +2,7 @@
 
 #include "passes/plan/degrees/Predictor.h"
 
+#include "passes/plan/degrees/RankOrder.h"
 #include "passes/plan/degrees/TrainingStep.h"
 
 #include <algorithm>
@@ -30,21 +31,23 @@ int64_t Predictor::rowsOf(const Degrees &degrees, int64_t microBatches) const {
   return (workload.batch + parts - 1) / parts;
 }
 
-/// All that the costs of ops depend on.
+/// All that splits of ops and their bytes depend on.
 static std::string keyOf(const Program *program, const Degrees &degrees,
                          bool isStep, int64_t batch) {
   Degrees own = degrees;
   own.dp = own.pp = own.microBatches = 1;
+  own.order.clear();
   if (isStep) // not split over the sequence
     own.sequenceParallel = false;
   return std::to_string(reinterpret_cast<uintptr_t>(program)) + " " +
          own.flags() + " " + std::to_string(batch) + (isStep ? " step" : "");
 }
 
-/// Which ranks are neighbours does not depend on the axes before these.
-static dist::Mesh stageMeshOf(Degrees degrees) {
-  degrees.dp = degrees.pp = 1;
-  return degrees.mesh();
+static std::string textOf(const dist::Mesh &mesh) {
+  std::string text;
+  for (const dist::Axis &axis : mesh.axes)
+    text += axis.name + " " + std::to_string(axis.size) + " ";
+  return text;
 }
 
 /// Of a part of the batch.
@@ -63,7 +66,7 @@ Predictor::OpCosts &Predictor::costsOf(const Request &request, bool isStep,
       costs.try_emplace(keyOf(&program, degrees, isStep, batch));
   OpCosts &found = known->second;
   if (isNew) {
-    found.plan = planByRoles(*program.graph, stageMeshOf(degrees), isStep,
+    found.plan = planByRoles(*program.graph, dist::stageMesh(degrees.mesh()), isStep,
                              degrees.expertMode,
                              {degrees.sequenceParallel, degrees.contextMode});
     found.memory = memoryOf(*program.graph, *program.kernels, found.plan,
@@ -72,18 +75,19 @@ Predictor::OpCosts &Predictor::costsOf(const Request &request, bool isStep,
   return found;
 }
 
-const Predictor::OpCosts &Predictor::timedCostsOf(const Request &request,
-                                                  bool isStep,
-                                                  const Degrees &degrees,
-                                                  int64_t batch) {
-  OpCosts &found = costsOf(request, isStep, degrees, batch);
-  if (found.seconds.empty()) {
+const std::vector<Seconds> &Predictor::timesOf(const Request &request,
+                                               bool isStep,
+                                               const Degrees &degrees,
+                                               int64_t batch) {
+  OpCosts &costs = costsOf(request, isStep, degrees, batch);
+  const dist::Mesh mesh = neighbourMesh(degrees, machine);
+  auto [known, isNew] = costs.seconds.try_emplace(textOf(mesh));
+  if (isNew) {
     const Program &program = *request.program;
-    const dist::Mesh mesh = stageMeshOf(degrees);
-    found.seconds = RunCost(*program.graph, *program.kernels, machine, mesh)
-                        .run(found.plan, sizesOf(request, workload, batch));
+    known->second = RunCost(*program.graph, *program.kernels, machine, mesh)
+                        .run(costs.plan, sizesOf(request, workload, batch));
   }
-  return found;
+  return known->second;
 }
 
 const std::vector<Predictor::Stage> &Predictor::stagesOf(const Program &program,
@@ -120,8 +124,9 @@ const std::vector<Predictor::Stage> &Predictor::stagesOf(const Program &program,
 RunPrediction Predictor::run(const Request &request, bool isStep,
                              const Degrees &degrees,
                              std::vector<StagePrediction> &byStage) {
-  const OpCosts &ops = timedCostsOf(request, isStep, degrees,
-                                    rowsOf(degrees, degrees.microBatches));
+  const int64_t rows = rowsOf(degrees, degrees.microBatches);
+  const OpCosts &ops = costsOf(request, isStep, degrees, rows);
+  const std::vector<Seconds> &times = timesOf(request, isStep, degrees, rows);
   const dist::Mesh mesh = degrees.mesh();
   const auto &placed = stagesOf(*request.program, degrees.pp);
   Seconds slowest;
@@ -130,7 +135,7 @@ RunPrediction Predictor::run(const Request &request, bool isStep,
   for (int64_t stage = 0; stage < degrees.pp; ++stage) {
     Seconds seconds;
     for (auto [op, count] : placed[stage].ops)
-      seconds += ops.seconds[op] * count;
+      seconds += times[op] * count;
     (isStep ? byStage[stage].step : byStage[stage].prompt) = seconds;
     prediction.total += seconds.total();
     if (seconds.total() > slowest.total())
@@ -189,9 +194,9 @@ void Prediction::setLimits(const Machine &machine) {
 }
 
 Predictor::Detail Predictor::detail(const Degrees &degrees) {
-  const OpCosts &found = timedCostsOf(workload.prompt, false, degrees,
-                                      rowsOf(degrees, degrees.microBatches));
-  return {found.plan, found.seconds};
+  const int64_t rows = rowsOf(degrees, degrees.microBatches);
+  return {costsOf(workload.prompt, false, degrees, rows).plan,
+          timesOf(workload.prompt, false, degrees, rows)};
 }
 
 Prediction Predictor::predictMemory(const Degrees &degrees) {

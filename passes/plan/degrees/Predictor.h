@@ -96,7 +96,8 @@ private:
   struct OpCosts {
     Plan plan;
     std::vector<OpMemory> memory;
-    std::vector<Seconds> seconds; ///< empty until somebody asks
+    /// By which ranks are neighbours; those that somebody asked for.
+    std::map<std::string, std::vector<Seconds>> seconds;
   };
   struct Stage {
     std::vector<std::pair<unsigned, double>>
@@ -109,8 +110,9 @@ private:
   /// Without seconds.
   OpCosts &costsOf(const Request &request, bool isStep, const Degrees &degrees,
                    int64_t batch);
-  const OpCosts &timedCostsOf(const Request &request, bool isStep,
-                              const Degrees &degrees, int64_t batch);
+  /// Seconds by op.
+  const std::vector<Seconds> &timesOf(const Request &request, bool isStep,
+                                      const Degrees &degrees, int64_t batch);
   const std::vector<Stage> &stagesOf(const Program &program, int64_t count);
   RunPrediction run(const Request &request, bool isStep, const Degrees &degrees,
                     std::vector<StagePrediction> &byStage);

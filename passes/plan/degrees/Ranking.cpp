@@ -4,6 +4,7 @@
 
 #include "dialects/dist/algebra/StorageAxis.h"
 #include "passes/plan/degrees/MixPredictor.h"
+#include "passes/plan/degrees/RankOrder.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -27,6 +28,11 @@ namespace {
 /// Predictions that differ by less say nothing.
 constexpr double kTie = 0.01;
 
+/// Of the ranking, that have their best order of ranks; and the most predictions
+/// that are made for that.
+constexpr int64_t kOrdered = 16;
+constexpr int kMostOrders = 400;
+
 /// What is to be small; without a unit.
 double scoreOf(const Candidate &candidate, Goal goal) {
   const Prediction &prediction = candidate.prediction;
@@ -47,7 +53,8 @@ bool isSimpler(const Candidate &a, const Candidate &b) {
   auto key = [](const Candidate &c) {
     const Degrees &d = c.degrees;
     return std::tuple(d.numRanks(),
-                      (d.pp > 1) + (d.fsdp > 1) + (d.cp > 1) + (d.ep > 1),
+                      (d.pp > 1) + (d.fsdp > 1) + (d.cp > 1) + (d.ep > 1) +
+                          !d.order.empty(),
                       c.prediction.main().total, d.dp, d.pp, d.fsdp, d.cp, d.ep,
                       d.flags().size());
   };
@@ -69,16 +76,41 @@ bool isBetter(const Candidate &a, const Candidate &b, Goal goal) {
   return leftTime != rightTime ? leftTime < rightTime : isSimpler(a, b);
 }
 
+/// Of a run, if nothing had to be sent.
+double withoutCommunication(const Candidate &candidate) {
+  const Prediction &prediction = candidate.prediction;
+  double once = 0, slowest = 0;
+  for (const StagePrediction &stage : prediction.stages) {
+    const Seconds &seconds = prediction.step ? stage.step : stage.prompt;
+    const double busy = seconds.total() - seconds.communication;
+    once += busy;
+    slowest = std::max(slowest, busy);
+  }
+  return once + double(candidate.degrees.microBatches - 1) * slowest;
+}
+
+/// Seconds for the same score: small is good.
+using Rank = std::pair<double, double>;
+
+/// A variant whose ranks may be in another order.
+struct Orderable {
+  Degrees degrees;
+  size_t candidate; ///< that it is a variant of
+  Rank bound;       ///< of any order
+};
+
 class Ranker {
 public:
   Ranker(llvm::ArrayRef<Workload> kinds, const Machine &machine, Goal goal,
          const FixedDegrees &fixed)
       : goal(goal), fixed(fixed), space(kinds, machine.numDevices(), fixed),
+        machine(machine), isTraining(kinds.front().training.has_value()),
         predictor(kinds, machine) {}
 
   std::vector<Candidate> run() {
     for (const Degrees &degrees : space.ofOneReplica())
       addReplicas(degrees);
+    orderRanks();
     sort();
     explain();
     return std::move(candidates);
@@ -122,11 +154,73 @@ private:
       if (!predictor.whyNot(variant).empty())
         continue;
       Candidate candidate{variant, predictor.predict(variant), ""};
+      if (mayGainByOrder(candidate))
+        orderable.push_back(orderableOf(candidate));
       if (!best || isBetter(candidate, *best, goal))
         best = std::move(candidate);
     }
     if (best)
       candidates.push_back(std::move(*best));
+  }
+
+  /// Of what it sends, if that were for nothing.
+  bool mayGainByOrder(const Candidate &candidate) const {
+    return !isTraining && candidate.prediction.fits() &&
+           (1 + kTie) * withoutCommunication(candidate) <
+               candidate.prediction.main().total &&
+           !otherOrders(candidate.degrees, machine).empty();
+  }
+
+  Orderable orderableOf(const Candidate &candidate) const {
+    const double least = withoutCommunication(candidate),
+                 score = scoreOf(candidate, goal);
+    const double part = least / candidate.prediction.main().total;
+    return {candidate.degrees,
+            candidates.size(),
+            {goal == Goal::Fit ? score : score * part, least}};
+  }
+
+  /// Other orders of ranks for what may be among the best with them, the most
+  /// promising first.
+  void orderRanks() {
+    std::vector<Rank> ranks;
+    for (const Candidate &candidate : candidates)
+      if (candidate.prediction.fits())
+        ranks.push_back(
+            {scoreOf(candidate, goal), candidate.prediction.main().total});
+    if (ranks.empty())
+      return;
+    const auto last = ranks.begin() + std::min(int64_t(ranks.size()), kOrdered) - 1;
+    std::nth_element(ranks.begin(), last, ranks.end());
+    llvm::stable_sort(orderable, [](const Orderable &a, const Orderable &b) {
+      return a.bound < b.bound;
+    });
+    int left = kMostOrders;
+    for (const Orderable &each : orderable) {
+      if (left <= 0 || *last < each.bound)
+        break;
+      left -= takeBestOrder(each);
+    }
+  }
+
+  /// How many were predicted. An order of its own is for what a prediction can
+  /// tell from the default one.
+  int takeBestOrder(const Orderable &orderable) {
+    Candidate &best = candidates[orderable.candidate];
+    auto isWorse = [&](double seconds) {
+      const double most = best.prediction.main().total;
+      return best.degrees.order.empty() ? seconds * (1 + kTie) >= most
+                                        : seconds >= most;
+    };
+    if (isWorse(orderable.bound.second))
+      return 0;
+    const std::vector<Degrees> orders = otherOrders(orderable.degrees, machine);
+    for (const Degrees &degrees : orders) {
+      Candidate candidate{degrees, predictor.predict(degrees), ""};
+      if (!isWorse(candidate.prediction.main().total))
+        best = std::move(candidate);
+    }
+    return int(orders.size());
   }
 
   /// By score; of those within a tie with the best one, the simplest leads.
@@ -216,8 +310,11 @@ private:
   const Goal goal;
   const FixedDegrees &fixed;
   const DegreeSpace space;
+  const Machine &machine;
+  const bool isTraining;
   MixPredictor predictor;
   std::vector<Candidate> candidates;
+  std::vector<Orderable> orderable;
 };
 
 } // namespace

@@ -2,6 +2,8 @@
 
 #include "passes/plan/degrees/TrainingStep.h"
 
+#include "passes/plan/degrees/RankOrder.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -93,11 +95,9 @@ private:
   double replicas() const { return double(degrees.dp * degrees.cp); }
 
   void priceOps() {
-    Degrees own = degrees;
-    own.dp = own.pp = 1;
-    ownMesh = own.mesh();
+    ownMesh = neighbourMesh(degrees, machine);
     const Graph &graph = *program.graph;
-    Plan plan = planByRoles(graph, ownMesh, false, degrees.expertMode,
+    Plan plan = planByRoles(graph, dist::stageMesh(mesh), false, degrees.expertMode,
                             {degrees.sequenceParallel, degrees.contextMode});
     Sizes sizes = workload.prompt.sizes;
     if (!workload.batchSymbol.empty())
@@ -336,7 +336,7 @@ private:
   const Machine &machine;
   const Degrees &degrees;
   const dist::Mesh mesh;
-  dist::Mesh ownMesh;            ///< of a stage of a replica
+  dist::Mesh ownMesh;            ///< of ranks that talk to each other
   std::vector<OpTraining> costs; ///< by op
   std::vector<OpMemory> memory;  ///< by op
   std::vector<Stage> stages;

@@ -5,8 +5,6 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
-#include <map>
-
 namespace shardc::plan {
 
 using dist::AxisRef;
@@ -14,25 +12,31 @@ using dist::Mesh;
 
 std::vector<llvm::SmallVector<int64_t>> groupsOf(const Mesh &mesh,
                                                  llvm::ArrayRef<AxisRef> axes) {
-  std::map<std::vector<int64_t>, llvm::SmallVector<int64_t>> groups;
-  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
-    // The coordinates without the digits that the axes are.
-    std::vector<int64_t> key;
-    for (size_t a = 0; a < mesh.axes.size(); ++a) {
-      int64_t rest = mesh.coordinate(rank, a);
-      for (const AxisRef &axis : axes)
-        if (axis.name == mesh.axes[a].name) {
-          const int64_t stride = mesh.axes[a].size / (axis.pre * axis.size);
-          rest -= rest / stride % axis.size * stride;
-        }
-      key.push_back(rest);
-    }
-    groups[key].push_back(rank);
+  // The digits of a rank's number that the axes are.
+  struct Digit {
+    int64_t stride, ways;
+  };
+  llvm::SmallVector<Digit, 4> digits;
+  int64_t minor = mesh.numRanks();
+  for (const dist::Axis &axis : mesh.axes) {
+    minor /= axis.size;
+    for (const AxisRef &ref : axes)
+      if (ref.name == axis.name)
+        digits.push_back({minor * (axis.size / (ref.pre * ref.size)), ref.size});
   }
-  std::vector<llvm::SmallVector<int64_t>> all;
-  for (auto &[key, ranks] : groups)
-    all.push_back(std::move(ranks));
-  return all;
+  std::vector<llvm::SmallVector<int64_t>> groups;
+  std::vector<size_t> groupOfFirst(mesh.numRanks());
+  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
+    int64_t first = rank; // of its group
+    for (const Digit &digit : digits)
+      first -= first / digit.stride % digit.ways * digit.stride;
+    if (first == rank) {
+      groupOfFirst[rank] = groups.size();
+      groups.emplace_back();
+    }
+    groups[groupOfFirst[first]].push_back(rank);
+  }
+  return groups;
 }
 
 Route routeOf(const Machine &machine, const Mesh &mesh,
@@ -56,8 +60,10 @@ Route routeOfTransfer(const Machine &machine, const Mesh &mesh,
       break;
     stride *= axis.size;
   }
-  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
-    if (mesh.coordinateAlong(rank, dist::kPipelineAxis) == fromStage &&
+  const int64_t ranks = mesh.numRanks(),
+                stages = mesh.sizeOf(dist::kPipelineAxis);
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    if (rank / stride % stages == fromStage &&
         machine.nodeOf(rank) !=
             machine.nodeOf(rank + (toStage - fromStage) * stride))
       return {2, 2, 1};
