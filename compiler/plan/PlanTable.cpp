@@ -135,8 +135,9 @@ static Json secondsOf(const plan::Prediction &prediction) {
 
 Json jsonOf(const plan::Candidate &candidate) {
   const plan::Degrees &d = candidate.degrees;
+  const dist::Mesh mesh = d.mesh();
   Json order = Json::array();
-  for (const dist::Axis &axis : llvm::reverse(d.mesh().axes))
+  for (const dist::Axis &axis : llvm::reverse(mesh.axes))
     if (axis.size > 1)
       order.push_back(axis.name);
   return {{"mesh",

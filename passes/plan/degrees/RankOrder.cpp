@@ -12,7 +12,8 @@ public:
       : degrees(degrees), perNode(machine.devicesPerNode) {
     Degrees plain = degrees;
     plain.order.clear();
-    for (const dist::Axis &axis : llvm::reverse(plain.mesh().axes))
+    const dist::Mesh mesh = plain.mesh();
+    for (const dist::Axis &axis : llvm::reverse(mesh.axes))
       if (axis.size > 1 && axis.name != dist::kReplicaAxis)
         axes.push_back(axis);
   }
