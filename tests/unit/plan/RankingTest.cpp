@@ -7,6 +7,8 @@
 #include "passes/plan/machine/ReadMachine.h"
 #include "tests/unit/plan/ParsedGraph.h"
 
+#include <algorithm>
+
 using namespace shardc;
 using namespace mlir;
 using plan::Candidate;
@@ -201,6 +203,59 @@ TEST_F(Ranking, AsManyWaysAsAreAskedForShareWeightsOut) {
       plan::rankDegrees(workload, machine, Goal::Latency, {{"fsdp", 2}})
           .front();
   EXPECT_EQ(found.degrees.fsdp, 2);
+}
+
+/// Weights of all layers are gathered over "fsdp", which is better inside of a
+/// node; "tp", inside in the default order, sums a few rows.
+TEST_F(Ranking, TheBestOrderOfRanksIsFound) {
+  ASSERT_EQ(plan::parseMachine(R"({"nodes": 2, "devices_per_node": 4,
+      "preset": "h100", "between_nodes":
+      {"gigabytes_per_second": 5, "microseconds": 10}})",
+                               machine),
+            "");
+  const plan::FixedDegrees fixed{{"fsdp", 2}, {"dp", 1}, {"cp", 1}};
+  const std::vector<Candidate> found =
+      plan::rankDegrees(workload, machine, Goal::Latency, fixed);
+  EXPECT_EQ(found.front().degrees.flags(),
+            "--tp 4 --fsdp 2 --rank-order fsdp,tp");
+  const plan::DegreeSpace space(workload, machine.numDevices(), fixed);
+  plan::Predictor predictor(workload, machine);
+  for (const Candidate &one : found) {
+    plan::Degrees plain = one.degrees;
+    plain.sequenceParallel = false;
+    plain.microBatches = 1;
+    std::vector<std::string> axes;
+    for (const char *axis : {"fsdp", "pp", "tp"})
+      if (plain.ways(axis) > 1)
+        axes.push_back(axis);
+    double least = 1e30, leastInDefault = 1e30;
+    do
+      for (plan::Degrees variant : space.variantsOf(plain)) {
+        dist::Mesh mesh;
+        for (const std::string &axis : axes)
+          mesh.axes.push_back({axis, plain.ways(axis)});
+        variant.orderAs(mesh);
+        // With no costs of other orders at hand.
+        const double alone =
+            plan::Predictor(workload, machine).predict(variant).prompt.total;
+        EXPECT_EQ(predictor.predict(variant).prompt.total, alone);
+        least = std::min(least, alone);
+        if (variant.order.empty())
+          leastInDefault = std::min(leastInDefault, alone);
+      }
+    while (std::next_permutation(axes.begin(), axes.end()));
+    EXPECT_EQ(one.prediction.prompt.total,
+              one.degrees.order.empty() ? leastInDefault : least)
+        << one.degrees.flags();
+    EXPECT_LT(one.prediction.prompt.total, 1.0101 * least)
+        << one.degrees.flags();
+  }
+}
+
+TEST_F(Ranking, RanksOfANodeHaveTheDefaultOrder) {
+  for (const Candidate &one :
+       plan::rankDegrees(workload, machine, Goal::Latency, {{"fsdp", 2}}))
+    EXPECT_TRUE(one.degrees.order.empty()) << one.degrees.flags();
 }
 
 TEST_F(Ranking, EqualLayersChangeNoPrediction) {
