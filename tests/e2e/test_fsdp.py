@@ -22,6 +22,8 @@ PLANS = (
     "--fsdp 2",
     "--fsdp 3",
     "--fsdp 4 --tp 2",
+    "--fsdp 2 --tp 2 --rank-order fsdp,tp",
+    "--fsdp 2 --cp 2 --pp 2 --rank-order pp,fsdp,cp",
     "--fsdp 2 --pp 2",
     "--fsdp 3 --tp 2 --pp 2",
     "--fsdp 2 --tp 2 --sp",
@@ -116,7 +118,8 @@ class Fsdp(EndToEnd):
             x = np.random.default_rng(tokens).normal(size=(tokens, 8)).astype(np.float32)
             np.savez(self.folder / "x.npz", input=x)
             expected = ReferenceEvaluator(model).run(None, {"input": x})[0]
-            for plan in ("--fsdp 2", "--fsdp 3 --ep 2", "--fsdp 2 --ep 2 --ep-mode batch", "--fsdp 2 --ep 2 --tp 2"):
+            for plan in ("--fsdp 2", "--fsdp 3 --ep 2", "--fsdp 2 --ep 2 --ep-mode batch", "--fsdp 2 --ep 2 --tp 2",
+                         "--fsdp 2 --ep 2 --tp 2 --rank-order ep,fsdp,tp"):
                 with self.subTest(plan, tokens=tokens):
                     out = self.folder / "out"
                     self.run_ok("shardrun", self.artifact(file, plan), "--inputs", self.folder / "x.npz", "--outputs", out)

@@ -30,6 +30,8 @@ EXPERT_PLANS = (
     "--ep 3 --tp 2 --sp",
     "--ep 3 --ep-mode batch",
     "--ep 2 --tp 2 --ep-mode batch",
+    "--ep 2 --tp 2 --ep-mode batch --rank-order ep,tp",
+    "--ep 3 --cp 2 --ep-mode batch --rank-order cp,ep",
 )
 
 

@@ -125,6 +125,33 @@ class Plan(EndToEnd):
         self.assertIn(f"auto: {best['flags']}: the shortest step", done.stderr)
         self.assertEqual(json.loads(report.read_text())["mesh"], {"tp": 8})
 
+    def test_another_order_of_ranks_leads(self):
+        """Tokens go to their experts inside of a node, and sums of few rows go between the nodes."""
+        model, _ = decoder(self.folder, **{**SMALL, "layers": 4, "experts": 8})
+        slow = self.folder / "slow.json"
+        links = {"gigabytes_per_second": 10, "microseconds": 50}
+        slow.write_text(json.dumps({"nodes": 2, "devices_per_node": 4, "preset": "l40s", "between_nodes": links}))
+        requests = ["--dims", "batch=64,seq=128,past=128", "--goal", "latency"]
+        plan = self.plan(model, slow, *requests)
+        best = plan["candidates"][0]
+        self.assertEqual(best["flags"], "--tp 4 --ep 2 --ep-mode batch --rank-order ep,tp")
+        self.assertEqual(best["rank_order"], ["ep", "tp"])
+        report = self.folder / "explain.json"
+        done = program("shardc", model, "--auto", "--topology", slow, *requests, "--explain-json", report)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"auto: {best['flags']}: ", done.stderr)
+        chosen = json.loads(report.read_text())
+        self.assertEqual(chosen["ranks"][1]["coords"], {"ep": 1, "tp": 0})
+        nodes = {(entry["axis"], entry["nodes"]) for entry in chosen["collectives"] if entry["axis"] in ("ep", "tp")}
+        self.assertEqual(nodes, {("ep", 1), ("tp", 2)})
+        for candidate in plan["candidates"]:
+            order = candidate["rank_order"]
+            self.assertEqual(sorted(order), sorted(axis for axis, ways in candidate["mesh"].items() if ways > 1))
+            if "--rank-order" in candidate["flags"]:
+                self.run_ok("shardc", model, *candidate["flags"].split(), "--explain-json", report)
+                coords = json.loads(report.read_text())["ranks"][1]["coords"]
+                self.assertEqual({axis for axis, way in coords.items() if way}, {order[0]})
+
     def test_a_model_without_caches_has_prompts_alone(self):
         plan = self.plan(model_file("bert-ts-op17"), "h100:1x2", "--dims", "batch=8,seq=128", "--goal", "latency")
         best = plan["candidates"][0]

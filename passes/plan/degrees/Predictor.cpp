@@ -66,8 +66,8 @@ Predictor::OpCosts &Predictor::costsOf(const Request &request, bool isStep,
       costs.try_emplace(keyOf(&program, degrees, isStep, batch));
   OpCosts &found = known->second;
   if (isNew) {
-    found.plan = planByRoles(*program.graph, dist::stageMesh(degrees.mesh()), isStep,
-                             degrees.expertMode,
+    found.plan = planByRoles(*program.graph, dist::stageMesh(degrees.mesh()),
+                             isStep, degrees.expertMode,
                              {degrees.sequenceParallel, degrees.contextMode});
     found.memory = memoryOf(*program.graph, *program.kernels, found.plan,
                             sizesOf(request, workload, batch));

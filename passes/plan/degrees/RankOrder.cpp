@@ -62,7 +62,7 @@ private:
 
   const Degrees &degrees;
   const int64_t perNode;
-  std::vector<dist::Axis> axes;      ///< innermost first in the default order
+  std::vector<dist::Axis> axes;     ///< innermost first in the default order
   llvm::SmallVector<size_t> chosen; ///< innermost first
   std::vector<Degrees> found;
 };

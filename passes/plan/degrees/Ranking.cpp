@@ -28,8 +28,8 @@ namespace {
 /// Predictions that differ by less say nothing.
 constexpr double kTie = 0.01;
 
-/// Of the ranking, that have their best order of ranks; and the most predictions
-/// that are made for that.
+/// How many of the best have their best order of ranks, and how many predictions
+/// may be made for that.
 constexpr int64_t kOrdered = 16;
 constexpr int kMostOrders = 400;
 
@@ -190,7 +190,8 @@ private:
             {scoreOf(candidate, goal), candidate.prediction.main().total});
     if (ranks.empty())
       return;
-    const auto last = ranks.begin() + std::min(int64_t(ranks.size()), kOrdered) - 1;
+    const auto last =
+        ranks.begin() + std::min(int64_t(ranks.size()), kOrdered) - 1;
     std::nth_element(ranks.begin(), last, ranks.end());
     llvm::stable_sort(orderable, [](const Orderable &a, const Orderable &b) {
       return a.bound < b.bound;

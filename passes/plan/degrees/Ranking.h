@@ -3,7 +3,9 @@
 // All degrees that the machine has devices for are predicted (Predictor.h), each
 // in its best variant: with and without sequence parallelism, every mode of
 // attention and of experts, as many micro-batches as pay. Those that do not fit
-// come last.
+// come last. What may be among the best with another order of ranks (RankOrder.h)
+// has the one that is better by more than a prediction can tell: no order saves
+// more than all communication, so that most degrees are out of the question.
 //
 //   Latency      the shortest step, or prompt where the model has no caches
 //   Throughput   the most tokens a second for each device

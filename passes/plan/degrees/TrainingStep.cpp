@@ -97,8 +97,9 @@ private:
   void priceOps() {
     ownMesh = neighbourMesh(degrees, machine);
     const Graph &graph = *program.graph;
-    Plan plan = planByRoles(graph, dist::stageMesh(mesh), false, degrees.expertMode,
-                            {degrees.sequenceParallel, degrees.contextMode});
+    Plan plan =
+        planByRoles(graph, dist::stageMesh(mesh), false, degrees.expertMode,
+                    {degrees.sequenceParallel, degrees.contextMode});
     Sizes sizes = workload.prompt.sizes;
     if (!workload.batchSymbol.empty())
       sizes.set(workload.batchSymbol, options.microBatch);

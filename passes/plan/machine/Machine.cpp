@@ -22,7 +22,8 @@ std::vector<llvm::SmallVector<int64_t>> groupsOf(const Mesh &mesh,
     minor /= axis.size;
     for (const AxisRef &ref : axes)
       if (ref.name == axis.name)
-        digits.push_back({minor * (axis.size / (ref.pre * ref.size)), ref.size});
+        digits.push_back(
+            {minor * (axis.size / (ref.pre * ref.size)), ref.size});
   }
   std::vector<llvm::SmallVector<int64_t>> groups;
   std::vector<size_t> groupOfFirst(mesh.numRanks());

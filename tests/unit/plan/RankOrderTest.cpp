@@ -136,8 +136,7 @@ TEST(RankOrder, FlagsNameAllAxesInnermostFirst) {
   Degrees degrees{2, 2, 1, 1, 1, 4};
   degrees.orderAs({{{"dp", 2}, {"tp", 4}, {"pp", 2}}});
   EXPECT_EQ(degrees.flags(), "--tp 4 --pp 2 --dp 2 --rank-order pp,tp,dp");
-  EXPECT_EQ(degrees.mesh(),
-            (dist::Mesh{{{"dp", 2}, {"tp", 4}, {"pp", 2}}}));
+  EXPECT_EQ(degrees.mesh(), (dist::Mesh{{{"dp", 2}, {"tp", 4}, {"pp", 2}}}));
   degrees.orderAs({{{"dp", 2}, {"pp", 2}, {"tp", 4}}});
   EXPECT_EQ(degrees.flags(), "--tp 4 --pp 2 --dp 2");
 }
