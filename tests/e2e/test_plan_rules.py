@@ -84,6 +84,18 @@ class PlanRules(EndToEnd):
             self.assertEqual(status, 1)
             self.assertIn("rules:4: max all_reduce per layer 1: each of layers 0 to 11 has 2: out0, downed0\n", said)
 
+    def test_gathered_weights_are_named(self):
+        """Seven matrices of each layer and the head, in every plan that shares them out."""
+        rule = "no all_gather of weights"
+        for tp, more in ((1, []), (2, []), (1, ["--pp", 2])):
+            flags = ["--fsdp", 2, *more, *DIMS]
+            artifact = self.compile(self.model, tp, *flags)
+            for plan, given in ((artifact, []), (self.model, ["--tp", tp, *flags])):
+                with self.subTest(tp=tp, more=more, given=given):
+                    status, said = self.lint(plan, rule, flags=given)
+                    self.assertEqual(status, 1)
+                    self.assertIn(f"rules:1: {rule}: 85: q0.flat, k0.flat, v0.flat, out0 and 81 more\n", said)
+
     def test_layers_of_what_text_says(self):
         for phase, flags, kept in (("imported", ["--tp", 2], True), ("sharded", [], False)):
             file = self.folder / f"{phase}.mlir"
