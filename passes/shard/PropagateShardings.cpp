@@ -41,9 +41,21 @@ bool splitsRows(const plan::Graph &graph, const Plan &plan,
   });
 }
 
+/// Ways over these axes that get none of so many elements.
+int64_t countIdle(int64_t size, ArrayRef<dist::AxisRef> axes,
+                  const dist::Mesh &mesh) {
+  const auto bounds = dist::boundsOf(axes, mesh);
+  int64_t idle = 0;
+  for (size_t way = 0; way + 1 < bounds.size(); ++way)
+    idle += bounds[way] * size / bounds.back() ==
+            bounds[way + 1] * size / bounds.back();
+  return idle;
+}
+
 /// Says where an axis leaves ranks without work, or has none at all.
 void warnAboutIdleRanks(func::FuncOp function, const FunctionGraph &source,
-                        const Plan &plan, const dist::Axis &axis) {
+                        const Plan &plan, const dist::Axis &axis,
+                        const dist::Mesh &mesh) {
   const plan::Graph &graph = source.graph;
   const dist::AxisRef whole{axis.name, 1, axis.size};
   bool isUsed = false;
@@ -57,10 +69,13 @@ void warnAboutIdleRanks(func::FuncOp function, const FunctionGraph &source,
       std::optional<int64_t> size = graph.space.size(split.leaf).asConstant();
       int64_t ways = dist::numWays(split.axes);
       bool isHere = dist::overlapsAny(split.axes, whole);
-      if (!isHere || !size || *size >= ways || !seen.insert(split.leaf).second)
+      if (!isHere || !size || !seen.insert(split.leaf).second)
         continue;
-      auto &entry =
-          idle[axis.size - std::max<int64_t>(1, axis.size * *size / ways)];
+      const int64_t none = countIdle(*size, split.axes, mesh);
+      if (none == 0)
+        continue;
+      auto &entry = idle[std::min(axis.size - 1, // not all of them
+                                  (axis.size * none + ways - 1) / ways)];
       entry.second = entry.second ? entry.second : source.ops[number];
       ++entry.first;
     }
@@ -80,7 +95,9 @@ void warnAboutIdleRanks(func::FuncOp function, const FunctionGraph &source,
         << ranks << " of " << axis.size << " ranks of \"" << axis.name
         << "\" are left idle by " << entry.first
         << (entry.first == 1 ? " factor" : " factors")
-        << " with fewer elements than ranks, first here";
+        << (axis.shares.empty() ? " with fewer elements than ranks"
+                                : " with too few elements for their shares")
+        << ", first here";
 }
 
 /// What the data decide is decided by every rank, of whole values.
@@ -368,7 +385,7 @@ private:
       source.ops[note.op]->emitWarning() << note.text;
     if (!onnx::isForSizes(function))
       for (const dist::Axis &axis : stage.axes)
-        warnAboutIdleRanks(function, source, *plan, axis);
+        warnAboutIdleRanks(function, source, *plan, axis, stage);
     for (const plan::OpPlan &op : plan->ops)
       numSplitOps += op.uses(dist::wholeMesh(stage));
     if (keepPlan)

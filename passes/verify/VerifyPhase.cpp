@@ -120,7 +120,7 @@ private:
     for (Value result : op.getResults())
       results.push_back(dist::getSharding(result.getType()));
     std::string problem = checkRule(onnxOp.shardingRule(), onnxOp.partialRule(),
-                                    operands, results);
+                                    operands, results, mesh);
     if (!problem.empty())
       return op.emitError("does not satisfy its sharding rule: ") << problem;
     return success();

@@ -3,14 +3,20 @@
 #include "passes/plan/degrees/Degrees.h"
 
 #include "dialects/dist/algebra/StorageAxis.h"
+#include "passes/plan/machine/DeviceShares.h"
 
 namespace shardc::plan {
 
 dist::Mesh Degrees::mesh() const {
   dist::Mesh mesh;
   auto add = [&](llvm::StringRef name, int64_t ways) {
-    if (ways > 1 || name == "tp")
-      mesh.axes.push_back({name.str(), ways});
+    if (ways == 1 && name != "tp")
+      return;
+    dist::Axis &axis = mesh.axes.emplace_back();
+    axis.name = name.str();
+    axis.size = ways;
+    if (auto known = shares.find(axis.name); known != shares.end())
+      axis.shares = known->second;
   };
   add(dist::kReplicaAxis, dp);
   add(dist::kPipelineAxis, pp);
@@ -45,6 +51,9 @@ std::string Degrees::flags() const {
   if (ep > 1)
     add(("ep-mode " + stringify(expertMode)).str());
   addWays("micro-batches", microBatches);
+  for (const dist::Axis &axis : mesh().axes)
+    if (!axis.shares.empty())
+      add("shares " + sharesText(axis));
   return text;
 }
 

@@ -11,6 +11,8 @@
 
 #include "passes/plan/AxisRoles.h"
 
+#include <map>
+
 namespace shardc::plan {
 
 struct Degrees {
@@ -19,6 +21,8 @@ struct Degrees {
   int64_t microBatches = 1;
   ContextMode contextMode = ContextMode::Ring;
   ExpertMode expertMode = ExpertMode::Tensor;
+  /// By axis, where its ranks have unequal parts (dist/algebra/Shares.h).
+  std::map<std::string, llvm::SmallVector<int64_t, 2>> shares = {};
 
   int64_t numRanks() const { return dp * pp * fsdp * cp * ep * tp; }
   dist::Mesh mesh() const;

@@ -38,7 +38,9 @@ static std::string keyOf(const Program *program, const Degrees &degrees,
   if (isStep) // not split over the sequence
     own.sequenceParallel = false;
   return std::to_string(reinterpret_cast<uintptr_t>(program)) + " " +
-         own.flags() + " " + std::to_string(batch) + (isStep ? " step" : "");
+         own.flags() + " " + std::to_string(batch) + (isStep ? " step" : "") +
+         // On which devices ranks of a share are.
+         (degrees.shares.empty() ? "" : degrees.flags());
 }
 
 const Predictor::OpCosts &Predictor::costsOf(const Request &request,
@@ -60,11 +62,36 @@ const Predictor::OpCosts &Predictor::costsOf(const Request &request,
   Sizes sizes = request.sizes;
   if (!workload.batchSymbol.empty())
     sizes.set(workload.batchSymbol, batch);
-  known->second.seconds =
-      RunCost(*program.graph, *program.kernels, machine, mesh).run(plan, sizes);
-  known->second.memory =
-      memoryOf(*program.graph, *program.kernels, plan, sizes);
+  RunCost cost(*program.graph, *program.kernels, machine, mesh,
+               degrees.dp * degrees.pp);
+  known->second.seconds = cost.run(plan, sizes);
+  findMemory(program, sizes, cost.rankClasses(), mesh, known->second);
   return known->second;
+}
+
+void Predictor::findMemory(const Program &program, const Sizes &sizes,
+                           llvm::ArrayRef<RunCost::RankClass> classes,
+                           const dist::Mesh &mesh, OpCosts &ops) const {
+  if (classes.empty()) {
+    ops.memory = memoryOf(*program.graph, *program.kernels, ops.plan, sizes);
+    return;
+  }
+  double fullest = -1;
+  for (const RunCost::RankClass &each : classes) {
+    Sizes own = sizes;
+    own.onRank(mesh, each.rank);
+    std::vector<OpMemory> memory =
+        memoryOf(*program.graph, *program.kernels, ops.plan, own);
+    double kept = 0;
+    for (const OpMemory &op : memory)
+      kept += op.weights + op.kv;
+    const double filled = kept / each.device->memoryBytes;
+    if (filled <= fullest)
+      continue;
+    fullest = filled;
+    ops.memory = std::move(memory);
+    ops.limit = each.device->memoryBytes;
+  }
 }
 
 const std::vector<Predictor::Stage> &Predictor::stagesOf(const Program &program,
@@ -191,6 +218,11 @@ Prediction Predictor::predict(const Degrees &degrees) {
     if (stage.memory.total() > prediction.memory.total())
       prediction.memory = stage.memory;
   prediction.setLimits(machine);
+  if (!degrees.shares.empty())
+    if (const double limit = costsOf(workload.prompt, false, degrees,
+                                     rowsOf(degrees, 1))
+                                 .limit)
+      prediction.limit = limit;
   prediction.tokensPerSecond = tokensOf(workload, degrees, prediction);
   return prediction;
 }

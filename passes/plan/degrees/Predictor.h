@@ -95,6 +95,7 @@ private:
     Plan plan;
     std::vector<Seconds> seconds;
     std::vector<OpMemory> memory;
+    double limit = 0; ///< of the device that this memory is of; 0: of any
   };
   struct Stage {
     std::vector<std::pair<unsigned, double>>
@@ -104,6 +105,10 @@ private:
 
   /// Of the batch, what one replica has, or one of its micro-batches.
   int64_t rowsOf(const Degrees &degrees, int64_t microBatches) const;
+  /// Of the ranks that have least room for it.
+  void findMemory(const Program &program, const Sizes &sizes,
+                  llvm::ArrayRef<RunCost::RankClass> classes,
+                  const dist::Mesh &mesh, OpCosts &ops) const;
   const OpCosts &costsOf(const Request &request, bool isStep,
                          const Degrees &degrees, int64_t batch);
   const std::vector<Stage> &stagesOf(const Program &program, int64_t count);

@@ -3,6 +3,7 @@
 #include "passes/plan/degrees/Ranking.h"
 
 #include "dialects/dist/algebra/StorageAxis.h"
+#include "passes/plan/machine/DeviceShares.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -90,7 +91,7 @@ private:
   /// Of an axis, where others take so many devices.
   std::vector<int64_t> ways(const char *axis, int64_t used) const {
     const int64_t devices = machine.numDevices(), most = devices / used;
-    if (auto known = fixed.find(axis); known != fixed.end())
+    if (auto known = fixed.numbers.find(axis); known != fixed.numbers.end())
       return known->second <= most ? std::vector<int64_t>{known->second}
                                    : std::vector<int64_t>{};
     if (llvm::StringRef(axis) == dist::kExpertAxis && !kinds.front().hasExperts)
@@ -112,7 +113,7 @@ private:
     const int64_t used = degrees.numRanks();
     for (int64_t fsdp : ways("fsdp", used)) {
       degrees.fsdp = fsdp;
-      if (fsdp > 1 && !fixed.count("fsdp") &&
+      if (fsdp > 1 && !fixed.numbers.count("fsdp") &&
           (degrees.cp > 1 || fitsWhole(degrees)))
         continue;
       for (int64_t dp : ways("dp", used * fsdp)) {
@@ -134,7 +135,8 @@ private:
   }
 
   /// The best variant of these numbers of ways.
-  void add(const Degrees &degrees) {
+  void add(Degrees degrees) {
+    degrees.shares = sharesOf(degrees);
     if (!predictor.whyNot(degrees).empty())
       return;
     std::optional<Candidate> best;
@@ -149,6 +151,18 @@ private:
       candidates.push_back(std::move(*best));
   }
 
+  std::map<std::string, llvm::SmallVector<int64_t, 2>>
+  sharesOf(const Degrees &degrees) const {
+    if (!fixed.hasDeviceShares)
+      return fixed.shares;
+    std::map<std::string, llvm::SmallVector<int64_t, 2>> shares;
+    for (const dist::Axis &axis :
+         withDeviceShares(machine, degrees.mesh()).axes)
+      if (!axis.shares.empty())
+        shares[axis.name] = axis.shares;
+    return shares;
+  }
+
   /// The plainest first.
   std::vector<Degrees> variantsOf(const Degrees &degrees) const {
     std::vector<Degrees> variants{degrees};
@@ -160,15 +174,15 @@ private:
       }
     };
     if (degrees.tp > 1) {
-      const auto known = fixed.find("sp");
-      if (known == fixed.end())
+      const auto known = fixed.numbers.find("sp");
+      if (known == fixed.numbers.end())
         multiply([](Degrees &d) { d.sequenceParallel = true; });
       else
         variants.front().sequenceParallel = known->second != 0;
     }
     if (degrees.cp > 1) {
-      const auto known = fixed.find("cp-mode");
-      if (known == fixed.end())
+      const auto known = fixed.numbers.find("cp-mode");
+      if (known == fixed.numbers.end())
         multiply([](Degrees &d) { d.contextMode = ContextMode::Ulysses; });
       else
         for (Degrees &variant : variants)
@@ -177,8 +191,8 @@ private:
     if (degrees.ep > 1)
       multiply([](Degrees &d) { d.expertMode = ExpertMode::Batch; });
     const size_t plain = variants.size();
-    if (const auto known = fixed.find("micro-batches");
-        known != fixed.end() && !kinds.front().training) {
+    if (const auto known = fixed.numbers.find("micro-batches");
+        known != fixed.numbers.end() && !kinds.front().training) {
       for (Degrees &variant : variants)
         variant.microBatches = known->second;
       return variants;

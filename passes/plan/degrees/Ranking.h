@@ -29,9 +29,16 @@ struct Candidate {
   std::string reason; ///< why it is the best, or why it lost against that one
 };
 
-/// By axis, degrees that are not to be chosen; and of modes, where their axes have
-/// several ways, "sp", 0 or 1, "cp-mode", a ContextMode, and "micro-batches".
-using FixedDegrees = std::map<std::string, int64_t>;
+/// What is not to be chosen.
+struct FixedDegrees {
+  /// Ways by axis; and of modes, where their axes have several ways, "sp", 0 or
+  /// 1, "cp-mode", a ContextMode, and "micro-batches".
+  std::map<std::string, int64_t> numbers = {};
+  /// Of axes whose ways are given, too.
+  std::map<std::string, llvm::SmallVector<int64_t, 2>> shares = {};
+  /// Shares that suit the devices (DeviceShares.h), of all axes.
+  bool hasDeviceShares = false;
+};
 
 /// For all kinds of requests together (MixPredictor.h). Best first; empty where
 /// nothing can be run at all.
