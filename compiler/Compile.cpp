@@ -15,6 +15,7 @@
 #include "compiler/report/Explain.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/FunctionInfo.h"
+#include "passes/plan/machine/DeviceShares.h"
 #include "passes/plan/machine/ReadMachine.h"
 #include "passes/shard/Passes.h"
 #include "passes/verify/Passes.h"
@@ -63,6 +64,8 @@ public:
       return code;
     if (ExitCode code = readMachine(); code != ExitCode::Done)
       return code;
+    if (ExitCode code = checkShares(); code != ExitCode::Done)
+      return code;
     if (ExitCode code = load(); code != ExitCode::Done)
       return code;
     if (ExitCode code = readAnnotations(); code != ExitCode::Done)
@@ -109,8 +112,34 @@ private:
   ExitCode readMachine() {
     if (options.topology.empty())
       return ExitCode::Done;
-    return reportMachine(
+    const ExitCode code = reportMachine(
         plan::loadMachine(options.topology, machineText, machine.emplace()));
+    if (code == ExitCode::Done && options.hasDeviceShares)
+      setDeviceShares();
+    return code;
+  }
+
+  void setDeviceShares() {
+    options.mesh = plan::withDeviceShares(*machine, options.mesh);
+    if (options.used)
+      options.used->mesh = options.mesh;
+    std::string text;
+    for (const dist::Axis &axis : options.mesh.axes)
+      text += axis.shares.empty() ? "" : " " + plan::sharesText(axis);
+    errors << "shares:"
+           << (text.empty() ? " equal: along no axis do devices differ" : text)
+           << "\n";
+  }
+
+  ExitCode checkShares() {
+    const bool hasShares = llvm::any_of(
+        options.mesh.axes,
+        [](const dist::Axis &axis) { return !axis.shares.empty(); });
+    if (!hasShares || options.emit != "annotated-onnx")
+      return ExitCode::Done;
+    errors << "error: --emit annotated-onnx: the parts of ONNX's annotations are "
+              "equal; leave --shares out, or use --emit onnx\n";
+    return ExitCode::Flags;
   }
 
   ExitCode reportMachine(std::string problem) {
@@ -319,8 +348,11 @@ private:
     plan["micro_batches"] = options.microBatches;
     plan["cp_mode"] = options.contextMode;
     plan["mesh"] = Json::array();
-    for (const dist::Axis &axis : options.mesh.axes)
+    for (const dist::Axis &axis : options.mesh.axes) {
       plan["mesh"].push_back({{"name", axis.name}, {"size", axis.size}});
+      if (!axis.shares.empty())
+        plan["mesh"].back()["shares"] = axis.shares;
+    }
     report["plan"] = plan;
     if (options.savePlan.empty())
       return ExitCode::Done;

@@ -135,7 +135,7 @@ static Json secondsOf(const plan::Prediction &prediction) {
 
 Json jsonOf(const plan::Candidate &candidate) {
   const plan::Degrees &d = candidate.degrees;
-  return {{"mesh",
+  Json json = {{"mesh",
            {{"dp", d.dp},
             {"pp", d.pp},
             {"cp", d.cp},
@@ -150,6 +150,9 @@ Json jsonOf(const plan::Candidate &candidate) {
           {"seconds", secondsOf(candidate.prediction)},
           {"tokens_per_second", candidate.prediction.tokensPerSecond},
           {"reason", candidate.reason}};
+  for (const auto &[axis, shares] : d.shares)
+    json["shares"][axis] = shares;
+  return json;
 }
 
 const char *goalName(plan::Goal goal) {

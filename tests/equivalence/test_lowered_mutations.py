@@ -108,6 +108,11 @@ class LoweredMutations(EndToEnd):
                 with self.subTest(model=name, kind=mutant.kind, what=mutant.what):
                     self.assertIsNone(judge.complaint(mutant))
 
+    def test_unequal_parts(self):
+        """Of ranks of one axis, and of rings whose parts have other sizes on each rank."""
+        self.check(model_file("gpt2-dynamo-op20"), "--tp", "3", "--sp", "--shares", "5,2,1")
+        self.check(model_file("llama-dynamo-op18"), "--cp", "2", "--tp", "2", "--shares", "cp=3,1", "--shares", "tp=1,3")
+
     def test_ring(self):
         """Of four, so that parts travel further than from the neighbour."""
         self.check(model_file("llama-dynamo-op18"), "--cp", "4")

@@ -251,6 +251,8 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   flags.givesDegrees = givesDegrees(*parsed, flags);
   if (problem.empty())
     problem = collectAxes(flags);
+  if (problem.empty())
+    problem = readShares(flags);
   if (problem.empty() && flags.command == Command::Plan)
     fixDegrees(*parsed, flags);
   if (flags.command == Command::Compile &&

@@ -35,6 +35,10 @@ struct Flags {
   std::vector<std::pair<double, std::map<std::string, int64_t>>> mix;
   std::map<std::string, int64_t> degrees;            ///< by axis, as given
   std::vector<std::pair<std::string, int64_t>> axes; ///< of the mesh
+  std::vector<std::string> shares;                   ///< as given
+  /// By axis, where its ranks have unequal parts.
+  std::map<std::string, std::vector<int64_t>> axisShares;
+  bool hasDeviceShares = false; ///< --shares auto
   bool sequenceParallel = false;
   std::string contextMode = "ring", expertMode = "auto";
   int64_t microBatches = 1;

@@ -131,6 +131,13 @@ void addDegrees(CLI::App &app, Flags &flags) {
     int64_t &ways = flags.degrees.try_emplace(degree.axis, 1).first->second;
     app.add_option("--" + std::string(degree.axis), ways, degree.help);
   }
+  app.add_option("--shares", flags.shares,
+                 "Unequal parts for the ranks of an axis: 3,1 of the axis with "
+                 "two ways, tp=3,1 where several have two, or auto: by how fast "
+                 "the devices of --topology are")
+      ->take_all()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
@@ -269,7 +276,7 @@ void addTraining(CLI::App &app, TrainingFlags &flags) {
       "on (default): sums of gradients over replicas run beside the last "
       "backward pass; off: behind it")
       ->check(CLI::IsMember({"on", "off"}));
-  for (const char *flag : {"--report", "--mix"})
+  for (const char *flag : {"--report", "--mix", "--shares"})
     training->excludes(app.get_option(flag));
 }
 
@@ -278,7 +285,8 @@ std::string checkLoadedPlan(const CLI::App &app, const Flags &flags) {
     return "";
   for (const char *flag :
        {"--dp", "--pp", "--fsdp", "--cp", "--ep", "--tp", "--rank-order",
-        "--sp", "--cp-mode", "--ep-mode", "--micro-batches", "--pin", "--auto"})
+        "--sp", "--cp-mode", "--ep-mode", "--micro-batches", "--pin",
+        "--shares", "--auto"})
     if (const CLI::Option *option = app.get_option_no_throw(flag);
         option && option->count() > 0)
       return std::string(flag) + ": --load-plan has it; leave one of them out";

@@ -52,8 +52,15 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.collectives = flags.collectives;
   options.annotations = flags.annotations;
   options.givesMesh = flags.givesDegrees;
-  for (const auto &[name, size] : flags.axes)
-    options.mesh.axes.push_back({name, size});
+  for (const auto &[name, size] : flags.axes) {
+    dist::Axis &axis = options.mesh.axes.emplace_back();
+    axis.name = name;
+    axis.size = size;
+    if (auto known = flags.axisShares.find(name);
+        known != flags.axisShares.end())
+      axis.shares.assign(known->second.begin(), known->second.end());
+  }
+  options.hasDeviceShares = flags.hasDeviceShares;
   for (const auto &[name, size] : flags.dims)
     options.dims[name] = size;
   for (const auto &[name, size] : flags.planDims)
@@ -118,6 +125,9 @@ static plan::Degrees degreesOf(const CompileOptions &options) {
   degrees.cp = ways("cp");
   degrees.ep = ways("ep");
   degrees.tp = ways("tp");
+  for (const dist::Axis &axis : options.mesh.axes)
+    if (!axis.shares.empty())
+      degrees.shares[axis.name] = axis.shares;
   degrees.sequenceParallel = options.sequenceParallel;
   degrees.microBatches = options.microBatches;
   if (auto mode = plan::symbolizeContextMode(options.contextMode))
@@ -148,7 +158,10 @@ static PlanRequest planRequest(const Flags &flags) {
   PlanRequest request;
   request.model = flags.model;
   request.topology = flags.topology;
-  request.fixed = flags.fixed;
+  request.fixed.numbers = flags.fixed;
+  for (const auto &[axis, shares] : flags.axisShares)
+    request.fixed.shares[axis].assign(shares.begin(), shares.end());
+  request.fixed.hasDeviceShares = flags.hasDeviceShares;
   auto add = [&](double weight, const std::map<std::string, int64_t> &dims) {
     RequestKind &kind = request.kinds.emplace_back();
     kind.weight = weight;
@@ -163,7 +176,7 @@ static PlanRequest planRequest(const Flags &flags) {
     request.kindsFlag = "--mix";
   request.goal = *plan::symbolizeGoal(flags.goal);
   if (auto mode = plan::symbolizeContextMode(flags.fixedContext))
-    request.fixed["cp-mode"] = int64_t(*mode);
+    request.fixed.numbers["cp-mode"] = int64_t(*mode);
   if (flags.training.isOn)
     request.training = trainingOptions(flags.training);
   return request;
