@@ -225,6 +225,7 @@ private:
     manifest["tolerance"] = toleranceOf(module);
     manifest["target"] = options.target;
     manifest["mesh"] = Json::array();
+    manifest.erase("shares"); // each axis has its own
     for (const dist::Axis &axis : mesh.axes) {
       manifest["mesh"].push_back({{"name", axis.name}, {"size", axis.size}});
       if (!axis.shares.empty())

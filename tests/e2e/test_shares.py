@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
 
+from tests import large
 from tests.e2e.caches import VOCABULARY, decoder, write_request, write_steps
 from tests.e2e.processes import LLAMA, ProcessTest, by_hand
 from tests.e2e.test_parallel import experts_model
@@ -212,37 +213,39 @@ class Shares(EndToEnd):
             self.assertEqual(done.returncode, 0, done.stderr)
             return done.stderr.splitlines()[0]
 
-        self.assertEqual(said("--tp", 2, devices=[FAST, SLOW]), "shares: tp=3,1")
-        self.assertEqual(said("--tp", 2, devices=[SLOW, FAST]), "shares: tp=1,3")
-        self.assertEqual(said("--tp", 4, devices=[FAST, SLOW], per_node=2), "shares: tp=3,3,1,1")
+        self.assertEqual(said("--tp", 2, devices=[FAST, SLOW]), "shares: tp=4,1")
+        self.assertEqual(said("--tp", 2, devices=[SLOW, FAST]), "shares: tp=1,4")
+        self.assertEqual(said("--tp", 4, devices=[FAST, SLOW], per_node=2), "shares: tp=4,4,1,1")
         # Where "tp" stays inside a node, "cp" has the difference.
-        self.assertEqual(said("--cp", 2, "--tp", 2, devices=[FAST, SLOW], per_node=2), "shares: cp=3,1")
+        self.assertEqual(said("--cp", 2, "--tp", 2, devices=[FAST, SLOW], per_node=2), "shares: cp=4,1")
         self.assertEqual(said("--tp", 2, devices=[FAST, FAST]), "shares: equal: along no axis do devices differ")
 
     def test_shares_that_suit_devices_are_predicted_to_be_faster(self):
-        model = self.folder / "decoder.onnx"
-        onnx.save(decoder(), model)
-        llama = model_file("llama-dynamo-op18")
-        dims = "batch=64,sequence=512"
+        large.decoder(self.folder, layers=2, hidden=4096, heads=32, kv_heads=8, inner=14336, vocabulary=128256)
         machine = self.topology(FAST, SLOW)
 
         def predicted(*flags, topology=machine):
             file = self.folder / "plans.json"
-            self.run_ok("shardc", "plan", llama, "--topology", topology, "--dims", dims, "--tp", 2, "--pp", 1, "--dp", 1,
-                        "--cp", 1, "--fsdp", 1, "--sp", "off", "--json", file, *flags)  # fmt: skip
+            self.run_ok("shardc", "plan", self.folder / "model.onnx", "--topology", topology, "--dims", "batch=8,seq=1024,past=1024",
+                        "--tp", 2, "--pp", 1, "--dp", 1, "--cp", 1, "--fsdp", 1, "--sp", "off", "--json", file, *flags)  # fmt: skip
             (candidate,) = json.loads(file.read_text())["candidates"]
             return candidate
 
-        busy = lambda candidate: candidate["seconds"]["compute"] + candidate["seconds"]["read"]
-        equal, auto, given = predicted(), predicted("--shares", "auto"), predicted("--shares", "3,1")
-        wrong = predicted("--shares", "1,3")
-        self.assertEqual((auto["shares"], auto["flags"]), ({"tp": [3, 1]}, "--tp 2 --shares tp=3,1"))
+        equal, auto, given = predicted(), predicted("--shares", "auto"), predicted("--shares", "4,1")
+        wrong = predicted("--shares", "1,4")
+        self.assertEqual((auto["shares"], auto["flags"]), ({"tp": [4, 1]}, "--tp 2 --shares tp=4,1"))
         self.assertEqual(auto["seconds"], given["seconds"])
-        self.assertLess(busy(auto), 0.8 * busy(equal))
-        self.assertLess(busy(equal), busy(wrong))
+        for phase in ("prefill", "decode"):
+            self.assertLess(auto["seconds"][phase], 0.6 * equal["seconds"][phase])
+            self.assertLess(equal["seconds"][phase], wrong["seconds"][phase])
         # Of equal devices equal parts are the faster ones.
         alike = self.topology(FAST, FAST)
-        self.assertLess(busy(predicted(topology=alike)), busy(predicted("--shares", "3,1", topology=alike)))
+        plain, shared = predicted(topology=alike), predicted("--shares", "3,1", topology=alike)
+        self.assertLess(plain["seconds"]["decode"], 0.8 * shared["seconds"]["decode"])
+        self.assertEqual(predicted("--shares", "auto", topology=alike)["seconds"], plain["seconds"])
+        # The fuller rank is the one whose device has less room for its part.
+        self.assertLess(auto["memory"]["total"], auto["memory"]["limit"])
+        self.assertEqual(auto["memory"]["limit"], 80e9)
 
     def test_mistakes(self):
         llama = model_file("llama-dynamo-op18")

@@ -5,10 +5,10 @@
 // products, which prompts take, and half the rate of the memory, which steps
 // take. Of an axis a way is as fast as its slowest rank:
 //
-//   a node with one H100 and one with one L40S, "tp"=2   [3, 1]
-//   two nodes of them with four devices each, "tp"=8     [3, 3, 3, 3, 1, 1, 1, 1]
-//   the same, <"cp"=2, "tp"=4>                           cp [3, 1], tp equal
-//   the same, <"tp"=4, "cp"=2> of neighbours             each has both: equal
+//   a node with one H100 and one with one L40S, "tp"=2   [4, 1]
+//   two nodes of them with two devices each, "tp"=4      [4, 4, 1, 1]
+//   the same, <"cp"=2, "tp"=2>                           cp [4, 1], tp equal
+//   the same, <"tp"=2, "cp"=2>, neighbours along cp      tp [4, 1], cp equal
 //
 // Shares are small numbers, so that few sizes have to be rounded: the first that
 // no device takes a tenth longer than it would with exact ones.

@@ -16,10 +16,10 @@ func.func @stage0(%a: !even, %b: !heads, %c: !packed, %d: !zigzag, %e: !symbolic
 
 // CHECK-LABEL: func.func @stage0(
 // CHECK-SAME: tensor<?xf32, #dist.value<dims = [8], sharding = [{"tp"=2}], local = [@tp * -4 + 6]>>
-// CHECK-SAME: local = [((@tp * 6 + 18) floordiv 4) * 16 + ((@tp * 18) floordiv 4) * -16]>>
+// CHECK-SAME: local = [((@tp * 18) floordiv 4) * -16 + ((@tp * 6 + 18) floordiv 4) * 16]>>
 // CHECK-SAME: local = [@tp * -48 + 72]>>
 // CHECK-SAME: local = [@tp * -8 + 12]>>
-// CHECK-SAME: local = [((seq * @tp + seq * 3) floordiv 4) + ((seq * @tp * 3) floordiv 4) * -1]>>
+// CHECK-SAME: local = [((seq * @tp * 3) floordiv 4) * -1 + ((seq * @tp + seq * 3) floordiv 4)]>>
 
 // -----
 
@@ -34,4 +34,4 @@ func.func @stage0(%a: !three, %b: !sub) {
 
 // CHECK-LABEL: func.func @stage0(
 // CHECK-SAME: local = [@tp * -8 + max(@tp - 1, 0) * 8 + 10]>>
-// CHECK-SAME: local = [(@tp floordiv 2) * -8 + 12]>>
+// CHECK-SAME: local = [((@tp) floordiv 2) * -8 + 12]>>
