@@ -132,13 +132,15 @@ private:
   }
 
   ExitCode checkShares() {
-    const bool hasShares = llvm::any_of(
-        options.mesh.axes,
-        [](const dist::Axis &axis) { return !axis.shares.empty(); });
+    const bool hasShares =
+        llvm::any_of(options.mesh.axes, [](const dist::Axis &axis) {
+          return !axis.shares.empty();
+        });
     if (!hasShares || options.emit != "annotated-onnx")
       return ExitCode::Done;
-    errors << "error: --emit annotated-onnx: the parts of ONNX's annotations are "
-              "equal; leave --shares out, or use --emit onnx\n";
+    errors
+        << "error: --emit annotated-onnx: the parts of ONNX's annotations are "
+           "equal; leave --shares out, or use --emit onnx\n";
     return ExitCode::Flags;
   }
 

@@ -87,9 +87,8 @@ std::vector<int64_t> InstructionWriter::expertsOf(rt::CollectiveOp op) const {
   const auto parts = dist::boundsOf(axes, tables.mesh);
   std::vector<int64_t> bounds;
   for (int64_t begin : parts)
-    bounds.push_back(
-        *DimExpr::floorDiv(DimExpr(begin) * experts, parts.back())
-             .asConstant());
+    bounds.push_back(*DimExpr::floorDiv(DimExpr(begin) * experts, parts.back())
+                          .asConstant());
   return bounds;
 }
 
@@ -124,9 +123,9 @@ void InstructionWriter::addCollective(rt::CollectiveOp op) {
   SmallVector<Value, 2> inputs{op.getInput()};
   if (op.getChoices()) {
     inputs.push_back(op.getChoices());
-    attributes.push_back(artifact::CreateAttribute(
-        builder, builder.CreateString("experts"),
-        builder.CreateVector(expertsOf(op))));
+    attributes.push_back(
+        artifact::CreateAttribute(builder, builder.CreateString("experts"),
+                                  builder.CreateVector(expertsOf(op))));
   }
   addInstruction(op, op.getKernel(), inputs, op.getOutput(), attributes,
                  group(op.getAxes()));

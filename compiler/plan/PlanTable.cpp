@@ -136,20 +136,20 @@ static Json secondsOf(const plan::Prediction &prediction) {
 Json jsonOf(const plan::Candidate &candidate) {
   const plan::Degrees &d = candidate.degrees;
   Json json = {{"mesh",
-           {{"dp", d.dp},
-            {"pp", d.pp},
-            {"cp", d.cp},
-            {"ep", d.ep},
-            {"tp", d.tp},
-            {"fsdp", d.fsdp}}},
-          {"sp", d.sequenceParallel},
-          {"micro_batches", d.microBatches},
-          {"flags", d.flags()},
-          {"fits", candidate.prediction.fits()},
-          {"memory", memoryOf(candidate.prediction)},
-          {"seconds", secondsOf(candidate.prediction)},
-          {"tokens_per_second", candidate.prediction.tokensPerSecond},
-          {"reason", candidate.reason}};
+                {{"dp", d.dp},
+                 {"pp", d.pp},
+                 {"cp", d.cp},
+                 {"ep", d.ep},
+                 {"tp", d.tp},
+                 {"fsdp", d.fsdp}}},
+               {"sp", d.sequenceParallel},
+               {"micro_batches", d.microBatches},
+               {"flags", d.flags()},
+               {"fits", candidate.prediction.fits()},
+               {"memory", memoryOf(candidate.prediction)},
+               {"seconds", secondsOf(candidate.prediction)},
+               {"tokens_per_second", candidate.prediction.tokensPerSecond},
+               {"reason", candidate.reason}};
   for (const auto &[axis, shares] : d.shares)
     json["shares"][axis] = shares;
   return json;

@@ -298,9 +298,9 @@ static ParseResult parseMeshAxis(AsmParser &parser, Axis &axis) {
   if (failed(parser.parseOptionalColon()))
     return success();
   SmallVector<int64_t> shares;
-  if (parser.parseCommaSeparatedList(
-          AsmParser::Delimiter::Square,
-          [&] { return parser.parseInteger(shares.emplace_back()); }))
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(shares.emplace_back());
+      }))
     return failure();
   if (std::string problem = problemOfShares(shares, axis); !problem.empty())
     return parser.emitError(loc, "shares: ") << problem;

@@ -70,8 +70,7 @@ std::optional<Factor> cutFactor(Factor &factor, DimExpr size,
   std::optional<DimExpr> rest = factor.size.exactDiv(size);
   if (!rest)
     return std::nullopt;
-  if (factor.isSplit() &&
-      !size.exactDiv(dist::totalShares(factor.axes, mesh)))
+  if (factor.isSplit() && !size.exactDiv(dist::totalShares(factor.axes, mesh)))
     return std::nullopt;
   Factor head{size, factor.axes, factor.isReversed};
   factor = Factor{*rest, {}};

@@ -231,11 +231,12 @@ Status ProgramChecker::checkRouting(const artifact::Instruction &instruction,
                : -1;
   };
   if (!countsExperts(findAttribute(instruction, "experts")) ||
-      number("dim") != 0 ||
-      tokens.dims()->size() == 0 || artifact::isSubByte(tokens.element()) ||
+      number("dim") != 0 || tokens.dims()->size() == 0 ||
+      artifact::isSubByte(tokens.element()) ||
       tokens.element() == artifact::ElementType_Bool)
-    return artifactError(where, " does not say how many experts there are, "
-                                "or routes something else than rows of numbers");
+    return artifactError(where,
+                         " does not say how many experts there are, "
+                         "or routes something else than rows of numbers");
   return Status::ok();
 }
 

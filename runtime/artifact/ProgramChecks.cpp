@@ -144,8 +144,8 @@ Status ProgramChecker::checkGroups() {
 /// One more than ways, ascending from 0.
 static bool areBounds(const flatbuffers::Vector<int64_t> &bounds,
                       int64_t ways) {
-  if (!isAligned(&bounds) ||
-      static_cast<int64_t>(bounds.size()) - 1 != ways || bounds.Get(0) != 0)
+  if (!isAligned(&bounds) || static_cast<int64_t>(bounds.size()) - 1 != ways ||
+      bounds.Get(0) != 0)
     return false;
   for (uint32_t way = 0; way + 1 < bounds.size(); ++way)
     if (bounds.Get(way) >= bounds.Get(way + 1))

@@ -20,9 +20,9 @@ struct BoundCollective {
   const CollectiveForm *form = nullptr;
   Communicator *communicator = nullptr;
   ReduceKind reduce = ReduceKind::Sum;
-  DimBlocks split;     ///< where its form has a split dim
-  DimBlocks to;        ///< and a second one
-  int distance = 0;    ///< of shift, below the number of ranks
+  DimBlocks split;              ///< where its form has a split dim
+  DimBlocks to;                 ///< and a second one
+  int distance = 0;             ///< of shift, below the number of ranks
   std::vector<int64_t> experts; ///< where it is routed (ExpertRouting.h)
   int64_t bytes = 0;            ///< of the group's global value
   /// Sent by all ranks of one group together: all_gather and reduce_scatter

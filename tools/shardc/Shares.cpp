@@ -31,9 +31,9 @@ class SharesReader {
 public:
   SharesReader(Flags &flags, const std::string &text)
       : flags(flags), text(text) {
-    for (const auto &axis : flags.axes)
-      if (axis.second > 1 && axis.first != "dp" && axis.first != "pp")
-        splitting.push_back(axis);
+    for (const AxisFlags &axis : flags.axes)
+      if (axis.ways > 1 && axis.name != "dp" && axis.name != "pp")
+        splitting.emplace_back(axis.name, axis.ways);
   }
 
   /// "" or what is wrong. `seen`: axes that others named.
@@ -45,26 +45,34 @@ public:
       return problem("expected numbers from 1 to " + std::to_string(kMaxShare) +
                      ", one for each way, for example 3,1");
     std::string axis = equal == std::string::npos ? "" : text.substr(0, equal);
-    if (std::string why = axis.empty() ? findAxis(shares, axis)
-                                       : checkAxis(shares, axis);
+    if (std::string why =
+            axis.empty() ? findAxis(shares, axis) : checkAxis(shares, axis);
         !why.empty())
       return problem(why);
     if (!seen.insert(axis).second)
       return problem(axis + " has shares already; leave one of them out");
-    int64_t divisor = 0;
-    for (int64_t share : shares)
-      divisor = std::gcd(divisor, share);
-    for (int64_t &share : shares)
-      share /= divisor;
-    if (std::any_of(shares.begin(), shares.end(),
-                    [&](int64_t share) { return share != shares.front(); }))
-      flags.axisShares[axis] = shares;
+    reduce(shares);
+    for (AxisFlags &each : flags.axes)
+      if (each.name == axis)
+        each.shares = shares;
     return "";
   }
 
 private:
   std::string problem(const std::string &what) const {
     return "--shares " + text + ": " + what;
+  }
+
+  /// Without a common divisor; none where they are equal.
+  static void reduce(Shares &shares) {
+    int64_t divisor = 0;
+    for (int64_t share : shares)
+      divisor = std::gcd(divisor, share);
+    for (int64_t &share : shares)
+      share /= divisor;
+    if (shares.front() == 1 &&
+        std::equal(shares.begin() + 1, shares.end(), shares.begin()))
+      shares.clear();
   }
 
   static bool readNumbers(const std::string &list, Shares &shares) {
@@ -91,7 +99,8 @@ private:
   }
 
   static std::string countText(int64_t ways) {
-    return "name " + std::to_string(ways) + (ways == 1 ? " number" : " numbers");
+    return "name " + std::to_string(ways) +
+           (ways == 1 ? " number" : " numbers");
   }
 
   std::string checkAxis(const Shares &shares, const std::string &axis) const {

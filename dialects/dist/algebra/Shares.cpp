@@ -28,8 +28,8 @@ std::string problemOfShares(llvm::ArrayRef<int64_t> shares, const Axis &axis) {
   if (static_cast<int64_t>(shares.size()) != axis.size)
     return ways + "; name " + std::to_string(axis.size) +
            (axis.size == 1 ? " number" : " numbers");
-  if (llvm::any_of(shares,
-                   [](int64_t share) { return share < 1 || share > kMaxShare; }))
+  if (llvm::any_of(
+          shares, [](int64_t share) { return share < 1 || share > kMaxShare; }))
     return ways + "; expected for each a number from 1 to " +
            std::to_string(kMaxShare);
   return "";
@@ -146,8 +146,7 @@ llvm::SmallVector<int64_t> boundsOf(llvm::ArrayRef<AxisRef> axes,
     llvm::SmallVector<int64_t> finer{0};
     for (size_t way = 0; way + 1 < bounds.size(); ++way)
       for (int64_t share : shares)
-        finer.push_back(finer.back() +
-                        share * (bounds[way + 1] - bounds[way]));
+        finer.push_back(finer.back() + share * (bounds[way + 1] - bounds[way]));
     assert(finer.back() == bounds.back() * total && "parts are the whole");
     (void)total;
     bounds = std::move(finer);

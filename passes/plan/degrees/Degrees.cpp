@@ -27,6 +27,24 @@ dist::Mesh Degrees::mesh() const {
   return mesh;
 }
 
+Degrees degreesOf(const dist::Mesh &mesh) {
+  Degrees degrees;
+  auto ways = [&](llvm::StringRef name) {
+    const dist::Axis *axis = mesh.find(name);
+    return axis ? axis->size : 1;
+  };
+  degrees.dp = ways(dist::kReplicaAxis);
+  degrees.pp = ways(dist::kPipelineAxis);
+  degrees.fsdp = ways(dist::kStorageAxis);
+  degrees.cp = ways(dist::kContextAxis);
+  degrees.ep = ways(dist::kExpertAxis);
+  degrees.tp = ways("tp");
+  for (const dist::Axis &axis : mesh.axes)
+    if (!axis.shares.empty())
+      degrees.shares[axis.name] = axis.shares;
+  return degrees;
+}
+
 std::string Degrees::flags() const {
   std::string text;
   auto add = [&](llvm::StringRef flag) {

@@ -30,6 +30,9 @@ struct Degrees {
   std::string flags() const;
 };
 
+/// Of a mesh whose axes have these names.
+Degrees degreesOf(const dist::Mesh &mesh);
+
 llvm::StringRef stringify(ContextMode mode);
 llvm::StringRef stringify(ExpertMode mode);
 

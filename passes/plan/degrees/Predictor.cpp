@@ -219,9 +219,8 @@ Prediction Predictor::predict(const Degrees &degrees) {
       prediction.memory = stage.memory;
   prediction.setLimits(machine);
   if (!degrees.shares.empty())
-    if (const double limit = costsOf(workload.prompt, false, degrees,
-                                     rowsOf(degrees, 1))
-                                 .limit)
+    if (const double limit =
+            costsOf(workload.prompt, false, degrees, rowsOf(degrees, 1)).limit)
       prediction.limit = limit;
   prediction.tokensPerSecond = tokensOf(workload, degrees, prediction);
   return prediction;

@@ -155,12 +155,7 @@ private:
   sharesOf(const Degrees &degrees) const {
     if (!fixed.hasDeviceShares)
       return fixed.shares;
-    std::map<std::string, llvm::SmallVector<int64_t, 2>> shares;
-    for (const dist::Axis &axis :
-         withDeviceShares(machine, degrees.mesh()).axes)
-      if (!axis.shares.empty())
-        shares[axis.name] = axis.shares;
-    return shares;
+    return degreesOf(withDeviceShares(machine, degrees.mesh())).shares;
   }
 
   /// The plainest first.

@@ -58,9 +58,9 @@ llvm::SmallVector<int64_t, 2> smallShares(llvm::ArrayRef<double> speeds) {
   for (int64_t ofSlowest = 1; ofSlowest <= kMostOfSlowest; ++ofSlowest) {
     llvm::SmallVector<int64_t, 2> shares;
     for (double speed : speeds)
-      shares.push_back(std::clamp<int64_t>(
-          std::llround(speed / slowest * double(ofSlowest)), 1,
-          dist::kMaxShare));
+      shares.push_back(
+          std::clamp<int64_t>(std::llround(speed / slowest * double(ofSlowest)),
+                              1, dist::kMaxShare));
     const auto given =
         double(std::accumulate(shares.begin(), shares.end(), int64_t(0)));
     double longest = 0;
@@ -88,9 +88,9 @@ dist::Mesh withDeviceShares(const Machine &machine, dist::Mesh mesh) {
         slowestOf(machine, mesh, axis, [](const Device &device) {
           return device.rateOf(kElementBits);
         });
-    const std::vector<double> reading = slowestOf(
-        machine, mesh, axis,
-        [](const Device &device) { return device.bytesPerSecond; });
+    const std::vector<double> reading =
+        slowestOf(machine, mesh, axis,
+                  [](const Device &device) { return device.bytesPerSecond; });
     for (auto [speed, rate] : llvm::zip_equal(speeds, reading))
       speed = (speed + rate) / 2;
     own.shares = smallShares(speeds);

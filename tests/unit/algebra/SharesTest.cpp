@@ -33,8 +33,8 @@ TEST(Shares, AreReduced) {
 
 TEST(Shares, OfOneAxisAreItsNumbers) {
   auto sizes = [](int64_t n, llvm::ArrayRef<int64_t> shares) {
-    return sizesOn(
-        DimSharding::whole(n, {axis(int64_t(shares.size()))}), meshOf(shares));
+    return sizesOn(DimSharding::whole(n, {axis(int64_t(shares.size()))}),
+                   meshOf(shares));
   };
   EXPECT_EQ(sizes(8, {3, 1}), (std::vector<int64_t>{6, 2}));
   EXPECT_EQ(sizes(16, {5, 2, 1}), (std::vector<int64_t>{10, 4, 2}));
@@ -42,8 +42,7 @@ TEST(Shares, OfOneAxisAreItsNumbers) {
   EXPECT_EQ(sizes(1, {3, 1}), (std::vector<int64_t>{0, 1}));
   EXPECT_EQ(sizes(0, {3, 1}), (std::vector<int64_t>{0, 0}));
   EXPECT_EQ(sizes(8, {1, 1}), (std::vector<int64_t>{4, 4}));
-  EXPECT_EQ(sizes(1000, {1, 1, 1, 997}),
-            (std::vector<int64_t>{1, 1, 1, 997}));
+  EXPECT_EQ(sizes(1000, {1, 1, 1, 997}), (std::vector<int64_t>{1, 1, 1, 997}));
 }
 
 TEST(Shares, OfEqualWaysAreExpressionsOfTheWayAlone) {

@@ -113,8 +113,8 @@ DimSharding split(int64_t size) { return DimSharding::whole(size, {axis(2)}); }
 DimSharding whole(int64_t size) { return DimSharding::unsplit(size); }
 
 std::string check(std::vector<Sharding> operands, Sharding result) {
-  return verify::checkRule(matMul(), PartialRule::Multilinear, operands,
-                           result, dist::Mesh());
+  return verify::checkRule(matMul(), PartialRule::Multilinear, operands, result,
+                           dist::Mesh());
 }
 
 TEST(CheckRule, AcceptsMegatronsProducts) {

@@ -33,8 +33,7 @@ void gatherByBounds(ProgramBuilder &p, uint32_t n, uint32_t x,
   auto y = p.value(Float32, {n});
   const Layout layout{{Factor{n, 2, p.constant(0), bounds}}};
   p.run("all_gather", {int32_t(x)}, {int32_t(y)},
-        {p.ints("dim", {0}), p.layout("layout", layout)},
-        p.group({{0, 1, 2}}));
+        {p.ints("dim", {0}), p.layout("layout", layout)}, p.group({{0, 1, 2}}));
 }
 
 TEST(ProgramChecks, eachMistakeIsNamed) {
