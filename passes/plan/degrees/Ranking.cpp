@@ -153,8 +153,14 @@ private:
 
   std::map<std::string, llvm::SmallVector<int64_t, 2>>
   sharesOf(const Degrees &degrees) const {
+    std::map<std::string, llvm::SmallVector<int64_t, 2>> given;
+    const dist::Mesh mesh = degrees.mesh();
+    for (const auto &[name, shares] : fixed.shares)
+      if (const dist::Axis *axis = mesh.find(name);
+          axis && axis->size == int64_t(shares.size()))
+        given[name] = shares;
     if (!fixed.hasDeviceShares)
-      return fixed.shares;
+      return given;
     return degreesOf(withDeviceShares(machine, degrees.mesh())).shares;
   }
 

@@ -34,7 +34,7 @@ struct FixedDegrees {
   /// Ways by axis; and of modes, where their axes have several ways, "sp", 0 or
   /// 1, "cp-mode", a ContextMode, and "micro-batches".
   std::map<std::string, int64_t> numbers = {};
-  /// Of axes whose ways are given, too.
+  /// Of axes that have as many ways; others have equal parts.
   std::map<std::string, llvm::SmallVector<int64_t, 2>> shares = {};
   /// Shares that suit the devices (DeviceShares.h), of all axes.
   bool hasDeviceShares = false;
