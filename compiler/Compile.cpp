@@ -64,12 +64,14 @@ public:
       return code;
     if (ExitCode code = readMachine(); code != ExitCode::Done)
       return code;
-    if (ExitCode code = checkShares(); code != ExitCode::Done)
-      return code;
     if (ExitCode code = load(); code != ExitCode::Done)
       return code;
     if (ExitCode code = readAnnotations(); code != ExitCode::Done)
       return code;
+    if (std::string problem = findShares(); !problem.empty()) {
+      errors << "error: " << problem << "\n";
+      return ExitCode::Flags;
+    }
     StringRef from = options.from.empty() ? StringRef("raw") : options.from;
     size_t first = 0;
     if (from != "raw") {
@@ -112,36 +114,34 @@ private:
   ExitCode readMachine() {
     if (options.topology.empty())
       return ExitCode::Done;
-    const ExitCode code = reportMachine(
+    return reportMachine(
         plan::loadMachine(options.topology, machineText, machine.emplace()));
-    if (code == ExitCode::Done && options.hasDeviceShares)
-      setDeviceShares();
-    return code;
   }
 
-  void setDeviceShares() {
-    options.mesh = plan::withDeviceShares(*machine, options.mesh);
-    if (options.used)
-      options.used->mesh = options.mesh;
+  /// Of the mesh, which annotations may have given. "" or what is wrong.
+  std::string findShares() {
+    if (options.hasDeviceShares) {
+      if (!machine || machine->devices.empty())
+        return "--shares auto: " + options.topology +
+               " says nothing about devices; list \"devices\", one for each "
+               "node";
+      options.mesh = plan::withDeviceShares(*machine, options.mesh);
+      if (options.used)
+        options.used->mesh = options.mesh;
+    }
     std::string text;
     for (const dist::Axis &axis : options.mesh.axes)
       text += axis.shares.empty() ? "" : " " + plan::sharesText(axis);
-    errors << "shares:"
-           << (text.empty() ? " equal: along no axis do devices differ" : text)
-           << "\n";
-  }
-
-  ExitCode checkShares() {
-    const bool hasShares =
-        llvm::any_of(options.mesh.axes, [](const dist::Axis &axis) {
-          return !axis.shares.empty();
-        });
-    if (!hasShares || options.emit != "annotated-onnx")
-      return ExitCode::Done;
-    errors
-        << "error: --emit annotated-onnx: the parts of ONNX's annotations are "
-           "equal; leave --shares out, or use --emit onnx\n";
-    return ExitCode::Flags;
+    if (!text.empty() && options.emit == "annotated-onnx")
+      return "--emit annotated-onnx: the parts of ONNX's annotations are "
+             "equal; "
+             "leave --shares out, or use --emit onnx";
+    if (options.hasDeviceShares)
+      errors << "shares:"
+             << (text.empty() ? " equal: along no axis do devices differ"
+                              : text)
+             << "\n";
+    return "";
   }
 
   ExitCode reportMachine(std::string problem) {

@@ -219,6 +219,12 @@ class Shares(EndToEnd):
         # Where "tp" stays inside a node, "cp" has the difference.
         self.assertEqual(said("--cp", 2, "--tp", 2, devices=[FAST, SLOW], per_node=2), "shares: cp=4,1")
         self.assertEqual(said("--tp", 2, devices=[FAST, FAST]), "shares: equal: along no axis do devices differ")
+        links = json.loads(self.topology(FAST, SLOW).read_text())
+        del links["devices"]
+        (self.folder / "links.json").write_text(json.dumps(links))
+        done = program("shardc", llama, "--tp", 2, "--shares", "auto", "--topology", self.folder / "links.json", "--to", "sharded")
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
+        self.assertIn("links.json says nothing about devices", done.stderr)
 
     def test_shares_that_suit_devices_are_predicted_to_be_faster(self):
         large.decoder(self.folder, layers=2, hidden=4096, heads=32, kv_heads=8, inner=14336, vocabulary=128256)
