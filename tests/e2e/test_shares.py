@@ -169,6 +169,12 @@ class Shares(EndToEnd):
             artifact = self.artifact(model_file(name), plan, "--target", "cuda", "--overlap", "2")
             self.assert_same_numbers(self.execute(artifact, data_sets(name)[0], "--device", "host"), expected)
 
+    def test_files_of_ranks_name_them(self):
+        folder = self.folder / "ranks"
+        self.run_ok("shardc", model_file("bert-ts-op17"), "--tp", 2, "--shares", "3,1", "--emit", "onnx", "-o", folder)
+        mesh = json.loads((folder / "manifest.json").read_text())["mesh"]
+        self.assertEqual(mesh, [{"name": "tp", "size": 2, "shares": [3, 1]}])
+
     def test_annotations_have_equal_parts(self):
         file = self.folder / "m.onnx"
         flags = ["--tp", 2, "--shares", "3,1", "--emit", "annotated-onnx", "-o", file]
