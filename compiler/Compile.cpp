@@ -15,6 +15,7 @@
 #include "compiler/report/Explain.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/FunctionInfo.h"
+#include "passes/plan/machine/DeviceShares.h"
 #include "passes/plan/machine/ReadMachine.h"
 #include "passes/shard/Passes.h"
 #include "passes/verify/Passes.h"
@@ -67,6 +68,10 @@ public:
       return code;
     if (ExitCode code = readAnnotations(); code != ExitCode::Done)
       return code;
+    if (std::string problem = findShares(); !problem.empty()) {
+      errors << "error: " << problem << "\n";
+      return ExitCode::Flags;
+    }
     StringRef from = options.from.empty() ? StringRef("raw") : options.from;
     size_t first = 0;
     if (from != "raw") {
@@ -111,6 +116,32 @@ private:
       return ExitCode::Done;
     return reportMachine(
         plan::loadMachine(options.topology, machineText, machine.emplace()));
+  }
+
+  /// Of the mesh, which annotations may have given. "" or what is wrong.
+  std::string findShares() {
+    if (options.hasDeviceShares) {
+      if (!machine || machine->devices.empty())
+        return "--shares auto: " + options.topology +
+               " says nothing about devices; list \"devices\", one for each "
+               "node";
+      options.mesh = plan::withDeviceShares(*machine, options.mesh);
+      if (options.used)
+        options.used->mesh = options.mesh;
+    }
+    std::string text;
+    for (const dist::Axis &axis : options.mesh.axes)
+      text += axis.shares.empty() ? "" : " " + plan::sharesText(axis);
+    if (!text.empty() && options.emit == "annotated-onnx")
+      return "--emit annotated-onnx: the parts of ONNX's annotations are "
+             "equal; "
+             "leave --shares out, or use --emit onnx";
+    if (options.hasDeviceShares)
+      errors << "shares:"
+             << (text.empty() ? " equal: along no axis do devices differ"
+                              : text)
+             << "\n";
+    return "";
   }
 
   ExitCode reportMachine(std::string problem) {
@@ -319,8 +350,11 @@ private:
     plan["micro_batches"] = options.microBatches;
     plan["cp_mode"] = options.contextMode;
     plan["mesh"] = Json::array();
-    for (const dist::Axis &axis : options.mesh.axes)
+    for (const dist::Axis &axis : options.mesh.axes) {
       plan["mesh"].push_back({{"name", axis.name}, {"size", axis.size}});
+      if (!axis.shares.empty())
+        plan["mesh"].back()["shares"] = axis.shares;
+    }
     report["plan"] = plan;
     if (options.savePlan.empty())
       return ExitCode::Done;

@@ -50,6 +50,8 @@ struct CompileOptions {
   std::string contextMode = "ring"; ///< how attention sees all keys
   std::string expertMode = "auto";  ///< what ep splits outside of experts
   dist::Mesh mesh;
+  bool hasDeviceShares =
+      false;              ///< its axes get shares by the topology's devices
   bool givesMesh = false; ///< it is not that of one rank for want of another
   /// Configuration of the model's own annotations: empty for the first that fits
   /// the mesh, or gives one; "none" for none.

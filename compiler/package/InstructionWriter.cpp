@@ -78,6 +78,20 @@ void InstructionWriter::addNumber(Offsets<artifact::Attribute> &attributes,
       builder.CreateVector(std::vector<int64_t>{value})));
 }
 
+/// Their number; where ranks have unequal parts, the first of each rank too.
+std::vector<int64_t> InstructionWriter::expertsOf(rt::CollectiveOp op) const {
+  const SmallVector<dist::AxisRef, 2> axes = op.getAxes().getAxes();
+  const auto experts = static_cast<int64_t>(*op.getExperts());
+  if (!dist::hasShares(axes, tables.mesh))
+    return {experts};
+  const auto parts = dist::boundsOf(axes, tables.mesh);
+  std::vector<int64_t> bounds;
+  for (int64_t begin : parts)
+    bounds.push_back(*DimExpr::floorDiv(DimExpr(begin) * experts, parts.back())
+                          .asConstant());
+  return bounds;
+}
+
 void InstructionWriter::addCollective(rt::CollectiveOp op) {
   Offsets<artifact::Attribute> attributes;
   if (op.getKindAttr())
@@ -109,7 +123,9 @@ void InstructionWriter::addCollective(rt::CollectiveOp op) {
   SmallVector<Value, 2> inputs{op.getInput()};
   if (op.getChoices()) {
     inputs.push_back(op.getChoices());
-    addNumber(attributes, "experts", *op.getExperts());
+    attributes.push_back(
+        artifact::CreateAttribute(builder, builder.CreateString("experts"),
+                                  builder.CreateVector(expertsOf(op))));
   }
   addInstruction(op, op.getKernel(), inputs, op.getOutput(), attributes,
                  group(op.getAxes()));

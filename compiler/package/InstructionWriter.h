@@ -38,6 +38,7 @@ private:
   void addReadSizes(rt::ReadSizesOp op);
   void addSetSizes(rt::SetSizesOp op);
   int32_t group(dist::AxesAttr axes);
+  std::vector<int64_t> expertsOf(rt::CollectiveOp op) const;
   void addNumber(Offsets<artifact::Attribute> &attributes, const char *name,
                  int64_t value);
 

@@ -225,8 +225,12 @@ private:
     manifest["tolerance"] = toleranceOf(module);
     manifest["target"] = options.target;
     manifest["mesh"] = Json::array();
-    for (const dist::Axis &axis : mesh.axes)
+    manifest.erase("shares"); // each axis has its own
+    for (const dist::Axis &axis : mesh.axes) {
       manifest["mesh"].push_back({{"name", axis.name}, {"size", axis.size}});
+      if (!axis.shares.empty())
+        manifest["mesh"].back()["shares"] = axis.shares;
+    }
     std::error_code error;
     fs::path folder = fs::canonical(options.modelFolder, error);
     fs::path relative = fs::relative(

@@ -19,6 +19,23 @@ TableWriter::scalarList(ArrayRef<DimExpr> exprs) {
   return builder.CreateVector(list);
 }
 
+Offset<flatbuffers::Vector<int64_t>>
+TableWriter::bounds(const dist::Factor &factor) {
+  if (!dist::hasShares(factor.axes, mesh))
+    return 0;
+  const auto list = dist::boundsOf(factor.axes, mesh);
+  std::vector<int64_t> bounds(list.begin(), list.end());
+  if (factor.isReversed) {
+    std::reverse(bounds.begin(), bounds.end());
+    for (int64_t &bound : bounds)
+      bound = list.back() - bound;
+  }
+  auto [known, isNew] = boundsTables.try_emplace(bounds);
+  if (isNew)
+    known->second = builder.CreateVector(bounds);
+  return known->second;
+}
+
 Offset<artifact::DimLayout>
 TableWriter::dimLayout(const dist::DimSharding &dim,
                        llvm::ArrayRef<dist::AxisRef> group) {
@@ -27,14 +44,15 @@ TableWriter::dimLayout(const dist::DimSharding &dim,
     Offsets<artifact::FactorLayout> factors;
     for (const dist::Factor &factor : segment.factors) {
       const int64_t ways = dist::numWays(factor.axes);
+      const DimExpr way = dist::flatIndex(factor.axes, mesh);
       int64_t inGroup = 1;
       for (const dist::AxisRef &part : factor.axes)
         for (const dist::AxisRef &axis : group)
           inGroup *= part.sharedWays(axis);
       factors.push_back(artifact::CreateFactorLayout(
           builder, scalar(factor.size), ways,
-          scalar(factor.part(dist::flatIndex(factor.axes, mesh))),
-          group.empty() ? 1 : ways / inGroup));
+          scalar(factor.isReversed ? ways - 1 - way : way),
+          group.empty() ? 1 : ways / inGroup, bounds(factor)));
     }
     segments.push_back(
         artifact::CreateSegmentLayout(builder, builder.CreateVector(factors)));

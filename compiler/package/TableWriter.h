@@ -9,6 +9,8 @@
 #include "compiler/package/ScalarTable.h"
 #include "dialects/rt/Rt.h"
 
+#include <map>
+
 namespace shardc::package {
 
 template <typename T> using Offsets = std::vector<flatbuffers::Offset<T>>;
@@ -38,6 +40,16 @@ public:
   /// An error at `op` for kinds of attribute that no kernel reads.
   llvm::FailureOr<flatbuffers::Offset<artifact::Attribute>>
   attribute(mlir::Operation *op, mlir::NamedAttribute named);
+
+private:
+  /// Where the ways of a factor begin; none where their parts are equal.
+  flatbuffers::Offset<flatbuffers::Vector<int64_t>>
+  bounds(const dist::Factor &factor);
+
+  /// Many layouts have the same.
+  std::map<std::vector<int64_t>,
+           flatbuffers::Offset<flatbuffers::Vector<int64_t>>>
+      boundsTables;
 };
 
 /// Row-major bytes of a small tensor, a bool a byte.

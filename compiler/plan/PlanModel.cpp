@@ -43,8 +43,8 @@ OwningOpRef<ModuleOp> import(MLIRContext &context, const std::string &model) {
 /// Those that are given, and one way of each other axis.
 plan::Degrees fewestDegrees(const plan::FixedDegrees &fixed) {
   auto ways = [&](const char *axis) {
-    auto known = fixed.find(axis);
-    return known == fixed.end() ? 1 : known->second;
+    auto known = fixed.numbers.find(axis);
+    return known == fixed.numbers.end() ? 1 : known->second;
   };
   plan::Degrees degrees;
   degrees.dp = ways("dp");

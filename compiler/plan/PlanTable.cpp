@@ -140,22 +140,25 @@ Json jsonOf(const plan::Candidate &candidate) {
   for (const dist::Axis &axis : llvm::reverse(mesh.axes))
     if (axis.size > 1)
       order.push_back(axis.name);
-  return {{"mesh",
-           {{"dp", d.dp},
-            {"pp", d.pp},
-            {"cp", d.cp},
-            {"ep", d.ep},
-            {"tp", d.tp},
-            {"fsdp", d.fsdp}}},
-          {"rank_order", std::move(order)},
-          {"sp", d.sequenceParallel},
-          {"micro_batches", d.microBatches},
-          {"flags", d.flags()},
-          {"fits", candidate.prediction.fits()},
-          {"memory", memoryOf(candidate.prediction)},
-          {"seconds", secondsOf(candidate.prediction)},
-          {"tokens_per_second", candidate.prediction.tokensPerSecond},
-          {"reason", candidate.reason}};
+  Json json = {{"mesh",
+                {{"dp", d.dp},
+                 {"pp", d.pp},
+                 {"cp", d.cp},
+                 {"ep", d.ep},
+                 {"tp", d.tp},
+                 {"fsdp", d.fsdp}}},
+               {"rank_order", std::move(order)},
+               {"sp", d.sequenceParallel},
+               {"micro_batches", d.microBatches},
+               {"flags", d.flags()},
+               {"fits", candidate.prediction.fits()},
+               {"memory", memoryOf(candidate.prediction)},
+               {"seconds", secondsOf(candidate.prediction)},
+               {"tokens_per_second", candidate.prediction.tokensPerSecond},
+               {"reason", candidate.reason}};
+  for (const auto &[axis, shares] : d.shares)
+    json["shares"][axis] = shares;
+  return json;
 }
 
 const char *goalName(plan::Goal goal) {

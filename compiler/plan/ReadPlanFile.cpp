@@ -2,6 +2,7 @@
 
 #include "compiler/plan/ReadPlanFile.h"
 
+#include "dialects/dist/algebra/Shares.h"
 #include "passes/plan/ContextAttention.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -19,6 +20,19 @@ static constexpr int64_t kMaxRanks = 65536;
 
 static constexpr int kMostDepth = 16;
 
+/// "" or what is wrong with the shares of an axis.
+static std::string readShares(const Json &list, dist::Axis &axis) {
+  llvm::SmallVector<int64_t> shares;
+  if (list.is_array())
+    for (const Json &share : list)
+      shares.push_back(share.is_number_integer() ? share.get<int64_t>() : 0);
+  if (std::string problem = dist::problemOfShares(shares, axis);
+      !problem.empty())
+    return "\"shares\": " + problem;
+  axis.shares = dist::reducedShares(shares);
+  return "";
+}
+
 static std::string readMesh(const Json &axes, dist::Mesh &mesh) {
   mesh.axes.clear();
   for (const Json &axis : axes) {
@@ -34,6 +48,10 @@ static std::string readMesh(const Json &axes, dist::Mesh &mesh) {
         mesh.numRanks() > kMaxRanks)
       return "\"mesh\" has more than " + std::to_string(kMaxRanks) +
              " ranks, or none";
+    if (axis.contains("shares"))
+      if (std::string problem = readShares(axis["shares"], mesh.axes.back());
+          !problem.empty())
+        return problem;
   }
   return mesh.axes.empty() ? "\"mesh\" has no axes" : "";
 }

@@ -73,8 +73,11 @@ public:
     for (const std::string &name : weights.names)
       written.push_back({{"path", name}});
     Json axes = Json::array();
-    for (const dist::Axis &axis : replica.axes)
+    for (const dist::Axis &axis : replica.axes) {
       axes.push_back({{"name", axis.name}, {"size", axis.size}});
+      if (!axis.shares.empty())
+        axes.back()["shares"] = axis.shares;
+    }
     const Json manifest = {{"format", kFormat},
                            {"collectives", style == Collectives::Microsoft
                                                ? "microsoft"

@@ -30,10 +30,17 @@ std::string text(const Json &value) {
   return value.dump();
 }
 
+/// ":[3,1]" as in meshes; "" where parts are equal.
+std::string sharesText(const Json &report, const std::string &axis) {
+  const Json shares = report.value("shares", Json::object());
+  return shares.contains(axis) ? ":" + shares[axis].dump() : "";
+}
+
 std::string meshText(const Json &report) {
   std::string mesh;
   for (const auto &[axis, ways] : report["mesh"].items())
-    mesh += (mesh.empty() ? "" : " ") + axis + " " + text(ways);
+    mesh += (mesh.empty() ? "" : " ") + axis + " " + text(ways) +
+            sharesText(report, axis);
   return mesh;
 }
 

@@ -118,6 +118,9 @@ public:
     report["mesh"] = Json::object();
     for (const dist::Axis &axis : mesh.axes)
       report["mesh"][axis.name] = axis.size;
+    for (const dist::Axis &axis : mesh.axes)
+      if (!axis.shares.empty())
+        report["shares"][axis.name] = axis.shares;
     report["dims"] = jsonOf(given);
     if (layers)
       report["layers"] = countLayers(*layers);

@@ -224,6 +224,10 @@ void printExplanation(const Json &report, llvm::raw_ostream &os) {
     for (const Json &profile : list)
       printProfile(profile, &profile == &list.front(), os);
   }
+  const Json parts = report.value("shares", Json::object());
+  for (const auto &[axis, shares] : parts.items())
+    os << "ranks of " << axis << " have parts of " << shares.dump()
+       << " of what it splits\n";
   for (const Json &choice : report.value("choices", Json::array()))
     os << choice.get<std::string>() << "\n";
   for (const Json &total : report["totals"])

@@ -38,8 +38,11 @@ std::string readReport(const std::string &path, Json &report) {
   // A manifest has the axes in their order.
   if (report["mesh"].is_array()) {
     Json mesh = Json::object();
-    for (const Json &axis : report["mesh"])
+    for (const Json &axis : report["mesh"]) {
       mesh[axis.value("name", "")] = axis.value("size", 1);
+      if (axis.contains("shares"))
+        report["shares"][axis.value("name", "")] = axis["shares"];
+    }
     report["mesh"] = mesh;
   }
   return "";

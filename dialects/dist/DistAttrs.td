@@ -29,6 +29,10 @@ class Dist_Attr<string name, string attrMnemonic> : AttrDef<Dist_Dialect, name> 
 
 def Dist_MeshAttr : Dist_Attr<"Mesh", "mesh"> {
   let summary = "Ordered named axes, major to minor: <[\"dp\"=2, \"tp\"=4]>";
+  let description = [{
+    Of an axis with shares, `<["tp"=2:[3, 1]]>`, the ways have unequal parts of
+    what it splits: the first one three quarters.
+  }];
   let parameters = (ins "::shardc::dist::MeshRef":$mesh);
 }
 

@@ -289,6 +289,25 @@ void AxesAttr::print(AsmPrinter &printer) const {
   printer << "]>";
 }
 
+/// "tp"=2, or "tp"=2:[3, 1] where the ways have unequal parts.
+static ParseResult parseMeshAxis(AsmParser &parser, Axis &axis) {
+  if (parser.parseString(&axis.name) || parser.parseEqual() ||
+      parser.parseInteger(axis.size))
+    return failure();
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalColon()))
+    return success();
+  SmallVector<int64_t> shares;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(shares.emplace_back());
+      }))
+    return failure();
+  if (std::string problem = problemOfShares(shares, axis); !problem.empty())
+    return parser.emitError(loc, "shares: ") << problem;
+  axis.shares = reducedShares(shares);
+  return success();
+}
+
 Attribute MeshAttr::parse(AsmParser &parser, Type) {
   Mesh mesh;
   if (parser.parseLess() ||
@@ -297,8 +316,7 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
           [&]() -> ParseResult {
             Axis axis;
             llvm::SMLoc loc = parser.getCurrentLocation();
-            if (parser.parseString(&axis.name) || parser.parseEqual() ||
-                parser.parseInteger(axis.size))
+            if (parseMeshAxis(parser, axis))
               return failure();
             if (axis.size < 1 || mesh.find(axis.name))
               return parser.emitError(loc, "mesh axes have different names and "
@@ -313,10 +331,15 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
 
 void MeshAttr::print(AsmPrinter &printer) const {
   printer << "<[";
-  llvm::interleaveComma(getMesh()->axes, printer.getStream(),
-                        [&](const Axis &axis) {
-                          printer << '"' << axis.name << "\"=" << axis.size;
-                        });
+  llvm::interleaveComma(
+      getMesh()->axes, printer.getStream(), [&](const Axis &axis) {
+        printer << '"' << axis.name << "\"=" << axis.size;
+        if (axis.shares.empty())
+          return;
+        printer << ":[";
+        llvm::interleaveComma(axis.shares, printer.getStream());
+        printer << ']';
+      });
   printer << "]>";
 }
 

@@ -73,15 +73,15 @@ private:
   }
 
   /// Whether the op satisfies its rule with these shardings.
-  static bool isLegal(onnx::OnnxOp op, unsigned operand, const Sharding &held,
-                      const Sharding &given) {
+  bool isLegal(onnx::OnnxOp op, unsigned operand, const Sharding &held,
+               const Sharding &given) const {
     SmallVector<Sharding, 3> operands;
     for (OpOperand &each : op->getOpOperands())
       operands.push_back(each.getOperandNumber() == operand
                              ? held
                              : dist::getSharding(each.get().getType()));
     return verify::checkRule(op.shardingRule(), op.partialRule(), operands,
-                             {given})
+                             {given}, mesh)
         .empty();
   }
 

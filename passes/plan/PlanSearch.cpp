@@ -21,6 +21,20 @@ double largestShare(dist::DimExpr size, int64_t ways) {
   return static_cast<double>((*n + ways - 1) / ways) / *n;
 }
 
+double timesItsShare(int64_t size, llvm::ArrayRef<AxisRef> axes,
+                     const dist::Mesh &mesh) {
+  const llvm::SmallVector<int64_t> bounds = dist::boundsOf(axes, mesh);
+  double most = size > 0 ? 0 : 1;
+  for (size_t way = 0; way + 1 < bounds.size() && size > 0; ++way) {
+    const int64_t begin = bounds[way] * size / bounds.back(),
+                  end = bounds[way + 1] * size / bounds.back();
+    most = std::max(most, double(end - begin) * double(bounds.back()) /
+                              double(bounds[way + 1] - bounds[way]) /
+                              double(size));
+  }
+  return most;
+}
+
 namespace {
 
 /// What the collective of a single element counts, beside one of a tensor.

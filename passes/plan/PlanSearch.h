@@ -25,6 +25,7 @@
 #ifndef SHARDC_PASSES_PLAN_PLANSEARCH_H
 #define SHARDC_PASSES_PLAN_PLANSEARCH_H
 
+#include "dialects/dist/algebra/Shares.h"
 #include "passes/plan/Plan.h"
 
 namespace shardc::plan {
@@ -44,6 +45,11 @@ void searchPlan(const Graph &graph, Plan &plan,
 /// Largest part of a leaf that a rank owns, as a fraction: 6 heads over 4 ways
 /// are 2 / 6. Sizes that are not constant split evenly.
 double largestShare(dist::DimExpr size, int64_t ways);
+/// Of a rank's share of so many elements, the most that one gets: 2 heads over
+/// "tp"=2:[3, 1] are one each, twice what the last rank is to have. 1 where
+/// nothing is rounded.
+double timesItsShare(int64_t size, llvm::ArrayRef<dist::AxisRef> axes,
+                     const dist::Mesh &mesh);
 
 } // namespace shardc::plan
 

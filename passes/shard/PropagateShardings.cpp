@@ -4,7 +4,6 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/dist/NodeName.h"
-#include "dialects/dist/algebra/StorageAxis.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Source.h"
@@ -14,6 +13,7 @@
 #include "passes/plan/machine/ReadMachine.h"
 #include "passes/shard/BatchFactor.h"
 #include "passes/shard/ChooseSplits.h"
+#include "passes/shard/IdleRanks.h"
 #include "passes/shard/PriceAlternatives.h"
 #include "passes/shard/TensorNames.h"
 #include "passes/shard/WriteShardings.h"
@@ -33,56 +33,6 @@ using plan::ExpertMode;
 using plan::Plan;
 
 namespace {
-
-/// Whether ranks along the axis compute products of different rows.
-bool splitsRows(const plan::Graph &graph, const Plan &plan,
-                const dist::AxisRef &axis) {
-  return llvm::any_of(llvm::enumerate(plan.ops), [&](auto op) {
-    return graph.ops[op.index()].usesWeight && op.value().uses(axis);
-  });
-}
-
-/// Says where an axis leaves ranks without work, or has none at all.
-void warnAboutIdleRanks(func::FuncOp function, const FunctionGraph &source,
-                        const Plan &plan, const dist::Axis &axis) {
-  const plan::Graph &graph = source.graph;
-  const dist::AxisRef whole{axis.name, 1, axis.size};
-  bool isUsed = false;
-  llvm::DenseSet<plan::FactorNode> seen;
-  llvm::MapVector<int64_t, std::pair<unsigned, Operation *>> idle;
-  for (auto [number, op] : llvm::enumerate(plan.ops)) {
-    isUsed |= op.uses(whole);
-    if (!graph.ops[number].usesWeight)
-      continue; // an idle rank matters where the work is
-    for (const plan::LeafSplit &split : op.splits) {
-      std::optional<int64_t> size = graph.space.size(split.leaf).asConstant();
-      int64_t ways = dist::numWays(split.axes);
-      bool isHere = dist::overlapsAny(split.axes, whole);
-      if (!isHere || !size || *size >= ways || !seen.insert(split.leaf).second)
-        continue;
-      auto &entry =
-          idle[axis.size - std::max<int64_t>(1, axis.size * *size / ways)];
-      entry.second = entry.second ? entry.second : source.ops[number];
-      ++entry.first;
-    }
-  }
-  if (isUsed && axis.size > 1 && axis.name == dist::kStorageAxis &&
-      !splitsRows(source.graph, plan, whole))
-    function.emitWarning() << "no rows can be split over \"" << axis.name
-                           << "\" = " << axis.size
-                           << ": its ranks share out weights, but compute the "
-                              "same; use --tp to split work";
-  if (!isUsed && axis.size > 1)
-    function.emitWarning() << "nothing in the model can be split over \""
-                           << axis.name << "\" = " << axis.size
-                           << ": every rank computes the same";
-  for (auto &[ranks, entry] : idle)
-    entry.second->emitWarning()
-        << ranks << " of " << axis.size << " ranks of \"" << axis.name
-        << "\" are left idle by " << entry.first
-        << (entry.first == 1 ? " factor" : " factors")
-        << " with fewer elements than ranks, first here";
-}
 
 /// What the data decide is decided by every rank, of whole values.
 void warnAboutBodies(func::FuncOp function) {
@@ -387,8 +337,10 @@ private:
     for (const plan::PlanNote &note : plan->notes)
       source.ops[note.op]->emitWarning() << note.text;
     if (!onnx::isForSizes(function))
-      for (const dist::Axis &axis : stage.axes)
-        warnAboutIdleRanks(function, source, *plan, axis);
+      for (const dist::Axis &axis : stage.axes) {
+        warnAboutIdleRanks(function, source, *plan, axis, stage);
+        warnAboutRoundedShares(source, *plan, axis, stage);
+      }
     for (const plan::OpPlan &op : plan->ops)
       numSplitOps += op.uses(dist::wholeMesh(stage));
     if (keepPlan)

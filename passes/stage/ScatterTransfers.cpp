@@ -28,15 +28,16 @@ SmallVector<dist::AxisRef, 2> axesAlike(const dist::Sharding &sharding,
   return alike;
 }
 
-/// The value with a dim that is whole split evenly over the axes.
+/// The value with a dim that is whole split without rounding over the axes.
 std::optional<RankedTensorType> splitEvenly(RankedTensorType type,
-                                            ArrayRef<dist::AxisRef> axes) {
+                                            ArrayRef<dist::AxisRef> axes,
+                                            const dist::Mesh &stage) {
   dist::Sharding sharding = dist::getSharding(type);
   // The last dims are those of the model: sizes that are known.
   for (size_t dim = sharding.dims.size(); dim-- > 0;) {
     std::optional<int64_t> size = sharding.dims[dim].size().asConstant();
     if (sharding.dims[dim].isSplit() || !size || *size == 0 ||
-        *size % dist::numWays(axes) != 0)
+        *size % dist::totalShares(axes, stage) != 0)
       continue;
     sharding.dims[dim] = dist::DimSharding::whole(*size, axes);
     return dist::withSharding(type, sharding);
@@ -115,7 +116,7 @@ private:
     transfer.bytes =
         sizes.largestPart(sharding) * type.getElementTypeBitWidth() / 8;
     const std::optional<RankedTensorType> part =
-        splitEvenly(type, transfer.alike);
+        splitEvenly(type, transfer.alike, dist::stageMesh(mesh));
     if (!part || plan::scatteredSeconds(known, mesh, transfer) >=
                      plan::wholeSeconds(known, mesh, transfer))
       return;

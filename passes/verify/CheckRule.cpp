@@ -63,12 +63,14 @@ std::optional<Segments> takeSegments(Segments &from, DimExpr size) {
 }
 
 /// The leading `size` of a factor, which then keeps the rest. An evenly split
-/// factor of 8 over 2 ways is 2 over 2 ways times an unsplit 4.
-std::optional<Factor> cutFactor(Factor &factor, DimExpr size) {
+/// factor of 8 over 2 ways is 2 over 2 ways times an unsplit 4; over ways of
+/// shares 3 and 1 it is not, but 4 over them times an unsplit 2.
+std::optional<Factor> cutFactor(Factor &factor, DimExpr size,
+                                const dist::Mesh &mesh) {
   std::optional<DimExpr> rest = factor.size.exactDiv(size);
   if (!rest)
     return std::nullopt;
-  if (factor.isSplit() && !size.exactDiv(dist::numWays(factor.axes)))
+  if (factor.isSplit() && !size.exactDiv(dist::totalShares(factor.axes, mesh)))
     return std::nullopt;
   Factor head{size, factor.axes, factor.isReversed};
   factor = Factor{*rest, {}};
@@ -76,7 +78,8 @@ std::optional<Factor> cutFactor(Factor &factor, DimExpr size) {
 }
 
 /// Takes factors with that product off the front.
-std::optional<Factors> takeFactors(Factors &from, DimExpr size) {
+std::optional<Factors> takeFactors(Factors &from, DimExpr size,
+                                   const dist::Mesh &mesh) {
   Factors taken;
   while (!size.isConstant(1)) {
     if (from.empty())
@@ -87,7 +90,7 @@ std::optional<Factors> takeFactors(Factors &from, DimExpr size) {
       size = *rest;
       continue;
     }
-    std::optional<Factor> head = cutFactor(from.front(), size);
+    std::optional<Factor> head = cutFactor(from.front(), size, mesh);
     if (!head)
       return std::nullopt;
     taken.push_back(*head);
@@ -110,7 +113,8 @@ using Match = llvm::SmallVector<std::pair<unsigned, DimSharding>, 4>;
 /// One segment of the pattern, several factors: the minor ones must be alike in
 /// every segment of the sharding, [6 | 6 | 6] x 16.
 bool matchProduct(const Segments &segments, llvm::ArrayRef<unsigned> pattern,
-                  llvm::ArrayRef<onnx::RuleFactor> factors, Match &match) {
+                  llvm::ArrayRef<onnx::RuleFactor> factors,
+                  const dist::Mesh &mesh, Match &match) {
   DimExpr minor = 1;
   for (unsigned factor : pattern.drop_front())
     minor = minor * factors[factor].size;
@@ -120,12 +124,13 @@ bool matchProduct(const Segments &segments, llvm::ArrayRef<unsigned> pattern,
     Factors rest(segment.factors.begin(), segment.factors.end());
     std::optional<DimExpr> major = segment.size().exactDiv(minor);
     std::optional<Factors> head;
-    if (!major || !(head = takeFactors(rest, *major)))
+    if (!major || !(head = takeFactors(rest, *major, mesh)))
       return false;
     majors.push_back(Segment{{head->begin(), head->end()}});
     llvm::SmallVector<DimSharding, 4> tail;
     for (unsigned factor : pattern.drop_front()) {
-      std::optional<Factors> taken = takeFactors(rest, factors[factor].size);
+      std::optional<Factors> taken =
+          takeFactors(rest, factors[factor].size, mesh);
       if (!taken)
         return false;
       tail.push_back(asDim({Segment{{taken->begin(), taken->end()}}},
@@ -146,7 +151,8 @@ bool matchProduct(const Segments &segments, llvm::ArrayRef<unsigned> pattern,
 
 std::optional<Match> matchDim(const DimSharding &dim,
                               const onnx::RuleDim &pattern,
-                              llvm::ArrayRef<onnx::RuleFactor> factors) {
+                              llvm::ArrayRef<onnx::RuleFactor> factors,
+                              const dist::Mesh &mesh) {
   Match match;
   if (!dim.isSplit()) {
     // Whole in every factor, whatever the sizes are.
@@ -170,7 +176,7 @@ std::optional<Match> matchDim(const DimSharding &dim,
     if (segment.size() == 1)
       match.emplace_back(segment.front(), asDim(*taken, size));
     else if (segment.size() > 1 && !taken->empty() &&
-             !matchProduct(*taken, segment, factors, match))
+             !matchProduct(*taken, segment, factors, mesh, match))
       return std::nullopt;
   }
   return match;
@@ -180,8 +186,8 @@ namespace {
 
 class RuleChecker {
 public:
-  RuleChecker(const ShardingRule &rule)
-      : rule(rule), found(rule.factors.size()) {}
+  RuleChecker(const ShardingRule &rule, const dist::Mesh &mesh)
+      : rule(rule), mesh(mesh), found(rule.factors.size()) {}
 
   std::string addTensor(const onnx::RuleTensor &tensor,
                         const Sharding &sharding, const std::string &name) {
@@ -192,7 +198,7 @@ public:
     if (tensor.size() != sharding.dims.size())
       return name + " has another rank than its rule";
     for (auto [d, pattern] : llvm::enumerate(tensor)) {
-      auto match = matchDim(sharding.dims[d], pattern, rule.factors);
+      auto match = matchDim(sharding.dims[d], pattern, rule.factors, mesh);
       if (!match)
         return name + " dim " + std::to_string(d) +
                " is split where this op has no factor: " + sharding.str();
@@ -314,6 +320,7 @@ private:
   }
 
   const ShardingRule &rule;
+  const dist::Mesh &mesh;
   llvm::SmallVector<std::optional<DimSharding>, 6> found;
 };
 
@@ -362,8 +369,9 @@ static std::string checkPartial(const RuleChecker &checker,
 
 std::string checkRule(const ShardingRule &rule, onnx::PartialRule partialRule,
                       llvm::ArrayRef<Sharding> operands,
-                      llvm::ArrayRef<Sharding> results) {
-  RuleChecker checker(rule);
+                      llvm::ArrayRef<Sharding> results,
+                      const dist::Mesh &mesh) {
+  RuleChecker checker(rule, mesh);
   for (auto [i, operand] : llvm::enumerate(operands))
     if (std::string problem = checker.addTensor(
             i < rule.operands.size() ? rule.operands[i] : onnx::RuleTensor(),

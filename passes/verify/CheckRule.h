@@ -25,7 +25,8 @@ namespace shardc::verify {
 std::string checkRule(const onnx::ShardingRule &rule,
                       onnx::PartialRule partialRule,
                       llvm::ArrayRef<dist::Sharding> operands,
-                      llvm::ArrayRef<dist::Sharding> results);
+                      llvm::ArrayRef<dist::Sharding> results,
+                      const dist::Mesh &mesh);
 
 /// How each factor of a dim is split: `dim` cut at the pattern's segments and
 /// factors. Nothing where a cut goes through a split factor unevenly.
@@ -33,7 +34,7 @@ std::string checkRule(const onnx::ShardingRule &rule,
 ///   (4:"tp"=4, 32) as factors 8, 16  =  (4:"tp"=4, 2) and {}
 std::optional<llvm::SmallVector<std::pair<unsigned, dist::DimSharding>, 4>>
 matchDim(const dist::DimSharding &dim, const onnx::RuleDim &pattern,
-         llvm::ArrayRef<onnx::RuleFactor> factors);
+         llvm::ArrayRef<onnx::RuleFactor> factors, const dist::Mesh &mesh);
 
 } // namespace shardc::verify
 

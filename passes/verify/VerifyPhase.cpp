@@ -53,16 +53,22 @@ public:
       : function(function), mesh(mesh), isLocal(isLocal) {}
 
   LogicalResult verify() {
+    if (failed(verifyTypes()))
+      return failure();
+    for (Operation &op : function.front())
+      if (failed(verifyOp(op)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult verifyTypes() {
     for (Value argument : function.getArguments())
       if (failed(verifyType(argument, function)))
         return failure();
-    for (Operation &op : function.front()) {
+    for (Operation &op : function.front())
       for (Value result : op.getResults())
         if (failed(verifyType(result, &op)))
           return failure();
-      if (failed(verifyOp(op)))
-        return failure();
-    }
     return success();
   }
 
@@ -120,7 +126,7 @@ private:
     for (Value result : op.getResults())
       results.push_back(dist::getSharding(result.getType()));
     std::string problem = checkRule(onnxOp.shardingRule(), onnxOp.partialRule(),
-                                    operands, results);
+                                    operands, results, mesh);
     if (!problem.empty())
       return op.emitError("does not satisfy its sharding rule: ") << problem;
     return success();
@@ -252,6 +258,7 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
         if (failed(verifyTransfers(stages)))
           return failure();
       return failure(failed(verifyFingerprints(profiles)) ||
+                     failed(verifyPartitionedSizes(module)) ||
                      failed(verifyLowered(module, allowsUnrecorded)));
     }
     dist::MeshOp mesh = dist::getMesh(module);
@@ -266,6 +273,17 @@ struct VerifyPhasePass : impl::VerifyPhaseBase<VerifyPhasePass> {
     return module.emitError("unknown phase \"")
            << phase << "\": expected imported, sharded, staged, partitioned or "
            << "lowered";
+  }
+
+  /// Programs are compared with functions whose sizes are those of this mesh.
+  static LogicalResult verifyPartitionedSizes(ModuleOp module) {
+    dist::MeshOp mesh = dist::getMesh(module);
+    for (func::FuncOp function : module.getOps<func::FuncOp>())
+      if (mesh && failed(ShardingVerifier(function, *mesh.getMesh().getMesh(),
+                                          /*isLocal=*/true)
+                             .verifyTypes()))
+        return failure();
+    return success();
   }
 
   /// Each profile, of all stages, is that of the imported model.

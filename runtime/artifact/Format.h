@@ -48,7 +48,7 @@
 namespace shardc::artifact {
 
 /// Raised whenever an older reader would misread what a newer writer writes.
-inline constexpr int64_t kFormatVersion = 8;
+inline constexpr int64_t kFormatVersion = 9;
 
 /// The instructions that the host does itself, see Program.fbs.
 inline constexpr char kReadSizes[] = "read_sizes";

@@ -198,6 +198,19 @@ Status ProgramChecker::checkAttributes(const artifact::Instruction &instruction,
   return Status::ok();
 }
 
+/// Their number, or the first of each rank, ascending from 0, and their number.
+static bool countsExperts(const artifact::Attribute *experts) {
+  if (!experts || !experts->ints() || experts->ints()->size() == 0)
+    return false;
+  const flatbuffers::Vector<int64_t> &list = *experts->ints();
+  if (list.size() > 1 && list.Get(0) != 0)
+    return false;
+  for (uint32_t rank = 0; rank + 1 < list.size(); ++rank)
+    if (list.Get(rank) > list.Get(rank + 1))
+      return false;
+  return list.Get(list.size() - 1) >= 1;
+}
+
 /// Rows go by the choices of experts that the second input holds.
 Status ProgramChecker::checkRouting(const artifact::Instruction &instruction,
                                     const artifact::View &tokens) {
@@ -217,11 +230,13 @@ Status ProgramChecker::checkRouting(const artifact::Instruction &instruction,
                ? found->ints()->Get(0)
                : -1;
   };
-  if (number("experts") < 1 || number("dim") != 0 ||
-      tokens.dims()->size() == 0 || artifact::isSubByte(tokens.element()) ||
+  if (!countsExperts(findAttribute(instruction, "experts")) ||
+      number("dim") != 0 || tokens.dims()->size() == 0 ||
+      artifact::isSubByte(tokens.element()) ||
       tokens.element() == artifact::ElementType_Bool)
-    return artifactError(where, " has no number of experts, or routes "
-                                "something else than rows of numbers");
+    return artifactError(where,
+                         " does not say how many experts there are, "
+                         "or routes something else than rows of numbers");
   return Status::ok();
 }
 

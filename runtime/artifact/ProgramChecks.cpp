@@ -141,6 +141,18 @@ Status ProgramChecker::checkGroups() {
   return Status::ok();
 }
 
+/// One more than ways, ascending from 0.
+static bool areBounds(const flatbuffers::Vector<int64_t> &bounds,
+                      int64_t ways) {
+  if (!isAligned(&bounds) || static_cast<int64_t>(bounds.size()) - 1 != ways ||
+      bounds.Get(0) != 0)
+    return false;
+  for (uint32_t way = 0; way + 1 < bounds.size(); ++way)
+    if (bounds.Get(way) >= bounds.Get(way + 1))
+      return false;
+  return true;
+}
+
 Status ProgramChecker::checkLayout(const artifact::DimLayout *layout,
                                    const char *where) {
   for (const artifact::SegmentLayout *segment : *layout->segments()) {
@@ -156,6 +168,10 @@ Status ProgramChecker::checkLayout(const artifact::DimLayout *layout,
       if (factor->within() < 1 || factor->ways() % factor->within() != 0)
         return artifactError(where, " has a factor of ", factor->ways(),
                              " ways within ", factor->within());
+      if (factor->bounds() && !areBounds(*factor->bounds(), factor->ways()))
+        return artifactError(where, " has a factor of ", factor->ways(),
+                             " ways whose bounds do not ascend from 0, one "
+                             "for each way and the last");
       if (factor->ways() > 1)
         SHARDC_RETURN_IF_ERROR(
             checkScalarIndex(factor->index(), kOnCoordinates, where));

@@ -118,6 +118,22 @@ Status bindDim(const artifact::Instruction &instruction, uint32_t index,
   return Status::ok();
 }
 
+/// Either their number, of which members have equal parts, or bounds.
+Status bindExperts(const flatbuffers::Vector<int64_t> &given, size_t members,
+                   std::vector<int64_t> &bounds) {
+  if (given.size() == 1) {
+    const auto ways = static_cast<int64_t>(members);
+    for (int64_t member = 0; member <= ways; ++member)
+      bounds.push_back(wayBegin(given.Get(0), ways, member));
+    return Status::ok();
+  }
+  if (given.size() != members + 1)
+    return artifactError("its experts lie on ", given.size() - 1,
+                         " ranks, its group has ", members);
+  bounds.assign(given.begin(), given.end());
+  return Status::ok();
+}
+
 Status bindAttributes(const artifact::Instruction &instruction,
                       std::span<const int> members,
                       std::span<const std::vector<int64_t>> allScalars,
@@ -134,7 +150,9 @@ Status bindAttributes(const artifact::Instruction &instruction,
                                                   : ReduceKind::Sum;
   }
   if (form.isRouted)
-    bound.experts = findAttribute(instruction, "experts")->ints()->Get(0);
+    SHARDC_RETURN_IF_ERROR(
+        bindExperts(*findAttribute(instruction, "experts")->ints(),
+                    members.size(), bound.experts));
   if (form.splitDims > 0)
     SHARDC_RETURN_IF_ERROR(
         bindDim(instruction, 0, members, allScalars, bound.split));
@@ -217,7 +235,7 @@ Status checkChoices(const artifact::Program &program,
 }
 
 ExpertRouting routingOf(const BoundCollective &bound, const KernelCall &call) {
-  return {call.inputs[1], bound.experts, bound.communicator->size()};
+  return {call.inputs[1], bound.experts};
 }
 
 } // namespace

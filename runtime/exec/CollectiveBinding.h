@@ -20,11 +20,11 @@ struct BoundCollective {
   const CollectiveForm *form = nullptr;
   Communicator *communicator = nullptr;
   ReduceKind reduce = ReduceKind::Sum;
-  DimBlocks split;     ///< where its form has a split dim
-  DimBlocks to;        ///< and a second one
-  int distance = 0;    ///< of shift, below the number of ranks
-  int64_t experts = 0; ///< where it is routed
-  int64_t bytes = 0;   ///< of the group's global value
+  DimBlocks split;              ///< where its form has a split dim
+  DimBlocks to;                 ///< and a second one
+  int distance = 0;             ///< of shift, below the number of ranks
+  std::vector<int64_t> experts; ///< where it is routed (ExpertRouting.h)
+  int64_t bytes = 0;            ///< of the group's global value
   /// Sent by all ranks of one group together: all_gather and reduce_scatter
   /// (k - 1) N, all_reduce 2 (k - 1) N, all_to_all (k - 1) N / k, shift N;
   /// dispatch and combine at most what all_gather and reduce_scatter do.

@@ -28,11 +28,14 @@ Status readFactor(const artifact::FactorLayout &layout,
   if (index < 0 || index >= layout.ways())
     return artifactError("way ", index, " of ", layout.ways(),
                          " ways does not exist");
-  const int64_t block = index / (layout.ways() / layout.within());
-  const int64_t first = wayBegin(factor.size, layout.within(), block);
-  const int64_t last = wayBegin(factor.size, layout.within(), block + 1);
-  factor.begin = wayBegin(factor.size, layout.ways(), index) - first;
-  factor.end = wayBegin(factor.size, layout.ways(), index + 1) - first;
+  auto begin = [&](int64_t way) {
+    return wayBegin(factor.size, layout.ways(), layout.bounds(), way);
+  };
+  const int64_t inBlock = layout.ways() / layout.within();
+  const int64_t block = index - index % inBlock;
+  const int64_t first = begin(block), last = begin(block + inBlock);
+  factor.begin = begin(index) - first;
+  factor.end = begin(index + 1) - first;
   factor.size = last - first;
   return Status::ok();
 }
@@ -102,6 +105,16 @@ int64_t wayBegin(int64_t size, int64_t ways, int64_t index) {
   // index * size may not fit into 64 bits.
   __extension__ using Wide = __int128;
   return static_cast<int64_t>(static_cast<Wide>(index) * size / ways);
+}
+
+int64_t wayBegin(int64_t size, int64_t ways,
+                 const flatbuffers::Vector<int64_t> *bounds, int64_t index) {
+  if (!bounds)
+    return wayBegin(size, ways, index);
+  const auto at = [&](int64_t way) {
+    return bounds->Get(static_cast<flatbuffers::uoffset_t>(way));
+  };
+  return wayBegin(size, at(ways), at(index));
 }
 
 OwnedRuns OwnedRuns::whole(int64_t size) {

@@ -40,6 +40,10 @@ struct OwnedRuns {
 
 /// First element of way `index` of `ways` on a factor of `size`.
 int64_t wayBegin(int64_t size, int64_t ways, int64_t index);
+/// The same of ways that have parts as `bounds` says (Program.fbs); without, they
+/// are equal.
+int64_t wayBegin(int64_t size, int64_t ways,
+                 const flatbuffers::Vector<int64_t> *bounds, int64_t index);
 
 /// Resolves a layout with the scalars of one rank.
 Status resolveLayout(const artifact::DimLayout &layout,

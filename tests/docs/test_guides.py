@@ -29,7 +29,8 @@ class Guides(EndToEnd):
         for command in commands:
             words = shlex.split(command["command"])
             self.assertEqual(words[0], "shardc")
-            paths = [self.folder / word if word.split("/")[0] in MODELS else word for word in words[1:]]
+            paths = [self.folder / word if word.split("/")[0] in MODELS else DOCS / word if (DOCS / word).is_file() else word
+                     for word in words[1:]]  # fmt: skip
             with self.subTest(command=command["command"]):
                 done = program("shardc", *paths)
                 self.assertIn(done.returncode, (0, 1), done.stderr)

@@ -16,9 +16,11 @@ IN_PARTS = ["--tp", 2, "--pp", 2, "--topology", "h100:2x2", "--plan-dims", "batc
 
 # Plans of each of the models under tests/models.
 PLANS = {
-    "llama-dynamo-op18": (["--tp", 2], ["--tp", 3, "--pp", 2], ["--tp", 2, "--sp"], ["--cp", 2], ["--cp", 2, "--tp", 2]),
+    "llama-dynamo-op18": (["--tp", 2], ["--tp", 3, "--pp", 2], ["--tp", 2, "--sp"], ["--cp", 2], ["--cp", 2, "--tp", 2],
+                          ["--tp", 3, "--sp", "--shares", "5,2,1"], ["--cp", 2, "--shares", "3,1"]),
     "gpt2-dynamo-op20": (["--tp", 2], ["--tp", 3, "--sp"], ["--pp", 3], ["--fsdp", 2, "--tp", 2], IN_PARTS),
-    "bert-ts-op17": (["--tp", 2, "--pp", 2], ["--cp", 2, "--cp-mode", "ulysses"], ["--tp", 4, "--sp"]),
+    "bert-ts-op17": (["--tp", 2, "--pp", 2], ["--cp", 2, "--cp-mode", "ulysses"], ["--tp", 4, "--sp"],
+                     ["--tp", 2, "--shares", "3,1"], ["--cp", 2, "--cp-mode", "ulysses", "--shares", "1,3"]),
     "llama-genai-int4": (["--tp", 2], ["--tp", 2, "--pp", 2]),
     "vit-ts-static-op17": (["--tp", 2], ["--tp", 3]),
 }

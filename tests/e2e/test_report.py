@@ -83,6 +83,16 @@ class Report(EndToEnd):
         self.assertIn("the most tokens a device", page.text["what"])
         self.assertIn("Nothing was compiled", page.text["collectiveTable"])
 
+    def test_unequal_parts_are_said(self):
+        """Of the plan; alternatives with other numbers of ways have equal parts."""
+        model, _ = decoder(self.folder, **MODEL)
+        text = self.report(model, "--tp", 2, "--shares", "3,1", "--topology", "h100:1x4", *REQUESTS)
+        self.assertEqual(self.data(text)["chosen"]["shares"], {"tp": [3, 1]})
+        shares = {c["mesh"]["tp"]: c.get("shares") for c in self.data(text)["candidates"]}
+        self.assertEqual(shares, {1: None, 2: {"tp": [3, 1]}, 4: None})
+        page = self.drawn(text)
+        self.assertIn("2 ranks (tp 2 in parts of 3, 1) on 1 of 1 nodes", page.text["axes"])
+
     def test_a_model_without_caches_or_layers(self):
         page = self.drawn(self.report(model_file("bert-ts-op17"), "--tp", 2, "--topology", "h100:1x2", "--dims", "batch=8,seq=64"))
         self.assertIn("A prompt", page.text["timelineText"])

@@ -108,6 +108,21 @@ class LoweredMutations(EndToEnd):
                 with self.subTest(model=name, kind=mutant.kind, what=mutant.what):
                     self.assertIsNone(judge.complaint(mutant))
 
+    def test_unequal_parts(self):
+        """Of ranks of one axis, and of rings whose parts have other sizes on each rank."""
+        self.check(model_file("gpt2-dynamo-op20"), "--tp", "3", "--sp", "--shares", "5,2,1")
+        llama, plan = model_file("llama-dynamo-op18"), ("--cp", "2", "--tp", "2", "--shares", "cp=3,1", "--shares", "tp=1,3")
+        self.check(llama, *plan)
+        judge = Judge(llama, plan, self.folder)
+        for given in (":[3, 1]", ":[1, 3]"):
+            for other in ("", ":[2, 1]", ":[1, 3]", ":[3, 1]", ":[4, 1]"):
+                if other == given:
+                    continue
+                with self.subTest(given=given, other=other):
+                    found, why = judge.outputs(judge.text.replace(given, other, 1))
+                    self.assertIsNone(found)
+                    self.assertIn("local sizes do not follow from its sharding", why)
+
     def test_ring(self):
         """Of four, so that parts travel further than from the neighbour."""
         self.check(model_file("llama-dynamo-op18"), "--cp", "4")

@@ -83,6 +83,21 @@ class Mutations(EndToEnd):
         """More ranks than KV heads: 4 of the 8 ways split those, the other 2 the query heads of each."""
         self.check(model_file("llama-dynamo-op18"), "--tp", "8", count=COUNT + OTHERS)
 
+    def test_unequal_parts(self):
+        """Of heads, positions and their reverse; and other shares than the program was made for."""
+        model = model_file("llama-dynamo-op18")
+        for plan in (["--tp", "2", "--shares", "3,1"], ["--cp", "2", "--tp", "3", "--shares", "1,3", "--shares", "5,2,1"]):
+            self.check(model, *plan, count=COUNT + OTHERS)
+            text = partitioned(model, plan)
+            shares = re.findall(r":\[([\d, ]+)\]", re.search("dist.mesh .*", text)[0])
+            self.assertEqual(len(shares), plan.count("--shares"))
+            others = [(one, other) for one in shares for other in ("", f":[{', '.join(one.split(', ')[::-1])}]")]
+            chosen = [mutants.Mutant("shares", other, text.replace(f":[{one}]", other, 1)) for one, other in others]
+            for mutant, verdict in zip(chosen, judge(model, chosen, self.folder / "mutants.mlir"), strict=True):
+                with self.subTest(kind=mutant.kind, what=mutant.what):
+                    self.assertEqual(verdict["verdict"], "refused", verdict["why"])
+                    self.assertIsNone(complaint(verdict))
+
     def test_weights_that_ranks_share_out(self):
         """Rows over one axis, with gathers of weights; heads over another."""
         self.check(model_file("llama-dynamo-op18"), "--fsdp", "2", "--tp", "2", count=COUNT + OTHERS)

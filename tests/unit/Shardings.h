@@ -1,7 +1,7 @@
 //===- Shardings.h - Shardings and ownership for tests --------------------===//
 //
 // Built in a few characters, and checked against the definition of ownership
-// alone: way i of k owns [floor(i n / k), floor((i + 1) n / k)).
+// alone: a rank with the part [b, e) of t owns [floor(b n / t), floor(e n / t)).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_TESTS_UNIT_SHARDINGS_H
@@ -59,20 +59,45 @@ inline int64_t onRank(dist::DimExpr expr, const dist::Mesh &mesh,
   return value.value_or(-1);
 }
 
+/// What a rank has of what these axes split, in numbers: axis by axis, major
+/// first, the ways before its own and up to it, as their shares say.
+struct TestPart {
+  int64_t begin = 0, end = 1, total = 1;
+};
+inline TestPart testPart(llvm::ArrayRef<dist::AxisRef> axes,
+                         const dist::Mesh &mesh, int64_t rank) {
+  TestPart part;
+  for (const dist::AxisRef &ref : dist::mergeSubAxes(axes)) {
+    const dist::Axis &axis = *mesh.find(ref.name);
+    const int64_t way = onRank(ref.index(mesh), mesh, rank);
+    const int64_t ofWay = axis.size / ref.size;
+    int64_t before = way, own = 1, all = ref.size;
+    if (!axis.shares.empty() && ref.pre == 1) {
+      before = own = all = 0;
+      for (int64_t i = 0; i < axis.size; ++i) {
+        all += axis.shares[i];
+        before += i < way * ofWay ? axis.shares[i] : 0;
+        own += i / ofWay == way ? axis.shares[i] : 0;
+      }
+    }
+    const int64_t left = part.end - part.begin;
+    part = {part.begin * all + left * before,
+            part.begin * all + left * (before + own), part.total * all};
+  }
+  return part;
+}
+
 /// Does the rank own that element of a segment?
 inline bool ownsElement(const dist::Segment &segment, const dist::Mesh &mesh,
                         int64_t rank, int64_t element) {
   for (const dist::Factor &factor : llvm::reverse(segment.factors)) {
     int64_t n = *factor.size.asConstant(), digit = element % n;
     element /= n;
-    int64_t ways = 1, way = 0;
-    for (const dist::AxisRef &ref : factor.axes) {
-      ways *= ref.size;
-      way = way * ref.size + onRank(ref.index(mesh), mesh, rank);
-    }
+    TestPart part = testPart(factor.axes, mesh, rank);
     if (factor.isReversed)
-      way = ways - 1 - way;
-    if (digit < way * n / ways || digit >= (way + 1) * n / ways)
+      part = {part.total - part.end, part.total - part.begin, part.total};
+    if (digit < part.begin * n / part.total ||
+        digit >= part.end * n / part.total)
       return false;
   }
   return true;

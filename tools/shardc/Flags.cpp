@@ -58,8 +58,9 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
       {"--dims", explains || plans, "--explain, --explain-json or --auto"},
       {"--topology",
        explains || plans || flags.target != "host" || ways("pp") > 1 ||
-           ways("ep") > 1,
-       "--explain, --explain-json, --auto, --pp, --ep or --target cuda"},
+           ways("ep") > 1 || flags.hasDeviceShares,
+       "--explain, --explain-json, --auto, --pp, --ep, --shares auto or "
+       "--target cuda"},
       {"--goal", flags.isAutomatic || !flags.report.empty(),
        "--auto or --report"},
       {"--mix", flags.isAutomatic || !flags.report.empty(),
@@ -251,6 +252,8 @@ int parseFlags(int argc, char **argv, Flags &flags) {
   flags.givesDegrees = givesDegrees(*parsed, flags);
   if (problem.empty())
     problem = collectAxes(flags);
+  if (problem.empty())
+    problem = readShares(flags);
   if (problem.empty() && flags.command == Command::Plan)
     fixDegrees(*parsed, flags);
   if (flags.command == Command::Compile &&

@@ -19,6 +19,12 @@ struct TrainingFlags {
   std::string overlapsLayers = "on", overlapsReplicas = "on";
 };
 
+struct AxisFlags {
+  std::string name;
+  int64_t ways = 1;
+  std::vector<int64_t> shares = {}; ///< none where parts are equal
+};
+
 /// As the user wrote them, checked one by one.
 struct Flags {
   std::string model, output, from, to, dumpDir, explainJson, reproducer;
@@ -33,8 +39,10 @@ struct Flags {
   std::map<std::string, int64_t> dims, planDims;
   /// Kinds of requests, as weights and sizes; none: those of `dims`.
   std::vector<std::pair<double, std::map<std::string, int64_t>>> mix;
-  std::map<std::string, int64_t> degrees;            ///< by axis, as given
-  std::vector<std::pair<std::string, int64_t>> axes; ///< of the mesh
+  std::map<std::string, int64_t> degrees; ///< by axis, as given
+  std::vector<AxisFlags> axes;            ///< of the mesh
+  std::vector<std::string> shares;        ///< as given
+  bool hasDeviceShares = false;           ///< --shares auto
   bool sequenceParallel = false;
   std::string contextMode = "ring", expertMode = "auto";
   int64_t microBatches = 1;

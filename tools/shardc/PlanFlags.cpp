@@ -75,7 +75,7 @@ std::string collectAxes(Flags &flags) {
     if (ways < 1)
       return flag + ": expected at least 1; use --" + name + " 1 or more";
     if (ways > 1 || name == "tp")
-      flags.axes.emplace_back(name, ways);
+      flags.axes.push_back({name, ways});
     if (ways > kMaxRanks / ranks)
       return flag + ": more than " + std::to_string(kMaxRanks) +
              " ranks in all";
@@ -131,6 +131,14 @@ void addDegrees(CLI::App &app, Flags &flags) {
     int64_t &ways = flags.degrees.try_emplace(degree.axis, 1).first->second;
     app.add_option("--" + std::string(degree.axis), ways, degree.help);
   }
+  app.add_option(
+         "--shares", flags.shares,
+         "Unequal parts for the ranks of an axis: 3,1 of the axis with "
+         "two ways, tp=3,1 where several have two, or auto: by how fast "
+         "the devices of --topology are")
+      ->take_all()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
@@ -269,16 +277,16 @@ void addTraining(CLI::App &app, TrainingFlags &flags) {
       "on (default): sums of gradients over replicas run beside the last "
       "backward pass; off: behind it")
       ->check(CLI::IsMember({"on", "off"}));
-  for (const char *flag : {"--report", "--mix"})
+  for (const char *flag : {"--report", "--mix", "--shares"})
     training->excludes(app.get_option(flag));
 }
 
 std::string checkLoadedPlan(const CLI::App &app, const Flags &flags) {
   if (flags.loadPlan.empty())
     return "";
-  for (const char *flag :
-       {"--dp", "--pp", "--fsdp", "--cp", "--ep", "--tp", "--rank-order",
-        "--sp", "--cp-mode", "--ep-mode", "--micro-batches", "--pin", "--auto"})
+  for (const char *flag : {"--dp", "--pp", "--fsdp", "--cp", "--ep", "--tp",
+                           "--rank-order", "--sp", "--cp-mode", "--ep-mode",
+                           "--micro-batches", "--pin", "--shares", "--auto"})
     if (const CLI::Option *option = app.get_option_no_throw(flag);
         option && option->count() > 0)
       return std::string(flag) + ": --load-plan has it; leave one of them out";

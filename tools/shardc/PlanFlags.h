@@ -35,6 +35,8 @@ void addTraining(CLI::App &app, TrainingFlags &flags);
 
 /// Major to minor; those of one way left out, but for "tp".
 std::string collectAxes(Flags &flags);
+/// --shares, of axes that are collected.
+std::string readShares(Flags &flags);
 /// "batch=1,seq=128"
 std::string parseDims(const std::string &flag, const std::string &text,
                       std::map<std::string, int64_t> &dims);

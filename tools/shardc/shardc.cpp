@@ -25,6 +25,11 @@
 
 using namespace shardc;
 
+static llvm::SmallVector<int64_t, 2>
+toVector(const std::vector<int64_t> &list) {
+  return llvm::SmallVector<int64_t, 2>(list.begin(), list.end());
+}
+
 static CompileOptions compileOptions(const Flags &flags) {
   CompileOptions options;
   options.model = flags.model;
@@ -52,8 +57,9 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.collectives = flags.collectives;
   options.annotations = flags.annotations;
   options.givesMesh = flags.givesDegrees;
-  for (const auto &[name, size] : flags.axes)
-    options.mesh.axes.push_back({name, size});
+  for (const AxisFlags &axis : flags.axes)
+    options.mesh.axes.push_back({axis.name, axis.ways, toVector(axis.shares)});
+  options.hasDeviceShares = flags.hasDeviceShares;
   for (const auto &[name, size] : flags.dims)
     options.dims[name] = size;
   for (const auto &[name, size] : flags.planDims)
@@ -107,18 +113,7 @@ static int runVerify(const Flags &flags) {
 
 /// Those of a mesh whose axes have these names.
 static plan::Degrees degreesOf(const CompileOptions &options) {
-  plan::Degrees degrees;
-  auto ways = [&](llvm::StringRef name) {
-    const dist::Axis *axis = options.mesh.find(name);
-    return axis ? axis->size : 1;
-  };
-  degrees.dp = ways("dp");
-  degrees.pp = ways("pp");
-  degrees.fsdp = ways("fsdp");
-  degrees.cp = ways("cp");
-  degrees.ep = ways("ep");
-  degrees.tp = ways("tp");
-  degrees.orderAs(options.mesh);
+  plan::Degrees degrees = plan::degreesOf(options.mesh);
   degrees.sequenceParallel = options.sequenceParallel;
   degrees.microBatches = options.microBatches;
   if (auto mode = plan::symbolizeContextMode(options.contextMode))
@@ -149,7 +144,11 @@ static PlanRequest planRequest(const Flags &flags) {
   PlanRequest request;
   request.model = flags.model;
   request.topology = flags.topology;
-  request.fixed = flags.fixed;
+  request.fixed.numbers = flags.fixed;
+  for (const AxisFlags &axis : flags.axes)
+    if (!axis.shares.empty())
+      request.fixed.shares[axis.name] = toVector(axis.shares);
+  request.fixed.hasDeviceShares = flags.hasDeviceShares;
   auto add = [&](double weight, const std::map<std::string, int64_t> &dims) {
     RequestKind &kind = request.kinds.emplace_back();
     kind.weight = weight;
@@ -164,7 +163,7 @@ static PlanRequest planRequest(const Flags &flags) {
     request.kindsFlag = "--mix";
   request.goal = *plan::symbolizeGoal(flags.goal);
   if (auto mode = plan::symbolizeContextMode(flags.fixedContext))
-    request.fixed["cp-mode"] = int64_t(*mode);
+    request.fixed.numbers["cp-mode"] = int64_t(*mode);
   if (flags.training.isOn)
     request.training = trainingOptions(flags.training);
   return request;

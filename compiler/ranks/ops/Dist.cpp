@@ -80,8 +80,8 @@ private:
 
   Tensor reduceScatter(size_t dim) {
     // Equal parts of a dim that nothing else splits, one behind the other.
-    const bool isPlain =
-        !from.dims[dim].isSplit() && isSplitOnlyBy(to.dims[dim]);
+    const bool isPlain = !from.dims[dim].isSplit() &&
+                         isSplitOnlyBy(to.dims[dim]) && !hasShares();
     if (isPlain)
       if (std::optional<Tensor> made =
               program.collectives.reduceScatter(x, dim, group, kind()))
@@ -102,7 +102,7 @@ private:
                          isSplitOnlyBy(to.dims[target]) &&
                          dist::product(program.localDims(op->getResult(0))) ==
                              dist::product(x.dims) &&
-                         isEven(from.dims[dim].size());
+                         isEven(from.dims[dim].size()) && !hasShares();
     if (isPlain)
       if (std::optional<Tensor> made =
               program.collectives.allToAll(x, dim, target, group))
@@ -111,6 +111,8 @@ private:
     whole.dims[dim] = dist::DimSharding::unsplit(from.dims[dim].size());
     return program.parts.cut(gather(dim), whole, to);
   }
+
+  bool hasShares() const { return dist::hasShares(axes, program.rank.mesh); }
 
   bool isEven(dist::DimExpr size) const {
     return size.exactDiv(int64_t(group.size())).has_value();

@@ -52,14 +52,14 @@ std::optional<Sharding> allReduce(const Sharding &sharding,
 static bool removeMinor(llvm::SmallVector<AxisRef, 1> &from,
                         llvm::ArrayRef<AxisRef> axes, size_t &removed) {
   while (!from.empty()) {
-    const AxisRef &minor = from.back();
-    bool isWhole = false;
+    const AxisRef minor = from.back();
+    bool isRemoved = false;
     for (const AxisRef &axis : axes) {
       if (!minor.overlaps(axis))
         continue;
-      auto rest = cut(axis, minor);
-      if (rest) {
-        isWhole = true;
+      isRemoved = true;
+      if (cut(axis, minor)) {
+        from.pop_back();
         break;
       }
       // Only the minor part of a longer axis goes: "tp"=8 less "tp":(4)2.
@@ -67,12 +67,10 @@ static bool removeMinor(llvm::SmallVector<AxisRef, 1> &from,
       if (!left || left->size() != 1 || left->front().pre != minor.pre)
         return false;
       from.back() = left->front();
-      ++removed;
-      return true;
-    }
-    if (!isWhole)
       break;
-    from.pop_back();
+    }
+    if (!isRemoved)
+      break;
     ++removed;
   }
   return llvm::none_of(from, [&](const AxisRef &kept) {

@@ -1,7 +1,8 @@
 //===- Mesh.h - Named axes over devices -----------------------------------===//
 //
 // A mesh is an ordered list of named axes; the last one varies fastest over
-// ranks. Mesh <"dp"=2, "tp"=4>: rank 6 has coordinates dp = 1, tp = 2.
+// ranks. Mesh <"dp"=2, "tp"=4>: rank 6 has coordinates dp = 1, tp = 2. Along
+// <"tp"=2:[3, 1]> the first rank has three quarters of what is split (Shares.h).
 //
 // An AxisRef is an axis or a sub-axis of it. "tp":(1)4 of tp = 8 is the major
 // part with 4 ways, "tp":(4)2 the minor part with 2: rank t of tp is way t / 2
@@ -18,9 +19,11 @@ namespace shardc::dist {
 struct Axis {
   std::string name;
   int64_t size = 1;
+  /// One for each way, without a common divisor; none where they are equal.
+  llvm::SmallVector<int64_t, 2> shares = {};
 
   bool operator==(const Axis &other) const {
-    return name == other.name && size == other.size;
+    return name == other.name && size == other.size && shares == other.shares;
   }
 };
 

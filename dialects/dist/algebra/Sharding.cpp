@@ -8,33 +8,12 @@
 
 namespace shardc::dist {
 
-DimExpr Factor::part(DimExpr index) const {
-  return isReversed ? DimExpr(numWays(axes) - 1) - index : index;
-}
-
-DimExpr Factor::lowerBoundAt(DimExpr index) const {
-  if (!isSplit())
-    return 0;
-  return DimExpr::floorDiv(part(index) * size, numWays(axes));
-}
-
-DimExpr Factor::sizeAt(DimExpr index) const {
-  if (!isSplit())
-    return size;
-  int64_t ways = numWays(axes);
-  if (std::optional<DimExpr> even = size.exactDiv(ways))
-    return *even;
-  DimExpr own = part(index);
-  return DimExpr::floorDiv((own + 1) * size, ways) -
-         DimExpr::floorDiv(own * size, ways);
-}
-
 DimExpr Factor::lowerBound(const Mesh &mesh) const {
-  return lowerBoundAt(flatIndex(axes, mesh));
+  return isSplit() ? owned(partOf(axes, mesh)).lowerBound(size) : DimExpr();
 }
 
 DimExpr Factor::localSize(const Mesh &mesh) const {
-  return sizeAt(flatIndex(axes, mesh));
+  return isSplit() ? owned(partOf(axes, mesh)).localSize(size) : size;
 }
 
 DimExpr Segment::size() const {
@@ -104,7 +83,7 @@ bool DimSharding::isRangePerSegment() const {
 }
 
 llvm::SmallVector<Range, 2> DimSharding::rangesAt(
-    llvm::function_ref<DimExpr(llvm::ArrayRef<AxisRef>)> indexOf) const {
+    llvm::function_ref<Part(llvm::ArrayRef<AxisRef>)> partOf) const {
   assert(isRangePerSegment() &&
          "what a rank owns is not one range of each segment");
   llvm::SmallVector<Range, 2> ranges;
@@ -114,9 +93,10 @@ llvm::SmallVector<Range, 2> DimSharding::rangesAt(
     for (const Factor &factor : llvm::drop_begin(segment.factors))
       minor = minor * factor.size;
     const Factor &major = segment.factors.front();
-    const DimExpr index = major.isSplit() ? indexOf(major.axes) : DimExpr();
-    ranges.push_back({before + major.lowerBoundAt(index) * minor,
-                      major.sizeAt(index) * minor});
+    const Part part =
+        major.isSplit() ? major.owned(partOf(major.axes)) : Part();
+    ranges.push_back({before + part.lowerBound(major.size) * minor,
+                      part.localSize(major.size) * minor});
     before = before + segment.size();
   }
   return ranges;
@@ -124,7 +104,7 @@ llvm::SmallVector<Range, 2> DimSharding::rangesAt(
 
 llvm::SmallVector<Range, 2> DimSharding::ranges(const Mesh &mesh) const {
   return rangesAt(
-      [&](llvm::ArrayRef<AxisRef> axes) { return flatIndex(axes, mesh); });
+      [&](llvm::ArrayRef<AxisRef> axes) { return partOf(axes, mesh); });
 }
 
 DimExpr DimSharding::lowerBound(const Mesh &mesh) const {

@@ -11,10 +11,10 @@
 //   [4: (4:"tp"=2) | 4: (4:-"tp"=2)]   zig-zag, the second half in reverse:
 //                                    rank 0 has 0 1 6 7, rank 1 has 2 3 4 5
 //
-// Ownership: way i of the k ways of a factor of size n owns
-// [floor(i n / k), floor((i + 1) n / k)), where i is the flat way over all axes
-// of the factor, counted from the last one if it is reversed. 6 heads over 4
-// ways: 1, 2, 1, 2 heads.
+// Ownership: a rank whose part over all axes of the factor is [begin, end) of
+// total (Shares.h) owns [floor(begin n / total), floor(end n / total)) of a factor
+// of size n; counted from the other end if it is reversed. 6 heads over 4 ways:
+// 1, 2, 1, 2 heads; 8 heads over "tp"=2:[3, 1]: 6 and 2.
 //
 // Invariants of the normal form, which every function here returns: no factor
 // of size 1 and no unsplit neighbours within a segment, no unsplit neighbouring
@@ -24,7 +24,7 @@
 #ifndef SHARDC_DIALECTS_DIST_ALGEBRA_SHARDING_H
 #define SHARDC_DIALECTS_DIST_ALGEBRA_SHARDING_H
 
-#include "dialects/dist/algebra/Mesh.h"
+#include "dialects/dist/algebra/Shares.h"
 
 namespace shardc::dist {
 
@@ -37,11 +37,10 @@ struct Factor {
   bool operator==(const Factor &o) const {
     return size == o.size && axes == o.axes && isReversed == o.isReversed;
   }
-  /// The part that the ranks with this flat index over the axes own.
-  DimExpr part(DimExpr index) const;
-  /// First element of that part, and how many it has.
-  DimExpr lowerBoundAt(DimExpr index) const;
-  DimExpr sizeAt(DimExpr index) const;
+  /// What a rank owns whose part over the axes that is.
+  Part owned(const Part &part) const {
+    return isReversed ? part.mirrored() : part;
+  }
   /// First element of this rank, and how many it owns.
   DimExpr lowerBound(const Mesh &mesh) const;
   DimExpr localSize(const Mesh &mesh) const;
@@ -83,10 +82,10 @@ struct DimSharding {
   DimExpr lowerBound(const Mesh &mesh) const;
   /// Whether what each rank owns is one range of each segment.
   bool isRangePerSegment() const;
-  /// Those of the ranks that have the index `indexOf(axes)` along the axes of a
+  /// Those of the ranks that have the part `partOf(axes)` over the axes of a
   /// split factor.
   llvm::SmallVector<Range, 2>
-  rangesAt(llvm::function_ref<DimExpr(llvm::ArrayRef<AxisRef>)> indexOf) const;
+  rangesAt(llvm::function_ref<Part(llvm::ArrayRef<AxisRef>)> partOf) const;
   /// Those of this rank.
   llvm::SmallVector<Range, 2> ranges(const Mesh &mesh) const;
   /// Every axis that splits some factor, in order, without repetition.

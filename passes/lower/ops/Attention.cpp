@@ -147,8 +147,11 @@ private:
     const dist::Sharding split = dist::getSharding(ring.getOperand().getType());
     return split.dims[ring.getDim()].rangesAt(
         [&](ArrayRef<dist::AxisRef> axes) {
-          return DimExpr::mod(dist::flatIndex(axes, lowering.mesh) + step,
-                              dist::numWays(axes));
+          return dist::partAt(
+              axes,
+              DimExpr::mod(dist::flatIndex(axes, lowering.mesh) + step,
+                           dist::numWays(axes)),
+              lowering.mesh);
         });
   }
 

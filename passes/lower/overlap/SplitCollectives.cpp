@@ -153,7 +153,7 @@ private:
     SmallVector<RowCut, 2> cuts;
     const bool isSplitAsWhole =
         split == dist::DimSharding::whole(split.size(), axes) &&
-        split.size() == whole.dims[dim];
+        split.size() == whole.dims[dim] && !dist::hasShares(axes, mesh);
     if (std::optional<RowCut> cut =
             cutEachPart(whole.dims, dim, dist::numWays(axes));
         cut && isSplitAsWhole &&

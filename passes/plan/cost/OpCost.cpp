@@ -91,7 +91,7 @@ private:
       if (op.find(split.leaf)) {
         const double size =
             std::max(1.0, sizes.of(graph.space.size(split.leaf)));
-        work *= std::ceil(size / double(dist::numWays(split.axes))) / size;
+        work *= sizes.largestPart(size, split.axes) / size;
       }
     return work;
   }

@@ -4,7 +4,9 @@
 
 #include "dialects/dist/algebra/ReshardPlan.h"
 #include "passes/plan/StoredWeights.h"
+#include "passes/plan/machine/DeviceShares.h"
 
+#include <set>
 #include <utility>
 
 namespace shardc::plan {
@@ -60,7 +62,36 @@ private:
 
 } // namespace
 
-std::vector<Seconds> RunCost::run(const Plan &plan, const Sizes &sizes) {
+RunCost::RunCost(const Graph &graph, const Kernels &kernels,
+                 const Machine &machine, const dist::Mesh &mesh, int64_t copies)
+    : graph(graph), kernels(kernels), machine(machine), mesh(mesh) {
+  if (dist::hasShares(dist::wholeMesh(mesh), mesh))
+    findClasses(copies);
+}
+
+void RunCost::findClasses(int64_t copies) {
+  const int64_t ranks = mesh.numRanks();
+  std::set<std::vector<std::string>> seen;
+  for (int64_t rank = 0; rank < copies * ranks; ++rank) {
+    const Device *device = deviceOf(machine, rank);
+    if (!device)
+      return;
+    std::vector<std::string> key{device->name};
+    for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
+      if (const auto &shares = mesh.axes[axis].shares; !shares.empty())
+        key.push_back(
+            std::to_string(shares[mesh.coordinate(rank % ranks, axis)]));
+    if (seen.insert(std::move(key)).second)
+      classes.push_back({rank % ranks, device});
+  }
+}
+
+std::vector<Seconds> RunCost::run(const Plan &plan, const Sizes &given) {
+  Sizes sizes = given;
+  sizes.onRank(mesh, std::nullopt);
+  classSizes.assign(classes.size(), given);
+  for (auto [each, own] : llvm::zip(classes, classSizes))
+    own.onRank(mesh, each.rank);
   made.assign(graph.values.size(), {});
   std::vector<Seconds> seconds(graph.ops.size());
   const std::vector<double> gathers = gatherWeights(plan, sizes);
@@ -99,6 +130,13 @@ double RunCost::addUpOutputs(const Plan &plan, unsigned op,
 Seconds RunCost::onSlowestDevice(const Plan &plan, unsigned op,
                                  const Sizes &sizes) {
   Seconds slowest;
+  for (auto [each, own] : llvm::zip(classes, classSizes)) {
+    const Seconds here = opSeconds(graph, kernels, plan, op, own, *each.device);
+    if (here.total() > slowest.total())
+      slowest = here;
+  }
+  if (!classes.empty())
+    return slowest;
   const Device *last = nullptr;
   for (const Device &device : machine.devices) {
     if (last && last->name == device.name)
@@ -160,6 +198,11 @@ double RunCost::reshard(const Sharding &from, const Sharding &to,
       if (step.kind == StepKind::AllToAll)
         elements =
             sizes.largestPart(*before) * double(dist::numWays(step.axes));
+      else if (step.kind != StepKind::AllReduce && !classes.empty())
+        elements = std::max( // slots are as large as the largest part
+            elements, double(dist::numWays(step.axes)) *
+                          std::min(sizes.largestPart(*before),
+                                   sizes.largestPart(step.after)));
       seconds +=
           collectiveSeconds(machine, kindOf(step.kind), routeOver(step.axes),
                             elements * double(value.bits) / 8);

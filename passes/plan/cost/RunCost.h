@@ -9,6 +9,9 @@
 //   partial sums of [32, 1, 8192], 0.5 MB, and the addition behind it waits 20
 //   us for an all_reduce
 //
+// Where axes have shares (Shares.h) each rank is looked at with its own part and
+// its own device, and the slowest one counts for each op.
+//
 // Each sharding that somebody wants is made once, and counted at the first op
 // that wants it. Keys and values that come in turn travel beside the attention:
 // counted is what is left of them when that is done. Weights that ranks share out
@@ -28,10 +31,10 @@ namespace shardc::plan {
 
 class RunCost {
 public:
-  /// `mesh` is that of all ranks; all of these outlive the object.
+  /// `mesh` is that of all ranks, or of those of one stage and replica, of
+  /// which there are `copies`; all of these outlive the object.
   RunCost(const Graph &graph, const Kernels &kernels, const Machine &machine,
-          const dist::Mesh &mesh)
-      : graph(graph), kernels(kernels), machine(machine), mesh(mesh) {}
+          const dist::Mesh &mesh, int64_t copies = 1);
 
   /// By op.
   std::vector<Seconds> run(const Plan &plan, const Sizes &sizes);
@@ -43,7 +46,16 @@ public:
   double passAround(const Plan &plan, unsigned op, const Sizes &sizes);
   const Route &routeOver(llvm::ArrayRef<dist::AxisRef> axes);
 
+  /// Ranks with another part or another device than those before; none where all
+  /// parts are equal.
+  struct RankClass {
+    int64_t rank;
+    const Device *device;
+  };
+  llvm::ArrayRef<RankClass> rankClasses() const { return classes; }
+
 private:
+  void findClasses(int64_t copies);
   Seconds onSlowestDevice(const Plan &plan, unsigned op, const Sizes &sizes);
   double waitFor(const Plan &plan, unsigned op, const Sizes &sizes);
   /// What the model returns may be in parts, but is no sum of them.
@@ -55,6 +67,8 @@ private:
   const Kernels &kernels;
   const Machine &machine;
   const dist::Mesh &mesh;
+  std::vector<RankClass> classes;
+  std::vector<Sizes> classSizes;
   std::map<std::vector<dist::AxisRef>, Route> routes;
   /// By value: the shardings that are there.
   std::vector<llvm::SmallVector<dist::Sharding, 1>> made;

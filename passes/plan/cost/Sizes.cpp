@@ -2,6 +2,8 @@
 
 #include "passes/plan/cost/Sizes.h"
 
+#include "dialects/dist/algebra/DeviceWays.h"
+
 #include <cmath>
 
 namespace shardc::plan {
@@ -27,12 +29,35 @@ double Sizes::elements(llvm::ArrayRef<DimExpr> dims) const {
   return elements;
 }
 
+double Sizes::largestPart(double elements,
+                          llvm::ArrayRef<dist::AxisRef> axes) const {
+  if (!mesh || !dist::hasShares(axes, *mesh))
+    return std::ceil(elements / double(dist::numWays(axes)));
+  const llvm::SmallVector<int64_t> bounds = dist::boundsOf(axes, *mesh);
+  int64_t share = 0;
+  if (rank) {
+    const int64_t way = dist::wayOf(*rank, axes, *mesh);
+    share = bounds[way + 1] - bounds[way];
+  } else {
+    for (size_t way = 0; way + 1 < bounds.size(); ++way)
+      share = std::max(share, bounds[way + 1] - bounds[way]);
+  }
+  constexpr double kRounding = 1e-9;
+  return std::ceil(elements * double(share) / double(bounds.back()) -
+                   kRounding);
+}
+
+void Sizes::onRank(const dist::Mesh &of, std::optional<int64_t> which) {
+  mesh = &of;
+  rank = which;
+}
+
 double Sizes::largestPart(const dist::DimSharding &dim) const {
   double elements = 0;
   for (const dist::Segment &segment : dim.segments) {
     double part = 1;
     for (const dist::Factor &factor : segment.factors)
-      part *= std::ceil(of(factor.size) / double(dist::numWays(factor.axes)));
+      part *= largestPart(of(factor.size), factor.axes);
     elements += part;
   }
   return elements;

@@ -24,8 +24,13 @@ public:
   /// 1 where it is no number (Sizes that the data decide).
   double of(dist::DimExpr size) const;
   double elements(llvm::ArrayRef<dist::DimExpr> dims) const;
-  /// Of the rank that has most of it.
+  /// Of the rank that has most of it, or of the one that onRank() named.
   double largestPart(const dist::Sharding &sharding) const;
+  /// The same of so many elements that are split over axes.
+  double largestPart(double elements, llvm::ArrayRef<dist::AxisRef> axes) const;
+  /// Where axes have shares: which rank it is about, or the one with the most
+  /// of each. Without, parts are equal. `mesh` outlives the object.
+  void onRank(const dist::Mesh &mesh, std::optional<int64_t> rank);
   /// The same of a part of the batch: see Degrees.h.
   void set(llvm::StringRef symbol, int64_t size);
   const llvm::StringMap<int64_t> &bySymbol() const { return given; }
@@ -35,6 +40,8 @@ private:
 
   llvm::StringMap<int64_t> given;
   int64_t nominal;
+  const dist::Mesh *mesh = nullptr; ///< null where parts are equal
+  std::optional<int64_t> rank;
   mutable llvm::DenseMap<const void *, double> known; ///< by expression
 };
 

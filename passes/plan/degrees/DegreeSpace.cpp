@@ -3,13 +3,14 @@
 #include "passes/plan/degrees/DegreeSpace.h"
 
 #include "dialects/dist/algebra/StorageAxis.h"
+#include "passes/plan/machine/DeviceShares.h"
 
 namespace shardc::plan {
 
 std::vector<int64_t> DegreeSpace::ways(llvm::StringRef axis,
                                        int64_t used) const {
-  const int64_t most = numDevices / used;
-  if (auto known = fixed.find(axis.str()); known != fixed.end())
+  const int64_t numDevices = machine.numDevices(), most = numDevices / used;
+  if (auto known = fixed.numbers.find(axis.str()); known != fixed.numbers.end())
     return known->second <= most ? std::vector<int64_t>{known->second}
                                  : std::vector<int64_t>{};
   if (axis == dist::kExpertAxis && !kinds.front().hasExperts)
@@ -34,6 +35,19 @@ std::vector<Degrees> DegreeSpace::ofOneReplica() const {
   return all;
 }
 
+std::map<std::string, llvm::SmallVector<int64_t, 2>>
+DegreeSpace::sharesOf(const Degrees &degrees) const {
+  const dist::Mesh mesh = degrees.mesh();
+  if (fixed.hasDeviceShares)
+    return degreesOf(withDeviceShares(machine, mesh)).shares;
+  std::map<std::string, llvm::SmallVector<int64_t, 2>> given;
+  for (const auto &[name, shares] : fixed.shares)
+    if (const dist::Axis *axis = mesh.find(name);
+        axis && axis->size == int64_t(shares.size()))
+      given[name] = shares;
+  return given;
+}
+
 int64_t DegreeSpace::mostMicroBatches(const Degrees &degrees) const {
   int64_t most =
       degrees.pp > 1 && kinds.front().hasMicroBatches && !kinds.front().training
@@ -54,15 +68,15 @@ std::vector<Degrees> DegreeSpace::variantsOf(const Degrees &degrees) const {
     }
   };
   if (degrees.tp > 1) {
-    const auto known = fixed.find("sp");
-    if (known == fixed.end())
+    const auto known = fixed.numbers.find("sp");
+    if (known == fixed.numbers.end())
       multiply([](Degrees &d) { d.sequenceParallel = true; });
     else
       variants.front().sequenceParallel = known->second != 0;
   }
   if (degrees.cp > 1) {
-    const auto known = fixed.find("cp-mode");
-    if (known == fixed.end())
+    const auto known = fixed.numbers.find("cp-mode");
+    if (known == fixed.numbers.end())
       multiply([](Degrees &d) { d.contextMode = ContextMode::Ulysses; });
     else
       for (Degrees &variant : variants)
@@ -70,8 +84,8 @@ std::vector<Degrees> DegreeSpace::variantsOf(const Degrees &degrees) const {
   }
   if (degrees.ep > 1)
     multiply([](Degrees &d) { d.expertMode = ExpertMode::Batch; });
-  if (const auto known = fixed.find("micro-batches");
-      known != fixed.end() && !kinds.front().training) {
+  if (const auto known = fixed.numbers.find("micro-batches");
+      known != fixed.numbers.end() && !kinds.front().training) {
     for (Degrees &variant : variants)
       variant.microBatches = known->second;
     return variants;

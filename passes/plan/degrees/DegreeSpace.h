@@ -15,21 +15,31 @@
 
 namespace shardc::plan {
 
-/// By axis, degrees that are not to be chosen; and of modes, where their axes have
-/// several ways, "sp", 0 or 1, "cp-mode", a ContextMode, and "micro-batches".
-using FixedDegrees = std::map<std::string, int64_t>;
+/// What is not to be chosen.
+struct FixedDegrees {
+  /// Ways by axis; and of modes, where their axes have several ways, "sp", 0 or
+  /// 1, "cp-mode", a ContextMode, and "micro-batches".
+  std::map<std::string, int64_t> numbers = {};
+  /// Of axes whose ways are given, too.
+  std::map<std::string, llvm::SmallVector<int64_t, 2>> shares = {};
+  /// Shares that suit the devices (DeviceShares.h), of all axes.
+  bool hasDeviceShares = false;
+};
 
 class DegreeSpace {
 public:
   /// All outlive the object; at least one kind of requests.
-  DegreeSpace(llvm::ArrayRef<Workload> kinds, int64_t numDevices,
+  DegreeSpace(llvm::ArrayRef<Workload> kinds, const Machine &machine,
               const FixedDegrees &fixed)
-      : kinds(kinds), numDevices(numDevices), fixed(fixed) {}
+      : kinds(kinds), machine(machine), fixed(fixed) {}
 
   /// Of an axis, where others take so many devices.
   std::vector<int64_t> ways(llvm::StringRef axis, int64_t used) const;
   /// All of one replica that shares out no weights.
   std::vector<Degrees> ofOneReplica() const;
+  /// Those of these degrees that are given, or suit the devices.
+  std::map<std::string, llvm::SmallVector<int64_t, 2>>
+  sharesOf(const Degrees &degrees) const;
   /// The modes and numbers of micro-batches with them, the plainest first.
   std::vector<Degrees> variantsOf(const Degrees &degrees) const;
 
@@ -37,7 +47,7 @@ private:
   int64_t mostMicroBatches(const Degrees &degrees) const;
 
   llvm::ArrayRef<Workload> kinds;
-  const int64_t numDevices;
+  const Machine &machine;
   const FixedDegrees &fixed;
 };
 

@@ -3,6 +3,7 @@
 #include "passes/plan/degrees/Degrees.h"
 
 #include "dialects/dist/algebra/StorageAxis.h"
+#include "passes/plan/machine/DeviceShares.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -15,7 +16,8 @@ static constexpr llvm::StringLiteral kAxes[] = {
 
 int64_t Degrees::ways(llvm::StringRef axis) const {
   const int64_t all[] = {dp, pp, fsdp, cp, ep, tp};
-  return all[llvm::find(kAxes, axis) - std::begin(kAxes)];
+  const auto *known = llvm::find(kAxes, axis);
+  return known == std::end(kAxes) ? 1 : all[known - std::begin(kAxes)];
 }
 
 void Degrees::orderAs(const dist::Mesh &mesh) {
@@ -33,12 +35,38 @@ void Degrees::orderAs(const dist::Mesh &mesh) {
 
 dist::Mesh Degrees::mesh() const {
   dist::Mesh mesh;
+  auto add = [&](llvm::StringRef name) {
+    dist::Axis &axis = mesh.axes.emplace_back();
+    axis.name = name.str();
+    axis.size = ways(name);
+    if (auto known = shares.find(axis.name); known != shares.end())
+      axis.shares = known->second;
+  };
   for (llvm::StringRef axis : kAxes)
     if (ways(axis) > 1 ? order.empty() : axis == "tp")
-      mesh.axes.push_back({axis.str(), ways(axis)});
+      add(axis);
   for (const std::string &axis : order)
-    mesh.axes.push_back({axis, ways(axis)});
+    add(axis);
   return mesh;
+}
+
+Degrees degreesOf(const dist::Mesh &mesh) {
+  Degrees degrees;
+  auto ways = [&](llvm::StringRef name) {
+    const dist::Axis *axis = mesh.find(name);
+    return axis ? axis->size : 1;
+  };
+  degrees.dp = ways(dist::kReplicaAxis);
+  degrees.pp = ways(dist::kPipelineAxis);
+  degrees.fsdp = ways(dist::kStorageAxis);
+  degrees.cp = ways(dist::kContextAxis);
+  degrees.ep = ways(dist::kExpertAxis);
+  degrees.tp = ways("tp");
+  for (const dist::Axis &axis : mesh.axes)
+    if (!axis.shares.empty())
+      degrees.shares[axis.name] = axis.shares;
+  degrees.orderAs(mesh);
+  return degrees;
 }
 
 std::string Degrees::flags() const {
@@ -67,6 +95,9 @@ std::string Degrees::flags() const {
   addWays("micro-batches", microBatches);
   if (!order.empty())
     add("rank-order " + llvm::join(llvm::reverse(order), ","));
+  for (const dist::Axis &axis : mesh().axes)
+    if (!axis.shares.empty())
+      add("shares " + sharesText(axis));
   return text;
 }
 

@@ -13,6 +13,8 @@
 
 #include "passes/plan/AxisRoles.h"
 
+#include <map>
+
 namespace shardc::plan {
 
 struct Degrees {
@@ -23,6 +25,8 @@ struct Degrees {
   ExpertMode expertMode = ExpertMode::Tensor;
   /// All axes of several ways, major to minor; empty for the order above.
   std::vector<std::string> order = {};
+  /// By axis, where its ranks have unequal parts (dist/algebra/Shares.h).
+  std::map<std::string, llvm::SmallVector<int64_t, 2>> shares = {};
 
   int64_t numRanks() const { return dp * pp * fsdp * cp * ep * tp; }
   int64_t ways(llvm::StringRef axis) const;
@@ -32,6 +36,9 @@ struct Degrees {
   /// As the command line has them; "--tp 1" where there is nothing to say.
   std::string flags() const;
 };
+
+/// Of a mesh whose axes have these names.
+Degrees degreesOf(const dist::Mesh &mesh);
 
 llvm::StringRef stringify(ContextMode mode);
 llvm::StringRef stringify(ExpertMode mode);

@@ -12,8 +12,8 @@ class FitSearch {
 public:
   FitSearch(llvm::ArrayRef<Workload> kinds, const Machine &machine,
             const FixedDegrees &fixed, FitBudget &budget, double weightShare)
-      : space(kinds, machine.numDevices(), fixed), predictor(kinds, machine),
-        fixed(fixed), budget(budget), weightShare(weightShare),
+      : space(kinds, machine, fixed), predictor(kinds, machine), fixed(fixed),
+        budget(budget), weightShare(weightShare),
         isTraining(kinds.front().training.has_value()) {
     if (!isTraining)
       alone = predictor.predictMemory({});
@@ -43,15 +43,17 @@ private:
       const int64_t used = degrees.numRanks();
       for (int64_t fsdp : space.ways(dist::kStorageAxis, used)) {
         // As in the ranking (Ranking.cpp).
-        if (fsdp > 1 && degrees.cp > 1 && !fixed.count("fsdp"))
+        if (fsdp > 1 && degrees.cp > 1 && !fixed.numbers.count("fsdp"))
           continue;
         degrees.fsdp = fsdp;
         for (int64_t dp : space.ways(dist::kReplicaAxis, used * fsdp)) {
           degrees.dp = dp;
+          degrees.shares = space.sharesOf(degrees);
           if (mayFit(degrees) && predictor.whyNot(degrees).empty())
             all.push_back(degrees);
         }
         degrees.dp = 1;
+        degrees.shares.clear();
       }
     }
     return all;

@@ -40,7 +40,9 @@ static std::string keyOf(const Program *program, const Degrees &degrees,
   if (isStep) // not split over the sequence
     own.sequenceParallel = false;
   return std::to_string(reinterpret_cast<uintptr_t>(program)) + " " +
-         own.flags() + " " + std::to_string(batch) + (isStep ? " step" : "");
+         own.flags() + " " + std::to_string(batch) + (isStep ? " step" : "") +
+         // On which devices ranks of a share are.
+         (degrees.shares.empty() ? "" : degrees.flags());
 }
 
 static std::string textOf(const dist::Mesh &mesh) {
@@ -69,8 +71,11 @@ Predictor::OpCosts &Predictor::costsOf(const Request &request, bool isStep,
     found.plan = planByRoles(*program.graph, dist::stageMesh(degrees.mesh()),
                              isStep, degrees.expertMode,
                              {degrees.sequenceParallel, degrees.contextMode});
-    found.memory = memoryOf(*program.graph, *program.kernels, found.plan,
-                            sizesOf(request, workload, batch));
+    const dist::Mesh mesh = neighbourMesh(degrees, machine);
+    const RunCost cost(*program.graph, *program.kernels, machine, mesh,
+                       degrees.numRanks() / mesh.numRanks());
+    findMemory(program, sizesOf(request, workload, batch), cost.rankClasses(),
+               mesh, found);
   }
   return found;
 }
@@ -84,10 +89,36 @@ const std::vector<Seconds> &Predictor::timesOf(const Request &request,
   auto [known, isNew] = costs.seconds.try_emplace(textOf(mesh));
   if (isNew) {
     const Program &program = *request.program;
-    known->second = RunCost(*program.graph, *program.kernels, machine, mesh)
+    known->second = RunCost(*program.graph, *program.kernels, machine, mesh,
+                            degrees.numRanks() / mesh.numRanks())
                         .run(costs.plan, sizesOf(request, workload, batch));
   }
   return known->second;
+}
+
+void Predictor::findMemory(const Program &program, const Sizes &sizes,
+                           llvm::ArrayRef<RunCost::RankClass> classes,
+                           const dist::Mesh &mesh, OpCosts &ops) const {
+  if (classes.empty()) {
+    ops.memory = memoryOf(*program.graph, *program.kernels, ops.plan, sizes);
+    return;
+  }
+  double fullest = -1;
+  for (const RunCost::RankClass &each : classes) {
+    Sizes own = sizes;
+    own.onRank(mesh, each.rank);
+    std::vector<OpMemory> memory =
+        memoryOf(*program.graph, *program.kernels, ops.plan, own);
+    double kept = 0;
+    for (const OpMemory &op : memory)
+      kept += op.weights + op.kv;
+    const double filled = kept / each.device->memoryBytes;
+    if (filled <= fullest)
+      continue;
+    fullest = filled;
+    ops.memory = std::move(memory);
+    ops.limit = each.device->memoryBytes;
+  }
 }
 
 const std::vector<Predictor::Stage> &Predictor::stagesOf(const Program &program,
@@ -211,6 +242,10 @@ Prediction Predictor::predictMemory(const Degrees &degrees) {
     if (stage.memory.total() > prediction.memory.total())
       prediction.memory = stage.memory;
   prediction.setLimits(machine);
+  if (!degrees.shares.empty())
+    if (const double limit =
+            costsOf(workload.prompt, false, degrees, rowsOf(degrees, 1)).limit)
+      prediction.limit = limit;
   return prediction;
 }
 

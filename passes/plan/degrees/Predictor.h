@@ -96,6 +96,7 @@ private:
   struct OpCosts {
     Plan plan;
     std::vector<OpMemory> memory;
+    double limit = 0; ///< of the device that this memory is of; 0: of any
     /// By which ranks are neighbours; those that somebody asked for.
     std::map<std::string, std::vector<Seconds>> seconds;
   };
@@ -107,6 +108,10 @@ private:
 
   /// Of the batch, what one replica has, or one of its micro-batches.
   int64_t rowsOf(const Degrees &degrees, int64_t microBatches) const;
+  /// Of the ranks that have least room for it.
+  void findMemory(const Program &program, const Sizes &sizes,
+                  llvm::ArrayRef<RunCost::RankClass> classes,
+                  const dist::Mesh &mesh, OpCosts &ops) const;
   /// Without seconds.
   OpCosts &costsOf(const Request &request, bool isStep, const Degrees &degrees,
                    int64_t batch);

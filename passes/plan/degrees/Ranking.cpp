@@ -103,7 +103,7 @@ class Ranker {
 public:
   Ranker(llvm::ArrayRef<Workload> kinds, const Machine &machine, Goal goal,
          const FixedDegrees &fixed)
-      : goal(goal), fixed(fixed), space(kinds, machine.numDevices(), fixed),
+      : goal(goal), fixed(fixed), space(kinds, machine, fixed),
         machine(machine), isTraining(kinds.front().training.has_value()),
         predictor(kinds, machine) {}
 
@@ -124,7 +124,7 @@ private:
     const int64_t used = degrees.numRanks();
     for (int64_t fsdp : space.ways(dist::kStorageAxis, used)) {
       degrees.fsdp = fsdp;
-      if (fsdp > 1 && !fixed.count("fsdp") &&
+      if (fsdp > 1 && !fixed.numbers.count("fsdp") &&
           (degrees.cp > 1 || fitsWhole(degrees)))
         continue;
       for (int64_t dp : space.ways(dist::kReplicaAxis, used * fsdp)) {
@@ -146,7 +146,8 @@ private:
   }
 
   /// The best variant of these numbers of ways.
-  void add(const Degrees &degrees) {
+  void add(Degrees degrees) {
+    degrees.shares = space.sharesOf(degrees);
     if (!predictor.whyNot(degrees).empty())
       return;
     std::optional<Candidate> best;
@@ -165,7 +166,8 @@ private:
 
   /// Of what it sends, if that were for nothing.
   bool mayGainByOrder(const Candidate &candidate) const {
-    return !isTraining && candidate.prediction.fits() &&
+    return !isTraining && candidate.degrees.shares.empty() &&
+           candidate.prediction.fits() &&
            (1 + kTie) * withoutCommunication(candidate) <
                candidate.prediction.main().total &&
            !otherOrders(candidate.degrees, machine).empty();

@@ -68,10 +68,12 @@ public:
 
   std::optional<llvm::StringMap<int64_t>> run(unsigned seed) {
     std::minstd_rand random(seed + 1);
-    // At first as many as there are ranks, of which each then has some.
-    const int64_t ranks = std::min<int64_t>(point.mesh->numRanks(), 64);
+    // At first as many as there are ranks, or shares of them, of which each then
+    // has some.
+    const int64_t parts = std::min<int64_t>(
+        dist::totalShares(dist::wholeMesh(*point.mesh), *point.mesh), 64);
     const std::pair<int64_t, int64_t> ranges[] = {
-        {seed == 0 ? ranks : 2, seed == 0 ? 2 * ranks + 4 : 8},
+        {seed == 0 ? parts : 2, seed == 0 ? 2 * parts + 4 : 8},
         {2, 6},
         {1, 12},
         {1, 48},

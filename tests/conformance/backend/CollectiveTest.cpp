@@ -176,7 +176,8 @@ TEST_P(CollectiveTest, tokensGoToTheirExpertsAndBack) {
     const std::vector<OwnedRuns> blocks = blocksOf(4, 2);
     OnDevice choices(rank, artifact::ElementType_Int64, {4, 2},
                      std::vector<int64_t>{0, 3, 1, 1, 2, 3, 3, 3});
-    const ExpertRouting routing{choices.view, 4, 2};
+    const int64_t bounds[] = {0, 2, 4};
+    const ExpertRouting routing{choices.view, bounds};
     const bool takes[2][4] = {{true, true, false, false},
                               {true, false, true, true}};
     OnDevice mine(rank, kFloat, {2, 2},

@@ -10,6 +10,21 @@ dist.mesh @mesh <["tp"=2, "tp"=2]>
 
 // -----
 
+// expected-error@+1 {{shares: tp has 2 ways; name 2 numbers}}
+dist.mesh @mesh <["tp"=2:[3, 1, 1]]>
+
+// -----
+
+// expected-error@+1 {{shares: tp has 2 ways; expected for each a number from 1 to 1000}}
+dist.mesh @mesh <["tp"=2:[3, 0]]>
+
+// -----
+
+// expected-error@+1 {{shares: dp splits no value; expected an axis that does}}
+dist.mesh @mesh <["dp"=2:[3, 1]]>
+
+// -----
+
 // expected-error@+1 {{expected a size}}
 module attributes {a = #dist.dims<[seq * ]>} {}
 

@@ -47,6 +47,16 @@ TEST(Collectives, AllGatherTakesTheMinorAxes) {
   EXPECT_FALSE(allGather(of({heads({})}), 0, {tp(8)}));
 }
 
+/// Once the minor part of an axis is gone, what is left may not be of the group.
+TEST(Collectives, AllGatherLeavesNoAxisOfItsGroup) {
+  const AxisRef cp{"cp", 1, 2}, minor{"cp", 2, 2}, whole{"cp", 1, 4};
+  Sharding split = of({heads({cp, tp(8), minor})});
+  EXPECT_EQ(allGather(split, 0, {tp(4, 2), minor}), of({heads({cp, tp(2)})}));
+  EXPECT_FALSE(allGather(split, 0, {tp(4, 2), whole}));
+  EXPECT_EQ(allGather(of({heads({tp(8)})}), 0, {tp(2, 4), tp(4)}),
+            of({heads({})}));
+}
+
 TEST(Collectives, AllGatherTakesEverySegment) {
   DimSharding packed{{Segment{{Factor{6, {tp(4)}}, Factor{2, {}}}},
                       Segment{{Factor{2, {tp(4)}}, Factor{2, {}}}}}};

@@ -131,7 +131,8 @@ TEST(Sharding, RangesAreWhatARankOwns) {
 int64_t pairsSeen(const DimSharding &dim, const Mesh &mesh, int64_t rank,
                   int64_t step) {
   auto keys = dim.rangesAt([&](llvm::ArrayRef<AxisRef> axes) {
-    return DimExpr::mod(flatIndex(axes, mesh) + step, numWays(axes));
+    return partAt(
+        axes, DimExpr::mod(flatIndex(axes, mesh) + step, numWays(axes)), mesh);
   });
   int64_t pairs = 0;
   for (const Range &queries : dim.ranges(mesh))

@@ -19,8 +19,9 @@ namespace {
 
 /// "0: (4:"tp"=4, 2); 1: {}" or "no".
 std::string match(const DimSharding &dim, const RuleDim &pattern,
-                  std::vector<RuleFactor> factors) {
-  auto found = verify::matchDim(dim, pattern, factors);
+                  std::vector<RuleFactor> factors,
+                  const dist::Mesh &mesh = {}) {
+  auto found = verify::matchDim(dim, pattern, factors, mesh);
   if (!found)
     return "no";
   std::string all;
@@ -48,6 +49,16 @@ TEST(MatchDim, RefusesUnevenCuts) {
   RuleDim heads{{{0, 1}}};
   EXPECT_EQ(match(dim({{{96, {axis(4)}}}}), heads, {{6}, {16}}), "no");
   EXPECT_EQ(match(dim({{{6}, {2, {axis(2)}}}}), heads, {{4}, {3}}), "no");
+}
+
+TEST(MatchDim, SharesAreEvenWhereTheirSumDivides) {
+  const dist::Mesh mesh{{dist::Axis{"tp", 2, {3, 1}}}};
+  RuleDim heads{{{0, 1}}};
+  const DimSharding flat = dim({{{96, {axis(2)}}}});
+  EXPECT_EQ(match(flat, heads, {{8}, {12}}, mesh), "0: {\"tp\"=2}; 1: {}");
+  // 6 heads in shares of 3 and 1 are 4 and 2, 96 elements 72 and 24.
+  EXPECT_EQ(match(flat, heads, {{6}, {16}}, mesh), "no");
+  EXPECT_EQ(match(flat, heads, {{6}, {16}}), "0: {\"tp\"=2}; 1: {}");
 }
 
 TEST(MatchDim, WholeDimsFitWhateverTheirSizes) {
@@ -102,8 +113,8 @@ DimSharding split(int64_t size) { return DimSharding::whole(size, {axis(2)}); }
 DimSharding whole(int64_t size) { return DimSharding::unsplit(size); }
 
 std::string check(std::vector<Sharding> operands, Sharding result) {
-  return verify::checkRule(matMul(), PartialRule::Multilinear, operands,
-                           result);
+  return verify::checkRule(matMul(), PartialRule::Multilinear, operands, result,
+                           dist::Mesh());
 }
 
 TEST(CheckRule, AcceptsMegatronsProducts) {

@@ -21,6 +21,18 @@ TEST(PlanSearch, SymbolicSizesSplitEvenly) {
   EXPECT_DOUBLE_EQ(largestShare(0, 4), 1.0 / 4);
 }
 
+TEST(PlanSearch, RoundingGivesRanksMoreThanTheirShares) {
+  using plan::timesItsShare;
+  const dist::Mesh mesh{{{"tp", 2, {3, 1}}, {"cp", 2}}};
+  const dist::AxisRef tp{"tp", 1, 2}, cp{"cp", 1, 2};
+  EXPECT_DOUBLE_EQ(timesItsShare(8, tp, mesh), 1);
+  EXPECT_DOUBLE_EQ(timesItsShare(2, tp, mesh), 2) << "1 and 1";
+  EXPECT_DOUBLE_EQ(timesItsShare(6, tp, mesh), 4.0 / 3) << "4 and 2";
+  EXPECT_DOUBLE_EQ(timesItsShare(8, {cp, tp}, mesh), 1);
+  EXPECT_DOUBLE_EQ(timesItsShare(3, cp, mesh), 4.0 / 3);
+  EXPECT_DOUBLE_EQ(timesItsShare(0, tp, mesh), 1);
+}
+
 TEST(PlanSearch, LargestShareAgreesWithOwnership) {
   for (int64_t n = 1; n <= 20; ++n)
     for (int64_t ways = 1; ways <= 9; ++ways) {

@@ -124,7 +124,7 @@ TEST_F(Ranking, KindsOfRequestsAreWeighed) {
   many.batch = 4096;
   many.prompt.sizes.set("batch", 4096);
   auto predict = [&](llvm::ArrayRef<plan::Workload> kinds) {
-    plan::FixedDegrees fixed{{"tp", 2}, {"pp", 1}, {"dp", 1}, {"cp", 1}};
+    plan::FixedDegrees fixed{{{"tp", 2}, {"pp", 1}, {"dp", 1}, {"cp", 1}}};
     return plan::rankDegrees(kinds, machine, Goal::Latency, fixed)
         .front()
         .prediction;
@@ -185,7 +185,7 @@ TEST_F(Ranking, WeightsAreSharedOutWhereMemoryAsksForIt) {
        plan::rankDegrees(workload, machine, Goal::Latency))
     EXPECT_EQ(one.degrees.fsdp, 1) << "all fits";
   setMemory(0.9e9);
-  const plan::FixedDegrees fixed{{"tp", 1}, {"pp", 1}};
+  const plan::FixedDegrees fixed{{{"tp", 1}, {"pp", 1}}};
   const Candidate found =
       plan::rankDegrees(workload, machine, Goal::Fit, fixed).front();
   EXPECT_TRUE(found.prediction.fits());
@@ -200,7 +200,7 @@ TEST_F(Ranking, WeightsAreSharedOutWhereMemoryAsksForIt) {
 
 TEST_F(Ranking, AsManyWaysAsAreAskedForShareWeightsOut) {
   const Candidate found =
-      plan::rankDegrees(workload, machine, Goal::Latency, {{"fsdp", 2}})
+      plan::rankDegrees(workload, machine, Goal::Latency, {{{"fsdp", 2}}})
           .front();
   EXPECT_EQ(found.degrees.fsdp, 2);
 }
@@ -213,7 +213,7 @@ TEST_F(Ranking, TheBestOrderOfRanksIsFound) {
       {"gigabytes_per_second": 5, "microseconds": 10}})",
                                machine),
             "");
-  const plan::FixedDegrees fixed{{"fsdp", 2}, {"dp", 1}, {"cp", 1}};
+  const plan::FixedDegrees fixed{{{"fsdp", 2}, {"dp", 1}, {"cp", 1}}};
   const std::vector<Candidate> found =
       plan::rankDegrees(workload, machine, Goal::Latency, fixed);
   EXPECT_EQ(found.front().degrees.flags(),

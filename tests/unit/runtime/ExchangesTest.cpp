@@ -5,7 +5,13 @@ namespace shardc::runtime {
 namespace {
 
 /// Each token goes to two experts; `spread` 0 sends all of them to expert 0.
-void routes(int ranks, int64_t size, int64_t experts, int64_t spread) {
+/// Members of a group have equal parts of the experts, or the last one has all.
+void routes(int ranks, int64_t size, int64_t experts, int64_t spread,
+            bool isEqual) {
+  std::vector<int64_t> bounds;
+  for (int64_t member = 0; member < ranks; ++member)
+    bounds.push_back(isEqual ? wayBegin(experts, ranks, member) : 0);
+  bounds.push_back(experts);
   constexpr int64_t kWidth = 3;
   const std::vector<OwnedRuns> blocks = blocksOf(size, ranks, true);
   const int64_t tokens = blocks[0].globalSize;
@@ -17,8 +23,7 @@ void routes(int ranks, int64_t size, int64_t experts, int64_t spread) {
   onRanks(ranks, [&](Communicator &communicator) {
     const OwnedRuns &mine = blocks[static_cast<size_t>(communicator.index())];
     const ExpertRouting routing{
-        packedView(choices.data(), ElementType_Int64, choiceDims), experts,
-        ranks};
+        packedView(choices.data(), ElementType_Int64, choiceDims), bounds};
     std::vector<float> own, all(static_cast<size_t>(tokens * kWidth), -1),
         back(static_cast<size_t>(mine.localSize * kWidth));
     for (const OwnedRun &run : mine.runs)
@@ -64,7 +69,8 @@ TEST(Dispatch, sendsRowsToTheirExpertsAndBack) {
     for (int64_t size : {0, 1, 9, 100})
       for (int64_t experts : {1, 4, 10})
         for (int64_t spread : {0, 1})
-          routes(ranks, size, experts, spread);
+          for (bool isEqual : {true, false})
+            routes(ranks, size, experts, spread, isEqual);
 }
 
 /// Rank's part of a [rows, columns] matrix whose elements are their numbers.

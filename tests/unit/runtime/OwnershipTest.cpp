@@ -118,10 +118,11 @@ TEST(Ownership, waysPartitionADim) {
 }
 
 /// Way `index` of `ways` on a dim, counted within a block of `within` ways.
-OwnedRuns ownedWithin(int64_t size, int64_t ways, int64_t index,
-                      int64_t within) {
+OwnedRuns ownedWithin(int64_t size, int64_t ways, int64_t index, int64_t within,
+                      const std::vector<int64_t> &bounds = {}) {
   flatbuffers::FlatBufferBuilder b;
-  auto factor = artifact::CreateFactorLayout(b, 0, ways, 1, within);
+  auto factor = artifact::CreateFactorLayout(
+      b, 0, ways, 1, within, bounds.empty() ? 0 : b.CreateVector(bounds));
   auto segment = artifact::CreateSegmentLayout(b, b.CreateVector(&factor, 1));
   b.Finish(artifact::CreateDimLayout(b, b.CreateVector(&segment, 1)));
   OwnedRuns owned;
@@ -144,6 +145,41 @@ TEST(Ownership, countsWithinWhatAGroupHolds) {
     }
     EXPECT_EQ(next, block == 0 ? 3 : 4);
   }
+}
+
+TEST(Ownership, boundsSayWhatUnequalWaysOwn) {
+  std::mt19937 random(2);
+  auto below = [&](int64_t end) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(end));
+  };
+  for (int round = 0; round < 500; ++round) {
+    const int64_t groups = 1 + below(3), inGroup = 1 + below(4),
+                  ways = groups * inGroup, size = below(40);
+    std::vector<int64_t> bounds{0};
+    for (int64_t way = 0; way < ways; ++way)
+      bounds.push_back(bounds.back() + 1 + below(9));
+    const auto begin = [&](int64_t way) {
+      return bounds[static_cast<size_t>(way)] * size / bounds.back();
+    };
+    for (int64_t way = 0; way < ways; ++way) {
+      const OwnedRuns owned = ownedWithin(size, ways, way, 1, bounds);
+      EXPECT_EQ(owned.globalSize, size);
+      EXPECT_EQ(owned.localSize, begin(way + 1) - begin(way));
+      if (owned.localSize > 0)
+        EXPECT_EQ(owned.runs,
+                  (std::vector<OwnedRun>{{begin(way), owned.localSize}}));
+      // Of what the ranks of a group hold together.
+      const int64_t first = way / inGroup * inGroup;
+      const OwnedRuns within = ownedWithin(size, ways, way, groups, bounds);
+      EXPECT_EQ(within.globalSize, begin(first + inGroup) - begin(first));
+      EXPECT_EQ(within.localSize, owned.localSize);
+      if (within.localSize > 0)
+        EXPECT_EQ(within.runs[0].start, begin(way) - begin(first));
+    }
+  }
+  // 8 heads in shares of 3 and 1.
+  EXPECT_EQ(ownedWithin(8, 2, 0, 1, {0, 3, 4}).localSize, 6);
+  EXPECT_EQ(ownedWithin(8, 2, 1, 1, {0, 3, 4}).localSize, 2);
 }
 
 TEST(Ownership, doesNotOverflowOnHugeDims) {

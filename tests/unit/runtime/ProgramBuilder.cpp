@@ -239,7 +239,8 @@ struct Writer {
       std::vector<flatbuffers::Offset<artifact::FactorLayout>> factors;
       for (const Factor &factor : segment)
         factors.push_back(artifact::CreateFactorLayout(
-            fbb, factor.size, factor.ways, factor.index));
+            fbb, factor.size, factor.ways, factor.index, 1,
+            factor.bounds.empty() ? 0 : fbb.CreateVector(factor.bounds)));
       segments.push_back(artifact::CreateSegmentLayoutDirect(fbb, &factors));
     }
     return artifact::CreateDimLayoutDirect(fbb, &segments);

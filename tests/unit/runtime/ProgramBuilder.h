@@ -32,6 +32,7 @@ struct Factor {
   uint32_t size; ///< scalar
   int64_t ways = 1;
   uint32_t index = 0; ///< scalar
+  std::vector<int64_t> bounds = {};
 };
 using Segment = std::vector<Factor>;
 using Layout = std::vector<Segment>;

@@ -27,6 +27,15 @@ struct Mistake {
   std::function<void(ProgramBuilder &, uint32_t n, uint32_t x)> change;
 };
 
+/// Of two ways with these parts.
+void gatherByBounds(ProgramBuilder &p, uint32_t n, uint32_t x,
+                    const std::vector<int64_t> &bounds) {
+  auto y = p.value(Float32, {n});
+  const Layout layout{{Factor{n, 2, p.constant(0), bounds}}};
+  p.run("all_gather", {int32_t(x)}, {int32_t(y)},
+        {p.ints("dim", {0}), p.layout("layout", layout)}, p.group({{0, 1, 2}}));
+}
+
 TEST(ProgramChecks, eachMistakeIsNamed) {
   const Mistake mistakes[] = {
       {"", [](auto &, auto, auto) {}},
@@ -85,6 +94,16 @@ TEST(ProgramChecks, eachMistakeIsNamed) {
                {p.ints("dim", {0, 0}), p.layout("layout", p.whole(n))},
                p.group({{0, 1, 2}}));
        }},
+      {"bounds do not ascend from 0",
+       [](auto &p, auto n, auto x) { gatherByBounds(p, n, x, {0, 3}); }},
+      {"bounds do not ascend from 0",
+       [](auto &p, auto n, auto x) { gatherByBounds(p, n, x, {1, 3, 4}); }},
+      {"bounds do not ascend from 0",
+       [](auto &p, auto n, auto x) { gatherByBounds(p, n, x, {0, 4, 4}); }},
+      {"bounds do not ascend from 0",
+       [](auto &p, auto n, auto x) { gatherByBounds(p, n, x, {0, -3, 4}); }},
+      {"bounds do not ascend from 0",
+       [](auto &p, auto n, auto x) { gatherByBounds(p, n, x, {0, 3, 4, 5}); }},
       {"no valid distance",
        [](auto &p, auto n, auto x) {
          auto y = p.value(Float32, {n});

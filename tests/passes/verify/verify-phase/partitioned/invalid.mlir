@@ -177,3 +177,31 @@ func.func @stage0(%x: !lx) -> !lx attributes {dist.sharded = @stage1} {
 func.func @stage1(%x: !lx) -> !lx attributes {dist.sharded = @stage0} {
   return %x : !lx
 }
+
+// -----
+
+// Local sizes of equal parts on a mesh whose parts are 3 and 1.
+!x = tensor<8xf32, #dist.value<dims = [8], sharding = [{"tp"=2}]>>
+!lx = tensor<4xf32, #dist.value<dims = [8], sharding = [{"tp"=2}], local = [4]>>
+dist.mesh @mesh <["tp"=2:[3, 1]]>
+// expected-error@+1 {{has a value whose local sizes do not follow from its sharding}}
+func.func @stage0(%x: !lx) -> !lx attributes {dist.sharded = @sharded} {
+  return %x : !lx
+}
+func.func private @sharded(%x: !x) -> !x {
+  return %x : !x
+}
+
+// -----
+
+// The parts of the ranks the other way round.
+!x = tensor<8xf32, #dist.value<dims = [8], sharding = [{"tp"=2}]>>
+!lx = tensor<?xf32, #dist.value<dims = [8], sharding = [{"tp"=2}], local = [@tp * -4 + 6]>>
+dist.mesh @mesh <["tp"=2:[1, 3]]>
+// expected-error@+1 {{has a value whose local sizes do not follow from its sharding}}
+func.func @stage0(%x: !lx) -> !lx attributes {dist.sharded = @sharded} {
+  return %x : !lx
+}
+func.func private @sharded(%x: !x) -> !x {
+  return %x : !x
+}

@@ -223,3 +223,26 @@ func.func @weight_split_by_an_input(%x: !x) -> !w {
   %w = onnx.Weight {file = "w", length = 1024 : i64, name = "w", offset = 0 : i64} : () -> !w
   return %w : !w
 }
+
+// -----
+
+// 96 elements in shares of 3 and 1 are 72 and 24, 6 heads of 16 are 4 and 2.
+!flat = tensor<96xf32, #dist.value<dims = [96], sharding = [{"tp"=2}]>>
+!heads = tensor<6x16xf32, #dist.value<dims = [6, 16], sharding = [{"tp"=2}, {}]>>
+dist.mesh @mesh <["tp"=2:[3, 1]]>
+func.func @heads_cut_by_shares(%x: !flat) -> !heads {
+  // expected-error@+1 {{is split where this op has no factor}}
+  %y = onnx.Reshape %x : (!flat) -> !heads
+  return %y : !heads
+}
+
+// -----
+
+// 8 heads are 6 and 2: as many elements as those of the flat dim.
+!flat = tensor<96xf32, #dist.value<dims = [96], sharding = [{"tp"=2}]>>
+!heads = tensor<8x12xf32, #dist.value<dims = [8, 12], sharding = [{"tp"=2}, {}]>>
+dist.mesh @mesh <["tp"=2:[3, 1]]>
+func.func @heads_as_shares_are(%x: !flat) -> !heads {
+  %y = onnx.Reshape %x : (!flat) -> !heads
+  return %y : !heads
+}
