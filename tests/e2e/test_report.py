@@ -77,6 +77,14 @@ class Report(EndToEnd):
         self.assertIn("Memory by stage", page.labels)
         self.assertEqual(sum(label.startswith("Graph of a layer with") for label in page.labels), 1)
 
+    def test_ranks_are_drawn_in_their_order(self):
+        model, _ = decoder(self.folder, **MODEL)
+        flags = ["--tp", 2, "--pp", 2, "--topology", "h100:2x2", *REQUESTS, "-o", self.folder / "model.shard"]
+        for order, stages in (("tp,pp", ["0", "1"]), ("pp,tp", ["0, 1", "0, 1"])):
+            labels = self.drawn(self.report(model, *flags, "--rank-order", order)).labels
+            for node, of_node in enumerate(stages):
+                self.assertIn(f"node {node}: ranks {2 * node} to {2 * node + 1}, stage {of_node}", labels)
+
     def test_plans_are_drawn_without_compiling(self):
         model, _ = decoder(self.folder, **MODEL)
         page = self.drawn(self.report(model, "--topology", "h100:1x8", *REQUESTS, command=["plan"]))
