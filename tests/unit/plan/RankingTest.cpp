@@ -218,7 +218,7 @@ TEST_F(Ranking, TheBestOrderOfRanksIsFound) {
       plan::rankDegrees(workload, machine, Goal::Latency, fixed);
   EXPECT_EQ(found.front().degrees.flags(),
             "--tp 4 --fsdp 2 --rank-order fsdp,tp");
-  const plan::DegreeSpace space(workload, machine.numDevices(), fixed);
+  const plan::DegreeSpace space(workload, machine, fixed);
   plan::Predictor predictor(workload, machine);
   for (const Candidate &one : found) {
     plan::Degrees plain = one.degrees;
@@ -254,7 +254,7 @@ TEST_F(Ranking, TheBestOrderOfRanksIsFound) {
 
 TEST_F(Ranking, RanksOfANodeHaveTheDefaultOrder) {
   for (const Candidate &one :
-       plan::rankDegrees(workload, machine, Goal::Latency, {{"fsdp", 2}}))
+       plan::rankDegrees(workload, machine, Goal::Latency, {{{"fsdp", 2}}}))
     EXPECT_TRUE(one.degrees.order.empty()) << one.degrees.flags();
 }
 
