@@ -58,8 +58,7 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
       {"--dims", explains || plans, "--explain, --explain-json or --auto"},
       {"--topology",
        explains || plans || flags.target != "host" || ways("pp") > 1 ||
-           ways("ep") > 1 || flags.hasDeviceShares ||
-           !flags.planDims.empty(),
+           ways("ep") > 1 || flags.hasDeviceShares || !flags.planDims.empty(),
        "--explain, --explain-json, --auto, --plan-dims, --pp, --ep, --shares "
        "auto or --target cuda"},
       {"--goal", flags.isAutomatic || !flags.report.empty(),
