@@ -92,7 +92,7 @@ def ScheduleGathers : Pass<"shardc-schedule-gathers", "::mlir::ModuleOp"> {
     holds a part stands a layer before the weight's first use: as early as no more
     than a layer's weights are there beside it (overlap/GatherSchedule.h). So its
     parts may travel while that layer is computed, and never are there more than two
-    layers, or one and what stands by itself behind it.
+    layers, or one weight that is larger by itself.
 
     (* example filepath=tests/passes/lower/schedule-gathers/example.mlir *)
   }];

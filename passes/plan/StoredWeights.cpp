@@ -279,9 +279,10 @@ std::vector<StoredOperand> storedOperands(const Graph &graph,
 }
 
 std::vector<double> gatheredBytes(const Graph &graph, const Plan &plan,
-                                  const Sizes &sizes) {
+                                  const Sizes &sizes,
+                                  llvm::ArrayRef<StoredOperand> stored) {
   std::vector<double> bytes(graph.ops.size(), 0);
-  for (const StoredOperand &each : storedOperands(graph, plan)) {
+  for (const StoredOperand &each : stored) {
     const unsigned value = graph.ops[each.op].operandValues[each.operand];
     bytes[each.user] +=
         sizes.largestPart(operandSharding(graph, plan, each.op, each.operand)) *

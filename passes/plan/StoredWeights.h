@@ -53,9 +53,10 @@ std::vector<StoredOperand> storedOperands(const Graph &graph, const Plan &plan);
 
 /// By op, bytes of what is put together for it, on the rank that gets most.
 std::vector<double> gatheredBytes(const Graph &graph, const Plan &plan,
-                                  const Sizes &sizes);
-/// Of these the most of a layer, or of an op where none is in a layer: so much is
-/// there while the next one is put together.
+                                  const Sizes &sizes,
+                                  llvm::ArrayRef<StoredOperand> stored);
+/// Of these the most of a layer, or of an op where none is in a layer: twice as
+/// much is there at most, or what is put together for one op if that is more.
 double largestLayer(const Graph &graph, llvm::ArrayRef<double> bytes);
 
 } // namespace shardc::plan

@@ -34,16 +34,18 @@ WIDTH, INNER = 64, 256
 LAYER = 2 * WIDTH * INNER * 4  # bytes of its weights
 
 
-def chain(layers):
-    """Rows through so many pairs of products, with residuals."""
+def chain(layers, head=0):
+    """Rows through so many pairs of products, with residuals; then one with a matrix of `head` columns."""
     graph = GraphBuilder(seed=3)
     x = "x"
     for n in range(layers):
         up = graph.node("MatMul", [x, graph.weight(f"up{n}", WIDTH, INNER)], f"wide{n}")
         down = graph.node("MatMul", [graph.node("Relu", [up], f"a{n}"), graph.weight(f"down{n}", INNER, WIDTH)], f"narrow{n}")
         x = graph.node("Add", [x, down], f"x{n}")
-    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", WIDTH])
-    return graph.model([value("x")], [value(x)])
+    value = lambda name, width: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", width])
+    if head:
+        x = graph.node("MatMul", [x, graph.weight("head", WIDTH, head)], "scores")
+    return graph.model([value("x", WIDTH)], [value(x, head or WIDTH)])
 
 
 class Fsdp(EndToEnd):
@@ -159,6 +161,18 @@ class Fsdp(EndToEnd):
                     self.assertEqual(most[0], most[1])
                     self.assertGreater(most[0], LAYER // share, "a layer, and more of the next one")
                     self.assertLessEqual(most[0], 2 * LAYER // share + rows)
+
+    def test_a_large_head_is_there_alone(self):
+        """A head of 1.5 layers leaves half a layer beside it, of 8 none."""
+        for target in ("host", "cuda"):
+            for columns, bound in ((768, 2 * LAYER), (4096, 8 * LAYER)):
+                with self.subTest(columns=columns, target=target):
+                    file = self.folder / "headed.onnx"
+                    onnx.save(chain(4, head=columns), file)
+                    report = self.report(file, "--fsdp 4", "--dims", "batch=4", "--target", target)
+                    most = max(rank["activation_bytes"] for rank in report["ranks"])
+                    self.assertGreaterEqual(most, WIDTH * columns * 4)
+                    self.assertLessEqual(most, bound + 6 * 4 * INNER * 4 + 2 * columns * 4)
 
     def test_gathers_start_a_layer_ahead(self):
         onnx.save(chain(4), self.folder / "chain.onnx")

@@ -36,10 +36,11 @@ static std::vector<int64_t> stillThere(llvm::ArrayRef<GatheredWeight> weights) {
 }
 
 std::vector<size_t> scheduleGathers(llvm::ArrayRef<GatheredWeight> weights) {
-  const int64_t room = largestLayer(weights);
+  const int64_t layer = largestLayer(weights);
   const std::vector<int64_t> before = stillThere(weights);
   std::vector<size_t> starts;
   for (size_t i = 0; i < weights.size(); ++i) {
+    const int64_t room = std::min(layer, 2 * layer - weights[i].bytes);
     size_t start = i;
     int64_t between = 0; // of those from `start` up to this one
     while (start > 0 && weights[start - 1].firstUse >= weights[i].earliest &&

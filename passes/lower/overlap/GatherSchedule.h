@@ -12,6 +12,10 @@
 // program, so that gathers lie between a layer's other collectives, not all
 // before them, and layers need not be alike.
 //
+// What is larger than a layer, as the head of a large vocabulary may be, starts
+// when what is there beside it leaves two layers; larger than two, it starts
+// right before its use, and is there alone.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_LOWER_OVERLAP_GATHERSCHEDULE_H
 #define SHARDC_PASSES_LOWER_OVERLAP_GATHERSCHEDULE_H

@@ -6,6 +6,7 @@
 #include "passes/plan/StoredWeights.h"
 #include "passes/plan/machine/DeviceShares.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -36,7 +37,8 @@ namespace {
 /// travel: what the layer before and this one did so far, less what did travel.
 class Ahead {
 public:
-  explicit Ahead(const Graph &graph) : graph(graph) {}
+  Ahead(const Graph &graph, llvm::ArrayRef<double> bytes)
+      : graph(graph), bytes(bytes), layer(largestLayer(graph, bytes)) {}
 
   /// Of so many seconds of travelling before an op, which nothing hides.
   double exposed(unsigned op, double seconds) {
@@ -45,8 +47,9 @@ public:
       current = *layer;
       before = std::exchange(now, 0);
     }
+    const double share = shareAhead(op);
     for (double *left : {&before, &now}) {
-      const double hidden = std::min(seconds, *left);
+      const double hidden = std::min(seconds, share * *left);
       *left -= hidden;
       seconds -= hidden;
     }
@@ -55,7 +58,14 @@ public:
   void work(double seconds) { now += seconds; }
 
 private:
+  /// What is larger than a layer starts later: two layers are there at most.
+  double shareAhead(unsigned op) const {
+    return layer > 0 ? std::clamp(2 - bytes[op] / layer, 0.0, 1.0) : 1;
+  }
+
   const Graph &graph;
+  const llvm::ArrayRef<double> bytes; ///< by op, that are put together for it
+  const double layer;
   int64_t current = -1; ///< layer
   double before = 0, now = 0;
 };
@@ -94,15 +104,15 @@ std::vector<Seconds> RunCost::run(const Plan &plan, const Sizes &given) {
     own.onRank(mesh, each.rank);
   made.assign(graph.values.size(), {});
   std::vector<Seconds> seconds(graph.ops.size());
-  const std::vector<double> gathers = gatherWeights(plan, sizes);
-  Ahead ahead(graph);
+  const Gathers gathers = gatherWeights(plan, sizes);
+  Ahead ahead(graph, gathers.bytes);
   for (unsigned op = 0; op < graph.ops.size(); ++op) {
     if (Kernels::isLoadTime(op, graph))
       continue;
     seconds[op] = onSlowestDevice(plan, op, sizes);
     const double here = seconds[op].total();
     seconds[op].communication +=
-        ahead.exposed(op, gathers[op]) + waitFor(plan, op, sizes);
+        ahead.exposed(op, gathers.seconds[op]) + waitFor(plan, op, sizes);
     ahead.work(here);
     if (!plan.ops[op].inTurn.empty())
       seconds[op].communication +=
@@ -171,16 +181,17 @@ double RunCost::waitFor(const Plan &plan, unsigned number, const Sizes &sizes) {
   return seconds;
 }
 
-std::vector<double> RunCost::gatherWeights(const Plan &plan,
-                                           const Sizes &sizes) {
-  std::vector<double> seconds(graph.ops.size(), 0);
-  for (const StoredOperand &each : storedOperands(graph, plan)) {
+RunCost::Gathers RunCost::gatherWeights(const Plan &plan, const Sizes &sizes) {
+  const std::vector<StoredOperand> stored = storedOperands(graph, plan);
+  Gathers gathers{std::vector<double>(graph.ops.size(), 0),
+                  gatheredBytes(graph, plan, sizes, stored)};
+  for (const StoredOperand &each : stored) {
     const unsigned value = graph.ops[each.op].operandValues[each.operand];
-    seconds[each.user] += reshard(
+    gathers.seconds[each.user] += reshard(
         each.stored, operandSharding(graph, plan, each.op, each.operand),
         graph.values[value], sizes);
   }
-  return seconds;
+  return gathers;
 }
 
 double RunCost::reshard(const Sharding &from, const Sharding &to,

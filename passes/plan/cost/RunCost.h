@@ -61,7 +61,10 @@ private:
   /// What the model returns may be in parts, but is no sum of them.
   double addUpOutputs(const Plan &plan, unsigned op, const Sizes &sizes);
   /// By op: to put its weights together.
-  std::vector<double> gatherWeights(const Plan &plan, const Sizes &sizes);
+  struct Gathers {
+    std::vector<double> seconds, bytes;
+  };
+  Gathers gatherWeights(const Plan &plan, const Sizes &sizes);
 
   const Graph &graph;
   const Kernels &kernels;

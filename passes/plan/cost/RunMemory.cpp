@@ -20,7 +20,8 @@ public:
     // Freed behind each op: what it used last.
     std::vector<double> freed(graph.ops.size() + 1, 0);
     double live = 0;
-    const std::vector<double> gathered = gatheredBytes(graph, plan, sizes);
+    const std::vector<double> gathered =
+        gatheredBytes(graph, plan, sizes, storedOperands(graph, plan));
     const double layer = largestLayer(graph, gathered);
     for (unsigned op = 0; op < graph.ops.size(); ++op) {
       for (unsigned result : graph.ops[op].resultValues) {
@@ -35,8 +36,8 @@ public:
         live += bytes;
         freed[std::max(op, lastUse[result])] += bytes;
       }
-      // A layer's weights, and those that are put together beside it.
-      const double stored = layer + std::max(layer, gathered[op]);
+      // Two layers of weights that are put together, or one that is larger.
+      const double stored = std::max(2 * layer, gathered[op]);
       memory[op].live = live + gatheredFor(op) + stored;
       live -= freed[op];
       memory[op].crossing = live;

@@ -3,7 +3,8 @@
 //   weights   its part of a tensor of the model's files, as it is held there
 //   live      what is there while the op runs: values from where they are made
 //             to where they are last used, and what is gathered for the op; of
-//             weights that ranks share out (StoredWeights.h) two layers
+//             weights that ranks share out (StoredWeights.h) two layers, or what
+//             is larger by itself
 //   kv        caches that the op makes, for the positions that the request ends
 //             with
 //

@@ -72,6 +72,27 @@ protected:
     return plan::memoryOf(graph(), *kernels, plan, plan::Sizes(sizes));
   }
 
+  /// x [batch, 4] . up [4, 8], a layer, . down [8, columns], in none, in parts.
+  void loadHead(int columns) {
+    const std::string width = std::to_string(columns),
+                      head = "tensor<8x" + width + "xf32>";
+    load(R"mlir(
+!x = tensor<?x4xf32, #dist.value<dims = [batch, 4]>>
+!h = tensor<?x8xf32, #dist.value<dims = [batch, 8]>>
+!y = tensor<?x)mlir" +
+         width + "xf32, #dist.value<dims = [batch, " + width + R"mlir(]>>
+func.func @main(%x: !x) -> !y {
+  %up = onnx.Weight {name = "up", file = "w", offset = 0 : i64, length = 128 : i64} : () -> tensor<4x8xf32>
+  %down = onnx.Weight {name = "down", file = "w", offset = 0 : i64, length = )mlir" +
+         std::to_string(32 * columns) + " : i64} : () -> " + head + R"mlir(
+  %u = onnx.MatMul %x, %up : (!x, tensor<4x8xf32>) -> !h
+  %y = onnx.MatMul %u, %down : (!h, )mlir" +
+         head + ") -> !y\nreturn %y : !y\n}\n");
+    source->graph.ops[kUp].layer = 0;
+    plan = plan::planByRoles(graph(), mesh, /*isDecode=*/false,
+                             plan::ExpertMode::Tensor, {});
+  }
+
   static constexpr unsigned kUp = 2, kDown = 3, kRelu = 4; ///< ops
 };
 
@@ -154,6 +175,20 @@ TEST_F(RunCost, SharedWeightsTravelBesideWhatIsComputed) {
   const std::vector<plan::OpMemory> shared = memory();
   EXPECT_EQ(shared[0].weights, 64);
   EXPECT_EQ(shared[kUp].live, 4 * 5 * (4 + 8) + 2 * 128);
+}
+
+/// A layer of 128 bytes, gathered in 256 s, that takes 368 s, and a head behind it.
+TEST_F(RunCost, WhatIsLargerThanALayerIsGatheredLater) {
+  mesh.axes = {{"fsdp", 2}};
+  machine.inside.send = plan::Curve::ofRate(0.25, 0);
+  for (auto [columns, seconds] :
+       {std::pair(4, 256), {6, 256 + 384 - 368 / 2}, {8, 256 + 512}}) {
+    loadHead(columns);
+    EXPECT_DOUBLE_EQ(cost().communication, seconds) << columns;
+    EXPECT_EQ(memory()[kDown].live, 4 * 5 * (8 + columns) + 2 * 128) << columns;
+  }
+  loadHead(16);
+  EXPECT_EQ(memory()[kDown].live, 4 * 5 * (8 + 16) + 512) << "it alone";
 }
 
 TEST_F(RunCost, RowsAreFusedAndViewsAreFree) {
