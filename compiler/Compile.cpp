@@ -86,6 +86,8 @@ public:
         return code;
       if (options.to == kPhases[i])
         return printModule();
+      if (options.until == kPhases[i])
+        return explain();
       if (options.emit == "annotated-onnx" && kPhases[i] == "staged")
         return emitAnnotated();
       if (options.emit == "onnx" && kPhases[i] == "partitioned")
@@ -112,6 +114,10 @@ private:
   }
 
   ExitCode readMachine() {
+    if (!options.machine.empty()) {
+      machineText = options.machine;
+      return reportMachine(plan::parseMachine(machineText, machine.emplace()));
+    }
     if (options.topology.empty())
       return ExitCode::Done;
     return reportMachine(
@@ -495,9 +501,23 @@ private:
     package::PackageOptions packageOptions{
         options.output, onnx::modelInfo(*module).folder, options.copyWeights,
         options.microBatches, options.target};
+    keepSource(packageOptions);
     return failed(package::writeArtifact(*module, packageOptions, report))
                ? ExitCode::Artifact
                : ExitCode::Done;
+  }
+
+  /// What plan/ArtifactSource.h reads.
+  void keepSource(package::PackageOptions &packageOptions) {
+    if (llvm::sys::path::extension(options.model) != ".onnx")
+      return;
+    packageOptions.modelFile = llvm::sys::path::filename(options.model).str();
+    Json &source = report["source"] = {{"recover", options.recover},
+                                       {"doubles", options.doubles},
+                                       {"machine", machineText},
+                                       {"plan_dims", Json::object()}};
+    for (const auto &size : planDims)
+      source["plan_dims"][size.getKey().str()] = size.getValue();
   }
 
   void progress(StringRef phase) {

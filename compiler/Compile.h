@@ -33,10 +33,12 @@ struct CompileOptions {
   std::string from;                      ///< phase of a .mlir model
   bool trusted = false; ///< that model is not checked, to see what it does
   std::string to;       ///< phase to print instead of packaging; may be empty
+  std::string until; ///< phase to end behind, told what is known; may be empty
   std::string dumpDir;
   std::string explainJson;
   std::string *explanation = nullptr; ///< gets the text of explainJson
   std::string topology; ///< file that says how devices are linked; may be empty
+  std::string machine;  ///< text of such a file, in its place
   std::string reproducer; ///< where to write what crashed the compiler
   bool explain = false;
   bool copyWeights = false;

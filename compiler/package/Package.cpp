@@ -137,18 +137,16 @@ private:
                                  {"bytes", files.constants.size()},
                                  {"hash", hashOf(files.constants)}});
     for (const std::string &file : files.modelFiles) {
-      std::string fingerprint;
-      uint64_t bytes = 0;
-      fs::path path = fs::path(options.modelFolder) / file;
-      runtime::Status status =
-          runtime::fingerprintFile(path.string(), fingerprint, &bytes);
-      if (!status.isOk())
-        return failed(status.message());
-      manifest["files"].push_back({{"path", file},
-                                   {"root", "model"},
-                                   {"bytes", bytes},
-                                   {"fingerprint", fingerprint}});
+      Json entry;
+      if (mlir::failed(describeFile(file, entry)))
+        return failure();
+      entry["root"] = "model";
+      manifest["files"].push_back(std::move(entry));
     }
+    if (!options.modelFile.empty() &&
+        mlir::failed(
+            describeFile(options.modelFile, manifest["source"]["model"])))
+      return failure();
     if (mlir::failed(writeKernels()))
       return failure();
     manifest["weights"] = options.copyWeights ? "copy" : "reference";
@@ -157,6 +155,19 @@ private:
     std::string why = copyWeights(module, mesh, options.modelFolder,
                                   staging.path().string(), manifest["files"]);
     return why.empty() ? success() : failed(why);
+  }
+
+  /// A file in the model's folder.
+  LogicalResult describeFile(const std::string &file, Json &entry) {
+    std::string fingerprint;
+    uint64_t bytes = 0;
+    const fs::path path = fs::path(options.modelFolder) / file;
+    runtime::Status status =
+        runtime::fingerprintFile(path.string(), fingerprint, &bytes);
+    if (!status.isOk())
+      return failed(status.message());
+    entry = {{"path", file}, {"bytes", bytes}, {"fingerprint", fingerprint}};
+    return success();
   }
 
   /// Weights count files, so these come behind all that weights are in.

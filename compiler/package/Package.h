@@ -21,6 +21,7 @@ struct PackageOptions {
   bool copyWeights = false;
   int64_t microBatches = 1;    ///< where all programs know their batch
   std::string target = "host"; ///< backend that runs it unless told otherwise
+  std::string modelFile;       ///< ONNX model, in that folder; may be empty
 };
 
 /// Writes a module of phase lowered. `report` is added to the manifest for

@@ -65,6 +65,9 @@ private:
   }
 
   void printAlternative(const std::string &program, const std::string &op) {
+    if (report.contains("no_alternatives"))
+      os << "  what another sharding would cost is not known: "
+         << report["no_alternatives"].get<std::string>() << "\n";
     const Json programs = report.value("alternatives", Json::object());
     for (const Json &entry : programs.value(program, Json::array()))
       if (entry.value("op", "") == op)

@@ -20,7 +20,8 @@ namespace shardc::report {
 
 /// Of a report with a "plan": what splits a node or weight, what that goes with,
 /// and the collectives that it causes; with "alternatives" (Compile.h), what the
-/// best other choice would cost. "" or the nearest names, where nothing of
+/// best other choice would cost, or with "no_alternatives" why that is not
+/// known. "" or the nearest names, where nothing of
 /// that name is in it.
 std::string printNode(const nlohmann::json &report, llvm::StringRef node,
                       llvm::raw_ostream &os);

@@ -22,6 +22,7 @@
 //                "bytes": N, "fingerprint": "...", "hash": "..."}],
 //     "weights": "reference" | "copy",
 //     "kernels": {"rows_...": {...}},   the generated ones, see Generated.h
+//     "source": {...},   what it was compiled of, for the compiler
 //     "inputs": [{"name": "...", "type": "int64", "dims": ["batch", 8]}],
 //     "outputs": [...], "collectives": [...], "ranks": [...] }
 //

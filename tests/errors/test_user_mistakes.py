@@ -148,6 +148,8 @@ class IdleFlags(EndToEnd):
     def test_flags_that_have_them(self):
         flags = ["--tp", 2, "--sp", "--pp", 2, "--micro-batches", 2, "--explain", "--dims", "batch=2"]
         self.assertEqual(self.warnings(BERT / "model.onnx", *flags), [])
+        kept = ["--tp", 2, "--dims", "batch=2", "--topology", "h100:1x2", "-o", self.folder / "kept.shard"]
+        self.assertEqual(self.warnings(BERT / "model.onnx", *kept), [])
 
     def test_verify(self):
         [line] = self.warnings("verify", BERT / "model.onnx", "--sp")

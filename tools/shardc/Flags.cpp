@@ -45,6 +45,8 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
                         flags.command != Command::Compile;
   const bool writes = !flags.output.empty();
   const bool plans = flags.isAutomatic || !flags.report.empty();
+  // An artifact explains itself, for them.
+  const bool keeps = writes && flags.emit.empty();
   const struct {
     const char *flag;
     bool works;
@@ -55,17 +57,18 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
       {"--ep-mode", ways("ep") > 1, "--ep 2 or more"},
       {"--micro-batches", ways("pp") > 1 || flags.microBatches == 1,
        "--pp 2 or more"},
-      {"--dims", explains || plans, "--explain, --explain-json or --auto"},
+      {"--dims", explains || plans || keeps,
+       "--explain, --explain-json, --auto or -o FOLDER"},
       {"--topology",
-       explains || plans || flags.target != "host" || ways("pp") > 1 ||
+       explains || plans || keeps || flags.target != "host" || ways("pp") > 1 ||
            ways("ep") > 1 || flags.hasDeviceShares || !flags.planDims.empty(),
        "--explain, --explain-json, --auto, --plan-dims, --pp, --ep, --shares "
-       "auto or --target cuda"},
+       "auto, --target cuda or -o FOLDER"},
       {"--goal", flags.isAutomatic || !flags.report.empty(),
        "--auto or --report"},
       {"--mix", flags.isAutomatic || !flags.report.empty(),
        "--auto or --report"},
-      {"--weights", writes && flags.emit.empty(), "-o FOLDER"},
+      {"--weights", keeps, "-o FOLDER"},
       {"--collectives", flags.emit == "onnx", "--emit onnx"},
       {"--python", !flags.against.empty(), "--against onnxruntime"},
   };

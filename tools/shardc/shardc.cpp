@@ -4,6 +4,7 @@
 #include "compiler/check/Check.h"
 #include "compiler/files/OutputFile.h"
 #include "compiler/files/ScratchFolder.h"
+#include "compiler/plan/ArtifactSource.h"
 #include "compiler/plan/HtmlReport.h"
 #include "compiler/plan/PlanTable.h"
 #include "compiler/plan/ReadPlanFile.h"
@@ -15,6 +16,7 @@
 #include "tools/shardc/Flags.h"
 #include "tools/shardc/verify/Verify.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -276,10 +278,20 @@ static ExitCode loadReport(const Flags &flags, nlohmann::json &report) {
     return static_cast<ExitCode>(status);
   }
   const std::string problem = report::readReport(flags.model, report);
-  if (problem.empty())
-    return ExitCode::Done;
-  llvm::errs() << "error: " << problem << "\n";
-  return ExitCode::Artifact;
+  if (!problem.empty()) {
+    llvm::errs() << "error: " << problem << "\n";
+    return ExitCode::Artifact;
+  }
+  if (!flags.node.empty() && llvm::sys::fs::is_directory(flags.model)) {
+    nlohmann::json alternatives;
+    const std::string why =
+        priceOfArtifact(flags.model, report, flags.node, alternatives);
+    if (why.empty())
+      report["alternatives"] = alternatives;
+    else
+      report["no_alternatives"] = why;
+  }
+  return ExitCode::Done;
 }
 
 static int runExplain(const Flags &flags) {

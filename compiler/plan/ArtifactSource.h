@@ -1,0 +1,37 @@
+//===- ArtifactSource.h - What an artifact was compiled of ----------------===//
+//
+// Kept in the manifest, beside the plan:
+//
+//   "model_root": "..",
+//   "source": {"model": {"path": "model.onnx", "bytes": N, "fingerprint": "..."},
+//              "machine": "h100:1x8", "plan_dims": {"batch": 32},
+//              "recover": true, "doubles": false}
+//
+// So what it would cost to split a node otherwise need not be kept: the model is
+// sharded again, with the artifact's plan.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_COMPILER_PLAN_ARTIFACTSOURCE_H
+#define SHARDC_COMPILER_PLAN_ARTIFACTSOURCE_H
+
+#include "compiler/Compile.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace shardc {
+
+/// Options that compile the same again, of an artifact's folder and its manifest:
+/// "", or why there are none.
+std::string readSource(const std::string &artifact,
+                       const nlohmann::json &manifest, CompileOptions &options);
+
+/// By function, what the best other sharding of a node would cost (report/
+/// ExplainNode.h): "", or why that is not known, and the remedy.
+std::string priceOfArtifact(const std::string &artifact,
+                            const nlohmann::json &manifest,
+                            const std::string &node,
+                            nlohmann::json &alternatives);
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_PLAN_ARTIFACTSOURCE_H
