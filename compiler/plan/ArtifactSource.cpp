@@ -76,8 +76,9 @@ std::string readSource(const std::string &artifact, const Json &manifest,
   return readPlanFile(artifact, options);
 }
 
-std::string priceOfArtifact(const std::string &artifact, const Json &manifest,
-                            const std::string &node, Json &alternatives) {
+/// "", or why it is not known.
+static std::string price(const std::string &artifact, const Json &manifest,
+                         const std::string &node, Json &alternatives) {
   CompileOptions options;
   if (std::string problem = readSource(artifact, manifest, options);
       !problem.empty())
@@ -89,10 +90,22 @@ std::string priceOfArtifact(const std::string &artifact, const Json &manifest,
   llvm::raw_string_ostream errors(said);
   // Warnings were said when the artifact was compiled.
   if (compile(options, llvm::nulls(), errors) != ExitCode::Done)
-    return options.model + " cannot be compiled again: " +
-           llvm::StringRef(said).trim().str();
+    return options.model +
+           " cannot be compiled again: " + llvm::StringRef(said).trim().str();
   alternatives = Json::parse(text).value("alternatives", Json::object());
   return "";
+}
+
+void addAlternatives(const std::string &artifact, const std::string &node,
+                     Json &report) {
+  if (!llvm::sys::fs::is_directory(artifact))
+    return;
+  Json alternatives;
+  const std::string why = price(artifact, report, node, alternatives);
+  if (why.empty())
+    report["alternatives"] = std::move(alternatives);
+  else
+    report["no_alternatives"] = why;
 }
 
 } // namespace shardc

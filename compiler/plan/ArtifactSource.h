@@ -25,12 +25,11 @@ namespace shardc {
 std::string readSource(const std::string &artifact,
                        const nlohmann::json &manifest, CompileOptions &options);
 
-/// By function, what the best other sharding of a node would cost (report/
-/// ExplainNode.h): "", or why that is not known, and the remedy.
-std::string priceOfArtifact(const std::string &artifact,
-                            const nlohmann::json &manifest,
-                            const std::string &node,
-                            nlohmann::json &alternatives);
+/// Adds to the manifest of an artifact's folder what the best other sharding of a
+/// node would cost, as "alternatives", or why that is not known, and the remedy, as
+/// "no_alternatives" (report/ExplainNode.h). Other reports stay as they are.
+void addAlternatives(const std::string &artifact, const std::string &node,
+                     nlohmann::json &report);
 
 } // namespace shardc
 

@@ -16,7 +16,6 @@
 #include "tools/shardc/Flags.h"
 #include "tools/shardc/verify/Verify.h"
 
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -282,15 +281,8 @@ static ExitCode loadReport(const Flags &flags, nlohmann::json &report) {
     llvm::errs() << "error: " << problem << "\n";
     return ExitCode::Artifact;
   }
-  if (!flags.node.empty() && llvm::sys::fs::is_directory(flags.model)) {
-    nlohmann::json alternatives;
-    const std::string why =
-        priceOfArtifact(flags.model, report, flags.node, alternatives);
-    if (why.empty())
-      report["alternatives"] = alternatives;
-    else
-      report["no_alternatives"] = why;
-  }
+  if (!flags.node.empty())
+    addAlternatives(flags.model, flags.node, report);
   return ExitCode::Done;
 }
 
