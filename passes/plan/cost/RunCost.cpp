@@ -131,8 +131,10 @@ double RunCost::addUpOutputs(const Plan &plan, unsigned op,
     const Sharding produced = producedSharding(graph, plan, value);
     Sharding whole = produced;
     whole.partial.clear();
-    if (produced.isPartial())
-      seconds += reshard(produced, whole, graph.values[value], sizes);
+    if (!produced.isPartial())
+      continue;
+    seconds += reshard(produced, whole, graph.values[value], sizes);
+    made[value] = {produced, std::move(whole)};
   }
   return seconds;
 }

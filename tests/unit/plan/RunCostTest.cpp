@@ -114,6 +114,26 @@ TEST_F(RunCost, ComputesWhereThatTakesLonger) {
   EXPECT_LT(cost().read, 1e-20);
 }
 
+/// A sum that is returned as well as used is added up once.
+TEST_F(RunCost, SumsThatAreReturnedAreAddedUpOnce) {
+  split(leaf(kUp, 1, 1));
+  const double used = cost().communication;
+  EXPECT_GT(used, 0);
+  auto returning = [&](const char *values, const char *types) {
+    std::string text = kProducts;
+    auto replace = [&](llvm::StringRef from, const std::string &to) {
+      text.replace(text.find(from.str()), from.size(), to);
+    };
+    replace("-> !x {", std::string("-> ") + types + " {");
+    replace("return %y : !x", std::string("return ") + values);
+    load(text);
+    split(leaf(kUp, 1, 1));
+    return cost().communication;
+  };
+  EXPECT_DOUBLE_EQ(returning("%d : !x", "!x"), used);
+  EXPECT_DOUBLE_EQ(returning("%d, %y : !x, !x", "(!x, !x)"), used);
+}
+
 TEST_F(RunCost, SplitMatricesAreHalvedAndNeedOneSum) {
   split(leaf(kUp, 1, 1));
   const double up = 10 * 4 + 4 * 4 + 10 * 4, down = up, relu = 2 * 10 * 4;
