@@ -35,6 +35,25 @@ double timesItsShare(int64_t size, llvm::ArrayRef<AxisRef> axes,
   return most;
 }
 
+void forEachMatrixLeaf(const Graph &graph, LeafRole role,
+                       llvm::function_ref<void(FactorNode)> visit) {
+  llvm::DenseSet<FactorNode> seen;
+  for (const GraphOp &op : graph.ops) {
+    if (!op.usesWeight)
+      continue;
+    for (unsigned i : op.matrices)
+      for (FactorNode dim : op.operands[i])
+        graph.space.forEachLeaf(dim, [&](FactorNode leaf, bool isBuried) {
+          const OpLeaf *found = op.find(leaf);
+          const bool isExperts = found && found->isExperts;
+          if (!isBuried && graph.weightLeaves.contains(leaf) &&
+              isExperts == (role == LeafRole::Experts) &&
+              seen.insert(leaf).second)
+            visit(leaf);
+        });
+  }
+}
+
 namespace {
 
 /// What the collective of a single element counts, beside one of a tensor.
@@ -68,14 +87,10 @@ public:
 
   void run() {
     std::vector<Candidate> candidates;
-    llvm::DenseSet<FactorNode> seen;
-    for (const GraphOp &op : graph.ops)
-      if (op.usesWeight)
-        forEachWeightLeaf(op, [&](FactorNode leaf) {
-          if (seen.insert(leaf).second)
-            if (std::optional<Candidate> best = bestSplit(leaf))
-              candidates.push_back(std::move(*best));
-        });
+    forEachMatrixLeaf(graph, role, [&](FactorNode leaf) {
+      if (std::optional<Candidate> best = bestSplit(leaf))
+        candidates.push_back(std::move(*best));
+    });
     llvm::stable_sort(candidates, [&](const Candidate &a, const Candidate &b) {
       return a.score(graph.meanProduct) > b.score(graph.meanProduct);
     });
@@ -87,21 +102,6 @@ public:
   }
 
 private:
-  /// Leaves of an op's weight matrix.
-  void forEachWeightLeaf(const GraphOp &op,
-                         llvm::function_ref<void(FactorNode)> visit) {
-    for (unsigned i : op.matrices) {
-      for (FactorNode dim : op.operands[i])
-        graph.space.forEachLeaf(dim, [&](FactorNode leaf, bool isBuried) {
-          const OpLeaf *found = op.find(leaf);
-          bool isExperts = found && found->isExperts;
-          if (!isBuried && graph.weightLeaves.contains(leaf) &&
-              isExperts == (role == LeafRole::Experts))
-            visit(leaf);
-        });
-    }
-  }
-
   /// All ways on `leaf`; or, where that has fewer elements, gcd ways on it and
   /// the rest on the factor that follows it: 4 KV heads and their groups of 2
   /// query heads over 8 ways.

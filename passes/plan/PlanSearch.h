@@ -36,6 +36,11 @@ enum class LeafRole {
   Others   ///< everything else
 };
 
+/// Calls visit(leaf) for each leaf of the matrices of products, once, in the order
+/// of their first products.
+void forEachMatrixLeaf(const Graph &graph, LeafRole role,
+                       llvm::function_ref<void(FactorNode)> visit);
+
 /// Splits ops of the graph over all of `axes` together, major first: those that
 /// no axis of them splits yet. Deterministic.
 void searchPlan(const Graph &graph, Plan &plan,

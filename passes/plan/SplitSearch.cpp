@@ -3,6 +3,7 @@
 #include "passes/plan/SplitSearch.h"
 
 #include "passes/plan/Pins.h"
+#include "passes/plan/PlanSearch.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -40,22 +41,6 @@ static std::vector<AxisList> partsOf(ArrayRef<AxisRef> axes) {
   return parts;
 }
 
-/// Leaves of matrices in the order of their first products.
-static llvm::SmallVector<FactorNode, 8> matrixLeaves(const Graph &graph) {
-  llvm::SmallVector<FactorNode, 8> leaves;
-  for (const GraphOp &op : graph.ops)
-    for (unsigned i : op.matrices)
-      for (FactorNode dim : op.operands[i])
-        graph.space.forEachLeaf(dim, [&](FactorNode leaf, bool isBuried) {
-          const OpLeaf *found = op.find(leaf);
-          if (op.usesWeight && !isBuried && found && !found->isExperts &&
-              graph.weightLeaves.contains(leaf) &&
-              !llvm::is_contained(leaves, leaf))
-            leaves.push_back(leaf);
-        });
-  return leaves;
-}
-
 /// Equal for leaves that are alike.
 static auto likenessOf(const Graph &graph, FactorNode leaf) {
   using Place =
@@ -73,13 +58,13 @@ std::vector<std::vector<LeafChoice>>
 findChoices(const Graph &graph, ArrayRef<AxisRef> axes, bool areTogether) {
   llvm::MapVector<unsigned, llvm::SmallVector<FactorNode, 4>> alike;
   std::map<decltype(likenessOf(graph, 0)), unsigned> classes;
-  for (FactorNode leaf : matrixLeaves(graph)) {
+  forEachMatrixLeaf(graph, LeafRole::Others, [&](FactorNode leaf) {
     const unsigned next = alike.size();
     alike[areTogether
               ? classes.try_emplace(likenessOf(graph, leaf), next).first->second
               : next]
         .push_back(leaf);
-  }
+  });
   const std::vector<AxisList> parts = partsOf(axes);
   std::vector<std::vector<LeafChoice>> choices;
   for (const auto &[number, leaves] : alike) {
@@ -125,6 +110,8 @@ private:
     return number;
   }
 
+  bool isSpent() const { return solution.numTried >= budget; }
+
   PlanPrice priceOf(ArrayRef<LeafChoice> chosen) {
     ++solution.numTried;
     Plan plan = problem.start;
@@ -158,23 +145,35 @@ private:
     }
   }
 
-  /// From what is best, another choice of one leaf, or of two of one matrix.
+  /// From what is best, another choice of one leaf, or of two of one matrix. Pairs
+  /// come last: there are few of them where single ones leave a budget.
   void improve() {
     bool isBetter = true;
-    while (isBetter && solution.numTried < budget) {
+    while (isBetter && !isSpent()) {
       const double seconds = solution.after.seconds;
       const std::vector<LeafChoice> best = solution.choices;
-      for (size_t first = 0; first < choices.size(); ++first)
-        for (const LeafChoice &one : choices[first]) {
+      for (const auto &own : choices)
+        for (const LeafChoice &one : own) {
+          if (isSpent())
+            return;
           tryWith(best, {one});
           tryAcross(one);
-          for (size_t second = first + 1; second < choices.size(); ++second)
-            for (const LeafChoice &other : choices[second])
-              if (complement(one, other))
-                tryWith(best, {one, other});
         }
+      tryPairs(best);
       isBetter = solution.after.seconds < seconds;
     }
+  }
+
+  void tryPairs(ArrayRef<LeafChoice> best) {
+    for (size_t first = 0; first < choices.size(); ++first)
+      for (const LeafChoice &one : choices[first])
+        for (size_t second = first + 1; second < choices.size(); ++second)
+          for (const LeafChoice &other : choices[second]) {
+            if (isSpent())
+              return;
+            if (complement(one, other))
+              tryWith(best, {one, other});
+          }
   }
 
   /// That over its part of the axes, and everything else over the rest of them.
@@ -199,7 +198,7 @@ private:
   }
 
   void tryWith(ArrayRef<LeafChoice> best, ArrayRef<LeafChoice> changed) {
-    if (solution.numTried >= budget)
+    if (isSpent())
       return;
     std::vector<LeafChoice> chosen(changed);
     for (const LeafChoice &kept : best)

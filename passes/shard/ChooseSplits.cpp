@@ -15,8 +15,12 @@ using namespace mlir;
 
 namespace shardc::shard {
 
-/// Plans of a layer take a millisecond or two.
-static constexpr unsigned kBudget = 400;
+/// Plans that are tried; fewer of graphs in which no layers are alike, so that what
+/// the search takes is linear in a model's size.
+static unsigned budgetFor(const plan::Graph &graph) {
+  constexpr size_t kPlans = 400, kOps = 200'000;
+  return std::min(kPlans, kOps / std::max<size_t>(1, graph.ops.size()));
+}
 
 static llvm::SmallVector<plan::FactorNode, 4> leavesOf(const plan::Graph &graph,
                                                        plan::FactorNode dim) {
@@ -36,37 +40,52 @@ static void forEachWeight(
             source.graph.values[source.graph.ops[number].resultValues[0]].dims);
 }
 
-/// The factors of a choice, each in the first weight that has it.
+/// The factors of all choices, each in the first weight that has it, those of the
+/// first choice first.
 static std::vector<ChosenSplits::Factor>
-describe(const FunctionGraph &source, const plan::LeafChoice &choice) {
-  std::vector<ChosenSplits::Factor> found;
-  llvm::DenseSet<plan::FactorNode> done;
+describe(const FunctionGraph &source, ArrayRef<plan::LeafChoice> choices) {
+  llvm::DenseMap<plan::FactorNode, size_t> choiceOf;
+  for (auto [number, choice] : llvm::enumerate(choices))
+    for (plan::FactorNode leaf : choice.leaves)
+      choiceOf[leaf] = number;
+  std::vector<std::vector<ChosenSplits::Factor>> byChoice(choices.size());
   forEachWeight(source, [&](StringRef name, const plan::DimNodes &dims) {
     for (auto [d, dim] : llvm::enumerate(dims))
       for (auto [position, leaf] : llvm::enumerate(leavesOf(source.graph, dim)))
-        if (llvm::is_contained(choice.leaves, leaf) && done.insert(leaf).second)
-          found.push_back({name.str(), d, position, choice.axes});
+        if (auto found = choiceOf.find(leaf); found != choiceOf.end()) {
+          byChoice[found->second].push_back(
+              {name.str(), d, position, choices[found->second].axes});
+          choiceOf.erase(found);
+        }
   });
-  return found;
+  std::vector<ChosenSplits::Factor> factors;
+  for (auto &own : byChoice)
+    llvm::append_range(factors, own);
+  return factors;
 }
 
 void ChosenSplits::apply(const FunctionGraph &source, plan::Plan &start) const {
-  std::vector<plan::LeafChoice> choices;
+  std::vector<plan::LeafChoice> choices(factors.size());
+  llvm::StringMap<llvm::SmallVector<size_t, 2>> ofWeight;
+  for (auto [number, factor] : llvm::enumerate(factors)) {
+    choices[number].axes = factor.axes;
+    ofWeight[factor.weight].push_back(number);
+  }
   llvm::DenseSet<plan::FactorNode> done;
-  for (const Factor &factor : factors) {
-    plan::LeafChoice &choice = choices.emplace_back();
-    choice.axes = factor.axes;
-    forEachWeight(source, [&](StringRef name, const plan::DimNodes &dims) {
-      auto known = standsFor.find(name);
-      if (known == standsFor.end() || known->second != factor.weight ||
-          factor.dim >= dims.size())
-        return;
+  forEachWeight(source, [&](StringRef name, const plan::DimNodes &dims) {
+    auto known = standsFor.find(name);
+    if (known == standsFor.end())
+      return;
+    for (size_t number : ofWeight.lookup(known->second)) {
+      const Factor &factor = factors[number];
+      if (factor.dim >= dims.size())
+        continue;
       const auto leaves = leavesOf(source.graph, dims[factor.dim]);
       if (factor.position < leaves.size() &&
           done.insert(leaves[factor.position]).second)
-        choice.leaves.push_back(leaves[factor.position]);
-    });
-  }
+        choices[number].leaves.push_back(leaves[factor.position]);
+    }
+  });
   plan::applyChoices(source.graph, choices, start);
 }
 
@@ -97,10 +116,9 @@ ChosenSplits chooseSplits(func::FuncOp function, const PriceContext &context,
     return price;
   };
   const plan::Plan start(graph);
-  const plan::SplitSolution solution =
-      plan::searchSplits({graph, axes, start, complete, price}, kBudget);
-  for (const plan::LeafChoice &choice : solution.choices)
-    llvm::append_range(chosen.factors, describe(source, choice));
+  const plan::SplitSolution solution = plan::searchSplits(
+      {graph, axes, start, complete, price}, budgetFor(graph));
+  chosen.factors = describe(source, solution.choices);
   if (chosen.factors.empty())
     return chosen;
   for (auto weight : function.getOps<onnx::WeightOp>())
