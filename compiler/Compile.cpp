@@ -9,6 +9,7 @@
 #include "compiler/annotations/AnnotatedPlan.h"
 #include "compiler/files/OutputFile.h"
 #include "compiler/import/Import.h"
+#include "compiler/package/MeshJson.h"
 #include "compiler/package/Package.h"
 #include "compiler/package/ReplacedArtifact.h"
 #include "compiler/ranks/RankFiles.h"
@@ -355,12 +356,7 @@ private:
     plan["sp"] = options.sequenceParallel;
     plan["micro_batches"] = options.microBatches;
     plan["cp_mode"] = options.contextMode;
-    plan["mesh"] = Json::array();
-    for (const dist::Axis &axis : options.mesh.axes) {
-      plan["mesh"].push_back({{"name", axis.name}, {"size", axis.size}});
-      if (!axis.shares.empty())
-        plan["mesh"].back()["shares"] = axis.shares;
-    }
+    plan["mesh"] = package::meshJson(options.mesh);
     report["plan"] = plan;
     if (options.savePlan.empty())
       return ExitCode::Done;

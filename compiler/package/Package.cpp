@@ -8,6 +8,7 @@
 #include "compiler/files/OutputFile.h"
 #include "compiler/files/StagingFolder.h"
 #include "compiler/package/ElementTypes.h"
+#include "compiler/package/MeshJson.h"
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/package/ReplacedArtifact.h"
 #include "compiler/package/WeightCopy.h"
@@ -235,13 +236,8 @@ private:
     manifest["tool"] = "shardc 0.1";
     manifest["tolerance"] = toleranceOf(module);
     manifest["target"] = options.target;
-    manifest["mesh"] = Json::array();
+    manifest["mesh"] = meshJson(mesh);
     manifest.erase("shares"); // each axis has its own
-    for (const dist::Axis &axis : mesh.axes) {
-      manifest["mesh"].push_back({{"name", axis.name}, {"size", axis.size}});
-      if (!axis.shares.empty())
-        manifest["mesh"].back()["shares"] = axis.shares;
-    }
     std::error_code error;
     fs::path folder = fs::canonical(options.modelFolder, error);
     fs::path relative = fs::relative(

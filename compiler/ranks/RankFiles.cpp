@@ -4,6 +4,7 @@
 
 #include "compiler/files/OutputFile.h"
 #include "compiler/files/StagingFolder.h"
+#include "compiler/package/MeshJson.h"
 #include "compiler/ranks/RankProgram.h"
 #include "dialects/dist/algebra/DeviceWays.h"
 #include "dialects/onnx/FunctionInfo.h"
@@ -72,17 +73,11 @@ public:
       return problem;
     for (const std::string &name : weights.names)
       written.push_back({{"path", name}});
-    Json axes = Json::array();
-    for (const dist::Axis &axis : replica.axes) {
-      axes.push_back({{"name", axis.name}, {"size", axis.size}});
-      if (!axis.shares.empty())
-        axes.back()["shares"] = axis.shares;
-    }
     const Json manifest = {{"format", kFormat},
                            {"collectives", style == Collectives::Microsoft
                                                ? "microsoft"
                                                : "tensorrt"},
-                           {"mesh", axes},
+                           {"mesh", package::meshJson(replica)},
                            {"replicas", mesh.numRanks() / replica.numRanks()},
                            {"files", written},
                            {"ranks", ranks}};
