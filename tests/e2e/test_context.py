@@ -7,8 +7,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from tests.e2e.caches import VOCABULARY, decoder, write_request, write_steps
-from tests.support import EndToEnd, data_sets, model_file, program, read_outputs
+from tests.e2e.plans import PlanTest
+from tests.support import program, read_outputs
 
 MODES = ("ring", "ulysses", "gather")
 SIZE = 4  # of a head
@@ -60,12 +60,7 @@ def inputs_of(length, mask):
     return feeds
 
 
-class Context(EndToEnd):
-    def artifact(self, file, *flags):
-        target = self.folder / "context.shard"
-        self.run_ok("shardc", file, *flags, "-o", target)
-        return target
-
+class Context(PlanTest):
     def outputs(self, artifact, feeds):
         np.savez(self.folder / "x.npz", **feeds)
         out = self.folder / "out"
@@ -81,7 +76,7 @@ class Context(EndToEnd):
         session = ReferenceEvaluator(model)
         expected = {length: session.run(None, inputs_of(length, mask)) for length in lengths}
         for plan, mode in itertools.product(plans, modes):
-            artifact = self.artifact(file, *plan.split(), "--cp-mode", mode)
+            artifact = self.artifact(file, plan, "--cp-mode", mode)
             for length in lengths:
                 with self.subTest(plan=plan, mode=mode, length=length, **kind):
                     found = self.outputs(artifact, inputs_of(length, mask))
@@ -128,7 +123,7 @@ class Context(EndToEnd):
         file = self.folder / "model.onnx"
         onnx.save(attention_model(is_causal=1), file)
         for mode in MODES:
-            found = self.outputs(self.artifact(file, "--cp", 3, "--cp-mode", mode), inputs_of(0, None))
+            found = self.outputs(self.artifact(file, f"--cp 3 --cp-mode {mode}"), inputs_of(0, None))
             self.assertEqual(found[0].shape, (2, 0, WIDTH))
 
     def test_what_each_mode_sends(self):
@@ -147,30 +142,12 @@ class Context(EndToEnd):
         self.assertEqual(wire, {"gather": 6 * tensor, "ring": 6 * tensor, "ulysses": 3 * tensor})
 
     def test_models(self):
-        for name in ("llama-dynamo-op18", "bert-ts-op17", "gpt2-dynamo-op20"):
-            one = self.compile(model_file(name), 1, to="one.shard")
-            for data_set, mode in itertools.product(data_sets(name), MODES):
-                expected = self.execute(one, data_set)
-                for plan in ("--cp 2", "--cp 4", "--cp 2 --tp 2 --sp --pp 2"):
-                    with self.subTest(name, plan=plan, mode=mode, data_set=data_set.name):
-                        artifact = self.artifact(model_file(name), *plan.split(), "--cp-mode", mode)
-                        self.assert_same_numbers(self.execute(artifact, data_set), expected)
+        plans = ("--cp 2", "--cp 4", "--cp 2 --tp 2 --sp --pp 2")
+        self.check_models(
+            ("llama-dynamo-op18", "bert-ts-op17", "gpt2-dynamo-op20"),
+            [f"{plan} --cp-mode {mode}" for plan, mode in itertools.product(plans, MODES)],
+        )
 
     def test_caches(self):
         """A prompt and steps of one token."""
-        model, total = decoder(), 9
-        file = self.folder / "decoder.onnx"
-        onnx.save(model, file)
-        ids = np.random.default_rng(3).integers(0, VOCABULARY, (2, total))
-        folders = write_steps(self.folder / "steps", model, ids, [5] + [1] * (total - 5))
-        write_request(self.folder / "whole", model, 0, ids)
-        whole = self.folder / "expected"
-        one = self.compile(file, 1, to="one.shard")
-        self.run_ok("shardrun", one, "--inputs", self.folder / "whole", "--outputs", whole)
-        for mode in MODES:
-            with self.subTest(mode):
-                out = self.folder / mode
-                artifact = self.artifact(file, "--cp", 2, "--cp-mode", mode)
-                self.run_ok("shardrun", artifact, "--inputs", *folders, "--cache", total, "--outputs", out)
-                logits = [read_outputs(out / str(i))[0] for i in range(len(folders))]
-                self.assert_same_numbers([np.concatenate(logits, axis=1)], [read_outputs(whole)[0]])
+        self.check_prompt_and_steps([f"--cp 2 --cp-mode {mode}" for mode in MODES], batch=2)

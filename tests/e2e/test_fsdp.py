@@ -1,6 +1,5 @@
 """Weights that ranks share out, and rows of which each has its own: `--fsdp`, alone and beside other axes."""
 
-import json
 import os
 import re
 import subprocess
@@ -11,10 +10,10 @@ import onnx
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from tests.e2e.caches import VOCABULARY, decoder, write_request, write_steps
+from tests.e2e.plans import PlanTest
 from tests.e2e.test_parallel import experts_model
 from tests.graphs import GraphBuilder
-from tests.support import BIN, BUILD, EndToEnd, data_sets, model_file, program, read_outputs
+from tests.support import BIN, BUILD, data_sets, model_file, program, read_outputs
 
 PLUGIN = BUILD / "lib/simulated/libshardrt_cuda.so"
 MODELS = ("llama-dynamo-op18", "bert-ts-op17", "vit-ts-static-op17", "gpt2-dynamo-op20", "llama-genai-int4")
@@ -48,60 +47,19 @@ def chain(layers, head=0):
     return graph.model([value("x", WIDTH)], [value(x, head or WIDTH)])
 
 
-class Fsdp(EndToEnd):
-    def artifact(self, model, plan, *flags, to="plan.shard"):
-        target = self.folder / to
-        self.run_ok("shardc", model, *plan.split(), "-o", target, *flags)
-        return target
-
-    def report(self, model, plan, *flags):
-        file = self.folder / "report.json"
-        self.run_ok("shardc", model, *plan.split(), "--explain-json", file, *flags)
-        return json.loads(file.read_text())
-
+class Fsdp(PlanTest):
     def test_models_under_each_plan(self):
-        for name in MODELS:
-            one = self.compile(model_file(name), 1, to="one.shard")
-            for data_set in data_sets(name):
-                expected = self.execute(one, data_set)
-                for plan in PLANS:
-                    with self.subTest(name, plan=plan, data_set=data_set.name):
-                        self.assert_same_numbers(self.execute(self.artifact(model_file(name), plan), data_set), expected)
+        self.check_models(MODELS, PLANS)
 
     def test_any_number_of_rows(self):
         """Ranks without a row gather all the same; none has more rows than it must."""
-        model = decoder()
-        file = self.folder / "decoder.onnx"
-        onnx.save(model, file)
-        one = self.compile(file, 1, to="one.shard")
-        for plan in ("--fsdp 2", "--fsdp 3", "--fsdp 4 --tp 3", "--fsdp 2 --pp 2", "--fsdp 5 --tp 2 --pp 2"):
-            artifact = self.artifact(file, plan)
-            for batch in (1, 2, 5):
-                with self.subTest(plan, batch=batch):
-                    ids = np.random.default_rng(batch).integers(0, VOCABULARY, (batch, 6))
-                    data = write_request(self.folder / f"{plan}{batch}", model, 0, ids)
-                    out, whole = self.folder / "out", self.folder / "whole"
-                    self.run_ok("shardrun", one, "--inputs", data, "--outputs", whole)
-                    self.run_ok("shardrun", artifact, "--inputs", data, "--outputs", out, "--check-replicas")
-                    self.assert_same_numbers(read_outputs(out), read_outputs(whole))
+        plans = ("--fsdp 2", "--fsdp 3", "--fsdp 4 --tp 3", "--fsdp 2 --pp 2", "--fsdp 5 --tp 2 --pp 2")
+        self.check_prompts(plans, [(1, 6), (2, 6), (5, 6)])
 
     def test_a_prompt_and_steps(self):
         """Caches lie where their rows are."""
-        model, total = decoder(), 9
-        file = self.folder / "decoder.onnx"
-        onnx.save(model, file)
-        ids = np.random.default_rng(3).integers(0, VOCABULARY, (3, total))
-        folders = write_steps(self.folder / "steps", model, ids, [5] + [1] * (total - 5))
-        write_request(self.folder / "whole", model, 0, ids)
-        whole = self.folder / "expected"
-        self.run_ok("shardrun", self.compile(file, 1, to="one.shard"), "--inputs", self.folder / "whole", "--outputs", whole)
-        for plan in ("--fsdp 2", "--fsdp 4 --tp 2", "--fsdp 2 --tp 2 --pp 2", "--dp 2 --fsdp 2", "--fsdp 2 --cp 2"):
-            with self.subTest(plan):
-                out = self.folder / ("out" + plan.replace(" ", ""))
-                artifact = self.artifact(file, plan)
-                self.run_ok("shardrun", artifact, "--inputs", *folders, "--cache", total, "--outputs", out)
-                logits = [read_outputs(out / str(i))[0] for i in range(len(folders))]
-                self.assert_same_numbers([np.concatenate(logits, axis=1)], [read_outputs(whole)[0]])
+        plans = ("--fsdp 2", "--fsdp 4 --tp 2", "--fsdp 2 --tp 2 --pp 2", "--dp 2 --fsdp 2", "--fsdp 2 --cp 2")
+        self.check_prompt_and_steps(plans, batch=3)
 
     def test_micro_batches(self):
         name = "bert-ts-op17"

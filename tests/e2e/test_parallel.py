@@ -7,8 +7,8 @@ import onnx
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from tests.e2e.caches import VOCABULARY, decoder, write_request, write_steps
-from tests.support import EndToEnd, data_sets, model_file, program, read_outputs
+from tests.e2e.plans import PlanTest
+from tests.support import data_sets, model_file, program, read_outputs
 
 PLANS = (
     "--pp 2",
@@ -111,33 +111,16 @@ def experts_model(tokens="n", experts=4, hidden=30, width=8, routed=1.0, flat=Tr
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
 
 
-class Parallel(EndToEnd):
-    def report(self, model, *flags):
-        file = self.folder / "report.json"
-        self.run_ok("shardc", model, *flags, "--explain-json", file)
-        return json.loads(file.read_text())
-
-    def artifact(self, model, plan):
-        target = self.folder / "plan.shard"
-        self.run_ok("shardc", model, *plan.split(), "-o", target)
-        return target
-
+class Parallel(PlanTest):
     def test_models_under_each_plan(self):
-        for name in ("llama-dynamo-op18", "bert-ts-op17", "vit-ts-static-op17", "gpt2-dynamo-op20"):
-            one = self.compile(model_file(name), 1, to="one.shard")
-            for data_set in data_sets(name):
-                expected = self.execute(one, data_set)
-                for plan in PLANS:
-                    with self.subTest(name, plan=plan, data_set=data_set.name):
-                        found = self.execute(self.artifact(model_file(name), plan), data_set)
-                        self.assert_same_numbers(found, expected)
+        self.check_models(("llama-dynamo-op18", "bert-ts-op17", "vit-ts-static-op17", "gpt2-dynamo-op20"), PLANS)
 
     def test_sequence_parallelism_costs_no_more_bytes(self):
         """Each all_reduce becomes a reduce_scatter and an all_gather, which together move what it moved."""
         llama = model_file("llama-dynamo-op18")
         dims = ["--dims", "batch=1,sequence=64"]
-        plain = self.report(llama, "--tp", 2, *dims)["collectives"]
-        split = self.report(llama, "--tp", 2, "--sp", *dims)["collectives"]
+        plain = self.report(llama, "--tp 2", *dims)["collectives"]
+        split = self.report(llama, "--tp 2 --sp", *dims)["collectives"]
         kinds = [entry["kind"] for entry in split]
         self.assertNotIn("all_reduce", kinds)
         self.assertEqual(kinds.count("reduce_scatter"), [entry["kind"] for entry in plain].count("all_reduce"))
@@ -146,8 +129,8 @@ class Parallel(EndToEnd):
 
     def test_stages_hold_their_own_weights(self):
         llama = model_file("llama-dynamo-op18")
-        whole = self.report(llama)["ranks"][0]["weight_bytes"]
-        report = self.report(llama, "--pp", 4)
+        whole = self.report(llama, "--tp 1")["ranks"][0]["weight_bytes"]
+        report = self.report(llama, "--pp 4")
         parts = [rank["weight_bytes"] for rank in report["ranks"]]
         self.assertEqual([rank["coords"]["pp"] for rank in report["ranks"]], [0, 1, 2, 3])
         self.assertGreaterEqual(sum(parts), whole)
@@ -219,30 +202,15 @@ class Parallel(EndToEnd):
 
     def test_caches_of_stages(self):
         """A prompt and steps, caches over stages or rows over ranks, give what one long run of one rank gives."""
-        model, total = decoder(), 12
-        file = self.folder / "decoder.onnx"
-        onnx.save(model, file)
-        ids = np.random.default_rng(3).integers(0, VOCABULARY, (2, total))
-        folders = write_steps(self.folder / "steps", model, ids, [5] + [1] * (total - 5))
-        write_request(self.folder / "whole", model, 0, ids)
-        whole = self.folder / "expected"
-        one = self.compile(file, 1, to="one.shard")
-        self.run_ok("shardrun", one, "--inputs", self.folder / "whole", "--outputs", whole)
-        for plan in ("--pp 2", "--pp 2 --tp 2", "--dp 2 --pp 2 --tp 2", "--ep 3 --cp 2 --ep-mode batch"):
-            with self.subTest(plan):
-                out = self.folder / ("out" + plan.replace(" ", ""))
-                self.run_ok(
-                    "shardrun", self.artifact(file, plan), "--inputs", *folders, "--cache", total, "--outputs", out
-                )
-                logits = [read_outputs(out / str(i))[0] for i in range(len(folders))]
-                self.assert_same_numbers([np.concatenate(logits, axis=1)], [read_outputs(whole)[0]])
+        plans = ("--pp 2", "--pp 2 --tp 2", "--dp 2 --pp 2 --tp 2", "--ep 3 --cp 2 --ep-mode batch")
+        self.check_prompt_and_steps(plans, batch=2, total=12)
 
     def test_experts_on_ranks_of_their_own(self):
         for routed, flat in ((1, True), (0, True), (1, False)):
             model = experts_model(routed=routed, flat=flat)
             file = self.folder / f"experts{routed}{flat}.onnx"
             onnx.save(model, file)
-            report = self.report(file, "--ep", 2)
+            report = self.report(file, "--ep 2")
             up = [entry for entry in report["whole_weights"] if entry["name"] in ("up", "down")]
             self.assertEqual(up, [], "each rank holds half of the experts")
             session = ReferenceEvaluator(model)
@@ -271,7 +239,7 @@ class Parallel(EndToEnd):
                     with self.subTest(name, plan=plan, data_set=data_set.name):
                         found = self.execute(self.artifact(model_file(name), plan + " --ep-mode batch"), data_set)
                         self.assert_same_numbers(found, expected)
-        report = self.report(model_file("llama-dynamo-op18"), "--ep", 2, "--ep-mode", "batch")
+        report = self.report(model_file("llama-dynamo-op18"), "--ep 2 --ep-mode batch")
         self.assertEqual(report["collectives"], [], "rows have nothing to say to each other")
 
     def test_the_batch_decides_what_ep_splits(self):
@@ -282,17 +250,17 @@ class Parallel(EndToEnd):
             (["--plan-dims", "batch=1,seq=100000"], r"is tensor parallelism: 0\.\d\d of the predicted time"),
         ):
             with self.subTest(sizes):
-                [said] = self.report(file, "--ep", 2, *sizes)["choices"]
+                [said] = self.report(file, "--ep 2", *sizes)["choices"]
                 self.assertRegex(said, r'^outside of experts "ep" ' + choice)
 
     def test_split_tokens_go_to_their_experts_and_back(self):
         file = self.folder / "experts.onnx"
         onnx.save(experts_model(experts=8), file)
-        for flags, others in (
-            (["--ep", 4, "--sp"], []),
-            (["--ep", 2, "--tp", 2, "--sp"], ["all_gather", "reduce_scatter"]),
+        for plan, others in (
+            ("--ep 4 --sp", []),
+            ("--ep 2 --tp 2 --sp", ["all_gather", "reduce_scatter"]),
         ):
-            kinds = [entry["kind"] for entry in self.report(file, *flags)["collectives"]]
+            kinds = [entry["kind"] for entry in self.report(file, plan)["collectives"]]
             self.assertEqual((kinds.count("dispatch"), kinds.count("combine")), (1, 1), kinds)
             for kind in others:
                 self.assertIn(kind, kinds)

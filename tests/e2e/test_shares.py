@@ -10,10 +10,10 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from tests import large
-from tests.e2e.caches import VOCABULARY, decoder, write_request, write_steps
+from tests.e2e.plans import PlanTest
 from tests.e2e.processes import LLAMA, ProcessTest, by_hand
 from tests.e2e.test_parallel import experts_model
-from tests.support import BIN, BUILD, EndToEnd, data_sets, model_file, program, read_outputs
+from tests.support import BIN, BUILD, data_sets, model_file, program, read_outputs
 
 PLUGIN = BUILD / "lib/simulated/libshardrt_cuda.so"
 FAKE = {"SHARDC_BACKENDS": str(BUILD / "lib/tests")}
@@ -32,17 +32,7 @@ PLANS = (
 SLOW, FAST = "l40s", "h100"
 
 
-class Shares(EndToEnd):
-    def artifact(self, model, plan, *flags, to="plan.shard"):
-        target = self.folder / to
-        self.run_ok("shardc", model, *plan.split(), "-o", target, *flags)
-        return target
-
-    def report(self, model, plan, *flags):
-        file = self.folder / "report.json"
-        self.run_ok("shardc", model, *plan.split(), "--explain-json", file, *flags)
-        return json.loads(file.read_text())
-
+class Shares(PlanTest):
     def topology(self, *devices, per_node=1):
         file = self.folder / "machine.json"
         machine = {"nodes": len(devices), "devices_per_node": per_node, "devices": list(devices)}
@@ -51,13 +41,7 @@ class Shares(EndToEnd):
         return file
 
     def test_models_under_each_plan(self):
-        for name in MODELS:
-            one = self.compile(model_file(name), 1, to="one.shard")
-            for data_set in data_sets(name):
-                expected = self.execute(one, data_set)
-                for plan in PLANS:
-                    with self.subTest(name, plan=plan, data_set=data_set.name):
-                        self.assert_same_numbers(self.execute(self.artifact(model_file(name), plan), data_set), expected)
+        self.check_models(MODELS, PLANS)
 
     def test_heads_and_weights_are_cut_by_shares(self):
         """8 heads over 3, 1 are 6 and 2, with all that belongs to them."""
@@ -81,38 +65,13 @@ class Shares(EndToEnd):
 
     def test_any_number_of_rows(self):
         """Ranks without a row, or a position, do what the others wait for."""
-        model = decoder()
-        file = self.folder / "decoder.onnx"
-        onnx.save(model, file)
-        one = self.compile(file, 1, to="one.shard")
-        for plan in ("--tp 2 --sp --shares 3,1", "--cp 2 --shares 1,7", "--fsdp 3 --shares 1,1,6", "--tp 4 --sp --shares 1,1,2,8"):
-            artifact = self.artifact(file, plan)
-            for batch, length in ((1, 1), (1, 2), (2, 5), (5, 7)):
-                with self.subTest(plan, batch=batch, length=length):
-                    ids = np.random.default_rng(batch).integers(0, VOCABULARY, (batch, length))
-                    data = write_request(self.folder / f"{plan}{batch}{length}", model, 0, ids)
-                    out, whole = self.folder / "out", self.folder / "whole"
-                    self.run_ok("shardrun", one, "--inputs", data, "--outputs", whole)
-                    self.run_ok("shardrun", artifact, "--inputs", data, "--outputs", out, "--check-replicas")
-                    self.assert_same_numbers(read_outputs(out), read_outputs(whole))
+        plans = ("--tp 2 --sp --shares 3,1", "--cp 2 --shares 1,7", "--fsdp 3 --shares 1,1,6", "--tp 4 --sp --shares 1,1,2,8")
+        self.check_prompts(plans, [(1, 1), (1, 2), (2, 5), (5, 7)])
 
     def test_a_prompt_and_steps(self):
         """Caches lie where their heads are, which are more on some ranks."""
-        model, total = decoder(), 9
-        file = self.folder / "decoder.onnx"
-        onnx.save(model, file)
-        ids = np.random.default_rng(3).integers(0, VOCABULARY, (3, total))
-        folders = write_steps(self.folder / "steps", model, ids, [5] + [1] * (total - 5))
-        write_request(self.folder / "whole", model, 0, ids)
-        whole = self.folder / "expected"
-        self.run_ok("shardrun", self.compile(file, 1, to="one.shard"), "--inputs", self.folder / "whole", "--outputs", whole)
-        for plan in ("--tp 2 --shares 3,1", "--fsdp 2 --tp 2 --shares fsdp=1,2 --shares tp=3,1", "--cp 2 --tp 2 --shares tp=1,3"):
-            with self.subTest(plan):
-                out = self.folder / ("out" + plan.replace(" ", ""))
-                artifact = self.artifact(file, plan)
-                self.run_ok("shardrun", artifact, "--inputs", *folders, "--cache", total, "--outputs", out)
-                logits = [read_outputs(out / str(i))[0] for i in range(len(folders))]
-                self.assert_same_numbers([np.concatenate(logits, axis=1)], [read_outputs(whole)[0]])
+        plans = ("--tp 2 --shares 3,1", "--fsdp 2 --tp 2 --shares fsdp=1,2 --shares tp=3,1", "--cp 2 --tp 2 --shares tp=1,3")
+        self.check_prompt_and_steps(plans, batch=3)
 
     def test_experts(self):
         """Four experts over 3, 1 are three and one; tokens go where theirs are."""

@@ -78,18 +78,22 @@ Machine makeMachine(int64_t nodes, int64_t devicesPerNode) {
   return machine;
 }
 
+std::set<Routes> allRoutes(const Machine &machine, const Degrees &degrees) {
+  std::set<Routes> all;
+  for (const Degrees &order : allOrders(degrees))
+    all.insert(routesOf(machine, order));
+  return all;
+}
+
 TEST(RankOrder, OneOfEachKindIsTried) {
   for (auto [nodes, perNode] : {std::pair(2, 4), {8, 4}, {32, 2}, {1, 8}}) {
     const Machine machine = makeMachine(nodes, perNode);
     forAllDegrees({1, 2, 4}, nodes * perNode, [&](const Degrees &degrees) {
-      std::set<Routes> all, tried{routesOf(machine, degrees)};
-      for (const Degrees &order : allOrders(degrees))
-        all.insert(routesOf(machine, order));
-      const std::vector<Degrees> others = otherOrders(degrees, machine);
-      for (const Degrees &other : others)
+      std::set<Routes> tried{routesOf(machine, degrees)};
+      for (const Degrees &other : otherOrders(degrees, machine))
         EXPECT_TRUE(tried.insert(routesOf(machine, other)).second)
             << other.flags();
-      EXPECT_EQ(tried, all) << degrees.flags();
+      EXPECT_EQ(tried, allRoutes(machine, degrees)) << degrees.flags();
     });
   }
 }
@@ -98,12 +102,10 @@ TEST(RankOrder, NoKindIsLeftOutWhereWaysDoNotFitNodes) {
   for (auto [nodes, perNode] : {std::pair(3, 4), {12, 4}, {6, 6}, {9, 8}}) {
     const Machine machine = makeMachine(nodes, perNode);
     forAllDegrees({1, 2, 3}, nodes * perNode, [&](const Degrees &degrees) {
-      std::set<Routes> all, tried{routesOf(machine, degrees)};
-      for (const Degrees &order : allOrders(degrees))
-        all.insert(routesOf(machine, order));
+      std::set<Routes> tried{routesOf(machine, degrees)};
       for (const Degrees &other : otherOrders(degrees, machine))
         tried.insert(routesOf(machine, other));
-      EXPECT_EQ(tried, all) << degrees.flags();
+      EXPECT_EQ(tried, allRoutes(machine, degrees)) << degrees.flags();
     });
   }
 }
