@@ -18,6 +18,7 @@
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/rt/Rt.h"
+#include "passes/partition/HeldValues.h"
 #include "passes/verify/CheckRule.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -42,7 +43,7 @@ public:
   unsigned numMoved = 0;
 
   void run() {
-    SmallVector<AllGatherOp> gathers(function.getOps<AllGatherOp>());
+    const SmallVector<AllGatherOp> gathers(function.getOps<AllGatherOp>());
     for (AllGatherOp gather : gathers) {
       if (gather->hasAttr(dist::kStoredAttr))
         continue; // what is done at load is not to be done in each run
@@ -51,6 +52,9 @@ public:
         ++numMoved;
       }
     }
+    // What was cut behind an op that a gather has passed was there before it.
+    if (numMoved > 0)
+      reuseHeldValues(function);
   }
 
 private:

@@ -6,6 +6,7 @@
 #include "dialects/dist/algebra/ReshardPlan.h"
 #include "dialects/dist/algebra/StorageAxis.h"
 #include "dialects/onnx/FunctionInfo.h"
+#include "passes/partition/HeldValues.h"
 
 using namespace mlir;
 
@@ -30,6 +31,11 @@ public:
       if (auto reshard = dyn_cast<dist::ReshardOp>(op);
           reshard && failed(replace(reshard)))
         return failure();
+    reuseHeldValues(function);
+    numCollectives = llvm::count_if(function.front(), [](Operation &op) {
+      return isa<dist::AllGatherOp, dist::AllReduceOp, dist::AllToAllOp,
+                 dist::ReduceScatterOp>(op);
+    });
     for (Value argument : function.getArguments())
       localize(argument);
     for (Operation &op : function.front())
@@ -123,8 +129,6 @@ private:
               Type type) {
     Location loc = reshard.getLoc();
     auto axes = dist::AxesAttr::get(builder.getContext(), step.axes);
-    numCollectives +=
-        step.kind != StepKind::Slice && step.kind != StepKind::Once;
     switch (step.kind) {
     case StepKind::ReduceScatter:
       return dist::ReduceScatterOp::create(
