@@ -2,23 +2,21 @@
 
 #include "compiler/Compile.h"
 
+#include "compiler/CompileReport.h"
 #include "compiler/Diagnostics.h"
+#include "compiler/FlagFile.h"
 #include "compiler/Pipeline.h"
 #include "compiler/RequestSizes.h"
 #include "compiler/annotations/AnnotatedModel.h"
 #include "compiler/annotations/AnnotatedPlan.h"
-#include "compiler/files/OutputFile.h"
 #include "compiler/import/Import.h"
-#include "compiler/package/MeshJson.h"
 #include "compiler/package/Package.h"
 #include "compiler/package/ReplacedArtifact.h"
 #include "compiler/ranks/RankFiles.h"
-#include "compiler/report/Explain.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "passes/plan/machine/DeviceShares.h"
 #include "passes/plan/machine/ReadMachine.h"
-#include "passes/shard/Passes.h"
 #include "passes/verify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -30,12 +28,9 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 
-#include <nlohmann/json.hpp>
-
 #include <chrono>
 
 using namespace mlir;
-using Json = nlohmann::json;
 
 namespace shardc {
 
@@ -50,7 +45,7 @@ public:
     prepareContext(context);
     context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
       if (diagnostic.getSeverity() == DiagnosticSeverity::Remark) {
-        report["choices"].push_back(diagnostic.str());
+        report.addChoice(diagnostic.str());
         return success();
       }
       hasError |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
@@ -88,7 +83,7 @@ public:
       if (options.to == kPhases[i])
         return printModule();
       if (options.until == kPhases[i])
-        return explain();
+        return report.tell(output, errors);
       if (options.emit == "annotated-onnx" && kPhases[i] == "staged")
         return emitAnnotated();
       if (options.emit == "onnx" && kPhases[i] == "partitioned")
@@ -96,8 +91,8 @@ public:
     }
     std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - start;
-    report["compile_seconds"] = seconds.count();
-    if (ExitCode code = explain(); code != ExitCode::Done)
+    report.addSeconds(seconds.count());
+    if (ExitCode code = report.tell(output, errors); code != ExitCode::Done)
       return code;
     return package();
   }
@@ -164,18 +159,6 @@ private:
     return ExitCode::Flags;
   }
 
-  /// What the plan sends, and over which links where those are known.
-  Json explainPlan() {
-    return report::explainPlan(*module, dims, machine ? &*machine : nullptr,
-                               layers ? &*layers : nullptr);
-  }
-
-  void explainLowered() {
-    report::explainMemory(*module, dims, report);
-    report::explainCaches(*module, dims, report);
-    report::explainOverlap(*module, options.overlap, options.target, report);
-  }
-
   ExitCode load() {
     progress("import");
     record.wantsOutputs = options.emit == "annotated-onnx";
@@ -240,7 +223,7 @@ private:
         *module, options.output,
         *ranks::symbolizeCollectives(options.collectives), isModels);
     if (problem.empty())
-      return explain();
+      return report.tell(output, errors);
     errors << "error: " << (isModels ? "" : "--emit onnx: ") << problem << "\n";
     return isModels ? ExitCode::Model : ExitCode::Artifact;
   }
@@ -277,9 +260,9 @@ private:
     if (ExitCode code = resolveDims(); code != ExitCode::Done)
       return code;
     if (phase == "imported")
-      layers = report::layersOf(*module);
+      report.findLayers(*module);
     if (phase == "partitioned")
-      report.update(explainPlan());
+      report.addPartitioned(*module, machine ? &*machine : nullptr);
     return afterPhase(phase);
   }
 
@@ -319,50 +302,20 @@ private:
     if (phase == "imported") {
       if (ExitCode code = resolveDims(); code != ExitCode::Done)
         return code;
-      layers = report::layersOf(*module);
+      report.findLayers(*module);
     }
-    if (phase == "sharded") {
-      if (ExitCode code = keepPlan(); code != ExitCode::Done)
+    if (phase == "sharded")
+      if (ExitCode code = report.takePlan(*module, errors);
+          code != ExitCode::Done)
         return code;
-      if (std::optional<Json> found = takeJson(shard::kAlternativesAttr))
-        report["alternatives"] = *found;
-    }
     noteDecisions(phase);
     if (phase == "partitioned")
-      report.update(explainPlan());
+      report.addPartitioned(*module, machine ? &*machine : nullptr);
     if (phase == "lowered")
-      explainLowered();
+      report.addLowered(*module);
     if (ExitCode code = dump(phase); code != ExitCode::Done)
       return code;
     return afterPhase(phase);
-  }
-
-  /// Off the module.
-  std::optional<Json> takeJson(StringRef attribute) {
-    auto text = module->getOperation()->getAttrOfType<StringAttr>(attribute);
-    if (!text)
-      return std::nullopt;
-    module->getOperation()->removeAttr(attribute);
-    return Json::parse(text.getValue());
-  }
-
-  /// Off the module, with what else makes it, into a file and the artifact.
-  ExitCode keepPlan() {
-    std::optional<Json> taken = takeJson(shard::kPlanAttr);
-    if (!taken)
-      return ExitCode::Done;
-    Json &plan = *taken;
-    plan["format"] = "shardc plan 1";
-    plan["sp"] = options.sequenceParallel;
-    plan["micro_batches"] = options.microBatches;
-    plan["cp_mode"] = options.contextMode;
-    plan["mesh"] = package::meshJson(options.mesh);
-    report["plan"] = plan;
-    if (options.savePlan.empty())
-      return ExitCode::Done;
-    return write("--save-plan", options.savePlan, [&](llvm::raw_ostream &file) {
-      file << plan.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
-    });
   }
 
   PipelineOptions pipelineOptions() const {
@@ -433,31 +386,21 @@ private:
     return ExitCode::Flags;
   }
 
-  /// Writes a file that a flag asks for.
-  ExitCode write(StringRef flag, StringRef path, files::Writer writer) {
-    const std::error_code error = files::writeFileAtomically(path, writer);
-    return error ? cannotWrite(flag, path, error) : ExitCode::Done;
-  }
-  ExitCode cannotWrite(StringRef flag, StringRef path, std::error_code error) {
-    errors << "error: " << flag << ": cannot write " << path << ": "
-           << error.message() << "\n";
-    return files::isBeyondPath(error) ? ExitCode::Artifact : ExitCode::Flags;
-  }
-
   ExitCode dump(StringRef phase) {
     if (options.dumpDir.empty())
       return ExitCode::Done;
     const bool isNew = !llvm::sys::fs::exists(options.dumpDir);
     if (std::error_code error =
             llvm::sys::fs::create_directories(options.dumpDir))
-      return cannotWrite("--dump-dir", options.dumpDir, error);
+      return cannotWrite("--dump-dir", options.dumpDir, error, errors);
     std::string path = options.dumpDir + "/" + std::to_string(numDumps++) +
                        "-" + phase.str() + ".mlir";
     std::string text;
     llvm::raw_string_ostream os(text);
     printTo(os);
-    const ExitCode done = write("--dump-dir", path,
-                                [&](llvm::raw_ostream &file) { file << text; });
+    const ExitCode done = writeFlagFile(
+        "--dump-dir", path, [&](llvm::raw_ostream &file) { file << text; },
+        errors);
     if (done != ExitCode::Done && isNew)
       (void)llvm::sys::fs::remove(options.dumpDir);
     return done;
@@ -475,21 +418,6 @@ private:
     return ExitCode::Done;
   }
 
-  ExitCode explain() {
-    if (options.explain)
-      report::printExplanation(report, output);
-    if (options.explanation)
-      *options.explanation =
-          report.dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (options.explainJson.empty())
-      return ExitCode::Done;
-    return write(
-        "--explain-json", options.explainJson, [&](llvm::raw_ostream &file) {
-          file << report.dump(1, ' ', false, Json::error_handler_t::replace)
-               << '\n';
-        });
-  }
-
   ExitCode package() {
     if (options.output.empty())
       return ExitCode::Done;
@@ -498,22 +426,17 @@ private:
         options.output, onnx::modelInfo(*module).folder, options.copyWeights,
         options.microBatches, options.target};
     keepSource(packageOptions);
-    return failed(package::writeArtifact(*module, packageOptions, report))
+    return failed(
+               package::writeArtifact(*module, packageOptions, report.json()))
                ? ExitCode::Artifact
                : ExitCode::Done;
   }
 
-  /// What plan/ArtifactSource.h reads.
   void keepSource(package::PackageOptions &packageOptions) {
     if (llvm::sys::path::extension(options.model) != ".onnx")
       return;
     packageOptions.modelFile = llvm::sys::path::filename(options.model).str();
-    Json &source = report["source"] = {{"recover", options.recover},
-                                       {"doubles", options.doubles},
-                                       {"machine", machineText},
-                                       {"plan_dims", Json::object()}};
-    for (const auto &size : planDims)
-      source["plan_dims"][size.getKey().str()] = size.getValue();
+    report.addSource(machineText, planDims);
   }
 
   void progress(StringRef phase) {
@@ -530,10 +453,8 @@ private:
   importer::GraphRecord record; ///< of an ONNX file
   annotations::AnnotatedPlan annotated;
   std::optional<annotations::AnnotatedModel> annotatedModel;
-  Json report = Json::object();
-  /// Of the imported module; nothing where --from begins behind it.
-  std::optional<report::LayerNumbers> layers;
-  report::SymbolValues dims;            ///< --dims, by the model's symbols
+  report::SymbolValues dims; ///< --dims, by the model's symbols
+  CompileReport report{options, dims};
   report::SymbolValues planDims;        ///< --plan-dims, likewise
   std::optional<plan::Machine> machine; ///< of --topology, and as it was given
   std::string machineText;

@@ -1,6 +1,7 @@
 //===- shardc.cpp - The compiler's command --------------------------------===//
 
 #include "compiler/Compile.h"
+#include "compiler/FlagFile.h"
 #include "compiler/check/Check.h"
 #include "compiler/files/OutputFile.h"
 #include "compiler/files/ScratchFolder.h"
@@ -170,25 +171,15 @@ static PlanRequest planRequest(const Flags &flags) {
   return request;
 }
 
-/// Writes a file that a flag of planning asks for.
-static ExitCode writeFile(llvm::StringRef flag, const std::string &path,
-                          files::Writer writer) {
-  const std::error_code error = files::writeFileAtomically(path, writer);
-  if (!error)
-    return ExitCode::Done;
-  llvm::errs() << "error: " << flag << ": cannot write " << path << ": "
-               << error.message() << "\n";
-  return files::isBeyondPath(error) ? ExitCode::Artifact : ExitCode::Flags;
-}
-
 static ExitCode writeReport(const Flags &flags, const std::string &explanation,
                             const PlanRequest &request,
                             const PlanAnswer &answer) {
   if (flags.report.empty())
     return ExitCode::Done;
-  return writeFile("--report", flags.report, [&](llvm::raw_ostream &file) {
+  auto write = [&](llvm::raw_ostream &file) {
     writeHtmlReport(explanation, request, answer, file);
-  });
+  };
+  return writeFlagFile("--report", flags.report, write, llvm::errs());
 }
 
 /// The report of what was compiled: predicted, and beside its alternatives.
@@ -216,11 +207,12 @@ static int runPlan(const Flags &flags) {
     return static_cast<int>(code);
   printPlanTable(request, answer, llvm::outs());
   if (!flags.planJson.empty()) {
-    const ExitCode code =
-        writeFile("--json", flags.planJson, [&](llvm::raw_ostream &file) {
-          printPlanJson(request, answer, file);
-        });
-    if (code != ExitCode::Done)
+    auto write = [&](llvm::raw_ostream &file) {
+      printPlanJson(request, answer, file);
+    };
+    if (ExitCode code =
+            writeFlagFile("--json", flags.planJson, write, llvm::errs());
+        code != ExitCode::Done)
       return static_cast<int>(code);
   }
   if (ExitCode code = writeReport(flags, "", request, answer);

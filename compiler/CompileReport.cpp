@@ -1,0 +1,84 @@
+//===- CompileReport.cpp - What a compilation says of itself --------------===//
+
+#include "compiler/CompileReport.h"
+
+#include "compiler/FlagFile.h"
+#include "compiler/package/MeshJson.h"
+#include "passes/shard/Passes.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using Json = nlohmann::json;
+
+namespace shardc {
+
+static constexpr auto kReplaceBadText = Json::error_handler_t::replace;
+
+/// Off the module.
+static std::optional<Json> takeJson(ModuleOp module, StringRef attribute) {
+  auto text = module->getAttrOfType<StringAttr>(attribute);
+  if (!text)
+    return std::nullopt;
+  module->removeAttr(attribute);
+  return Json::parse(text.getValue());
+}
+
+ExitCode CompileReport::takePlan(ModuleOp module, llvm::raw_ostream &errors) {
+  if (std::optional<Json> found = takeJson(module, shard::kAlternativesAttr))
+    report["alternatives"] = *found;
+  std::optional<Json> taken = takeJson(module, shard::kPlanAttr);
+  if (!taken)
+    return ExitCode::Done;
+  Json &plan = *taken;
+  plan["format"] = "shardc plan 1";
+  plan["sp"] = options.sequenceParallel;
+  plan["micro_batches"] = options.microBatches;
+  plan["cp_mode"] = options.contextMode;
+  plan["mesh"] = package::meshJson(options.mesh);
+  report["plan"] = plan;
+  if (options.savePlan.empty())
+    return ExitCode::Done;
+  auto write = [&](llvm::raw_ostream &file) {
+    file << plan.dump(1, ' ', false, kReplaceBadText) << '\n';
+  };
+  return writeFlagFile("--save-plan", options.savePlan, write, errors);
+}
+
+void CompileReport::addPartitioned(ModuleOp module,
+                                   const plan::Machine *machine) {
+  report.update(
+      report::explainPlan(module, dims, machine, layers ? &*layers : nullptr));
+}
+
+void CompileReport::addLowered(ModuleOp module) {
+  report::explainMemory(module, dims, report);
+  report::explainCaches(module, dims, report);
+  report::explainOverlap(module, options.overlap, options.target, report);
+}
+
+void CompileReport::addSource(const std::string &machine,
+                              const report::SymbolValues &planDims) {
+  Json &source = report["source"] = {{"recover", options.recover},
+                                     {"doubles", options.doubles},
+                                     {"machine", machine},
+                                     {"plan_dims", Json::object()}};
+  for (const auto &size : planDims)
+    source["plan_dims"][size.getKey().str()] = size.getValue();
+}
+
+ExitCode CompileReport::tell(llvm::raw_ostream &output,
+                             llvm::raw_ostream &errors) const {
+  if (options.explain)
+    report::printExplanation(report, output);
+  if (options.explanation)
+    *options.explanation = report.dump(-1, ' ', false, kReplaceBadText);
+  if (options.explainJson.empty())
+    return ExitCode::Done;
+  auto write = [&](llvm::raw_ostream &file) {
+    file << report.dump(1, ' ', false, kReplaceBadText) << '\n';
+  };
+  return writeFlagFile("--explain-json", options.explainJson, write, errors);
+}
+
+} // namespace shardc
