@@ -152,6 +152,27 @@ class Plan(EndToEnd):
                 coords = json.loads(report.read_text())["ranks"][1]["coords"]
                 self.assertEqual({axis for axis, way in coords.items() if way}, {order[0]})
 
+    def test_an_order_of_ranks_may_be_given(self):
+        model, _ = decoder(self.folder, layers=2, hidden=256, heads=8, kv_heads=4, inner=512, vocabulary=1000)
+        slow = self.folder / "slow.json"
+        links = {"gigabytes_per_second": 10, "microseconds": 50}
+        slow.write_text(json.dumps({"nodes": 2, "devices_per_node": 4, "preset": "l40s", "between_nodes": links}))
+        requests = ["--dims", "batch=64,seq=128,past=128", "--goal", "latency"]
+        free = self.plan(model, slow, *requests)["candidates"]
+        for given in ("cp,tp", "pp,dp,tp", "dp"):
+            named = given.split(",")
+            candidates = self.plan(model, slow, *requests, "--rank-order", given)["candidates"]
+            self.assertEqual({json.dumps(c["mesh"]) for c in candidates}, {json.dumps(c["mesh"]) for c in free})
+            for candidate in candidates:
+                order = candidate["rank_order"]
+                others = [axis for axis in ("tp", "ep", "cp", "fsdp", "pp", "dp") if axis not in named]
+                self.assertEqual(order, [axis for axis in named + others if candidate["mesh"].get(axis, 1) > 1])
+        # Sums that go between the nodes then take longer.
+        outside = self.plan(model, slow, *requests, "--rank-order", "dp,tp")["candidates"]
+        ways = {"tp": 4, "dp": 2}
+        seconds = [next(c["seconds"]["decode"] for c in found if ways.items() <= c["mesh"].items()) for found in (outside, free)]
+        self.assertGreater(seconds[0], 1.1 * seconds[1])
+
     def test_a_model_without_caches_has_prompts_alone(self):
         plan = self.plan(model_file("bert-ts-op17"), "h100:1x2", "--dims", "batch=8,seq=128", "--goal", "latency")
         best = plan["candidates"][0]
@@ -170,6 +191,8 @@ class Plan(EndToEnd):
             (["plan", model, "--topology", "h100:1x2", "--mix", "1:past=3"], "--mix past: the model has no such size"),
             (["plan", model, "--topology", "h100:1x2", "--mix", "1:batch=3", "--dims", "seq=2"], "leave one of them out"),
             (["plan", model, "--topology", "h100:1x2", "--dims", "past=3"], "--dims past: the model has no such size"),
+            (["plan", model, "--topology", "h100:1x2", "--rank-order", "tp,ring"], 'there is no axis "ring"; expected each axis once'),
+            (["plan", model, "--topology", "h100:1x2", "--rank-order", "tp,pp,tp"], '"tp" comes twice'),
             ([model, "--auto", "--explain"], "--auto: needs --topology"),
             ([model, "--auto", "--topology", "h100:1x2", "--tp", "2", "--explain"], "--tp: --auto chooses it"),
         ):

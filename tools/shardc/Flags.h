@@ -56,6 +56,7 @@ struct Flags {
   // Of planning: degrees that are not to be chosen.
   std::string planJson, report; ///< the latter of compiling, too
   std::map<std::string, int64_t> fixed;
+  std::vector<std::string> fixedOrder;     ///< innermost first
   std::string fixedSequence, fixedContext; ///< "on" or "off"; a mode; or ""
   int64_t fixedMicroBatches = 0;           ///< 0: to be chosen
   TrainingFlags training;

@@ -28,36 +28,53 @@ constexpr Degree kDegrees[] = {
     {"tp", "Ways of tensor parallelism"},
 };
 
-/// The axes of --rank-order, innermost first, as they are major to minor; or
-/// what is wrong. Those of one way may be left out.
-std::string readRankOrder(const Flags &flags, std::vector<std::string> &order) {
+using Names = std::vector<std::string>;
+
+bool contains(const Names &names, const std::string &name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Innermost first, as --rank-order has them.
+Names allAxes() {
+  Names names;
+  for (const Degree &degree : kDegrees)
+    names.insert(names.begin(), degree.axis);
+  return names;
+}
+
+std::string wrongOrder(const Flags &flags, const std::string &what) {
   std::string names;
-  for (const Degree &degree : kDegrees) {
-    order.emplace_back(degree.axis);
-    names = degree.axis + (names.empty() ? "" : "," + names);
-  }
-  if (flags.rankOrder.empty())
-    return "";
-  auto problem = [&](const std::string &what) {
-    return "--rank-order " + flags.rankOrder + ": " + what +
-           "; expected each axis once, innermost first, for example " + names;
-  };
-  const std::vector<std::string> known = std::exchange(order, {});
+  for (const std::string &name : allAxes())
+    names += (names.empty() ? "" : ",") + name;
+  return "--rank-order " + flags.rankOrder + ": " + what +
+         "; expected each axis once, innermost first, for example " + names;
+}
+
+/// The axes that --rank-order names, innermost first; or what is wrong.
+std::string readNamedOrder(const Flags &flags, Names &order) {
   std::stringstream list(flags.rankOrder);
   for (std::string name; std::getline(list, name, ',');) {
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      return problem("there is no axis \"" + name + "\"");
-    if (std::find(order.begin(), order.end(), name) != order.end())
-      return problem("\"" + name + "\" comes twice");
-    order.insert(order.begin(), name);
+    if (!contains(allAxes(), name))
+      return wrongOrder(flags, "there is no axis \"" + name + "\"");
+    if (contains(order, name))
+      return wrongOrder(flags, "\"" + name + "\" comes twice");
+    order.push_back(name);
   }
-  for (const std::string &name : known)
-    if (std::find(order.begin(), order.end(), name) == order.end()) {
-      if (flags.degrees.at(name) != 1)
-        return problem("\"" + name + "\" has " +
-                       std::to_string(flags.degrees.at(name)) +
-                       " ways and no place");
-      order.insert(order.begin(), name);
+  return "";
+}
+
+/// All axes, innermost first; or what is wrong. --rank-order may leave out those
+/// of one way.
+std::string readRankOrder(const Flags &flags, Names &order) {
+  if (std::string problem = readNamedOrder(flags, order); !problem.empty())
+    return problem;
+  for (const std::string &name : allAxes())
+    if (!contains(order, name)) {
+      if (!flags.rankOrder.empty() && flags.degrees.at(name) != 1)
+        return wrongOrder(flags, "\"" + name + "\" has " +
+                                     std::to_string(flags.degrees.at(name)) +
+                                     " ways and no place");
+      order.push_back(name);
     }
   return "";
 }
@@ -66,9 +83,16 @@ std::string readRankOrder(const Flags &flags, std::vector<std::string> &order) {
 
 std::string collectAxes(Flags &flags) {
   int64_t ranks = 1;
-  std::vector<std::string> order;
-  if (std::string problem = readRankOrder(flags, order); !problem.empty())
+  Names order;
+  // Of planning, ways are not known yet: what is not named finds its place.
+  const std::string problem = flags.command == Command::Plan
+                                  ? readNamedOrder(flags, flags.fixedOrder)
+                                  : readRankOrder(flags, order);
+  if (!problem.empty())
     return problem;
+  if (flags.command == Command::Plan)
+    order = allAxes();
+  std::reverse(order.begin(), order.end());
   for (const std::string &name : order) {
     const int64_t ways = flags.degrees[name];
     const std::string flag = "--" + name + " " + std::to_string(ways);

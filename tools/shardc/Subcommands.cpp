@@ -65,6 +65,10 @@ static CLI::App *addPlan(CLI::App &app, Flags &flags, DimTexts &dims) {
                    "With --pp: parts of a request's batch that are in the "
                    "pipeline at once (default: as many as pay)")
       ->check(CLI::Range(int64_t{1}, kMaxRanks));
+  plan->add_option("--rank-order", flags.rankOrder,
+                   "Axes by how near their ranks are numbered, innermost "
+                   "first; others are outside of them (default: what is "
+                   "better)");
   addTraining(*plan, flags.training);
   plan->add_option("--json", flags.planJson, "All candidates, to a file");
   plan->footer(

@@ -151,6 +151,7 @@ static PlanRequest planRequest(const Flags &flags) {
     if (!axis.shares.empty())
       request.fixed.shares[axis.name] = toVector(axis.shares);
   request.fixed.hasDeviceShares = flags.hasDeviceShares;
+  request.fixed.order = flags.fixedOrder;
   auto add = [&](double weight, const std::map<std::string, int64_t> &dims) {
     RequestKind &kind = request.kinds.emplace_back();
     kind.weight = weight;

@@ -35,6 +35,20 @@ std::vector<Degrees> DegreeSpace::ofOneReplica() const {
   return all;
 }
 
+void DegreeSpace::complete(Degrees &degrees) const {
+  degrees.order.clear();
+  if (!fixed.order.empty()) {
+    dist::Mesh mesh;
+    for (const dist::Axis &axis : degrees.mesh().axes)
+      if (!llvm::is_contained(fixed.order, axis.name))
+        mesh.axes.push_back(axis);
+    for (const std::string &name : llvm::reverse(fixed.order))
+      mesh.axes.push_back({name, degrees.ways(name)});
+    degrees.orderAs(mesh);
+  }
+  degrees.shares = sharesOf(degrees);
+}
+
 std::map<std::string, llvm::SmallVector<int64_t, 2>>
 DegreeSpace::sharesOf(const Degrees &degrees) const {
   const dist::Mesh mesh = degrees.mesh();

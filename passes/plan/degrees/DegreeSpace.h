@@ -24,6 +24,9 @@ struct FixedDegrees {
   std::map<std::string, llvm::SmallVector<int64_t, 2>> shares = {};
   /// Shares that suit the devices (DeviceShares.h), of all axes.
   bool hasDeviceShares = false;
+  /// Of ranks, innermost axis first; other axes are outside of these, as by
+  /// default. Empty where the order may be chosen.
+  std::vector<std::string> order = {};
 };
 
 class DegreeSpace {
@@ -37,13 +40,15 @@ public:
   std::vector<int64_t> ways(llvm::StringRef axis, int64_t used) const;
   /// All of one replica that shares out no weights.
   std::vector<Degrees> ofOneReplica() const;
-  /// Those of these degrees that are given, or suit the devices.
-  std::map<std::string, llvm::SmallVector<int64_t, 2>>
-  sharesOf(const Degrees &degrees) const;
+  /// Numbers of ways with the order of ranks that is given, and with shares that
+  /// are, or suit the devices.
+  void complete(Degrees &degrees) const;
   /// The modes and numbers of micro-batches with them, the plainest first.
   std::vector<Degrees> variantsOf(const Degrees &degrees) const;
 
 private:
+  std::map<std::string, llvm::SmallVector<int64_t, 2>>
+  sharesOf(const Degrees &degrees) const;
   int64_t mostMicroBatches(const Degrees &degrees) const;
 
   llvm::ArrayRef<Workload> kinds;

@@ -48,12 +48,13 @@ private:
         degrees.fsdp = fsdp;
         for (int64_t dp : space.ways(dist::kReplicaAxis, used * fsdp)) {
           degrees.dp = dp;
-          degrees.shares = space.sharesOf(degrees);
+          space.complete(degrees);
           if (mayFit(degrees) && predictor.whyNot(degrees).empty())
             all.push_back(degrees);
         }
         degrees.dp = 1;
         degrees.shares.clear();
+        degrees.order.clear();
       }
     }
     return all;

@@ -147,7 +147,7 @@ private:
 
   /// The best variant of these numbers of ways.
   void add(Degrees degrees) {
-    degrees.shares = space.sharesOf(degrees);
+    space.complete(degrees);
     if (!predictor.whyNot(degrees).empty())
       return;
     std::optional<Candidate> best;
@@ -166,8 +166,8 @@ private:
 
   /// Of what it sends, if that were for nothing.
   bool mayGainByOrder(const Candidate &candidate) const {
-    return !isTraining && candidate.degrees.shares.empty() &&
-           candidate.prediction.fits() &&
+    return !isTraining && fixed.order.empty() &&
+           candidate.degrees.shares.empty() && candidate.prediction.fits() &&
            (1 + kTie) * withoutCommunication(candidate) <
                candidate.prediction.main().total &&
            !otherOrders(candidate.degrees, machine).empty();
