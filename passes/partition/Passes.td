@@ -7,8 +7,9 @@ def Partition : Pass<"shardc-partition", "::mlir::ModuleOp"> {
   let description = [{
     Requires: phase staged.
     Ensures: phase partitioned. Types have local sizes, each `dist.reshard` is a
-    sequence of collectives over named mesh axes. The sharded function stays, as
-    @stage0.sharded, for verify-phase.
+    sequence of collectives over named mesh axes. A value that is held already in
+    the sharding that is wanted is used, whatever the reshards between say. The
+    sharded function stays, as @stage0.sharded, for verify-phase.
 
     (* example filepath=tests/passes/partition/partition/example.mlir *)
   }];
@@ -64,7 +65,7 @@ def MoveGathers : Pass<"shardc-move-gathers", "::mlir::ModuleOp"> {
     something smaller of it (a cast to a narrower type, some positions of it),
     and its rule lets parts of the gathered dim pass, it runs first, on the
     parts; where what is gathered was made from something smaller, that is
-    gathered instead.
+    gathered instead. What is cut again behind it is not gathered at all.
 
     (* example filepath=tests/passes/partition/move-gathers/example.mlir *)
   }];

@@ -249,11 +249,15 @@ void Graph::findWeightLeaves(llvm::DenseSet<FactorNode> &buried) {
 void Graph::collectLeaves(unsigned number,
                           const llvm::DenseSet<FactorNode> &buried) {
   GraphOp &op = ops[number];
+  // Which part of it a rank holds is known before there is an input.
+  const bool isSource =
+      op.kind == OpKind::Weight || op.kind == OpKind::Constant;
   for (auto &[node, factor] : ruleFactors[number])
     space.forEachLeaf(node, [&, node = node, &factor = factor](FactorNode leaf,
                                                                bool isBuried) {
       FactorClass factorClass = factor.factorClass;
       if (isBuried || buried.contains(leaf) ||
+          (isSource && space.size(leaf).isSymbolic()) ||
           isSummedInPart(node, factor, leaf))
         factorClass = FactorClass::NeedsReplication;
       op.leaves.push_back({leaf, factorClass, factor.reduceKind,

@@ -119,10 +119,16 @@ private:
         });
     if (!leaf)
       return fail(pin, "dim " + std::to_string(dim) +
-                           " cannot be split there: the op needs all of it");
+                           " cannot be split there: the op needs all of it; " +
+                           howToSplit(graph, number));
     pinLeaf(graph, *leaf, axes, plan);
     if (!plan.ops[number].uses(axes))
-      fail(pin, "another pin has these axes there");
+      return fail(pin, "another pin has these axes there");
+    const std::string wrong =
+        dist::findProblem(resultSharding(graph, plan, number, 0),
+                          graph.values[op.resultValues.front()].sizes, mesh);
+    if (!wrong.empty())
+      fail(pin, wrong);
   }
 
   const Graph &graph;

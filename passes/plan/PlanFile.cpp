@@ -52,15 +52,19 @@ std::optional<Place> placeOf(const Graph &graph, const GraphOp &op,
   return std::nullopt;
 }
 
+/// Of one axis, as parseAxis reads it.
+std::string textOf(const AxisRef &axis, const dist::Mesh &mesh) {
+  return axis.size == mesh.sizeOf(axis.name)
+             ? axis.name
+             : axis.name + ":(" + std::to_string(axis.pre) + ")" +
+                   std::to_string(axis.size);
+}
+
 /// Whole axes by their names.
 Json axesOf(llvm::ArrayRef<AxisRef> axes, const dist::Mesh &mesh) {
   Json list = Json::array();
-  for (const AxisRef &axis : axes) {
-    const bool isWhole = axis.size == mesh.sizeOf(axis.name);
-    list.push_back(isWhole ? axis.name
-                           : axis.name + ":(" + std::to_string(axis.pre) + ")" +
-                                 std::to_string(axis.size));
-  }
+  for (const AxisRef &axis : axes)
+    list.push_back(textOf(axis, mesh));
   return list;
 }
 
@@ -73,7 +77,44 @@ std::vector<size_t> indicesOf(const OpNames &names) {
   return indices;
 }
 
+/// "dim 1 of operand 0", and which factor of it where it has several.
+std::string dimText(const Graph &graph, const GraphOp &op, const Place &place) {
+  const auto &tensors = place.isResult ? op.results : op.operands;
+  const std::string dim =
+      "dim " + std::to_string(place.dim) + " of " + tensorText(place);
+  return leavesOf(graph, tensors[place.tensor][place.dim]).size() == 1
+             ? dim
+             : "factor " + std::to_string(place.factor) + " of " + dim;
+}
+
+/// The part of that axis which is most like one that it does not have.
+std::string nearestPart(const dist::Axis &axis, const AxisRef &part,
+                        const dist::Mesh &mesh) {
+  AxisRef nearest{axis.name, 1, axis.size};
+  auto distance = [&](int64_t pre, int64_t size) {
+    return std::abs(pre - part.pre) + std::abs(size - part.size);
+  };
+  for (int64_t pre = 1; pre < axis.size; ++pre)
+    for (int64_t size = 2; pre * size <= axis.size; ++size)
+      if (axis.size % (pre * size) == 0 &&
+          distance(pre, size) < distance(nearest.pre, nearest.size))
+        nearest = {axis.name, pre, size};
+  return textOf(nearest, mesh);
+}
+
 } // namespace
+
+std::string howToSplit(const Graph &graph, unsigned number) {
+  const GraphOp &op = graph.ops[number];
+  std::string text;
+  for (const OpLeaf &leaf : op.leaves)
+    if (leaf.factorClass != FactorClass::NeedsReplication)
+      if (std::optional<Place> place = placeOf(graph, op, leaf.leaf))
+        text += (text.empty() ? "" : ", ") + dimText(graph, op, *place) + " (" +
+                graph.space.size(leaf.leaf).str() + ")";
+  return text.empty() ? "nothing can split it"
+                      : "it can be split along " + text;
+}
 
 Json writePlan(const Graph &graph, const Plan &plan, const OpNames &names,
                const dist::Mesh &mesh) {
@@ -133,7 +174,8 @@ std::optional<AxisRef> parseAxis(StringRef text, const dist::Mesh &mesh,
       axis->size % ref.pre != 0 || axis->size / ref.pre % ref.size != 0) {
     problem = ("\"" + text + "\" is no part of \"" + name +
                "\" = " + llvm::Twine(axis->size) + ", expected \"" + name +
-               ":(BEFORE)WAYS\"")
+               ":(BEFORE)WAYS\"; the nearest one is \"" +
+               nearestPart(*axis, ref, mesh) + "\"")
                   .str();
     return std::nullopt;
   }
@@ -182,7 +224,7 @@ private:
     problem = (node.empty() ? "" : node + ": ") + what;
   }
 
-  static std::string textOf(const Json &entry, const char *key) {
+  static std::string wordOf(const Json &entry, const char *key) {
     return entry.contains(key) && entry[key].is_string()
                ? entry[key].get<std::string>()
                : "";
@@ -195,23 +237,54 @@ private:
 
   void readEntry(const Json &entry) {
     node.clear();
-    if (!entry.is_object() || textOf(entry, "node").empty())
+    if (!entry.is_object() || wordOf(entry, "node").empty())
       return fail("expected ops with a \"node\"");
-    node = textOf(entry, "node");
+    node = wordOf(entry, "node");
     auto known =
-        numbers.find({node, textOf(entry, "op"), numberOf(entry, "index")});
+        numbers.find({node, wordOf(entry, "op"), numberOf(entry, "index")});
     if (known == numbers.end())
-      return fail("the model has no such " + textOf(entry, "op") +
+      return fail("the model has no such " + wordOf(entry, "op") +
                   " node; the nearest one is " + nearestNode(names, node));
-    OpPlan &op = plan.ops[known->second];
-    for (const Json &split : entry.value("splits", Json::array()))
-      if (readSplit(split, graph.ops[known->second], op), !problem.empty())
+    number = known->second;
+    OpPlan &op = plan.ops[number];
+    if (!isRead.insert(number).second)
+      return fail("is there twice; put all \"splits\" into one of them");
+    const Json splits = entry.value("splits", Json::array());
+    if (!splits.is_array())
+      return fail("\"splits\" is no list");
+    for (const Json &split : splits)
+      if (readSplit(split, op), !problem.empty())
         return;
-    op.carried = readAxes(entry, "carries");
+    readCarried(entry, op);
     op.inTurn = readAxes(entry, "in_turn");
-    const bool isAttention = graph.ops[known->second].kind == OpKind::Attention;
+    const bool isAttention = graph.ops[number].kind == OpKind::Attention;
     if (!op.inTurn.empty() && (!isAttention || !op.uses(op.inTurn)))
       fail("\"in_turn\" is for an attention whose queries these axes split");
+  }
+
+  void readCarried(const Json &entry, OpPlan &op) {
+    const AxisList carried = readAxes(entry, "carries");
+    for (const AxisRef &axis : carried)
+      if (op.uses(axis))
+        return fail("\"carries\" has \"" + textOf(axis, mesh) + "\", which " +
+                    whatHas(axis, op) + " has; leave one of them out");
+    const onnx::PartialRule rule = graph.ops[number].partialRule;
+    if (!carried.empty() && (rule == onnx::PartialRule::None ||
+                             rule == onnx::PartialRule::Branches ||
+                             rule == onnx::PartialRule::KeepsMax ||
+                             rule == onnx::PartialRule::KeepsMin))
+      return fail("\"carries\": the parts of a sum are no parts of what the op "
+                  "makes of it; leave it out");
+    op.carried = carried;
+  }
+
+  /// The split of an op that has that axis, or a part of it.
+  std::string whatHas(const AxisRef &axis, const OpPlan &op) const {
+    for (const LeafSplit &split : op.splits)
+      if (dist::overlapsAny(split.axes, axis))
+        if (auto place = placeOf(graph, graph.ops[number], split.leaf))
+          return dimText(graph, graph.ops[number], *place);
+    return "another split";
   }
 
   AxisList readAxes(const Json &entry, const char *key) {
@@ -235,42 +308,74 @@ private:
     return axes;
   }
 
-  void readSplit(const Json &split, const GraphOp &op, OpPlan &plan) {
+  /// Whether each dim that has this leaf is it.
+  bool isOneFactorOfDims(const GraphOp &op, FactorNode leaf) const {
+    for (const auto *tensors : {&op.operands, &op.results})
+      for (const DimNodes &dims : *tensors)
+        for (FactorNode dim : dims)
+          if (const auto leaves = leavesOf(graph, dim);
+              leaves.size() > 1 && llvm::is_contained(leaves, leaf))
+            return false;
+    return true;
+  }
+
+  /// A split that is none of the op's, with those that are.
+  void failToSplit(const std::string &what) {
+    fail(what + "; " + howToSplit(graph, number));
+  }
+
+  void readSplit(const Json &split, OpPlan &plan) {
+    const GraphOp &op = graph.ops[number];
     if (!split.is_object())
       return fail("expected splits with \"of\", \"dim\" and \"axes\"");
-    auto [side, index] = StringRef(textOf(split, "of")).split(' ');
+    auto [side, index] = StringRef(wordOf(split, "of")).split(' ');
     size_t tensor = 0;
     const bool isResult = side == "result";
     if ((!isResult && side != "operand") || index.getAsInteger(10, tensor))
-      return fail("\"of\" is \"" + textOf(split, "of") +
+      return fail("\"of\" is \"" + wordOf(split, "of") +
                   "\", expected \"operand 0\" or \"result 0\"");
     const auto &tensors = isResult ? op.results : op.operands;
     const size_t dim = numberOf(split, "dim"),
                  factor = numberOf(split, "factor");
     if (tensor >= tensors.size() || dim >= tensors[tensor].size())
-      return fail("it has no dim " + std::to_string(dim) + " of " +
-                  textOf(split, "of"));
+      return failToSplit("it has no dim " + std::to_string(dim) + " of " +
+                         wordOf(split, "of"));
     const auto leaves = leavesOf(graph, tensors[tensor][dim]);
     if (factor >= leaves.size())
-      return fail("dim " + std::to_string(dim) + " of " + textOf(split, "of") +
-                  " has " + std::to_string(leaves.size()) + " factors");
+      return failToSplit("dim " + std::to_string(dim) + " of " +
+                         wordOf(split, "of") + " has " +
+                         std::to_string(leaves.size()) + " factors");
     const FactorNode leaf = leaves[factor];
     const std::string size = graph.space.size(leaf).str();
-    if (split.contains("size") && textOf(split, "size") != size)
+    if (split.contains("size") && wordOf(split, "size") != size)
       return fail("the factor has " + size + " elements, not " +
-                  textOf(split, "size") + ": the plan is one of another model");
+                  wordOf(split, "size") + ": the plan is one of another model");
     const OpLeaf *found = op.find(leaf);
     if (!found || found->factorClass == FactorClass::NeedsReplication)
-      return fail("needs all of dim " + std::to_string(dim) + " of " +
-                  textOf(split, "of") + ": it cannot be split there");
+      return failToSplit("needs all of dim " + std::to_string(dim) + " of " +
+                         wordOf(split, "of") + ": it cannot be split there");
     const AxisList axes = readAxes(split, "axes");
     if (axes.empty() && problem.empty())
       return fail("a split has no \"axes\"");
-    if (plan.uses(axes))
-      return fail("an axis splits it twice");
+    for (const AxisRef &axis : axes)
+      if (plan.uses(axis))
+        return fail("an axis splits it twice: \"" + textOf(axis, mesh) +
+                    "\" is to split " +
+                    dimText(graph, op, {isResult, tensor, dim, factor}) +
+                    ", and " + whatHas(axis, plan) +
+                    " has it; leave one of them out");
+    for (const LeafSplit &known : plan.splits)
+      if (known.leaf == leaf)
+        return fail(dimText(graph, op, {isResult, tensor, dim, factor}) +
+                    " is split twice; list all \"axes\" in one split");
     const Json zigZag = split.value("zig_zag", Json(false));
     if (!zigZag.is_boolean())
       return fail("\"zig_zag\" is no truth value");
+    if (zigZag.get<bool>() && !isOneFactorOfDims(op, leaf))
+      return fail(
+          dimText(graph, op, {isResult, tensor, dim, factor}) +
+          " stands beside other factors in a dim: only a dim of its own "
+          "can be dealt out; leave \"zig_zag\" out");
     plan.splits.push_back({leaf, axes, zigZag.get<bool>()});
   }
 
@@ -279,6 +384,8 @@ private:
   const dist::Mesh &mesh;
   Plan &plan;
   std::map<std::tuple<std::string, std::string, size_t>, size_t> numbers;
+  llvm::DenseSet<size_t> isRead;
+  size_t number = 0; ///< of the op that is read
   std::string node, problem;
 };
 

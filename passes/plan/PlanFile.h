@@ -36,6 +36,10 @@ nlohmann::json writePlan(const Graph &graph, const Plan &plan,
 std::string readPlan(const nlohmann::json &entries, const Graph &graph,
                      const OpNames &names, const dist::Mesh &mesh, Plan &plan);
 
+/// For messages: "it can be split along dim 0 of result 0 (batch), dim 1 of operand
+/// 1 (512)".
+std::string howToSplit(const Graph &graph, unsigned op);
+
 /// The name that is most like it, for messages; "" where none is.
 std::string nearestNode(const OpNames &names, llvm::StringRef name);
 

@@ -13,6 +13,7 @@
 #include "passes/plan/machine/ReadMachine.h"
 #include "passes/shard/BatchFactor.h"
 #include "passes/shard/ChooseSplits.h"
+#include "passes/shard/GivenPlan.h"
 #include "passes/shard/IdleRanks.h"
 #include "passes/shard/PriceAlternatives.h"
 #include "passes/shard/TensorNames.h"
@@ -219,6 +220,8 @@ private:
               : "has nothing of @" + name +
                     ": it is of another model, or of other flags";
       if (problem.empty())
+        problem = findMistake(*program.source, start, program.names, stage);
+      if (problem.empty())
         return start;
       fail("--load-plan: " + problem);
       return std::nullopt;
@@ -228,6 +231,14 @@ private:
                                               stage, start, unused);
         !problem.empty()) {
       fail("--pin " + problem);
+      return std::nullopt;
+    }
+    if (std::string problem =
+            givenPins.empty()
+                ? ""
+                : findMistake(*program.source, start, program.names, stage);
+        !problem.empty()) {
+      fail("--pin: what is pinned does not go together at " + problem);
       return std::nullopt;
     }
     for (const plan::Pin &pin : givenPins)

@@ -84,6 +84,9 @@ ShardingRule GatherOp::shardingRule() {
         size, static_cast<int64_t>(d) != axis ? FactorClass::PassThrough
               : isTable                       ? FactorClass::Lookup
                                               : FactorClass::NeedsReplication));
+  // A rank knows its rows by the first one and how many they are.
+  for (ArrayRef<unsigned> segment : data[axis].segments)
+    rule.factors[segment.front()].rankParts = RankParts::OneRange;
   for (DimExpr size : dist::getDims(getIndices().getType()))
     indices.push_back(rule.addDim(size));
   RuleTensor result(data.begin(), data.begin() + axis);
