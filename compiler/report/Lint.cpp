@@ -4,6 +4,7 @@
 
 #include "compiler/report/Repeats.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -159,14 +160,24 @@ private:
   std::string problem;
 };
 
-/// The first few, and how many more there are.
+/// The first few nodes of collectives, and how many more of these there are. A node
+/// has several for a weight that is more than one tensor: numbers and scales.
 std::string nodesText(const std::vector<std::string> &nodes) {
   constexpr size_t most = 4;
-  std::string text = llvm::join(
-      nodes.begin(), nodes.begin() + std::min(most, nodes.size()), ", ");
-  if (nodes.size() > most)
-    text += " and " + std::to_string(nodes.size() - most) + " more";
-  return text;
+  llvm::MapVector<StringRef, size_t> counts;
+  for (const std::string &node : nodes)
+    ++counts[node];
+  std::vector<std::string> shown;
+  size_t left = nodes.size();
+  for (const auto &[node, count] : counts) {
+    if (shown.size() == most)
+      break;
+    shown.push_back(node.str() +
+                    (count > 1 ? " (" + std::to_string(count) + ")" : ""));
+    left -= count;
+  }
+  const std::string text = llvm::join(shown, ", ");
+  return left == 0 ? text : text + " and " + std::to_string(left) + " more";
 }
 
 class Checker {
