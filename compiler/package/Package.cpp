@@ -20,6 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <map>
 
 using namespace mlir;
 namespace fs = std::filesystem;
@@ -158,8 +159,17 @@ private:
     return why.empty() ? success() : failed(why);
   }
 
-  /// A file in the model's folder.
+  /// A file in the model's folder. The model's own has weights, too, mostly: it is
+  /// read once.
   LogicalResult describeFile(const std::string &file, Json &entry) {
+    Json &known = described[file];
+    if (known.is_null() && mlir::failed(fingerprint(file, known)))
+      return failure();
+    entry = known;
+    return success();
+  }
+
+  LogicalResult fingerprint(const std::string &file, Json &entry) {
     std::string fingerprint;
     uint64_t bytes = 0;
     const fs::path path = fs::path(options.modelFolder) / file;
@@ -283,6 +293,7 @@ private:
   ModuleOp module;
   const PackageOptions &options;
   files::StagingFolder staging;
+  std::map<std::string, Json> described; ///< by path of a file
   FileTable files;
   Json manifest;
 };
