@@ -175,6 +175,13 @@ private:
 
   /// What the model's file says of devices is a start of the plan.
   ExitCode readAnnotations() {
+    if (record.annotations.configurations.empty() &&
+        !options.annotations.empty() && options.annotations != "none") {
+      errors << "error: --annotations " << options.annotations << ": "
+             << options.model << " has no multi-device annotations; leave it "
+             << "out\n";
+      return ExitCode::Flags;
+    }
     if (record.annotations.configurations.empty() ||
         options.annotations == "none" ||
         (options.givesMesh && options.mesh.numRanks() == 1))

@@ -70,6 +70,10 @@ std::string readPlanFile(const std::string &path, CompileOptions &options) {
                           /*allow_exceptions=*/false);
   if (isFolder && plan.is_object())
     plan = plan.value("plan", Json());
+  return readPlan(plan, options);
+}
+
+std::string readPlan(const Json &plan, CompileOptions &options) {
   auto isText = [&](const char *key) {
     return plan.contains(key) && plan[key].is_string();
   };

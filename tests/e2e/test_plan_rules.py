@@ -4,7 +4,7 @@ import json
 import re
 
 from tests.large import decoder
-from tests.support import EndToEnd, program
+from tests.support import EndToEnd, model_file, program
 
 MODEL = {"layers": 12, "hidden": 256, "heads": 8, "kv_heads": 4, "inner": 512, "vocabulary": 1000}
 DIMS = ["--dims", "batch=1,seq=16,past=16"]
@@ -26,6 +26,47 @@ class PlanRules(EndToEnd):
         said = self.run_ok("shardc", self.model, "--tp", 2, "--pp", 2, *DIMS, "--explain")
         self.assertEqual(self.run_ok("shardc", "explain", artifact), said)
         self.assertEqual(self.run_ok("shardc", "explain", self.model, "--tp", 2, "--pp", 2, *DIMS), said)
+
+    def test_flags_beside_an_artifact_are_mistakes(self):
+        """It has its plan: they would change nothing of what is said."""
+        artifact = self.compile(self.model, 2, "--sp", *DIMS)
+        report = self.folder / "report.json"
+        self.run_ok("shardc", self.model, "--tp", 2, "--sp", *DIMS, "--explain-json", report)
+        rules = self.folder / "rules"
+        rules.write_text("max all_reduce per layer 2\n")
+        degrees = [[f"--{axis}", "2"] for axis in ("tp", "pp", "cp", "ep", "fsdp", "dp", "micro-batches", "overlap")]
+        others = [["--sp"], ["--shares", "tp=3,1"], ["--rank-order", "tp,pp"], ["--cp-mode", "gather"], ["--ep-mode", "batch"],
+                  ["--load-plan", artifact], ["--pin", "down0=[{}, {}]"], ["--annotations", "none"], ["--no-recovery"],
+                  ["--precision", "f64"], ["--kernels", "reference"], ["--plan-dims", "batch=2"], ["--topology", "h100:1x2"], DIMS]  # fmt: skip
+        for flags in degrees + others:
+            for plan in (artifact, report):
+                for words in (["explain", plan], ["lint", plan, rules]):
+                    with self.subTest(words=words, flags=flags):
+                        done = program("shardc", *words, *flags)
+                        self.assertEqual((done.returncode, done.stdout), (2, ""))
+                        sp = " --sp" if plan == artifact else ""  # of a report only the mesh is told
+                        self.assertRegex(done.stderr, f"^error: {flags[0]}: [^\n]* has its plan \\(--tp 2{sp}\\); leave")
+                        again = f"shardc {words[0]} {self.model.resolve() if plan == artifact else 'MODEL'} {flags[0]} ..."
+                        self.assertIn(again, done.stderr)
+
+    def test_an_artifact_is_no_model(self):
+        artifact = self.compile(self.model, 2)
+        for words, again in (
+            (["verify", artifact, "--tp", 4], f"shardc verify {self.model.resolve()} --load-plan {artifact}"),
+            ([artifact, "--tp", 4, "-o", self.folder / "other.shard"], f"shardc {self.model.resolve()} --load-plan {artifact}"),
+            (["check", artifact], f"shardc check {self.model.resolve()}"),
+            (["plan", artifact, "--topology", "h100:1x4"], f"shardc plan {self.model.resolve()}"),
+        ):
+            done = program("shardc", *words)
+            self.assertEqual((done.returncode, done.stderr.count("error: ")), (2, 1), done.stderr)
+            self.assertIn(f"{artifact}: is an artifact, which has its plan (--tp 2); expected a model: {again}\n", done.stderr)
+
+    def test_a_node_with_several_collectives_is_named_once(self):
+        """Of 4-bit weights numbers and scales are gathered, by one node."""
+        status, said = self.lint(model_file("llama-genai-int4"), "no collective of weights", flags=["--fsdp", 2])
+        self.assertEqual(status, 1)
+        self.assertIn(": 22: /model/layers.0/attn/qkv_proj/MatMul_Q4 (2), /model/layers.0/attn/o_proj/MatMul_Q4 (2), "
+                      "/model/layers.0/mlp/gate_proj/MatMul_Q4 (2), /model/layers.0/mlp/up_proj/MatMul_Q4 (2) and 14 more", said)  # fmt: skip
 
     def test_layers_are_told_once(self):
         said = self.run_ok("shardc", "explain", self.model, "--tp", 2, *DIMS)

@@ -104,6 +104,18 @@ class CompileFlags(Mistakes):
     def test_phase_of_an_onnx_file(self):
         self.check("--from", "sharded", words=["--from sharded", ".mlir"])
 
+    def test_flags_of_phases_that_text_has_behind_it(self):
+        text = self.folder / "sharded.mlir"
+        text.write_text(program("shardc", BERT / "model.onnx", "--tp", 2, "--to", "sharded").stdout)
+        for flags in (["--sp"], ["--pin", "x=[{}]"], ["--load-plan", "plan.json"], ["--ep-mode", "batch"], ["--no-recovery"]):
+            self.assert_no_compile(FLAGS, f"{flags[0]}: is read on the way to phase", "is one of phase sharded; leave it out",
+                                   arguments=[text, "--from", "sharded", *flags, "--to", "staged"])  # fmt: skip
+        done = program("shardc", text, "--from", "sharded", "--overlap", "off", "--to", "lowered")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_annotations_that_are_not_there(self):
+        self.check("--annotations", "tp2", words=["--annotations tp2", "has no multi-device annotations; leave it out"])
+
     def test_nothing_to_do(self):
         self.assert_no_compile(FLAGS, "-o", arguments=[BERT / "model.onnx"])
 

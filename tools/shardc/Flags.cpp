@@ -7,6 +7,7 @@
 #include "tools/shardc/Flags.h"
 
 #include "tools/flags/Unexpected.h"
+#include "tools/shardc/Readers.h"
 #include "tools/shardc/Subcommands.h"
 
 #include <algorithm>
@@ -34,6 +35,13 @@ static constexpr char kExitCodes[] =
     "Exit status: 0 done, 2 wrong flags, 3 the model cannot be compiled,\n"
     "4 the artifact cannot be written.";
 
+/// Whether what is told is told of a plan that is there: an artifact, or a report.
+static bool isOfPlan(const Flags &flags) {
+  return (flags.command == Command::Explain ||
+          flags.command == Command::Lint) &&
+         std::filesystem::path(flags.model).extension() != ".onnx";
+}
+
 /// Of flags that change nothing without others.
 static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
   if (flags.command == Command::Check || flags.command == Command::Plan ||
@@ -57,6 +65,9 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
       {"--ep-mode", ways("ep") > 1, "--ep 2 or more"},
       {"--micro-batches", ways("pp") > 1 || flags.microBatches == 1,
        "--pp 2 or more"},
+      {"--dims", flags.inputs.empty(),
+       "inputs that are made up: leave "
+       "--inputs out"},
       {"--dims", explains || plans || keeps,
        "--explain, --explain-json, --auto or -o FOLDER"},
       {"--topology",
@@ -71,6 +82,10 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
       {"--weights", keeps, "-o FOLDER"},
       {"--collectives", flags.emit == "onnx", "--emit onnx"},
       {"--python", !flags.against.empty(), "--against onnxruntime"},
+      {"--seed", flags.inputs.empty(),
+       "inputs that are made up: leave "
+       "--inputs out"},
+      {"--trust-programs", !flags.programs.empty(), "--programs"},
   };
   for (const auto &rule : rules) {
     const CLI::Option *option = parsed.get_option_no_throw(rule.flag);
@@ -87,6 +102,11 @@ static const std::vector<std::string> &phases() {
   return names;
 }
 
+int phaseIndex(const std::string &phase) {
+  const auto known = std::find(phases().begin(), phases().end(), phase);
+  return known == phases().end() ? -1 : int(known - phases().begin());
+}
+
 /// Those of compiling, which has no name of its own.
 static void addCompileFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
   app.add_option("model", flags.model,
@@ -94,10 +114,15 @@ static void addCompileFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
   app.add_option("-o,--output", flags.output,
                  "Folder to write the artifact to");
   addPlanFlags(app, flags, dims);
-  app.add_option("--topology", flags.topology,
-                 "What the ranks run on, h100:16x8 or a JSON file of nodes, "
-                 "devices and links: --explain then says which links are used, "
-                 "and for how long");
+  {
+    const ReadBy reader(app, Reader::Request);
+    app.add_option("--topology", flags.topology,
+                   "What the ranks run on, h100:16x8 or a JSON file of nodes, "
+                   "devices and links: --explain then says which links are "
+                   "used, and for how long");
+    app.add_option("--dims", dims.dims,
+                   "Sizes for --explain, for example batch=1,seq=128");
+  }
   app.add_flag("--auto", flags.isAutomatic,
                "Choose the degrees for --topology and --dims, as shardc plan "
                "does");
@@ -115,8 +140,6 @@ static void addCompileFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
                "Print every collective, why it is there, and what stays whole");
   app.add_option("--explain-json", flags.explainJson,
                  "The same as JSON, to a file");
-  app.add_option("--dims", dims.dims,
-                 "Sizes for --explain, for example batch=1,seq=128");
   app.add_option("--emit", flags.emit,
                  "Write this to -o in place of an artifact: annotated-onnx: "
                  "the model with the plan as ONNX's multi-device annotations, "
@@ -183,16 +206,14 @@ static std::string checkCompiling(const Flags &flags) {
       flags.savePlan.empty() && flags.report.empty() && !explains)
     return "nothing to do: give -o FOLDER, --explain, --to PHASE or "
            "--dump-dir FOLDER";
-  auto phaseIndex = [&](const std::string &phase) {
-    return std::find(phases().begin(), phases().end(), phase) -
-           phases().begin();
-  };
   if (!flags.from.empty() && !flags.to.empty() &&
       phaseIndex(flags.to) < phaseIndex(flags.from))
     return "--to " + flags.to + " comes before --from " + flags.from;
   if (!flags.from.empty() && flags.from != "raw" &&
       std::filesystem::path(flags.model).extension() != ".mlir")
     return "--from " + flags.from + ": expected a .mlir file that --to printed";
+  if (std::string problem = checkFrom(flags); !problem.empty())
+    return problem;
   if (flags.from == "lowered" && explains)
     return "--explain: a lowered program no longer says what it sends; use "
            "--from partitioned, or what comes before it";
@@ -243,6 +264,10 @@ int parseFlags(int argc, char **argv, Flags &flags) {
       flags.command = command;
       parsed = subcommand;
     }
+  flags.given = givenOptions(*parsed);
+  // Beside a plan that is there each of them is a mistake, whatever it says.
+  if (isOfPlan(flags) && !flags.given.empty())
+    return -1;
   std::string problem = parseDims("--dims", dims.dims, flags.dims);
   if (problem.empty())
     problem = parseDims("--plan-dims", dims.planDims, flags.planDims);

@@ -11,6 +11,17 @@ namespace shardc {
 
 enum class Command { Compile, Check, Plan, Verify, Explain, Lint, Diff };
 
+/// What reads options: parts of the work that some inputs have behind them.
+enum class Reader { Import, Mesh, Plan, Program, Request };
+
+struct GivenOption {
+  std::string name; ///< "--tp"
+  Reader reader;
+};
+
+/// Of phases, first to last; -1 of none.
+int phaseIndex(const std::string &phase);
+
 /// Of `shardc plan --training`.
 struct TrainingFlags {
   bool isOn = false, hasDropout = false;
@@ -60,6 +71,8 @@ struct Flags {
   std::string fixedSequence, fixedContext; ///< "on" or "off"; a mode; or ""
   int64_t fixedMicroBatches = 0;           ///< 0: to be chosen
   TrainingFlags training;
+  /// Options that only some inputs have a use for (Readers.h).
+  std::vector<GivenOption> given;
   // Of what is said about plans.
   std::string rules, other, node;
   // Of verifying.

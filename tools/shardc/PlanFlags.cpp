@@ -2,6 +2,8 @@
 
 #include "tools/shardc/PlanFlags.h"
 
+#include "tools/shardc/Readers.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -151,6 +153,7 @@ std::string parseMix(const DimTexts &dims, Flags &flags) {
 }
 
 void addDegrees(CLI::App &app, Flags &flags) {
+  const ReadBy reader(app, Reader::Mesh);
   for (const Degree &degree : kDegrees) {
     int64_t &ways = flags.degrees.try_emplace(degree.axis, 1).first->second;
     app.add_option("--" + std::string(degree.axis), ways, degree.help);
@@ -165,11 +168,20 @@ void addDegrees(CLI::App &app, Flags &flags) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
+static void addMesh(CLI::App &app, Flags &flags) {
   addDegrees(app, flags);
+  const ReadBy reader(app, Reader::Mesh);
   app.add_option("--rank-order", flags.rankOrder,
                  "Axes by how near their ranks are numbered, innermost first "
                  "(default tp,ep,cp,fsdp,pp,dp)");
+  app.add_option("--micro-batches", flags.microBatches,
+                 "With --pp: parts of a request's batch that are in the "
+                 "pipeline at once (default 1)")
+      ->check(CLI::Range(int64_t{1}, kMaxRanks));
+}
+
+static void addPlan(CLI::App &app, Flags &flags) {
+  const ReadBy reader(app, Reader::Plan);
   app.add_flag("--sp", flags.sequenceParallel,
                "Split what tensor parallelism leaves whole (norms, residuals) "
                "over the sequence");
@@ -185,19 +197,6 @@ void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
                  "cheaper of both where it is known how many rows there are, "
                  "else tensor (default)")
       ->check(CLI::IsMember({"auto", "tensor", "batch"}));
-  app.add_option("--overlap", flags.overlap,
-                 "Collectives beside products, both cut by rows: auto: where "
-                 "the predicted time falls (default; never with --target "
-                 "host); off; or N: each in N parts")
-      ->check([](const std::string &text) -> std::string {
-        const bool isNumber =
-            !text.empty() && text.size() <= 2 &&
-            text.find_first_not_of("0123456789") == std::string::npos &&
-            text[0] != '0';
-        return isNumber || text == "auto" || text == "off"
-                   ? ""
-                   : text + ": expected auto, off or a number from 1 to 99";
-      });
   app.add_option("--pin", flags.pins,
                  "NODE=SHARDING: how the first result of a node, or a weight, "
                  "is split whatever the search would do, for example "
@@ -213,13 +212,10 @@ void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
       "--load-plan", flags.loadPlan,
       "A plan that --save-plan wrote, or an artifact has, in place of "
       "degrees and a search");
-  app.add_option("--plan-dims", dims.planDims,
-                 "Sizes of a typical request, for choices by cost, for example "
-                 "batch=32,seq=1024; any size still runs");
-  app.add_option("--micro-batches", flags.microBatches,
-                 "With --pp: parts of a request's batch that are in the "
-                 "pipeline at once (default 1)")
-      ->check(CLI::Range(int64_t{1}, kMaxRanks));
+}
+
+static void addImport(CLI::App &app, Flags &flags) {
+  const ReadBy reader(app, Reader::Import);
   app.add_flag("--no-recovery", flags.noRecovery,
                "Keep norms, attention and the like as the exporter spelled "
                "them, to compare");
@@ -228,10 +224,38 @@ void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
          "model: compute in the model's types (default); f64: in double "
          "precision, to tell mistakes from rounding")
       ->check(CLI::IsMember({"model", "f64"}));
+}
+
+static void addProgram(CLI::App &app, Flags &flags) {
+  const ReadBy reader(app, Reader::Program);
+  app.add_option("--overlap", flags.overlap,
+                 "Collectives beside products, both cut by rows: auto: where "
+                 "the predicted time falls (default; never with --target "
+                 "host); off; or N: each in N parts")
+      ->check([](const std::string &text) -> std::string {
+        const bool isNumber =
+            !text.empty() && text.size() <= 2 &&
+            text.find_first_not_of("0123456789") == std::string::npos &&
+            text[0] != '0';
+        return isNumber || text == "auto" || text == "off"
+                   ? ""
+                   : text + ": expected auto, off or a number from 1 to 99";
+      });
   app.add_option("--kernels", flags.kernels,
                  "Between library calls: generated: native code for this model "
                  "(default); reference: the runtime's own kernels, one an op")
       ->check(CLI::IsMember({"generated", "reference"}));
+}
+
+void addPlanFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
+  addMesh(app, flags);
+  addPlan(app, flags);
+  addProgram(app, flags);
+  addImport(app, flags);
+  const ReadBy reader(app, Reader::Request);
+  app.add_option("--plan-dims", dims.planDims,
+                 "Sizes of a typical request, for choices by cost, for example "
+                 "batch=32,seq=1024; any size still runs");
 }
 
 void addPlanning(CLI::App &app, Flags &flags, DimTexts &dims) {
@@ -301,7 +325,7 @@ void addTraining(CLI::App &app, TrainingFlags &flags) {
       "on (default): sums of gradients over replicas run beside the last "
       "backward pass; off: behind it")
       ->check(CLI::IsMember({"on", "off"}));
-  for (const char *flag : {"--report", "--mix", "--shares"})
+  for (const char *flag : {"--report", "--mix", "--shares", "--micro-batches"})
     training->excludes(app.get_option(flag));
 }
 

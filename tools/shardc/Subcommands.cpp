@@ -2,6 +2,8 @@
 
 #include "tools/shardc/Subcommands.h"
 
+#include "tools/shardc/Readers.h"
+
 namespace shardc {
 
 static CLI::App *addVerify(CLI::App &app, Flags &flags, DimTexts &dims) {
@@ -94,6 +96,7 @@ static void addReported(CLI::App &app, Flags &flags, DimTexts &dims) {
                  "with flags that make a plan")
       ->required();
   addPlanFlags(app, flags, dims);
+  const ReadBy reader(app, Reader::Request);
   app.add_option("--topology", flags.topology,
                  "Of a model: what it runs on, h100:16x8 or a JSON file");
   app.add_option("--dims", dims.dims,

@@ -15,6 +15,7 @@
 #include "compiler/report/Lint.h"
 #include "compiler/report/ReadReport.h"
 #include "tools/shardc/Flags.h"
+#include "tools/shardc/GivenArtifact.h"
 #include "tools/shardc/verify/Verify.h"
 
 #include "llvm/Support/InitLLVM.h"
@@ -274,6 +275,10 @@ static ExitCode loadReport(const Flags &flags, nlohmann::json &report) {
     llvm::errs() << "error: " << problem << "\n";
     return ExitCode::Artifact;
   }
+  if (const std::string flag = wrongFlag(flags, report); !flag.empty()) {
+    llvm::errs() << "error: " << flag << "\n";
+    return ExitCode::Flags;
+  }
   if (!flags.node.empty())
     addAlternatives(flags.model, flags.node, report);
   return ExitCode::Done;
@@ -331,7 +336,18 @@ static int runDiff(const Flags &flags) {
   return report::printDiff(first, second, llvm::outs());
 }
 
+/// Whether a command compiles what it is given.
+static bool takesModel(Command command) {
+  return command != Command::Explain && command != Command::Lint &&
+         command != Command::Diff;
+}
+
 static int run(const Flags &flags) {
+  if (takesModel(flags.command))
+    if (const std::string problem = wrongModel(flags); !problem.empty()) {
+      llvm::errs() << "error: " << problem << "\n";
+      return static_cast<int>(ExitCode::Flags);
+    }
   switch (flags.command) {
   case Command::Check:
     return static_cast<int>(checkModel(flags.model, flags.json, llvm::outs()));
