@@ -80,12 +80,21 @@ private:
       problem = pin.text + ": " + what;
   }
 
+  static std::string wholeText(size_t numDims) {
+    std::string text;
+    for (size_t dim = 0; dim < numDims; ++dim)
+      text += dim == 0 ? "{}" : ", {}";
+    return "[" + text + "]";
+  }
+
   void applyTo(unsigned number, const Pin &pin) {
     const GraphOp &op = graph.ops[number];
     const DimNodes &dims = op.results.front();
     if (pin.axes.size() != dims.size())
       return fail(pin, "the value has " + std::to_string(dims.size()) +
-                           " dims, not " + std::to_string(pin.axes.size()));
+                           " dims, not " + std::to_string(pin.axes.size()) +
+                           "; whole it is " + pin.node + "=" +
+                           wholeText(dims.size()));
     bool isWhole = true;
     for (auto [dim, names] : llvm::enumerate(pin.axes)) {
       AxisList axes;
@@ -123,7 +132,9 @@ private:
                            howToSplit(graph, number));
     pinLeaf(graph, *leaf, axes, plan);
     if (!plan.ops[number].uses(axes))
-      return fail(pin, "another pin has these axes there");
+      return fail(pin,
+                  "these axes, or parts of them, split it already, by this "
+                  "pin or another one; leave one of them out");
     const std::string wrong =
         dist::findProblem(resultSharding(graph, plan, number, 0),
                           graph.values[op.resultValues.front()].sizes, mesh);
