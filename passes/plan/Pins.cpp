@@ -139,7 +139,8 @@ private:
         dist::findProblem(resultSharding(graph, plan, number, 0),
                           graph.values[op.resultValues.front()].sizes, mesh);
     if (!wrong.empty())
-      fail(pin, wrong);
+      fail(pin, wrong + ", by this pin or with another one; leave one of them "
+                        "out");
   }
 
   const Graph &graph;
