@@ -72,7 +72,9 @@ Status lacking(const Taken &taken, std::span<const HostReport> reports,
     list += ", ...";
   const auto count = static_cast<int>(taken.ranks.size());
   const HostReport &first = reports[static_cast<size_t>(taken.ranks[0])];
-  const std::string host(first.host, strnlen(first.host, sizeof first.host));
+  std::string host(first.host, strnlen(first.host, sizeof first.host));
+  std::replace_if(
+      host.begin(), host.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   const char *owner =
       taken.kind == MemoryPoolKind::Machine ? "the machine"
       : taken.kind == MemoryPoolKind::Group
@@ -86,7 +88,6 @@ Status lacking(const Taken &taken, std::span<const HostReport> reports,
                        remedyFor(all, 0, fit), cacheText({&all, 1}, all));
 }
 
-/// What came over the network.
 bool isSound(const HostReport &report) {
   const NeededBytes &needed = report.needed;
   for (const int64_t bytes :
@@ -103,6 +104,13 @@ bool isSound(const HostReport &report) {
 }
 
 } // namespace
+
+bool readReport(std::span<const std::byte> said, HostReport &report) {
+  if (said.size() != sizeof report)
+    return false;
+  std::memcpy(&report, said.data(), sizeof report);
+  return isSound(report);
+}
 
 HostReport reportOf(const NeededBytes &needed, const HostMemory &memory) {
   HostReport report;
@@ -171,16 +179,11 @@ Status shareHosts(ControlExchange &control, const HostReport &mine,
   }
   SHARDC_RETURN_IF_ERROR(control.receiveAll());
   std::vector<HostReport> reports = {mine};
-  for (Stream *other : control.others()) {
-    const std::span<const std::byte> said = other->front().bytes;
-    HostReport &report = reports.emplace_back();
-    if (said.size() == sizeof report)
-      std::memcpy(&report, said.data(), sizeof report);
-    if (said.size() != sizeof report || !isSound(report))
+  for (Stream *other : control.others())
+    if (!readReport(other->front().bytes, reports.emplace_back()))
       return artifactError(rankText(other->otherRank()),
                            " does not say what it needs of its host's memory; "
                            "start the same shardrun on all machines");
-  }
   std::vector<HostRoom> rooms;
   SHARDC_RETURN_IF_ERROR(shareHosts(reports, rankText, rooms));
   room = rooms[0];

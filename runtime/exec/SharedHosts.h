@@ -43,6 +43,9 @@ struct HostRoom {
 /// Of a process that takes `needed` of its host's memory.
 HostReport reportOf(const NeededBytes &needed, const HostMemory &memory);
 
+/// What another process has sent; false where it is no report.
+bool readReport(std::span<const std::byte> said, HostReport &report);
+
 /// The room of each rank; or the error of the pool that lacks most, with the
 /// ranks that take of it.
 Status shareHosts(std::span<const HostReport> reports,
