@@ -3,7 +3,16 @@
 // Through cuDNN's graph API and its header-only frontend (NVIDIA, "Attention"
 // in the cuDNN developer guide). The frontend throws: nothing of that leaves
 // this file. Nothing of it has run on a GPU yet, so FusedAttention.h compares
-// each plan's first result.
+// the first result of each kind of plans.
+//
+// Padded shapes follow what that guide says of padded layouts: with a padding
+// mask and tensors of lengths "cuDNN automatically masks out padding tokens",
+// and BOTTOM_RIGHT is "aligned with the actual sequence length". All of a plan's
+// rows are memory, finite where they are padding, since it also says that what
+// is masked still takes part in P V. It does not say what y gets in rows that
+// are padding: nobody reads them. Not known without a GPU are what padding
+// costs (whether tiles that hold nothing else are skipped), and whether plans
+// of all lengths take the kernel that was compared.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backend/cuda/FusedAttention.h"
@@ -12,6 +21,7 @@
 
 #include <cudnn_frontend.h>
 
+#include <mutex>
 #include <vector>
 
 namespace shardc::runtime {
@@ -19,7 +29,7 @@ namespace {
 
 namespace graph = cudnn_frontend::graph;
 
-enum Uid : int64_t { kQ = 1, kK, kV, kBias, kY };
+enum Uid : int64_t { kQ = 1, kK, kV, kBias, kY, kQueryLengths, kKeyLengths };
 
 graph::Tensor_attributes tensor(const char *name, Uid uid, int64_t batches,
                                 int64_t heads, int64_t rows, int64_t columns,
@@ -31,9 +41,24 @@ graph::Tensor_attributes tensor(const char *name, Uid uid, int64_t batches,
       .set_stride({strides[0], strides[1], strides[2], 1});
 }
 
+graph::Tensor_attributes lengths(const char *name, Uid uid, int64_t batches) {
+  return graph::Tensor_attributes()
+      .set_name(name)
+      .set_uid(uid)
+      .set_dim({batches, 1, 1, 1})
+      .set_stride({1, 1, 1, 1})
+      .set_data_type(cudnn_frontend::DataType_t::INT32);
+}
+
+/// A handle is one thread's at a time.
+struct CudnnHandle {
+  cudnnHandle_t handle = nullptr;
+  std::mutex mutex;
+};
+
 class CudnnAttention final : public FusedAttention {
 public:
-  explicit CudnnAttention(cudnnHandle_t handle) : handle(handle) {}
+  explicit CudnnAttention(CudnnHandle &owner) : owner(owner) {}
 
   bool build(const FusedAttentionShape &s) {
     using cudnn_frontend::DataType_t;
@@ -61,23 +86,31 @@ public:
       options.set_diagonal_band_left_bound(static_cast<int>(s.window));
     if (s.hasBias)
       options.set_bias(program.tensor(biasOf(s)));
+    if (s.isPadded)
+      options.set_padding_mask(true)
+          .set_seq_len_q(program.tensor(
+              lengths("query lengths", kQueryLengths, s.batches)))
+          .set_seq_len_kv(
+              program.tensor(lengths("key lengths", kKeyLengths, s.batches)));
     auto y = program.sdpa(q, k, v, options)[0];
     y->set_output(true)
         .set_uid(kY)
         .set_dim({s.batches, s.heads, s.queries, s.depth})
         .set_stride({s.y[0], s.y[1], s.y[2], 1});
     hasBias = s.hasBias;
-    return program.build(handle, {cudnn_frontend::HeurMode_t::A}).is_good() &&
+    isPadded = s.isPadded;
+    return program.build(owner.handle, {cudnn_frontend::HeurMode_t::A})
+               .is_good() &&
            program.get_workspace_size(bytes).is_good();
   }
 
   int64_t workspaceBytes() const override { return bytes; }
 
-  Status run(const FusedAttentionOperands &operands,
-             std::byte *workspace) override {
+  Status run(const FusedAttentionOperands &operands, std::byte *workspace,
+             cudaStream_t stream) override {
     // The frontend knows no const.
-    const auto pointer = [](const std::byte *data) {
-      return static_cast<void *>(const_cast<std::byte *>(data));
+    const auto pointer = [](const void *data) {
+      return const_cast<void *>(data);
     };
     std::unordered_map<int64_t, void *> memory = {{kQ, pointer(operands.q)},
                                                   {kK, pointer(operands.k)},
@@ -85,8 +118,16 @@ public:
                                                   {kY, operands.y}};
     if (hasBias)
       memory[kBias] = pointer(operands.bias);
+    if (isPadded) {
+      memory[kQueryLengths] = pointer(operands.queryLengths);
+      memory[kKeyLengths] = pointer(operands.keyLengths);
+    }
+    std::lock_guard lock(owner.mutex);
+    if (cudnnSetStream(owner.handle, stream) != CUDNN_STATUS_SUCCESS)
+      return artifactError("cuDNN does not take the stream; SHARDC_CUDNN=0 "
+                           "runs without it");
     try {
-      auto status = program.execute(handle, memory, workspace);
+      auto status = program.execute(owner.handle, memory, workspace);
       return status.is_good()
                  ? Status::ok()
                  : artifactError(
@@ -108,21 +149,22 @@ private:
                   s.bias[1] ? s.heads : 1, s.queries, s.keys, strides);
   }
 
-  cudnnHandle_t handle;
+  CudnnHandle &owner;
   graph::Graph program;
   int64_t bytes = 0;
-  bool hasBias = false;
+  bool hasBias = false, isPadded = false;
 };
 
 class CudnnEngine final : public FusedAttentionEngine {
 public:
-  explicit CudnnEngine(cudnnHandle_t handle) : handle(handle) {}
-  ~CudnnEngine() override { cudnnDestroy(handle); }
+  explicit CudnnEngine(cudnnHandle_t handle) { owner.handle = handle; }
+  ~CudnnEngine() override { cudnnDestroy(owner.handle); }
 
   std::unique_ptr<FusedAttention>
   plan(const FusedAttentionShape &shape) override {
+    std::lock_guard lock(owner.mutex);
     try {
-      auto made = std::make_unique<CudnnAttention>(handle);
+      auto made = std::make_unique<CudnnAttention>(owner);
       return made->build(shape) ? std::move(made) : nullptr;
     } catch (const std::exception &) {
       return nullptr; // a refusal like any other
@@ -130,7 +172,7 @@ public:
   }
 
 private:
-  cudnnHandle_t handle;
+  CudnnHandle owner;
 };
 
 } // namespace
@@ -138,15 +180,10 @@ private:
 
 using namespace shardc::runtime;
 
-extern "C" FusedAttentionEngine *shardrtFusedAttention(cudaStream_t stream,
-                                                       uint64_t layout) {
+extern "C" FusedAttentionEngine *shardrtFusedAttention(uint64_t layout) {
   cudnnHandle_t handle = nullptr;
-  if (layout != sizeof(FusedAttentionShape) ||
+  if (layout != kFusedAttentionLayout ||
       cudnnCreate(&handle) != CUDNN_STATUS_SUCCESS)
     return nullptr;
-  if (cudnnSetStream(handle, stream) != CUDNN_STATUS_SUCCESS) {
-    cudnnDestroy(handle);
-    return nullptr;
-  }
   return new CudnnEngine(handle);
 }
