@@ -144,22 +144,21 @@ std::optional<FusedAttentionShape> fusedShapeOf(const AttentionProblem &problem,
 
 int64_t fusedScratchBytes(const AttentionProblem &problem,
                           artifact::ElementType element) {
-  if (!FusedPlans::mayBeThere())
-    return 0;
   const std::optional<FusedAttentionShape> shape =
       plannedShape(problem, element);
-  return shape ? biasBytes(problem, *shape) + paddingBytes(*shape) : 0;
+  return shape && FusedPlans::mayBeThere()
+             ? biasBytes(problem, *shape) + paddingBytes(*shape)
+             : 0;
 }
 
 Status attendFused(const AttentionProblem &problem,
                    artifact::ElementType element, const KernelCall &call,
                    bool &isDone) {
   isDone = false;
-  if (!FusedPlans::mayBeThere())
-    return Status::ok();
   std::optional<FusedAttentionShape> shape = plannedShape(problem, element);
-  if (!shape || !isAligned(problem.q.data) || !isAligned(problem.k.data) ||
-      !isAligned(problem.v.data) || !isAligned(problem.y.data))
+  if (!shape || !FusedPlans::mayBeThere() || !isAligned(problem.q.data) ||
+      !isAligned(problem.k.data) || !isAligned(problem.v.data) ||
+      !isAligned(problem.y.data))
     return Status::ok();
   CudaStream &stream = CudaStream::of(call);
   FusedAttentions &library = stream.fusedAttentions();
