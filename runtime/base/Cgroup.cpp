@@ -5,7 +5,6 @@
 #include <fstream>
 #include <sstream>
 #include <string_view>
-#include <vector>
 
 namespace shardc::runtime {
 namespace {
@@ -236,8 +235,11 @@ CgroupLimits readCgroupLimits(const ReadText &read) {
         if (*controller == 'm') {
           lower(limits.memoryBytes,
                 memoryIn(read, folder, hierarchy.isUnified));
-          lower(limits.memoryRoom,
-                memoryRoomIn(read, folder, hierarchy.isUnified, freeSwap));
+          const std::optional<int64_t> room =
+              memoryRoomIn(read, folder, hierarchy.isUnified, freeSwap);
+          lower(limits.memoryRoom, room);
+          if (room)
+            limits.memoryGroups.push_back({folder, *room});
         } else
           lower(limits.cores, coresIn(read, folder, hierarchy.isUnified));
     }

@@ -14,8 +14,16 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace shardc::runtime {
+
+/// A group with a limit on memory. Whoever is in it, or in one below it, takes
+/// from the same room.
+struct MemoryGroup {
+  std::string folder; ///< "/sys/fs/cgroup/job"
+  int64_t room = 0;   ///< as memoryRoom
+};
 
 /// Nothing where there is no limit, or none that can be read.
 struct CgroupLimits {
@@ -23,7 +31,8 @@ struct CgroupLimits {
   /// What may still be taken of it: pages of files count as free, which the
   /// system gives back, and swap that the group may use.
   std::optional<int64_t> memoryRoom;
-  std::optional<double> cores; ///< CPU time a second; more than 0
+  std::optional<double> cores;           ///< CPU time a second; more than 0
+  std::vector<MemoryGroup> memoryGroups; ///< from the process's own upwards
 };
 
 /// The text of the file at a path; nothing if it cannot be read.

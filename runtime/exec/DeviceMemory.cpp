@@ -11,7 +11,6 @@
 #include "runtime/exec/ViewResolver.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <tuple>
 
@@ -141,6 +140,14 @@ NeededBytes &NeededBytes::operator+=(const NeededBytes &other) {
   return *this;
 }
 
+NeededBytes &NeededBytes::operator-=(const NeededBytes &other) {
+  weights -= other.weights;
+  values -= other.values;
+  cachePosition -= other.cachePosition;
+  caches -= other.caches;
+  return *this;
+}
+
 /// Of all ranks on a device.
 static MemoryNeed allOn(std::span<const MemoryNeed> needs, int number) {
   MemoryNeed all;
@@ -160,26 +167,21 @@ std::string needText(const MemoryNeed &need) {
       need.isHost ? " of copies of weights in the order that kernels read, "
                   : " of weights, ",
       needed.values, " of intermediate values of its smallest request",
-      needed.caches > 0 ? message(", ", needed.caches, " of KV caches") : "",
-      need.beside > 0 ? message(", ", need.beside,
-                                " of ranks that are other processes here")
-                      : "");
+      needed.caches > 0 ? message(", ", needed.caches, " of KV caches") : "");
 }
 
 std::string roomText(std::span<const MemoryNeed> needs, int number) {
-  const MemoryNeed all = allOn(needs, number);
+  MemoryNeed all = allOn(needs, number);
   if (all.needed.cachePosition <= 0)
     return "";
-  const int64_t left =
-      all.freeBytes - all.beside - all.needed.bytes() + all.needed.caches;
+  all.needed += all.beside; // which take as many positions
+  const int64_t left = all.freeBytes - all.needed.bytes() + all.needed.caches;
   return message("room for ",
                  std::max<int64_t>(left, 0) / all.needed.cachePosition,
                  " positions of its KV caches at batch 1");
 }
 
-/// What to do about a device that lacks memory for its ranks, of which `fit`
-/// would have enough.
-static std::string remedyFor(const MemoryNeed &first, int64_t needed, int fit) {
+std::string remedyFor(const MemoryNeed &first, int64_t needed, int fit) {
   if (first.isHost)
     return fit > 0 ? message("; ", fit, fit == 1 ? " rank" : " ranks",
                              " would fit on it: run the others on other "
@@ -195,6 +197,17 @@ static std::string remedyFor(const MemoryNeed &first, int64_t needed, int fit) {
                            " times as many devices, with more ranks");
 }
 
+std::string cacheText(std::span<const MemoryNeed> needs,
+                      const MemoryNeed &all) {
+  const NeededBytes &needed = all.needed;
+  if (needed.cachePosition <= 0)
+    return "";
+  return needed.caches == 0
+             ? message("; KV caches take ", needed.cachePosition,
+                       " bytes a position at batch 1 on top")
+             : message("; there would be ", roomText(needs, all.number));
+}
+
 Status checkMemory(std::span<const MemoryNeed> needs) {
   for (const MemoryNeed &first : needs) {
     MemoryNeed all = first;
@@ -204,54 +217,18 @@ Status checkMemory(std::span<const MemoryNeed> needs) {
       if (need.number == first.number) {
         all.needed += need.needed;
         ++ranks;
-        fit += all.needed.bytes() + first.beside <= first.freeBytes;
+        fit += all.needed.bytes() <= first.freeBytes;
       }
-    const int64_t bytes = all.needed.bytes() + first.beside;
+    const int64_t bytes = all.needed.bytes();
     if (bytes <= first.freeBytes)
       continue;
-    const NeededBytes &needed = all.needed;
     return artifactError(
         ranks == 1 ? first.rank
                    : message(ranks, " ranks, ", first.rank, " among them,"),
         ranks == 1 ? " needs " : " need ", bytes, " bytes on ", first.device,
         ", which has ", first.freeBytes, " free: ", needText(all),
-        remedyFor(first, first.needed.bytes(), fit),
-        needed.cachePosition > 0 && needed.caches == 0
-            ? message("; KV caches take ", needed.cachePosition,
-                      " bytes a position at batch 1 on top")
-        : needed.cachePosition > 0
-            ? message("; there would be ", roomText(needs, first.number))
-            : "");
+        remedyFor(first, first.needed.bytes(), fit), cacheText(needs, all));
   }
-  return Status::ok();
-}
-
-/// What the ranks of the other processes on this host need at least: those with
-/// the least, as it is not known which they are.
-static Status needBeside(const Artifact &artifact, int own, int processes,
-                         int64_t &bytes) {
-  // Of very many ranks none is waited for.
-  constexpr int kMostRanks = 256;
-  bytes = 0;
-  if (processes < 2 || artifact.worldSize() > kMostRanks)
-    return Status::ok();
-  std::vector<int64_t> others;
-  for (int replica = 0; replica < artifact.numReplicas(); ++replica)
-    for (int stage = 0; stage < artifact.numStages(); ++stage)
-      for (int rank = 0; rank < artifact.stageSize(); ++rank) {
-        const int world = artifact.worldRank(replica, stage, rank);
-        if (world == own)
-          continue;
-        NeededBytes needed;
-        SHARDC_RETURN_IF_ERROR(neededBytes(artifact, stage, rank, needed));
-        SHARDC_RETURN_IF_ERROR(
-            HostNeeds(artifact).add(stage, rank, world, needed.weights));
-        others.push_back(needed.bytes());
-      }
-  std::sort(others.begin(), others.end());
-  others.resize(std::min(others.size(), static_cast<size_t>(processes - 1)));
-  for (const int64_t need : others)
-    bytes += need;
   return Status::ok();
 }
 
@@ -281,9 +258,6 @@ Status collectNeeds(const Artifact &artifact, const RankDevices &devices,
         if (need.isHost)
           SHARDC_RETURN_IF_ERROR(
               host.add(stage, rank, world, need.needed.weights));
-        if (need.isHost && only >= 0)
-          SHARDC_RETURN_IF_ERROR(needBeside(
-              artifact, world, processesOnMachine(std::getenv), need.beside));
         if (__builtin_mul_overflow(need.needed.cachePosition, positions,
                                    &need.needed.caches) ||
             need.needed.caches > kMostBytes)

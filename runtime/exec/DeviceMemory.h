@@ -32,6 +32,7 @@ struct NeededBytes {
   int64_t caches = 0;        ///< of the positions that were asked for
   int64_t bytes() const { return weights + values + caches; }
   NeededBytes &operator+=(const NeededBytes &other);
+  NeededBytes &operator-=(const NeededBytes &other);
 };
 
 /// What a rank needs, and the device that it is on.
@@ -42,8 +43,8 @@ struct MemoryNeed {
   NeededBytes needed;
   int64_t freeBytes = 0;
   bool isHost = false; ///< weights are copies, see HostNeeds.h
-  /// What ranks of other processes on the same host need at least.
-  int64_t beside = 0;
+  /// What other processes need of the same memory (SharedHosts.h).
+  NeededBytes beside = {};
   std::string described = {}; ///< "device 0 (NVIDIA H200, sm_90)"
 };
 
@@ -57,6 +58,12 @@ Status collectNeeds(const Artifact &artifact, const RankDevices &devices,
 
 /// "1100 of weights, 100 of intermediate values of its smallest request"
 std::string needText(const MemoryNeed &need);
+/// What to do about a device that lacks memory for its ranks, of which `fit`
+/// would have enough; the first one needs that much.
+std::string remedyFor(const MemoryNeed &first, int64_t needed, int fit);
+/// "; there would be room for 900 positions ...", of the ranks on a device that
+/// `all` adds up.
+std::string cacheText(std::span<const MemoryNeed> needs, const MemoryNeed &all);
 /// Of a device whose ranks fit: "room for 900 positions of its KV caches at
 /// batch 1"; empty if they have none.
 std::string roomText(std::span<const MemoryNeed> needs, int number);

@@ -1,6 +1,5 @@
 #include "runtime/exec/InputAgreement.h"
 
-#include "runtime/backend/net/StreamNumbers.h"
 #include "runtime/base/Hash.h"
 #include "runtime/base/Message.h"
 
@@ -50,6 +49,7 @@ Status InputAgreement::check(std::span<const PipelineRequest> requests) {
 Status InputAgreement::check(std::span<const ContentHash> mine, StatusCode code,
                              const std::function<std::string(size_t)> &what,
                              const char *remedy) {
+  Transport &transport = control.transport;
   SHARDC_RETURN_IF_ERROR(transport.rank() == 0 ? judge(mine) : askFirst(mine));
   if (differences.empty())
     return Status::ok();
@@ -71,59 +71,20 @@ Status InputAgreement::check(std::span<const ContentHash> mine, StatusCode code,
                                      ranks, "; ", remedy));
 }
 
-Status InputAgreement::send(Stream &stream, const void *data, size_t bytes) {
-  std::byte *memory = nullptr;
-  const auto count = static_cast<int64_t>(bytes);
-  SHARDC_RETURN_IF_ERROR(stream.prepare(count, memory, std::nullopt));
-  if (bytes > 0)
-    std::memcpy(memory, data, bytes);
-  stream.commit(count, 0);
-  return Status::ok();
-}
-
-Status InputAgreement::receive(std::span<Stream *const> streams) {
-  // Others may still be at the end of the run before this one.
-  Status status = transport.waitPatiently(timeout, [&](Deadline deadline) {
-    return transport.waitForMessages(streams, deadline);
-  });
-  if (!Transport::isTimeout(status))
-    return status;
-  std::string missing;
-  for (Stream *stream : streams)
-    if (!stream->hasArrived())
-      missing += (missing.empty() ? "" : "; ") +
-                 transport.rankTextWithPlace(stream->otherRank());
-  return transport.abort(
-      artifactError(transport.rankText(transport.rank()), " waited ",
-                    static_cast<double>(timeout.count()) / 1000,
-                    " s to begin a run; missing: ", missing,
-                    "; raise --timeout if they are only slow"));
-}
-
 Status InputAgreement::askFirst(std::span<const ContentHash> mine) {
-  others.assign(1, &transport.stream(0, kControlStream, {}));
-  SHARDC_RETURN_IF_ERROR(send(*others[0], mine.data(), mine.size_bytes()));
-  SHARDC_RETURN_IF_ERROR(receive(others));
-  const std::span<const std::byte> found = others[0]->front().bytes;
-  if (found.size() % sizeof(Difference) != 0)
-    return transport.abort(artifactError(
-        transport.rankText(0), " answers ", found.size(), " bytes, expected ",
-        sizeof(Difference), " for each rank that differs; start the same ",
-        "shardrun on all machines"));
+  SHARDC_RETURN_IF_ERROR(control.ask(std::as_bytes(mine), sizeof(Difference)));
+  const std::span<const std::byte> found = control.found();
   differences.resize(found.size() / sizeof(Difference));
   if (!differences.empty())
     std::memcpy(differences.data(), found.data(), found.size());
-  others[0]->release();
+  control.release();
   return Status::ok();
 }
 
 Status InputAgreement::judge(std::span<const ContentHash> mine) {
-  others.clear();
-  for (int rank = 1; rank < transport.size(); ++rank)
-    others.push_back(&transport.stream(rank, kControlStream, {}));
-  SHARDC_RETURN_IF_ERROR(receive(others));
+  SHARDC_RETURN_IF_ERROR(control.receiveAll());
   differences.clear();
-  for (Stream *stream : others) {
+  for (Stream *stream : control.others()) {
     const std::span<const std::byte> found = stream->front().bytes;
     const size_t theirs = found.size() / sizeof(ContentHash);
     size_t same = 0;
@@ -133,11 +94,10 @@ Status InputAgreement::judge(std::span<const ContentHash> mine) {
       ++same;
     if (same < std::max(theirs, mine.size()))
       differences.push_back({stream->otherRank(), static_cast<int32_t>(same)});
-    stream->release();
   }
-  for (Stream *stream : others)
-    SHARDC_RETURN_IF_ERROR(send(*stream, differences.data(),
-                                differences.size() * sizeof(Difference)));
+  for (Stream *stream : control.others())
+    SHARDC_RETURN_IF_ERROR(
+        control.answer(*stream, std::as_bytes(std::span(differences))));
   return Status::ok();
 }
 

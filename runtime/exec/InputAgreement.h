@@ -8,7 +8,7 @@
 #ifndef SHARDC_RUNTIME_EXEC_INPUTAGREEMENT_H
 #define SHARDC_RUNTIME_EXEC_INPUTAGREEMENT_H
 
-#include "runtime/backend/net/Transport.h"
+#include "runtime/exec/ControlExchange.h"
 #include "runtime/exec/Pipeline.h"
 
 #include <array>
@@ -19,9 +19,8 @@ using ContentHash = std::array<uint64_t, 2>;
 
 class InputAgreement {
 public:
-  explicit InputAgreement(Transport &transport,
-                          std::chrono::milliseconds timeout)
-      : transport(transport), timeout(timeout) {}
+  InputAgreement(Transport &transport, std::chrono::milliseconds timeout)
+      : control(transport, timeout) {}
 
   /// InvalidArgument, on all ranks alike, where inputs differ.
   Status check(std::span<const PipelineRequest> requests);
@@ -38,13 +37,9 @@ private:
   };
   Status askFirst(std::span<const ContentHash> mine);
   Status judge(std::span<const ContentHash> mine);
-  Status send(Stream &stream, const void *data, size_t bytes);
-  Status receive(std::span<Stream *const> streams);
 
-  Transport &transport;
-  const std::chrono::milliseconds timeout;
+  ControlExchange control;
   std::vector<ContentHash> hashes; // kept: a run allocates nothing
-  std::vector<Stream *> others;
   std::vector<Difference> differences;
 };
 

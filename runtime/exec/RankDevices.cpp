@@ -93,13 +93,6 @@ int placeOnMachine(const Environment &environment) {
       {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0, -1);
 }
 
-int processesOnMachine(const Environment &environment) {
-  return firstNumber(environment,
-                     {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
-                      "SLURM_NTASKS_PER_NODE"},
-                     1, 1);
-}
-
 Status RankDevices::choose(const std::string &asked,
                            const std::string &target) {
   SHARDC_RETURN_IF_ERROR(parseDevice(asked.empty() ? target : asked, choice));

@@ -40,9 +40,6 @@ Status assignDevices(const DeviceChoice &choice,
 /// Which rank of its machine this process is, from the launcher's environment:
 /// -1 where it does not say.
 int placeOnMachine(const Environment &environment);
-/// How many processes the launcher has started on this machine; 1 where it does
-/// not say.
-int processesOnMachine(const Environment &environment);
 
 class RankDevices {
 public:

@@ -2,7 +2,7 @@
 
 #include "runtime/api/processes.hpp"
 #include "runtime/base/Message.h"
-#include "runtime/exec/DeviceMemory.h"
+#include "runtime/exec/SharedHosts.h"
 
 #include <algorithm>
 #include <system_error>
@@ -52,6 +52,23 @@ static Status checkNativeCode(const Artifact &artifact, bool mayRun) {
       "leave --no-kernels out if you trust where the artifact comes from");
 }
 
+/// A process whose rank is on another device takes nothing of its host.
+Status Replicas::shareHost(std::chrono::milliseconds timeout) {
+  MemoryNeed &mine = needs[0];
+  HostMemory memory;
+  SHARDC_RETURN_IF_ERROR(hostMemory(memory));
+  ControlExchange control(*world.transport, timeout);
+  HostRoom room;
+  SHARDC_RETURN_IF_ERROR(shareHosts(
+      control, reportOf(mine.isHost ? mine.needed : NeededBytes(), memory),
+      [&](int rank) { return artifact.rankText(rank); }, room));
+  if (mine.isHost) {
+    mine.freeBytes = room.free;
+    mine.beside = room.beside;
+  }
+  return Status::ok();
+}
+
 Status Replicas::openAll(const std::string &folder,
                          const SessionOptions &options) {
   ArtifactOptions artifactOptions;
@@ -77,18 +94,13 @@ Status Replicas::openAll(const std::string &folder,
   SHARDC_RETURN_IF_ERROR(
       devices.open(artifact.worldSize(), processes ? processes->rank() : -1));
   hostKernels = devices.findHostKernels(artifact);
-  // What is free was asked when devices were opened: by all processes before
-  // the first of them takes any of it.
-  if (processes && devices.isHost()) {
-    const ContentHash same = {};
-    SHARDC_RETURN_IF_ERROR(agreement->check(
-        {&same, 1}, StatusCode::Artifact,
-        [](size_t) { return std::string("the host's memory"); }, ""));
-  }
   SHARDC_RETURN_IF_ERROR(collectNeeds(artifact, devices,
                                       processes ? processes->rank() : -1,
                                       options.cachePositions, needs));
-  SHARDC_RETURN_IF_ERROR(checkMemory(needs));
+  if (!processes || !devices.isHost())
+    SHARDC_RETURN_IF_ERROR(checkMemory(needs));
+  if (processes)
+    SHARDC_RETURN_IF_ERROR(shareHost(options.timeout));
   world.devices = &devices;
   for (int replica = 0; replica < artifact.numReplicas(); ++replica) {
     pipelines.emplace_back();

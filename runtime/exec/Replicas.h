@@ -52,6 +52,7 @@ public:
 private:
   Status connect(const SessionOptions &options);
   Status checkFiles();
+  Status shareHost(std::chrono::milliseconds timeout);
   Status openAll(const std::string &folder, const SessionOptions &options);
   Status runShares(std::span<const PipelineRequest> requests);
   template <typename Body>

@@ -8,6 +8,7 @@ import subprocess
 import onnx
 
 from tests.e2e import caches
+from tests.e2e.processes import ProcessTest, by_hand, srun, torchrun
 from tests.support import BIN, LAYERS, EndToEnd, data_sets, model_file
 
 
@@ -72,3 +73,61 @@ class HostMemory(EndToEnd):
         done = run(artifact, "--preflight", SHARDC_HOST_MEMORY="lots")
         self.assertEqual(done.returncode, 2)
         self.assertIn("SHARDC_HOST_MEMORY is 'lots'", done.stderr)
+
+
+class HostMemoryOfProcesses(ProcessTest):
+    """Nobody but the processes themselves knows that they share a host."""
+
+    def needs(self, artifact, places):
+        """What each rank needs, by the error of a host that has nothing."""
+        statuses, _, errors = self.with_limit(artifact, places, 0)
+        self.assertEqual(statuses, [4] * len(places), errors)
+        found = re.search(r"need \d+ bytes of memory, of which .* leaves 0 free: ([^;]*);", errors)
+        self.assertIsNotNone(found, errors)
+        return [int(need.rsplit(" ", 1)[1]) for need in re.split(", (?=rank)", found[1])]
+
+    def with_limit(self, artifact, places, limit, *arguments):
+        places = [place | {"SHARDC_HOST_MEMORY": limit} for place in places]
+        return self.finish(self.start(places, artifact, "--inputs", data_sets("llama-dynamo-op18")[0], *arguments))
+
+    def test_ranks_that_start_by_hand_count_each_other(self):
+        artifact = self.artifact(model_file("llama-dynamo-op18"), "--tp 4")
+        for start in (by_hand, srun, torchrun):
+            with self.subTest(start.__name__):
+                needs = self.needs(artifact, start(4))
+                self.assertEqual(len(needs), 4)
+                limit = int(max(needs) / 0.6)  # each rank needs 60 % of it
+                statuses, _, errors = self.with_limit(artifact, start(4), limit, "--outputs", self.folder / "results")
+                self.assertEqual(statuses, [4] * 4, errors)
+                self.assertRegex(errors, rf"4 ranks on .* need {sum(needs)} bytes of memory, of which SHARDC_HOST_MEMORY "
+                                         rf"leaves {limit} free: rank 0 .*{needs[0]}, rank 1 .*{needs[1]}, .*; 1 rank would "
+                                         rf"fit on it: run the others on other machines")  # fmt: skip
+                self.assertEqual(errors.count("bytes of memory"), 1, "one of them speaks for all")
+                self.assertFalse((self.folder / "results").exists())
+                statuses, _, errors = self.with_limit(artifact, start(4), sum(needs))
+                self.assertEqual(statuses, [0] * 4, errors)
+
+    def test_limits_of_each_process(self):
+        """Where they are told different ones the smallest is that of the host."""
+        artifact = self.artifact(model_file("llama-dynamo-op18"), "--tp 2")
+        total = sum(self.needs(artifact, by_hand(2)))
+        places = by_hand(2)
+        places[1]["SHARDC_HOST_MEMORY"] = total - 1
+        places[0]["SHARDC_HOST_MEMORY"] = "1T"
+        statuses, _, errors = self.finish(self.start(places, artifact, "--inputs", data_sets("llama-dynamo-op18")[0]))
+        self.assertEqual(statuses, [4] * 2, errors)
+        self.assertIn(f"leaves {total - 1} free", errors)
+
+    def test_room_that_is_left(self):
+        onnx.save(caches.decoder(), self.folder / "model.onnx")
+        artifact = self.artifact(self.folder / "model.onnx", "--tp 2")
+        limited = lambda: [place | {"SHARDC_HOST_MEMORY": "10M"} for place in by_hand(2)]
+        run = lambda *flags: self.finish(self.start(limited(), artifact, "--preflight", *flags))
+        statuses, out, errors = run()
+        self.assertEqual(statuses, [0, 0], errors)
+        room = int(re.search(r"rank 0 .*, 10485760 free, room for (\d+) positions", out)[1])
+        # Both take positions at the same time.
+        self.assertEqual(run("--cache", room)[0], [0, 0])
+        statuses, _, errors = run("--cache", room + 1)
+        self.assertEqual(statuses, [4, 4], errors)
+        self.assertRegex(errors, rf"2 ranks on .* of KV caches; 1 rank would fit .*there would be room for {room} positions")

@@ -17,6 +17,12 @@ Status CudaGraph::instantiate() {
                     "cudaGraphInstantiate");
 }
 
+/// Some nodes may be set where others could not.
+Status CudaGraph::update(const CudaGraph &changed) {
+  kept.insert(changed.kept.begin(), changed.kept.end());
+  return launches.setNodes(executable, changed.launches);
+}
+
 Status CudaGraph::launch(cudaStream_t stream) {
   return cudaStatus(cudaGraphLaunch(executable, stream), "cudaGraphLaunch");
 }

@@ -6,6 +6,9 @@
 #include "runtime/backend/cuda/CapturedLaunches.h"
 #include "runtime/backend/cuda/PendingCollectives.h"
 
+#include <memory>
+#include <set>
+
 namespace shardc::runtime {
 
 class CudaGraph final : public DeviceGraph {
@@ -19,9 +22,10 @@ public:
   void own(cudaGraph_t captured) { nodes = captured; }
   Status instantiate();
   /// Sets the launches that `changed` has; it was captured, not instantiated.
-  Status update(const CudaGraph &changed) {
-    return launches.setNodes(executable, changed.launches);
-  }
+  Status update(const CudaGraph &changed);
+  /// What its kernels need stays as long as it: also what an update has
+  /// replaced, since the last launch may still run that.
+  void keep(std::shared_ptr<const void> used) { kept.insert(std::move(used)); }
   Status launch(cudaStream_t stream);
 
   CapturedLaunches launches;
@@ -31,6 +35,7 @@ private:
   const int device;
   cudaGraph_t nodes = nullptr;
   cudaGraphExec_t executable = nullptr;
+  std::set<std::shared_ptr<const void>> kept; // goes after them
 };
 
 } // namespace shardc::runtime

@@ -32,7 +32,7 @@ Status CudaStream::start() {
       cudaStatus(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking),
                  "cudaStreamCreate"));
   SHARDC_RETURN_IF_ERROR(beside.start());
-  attentions.setStream(handle);
+  attentions.setStream(device, handle);
   SHARDC_RETURN_IF_ERROR(products.open(device));
   SHARDC_RETURN_IF_ERROR(cudaStatus(
       cudaMalloc(reinterpret_cast<void **>(&deviceFault), sizeof(unsigned)),
@@ -179,6 +179,8 @@ Status CudaStream::synchronize() {
     pending.clear();
   underWay.forgetDone();
   products.save();
+  if (error == cudaSuccess)
+    attentions.onIdle();
   const Status status =
       error == cudaSuccess
           ? readFault()
@@ -272,6 +274,11 @@ Status CudaStream::endCapture(std::unique_ptr<DeviceGraph> &graph) {
   }
   graph = std::move(ended);
   return Status::ok();
+}
+
+void CudaStream::keepCaptured(std::shared_ptr<const void> used) {
+  if (capturing)
+    capturing->keep(std::move(used));
 }
 
 /// Its collectives are not opened: those of a graph stay as they are.

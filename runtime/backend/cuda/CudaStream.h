@@ -63,6 +63,9 @@ public:
   cudaStream_t stream() const { return handle; }
   GemmCache &gemms() { return products; }
   FusedAttentions &fusedAttentions() { return attentions; }
+  /// Of what the kernel at hand launches, if it is captured: it stays as long as
+  /// the graph.
+  void keepCaptured(std::shared_ptr<const void> used);
   /// Where a kernel leaves the number of its site if its data are wrong; the
   /// first one stays.
   unsigned *faultWord() const { return deviceFault; }

@@ -1,16 +1,15 @@
 #include "runtime/backend/cuda/FusedAttention.h"
 
 #include "runtime/backend/cuda/CudaStatus.h"
+#include "runtime/backend/cuda/FusedPlans.h"
 #include "runtime/backend/cuda/StreamState.h"
 #include "runtime/backend/host/kernels/StorageTypes.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <dlfcn.h>
-#include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace shardc::runtime {
@@ -19,69 +18,73 @@ FusedAttentions::~FusedAttentions() { cudaFree(workspace); }
 
 void FusedAttentions::setEngine(
     std::unique_ptr<FusedAttentionEngine> newEngine) {
+  places.clear();
   plans.clear();
+  retired.clear();
   compared.clear();
-  engine = std::move(newEngine);
+  library.reset();
+  if (newEngine) {
+    library = std::make_shared<FusedPlans>(std::move(newEngine));
+    FusedPlans::announce();
+  }
   isOpened = isTrusted = true;
 }
 
-/// The library lies beside the plugin, and stays open.
-void FusedAttentions::open() {
-  isOpened = true;
-  const char *wanted = std::getenv("SHARDC_CUDNN");
-  Dl_info here = {};
-  if ((wanted && std::string_view(wanted) == "0") ||
-      dladdr(reinterpret_cast<const void *>(&kFusedAttentionEntry), &here) ==
-          0 ||
-      !here.dli_fname)
-    return;
-  std::string path = here.dli_fname;
-  path.resize(path.rfind('/') + 1); // 0 where there is none
-  path += kFusedAttentionLibrary;
-  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return;
-  if (auto *entry = reinterpret_cast<FusedAttentionEntry *>(
-          dlsym(library, kFusedAttentionEntry)))
-    engine.reset(entry(stream, sizeof(FusedAttentionShape)));
-}
-
 bool FusedAttentions::hasEngine() {
-  if (!isOpened && !isCapturing(stream))
-    open();
-  return engine && isTrusted;
+  if (!isOpened && !isCapturing(stream)) {
+    isOpened = true;
+    library = FusedPlans::of(device);
+  }
+  return library && isTrusted;
 }
 
 Status FusedAttentions::find(const FusedAttentionShape &shape,
-                             FusedAttention *&plan, Doubt &doubt) {
+                             std::shared_ptr<FusedAttention> &plan,
+                             Doubt &doubt) {
   doubt = {};
   plan = nullptr;
   if (!hasEngine())
     return Status::ok();
-  if (auto known = plans.find(shape); known != plans.end()) {
-    plan = known->second.get();
-    return Status::ok();
+  auto known = places.find(shape);
+  if (known == places.end()) {
+    // Making a plan compiles and allocates, which a capture may not have.
+    if (isCapturing(stream))
+      return Status::ok();
+    SHARDC_RETURN_IF_ERROR(add(shape));
+    known = places.find(shape);
+    doubt.isNew = known->second->plan != nullptr;
+  } else {
+    plans.splice(plans.begin(), plans, known->second);
   }
-  // Making a plan compiles and allocates, which a capture may not have.
-  if (plans.size() == kMostPlans || isCapturing(stream))
-    return Status::ok();
-  std::unique_ptr<FusedAttention> made = engine->plan(shape);
-  if (made && made->workspaceBytes() > kWorkspaceBytes)
-    made = nullptr;
-  if (made && made->workspaceBytes() > 0)
-    SHARDC_RETURN_IF_ERROR(reserve());
-  doubt.isNew = made != nullptr;
-  doubt.isNewKind = made && !compared.count(kindOf(shape));
-  plan = made.get();
-  plans[shape] = std::move(made);
+  plan = known->second->plan;
+  doubt.isNewKind = doubt.isNew && !compared.count(kindOf(shape));
   return Status::ok();
+}
+
+Status FusedAttentions::add(const FusedAttentionShape &shape) {
+  std::shared_ptr<FusedAttention> plan = library->find(shape, kWorkspaceBytes);
+  if (plan && plan->workspaceBytes() > 0)
+    SHARDC_RETURN_IF_ERROR(reserve());
+  if (plans.size() == kMostPlans)
+    dropOldest();
+  plans.push_front({shape, std::move(plan)});
+  places[shape] = plans.begin();
+  return Status::ok();
+}
+
+/// What it ran last on this stream may not have ended.
+void FusedAttentions::dropOldest() {
+  retired.push_back(std::move(plans.back().plan));
+  places.erase(plans.back().shape);
+  plans.pop_back();
 }
 
 FusedAttentions::Kind
 FusedAttentions::kindOf(const FusedAttentionShape &shape) {
-  return {shape.element,    shape.depth,    shape.heads != shape.kvHeads,
-          shape.hasBias,    shape.isCausal, shape.alignsEnds,
-          shape.window != 0};
+  constexpr int64_t kFewQueries = 128;
+  return {shape.element,     shape.depth,    shape.heads != shape.kvHeads,
+          shape.hasBias,     shape.isCausal, shape.alignsEnds,
+          shape.window != 0, shape.isPadded, shape.queries <= kFewQueries};
 }
 
 /// Graphs know the workspace's address: it is not freed while they may run.
@@ -96,12 +99,13 @@ Status FusedAttentions::reserve() {
 
 Status FusedAttentions::run(FusedAttention &plan,
                             const FusedAttentionOperands &operands) {
-  return plan.run(operands, workspace);
+  return plan.run(operands, workspace, stream);
 }
 
 bool FusedAttentions::giveUp(const FusedAttentionShape &shape) {
   (void)cudaGetLastError();
-  plans[shape] = nullptr;
+  if (auto known = places.find(shape); known != places.end())
+    retired.push_back(std::exchange(known->second->plan, nullptr));
   const cudaError_t error = polled(cudaStreamQuery(stream));
   return error == cudaSuccess || error == cudaErrorNotReady;
 }
@@ -175,23 +179,24 @@ bool agree(const std::byte *found, const std::byte *expected, size_t count,
 /// In place, so that no rank can lack the memory for it while others do not:
 /// all of them have to take the same kernels.
 Status FusedAttentions::checkFirst(const FusedAttentionShape &shape,
+                                   const FusedAttentionShape &whole,
                                    std::byte *y,
                                    const std::function<Status()> &runOwn) {
-  const auto count = static_cast<size_t>(shape.batches * shape.heads *
-                                         shape.queries * shape.depth);
+  const auto count = static_cast<size_t>(whole.batches * whole.heads *
+                                         whole.queries * whole.depth);
   std::vector<std::byte> found(2 * count), expected(2 * count);
   SHARDC_RETURN_IF_ERROR(
-      copyRows(shape, y, found.data(), cudaMemcpyDeviceToHost, stream));
+      copyRows(whole, y, found.data(), cudaMemcpyDeviceToHost, stream));
   SHARDC_RETURN_IF_ERROR(runOwn());
   SHARDC_RETURN_IF_ERROR(
-      copyRows(shape, y, expected.data(), cudaMemcpyDeviceToHost, stream));
+      copyRows(whole, y, expected.data(), cudaMemcpyDeviceToHost, stream));
   const auto columns = static_cast<size_t>(shape.depth);
   if (shape.element == artifact::ElementType_Float16
           ? agree<host::Float16>(found.data(), expected.data(), count, columns)
           : agree<host::BFloat16>(found.data(), expected.data(), count,
                                   columns)) {
     compared.insert(kindOf(shape));
-    return copyRows(shape, y, found.data(), cudaMemcpyHostToDevice, stream);
+    return copyRows(whole, y, found.data(), cudaMemcpyHostToDevice, stream);
   }
   std::fputs(
       "shardrt: warning: cuDNN's attention disagrees with shardrt's own, "

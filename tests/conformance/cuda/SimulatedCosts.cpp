@@ -14,9 +14,9 @@ struct Price {
 };
 /// In the order of HostCost.
 constexpr Price kPrices[] = {
-    {"launch", 4},        {"node_update", 8}, {"instantiate", 3},
-    {"graph_launch", 10}, {"nccl_call", 100}, {"heuristics", 50},
-    {"allocation", 100},
+    {"launch", 4},        {"node_update", 8},          {"instantiate", 3},
+    {"graph_launch", 10}, {"nccl_call", 100},          {"heuristics", 50},
+    {"allocation", 100},  {"attention_plan", 100'000},
 };
 constexpr auto kCount = static_cast<size_t>(HostCost::Count);
 static_assert(std::size(kPrices) == kCount);

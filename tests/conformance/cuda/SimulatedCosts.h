@@ -19,7 +19,8 @@ enum class HostCost {
   GraphLaunch,
   NcclCall, ///< that makes a thread, and is waited for
   Heuristics,
-  Allocation, ///< and its end
+  Allocation,    ///< and its end
+  AttentionPlan, ///< of a shape of cuDNN's, which is compiled
   Count
 };
 

@@ -62,6 +62,11 @@ TEST(Cgroup, theSmallestOnTheWayUpHolds) {
        {"/sys/fs/cgroup/user.slice/job.scope/cpu.max", "200000 100000\n"}});
   EXPECT_EQ(limits.memoryBytes, 1000);
   EXPECT_EQ(limits.cores, 2);
+  ASSERT_EQ(limits.memoryGroups.size(), 2u);
+  EXPECT_EQ(limits.memoryGroups[0].folder,
+            "/sys/fs/cgroup/user.slice/job.scope");
+  EXPECT_EQ(limits.memoryGroups[0].room, 2000);
+  EXPECT_EQ(limits.memoryGroups[1].room, 1000);
 }
 
 /// Each controller has a hierarchy of its own, in which the group may differ.

@@ -110,12 +110,11 @@ TEST(DeviceMemory, ranksOfAHostShareItsRoom) {
   EXPECT_EQ(roomText(needs, 0),
             "room for 5 positions of its KV caches at batch 1");
   EXPECT_TRUE(checkMemory(needs).isOk());
-  needs[0].beside = needs[1].beside = 31; // of other processes
+  needs[1].needed.weights += 31;
   const Status status = checkMemory(needs);
   expectContains(status.message(),
                  "2 ranks, rank 0 among them, need 101 bytes");
-  expectContains(status.message(), "50 of copies of weights");
-  expectContains(status.message(), "31 of ranks that are other processes here");
+  expectContains(status.message(), "81 of copies of weights");
   expectContains(status.message(), "1 rank would fit on it: run the others on "
                                    "other machines");
 }

@@ -10,6 +10,10 @@ namespace {
 
 using Files = std::map<std::string, std::string>;
 
+uint64_t inodeOf(const std::string &folder) {
+  return folder.ends_with("lost") ? 0 : folder.size();
+}
+
 HostMemory memoryOf(const Files &files, const char *most = nullptr) {
   HostMemory memory;
   const Status status = readHostMemory(
@@ -19,7 +23,7 @@ HostMemory memoryOf(const Files &files, const char *most = nullptr) {
           return std::nullopt;
         return file->second;
       },
-      most, memory);
+      inodeOf, most, memory);
   EXPECT_TRUE(status.isOk()) << status.message();
   return memory;
 }
@@ -83,11 +87,55 @@ TEST(HostMemory, theUserSaysHowMuch) {
   EXPECT_EQ(memoryOf(kMachine, "").free, 700 << 10);
   for (const char *wrong : {"G", "1Q", "-1", "1GB", "1e30"}) {
     HostMemory memory;
-    const Status status = readHostMemory(
-        [](const std::string &) { return std::nullopt; }, wrong, memory);
+    const Status status =
+        readHostMemory([](const std::string &) { return std::nullopt; },
+                       inodeOf, wrong, memory);
     EXPECT_EQ(status.code(), StatusCode::InvalidArgument) << wrong;
     EXPECT_NE(status.message().find("SHARDC_HOST_MEMORY"), std::string::npos);
   }
+}
+
+Files booted(Files files, const std::string &id, const std::string &name) {
+  files["/proc/sys/kernel/random/boot_id"] = id + "\n";
+  files["/proc/sys/kernel/hostname"] = name + "\n";
+  return files;
+}
+
+TEST(HostMemory, poolsHaveNamesThatAllWhoShareThemFind) {
+  Files files = booted(inGroup(kMachine, "409600"), "1234", "node7");
+  const HostMemory one = memoryOf(files, "300K");
+  EXPECT_EQ(one.name, "node7");
+  ASSERT_EQ(one.pools.size(), 3u);
+  EXPECT_EQ(one.pools[0].free, 700 << 10);
+  EXPECT_EQ(one.pools[1].free, (400 + 100) << 10);
+  EXPECT_EQ(one.pools[1].kind, MemoryPoolKind::Group);
+  EXPECT_EQ(one.pools[2].free, 300 << 10);
+  EXPECT_EQ(one.pools[2].kind, MemoryPoolKind::Setting);
+  // A container of the same machine: a name and a group of its own.
+  Files other = booted(kMachine, "1234", "c0ffee");
+  other["/proc/self/cgroup"] = "0::/\n";
+  other["/proc/self/mountinfo"] =
+      "29 22 0:26 / /sys/fs/cgroup2 rw,nosuid shared:9 - cgroup2 cgroup2 rw\n";
+  other["/sys/fs/cgroup2/memory.max"] = "409600";
+  const HostMemory container = memoryOf(other, "300K");
+  ASSERT_EQ(container.pools.size(), 3u);
+  EXPECT_EQ(container.pools[0].id, one.pools[0].id);
+  EXPECT_NE(container.pools[1].id, one.pools[1].id);
+  EXPECT_NE(container.pools[2].id, one.pools[2].id);
+  const HostMemory elsewhere =
+      memoryOf(booted(inGroup(kMachine, "409600"), "99", "node7"), "300K");
+  for (size_t pool : {0, 1, 2})
+    EXPECT_NE(elsewhere.pools[pool].id, one.pools[pool].id);
+}
+
+TEST(HostMemory, aPoolWithoutANameIsNobodyElses) {
+  EXPECT_EQ(memoryOf(kMachine).pools[0].id, 0u);
+  Files files = booted(kMachine, "1234", "node7");
+  files["/proc/self/cgroup"] = "0::/lost\n";
+  files["/proc/self/mountinfo"] =
+      "29 22 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n";
+  files["/sys/fs/cgroup/lost/memory.max"] = "409600";
+  EXPECT_EQ(memoryOf(files).pools[1].id, 0u);
 }
 
 } // namespace

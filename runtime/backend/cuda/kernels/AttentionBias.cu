@@ -36,16 +36,17 @@ template <typename T> __device__ T finite(float added) {
 template <typename T>
 __global__ void biasKernel(const __grid_constant__ AttentionProblem p,
                            const __grid_constant__ AttentionView bias,
-                           int64_t heads) {
-  const int64_t row = blockIdx.x, query = row % p.queries;
-  const int64_t head = row / p.queries % heads, batch = row / p.queries / heads;
+                           int64_t heads, int64_t rows) {
+  const int64_t row = blockIdx.x, query = row % rows;
+  const int64_t head = row / rows % heads, batch = row / rows / heads;
+  const int64_t keys = query < p.queries ? p.keys : 0;
   const int64_t from = batch * p.mask.strides[0] + head * p.mask.strides[1] +
                        query * p.mask.strides[2];
   T *to = reinterpret_cast<T *>(bias.data) + batch * bias.strides[0] +
           head * bias.strides[1] + query * bias.strides[2];
   for (int64_t key = threadIdx.x; key < bias.strides[2]; key += blockDim.x)
     to[key] = finite<T>(
-        key < p.keys ? addedBy<T>(p, from + key * p.mask.strides[3]) : 0.f);
+        key < keys ? addedBy<T>(p, from + key * p.mask.strides[3]) : 0.f);
 }
 
 /// A block a row of the mask, for all heads of one KV head or, where the mask
@@ -82,13 +83,14 @@ Grid gridOf(int64_t batches, int64_t heads, int64_t queries,
 } // namespace
 
 Status biasOfMask(const AttentionProblem &problem, const AttentionView &bias,
-                  artifact::ElementType element, cudaStream_t stream) {
+                  int64_t rows, artifact::ElementType element,
+                  cudaStream_t stream) {
   const int64_t batches = bias.strides[0] ? problem.batches : 1;
   const int64_t heads = bias.strides[1] ? problem.heads : 1;
   return host::dispatch(HalfTypes(), element, "Attention", [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return launch(biasKernel<T>, gridOf(batches, heads, problem.queries, 0),
-                  stream, problem, bias, heads);
+    return launch(biasKernel<T>, gridOf(batches, heads, rows, 0), stream,
+                  problem, bias, heads, rows);
   });
 }
 

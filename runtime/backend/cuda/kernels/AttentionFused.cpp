@@ -1,6 +1,8 @@
 #include "runtime/backend/cuda/kernels/AttentionFused.h"
 
 #include "runtime/backend/cuda/CudaStream.h"
+#include "runtime/backend/cuda/FusedPlans.h"
+#include "runtime/backend/cuda/kernels/AttentionPadding.h"
 #include "runtime/base/AlignedBuffer.h"
 
 #include <algorithm>
@@ -49,9 +51,10 @@ bool setCausality(const AttentionProblem &problem, FusedAttentionShape &shape) {
 }
 
 /// The bias in scratch: its rows begin where vectors may.
-AttentionView packedBias(const AttentionProblem &problem, std::byte *scratch) {
-  const int64_t pitch = (problem.keys + kVector - 1) / kVector * kVector;
-  const int64_t head = problem.queries * pitch;
+AttentionView packedBias(const AttentionProblem &problem,
+                         const FusedAttentionShape &shape, std::byte *scratch) {
+  const int64_t pitch = (shape.keys + kVector - 1) / kVector * kVector;
+  const int64_t head = shape.queries * pitch;
   AttentionView bias{scratch, {0, 0, pitch, 1}};
   bias.strides[1] = problem.mask.strides[1] ? head : 0;
   bias.strides[0] = !problem.mask.strides[0] ? 0
@@ -60,18 +63,51 @@ AttentionView packedBias(const AttentionProblem &problem, std::byte *scratch) {
   return bias;
 }
 
-int64_t biasBytes(const AttentionProblem &problem) {
-  const AttentionView bias = packedBias(problem, nullptr);
-  return 2 * problem.queries * bias.strides[2] *
-         (bias.strides[0] ? problem.batches : 1) *
-         (bias.strides[1] ? problem.heads : 1);
-}
-
 /// The mask is copied, so that vectors may begin where rows do, and to make
 /// numbers of its infinities: a row whose first tiles are all of them needs more
 /// care than a library is known to take.
-bool packsBias(const AttentionProblem &problem) {
-  return problem.maskKind != AttentionMask::None;
+int64_t biasBytes(const AttentionProblem &problem,
+                  const FusedAttentionShape &shape) {
+  if (!shape.hasBias)
+    return 0;
+  const AttentionView bias = packedBias(problem, shape, nullptr);
+  return alignBuffer(2 * shape.queries * bias.strides[2] *
+                     (bias.strides[0] ? problem.batches : 1) *
+                     (bias.strides[1] ? problem.heads : 1));
+}
+
+/// What a plan is made of for a problem; none if it is not for a library.
+std::optional<FusedAttentionShape> plannedShape(const AttentionProblem &problem,
+                                                artifact::ElementType element) {
+  const std::optional<FusedAttentionShape> whole =
+      fusedShapeOf(problem, element);
+  if (!whole)
+    return std::nullopt;
+  const FusedAttentionShape padded = paddedShape(*whole);
+  if (biasBytes(problem, padded) <= kMostBiasBytes)
+    return padded;
+  return biasBytes(problem, *whole) <= kMostBiasBytes ? whole : std::nullopt;
+}
+
+/// Runs a plan: the bias first in scratch, behind it what is padded.
+Status runPlan(const AttentionProblem &problem,
+               const FusedAttentionShape &shape, const AttentionView &bias,
+               const KernelCall &call, FusedAttention &plan) {
+  CudaStream &stream = CudaStream::of(call);
+  if (shape.hasBias)
+    SHARDC_RETURN_IF_ERROR(biasOfMask(problem, bias, shape.queries,
+                                      shape.element, stream.stream()));
+  FusedAttentionOperands operands = {problem.q.data, problem.k.data,
+                                     problem.v.data, bias.data, problem.y.data};
+  if (shape.isPadded) {
+    operands = paddedOperands(shape, call.scratch + biasBytes(problem, shape));
+    operands.bias = bias.data;
+    SHARDC_RETURN_IF_ERROR(
+        padOperands(problem, shape, operands, stream.stream()));
+  }
+  SHARDC_RETURN_IF_ERROR(stream.fusedAttentions().run(plan, operands));
+  return shape.isPadded ? unpadResult(problem, shape, operands, stream.stream())
+                        : Status::ok();
 }
 
 } // namespace
@@ -86,7 +122,6 @@ std::optional<FusedAttentionShape> fusedShapeOf(const AttentionProblem &problem,
       problem.depth == 0 || problem.softcap != 0 || problem.sinks ||
       !problem.finishes || problem.continues || !isWhole(problem.queryPieces) ||
       !isWhole(problem.keyPieces) || (hasMask && problem.isCausal) ||
-      (packsBias(problem) && biasBytes(problem) > kMostBiasBytes) ||
       !setCausality(problem, shape) || !hasVectors(problem.q) ||
       !hasVectors(problem.k) || !hasVectors(problem.v) ||
       !hasVectors(problem.y))
@@ -109,8 +144,10 @@ std::optional<FusedAttentionShape> fusedShapeOf(const AttentionProblem &problem,
 
 int64_t fusedScratchBytes(const AttentionProblem &problem,
                           artifact::ElementType element) {
-  return packsBias(problem) && fusedShapeOf(problem, element)
-             ? alignBuffer(biasBytes(problem))
+  const std::optional<FusedAttentionShape> shape =
+      plannedShape(problem, element);
+  return shape && FusedPlans::mayBeThere()
+             ? biasBytes(problem, *shape) + paddingBytes(*shape)
              : 0;
 }
 
@@ -118,37 +155,34 @@ Status attendFused(const AttentionProblem &problem,
                    artifact::ElementType element, const KernelCall &call,
                    bool &isDone) {
   isDone = false;
-  std::optional<FusedAttentionShape> shape = fusedShapeOf(problem, element);
-  if (!shape || !isAligned(problem.q.data) || !isAligned(problem.k.data) ||
-      !isAligned(problem.v.data) || !isAligned(problem.y.data))
+  std::optional<FusedAttentionShape> shape = plannedShape(problem, element);
+  if (!shape || !FusedPlans::mayBeThere() || !isAligned(problem.q.data) ||
+      !isAligned(problem.k.data) || !isAligned(problem.v.data) ||
+      !isAligned(problem.y.data))
     return Status::ok();
   CudaStream &stream = CudaStream::of(call);
   FusedAttentions &library = stream.fusedAttentions();
-  const bool packs = packsBias(problem);
   AttentionView bias;
-  if (packs) {
-    bias = packedBias(problem, call.scratch);
+  if (shape->hasBias) {
+    bias = packedBias(problem, *shape, call.scratch);
     std::copy(bias.strides, bias.strides + 3, shape->bias);
   }
   FusedAttentions::Doubt doubt;
-  FusedAttention *plan;
+  std::shared_ptr<FusedAttention> plan;
   SHARDC_RETURN_IF_ERROR(library.find(*shape, plan, doubt));
   if (!plan)
     return Status::ok();
-  if (packs)
-    SHARDC_RETURN_IF_ERROR(biasOfMask(problem, bias, element, stream.stream()));
-  Status ran = library.run(*plan, {problem.q.data, problem.k.data,
-                                   problem.v.data, bias.data, problem.y.data});
-  if (!ran.isOk())
+  stream.keepCaptured(plan);
+  if (Status ran = runPlan(problem, *shape, bias, call, *plan); !ran.isOk())
     return doubt.isNew && library.giveUp(*shape) ? Status::ok() : ran;
-  if (packs)
+  if (shape->hasBias)
     SHARDC_RETURN_IF_ERROR(fillHiddenRows(problem, element, stream.stream()));
   isDone = true;
   if (!doubt.isNewKind)
     return Status::ok();
-  return library.checkFirst(*shape, problem.y.data, [&] {
-    return attendTiles(problem, element, stream.stream());
-  });
+  return library.checkFirst(
+      *shape, *fusedShapeOf(problem, element), problem.y.data,
+      [&] { return attendTiles(problem, element, stream.stream()); });
 }
 
 } // namespace shardc::runtime::cuda

@@ -20,7 +20,8 @@ namespace shardc::runtime::cuda {
 std::optional<FusedAttentionShape> fusedShapeOf(const AttentionProblem &problem,
                                                 artifact::ElementType element);
 
-/// For the bias.
+/// For the bias, and the copies of operands that are padded; 0 where there is no
+/// library.
 int64_t fusedScratchBytes(const AttentionProblem &problem,
                           artifact::ElementType element);
 

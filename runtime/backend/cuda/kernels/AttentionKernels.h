@@ -94,10 +94,12 @@ inline bool isForCores(const AttentionProblem &problem) {
 template <typename T>
 Status attendOnCores(const AttentionProblem &problem, cudaStream_t stream);
 
-/// A bias that adds what the mask says, rows of `pitch` halves; batches and
-/// heads that the mask does not tell apart come once.
+/// A bias that adds what the mask says; batches and heads that the mask does not
+/// tell apart come once. Zeros up to where the next row begins, and in all of
+/// the `rows` of a head that are no queries.
 Status biasOfMask(const AttentionProblem &problem, const AttentionView &bias,
-                  artifact::ElementType element, cudaStream_t stream);
+                  int64_t rows, artifact::ElementType element,
+                  cudaStream_t stream);
 
 /// Writes what rows have of which the mask hides all keys: see ZeroRows.
 Status fillHiddenRows(const AttentionProblem &problem,
