@@ -71,7 +71,8 @@ void buildPhase(OpPassManager &passes, StringRef phase,
                                options.planSizes.end());
     passes.addPass(shard::createPropagateShardings(std::move(shardings)));
   } else if (phase == "staged") {
-    passes.addPass(stage::createCutStages({options.annotations}));
+    passes.addPass(
+        stage::createCutStages({options.annotations, options.machine}));
     stage::ScatterTransfersOptions transfers;
     transfers.machine = options.machine;
     transfers.planSizes.assign(options.planSizes.begin(),

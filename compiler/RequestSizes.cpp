@@ -3,7 +3,7 @@
 #include "compiler/RequestSizes.h"
 
 #include "dialects/dist/Dist.h"
-#include "dialects/onnx/FunctionInfo.h"
+#include "dialects/onnx/RequestSymbols.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -12,35 +12,6 @@
 using namespace mlir;
 
 namespace shardc {
-
-static SmallVector<dist::DimExpr, 4> dimsOfInput(func::FuncOp function,
-                                                 size_t input) {
-  if (input >= function.getNumArguments())
-    return {};
-  return dist::getDims(function.getArgumentTypes()[input]);
-}
-
-static std::string symbolAt(ArrayRef<dist::DimExpr> dims, size_t dim) {
-  std::optional<StringRef> symbol;
-  if (dim < dims.size())
-    symbol = dims[dim].asSymbol();
-  return symbol ? symbol->str() : "";
-}
-
-RequestSymbols requestSymbols(ModuleOp imported) {
-  RequestSymbols symbols;
-  for (func::FuncOp function : imported.getOps<func::FuncOp>()) {
-    const SmallVector<dist::DimExpr, 4> first = dimsOfInput(function, 0);
-    if (symbols.batch.empty())
-      symbols.batch = symbolAt(first, 0);
-    if (symbols.sequence.empty())
-      symbols.sequence = symbolAt(first, 1);
-    for (const onnx::CacheInfo &cache : onnx::FunctionInfo(function).caches())
-      if (cache.dim && symbols.past.empty())
-        symbols.past = symbolAt(dimsOfInput(function, cache.input), *cache.dim);
-  }
-  return symbols;
-}
 
 std::string resolveSizes(ModuleOp imported,
                          const llvm::StringMap<int64_t> &given,
@@ -54,11 +25,13 @@ std::string resolveSizes(ModuleOp imported,
   std::string names;
   for (const auto &[name, symbol] : meant)
     names += " " + name;
-  const RequestSymbols symbols = requestSymbols(imported);
+  const onnx::RequestSymbols symbols = onnx::requestSymbols(imported);
   // Those that are numbers in the model are what they are.
   size_t rank = 0;
   for (func::FuncOp function : imported.getOps<func::FuncOp>())
-    rank = std::max(rank, dimsOfInput(function, 0).size());
+    if (function.getNumArguments() > 0)
+      rank =
+          std::max(rank, dist::getDims(function.getArgumentTypes()[0]).size());
   for (const auto &[name, symbol] : {std::pair("batch", symbols.batch),
                                      {"seq", symbols.sequence},
                                      {"past", symbols.past}})

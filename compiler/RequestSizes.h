@@ -21,12 +21,6 @@ struct RequestKind {
   double weight = 1;
 };
 
-/// The symbols that "batch", "seq" and "past" mean; "" where there is none.
-struct RequestSymbols {
-  std::string batch, sequence, past;
-};
-RequestSymbols requestSymbols(mlir::ModuleOp imported);
-
 /// "" or what is wrong: a size that the model does not have.
 std::string resolveSizes(mlir::ModuleOp imported,
                          const llvm::StringMap<int64_t> &given,

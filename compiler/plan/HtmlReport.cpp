@@ -73,12 +73,12 @@ void writeHtmlReport(const std::string &explanation, const PlanRequest &request,
   for (const plan::Device &device : answer.machine.devices)
     data["machine"]["devices"].push_back(device.name);
   if (answer.chosen) {
-    data["chosen"] = jsonOf(*answer.chosen);
+    data["chosen"] = jsonOf(request, answer, *answer.chosen);
     data["chosen"]["stages"] = stagesOf(*answer.chosen);
   }
   for (const plan::Candidate &candidate : answer.candidates)
     if (data["candidates"].size() < kAlternatives)
-      data["candidates"].push_back(jsonOf(candidate));
+      data["candidates"].push_back(jsonOf(request, answer, candidate));
   std::string text = data.dump(-1, ' ', false, Json::error_handler_t::replace);
   // Nothing in it may end the script.
   for (size_t at = 0; (at = text.find("</", at)) != std::string::npos; at += 3)

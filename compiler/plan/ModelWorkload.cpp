@@ -5,6 +5,7 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
+#include "dialects/onnx/RequestSymbols.h"
 #include "passes/shard/BatchFactor.h"
 #include "passes/stage/StageGraph.h"
 
@@ -121,6 +122,7 @@ const plan::Program *ModelWorkload::add(func::FuncOp function) {
       std::make_unique<shard::FunctionGraph>(function, nominal, &layers);
   own.program.graph = &own.source->graph;
   own.program.kernels.emplace(own.source->graph);
+  own.program.names = own.source->names();
   const stage::StageGraph stages(function);
   own.program.pieces = stages.pieces;
   PieceFinder finder(*own.source, layers, stages);
@@ -131,17 +133,11 @@ const plan::Program *ModelWorkload::add(func::FuncOp function) {
 
 ModelWorkload::ModelWorkload(ModuleOp imported,
                              llvm::ArrayRef<RequestKind> kinds) {
-  // Prompts come behind steps, which are for one size; branches for a prompt
-  // come before those for what follows it.
-  func::FuncOp prompt, step;
+  const onnx::RequestFunctions functions = onnx::requestFunctions(imported);
+  func::FuncOp prompt = functions.prompt, step = functions.step;
   bool hasCaches = false;
-  for (auto function : imported.getOps<func::FuncOp>()) {
+  for (auto function : imported.getOps<func::FuncOp>())
     hasCaches |= !onnx::FunctionInfo(function).caches().empty();
-    if (onnx::isDecode(function))
-      step = step ? step : function;
-    else if (!prompt || onnx::isForSizes(prompt))
-      prompt = function;
-  }
   plan::Workload model;
   model.prompt.program = add(prompt);
   model.hasExperts = llvm::any_of(
@@ -164,11 +160,12 @@ ModelWorkload::ModelWorkload(ModuleOp imported,
 void ModelWorkload::chooseSizes(ModuleOp imported,
                                 const llvm::StringMap<int64_t> &given,
                                 plan::Workload &kind) {
-  const RequestSymbols symbols = requestSymbols(imported);
-  llvm::StringMap<int64_t> prompt = given;
+  const onnx::RequestSymbols symbols = onnx::requestSymbols(imported);
+  llvm::StringMap<int64_t> typical = given;
   auto sizeOf = [&](const std::string &symbol, int64_t otherwise) {
-    return symbol.empty() ? otherwise
-                          : prompt.try_emplace(symbol, otherwise).first->second;
+    return symbol.empty()
+               ? otherwise
+               : typical.try_emplace(symbol, otherwise).first->second;
   };
   kind.batchSymbol = symbols.batch;
   kind.lengthSymbol = symbols.sequence;
@@ -177,7 +174,7 @@ void ModelWorkload::chooseSizes(ModuleOp imported,
   kind.promptLength = sizeOf(symbols.sequence, kPositions);
   sizeOf(symbols.past, kind.promptLength);
   auto &own = dims.emplace_back();
-  for (const auto &entry : prompt)
+  for (const auto &entry : typical)
     own[entry.getKey().str()] = entry.getValue();
   for (const auto &[name, symbol] : {std::pair("batch", symbols.batch),
                                      {"seq", symbols.sequence},
@@ -187,14 +184,11 @@ void ModelWorkload::chooseSizes(ModuleOp imported,
       own.erase(known);
       own[name] = size;
     }
-  llvm::StringMap<int64_t> ofStep = prompt;
-  if (!symbols.past.empty())
-    prompt[symbols.past] = 0;
-  if (!symbols.sequence.empty())
-    ofStep[symbols.sequence] = 1;
-  kind.prompt.sizes = plan::Sizes(std::move(prompt));
+  onnx::RequestSizes sizes = onnx::requestSizes(symbols, typical);
+  kind.hasSteps = kind.step && sizes.hasSteps;
+  kind.prompt.sizes = plan::Sizes(std::move(sizes.prompt));
   if (kind.step)
-    kind.step->sizes = plan::Sizes(std::move(ofStep));
+    kind.step->sizes = plan::Sizes(std::move(sizes.step));
 }
 
 } // namespace shardc

@@ -67,12 +67,17 @@ void choose(const PlanRequest &request, const ModelWorkload &model,
             llvm::ArrayRef<plan::Workload> workloads, PlanAnswer &answer) {
   plan::MixPredictor predictor(workloads, answer.machine);
   if (request.chosen)
-    answer.chosen = plan::Candidate{
-        *request.chosen, predictor.predict(*request.chosen), "as asked for"};
+    answer.chosen = plan::Candidate{*request.chosen,
+                                    predictor.predict(*request.chosen),
+                                    false,
+                                    {},
+                                    "as asked for"};
   else if (!answer.candidates.empty())
     answer.chosen = answer.candidates.front();
   if (!answer.chosen || !request.wantsLayer)
     return;
+  if (answer.chosen->isForSizes)
+    predictor.useSplits(answer.chosen->degrees, answer.chosen->splits);
   const plan::Predictor::Detail detail =
       predictor.detail(answer.chosen->degrees);
   answer.layer = layerGraph(model.prompt(), detail.plan, detail.seconds).dump();
@@ -94,6 +99,8 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
            << "\n";
     return ExitCode::Flags;
   }
+  // Beside training run whole layers (TrainingOptions).
+  machine.cutsProducts = request.overlaps && !request.training;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   prepareContext(context);
   DiagnosticPrinter printer(context, errors);

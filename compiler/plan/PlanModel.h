@@ -24,6 +24,7 @@ struct PlanRequest {
   const char *kindsFlag = "--dims"; ///< that they were said by
   plan::Goal goal = plan::Goal::Throughput;
   plan::FixedDegrees fixed;
+  bool overlaps = true; ///< collectives beside products, as --overlap has it
   /// Steps of training are predicted in place of requests.
   std::optional<plan::TrainingOptions> training = std::nullopt;
   /// For a report: the plan that it is of; without, it is of the best one.

@@ -26,6 +26,29 @@ static std::string format(const char *pattern, double number) {
   return text;
 }
 
+/// Of the kind of requests that there are most of, which splits are chosen for.
+static std::string planDimsOf(const PlanRequest &request,
+                              const PlanAnswer &answer) {
+  const auto most = llvm::max_element(
+      request.kinds, [](const RequestKind &a, const RequestKind &b) {
+        return a.weight < b.weight;
+      });
+  std::string text;
+  for (const auto &[name, size] : answer.dims[most - request.kinds.begin()])
+    text += (text.empty() ? "" : ",") + name + "=" + std::to_string(size);
+  return text;
+}
+
+static std::string flagsForSizes(const PlanRequest &request,
+                                 const PlanAnswer &answer) {
+  return "--topology " + request.topology + " --plan-dims " +
+         planDimsOf(request, answer);
+}
+
+static std::string reasonOf(const plan::Candidate &candidate) {
+  return candidate.reason + (candidate.isForSizes ? "; for these sizes" : "");
+}
+
 /// The cells of a candidate, as the header names them.
 static std::vector<std::string> cellsOf(const plan::Candidate &candidate) {
   const plan::Prediction &p = candidate.prediction;
@@ -45,7 +68,7 @@ static std::vector<std::string> cellsOf(const plan::Candidate &candidate) {
           format("%.0f", p.tokensPerSecond),
           percent(run.busy.communication, run.total),
           percent(run.bubble, run.total),
-          candidate.reason};
+          reasonOf(candidate)};
 }
 
 void printPlanTable(const PlanRequest &request, const PlanAnswer &answer,
@@ -79,6 +102,12 @@ void printPlanTable(const PlanRequest &request, const PlanAnswer &answer,
              << "  ";
     output << line.back() << "\n";
   }
+  // Flags alone do not choose them.
+  if (llvm::any_of(
+          llvm::ArrayRef(answer.candidates).take_front(lines.size() - 1),
+          [](const plan::Candidate &one) { return one.isForSizes; }))
+    output << "for these sizes: --auto, or the flags with "
+           << flagsForSizes(request, answer) << "\n";
   if (answer.candidates.size() > kLines)
     output << "and " << answer.candidates.size() - kLines
            << " more; --json FILE has all\n";
@@ -133,7 +162,8 @@ static Json secondsOf(const plan::Prediction &prediction) {
           {"bubble", run.bubble}};
 }
 
-Json jsonOf(const plan::Candidate &candidate) {
+Json jsonOf(const PlanRequest &request, const PlanAnswer &answer,
+            const plan::Candidate &candidate) {
   const plan::Degrees &d = candidate.degrees;
   const dist::Mesh mesh = d.mesh();
   Json order = Json::array();
@@ -150,12 +180,18 @@ Json jsonOf(const plan::Candidate &candidate) {
                {"rank_order", std::move(order)},
                {"sp", d.sequenceParallel},
                {"micro_batches", d.microBatches},
-               {"flags", d.flags()},
+               {"flags", d.flags() + (candidate.isForSizes
+                                          ? " " + flagsForSizes(request, answer)
+                                          : "")},
                {"fits", candidate.prediction.fits()},
                {"memory", memoryOf(candidate.prediction)},
                {"seconds", secondsOf(candidate.prediction)},
                {"tokens_per_second", candidate.prediction.tokensPerSecond},
                {"reason", candidate.reason}};
+  if (!candidate.splits.factors.empty())
+    json["splits"] = {{"share", candidate.splits.share},
+                      {"plans_tried", candidate.splits.numTried},
+                      {"is_best", candidate.splits.isExact}};
   for (const auto &[axis, shares] : d.shares)
     json["shares"][axis] = shares;
   return json;
@@ -178,7 +214,7 @@ void printPlanJson(const PlanRequest &request, const PlanAnswer &answer,
     for (auto [kind, dims] : llvm::zip(request.kinds, answer.dims))
       json["mix"].push_back({{"weight", kind.weight}, {"dims", dims}});
   for (const plan::Candidate &candidate : answer.candidates)
-    json["candidates"].push_back(jsonOf(candidate));
+    json["candidates"].push_back(jsonOf(request, answer, candidate));
   output << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 

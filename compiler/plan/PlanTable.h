@@ -16,7 +16,8 @@ void printPlanJson(const PlanRequest &request, const PlanAnswer &answer,
                    llvm::raw_ostream &output);
 
 /// An entry of "candidates".
-nlohmann::json jsonOf(const plan::Candidate &candidate);
+nlohmann::json jsonOf(const PlanRequest &request, const PlanAnswer &answer,
+                      const plan::Candidate &candidate);
 
 const char *goalName(plan::Goal goal);
 

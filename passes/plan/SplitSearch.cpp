@@ -89,6 +89,7 @@ public:
 
   SplitSolution run() {
     solution.before = solution.after = priceOf({});
+    othersBefore = problem.others({});
     for (bool areTogether : {false, true}) {
       choices = findChoices(problem.graph, problem.axes, areTogether);
       if (numAssignments() < budget) {
@@ -114,9 +115,7 @@ private:
 
   PlanPrice priceOf(ArrayRef<LeafChoice> chosen) {
     ++solution.numTried;
-    Plan plan = problem.start;
-    applyChoices(problem.graph, chosen, plan);
-    return problem.price(problem.complete(plan));
+    return problem.price(chosen);
   }
 
   void consider(ArrayRef<LeafChoice> chosen) {
@@ -124,7 +123,8 @@ private:
     const bool isAllowed =
         price.weightBytes <= solution.before.weightBytes * (1 + 1e-9);
     const double least = solution.choices.empty() ? 1 - kLeastGain : 1 - 1e-9;
-    if (!isAllowed || price.seconds >= solution.after.seconds * least)
+    if (!isAllowed || price.seconds >= solution.after.seconds * least ||
+        problem.others(chosen) > othersBefore * (1 + 1e-9))
       return;
     solution.after = price;
     solution.choices = chosen.vec();
@@ -213,6 +213,7 @@ private:
   const unsigned budget;
   std::vector<std::vector<LeafChoice>> choices;
   SplitSolution solution;
+  double othersBefore = 0; ///< seconds
 };
 
 } // namespace

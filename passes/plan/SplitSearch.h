@@ -12,7 +12,8 @@
 // Of few factors all choices together are tried. Of more, those that are alike (one
 // in each layer) get the same, and one after the other, or two of one matrix, is
 // changed for the better, until none is. No choice may leave a rank more bytes
-// of weights than the start does; so no plan is slower or larger than it.
+// of weights than the start does, or make the other requests slower that have the
+// same weights; so no plan is slower or larger than it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_PLAN_SPLITSEARCH_H
@@ -41,11 +42,12 @@ struct PlanPrice {
 
 struct SplitProblem {
   const Graph &graph;
-  AxisList axes;     ///< to split weights over, major first
-  const Plan &start; ///< what is decided already
-  /// Decides the rest of a plan, and what a whole one takes.
-  llvm::function_ref<Plan(const Plan &)> complete;
-  llvm::function_ref<PlanPrice(const Plan &)> price;
+  AxisList axes; ///< to split weights over, major first
+  /// What a plan takes whose search starts from these; from none first.
+  llvm::function_ref<PlanPrice(llvm::ArrayRef<LeafChoice>)> price;
+  /// Seconds of requests that are no reason to choose anything: of prompts, beside
+  /// steps.
+  llvm::function_ref<double(llvm::ArrayRef<LeafChoice>)> others;
 };
 
 struct SplitSolution {

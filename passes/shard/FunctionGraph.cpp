@@ -2,6 +2,7 @@
 
 #include "passes/shard/FunctionGraph.h"
 
+#include "dialects/dist/NodeName.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Cache.h"
@@ -38,6 +39,16 @@ FunctionGraph::FunctionGraph(func::FuncOp function,
                                          .cache(output.getOperandNumber())
                                          .has_value());
   graph.finish();
+}
+
+plan::OpNames FunctionGraph::names() const {
+  plan::OpNames names;
+  for (Operation *op : ops) {
+    auto weight = dyn_cast<onnx::WeightOp>(op);
+    names.nodes.push_back(weight ? weight.getName().str() : nodeName(op).str());
+    names.operators.push_back(op->getName().stripDialect().str());
+  }
+  return names;
 }
 
 unsigned FunctionGraph::numberOf(Value value) {

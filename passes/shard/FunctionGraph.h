@@ -3,7 +3,7 @@
 #define SHARDC_PASSES_SHARD_FUNCTIONGRAPH_H
 
 #include "dialects/onnx/Onnx.h"
-#include "passes/plan/Graph.h"
+#include "passes/plan/PlanFile.h"
 #include "passes/shard/EqualLayers.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,6 +18,9 @@ struct FunctionGraph {
   FunctionGraph(mlir::func::FuncOp function,
                 std::function<int64_t(llvm::StringRef)> nominal,
                 const EqualLayers *layers = nullptr);
+
+  /// Of its ops: of weights their own, of others that of their node.
+  plan::OpNames names() const;
 
   plan::Graph graph;
   std::vector<mlir::Operation *> ops; ///< by number in the graph

@@ -3,19 +3,21 @@
 #include "passes/shard/Passes.h"
 
 #include "dialects/dist/Dist.h"
-#include "dialects/dist/NodeName.h"
+#include "dialects/dist/OpSeconds.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/plan/Annotations.h"
 #include "passes/plan/AxisRoles.h"
 #include "passes/plan/Pins.h"
+#include "passes/plan/cost/RunCost.h"
 #include "passes/plan/machine/ReadMachine.h"
+#include "passes/plan/machine/StageDevices.h"
 #include "passes/shard/BatchFactor.h"
-#include "passes/shard/ChooseSplits.h"
 #include "passes/shard/GivenPlan.h"
 #include "passes/shard/IdleRanks.h"
 #include "passes/shard/PriceAlternatives.h"
+#include "passes/shard/SizedPrograms.h"
 #include "passes/shard/TensorNames.h"
 #include "passes/shard/WriteShardings.h"
 
@@ -94,8 +96,9 @@ struct PropagateShardingsPass
     getOperation()->setAttr(
         kMatrixAxesAttr,
         dist::AxesAttr::get(&getContext(), plan::matrixAxes(stage, *experts)));
-    if (!choose(programs, stage, *experts, options))
+    if (!readTypical())
       return signalPassFailure();
+    chooseForSizes(stage, *experts, options);
     for (Program &program : programs)
       if (!shard(program, stage, *experts, options))
         return signalPassFailure();
@@ -193,23 +196,12 @@ private:
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 
-  static plan::OpNames namesOf(const FunctionGraph &source) {
-    plan::OpNames names;
-    for (Operation *op : source.ops) {
-      auto weight = dyn_cast<onnx::WeightOp>(op);
-      names.nodes.push_back(weight ? weight.getName().str()
-                                   : nodeName(op).str());
-      names.operators.push_back(op->getName().stripDialect().str());
-    }
-    return names;
-  }
-
   /// That of a file, or one that is searched from the pins on.
   std::optional<Plan> planOf(Program &program, const dist::Mesh &stage,
                              ExpertMode experts,
                              const plan::AxisOptions &options) {
     const plan::Graph &graph = program.source->graph;
-    program.names = namesOf(*program.source);
+    program.names = program.source->names();
     Plan start(graph);
     if (!given.is_null()) {
       const std::string name = program.function.getSymName().str();
@@ -246,29 +238,62 @@ private:
         usedPins.insert(&pin);
     if (!annotate(program, stage, start))
       return std::nullopt;
-    chosen.apply(*program.source, start);
+    chosen.apply(graph, program.names, start, [&](StringRef weight) {
+      return StringRef(representatives[weight]);
+    });
     return plan::planByRoles(graph, stage, onnx::isDecode(program.function),
                              experts, options, &start);
   }
 
-  /// Splits of weights for the sizes of a typical request, where those are known
-  /// and nobody has decided any.
-  bool choose(ArrayRef<Program> programs, const dist::Mesh &stage,
-              ExpertMode experts, const plan::AxisOptions &options) {
-    if (planSizes.empty() || !given.is_null() || !givenPins.empty() ||
-        !annotated.is_null())
-      return true;
-    plan::Machine typical;
+  /// Where the sizes of a typical request are known.
+  bool readTypical() {
     llvm::StringMap<int64_t> sizes;
-    if (!readSizes("plan-sizes", planSizes, sizes) || !readMachine(typical))
+    if (planSizes.empty())
+      return true;
+    if (!readSizes("plan-sizes", planSizes, sizes) || !readMachine(devices))
       return false;
-    // Prompts come behind steps, which are split like them.
-    chosen = chooseSplits(programs.back().function,
-                          {typical, wholeMesh(), stage, plan::Sizes(sizes)},
-                          experts, options);
-    if (!chosen.why.empty())
-      getOperation().emitRemark() << chosen.why;
+    const dist::Axis *replicas = wholeMesh().find(dist::kReplicaAxis);
+    typical = std::make_shared<SizedPrograms>(
+        getOperation(), sizes,
+        std::max<int64_t>(1, microBatches) * (replicas ? replicas->size : 1));
     return true;
+  }
+
+  /// Splits of weights for those, where nobody has decided any.
+  void chooseForSizes(const dist::Mesh &stage, ExpertMode experts,
+                      const plan::AxisOptions &options) {
+    if (!typical || !given.is_null() || !givenPins.empty() ||
+        !annotated.is_null())
+      return;
+    chosen = plan::chooseSplits(
+        typical->programs(), {devices, wholeMesh(), stage, experts, options});
+    if (chosen.factors.empty())
+      return;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (auto weight : function.getOps<onnx::WeightOp>())
+        representatives[weight.getName()] =
+            typical->standsFor(weight.getName()).str();
+    getOperation().emitRemark()
+        << "splits of weights were chosen for these sizes: " << chosen.why();
+  }
+
+  /// What cuts of stages are chosen by.
+  void noteSeconds(const Program &program, const Plan &plan) {
+    const dist::Axis *stages = wholeMesh().find(dist::kPipelineAxis);
+    if (!typical || program.function != typical->main() || !stages ||
+        stages->size == 1 || devices.devices.empty())
+      return;
+    const plan::Graph &graph = program.source->graph;
+    const plan::Kernels kernels(graph);
+    std::vector<std::vector<double>> seconds(graph.ops.size());
+    for (const plan::Machine &kind :
+         plan::stageDevices(devices, wholeMesh()).kinds)
+      for (auto [own, op] : llvm::zip(
+               seconds, plan::RunCost(graph, kernels, kind, wholeMesh())
+                            .run(plan, typical->programs().front().sizes)))
+        own.push_back(op.total());
+    for (auto [op, own] : llvm::zip(program.source->ops, seconds))
+      dist::setOpSeconds(op, own);
   }
 
   bool readSizes(StringRef option, ArrayRef<std::string> entries,
@@ -352,6 +377,7 @@ private:
         warnAboutIdleRanks(function, source, *plan, axis, stage);
         warnAboutRoundedShares(source, *plan, axis, stage);
       }
+    noteSeconds(program, *plan);
     for (const plan::OpPlan &op : plan->ops)
       numSplitOps += op.uses(dist::wholeMesh(stage));
     if (keepPlan)
@@ -364,8 +390,11 @@ private:
 
   std::vector<plan::Pin> givenPins;
   llvm::DenseSet<const plan::Pin *> usedPins;
-  Json given; ///< plan, or null
-  ChosenSplits chosen;
+  Json given;                             ///< plan, or null
+  plan::Machine devices;                  ///< with `typical`
+  std::shared_ptr<SizedPrograms> typical; ///< of a request of known sizes
+  plan::ChosenSplits chosen;
+  llvm::StringMap<std::string> representatives; ///< of weights, for `chosen`
   Json annotated;        ///< of the model's file, or null
   OutputsOfNode outputs; ///< with them
   Json kept = Json::object(), priced = Json::object(); ///< by function

@@ -3,9 +3,11 @@
 #include "passes/stage/Passes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/OpSeconds.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
+#include "passes/plan/machine/ReadMachine.h"
 #include "passes/stage/GivenStages.h"
 #include "passes/stage/MatrixStages.h"
 
@@ -23,10 +25,11 @@ namespace {
 class StageCutter {
 public:
   StageCutter(func::FuncOp function, size_t numStages, StringRef suffix,
-              MatrixStages &matrices, const GivenStages &given)
+              MatrixStages &matrices, const GivenStages &given,
+              const plan::StageDevices &devices)
       : function(function), suffix(suffix), graph(function),
         numStages(numStages), matrices(matrices), given(given),
-        builder(function.getContext()) {}
+        devices(devices), builder(function.getContext()) {}
 
   unsigned numTransfers = 0;
 
@@ -61,7 +64,13 @@ private:
     if (std::optional<std::vector<size_t>> same =
             matrices.cuts(graph, numStages))
       return *same;
-    std::vector<size_t> cuts = plan::searchCuts(graph.pieces, numStages);
+    const bool areTimed =
+        llvm::all_of(graph.pieces, [&](const plan::Piece &piece) {
+          return piece.seconds.size() == devices.kinds.size();
+        });
+    std::vector<size_t> cuts = areTimed
+                                   ? plan::searchCuts(graph.pieces, devices)
+                                   : plan::searchCuts(graph.pieces, numStages);
     if (matrices.isEmpty())
       matrices.record(graph, cuts);
     return cuts;
@@ -218,6 +227,7 @@ private:
   size_t numStages;
   MatrixStages &matrices; ///< of the first profile
   const GivenStages &given;
+  const plan::StageDevices &devices;
   OpBuilder builder;
   SmallVector<unsigned> firstOps;                  ///< by stage
   std::vector<llvm::DenseSet<Operation *>> needed; ///< by stage
@@ -250,6 +260,17 @@ struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
     dist::MeshOp mesh = dist::getMesh(getOperation());
     const dist::Axis *axis =
         mesh ? mesh.getMesh().getMesh()->find(dist::kPipelineAxis) : nullptr;
+    plan::StageDevices devices;
+    if (mesh) {
+      plan::Machine known;
+      if (std::string problem = plan::parseMachineOrTypical(
+              machine, mesh.getMesh().getMesh()->numRanks(), known);
+          !problem.empty()) {
+        getOperation().emitError("machine ") << problem;
+        return signalPassFailure();
+      }
+      devices = plan::stageDevices(known, *mesh.getMesh().getMesh());
+    }
     bool hasMain = false;
     MatrixStages matrices;
     GivenStages given;
@@ -272,11 +293,14 @@ struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
       hoistOutputs(function);
       if (!given.isEmpty() && failed(given.arrange(function)))
         return signalPassFailure();
-      StageCutter cutter(function, axis->size, suffix, matrices, given);
+      StageCutter cutter(function, axis->size, suffix, matrices, given,
+                         devices);
       if (failed(cutter.run()))
         return signalPassFailure();
       numTransfers += cutter.numTransfers;
     }
+    getOperation().walk(
+        [](Operation *op) { op->removeAttr(dist::kSecondsAttr); });
     if (hasMain)
       return;
     getOperation().emitError("has no function @main to cut into stages");

@@ -14,7 +14,8 @@ def CutStages : Pass<"shardc-cut-stages", "::mlir::ModuleOp"> {
     and whatever else depends on inputs and vectors alone is computed in every
     stage that needs it; a matrix that two stages use (a tied embedding) is a
     weight of both. Caches are not sent, if that can be avoided. Profiles are cut at the same matrices, so that a stage has
-    the same weights and caches in each.
+    the same weights and caches in each. Of ops that say how long they will take
+    (`dist.seconds`) stages of a `machine` take about equally long.
 
     (* example filepath=tests/passes/stage/cut-stages/two-stages.mlir *)
   }];
@@ -22,7 +23,10 @@ def CutStages : Pass<"shardc-cut-stages", "::mlir::ModuleOp"> {
   let options = [
     Option<"annotations", "annotations", "std::string", "\"\"",
            "JSON of stages that a model's file asks for: {\"nodes\": "
-           "[{\"node\": NAME, \"stage\": S}]}; the cuts are where it says">
+           "[{\"node\": NAME, \"stage\": S}]}; the cuts are where it says">,
+    Option<"machine", "machine", "std::string", "\"\"",
+           "PRESET:NODESxDEVICES or the text of a machine file "
+           "(plan/machine/ReadMachine.h)">
   ];
   let statistics = [
     Statistic<"numTransfers", "transfers", "Values sent between stages">

@@ -3,6 +3,7 @@
 #include "passes/stage/StageGraph.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/OpSeconds.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Dynamic.h"
 #include "dialects/onnx/ops/Source.h"
@@ -244,9 +245,15 @@ void StageGraph::addPieces(const llvm::DenseSet<Value> &caches) {
   firstOps.push_back(fixedOps.size());
   for (size_t p = 0; p + 1 < firstOps.size(); ++p) {
     plan::Piece &piece = pieces.emplace_back();
-    for (unsigned number = firstOps[p]; number < firstOps[p + 1]; ++number)
-      if (auto op = dyn_cast<onnx::OnnxOp>(fixedOps[number]))
+    for (unsigned number = firstOps[p]; number < firstOps[p + 1]; ++number) {
+      Operation *fixed = fixedOps[number];
+      if (auto op = dyn_cast<onnx::OnnxOp>(fixed))
         piece.work += evaluate(op.multiplyAdds());
+      const ArrayRef<double> seconds = dist::opSeconds(fixed);
+      piece.seconds.resize(std::max(piece.seconds.size(), seconds.size()), 0);
+      for (auto [sum, own] : llvm::zip(piece.seconds, seconds))
+        sum += own;
+    }
     for (Operation *source : sourcesOf(p))
       piece.weightBytes += bytesOf(source->getResult(0));
     if (firstOps[p + 1] > 0)

@@ -3,6 +3,7 @@
 #include "passes/verify/Terms.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/OpSeconds.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/ops/Dynamic.h"
@@ -103,15 +104,24 @@ void Terms::addTransfer(Operation &op) {
                      llvm::toHex(ArrayRef<uint8_t>(term)));
 }
 
+/// How long an op will take is no part of what it computes.
+static DictionaryAttr whatCounts(Operation &op) {
+  if (!op.hasAttr(dist::kSecondsAttr))
+    return op.getAttrDictionary();
+  NamedAttrList attributes(op.getAttrs());
+  attributes.erase(dist::kSecondsAttr);
+  return attributes.getDictionary(op.getContext());
+}
+
 void Terms::addOp(Operation &op) {
   if (isa<onnx::GuardOp>(op)) {
-    guards.push_back(text(op.getAttrDictionary()).str());
+    guards.push_back(text(whatCounts(op)).str());
     return;
   }
   if (isa<onnx::ReadSizesOp>(op)) {
     // What symbols stand for counts like what is returned.
     Term read = of(op.getOperand(0));
-    guards.push_back(text(op.getAttrDictionary()).str() +
+    guards.push_back(text(whatCounts(op)).str() +
                      llvm::toHex(ArrayRef<uint8_t>(read)));
     return;
   }
@@ -171,7 +181,7 @@ StringRef Terms::attributesOf(Operation &op) {
   auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
                            : DenseElementsAttr();
   if (!elements || elements.getRawData().size() < kLargeBytes)
-    return text(op.getAttrDictionary());
+    return text(whatCounts(op));
   std::string &text = texts[elements];
   if (text.empty()) {
     const llvm::XXH128_hash_t hash =

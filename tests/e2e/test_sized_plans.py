@@ -47,3 +47,27 @@ class SizedPlans(EndToEnd):
     def test_what_is_pinned_is_not_chosen(self):
         model, flags = model_file("llama-dynamo-op18"), [*TOPOLOGY, "--plan-dims", "batch=64,sequence=2048"]
         self.assertIsNone(self.choice(model, 12, *flags, "--pin", "node_linear_9=[{}, {}, {}]"))
+
+    def test_faster_devices_have_more_layers(self):
+        """Stages take equally long, each on its own device, and compute the same."""
+        onnx.save(decoder(layers=6), self.folder / "decoder.onnx")
+        topology = self.folder / "unequal.json"
+        link = {"gigabytes_per_second": 25, "microseconds": 4}
+        slow = {"name": "slow", "memory": {"gigabytes": 80, "gigabytes_per_second": 400},
+                "products": {"teraflops": {"16": 100, "32": 10}, "microseconds": 50}}  # fmt: skip
+        text = {"nodes": 2, "devices_per_node": 1, "devices": ["h100", slow], "inside_node": link, "between_nodes": link}
+        topology.write_text(json.dumps(text))
+        flags = ["--pp", 2, "--topology", topology]
+
+        def shares(*more):
+            ranks = self.explain(self.folder / "decoder.onnx", 1, *flags, *more)["ranks"]
+            return [rank["weight_bytes"] for rank in sorted(ranks, key=lambda rank: rank["rank"])]
+
+        first, second = shares("--plan-dims", "batch=64,seq=64,past=64")
+        self.assertGreater(first, 2 * second)
+        before = shares()
+        self.assertLess(max(before), 2 * min(before))
+        name = "gpt2-dynamo-op20"
+        artifact = self.compile(model_file(name), 1, *flags, "--plan-dims", "batch=64,sequence=2048")
+        for data_set in data_sets(name):
+            self.execute(artifact, data_set)

@@ -71,6 +71,10 @@ static CLI::App *addPlan(CLI::App &app, Flags &flags, DimTexts &dims) {
                    "Axes by how near their ranks are numbered, innermost "
                    "first; others are outside of them (default: what is "
                    "better)");
+  plan->add_option("--overlap", flags.overlap,
+                   "auto: collectives beside products where that is faster "
+                   "(default); off: as without")
+      ->check(CLI::IsMember({"auto", "off"}));
   addTraining(*plan, flags.training);
   plan->add_option("--json", flags.planJson, "All candidates, to a file");
   plan->footer(

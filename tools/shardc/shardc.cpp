@@ -166,6 +166,7 @@ static PlanRequest planRequest(const Flags &flags) {
   else
     request.kindsFlag = "--mix";
   request.goal = *plan::symbolizeGoal(flags.goal);
+  request.overlaps = flags.overlap != "off";
   if (auto mode = plan::symbolizeContextMode(flags.fixedContext))
     request.fixed.numbers["cp-mode"] = int64_t(*mode);
   if (flags.training.isOn)
@@ -239,11 +240,11 @@ static ExitCode choosePlan(const Flags &flags, CompileOptions &options) {
   llvm::errs() << "auto: " << best.degrees.flags() << ": " << best.reason
                << "\n";
   // What they were chosen for is the typical request.
-  options.planDims =
-      std::max_element(
-          request.kinds.begin(), request.kinds.end(),
-          [](const auto &a, const auto &b) { return a.weight < b.weight; })
-          ->sizes;
+  const auto most = std::max_element(
+      request.kinds.begin(), request.kinds.end(),
+      [](const auto &a, const auto &b) { return a.weight < b.weight; });
+  for (const auto &[name, size] : answer.dims[most - request.kinds.begin()])
+    options.planDims[name] = size;
   options.mesh = best.degrees.mesh();
   options.givesMesh = true;
   options.sequenceParallel = best.degrees.sequenceParallel;

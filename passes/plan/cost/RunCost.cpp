@@ -3,6 +3,7 @@
 #include "passes/plan/cost/RunCost.h"
 
 #include "dialects/dist/algebra/ReshardPlan.h"
+#include "passes/plan/OverlapCost.h"
 #include "passes/plan/StoredWeights.h"
 #include "passes/plan/machine/DeviceShares.h"
 
@@ -178,9 +179,83 @@ double RunCost::waitFor(const Plan &plan, unsigned number, const Sizes &sizes) {
     if (llvm::is_contained(known, wanted))
       continue;
     seconds += reshard(known.front(), wanted, graph.values[value], sizes);
+    if (known.size() == 1)
+      seconds -= besideProducts(plan, value, known.front(), wanted, sizes);
     known.push_back(std::move(wanted));
   }
   return seconds;
+}
+
+/// Ops that are cut with a collective: what makes the value, or all that take it.
+static llvm::SmallVector<unsigned, 3>
+productsBeside(const Graph &graph, const Kernels &kernels, const Plan &plan,
+               unsigned value, bool isProductFirst, const Sharding &to) {
+  llvm::SmallVector<unsigned, 3> ops;
+  if (isProductFirst)
+    ops.push_back(graph.values[value].producer);
+  else
+    for (unsigned user : graph.values[value].consumers) {
+      if (graph.ops[user].operandValues.front() != value ||
+          operandSharding(graph, plan, user, 0) != to)
+        return {};
+      ops.push_back(user);
+    }
+  const bool areProducts = llvm::all_of(
+      ops, [&](unsigned op) { return kernels.roles[op] == Role::Product; });
+  return areProducts ? ops : llvm::SmallVector<unsigned, 3>();
+}
+
+double RunCost::besideProducts(const Plan &plan, unsigned value,
+                               const Sharding &from, const Sharding &to,
+                               const Sizes &sizes) {
+  const auto steps = dist::planReshard(from, to);
+  if (!steps || steps->size() != 1 || !machine.cutsProducts ||
+      machine.devices.empty() || !classes.empty())
+    return 0;
+  const dist::ReshardStep &step = steps->front();
+  const bool isProductFirst =
+      step.kind == StepKind::AllReduce || step.kind == StepKind::ReduceScatter;
+  if (!isProductFirst && step.kind != StepKind::AllGather)
+    return 0;
+  const Device &device = machine.devices.front();
+  const GraphValue &moved = graph.values[value];
+  const double elements =
+      std::max(sizes.largestPart(from), sizes.largestPart(to));
+  // Most are steps of a few rows.
+  if (moved.sizes.empty() ||
+      elements * double(dist::numWays(step.axes)) <
+          double(2 * device.tileRows) * sizes.of(moved.sizes.back()))
+    return 0;
+  std::vector<ProductSize> products;
+  for (unsigned op :
+       productsBeside(graph, kernels, plan, value, isProductFirst, to)) {
+    std::vector<ProductSize> own = productsOf(graph, kernels, plan, op, sizes);
+    if (own.size() != 1 || own.front().products != 1 ||
+        own.front().rows < 2 * device.tileRows ||
+        (!products.empty() && own.front().rows != products.front().rows))
+      return 0;
+    products.push_back(own.front());
+  }
+  if (products.empty())
+    return 0;
+  const int64_t rows = products.front().rows;
+  const double bytes = elements * double(moved.bits) / 8;
+  const Route &route = routeOver(step.axes);
+  auto productSecondsOf = [&](int64_t part) {
+    double seconds = 0;
+    for (ProductSize product : products) {
+      product.rows = part;
+      seconds += productSeconds(device, product);
+    }
+    return seconds;
+  };
+  auto collective = [&](int64_t part) {
+    return collectiveSeconds(machine, kindOf(step.kind), route,
+                             bytes * double(part) / double(rows));
+  };
+  const OverlapChoice choice = chooseParts(
+      device, {rows, 1, isProductFirst, productSecondsOf, collective});
+  return choice.before - choice.after;
 }
 
 RunCost::Gathers RunCost::gatherWeights(const Plan &plan, const Sizes &sizes) {

@@ -16,7 +16,8 @@
 // that wants it. Keys and values that come in turn travel beside the attention:
 // counted is what is left of them when that is done. Weights that ranks share out
 // (StoredWeights.h) travel a layer ahead: counted is what takes longer than the
-// layer that they travel beside.
+// layer that they travel beside. Sums behind a product, and what products put
+// together, travel in parts beside the products where that pays (OverlapCost.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_PLAN_COST_RUNCOST_H
@@ -58,6 +59,10 @@ private:
   void findClasses(int64_t copies);
   Seconds onSlowestDevice(const Plan &plan, unsigned op, const Sizes &sizes);
   double waitFor(const Plan &plan, unsigned op, const Sizes &sizes);
+  /// What runs beside the product that makes a value, or the products that take it.
+  double besideProducts(const Plan &plan, unsigned value,
+                        const dist::Sharding &from, const dist::Sharding &to,
+                        const Sizes &sizes);
   /// What the model returns may be in parts, but is no sum of them.
   double addUpOutputs(const Plan &plan, unsigned op, const Sizes &sizes);
   /// By op: to put its weights together.

@@ -45,6 +45,14 @@ Prediction MixPredictor::predictMemory(const Degrees &degrees) {
   return most;
 }
 
+ChosenSplits MixPredictor::chooseSplits(const Degrees &degrees) const {
+  const auto most =
+      llvm::max_element(kinds, [](const Workload &a, const Workload &b) {
+        return a.weight < b.weight;
+      });
+  return predictors[most - kinds.begin()].chooseSplits(degrees);
+}
+
 Prediction MixPredictor::predict(const Degrees &degrees) {
   if (kinds.size() == 1)
     return predictors.front().predict(degrees);
@@ -59,9 +67,10 @@ Prediction MixPredictor::predict(const Degrees &degrees) {
     if (own.step)
       add(sum.step ? *sum.step : sum.step.emplace(), *own.step, share);
     add(sum.stages, own.stages, share);
-    if (own.memory.total() > sum.memory.total())
+    if (own.memory.total() > sum.memory.total()) {
       sum.memory = own.memory;
-    sum.limit = own.limit;
+      sum.limit = own.limit;
+    }
     tokens += share * own.tokensPerSecond * own.main().total;
     seconds += share * own.main().total;
   }

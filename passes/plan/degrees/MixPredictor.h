@@ -26,6 +26,17 @@ public:
   std::string whyNot(const Degrees &degrees) const;
   Prediction predict(const Degrees &degrees);
   Prediction predictMemory(const Degrees &degrees);
+  /// For the kind of requests that there are most of.
+  ChosenSplits chooseSplits(const Degrees &degrees) const;
+  /// From now on, for all kinds.
+  void useSplits(const Degrees &degrees, const ChosenSplits &chosen) {
+    for (Predictor &predictor : predictors)
+      predictor.useSplits(degrees, chosen);
+  }
+  void useNoSplits(const Degrees &degrees) {
+    for (Predictor &predictor : predictors)
+      predictor.useNoSplits(degrees);
+  }
   /// Of the first kind.
   Predictor::Detail detail(const Degrees &degrees) {
     return predictors.front().detail(degrees);

@@ -64,13 +64,21 @@ static Sizes sizesOf(const Request &request, const Workload &workload,
 Predictor::OpCosts &Predictor::costsOf(const Request &request, bool isStep,
                                        const Degrees &degrees, int64_t batch) {
   const Program &program = *request.program;
-  auto [known, isNew] =
-      costs.try_emplace(keyOf(&program, degrees, isStep, batch));
+  std::string key = keyOf(&program, degrees, isStep, batch);
+  const auto own = splits.find(degrees.flags());
+  if (own != splits.end())
+    key += " splits of " + own->first;
+  auto [known, isNew] = costs.try_emplace(std::move(key));
   OpCosts &found = known->second;
   if (isNew) {
-    found.plan = planByRoles(*program.graph, dist::stageMesh(degrees.mesh()),
-                             isStep, degrees.expertMode,
-                             {degrees.sequenceParallel, degrees.contextMode});
+    Plan start(*program.graph);
+    if (own != splits.end())
+      own->second.apply(*program.graph, program.names, start,
+                        [](llvm::StringRef weight) { return weight; });
+    found.plan =
+        planByRoles(*program.graph, dist::stageMesh(degrees.mesh()), isStep,
+                    degrees.expertMode,
+                    {degrees.sequenceParallel, degrees.contextMode}, &start);
     const dist::Mesh mesh = neighbourMesh(degrees, machine);
     const RunCost cost(*program.graph, *program.kernels, machine, mesh,
                        degrees.numRanks() / mesh.numRanks());
@@ -80,16 +88,40 @@ Predictor::OpCosts &Predictor::costsOf(const Request &request, bool isStep,
   return found;
 }
 
+ChosenSplits Predictor::chooseSplits(const Degrees &degrees) const {
+  const int64_t rows = rowsOf(degrees, degrees.microBatches);
+  std::vector<SizedProgram> programs;
+  auto add = [&](const Request &request, bool isStep) {
+    const Program &program = *request.program;
+    programs.push_back({*program.graph, *program.kernels, program.names, isStep,
+                        sizesOf(request, workload, rows)});
+  };
+  if (workload.hasSteps)
+    add(*workload.step, true);
+  add(workload.prompt, false);
+  const dist::Mesh mesh = degrees.mesh(), stage = dist::stageMesh(mesh);
+  return plan::chooseSplits(programs,
+                            {machine,
+                             mesh,
+                             stage,
+                             degrees.expertMode,
+                             {degrees.sequenceParallel, degrees.contextMode}});
+}
+
 const std::vector<Seconds> &Predictor::timesOf(const Request &request,
                                                bool isStep,
                                                const Degrees &degrees,
-                                               int64_t batch) {
+                                               int64_t batch, size_t kind) {
   OpCosts &costs = costsOf(request, isStep, degrees, batch);
   const dist::Mesh mesh = neighbourMesh(degrees, machine);
-  auto [known, isNew] = costs.seconds.try_emplace(textOf(mesh));
+  const Machine &own = devicesOf(degrees).kinds[kind];
+  std::string key = textOf(mesh);
+  for (const Device &device : own.devices)
+    key += device.name + " ";
+  auto [known, isNew] = costs.seconds.try_emplace(std::move(key));
   if (isNew) {
     const Program &program = *request.program;
-    known->second = RunCost(*program.graph, *program.kernels, machine, mesh,
+    known->second = RunCost(*program.graph, *program.kernels, own, mesh,
                             degrees.numRanks() / mesh.numRanks())
                         .run(costs.plan, sizesOf(request, workload, batch));
   }
@@ -121,14 +153,58 @@ void Predictor::findMemory(const Program &program, const Sizes &sizes,
   }
 }
 
-const std::vector<Predictor::Stage> &Predictor::stagesOf(const Program &program,
-                                                         int64_t count) {
-  auto [known, isNew] = stages.try_emplace({&program, count});
+const StageDevices &Predictor::devicesOf(const Degrees &degrees) {
+  // What is the same for all is there once.
+  const bool areEqual = degrees.pp == 1 || machine.devices.size() < 2;
+  auto [known, isNew] = devices.try_emplace(
+      areEqual ? std::to_string(degrees.pp) : degrees.flags());
+  if (isNew)
+    known->second = stageDevices(machine, degrees.mesh());
+  return known->second;
+}
+
+std::vector<Piece> Predictor::timedPieces(const Degrees &degrees) {
+  const Request &request = workload.hasSteps ? *workload.step : workload.prompt;
+  const size_t kinds = devicesOf(degrees).kinds.size();
+  std::vector<Piece> pieces = request.program->pieces;
+  for (size_t kind = 0; kind < kinds; ++kind) {
+    for (Piece &piece : pieces)
+      piece.seconds.push_back(0);
+    const std::vector<Seconds> &times =
+        timesOf(request, workload.hasSteps, degrees,
+                rowsOf(degrees, degrees.microBatches), kind);
+    for (const PlacedOp &placed : request.program->ops)
+      if (!placed.pieces.empty())
+        pieces[placed.pieces.front()].seconds.back() +=
+            times[placed.op].total();
+  }
+  return pieces;
+}
+
+std::vector<size_t> Predictor::cutsOf(const Program &program,
+                                      const Degrees &degrees) {
+  if (degrees.pp == 1)
+    return {0};
+  const Program &main =
+      *(workload.hasSteps ? *workload.step : workload.prompt).program;
+  // Programs that are cut alike have the same matrices in each piece.
+  if (splits.count(degrees.flags()) == 0 ||
+      main.pieces.size() != program.pieces.size())
+    return searchCuts(program.pieces, degrees.pp);
+  return searchCuts(timedPieces(degrees), devicesOf(degrees));
+}
+
+const std::vector<Predictor::Stage> &
+Predictor::stagesOf(const Program &program, const Degrees &degrees) {
+  const int64_t count = degrees.pp;
+  std::string key = std::to_string(reinterpret_cast<uintptr_t>(&program)) +
+                    " " + std::to_string(count);
+  if (splits.count(degrees.flags()) > 0)
+    key += " " + degrees.flags();
+  auto [known, isNew] = stages.try_emplace(std::move(key));
   if (!isNew)
     return known->second;
-  std::vector<size_t> cuts{0};
-  if (count > 1)
-    cuts = searchCuts(program.pieces, count);
+  const std::vector<size_t> cuts = cutsOf(program, degrees);
   std::vector<std::map<unsigned, double>> counts(count);
   known->second.resize(count);
   for (const PlacedOp &placed : program.ops) {
@@ -157,13 +233,14 @@ RunPrediction Predictor::run(const Request &request, bool isStep,
                              std::vector<StagePrediction> &byStage) {
   const int64_t rows = rowsOf(degrees, degrees.microBatches);
   const OpCosts &ops = costsOf(request, isStep, degrees, rows);
-  const std::vector<Seconds> &times = timesOf(request, isStep, degrees, rows);
   const dist::Mesh mesh = degrees.mesh();
-  const auto &placed = stagesOf(*request.program, degrees.pp);
+  const auto &placed = stagesOf(*request.program, degrees);
   Seconds slowest;
   RunPrediction prediction;
   double transfers = 0;
   for (int64_t stage = 0; stage < degrees.pp; ++stage) {
+    const std::vector<Seconds> &times = timesOf(
+        request, isStep, degrees, rows, devicesOf(degrees).kindOf[stage]);
     Seconds seconds;
     for (auto [op, count] : placed[stage].ops)
       seconds += times[op] * count;
@@ -191,7 +268,7 @@ void Predictor::addMemory(const Request &request, bool isStep,
                                 rowsOf(degrees, degrees.microBatches)),
                 &whole = costsOf(request, isStep, degrees, rowsOf(degrees, 1));
   for (auto [index, stage] :
-       llvm::enumerate(stagesOf(*request.program, degrees.pp))) {
+       llvm::enumerate(stagesOf(*request.program, degrees))) {
     MemoryPrediction here;
     for (auto [op, count] : stage.ops) {
       here.weights += whole.memory[op].weights * count;
@@ -238,10 +315,17 @@ Prediction Predictor::predictMemory(const Degrees &degrees) {
   addMemory(workload.prompt, false, degrees, prediction.stages);
   if (workload.step)
     addMemory(*workload.step, true, degrees, prediction.stages);
-  for (const StagePrediction &stage : prediction.stages)
-    if (stage.memory.total() > prediction.memory.total())
+  const StageDevices &devices = devicesOf(degrees);
+  double mostFilled = -1, limit = 0;
+  for (auto [stage, bytes] : llvm::zip(prediction.stages, devices.memoryBytes))
+    if (stage.memory.total() / bytes > mostFilled) {
+      mostFilled = stage.memory.total() / bytes;
       prediction.memory = stage.memory;
+      limit = bytes;
+    }
   prediction.setLimits(machine);
+  if (devices.kinds.size() > 1)
+    prediction.limit = limit;
   if (!degrees.shares.empty())
     if (const double limit =
             costsOf(workload.prompt, false, degrees, rowsOf(degrees, 1)).limit)

@@ -16,6 +16,7 @@
 #ifndef SHARDC_PASSES_PLAN_DEGREES_PREDICTOR_H
 #define SHARDC_PASSES_PLAN_DEGREES_PREDICTOR_H
 
+#include "passes/plan/ChooseSplits.h"
 #include "passes/plan/cost/RunCost.h"
 #include "passes/plan/degrees/Degrees.h"
 #include "passes/plan/degrees/Workload.h"
@@ -81,6 +82,15 @@ public:
   /// Why the model cannot be cut like this, or "".
   std::string whyNot(const Degrees &degrees) const;
   Prediction predict(const Degrees &degrees);
+  /// Splits of weights for the sizes of these requests; none where those that are
+  /// chosen without sizes are as good.
+  ChosenSplits chooseSplits(const Degrees &degrees) const;
+  /// From now on these degrees have those splits, and stages that are cut by
+  /// what each op takes.
+  void useSplits(const Degrees &degrees, ChosenSplits chosen) {
+    splits[degrees.flags()] = std::move(chosen);
+  }
+  void useNoSplits(const Degrees &degrees) { splits.erase(degrees.flags()); }
   /// Its bytes alone, times left out: many times as fast.
   Prediction predictMemory(const Degrees &degrees);
 
@@ -97,7 +107,8 @@ private:
     Plan plan;
     std::vector<OpMemory> memory;
     double limit = 0; ///< of the device that this memory is of; 0: of any
-    /// By which ranks are neighbours; those that somebody asked for.
+    /// By which ranks are neighbours, and on which devices; those that somebody
+    /// asked for.
     std::map<std::string, std::vector<Seconds>> seconds;
   };
   struct Stage {
@@ -115,10 +126,16 @@ private:
   /// Without seconds.
   OpCosts &costsOf(const Request &request, bool isStep, const Degrees &degrees,
                    int64_t batch);
-  /// Seconds by op.
+  /// Seconds by op, on a kind of devices.
   const std::vector<Seconds> &timesOf(const Request &request, bool isStep,
-                                      const Degrees &degrees, int64_t batch);
-  const std::vector<Stage> &stagesOf(const Program &program, int64_t count);
+                                      const Degrees &degrees, int64_t batch,
+                                      size_t kind = 0);
+  const StageDevices &devicesOf(const Degrees &degrees);
+  const std::vector<Stage> &stagesOf(const Program &program,
+                                     const Degrees &degrees);
+  std::vector<size_t> cutsOf(const Program &program, const Degrees &degrees);
+  /// With the seconds of what is asked for again and again.
+  std::vector<Piece> timedPieces(const Degrees &degrees);
   RunPrediction run(const Request &request, bool isStep, const Degrees &degrees,
                     std::vector<StagePrediction> &byStage);
   /// To what other requests take of each stage.
@@ -128,7 +145,9 @@ private:
   const Workload &workload;
   const Machine &machine;
   std::map<std::string, OpCosts> costs;
-  std::map<std::pair<const Program *, int64_t>, std::vector<Stage>> stages;
+  std::map<std::string, ChosenSplits> splits; ///< by flags of degrees
+  std::map<std::string, std::vector<Stage>> stages;
+  std::map<std::string, StageDevices> devices; ///< by flags of degrees
 };
 
 } // namespace shardc::plan

@@ -33,6 +33,9 @@ constexpr double kTie = 0.01;
 constexpr int64_t kOrdered = 16;
 constexpr int kMostOrders = 400;
 
+/// How many of the best have splits of weights for these sizes.
+constexpr size_t kSized = 4;
+
 /// What is to be small; without a unit.
 double scoreOf(const Candidate &candidate, Goal goal) {
   const Prediction &prediction = candidate.prediction;
@@ -111,6 +114,7 @@ public:
     for (const Degrees &degrees : space.ofOneReplica())
       addReplicas(degrees);
     orderRanks();
+    chooseForSizes();
     sort();
     explain();
     return std::move(candidates);
@@ -154,7 +158,7 @@ private:
     for (const Degrees &variant : space.variantsOf(degrees)) {
       if (!predictor.whyNot(variant).empty())
         continue;
-      Candidate candidate{variant, predictor.predict(variant), ""};
+      Candidate candidate{variant, predictor.predict(variant)};
       if (mayGainByOrder(candidate))
         orderable.push_back(orderableOf(candidate));
       if (!best || isBetter(candidate, *best, goal))
@@ -219,11 +223,42 @@ private:
       return 0;
     const std::vector<Degrees> orders = otherOrders(orderable.degrees, machine);
     for (const Degrees &degrees : orders) {
-      Candidate candidate{degrees, predictor.predict(degrees), ""};
+      Candidate candidate{degrees, predictor.predict(degrees)};
       if (!isWorse(candidate.prediction.main().total))
         best = std::move(candidate);
     }
     return int(orders.size());
+  }
+
+  /// One stage that sends next to nothing has nothing to choose.
+  void chooseForSizes() {
+    if (isTraining)
+      return;
+    std::vector<Candidate *> best;
+    for (Candidate &candidate : candidates)
+      if (candidate.prediction.fits() &&
+          (candidate.degrees.pp > 1 ||
+           (1 + kTie) * withoutCommunication(candidate) <
+               candidate.prediction.main().total))
+        best.push_back(&candidate);
+    llvm::stable_sort(best, [&](const Candidate *a, const Candidate *b) {
+      return isBetter(*a, *b, goal);
+    });
+    best.resize(std::min(best.size(), kSized));
+    for (Candidate *candidate : best)
+      chooseForSizes(*candidate);
+  }
+
+  void chooseForSizes(Candidate &candidate) {
+    Candidate sized{
+        candidate.degrees, {}, true, predictor.chooseSplits(candidate.degrees)};
+    predictor.useSplits(sized.degrees, sized.splits);
+    sized.prediction = predictor.predict(sized.degrees);
+    if (sized.prediction.fits() && sized.prediction.main().total * (1 + kTie) <=
+                                       candidate.prediction.main().total)
+      candidate = std::move(sized);
+    else
+      predictor.useNoSplits(candidate.degrees);
   }
 
   /// By score; of those within a tie with the best one, the simplest leads.

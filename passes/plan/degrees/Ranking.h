@@ -29,7 +29,12 @@ std::optional<Goal> symbolizeGoal(llvm::StringRef text);
 struct Candidate {
   Degrees degrees;
   Prediction prediction;
-  std::string reason; ///< why it is the best, or why it lost against that one
+  /// Whether splits of weights and cuts of stages are chosen for the sizes of
+  /// these requests, and which splits.
+  bool isForSizes = false;
+  ChosenSplits splits = {};
+  std::string reason =
+      {}; ///< why it is the best, or why it lost against that one
 };
 
 /// For all kinds of requests together (MixPredictor.h). Best first; empty where

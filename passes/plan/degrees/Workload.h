@@ -9,6 +9,7 @@
 #define SHARDC_PASSES_PLAN_DEGREES_WORKLOAD_H
 
 #include "passes/plan/CutSearch.h"
+#include "passes/plan/PlanFile.h"
 #include "passes/plan/cost/RunMemory.h"
 #include "passes/plan/cost/TrainingCost.h"
 
@@ -31,6 +32,7 @@ inline constexpr int64_t kBefore = -1, kBehind = INT64_MAX;
 struct Program {
   const Graph *graph = nullptr;
   std::optional<Kernels> kernels;
+  OpNames names;
   std::vector<Piece> pieces;
   std::vector<PlacedOp> ops; ///< in the model's order
   int64_t numLayers = 0;     ///< that are alike
@@ -44,6 +46,7 @@ struct Request {
 struct Workload {
   Request prompt;
   std::optional<Request> step; ///< of a model with caches
+  bool hasSteps = false;       ///< behind some positions: what counts
   /// Of the batch, which replicas and micro-batches share; "" where its size is
   /// fixed.
   std::string batchSymbol;

@@ -50,7 +50,8 @@ struct Device {
   /// and values that steps reach.
   double attentionMultiplyAdds = 0, attentionBytesPerSecond = 0;
   double attentionStartSeconds = 0;
-  /// Of a product's speed, while a collective runs beside it.
+  /// Of a product's speed, while a collective runs beside it; 0: a rank's own cores
+  /// do both.
   double speedBeside = 1;
 
   /// Of elements of so many bits, or the next wider ones.

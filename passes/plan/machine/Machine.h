@@ -22,6 +22,9 @@ struct Machine {
   /// are known.
   std::vector<Device> devices;
   Links inside, between;
+  /// Whether programs cut products to send one part beside the next
+  /// (OverlapCost.h).
+  bool cutsProducts = true;
 
   int64_t nodeOf(int64_t rank) const { return rank / devicesPerNode; }
   int64_t numDevices() const { return nodes * devicesPerNode; }

@@ -95,10 +95,11 @@ public:
   }
 
   double optional(const Json &object, const std::string &where,
-                  const std::string &key, double otherwise) {
+                  const std::string &key, double otherwise,
+                  double least = 1e-9) {
     double value = otherwise;
     if (object.contains(key))
-      number(object, where, key, 1e-9, value);
+      number(object, where, key, least, value);
     return value;
   }
 
@@ -302,7 +303,7 @@ void Reader::device(const Json &json, Device &device) {
                device.startSeconds * 1e6) /
       1e6;
   device.speedBeside =
-      optional(json, "device", "beside_collectives", kSpeedBeside);
+      optional(json, "device", "beside_collectives", kSpeedBeside, 0);
 }
 
 /// "device": one of all nodes; "devices": of each. Objects or names of presets.

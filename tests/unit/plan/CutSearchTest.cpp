@@ -104,4 +104,96 @@ TEST(CutSearch, EachStageHasAPieceWhereOneHasAllTheWork) {
     EXPECT_LT(begins[s - 1], begins[s]);
 }
 
+/// The slowest stage's seconds, and how full the fullest one is.
+std::pair<double, double> slowestAndFullest(const std::vector<Piece> &pieces,
+                                            const Cuts &begins,
+                                            const plan::StageDevices &devices) {
+  std::pair<double, double> most{0, 0};
+  for (size_t s = 0; s < begins.size(); ++s) {
+    const size_t end = s + 1 < begins.size() ? begins[s + 1] : pieces.size();
+    double seconds = 0, weights = 0;
+    for (size_t p = begins[s]; p < end; ++p) {
+      seconds += pieces[p].seconds[devices.kindOf[s]];
+      weights += pieces[p].weightBytes;
+    }
+    most.first = std::max(most.first, seconds);
+    most.second = std::max(most.second, weights / devices.memoryBytes[s]);
+  }
+  return most;
+}
+
+/// Of all cuts in which no stage is fuller than without times.
+TEST(CutSearch, NoCutIsFasterOnUnequalDevices) {
+  std::mt19937 random(7);
+  bool isBetter = false;
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Piece> pieces(7);
+    for (Piece &piece : pieces) {
+      piece = {double(1 + random() % 9), double(1 + random() % 9), 0, {}};
+      piece.seconds = {double(1 + random() % 9), double(1 + random() % 9)};
+    }
+    for (size_t stages = 2; stages <= 5; ++stages) {
+      plan::StageDevices devices;
+      devices.kinds.resize(2);
+      for (size_t s = 0; s < stages; ++s) {
+        devices.kindOf.push_back(random() % 2);
+        devices.memoryBytes.push_back(1 + random() % 3);
+      }
+      const auto [before, fullest] =
+          slowestAndFullest(pieces, plan::searchCuts(pieces, stages), devices);
+      double best = before;
+      std::function<void(Cuts)> extend = [&](Cuts cuts) {
+        if (cuts.size() == stages) {
+          const auto [seconds, filled] =
+              slowestAndFullest(pieces, cuts, devices);
+          if (filled <= fullest)
+            best = std::min(best, seconds);
+          return;
+        }
+        for (size_t next = cuts.back() + 1; next < pieces.size(); ++next) {
+          Cuts longer = cuts;
+          longer.push_back(next);
+          extend(longer);
+        }
+      };
+      extend({0});
+      const auto found =
+          slowestAndFullest(pieces, plan::searchCuts(pieces, devices), devices);
+      EXPECT_DOUBLE_EQ(found.first, best);
+      EXPECT_LE(found.second, fullest * (1 + 1e-9));
+      isBetter |= found.first < before;
+    }
+  }
+  EXPECT_TRUE(isBetter);
+}
+
+plan::Device deviceNamed(const char *name, double memoryBytes) {
+  plan::Device device;
+  device.name = name;
+  device.memoryBytes = memoryBytes;
+  return device;
+}
+
+TEST(StageDevices, StagesHaveThoseOfTheirNodes) {
+  plan::Machine machine;
+  machine.nodes = 3;
+  machine.devicesPerNode = 2;
+  machine.devices = {deviceNamed("large", 80), deviceNamed("small", 48),
+                     deviceNamed("large", 80)};
+  dist::Mesh mesh;
+  mesh.axes.assign({{"pp", 3}, {"tp", 2}});
+  const plan::StageDevices byNode = plan::stageDevices(machine, mesh);
+  EXPECT_EQ(byNode.kinds.size(), 2u);
+  EXPECT_EQ(byNode.kindOf, (std::vector<size_t>{0, 1, 0}));
+  EXPECT_EQ(byNode.memoryBytes, (std::vector<double>{80, 48, 80}));
+  EXPECT_EQ(byNode.kinds[1].devices.size(), 1u);
+  // Stages over several nodes wait for the slower device, and all are alike.
+  mesh.axes.assign({{"tp", 2}, {"pp", 3}});
+  const plan::StageDevices across = plan::stageDevices(machine, mesh);
+  EXPECT_EQ(across.kindOf.size(), 3u);
+  EXPECT_EQ(across.kinds[across.kindOf[0]].devices.size(), 2u);
+  mesh.axes.assign({{"tp", 6}});
+  EXPECT_EQ(plan::stageDevices(machine, mesh).kindOf, (std::vector<size_t>{0}));
+}
+
 } // namespace

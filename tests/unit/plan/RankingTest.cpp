@@ -24,6 +24,7 @@ protected:
     parse(makeLayers(kLayers, kWidth, kInner));
     program.graph = &graph();
     program.kernels.emplace(graph());
+    program.names = source->names();
     // One product in a piece.
     for (unsigned op = 0, piece = 0; op < graph().ops.size(); ++op) {
       const bool isProduct = graph().ops[op].usesWeight;
@@ -266,6 +267,7 @@ TEST_F(Ranking, EqualLayersChangeNoPrediction) {
   plan::Program short_;
   short_.graph = &folded.graph;
   short_.kernels.emplace(folded.graph);
+  short_.names = folded.names();
   short_.pieces = program.pieces;
   llvm::DenseMap<Operation *, unsigned> numbers;
   for (auto [number, op] : llvm::enumerate(folded.ops))

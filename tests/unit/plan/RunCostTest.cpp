@@ -114,6 +114,25 @@ TEST_F(RunCost, ComputesWhereThatTakesLonger) {
   EXPECT_LT(cost().read, 1e-20);
 }
 
+/// In parts, beside the product: what that hides is no more than the product.
+TEST_F(RunCost, SumsOfManyRowsTravelBesideTheirProduct) {
+  device().multiplyAdds[32] = 1;
+  sizes["batch"] = 8192;
+  split(leaf(kUp, 1, 1));
+  device().speedBeside = 0;
+  const plan::Seconds whole = cost();
+  device().speedBeside = 1;
+  const plan::Seconds beside = cost();
+  EXPECT_EQ(beside.compute, whole.compute);
+  EXPECT_LT(beside.communication, 0.8 * whole.communication);
+  EXPECT_GE(beside.communication, whole.communication - whole.compute / 2);
+  // Few rows are not cut.
+  sizes["batch"] = 128;
+  const double few = cost().communication;
+  device().speedBeside = 0;
+  EXPECT_EQ(cost().communication, few);
+}
+
 /// A sum that is returned as well as used is added up once.
 TEST_F(RunCost, SumsThatAreReturnedAreAddedUpOnce) {
   split(leaf(kUp, 1, 1));

@@ -76,10 +76,13 @@ protected:
     return price;
   }
   SplitSolution solve(unsigned budget) const {
-    const Plan start(graph());
-    return plan::searchSplits({graph(), dist::wholeMesh(mesh), start,
-                               [&](const Plan &from) { return complete(from); },
-                               [&](const Plan &plan) { return price(plan); }},
+    return plan::searchSplits({graph(), dist::wholeMesh(mesh),
+                               [&](llvm::ArrayRef<LeafChoice> choices) {
+                                 Plan start(graph());
+                                 plan::applyChoices(graph(), choices, start);
+                                 return price(complete(start));
+                               },
+                               [](llvm::ArrayRef<LeafChoice>) { return 0.0; }},
                               budget);
   }
 

@@ -179,6 +179,7 @@ protected:
     parse(makeLayers(kLayers, kWidth, kInner));
     program.graph = &graph();
     program.kernels.emplace(graph());
+    program.names = source->names();
     program.numLayers = kLayers;
     for (unsigned op = 0; op < graph().ops.size(); ++op)
       program.ops.push_back({op, {}, {int64_t(op) / kOpsOfLayer}});
