@@ -19,7 +19,7 @@ constexpr size_t kMaxOps = 8192;
 /// Of a number the lower bits are for ops that a pass adds.
 constexpr unsigned kAddedBits = 32;
 
-OpOrder::OpOrder(Block &block) {
+OpOrder::OpOrder(Block &block) : block(&block) {
   for (Operation &op : block) {
     numbers.try_emplace(&op, uint64_t(numbers.size() + 1) << kAddedBits);
     auto read = dyn_cast<ReadSizesOp>(op);
@@ -38,7 +38,7 @@ uint64_t OpOrder::of(Operation *op) {
     return found->second;
   uint64_t number = 0;
   for (Value operand : op->getOperands())
-    if (Operation *source = operand.getDefiningOp())
+    if (Operation *source = operand.getDefiningOp(); source && contains(source))
       number = std::max(number, of(source));
   number = (number >> kAddedBits << kAddedBits) + ++numAdded;
   numbers[op] = number;
@@ -89,7 +89,7 @@ private:
 
   void reach(Value value, Reached reached) {
     values.insert(value);
-    if (Operation *op = value.getDefiningOp())
+    if (Operation *op = value.getDefiningOp(); op && order.contains(op))
       reachOp(op, reached);
   }
 

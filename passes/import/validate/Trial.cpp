@@ -120,7 +120,21 @@ Program::Result Program::run(const Sample &sample, const Sizes &given,
       return result;
     }
     values[i] = std::move(*tensor);
+    auto known = region.known.find(leaf);
+    if (known == region.known.end() ||
+        int64_t(known->second.size()) != values[i].size())
+      continue;
+    for (auto [to, element] : llvm::zip(values[i].data, known->second)) {
+      std::optional<int64_t> number = sizes.of(element);
+      if (!number) {
+        result.outcome = Outcome::Unfit;
+        return result;
+      }
+      to = double(*number);
+    }
   }
+  shareBytes(region.leaves,
+             MutableArrayRef<Tensor>(values).take_front(region.leaves.size()));
   for (const Step &step : steps) {
     SmallVector<const Tensor *, 4> operands;
     for (unsigned operand : step.operands)
@@ -154,21 +168,22 @@ static double scaleOf(const Tensor &x) {
   return scale;
 }
 
-static std::string describe(const Tensor &x, int64_t at, double was,
-                            double becomes) {
+static std::string describe(const Region &region, const Tensor &x, int64_t at,
+                            double was, double becomes) {
   std::string text;
   llvm::raw_string_ostream os(text);
   const Shape strides = evaluate::stridesOf(x.shape);
   os << "element [";
   for (size_t d = 0; d < strides.size(); ++d)
     os << (d ? ", " : "") << at / strides[d] % x.shape[d];
-  os << "] is " << llvm::format("%.9g", was) << " as it is spelt, "
-     << llvm::format("%.9g", becomes) << " as one op";
+  os << "] is " << llvm::format("%.9g", was) << ' ' << region.oldName << ", "
+     << llvm::format("%.9g", becomes) << ' ' << region.madeName;
   return text;
 }
 
-std::string differenceOf(const Tensor &old, const Tensor &made,
-                         const Tensor *finer, double tolerance) {
+std::string differenceOf(const Region &region, const Tensor &old,
+                         const Tensor &made, const Tensor *finer,
+                         double tolerance) {
   if (old.shape != made.shape || old.element != made.element)
     return "the dims are not the same";
   const double distance = tolerance * scaleOf(old);
@@ -178,7 +193,7 @@ std::string differenceOf(const Tensor &old, const Tensor &made,
     if (isNear(a, b, distance) ||
         (finer && isNear(finer->data[i], b, finerDistance)))
       continue;
-    return describe(old, i, a, b);
+    return describe(region, old, i, a, b);
   }
   return {};
 }

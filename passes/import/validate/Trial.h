@@ -47,7 +47,8 @@ private:
 /// Where two results differ by more than `tolerance`, relative to the largest
 /// of them; empty if nowhere. `finer` is the old one without rounding, where the
 /// made one may be closer to.
-std::string differenceOf(const onnx::evaluate::Tensor &old,
+std::string differenceOf(const Region &region,
+                         const onnx::evaluate::Tensor &old,
                          const onnx::evaluate::Tensor &made,
                          const onnx::evaluate::Tensor *finer, double tolerance);
 

@@ -22,7 +22,7 @@ using evaluate::Precision;
 using evaluate::Sizes;
 
 /// Elements that one evaluation, and all of a structure, may go through.
-constexpr int64_t kMaxWork = 1 << 21, kAllWork = 1 << 21;
+constexpr int64_t kMaxWork = 1 << 22, kAllWork = 1 << 21;
 
 namespace {
 
@@ -42,12 +42,10 @@ struct Tolerance {
 /// One region on all sizes and samples.
 class Comparison {
 public:
-  Comparison(const Region &region, const OpOrder &order,
-             ArrayRef<Operation *> guards)
-      : region(region), program(region),
-        facts(sizeFactsOf(region, order, guards)),
-        tolerance(Tolerance::of(elementOf(region.old))),
-        isNarrow(isa<Float16Type, BFloat16Type>(elementOf(region.old))) {}
+  Comparison(const Region &region, SizeFacts facts)
+      : region(region), program(region), facts(std::move(facts)),
+        tolerance(Tolerance::of(elementOf(region.made))),
+        isNarrow(isa<Float16Type, BFloat16Type>(elementOf(region.made))) {}
 
   /// On smaller sizes than the model's; on those if null.
   Verdict on(const Shrinkage *shrinkage);
@@ -98,14 +96,14 @@ std::string Comparison::differenceOn(const Sample &sample, const Sizes &sizes,
   if (outcome != Outcome::Done || exact.overflows)
     return {};
   const double coarse = sample.isCoarse() ? 0.05 : 0;
-  std::string difference = differenceOf(exact.old, exact.made, nullptr,
+  std::string difference = differenceOf(region, exact.old, exact.made, nullptr,
                                         std::max(tolerance.exact, coarse));
   if (!difference.empty() || !isNarrow || !isFirst)
     return difference;
   Program::Result rounded = program.run(sample, sizes, Precision::Rounded);
   if (rounded.outcome != Outcome::Done || rounded.overflows)
     return {};
-  return differenceOf(rounded.old, rounded.made, &exact.old,
+  return differenceOf(region, rounded.old, rounded.made, &exact.old,
                       std::max(tolerance.rounded, coarse));
 }
 
@@ -188,16 +186,26 @@ Verdict Comparison::on(const Shrinkage *shrinkage) {
   return verdict;
 }
 
+/// Parts of bytes, of which a smaller constant has others than the bytes have.
+static bool hasPackedConstants(const Region &region) {
+  return llvm::any_of(region.ops, [](Operation *op) {
+    auto constant = dyn_cast<ConstantOp>(op);
+    return constant && elementOf(constant.getResult()).isInteger(4) &&
+           !isa<SplatElementsAttr>(constant.getValue());
+  });
+}
+
 /// Small sizes first. Where they show a difference it may be that they mean
 /// something else there: the model's own decide. But sequences that are shorter
 /// than a window say nothing of it: sizes go on until one is longer, and what
 /// shows only there is a difference, of which the model's own say nothing.
-static Verdict compare(const Region &region, const OpOrder &order,
-                       ArrayRef<Operation *> guards) {
+static Verdict compare(const Region &region, SizeFacts facts) {
   constexpr Shrinkage kShrinkages[] = {
       {4, true}, {4, false}, {16, true}, {16, false}, {256, true}};
-  Comparison comparison(region, order, guards);
+  Comparison comparison(region, std::move(facts));
   Verdict same, found;
+  if (hasPackedConstants(region))
+    return comparison.on(nullptr);
   for (const Shrinkage &shrinkage : kShrinkages) {
     Verdict verdict = comparison.on(&shrinkage);
     if (verdict.kind != Verdict::Unknown && comparison.sawFar)
@@ -214,12 +222,20 @@ static Verdict compare(const Region &region, const OpOrder &order,
 void Validator::enter(Block &block) {
   order = OpOrder(block);
   guards.clear();
-  for (auto guard : block.getOps<GuardOp>())
-    guards.push_back(guard);
+  for (auto guard : block.getOps<GuardOp>()) {
+    ArrayRef<dist::DimExpr> lhs = guard.getLhs().getValues();
+    ArrayRef<dist::DimExpr> rhs = guard.getRhs().getValues();
+    const StringRef kind = guard.getKind();
+    if (lhs.size() == 1 && rhs.size() == 1)
+      guards.push_back({lhs[0], rhs[0],
+                        kind == "equal"     ? '='
+                        : kind == "at_most" ? '<'
+                                            : '>'});
+  }
 }
 
 /// All that an evaluation depends on, but for what is made by it.
-Validator::Key Validator::keyOf(const Region &region) const {
+Validator::Key Validator::keyOf(const Region &region, const SizeFacts &facts) {
   Key key;
   llvm::DenseMap<Value, uintptr_t> numbers;
   auto number = [&](Value value) {
@@ -232,6 +248,10 @@ Validator::Key Validator::keyOf(const Region &region) const {
     auto weight = leaf.getDefiningOp<WeightOp>();
     key.push_back(weight ? weight.getPatternAttr().getAsOpaquePointer()
                          : nullptr);
+    auto known = region.known.find(leaf);
+    if (known != region.known.end())
+      for (dist::DimExpr element : known->second)
+        key.push_back(element.opaque());
   }
   for (Operation *op : region.ops) {
     key.push_back(op->getName().getAsOpaquePointer());
@@ -245,23 +265,28 @@ Validator::Key Validator::keyOf(const Region &region) const {
   }
   key.push_back(number(region.old));
   key.push_back(number(region.made));
-  for (Operation *guard : guards)
-    key.push_back(guard->getAttrDictionary().getAsOpaquePointer());
+  for (const SizeFacts::Guard &guard : facts.guards) {
+    key.push_back(guard.lhs.opaque());
+    key.push_back(guard.rhs.opaque());
+    key.push_back(reinterpret_cast<const void *>(uintptr_t(guard.kind)));
+  }
   return key;
 }
 
 /// A verdict depends on how much of what is behind the leaves was looked at, so
 /// each level has its own.
-Verdict Validator::verdictOn(Value old, Value made) {
+Verdict Validator::verdictOn(Value old, Value made, Prepare prepare) {
   Verdict verdict;
   for (unsigned levels : {0u, 2u, 6u}) {
     std::optional<Region> region = regionOf(old, made, order, levels);
     if (!region)
       break;
-    auto [entry, isNew] = verdicts.try_emplace(keyOf(*region));
+    prepare(*region);
+    SizeFacts facts = sizeFactsOf(*region, order, guards);
+    auto [entry, isNew] = verdicts.try_emplace(keyOf(*region, facts));
     if (isNew) {
       ++numEvaluated;
-      entry->second = compare(*region, order, guards);
+      entry->second = compare(*region, std::move(facts));
     }
     if (entry->second.kind != Verdict::Unknown)
       verdict = entry->second;
@@ -269,6 +294,10 @@ Verdict Validator::verdictOn(Value old, Value made) {
       break;
   }
   return verdict;
+}
+
+Verdict Validator::verdictOn(Value old, Value made) {
+  return verdictOn(old, made, [](Region &) {});
 }
 
 bool Validator::allows(Value old, Value made, StringRef what) {
