@@ -60,8 +60,7 @@ void Decompositions::check(OpResult result, Value value) {
   const StringRef name = op->getName().stripDialect();
   sabotage(value, name);
   Verdict verdict = validator.verdictOn(result, value, [&](Region &region) {
-    region.oldName = "by the op's definition";
-    region.madeName = "by the ops that replace it";
+    region.isDefined = true;
     readKnown(region);
   });
   if (verdict.kind == Verdict::Unknown) {

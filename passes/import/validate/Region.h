@@ -53,8 +53,9 @@ struct Region {
   llvm::SmallVector<mlir::Value> leaves;
   /// Elements of leaves that sizes say: a length is the size of a cache.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<dist::DimExpr, 4>> known{};
-  /// What the values are called where they differ.
-  llvm::StringRef oldName = "as it is spelt", madeName = "as one op";
+  /// Whether the old value is an op's, which is replaced by its definition;
+  /// else it is spelt out, and one op is made of it.
+  bool isDefined = false;
 };
 
 /// With `levels` of ops behind what both values are made of. Nothing for more

@@ -107,8 +107,9 @@ static void fillFloats(Tensor &y, SampleKind kind, Source &source) {
     double x = floatOf(type, kind, source);
     if (isHiddenRow(kind, i, y.shape))
       x = kind == SampleKind::Hidden ? -INFINITY : -evaluate::largestOf(type);
-    y.data[i] = evaluate::stored(type, x, Precision::Rounded);
+    y.data[i] = x;
   }
+  evaluate::store(y, Precision::Rounded);
 }
 
 /// A condition: whole rows of false, or of true.

@@ -2,6 +2,7 @@
 
 #include "passes/import/validate/SmallSizes.h"
 
+#include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/Matching.h"
 
@@ -108,6 +109,9 @@ std::optional<Numbers> shrunkNumbers(ArrayRef<int64_t> numbers,
 
 namespace {
 
+/// More than any model has.
+constexpr int64_t kMostHeads = int64_t(1) << 30;
+
 /// Collects what is said about sizes.
 class FactReader {
 public:
@@ -152,9 +156,27 @@ public:
     for (StringRef name : {"K", "N", "block_size", "num_heads", "kv_num_heads"})
       if (auto number = op->getAttrOfType<IntegerAttr>(name))
         readNumber(evaluate::magnitudeOf(number.getInt()));
+    readPacking(op);
     if (auto sizes = op->getAttrOfType<DenseI64ArrayAttr>("qkv_hidden_sizes"))
       for (int64_t size : sizes.asArrayRef())
         readNumber(evaluate::magnitudeOf(size));
+  }
+
+  /// Columns may be those of all heads, or of three that are alike: such sums
+  /// are kept only if their parts are among the numbers.
+  void readPacking(Operation *op) {
+    auto heads = op->getAttrOfType<IntegerAttr>("num_heads");
+    auto kvHeads = op->getAttrOfType<IntegerAttr>("kv_num_heads");
+    if (!heads || isa<RotaryEmbeddingOp>(op))
+      return;
+    readNumber(3);
+    if (!kvHeads)
+      return;
+    const int64_t both =
+        2 * std::min(evaluate::magnitudeOf(kvHeads.getInt()), kMostHeads);
+    readNumber(both);
+    readNumber(both +
+               std::min(evaluate::magnitudeOf(heads.getInt()), kMostHeads));
   }
 
   void readPlace(int64_t number) {

@@ -176,8 +176,10 @@ static std::string describe(const Region &region, const Tensor &x, int64_t at,
   os << "element [";
   for (size_t d = 0; d < strides.size(); ++d)
     os << (d ? ", " : "") << at / strides[d] % x.shape[d];
-  os << "] is " << llvm::format("%.9g", was) << ' ' << region.oldName << ", "
-     << llvm::format("%.9g", becomes) << ' ' << region.madeName;
+  os << "] is " << llvm::format("%.9g", was)
+     << (region.isDefined ? " by the op's definition, " : " as it is spelt, ")
+     << llvm::format("%.9g", becomes)
+     << (region.isDefined ? " by the ops that replace it" : " as one op");
   return text;
 }
 

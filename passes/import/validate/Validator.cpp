@@ -290,7 +290,9 @@ Verdict Validator::verdictOn(Value old, Value made, Prepare prepare) {
     }
     if (entry->second.kind != Verdict::Unknown)
       verdict = entry->second;
-    if (verdict.kind == Verdict::Same)
+    // What is behind the operands of an op makes it no easier to evaluate.
+    if (verdict.kind == Verdict::Same ||
+        (verdict.kind == Verdict::Unknown && region->isDefined))
       break;
   }
   return verdict;
