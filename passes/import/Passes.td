@@ -77,7 +77,7 @@ def InferShapes : Pass<"shardc-infer-shapes", "::mlir::ModuleOp"> {
     Statistic<"numProfiles", "profiles", "Functions for sizes that are 1">,
     Statistic<"numValidated", "validated", "Distinct decompositions evaluated">,
     Statistic<"numBelieved", "believed",
-              "Results of decompositions of which not all could be evaluated">
+              "Decompositions of which not all could be evaluated">
   ];
 }
 

@@ -50,16 +50,21 @@ void Decompositions::notifyOperationReplaced(Operation *op, ValueRange values) {
                       : assumption.kind == GuardKind::AtMost ? '<'
                                                              : '>'});
   validator.assume(std::move(guards));
+  SmallVector<Value> used, made;
   for (auto [result, value] : llvm::zip(op->getResults(), values))
-    if (!hasFailed && !result.use_empty() && value)
-      check(result, value);
+    if (!result.use_empty() && value) {
+      used.push_back(result);
+      made.push_back(value);
+    }
+  if (!hasFailed && !used.empty())
+    check(used, made);
 }
 
-void Decompositions::check(OpResult result, Value value) {
-  Operation *op = result.getOwner();
+void Decompositions::check(ArrayRef<Value> results, ArrayRef<Value> values) {
+  Operation *op = results.front().getDefiningOp();
   const StringRef name = op->getName().stripDialect();
-  sabotage(value, name);
-  Verdict verdict = validator.verdictOn(result, value, [&](Region &region) {
+  sabotage(values.front(), name);
+  Verdict verdict = validator.verdictOn(results, values, [&](Region &region) {
     region.isDefined = true;
     readKnown(region);
   });
@@ -72,10 +77,11 @@ void Decompositions::check(OpResult result, Value value) {
   if (verdict.kind != Verdict::Different)
     return;
   hasFailed = true;
-  InFlightDiagnostic error = op->emitOpError()
-                             << "would be replaced by ops that compute "
-                                "something else, as its output "
-                             << result.getResultNumber() << " shows";
+  InFlightDiagnostic error =
+      op->emitOpError()
+      << "would be replaced by ops that compute "
+         "something else, as its output "
+      << cast<OpResult>(results[verdict.which]).getResultNumber() << " shows";
   error.attachNote() << "with " << verdict.sizes << ", " << verdict.difference;
   error.attachNote() << "this is an error in shardc: export the model without "
                         "ONNX Runtime's optimizer, and report the node";

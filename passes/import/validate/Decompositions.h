@@ -33,7 +33,8 @@ public:
   bool hasFailed = false;
 
 private:
-  void check(mlir::OpResult result, mlir::Value value);
+  void check(llvm::ArrayRef<mlir::Value> results,
+             llvm::ArrayRef<mlir::Value> values);
   void readKnown(Region &region) const;
 
   onnx::ShapeInference &inference;

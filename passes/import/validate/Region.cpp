@@ -54,10 +54,14 @@ public:
   RegionReader(OpOrder &order, unsigned levels)
       : order(order), levels(levels) {}
 
-  std::optional<Region> read(Value old, Value made) {
-    Region region{old, made, {}, {}};
-    reach(old, {true, false, 0});
-    reach(made, {false, true, 0});
+  std::optional<Region> read(ArrayRef<Value> old, ArrayRef<Value> made) {
+    Region region;
+    region.old.assign(old.begin(), old.end());
+    region.made.assign(made.begin(), made.end());
+    for (Value value : old)
+      reach(value, {true, false, 0});
+    for (Value value : made)
+      reach(value, {false, true, 0});
     while (!pending.empty()) {
       auto last = std::prev(pending.end());
       auto [op, reached] = last->second;
@@ -131,8 +135,8 @@ private:
 
 } // namespace
 
-std::optional<Region> regionOf(Value old, Value made, OpOrder &order,
-                               unsigned levels) {
+std::optional<Region> regionOf(ArrayRef<Value> old, ArrayRef<Value> made,
+                               OpOrder &order, unsigned levels) {
   return RegionReader(order, levels).read(old, made);
 }
 

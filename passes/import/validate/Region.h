@@ -48,20 +48,21 @@ private:
 };
 
 struct Region {
-  mlir::Value old, made;
-  llvm::SmallVector<mlir::Operation *> ops; ///< operands come before users
+  llvm::SmallVector<mlir::Value, 1> old, made; ///< as many
+  llvm::SmallVector<mlir::Operation *> ops;    ///< operands come before users
   llvm::SmallVector<mlir::Value> leaves;
   /// Elements of leaves that sizes say: a length is the size of a cache.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<dist::DimExpr, 4>> known{};
-  /// Whether the old value is an op's, which is replaced by its definition;
-  /// else it is spelt out, and one op is made of it.
+  /// Whether the old values are results of an op that has a definition; else
+  /// they are spelt out, and one op is made of them.
   bool isDefined = false;
 };
 
 /// With `levels` of ops behind what both values are made of. Nothing for more
 /// than a few thousand ops.
-std::optional<Region> regionOf(mlir::Value old, mlir::Value made,
-                               OpOrder &order, unsigned levels);
+std::optional<Region> regionOf(llvm::ArrayRef<mlir::Value> old,
+                               llvm::ArrayRef<mlir::Value> made, OpOrder &order,
+                               unsigned levels);
 
 } // namespace shardc::import
 

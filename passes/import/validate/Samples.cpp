@@ -24,7 +24,7 @@ SmallVector<Sample> samplesOf(unsigned numLeaves) {
   for (SampleKind kind :
        {SampleKind::Hidden, SampleKind::Minimum, SampleKind::Zeros,
         SampleKind::Special, SampleKind::Large})
-    for (unsigned leaf = 0; leaf < std::min(numLeaves, 6u); ++leaf)
+    for (unsigned leaf = 0; leaf < std::min(numLeaves, 10u); ++leaf)
       samples.push_back({kind, leaf, unsigned(samples.size()) + 1});
   return samples;
 }

@@ -34,8 +34,10 @@ Program::Program(const Region &region) : region(region) {
       numbers[result] = numValues++;
     steps.push_back(std::move(step));
   }
-  old = numbers.lookup(region.old);
-  made = numbers.lookup(region.made);
+  for (Value value : region.old)
+    old.push_back(numbers.lookup(value));
+  for (Value value : region.made)
+    made.push_back(numbers.lookup(value));
 }
 
 /// Nothing for what has no size, or one that is not known yet.
@@ -146,8 +148,10 @@ Program::Result Program::run(const Sample &sample, const Sizes &given,
     for (auto [i, tensor] : llvm::enumerate(call.results))
       values[step.firstResult + i] = std::move(tensor);
   }
-  result.old = values[old];
-  result.made = values[made];
+  for (unsigned number : old)
+    result.old.push_back(values[number]);
+  for (unsigned number : made)
+    result.made.push_back(values[number]);
   return result;
 }
 

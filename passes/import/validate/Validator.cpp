@@ -39,13 +39,16 @@ struct Tolerance {
   }
 };
 
+bool isNarrowFloat(Value value) {
+  return isa<Float16Type, BFloat16Type>(elementOf(value));
+}
+
 /// One region on all sizes and samples.
 class Comparison {
 public:
   Comparison(const Region &region, SizeFacts facts)
       : region(region), program(region), facts(std::move(facts)),
-        tolerance(Tolerance::of(elementOf(region.made))),
-        isNarrow(isa<Float16Type, BFloat16Type>(elementOf(region.made))) {}
+        isNarrow(llvm::any_of(region.made, isNarrowFloat)) {}
 
   /// On smaller sizes than the model's; on those if null.
   Verdict on(const Shrinkage *shrinkage);
@@ -58,16 +61,16 @@ public:
 private:
   bool isFar(const Sizes &sizes) const;
   Verdict onSizes(const Sizes &sizes, bool isFirst);
-  std::string differenceOn(const Sample &sample, const Sizes &sizes,
-                           bool isFirst);
+  Verdict differenceOn(const Sample &sample, const Sizes &sizes, bool isFirst);
+  Verdict firstDifference(const Program::Result &result,
+                          const Program::Result *finer, bool isCoarse) const;
   bool isTold(const Sample &sample) const;
   std::string describe(const Sizes &sizes) const;
 
   const Region &region;
   Program program;
   SizeFacts facts;
-  Tolerance tolerance;
-  const bool isNarrow;
+  const bool isNarrow; ///< some value
   int64_t work = 0;
   unsigned round = 0;
   Outcome outcome = Outcome::Done;
@@ -87,24 +90,39 @@ std::string Comparison::describe(const Sizes &sizes) const {
   return text.empty() ? "the model's sizes" : text;
 }
 
+/// With `finer`, the results without rounding, of narrow values alone.
+Verdict Comparison::firstDifference(const Program::Result &result,
+                                    const Program::Result *finer,
+                                    bool isCoarse) const {
+  const double coarse = isCoarse ? 0.05 : 0;
+  for (auto [i, value] : llvm::enumerate(region.made)) {
+    if (finer && !isNarrowFloat(value))
+      continue;
+    const auto tolerance = Tolerance::of(elementOf(value));
+    std::string difference = differenceOf(
+        region, result.old[i], result.made[i], finer ? &finer->old[i] : nullptr,
+        std::max(finer ? tolerance.rounded : tolerance.exact, coarse));
+    if (!difference.empty())
+      return {Verdict::Different, "", difference, unsigned(i)};
+  }
+  return {};
+}
+
 /// A product out of a narrow type's range is not compared: kernels of the op
 /// keep it in a wide one.
-std::string Comparison::differenceOn(const Sample &sample, const Sizes &sizes,
-                                     bool isFirst) {
+Verdict Comparison::differenceOn(const Sample &sample, const Sizes &sizes,
+                                 bool isFirst) {
   Program::Result exact = program.run(sample, sizes, Precision::Exact);
   outcome = exact.outcome;
   if (outcome != Outcome::Done || exact.overflows)
     return {};
-  const double coarse = sample.isCoarse() ? 0.05 : 0;
-  std::string difference = differenceOf(region, exact.old, exact.made, nullptr,
-                                        std::max(tolerance.exact, coarse));
-  if (!difference.empty() || !isNarrow || !isFirst)
-    return difference;
+  Verdict verdict = firstDifference(exact, nullptr, sample.isCoarse());
+  if (verdict.kind == Verdict::Different || !isNarrow || !isFirst)
+    return verdict;
   Program::Result rounded = program.run(sample, sizes, Precision::Rounded);
   if (rounded.outcome != Outcome::Done || rounded.overflows)
     return {};
-  return differenceOf(region, rounded.old, rounded.made, &exact.old,
-                      std::max(tolerance.rounded, coarse));
+  return firstDifference(rounded, &exact, sample.isCoarse());
 }
 
 /// Factors of products are numbers: a mask that is added does not hide a score
@@ -143,13 +161,15 @@ Verdict Comparison::onSizes(const Sizes &sizes, bool isFirst) {
     if (work > kAllWork)
       break;
     work += once;
-    std::string difference = differenceOn(samples[i], sizes, isFirst);
+    Verdict found = differenceOn(samples[i], sizes, isFirst);
     if (outcome == Outcome::Unknown || outcome == Outcome::Unfit)
       return {};
     if (outcome == Outcome::Invalid)
       continue;
-    if (!difference.empty())
-      return {Verdict::Different, describe(sizes), difference};
+    if (found.kind == Verdict::Different) {
+      found.sizes = describe(sizes);
+      return found;
+    }
     verdict.kind = Verdict::Same;
   }
   return verdict;
@@ -263,8 +283,9 @@ Validator::Key Validator::keyOf(const Region &region, const SizeFacts &facts) {
       key.push_back(result.getType().getAsOpaquePointer());
     }
   }
-  key.push_back(number(region.old));
-  key.push_back(number(region.made));
+  for (ArrayRef<Value> values : {ArrayRef(region.old), ArrayRef(region.made)})
+    for (Value value : values)
+      key.push_back(number(value));
   for (const SizeFacts::Guard &guard : facts.guards) {
     key.push_back(guard.lhs.opaque());
     key.push_back(guard.rhs.opaque());
@@ -275,7 +296,8 @@ Validator::Key Validator::keyOf(const Region &region, const SizeFacts &facts) {
 
 /// A verdict depends on how much of what is behind the leaves was looked at, so
 /// each level has its own.
-Verdict Validator::verdictOn(Value old, Value made, Prepare prepare) {
+Verdict Validator::verdictOn(ArrayRef<Value> old, ArrayRef<Value> made,
+                             Prepare prepare) {
   Verdict verdict;
   for (unsigned levels : {0u, 2u, 6u}) {
     std::optional<Region> region = regionOf(old, made, order, levels);
@@ -299,7 +321,7 @@ Verdict Validator::verdictOn(Value old, Value made, Prepare prepare) {
 }
 
 Verdict Validator::verdictOn(Value old, Value made) {
-  return verdictOn(old, made, [](Region &) {});
+  return verdictOn(ArrayRef(old), ArrayRef(made), [](Region &) {});
 }
 
 bool Validator::allows(Value old, Value made, StringRef what) {

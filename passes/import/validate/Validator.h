@@ -35,6 +35,7 @@ struct Verdict {
     Unknown, ///< not all of it can be evaluated
   } kind = Unknown;
   std::string sizes, difference; ///< where they differ
+  unsigned which = 0;            ///< of several values
 };
 
 class Validator {
@@ -51,9 +52,10 @@ public:
   bool allows(mlir::Value old, mlir::Value made, llvm::StringRef what);
 
   Verdict verdictOn(mlir::Value old, mlir::Value made);
-  /// Of the region with so much of what is behind its leaves.
+  /// Of several values at once, and of a region that is prepared with so much of what is behind its leaves.
   using Prepare = llvm::function_ref<void(Region &)>;
-  Verdict verdictOn(mlir::Value old, mlir::Value made, Prepare prepare);
+  Verdict verdictOn(llvm::ArrayRef<mlir::Value> old,
+                    llvm::ArrayRef<mlir::Value> made, Prepare prepare);
 
   unsigned numEvaluated = 0; ///< distinct structures
   unsigned numUndone = 0;    ///< recoveries
