@@ -40,7 +40,7 @@ std::optional<RegisteredOperationName> nativeName(MLIRContext *context,
 GraphImporter::GraphImporter(ModelFile &file, const Opsets &opsets,
                              ModuleOp module)
     : file(file), graph(file.model.graph()), opsets(opsets), module(module),
-      context(module.getContext()), builder(context) {
+      context(module.getContext()), builder(context), operandTypes(graph, opsets) {
   for (const TensorProto &tensor : graph.initializer())
     initializers[tensor.name()] = &tensor;
   for (const auto &sparse : graph.sparse_initializer())
@@ -270,8 +270,24 @@ void GraphImporter::skip(const NodeProto &node) {
     setValue(output, unknown(builder, locOf(node)));
 }
 
+void GraphImporter::checkElements(const NodeProto &node) {
+  std::optional<OperandTypes::Wrong> wrong = operandTypes.add(node);
+  if (!wrong)
+    return;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "operand " << wrong->operand << ", " << wrong->name << ", of "
+     << elementName(wrong->found) << ", expected ";
+  llvm::interleaveComma(wrong->allowed, os, [&](int32_t element) {
+    os << elementName(element);
+  });
+  unsupported.addDetail(node.op_type(), text, locOf(node),
+                        "no opset of ONNX has that; cast the operand first");
+}
+
 LogicalResult GraphImporter::addNode(const NodeProto &node) {
   const std::string &domain = domainOf(node);
+  checkElements(node);
   if (domain.empty() && node.op_type() == "Constant")
     return addConstantNode(node);
   if (domain.empty() && isControlFlow(node))

@@ -4,6 +4,7 @@
 
 #include "compiler/import/Attributes.h"
 #include "compiler/import/Schemas.h"
+#include "compiler/import/OperandTypes.h"
 #include "compiler/import/Unsupported.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -72,6 +73,8 @@ private:
   /// Inserts after the other sources, at the start of @main.
   mlir::OpBuilder atSources();
   void skip(const ::onnx::NodeProto &node);
+  /// Elements that nobody computes.
+  void checkElements(const ::onnx::NodeProto &node);
   mlir::NameLoc locOf(llvm::StringRef name);
   mlir::NameLoc locOf(const ::onnx::NodeProto &node);
 
@@ -91,6 +94,7 @@ private:
   llvm::DenseMap<llvm::StringRef, const ::onnx::TensorProto *> initializers;
   llvm::StringMap<Operator> operators;
   Unsupported unsupported;
+  OperandTypes operandTypes;
   bool reportsAll = false;   ///< tensors that cannot be read, too
   bool hasBadTensor = false; ///< so that there is no module
 };

@@ -59,9 +59,9 @@ void Unsupported::addOperator(StringRef domain, StringRef opType,
   add(operators, "operator", name, node, remedyFor(domain, opType));
 }
 
-void Unsupported::addDetail(StringRef opType, const Twine &what, NameLoc node) {
-  add(details, "use", (opType + ": " + what).str(), node,
-      "export with another opset or exporter");
+void Unsupported::addDetail(StringRef opType, const Twine &what, NameLoc node,
+                            StringRef remedy) {
+  add(details, "use", (opType + ": " + what).str(), node, remedy);
 }
 
 void Unsupported::addType(StringRef element, NameLoc tensor) {

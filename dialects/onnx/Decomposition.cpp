@@ -8,6 +8,8 @@
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Source.h"
 
+#include "mlir/IR/PatternMatch.h"
+
 #include <cmath>
 #include <vector>
 
@@ -32,6 +34,9 @@ Value Decomposition::usedResult(unsigned index) const {
 }
 
 LogicalResult Decomposition::replaceBy(ArrayRef<Value> values) {
+  if (auto *listener = dyn_cast_if_present<RewriterBase::Listener>(
+          inference.builder.getListener()))
+    listener->notifyOperationReplaced(op, values);
   for (unsigned i = 0; i < op->getNumResults(); ++i) {
     if (op->getResult(i).use_empty())
       continue;

@@ -8,6 +8,7 @@
 
 #include "passes/import/BroadcastProfiles.h"
 #include "passes/import/Passes.h"
+#include "passes/import/validate/Decompositions.h"
 
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Dynamic.h"
@@ -37,7 +38,10 @@ struct InferShapes : impl::InferShapesBase<InferShapes> {
   void runOnOperation() override {
     const int64_t opset =
         onnx::modelInfo(getOperation()).opset.value_or(kNewestOpset);
-    auto infer = [&](func::FuncOp function) { return run(function, opset); };
+    Validator validator;
+    auto infer = [&](func::FuncOp function) {
+      return run(function, opset, validator);
+    };
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       FailureOr<unsigned> made = inferProfiles(function, maxOps, infer);
@@ -45,11 +49,14 @@ struct InferShapes : impl::InferShapesBase<InferShapes> {
         return signalPassFailure();
       numProfiles += *made;
     }
+    numValidated += validator.numEvaluated;
+    numBelieved += validator.numUnknown;
   }
 
 private:
   /// Gives what may broadcast otherwise (BroadcastProfiles.h).
-  FailureOr<SmallVector<std::string>> run(func::FuncOp function, int64_t opset);
+  FailureOr<SmallVector<std::string>> run(func::FuncOp function, int64_t opset,
+                                          Validator &validator);
   void replaceKnown(Operation *op, ShapeInference &inference);
   /// A walk backwards: drops what nothing needs. `symbols` are needed.
   void eraseUnused(Block &block, ShapeInference &inference,
@@ -109,7 +116,7 @@ void InferShapes::eraseUnused(Block &block, ShapeInference &inference,
       continue;
     }
     forEachSize(op, [&](DimExpr size) { addSymbols(size, symbols); });
-    for (Region &body : op->getRegions()) {
+    for (mlir::Region &body : op->getRegions()) {
       for (Value argument : body.getArguments())
         for (DimExpr size : dist::getDims(argument.getType()))
           addSymbols(size, symbols);
@@ -191,14 +198,15 @@ static LogicalResult checkDeclared(func::FuncOp function) {
   return success();
 }
 
-FailureOr<SmallVector<std::string>> InferShapes::run(func::FuncOp function,
-                                                     int64_t opset) {
+FailureOr<SmallVector<std::string>>
+InferShapes::run(func::FuncOp function, int64_t opset, Validator &validator) {
   if (function.isExternal())
     return SmallVector<std::string>();
   Block &block = function.getBody().front();
   OpBuilder builder(function.getContext());
   ShapeInference inference(builder, opset);
-  if (failed(inference.inferBlock(block)))
+  const Decompositions decompositions(inference, validator);
+  if (failed(inference.inferBlock(block)) || decompositions.hasFailed)
     return failure();
   unread.clear();
   llvm::StringSet<> symbols = symbolsOf(inference.assumptions());

@@ -59,7 +59,9 @@ def InferShapes : Pass<"shardc-infer-shapes", "::mlir::ModuleOp"> {
     everywhere, the function's arguments included. Sizes that broadcast are taken
     as equal; where nothing but that relates two symbols of inputs, functions
     beside it are for those that are 1. Outputs have the elements that the file
-    says, or that is an error; other sizes than it says are a warning.
+    says, or that is an error; other sizes than it says are a warning. What
+    replaces an operator of com.microsoft computes what the operator is defined
+    as, or that is an error (validate/Decompositions.h).
 
     (* example filepath=tests/passes/import/infer-shapes/example.mlir *)
   }];
@@ -72,7 +74,10 @@ def InferShapes : Pass<"shardc-infer-shapes", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numGuards", "guards", "Assumptions about the inputs' sizes">,
     Statistic<"numErased", "erased", "Ops that only computed shapes">,
-    Statistic<"numProfiles", "profiles", "Functions for sizes that are 1">
+    Statistic<"numProfiles", "profiles", "Functions for sizes that are 1">,
+    Statistic<"numValidated", "validated", "Distinct decompositions evaluated">,
+    Statistic<"numBelieved", "believed",
+              "Decompositions of which not all could be evaluated">
   ];
 }
 

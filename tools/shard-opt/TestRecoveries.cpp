@@ -63,7 +63,8 @@ struct EvaluatePass : PassWrapper<EvaluatePass, OperationPass<ModuleOp>> {
                                                : " has no meaning"))
                      .str();
       for (auto [i, value] : llvm::enumerate(op.getResults())) {
-        values[value] = reason.empty() ? call.results[i] : Tensor();
+        const bool isMade = reason.empty() && i < call.results.size();
+        values[value] = isMade ? call.results[i] : Tensor();
         if (!reason.empty())
           whyNot[value] = reason;
       }
@@ -71,6 +72,10 @@ struct EvaluatePass : PassWrapper<EvaluatePass, OperationPass<ModuleOp>> {
   }
 
   static void print(StringRef name, const Tensor &tensor) {
+    if (!tensor.element) {
+      llvm::outs() << name << ": absent\n";
+      return;
+    }
     llvm::outs() << name << ": " << tensor.element << " [";
     llvm::interleaveComma(tensor.shape, llvm::outs());
     llvm::outs() << "] = [";

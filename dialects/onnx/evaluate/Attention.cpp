@@ -185,7 +185,7 @@ static Outcome rotate(Call &call) {
     return Outcome::Unfit;
   const int64_t heads = x.shape[1], rows = x.shape[2], size = x.shape[3];
   int64_t turned = call.sizes.of(int64_t(op.getRotaryEmbeddingDim()));
-  turned = turned == 0 ? size : turned;
+  turned = turned == 0 ? 2 * cos.shape[2] : turned; // r/2 columns
   const int64_t pairs = turned / 2;
   if ((cos.shape[0] != x.shape[0] && cos.shape[0] != 1) ||
       cos.shape[1] != rows || cos.shape[2] != pairs || turned > size ||

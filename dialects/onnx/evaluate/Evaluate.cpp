@@ -31,6 +31,7 @@ Evaluators::Evaluators() {
   addActivation(*this);
   addArithmetic(*this);
   addAttention(*this);
+  addBitwise(*this);
   addCache(*this);
   addContraction(*this);
   addDynamic(*this);
@@ -40,8 +41,11 @@ Evaluators::Evaluators() {
   addLogic(*this);
   addMath(*this);
   addNormalization(*this);
+  addQuantization(*this);
   addReduction(*this);
   addSource(*this);
+  addWindows(*this);
+  addMicrosoft(*this);
 }
 
 const Evaluators &Evaluators::get() {
@@ -56,11 +60,13 @@ Outcome evaluateOp(Call &call) {
   Outcome outcome = function(call);
   if (outcome != Outcome::Done)
     return outcome;
+  // Optional results that the op does not have.
+  if (call.results.size() > call.op->getNumResults())
+    call.results.truncate(call.op->getNumResults());
   for (auto [i, result] : llvm::enumerate(call.results)) {
     auto type = dyn_cast<RankedTensorType>(call.op->getResult(i).getType());
-    if (!type)
-      continue;
-    if (!call.sizes.bind(dist::getDims(type), result.shape))
+    if (type && result.element &&
+        !call.sizes.bind(dist::getDims(type), result.shape))
       return Outcome::Unfit;
     store(result, call.precision);
   }

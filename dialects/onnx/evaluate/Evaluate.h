@@ -75,6 +75,7 @@ Outcome evaluateOp(Call &call);
 void addActivation(Evaluators &all);
 void addArithmetic(Evaluators &all);
 void addAttention(Evaluators &all);
+void addBitwise(Evaluators &all);
 void addCache(Evaluators &all);
 void addContraction(Evaluators &all);
 void addDynamic(Evaluators &all);
@@ -84,8 +85,12 @@ void addLayout(Evaluators &all);
 void addLogic(Evaluators &all);
 void addMath(Evaluators &all);
 void addNormalization(Evaluators &all);
+void addQuantization(Evaluators &all);
 void addReduction(Evaluators &all);
 void addSource(Evaluators &all);
+void addWindows(Evaluators &all);
+/// Operators of com.microsoft (microsoft/Definition.h).
+void addMicrosoft(Evaluators &all);
 
 } // namespace shardc::onnx::evaluate
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 using namespace mlir;
@@ -64,14 +65,23 @@ static double roundTo(const llvm::fltSemantics &semantics, double value) {
   return number.convertToDouble();
 }
 
-/// To a float of `digits` binary digits whose least normal exponent is `least`.
+/// To a float of `digits` binary digits whose least normal exponent is `least`,
+/// ties to even.
 static double roundToDigits(double value, int digits, int least) {
-  if (value == 0 || !std::isfinite(value))
-    return value;
-  int exponent;
-  std::frexp(value, &exponent); // 0.5 <= |fraction| < 1
-  const int unit = std::max(exponent - 1, least) - (digits - 1);
-  return std::ldexp(std::nearbyint(std::ldexp(value, -unit)), unit);
+  if (std::abs(value) < std::ldexp(1.0, least)) {
+    // Behind so large a number a double has no finer digits.
+    const double coarse = std::ldexp(1.5, 52 + least - (digits - 1));
+    return std::copysign((value + coarse) - coarse, value);
+  }
+  uint64_t bits;
+  static_assert(sizeof bits == sizeof value);
+  std::memcpy(&bits, &value, sizeof bits);
+  const int cut = 53 - digits;
+  const uint64_t unit = uint64_t(1) << cut;
+  if (std::isfinite(value))
+    bits = (bits + unit / 2 - 1 + (bits >> cut & 1)) & ~(unit - 1);
+  std::memcpy(&value, &bits, sizeof bits);
+  return value;
 }
 
 double largestOf(Type element) {
@@ -87,6 +97,9 @@ double roundingOf(Type element) {
   auto type = dyn_cast<FloatType>(element);
   return type ? std::ldexp(1.0, -int(type.getFPMantissaWidth())) : 0;
 }
+
+constexpr double kLargestHalf = 65504.0;
+constexpr double kLargestBrain = 0x1.fep+127;
 
 /// What is beyond the largest number by half a unit or more is infinite.
 static double limited(double value, double largest, double rounding) {
@@ -109,8 +122,7 @@ static double storedFloat(FloatType type, double value, Precision precision) {
     const double rounded =
         isExact ? value
                 : roundToDigits(value, isHalf ? 11 : 8, isHalf ? -14 : -126);
-    const double largest =
-        isHalf ? 65504.0 : std::ldexp(255.0, 120); // 1.9921875 * 2^127
+    const double largest = isHalf ? kLargestHalf : kLargestBrain;
     return limited(rounded, largest, std::ldexp(1.0, isHalf ? -11 : -8));
   }
   return roundTo(type.getFloatSemantics(), value);
@@ -132,11 +144,26 @@ double stored(Type element, double value, Precision precision) {
   return wrapped;
 }
 
+/// As `stored`, of many.
+static void storeNarrow(std::vector<double> &data, bool isHalf,
+                        bool isRounded) {
+  const int digits = isHalf ? 11 : 8, least = isHalf ? -14 : -126;
+  const double largest = isHalf ? kLargestHalf : kLargestBrain;
+  const double rounding = std::ldexp(1.0, -digits);
+  for (double &value : data)
+    value = limited(isRounded ? roundToDigits(value, digits, least) : value,
+                    largest, rounding);
+}
+
 void store(Tensor &tensor, Precision precision) {
-  if (tensor.element && !tensor.element.isF64() &&
-      !tensor.element.isInteger(64))
-    for (double &value : tensor.data)
-      value = stored(tensor.element, value, precision);
+  const Type element = tensor.element;
+  if (!element || element.isF64() || element.isInteger(64))
+    return;
+  const bool isHalf = element.isF16();
+  if (isHalf || element.isBF16())
+    return storeNarrow(tensor.data, isHalf, precision == Precision::Rounded);
+  for (double &value : tensor.data)
+    value = stored(element, value, precision);
 }
 
 } // namespace shardc::onnx::evaluate

@@ -19,7 +19,7 @@ constexpr size_t kMaxOps = 8192;
 /// Of a number the lower bits are for ops that a pass adds.
 constexpr unsigned kAddedBits = 32;
 
-OpOrder::OpOrder(Block &block) {
+OpOrder::OpOrder(Block &block) : block(&block) {
   for (Operation &op : block) {
     numbers.try_emplace(&op, uint64_t(numbers.size() + 1) << kAddedBits);
     auto read = dyn_cast<ReadSizesOp>(op);
@@ -38,7 +38,7 @@ uint64_t OpOrder::of(Operation *op) {
     return found->second;
   uint64_t number = 0;
   for (Value operand : op->getOperands())
-    if (Operation *source = operand.getDefiningOp())
+    if (Operation *source = operand.getDefiningOp(); source && contains(source))
       number = std::max(number, of(source));
   number = (number >> kAddedBits << kAddedBits) + ++numAdded;
   numbers[op] = number;
@@ -54,10 +54,14 @@ public:
   RegionReader(OpOrder &order, unsigned levels)
       : order(order), levels(levels) {}
 
-  std::optional<Region> read(Value old, Value made) {
-    Region region{old, made, {}, {}};
-    reach(old, {true, false, 0});
-    reach(made, {false, true, 0});
+  std::optional<Region> read(ArrayRef<Value> old, ArrayRef<Value> made) {
+    Region region;
+    region.old.assign(old.begin(), old.end());
+    region.made.assign(made.begin(), made.end());
+    for (Value value : old)
+      reach(value, {true, false, 0});
+    for (Value value : made)
+      reach(value, {false, true, 0});
     while (!pending.empty()) {
       auto last = std::prev(pending.end());
       auto [op, reached] = last->second;
@@ -89,7 +93,7 @@ private:
 
   void reach(Value value, Reached reached) {
     values.insert(value);
-    if (Operation *op = value.getDefiningOp())
+    if (Operation *op = value.getDefiningOp(); op && order.contains(op))
       reachOp(op, reached);
   }
 
@@ -131,8 +135,8 @@ private:
 
 } // namespace
 
-std::optional<Region> regionOf(Value old, Value made, OpOrder &order,
-                               unsigned levels) {
+std::optional<Region> regionOf(ArrayRef<Value> old, ArrayRef<Value> made,
+                               OpOrder &order, unsigned levels) {
   return RegionReader(order, levels).read(old, made);
 }
 

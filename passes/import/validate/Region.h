@@ -31,6 +31,10 @@ public:
   explicit OpOrder(mlir::Block &block);
 
   uint64_t of(mlir::Operation *op);
+  /// Of those around the block constants alone are.
+  bool contains(mlir::Operation *op) const {
+    return op->getBlock() == block || op->getNumOperands() == 0;
+  }
   /// The op whose data gives a symbol its value; null for sizes of inputs.
   mlir::Operation *readerOf(llvm::StringRef symbol) const {
     return readers.lookup(symbol);
@@ -40,18 +44,25 @@ private:
   llvm::DenseMap<mlir::Operation *, uint64_t> numbers;
   llvm::StringMap<mlir::Operation *> readers;
   uint64_t numAdded = 0;
+  mlir::Block *block = nullptr;
 };
 
 struct Region {
-  mlir::Value old, made;
-  llvm::SmallVector<mlir::Operation *> ops; ///< operands come before users
+  llvm::SmallVector<mlir::Value, 1> old, made; ///< as many
+  llvm::SmallVector<mlir::Operation *> ops;    ///< operands come before users
   llvm::SmallVector<mlir::Value> leaves;
+  /// Elements of leaves that sizes say: a length is the size of a cache.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<dist::DimExpr, 4>> known{};
+  /// Whether the old values are results of an op that has a definition; else
+  /// they are spelt out, and one op is made of them.
+  bool isDefined = false;
 };
 
 /// With `levels` of ops behind what both values are made of. Nothing for more
 /// than a few thousand ops.
-std::optional<Region> regionOf(mlir::Value old, mlir::Value made,
-                               OpOrder &order, unsigned levels);
+std::optional<Region> regionOf(llvm::ArrayRef<mlir::Value> old,
+                               llvm::ArrayRef<mlir::Value> made, OpOrder &order,
+                               unsigned levels);
 
 } // namespace shardc::import
 

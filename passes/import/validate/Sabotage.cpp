@@ -2,6 +2,7 @@
 
 #include "passes/import/validate/Sabotage.h"
 
+#include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Layout.h"
 
 #include "mlir/IR/Builders.h"
@@ -28,7 +29,14 @@ static bool scaleNumber(Operation *op) {
   return false;
 }
 
+/// Whether the order of its operands says nothing.
+static bool isSymmetric(Operation *op) {
+  return isa<onnx::AddOp, onnx::MulOp>(op);
+}
+
 static bool swapAlike(Operation *op) {
+  if (isSymmetric(op))
+    return false;
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
     for (unsigned j = i + 1; j < op->getNumOperands(); ++j) {
       Value a = op->getOperand(i), b = op->getOperand(j);
@@ -42,14 +50,28 @@ static bool swapAlike(Operation *op) {
   return false;
 }
 
+/// In place of its first operand of numbers, that one twice.
+static void doubleOperand(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value value = operand.get();
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || type.getElementType().isInteger(1))
+      continue;
+    OpBuilder builder(op);
+    operand.set(onnx::AddOp::create(builder, op->getLoc(), value.getType(),
+                                    value, value));
+    return;
+  }
+}
+
 void sabotage(Value made, StringRef what) {
   if (breakRecovery.empty() || what != StringRef(breakRecovery))
     return;
   Operation *op = made.getDefiningOp();
   while (isa_and_nonnull<onnx::ReshapeOp, onnx::TransposeOp>(op))
     op = op->getOperand(0).getDefiningOp();
-  if (op && !scaleNumber(op))
-    swapAlike(op);
+  if (op && !scaleNumber(op) && !swapAlike(op))
+    doubleOperand(op);
 }
 
 } // namespace shardc::import

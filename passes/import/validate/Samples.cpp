@@ -6,7 +6,6 @@
 #include "dialects/onnx/ops/Source.h"
 
 #include <cmath>
-#include <random>
 
 using namespace mlir;
 
@@ -25,29 +24,41 @@ SmallVector<Sample> samplesOf(unsigned numLeaves) {
   for (SampleKind kind :
        {SampleKind::Hidden, SampleKind::Minimum, SampleKind::Zeros,
         SampleKind::Special, SampleKind::Large})
-    for (unsigned leaf = 0; leaf < std::min(numLeaves, 6u); ++leaf)
+    for (unsigned leaf = 0; leaf < std::min(numLeaves, 10u); ++leaf)
       samples.push_back({kind, leaf, unsigned(samples.size()) + 1});
   return samples;
 }
 
 namespace {
 
-/// Numbers that are the same on every machine.
+/// Numbers that are the same on every machine, and cost little: most of what a
+/// comparison does is to make them (splitmix64).
 class Source {
 public:
-  explicit Source(unsigned seed) : random(seed) {}
+  explicit Source(uint64_t seed) : state(seed) {}
 
-  unsigned below(unsigned bound) { return unsigned(random() % bound); }
+  unsigned below(unsigned bound) { return unsigned((next() >> 32) % bound); }
   /// About normal, with a deviation of 2.
   double normal() {
     double sum = -6;
-    for (int i = 0; i < 12; ++i)
-      sum += double(random() & 0xffff) / 65536.0;
+    for (int i = 0; i < 3; ++i) {
+      const uint64_t bits = next();
+      for (int part = 0; part < 64; part += 16)
+        sum += double((bits >> part) & 0xffff) / 65536.0;
+    }
     return 2 * sum;
   }
 
 private:
-  std::mt19937 random;
+  uint64_t next() {
+    state += 0x9e3779b97f4a7c15;
+    uint64_t bits = state;
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+    return bits ^ (bits >> 31);
+  }
+
+  uint64_t state;
 };
 
 } // namespace
@@ -96,8 +107,9 @@ static void fillFloats(Tensor &y, SampleKind kind, Source &source) {
     double x = floatOf(type, kind, source);
     if (isHiddenRow(kind, i, y.shape))
       x = kind == SampleKind::Hidden ? -INFINITY : -evaluate::largestOf(type);
-    y.data[i] = evaluate::stored(type, x, Precision::Rounded);
+    y.data[i] = x;
   }
+  evaluate::store(y, Precision::Rounded);
 }
 
 /// A condition: whole rows of false, or of true.
@@ -113,8 +125,18 @@ static void fillBools(Tensor &y, SampleKind kind, Source &source) {
   }
 }
 
-/// Indices into something small.
+/// Indices into something small; what has few bits stands for numbers.
 static void fillIntegers(Tensor &y, const Sample &sample, Source &source) {
+  auto type = dyn_cast<IntegerType>(y.element);
+  if (type && type.getWidth() <= 8) {
+    const double range = std::ldexp(1.0, int(type.getWidth()));
+    const double low = type.isUnsigned() ? 0 : -range / 2;
+    for (double &x : y.data)
+      x = sample.kind == SampleKind::Equal
+              ? 1
+              : low + double(source.below(unsigned(range)));
+    return;
+  }
   const unsigned bound = 1 + sample.seed % 4;
   for (double &x : y.data)
     x = sample.kind == SampleKind::Equal ? 0 : double(source.below(bound));
@@ -133,6 +155,26 @@ static void fillPattern(Tensor &y, StringRef pattern) {
       y.data[i] = y.data[i - 1];
     else if (pattern == "zeros")
       y.data[i] = 0;
+  }
+}
+
+void shareBytes(ArrayRef<Value> leaves, MutableArrayRef<Tensor> tensors) {
+  for (auto [leaf, halves] : llvm::zip(leaves, tensors)) {
+    auto weight = leaf.getDefiningOp<WeightOp>();
+    if (!weight || !halves.element || !halves.element.isInteger(4))
+      continue;
+    for (auto [other, bytes] : llvm::zip(leaves, tensors)) {
+      auto source = other.getDefiningOp<WeightOp>();
+      if (!source || !bytes.element || !bytes.element.isInteger(8) ||
+          source.getFileAttr() != weight.getFileAttr() ||
+          source.getNameAttr() != weight.getNameAttr() ||
+          source.getOffset() != weight.getOffset())
+        continue;
+      for (int64_t i = 0; i < halves.size() && i / 2 < bytes.size(); ++i) {
+        const auto byte = unsigned(bytes.data[i / 2]);
+        halves.data[i] = i % 2 == 0 ? byte % 16 : byte / 16;
+      }
+    }
   }
 }
 

@@ -42,6 +42,11 @@ std::optional<onnx::evaluate::Tensor>
 sampleLeaf(mlir::Value leaf, unsigned number, const Sample &sample,
            const onnx::evaluate::Sizes &sizes);
 
+/// What is in the same place of a file has the same bits: elements of four bits
+/// are those of the bytes, the lower half first.
+void shareBytes(llvm::ArrayRef<mlir::Value> leaves,
+                llvm::MutableArrayRef<onnx::evaluate::Tensor> tensors);
+
 } // namespace shardc::import
 
 #endif // SHARDC_PASSES_IMPORT_VALIDATE_SAMPLES_H

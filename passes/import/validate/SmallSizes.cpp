@@ -2,6 +2,7 @@
 
 #include "passes/import/validate/SmallSizes.h"
 
+#include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/Matching.h"
 
@@ -108,6 +109,9 @@ std::optional<Numbers> shrunkNumbers(ArrayRef<int64_t> numbers,
 
 namespace {
 
+/// More than any model has.
+constexpr int64_t kMostHeads = int64_t(1) << 30;
+
 /// Collects what is said about sizes.
 class FactReader {
 public:
@@ -145,9 +149,34 @@ public:
       if (auto dims = dyn_cast<dist::DimsAttr>(attribute.getValue()))
         for (DimExpr expr : dims.getValues())
           readNumbers(expr);
-    for (StringRef name : {"window", "rotary_embedding_dim"})
+    for (StringRef name :
+         {"window", "local_window_size", "rotary_embedding_dim"})
       if (auto number = op->getAttrOfType<IntegerAttr>(name))
         readPlace(number.getInt());
+    for (StringRef name : {"K", "N", "block_size", "num_heads", "kv_num_heads"})
+      if (auto number = op->getAttrOfType<IntegerAttr>(name))
+        readNumber(evaluate::magnitudeOf(number.getInt()));
+    readPacking(op);
+    if (auto sizes = op->getAttrOfType<DenseI64ArrayAttr>("qkv_hidden_sizes"))
+      for (int64_t size : sizes.asArrayRef())
+        readNumber(evaluate::magnitudeOf(size));
+  }
+
+  /// Columns may be those of all heads, or of three that are alike: such sums
+  /// are kept only if their parts are among the numbers.
+  void readPacking(Operation *op) {
+    auto heads = op->getAttrOfType<IntegerAttr>("num_heads");
+    auto kvHeads = op->getAttrOfType<IntegerAttr>("kv_num_heads");
+    if (!heads || isa<RotaryEmbeddingOp>(op))
+      return;
+    readNumber(3);
+    if (!kvHeads)
+      return;
+    const int64_t both =
+        2 * std::min(evaluate::magnitudeOf(kvHeads.getInt()), kMostHeads);
+    readNumber(both);
+    readNumber(both +
+               std::min(evaluate::magnitudeOf(heads.getInt()), kMostHeads));
   }
 
   void readPlace(int64_t number) {
@@ -158,26 +187,16 @@ public:
   }
 
   /// Guards of symbols that are known count, and bring in others.
-  void readGuards(ArrayRef<Operation *> guards) {
-    SmallVector<Operation *> rest(guards);
+  void readGuards(ArrayRef<SizeFacts::Guard> guards) {
+    SmallVector<SizeFacts::Guard> rest(guards);
     for (size_t before = 0; before != rest.size();) {
       before = rest.size();
-      llvm::erase_if(rest, [&](Operation *op) {
-        auto guard = cast<GuardOp>(op);
-        ArrayRef<DimExpr> lhs = guard.getLhs().getValues();
-        ArrayRef<DimExpr> rhs = guard.getRhs().getValues();
-        if (lhs.size() != 1 || rhs.size() != 1)
-          return true;
-        DimExpr left = lhs[0], right = rhs[0];
-        if (!isAbout(left) && !isAbout(right))
+      llvm::erase_if(rest, [&](const SizeFacts::Guard &guard) {
+        if (!isAbout(guard.lhs) && !isAbout(guard.rhs))
           return false;
-        readNumbers(left);
-        readNumbers(right);
-        const StringRef kind = guard.getKind();
-        facts.guards.push_back({left, right,
-                                kind == "equal"     ? '='
-                                : kind == "at_most" ? '<'
-                                                    : '>'});
+        readNumbers(guard.lhs);
+        readNumbers(guard.rhs);
+        facts.guards.push_back(guard);
         return true;
       });
     }
@@ -207,7 +226,7 @@ private:
 } // namespace
 
 SizeFacts sizeFactsOf(const Region &region, const OpOrder &order,
-                      ArrayRef<Operation *> guards) {
+                      ArrayRef<SizeFacts::Guard> guards) {
   FactReader reader;
   // What the data of an op inside gives, that op binds.
   llvm::DenseSet<Operation *> inside(region.ops.begin(), region.ops.end());
@@ -223,8 +242,13 @@ SizeFacts sizeFactsOf(const Region &region, const OpOrder &order,
             if (isBoundInside(symbol))
               reader.fromData.insert(symbol);
           });
-  for (Value leaf : region.leaves)
+  for (Value leaf : region.leaves) {
     reader.readValue(leaf);
+    auto known = region.known.find(leaf);
+    if (known != region.known.end())
+      for (DimExpr element : known->second)
+        reader.readNumbers(element);
+  }
   for (Operation *op : region.ops) {
     for (Value result : op->getResults())
       reader.readValue(result);

@@ -43,7 +43,7 @@ struct SizeFacts {
 };
 
 SizeFacts sizeFactsOf(const Region &region, const OpOrder &order,
-                      llvm::ArrayRef<mlir::Operation *> guards);
+                      llvm::ArrayRef<SizeFacts::Guard> guards);
 
 /// The first of all is the most telling one.
 llvm::SmallVector<onnx::evaluate::Sizes> smallSizes(const SizeFacts &facts,

@@ -34,8 +34,10 @@ Program::Program(const Region &region) : region(region) {
       numbers[result] = numValues++;
     steps.push_back(std::move(step));
   }
-  old = numbers.lookup(region.old);
-  made = numbers.lookup(region.made);
+  for (Value value : region.old)
+    old.push_back(numbers.lookup(value));
+  for (Value value : region.made)
+    made.push_back(numbers.lookup(value));
 }
 
 /// Nothing for what has no size, or one that is not known yet.
@@ -120,7 +122,21 @@ Program::Result Program::run(const Sample &sample, const Sizes &given,
       return result;
     }
     values[i] = std::move(*tensor);
+    auto known = region.known.find(leaf);
+    if (known == region.known.end() ||
+        int64_t(known->second.size()) != values[i].size())
+      continue;
+    for (auto [to, element] : llvm::zip(values[i].data, known->second)) {
+      std::optional<int64_t> number = sizes.of(element);
+      if (!number) {
+        result.outcome = Outcome::Unfit;
+        return result;
+      }
+      to = double(*number);
+    }
   }
+  shareBytes(region.leaves,
+             MutableArrayRef<Tensor>(values).take_front(region.leaves.size()));
   for (const Step &step : steps) {
     SmallVector<const Tensor *, 4> operands;
     for (unsigned operand : step.operands)
@@ -132,8 +148,10 @@ Program::Result Program::run(const Sample &sample, const Sizes &given,
     for (auto [i, tensor] : llvm::enumerate(call.results))
       values[step.firstResult + i] = std::move(tensor);
   }
-  result.old = values[old];
-  result.made = values[made];
+  for (unsigned number : old)
+    result.old.push_back(values[number]);
+  for (unsigned number : made)
+    result.made.push_back(values[number]);
   return result;
 }
 
@@ -154,21 +172,24 @@ static double scaleOf(const Tensor &x) {
   return scale;
 }
 
-static std::string describe(const Tensor &x, int64_t at, double was,
-                            double becomes) {
+static std::string describe(const Region &region, const Tensor &x, int64_t at,
+                            double was, double becomes) {
   std::string text;
   llvm::raw_string_ostream os(text);
   const Shape strides = evaluate::stridesOf(x.shape);
   os << "element [";
   for (size_t d = 0; d < strides.size(); ++d)
     os << (d ? ", " : "") << at / strides[d] % x.shape[d];
-  os << "] is " << llvm::format("%.9g", was) << " as it is spelt, "
-     << llvm::format("%.9g", becomes) << " as one op";
+  os << "] is " << llvm::format("%.9g", was)
+     << (region.isDefined ? " by the op's definition, " : " as it is spelt, ")
+     << llvm::format("%.9g", becomes)
+     << (region.isDefined ? " by the ops that replace it" : " as one op");
   return text;
 }
 
-std::string differenceOf(const Tensor &old, const Tensor &made,
-                         const Tensor *finer, double tolerance) {
+std::string differenceOf(const Region &region, const Tensor &old,
+                         const Tensor &made, const Tensor *finer,
+                         double tolerance) {
   if (old.shape != made.shape || old.element != made.element)
     return "the dims are not the same";
   const double distance = tolerance * scaleOf(old);
@@ -178,7 +199,7 @@ std::string differenceOf(const Tensor &old, const Tensor &made,
     if (isNear(a, b, distance) ||
         (finer && isNear(finer->data[i], b, finerDistance)))
       continue;
-    return describe(old, i, a, b);
+    return describe(region, old, i, a, b);
   }
   return {};
 }

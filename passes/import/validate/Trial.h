@@ -19,7 +19,7 @@ public:
 
   struct Result {
     onnx::evaluate::Outcome outcome;
-    onnx::evaluate::Tensor old, made;
+    llvm::SmallVector<onnx::evaluate::Tensor, 1> old, made;
     bool overflows = false; ///< a product left its type's range
   };
   Result run(const Sample &sample, const onnx::evaluate::Sizes &sizes,
@@ -41,13 +41,15 @@ private:
 
   const Region &region;
   llvm::SmallVector<Step> steps;
-  unsigned numValues = 0, old = 0, made = 0;
+  unsigned numValues = 0;
+  llvm::SmallVector<unsigned, 1> old, made;
 };
 
 /// Where two results differ by more than `tolerance`, relative to the largest
 /// of them; empty if nowhere. `finer` is the old one without rounding, where the
 /// made one may be closer to.
-std::string differenceOf(const onnx::evaluate::Tensor &old,
+std::string differenceOf(const Region &region,
+                         const onnx::evaluate::Tensor &old,
                          const onnx::evaluate::Tensor &made,
                          const onnx::evaluate::Tensor *finer, double tolerance);
 

@@ -22,7 +22,7 @@ using evaluate::Precision;
 using evaluate::Sizes;
 
 /// Elements that one evaluation, and all of a structure, may go through.
-constexpr int64_t kMaxWork = 1 << 21, kAllWork = 1 << 21;
+constexpr int64_t kMaxWork = 1 << 22, kAllWork = 1 << 21;
 
 namespace {
 
@@ -39,15 +39,16 @@ struct Tolerance {
   }
 };
 
+bool isNarrowFloat(Value value) {
+  return isa<Float16Type, BFloat16Type>(elementOf(value));
+}
+
 /// One region on all sizes and samples.
 class Comparison {
 public:
-  Comparison(const Region &region, const OpOrder &order,
-             ArrayRef<Operation *> guards)
-      : region(region), program(region),
-        facts(sizeFactsOf(region, order, guards)),
-        tolerance(Tolerance::of(elementOf(region.old))),
-        isNarrow(isa<Float16Type, BFloat16Type>(elementOf(region.old))) {}
+  Comparison(const Region &region, SizeFacts facts)
+      : region(region), program(region), facts(std::move(facts)),
+        isNarrow(llvm::any_of(region.made, isNarrowFloat)) {}
 
   /// On smaller sizes than the model's; on those if null.
   Verdict on(const Shrinkage *shrinkage);
@@ -60,16 +61,16 @@ public:
 private:
   bool isFar(const Sizes &sizes) const;
   Verdict onSizes(const Sizes &sizes, bool isFirst);
-  std::string differenceOn(const Sample &sample, const Sizes &sizes,
-                           bool isFirst);
+  Verdict differenceOn(const Sample &sample, const Sizes &sizes, bool isFirst);
+  Verdict firstDifference(const Program::Result &result,
+                          const Program::Result *finer, bool isCoarse) const;
   bool isTold(const Sample &sample) const;
   std::string describe(const Sizes &sizes) const;
 
   const Region &region;
   Program program;
   SizeFacts facts;
-  Tolerance tolerance;
-  const bool isNarrow;
+  const bool isNarrow; ///< some value
   int64_t work = 0;
   unsigned round = 0;
   Outcome outcome = Outcome::Done;
@@ -89,24 +90,39 @@ std::string Comparison::describe(const Sizes &sizes) const {
   return text.empty() ? "the model's sizes" : text;
 }
 
+/// With `finer`, the results without rounding, of narrow values alone.
+Verdict Comparison::firstDifference(const Program::Result &result,
+                                    const Program::Result *finer,
+                                    bool isCoarse) const {
+  const double coarse = isCoarse ? 0.05 : 0;
+  for (auto [i, value] : llvm::enumerate(region.made)) {
+    if (finer && !isNarrowFloat(value))
+      continue;
+    const auto tolerance = Tolerance::of(elementOf(value));
+    std::string difference = differenceOf(
+        region, result.old[i], result.made[i], finer ? &finer->old[i] : nullptr,
+        std::max(finer ? tolerance.rounded : tolerance.exact, coarse));
+    if (!difference.empty())
+      return {Verdict::Different, "", difference, unsigned(i)};
+  }
+  return {};
+}
+
 /// A product out of a narrow type's range is not compared: kernels of the op
 /// keep it in a wide one.
-std::string Comparison::differenceOn(const Sample &sample, const Sizes &sizes,
-                                     bool isFirst) {
+Verdict Comparison::differenceOn(const Sample &sample, const Sizes &sizes,
+                                 bool isFirst) {
   Program::Result exact = program.run(sample, sizes, Precision::Exact);
   outcome = exact.outcome;
   if (outcome != Outcome::Done || exact.overflows)
     return {};
-  const double coarse = sample.isCoarse() ? 0.05 : 0;
-  std::string difference = differenceOf(exact.old, exact.made, nullptr,
-                                        std::max(tolerance.exact, coarse));
-  if (!difference.empty() || !isNarrow || !isFirst)
-    return difference;
+  Verdict verdict = firstDifference(exact, nullptr, sample.isCoarse());
+  if (verdict.kind == Verdict::Different || !isNarrow || !isFirst)
+    return verdict;
   Program::Result rounded = program.run(sample, sizes, Precision::Rounded);
   if (rounded.outcome != Outcome::Done || rounded.overflows)
     return {};
-  return differenceOf(rounded.old, rounded.made, &exact.old,
-                      std::max(tolerance.rounded, coarse));
+  return firstDifference(rounded, &exact, sample.isCoarse());
 }
 
 /// Factors of products are numbers: a mask that is added does not hide a score
@@ -145,13 +161,15 @@ Verdict Comparison::onSizes(const Sizes &sizes, bool isFirst) {
     if (work > kAllWork)
       break;
     work += once;
-    std::string difference = differenceOn(samples[i], sizes, isFirst);
+    Verdict found = differenceOn(samples[i], sizes, isFirst);
     if (outcome == Outcome::Unknown || outcome == Outcome::Unfit)
       return {};
     if (outcome == Outcome::Invalid)
       continue;
-    if (!difference.empty())
-      return {Verdict::Different, describe(sizes), difference};
+    if (found.kind == Verdict::Different) {
+      found.sizes = describe(sizes);
+      return found;
+    }
     verdict.kind = Verdict::Same;
   }
   return verdict;
@@ -188,16 +206,26 @@ Verdict Comparison::on(const Shrinkage *shrinkage) {
   return verdict;
 }
 
+/// Parts of bytes, of which a smaller constant has others than the bytes have.
+static bool hasPackedConstants(const Region &region) {
+  return llvm::any_of(region.ops, [](Operation *op) {
+    auto constant = dyn_cast<ConstantOp>(op);
+    return constant && elementOf(constant.getResult()).isInteger(4) &&
+           !isa<SplatElementsAttr>(constant.getValue());
+  });
+}
+
 /// Small sizes first. Where they show a difference it may be that they mean
 /// something else there: the model's own decide. But sequences that are shorter
 /// than a window say nothing of it: sizes go on until one is longer, and what
 /// shows only there is a difference, of which the model's own say nothing.
-static Verdict compare(const Region &region, const OpOrder &order,
-                       ArrayRef<Operation *> guards) {
+static Verdict compare(const Region &region, SizeFacts facts) {
   constexpr Shrinkage kShrinkages[] = {
       {4, true}, {4, false}, {16, true}, {16, false}, {256, true}};
-  Comparison comparison(region, order, guards);
+  Comparison comparison(region, std::move(facts));
   Verdict same, found;
+  if (hasPackedConstants(region))
+    return comparison.on(nullptr);
   for (const Shrinkage &shrinkage : kShrinkages) {
     Verdict verdict = comparison.on(&shrinkage);
     if (verdict.kind != Verdict::Unknown && comparison.sawFar)
@@ -214,12 +242,20 @@ static Verdict compare(const Region &region, const OpOrder &order,
 void Validator::enter(Block &block) {
   order = OpOrder(block);
   guards.clear();
-  for (auto guard : block.getOps<GuardOp>())
-    guards.push_back(guard);
+  for (auto guard : block.getOps<GuardOp>()) {
+    ArrayRef<dist::DimExpr> lhs = guard.getLhs().getValues();
+    ArrayRef<dist::DimExpr> rhs = guard.getRhs().getValues();
+    const StringRef kind = guard.getKind();
+    if (lhs.size() == 1 && rhs.size() == 1)
+      guards.push_back({lhs[0], rhs[0],
+                        kind == "equal"     ? '='
+                        : kind == "at_most" ? '<'
+                                            : '>'});
+  }
 }
 
 /// All that an evaluation depends on, but for what is made by it.
-Validator::Key Validator::keyOf(const Region &region) const {
+Validator::Key Validator::keyOf(const Region &region, const SizeFacts &facts) {
   Key key;
   llvm::DenseMap<Value, uintptr_t> numbers;
   auto number = [&](Value value) {
@@ -232,6 +268,10 @@ Validator::Key Validator::keyOf(const Region &region) const {
     auto weight = leaf.getDefiningOp<WeightOp>();
     key.push_back(weight ? weight.getPatternAttr().getAsOpaquePointer()
                          : nullptr);
+    auto known = region.known.find(leaf);
+    if (known != region.known.end())
+      for (dist::DimExpr element : known->second)
+        key.push_back(element.opaque());
   }
   for (Operation *op : region.ops) {
     key.push_back(op->getName().getAsOpaquePointer());
@@ -243,32 +283,45 @@ Validator::Key Validator::keyOf(const Region &region) const {
       key.push_back(result.getType().getAsOpaquePointer());
     }
   }
-  key.push_back(number(region.old));
-  key.push_back(number(region.made));
-  for (Operation *guard : guards)
-    key.push_back(guard->getAttrDictionary().getAsOpaquePointer());
+  for (ArrayRef<Value> values : {ArrayRef(region.old), ArrayRef(region.made)})
+    for (Value value : values)
+      key.push_back(number(value));
+  for (const SizeFacts::Guard &guard : facts.guards) {
+    key.push_back(guard.lhs.opaque());
+    key.push_back(guard.rhs.opaque());
+    key.push_back(reinterpret_cast<const void *>(uintptr_t(guard.kind)));
+  }
   return key;
 }
 
 /// A verdict depends on how much of what is behind the leaves was looked at, so
 /// each level has its own.
-Verdict Validator::verdictOn(Value old, Value made) {
+Verdict Validator::verdictOn(ArrayRef<Value> old, ArrayRef<Value> made,
+                             Prepare prepare) {
   Verdict verdict;
   for (unsigned levels : {0u, 2u, 6u}) {
     std::optional<Region> region = regionOf(old, made, order, levels);
     if (!region)
       break;
-    auto [entry, isNew] = verdicts.try_emplace(keyOf(*region));
+    prepare(*region);
+    SizeFacts facts = sizeFactsOf(*region, order, guards);
+    auto [entry, isNew] = verdicts.try_emplace(keyOf(*region, facts));
     if (isNew) {
       ++numEvaluated;
-      entry->second = compare(*region, order, guards);
+      entry->second = compare(*region, std::move(facts));
     }
     if (entry->second.kind != Verdict::Unknown)
       verdict = entry->second;
-    if (verdict.kind == Verdict::Same)
+    // What is behind the operands of an op makes it no easier to evaluate.
+    if (verdict.kind == Verdict::Same ||
+        (verdict.kind == Verdict::Unknown && region->isDefined))
       break;
   }
   return verdict;
+}
+
+Verdict Validator::verdictOn(Value old, Value made) {
+  return verdictOn(ArrayRef(old), ArrayRef(made), [](Region &) {});
 }
 
 bool Validator::allows(Value old, Value made, StringRef what) {

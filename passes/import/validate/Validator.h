@@ -22,7 +22,7 @@
 #define SHARDC_PASSES_IMPORT_VALIDATE_VALIDATOR_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/import/validate/Region.h"
+#include "passes/import/validate/SmallSizes.h"
 
 #include <map>
 
@@ -35,6 +35,7 @@ struct Verdict {
     Unknown, ///< not all of it can be evaluated
   } kind = Unknown;
   std::string sizes, difference; ///< where they differ
+  unsigned which = 0;            ///< of several values
 };
 
 class Validator {
@@ -42,11 +43,19 @@ public:
   /// Recoveries in `block` follow; none of its ops may be erased until the
   /// last of them.
   void enter(mlir::Block &block);
+  /// What is assumed of sizes in it from now on, in place of its guards.
+  void assume(llvm::SmallVector<SizeFacts::Guard> assumed) {
+    guards = std::move(assumed);
+  }
 
   /// Whether `made` may replace `old`; else warns at the node of `old`.
   bool allows(mlir::Value old, mlir::Value made, llvm::StringRef what);
 
   Verdict verdictOn(mlir::Value old, mlir::Value made);
+  /// Of several values at once, and of a region that is prepared with so much of what is behind its leaves.
+  using Prepare = llvm::function_ref<void(Region &)>;
+  Verdict verdictOn(llvm::ArrayRef<mlir::Value> old,
+                    llvm::ArrayRef<mlir::Value> made, Prepare prepare);
 
   unsigned numEvaluated = 0; ///< distinct structures
   unsigned numUndone = 0;    ///< recoveries
@@ -55,10 +64,10 @@ public:
 private:
   using Key = std::vector<const void *>;
 
-  Key keyOf(const Region &region) const;
+  static Key keyOf(const Region &region, const SizeFacts &facts);
 
   OpOrder order;
-  llvm::SmallVector<mlir::Operation *> guards; ///< in the block
+  llvm::SmallVector<SizeFacts::Guard> guards; ///< in the block
   std::map<Key, Verdict> verdicts;
 };
 

@@ -88,6 +88,24 @@ def wrong_arity(folder):
     return model([helper.make_node("MatMul", ["x"], ["y"], name="alone")])
 
 
+def elements(folder):
+    """Operands of elements that no opset has, in the graph and in a branch, and some that only older opsets have not."""
+    B, I8, BF16 = TensorProto.BOOL, TensorProto.INT8, TensorProto.BFLOAT16
+    branch = helper.make_graph([helper.make_node("Add", ["b", "b"], ["sum"], name="in a branch")], "g", [], [value("sum", element=B)])
+    nodes = [
+        helper.make_node("Relu", ["b"], ["r"], name="first"),
+        helper.make_node("Relu", ["b"], ["r2"], name="second"),
+        helper.make_node("Less", ["x", "x"], ["less"]),
+        helper.make_node("Sqrt", ["less"], ["root"], name="of a result"),
+        helper.make_node("If", ["c"], ["chosen"], then_branch=branch, else_branch=branch),
+        helper.make_node("MatMul", ["i", "i"], ["product"]),  # kernels have it
+        helper.make_node("LayerNormalization", ["h", "g"], ["norm"]),
+        helper.make_node("Add", ["h", "h"], ["y"]),
+    ]
+    inputs = [value("x"), value("b", element=B), value("c", [], B), value("i", [4, 4], I8), value("h", element=BF16), value("g", [16], BF16)]
+    return model(nodes, inputs=inputs)
+
+
 def other_output(**declared):
     """One whose output is said to be what it is not."""
     result = linear()
@@ -101,6 +119,7 @@ def damaged(change):
 
 
 CASES = {
+    "elements": elements,
     "truncated": damaged(lambda data: data[:-100]),
     "flipped-byte": damaged(lambda data: bytes([data[0] ^ 0x03]) + data[1:]),
     "empty": damaged(lambda data: b""),

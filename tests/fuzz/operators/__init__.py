@@ -3,12 +3,12 @@
 Each family of operators has functions that draw one case; `build(name, seed)` gives the case of a seed, always the same.
 """
 
-from tests.fuzz.operators import attention, dense, images, indexing, layout, quantized, recurrent
+from tests.fuzz.operators import attention, dense, images, indexing, layout, microsoft, quantized, recurrent
 from tests.fuzz.operators.case import Draw
 
 FAMILIES = {
     name: make
-    for module in (dense, layout, indexing, images, recurrent, attention, quantized)
+    for module in (dense, layout, indexing, images, recurrent, attention, quantized, microsoft)
     for name, make in module.FAMILIES.items()
 }
 

@@ -63,6 +63,7 @@ class Case:
     steps: int = 0
     references: tuple = ("onnx", "ort")
     element: int = TensorProto.FLOAT  # of results that ONNX infers no type of
+    elements: dict = field(default_factory=dict)  # of results that have others
     symbols: dict = field(default_factory=dict)  # size -> name
     name: str = ""
 
@@ -102,7 +103,7 @@ class Case:
             inferred = {}
         for output in model.graph.output:
             known = inferred[output.name].type.tensor_type.elem_type if output.name in inferred else 0
-            output.type.tensor_type.elem_type = known or self.element
+            output.type.tensor_type.elem_type = known or self.elements.get(output.name, self.element)
         return model
 
 

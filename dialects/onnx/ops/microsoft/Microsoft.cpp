@@ -63,11 +63,17 @@ llvm::StringMap<unsigned> limitsOf(OpList<Ops...> /*ops*/) {
 
 } // namespace
 
-unsigned mostOperands(StringRef opName) {
+static const llvm::StringMap<unsigned> &allLimits() {
   static const llvm::StringMap<unsigned> limits = limitsOf(MicrosoftOps());
-  auto limit = limits.find(opName);
-  return limit == limits.end() ? ~0u : limit->second;
+  return limits;
 }
+
+unsigned mostOperands(StringRef opName) {
+  auto limit = allLimits().find(opName);
+  return limit == allLimits().end() ? ~0u : limit->second;
+}
+
+bool isMicrosoft(StringRef opName) { return allLimits().contains(opName); }
 
 template <typename... Ops>
 static void addAll(OnnxDialect &dialect, OpList<Ops...> /*ops*/) {

@@ -10,6 +10,9 @@ namespace shardc::onnx {
 /// has in the dialect. Of ONNX's own operators ONNX's checker knows that.
 unsigned mostOperands(llvm::StringRef opName);
 
+/// Whether an op of that name is one of ONNX Runtime's own.
+bool isMicrosoft(llvm::StringRef opName);
+
 } // namespace shardc::onnx
 
 #endif // SHARDC_DIALECTS_ONNX_OPS_MICROSOFT_MICROSOFT_H
