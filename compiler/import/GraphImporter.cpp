@@ -40,7 +40,8 @@ std::optional<RegisteredOperationName> nativeName(MLIRContext *context,
 GraphImporter::GraphImporter(ModelFile &file, const Opsets &opsets,
                              ModuleOp module)
     : file(file), graph(file.model.graph()), opsets(opsets), module(module),
-      context(module.getContext()), builder(context), operandTypes(graph, opsets) {
+      context(module.getContext()), builder(context),
+      operandTypes(graph, opsets) {
   for (const TensorProto &tensor : graph.initializer())
     initializers[tensor.name()] = &tensor;
   for (const auto &sparse : graph.sparse_initializer())
@@ -278,9 +279,8 @@ void GraphImporter::checkElements(const NodeProto &node) {
   llvm::raw_string_ostream os(text);
   os << "operand " << wrong->operand << ", " << wrong->name << ", of "
      << elementName(wrong->found) << ", expected ";
-  llvm::interleaveComma(wrong->allowed, os, [&](int32_t element) {
-    os << elementName(element);
-  });
+  llvm::interleaveComma(wrong->allowed, os,
+                        [&](int32_t element) { os << elementName(element); });
   unsupported.addDetail(node.op_type(), text, locOf(node),
                         "no opset of ONNX has that; cast the operand first");
 }

@@ -3,8 +3,8 @@
 #define SHARDC_COMPILER_IMPORT_GRAPHIMPORTER_H
 
 #include "compiler/import/Attributes.h"
-#include "compiler/import/Schemas.h"
 #include "compiler/import/OperandTypes.h"
+#include "compiler/import/Schemas.h"
 #include "compiler/import/Unsupported.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -26,9 +26,9 @@ public:
   void addOperator(llvm::StringRef domain, llvm::StringRef opType,
                    mlir::NameLoc node);
   /// Something about an operator that is known: `what` reads "attribute x".
-  void addDetail(
-      llvm::StringRef opType, const llvm::Twine &what, mlir::NameLoc node,
-      llvm::StringRef remedy = "export with another opset or exporter");
+  void
+  addDetail(llvm::StringRef opType, const llvm::Twine &what, mlir::NameLoc node,
+            llvm::StringRef remedy = "export with another opset or exporter");
   void addType(llvm::StringRef element, mlir::NameLoc tensor);
 
   struct Entry {

@@ -4,7 +4,8 @@
 // a line of the runtime's kernels. Each family of ops has a file of the same
 // stem that says what its ops compute; what an op of several others computes is
 // written in terms of those (`Attention.cpp`: products, softmax), with the
-// precision that its kernels have.
+// precision that its kernels have. Operators of com.microsoft are defined apart
+// (microsoft/Definition.h).
 //
 //   %y = onnx.Add %x, %c : tensor<seq x 2 x f16>   with seq = 1
 //   x = [[1, 2]], c = [65504, 0]  ->  y = [[65505 or 65504, 2]]

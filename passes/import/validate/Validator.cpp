@@ -2,6 +2,8 @@
 
 #include "passes/import/validate/Validator.h"
 
+#include "dialects/onnx/ops/Attention.h"
+#include "dialects/onnx/ops/Contraction.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/Matching.h"
 #include "passes/import/validate/Sabotage.h"
@@ -20,6 +22,7 @@ using namespace onnx;
 using evaluate::Outcome;
 using evaluate::Precision;
 using evaluate::Sizes;
+using evaluate::Tensor;
 
 /// Elements that one evaluation, and all of a structure, may go through.
 constexpr int64_t kMaxWork = 1 << 22, kAllWork = 1 << 21;
@@ -43,12 +46,22 @@ bool isNarrowFloat(Value value) {
   return isa<Float16Type, BFloat16Type>(elementOf(value));
 }
 
+/// An op that projects what it attends to: scores of products are so large that
+/// how these are rounded makes any difference.
+bool scoresProducts(const Region &region) {
+  auto has = [&](auto isOp) { return llvm::any_of(region.ops, isOp); };
+  return region.isDefined &&
+         has([](Operation *op) { return isa<AttentionOp>(op); }) &&
+         has([](Operation *op) { return isa<MatMulOp>(op); });
+}
+
 /// One region on all sizes and samples.
 class Comparison {
 public:
   Comparison(const Region &region, SizeFacts facts)
       : region(region), program(region), facts(std::move(facts)),
-        isNarrow(llvm::any_of(region.made, isNarrowFloat)) {}
+        isNarrow(llvm::any_of(region.made, isNarrowFloat) &&
+                 !scoresProducts(region)) {}
 
   /// On smaller sizes than the model's; on those if null.
   Verdict on(const Shrinkage *shrinkage);
@@ -114,6 +127,12 @@ Verdict Comparison::differenceOn(const Sample &sample, const Sizes &sizes,
                                  bool isFirst) {
   Program::Result exact = program.run(sample, sizes, Precision::Exact);
   outcome = exact.outcome;
+  // Strides and pads of the model give other sizes of results for small images.
+  if (outcome == Outcome::Done && region.isDefined && !sizes.numbers.empty() &&
+      !llvm::all_of_zip(
+          exact.old, exact.made,
+          [](const Tensor &a, const Tensor &b) { return a.shape == b.shape; }))
+    outcome = Outcome::Unfit;
   if (outcome != Outcome::Done || exact.overflows)
     return {};
   Verdict verdict = firstDifference(exact, nullptr, sample.isCoarse());

@@ -1,7 +1,7 @@
 //===- Layout.cpp - What com.microsoft's Trilu, Pad, NhwcMaxPool compute --===//
 
 #include "dialects/onnx/ops/microsoft/Layout.h"
-#include "dialects/onnx/evaluate/microsoft/Definition.h"
+#include "dialects/onnx/evaluate/microsoft/Windows.h"
 
 #include <cmath>
 
@@ -83,53 +83,19 @@ static Outcome largestOfWindows(Call &call) {
   Definition d(call);
   auto op = cast<MicrosoftNhwcMaxPoolOp>(call.op);
   const Tensor &x = *d.operand(0);
-  const StringRef autoPad = op.getAutoPad();
-  if (x.rank() < 3)
+  const std::optional<Windows> w = Windows::of(d, op.getKernelShape(), 1);
+  if (!w)
     return Outcome::Unfit;
-  const Shape kernel(op.getKernelShape().begin(), op.getKernelShape().end());
-  const size_t spatial = kernel.size();
-  auto orAll = [](std::optional<ArrayRef<int64_t>> given, size_t count,
-                  int64_t value) {
-    return given ? Shape(given->begin(), given->end()) : Shape(count, value);
-  };
-  const Shape strides = orAll(op.getStrides(), spatial, 1);
-  const Shape dilations = orAll(op.getDilations(), spatial, 1);
-  Shape pads = orAll(op.getPads(), 2 * spatial, 0);
   Shape shape = x.shape;
-  if (spatial + 2 != x.shape.size())
-    return Outcome::Unfit;
-  for (size_t s = 0; s < spatial; ++s) {
-    const int64_t span = dilations[s] * (kernel[s] - 1) + 1;
-    const int64_t size = shape[1 + s], stride = strides[s];
-    if (stride <= 0)
-      return Outcome::Unfit;
-    if (autoPad == "VALID")
-      pads[s] = pads[spatial + s] = 0;
-    if (autoPad.starts_with("SAME")) { // as many windows as strides
-      const int64_t count = (size + stride - 1) / stride;
-      const int64_t all =
-          std::max<int64_t>((count - 1) * stride + span - size, 0);
-      pads[s] = autoPad == "SAME_LOWER" ? all - all / 2 : all / 2;
-      pads[spatial + s] = all - pads[s];
-    }
-    const int64_t room = size + pads[s] + pads[spatial + s] - span;
-    if (room < 0)
-      return Outcome::Unfit;
-    int64_t count = room / stride + 1;
-    // One more for the rest, if it begins within the image or its first pads.
-    if (op.getCeilMode() != 0 && room % stride != 0 &&
-        count * stride < size + pads[s])
-      ++count;
-    shape[1 + s] = count;
-  }
+  llvm::copy(w->counts, shape.begin() + 1);
   Tensor &y = d.result(x.element, shape);
   forEachIndex(shape, [&](Index o) {
     double largest = -INFINITY;
-    forEachIndex(kernel, [&](Index k) {
+    forEachIndex(w->kernel, [&](Index k) {
       Shape from(o.begin(), o.end());
-      for (size_t s = 0; s < spatial; ++s) {
-        from[1 + s] = o[1 + s] * strides[s] + k[s] * dilations[s] - pads[s];
-        if (from[1 + s] < 0 || from[1 + s] >= x.shape[1 + s])
+      for (size_t s = 0; s < k.size(); ++s) {
+        from[1 + s] = w->place(s, o[1 + s], k[s]);
+        if (from[1 + s] < 0)
           return;
       }
       largest = std::max(largest, at(x, from));

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/onnx/ops/microsoft/Product.h"
-#include "dialects/onnx/evaluate/microsoft/Definition.h"
+#include "dialects/onnx/evaluate/microsoft/Windows.h"
 
 #include <cmath>
 
@@ -180,12 +180,6 @@ static Outcome fusedGemm(Call &call) {
 // FusedConv
 //===----------------------------------------------------------------------===//
 
-/// Integers of an attribute, or the same for each dim of an image.
-static Shape orAll(std::optional<ArrayRef<int64_t>> given, size_t count,
-                   int64_t value) {
-  return given ? Shape(given->begin(), given->end()) : Shape(count, value);
-}
-
 /// Before the activation: the sum over a group's channels and a window, bias
 /// and summand.
 static Outcome fusedConv(Call &call) {
@@ -193,38 +187,29 @@ static Outcome fusedConv(Call &call) {
   auto op = cast<MicrosoftFusedConvOp>(call.op);
   const Tensor &x = *d.operand(0), &w = *d.operand(1);
   const Tensor *bias = d.operand(2), *summand = d.operand(3);
-  if (op.getAutoPad() != "NOTSET" || x.rank() != w.rank() || x.rank() < 3)
-    return Outcome::Unknown;
-  const size_t spatial = x.shape.size() - 2;
-  const Shape strides = orAll(op.getStrides(), spatial, 1);
-  const Shape dilations = orAll(op.getDilations(), spatial, 1);
-  const Shape pads = orAll(op.getPads(), 2 * spatial, 0);
+  if (x.rank() != w.rank() || x.rank() < 3)
+    return Outcome::Unfit;
+  const auto windows = Windows::of(d, Index(w.shape).drop_front(2), 2);
   const int64_t groups = op.getGroup();
-  if (groups <= 0 || w.shape[0] % groups != 0 ||
+  if (!windows || groups <= 0 || w.shape[0] % groups != 0 ||
       x.shape[1] != groups * w.shape[1])
     return Outcome::Unfit;
   Shape shape = {x.shape[0], w.shape[0]};
-  for (size_t s = 0; s < spatial; ++s) {
-    const int64_t span = dilations[s] * (w.shape[2 + s] - 1) + 1;
-    const int64_t room = x.shape[2 + s] + pads[s] + pads[spatial + s] - span;
-    shape.push_back(room < 0 ? 0 : room / strides[s] + 1);
-  }
+  shape.append(windows->counts);
   Tensor &y = d.result(x.element, shape);
   if (summand && !reaches(*summand, shape))
     return Outcome::Unfit;
-  const Shape window(w.shape.begin() + 1, w.shape.end());
+  const int64_t perGroup = w.shape[0] / groups;
   forEachIndex(shape, [&](Index o) {
     double sum = 0;
-    forEachIndex(window, [&](Index k) {
-      Shape from = {o[0], o[1] / (w.shape[0] / groups) * w.shape[1] + k[0]};
-      Shape weight = {o[1], k[0]};
-      for (size_t s = 0; s < spatial; ++s) {
-        const int64_t place =
-            o[2 + s] * strides[s] + k[1 + s] * dilations[s] - pads[s];
-        if (place < 0 || place >= x.shape[2 + s])
+    forEachIndex(Index(w.shape).drop_front(), [&](Index k) {
+      Shape from = {o[0], o[1] / perGroup * w.shape[1] + k[0]};
+      Shape weight = {o[1]};
+      weight.append(k.begin(), k.end());
+      for (size_t s = 0; s + 1 < k.size(); ++s) {
+        from.push_back(windows->place(s, o[2 + s], k[1 + s]));
+        if (from.back() < 0)
           return;
-        from.push_back(place);
-        weight.push_back(k[1 + s]);
       }
       sum += at(x, from) * at(w, weight);
     });

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/onnx/ops/microsoft/QLinear.h"
-#include "dialects/onnx/evaluate/microsoft/Definition.h"
+#include "dialects/onnx/evaluate/microsoft/Windows.h"
 
 #include <cmath>
 
@@ -162,49 +162,33 @@ static Outcome concatenate(Call &call) {
 // Means
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-struct Windows {
-  Shape kernel, strides, pads; ///< pads: begins, then ends
-  bool areLast;                ///< channels, else they are the second dim
-  bool countsPads;
-};
-
-} // namespace
-
 /// The mean of each window; what it has beyond the image counts as 0, or not.
-static Outcome meansOf(Call &call, const Windows &w) {
+static Outcome meansOf(Call &call, Index kernel, bool areLast,
+                       bool countsPads) {
   Definition d(call);
   const Quantity a(d, 0);
+  const int64_t first = areLast ? 1 : 2;
   if (!a.isWhole())
     return Outcome::Unknown;
-  const size_t spatial = a.x->shape.size() - 2, first = w.areLast ? 1 : 2;
-  if (w.kernel.size() != spatial || w.strides.size() != spatial ||
-      w.pads.size() != 2 * spatial)
+  const std::optional<Windows> w = Windows::of(d, kernel, first);
+  if (!w)
     return Outcome::Unfit;
   Target target(d, 3, a.x->element);
   Shape shape = a.x->shape;
-  for (size_t s = 0; s < spatial; ++s) {
-    const int64_t room =
-        shape[first + s] + w.pads[s] + w.pads[spatial + s] - w.kernel[s];
-    if (room < 0 || w.strides[s] <= 0)
-      return Outcome::Unfit;
-    shape[first + s] = room / w.strides[s] + 1;
-  }
+  llvm::copy(w->counts, shape.begin() + first);
   Tensor &y = d.result(target.element, shape);
   forEachIndex(shape, [&](Index o) {
     double sum = 0;
     int64_t count = 0;
-    forEachIndex(w.kernel, [&](Index k) {
+    forEachIndex(w->kernel, [&](Index k) {
       Shape from(o.begin(), o.end());
       bool isInside = true;
-      for (size_t s = 0; s < spatial; ++s) {
-        const int64_t place = o[first + s] * w.strides[s] + k[s] - w.pads[s];
-        isInside &= place >= 0 && place < a.x->shape[first + s];
-        from[first + s] = place;
+      for (size_t s = 0; s < k.size(); ++s) {
+        from[first + s] = w->place(s, o[first + s], k[s]);
+        isInside &= from[first + s] >= 0;
       }
       sum += isInside ? a(from) : 0;
-      count += isInside || w.countsPads;
+      count += isInside || countsPads;
     });
     at(y, o) = target(sum / double(count));
   });
@@ -213,18 +197,11 @@ static Outcome meansOf(Call &call, const Windows &w) {
 
 static Outcome windowMeans(Call &call) {
   auto op = cast<MicrosoftQLinearAveragePoolOp>(call.op);
-  if (op.getAutoPad() != "NOTSET" || op.getCeilMode() != 0)
+  // What a window has behind the last pads counts otherwise.
+  if (op.getCeilMode() != 0)
     return Outcome::Unknown;
-  const ArrayRef<int64_t> kernel = op.getKernelShape();
-  auto orAll = [](std::optional<ArrayRef<int64_t>> given, size_t count,
-                  int64_t value) {
-    return given ? Shape(given->begin(), given->end()) : Shape(count, value);
-  };
-  return meansOf(call,
-                 {Shape(kernel.begin(), kernel.end()),
-                  orAll(op.getStrides(), kernel.size(), 1),
-                  orAll(op.getPads(), 2 * kernel.size(), 0),
-                  op.getChannelsLast() != 0, op.getCountIncludePad() != 0});
+  return meansOf(call, op.getKernelShape(), op.getChannelsLast() != 0,
+                 op.getCountIncludePad() != 0);
 }
 
 static Outcome wholeMeans(Call &call) {
@@ -233,11 +210,8 @@ static Outcome wholeMeans(Call &call) {
   const Shape &shape = call.operand(0).shape;
   if (shape.size() < 3)
     return Outcome::Unfit;
-  const int64_t first = areLast ? 1 : 2;
-  const Shape kernel(shape.begin() + first,
-                     shape.begin() + first + (shape.size() - 2));
-  return meansOf(call, {kernel, Shape(kernel.size(), 1),
-                        Shape(2 * kernel.size(), 0), areLast, false});
+  const Index image = Index(shape).slice(areLast ? 1 : 2, shape.size() - 2);
+  return meansOf(call, image, areLast, false);
 }
 
 //===----------------------------------------------------------------------===//
