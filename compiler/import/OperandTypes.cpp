@@ -241,16 +241,16 @@ std::optional<OperandTypes::Wrong> OperandTypes::add(const NodeProto &node) {
       continue;
     if (formal->GetIsHomogeneous())
       bound.emplace(formal->GetTypeStr(), element);
-    const auto &usual = formal->GetTypes();
     if (wrong || constants.count(node.input(i)) ||
-        !isLimited(node.op_type(), i, element) ||
-        std::any_of(usual.begin(), usual.end(),
-                    [&](auto *type) { return elementOf(type) == element; }))
+        !isLimited(node.op_type(), i, element))
       continue;
-    std::vector<int32_t> allowed = allowedElements(node.op_type(), i);
+    auto [entry, isNew] = allowedOf.try_emplace({node.op_type(), i});
+    if (isNew)
+      entry->second = allowedElements(node.op_type(), i);
+    const std::vector<int32_t> &allowed = entry->second;
     if (!allowed.empty() &&
         !std::binary_search(allowed.begin(), allowed.end(), element))
-      wrong = {i, formal->GetName(), element, std::move(allowed)};
+      wrong = {i, formal->GetName(), element, allowed};
   }
   const int32_t named = namedElement(node);
   for (int i = 0; i < node.output_size(); ++i) {

@@ -16,6 +16,7 @@
 
 #include "compiler/import/Schemas.h"
 
+#include <map>
 #include <optional>
 #include <unordered_set>
 
@@ -42,6 +43,8 @@ private:
 
   std::unordered_map<std::string, int32_t> types; ///< 0: unknown
   std::unordered_set<std::string> constants; ///< may be folded before they run
+  /// By operator and operand.
+  std::map<std::pair<std::string, int>, std::vector<int32_t>> allowedOf;
   int opset;
 };
 
