@@ -256,18 +256,18 @@ RankMemory Engine::memoryOf(int rank) const {
 
 std::string Engine::describeRank(int worldRank) const {
   std::string at;
-  for (int rank = 0; rank < numRanks(); ++rank)
+  for (int rank : localRanks)
     if (this->worldRank(rank) == worldRank)
-      at = describePlace(ranks[static_cast<size_t>(rank)].progress);
-  return artifact.rankText(worldRank) + (at.empty() ? "" : " " + at);
+      at = " " + describePlace(ranks[static_cast<size_t>(rank)].progress);
+  return artifact.rankText(worldRank) + at;
 }
 
-/// "in MatMul at node '/up', before all_reduce at node '/down'"
+/// "in MatMul at node '/up', before all_reduce at node '/down'", "between kernels"
 std::string Engine::describePlace(const RankProgress &progress) const {
   const artifact::Instruction *at =
       progress.current.load(std::memory_order_acquire);
   if (!at)
-    return "";
+    return "between kernels";
   auto text = [](const artifact::Instruction &instruction) {
     return message(instruction.kernel()->string_view(), " at node '",
                    instruction.node() ? instruction.node()->string_view() : "",

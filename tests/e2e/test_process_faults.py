@@ -6,6 +6,9 @@ import time
 from tests.e2e.processes import LLAMA, ProcessTest, by_hand
 from tests.support import data_sets, model_file
 
+# What whoever is told of, or finds it, was last known to do.
+AT_WHAT = r"(all_reduce|all_gather) at node '.+'|\) between kernels"
+
 
 class Faults(ProcessTest):
     """Each ends all processes, in time and with a reason."""
@@ -31,7 +34,7 @@ class Faults(ProcessTest):
                 statuses, _, errors = self.ended(processes)
                 self.assertEqual(statuses, [-9 if rank == dead else 4 for rank in range(4)], errors)
                 self.assertRegex(errors, rf"rank {dead} \(tp {dead}\).* has died")
-                self.assertRegex(errors, r"(all_reduce|all_gather) at node '.+'")
+                self.assertRegex(errors, AT_WHAT)
                 self.assertEqual(errors.count("error:"), 1, errors)
 
     def test_a_rank_that_stalls(self):
@@ -40,7 +43,7 @@ class Faults(ProcessTest):
         statuses, _, errors = self.ended(processes[:3])
         self.assertEqual(statuses, [4] * 3, errors)
         self.assertRegex(errors, r"no sign of life .* rank 3 \(tp 3\)")
-        self.assertRegex(errors, r"(all_reduce|all_gather) at node '.+'")
+        self.assertRegex(errors, AT_WHAT)
         processes[3].send_signal(signal.SIGCONT)
         self.assertEqual(self.ended(processes[3:])[0], [4], "it learns of it")
 
