@@ -36,6 +36,25 @@ void Decompositions::readKnown(Region &region) const {
   }
 }
 
+void Decompositions::notifyOperationInserted(Operation *op,
+                                             OpBuilder::InsertPoint) {
+  for (mlir::Region &body : op->getRegions())
+    for (Block &inner : body)
+      if (&inner == block)
+        block = nullptr; // a new one in the place of that
+  validator.insert(op);
+}
+
+void Decompositions::assume() {
+  validator.assume(
+      map_to_vector(inference.assumptions(), [](const Assumption &assumption) {
+        return SizeGuard{assumption.lhs, assumption.rhs,
+                         assumption.kind == GuardKind::Equal    ? '='
+                         : assumption.kind == GuardKind::AtMost ? '<'
+                                                                : '>'};
+      }));
+}
+
 void Decompositions::notifyOperationReplaced(Operation *op, ValueRange values) {
   if (!isMicrosoft(op->getName().getStringRef()))
     return;
@@ -43,13 +62,7 @@ void Decompositions::notifyOperationReplaced(Operation *op, ValueRange values) {
     block = op->getBlock();
     validator.enter(*block);
   }
-  SmallVector<SizeFacts::Guard> guards;
-  for (const Assumption &assumption : inference.assumptions())
-    guards.push_back({assumption.lhs, assumption.rhs,
-                      assumption.kind == GuardKind::Equal    ? '='
-                      : assumption.kind == GuardKind::AtMost ? '<'
-                                                             : '>'});
-  validator.assume(std::move(guards));
+  assume();
   SmallVector<Value> used, made;
   for (auto [result, value] : llvm::zip(op->getResults(), values))
     if (!result.use_empty() && value) {

@@ -29,10 +29,15 @@ public:
   void notifyOperationReplaced(mlir::Operation *op,
                                mlir::ValueRange values) override;
 
+  /// Inference erases ops while this listens, and makes others in their place.
+  void notifyOperationInserted(mlir::Operation *op,
+                               mlir::OpBuilder::InsertPoint previous) override;
+
   /// Whether there was an error, which was emitted.
   bool hasFailed = false;
 
 private:
+  void assume();
   void check(llvm::ArrayRef<mlir::Value> results,
              llvm::ArrayRef<mlir::Value> values);
   void readKnown(Region &region) const;

@@ -22,27 +22,48 @@ constexpr unsigned kAddedBits = 32;
 OpOrder::OpOrder(Block &block) : block(&block) {
   for (Operation &op : block) {
     numbers.try_emplace(&op, uint64_t(numbers.size() + 1) << kAddedBits);
-    auto read = dyn_cast<ReadSizesOp>(op);
-    if (!read)
-      continue;
-    for (dist::DimExpr size : read.getSizes().getValues())
-      if (std::optional<StringRef> symbol = size.asSymbol())
-        readers[*symbol] = &op;
+    addReader(&op);
   }
 }
 
-/// An op that was added stands behind the last of its operands.
+void OpOrder::addReader(Operation *op) {
+  if (auto read = dyn_cast<ReadSizesOp>(op))
+    for (dist::DimExpr size : read.getSizes().getValues())
+      if (std::optional<StringRef> symbol = size.asSymbol())
+        readers[*symbol] = op;
+}
+
+void OpOrder::insert(Operation *op) {
+  numbers.erase(op);
+  if (op->getBlock() == block)
+    addReader(op);
+}
+
+/// An op that was added stands behind the last of its operands. What those are
+/// made of may have been added too, in a long chain.
 uint64_t OpOrder::of(Operation *op) {
-  auto found = numbers.find(op);
-  if (found != numbers.end())
-    return found->second;
-  uint64_t number = 0;
-  for (Value operand : op->getOperands())
-    if (Operation *source = operand.getDefiningOp(); source && contains(source))
-      number = std::max(number, of(source));
-  number = (number >> kAddedBits << kAddedBits) + ++numAdded;
-  numbers[op] = number;
-  return number;
+  SmallVector<Operation *> pending{op};
+  while (!pending.empty()) {
+    Operation *next = pending.back();
+    const size_t before = pending.size();
+    uint64_t number = 0;
+    if (!numbers.contains(next))
+      for (Value operand : next->getOperands())
+        if (Operation *source = operand.getDefiningOp();
+            source && contains(source)) {
+          auto found = numbers.find(source);
+          if (found == numbers.end())
+            pending.push_back(source);
+          else
+            number = std::max(number, found->second);
+        }
+    if (pending.size() > before)
+      continue;
+    pending.pop_back();
+    if (!numbers.contains(next))
+      numbers[next] = (number >> kAddedBits << kAddedBits) + ++numAdded;
+  }
+  return numbers.lookup(op);
 }
 
 namespace {

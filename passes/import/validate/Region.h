@@ -23,14 +23,16 @@
 namespace shardc::import {
 
 /// Numbers the ops of a block so that each has a larger one than what its
-/// operands are made by, those that a pass adds included. No op may be erased
-/// while it is in use.
+/// operands are made by, those that a pass adds included. Where ops are erased
+/// while it is in use, insert() is told of all new ones.
 class OpOrder {
 public:
   OpOrder() = default;
   explicit OpOrder(mlir::Block &block);
 
   uint64_t of(mlir::Operation *op);
+  /// What was known of another op at the same place in memory is forgotten.
+  void insert(mlir::Operation *op);
   /// Of those around the block constants alone are.
   bool contains(mlir::Operation *op) const {
     return op->getBlock() == block || op->getNumOperands() == 0;
@@ -41,6 +43,8 @@ public:
   }
 
 private:
+  void addReader(mlir::Operation *op);
+
   llvm::DenseMap<mlir::Operation *, uint64_t> numbers;
   llvm::StringMap<mlir::Operation *> readers;
   uint64_t numAdded = 0;

@@ -186,19 +186,11 @@ public:
       facts.farthest = std::max(facts.farthest, place);
   }
 
-  /// Guards of symbols that are known count, and bring in others.
-  void readGuards(ArrayRef<SizeFacts::Guard> guards) {
-    SmallVector<SizeFacts::Guard> rest(guards);
-    for (size_t before = 0; before != rest.size();) {
-      before = rest.size();
-      llvm::erase_if(rest, [&](const SizeFacts::Guard &guard) {
-        if (!isAbout(guard.lhs) && !isAbout(guard.rhs))
-          return false;
-        readNumbers(guard.lhs);
-        readNumbers(guard.rhs);
-        facts.guards.push_back(guard);
-        return true;
-      });
+  void readGuards(const SizeGuards &guards) {
+    facts.guards = guards.about(symbols, fromData);
+    for (const SizeGuard &guard : facts.guards) {
+      readNumbers(guard.lhs);
+      readNumbers(guard.rhs);
     }
   }
 
@@ -210,13 +202,6 @@ public:
   llvm::StringSet<> fromData; ///< symbols
 
 private:
-  bool isAbout(DimExpr expr) const {
-    bool result = false;
-    expr.forEachSymbol(
-        [&](StringRef name, bool) { result |= symbols.contains(name); });
-    return result;
-  }
-
   SizeFacts facts;
   llvm::StringSet<> symbols;
   std::set<int64_t> numbers;
@@ -226,7 +211,7 @@ private:
 } // namespace
 
 SizeFacts sizeFactsOf(const Region &region, const OpOrder &order,
-                      ArrayRef<SizeFacts::Guard> guards) {
+                      const SizeGuards &guards) {
   FactReader reader;
   // What the data of an op inside gives, that op binds.
   llvm::DenseSet<Operation *> inside(region.ops.begin(), region.ops.end());
@@ -265,7 +250,7 @@ SizeFacts sizeFactsOf(const Region &region, const OpOrder &order,
 /// Symbols that equal something get its value.
 static void settle(const SizeFacts &facts, Sizes &sizes) {
   for (int round = 0; round < 3; ++round)
-    for (const SizeFacts::Guard &guard : facts.guards) {
+    for (const SizeGuard &guard : facts.guards) {
       if (guard.kind != '=')
         continue;
       auto lhs = sizes.of(guard.lhs), rhs = sizes.of(guard.rhs);
@@ -283,7 +268,7 @@ static bool isPossible(const SizeFacts &facts, const Sizes &sizes) {
   for (DimExpr expr : facts.sizes)
     if (sizes.of(expr).value_or(0) < 0)
       return false;
-  for (const SizeFacts::Guard &guard : facts.guards) {
+  for (const SizeGuard &guard : facts.guards) {
     auto lhs = sizes.of(guard.lhs), rhs = sizes.of(guard.rhs);
     if (lhs && rhs &&
         !(guard.kind == '='   ? *lhs == *rhs

@@ -13,6 +13,7 @@
 
 #include "dialects/onnx/evaluate/Sizes.h"
 #include "passes/import/validate/Region.h"
+#include "passes/import/validate/SizeGuards.h"
 
 namespace shardc::import {
 
@@ -35,15 +36,11 @@ struct SizeFacts {
   llvm::SmallVector<dist::DimExpr> sizes; ///< at least 0
   llvm::SmallVector<int64_t> numbers;     ///< ascending
   int64_t farthest = 0; ///< of the numbers that places are compared with
-  struct Guard {
-    dist::DimExpr lhs, rhs;
-    char kind; ///< '=', '<' (at most) or '>'
-  };
-  llvm::SmallVector<Guard> guards;
+  llvm::SmallVector<SizeGuard> guards;
 };
 
 SizeFacts sizeFactsOf(const Region &region, const OpOrder &order,
-                      llvm::ArrayRef<SizeFacts::Guard> guards);
+                      const SizeGuards &guards);
 
 /// The first of all is the most telling one.
 llvm::SmallVector<onnx::evaluate::Sizes> smallSizes(const SizeFacts &facts,

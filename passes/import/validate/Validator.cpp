@@ -260,17 +260,18 @@ static Verdict compare(const Region &region, SizeFacts facts) {
 
 void Validator::enter(Block &block) {
   order = OpOrder(block);
-  guards.clear();
+  SmallVector<SizeGuard> found;
   for (auto guard : block.getOps<GuardOp>()) {
     ArrayRef<dist::DimExpr> lhs = guard.getLhs().getValues();
     ArrayRef<dist::DimExpr> rhs = guard.getRhs().getValues();
     const StringRef kind = guard.getKind();
     if (lhs.size() == 1 && rhs.size() == 1)
-      guards.push_back({lhs[0], rhs[0],
-                        kind == "equal"     ? '='
-                        : kind == "at_most" ? '<'
-                                            : '>'});
+      found.push_back({lhs[0], rhs[0],
+                       kind == "equal"     ? '='
+                       : kind == "at_most" ? '<'
+                                           : '>'});
   }
+  guards.assign(found);
 }
 
 /// All that an evaluation depends on, but for what is made by it.
@@ -305,7 +306,7 @@ Validator::Key Validator::keyOf(const Region &region, const SizeFacts &facts) {
   for (ArrayRef<Value> values : {ArrayRef(region.old), ArrayRef(region.made)})
     for (Value value : values)
       key.push_back(number(value));
-  for (const SizeFacts::Guard &guard : facts.guards) {
+  for (const SizeGuard &guard : facts.guards) {
     key.push_back(guard.lhs.opaque());
     key.push_back(guard.rhs.opaque());
     key.push_back(reinterpret_cast<const void *>(uintptr_t(guard.kind)));

@@ -44,15 +44,16 @@ public:
   /// last of them.
   void enter(mlir::Block &block);
   /// What is assumed of sizes in it from now on, in place of its guards.
-  void assume(llvm::SmallVector<SizeFacts::Guard> assumed) {
-    guards = std::move(assumed);
-  }
+  void assume(llvm::ArrayRef<SizeGuard> assumed) { guards.assign(assumed); }
+  /// An op was put in, maybe where one was that is erased.
+  void insert(mlir::Operation *op) { order.insert(op); }
 
   /// Whether `made` may replace `old`; else warns at the node of `old`.
   bool allows(mlir::Value old, mlir::Value made, llvm::StringRef what);
 
   Verdict verdictOn(mlir::Value old, mlir::Value made);
-  /// Of several values at once, and of a region that is prepared with so much of what is behind its leaves.
+  /// Of several values at once, and of a region that is prepared with so much
+  /// of what is behind its leaves.
   using Prepare = llvm::function_ref<void(Region &)>;
   Verdict verdictOn(llvm::ArrayRef<mlir::Value> old,
                     llvm::ArrayRef<mlir::Value> made, Prepare prepare);
@@ -67,7 +68,7 @@ private:
   static Key keyOf(const Region &region, const SizeFacts &facts);
 
   OpOrder order;
-  llvm::SmallVector<SizeFacts::Guard> guards; ///< in the block
+  SizeGuards guards; ///< in the block
   std::map<Key, Verdict> verdicts;
 };
 
