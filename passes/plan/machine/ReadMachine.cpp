@@ -147,6 +147,7 @@ public:
   void products(const Json &json, Device &device);
   void tiles(const Json &json, Device &device);
   void device(const Json &json, Device &device);
+  void nameKind(const std::vector<Json> &read, std::vector<Device> &devices);
   void devices(const Json &json, Machine &machine);
   void machine(const Json &json, Machine &machine);
 
@@ -286,8 +287,11 @@ void Reader::device(const Json &json, Device &device) {
     return fail("has a device without \"memory\" or \"products\"");
   allow(json, "device",
         {"name", "memory", "products", "attention", "beside_collectives"});
-  if (const Json *name = find(json, "name"); name && name->is_string())
+  if (const Json *name = find(json, "name")) {
+    if (!name->is_string())
+      return fail("has a device whose \"name\" is no text");
     device.name = name->get<std::string>();
+  }
   this->memory(*memory, device);
   this->products(*products, device);
   // Peaks until here.
@@ -306,16 +310,32 @@ void Reader::device(const Json &json, Device &device) {
       optional(json, "device", "beside_collectives", kSpeedBeside, 0);
 }
 
+/// Devices are told apart by name: the last one gets its own, unless an earlier
+/// one is the same.
+void Reader::nameKind(const std::vector<Json> &read,
+                      std::vector<Device> &devices) {
+  const size_t first = llvm::find(read, read.back()) - read.begin();
+  Device &device = devices.back();
+  if (device.name.empty())
+    device.name = "device " + std::to_string(first + 1);
+  for (size_t i = 0; i < first; ++i)
+    if (devices[i].name == device.name)
+      fail("has two unequal devices that are called \"" + device.name +
+           "\", expected another \"name\" for each kind");
+}
+
 /// "device": one of all nodes; "devices": of each. Objects or names of presets.
 void Reader::devices(const Json &json, Machine &machine) {
+  std::vector<Json> read; // as many as the machine's
   auto add = [&](const Json &entry) {
-    if (!entry.is_string())
-      return device(entry, machine.devices.emplace_back());
-    const Preset *preset = findPreset(entry.get<std::string>());
-    if (!preset)
+    const Preset *preset =
+        entry.is_string() ? findPreset(entry.get<std::string>()) : nullptr;
+    if (entry.is_string() && !preset)
       return fail("has the device \"" + entry.get<std::string>() +
                   "\", expected an object or one of " + presetNames());
-    device(Json::parse(preset->json)["device"], machine.devices.emplace_back());
+    read.push_back(preset ? Json::parse(preset->json)["device"] : entry);
+    device(read.back(), machine.devices.emplace_back());
+    nameKind(read, machine.devices);
   };
   const Json *one = find(json, "device"), *each = find(json, "devices");
   if (one && each)

@@ -185,6 +185,35 @@ TEST(Machine, saysWhatIsWrong) {
   }
 }
 
+/// Of two nodes; each device is an object of what it has beside its name.
+std::string twoDevices(const std::string &first, const std::string &second,
+                       Machine &machine) {
+  auto device = [](const std::string &name, int gigabytes) {
+    return "{" + name + "\"memory\": {\"gigabytes\": " +
+           std::to_string(gigabytes) +
+           ", \"gigabytes_per_second\": 100}, \"products\": {\"teraflops\": "
+           "{\"16\": 1}}}";
+  };
+  return parseMachine("{\"nodes\": 2, \"preset\": \"h100\", \"devices\": [" +
+                          device(first, 8) + ", " + device(second, 16) + "]}",
+                      machine);
+}
+
+TEST(Machine, unequalDevicesHaveUnequalNames) {
+  Machine machine;
+  EXPECT_EQ(twoDevices("", "", machine), "");
+  EXPECT_NE(machine.devices[0].name, machine.devices[1].name);
+  EXPECT_EQ(twoDevices("\"name\": \"a\", ", "\"name\": \"b\", ", machine), "");
+  EXPECT_NE(twoDevices("\"name\": \"a\", ", "\"name\": \"a\", ", machine)
+                .find("unequal devices that are called \"a\""),
+            std::string::npos);
+  EXPECT_EQ(parseMachine("{\"nodes\": 2, \"preset\": \"h100\", \"devices\": "
+                         "[\"l40s\", \"l40s\"]}",
+                         machine),
+            "");
+  EXPECT_EQ(machine.devices[0].name, machine.devices[1].name);
+}
+
 TEST(Machine, groupsAreRanksThatDifferInTheAxes) {
   dist::Mesh mesh{{{"pp", 2}, {"tp", 4}}};
   using Groups = std::vector<llvm::SmallVector<int64_t>>;
