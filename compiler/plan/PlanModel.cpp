@@ -67,17 +67,15 @@ void choose(const PlanRequest &request, const ModelWorkload &model,
             llvm::ArrayRef<plan::Workload> workloads, PlanAnswer &answer) {
   plan::MixPredictor predictor(workloads, answer.machine);
   if (request.chosen)
-    answer.chosen = plan::Candidate{*request.chosen,
-                                    predictor.predict(*request.chosen),
-                                    false,
-                                    {},
-                                    "as asked for"};
+    answer.chosen =
+        plan::Candidate{*request.chosen, predictor.predict(*request.chosen),
+                        std::nullopt, "as asked for"};
   else if (!answer.candidates.empty())
     answer.chosen = answer.candidates.front();
   if (!answer.chosen || !request.wantsLayer)
     return;
-  if (answer.chosen->isForSizes)
-    predictor.useSplits(answer.chosen->degrees, answer.chosen->splits);
+  if (answer.chosen->forSizes)
+    predictor.use(answer.chosen->degrees, *answer.chosen->forSizes);
   const plan::Predictor::Detail detail =
       predictor.detail(answer.chosen->degrees);
   answer.layer = layerGraph(model.prompt(), detail.plan, detail.seconds).dump();
@@ -125,6 +123,7 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
     workloads.front().training = request.training;
     workloads.front().step.reset();
   }
+  answer.typicalKind = plan::typicalKind(workloads);
   answer.candidates =
       plan::rankDegrees(workloads, machine, request.goal, request.fixed);
   if (answer.candidates.empty() && request.training) {

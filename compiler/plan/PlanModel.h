@@ -35,6 +35,7 @@ struct PlanRequest {
 struct PlanAnswer {
   /// By kind of request: "batch", "seq", "past", others.
   std::vector<std::map<std::string, int64_t>> dims;
+  size_t typicalKind = 0;                  ///< that choices for sizes are for
   std::vector<plan::Candidate> candidates; ///< best first
   std::string remedy;                      ///< what would fit, where none does
   std::optional<plan::Candidate> chosen;

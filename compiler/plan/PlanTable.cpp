@@ -26,15 +26,10 @@ static std::string format(const char *pattern, double number) {
   return text;
 }
 
-/// Of the kind of requests that there are most of, which splits are chosen for.
-static std::string planDimsOf(const PlanRequest &request,
-                              const PlanAnswer &answer) {
-  const auto most = llvm::max_element(
-      request.kinds, [](const RequestKind &a, const RequestKind &b) {
-        return a.weight < b.weight;
-      });
+/// Of the kind of requests that they are chosen for.
+static std::string planDimsOf(const PlanAnswer &answer) {
   std::string text;
-  for (const auto &[name, size] : answer.dims[most - request.kinds.begin()])
+  for (const auto &[name, size] : answer.dims[answer.typicalKind])
     text += (text.empty() ? "" : ",") + name + "=" + std::to_string(size);
   return text;
 }
@@ -42,11 +37,11 @@ static std::string planDimsOf(const PlanRequest &request,
 static std::string flagsForSizes(const PlanRequest &request,
                                  const PlanAnswer &answer) {
   return "--topology " + request.topology + " --plan-dims " +
-         planDimsOf(request, answer);
+         planDimsOf(answer);
 }
 
 static std::string reasonOf(const plan::Candidate &candidate) {
-  return candidate.reason + (candidate.isForSizes ? "; for these sizes" : "");
+  return candidate.reason + (candidate.forSizes ? "; for these sizes" : "");
 }
 
 /// The cells of a candidate, as the header names them.
@@ -105,7 +100,7 @@ void printPlanTable(const PlanRequest &request, const PlanAnswer &answer,
   // Flags alone do not choose them.
   if (llvm::any_of(
           llvm::ArrayRef(answer.candidates).take_front(lines.size() - 1),
-          [](const plan::Candidate &one) { return one.isForSizes; }))
+          [](const plan::Candidate &one) { return one.forSizes.has_value(); }))
     output << "for these sizes: --auto, or the flags with "
            << flagsForSizes(request, answer) << "\n";
   if (answer.candidates.size() > kLines)
@@ -180,7 +175,7 @@ Json jsonOf(const PlanRequest &request, const PlanAnswer &answer,
                {"rank_order", std::move(order)},
                {"sp", d.sequenceParallel},
                {"micro_batches", d.microBatches},
-               {"flags", d.flags() + (candidate.isForSizes
+               {"flags", d.flags() + (candidate.forSizes
                                           ? " " + flagsForSizes(request, answer)
                                           : "")},
                {"fits", candidate.prediction.fits()},
@@ -188,10 +183,12 @@ Json jsonOf(const PlanRequest &request, const PlanAnswer &answer,
                {"seconds", secondsOf(candidate.prediction)},
                {"tokens_per_second", candidate.prediction.tokensPerSecond},
                {"reason", candidate.reason}};
-  if (!candidate.splits.factors.empty())
-    json["splits"] = {{"share", candidate.splits.share},
-                      {"plans_tried", candidate.splits.numTried},
-                      {"is_best", candidate.splits.isExact}};
+  if (candidate.forSizes && !candidate.forSizes->splits.factors.empty()) {
+    const plan::ChosenSplits &splits = candidate.forSizes->splits;
+    json["splits"] = {{"share", splits.share},
+                      {"plans_tried", splits.numTried},
+                      {"is_best", splits.isExact}};
+  }
   for (const auto &[axis, shares] : d.shares)
     json["shares"][axis] = shares;
   return json;

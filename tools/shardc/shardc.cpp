@@ -239,11 +239,7 @@ static ExitCode choosePlan(const Flags &flags, CompileOptions &options) {
   const plan::Candidate &best = answer.candidates.front();
   llvm::errs() << "auto: " << best.degrees.flags() << ": " << best.reason
                << "\n";
-  // What they were chosen for is the typical request.
-  const auto most = std::max_element(
-      request.kinds.begin(), request.kinds.end(),
-      [](const auto &a, const auto &b) { return a.weight < b.weight; });
-  for (const auto &[name, size] : answer.dims[most - request.kinds.begin()])
+  for (const auto &[name, size] : answer.dims[answer.typicalKind])
     options.planDims[name] = size;
   options.mesh = best.degrees.mesh();
   options.givesMesh = true;

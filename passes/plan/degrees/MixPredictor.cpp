@@ -45,14 +45,6 @@ Prediction MixPredictor::predictMemory(const Degrees &degrees) {
   return most;
 }
 
-ChosenSplits MixPredictor::chooseSplits(const Degrees &degrees) const {
-  const auto most =
-      llvm::max_element(kinds, [](const Workload &a, const Workload &b) {
-        return a.weight < b.weight;
-      });
-  return predictors[most - kinds.begin()].chooseSplits(degrees);
-}
-
 Prediction MixPredictor::predict(const Degrees &degrees) {
   if (kinds.size() == 1)
     return predictors.front().predict(degrees);

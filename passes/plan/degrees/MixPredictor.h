@@ -26,16 +26,18 @@ public:
   std::string whyNot(const Degrees &degrees) const;
   Prediction predict(const Degrees &degrees);
   Prediction predictMemory(const Degrees &degrees);
-  /// For the kind of requests that there are most of.
-  ChosenSplits chooseSplits(const Degrees &degrees) const;
-  /// From now on, for all kinds.
-  void useSplits(const Degrees &degrees, const ChosenSplits &chosen) {
-    for (Predictor &predictor : predictors)
-      predictor.useSplits(degrees, chosen);
+  /// For the typical kind of requests.
+  Predictor::SizedChoice chooseForSizes(const Degrees &degrees) {
+    return predictors[typicalKind(kinds)].chooseForSizes(degrees);
   }
-  void useNoSplits(const Degrees &degrees) {
+  /// From now on, for all kinds.
+  void use(const Degrees &degrees, const Predictor::SizedChoice &choice) {
     for (Predictor &predictor : predictors)
-      predictor.useNoSplits(degrees);
+      predictor.use(degrees, choice);
+  }
+  void forget(const Degrees &degrees) {
+    for (Predictor &predictor : predictors)
+      predictor.forget(degrees);
   }
   /// Of the first kind.
   Predictor::Detail detail(const Degrees &degrees) {

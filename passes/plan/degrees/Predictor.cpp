@@ -11,6 +11,14 @@
 
 namespace shardc::plan {
 
+size_t typicalKind(llvm::ArrayRef<Workload> kinds) {
+  return std::max_element(kinds.begin(), kinds.end(),
+                          [](const Workload &a, const Workload &b) {
+                            return a.weight < b.weight;
+                          }) -
+         kinds.begin();
+}
+
 std::string Predictor::whyNot(const Degrees &degrees) const {
   if (workload.training)
     return whyNotTrained(workload, degrees);
@@ -65,16 +73,16 @@ Predictor::OpCosts &Predictor::costsOf(const Request &request, bool isStep,
                                        const Degrees &degrees, int64_t batch) {
   const Program &program = *request.program;
   std::string key = keyOf(&program, degrees, isStep, batch);
-  const auto own = splits.find(degrees.flags());
-  if (own != splits.end())
-    key += " splits of " + own->first;
+  const Used *own = chosenFor(degrees);
+  if (own)
+    key += " choice " + std::to_string(own->number);
   auto [known, isNew] = costs.try_emplace(std::move(key));
   OpCosts &found = known->second;
   if (isNew) {
     Plan start(*program.graph);
-    if (own != splits.end())
-      own->second.apply(*program.graph, program.names, start,
-                        [](llvm::StringRef weight) { return weight; });
+    if (own)
+      own->choice.splits.apply(*program.graph, program.names, start,
+                               [](llvm::StringRef weight) { return weight; });
     found.plan =
         planByRoles(*program.graph, dist::stageMesh(degrees.mesh()), isStep,
                     degrees.expertMode,
@@ -164,7 +172,7 @@ const StageDevices &Predictor::devicesOf(const Degrees &degrees) {
 }
 
 std::vector<Piece> Predictor::timedPieces(const Degrees &degrees) {
-  const Request &request = workload.hasSteps ? *workload.step : workload.prompt;
+  const Request &request = workload.main();
   const size_t kinds = devicesOf(degrees).kinds.size();
   std::vector<Piece> pieces = request.program->pieces;
   for (size_t kind = 0; kind < kinds; ++kind) {
@@ -182,16 +190,36 @@ std::vector<Piece> Predictor::timedPieces(const Degrees &degrees) {
 }
 
 std::vector<size_t> Predictor::cutsOf(const Program &program,
-                                      const Degrees &degrees) {
+                                      const Degrees &degrees) const {
   if (degrees.pp == 1)
     return {0};
-  const Program &main =
-      *(workload.hasSteps ? *workload.step : workload.prompt).program;
   // Programs that are cut alike have the same matrices in each piece.
-  if (splits.count(degrees.flags()) == 0 ||
-      main.pieces.size() != program.pieces.size())
-    return searchCuts(program.pieces, degrees.pp);
-  return searchCuts(timedPieces(degrees), devicesOf(degrees));
+  const Used *own = chosenFor(degrees);
+  return own && own->choice.numPieces == program.pieces.size()
+             ? own->choice.cuts
+             : searchCuts(program.pieces, degrees.pp);
+}
+
+Predictor::SizedChoice Predictor::chooseForSizes(const Degrees &degrees) {
+  SizedChoice choice;
+  choice.splits = chooseSplits(degrees);
+  if (degrees.pp == 1)
+    return choice;
+  use(degrees, choice); // cuts are by what ops take with these splits
+  const std::vector<Piece> pieces = timedPieces(degrees);
+  choice.cuts = searchCuts(pieces, devicesOf(degrees));
+  choice.numPieces = pieces.size();
+  forget(degrees);
+  return choice;
+}
+
+void Predictor::use(const Degrees &degrees, SizedChoice choice) {
+  choices.insert_or_assign(degrees.flags(), Used{std::move(choice), ++numUsed});
+}
+
+const Predictor::Used *Predictor::chosenFor(const Degrees &degrees) const {
+  const auto found = choices.find(degrees.flags());
+  return found == choices.end() ? nullptr : &found->second;
 }
 
 const std::vector<Predictor::Stage> &
@@ -199,8 +227,8 @@ Predictor::stagesOf(const Program &program, const Degrees &degrees) {
   const int64_t count = degrees.pp;
   std::string key = std::to_string(reinterpret_cast<uintptr_t>(&program)) +
                     " " + std::to_string(count);
-  if (splits.count(degrees.flags()) > 0)
-    key += " " + degrees.flags();
+  if (const Used *own = chosenFor(degrees))
+    key += " choice " + std::to_string(own->number);
   auto [known, isNew] = stages.try_emplace(std::move(key));
   if (!isNew)
     return known->second;

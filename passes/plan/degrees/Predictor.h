@@ -82,15 +82,19 @@ public:
   /// Why the model cannot be cut like this, or "".
   std::string whyNot(const Degrees &degrees) const;
   Prediction predict(const Degrees &degrees);
-  /// Splits of weights for the sizes of these requests; none where those that are
-  /// chosen without sizes are as good.
-  ChosenSplits chooseSplits(const Degrees &degrees) const;
-  /// From now on these degrees have those splits, and stages that are cut by
-  /// what each op takes.
-  void useSplits(const Degrees &degrees, ChosenSplits chosen) {
-    splits[degrees.flags()] = std::move(chosen);
-  }
-  void useNoSplits(const Degrees &degrees) { splits.erase(degrees.flags()); }
+  /// What a compile chooses for the sizes of its requests.
+  struct SizedChoice {
+    /// Of weights; none where those that are chosen without sizes are as good.
+    ChosenSplits splits;
+    /// First pieces of the stages, of programs with so many; 0 without a
+    /// pipeline.
+    std::vector<size_t> cuts;
+    size_t numPieces = 0;
+  };
+  SizedChoice chooseForSizes(const Degrees &degrees);
+  /// From now on these degrees have that.
+  void use(const Degrees &degrees, SizedChoice choice);
+  void forget(const Degrees &degrees) { choices.erase(degrees.flags()); }
   /// Its bytes alone, times left out: many times as fast.
   Prediction predictMemory(const Degrees &degrees);
 
@@ -133,7 +137,15 @@ private:
   const StageDevices &devicesOf(const Degrees &degrees);
   const std::vector<Stage> &stagesOf(const Program &program,
                                      const Degrees &degrees);
-  std::vector<size_t> cutsOf(const Program &program, const Degrees &degrees);
+  std::vector<size_t> cutsOf(const Program &program,
+                             const Degrees &degrees) const;
+  ChosenSplits chooseSplits(const Degrees &degrees) const;
+  struct Used {
+    SizedChoice choice;
+    unsigned number; ///< what is found with it has that in its key
+  };
+  /// Null where nothing is chosen.
+  const Used *chosenFor(const Degrees &degrees) const;
   /// With the seconds of what is asked for again and again.
   std::vector<Piece> timedPieces(const Degrees &degrees);
   RunPrediction run(const Request &request, bool isStep, const Degrees &degrees,
@@ -145,7 +157,8 @@ private:
   const Workload &workload;
   const Machine &machine;
   std::map<std::string, OpCosts> costs;
-  std::map<std::string, ChosenSplits> splits; ///< by flags of degrees
+  std::map<std::string, Used> choices; ///< by flags of degrees
+  unsigned numUsed = 0;
   std::map<std::string, std::vector<Stage>> stages;
   std::map<std::string, StageDevices> devices; ///< by flags of degrees
 };

@@ -251,14 +251,14 @@ private:
 
   void chooseForSizes(Candidate &candidate) {
     Candidate sized{
-        candidate.degrees, {}, true, predictor.chooseSplits(candidate.degrees)};
-    predictor.useSplits(sized.degrees, sized.splits);
+        candidate.degrees, {}, predictor.chooseForSizes(candidate.degrees)};
+    predictor.use(sized.degrees, *sized.forSizes);
     sized.prediction = predictor.predict(sized.degrees);
     if (sized.prediction.fits() && sized.prediction.main().total * (1 + kTie) <=
                                        candidate.prediction.main().total)
       candidate = std::move(sized);
     else
-      predictor.useNoSplits(candidate.degrees);
+      predictor.forget(candidate.degrees);
   }
 
   /// By score; of those within a tie with the best one, the simplest leads.

@@ -29,10 +29,9 @@ std::optional<Goal> symbolizeGoal(llvm::StringRef text);
 struct Candidate {
   Degrees degrees;
   Prediction prediction;
-  /// Whether splits of weights and cuts of stages are chosen for the sizes of
-  /// these requests, and which splits.
-  bool isForSizes = false;
-  ChosenSplits splits = {};
+  /// Splits of weights and cuts of stages, where those for the sizes of these
+  /// requests pay.
+  std::optional<Predictor::SizedChoice> forSizes = std::nullopt;
   std::string reason =
       {}; ///< why it is the best, or why it lost against that one
 };

@@ -60,7 +60,14 @@ struct Workload {
   bool hasMicroBatches = false; ///< the batch can be cut
   /// Prompts are sequences to train on: a step is all of the batch.
   std::optional<TrainingOptions> training;
+
+  /// What is asked for again and again.
+  const Request &main() const { return hasSteps ? *step : prompt; }
 };
+
+/// Number of the kind of requests that there are most of: what sizes decide in a
+/// compile is decided for those.
+size_t typicalKind(llvm::ArrayRef<Workload> kinds);
 
 } // namespace shardc::plan
 

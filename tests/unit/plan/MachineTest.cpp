@@ -189,8 +189,8 @@ TEST(Machine, saysWhatIsWrong) {
 std::string twoDevices(const std::string &first, const std::string &second,
                        Machine &machine) {
   auto device = [](const std::string &name, int gigabytes) {
-    return "{" + name + "\"memory\": {\"gigabytes\": " +
-           std::to_string(gigabytes) +
+    return "{" + name +
+           "\"memory\": {\"gigabytes\": " + std::to_string(gigabytes) +
            ", \"gigabytes_per_second\": 100}, \"products\": {\"teraflops\": "
            "{\"16\": 1}}}";
   };

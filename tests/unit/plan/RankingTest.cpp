@@ -3,6 +3,7 @@
 #include "passes/plan/degrees/Ranking.h"
 
 #include "passes/plan/degrees/FitSearch.h"
+#include "passes/plan/degrees/MixPredictor.h"
 #include "passes/plan/degrees/Remedy.h"
 #include "passes/plan/machine/ReadMachine.h"
 #include "tests/unit/plan/ParsedGraph.h"
@@ -141,6 +142,39 @@ TEST_F(Ranking, KindsOfRequestsAreWeighed) {
                large.tokensPerSecond * large.prompt.total) /
                   (3 * small.prompt.total + large.prompt.total),
               1e-6 * both.tokensPerSecond);
+}
+
+/// A compile cuts stages once: where few rows ask for another cut than many do,
+/// all kinds are predicted with that of the typical ones.
+TEST_F(Ranking, AllKindsHaveTheCutsOfTheTypicalOne) {
+  ASSERT_EQ(plan::parseMachine("{\"nodes\": 2, \"preset\": \"h100\", "
+                               "\"devices_per_node\": 1, "
+                               "\"devices\": [\"h100\", \"l40s\"]}",
+                               machine),
+            "");
+  // Reads as fast, but multiplies more slowly.
+  for (auto &[bits, rate] : machine.devices[1].multiplyAdds)
+    rate /= 4;
+  machine.devices[1].bytesPerSecond = machine.devices[0].bytesPerSecond;
+  plan::Workload few = workload, many = workload;
+  few.weight = 3;
+  few.batch = 1;
+  few.prompt.sizes.set("batch", 1);
+  many.batch = 8192;
+  many.prompt.sizes.set("batch", 8192);
+  plan::Degrees degrees;
+  degrees.pp = 2;
+  plan::Predictor alone(few, machine), other(many, machine);
+  const auto choice = alone.chooseForSizes(degrees);
+  ASSERT_NE(choice.cuts, other.chooseForSizes(degrees).cuts);
+  const plan::Workload kinds[] = {many, few};
+  plan::MixPredictor both(kinds, machine);
+  EXPECT_EQ(both.chooseForSizes(degrees).cuts, choice.cuts);
+  alone.use(degrees, choice);
+  both.use(degrees, choice);
+  for (auto [own, mixed] :
+       llvm::zip(alone.predict(degrees).stages, both.predict(degrees).stages))
+    EXPECT_DOUBLE_EQ(own.memory.weights, mixed.memory.weights);
 }
 
 TEST_F(Ranking, WeightsAreHeldOnceBetweenTheRanks) {
