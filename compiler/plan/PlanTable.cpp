@@ -187,7 +187,8 @@ Json jsonOf(const PlanRequest &request, const PlanAnswer &answer,
     const plan::ChosenSplits &splits = candidate.forSizes->splits;
     json["splits"] = {{"share", splits.share},
                       {"plans_tried", splits.numTried},
-                      {"is_best", splits.isExact}};
+                      {"is_best", splits.isExact},
+                      {"least_share", splits.leastShare}};
   }
   for (const auto &[axis, shares] : d.shares)
     json["shares"][axis] = shares;

@@ -95,6 +95,9 @@ std::string ChosenSplits::why() const {
       << llvm::format("%.2f of the predicted time of those without", share)
       << (isExact ? ", the best of " : ", the best found in ") << numTried
       << " plans";
+  if (!isExact)
+    llvm::raw_string_ostream(text)
+        << llvm::format(", none has less than %.2f", leastShare);
   return text;
 }
 
@@ -123,13 +126,14 @@ public:
 
   PlanPrice ofMain(ArrayRef<LeafChoice> choices) const {
     const Plan plan = planOf(0, choices);
-    return {secondsOf(programs.front(), plan),
-            weightBytesOf(programs.front(), plan)};
+    const Seconds seconds = secondsOf(programs.front(), plan);
+    return {seconds.total(), weightBytesOf(programs.front(), plan),
+            seconds.communication};
   }
   double ofOthers(ArrayRef<LeafChoice> choices) const {
     double seconds = 0;
     for (size_t number = 1; number < programs.size(); ++number)
-      seconds += secondsOf(programs[number], planOf(number, choices));
+      seconds += secondsOf(programs[number], planOf(number, choices)).total();
     return seconds;
   }
 
@@ -162,11 +166,11 @@ private:
                        context.experts, context.options, &start);
   }
 
-  double secondsOf(const SizedProgram &program, const Plan &plan) const {
-    double seconds = 0;
+  Seconds secondsOf(const SizedProgram &program, const Plan &plan) const {
+    Seconds seconds;
     RunCost cost(program.graph, program.kernels, context.machine, context.mesh);
     for (auto [op, own] : llvm::enumerate(cost.run(plan, program.sizes)))
-      seconds += own.total() * program.graph.ops[op].count;
+      seconds += own * program.graph.ops[op].count;
     return seconds;
   }
 
@@ -185,6 +189,19 @@ private:
 
 } // namespace
 
+/// Of ranks with unequal parts, by the smallest part.
+static double partsOf(ArrayRef<dist::AxisRef> axes, const dist::Mesh &mesh) {
+  auto parts = double(dist::numWays(axes));
+  for (const dist::Axis &axis : mesh.axes)
+    if (!axis.shares.empty() &&
+        llvm::any_of(axes, [&](const dist::AxisRef &ref) {
+          return ref.name == axis.name;
+        }))
+      parts *= double(llvm::sum_of(axis.shares)) /
+               double(*llvm::min_element(axis.shares)) / double(axis.size);
+  return parts;
+}
+
 ChosenSplits chooseSplits(ArrayRef<SizedProgram> programs,
                           const SplitContext &context) {
   ChosenSplits chosen;
@@ -194,7 +211,7 @@ ChosenSplits chooseSplits(ArrayRef<SizedProgram> programs,
   const SizedProgram &main = programs.front();
   const Pricing pricing(programs, context);
   const SplitSolution solution = searchSplits(
-      {main.graph, axes,
+      {main.graph, axes, partsOf(axes, context.stage),
        [&](ArrayRef<LeafChoice> choices) { return pricing.ofMain(choices); },
        [&](ArrayRef<LeafChoice> choices) { return pricing.ofOthers(choices); }},
       budgetFor(main.graph));
@@ -204,6 +221,9 @@ ChosenSplits chooseSplits(ArrayRef<SizedProgram> programs,
                      : 1;
   chosen.numTried = solution.numTried;
   chosen.isExact = solution.isExact;
+  chosen.leastShare = solution.before.seconds > 0
+                          ? solution.leastSeconds / solution.before.seconds
+                          : 1;
   return chosen;
 }
 

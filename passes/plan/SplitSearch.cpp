@@ -95,14 +95,31 @@ public:
       if (numAssignments() < budget) {
         tryAll();
         solution.isExact = !areTogether;
-        return std::move(solution);
+        return finish();
       }
     }
     improve();
-    return std::move(solution);
+    return finish();
   }
 
 private:
+  SplitSolution finish() {
+    solution.leastSeconds = solution.after.seconds;
+    if (!solution.isExact)
+      solution.leastSeconds = std::min(solution.leastSeconds, leastWork());
+    return std::move(solution);
+  }
+
+  /// Of parts each starts and rounds up by itself, so that none is less than its
+  /// share of the whole.
+  double leastWork() const {
+    std::vector<LeafChoice> whole;
+    for (const auto &own : choices)
+      whole.push_back({own.front().leaves, {}});
+    const PlanPrice price = problem.price(whole);
+    return (price.seconds - price.communication) / problem.parts;
+  }
+
   /// Saturated.
   size_t numAssignments() const {
     size_t number = 1;

@@ -38,11 +38,15 @@ void applyChoices(const Graph &graph, llvm::ArrayRef<LeafChoice> choices,
 /// Of the fullest and busiest rank.
 struct PlanPrice {
   double seconds = 0, weightBytes = 0;
+  double communication = 0; ///< of the seconds
 };
 
 struct SplitProblem {
   const Graph &graph;
   AxisList axes; ///< to split weights over, major first
+  /// How many times the slowest rank's least part all is: the ways of the axes,
+  /// where parts are equal.
+  double parts;
   /// What a plan takes whose search starts from these; from none first.
   llvm::function_ref<PlanPrice(llvm::ArrayRef<LeafChoice>)> price;
   /// Seconds of requests that are no reason to choose anything: of prompts, beside
@@ -55,6 +59,9 @@ struct SplitSolution {
   PlanPrice before, after;
   unsigned numTried = 0; ///< plans
   bool isExact = false;  ///< all choices were tried
+  /// No choices take less: those of the solution, if all were tried, or else what
+  /// ranks work that share out everything and send nothing.
+  double leastSeconds = 0;
 };
 
 /// The factors of matrices, each with all that may split it; if asked for, those

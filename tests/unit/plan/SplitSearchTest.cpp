@@ -69,7 +69,8 @@ protected:
     for (const plan::Seconds &seconds :
          plan::RunCost(graph(), *kernels, machine, mesh)
              .run(plan, plan::Sizes(sizes)))
-      price.seconds += seconds.total();
+      price.seconds += seconds.total(),
+          price.communication += seconds.communication;
     for (const plan::OpMemory &memory :
          plan::memoryOf(graph(), *kernels, plan, plan::Sizes(sizes)))
       price.weightBytes += memory.weights;
@@ -77,6 +78,7 @@ protected:
   }
   SplitSolution solve(unsigned budget) const {
     return plan::searchSplits({graph(), dist::wholeMesh(mesh),
+                               double(mesh.numRanks()),
                                [&](llvm::ArrayRef<LeafChoice> choices) {
                                  Plan start(graph());
                                  plan::applyChoices(graph(), choices, start);
@@ -139,7 +141,13 @@ TEST_F(SplitSearch, FindsTheFastestOfAllPlansOfUpToEightFactors) {
     EXPECT_LE(found.after.seconds, found.before.seconds);
     // What is faster by less than a prediction can tell is not taken.
     EXPECT_LE(found.after.seconds, fastest(leaves) / 0.99) << round;
+    EXPECT_DOUBLE_EQ(found.leastSeconds, found.after.seconds);
     numBetter += !found.choices.empty();
+    // Nor does any of them take less than what a search of some says of all.
+    const SplitSolution hasty = solve(2);
+    EXPECT_FALSE(hasty.isExact);
+    EXPECT_GT(hasty.leastSeconds, 0);
+    EXPECT_LE(hasty.leastSeconds, found.after.seconds * (1 + 1e-9)) << round;
   }
   EXPECT_GT(numBetter, 0u);
 }
