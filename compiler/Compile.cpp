@@ -100,8 +100,8 @@ public:
 private:
   /// Before the work: what is there may have to stay.
   ExitCode checkOutput() {
-    const bool isFolder =
-        !options.output.empty() && options.emit != "annotated-onnx";
+    const bool isFolder = !options.output.empty() && options.to.empty() &&
+                          options.emit != "annotated-onnx";
     const std::string why = isFolder ? package::whyKept(options.output) : "";
     if (why.empty())
       return ExitCode::Done;
@@ -421,6 +421,10 @@ private:
   }
 
   ExitCode printModule() {
+    if (!options.output.empty())
+      return writeFlagFile(
+          "-o", options.output, [&](llvm::raw_ostream &file) { printTo(file); },
+          errors);
     printTo(output);
     return ExitCode::Done;
   }

@@ -32,7 +32,9 @@ struct CompileOptions {
   std::string collectives = "microsoft"; ///< or "tensorrt", of "onnx"
   std::string from;                      ///< phase of a .mlir model
   bool trusted = false; ///< that model is not checked, to see what it does
-  std::string to;       ///< phase to print instead of packaging; may be empty
+  /// Phase to print instead of packaging, to `output` where that is given; may
+  /// be empty.
+  std::string to;
   std::string until; ///< phase to end behind, told what is known; may be empty
   std::string dumpDir;
   std::string explainJson;

@@ -42,6 +42,11 @@ static bool isOfPlan(const Flags &flags) {
          std::filesystem::path(flags.model).extension() != ".onnx";
 }
 
+/// Before an artifact: the module is printed and nothing else done.
+static bool stopsEarly(const Flags &flags) {
+  return !flags.to.empty() && flags.to != "packaged";
+}
+
 /// Of flags that change nothing without others.
 static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
   if (flags.command == Command::Check || flags.command == Command::Plan ||
@@ -54,7 +59,7 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
   const bool writes = !flags.output.empty();
   const bool plans = flags.isAutomatic || !flags.report.empty();
   // An artifact explains itself, for them.
-  const bool keeps = writes && flags.emit.empty();
+  const bool keeps = writes && flags.emit.empty() && !stopsEarly(flags);
   const struct {
     const char *flag;
     bool works;
@@ -112,7 +117,7 @@ static void addCompileFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
   app.add_option("model", flags.model,
                  "The model: .onnx, or .mlir that --to printed");
   app.add_option("-o,--output", flags.output,
-                 "Folder to write the artifact to");
+                 "Folder to write the artifact to; with --to the file");
   addPlanFlags(app, flags, dims);
   {
     const ReadBy reader(app, Reader::Request);
@@ -153,7 +158,9 @@ static void addCompileFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
       ->check(CLI::IsMember({"microsoft", "tensorrt"}));
   app.add_option("--save-plan", flags.savePlan,
                  "Write the plan to a file, for --load-plan");
-  app.add_option("--to", flags.to, "Print the module after this phase and stop")
+  app.add_option("--to", flags.to,
+                 "Print the module after this phase, to -o FILE where that is "
+                 "given, and stop")
       ->check(CLI::IsMember(phases()));
   app.add_option("--from", flags.from,
                  "The phase of a .mlir model (default raw)")
@@ -186,6 +193,23 @@ static int parse(CLI::App &app, int argc, char **argv) {
   return -1;
 }
 
+/// "" or what is wrong with files beside --to.
+static std::string checkStopping(const Flags &flags) {
+  if (!stopsEarly(flags))
+    return "";
+  for (const auto &[flag, isGiven] :
+       {std::pair("--explain", flags.explain),
+        {"--explain-json", !flags.explainJson.empty()},
+        {"--emit", !flags.emit.empty()}})
+    if (isGiven)
+      return std::string(flag) + ": is of a whole compile, and --to " +
+             flags.to + " stops before; leave one of them out";
+  if (std::filesystem::is_directory(flags.output))
+    return "-o " + flags.output + ": is a folder; --to " + flags.to +
+           " writes a file";
+  return "";
+}
+
 /// "" or what is wrong with files and phases.
 static std::string checkCompiling(const Flags &flags) {
   if (flags.model.empty())
@@ -213,6 +237,8 @@ static std::string checkCompiling(const Flags &flags) {
       std::filesystem::path(flags.model).extension() != ".mlir")
     return "--from " + flags.from + ": expected a .mlir file that --to printed";
   if (std::string problem = checkFrom(flags); !problem.empty())
+    return problem;
+  if (std::string problem = checkStopping(flags); !problem.empty())
     return problem;
   if (flags.from == "lowered" && explains)
     return "--explain: a lowered program no longer says what it sends; use "
