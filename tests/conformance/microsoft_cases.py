@@ -227,6 +227,20 @@ def positions(c):
               np.sin(angles), ids], outputs=3, has_symbols=False, num_heads=2, kv_num_heads=1, do_rotary=1)  # fmt: skip
 
 
+def stacks_and_windows(c):
+    """Windows that end behind the pads, and products of stacks of integers."""
+    target = [np.float32(0.2), np.uint8(100)]
+    image = [c.bytes(2, 3, 6, 7), np.float32(0.1), np.uint8(128), *target]
+    for inside in (0, 1):
+        for name, more in (("", {}), (".pads", {"pads": [1, 0, 0, 1]}), (".far", {"pads": [0, 1, 1, 1], "strides": [3, 3]})):
+            attributes = {"kernel_shape": [3, 2], "strides": [2, 2], "ceil_mode": 1, "count_include_pad": inside} | more
+            c.add(f"QLinearAveragePool.ceil{name}.{inside}", image[:1], image[1:], tolerance=1, **attributes)
+    a, zero = c.bytes(2, 3, 6, 5), np.uint8(7)
+    for name, b, dims in (("stack", c.bytes(3, 5, 4) // 4, ()), ("columns", c.bytes(3, 5, 4) // 4, (3, 1, 4)), ("vector", c.bytes(5) // 4, ())):
+        scale, middle = np.full(dims, 0.03, np.float32), np.full(dims, 3, np.uint8)
+        c.add(f"MatMulIntegerToFloat.{name}", [a], [b, np.float32(0.02), scale, zero, middle])
+
+
 def collect():
     collector = Collector()
     experts(collector)
@@ -236,6 +250,7 @@ def collect():
     products(collector)
     others(collector)
     positions(collector)
+    stacks_and_windows(collector)
     return collector.cases
 
 

@@ -162,7 +162,8 @@ static Outcome concatenate(Call &call) {
 // Means
 //===----------------------------------------------------------------------===//
 
-/// The mean of each window; what it has beyond the image counts as 0, or not.
+/// The mean of each window; what it has beyond the image counts as 0, or not,
+/// behind the last pads as well.
 static Outcome meansOf(Call &call, Index kernel, bool areLast,
                        bool countsPads) {
   Definition d(call);
@@ -197,9 +198,6 @@ static Outcome meansOf(Call &call, Index kernel, bool areLast,
 
 static Outcome windowMeans(Call &call) {
   auto op = cast<MicrosoftQLinearAveragePoolOp>(call.op);
-  // What a window has behind the last pads counts otherwise.
-  if (op.getCeilMode() != 0)
-    return Outcome::Unknown;
   return meansOf(call, op.getKernelShape(), op.getChannelsLast() != 0,
                  op.getCountIncludePad() != 0);
 }

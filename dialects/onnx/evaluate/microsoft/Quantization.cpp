@@ -135,56 +135,76 @@ static Outcome gatherBlocks(Call &call) {
 
 namespace {
 
-/// Integers of a product; parameters are one, or one for each column.
+/// Integers of a product; a vector is a row of the left one, a column of the
+/// right one.
 struct Integers {
-  const Tensor &data;
+  Tensor data;
   const Tensor *zero;
-  double at(int64_t place, int64_t column) const {
-    return data.data[place] -
-           (zero ? zero->data[zero->size() == 1 ? 0 : column] : 0);
+  bool isVector;
+
+  Integers(const Tensor &given, const Tensor *zero, bool isLeft)
+      : data(given), zero(zero), isVector(given.rank() == 1) {
+    if (isVector)
+      data.shape.insert(isLeft ? data.shape.begin() : data.shape.end(), 1);
   }
+  ArrayRef<int64_t> stack() const { return Index(data.shape).drop_back(2); }
 };
+
+/// A parameter of the columns of b, or one of all: [1], [n] or [..., 1, n].
+bool isOfColumns(const Tensor *x, Index shape) {
+  return !x || x->size() == 1 ||
+         (reaches(*x, shape) &&
+          (x->rank() == 1 || x->shape[x->rank() - 2] == 1));
+}
+
+double ofColumn(const Tensor *x, Index place, double orElse) {
+  return !x ? orElse : x->size() == 1 ? x->data[0] : at(*x, place);
+}
 
 } // namespace
 
-/// [..., m, k] of rows times [k, n], each sum times what `scaleOf` says of its
-/// column.
-template <typename F>
+/// [..., m, k] times [..., k, n], each sum times both scales.
 static Outcome multiplyIntegers(Definition &d, const Integers &a,
-                                const Integers &b, Type element, F scaleOf,
+                                const Integers &b, double aScale,
+                                const Tensor &bScale, Type element,
                                 const Tensor *bias) {
-  if (a.data.rank() == 0 || b.data.rank() != 2 ||
-      a.data.shape.back() != b.data.shape[0] || (a.zero && a.zero->size() != 1))
-    return Outcome::Unknown;
-  const int64_t k = b.data.shape[0], n = b.data.shape[1];
-  Shape shape = a.data.shape;
-  shape.back() = n;
-  if (bias && bias->size() != n)
+  Shape shape(a.stack());
+  if (a.data.rank() < 2 || b.data.rank() < 2 ||
+      a.data.shape.back() != b.data.shape[b.data.rank() - 2] ||
+      !broadcast(shape, b.stack()))
+    return Outcome::Unfit;
+  const int64_t k = a.data.shape.back(), n = b.data.shape.back();
+  shape.append({a.data.shape[a.data.rank() - 2], n});
+  if ((bias && bias->size() != n) || (a.zero && a.zero->size() != 1) ||
+      !isOfColumns(b.zero, shape) || !isOfColumns(&bScale, shape))
     return Outcome::Unfit;
   Tensor &y = d.result(element, shape);
-  for (int64_t i = 0; i < y.size(); ++i) {
+  forEachIndex(shape, [&](Index i) {
+    Shape left(i.begin(), i.end()), right(i.begin(), i.end());
+    const double aZero = ofColumn(a.zero, i, 0), bZero = ofColumn(b.zero, i, 0);
     double sum = 0;
-    for (int64_t j = 0; j < k; ++j)
-      sum += a.at(i / n * k + j, 0) * b.at(j * n + i % n, i % n);
-    y.data[i] = sum * scaleOf(i % n) + (bias ? bias->data[i % n] : 0);
-  }
+    for (int64_t j = 0; j < k; ++j) {
+      left.back() = right[right.size() - 2] = j;
+      sum += (at(a.data, left) - aZero) * (at(b.data, right) - bZero);
+    }
+    at(y, i) = sum * (aScale * ofColumn(&bScale, i, 1)) +
+               (bias ? bias->data[i.back()] : 0);
+  });
+  if (b.isVector)
+    y.shape.pop_back();
+  if (a.isVector)
+    y.shape.erase(y.shape.end() - (b.isVector ? 1 : 2));
   return Outcome::Done;
-}
-
-static double ofColumn(const Tensor &x, int64_t column) {
-  return x.data[x.size() == 1 ? 0 : column];
 }
 
 static Outcome integersToFloat(Call &call) {
   Definition d(call);
-  const Tensor &aScale = *d.operand(2), &bScale = *d.operand(3);
+  const Tensor &aScale = *d.operand(2);
   if (aScale.size() != 1)
-    return Outcome::Unknown;
-  return multiplyIntegers(
-      d, {*d.operand(0), d.operand(4)}, {*d.operand(1), d.operand(5)},
-      aScale.element,
-      [&](int64_t n) { return aScale.data[0] * ofColumn(bScale, n); },
-      d.operand(6));
+    return Outcome::Unfit;
+  return multiplyIntegers(d, {*d.operand(0), d.operand(4), true},
+                          {*d.operand(1), d.operand(5), false}, aScale.data[0],
+                          *d.operand(3), aScale.element, d.operand(6));
 }
 
 /// A in 255 steps from its least to its largest number, 0 among them.
@@ -208,9 +228,9 @@ static Outcome dynamicProduct(Call &call) {
   zeros.data[0] = zero;
   for (auto [to, x] : llvm::zip(whole.data, a.data))
     to = quantized(ui8, x / step, zero);
-  return multiplyIntegers(
-      d, {whole, &zeros}, {*d.operand(1), d.operand(3)}, a.element,
-      [&](int64_t n) { return step * ofColumn(bScale, n); }, d.operand(4));
+  return multiplyIntegers(d, {whole, &zeros, true},
+                          {*d.operand(1), d.operand(3), false}, step, bScale,
+                          a.element, d.operand(4));
 }
 
 //===----------------------------------------------------------------------===//

@@ -256,6 +256,10 @@ static LogicalResult replaceScaled(Decomposition &d, int64_t axis,
 
 LogicalResult MicrosoftQuantizeLinearOp::inferTypes(ShapeInference &inference) {
   Decomposition d(*this, inference);
+  if (Value zeroPoint = d.operand(2);
+      zeroPoint && !isa<IntegerType>(d.element(zeroPoint)))
+    return d.refuse("a result that is no integer",
+                    "use ONNX's QuantizeLinear for float8");
   return replaceScaled<QuantizeLinearOp>(d, getAxis(), getBlockSize());
 }
 

@@ -33,7 +33,7 @@ def Onnx_MicrosoftDynamicQuantizeMatMulOp
                        Variadic<Onnx_Value>:$optional_inputs);
 }
 def Onnx_MicrosoftMatMulIntegerToFloatOp
-    : Onnx_MicrosoftOp<"MatMulIntegerToFloat", 7, "1+ 1+ *"> {
+    : Onnx_MicrosoftOp<"MatMulIntegerToFloat", 7, "1+ 1+ one * one * 1"> {
   let summary = "Optional operands: zero points of A and B, bias";
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs, AnyTensor:$lhs_scale,
                        AnyTensor:$rhs_scale,
