@@ -10,6 +10,7 @@ finds no test, or ends badly without naming a failed one, counts as one failure:
 """
 
 import argparse
+import io
 import json
 import os
 import re
@@ -18,7 +19,7 @@ import sys
 import time
 import unittest
 import xml.etree.ElementTree as xml
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,8 @@ CORPUS_MODELS = (
     "bert-ts-op17,bert-dynamo-op18,distilbert-ts-op14,gpt2-dynamo-op20,llama-dynamo-op18,llama-dynamo-static,"
     "llama-dynamo-kv-op23,qwen3-dynamo-op21,vit-dynamo-op18,vit-ts-static-op17"
 )
+# Python tests that wait for processes, stop or measure them: they run one after the other, with nothing beside.
+TIMED = ("dev.", "errors.", *(f"e2e.test_{name}" for name in ("cuda_plugin", "memory", "process", "replacing", "run_times")))
 CORPUS_PLANS = "tp=1; tp=2; tp=3; tp=4; tp=8"
 
 
@@ -39,6 +42,9 @@ class Count:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+
+    def __add__(self, other):
+        return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
 
     def __str__(self):
         return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
@@ -133,13 +139,31 @@ class Result(unittest.TextTestResult):
         return Count(self.passed + len(self.expectedFailures), len(failed), len(self.skipped))
 
 
+def run_module(name, stream):
+    tests = unittest.defaultTestLoader.loadTestsFromName(name)
+    return unittest.TextTestRunner(stream=stream, verbosity=2, resultclass=Result).run(tests).count()
+
+
+def run_module_apart(name):
+    """Beside others: what it prints is for when it is done."""
+    stream = io.StringIO()
+    return run_module(name, stream), stream.getvalue()
+
+
 def run_python():
     """tests/**/test_*.py, by unittest."""
     sys.path.insert(0, str(ROOT))
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     names = [".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files]
-    tests = unittest.defaultTestLoader.loadTestsFromNames(names)
-    return unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=Result).run(tests).count()
+    timed = [name for name in names if name.removeprefix("tests.").startswith(TIMED)]
+    counts = []
+    with ProcessPoolExecutor(os.cpu_count() or 1) as pool:
+        for future in [pool.submit(run_module_apart, name) for name in names if name not in timed]:
+            count, text = future.result()
+            print(text, flush=True)
+            counts.append(count)
+    counts += [run_module(name, sys.stdout) for name in timed]
+    return sum(counts, Count())
 
 
 def run_corpus():
@@ -184,7 +208,7 @@ def run_sanitized():
     count = Count()
     for kind in ("address", "thread"):
         part = run_counted([ROOT / "tools" / "dev" / "sanitize", kind, "--part"])
-        count = Count(count.passed + part.passed, count.failed + part.failed)
+        count += part
     return count
 
 
