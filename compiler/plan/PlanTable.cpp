@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cctype>
+
 using Json = nlohmann::json;
 
 namespace shardc {
@@ -34,10 +36,23 @@ static std::string planDimsOf(const PlanAnswer &answer) {
   return text;
 }
 
+/// As a shell takes it: flags are pasted.
+static std::string shellWord(const std::string &text) {
+  if (llvm::all_of(text, [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) ||
+               llvm::StringRef("_./:,=-+@%").contains(c);
+      }))
+    return text;
+  std::string quoted = "'";
+  for (char c : text)
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 static std::string flagsForSizes(const PlanRequest &request,
                                  const PlanAnswer &answer) {
-  return "--topology " + request.topology + " --plan-dims " +
-         planDimsOf(answer);
+  return "--topology " + shellWord(request.topology) + " --plan-dims " +
+         shellWord(planDimsOf(answer));
 }
 
 static std::string reasonOf(const plan::Candidate &candidate) {

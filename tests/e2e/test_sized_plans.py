@@ -1,6 +1,7 @@
 """Plans for requests of known sizes: splits of weights are chosen by predicted time, and the numbers stay the same."""
 
 import json
+import shlex
 
 import onnx
 
@@ -48,16 +49,29 @@ class SizedPlans(EndToEnd):
         model, flags = model_file("llama-dynamo-op18"), [*TOPOLOGY, "--plan-dims", "batch=64,sequence=2048"]
         self.assertIsNone(self.choice(model, 12, *flags, "--pin", "node_linear_9=[{}, {}, {}]"))
 
-    def test_faster_devices_have_more_layers(self):
-        """Stages take equally long, each on its own device, and compute the same."""
-        onnx.save(decoder(layers=6), self.folder / "decoder.onnx")
-        topology = self.folder / "unequal.json"
+    def unequal_devices(self, name):
+        topology = self.folder / name
         link = {"gigabytes_per_second": 25, "microseconds": 4}
         slow = {"name": "slow", "memory": {"gigabytes": 80, "gigabytes_per_second": 400},
                 "products": {"teraflops": {"16": 100, "32": 10}, "microseconds": 50}}  # fmt: skip
         text = {"nodes": 2, "devices_per_node": 1, "devices": ["h100", slow], "inside_node": link, "between_nodes": link}
         topology.write_text(json.dumps(text))
-        flags = ["--pp", 2, "--topology", topology]
+        return topology
+
+    def test_flags_can_be_pasted(self):
+        """As a shell takes them."""
+        model, report = self.folder / "decoder.onnx", self.folder / "plans.json"
+        onnx.save(decoder(layers=6), model)
+        topology = self.unequal_devices("my machine's.json")
+        self.run_ok("shardc", "plan", model, "--pp", 2, "--topology", topology, "--dims", "batch=64,seq=128,past=1024", "--json", report)
+        flags = json.loads(report.read_text())["candidates"][0]["flags"]
+        self.assertIn("--plan-dims batch=64,past=1024,seq=128", flags)
+        self.run_ok("shardc", model, *shlex.split(flags), "--explain")
+
+    def test_faster_devices_have_more_layers(self):
+        """Stages take equally long, each on its own device, and compute the same."""
+        onnx.save(decoder(layers=6), self.folder / "decoder.onnx")
+        flags = ["--pp", 2, "--topology", self.unequal_devices("unequal.json")]
 
         def shares(*more):
             ranks = self.explain(self.folder / "decoder.onnx", 1, *flags, *more)["ranks"]

@@ -178,7 +178,8 @@ def integer_ops(draw):
     kind = draw.one(U8, I8)
     zero = draw.one(None, draw.ints(0, 9, *([n] if columns else []), dtype=kind))
     if op == "MatMulIntegerToFloat":
-        a, b = draw.ints(0, 255, 2, m, k, dtype=U8), draw.ints(0, 60, k, n, dtype=kind)  # of more ONNX Runtime's pairs of products overflow
+        stack = [] if columns else draw.one([], [2])
+        a, b = draw.ints(0, 255, 2, m, k, dtype=U8), draw.ints(0, 60, *stack, k, n, dtype=kind)  # of more ONNX Runtime's pairs of products overflow
         operands = [a, b, F32(0.02), scale, draw.one(None, U8(7)), zero, draw.one(None, draw.floats(n))]
         return case(draw, op, *trimmed(operands), weights=(1, 2, 3, 4, 5, 6), **MORE)
     if op == "DynamicQuantizeMatMul":
@@ -211,7 +212,7 @@ def integer_ops(draw):
     operands = [*value(2, *([*image, 3] if last else [3, *image])), *target]
     if op == "QLinearGlobalAveragePool":
         return case(draw, op, *operands, weights=(1, 2, 3, 4), channels_last=last, **integers)
-    more = draw.some({"strides": draw.shape(2, high=2), "pads": [draw.int(0, 1) for _ in range(4)], "count_include_pad": draw.int(0, 1)})
+    more = draw.some({"strides": draw.shape(2, high=2), "pads": [draw.int(0, 1) for _ in range(4)], "count_include_pad": draw.int(0, 1), "ceil_mode": 1})
     return case(draw, op, *operands, weights=(1, 2, 3, 4), kernel_shape=draw.shape(2, low=2, high=3), channels_last=last, **more, **integers)
 
 

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.fuzz.plans.check import Verdict, check
+from tests.fuzz.plans.models import CORPUS
 
 
 def checked(seed, options):
@@ -31,6 +32,8 @@ def main():
     parser.add_argument("--corpus", action="store_true", help="models of the corpus")
     parser.add_argument("--refused", action="store_true", help="print the refusals, too")
     options = parser.parse_args()
+    if options.corpus and not CORPUS.is_dir():
+        parser.error(f"--corpus: no corpus at {CORPUS}")
     first, _, end = options.seeds.partition(":")
     counts = Counter()
     with ThreadPoolExecutor(options.jobs) as pool:
