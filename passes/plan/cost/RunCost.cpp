@@ -2,7 +2,6 @@
 
 #include "passes/plan/cost/RunCost.h"
 
-#include "dialects/dist/algebra/ReshardPlan.h"
 #include "passes/plan/OverlapCost.h"
 #include "passes/plan/StoredWeights.h"
 #include "passes/plan/machine/DeviceShares.h"
@@ -178,9 +177,12 @@ double RunCost::waitFor(const Plan &plan, unsigned number, const Sizes &sizes) {
     Sharding wanted = operandSharding(graph, plan, number, i);
     if (llvm::is_contained(known, wanted))
       continue;
-    seconds += reshard(known.front(), wanted, graph.values[value], sizes);
-    if (known.size() == 1)
-      seconds -= besideProducts(plan, value, known.front(), wanted, sizes);
+    const auto steps = dist::planReshard(known.front(), wanted);
+    if (steps)
+      seconds += secondsOf(*steps, known.front(), graph.values[value], sizes);
+    if (steps && steps->size() == 1 && known.size() == 1)
+      seconds -= besideProducts(plan, value, known.front(), wanted,
+                                steps->front(), sizes);
     known.push_back(std::move(wanted));
   }
   return seconds;
@@ -207,12 +209,10 @@ productsBeside(const Graph &graph, const Kernels &kernels, const Plan &plan,
 
 double RunCost::besideProducts(const Plan &plan, unsigned value,
                                const Sharding &from, const Sharding &to,
+                               const dist::ReshardStep &step,
                                const Sizes &sizes) {
-  const auto steps = dist::planReshard(from, to);
-  if (!steps || steps->size() != 1 || !machine.cutsProducts ||
-      machine.devices.empty() || !classes.empty())
+  if (!machine.cutsProducts || machine.devices.empty() || !classes.empty())
     return 0;
-  const dist::ReshardStep &step = steps->front();
   const bool isProductFirst =
       step.kind == StepKind::AllReduce || step.kind == StepKind::ReduceScatter;
   if (!isProductFirst && step.kind != StepKind::AllGather)
@@ -274,11 +274,15 @@ RunCost::Gathers RunCost::gatherWeights(const Plan &plan, const Sizes &sizes) {
 double RunCost::reshard(const Sharding &from, const Sharding &to,
                         const GraphValue &value, const Sizes &sizes) {
   const auto steps = dist::planReshard(from, to);
-  if (!steps)
-    return 0;
+  return steps ? secondsOf(*steps, from, value, sizes) : 0;
+}
+
+double RunCost::secondsOf(llvm::ArrayRef<dist::ReshardStep> steps,
+                          const Sharding &from, const GraphValue &value,
+                          const Sizes &sizes) {
   double seconds = 0;
   const Sharding *before = &from;
-  for (const dist::ReshardStep &step : *steps) {
+  for (const dist::ReshardStep &step : steps) {
     if (step.kind != StepKind::Slice && step.kind != StepKind::Once) {
       // The group's value when it is whole: before sums, after gathers.
       double elements =

@@ -23,6 +23,7 @@
 #ifndef SHARDC_PASSES_PLAN_COST_RUNCOST_H
 #define SHARDC_PASSES_PLAN_COST_RUNCOST_H
 
+#include "dialects/dist/algebra/ReshardPlan.h"
 #include "passes/plan/cost/OpCost.h"
 #include "passes/plan/machine/Machine.h"
 
@@ -62,7 +63,10 @@ private:
   /// What runs beside the product that makes a value, or the products that take it.
   double besideProducts(const Plan &plan, unsigned value,
                         const dist::Sharding &from, const dist::Sharding &to,
-                        const Sizes &sizes);
+                        const dist::ReshardStep &step, const Sizes &sizes);
+  double secondsOf(llvm::ArrayRef<dist::ReshardStep> steps,
+                   const dist::Sharding &from, const GraphValue &value,
+                   const Sizes &sizes);
   /// What the model returns may be in parts, but is no sum of them.
   double addUpOutputs(const Plan &plan, unsigned op, const Sizes &sizes);
   /// By op: to put its weights together.

@@ -61,13 +61,14 @@ Route routeOfTransfer(const Machine &machine, const Mesh &mesh,
       break;
     stride *= axis.size;
   }
+  // Ranks of a stage lie side by side, those of all stages behind each other.
   const int64_t ranks = mesh.numRanks(),
-                stages = mesh.sizeOf(dist::kPipelineAxis);
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    if (rank / stride % stages == fromStage &&
-        machine.nodeOf(rank) !=
-            machine.nodeOf(rank + (toStage - fromStage) * stride))
-      return {2, 2, 1};
+                all = stride * mesh.sizeOf(dist::kPipelineAxis);
+  for (int64_t first = fromStage * stride; first < ranks; first += all)
+    for (int64_t rank = first; rank < first + stride; ++rank)
+      if (machine.nodeOf(rank) !=
+          machine.nodeOf(rank + (toStage - fromStage) * stride))
+        return {2, 2, 1};
   return {2, 1, 2};
 }
 
