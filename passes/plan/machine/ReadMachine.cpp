@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <map>
+
 namespace shardc::plan {
 
 using Json = nlohmann::json;
@@ -147,7 +149,11 @@ public:
   void products(const Json &json, Device &device);
   void tiles(const Json &json, Device &device);
   void device(const Json &json, Device &device);
-  void nameKind(const std::vector<Json> &read, std::vector<Device> &devices);
+  struct Kinds {
+    std::map<Json, size_t> numbers;
+    std::map<std::string, size_t> byName;
+  };
+  void nameKind(const Json &json, Device &device, Kinds &kinds);
   void devices(const Json &json, Machine &machine);
   void machine(const Json &json, Machine &machine);
 
@@ -310,32 +316,29 @@ void Reader::device(const Json &json, Device &device) {
       optional(json, "device", "beside_collectives", kSpeedBeside, 0);
 }
 
-/// Devices are told apart by name: the last one gets its own, unless an earlier
-/// one is the same.
-void Reader::nameKind(const std::vector<Json> &read,
-                      std::vector<Device> &devices) {
-  const size_t first = llvm::find(read, read.back()) - read.begin();
-  Device &device = devices.back();
+/// Devices are told apart by name: each kind gets its own.
+void Reader::nameKind(const Json &json, Device &device, Kinds &kinds) {
+  const size_t kind =
+      kinds.numbers.try_emplace(json, kinds.numbers.size()).first->second;
   if (device.name.empty())
-    device.name = "device " + std::to_string(first + 1);
-  for (size_t i = 0; i < first; ++i)
-    if (devices[i].name == device.name)
-      fail("has two unequal devices that are called \"" + device.name +
-           "\", expected another \"name\" for each kind");
+    device.name = "device " + std::to_string(kind + 1);
+  if (kinds.byName.try_emplace(device.name, kind).first->second != kind)
+    fail("has two unequal devices that are called \"" + device.name +
+         "\", expected another \"name\" for each kind");
 }
 
 /// "device": one of all nodes; "devices": of each. Objects or names of presets.
 void Reader::devices(const Json &json, Machine &machine) {
-  std::vector<Json> read; // as many as the machine's
+  Kinds kinds;
   auto add = [&](const Json &entry) {
     const Preset *preset =
         entry.is_string() ? findPreset(entry.get<std::string>()) : nullptr;
     if (entry.is_string() && !preset)
       return fail("has the device \"" + entry.get<std::string>() +
                   "\", expected an object or one of " + presetNames());
-    read.push_back(preset ? Json::parse(preset->json)["device"] : entry);
-    device(read.back(), machine.devices.emplace_back());
-    nameKind(read, machine.devices);
+    const Json found = preset ? Json::parse(preset->json)["device"] : entry;
+    device(found, machine.devices.emplace_back());
+    nameKind(found, machine.devices.back(), kinds);
   };
   const Json *one = find(json, "device"), *each = find(json, "devices");
   if (one && each)
