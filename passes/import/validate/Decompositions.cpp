@@ -77,10 +77,8 @@ void Decompositions::check(ArrayRef<Value> results, ArrayRef<Value> values) {
   Operation *op = results.front().getDefiningOp();
   const StringRef name = op->getName().stripDialect();
   sabotage(values.front(), name);
-  Verdict verdict = validator.verdictOn(results, values, [&](Region &region) {
-    region.isDefined = true;
-    readKnown(region);
-  });
+  Verdict verdict = validator.verdictOnDefined(
+      results, values, [&](Region &region) { readKnown(region); });
   if (verdict.kind == Verdict::Unknown) {
     ++validator.numUnknown;
     mlir::emitRemark(op->getLoc())

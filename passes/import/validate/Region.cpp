@@ -22,21 +22,13 @@ constexpr unsigned kAddedBits = 32;
 OpOrder::OpOrder(Block &block) : block(&block) {
   for (Operation &op : block) {
     numbers.try_emplace(&op, uint64_t(numbers.size() + 1) << kAddedBits);
-    addReader(&op);
-  }
-}
-
-void OpOrder::addReader(Operation *op) {
-  if (auto read = dyn_cast<ReadSizesOp>(op))
+    auto read = dyn_cast<ReadSizesOp>(op);
+    if (!read)
+      continue;
     for (dist::DimExpr size : read.getSizes().getValues())
       if (std::optional<StringRef> symbol = size.asSymbol())
-        readers[*symbol] = op;
-}
-
-void OpOrder::insert(Operation *op) {
-  numbers.erase(op);
-  if (op->getBlock() == block)
-    addReader(op);
+        readers[*symbol] = &op;
+  }
 }
 
 /// An op that was added stands behind the last of its operands. What those are
@@ -45,23 +37,22 @@ uint64_t OpOrder::of(Operation *op) {
   SmallVector<Operation *> pending{op};
   while (!pending.empty()) {
     Operation *next = pending.back();
-    const size_t before = pending.size();
     uint64_t number = 0;
     if (!numbers.contains(next))
-      for (Value operand : next->getOperands())
-        if (Operation *source = operand.getDefiningOp();
-            source && contains(source)) {
-          auto found = numbers.find(source);
-          if (found == numbers.end())
-            pending.push_back(source);
-          else
-            number = std::max(number, found->second);
-        }
-    if (pending.size() > before)
-      continue;
+      for (Value operand : next->getOperands()) {
+        Operation *source = operand.getDefiningOp();
+        if (!source || !contains(source))
+          continue;
+        if (auto found = numbers.find(source); found != numbers.end())
+          number = std::max(number, found->second);
+        else
+          pending.push_back(source);
+      }
+    if (pending.back() != next)
+      continue; // comes again behind its operands
     pending.pop_back();
-    if (!numbers.contains(next))
-      numbers[next] = (number >> kAddedBits << kAddedBits) + ++numAdded;
+    numbers.try_emplace(next,
+                        (number >> kAddedBits << kAddedBits) + ++numAdded);
   }
   return numbers.lookup(op);
 }
@@ -72,11 +63,12 @@ namespace {
 /// op are known when it is its turn.
 class RegionReader {
 public:
-  RegionReader(OpOrder &order, unsigned levels)
-      : order(order), levels(levels) {}
+  RegionReader(OpOrder &order, unsigned levels, bool isDefined)
+      : order(order), levels(levels), isDefined(isDefined) {}
 
   std::optional<Region> read(ArrayRef<Value> old, ArrayRef<Value> made) {
     Region region;
+    region.isDefined = isDefined;
     region.old.assign(old.begin(), old.end());
     region.made.assign(made.begin(), made.end());
     for (Value value : old)
@@ -96,7 +88,8 @@ public:
         ++reached.level;
       for (Value operand : op->getOperands())
         reach(operand, reached);
-      reachReaders(op, reached);
+      if (!isDefined)
+        reachReaders(op, reached);
     }
     std::reverse(region.ops.begin(), region.ops.end());
     llvm::DenseSet<Operation *> inside(region.ops.begin(), region.ops.end());
@@ -129,7 +122,9 @@ private:
     known.level = std::max(known.level, reached.level);
   }
 
-  /// Sizes that data gives are part of what a type says.
+  /// Sizes that data gives are part of what a type says. Not where an op is
+  /// replaced that has a definition: it has no type yet, so that what data its
+  /// operands' sizes are made of would be taken for a part of what replaces it.
   void reachReaders(Operation *op, Reached reached) {
     for (Type type : op->getResultTypes())
       if (isa<RankedTensorType>(type))
@@ -150,6 +145,7 @@ private:
 
   OpOrder &order;
   const unsigned levels;
+  const bool isDefined;
   std::map<uint64_t, std::pair<Operation *, Reached>> pending;
   llvm::SetVector<Value> values;
 };
@@ -157,8 +153,9 @@ private:
 } // namespace
 
 std::optional<Region> regionOf(ArrayRef<Value> old, ArrayRef<Value> made,
-                               OpOrder &order, unsigned levels) {
-  return RegionReader(order, levels).read(old, made);
+                               OpOrder &order, unsigned levels,
+                               bool isDefined) {
+  return RegionReader(order, levels, isDefined).read(old, made);
 }
 
 } // namespace shardc::import

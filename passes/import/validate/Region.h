@@ -32,7 +32,7 @@ public:
 
   uint64_t of(mlir::Operation *op);
   /// What was known of another op at the same place in memory is forgotten.
-  void insert(mlir::Operation *op);
+  void insert(mlir::Operation *op) { numbers.erase(op); }
   /// Of those around the block constants alone are.
   bool contains(mlir::Operation *op) const {
     return op->getBlock() == block || op->getNumOperands() == 0;
@@ -43,8 +43,6 @@ public:
   }
 
 private:
-  void addReader(mlir::Operation *op);
-
   llvm::DenseMap<mlir::Operation *, uint64_t> numbers;
   llvm::StringMap<mlir::Operation *> readers;
   uint64_t numAdded = 0;
@@ -66,7 +64,7 @@ struct Region {
 /// than a few thousand ops.
 std::optional<Region> regionOf(llvm::ArrayRef<mlir::Value> old,
                                llvm::ArrayRef<mlir::Value> made, OpOrder &order,
-                               unsigned levels);
+                               unsigned levels, bool isDefined);
 
 } // namespace shardc::import
 

@@ -317,10 +317,11 @@ Validator::Key Validator::keyOf(const Region &region, const SizeFacts &facts) {
 /// A verdict depends on how much of what is behind the leaves was looked at, so
 /// each level has its own.
 Verdict Validator::verdictOn(ArrayRef<Value> old, ArrayRef<Value> made,
-                             Prepare prepare) {
+                             bool isDefined, Prepare prepare) {
   Verdict verdict;
   for (unsigned levels : {0u, 2u, 6u}) {
-    std::optional<Region> region = regionOf(old, made, order, levels);
+    std::optional<Region> region =
+        regionOf(old, made, order, levels, isDefined);
     if (!region)
       break;
     prepare(*region);
@@ -334,14 +335,20 @@ Verdict Validator::verdictOn(ArrayRef<Value> old, ArrayRef<Value> made,
       verdict = entry->second;
     // What is behind the operands of an op makes it no easier to evaluate.
     if (verdict.kind == Verdict::Same ||
-        (verdict.kind == Verdict::Unknown && region->isDefined))
+        (verdict.kind == Verdict::Unknown && isDefined))
       break;
   }
   return verdict;
 }
 
 Verdict Validator::verdictOn(Value old, Value made) {
-  return verdictOn(ArrayRef(old), ArrayRef(made), [](Region &) {});
+  return verdictOn(ArrayRef(old), ArrayRef(made), /*isDefined=*/false,
+                   [](Region &) {});
+}
+
+Verdict Validator::verdictOnDefined(ArrayRef<Value> old, ArrayRef<Value> made,
+                                    Prepare prepare) {
+  return verdictOn(old, made, /*isDefined=*/true, prepare);
 }
 
 bool Validator::allows(Value old, Value made, StringRef what) {

@@ -52,11 +52,11 @@ public:
   bool allows(mlir::Value old, mlir::Value made, llvm::StringRef what);
 
   Verdict verdictOn(mlir::Value old, mlir::Value made);
-  /// Of several values at once, and of a region that is prepared with so much
-  /// of what is behind its leaves.
+  /// Of several results of an op that has a definition; `prepare` says what is
+  /// known of the region's leaves.
   using Prepare = llvm::function_ref<void(Region &)>;
-  Verdict verdictOn(llvm::ArrayRef<mlir::Value> old,
-                    llvm::ArrayRef<mlir::Value> made, Prepare prepare);
+  Verdict verdictOnDefined(llvm::ArrayRef<mlir::Value> old,
+                           llvm::ArrayRef<mlir::Value> made, Prepare prepare);
 
   unsigned numEvaluated = 0; ///< distinct structures
   unsigned numUndone = 0;    ///< recoveries
@@ -65,6 +65,9 @@ public:
 private:
   using Key = std::vector<const void *>;
 
+  Verdict verdictOn(llvm::ArrayRef<mlir::Value> old,
+                    llvm::ArrayRef<mlir::Value> made, bool isDefined,
+                    Prepare prepare);
   static Key keyOf(const Region &region, const SizeFacts &facts);
 
   OpOrder order;
