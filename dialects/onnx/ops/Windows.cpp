@@ -183,6 +183,34 @@ static DimExpr countCeiled(const Windows &windows, size_t d, size_t spatial,
                            stride);
 }
 
+FailureOr<SmallVector<int64_t>> padsOfWholeWindows(Operation *op,
+                                                   ArrayRef<DimExpr> image) {
+  const size_t spatial = image.size();
+  FailureOr<Windows> windows = readWindows(op, spatial);
+  if (failed(windows))
+    return failure();
+  if (windows->autoPad == "VALID")
+    windows->pads.assign(2 * spatial, 0);
+  for (auto [d, size] : llvm::enumerate(image)) {
+    const int64_t stride = windows->strides[d], span = windows->span(d);
+    int64_t &end = windows->pads[spatial + d];
+    if (end <= span - stride) { // no window begins behind the image
+      end += stride - 1;
+      continue;
+    }
+    const std::optional<int64_t> known = size.asConstant(),
+                                 count = countCeiled(*windows, d, spatial, size)
+                                             .asConstant();
+    if (!known || !count)
+      return op->emitOpError("has ceil_mode and windows that may begin behind "
+                             "an image of size ")
+             << size.str() << "; export with fixed sizes, or without ceil_mode";
+    end = std::max<int64_t>(0, (*count - 1) * stride + span - *known -
+                                   windows->pads[d]);
+  }
+  return windows->pads;
+}
+
 FailureOr<SmallVector<DimExpr, 4>> inferWindows(Operation *op,
                                                 ShapeInference &inference,
                                                 ArrayRef<DimExpr> image) {

@@ -18,6 +18,13 @@ llvm::FailureOr<llvm::SmallVector<dist::DimExpr, 4>>
 inferWindows(mlir::Operation *op, ShapeInference &inference,
              llvm::ArrayRef<dist::DimExpr> image);
 
+/// The op's pads, with more of them behind the image, so that as many windows as
+/// ceil_mode has are whole: of 6 under a kernel of 3 with stride 2 windows begin
+/// at 0, 2 and 4, of which the last one has a pad of 1. For auto_pad NOTSET and
+/// VALID.
+llvm::FailureOr<llvm::SmallVector<int64_t>>
+padsOfWholeWindows(mlir::Operation *op, llvm::ArrayRef<dist::DimExpr> image);
+
 /// How far ceil(size / stride) strides reach beyond the size; nothing if that
 /// depends on a symbol. Of 7 by 2: 1.
 std::optional<int64_t> coveredBeyond(dist::DimExpr size, int64_t stride);

@@ -17,6 +17,7 @@
 #include "dialects/onnx/ops/Normalization.h"
 #include "dialects/onnx/ops/Pooling.h"
 #include "dialects/onnx/ops/Quantization.h"
+#include "dialects/onnx/ops/Windows.h"
 
 using namespace mlir;
 
@@ -113,59 +114,24 @@ MicrosoftQLinearGlobalAveragePoolOp::inferTypes(ShapeInference &inference) {
   return replacePool<GlobalAveragePoolOp>(d, getChannelsLast() != 0, {});
 }
 
-/// Pads behind the image with which its last windows are whole, so that nothing
-/// is left to round up. ONNX's op would not count what is behind the pads:
-///
-///   6 under a kernel of 3 by 2:  windows from 0, 2 and 4, that one of 2 places
-///   of the image and one behind it; with a pad of 1 it is one of three
-static FailureOr<SmallVector<int64_t>>
-wholeWindows(Decomposition &d, MicrosoftQLinearAveragePoolOp op) {
-  const ArrayRef<int64_t> kernel = op.getKernelShape();
-  const size_t n = kernel.size();
-  SmallVector<int64_t> pads(2 * n, 0), strides(n, 1);
-  if (op.getPads() && op.getAutoPad() == "NOTSET")
-    pads.assign(op.getPads()->begin(), op.getPads()->end());
-  if (op.getStrides())
-    strides.assign(op.getStrides()->begin(), op.getStrides()->end());
-  const Decomposition::Dims dims = d.dims(op.getInput());
-  if (dims.size() != n + 2 || pads.size() != 2 * n || strides.size() != n)
-    return pads; // which the pool refuses
-  for (size_t s = 0; s < n; ++s) {
-    const int64_t begin = pads[s], rest = pads[n + s] + strides[s] - 1;
-    if (rest < kernel[s]) { // no window begins behind the image
-      pads[n + s] = rest;
-      continue;
-    }
-    const std::optional<int64_t> size =
-        dims[s + (op.getChannelsLast() != 0 ? 1 : 2)].asConstant();
-    if (!size) {
-      (void)d.refuse("ceil_mode with windows that may begin behind an image "
-                     "whose size is not known",
-                     "export with fixed sizes, or without ceil_mode");
-      return failure();
-    }
-    const int64_t room = *size + begin + rest - kernel[s];
-    int64_t count = room / strides[s] + 1;
-    if ((count - 1) * strides[s] >= *size + begin)
-      --count;
-    pads[n + s] = std::max<int64_t>(0, (count - 1) * strides[s] + kernel[s] -
-                                           *size - begin);
-  }
-  return pads;
-}
-
+/// What a window has behind the pads counts here, which ONNX's op does not let
+/// it: so its last windows are made whole by pads, with nothing to round up.
 LogicalResult
 MicrosoftQLinearAveragePoolOp::inferTypes(ShapeInference &inference) {
   Decomposition d(*this, inference);
   SmallVector<NamedAttribute> attributes;
-  const bool areWhole = getCeilMode() != 0 && !getAutoPad().starts_with("SAME");
+  const Decomposition::Dims dims = d.dims(getInput());
+  const bool areWhole = getCeilMode() != 0 && dims.size() > 2 &&
+                        (getAutoPad() == "NOTSET" || getAutoPad() == "VALID");
   for (NamedAttribute attribute : (*this)->getAttrs())
     if (attribute.getName() != "channels_last" &&
         !(areWhole && llvm::is_contained({"pads", "auto_pad", "ceil_mode"},
                                          attribute.getName().strref())))
       attributes.push_back(attribute);
   if (areWhole) {
-    FailureOr<SmallVector<int64_t>> pads = wholeWindows(d, *this);
+    FailureOr<SmallVector<int64_t>> pads = padsOfWholeWindows(
+        *this, ArrayRef<DimExpr>(dims).slice(getChannelsLast() != 0 ? 1 : 2,
+                                             dims.size() - 2));
     if (failed(pads))
       return failure();
     attributes.push_back(inference.builder.getNamedAttr(

@@ -119,3 +119,31 @@ func.func @main(%x: tensor<2x4xui8>, %s: tensor<f32>, %z: tensor<ui8>) -> (!u) {
   %y = onnx.microsoft.QLinearConcat %s, %z, %x, %s, %z, %x {axis = 1 : i64} : (tensor<f32>, tensor<ui8>, tensor<2x4xui8>, tensor<f32>, tensor<ui8>, tensor<2x4xui8>) -> !u
   return %y : !u
 }
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<1x2x6x6xui8>, %s: tensor<f32>, %z: tensor<ui8>) -> (!u) {
+  // expected-error @below {{has a kernel_shape, strides or dilations below 1}}
+  %y = onnx.microsoft.QLinearAveragePool %x, %s, %z, %s, %z {kernel_shape = array<i64: 3, 3>, strides = array<i64: 0, 0>, pads = array<i64: 0, 0, 5, 5>, ceil_mode = 1 : i64} : (tensor<1x2x6x6xui8>, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+!x = tensor<1x2x?x6xui8, #dist.value<dims = [1, 2, h, 6]>>
+func.func @main(%x: !x, %s: tensor<f32>, %z: tensor<ui8>) -> (!u) {
+  // expected-error @below {{has ceil_mode and windows that may begin behind an image of size h; export with fixed sizes, or without ceil_mode}}
+  %y = onnx.microsoft.QLinearAveragePool %x, %s, %z, %s, %z {kernel_shape = array<i64: 2, 2>, strides = array<i64: 3, 3>, ceil_mode = 1 : i64} : (!x, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%x: tensor<1x2x6x6xui8>, %s: tensor<f32>, %z: tensor<ui8>) -> (!u) {
+  // expected-error @below {{has auto_pad OTHER, expected NOTSET, VALID, SAME_UPPER or SAME_LOWER}}
+  %y = onnx.microsoft.QLinearAveragePool %x, %s, %z, %s, %z {kernel_shape = array<i64: 3, 3>, auto_pad = "OTHER", ceil_mode = 1 : i64} : (tensor<1x2x6x6xui8>, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> !u
+  return %y : !u
+}
