@@ -156,8 +156,11 @@ static void addCompileFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
                  "microsoft: com.microsoft AllReduce, AllGather, AllToAll "
                  "(default); tensorrt: DistCollective")
       ->check(CLI::IsMember({"microsoft", "tensorrt"}));
-  app.add_option("--save-plan", flags.savePlan,
-                 "Write the plan to a file, for --load-plan");
+  {
+    const ReadBy reader(app, Reader::Plan);
+    app.add_option("--save-plan", flags.savePlan,
+                   "Write the plan to a file, for --load-plan");
+  }
   app.add_option("--to", flags.to,
                  "Print the module after this phase, to -o FILE where that is "
                  "given, and stop")
@@ -204,6 +207,9 @@ static std::string checkStopping(const Flags &flags) {
     if (isGiven)
       return std::string(flag) + ": is of a whole compile, and --to " +
              flags.to + " stops before; leave one of them out";
+  if (!flags.savePlan.empty() && phaseIndex(flags.to) < phaseIndex("sharded"))
+    return "--save-plan: there is no plan before phase sharded, and --to " +
+           flags.to + " stops there; leave one of them out";
   if (std::filesystem::is_directory(flags.output))
     return "-o " + flags.output + ": is a folder; --to " + flags.to +
            " writes a file";
