@@ -20,6 +20,7 @@ import time
 import unittest
 import xml.etree.ElementTree as xml
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,8 +159,12 @@ def run_python():
     timed = [name for name in names if name.removeprefix("tests.").startswith(TIMED)]
     counts = []
     with ProcessPoolExecutor(os.cpu_count() or 1) as pool:
-        for future in [pool.submit(run_module_apart, name) for name in names if name not in timed]:
-            count, text = future.result()
+        apart = {name: pool.submit(run_module_apart, name) for name in names if name not in timed}
+        for name, future in apart.items():
+            try:
+                count, text = future.result()
+            except BrokenProcessPool as error:  # one of those that ran has ended its process
+                count, text = Count(failed=1), f"error: {name}: {error}"
             print(text, flush=True)
             counts.append(count)
     counts += [run_module(name, sys.stdout) for name in timed]
