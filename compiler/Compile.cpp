@@ -297,8 +297,9 @@ private:
     // it is read; what else fails is a bug of the compiler, worth a file that
     // shows it.
     const bool isUsersPlan =
-        phase == "sharded" && (!options.plan.empty() || !options.pins.empty() ||
-                               !annotated.json.empty());
+        ((phase == "sharded" || phase == "staged") && !options.plan.empty()) ||
+        (phase == "sharded" &&
+         (!options.pins.empty() || !annotated.json.empty()));
     if (phase != "imported" && phase != "staged" && !isUsersPlan)
       passes.enableCrashReproducerGeneration(reproducerPath());
     buildPhase(passes, phase, pipelineOptions());
@@ -312,8 +313,11 @@ private:
       report.findLayers(*module);
     }
     if (phase == "sharded")
-      if (ExitCode code = report.takePlan(*module, errors);
-          code != ExitCode::Done)
+      report.takePlan(*module);
+    if (phase == "staged")
+      report.takeStages(*module);
+    if (phase == lastOfPlan())
+      if (ExitCode code = report.savePlan(errors); code != ExitCode::Done)
         return code;
     noteDecisions(phase);
     if (phase == "partitioned")
@@ -339,6 +343,7 @@ private:
     made.overlap = options.overlap;
     made.machine = machineText;
     made.plan = options.plan;
+    made.planName = options.planName;
     made.pins = options.pins;
     made.annotations = annotated.json;
     made.keepsPlan = !options.savePlan.empty() || !options.output.empty() ||
@@ -356,6 +361,12 @@ private:
       text.push_back((entry.getKey() + "=" + Twine(entry.getValue())).str());
     llvm::sort(text);
     return text;
+  }
+
+  /// The phase behind which all is decided that a plan has.
+  StringRef lastOfPlan() const {
+    return options.to == "sharded" || options.until == "sharded" ? "sharded"
+                                                                 : "staged";
   }
 
   /// Whether some axis is there to split the sequence.

@@ -60,11 +60,12 @@ struct CompileOptions {
   /// Configuration of the model's own annotations: empty for the first that fits
   /// the mesh, or gives one; "none" for none.
   std::string annotations;
-  std::string plan;     ///< JSON of a plan that is there, in place of a search
-  std::string savePlan; ///< file to write the plan to; may be empty
-  std::vector<std::string> pins;     ///< NODE=SHARDING, see plan/Pins.h
-  std::string alternativesOf;        ///< node whose other shardings are priced
-  llvm::StringMap<int64_t> dims;     ///< that --explain supposes
+  std::string plan; ///< JSON of a plan that is there, in place of a search
+  std::string planName = "--load-plan"; ///< what messages call it
+  std::string savePlan;          ///< file to write the plan to; may be empty
+  std::vector<std::string> pins; ///< NODE=SHARDING, see plan/Pins.h
+  std::string alternativesOf;    ///< node whose other shardings are priced
+  llvm::StringMap<int64_t> dims; ///< that --explain supposes
   llvm::StringMap<int64_t> planDims; ///< of a typical request, for choices
   /// Gets what annotations made of the mesh; may be null.
   CompileOptions *used = nullptr;

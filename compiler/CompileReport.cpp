@@ -5,6 +5,7 @@
 #include "compiler/FlagFile.h"
 #include "compiler/package/MeshJson.h"
 #include "passes/shard/Passes.h"
+#include "passes/stage/Passes.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -24,12 +25,12 @@ static std::optional<Json> takeJson(ModuleOp module, StringRef attribute) {
   return Json::parse(text.getValue());
 }
 
-ExitCode CompileReport::takePlan(ModuleOp module, llvm::raw_ostream &errors) {
+void CompileReport::takePlan(ModuleOp module) {
   if (std::optional<Json> found = takeJson(module, shard::kAlternativesAttr))
     report["alternatives"] = *found;
   std::optional<Json> taken = takeJson(module, shard::kPlanAttr);
   if (!taken)
-    return ExitCode::Done;
+    return;
   Json &plan = *taken;
   plan["format"] = "shardc plan 1";
   plan["sp"] = options.sequenceParallel;
@@ -37,10 +38,19 @@ ExitCode CompileReport::takePlan(ModuleOp module, llvm::raw_ostream &errors) {
   plan["cp_mode"] = options.contextMode;
   plan["mesh"] = package::meshJson(options.mesh);
   report["plan"] = plan;
+}
+
+void CompileReport::takeStages(ModuleOp module) {
+  std::optional<Json> stages = takeJson(module, stage::kStagesAttr);
+  if (stages && report.contains("plan")) // else the shardings were there before
+    report["plan"].update(*stages);
+}
+
+ExitCode CompileReport::savePlan(llvm::raw_ostream &errors) const {
   if (options.savePlan.empty())
     return ExitCode::Done;
   auto write = [&](llvm::raw_ostream &file) {
-    file << plan.dump(1, ' ', false, kReplaceBadText) << '\n';
+    file << report.at("plan").dump(1, ' ', false, kReplaceBadText) << '\n';
   };
   return writeFlagFile("--save-plan", options.savePlan, write, errors);
 }

@@ -30,7 +30,11 @@ public:
   /// Of phase imported, the only one of which layers are known.
   void findLayers(mlir::ModuleOp module) { layers = report::layersOf(module); }
   /// Takes the plan, and what else planning left, off the module.
-  ExitCode takePlan(mlir::ModuleOp module, llvm::raw_ostream &errors);
+  void takePlan(mlir::ModuleOp module);
+  /// Likewise where it was cut, a part of the plan.
+  void takeStages(mlir::ModuleOp module);
+  /// To the file that the options name.
+  ExitCode savePlan(llvm::raw_ostream &errors) const;
   /// What the plan sends, and over which links where those are known.
   void addPartitioned(mlir::ModuleOp module, const plan::Machine *machine);
   void addLowered(mlir::ModuleOp module);

@@ -61,6 +61,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     shardings.expertMode = options.expertMode;
     shardings.machine = options.machine;
     shardings.plan = options.plan;
+    shardings.planName = options.planName;
     shardings.pins.assign(options.pins.begin(), options.pins.end());
     shardings.keepPlan = options.keepsPlan;
     shardings.alternativesOf = options.alternativesOf;
@@ -71,8 +72,9 @@ void buildPhase(OpPassManager &passes, StringRef phase,
                                options.planSizes.end());
     passes.addPass(shard::createPropagateShardings(std::move(shardings)));
   } else if (phase == "staged") {
-    passes.addPass(
-        stage::createCutStages({options.annotations, options.machine}));
+    passes.addPass(stage::createCutStages({options.annotations, options.plan,
+                                           options.planName, options.keepsPlan,
+                                           options.machine}));
     stage::ScatterTransfersOptions transfers;
     transfers.machine = options.machine;
     transfers.planSizes.assign(options.planSizes.begin(),

@@ -24,6 +24,7 @@ struct PipelineOptions {
   std::string expertMode = "auto";    ///< or "tensor", "batch"
   std::vector<std::string> planSizes; ///< NAME=SIZE, of a typical request
   std::string plan;                   ///< JSON of one that is there
+  std::string planName = "the plan";  ///< for messages
   std::vector<std::string> pins;      ///< NODE=SHARDING
   std::string annotations;            ///< JSON, see plan/Annotations.h
   bool keepsPlan = false;             ///< as dist.plan

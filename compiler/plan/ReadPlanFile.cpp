@@ -4,6 +4,7 @@
 
 #include "dialects/dist/algebra/Shares.h"
 #include "passes/plan/ContextAttention.h"
+#include "passes/plan/PlanEntry.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -16,6 +17,20 @@ namespace shardc {
 
 static constexpr char kFormat[] = "shardc plan 1";
 
+using Kind = plan::EntryKey::Kind;
+static constexpr plan::EntryKey kPlanKeys[] = {{"format", Kind::Text, true},
+                                               {"mesh", Kind::List, true},
+                                               {"sp", Kind::Truth},
+                                               {"micro_batches", Kind::Number},
+                                               {"cp_mode", Kind::Text, true},
+                                               {"ep_mode", Kind::Text, true},
+                                               {"programs", Kind::Object, true},
+                                               {"cuts", Kind::Object},
+                                               {"stages", Kind::Object}};
+static constexpr plan::EntryKey kAxisKeys[] = {{"name", Kind::Text, true},
+                                               {"size", Kind::Number, true},
+                                               {"shares", Kind::List}};
+
 static constexpr int64_t kMaxRanks = 65536;
 
 static constexpr int kMostDepth = 16;
@@ -23,9 +38,8 @@ static constexpr int kMostDepth = 16;
 /// "" or what is wrong with the shares of an axis.
 static std::string readShares(const Json &list, dist::Axis &axis) {
   llvm::SmallVector<int64_t> shares;
-  if (list.is_array())
-    for (const Json &share : list)
-      shares.push_back(share.is_number_integer() ? share.get<int64_t>() : 0);
+  for (const Json &share : list)
+    shares.push_back(share.is_number_integer() ? share.get<int64_t>() : 0);
   if (std::string problem = dist::problemOfShares(shares, axis);
       !problem.empty())
     return "\"shares\": " + problem;
@@ -36,14 +50,12 @@ static std::string readShares(const Json &list, dist::Axis &axis) {
 static std::string readMesh(const Json &axes, dist::Mesh &mesh) {
   mesh.axes.clear();
   for (const Json &axis : axes) {
-    if (!axis.is_object() || !axis.contains("name") || !axis.contains("size") ||
-        !axis["name"].is_string() || !axis["size"].is_number_integer())
-      return "\"mesh\" has an axis without \"name\" or \"size\"";
+    if (std::string wrong = plan::checkEntry(axis, kAxisKeys); !wrong.empty())
+      return "an axis of \"mesh\" " + wrong;
     const std::string name = axis["name"].get<std::string>();
     if (name.empty() || mesh.find(name))
       return "\"mesh\" has an axis twice, or one without a name";
-    mesh.axes.push_back(
-        {axis["name"].get<std::string>(), axis["size"].get<int64_t>()});
+    mesh.axes.push_back({name, axis["size"].get<int64_t>()});
     if (mesh.axes.back().size < 1 || mesh.axes.back().size > kMaxRanks ||
         mesh.numRanks() > kMaxRanks)
       return "\"mesh\" has more than " + std::to_string(kMaxRanks) +
@@ -68,30 +80,42 @@ std::string readPlanFile(const std::string &path, CompileOptions &options) {
   };
   Json plan = Json::parse((*text)->getBuffer(), isShallow,
                           /*allow_exceptions=*/false);
+  options.planName = "--load-plan " + path;
   if (isFolder && plan.is_object())
     plan = plan.value("plan", Json());
   return readPlan(plan, options);
 }
 
+/// "" or which entry of "stages" is none: a number by node.
+static std::string checkStages(const Json &stages, const dist::Mesh &mesh) {
+  const dist::Axis *pipeline = mesh.find(dist::kPipelineAxis);
+  const int64_t numStages = pipeline ? pipeline->size : 1;
+  for (const auto &[node, stage] : stages.items())
+    if (!stage.is_number_integer() || stage.get<int64_t>() < 0 ||
+        stage.get<int64_t>() >= numStages)
+      return "\"stages\": " + node + ": is in stage " + stage.dump() +
+             ", expected one of 0 to " + std::to_string(numStages - 1);
+  return "";
+}
+
 std::string readPlan(const Json &plan, CompileOptions &options) {
-  auto isText = [&](const char *key) {
-    return plan.contains(key) && plan[key].is_string();
-  };
-  if (!plan.is_object() || !isText("format") || plan["format"] != kFormat ||
-      !isText("cp_mode") || !isText("ep_mode") || !plan.contains("mesh") ||
-      !plan["mesh"].is_array())
+  if (!plan.is_object() || plan.value("format", Json()) != kFormat)
     return std::string("is no plan of this version (\"format\": \"") + kFormat +
            "\"); write one with --save-plan";
+  if (std::string wrong = plan::checkEntry(plan, kPlanKeys); !wrong.empty())
+    return wrong;
   if (std::string problem = readMesh(plan["mesh"], options.mesh);
       !problem.empty())
     return problem;
-  const Json sp = plan.value("sp", Json(false)),
-             parts = plan.value("micro_batches", Json(1));
-  if (!sp.is_boolean() || !parts.is_number_integer() ||
-      parts.get<int64_t>() < 1 || parts.get<int64_t>() > kMaxRanks)
-    return "\"sp\" is no truth value, or \"micro_batches\" no number from 1 on";
-  options.sequenceParallel = sp.get<bool>();
-  options.microBatches = parts.get<int64_t>();
+  if (std::string problem =
+          checkStages(plan.value("stages", Json::object()), options.mesh);
+      !problem.empty())
+    return problem;
+  options.sequenceParallel = plan.value("sp", false);
+  options.microBatches = plan.value("micro_batches", int64_t(1));
+  if (options.microBatches < 1 || options.microBatches > kMaxRanks)
+    return "\"micro_batches\" is " + plan["micro_batches"].dump() +
+           ", expected 1 to " + std::to_string(kMaxRanks);
   options.contextMode = plan["cp_mode"].get<std::string>();
   options.expertMode = plan["ep_mode"].get<std::string>();
   if (!plan::symbolizeContextMode(options.contextMode))

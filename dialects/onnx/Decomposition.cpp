@@ -77,6 +77,25 @@ LogicalResult Decomposition::expectRank(Value value, StringRef name,
   return error;
 }
 
+LogicalResult Decomposition::expectSize(Value value, int64_t axis, DimExpr size,
+                                        StringRef name) {
+  if (!value)
+    return success();
+  return inference.assume(op, GuardKind::Equal, dims(value)[axis], size,
+                          op->getName().stripDialect() + ": dim " +
+                              Twine(axis) + " of " + name);
+}
+
+LogicalResult Decomposition::expectDims(Value value, ArrayRef<DimExpr> sizes,
+                                        StringRef name) {
+  if (failed(expectRank(value, name, int64_t(sizes.size()))))
+    return failure();
+  for (auto [axis, size] : llvm::enumerate(sizes))
+    if (failed(expectSize(value, axis, size, name)))
+      return failure();
+  return success();
+}
+
 Value Decomposition::make(StringRef name, ArrayRef<Value> operands,
                           ArrayRef<NamedAttribute> attributes) {
   if (llvm::is_contained(operands, Value()))
@@ -240,6 +259,10 @@ Value Decomposition::slice(Value value, int64_t axis, DimExpr start,
   Dims sizes = dims(value), starts(sizes.size(), DimExpr());
   if (!value || sizes[axis] == size)
     return value;
+  if (failed(inference.assume(op, GuardKind::AtLeast, sizes[axis], start + size,
+                              op->getName().stripDialect() + ": dim " +
+                                  Twine(axis) + " of an operand")))
+    return {};
   starts[axis] = start;
   sizes[axis] = size;
   OpBuilder &builder = inference.builder;

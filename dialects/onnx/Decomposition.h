@@ -47,6 +47,15 @@ public:
   llvm::LogicalResult expectRank(Value value, llvm::StringRef name,
                                  llvm::ArrayRef<int64_t> ranks);
 
+  /// Assumes that a dim of an operand has that size, checked at run where a symbol
+  /// decides.
+  llvm::LogicalResult expectSize(Value value, int64_t axis, dist::DimExpr size,
+                                 llvm::StringRef name);
+  /// The same of all its dims, whose number an error is.
+  llvm::LogicalResult expectDims(Value value,
+                                 llvm::ArrayRef<dist::DimExpr> sizes,
+                                 llvm::StringRef name);
+
   Dims dims(Value value) const {
     return value ? inference.dims(value) : Dims();
   }

@@ -32,6 +32,12 @@ std::string applyPins(llvm::ArrayRef<Pin> pins, const Graph &graph,
                       const OpNames &names, const dist::Mesh &mesh, Plan &plan,
                       std::vector<const Pin *> &unused);
 
+/// "" or a pin that a plan which was made from applyPins on does not keep, and
+/// what it has in its place.
+std::string findUnkept(llvm::ArrayRef<Pin> pins, const Graph &graph,
+                       const OpNames &names, const dist::Mesh &mesh,
+                       const Plan &plan);
+
 /// What pins come to: an op that nothing splits, or a leaf that is split at every
 /// op that has it, but for those that are pinned or have the axes already.
 void pinWhole(const Graph &graph, unsigned op, Plan &plan);

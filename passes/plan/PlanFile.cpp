@@ -2,6 +2,8 @@
 
 #include "passes/plan/PlanFile.h"
 
+#include "passes/plan/PlanEntry.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
@@ -19,6 +21,16 @@ using llvm::StringRef;
 using onnx::FactorClass;
 
 namespace {
+
+constexpr EntryKey kOpKeys[] = {
+    {"node", EntryKey::Kind::Text, true}, {"op", EntryKey::Kind::Text, true},
+    {"index", EntryKey::Kind::Number},    {"splits", EntryKey::Kind::List},
+    {"carries", EntryKey::Kind::List},    {"in_turn", EntryKey::Kind::List}};
+constexpr EntryKey kSplitKeys[] = {
+    {"of", EntryKey::Kind::Text, true}, {"dim", EntryKey::Kind::Number, true},
+    {"factor", EntryKey::Kind::Number}, {"size", EntryKey::Kind::Text},
+    {"region", EntryKey::Kind::Number}, {"axes", EntryKey::Kind::List, true},
+    {"zig_zag", EntryKey::Kind::Truth}};
 
 /// Where a leaf is: dim `dim` of operand or result `tensor`, of its leaves the
 /// one of that number.
@@ -224,35 +236,28 @@ private:
     problem = (node.empty() ? "" : node + ": ") + what;
   }
 
-  static std::string wordOf(const Json &entry, const char *key) {
-    return entry.contains(key) && entry[key].is_string()
-               ? entry[key].get<std::string>()
-               : "";
-  }
+  /// Of an entry that was checked.
   static size_t numberOf(const Json &entry, const char *key) {
-    return entry.contains(key) && entry[key].is_number_unsigned()
-               ? entry[key].get<size_t>()
-               : 0;
+    return entry.value(key, size_t(0));
   }
 
   void readEntry(const Json &entry) {
-    node.clear();
-    if (!entry.is_object() || wordOf(entry, "node").empty())
-      return fail("expected ops with a \"node\"");
-    node = wordOf(entry, "node");
-    auto known =
-        numbers.find({node, wordOf(entry, "op"), numberOf(entry, "index")});
+    node =
+        entry.is_object() && entry.contains("node") && entry["node"].is_string()
+            ? entry["node"].get<std::string>()
+            : "";
+    if (std::string wrong = checkEntry(entry, kOpKeys); !wrong.empty())
+      return fail(wrong);
+    const std::string kind = entry["op"];
+    auto known = numbers.find({node, kind, numberOf(entry, "index")});
     if (known == numbers.end())
-      return fail("the model has no such " + wordOf(entry, "op") +
+      return fail("the model has no such " + kind +
                   " node; the nearest one is " + nearestNode(names, node));
     number = known->second;
     OpPlan &op = plan.ops[number];
     if (!isRead.insert(number).second)
       return fail("is there twice; put all \"splits\" into one of them");
-    const Json splits = entry.value("splits", Json::array());
-    if (!splits.is_array())
-      return fail("\"splits\" is no list");
-    for (const Json &split : splits)
+    for (const Json &split : entry.value("splits", Json::array()))
       if (readSplit(split, op), !problem.empty())
         return;
     readCarried(entry, op);
@@ -289,15 +294,13 @@ private:
 
   AxisList readAxes(const Json &entry, const char *key) {
     AxisList axes;
-    if (!entry.contains(key))
-      return axes;
-    if (!entry[key].is_array())
-      fail(std::string("\"") + key + "\" is no list of axes");
-    for (const Json &axis : entry[key]) {
+    for (const Json &axis : entry.value(key, Json::array())) {
       std::string wrong = "expected names of axes";
       std::optional<AxisRef> ref;
       if (axis.is_string())
         ref = parseAxis(axis.get<std::string>(), mesh, wrong);
+      if (ref && ref->size == 1)
+        continue; // splits nothing
       if (ref && dist::overlapsAny(axes, *ref))
         fail("\"" + std::string(key) + "\" has an axis twice");
       else if (ref)
@@ -326,37 +329,38 @@ private:
 
   void readSplit(const Json &split, OpPlan &plan) {
     const GraphOp &op = graph.ops[number];
-    if (!split.is_object())
-      return fail("expected splits with \"of\", \"dim\" and \"axes\"");
-    auto [side, index] = StringRef(wordOf(split, "of")).split(' ');
+    if (std::string wrong = checkEntry(split, kSplitKeys); !wrong.empty())
+      return fail("a split " + wrong);
+    const std::string of = split["of"];
+    const auto [side, index] = StringRef(of).split(' ');
     size_t tensor = 0;
     const bool isResult = side == "result";
     if ((!isResult && side != "operand") || index.getAsInteger(10, tensor))
-      return fail("\"of\" is \"" + wordOf(split, "of") +
+      return fail("\"of\" is \"" + of +
                   "\", expected \"operand 0\" or \"result 0\"");
     const auto &tensors = isResult ? op.results : op.operands;
     const size_t dim = numberOf(split, "dim"),
                  factor = numberOf(split, "factor");
     if (tensor >= tensors.size() || dim >= tensors[tensor].size())
-      return failToSplit("it has no dim " + std::to_string(dim) + " of " +
-                         wordOf(split, "of"));
+      return failToSplit("it has no dim " + std::to_string(dim) + " of " + of);
     const auto leaves = leavesOf(graph, tensors[tensor][dim]);
     if (factor >= leaves.size())
-      return failToSplit("dim " + std::to_string(dim) + " of " +
-                         wordOf(split, "of") + " has " +
+      return failToSplit("dim " + std::to_string(dim) + " of " + of + " has " +
                          std::to_string(leaves.size()) + " factors");
     const FactorNode leaf = leaves[factor];
     const std::string size = graph.space.size(leaf).str();
-    if (split.contains("size") && wordOf(split, "size") != size)
-      return fail("the factor has " + size + " elements, not " +
-                  wordOf(split, "size") + ": the plan is one of another model");
+    if (const std::string said = split.value("size", size); said != size)
+      return fail("the factor has " + size + " elements, not " + said +
+                  ": the plan is one of another model");
     const OpLeaf *found = op.find(leaf);
     if (!found || found->factorClass == FactorClass::NeedsReplication)
       return failToSplit("needs all of dim " + std::to_string(dim) + " of " +
-                         wordOf(split, "of") + ": it cannot be split there");
-    const AxisList axes = readAxes(split, "axes");
-    if (axes.empty() && problem.empty())
+                         of + ": it cannot be split there");
+    if (split["axes"].empty())
       return fail("a split has no \"axes\"");
+    const AxisList axes = readAxes(split, "axes");
+    if (axes.empty())
+      return; // of one way each: it is whole
     for (const AxisRef &axis : axes)
       if (plan.uses(axis))
         return fail("an axis splits it twice: \"" + textOf(axis, mesh) +
@@ -368,15 +372,13 @@ private:
       if (known.leaf == leaf)
         return fail(dimText(graph, op, {isResult, tensor, dim, factor}) +
                     " is split twice; list all \"axes\" in one split");
-    const Json zigZag = split.value("zig_zag", Json(false));
-    if (!zigZag.is_boolean())
-      return fail("\"zig_zag\" is no truth value");
-    if (zigZag.get<bool>() && !isOneFactorOfDims(op, leaf))
+    const bool isZigZag = split.value("zig_zag", false);
+    if (isZigZag && !isOneFactorOfDims(op, leaf))
       return fail(
           dimText(graph, op, {isResult, tensor, dim, factor}) +
           " stands beside other factors in a dim: only a dim of its own "
           "can be dealt out; leave \"zig_zag\" out");
-    plan.splits.push_back({leaf, axes, zigZag.get<bool>()});
+    plan.splits.push_back({leaf, axes, isZigZag});
   }
 
   const Graph &graph;

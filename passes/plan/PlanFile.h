@@ -11,7 +11,7 @@
 // Ops of one "region" have the same factor, which is split in all of them.
 // "carries" are axes over which sums stay in parts, "in_turn" those over which
 // the keys of an attention come. A sub-axis is "tp:(4)2", as in shardings. What is
-// not listed runs whole.
+// not listed runs whole. Where stages are cut is beside it (stage/PlannedCuts.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_PLAN_PLANFILE_H

@@ -48,6 +48,8 @@ def PropagateShardings : Pass<"shardc-propagate-shardings", "::mlir::ModuleOp"> 
     Option<"plan", "plan", "std::string", "\"\"",
            "JSON of a plan that is there, as keep-plan leaves it: nothing is "
            "searched">,
+    Option<"planName", "plan-name", "std::string", "\"the plan\"",
+           "What messages call the plan">,
     ListOption<"pins", "pins", "std::string",
                "NODE=SHARDING (plan/Pins.h): what the search leaves as it is">,
     Option<"annotations", "annotations", "std::string", "\"\"",

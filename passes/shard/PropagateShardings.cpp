@@ -88,7 +88,8 @@ struct PropagateShardingsPass
              return dist::kNominalSize;
            })});
     }
-    if (!readPins() || !readPlanText() || !readAnnotations())
+    if (!readPins() || !readPlanText() || !allProgramsAreKnown(programs) ||
+        !readAnnotations())
       return signalPassFailure();
     std::optional<ExpertMode> experts = expertModeFor(programs, stage, options);
     if (!experts)
@@ -117,6 +118,10 @@ private:
     func::FuncOp function;
     std::unique_ptr<FunctionGraph> source;
     plan::OpNames names = {};
+
+    std::string name() const {
+      return func::FuncOp(function).getSymName().str();
+    }
   };
 
   bool fail(const Twine &what) {
@@ -138,7 +143,21 @@ private:
     given = Json::parse(plan.getValue(), nullptr, /*allow_exceptions=*/false);
     return (given.is_object() && given.contains("programs") &&
             given["programs"].is_object()) ||
-           fail("--load-plan: is no plan that --save-plan wrote");
+           fail(planName + ": is no plan that --save-plan wrote");
+  }
+
+  /// What a plan has is of the model.
+  bool allProgramsAreKnown(ArrayRef<Program> programs) {
+    if (given.is_null())
+      return true;
+    for (const auto &[name, ops] : given["programs"].items())
+      if (llvm::none_of(programs, [&](const Program &program) {
+            return program.name() == name;
+          }))
+        return fail(planName + ": has @" + name +
+                    ", which the model has not: it is of another model, or of "
+                    "other flags");
+    return true;
   }
 
   bool readAnnotations() {
@@ -204,7 +223,7 @@ private:
     program.names = program.source->names();
     Plan start(graph);
     if (!given.is_null()) {
-      const std::string name = program.function.getSymName().str();
+      const std::string name = program.name();
       std::string problem =
           given["programs"].contains(name)
               ? plan::readPlan(given["programs"][name], graph, program.names,
@@ -215,7 +234,7 @@ private:
         problem = findMistake(*program.source, start, program.names, stage);
       if (problem.empty())
         return start;
-      fail("--load-plan: " + problem);
+      fail(planName + ": " + problem);
       return std::nullopt;
     }
     std::vector<const plan::Pin *> unused;
@@ -241,8 +260,16 @@ private:
     chosen.apply(graph, program.names, start, [&](StringRef weight) {
       return StringRef(representatives[weight]);
     });
-    return plan::planByRoles(graph, stage, onnx::isDecode(program.function),
-                             experts, options, &start);
+    Plan found =
+        plan::planByRoles(graph, stage, onnx::isDecode(program.function),
+                          experts, options, &start);
+    if (std::string problem =
+            plan::findUnkept(givenPins, graph, program.names, stage, found);
+        !problem.empty()) {
+      fail("--pin " + problem);
+      return std::nullopt;
+    }
+    return found;
   }
 
   /// Where the sizes of a typical request are known.
@@ -381,7 +408,7 @@ private:
     for (const plan::OpPlan &op : plan->ops)
       numSplitOps += op.uses(dist::wholeMesh(stage));
     if (keepPlan)
-      kept[function.getSymName().str()] =
+      kept[program.name()] =
           plan::writePlan(source.graph, *plan, program.names, stage);
     numReshards += writeShardings(function, source, *plan);
     return alternativesOf.empty() ||

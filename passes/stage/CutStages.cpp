@@ -10,10 +10,12 @@
 #include "passes/plan/machine/ReadMachine.h"
 #include "passes/stage/GivenStages.h"
 #include "passes/stage/MatrixStages.h"
+#include "passes/stage/PlannedCuts.h"
 
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
+using Json = nlohmann::json;
 
 namespace shardc::stage {
 #define GEN_PASS_DEF_CUTSTAGES
@@ -26,25 +28,24 @@ class StageCutter {
 public:
   StageCutter(func::FuncOp function, size_t numStages, StringRef suffix,
               MatrixStages &matrices, const GivenStages &given,
+              const Json &planned, StringRef planName,
               const plan::StageDevices &devices)
       : function(function), suffix(suffix), graph(function),
         numStages(numStages), matrices(matrices), given(given),
-        devices(devices), builder(function.getContext()) {}
+        planned(planned), planName(planName), devices(devices),
+        builder(function.getContext()) {}
 
   unsigned numTransfers = 0;
+  Json cuts = Json::array(); ///< as plans have them; none of given stages
 
   LogicalResult run() {
     if (numStages > graph.pieces.size())
-      return function.emitError("--pp ")
-             << numStages << ": the model can be cut into at most "
-             << graph.pieces.size() << " stages; use --pp "
-             << graph.pieces.size() << " or less";
+      return failToCut();
     if (!given.isEmpty()) {
       if (failed(given.cut(function, graph, numStages, firstOps)))
         return failure();
-    } else {
-      for (size_t piece : findCuts())
-        firstOps.push_back(graph.firstOps[piece]);
+    } else if (failed(cut())) {
+      return failure();
     }
     needed.resize(numStages);
     for (Operation *op : graph.fixedOps)
@@ -59,21 +60,57 @@ public:
   }
 
 private:
-  /// As the first profile was cut, so that stages share weights and caches.
-  std::vector<size_t> findCuts() {
-    if (std::optional<std::vector<size_t>> same =
-            matrices.cuts(graph, numStages))
-      return *same;
+  LogicalResult failToCut() {
+    const size_t most = graph.pieces.size();
+    const std::string at = planName.empty()
+                               ? "--pp " + std::to_string(numStages)
+                               : planName.str() + ": \"mesh\" has \"pp\" = " +
+                                     std::to_string(numStages);
+    const std::string wanted =
+        planName.empty() ? "--pp " : "a plan that was saved with --pp ";
+    return function.emitError(at)
+           << ": the model can be cut into at most " << most << " stages; use "
+           << wanted << most << " or less";
+  }
+
+  LogicalResult cut() {
+    const std::optional<std::vector<size_t>> same =
+        matrices.cuts(graph, numStages);
+    std::vector<size_t> found;
+    if (planned.is_null())
+      found = same ? *same : search();
+    else if (failed(readPlanned(same, found)))
+      return failure();
+    if (matrices.isEmpty())
+      matrices.record(graph, found);
+    cuts = writeCuts(graph, found);
+    for (size_t piece : found)
+      firstOps.push_back(graph.firstOps[piece]);
+    return success();
+  }
+
+  std::vector<size_t> search() const {
     const bool areTimed =
         llvm::all_of(graph.pieces, [&](const plan::Piece &piece) {
           return piece.seconds.size() == devices.kinds.size();
         });
-    std::vector<size_t> cuts = areTimed
-                                   ? plan::searchCuts(graph.pieces, devices)
-                                   : plan::searchCuts(graph.pieces, numStages);
-    if (matrices.isEmpty())
-      matrices.record(graph, cuts);
-    return cuts;
+    return areTimed ? plan::searchCuts(graph.pieces, devices)
+                    : plan::searchCuts(graph.pieces, numStages);
+  }
+
+  /// The plan's, which have to be those of the first profile, so that stages
+  /// share weights and caches.
+  LogicalResult readPlanned(const std::optional<std::vector<size_t>> &same,
+                            std::vector<size_t> &found) {
+    std::string problem = readCuts(planned, graph, numStages, found);
+    if (problem.empty() && same && *same != found)
+      problem = "are not those of the profiles before it, whose weights and "
+                "caches it has; expected " +
+                writeCuts(graph, *same).dump();
+    if (problem.empty())
+      return success();
+    return function.emitError(planName)
+           << ": \"cuts\" of @" << function.getSymName() << ": " << problem;
   }
 
   unsigned stageOf(Operation *op) const {
@@ -227,6 +264,8 @@ private:
   size_t numStages;
   MatrixStages &matrices; ///< of the first profile
   const GivenStages &given;
+  const Json &planned; ///< the plan's cuts of this profile, or null
+  StringRef planName;  ///< for messages; empty where there is no plan
   const plan::StageDevices &devices;
   OpBuilder builder;
   SmallVector<unsigned> firstOps;                  ///< by stage
@@ -274,7 +313,8 @@ struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
     bool hasMain = false;
     MatrixStages matrices;
     GivenStages given;
-    if (std::string problem = given.read(annotations.getValue());
+    Json planned, cuts = Json::object();
+    if (std::string problem = readGiven(axis, given, planned);
         !problem.empty()) {
       getOperation().emitError(problem);
       return signalPassFailure();
@@ -293,18 +333,59 @@ struct CutStagesPass : impl::CutStagesBase<CutStagesPass> {
       hoistOutputs(function);
       if (!given.isEmpty() && failed(given.arrange(function)))
         return signalPassFailure();
+      const bool hasPlan = !plan.empty();
+      const Json ofFunction = planned.value(name, Json());
       StageCutter cutter(function, axis->size, suffix, matrices, given,
+                         ofFunction, hasPlan ? StringRef(planName) : "",
                          devices);
       if (failed(cutter.run()))
         return signalPassFailure();
       numTransfers += cutter.numTransfers;
+      cuts[name] = std::move(cutter.cuts);
     }
+    if (keepPlan && axis)
+      keep(given, cuts);
     getOperation().walk(
         [](Operation *op) { op->removeAttr(dist::kSecondsAttr); });
     if (hasMain)
       return;
     getOperation().emitError("has no function @main to cut into stages");
     signalPassFailure();
+  }
+
+private:
+  /// Of annotations and the plan. "" or what is wrong.
+  std::string readGiven(bool isCut, GivenStages &given, Json &planned) {
+    planned = Json::object();
+    if (plan.empty())
+      return given.read(annotations.getValue());
+    const Json all = Json::parse(plan.getValue(), nullptr,
+                                 /*allow_exceptions=*/false);
+    if (!all.is_object())
+      return planName + ": is no plan that --save-plan wrote";
+    given.readPlan(all.value("stages", Json::object()), planName);
+    planned = all.value("cuts", Json::object());
+    for (const auto &[name, list] : planned.items()) {
+      if (!getOperation().lookupSymbol(name))
+        return planName + ": \"cuts\" has @" + name +
+               ", which the model has not: it is of another model, or of other "
+               "flags";
+      if (!isCut && !list.empty())
+        return planName + ": \"cuts\" of @" + name + " has " +
+               std::to_string(list.size()) +
+               " cuts, and \"mesh\" no \"pp\"; leave one of them out";
+    }
+    return "";
+  }
+
+  void keep(const GivenStages &given, const Json &cuts) {
+    const Json kept = given.isEmpty() ? Json{{"cuts", cuts}}
+                                      : Json{{"stages", given.write()}};
+    getOperation()->setAttr(
+        kStagesAttr,
+        StringAttr::get(
+            &getContext(),
+            kept.dump(-1, ' ', false, Json::error_handler_t::replace)));
   }
 };
 

@@ -6,8 +6,6 @@
 #include "dialects/dist/NodeName.h"
 #include "dialects/onnx/ops/Dynamic.h"
 
-#include <nlohmann/json.hpp>
-
 using namespace mlir;
 using Json = nlohmann::json;
 
@@ -24,6 +22,20 @@ std::string GivenStages::read(StringRef text) {
     if (entry.contains("stage") && entry["stage"].is_number_integer())
       stages[entry.value("node", "")] = entry["stage"].get<int64_t>();
   return "";
+}
+
+void GivenStages::readPlan(const Json &planned, StringRef planName) {
+  origin = planName.str();
+  remedy.clear();
+  for (const auto &[node, stage] : planned.items())
+    stages[node] = stage.get<int64_t>();
+}
+
+Json GivenStages::write() const {
+  Json written = Json::object();
+  for (const auto &known : stages)
+    written[known.getKey().str()] = known.getValue();
+  return written;
 }
 
 std::optional<int64_t> GivenStages::saidBy(Operation *op) const {
@@ -61,12 +73,11 @@ LogicalResult GivenStages::arrange(func::FuncOp function) const {
   Operation *early = nullptr, *needed = nullptr;
   const auto found = stagesOf(function, early, needed);
   if (early) {
-    InFlightDiagnostic error = early->emitError("its annotation puts it into "
-                                                "pipeline_stage ")
-                               << *saidBy(early) << ", but it needs what stage "
-                               << found.lookup(needed)
-                               << " computes; give it pipeline_stage "
-                               << found.lookup(needed) << " or more";
+    InFlightDiagnostic error =
+        early->emitError("is put into pipeline_stage ")
+        << *saidBy(early) << " by " << origin << ", but it needs what stage "
+        << found.lookup(needed) << " computes; give it pipeline_stage "
+        << found.lookup(needed) << " or more";
     error.attachNote(needed->getLoc()) << "is in that stage";
     return failure();
   }
@@ -115,11 +126,10 @@ LogicalResult GivenStages::cut(func::FuncOp function, const StageGraph &graph,
         (s + 1 < firstOps.size() && firstOps[s] == firstOps[s + 1]))
       return function.emitError("--pp ")
              << numStages << ": no node with weights is in pipeline_stage " << s
-             << " of the model's annotations; give each stage some, or use "
-                "--annotations none";
+             << " of " << origin << "; give each stage some" << remedy;
   return function.emitError("--pp ")
-         << numStages << ": the model's annotations have " << firstOps.size()
-         << " stages; use --pp " << firstOps.size();
+         << numStages << ": there are " << firstOps.size() << " stages in "
+         << origin << "; use --pp " << firstOps.size();
 }
 
 } // namespace shardc::stage

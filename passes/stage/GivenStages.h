@@ -1,6 +1,6 @@
 //===- GivenStages.h - Stages that a model's file asks for ----------------===//
 //
-// Some nodes say which stage they are in. Everything else is where its operands
+// Some nodes, or a plan that was made of them, say which stage they are in. Everything else is where its operands
 // are, so as early as it can be:
 //
 //   a (stage 0) -> b -> c (stage 1) -> d      a, b | c, d
@@ -16,12 +16,17 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <nlohmann/json.hpp>
+
 namespace shardc::stage {
 
 class GivenStages {
 public:
-  /// "" or what is wrong with the JSON.
+  /// "" or what is wrong with the JSON of annotations.
   std::string read(llvm::StringRef text);
+  /// Of a plan: {NODE: STAGE}, as written.
+  void readPlan(const nlohmann::json &planned, llvm::StringRef planName);
+  nlohmann::json write() const;
 
   bool isEmpty() const { return stages.empty(); }
 
@@ -35,6 +40,9 @@ public:
                           llvm::SmallVectorImpl<unsigned> &firstOps) const;
 
 private:
+  /// For messages: who says it, and how to do without.
+  std::string origin = "the model's annotations",
+              remedy = ", or use --annotations none";
   /// That the op says; nothing for most.
   std::optional<int64_t> saidBy(mlir::Operation *op) const;
   llvm::DenseMap<mlir::Operation *, int64_t>

@@ -13,9 +13,11 @@ def CutStages : Pass<"shardc-cut-stages", "::mlir::ModuleOp"> {
     There are as many stages as the mesh's axis "pp" has ways. Masks, positions
     and whatever else depends on inputs and vectors alone is computed in every
     stage that needs it; a matrix that two stages use (a tied embedding) is a
-    weight of both. Caches are not sent, if that can be avoided. Profiles are cut at the same matrices, so that a stage has
-    the same weights and caches in each. Of ops that say how long they will take
-    (`dist.seconds`) stages of a `machine` take about equally long.
+    weight of both. Caches are not sent, if that can be avoided. Profiles are cut
+    at the same matrices, so that a stage has the same weights and caches in each.
+    Of ops that say how long they will take (`dist.seconds`) stages of a `machine`
+    take about equally long. Where a plan or annotations say the cuts, those are
+    taken.
 
     (* example filepath=tests/passes/stage/cut-stages/two-stages.mlir *)
   }];
@@ -24,6 +26,13 @@ def CutStages : Pass<"shardc-cut-stages", "::mlir::ModuleOp"> {
     Option<"annotations", "annotations", "std::string", "\"\"",
            "JSON of stages that a model's file asks for: {\"nodes\": "
            "[{\"node\": NAME, \"stage\": S}]}; the cuts are where it says">,
+    Option<"plan", "plan", "std::string", "\"\"",
+           "JSON of a plan: its \"cuts\" (stage/PlannedCuts.h) or \"stages\" "
+           "are taken in place of a search and of annotations">,
+    Option<"planName", "plan-name", "std::string", "\"the plan\"",
+           "What messages call the plan">,
+    Option<"keepPlan", "keep-plan", "bool", "false",
+           "Keep where it was cut as the attribute dist.stages">,
     Option<"machine", "machine", "std::string", "\"\"",
            "PRESET:NODESxDEVICES or the text of a machine file "
            "(plan/machine/ReadMachine.h)">

@@ -110,7 +110,6 @@ SmallVector<Operation *, 4> StageGraph::needs(Operation *op) const {
   return found;
 }
 
-/// Whether some operand comes from a matrix of the model.
 bool StageGraph::readsMatrix(Operation *op) const {
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     return holdsMatrix.contains(operand.getDefiningOp());

@@ -37,6 +37,8 @@ public:
 
   bool isFixed(mlir::Operation *op) const { return numbers.contains(op); }
   unsigned numberOf(mlir::Operation *op) const { return numbers.lookup(op); }
+  /// Whether some operand comes from a matrix of the model.
+  bool readsMatrix(mlir::Operation *op) const;
   /// Whether no sum is incomplete in front of that fixed op, which is not the
   /// first one.
   bool mayCutBefore(unsigned number) const;
@@ -55,7 +57,6 @@ private:
   crossings(const llvm::DenseSet<mlir::Value> &caches) const;
   /// Fixed ops that `op`, and reads of sizes in front of it, need.
   llvm::SmallVector<mlir::Operation *> fixedNeeds(mlir::Operation *op) const;
-  bool readsMatrix(mlir::Operation *op) const;
   /// Weights and constants that a piece reads, directly or through what is
   /// computed of them alone.
   llvm::SmallVector<mlir::Operation *> sourcesOf(size_t piece) const;

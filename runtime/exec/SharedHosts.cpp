@@ -10,8 +10,8 @@
 namespace shardc::runtime {
 namespace {
 
-/// Sums of it, over all ranks, are none that overflow.
-constexpr int64_t kMostBytes = int64_t{1} << 48;
+/// Of one kind, of one rank: sums of all kinds over 65,536 ranks do not overflow.
+constexpr int64_t kMostBytes = int64_t{1} << 44;
 constexpr size_t kMostNamed = 16;
 
 /// A pool, and who takes of it.
@@ -22,6 +22,12 @@ struct Taken {
   std::vector<int> ranks = {};
 
   int64_t left() const { return free - needed.bytes(); }
+  /// Of KV caches, of which all who take of it have as many.
+  int64_t positions() const {
+    return needed.cachePosition > 0
+               ? (left() + needed.caches) / needed.cachePosition
+               : INT64_MAX;
+  }
 };
 
 /// By kind and id; one that nobody else is known to share is a rank's own.
@@ -44,6 +50,8 @@ AllTaken addUp(std::span<const HostReport> reports) {
       Taken &taken = all[keyOf(pool, static_cast<int>(rank))];
       taken.kind = pool.kind;
       taken.free = std::min(taken.free, pool.free);
+      if (!taken.ranks.empty() && taken.ranks.back() == static_cast<int>(rank))
+        continue; // it sees the pool at two places
       taken.needed += reports[rank].needed;
       taken.ranks.push_back(static_cast<int>(rank));
     }
@@ -143,17 +151,24 @@ Status shareHosts(std::span<const HostReport> reports,
       least = &taken;
   if (least && least->left() < 0)
     return lacking(*least, reports, rankText);
+  // A request has as many positions on every rank.
+  const Taken *shortest = nullptr;
+  for (const auto &[key, taken] : all)
+    if (taken.needed.cachePosition > 0 &&
+        (!shortest || taken.positions() < shortest->positions()))
+      shortest = &taken;
   rooms.assign(reports.size(), {});
   for (size_t rank = 0; rank < reports.size(); ++rank) {
-    int64_t left = INT64_MAX;
+    const Taken *least = shortest;
     for (const MemoryPool &pool : poolsOf(reports[rank])) {
       const Taken &taken = all.at(keyOf(pool, static_cast<int>(rank)));
-      if (taken.left() >= left)
-        continue;
-      left = taken.left();
-      rooms[rank] = {taken.free, taken.needed};
-      rooms[rank].beside -= reports[rank].needed;
+      if (!shortest && (!least || taken.left() < least->left()))
+        least = &taken;
     }
+    if (!least)
+      continue;
+    rooms[rank] = {least->free, least->needed};
+    rooms[rank].beside -= reports[rank].needed;
   }
   return Status::ok();
 }

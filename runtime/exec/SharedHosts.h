@@ -34,10 +34,13 @@ struct HostReport {
   MemoryPool pools[kMostPools] = {};
 };
 
-/// What there is for a process, in the pool that has least left.
+/// What there is for a process: in the pool, its own or another rank's, that has
+/// the fewest positions of KV caches; without caches, in the one of its own that
+/// has least left.
 struct HostRoom {
   int64_t free = 0;
-  NeededBytes beside = {}; ///< of other processes, of the same pool
+  /// What all who take of that pool need beside what this process does.
+  NeededBytes beside = {};
 };
 
 /// Of a process that takes `needed` of its host's memory.

@@ -241,6 +241,19 @@ def stacks_and_windows(c):
         c.add(f"MatMulIntegerToFloat.{name}", [a], [b, np.float32(0.02), scale, zero, middle])
 
 
+def unseeing_rows(c):
+    """Rows whose keys are all hidden, by padding or by order, with filters as low as there are."""
+    lowest = float(np.finfo(np.float32).min)
+    q, k, v = (c.floats(2, 4, 16) for _ in range(3))
+    mask = np.array([[0, 0, 1, 1], [1, 1, 0, 0]], np.int32)
+    w, b, bias = c.floats(16, 48, scale=0.3), c.floats(48), c.floats(2, 1, 4, 4)
+    for filter_value, named in ((lowest, "lowest"), (-1e30, "low"), (-500.0, "finite")):
+        for score, with_bias in ((None, ""), (bias, ".bias")):
+            more = {"unidirectional": 1, "mask_filter_value": filter_value, "num_heads": 4, "has_symbols": False}
+            c.add(f"MultiHeadAttention.unseeing.{named}{with_bias}", [q, k, v], [None, mask, score], **more)
+            c.add(f"Attention.unseeing.{named}{with_bias}", [q], [w, b, mask, None, score], **more)
+
+
 def collect():
     collector = Collector()
     experts(collector)
@@ -251,6 +264,7 @@ def collect():
     others(collector)
     positions(collector)
     stacks_and_windows(collector)
+    unseeing_rows(collector)
     return collector.cases
 
 

@@ -209,7 +209,9 @@ class Annotations(EndToEnd):
             model = mlp(devices=2, layers=4)
             for layer in range(4):
                 annotate(model, f"up{layer}", stage=3 + int(layer >= first))
-            text = self.run_ok("shardc", self.save(model), "--to", "staged")
+            plan = self.folder / "plan.json"
+            text = self.run_ok("shardc", self.save(model), "--to", "staged", "--save-plan", plan)
+            self.assertEqual(self.run_ok("shardc", self.save(model), "--annotations", "none", "--load-plan", plan, "--to", "staged"), text)
             stages = text.split("func.func @stage")[1:]
             self.assertEqual([s.count("onnx.MatMul") for s in stages], [2 * first, 8 - 2 * first])
 
@@ -276,7 +278,7 @@ class Annotations(EndToEnd):
         model = mlp(devices=2, layers=2)
         annotate(model, "up0", stage=1)
         annotate(model, "up1", stage=0)
-        self.refused(self.save(model), words="up1: its annotation puts it into pipeline_stage 0, but it needs what stage 1",
+        self.refused(self.save(model), words="up1: is put into pipeline_stage 0 by the model's annotations, but it needs what stage 1",
                      status=3)
 
     def test_flags(self):

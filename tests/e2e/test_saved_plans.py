@@ -1,9 +1,13 @@
 """A plan is a value: saved, loaded, edited, pinned. Whatever it says, the numbers stay those of one rank."""
 
+import itertools
 import json
 import random
+import re
 
+import numpy as np
 import onnx
+from onnx import helper, numpy_helper
 
 from tests.e2e.caches import decoder
 from tests.support import EndToEnd, model_file, program
@@ -14,6 +18,47 @@ PLANS = (
     ("bert-ts-op17", ["--cp", "2", "--tp", "2", "--cp-mode", "ulysses"]),
     ("gpt2-dynamo-op20", ["--dp", "2", "--tp", "2", "--rank-order", "tp,dp"]),
 )
+
+
+def multiplied(weights, name, x, numbers, generator):
+    """A product, with its weight."""
+    weights.append(numpy_helper.from_array(generator.standard_normal(numbers, np.float32) / numbers[0], f"{name}.weight"))
+    return helper.make_node("MatMul", [x, f"{name}.weight"], [name], name)
+
+
+def model_of(nodes, weights, shapes, result):
+    inputs = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+    outputs = [helper.make_tensor_value_info(result, onnx.TensorProto.FLOAT, None)]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def rows_of_two_inputs():
+    """Eight layers on rows of x, of whose mean eight layers on rows of y go on."""
+    generator, nodes, weights, value = np.random.default_rng(1), [], [], "x"
+    for layer in range(16):
+        if layer == 8:
+            nodes += [helper.make_node("ReduceMean", [value], ["mean"], "mean", axes=[0]), helper.make_node("Add", ["y", "mean"], ["sum"], "sum")]
+            value = "sum"
+        nodes.append(multiplied(weights, f"layer{layer}", value, (256, 256), generator))
+        nodes.append(helper.make_node("Relu", [f"layer{layer}"], [f"relu{layer}"], f"relu{layer}"))
+        value = f"relu{layer}"
+    return model_of(nodes, weights, {"x": ["a", 256], "y": ["b", 256]}, value)
+
+
+def perceptron():
+    generator = np.random.default_rng(2)
+    weights = [numpy_helper.from_array(generator.standard_normal(shape, np.float32), name) for name, shape in (("w1", (8, 32)), ("w2", (32, 8)))]
+    nodes = [helper.make_node(*node) for node in (("MatMul", ["x", "w1"], ["up"], "up"), ("Relu", ["up"], ["act"], "act"), ("MatMul", ["act", "w2"], ["down"], "down"))]
+    return model_of(nodes, weights, {"x": [4, 6, 8]}, "down")
+
+
+def shardings_of(text, node):
+    """Of the first result of a node, and of all copies of a weight, in phase sharded; sums of parts are of none."""
+    names = dict(re.findall(r'^(#loc\d+) = loc\("(.*)"\)$', text, re.M))
+    lines = [line for line in text.splitlines() if line.startswith("    %") and "dist.reshard" not in line]
+    own = [line for line in lines if names.get(line.rsplit("loc(")[-1].rstrip(")")) == node]
+    return {line.rsplit("sharding = ")[-1].split("]")[0] + "]" for line in own}
 
 
 class SavedPlans(EndToEnd):
@@ -40,6 +85,50 @@ class SavedPlans(EndToEnd):
         model = model_file("bert-ts-op17")
         artifact = self.compile(model, 2, "--sp")
         self.assertEqual(self.partitioned(model, "--load-plan", artifact), self.partitioned(model, "--tp", 2, "--sp"))
+
+    def test_stages_are_cut_where_the_plan_says(self):
+        """Cuts that a machine and a request's sizes decided hold without them, of a plan file and of an artifact."""
+        model = self.folder / "rows.onnx"
+        onnx.save(rows_of_two_inputs(), model)
+        flags = ["--pp", 2, "--tp", 2]
+        file, plain = self.save(model, *flags)
+        self.assertEqual(json.loads(file.read_text())["cuts"], {"main": [{"node": "layer8", "op": "MatMul"}]})
+        sized = [*flags, "--topology", "h100:1x4", "--plan-dims", "a=1,b=65536"]
+        file, searched = self.save(model, *sized)
+        self.assertIn(json.loads(file.read_text())["cuts"]["main"][0]["node"], {"layer11", "layer12", "layer13"})
+        self.assertNotEqual(searched, plain)
+        self.assertEqual(self.partitioned(model, "--load-plan", file), searched)
+        self.run_ok("shardc", model, *sized, "-o", self.folder / "rows.shard")
+        self.assertEqual(self.partitioned(model, "--load-plan", self.folder / "rows.shard"), searched)
+
+    def test_any_cut_computes_the_same(self):
+        model = model_file("llama-dynamo-op18")
+        file, _ = self.save(model, "--pp", 2, "--tp", 2)
+        plan = json.loads(file.read_text())
+        products = [op for op in plan["programs"]["main"] if op["node"].startswith("node_linear")]
+        for product in products:
+            plan["cuts"] = {"main": [{"node": product["node"], "op": product["op"]}]}
+            file.write_text(json.dumps(plan))
+            with self.subTest(product["node"]):
+                said = self.run_ok("shardc", "verify", model, "--load-plan", file, "--dims", "batch=2,sequence=7")
+                self.assertIn("computes what one rank computes", said)
+
+    def test_profiles_are_cut_alike(self):
+        model = self.folder / "decoder.onnx"
+        onnx.save(decoder(), model)
+        file, searched = self.save(model, "--pp", 2, "--tp", 2, "--sp")
+        plan = json.loads(file.read_text())
+        self.assertEqual(sorted(plan["cuts"]), ["main_decode", "main_prefill"])
+        first = plan["cuts"]["main_prefill"]
+        del plan["cuts"]["main_decode"]
+        file.write_text(json.dumps(plan))
+        self.assertEqual(self.partitioned(model, "--load-plan", file), searched, "one profile's cuts are those of all")
+        other = next(op for op in plan["programs"]["main_decode"] if op["op"] == "MatMul" and op["node"] != first[0]["node"])
+        plan["cuts"]["main_decode"] = [{"node": other["node"], "op": other["op"]}]
+        file.write_text(json.dumps(plan))
+        done = program("shardc", model, "--load-plan", file, "--to", "staged")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("are not those of the profiles before it", done.stderr)
 
     def test_plans_with_ops_left_out_compute_the_same(self):
         """Any of them: shardings that do not meet are changed on the way, and it is proved that nothing is lost."""
@@ -125,6 +214,48 @@ class SavedPlans(EndToEnd):
             said = self.run_ok("shardc", "verify", model, "--tp", 2, "--pin", pin, "--dims", "batch=2,sequence=7")
             self.assertIn("computes what one rank computes", said)
 
+    def test_pins_that_contradict_each_other(self):
+        """In any order; neither is dropped in silence."""
+        model = self.folder / "mlp.onnx"
+        onnx.save(perceptron(), model)
+        cases = (
+            ("w1=[{}, {tp}]", "w1=[{tp}, {}]"),
+            ("w1=[{}, {tp}]", "w1=[{}, {}]"),
+            ("up=[{}, {}, {tp}]", "up=[{}, {tp}, {}]"),
+            ("up=[{tp}, {}, {}]", "up=[{}, {}, {}]"),
+        )
+        for pins in cases:
+            for first, second in (pins, pins[::-1]):
+                with self.subTest(first=first, second=second):
+                    done = program("shardc", model, "--tp", 2, "--pin", first, "--pin", second, "--save-plan", self.folder / "p.json")
+                    self.assertEqual(done.returncode, 2, done.stderr)
+                    self.assertIn(f"--pin {second}: contradicts {first}", done.stderr)
+                    self.assertFalse((self.folder / "p.json").exists())
+        for pin in ("up=[{tp}, {tp}, {}]", "up=[{tp, tp}, {}, {}]"):
+            done = program("shardc", model, "--tp", 2, "--pin", pin, "--to", "sharded")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("splits the value twice", done.stderr)
+
+    def test_pins_are_kept_together_or_refused(self):
+        """Any two of them: what is compiled has both."""
+        model = self.folder / "mlp.onnx"
+        onnx.save(perceptron(), model)
+        weights = [f"{w}={to}" for w in ("w1", "w2") for to in ("[{}, {}]", "[{tp}, {}]", "[{}, {tp}]")]
+        values = [f"{v}={to}" for v in ("up", "act", "down") for to in ("[{}, {}, {}]", "[{tp}, {}, {}]", "[{}, {tp}, {}]", "[{}, {}, {tp}]")]
+        kept = 0
+        for first, second in itertools.permutations(weights + values, 2):
+            if first.split("=")[0] == second.split("=")[0] or random.Random(first + second).random() < 0.7:
+                continue
+            done = program("shardc", model, "--tp", 2, "--pin", first, "--pin", second, "--to", "sharded")
+            if done.returncode:
+                self.assertEqual((done.returncode, done.stderr.count("error: ")), (2, 1), done.stderr)
+                continue
+            kept += 1
+            for pin in (first, second):
+                node, to = pin.split("=")
+                self.assertEqual(shardings_of(done.stdout, node), {to.replace("tp", '"tp"=2')}, f"{first} {second}")
+        self.assertGreater(kept, 30)
+
     def ops_of(self, model, *flags):
         file, _ = self.save(model, *flags)
         return json.loads(file.read_text())["programs"]["main"]
@@ -158,6 +289,21 @@ class SavedPlans(EndToEnd):
             (edited(lambda p: first_split(p).update(zig_zag="x")), '"zig_zag" is no truth value'),
             (edited(lambda p: p.update(mesh=[{"name": "ep", "size": 2}])), 'there is no axis "tp"'),
             (edited(lambda p: p["programs"].clear()), "has nothing of @main"),
+            (edited(lambda p: p["programs"].update(main_7=[])), "has @main_7, which the model has not"),
+            (edited(lambda p: p.update(microbatches=2)), 'has "microbatches", which no plan has; the nearest key is "micro_batches"'),
+            (edited(lambda p: p.update(sp="yes")), '"sp" is no truth value'),
+            (edited(lambda p: p.update(micro_batches=0)), '"micro_batches" is 0, expected 1 to'),
+            (edited(lambda p: p["mesh"][0].update(share=[1, 1])), 'an axis of "mesh" has "share"'),
+            (edited(lambda p: p["programs"]["main"][0].update(split=[])), 'has "split", which no plan has; the nearest key is "splits"'),
+            (edited(lambda p: p["programs"]["main"][0].update(index="7")), '"index" is no number from 0 on'),
+            (edited(lambda p: p["programs"]["main"][0].update(index=-7)), '"index" is no number from 0 on'),
+            (edited(lambda p: p["programs"]["main"][0].pop("op")), 'has no "op"'),
+            (edited(lambda p: first_split(p).update(factor=1.5)), 'a split "factor" is no number from 0 on'),
+            (edited(lambda p: first_split(p).pop("dim")), 'a split has no "dim"'),
+            (edited(lambda p: first_split(p).pop("axes")), 'a split has no "axes"'),
+            (edited(lambda p: p.update(cuts={"main": [{"node": "x", "op": "MatMul"}]})), '"cuts" of @main has 1 cuts, and "mesh" no "pp"'),
+            (edited(lambda p: p.update(stages={"x": 1})), '"stages": x: is in stage 1, expected one of 0 to 0'),
+            (edited(lambda p: p["mesh"].insert(0, {"name": "pp", "size": 99})), '"mesh" has "pp" = 99: the model can be cut into at most'),
             (edited(lambda p: p["programs"]["main"][0].update(node="embed_token")), "the nearest one is"),
             (edited(lambda p: first_split(p).update(dim=7)), "it has no dim 7 of result 0"),
             (edited(lambda p: first_split(p).update(size="77")), "the plan is one of another model"),

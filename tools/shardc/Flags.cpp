@@ -207,9 +207,14 @@ static std::string checkStopping(const Flags &flags) {
     if (isGiven)
       return std::string(flag) + ": is of a whole compile, and --to " +
              flags.to + " stops before; leave one of them out";
-  if (!flags.savePlan.empty() && phaseIndex(flags.to) < phaseIndex("sharded"))
-    return "--save-plan: there is no plan before phase sharded, and --to " +
-           flags.to + " stops there; leave one of them out";
+  for (const auto &[flag, isGiven] :
+       {std::pair("--save-plan", !flags.savePlan.empty()),
+        {"--load-plan", !flags.loadPlan.empty()},
+        {"--pin", !flags.pins.empty()}})
+    if (isGiven && phaseIndex(flags.to) < phaseIndex("sharded"))
+      return std::string(flag) +
+             ": there is no plan before phase sharded, and --to " + flags.to +
+             " stops there; leave one of them out";
   if (std::filesystem::is_directory(flags.output))
     return "-o " + flags.output + ": is a folder; --to " + flags.to +
            " writes a file";

@@ -2,6 +2,7 @@
 
 #include "dialects/onnx/ops/Contraction.h"
 
+#include "dialects/onnx/BroadcastTo.h"
 #include "dialects/onnx/Decomposition.h"
 #include "dialects/onnx/ops/Quantization.h"
 #include "dialects/onnx/ops/Windows.h"
@@ -124,8 +125,8 @@ LogicalResult GemmOp::inferTypes(ShapeInference &inference) {
     return failure();
   SmallVector<DimExpr, 4> dims = {lhs[0], rhs[1]};
   for (Value addend : getAddend()) {
-    auto all = inference.broadcast(*this, dims, inference.dims(addend));
-    if (failed(all))
+    if (failed(broadcastTo(inference, *this, dims, inference.dims(addend),
+                           "an addend")))
       return failure();
   }
   inference.setType(getResult(), inference.element(getLhs()), dims);

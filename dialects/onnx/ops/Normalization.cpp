@@ -2,6 +2,8 @@
 
 #include "dialects/onnx/ops/Normalization.h"
 
+#include "dialects/onnx/BroadcastTo.h"
+
 using namespace mlir;
 
 #define GET_OP_CLASSES
@@ -62,12 +64,9 @@ static LogicalResult inferNorm(Operation *op, ShapeInference &inference) {
   for (Value parameter : op->getOperands().drop_front()) {
     if (!ShapeInference::isPresent(parameter))
       continue;
-    auto all = inference.broadcast(op, dims, inference.dims(parameter));
-    if (failed(all))
+    if (failed(broadcastTo(inference, op, dims, inference.dims(parameter),
+                           "a scale or bias")))
       return failure();
-    if (all->size() != dims.size())
-      return op->emitOpError("has a scale or bias with ")
-             << all->size() << " dims, expected at most " << dims.size();
   }
   inference.setType(op->getResult(0), inference.element(input), dims);
   // Mean and inverse standard deviation.

@@ -2,6 +2,7 @@
 
 #include "dialects/onnx/ops/Quantization.h"
 
+#include "dialects/onnx/BroadcastTo.h"
 #include "dialects/onnx/Decomposition.h"
 #include "dialects/onnx/ElementTypes.h"
 #include "dialects/onnx/ops/Arithmetic.h"
@@ -268,12 +269,10 @@ alignZeroPoint(MatMulIntegerOp op, ShapeInference &inference, unsigned index) {
     dims.push_back(1);
     zeroPoint = inference.reshape(op, zeroPoint, dims);
   }
-  auto all = inference.broadcast(op, data, dims);
-  if (failed(all))
+  if (failed(broadcastTo(inference, op, data, dims, "a zero point")))
     return failure();
   size_t fromEnd = index == 0 ? 1 : 2;
-  if (dims.size() > data.size() ||
-      (dims.size() >= fromEnd && !dims[dims.size() - fromEnd].isConstant(1)))
+  if (dims.size() >= fromEnd && !dims[dims.size() - fromEnd].isConstant(1))
     return op.emitOpError("has a zero point of ")
            << zeroPoint.getType() << ", expected one for each "
            << (index == 0 ? "row of A" : "column of B");

@@ -122,7 +122,22 @@ LogicalResult Network::checkDims(int64_t directions) {
   steps = dims[0];
   batch = dims[1];
   size = recurrence[2];
-  return success();
+  const Decomposition::Dims state =
+      isBatchFirst ? Decomposition::Dims{batch, directions, size}
+                   : Decomposition::Dims{directions, batch, size};
+  auto expect = [&](unsigned operand, ArrayRef<DimExpr> sizes, StringRef name) {
+    return build.expectDims(build.operand(operand), sizes, name);
+  };
+  const DimExpr all = gates * size;
+  return success(
+      succeeded(expect(1, {directions, all, dims[2]}, "weights")) &&
+      succeeded(expect(2, {directions, all, size}, "recurrence weights")) &&
+      succeeded(expect(kBias, {directions, 2 * all}, "a bias")) &&
+      succeeded(expect(kLengths, {batch}, "sequence_lens")) &&
+      succeeded(expect(kHidden, state, "an initial state")) &&
+      (!hasCell ||
+       (succeeded(expect(kCell, state, "an initial cell")) &&
+        succeeded(expect(kPeepholes, {directions, 3 * size}, "peepholes")))));
 }
 
 //===----------------------------------------------------------------------===//

@@ -158,22 +158,33 @@ static void fillPattern(Tensor &y, StringRef pattern) {
   }
 }
 
+std::optional<unsigned> bytesOfHalves(ArrayRef<Value> leaves, Value leaf) {
+  auto weight = leaf.getDefiningOp<WeightOp>();
+  auto isOf = [](Value value, unsigned bits) {
+    return mlir::getElementTypeOrSelf(value.getType()).isInteger(bits);
+  };
+  if (!weight || !isOf(leaf, 4))
+    return std::nullopt;
+  for (auto [number, other] : llvm::enumerate(leaves)) {
+    auto source = other.getDefiningOp<WeightOp>();
+    if (source && isOf(other, 8) &&
+        source.getFileAttr() == weight.getFileAttr() &&
+        source.getNameAttr() == weight.getNameAttr() &&
+        source.getOffset() == weight.getOffset())
+      return number;
+  }
+  return std::nullopt;
+}
+
 void shareBytes(ArrayRef<Value> leaves, MutableArrayRef<Tensor> tensors) {
   for (auto [leaf, halves] : llvm::zip(leaves, tensors)) {
-    auto weight = leaf.getDefiningOp<WeightOp>();
-    if (!weight || !halves.element || !halves.element.isInteger(4))
+    const std::optional<unsigned> source = bytesOfHalves(leaves, leaf);
+    if (!source || !halves.element)
       continue;
-    for (auto [other, bytes] : llvm::zip(leaves, tensors)) {
-      auto source = other.getDefiningOp<WeightOp>();
-      if (!source || !bytes.element || !bytes.element.isInteger(8) ||
-          source.getFileAttr() != weight.getFileAttr() ||
-          source.getNameAttr() != weight.getNameAttr() ||
-          source.getOffset() != weight.getOffset())
-        continue;
-      for (int64_t i = 0; i < halves.size() && i / 2 < bytes.size(); ++i) {
-        const auto byte = unsigned(bytes.data[i / 2]);
-        halves.data[i] = i % 2 == 0 ? byte % 16 : byte / 16;
-      }
+    const Tensor &bytes = tensors[*source];
+    for (int64_t i = 0; i < halves.size() && i / 2 < bytes.size(); ++i) {
+      const auto byte = unsigned(bytes.data[i / 2]);
+      halves.data[i] = i % 2 == 0 ? byte % 16 : byte / 16;
     }
   }
 }

@@ -288,6 +288,8 @@ Validator::Key Validator::keyOf(const Region &region, const SizeFacts &facts) {
     auto weight = leaf.getDefiningOp<WeightOp>();
     key.push_back(weight ? weight.getPatternAttr().getAsOpaquePointer()
                          : nullptr);
+    if (std::optional<unsigned> bytes = bytesOfHalves(region.leaves, leaf))
+      key.push_back(reinterpret_cast<const void *>(uintptr_t(*bytes + 1)));
     auto known = region.known.find(leaf);
     if (known != region.known.end())
       for (dist::DimExpr element : known->second)

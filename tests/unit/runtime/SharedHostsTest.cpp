@@ -86,6 +86,46 @@ TEST(SharedHosts, aGroupIsFullBeforeItsMachine) {
                  "leaves 100 free: rank 0 60, rank 1 60;");
 }
 
+TEST(SharedHosts, aPoolThatIsSeenAtTwoPlacesIsOne) {
+  std::vector<HostRoom> rooms;
+  std::vector<HostReport> reports(2, report(60, 1, 1000));
+  for (HostReport &each : reports) {
+    inGroup(each, 7, 130);
+    inGroup(each, 7, 125);
+  }
+  ASSERT_TRUE(shareHosts(reports, rankText, rooms).isOk());
+  EXPECT_EQ(rooms[0].free, 125);
+  EXPECT_EQ(rooms[0].beside.bytes(), 60);
+}
+
+/// One rank's own limit is what a request of all ranks has.
+TEST(SharedHosts, thePoolWithTheFewestPositionsCounts) {
+  std::vector<HostRoom> rooms;
+  std::vector<HostReport> reports(2, report(60, 1, 1000));
+  for (HostReport &each : reports)
+    each.needed.cachePosition = 2;
+  inGroup(reports[1], 5, 80, Kind::Setting);
+  ASSERT_TRUE(shareHosts(reports, rankText, rooms).isOk());
+  for (const HostRoom &room : rooms) {
+    NeededBytes all = reports[0].needed;
+    all += room.beside;
+    EXPECT_EQ((room.free - all.bytes()) / all.cachePosition, 10);
+  }
+}
+
+TEST(SharedHosts, sumsOverManyRanksDoNotOverflow) {
+  std::vector<HostRoom> rooms;
+  HostMemory memory;
+  memory.pools = {{1, 1000, Kind::Machine}};
+  const HostReport most =
+      reportOf({INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}, memory);
+  const Status status =
+      shareHosts(std::vector<HostReport>(65536, most), rankText, rooms);
+  EXPECT_EQ(status.code(), StatusCode::Artifact);
+  expectContains(status.message(), "65536 ranks on one host need " +
+                                       std::to_string(3 * (int64_t{1} << 60)));
+}
+
 TEST(SharedHosts, theUsersLimitIsNamed) {
   std::vector<HostRoom> rooms;
   std::vector<HostReport> reports(2, report(60, 1, 1000));

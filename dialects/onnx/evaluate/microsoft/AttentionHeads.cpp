@@ -21,11 +21,13 @@ std::optional<Tensor> attendTo(const Definition &d, const Heads &h) {
       (h.bias && !reaches(*h.bias, scored)))
     return std::nullopt;
   Tensor y(h.q.element, {batch, queries, heads * columns});
+  const bool hidesByLowest = h.padding && h.filter == -largestOf(h.q.element);
   forEachIndex({batch, heads, queries}, [&](Index at3) {
     const int64_t b = at3[0], n = at3[1], i = at3[2];
     AttentionRow row;
     for (int64_t j = 0; j < keys; ++j) {
-      if (h.isCausal && j > h.past + i && i + 1 < queries) {
+      const bool isLater = h.isCausal && j > h.past + i && i + 1 < queries;
+      if (isLater && !hidesByLowest) {
         row.hide();
         continue;
       }
@@ -33,7 +35,7 @@ std::optional<Tensor> attendTo(const Definition &d, const Heads &h) {
       for (int64_t e = 0; e < width; ++e)
         score += at(h.q, {b, n, i, e}) * at(h.k, {b, n, j, e});
       score *= h.scale;
-      const double filter = padding.hides(b, i, j) ? h.filter : 0;
+      const double filter = isLater || padding.hides(b, i, j) ? h.filter : 0;
       const double bias = h.bias ? at(*h.bias, {b, n, i, j}) : 0;
       if (h.bias || h.padding)
         score = biased(d, y.element, score, d.as(y.element, filter + bias));

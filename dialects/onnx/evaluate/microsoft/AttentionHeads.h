@@ -4,7 +4,8 @@
 //   y_i         = sum_j softmax(score(i))_j v_j
 //
 // Unidirectional, query i of s sees the past and keys up to its own; the last
-// one sees all.
+// one sees all. Others have the lowest number of the type added, which is -inf but
+// where the filter is that number, too: a row that sees no key has all alike then.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_ONNX_EVALUATE_MICROSOFT_ATTENTIONHEADS_H

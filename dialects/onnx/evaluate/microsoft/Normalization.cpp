@@ -105,7 +105,9 @@ static Outcome normEmbeddings(Call &call) {
   const Tensor *given = d.operand(kAt), *mask = d.operand(kMask);
   if (ids.rank() != 2 || words.rank() != 2 || places.rank() != 2 ||
       (kinds && (!table || kinds->shape != ids.shape)) ||
-      (mask && mask->shape != ids.shape) || (given && given->rank() != 2))
+      (mask && mask->shape != ids.shape) ||
+      (given && (given->rank() != 2 || !reaches(*given, ids.shape) ||
+                 given->shape[1] != ids.shape[1])))
     return Outcome::Unfit;
   const int64_t batch = ids.shape[0], length = ids.shape[1];
   const int64_t width = words.shape[1];

@@ -17,16 +17,28 @@ LogicalResult MicrosoftGeluOp::inferTypes(ShapeInference &inference) {
   return d.replaceBy({d.make<GeluOp>({getInput()})});
 }
 
+/// A number for each of the input's last dim.
+static LogicalResult expectBias(Decomposition &d, Value input, Value bias) {
+  const Decomposition::Dims dims = d.dims(input);
+  return dims.empty() ? d.op->emitOpError("has an input without dims")
+                      : d.expectDims(bias, dims.back(), "a bias");
+}
+
 LogicalResult MicrosoftBiasGeluOp::inferTypes(ShapeInference &inference) {
   Decomposition d(*this, inference);
+  if (failed(expectBias(d, getInput(), getBias())))
+    return failure();
   return d.replaceBy({d.make<GeluOp>({d.add(getInput(), getBias())})});
 }
 
 LogicalResult MicrosoftFastGeluOp::inferTypes(ShapeInference &inference) {
   Decomposition d(*this, inference);
   Value input = getInput();
-  if (Value bias = d.operand(1))
+  if (Value bias = d.operand(1)) {
+    if (failed(expectBias(d, input, bias)))
+      return failure();
     input = d.add(input, bias);
+  }
   return d.replaceBy(
       {d.make<GeluOp>({input}, d.attribute("approximate", "tanh"))});
 }

@@ -49,7 +49,8 @@ MicrosoftRotaryEmbeddingOp::inferTypes(ShapeInference &inference) {
     return d.refuse("a scale other than 1", remedy);
   if (failed(d.expectRank(getInput(), "an input", {3, 4})) ||
       failed(d.expectRank(getPositionIds(), "position_ids", {1, 2})) ||
-      failed(d.expectRank(getCosCache(), "a cos_cache", 2)))
+      failed(d.expectRank(getCosCache(), "a cos_cache", 2)) ||
+      failed(d.expectDims(getSinCache(), d.dims(getCosCache()), "a sin_cache")))
     return failure();
   bool isFlat = d.rank(getInput()) == 3;
   Value heads = getInput();
@@ -142,6 +143,8 @@ static LogicalResult replaceProjected(OpTy op, Decomposition &d,
     return failure();
   DimExpr first = 0;
   if (past) {
+    if (failed(d.expectSize(past, 0, 2, "a past of keys and values")))
+      return failure();
     first = d.dims(past)[3];
     qkv[1] = appendToPast(d, d.row(past, 0, 0), qkv[1]);
     qkv[2] = appendToPast(d, d.row(past, 0, 1), qkv[2]);
@@ -153,10 +156,10 @@ static LogicalResult replaceProjected(OpTy op, Decomposition &d,
   if (padding)
     mask.addPadding(d, padding, {q[0], q[2], k[2]}, d.element(qkv[0]),
                     op.getMaskFilterValue().convertToDouble());
-  if (bias)
-    mask.add(d, bias);
   if (op.getUnidirectional())
-    mask.show(d, causalKeys(d, first, q[2], k[2]));
+    mask.showCausal(d, causalKeys(d, first, q[2], k[2]), d.element(qkv[0]));
+  if (bias && failed(mask.addScores(d, bias, q[2], k[2])))
+    return failure();
   std::optional<float> scale = scaleOr(d, op.getScale(), qkv[0]);
   if (!scale)
     return failure();
@@ -235,8 +238,12 @@ public:
         failed(d.expectRank(value, "a value", {3, 4})))
       return failure();
     if (d.rank(query) == 5) { // [b, s, n, q | k | v, d]
+      if (failed(d.expectSize(query, 3, 3, "a query with keys and values")))
+        return failure();
       q = d.row(query, 3, 0), k = d.row(query, 3, 1), v = d.row(query, 3, 2);
     } else if (key && d.rank(key) == 5) { // [b, t, n, k | v, d]
+      if (failed(d.expectSize(key, 3, 2, "a key with values")))
+        return failure();
       q = query, k = d.row(key, 3, 0), v = d.row(key, 3, 1);
     } else if (key && value) {
       q = query, k = key, v = value;
@@ -321,10 +328,12 @@ MicrosoftMultiHeadAttentionOp::inferTypes(ShapeInference &inference) {
   if (Value padding = d.operand(kKeyPadding))
     mask.addPadding(d, padding, {queries[0], queries[2], keys[2]},
                     d.element(heads.q), getMaskFilterValue().convertToDouble());
-  if (Value bias = d.operand(kScoreBias))
-    mask.add(d, bias);
   if (getUnidirectional())
-    mask.show(d, causalKeys(d, past, queries[2], keys[2]));
+    mask.showCausal(d, causalKeys(d, past, queries[2], keys[2]),
+                    d.element(heads.q));
+  if (Value bias = d.operand(kScoreBias))
+    if (failed(mask.addScores(d, bias, queries[2], keys[2])))
+      return failure();
   Value result = attend(d, {heads.q, k, v, *scale}, mask);
   return d.replaceBy({mergeHeads(d, result), k, v});
 }

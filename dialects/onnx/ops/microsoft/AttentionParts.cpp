@@ -64,14 +64,37 @@ std::optional<float> scaleOr(Decomposition &d, const APFloat &scale,
 // Masks
 //===----------------------------------------------------------------------===//
 
+static double lowestOf(Type element) {
+  auto type = dyn_cast<FloatType>(element);
+  return type ? APFloat::getLargest(type.getFloatSemantics(), true)
+                    .convertToDouble()
+              : -std::numeric_limits<double>::infinity();
+}
+
 void ScoreMask::add(Decomposition &d, Value more) {
   bias = bias ? d.add(bias, more) : more;
   isKnown &= bool(bias);
 }
 
+LogicalResult ScoreMask::addScores(Decomposition &d, Value more,
+                                   DimExpr queries, DimExpr keys) {
+  if (failed(d.expectRank(more, "an attention_bias", 4)) ||
+      failed(d.expectSize(more, 2, queries, "an attention_bias")) ||
+      failed(d.expectSize(more, 3, keys, "an attention_bias")))
+    return failure();
+  add(d, more);
+  return success();
+}
+
 void ScoreMask::show(Decomposition &d, Value keys) {
   visible = visible ? d.make<AndOp>({visible, keys}) : keys;
   isKnown &= bool(visible);
+}
+
+void ScoreMask::showCausal(Decomposition &d, Value keys, Type element) {
+  if (!hidesByLowest || !bias)
+    return show(d, keys);
+  bias = d.make<WhereOp>({keys, bias, d.number(element, lowestOf(element))});
 }
 
 Value ScoreMask::combined(Decomposition &d, Type element) const {
@@ -91,6 +114,13 @@ Value causalKeys(Decomposition &d, DimExpr past, DimExpr queries,
   return d.make<OrOp>({visible, d.make<EqualOp>({column, last})});
 }
 
+/// Whether a batch that has only a name must be as many as these numbers.
+static bool saysBatch(DimExpr size, DimExpr batch) {
+  const std::optional<int64_t> count = size.asConstant();
+  return count && !batch.asConstant() && *count % 2 != 0 &&
+         (*count - 2) % 3 != 0;
+}
+
 /// Of ends, or ends and starts, of the keys that a row of the batch sees. The
 /// name of a dim does not say which: [b] is [2 * b] with starts at 0, which stand
 /// behind it here to be read in their place.
@@ -103,9 +133,9 @@ static Value keysBetween(Decomposition &d, Value mask, DimExpr batch,
   DimExpr size = d.dims(mask)[0];
   Value positions = d.range(0, keys);
   // Lengths of keys, then where queries and keys of each row begin.
-  bool areLengths = size == batch || size == 3 * batch + 2;
-  Value ends =
-      perRow(areLengths && size == batch ? mask : d.slice(mask, 0, 0, batch));
+  const bool isBatch = size == batch || saysBatch(size, batch);
+  bool areLengths = isBatch || size == 3 * batch + 2;
+  Value ends = perRow(isBatch ? mask : d.slice(mask, 0, 0, batch));
   if (areLengths)
     return d.make<LessOp>({positions, ends});
   if (size != 2 * batch)
@@ -134,6 +164,11 @@ static LogicalResult expectLengths(Decomposition &d, DimExpr size,
                                    DimExpr batch) {
   if (size == batch || size == 2 * batch || size == 3 * batch + 2)
     return success();
+  if (saysBatch(size, batch))
+    return d.inference.assume(d.op, GuardKind::Equal, batch, size,
+                              d.op->getName().stripDialect() +
+                                  ": the batch of a mask of " + size.str() +
+                                  " lengths");
   return d.inference.assume(
       d.op, GuardKind::Equal, size * size + 2 * batch * batch, 3 * batch * size,
       d.op->getName().stripDialect() + ": a mask of " + size.str() +
@@ -183,10 +218,8 @@ void ScoreMask::addPadding(Decomposition &d, Value mask,
   Value visible = paddingKeys(d, mask, batch, queries, keys);
   // The lowest number of a wider type would be -inf here, and rows without any
   // key not a number.
-  if (auto type = dyn_cast<FloatType>(element))
-    filter = std::max(
-        filter,
-        APFloat::getLargest(type.getFloatSemantics(), true).convertToDouble());
+  filter = std::max(filter, lowestOf(element));
+  hidesByLowest = filter == lowestOf(element);
   add(d, visible ? d.make<WhereOp>({visible, d.number(element, 0),
                                     d.number(element, filter)})
                  : Value());

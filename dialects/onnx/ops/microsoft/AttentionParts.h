@@ -36,9 +36,14 @@ struct ScoreMask {
   mlir::Value bias;    ///< null: none
   mlir::Value visible; ///< bool; null: all
   bool isKnown = true; ///< false: there was an error
+  bool hidesByLowest =
+      false; ///< padding does, by the lowest number of its type
 
   /// Scores get `bias` too.
   void add(Decomposition &d, mlir::Value more);
+  /// The same of an operand [b or 1, h or 1, s, t].
+  llvm::LogicalResult addScores(Decomposition &d, mlir::Value more,
+                                dist::DimExpr queries, dist::DimExpr keys);
   /// Scores [b, s, t] of keys that `padding` hides get `filter` too. The mask is
   /// [b, t], [b, s, t] or [b, 1, >= t, >= t] of 0 and 1, or the lengths [b] of the
   /// keys, with starts behind them [2 * b], or where rows begin [3 * b + 2]; [b, 1]
@@ -48,6 +53,10 @@ struct ScoreMask {
                   double filter);
   /// Only those of `keys` too.
   void show(Decomposition &d, mlir::Value keys);
+  /// The same of keys up to each query, behind padding and in front of other
+  /// biases: the others get the lowest number. Where padding hides keys by it too,
+  /// a row that sees none has all alike, as in ONNX Runtime.
+  void showCausal(Decomposition &d, mlir::Value keys, mlir::Type element);
   /// As one operand of onnx.Attention, of bool or `element`; null: none.
   mlir::Value combined(Decomposition &d, mlir::Type element) const;
 };

@@ -291,7 +291,8 @@ ScoreMask GroupQueryAttention::mask(DimExpr capacity) {
     mask.show(d, d.make<GreaterOp>(
                      {keys, d.sub(queries, d.integer(d.i64(), window))}));
   if (Value bias = d.operand(kAttentionBias))
-    mask.add(d, fill(bias, capacity));
+    mask.isKnown &=
+        succeeded(mask.addScores(d, fill(bias, capacity), added, capacity));
   return mask;
 }
 

@@ -91,6 +91,11 @@ MicrosoftEmbedLayerNormalizationOp::inferTypes(ShapeInference &inference) {
     return d.make<GatherOp>({table, indices}, d.attribute("axis", 0));
   };
   Value positions = d.operand(8);
+  if (failed(d.expectDims(d.operand(1), ids, "segment_ids")) ||
+      failed(d.expectDims(d.operand(7), ids, "a mask")) ||
+      failed(d.expectRank(positions, "position_ids", 2)) ||
+      failed(d.expectSize(positions, 1, ids[1], "position_ids")))
+    return failure();
   Value sum =
       d.add(rows(getWords(), getInputIds()),
             rows(getPositions(), positions ? positions : d.range(0, ids[1])));

@@ -107,11 +107,11 @@ func.func @ends_and_starts(%x: tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>
 // CHECK-NEXT: %[[CONSTANT2:.*]] = onnx.Constant {value = dense<0.000000e+00> : tensor<f32>} : () -> tensor<f32>
 // CHECK-NEXT: %[[CONSTANT3:.*]] = onnx.Constant {value = dense<-1.000000e+04> : tensor<f32>} : () -> tensor<f32>
 // CHECK-NEXT: %[[WHERE:.*]] = onnx.Where %[[RESHAPE6]], %[[CONSTANT2]], %[[CONSTANT3]] : {{.*}} -> tensor<?x1x1x?xf32, #dist.value<dims = [b, 1, 1, past + s]>>
-// CHECK-NEXT: %[[ADD2:.*]] = onnx.Add %[[WHERE]], %arg5 : {{.*}} -> tensor<?x6x?x?xf32, #dist.value<dims = [b, 6, s, past + s]>>
 // CHECK-NEXT: %[[RANGE:.*]] = onnx.Range {bounds = #dist.dims<[past, 1]>} : () -> tensor<?xi64, #dist.value<dims = [s]>>
 // CHECK-NEXT: %[[RESHAPE7:.*]] = onnx.Reshape %[[RANGE]] : {{.*}} -> tensor<?x1xi64, #dist.value<dims = [s, 1]>>
 // CHECK-NEXT: %[[RANGE2:.*]] = onnx.Range {bounds = #dist.dims<[0, 1]>} : () -> tensor<?xi64, #dist.value<dims = [past + s]>>
 // CHECK-NEXT: %[[LESSOREQUAL:.*]] = onnx.LessOrEqual %[[RANGE2]], %[[RESHAPE7]] : {{.*}} -> tensor<?x?xi1, #dist.value<dims = [s, past + s]>>
+// CHECK-NEXT: %[[ADD2:.*]] = onnx.Add %[[WHERE]], %arg5 : {{.*}} -> tensor<?x6x?x?xf32, #dist.value<dims = [b, 6, s, past + s]>>
 // CHECK-NEXT: %[[CONSTANT4:.*]] = onnx.Constant {value = dense<0xFF800000> : tensor<f32>} : () -> tensor<f32>
 // CHECK-NEXT: %[[WHERE2:.*]] = onnx.Where %[[LESSOREQUAL]], %[[ADD2]], %[[CONSTANT4]] : {{.*}} -> tensor<?x6x?x?xf32, #dist.value<dims = [b, 6, s, past + s]>>
 // CHECK-NEXT: %[[ATTENTION:.*]] = onnx.Attention %[[TRANSPOSE]], %[[CONCAT]], %[[CONCAT2]], %[[WHERE2]] {scale = 5.000000e-01 : f32} : {{.*}} -> tensor<?x6x?x16xf32, #dist.value<dims = [b, 6, s, 16]>>
