@@ -24,8 +24,9 @@ from tests.support import BIN, program, read_outputs
 
 SEEDS = 3  # of each family, in a test
 REQUESTS = 4  # of a case
-# What ONNX Runtime takes for granted, and does not check.
-LENIENT = set()
+# What was found: memory beside an operand was read, an operand was cut, or the compile ended with its own verifier.
+FOUND = (("projected_attention", 1), ("projected_attention", 2), ("head_layouts", 1), ("rotary_forms", 3), ("embeddings", 0),
+         ("embeddings", 3), ("recurrent", 1), ("product", 8), ("fused", 9), ("fused", 17), ("fused", 21))  # fmt: skip
 
 
 def with_symbols(case, draw):
@@ -69,7 +70,8 @@ def check_request(case, model, request, artifact, folder):
     if done.returncode != 0:
         return Verdict("broken", f"{sizes}: shardrun ended with {done.returncode}: {done.stderr[-800:]}")
     if not wanted:
-        return Verdict("lenient", f"{sizes}: no reference runs it")
+        kind = "without reference" if request is case.inputs else "lenient"
+        return Verdict(kind, f"{sizes}: no reference runs it")
     found = read_outputs(folder / "out")
     wrong = {reference: difference(case, found, outputs) for reference, outputs in wanted.items()}
     return Verdict("right") if "" in wrong.values() else Verdict("different", f"{sizes}: {wrong}")
@@ -108,6 +110,12 @@ class OddSizes(unittest.TestCase):
                 with self.subTest(case=f"{name}/{seed}"):
                     self.assertNotIn(verdict.kind, ("broken", "different"), verdict.text)
         self.assertGreater(counts["right"], len(cases), counts)
+
+    def test_what_was_found(self):
+        for name, seed in FOUND:
+            with self.subTest(case=f"{name}/{seed}"):
+                for verdict in check(name, seed):
+                    self.assertNotIn(verdict.kind, ("broken", "different", "lenient"), verdict.text)
 
 
 def main():

@@ -2,6 +2,7 @@
 
 #include "dialects/onnx/ops/microsoft/Normalization.h"
 
+#include "dialects/onnx/BroadcastTo.h"
 #include "dialects/onnx/Decomposition.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Logic.h"
@@ -39,6 +40,16 @@ static LogicalResult replaceSkipNorm(Decomposition &d, Value bias,
                                      const APFloat &epsilon) {
   if (failed(d.refuseResult(1, "mean")) ||
       failed(d.refuseResult(2, "inv_std_var")))
+    return failure();
+  const Decomposition::Dims dims = d.dims(d.operand(0));
+  if (dims.empty())
+    return d.op->emitOpError("has an input without dims");
+  for (Value vector : parameters)
+    if (failed(d.expectDims(vector, dims.back(), "a gamma or beta")))
+      return failure();
+  if (failed(d.expectDims(bias, dims.back(), "a bias")) ||
+      failed(
+          broadcastTo(d.inference, d.op, dims, d.dims(d.operand(1)), "a skip")))
     return failure();
   Value sum = d.add(d.operand(0), d.operand(1));
   if (bias)
