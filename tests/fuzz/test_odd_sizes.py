@@ -19,7 +19,7 @@ import onnx
 
 from tests.fuzz.operators import FAMILIES, build
 from tests.fuzz.operators.case import Draw
-from tests.fuzz.test_operators import Verdict, difference, expected, onnxruntime
+from tests.fuzz.test_operators import Verdict, difference, expected, onnxruntime, ranks
 from tests.support import BIN, program, read_outputs
 
 SEEDS = 3  # of each family, in a test
@@ -87,7 +87,7 @@ def check(family, seed):
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         onnx.save(model, folder / "model.onnx")
-        done = program("shardc", folder / "model.onnx", "-o", folder / "m.shard")
+        done = program("shardc", folder / "model.onnx", "--tp", ranks(seed), "-o", folder / "m.shard")
         if done.returncode == 3 and "reproducer generated" not in done.stderr:
             return [Verdict("refused", done.stderr.strip())]
         if done.returncode != 0:
