@@ -316,6 +316,10 @@ private:
       report.takePlan(*module);
     if (phase == "staged")
       report.takeStages(*module);
+    if (phase == "sharded" && lastOfPlan() == phase &&
+        !options.savePlan.empty() && options.mesh.find(dist::kPipelineAxis))
+      errors << "warning: --save-plan: --to sharded ends before stages are "
+                "cut, so the plan does not say where; use --to staged\n";
     if (phase == lastOfPlan())
       if (ExitCode code = report.savePlan(errors); code != ExitCode::Done)
         return code;

@@ -50,7 +50,7 @@ void pinLeaf(const Graph &graph, FactorNode leaf, const AxisList &axes,
   for (unsigned op : graph.opsWith(leaf)) {
     const OpLeaf *known = graph.ops[op].find(leaf);
     if (known->factorClass != FactorClass::NeedsReplication &&
-        !plan.ops[op].isPinned && !plan.ops[op].uses(axes))
+        plan.ops[op].mayTake(axes, leaf))
       plan.ops[op].split(leaf, axes);
   }
 }
@@ -116,6 +116,9 @@ public:
                        [](const AxisList &dim) { return dim.empty(); }))
         pinWhole(graph, number, plan);
     for (const auto &[number, pin] : decided)
+      if (graph.ops[number].kind == OpKind::Weight)
+        settleUsers(number);
+    for (const auto &[number, pin] : decided)
       for (const LeafSplit &split : plan.ops[number].splits)
         pinLeaf(graph, split.leaf, split.axes, plan);
   }
@@ -127,6 +130,25 @@ private:
     const Pin *pin;
     PinnedAxes axes;
   };
+
+  /// Where a weight is used it is as the pin says, and nothing else splits it.
+  void settleUsers(unsigned weight) {
+    const GraphOp &op = graph.ops[weight];
+    for (unsigned user : graph.values[op.resultValues.front()].consumers) {
+      OpPlan &plan = this->plan.ops[user];
+      for (FactorNode dim : op.results.front())
+        graph.space.forEachLeaf(dim, [&](FactorNode leaf, bool) {
+          const OpLeaf *known = graph.ops[user].find(leaf);
+          if (!known || plan.isPinned)
+            return;
+          for (const LeafSplit &split : this->plan.ops[weight].splits)
+            if (split.leaf == leaf && plan.mayTake(split.axes, leaf) &&
+                known->factorClass != FactorClass::NeedsReplication)
+              plan.split(leaf, split.axes);
+          plan.settled.push_back(leaf);
+        });
+    }
+  }
 
   std::string decide(unsigned number, const Pin &pin) {
     PinnedAxes axes;

@@ -370,6 +370,8 @@ private:
         return planName + ": \"cuts\" has @" + name +
                ", which the model has not: it is of another model, or of other "
                "flags";
+      if (!list.is_array())
+        return planName + ": \"cuts\" of @" + name + " is no list";
       if (!isCut && !list.empty())
         return planName + ": \"cuts\" of @" + name + " has " +
                std::to_string(list.size()) +

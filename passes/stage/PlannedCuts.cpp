@@ -78,8 +78,6 @@ Json writeCuts(const StageGraph &graph, ArrayRef<size_t> cuts) {
 
 std::string readCuts(const Json &planned, const StageGraph &graph,
                      size_t numStages, std::vector<size_t> &cuts) {
-  if (!planned.is_array())
-    return "is no list";
   if (planned.size() + 1 != numStages)
     return "has " + std::to_string(planned.size()) + " cuts, expected " +
            std::to_string(numStages - 1) + " for " + std::to_string(numStages) +

@@ -41,6 +41,15 @@ class SymbolicSizes(EndToEnd):
         text = f"g (float[n,2,h,w] x) => (float[n,2,p,q] y) <{weights}> {{ y = Resize<{attributes}>(x, {operands}) }}"
         self.check(text, *({"x": self.floats(*size)} for size in sizes))
 
+    def test_norms_by_scales_of_more_dims(self):
+        """A scale or bias may differ along dims that are not normalised."""
+        for scale, bias in (("3,4", ""), ("4", "3,4"), ("3,4", "4"), ("1,4", "2,3,4")):
+            count = [int(np.prod([int(n) for n in dims.split(",")])) for dims in (scale, bias) if dims]
+            weights = [f"float[{dims}] {name} = {{{', '.join(str(0.5 + i) for i in range(n))}}}"
+                       for name, dims, n in zip("sb", (scale, bias), count)]
+            text = f"g (float[n,3,4] x) => (float[n,3,4] y) <{', '.join(weights)}> {{ y = LayerNormalization(x, s{', b' if bias else ''}) }}"
+            self.check(text, {"x": self.floats(2, 3, 4)})
+
     def test_antialias_of_a_scale(self):
         for mode in ("linear", "cubic"):
             self.resize(f'mode="{mode}", antialias=1', ", s", (1, 2, 5, 7), (2, 2, 9, 4), (1, 2, 2, 2),

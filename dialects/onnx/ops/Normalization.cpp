@@ -3,6 +3,7 @@
 #include "dialects/onnx/ops/Normalization.h"
 
 #include "dialects/onnx/BroadcastTo.h"
+#include "dialects/onnx/Decomposition.h"
 
 using namespace mlir;
 
@@ -79,6 +80,40 @@ static LogicalResult inferNorm(Operation *op, ShapeInference &inference) {
   return success();
 }
 
+/// Whether a scale or bias differs along dims that are not normalised, as that of
+/// [3, 4] for rows of [2, 3, 4]: it is no part of a norm then.
+static bool isWide(Operation *op, ShapeInference &inference) {
+  const int64_t rank = inference.rank(op->getOperand(0));
+  const int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
+  const int64_t most = axis < 0 ? -axis : rank - axis;
+  if (most < 1 || most > rank)
+    return false; // an error
+  return llvm::any_of(op->getOperands().drop_front(), [&](Value parameter) {
+    if (!ShapeInference::isPresent(parameter))
+      return false;
+    const SmallVector<DimExpr, 4> dims = inference.dims(parameter);
+    return int64_t(dims.size()) > most &&
+           !llvm::all_of(ArrayRef(dims).drop_back(most),
+                         [](DimExpr size) { return size.isConstant(1); });
+  });
+}
+
+/// A norm by 1, then the product and the sum.
+template <typename NormOp>
+static LogicalResult replaceWide(NormOp op, ShapeInference &inference) {
+  Decomposition d(op, inference);
+  Value input = op.getOperand(0), scale = d.operand(1), bias = d.operand(2);
+  for (Value parameter : {scale, bias})
+    if (parameter && failed(broadcastTo(inference, op, d.dims(input),
+                                        d.dims(parameter), "a scale or bias")))
+      return failure();
+  Value norm = d.make<NormOp>({input, d.number(d.element(input), 1)},
+                              {d.attribute("axis", op.getAxis()),
+                               d.attribute("epsilon", op.getEpsilon())});
+  norm = d.mul(norm, scale);
+  return d.replaceBy({bias ? d.add(norm, bias) : norm});
+}
+
 /// Normalised dims need replication, in scale and bias too.
 static ShardingRule normRule(Operation *op, int64_t axis) {
   ShardingRule rule;
@@ -106,6 +141,8 @@ static ShardingRule normRule(Operation *op, int64_t axis) {
 }
 
 LogicalResult LayerNormalizationOp::inferTypes(ShapeInference &inference) {
+  if (isWide(*this, inference))
+    return replaceWide(*this, inference);
   return inferNorm(*this, inference);
 }
 
@@ -114,6 +151,8 @@ ShardingRule LayerNormalizationOp::shardingRule() {
 }
 
 LogicalResult RMSNormalizationOp::inferTypes(ShapeInference &inference) {
+  if (isWide(*this, inference))
+    return replaceWide(*this, inference);
   return inferNorm(*this, inference);
 }
 

@@ -110,8 +110,7 @@ private:
 LogicalResult Network::checkDims(int64_t directions) {
   Decomposition::Dims dims = build.dims(build.op->getOperand(0));
   Decomposition::Dims recurrence = build.dims(build.op->getOperand(2));
-  if (dims.size() != 3 || recurrence.size() != 3 ||
-      recurrence[0] != DimExpr(directions))
+  if (dims.size() != 3 || recurrence.size() != 3)
     return build.refuse("operands of other dims than x [s, b, i] and "
                         "recurrence [directions, gates n, n]",
                         "export the model again");

@@ -52,6 +52,9 @@ MicrosoftRotaryEmbeddingOp::inferTypes(ShapeInference &inference) {
       failed(d.expectRank(getCosCache(), "a cos_cache", 2)) ||
       failed(d.expectDims(getSinCache(), d.dims(getCosCache()), "a sin_cache")))
     return failure();
+  if (d.rank(getPositionIds()) == 1 && // of the first token
+      failed(d.expectSize(getPositionIds(), 0, 1, "position_ids")))
+    return failure();
   bool isFlat = d.rank(getInput()) == 3;
   Value heads = getInput();
   if (isFlat) {
@@ -62,7 +65,7 @@ MicrosoftRotaryEmbeddingOp::inferTypes(ShapeInference &inference) {
     return failure();
   DimExpr batch = d.dims(heads)[0], length = d.dims(heads)[2];
   Value positions = getPositionIds();
-  if (d.rank(positions) == 1) // of the first token
+  if (d.rank(positions) == 1)
     positions = d.expand(d.add(d.cast(positions, d.i64()), d.range(0, length)),
                          {batch, length});
   auto rows = [&](Value cache) {
