@@ -162,7 +162,7 @@ class Shares(PlanTest):
         self.assertEqual(difference.returncode, 1)
         self.assertRegex(difference.stdout, r"mesh\s+tp 3:\[5,2,1\]\s+tp 3")
         damaged = json.loads(plan.read_text())
-        for shares, words in (([5, 2], "tp has 3 ways; name 3 numbers"), ([5, 2, 0], "a number from 1 to 1000"), ("x", "tp has 3 ways")):
+        for shares, words in (([5, 2], "tp has 3 ways; name 3 numbers"), ([5, 2, 0], "a number from 1 to 1000"), ("x", '"shares" is no list')):
             damaged["mesh"][0]["shares"] = shares
             plan.write_text(json.dumps(damaged))
             done = program("shardc", llama, "--load-plan", plan, "--to", "partitioned")

@@ -14,7 +14,7 @@ from tests.fuzz.plans.models import draw_model, seeded
 from tests.support import program, read_outputs
 
 FLAGS_STATUS = 2  # of shardc, for what a user wrote
-REMEDY = re.compile("; (it can be split along|nothing can split it|the nearest one is|leave|list|put|whole it is)|: leave")
+REMEDY = re.compile("; (it can be split along|nothing can split it|the nearest (one|before) is|leave|list|put|whole it is)|: leave")
 
 
 @dataclass
@@ -92,7 +92,8 @@ class Case:
             return "--pin" in error and REMEDY.search(error)
         plan = json.loads((self.folder / "edited.json").read_text())
         nodes = {entry["node"] for entries in plan["programs"].values() for entry in entries}
-        return any(f"--load-plan: {node}: " in error for node in nodes) and REMEDY.search(error)
+        nodes |= {cut["node"] for cuts in plan.get("cuts", {}).values() for cut in cuts}
+        return "--load-plan" in error and any(f": {node}: " in error for node in nodes) and REMEDY.search(error)
 
     def difference(self, found, expected):
         for i, (a, b) in enumerate(zip(sum(found, []), sum(expected, []), strict=True)):
