@@ -4,8 +4,10 @@
 
 #include "dialects/dist/NodeName.h"
 #include "passes/plan/PlanEntry.h"
+#include "passes/plan/PlanFile.h"
 
 #include <map>
+#include <tuple>
 
 using namespace mlir;
 using Json = nlohmann::json;
@@ -52,12 +54,10 @@ std::map<size_t, const Product *> firstOfPieces(ArrayRef<Product> products) {
 }
 
 std::string nearestTo(StringRef node, ArrayRef<Product> products) {
-  return llvm::min_element(products,
-                           [&](const Product &a, const Product &b) {
-                             return node.edit_distance(a.node) <
-                                    node.edit_distance(b.node);
-                           })
-      ->node;
+  plan::OpNames names;
+  for (const Product &product : products)
+    names.nodes.push_back(product.node);
+  return plan::nearestNode(names, node);
 }
 
 } // namespace
@@ -84,20 +84,21 @@ std::string readCuts(const Json &planned, const StageGraph &graph,
            " stages";
   const std::vector<Product> products = productsOf(graph);
   const auto first = firstOfPieces(products);
+  std::map<std::tuple<std::string, std::string, size_t>, const Product *> named;
+  for (const Product &product : products)
+    named[{product.node, product.op, product.index}] = &product;
   cuts = {0};
   for (const Json &entry : planned) {
     if (std::string wrong = plan::checkEntry(entry, kCutKeys); !wrong.empty())
       return "an entry " + wrong;
     const std::string node = entry["node"], op = entry["op"];
-    const size_t index = entry.value("index", size_t(0));
-    auto known = llvm::find_if(products, [&](const Product &product) {
-      return product.node == node && product.op == op && product.index == index;
-    });
-    if (known == products.end())
+    auto found = named.find({node, op, entry.value("index", size_t(0))});
+    if (found == named.end())
       return node + ": the model has no such " + op +
              " that reads weights; the nearest one is " +
              nearestTo(node, products);
-    if (first.at(known->piece) != &*known)
+    const Product *known = found->second;
+    if (first.at(known->piece) != known)
       return node + ": no stage can begin there; the nearest before is " +
              first.at(known->piece)->node;
     if (known->piece <= cuts.back())
