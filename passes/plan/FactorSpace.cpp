@@ -62,7 +62,15 @@ FactorSpace::List FactorSpace::parts(FactorNode node, Kind kind) const {
   if (nodes[node].kind != kind)
     return {node};
   List list;
-  llvm::SmallVector<FactorNode, 8> open{node};
+  bool isFlat = true;
+  for (FactorNode child : nodes[node].children) {
+    list.push_back(find(child));
+    isFlat &= nodes[list.back()].kind != kind;
+  }
+  if (isFlat)
+    return list;
+  llvm::SmallVector<FactorNode, 8> open(llvm::reverse(list));
+  list.clear();
   while (!open.empty()) {
     FactorNode next = find(open.pop_back_val());
     if (nodes[next].kind == kind)

@@ -5,6 +5,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <array>
+#include <atomic>
 #include <deque>
 #include <limits>
 #include <map>
@@ -166,12 +168,25 @@ DimExpr::DimExpr() {
   node = zero.node;
 }
 
-DimExpr::DimExpr(int64_t constant) {
+static const DimNode *constantNode(int64_t constant) {
   Terms terms;
   if (constant != 0)
     terms.push_back(Term{constant, {}});
   const unsigned size = terms.size();
-  node = Interner::get().node(std::move(terms), size, /*depth=*/0);
+  return Interner::get().node(std::move(terms), size, /*depth=*/0);
+}
+
+DimExpr::DimExpr(int64_t constant) {
+  // Most constants are small, and the interner is asked for each of them once.
+  static std::array<std::atomic<const DimNode *>, 4096> small;
+  if (constant < 0 || constant >= int64_t(small.size())) {
+    node = constantNode(constant);
+    return;
+  }
+  std::atomic<const DimNode *> &known = small[constant];
+  node = known.load(std::memory_order_acquire);
+  if (!node)
+    known.store(node = constantNode(constant), std::memory_order_release);
 }
 
 DimExpr DimExpr::symbol(llvm::StringRef name) {
@@ -237,6 +252,10 @@ DimExpr sum(llvm::ArrayRef<DimExpr> sizes) {
 }
 
 DimExpr operator+(DimExpr lhs, DimExpr rhs) {
+  if (lhs.isConstant(0))
+    return rhs;
+  if (rhs.isConstant(0))
+    return lhs;
   if (isTooLarge(lhs) || isTooLarge(rhs))
     return tooLarge();
   Terms terms; // merged, as both are in order
@@ -261,6 +280,11 @@ DimExpr operator*(DimExpr lhs, DimExpr rhs) {
     return rhs;
   if (rhs.isConstant(1))
     return lhs;
+  int64_t both;
+  if (auto a = lhs.asConstant(), b = rhs.asConstant();
+      a && b && !llvm::MulOverflow(*a, *b, both) &&
+      both != std::numeric_limits<int64_t>::min())
+    return both;
   if (isTooLarge(lhs) || isTooLarge(rhs) ||
       lhs.terms().size() * rhs.terms().size() > kMaxSize)
     return tooLarge();

@@ -123,6 +123,13 @@ llvm::SmallVector<AxisRef, 2> DimSharding::axes() const {
 }
 
 static void normalizeSegment(Segment &segment) {
+  if (segment.factors.size() == 1) { // no neighbours to merge it with
+    Factor &factor = segment.factors.front();
+    if (factor.isSplit())
+      factor.axes = mergeSubAxes(factor.axes);
+    factor.isReversed &= factor.isSplit();
+    return;
+  }
   llvm::SmallVector<Factor, 2> merged;
   for (Factor &factor : segment.factors) {
     factor.axes = mergeSubAxes(factor.axes);
@@ -139,12 +146,20 @@ static void normalizeSegment(Segment &segment) {
   segment.factors = std::move(merged);
 }
 
+static bool isEmpty(const Segment &segment) {
+  return llvm::any_of(segment.factors,
+                      [](const Factor &f) { return f.size.isConstant(0); });
+}
+
 void DimSharding::normalize() {
+  if (segments.size() == 1) { // no neighbours to merge it with
+    normalizeSegment(segments.front());
+    return;
+  }
   llvm::SmallVector<Segment, 1> merged;
   for (Segment &segment : segments) {
     normalizeSegment(segment);
-    bool empty = segment.size().isConstant(0);
-    if (empty && segments.size() > 1)
+    if (isEmpty(segment) && segments.size() > 1)
       continue;
     if (!merged.empty() && !merged.back().isSplit() && !segment.isSplit())
       merged.back() =
