@@ -125,6 +125,30 @@ class Plan(EndToEnd):
         self.assertIn(f"auto: {best['flags']}: the shortest step", done.stderr)
         self.assertEqual(json.loads(report.read_text())["mesh"], {"tp": 8})
 
+    def test_auto_keeps_what_flags_give(self):
+        """Beside --auto flags say what it is not to choose, as they do for `shardc plan`."""
+        model, _ = decoder(self.folder, **SMALL)
+        report = self.folder / "explain.json"
+        for given, planned in (
+            (["--tp", "2"], ["--tp", "2"]),
+            (["--tp", "1", "--pp", "2"], ["--tp", "1", "--pp", "2"]),
+            (["--cp", "2", "--cp-mode", "ulysses"], ["--cp", "2", "--cp-mode", "ulysses"]),
+            (["--tp", "4", "--dp", "1", "--sp"], ["--tp", "4", "--dp", "1", "--sp", "on"]),
+            (["--pp", "2", "--micro-batches", "4"], ["--pp", "2", "--micro-batches", "4"]),
+            (["--tp", "2", "--pp", "2", "--rank-order", "pp,tp"], ["--tp", "2", "--pp", "2", "--rank-order", "pp,tp"]),
+            (["--tp", "2", "--dp", "1", "--shares", "tp=3,1"], ["--tp", "2", "--dp", "1", "--shares", "tp=3,1"]),
+        ):
+            with self.subTest(given):
+                best = self.plan(model, "h100:1x8", *REQUESTS, *planned)["candidates"][0]
+                done = program("shardc", model, "--auto", "--topology", "h100:1x8", *REQUESTS, *given, "--explain-json", report)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                chosen = best["flags"].split(" --topology ")[0]
+                self.assertEqual(done.stderr.splitlines()[0], f"auto: {chosen}: {best['reason']}")
+                for flag, value in zip(given, given[1:] + [""]):
+                    if flag.startswith("--") and value != "1":
+                        self.assertIn(f"{flag} {value}".strip() if not value.startswith("--") else flag, chosen)
+                self.assertNotIn("warning", done.stderr)
+
     def test_another_order_of_ranks_leads(self):
         """Tokens go to their experts inside of a node, and sums of few rows go between the nodes."""
         model, _ = decoder(self.folder, **{**SMALL, "layers": 4, "experts": 8})
@@ -194,7 +218,9 @@ class Plan(EndToEnd):
             (["plan", model, "--topology", "h100:1x2", "--rank-order", "tp,ring"], 'there is no axis "ring"; expected each axis once'),
             (["plan", model, "--topology", "h100:1x2", "--rank-order", "tp,pp,tp"], '"tp" comes twice'),
             ([model, "--auto", "--explain"], "--auto: needs --topology"),
-            ([model, "--auto", "--topology", "h100:1x2", "--tp", "2", "--explain"], "--tp: --auto chooses it"),
+            ([model, "--auto", "--topology", "h100:1x2", "--ep-mode", "batch", "--explain"], "--ep-mode: --auto chooses it"),
+            ([model, "--auto", "--topology", "h100:1x2", "--tp", "4", "--explain"], "--tp 4"),
+            ([model, "--auto", "--topology", "h100:1x2", "--rank-order", "tp,ring", "--explain"], 'there is no axis "ring"'),
         ):
             done = program("shardc", *flags)
             self.assertEqual(done.returncode, 2, flags)

@@ -184,6 +184,9 @@ class Shares(PlanTest):
         # Where "tp" stays inside a node, "cp" has the difference.
         self.assertEqual(said("--cp", 2, "--tp", 2, devices=[FAST, SLOW], per_node=2), "shares: cp=4,1")
         self.assertEqual(said("--tp", 2, devices=[FAST, FAST]), "shares: equal: along no axis do devices differ")
+        done = program("shardc", "verify", llama, "--tp", 2, "--shares", "auto", "--topology", self.topology(FAST, SLOW))
+        self.assertEqual((done.returncode, done.stderr.splitlines()), (0, ["shares: tp=4,1"]))
+        self.assertIn("the plan computes what one rank computes", done.stdout)
         links = json.loads(self.topology(FAST, SLOW).read_text())
         del links["devices"]
         (self.folder / "links.json").write_text(json.dumps(links))

@@ -53,7 +53,8 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
       flags.command == Command::Diff)
     return;
   auto ways = [&](const char *axis) { return flags.degrees.at(axis); };
-  const bool splits = ways("tp") > 1 || ways("ep") > 1 || ways("cp") > 1;
+  const bool splits =
+      ways("tp") > 1 || ways("ep") > 1 || ways("cp") > 1 || flags.isAutomatic;
   const bool explains = flags.explain || !flags.explainJson.empty() ||
                         flags.command != Command::Compile;
   const bool writes = !flags.output.empty();
@@ -66,9 +67,10 @@ static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
     const char *needs;
   } rules[] = {
       {"--sp", splits, "--tp 2 or more"},
-      {"--cp-mode", ways("cp") > 1, "--cp 2 or more"},
+      {"--cp-mode", ways("cp") > 1 || flags.isAutomatic, "--cp 2 or more"},
       {"--ep-mode", ways("ep") > 1, "--ep 2 or more"},
-      {"--micro-batches", ways("pp") > 1 || flags.microBatches == 1,
+      {"--micro-batches",
+       ways("pp") > 1 || flags.microBatches == 1 || flags.isAutomatic,
        "--pp 2 or more"},
       {"--dims", flags.inputs.empty(),
        "inputs that are made up: leave "
@@ -129,8 +131,9 @@ static void addCompileFlags(CLI::App &app, Flags &flags, DimTexts &dims) {
                    "Sizes for --explain, for example batch=1,seq=128");
   }
   app.add_flag("--auto", flags.isAutomatic,
-               "Choose the degrees for --topology and --dims, as shardc plan "
-               "does");
+               "Choose for --topology and --dims what no flag gives of "
+               "degrees, --sp, --cp-mode, --micro-batches and --rank-order, as "
+               "shardc plan does");
   addPlanning(app, flags, dims);
   app.add_option("--target", flags.target,
                  "host (default) or cuda: where the artifact is to run, unless "
@@ -272,14 +275,25 @@ static bool givesDegrees(const CLI::App &parsed, const Flags &flags) {
     if (const CLI::Option *option = parsed.get_option_no_throw("--" + axis);
         option && option->count() > 0)
       return true;
-  return flags.isAutomatic;
+  return false;
 }
 
-/// Degrees that `shardc plan` leaves as they are.
-static void fixDegrees(const CLI::App &plan, Flags &flags) {
+/// Degrees that `shardc plan` and --auto leave as they are.
+static void fixDegrees(const CLI::App &parsed, Flags &flags) {
+  auto isGiven = [&](const std::string &flag) {
+    return parsed.get_option(flag)->count() > 0;
+  };
   for (const auto &[axis, ways] : flags.degrees)
-    if (plan.get_option("--" + axis)->count() > 0)
+    if (isGiven("--" + axis))
       flags.fixed[axis] = ways;
+  if (flags.isAutomatic) { // whose flags are those of a compile
+    if (flags.sequenceParallel)
+      flags.fixedSequence = "on";
+    if (isGiven("--cp-mode"))
+      flags.fixedContext = flags.contextMode;
+    if (isGiven("--micro-batches"))
+      flags.fixedMicroBatches = flags.microBatches;
+  }
   if (!flags.fixedSequence.empty())
     flags.fixed["sp"] = flags.fixedSequence == "on";
   if (flags.fixedMicroBatches > 0)
@@ -319,7 +333,7 @@ int parseFlags(int argc, char **argv, Flags &flags) {
     problem = collectAxes(flags);
   if (problem.empty())
     problem = readShares(flags);
-  if (problem.empty() && flags.command == Command::Plan)
+  if (problem.empty() && (flags.command == Command::Plan || flags.isAutomatic))
     fixDegrees(*parsed, flags);
   if (flags.command == Command::Compile &&
       (problem.empty() || flags.model.empty()))

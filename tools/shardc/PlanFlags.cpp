@@ -87,12 +87,12 @@ std::string collectAxes(Flags &flags) {
   int64_t ranks = 1;
   Names order;
   // Of planning, ways are not known yet: what is not named finds its place.
-  const std::string problem = flags.command == Command::Plan
-                                  ? readNamedOrder(flags, flags.fixedOrder)
-                                  : readRankOrder(flags, order);
+  const bool plans = flags.command == Command::Plan || flags.isAutomatic;
+  const std::string problem = plans ? readNamedOrder(flags, flags.fixedOrder)
+                                    : readRankOrder(flags, order);
   if (!problem.empty())
     return problem;
-  if (flags.command == Command::Plan)
+  if (plans)
     order = allAxes();
   std::reverse(order.begin(), order.end());
   for (const std::string &name : order) {
@@ -344,9 +344,7 @@ std::string checkLoadedPlan(const CLI::App &app, const Flags &flags) {
 std::string checkAutomatic(const CLI::App &app, const Flags &flags) {
   if (flags.topology.empty())
     return "--auto: needs --topology, for example --topology h100:1x8";
-  for (const char *flag : {"--dp", "--pp", "--fsdp", "--cp", "--ep", "--tp",
-                           "--sp", "--cp-mode", "--ep-mode", "--micro-batches",
-                           "--plan-dims", "--rank-order", "--from"})
+  for (const char *flag : {"--ep-mode", "--plan-dims", "--from"})
     if (app.get_option(flag)->count() > 0)
       return std::string(flag) + ": --auto chooses it; leave one of them out";
   return "";

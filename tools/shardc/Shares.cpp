@@ -158,10 +158,10 @@ std::string readShares(Flags &flags) {
       flags.hasDeviceShares = true;
       continue;
     }
-    if (flags.isAutomatic)
+    if (flags.isAutomatic && !flags.givesDegrees)
       return "--shares " + text +
-             ": --auto chooses the axes; use --shares auto, or --tp and the "
-             "like in place of --auto";
+             ": --auto chooses the axes; use --shares auto, or say how many "
+             "ways they have with --tp and the like";
     if (std::string problem = SharesReader(flags, text).read(seen);
         !problem.empty())
       return problem;

@@ -12,6 +12,9 @@ static CLI::App *addVerify(CLI::App &app, Flags &flags, DimTexts &dims) {
                 "same inputs, and compare");
   verify->add_option("model", flags.model, "The model: .onnx")->required();
   addPlanFlags(*verify, flags, dims);
+  verify->add_option("--topology", flags.topology,
+                     "What it is to run on, for choices by cost and --shares "
+                     "auto: h100:16x8 or a JSON file");
   verify->add_option("--inputs", flags.inputs,
                      "Folders with input_0.pb, ..., or .npz files; without: "
                      "test_data_set_* beside the model, and made-up inputs");

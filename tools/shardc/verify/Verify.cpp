@@ -64,6 +64,9 @@ private:
     one.mesh.axes.push_back({"tp", 1});
     one.givesMesh = true;
     one.annotations = "none";
+    one.topology.clear();
+    one.machine.clear();
+    one.hasDeviceShares = false;
     one.sequenceParallel = false;
     one.microBatches = 1;
     return one;
