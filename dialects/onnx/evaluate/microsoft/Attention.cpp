@@ -71,7 +71,7 @@ static Outcome attention(Call &call) {
   Projected all{
       Tensor(x.element, {x.shape[0], x.shape[1], w.shape[1]}), {}, {}};
   forEachIndex(all.columns.shape, [&](Index i) {
-    double sum = b ? b->data[i[2]] : 0;
+    double sum = b ? valueAt(*b, i[2]) : 0;
     for (int64_t k = 0; k < w.shape[0]; ++k)
       sum += at(x, {i[0], i[1], k}) * at(w, {k, i[2]});
     at(all.columns, i) = d.as(x.element, sum);
@@ -104,7 +104,7 @@ static Outcome quantizedAttention(Call &call) {
       b.size() != w.shape[1] || w.shape[1] % 3 != 0)
     return Outcome::Unfit;
   auto perColumn = [](const Tensor *p, int64_t i) {
-    return p ? p->data[p->size() == 1 ? 0 : i] : 0;
+    return p ? valueAt(*p, p->size() == 1 ? 0 : i) : 0;
   };
   Projected all{
       Tensor(b.element, {x.shape[0], x.shape[1], w.shape[1]}), {}, {}};
@@ -114,8 +114,8 @@ static Outcome quantizedAttention(Call &call) {
       sum += (at(x, {i[0], i[1], k}) - perColumn(xZero, 0)) *
              (at(w, {k, i[2]}) - perColumn(wZero, i[2]));
     at(all.columns, i) =
-        d.as(b.element,
-             sum * (xScale.data[0] * perColumn(&wScale, i[2])) + b.data[i[2]]);
+        d.as(b.element, sum * (valueAt(xScale, 0) * perColumn(&wScale, i[2])) +
+                            valueAt(b, i[2]));
   });
   all.sizes.fill(w.shape[1] / 3);
   if (auto width = d.modelSize(1, 1))

@@ -67,9 +67,9 @@ bool KeyPadding::hides(int64_t row, int64_t query, int64_t key) const {
   const Shape &shape = mask->shape;
   switch (shape.size()) {
   case 1: {
-    const bool isBehind = double(key) >= mask->data[row];
+    const bool isBehind = double(key) >= valueAt(*mask, row);
     const bool hasStarts = shape[0] != batch && shape[0] == 2 * batch;
-    return isBehind || (hasStarts && double(key) < mask->data[batch + row]);
+    return isBehind || (hasStarts && double(key) < valueAt(*mask, batch + row));
   }
   case 2:
     // One column for many keys is what ONNX Runtime takes for no mask.

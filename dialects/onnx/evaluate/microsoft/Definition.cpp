@@ -49,7 +49,7 @@ std::optional<int64_t> placeIn(double index, int64_t size) {
 double fieldOf(const Tensor &bytes, int64_t row, int64_t rowBytes, int64_t i,
                int64_t bits) {
   const int64_t each = 8 / bits;
-  const auto byte = int64_t(bytes.data[row * rowBytes + i / each]);
+  const auto byte = integerAt(bytes, row * rowBytes + i / each);
   return double((byte >> (i % each * bits)) & ((int64_t(1) << bits) - 1));
 }
 

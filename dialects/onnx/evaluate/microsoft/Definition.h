@@ -17,6 +17,8 @@
 
 #include "dialects/onnx/evaluate/Evaluate.h"
 
+#include <cmath>
+
 namespace shardc::onnx::evaluate {
 
 using Index = llvm::ArrayRef<int64_t>;
@@ -37,8 +39,17 @@ template <typename F> void forEachIndex(Index shape, F visit) {
 /// Where an element is; of a tensor that broadcasts, from the right.
 int64_t placeOf(const Tensor &x, Index index);
 
+/// Of operands that do not go together some elements are not there: they are
+/// not a number, which no replacement computes.
+inline double valueAt(const Tensor &x, int64_t place) {
+  return place >= 0 && place < x.size() ? x.data[place] : NAN;
+}
+/// Of a tensor of integers; 0 outside.
+inline int64_t integerAt(const Tensor &x, int64_t place) {
+  return place >= 0 && place < x.size() ? int64_t(x.data[place]) : 0;
+}
 inline double at(const Tensor &x, Index index) {
-  return x.data[placeOf(x, index)];
+  return valueAt(x, placeOf(x, index));
 }
 inline double &at(Tensor &x, Index index) { return x.data[placeOf(x, index)]; }
 inline double at(const Tensor &x, std::initializer_list<int64_t> index) {

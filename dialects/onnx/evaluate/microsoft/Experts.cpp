@@ -29,7 +29,7 @@ struct Projection {
   explicit operator bool() const { return experts != 0; }
   double of(int64_t expert, int64_t output, ArrayRef<double> x) const {
     const double *row = numbers.data() + (expert * outputs + output) * inputs;
-    double sum = bias ? bias->data[expert * outputs + output] : 0;
+    double sum = bias ? valueAt(*bias, expert * outputs + output) : 0;
     for (int64_t i = 0; i < inputs; ++i)
       sum += row[i] * x[i];
     return sum;
@@ -234,7 +234,7 @@ static Projection unpacked(const Definition &d, unsigned number, int64_t bits,
                                   : double(int64_t(1) << (bits - 1));
       p.numbers.push_back(
           d.as(element, (fieldOf(*bytes, row, rowBytes, i, bits) - middle) *
-                            scales->data[scaleAt]));
+                            valueAt(*scales, scaleAt)));
     }
   return p;
 }

@@ -116,18 +116,19 @@ void GroupQuery::norm(Tensor &x, unsigned weight) const {
   for (int64_t at = 0; w && at < x.size(); at += width) {
     double squares = 0;
     for (int64_t i = 0; i < width; ++i)
-      squares += x.data[at + i] * x.data[at + i];
+      squares += valueAt(x, at + i) * valueAt(x, at + i);
     const double root = std::sqrt(squares / double(width) + epsilon);
     for (int64_t i = 0; i < width; ++i)
       x.data[at + i] =
-          d.as(element, x.data[at + i] / root * w->data[i % w->size()]);
+          d.as(element, valueAt(x, at + i) / root * valueAt(*w, i % w->size()));
   }
 }
 
 /// All tokens are new.
 bool GroupQuery::isFirstPrompt() const {
   const Tensor *past = d.operand(kOldKeys), *total = d.operand(kTotal);
-  return total ? total->data[0] == double(added) : !past || past->shape[2] == 0;
+  return total ? valueAt(*total, 0) == double(added)
+               : !past || past->shape[2] == 0;
 }
 
 double GroupQuery::positionOf(int64_t row, int64_t i) const {
@@ -135,7 +136,7 @@ double GroupQuery::positionOf(int64_t row, int64_t i) const {
   if (!ids)
     return double(startOf(row) + i);
   if (isFirstPrompt())
-    return ids->data[0] + double(i);
+    return valueAt(*ids, 0) + double(i);
   return at(*ids, {row, i});
 }
 
@@ -176,7 +177,7 @@ int64_t GroupQuery::capacity(const Tensor *old) const {
   if (!old)
     return added;
   const Tensor *total = d.operand(kTotal);
-  return total ? std::max(old->shape[2], int64_t(total->data[0]))
+  return total ? std::max(old->shape[2], integerAt(*total, 0))
                : old->shape[2] + added;
 }
 
@@ -229,7 +230,7 @@ Outcome GroupQuery::attend() {
       for (int64_t i = 0; i < added; ++i) {
         AttentionRow row;
         if (sink || isSmooth)
-          row.sink = sink ? d.as(element, sink->data[h]) : 0;
+          row.sink = sink ? d.as(element, valueAt(*sink, h)) : 0;
         for (int64_t j = 0; j < keys.shape[2]; ++j) {
           if (!sees(b, i, j)) {
             row.hide();

@@ -14,7 +14,7 @@ static Outcome triangle(Call &call) {
   Definition d(call);
   const Tensor &x = *d.operand(0), *k = d.operand(1);
   const bool isUpper = cast<MicrosoftTriluOp>(call.op).getUpper() != 0;
-  const double diagonal = k ? k->data[0] : 0;
+  const double diagonal = k ? valueAt(*k, 0) : 0;
   if (x.rank() < 2)
     return Outcome::Unfit;
   Tensor &y = d.result(x.element, x.shape);
@@ -55,7 +55,7 @@ static Outcome pad(Call &call) {
   Shape shape = x.shape;
   for (int64_t i = 0; i < x.rank(); ++i) {
     const double size =
-        double(shape[i]) + pads.data[i] + pads.data[x.rank() + i];
+        double(shape[i]) + valueAt(pads, i) + valueAt(pads, x.rank() + i);
     if (!(size >= 0 && size < double(kMostElements)) ||
         (shape[i] == 0 && mode != "constant"))
       return Outcome::Invalid;
@@ -66,9 +66,9 @@ static Outcome pad(Call &call) {
     Shape from;
     for (int64_t i = 0; i < x.rank(); ++i) {
       const auto place =
-          borderPlace(mode, o[i] - int64_t(pads.data[i]), x.shape[i]);
+          borderPlace(mode, o[i] - integerAt(pads, i), x.shape[i]);
       if (!place) {
-        at(y, o) = value ? value->data[0] : 0;
+        at(y, o) = value ? valueAt(*value, 0) : 0;
         return;
       }
       from.push_back(*place);

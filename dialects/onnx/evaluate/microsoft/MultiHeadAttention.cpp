@@ -48,7 +48,7 @@ std::optional<Tensor> MultiHead::part(const Tensor &x, int64_t part,
     const double value = isPacked ? at(x, {i[0], i[2], i[1], part, i[3]})
                                   : at(x, {i[0], i[2], column});
     at(y, i) = bias && biasAt >= 0
-                   ? d.as(x.element, value + bias->data[biasAt + column])
+                   ? d.as(x.element, value + valueAt(*bias, biasAt + column))
                    : value;
   });
   return y;

@@ -39,15 +39,16 @@ static bool normRows(const Definition &d, const Tensor &x, Tensor &y,
   for (int64_t row = 0; size > 0 && row < x.size(); row += size) {
     double mean = 0, square = 0;
     for (int64_t i = 0; norm.isCentered && i < size; ++i)
-      mean += x.data[row + i];
+      mean += valueAt(x, row + i);
     mean /= double(size);
     for (int64_t i = 0; i < size; ++i)
-      square += d.as(wide, std::pow(x.data[row + i] - mean, 2));
+      square += d.as(wide, std::pow(valueAt(x, row + i) - mean, 2));
     const double root =
         std::sqrt(d.as(wide, d.as(wide, square / double(size)) + norm.epsilon));
     for (int64_t i = 0; i < size; ++i)
-      y.data[row + i] = (x.data[row + i] - mean) / root * norm.gamma->data[i] +
-                        (norm.beta ? norm.beta->data[i] : 0);
+      y.data[row + i] =
+          (valueAt(x, row + i) - mean) / root * valueAt(*norm.gamma, i) +
+          (norm.beta ? valueAt(*norm.beta, i) : 0);
   }
   return true;
 }
@@ -137,7 +138,7 @@ static Outcome normEmbeddings(Call &call) {
   Tensor &lengths =
       d.result(IntegerType::get(call.op->getContext(), 32), {batch});
   for (int64_t i = 0; mask && i < mask->size(); ++i)
-    lengths.data[i / length] += mask->data[i] == 1;
+    lengths.data[i / length] += valueAt(*mask, i) == 1;
   call.results.push_back(std::move(sum));
   return Outcome::Done;
 }

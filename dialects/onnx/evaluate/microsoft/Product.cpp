@@ -40,7 +40,7 @@ struct Factor {
   }
   double operator()(Index stack, int64_t row, int64_t column) const {
     if (isVector())
-      return x.data[isLeft ? column : row];
+      return valueAt(x, isLeft ? column : row);
     if (isTransposed)
       std::swap(row, column);
     // The stack may broadcast.
@@ -213,7 +213,7 @@ static Outcome fusedConv(Call &call) {
       }
       sum += at(x, from) * at(w, weight);
     });
-    at(y, o) = d.as(y.element, sum + (bias ? bias->data[o[1]] : 0)) +
+    at(y, o) = d.as(y.element, sum + (bias ? valueAt(*bias, o[1]) : 0)) +
                (summand ? at(*summand, o) : 0);
   });
   SmallVector<double, 2> params;

@@ -26,7 +26,7 @@ struct Quantity {
     return x && scale && scale->size() == 1 && (!zero || zero->size() == 1);
   }
   double of(double whole) const {
-    return (whole - (zero ? zero->data[0] : 0)) * scale->data[0];
+    return (whole - (zero ? valueAt(*zero, 0) : 0)) * valueAt(*scale, 0);
   }
   double operator()(Index i) const { return of(at(*x, i)); }
 };
@@ -41,9 +41,9 @@ struct Target {
       : scale(d.operand(first)), zero(d.operand(first + 1)),
         element(zero ? zero->element : orElse) {}
   double operator()(double value) {
-    const double scaled = value / scale->data[0];
+    const double scaled = value / valueAt(*scale, 0);
     isNumber &= !std::isnan(scaled);
-    return quantized(element, scaled, zero ? zero->data[0] : 0);
+    return quantized(element, scaled, zero ? valueAt(*zero, 0) : 0);
   }
   Outcome outcome() const {
     return isNumber ? Outcome::Done : Outcome::Invalid;
@@ -115,14 +115,14 @@ static Outcome softmaxOf(Call &call) {
     double largest = -INFINITY, sum = 0;
     bool isNumber = true;
     for (int64_t j = 0; j < size; ++j) {
-      const double value = a.of(a.x->data[first + j * step]);
+      const double value = a.of(valueAt(*a.x, first + j * step));
       isNumber &= !std::isnan(value);
       largest = std::max(largest, value);
     }
     for (int64_t j = 0; j < size; ++j)
-      sum += std::exp(a.of(a.x->data[first + j * step]) - largest);
-    y.data[i] =
-        target(isNumber ? std::exp(a.of(a.x->data[i]) - largest) / sum : NAN);
+      sum += std::exp(a.of(valueAt(*a.x, first + j * step)) - largest);
+    y.data[i] = target(
+        isNumber ? std::exp(a.of(valueAt(*a.x, i)) - largest) / sum : NAN);
   }
   return target.outcome();
 }
@@ -235,7 +235,7 @@ static Outcome quantizedGemm(Call &call) {
   const bool isWhole = target.scale;
   target.element = target.zero ? target.zero->element : a.element;
   auto ofColumn = [](const Tensor &x, int64_t j) {
-    return x.data[x.size() == 1 ? 0 : j];
+    return valueAt(x, x.size() == 1 ? 0 : j);
   };
   Tensor &y = d.result(isWhole ? target.element : sa.element, shape);
   forEachIndex(shape, [&](Index i) {
@@ -243,9 +243,9 @@ static Outcome quantizedGemm(Call &call) {
     for (int64_t k = 0; k < count; ++k) {
       const double left = flipsA ? at(a, {k, i[0]}) : at(a, {i[0], k});
       const double right = flipsB ? at(b, {i[1], k}) : at(b, {k, i[1]});
-      sum += (left - a0.data[0]) * (right - ofColumn(b0, i[1]));
+      sum += (left - valueAt(a0, 0)) * (right - ofColumn(b0, i[1]));
     }
-    const double value = sum * (sa.data[0] * ofColumn(sb, i[1]) *
+    const double value = sum * (valueAt(sa, 0) * ofColumn(sb, i[1]) *
                                 op.getAlpha().convertToFloat());
     at(y, i) = isWhole ? target(value) : value;
   });

@@ -45,13 +45,13 @@ static Outcome matmulNBits(Call &call) {
       (zero && zero->size() != rows * (isZeroFloat ? blocks : zeroBytes)))
     return Outcome::Unfit;
   auto weight = [&](int64_t n, int64_t k) {
-    const int64_t group = groups ? int64_t(groups->data[k]) : k / block;
+    const int64_t group = groups ? integerAt(*groups, k) : k / block;
     const double middle = !zero ? double(int64_t(1) << (bits - 1))
                           : isZeroFloat
-                              ? zero->data[n * blocks + group]
+                              ? valueAt(*zero, n * blocks + group)
                               : fieldOf(*zero, n, zeroBytes, group, bits);
     return (fieldOf(w, n, rowBytes, k, bits) - middle) *
-           s.data[n * blocks + group];
+           valueAt(s, n * blocks + group);
   };
   std::vector<double> weights;
   for (int64_t n = 0; n < rows; ++n)
@@ -64,8 +64,8 @@ static Outcome matmulNBits(Call &call) {
     const int64_t n = i % rows;
     double total = 0;
     for (int64_t k = 0; k < sum; ++k)
-      total += x.data[i / rows * sum + k] * weights[n * sum + k];
-    y.data[i] = d.as(y.element, total) + (bias ? bias->data[n] : 0);
+      total += valueAt(x, i / rows * sum + k) * weights[n * sum + k];
+    y.data[i] = d.as(y.element, total) + (bias ? valueAt(*bias, n) : 0);
   }
   return Outcome::Done;
 }
@@ -158,7 +158,7 @@ bool isOfColumns(const Tensor *x, Index shape) {
 }
 
 double ofColumn(const Tensor *x, Index place, double orElse) {
-  return !x ? orElse : x->size() == 1 ? x->data[0] : at(*x, place);
+  return !x ? orElse : x->size() == 1 ? valueAt(*x, 0) : at(*x, place);
 }
 
 } // namespace
@@ -188,7 +188,7 @@ static Outcome multiplyIntegers(Definition &d, const Integers &a,
       sum += (at(a.data, left) - aZero) * (at(b.data, right) - bZero);
     }
     at(y, i) = sum * (aScale * ofColumn(&bScale, i, 1)) +
-               (bias ? bias->data[i.back()] : 0);
+               (bias ? valueAt(*bias, i.back()) : 0);
   });
   if (b.isVector)
     y.shape.pop_back();
@@ -203,8 +203,9 @@ static Outcome integersToFloat(Call &call) {
   if (aScale.size() != 1)
     return Outcome::Unfit;
   return multiplyIntegers(d, {*d.operand(0), d.operand(4), true},
-                          {*d.operand(1), d.operand(5), false}, aScale.data[0],
-                          *d.operand(3), aScale.element, d.operand(6));
+                          {*d.operand(1), d.operand(5), false},
+                          valueAt(aScale, 0), *d.operand(3), aScale.element,
+                          d.operand(6));
 }
 
 /// A in 255 steps from its least to its largest number, 0 among them.
@@ -247,9 +248,9 @@ struct PerElement {
     if (!x)
       return orElse;
     if (x->size() == 1)
-      return x->data[0];
+      return valueAt(*x, 0);
     if (x->rank() == 1)
-      return x->data[i[axis]];
+      return valueAt(*x, i[axis]);
     Shape place(i.begin(), i.end());
     if (block != 0)
       place[axis] /= block;

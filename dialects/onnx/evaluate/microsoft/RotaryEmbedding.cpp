@@ -33,7 +33,7 @@ static Outcome rotary(Call &call) {
   for (int64_t b = 0; b < shape[0]; ++b)
     for (int64_t i = 0; i < shape[2]; ++i) {
       const double id =
-          ids.rank() == 1 ? ids.data[0] + double(i) : at(ids, {b, i});
+          ids.rank() == 1 ? valueAt(ids, 0) + double(i) : at(ids, {b, i});
       const auto place = placeIn(id, cos.shape[0]);
       if (!place)
         return Outcome::Invalid;

@@ -146,7 +146,11 @@ LogicalResult GroupQueryAttention::findHeads() {
   q = splitHeads(d, q, heads);
   k = d.rank(k) == 4 ? k : splitHeads(d, k, kvHeads);
   v = d.rank(v) == 4 ? v : splitHeads(d, v, kvHeads);
-  return success(q && k && v);
+  if (!q || !k || !v)
+    return failure();
+  const Decomposition::Dims expected = {batch, kvHeads, added, d.dims(q)[3]};
+  return success(succeeded(d.expectDims(k, expected, "heads of the key")) &&
+                 succeeded(d.expectDims(v, expected, "heads of the value")));
 }
 
 void GroupQueryAttention::findPositions() {

@@ -67,6 +67,26 @@ func.func @main(%x: tensor<2x4x8xf32>, %n: tensor<2xi32>) -> (!u) {
 // -----
 
 !u = tensor<*x!onnx.unknown>
+func.func @main(%q: tensor<2x4x16xf32>, %k: tensor<2x4x8xf32>, %v: tensor<2x4x8xf32>, %n: tensor<2xi32>) -> (!u) {
+  %none = onnx.None : () -> none
+  // expected-error @below {{GroupQueryAttention: dim 3 of heads of the key}}
+  %y = onnx.microsoft.GroupQueryAttention %q, %k, %v, %none, %none, %n {num_heads = 2 : i64, kv_num_heads = 2 : i64} : (tensor<2x4x16xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, none, none, tensor<2xi32>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
+func.func @main(%q: tensor<2x4x8xf32>, %k: tensor<2x4x8xf32>, %v: tensor<2x4x16xf32>, %n: tensor<2xi32>) -> (!u) {
+  %none = onnx.None : () -> none
+  // expected-error @below {{GroupQueryAttention: dim 3 of heads of the value}}
+  %y = onnx.microsoft.GroupQueryAttention %q, %k, %v, %none, %none, %n {num_heads = 2 : i64, kv_num_heads = 2 : i64} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x16xf32>, none, none, tensor<2xi32>) -> !u
+  return %y : !u
+}
+
+// -----
+
+!u = tensor<*x!onnx.unknown>
 func.func @main(%x: tensor<2x4x8xf32>, %p: tensor<1xi64>, %c: tensor<16x2xf32>) -> (!u) {
   // expected-error @below {{has a scale other than 1, which is not supported}}
   %y = onnx.microsoft.RotaryEmbedding %x, %p, %c, %c {scale = 2.0 : f32} : (tensor<2x4x8xf32>, tensor<1xi64>, tensor<16x2xf32>, tensor<16x2xf32>) -> !u
