@@ -114,8 +114,12 @@ private:
       machineText = options.machine;
       return reportMachine(plan::parseMachine(machineText, machine.emplace()));
     }
-    if (options.topology.empty())
+    if (options.topology.empty() && options.planMachine.empty())
       return ExitCode::Done;
+    if (options.topology.empty()) {
+      machineText = options.planMachine;
+      return reportMachine(plan::parseMachine(machineText, machine.emplace()));
+    }
     return reportMachine(
         plan::loadMachine(options.topology, machineText, machine.emplace()));
   }
@@ -154,8 +158,10 @@ private:
                 "; use fewer ways, or describe more nodes";
     if (problem.empty())
       return ExitCode::Done;
-    errors << "error: --topology " << options.topology << ": " << problem
-           << "\n";
+    errors << "error: "
+           << (options.topology.empty() ? options.planName
+                                        : "--topology " + options.topology)
+           << ": " << problem << "\n";
     return ExitCode::Flags;
   }
 
@@ -313,7 +319,7 @@ private:
       report.findLayers(*module);
     }
     if (phase == "sharded")
-      report.takePlan(*module);
+      report.takePlan(*module, choiceMachine(), planDims);
     if (phase == "staged")
       report.takeStages(*module);
     if (phase == "sharded" && lastOfPlan() == phase &&
@@ -345,7 +351,7 @@ private:
     made.generatesKernels = options.generatesKernels;
     made.target = options.target;
     made.overlap = options.overlap;
-    made.machine = machineText;
+    made.machine = choiceMachine().str();
     made.plan = options.plan;
     made.planName = options.planName;
     made.pins = options.pins;
@@ -356,6 +362,11 @@ private:
     made.alternativesOf = options.alternativesOf;
     made.alternativeSizes = textOf(dims);
     return made;
+  }
+
+  /// Of choices by cost; reports are about that of --topology.
+  StringRef choiceMachine() const {
+    return options.planMachine.empty() ? machineText : options.planMachine;
   }
 
   /// NAME=SIZE of each, in order.
@@ -395,7 +406,10 @@ private:
   ExitCode resolveDims() {
     ExitCode code = resolve("--dims", options.dims, dims);
     return code == ExitCode::Done
-               ? resolve("--plan-dims", options.planDims, planDims)
+               ? resolve(options.plan.empty()
+                             ? "--plan-dims"
+                             : options.planName + ", --plan-dims",
+                         options.planDims, planDims)
                : code;
   }
 

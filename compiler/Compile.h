@@ -62,6 +62,9 @@ struct CompileOptions {
   std::string annotations;
   std::string plan; ///< JSON of a plan that is there, in place of a search
   std::string planName = "--load-plan"; ///< what messages call it
+  /// Text of the machine that the plan was made for; may be empty. What stands
+  /// behind the plan is chosen for that one, whatever `topology` says.
+  std::string planMachine;
   std::string savePlan;          ///< file to write the plan to; may be empty
   std::vector<std::string> pins; ///< NODE=SHARDING, see plan/Pins.h
   std::string alternativesOf;    ///< node whose other shardings are priced

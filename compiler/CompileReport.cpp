@@ -4,6 +4,7 @@
 
 #include "compiler/FlagFile.h"
 #include "compiler/package/MeshJson.h"
+#include "passes/plan/machine/ReadMachine.h"
 #include "passes/shard/Passes.h"
 #include "passes/stage/Passes.h"
 
@@ -25,7 +26,27 @@ static std::optional<Json> takeJson(ModuleOp module, StringRef attribute) {
   return Json::parse(text.getValue());
 }
 
-void CompileReport::takePlan(ModuleOp module) {
+static Json jsonOf(const report::SymbolValues &sizes) {
+  Json json = Json::object();
+  for (const auto &size : sizes)
+    json[size.getKey().str()] = size.getValue();
+  return json;
+}
+
+/// As a file has it: "h100:2x8" is {"preset": "h100", "nodes": 2, ...}.
+static Json machineJson(StringRef text) {
+  if (!plan::isPreset(text))
+    return Json::parse(text);
+  plan::Machine machine;
+  if (!plan::parseMachine(text, machine).empty())
+    return Json::object(); // it was read before
+  return {{"preset", text.split(':').first.str()},
+          {"nodes", machine.nodes},
+          {"devices_per_node", machine.devicesPerNode}};
+}
+
+void CompileReport::takePlan(ModuleOp module, StringRef machine,
+                             const report::SymbolValues &planDims) {
   if (std::optional<Json> found = takeJson(module, shard::kAlternativesAttr))
     report["alternatives"] = *found;
   std::optional<Json> taken = takeJson(module, shard::kPlanAttr);
@@ -37,6 +58,11 @@ void CompileReport::takePlan(ModuleOp module) {
   plan["micro_batches"] = options.microBatches;
   plan["cp_mode"] = options.contextMode;
   plan["mesh"] = package::meshJson(options.mesh);
+  plan["overlap"] = options.overlap;
+  if (!machine.empty())
+    plan["machine"] = machineJson(machine);
+  if (!planDims.empty())
+    plan["plan_dims"] = jsonOf(planDims);
   report["plan"] = plan;
 }
 
@@ -69,12 +95,10 @@ void CompileReport::addLowered(ModuleOp module) {
 
 void CompileReport::addSource(const std::string &machine,
                               const report::SymbolValues &planDims) {
-  Json &source = report["source"] = {{"recover", options.recover},
-                                     {"doubles", options.doubles},
-                                     {"machine", machine},
-                                     {"plan_dims", Json::object()}};
-  for (const auto &size : planDims)
-    source["plan_dims"][size.getKey().str()] = size.getValue();
+  report["source"] = {{"recover", options.recover},
+                      {"doubles", options.doubles},
+                      {"machine", machine},
+                      {"plan_dims", jsonOf(planDims)}};
 }
 
 ExitCode CompileReport::tell(llvm::raw_ostream &output,

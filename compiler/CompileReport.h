@@ -30,7 +30,8 @@ public:
   /// Of phase imported, the only one of which layers are known.
   void findLayers(mlir::ModuleOp module) { layers = report::layersOf(module); }
   /// Takes the plan, and what else planning left, off the module.
-  void takePlan(mlir::ModuleOp module);
+  void takePlan(mlir::ModuleOp module, llvm::StringRef machine,
+                const report::SymbolValues &planDims);
   /// Likewise where it was cut, a part of the plan.
   void takeStages(mlir::ModuleOp module);
   /// To the file that the options name.

@@ -71,7 +71,6 @@ std::string readSource(const std::string &artifact, const Json &manifest,
   options.recover = entryOf(source, "recover") != false;
   options.doubles = entryOf(source, "doubles") == true;
   options.dims = sizesOf(manifest, "dims");
-  options.planDims = sizesOf(source, "plan_dims");
   options.annotations = "none"; // the plan has what became of them
   return readPlanFile(artifact, options);
 }

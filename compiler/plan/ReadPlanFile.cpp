@@ -5,6 +5,7 @@
 #include "dialects/dist/algebra/Shares.h"
 #include "passes/plan/ContextAttention.h"
 #include "passes/plan/PlanEntry.h"
+#include "passes/plan/machine/ReadMachine.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -26,7 +27,10 @@ static constexpr plan::EntryKey kPlanKeys[] = {{"format", Kind::Text, true},
                                                {"ep_mode", Kind::Text, true},
                                                {"programs", Kind::Object, true},
                                                {"cuts", Kind::Object},
-                                               {"stages", Kind::Object}};
+                                               {"stages", Kind::Object},
+                                               {"machine", Kind::Object},
+                                               {"plan_dims", Kind::Object},
+                                               {"overlap", Kind::Text}};
 static constexpr plan::EntryKey kAxisKeys[] = {{"name", Kind::Text, true},
                                                {"size", Kind::Number, true},
                                                {"shares", Kind::List}};
@@ -98,6 +102,41 @@ static std::string checkStages(const Json &stages, const dist::Mesh &mesh) {
   return "";
 }
 
+/// What choices behind the plan are made for.
+static std::string readCircumstances(const Json &plan,
+                                     CompileOptions &options) {
+  if (plan.contains("machine")) {
+    options.planMachine = plan["machine"].dump();
+    plan::Machine machine;
+    if (std::string problem = plan::parseMachine(options.planMachine, machine);
+        !problem.empty())
+      return "\"machine\": " + problem;
+    if (machine.numDevices() < options.mesh.numRanks())
+      return "\"machine\" has " + std::to_string(machine.numDevices()) +
+             " devices, \"mesh\" " + std::to_string(options.mesh.numRanks()) +
+             " ranks";
+  }
+  const Json sizes = plan.value("plan_dims", Json::object());
+  if (!sizes.empty() && !options.planDims.empty())
+    return "has \"plan_dims\"; leave --plan-dims out";
+  for (const auto &[name, size] : sizes.items()) {
+    if (!size.is_number_integer() || size.get<int64_t>() < 0)
+      return "\"plan_dims\": " + name + " is " + size.dump() +
+             ", expected a size";
+    options.planDims[name] = size.get<int64_t>();
+  }
+  const std::string overlap = plan.value("overlap", std::string("auto"));
+  int parts = 0;
+  if (overlap != "auto" && overlap != "off" &&
+      (llvm::StringRef(overlap).getAsInteger(10, parts) || parts < 1 ||
+       parts > 99))
+    return "\"overlap\" is \"" + overlap +
+           "\", expected auto, off or a number from 1 to 99";
+  if (options.overlap == "auto") // else a flag says otherwise
+    options.overlap = overlap;
+  return "";
+}
+
 std::string readPlan(const Json &plan, CompileOptions &options) {
   if (!plan.is_object() || plan.value("format", Json()) != kFormat)
     return std::string("is no plan of this version (\"format\": \"") + kFormat +
@@ -124,6 +163,8 @@ std::string readPlan(const Json &plan, CompileOptions &options) {
   if (options.expertMode != "tensor" && options.expertMode != "batch")
     return "\"ep_mode\" is \"" + options.expertMode +
            "\", expected tensor or batch";
+  if (std::string problem = readCircumstances(plan, options); !problem.empty())
+    return problem;
   options.plan = plan.dump(-1, ' ', false, Json::error_handler_t::replace);
   return "";
 }

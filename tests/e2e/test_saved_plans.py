@@ -101,6 +101,23 @@ class SavedPlans(EndToEnd):
         self.run_ok("shardc", model, *sized, "-o", self.folder / "rows.shard")
         self.assertEqual(self.partitioned(model, "--load-plan", self.folder / "rows.shard"), searched)
 
+    def test_choices_behind_a_plan_are_for_the_machine_it_was_made_for(self):
+        """Transfers in parts pay between nodes, not inside of one; a plan that is loaded for another machine keeps them."""
+        model = model_file("llama-dynamo-op18")
+        flags = ["--pp", 2, "--tp", 2, "--plan-dims", "batch=8,seq=4096"]
+        inside = self.partitioned(model, *flags, "--topology", "h100:1x4")
+        file, between = self.save(model, *flags, "--topology", "h100:2x2")
+        self.assertNotEqual(between, inside)
+        plan = json.loads(file.read_text())
+        self.assertEqual((plan["machine"]["nodes"], plan["plan_dims"], plan["overlap"]), (2, {"batch": 8, "sequence": 4096}, "auto"))
+        for machine in ([], ["--topology", "h100:1x4"], ["--topology", "l40s:1x4"]):
+            self.assertEqual(self.partitioned(model, "--load-plan", file, *machine), between)
+        self.run_ok("shardc", model, *flags, "--topology", "h100:2x2", "-o", self.folder / "kept.shard")
+        self.assertEqual(self.partitioned(model, "--load-plan", self.folder / "kept.shard", "--topology", "h100:1x4"), between)
+        del plan["machine"]
+        file.write_text(json.dumps(plan))
+        self.assertEqual(self.partitioned(model, "--load-plan", file, "--topology", "h100:1x4"), inside)
+
     def test_any_cut_computes_the_same(self):
         model = model_file("llama-dynamo-op18")
         file, _ = self.save(model, "--pp", 2, "--tp", 2)
@@ -318,6 +335,12 @@ class SavedPlans(EndToEnd):
             (edited(lambda p: first_split(p).update(dim=7)), "it has no dim 7 of result 0"),
             (edited(lambda p: first_split(p).update(size="77")), "the plan is one of another model"),
             (edited(lambda p: first_split(p).update(axes=["tp:(3)5"])), 'is no part of "tp" = 2'),
+            (edited(lambda p: p.update(machine={"nodes": 0})), '"machine": '),
+            (edited(lambda p: p.update(machine={"nodes": 1, "devices_per_node": 1, "preset": "h100"})), '"machine" has 1 devices, "mesh" 2 ranks'),
+            (edited(lambda p: p.update(plan_dims={"batch": -1})), '"plan_dims": batch is -1, expected a size'),
+            (edited(lambda p: p.update(plan_dims={"rows": 1})), "--plan-dims rows: the model has no such size"),
+            ([*edited(lambda p: p.update(plan_dims={"batch": 1})), "--plan-dims", "batch=2"], 'has "plan_dims"; leave --plan-dims out'),
+            (edited(lambda p: p.update(overlap="often")), '"overlap" is "often", expected auto, off or a number from 1 to 99'),
             (["--tp", 2, "--pin", "node_linear_9"], "expected NODE=SHARDING"),
             (["--tp", 2, "--pin", "node_linear_9=[{}, {}]"], "the value has 3 dims, not 2"),
             (["--tp", 2, "--pin", "node_liner_9=[{}, {}, {}]"], "the nearest one is node_linear_9"),
