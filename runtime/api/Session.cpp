@@ -1,9 +1,9 @@
 #include "runtime/api/shardrt.hpp"
 
-#include "runtime/api/Settings.h"
 #include "runtime/base/Message.h"
-#include "runtime/exec/DeviceMemory.h"
-#include "runtime/exec/Replicas.h"
+#include "runtime/memory/MemoryNeeds.h"
+#include "runtime/session/Replicas.h"
+#include "runtime/session/Settings.h"
 #include "runtime/trace/Trace.h"
 
 #include <algorithm>

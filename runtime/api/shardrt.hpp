@@ -10,7 +10,7 @@
 //
 // A session runs all ranks of an artifact as threads of this process: stages of
 // a pipeline and replicas too. (Under a launcher one process can be one rank:
-// processes.hpp.) Outputs that are spread over ranks come back whole. From the
+// session/Processes.h.) Outputs that are spread over ranks come back whole. From the
 // third run of the same shapes nothing is allocated if the output tensors are
 // reused.
 //
@@ -37,180 +37,24 @@
 #ifndef SHARDC_RUNTIME_API_SHARDRT_HPP
 #define SHARDC_RUNTIME_API_SHARDRT_HPP
 
-#include "runtime/artifact/Format.h"
-#include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Status.h"
-#include "runtime/exec/Kernel.h"
+#include "runtime/cache/StateMemory.h"
+#include "runtime/device/DeviceLimits.h"
+#include "runtime/stage/SessionOptions.h"
+#include "runtime/stage/Statistics.h"
+#include "runtime/tensor/Tensor.h"
 
-#include <chrono>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace shardc::runtime {
-
-using artifact::ElementType;
-using enum artifact::ElementType; // ElementType_Int64
-
-/// An input: the caller's memory, dense and row-major, aligned to its elements.
-/// Read during run() only, and never written.
-struct InputTensor {
-  std::string_view name;
-  ElementType element = artifact::ElementType_Float32;
-  std::span<const int64_t> dims;
-  const void *data = nullptr; ///< may be null if there are no elements
-};
-
-/// An output: dense, row-major, in memory of its own or in the caller's.
-class Tensor {
-public:
-  Tensor() = default; ///< owns memory that grows as needed and is reused
-  /// The memory goes along; `other` is as if new.
-  Tensor(Tensor &&other) noexcept { swap(other); }
-  Tensor &operator=(Tensor &&other) noexcept {
-    Tensor taken(std::move(other));
-    swap(taken);
-    return *this;
-  }
-  /// Uses `capacity` bytes at `data`, aligned to 64; a run that needs more is
-  /// an error. The caller keeps the memory alive.
-  static Tensor borrow(void *data, int64_t capacity);
-
-  ElementType element() const { return type; }
-  std::span<const int64_t> dims() const {
-    return {sizes, static_cast<size_t>(rank)};
-  }
-  int64_t numElements() const;
-  int64_t bytes() const;
-  std::byte *data() const { return memory; }
-  template <typename T> T *as() const { return reinterpret_cast<T *>(memory); }
-
-  /// Sets type and shape; contents are undefined afterwards.
-  Status reshape(ElementType element, std::span<const int64_t> dims);
-
-private:
-  void swap(Tensor &other) noexcept;
-
-  ElementType type = artifact::ElementType_Float32;
-  int rank = 0;
-  int64_t sizes[kMaxRank] = {};
-  std::byte *memory = nullptr;
-  int64_t capacity = 0;
-  bool borrowed = false;
-  AlignedBuffer owned;
-};
-
-struct TensorInfo {
-  std::string name;
-  ElementType element;
-  std::vector<std::string> dims; ///< "8", "batch", "past + seq"
-};
-
-/// "int64 [batch, seq]"
-std::string typeText(const TensorInfo &info);
-
-class Processes;
-
-struct SessionOptions {
-  std::string weightsRoot; ///< folder of the model's files, if they moved
-  /// Where ranks run: "host", "cuda" (each on a GPU of its own), "cuda:0" (all
-  /// on that one); "": SHARDC_DEVICE, or what the artifact was compiled for.
-  std::string device;
-  /// Longest wait at a collective; 0: SHARDC_TIMEOUT (seconds), or 60 s.
-  std::chrono::milliseconds timeout{0};
-  /// Whether code that came with the artifact may run: what was generated for
-  /// it. Without it an artifact that calls such code is an error of open.
-  bool nativeCode = true;
-  bool checkReplicas = false; ///< also switched on by SHARDC_CHECK_REPLICAS=1
-  bool measure = false;       ///< keep times for profile() and writeTrace()
-  /// Open devices and communicators, check what ranks need against what there
-  /// is, run one small collective over each group, and load nothing: the
-  /// session can then be closed, and nothing else.
-  bool preflight = false;
-  /// With `preflight`: positions of KV caches, at batch 1, that must fit, too.
-  int64_t cachePositions = 0;
-  /// Devices capture what they run for a shape and run that again; also
-  /// switched off by SHARDC_GRAPHS=0.
-  bool graphs = true;
-  Processes *processes = nullptr; ///< null: ranks are threads of this one
-  /// Open returns before all weights are there: they come beside the first
-  /// runs, each instruction of which waits for those that it reads. What can be
-  /// found without reading them is an error of open, all else of the run that
-  /// meets it, and of all after it. Not where ranks are processes.
-  bool loadsBeside = false;
-  /// Called before a rank (of the world) reads a weight, by name; by several
-  /// threads, also after open where weights come beside runs. May be empty.
-  std::function<void(int rank, const std::string &weight)> onWeight = {};
-};
-
-/// One collective of the last run, as one group of ranks saw it.
-struct CollectiveStats {
-  std::string kind;
-  std::string node;
-  int groupSize;
-  int64_t bytes;     ///< of the group's whole value
-  int64_t wireBytes; ///< sent by all ranks of the group together
-};
-
-struct RankMemory {
-  int rank;            ///< of the world
-  int64_t weightBytes; ///< local slices: mapped + packed
-  int64_t packedBytes; ///< of these, copied into memory of the rank
-  int64_t loadedBytes; ///< written by the load-time program
-  int64_t arenaBytes;  ///< intermediate values, scratch, packed inputs
-  /// Of these, what the last run's intermediate values have by their lifetimes:
-  /// the same on any device.
-  int64_t valueBytes = 0;
-  /// Copies of weights in the order that kernels read them; ranks of one
-  /// process that read the same weight share one.
-  int64_t arrangedBytes = 0;
-};
-
-/// How often ranks have run a program, or a part between two waits for its own
-/// data, and how: launch after launch, as a device had just captured it, as it
-/// had captured it in an earlier run for other sizes, of which only the launches
-/// that changed were set anew, or as it had captured it.
-struct LaunchStats {
-  int64_t launched = 0;
-  int64_t captured = 0;
-  int64_t updated = 0;
-  int64_t replayed = 0;
-};
-
-/// Time of one instruction over all measured runs of the last shape; the first
-/// one, which waits for weights, only where there is no other.
-struct InstructionProfile {
-  std::string kernel;
-  std::string node;
-  bool isCollective;
-  double milliseconds; ///< mean over ranks, sum over runs
-  // Of the first rank that is here, in one run (trace/Work.h).
-  int64_t bytes = 0;        ///< of its operands
-  int64_t multiplyAdds = 0; ///< of a product
-  int runs = 0;             ///< that were measured
-  bool hasFirst = false;    ///< the first one is among them
-};
-
-/// What a rank's device does at best: measured, with all ranks at it.
-struct DeviceLimits {
-  double bytesPerSecond = 0;
-  double multiplyAddsPerSecond = 0; ///< in f32; 0: not known
-};
 
 class CacheState;
 class Replicas;
 class Session;
 class WeightCallback;
-
-/// What a rank's caches have of its device. Before the first run: nothing.
-struct StateMemory {
-  int rank;                   ///< of the world
-  int64_t committedBytes = 0; ///< memory that was taken, page by page
-  int64_t reservedBytes = 0;  ///< addresses, for the whole capacity
-};
 
 /// The KV caches of one sequence, or one batch: each rank keeps its part, and
 /// each run appends to it in place. Memory is taken as positions are, where the
@@ -237,12 +81,6 @@ private:
   size_t replica; ///< that holds it
   int64_t room;
   std::vector<std::shared_ptr<CacheState>> stages;
-};
-
-/// Past and present of a cache, by their numbers.
-struct CacheInfo {
-  size_t input;
-  size_t output;
 };
 
 /// One request of several that run together.

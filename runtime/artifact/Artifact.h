@@ -15,8 +15,8 @@
 
 #include "runtime/artifact/Format.h"
 #include "runtime/artifact/Manifest.h"
-#include "runtime/artifact/ProgramChecks.h"
 #include "runtime/artifact/Safetensors.h"
+#include "runtime/artifact/check/ProgramChecks.h"
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/MappedFile.h"
 
@@ -30,7 +30,7 @@ namespace shardc::runtime {
 
 struct ArtifactOptions {
   std::string weightsRoot; ///< replaces the manifest's model_root if not empty
-  KnowsKernel knowsKernel = nullptr; ///< null: the host backend's kernels
+  KnowsKernel knowsKernel = nullptr; ///< null: names are not looked at
   /// Asked before the programs are read.
   std::function<Status(const Manifest &)> choose;
 };

@@ -9,7 +9,7 @@
 //
 // What is left to a collective of its own is its op (dist/Dist.td), what it does
 // to shardings (dist/algebra/Collectives.h), where it is planned, and the
-// transport (runtime/backend/Communicator.h).
+// transport (runtime/collectives/Communicator.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_ARTIFACT_COLLECTIVEFORM_H

@@ -74,13 +74,8 @@ inline constexpr char kManifestFile[] = "manifest.json";
 inline constexpr char kConstantsFile[] = "constants.bin";
 inline constexpr char kKernelsFolder[] = "kernels/";
 
-/// A fingerprint hashes the file's size and all its bytes; of a file larger
-/// than kFingerprintWholeBytes only kFingerprintBlocks blocks of
-/// kFingerprintBlockBytes, spread evenly from its first to its last byte, so
-/// 812 GB cost a few hundred reads.
-inline constexpr uint64_t kFingerprintWholeBytes = uint64_t(64) << 20;
-inline constexpr uint64_t kFingerprintBlocks = 64;
-inline constexpr uint64_t kFingerprintBlockBytes = 4096;
+/// Most dims that a view may have.
+inline constexpr int kMaxRank = 8;
 
 /// Bits of one element.
 inline int64_t elementBits(ElementType type) {

@@ -12,7 +12,6 @@
 #ifndef SHARDC_RUNTIME_BASE_HASH_H
 #define SHARDC_RUNTIME_BASE_HASH_H
 
-#include "runtime/artifact/Format.h"
 #include "runtime/base/Status.h"
 
 #define XXH_INLINE_ALL
@@ -28,6 +27,14 @@
 #include <unistd.h>
 
 namespace shardc::runtime {
+
+/// A fingerprint hashes the file's size and all its bytes; of a file larger
+/// than kFingerprintWholeBytes only kFingerprintBlocks blocks of
+/// kFingerprintBlockBytes, spread evenly from its first to its last byte, so
+/// 812 GB cost a few hundred reads.
+inline constexpr uint64_t kFingerprintWholeBytes = uint64_t(64) << 20;
+inline constexpr uint64_t kFingerprintBlocks = 64;
+inline constexpr uint64_t kFingerprintBlockBytes = 4096;
 
 namespace detail {
 
@@ -46,9 +53,8 @@ inline std::string toHex(XXH128_hash_t hash) {
 /// Where sampled block `block` of a file of `size` bytes starts.
 inline uint64_t sampleOffset(uint64_t size, uint64_t block) {
   __extension__ using Wide = unsigned __int128;
-  Wide span = size - artifact::kFingerprintBlockBytes;
-  return static_cast<uint64_t>(span * block /
-                               (artifact::kFingerprintBlocks - 1));
+  Wide span = size - kFingerprintBlockBytes;
+  return static_cast<uint64_t>(span * block / (kFingerprintBlocks - 1));
 }
 
 inline bool readFully(int fd, void *into, size_t bytes, uint64_t offset) {
@@ -67,19 +73,19 @@ inline bool readFully(int fd, void *into, size_t bytes, uint64_t offset) {
 }
 
 inline bool updateFromFile(XXH3_state_t *state, int fd, uint64_t size) {
-  char block[artifact::kFingerprintBlockBytes];
+  char block[kFingerprintBlockBytes];
   auto update = [&](uint64_t offset, uint64_t bytes) {
     return readFully(fd, block, bytes, offset) &&
            XXH3_128bits_update(state, block, bytes) == XXH_OK;
   };
-  const uint64_t step = artifact::kFingerprintBlockBytes;
-  if (size <= artifact::kFingerprintWholeBytes) {
+  const uint64_t step = kFingerprintBlockBytes;
+  if (size <= kFingerprintWholeBytes) {
     for (uint64_t at = 0; at < size; at += step)
       if (!update(at, size - at < step ? size - at : step))
         return false;
     return true;
   }
-  for (uint64_t b = 0; b < artifact::kFingerprintBlocks; ++b)
+  for (uint64_t b = 0; b < kFingerprintBlocks; ++b)
     if (!update(sampleOffset(size, b), step))
       return false;
   return true;

@@ -1,9 +1,9 @@
 #include "runtime/io/Npz.h"
 
 #include "runtime/artifact/ElementNames.h"
+#include "runtime/base/AtomicFile.h"
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
-#include "runtime/io/AtomicFile.h"
 #include "runtime/io/DenseBytes.h"
 #include "runtime/io/Zip.h"
 

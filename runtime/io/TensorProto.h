@@ -8,7 +8,7 @@
 #ifndef SHARDC_RUNTIME_IO_TENSORPROTO_H
 #define SHARDC_RUNTIME_IO_TENSORPROTO_H
 
-#include "runtime/api/shardrt.hpp"
+#include "runtime/tensor/Tensor.h"
 
 #include <string>
 #include <string_view>

@@ -12,8 +12,8 @@
 #ifndef SHARDC_RUNTIME_LAUNCH_RANKTHREADS_H
 #define SHARDC_RUNTIME_LAUNCH_RANKTHREADS_H
 
+#include "runtime/base/Futex.h"
 #include "runtime/base/Status.h"
-#include "runtime/launch/Futex.h"
 
 #include <atomic>
 #include <functional>

@@ -1,9 +1,9 @@
 #include "runtime/trace/Trace.h"
 
-#include "runtime/api/shardrt.hpp"
 #include "runtime/artifact/ElementNames.h"
+#include "runtime/base/AtomicFile.h"
 #include "runtime/base/Message.h"
-#include "runtime/io/AtomicFile.h"
+#include "runtime/stage/Statistics.h"
 #include "runtime/trace/Work.h"
 
 #include <algorithm>

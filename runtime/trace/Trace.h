@@ -13,7 +13,7 @@
 #define SHARDC_RUNTIME_TRACE_TRACE_H
 
 #include "runtime/artifact/Artifact.h"
-#include "runtime/exec/ShapePlan.h"
+#include "runtime/rank/ShapePlan.h"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 //===- Work.h - What an instruction cannot do without ---------------------===//
 //
 // The bytes of its operands, each once, and the multiply-adds of products: with
-// what a device can do at best (DeviceLimits.h) the shortest time that it can
+// what a device can do at best (device/DeviceLimits.h) the shortest time that it can
 // take, the roofline of Williams, Waterman and Patterson (2009).
 //
 //   MatMul [128, 768] x [768, 3072] in f32   302 million multiply-adds, 11.4 MB
@@ -10,7 +10,7 @@
 #ifndef SHARDC_RUNTIME_TRACE_WORK_H
 #define SHARDC_RUNTIME_TRACE_WORK_H
 
-#include "runtime/exec/Kernel.h"
+#include "runtime/kernels/Kernel.h"
 
 namespace shardc::runtime {
 

@@ -47,11 +47,11 @@ class Layering(CheckTest):
     def test_lets_upper_layers_include_lower_ones(self):
         for file, include in [
             ("tools/shardc/main.cpp", "compiler/Pipeline.h"),
-            ("tools/shardrun/main.cpp", "runtime/exec/Program.h"),
+            ("tools/shardrun/main.cpp", "runtime/stage/Program.h"),
             ("passes/shard/PropagateShardings.cpp", "dialects/dist/Sharding.h"),
             ("compiler/package/Writer.cpp", "runtime/artifact/Format.h"),
             ("dialects/onnx/Weight.cpp", "runtime/base/Hash.h"),
-            ("runtime/exec/Program.cpp", "runtime/base/Status.h"),
+            ("runtime/stage/Program.cpp", "runtime/base/Status.h"),
             ("dialects/onnx/ops/MatMul.cpp", "../Dialect.h"),
         ]:
             with self.subTest(file=file, include=include):
@@ -70,8 +70,17 @@ class Layering(CheckTest):
     def test_rejects_a_runtime_that_knows_the_compiler_or_llvm(self):
         for include in ["dialects/rt/Ops.h", "compiler/package/Writer.h", "mlir/IR/Types.h", "llvm/ADT/SmallVector.h"]:
             with self.subTest(include=include):
-                files = self.includes("runtime/exec/Rank.h", include)
+                files = self.includes("runtime/rank/Rank.h", include)
                 self.assert_rejects("check-layering", files, f"the runtime includes {include}")
+
+    def test_rejects_a_room_that_knows_a_later_one(self):
+        files = self.includes("runtime/tensor/Ownership.h", "runtime/kernels/Kernel.h")
+        self.assert_rejects("check-layering", files, "runtime/tensor includes runtime/kernels/Kernel.h: tensor comes before kernels")
+        files = self.includes("runtime/device/cuda/CudaStream.h", "runtime/stage/Stage.h")
+        self.assert_rejects("check-layering", files, "device comes before stage")
+        files = self.includes("runtime/misc/Things.h", "runtime/base/Status.h")
+        self.assert_rejects("check-layering", files, "runtime/misc is no room")
+        self.assert_accepts("check-layering", self.includes("runtime/collectives/net/NetworkChannel.h", "runtime/collectives/StageChannel.h"))
 
     def test_rejects_planning_that_knows_ir(self):
         for include in ["mlir/IR/Value.h", "dialects/onnx/Onnx.h", "passes/shard/FunctionGraph.h"]:
@@ -83,8 +92,8 @@ class Layering(CheckTest):
                 self.assert_accepts("check-layering", self.includes("passes/plan/Graph.h", include))
 
     def test_rejects_a_compiler_that_knows_more_of_the_runtime_than_the_artifact(self):
-        files = self.includes("compiler/package/Writer.cpp", "runtime/exec/Kernel.h")
-        self.assert_rejects("check-layering", files, "compiler includes runtime/exec/Kernel.h: only")
+        files = self.includes("compiler/package/Writer.cpp", "runtime/kernels/Kernel.h")
+        self.assert_rejects("check-layering", files, "compiler includes runtime/kernels/Kernel.h: only")
 
 
 class Style(CheckTest):

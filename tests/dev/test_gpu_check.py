@@ -276,7 +276,7 @@ class Configure(unittest.TestCase):
         include = [ROOT, BUILD / "runtime/generated", *(f for f in folders if not (f / "nvtx3/nvToolsExt.h").exists())]
         command = ["c++", "-std=c++20", "-Wall", "-Werror", "-fsyntax-only", "-nostdinc"]
         command += [part for folder in include for part in ("-isystem", folder)]
-        done = subprocess.run([*command, ROOT / "runtime/backend/cuda/NvtxRange.cpp"], capture_output=True, text=True)
+        done = subprocess.run([*command, ROOT / "runtime/device/cuda/trace/NvtxRange.cpp"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_what_is_missing_is_said(self):

@@ -1,6 +1,6 @@
 #include "tools/shardrun/Devices.h"
 
-#include "runtime/backend/Plugin.h"
+#include "runtime/device/Plugin.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "tools/shardrun/Report.h"
 
-#include "runtime/io/AtomicFile.h"
+#include "runtime/base/AtomicFile.h"
 
 #include <algorithm>
 #include <cstdio>

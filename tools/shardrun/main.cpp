@@ -1,7 +1,7 @@
 //===- main.cpp - shardrun: runs an artifact of shardc --------------------===//
-#include "runtime/api/processes.hpp"
 #include "runtime/artifact/ElementNames.h"
 #include "runtime/base/Message.h"
+#include "runtime/session/Processes.h"
 #include "tools/flags/Unexpected.h"
 #include "tools/shardrun/Devices.h"
 #include "tools/shardrun/Report.h"

@@ -1,8 +1,8 @@
 #include "tools/tensors/InputFiles.h"
 
+#include "runtime/base/AtomicFile.h"
 #include "runtime/base/MappedFile.h"
 #include "runtime/base/Message.h"
-#include "runtime/io/AtomicFile.h"
 #include "runtime/io/Npz.h"
 
 #include <algorithm>

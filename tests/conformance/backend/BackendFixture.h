@@ -8,9 +8,9 @@
 #ifndef SHARDC_TESTS_CONFORMANCE_BACKEND_BACKENDFIXTURE_H
 #define SHARDC_TESTS_CONFORMANCE_BACKEND_BACKENDFIXTURE_H
 
-#include "runtime/backend/DeviceBuffer.h"
-#include "runtime/backend/Plugin.h"
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/device/DeviceBuffer.h"
+#include "runtime/device/Plugin.h"
+#include "runtime/tensor/CopyView.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #ifndef SHARDC_TESTS_CONFORMANCE_BACKEND_COLLECTIVEFIXTURE_H
 #define SHARDC_TESTS_CONFORMANCE_BACKEND_COLLECTIVEFIXTURE_H
 
-#include "runtime/backend/Staging.h"
-#include "runtime/backend/host/SharedMemoryGroup.h"
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/collectives/threads/SharedMemoryGroup.h"
+#include "runtime/device/Staging.h"
+#include "runtime/tensor/CopyView.h"
 #include "tests/conformance/backend/BackendFixture.h"
 
 #include <future>

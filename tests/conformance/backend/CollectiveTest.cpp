@@ -3,6 +3,7 @@
 // Values are small integers, so that sums are exact in any order.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/CopyBlock.h"
 #include "tests/conformance/backend/CollectiveFixture.h"
 
 namespace shardc::test {

@@ -1,6 +1,6 @@
 //===- DeviceTest.cpp - Memory, copies, streams, events, kernels ----------===//
 #include "runtime/base/AlignedBuffer.h"
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/tensor/CopyView.h"
 #include "tests/conformance/backend/BackendFixture.h"
 
 #include <numeric>

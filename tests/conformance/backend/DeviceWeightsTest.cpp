@@ -1,7 +1,7 @@
 //===- DeviceWeightsTest.cpp - Weights on their way to a device -----------===//
 
-#include "runtime/exec/DeviceWeights.h"
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/weights/DeviceWeights.h"
+#include "runtime/tensor/CopyView.h"
 #include "tests/conformance/backend/BackendFixture.h"
 
 #include <deque>

@@ -12,11 +12,11 @@
 //   SHARDC_FAKE_LACKS     kernels that it does not have: "MatMul,Gather"
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/backend/Plugin.h"
-#include "runtime/backend/WholeMemory.h"
-#include "runtime/backend/host/HostKernelLibrary.h"
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Message.h"
+#include "runtime/device/Plugin.h"
+#include "runtime/device/WholeMemory.h"
+#include "runtime/device/host/HostKernelLibrary.h"
 #include "tests/conformance/backend/FakeMemory.h"
 #include "tests/conformance/backend/FakeStream.h"
 

@@ -7,7 +7,7 @@
 #ifndef SHARDC_TESTS_CONFORMANCE_BACKEND_FAKESTREAM_H
 #define SHARDC_TESTS_CONFORMANCE_BACKEND_FAKESTREAM_H
 
-#include "runtime/backend/Backend.h"
+#include "runtime/device/Backend.h"
 
 #include <deque>
 #include <functional>

@@ -3,7 +3,7 @@
 // Where there is no link, the same goes over a channel of the host.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/backend/host/Mailbox.h"
+#include "runtime/collectives/threads/ThreadChannel.h"
 #include "tests/conformance/backend/CollectiveFixture.h"
 
 namespace shardc::test {
@@ -18,14 +18,14 @@ struct Pair {
                      [](int rank) { return "rank " + std::to_string(rank); }};
   const std::vector<int> members;
   SharedMemoryGroup group;
-  std::vector<std::unique_ptr<Mailbox>> boxes;
+  std::vector<std::unique_ptr<ThreadChannel>> boxes;
 
   Pair(int from, int to, int channels)
       : members{from, to}, group(members, failure) {
     EXPECT_TRUE(group.allocate());
     for (int i = 0; i < channels; ++i)
-      boxes.push_back(
-          std::make_unique<Mailbox>(kSlots, "the sender", "the receiver"));
+      boxes.push_back(std::make_unique<ThreadChannel>(kSlots, "the sender",
+                                                      "the receiver"));
   }
 };
 
@@ -33,7 +33,7 @@ struct Pair {
 struct End {
   std::unique_ptr<Communicator> host;
   std::unique_ptr<DeviceLink> link;
-  std::vector<std::unique_ptr<Channel>> channels;
+  std::vector<std::unique_ptr<StageChannel>> channels;
 
   End(const Rank &rank, Pair &pair) {
     const int index = pair.members[0] == rank.index() ? 0 : 1;
@@ -72,7 +72,7 @@ TEST_P(LinkTest, valuesArriveInOrderWhateverTheirSize) {
               ? counted(3 * (columns + 2), static_cast<float>(100 * i))
               : std::vector<float>(static_cast<size_t>(3 * (columns + 2)), -1));
       const TensorView part = narrowed(whole.view, 1, 1, columns);
-      Channel &channel = *end.channels[static_cast<size_t>(i % 2)];
+      StageChannel &channel = *end.channels[static_cast<size_t>(i % 2)];
       if (isSender) {
         ASSERT_OK(channel.send(part, pair.failure, kSite));
         ASSERT_OK(rank.stream->synchronize()); // `whole` goes

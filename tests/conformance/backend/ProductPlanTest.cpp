@@ -4,8 +4,8 @@
 // views: small integers, so equality is exact.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/backend/cuda/ProductPlan.h"
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/device/cuda/products/ProductPlan.h"
+#include "runtime/tensor/CopyView.h"
 
 #include <gtest/gtest.h>
 

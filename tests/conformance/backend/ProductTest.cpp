@@ -5,7 +5,7 @@
 // sums are exact in any order and type.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/tensor/CopyView.h"
 #include "tests/conformance/backend/BackendFixture.h"
 
 #include <numeric>

@@ -5,7 +5,7 @@
 // needs is not there).
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/backend/Plugin.h"
+#include "runtime/device/Plugin.h"
 
 using namespace shardc::runtime;
 

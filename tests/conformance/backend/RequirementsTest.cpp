@@ -1,5 +1,5 @@
 //===- RequirementsTest.cpp - Drivers and GPUs that cannot be used --------===//
-#include "runtime/backend/cuda/Requirements.h"
+#include "runtime/device/cuda/Requirements.h"
 
 #include <gtest/gtest.h>
 

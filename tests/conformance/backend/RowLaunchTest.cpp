@@ -1,8 +1,8 @@
 // What a GPU is given for a call of a generated kernel, without a GPU: a plain
 // loop does what the kernel's blocks would, so that each element is seen once.
 
-#include "runtime/backend/cuda/RowLaunch.h"
-#include "runtime/backend/cuda/CudaKernelLibrary.h"
+#include "runtime/device/cuda/RowLaunch.h"
+#include "runtime/device/cuda/CudaKernelLibrary.h"
 
 #include <gtest/gtest.h>
 

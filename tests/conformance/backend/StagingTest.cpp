@@ -1,6 +1,6 @@
 //===- StagingTest.cpp - Values of a device, for the host -----------------===//
-#include "runtime/backend/Staging.h"
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/device/Staging.h"
+#include "runtime/tensor/CopyView.h"
 #include "tests/conformance/backend/BackendFixture.h"
 
 #include <numeric>

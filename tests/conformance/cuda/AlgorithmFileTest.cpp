@@ -1,6 +1,6 @@
 // What a process finds that runs after others.
-#include "runtime/backend/cuda/AlgorithmFile.h"
-#include "runtime/backend/cuda/GemmCache.h"
+#include "runtime/device/cuda/products/AlgorithmFile.h"
+#include "runtime/device/cuda/products/GemmCache.h"
 #include "tests/conformance/cuda/SimulatedProduct.h"
 #include "tests/conformance/cuda/SimulationFixture.h"
 

@@ -1,5 +1,5 @@
 //===- CollectiveStreamTest.cpp - What runs beside what computes ----------===//
-#include "runtime/backend/cuda/CollectiveStream.h"
+#include "runtime/device/cuda/collectives/CollectiveStream.h"
 #include "tests/conformance/cuda/SimulationFixture.h"
 
 namespace shardc::testing {

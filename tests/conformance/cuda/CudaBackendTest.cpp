@@ -1,4 +1,4 @@
-#include "runtime/backend/Plugin.h"
+#include "runtime/device/Plugin.h"
 #include "tests/conformance/cuda/SimulatedDevice.h"
 
 #include <gtest/gtest.h>

@@ -2,9 +2,9 @@
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_FUSEDATTENTIONFIXTURE_H
 #define SHARDC_TESTS_CONFORMANCE_CUDA_FUSEDATTENTIONFIXTURE_H
 
-#include "runtime/backend/DeviceBuffer.h"
-#include "runtime/backend/Plugin.h"
-#include "runtime/backend/cuda/CudaStream.h"
+#include "runtime/device/DeviceBuffer.h"
+#include "runtime/device/Plugin.h"
+#include "runtime/device/cuda/CudaStream.h"
 #include "tests/conformance/cuda/KernelComparison.h"
 #include "tests/conformance/cuda/LoopAttention.h"
 

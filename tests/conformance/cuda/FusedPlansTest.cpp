@@ -1,6 +1,6 @@
 // How many plans a library makes for attention, and how long they stay.
-#include "runtime/backend/cuda/FusedPlans.h"
-#include "runtime/backend/cuda/kernels/AttentionPadding.h"
+#include "runtime/device/cuda/attention/FusedPlans.h"
+#include "runtime/device/cuda/kernels/attention/AttentionPadding.h"
 #include "tests/conformance/cuda/FusedAttentionFixture.h"
 
 #include <algorithm>

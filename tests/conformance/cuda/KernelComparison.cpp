@@ -1,9 +1,9 @@
 #include "tests/conformance/cuda/KernelComparison.h"
 
-#include "runtime/backend/DeviceBuffer.h"
-#include "runtime/backend/Plugin.h"
-#include "runtime/backend/host/kernels/Dispatch.h"
-#include "runtime/backend/host/kernels/StridedCopy.h"
+#include "runtime/device/DeviceBuffer.h"
+#include "runtime/device/Plugin.h"
+#include "runtime/kernels/Dispatch.h"
+#include "runtime/kernels/layout/StridedCopy.h"
 
 #include "runtime/base/Message.h"
 

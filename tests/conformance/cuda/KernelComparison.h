@@ -13,7 +13,7 @@
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_KERNELCOMPARISON_H
 #define SHARDC_TESTS_CONFORMANCE_CUDA_KERNELCOMPARISON_H
 
-#include "runtime/backend/Backend.h"
+#include "runtime/device/Backend.h"
 #include "tests/unit/kernels/KernelTest.h"
 
 namespace shardc::testing {

@@ -2,7 +2,7 @@
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_KERNELTYPES_H
 #define SHARDC_TESTS_CONFORMANCE_CUDA_KERNELTYPES_H
 
-#include "runtime/backend/host/kernels/Dispatch.h"
+#include "runtime/kernels/Dispatch.h"
 
 namespace shardc::testing {
 

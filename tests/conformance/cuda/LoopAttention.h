@@ -6,9 +6,9 @@
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_LOOPATTENTION_H
 #define SHARDC_TESTS_CONFORMANCE_CUDA_LOOPATTENTION_H
 
-#include "runtime/backend/cuda/CudaStatus.h"
-#include "runtime/backend/cuda/FusedAttention.h"
-#include "runtime/backend/host/kernels/StorageTypes.h"
+#include "runtime/device/cuda/CudaStatus.h"
+#include "runtime/device/cuda/attention/FusedAttention.h"
+#include "runtime/kernels/StorageTypes.h"
 #include "tests/conformance/cuda/SimulatedCosts.h"
 #include "tests/conformance/cuda/SimulatedDevice.h"
 

@@ -3,10 +3,10 @@
 // Pages, products and graphs of the plugin where CUDA does less than it says.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/backend/Plugin.h"
-#include "runtime/backend/cuda/CapturedLaunches.h"
-#include "runtime/backend/cuda/CudaPages.h"
-#include "runtime/backend/cuda/CudaStream.h"
+#include "runtime/device/Plugin.h"
+#include "runtime/device/cuda/CudaPages.h"
+#include "runtime/device/cuda/CudaStream.h"
+#include "runtime/device/cuda/graph/CapturedLaunches.h"
 #include "tests/conformance/cuda/KernelComparison.h"
 #include "tests/conformance/cuda/SimulatedDevice.h"
 #include "tests/conformance/cuda/SimulatedProduct.h"

@@ -2,7 +2,7 @@
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_QUANTIZEDTENSORS_H
 #define SHARDC_TESTS_CONFORMANCE_CUDA_QUANTIZEDTENSORS_H
 
-#include "runtime/backend/host/kernels/IntegerReader.h"
+#include "runtime/kernels/product/IntegerReader.h"
 #include "tests/conformance/cuda/KernelComparison.h"
 
 namespace shardc::testing {

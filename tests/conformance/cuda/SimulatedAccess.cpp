@@ -1,6 +1,6 @@
 #include "tests/conformance/cuda/SimulatedAccess.h"
 
-#include "runtime/backend/cuda/kernels/Launch.h"
+#include "runtime/device/cuda/kernels/Launch.h"
 #include "tests/conformance/backend/FakeMemory.h"
 
 #include <cstdio>

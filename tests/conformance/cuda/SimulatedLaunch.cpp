@@ -1,4 +1,4 @@
-#include "runtime/backend/cuda/kernels/Launch.h"
+#include "runtime/device/cuda/kernels/Launch.h"
 
 #include <algorithm>
 #include <csetjmp>

@@ -20,8 +20,8 @@
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDLAUNCH_H
 #define SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDLAUNCH_H
 
-#ifndef SHARDC_RUNTIME_BACKEND_CUDA_KERNELS_LAUNCH_H
-#error "include runtime/backend/cuda/kernels/Launch.h"
+#ifndef SHARDC_RUNTIME_DEVICE_CUDA_KERNELS_LAUNCH_H
+#error "include runtime/device/cuda/kernels/Launch.h"
 #endif
 
 #include "tests/conformance/cuda/SimulatedAccess.h"

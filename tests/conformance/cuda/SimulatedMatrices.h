@@ -12,8 +12,8 @@
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDMATRICES_H
 #define SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATEDMATRICES_H
 
-#include "runtime/backend/cuda/kernels/Launch.h"
 #include "runtime/base/Float16.h"
+#include "runtime/device/cuda/kernels/Launch.h"
 
 #include <bit>
 #include <cuda_bf16.h>

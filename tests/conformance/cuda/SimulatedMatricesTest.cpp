@@ -1,5 +1,5 @@
 //===- SimulatedMatricesTest.cpp - What simulated tensor cores refuse -----===//
-#include "runtime/backend/cuda/kernels/WarpMatrices.h"
+#include "runtime/device/cuda/kernels/product/WarpMatrices.h"
 #include "tests/conformance/cuda/SimulationFixture.h"
 
 namespace shardc::testing {

@@ -4,7 +4,7 @@
 // refused, since nothing here uses them.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/backend/cuda/kernels/Launch.h"
+#include "runtime/device/cuda/kernels/Launch.h"
 #include "tests/conformance/cuda/SimulatedCapture.h"
 #include "tests/conformance/cuda/SimulatedMeeting.h"
 #include "tests/conformance/cuda/SimulatedStream.h"

@@ -2,7 +2,7 @@
 #ifndef SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATIONFIXTURE_H
 #define SHARDC_TESTS_CONFORMANCE_CUDA_SIMULATIONFIXTURE_H
 
-#include "runtime/backend/cuda/kernels/Launch.h"
+#include "runtime/device/cuda/kernels/Launch.h"
 #include "tests/conformance/cuda/SimulatedStream.h"
 
 #include <gtest/gtest.h>

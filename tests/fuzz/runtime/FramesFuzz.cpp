@@ -3,7 +3,7 @@
 // The other rank has introduced itself; what it sends then are the bytes.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/backend/net/Transport.h"
+#include "runtime/transport/Transport.h"
 #include "tests/fuzz/runtime/Wire.h"
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 #define SHARDC_TESTS_FUZZ_RUNTIME_FUZZKERNELS_H
 
 #include "runtime/artifact/Format.h"
-#include "runtime/exec/Kernel.h"
+#include "runtime/kernels/Kernel.h"
 
 #include <algorithm>
 #include <string_view>

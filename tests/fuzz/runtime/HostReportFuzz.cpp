@@ -5,7 +5,7 @@
 // it takes for many ranks.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/exec/SharedHosts.h"
+#include "runtime/memory/SharedHosts.h"
 
 #include <cstdlib>
 

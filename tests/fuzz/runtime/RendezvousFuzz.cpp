@@ -7,7 +7,7 @@
 //         nor keep rank 1 away, which calls rank 0 after it
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/backend/net/Meeting.h"
+#include "runtime/transport/Meeting.h"
 #include "tests/fuzz/runtime/Wire.h"
 
 #include <cstdlib>

@@ -2,8 +2,8 @@
 #ifndef SHARDC_TESTS_FUZZ_RUNTIME_WIRE_H
 #define SHARDC_TESTS_FUZZ_RUNTIME_WIRE_H
 
-#include "runtime/backend/net/Introduction.h"
 #include "runtime/base/Hash.h"
+#include "runtime/transport/Introduction.h"
 
 #include <poll.h>
 #include <sys/socket.h>

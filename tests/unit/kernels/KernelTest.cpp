@@ -1,6 +1,6 @@
 #include "tests/unit/kernels/KernelTest.h"
 
-#include "runtime/exec/PackedOperands.h"
+#include "runtime/weights/PackedOperands.h"
 
 #include <algorithm>
 

@@ -15,8 +15,8 @@
 #ifndef SHARDC_TESTS_UNIT_KERNELS_KERNELTEST_H
 #define SHARDC_TESTS_UNIT_KERNELS_KERNELTEST_H
 
-#include "runtime/backend/host/kernels/StorageTypes.h"
-#include "runtime/exec/Kernel.h"
+#include "runtime/kernels/Kernel.h"
+#include "runtime/kernels/StorageTypes.h"
 
 #include <gtest/gtest.h>
 

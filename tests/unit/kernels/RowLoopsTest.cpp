@@ -1,4 +1,4 @@
-#include "runtime/backend/host/simd/Loops.h"
+#include "runtime/kernels/host/simd/Loops.h"
 #include "tests/unit/kernels/KernelTest.h"
 
 #include <cmath>

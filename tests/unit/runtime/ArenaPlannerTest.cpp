@@ -1,4 +1,4 @@
-#include "runtime/exec/ArenaPlanner.h"
+#include "runtime/plan/ArenaPlanner.h"
 
 #include "runtime/base/AlignedBuffer.h"
 

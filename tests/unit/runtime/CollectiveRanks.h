@@ -2,9 +2,9 @@
 #ifndef SHARDC_TESTS_UNIT_RUNTIME_COLLECTIVERANKS_H
 #define SHARDC_TESTS_UNIT_RUNTIME_COLLECTIVERANKS_H
 
-#include "runtime/backend/host/SharedMemoryGroup.h"
-#include "runtime/backend/net/NetworkCommunicator.h"
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/collectives/net/NetworkCommunicator.h"
+#include "runtime/collectives/threads/SharedMemoryGroup.h"
+#include "runtime/tensor/CopyView.h"
 #include "tests/unit/runtime/FakeProcesses.h"
 
 #include <gtest/gtest.h>

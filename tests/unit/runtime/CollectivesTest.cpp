@@ -1,4 +1,5 @@
 //===- CollectivesTest.cpp - Collectives of threads and processes ---------===//
+#include "runtime/kernels/CopyBlock.h"
 #include "tests/unit/runtime/CollectiveRanks.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 //===- ContentLibraryTest.cpp - Shared objects known by their contents ----===//
-#include "runtime/backend/host/ContentLibrary.h"
+#include "runtime/device/host/ContentLibrary.h"
 #include "tests/unit/runtime/ProgramBuilder.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 //===- ControlFlowTest.cpp - Brackets that the data decide ----------------===//
-#include "runtime/artifact/ProgramChecks.h"
+#include "runtime/artifact/check/ProgramChecks.h"
 
-#include "runtime/exec/Kernel.h"
+#include "runtime/kernels/Kernel.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
 #include <cstring>

@@ -6,7 +6,7 @@
 #ifndef SHARDC_TESTS_UNIT_RUNTIME_FAKEPROCESSES_H
 #define SHARDC_TESTS_UNIT_RUNTIME_FAKEPROCESSES_H
 
-#include "runtime/backend/net/Transport.h"
+#include "runtime/transport/Transport.h"
 
 #include <gtest/gtest.h>
 

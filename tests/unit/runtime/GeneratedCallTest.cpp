@@ -1,7 +1,7 @@
 // How calls become rows: each element once, whatever the strides, and nothing
 // but what the kernel's form allows. The kernels here are plain C++.
 
-#include "runtime/backend/host/HostKernelLibrary.h"
+#include "runtime/device/host/HostKernelLibrary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- HandshakeTest.cpp - Who may be a rank of a run ---------------------===//
-#include "runtime/backend/net/Interfaces.h"
-#include "runtime/backend/net/Introduction.h"
+#include "runtime/transport/Interfaces.h"
+#include "runtime/transport/Introduction.h"
 #include "tests/unit/runtime/FakeProcesses.h"
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "runtime/backend/host/HostMemory.h"
+#include "runtime/device/host/HostMemory.h"
 
 #include "gtest/gtest.h"
 

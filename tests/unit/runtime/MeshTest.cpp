@@ -1,4 +1,4 @@
-#include "runtime/exec/Mesh.h"
+#include "runtime/program/Mesh.h"
 
 #include "tests/unit/runtime/ProgramBuilder.h"
 

@@ -1,5 +1,5 @@
 //===- OwnershipTest.cpp - Layouts against a naive oracle -----------------===//
-#include "runtime/exec/Ownership.h"
+#include "runtime/tensor/Ownership.h"
 
 #include "tests/unit/runtime/ProgramBuilder.h"
 

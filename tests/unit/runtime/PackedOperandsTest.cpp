@@ -1,4 +1,4 @@
-#include "runtime/exec/PackedOperands.h"
+#include "runtime/weights/PackedOperands.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 // no rank sends.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/backend/net/StreamNumbers.h"
-#include "runtime/exec/InputAgreement.h"
+#include "runtime/session/InputAgreement.h"
+#include "runtime/transport/StreamNumbers.h"
 #include "tests/unit/runtime/FakeProcesses.h"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 //===- ProgramChecksTest.cpp - Malformed programs do not run --------------===//
-#include "runtime/artifact/ProgramChecks.h"
+#include "runtime/artifact/check/ProgramChecks.h"
 
-#include "runtime/exec/Kernel.h"
+#include "runtime/kernels/Kernel.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
 #include <cstring>

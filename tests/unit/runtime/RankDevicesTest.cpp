@@ -1,5 +1,5 @@
 //===- RankDevicesTest.cpp - Which device each rank works on --------------===//
-#include "runtime/exec/RankDevices.h"
+#include "runtime/device/RankDevices.h"
 
 #include <gtest/gtest.h>
 

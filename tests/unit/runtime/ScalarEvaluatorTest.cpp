@@ -1,6 +1,6 @@
-#include "runtime/exec/ScalarEvaluator.h"
+#include "runtime/program/ScalarEvaluator.h"
 
-#include "runtime/artifact/ProgramChecks.h"
+#include "runtime/artifact/ScalarDependence.h"
 #include "tests/unit/runtime/ProgramBuilder.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 //===- SegmentGraphTest.cpp - When launches are captured ------------------===//
-#include "runtime/exec/SegmentGraph.h"
+#include "runtime/rank/SegmentGraph.h"
 
 #include <gtest/gtest.h>
 

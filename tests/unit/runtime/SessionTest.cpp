@@ -1,8 +1,8 @@
 //===- SessionTest.cpp - Whole programs through the C++ API ---------------===//
-#include "runtime/exec/ShapePlan.h"
+#include "runtime/rank/ShapePlan.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
-#include "runtime/io/AtomicFile.h"
+#include "runtime/base/AtomicFile.h"
 
 #include <numeric>
 

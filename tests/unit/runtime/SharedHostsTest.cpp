@@ -1,5 +1,5 @@
 //===- SharedHostsTest.cpp - Whether processes fit on their hosts ---------===//
-#include "runtime/exec/SharedHosts.h"
+#include "runtime/memory/SharedHosts.h"
 #include "runtime/base/Message.h"
 #include "tests/unit/runtime/FakeProcesses.h"
 

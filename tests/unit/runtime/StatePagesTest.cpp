@@ -1,6 +1,6 @@
 //===- StatePagesTest.cpp - Caches whose memory comes page by page --------===//
-#include "runtime/exec/CacheState.h"
-#include "runtime/exec/ScalarEvaluator.h"
+#include "runtime/cache/CacheState.h"
+#include "runtime/program/ScalarEvaluator.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
 #include <cstdlib>

@@ -1,8 +1,8 @@
 //===- TestKernels.cpp - Tiny kernels for tests of the runtime ------------===//
 #include "tests/unit/runtime/TestKernels.h"
 
-#include "runtime/exec/Kernel.h"
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/kernels/Kernel.h"
+#include "runtime/tensor/CopyView.h"
 
 #include <chrono>
 #include <thread>

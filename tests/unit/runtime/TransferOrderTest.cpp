@@ -1,6 +1,6 @@
 //===- TransferOrderTest.cpp - What links may take ------------------------===//
 #include "runtime/artifact/Artifact.h"
-#include "runtime/artifact/TransferChecks.h"
+#include "runtime/artifact/check/TransferChecks.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
 namespace shardc::runtime {

@@ -1,9 +1,9 @@
 //===- TransportTest.cpp - Messages, and who is gone ----------------------===//
-#include "runtime/backend/host/Rendezvous.h"
-#include "runtime/backend/net/NetworkChannel.h"
-#include "runtime/backend/net/NetworkCommunicator.h"
 #include "runtime/base/Message.h"
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/collectives/net/NetworkChannel.h"
+#include "runtime/collectives/net/NetworkCommunicator.h"
+#include "runtime/collectives/threads/Rendezvous.h"
+#include "runtime/tensor/CopyView.h"
 #include "tests/unit/runtime/FakeProcesses.h"
 
 #include <array>

@@ -1,6 +1,6 @@
 //===- WeightFeedTest.cpp - Runs beside weights that still come -----------===//
-#include "runtime/exec/Kernel.h"
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/kernels/Kernel.h"
+#include "runtime/tensor/CopyView.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
 #include <condition_variable>

@@ -1,10 +1,10 @@
 //===- WeightLoaderTest.cpp - Slices of weights, by reference and copied --===//
-#include "runtime/exec/WeightLoader.h"
+#include "runtime/weights/WeightLoader.h"
 
 #include "runtime/artifact/ElementNames.h"
-#include "runtime/exec/Mesh.h"
-#include "runtime/exec/ScalarEvaluator.h"
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/program/Mesh.h"
+#include "runtime/program/ScalarEvaluator.h"
+#include "runtime/tensor/CopyView.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
 #include <cstring>

@@ -1,7 +1,8 @@
 //===- WeightSliceTest.cpp - Parts of weights, packed piece by piece ------===//
-#include "runtime/exec/WeightSlice.h"
+#include "runtime/weights/WeightSlice.h"
 
-#include "runtime/exec/StridedCopy.h"
+#include "runtime/kernels/CopyBlock.h"
+#include "runtime/tensor/CopyView.h"
 
 #include <gtest/gtest.h>
 #include <numeric>

@@ -3,6 +3,7 @@
 #define SHARDC_TOOLS_SHARDC_VERIFY_REQUESTS_H
 
 #include "compiler/probe/ModelInputs.h"
+#include "runtime/api/shardrt.hpp"
 #include "runtime/io/TensorProto.h"
 
 #include <string>

@@ -1,0 +1,327 @@
+#include "runtime/cache/CacheState.h"
+
+#include "runtime/base/Message.h"
+#include "runtime/program/ScalarEvaluator.h"
+#include "runtime/program/ViewResolver.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+namespace shardc::runtime {
+namespace {
+
+using Layouts = flatbuffers::Vector<flatbuffers::Offset<artifact::DimLayout>>;
+
+Status resolveLayouts(const Layouts &layouts, std::span<const int64_t> scalars,
+                      std::vector<OwnedRuns> &dims) {
+  dims.resize(layouts.size());
+  for (uint32_t d = 0; d < layouts.size(); ++d)
+    SHARDC_RETURN_IF_ERROR(resolveLayout(*layouts.Get(d), scalars, dims[d]));
+  return Status::ok();
+}
+
+/// The size of that dim as some tensor of the request says, -1 if none does.
+int64_t sizeInRequest(const artifact::Program &program,
+                      std::span<const TensorInfo> infos,
+                      std::span<const InputTensor> given, uint32_t scalar) {
+  const artifact::Scalar *size = program.scalars()->Get(scalar);
+  if (size->op() == artifact::ScalarOp_Constant)
+    return size->value();
+  for (uint32_t i = 0; i < program.inputs()->size(); ++i)
+    for (const InputTensor &tensor : given) {
+      const auto *dims = program.inputs()->Get(i)->dims();
+      if (tensor.name != infos[i].name || tensor.dims.size() != dims->size())
+        continue;
+      for (uint32_t d = 0; d < dims->size(); ++d)
+        if (dims->Get(d) == scalar)
+          return tensor.dims[d];
+    }
+  return -1;
+}
+
+} // namespace
+
+CacheState::CacheState(const artifact::Program &program,
+                       std::vector<Device *> devices, int64_t capacity)
+    : capacity(capacity), devices(std::move(devices)),
+      parts(this->devices.size()) {
+  for (const artifact::CachePair *pair : *program.caches()) {
+    const size_t rank = program.inputs()->Get(pair->input())->dims()->size();
+    entries.push_back(
+        {pair->input(), pair->dim(), {}, std::vector<int64_t>(rank)});
+  }
+  for (auto &ofRank : parts)
+    ofRank.resize(entries.size());
+}
+
+int64_t CacheState::length() const {
+  int64_t length = 0;
+  for (const Entry &entry : entries)
+    if (entry.dim >= 0 && !entry.dims.empty())
+      length = std::max(length, entry.dims[static_cast<size_t>(entry.dim)]);
+  return length;
+}
+
+void CacheState::reset() {
+  // The next sequence may come in another batch.
+  for (Entry &entry : entries)
+    entry.dims.clear();
+  // Its memory stays, for a sequence that is as large.
+  for (auto &ofRank : parts)
+    for (Part &part : ofRank) {
+      part.dims.clear();
+      part.heldBytes = 0;
+    }
+}
+
+StateMemory CacheState::memoryTaken(int rank) const {
+  StateMemory sum{rank};
+  for (const Part &part : parts[static_cast<size_t>(rank)])
+    if (part.memory) {
+      sum.committedBytes += part.memory->committed();
+      sum.reservedBytes += part.memory->size();
+    }
+  return sum;
+}
+
+uint64_t CacheState::nextPlacement() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+Status CacheState::copyTo(CacheState &other) const {
+  for (size_t rank = 0; rank < parts.size(); ++rank) {
+    std::unique_ptr<DeviceStream> stream; // a run has the rank's own
+    if (devices[rank])
+      SHARDC_RETURN_IF_ERROR(devices[rank]->createStream(stream));
+    for (size_t cache = 0; cache < entries.size(); ++cache) {
+      const Part &from = parts[rank][cache];
+      Part &to = other.parts[rank][cache];
+      to.dims = from.dims;
+      to.bytes = from.bytes;
+      to.heldBytes = from.heldBytes;
+      if (from.memory)
+        SHARDC_RETURN_IF_ERROR(copyPart(from, rank, *stream, to));
+    }
+    if (stream)
+      SHARDC_RETURN_IF_ERROR(stream->synchronize());
+  }
+  other.placed = nextPlacement();
+  other.entries = entries;
+  return Status::ok();
+}
+
+Status CacheState::copyPart(const Part &from, size_t rank, DeviceStream &stream,
+                            Part &to) const {
+  to.memory = devices[rank]->reserve(from.memory->size());
+  if (!to.memory || !to.memory->commit(from.heldBytes))
+    return artifactError("out of memory: rank ", rank, " needs ",
+                         from.heldBytes,
+                         " bytes for a copied cache; drop "
+                         "states that are done");
+  return stream.copy(to.memory->data(), from.memory->data(),
+                     {.rowBytes = from.heldBytes},
+                     CopyDirection::DeviceToDevice);
+}
+
+Status CacheState::addPast(std::span<const TensorInfo> infos,
+                           std::span<const InputTensor> given,
+                           std::vector<InputTensor> &all) {
+  all.assign(given.begin(), given.end());
+  for (Entry &entry : entries) {
+    const TensorInfo &info = infos[entry.input];
+    for (const InputTensor &tensor : given)
+      if (tensor.name == info.name)
+        return argumentError("input '", info.name,
+                             "' is kept by the state; leave it out");
+    std::fill(entry.past.begin(), entry.past.end(), 0);
+    all.push_back({info.name, info.element, entry.past, nullptr});
+  }
+  return Status::ok();
+}
+
+Status CacheState::sizePast(const artifact::Program &program,
+                            std::span<const TensorInfo> infos,
+                            std::span<const InputTensor> given) {
+  for (uint32_t c = 0; c < entries.size(); ++c) {
+    const Use use{program, *program.caches()->Get(c), c};
+    const bool isSet = use.pair.kind() == artifact::CacheKind_Set;
+    if (!entries[c].dims.empty() && !isSet)
+      entries[c].past = entries[c].dims;
+    else if (use.pair.kind() == artifact::CacheKind_Keep && entries[c].dim < 0)
+      return argumentError("the state has nothing yet for input '", use.name(),
+                           "'; run the branch of the model that computes it "
+                           "first");
+    else
+      SHARDC_RETURN_IF_ERROR(sizeOfPast(use, infos, given));
+  }
+  return Status::ok();
+}
+
+/// Of past that is empty, or that nobody reads.
+Status CacheState::sizeOfPast(const Use &use, std::span<const TensorInfo> infos,
+                              std::span<const InputTensor> given) {
+  Entry &entry = entries[use.cache];
+  const auto *dims = use.program.inputs()->Get(use.pair.input())->dims();
+  for (uint32_t d = 0; d < dims->size(); ++d) {
+    int64_t size = d == entry.dim
+                       ? 0
+                       : sizeInRequest(use.program, infos, given, dims->Get(d));
+    if (size < 0 && use.pair.kind() == artifact::CacheKind_Set)
+      size = 0;
+    if (size < 0)
+      return argumentError("input '", use.name(), "': no other input says how ",
+                           "large its dim ", d, " (",
+                           infos[entry.input].dims[d],
+                           ") is; run without a state");
+    entry.past[d] = size;
+  }
+  return Status::ok();
+}
+
+Status CacheState::reserve(const artifact::Program &program,
+                           RankScalars scalars) {
+  // Nothing changes before everything is known to fit.
+  for (size_t rank = 0; rank < parts.size(); ++rank)
+    SHARDC_RETURN_IF_ERROR(checkInputs(program, rank, scalars[rank]));
+  for (uint32_t c = 0; c < entries.size(); ++c) {
+    const Use use{program, *program.caches()->Get(c), c};
+    SHARDC_RETURN_IF_ERROR(checkRoom(use, scalars[0]));
+    for (size_t rank = 0; rank < parts.size(); ++rank)
+      SHARDC_RETURN_IF_ERROR(checkPart(use, rank, scalars[rank]));
+  }
+  const CacheViews &views = viewsOf(program);
+  for (uint32_t c = 0; c < entries.size(); ++c) {
+    const Use use{program, *program.caches()->Get(c), c};
+    for (size_t rank = 0; rank < parts.size(); ++rank)
+      SHARDC_RETURN_IF_ERROR(growPart(use, rank, scalars[rank], views));
+  }
+  for (uint32_t c = 0; c < entries.size(); ++c)
+    if (program.caches()->Get(c)->kind() == artifact::CacheKind_Set)
+      entries[c].dims.clear();
+  return Status::ok();
+}
+
+const CacheViews &CacheState::viewsOf(const artifact::Program &program) {
+  return views.try_emplace(&program, program).first->second;
+}
+
+Status CacheState::checkRoom(const Use &use,
+                             std::span<const int64_t> scalars) const {
+  const Entry &entry = entries[use.cache];
+  if (use.pair.kind() == artifact::CacheKind_Keep || entry.dim < 0)
+    return Status::ok();
+  const auto dim = static_cast<uint32_t>(entry.dim);
+  const int64_t needed =
+      scalars[use.program.outputs()->Get(use.pair.output())->dims()->Get(dim)];
+  if (needed == kUnbound)
+    return argumentError("how much the cache of '", use.name(),
+                         "' grows is known only while the program runs; run "
+                         "without a state");
+  if (needed >= 0 && needed <= capacity)
+    return Status::ok();
+  const int64_t taken = entry.past[dim];
+  return argumentError("the cache of '", use.name(), "' is full: it holds ",
+                       capacity, " positions, ", taken, " are taken and ",
+                       needed - taken,
+                       " more do not fit; use a larger capacity, or reset the "
+                       "state");
+}
+
+/// No program reads more of past than its cache has.
+Status CacheState::checkInputs(const artifact::Program &program, size_t rank,
+                               std::span<const int64_t> scalars) {
+  std::vector<int64_t> room(program.inputs()->size(), -1); // -1: no past
+  for (const artifact::CachePair *pair : *program.caches())
+    if (pair->kind() != artifact::CacheKind_Set)
+      SHARDC_RETURN_IF_ERROR(
+          bufferBytes(program, pair->buffer(), scalars, room[pair->input()]));
+  for (const artifact::Buffer *buffer : *program.buffers()) {
+    if (buffer->kind() != artifact::BufferKind_Input)
+      continue;
+    const int64_t bytes = scalars[buffer->bytes()];
+    if (room[buffer->source()] >= 0 && bytes > room[buffer->source()])
+      return artifactError(
+          "'", program.inputs()->Get(buffer->source())->name()->c_str(),
+          "' is said to have ", bytes, " bytes on rank ", rank,
+          ", the cache has ", room[buffer->source()],
+          "; the artifact is damaged, compile it again");
+  }
+  return Status::ok();
+}
+
+/// What the rank holds is what the program takes it for.
+Status CacheState::checkPart(const Use &use, size_t rank,
+                             std::span<const int64_t> scalars) const {
+  const artifact::Program &program = use.program;
+  const uint32_t input = use.pair.input();
+  int64_t bytes = 0;
+  SHARDC_RETURN_IF_ERROR(
+      bufferBytes(program, use.pair.buffer(), scalars, bytes));
+  if (use.pair.kind() == artifact::CacheKind_Set)
+    return Status::ok();
+  const Part &part = parts[rank][use.cache];
+  if (entries[use.cache].dims.empty())
+    return Status::ok();
+  std::vector<OwnedRuns> dims;
+  SHARDC_RETURN_IF_ERROR(
+      resolveLayouts(*program.inputs()->Get(input)->layout(), scalars, dims));
+  const bool fits = !devices[rank] || part.roomBytes() == bytes;
+  if (!fits || part.dims != dims)
+    return artifactError("the cache of '", use.name(), "' has ",
+                         part.roomBytes(), " bytes on rank ", rank,
+                         ", this program takes it for ", bytes,
+                         " or for another part; compile the model again");
+  return Status::ok();
+}
+
+Status CacheState::growPart(const Use &use, size_t rank,
+                            std::span<const int64_t> scalars,
+                            const CacheViews &views) {
+  Part &part = parts[rank][use.cache];
+  const int64_t bytes =
+      scalars[use.program.buffers()->Get(use.pair.buffer())->bytes()];
+  if (std::exchange(part.bytes, bytes) != bytes)
+    placed = nextPlacement();
+  if (!devices[rank])
+    return Status::ok();
+  if (!part.memory || part.memory->size() != bytes) {
+    entries[use.cache].dims.clear();
+    part.memory.reset(); // first: there may be no room for both
+    part.memory = devices[rank]->reserve(bytes);
+  }
+  const int64_t needed = views.neededBytes(use.cache, scalars, bytes);
+  if (part.memory && part.memory->commit(needed))
+    return Status::ok();
+  return artifactError(
+      "out of memory: rank ", rank, " needs ", needed,
+      " bytes for the cache of '", use.name(), "', has ",
+      part.memory ? part.memory->committed() : 0, " of them, and would need ",
+      bytes, " where it is full; drop states that are done, or use a shorter ",
+      "sequence or a smaller capacity");
+}
+
+Status CacheState::advance(const artifact::Program &program,
+                           RankScalars scalars) {
+  for (uint32_t c = 0; c < entries.size(); ++c) {
+    const artifact::CachePair *pair = program.caches()->Get(c);
+    if (pair->kind() == artifact::CacheKind_Keep)
+      continue;
+    const artifact::Output *output = program.outputs()->Get(pair->output());
+    for (size_t rank = 0; rank < parts.size(); ++rank) {
+      Part &part = parts[rank][c];
+      SHARDC_RETURN_IF_ERROR(
+          resolveLayouts(*output->layout(), scalars[rank], part.dims));
+      const int64_t end = viewEnd(program, output->view(), scalars[rank]);
+      part.heldBytes = end < 0 ? part.roomBytes() : end;
+    }
+    entries[c].dims.clear();
+    for (uint32_t dim : *output->dims())
+      entries[c].dims.push_back(scalars[0][dim]);
+  }
+  return Status::ok();
+}
+
+} // namespace shardc::runtime

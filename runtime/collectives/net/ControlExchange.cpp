@@ -1,0 +1,63 @@
+#include "runtime/collectives/net/ControlExchange.h"
+
+#include "runtime/base/Message.h"
+#include "runtime/collectives/WaitText.h"
+#include "runtime/transport/StreamNumbers.h"
+
+#include <cstring>
+
+namespace shardc::runtime {
+
+Status ControlExchange::send(Stream &stream, std::span<const std::byte> said) {
+  std::byte *memory = nullptr;
+  const auto count = static_cast<int64_t>(said.size());
+  SHARDC_RETURN_IF_ERROR(stream.prepare(count, memory, std::nullopt));
+  if (count > 0)
+    std::memcpy(memory, said.data(), said.size());
+  stream.commit(count, 0);
+  return Status::ok();
+}
+
+Status ControlExchange::receive() {
+  // Others may still be at the end of the run before this one.
+  Status status = transport.waitPatiently(timeout, [&](Deadline deadline) {
+    return transport.waitForMessages(all, deadline);
+  });
+  if (!Transport::isTimeout(status))
+    return status;
+  std::string missing;
+  for (Stream *stream : all)
+    if (!stream->hasArrived())
+      missing += (missing.empty() ? "" : "; ") +
+                 transport.rankTextWithPlace(stream->otherRank());
+  return transport.abort(
+      artifactError(transport.rankText(transport.rank()), " ",
+                    waitText(timeout, " to begin a run; missing: " + missing)));
+}
+
+Status ControlExchange::ask(std::span<const std::byte> said,
+                            size_t recordBytes) {
+  all.assign(1, &transport.stream(0, kControlStream, {}));
+  SHARDC_RETURN_IF_ERROR(send(*all[0], said));
+  SHARDC_RETURN_IF_ERROR(receive());
+  if (found().size() % recordBytes == 0)
+    return Status::ok();
+  return transport.abort(
+      artifactError(transport.rankText(0), " answers ", found().size(),
+                    " bytes, expected records of ", recordBytes,
+                    "; start the same shardrun on all machines"));
+}
+
+Status ControlExchange::receiveAll() {
+  all.clear();
+  for (int rank = 1; rank < transport.size(); ++rank)
+    all.push_back(&transport.stream(rank, kControlStream, {}));
+  return receive();
+}
+
+Status ControlExchange::answer(Stream &other, std::span<const std::byte> said) {
+  other.release();
+  return send(other, said);
+}
+
+} // namespace shardc::runtime

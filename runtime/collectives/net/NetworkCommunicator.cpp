@@ -1,0 +1,313 @@
+#include "runtime/collectives/net/NetworkCommunicator.h"
+
+#include "runtime/base/Message.h"
+#include "runtime/collectives/Reduction.h"
+#include "runtime/collectives/WaitText.h"
+#include "runtime/tensor/CopyView.h"
+#include "runtime/transport/StreamNumbers.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace shardc::runtime {
+namespace {
+
+/// Values up to this many bytes are sent whole to every member: one message
+/// less to wait for.
+constexpr int64_t kSmallBytes = 16 * 1024;
+/// All members' messages of a round together, and one of them.
+constexpr int64_t kRoundBytes = 8 << 20, kLeastMessage = 64 * 1024,
+                  kMostMessage = 1 << 20;
+
+/// Dense views are one row: they are cut evenly.
+TensorView flattened(const TensorView &view) {
+  const int64_t elements = view.numElements();
+  return packedView(view.data, view.element, {&elements, 1});
+}
+
+} // namespace
+
+NetworkCommunicator::NetworkCommunicator(Transport &transport,
+                                         std::vector<int> ranks,
+                                         std::chrono::milliseconds timeout)
+    : transport(transport), members(std::move(ranks)), timeout(timeout),
+      inputs(members.size()), arrived(members.size()), shares(members.size()),
+      round(members.size()), roundBytes(members.size()) {
+  for (size_t i = 0; i < members.size(); ++i) {
+    Stream *stream = nullptr;
+    if (members[i] == transport.rank())
+      self = static_cast<int>(i);
+    else
+      stream = &transport.stream(members[i], kCollectiveStream, {});
+    streams.push_back(stream);
+    if (stream)
+      others.push_back(stream);
+  }
+  walks.reserve(members.size());
+}
+
+int64_t NetworkCommunicator::messageBytes() const {
+  return std::clamp(kRoundBytes / size(), kLeastMessage, kMostMessage);
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+Status NetworkCommunicator::prepare(Stream &stream, int64_t bytes,
+                                    std::byte *&memory,
+                                    const CollectiveSite &site) {
+  return explained(transport.waitPatiently(timeout,
+                                           [&](Deadline deadline) {
+                                             return stream.prepare(
+                                                 bytes, memory, deadline);
+                                           }),
+                   site, std::array{&stream});
+}
+
+Status NetworkCommunicator::waitForMessages(std::span<Stream *const> from,
+                                            const CollectiveSite &site) {
+  return explained(transport.waitPatiently(timeout,
+                                           [&](Deadline deadline) {
+                                             return transport.waitForMessages(
+                                                 from, deadline);
+                                           }),
+                   site, from);
+}
+
+Status NetworkCommunicator::explained(const Status &status,
+                                      const CollectiveSite &site,
+                                      std::span<Stream *const> waitedFor) {
+  if (status.isOk() || !Transport::isTimeout(status))
+    return status;
+  std::string missing;
+  for (Stream *stream : waitedFor)
+    if (!stream->hasArrived())
+      missing += (missing.empty() ? "" : "; ") +
+                 transport.rankTextWithPlace(stream->otherRank());
+  return transport.abort(
+      artifactError(siteText(site), ": ", transport.rankText(transport.rank()),
+                    " ", waitText(timeout, "; missing: " + missing)));
+}
+
+/// Both ends are at the same instruction and agree on the size.
+Status NetworkCommunicator::checkMessage(const Arrived &message, int64_t bytes,
+                                         int from, const CollectiveSite &site) {
+  if (message.tag == static_cast<uint64_t>(site.instruction) &&
+      static_cast<int64_t>(message.bytes.size()) == bytes)
+    return Status::ok();
+  return transport.abort(artifactError(
+      site.kind, " at node '", site.node, "' is instruction ", site.instruction,
+      " and expects ", bytes, " bytes, but ", transport.rankText(from),
+      " sent ", message.bytes.size(), " bytes of instruction ", message.tag));
+}
+
+void NetworkCommunicator::release() {
+  for (Stream *stream : others)
+    stream->release();
+}
+
+//===----------------------------------------------------------------------===//
+// Rounds
+//===----------------------------------------------------------------------===//
+
+void NetworkCommunicator::startRounds(const TensorView &whole, int dim,
+                                      std::span<const OwnedRuns> blocks) {
+  walks.clear();
+  for (const OwnedRuns &block : blocks)
+    walks.emplace_back(whole, dim, block, messageBytes());
+}
+
+bool NetworkCommunicator::nextRound() {
+  bool isLast = true;
+  for (size_t i = 0; i < walks.size(); ++i) {
+    isLast &= walks[i].isDone();
+    roundBytes[i] = walks[i].next(round[i]);
+  }
+  return !isLast;
+}
+
+/// Writes pieces of `view` behind each other.
+static void pack(const TensorView &view, std::span<const BlockPiece> pieces,
+                 Piece BlockPiece::*place, std::byte *memory) {
+  for (const BlockPiece &piece : pieces) {
+    const TensorView from = pieceOf(view, piece.*place);
+    copyView(packedLike(memory + piece.offset, from), from);
+  }
+}
+
+Status NetworkCommunicator::sendEachItsOwn(const TensorView &whole,
+                                           const CollectiveSite &site) {
+  for (size_t i = 0; i < streams.size(); ++i)
+    if (!isSelf(i))
+      SHARDC_RETURN_IF_ERROR(
+          sendTo(i, roundBytes[i], site, [&](std::byte *memory) {
+            pack(whole, round[i], &BlockPiece::whole, memory);
+          }));
+  return Status::ok();
+}
+
+Status NetworkCommunicator::sendMine(const TensorView &view,
+                                     Piece BlockPiece::*place,
+                                     const CollectiveSite &site) {
+  const auto me = static_cast<size_t>(self);
+  for (size_t i = 0; i < streams.size(); ++i)
+    if (!isSelf(i))
+      SHARDC_RETURN_IF_ERROR(
+          sendTo(i, roundBytes[me], site, [&](std::byte *memory) {
+            pack(view, round[me], place, memory);
+          }));
+  return Status::ok();
+}
+
+Status NetworkCommunicator::reduceMine(const TensorView &whole,
+                                       const TensorView &view,
+                                       Piece BlockPiece::*place,
+                                       ReduceKind kind,
+                                       const CollectiveSite &site) {
+  const auto me = static_cast<size_t>(self);
+  SHARDC_RETURN_IF_ERROR(
+      receiveAll(site, [&](size_t) { return roundBytes[me]; }));
+  for (const BlockPiece &piece : round[me]) {
+    const TensorView to = pieceOf(view, piece.*place);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      inputs[i] = isSelf(i) ? pieceOf(whole, piece.whole)
+                            : packedLike(arrived[i] + piece.offset, to);
+    SHARDC_RETURN_IF_ERROR(reduceRange(kind, inputs, to, 0, to.numElements()));
+  }
+  release();
+  return Status::ok();
+}
+
+Status NetworkCommunicator::placeTheirs(const TensorView &whole,
+                                        const CollectiveSite &site) {
+  SHARDC_RETURN_IF_ERROR(
+      receiveAll(site, [&](size_t i) { return roundBytes[i]; }));
+  for (size_t i = 0; i < streams.size(); ++i)
+    for (const BlockPiece &piece : round[i]) {
+      if (isSelf(i))
+        continue;
+      const TensorView to = pieceOf(whole, piece.whole);
+      copyView(to, packedLike(arrived[i] + piece.offset, to));
+    }
+  release();
+  return Status::ok();
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+Status NetworkCommunicator::allReduce(const TensorView &input,
+                                      const TensorView &output, ReduceKind kind,
+                                      const CollectiveSite &site) {
+  if (input.numElements() == 0)
+    return Status::ok(); // on every rank alike
+  if (size() == 1) {
+    copyView(output, input);
+    return Status::ok();
+  }
+  if (viewBytes(input) <= kSmallBytes)
+    return reduceSmall(input, output, kind, site);
+  if (input.isContiguous() && output.isContiguous())
+    return reduceLarge(flattened(input), flattened(output), kind, site);
+  return reduceLarge(input, output, kind, site);
+}
+
+Status NetworkCommunicator::reduceSmall(const TensorView &input,
+                                        const TensorView &output,
+                                        ReduceKind kind,
+                                        const CollectiveSite &site) {
+  const int64_t bytes = viewBytes(input);
+  for (size_t i = 0; i < streams.size(); ++i)
+    if (!isSelf(i))
+      SHARDC_RETURN_IF_ERROR(sendTo(i, bytes, site, [&](std::byte *memory) {
+        copyView(packedLike(memory, input), input);
+      }));
+  SHARDC_RETURN_IF_ERROR(receiveAll(site, [&](size_t) { return bytes; }));
+  for (size_t i = 0; i < streams.size(); ++i)
+    inputs[i] = isSelf(i) ? input : packedLike(arrived[i], input);
+  SHARDC_RETURN_IF_ERROR(
+      reduceRange(kind, inputs, output, 0, input.numElements()));
+  release();
+  return Status::ok();
+}
+
+Status NetworkCommunicator::reduceLarge(const TensorView &input,
+                                        const TensorView &output,
+                                        ReduceKind kind,
+                                        const CollectiveSite &site) {
+  // Each member reduces its share of the first dim that can be shared.
+  int dim = 0;
+  while (dim + 1 < input.rank && input.dims[dim] == 1)
+    ++dim;
+  const int64_t length = input.dims[dim];
+  for (int64_t i = 0; i < size(); ++i) {
+    const int64_t begin = wayBegin(length, size(), i),
+                  end = wayBegin(length, size(), i + 1);
+    OwnedRuns &share = shares[static_cast<size_t>(i)];
+    share.runs.clear();
+    if (begin < end)
+      share.runs.push_back({begin, end - begin});
+  }
+  startRounds(input, dim, shares);
+  while (nextRound()) {
+    SHARDC_RETURN_IF_ERROR(sendEachItsOwn(input, site));
+    SHARDC_RETURN_IF_ERROR(
+        reduceMine(input, output, &BlockPiece::whole, kind, site));
+    SHARDC_RETURN_IF_ERROR(sendMine(output, &BlockPiece::whole, site));
+    SHARDC_RETURN_IF_ERROR(placeTheirs(output, site));
+  }
+  return Status::ok();
+}
+
+Status NetworkCommunicator::allGather(const TensorView &input,
+                                      const TensorView &output, int dim,
+                                      std::span<const OwnedRuns> blocks,
+                                      const CollectiveSite &site) {
+  if (output.numElements() == 0)
+    return Status::ok();
+  startRounds(output, dim, blocks);
+  while (nextRound()) {
+    SHARDC_RETURN_IF_ERROR(sendMine(input, &BlockPiece::part, site));
+    for (const BlockPiece &piece : round[static_cast<size_t>(self)])
+      copyView(pieceOf(output, piece.whole), pieceOf(input, piece.part));
+    SHARDC_RETURN_IF_ERROR(placeTheirs(output, site));
+  }
+  return Status::ok();
+}
+
+Status NetworkCommunicator::reduceScatter(const TensorView &input,
+                                          const TensorView &output, int dim,
+                                          std::span<const OwnedRuns> blocks,
+                                          ReduceKind kind,
+                                          const CollectiveSite &site) {
+  if (input.numElements() == 0)
+    return Status::ok();
+  startRounds(input, dim, blocks);
+  while (nextRound()) {
+    SHARDC_RETURN_IF_ERROR(sendEachItsOwn(input, site));
+    SHARDC_RETURN_IF_ERROR(
+        reduceMine(input, output, &BlockPiece::part, kind, site));
+  }
+  return Status::ok();
+}
+
+Status NetworkCommunicator::exchange(const void *mine, size_t bytes, void *all,
+                                     const CollectiveSite &site) {
+  const auto count = static_cast<int64_t>(bytes);
+  for (size_t i = 0; i < streams.size(); ++i)
+    if (!isSelf(i))
+      SHARDC_RETURN_IF_ERROR(sendTo(i, count, site, [&](std::byte *memory) {
+        std::memcpy(memory, mine, bytes);
+      }));
+  SHARDC_RETURN_IF_ERROR(receiveAll(site, [&](size_t) { return count; }));
+  for (size_t i = 0; i < streams.size(); ++i)
+    std::memcpy(static_cast<char *>(all) + i * bytes,
+                isSelf(i) ? mine : arrived[i], bytes);
+  release();
+  return Status::ok();
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,277 @@
+#include "runtime/collectives/threads/SharedMemoryGroup.h"
+
+#include "runtime/collectives/Reduction.h"
+#include "runtime/tensor/BlockOverlap.h"
+#include "runtime/tensor/CopyView.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardc::runtime {
+
+class SharedMemoryCommunicator final : public Communicator {
+public:
+  SharedMemoryCommunicator(SharedMemoryGroup &group, int index)
+      : group(group), self(index), inputs(static_cast<size_t>(size())) {}
+
+  int index() const override { return self; }
+  int size() const override { return group.meeting.size(); }
+  Status allReduce(const TensorView &input, const TensorView &output,
+                   ReduceKind kind, const CollectiveSite &site) override;
+  Status allGather(const TensorView &input, const TensorView &output, int dim,
+                   std::span<const OwnedRuns> blocks,
+                   const CollectiveSite &site) override;
+  Status reduceScatter(const TensorView &input, const TensorView &output,
+                       int dim, std::span<const OwnedRuns> blocks,
+                       ReduceKind kind, const CollectiveSite &site) override;
+  Status dispatch(const TensorView &input, const TensorView &output,
+                  std::span<const OwnedRuns> blocks,
+                  const ExpertRouting &routing,
+                  const CollectiveSite &site) override;
+  Status combine(const TensorView &input, const TensorView &output,
+                 std::span<const OwnedRuns> blocks,
+                 const ExpertRouting &routing,
+                 const CollectiveSite &site) override;
+  Status allToAll(const TensorView &input, const TensorView &output,
+                  const DimBlocks &from, const DimBlocks &to,
+                  const CollectiveSite &site) override;
+  Status shift(const TensorView &input, const TensorView &output, int distance,
+               const CollectiveSite &site) override;
+  Status exchange(const void *mine, size_t bytes, void *all,
+                  const CollectiveSite &site) override;
+
+private:
+  Status reduceLarge(const TensorView &input, const TensorView &output,
+                     ReduceKind kind, const CollectiveSite &site);
+  Status meet(const CollectiveSite &site) {
+    return group.meeting.arrive(self, site);
+  }
+  void publish(const TensorView &input, const TensorView &output) {
+    group.published[static_cast<size_t>(self)] = {input, output};
+  }
+  const SharedMemoryGroup::Published &peer(int index) const {
+    return group.published[static_cast<size_t>(index)];
+  }
+  /// Packs `input` into this rank's slot of the next set and meets.
+  Status shareSmall(const TensorView &input, const CollectiveSite &site) {
+    set = group.nextSet();
+    copyView(slotView(self, input), input);
+    return meet(site);
+  }
+  /// Rank index's slot, as packed memory of the dims of `like`.
+  TensorView slotView(int index, const TensorView &like) const {
+    return packedLike(group.slot(set, index), like);
+  }
+
+  SharedMemoryGroup &group;
+  const int self;
+  int set = 0; ///< of slots that it reads, or wrote last
+  std::vector<TensorView> inputs;
+};
+
+Status SharedMemoryCommunicator::allReduce(const TensorView &input,
+                                           const TensorView &output,
+                                           ReduceKind kind,
+                                           const CollectiveSite &site) {
+  const int64_t elements = input.numElements();
+  if (elements == 0)
+    return Status::ok(); // on every rank alike
+  if (size() == 1) {
+    copyView(output, input);
+    return Status::ok();
+  }
+  if (viewBytes(input) > SharedMemoryGroup::kSlotBytes)
+    return reduceLarge(input, output, kind, site);
+  SHARDC_RETURN_IF_ERROR(shareSmall(input, site));
+  for (int i = 0; i < size(); ++i)
+    inputs[static_cast<size_t>(i)] = slotView(i, input);
+  return reduceRange(kind, inputs, output, 0, elements);
+}
+
+Status SharedMemoryCommunicator::reduceLarge(const TensorView &input,
+                                             const TensorView &output,
+                                             ReduceKind kind,
+                                             const CollectiveSite &site) {
+  const int64_t elements = input.numElements(), ranks = size();
+  // Whole cache lines, so that no two ranks write into one.
+  const int64_t lines = (elements + 63) / 64;
+  auto chunk = [&](int64_t i) {
+    return std::min(elements, wayBegin(lines, ranks, i) * 64);
+  };
+  publish(input, output);
+  SHARDC_RETURN_IF_ERROR(meet(site));
+  for (int i = 0; i < ranks; ++i)
+    inputs[static_cast<size_t>(i)] = peer(i).input;
+  SHARDC_RETURN_IF_ERROR(
+      reduceRange(kind, inputs, output, chunk(self), chunk(self + 1)));
+  SHARDC_RETURN_IF_ERROR(meet(site));
+  for (int step = 1; step < ranks; ++step) {
+    int i = static_cast<int>((self + step) % ranks);
+    copyRange(output, peer(i).output, chunk(i), chunk(i + 1));
+  }
+  return meet(site);
+}
+
+static int64_t largestOf(std::span<const OwnedRuns> blocks) {
+  int64_t largest = 0;
+  for (const OwnedRuns &block : blocks)
+    largest = std::max(largest, block.localSize);
+  return largest;
+}
+
+Status SharedMemoryCommunicator::allGather(const TensorView &input,
+                                           const TensorView &output, int dim,
+                                           std::span<const OwnedRuns> blocks,
+                                           const CollectiveSite &site) {
+  if (output.numElements() == 0)
+    return Status::ok();
+  TensorView like = input; // of the largest input, the same on every rank
+  like.dims[dim] = largestOf(blocks);
+  const bool small = viewBytes(like) <= SharedMemoryGroup::kSlotBytes;
+  if (!small)
+    publish(input, output);
+  SHARDC_RETURN_IF_ERROR(small ? shareSmall(input, site) : meet(site));
+  for (int step = 0; step < size(); ++step) {
+    int i = (self + step) % size();
+    const OwnedRuns &block = blocks[static_cast<size_t>(i)];
+    like.dims[dim] = block.localSize;
+    const TensorView source = small ? slotView(i, like) : peer(i).input;
+    int64_t at = 0;
+    for (const OwnedRun &run : block.runs) {
+      copyView(narrowed(output, dim, run.start, run.length),
+               narrowed(source, dim, at, run.length));
+      at += run.length;
+    }
+  }
+  return small ? Status::ok() : meet(site);
+}
+
+Status SharedMemoryCommunicator::reduceScatter(
+    const TensorView &input, const TensorView &output, int dim,
+    std::span<const OwnedRuns> blocks, ReduceKind kind,
+    const CollectiveSite &site) {
+  if (input.numElements() == 0)
+    return Status::ok();
+  publish(input, output);
+  SHARDC_RETURN_IF_ERROR(meet(site));
+  int64_t at = 0;
+  for (const OwnedRun &run : blocks[static_cast<size_t>(self)].runs) {
+    for (int i = 0; i < size(); ++i)
+      inputs[static_cast<size_t>(i)] =
+          narrowed(peer(i).input, dim, run.start, run.length);
+    TensorView part = narrowed(output, dim, at, run.length);
+    SHARDC_RETURN_IF_ERROR(
+        reduceRange(kind, inputs, part, 0, part.numElements()));
+    at += run.length;
+  }
+  return meet(site);
+}
+
+Status SharedMemoryCommunicator::dispatch(const TensorView &input,
+                                          const TensorView &output,
+                                          std::span<const OwnedRuns> blocks,
+                                          const ExpertRouting &routing,
+                                          const CollectiveSite &site) {
+  if (output.numElements() == 0)
+    return Status::ok();
+  publish(input, output);
+  SHARDC_RETURN_IF_ERROR(meet(site));
+  for (int step = 0; step < size(); ++step) {
+    const int i = (self + step) % size();
+    int64_t at = 0;
+    for (const OwnedRun &run : blocks[static_cast<size_t>(i)].runs)
+      for (int64_t row = run.start; row < run.start + run.length; ++row, ++at)
+        if (routing.takes(self, row))
+          copyView(narrowed(output, 0, row, 1),
+                   narrowed(peer(i).input, 0, at, 1));
+  }
+  return meet(site);
+}
+
+Status SharedMemoryCommunicator::combine(const TensorView &input,
+                                         const TensorView &output,
+                                         std::span<const OwnedRuns> blocks,
+                                         const ExpertRouting &routing,
+                                         const CollectiveSite &site) {
+  if (input.numElements() == 0)
+    return Status::ok();
+  publish(input, output);
+  SHARDC_RETURN_IF_ERROR(meet(site));
+  int64_t at = 0;
+  for (const OwnedRun &run : blocks[static_cast<size_t>(self)].runs)
+    for (int64_t row = run.start; row < run.start + run.length; ++row, ++at) {
+      size_t parts = 0;
+      for (int i = 0; i < size(); ++i)
+        if (routing.takes(i, row))
+          inputs[parts++] = narrowed(peer(i).input, 0, row, 1);
+      if (parts == 0) // a choice that no expert has: everybody holds zeros
+        inputs[parts++] = narrowed(input, 0, row, 1);
+      const TensorView sum = narrowed(output, 0, at, 1);
+      SHARDC_RETURN_IF_ERROR(reduceRange(ReduceKind::Sum,
+                                         std::span(inputs).first(parts), sum, 0,
+                                         sum.numElements()));
+    }
+  return meet(site);
+}
+
+Status SharedMemoryCommunicator::allToAll(const TensorView &input,
+                                          const TensorView &output,
+                                          const DimBlocks &from,
+                                          const DimBlocks &to,
+                                          const CollectiveSite &site) {
+  TensorView like = input; // of the largest input, the same on every rank
+  like.dims[from.dim] = largestOf(from.blocks);
+  if (like.numElements() == 0)
+    return Status::ok();
+  const bool small = viewBytes(like) <= SharedMemoryGroup::kSlotBytes;
+  if (!small)
+    publish(input, output);
+  SHARDC_RETURN_IF_ERROR(small ? shareSmall(input, site) : meet(site));
+  for (int step = 0; step < size(); ++step) {
+    const int i = (self + step) % size();
+    const OwnedRuns &theirs = from.blocks[static_cast<size_t>(i)];
+    like.dims[from.dim] = theirs.localSize;
+    forEachCommon(small ? slotView(i, like) : peer(i).input, output, from.dim,
+                  theirs, to.dim, to.blocks[static_cast<size_t>(self)],
+                  [](const TensorView &source, const TensorView &target) {
+                    copyView(target, source);
+                  });
+  }
+  return small ? Status::ok() : meet(site);
+}
+
+Status SharedMemoryCommunicator::shift(const TensorView &input,
+                                       const TensorView &output, int distance,
+                                       const CollectiveSite &site) {
+  publish(input, output);
+  SHARDC_RETURN_IF_ERROR(meet(site));
+  copyView(output, peer((self + distance) % size()).input);
+  return meet(site);
+}
+
+Status SharedMemoryCommunicator::exchange(const void *mine, size_t bytes,
+                                          void *all,
+                                          const CollectiveSite &site) {
+  set = group.nextSet();
+  std::memcpy(group.slot(set, self), mine, bytes);
+  SHARDC_RETURN_IF_ERROR(meet(site));
+  for (int i = 0; i < size(); ++i)
+    std::memcpy(static_cast<char *>(all) + static_cast<size_t>(i) * bytes,
+                group.slot(set, i), bytes);
+  return Status::ok();
+}
+
+SharedMemoryGroup::SharedMemoryGroup(std::vector<int> members,
+                                     RunFailure &failure)
+    : meeting(std::move(members), failure),
+      published(static_cast<size_t>(meeting.size())) {}
+
+bool SharedMemoryGroup::allocate() {
+  return slots.allocate(2 * meeting.size() * kSlotBytes);
+}
+
+std::unique_ptr<Communicator> SharedMemoryGroup::join(int index) {
+  return std::make_unique<SharedMemoryCommunicator>(*this, index);
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,270 @@
+//===- AttentionOperands.h - Keys and values of one head for products -----===//
+//
+// What attention multiplies tiles of queries and of weights by. In float, and
+// in halves, both are packed into panels: all of a head where that takes
+// little, else the tile at hand. Rows of other heads between those of this one
+// would throw each other out of the cache. Few queries, as in a step of
+// decoding, read dense rows once, as they lie.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_ATTENTIONOPERANDS_H
+#define SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_ATTENTIONOPERANDS_H
+
+#include "runtime/kernels/Kernel.h"
+#include "runtime/kernels/host/product/MatrixProduct.h"
+#include "runtime/kernels/host/reduce/SoftmaxRow.h"
+#include "runtime/kernels/host/simd/Loops.h"
+
+#include <algorithm>
+
+namespace shardc::runtime::host {
+
+/// Scores of `rows` queries and of keys [begin, begin + count) of a piece.
+template <typename Acc> struct ScoreTile {
+  Acc *scores;
+  int64_t leading;
+  int64_t rows, begin, count;
+};
+
+/// Where a piece starts among the keys that are here, and its size.
+struct KeyPiece {
+  int64_t first, size;
+};
+
+inline MatrixLayout attentionLayout(const TensorView &view, int64_t rows,
+                                    int rowDim = 2) {
+  return {rows, view.dims[3], view.strides[rowDim], view.strides[3]};
+}
+
+/// Where tiles may begin: a panel of keys does.
+inline int64_t tileBegin(int64_t key) {
+  return key / kPanelColumns * kPanelColumns;
+}
+
+/// Through MatrixProduct.h: of double.
+template <typename T> class PlainAttentionOperands {
+  using Acc = Accumulator<T>;
+
+public:
+  PlainAttentionOperands(const TensorView &, const TensorView &k,
+                         const TensorView &v, int64_t, int64_t,
+                         bool /*areRowsSplit*/)
+      : layoutK(attentionLayout(k, k.dims[2]).transposed()),
+        layoutV(attentionLayout(v, k.dims[2])) {}
+
+  int64_t scratchElements() const {
+    return packedSize<T>(layoutK) + packedSize<T>(layoutV);
+  }
+  void setHead(const T *keys, const T *values, Acc *scratch) {
+    matrixK = asMatrix(layoutK, keys, scratch);
+    matrixV = asMatrix(layoutV, values, scratch + packedSize<T>(layoutK));
+  }
+  void setPiece(KeyPiece newPiece) { piece = newPiece; }
+
+  Status score(const Matrix<Acc> &queries, Acc scale,
+               const ScoreTile<Acc> &tile) const {
+    Matrix<Acc> keys = matrixK;
+    keys.data +=
+        (piece.first + tile.begin) * (keys.transposed ? keys.leading : 1);
+    return multiply(tile.rows, tile.count, layoutK.rows, scale, queries, keys,
+                    Acc(0), tile.scores, tile.leading);
+  }
+  Status addValues(const ScoreTile<Acc> &tile, Acc *to, int64_t leading) const {
+    Matrix<Acc> values = matrixV;
+    values.data +=
+        (piece.first + tile.begin) * (values.transposed ? 1 : values.leading);
+    return multiply(tile.rows, layoutV.columns, tile.count, Acc(1),
+                    {tile.scores, tile.leading, false}, values, Acc(1), to,
+                    leading);
+  }
+
+  static Acc maximum(const Acc *scores, int64_t count) {
+    return maximumOf(scores, 1, count);
+  }
+  /// Of scores - maximum, in place; their sum.
+  static Acc exponentials(Acc *scores, int64_t count, Acc maximum) {
+    for (int64_t j = 0; j < count; ++j)
+      scores[j] = exponential(scores[j] - maximum);
+    return sumOf(scores, 1, count);
+  }
+
+private:
+  const MatrixLayout layoutK, layoutV;
+  Matrix<Acc> matrixK, matrixV;
+  KeyPiece piece = {0, 0};
+};
+
+/// Through the loops of simd/.
+template <typename T> class PackedAttentionOperands {
+public:
+  /// Tiles have at most that many rows and keys. Where ranks have different
+  /// numbers of rows, a row that several have must not depend on them: then
+  /// few rows are summed like many.
+  PackedAttentionOperands(const TensorView &q, const TensorView &k,
+                          const TensorView &v, int64_t rows, int64_t keyTile,
+                          bool areRowsSplit)
+      : depth(k.dims[3]), columns(v.dims[3]), stepK(k.strides[2]),
+        depthStepK(k.strides[3]), stepV(v.strides[2]),
+        columnStepV(v.strides[3]), keyTile(roundUp(keyTile)) {
+    const auto isDense = [&](const TensorView &view) {
+      return view.strides[3] == 1 || depth <= 1;
+    };
+    const bool areFew = rows <= kFewRows && !areRowsSplit;
+    readsKeys = areFew && isDense(q) && isDense(k);
+    readsValues = areFew && columnStepV == 1 && columns % kPanelColumns == 0;
+    const int64_t widest = std::max<int64_t>({depth, roundUp(columns), 1});
+    capacity =
+        std::min(roundUp(k.dims[2]),
+                 std::max(tileBegin(kPackedElements / widest), this->keyTile));
+  }
+
+  int64_t scratchElements() const { return sizeOfKeys() + sizeOfValues(); }
+  void setHead(const T *newKeys, const T *newValues, float *scratch) {
+    keys = newKeys;
+    values = newValues;
+    packedKeys = scratch;
+    packedValues = scratch + sizeOfKeys();
+    packed = {0, 0};
+  }
+  void setPiece(KeyPiece newPiece) {
+    if (newPiece.first != piece.first)
+      packed = {0, 0};
+    piece = newPiece;
+  }
+
+  Status score(const Matrix<float> &queries, float scale,
+               const ScoreTile<float> &tile) {
+    if (readsKeys) {
+      RowProduct product;
+      product.m = tile.rows;
+      product.n = tile.count;
+      product.k = depth;
+      product.a = queries.data;
+      product.rowStepA = queries.leading;
+      product.b = bytes(keys + (piece.first + tile.begin) * stepK);
+      product.rowStepB = stepK;
+      product.c = tile.scores;
+      product.leadingC = tile.leading;
+      product.alpha = scale;
+      loops().multiplyRows.of(elementTypeOf<T>())(product);
+      return Status::ok();
+    }
+    pack(tile.begin, tile.begin + tile.count);
+    PackedProduct product;
+    product.m = tile.rows;
+    product.n = tile.count;
+    product.k = depth;
+    product.a = queries.data;
+    product.rowStepA = queries.transposed ? 1 : queries.leading;
+    product.depthStepA = queries.transposed ? queries.leading : 1;
+    product.setPacked(bytes(packedKeys + (tile.begin - packed.begin) * depth),
+                      artifact::ElementType_Float32);
+    product.c = tile.scores;
+    product.leadingC = tile.leading;
+    product.alpha = scale;
+    multiplyPacked(product);
+    return Status::ok();
+  }
+
+  Status addValues(const ScoreTile<float> &tile, float *to, int64_t leading) {
+    PackedProduct product;
+    product.m = tile.rows;
+    product.n = columns;
+    product.k = tile.count;
+    product.a = tile.scores;
+    product.rowStepA = tile.leading;
+    if (readsValues) {
+      product.setRows(bytes(values + (piece.first + tile.begin) * stepV),
+                      elementTypeOf<T>(), stepV);
+    } else {
+      pack(tile.begin, tile.begin + tile.count);
+      product.setPacked(
+          bytes(packedValues + (tile.begin - packed.begin) * kPanelColumns),
+          artifact::ElementType_Float32);
+      product.panelStepB = (packed.end - packed.begin) * kPanelColumns;
+    }
+    product.c = to;
+    product.leadingC = leading;
+    product.beta = 1;
+    multiplyPacked(product);
+    return Status::ok();
+  }
+
+  static float maximum(const float *scores, int64_t count) {
+    return loops().maximumOfRow(scores, count);
+  }
+  static float exponentials(float *scores, int64_t count, float maximum) {
+    return loops().exponentialsOfRow(scores, count, maximum);
+  }
+
+private:
+  static constexpr int64_t kFewRows = 8;
+  static constexpr int64_t kPackedElements = 48 * 1024; ///< of keys, of values
+
+  static int64_t roundUp(int64_t size) {
+    return tileBegin(size + kPanelColumns - 1);
+  }
+  template <typename E> static const std::byte *bytes(const E *data) {
+    return reinterpret_cast<const std::byte *>(data);
+  }
+
+  int64_t sizeOfKeys() const { return readsKeys ? 0 : capacity * depth; }
+  int64_t sizeOfValues() const {
+    return readsValues ? 0 : capacity * roundUp(columns);
+  }
+
+  /// A matrix [rows, columns] as packMatrix does, in float.
+  static void packPanels(const T *from, int64_t rowStep, int64_t columnStep,
+                         int64_t rows, int64_t columns, float *to) {
+    for (int64_t begin = 0; begin < columns;
+         begin += kPanelColumns, to += rows * kPanelColumns) {
+      const T *panel = from + begin * columnStep;
+      const int64_t count = std::min(kPanelColumns, columns - begin);
+      if (count < kPanelColumns)
+        std::fill(to, to + rows * kPanelColumns, 0.f);
+      if (columnStep == 1) { // in the order of what is read
+        for (int64_t i = 0; i < rows; ++i)
+          for (int64_t j = 0; j < count; ++j)
+            to[i * kPanelColumns + j] = panel[i * rowStep + j];
+        continue;
+      }
+      for (int64_t j = 0; j < count; ++j)
+        for (int64_t i = 0; i < rows; ++i)
+          to[i * kPanelColumns + j] = panel[i * rowStep + j * columnStep];
+    }
+  }
+
+  /// Those keys of the piece and their values, or all. `begin` is a tileBegin.
+  void pack(int64_t begin, int64_t end) {
+    if (begin >= packed.begin && end <= packed.end)
+      return;
+    packed = roundUp(piece.size) <= capacity ? Span{0, piece.size}
+                                             : Span{begin, end};
+    const int64_t first = piece.first + packed.begin;
+    const int64_t count = packed.end - packed.begin;
+    if (!readsKeys)
+      packPanels(keys + first * stepK, depthStepK, stepK, depth, count,
+                 packedKeys);
+    if (!readsValues)
+      packPanels(values + first * stepV, stepV, columnStepV, count, columns,
+                 packedValues);
+  }
+
+  int64_t depth, columns;
+  int64_t stepK, depthStepK, stepV, columnStepV;
+  int64_t keyTile, capacity;
+  bool readsKeys, readsValues;
+  const T *keys = nullptr, *values = nullptr;
+  float *packedKeys = nullptr, *packedValues = nullptr;
+  KeyPiece piece = {0, 0};
+  Span packed = {0, 0}; ///< keys of the piece
+};
+
+template <typename T>
+using AttentionOperands =
+    std::conditional_t<std::is_same_v<Accumulator<T>, float>,
+                       PackedAttentionOperands<T>, PlainAttentionOperands<T>>;
+
+} // namespace shardc::runtime::host
+
+#endif // SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_ATTENTIONOPERANDS_H

@@ -1,0 +1,267 @@
+//===- AttentionRun.h - Attention with an online softmax ------------------===//
+//
+// Scores are computed a tile of queries and keys at a time; with packed keys
+// that is all the scratch needed, however long the sequence is. Each row keeps
+// the largest score so far and the sum of exponentials relative to it, and what
+// it has added up is rescaled when a larger score comes (Milakov and Gimelshein
+// 2018):
+//
+//   after keys 0 1   scores 1 3    max 3, sum e^-2 + 1, acc e^-2 v0 + v1
+//   after key 2      score 4       max 4, sum, acc: times e^-1, plus 1 and v2
+//   at the end       acc / sum
+//
+// The same state carries over from one part of the keys to the next where these
+// come in turn (AttentionPart.cpp).
+//
+// Queries and keys may be pieces of their sequences: pairs of the place where a
+// piece starts and its size. Causality, windows and masks go by those places.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_ATTENTIONRUN_H
+#define SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_ATTENTIONRUN_H
+
+#include "runtime/kernels/Dispatch.h"
+#include "runtime/kernels/StridedLoop.h"
+#include "runtime/kernels/attention/AttentionChecks.h"
+#include "runtime/kernels/attention/AttentionRows.h"
+#include "runtime/kernels/host/attention/AttentionOperands.h"
+#include "runtime/kernels/host/product/MatrixProduct.h"
+#include "runtime/kernels/host/reduce/SoftmaxRow.h"
+
+#include <cmath>
+#include <limits>
+#include <span>
+
+namespace shardc::runtime::host {
+
+inline constexpr int64_t kQueryTile = 96, kKeyTile = 256;
+
+/// Those of a tile of rows.
+template <typename Acc> struct TileState {
+  Acc *values;
+  int64_t valueStep; ///< from row to row
+  Acc *stats;
+  int64_t statStep;
+
+  RowState<Acc> row(int64_t i) const {
+    return {values + i * valueStep, stats + i * statStep};
+  }
+};
+
+/// Calls write(column, value) for each value of a row of the result.
+template <typename Acc, typename Write>
+void finishRow(const RowState<Acc> &row, int64_t columns, Acc sink,
+               ZeroRows zeroRows, Write write) {
+  const RowResult<Acc> result(row.stats[0], row.stats[1], sink, zeroRows);
+  for (int64_t j = 0; j < columns; ++j)
+    write(j, result.of(row.values[j]));
+}
+
+/// Adds keys and values to the states of all rows.
+template <typename T> class AttentionRun {
+  using Acc = Accumulator<T>;
+
+public:
+  explicit AttentionRun(const KernelCall &call)
+      : q(call.inputs[0]), k(call.inputs[1]), v(call.inputs[2]),
+        group(k.dims[1] == 0 ? 0 : q.dims[1] / k.dims[1]),
+        queries(call, "query_pieces", q.dims[2]),
+        keys(call, "key_pieces", k.dims[2]),
+        // A step of decoding: the rows of a product are heads that share a key.
+        rowDim(q.dims[2] == 1 ? 1 : 2),
+        keyTile(std::clamp<int64_t>(k.dims[2], 1, kKeyTile)),
+        tileRows(std::min(kQueryTile, rowDim == 1 ? group : q.dims[2])),
+        operands(q, k, v, tileRows, keyTile, call.intOr("split_rows", 0) != 0) {
+    if (hasInput(call, 3))
+      mask = &call.inputs[3];
+    scale = Acc(call.floatOr("scale", 1.0 / std::sqrt(double(q.dims[3]))));
+    softcap = Acc(call.floatOr("softcap", 0.0));
+    isCausal = call.intOr("is_causal", 0) != 0;
+    causalOffset = call.intOr("causal_offset", 0);
+    window = call.intOr("window", 0);
+    layoutQ = attentionLayout(q, tileRows, rowDim);
+  }
+
+  /// The dim along which the rows of a tile lie, and how many there are.
+  int rowsAlong() const { return rowDim; }
+  int64_t rowsOfTile() const { return tileRows; }
+
+  int64_t scratchElements() const {
+    return tileRows * keyTile + operands.scratchElements() +
+           packedSize<T>(layoutQ);
+  }
+
+  /// begin(b, h, row, count) gives the state of a tile of rows, end(b, h, row,
+  /// count, state) takes it back.
+  template <typename Begin, typename End>
+  Status run(Acc *scratch, Begin begin, End end) {
+    scores = scratch;
+    packedQ = scores + tileRows * keyTile;
+    Acc *rest = packedQ + packedSize<T>(layoutQ);
+    for (int64_t b = 0; b < q.dims[0]; ++b)
+      for (int64_t head = 0; head < k.dims[1]; ++head) {
+        operands.setHead(k.as<T>() + b * k.strides[0] + head * k.strides[1],
+                         v.as<T>() + b * v.strides[0] + head * v.strides[1],
+                         rest);
+        const int64_t last = (head + 1) * group;
+        for (int64_t h = head * group; h < last; h += rowDim == 1 ? group : 1)
+          SHARDC_RETURN_IF_ERROR(runHead(b, h, begin, end));
+      }
+    return Status::ok();
+  }
+
+private:
+  /// Keys [begin, end) of a piece; none where end is not behind begin.
+  struct Keys {
+    int64_t begin, end;
+  };
+  struct Rows {
+    int64_t b, h, first, count;
+    int64_t place; ///< of the first query, behind all keys that precede it
+    Matrix<Acc> queries;
+    TileState<Acc> state;
+  };
+
+  template <typename Begin, typename End>
+  Status runHead(int64_t b, int64_t h, Begin begin, End end) {
+    int64_t first = 0;
+    for (int piece = 0; piece < queries.count(); ++piece) {
+      const int64_t size = queries.size(piece) * (rowDim == 1 ? group : 1);
+      for (int64_t row = 0; row < size; row += kQueryTile) {
+        Rows rows{b,
+                  h,
+                  first + row,
+                  std::min(kQueryTile, size - row),
+                  queries.place(piece) + causalOffset + (rowDim == 1 ? 0 : row),
+                  {},
+                  {}};
+        rows.queries = asMatrix(attentionLayout(q, rows.count, rowDim),
+                                q.as<T>() + offsetIn(q, rows), packedQ);
+        rows.state = begin(b, h, rows.first, rows.count);
+        SHARDC_RETURN_IF_ERROR(seeAll(rows));
+        end(b, h, rows.first, rows.count, rows.state);
+      }
+      first += size;
+    }
+    return Status::ok();
+  }
+
+  int64_t offsetIn(const TensorView &view, const Rows &rows) const {
+    return rows.b * view.strides[0] + rows.h * view.strides[1] +
+           rows.first * view.strides[rowDim];
+  }
+
+  Status seeAll(const Rows &rows) {
+    int64_t first = 0;
+    for (int piece = 0; piece < keys.count(); ++piece) {
+      // What some query of the tile sees.
+      const Keys seen = {tileBegin(seenBy(rows, 0, piece).begin),
+                         seenBy(rows, rows.count - 1, piece).end};
+      operands.setPiece({first, keys.size(piece)});
+      for (int64_t at = seen.begin; at < seen.end; at += keyTile)
+        SHARDC_RETURN_IF_ERROR(
+            see(rows, piece, {at, std::min(at + keyTile, seen.end)}));
+      first += keys.size(piece);
+    }
+    return Status::ok();
+  }
+
+  /// Keys of a piece that the query of a row sees, but for the mask.
+  Keys seenBy(const Rows &rows, int64_t row, int piece) const {
+    const int64_t size = keys.size(piece);
+    if (!isCausal)
+      return {0, size};
+    const int64_t end = rows.place + (rowDim == 1 ? 0 : row) + 1;
+    const int64_t begin = window > 0 ? end - window : 0;
+    return {std::clamp<int64_t>(begin - keys.place(piece), 0, size),
+            std::clamp<int64_t>(end - keys.place(piece), 0, size)};
+  }
+
+  /// Adds keys [seen.begin, seen.end) of the piece at hand.
+  Status see(const Rows &rows, int piece, Keys seen) {
+    const int64_t count = seen.end - seen.begin, columns = v.dims[3];
+    const ScoreTile<Acc> tile = {scores, keyTile, rows.count, seen.begin,
+                                 count};
+    SHARDC_RETURN_IF_ERROR(operands.score(rows.queries, scale, tile));
+    for (int64_t i = 0; i < rows.count; ++i) {
+      const Keys own = seenBy(rows, i, piece);
+      const int64_t begin = std::clamp(own.begin, seen.begin, seen.end);
+      const int64_t end = std::clamp(own.end, begin, seen.end);
+      Acc *row = scores + i * keyTile, *from = row + (begin - seen.begin);
+      std::fill(row, from, Acc(0));
+      std::fill(from + (end - begin), row + count, Acc(0));
+      const int64_t maskAt =
+          mask ? offsetIn(*mask, rows) + i * mask->strides[rowDim] +
+                     (keys.place(piece) + begin) * mask->strides[3]
+               : 0;
+      weigh(rows.state.row(i), from, end - begin, maskAt, columns);
+    }
+    return operands.addValues(tile, rows.state.values, rows.state.valueStep);
+  }
+
+  /// Makes weights of scores, relative to the largest score of the row.
+  void weigh(const RowState<Acc> &state, Acc *scores, int64_t count,
+             int64_t maskAt, int64_t columns) const {
+    if (softcap > 0)
+      for (int64_t j = 0; j < count; ++j)
+        scores[j] = softcap * hyperbolicTangent(scores[j] / softcap);
+    if (mask)
+      addMask(scores, count, maskAt);
+    Acc maximum = operands.maximum(scores, count);
+    if (state.stats[0] > maximum || state.stats[0] != state.stats[0])
+      maximum = state.stats[0];
+    if (maximum == -kInfinity) {
+      std::fill(scores, scores + count, Acc(0));
+      return;
+    }
+    const Acc factor = state.factorFor(maximum);
+    state.stats[0] = maximum;
+    if (factor != 1)
+      for (int64_t j = 0; j < columns; ++j)
+        state.values[j] *= factor;
+    state.stats[1] =
+        state.stats[1] * factor + operands.exponentials(scores, count, maximum);
+  }
+
+  /// Adds the mask to a row of scores; what it hides is hidden, whatever its
+  /// score. A narrow type's scores are of that type, as its mask is.
+  void addMask(Acc *row, int64_t count, int64_t at) const {
+    const int64_t stride = mask->strides[3];
+    if constexpr (std::is_same_v<T, float>)
+      if (stride == 1 && mask->element == artifact::ElementType_Float32)
+        return loops().addToRow(row, mask->as<float>() + at, count);
+    if (mask->element == artifact::ElementType_Bool) {
+      if constexpr (std::is_same_v<Acc, float>)
+        if (stride == 1)
+          return loops().hideOfRow(row, mask->as<uint8_t>() + at, count);
+      const Boolean *shown = mask->as<Boolean>() + at;
+      for (int64_t j = 0; j < count; ++j)
+        row[j] = shown[j * stride] ? row[j] : -kInfinity;
+      return;
+    }
+    const T *bias = mask->as<T>() + at;
+    for (int64_t j = 0; j < count; ++j) {
+      const Acc value = Acc(bias[j * stride]);
+      row[j] = value == -kInfinity ? value : Acc(T(Acc(T(row[j])) + value));
+    }
+  }
+
+  static constexpr Acc kInfinity = std::numeric_limits<Acc>::infinity();
+
+  const TensorView &q, &k, &v;
+  const TensorView *mask = nullptr;
+  const int64_t group; ///< query heads of a KV head
+  const Pieces queries, keys;
+  const int rowDim;
+  const int64_t keyTile, tileRows;
+  AttentionOperands<T> operands;
+  Acc scale, softcap;
+  bool isCausal;
+  int64_t causalOffset, window;
+  MatrixLayout layoutQ;
+  Acc *scores = nullptr, *packedQ = nullptr;
+};
+
+} // namespace shardc::runtime::host
+
+#endif // SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_ATTENTIONRUN_H

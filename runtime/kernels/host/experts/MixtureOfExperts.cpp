@@ -1,0 +1,211 @@
+//===- MixtureOfExperts.cpp - Tokens through chosen experts ---------------===//
+//
+// X [n, d], indices and weights [n, k], up [e, d, h], down [e, f, o] and an
+// optional bias [e, h] -> Y [n, o]:
+//
+//   Y[n] = sum over k of weights[n, k] act(X[n] up[e] + bias[e]) down[e]
+//
+// with e = indices[n, k]. A counting sort brings together the tokens of each
+// expert, which then are the rows of two products; no token is dropped, and
+// experts without tokens cost nothing. Each token's sum is in the order of its
+// experts, whatever the other tokens are. See the op for what `gate`,
+// `activation`, `alpha`, `shift` and `limit` say. Quantised weights have their
+// scale and zero point behind the bias, and attributes `up_axis` and so on, as
+// DequantizeLinear has them.
+//
+// `experts` = (all, first): of that many experts, up and down have e from
+// number `first` on; choices of others add nothing here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/experts/ExpertActivation.h"
+#include "runtime/kernels/host/experts/ExpertWeights.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace shardc::runtime::host {
+namespace {
+
+constexpr char kName[] = "MixtureOfExperts";
+constexpr int64_t kRows = 128; ///< tokens of an expert at a time
+
+template <typename T> class ExpertsRun {
+  using Acc = Accumulator<T>;
+
+public:
+  ExpertsRun(const KernelCall &call, const ExpertProducts &products)
+      : call(call), tokens(call.inputs[kTokens]), y(call.outputs[0]),
+        up(products.up), down(products.down) {
+    count = tokens.dims[0];
+    choices = call.inputs[kIndices].dims[1];
+    experts = products.up.data().dims[0];
+    std::tie(all, first) = expertsOf(call);
+    inputSize = tokens.dims[1];
+    wide = products.up.data().dims[2];
+    hidden = products.down.data().dims[1];
+    outputs = products.down.data().dims[2];
+    block = std::min(kRows, std::max<int64_t>(count * choices, 1));
+    activation.read(call, hidden);
+  }
+
+  int64_t scratchBytes() const {
+    return ownBytes() + up.scratchBytes() + down.scratchBytes();
+  }
+
+  Status run() {
+    starts = reinterpret_cast<int64_t *>(call.scratch);
+    order = starts + experts + 1;
+    rows = reinterpret_cast<Acc *>(order + count * choices);
+    products = rows + block * inputSize;
+    activated = products + block * wide;
+    results = activated + block * hidden;
+    total = results + block * outputs;
+    std::fill(total, total + count * outputs, Acc(0));
+    sortByExpert();
+    for (int64_t expert = 0; expert < experts; ++expert)
+      SHARDC_RETURN_IF_ERROR(runExpert(expert));
+    for (int64_t n = 0; n < count; ++n)
+      for (int64_t o = 0; o < outputs; ++o)
+        y.as<T>()[n * y.strides[0] + o * y.strides[1]] =
+            T(total[n * outputs + o]);
+    return Status::ok();
+  }
+
+private:
+  int64_t ownBytes() const {
+    const int64_t numbers =
+        block * (inputSize + wide + hidden + outputs) + count * outputs;
+    const int64_t bytes = (experts + 1 + count * choices) *
+                              static_cast<int64_t>(sizeof(int64_t)) +
+                          numbers * static_cast<int64_t>(sizeof(Acc));
+    return (bytes + 63) / 64 * 64;
+  }
+
+  int64_t at(ExpertInput input, int64_t choice) const {
+    const TensorView &view = call.inputs[input];
+    return choice / choices * view.strides[0] +
+           choice % choices * view.strides[1];
+  }
+
+  /// order[starts[e]..starts[e + 1]): the choices of expert e, n * k + i.
+  void sortByExpert() {
+    const IndexReader index(call.inputs[kIndices]);
+    const auto forEachChoice = [&](auto visit) {
+      for (int64_t i = 0; i < count * choices; ++i) {
+        const int64_t expert = index.wrapped(at(kIndices, i), all) - first;
+        if (expert >= 0 && expert < experts)
+          visit(i, expert);
+      }
+    };
+    std::fill(starts, starts + experts + 1, 0);
+    forEachChoice([&](int64_t, int64_t expert) { ++starts[expert + 1]; });
+    for (int64_t e = 0; e < experts; ++e)
+      starts[e + 1] += starts[e];
+    forEachChoice(
+        [&](int64_t i, int64_t expert) { order[starts[expert]++] = i; });
+    std::copy_backward(starts, starts + experts, starts + experts + 1);
+    starts[0] = 0;
+  }
+
+  Status runExpert(int64_t expert) {
+    const int64_t end = starts[expert + 1];
+    if (starts[expert] == end)
+      return Status::ok();
+    std::byte *scratch = call.scratch + ownBytes();
+    Matrix<Acc> matrixUp, matrixDown;
+    SHARDC_RETURN_IF_ERROR(up.at(expert, kName, scratch, matrixUp));
+    SHARDC_RETURN_IF_ERROR(
+        down.at(expert, kName, scratch + up.scratchBytes(), matrixDown));
+    for (int64_t begin = starts[expert]; begin < end; begin += block) {
+      const int64_t size = std::min(block, end - begin);
+      gather(order + begin, size);
+      SHARDC_RETURN_IF_ERROR(multiply(
+          size, wide, inputSize, Acc(1), {rows, leading(inputSize), false},
+          matrixUp, Acc(0), products, leading(wide)));
+      activate(expert, size);
+      SHARDC_RETURN_IF_ERROR(multiply(
+          size, outputs, hidden, Acc(1), {activated, leading(hidden), false},
+          matrixDown, Acc(0), results, leading(outputs)));
+      scatter(order + begin, size);
+    }
+    return Status::ok();
+  }
+
+  static int64_t leading(int64_t columns) {
+    return std::max<int64_t>(columns, 1);
+  }
+
+  void gather(const int64_t *chosen, int64_t size) {
+    for (int64_t r = 0; r < size; ++r) {
+      const T *token = tokens.as<T>() + chosen[r] / choices * tokens.strides[0];
+      for (int64_t i = 0; i < inputSize; ++i)
+        rows[r * inputSize + i] = Acc(token[i * tokens.strides[1]]);
+    }
+  }
+
+  void scatter(const int64_t *chosen, int64_t size) {
+    for (int64_t r = 0; r < size; ++r) {
+      const Acc weight =
+          Acc(call.inputs[kWeights].template as<T>()[at(kWeights, chosen[r])]);
+      const Acc *result = results + r * outputs;
+      Acc *sum = total + chosen[r] / choices * outputs;
+      for (int64_t o = 0; o < outputs; ++o)
+        sum[o] += weight * result[o];
+    }
+  }
+
+  void activate(int64_t expert, int64_t size) {
+    if (hasInput(call, kBias)) {
+      const TensorView &bias = call.inputs[kBias];
+      const T *row = bias.as<T>() + expert * bias.strides[0];
+      for (int64_t r = 0; r < size; ++r)
+        for (int64_t i = 0; i < wide; ++i)
+          products[r * wide + i] += Acc(row[i * bias.strides[1]]);
+    }
+    for (int64_t r = 0; r < size; ++r) {
+      const Acc *from = products + r * wide;
+      Acc *to = activated + r * hidden;
+      activation.dispatch([&](auto function) {
+        for (int64_t i = 0; i < hidden; ++i)
+          to[i] = activation.at(from, i, function);
+      });
+    }
+  }
+
+  const KernelCall &call;
+  const TensorView &tokens, &y;
+  ExpertMatrices<T> up, down;
+  int64_t count, choices, inputSize, wide, hidden, outputs, block;
+  int64_t experts, all, first;
+  ExpertActivation<Acc> activation;
+  int64_t *starts = nullptr, *order = nullptr;
+  Acc *rows = nullptr, *products = nullptr, *activated = nullptr;
+  Acc *results = nullptr, *total = nullptr;
+};
+
+Status run(const KernelCall &call) {
+  ExpertProducts products;
+  SHARDC_RETURN_IF_ERROR(products.read(call, kName));
+  SHARDC_RETURN_IF_ERROR(
+      expectInRange(kName, call.inputs[kIndices], expertsOf(call).first));
+  return dispatch(FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
+    return ExpertsRun<typename decltype(tag)::Type>(call, products).run();
+  });
+}
+
+int64_t scratchBytes(const KernelCall &call) {
+  ExpertProducts products;
+  if (!products.read(call, kName).isOk())
+    return 0; // run reports it
+  return dispatchBytes(
+      FloatTypes(), call.inputs[0].element, kName, [&](auto tag) {
+        return ExpertsRun<typename decltype(tag)::Type>(call, products)
+            .scratchBytes();
+      });
+}
+
+const HostKernelRegistration registration(kName, {run, scratchBytes});
+
+} // namespace
+} // namespace shardc::runtime::host

@@ -1,0 +1,136 @@
+//===- Conv.cpp - Convolution in 1 to 3 spatial dims ----------------------===//
+//
+// X [n, c, spatial...], W [m, c / group, kernel...], bias [m] -> Y. Each image
+// and group is unfolded (im2col: one row per channel and tap, one column per
+// output position) and multiplied by W. Fewer than 3 spatial dims are leading
+// dims of size 1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/Dispatch.h"
+#include "runtime/kernels/StridedLoop.h"
+#include "runtime/kernels/host/product/MatrixProduct.h"
+#include "runtime/kernels/image/Convolution.h"
+
+namespace shardc::runtime::host {
+namespace {
+
+constexpr char kName[] = "Conv";
+
+/// One row of the unfolded image: what every output position reads at a tap.
+template <typename T, typename Acc>
+void unfoldTap(const ConvWindow &w, const T *x, const int64_t (&tap)[kConvDims],
+               Acc *row) {
+  const int64_t width = w.out[2];
+  int64_t d, h, column;
+  for (int64_t od = 0; od < w.out[0]; ++od)
+    for (int64_t oh = 0; oh < w.out[1]; ++oh, row += width) {
+      if (!w.inputAt(0, od, tap[0], d) || !w.inputAt(1, oh, tap[1], h)) {
+        std::fill(row, row + width, Acc(0));
+        continue;
+      }
+      const T *line = x + d * w.stride[0] + h * w.stride[1];
+      for (int64_t ow = 0; ow < width; ++ow)
+        row[ow] = w.inputAt(2, ow, tap[2], column)
+                      ? Acc(Compute<T>(line[column * w.stride[2]]))
+                      : Acc(0);
+    }
+}
+
+template <typename T, typename Acc>
+void unfold(const Convolution &c, const T *x, Acc *columns) {
+  const ConvWindow &w = c.window;
+  for (int64_t channel = 0; channel < c.channels; ++channel)
+    for (int64_t d = 0; d < w.taps[0]; ++d)
+      for (int64_t h = 0; h < w.taps[1]; ++h)
+        for (int64_t k = 0; k < w.taps[2]; ++k) {
+          unfoldTap(w, x + channel * c.x->strides[1], {d, h, k}, columns);
+          columns += c.positions;
+        }
+}
+
+/// W of a group: in place if its rows are dense, else packed.
+template <typename T, typename Acc>
+Matrix<Acc> weightsOf(const Convolution &c, const T *w, Acc *packed) {
+  const auto row = nestOf(dimsOf(*c.w, 1, c.w->rank));
+  const int64_t columns = c.channels * c.taps;
+  if (row.rank == 1)
+    return asMatrix({c.features, columns, c.w->strides[0], row.innerStride(0)},
+                    w, packed);
+  Acc *to = packed;
+  for (int64_t m = 0; m < c.features; ++m)
+    forEachIndex(row, [&](const int64_t (&at)[1]) {
+      *to++ = Acc(Compute<T>(w[m * c.w->strides[0] + at[0]]));
+    });
+  return {packed, std::max<int64_t>(columns, 1), false};
+}
+
+template <typename T, typename Acc>
+void writeGroup(const Convolution &c, const T *bias, const Acc *from, T *to) {
+  const auto image = nestOf(dimsOf(*c.y, 2, c.y->rank));
+  for (int64_t m = 0; m < c.features; ++m) {
+    const Acc offset =
+        bias ? Acc(Compute<T>(bias[m * c.bias->strides[0]])) : Acc(0);
+    T *target = to + m * c.y->strides[1];
+    forEachIndex(image, [&](const int64_t (&at)[1]) {
+      target[at[0]] = T(Compute<T>(*from++ + offset));
+    });
+  }
+}
+
+/// Scratch, in elements: weights of a group, unfolded image, result.
+int64_t scratchElements(const Convolution &c) {
+  const int64_t rows = c.channels * c.taps;
+  return c.features * rows + rows * c.positions + c.features * c.positions;
+}
+
+template <typename T>
+Status convolve(const Convolution &c, std::byte *scratch) {
+  using Acc = Accumulator<T>;
+  const int64_t rows = c.channels * c.taps;
+  Acc *weights = reinterpret_cast<Acc *>(scratch);
+  Acc *columns = weights + c.features * rows;
+  Acc *result = columns + rows * c.positions;
+  const int64_t width = std::max<int64_t>(c.positions, 1);
+  for (int64_t g = 0; g < c.group; ++g) {
+    const int64_t feature = g * c.features;
+    const Matrix<Acc> matrix =
+        weightsOf(c, c.w->as<T>() + feature * c.w->strides[0], weights);
+    const T *bias =
+        c.bias ? c.bias->as<T>() + feature * c.bias->strides[0] : nullptr;
+    for (int64_t n = 0; n < c.x->dims[0]; ++n) {
+      unfold(c,
+             c.x->as<T>() + n * c.x->strides[0] +
+                 g * c.channels * c.x->strides[1],
+             columns);
+      SHARDC_RETURN_IF_ERROR(
+          multiply(c.features, c.positions, rows, Acc(1), matrix,
+                   Matrix<Acc>{columns, width, false}, Acc(0), result, width));
+      writeGroup(c, bias, result,
+                 c.y->as<T>() + n * c.y->strides[0] +
+                     feature * c.y->strides[1]);
+    }
+  }
+  return Status::ok();
+}
+
+Status run(const KernelCall &call) {
+  Convolution c;
+  SHARDC_RETURN_IF_ERROR(c.read(call, kName));
+  return dispatch(FloatTypes(), c.x->element, kName, [&](auto tag) {
+    return convolve<typename decltype(tag)::Type>(c, call.scratch);
+  });
+}
+
+int64_t scratchBytes(const KernelCall &call) {
+  Convolution c;
+  if (!c.read(call, kName).isOk())
+    return 0; // run reports it
+  const bool isDouble = c.x->element == artifact::ElementType_Float64;
+  return scratchElements(c) * (isDouble ? 8 : 4);
+}
+
+const HostKernelRegistration registration(kName, {run, scratchBytes});
+
+} // namespace
+} // namespace shardc::runtime::host

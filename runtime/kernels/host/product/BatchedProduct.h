@@ -1,0 +1,193 @@
+//===- BatchedProduct.h - MatMul and Gemm over views ----------------------===//
+//
+// Plans A[..., M, K] B[..., K, N] -> C[..., M, N] as few matrix products:
+// batch dims that B does not have (stride 0) become rows of A and C, so that
+//   A [2, 8, 96] strides {768, 96, 1}, B [2, 96, 192] strides {0, 192, 1}
+// is one product of 16 rows. A C with dense columns is computed as its
+// transpose; one with neither goes through scratch. A B that was packed once
+// (PackedMatrix.h) is multiplied as such.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_KERNELS_HOST_PRODUCT_BATCHEDPRODUCT_H
+#define SHARDC_RUNTIME_KERNELS_HOST_PRODUCT_BATCHEDPRODUCT_H
+
+#include "runtime/kernels/Dispatch.h"
+#include "runtime/kernels/StridedLoop.h"
+#include "runtime/kernels/host/product/MatrixProduct.h"
+#include "runtime/kernels/host/simd/PackedMatrix.h"
+#include "runtime/kernels/product/MatMulOperands.h"
+
+#include <utility>
+
+namespace shardc::runtime::host {
+
+template <typename T> class BatchedProduct {
+  using Acc = Accumulator<T>;
+
+public:
+  /// Precondition: equal ranks of at least 2, and dims that fit. `packed` is B
+  /// or null.
+  BatchedProduct(const TensorView &a, const TensorView &b, const TensorView &c,
+                 const std::byte *packed = nullptr) {
+    const int row = c.rank - 2, column = c.rank - 1;
+    for (int d = 0; d <= row; ++d)
+      appendDim(batches, c.dims[d],
+                {c.strides[d], a.strides[d], d == row ? 0 : b.strides[d]});
+    finishNest(batches);
+    const int last = batches.rank - 1;
+    int64_t rows = 1, rowStrideC = 0, rowStrideA = 0;
+    if (c.dims[row] == 0 || batches.dims[last] == 1 ||
+        batches.strides[2][last] == 0) {
+      rows = std::exchange(batches.dims[last], c.dims[row] == 0 ? 0 : 1);
+      rowStrideC = batches.strides[0][last];
+      rowStrideA = batches.strides[1][last];
+    }
+    layoutA = {rows, a.dims[column], rowStrideA, a.strides[column]};
+    layoutB = {b.dims[row], b.dims[column], b.strides[row], b.strides[column]};
+    layoutC = {rows, c.dims[column], rowStrideC, c.strides[column]};
+    isSwapped = !layoutC.hasDenseRows() && layoutC.isDense();
+    if (isSwapped) { // C^T = B^T A^T
+      layoutA = std::exchange(layoutB, layoutA.transposed()).transposed();
+      layoutC = layoutC.transposed();
+      std::swap(batches.strides[1], batches.strides[2]);
+    } else if constexpr (std::is_same_v<Acc, float>) {
+      packedB = packed;
+    }
+  }
+
+  int64_t scratchBytes() const {
+    return (sizeOfA() + (packedB ? 0 : packedSize<T>(layoutB)) +
+            packedSizeC()) *
+           static_cast<int64_t>(sizeof(Acc));
+  }
+
+  /// C = alpha A B + beta C.
+  Status run(const T *a, const T *b, T *c, Acc alpha, Acc beta,
+             std::byte *scratch) const {
+    if constexpr (std::is_same_v<Acc, float>)
+      if (packedB)
+        return runPacked(a, c, alpha, beta, scratch);
+    if (isSwapped)
+      std::swap(a, b);
+    Acc *packedA = reinterpret_cast<Acc *>(scratch);
+    Acc *rowsB = packedA + packedSize<T>(layoutA);
+    Acc *packedC = rowsB + packedSize<T>(layoutB);
+    const T *lastA = nullptr, *lastB = nullptr;
+    Matrix<Acc> left, right;
+    Status status;
+    forEachIndex(batches, [&](const int64_t (&at)[3]) {
+      if (!status.isOk())
+        return;
+      if (a + at[1] != std::exchange(lastA, a + at[1]))
+        left = asMatrix(layoutA, a + at[1], packedA);
+      if (b + at[2] != std::exchange(lastB, b + at[2]))
+        right = asMatrix(layoutB, b + at[2], rowsB);
+      status = runOne(left, right, c + at[0], alpha, beta, packedC);
+    });
+    return status;
+  }
+
+private:
+  bool packsC() const {
+    return !std::is_same_v<T, Acc> || !layoutC.hasDenseRows();
+  }
+  int64_t packedSizeC() const { return packsC() ? layoutC.size() : 0; }
+  /// A packed B takes an A of any strides.
+  int64_t sizeOfA() const {
+    return packedB && std::is_same_v<T, Acc> ? 0 : packedSize<T>(layoutA);
+  }
+
+  Status runPacked(const T *a, T *c, float alpha, float beta,
+                   std::byte *scratch) const {
+    float *rowsA = reinterpret_cast<float *>(scratch);
+    float *rowsC = rowsA + sizeOfA();
+    PackedProduct product;
+    product.m = layoutC.rows;
+    product.n = layoutC.columns;
+    product.k = layoutA.columns;
+    product.setPacked(packedB, elementTypeOf<T>());
+    product.alpha = alpha;
+    product.beta = beta;
+    forEachIndex(batches, [&](const int64_t (&at)[3]) {
+      setA(product, a + at[1], rowsA);
+      if constexpr (std::is_same_v<T, float>)
+        product.c = c + at[0];
+      product.leadingC = layoutC.rowStride;
+      if (packsC()) {
+        product.c = rowsC;
+        product.leadingC = layoutC.columns;
+        if (beta != 0)
+          packRows(layoutC, c + at[0], rowsC);
+      }
+      multiplyPacked(product);
+      if (packsC())
+        unpackC(rowsC, c + at[0]);
+    });
+    return Status::ok();
+  }
+
+  void setA(PackedProduct &product, const T *a, float *rows) const {
+    if constexpr (std::is_same_v<T, float>) {
+      product.a = a;
+      product.rowStepA = layoutA.rowStride;
+      product.depthStepA = layoutA.columnStride;
+    } else {
+      packRows(layoutA, a, rows);
+      product.a = rows;
+      product.rowStepA = layoutA.columns;
+    }
+  }
+
+  void unpackC(const Acc *packed, T *c) const {
+    for (int64_t i = 0; i < layoutC.rows; ++i)
+      for (int64_t j = 0; j < layoutC.columns; ++j)
+        c[i * layoutC.rowStride + j * layoutC.columnStride] =
+            T(Compute<T>(packed[i * layoutC.columns + j]));
+  }
+
+  Status runOne(const Matrix<Acc> &a, const Matrix<Acc> &b, T *c, Acc alpha,
+                Acc beta, Acc *packed) const {
+    const int64_t m = layoutC.rows, n = layoutC.columns, k = layoutA.columns;
+    if constexpr (std::is_same_v<T, Acc>)
+      if (!packsC())
+        return multiply(m, n, k, alpha, a, b, beta, c,
+                        std::max<int64_t>(m > 1 ? layoutC.rowStride : n, 1));
+    if (beta != Acc(0))
+      packRows(layoutC, c, packed);
+    SHARDC_RETURN_IF_ERROR(
+        multiply(m, n, k, alpha, a, b, beta, packed, std::max<int64_t>(n, 1)));
+    unpackC(packed, c);
+    return Status::ok();
+  }
+
+  LoopNest<3> batches; ///< C, A, B
+  MatrixLayout layoutA, layoutB, layoutC;
+  bool isSwapped = false;
+  const std::byte *packedB = nullptr;
+};
+
+/// Scratch of one product of inputs 0 and 1 into output 0, for operands that
+/// the kernel has checked; 0 for element types that it refuses when it runs.
+inline int64_t productScratchBytes(const KernelCall &call, const char *kernel) {
+  int64_t bytes = 0;
+  const Status known =
+      dispatch(NumericTypes(), call.inputs[0].element, kernel, [&](auto tag) {
+        using T = typename decltype(tag)::Type;
+        const BatchedProduct<T> product(call.inputs[0], call.inputs[1],
+                                        call.outputs[0], call.packed);
+        bytes = product.scratchBytes();
+      });
+  return known.isOk() ? bytes : 0;
+}
+
+/// The same of a call whose operands nobody has checked; 0 for any but
+/// MatMul's, which run reports.
+inline int64_t matMulScratchBytes(const KernelCall &call) {
+  constexpr char kName[] = "MatMul";
+  return expectMatMul(call, kName).isOk() ? productScratchBytes(call, kName)
+                                          : 0;
+}
+
+} // namespace shardc::runtime::host
+
+#endif // SHARDC_RUNTIME_KERNELS_HOST_PRODUCT_BATCHEDPRODUCT_H

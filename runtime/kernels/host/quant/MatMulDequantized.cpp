@@ -1,0 +1,106 @@
+//===- MatMulDequantized.cpp - Product with quantised weights -------------===//
+//
+// A [..., m, k] times (B - zero point) * scale [..., k, n], where B is read as
+// DequantizeLinear reads it. A panel of columns of B at a time becomes numbers,
+// in scratch that stays in the cache: the whole never exists.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/host/product/BatchedProduct.h"
+#include "runtime/kernels/quant/DequantizedOperands.h"
+
+namespace shardc::runtime::host {
+namespace {
+
+constexpr char kName[] = "MatMulDequantized";
+constexpr int64_t kPanel = 64; ///< columns of B
+
+using Operands = DequantizedOperands;
+
+/// Numbers of these columns of B: a view on `memory`, or none yet.
+TensorView panelFor(const Operands &part, std::byte *memory) {
+  TensorView panel = part.b.data;
+  panel.data = memory;
+  panel.element = part.a.element;
+  panel.skipped = 0;
+  for (int d = 0; d < part.row(); ++d) {
+    panel.dims[d] = part.c.dims[d];
+    panel.strides[d] = 0;
+  }
+  panel.strides[part.row()] = 1;
+  panel.strides[part.column()] = panel.dims[part.row()];
+  return panel;
+}
+
+int64_t panelBytes(const Operands &operands) {
+  const int64_t width = std::min(kPanel, operands.c.dims[operands.column()]);
+  const int64_t bytes = operands.b.data.dims[operands.row()] * width *
+                        artifact::elementBytes(operands.a.element);
+  return (bytes + 63) / 64 * 64;
+}
+
+template <typename T>
+Status multiplyPanel(const KernelCall &call, Operands part, int64_t bytes) {
+  const TensorView panel = panelFor(part, call.scratch);
+  part.b.result = panel;
+  for (TensorView *view :
+       {&part.b.result, &part.b.data, &part.b.scale, &part.b.zeroPoint})
+    for (int d = 0; d < part.row(); ++d)
+      view->dims[d] = 1;
+  SHARDC_RETURN_IF_ERROR(dequantize(call, kName, part.b));
+  using Acc = Accumulator<T>;
+  return BatchedProduct<T>(part.a, panel, part.c)
+      .run(part.a.as<T>(), panel.as<T>(), part.c.as<T>(), Acc(1), Acc(0),
+           call.scratch + bytes);
+}
+
+/// Matrices of B from batch dim `dim` on, one after the other.
+template <typename T>
+Status multiply(const KernelCall &call, const Operands &operands, int dim) {
+  if (dim < operands.row()) {
+    if (!operands.hasOwnB(dim))
+      return multiply<T>(call, operands, dim + 1);
+    for (int64_t i = 0; i < operands.c.dims[dim]; ++i)
+      SHARDC_RETURN_IF_ERROR(multiply<T>(call, operands.at(dim, i), dim + 1));
+    return Status::ok();
+  }
+  const int64_t bytes = panelBytes(operands);
+  const int64_t columns = operands.c.dims[operands.column()];
+  for (int64_t j = 0; j < columns; j += kPanel)
+    SHARDC_RETURN_IF_ERROR(multiplyPanel<T>(
+        call, operands.columns(j, std::min(kPanel, columns - j)), bytes));
+  return Status::ok();
+}
+
+Status run(const KernelCall &call) {
+  Operands operands;
+  SHARDC_RETURN_IF_ERROR(operands.read(call, kName));
+  if (operands.c.numElements() == 0)
+    return Status::ok();
+  return dispatch(FloatTypes(), operands.a.element, kName, [&](auto tag) {
+    return multiply<typename decltype(tag)::Type>(call, operands, 0);
+  });
+}
+
+int64_t scratchBytes(const KernelCall &call) {
+  Operands part;
+  if (!part.read(call, kName).isOk()) // run reports it
+    return 0;
+  for (int d = 0; d < part.row(); ++d)
+    if (part.hasOwnB(d))
+      part = part.at(d, 0);
+  const int64_t bytes = panelBytes(part);
+  part = part.columns(0, std::min(kPanel, part.c.dims[part.column()]));
+  const TensorView inputs[] = {part.a, panelFor(part, nullptr)};
+  KernelCall product;
+  product.inputs = inputs;
+  product.numInputs = 2;
+  product.outputs = &part.c;
+  product.numOutputs = 1;
+  return bytes + productScratchBytes(product, kName);
+}
+
+const HostKernelRegistration registration(kName, {run, scratchBytes});
+
+} // namespace
+} // namespace shardc::runtime::host

@@ -1,0 +1,67 @@
+//===- Loops.h - The inner loops of products and softmax ------------------===//
+//
+// Each is compiled for several kinds of processors; `loops()` gives those for
+// this one. All of a run use the same, and none splits its work over threads.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_KERNELS_HOST_SIMD_LOOPS_H
+#define SHARDC_RUNTIME_KERNELS_HOST_SIMD_LOOPS_H
+
+#include "runtime/kernels/host/simd/PackedMatrix.h"
+
+#include <span>
+
+namespace shardc::runtime::host {
+
+struct Span {
+  int64_t begin, end;
+};
+
+/// C [m, n] = alpha A B^T for rows of A and of B, which are dense.
+struct RowProduct {
+  int64_t m = 0, n = 0, k = 0;
+  const float *a = nullptr;
+  int64_t rowStepA = 0;
+  const std::byte *b = nullptr;
+  int64_t rowStepB = 0;
+  float *c = nullptr;
+  int64_t leadingC = 0;
+  float alpha = 1;
+};
+
+/// A loop for each type that B may have.
+template <typename Loop> struct LoopByType {
+  Loop ofFloat, ofFloat16, ofBFloat16;
+
+  Loop of(artifact::ElementType element) const {
+    return element == artifact::ElementType_Float32   ? ofFloat
+           : element == artifact::ElementType_Float16 ? ofFloat16
+                                                      : ofBFloat16;
+  }
+};
+
+struct Loops {
+  /// Columns of C that belong to these panels of B.
+  LoopByType<void (*)(const PackedProduct &product, Span panels)>
+      multiplyPanels;
+  /// For few rows of A: reads B once, as it lies.
+  LoopByType<void (*)(const RowProduct &product)> multiplyRows;
+  /// -inf for none; NaN if any is.
+  float (*maximumOfRow)(const float *x, int64_t count);
+  /// x = exp(x - shift) for x <= shift; their sum, in an order that follows
+  /// from `count`.
+  float (*exponentialsOfRow)(float *x, int64_t count, float shift);
+  /// x = -inf where `shown` is 0.
+  void (*hideOfRow)(float *x, const uint8_t *shown, int64_t count);
+  /// x += bias; -inf where that is, whatever x is.
+  void (*addToRow)(float *x, const float *bias, int64_t count);
+};
+
+/// Those that this processor can run, the fastest first.
+std::span<const Loops *const> supportedLoops();
+
+const Loops &loops();
+
+} // namespace shardc::runtime::host
+
+#endif // SHARDC_RUNTIME_KERNELS_HOST_SIMD_LOOPS_H

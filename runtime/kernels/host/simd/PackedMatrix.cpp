@@ -1,0 +1,81 @@
+//===- PackedMatrix.cpp - Packing, and products on all threads ------------===//
+
+#include "runtime/kernels/host/simd/PackedMatrix.h"
+
+#include "runtime/kernels/host/simd/Loops.h"
+
+#include <algorithm>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace shardc::runtime::host {
+namespace {
+
+int64_t numPanels(int64_t columns) {
+  return (columns + kPanelColumns - 1) / kPanelColumns;
+}
+
+template <typename T> void packPanels(const TensorView &matrix, T *to) {
+  const int64_t rows = matrix.dims[0], columns = matrix.dims[1];
+  const int64_t step = matrix.strides[1];
+  for (int64_t begin = 0; begin < columns; begin += kPanelColumns) {
+    const int64_t count = std::min(kPanelColumns, columns - begin);
+    for (int64_t k = 0; k < rows; ++k, to += kPanelColumns) {
+      const T *from = matrix.as<T>() + k * matrix.strides[0] + begin * step;
+      for (int64_t j = 0; j < count; ++j)
+        to[j] = from[j * step];
+      for (int64_t j = count; j < kPanelColumns; ++j)
+        to[j] = T();
+    }
+  }
+}
+
+void scaleRows(const PackedProduct &product) {
+  for (int64_t i = 0; i < product.m; ++i)
+    for (int64_t j = 0; j < product.n; ++j) {
+      float &c = product.c[i * product.leadingC + j];
+      c = product.beta == 0 ? 0 : product.beta * c;
+    }
+}
+
+} // namespace
+
+int64_t packedMatrixBytes(const TensorView &matrix) {
+  switch (matrix.element) {
+  case artifact::ElementType_Float32:
+  case artifact::ElementType_Float16:
+  case artifact::ElementType_BFloat16:
+    return matrix.dims[0] * numPanels(matrix.dims[1]) * kPanelColumns *
+           artifact::elementBytes(matrix.element);
+  default:
+    return 0;
+  }
+}
+
+void packMatrix(const TensorView &matrix, std::byte *to) {
+  if (matrix.element == artifact::ElementType_Float32)
+    packPanels(matrix, reinterpret_cast<uint32_t *>(to));
+  else
+    packPanels(matrix, reinterpret_cast<uint16_t *>(to));
+}
+
+void multiplyPacked(const PackedProduct &product) {
+  if (product.m == 0 || product.n == 0)
+    return;
+  if (product.k == 0)
+    return scaleRows(product);
+  const auto loop = loops().multiplyPanels.of(product.element);
+  const int64_t panels = numPanels(product.n);
+#ifdef _OPENMP
+  const int64_t threads = std::min<int64_t>(omp_get_max_threads(), panels);
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+  for (int64_t part = 0; part < threads; ++part)
+    loop(product, {panels * part / threads, panels * (part + 1) / threads});
+#else
+  loop(product, {0, panels});
+#endif
+}
+
+} // namespace shardc::runtime::host

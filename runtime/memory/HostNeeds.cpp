@@ -1,0 +1,206 @@
+#include "runtime/memory/HostNeeds.h"
+
+#include "runtime/artifact/ElementNames.h"
+#include "runtime/artifact/Instructions.h"
+#include "runtime/artifact/ScalarDependence.h"
+#include "runtime/base/AlignedBuffer.h"
+#include "runtime/base/Message.h"
+#include "runtime/kernels/Kernel.h"
+#include "runtime/program/Mesh.h"
+#include "runtime/program/ScalarEvaluator.h"
+#include "runtime/tensor/Ownership.h"
+#include "runtime/weights/SliceUses.h"
+#include "runtime/weights/WeightLoader.h"
+
+#include <algorithm>
+#include <map>
+
+namespace shardc::runtime {
+namespace {
+
+/// One rank's copies for one program.
+class ProgramNeeds {
+public:
+  ProgramNeeds(const Artifact &artifact, const artifact::Program &program,
+               int rank, int worldRank)
+      : artifact(artifact), program(program), rank(rank), worldRank(worldRank),
+        dependence(scalarDependences(program)) {}
+
+  Status evaluate() {
+    SHARDC_RETURN_IF_ERROR(evaluateLoadScalars(
+        program, dependence, coordinatesOf(program, rank), scalars));
+    const std::vector<char> stays = usedSlices(program);
+    std::vector<char> isShown(program.buffers()->size(), 0);
+    for (const artifact::View *view : *program.views())
+      isShown[view->buffer()] = 1;
+    for (uint32_t b = 0; b < isShown.size(); ++b) {
+      const artifact::Buffer *buffer = program.buffers()->Get(b);
+      const int64_t size = scalars[buffer->bytes()];
+      if (size < 0 || size > INT64_MAX / 2)
+        continue; // an error when it is loaded
+      if (buffer->kind() == artifact::BufferKind_Persistent)
+        loading += alignBuffer(size);
+      const artifact::Weight *weight = weightOf(program, *buffer);
+      if (!weight || !isShown[b] || isInFile(*buffer, *weight))
+        continue;
+      if (stays[sliceOf(program, *buffer)])
+        slices[message(weight->file(), ' ', weight->offset(), ' ', size)] =
+            alignBuffer(size);
+      else
+        loading += alignBuffer(size);
+    }
+    arrange();
+    return Status::ok();
+  }
+
+  // Bytes by what they are of.
+  std::map<std::string, int64_t> slices, arranged;
+  int64_t loading = 0; ///< computed, or read once to compute something
+
+private:
+  /// Whether the rank reads a slice where it lies.
+  bool isInFile(const artifact::Buffer &buffer,
+                const artifact::Weight &weight) {
+    if (buffer.kind() == artifact::BufferKind_Joined)
+      return false;
+    if (weight.present() >= 0 &&
+        scalars[static_cast<size_t>(weight.present())] == 0)
+      return false;
+    // A rank's own file has its slices one after the other.
+    if (artifact.manifest().copiesWeights &&
+        !artifact.weightIsInArtifact(weight))
+      return true;
+    std::vector<OwnedRuns> dims(weight.layout()->size());
+    for (uint32_t d = 0; d < dims.size(); ++d)
+      if (!resolveLayout(*weight.layout()->Get(d), scalars, dims[d]).isOk())
+        return true; // an error when it is loaded
+    int64_t offset = 0;
+    return isContiguousBlock(dims, offset);
+  }
+
+  bool isFixed(uint32_t scalar) const {
+    return (dependence[scalar] & kOnSymbols) == 0;
+  }
+
+  /// The last two dims of a view, where they are the same bytes in all runs and
+  /// its only matrix.
+  bool findMatrix(const artifact::View &view, TensorView &matrix) const {
+    const auto *dims = view.dims();
+    if (dims->size() < 2 || !isFixed(view.offset()))
+      return false;
+    matrix.element = view.element();
+    matrix.rank = 2;
+    for (uint32_t d = 0; d < dims->size(); ++d) {
+      const uint32_t size = dims->Get(d), stride = view.strides()->Get(d);
+      const bool isInside = d + 2 >= dims->size();
+      const bool isOne = isFixed(size) && scalars[size] == 1;
+      const bool isBroadcast = isFixed(stride) && scalars[stride] == 0;
+      if (isInside ? !isFixed(size) || !isFixed(stride)
+                   : !isOne && !isBroadcast)
+        return false;
+      if (isInside) {
+        matrix.dims[d + 2 - dims->size()] = scalars[size];
+        matrix.strides[d + 2 - dims->size()] = scalars[stride];
+      }
+    }
+    return true;
+  }
+
+  /// Matrices of products that every run computes.
+  void arrange() {
+    int depth = 0;
+    for (const artifact::Instruction *instruction : *program.run()) {
+      const HostInstruction host =
+          hostInstruction(instruction->kernel()->string_view());
+      depth += host == HostInstruction::If || host == HostInstruction::Loop;
+      depth -= host == HostInstruction::End;
+      if (depth == 0)
+        arrange(*instruction);
+    }
+  }
+
+  void arrange(const artifact::Instruction &instruction) {
+    const Kernel *kernel = findHostKernel(instruction.kernel()->string_view());
+    const OperandPacking *packing = kernel ? kernel->packing : nullptr;
+    if (!packing ||
+        static_cast<uint32_t>(packing->input) >= instruction.inputs()->size())
+      return;
+    const int32_t index =
+        instruction.inputs()->Get(static_cast<uint32_t>(packing->input));
+    if (index < 0)
+      return;
+    const artifact::View *view =
+        program.views()->Get(static_cast<uint32_t>(index));
+    const artifact::Buffer *buffer = program.buffers()->Get(view->buffer());
+    const artifact::Weight *weight = weightOf(program, *buffer);
+    TensorView matrix;
+    if ((!weight && buffer->kind() != artifact::BufferKind_Persistent) ||
+        !findMatrix(*view, matrix))
+      return;
+    const int64_t bytes = packing->bytes(matrix);
+    if (bytes > 0)
+      arranged[placeOf(*view, *buffer, weight)] = alignBuffer(bytes);
+  }
+
+  /// What it is made of: ranks that read the same piece of a file share it.
+  std::string placeOf(const artifact::View &view,
+                      const artifact::Buffer &buffer,
+                      const artifact::Weight *weight) {
+    std::string place = message(scalars[view.offset()]);
+    for (const auto *list : {view.dims(), view.strides()})
+      for (uint32_t scalar : *list)
+        place += message(' ', isFixed(scalar) ? scalars[scalar] : -1);
+    if (!weight)
+      return message("rank ", worldRank, " buffer ", view.buffer(), ": ",
+                     place);
+    place += message(" of ", weight->file(), ' ', weight->offset());
+    if (!isInFile(buffer, *weight) || artifact.manifest().copiesWeights)
+      return message("rank ", worldRank, ": ", place);
+    for (const artifact::DimLayout *layout : *weight->layout()) {
+      OwnedRuns owned;
+      (void)resolveLayout(*layout, scalars, owned);
+      for (const OwnedRun &run : owned.runs)
+        place += message(' ', run.start, '+', run.length);
+    }
+    return place;
+  }
+
+  const Artifact &artifact;
+  const artifact::Program &program;
+  const int rank, worldRank;
+  const std::vector<uint8_t> dependence;
+  std::vector<int64_t> scalars;
+};
+
+int64_t sum(const std::map<std::string, int64_t> &bytes) {
+  int64_t total = 0;
+  for (const auto &[key, size] : bytes)
+    total += size;
+  return total;
+}
+
+} // namespace
+
+Status HostNeeds::add(int stage, int rank, int worldRank, int64_t &bytes) {
+  std::map<std::string, int64_t> slices;
+  // A request runs one of the programs: matrices of that which has the least.
+  std::map<std::string, int64_t> arranged;
+  int64_t loading = 0;
+  bool isFirst = true;
+  for (size_t number : artifact.programsOf(stage)) {
+    ProgramNeeds needs(artifact, artifact.program(number), rank, worldRank);
+    SHARDC_RETURN_IF_ERROR(needs.evaluate());
+    slices.merge(needs.slices);
+    loading = std::max(loading, needs.loading);
+    if (isFirst || sum(needs.arranged) < sum(arranged))
+      arranged = std::move(needs.arranged);
+    isFirst = false;
+  }
+  bytes = sum(slices) + loading;
+  for (const auto &[place, size] : arranged)
+    if (shared.insert(message("stage ", stage, ' ', place)).second)
+      bytes += size;
+  return Status::ok();
+}
+
+} // namespace shardc::runtime

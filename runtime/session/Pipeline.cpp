@@ -1,0 +1,268 @@
+#include "runtime/session/Pipeline.h"
+
+#include "runtime/base/Message.h"
+#include "runtime/plan/InputBinding.h"
+
+#include <algorithm>
+#include <exception>
+
+namespace shardc::runtime {
+
+Status Pipeline::open(const Artifact &artifact, int replica, const World &world,
+                      const SessionOptions &options,
+                      std::unique_ptr<Pipeline> &pipeline) {
+  std::unique_ptr<Pipeline> opened(new Pipeline(artifact, world));
+  Status status = opened->start(replica, options);
+  if (status.isOk())
+    pipeline = std::move(opened);
+  else if (opened->isStuck())
+    pipeline = std::move(opened); // a thread still uses it, and what it is in
+  return status;
+}
+
+Status Pipeline::start(int replica, const SessionOptions &options) {
+  const int numStages = artifact.numStages();
+  arrivals = std::make_unique<WeightArrivals>(static_cast<size_t>(numStages));
+  for (int stage = 0; stage < numStages; ++stage) {
+    stages.emplace_back();
+    SHARDC_RETURN_IF_ERROR(Stage::open(artifact, {stage, replica, world},
+                                       stageChannels, options, stages.back()));
+  }
+  SHARDC_RETURN_IF_ERROR(describeOutputs());
+  statuses.resize(stages.size());
+  finished.resize(stages.size());
+  for (const auto &stage : stages)
+    arrivals->expect(stage->place.stage, stage->localRanks.size());
+  if (numStages == 1)
+    return stages[0]->load(*arrivals);
+  SHARDC_RETURN_IF_ERROR(threads.start(numStages, [](int) {}));
+  links = std::make_unique<DeviceLinks>(artifact, world, options.timeout);
+  SHARDC_RETURN_IF_ERROR(
+      onStages([this](Stage &stage) { return stage.load(*arrivals); }));
+  return onStages([this](Stage &stage) { return stage.linkStages(*links); });
+}
+
+Status Pipeline::onStages(std::function<Status(Stage &)> step) {
+  links->reset();
+  stageStep = std::move(step);
+  Job job{this, &Pipeline::runStep};
+  threads.run(job, [] { return false; });
+  for (const Status &status : statuses)
+    SHARDC_RETURN_IF_ERROR(status);
+  return Status::ok();
+}
+
+void Pipeline::runStep(int stage) {
+  const auto s = static_cast<size_t>(stage);
+  try {
+    statuses[s] = stageStep(*stages[s]);
+  } catch (const std::exception &error) {
+    statuses[s] = artifactError("stage ", stage, ": ", error.what());
+  }
+  statuses[s] = world.ended(statuses[s]);
+  if (!statuses[s].isOk())
+    links->fail(statuses[s]);
+}
+
+/// Profiles have the same outputs, in whatever stage each of them has one.
+Status Pipeline::describeOutputs() {
+  std::vector<std::map<uint32_t, TensorInfo>> profiles;
+  for (auto &stage : stages) {
+    const auto programs = stage->allPrograms();
+    profiles.resize(programs.size());
+    for (size_t p = 0; p < programs.size(); ++p) {
+      const std::vector<TensorInfo> infos =
+          runtime::describeOutputs(*programs[p]);
+      for (uint32_t o = 0; o < infos.size(); ++o)
+        profiles[p][programs[p]->outputs()->Get(o)->index()] = infos[o];
+    }
+  }
+  for (const auto &profile : profiles) {
+    std::vector<TensorInfo> infos;
+    for (const auto &[index, info] : profile)
+      infos.push_back(info);
+    if (!outputInfos.empty() && !sameTypes(outputInfos, infos))
+      return artifactError("its programs have different outputs");
+    outputInfos = infos; // the last one's is for the most requests
+  }
+  return Status::ok();
+}
+
+Status Pipeline::run(std::span<const PipelineRequest> whole) {
+  std::lock_guard lock(mutex);
+  if (artifact.manifest().microBatches == 1)
+    return runParts(whole);
+  parts.resize(std::max(parts.size(), whole.size()));
+  allParts.clear();
+  for (size_t r = 0; r < whole.size(); ++r)
+    SHARDC_RETURN_IF_ERROR(cut(whole[r], parts[r]));
+  SHARDC_RETURN_IF_ERROR(runParts(allParts));
+  for (size_t r = 0; r < whole.size() && world.getsOutputs(); ++r)
+    if (parts[r].size() > 1)
+      SHARDC_RETURN_IF_ERROR(parts[r].join(whole[r].outputs));
+  return Status::ok();
+}
+
+/// A state holds all of a batch: its requests run as they are.
+Status Pipeline::cut(const PipelineRequest &request, MicroBatches &into) {
+  isBatch.assign(request.inputs.size(), 0);
+  for (uint32_t input : artifact.manifest().batchInputs) {
+    if (input >= inputs().size())
+      return artifactError("manifest.json: batch_inputs names input ", input);
+    for (size_t i = 0; i < request.inputs.size(); ++i)
+      isBatch[i] |= request.inputs[i].name == inputs()[input].name;
+  }
+  const int count = request.states ? 1 : artifact.manifest().microBatches;
+  into.cut(request.inputs, isBatch, static_cast<size_t>(count),
+           request.outputs.size());
+  if (into.size() == 1)
+    allParts.push_back(request);
+  else
+    for (size_t p = 0; p < into.size(); ++p)
+      allParts.push_back({into.inputs(p), into.outputs(p)});
+  return Status::ok();
+}
+
+Status Pipeline::runParts(std::span<const PipelineRequest> newRequests) {
+  requests = newRequests;
+  given.resize(std::max(given.size(), requests.size()));
+  for (size_t r = 0; r < requests.size(); ++r)
+    SHARDC_RETURN_IF_ERROR(prepare(requests[r], r));
+  if (hasFailed && links)
+    SHARDC_RETURN_IF_ERROR(
+        onStages([](Stage &stage) { return stage.restartLinks(); }));
+  std::fill(statuses.begin(), statuses.end(), Status::ok());
+  std::fill(finished.begin(), finished.end(), 0);
+  stageChannels.reset();
+  if (links)
+    links->reset();
+  if (stages.size() == 1)
+    runStage(0);
+  else // a stage that fails wakes the others
+    threads.run(runs, [] { return false; });
+  Status status = finish(requests);
+  hasFailed = !status.isOk();
+  for (auto &stage : stages)
+    if (const Status taken = stage->takeActivities(); status.isOk())
+      status = taken;
+  return status;
+}
+
+Status Pipeline::prepare(const PipelineRequest &request, size_t number) {
+  if (request.outputs.size() != outputInfos.size())
+    return argumentError("expected ", outputInfos.size(),
+                         " output tensors, found ", request.outputs.size());
+  std::vector<InputTensor> &all = given[number];
+  all.assign(request.inputs.begin(), request.inputs.end());
+  if (!request.states)
+    return Status::ok();
+  // Every stage is told how large past is; only the one that keeps it reads it.
+  alignas(kBufferAlignment) static const std::byte kept[kBufferAlignment] = {};
+  std::vector<InputTensor> past;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    if (!(*request.states)[s])
+      continue;
+    SHARDC_RETURN_IF_ERROR(
+        stages[s]->addPast(*(*request.states)[s], request.inputs, past));
+    all.insert(all.end(),
+               past.begin() + static_cast<ptrdiff_t>(request.inputs.size()),
+               past.end());
+  }
+  for (size_t i = request.inputs.size(); i < all.size(); ++i)
+    all[i].data = kept;
+  return Status::ok();
+}
+
+void Pipeline::runStage(int stage) {
+  const auto s = static_cast<size_t>(stage);
+  for (size_t r = 0; r < requests.size(); ++r) {
+    std::shared_ptr<CacheState> state;
+    if (requests[r].states)
+      state = (*requests[r].states)[s];
+    try {
+      statuses[s] =
+          stages[s]->run(given[r], requests[r].outputs, std::move(state));
+    } catch (const std::exception &error) {
+      statuses[s] = artifactError("stage ", stage, ": ", error.what());
+    }
+    if (!statuses[s].isOk())
+      return failStage(stage);
+    ++finished[s];
+  }
+  statuses[s] = stages[s]->drainLinks();
+  if (!statuses[s].isOk())
+    failStage(stage);
+}
+
+/// Nobody waits for it any more.
+void Pipeline::failStage(int stage) {
+  Status &status = statuses[static_cast<size_t>(stage)];
+  status = world.ended(status);
+  stageChannels.abort(status);
+  if (links)
+    links->fail(status);
+}
+
+/// The error of the stage that failed first: the others got it from there.
+Status Pipeline::finish(std::span<const PipelineRequest> done) {
+  auto failed = std::find_if(statuses.begin(), statuses.end(),
+                             [](const Status &s) { return !s.isOk(); });
+  if (failed == statuses.end())
+    return Status::ok();
+  // Stages that are ahead of it have appended what the others have not.
+  for (size_t r = 0; r < done.size(); ++r) {
+    const bool isPartly = std::any_of(finished.begin(), finished.end(),
+                                      [&](size_t n) { return n > r; });
+    for (size_t s = 0; done[r].states && isPartly && s < stages.size(); ++s)
+      if ((*done[r].states)[s])
+        (*done[r].states)[s]->reset();
+  }
+  return *failed;
+}
+
+Status Pipeline::createStates(int64_t capacity, StageStates &states) {
+  states.clear();
+  bool hasCaches = false;
+  for (auto &stage : stages)
+    hasCaches |= stage->hasCaches();
+  if (!hasCaches)
+    return argumentError("the model has no cache to keep: no output of it is "
+                         "an input with something appended");
+  // More positions than there are addresses for are no capacity.
+  constexpr int64_t kMost = int64_t(1) << 40;
+  if (capacity < 1 || capacity > kMost)
+    return argumentError("a state for ", capacity, " positions: expected 1 to ",
+                         kMost);
+  for (const CacheInfo &cache : caches())
+    for (size_t s = 0, users = 0; s < stages.size(); ++s)
+      if ((users += stages[s]->usesInput(cache.input)) > 1)
+        return argumentError(
+            "the cache of input '", inputs()[cache.input].name,
+            "' is read by several stages; run without a state");
+  for (auto &stage : stages) {
+    states.emplace_back();
+    if (stage->hasCaches())
+      SHARDC_RETURN_IF_ERROR(stage->createState(capacity, states.back()));
+  }
+  return Status::ok();
+}
+
+std::vector<CacheInfo> Pipeline::caches() const {
+  std::vector<CacheInfo> infos;
+  for (const auto &stage : stages) {
+    const artifact::Program &program = *stage->allPrograms().front();
+    if (const auto *pairs = program.caches())
+      for (const artifact::CachePair *pair : *pairs)
+        infos.push_back(
+            {pair->input(), program.outputs()->Get(pair->output())->index()});
+  }
+  return infos;
+}
+
+bool Pipeline::isStuck() const {
+  return std::any_of(stages.begin(), stages.end(), [](const auto &stage) {
+    return stage && stage->isStuck();
+  });
+}
+
+} // namespace shardc::runtime

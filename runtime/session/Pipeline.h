@@ -1,0 +1,101 @@
+//===- Pipeline.h - One replica: its stages, one after the other ----------===//
+//
+// Each stage has a thread that gives it one request after the
+// other; what stages send each other waits in mailboxes. So a stage works on a
+// request while the one before it is at the next:
+//
+//   stage 0   a0 a1 a2 a3
+//   stage 1      a0 a1 a2 a3          (GPipe, Huang et al. 2019)
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_SESSION_PIPELINE_H
+#define SHARDC_RUNTIME_SESSION_PIPELINE_H
+
+#include "runtime/plan/MicroBatches.h"
+#include "runtime/stage/Stage.h"
+
+#include <functional>
+
+namespace shardc::runtime {
+
+/// What a state keeps in each stage; null for one without caches.
+using StageStates = std::vector<std::shared_ptr<CacheState>>;
+
+struct PipelineRequest {
+  std::span<const InputTensor> inputs;
+  std::span<Tensor> outputs; ///< the model's
+  StageStates *states = nullptr;
+};
+
+class Pipeline {
+public:
+  /// `artifact` lives longer.
+  static Status open(const Artifact &artifact, int replica, const World &world,
+                     const SessionOptions &options,
+                     std::unique_ptr<Pipeline> &pipeline);
+
+  /// Runs all requests, several at a time where there are several stages; after
+  /// an error all of them have failed. A state is that of one request at most.
+  Status run(std::span<const PipelineRequest> requests);
+  Status createStates(int64_t capacity, StageStates &states);
+
+  /// Of the model.
+  const std::vector<TensorInfo> &inputs() const {
+    return stages[0]->inputInfos;
+  }
+  const std::vector<TensorInfo> &outputs() const { return outputInfos; }
+  std::vector<CacheInfo> caches() const;
+
+  /// A rank never came back: nothing here may be destroyed any more. So is what
+  /// a failed open hands over.
+  bool isStuck() const;
+
+  std::unique_ptr<WeightArrivals> arrivals; ///< of the stages, which use it
+  std::vector<std::unique_ptr<Stage>> stages;
+
+private:
+  Pipeline(const Artifact &artifact, const World &world)
+      : artifact(artifact), world(world), stageChannels(world) {}
+  Status start(int replica, const SessionOptions &options);
+  Status describeOutputs();
+  Status cut(const PipelineRequest &request, MicroBatches &into);
+  Status runParts(std::span<const PipelineRequest> parts);
+  Status prepare(const PipelineRequest &request, size_t number);
+  /// All stages at the same time.
+  Status onStages(std::function<Status(Stage &)> step);
+  void runStep(int stage);  ///< never throws
+  void runStage(int stage); ///< all requests; never throws
+  void failStage(int stage);
+  Status finish(std::span<const PipelineRequest> requests);
+
+  /// What the stages' threads call.
+  struct Job {
+    Pipeline *pipeline;
+    void (Pipeline::*step)(int stage);
+    void operator()(int stage) const { (pipeline->*step)(stage); }
+  };
+
+  const Artifact &artifact;
+  const World world;
+  StageChannels stageChannels;
+  std::unique_ptr<DeviceLinks> links; ///< null: there is one stage
+  bool hasFailed = false;             ///< the last run
+  std::function<Status(Stage &)> stageStep;
+  std::vector<TensorInfo> outputInfos;
+  std::mutex mutex; ///< held during a run
+
+  // The run at hand.
+  std::vector<MicroBatches> parts; ///< by request
+  std::vector<PipelineRequest> allParts;
+  std::vector<char> isBatch; ///< by input of the request
+  std::span<const PipelineRequest> requests;
+  std::vector<std::vector<InputTensor>> given; ///< by request, with past
+  std::vector<Status> statuses;                ///< by stage
+  std::vector<size_t> finished;                ///< by stage: requests
+  Job runs{this, &Pipeline::runStage};
+  RankThreads threads; ///< one a stage; last: joined before all of the above
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_SESSION_PIPELINE_H

@@ -1,0 +1,37 @@
+#include "runtime/session/Settings.h"
+
+#include <cmath>
+#include <cstdlib>
+
+namespace shardc::runtime {
+
+static constexpr std::chrono::milliseconds kDefaultTimeout{60'000};
+
+/// Leaves `duration` where there is no such variable.
+static Status readSeconds(const char *name, double least, const char *example,
+                          std::chrono::milliseconds &duration) {
+  const char *text = std::getenv(name);
+  if (!text)
+    return Status::ok();
+  char *end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !(seconds >= least && seconds <= 1e6))
+    return argumentError(name, " is '", text, "', expected ", example);
+  duration = std::chrono::milliseconds(std::llround(seconds * 1000));
+  return Status::ok();
+}
+
+Status readTimeout(std::chrono::milliseconds &timeout) {
+  if (timeout.count() > 0)
+    return Status::ok();
+  timeout = kDefaultTimeout;
+  return readSeconds("SHARDC_TIMEOUT", 0.001, "seconds above 0, such as 60",
+                     timeout);
+}
+
+Status readHeartbeat(std::chrono::milliseconds &silence) {
+  return readSeconds("SHARDC_HEARTBEAT", 0, "seconds, such as 4, or 0",
+                     silence);
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,28 @@
+//===- Settings.h - What the environment says -----------------------------===//
+#ifndef SHARDC_RUNTIME_SESSION_SETTINGS_H
+#define SHARDC_RUNTIME_SESSION_SETTINGS_H
+
+#include "runtime/base/Message.h"
+
+#include <chrono>
+#include <exception>
+
+namespace shardc::runtime {
+
+/// SHARDC_TIMEOUT, or 60 s, where `timeout` is 0.
+Status readTimeout(std::chrono::milliseconds &timeout);
+/// SHARDC_HEARTBEAT; without it `silence` stays.
+Status readHeartbeat(std::chrono::milliseconds &silence);
+
+/// Runs `body`; what it throws (memory, threads) becomes a status.
+template <typename Body> Status withoutExceptions(Body body) {
+  try {
+    return body();
+  } catch (const std::exception &error) {
+    return artifactError("out of memory or threads: ", error.what());
+  }
+}
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_SESSION_SETTINGS_H

@@ -1,0 +1,78 @@
+//===- Tensor.h - Inputs and outputs of a run -----------------------------===//
+#ifndef SHARDC_RUNTIME_TENSOR_TENSOR_H
+#define SHARDC_RUNTIME_TENSOR_TENSOR_H
+
+#include "runtime/base/AlignedBuffer.h"
+#include "runtime/base/Status.h"
+#include "runtime/tensor/TensorView.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardc::runtime {
+
+using artifact::ElementType;
+using enum artifact::ElementType; // ElementType_Int64
+
+/// An input: the caller's memory, dense and row-major, aligned to its elements.
+/// Read during run() only, and never written.
+struct InputTensor {
+  std::string_view name;
+  ElementType element = artifact::ElementType_Float32;
+  std::span<const int64_t> dims;
+  const void *data = nullptr; ///< may be null if there are no elements
+};
+
+/// An output: dense, row-major, in memory of its own or in the caller's.
+class Tensor {
+public:
+  Tensor() = default; ///< owns memory that grows as needed and is reused
+  /// The memory goes along; `other` is as if new.
+  Tensor(Tensor &&other) noexcept { swap(other); }
+  Tensor &operator=(Tensor &&other) noexcept {
+    Tensor taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  /// Uses `capacity` bytes at `data`, aligned to 64; a run that needs more is
+  /// an error. The caller keeps the memory alive.
+  static Tensor borrow(void *data, int64_t capacity);
+
+  ElementType element() const { return type; }
+  std::span<const int64_t> dims() const {
+    return {sizes, static_cast<size_t>(rank)};
+  }
+  int64_t numElements() const;
+  int64_t bytes() const;
+  std::byte *data() const { return memory; }
+  template <typename T> T *as() const { return reinterpret_cast<T *>(memory); }
+
+  /// Sets type and shape; contents are undefined afterwards.
+  Status reshape(ElementType element, std::span<const int64_t> dims);
+
+private:
+  void swap(Tensor &other) noexcept;
+
+  ElementType type = artifact::ElementType_Float32;
+  int rank = 0;
+  int64_t sizes[kMaxRank] = {};
+  std::byte *memory = nullptr;
+  int64_t capacity = 0;
+  bool borrowed = false;
+  AlignedBuffer owned;
+};
+
+struct TensorInfo {
+  std::string name;
+  ElementType element;
+  std::vector<std::string> dims; ///< "8", "batch", "past + seq"
+};
+
+/// "int64 [batch, seq]"
+std::string typeText(const TensorInfo &info);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_TENSOR_TENSOR_H

@@ -1,0 +1,64 @@
+//===- TransportPeer.h - What a transport knows of another process --------===//
+#ifndef SHARDC_RUNTIME_TRANSPORT_TRANSPORTPEER_H
+#define SHARDC_RUNTIME_TRANSPORT_TRANSPORTPEER_H
+
+#include "runtime/transport/Transport.h"
+
+#include <map>
+
+namespace shardc::runtime {
+
+/// A frame, or the rest of one, that the system has not taken yet.
+struct PendingFrame {
+  FrameHeader header;
+  const std::byte *data = nullptr; ///< in a slot of `stream`
+  std::string text;                ///< or here
+  Stream *stream = nullptr;
+  size_t written = 0; ///< bytes of header and data
+
+  size_t bytes() const { return sizeof header + header.bytes; }
+  const std::byte *body() const {
+    return data ? data : reinterpret_cast<const std::byte *>(text.data());
+  }
+};
+
+struct Transport::Peer {
+  enum class State { Alive, Left, Lost };
+
+  Peer(int rank, Socket socket) : rank(rank), socket(std::move(socket)) {}
+
+  const int rank;
+  Socket socket;
+  std::atomic<State> state = State::Alive;
+
+  std::mutex outMutex; ///< of what is sent
+  std::vector<PendingFrame> out;
+  size_t firstOut = 0;
+
+  std::mutex streamMutex; ///< of the map; streams stay where they are
+  std::map<uint32_t, std::unique_ptr<Stream>> streams;
+
+  // Of the transport's thread.
+  static constexpr size_t kStaging = 64 * 1024;
+  std::vector<std::byte> staging = std::vector<std::byte>(kStaging);
+  size_t stagedBegin = 0, stagedEnd = 0; ///< read, but not looked at
+  bool inFrame = false;
+  FrameHeader header;
+  std::byte *into = nullptr; ///< of the frame's body
+  uint64_t left = 0;         ///< bytes of it that are missing
+  Stream *stream = nullptr;
+  std::string text;
+  uint64_t slotsMade = 0; ///< of streams that its messages have made
+
+  std::atomic<Deadline> heard; ///< written by the transport's thread
+
+  // What its signs of life say.
+  mutable std::mutex signMutex;
+  std::string place;
+  uint64_t progress = 0;
+  Deadline progressed;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_TRANSPORT_TRANSPORTPEER_H

@@ -1,0 +1,84 @@
+#include "runtime/weights/PackedOperands.h"
+
+#include "runtime/base/Message.h"
+
+namespace shardc::runtime {
+namespace {
+
+/// Of all ranks of the process that hold one.
+struct Shared {
+  std::mutex mutex;
+  std::map<PackedOperands::Key, std::weak_ptr<PackedOperands::Entry>> entries;
+};
+
+std::shared_ptr<PackedOperands::Entry>
+entryFor(const PackedOperands::Key &key) {
+  // Never destroyed: a rank that hangs may outlive main.
+  static Shared &shared = *new Shared;
+  std::lock_guard lock(shared.mutex);
+  std::erase_if(shared.entries,
+                [](const auto &entry) { return entry.second.expired(); });
+  std::weak_ptr<PackedOperands::Entry> &known = shared.entries[key];
+  std::shared_ptr<PackedOperands::Entry> entry = known.lock();
+  if (!entry)
+    known = entry = std::make_shared<PackedOperands::Entry>();
+  return entry;
+}
+
+/// The last two dims; false if there are several such matrices.
+bool onlyMatrix(const TensorView &operand, TensorView &matrix) {
+  if (operand.rank < 2)
+    return false;
+  for (int d = 0; d < operand.rank - 2; ++d)
+    if (operand.dims[d] != 1 && operand.strides[d] != 0)
+      return false;
+  matrix.data = operand.data;
+  matrix.element = operand.element;
+  matrix.skipped = operand.skipped;
+  matrix.rank = 2;
+  for (int d = 0; d < 2; ++d) {
+    matrix.dims[d] = operand.dims[operand.rank - 2 + d];
+    matrix.strides[d] = operand.strides[operand.rank - 2 + d];
+  }
+  return true;
+}
+
+} // namespace
+
+Status PackedOperands::find(const OperandPacking &packing,
+                            const TensorView &operand, const std::byte *&packed,
+                            std::vector<Unpacked> &unpacked) {
+  packed = nullptr;
+  TensorView matrix;
+  if (!onlyMatrix(operand, matrix))
+    return Status::ok();
+  const int64_t bytes = packing.bytes(matrix);
+  if (bytes == 0)
+    return Status::ok();
+  const Key key(matrix.data, matrix.skipped, matrix.element, matrix.dims[0],
+                matrix.dims[1], matrix.strides[0], matrix.strides[1],
+                packing.bytes, packing.pack);
+  std::shared_ptr<Entry> &entry = known[key];
+  const bool isNew = !entry;
+  if (isNew)
+    entry = entryFor(key);
+  std::lock_guard lock(entry->mutex);
+  if (!entry->memory.data() && !entry->memory.allocate(bytes))
+    return artifactError("out of memory for ", bytes,
+                         " bytes of a packed weight; use more ranks");
+  if (isNew)
+    total += bytes;
+  if (!entry->isPacked)
+    unpacked.push_back({&packing, matrix, entry});
+  packed = entry->memory.data();
+  return Status::ok();
+}
+
+void PackedOperands::Unpacked::pack() const {
+  std::lock_guard lock(entry->mutex);
+  if (!entry->isPacked)
+    packing->pack(matrix, entry->memory.data());
+  entry->isPacked = true;
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,60 @@
+//===- PackedOperands.h - Constant matrices as kernels want them ----------===//
+//
+// A rank keeps one packed form of each matrix, whichever plans and profiles use
+// it, and shares it with the ranks and replicas of its process that read the
+// same memory (a weight that is not split, and lies mapped). It has its place
+// when the first plan needs it, and is made when a run gets there: its weight
+// may still be on its way before. The pages of the file that it was made of are
+// then free for the system to take back.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_WEIGHTS_PACKEDOPERANDS_H
+#define SHARDC_RUNTIME_WEIGHTS_PACKEDOPERANDS_H
+
+#include "runtime/base/AlignedBuffer.h"
+#include "runtime/kernels/Kernel.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+namespace shardc::runtime {
+
+/// Of one rank. The memory of the matrices outlives it.
+class PackedOperands {
+public:
+  struct Entry;
+  /// A matrix that may not be packed yet.
+  struct Unpacked {
+    const OperandPacking *packing;
+    TensorView matrix;
+    std::shared_ptr<Entry> entry;
+    /// Nothing where another plan or rank has done it.
+    void pack() const;
+  };
+  /// Where it is, or will be once what is added to `unpacked` was packed. Null
+  /// in `packed` where the packing has no form for this view.
+  Status find(const OperandPacking &packing, const TensorView &operand,
+              const std::byte *&packed, std::vector<Unpacked> &unpacked);
+  int64_t bytes() const { return total; }
+
+  /// Where a matrix lies, and how it is packed.
+  using Key = std::tuple<const std::byte *, int64_t, int, int64_t, int64_t,
+                         int64_t, int64_t, int64_t (*)(const TensorView &),
+                         void (*)(const TensorView &, std::byte *)>;
+  struct Entry {
+    std::mutex mutex; ///< while it is made
+    AlignedBuffer memory;
+    bool isPacked = false;
+  };
+
+private:
+  std::map<Key, std::shared_ptr<Entry>> known;
+  int64_t total = 0;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_WEIGHTS_PACKEDOPERANDS_H

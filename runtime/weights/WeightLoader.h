@@ -1,0 +1,73 @@
+//===- WeightLoader.h - A rank's slices of the weights --------------------===//
+//
+// Finds them, mostly without reading them. A slice that is one aligned piece of
+// its file is used where it lies: a pointer into the mapping, no copy, shared
+// by all ranks. Everything else is packed later, into memory of the rank
+// (DeviceWeights.h), but for elements that share a byte: those are packed here.
+// Example, weight [96, 384] on rank 1 of tp = 2:
+//   split by rows    -> pointer to byte 48 * 384 * 4 of the weight
+//   split by columns -> 96 * 192 elements to pack
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_WEIGHTS_WEIGHTLOADER_H
+#define SHARDC_RUNTIME_WEIGHTS_WEIGHTLOADER_H
+
+#include "runtime/artifact/Artifact.h"
+#include "runtime/base/AlignedBuffer.h"
+#include "runtime/weights/WeightSlice.h"
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shardc::runtime {
+
+/// What one rank holds of the weights, whichever of its programs need it: a
+/// prompt's and a step's slices that are alike are there once.
+struct WeightSlices {
+  int64_t mappedBytes = 0; ///< read where they lie
+  int64_t packedBytes = 0; ///< in memory of this rank
+
+  /// By file, place, element and what is owned of each dim.
+  std::map<std::string, WeightSlice> known;
+  // What keeps them alive, beside the artifact.
+  std::vector<AlignedBuffer> packed;
+  MappedFile copiedFile;
+  CopiedWeights copied; ///< with --weights copy, once a program was loaded
+
+  /// Once a device has them; what was counted stays. No slice may be asked for
+  /// any more.
+  void freePacked() {
+    known.clear();
+    packed.clear();
+  }
+};
+
+/// The slices of one program's weights.
+struct RankWeights {
+  // By weight and, behind all weights, by join.
+  /// While they are known; null where nobody reads it.
+  std::vector<const WeightSlice *> slices;
+  /// Where it lies, or will lie: null until it has a place (DeviceWeights.h).
+  std::vector<const std::byte *> data;
+  std::vector<int64_t> bytes; ///< of the local slice
+};
+
+/// Which slice a buffer of weights holds, by the order of RankWeights.
+inline size_t sliceOf(const artifact::Program &program,
+                      const artifact::Buffer &buffer) {
+  return buffer.source() + (buffer.kind() == artifact::BufferKind_Joined
+                                ? program.weights()->size()
+                                : 0);
+}
+
+/// All weights of the artifact's program `number` for `rank`; `scalars` are its
+/// load scalars.
+Status loadWeights(const Artifact &artifact, size_t number, int rank,
+                   std::span<const int64_t> scalars, WeightSlices &slices,
+                   RankWeights &weights);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_WEIGHTS_WEIGHTLOADER_H
