@@ -110,18 +110,14 @@ private:
   }
 
   ExitCode readMachine() {
-    if (!options.machine.empty()) {
-      machineText = options.machine;
-      return reportMachine(plan::parseMachine(machineText, machine.emplace()));
-    }
-    if (options.topology.empty() && options.planMachine.empty())
-      return ExitCode::Done;
-    if (options.topology.empty()) {
-      machineText = options.planMachine;
-      return reportMachine(plan::parseMachine(machineText, machine.emplace()));
-    }
-    return reportMachine(
-        plan::loadMachine(options.topology, machineText, machine.emplace()));
+    if (!options.topology.empty())
+      return reportMachine(
+          plan::loadMachine(options.topology, machineText, machine.emplace()));
+    machineText =
+        options.machine.empty() ? options.planMachine : options.machine;
+    return machineText.empty() ? ExitCode::Done
+                               : reportMachine(plan::parseMachine(
+                                     machineText, machine.emplace()));
   }
 
   /// Of the mesh, which annotations may have given. "" or what is wrong.
@@ -476,7 +472,7 @@ private:
     if (llvm::sys::path::extension(options.model) != ".onnx")
       return;
     packageOptions.modelFile = llvm::sys::path::filename(options.model).str();
-    report.addSource(machineText, planDims);
+    report.addSource(machineText);
   }
 
   void progress(StringRef phase) {

@@ -93,12 +93,10 @@ void CompileReport::addLowered(ModuleOp module) {
   report::explainOverlap(module, options.overlap, options.target, report);
 }
 
-void CompileReport::addSource(const std::string &machine,
-                              const report::SymbolValues &planDims) {
+void CompileReport::addSource(const std::string &machine) {
   report["source"] = {{"recover", options.recover},
                       {"doubles", options.doubles},
-                      {"machine", machine},
-                      {"plan_dims", jsonOf(planDims)}};
+                      {"machine", machine}};
 }
 
 ExitCode CompileReport::tell(llvm::raw_ostream &output,

@@ -41,8 +41,7 @@ public:
   void addLowered(mlir::ModuleOp module);
   void addSeconds(double seconds) { report["compile_seconds"] = seconds; }
   /// What plan/ArtifactSource.h reads.
-  void addSource(const std::string &machine,
-                 const report::SymbolValues &planDims);
+  void addSource(const std::string &machine);
 
   //===--- At the end -----------------------------------------------------===//
 

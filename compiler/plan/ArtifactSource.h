@@ -4,7 +4,7 @@
 //
 //   "model_root": "..",
 //   "source": {"model": {"path": "model.onnx", "bytes": N, "fingerprint": "..."},
-//              "machine": "h100:1x8", "plan_dims": {"batch": 32},
+//              "machine": "h100:1x8",
 //              "recover": true, "doubles": false}
 //
 // So what it would cost to split a node otherwise need not be kept: the model is

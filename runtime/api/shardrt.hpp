@@ -10,8 +10,8 @@
 //
 // A session runs all ranks of an artifact as threads of this process: stages of
 // a pipeline and replicas too. (Under a launcher one process can be one rank:
-// session/Processes.h.) Outputs that are spread over ranks come back whole. From the
-// third run of the same shapes nothing is allocated if the output tensors are
+// session/Processes.h.) Outputs that are spread over ranks come back whole. From
+// the third run of the same shapes nothing is allocated if the output tensors are
 // reused.
 //
 // Trust. An artifact holds native code, which runs with the rights of the

@@ -1,4 +1,4 @@
-//===- ScalarDependence.h - What scalars change with ---------------------===//
+//===- ScalarDependence.h - What scalars change with ----------------------===//
 #ifndef SHARDC_RUNTIME_ARTIFACT_SCALARDEPENDENCE_H
 #define SHARDC_RUNTIME_ARTIFACT_SCALARDEPENDENCE_H
 

@@ -1,8 +1,8 @@
-//===- StageChannel.h - What one stage's rank sends to another's ---------------===//
+//===- StageChannel.h - What one stage's rank sends to another's ----------===//
 //
 // Values in order from one rank to another, a few of which may be on the way:
-// between threads a ThreadChannel, between processes a NetworkChannel, and between
-// devices whatever their link has (DeviceLink).
+// between threads a ThreadChannel, between processes a NetworkChannel, and
+// between devices whatever their link has (DeviceLink).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_COLLECTIVES_STAGECHANNEL_H

@@ -1,4 +1,4 @@
-//===- DeviceLimits.h - What a device does at best -----------------------===//
+//===- DeviceLimits.h - What a device does at best ------------------------===//
 #ifndef SHARDC_RUNTIME_DEVICE_DEVICELIMITS_H
 #define SHARDC_RUNTIME_DEVICE_DEVICELIMITS_H
 

@@ -1,4 +1,4 @@
-//===- CopyBlock.h - Between a tensor and the part of it that a rank has -===//
+//===- CopyBlock.h - Between a tensor and the part of it that a rank has --===//
 //
 // Example: rank 1 of tp = 2 packs the right half of a [96, 384] weight:
 //   copyBlock({whole(96), {384, 192, {{192, 192}}}}, global, local, ToLocal)

@@ -1,4 +1,4 @@
-//===- DeviceLinks.h - Where both ends of a link meet ----------------------===//
+//===- DeviceLinks.h - Where both ends of a link meet ---------------------===//
 //
 // Devices of two stages are linked while both of their ranks are there: each
 // rank creates its ends in the order of the stages, so that nobody waits for

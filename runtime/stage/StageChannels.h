@@ -1,4 +1,4 @@
-//===- StageChannels.h - The channels between the stages of a replica ---------===//
+//===- StageChannels.h - The channels between the stages of a replica -----===//
 #ifndef SHARDC_RUNTIME_STAGE_STAGECHANNELS_H
 #define SHARDC_RUNTIME_STAGE_STAGECHANNELS_H
 

@@ -1,4 +1,4 @@
-//===- StageLinks.cpp - What a stage's devices send to other stages' ===//
+//===- StageLinks.cpp - What a stage's devices send to other stages' ------===//
 #include "runtime/artifact/check/TransferChecks.h"
 #include "runtime/stage/Stage.h"
 

@@ -1,4 +1,4 @@
-//===- SliceUses.h - When a program reads its weights --------------------===//
+//===- SliceUses.h - When a program reads its weights ---------------------===//
 #ifndef SHARDC_RUNTIME_WEIGHTS_SLICEUSES_H
 #define SHARDC_RUNTIME_WEIGHTS_SLICEUSES_H
 

@@ -1,4 +1,4 @@
-//===- ThreadChannel.h - What one stage's rank sends to another's ---------------===//
+//===- ThreadChannel.h - What one stage's rank sends to another's ---------===//
 //
 // A short queue of values between two ranks of this process, in order. The
 // sender copies a value in and goes on; it waits where as many as there are

@@ -1,4 +1,4 @@
-//===- MemoryNeedsTest.cpp - Whether ranks fit on their devices ----------===//
+//===- MemoryNeedsTest.cpp - Whether ranks fit on their devices -----------===//
 #include "runtime/memory/MemoryNeeds.h"
 
 #include "runtime/base/AlignedBuffer.h"

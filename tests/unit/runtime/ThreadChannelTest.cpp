@@ -1,4 +1,4 @@
-//===- ThreadChannelTest.cpp - Values between two ranks -------------------------===//
+//===- ThreadChannelTest.cpp - Values between two ranks -------------------===//
 #include "runtime/collectives/threads/ThreadChannel.h"
 
 #include "runtime/base/Message.h"

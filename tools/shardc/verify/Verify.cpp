@@ -66,6 +66,7 @@ private:
     one.annotations = "none";
     one.topology.clear();
     one.machine.clear();
+    one.planMachine.clear();
     one.hasDeviceShares = false;
     one.sequenceParallel = false;
     one.microBatches = 1;
