@@ -161,10 +161,10 @@ std::vector<StateMemory> State::memory() const {
   std::vector<StateMemory> all;
   const Pipeline &pipeline = *session.replicas->pipelines[replica];
   for (size_t s = 0; s < stages.size(); ++s)
-    for (int rank : pipeline.stages[s]->localRanks) {
+    for (const auto &rank : pipeline.stages[s]->ranks) {
       StateMemory memory =
-          stages[s] ? stages[s]->memoryTaken(rank) : StateMemory{rank};
-      memory.rank = pipeline.stages[s]->worldRank(rank);
+          stages[s] ? stages[s]->memoryTaken(rank->place.rank) : StateMemory{};
+      memory.rank = rank->place.worldRank();
       all.push_back(memory);
     }
   std::sort(all.begin(), all.end(),
@@ -197,10 +197,9 @@ std::vector<std::string> Session::hostInstructions() const {
   for (const auto &pipeline : replicas->pipelines)
     for (const auto &stage : pipeline->stages) {
       std::lock_guard lock(stage->mutex);
-      for (const RankState &rank : stage->ranks)
-        if (rank.hostCalls)
-          all.insert(rank.hostCalls->moved().begin(),
-                     rank.hostCalls->moved().end());
+      for (const auto &rank : stage->ranks)
+        for (const std::string &reason : rank->movedToHost())
+          all.insert(reason);
     }
   return {all.begin(), all.end()};
 }
@@ -247,10 +246,10 @@ std::vector<CollectiveStats> Session::collectiveStats() const {
   std::vector<CollectiveStats> stats;
   for (const auto &stage : replicas->last().stages) {
     std::lock_guard lock(stage->mutex);
-    if (!stage->last || stage->localRanks.empty())
+    const std::vector<const RankShapePlan *> plans = stage->lastPlans();
+    if (plans.empty())
       continue;
-    const auto rank = static_cast<size_t>(stage->localRanks[0]);
-    stage->last->ranks[rank].forEachInstruction(
+    plans[0]->forEachInstruction(
         [&](const RankPlan &plan, const BoundInstruction &instruction) {
           if (instruction.collective < 0)
             return;
@@ -270,8 +269,8 @@ std::vector<RankMemory> Session::rankMemory() const {
   for (const auto &pipeline : replicas->pipelines)
     for (const auto &stage : pipeline->stages) {
       std::lock_guard lock(stage->mutex);
-      for (int rank : stage->localRanks)
-        memory.push_back(stage->memoryOf(rank));
+      for (const auto &rank : stage->ranks)
+        memory.push_back(stage->memoryOf(*rank));
     }
   std::sort(
       memory.begin(), memory.end(),
@@ -284,11 +283,12 @@ LaunchStats Session::launchStats() const {
   for (const auto &pipeline : replicas->pipelines)
     for (const auto &stage : pipeline->stages) {
       std::lock_guard lock(stage->mutex);
-      for (const RankState &rank : stage->ranks) {
-        all.launched += rank.launches.launched;
-        all.captured += rank.launches.captured;
-        all.updated += rank.launches.updated;
-        all.replayed += rank.launches.replayed;
+      for (const auto &rank : stage->ranks) {
+        const LaunchStats &launches = rank->launchStats();
+        all.launched += launches.launched;
+        all.captured += launches.captured;
+        all.updated += launches.updated;
+        all.replayed += launches.replayed;
       }
     }
   return all;
@@ -298,9 +298,9 @@ std::vector<InstructionProfile> Session::profile() const {
   std::vector<InstructionProfile> profile;
   for (const auto &stage : replicas->last().stages) {
     std::lock_guard lock(stage->mutex);
-    if (stage->last)
-      for (InstructionProfile &entry : profileInstructions(*stage->last))
-        profile.push_back(std::move(entry));
+    for (InstructionProfile &entry : profileInstructions(
+             stage->lastPlans(), stage->measuredRuns(), stage->measuresAll()))
+      profile.push_back(std::move(entry));
   }
   return profile;
 }
@@ -325,19 +325,18 @@ Status Session::measureLimits(DeviceLimits &limits) {
 
 Status Session::writeTrace(const std::string &path) const {
   return withoutExceptions([&] {
-    std::vector<StageTrace> traces;
+    std::vector<RankTrace> traces;
     for (const auto &stage : replicas->last().stages) {
       std::lock_guard lock(stage->mutex);
-      if (stage->localRanks.empty())
+      const std::vector<const RankShapePlan *> plans = stage->lastPlans();
+      if (stage->ranks.empty())
         continue;
-      if (!stage->last || !stage->last->isMeasured())
+      if (plans.empty() || plans[0]->timings.empty())
         return argumentError("no measured run to trace; open the session with "
                              "`measure` and run it");
-      std::vector<int> worldRanks;
-      for (int rank = 0; rank < stage->numRanks(); ++rank)
-        worldRanks.push_back(stage->worldRank(rank));
-      traces.push_back(
-          {std::move(worldRanks), *stage->last, stage->weightTimings()});
+      for (const auto &rank : stage->ranks)
+        traces.push_back({rank->place.worldRank(), *plans[rank->place.nth],
+                          rank->weightTimings()});
     }
     return runtime::writeTrace(path, replicas->artifact, traces);
   });

@@ -40,7 +40,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/cache/StateMemory.h"
 #include "runtime/device/DeviceLimits.h"
-#include "runtime/stage/SessionOptions.h"
+#include "runtime/launch/SessionOptions.h"
 #include "runtime/stage/Statistics.h"
 #include "runtime/tensor/Tensor.h"
 

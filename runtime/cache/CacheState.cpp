@@ -71,9 +71,14 @@ void CacheState::reset() {
   // Its memory stays, for a sequence that is as large.
   for (auto &ofRank : parts)
     for (Part &part : ofRank) {
-      part.dims.clear();
-      part.heldBytes = 0;
+      part.held = {};
+      part.comingWith = 0;
     }
+}
+
+void CacheState::settle(Part &part) const {
+  if (std::exchange(part.comingWith, 0) == runs && runs > 0)
+    std::swap(part.held, part.coming);
 }
 
 StateMemory CacheState::memoryTaken(int rank) const {
@@ -91,17 +96,17 @@ uint64_t CacheState::nextPlacement() {
   return ++last;
 }
 
-Status CacheState::copyTo(CacheState &other) const {
+Status CacheState::copyTo(CacheState &other) {
   for (size_t rank = 0; rank < parts.size(); ++rank) {
     std::unique_ptr<DeviceStream> stream; // a run has the rank's own
     if (devices[rank])
       SHARDC_RETURN_IF_ERROR(devices[rank]->createStream(stream));
     for (size_t cache = 0; cache < entries.size(); ++cache) {
-      const Part &from = parts[rank][cache];
+      Part &from = parts[rank][cache];
       Part &to = other.parts[rank][cache];
-      to.dims = from.dims;
+      settle(from);
+      to.held = from.held;
       to.bytes = from.bytes;
-      to.heldBytes = from.heldBytes;
       if (from.memory)
         SHARDC_RETURN_IF_ERROR(copyPart(from, rank, *stream, to));
     }
@@ -116,13 +121,13 @@ Status CacheState::copyTo(CacheState &other) const {
 Status CacheState::copyPart(const Part &from, size_t rank, DeviceStream &stream,
                             Part &to) const {
   to.memory = devices[rank]->reserve(from.memory->size());
-  if (!to.memory || !to.memory->commit(from.heldBytes))
+  if (!to.memory || !to.memory->commit(from.held.bytes))
     return artifactError("out of memory: rank ", rank, " needs ",
-                         from.heldBytes,
+                         from.held.bytes,
                          " bytes for a copied cache; drop "
                          "states that are done");
   return stream.copy(to.memory->data(), from.memory->data(),
-                     {.rowBytes = from.heldBytes},
+                     {.rowBytes = from.held.bytes},
                      CopyDirection::DeviceToDevice);
 }
 
@@ -181,31 +186,66 @@ Status CacheState::sizeOfPast(const Use &use, std::span<const TensorInfo> infos,
   return Status::ok();
 }
 
-Status CacheState::reserve(const artifact::Program &program,
-                           RankScalars scalars) {
-  // Nothing changes before everything is known to fit.
-  for (size_t rank = 0; rank < parts.size(); ++rank)
-    SHARDC_RETURN_IF_ERROR(checkInputs(program, rank, scalars[rank]));
-  for (uint32_t c = 0; c < entries.size(); ++c) {
-    const Use use{program, *program.caches()->Get(c), c};
-    SHARDC_RETURN_IF_ERROR(checkRoom(use, scalars[0]));
-    for (size_t rank = 0; rank < parts.size(); ++rank)
-      SHARDC_RETURN_IF_ERROR(checkPart(use, rank, scalars[rank]));
-  }
-  const CacheViews &views = viewsOf(program);
-  for (uint32_t c = 0; c < entries.size(); ++c) {
-    const Use use{program, *program.caches()->Get(c), c};
-    for (size_t rank = 0; rank < parts.size(); ++rank)
-      SHARDC_RETURN_IF_ERROR(growPart(use, rank, scalars[rank], views));
-  }
+Status CacheState::prepare(const artifact::Program &program,
+                           StageScalars &scalars) {
+  for (uint32_t c = 0; c < entries.size(); ++c)
+    SHARDC_RETURN_IF_ERROR(
+        checkRoom({program, *program.caches()->Get(c), c}, scalars.mine()));
+  SHARDC_RETURN_IF_ERROR(sizeParts(program, scalars));
+  views.try_emplace(&program, program);
   for (uint32_t c = 0; c < entries.size(); ++c)
     if (program.caches()->Get(c)->kind() == artifact::CacheKind_Set)
       entries[c].dims.clear();
   return Status::ok();
 }
 
-const CacheViews &CacheState::viewsOf(const artifact::Program &program) {
-  return views.try_emplace(&program, program).first->second;
+/// How large parts are follows from the sizes of the caches, but for the dim
+/// that grows: only where these, or the program, are new are all ranks asked.
+Status CacheState::sizeParts(const artifact::Program &program,
+                             StageScalars &scalars) {
+  std::vector<int64_t> sizes;
+  for (uint32_t c = 0; c < entries.size(); ++c) {
+    const artifact::CachePair *pair = program.caches()->Get(c);
+    for (const auto *dims : {program.inputs()->Get(pair->input())->dims(),
+                             program.outputs()->Get(pair->output())->dims()})
+      for (uint32_t d = 0; d < dims->size(); ++d)
+        sizes.push_back(d == entries[c].dim ? 0 : scalars.mine()[dims->Get(d)]);
+  }
+  if (sizes != cacheSizes)
+    sizedFor.clear();
+  cacheSizes = std::move(sizes);
+  if (sizedFor.count(&program))
+    return Status::ok();
+  bool isMoved = false;
+  for (size_t rank = 0; rank < parts.size(); ++rank) {
+    std::span<const int64_t> of;
+    SHARDC_RETURN_IF_ERROR(scalars.of(static_cast<int>(rank), of));
+    for (uint32_t c = 0; c < entries.size(); ++c) {
+      const uint32_t buffer = program.caches()->Get(c)->buffer();
+      const int64_t bytes = of[program.buffers()->Get(buffer)->bytes()];
+      isMoved |= std::exchange(parts[rank][c].bytes, bytes) != bytes;
+    }
+  }
+  if (isMoved) {
+    placed = nextPlacement();
+    sizedFor.clear();
+  }
+  sizedFor.insert(&program);
+  return Status::ok();
+}
+
+Status CacheState::reserve(const artifact::Program &program, int rank,
+                           std::span<const int64_t> scalars) {
+  const auto r = static_cast<size_t>(rank);
+  for (Part &part : parts[r])
+    settle(part);
+  for (uint32_t c = 0; c < entries.size(); ++c)
+    SHARDC_RETURN_IF_ERROR(
+        checkPart({program, *program.caches()->Get(c), c}, r, scalars));
+  for (uint32_t c = 0; c < entries.size(); ++c)
+    SHARDC_RETURN_IF_ERROR(
+        growPart({program, *program.caches()->Get(c), c}, r, scalars));
+  return Status::ok();
 }
 
 Status CacheState::checkRoom(const Use &use,
@@ -230,9 +270,8 @@ Status CacheState::checkRoom(const Use &use,
                        "state");
 }
 
-/// No program reads more of past than its cache has.
-Status CacheState::checkInputs(const artifact::Program &program, size_t rank,
-                               std::span<const int64_t> scalars) {
+Status CacheState::checkPast(const artifact::Program &program, int rank,
+                             std::span<const int64_t> scalars) {
   std::vector<int64_t> room(program.inputs()->size(), -1); // -1: no past
   for (const artifact::CachePair *pair : *program.caches())
     if (pair->kind() != artifact::CacheKind_Set)
@@ -268,8 +307,8 @@ Status CacheState::checkPart(const Use &use, size_t rank,
   std::vector<OwnedRuns> dims;
   SHARDC_RETURN_IF_ERROR(
       resolveLayouts(*program.inputs()->Get(input)->layout(), scalars, dims));
-  const bool fits = !devices[rank] || part.roomBytes() == bytes;
-  if (!fits || part.dims != dims)
+  const bool fits = part.roomBytes() == bytes;
+  if (!fits || part.held.dims != dims)
     return artifactError("the cache of '", use.name(), "' has ",
                          part.roomBytes(), " bytes on rank ", rank,
                          ", this program takes it for ", bytes,
@@ -278,21 +317,21 @@ Status CacheState::checkPart(const Use &use, size_t rank,
 }
 
 Status CacheState::growPart(const Use &use, size_t rank,
-                            std::span<const int64_t> scalars,
-                            const CacheViews &views) {
+                            std::span<const int64_t> scalars) {
   Part &part = parts[rank][use.cache];
   const int64_t bytes =
       scalars[use.program.buffers()->Get(use.pair.buffer())->bytes()];
-  if (std::exchange(part.bytes, bytes) != bytes)
-    placed = nextPlacement();
-  if (!devices[rank])
-    return Status::ok();
+  // Graphs that were captured believe it.
+  if (part.bytes != bytes)
+    return artifactError("the cache of '", use.name(), "' has ", bytes,
+                         " bytes on rank ", rank, ", expected ", part.bytes,
+                         " for its sizes; compile the model again");
   if (!part.memory || part.memory->size() != bytes) {
-    entries[use.cache].dims.clear();
     part.memory.reset(); // first: there may be no room for both
     part.memory = devices[rank]->reserve(bytes);
   }
-  const int64_t needed = views.neededBytes(use.cache, scalars, bytes);
+  const int64_t needed =
+      views.at(&use.program).neededBytes(use.cache, scalars, bytes);
   if (part.memory && part.memory->commit(needed))
     return Status::ok();
   return artifactError(
@@ -303,25 +342,34 @@ Status CacheState::growPart(const Use &use, size_t rank,
       "sequence or a smaller capacity");
 }
 
-Status CacheState::advance(const artifact::Program &program,
-                           RankScalars scalars) {
+Status CacheState::finish(const artifact::Program &program, int rank,
+                          std::span<const int64_t> scalars) {
   for (uint32_t c = 0; c < entries.size(); ++c) {
     const artifact::CachePair *pair = program.caches()->Get(c);
     if (pair->kind() == artifact::CacheKind_Keep)
       continue;
     const artifact::Output *output = program.outputs()->Get(pair->output());
-    for (size_t rank = 0; rank < parts.size(); ++rank) {
-      Part &part = parts[rank][c];
-      SHARDC_RETURN_IF_ERROR(
-          resolveLayouts(*output->layout(), scalars[rank], part.dims));
-      const int64_t end = viewEnd(program, output->view(), scalars[rank]);
-      part.heldBytes = end < 0 ? part.roomBytes() : end;
-    }
-    entries[c].dims.clear();
-    for (uint32_t dim : *output->dims())
-      entries[c].dims.push_back(scalars[0][dim]);
+    Part &part = parts[static_cast<size_t>(rank)][c];
+    SHARDC_RETURN_IF_ERROR(
+        resolveLayouts(*output->layout(), scalars, part.coming.dims));
+    const int64_t end = viewEnd(program, output->view(), scalars);
+    part.coming.bytes = end < 0 ? part.roomBytes() : end;
+    part.comingWith = runs + 1;
   }
   return Status::ok();
+}
+
+void CacheState::advance(const artifact::Program &program,
+                         std::span<const int64_t> scalars) {
+  ++runs;
+  for (uint32_t c = 0; c < entries.size(); ++c) {
+    const artifact::CachePair *pair = program.caches()->Get(c);
+    if (pair->kind() == artifact::CacheKind_Keep)
+      continue;
+    entries[c].dims.clear();
+    for (uint32_t dim : *program.outputs()->Get(pair->output())->dims())
+      entries[c].dims.push_back(scalars[dim]);
+  }
 }
 
 } // namespace shardc::runtime

@@ -22,18 +22,17 @@
 #include "runtime/cache/StateMemory.h"
 #include "runtime/device/Backend.h"
 #include "runtime/program/CacheViews.h"
+#include "runtime/program/StageScalars.h"
 #include "runtime/tensor/Ownership.h"
 #include "runtime/tensor/Tensor.h"
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
 namespace shardc::runtime {
-
-/// The scalars of all ranks, by rank.
-using RankScalars = std::span<const std::vector<int64_t>>;
 
 class CacheState {
 public:
@@ -50,9 +49,10 @@ public:
   StateMemory memoryTaken(int rank) const;
   void reset();
   /// Copies what is held to a state that holds nothing yet.
-  Status copyTo(CacheState &other) const;
+  Status copyTo(CacheState &other);
 
-  // A run: addPast, then the program is chosen, sizePast, reserve, advance.
+  // A run: addPast, then the program is chosen, sizePast, prepare; each rank,
+  // on its own thread, reserve and finish; then advance, if all went well.
 
   /// The caller's tensors and, after them, past of each cache: without data,
   /// and empty until sizePast. Valid until the next call.
@@ -64,12 +64,18 @@ public:
   Status sizePast(const artifact::Program &program,
                   std::span<const TensorInfo> infos,
                   std::span<const InputTensor> given);
-  /// Memory of all ranks before a run. Error if the run would need more
-  /// positions than there are, what is held does not fit the program, or a
-  /// device has no memory left; the state is then as before, but memory that
-  /// has come stays. What the program sets is not held any more, until the run
-  /// is over.
-  Status reserve(const artifact::Program &program, RankScalars scalars);
+  /// Error if the run would need more positions than there are; the state is
+  /// then as before. What the program sets is not held any more, until the run
+  /// is over. Of what does not differ between ranks `scalars` are any rank's.
+  Status prepare(const artifact::Program &program, StageScalars &scalars);
+  /// Memory of a rank that is here. Error if what is held does not fit the
+  /// program, or the device has no memory left; memory that has come stays.
+  Status reserve(const artifact::Program &program, int rank,
+                 std::span<const int64_t> scalars);
+  /// No program reads more of past than its cache has: for sizes that the rank
+  /// has not run with.
+  static Status checkPast(const artifact::Program &program, int rank,
+                          std::span<const int64_t> scalars);
   std::byte *memoryOf(int rank, size_t cache) const {
     return parts[static_cast<size_t>(rank)][cache].memory->data();
   }
@@ -77,8 +83,11 @@ public:
   /// no two states of a process, and it changes on all processes alike. Memory
   /// that grows stays where it is.
   uint64_t placement() const { return placed; }
-  /// After a run.
-  Status advance(const artifact::Program &program, RankScalars scalars);
+  /// The rank has what comes after the run, once advance says that it counts.
+  Status finish(const artifact::Program &program, int rank,
+                std::span<const int64_t> scalars);
+  void advance(const artifact::Program &program,
+               std::span<const int64_t> scalars);
 
 private:
   struct Entry {
@@ -87,12 +96,17 @@ private:
     std::vector<int64_t> dims; ///< of what is held, global; empty: nothing
     std::vector<int64_t> past; ///< sizes for the run at hand
   };
+  struct Held {
+    std::vector<OwnedRuns> dims;
+    int64_t bytes = 0; ///< from the front of the part, with what is held
+  };
   /// What one rank has of a cache.
   struct Part {
     std::unique_ptr<GrowingMemory> memory;
     int64_t bytes = -1; ///< of the capacity; also where it is elsewhere
-    std::vector<OwnedRuns> dims; ///< of what is held
-    int64_t heldBytes = 0;       ///< from the front, with what is held
+    Held held;
+    Held coming;             ///< with the run at hand
+    uint64_t comingWith = 0; ///< counts once that many runs did; 0: nothing
     int64_t roomBytes() const { return memory ? memory->size() : 0; }
   };
   /// One cache in one program.
@@ -107,23 +121,26 @@ private:
   Status sizeOfPast(const Use &use, std::span<const TensorInfo> infos,
                     std::span<const InputTensor> given);
   Status checkRoom(const Use &use, std::span<const int64_t> scalars) const;
-  static Status checkInputs(const artifact::Program &program, size_t rank,
-                            std::span<const int64_t> scalars);
+  Status sizeParts(const artifact::Program &program, StageScalars &scalars);
+  void settle(Part &part) const;
   Status checkPart(const Use &use, size_t rank,
                    std::span<const int64_t> scalars) const;
-  Status growPart(const Use &use, size_t rank, std::span<const int64_t> scalars,
-                  const CacheViews &views);
+  Status growPart(const Use &use, size_t rank,
+                  std::span<const int64_t> scalars);
   Status copyPart(const Part &from, size_t rank, DeviceStream &stream,
                   Part &to) const;
-  const CacheViews &viewsOf(const artifact::Program &program);
 
   static uint64_t nextPlacement();
 
   uint64_t placed = nextPlacement();
+  uint64_t runs = 0; ///< that advance counted
   std::vector<Entry> entries;
   const std::vector<Device *> devices;  ///< by rank; null: not here
   std::vector<std::vector<Part>> parts; ///< by rank and cache
-  std::map<const artifact::Program *, CacheViews> views;
+  std::map<const artifact::Program *, CacheViews> views; ///< of those that ran
+  /// For these sizes of caches these programs have the parts' bytes.
+  std::vector<int64_t> cacheSizes;
+  std::set<const artifact::Program *> sizedFor;
 };
 
 } // namespace shardc::runtime

@@ -27,6 +27,12 @@ public:
                          const CollectiveSite &site) = 0;
 };
 
+/// How many values of one transfer between two stages may be on the way. What
+/// skips stages is taken later: it must not keep the sender back.
+inline size_t transferSlots(int from, int to) {
+  return static_cast<size_t>(to - from + 1);
+}
+
 } // namespace shardc::runtime
 
 #endif // SHARDC_RUNTIME_COLLECTIVES_STAGECHANNEL_H

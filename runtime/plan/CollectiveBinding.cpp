@@ -104,17 +104,18 @@ Status checkBlocks(const BoundCollective &bound, size_t self,
 
 /// Dim number `index` of the instruction, with the ranks' parts of it.
 Status bindDim(const artifact::Instruction &instruction, uint32_t index,
-               std::span<const int> members,
-               std::span<const std::vector<int64_t>> allScalars,
+               std::span<const int> members, StageScalars &scalars,
                DimBlocks &bound) {
   bound.dim =
       static_cast<int>(findAttribute(instruction, "dim")->ints()->Get(index));
   const artifact::DimLayout *layout =
       findAttribute(instruction, "layout")->layout()->Get(index);
   bound.blocks.resize(members.size());
-  for (size_t i = 0; i < members.size(); ++i)
-    SHARDC_RETURN_IF_ERROR(resolveLayout(
-        *layout, allScalars[static_cast<size_t>(members[i])], bound.blocks[i]));
+  for (size_t i = 0; i < members.size(); ++i) {
+    std::span<const int64_t> of;
+    SHARDC_RETURN_IF_ERROR(scalars.of(members[i], of));
+    SHARDC_RETURN_IF_ERROR(resolveLayout(*layout, of, bound.blocks[i]));
+  }
   return Status::ok();
 }
 
@@ -135,8 +136,7 @@ Status bindExperts(const flatbuffers::Vector<int64_t> &given, size_t members,
 }
 
 Status bindAttributes(const artifact::Instruction &instruction,
-                      std::span<const int> members,
-                      std::span<const std::vector<int64_t>> allScalars,
+                      std::span<const int> members, StageScalars &scalars,
                       BoundCollective &bound) {
   const CollectiveForm &form = *bound.form;
   if (form.hasDistance)
@@ -155,10 +155,9 @@ Status bindAttributes(const artifact::Instruction &instruction,
                     members.size(), bound.experts));
   if (form.splitDims > 0)
     SHARDC_RETURN_IF_ERROR(
-        bindDim(instruction, 0, members, allScalars, bound.split));
+        bindDim(instruction, 0, members, scalars, bound.split));
   if (form.splitDims > 1)
-    SHARDC_RETURN_IF_ERROR(
-        bindDim(instruction, 1, members, allScalars, bound.to));
+    SHARDC_RETURN_IF_ERROR(bindDim(instruction, 1, members, scalars, bound.to));
   return Status::ok();
 }
 
@@ -242,27 +241,25 @@ ExpertRouting routingOf(const BoundCollective &bound, const KernelCall &call) {
 
 Status bindCollective(const artifact::Program &program,
                       const artifact::Instruction &instruction,
-                      std::span<const int> members,
-                      std::span<const std::vector<int64_t>> allScalars,
+                      std::span<const int> members, StageScalars &scalars,
                       Communicator &communicator, BoundCollective &bound) {
   bound.form = collectiveForm(instruction.kernel()->string_view());
   bound.communicator = &communicator;
-  SHARDC_RETURN_IF_ERROR(
-      bindAttributes(instruction, members, allScalars, bound));
+  SHARDC_RETURN_IF_ERROR(bindAttributes(instruction, members, scalars, bound));
   const auto self = static_cast<size_t>(communicator.index());
   GroupOperands all(members.size());
-  for (size_t i = 0; i < members.size(); ++i)
-    SHARDC_RETURN_IF_ERROR(
-        resolveOperands(program, instruction,
-                        allScalars[static_cast<size_t>(members[i])], all[i]));
+  for (size_t i = 0; i < members.size(); ++i) {
+    std::span<const int64_t> of;
+    SHARDC_RETURN_IF_ERROR(scalars.of(members[i], of));
+    SHARDC_RETURN_IF_ERROR(resolveOperands(program, instruction, of, all[i]));
+  }
   SHARDC_RETURN_IF_ERROR(checkOverlap(bound, all[self]));
   SHARDC_RETURN_IF_ERROR(bound.form->hasDistance
                              ? checkShift(bound, members, all)
                              : checkShapes(bound, members, self, all));
   if (bound.form->isRouted)
-    SHARDC_RETURN_IF_ERROR(checkChoices(
-        program, instruction, allScalars[static_cast<size_t>(members[self])],
-        bound.split.blocks[self].globalSize));
+    SHARDC_RETURN_IF_ERROR(checkChoices(program, instruction, scalars.mine(),
+                                        bound.split.blocks[self].globalSize));
   countBytes(all, self, bound);
   return Status::ok();
 }

@@ -11,6 +11,7 @@
 #include "runtime/artifact/Instructions.h"
 #include "runtime/collectives/Communicator.h"
 #include "runtime/kernels/Kernel.h"
+#include "runtime/program/StageScalars.h"
 
 #include <span>
 #include <vector>
@@ -34,11 +35,10 @@ struct BoundCollective {
   bool operator==(const BoundCollective &) const = default;
 };
 
-/// `members`: the ranks of the group in order; `allScalars`: by world rank.
+/// `members`: the ranks of the group in order; `scalars`: one of theirs.
 Status bindCollective(const artifact::Program &program,
                       const artifact::Instruction &instruction,
-                      std::span<const int> members,
-                      std::span<const std::vector<int64_t>> allScalars,
+                      std::span<const int> members, StageScalars &scalars,
                       Communicator &communicator, BoundCollective &bound);
 
 Status runCollective(const BoundCollective &bound, const KernelCall &call,

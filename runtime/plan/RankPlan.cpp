@@ -138,7 +138,7 @@ Status RankPlan::bindCollectiveOf(const PlanContext &context,
   return bindCollective(
       context.program, *instruction.source,
       partition.groups[static_cast<size_t>(partition.groupOf[rank])],
-      context.allScalars, *resources.communicators[group], into);
+      context.scalars, *resources.communicators[group], into);
 }
 
 Status RankPlan::bindInstruction(const PlanContext &context,
@@ -273,7 +273,7 @@ Status RankPlan::checkOutput(const PlanContext &context, uint32_t index) const {
 Status RankPlan::prepare(const PlanContext &context,
                          const RankResources &resources, ArenaMemo &arena) {
   *this = RankPlan();
-  scalars = context.allScalars[static_cast<size_t>(resources.rank)];
+  scalars = context.scalars.mine();
   reserve(context);
   for (uint32_t i = context.segment.first; i < context.segment.end; ++i)
     if (Status status = bindInstruction(context, resources, i); !status.isOk())
@@ -322,7 +322,7 @@ Status RankPlan::rebindInstruction(const PlanContext &context,
 
 Status RankPlan::rebind(const PlanContext &context,
                         const RankResources &resources, ArenaMemo &arena) {
-  scalars = context.allScalars[static_cast<size_t>(resources.rank)];
+  scalars = context.scalars.mine();
   std::vector<char> changed(scalars.size());
   for (size_t i = 0; i < changed.size(); ++i)
     changed[i] = scalars[i] != boundScalars[i];

@@ -19,6 +19,7 @@
 #include "runtime/plan/CollectiveBinding.h"
 #include "runtime/program/Mesh.h"
 #include "runtime/program/Segments.h"
+#include "runtime/program/StageScalars.h"
 #include "runtime/program/ViewResolver.h"
 #include "runtime/weights/PackedOperands.h"
 
@@ -29,16 +30,16 @@
 
 namespace shardc::runtime {
 
-/// What the plans of all ranks share.
+/// What a segment is bound to.
 struct PlanContext {
   const artifact::Program &program;
   const InstructionList &instructions;
   const Segment &segment;
-  std::span<const char> carried;                    ///< by buffer
-  std::span<const uint32_t> arenaPlace;             ///< by buffer
-  std::span<const GroupPartition> groups;           ///< by program group
-  std::span<const std::vector<int64_t>> allScalars; ///< by world rank
-  std::span<const uint8_t> dependence;              ///< by scalar
+  std::span<const char> carried;          ///< by buffer
+  std::span<const uint32_t> arenaPlace;   ///< by buffer
+  std::span<const GroupPartition> groups; ///< by program group
+  StageScalars &scalars;                  ///< of the rank
+  std::span<const uint8_t> dependence;    ///< by scalar
   /// By input: whether kernels read the rank's part of it where the caller has
   /// it; empty: no input is.
   std::span<const char> borrowed = {};

@@ -32,7 +32,7 @@ Status Pipeline::start(int replica, const SessionOptions &options) {
   statuses.resize(stages.size());
   finished.resize(stages.size());
   for (const auto &stage : stages)
-    arrivals->expect(stage->place.stage, stage->localRanks.size());
+    arrivals->expect(stage->place.stage, stage->ranks.size());
   if (numStages == 1)
     return stages[0]->load(*arrivals);
   SHARDC_RETURN_IF_ERROR(threads.start(numStages, [](int) {}));

@@ -213,10 +213,10 @@ Status Replicas::checkFiles() {
   SHARDC_RETURN_IF_ERROR(artifact.checkUnchanged());
   for (const auto &pipeline : pipelines)
     for (const auto &stage : pipeline->stages)
-      for (int number : stage->localRanks) {
-        const RankState &rank = stage->ranks[static_cast<size_t>(number)];
-        SHARDC_RETURN_IF_ERROR(rank.weights.copiedFile.checkUnchanged());
-        isLast &= !rank.device->isHost();
+      for (const auto &rank : stage->ranks) {
+        SHARDC_RETURN_IF_ERROR(
+            rank->weightSlices().copiedFile.checkUnchanged());
+        isLast &= !rank->device().isHost();
       }
   if (isLast)
     filesAreRead = true;

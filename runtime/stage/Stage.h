@@ -1,8 +1,8 @@
 //===- Stage.h - One stage of a pipeline ----------------------------------===//
 //
-// Owns the threads of the stage's ranks and what each of them keeps between
-// runs. One request at a time: bind the inputs, find or prepare the plan of
-// their shapes, let every rank run its plan and copy its blocks of the outputs.
+// One request at a time: bind the inputs, find which plan is for their shapes,
+// and let every rank do what the step says (rank/Rank.h), on a thread of its
+// own. What the stage itself does takes the same time for any number of ranks.
 //
 // Where ranks are processes, only one of them, or none, is here (World.h). All
 // else is done for the whole stage, so that every process comes to the same
@@ -12,70 +12,20 @@
 #ifndef SHARDC_RUNTIME_STAGE_STAGE_H
 #define SHARDC_RUNTIME_STAGE_STAGE_H
 
-#include "runtime/artifact/Artifact.h"
-#include "runtime/cache/CacheState.h"
-#include "runtime/device/DeviceLimits.h"
-#include "runtime/device/Staging.h"
+#include "runtime/collectives/threads/SharedMemoryGroup.h"
 #include "runtime/launch/RankThreads.h"
 #include "runtime/plan/InputBinding.h"
-#include "runtime/stage/DeviceLinks.h"
-#include "runtime/stage/LoadedProgram.h"
-#include "runtime/stage/SessionOptions.h"
+#include "runtime/rank/Rank.h"
+#include "runtime/stage/ShapePlan.h"
 #include "runtime/stage/StageChannels.h"
 #include "runtime/stage/Statistics.h"
-#include "runtime/tensor/Tensor.h"
-#include "runtime/weights/DeviceWeights.h"
 
-#include <array>
-#include <atomic>
-#include <map>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 namespace shardc::runtime {
-
-/// What one rank keeps between runs. Only its thread touches it during a job.
-struct RankState {
-  std::unique_ptr<Communicator> world; ///< null: replicas are not checked
-  WeightSlices weights;                ///< of all profiles
-  DeviceWeights deviceWeights;         ///< their places
-  std::vector<DeviceBuffer> loaded;    ///< what was computed of them
-  PackedOperands packed;               ///< of both, on the host
-  DeviceBuffer arena;
-  DeviceBuffer inputMemory;  ///< packed parts of inputs
-  DeviceBuffer inputStaging; ///< the same on their way to a device
-  Device *device = nullptr;
-  std::unique_ptr<DeviceStream> stream;
-  /// To and from other stages' devices; null: by way of the host.
-  std::map<std::array<int, 2>, std::unique_ptr<DeviceLink>> links;
-  std::unique_ptr<KernelLibrary> library; ///< null: none were generated
-  /// By what is read, so that one value does not take another's place; null on
-  /// the host.
-  std::unique_ptr<Staging> staging;
-  std::unique_ptr<HostCalls> hostCalls; ///< null on the host
-  std::vector<Staging> outputStaging;   ///< by output of the program
-  std::vector<TensorView> hostOutputs;  ///< the rank's parts, for the host
-  std::vector<std::byte *> inputs;      ///< this rank's part of each
-  std::vector<int64_t> symbols;         ///< of the current run
-  /// By rank: the scalars with these symbols, those of the inputs' shapes until
-  /// the run binds others.
-  std::span<const std::vector<int64_t>> scalars;
-  std::vector<std::vector<int64_t>> boundScalars;
-  DeviceLimits limits; ///< once they were measured
-  RankProgress progress;
-  uint64_t moves = 0;   ///< of MemoryPlacement
-  LaunchStats launches; ///< of all runs
-  std::vector<uint64_t> hashes;
-  std::vector<const BoundInstruction *> inFlight; ///< while it is measured
-  bool traces = false;                 ///< the device notes when it did what
-  std::vector<ShapePlan *> tracedRuns; ///< since that was taken; null: gone
-  uint64_t runsBefore = 0;             ///< of all runs, those before these
-  std::vector<std::array<uint64_t, 2>> loadedHashes; ///< on a device
-  Status status;                                     ///< of the current job
-  std::unique_ptr<WeightFeed> feed; ///< brings weights; null before it is open
-  WeightGate gate;
-};
 
 /// Which stage of which replica it is.
 struct StagePlace {
@@ -84,7 +34,12 @@ struct StagePlace {
   World world;
 };
 
-struct TransferEnd;
+/// What a stage keeps of a program beside what its ranks do.
+struct StageProgram {
+  StageScalars scalars; ///< of its first rank, for what all ranks have alike
+  ShapePlans plans;
+  std::vector<std::unique_ptr<SharedMemoryGroup>> groups;
+};
 
 class Stage {
 public:
@@ -125,17 +80,19 @@ public:
 
   /// Of all profiles.
   std::vector<const artifact::Program *> allPrograms() const;
-  /// Of the request at hand, or of the last one.
-  const artifact::Program &program() const { return *active->program; }
-  RankMemory memoryOf(int rank) const;
-  /// By rank: when its weights came, once all have.
-  std::vector<std::span<const WeightTiming>> weightTimings() const;
+  RankMemory memoryOf(const Rank &rank) const;
   /// Adds those of the ranks that are here.
   Status measureLimits(std::vector<DeviceLimits> &all);
-  int numRanks() const { return static_cast<int>(ranks.size()); }
+  int numRanks() const { return artifact.stageSize(); }
   int worldRank(int rank) const {
     return artifact.worldRank(place.replica, place.stage, rank);
   }
+  /// Of the last successful run: what the ranks that are here ran, in their
+  /// order; empty: there was none, or its plans are other shapes' now.
+  std::vector<const RankShapePlan *> lastPlans() const;
+  /// Of them: runs that their times sum up, and whether that is all of them.
+  int measuredRuns() const { return last ? last->measuredRuns : 0; }
+  bool measuresAll() const { return last && last->measuredRuns == last->uses; }
 
   /// A rank never came back: nothing here may be destroyed any more. So is what
   /// a failed open hands over.
@@ -143,152 +100,93 @@ public:
 
   const Artifact &artifact;
   const StagePlace place;
-  std::vector<int> localRanks; ///< of the stage, those that are here
   std::vector<TensorInfo> inputInfos;
-  std::vector<RankState> ranks;
-  const ShapePlan *last = nullptr; ///< of the last successful run
-  mutable std::mutex mutex;        ///< held during a run
+  mutable std::mutex mutex; ///< held during a run
 
 private:
   Stage(const Artifact &artifact, const StagePlace &place,
         const SessionOptions &options);
+  // StageOpen.cpp
   Status start(StageChannels &stageChannels);
+  void findRanks();
   void findChannels(StageChannels &stageChannels);
-  void createChannels(StageChannels &stageChannels, size_t profile, int rank);
+  void addChannels(StageChannels &stageChannels, size_t profile, Rank &rank);
   Status checkPorts() const;
-  // StageLinks.cpp
-  using StagePair = std::array<int, 2>; ///< sender first
-  Status linkRank(int rank);
-  Status drainRank(int rank);
-  Status restartRank(int rank);
-  bool hasLinks() const;
-  const artifact::Program &programOf(int stage, size_t profile) const;
-  bool mayLink(const StagePair &stages, size_t profile) const;
-  StagePair stagesOf(const TransferEnd &end) const;
-  std::array<int, 2> endsOf(const StagePair &stages, int rank) const;
-
-  Status createGroups();
-  Status createGroup(LoadedProgram &loaded, const std::vector<int> &members);
-  Status openDevice(int rank);
-  Status joinDeviceGroups(int rank);
-  bool hasFailed() const; ///< some rank, of the step at hand
-  Status tryGroups(int rank);
-  Status measureRank(int rank);
+  Rank *rankHere(int rank) const; ///< null: it is elsewhere
   std::vector<int> worldRanks(std::span<const int> members) const;
+  Status createGroups();
+  Status createGroup(size_t profile, const std::vector<int> &members);
   Status createWorld();
   Status loadPrograms();
-  Status loadRank(int rank);
-  Status runLoadRank(int rank);
-  Status shareLoaded(int rank);
-  Status placeWeights(int rank, std::span<const int64_t> scalars);
-  Status startFeed(int rank);
-  uint64_t firstStep(int stage, size_t profile) const;
-  WeightFeedPlace feedPlaceOf(int rank) const;
-  void openGate(int rank);
-  void freePassing(int rank);
-  Status hashLoaded(int rank, const DeviceBuffer &memory,
-                    std::array<uint64_t, 2> &hash);
-
-  Status runRequest(std::span<const InputTensor> given);
-  Status findProgram(LoadedProgram *&found) const;
-  Status chooseProgram(std::span<const InputTensor> given);
-  Status findPlan(ShapePlan *&plan);
-  void countMeasured(ShapePlan &plan);
-  void takeLeast(std::vector<std::unique_ptr<ShapePlan>> &plans,
-                 std::unique_ptr<ShapePlan> &taken);
-  Status preparePlan(std::unique_ptr<ShapePlan> &plan);
-  Status prepareRank(int rank);
-  void forgetTraced(const ShapePlan &plan);
-  void findSkipped();
-  Status runRank(int rank);
-
-  // StageOutputs.cpp
-  Status sizeOutputs();
-  Status copyOutputs(int rank);
-  Status fetchOutputs(int rank);
-  Status assignFoundOutputs();
-  Status sendFoundSizes() const;
-  Status receiveFoundSizes(std::vector<std::vector<int64_t>> &scalars) const;
-  Status collectOutputs();
-  Status sendOutput(uint32_t output, int rank) const;
-  Status receiveOutput(uint32_t output, int rank);
-  Status waitForOutput(Stream &stream, uint32_t output) const;
-  bool isFoundHere() const { return !localRanks.empty(); }
-
-  // StageSegments.cpp
-  PlanContext contextOf(int rank, size_t segment,
-                        std::span<const std::vector<int64_t>> scalars,
-                        const InputSlices &inputs) const;
-  Status placeInputs(int rank);
-  Status prepareSegment(int rank, size_t segment);
-  Status bindPlan(int rank, size_t number,
-                  std::span<const std::vector<int64_t>> scalars,
-                  const InputSlices &inputs, SegmentPlan &segment);
-  Status bindSegment(int rank, RankPlan &plan);
-  /// `segment` is the one that comes next afterwards.
-  Status runSegment(int rank, size_t &segment);
-  Status growBuffer(int rank, DeviceBuffer &memory, int64_t bytes,
-                    const char *what, bool keep);
-  Status growArena(int rank, int64_t bytes);
-  // StageGraphs.cpp
-  bool mayCapture(int rank) const;
-  Status prepareGraph(int rank, SegmentPlan &segment, const RunControl &control,
-                      LaunchMode &mode);
-  Status launchSegment(int rank, SegmentPlan &segment);
-  void dropGraphs();
-
-  RunControl controlOf(int rank, std::span<InstructionTiming> timings);
-  Status readSizes(int rank, const BoundInstruction &instruction);
-  void setSizes(int rank, const BoundInstruction &instruction);
-  Status readCondition(int rank, const BoundInstruction &instruction,
-                       bool &holds);
-  Status evaluateSizes(int rank);
-
-  int weightsRank(int rank) const;
-  RankResources resourcesOf(int rank);
-
-  /// Runs (this->*step)(rank) on every rank; the first error is the answer. A
-  /// rank that hangs in a kernel is given up some time after the error; one
-  /// that only reads files or plans is not.
-  enum class Step { Plans, RunsKernels };
-  Status onAllRanks(Status (Stage::*step)(int), Step kind);
   std::string describeRank(int worldRank) const;
   std::string describePlace(const RankProgress &progress) const;
   void describeToOthers();
 
+  // StageRun.cpp
+  Status runRequest(std::span<const InputTensor> given);
+  Status findProgram(const LoadedProgram *&found) const;
+  Status chooseProgram(std::span<const InputTensor> given);
+  Status choosePlan();
+  void countUse();
+  void findSkipped();
+  const artifact::Program &program() const { return *active->program; }
+  StageProgram &kept() const { return *own[active->profile]; }
+
+  // StageOutputs.cpp
+  void findOutputDims();
+  Status sizeOutputs();
+  Status checkOutputs() const;
+  Status finishFound();
+  Status findSizes();
+  Status sendFoundSizes(const Rank &rank) const;
+  Status receiveFoundSizes(std::vector<int64_t> &symbols) const;
+  Status collectOutputs();
+  Status findBlocks();
+  Status sendOutputs(Rank &rank) const;
+  Status receiveOutput(uint32_t output, int rank);
+  Status waitForOutput(Stream &stream, uint32_t output) const;
+
+  /// Runs `job` for every rank that is here, on its thread; the first error is
+  /// the answer. A rank that hangs in a kernel is given up some time after the
+  /// error; one that only reads files or plans is not.
+  enum class Job { Plans, RunsKernels };
+  Status onAllRanks(Job kind, std::function<Status(Rank &)> newJob);
+  void runJob(Rank &rank); ///< never throws
+
   const SessionOptions options;
   RunFailure failure;
-  DeviceLinks *links = nullptr;
   WeightArrivals *arrivals = nullptr;
   std::vector<std::unique_ptr<LoadedProgram>> programs; ///< by profile
-  LoadedProgram *active = nullptr;
+  std::vector<std::unique_ptr<StageProgram>> own;       ///< likewise
   std::unique_ptr<SharedMemoryGroup> everyone; ///< for the replica check
   bool describes = false; ///< this process's rank, to the others
   uint64_t clock = 0;
   bool stuck = false;
 
   // The request at hand; sized once, so that a run allocates nothing.
-  std::vector<const InputTensor *> orderedInputs;
-  std::span<Tensor> requestOutputs;
-  /// A rank that hangs keeps it, whatever becomes of the caller's.
-  std::shared_ptr<CacheState> state;
-  std::vector<char> skippedInputs; ///< the state has it, or it is not read here
-  std::vector<char> keptOutputs;   ///< of the program: the state has it
-  AlignedBuffer collected;         ///< a block of an output, from elsewhere
+  const LoadedProgram *active = nullptr;
   ShapePlan *current = nullptr;
-  ShapePlan *preparing = nullptr;
-  Status (Stage::*currentStep)(int) = nullptr;
-  void runStep(int rank); ///< never throws
+  ShapePlan *last = nullptr; ///< of the last successful run
+  size_t lastProfile = 0;
+  Step step;
+  size_t numCovered = 0;   ///< of step.covered
+  AlignedBuffer collected; ///< a block of an output, from elsewhere
 
-  /// What the rank threads call; a member, since a thread that hangs keeps it.
-  struct Job {
+  /// What the rank threads call; members, since a thread that hangs keeps them.
+  std::function<Status(Rank &)> job;
+  struct Call {
     Stage *stage;
     void operator()(int number) const {
-      stage->runStep(stage->localRanks[static_cast<size_t>(number)]);
+      stage->runJob(*stage->ranks[static_cast<size_t>(number)]);
     }
   };
-  Job job{this};
+  Call call{this};
 
+public:
+  /// Those that are here; they go before what they use.
+  std::vector<std::unique_ptr<Rank>> ranks;
+
+private:
   RankThreads threads; ///< last: joined before anything above is destroyed
 };
 

@@ -4,7 +4,7 @@ namespace shardc::runtime {
 
 StageChannel &StageChannels::between(size_t profile, int64_t transfer,
                                      const Ends &ends) {
-  const auto slots = static_cast<uint32_t>(numSlots(ends.from, ends.to));
+  const auto slots = static_cast<uint32_t>(transferSlots(ends.from, ends.to));
   const Key key{profile, transfer, ends.fromRank};
   if (!world.transport) {
     auto &box = boxes[key];

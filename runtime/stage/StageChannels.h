@@ -4,7 +4,7 @@
 
 #include "runtime/collectives/net/NetworkChannel.h"
 #include "runtime/collectives/threads/ThreadChannel.h"
-#include "runtime/stage/World.h"
+#include "runtime/rank/World.h"
 
 #include <functional>
 #include <map>
@@ -26,12 +26,6 @@ public:
   /// The channel of a transfer between two ranks, one of them here. Threads at
   /// both ends get the same one.
   StageChannel &between(size_t profile, int64_t transfer, const Ends &ends);
-
-  /// How many values of one transfer may be on the way. What skips stages is
-  /// taken later: it must not keep the sender back.
-  static size_t numSlots(int from, int to) {
-    return static_cast<size_t>(to - from + 1);
-  }
 
   /// While the stages are opened: what changes as long as one gets on.
   void watch(std::function<uint64_t()> source) {

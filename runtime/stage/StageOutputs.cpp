@@ -2,7 +2,6 @@
 #include "runtime/base/Message.h"
 #include "runtime/collectives/WaitText.h"
 #include "runtime/kernels/CopyBlock.h"
-#include "runtime/program/ScalarEvaluator.h"
 #include "runtime/stage/Stage.h"
 #include "runtime/tensor/CopyView.h"
 #include "runtime/tensor/Pieces.h"
@@ -17,14 +16,30 @@ namespace shardc::runtime {
 static constexpr int64_t kMessageBytes = 1 << 20;
 static constexpr StreamOptions kOutputs{.slots = 4, .isOneWay = true};
 
+/// With scalars that know them.
+void Stage::findOutputDims() {
+  const auto *outputs = program().outputs();
+  current->outputDims.resize(outputs->size());
+  for (uint32_t o = 0; o < outputs->size(); ++o) {
+    current->outputDims[o].clear();
+    for (uint32_t dim : *outputs->Get(o)->dims())
+      current->outputDims[o].push_back(kept().scalars.mine()[dim]);
+  }
+  current->outputBlocks.clear();
+}
+
 Status Stage::sizeOutputs() {
-  if (!place.world.getsOutputs())
-    return Status::ok();
-  for (uint32_t o = 0; o < keptOutputs.size(); ++o) {
+  const size_t count = step.keptOutputs.size();
+  if (numCovered < count) {
+    step.covered = std::make_unique<std::atomic<int64_t>[]>(count);
+    numCovered = count;
+  }
+  for (uint32_t o = 0; o < count && !step.outputs.empty(); ++o) {
+    step.covered[o].store(0, std::memory_order_relaxed);
     const artifact::Output *output = program().outputs()->Get(o);
-    if (keptOutputs[o])
+    if (step.keptOutputs[o])
       continue;
-    Status status = requestOutputs[output->index()].reshape(
+    const Status status = step.outputs[output->index()].reshape(
         output->element(), current->outputDims[o]);
     if (!status.isOk())
       return Status::error(status.code(),
@@ -34,41 +49,17 @@ Status Stage::sizeOutputs() {
   return Status::ok();
 }
 
-/// Where the host reads a rank's part of each output. All of them are waited
-/// for together.
-Status Stage::fetchOutputs(int rank) {
-  const auto r = static_cast<size_t>(rank);
-  RankState &mine = ranks[r];
-  const RankPlan &plan = current->ranks[r].last();
-  mine.hostOutputs.resize(keptOutputs.size());
-  while (mine.staging && mine.outputStaging.size() < keptOutputs.size())
-    mine.outputStaging.emplace_back(*mine.device, *mine.stream);
-  bool isUnderWay = false;
-  for (uint32_t o = 0; o < keptOutputs.size(); ++o) {
-    TensorView &onHost = mine.hostOutputs[o] = *plan.outputs[o];
-    if (!mine.staging || keptOutputs[o] || !current->outputBlocks[o][r].copies)
-      continue;
-    SHARDC_RETURN_IF_ERROR(
-        mine.outputStaging[o].startFetch(*plan.outputs[o], onHost));
-    isUnderWay = true;
-  }
-  return isUnderWay ? mine.stream->synchronize() : Status::ok();
-}
-
-/// The blocks of a rank that is here.
-Status Stage::copyOutputs(int rank) {
-  const auto r = static_cast<size_t>(rank);
-  SHARDC_RETURN_IF_ERROR(fetchOutputs(rank));
-  const CallersMemory callers(ranks[r].progress, failure);
-  SHARDC_RETURN_IF_ERROR(callers.granted());
-  for (uint32_t o = 0; o < keptOutputs.size(); ++o) {
-    const OutputBlock &block = current->outputBlocks[o][r];
-    const Tensor &whole = requestOutputs[program().outputs()->Get(o)->index()];
-    if (place.world.getsOutputs() && !keptOutputs[o] && block.copies &&
-        whole.numElements() > 0)
-      copyBlock(block.dims,
-                packedView(whole.data(), whole.element(), whole.dims()),
-                ranks[r].hostOutputs[o], BlockCopy::ToGlobal);
+/// The ranks' blocks are all there is.
+Status Stage::checkOutputs() const {
+  for (uint32_t o = 0; o < step.keptOutputs.size() && !step.outputs.empty();
+       ++o) {
+    const artifact::Output *output = program().outputs()->Get(o);
+    const int64_t elements = step.outputs[output->index()].numElements();
+    const int64_t held = step.covered[o].load(std::memory_order_relaxed);
+    if (!step.keptOutputs[o] && held != elements)
+      return artifactError("output '", output->name()->c_str(),
+                           "': the ranks hold ", held, " of its ", elements,
+                           " elements");
   }
   return Status::ok();
 }
@@ -77,51 +68,50 @@ Status Stage::copyOutputs(int rank) {
 // Sizes that the run has found
 //===----------------------------------------------------------------------===//
 
-/// Where the stage's ranks are elsewhere, the first of them tells rank 0.
-Status Stage::assignFoundOutputs() {
-  if (isFoundHere()) {
-    const auto rank = static_cast<size_t>(localRanks[0]);
-    if (place.world.transport && rank == 0)
-      SHARDC_RETURN_IF_ERROR(sendFoundSizes());
-    return current->assignOutputs(program(),
-                                  current->ranks[rank].segments.back().scalars);
-  }
-  if (!place.world.getsOutputs())
+Status Stage::finishFound() {
+  if (ranks.empty() && !place.world.getsOutputs())
     return Status::ok();
-  std::vector<std::vector<int64_t>> scalars;
-  SHARDC_RETURN_IF_ERROR(receiveFoundSizes(scalars));
-  return current->assignOutputs(program(), scalars);
+  SHARDC_RETURN_IF_ERROR(findSizes());
+  findOutputDims();
+  SHARDC_RETURN_IF_ERROR(sizeOutputs());
+  return onAllRanks(Job::Plans,
+                    [this](Rank &rank) { return rank.copyOutputs(step); });
 }
 
-Status Stage::sendFoundSizes() const {
-  if (place.world.getsOutputs())
-    return Status::ok();
+/// Where the stage's ranks are elsewhere, the first of them tells rank 0.
+Status Stage::findSizes() {
+  if (ranks.empty()) {
+    std::vector<int64_t> symbols(program().symbols()->size());
+    SHARDC_RETURN_IF_ERROR(receiveFoundSizes(symbols));
+    return kept().scalars.bind(symbols);
+  }
+  if (place.world.transport && ranks[0]->place.rank == 0 &&
+      !place.world.getsOutputs())
+    SHARDC_RETURN_IF_ERROR(sendFoundSizes(*ranks[0]));
+  return kept().scalars.bind(ranks[0]->foundSymbols());
+}
+
+Status Stage::sendFoundSizes(const Rank &rank) const {
   Stream &stream = place.world.transport->stream(0, kOutputStream, kOutputs);
-  const std::vector<int64_t> &symbols = ranks[0].symbols;
-  const auto bytes = static_cast<int64_t>(symbols.size() * sizeof(int64_t));
+  const auto said = std::as_bytes(rank.foundSymbols());
   std::byte *memory = nullptr;
-  SHARDC_RETURN_IF_ERROR(stream.prepare(bytes, memory, std::nullopt));
-  std::memcpy(memory, symbols.data(), static_cast<size_t>(bytes));
-  stream.commit(bytes, 0);
+  SHARDC_RETURN_IF_ERROR(
+      stream.prepare(static_cast<int64_t>(said.size()), memory, std::nullopt));
+  std::memcpy(memory, said.data(), said.size());
+  stream.commit(static_cast<int64_t>(said.size()), 0);
   return Status::ok();
 }
 
-Status
-Stage::receiveFoundSizes(std::vector<std::vector<int64_t>> &scalars) const {
+Status Stage::receiveFoundSizes(std::vector<int64_t> &symbols) const {
   Stream &stream =
       place.world.transport->stream(worldRank(0), kOutputStream, kOutputs);
   SHARDC_RETURN_IF_ERROR(waitForOutput(stream, 0));
   const std::span<const std::byte> found = stream.front().bytes;
-  std::vector<int64_t> symbols(program().symbols()->size());
   if (found.size() != symbols.size() * sizeof(int64_t))
     return artifactError("the sizes of the outputs have ", found.size(),
                          " bytes, expected ", symbols.size(), " numbers");
   std::memcpy(symbols.data(), found.data(), found.size());
   stream.release();
-  scalars.resize(ranks.size());
-  for (size_t rank = 0; rank < ranks.size(); ++rank)
-    SHARDC_RETURN_IF_ERROR(evaluateScalars(
-        program(), symbols, active->coordinates[rank], scalars[rank]));
   return Status::ok();
 }
 
@@ -131,37 +121,54 @@ Stage::receiveFoundSizes(std::vector<std::vector<int64_t>> &scalars) const {
 
 /// Rank 0 gets the blocks of all others, in the same order as they send them.
 Status Stage::collectOutputs() {
-  const bool gets = place.world.getsOutputs();
-  if (!gets && !isFoundHere())
-    return Status::ok();
-  for (uint32_t o = 0; o < keptOutputs.size(); ++o)
-    for (int rank = 0; rank < numRanks(); ++rank) {
+  if (!place.world.getsOutputs())
+    return ranks.empty() ? Status::ok() : sendOutputs(*ranks[0]);
+  SHARDC_RETURN_IF_ERROR(findBlocks());
+  for (uint32_t o = 0; o < step.keptOutputs.size(); ++o)
+    for (int rank = 0; rank < numRanks() && !step.keptOutputs[o]; ++rank) {
       const OutputBlock &block =
           current->outputBlocks[o][static_cast<size_t>(rank)];
-      const bool isHere = place.world.holds(worldRank(rank));
-      if (keptOutputs[o] || !block.copies || isHere == gets)
+      if (!block.copies || rankHere(rank))
         continue;
-      SHARDC_RETURN_IF_ERROR(gets ? receiveOutput(o, rank)
-                                  : sendOutput(o, rank));
+      SHARDC_RETURN_IF_ERROR(receiveOutput(o, rank));
+      step.covered[o].fetch_add(block.numElements(), std::memory_order_relaxed);
     }
+  return checkOutputs();
+}
+
+Status Stage::findBlocks() {
+  std::vector<std::vector<OutputBlock>> &blocks = current->outputBlocks;
+  if (!blocks.empty())
+    return Status::ok();
+  blocks.resize(step.keptOutputs.size());
+  for (uint32_t o = 0; o < blocks.size(); ++o) {
+    blocks[o].resize(static_cast<size_t>(numRanks()));
+    for (int rank = 0; rank < numRanks() && !step.keptOutputs[o]; ++rank)
+      SHARDC_RETURN_IF_ERROR(
+          findOutputBlock(*program().outputs()->Get(o), kept().scalars, rank,
+                          blocks[o][static_cast<size_t>(rank)]));
+  }
   return Status::ok();
 }
 
-Status Stage::sendOutput(uint32_t output, int rank) const {
+Status Stage::sendOutputs(Rank &rank) const {
   Stream &stream = place.world.transport->stream(0, kOutputStream, kOutputs);
-  const TensorView &local =
-      ranks[static_cast<size_t>(rank)].hostOutputs[output];
-  const Pieces pieces(local, kMessageBytes);
-  for (int64_t p = 0; p < pieces.size(); ++p) {
-    const TensorView part = pieceOf(local, pieces[p]);
-    const int64_t bytes = pieceBytes(local, pieces[p]);
-    std::byte *memory = nullptr;
-    // Rank 0 reads them all the time; if it does not, it is noticed.
-    SHARDC_RETURN_IF_ERROR(stream.prepare(bytes, memory, std::nullopt));
-    copyView(packedView(memory, part.element,
-                        {part.dims, static_cast<size_t>(part.rank)}),
-             part);
-    stream.commit(bytes, 0);
+  for (uint32_t o = 0; o < step.keptOutputs.size(); ++o) {
+    if (step.keptOutputs[o] || !rank.copiesOutput(o))
+      continue;
+    const TensorView &local = rank.hostOutput(o);
+    const Pieces pieces(local, kMessageBytes);
+    for (int64_t p = 0; p < pieces.size(); ++p) {
+      const TensorView part = pieceOf(local, pieces[p]);
+      const int64_t bytes = pieceBytes(local, pieces[p]);
+      std::byte *memory = nullptr;
+      // Rank 0 reads them all the time; if it does not, it is noticed.
+      SHARDC_RETURN_IF_ERROR(stream.prepare(bytes, memory, std::nullopt));
+      copyView(packedView(memory, part.element,
+                          {part.dims, static_cast<size_t>(part.rank)}),
+               part);
+      stream.commit(bytes, 0);
+    }
   }
   return Status::ok();
 }
@@ -169,8 +176,7 @@ Status Stage::sendOutput(uint32_t output, int rank) const {
 Status Stage::receiveOutput(uint32_t output, int rank) {
   const OutputBlock &block =
       current->outputBlocks[output][static_cast<size_t>(rank)];
-  const Tensor &whole =
-      requestOutputs[program().outputs()->Get(output)->index()];
+  const Tensor &whole = step.outputs[program().outputs()->Get(output)->index()];
   int64_t dims[kMaxRank] = {}, elements = 1;
   for (size_t d = 0; d < block.dims.size(); ++d)
     elements *= dims[d] = block.dims[d].localSize;

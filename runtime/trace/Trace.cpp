@@ -131,59 +131,51 @@ void addTracks(const Artifact &artifact, int rank, const RankShapePlan &plan,
     addActivities(artifact, rank, plan, origin, events);
 }
 
-int64_t firstBegin(const ShapePlan &plan) {
+int64_t firstBegin(const RankShapePlan &plan) {
   int64_t origin = INT64_MAX;
-  for (const RankShapePlan &rank : plan.ranks)
-    for (const InstructionTiming &timing : rank.timings)
-      if (timing.hasRun())
-        origin = std::min(origin, timing.begin);
+  for (const InstructionTiming &timing : plan.timings)
+    if (timing.hasRun())
+      origin = std::min(origin, timing.begin);
   return origin;
 }
 
 } // namespace
 
 Status writeTrace(const std::string &path, const Artifact &artifact,
-                  std::span<const StageTrace> stages) {
+                  std::span<const RankTrace> ranks) {
   Json events = Json::array();
   int64_t origin = INT64_MAX;
-  for (const StageTrace &stage : stages)
-    origin = std::min(origin, firstBegin(stage.plan));
-  for (const StageTrace &stage : stages)
-    for (size_t rank = 0; rank < stage.plan.ranks.size(); ++rank) {
-      const RankShapePlan &plan = stage.plan.ranks[rank];
-      const int worldRank = stage.worldRanks[rank];
-      if (plan.timings.empty())
-        continue; // a rank of another process
-      addTracks(artifact, worldRank, plan, origin, events);
-      addWeights(artifact, worldRank, stage.weights[rank], origin, events);
-    }
+  for (const RankTrace &rank : ranks)
+    origin = std::min(origin, firstBegin(rank.plan));
+  for (const RankTrace &rank : ranks) {
+    addTracks(artifact, rank.worldRank, rank.plan, origin, events);
+    addWeights(artifact, rank.worldRank, rank.weights, origin, events);
+  }
   Json trace = {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}};
   return writeFileAtomically(
       path, trace.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-std::vector<InstructionProfile> profileInstructions(const ShapePlan &plan) {
+std::vector<InstructionProfile>
+profileInstructions(std::span<const RankShapePlan *const> ranks, int runs,
+                    bool hasFirst) {
   std::vector<InstructionProfile> profile;
-  const RankShapePlan *first = plan.firstMeasured();
-  if (!first)
+  if (ranks.empty() || ranks[0]->timings.empty())
     return profile;
-  first->forEachInstruction([&](const RankPlan &,
-                                const BoundInstruction &instruction) {
-    double total = 0;
-    int count = 0;
-    for (const RankShapePlan &rank : plan.ranks)
-      if (!rank.timings.empty()) {
-        total += static_cast<double>(rank.timings[instruction.index].total);
-        ++count;
-      }
-    const Work work = instruction.awaits
-                          ? Work()
-                          : workOf(instruction.name, instruction.call);
-    profile.push_back(
-        {std::string(instruction.name), std::string(instruction.node),
-         instruction.collective >= 0, total / 1e6 / count, work.bytes,
-         work.multiplyAdds, plan.measuredRuns, plan.measuredRuns == plan.uses});
-  });
+  ranks[0]->forEachInstruction(
+      [&](const RankPlan &, const BoundInstruction &instruction) {
+        double total = 0;
+        for (const RankShapePlan *rank : ranks)
+          total += static_cast<double>(rank->timings[instruction.index].total);
+        const Work work = instruction.awaits
+                              ? Work()
+                              : workOf(instruction.name, instruction.call);
+        profile.push_back({std::string(instruction.name),
+                           std::string(instruction.node),
+                           instruction.collective >= 0,
+                           total / 1e6 / static_cast<double>(ranks.size()),
+                           work.bytes, work.multiplyAdds, runs, hasFirst});
+      });
   return profile;
 }
 

@@ -13,7 +13,8 @@
 #define SHARDC_RUNTIME_TRACE_TRACE_H
 
 #include "runtime/artifact/Artifact.h"
-#include "runtime/rank/ShapePlan.h"
+#include "runtime/rank/RankShapePlan.h"
+#include "runtime/weights/WeightFeed.h"
 
 #include <string>
 #include <vector>
@@ -22,19 +23,22 @@ namespace shardc::runtime {
 
 struct InstructionProfile;
 
-/// The last run of one stage.
-struct StageTrace {
-  std::vector<int> worldRanks; ///< by rank of the stage
-  const ShapePlan &plan;
-  std::vector<std::span<const WeightTiming>> weights; ///< by rank of the stage
+/// The last run of one rank.
+struct RankTrace {
+  int worldRank = 0;
+  const RankShapePlan &plan;
+  std::span<const WeightTiming> weights;
 };
 
 /// Replaces the file at `path` once it is complete.
 Status writeTrace(const std::string &path, const Artifact &artifact,
-                  std::span<const StageTrace> stages);
+                  std::span<const RankTrace> ranks);
 
-/// One entry for each instruction, means over ranks.
-std::vector<InstructionProfile> profileInstructions(const ShapePlan &plan);
+/// One entry for each instruction that the ranks of a stage have run, means over
+/// them. `runs` of them were measured, the first one too if `hasFirst`.
+std::vector<InstructionProfile>
+profileInstructions(std::span<const RankShapePlan *const> ranks, int runs,
+                    bool hasFirst);
 
 } // namespace shardc::runtime
 

@@ -1,5 +1,5 @@
 //===- SegmentGraphTest.cpp - When launches are captured ------------------===//
-#include "runtime/rank/SegmentGraph.h"
+#include "runtime/runner/SegmentGraph.h"
 
 #include <gtest/gtest.h>
 

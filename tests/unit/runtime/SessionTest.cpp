@@ -1,5 +1,5 @@
 //===- SessionTest.cpp - Whole programs through the C++ API ---------------===//
-#include "runtime/rank/ShapePlan.h"
+#include "runtime/stage/ShapePlan.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
 #include "runtime/base/AtomicFile.h"
@@ -166,6 +166,24 @@ TEST(ShapePlan, aStepTakesThePlanOfAStep) {
   EXPECT_TRUE(step.isWorthLess(prompt, next));
   EXPECT_TRUE(step.isWorthLess(last, next));
   EXPECT_FALSE(prompt.isWorthLess(last, next));
+}
+
+TEST(ShapePlans, haveASlotEachOfFew) {
+  ShapePlans plans;
+  for (int64_t length = 0; length < 4; ++length) {
+    ShapePlan &plan = plans.add(std::vector<int64_t>{length}, false);
+    EXPECT_EQ(plan.slot, static_cast<size_t>(length));
+    plan.uses = 1, plan.lastUsed = static_cast<uint64_t>(length);
+  }
+  plans.find(std::vector<int64_t>{0}, false)->uses = 2;
+  EXPECT_EQ(plans.find(std::vector<int64_t>{0}, true), nullptr);
+  // That of length 1 is missed least: 0 served twice, the others are younger.
+  EXPECT_EQ(plans.add(std::vector<int64_t>{9}, false).slot, 1u);
+  EXPECT_EQ(plans.find(std::vector<int64_t>{1}, false), nullptr);
+  // A slot is free again once its plan is gone.
+  plans.remove(*plans.find(std::vector<int64_t>{3}, false));
+  EXPECT_EQ(plans.add(std::vector<int64_t>{8}, true).slot, 3u);
+  EXPECT_EQ(plans.find(std::vector<int64_t>{2}, false)->slot, 2u);
 }
 
 TEST(Session, runsTheLoadProgramOnce) {

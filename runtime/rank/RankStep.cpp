@@ -1,0 +1,161 @@
+//===- RankStep.cpp - One step, from inputs to outputs --------------------===//
+#include "runtime/kernels/CopyBlock.h"
+#include "runtime/program/ScalarEvaluator.h"
+#include "runtime/rank/Rank.h"
+#include "runtime/tensor/CopyView.h"
+
+namespace shardc::runtime {
+
+Status Rank::run(const Step &next) {
+  SHARDC_RETURN_IF_ERROR(begin(next));
+  SHARDC_RETURN_IF_ERROR(placeInputs());
+  if (isTraced)
+    traced.begin(*shape);
+  if (!arrivals->isComplete()) {
+    SHARDC_RETURN_IF_ERROR(arrivals->status());
+    openGate(step->profile);
+  }
+  const Segments &run = active->loaded.run;
+  for (size_t segment = 0; segment < run.list.size();)
+    SHARDC_RETURN_IF_ERROR(runSegment(segment));
+  if (!arrivals->isComplete())
+    SHARDC_RETURN_IF_ERROR(gate.passAll(*ownStream, place.failure));
+  SHARDC_RETURN_IF_ERROR(run.isStatic() ? copyOutputs(next) : findOutputs());
+  if (step->state) {
+    SHARDC_RETURN_IF_ERROR(active->scalars.bind(step->symbols));
+    SHARDC_RETURN_IF_ERROR(step->state->finish(active->program(), place.rank,
+                                               active->scalars.mine()));
+  }
+  return isTraced ? ownStream->synchronize() : Status::ok();
+}
+
+/// Its sizes, its plan, and room in its part of the caches.
+Status Rank::begin(const Step &next) {
+  step = &next;
+  active = programs[step->profile].get();
+  if (active->plans.size() <= step->slot)
+    active->plans.resize(step->slot + 1);
+  std::unique_ptr<RankShapePlan> &plan = active->plans[step->slot];
+  if (!plan)
+    plan = std::make_unique<RankShapePlan>();
+  shape = plan.get();
+  symbols = step->symbols;
+  inputs.resize(step->inputs.size());
+  SHARDC_RETURN_IF_ERROR(active->scalars.bind(symbols));
+  if (step->isNew)
+    SHARDC_RETURN_IF_ERROR(prepare());
+  else if (step->uses == 2 && !isTraced)
+    for (InstructionTiming &timing : shape->timings)
+      timing.total = 0;
+  return step->state ? step->state->reserve(active->program(), place.rank,
+                                            active->scalars.mine())
+                     : Status::ok();
+}
+
+/// Binds the plan of the slot, which was another shape's, or is new: its first
+/// segment, the others wait for their data.
+Status Rank::prepare() {
+  const artifact::Program &program = active->program();
+  const std::span<const int64_t> scalars = active->scalars.mine();
+  traced.forget(*shape);
+  SHARDC_RETURN_IF_ERROR(checkGuards(program, scalars));
+  if (step->state)
+    SHARDC_RETURN_IF_ERROR(CacheState::checkPast(program, place.rank, scalars));
+  shape->segments.resize(active->loaded.run.list.size());
+  for (SegmentPlan &segment : shape->segments)
+    segment.isReady = false;
+  if (place.options.measure)
+    shape->timings.assign(program.run()->size(), InstructionTiming());
+  SHARDC_RETURN_IF_ERROR(
+      shape->inputs.prepare(program, scalars, step->skippedInputs));
+  shape->segments[0].symbols = symbols;
+  SHARDC_RETURN_IF_ERROR(bindPlan(0, shape->segments[0]));
+  return active->loaded.run.isStatic() ? findOutputs() : Status::ok();
+}
+
+Status Rank::placeInputs() {
+  const CallersMemory callers(progress, place.failure);
+  SHARDC_RETURN_IF_ERROR(callers.granted());
+  InputSlices &slices = shape->inputs;
+  const bool isHost = ownDevice->isHost();
+  SHARDC_RETURN_IF_ERROR(growBuffer(
+      inputMemory, isHost ? slices.packedBytes() : slices.deviceBytes(),
+      "its parts of the inputs", /*keep=*/false));
+  if (!isHost && inputStaging.size() < slices.packedBytes() &&
+      !inputStaging.allocate(*ownDevice, MemoryKind::Staging,
+                             slices.packedBytes()))
+    return artifactError("out of memory: rank ", place.rank, " needs ",
+                         slices.packedBytes(),
+                         " bytes to pack inputs; use smaller inputs");
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (isHost)
+      inputs[i] = slices.place(i, step->inputs[i]->data, inputMemory.data());
+    else
+      SHARDC_RETURN_IF_ERROR(
+          slices.upload(i, step->inputs[i]->data, inputStaging.data(),
+                        inputMemory.data(), *ownStream, inputs[i]));
+  if (step->state)
+    for (uint32_t c = 0; c < active->program().caches()->size(); ++c)
+      inputs[active->program().caches()->Get(c)->input()] =
+          step->state->memoryOf(place.rank, c);
+  return Status::ok();
+}
+
+/// Which blocks of the outputs are its own, once their sizes are known.
+Status Rank::findOutputs() {
+  const auto *outputs = active->program().outputs();
+  shape->outputs.resize(outputs->size());
+  for (uint32_t o = 0; o < outputs->size(); ++o)
+    if (!step->keptOutputs[o])
+      SHARDC_RETURN_IF_ERROR(findOutputBlock(*outputs->Get(o), active->scalars,
+                                             place.rank, shape->outputs[o]));
+  return Status::ok();
+}
+
+/// Where the host reads the rank's part of each output. All of them are waited
+/// for together.
+Status Rank::fetchOutputs(const Step &of) {
+  const RankPlan &plan = shape->last();
+  hostOutputs.resize(of.keptOutputs.size());
+  while (staging && outputStaging.size() < of.keptOutputs.size())
+    outputStaging.emplace_back(*ownDevice, *ownStream);
+  bool isUnderWay = false;
+  for (uint32_t o = 0; o < hostOutputs.size(); ++o) {
+    TensorView &onHost = hostOutputs[o] = *plan.outputs[o];
+    if (!staging || of.keptOutputs[o] || !shape->outputs[o].copies)
+      continue;
+    SHARDC_RETURN_IF_ERROR(
+        outputStaging[o].startFetch(*plan.outputs[o], onHost));
+    isUnderWay = true;
+  }
+  return isUnderWay ? ownStream->synchronize() : Status::ok();
+}
+
+Status Rank::copyOutputs(const Step &of) {
+  SHARDC_RETURN_IF_ERROR(fetchOutputs(of));
+  const CallersMemory callers(progress, place.failure);
+  SHARDC_RETURN_IF_ERROR(callers.granted());
+  for (uint32_t o = 0; o < hostOutputs.size(); ++o) {
+    const OutputBlock &block = shape->outputs[o];
+    if (of.outputs.empty() || of.keptOutputs[o] || !block.copies)
+      continue;
+    of.covered[o].fetch_add(block.numElements(), std::memory_order_relaxed);
+    const uint32_t index = active->program().outputs()->Get(o)->index();
+    const Tensor &whole = of.outputs[index];
+    if (whole.numElements() > 0)
+      copyBlock(block.dims,
+                packedView(whole.data(), whole.element(), whole.dims()),
+                hostOutputs[o], BlockCopy::ToGlobal);
+  }
+  return Status::ok();
+}
+
+void Rank::dropGraphs() {
+  for (auto &own : programs)
+    for (auto &plan : own->plans)
+      if (plan)
+        for (SegmentPlan &segment : plan->segments)
+          segment.graph = SegmentGraph();
+}
+
+} // namespace shardc::runtime

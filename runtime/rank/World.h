@@ -1,0 +1,40 @@
+//===- World.h - Which ranks this process holds ---------------------------===//
+//
+// Ranks are threads of one process, or each has a process of its own. In the
+// second case all processes do the same things in the same order, and each does
+// the work of its own rank: they check the same inputs and know the sizes of
+// everything, but only rank 0 gets the outputs.
+//
+//   --pp 2 --tp 2, process 3: stage 0 is elsewhere; of stage 1 rank 1 is here
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_RANK_WORLD_H
+#define SHARDC_RUNTIME_RANK_WORLD_H
+
+#include "runtime/device/RankDevices.h"
+#include "runtime/transport/Transport.h"
+
+namespace shardc::runtime {
+
+struct World {
+  Transport *transport = nullptr; ///< null: all ranks are here
+  /// Of the streams that belong to one channel each.
+  uint32_t firstStream = 0;
+  const RankDevices *devices = nullptr;
+
+  bool holds(int worldRank) const {
+    return !transport || transport->rank() == worldRank;
+  }
+  /// The run of all processes has.
+  bool hasFailed() const { return transport && transport->failed(); }
+  bool getsOutputs() const { return holds(0); }
+
+  /// The error with which the run ends: with processes, everywhere.
+  Status ended(const Status &status) const {
+    return status.isOk() || !transport ? status : transport->abort(status);
+  }
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_RANK_WORLD_H
