@@ -139,53 +139,42 @@ Status Session::run(std::span<const Request> requests) {
   });
 }
 
-State::State(Session &session, size_t replica, int64_t room)
-    : session(session), replica(replica), room(room) {}
-State::~State() = default;
-int64_t State::capacity() const { return room; }
+State::State(Session &session, std::unique_ptr<KeptState> kept)
+    : session(session), kept(std::move(kept)) {}
+State::~State() { session.replicas->dropState(std::move(kept)); }
+int64_t State::capacity() const { return kept->capacity; }
 
 int64_t State::length() const {
   int64_t length = 0;
-  for (const auto &caches : stages)
+  for (const auto &caches : kept->stages)
     length = std::max(length, caches ? caches->length() : 0);
   return length;
 }
 
 void State::reset() {
-  for (auto &caches : stages)
-    if (caches)
-      caches->reset();
+  // Where others cannot be told any more, the next run says why.
+  (void)session.replicas->resetState(*kept);
 }
 
 std::vector<StateMemory> State::memory() const {
-  std::vector<StateMemory> all;
-  const Pipeline &pipeline = *session.replicas->pipelines[replica];
-  for (size_t s = 0; s < stages.size(); ++s)
-    for (const auto &rank : pipeline.stages[s]->ranks) {
-      StateMemory memory =
-          stages[s] ? stages[s]->memoryTaken(rank->place.rank) : StateMemory{};
-      memory.rank = rank->place.worldRank();
-      all.push_back(memory);
-    }
-  std::sort(all.begin(), all.end(),
-            [](const StateMemory &a, const StateMemory &b) {
-              return a.rank < b.rank;
-            });
-  return all;
+  return session.replicas->memoryOf(*kept);
 }
 
 Status State::fork(std::unique_ptr<State> &copy) const {
   return withoutExceptions([&] {
-    SHARDC_RETURN_IF_ERROR(session.replicas->checkProcess());
-    std::unique_ptr<State> made(new State(session, replica, room));
-    SHARDC_RETURN_IF_ERROR(
-        session.replicas->pipelines[replica]->createStates(room, made->stages));
-    for (size_t s = 0; s < stages.size(); ++s)
-      if (stages[s])
-        SHARDC_RETURN_IF_ERROR(stages[s]->copyTo(*made->stages[s]));
-    copy = std::move(made);
+    std::unique_ptr<KeptState> made;
+    SHARDC_RETURN_IF_ERROR(session.replicas->copyState(*kept, made));
+    copy.reset(new State(session, std::move(made)));
     return Status::ok();
   });
+}
+
+Status Session::follow() {
+  return withoutExceptions([&] { return replicas->follow(); });
+}
+
+std::vector<StateMemory> Session::followedMemory() const {
+  return replicas->followedMemory();
 }
 
 const std::vector<std::string> &Session::hostKernels() const {
@@ -224,11 +213,9 @@ std::vector<CacheInfo> Session::caches() const {
 
 Status Session::createState(int64_t capacity, std::unique_ptr<State> &state) {
   return withoutExceptions([&] {
-    SHARDC_RETURN_IF_ERROR(replicas->checkProcess());
-    std::unique_ptr<State> made(new State(*this, replicas->next(), capacity));
-    SHARDC_RETURN_IF_ERROR(replicas->pipelines[made->replica]->createStates(
-        capacity, made->stages));
-    state = std::move(made);
+    std::unique_ptr<KeptState> made;
+    SHARDC_RETURN_IF_ERROR(replicas->createState(capacity, made));
+    state.reset(new State(*this, std::move(made)));
     return Status::ok();
   });
 }
@@ -237,9 +224,8 @@ Status Session::run(State &state, std::span<const InputTensor> inputs,
                     std::span<Tensor> outputs) {
   if (&state.session != this)
     return argumentError("the state is another session's");
-  return withoutExceptions([&] {
-    return replicas->runOn(state.replica, {inputs, outputs, &state.stages});
-  });
+  return withoutExceptions(
+      [&] { return replicas->runWith(*state.kept, {inputs, outputs}); });
 }
 
 std::vector<CollectiveStats> Session::collectiveStats() const {

@@ -51,10 +51,10 @@
 
 namespace shardc::runtime {
 
-class CacheState;
 class Replicas;
 class Session;
 class WeightCallback;
+struct KeptState;
 
 /// The KV caches of one sequence, or one batch: each rank keeps its part, and
 /// each run appends to it in place. Memory is taken as positions are, where the
@@ -68,7 +68,8 @@ public:
   ~State();
   int64_t capacity() const; ///< positions that fit into caches that grow
   int64_t length() const;   ///< of them, positions taken
-  void reset();             ///< empty again, for any batch; keeps its memory
+  /// Empty again, for any batch; keeps its memory.
+  void reset();
   /// Of the ranks of this process, by rank.
   std::vector<StateMemory> memory() const;
   /// A copy that goes its own way: beams, or a common prompt.
@@ -76,11 +77,9 @@ public:
 
 private:
   friend class Session;
-  State(Session &session, size_t replica, int64_t room);
+  State(Session &session, std::unique_ptr<KeptState> kept);
   Session &session;
-  size_t replica; ///< that holds it
-  int64_t room;
-  std::vector<std::shared_ptr<CacheState>> stages;
+  std::unique_ptr<KeptState> kept;
 };
 
 /// One request of several that run together.
@@ -107,6 +106,14 @@ public:
   /// an error the next run starts afresh, unless the message says that a rank
   /// no longer answers.
   Status run(std::span<const InputTensor> inputs, std::span<Tensor> outputs);
+
+  /// Where ranks are processes, rank 0 is called as above; in all others this
+  /// does what rank 0 does, until its session is closed: then it returns. Their
+  /// inputs come from rank 0. An error is that of all.
+  Status follow();
+  /// Of a process that follows, by rank: the caches of the state that was used
+  /// last.
+  std::vector<StateMemory> followedMemory() const;
 
   /// Runs several requests: spread over replicas, and several at a time where
   /// there are stages. The first error; the outputs are then undefined.

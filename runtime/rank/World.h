@@ -1,9 +1,9 @@
 //===- World.h - Which ranks this process holds ---------------------------===//
 //
 // Ranks are threads of one process, or each has a process of its own. In the
-// second case all processes do the same things in the same order, and each does
-// the work of its own rank: they check the same inputs and know the sizes of
-// everything, but only rank 0 gets the outputs.
+// second case all processes do the same things in the same order, as rank 0 says,
+// and each does the work of its own rank: they know the sizes of everything, but
+// only rank 0 gets the outputs.
 //
 //   --pp 2 --tp 2, process 3: stage 0 is elsewhere; of stage 1 rank 1 is here
 //

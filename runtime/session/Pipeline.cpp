@@ -148,10 +148,15 @@ Status Pipeline::runParts(std::span<const PipelineRequest> newRequests) {
   return status;
 }
 
+Status Pipeline::checkOutputs(const PipelineRequest &request) const {
+  return request.outputs.size() == outputInfos.size()
+             ? Status::ok()
+             : argumentError("expected ", outputInfos.size(),
+                             " output tensors, found ", request.outputs.size());
+}
+
 Status Pipeline::prepare(const PipelineRequest &request, size_t number) {
-  if (request.outputs.size() != outputInfos.size())
-    return argumentError("expected ", outputInfos.size(),
-                         " output tensors, found ", request.outputs.size());
+  SHARDC_RETURN_IF_ERROR(checkOutputs(request));
   std::vector<InputTensor> &all = given[number];
   all.assign(request.inputs.begin(), request.inputs.end());
   if (!request.states)

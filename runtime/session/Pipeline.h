@@ -38,6 +38,8 @@ public:
   /// an error all of them have failed. A state is that of one request at most.
   Status run(std::span<const PipelineRequest> requests);
   Status createStates(int64_t capacity, StageStates &states);
+  /// Whether a request has a tensor for each output.
+  Status checkOutputs(const PipelineRequest &request) const;
 
   /// Of the model.
   const std::vector<TensorInfo> &inputs() const {

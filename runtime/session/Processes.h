@@ -8,12 +8,16 @@
 //   SessionOptions options;
 //   options.processes = processes.get();
 //   Status status = Session::open("model.shard", options, session);
-//   ... session->run(...)       all processes: the same calls, the same inputs
+//   if (!processes || processes->rank() == 0)
+//     ... session->run(...) ...; session.reset();
+//   else
+//     status = session->follow();             // does what rank 0 does
 //   if (processes) status = processes->conclude(status);
 //   if (!processes || processes->isSpeaker()) print(status);
 //
-// Outputs come back at rank 0; elsewhere they are left as they are. An error of
-// a run ends all processes' runs with the same error, for good.
+// Rank 0 has the inputs, and gets the outputs. An error of a run ends all
+// processes' runs with the same error, for good; what is wrong with a request by
+// itself (a name, a type) is an error of that request alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_SESSION_PROCESSES_H

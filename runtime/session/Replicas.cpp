@@ -3,6 +3,7 @@
 #include "runtime/base/Message.h"
 #include "runtime/memory/SharedHosts.h"
 #include "runtime/session/Processes.h"
+#include "runtime/session/SameArtifact.h"
 
 #include <algorithm>
 #include <system_error>
@@ -23,6 +24,8 @@ Status Replicas::open(const std::string &folder, const SessionOptions &options,
 }
 
 Replicas::~Replicas() {
+  if (isLeading)
+    (void)tell({.kind = Command::Kind::End}); // an error is everybody's already
   pipelines.clear();
   if (processes)
     processes->leave();
@@ -34,8 +37,8 @@ Status Replicas::connect(const SessionOptions &options) {
   SHARDC_RETURN_IF_ERROR(options.processes->enter(world.firstStream));
   processes = options.processes;
   world.transport = &processes->transport();
-  agreement =
-      std::make_unique<InputAgreement>(*world.transport, options.timeout);
+  commands = std::make_unique<CommandStream>(
+      *world.transport, world.firstStream, options.timeout);
   return Status::ok();
 }
 
@@ -88,11 +91,9 @@ Status Replicas::openAll(const std::string &folder,
                            " processes were started; start ",
                            artifact.worldSize(), ", or compile the model for ",
                            processes->size(), " ranks");
-    const ContentHash hash = artifact.contents();
-    SHARDC_RETURN_IF_ERROR(agreement->check(
-        {&hash, 1}, StatusCode::Artifact,
-        [&](size_t) { return "the artifact " + folder; },
-        "copy it to all machines again"));
+    ControlExchange control(*world.transport, options.timeout);
+    SHARDC_RETURN_IF_ERROR(
+        checkSameArtifact(control, artifact.contents(), folder));
   }
   SHARDC_RETURN_IF_ERROR(
       devices.open(artifact.worldSize(), processes ? processes->rank() : -1));
@@ -111,6 +112,7 @@ Status Replicas::openAll(const std::string &folder,
         Pipeline::open(artifact, replica, world, options, pipelines.back()));
   }
   isBusy.resize(pipelines.size());
+  isLeading = processes && processes->rank() == 0 && !options.preflight;
   return Status::ok();
 }
 
@@ -169,38 +171,17 @@ private:
   bool isOk = false;
 };
 
+Status Replicas::runTurn(size_t replica,
+                         std::span<const PipelineRequest> requests) {
+  return Turn(*this, replica).run(requests);
+}
+
 Status Replicas::checkProcess() const {
   return isForked()
              ? artifactError("this process was forked from the one that opened "
                              "the session, and has none of its ranks; open the "
                              "artifact after fork(), or in the child")
              : Status::ok();
-}
-
-/// Processes begin a run together, with the same inputs, and end it together.
-/// What weights were read from is as it was, before and after.
-template <typename Body>
-Status Replicas::together(std::span<const PipelineRequest> requests,
-                          Body body) {
-  SHARDC_RETURN_IF_ERROR(checkProcess());
-  auto run = [&] {
-    SHARDC_RETURN_IF_ERROR(checkFiles());
-    const Status status = body();
-    const Status files = checkFiles(); // the cause, if both are errors
-    if (files.isOk())
-      return status;
-    return status.isOk()
-               ? files
-               : artifactError(files.message(), "; ", status.message());
-  };
-  if (!processes)
-    return run();
-  std::lock_guard lock(oneAtATime);
-  if (world.transport->failed())
-    return world.transport->failure();
-  if (Status same = agreement->check(requests); !same.isOk())
-    return world.ended(same);
-  return world.ended(run());
 }
 
 /// Once other devices have their copies, files are of no concern any more.
@@ -223,13 +204,28 @@ Status Replicas::checkFiles() {
   return Status::ok();
 }
 
-Status Replicas::runOn(size_t replica, const PipelineRequest &request) {
-  return together({&request, 1},
-                  [&] { return Turn(*this, replica).run({&request, 1}); });
+Status Replicas::run(std::span<const PipelineRequest> requests) {
+  SHARDC_RETURN_IF_ERROR(checkLeads());
+  if (!processes)
+    return withFiles([&] { return runShares(requests); });
+  std::lock_guard lock(oneAtATime);
+  Command command;
+  SHARDC_RETURN_IF_ERROR(describe(requests, /*state=*/0, command));
+  SHARDC_RETURN_IF_ERROR(tell(command, commandData));
+  return world.ended(withFiles([&] { return runShares(requests); }));
 }
 
-Status Replicas::run(std::span<const PipelineRequest> requests) {
-  return together(requests, [&] { return runShares(requests); });
+Status Replicas::runWith(KeptState &state, const PipelineRequest &request) {
+  SHARDC_RETURN_IF_ERROR(checkLeads());
+  const PipelineRequest whole{request.inputs, request.outputs, &state.stages};
+  auto run = [&] { return runTurn(state.replica, {&whole, 1}); };
+  if (!processes)
+    return withFiles(run);
+  std::lock_guard lock(oneAtATime);
+  Command command;
+  SHARDC_RETURN_IF_ERROR(describe({&whole, 1}, state.number, command));
+  SHARDC_RETURN_IF_ERROR(tell(command, commandData));
+  return world.ended(withFiles(run));
 }
 
 /// Where ranks are processes, all replicas are idle now. Nothing throws by
@@ -237,8 +233,7 @@ Status Replicas::run(std::span<const PipelineRequest> requests) {
 Status Replicas::runShare(size_t share,
                           std::span<const PipelineRequest> requests) {
   try {
-    return processes ? Turn(*this, share).run(requests)
-                     : Turn(*this).run(requests);
+    return processes ? runTurn(share, requests) : Turn(*this).run(requests);
   } catch (const std::exception &error) {
     return artifactError("out of memory or threads: ", error.what());
   }

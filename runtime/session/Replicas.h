@@ -2,9 +2,12 @@
 //
 // Copies of the pipeline that run requests side by side (data parallelism for
 // inference). A request goes to a replica that has nothing to do; one with a
-// state to the replica that holds it. Where ranks are processes, all of them
-// must choose alike: requests then come one call at a time, and the i-th share
-// goes to the i-th replica.
+// state to the replica that holds it.
+//
+// Where ranks are processes, rank 0 is called, and tells the others what it does
+// (Command.h), which they do too: each has its own part of it. Requests then
+// come one call at a time, and the i-th share goes to the i-th replica, so that
+// all choose alike.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_SESSION_REPLICAS_H
@@ -12,12 +15,21 @@
 
 #include "runtime/base/OwnProcess.h"
 #include "runtime/memory/MemoryNeeds.h"
-#include "runtime/session/InputAgreement.h"
+#include "runtime/session/CommandStream.h"
 #include "runtime/session/Pipeline.h"
 
 #include <condition_variable>
+#include <map>
 
 namespace shardc::runtime {
+
+/// A state, as each process has it.
+struct KeptState {
+  int64_t number = 0; ///< that commands call it by
+  size_t replica = 0; ///< that holds it
+  int64_t capacity = 0;
+  StageStates stages;
+};
 
 class Replicas {
 public:
@@ -26,10 +38,20 @@ public:
 
   /// Spreads the requests. All of them are tried; the first error is returned.
   Status run(std::span<const PipelineRequest> requests);
-  /// One request, on that replica.
-  Status runOn(size_t replica, const PipelineRequest &request);
-  /// The next replica in turn, for a new state.
-  size_t next() { return turn++ % pipelines.size(); }
+  /// One request, on the state's replica.
+  Status runWith(KeptState &state, const PipelineRequest &request);
+  Status createState(int64_t capacity, std::unique_ptr<KeptState> &state);
+  Status copyState(const KeptState &state, std::unique_ptr<KeptState> &copy);
+  Status resetState(KeptState &state);
+  void dropState(std::unique_ptr<KeptState> state);
+
+  /// Of processes other than rank 0: does what it says, until it closes its
+  /// session.
+  Status follow();
+  /// Of the ranks here: the caches of a state; of the one that was used last,
+  /// where this process follows.
+  std::vector<StateMemory> memoryOf(const KeptState &state) const;
+  const std::vector<StateMemory> &followedMemory() const { return followed; }
 
   bool isStuck() const;
   /// An error in a process that was forked after open: the ranks' threads are
@@ -55,9 +77,21 @@ private:
   Status shareHost(std::chrono::milliseconds timeout);
   Status openAll(const std::string &folder, const SessionOptions &options);
   Status runShares(std::span<const PipelineRequest> requests);
-  template <typename Body>
-  Status together(std::span<const PipelineRequest> requests, Body body);
+  template <typename Body> Status withFiles(Body body);
   class Turn;
+  Status runTurn(size_t replica, std::span<const PipelineRequest> requests);
+  // ReplicaCommands.cpp
+  Status checkLeads() const;
+  Status tell(const Command &command, std::span<const void *const> data = {});
+  Status describe(std::span<const PipelineRequest> requests, int64_t state,
+                  Command &command);
+  Status makeState(int64_t number, size_t replica, int64_t capacity,
+                   std::unique_ptr<KeptState> &state);
+  Status makeCopy(const KeptState &state, int64_t number,
+                  std::unique_ptr<KeptState> &copy);
+  Status obey(const Command &command, std::span<const void *const> data);
+  Status obeyRun(const Command &command, std::span<const void *const> data);
+  Status findState(int64_t number, KeptState *&state);
   Status runShare(size_t share, std::span<const PipelineRequest> requests);
   size_t acquire();
   void acquire(size_t replica);
@@ -65,8 +99,14 @@ private:
 
   const OwnProcess process;
   Processes *processes = nullptr;
-  std::unique_ptr<InputAgreement> agreement; ///< of processes
-  std::mutex oneAtATime;                     ///< held during a run of processes
+  std::unique_ptr<CommandStream> commands; ///< null: no processes
+  std::mutex oneAtATime;  ///< held while processes do something
+  bool isLeading = false; ///< others follow; they are told of the end
+  std::vector<const void *> commandData;
+  std::atomic<int64_t> lastState = 0; ///< number
+  /// Of a process that follows, by number.
+  std::map<int64_t, std::unique_ptr<KeptState>> states;
+  std::vector<StateMemory> followed;
 
   std::mutex mutex; ///< of what follows
   std::condition_variable released;
@@ -74,6 +114,17 @@ private:
   std::atomic<size_t> lastUsed = 0, turn = 0;
   std::atomic<bool> filesAreRead = false; ///< to the last byte, and copied
 };
+
+/// What weights were read from is as it was, before and after.
+template <typename Body> Status Replicas::withFiles(Body body) {
+  SHARDC_RETURN_IF_ERROR(checkFiles());
+  const Status status = body();
+  const Status files = checkFiles(); // the cause, if both are errors
+  if (files.isOk())
+    return status;
+  return status.isOk() ? files
+                       : artifactError(files.message(), "; ", status.message());
+}
 
 } // namespace shardc::runtime
 

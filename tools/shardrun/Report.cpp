@@ -116,7 +116,8 @@ Status printProfile(Session &session) {
 }
 
 Status writeStats(const std::string &path, const Session &session,
-                  const RunTimes &times, const State *state) {
+                  const RunTimes &times,
+                  const std::vector<StateMemory> &caches) {
   Json collectives = Json::array(), ranks = Json::array();
   for (const CollectiveStats &stats : session.collectiveStats())
     collectives.push_back({{"kind", stats.kind},
@@ -133,19 +134,18 @@ Status writeStats(const std::string &path, const Session &session,
                      {"value_bytes", memory.valueBytes},
                      {"arranged_bytes", memory.arrangedBytes}});
   const LaunchStats launches = session.launchStats();
-  Json stats = {{"runs", times.size()},
-                {"median_ms", median(times)},
-                {"launches",
+  Json stats = {{"launches",
                  {{"launched", launches.launched},
                   {"captured", launches.captured},
                   {"updated", launches.updated},
                   {"replayed", launches.replayed}}},
                 {"collectives", std::move(collectives)},
                 {"ranks", std::move(ranks)}};
-  if (state)
-    stats["caches"] = Json::array();
-  for (const StateMemory &memory :
-       state ? state->memory() : std::vector<StateMemory>())
+  if (!times.empty()) {
+    stats["runs"] = times.size();
+    stats["median_ms"] = median(times);
+  }
+  for (const StateMemory &memory : caches)
     stats["caches"].push_back({{"rank", memory.rank},
                                {"committed_bytes", memory.committedBytes},
                                {"reserved_bytes", memory.reservedBytes}});

@@ -23,11 +23,12 @@ shardc::runtime::Status printProfile(shardc::runtime::Session &session);
 ///  "bytes", "wire_bytes"}], "ranks": [{"rank", "weight_bytes",
 ///  "packed_bytes", "loaded_bytes", "arena_bytes", "value_bytes",
 ///  "arranged_bytes"}]}; with a state also "caches": [{"rank",
-///  "committed_bytes", "reserved_bytes"}]. `state` may be null.
-shardc::runtime::Status writeStats(const std::string &path,
-                                   const shardc::runtime::Session &session,
-                                   const RunTimes &times,
-                                   const shardc::runtime::State *state);
+///  "committed_bytes", "reserved_bytes"}]. A process that follows another has
+///  no times.
+shardc::runtime::Status
+writeStats(const std::string &path, const shardc::runtime::Session &session,
+           const RunTimes &times,
+           const std::vector<shardc::runtime::StateMemory> &caches);
 
 } // namespace shardrun
 

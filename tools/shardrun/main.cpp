@@ -97,8 +97,9 @@ void declareFlags(CLI::App &app, Options &options) {
       ->check(CLI::Range(0.001, 1e6));
   app.footer(
       "Under mpirun, srun and torchrun (--no-python) each process is one rank "
-      "of the\nartifact; rank 0 reads --expect, prints, and writes the "
-      "outputs.\n\n"
+      "of the\nartifact; rank 0 reads --inputs and --expect, prints, and "
+      "writes "
+      "the outputs.\n\n"
       "Example:\n"
       "  shardrun model.shard --inputs test_data_set_0 --expect "
       "test_data_set_0\n\n"
@@ -150,8 +151,7 @@ Kept findKept(const Session &session, const Options &options) {
 }
 
 Status readRequests(const Options &options, const Session &session,
-                    const Kept &kept, bool getsOutputs,
-                    std::vector<FileRequest> &requests) {
+                    const Kept &kept, std::vector<FileRequest> &requests) {
   const size_t count = options.inputs.size();
   if (!options.expect.empty() && options.expect.size() != count)
     return argumentError("--expect: expected ", count,
@@ -162,7 +162,7 @@ Status readRequests(const Options &options, const Session &session,
   for (size_t r = 0; r < count; ++r) {
     SHARDC_RETURN_IF_ERROR(readInputs(options.inputs[r], session.inputs(),
                                       kept.inputs, requests[r].inputs));
-    if (!options.expect.empty() && getsOutputs)
+    if (!options.expect.empty())
       SHARDC_RETURN_IF_ERROR(readExpected(options.expect[r], session.outputs(),
                                           kept.outputs, requests[r].expected));
     if (!options.outputs.empty())
@@ -307,44 +307,60 @@ void warnOfHostInstructions(const Session &session) {
                  why.c_str());
 }
 
+/// What each process writes: of its own ranks.
+Status writeOwn(const Options &options, const Processes *processes,
+                const Session &session, const RunTimes &times,
+                const std::vector<StateMemory> &caches) {
+  if (!options.trace.empty())
+    SHARDC_RETURN_IF_ERROR(
+        session.writeTrace(ownFile(options.trace, processes)));
+  return options.statsJson.empty()
+             ? Status::ok()
+             : writeStats(ownFile(options.statsJson, processes), session, times,
+                          caches);
+}
+
+/// All ranks, or rank 0 of several processes.
+Status lead(const Options &options, const Processes *processes,
+            Session &session) {
+  warnOfHostKernels(session);
+  Tolerance tolerance; // a wrong one is an error before the run
+  SHARDC_RETURN_IF_ERROR(findTolerance(options, session, tolerance));
+  const Kept kept = findKept(session, options);
+  std::vector<FileRequest> requests;
+  SHARDC_RETURN_IF_ERROR(readRequests(options, session, kept, requests));
+  RunTimes times;
+  std::unique_ptr<State> state; // if there is one
+  SHARDC_RETURN_IF_ERROR(runAll(session, options, requests, times, state));
+  warnOfHostInstructions(session);
+  for (const FileRequest &request : requests)
+    if (!request.outputs.empty())
+      SHARDC_RETURN_IF_ERROR(writeOutputs(request.outputs, session.outputs(),
+                                          kept.outputs, request.results));
+  if (!options.outputs.empty())
+    removeOtherRequests(options.outputs, requests.size());
+  SHARDC_RETURN_IF_ERROR(
+      writeOwn(options, processes, session, times,
+               state ? state->memory() : std::vector<StateMemory>()));
+  return report(options, session, kept, requests, times);
+}
+
 /// `processes`: null where all ranks are threads.
 Status run(const Options &options, Processes *processes) {
   std::unique_ptr<Session> session;
   SHARDC_RETURN_IF_ERROR(openSession(options, processes, session));
-  if (!processes || processes->rank() == 0)
-    warnOfHostKernels(*session);
   if (options.preflight) {
+    if (!processes || processes->rank() == 0)
+      warnOfHostKernels(*session);
     for (const std::string &line : session->placement())
       std::printf("%s\n", line.c_str());
     std::printf("preflight passed\n");
     return Status::ok();
   }
-  Tolerance tolerance; // a wrong one is an error before the run
-  SHARDC_RETURN_IF_ERROR(findTolerance(options, *session, tolerance));
-  const Kept kept = findKept(*session, options);
-  const bool getsOutputs = !processes || processes->rank() == 0;
-  std::vector<FileRequest> requests;
-  SHARDC_RETURN_IF_ERROR(
-      readRequests(options, *session, kept, getsOutputs, requests));
-  RunTimes times;
-  std::unique_ptr<State> state; // if there is one
-  SHARDC_RETURN_IF_ERROR(runAll(*session, options, requests, times, state));
-  if (getsOutputs)
-    warnOfHostInstructions(*session);
-  for (const FileRequest &request : requests)
-    if (!request.outputs.empty() && getsOutputs)
-      SHARDC_RETURN_IF_ERROR(writeOutputs(request.outputs, session->outputs(),
-                                          kept.outputs, request.results));
-  if (!options.outputs.empty() && getsOutputs)
-    removeOtherRequests(options.outputs, requests.size());
-  if (!options.trace.empty())
-    SHARDC_RETURN_IF_ERROR(
-        session->writeTrace(ownFile(options.trace, processes)));
-  if (!options.statsJson.empty())
-    SHARDC_RETURN_IF_ERROR(writeStats(ownFile(options.statsJson, processes),
-                                      *session, times, state.get()));
-  return getsOutputs ? report(options, *session, kept, requests, times)
-                     : Status::ok();
+  if (!processes || processes->rank() == 0)
+    return lead(options, processes, *session);
+  SHARDC_RETURN_IF_ERROR(session->follow());
+  return writeOwn(options, processes, *session, {}, session->followedMemory());
 }
 
 /// That what was printed arrived. Only rank 0 prints.

@@ -4,7 +4,8 @@
 // no rank sends.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/session/InputAgreement.h"
+#include "runtime/session/CommandStream.h"
+#include "runtime/session/SameArtifact.h"
 #include "runtime/transport/StreamNumbers.h"
 #include "tests/unit/runtime/FakeProcesses.h"
 
@@ -94,11 +95,8 @@ TEST(Peer, anUnknownKindOfFrameIsAnError) {
 TEST(Peer, anAnswerOfHalvesIsAnError) {
   test::onFakeProcesses(2, [](Transport &transport) {
     if (transport.rank() == 1) {
-      InputAgreement agreement(transport, 10s);
-      const ContentHash mine = {1, 2};
-      const Status status = agreement.check(
-          {&mine, 1}, StatusCode::Artifact,
-          [](size_t) { return std::string("it"); }, "copy it");
+      ControlExchange control(transport, 10s);
+      const Status status = checkSameArtifact(control, {1, 2}, "it");
       EXPECT_TRUE(has(status, "answers 15 bytes")) << status.message();
       return;
     }
@@ -109,6 +107,36 @@ TEST(Peer, anAnswerOfHalvesIsAnError) {
     stream.commit(15, 0);
     (void)transport.waitForEnd(1);
   });
+}
+
+/// Neither half a word, nor what says that more follows than comes.
+TEST(Peer, aCommandThatIsNoneIsAnError) {
+  for (const std::vector<int64_t> &words :
+       {std::vector<int64_t>{},
+        {7},
+        {7, 0, 0, 0, 0, 0, 1 << 20},
+        {7, 0, 0, 0, 0, 0, 1, 0, 1, 0, 7, 2, int64_t(1) << 40, 1 << 20},
+        {7, 99, 0, 0, 0, 0, 0},
+        {7, 0, 0, 0, 0, 0, 0, 5}})
+    test::onFakeProcesses(2, [&](Transport &transport) {
+      if (transport.rank() == 1) {
+        CommandStream commands(transport, 7, 10s);
+        Command command;
+        std::vector<const void *> data;
+        EXPECT_TRUE(has(commands.receive(command, data),
+                        "sent a command that is none"));
+        return;
+      }
+      Stream &stream =
+          transport.stream(1, kCommandStream, {.slots = 4, .isOneWay = true});
+      const auto bytes = static_cast<int64_t>(8 * words.size());
+      std::byte *memory = nullptr;
+      ASSERT_TRUE(stream.prepare(bytes, memory, std::nullopt).isOk());
+      if (bytes > 0)
+        std::memcpy(memory, words.data(), 8 * words.size());
+      stream.commit(bytes, 0);
+      (void)transport.waitForEnd(1);
+    });
 }
 
 /// A rank of a later stage waits for one that waits for others.

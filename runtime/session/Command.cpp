@@ -1,0 +1,115 @@
+#include "runtime/session/Command.h"
+
+#include "runtime/base/Message.h"
+
+namespace shardc::runtime {
+namespace {
+
+/// Of one command; a sender that says more is none of ours.
+constexpr int64_t kMostBytes = int64_t(1) << 44;
+
+/// Takes words one by one; all are 0 once something was wrong.
+class Reader {
+public:
+  explicit Reader(std::span<const int64_t> words) : words(words) {}
+
+  /// In [0, most].
+  int64_t take(int64_t most = INT64_MAX) {
+    if (isWrong || next == words.size() || words[next] < 0 ||
+        words[next] > most) {
+      isWrong = true;
+      return 0;
+    }
+    return words[next++];
+  }
+  /// Of things that have at least a word each.
+  size_t takeCount() {
+    return static_cast<size_t>(take(static_cast<int64_t>(words.size() - next)));
+  }
+  bool isDone() const { return !isWrong && next == words.size(); }
+  bool failed() const { return isWrong; }
+
+private:
+  const std::span<const int64_t> words;
+  size_t next = 0;
+  bool isWrong = false;
+};
+
+/// What is left of `room` bytes behind the input, negative if it has more.
+int64_t roomAfter(const CommandInput &input, int64_t room) {
+  int64_t elements = 1;
+  for (int64_t dim : input.dims)
+    if (__builtin_mul_overflow(elements, dim, &elements) ||
+        elements > kMostBytes)
+      return -1;
+  return room - artifact::storageBytes(input.element, elements);
+}
+
+void readInput(Reader &from, CommandInput &input) {
+  input.input = from.take();
+  input.element =
+      static_cast<ElementType>(from.take(artifact::ElementType_MAX));
+  const int64_t rank = from.take(kMaxRank);
+  for (int64_t d = 0; d < rank && !from.failed(); ++d)
+    input.dims.push_back(from.take());
+}
+
+} // namespace
+
+int64_t CommandInput::bytes() const {
+  int64_t elements = 1;
+  for (int64_t dim : dims)
+    elements *= dim;
+  return artifact::storageBytes(element, elements);
+}
+
+int64_t Command::bytes() const {
+  int64_t sum = 0;
+  for (const CommandRequest &request : requests)
+    for (const CommandInput &input : request.inputs)
+      sum += input.bytes();
+  return sum;
+}
+
+void encode(const Command &command, std::vector<int64_t> &words) {
+  words.assign({static_cast<int64_t>(command.kind), command.state, command.copy,
+                command.replica, command.capacity,
+                static_cast<int64_t>(command.requests.size())});
+  for (const CommandRequest &request : command.requests) {
+    words.push_back(request.state);
+    words.push_back(static_cast<int64_t>(request.inputs.size()));
+    for (const CommandInput &input : request.inputs) {
+      words.insert(words.end(), {input.input, int64_t(input.element),
+                                 static_cast<int64_t>(input.dims.size())});
+      words.insert(words.end(), input.dims.begin(), input.dims.end());
+    }
+  }
+}
+
+Status decode(std::span<const int64_t> words, Command &command) {
+  command = {};
+  Reader from(words);
+  command.kind = static_cast<Command::Kind>(
+      from.take(static_cast<int64_t>(Command::Kind::End)));
+  command.state = from.take();
+  command.copy = from.take();
+  command.replica = from.take();
+  command.capacity = from.take();
+  command.requests.resize(from.takeCount());
+  int64_t room = kMostBytes;
+  for (CommandRequest &request : command.requests) {
+    request.state = from.take();
+    request.inputs.resize(from.takeCount());
+    for (CommandInput &input : request.inputs) {
+      readInput(from, input);
+      if (room >= 0 && !from.failed())
+        room = roomAfter(input, room);
+    }
+  }
+  if (from.isDone() && room >= 0)
+    return Status::ok();
+  return artifactError("rank 0 sent a command that is none; start the same "
+                       "shardrun on all machines");
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,62 @@
+//===- Command.h - What rank 0 tells the other processes to do ------------===//
+//
+// Rank 0 alone is called by users; the others do what it says, in its order: run
+// requests, make, copy, empty and drop states. As words:
+//
+//   run   state  copy  replica  capacity  1 request   state  1 input
+//   0     0      0     0        0         1           7      1
+//   input 2   element int64   rank 2   dims [1, 5]
+//   2         7               2        1 5
+//
+// The inputs' data follow (CommandStream.h).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_SESSION_COMMAND_H
+#define SHARDC_RUNTIME_SESSION_COMMAND_H
+
+#include "runtime/base/Status.h"
+#include "runtime/tensor/Tensor.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace shardc::runtime {
+
+struct CommandInput {
+  int64_t input = 0; ///< of the model, by number
+  ElementType element = artifact::ElementType_Float32;
+  std::vector<int64_t> dims;
+
+  int64_t bytes() const; ///< that follow
+};
+
+struct CommandRequest {
+  int64_t state = 0; ///< its number; 0: without
+  std::vector<CommandInput> inputs;
+};
+
+struct Command {
+  enum class Kind {
+    Run,         ///< `requests`; one with a state on the state's replica
+    CreateState, ///< `state`, on `replica`, for `capacity` positions
+    CopyState,   ///< `copy` becomes as `state` is
+    ResetState,
+    DropState,
+    End, ///< the session is closed
+  };
+  Kind kind = Kind::Run;
+  int64_t state = 0, copy = 0;
+  int64_t replica = 0, capacity = 0;
+  std::vector<CommandRequest> requests;
+
+  int64_t bytes() const; ///< of all inputs
+};
+
+void encode(const Command &command, std::vector<int64_t> &words);
+/// Error if they are none, or name more bytes than a machine can have.
+Status decode(std::span<const int64_t> words, Command &command);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_SESSION_COMMAND_H
