@@ -38,6 +38,14 @@ public:
                                               std::chrono::nanoseconds(1));
   }
 
+  /// What was waited for has moved by itself.
+  void restart() {
+    since = Clock::now();
+    next = since + interval();
+    hasLooked = false;
+  }
+  std::chrono::nanoseconds waited() const { return Clock::now() - since; }
+
   bool hasPassed() {
     const Clock::time_point now = Clock::now();
     if (now < next)

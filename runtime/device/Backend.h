@@ -194,6 +194,9 @@ struct GroupPlace {
   /// Whether some rank has failed, so that nobody need wait for long; may be
   /// empty. Any thread asks.
   std::function<bool()> hasFailed = {};
+  /// Changes as long as some rank gets on, for which it is worth waiting longer
+  /// than `timeout`; may be empty. Any thread asks.
+  std::function<uint64_t()> progress = {};
 };
 
 /// One way from a rank's device to that of a rank of a later stage.

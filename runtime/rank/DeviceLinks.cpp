@@ -33,13 +33,14 @@ Status DeviceLinks::join(const std::array<int, 2> &ends, int index,
 
 Status DeviceLinks::create(const std::array<int, 2> &ends, int index,
                            Device &device, DeviceStream &stream,
+                           std::function<uint64_t()> progress,
                            std::unique_ptr<DeviceLink> &link) {
   std::unique_ptr<Communicator> pair;
   SHARDC_RETURN_IF_ERROR(join(ends, index, pair));
-  return device.createLink({ends, index, pair.get(), failure.timeout,
-                            failure.describeRank,
-                            [this] { return hasFailed(); }},
-                           stream, link);
+  return device.createLink(
+      {ends, index, pair.get(), failure.timeout, failure.describeRank,
+       [this] { return hasFailed(); }, std::move(progress)},
+      stream, link);
 }
 
 bool DeviceLinks::hasFailed() const {

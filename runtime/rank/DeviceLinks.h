@@ -29,9 +29,10 @@ public:
               std::chrono::milliseconds timeout);
 
   /// The end of rank `ends[index]` of the link between two world ranks, sender
-  /// first. Null: they have no link.
+  /// first. Null: they have no link. `progress`: see GroupPlace.
   Status create(const std::array<int, 2> &ends, int index, Device &device,
-                DeviceStream &stream, std::unique_ptr<DeviceLink> &link);
+                DeviceStream &stream, std::function<uint64_t()> progress,
+                std::unique_ptr<DeviceLink> &link);
 
   /// The same of one that was created, after a run that failed.
   Status restart(const std::array<int, 2> &ends, int index, DeviceLink &link);

@@ -70,7 +70,8 @@ Status Rank::joinDeviceGroups() {
       own->communicators.emplace_back();
       SHARDC_RETURN_IF_ERROR(joinGroup(
           {members, host.index(), &host, place.options.timeout,
-           place.failure.describeRank, [this] { return place.hasFailed(); }},
+           place.failure.describeRank, [this] { return place.hasFailed(); },
+           [this] { return place.moved(); }},
           *ownDevice, *ownStream, own->communicators.back()));
     }
   }

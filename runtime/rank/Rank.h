@@ -51,6 +51,10 @@ struct RankPlace {
   int weightsRank() const { return artifact.worldRank(0, stage, rank); }
   /// Some rank, of the step at hand.
   bool hasFailed() const { return failure.failed() || world.hasFailed(); }
+  /// Changes as long as somebody gets on, here or in another process.
+  uint64_t moved() const {
+    return (failure.progress ? failure.progress() : 0) + world.progress();
+  }
 };
 
 class Rank {

@@ -63,9 +63,9 @@ Status Rank::linkStages(DeviceLinks &all) {
       links.try_emplace(stages);
   });
   for (auto &[stages, link] : links)
-    SHARDC_RETURN_IF_ERROR(all.create(endsOf(stages),
-                                      stages[0] == place.stage ? 0 : 1,
-                                      *ownDevice, *ownStream, link));
+    SHARDC_RETURN_IF_ERROR(all.create(
+        endsOf(stages), stages[0] == place.stage ? 0 : 1, *ownDevice,
+        *ownStream, [this] { return place.moved(); }, link));
   forEachTransfer([&](size_t profile, uint32_t i, const StagePair &stages) {
     RankProgram &own = *programs[profile];
     auto found = links.find(stages);

@@ -28,6 +28,12 @@ struct World {
   /// The run of all processes has.
   bool hasFailed() const { return transport && transport->failed(); }
   bool getsOutputs() const { return holds(0); }
+  /// Changes as long as some process gets on, as far as this one knows.
+  uint64_t progress() const {
+    return transport ? static_cast<uint64_t>(
+                           transport->lastProgress().time_since_epoch().count())
+                     : 0;
+  }
 
   /// The error with which the run ends: with processes, everywhere.
   Status ended(const Status &status) const {

@@ -141,13 +141,15 @@ Status CudaStream::readFault() {
 
 /// A collective may never end: then the wait is this side's to give up.
 Status CudaStream::watchCollectives() {
-  auto since = std::chrono::steady_clock::now(), sinceTransfer = since;
-  const auto spinUntil = since + std::chrono::milliseconds(2);
+  PatientDeadline deadline = pending.startWait();
+  PatientDeadline ofTransfers = underWay.startWait();
+  const auto spinUntil =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
   while (!pending.empty() || !underWay.empty()) {
     const cudaError_t error = polled(cudaStreamQuery(handle));
-    Status status = pending.check(since);
+    Status status = pending.check(deadline);
     if (status.isOk() && error == cudaErrorNotReady)
-      status = underWay.check(sinceTransfer);
+      status = underWay.check(ofTransfers);
     if (!status.isOk()) { // the stream may wait for both
       pending.abortAll();
       underWay.abortAll();

@@ -10,9 +10,11 @@ protected:
   /// the second one joins, but not comes.
   template <typename Body>
   void onSecondGroup(std::chrono::milliseconds timeout,
-                     std::function<bool()> hasFailed, Body body) {
+                     std::function<bool()> hasFailed, Body body,
+                     std::function<uint64_t()> progress = {}) {
     const std::vector<int> members = {0, 1};
     RunFailure failure(kImpatient, [](int) { return std::string("a rank"); });
+    failure.progress = progress;
     SharedMemoryGroup group(members, failure);
     ASSERT_TRUE(group.allocate());
     std::promise<void> over;
@@ -22,7 +24,7 @@ protected:
         [&](const Rank &rank) {
           std::unique_ptr<Communicator> host = group.join(rank.index()), second;
           ASSERT_OK(joinGroup({members, rank.index(), host.get(), timeout,
-                               failure.describeRank, hasFailed},
+                               failure.describeRank, hasFailed, progress},
                               *rank.device, *rank.stream, second));
           if (rank.index() == 1)
             return isOver.wait();
@@ -152,6 +154,27 @@ TEST_P(FlightTest, aGroupMayGoWhileAnotherWaits) {
     (void)reduceAlone(rank, *value, /*flight=*/0);
     second.reset();
   });
+}
+
+/// Not longer than nobody gets on, but as long as somebody does.
+TEST_P(FlightTest, whoGetsOnIsWaitedFor) {
+  std::atomic<uint64_t> moves = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  onSecondGroup(
+      kImpatient, {},
+      [&](const Rank &rank, auto &second) {
+        OnDevice value(rank, kFloat, {1}, std::vector<float>{1});
+        Status status =
+            reduceAlone({second.get(), rank.device, rank.stream}, value);
+        if (status.isOk())
+          status = rank.stream->synchronize();
+        EXPECT_FALSE(status.isOk());
+        second.reset();
+      },
+      // Whoever is patient for a while asks some eight times in it.
+      [&] { return moves < 20 ? ++moves : moves.load(); });
+  EXPECT_GT(std::chrono::steady_clock::now() - begin, 2 * kImpatient);
+  EXPECT_EQ(moves, 20u);
 }
 
 /// However long the others would wait for it.

@@ -14,7 +14,7 @@ NcclGroup::NcclGroup(const GroupPlace &place, int device)
     : device(device), index(place.index),
       members(place.members.begin(), place.members.end()),
       describeRank(place.describeRank), longestWait(place.timeout),
-      askFailed(place.hasFailed) {}
+      askFailed(place.hasFailed), askProgress(place.progress) {}
 
 NcclGroup::~NcclGroup() { close(); }
 
@@ -79,7 +79,7 @@ Status NcclGroup::connect(Communicator &host) {
 }
 
 Status NcclGroup::settle(const char *what, ncclResult_t result) {
-  const auto deadline = std::chrono::steady_clock::now() + longestWait;
+  PatientDeadline deadline(longestWait, askProgress);
   // Each call has a thread of NCCL's of its own, which ends soon.
   const Patience patience;
   while (result == ncclInProgress) {
@@ -88,7 +88,7 @@ Status NcclGroup::settle(const char *what, ncclResult_t result) {
       result = asked;
     if (result != ncclInProgress)
       break;
-    if (std::chrono::steady_clock::now() > deadline) {
+    if (deadline.hasPassed()) {
       abort();
       return artifactError(what,
                            ": not all of these have come: ", otherRanks());

@@ -47,6 +47,9 @@ public:
   void abort() override;
   std::string otherRanks() const override;
   std::chrono::milliseconds timeout() const override { return longestWait; }
+  const std::function<uint64_t()> &progress() const override {
+    return askProgress;
+  }
   bool hasFailed() const override { return askFailed && askFailed(); }
 
 private:
@@ -55,6 +58,7 @@ private:
   const std::function<std::string(int)> describeRank;
   const std::chrono::milliseconds longestWait;
   const std::function<bool()> askFailed;
+  const std::function<uint64_t()> askProgress;
   ncclComm_t handle = nullptr;
   std::thread aborting;
 };

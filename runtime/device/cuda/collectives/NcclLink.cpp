@@ -76,12 +76,12 @@ Status NcclLink::tryIt() {
 
 Status NcclLink::drain() {
   SHARDC_RETURN_IF_ERROR(group.enter());
-  const auto deadline = std::chrono::steady_clock::now() + group.timeout();
+  PatientDeadline deadline(group.timeout(), group.progress());
   while (polled(cudaStreamQuery(stream)) == cudaErrorNotReady) {
     if (group.hasFailed())
       return Status::ok();
     Status status = group.asyncError();
-    if (status.isOk() && std::chrono::steady_clock::now() > deadline)
+    if (status.isOk() && deadline.hasPassed())
       status = artifactError(computing.owner, "nothing came to or from ",
                              group.otherRanks(), "; ",
                              waitText(group.timeout(), ""));

@@ -88,8 +88,14 @@ void PendingCollectives::abortAll() {
   clear();
 }
 
-Status PendingCollectives::check(std::chrono::steady_clock::time_point &since) {
-  const auto now = std::chrono::steady_clock::now();
+PatientDeadline PendingCollectives::startWait() const {
+  static const std::function<uint64_t()> nobody;
+  return pending.empty() ? PatientDeadline(std::chrono::milliseconds(0), nobody)
+                         : PatientDeadline(pending.front().by->timeout(),
+                                           pending.front().by->progress());
+}
+
+Status PendingCollectives::check(PatientDeadline &deadline) {
   size_t done = 0;
   while (done < pending.size()) {
     const cudaError_t error = pending[done].query();
@@ -101,7 +107,7 @@ Status PendingCollectives::check(std::chrono::steady_clock::time_point &since) {
     reuse(pending[done++]);
   }
   if (done > 0)
-    since = now;
+    deadline.restart();
   pending.erase(pending.begin(),
                 pending.begin() + static_cast<std::ptrdiff_t>(done));
   if (pending.empty())
@@ -111,9 +117,9 @@ Status PendingCollectives::check(std::chrono::steady_clock::time_point &since) {
     return fail(first, message("failed: ", status.message()));
   // What others have begun may still end: soon, or never.
   constexpr std::chrono::seconds kGrace{1};
-  if (first.by->hasFailed() && now - since > kGrace)
+  if (first.by->hasFailed() && deadline.waited() > kGrace)
     return fail(first, "was given up, since another rank has failed");
-  if (now - since > first.by->timeout())
+  if (deadline.hasPassed())
     return fail(first,
                 waitText(first.by->timeout(), "; not all of these have come: " +
                                                   first.by->otherRanks()));

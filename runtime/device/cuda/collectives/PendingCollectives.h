@@ -12,10 +12,12 @@
 #ifndef SHARDC_RUNTIME_DEVICE_CUDA_COLLECTIVES_PENDINGCOLLECTIVES_H
 #define SHARDC_RUNTIME_DEVICE_CUDA_COLLECTIVES_PENDINGCOLLECTIVES_H
 
+#include "runtime/base/PatientDeadline.h"
 #include "runtime/collectives/Communicator.h"
 
 #include <chrono>
 #include <cuda_runtime_api.h>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,7 +34,9 @@ public:
   virtual void abort() = 0;
   /// "rank 0, rank 1 in MatMul at node '/up'": all but this one.
   virtual std::string otherRanks() const = 0;
+  /// How long the others may not come although nobody gets on.
   virtual std::chrono::milliseconds timeout() const = 0;
+  virtual const std::function<uint64_t()> &progress() const = 0;
   /// A rank has: what it should come to will hardly end.
   virtual bool hasFailed() const = 0;
 };
@@ -102,10 +106,12 @@ public:
   void clear();
   /// The same of those that are done.
   void forgetDone();
-  /// Forgets what is done; `since` becomes now where that is something. Error:
-  /// one has failed, or the first has not been done for too long since `since`;
-  /// all communicators are then aborted.
-  Status check(std::chrono::steady_clock::time_point &since);
+  /// For a wait for these, as patient as the first one's communicator.
+  PatientDeadline startWait() const;
+  /// Forgets what is done; `deadline` starts anew where that is something. Error:
+  /// one has failed, or the first has not been done for too long; all
+  /// communicators are then aborted.
+  Status check(PatientDeadline &deadline);
   /// Ends what is pending, of all communicators: the stream that they share can
   /// only end when none of them waits any more.
   void abortAll();
