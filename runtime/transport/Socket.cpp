@@ -7,11 +7,13 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <span>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -104,6 +106,11 @@ bool tryConnect(const addrinfo &address, Deadline deadline,
 void Socket::close() {
   if (fd >= 0)
     ::close(std::exchange(fd, -1));
+}
+
+bool Socket::hasDelivered() const {
+  int unacknowledged = 0;
+  return ioctl(fd, SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0;
 }
 
 bool Socket::wait(short events, Deadline deadline) const {

@@ -34,6 +34,9 @@ public:
   bool isOpen() const { return fd >= 0; }
   void close();
 
+  /// Whether the other end's system has all that was sent. What it has not is
+  /// lost where this end closes with something unread.
+  bool hasDelivered() const;
   /// Waits for `events` of poll(); false at the deadline.
   bool wait(short events, Deadline deadline) const;
   /// All of it, or false: the other end is gone, or it takes too long.

@@ -344,6 +344,10 @@ void Transport::linger() {
       if (!peer->out.empty() && !flush(*peer)) {
         isDone = false;
         peer->socket.wait(POLLOUT, Clock::now() + milliseconds(20));
+      } else if (!failed() && peer->state == Peer::State::Alive &&
+                 !peer->socket.hasDelivered()) {
+        isDone = false;
+        std::this_thread::sleep_for(milliseconds(1));
       }
     }
   }
