@@ -64,9 +64,6 @@ Status readOptions(const shardrt_options &given, shardrt_options &options) {
     if (bytes[at] != 0)
       return argumentError("shardrt_open: an option is set that this version "
                            "of the library does not know; use a newer one");
-  if (options.reserved != 0)
-    return argumentError("shardrt_open: options.reserved is ", options.reserved,
-                         ", expected 0");
   return Status::ok();
 }
 
@@ -81,6 +78,7 @@ Status openSession(const char *path, const shardrt_options *options,
     from.weightsRoot = all.weights_root ? all.weights_root : "";
     from.checkReplicas = all.check_replicas != 0;
     from.nativeCode = all.no_kernels == 0;
+    from.threads = all.threads;
     if (!(all.timeout_seconds >= 0 && all.timeout_seconds <= 1e6))
       return argumentError("shardrt_open: timeout_seconds is out of range");
     from.timeout = std::chrono::milliseconds(

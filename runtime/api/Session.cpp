@@ -26,6 +26,7 @@ Status readEnvironment(SessionOptions &options) {
   if (const char *device = std::getenv("SHARDC_DEVICE");
       device && options.device.empty())
     options.device = device;
+  SHARDC_RETURN_IF_ERROR(readThreads(options.threads));
   return readTimeout(options.timeout);
 }
 

@@ -90,7 +90,8 @@ typedef struct {
   int32_t check_replicas;
   int32_t unused;     /* not read */
   int32_t no_kernels; /* not 0: run no native code of the artifact */
-  int32_t reserved;   /* 0 */
+  int32_t threads;    /* of each rank's kernels on the host; 0:
+                         SHARDC_THREADS, or an equal share of the cores */
 } shardrt_options;
 
 typedef struct shardrt_session shardrt_session;

@@ -23,6 +23,8 @@ int hostCores() {
                   static_cast<int>(std::min<double>(CPU_COUNT(&cores), quota)));
 }
 
+int shareOfCores(int ranks) { return std::max(1, hostCores() / ranks); }
+
 void setHostThreads([[maybe_unused]] int threads) {
 #ifdef _OPENMP
   omp_set_num_threads(threads);

@@ -18,6 +18,9 @@ struct SessionOptions {
   std::string device;
   /// Longest wait at a collective; 0: SHARDC_TIMEOUT (seconds), or 60 s.
   std::chrono::milliseconds timeout{0};
+  /// Of each rank's kernels on the host; 0: SHARDC_THREADS, or an equal share
+  /// of the cores that the process may use (HostThreads.h).
+  int threads = 0;
   /// Whether code that came with the artifact may run: what was generated for
   /// it. Without it an artifact that calls such code is an error of open.
   bool nativeCode = true;

@@ -15,6 +15,7 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/device/DeviceLimits.h"
 #include "runtime/device/Staging.h"
+#include "runtime/launch/HostThreads.h"
 #include "runtime/launch/SessionOptions.h"
 #include "runtime/rank/DeviceLinks.h"
 #include "runtime/rank/LaunchStats.h"
@@ -49,6 +50,12 @@ struct RankPlace {
   int worldRank() const { return artifact.worldRank(replica, stage, rank); }
   /// Replicas read the weights that were copied for the first one.
   int weightsRank() const { return artifact.worldRank(0, stage, rank); }
+  /// Of its kernels on the host. Processes have agreed on a number.
+  int kernelThreads() const {
+    return options.threads > 0 ? options.threads
+           : world.transport   ? world.transport->kernelThreads()
+                               : shareOfCores(artifact.worldSize());
+  }
   /// Some rank, of the step at hand.
   bool hasFailed() const { return failure.failed() || world.hasFailed(); }
   /// Changes as long as somebody gets on, here or in another process.

@@ -1,9 +1,7 @@
 //===- RankFeed.cpp - Weights that come beside the first runs -------------===//
 #include "runtime/base/Message.h"
-#include "runtime/launch/HostThreads.h"
 #include "runtime/rank/Rank.h"
 
-#include <algorithm>
 #include <unistd.h>
 
 namespace shardc::runtime {
@@ -36,7 +34,7 @@ WeightFeedPlace Rank::feedPlace() {
   at.stage = place.stage;
   at.rank = place.nth;
   at.text = place.artifact.rankText(place.worldRank());
-  at.hostThreads = std::max(1, hostCores() / place.artifact.worldSize());
+  at.hostThreads = place.kernelThreads();
   // What does not stay in memory is best read when it is used.
   at.readsFiles =
       place.options.loadsBeside && weights.mappedBytes < hostMemoryBytes() / 2;

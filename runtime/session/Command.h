@@ -48,7 +48,7 @@ struct Command {
   Kind kind = Kind::Run;
   int64_t state = 0, copy = 0;
   int64_t replica = 0, capacity = 0;
-  std::vector<CommandRequest> requests;
+  std::vector<CommandRequest> requests = {};
 
   int64_t bytes() const; ///< of all inputs
 };

@@ -11,6 +11,8 @@ namespace shardc::runtime {
 
 /// SHARDC_TIMEOUT, or 60 s, where `timeout` is 0.
 Status readTimeout(std::chrono::milliseconds &timeout);
+/// SHARDC_THREADS, if it is set, where `threads` is 0.
+Status readThreads(int &threads);
 /// SHARDC_HEARTBEAT; without it `silence` stays.
 Status readHeartbeat(std::chrono::milliseconds &silence);
 

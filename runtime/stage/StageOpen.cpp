@@ -2,7 +2,6 @@
 #include "runtime/artifact/check/TransferChecks.h"
 #include "runtime/base/Message.h"
 #include "runtime/collectives/net/NetworkCommunicator.h"
-#include "runtime/launch/HostThreads.h"
 #include "runtime/stage/Stage.h"
 
 #include <algorithm>
@@ -57,12 +56,10 @@ Status Stage::start(StageChannels &stageChannels) {
     SHARDC_RETURN_IF_ERROR(rank->openDevice());
   SHARDC_RETURN_IF_ERROR(createGroups());
   SHARDC_RETURN_IF_ERROR(createWorld());
-  const int kernelThreads =
-      place.world.transport ? place.world.transport->kernelThreads()
-                            : std::max(1, hostCores() / artifact.worldSize());
   SHARDC_RETURN_IF_ERROR(
-      threads.start(static_cast<int>(ranks.size()),
-                    [kernelThreads](int) { setHostThreads(kernelThreads); }));
+      threads.start(static_cast<int>(ranks.size()), [this](int nth) {
+        setHostThreads(ranks[static_cast<size_t>(nth)]->place.kernelThreads());
+      }));
   describeToOthers();
   return onAllRanks(Job::RunsKernels,
                     [](Rank &rank) { return rank.joinDeviceGroups(); });

@@ -35,6 +35,7 @@ struct Options {
   bool loadsFirst = false;
   bool noKernels = false;
   double timeout = 0;
+  int threads = 0;
 };
 
 void declareFlags(CLI::App &app, Options &options) {
@@ -91,6 +92,10 @@ void declareFlags(CLI::App &app, Options &options) {
   app.add_option("--stats-json", options.statsJson,
                  "Write collectives, bytes and memory as JSON; where ranks are "
                  "processes each writes its own: FILE, FILE.1, ...");
+  app.add_option("--threads", options.threads,
+                 "Threads of each rank's kernels on the host (default "
+                 "SHARDC_THREADS, or an equal share of the cores)")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--timeout", options.timeout,
                  "Longest wait at a collective, in seconds (default 60, or "
                  "SHARDC_TIMEOUT)")
@@ -120,6 +125,7 @@ Status openSession(const Options &options, Processes *processes,
   from.weightsRoot = options.weightsRoot;
   from.device = options.device;
   from.timeout = timeoutOf(options);
+  from.threads = options.threads;
   from.checkReplicas = options.checkReplicas;
   from.nativeCode = !options.noKernels;
   from.preflight = options.preflight;

@@ -1,4 +1,5 @@
 //===- SessionTest.cpp - Whole programs through the C++ API ---------------===//
+#include "runtime/launch/HostThreads.h"
 #include "runtime/stage/ShapePlan.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
@@ -185,6 +186,43 @@ TEST(ShapePlans, haveASlotEachOfFew) {
   EXPECT_EQ(plans.add(std::vector<int64_t>{8}, true).slot, 3u);
   EXPECT_EQ(plans.find(std::vector<int64_t>{2}, false)->slot, 2u);
 }
+
+#ifdef _OPENMP
+TEST(Session, kernelsHaveTheThreadsThatAreAskedFor) {
+  ProgramBuilder p({{"tp", 2}});
+  auto n = p.symbol("n", 0, 0);
+  auto x = p.input("x", Float32, {p.whole(n)});
+  auto y = p.value(Float32, {n}, /*replicated=*/true);
+  p.run("TestThreads", {int32_t(x)}, {int32_t(y)});
+  p.output("y", y, {p.whole(n)});
+  TestArtifact artifact(p);
+  const Floats one({0}, {1});
+  SessionOptions options;
+  auto threads = [&] {
+    OpenSession s(artifact, options);
+    const Status status = s.run({one.as("x")});
+    EXPECT_TRUE(status.isOk()) << status.message();
+    return status.isOk() ? s.floats(0)[0] : -1;
+  };
+  EXPECT_EQ(threads(), static_cast<float>(shareOfCores(2)));
+  setenv("SHARDC_THREADS", "3", 1);
+  EXPECT_EQ(threads(), 3);
+  options.threads = 5;
+  EXPECT_EQ(threads(), 5);
+  options.threads = 0;
+  std::unique_ptr<Session> session;
+  for (const char *text : {"0", "-1", "x", "2x", "", "99999999999", "1025"}) {
+    setenv("SHARDC_THREADS", text, 1);
+    const Status status = Session::open(artifact.path(), options, session);
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument) << text;
+    EXPECT_NE(status.message().find("SHARDC_THREADS"), std::string::npos);
+  }
+  unsetenv("SHARDC_THREADS");
+  options.threads = -2;
+  EXPECT_EQ(Session::open(artifact.path(), options, session).code(),
+            StatusCode::InvalidArgument);
+}
+#endif
 
 TEST(Session, runsTheLoadProgramOnce) {
   ProgramBuilder p({{"tp", 2}});

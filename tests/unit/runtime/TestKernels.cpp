@@ -7,6 +7,10 @@
 #include <chrono>
 #include <thread>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 using namespace shardc::runtime;
 
 std::atomic<int> shardc::test::timesSlept = 0;
@@ -59,7 +63,21 @@ Status testFail(const KernelCall &call) {
   return Status::ok();
 }
 
+/// Of how many threads the rank's kernels are.
+Status testThreads(const KernelCall &call) {
+  const TensorView &y = call.outputs[0];
+#ifdef _OPENMP
+  const int threads = omp_get_max_threads();
+#else
+  const int threads = 1;
+#endif
+  for (int64_t i = 0; i < y.numElements(); ++i)
+    y.as<float>()[i] = static_cast<float>(threads);
+  return Status::ok();
+}
+
 const HostKernelRegistration add("TestAdd", {testAdd});
+const HostKernelRegistration threads("TestThreads", {testThreads});
 const HostKernelRegistration fill("TestFill", {testFill});
 const HostKernelRegistration copy("TestCopy", {testCopy, testCopyScratch});
 const HostKernelRegistration sleeper("TestSleep", {testSleep});
