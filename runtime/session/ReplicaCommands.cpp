@@ -118,15 +118,20 @@ Status Replicas::copyState(const KeptState &state,
 }
 
 Status Replicas::resetState(KeptState &state) {
+  if (!isLeading || isForked()) {
+    resetCaches(state);
+    return Status::ok();
+  }
   std::lock_guard lock(oneAtATime);
   resetCaches(state);
   return tell({.kind = Command::Kind::ResetState, .state = state.number});
 }
 
 void Replicas::dropState(std::unique_ptr<KeptState> state) {
+  if (!state || !isLeading || isForked())
+    return;
   std::lock_guard lock(oneAtATime);
-  if (state && isLeading)
-    (void)tell({.kind = Command::Kind::DropState, .state = state->number});
+  (void)tell({.kind = Command::Kind::DropState, .state = state->number});
 }
 
 //===----------------------------------------------------------------------===//

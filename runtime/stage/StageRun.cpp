@@ -115,8 +115,10 @@ Status Stage::choosePlan() {
   if (hasState)
     SHARDC_RETURN_IF_ERROR(step.state->prepare(program(), scalars));
   if (step.isNew) {
-    last = nullptr; // it may be the one that goes
+    const size_t lastSlot = last ? last->slot : 0;
     current = &kept().plans.add(step.symbols, hasState);
+    if (lastProfile == step.profile && lastSlot == current->slot)
+      last = nullptr; // it is the one that went
     if (active->run.isStatic())
       findOutputDims();
   }
