@@ -44,7 +44,6 @@ public:
     next = since + interval();
     hasLooked = false;
   }
-  std::chrono::nanoseconds waited() const { return Clock::now() - since; }
 
   bool hasPassed() {
     const Clock::time_point now = Clock::now();

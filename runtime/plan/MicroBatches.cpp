@@ -9,6 +9,13 @@
 namespace shardc::runtime {
 namespace {
 
+int64_t rowBytes(artifact::ElementType element, std::span<const int64_t> dims) {
+  int64_t elements = 1;
+  for (int64_t dim : dims.subspan(1))
+    elements *= dim;
+  return artifact::storageBytes(element, elements);
+}
+
 /// Rows of the batch, or 0 where the inputs do not agree.
 int64_t batchOf(std::span<const InputTensor> inputs,
                 std::span<const char> isBatch) {
@@ -17,18 +24,14 @@ int64_t batchOf(std::span<const InputTensor> inputs,
     if (!isBatch[i])
       continue;
     const int64_t here = inputs[i].dims.empty() ? 0 : inputs[i].dims[0];
-    if (here < 1 || (rows > 0 && here != rows) || !inputs[i].data)
+    if (here < 1 || (rows > 0 && here != rows))
+      return 0;
+    // Where there are no elements there need not be data.
+    if (!inputs[i].data && rowBytes(inputs[i].element, inputs[i].dims) > 0)
       return 0;
     rows = here;
   }
   return rows;
-}
-
-int64_t rowBytes(artifact::ElementType element, std::span<const int64_t> dims) {
-  int64_t elements = 1;
-  for (int64_t dim : dims.subspan(1))
-    elements *= dim;
-  return artifact::storageBytes(element, elements);
 }
 
 } // namespace

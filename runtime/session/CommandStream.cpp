@@ -95,6 +95,22 @@ Status CommandStream::send(const Command &command,
   return Status::ok();
 }
 
+void CommandStream::sendEnd() {
+  encode({.kind = Command::Kind::End}, words);
+  words.insert(words.begin(), session);
+  const auto said = std::as_bytes(std::span(words));
+  const auto bytes = static_cast<int64_t>(said.size());
+  const Deadline soon =
+      std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  for (Stream *child : children) {
+    std::byte *to = nullptr;
+    if (!child->prepare(bytes, to, soon).isOk())
+      continue;
+    std::memcpy(to, said.data(), said.size());
+    child->commit(bytes, 0);
+  }
+}
+
 Status CommandStream::receive(Command &command,
                               std::vector<const void *> &data) {
   int64_t ofSession = -1;

@@ -28,6 +28,8 @@ public:
 
   /// Of rank 0; `data` of all inputs, in their order.
   Status send(const Command &command, std::span<const void *const> data);
+  /// Of rank 0: the last one. Where nobody listens, nobody is told.
+  void sendEnd();
   /// Of all others: waits for the next one, however long that takes. `data`, of
   /// all inputs, is valid until the next call.
   Status receive(Command &command, std::vector<const void *> &data);

@@ -31,17 +31,39 @@ Status Replicas::tell(const Command &command,
   return world.ended(commands->send(command, data));
 }
 
+/// A state has those that are kept: they stand for tensors without elements.
+static Status checkInputs(const std::vector<TensorInfo> &infos,
+                          const std::vector<char> &isKept,
+                          std::span<const InputTensor> given,
+                          std::vector<const InputTensor *> &ordered) {
+  constexpr int64_t kNone[kMaxRank] = {};
+  std::vector<InputTensor> all(given.begin(), given.end());
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (!isKept[i])
+      continue;
+    for (const InputTensor &tensor : given)
+      if (tensor.name == infos[i].name)
+        return argumentError("input '", infos[i].name,
+                             "' is kept by the state; leave it out");
+    all.push_back(
+        {infos[i].name, infos[i].element, {kNone, infos[i].dims.size()}});
+  }
+  return matchInputs(infos, all, ordered);
+}
+
 /// What is wrong with requests by themselves is found before anybody is told:
 /// it is no error of the others.
 Status Replicas::describe(std::span<const PipelineRequest> requests,
                           int64_t state, Command &command) {
   const std::vector<TensorInfo> &infos = pipelines[0]->inputs();
   std::vector<const InputTensor *> ordered(infos.size());
+  std::vector<char> isKept(infos.size());
+  for (const CacheInfo &cache : pipelines[0]->caches())
+    isKept[cache.input] = state != 0;
   commandData.clear();
   for (const PipelineRequest &request : requests) {
     SHARDC_RETURN_IF_ERROR(pipelines[0]->checkOutputs(request));
-    if (state == 0)
-      SHARDC_RETURN_IF_ERROR(matchInputs(infos, request.inputs, ordered));
+    SHARDC_RETURN_IF_ERROR(checkInputs(infos, isKept, request.inputs, ordered));
     CommandRequest &into = command.requests.emplace_back();
     into.state = state;
     for (const InputTensor &input : request.inputs) {
@@ -146,11 +168,12 @@ Status Replicas::follow() {
   std::lock_guard lock(oneAtATime);
   Command command;
   while (true) {
-    SHARDC_RETURN_IF_ERROR(
-        world.ended(commands->receive(command, commandData)));
+    SHARDC_RETURN_IF_ERROR(asAll([&] {
+      SHARDC_RETURN_IF_ERROR(commands->receive(command, commandData));
+      return obey(command, commandData);
+    }));
     if (command.kind == Command::Kind::End)
       return Status::ok();
-    SHARDC_RETURN_IF_ERROR(world.ended(obey(command, commandData)));
   }
 }
 

@@ -24,8 +24,8 @@ Status Replicas::open(const std::string &folder, const SessionOptions &options,
 }
 
 Replicas::~Replicas() {
-  if (isLeading)
-    (void)tell({.kind = Command::Kind::End}); // an error is everybody's already
+  if (isLeading && !world.transport->failed())
+    commands->sendEnd();
   pipelines.clear();
   if (processes)
     processes->leave();
@@ -211,8 +211,10 @@ Status Replicas::run(std::span<const PipelineRequest> requests) {
   std::lock_guard lock(oneAtATime);
   Command command;
   SHARDC_RETURN_IF_ERROR(describe(requests, /*state=*/0, command));
-  SHARDC_RETURN_IF_ERROR(tell(command, commandData));
-  return world.ended(withFiles([&] { return runShares(requests); }));
+  return asAll([&] {
+    SHARDC_RETURN_IF_ERROR(tell(command, commandData));
+    return withFiles([&] { return runShares(requests); });
+  });
 }
 
 Status Replicas::runWith(KeptState &state, const PipelineRequest &request) {
@@ -224,8 +226,10 @@ Status Replicas::runWith(KeptState &state, const PipelineRequest &request) {
   std::lock_guard lock(oneAtATime);
   Command command;
   SHARDC_RETURN_IF_ERROR(describe({&whole, 1}, state.number, command));
-  SHARDC_RETURN_IF_ERROR(tell(command, commandData));
-  return world.ended(withFiles(run));
+  return asAll([&] {
+    SHARDC_RETURN_IF_ERROR(tell(command, commandData));
+    return withFiles(run);
+  });
 }
 
 /// Where ranks are processes, all replicas are idle now. Nothing throws by

@@ -17,6 +17,7 @@
 #include "runtime/memory/MemoryNeeds.h"
 #include "runtime/session/CommandStream.h"
 #include "runtime/session/Pipeline.h"
+#include "runtime/session/Settings.h"
 
 #include <condition_variable>
 #include <map>
@@ -78,6 +79,11 @@ private:
   Status openAll(const std::string &folder, const SessionOptions &options);
   Status runShares(std::span<const PipelineRequest> requests);
   template <typename Body> Status withFiles(Body body);
+  /// What processes do together. An error of one, or what it throws, ends all:
+  /// they would be a command apart from then on.
+  template <typename Body> Status asAll(Body body) {
+    return world.ended(withoutExceptions(body));
+  }
   class Turn;
   Status runTurn(size_t replica, std::span<const PipelineRequest> requests);
   // ReplicaCommands.cpp

@@ -16,19 +16,14 @@ ShapePlan *ShapePlans::find(std::span<const int64_t> symbols,
 }
 
 size_t ShapePlans::freeSlot(std::span<const int64_t> symbols) {
-  if (plans.size() == kKeptPlans) {
-    auto least = std::min_element(plans.begin(), plans.end(),
-                                  [&](const auto &a, const auto &b) {
-                                    return a->isWorthLess(*b, symbols);
-                                  });
-    const size_t slot = (*least)->slot;
-    plans.erase(least);
-    return slot;
-  }
-  size_t slot = 0;
-  while (std::any_of(plans.begin(), plans.end(),
-                     [&](const auto &plan) { return plan->slot == slot; }))
-    ++slot;
+  if (plans.size() < kKeptPlans)
+    return plans.size();
+  auto least = std::min_element(plans.begin(), plans.end(),
+                                [&](const auto &a, const auto &b) {
+                                  return a->isWorthLess(*b, symbols);
+                                });
+  const size_t slot = (*least)->slot;
+  plans.erase(least);
   return slot;
 }
 
@@ -40,12 +35,6 @@ ShapePlan &ShapePlans::add(std::span<const int64_t> symbols, bool hasState) {
   plan.symbols.assign(symbols.begin(), symbols.end());
   plan.hasState = hasState;
   return plan;
-}
-
-void ShapePlans::remove(const ShapePlan &plan) {
-  plans.erase(std::find_if(plans.begin(), plans.end(), [&](const auto &each) {
-    return each.get() == &plan;
-  }));
 }
 
 } // namespace shardc::runtime

@@ -22,6 +22,9 @@ namespace shardc::runtime {
 
 struct ShapePlan {
   size_t slot = 0;
+  /// Every rank has run it. Until then some may be bound to another shape, and
+  /// it is new to all.
+  bool isBound = false;
   std::vector<int64_t> symbols;
   bool hasState = false; ///< past is not sliced from the caller's tensors
   std::vector<std::vector<int64_t>> outputDims; ///< by output
@@ -62,7 +65,6 @@ public:
   ShapePlan *find(std::span<const int64_t> symbols, bool hasState) const;
   /// A new one; the one that was missed least goes where there are many.
   ShapePlan &add(std::span<const int64_t> symbols, bool hasState);
-  void remove(const ShapePlan &plan);
 
 private:
   size_t freeSlot(std::span<const int64_t> symbols);

@@ -155,10 +155,14 @@ void Stage::runJob(Rank &rank) {
     failure.fail(rank.status);
 }
 
+Status Stage::checkAnswers() const {
+  return stuck ? artifactError("a rank of this session no longer answers; open "
+                               "the artifact again")
+               : Status::ok();
+}
+
 Status Stage::onAllRanks(Job kind, std::function<Status(Rank &)> newJob) {
-  if (stuck)
-    return artifactError("a rank of this session no longer answers; open the "
-                         "artifact again");
+  SHARDC_RETURN_IF_ERROR(checkAnswers());
   failure.reset();
   if (place.world.hasFailed())
     return place.world.transport->failure();

@@ -152,6 +152,7 @@ private:
   enum class Job { Plans, RunsKernels };
   Status onAllRanks(Job kind, std::function<Status(Rank &)> newJob);
   void runJob(Rank &rank); ///< never throws
+  Status checkAnswers() const;
 
   const SessionOptions options;
   RunFailure failure;

@@ -21,6 +21,8 @@ Status Stage::findProgram(const LoadedProgram *&found) const {
 Status Stage::run(std::span<const InputTensor> given, std::span<Tensor> outputs,
                   std::shared_ptr<CacheState> state) {
   std::lock_guard lock(mutex);
+  // A rank that hangs still reads the step that it was given.
+  SHARDC_RETURN_IF_ERROR(checkAnswers());
   step.state = std::move(state);
   step.outputs = place.world.getsOutputs() ? outputs : std::span<Tensor>();
   const Status status = runRequest(given);
@@ -32,6 +34,7 @@ Status Stage::run(std::span<const InputTensor> given, std::span<Tensor> outputs,
 Status Stage::addPast(CacheState &caches, std::span<const InputTensor> given,
                       std::vector<InputTensor> &past) {
   std::lock_guard lock(mutex);
+  SHARDC_RETURN_IF_ERROR(checkAnswers());
   SHARDC_RETURN_IF_ERROR(caches.addPast(inputInfos, given, past));
   for (size_t i = 0; i < inputInfos.size(); ++i) {
     auto named = std::find_if(given.begin(), given.end(), [&](const auto &t) {
@@ -57,10 +60,9 @@ Status Stage::runRequest(std::span<const InputTensor> given) {
     if (!stuck) // else a device may still be at one
       for (const auto &rank : ranks)
         rank->dropGraphs();
-    if (step.isNew) // some rank may not be bound to it
-      kept().plans.remove(*current);
     return status;
   }
+  current->isBound = true;
   if (!isStatic)
     SHARDC_RETURN_IF_ERROR(finishFound());
   SHARDC_RETURN_IF_ERROR(place.world.transport ? collectOutputs()
@@ -109,16 +111,19 @@ Status Stage::choosePlan() {
   SHARDC_RETURN_IF_ERROR(
       checkInputDims(program(), inputInfos, step.inputs, scalars.mine()));
   current = kept().plans.find(step.symbols, hasState);
-  step.isNew = !current;
+  step.isNew = !current || !current->isBound;
   if (step.isNew)
     SHARDC_RETURN_IF_ERROR(checkGuards(program(), scalars.mine()));
   if (hasState)
     SHARDC_RETURN_IF_ERROR(step.state->prepare(program(), scalars));
-  if (step.isNew) {
+  if (!current) {
     const size_t lastSlot = last ? last->slot : 0;
     current = &kept().plans.add(step.symbols, hasState);
     if (lastProfile == step.profile && lastSlot == current->slot)
       last = nullptr; // it is the one that went
+  }
+  if (step.isNew) {
+    current->uses = 0;
     if (active->run.isStatic())
       findOutputDims();
   }

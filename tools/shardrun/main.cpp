@@ -366,6 +366,8 @@ Status run(const Options &options, Processes *processes) {
   if (!processes || processes->rank() == 0)
     return lead(options, processes, *session);
   SHARDC_RETURN_IF_ERROR(session->follow());
+  if (!options.trace.empty() && session->profile().empty())
+    return Status::ok(); // nothing has run here: rank 0 says why
   return writeOwn(options, processes, *session, {}, session->followedMemory());
 }
 

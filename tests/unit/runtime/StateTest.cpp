@@ -1,6 +1,10 @@
 //===- StateTest.cpp - Caches that stay between runs ----------------------===//
 #include "runtime/api/shardrt.h"
+#include "runtime/session/Processes.h"
+#include "tests/unit/runtime/FakeProcesses.h"
 #include "tests/unit/runtime/SessionFixture.h"
+
+#include <thread>
 
 namespace shardc::runtime {
 namespace {
@@ -166,6 +170,66 @@ TEST(State, plansAreNotTakenForRunsWithout) {
   ASSERT_TRUE(s.session->run(*state, inputs, s.outputs).isOk());
   ASSERT_TRUE(s.run({x.as("x"), past.as("past")}).isOk());
   expectRow(s, {2, 2});
+}
+
+/// What is wrong with a request is its caller's to know; the state stays.
+TEST(State, ofProcessesThatFollow) {
+  TestArtifact artifact(appending(2));
+  std::vector<std::thread> threads;
+  for (const ProcessPlace &place : placesOnThisMachine(2))
+    threads.emplace_back([&, place] {
+      using namespace std::chrono_literals;
+      std::unique_ptr<Processes> processes;
+      ASSERT_TRUE(Processes::join({place, 10s}, processes).isOk());
+      SessionOptions options;
+      options.processes = processes.get();
+      // More sessions than messages may be on the way that nobody takes.
+      std::unique_ptr<Session> session;
+      for (int unheard = 0; unheard < 6; ++unheard) {
+        session.reset();
+        ASSERT_TRUE(Session::open(artifact.path(), options, session).isOk());
+      }
+      if (place.rank == 1) {
+        const Status status = session->follow();
+        EXPECT_TRUE(status.isOk()) << status.message();
+        EXPECT_EQ(session->followedMemory().size(), 1u);
+        return;
+      }
+      std::unique_ptr<State> state, copy;
+      ASSERT_TRUE(session->createState(4, state).isOk());
+      const Floats x = block(2, 1);
+      const InputTensor good = x.as("x");
+      InputTensor noData = good, otherType = good, tooManyDims = good;
+      noData.data = nullptr;
+      otherType.element = artifact::ElementType_Int32;
+      const int64_t dims[] = {-1, -8};
+      tooManyDims.dims = dims;
+      std::vector<Tensor> outputs(2);
+      for (const std::vector<InputTensor> &bad :
+           std::vector<std::vector<InputTensor>>{{},
+                                                 {noData},
+                                                 {otherType},
+                                                 {tooManyDims},
+                                                 {good, good},
+                                                 {good, x.as("past")}})
+        EXPECT_EQ(session->run(*state, bad, outputs).code(),
+                  StatusCode::InvalidArgument);
+      for (int round = 0; round < 2; ++round) {
+        const Status status = session->run(*state, {&good, 1}, outputs);
+        ASSERT_TRUE(status.isOk()) << status.message();
+      }
+      EXPECT_EQ(outputs[0].dims()[1], 4);
+      ASSERT_TRUE(state->fork(copy).isOk());
+      copy->reset();
+      ASSERT_TRUE(session->run(*copy, {&good, 1}, outputs).isOk());
+      EXPECT_EQ(outputs[0].dims()[1], 2);
+      copy.reset();
+      state.reset();
+      session.reset();
+      EXPECT_TRUE(processes->conclude(Status::ok()).isOk());
+    });
+  for (std::thread &thread : threads)
+    thread.join();
 }
 
 TEST(State, throughTheCApi) {

@@ -88,7 +88,8 @@ void PendingCollectives::abortAll() {
   clear();
 }
 
-PatientDeadline PendingCollectives::startWait() const {
+PatientDeadline PendingCollectives::startWait() {
+  failedSince.reset();
   static const std::function<uint64_t()> nobody;
   return pending.empty() ? PatientDeadline(std::chrono::milliseconds(0), nobody)
                          : PatientDeadline(pending.front().by->timeout(),
@@ -106,8 +107,10 @@ Status PendingCollectives::check(PatientDeadline &deadline) {
                   message("failed: ", cudaGetErrorString(error)));
     reuse(pending[done++]);
   }
-  if (done > 0)
+  if (done > 0) {
     deadline.restart();
+    failedSince.reset();
+  }
   pending.erase(pending.begin(),
                 pending.begin() + static_cast<std::ptrdiff_t>(done));
   if (pending.empty())
@@ -117,7 +120,10 @@ Status PendingCollectives::check(PatientDeadline &deadline) {
     return fail(first, message("failed: ", status.message()));
   // What others have begun may still end: soon, or never.
   constexpr std::chrono::seconds kGrace{1};
-  if (first.by->hasFailed() && deadline.waited() > kGrace)
+  const auto now = std::chrono::steady_clock::now();
+  if (first.by->hasFailed() && !failedSince)
+    failedSince = now;
+  if (failedSince && now - *failedSince > kGrace)
     return fail(first, "was given up, since another rank has failed");
   if (deadline.hasPassed())
     return fail(first,

@@ -19,6 +19,7 @@
 #include <cuda_runtime_api.h>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -107,7 +108,7 @@ public:
   /// The same of those that are done.
   void forgetDone();
   /// For a wait for these, as patient as the first one's communicator.
-  PatientDeadline startWait() const;
+  PatientDeadline startWait();
   /// Forgets what is done; `deadline` starts anew where that is something. Error:
   /// one has failed, or the first has not been done for too long; all
   /// communicators are then aborted.
@@ -137,6 +138,8 @@ private:
 
   CapturedCollectives *capturing = nullptr;
   std::vector<Entry> pending; ///< in order; few, since each run ends in a wait
+  /// When a wait has found that another rank failed.
+  std::optional<std::chrono::steady_clock::time_point> failedSince;
   std::vector<cudaEvent_t> spare; ///< events are used again
 };
 
