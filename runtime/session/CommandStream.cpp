@@ -125,7 +125,8 @@ Status CommandStream::receiveAny(Command &command,
   std::span<const std::byte> piece;
   SHARDC_RETURN_IF_ERROR(receivePiece(piece));
   words.resize(piece.size() / sizeof(int64_t));
-  std::memcpy(words.data(), piece.data(), words.size() * sizeof(int64_t));
+  if (!words.empty())
+    std::memcpy(words.data(), piece.data(), words.size() * sizeof(int64_t));
   release();
   const std::span<const int64_t> said(words);
   SHARDC_RETURN_IF_ERROR(
