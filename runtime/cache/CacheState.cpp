@@ -12,16 +12,6 @@
 namespace shardc::runtime {
 namespace {
 
-using Layouts = flatbuffers::Vector<flatbuffers::Offset<artifact::DimLayout>>;
-
-Status resolveLayouts(const Layouts &layouts, std::span<const int64_t> scalars,
-                      std::vector<OwnedRuns> &dims) {
-  dims.resize(layouts.size());
-  for (uint32_t d = 0; d < layouts.size(); ++d)
-    SHARDC_RETURN_IF_ERROR(resolveLayout(*layouts.Get(d), scalars, dims[d]));
-  return Status::ok();
-}
-
 /// The size of that dim as some tensor of the request says, -1 if none does.
 int64_t sizeInRequest(const artifact::Program &program,
                       std::span<const TensorInfo> infos,
@@ -203,17 +193,22 @@ Status CacheState::prepare(const artifact::Program &program,
 /// that grows: only where these, or the program, are new are all ranks asked.
 Status CacheState::sizeParts(const artifact::Program &program,
                              StageScalars &scalars) {
-  std::vector<int64_t> sizes;
+  size_t known = 0;
+  bool isSame = true;
   for (uint32_t c = 0; c < entries.size(); ++c) {
     const artifact::CachePair *pair = program.caches()->Get(c);
     for (const auto *dims : {program.inputs()->Get(pair->input())->dims(),
                              program.outputs()->Get(pair->output())->dims()})
       for (uint32_t d = 0; d < dims->size(); ++d)
-        sizes.push_back(d == entries[c].dim ? 0 : scalars.mine()[dims->Get(d)]);
+        if (d != entries[c].dim) {
+          const int64_t size = scalars.mine()[dims->Get(d)];
+          if (known == cacheSizes.size())
+            cacheSizes.push_back(kUnbound); // the first run
+          isSame &= std::exchange(cacheSizes[known++], size) == size;
+        }
   }
-  if (sizes != cacheSizes)
+  if (!isSame)
     sizedFor.clear();
-  cacheSizes = std::move(sizes);
   if (sizedFor.count(&program))
     return Status::ok();
   bool isMoved = false;

@@ -70,10 +70,9 @@ private:
     if (artifact.manifest().copiesWeights &&
         !artifact.weightIsInArtifact(weight))
       return true;
-    std::vector<OwnedRuns> dims(weight.layout()->size());
-    for (uint32_t d = 0; d < dims.size(); ++d)
-      if (!resolveLayout(*weight.layout()->Get(d), scalars, dims[d]).isOk())
-        return true; // an error when it is loaded
+    std::vector<OwnedRuns> dims;
+    if (!resolveLayouts(*weight.layout(), scalars, dims).isOk())
+      return true; // an error when it is loaded
     int64_t offset = 0;
     return isContiguousBlock(dims, offset);
   }

@@ -7,11 +7,7 @@ static Status resolveBlock(const artifact::Output &output,
                            std::vector<OwnedRuns> &dims) {
   std::span<const int64_t> of;
   SHARDC_RETURN_IF_ERROR(scalars.of(rank, of));
-  dims.resize(output.layout()->size());
-  for (uint32_t d = 0; d < output.layout()->size(); ++d)
-    SHARDC_RETURN_IF_ERROR(
-        resolveLayout(*output.layout()->Get(d), of, dims[d]));
-  return Status::ok();
+  return resolveLayouts(*output.layout(), of, dims);
 }
 
 Status findOutputBlock(const artifact::Output &output, StageScalars &scalars,

@@ -2,11 +2,10 @@
 
 #include "runtime/base/Message.h"
 
+#include <algorithm>
+
 namespace shardc::runtime {
 namespace {
-
-/// Of one command; a sender that says more is none of ours.
-constexpr int64_t kMostBytes = int64_t(1) << 44;
 
 /// Takes words one by one; all are 0 once something was wrong.
 class Reader {
@@ -35,16 +34,6 @@ private:
   bool isWrong = false;
 };
 
-/// What is left of `room` bytes behind the input, negative if it has more.
-int64_t roomAfter(const CommandInput &input, int64_t room) {
-  int64_t elements = 1;
-  for (int64_t dim : input.dims)
-    if (__builtin_mul_overflow(elements, dim, &elements) ||
-        elements > kMostBytes)
-      return -1;
-  return room - artifact::storageBytes(input.element, elements);
-}
-
 void readInput(Reader &from, CommandInput &input) {
   input.input = from.take();
   input.element =
@@ -57,28 +46,31 @@ void readInput(Reader &from, CommandInput &input) {
 } // namespace
 
 int64_t CommandInput::bytes() const {
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end())
+    return 0; // however large the others are
   int64_t elements = 1;
   for (int64_t dim : dims)
-    elements *= dim;
+    if (__builtin_mul_overflow(elements, dim, &elements) ||
+        elements > kMostBytes)
+      return kMostBytes + 1;
   return artifact::storageBytes(element, elements);
 }
 
 int64_t Command::bytes() const {
   int64_t sum = 0;
   for (const CommandRequest &request : requests)
-    for (const CommandInput &input : request.inputs)
-      sum += input.bytes();
+    for (const CommandInput &input : request)
+      sum = std::min(sum + input.bytes(), kMostBytes + 1);
   return sum;
 }
 
-void encode(const Command &command, std::vector<int64_t> &words) {
-  words.assign({static_cast<int64_t>(command.kind), command.state, command.copy,
-                command.replica, command.capacity,
-                static_cast<int64_t>(command.requests.size())});
+void append(const Command &command, std::vector<int64_t> &words) {
+  words.insert(words.end(), {static_cast<int64_t>(command.kind), command.state,
+                             command.copy, command.replica, command.capacity,
+                             static_cast<int64_t>(command.requests.size())});
   for (const CommandRequest &request : command.requests) {
-    words.push_back(request.state);
-    words.push_back(static_cast<int64_t>(request.inputs.size()));
-    for (const CommandInput &input : request.inputs) {
+    words.push_back(static_cast<int64_t>(request.size()));
+    for (const CommandInput &input : request) {
       words.insert(words.end(), {input.input, int64_t(input.element),
                                  static_cast<int64_t>(input.dims.size())});
       words.insert(words.end(), input.dims.begin(), input.dims.end());
@@ -96,17 +88,15 @@ Status decode(std::span<const int64_t> words, Command &command) {
   command.replica = from.take();
   command.capacity = from.take();
   command.requests.resize(from.takeCount());
-  int64_t room = kMostBytes;
   for (CommandRequest &request : command.requests) {
-    request.state = from.take();
-    request.inputs.resize(from.takeCount());
-    for (CommandInput &input : request.inputs) {
+    request.resize(from.takeCount());
+    for (CommandInput &input : request)
       readInput(from, input);
-      if (room >= 0 && !from.failed())
-        room = roomAfter(input, room);
-    }
   }
-  if (from.isDone() && room >= 0)
+  const bool hasState =
+      command.kind == Command::Kind::Run && command.state != 0;
+  if (from.isDone() && command.bytes() <= kMostBytes &&
+      (!hasState || command.requests.size() == 1))
     return Status::ok();
   return artifactError("rank 0 sent a command that is none; start the same "
                        "shardrun on all machines");

@@ -3,8 +3,8 @@
 // Rank 0 alone is called by users; the others do what it says, in its order: run
 // requests, make, copy, empty and drop states. As words:
 //
-//   run   state  copy  replica  capacity  1 request   state  1 input
-//   0     0      0     0        0         1           7      1
+//   run   state 7  copy  replica  capacity  1 request   1 input
+//   0     7        0     0        0         1           1
 //   input 2   element int64   rank 2   dims [1, 5]
 //   2         7               2        1 5
 //
@@ -23,22 +23,23 @@
 
 namespace shardc::runtime {
 
+/// Of one command: more than a machine can have.
+inline constexpr int64_t kMostBytes = int64_t(1) << 44;
+
 struct CommandInput {
   int64_t input = 0; ///< of the model, by number
   ElementType element = artifact::ElementType_Float32;
   std::vector<int64_t> dims;
 
-  int64_t bytes() const; ///< that follow
+  /// That follow; more than kMostBytes where they cannot be counted.
+  int64_t bytes() const;
 };
 
-struct CommandRequest {
-  int64_t state = 0; ///< its number; 0: without
-  std::vector<CommandInput> inputs;
-};
+using CommandRequest = std::vector<CommandInput>;
 
 struct Command {
   enum class Kind {
-    Run,         ///< `requests`; one with a state on the state's replica
+    Run,         ///< `requests`; one, on its replica, where there is a `state`
     CreateState, ///< `state`, on `replica`, for `capacity` positions
     CopyState,   ///< `copy` becomes as `state` is
     ResetState,
@@ -46,15 +47,16 @@ struct Command {
     End, ///< the session is closed
   };
   Kind kind = Kind::Run;
-  int64_t state = 0, copy = 0;
+  int64_t state = 0, copy = 0; ///< by number; 0: without
   int64_t replica = 0, capacity = 0;
   std::vector<CommandRequest> requests = {};
 
   int64_t bytes() const; ///< of all inputs
 };
 
-void encode(const Command &command, std::vector<int64_t> &words);
-/// Error if they are none, or name more bytes than a machine can have.
+/// Its words, behind those that there are.
+void append(const Command &command, std::vector<int64_t> &words);
+/// Error if they are none, or name more than kMostBytes.
 Status decode(std::span<const int64_t> words, Command &command);
 
 } // namespace shardc::runtime

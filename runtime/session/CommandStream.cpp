@@ -39,36 +39,34 @@ CommandStream::CommandStream(Transport &transport, uint32_t session,
       children.push_back(&transport.stream(child, kCommandStream, kCommands));
 }
 
-/// It may still be at the run before this one.
-Status CommandStream::prepare(Stream &child, int64_t bytes,
-                              std::byte *&memory) {
-  const Status status =
-      transport.waitPatiently(timeout, [&](Deadline deadline) {
-        return child.prepare(bytes, memory, deadline);
-      });
-  if (!Transport::isTimeout(status))
-    return status;
-  return transport.abort(artifactError(
-      transport.rankText(transport.rank()), " ",
-      waitText(timeout,
-               message(" for ", transport.rankTextWithPlace(child.otherRank()),
-                       " to take a command; all processes but rank 0 "
-                       "have to follow() it"))));
+/// Valid until the next one.
+std::span<const std::byte> CommandStream::messageOf(const Command &command) {
+  words.assign(1, session);
+  append(command, words);
+  return std::as_bytes(std::span(words));
 }
 
+/// Some may still be at the run before this one.
 Status CommandStream::sendPiece(std::span<const std::byte> piece) {
-  const auto bytes = static_cast<int64_t>(piece.size());
   for (Stream *child : children) {
-    std::byte *to = nullptr;
-    SHARDC_RETURN_IF_ERROR(prepare(*child, bytes, to));
-    if (bytes > 0)
-      std::memcpy(to, piece.data(), piece.size());
-    child->commit(bytes, 0);
+    const Status status =
+        transport.waitPatiently(timeout, [&](Deadline deadline) {
+          return child->send(piece, deadline);
+        });
+    if (Transport::isTimeout(status))
+      return transport.abort(artifactError(
+          transport.rankText(transport.rank()), " ",
+          waitText(timeout,
+                   message(" for ",
+                           transport.rankTextWithPlace(child->otherRank()),
+                           " to take a command; all processes but rank 0 "
+                           "have to follow() it"))));
+    SHARDC_RETURN_IF_ERROR(status);
   }
   return Status::ok();
 }
 
-/// What came has gone on already. Until release().
+/// What came has gone on already; it is there until the parent's release().
 Status CommandStream::receivePiece(std::span<const std::byte> &piece) {
   SHARDC_RETURN_IF_ERROR(
       transport.waitForMessages(std::array{parent}, std::nullopt));
@@ -76,16 +74,12 @@ Status CommandStream::receivePiece(std::span<const std::byte> &piece) {
   return sendPiece(piece);
 }
 
-void CommandStream::release() { parent->release(); }
-
 Status CommandStream::send(const Command &command,
                            std::span<const void *const> data) {
-  encode(command, words);
-  words.insert(words.begin(), session);
-  SHARDC_RETURN_IF_ERROR(sendPiece(std::as_bytes(std::span(words))));
+  SHARDC_RETURN_IF_ERROR(sendPiece(messageOf(command)));
   auto next = data.begin();
   for (const CommandRequest &request : command.requests)
-    for (const CommandInput &input : request.inputs) {
+    for (const CommandInput &input : request) {
       const auto *from = static_cast<const std::byte *>(*next++);
       SHARDC_RETURN_IF_ERROR(
           forEachPiece(input.bytes(), [&](int64_t at, int64_t bytes) {
@@ -96,19 +90,11 @@ Status CommandStream::send(const Command &command,
 }
 
 void CommandStream::sendEnd() {
-  encode({.kind = Command::Kind::End}, words);
-  words.insert(words.begin(), session);
-  const auto said = std::as_bytes(std::span(words));
-  const auto bytes = static_cast<int64_t>(said.size());
+  const auto message = messageOf({.kind = Command::Kind::End});
   const Deadline soon =
       std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  for (Stream *child : children) {
-    std::byte *to = nullptr;
-    if (!child->prepare(bytes, to, soon).isOk())
-      continue;
-    std::memcpy(to, said.data(), said.size());
-    child->commit(bytes, 0);
-  }
+  for (Stream *child : children)
+    (void)child->send(message, soon);
 }
 
 Status CommandStream::receive(Command &command,
@@ -127,14 +113,14 @@ Status CommandStream::receiveAny(Command &command,
   words.resize(piece.size() / sizeof(int64_t));
   if (!words.empty())
     std::memcpy(words.data(), piece.data(), words.size() * sizeof(int64_t));
-  release();
+  parent->release();
   const std::span<const int64_t> said(words);
   SHARDC_RETURN_IF_ERROR(
       decode(said.subspan(std::min<size_t>(1, said.size())), command));
   ofSession = said[0];
   int64_t total = 0;
   for (const CommandRequest &request : command.requests)
-    for (const CommandInput &input : request.inputs)
+    for (const CommandInput &input : request)
       total += aligned(input.bytes());
   if (memory.size() < total && !memory.allocate(total))
     return artifactError("out of memory for ", total,
@@ -142,7 +128,7 @@ Status CommandStream::receiveAny(Command &command,
   data.clear();
   std::byte *to = memory.data();
   for (const CommandRequest &request : command.requests)
-    for (const CommandInput &input : request.inputs) {
+    for (const CommandInput &input : request) {
       data.push_back(to);
       SHARDC_RETURN_IF_ERROR(
           forEachPiece(input.bytes(), [&](int64_t at, int64_t bytes) {
@@ -151,7 +137,7 @@ Status CommandStream::receiveAny(Command &command,
               return artifactError("rank 0 sent ", piece.size(),
                                    " bytes of an input, expected ", bytes);
             std::memcpy(to + at, piece.data(), piece.size());
-            release();
+            parent->release();
             return Status::ok();
           }));
       to += aligned(input.bytes());

@@ -35,13 +35,11 @@ public:
   Status receive(Command &command, std::vector<const void *> &data);
 
 private:
+  std::span<const std::byte> messageOf(const Command &command);
   Status sendPiece(std::span<const std::byte> piece);
   Status receivePiece(std::span<const std::byte> &piece);
-  void release();
   Status receiveAny(Command &command, std::vector<const void *> &data,
                     int64_t &ofSession);
-
-  Status prepare(Stream &child, int64_t bytes, std::byte *&memory);
 
   Transport &transport;
   const int64_t session;

@@ -155,6 +155,22 @@ Status Pipeline::checkOutputs(const PipelineRequest &request) const {
                              " output tensors, found ", request.outputs.size());
 }
 
+Status Pipeline::checkRequest(const PipelineRequest &request,
+                              std::vector<InputTensor> &all,
+                              std::vector<const InputTensor *> &ordered) const {
+  SHARDC_RETURN_IF_ERROR(checkOutputs(request));
+  all.assign(request.inputs.begin(), request.inputs.end());
+  std::vector<InputTensor> past;
+  for (size_t s = 0; request.states && s < stages.size(); ++s)
+    if (CacheState *caches = (*request.states)[s].get()) {
+      SHARDC_RETURN_IF_ERROR(caches->addPast(inputs(), request.inputs, past));
+      all.insert(all.end(), past.begin() + std::ssize(request.inputs),
+                 past.end());
+    }
+  ordered.resize(inputs().size());
+  return matchInputs(inputs(), all, ordered);
+}
+
 Status Pipeline::prepare(const PipelineRequest &request, size_t number) {
   SHARDC_RETURN_IF_ERROR(checkOutputs(request));
   std::vector<InputTensor> &all = given[number];

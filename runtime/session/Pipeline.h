@@ -38,8 +38,12 @@ public:
   /// an error all of them have failed. A state is that of one request at most.
   Status run(std::span<const PipelineRequest> requests);
   Status createStates(int64_t capacity, StageStates &states);
-  /// Whether a request has a tensor for each output.
-  Status checkOutputs(const PipelineRequest &request) const;
+  /// What is wrong with a request by itself, before any stage has it.
+  /// `ordered`, by input of the model, are its tensors in `all`: the request's,
+  /// then those that its states keep, without elements.
+  Status checkRequest(const PipelineRequest &request,
+                      std::vector<InputTensor> &all,
+                      std::vector<const InputTensor *> &ordered) const;
 
   /// Of the model.
   const std::vector<TensorInfo> &inputs() const {
@@ -60,6 +64,7 @@ private:
       : artifact(artifact), world(world), stageChannels(world) {}
   Status start(int replica, const SessionOptions &options);
   Status describeOutputs();
+  Status checkOutputs(const PipelineRequest &request) const;
   Status cut(const PipelineRequest &request, MicroBatches &into);
   Status runParts(std::span<const PipelineRequest> parts);
   Status prepare(const PipelineRequest &request, size_t number);

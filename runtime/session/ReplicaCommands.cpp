@@ -1,6 +1,5 @@
 //===- ReplicaCommands.cpp - What rank 0 tells, and the others do ---------===//
 #include "runtime/base/Message.h"
-#include "runtime/plan/InputBinding.h"
 #include "runtime/session/Processes.h"
 #include "runtime/session/Replicas.h"
 
@@ -31,50 +30,23 @@ Status Replicas::tell(const Command &command,
   return world.ended(commands->send(command, data));
 }
 
-/// A state has those that are kept: they stand for tensors without elements.
-static Status checkInputs(const std::vector<TensorInfo> &infos,
-                          const std::vector<char> &isKept,
-                          std::span<const InputTensor> given,
-                          std::vector<const InputTensor *> &ordered) {
-  constexpr int64_t kNone[kMaxRank] = {};
-  std::vector<InputTensor> all(given.begin(), given.end());
-  for (size_t i = 0; i < infos.size(); ++i) {
-    if (!isKept[i])
-      continue;
-    for (const InputTensor &tensor : given)
-      if (tensor.name == infos[i].name)
-        return argumentError("input '", infos[i].name,
-                             "' is kept by the state; leave it out");
-    all.push_back(
-        {infos[i].name, infos[i].element, {kNone, infos[i].dims.size()}});
-  }
-  return matchInputs(infos, all, ordered);
-}
-
 /// What is wrong with requests by themselves is found before anybody is told:
 /// it is no error of the others.
 Status Replicas::describe(std::span<const PipelineRequest> requests,
-                          int64_t state, Command &command) {
-  const std::vector<TensorInfo> &infos = pipelines[0]->inputs();
-  std::vector<const InputTensor *> ordered(infos.size());
-  std::vector<char> isKept(infos.size());
-  for (const CacheInfo &cache : pipelines[0]->caches())
-    isKept[cache.input] = state != 0;
+                          Command &command) {
+  std::vector<InputTensor> all;
+  std::vector<const InputTensor *> ordered;
   commandData.clear();
   for (const PipelineRequest &request : requests) {
-    SHARDC_RETURN_IF_ERROR(pipelines[0]->checkOutputs(request));
-    SHARDC_RETURN_IF_ERROR(checkInputs(infos, isKept, request.inputs, ordered));
+    SHARDC_RETURN_IF_ERROR(pipelines[0]->checkRequest(request, all, ordered));
     CommandRequest &into = command.requests.emplace_back();
-    into.state = state;
-    for (const InputTensor &input : request.inputs) {
-      auto named = std::find_if(infos.begin(), infos.end(), [&](auto &info) {
-        return info.name == input.name;
-      });
-      if (named == infos.end())
-        return argumentError("the model has no input '", input.name, "'");
-      into.inputs.push_back({named - infos.begin(),
-                             input.element,
-                             {input.dims.begin(), input.dims.end()}});
+    for (size_t i = 0; i < ordered.size(); ++i) {
+      const InputTensor &input = *ordered[i];
+      if (&input - all.data() >= std::ssize(request.inputs))
+        continue; // the state has it
+      into.push_back({static_cast<int64_t>(i),
+                      input.element,
+                      {input.dims.begin(), input.dims.end()}});
       commandData.push_back(input.data);
     }
   }
@@ -222,11 +194,10 @@ Status Replicas::obeyRun(const Command &command,
   std::vector<std::vector<Tensor>> outputs(command.requests.size());
   std::vector<PipelineRequest> requests;
   KeptState *state = nullptr;
+  if (command.state != 0)
+    SHARDC_RETURN_IF_ERROR(findState(command.state, state));
   for (size_t r = 0; r < command.requests.size(); ++r) {
-    const CommandRequest &request = command.requests[r];
-    if (request.state != 0)
-      SHARDC_RETURN_IF_ERROR(findState(request.state, state));
-    for (const CommandInput &input : request.inputs) {
+    for (const CommandInput &input : command.requests[r]) {
       if (input.input >= static_cast<int64_t>(infos.size()))
         return artifactError("rank 0 names an input that there is not");
       inputs[r].push_back({infos[static_cast<size_t>(input.input)].name,

@@ -210,7 +210,7 @@ Status Replicas::run(std::span<const PipelineRequest> requests) {
     return withFiles([&] { return runShares(requests); });
   std::lock_guard lock(oneAtATime);
   Command command;
-  SHARDC_RETURN_IF_ERROR(describe(requests, /*state=*/0, command));
+  SHARDC_RETURN_IF_ERROR(describe(requests, command));
   return asAll([&] {
     SHARDC_RETURN_IF_ERROR(tell(command, commandData));
     return withFiles([&] { return runShares(requests); });
@@ -224,8 +224,8 @@ Status Replicas::runWith(KeptState &state, const PipelineRequest &request) {
   if (!processes)
     return withFiles(run);
   std::lock_guard lock(oneAtATime);
-  Command command;
-  SHARDC_RETURN_IF_ERROR(describe({&whole, 1}, state.number, command));
+  Command command{.state = state.number};
+  SHARDC_RETURN_IF_ERROR(describe({&whole, 1}, command));
   return asAll([&] {
     SHARDC_RETURN_IF_ERROR(tell(command, commandData));
     return withFiles(run);

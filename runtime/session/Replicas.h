@@ -89,8 +89,7 @@ private:
   // ReplicaCommands.cpp
   Status checkLeads() const;
   Status tell(const Command &command, std::span<const void *const> data = {});
-  Status describe(std::span<const PipelineRequest> requests, int64_t state,
-                  Command &command);
+  Status describe(std::span<const PipelineRequest> requests, Command &command);
   Status makeState(int64_t number, size_t replica, int64_t capacity,
                    std::unique_ptr<KeptState> &state);
   Status makeCopy(const KeptState &state, int64_t number,

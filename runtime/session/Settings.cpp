@@ -1,21 +1,14 @@
 #include "runtime/session/Settings.h"
 
-#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 namespace shardc::runtime {
 
 static constexpr std::chrono::milliseconds kDefaultTimeout{60'000};
 static constexpr int kMostThreads = 1024;
-
-static Status checkThreads(int threads, const char *what) {
-  return threads >= 0 && threads <= kMostThreads
-             ? Status::ok()
-             : argumentError(what, " is ", threads,
-                             ", expected a number from 1 to ", kMostThreads,
-                             ", or 0: a share of the cores");
-}
 
 /// Leaves `duration` where there is no such variable.
 static Status readSeconds(const char *name, double least, const char *example,
@@ -42,14 +35,17 @@ Status readTimeout(std::chrono::milliseconds &timeout) {
 Status readThreads(int &threads) {
   const char *text = std::getenv("SHARDC_THREADS");
   if (!text || threads != 0)
-    return checkThreads(threads, "threads");
-  char *end = nullptr;
-  const long count = std::strtol(text, &end, 10);
-  threads = static_cast<int>(std::clamp<long>(count, -1, kMostThreads + 1));
-  if (end == text || *end != '\0' || count == 0)
-    return argumentError("SHARDC_THREADS is '", text,
-                         "', expected a number from 1 to ", kMostThreads);
-  return checkThreads(threads, "SHARDC_THREADS");
+    return threads >= 0 && threads <= kMostThreads
+               ? Status::ok()
+               : argumentError("threads is ", threads, ", expected 1 to ",
+                               kMostThreads, ", or 0: a share of the cores");
+  const char *end = text + std::strlen(text);
+  const auto [read, error] = std::from_chars(text, end, threads);
+  return read == end && error == std::errc() && threads >= 1 &&
+                 threads <= kMostThreads
+             ? Status::ok()
+             : argumentError("SHARDC_THREADS is '", text,
+                             "', expected a number from 1 to ", kMostThreads);
 }
 
 Status readHeartbeat(std::chrono::milliseconds &silence) {

@@ -93,13 +93,7 @@ Status Stage::findSizes() {
 
 Status Stage::sendFoundSizes(const Rank &rank) const {
   Stream &stream = place.world.transport->stream(0, kOutputStream, kOutputs);
-  const auto said = std::as_bytes(rank.foundSymbols());
-  std::byte *memory = nullptr;
-  SHARDC_RETURN_IF_ERROR(
-      stream.prepare(static_cast<int64_t>(said.size()), memory, std::nullopt));
-  std::memcpy(memory, said.data(), said.size());
-  stream.commit(static_cast<int64_t>(said.size()), 0);
-  return Status::ok();
+  return stream.send(std::as_bytes(rank.foundSymbols()), std::nullopt);
 }
 
 Status Stage::receiveFoundSizes(std::vector<int64_t> &symbols) const {
@@ -177,9 +171,10 @@ Status Stage::receiveOutput(uint32_t output, int rank) {
   const OutputBlock &block =
       current->outputBlocks[output][static_cast<size_t>(rank)];
   const Tensor &whole = step.outputs[program().outputs()->Get(output)->index()];
-  int64_t dims[kMaxRank] = {}, elements = 1;
+  const int64_t elements = block.numElements();
+  int64_t dims[kMaxRank] = {};
   for (size_t d = 0; d < block.dims.size(); ++d)
-    elements *= dims[d] = block.dims[d].localSize;
+    dims[d] = block.dims[d].localSize;
   const int64_t bytes = artifact::storageBytes(whole.element(), elements);
   if (collected.size() < bytes && !collected.allocate(bytes))
     return artifactError("out of memory for ", bytes, " bytes of an output");

@@ -132,6 +132,14 @@ Status resolveLayout(const artifact::DimLayout &layout,
   return Status::ok();
 }
 
+Status resolveLayouts(const Layouts &layouts, std::span<const int64_t> scalars,
+                      std::vector<OwnedRuns> &dims) {
+  dims.resize(layouts.size());
+  for (uint32_t d = 0; d < layouts.size(); ++d)
+    SHARDC_RETURN_IF_ERROR(resolveLayout(*layouts.Get(d), scalars, dims[d]));
+  return Status::ok();
+}
+
 bool isContiguousBlock(std::span<const OwnedRuns> dims, int64_t &offset) {
   offset = 0;
   for (const OwnedRuns &dim : dims)

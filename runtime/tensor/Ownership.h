@@ -49,6 +49,11 @@ int64_t wayBegin(int64_t size, int64_t ways,
 Status resolveLayout(const artifact::DimLayout &layout,
                      std::span<const int64_t> scalars, OwnedRuns &owned);
 
+/// The same of all dims of a tensor.
+using Layouts = flatbuffers::Vector<flatbuffers::Offset<artifact::DimLayout>>;
+Status resolveLayouts(const Layouts &layouts, std::span<const int64_t> scalars,
+                      std::vector<OwnedRuns> &dims);
+
 /// Whether the block that `dims` describe is one piece of the row-major global
 /// tensor; `offset` is then its first element. An empty block is.
 bool isContiguousBlock(std::span<const OwnedRuns> dims, int64_t &offset);

@@ -4,6 +4,7 @@
 #include "runtime/transport/Transport.h"
 #include "runtime/transport/TransportPeer.h"
 
+#include <cstring>
 #include <unistd.h>
 
 namespace shardc::runtime {
@@ -43,6 +44,17 @@ void Stream::commit(int64_t bytes, uint64_t tag) {
                            options};
   transport.send(*transport.peers[static_cast<size_t>(peer)], *this, header,
                  next.memory.data());
+}
+
+Status Stream::send(std::span<const std::byte> message,
+                    std::optional<Deadline> deadline) {
+  std::byte *memory = nullptr;
+  const auto bytes = static_cast<int64_t>(message.size());
+  SHARDC_RETURN_IF_ERROR(prepare(bytes, memory, deadline));
+  if (bytes > 0)
+    std::memcpy(memory, message.data(), message.size());
+  commit(bytes, 0);
+  return Status::ok();
 }
 
 std::byte *Stream::arriving(const FrameHeader &header) {

@@ -63,6 +63,10 @@ public:
   /// should agree on, such as the number of the instruction.
   void commit(int64_t bytes, uint64_t tag);
 
+  /// Both, of a message that is there: a copy of it.
+  Status send(std::span<const std::byte> message,
+              std::optional<std::chrono::steady_clock::time_point> deadline);
+
   bool hasArrived() const {
     return arrived.load(std::memory_order_acquire) > released;
   }

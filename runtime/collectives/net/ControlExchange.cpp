@@ -4,19 +4,7 @@
 #include "runtime/collectives/WaitText.h"
 #include "runtime/transport/StreamNumbers.h"
 
-#include <cstring>
-
 namespace shardc::runtime {
-
-Status ControlExchange::send(Stream &stream, std::span<const std::byte> said) {
-  std::byte *memory = nullptr;
-  const auto count = static_cast<int64_t>(said.size());
-  SHARDC_RETURN_IF_ERROR(stream.prepare(count, memory, std::nullopt));
-  if (count > 0)
-    std::memcpy(memory, said.data(), said.size());
-  stream.commit(count, 0);
-  return Status::ok();
-}
 
 Status ControlExchange::receive() {
   // Others may still be at the end of the run before this one.
@@ -38,7 +26,7 @@ Status ControlExchange::receive() {
 Status ControlExchange::ask(std::span<const std::byte> said,
                             size_t recordBytes) {
   all.assign(1, &transport.stream(0, kControlStream, {}));
-  SHARDC_RETURN_IF_ERROR(send(*all[0], said));
+  SHARDC_RETURN_IF_ERROR(all[0]->send(said, std::nullopt));
   SHARDC_RETURN_IF_ERROR(receive());
   if (found().size() % recordBytes == 0)
     return Status::ok();
@@ -57,7 +45,7 @@ Status ControlExchange::receiveAll() {
 
 Status ControlExchange::answer(Stream &other, std::span<const std::byte> said) {
   other.release();
-  return send(other, said);
+  return other.send(said, std::nullopt);
 }
 
 } // namespace shardc::runtime

@@ -46,7 +46,6 @@ public:
   Transport &transport;
 
 private:
-  Status send(Stream &stream, std::span<const std::byte> said);
   Status receive();
 
   const std::chrono::milliseconds timeout;

@@ -156,23 +156,24 @@ TEST_P(FlightTest, aGroupMayGoWhileAnotherWaits) {
   });
 }
 
+/// A sum over the second group ends with an error.
+static void expectNobodyComes(const Rank &rank,
+                              std::unique_ptr<Communicator> &second) {
+  OnDevice value(rank, kFloat, {1}, std::vector<float>{1});
+  Status status = reduceAlone({second.get(), rank.device, rank.stream}, value);
+  if (status.isOk())
+    status = rank.stream->synchronize();
+  EXPECT_FALSE(status.isOk());
+  second.reset();
+}
+
 /// Not longer than nobody gets on, but as long as somebody does.
 TEST_P(FlightTest, whoGetsOnIsWaitedFor) {
   std::atomic<uint64_t> moves = 0;
   const auto begin = std::chrono::steady_clock::now();
-  onSecondGroup(
-      kImpatient, {},
-      [&](const Rank &rank, auto &second) {
-        OnDevice value(rank, kFloat, {1}, std::vector<float>{1});
-        Status status =
-            reduceAlone({second.get(), rank.device, rank.stream}, value);
-        if (status.isOk())
-          status = rank.stream->synchronize();
-        EXPECT_FALSE(status.isOk());
-        second.reset();
-      },
-      // Whoever is patient for a while asks some eight times in it.
-      [&] { return moves < 20 ? ++moves : moves.load(); });
+  onSecondGroup(kImpatient, {}, expectNobodyComes,
+                // Whoever is patient for a while asks some eight times in it.
+                [&] { return moves < 20 ? ++moves : moves.load(); });
   EXPECT_GT(std::chrono::steady_clock::now() - begin, 2 * kImpatient);
   EXPECT_EQ(moves, 20u);
 }
@@ -180,17 +181,7 @@ TEST_P(FlightTest, whoGetsOnIsWaitedFor) {
 /// However long the others would wait for it.
 TEST_P(FlightTest, whoHasFailedIsNotWaitedFor) {
   constexpr std::chrono::hours kForEver{1};
-  onSecondGroup(
-      kForEver, [] { return true; },
-      [](const Rank &rank, auto &second) {
-        OnDevice value(rank, kFloat, {1}, std::vector<float>{1});
-        Status status =
-            reduceAlone({second.get(), rank.device, rank.stream}, value);
-        if (status.isOk())
-          status = rank.stream->synchronize();
-        EXPECT_FALSE(status.isOk());
-        second.reset();
-      });
+  onSecondGroup(kForEver, [] { return true; }, expectNobodyComes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, FlightTest,

@@ -18,33 +18,60 @@ using namespace test;
 Command twoRequests() {
   Command command;
   command.requests = {
-      {0, {{2, artifact::ElementType_Int64, {1, 5}}, {0, Float32, {}}}},
-      {3, {{1, Float32, {0, 7}}}}};
+      {{2, artifact::ElementType_Int64, {1, 5}}, {0, Float32, {}}},
+      {{1, Float32, {0, 7}}}};
   return command;
 }
 
 TEST(Command, isWhatWasEncoded) {
   std::vector<int64_t> words;
-  encode(twoRequests(), words);
+  append(twoRequests(), words);
   Command command;
   ASSERT_TRUE(decode(words, command).isOk());
   EXPECT_EQ(command.kind, Command::Kind::Run);
   ASSERT_EQ(command.requests.size(), 2u);
-  EXPECT_EQ(command.requests[1].state, 3);
-  const CommandInput &input = command.requests[0].inputs[0];
+  EXPECT_EQ(command.state, 0);
+  const CommandInput &input = command.requests[0][0];
   EXPECT_EQ(input.input, 2);
   EXPECT_EQ(input.dims, (std::vector<int64_t>{1, 5}));
   EXPECT_EQ(command.bytes(), 5 * 8 + 4);
-  encode({.kind = Command::Kind::CopyState, .state = 4, .copy = 9}, words);
+  Command withState;
+  withState.state = 3;
+  withState.requests = {{{1, Float32, {2}}}};
+  words.clear();
+  append(withState, words);
+  ASSERT_TRUE(decode(words, command).isOk());
+  EXPECT_EQ(command.state, 3);
+  words.clear();
+  append({.kind = Command::Kind::CopyState, .state = 4, .copy = 9}, words);
   ASSERT_TRUE(decode(words, command).isOk());
   EXPECT_EQ(command.copy, 9);
   EXPECT_TRUE(command.requests.empty());
 }
 
+/// Inputs without elements have no bytes, however large their other dims are.
+TEST(Command, countsNoBytesOfEmptyInputs) {
+  Command command;
+  command.requests = {{{0, Float32, {int64_t(1) << 40, int64_t(1) << 40, 0}}}};
+  std::vector<int64_t> words;
+  append(command, words);
+  ASSERT_TRUE(decode(words, command).isOk());
+  EXPECT_EQ(command.bytes(), 0);
+}
+
+/// A state is that of one request.
+TEST(Command, hasOneRequestWithAState) {
+  Command command = twoRequests();
+  command.state = 3;
+  std::vector<int64_t> words;
+  append(command, words);
+  EXPECT_FALSE(decode(words, command).isOk());
+}
+
 /// Words of any kind are a command whose sizes can be believed, or an error.
 TEST(Command, isNoneWithOtherWords) {
   std::vector<int64_t> words;
-  encode(twoRequests(), words);
+  append(twoRequests(), words);
   Command command;
   for (size_t length = 0; length < words.size(); ++length)
     EXPECT_FALSE(decode({words.data(), length}, command).isOk()) << length;
@@ -66,10 +93,9 @@ TEST(CommandStream, reachesAllAlongTheTree) {
   std::iota(large.begin(), large.end(), 0.0f);
   const std::vector<int64_t> small{7, 8, 9};
   Command command;
-  command.requests = {{0,
-                       {{0, Float32, {1 << 20}},
-                        {1, Float32, {0}},
-                        {2, artifact::ElementType_Int64, {3}}}}};
+  command.requests = {{{0, Float32, {1 << 20}},
+                       {1, Float32, {0}},
+                       {2, artifact::ElementType_Int64, {3}}}};
   for (int size : {2, 3, 7})
     onFakeProcesses(size, [&](Transport &transport) {
       if (transport.rank() == 0) {

@@ -115,7 +115,7 @@ TEST(Peer, aCommandThatIsNoneIsAnError) {
        {std::vector<int64_t>{},
         {7},
         {7, 0, 0, 0, 0, 0, 1 << 20},
-        {7, 0, 0, 0, 0, 0, 1, 0, 1, 0, 7, 2, int64_t(1) << 40, 1 << 20},
+        {7, 0, 0, 0, 0, 0, 1, 1, 0, 7, 2, int64_t(1) << 40, 1 << 20},
         {7, 99, 0, 0, 0, 0, 0},
         {7, 0, 0, 0, 0, 0, 0, 5}})
     test::onFakeProcesses(2, [&](Transport &transport) {
