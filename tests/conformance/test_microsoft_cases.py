@@ -40,24 +40,33 @@ class MicrosoftCases(EndToEnd):
                     self.assertEqual(difference(case, [next(found) for _ in case.expected]), "")
 
     def test_lengths_whose_number_is_a_symbol(self):
-        """[b] or [2 * b]: what they are is known when it runs."""
+        """[b], [2 * b] or [3 * b + 2]: what they are is known when it runs."""
         cases = {case.name: case for case in with_expected(collect())}
         case = cases["Attention.lengths"]
         name = case.node.input[3]
         made = to_model([case])
         made.graph.initializer.remove(next(w for w in made.graph.initializer if w.name == name))
         made.graph.input.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT32, ["lengths"]))
-        onnx.save(made, self.folder / "model.onnx")
         data, outputs = self.folder / "inputs.npz", self.folder / "outputs"
-        for tp in (1, 2):
+        for tp, batch in ((1, ""), (2, ""), (1, "batch")):
+            for value in made.graph.input:
+                if batch and value.name != name:
+                    value.type.tensor_type.shape.dim[0].dim_param = batch
+            onnx.save(made, self.folder / "model.onnx")
             artifact = self.compile(self.folder / "model.onnx", tp)
             for other in (case, cases["Attention.parts"]):
                 np.savez(data, **case.inputs, **{name: other.weights[other.node.input[3]]})
                 self.run_ok("shardrun", artifact, "--inputs", data, "--outputs", outputs)
                 self.assertEqual(difference(other, read_outputs(outputs)), "")
+            # Ends of keys, then where queries and keys of each row begin, which padding says already.
+            begins = np.concatenate([case.weights[name], np.array([0, 3, 6, 0, 5, 9], np.int32)])
+            np.savez(data, **case.inputs, **{name: begins})
+            self.run_ok("shardrun", artifact, "--inputs", data, "--outputs", outputs)
+            self.assertEqual(difference(case, read_outputs(outputs)), "")
             np.savez(data, **case.inputs, **{name: np.array([5, 3, 1], np.int32)})
             done = program("shardrun", artifact, "--inputs", data)
-            self.assertIn("a mask of lengths numbers, expected 2 or twice as many", done.stderr)
+            expected = "batch, batch * 2 or batch * 3 + 2" if batch else "2, 4 or 8"
+            self.assertIn(f"a mask of lengths numbers, expected {expected}", done.stderr)
 
     def test_each_op_is_compared(self):
         """What an op is replaced by was recorded here, or is drawn at random in tests/fuzz/operators."""

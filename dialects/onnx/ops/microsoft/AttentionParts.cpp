@@ -122,8 +122,8 @@ static bool saysBatch(DimExpr size, DimExpr batch) {
 }
 
 /// Of ends, or ends and starts, of the keys that a row of the batch sees. The
-/// name of a dim does not say which: [b] is [2 * b] with starts at 0, which stand
-/// behind it here to be read in their place.
+/// name of a dim does not say which: [b] and [3 * b + 2] are [2 * b] with starts
+/// at 0, which stand behind what is there to be read in their place.
 static Value keysBetween(Decomposition &d, Value mask, DimExpr batch,
                          DimExpr keys) {
   mask = d.cast(mask, d.i64());
@@ -138,9 +138,15 @@ static Value keysBetween(Decomposition &d, Value mask, DimExpr batch,
   Value ends = perRow(isBatch ? mask : d.slice(mask, 0, 0, batch));
   if (areLengths)
     return d.make<LessOp>({positions, ends});
-  if (size != 2 * batch)
+  const bool hasStarts = size == 2 * batch;
+  if (!hasStarts)
     mask = d.concat({mask, d.expand(d.integer(d.i64(), 0), {batch})}, 0);
   Value starts = perRow(d.slice(mask, 0, batch, batch));
+  if (!hasStarts) {
+    Value areStarts = d.make<EqualOp>(
+        {d.integer(d.i64(), size), d.integer(d.i64(), 2 * batch)});
+    starts = d.make<WhereOp>({areStarts, starts, d.integer(d.i64(), 0)});
+  }
   return d.make<AndOp>({d.make<LessOp>({positions, ends}),
                         d.make<GreaterOrEqualOp>({positions, starts})});
 }
@@ -169,10 +175,15 @@ static LogicalResult expectLengths(Decomposition &d, DimExpr size,
                               d.op->getName().stripDialect() +
                                   ": the batch of a mask of " + size.str() +
                                   " lengths");
+  // (size - batch) (size - 2 batch) (size - 3 batch - 2) = 0
+  const DimExpr square = batch * batch;
   return d.inference.assume(
-      d.op, GuardKind::Equal, size * size + 2 * batch * batch, 3 * batch * size,
+      d.op, GuardKind::Equal,
+      size * size * size + (11 * square + 6 * batch) * size,
+      (6 * batch + 2) * size * size + 6 * square * batch + 4 * square,
       d.op->getName().stripDialect() + ": a mask of " + size.str() +
-          " numbers, expected " + batch.str() + " or twice as many");
+          " numbers, expected " + batch.str() + ", " + (2 * batch).str() +
+          " or " + (3 * batch + 2).str());
 }
 
 /// [b, 1, s, t] of a mask of more positions, of which the last ones are queries.
