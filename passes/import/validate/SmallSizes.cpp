@@ -316,6 +316,25 @@ private:
 
 } // namespace
 
+/// An equation that gives no symbol its value may hold in several ways, of which
+/// each is tried: n = b, n = 2 b or n = 3 b + 2, say, as a product that is 0.
+static void tryEachSolution(const SizeFacts &facts, SizeFinder &finder) {
+  constexpr int64_t kWidest = 24;
+  for (const SizeGuard &guard : facts.guards) {
+    if (guard.kind != '=' || guard.lhs.asSymbol() || guard.rhs.asSymbol())
+      continue;
+    for (size_t i = 0; i < facts.symbols.size(); ++i) {
+      bool isIn = false;
+      for (DimExpr side : {guard.lhs, guard.rhs})
+        side.forEachSymbol([&](StringRef symbol, bool) {
+          isIn |= symbol == facts.symbols[i];
+        });
+      for (int64_t size = 0; isIn && size <= kWidest; ++size)
+        finder.tryDifferent(i, size);
+    }
+  }
+}
+
 SmallVector<Sizes> smallSizes(const SizeFacts &facts, const Numbers &numbers) {
   constexpr size_t kEnough = 4, kTries = 300;
   constexpr int64_t kFar = 72;
@@ -325,6 +344,7 @@ SmallVector<Sizes> smallSizes(const SizeFacts &facts, const Numbers &numbers) {
   finder.propose([](size_t) { return 1; });
   for (size_t i = 0; i < count; ++i)
     finder.tryDifferent(i, 0);
+  tryEachSolution(facts, finder);
   Sizes sizes;
   sizes.numbers = numbers;
   const int64_t far = sizes.of(facts.farthest) + 2;

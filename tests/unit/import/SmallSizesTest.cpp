@@ -67,6 +67,25 @@ TEST(SmallSizes, SatisfyGuards) {
   EXPECT_TRUE(hasNoPast && hasOne);
 }
 
+/// (n - b) (n - 2 b) (n - 3 b - 2) = 0
+TEST(SmallSizes, AnEquationMayHoldInSeveralWays) {
+  using dist::DimExpr;
+  const DimExpr b = DimExpr::symbol("b"), n = DimExpr::symbol("n");
+  SizeFacts facts;
+  facts.symbols = {"b", "n"};
+  facts.guards = {{n * n * n + (11 * b * b + 6 * b) * n,
+                   (6 * b + 2) * n * n + 6 * b * b * b + 4 * b * b, '='}};
+  bool isSame = false, isTwice = false, isMore = false;
+  for (const Sizes &sizes : smallSizes(facts, Numbers())) {
+    const int64_t batch = *sizes.of(b), size = *sizes.of(n);
+    EXPECT_TRUE(size == batch || size == 2 * batch || size == 3 * batch + 2);
+    isSame |= batch > 1 && size == batch;
+    isTwice |= batch > 1 && size == 2 * batch;
+    isMore |= batch > 1 && size == 3 * batch + 2;
+  }
+  EXPECT_TRUE(isSame && isTwice && isMore);
+}
+
 TEST(Tensor, StoresInItsType) {
   mlir::MLIRContext context;
   mlir::Builder builder(&context);
