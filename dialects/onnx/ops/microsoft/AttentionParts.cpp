@@ -138,15 +138,18 @@ static Value keysBetween(Decomposition &d, Value mask, DimExpr batch,
   Value ends = perRow(isBatch ? mask : d.slice(mask, 0, 0, batch));
   if (areLengths)
     return d.make<LessOp>({positions, ends});
-  const bool hasStarts = size == 2 * batch;
-  if (!hasStarts)
-    mask = d.concat({mask, d.expand(d.integer(d.i64(), 0), {batch})}, 0);
-  Value starts = perRow(d.slice(mask, 0, batch, batch));
-  if (!hasStarts) {
+  Value starts;
+  if (size == 2 * batch) {
+    starts = d.slice(mask, 0, batch, batch);
+  } else {
+    Value zero = d.integer(d.i64(), 0);
     Value areStarts = d.make<EqualOp>(
         {d.integer(d.i64(), size), d.integer(d.i64(), 2 * batch)});
-    starts = d.make<WhereOp>({areStarts, starts, d.integer(d.i64(), 0)});
+    Value behind = d.concat({mask, d.expand(zero, {batch})}, 0);
+    starts =
+        d.make<WhereOp>({areStarts, d.slice(behind, 0, batch, batch), zero});
   }
+  starts = perRow(starts);
   return d.make<AndOp>({d.make<LessOp>({positions, ends}),
                         d.make<GreaterOrEqualOp>({positions, starts})});
 }
