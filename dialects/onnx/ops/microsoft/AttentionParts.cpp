@@ -178,15 +178,18 @@ static LogicalResult expectLengths(Decomposition &d, DimExpr size,
                               d.op->getName().stripDialect() +
                                   ": the batch of a mask of " + size.str() +
                                   " lengths");
+  const std::string what = " a mask of " + size.str() + " numbers, expected " +
+                           batch.str() + ", " + (2 * batch).str() + " or " +
+                           (3 * batch + 2).str();
+  if (size.asConstant() && batch.asConstant())
+    return d.op->emitOpError() << "has" << what;
   // (size - batch) (size - 2 batch) (size - 3 batch - 2) = 0
   const DimExpr square = batch * batch;
   return d.inference.assume(
       d.op, GuardKind::Equal,
       size * size * size + (11 * square + 6 * batch) * size,
       (6 * batch + 2) * size * size + 6 * square * batch + 4 * square,
-      d.op->getName().stripDialect() + ": a mask of " + size.str() +
-          " numbers, expected " + batch.str() + ", " + (2 * batch).str() +
-          " or " + (3 * batch + 2).str());
+      d.op->getName().stripDialect() + ":" + what);
 }
 
 /// [b, 1, s, t] of a mask of more positions, of which the last ones are queries.

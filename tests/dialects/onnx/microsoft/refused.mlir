@@ -13,7 +13,7 @@ func.func @main(%x: tensor<2x4x8xf32>, %w: tensor<8xf32>) -> (!u, !u) {
 !u = tensor<*x!onnx.unknown>
 func.func @main(%x: tensor<2x4x8xf32>, %w: tensor<8x24xf32>, %m: tensor<7xi32>) -> (!u) {
   %n = onnx.None : () -> none
-  // expected-error @below {{a mask of 7 numbers, expected 2, 4 or 8}}
+  // expected-error @below {{has a mask of 7 numbers, expected 2, 4 or 8}}
   %y = onnx.microsoft.Attention %x, %w, %n, %m {num_heads = 2 : i64} : (tensor<2x4x8xf32>, tensor<8x24xf32>, none, tensor<7xi32>) -> !u
   return %y : !u
 }
