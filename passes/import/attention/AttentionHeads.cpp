@@ -12,21 +12,70 @@ namespace shardc::import {
 using dist::DimExpr;
 using namespace onnx;
 
+/// Which dims of an Expand each dim is made of, in row-major order, without
+/// those of one element.
+using DimParts = SmallVector<SmallVector<unsigned, 2>, 4>;
+
+/// Of a value of the same elements in other dims; nothing where a dim holds
+/// half of another. [b, t, kv g, d] of [b, kv, g, t, d]: 0, 3, 1 2, 4.
+static std::optional<DimParts> partsOf(Value value, ExpandOp &source,
+                                       unsigned mostOps = 8) {
+  const Dims dims = dimsOf(value);
+  if (auto expand = value.getDefiningOp<ExpandOp>()) {
+    source = expand;
+    DimParts parts(dims.size());
+    for (auto [d, size] : llvm::enumerate(dims))
+      if (!size.isConstant(1))
+        parts[d].push_back(d);
+    return parts;
+  }
+  if (mostOps == 0)
+    return std::nullopt;
+  if (auto transpose = value.getDefiningOp<TransposeOp>();
+      transpose && transpose.getPerm()) {
+    std::optional<DimParts> from =
+        partsOf(transpose.getData(), source, mostOps - 1);
+    DimParts parts;
+    for (int64_t d : from ? *transpose.getPerm() : ArrayRef<int64_t>())
+      parts.push_back((*from)[d]);
+    return from ? std::optional(parts) : std::nullopt;
+  }
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  std::optional<DimParts> from =
+      reshape ? partsOf(reshape.getData(), source, mostOps - 1) : std::nullopt;
+  if (!from)
+    return std::nullopt;
+  SmallVector<unsigned> inOrder;
+  for (ArrayRef<unsigned> part : *from)
+    llvm::append_range(inOrder, part);
+  DimParts parts(dims.size());
+  ArrayRef<unsigned> left = inOrder;
+  for (auto [part, size] : llvm::zip(parts, dims))
+    for (DimExpr held = 1; held != size; left = left.drop_front()) {
+      if (left.empty())
+        return std::nullopt;
+      part.push_back(left.front());
+      held = held * dimsOf(source)[left.front()];
+    }
+  return left.empty() ? std::optional(parts) : std::nullopt;
+}
+
 /// [b, kv, t, d] for the same with each head repeated for a group of queries:
-/// Reshape of Expand, [b, kv, 1, t, d] -> [b, kv, g, t, d] -> [b, kv g, t, d].
+/// [b, kv, 1, t, d] -> Expand [b, kv, g, t, d] -> [b, kv g, t, d].
 static Value unrepeated(OpBuilder &builder, Location loc, Value value) {
-  auto merge = value.getDefiningOp<ReshapeOp>();
-  auto expand = merge ? merge.getData().getDefiningOp<ExpandOp>() : ExpandOp();
-  if (!expand)
+  ExpandOp expand;
+  const std::optional<DimParts> parts = partsOf(value, expand);
+  if (!parts || parts->size() != 4)
     return {};
-  Dims from = dimsOf(expand.getData()), to = dimsOf(expand),
-       whole = dimsOf(value);
-  if (to.size() != 5 || from.size() != 5 || whole.size() != 4 ||
-      !from[2].isConstant(1))
-    return {};
+  const Dims from = dimsOf(expand.getData()), to = dimsOf(expand);
   Dims once = to;
+  if (to.size() != 5 || from.size() != 5)
+    return {};
   once[2] = 1;
-  if (from != once || whole != Dims{to[0], to[1] * to[2], to[3], to[4]})
+  DimParts byHeads = {{0}, {1, 2}, {3}, {4}};
+  for (auto &part : byHeads)
+    llvm::erase_if(part, [&](unsigned d) { return to[d].isConstant(1); });
+  if (from != once || *parts != byHeads)
     return {};
   return reshaped(builder, loc, expand.getData(), {to[0], to[1], to[3], to[4]});
 }
