@@ -162,14 +162,19 @@ private:
     }
   }
 
-  /// In the first stage: sizes of inputs are known in each. Those of sizes that
-  /// are read go to the last one. So do reads of sizes that are known without
-  /// them, which only check.
+  /// In all stages: sizes of inputs are known in each, and what one of them reads
+  /// may be there only if they hold. Those of sizes that are read go to the last
+  /// one. So do reads of sizes that are known without them, which only check.
   void placeGuards() {
     auto place = [&](Operation *op) {
       need(op, graph.needs(op).empty() ? 0 : numStages - 1);
     };
-    llvm::for_each(function.getOps<onnx::GuardOp>(), place);
+    for (auto guard : function.getOps<onnx::GuardOp>())
+      if (graph.needs(guard).empty())
+        for (unsigned stage = 0; stage < numStages; ++stage)
+          need(guard, stage);
+      else
+        place(guard);
     for (auto read : function.getOps<onnx::ReadSizesOp>())
       if (llvm::none_of(needed, [&](const llvm::DenseSet<Operation *> &ops) {
             return ops.contains(read.getOperation());

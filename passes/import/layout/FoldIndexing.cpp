@@ -4,6 +4,7 @@
 // elsewhere:
 //
 //   GatherND mask, (i, j)                 mask [b, s] as [b, 1, 1, s]
+//   GatherND mask [b, all], (i, j)        mask [:, :s] as [b, 1, 1, s]
 //   Gather (mask as [b * s]), i * s + j   the same
 //   ScatterND x, (i, j), updates          the updates
 //
@@ -13,6 +14,7 @@
 
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Source.h"
 #include "passes/import/Matching.h"
 #include "passes/import/layout/IndexForm.h"
 
@@ -83,8 +85,10 @@ std::optional<Source> sourceOf(Value data, size_t axis) {
 }
 
 /// Where the indices count through all of the source's dims, each once and from
-/// its first element to its last.
-std::optional<Places> placesIn(const Source &source, Value indices) {
+/// its first element to its last; of a single dim to the one before `end`, if
+/// that is asked for.
+std::optional<Places> placesIn(const Source &source, Value indices,
+                               DimExpr *end = nullptr) {
   std::optional<IndexForm> form = indexFormOf(indices);
   if (!form || !form->offset.isConstant(0))
     return std::nullopt;
@@ -97,10 +101,12 @@ std::optional<Places> placesIn(const Source &source, Value indices) {
     size_t i = 0;
     while (i < dims.size() &&
            (places[i] >= 0 || form->coefficients[i] != stride ||
-            dims[i] != from[d]))
+            (!end && dims[i] != from[d])))
       ++i;
     if (i == dims.size())
       return std::nullopt;
+    if (end)
+      *end = dims[i];
     places[i] = static_cast<int64_t>(d);
     stride = stride * from[d];
   }
@@ -137,8 +143,10 @@ Value fold(OpBuilder &builder, GatherOp gather) {
 }
 
 /// Of indices whose last dim has one index for each of the first dims of the
-/// data.
-std::optional<Places> placesOfColumns(Value data, Value indices) {
+/// data. `ends`, if it is asked for, are the sizes of the part that they count
+/// through.
+std::optional<Places> placesOfColumns(Value data, Value indices,
+                                      Dims *ends = nullptr) {
   auto columns = indices.getDefiningOp<ConcatOp>();
   const size_t rank = dimsOf(indices).size();
   if (!columns || static_cast<size_t>(columns.getAxis()) + 1 != rank ||
@@ -146,9 +154,10 @@ std::optional<Places> placesOfColumns(Value data, Value indices) {
     return std::nullopt;
   Places places(rank - 1, -1);
   for (auto [d, column] : llvm::enumerate(columns.getInputs())) {
-    auto found = dimsOf(column).back().isConstant(1)
-                     ? placesIn({data, d, d + 1}, column)
-                     : std::nullopt;
+    auto found =
+        dimsOf(column).back().isConstant(1)
+            ? placesIn({data, d, d + 1}, column, ends ? &(*ends)[d] : nullptr)
+            : std::nullopt;
     if (!found)
       return std::nullopt;
     for (auto [place, other] : llvm::zip(places, *found)) {
@@ -160,18 +169,47 @@ std::optional<Places> placesOfColumns(Value data, Value indices) {
   return places;
 }
 
+/// The first `ends` of the data; what there are no indices for was an error, and
+/// is one. Null where no request could have as many.
+Value frontOf(OpBuilder &builder, GatherNDOp gather, const Dims &ends) {
+  Value data = gather.getData();
+  const Dims from = dimsOf(data);
+  if (ends == from)
+    return data;
+  MLIRContext *context = builder.getContext();
+  for (auto [size, end] : llvm::zip(from, ends))
+    if ((end - size).isKnownAtLeast(1))
+      return {};
+  for (auto [size, end] : llvm::zip(from, ends))
+    if (!(size - end).isKnownNonNegative())
+      onnx::GuardOp::create(
+          builder, gather.getLoc(), dist::DimsAttr::get(context, size),
+          stringify(GuardKind::AtLeast), dist::DimsAttr::get(context, end),
+          "GatherND: indices up to " + end.str() + " of a dim of " +
+              size.str());
+  return SliceOp::create(
+      builder, gather.getLoc(), dist::makeType(elementOf(data), ends), data,
+      ValueRange{}, DenseI64ArrayAttr(), DenseI64ArrayAttr(),
+      DenseI64ArrayAttr(),
+      dist::DimsAttr::get(context, Dims(from.size(), DimExpr())),
+      builder.getDenseI64ArrayAttr(SmallVector<int64_t>(from.size(), 1)));
+}
+
 Value fold(OpBuilder &builder, GatherNDOp gather) {
-  auto places = gather.getBatchDims() == 0
-                    ? placesOfColumns(gather.getData(), gather.getIndices())
-                    : std::nullopt;
-  if (!places)
+  Dims ends = dimsOf(gather.getData());
+  auto places =
+      gather.getBatchDims() == 0
+          ? placesOfColumns(gather.getData(), gather.getIndices(), &ends)
+          : std::nullopt;
+  Value data = places ? frontOf(builder, gather, ends) : Value();
+  if (!data)
     return {};
-  Dims from = dimsOf(gather.getData()), dims;
+  Dims from = dimsOf(data), dims;
   const auto columns = dimsOf(gather.getIndices()).back().asConstant();
   SmallVector<int64_t> order;
   place(*places, from, order, dims);
   llvm::append_range(dims, ArrayRef(from).drop_front(*columns));
-  return laidOut(builder, gather, gather.getData(), order, dims);
+  return laidOut(builder, gather, data, order, dims);
 }
 
 /// Every element is written once, in order: nothing is left of the data.

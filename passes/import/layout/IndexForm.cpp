@@ -110,26 +110,30 @@ private:
 
 } // namespace
 
-/// Dims that come and go are of size 1.
+/// Dims that come and go are of size 1, or split one that was: element [i, j] of
+/// [b, s] is i * s + j of [b * s].
 std::optional<IndexForm> FormReader::reshaped(ReshapeOp op) {
   std::optional<IndexForm> inner = read(op.getData());
   if (!inner)
     return std::nullopt;
-  Dims from = dimsOf(op.getData()), to = dimsOf(op);
+  const Dims from = dimsOf(op.getData()), to = dimsOf(op);
   IndexForm form = constantForm(to.size(), inner->offset);
-  size_t next = 0;
-  for (auto [d, size] : llvm::enumerate(to)) {
-    if (size.isConstant(1))
-      continue;
-    while (next < from.size() && from[next].isConstant(1))
-      ++next;
-    if (next == from.size() || from[next] != size)
-      return std::nullopt;
-    form.coefficients[d] = inner->coefficients[next++];
+  size_t next = to.size(); // from the last dim to the first
+  for (size_t d = from.size(); d-- > 0;) {
+    DimExpr held = 1;
+    while (held != from[d]) {
+      if (next == 0)
+        return std::nullopt;
+      --next;
+      if (!to[next].isConstant(1))
+        form.coefficients[next] = inner->coefficients[d] * held;
+      held = held * to[next];
+    }
   }
-  while (next < from.size() && from[next].isConstant(1))
-    ++next;
-  return next == from.size() ? std::optional(form) : std::nullopt;
+  return llvm::all_of(ArrayRef(to).take_front(next),
+                      [](DimExpr size) { return size.isConstant(1); })
+             ? std::optional(form)
+             : std::nullopt;
 }
 
 std::optional<IndexForm> FormReader::combined(Operation *op) {
