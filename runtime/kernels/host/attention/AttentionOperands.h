@@ -26,9 +26,11 @@ template <typename Acc> struct ScoreTile {
   int64_t rows, begin, count;
 };
 
-/// Where a piece starts among the keys that are here, and its size.
+/// Where a piece starts among the keys and values of a head, in elements, and
+/// how many it has.
 struct KeyPiece {
-  int64_t first, size;
+  int64_t keys, values, size;
+  bool operator==(const KeyPiece &) const = default;
 };
 
 inline MatrixLayout attentionLayout(const TensorView &view, int64_t rows,
@@ -49,32 +51,37 @@ public:
   PlainAttentionOperands(const TensorView &, const TensorView &k,
                          const TensorView &v, int64_t, int64_t,
                          bool /*areRowsSplit*/)
-      : layoutK(attentionLayout(k, k.dims[2]).transposed()),
+      : layoutK(attentionLayout(k, k.dims[2])),
         layoutV(attentionLayout(v, k.dims[2])) {}
 
   int64_t scratchElements() const {
-    return packedSize<T>(layoutK) + packedSize<T>(layoutV);
+    return packedSize<T>(layoutK.transposed()) + packedSize<T>(layoutV);
   }
-  void setHead(const T *keys, const T *values, Acc *scratch) {
-    matrixK = asMatrix(layoutK, keys, scratch);
-    matrixV = asMatrix(layoutV, values, scratch + packedSize<T>(layoutK));
+  void setHead(const T *newKeys, const T *newValues, Acc *newScratch) {
+    keys = newKeys;
+    values = newValues;
+    scratch = newScratch;
   }
-  void setPiece(KeyPiece newPiece) { piece = newPiece; }
+  void setPiece(KeyPiece piece) {
+    MatrixLayout ofKeys = layoutK, ofValues = layoutV;
+    ofKeys.rows = ofValues.rows = piece.size;
+    matrixK = asMatrix(ofKeys.transposed(), keys + piece.keys, scratch);
+    matrixV = asMatrix(ofValues, values + piece.values,
+                       scratch + packedSize<T>(ofKeys.transposed()));
+  }
 
   Status score(const Matrix<Acc> &queries, Acc scale,
                const ScoreTile<Acc> &tile) const {
-    Matrix<Acc> keys = matrixK;
-    keys.data +=
-        (piece.first + tile.begin) * (keys.transposed ? keys.leading : 1);
-    return multiply(tile.rows, tile.count, layoutK.rows, scale, queries, keys,
-                    Acc(0), tile.scores, tile.leading);
+    Matrix<Acc> seen = matrixK;
+    seen.data += tile.begin * (seen.transposed ? seen.leading : 1);
+    return multiply(tile.rows, tile.count, layoutK.columns, scale, queries,
+                    seen, Acc(0), tile.scores, tile.leading);
   }
   Status addValues(const ScoreTile<Acc> &tile, Acc *to, int64_t leading) const {
-    Matrix<Acc> values = matrixV;
-    values.data +=
-        (piece.first + tile.begin) * (values.transposed ? 1 : values.leading);
+    Matrix<Acc> seen = matrixV;
+    seen.data += tile.begin * (seen.transposed ? 1 : seen.leading);
     return multiply(tile.rows, layoutV.columns, tile.count, Acc(1),
-                    {tile.scores, tile.leading, false}, values, Acc(1), to,
+                    {tile.scores, tile.leading, false}, seen, Acc(1), to,
                     leading);
   }
 
@@ -89,9 +96,10 @@ public:
   }
 
 private:
-  const MatrixLayout layoutK, layoutV;
-  Matrix<Acc> matrixK, matrixV;
-  KeyPiece piece = {0, 0};
+  const MatrixLayout layoutK, layoutV; ///< of all keys
+  const T *keys = nullptr, *values = nullptr;
+  Acc *scratch = nullptr;
+  Matrix<Acc> matrixK, matrixV; ///< of the piece
 };
 
 /// Through the loops of simd/.
@@ -127,7 +135,7 @@ public:
     packed = {0, 0};
   }
   void setPiece(KeyPiece newPiece) {
-    if (newPiece.first != piece.first)
+    if (newPiece != piece)
       packed = {0, 0};
     piece = newPiece;
   }
@@ -141,7 +149,7 @@ public:
       product.k = depth;
       product.a = queries.data;
       product.rowStepA = queries.leading;
-      product.b = bytes(keys + (piece.first + tile.begin) * stepK);
+      product.b = bytes(keys + piece.keys + tile.begin * stepK);
       product.rowStepB = stepK;
       product.c = tile.scores;
       product.leadingC = tile.leading;
@@ -174,7 +182,7 @@ public:
     product.a = tile.scores;
     product.rowStepA = tile.leading;
     if (readsValues) {
-      product.setRows(bytes(values + (piece.first + tile.begin) * stepV),
+      product.setRows(bytes(values + piece.values + tile.begin * stepV),
                       elementTypeOf<T>(), stepV);
     } else {
       pack(tile.begin, tile.begin + tile.count);
@@ -240,14 +248,14 @@ private:
       return;
     packed = roundUp(piece.size) <= capacity ? Span{0, piece.size}
                                              : Span{begin, end};
-    const int64_t first = piece.first + packed.begin;
+    const int64_t first = packed.begin;
     const int64_t count = packed.end - packed.begin;
     if (!readsKeys)
-      packPanels(keys + first * stepK, depthStepK, stepK, depth, count,
-                 packedKeys);
+      packPanels(keys + piece.keys + first * stepK, depthStepK, stepK, depth,
+                 count, packedKeys);
     if (!readsValues)
-      packPanels(values + first * stepV, stepV, columnStepV, count, columns,
-                 packedValues);
+      packPanels(values + piece.values + first * stepV, stepV, columnStepV,
+                 count, columns, packedValues);
   }
 
   int64_t depth, columns;
@@ -256,7 +264,7 @@ private:
   bool readsKeys, readsValues;
   const T *keys = nullptr, *values = nullptr;
   float *packedKeys = nullptr, *packedValues = nullptr;
-  KeyPiece piece = {0, 0};
+  KeyPiece piece = {0, 0, 0};
   Span packed = {0, 0}; ///< keys of the piece
 };
 

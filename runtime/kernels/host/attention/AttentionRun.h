@@ -15,6 +15,8 @@
 //
 // Queries and keys may be pieces of their sequences: pairs of the place where a
 // piece starts and its size. Causality, windows and masks go by those places.
+// The pieces of keys lie one after the other (KeysInOrder), or in pages
+// (PagedAttention.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_ATTENTIONRUN_H
@@ -57,30 +59,65 @@ void finishRow(const RowState<Acc> &row, int64_t columns, Acc sink,
     write(j, result.of(row.values[j]));
 }
 
-/// Adds keys and values to the states of all rows.
-template <typename T> class AttentionRun {
+/// What attention reads; `mask` is null where there is none.
+struct AttentionInputs {
+  const TensorView &q, &k, &v;
+  const TensorView *mask;
+
+  static AttentionInputs of(const KernelCall &call) {
+    return {call.inputs[0], call.inputs[1], call.inputs[2],
+            hasInput(call, 3) ? &call.inputs[3] : nullptr};
+  }
+};
+
+/// Pieces of keys, one behind the other in k and in v.
+class KeysInOrder {
+public:
+  explicit KeysInOrder(const KernelCall &call)
+      : pieces(call, "key_pieces", call.inputs[1].dims[2]),
+        stepK(call.inputs[1].strides[2]), stepV(call.inputs[2].strides[2]) {}
+
+  int64_t count() const { return pieces.count(); }
+  int64_t place(int64_t piece) const { return pieces.place(int(piece)); }
+  int64_t size(int64_t piece) const { return pieces.size(int(piece)); }
+  KeyPiece at(int64_t piece) const {
+    int64_t first = 0;
+    for (int64_t i = 0; i < piece; ++i)
+      first += size(i);
+    return {first * stepK, first * stepV, size(piece)};
+  }
+
+private:
+  const Pieces pieces;
+  const int64_t stepK, stepV;
+};
+
+/// Adds keys and values to the states of all rows. `k` and `v` have the dims of
+/// the largest piece, or of all.
+template <typename T, typename AllKeys = KeysInOrder> class AttentionRun {
   using Acc = Accumulator<T>;
 
 public:
-  explicit AttentionRun(const KernelCall &call)
-      : q(call.inputs[0]), k(call.inputs[1]), v(call.inputs[2]),
+  AttentionRun(const KernelCall &call, const AttentionInputs &inputs,
+               const AllKeys &keys, int64_t causalOffset)
+      : q(inputs.q), k(inputs.k), v(inputs.v), mask(inputs.mask),
         group(k.dims[1] == 0 ? 0 : q.dims[1] / k.dims[1]),
-        queries(call, "query_pieces", q.dims[2]),
-        keys(call, "key_pieces", k.dims[2]),
+        queries(call, "query_pieces", q.dims[2]), keys(keys),
         // A step of decoding: the rows of a product are heads that share a key.
         rowDim(q.dims[2] == 1 ? 1 : 2),
         keyTile(std::clamp<int64_t>(k.dims[2], 1, kKeyTile)),
         tileRows(std::min(kQueryTile, rowDim == 1 ? group : q.dims[2])),
-        operands(q, k, v, tileRows, keyTile, call.intOr("split_rows", 0) != 0) {
-    if (hasInput(call, 3))
-      mask = &call.inputs[3];
+        operands(q, k, v, tileRows, keyTile, call.intOr("split_rows", 0) != 0),
+        causalOffset(causalOffset) {
     scale = Acc(call.floatOr("scale", 1.0 / std::sqrt(double(q.dims[3]))));
     softcap = Acc(call.floatOr("softcap", 0.0));
     isCausal = call.intOr("is_causal", 0) != 0;
-    causalOffset = call.intOr("causal_offset", 0);
     window = call.intOr("window", 0);
     layoutQ = attentionLayout(q, tileRows, rowDim);
   }
+  explicit AttentionRun(const KernelCall &call)
+      : AttentionRun(call, AttentionInputs::of(call), AllKeys(call),
+                     call.intOr("causal_offset", 0)) {}
 
   /// The dim along which the rows of a tile lie, and how many there are.
   int rowsAlong() const { return rowDim; }
@@ -152,22 +189,22 @@ private:
   }
 
   Status seeAll(const Rows &rows) {
-    int64_t first = 0;
-    for (int piece = 0; piece < keys.count(); ++piece) {
+    for (int64_t piece = 0; piece < keys.count(); ++piece) {
       // What some query of the tile sees.
       const Keys seen = {tileBegin(seenBy(rows, 0, piece).begin),
                          seenBy(rows, rows.count - 1, piece).end};
-      operands.setPiece({first, keys.size(piece)});
+      if (seen.begin >= seen.end)
+        continue;
+      operands.setPiece(keys.at(piece));
       for (int64_t at = seen.begin; at < seen.end; at += keyTile)
         SHARDC_RETURN_IF_ERROR(
             see(rows, piece, {at, std::min(at + keyTile, seen.end)}));
-      first += keys.size(piece);
     }
     return Status::ok();
   }
 
   /// Keys of a piece that the query of a row sees, but for the mask.
-  Keys seenBy(const Rows &rows, int64_t row, int piece) const {
+  Keys seenBy(const Rows &rows, int64_t row, int64_t piece) const {
     const int64_t size = keys.size(piece);
     if (!isCausal)
       return {0, size};
@@ -178,7 +215,7 @@ private:
   }
 
   /// Adds keys [seen.begin, seen.end) of the piece at hand.
-  Status see(const Rows &rows, int piece, Keys seen) {
+  Status see(const Rows &rows, int64_t piece, Keys seen) {
     const int64_t count = seen.end - seen.begin, columns = v.dims[3];
     const ScoreTile<Acc> tile = {scores, keyTile, rows.count, seen.begin,
                                  count};
@@ -249,15 +286,17 @@ private:
   static constexpr Acc kInfinity = std::numeric_limits<Acc>::infinity();
 
   const TensorView &q, &k, &v;
-  const TensorView *mask = nullptr;
+  const TensorView *mask;
   const int64_t group; ///< query heads of a KV head
-  const Pieces queries, keys;
+  const Pieces queries;
+  const AllKeys keys;
   const int rowDim;
   const int64_t keyTile, tileRows;
   AttentionOperands<T> operands;
   Acc scale, softcap;
   bool isCausal;
-  int64_t causalOffset, window;
+  const int64_t causalOffset;
+  int64_t window;
   MatrixLayout layoutQ;
   Acc *scores = nullptr, *packedQ = nullptr;
 };

@@ -1,0 +1,280 @@
+// PagedAttention and PageWrite.
+#include "tests/unit/kernels/AttentionReference.h"
+
+namespace shardc::runtime::host {
+namespace {
+
+constexpr int64_t kHeads = 4, kKvHeads = 2, kSize = 4, kValues = 3;
+
+/// Rows of any lengths, their keys and values one after the other and in pages.
+struct Rows {
+  struct Row {
+    int64_t past, count;
+  };
+
+  /// Pages are taken from the end of the pool, so that none is where its number
+  /// is in the row.
+  template <typename T>
+  static Rows make(std::vector<Row> rows, int64_t ofPage,
+                   int64_t numPages = 12) {
+    Rows made{rows, ofPage};
+    std::vector<int64_t> first{0}, past, pages;
+    int64_t most = 1, next = numPages;
+    for (const Row &row : rows) {
+      first.push_back(first.back() + row.count);
+      past.push_back(row.past);
+      most = std::max(most, (row.past + row.count + ofPage - 1) / ofPage);
+    }
+    for (const Row &row : rows)
+      for (int64_t p = 0; p < most; ++p)
+        pages.push_back(p * ofPage < row.past + row.count ? --next : -1);
+    const auto count = int64_t(rows.size());
+    made.q = Tensor::integers<T>({1, kHeads, first.back(), kSize}, 1);
+    made.k = Tensor::integers<T>({numPages, kKvHeads, ofPage, kSize}, 2);
+    made.v = Tensor::integers<T>({numPages, kKvHeads, ofPage, kValues}, 3);
+    made.pages = Tensor::of<int64_t>({count, most}, pages);
+    made.past = Tensor::of<int64_t>({count}, past);
+    made.first = Tensor::of<int64_t>({count + 1}, first);
+    return made;
+  }
+
+  /// Keys or values of a row, dense.
+  template <typename T> Tensor ofRow(const Tensor &pool, size_t row) const {
+    const int64_t keys = rows[row].past + rows[row].count;
+    const Tensor dense = Tensor::filled<T>(
+        {1, kKvHeads, keys, pool.view.dims[3]}, T(Compute<T>(0)));
+    forEach(dense.dims(), [&](const Dims &at) {
+      const int64_t page = pages.at<int64_t>({int64_t(row), at[2] / ofPage});
+      dense.view.as<T>()[dense.offset(at)] =
+          T(pool.at<T>({page, at[1], at[2] % ofPage, at[3]}));
+    });
+    return dense;
+  }
+
+  /// That row as a problem of its own.
+  template <typename T> Problem problem(size_t row) const {
+    const int64_t begin = first.at<int64_t>({int64_t(row)});
+    Problem s{q.slice(2, begin, rows[row].count), ofRow<T>(k, row),
+              ofRow<T>(v, row)};
+    s.offset = rows[row].past;
+    if (mask.view.isAbsent())
+      return s;
+    s.mask = mask;
+    if (mask.view.dims[0] != 1)
+      s.mask = s.mask.slice(0, int64_t(row), 1);
+    if (mask.view.dims[2] != 1)
+      s.mask = s.mask.slice(2, begin, rows[row].count);
+    s.mask = s.mask.slice(3, 0, rows[row].past + rows[row].count)
+                 .broadcast({1, kHeads, rows[row].count,
+                             rows[row].past + rows[row].count});
+    return s;
+  }
+
+  std::vector<Row> rows;
+  int64_t ofPage;
+  Tensor q = Tensor::absent(), k = q, v = q, pages = q, past = q, first = q,
+         mask = q, sinks = q;
+};
+
+template <typename T>
+void expectRows(const Rows &rows, const Problem &form, double tolerance) {
+  const Dims dims = {1, kHeads, rows.q.view.dims[2], kValues};
+  const Tensor plain = Tensor::filled<T>(dims, T(Compute<T>(9)));
+  for (const Tensor &out : {plain, plain.scattered()}) {
+    EXPECT_OK(runKernel("PagedAttention",
+                        {rows.q, rows.k, rows.v, rows.pages, rows.past,
+                         rows.first, rows.mask, rows.sinks},
+                        {out}, form.attributes()));
+    for (size_t row = 0; row < rows.rows.size(); ++row) {
+      Problem alone = rows.problem<T>(row);
+      alone.causal = form.causal;
+      alone.window = form.window;
+      alone.softcap = form.softcap;
+      alone.sinks = rows.sinks;
+      alone.zeroRows = form.zeroRows;
+      const int64_t begin = rows.first.at<int64_t>({int64_t(row)});
+      forEach({1, kHeads, rows.rows[row].count, kValues}, [&](const Dims &at) {
+        const double expected = attend<T>(alone, at);
+        const double found =
+            double(out.at<T>({0, at[1], at[2] + begin, at[3]}));
+        if (std::isnan(expected))
+          EXPECT_TRUE(std::isnan(found));
+        else
+          EXPECT_NEAR(found, expected, tolerance) << "row " << row;
+      });
+    }
+  }
+}
+
+Problem formOf(const Rows &rows) { return {rows.q, rows.k, rows.v}; }
+
+template <typename T> void variants(int64_t ofPage, double tolerance) {
+  // Single tokens, a prompt, a part of one, one that ends a page, an empty past.
+  Rows rows = Rows::make<T>({{0, 5}, {7, 1}, {3, 13}, {2, 1}, {0, 1}, {15, 1}},
+                            ofPage, 64);
+  Problem form = formOf(rows);
+  expectRows<T>(rows, form, tolerance);
+  form.causal = true;
+  expectRows<T>(rows, form, tolerance);
+  form.window = 4;
+  form.softcap = 2;
+  expectRows<T>(rows, form, tolerance);
+  const int64_t keys = rows.pages.view.dims[1] * ofPage;
+  rows.mask = Tensor::integers<Boolean>({6, 1, 1, keys}, 5);
+  form.window = 0;
+  expectRows<T>(rows, form, tolerance);
+  rows.mask = Tensor::integers<Boolean>({1, kHeads, 22, keys}, 6);
+  rows.sinks = Tensor::integers<T>({kHeads}, 7);
+  rows.k = rows.k.scattered();
+  rows.v = rows.v.scattered();
+  rows.q = rows.q.scattered();
+  expectRows<T>(rows, form, tolerance);
+}
+
+TEST(PagedAttention, RowsOfDifferentLengths) {
+  for (int64_t ofPage : {1, 4, 16, 20}) {
+    variants<float>(ofPage, 1e-5);
+    variants<double>(ofPage, 1e-12);
+    variants<Float16>(ofPage, 5e-3);
+  }
+}
+
+TEST(PagedAttention, ALongRowInManyPages) {
+  Rows rows = Rows::make<float>({{500, 1}, {300, 130}}, 16, 64);
+  Problem form = formOf(rows);
+  form.causal = true;
+  expectRows<float>(rows, form, 1e-4);
+}
+
+/// The same bits, whoever shares the step.
+TEST(PagedAttention, ARowDoesNotDependOnOthers) {
+  const std::vector<Rows::Row> all = {{21, 1}, {3, 30}, {40, 2}};
+  const Rows rows = Rows::make<float>(all, 16);
+  const Tensor out =
+      Tensor::filled<float>({1, kHeads, rows.q.view.dims[2], kValues}, 9);
+  const auto run = [](const Rows &of, const Tensor &to) {
+    return runKernel("PagedAttention",
+                     {of.q, of.k, of.v, of.pages, of.past, of.first}, {to},
+                     Attributes().ints("is_causal", {1}));
+  };
+  EXPECT_OK(run(rows, out));
+  for (size_t row = 0; row < all.size(); ++row) {
+    Rows one = rows;
+    const int64_t begin = rows.first.at<int64_t>({int64_t(row)});
+    one.q = rows.q.slice(2, begin, all[row].count);
+    one.pages = rows.pages.slice(0, int64_t(row), 1);
+    one.past = rows.past.slice(0, int64_t(row), 1);
+    one.first = Tensor::of<int64_t>({2}, {0, all[row].count});
+    const Tensor alone =
+        Tensor::filled<float>({1, kHeads, all[row].count, kValues}, 9);
+    EXPECT_OK(run(one, alone));
+    EXPECT_EQ(out.slice(2, begin, all[row].count).values<float>(),
+              alone.values<float>());
+  }
+}
+
+TEST(PagedAttention, QueriesOfNoRowAreZero) {
+  Rows rows = Rows::make<float>({{2, 1}, {0, 2}}, 4);
+  rows.q = Tensor::integers<float>({1, kHeads, 6, kSize}, 1);
+  rows.first = Tensor::of<int64_t>({3}, {1, 2, 4});
+  const Tensor out = Tensor::filled<float>({1, kHeads, 6, kValues}, 9);
+  EXPECT_OK(
+      runKernel("PagedAttention",
+                {rows.q, rows.k, rows.v, rows.pages, rows.past, rows.first},
+                {out}, Attributes().ints("is_causal", {1})));
+  for (int64_t token : {0, 4, 5})
+    for (float value : out.slice(2, token, 1).values<float>())
+      EXPECT_EQ(value, 0);
+}
+
+std::string errorOf(const Rows &rows) {
+  const Tensor out =
+      Tensor::filled<float>({1, kHeads, rows.q.view.dims[2], kValues}, 9);
+  return runKernel("PagedAttention",
+                   {rows.q, rows.k, rows.v, rows.pages, rows.past, rows.first},
+                   {out})
+      .message();
+}
+
+TEST(PagedAttention, RowsThatDoNotFitAreErrors) {
+  const Rows rows = Rows::make<float>({{2, 1}, {0, 2}}, 4);
+  EXPECT_EQ(errorOf(rows), "");
+  Rows bad = rows;
+  bad.pages = Tensor::of<int64_t>({2, 1}, {11, 12});
+  EXPECT_EQ(errorOf(bad),
+            "PagedAttention: index 12 is outside of a dim of size 12");
+  bad = rows;
+  bad.past = Tensor::of<int64_t>({2}, {4, 0});
+  EXPECT_EQ(errorOf(bad),
+            "PagedAttention: a row has 5 keys: expected at most 4");
+  bad.past = Tensor::of<int64_t>({2}, {-1, 0});
+  EXPECT_NE(errorOf(bad).find("row 0 has queries 0 to 1 of 3, and -1 keys"),
+            std::string::npos);
+  bad = rows;
+  bad.first = Tensor::of<int64_t>({3}, {0, 1, 4});
+  EXPECT_NE(errorOf(bad).find("row 1 has queries 1 to 4 of 3"),
+            std::string::npos);
+  bad.first = Tensor::of<int64_t>({3}, {0, 2, 1});
+  EXPECT_NE(errorOf(bad).find("row 1 has queries 2 to 1"), std::string::npos);
+  bad = rows;
+  bad.first = Tensor::of<int64_t>({2}, {0, 3});
+  EXPECT_NE(errorOf(bad), "");
+}
+
+TEST(PageWrite, EntriesGoToTheirSlots) {
+  const Tensor pool = Tensor::integers<float>({3, 2, 4, 5}, 1);
+  const Tensor added = Tensor::integers<float>({1, 2, 4, 5}, 2);
+  const Tensor slots = Tensor::of<int64_t>({4}, {4, 11, -1, 0});
+  const Tensor copies = Tensor::of<int64_t>({1, 2}, {0, 2});
+  for (const bool isInPlace : {false, true}) {
+    const Tensor in = pool.copy();
+    const Tensor out = isInPlace ? in : Tensor::filled<float>({3, 2, 4, 5}, 9);
+    EXPECT_OK(runKernel("PageWrite", {in, added.scattered(), slots, copies},
+                        {out}, Attributes().ints("axis", {2})));
+    forEach(out.dims(), [&](const Dims &at) {
+      float expected =
+          pool.at<float>({at[0] == 2 ? 0 : at[0], at[1], at[2], at[3]});
+      for (int64_t i = 0; i < 4; ++i)
+        if (slots.at<int64_t>({i}) == at[0] * 4 + at[2])
+          expected = added.at<float>({0, at[1], i, at[3]});
+      EXPECT_EQ(out.at<float>(at), expected);
+    });
+  }
+}
+
+TEST(PageWrite, AlongAnotherDim) {
+  const Tensor pool = Tensor::integers<float>({2, 3, 4}, 1);
+  const Tensor added = Tensor::integers<float>({1, 2, 4}, 2);
+  const Tensor out = pool.copy();
+  EXPECT_OK(runKernel("PageWrite",
+                      {out, added, Tensor::of<int32_t>({2}, {5, 1}),
+                       Tensor::of<int64_t>({0, 2}, {})},
+                      {out}, Attributes().ints("axis", {1})));
+  for (int64_t d = 0; d < 4; ++d) {
+    EXPECT_EQ(out.at<float>({1, 2, d}), added.at<float>({0, 0, d}));
+    EXPECT_EQ(out.at<float>({0, 1, d}), added.at<float>({0, 1, d}));
+    EXPECT_EQ(out.at<float>({0, 0, d}), pool.at<float>({0, 0, d}));
+  }
+}
+
+TEST(PageWrite, WhatHasNoPlaceIsAnError) {
+  const auto run = [](int64_t slot, int64_t page) {
+    const Tensor pool = Tensor::integers<float>({2, 1, 4, 2});
+    return runKernel("PageWrite",
+                     {pool, Tensor::integers<float>({1, 1, 1, 2}),
+                      Tensor::of<int64_t>({1}, {slot}),
+                      Tensor::of<int64_t>({1, 2}, {page, 0})},
+                     {pool}, Attributes().ints("axis", {2}))
+        .message();
+  };
+  EXPECT_EQ(run(7, 1), "");
+  EXPECT_EQ(run(8, 1), "PageWrite: index 8 is outside of a dim of size 8");
+  EXPECT_EQ(run(0, 2), "PageWrite: index 2 is outside of a dim of size 2");
+  EXPECT_NE(run(INT64_MAX, 1).find("other positions than the sequence has"),
+            std::string::npos);
+  EXPECT_NE(run(INT64_MAX - 1, 1).find("more positions than the model takes"),
+            std::string::npos);
+}
+
+} // namespace
+} // namespace shardc::runtime::host
