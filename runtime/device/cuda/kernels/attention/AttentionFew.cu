@@ -1,29 +1,13 @@
 // Attention of few rows, as in a step of decoding: what takes time is to read
-// keys and values, once each. The keys of a block are split over its warps, 32
-// at a time: a lane has one key and multiplies it by all rows, then 4 columns
-// of the values. In the end the warps put together what they have seen.
-#include "runtime/device/cuda/kernels/attention/AttentionDevice.h"
+// keys and values, once each. The keys of a block are split over its warps
+// (AttentionWarps.h).
+#include "runtime/device/cuda/kernels/attention/AttentionWarps.h"
 #include "runtime/kernels/Dispatch.h"
 
 namespace shardc::runtime::cuda {
 namespace {
 
-constexpr int kWarps = 8, kRows = 8;
-constexpr int kColumnsOfLane = 4;
-static_assert(kColumnsOfLane * kWarp == kAttentionColumns);
-
-template <typename A> constexpr int kDepth = 128 / sizeof(A);
-
-/// Of one warp.
-template <typename A> struct WarpMemory {
-  A queries[kRows][kDepth<A>];
-  A keys[kWarp][kDepth<A> + 1];
-};
-/// What a warp hands to another one.
-template <typename A> struct WarpResult {
-  A values[kRows][kAttentionColumns];
-  A maximum[kRows], sum[kRows];
-};
+constexpr int kWarps = kWarpsOfFew, kRows = kRowsOfFew;
 
 template <typename A> struct BlockMemory {
   AttentionRow rows[kRows];
@@ -46,9 +30,6 @@ public:
     width = p.columns - block.firstColumn;
     const int64_t left = p.rowsOfHead() - block.firstRow;
     rows = int(left < kRows ? left : kRows);
-    for (auto &row : sums)
-      for (A &value : row)
-        value = 0;
     if (threadIdx.x < kRows)
       shared.rows[threadIdx.x] =
           AttentionRow(p, block, block.firstRow + threadIdx.x);
@@ -56,7 +37,7 @@ public:
 #pragma unroll
     for (int r = 0; r < kRows; ++r)
       if (p.continues && warp == 0 && r < rows)
-        loadState(shared.rows[r], block, p, width, stats[r], sums[r]);
+        loadState(shared.rows[r], block, p, width, seen.stats[r], seen.sums[r]);
   }
 
   __device__ void run() {
@@ -66,22 +47,22 @@ public:
     const KeySpan places = placesOf(p, 0, p.queries);
     int64_t first = 0;
     for (int piece = 0; piece < p.keyPieces.count; ++piece) {
-      KeySpan seen = seenKeys(p, piece, first, places.begin, places.end);
-      seen.begin = seen.begin > mine.begin ? seen.begin : mine.begin;
-      seen.end = seen.end < mine.end ? seen.end : mine.end;
-      for (int64_t at = seen.begin + warp * kWarp; at < seen.end;
+      KeySpan span = seenKeys(p, piece, first, places.begin, places.end);
+      span.begin = span.begin > mine.begin ? span.begin : mine.begin;
+      span.end = span.end < mine.end ? span.end : mine.end;
+      for (int64_t at = span.begin + warp * kWarp; at < span.end;
            at += kWarps * kWarp)
-        see(piece, first, at, seen.end - at < kWarp ? seen.end - at : kWarp);
+        see(piece, first, at, span.end - at < kWarp ? span.end - at : kWarp);
       first += p.keyPieces.sizes[piece];
     }
-    mergeWarps();
+    seen.mergeWarps(shared.results);
     if (warp == 0)
       end();
   }
 
 private:
   __device__ void load(int64_t key, int64_t count, int64_t depth) {
-    constexpr int kChunk = kDepth<A>;
+    constexpr int kChunk = kDepthOfFew<A>;
     for (int e = lane; e < rows * kChunk; e += kWarp) {
       const int r = e / kChunk, d = e % kChunk;
       memory.queries[r][d] = depth + d < p.depth
@@ -103,97 +84,50 @@ private:
   /// Adds keys [key, key + count), up to one a lane.
   __device__ void see(int piece, int64_t first, int64_t key, int64_t count) {
     A weights[kRows] = {};
-    for (int64_t depth = 0; depth < p.depth; depth += kDepth<A>) {
+    for (int64_t depth = 0; depth < p.depth; depth += kDepthOfFew<A>) {
       __syncwarp();
       load(key, count, depth);
       __syncwarp();
-#pragma unroll 4
-      for (int d = 0; d < kDepth<A>; ++d) {
-        const A factor = memory.keys[lane][d];
-#pragma unroll
-        for (int r = 0; r < kRows; ++r)
-          if (r < rows)
-            weights[r] += memory.queries[r][d] * factor;
-      }
+      seen.multiply(memory, rows, weights);
     }
 #pragma unroll
     for (int r = 0; r < kRows; ++r)
       if (r < rows)
-        weigh(shared.rows[r], piece, first, key, count, weights[r], stats[r],
-              sums[r]);
+        weigh(r, piece, first, key, count, weights[r]);
 #pragma unroll 2
     for (int c = 0; c < count; ++c) {
       const T *from = v + (key + c) * p.v.strides[2];
-      for (int j = 0; j < kColumnsOfLane; ++j) {
+      seen.add(weights, rows, c, [&](int j) {
         const int64_t column = lane + j * kWarp;
-        const A value =
-            column < width
-                ? A(from[(block.firstColumn + column) * p.v.strides[3]])
-                : A(0);
-#pragma unroll
-        for (int r = 0; r < kRows; ++r)
-          if (r < rows)
-            sums[r][j] += __shfl_sync(kAllLanes, weights[r], c) * value;
-      }
+        return column < width
+                   ? A(from[(block.firstColumn + column) * p.v.strides[3]])
+                   : A(0);
+      });
     }
   }
 
   /// Makes the lane's weight of its product.
-  __device__ void weigh(const AttentionRow &own, int piece, int64_t first,
-                        int64_t key, int64_t count, A &weight,
-                        SeenStats<A> &seen, A (&values)[kColumnsOfLane]) {
-    constexpr A infinity = std::numeric_limits<A>::infinity();
+  __device__ void weigh(int r, int piece, int64_t first, int64_t key,
+                        int64_t count, A &weight) {
+    const AttentionRow &own = shared.rows[r];
     const int64_t at = key + lane;
     const KeySpan span = seenKeys(p, piece, first, own.place, own.place);
     const bool sees = lane < count && at >= span.begin && at < span.end;
     const A score = sees ? scoreOf<T>(p, own, weight,
                                       p.keyPieces.places[piece] + at - first)
-                         : -infinity;
-    const A factor = seen.raise(maximumOfWarp(score));
-    weight = sees ? seen.weigh(score) : A(0);
-    seen.sum += sumOfWarp(weight);
-    for (A &value : values)
-      value *= factor;
-  }
-
-  /// Warp 0 gets what all have seen: 4 to 7 hand theirs to 0 to 3, and so on.
-  __device__ void mergeWarps() {
-    for (int half = kWarps / 2; half > 0; half /= 2) {
-      __syncthreads();
-      if (warp >= half && warp < 2 * half)
-        give(shared.results[warp - half]);
-      __syncthreads();
-      if (warp < half)
-        take(shared.results[warp]);
-    }
-  }
-  __device__ void give(WarpResult<A> &to) const {
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      for (int j = 0; j < kColumnsOfLane; ++j)
-        to.values[r][lane + j * kWarp] = sums[r][j];
-      if (lane == 0) { // all lanes have the same
-        to.maximum[r] = stats[r].maximum;
-        to.sum[r] = stats[r].sum;
-      }
-    }
-  }
-  __device__ void take(const WarpResult<A> &from) {
-#pragma unroll
-    for (int r = 0; r < kRows; ++r)
-      addState(stats[r], sums[r], from.maximum[r], from.sum[r],
-               [&](int j) { return from.values[r][lane + j * kWarp]; });
+                         : A(0);
+    weight = seen.weigh(r, sees, score);
   }
 
   __device__ void end() const {
 #pragma unroll
     for (int r = 0; r < kRows; ++r)
       if (r < rows)
-        store<T>(shared.rows[r], block, stats[r], p, lane == 0,
+        store<T>(shared.rows[r], block, seen.stats[r], p, lane == 0,
                  [&](auto write) {
                    for (int j = 0; j < kColumnsOfLane; ++j)
                      if (lane + j * kWarp < width)
-                       write(lane + j * kWarp, sums[r][j]);
+                       write(lane + j * kWarp, seen.sums[r][j]);
                  });
   }
 
@@ -205,8 +139,7 @@ private:
   const T *const k, *const v;
   int64_t width;
   int rows;
-  A sums[kRows][kColumnsOfLane];
-  SeenStats<A> stats[kRows];
+  SeenRows<A> seen;
 };
 
 template <typename T>

@@ -4,6 +4,7 @@
 #include "runtime/device/cuda/kernels/Fault.h"
 #include "runtime/device/cuda/kernels/elementwise/Halves.h"
 #include "runtime/device/cuda/kernels/layout/WideNest.h"
+#include "runtime/device/cuda/kernels/layout/Words.h"
 
 #include <algorithm>
 
@@ -26,26 +27,6 @@ template <typename T> __global__ void clearKernel(T *to, Nest<1> nest) {
     int64_t at[1];
     nest.offsets(i, at);
     to[at[0]] = T{};
-  }
-}
-
-/// Calls `body` with a value of a type of so many bytes.
-template <typename Body>
-Status withBits(int64_t bytes, ElementType element, Body body) {
-  switch (bytes) {
-  case 1:
-    return body(uint8_t());
-  case 2:
-    return body(uint16_t());
-  case 4:
-    return body(uint32_t());
-  case 8:
-    return body(uint64_t());
-  case 16:
-    return body(uint4());
-  default:
-    return unsupportedError("the GPU cannot move ",
-                            EnumNameElementType(element));
   }
 }
 
@@ -143,7 +124,7 @@ Status copyStrided(const TensorView &to, const TensorView &from,
                                       cudaMemcpyDeviceToDevice, stream),
                       "cudaMemcpyAsync");
   const WideNest<2> wide(nest, {&to, &from}, bytes);
-  return withBits(wide.bytes, to.element, [&](auto bits) {
+  return withWord(wide.bytes, to.element, [&](auto bits) {
     using T = decltype(bits);
     return launch(copyKernel<T>, wide.nest.grid(), stream, to.as<T>(),
                   from.as<T>(), wide.nest);
@@ -155,7 +136,7 @@ Status clearStrided(const TensorView &to, cudaStream_t stream) {
   if (nest.count == 0)
     return Status::ok();
   const WideNest<1> wide(nest, {&to}, elementBytes(to.element));
-  return withBits(wide.bytes, to.element, [&](auto bits) {
+  return withWord(wide.bytes, to.element, [&](auto bits) {
     using T = decltype(bits);
     return launch(clearKernel<T>, wide.nest.grid(), stream, to.as<T>(),
                   wide.nest);
@@ -182,7 +163,7 @@ Status gatherRows(const TensorView &out, const TensorView &data,
                          {rowStride});
   return withIndex(indices.element, [&](auto tag) {
     using Index = typename decltype(tag)::Type;
-    return withBits(wide.bytes, out.element, [&](auto bits) {
+    return withWord(wide.bytes, out.element, [&](auto bits) {
       using T = decltype(bits);
       return launch(gatherKernel<T, Index>, wide.nest.grid(), stream,
                     out.as<T>(), data.as<T>(), indices.as<Index>(), wide.nest,
@@ -212,7 +193,7 @@ Status appendRows(const TensorView &out, const TensorView &past,
                       fault};
   return withIndex(lengths.element, [&](auto tag) {
     using Index = typename decltype(tag)::Type;
-    return withBits(wide.bytes, out.element, [&](auto bits) {
+    return withWord(wide.bytes, out.element, [&](auto bits) {
       using T = decltype(bits);
       return launch(appendKernel<T, Index>, wide.nest.grid(), stream,
                     out.as<T>(), past.as<T>(), added.as<T>(),

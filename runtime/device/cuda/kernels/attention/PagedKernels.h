@@ -1,0 +1,55 @@
+//===- PagedKernels.h - Attention to keys in pages, on a GPU --------------===//
+//
+// A block takes one token, up to 8 query heads of a KV head, and up to 128
+// columns of the values; its row, and how many keys that has, it reads from the
+// device: a launch depends on no length.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_DEVICE_CUDA_KERNELS_ATTENTION_PAGEDKERNELS_H
+#define SHARDC_RUNTIME_DEVICE_CUDA_KERNELS_ATTENTION_PAGEDKERNELS_H
+
+#include "runtime/device/cuda/kernels/CallStream.h"
+#include "runtime/device/cuda/kernels/attention/AttentionKernels.h"
+#include "runtime/kernels/index/IndexReader.h"
+
+namespace shardc::runtime::cuda {
+
+/// Indices of one or two dims on the device.
+struct PagedIndices {
+  host::IndexReader read;
+  int64_t strides[2];
+
+  explicit PagedIndices(const TensorView &view)
+      : read(view), strides{view.strides[0], view.strides[1]} {}
+  __device__ int64_t at(int64_t i) const { return read[i * strides[0]]; }
+  __device__ int64_t at(int64_t i, int64_t j) const {
+    return read[i * strides[0] + j * strides[1]];
+  }
+};
+
+struct PagedProblem {
+  /// Queries are all tokens; keys and values have pages for a batch, of which
+  /// `keys` is the number of places; a mask has rows for it. No pieces, no
+  /// splits, no state.
+  AttentionProblem of;
+  PagedIndices pages, past, first;
+  int64_t rows, numPages, pagesOfRow;
+  Fault fault;
+
+  SHARDC_HOST_DEVICE int64_t group() const { return of.heads / of.kvHeads; }
+};
+
+/// A problem that has tokens and heads.
+Status attendPages(const PagedProblem &problem, artifact::ElementType element,
+                   cudaStream_t stream);
+
+/// Copies of pages, then new entries at their slots; see the host's PageWrite.
+Status copyPages(const TensorView &pool, const TensorView &copies,
+                 const Fault &fault, cudaStream_t stream);
+Status writeSlots(const TensorView &pool, const TensorView &added,
+                  const TensorView &slots, int axis, const Fault &fault,
+                  cudaStream_t stream);
+
+} // namespace shardc::runtime::cuda
+
+#endif // SHARDC_RUNTIME_DEVICE_CUDA_KERNELS_ATTENTION_PAGEDKERNELS_H
