@@ -19,6 +19,8 @@ constexpr StringLiteral kCache = "onnx.cache";
 constexpr StringLiteral kWhen = "onnx.when";
 constexpr StringLiteral kProfile = "onnx.profile";
 constexpr StringLiteral kFingerprint = "onnx.fingerprint";
+constexpr StringLiteral kPage = "onnx.page";
+constexpr StringLiteral kCausal = "onnx.causal";
 constexpr StringLiteral kStage = "dist.stage";
 constexpr StringLiteral kOutputs = "dist.outputs";
 constexpr StringLiteral kBatchInputs = "dist.batch_inputs";
@@ -121,6 +123,26 @@ void FunctionInfo::setWhen(DictionaryAttr when) {
   function->setAttr(kWhen, when);
 }
 
+int64_t FunctionInfo::page() const {
+  auto page = function->getAttrOfType<IntegerAttr>(kPage);
+  return page ? page.getInt() : 0;
+}
+
+void FunctionInfo::setPage(int64_t positions) {
+  function->setAttr(
+      kPage, IntegerAttr::get(IntegerType::get(function->getContext(), 64),
+                              positions));
+}
+
+bool FunctionInfo::isCausal() const { return function->hasAttr(kCausal); }
+
+void FunctionInfo::setCausal(bool isCausal) {
+  if (isCausal)
+    function->setAttr(kCausal, UnitAttr::get(function->getContext()));
+  else
+    function->removeAttr(kCausal);
+}
+
 StringAttr FunctionInfo::profile() const {
   return function->getAttrOfType<StringAttr>(kProfile);
 }
@@ -184,8 +206,8 @@ void FunctionInfo::setSharded(SymbolOpInterface sharded) {
   function->setAttr(kSharded, FlatSymbolRefAttr::get(sharded));
 }
 
-static constexpr StringLiteral kCopied[] = {kStage, kBatchInputs, kWhen,
-                                            kProfile};
+static constexpr StringLiteral kCopied[] = {kStage,   kBatchInputs, kWhen,
+                                            kProfile, kPage,        kCausal};
 
 void FunctionInfo::copyTo(Operation *program) const {
   for (StringRef name : kCopied)
@@ -229,14 +251,16 @@ LogicalResult verifyCache(FunctionOpInterface function, unsigned output) {
   Attribute dim = cache ? cache.get("dim") : Attribute();
   if (!kind || !input || input.getInt() < 0 ||
       input.getInt() >= int64_t(function.getNumArguments()) ||
-      !llvm::is_contained({"append", "set", "keep"}, kind.getValue()) ||
+      !llvm::is_contained({"append", "set", "keep", "write"},
+                          kind.getValue()) ||
       !isAbsentOr<IntegerAttr>(dim))
     return function.emitError("output ")
            << output << " has an onnx.cache that is none: expected the number "
-           << "of an input, a kind append, set or keep, and perhaps a dim";
+           << "of an input, a kind append, set, keep or write, and perhaps a "
+              "dim";
   auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[output]);
   const int64_t grows = dim ? cast<IntegerAttr>(dim).getInt() : 0;
-  if ((kind == "append" && !dim) ||
+  if (((kind == "append" || kind == "write") && !dim) ||
       (dim && type && (grows < 0 || grows >= type.getRank())))
     return function.emitError("output ")
            << output << " has an onnx.cache without the dim that grows";
@@ -284,6 +308,10 @@ LogicalResult FunctionInfo::verify() const {
       return failure();
   if (failed(
           ofKind(kStage, isAbsentOr<IntegerAttr>(function->getAttr(kStage)))) ||
+      failed(ofKind(kPage, isAbsentOr<IntegerAttr>(function->getAttr(kPage)) &&
+                               page() >= 0)) ||
+      failed(
+          ofKind(kCausal, isAbsentOr<UnitAttr>(function->getAttr(kCausal)))) ||
       failed(ofKind(kSharded, isAbsentOr<FlatSymbolRefAttr>(
                                   function->getAttr(kSharded)))))
     return failure();

@@ -12,6 +12,7 @@
 //       attributes {onnx.when = {ids = {dim = 1, size = 1}},
 //                   onnx.profile = "decode",      see Profiles.h
 //                   onnx.fingerprint = "...",     see verify/Terms.h
+//                   onnx.page = 64, onnx.causal,  of a step of rows
 //                   dist.stage = 1,               absent where there is one
 //                   dist.outputs = [0],           of the model, its results
 //                   dist.batch_inputs = [0],      see AxisRoles.h
@@ -31,7 +32,7 @@
 namespace shardc::onnx {
 
 /// An output that is present of a cache whose past is an input. `kind` says
-/// what the function does with it: append, set or keep, see rt.cache.
+/// what the function does with it: append, set, keep or write, see rt.cache.
 struct CacheInfo {
   mlir::StringAttr kind;
   int64_t input = 0, output = 0;
@@ -79,6 +80,13 @@ public:
   void setProfile(llvm::StringRef profile);
   /// Of what the imported model computes.
   mlir::StringAttr fingerprint() const;
+  /// Positions of a page of its caches, of a step of rows; 0: for requests.
+  int64_t page() const;
+  void setPage(int64_t positions);
+  /// Of a step of rows: what a position has follows from it and those before it,
+  /// however they are spread over steps.
+  bool isCausal() const;
+  void setCausal(bool isCausal);
   void setFingerprint(llvm::StringRef fingerprint);
 
   //===--- Place ----------------------------------------------------------===//

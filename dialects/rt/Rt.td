@@ -103,8 +103,11 @@ def Rt_CacheOp : Rt_Op<"cache"> {
       append  the buffer holds present; past is the same memory with a state
       set     the buffer holds present; nobody reads past
       keep    the buffer is that of past; present is past, or has no elements
+      write   the buffer holds present, past with some of its elements written
+              over; with a state both are the same memory
 
-    Along `dim`, if it has one, the cache grows: there, buffer and past have room
+    Of `write` dim 0, the `dim`, counts pages, which a state has from the start.
+    Along `dim`, if it has one, any other cache grows: there, buffer and past have room
     for as many elements as the state's capacity says. The program works alike
     where past comes from outside. Where that dim lies outside of all others, what
     is taken is the front of the memory, and a device with pages has no more of it.

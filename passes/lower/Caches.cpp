@@ -40,8 +40,11 @@ bool canKeep(func::FuncOp function, const Cache &cache) {
   Value held = heldBy(function, cache);
   if (!isWhole(held, cache))
     return false;
-  if (cache.kind != "append")
+  if (cache.kind != "append" && cache.kind != "write")
     return true;
+  // What is written over nobody may read afterwards.
+  if (cache.kind == "write" && !held.hasOneUse())
+    return false;
   Value present = presentOf(function, cache);
   Operation *append = present.getDefiningOp();
   return append && append->getNumOperands() > 0 &&
@@ -104,7 +107,7 @@ SmallVector<SmallVector<Cache>> findCaches(ArrayRef<func::FuncOp> functions,
     if (isHeldAlike(functions, uses))
       for (auto [f, use] : llvm::enumerate(uses)) {
         kept[f].push_back(use);
-        kept[f].back().isDimFirst = hasPages && use.dim;
+        kept[f].back().isDimFirst = hasPages && use.dim && use.kind != "write";
       }
   }
   return kept;

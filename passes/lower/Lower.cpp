@@ -25,7 +25,7 @@ public:
 
   LogicalResult run() {
     for (const Cache &cache : caches)
-      if (cache.kind == "append")
+      if (cache.kind == "append" || cache.kind == "write")
         lowering.addCache(presentOf(cache).getDefiningOp(), cache);
     for (auto [i, argument] : llvm::enumerate(function.getArguments()))
       addInput(i, argument);
@@ -86,7 +86,7 @@ private:
       return c.output == int64_t(operand.getOperandNumber());
     });
     StringRef kind = cache != caches.end() ? cache->kind.getValue() : "";
-    if ((kind == "append" && alloc) ||
+    if (((kind == "append" || kind == "write") && alloc) ||
         (kind == "keep" && operand.get() == function.getArgument(cache->input)))
       return view;
     if (kind != "set" && alloc && !view.isLoadTime &&

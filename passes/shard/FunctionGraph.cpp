@@ -6,6 +6,7 @@
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Cache.h"
+#include "dialects/onnx/ops/Pages.h"
 #include "dialects/onnx/ops/Quantization.h"
 #include "dialects/onnx/ops/Source.h"
 
@@ -71,9 +72,10 @@ static OpKind kindOf(Operation *op) {
     return OpKind::Constant;
   if (isa<onnx::DequantizeLinearOp>(op))
     return OpKind::Dequantize;
-  if (isa<onnx::CacheAppendOp>(op))
+  if (isa<onnx::CacheAppendOp, onnx::PageWriteOp>(op))
     return OpKind::CacheAppend;
-  return isa<onnx::AttentionOp>(op) ? OpKind::Attention : OpKind::Other;
+  return isa<onnx::AttentionOp, onnx::PagedAttentionOp>(op) ? OpKind::Attention
+                                                            : OpKind::Other;
 }
 
 void FunctionGraph::addOp(onnx::OnnxOp op, const EqualLayers *layers) {

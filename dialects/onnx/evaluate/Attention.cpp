@@ -11,29 +11,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/onnx/ops/Attention.h"
+#include "dialects/onnx/evaluate/Attention.h"
 #include "dialects/onnx/evaluate/Elementwise.h"
 #include "dialects/onnx/evaluate/Functions.h"
+#include "dialects/onnx/ops/Attention.h"
 
 #include <cmath>
 
 using namespace mlir;
 
 namespace shardc::onnx::evaluate {
-
-namespace {
-/// The keys that queries see: the last `window`, if that is not 0, up to their
-/// own, `offset` places on.
-struct Causality {
-  bool isCausal;
-  int64_t offset, window;
-
-  bool shows(int64_t query, int64_t key) const {
-    const int64_t last = query + offset;
-    return !isCausal || (key <= last && (window == 0 || key > last - window));
-  }
-};
-} // namespace
 
 /// [b, kv, t, d] for all of `heads` query heads.
 static Tensor repeated(const Tensor &x, int64_t heads) {
@@ -61,20 +48,18 @@ static Tensor swapped(const Tensor &x) {
 }
 
 /// cap(scale Q K^T)
-static Tensor scoresOf(Call &call, AttentionOp op) {
-  Tensor q = call.operand(0), k = call.operand(1);
+static Tensor scoresOf(Call &call, const AttentionForm &form, Tensor q,
+                       const Tensor &k) {
   const Type wide = computedIn(q.element);
   q.element = wide;
   Tensor scores = product(q, swapped(repeated(k, q.shape[1])), call.overflows);
   if (!scores.element)
     return {};
-  const double scale = op.getScale() ? op.getScale()->convertToFloat()
-                                     : 1 / std::sqrt(double(q.shape[3]));
-  const double cap = op.getSoftcap().convertToFloat();
   for (double &score : scores.data) {
-    score = stored(wide, score * scale, call.precision);
-    if (cap > 0)
-      score = stored(wide, cap * std::tanh(score / cap), call.precision);
+    score = stored(wide, score * form.scale, call.precision);
+    if (form.softcap > 0)
+      score = stored(wide, form.softcap * std::tanh(score / form.softcap),
+                     call.precision);
   }
   return scores;
 }
@@ -118,24 +103,53 @@ static void weigh(Tensor &scores, const Tensor *sinks, StringRef zeroRows) {
   }
 }
 
-static std::optional<Causality> causalityOf(Call &call, AttentionOp op) {
-  Causality causality = {op.getIsCausal() != 0, 0,
-                         call.sizes.of(int64_t(op.getWindow()))};
-  if (dist::DimsAttr offset = op.getCausalOffsetAttr()) {
-    auto known = call.sizes.of(offset.getValues()[0]);
-    if (!known)
-      return std::nullopt;
-    causality.offset = *known;
-  }
-  return causality;
-}
-
 /// q b h s d, k b kv t d and v b kv t e, where kv divides h.
 static bool fits(const Tensor &q, const Tensor &k, const Tensor &v) {
   return q.rank() == 4 && k.rank() == 4 && v.rank() == 4 &&
          q.shape[0] == k.shape[0] && v.shape[0] == k.shape[0] &&
          v.shape[1] == k.shape[1] && v.shape[2] == k.shape[2] &&
          (k.shape[1] == 0 ? q.shape[1] == 0 : q.shape[1] % k.shape[1] == 0);
+}
+
+Tensor attended(Call &call, const AttentionForm &form, const Tensor &q,
+                const Tensor &k, const Tensor &v, const Tensor *mask,
+                const Tensor *sinks) {
+  if (!fits(q, k, v))
+    return {};
+  Tensor scores = scoresOf(call, form, q, k);
+  if (scores.element && mask) {
+    const Shape shape = scores.shape;
+    scores = masked(call, scores, *mask);
+    if (scores.shape != shape)
+      return {};
+  }
+  if (!scores.element || (sinks && sinks->shape != Shape{q.shape[1]}))
+    return {};
+  const int64_t keys = scores.shape[3], queries = scores.shape[2];
+  for (int64_t i = 0; i < scores.size(); ++i)
+    if (!form.causality.shows(i / keys % queries, i % keys))
+      scores.data[i] = -INFINITY;
+  weigh(scores, sinks, form.zeroRows);
+  bool overflows = false; // weighted means of values stay in their range
+  return product(scores, repeated(v, scores.shape[1]), overflows);
+}
+
+static std::optional<AttentionForm> formOf(Call &call, AttentionOp op) {
+  if (call.operand(0).rank() != 4)
+    return std::nullopt;
+  AttentionForm form = {
+      op.getScale() ? op.getScale()->convertToFloat()
+                    : 1 / std::sqrt(double(call.operand(0).shape[3])),
+      op.getSoftcap().convertToFloat(),
+      {op.getIsCausal() != 0, 0, call.sizes.of(int64_t(op.getWindow()))},
+      op.getZeroRows()};
+  if (dist::DimsAttr offset = op.getCausalOffsetAttr()) {
+    auto known = call.sizes.of(offset.getValues()[0]);
+    if (!known)
+      return std::nullopt;
+    form.causality.offset = *known;
+  }
+  return form;
 }
 
 static Outcome attend(Call &call) {
@@ -146,30 +160,15 @@ static Outcome attend(Call &call) {
                      AttentionOperand::Lengths})
     if (call.has(i))
       return Outcome::Unknown;
-  std::optional<Causality> causality = causalityOf(call, op);
-  if (!causality || !fits(call.operand(0), call.operand(1), call.operand(2)))
+  auto optional = [&](unsigned i) {
+    return call.has(i) ? &call.operand(i) : nullptr;
+  };
+  std::optional<AttentionForm> form = formOf(call, op);
+  if (!form)
     return Outcome::Unfit;
-  Tensor scores = scoresOf(call, op);
-  if (scores.element && call.has(AttentionOperand::Mask)) {
-    const Shape shape = scores.shape;
-    scores = masked(call, scores, call.operand(AttentionOperand::Mask));
-    if (scores.shape != shape)
-      return Outcome::Unfit;
-  }
-  const bool hasSinks = call.has(AttentionOperand::Sinks);
-  const Tensor *sinks =
-      hasSinks ? &call.operand(AttentionOperand::Sinks) : nullptr;
-  if (!scores.element ||
-      (sinks && sinks->shape != Shape{call.operand(0).shape[1]}))
-    return Outcome::Unfit;
-  const int64_t keys = scores.shape[3], queries = scores.shape[2];
-  for (int64_t i = 0; i < scores.size(); ++i)
-    if (!causality->shows(i / keys % queries, i % keys))
-      scores.data[i] = -INFINITY;
-  weigh(scores, sinks, op.getZeroRows());
-  bool overflows = false; // weighted means of values stay in their range
-  Tensor y =
-      product(scores, repeated(call.operand(2), scores.shape[1]), overflows);
+  Tensor y = attended(call, *form, call.operand(0), call.operand(1),
+                      call.operand(2), optional(AttentionOperand::Mask),
+                      optional(AttentionOperand::Sinks));
   return y.element ? call.finish(std::move(y)) : Outcome::Unfit;
 }
 

@@ -41,6 +41,7 @@ Evaluators::Evaluators() {
   addLogic(*this);
   addMath(*this);
   addNormalization(*this);
+  addPages(*this);
   addQuantization(*this);
   addReduction(*this);
   addSource(*this);

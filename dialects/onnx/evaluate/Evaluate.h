@@ -86,6 +86,7 @@ void addLayout(Evaluators &all);
 void addLogic(Evaluators &all);
 void addMath(Evaluators &all);
 void addNormalization(Evaluators &all);
+void addPages(Evaluators &all);
 void addQuantization(Evaluators &all);
 void addReduction(Evaluators &all);
 void addSource(Evaluators &all);

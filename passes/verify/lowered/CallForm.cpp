@@ -8,6 +8,7 @@
 #include "dialects/onnx/ops/Experts.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Pages.h"
 #include "dialects/onnx/ops/Quantization.h"
 #include "dialects/onnx/ops/Resampling.h"
 #include "dialects/onnx/ops/Source.h"
@@ -119,8 +120,8 @@ private:
         isa<onnx::AttentionOp, onnx::CacheAppendOp, onnx::ConvOp,
             onnx::GatherOp, onnx::GatherElementsOp, onnx::GatherNDOp,
             onnx::GridSampleOp, onnx::MatMulIntegerOp, onnx::MixtureOfExpertsOp,
-            onnx::RotaryEmbeddingOp, onnx::ScatterElementsOp,
-            onnx::ScatterNDOp>(op))
+            onnx::PagedAttentionOp, onnx::PageWriteOp, onnx::RotaryEmbeddingOp,
+            onnx::ScatterElementsOp, onnx::ScatterNDOp>(op))
       return false;
     const Index *result = reference.dimsOf(op->getResult(0));
     for (Value operand : op->getOperands()) {

@@ -71,7 +71,7 @@ func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> tensor<4xf32> attributes
 
 // -----
 
-// expected-error@+1 {{output 0 has an onnx.cache that is none: expected the number of an input, a kind append, set or keep, and perhaps a dim}}
+// expected-error@+1 {{output 0 has an onnx.cache that is none: expected the number of an input, a kind append, set, keep or write, and perhaps a dim}}
 func.func @main(%x: tensor<4xf32>)
     -> (tensor<4xf32> {onnx.cache = {input = 1 : i64, kind = "keep"}}) {
   return %x : tensor<4xf32>
@@ -82,6 +82,28 @@ func.func @main(%x: tensor<4xf32>)
 // expected-error@+1 {{output 0 has an onnx.cache without the dim that grows}}
 func.func @main(%x: tensor<4xf32>)
     -> (tensor<4xf32> {onnx.cache = {input = 0 : i64, kind = "keep", dim = 1 : i64}}) {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{output 0 has an onnx.cache without the dim that grows}}
+func.func @main(%x: tensor<4xf32>)
+    -> (tensor<4xf32> {onnx.cache = {input = 0 : i64, kind = "write"}}) {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{has an attribute onnx.page that says nothing}}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {onnx.page = -1 : i64} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{has an attribute onnx.causal that says nothing}}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {onnx.causal = 1 : i64} {
   return %x : tensor<4xf32>
 }
 
