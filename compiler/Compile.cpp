@@ -341,6 +341,7 @@ private:
     made.doubles = options.doubles;
     made.sequenceParallel = options.sequenceParallel;
     made.splitsSteps = splitsSequence();
+    made.page = options.page;
     made.microBatches = options.microBatches;
     made.contextMode = options.contextMode;
     made.expertMode = options.expertMode;

@@ -48,7 +48,9 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     }
     passes.addPass(import::createRecoverCaches());
     passes.addPass(import::createNarrowCaches());
-    if (options.splitsSteps)
+    if (options.page > 0)
+      passes.addPass(import::createBatchRows({options.page}));
+    else if (options.splitsSteps)
       passes.addPass(import::createSpecializeSteps());
     if (options.doubles)
       passes.addPass(import::createWidenFloats());

@@ -19,6 +19,8 @@ struct PipelineOptions {
   /// A prompt and a step of decoding get a program each: for plans that split
   /// the sequence, which a step has too little of.
   bool splitsSteps = false;
+  /// Positions of a page, of a step of rows; 0 for requests.
+  int64_t page = 0;
   int64_t microBatches = 1;
   std::string contextMode = "ring";   ///< or "ulysses", "gather"
   std::string expertMode = "auto";    ///< or "tensor", "batch"

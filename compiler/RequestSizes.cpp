@@ -3,7 +3,9 @@
 #include "compiler/RequestSizes.h"
 
 #include "dialects/dist/Dist.h"
+#include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/RequestSymbols.h"
+#include "dialects/onnx/RowSymbols.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -13,16 +15,52 @@ using namespace mlir;
 
 namespace shardc {
 
+/// A step that does what requests of these sizes would; sizes that are given by
+/// their own names stay. "" or what is wrong.
+static std::string resolveStep(int64_t page,
+                               const llvm::StringMap<int64_t> &given,
+                               llvm::StringMap<int64_t> &resolved) {
+  using onnx::RowSymbols;
+  constexpr int64_t kMost = int64_t(1) << 30;
+  llvm::StringMap<int64_t> request = {{"batch", 1}, {"seq", 1}, {"past", 0}};
+  bool isRequest = false;
+  for (const auto &entry : given)
+    if (auto size = request.find(entry.getKey()); size != request.end()) {
+      size->second = entry.getValue();
+      isRequest = true;
+    }
+  if (!isRequest)
+    return "";
+  const int64_t batch = request["batch"], seq = request["seq"];
+  const int64_t past = request["past"];
+  for (const auto &entry : request)
+    if (entry.getValue() < 0 || entry.getValue() > kMost)
+      return entry.getKey().str() + ": " + std::to_string(entry.getValue()) +
+             ", expected 0 to " + std::to_string(kMost);
+  const int64_t pages = (past + seq + page - 1) / page;
+  for (auto [symbol, size] : {std::pair(RowSymbols::tokens(), batch * seq),
+                              {RowSymbols::wanted(), batch},
+                              {RowSymbols::rows(), batch},
+                              {RowSymbols::pagesOfRow(), pages},
+                              {RowSymbols::pages(), batch * pages},
+                              {RowSymbols::copies(), int64_t(0)}})
+    resolved.try_emplace(*symbol.asSymbol(), size);
+  return "";
+}
+
 std::string resolveSizes(ModuleOp imported,
                          const llvm::StringMap<int64_t> &given,
                          llvm::StringMap<int64_t> &resolved) {
   std::map<std::string, std::string> meant;
-  for (func::FuncOp function : imported.getOps<func::FuncOp>())
+  int64_t page = 0;
+  for (func::FuncOp function : imported.getOps<func::FuncOp>()) {
+    page = std::max(page, onnx::FunctionInfo(function).page());
     for (Type type : function.getArgumentTypes())
       for (dist::DimExpr size : dist::getDims(type))
         size.forEachSymbol(
             [&](StringRef name, bool) { meant[name.str()] = name.str(); });
-  std::string names;
+  }
+  std::string names = page > 0 ? " batch seq past" : "";
   for (const auto &[name, symbol] : meant)
     names += " " + name;
   const onnx::RequestSymbols symbols = onnx::requestSymbols(imported);
@@ -35,17 +73,19 @@ std::string resolveSizes(ModuleOp imported,
   for (const auto &[name, symbol] : {std::pair("batch", symbols.batch),
                                      {"seq", symbols.sequence},
                                      {"past", symbols.past}})
-    if (!symbol.empty())
+    if (!symbol.empty() && page == 0)
       meant.try_emplace(name, symbol);
   for (const auto &entry : given) {
     const std::string name = entry.getKey().str();
     if (auto known = meant.find(name); known != meant.end())
       resolved[known->second] = entry.getValue();
+    else if (page > 0 && (name == "batch" || name == "seq" || name == "past"))
+      continue;
     else if (!(name == "batch" && rank > 0) && !(name == "seq" && rank > 1))
       return name + ": the model has no such size; it has" +
              (names.empty() ? " none" : names);
   }
-  return "";
+  return page > 0 ? resolveStep(page, given, resolved) : "";
 }
 
 } // namespace shardc

@@ -5,6 +5,8 @@
 //
 //   batch=32,seq=1024,past=8192    for input_ids [batch, sequence] and
 //   batch = 32, sequence = 1024, past_sequence = 8192    past [.., past_sequence, ..]
+// Of a step of rows they say what requests it stands for: 32 rows, 32 * 1024
+// tokens, pages for 8192 + 1024 positions of each.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_COMPILER_REQUESTSIZES_H

@@ -107,6 +107,7 @@ private:
       if (phase == "imported") {
         noteStructures(*module, findings);
         noteControlFlow(*module, findings);
+        noteRows(*module, findings);
         imported = module->clone();
       }
     }

@@ -50,6 +50,8 @@ void inferAll(mlir::ModuleOp module);
 void noteBatch(mlir::ModuleOp raw, mlir::ModuleOp imported, Findings &findings);
 /// Notes on caches, and the structures in the graph.
 void noteStructures(mlir::ModuleOp imported, Findings &findings);
+/// A note on what keeps a decoder's rows from having different lengths.
+void noteRows(mlir::ModuleOp imported, Findings &findings);
 /// Notes on branches and loops that are left to the run.
 void noteControlFlow(mlir::ModuleOp imported, Findings &findings);
 /// Notes on weights that hold NaN or infinities; reads all of them.

@@ -255,6 +255,7 @@ private:
     manifest["model_root"] =
         relative.empty() ? folder.string() : relative.string();
     describeBatch();
+    describeRows();
     manifest["inputs"] = Json::array();
     manifest["outputs"] = Json::array();
     // Profiles have the same; their sizes may go by other names, and those of
@@ -275,6 +276,15 @@ private:
     });
     for (auto &[index, entry] : outputs)
       manifest["outputs"].push_back(std::move(entry));
+  }
+
+  /// A step of rows has one program.
+  void describeRows() {
+    for (rt::ProgramOp program : module.getOps<rt::ProgramOp>())
+      if (const int64_t page = onnx::FunctionInfo(program).page()) {
+        manifest["page"] = page;
+        manifest["causal"] = onnx::FunctionInfo(program).isCausal();
+      }
   }
 
   /// A request runs in parts only if every profile computes rows by themselves.

@@ -107,9 +107,10 @@ void ValueWriter::addCache(rt::CacheOp op) {
       all, [&](rt::CacheOp o) { return o.getInput() < op.getInput(); });
   const uint32_t buffer = bufferNumbers[op.getBuffer()];
   const artifact::CacheKind kind =
-      op.getKind() == "append" ? artifact::CacheKind_Append
-      : op.getKind() == "set"  ? artifact::CacheKind_Set
-                               : artifact::CacheKind_Keep;
+      op.getKind() == "append"  ? artifact::CacheKind_Append
+      : op.getKind() == "set"   ? artifact::CacheKind_Set
+      : op.getKind() == "write" ? artifact::CacheKind_Write
+                                : artifact::CacheKind_Keep;
   if (kind != artifact::CacheKind_Keep) {
     entries[buffer].kind = artifact::BufferKind_Cache;
     entries[buffer].source = number;

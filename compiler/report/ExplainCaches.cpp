@@ -54,6 +54,10 @@ void explainCaches(ModuleOp module, const SymbolValues &dims, Json &report) {
   const dist::Mesh &mesh = *dist::getMesh(module).getMesh().getMesh();
   // More than a request has: room is then what the capacity says.
   constexpr int64_t kMany = int64_t{1} << 32;
+  // Of a step of rows what there is one more of is a page.
+  int64_t page = 1;
+  for (rt::ProgramOp program : module.getOps<rt::ProgramOp>())
+    page = std::max(page, onnx::FunctionInfo(program).page());
   for (Json &entry : report["ranks"]) {
     const int64_t rank = entry["rank"].get<int64_t>();
     auto bytesFor = [&](int64_t capacity) {
@@ -63,7 +67,7 @@ void explainCaches(ModuleOp module, const SymbolValues &dims, Json &report) {
                                  more = bytesFor(kMany + 1);
     entry["kv_bytes"] = now ? Json(*now) : Json(nullptr);
     entry["kv_bytes_per_position"] =
-        many && more ? Json(*more - *many) : Json(nullptr);
+        many && more ? Json((*more - *many) / page) : Json(nullptr);
   }
 }
 

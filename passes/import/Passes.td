@@ -47,6 +47,29 @@ def SpecializeSteps : Pass<"shardc-specialize-steps", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numSteps", "steps", "Functions made">];
 }
 
+def BatchRows : Pass<"shardc-batch-rows", "::mlir::ModuleOp"> {
+  let summary = "A step of rows of any sequences, in place of requests";
+  let description = [{
+    Requires: caches recovered; a function for every request.
+    Ensures: there is one function, for a step of rows: the new positions of any
+    sequences one after the other, whole prompts, parts of them and single
+    tokens, each row behind as many positions as it has. How the rows lie is
+    given with the step, as inputs called rows.*. Caches are pools of
+    pages with `page` positions, and attention looks up the pages of its row: no
+    size of the function depends on how long a sequence is, but for how many
+    pages the longest has. Outputs are those of the wanted tokens. A row gets
+    what it would get alone, whatever other rows there are: ops that mix
+    positions, other than attention to a cache, are refused by name.
+
+    (* example filepath=tests/passes/import/batch-rows/example.mlir *)
+  }];
+  let options = [
+    Option<"page", "page", "int64_t", "64", "Positions of a page">
+  ];
+  let dependentDialects = ["::shardc::dist::DistDialect",
+                           "::shardc::onnx::OnnxDialect"];
+}
+
 def InferShapes : Pass<"shardc-infer-shapes", "::mlir::ModuleOp"> {
   let summary = "Gives every value its type, evaluates shape arithmetic";
   let description = [{
@@ -104,7 +127,8 @@ def FoldIndexing : Pass<"shardc-fold-indexing", "::mlir::ModuleOp"> {
     Requires: inferred shapes.
     Ensures: a Gather or GatherND whose indices are positions in order, each dim
     of the data from its first element to its last, is a Transpose, Reshape and
-    Expand of the data; a ScatterND by such indices is its updates. What only computed indices is gone, and with it what a
+    Expand of the data, or of its front where a GatherND's do not go to the last;
+    a ScatterND by such indices is its updates. What only computed indices is gone, and with it what a
     batch or a sequence was counted for.
 
     (* example filepath=tests/passes/import/fold-indexing/example.mlir *)

@@ -58,6 +58,7 @@ struct Flags {
   std::string contextMode = "ring", expertMode = "auto";
   int64_t microBatches = 1;
   bool explain = false, noRecovery = false;
+  int64_t page = 0;
   std::string precision = "model";
   std::string kernels = "generated";
   bool isAutomatic = false; ///< --auto: degrees that planning chooses

@@ -216,6 +216,11 @@ static void addPlan(CLI::App &app, Flags &flags) {
 
 static void addImport(CLI::App &app, Flags &flags) {
   const ReadBy reader(app, Reader::Import);
+  app.add_flag("--serve{64}", flags.page,
+               "Compile a step for rows of any sequences at any lengths, with "
+               "keys and values in pages of 64 positions, or of --serve=N, in "
+               "place of requests")
+      ->check(CLI::Range(int64_t{1}, int64_t{65536}));
   app.add_flag("--no-recovery", flags.noRecovery,
                "Keep norms, attention and the like as the exporter spelled "
                "them, to compare");

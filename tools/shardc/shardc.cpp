@@ -49,6 +49,7 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.target = flags.target;
   options.overlap = flags.overlap;
   options.doubles = flags.precision == "f64";
+  options.page = flags.page;
   options.generatesKernels = flags.kernels == "generated";
   options.sequenceParallel = flags.sequenceParallel;
   options.microBatches = flags.microBatches;

@@ -1,0 +1,48 @@
+//===- RowNotes.cpp - What keeps a decoder from a step of rows ------------===//
+
+#include "compiler/check/Findings.h"
+#include "dialects/dist/NodeName.h"
+#include "dialects/onnx/FunctionInfo.h"
+#include "passes/import/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+namespace shardc::check {
+
+/// What --serve would say, of a model that has caches to keep.
+void noteRows(ModuleOp imported, Findings &findings) {
+  unsigned numCaches = 0;
+  for (auto function : imported.getOps<func::FuncOp>())
+    numCaches += onnx::FunctionInfo(function).caches().size();
+  if (numCaches == 0)
+    return;
+  std::string node, why;
+  ScopedDiagnosticHandler first(imported.getContext(), [&](Diagnostic &found) {
+    if (why.empty() && found.getSeverity() == DiagnosticSeverity::Error) {
+      node = nodeName(found.getLocation()).str();
+      why = found.str();
+    }
+    return success();
+  });
+  OwningOpRef<ModuleOp> module(imported.clone());
+  PassManager passes(imported.getContext());
+  passes.enableVerifier(false);
+  passes.addPass(import::createBatchRows());
+  if (succeeded(passes.run(*module))) {
+    findings.recognised["step of rows"] = 1;
+    return;
+  }
+  Note note{"no_rows",
+            "its rows cannot be of different lengths (--serve): it " + why,
+            "compile it for requests: sequences of different lengths run apart",
+            {}};
+  if (!node.empty())
+    note.where.push_back(node);
+  findings.notes.push_back(std::move(note));
+}
+
+} // namespace shardc::check

@@ -1,0 +1,259 @@
+//===- BatchRows.cpp - A step of rows of any sequences --------------------===//
+//
+// The function for requests of equal lengths becomes one for rows of any: what
+// it takes of each request, of all rows one after the other, and how they lie
+// (RowBuilder.h). Caches become pools of pages.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/onnx/FunctionInfo.h"
+#include "passes/import/Passes.h"
+#include "passes/import/rows/FrontOfInputs.h"
+#include "passes/import/rows/RowCausality.h"
+#include "passes/import/rows/RowTranslation.h"
+
+using namespace mlir;
+
+namespace shardc::import {
+
+#define GEN_PASS_DEF_BATCHROWS
+#include "passes/import/Passes.h.inc"
+
+using dist::DimExpr;
+using onnx::CacheInfo;
+using onnx::FunctionInfo;
+using onnx::RowSymbols;
+
+namespace {
+
+/// What comes with each step beside the model's inputs.
+struct Extra {
+  std::string name;
+  Value RowInputs::*member;
+  SmallVector<DimExpr, 2> dims;
+};
+
+std::vector<Extra> extras() {
+  const DimExpr tokens = RowSymbols::tokens(), rows = RowSymbols::rows();
+  return {{"rows.row", &RowInputs::row, {tokens}},
+          {"rows.position", &RowInputs::position, {tokens}},
+          {"rows.first", &RowInputs::first, {rows + 1}},
+          {"rows.past", &RowInputs::past, {rows}},
+          {"rows.slots", &RowInputs::slots, {tokens}},
+          {"rows.pages", &RowInputs::pages, {rows, RowSymbols::pagesOfRow()}},
+          {"rows.copies", &RowInputs::copies, {RowSymbols::copies(), 2}},
+          {"rows.wanted", &RowInputs::wanted, {RowSymbols::wanted()}}};
+}
+
+class StepMaker {
+public:
+  StepMaker(func::FuncOp function, const RowSizes &sizes)
+      : function(function), sizes(sizes), builder(function.getContext()) {}
+
+  /// The function of rows, behind the other; null after an error.
+  func::FuncOp make() {
+    builder.setInsertionPointAfter(function);
+    auto step = func::FuncOp::create(builder, function.getLoc(),
+                                     (function.getSymName() + "_rows").str(),
+                                     builder.getFunctionType({}, {}));
+    Block *block = step.addEntryBlock();
+    builder.setInsertionPointToEnd(block);
+    // The model's first, but for what chose this branch of it; types come later.
+    for (BlockArgument argument : function.getArguments())
+      stepArguments.push_back(
+          isChoice(argument)
+              ? BlockArgument()
+              : block->addArgument(argument.getType(), argument.getLoc()));
+    RowInputs inputs;
+    for (const Extra &extra : extras())
+      inputs.*extra.member = block->addArgument(
+          dist::makeType(builder.getI64Type(), extra.dims), function.getLoc());
+    RowBuilder rows(builder, sizes, inputs);
+    RowTranslation translation(function, rows, builder);
+    if (failed(checkPorts()) || failed(bindInputs(translation)) ||
+        failed(translation.run())) {
+      step.erase();
+      return {};
+    }
+    addReturn(translation);
+    eraseDead(*block);
+    finish(step);
+    FunctionInfo(step).setCausal(isCausal(function, sizes));
+    return step;
+  }
+
+private:
+  bool isPast(BlockArgument argument) const {
+    return llvm::any_of(FunctionInfo(function).caches(),
+                        [&](const CacheInfo &cache) {
+                          return cache.input == argument.getArgNumber();
+                        });
+  }
+
+  /// An input whose value said which branch runs, and nothing else.
+  bool isChoice(BlockArgument argument) const {
+    const FunctionInfo info(function);
+    const StringAttr name = info.inputName(argument.getArgNumber());
+    DictionaryAttr when = info.when();
+    return name && when && when.get(name) && argument.use_empty();
+  }
+
+  bool isPresent(unsigned output) const {
+    return FunctionInfo(function).cache(output).has_value();
+  }
+
+  /// Rows give what a step has for each new position, or for each key; outputs
+  /// are those of positions, or of whole rows.
+  LogicalResult checkPorts() {
+    const FunctionInfo info(function);
+    for (BlockArgument argument : function.getArguments()) {
+      const StringAttr name = info.inputName(argument.getArgNumber());
+      if (name && name.getValue().starts_with("rows."))
+        return function.emitError("has no step of rows: ")
+               << name << " is called as what a step has beside the model's "
+               << "inputs";
+      if (isPast(argument) || isChoice(argument))
+        continue;
+      for (DimExpr dim : dist::getDims(argument.getType()))
+        if ((sizes.isOfTokens(dim) && dim != sizes.sequence) ||
+            (sizes.isOfKeys(dim) && dim != sizes.past + sizes.sequence))
+          return function.emitError("has no step of rows: ")
+                 << name << " has " << dim.str()
+                 << " elements, expected as many as there are new positions, "
+                 << "or as many as there are keys";
+    }
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      for (DimExpr dim : dist::getDims(function.getResultTypes()[i]))
+        if (!isPresent(i) && (sizes.isOfKeys(dim) ||
+                              (sizes.isOfTokens(dim) &&
+                               sizes.inStep(dim) != RowSymbols::tokens())))
+          return function.emitError("has no step of rows: output ")
+                 << info.outputName(i) << " has " << dim.str()
+                 << " elements, expected one for each new position";
+    return success();
+  }
+
+  LogicalResult bindInputs(RowTranslation &translation) {
+    for (BlockArgument argument : function.getArguments()) {
+      const Type element = elementOf(argument);
+      BlockArgument made = stepArguments[argument.getArgNumber()];
+      if (!made)
+        continue;
+      if (isPast(argument)) {
+        made.setType(dist::makeType(element, poolOf(argument)));
+        translation.bindPool(argument, made);
+        continue;
+      }
+      std::optional<Dims> dims = translation.stepDims(argument);
+      if (!dims)
+        return function.emitError("has no step of rows: ")
+               << FunctionInfo(function).inputName(argument.getArgNumber())
+               << " has two dims of new positions, or of keys";
+      made.setType(dist::makeType(element, *dims));
+      translation.bindInput(argument, made);
+    }
+    return success();
+  }
+
+  Dims poolOf(BlockArgument past) const {
+    Dims dims = dimsOf(past);
+    dims[0] = RowSymbols::pages();
+    for (DimExpr &dim : dims)
+      if (dim == sizes.past)
+        dim = sizes.page;
+    return dims;
+  }
+
+  void addReturn(RowTranslation &translation) {
+    SmallVector<Value> results;
+    Operation *terminator = function.front().getTerminator();
+    for (OpOperand &output : terminator->getOpOperands())
+      results.push_back(translation.result(output));
+    func::ReturnOp::create(builder, terminator->getLoc(), results);
+  }
+
+  /// Types, names and what each input is.
+  void finish(func::FuncOp step) {
+    Block &block = step.front();
+    step.setType(builder.getFunctionType(
+        block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
+    FunctionInfo from(function), to(step);
+    to.setPage(sizes.page);
+    const std::vector<Extra> behind = extras();
+    const size_t first = step.getNumArguments() - behind.size();
+    for (auto [i, extra] : llvm::enumerate(behind))
+      to.setInputName(first + i, extra.name);
+    for (auto [i, argument] : llvm::enumerate(stepArguments)) {
+      if (!argument)
+        continue;
+      if (StringAttr name = from.inputName(i))
+        to.setInputName(argument.getArgNumber(), name.getValue());
+      if (TypeAttr given = from.inputGiven(i))
+        to.setInputGiven(argument.getArgNumber(), given);
+    }
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      if (StringAttr name = from.outputName(i))
+        to.setOutputName(i, name.getValue());
+      if (TypeAttr given = from.outputGiven(i))
+        to.setOutputGiven(i, given);
+      if (std::optional<CacheInfo> cache = from.cache(i))
+        to.setCache({builder.getStringAttr("write"),
+                     stepArguments[cache->input].getArgNumber(), cache->output,
+                     0});
+    }
+  }
+
+  func::FuncOp function;
+  const RowSizes &sizes;
+  OpBuilder builder;
+  /// By argument of the function; null: the step has none.
+  SmallVector<BlockArgument> stepArguments;
+};
+
+struct BatchRows : impl::BatchRowsBase<BatchRows> {
+  using BatchRowsBase::BatchRowsBase;
+
+  void runOnOperation() override {
+    func::FuncOp general = generalFunction();
+    if (!general)
+      return signalPassFailure();
+    takeFrontOfInputs(general);
+    FailureOr<RowSizes> sizes = RowSizes::of(general, page);
+    func::FuncOp step =
+        succeeded(sizes) ? StepMaker(general, *sizes).make() : func::FuncOp();
+    if (!step)
+      return signalPassFailure();
+    const std::string name = general.getSymName().str();
+    for (func::FuncOp function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (function != step)
+        function.erase();
+    step.setSymName(name);
+  }
+
+private:
+  /// The one for every request; of a merged decoder the branch that goes on from
+  /// a past, as it does from an empty one.
+  func::FuncOp generalFunction() {
+    SmallVector<func::FuncOp> goOn;
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
+      const FunctionInfo info(function);
+      if (!info.when())
+        return function;
+      const SmallVector<CacheInfo> caches = info.caches();
+      if (!caches.empty() && llvm::all_of(caches, [](const CacheInfo &cache) {
+            return cache.kind == "append";
+          }))
+        goOn.push_back(function);
+    }
+    if (goOn.size() == 1)
+      return goOn.front();
+    getOperation().emitError(
+        "has no step of rows: the value of an input decides which of its "
+        "branches runs, and not one of them alone appends to all caches");
+    return {};
+  }
+};
+
+} // namespace
+} // namespace shardc::import

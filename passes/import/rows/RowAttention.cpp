@@ -1,0 +1,165 @@
+//===- RowAttention.cpp - Caches become pools of pages --------------------===//
+//
+//   present = Concat past, k             pool' = PageWrite pool, k, slots
+//   y = Attention q, present, ..         y = PagedAttention q, pool', .., pages
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/onnx/ops/Cache.h"
+#include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Logic.h"
+#include "dialects/onnx/ops/Pages.h"
+#include "passes/import/rows/RowTranslation.h"
+
+using namespace mlir;
+
+namespace shardc::import {
+
+using dist::DimExpr;
+using onnx::RowSymbols;
+using namespace onnx;
+
+/// Where the file itself says how many entries a row holds, a token of a row that
+/// holds others has no slot: the step ends with an error.
+static Value slotsFor(Value slots, Value lengths, RowBuilder &rows,
+                      const TokenSet &set, OpBuilder &builder) {
+  const Type i64 = builder.getI64Type(), i1 = builder.getI1Type();
+  const Dims ofRows{RowSymbols::rows()}, ofTokens{set.size};
+  Value own = rows.cast(rows.reshape(lengths, ofRows), i64);
+  Value isSame = rows.make<EqualOp>(i1, ofRows, {own, rows.inputs.past});
+  return rows.make<WhereOp>(
+      i64, ofTokens,
+      {rows.ofTokens(isSame, set), slots, rows.integer(kSlotOfOtherPositions)});
+}
+
+LogicalResult RowTranslation::translatePool(Operation *op) {
+  Value pool = values.lookup(op->getOperand(0));
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    auto perm = transpose.getPerm();
+    if (!perm || (*perm)[0] != 0 || !pool)
+      return refuse(op, "it moves the rows of a cache");
+    values[transpose.getResult()] =
+        transposed(builder, op->getLoc(), pool, *perm);
+    return success();
+  }
+  auto append = dyn_cast<CacheAppendOp>(op);
+  int64_t axis = 2;
+  if (auto concat = dyn_cast<ConcatOp>(op)) {
+    axis = concat.getAxis();
+    if (op->getNumOperands() != 2)
+      return refuse(op, "it joins a cache with several values");
+  }
+  if (kindOf(op->getOperand(1)) != Kind::Tokens || !pool)
+    return refuse(op, "what it appends to a cache is not one entry for each "
+                      "new position");
+  Value added = ofTokens(op->getOperand(1), all);
+  Dims expected = dimsOf(pool);
+  expected[0] = 1;
+  expected[axis] = all.set.size;
+  if (dimsOf(added) != expected)
+    return refuse(op, "what it appends to a cache is not one entry for each "
+                      "new position");
+  Value slots = this->slots;
+  if (append) {
+    if (kindOf(append.getLengths()) != Kind::OfRows)
+      return refuse(op, "the lengths of its rows are not theirs");
+    slots = slotsFor(slots, values.lookup(append.getLengths()), rows, all.set,
+                     builder);
+  }
+  values[op->getResult(0)] = rows.make<PageWriteOp>(
+      elementOf(pool), dimsOf(pool), {pool, added, slots, rows.inputs.copies},
+      {rows.attribute("axis", axis)});
+  return success();
+}
+
+/// [1, h, t, k] for each query, or [r, h, 1, k]; null if it is neither.
+Value RowTranslation::maskOf(AttentionOp op) {
+  Value mask = op->getOperand(AttentionOperand::Mask);
+  const Dims original = dimsOf(mask);
+  if (original.empty() || original.size() > 4)
+    return {};
+  Value value;
+  Dims dims;
+  if (kindOf(mask) == Kind::Tokens) {
+    value = ofTokens(mask, all);
+    dims = dimsOf(value);
+    dims.insert(dims.begin(), 4 - dims.size(), DimExpr(1));
+    if (dims[2] != all.set.size)
+      return {};
+  } else if (kindOf(mask) == Kind::Shared) {
+    value = values.lookup(mask);
+    dims = dimsOf(value);
+    dims.insert(dims.begin(), 4 - dims.size(), DimExpr(1));
+  } else {
+    // [r, 1 of the batch, h, 1, k]
+    value = rows.padded(values.lookup(mask), 4);
+    dims = dimsOf(value);
+    if (!dims[1].isConstant(1))
+      return {};
+    dims.erase(dims.begin() + 1);
+  }
+  value = rows.reshape(value, dims);
+  if (dims[3].isConstant(1)) {
+    dims[3] = sizes.keys();
+    value = rows.make<ExpandOp>(elementOf(value), dims, {value});
+  }
+  return dims[3] == sizes.keys() ? value : Value();
+}
+
+LogicalResult RowTranslation::translateAttention(AttentionOp op) {
+  Value keys = values.lookup(op.getKey()), pool = values.lookup(op.getValue());
+  if (kindOf(op.getKey()) != Kind::Pool ||
+      kindOf(op.getValue()) != Kind::Pool || !keys || !pool)
+    return refuse(op, "its keys and values are not those of a cache");
+  const Dims query = dimsOf(op.getQuery());
+  if (kindOf(op.getQuery()) != Kind::Tokens || query.size() != 4 ||
+      query[0] != sizes.batch || query[2] != sizes.sequence)
+    return refuse(op, "its queries are not the new positions of each head");
+  for (Value all : {op.getKey(), op.getValue()})
+    if (dimsOf(all).size() != 4 || dimsOf(all)[0] != sizes.batch ||
+        dimsOf(all)[2] != sizes.past + sizes.sequence)
+      return refuse(op, "its keys and values are not a cache with the new "
+                        "positions behind it");
+  dist::DimsAttr offset = op.getCausalOffsetAttr();
+  if (op.getIsCausal() && (!offset || offset.getValues()[0] != sizes.past))
+    return refuse(op, "it counts its queries from another place than behind "
+                      "the cache");
+  const RowInputs &in = rows.inputs;
+  Value none = NoneOp::create(builder, op.getLoc(), builder.getNoneType());
+  auto isPresent = [&](unsigned i) {
+    return i < op->getNumOperands() &&
+           isa<TensorType>(op->getOperand(i).getType());
+  };
+  Value mask = none, sinks = none;
+  if (isPresent(AttentionOperand::Mask) && !(mask = maskOf(op)))
+    return refuse(op, "its mask is not one of new positions and of keys");
+  if (isPresent(AttentionOperand::Sinks) &&
+      !(sinks = kindOf(op->getOperand(AttentionOperand::Sinks)) == Kind::Shared
+                    ? values.lookup(op->getOperand(AttentionOperand::Sinks))
+                    : Value()))
+    return refuse(op, "its sinks are not the same for all rows");
+  SmallVector<Value, 8> operands{ofTokens(op.getQuery(), all),
+                                 keys,
+                                 pool,
+                                 in.pages,
+                                 in.past,
+                                 in.first,
+                                 mask,
+                                 sinks};
+  while (isa<NoneType>(operands.back().getType()))
+    operands.pop_back();
+  SmallVector<NamedAttribute> attributes;
+  for (StringRef name :
+       {"is_causal", "scale", "softcap", "window", "zero_rows"})
+    if (Attribute value = op->getAttr(name))
+      attributes.push_back(builder.getNamedAttr(name, value));
+  auto dims = sizesOf(op->getResult(0).getType(), all.set.size,
+                      /*isOfRows=*/false);
+  if (!dims)
+    return refuse(op, "its result is not one for each new position");
+  all.values[op->getResult(0)] = rows.make<PagedAttentionOp>(
+      elementOf(op->getResult(0)), *dims, operands, attributes);
+  return success();
+}
+
+} // namespace shardc::import

@@ -1,0 +1,121 @@
+#include "passes/import/rows/RowNumbers.h"
+
+#include "dialects/onnx/FunctionInfo.h"
+#include "dialects/onnx/ops/Activation.h"
+#include "dialects/onnx/ops/Arithmetic.h"
+#include "dialects/onnx/ops/Logic.h"
+#include "dialects/onnx/ops/Source.h"
+#include "passes/import/Matching.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace shardc::import {
+
+using dist::DimExpr;
+using namespace onnx;
+using evaluate::Tensor;
+
+/// More elements than masks have at sizes that are tried.
+constexpr int64_t kMostElements = int64_t(1) << 20;
+/// Constants of that many are tables.
+constexpr int64_t kMostOfConstants = 4096;
+constexpr int64_t kLargestThreshold = 32768;
+constexpr size_t kMostThresholds = 8;
+
+/// As TextInputs.h of the runtime gives them.
+static std::optional<Tensor> inputOf(func::FuncOp function,
+                                     BlockArgument argument, RequestSize at,
+                                     const evaluate::Sizes &sizes) {
+  const StringAttr name =
+      FunctionInfo(function).inputName(argument.getArgNumber());
+  const bool isMask = name && name.getValue() == "attention_mask";
+  if (!isMask && !(name && name.getValue() == "position_ids"))
+    return std::nullopt;
+  std::optional<evaluate::Shape> shape = sizes.of(dimsOf(argument));
+  if (!shape || shape->size() != 2)
+    return std::nullopt;
+  Tensor value(elementOf(argument), *shape);
+  for (auto [i, number] : llvm::enumerate(value.data))
+    number = isMask ? 1 : double(at.past + int64_t(i));
+  return value;
+}
+
+static bool isSmall(Operation &op, const evaluate::Sizes &sizes) {
+  return llvm::all_of(op.getResults(), [&](Value result) {
+    std::optional<evaluate::Shape> shape =
+        isa<RankedTensorType>(result.getType()) ? sizes.of(dimsOf(result))
+                                                : std::nullopt;
+    return shape &&
+           evaluate::countOf(*shape) <=
+               (isa<ConstantOp>(op) ? kMostOfConstants : kMostElements);
+  });
+}
+
+RowNumbers numbersOf(func::FuncOp function, const RowSizes &sizes,
+                     RequestSize request) {
+  RowNumbers numbers;
+  evaluate::Sizes at;
+  at.symbols[*sizes.past.asSymbol()] = request.past;
+  at.symbols[*sizes.sequence.asSymbol()] = request.count;
+  if (auto batch = sizes.batch.asSymbol())
+    at.symbols[*batch] = 1;
+  for (BlockArgument argument : function.getArguments())
+    if (std::optional<Tensor> value = inputOf(function, argument, request, at))
+      numbers[argument] = std::move(*value);
+  const Tensor none;
+  for (Operation &op : function.front().without_terminator()) {
+    SmallVector<const Tensor *, 4> operands;
+    for (Value operand : op.getOperands()) {
+      auto value = numbers.find(operand);
+      const bool isThere = isa<TensorType>(operand.getType());
+      if (!isThere || value != numbers.end())
+        operands.push_back(isThere ? &value->second : &none);
+    }
+    if (operands.size() != op.getNumOperands() || op.getNumRegions() > 0 ||
+        !evaluate::Evaluators::get().find(&op) || !isSmall(op, at))
+      continue;
+    bool overflows = false;
+    evaluate::Call call{&op, operands, at, evaluate::Precision::Rounded,
+                        overflows};
+    if (evaluate::evaluateOp(call) == evaluate::Outcome::Done)
+      for (auto [result, tensor] : llvm::zip(op.getResults(), call.results))
+        numbers[result] = std::move(tensor);
+  }
+  return numbers;
+}
+
+std::optional<SmallVector<int64_t>>
+thresholdsOf(func::FuncOp function, const RowNumbers &known, int64_t small) {
+  std::set<int64_t> found;
+  auto add = [&](double number) {
+    if (std::optional<int64_t> whole = evaluate::integerOf(std::abs(number));
+        whole && *whole > small && *whole < INT32_MAX)
+      found.insert(*whole);
+  };
+  for (Operation &op : function.front().without_terminator()) {
+    if (op.getNumResults() == 0 || !known.contains(op.getResult(0)))
+      continue;
+    for (StringRef name : {"values", "bounds"})
+      if (auto sizes = op.getAttrOfType<dist::DimsAttr>(name))
+        for (DimExpr size : sizes.getValues())
+          evaluate::forEachNumber(size, [&](int64_t n) { add(double(n)); });
+    const bool compares =
+        isa<LessOp, LessOrEqualOp, GreaterOp, GreaterOrEqualOp, EqualOp, MinOp,
+            MaxOp, ClipOp>(op);
+    const bool shifts = isa<AddOp, SubOp, DivOp, ModOp>(op) &&
+                        isa<IntegerType>(elementOf(op.getResult(0)));
+    for (Value operand :
+         compares || shifts ? op.getOperands() : op.getOperands().take_front(0))
+      if (operand.getDefiningOp<ConstantOp>())
+        for (double number : known.at(operand).data)
+          add(number);
+  }
+  if (found.size() > kMostThresholds ||
+      (!found.empty() && *found.rbegin() > kLargestThreshold))
+    return std::nullopt;
+  return SmallVector<int64_t>(found.begin(), found.end());
+}
+
+} // namespace shardc::import

@@ -1,0 +1,37 @@
+//===- RowNumbers.h - What a request's sizes alone say --------------------===//
+//
+// Masks, places and lengths of a request whose mask hides nothing are numbers
+// for each pair of sizes: keys before it, and new positions.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_IMPORT_ROWS_ROWNUMBERS_H
+#define SHARDC_PASSES_IMPORT_ROWS_ROWNUMBERS_H
+
+#include "dialects/onnx/evaluate/Evaluate.h"
+#include "passes/import/rows/RowSizes.h"
+
+namespace shardc::import {
+
+struct RequestSize {
+  int64_t past, count;
+  bool operator<(const RequestSize &other) const {
+    return std::pair(past, count) < std::pair(other.past, other.count);
+  }
+};
+
+/// By value: those that sizes alone say.
+using RowNumbers = llvm::DenseMap<mlir::Value, onnx::evaluate::Tensor>;
+
+RowNumbers numbersOf(mlir::func::FuncOp function, const RowSizes &sizes,
+                     RequestSize at);
+
+/// Numbers above `small` that lengths and places may be compared with, among the
+/// values that `known` has: thresholds, limits and divisors. Nothing where one
+/// is too large to be tried, or there are too many.
+std::optional<llvm::SmallVector<int64_t>>
+thresholdsOf(mlir::func::FuncOp function, const RowNumbers &known,
+             int64_t small);
+
+} // namespace shardc::import
+
+#endif // SHARDC_PASSES_IMPORT_ROWS_ROWNUMBERS_H

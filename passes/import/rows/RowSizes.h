@@ -1,0 +1,49 @@
+//===- RowSizes.h - Sizes of a step of rows -------------------------------===//
+//
+// A step of rows takes the new positions of all rows one after the other, and
+// the keys of a row up to the end of its last page. Of a function for requests
+// of `batch` rows, each of `sequence` positions behind `past`:
+//
+//   dim                   in a step of rows
+//   batch                 1, each row by itself
+//   sequence              tokens of the step
+//   past + sequence       pages of a row * positions of a page
+//   batch * sequence      tokens of the step
+//   past                  nothing: each row has its own
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_IMPORT_ROWS_ROWSIZES_H
+#define SHARDC_PASSES_IMPORT_ROWS_ROWSIZES_H
+
+#include "dialects/dist/algebra/DimExpr.h"
+#include "dialects/onnx/RowSymbols.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace shardc::import {
+
+struct RowSizes {
+
+  /// Of a function all of whose caches get longer by one symbol of its inputs
+  /// and start from another; emits an error that says why there are none.
+  static mlir::FailureOr<RowSizes> of(mlir::func::FuncOp function,
+                                      int64_t page);
+
+  /// How many there are differs from row to row, and so does what they are.
+  bool isOfTokens(dist::DimExpr dim) const;
+  bool isOfKeys(dist::DimExpr dim) const;
+  bool mentions(dist::DimExpr dim, dist::DimExpr symbol) const;
+
+  /// The size in a step; nothing where past stands by itself.
+  std::optional<dist::DimExpr>
+  inStep(dist::DimExpr dim,
+         dist::DimExpr tokens = onnx::RowSymbols::tokens()) const;
+  dist::DimExpr keys() const { return onnx::RowSymbols::pagesOfRow() * page; }
+
+  dist::DimExpr batch, sequence, past;
+  int64_t page; ///< positions
+};
+
+} // namespace shardc::import
+
+#endif // SHARDC_PASSES_IMPORT_ROWS_ROWSIZES_H

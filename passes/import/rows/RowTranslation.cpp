@@ -1,0 +1,387 @@
+#include "passes/import/rows/RowTranslation.h"
+
+#include "dialects/onnx/ops/Activation.h"
+#include "dialects/onnx/ops/Cache.h"
+#include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Logic.h"
+#include "dialects/onnx/ops/Pages.h"
+
+using namespace mlir;
+
+namespace shardc::import {
+
+using dist::DimExpr;
+using onnx::RowSymbols;
+using namespace onnx;
+
+/// Of a clip the bounds are single numbers, whatever dims they have: those of
+/// rows are no operands of one.
+bool RowTranslation::isElementwise(Operation *op) const {
+  if (isa<ClipOp>(op) &&
+      llvm::any_of(op->getOperands().drop_front(),
+                   [&](Value bound) { return kindOf(bound) != Kind::Shared; }))
+    return false;
+  return op->hasTrait<LoweredBy<&lowerElementwise>::Impl>() || isa<CastOp>(op);
+}
+
+RowTranslation::RowTranslation(func::FuncOp function, RowBuilder &rows,
+                               OpBuilder &builder)
+    : function(function), rows(rows), builder(builder), sizes(rows.sizes) {
+  const RowInputs &in = rows.inputs;
+  all.set = {RowSymbols::tokens(), in.row, in.position};
+  wanted.set = {RowSymbols::wanted(), rows.gather(in.row, in.wanted, 0),
+                rows.gather(in.position, in.wanted, 0)};
+  slots = in.slots;
+  classify();
+  findNeeded();
+}
+
+//===----------------------------------------------------------------------===//
+// What is what
+//===----------------------------------------------------------------------===//
+
+std::optional<size_t> RowTranslation::tokenDim(Type type) const {
+  for (auto [d, dim] : llvm::enumerate(dist::getDims(type)))
+    if (sizes.isOfTokens(dim))
+      return d;
+  return std::nullopt;
+}
+
+bool RowTranslation::isCacheAppend(Operation *op) const {
+  if (auto append = dyn_cast<CacheAppendOp>(op);
+      append && append.getInCapacity())
+    return false;
+  auto past = isa<ConcatOp, CacheAppendOp>(op)
+                  ? dyn_cast<BlockArgument>(op->getOperand(0))
+                  : BlockArgument();
+  return past && kinds.lookup(past) == Kind::Pool;
+}
+
+void RowTranslation::classify() {
+  for (const CacheInfo &cache : FunctionInfo(function).caches())
+    kinds[function.getArgument(cache.input)] = Kind::Pool;
+  for (BlockArgument argument : function.getArguments())
+    if (!kinds.contains(argument))
+      kinds[argument] =
+          tokenDim(argument.getType()) ? Kind::Tokens : Kind::OfRows;
+  for (Operation &op : function.front()) {
+    const bool isPool =
+        isCacheAppend(&op) ||
+        (isa<TransposeOp>(op) && kinds.lookup(op.getOperand(0)) == Kind::Pool);
+    const bool varies =
+        readsSizes(&op) || llvm::any_of(op.getOperands(), [&](Value operand) {
+          return kinds.lookup(operand) != Kind::Shared;
+        });
+    for (Value result : op.getResults())
+      kinds[result] = isPool                               ? Kind::Pool
+                      : !isa<TensorType>(result.getType()) ? Kind::Shared
+                      : tokenDim(result.getType())         ? Kind::Tokens
+                      : varies                             ? Kind::OfRows
+                                                           : Kind::Shared;
+  }
+}
+
+RowTranslation::Kind RowTranslation::kindOf(Value value) const {
+  return kinds.lookup(value);
+}
+
+/// Everything that keys, values or attention are made of.
+void RowTranslation::findNeeded() {
+  for (Operation &op : llvm::reverse(function.front())) {
+    const bool isSource = isa<AttentionOp>(op) || isCacheAppend(&op);
+    if (!isSource && !needed.contains(&op))
+      continue;
+    needed.insert(&op);
+    for (Value operand : op.getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        needed.insert(producer);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Ports
+//===----------------------------------------------------------------------===//
+
+std::optional<Dims> RowTranslation::sizesOf(Type type, DimExpr tokens,
+                                            bool isOfRows) const {
+  Dims dims;
+  if (isOfRows)
+    dims.push_back(RowSymbols::rows());
+  unsigned ofTokens = 0, ofKeys = 0;
+  for (DimExpr dim : dist::getDims(type)) {
+    std::optional<DimExpr> size = sizes.inStep(dim, tokens);
+    if (!size)
+      return std::nullopt;
+    ofTokens += sizes.isOfTokens(dim);
+    ofKeys += sizes.isOfKeys(dim);
+    dims.push_back(*size);
+  }
+  return ofTokens > 1 || ofKeys > 1 ? std::nullopt : std::optional(dims);
+}
+
+/// A row of a batch stands where it stood, without a dim of its own.
+Dims RowTranslation::withoutBatch(Value original, Dims ofRows) const {
+  const Dims dims = import::dimsOf(original);
+  if (!dims.empty() && dims[0] == sizes.batch)
+    ofRows.erase(ofRows.begin() + 1);
+  return ofRows;
+}
+
+std::optional<Dims> RowTranslation::stepDims(BlockArgument argument) const {
+  const bool isOfRows = kindOf(argument) == Kind::OfRows;
+  std::optional<Dims> dims =
+      sizesOf(argument.getType(), all.set.size, isOfRows);
+  return dims && isOfRows ? withoutBatch(argument, *dims) : dims;
+}
+
+void RowTranslation::bindInput(BlockArgument argument, Value value) {
+  if (kindOf(argument) == Kind::Tokens)
+    all.values[argument] = value;
+  else
+    values[argument] = rows.reshape(
+        value, *sizesOf(argument.getType(), all.set.size, /*isOfRows=*/true));
+}
+
+void RowTranslation::bindPool(BlockArgument past, Value pool) {
+  values[past] = pool;
+}
+
+Value RowTranslation::result(OpOperand &output) {
+  Value value = output.get();
+  if (kindOf(value) == Kind::Tokens)
+    return ofTokens(value, wanted);
+  Value made = values.lookup(value);
+  if (kindOf(value) != Kind::OfRows)
+    return made;
+  return rows.reshape(made, withoutBatch(value, dimsOf(made)));
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult RowTranslation::refuse(Operation *op, const Twine &why) const {
+  return op->emitError("has no place in a step of rows of different lengths: ")
+         << why;
+}
+
+LogicalResult RowTranslation::run() {
+  for (Operation &op : function.front().without_terminator())
+    if (failed(translate(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult RowTranslation::translate(Operation &op) {
+  rows.setLocation(op.getLoc());
+  if (auto guard = dyn_cast<GuardOp>(op))
+    return translateGuard(guard);
+  if (op.getNumRegions() > 0 || op.getNumResults() == 0)
+    return refuse(&op, "what it does depends on all rows");
+  switch (kindOf(op.getResult(0))) {
+  case Kind::Shared:
+    return translateShared(&op);
+  case Kind::OfRows:
+    return translateOfRows(&op);
+  case Kind::Pool:
+    return translatePool(&op);
+  case Kind::Tokens:
+    if (auto attention = dyn_cast<AttentionOp>(op))
+      return translateAttention(attention);
+    return translateTokens(&op, needed.contains(&op) ? all : wanted);
+  }
+  return failure();
+}
+
+/// Keys or new positions of a row that are too many have no slot: the step ends
+/// with an error. False for what is no such limit.
+bool RowTranslation::limitRows(DimExpr lhs, DimExpr rhs) {
+  const bool isOfKeys = lhs == sizes.past + sizes.sequence;
+  const auto limit = rhs.asConstant();
+  if (!limit || (!isOfKeys && lhs != sizes.sequence))
+    return false;
+  const Type i64 = builder.getI64Type(), i1 = builder.getI1Type();
+  const Dims ofRows{RowSymbols::rows()}, ofTokens{all.set.size};
+  Value fits = rows.make<LessOrEqualOp>(
+      i1, ofRows,
+      {isOfKeys ? rows.lengths() : rows.counts(), rows.integer(*limit)});
+  slots = rows.make<WhereOp>(i64, ofTokens,
+                             {rows.ofTokens(fits, all.set), slots,
+                              rows.integer(onnx::kSlotOfTooManyPositions)});
+  return true;
+}
+
+/// A row has a position at least. What bounds how many it has is asked of each;
+/// anything else would have to hold row by row.
+LogicalResult RowTranslation::translateGuard(GuardOp guard) {
+  const auto kind = guard.getKind();
+  for (auto [lhs, rhs] :
+       llvm::zip(guard.getLhs().getValues(), guard.getRhs().getValues())) {
+    const DimExpr one = DimExpr::symbol("new positions but one") + 1;
+    auto ofRow = [&](DimExpr value) {
+      return value.replaceSymbols(
+          [&](StringRef name) -> std::optional<DimExpr> {
+            if (name == sizes.sequence.asSymbol())
+              return one;
+            return name == sizes.batch.asSymbol()
+                       ? std::optional(DimExpr(int64_t(1)))
+                       : std::nullopt;
+          });
+    };
+    const DimExpr left = ofRow(lhs), right = ofRow(rhs);
+    const bool holds = kind == "equal" ? left == right
+                       : kind == "at_least"
+                           ? (left - right).isKnownNonNegative()
+                           : (right - left).isKnownNonNegative();
+    if (holds || (kind == "at_most" && limitRows(lhs, rhs)))
+      continue;
+    if (dependsOnRow(lhs) || dependsOnRow(rhs))
+      return refuse(guard, guard.getMessage());
+    auto of = [&](DimExpr size) {
+      return dist::DimsAttr::get(builder.getContext(), *sizes.inStep(size));
+    };
+    GuardOp::create(builder, guard.getLoc(), of(lhs), kind, of(rhs),
+                    guard.getMessage());
+  }
+  return success();
+}
+
+bool RowTranslation::dependsOnRow(DimExpr value) const {
+  return sizes.mentions(value, sizes.past) ||
+         sizes.mentions(value, sizes.sequence);
+}
+
+Value RowTranslation::clone(Operation *op, ValueRange operands,
+                            ArrayRef<Type> types) {
+  OperationState state(op->getLoc(), op->getName());
+  state.addOperands(operands);
+  state.addTypes(types);
+  state.addAttributes(op->getAttrs());
+  if (op->getPropertiesStorage())
+    state.propertiesAttr = op->getPropertiesAsAttribute();
+  Operation *made = builder.create(state);
+  return made->getNumResults() ? made->getResult(0) : Value();
+}
+
+/// Sizes of rows are none of its, but for the keys that a row has room for.
+LogicalResult RowTranslation::translateShared(Operation *op) {
+  SmallVector<Value, 4> operands;
+  for (Value operand : op->getOperands()) {
+    if (kindOf(operand) != Kind::Shared)
+      return refuse(op, "it makes one value of all positions");
+    operands.push_back(values.lookup(operand));
+  }
+  // Places of keys count from 0, as they do in any request.
+  const bool isOfKeys =
+      isa<RangeOp>(op) && sizes.isOfKeys(dimsOf(op->getResult(0))[0]);
+  if (isOfKeys && dimsOf(op->getResult(0))[0] != sizes.past + sizes.sequence)
+    return refuse(op, "it counts something else than the keys");
+  if (std::string why = findMixing(op); !why.empty() && !isa<RangeOp>(op))
+    return refuse(op, why);
+  SmallVector<Type, 2> types;
+  for (Value result : op->getResults()) {
+    if (!isa<TensorType>(result.getType())) {
+      types.push_back(result.getType());
+      continue;
+    }
+    auto dims = sizesOf(result.getType(), all.set.size, /*isOfRows=*/false);
+    if (!dims)
+      return refuse(op, "its result has the keys before a step as a size");
+    types.push_back(dist::makeType(elementOf(result), *dims));
+  }
+  Value first = clone(op, operands, types);
+  for (Value result : op->getResults())
+    values[result] = first.getDefiningOp()->getResult(
+        cast<OpResult>(result).getResultNumber());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tokens
+//===----------------------------------------------------------------------===//
+
+Value RowTranslation::ofTokens(Value value, Tokens &tokens) {
+  Value &made = tokens.values[value];
+  Value ofAll = all.values.lookup(value);
+  if (made || &tokens == &all || !ofAll)
+    return made;
+  // [t * 8, 32] is [t, 8, 32] on the way.
+  const size_t at = *tokenDim(value.getType());
+  const Dims dims = dimsOf(ofAll);
+  Dims apart = dims, chosen = dims;
+  chosen[at] = *dims[at].exactDiv(all.set.size) * wanted.set.size;
+  if (dims[at] != all.set.size) {
+    apart[at] = all.set.size;
+    apart.insert(apart.begin() + at + 1, *dims[at].exactDiv(all.set.size));
+  }
+  return made = rows.reshape(
+             rows.gather(rows.reshape(ofAll, apart), rows.inputs.wanted, at),
+             chosen);
+}
+
+/// One element along the dim of the new positions for each of them.
+bool RowTranslation::isOnePerToken(Type type) const {
+  const auto at = tokenDim(type);
+  return at &&
+         sizes.inStep(dist::getDims(type)[*at], all.set.size) == all.set.size;
+}
+
+Value RowTranslation::operandOf(Operation *op, Value value, Tokens &tokens) {
+  switch (kindOf(value)) {
+  case Kind::Tokens:
+    return ofTokens(value, tokens);
+  case Kind::Shared:
+    return values.lookup(value);
+  case Kind::OfRows: {
+    Type type = op->getResult(0).getType();
+    const size_t rank = dist::getDims(type).size();
+    const bool joins =
+        (isElementwise(op) || isa<ExpandOp>(op)) && isOnePerToken(type);
+    return joins ? rows.spread(values.lookup(value), tokens.set, rank,
+                               *tokenDim(type))
+                 : Value();
+  }
+  case Kind::Pool:
+    return {};
+  }
+  return {};
+}
+
+LogicalResult RowTranslation::translateTokens(Operation *op, Tokens &tokens) {
+  if (auto range = dyn_cast<RangeOp>(op))
+    return translateRange(range, tokens);
+  if (auto trilu = dyn_cast<TriluOp>(op))
+    return translateTrilu(trilu, tokens);
+  SmallVector<Type, 2> types;
+  for (Value result : op->getResults()) {
+    auto dims = sizesOf(result.getType(), tokens.set.size, /*isOfRows=*/false);
+    const auto at = tokenDim(result.getType());
+    if (!dims || !at || !(*dims)[*at].exactDiv(tokens.set.size))
+      return refuse(op, "its result is not one for each new position");
+    types.push_back(dist::makeType(elementOf(result), *dims));
+  }
+  auto axes = op->getAttrOfType<DenseI64ArrayAttr>("axes");
+  SmallVector<int64_t, 2> keyDims;
+  if (axes && op->hasTrait<LoweredBy<&lowerReduction>::Impl>())
+    for (int64_t axis : axes.asArrayRef())
+      if (sizes.isOfKeys(dimsOf(op->getOperand(0))[axis]))
+        keyDims.push_back(axis);
+  if (std::string why = findMixing(op); !why.empty() && keyDims.empty())
+    return refuse(op, why);
+  SmallVector<Value, 4> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(operandOf(op, operand, tokens));
+    if (!operands.back())
+      return refuse(op, "it joins positions with a value of whole rows");
+  }
+  if (!keyDims.empty() &&
+      !(operands[0] = withoutMissingKeys(op, operands[0], keyDims, &tokens)))
+    return refuse(op, "it reduces positions of the keys");
+  Value first = clone(op, operands, types);
+  for (OpResult result : op->getResults())
+    tokens.values[result] =
+        first.getDefiningOp()->getResult(result.getResultNumber());
+  return success();
+}
+
+} // namespace shardc::import

@@ -1,0 +1,116 @@
+//===- RowTranslation.h - The ops of a function, for a step of rows -------===//
+//
+// Every value of the function is one of these:
+//
+//   shared   the same for all rows: weights, constants, places of keys
+//   of rows  one for each row, in a leading dim: a mask of keys, past + 1
+//   tokens   one for each new position: [1, t, 128] for [batch, sequence, 128]
+//   pool     a cache, or a transposed view of one
+//
+// An op on tokens stays what it is, with the sizes of the step, where it
+// computes each position by itself (RowMixing.cpp). Values of rows join tokens
+// in element-wise ops. Attention to a cache becomes PagedAttention. What asks
+// for anything else is refused by name. An example is in Passes.td.
+//
+// Outputs are computed for the wanted tokens alone, from what no attention needs
+// of the others.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_PASSES_IMPORT_ROWS_ROWTRANSLATION_H
+#define SHARDC_PASSES_IMPORT_ROWS_ROWTRANSLATION_H
+
+#include "dialects/onnx/FunctionInfo.h"
+#include "dialects/onnx/ops/Attention.h"
+#include "dialects/onnx/ops/Indexing.h"
+#include "dialects/onnx/ops/Source.h"
+#include "passes/import/rows/RowBuilder.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace shardc::import {
+
+class RowTranslation {
+public:
+  RowTranslation(mlir::func::FuncOp function, RowBuilder &rows,
+                 mlir::OpBuilder &builder);
+
+  /// What an argument is in a step: its value has the dims of stepDims.
+  void bindInput(mlir::BlockArgument argument, mlir::Value value);
+  void bindPool(mlir::BlockArgument past, mlir::Value pool);
+  /// The dims of an input in a step; nothing if it has none.
+  std::optional<Dims> stepDims(mlir::BlockArgument argument) const;
+
+  /// Emits all ops. Error at the op that has no place in a step.
+  llvm::LogicalResult run();
+  /// Of a returned value, once all ran: of the wanted tokens.
+  mlir::Value result(mlir::OpOperand &output);
+
+private:
+  enum class Kind { Shared, OfRows, Tokens, Pool };
+  /// A token set with what was made for it.
+  struct Tokens {
+    TokenSet set;
+    llvm::DenseMap<mlir::Value, mlir::Value> values;
+  };
+
+  Kind kindOf(mlir::Value value) const;
+  void classify();
+  void findNeeded();
+  bool isCacheAppend(mlir::Operation *op) const;
+  bool dependsOnRow(dist::DimExpr size) const;
+  bool readsSizes(mlir::Operation *op) const;
+  llvm::LogicalResult translate(mlir::Operation &op);
+  llvm::LogicalResult translateGuard(onnx::GuardOp guard);
+  bool limitRows(dist::DimExpr lhs, dist::DimExpr rhs);
+  llvm::LogicalResult translateShared(mlir::Operation *op);
+  llvm::LogicalResult translateOfRows(mlir::Operation *op);
+  llvm::LogicalResult translateTokens(mlir::Operation *op, Tokens &tokens);
+  llvm::LogicalResult translatePool(mlir::Operation *op);
+  llvm::LogicalResult translateAttention(onnx::AttentionOp op);
+  llvm::LogicalResult translateRange(onnx::RangeOp op, Tokens &tokens);
+  llvm::LogicalResult translateTrilu(onnx::TriluOp op, Tokens &tokens);
+  llvm::LogicalResult elementwiseOfRows(mlir::Operation *op);
+
+  // RowMixing.cpp
+  bool countsFirst(const onnx::ShardingRule &rule,
+                   llvm::function_ref<bool(dist::DimExpr)> isCounted) const;
+  bool dividesByKeys(mlir::Operation *op) const;
+  /// Operands broadcast to the result, each element by itself.
+  bool isElementwise(mlir::Operation *op) const;
+  /// Why an op does not compute each position by itself; "" if it does.
+  std::string findMixing(mlir::Operation *op) const;
+  bool keepsOrder(const onnx::ShardingRule &rule, mlir::Operation *op,
+                  llvm::function_ref<bool(dist::DimExpr)> isCounted) const;
+  /// The dims of a type in a step, with a leading one for the rows or not.
+  std::optional<Dims> sizesOf(mlir::Type type, dist::DimExpr tokens,
+                              bool isOfRows) const;
+  std::optional<size_t> tokenDim(mlir::Type type) const;
+  bool isOnePerToken(mlir::Type type) const;
+  Dims withoutBatch(mlir::Value original, Dims ofRows) const;
+  /// For each operand what an element-wise op on tokens reads; null if it has
+  /// no such form.
+  mlir::Value operandOf(mlir::Operation *op, mlir::Value value, Tokens &tokens);
+  mlir::Value ofTokens(mlir::Value value, Tokens &tokens);
+  mlir::Value maskOf(onnx::AttentionOp op);
+  /// Data of a reduction with what no row has replaced by what changes nothing.
+  mlir::Value withoutMissingKeys(mlir::Operation *op, mlir::Value data,
+                                 llvm::ArrayRef<int64_t> keyDims,
+                                 Tokens *tokens);
+  mlir::Value clone(mlir::Operation *op, mlir::ValueRange operands,
+                    llvm::ArrayRef<mlir::Type> types);
+  llvm::LogicalResult refuse(mlir::Operation *op, const llvm::Twine &why) const;
+
+  mlir::func::FuncOp function;
+  RowBuilder &rows;
+  mlir::OpBuilder &builder;
+  const RowSizes sizes;
+  llvm::DenseMap<mlir::Value, Kind> kinds;
+  llvm::DenseSet<mlir::Operation *> needed;        ///< of all tokens
+  llvm::DenseMap<mlir::Value, mlir::Value> values; ///< shared, of rows, pools
+  Tokens all, wanted;
+  mlir::Value slots; ///< of tokens of rows that are not too long
+};
+
+} // namespace shardc::import
+
+#endif // SHARDC_PASSES_IMPORT_ROWS_ROWTRANSLATION_H
