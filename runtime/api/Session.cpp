@@ -121,8 +121,23 @@ const std::vector<TensorInfo> &Session::outputs() const {
 
 int Session::worldSize() const { return replicas->artifact.worldSize(); }
 
+int Session::numReplicas() const {
+  return static_cast<int>(replicas->pipelines.size());
+}
+
+bool Session::isLost() const {
+  return replicas->isStuck() || replicas->world.hasFailed();
+}
+
+int Session::numStages() const { return replicas->artifact.numStages(); }
+
 const std::string &Session::tolerance() const {
   return replicas->artifact.manifest().tolerance;
+}
+
+int64_t Session::page() const { return replicas->artifact.manifest().page; }
+bool Session::isCausal() const {
+  return replicas->artifact.manifest().isCausal;
 }
 
 Status Session::run(std::span<const InputTensor> inputs,
@@ -223,10 +238,23 @@ Status Session::createState(int64_t capacity, std::unique_ptr<State> &state) {
 
 Status Session::run(State &state, std::span<const InputTensor> inputs,
                     std::span<Tensor> outputs) {
+  const Request request{inputs, outputs};
+  return run(state, {&request, 1});
+}
+
+Status Session::run(State &state, std::span<const Request> steps) {
   if (&state.session != this)
     return argumentError("the state is another session's");
-  return withoutExceptions(
-      [&] { return replicas->runWith(*state.kept, {inputs, outputs}); });
+  if (page() == 0 && steps.size() > 1)
+    return argumentError("several requests on one state: its model was not "
+                         "compiled for steps of rows, with --serve");
+  return withoutExceptions([&] {
+    std::vector<PipelineRequest> &requests = state.kept->requests;
+    requests.clear();
+    for (const Request &step : steps)
+      requests.push_back({step.inputs, step.outputs});
+    return replicas->runWith(*state.kept);
+  });
 }
 
 std::vector<CollectiveStats> Session::collectiveStats() const {

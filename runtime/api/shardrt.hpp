@@ -99,7 +99,18 @@ public:
   const std::vector<TensorInfo> &inputs() const;
   const std::vector<TensorInfo> &outputs() const;
   int worldSize() const;
+  int numReplicas() const;
+  int numStages() const; ///< of each replica
+  /// Nothing runs any more: a rank no longer answers, or a process has failed.
+  bool isLost() const;
   const std::string &tolerance() const; ///< "f32", "low" or "quant"
+
+  /// Positions of a page, of a model for steps of rows (serve/Sequences.h): 0 of
+  /// one for requests.
+  int64_t page() const;
+  /// Of such a model: what a position has follows from it and those before it, so
+  /// that a text may come in parts. False also where that is not known.
+  bool isCausal() const;
 
   /// Runs one request. `outputs` has one tensor for each output, in order.
   /// InvalidArgument: the inputs do not fit; Artifact: everything else. After
@@ -131,6 +142,9 @@ public:
   /// was about to set is empty.
   Status run(State &state, std::span<const InputTensor> inputs,
              std::span<Tensor> outputs);
+  /// Several steps of rows on one pool of pages, one behind the other in the
+  /// stages. InvalidArgument of a model for requests.
+  Status run(State &state, std::span<const Request> steps);
 
   // About the last successful run, and the ranks of this process; empty before
   // it.

@@ -163,6 +163,20 @@ Status readMicroBatches(const Json &json, Manifest &manifest) {
   return Status::ok();
 }
 
+/// Absent: programs are for requests.
+Status readPage(const Json &json, Manifest &manifest) {
+  if (!find(json, "page"))
+    return Status::ok();
+  constexpr int64_t kMostPositions = int64_t(1) << 20;
+  SHARDC_RETURN_IF_ERROR(readCount(json, "page", manifest.page));
+  const Json *causal = find(json, "causal");
+  manifest.isCausal = causal && causal->is_boolean() && causal->get<bool>();
+  return manifest.page >= 1 && manifest.page <= kMostPositions
+             ? Status::ok()
+             : manifestError("expected a page of 1 to ", kMostPositions,
+                             " positions, found ", manifest.page);
+}
+
 Status readOperand(const Json &entry, artifact::GeneratedOperand &operand) {
   std::string element, per;
   SHARDC_RETURN_IF_ERROR(readText(entry, "element", element));
@@ -224,6 +238,7 @@ Status parseManifest(std::string_view text, Manifest &manifest) {
   SHARDC_RETURN_IF_ERROR(readText(json, "tolerance", manifest.tolerance));
   SHARDC_RETURN_IF_ERROR(readWeightsMode(json, manifest));
   SHARDC_RETURN_IF_ERROR(readMicroBatches(json, manifest));
+  SHARDC_RETURN_IF_ERROR(readPage(json, manifest));
   SHARDC_RETURN_IF_ERROR(readList(json, "mesh", manifest.mesh, readAxis));
   SHARDC_RETURN_IF_ERROR(readList(json, "stages", manifest.stages, readStage));
   SHARDC_RETURN_IF_ERROR(readList(json, "files", manifest.files, readFile));

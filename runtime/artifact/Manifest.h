@@ -48,6 +48,12 @@ struct Manifest {
   bool copiesWeights = false;
   int microBatches = 1;              ///< parts in which a request runs
   std::vector<uint32_t> batchInputs; ///< cut along dim 0 for it
+  /// Positions of a page of its caches, of a step of rows (serve/): 0 where its
+  /// programs are for requests.
+  int64_t page = 0;
+  /// What a position has follows from it and those before it, however they are
+  /// spread over steps.
+  bool isCausal = false;
   std::vector<ManifestAxis> mesh;
   std::vector<ManifestStage> stages;
   std::vector<ManifestFile> files;

@@ -161,8 +161,10 @@ Status CacheState::sizeOfPast(const Use &use, std::span<const TensorInfo> infos,
   Entry &entry = entries[use.cache];
   const auto *dims = use.program.inputs()->Get(use.pair.input())->dims();
   for (uint32_t d = 0; d < dims->size(); ++d) {
+    // A pool has all its pages from the start.
+    const bool isPool = use.pair.kind() == artifact::CacheKind_Write;
     int64_t size = d == entry.dim
-                       ? 0
+                       ? (isPool ? capacity : 0)
                        : sizeInRequest(use.program, infos, given, dims->Get(d));
     if (size < 0 && use.pair.kind() == artifact::CacheKind_Set)
       size = 0;
@@ -297,7 +299,8 @@ Status CacheState::checkPart(const Use &use, size_t rank,
   if (use.pair.kind() == artifact::CacheKind_Set)
     return Status::ok();
   const Part &part = parts[rank][use.cache];
-  if (entries[use.cache].dims.empty())
+  if (entries[use.cache].dims.empty() ||
+      (part.isPoolOf(use) && part.roomBytes() == bytes))
     return Status::ok();
   std::vector<OwnedRuns> dims;
   SHARDC_RETURN_IF_ERROR(
@@ -345,6 +348,9 @@ Status CacheState::finish(const artifact::Program &program, int rank,
       continue;
     const artifact::Output *output = program.outputs()->Get(pair->output());
     Part &part = parts[static_cast<size_t>(rank)][c];
+    if (part.isPoolOf({program, *pair, c}))
+      continue;
+    part.poolOf = &program;
     SHARDC_RETURN_IF_ERROR(
         resolveLayouts(*output->layout(), scalars, part.coming.dims));
     const int64_t end = viewEnd(program, output->view(), scalars);

@@ -100,15 +100,6 @@ private:
     std::vector<OwnedRuns> dims;
     int64_t bytes = 0; ///< from the front of the part, with what is held
   };
-  /// What one rank has of a cache.
-  struct Part {
-    std::unique_ptr<GrowingMemory> memory;
-    int64_t bytes = -1; ///< of the capacity; also where it is elsewhere
-    Held held;
-    Held coming;             ///< with the run at hand
-    uint64_t comingWith = 0; ///< counts once that many runs did; 0: nothing
-    int64_t roomBytes() const { return memory ? memory->size() : 0; }
-  };
   /// One cache in one program.
   struct Use {
     const artifact::Program &program;
@@ -117,6 +108,21 @@ private:
     const char *name() const {
       return program.inputs()->Get(pair.input())->name()->c_str();
     }
+  };
+  /// What one rank has of a cache.
+  struct Part {
+    std::unique_ptr<GrowingMemory> memory;
+    int64_t bytes = -1; ///< of the capacity; also where it is elsewhere
+    Held held;
+    Held coming;             ///< with the run at hand
+    uint64_t comingWith = 0; ///< counts once that many runs did; 0: nothing
+    /// Of a pool of pages: whose it is, and stays as it is.
+    const artifact::Program *poolOf = nullptr;
+    bool isPoolOf(const Use &use) const {
+      return use.pair.kind() == artifact::CacheKind_Write &&
+             poolOf == &use.program && !held.dims.empty();
+    }
+    int64_t roomBytes() const { return memory ? memory->size() : 0; }
   };
   Status sizeOfPast(const Use &use, std::span<const TensorInfo> infos,
                     std::span<const InputTensor> given);

@@ -129,8 +129,10 @@ Status neededBytes(const Artifact &artifact, int stage, int rank,
   for (size_t number : artifact.programsOf(stage)) {
     const artifact::Program &program = artifact.program(number);
     needed.values = std::min(needed.values, valueBytes(program, rank));
-    needed.cachePosition =
-        std::max(needed.cachePosition, cacheBytes(program, rank));
+    // Of a step of rows it is a page that there is one more of.
+    const int64_t page = std::max<int64_t>(artifact.manifest().page, 1);
+    needed.cachePosition = std::max(
+        needed.cachePosition, (cacheBytes(program, rank) + page - 1) / page);
   }
   return Status::ok();
 }

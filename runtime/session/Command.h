@@ -39,7 +39,7 @@ using CommandRequest = std::vector<CommandInput>;
 
 struct Command {
   enum class Kind {
-    Run,         ///< `requests`; one, on its replica, where there is a `state`
+    Run,         ///< `requests`; on its replica, where there is a `state`
     CreateState, ///< `state`, on `replica`, for `capacity` positions
     CopyState,   ///< `copy` becomes as `state` is
     ResetState,

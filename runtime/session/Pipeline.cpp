@@ -179,7 +179,6 @@ Status Pipeline::prepare(const PipelineRequest &request, size_t number) {
     return Status::ok();
   // Every stage is told how large past is; only the one that keeps it reads it.
   alignas(kBufferAlignment) static const std::byte kept[kBufferAlignment] = {};
-  std::vector<InputTensor> past;
   for (size_t s = 0; s < stages.size(); ++s) {
     if (!(*request.states)[s])
       continue;

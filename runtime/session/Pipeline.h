@@ -35,7 +35,8 @@ public:
                      std::unique_ptr<Pipeline> &pipeline);
 
   /// Runs all requests, several at a time where there are several stages; after
-  /// an error all of them have failed. A state is that of one request at most.
+  /// an error all of them have failed. A state is that of one request at most, but
+  /// for pools of pages.
   Status run(std::span<const PipelineRequest> requests);
   Status createStates(int64_t capacity, StageStates &states);
   /// What is wrong with a request by itself, before any stage has it.
@@ -97,6 +98,7 @@ private:
   std::vector<char> isBatch; ///< by input of the request
   std::span<const PipelineRequest> requests;
   std::vector<std::vector<InputTensor>> given; ///< by request, with past
+  std::vector<InputTensor> past;               ///< of one, of a stage
   std::vector<Status> statuses;                ///< by stage
   std::vector<size_t> finished;                ///< by stage: requests
   Job runs{this, &Pipeline::runStage};

@@ -217,15 +217,16 @@ Status Replicas::run(std::span<const PipelineRequest> requests) {
   });
 }
 
-Status Replicas::runWith(KeptState &state, const PipelineRequest &request) {
+Status Replicas::runWith(KeptState &state) {
   SHARDC_RETURN_IF_ERROR(checkLeads());
-  const PipelineRequest whole{request.inputs, request.outputs, &state.stages};
-  auto run = [&] { return runTurn(state.replica, {&whole, 1}); };
+  for (PipelineRequest &request : state.requests)
+    request.states = &state.stages;
+  auto run = [&] { return runTurn(state.replica, state.requests); };
   if (!processes)
     return withFiles(run);
   std::lock_guard lock(oneAtATime);
   Command command{.state = state.number};
-  SHARDC_RETURN_IF_ERROR(describe({&whole, 1}, command));
+  SHARDC_RETURN_IF_ERROR(describe(state.requests, command));
   return asAll([&] {
     SHARDC_RETURN_IF_ERROR(tell(command, commandData));
     return withFiles(run);

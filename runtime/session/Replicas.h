@@ -30,6 +30,7 @@ struct KeptState {
   size_t replica = 0; ///< that holds it
   int64_t capacity = 0;
   StageStates stages;
+  std::vector<PipelineRequest> requests; ///< of the run at hand
 };
 
 class Replicas {
@@ -39,8 +40,9 @@ public:
 
   /// Spreads the requests. All of them are tried; the first error is returned.
   Status run(std::span<const PipelineRequest> requests);
-  /// One request, on the state's replica.
-  Status runWith(KeptState &state, const PipelineRequest &request);
+  /// The state's requests, on its replica; several where it has pages for all of
+  /// them.
+  Status runWith(KeptState &state);
   Status createState(int64_t capacity, std::unique_ptr<KeptState> &state);
   Status copyState(const KeptState &state, std::unique_ptr<KeptState> &copy);
   Status resetState(KeptState &state);

@@ -60,10 +60,15 @@ TEST(Command, countsNoBytesOfEmptyInputs) {
 }
 
 /// A state is that of one request.
-TEST(Command, hasOneRequestWithAState) {
+TEST(Command, hasRequestsWithAState) {
   Command command = twoRequests();
   command.state = 3;
   std::vector<int64_t> words;
+  append(command, words);
+  ASSERT_TRUE(decode(words, command).isOk());
+  EXPECT_EQ(command.requests.size(), 2u);
+  command.requests.clear();
+  words.clear();
   append(command, words);
   EXPECT_FALSE(decode(words, command).isOk());
 }

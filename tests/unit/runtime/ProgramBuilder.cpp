@@ -69,6 +69,12 @@ void ProgramBuilder::setCache(uint32_t input, uint32_t output, uint32_t present,
       {input, output, dim, views[present].buffer, artifact::CacheKind_Set});
 }
 
+void ProgramBuilder::writeCache(uint32_t input, uint32_t past, uint32_t output,
+                                uint32_t present, std::vector<uint32_t> room) {
+  cache(input, past, output, present, 0, room, room);
+  caches.back().kind = artifact::CacheKind_Write;
+}
+
 void ProgramBuilder::keepCache(uint32_t input, uint32_t output, int32_t dim) {
   caches.push_back({input, output, dim, views[inputs[input].view].buffer,
                     artifact::CacheKind_Keep});

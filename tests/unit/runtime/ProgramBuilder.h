@@ -112,6 +112,10 @@ public:
   /// The program sets the cache: `present` is in a buffer for these sizes.
   void setCache(uint32_t input, uint32_t output, uint32_t present, int32_t dim,
                 std::vector<uint32_t> room);
+  /// The program writes into a pool of pages: past and present have the same
+  /// dims, of which the first counts pages.
+  void writeCache(uint32_t input, uint32_t past, uint32_t output,
+                  uint32_t present, std::vector<uint32_t> room);
   /// The program leaves the cache as it is.
   void keepCache(uint32_t input, uint32_t output, int32_t dim = -1);
   /// The program is for requests where this input has this value.

@@ -4,6 +4,7 @@
 // aligned relatives are counted through it.
 //
 //===----------------------------------------------------------------------===//
+#include "tests/unit/runtime/RowPrograms.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
 #include <atomic>
@@ -162,6 +163,29 @@ TEST(SteadyState, alternatingShapesAllocateNothing) {
     counting = false;
     ASSERT_TRUE(status.isOk()) << status.message();
     EXPECT_EQ(allocations.load(), 0) << "run " << run;
+  }
+}
+
+/// No step of a sequence is a new shape until it has a page more.
+TEST(SteadyState, decodingStepsAllocateNothing) {
+  TestArtifact artifact(meanOfAll(2));
+  artifact.manifest["page"] = kPage;
+  artifact.writeManifest();
+  OpenSession s(artifact, {});
+  std::unique_ptr<SequencePool> pool;
+  ASSERT_TRUE(SequencePool::create(*s.session, 256, pool).isOk());
+  auto a = pool->add(), b = pool->add();
+  for (int step = 0; step < 8; ++step) {
+    // Each of another length, on the pages that it has.
+    const RowInput ofA(*a, {float(step)}), ofB(*b, {1});
+    const Row rows[] = {{a.get(), ofA.tensors}, {b.get(), ofB.tensors}};
+    allocations = 0;
+    counting = step % kPage >= 2;
+    const Status status = pool->step(rows, s.outputs);
+    counting = false;
+    ASSERT_TRUE(status.isOk()) << status.message();
+    EXPECT_EQ(allocations.load(), 0) << "step " << step;
+    EXPECT_FLOAT_EQ(s.outputs[0].as<float>()[0], float(step) / 2);
   }
 }
 

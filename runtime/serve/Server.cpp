@@ -1,0 +1,66 @@
+#include "runtime/serve/Server.h"
+
+#include "runtime/base/Message.h"
+#include "runtime/session/Settings.h"
+
+#include <algorithm>
+
+namespace shardc::runtime {
+
+Status Server::start(Session &session, const ServerOptions &options,
+                     std::unique_ptr<Server> &server) {
+  return withoutExceptions([&] {
+    std::unique_ptr<Server> made(new Server(options));
+    for (int i = 0; i < session.numReplicas(); ++i) {
+      made->replicas.emplace_back();
+      SHARDC_RETURN_IF_ERROR(
+          ReplicaServer::start(session, options, made->replicas.back()));
+    }
+    server = std::move(made);
+    return Status::ok();
+  });
+}
+
+Status Server::submit(TextRequest request, std::shared_ptr<Generation> &text) {
+  return withoutExceptions([&] {
+    const auto prompt = static_cast<int64_t>(request.prompt.size());
+    const int64_t room = replicas[0]->positions();
+    if (prompt == 0 || request.mostTokens < 1)
+      return argumentError("a text of ", prompt, " tokens, to which ",
+                           request.mostTokens,
+                           " may be added: expected at least 1 of each");
+    if (prompt > room || request.mostTokens > room - prompt)
+      return argumentError("a text of ", prompt, " tokens and up to ",
+                           request.mostTokens, " more does not fit a pool of ",
+                           room, " positions");
+    std::shared_ptr<Generation> made(new Generation(std::move(request)));
+    std::lock_guard lock(mutex);
+    size_t waiting = 0;
+    ReplicaServer *least = nullptr;
+    for (const auto &replica : replicas) {
+      waiting += replica->numWaiting();
+      if (!least || least->isGone() ||
+          (!replica->isGone() && replica->load() < least->load()))
+        least = replica.get();
+    }
+    if (waiting >= options.mostWaiting)
+      return argumentError(waiting, " texts wait already: try again later");
+    SHARDC_RETURN_IF_ERROR(least->submit(made));
+    text = std::move(made);
+    return Status::ok();
+  });
+}
+
+ServerCounts Server::counts() const {
+  ServerCounts all;
+  for (const auto &replica : replicas) {
+    const ServerCounts own = replica->counts();
+    all.steps += own.steps;
+    all.tokens += own.tokens;
+    all.shared += own.shared;
+    all.evicted += own.evicted;
+  }
+  return all;
+}
+
+} // namespace shardc::runtime

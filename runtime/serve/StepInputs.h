@@ -1,0 +1,96 @@
+//===- StepInputs.h - The inputs of rows, as those of a step --------------===//
+//
+// A program for a step of rows takes what the model takes of each request, of
+// all rows at once (passes/import/rows):
+//
+//   input_ids       [1, n] of each row   [1, tokens of a step]   side by side
+//   attention_mask  [1, n] of each row   [rows, keys of a row]   zeros behind
+//
+// and beside it how the rows lie, by the names rows.*.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_SERVE_STEPINPUTS_H
+#define SHARDC_RUNTIME_SERVE_STEPINPUTS_H
+
+#include "runtime/tensor/Tensor.h"
+
+#include <array>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace shardc::runtime {
+
+/// A row of a step, and where its positions are.
+struct StepRow {
+  std::span<const InputTensor> inputs; ///< of a request of this row alone
+  std::span<const int64_t> pages;      ///< for all of its positions
+  int64_t past = 0;
+  int64_t count = 0;  ///< new positions
+  int64_t wanted = 0; ///< of the last ones, whose outputs are asked for
+};
+
+class StepInputs {
+public:
+  /// Of the inputs of a program, without `caches`, numbers of inputs; `page`
+  /// positions have a page. Error if there is one that no step has.
+  static Status make(std::span<const TensorInfo> infos,
+                     std::span<const size_t> caches, int64_t page,
+                     StepInputs &inputs);
+
+  /// How many new positions a row's inputs have. InvalidArgument where they do
+  /// not fit the model, or each other.
+  Status countOf(std::span<const InputTensor> inputs, int64_t &count) const;
+  /// Fills tensors() for these rows; each of `copies` is a page and the one that
+  /// becomes the same first.
+  Status fill(std::span<const StepRow> rows,
+              std::span<const std::array<int64_t, 2>> copies);
+  /// Valid until the next fill.
+  std::span<const InputTensor> tensors() const { return made; }
+
+private:
+  enum class Kind { Tokens, Rows };
+  /// An input of the model.
+  struct Port {
+    TensorInfo info;
+    size_t number = 0; ///< among the step's
+    Kind kind = Kind::Tokens;
+    // Of a row's tensor:
+    int tokens = -1;            ///< dim along which new positions lie, or -1
+    int keys = -1;              ///< and all positions
+    std::vector<int64_t> sizes; ///< -1: any
+  };
+  /// One that says how rows lie.
+  struct Integers {
+    std::string name;
+    std::vector<int64_t> values, dims;
+  };
+  struct Packed {
+    std::vector<std::byte> bytes;
+    std::vector<int64_t> dims;
+  };
+
+  Status addPort(const TensorInfo &info);
+  Status find(const Port &port, std::span<const InputTensor> inputs,
+              const InputTensor *&found) const;
+  Status pack(const Port &port, std::span<const StepRow> rows, int64_t keys);
+  Status sizeWhole(const Port &port, std::span<const int64_t> ofRow,
+                   std::span<const StepRow> rows, int64_t keys);
+  Status check(const Port &port, const InputTensor &tensor,
+               const StepRow &row) const;
+  void describe(std::span<const StepRow> rows, int64_t pagesOfRow,
+                std::span<const std::array<int64_t, 2>> copies);
+  std::vector<int64_t> &values(std::string_view name,
+                               std::initializer_list<int64_t> dims);
+
+  int64_t page = 1;
+  std::vector<Port> ports;
+  std::vector<Packed> packed; ///< by port
+  std::vector<Integers> integers;
+  std::vector<InputTensor> made;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_SERVE_STEPINPUTS_H

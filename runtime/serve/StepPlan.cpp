@@ -1,0 +1,125 @@
+#include "runtime/serve/StepPlan.h"
+
+#include <algorithm>
+
+namespace shardc::runtime {
+namespace {
+
+class StepPlanner {
+public:
+  StepPlanner(std::span<const SequenceLoad> running,
+              std::span<const SequenceLoad> waiting, const StepLimits &limits)
+      : running(running), waiting(waiting), left(limits),
+        isEvicted(running.size()), hasRow(running.size()) {}
+
+  StepPlan plan() {
+    for (size_t i = 0; i < running.size(); ++i)
+      if (running[i].pending == 1 && !isEvicted[i])
+        addDecoding(i);
+    for (size_t i = 0; i < running.size(); ++i)
+      if (running[i].pending > 1 && !isEvicted[i])
+        addPart(i, running[i]);
+    admit();
+    return std::move(made);
+  }
+
+private:
+  int64_t pagesFor(int64_t positions) const {
+    return (positions + left.ofPage - 1) / left.ofPage;
+  }
+  bool isFull() const { return left.tokens <= 0 || left.rows <= 0; }
+
+  void add(size_t sequence, const SequenceLoad &load, int64_t count) {
+    made.rows.push_back({sequence, count});
+    left.freePages -=
+        std::max<int64_t>(0, pagesFor(load.length + count) - load.pages);
+    left.tokens -= count;
+    --left.rows;
+  }
+
+  /// The one that came last and has no row in this step; nobody before `than`.
+  bool evictBehind(size_t than) {
+    for (size_t i = running.size(); i-- > than + 1;)
+      if (!isEvicted[i] && !hasRow[i]) {
+        isEvicted[i] = 1;
+        made.evicted.push_back(i);
+        left.freePages += running[i].pages;
+        return true;
+      }
+    return false;
+  }
+
+  void addDecoding(size_t i) {
+    if (isFull())
+      return;
+    const SequenceLoad &load = running[i];
+    const int64_t needed = pagesFor(load.length + 1) - load.pages;
+    while (left.freePages < needed)
+      if (!evictBehind(i))
+        return; // those before it go on, and end some time
+    hasRow[i] = 1;
+    add(i, load, 1);
+  }
+
+  void addPart(size_t i, const SequenceLoad &load) {
+    if (isFull())
+      return;
+    while (left.freePages + load.pages <= load.length / left.ofPage)
+      if (!evictBehind(i))
+        return;
+    const int64_t room =
+        (left.freePages + load.pages) * left.ofPage - load.length;
+    const int64_t count = std::min({load.pending, left.tokens, room});
+    if (count <= 0)
+      return;
+    hasRow[i] = 1;
+    add(i, load, count);
+  }
+
+  /// None overtakes another. One that is admitted has pages for its prompt,
+  /// unless nothing else runs that could end and leave it some.
+  void admit() {
+    int64_t promised = 0; // to prompts that have come in part
+    for (size_t i = 0; i < running.size(); ++i)
+      if (!isEvicted[i])
+        promised += std::max<int64_t>(
+            0, pagesFor(running[i].length + running[i].pending) -
+                   running[i].pages);
+    for (const StepPlan::Row &row : made.rows)
+      promised -= std::max<int64_t>(
+          0, pagesFor(running[row.sequence].length + row.count) -
+                 running[row.sequence].pages);
+    // Who was evicted comes back first.
+    for (size_t i = 0; i < waiting.size() && made.evicted.empty(); ++i) {
+      const SequenceLoad &load = waiting[i];
+      const int64_t needed = pagesFor(load.length + load.pending) - load.pages;
+      const bool isAlone = running.empty() && i == 0;
+      if (isFull() || (left.freePages - promised < needed && !isAlone))
+        return;
+      const int64_t count =
+          std::min({load.pending, left.tokens,
+                    (left.freePages + load.pages) * left.ofPage - load.length});
+      if (count <= 0)
+        return;
+      add(running.size() + i, load, count);
+      promised +=
+          pagesFor(load.length + load.pending) - pagesFor(load.length + count);
+      ++made.admitted;
+    }
+  }
+
+  std::span<const SequenceLoad> running, waiting;
+  StepLimits left;
+  std::vector<char> isEvicted, hasRow;
+  StepPlan made;
+};
+
+} // namespace
+
+StepPlan planStep(std::span<const SequenceLoad> running,
+                  std::span<const SequenceLoad> waiting,
+                  const StepLimits &limits) {
+  return StepPlanner(running, waiting, limits).plan();
+}
+
+} // namespace shardc::runtime
