@@ -1,5 +1,6 @@
 """One process a rank: started by hand, by mpirun, as by torchrun and srun, on two hosts."""
 
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from onnx import TensorProto, helper
 from tests.e2e.caches import VOCABULARY, decoder, write_steps
 from tests.e2e.processes import LLAMA, ProcessTest, by_hand, srun, torchrun
 from tests.e2e.test_parallel import experts_model
+from tests.e2e.test_rows import text_decoder
 from tests.support import BIN, data_sets, model_file
 
 
@@ -105,6 +107,23 @@ class Plans(ProcessTest):
         for size, plan in ((2, "--pp 2"), (4, "--pp 2 --tp 2"), (4, "--dp 2 --tp 2")):
             with self.subTest(plan):
                 self.check(file, plan, size, "--inputs", *folders, "--cache", total, "--repeat", 2)
+
+    def test_texts(self):
+        """A server on rank 0: its steps go through the stages in parts, each of them a command."""
+        onnx.save(text_decoder(), self.folder / "text.onnx")
+        rng = np.random.default_rng(4)
+        texts = [{"prompt": rng.integers(0, VOCABULARY, n).tolist(), "tokens": m} for n, m in ((30, 3), (14, 5), (25, 2))]
+        (self.folder / "texts.json").write_text(json.dumps(texts))
+        out = self.folder / "out.json"
+        flags = ["--texts", self.folder / "texts.json", "--cache", 400, "--outputs", out]
+        for size, plan in ((2, "--pp 2"), (4, "--dp 2 --tp 2")):
+            with self.subTest(plan):
+                artifact = self.artifact(self.folder / "text.onnx", f"{plan} --serve=4")
+                self.run_ok("shardrun", artifact, *flags)
+                expected = [text["tokens"] for text in json.loads(out.read_text())]
+                out.unlink()
+                self.run_processes(by_hand(size), artifact, *flags)
+                self.assertEqual([text["tokens"] for text in json.loads(out.read_text())], expected)
 
     def test_sizes_that_the_run_finds(self):
         """Outputs of a stage that is not rank 0's, as large as the data say."""

@@ -36,6 +36,7 @@ CORPUS_MODELS = (
 # Python tests that wait for processes, stop or measure them: they run one after the other, with nothing beside.
 TIMED = ("dev.", "errors.", *(f"e2e.test_{name}" for name in ("cuda_plugin", "memory", "process", "replacing", "run_times")))
 CORPUS_PLANS = "tp=1; tp=2; tp=3; tp=4; tp=8"
+CORPUS_ROWS = ("*-optimum-kv", "*-dynamo-*kv*", "*-genai-*", "llama-hf5-kv", "qwen3-hf5-ort-cuda")  # decoders that have a step of rows
 
 
 @dataclass
@@ -180,7 +181,18 @@ def run_corpus():
     command += ["--models", CORPUS_MODELS, "--plans", CORPUS_PLANS]
     # What every rank holds whole must be the same bits on all of them.
     environment = os.environ | {"SHARDC_CHECK_REPLICAS": "1"}
-    return run_counted(command, env=environment)
+    return run_counted(command, env=environment) + run_rows()
+
+
+def run_rows():
+    """Decoders of the corpus as steps of rows, against their requests on one rank."""
+    passed, folders = 0, sorted(folder for kind in CORPUS_ROWS for folder in (CORPUS.parent / "corpus").glob(kind))
+    for folder in folders:
+        command = [BUILD / "bin" / "shardc", "verify", folder / "model.onnx", "--tp", "2", "--serve=16"]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        passed += done.returncode == 0
+        print(f"rows of {folder.name}: {'agree' if done.returncode == 0 else done.stdout}", flush=True)
+    return Count(passed=passed, failed=len(folders) - passed)
 
 
 def run_fuzz():

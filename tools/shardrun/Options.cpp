@@ -20,6 +20,23 @@ void declareFlags(CLI::App &app, Options &options) {
                  "Keep the KV caches between requests, with room for so many "
                  "positions: past inputs and present outputs are left out")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
+  app.add_option("--sequences", options.sequences,
+                 "Of a model that was compiled with --serve, with --cache: "
+                 "which sequence each of --inputs goes on, with ',' between "
+                 "rows of a step and ';' between steps, for example "
+                 "'0,1;0,1' (default: one sequence, a step each)");
+  app.add_option("--texts", options.texts,
+                 "Of a model that was compiled with --serve, with --cache: a "
+                 "file of prompts to go on with, all at once, in place of "
+                 "--inputs: [{\"prompt\": [1, 2], \"tokens\": 16}, ...]; "
+                 "--outputs FILE gets the tokens that came, and when");
+  app.add_option("--step-rows", options.stepRows,
+                 "With --texts: the most texts of a step (default 64)")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
+  app.add_option("--step-tokens", options.stepTokens,
+                 "With --texts: the most tokens of a step; longer prompts come "
+                 "in parts (default 512)")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 30));
   app.add_option("--repeat", options.repeat,
                  "Run so many times and print the median time")
       ->check(CLI::Range(1, 1000000));

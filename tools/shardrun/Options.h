@@ -14,6 +14,9 @@ struct Options {
   bool listsDevices = false, preflight = false;
   std::vector<std::string> inputs, expect; ///< one of each a request
   int64_t cache = 0;
+  std::string sequences;                   ///< see Steps.h
+  std::string texts;                       ///< see Texts.h
+  int64_t stepRows = 64, stepTokens = 512; ///< of a server
   std::string trace, statsJson;
   int repeat = 1;
   bool profile = false;

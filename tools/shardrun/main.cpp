@@ -6,6 +6,8 @@
 #include "tools/shardrun/Devices.h"
 #include "tools/shardrun/Options.h"
 #include "tools/shardrun/Report.h"
+#include "tools/shardrun/Steps.h"
+#include "tools/shardrun/Texts.h"
 #include "tools/tensors/Compare.h"
 #include "tools/tensors/InputFiles.h"
 
@@ -46,13 +48,6 @@ Status openSession(const Options &options, Processes *processes,
   return Session::open(options.artifact, from, session);
 }
 
-/// Files of one request, and what came out.
-struct FileRequest {
-  std::string outputs;
-  std::vector<NamedTensor> inputs, expected;
-  std::vector<Tensor> results;
-};
-
 /// Whether a state keeps them, by input and by output.
 struct Kept {
   std::vector<char> inputs, outputs;
@@ -61,9 +56,13 @@ struct Kept {
 Kept findKept(const Session &session, const Options &options) {
   Kept kept{std::vector<char>(session.inputs().size()),
             std::vector<char>(session.outputs().size())};
-  if (options.cache > 0)
-    for (const CacheInfo &cache : session.caches())
-      kept.inputs[cache.input] = kept.outputs[cache.output] = 1;
+  if (options.cache == 0)
+    return kept;
+  for (const CacheInfo &cache : session.caches())
+    kept.inputs[cache.input] = kept.outputs[cache.output] = 1;
+  // How rows lie follows from the steps.
+  for (size_t i = 0; session.page() > 0 && i < kept.inputs.size(); ++i)
+    kept.inputs[i] |= session.inputs()[i].name.rfind("rows.", 0) == 0;
   return kept;
 }
 
@@ -90,21 +89,13 @@ Status readRequests(const Options &options, const Session &session,
   return Status::ok();
 }
 
-std::vector<InputTensor> tensorsOf(const FileRequest &request) {
-  std::vector<InputTensor> inputs;
-  for (const NamedTensor &named : request.inputs)
-    inputs.push_back({named.name, named.tensor.element(), named.tensor.dims(),
-                      named.tensor.data()});
-  return inputs;
-}
-
 /// One run of all requests: one after the other with a state, together without.
 Status runOnce(Session &session, State *state,
                std::vector<FileRequest> &requests) {
   std::vector<std::vector<InputTensor>> inputs;
   std::vector<Request> together;
   for (FileRequest &request : requests) {
-    inputs.push_back(tensorsOf(request));
+    inputs.push_back(request.tensors());
     together.push_back({inputs.back(), request.results});
     if (state)
       SHARDC_RETURN_IF_ERROR(
@@ -116,13 +107,23 @@ Status runOnce(Session &session, State *state,
 Status runAll(Session &session, const Options &options,
               std::vector<FileRequest> &requests, RunTimes &times,
               std::unique_ptr<State> &state) {
-  if (options.cache > 0)
+  std::unique_ptr<SequencePool> pool;
+  Steps steps;
+  SHARDC_RETURN_IF_ERROR(readSteps(options.sequences, requests.size(), steps));
+  if (options.cache > 0 && session.page() > 0)
+    SHARDC_RETURN_IF_ERROR(SequencePool::create(session, options.cache, pool));
+  else if (!options.sequences.empty())
+    return argumentError("--sequences: needs --cache, for how many positions "
+                         "there is room, and a model that was compiled with "
+                         "--serve");
+  else if (options.cache > 0)
     SHARDC_RETURN_IF_ERROR(session.createState(options.cache, state));
   for (int i = 0; i < options.repeat; ++i) {
     if (state)
       state->reset();
     auto begin = std::chrono::steady_clock::now();
-    SHARDC_RETURN_IF_ERROR(runOnce(session, state.get(), requests));
+    SHARDC_RETURN_IF_ERROR(pool ? runSteps(session, *pool, steps, requests)
+                                : runOnce(session, state.get(), requests));
     std::chrono::duration<double, std::milli> took =
         std::chrono::steady_clock::now() - begin;
     times.push_back(took.count());
@@ -241,6 +242,20 @@ Status writeOwn(const Options &options, const Processes *processes,
 Status lead(const Options &options, const Processes *processes,
             Session &session) {
   warnOfHostKernels(session);
+  if (!options.texts.empty() && options.cache == 0)
+    return argumentError("--texts: needs --cache, for how many positions there "
+                         "is room");
+  if (!options.texts.empty() &&
+      (!options.inputs.empty() || !options.expect.empty() ||
+       !options.sequences.empty() || !options.statsJson.empty() ||
+       options.repeat > 1))
+    return argumentError(
+        "--texts: texts are all that runs: leave out --inputs, "
+        "--sequences, --expect, --repeat and --stats-json");
+  if (!options.texts.empty())
+    return runTexts(session, options.texts,
+                    {options.cache, options.stepTokens, options.stepRows},
+                    options.outputs);
   Tolerance tolerance; // a wrong one is an error before the run
   SHARDC_RETURN_IF_ERROR(findTolerance(options, session, tolerance));
   const Kept kept = findKept(session, options);
@@ -349,7 +364,7 @@ int main(int argc, char **argv) {
     return concluded(flushOutput(), nullptr);
   }
   if (options.artifact.empty() ||
-      (options.inputs.empty() && !options.preflight)) {
+      (options.inputs.empty() && options.texts.empty() && !options.preflight)) {
     std::fprintf(stderr,
                  "shardrun: error: %s is required; see shardrun "
                  "--help\n",

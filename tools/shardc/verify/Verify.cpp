@@ -6,6 +6,7 @@
 #include "tools/shardc/verify/Bisect.h"
 #include "tools/shardc/verify/OnnxRuntime.h"
 #include "tools/shardc/verify/Results.h"
+#include "tools/shardc/verify/RowRequests.h"
 
 #include <cstdio>
 #include <fstream>
@@ -70,6 +71,7 @@ private:
     one.hasDeviceShares = false;
     one.sequenceParallel = false;
     one.microBatches = 1;
+    one.page = 0;
     return one;
   }
 
@@ -169,6 +171,8 @@ private:
     SHARDC_RETURN_IF_ERROR(built);
     numRanks = plan.session().worldSize();
     report["requests"] = Json::array();
+    if (options.plan.page > 0)
+      return tryRows(plan.session());
     const Request *worst = nullptr;
     for (size_t i = 0; i < requests.size(); ++i) {
       Result result;
@@ -184,6 +188,43 @@ private:
         worst = &requests[i];
     }
     return worst ? bisect(*worst, compiling) : Status::ok();
+  }
+
+  /// A step of rows against the requests that it does. One that it refuses, as
+  /// one whose mask says other lengths than its caches have, is no difference.
+  Status tryRows(Session &session) {
+    constexpr char kOtherPositions[] = "the model counts other positions";
+    size_t compared = 0;
+    std::string refusal = "there is none";
+    for (size_t i = 0; i < requests.size(); ++i) {
+      say(requests[i].name);
+      std::vector<Tensor> outputs;
+      if (const Status status = runAsRows(session, requests[i], outputs);
+          !status.isOk()) {
+        refusal = status.message();
+        if (status.code() != StatusCode::InvalidArgument &&
+            refusal.find(kOtherPositions) == std::string::npos)
+          return differs(
+              requests[i].name +
+              ": one rank runs it, a step of rows fails: " + refusal);
+        say("  note: no step does it: " + refusal);
+        report["requests"][i] = {{"name", requests[i].name},
+                                 {"refusal", refusal}};
+        continue;
+      }
+      ++compared;
+      const Result result = compareOutputs(one.session().outputs(), outputs,
+                                           requests[i].expected, tolerance);
+      tell(i, "", result);
+      if (!result.agrees)
+        return differs(requests[i].name +
+                       ": a step of rows computes something else than the "
+                       "request");
+    }
+    return compared > 0 ? Status::ok()
+                        : artifactError("--serve: a step of rows does none of "
+                                        "the requests: ",
+                                        refusal);
   }
 
   //===--- Against what was not imported alike ----------------------------===//

@@ -1,0 +1,284 @@
+"""A step of rows: what each row gets is what its request alone gets, whoever shares the step."""
+
+import copy
+import json
+import os
+import re
+import unittest
+from unittest import mock
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+from tests.e2e.caches import HEADS, SIZE, VOCABULARY, decoder, feed, inputs_of, write_request
+from tests.support import BUILD, EndToEnd, program, read_outputs
+
+PAGE = 4
+PLUGIN = BUILD / "lib/simulated/libshardrt_cuda.so"
+# The sequence of each row, by step, and how many positions it takes.
+STEPS = [[(0, 5), (1, 9)], [(2, 1), (0, 1), (1, 3)], [(0, 1), (1, 1), (2, 1)], [(2, 6)], [(1, 1), (2, 1), (0, 1)]]
+
+
+def text_decoder():
+    """The decoder with a mask that it computes itself, of attention_mask and of how long past is."""
+    model = decoder()
+    graph, add = model.graph, []
+
+    def constant(name, value, element=TensorProto.INT64):
+        dims = np.shape(value)
+        add.append(helper.make_node("Constant", [], [name], value=helper.make_tensor(name, element, dims, np.ravel(value))))
+
+    def node(op, inputs, output, **attributes):
+        add.append(helper.make_node(op, inputs, [output], **attributes))
+
+    constant("zero", 0), constant("one", 1), constant("rows", [0, 1]), constant("column", [1])
+    constant("shown", 0.0, TensorProto.FLOAT), constant("hidden", -1e9, TensorProto.FLOAT)
+    node("Shape", ["past.0.k"], "past.dims"), node("Shape", ["input_ids"], "ids.dims")
+    constant("two", 2)
+    node("Gather", ["past.dims", "two"], "past.length", axis=0), node("Gather", ["ids.dims", "one"], "length", axis=0)
+    node("Add", ["past.length", "length"], "total")
+    node("Range", ["past.length", "total", "one"], "queries"), node("Range", ["zero", "total", "one"], "keys")
+    node("Unsqueeze", ["queries", "column"], "queries.column")
+    node("LessOrEqual", ["keys", "queries.column"], "causal")
+    node("Cast", ["attention_mask"], "mask.bool", to=TensorProto.BOOL)
+    constant("mask.places", [1, 2])
+    node("Unsqueeze", ["mask.bool", "mask.places"], "mask.rows")
+    node("And", ["causal", "mask.rows"], "both")
+    node("Where", ["both", "shown", "hidden"], "mask")
+    nodes = [*add, *graph.node]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    mask = next(value for value in graph.input if value.name == "mask")
+    mask.CopyFrom(helper.make_tensor_value_info("attention_mask", TensorProto.INT64, ["batch", "past + seq"]))
+    return model
+
+
+def merged_decoder():
+    """The text decoder as a branch for steps, beside one for prompts that reads no past."""
+    whole = text_decoder()
+    graph = whole.graph
+    outputs = [value.name for value in graph.output]
+
+    def branch(name, nodes):
+        made = {out: f"{name}/{out}" for node in nodes for out in node.output}
+        for node in nodes:
+            node.input[:] = [made.get(v, v) for v in node.input]
+            node.output[:] = [made[v] for v in node.output]
+        infos = [helper.make_tensor_value_info(made[v], TensorProto.FLOAT, None) for v in outputs]
+        return helper.make_graph(nodes, name, [], infos)
+
+    def without_past(node):
+        if node.op_type == "Concat" and node.input[0].startswith("past"):
+            return helper.make_node("Identity", [node.input[1]], node.output)
+        if node.op_type == "Shape" and node.input[0].startswith("past"):
+            empty = helper.make_tensor("", TensorProto.INT64, [4], [1, HEADS, 0, SIZE])
+            return helper.make_node("Constant", [], node.output, value=empty)
+        return copy.deepcopy(node)
+
+    step = branch("step", [copy.deepcopy(node) for node in graph.node])
+    prompt = branch("prompt", [without_past(node) for node in graph.node])
+    del graph.node[:]
+    graph.node.append(helper.make_node("If", ["use_cache_branch"], outputs, then_branch=step, else_branch=prompt))
+    graph.input.append(helper.make_tensor_value_info("use_cache_branch", TensorProto.BOOL, [1]))
+    mask = next(value for value in graph.input if value.name == "attention_mask")
+    mask.CopyFrom(helper.make_tensor_value_info(mask.name, TensorProto.INT64, ["batch", "total"]))
+    return whole
+
+
+def greedy(evaluator, prompt, count):
+    tokens = list(prompt)
+    for _ in range(count):
+        ids = np.array([tokens])
+        given = {v: feed(v, 0, ids) for v in evaluator.input_names}
+        given = {n: np.zeros((1, HEADS, 0, SIZE), np.float32) if v is None else v for n, v in given.items()}
+        tokens.append(int(evaluator.run(["logits"], given)[0][0, -1].argmax()))
+    return tokens[len(prompt) :]
+
+
+class Rows(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        self.model = decoder()
+        self.file = self.folder / "model.onnx"
+        onnx.save(self.model, self.file)
+        self.ids = np.random.default_rng(6).integers(0, VOCABULARY, (3, 40))
+
+    def requests(self):
+        """Folders of all rows, and the flag that says of which sequence each is."""
+        past, folders, text = [0] * len(self.ids), [], []
+        for step in STEPS:
+            text.append(",".join(str(sequence) for sequence, _ in step))
+            for sequence, count in step:
+                folder = self.folder / "requests" / str(len(folders))
+                if not folder.exists():
+                    ids = self.ids[sequence : sequence + 1, past[sequence] : past[sequence] + count]
+                    write_request(folder, self.model, past[sequence], ids)
+                folders.append(folder)
+                past[sequence] += count
+        return folders, ";".join(text), past
+
+    def expected(self, lengths):
+        """The logits of each sequence, run whole by ONNX's own evaluator."""
+        all_logits = []
+        for sequence, length in enumerate(lengths):
+            ids = self.ids[sequence : sequence + 1, :length]
+            given = {v.name: feed(v.name, 0, ids) for v in inputs_of(self.model)}
+            given = {n: np.zeros((1, HEADS, 0, SIZE), np.float32) if v is None else v for n, v in given.items()}
+            all_logits.append(ReferenceEvaluator(self.model).run(["logits"], given)[0])
+        return all_logits
+
+    def run_rows(self, artifact, *flags):
+        """The logits of each sequence, its rows one after the other."""
+        folders, sequences, lengths = self.requests()
+        out = self.folder / "out"
+        self.run_ok("shardrun", artifact, "--inputs", *folders, "--sequences", sequences, "--outputs", out,
+                    "--cache", 80, "--check-replicas", *flags)  # fmt: skip
+        found = [[] for _ in lengths]
+        order = [sequence for step in STEPS for sequence, _ in step]
+        for row, sequence in enumerate(order):
+            found[sequence].append(read_outputs(out / str(row))[0])
+        return [np.concatenate(parts, axis=1) for parts in found], lengths
+
+    def test_rows_get_what_they_get_alone(self):
+        for plan in (["--tp", 1], ["--tp", 2], ["--tp", 4], ["--pp", 2], ["--tp", 2, "--pp", 2], ["--tp", 2, "--sp"]):
+            with self.subTest(plan=plan):
+                artifact = self.folder / "model.shard"
+                self.run_ok("shardc", self.file, *plan, f"--serve={PAGE}", "-o", artifact)
+                found, lengths = self.run_rows(artifact, "--repeat", 2)
+                self.assert_same_numbers(found, self.expected(lengths))
+
+    def test_bits_do_not_depend_on_who_shares_the_step(self):
+        """Rows of different steps, or all of them in one: the same numbers to the last bit."""
+        for plan in (["--tp", 1], ["--tp", 2]):
+            artifact = self.folder / "model.shard"
+            self.run_ok("shardc", self.file, *plan, f"--serve={PAGE}", "-o", artifact)
+            together, lengths = self.run_rows(artifact)
+            folders, _, _ = self.requests()
+            order = [sequence for step in STEPS for sequence, _ in step]
+            out = self.folder / "alone"
+            self.run_ok("shardrun", artifact, "--inputs", *folders, "--sequences", ";".join(map(str, order)),
+                        "--outputs", out, "--cache", 80)  # fmt: skip
+            alone = [[] for _ in lengths]
+            for row, sequence in enumerate(order):
+                alone[sequence].append(read_outputs(out / str(row))[0])
+            for one, other in zip(together, alone):
+                np.testing.assert_array_equal(one, np.concatenate(other, axis=1))
+
+    @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")
+    def test_rows_on_a_simulated_cuda(self):
+        for plan in (["--tp", 1], ["--tp", 2], ["--pp", 2]):
+            with self.subTest(plan=plan), mock.patch.dict(os.environ, SHARDC_BACKENDS=str(PLUGIN.parent)):
+                artifact = self.folder / "cuda.shard"
+                self.run_ok("shardc", self.file, *plan, f"--serve={PAGE}", "--target", "cuda", "-o", artifact)
+                found, lengths = self.run_rows(artifact, "--device", "cuda", "--repeat", 2)
+                self.assert_same_numbers(found, self.expected(lengths))
+
+    def test_one_sequence_as_with_a_state(self):
+        artifact = self.folder / "rows.shard"
+        self.run_ok("shardc", self.file, f"--serve={PAGE}", "-o", artifact)
+        folders = [write_request(self.folder / f"r{past}", self.model, past, self.ids[:1, past:end])
+                   for past, end in ((0, 6), (6, 7), (7, 8))]  # fmt: skip
+        self.run_ok("shardrun", artifact, "--inputs", *folders, "--cache", 8, "--outputs", self.folder / "o")
+        found = np.concatenate([read_outputs(self.folder / "o" / str(i))[0] for i in range(3)], axis=1)
+        self.assert_same_numbers([found], [logits[:, :8] for logits in self.expected([8])])
+        done = program("shardrun", artifact, "--inputs", *folders, "--cache", 4)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"row 0 needs pages for 6 positions more, and there are too few in a pool of 1")
+
+    def test_texts_get_what_they_get_alone(self):
+        """A server of many texts, whose steps have rows of several: each text is that of a greedy search of its own."""
+        file = self.folder / "text.onnx"
+        onnx.save(text_decoder(), file)
+        evaluator = ReferenceEvaluator(text_decoder())
+        rng = np.random.default_rng(8)
+        texts = [{"prompt": rng.integers(0, VOCABULARY, n).tolist(), "tokens": m} for n, m in ((3, 6), (11, 4), (1, 9), (20, 3))]
+        texts.append({"prompt": texts[3]["prompt"][:17] + [1], "tokens": 5})
+        (self.folder / "texts.json").write_text(json.dumps(texts))
+        for plan, room in ((["--tp", 1], 400), (["--tp", 2], 48), (["--pp", 2], 400), (["--dp", 2], 400), (["--pp", 2, "--dp", 2, "--tp", 2], 400)):
+            with self.subTest(plan=plan):
+                artifact = self.folder / "text.shard"
+                self.run_ok("shardc", file, *plan, f"--serve={PAGE}", "-o", artifact)
+                out = self.folder / "out.json"
+                self.run_ok("shardrun", artifact, "--texts", self.folder / "texts.json", "--cache", room, "--outputs", out)
+                for asked, found in zip(texts, json.loads(out.read_text()), strict=True):
+                    self.assertEqual(found["tokens"], greedy(evaluator, asked["prompt"], asked["tokens"]))
+                    self.assertEqual(sorted(found["times"]), found["times"])
+
+    def test_sizes_are_those_of_requests(self):
+        """What users say of requests holds for the step that does them: 8 rows, 8 tokens, 8 * 4 pages of 4 positions."""
+        text = self.run_ok("shardc", self.file, "--tp", 2, f"--serve={PAGE}", "--explain", "--dims", "batch=8,past=15")
+        bytes_of_state = 8 * 4 * PAGE * HEADS * SIZE * 4  # of one cache
+        ranks = re.search(r"KV caches ([\d.]+) KiB", text)
+        caches = sum(value.name.startswith("past") for value in self.model.graph.input)
+        self.assertAlmostEqual(float(ranks[1]), caches * bytes_of_state / 2 / 1024, delta=0.06)
+        self.assertNotIn("give --dims", text)
+        self.run_ok("shardc", self.file, "--auto", "--topology", "cpu:1x2", f"--serve={PAGE}", "--dims", "batch=8,past=15",
+                    "-o", self.folder / "auto.shard")  # fmt: skip
+        done = program("shardc", self.file, f"--serve={PAGE}", "--explain", "--dims", "words=8")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--dims words: the model has no such size; it has batch seq past", done.stderr)
+
+    def test_verify_runs_requests_as_steps(self):
+        for model in (self.model, text_decoder()):
+            onnx.save(model, self.file)
+            text = self.run_ok("shardc", "verify", self.file, "--tp", 2, "--pp", 2, f"--serve={PAGE}", "--seed", 3)
+            self.assertIn("the plan computes what one rank computes", text)
+            self.assertNotIn("no step does it", text)
+
+    def test_a_merged_decoder_goes_on_from_a_past(self):
+        """Also from an empty one: the branch for steps is what rows run."""
+        onnx.save(merged_decoder(), self.file)
+        text = self.run_ok("shardc", "verify", self.file, "--tp", 2, f"--serve={PAGE}", "--seed", 3)
+        self.assertIn("the plan computes what one rank computes", text)
+        self.run_ok("shardc", self.file, f"--serve={PAGE}", "-o", self.folder / "merged.shard")
+        (self.folder / "texts.json").write_text(json.dumps([{"prompt": [3, 1, 4], "tokens": 5}]))
+        out = self.folder / "out.json"
+        self.run_ok("shardrun", self.folder / "merged.shard", "--texts", self.folder / "texts.json", "--cache", 16, "--outputs", out)
+        expected = greedy(ReferenceEvaluator(text_decoder()), [3, 1, 4], 5)
+        self.assertEqual(json.loads(out.read_text())[0]["tokens"], expected)
+
+    def test_a_node_that_mixes_positions_is_named(self):
+        found = json.loads(self.run_ok("shardc", "check", self.file, "--json"))
+        self.assertEqual(found["recognised"]["step of rows"], 1)
+        model = decoder()
+        model.graph.node.append(helper.make_node("ReduceMean", ["logits"], ["mean"], axes=[1], name="the-mean"))
+        model.graph.output.append(helper.make_tensor_value_info("mean", TensorProto.FLOAT, None))
+        model.opset_import[0].version = 17
+        onnx.save(model, self.file)
+        found = json.loads(self.run_ok("shardc", "check", self.file, "--json"))
+        (note,) = [note for note in found["notes"] if note["kind"] == "no_rows"]
+        self.assertEqual(note["where"], ["the-mean"])
+        done = program("shardc", self.file, "--serve", "-o", self.folder / "model.shard")
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stderr, "the-mean.* has no place in a step of rows of different lengths")
+        self.assertFalse((self.folder / "model.shard").exists())
+
+    def test_wrong_texts_say_what_is_expected(self):
+        artifact = self.folder / "rows.shard"
+        self.run_ok("shardc", self.file, f"--serve={PAGE}", "-o", artifact)
+        file = self.folder / "texts.json"
+        for text in ("", "[]", '[{"prompt": 1, "tokens": 2}]', '[{"prompt": [1]}]', '[{"prompt": ["a"], "tokens": 2}]'):
+            with self.subTest(text=text):
+                file.write_text(text)
+                done = program("shardrun", artifact, "--texts", file, "--cache", 8)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn('expected [{"prompt": [numbers], "tokens": a number}, ...]', done.stderr)
+        file.write_text('[{"prompt": [1], "tokens": 2}]')
+        done = program("shardrun", artifact, "--texts", file, "--cache", 8)
+        self.assertIn("'mask' (float32 [1, 1, tokens of a step", done.stderr)
+        done = program("shardrun", artifact, "--texts", file)
+        self.assertIn("needs --cache", done.stderr)
+
+    def test_wrong_sequences_say_what_is_expected(self):
+        artifact = self.compile(self.file, 1)
+        folder = write_request(self.folder / "r", self.model, 0, self.ids[:1, :3])
+        for text in ("0,", "a", "0;;1", "0,1"):
+            with self.subTest(text=text):
+                done = program("shardrun", artifact, "--inputs", folder, "--cache", 8, "--sequences", text)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn("--sequences", done.stderr)
+        done = program("shardrun", artifact, "--inputs", folder, "--cache", 8, "--sequences", "0")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("compiled with --serve", done.stderr)

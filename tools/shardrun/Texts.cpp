@@ -1,0 +1,140 @@
+#include "tools/shardrun/Texts.h"
+
+#include "runtime/base/Message.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+
+using namespace shardc::runtime;
+
+namespace shardrun {
+namespace {
+
+using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+struct Text {
+  TextRequest request;
+  std::shared_ptr<Generation> made;
+  std::vector<double> times; ///< seconds
+};
+
+Status readTexts(const std::string &file, std::vector<Text> &texts) {
+  std::ifstream input(file);
+  if (!input)
+    return argumentError("--texts ", file, ": cannot be read");
+  const Json json = Json::parse(input, nullptr, /*allow_exceptions=*/false);
+  const auto isInteger = [](const Json &value) {
+    return value.is_number_integer();
+  };
+  bool fits = json.is_array() && !json.empty();
+  for (size_t i = 0; fits && i < json.size(); ++i) {
+    const Json &entry = json[i];
+    fits = entry.is_object() && entry.contains("prompt") &&
+           entry["prompt"].is_array() &&
+           std::all_of(entry["prompt"].begin(), entry["prompt"].end(),
+                       isInteger) &&
+           entry.contains("tokens") && isInteger(entry["tokens"]);
+    if (!fits)
+      break;
+    Text &text = texts.emplace_back();
+    text.request.prompt = entry["prompt"].get<std::vector<int64_t>>();
+    text.request.mostTokens = entry["tokens"].get<int64_t>();
+  }
+  return fits ? Status::ok()
+              : argumentError("--texts ", file,
+                              ": expected [{\"prompt\": [numbers], \"tokens\": "
+                              "a number}, ...]");
+}
+
+Status writeTexts(const std::string &file, const std::vector<Text> &texts) {
+  Json json = Json::array();
+  for (const Text &text : texts) {
+    json.push_back({{"prompt", text.request.prompt},
+                    {"tokens", text.made->tokens()},
+                    {"times", text.times}});
+    if (const Status status = text.made->wait(); !status.isOk())
+      json.back()["error"] = status.message();
+  }
+  std::ofstream output(file);
+  output << json.dump() << "\n";
+  output.close();
+  return output ? Status::ok()
+                : artifactError("--outputs ", file, ": cannot be written");
+}
+
+/// At that part of what is there, 0 to 1.
+double quantile(std::vector<double> values, double part) {
+  if (values.empty())
+    return 0;
+  const auto at = static_cast<size_t>(part * double(values.size() - 1) + 0.5);
+  std::nth_element(values.begin(),
+                   values.begin() + static_cast<std::ptrdiff_t>(at),
+                   values.end());
+  return values[at];
+}
+
+void print(const std::vector<Text> &texts, double seconds,
+           const ServerCounts &counts) {
+  std::vector<double> first, between;
+  size_t tokens = 0;
+  for (const Text &text : texts) {
+    tokens += text.times.size();
+    for (size_t i = 0; i < text.times.size(); ++i)
+      (i == 0 ? first : between)
+          .push_back(text.times[i] - (i == 0 ? 0 : text.times[i - 1]));
+  }
+  std::printf("%zu texts, %zu tokens in %.3f s: %.1f tokens/s\n", texts.size(),
+              tokens, seconds, double(tokens) / seconds);
+  std::printf("first token: median %.1f ms, 99 %% %.1f ms; between tokens: "
+              "median %.2f ms, 99 %% %.2f ms\n",
+              1e3 * quantile(first, 0.5), 1e3 * quantile(first, 0.99),
+              1e3 * quantile(between, 0.5), 1e3 * quantile(between, 0.99));
+  std::printf("%lld steps, %lld positions computed, %lld shared, %lld texts "
+              "gave up their pages\n",
+              static_cast<long long>(counts.steps),
+              static_cast<long long>(counts.tokens),
+              static_cast<long long>(counts.shared),
+              static_cast<long long>(counts.evicted));
+}
+
+} // namespace
+
+Status runTexts(Session &session, const std::string &file,
+                ServerOptions options, const std::string &output) {
+  std::vector<Text> texts;
+  SHARDC_RETURN_IF_ERROR(readTexts(file, texts));
+  options.mostWaiting = texts.size();
+  std::unique_ptr<Server> server;
+  SHARDC_RETURN_IF_ERROR(Server::start(session, options, server));
+  const auto begin = Clock::now();
+  const auto since = [begin] {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  for (Text &text : texts) {
+    text.request.onToken = [&text, since](int64_t) {
+      text.times.push_back(since());
+    };
+    SHARDC_RETURN_IF_ERROR(server->submit(text.request, text.made));
+  }
+  // An error is that of one text; what the others have is written all the same.
+  Status status;
+  for (size_t i = 0; i < texts.size(); ++i)
+    if (const Status own = texts[i].made->wait(); !own.isOk() && status.isOk())
+      status = own.code() == StatusCode::InvalidArgument
+                   ? argumentError("text ", i, ": ", own.message())
+                   : artifactError("text ", i, ": ", own.message());
+  const double seconds = since();
+  const ServerCounts counts = server->counts();
+  server.reset();
+  print(texts, seconds, counts);
+  if (!output.empty())
+    SHARDC_RETURN_IF_ERROR(writeTexts(output, texts));
+  return status;
+}
+
+} // namespace shardrun

@@ -1,0 +1,30 @@
+//===- Texts.h - Texts that a server goes on with -------------------------===//
+//
+// A file of prompts, all of them there from the start:
+//
+//   [{"prompt": [1, 345, 20], "tokens": 16}, ...]
+//
+// and the same with what came, and when, in seconds since then:
+//
+//   [{"prompt": [...], "tokens": [7, 7, ...], "times": [0.012, 0.015, ...]}, ...]
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_TOOLS_SHARDRUN_TEXTS_H
+#define SHARDC_TOOLS_SHARDRUN_TEXTS_H
+
+#include "runtime/serve/Server.h"
+
+#include <string>
+
+namespace shardrun {
+
+/// Reads `file`, runs all texts, prints how long it took, and writes what came
+/// to `output`, if it is not empty.
+shardc::runtime::Status runTexts(shardc::runtime::Session &session,
+                                 const std::string &file,
+                                 shardc::runtime::ServerOptions options,
+                                 const std::string &output);
+
+} // namespace shardrun
+
+#endif // SHARDC_TOOLS_SHARDRUN_TEXTS_H
