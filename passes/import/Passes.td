@@ -59,12 +59,18 @@ def BatchRows : Pass<"shardc-batch-rows", "::mlir::ModuleOp"> {
     size of the function depends on how long a sequence is, but for how many
     pages the longest has. Outputs are those of the wanted tokens. A row gets
     what it would get alone, whatever other rows there are: ops that mix
-    positions, other than attention to a cache, are refused by name.
+    positions, other than attention to a cache, are refused by name. Each op is
+    tried on numbers, as a step of two rows and as a request of each
+    (rows/RowTrial.h); one that gives a row something else is refused, too.
 
     (* example filepath=tests/passes/import/batch-rows/example.mlir *)
   }];
   let options = [
     Option<"page", "page", "int64_t", "64", "Positions of a page">
+  ];
+  let statistics = [
+    Statistic<"numTried", "tried", "Distinct ops that were tried">,
+    Statistic<"numBelieved", "believed", "Of them, those not evaluated">
   ];
   let dependentDialects = ["::shardc::dist::DistDialect",
                            "::shardc::onnx::OnnxDialect"];

@@ -79,8 +79,12 @@ public:
     eraseDead(*block);
     finish(step);
     FunctionInfo(step).setCausal(isCausal(function, sizes));
+    numTried = translation.numTried();
+    numBelieved = translation.numUnknown();
     return step;
   }
+
+  unsigned numTried = 0, numBelieved = 0; ///< distinct ops
 
 private:
   bool isPast(BlockArgument argument) const {
@@ -219,10 +223,14 @@ struct BatchRows : impl::BatchRowsBase<BatchRows> {
       return signalPassFailure();
     takeFrontOfInputs(general);
     FailureOr<RowSizes> sizes = RowSizes::of(general, page);
-    func::FuncOp step =
-        succeeded(sizes) ? StepMaker(general, *sizes).make() : func::FuncOp();
+    if (failed(sizes))
+      return signalPassFailure();
+    StepMaker maker(general, *sizes);
+    func::FuncOp step = maker.make();
     if (!step)
       return signalPassFailure();
+    numTried += maker.numTried;
+    numBelieved += maker.numBelieved;
     const std::string name = general.getSymName().str();
     for (func::FuncOp function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))

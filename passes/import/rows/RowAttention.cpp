@@ -49,7 +49,7 @@ LogicalResult RowTranslation::translatePool(Operation *op) {
     if (op->getNumOperands() != 2)
       return refuse(op, "it joins a cache with several values");
   }
-  if (kindOf(op->getOperand(1)) != Kind::Tokens || !pool)
+  if (kindOf(op->getOperand(1)) != RowKind::Tokens || !pool)
     return refuse(op, "what it appends to a cache is not one entry for each "
                       "new position");
   Value added = ofTokens(op->getOperand(1), all);
@@ -61,7 +61,7 @@ LogicalResult RowTranslation::translatePool(Operation *op) {
                       "new position");
   Value slots = this->slots;
   if (append) {
-    if (kindOf(append.getLengths()) != Kind::OfRows)
+    if (kindOf(append.getLengths()) != RowKind::OfRows)
       return refuse(op, "the lengths of its rows are not theirs");
     slots = slotsFor(slots, values.lookup(append.getLengths()), rows, all.set,
                      builder);
@@ -80,13 +80,13 @@ Value RowTranslation::maskOf(AttentionOp op) {
     return {};
   Value value;
   Dims dims;
-  if (kindOf(mask) == Kind::Tokens) {
+  if (kindOf(mask) == RowKind::Tokens) {
     value = ofTokens(mask, all);
     dims = dimsOf(value);
     dims.insert(dims.begin(), 4 - dims.size(), DimExpr(1));
     if (dims[2] != all.set.size)
       return {};
-  } else if (kindOf(mask) == Kind::Shared) {
+  } else if (kindOf(mask) == RowKind::Shared) {
     value = values.lookup(mask);
     dims = dimsOf(value);
     dims.insert(dims.begin(), 4 - dims.size(), DimExpr(1));
@@ -108,11 +108,11 @@ Value RowTranslation::maskOf(AttentionOp op) {
 
 LogicalResult RowTranslation::translateAttention(AttentionOp op) {
   Value keys = values.lookup(op.getKey()), pool = values.lookup(op.getValue());
-  if (kindOf(op.getKey()) != Kind::Pool ||
-      kindOf(op.getValue()) != Kind::Pool || !keys || !pool)
+  if (kindOf(op.getKey()) != RowKind::Pool ||
+      kindOf(op.getValue()) != RowKind::Pool || !keys || !pool)
     return refuse(op, "its keys and values are not those of a cache");
   const Dims query = dimsOf(op.getQuery());
-  if (kindOf(op.getQuery()) != Kind::Tokens || query.size() != 4 ||
+  if (kindOf(op.getQuery()) != RowKind::Tokens || query.size() != 4 ||
       query[0] != sizes.batch || query[2] != sizes.sequence)
     return refuse(op, "its queries are not the new positions of each head");
   for (Value all : {op.getKey(), op.getValue()})
@@ -134,9 +134,10 @@ LogicalResult RowTranslation::translateAttention(AttentionOp op) {
   if (isPresent(AttentionOperand::Mask) && !(mask = maskOf(op)))
     return refuse(op, "its mask is not one of new positions and of keys");
   if (isPresent(AttentionOperand::Sinks) &&
-      !(sinks = kindOf(op->getOperand(AttentionOperand::Sinks)) == Kind::Shared
-                    ? values.lookup(op->getOperand(AttentionOperand::Sinks))
-                    : Value()))
+      !(sinks =
+            kindOf(op->getOperand(AttentionOperand::Sinks)) == RowKind::Shared
+                ? values.lookup(op->getOperand(AttentionOperand::Sinks))
+                : Value()))
     return refuse(op, "its sinks are not the same for all rows");
   SmallVector<Value, 8> operands{ofTokens(op.getQuery(), all),
                                  keys,

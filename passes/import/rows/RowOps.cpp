@@ -156,7 +156,7 @@ LogicalResult RowTranslation::elementwiseOfRows(Operation *op) {
   SmallVector<Value, 4> operands;
   for (Value operand : op->getOperands()) {
     Value value = values.lookup(operand);
-    operands.push_back(kindOf(operand) == Kind::OfRows
+    operands.push_back(kindOf(operand) == RowKind::OfRows
                            ? rows.padded(value, dims->size() - 1)
                            : value);
   }
@@ -167,7 +167,7 @@ LogicalResult RowTranslation::elementwiseOfRows(Operation *op) {
 
 LogicalResult RowTranslation::translateOfRows(Operation *op) {
   for (Value operand : op->getOperands())
-    if (kindOf(operand) == Kind::Tokens || kindOf(operand) == Kind::Pool)
+    if (kindOf(operand) == RowKind::Tokens || kindOf(operand) == RowKind::Pool)
       return refuse(op, "it makes one value of all positions");
   if (isElementwise(op) || isa<ExpandOp>(op))
     return elementwiseOfRows(op);
@@ -181,7 +181,7 @@ LogicalResult RowTranslation::translateOfRows(Operation *op) {
   Value data =
       op->getNumOperands() ? values.lookup(op->getOperand(0)) : Value();
   const bool isFirst =
-      op->getNumOperands() && kindOf(op->getOperand(0)) == Kind::OfRows;
+      op->getNumOperands() && kindOf(op->getOperand(0)) == RowKind::OfRows;
   Value &made = values[result];
   if (auto symbols = dyn_cast<SymbolsOp>(op)) {
     SmallVector<Value, 4> parts;
@@ -209,7 +209,8 @@ LogicalResult RowTranslation::translateOfRows(Operation *op) {
   if (auto transpose = dyn_cast<TransposeOp>(op);
       transpose && transpose.getPerm()) {
     SmallVector<int64_t> perm{0};
-    for (int64_t d : *transpose.getPerm())
+    const ArrayRef<int64_t> order = *transpose.getPerm();
+    for (int64_t d : order)
       perm.push_back(d + 1);
     made = transposed(builder, op->getLoc(), data, perm);
     return success();

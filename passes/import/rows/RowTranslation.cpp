@@ -18,15 +18,17 @@ using namespace onnx;
 /// rows are no operands of one.
 bool RowTranslation::isElementwise(Operation *op) const {
   if (isa<ClipOp>(op) &&
-      llvm::any_of(op->getOperands().drop_front(),
-                   [&](Value bound) { return kindOf(bound) != Kind::Shared; }))
+      llvm::any_of(op->getOperands().drop_front(), [&](Value bound) {
+        return kindOf(bound) != RowKind::Shared;
+      }))
     return false;
   return op->hasTrait<LoweredBy<&lowerElementwise>::Impl>() || isa<CastOp>(op);
 }
 
 RowTranslation::RowTranslation(func::FuncOp function, RowBuilder &rows,
                                OpBuilder &builder)
-    : function(function), rows(rows), builder(builder), sizes(rows.sizes) {
+    : function(function), rows(rows), builder(builder), sizes(rows.sizes),
+      trial(sizes, rows.inputs) {
   const RowInputs &in = rows.inputs;
   all.set = {RowSymbols::tokens(), in.row, in.position};
   wanted.set = {RowSymbols::wanted(), rows.gather(in.row, in.wanted, 0),
@@ -54,34 +56,34 @@ bool RowTranslation::isCacheAppend(Operation *op) const {
   auto past = isa<ConcatOp, CacheAppendOp>(op)
                   ? dyn_cast<BlockArgument>(op->getOperand(0))
                   : BlockArgument();
-  return past && kinds.lookup(past) == Kind::Pool;
+  return past && kinds.lookup(past) == RowKind::Pool;
 }
 
 void RowTranslation::classify() {
   for (const CacheInfo &cache : FunctionInfo(function).caches())
-    kinds[function.getArgument(cache.input)] = Kind::Pool;
+    kinds[function.getArgument(cache.input)] = RowKind::Pool;
   for (BlockArgument argument : function.getArguments())
     if (!kinds.contains(argument))
       kinds[argument] =
-          tokenDim(argument.getType()) ? Kind::Tokens : Kind::OfRows;
+          tokenDim(argument.getType()) ? RowKind::Tokens : RowKind::OfRows;
   for (Operation &op : function.front()) {
     const bool isPool =
-        isCacheAppend(&op) ||
-        (isa<TransposeOp>(op) && kinds.lookup(op.getOperand(0)) == Kind::Pool);
+        isCacheAppend(&op) || (isa<TransposeOp>(op) &&
+                               kinds.lookup(op.getOperand(0)) == RowKind::Pool);
     const bool varies =
         readsSizes(&op) || llvm::any_of(op.getOperands(), [&](Value operand) {
-          return kinds.lookup(operand) != Kind::Shared;
+          return kinds.lookup(operand) != RowKind::Shared;
         });
     for (Value result : op.getResults())
-      kinds[result] = isPool                               ? Kind::Pool
-                      : !isa<TensorType>(result.getType()) ? Kind::Shared
-                      : tokenDim(result.getType())         ? Kind::Tokens
-                      : varies                             ? Kind::OfRows
-                                                           : Kind::Shared;
+      kinds[result] = isPool                               ? RowKind::Pool
+                      : !isa<TensorType>(result.getType()) ? RowKind::Shared
+                      : tokenDim(result.getType())         ? RowKind::Tokens
+                      : varies                             ? RowKind::OfRows
+                                                           : RowKind::Shared;
   }
 }
 
-RowTranslation::Kind RowTranslation::kindOf(Value value) const {
+RowKind RowTranslation::kindOf(Value value) const {
   return kinds.lookup(value);
 }
 
@@ -128,14 +130,14 @@ Dims RowTranslation::withoutBatch(Value original, Dims ofRows) const {
 }
 
 std::optional<Dims> RowTranslation::stepDims(BlockArgument argument) const {
-  const bool isOfRows = kindOf(argument) == Kind::OfRows;
+  const bool isOfRows = kindOf(argument) == RowKind::OfRows;
   std::optional<Dims> dims =
       sizesOf(argument.getType(), all.set.size, isOfRows);
   return dims && isOfRows ? withoutBatch(argument, *dims) : dims;
 }
 
 void RowTranslation::bindInput(BlockArgument argument, Value value) {
-  if (kindOf(argument) == Kind::Tokens)
+  if (kindOf(argument) == RowKind::Tokens)
     all.values[argument] = value;
   else
     values[argument] = rows.reshape(
@@ -148,10 +150,10 @@ void RowTranslation::bindPool(BlockArgument past, Value pool) {
 
 Value RowTranslation::result(OpOperand &output) {
   Value value = output.get();
-  if (kindOf(value) == Kind::Tokens)
+  if (kindOf(value) == RowKind::Tokens)
     return ofTokens(value, wanted);
   Value made = values.lookup(value);
-  if (kindOf(value) != Kind::OfRows)
+  if (kindOf(value) != RowKind::OfRows)
     return made;
   return rows.reshape(made, withoutBatch(value, dimsOf(made)));
 }
@@ -174,18 +176,50 @@ LogicalResult RowTranslation::run() {
 
 LogicalResult RowTranslation::translate(Operation &op) {
   rows.setLocation(op.getLoc());
+  return failed(emit(op)) ? failure() : tryOut(op);
+}
+
+/// Against a definition that has nothing to do with how it was made.
+LogicalResult RowTranslation::tryOut(Operation &op) {
+  const bool isSource =
+      op.getNumOperands() == 0 && !isa<RangeOp, SymbolsOp>(op);
+  if (isSource || op.getNumResults() == 0)
+    return success();
+  Tokens &tokens = needed.contains(&op) ? all : wanted;
+  auto portsOf = [&](ValueRange of) {
+    SmallVector<RowTrial::Port> ports;
+    for (Value value : of)
+      ports.push_back({value,
+                       kindOf(value) == RowKind::Tokens
+                           ? tokens.values.lookup(value)
+                           : values.lookup(value),
+                       kindOf(value)});
+    return ports;
+  };
+  const auto results = portsOf(op.getResults());
+  if (llvm::any_of(results, [](const auto &port) { return !port.made; }))
+    return success();
+  const std::string difference =
+      trial.differenceOf(&op, portsOf(op.getOperands()), results);
+  return difference.empty()
+             ? success()
+             : refuse(&op, "what it became gives a row something else: " +
+                               difference);
+}
+
+LogicalResult RowTranslation::emit(Operation &op) {
   if (auto guard = dyn_cast<GuardOp>(op))
     return translateGuard(guard);
   if (op.getNumRegions() > 0 || op.getNumResults() == 0)
     return refuse(&op, "what it does depends on all rows");
   switch (kindOf(op.getResult(0))) {
-  case Kind::Shared:
+  case RowKind::Shared:
     return translateShared(&op);
-  case Kind::OfRows:
+  case RowKind::OfRows:
     return translateOfRows(&op);
-  case Kind::Pool:
+  case RowKind::Pool:
     return translatePool(&op);
-  case Kind::Tokens:
+  case RowKind::Tokens:
     if (auto attention = dyn_cast<AttentionOp>(op))
       return translateAttention(attention);
     return translateTokens(&op, needed.contains(&op) ? all : wanted);
@@ -267,7 +301,7 @@ Value RowTranslation::clone(Operation *op, ValueRange operands,
 LogicalResult RowTranslation::translateShared(Operation *op) {
   SmallVector<Value, 4> operands;
   for (Value operand : op->getOperands()) {
-    if (kindOf(operand) != Kind::Shared)
+    if (kindOf(operand) != RowKind::Shared)
       return refuse(op, "it makes one value of all positions");
     operands.push_back(values.lookup(operand));
   }
@@ -328,11 +362,11 @@ bool RowTranslation::isOnePerToken(Type type) const {
 
 Value RowTranslation::operandOf(Operation *op, Value value, Tokens &tokens) {
   switch (kindOf(value)) {
-  case Kind::Tokens:
+  case RowKind::Tokens:
     return ofTokens(value, tokens);
-  case Kind::Shared:
+  case RowKind::Shared:
     return values.lookup(value);
-  case Kind::OfRows: {
+  case RowKind::OfRows: {
     Type type = op->getResult(0).getType();
     const size_t rank = dist::getDims(type).size();
     const bool joins =
@@ -341,7 +375,7 @@ Value RowTranslation::operandOf(Operation *op, Value value, Tokens &tokens) {
                                *tokenDim(type))
                  : Value();
   }
-  case Kind::Pool:
+  case RowKind::Pool:
     return {};
   }
   return {};

@@ -1,13 +1,6 @@
 //===- RowTranslation.h - The ops of a function, for a step of rows -------===//
 //
-// Every value of the function is one of these:
-//
-//   shared   the same for all rows: weights, constants, places of keys
-//   of rows  one for each row, in a leading dim: a mask of keys, past + 1
-//   tokens   one for each new position: [1, t, 128] for [batch, sequence, 128]
-//   pool     a cache, or a transposed view of one
-//
-// An op on tokens stays what it is, with the sizes of the step, where it
+// Every value of the function is of one of the kinds in RowKind.h. An op on tokens stays what it is, with the sizes of the step, where it
 // computes each position by itself (RowMixing.cpp). Values of rows join tokens
 // in element-wise ops. Attention to a cache becomes PagedAttention. What asks
 // for anything else is refused by name. An example is in Passes.td.
@@ -24,6 +17,7 @@
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/rows/RowBuilder.h"
+#include "passes/import/rows/RowTrial.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -40,26 +34,30 @@ public:
   /// The dims of an input in a step; nothing if it has none.
   std::optional<Dims> stepDims(mlir::BlockArgument argument) const;
 
-  /// Emits all ops. Error at the op that has no place in a step.
+  /// Emits all ops, and tries each of them. Error at the op that has no place in
+  /// a step.
   llvm::LogicalResult run();
+  unsigned numTried() const { return trial.numTried; }
+  unsigned numUnknown() const { return trial.numUnknown; }
   /// Of a returned value, once all ran: of the wanted tokens.
   mlir::Value result(mlir::OpOperand &output);
 
 private:
-  enum class Kind { Shared, OfRows, Tokens, Pool };
   /// A token set with what was made for it.
   struct Tokens {
     TokenSet set;
     llvm::DenseMap<mlir::Value, mlir::Value> values;
   };
 
-  Kind kindOf(mlir::Value value) const;
+  RowKind kindOf(mlir::Value value) const;
   void classify();
   void findNeeded();
   bool isCacheAppend(mlir::Operation *op) const;
   bool dependsOnRow(dist::DimExpr size) const;
   bool readsSizes(mlir::Operation *op) const;
   llvm::LogicalResult translate(mlir::Operation &op);
+  llvm::LogicalResult emit(mlir::Operation &op);
+  llvm::LogicalResult tryOut(mlir::Operation &op);
   llvm::LogicalResult translateGuard(onnx::GuardOp guard);
   bool limitRows(dist::DimExpr lhs, dist::DimExpr rhs);
   llvm::LogicalResult translateShared(mlir::Operation *op);
@@ -104,7 +102,8 @@ private:
   RowBuilder &rows;
   mlir::OpBuilder &builder;
   const RowSizes sizes;
-  llvm::DenseMap<mlir::Value, Kind> kinds;
+  RowTrial trial;
+  llvm::DenseMap<mlir::Value, RowKind> kinds;
   llvm::DenseSet<mlir::Operation *> needed;        ///< of all tokens
   llvm::DenseMap<mlir::Value, mlir::Value> values; ///< shared, of rows, pools
   Tokens all, wanted;
