@@ -104,7 +104,7 @@ void Trial::collect() {
 }
 
 void Trial::setSizes(const Numbers &numbers) {
-  ofStep = {};
+  ofStep = evaluate::Sizes();
   ofStep.numbers = numbers;
   const SizeFacts facts = sizeFactsOf(region, OpOrder(), SizeGuards());
   for (const std::string &symbol : facts.symbols)
