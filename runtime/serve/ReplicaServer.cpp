@@ -353,7 +353,7 @@ Status ReplicaServer::runRows(std::span<const StepPlan::Row> planned) {
     return status;
   }
   std::span<const StepPlan::Row> left = planned;
-  for (const Step &step : steps) {
+  for (const RowStep &step : steps) {
     const auto own = left.first(step.rows.size());
     left = left.subspan(own.size());
     if (const Status taken = take(own, step); !taken.isOk())
@@ -370,7 +370,7 @@ Status ReplicaServer::runRows(std::span<const StepPlan::Row> planned) {
 
 /// The next token of each row whose logits were wanted.
 Status ReplicaServer::take(std::span<const StepPlan::Row> planned,
-                           const Step &step) {
+                           const RowStep &step) {
   const Tensor &found = step.outputs[logits];
   const int64_t words = found.dims().empty() ? 0 : found.dims().back();
   const auto wanted =

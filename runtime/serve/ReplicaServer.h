@@ -71,7 +71,7 @@ private:
   Status runRows(std::span<const StepPlan::Row> rows);
   void setRow(const StepPlan::Row &planned, size_t number);
   void cutSteps();
-  Status take(std::span<const StepPlan::Row> rows, const Step &step);
+  Status take(std::span<const StepPlan::Row> rows, const RowStep &step);
   void takeToken(Generation &text, std::span<const float> logits);
   void retain(Generation &text);
   SharedPrefix prefixOf(const Generation &text) const;
@@ -97,7 +97,7 @@ private:
   std::vector<TextInputs::Row> rowInputs;
   std::vector<Row> rows;
   std::vector<int64_t> rowTokens;
-  std::vector<Step> steps;                  ///< parts of one
+  std::vector<RowStep> steps;               ///< parts of one
   std::vector<std::vector<Tensor>> outputs; ///< of each
   std::vector<float> numbers;
 

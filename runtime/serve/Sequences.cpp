@@ -80,9 +80,9 @@ int64_t SequencePool::numFreePages() const {
   return shared->pool.numFree();
 }
 
-Status SequencePool::checkDistinct(std::span<const Step> steps) {
+Status SequencePool::checkDistinct(std::span<const RowStep> steps) {
   sequences.clear();
-  for (const Step &step : steps)
+  for (const RowStep &step : steps)
     for (const Row &row : step.rows)
       sequences.push_back({row.sequence, sequences.size()});
   std::sort(sequences.begin(), sequences.end());
@@ -96,7 +96,7 @@ Status SequencePool::checkDistinct(std::span<const Step> steps) {
 }
 
 /// What a step's rows have, and pages for what they get.
-Status SequencePool::reserve(const Step &step, std::vector<StepRow> &own) {
+Status SequencePool::reserve(const RowStep &step, std::vector<StepRow> &own) {
   own.clear();
   if (step.rows.empty())
     return argumentError("a step without rows");
@@ -121,7 +121,7 @@ Status SequencePool::reserve(const Step &step, std::vector<StepRow> &own) {
 }
 
 /// Pages that are copied are so before anything is written.
-Status SequencePool::fill(std::span<const Step> steps) {
+Status SequencePool::fill(std::span<const RowStep> steps) {
   std::span<const std::array<int64_t, 2>> copies = reservation->copies();
   size_t number = 0;
   requests.clear();
@@ -135,7 +135,7 @@ Status SequencePool::fill(std::span<const Step> steps) {
   return Status::ok();
 }
 
-void SequencePool::advance(std::span<const Step> steps) {
+void SequencePool::advance(std::span<const RowStep> steps) {
   size_t number = 0;
   for (size_t s = 0; s < steps.size(); ++s)
     for (size_t r = 0; r < stepRows[s].size(); ++r) {
@@ -145,7 +145,7 @@ void SequencePool::advance(std::span<const Step> steps) {
     }
 }
 
-Status SequencePool::run(std::span<const Step> steps) {
+Status SequencePool::run(std::span<const RowStep> steps) {
   return withoutExceptions([&] {
     std::lock_guard lock(mutex);
     SHARDC_RETURN_IF_ERROR(checkDistinct(steps));

@@ -62,7 +62,7 @@ struct Row {
 };
 
 /// Rows that are computed together, each of another sequence.
-struct Step {
+struct RowStep {
   std::span<const Row> rows;
   /// One tensor for each output of the model; those that are no caches get what
   /// is wanted, row after row: logits [1, wanted, words].
@@ -82,9 +82,9 @@ public:
   /// are stages, one step behind the other. InvalidArgument: a row does not fit
   /// the model, or there are too few pages. After an error the sequences are as
   /// before.
-  Status run(std::span<const Step> steps);
+  Status run(std::span<const RowStep> steps);
   Status step(std::span<const Row> rows, std::span<Tensor> outputs) {
-    const Step one{rows, outputs};
+    const RowStep one{rows, outputs};
     return run({&one, 1});
   }
 
@@ -95,10 +95,10 @@ public:
 private:
   SequencePool(Session &session, int64_t ofPage)
       : session(session), ofPage(ofPage) {}
-  Status checkDistinct(std::span<const Step> steps);
-  Status reserve(const Step &step, std::vector<StepRow> &stepRows);
-  Status fill(std::span<const Step> steps);
-  void advance(std::span<const Step> steps);
+  Status checkDistinct(std::span<const RowStep> steps);
+  Status reserve(const RowStep &step, std::vector<StepRow> &stepRows);
+  Status fill(std::span<const RowStep> steps);
+  void advance(std::span<const RowStep> steps);
 
   Session &session;
   const int64_t ofPage;

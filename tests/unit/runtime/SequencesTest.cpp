@@ -128,7 +128,7 @@ TEST(Sequences, severalStepsAtATime) {
     std::vector<Tensor> second(p.open->outputs.size());
     const Row one[] = {{a.get(), ofA.tensors}};
     const Row two[] = {{b.get(), ofB.tensors}, {c.get(), ofC.tensors}};
-    const Step steps[] = {{one, p.open->outputs}, {two, second}};
+    const RowStep steps[] = {{one, p.open->outputs}, {two, second}};
     ASSERT_TRUE(p.pool->run(steps).isOk());
     expectNear(p.found(), {6});
     EXPECT_FLOAT_EQ(second[0].as<float>()[0], 7);
@@ -139,7 +139,7 @@ TEST(Sequences, severalStepsAtATime) {
     const RowInput again(*a, {1}), alike(*a, {2});
     const Row three[] = {{a.get(), again.tensors}},
               four[] = {{a.get(), alike.tensors}};
-    const Step same[] = {{three, p.open->outputs}, {four, second}};
+    const RowStep same[] = {{three, p.open->outputs}, {four, second}};
     EXPECT_EQ(p.pool->run(same).message(), "rows 0 and 1 are of one sequence");
     EXPECT_EQ(a->length(), 7);
   }
