@@ -2,7 +2,6 @@
 
 #include "runtime/artifact/Format.h"
 #include "runtime/base/Message.h"
-#include "runtime/kernels/layout/StridedCopy.h"
 #include "runtime/tensor/CopyView.h"
 
 #include <algorithm>
@@ -233,7 +232,7 @@ Status StepInputs::pack(const Port &port, std::span<const StepRow> rows,
     to.data += offset * element;
     const TensorView from = packedView(tensor->data, port.info.element, dims);
     if (product(dims) > 0)
-      host::StridedCopy(to, from)(to.data, from.data);
+      copyView(to, from);
     offset += port.kind == Kind::Rows ? whole.strides[0]
                                       : rows[r].count * to.strides[port.tokens];
   }
