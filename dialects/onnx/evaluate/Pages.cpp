@@ -42,9 +42,9 @@ static Outcome write(Call &call) {
     if (!(source >= 0 && source < double(pool.shape[0]) && target >= 0 &&
           target < double(pool.shape[0])))
       return Outcome::Invalid;
-    const Tensor before = y;
-    std::copy_n(before.data.begin() + int64_t(source) * pageSize, pageSize,
-                y.data.begin() + int64_t(target) * pageSize);
+    if (source != target)
+      std::copy_n(y.data.begin() + int64_t(source) * pageSize, pageSize,
+                  y.data.begin() + int64_t(target) * pageSize);
   }
   for (int64_t i = 0; i < slots.size(); ++i) {
     const double slot = slots.data[i];

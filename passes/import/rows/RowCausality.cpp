@@ -1,10 +1,13 @@
 #include "passes/import/rows/RowCausality.h"
 
 #include "dialects/onnx/FunctionInfo.h"
+#include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Cache.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Logic.h"
+#include "dialects/onnx/ops/Reduction.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/Matching.h"
 #include "passes/import/rows/RowNumbers.h"
@@ -50,6 +53,8 @@ private:
   std::optional<size_t> onlyTokenDim(Value value) const;
   bool isOfPlaces(Value value) const;
   bool isSame(Value value) const;
+  bool isTelling(Operation &op) const;
+  bool movesLength(Operation &op) const;
   bool dependsOnStep(Operation &op) const;
   bool showsTheSame(Value mask, RequestSize at, const Tensor &whole,
                     const Tensor &alone, int64_t i, bool isCausal) const;
@@ -66,6 +71,7 @@ private:
   llvm::DenseSet<Value> known;
   llvm::DenseSet<Operation *> shown; ///< attention whose mask is as it must be
   llvm::DenseSet<Value> ofStep;      ///< how a text came in steps may decide it
+  llvm::DenseSet<Value> moved;       ///< lengths plus or times something
 };
 
 /// Small ones, and those around each number that lengths are compared with.
@@ -164,6 +170,45 @@ bool Causality::isSame(Value value) const {
   });
 }
 
+/// Whether that it looks the same at the sizes that are tried says so of all:
+/// where a length is moved a little, or read. What it is compared with may be
+/// any sum of numbers, so that no choice of sizes is sure to find it.
+bool Causality::isTelling(Operation &op) const {
+  if (isa<ReshapeOp, TransposeOp, ExpandOp, SliceOp, GatherOp, ConcatOp,
+          RangeOp, ReduceSumOp, ReduceMaxOp, ReduceMinOp>(op))
+    return true;
+  if (isa<CastOp>(op))
+    return isa<IntegerType>(elementOf(op.getResult(0)));
+  return isa<AddOp, SubOp, MaxOp, MinOp>(op) &&
+         llvm::all_of(op.getOperands(), [&](Value operand) {
+           return !operand.getDefiningOp<ConstantOp>() ||
+                  llvm::all_of(kept.begin()->second.at(operand).data,
+                               [](double number) {
+                                 return std::abs(number) <= kMostNew;
+                               });
+         });
+}
+
+/// Whether a result is a length that was moved, or is made of one: what a mask
+/// compares that with is no number that stands in the file. Lengths themselves
+/// may be compared, with keys or with numbers, around which sizes are tried.
+bool Causality::movesLength(Operation &op) const {
+  if (auto symbols = dyn_cast<SymbolsOp>(op)) {
+    bool isMoved = false;
+    for (DimExpr value : symbols.getValues().getValues())
+      evaluate::forEachNumber(
+          value, [&](int64_t number) { isMoved |= number > kMostNew; });
+    return isMoved;
+  }
+  const bool compares = isa<LessOp, LessOrEqualOp, GreaterOp, GreaterOrEqualOp,
+                            EqualOp, AndOp, OrOp, NotOp, WhereOp>(op);
+  return llvm::any_of(op.getOperands(), [&](Value operand) {
+    return moved.contains(operand) ||
+           (ofStep.contains(operand) && known.contains(operand) && !compares &&
+            !isTelling(op));
+  });
+}
+
 bool Causality::dependsOnStep(Operation &op) const {
   auto any = [&](OperandRange operands) {
     return llvm::any_of(operands,
@@ -177,9 +222,10 @@ bool Causality::dependsOnStep(Operation &op) const {
     return false;
   if (llvm::all_of(op.getResults(),
                    [&](Value result) { return known.contains(result); }))
-    return !llvm::all_of(op.getResults(), [&](Value result) {
-      return isOfPlaces(result) || isSame(result);
-    });
+    return (any(op.getOperands()) && !isTelling(op)) ||
+           !llvm::all_of(op.getResults(), [&](Value result) {
+             return isOfPlaces(result) || isSame(result);
+           });
   return any(op.getOperands()) || isa<TriluOp, SymbolsOp, RangeOp>(op);
 }
 
@@ -246,7 +292,8 @@ bool Causality::isFine(AttentionOp op) const {
   const bool hasMask =
       op->getNumOperands() > AttentionOperand::Mask &&
       isa<TensorType>(op->getOperand(AttentionOperand::Mask).getType());
-  return op.getIsCausal() || hasMask;
+  return hasMask ? !moved.contains(op->getOperand(AttentionOperand::Mask))
+                 : op.getIsCausal() != 0;
 }
 
 bool Causality::holds() {
@@ -263,6 +310,8 @@ bool Causality::holds() {
   for (Operation &op : function.front().without_terminator()) {
     const bool isAppend =
         isa<ConcatOp, CacheAppendOp>(op) && isPast(op.getOperand(0));
+    if (movesLength(op))
+      moved.insert(op.getResults().begin(), op.getResults().end());
     if (dependsOnStep(op))
       ofStep.insert(op.getResults().begin(), op.getResults().end());
     auto attention = dyn_cast<AttentionOp>(op);

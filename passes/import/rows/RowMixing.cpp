@@ -97,8 +97,9 @@ bool RowTranslation::keepsOrder(
   return true;
 }
 
-/// Dims of the sequence and of keys are free, and stay what they are.
-std::string RowTranslation::findMixing(Operation *op) const {
+/// Dims of the sequence and of keys are free, and stay what they are; a reduction
+/// of keys leaves out those that a row does not have.
+std::string RowTranslation::findMixing(Operation *op, bool reducesKeys) const {
   auto onnxOp = dyn_cast<OnnxOp>(op);
   if (!onnxOp)
     return isa<NoneOp>(op) ? "" : "it has no rule that says what it reads";
@@ -118,6 +119,8 @@ std::string RowTranslation::findMixing(Operation *op) const {
     const bool isOfBatch =
         sizes.batch.asSymbol() && sizes.mentions(factor.size, sizes.batch);
     if (!isOfBatch && !isOfTokens(factor.size) && !isOfKeys(factor.size))
+      continue;
+    if (reducesKeys && isOfKeys(factor.size))
       continue;
     if (factor.factorClass != FactorClass::PassThrough ||
         factor.rankParts != RankParts::Any)

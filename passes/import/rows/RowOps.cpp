@@ -223,6 +223,8 @@ LogicalResult RowTranslation::translateOfRows(Operation *op) {
       if (sizes.isOfKeys(dimsOf(op->getOperand(0))[axis]))
         keyDims.push_back(axis);
     }
+    if (std::string why = findMixing(op, !keyDims.empty()); !why.empty())
+      return refuse(op, why);
     if (!keyDims.empty() &&
         !(data = withoutMissingKeys(op, data, keyDims, nullptr)))
       return refuse(op, "it reduces positions of the keys");

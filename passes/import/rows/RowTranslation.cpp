@@ -400,7 +400,7 @@ LogicalResult RowTranslation::translateTokens(Operation *op, Tokens &tokens) {
     for (int64_t axis : axes.asArrayRef())
       if (sizes.isOfKeys(dimsOf(op->getOperand(0))[axis]))
         keyDims.push_back(axis);
-  if (std::string why = findMixing(op); !why.empty() && keyDims.empty())
+  if (std::string why = findMixing(op, !keyDims.empty()); !why.empty())
     return refuse(op, why);
   SmallVector<Value, 4> operands;
   for (Value operand : op->getOperands()) {

@@ -76,7 +76,7 @@ private:
   /// Operands broadcast to the result, each element by itself.
   bool isElementwise(mlir::Operation *op) const;
   /// Why an op does not compute each position by itself; "" if it does.
-  std::string findMixing(mlir::Operation *op) const;
+  std::string findMixing(mlir::Operation *op, bool reducesKeys = false) const;
   bool keepsOrder(const onnx::ShardingRule &rule, mlir::Operation *op,
                   llvm::function_ref<bool(dist::DimExpr)> isCounted) const;
   /// The dims of a type in a step, with a leading one for the rows or not.

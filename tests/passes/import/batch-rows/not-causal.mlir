@@ -215,3 +215,60 @@ func.func @uniform_bias(%past: !past {onnx.name = "past"}, %new: !new {onnx.name
   %y = onnx.Attention %new, %present, %present, %bias {scale = 5.000000e-01 : f32} : (!new, !present, !present, !bias) -> !new
   return %y, %present : !new, !present
 }
+
+// -----
+
+// The same beyond a number that stands nowhere: 3000 + 4096.
+!past = tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, past, 8]>>
+!new = tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, s, 8]>>
+!present = tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, past + s, 8]>>
+!s = tensor<?xi64, #dist.value<dims = [s]>>
+!col4 = tensor<1x1x?x1xi64, #dist.value<dims = [1, 1, s, 1]>>
+!colf = tensor<1x1x?x1xf32, #dist.value<dims = [1, 1, s, 1]>>
+!ang = tensor<1x1x?x8xf32, #dist.value<dims = [1, 1, s, 8]>>
+// CHECK-LABEL: func.func @moved_limit(
+// CHECK-NOT: onnx.causal
+// CHECK: onnx.page = 16
+func.func @moved_limit(%past: !past {onnx.name = "past"}, %new: !new {onnx.name = "new"}) -> (!new, !present) {
+  %total = onnx.Symbols {values = #dist.dims<[past + s]>} : () -> tensor<i64>
+  %limit = onnx.Constant {value = dense<4096> : tensor<i64>} : () -> tensor<i64>
+  %some = onnx.Constant {value = dense<3000> : tensor<i64>} : () -> tensor<i64>
+  %moved = onnx.Sub %total, %some : (tensor<i64>, tensor<i64>) -> tensor<i64>
+  %isLong = onnx.Greater %moved, %limit : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %long = onnx.Constant {value = dense<[1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0]> : tensor<8xf32>} : () -> tensor<8xf32>
+  %short = onnx.Constant {value = dense<[8.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0]> : tensor<8xf32>} : () -> tensor<8xf32>
+  %freq = onnx.Where %isLong, %long, %short : (tensor<i1>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %range = onnx.Range {bounds = #dist.dims<[past, 1]>} : () -> !s
+  %col = onnx.Reshape %range : (!s) -> !col4
+  %colf = onnx.Cast %col : (!col4) -> !colf
+  %ang = onnx.Mul %colf, %freq : (!colf, tensor<8xf32>) -> !ang
+  %cos = onnx.Cos %ang : (!ang) -> !ang
+  %k = onnx.Mul %new, %cos : (!new, !ang) -> !new
+  %present = onnx.Concat %past, %k {axis = 2 : i64} : (!past, !new) -> !present
+  %y = onnx.Attention %new, %present, %present {causal_offset = #dist.dims<[past]>, is_causal = 1 : i64, scale = 5.000000e-01 : f32} : (!new, !present, !present) -> !new
+  return %y, %present : !new, !present
+}
+
+// -----
+
+// And through two numbers, of which neither is where it shows.
+!past = tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, past, 8]>>
+!new = tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, s, 8]>>
+!present = tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, past + s, 8]>>
+!keys = tensor<?xi64, #dist.value<dims = [past + s]>>
+// CHECK-LABEL: func.func @moved_window(
+// CHECK-NOT: onnx.causal
+// CHECK: onnx.page = 16
+func.func @moved_window(%past: !past {onnx.name = "past"}, %p2: !past {onnx.name = "past2"}, %new: !new {onnx.name = "new"}) -> (!new, !present, !present) {
+  %present = onnx.Concat %past, %new {axis = 2 : i64} : (!past, !new) -> !present
+  %n = onnx.Symbols {values = #dist.dims<[past + s]>} : () -> tensor<i64>
+  %first = onnx.Constant {value = dense<300> : tensor<i64>} : () -> tensor<i64>
+  %second = onnx.Constant {value = dense<212> : tensor<i64>} : () -> tensor<i64>
+  %less = onnx.Sub %n, %first : (tensor<i64>, tensor<i64>) -> tensor<i64>
+  %from = onnx.Sub %less, %second : (tensor<i64>, tensor<i64>) -> tensor<i64>
+  %keys = onnx.Range {bounds = #dist.dims<[0, 1]>} : () -> !keys
+  %seen = onnx.GreaterOrEqual %keys, %from : (!keys, tensor<i64>) -> tensor<?xi1, #dist.value<dims = [past + s]>>
+  %y = onnx.Attention %new, %present, %present, %seen {causal_offset = #dist.dims<[past]>, is_causal = 1 : i64, scale = 5.000000e-01 : f32} : (!new, !present, !present, tensor<?xi1, #dist.value<dims = [past + s]>>) -> !new
+  %present2 = onnx.Concat %p2, %y {axis = 2 : i64} : (!past, !new) -> !present
+  return %y, %present, %present2 : !new, !present, !present
+}

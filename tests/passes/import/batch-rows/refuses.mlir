@@ -121,3 +121,17 @@ func.func @main(%past: !past {onnx.name = "past"}, %new: !new {onnx.name = "new"
   %y = onnx.Attention %new, %present, %present, %seen {causal_offset = #dist.dims<[past]>, is_causal = 1 : i64, scale = 5.000000e-01 : f32} : (!new, !present, !present, tensor<?xi1, #dist.value<dims = [past + s]>>) -> !new
   return %y, %present : !new, !present
 }
+
+// -----
+
+// A reduction of keys that reduces the batch as well.
+!mask = tensor<?x?xi64, #dist.value<dims = [b, past + s]>>
+!past = tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, past, 8]>>
+!new = tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, s, 8]>>
+!present = tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, past + s, 8]>>
+func.func @main(%mask: !mask {onnx.name = "attention_mask"}, %past: !past {onnx.name = "past"}, %new: !new {onnx.name = "new"}) -> (tensor<i64>, !present) {
+  %present = onnx.Concat %past, %new {axis = 2 : i64} : (!past, !new) -> !present
+  // expected-error@+1 {{has no place in a step of rows of different lengths: it mixes rows of the batch}}
+  %all = onnx.ReduceSum %mask {axes = array<i64: 0, 1>, keepdims = 0 : i64} : (!mask) -> tensor<i64>
+  return %all, %present : tensor<i64>, !present
+}
