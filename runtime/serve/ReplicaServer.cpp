@@ -248,8 +248,12 @@ void ReplicaServer::plan(StepPlan &step) {
     std::vector<SharedPrefix> prefixes(running.size());
     for (const auto &text : running)
       loads.push_back(loadOf(*text, {}));
+    // None is admitted where no row is left for it.
+    const auto rowsLeft = static_cast<size_t>(std::max<int64_t>(
+        0, options.rows - static_cast<int64_t>(running.size())));
+    const size_t most = running.size() + std::min(kMostConsidered, rowsLeft);
     for (const auto &text : waiting) {
-      if (prefixes.size() == running.size() + kMostConsidered)
+      if (prefixes.size() == most)
         break;
       prefixes.push_back(prefixOf(*text));
       loads.push_back(loadOf(*text, prefixes.back()));

@@ -8,7 +8,7 @@
 #include "runtime/device/cuda/CudaKernels.h"
 #include "runtime/device/cuda/kernels/CallStream.h"
 #include "runtime/device/cuda/kernels/attention/AttentionFused.h"
-#include "runtime/device/cuda/kernels/attention/AttentionKernels.h"
+#include "runtime/device/cuda/kernels/attention/AttentionViews.h"
 #include "runtime/kernels/Check.h"
 #include "runtime/kernels/attention/AttentionChecks.h"
 
@@ -16,12 +16,6 @@
 
 namespace shardc::runtime::cuda {
 namespace {
-
-AttentionView viewOf(const TensorView &view) {
-  AttentionView result{view.data, {}};
-  std::copy(view.strides, view.strides + 4, result.strides);
-  return result;
-}
 
 Status readPieces(const KernelCall &call, std::string_view name, int64_t whole,
                   AttentionPieces &result) {
@@ -35,13 +29,6 @@ Status readPieces(const KernelCall &call, std::string_view name, int64_t whole,
     result.sizes[i] = pieces.size(i);
   }
   return Status::ok();
-}
-
-void setSinks(const KernelCall &call, int input, AttentionProblem &problem) {
-  if (!host::hasInput(call, input))
-    return;
-  problem.sinks = call.inputs[input].data;
-  problem.sinkStride = call.inputs[input].strides[0];
 }
 
 /// All but where the result goes. The call has been checked.
@@ -58,12 +45,7 @@ Status readProblem(const KernelCall &call, AttentionProblem &problem) {
   problem.keys = k.dims[2];
   problem.depth = q.dims[3];
   problem.columns = v.dims[3];
-  if (host::hasInput(call, 3)) {
-    problem.mask = viewOf(call.inputs[3]);
-    problem.maskKind = call.inputs[3].element == artifact::ElementType_Bool
-                           ? AttentionMask::Shown
-                           : AttentionMask::Added;
-  }
+  setMask(call, 3, problem);
   problem.scale = call.floatOr("scale", 1.0 / std::sqrt(double(problem.depth)));
   problem.softcap = call.floatOr("softcap", 0.0);
   problem.isCausal = call.intOr("is_causal", 0) != 0;

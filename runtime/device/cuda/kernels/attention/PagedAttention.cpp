@@ -5,23 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/device/cuda/CudaKernels.h"
+#include "runtime/device/cuda/kernels/attention/AttentionViews.h"
 #include "runtime/device/cuda/kernels/attention/PagedKernels.h"
-#include "runtime/kernels/Check.h"
 #include "runtime/kernels/attention/PagedChecks.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace shardc::runtime::cuda {
 namespace {
 
 using namespace host;
-
-AttentionView viewOf(const TensorView &view) {
-  AttentionView result{view.data, {}};
-  std::copy(view.strides, view.strides + 4, result.strides);
-  return result;
-}
 
 AttentionProblem attentionOf(const KernelCall &call) {
   const TensorView &q = call.inputs[kQuery], &k = call.inputs[kKeys];
@@ -36,20 +29,11 @@ AttentionProblem attentionOf(const KernelCall &call) {
   problem.keys = k.dims[2];
   problem.depth = q.dims[3];
   problem.columns = call.outputs[0].dims[3];
-  if (hasInput(call, kPagedMask)) {
-    const TensorView &mask = call.inputs[kPagedMask];
-    problem.mask = viewOf(mask);
-    for (int d = 0; d < 3; ++d)
-      if (mask.dims[d] == 1)
-        problem.mask.strides[d] = 0;
-    problem.maskKind = mask.element == artifact::ElementType_Bool
-                           ? AttentionMask::Shown
-                           : AttentionMask::Added;
-  }
-  if (hasInput(call, kPagedSinks)) {
-    problem.sinks = call.inputs[kPagedSinks].data;
-    problem.sinkStride = call.inputs[kPagedSinks].strides[0];
-  }
+  setMask(call, kPagedMask, problem);
+  for (int d = 0; d < 3 && hasInput(call, kPagedMask); ++d)
+    if (call.inputs[kPagedMask].dims[d] == 1)
+      problem.mask.strides[d] = 0;
+  setSinks(call, kPagedSinks, problem);
   problem.scale = call.floatOr("scale", 1.0 / std::sqrt(double(problem.depth)));
   problem.softcap = call.floatOr("softcap", 0.0);
   problem.isCausal = call.intOr("is_causal", 0) != 0;
