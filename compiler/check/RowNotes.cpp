@@ -4,6 +4,7 @@
 #include "dialects/dist/NodeName.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "passes/import/Passes.h"
+#include "passes/import/rows/StaticCaches.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -17,7 +18,8 @@ namespace shardc::check {
 void noteRows(ModuleOp imported, Findings &findings) {
   unsigned numCaches = 0;
   for (auto function : imported.getOps<func::FuncOp>())
-    numCaches += onnx::FunctionInfo(function).caches().size();
+    numCaches += onnx::FunctionInfo(function).caches().size() +
+                 import::hasStaticCaches(function);
   if (numCaches == 0)
     return;
   std::string node, why;

@@ -45,30 +45,38 @@ private:
     Operation *op = use.getOwner();
     if (isa<onnx::GatherOp, onnx::GatherElementsOp>(op) &&
         use.getOperandNumber() == 1 && holdsIntegers(use.get()))
-      return addBound(op);
+      return addBound(op, InputKind::Index);
+    if (isa<onnx::ScatterElementsOp, onnx::ScatterNDOp>(op) &&
+        use.getOperandNumber() == 1)
+      return addBound(op, InputKind::Place);
     if (isa<onnx::SinOp, onnx::CosOp>(op)) {
       if (input.kind == InputKind::Flag)
         input.kind = InputKind::Position;
       return;
     }
     const StringRef name = op->getName().stripDialect();
-    const bool moves = llvm::is_contained(
-        {"Cast", "Reshape", "Transpose", "Expand", "Slice", "Concat", "Split"},
-        name);
+    const bool moves =
+        llvm::is_contained({"Cast", "Reshape", "Transpose", "Expand", "Slice",
+                            "Concat", "Split", "Gather"},
+                           name);
+    const bool shifts = name == "Add" && holdsIntegers(use.get());
     const bool scales = !holdsIntegers(use.get()) &&
                         llvm::is_contained({"Mul", "MatMul", "Div"}, name);
-    if (!moves && !scales)
+    if (!moves && !scales && !shifts)
       return;
     found.insert(op->result_begin(), op->result_end());
   }
 
-  void addBound(Operation *gather) {
-    auto axis = gather->getAttrOfType<IntegerAttr>("axis").getInt();
-    DimExpr bound = dist::getDims(gather->getOperand(0).getType())[axis];
-    input.bound = input.kind == InputKind::Index
-                      ? DimExpr::min(input.bound, bound)
-                      : bound;
-    input.kind = InputKind::Index;
+  /// Places are Indices of which each is another.
+  void addBound(Operation *op, InputKind kind) {
+    auto axis = op->getAttrOfType<IntegerAttr>("axis");
+    const auto dims = dist::getDims(op->getOperand(0).getType());
+    const DimExpr bound = dims[axis ? axis.getInt() : 0];
+    const bool isBounded =
+        input.kind == InputKind::Index || input.kind == InputKind::Place;
+    input.bound = isBounded ? DimExpr::min(input.bound, bound) : bound;
+    if (input.kind != InputKind::Place)
+      input.kind = kind;
   }
 
   ModelInput &input;

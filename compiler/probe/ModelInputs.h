@@ -24,13 +24,14 @@ class ModuleOp;
 
 namespace shardc::probe {
 
-enum class InputKind { Number, Index, Position, Flag };
+/// Place: where something is written, each element once.
+enum class InputKind { Number, Index, Position, Place, Flag };
 
 struct ModelInput {
   std::string name;
   InputKind kind = InputKind::Number;
   llvm::SmallVector<dist::DimExpr, 4> dims;
-  dist::DimExpr bound; ///< an Index is below it
+  dist::DimExpr bound; ///< an Index or Place is below it
 };
 
 /// What must hold of the sizes: lhs (equal | at_least | at_most) rhs.

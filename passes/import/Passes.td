@@ -62,6 +62,9 @@ def BatchRows : Pass<"shardc-batch-rows", "::mlir::ModuleOp"> {
     positions, other than attention to a cache, are refused by name. Each op is
     tried on numbers, as a step of two rows and as a request of each
     (rows/RowTrial.h); one that gives a row something else is refused, too.
+    A static cache, with a place for each position that there may be and an input
+    that says where to write, becomes one that grows first, where masks are seen
+    to hide all other places (rows/StaticCaches.h); a step has no such input.
 
     (* example filepath=tests/passes/import/batch-rows/example.mlir *)
   }];

@@ -7,10 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/onnx/FunctionInfo.h"
+#include "dialects/onnx/ops/Layout.h"
+#include "passes/import/Matching.h"
 #include "passes/import/Passes.h"
 #include "passes/import/rows/FrontOfInputs.h"
 #include "passes/import/rows/RowCausality.h"
 #include "passes/import/rows/RowTranslation.h"
+#include "passes/import/rows/StaticCaches.h"
 
 using namespace mlir;
 
@@ -22,6 +25,7 @@ namespace shardc::import {
 using dist::DimExpr;
 using onnx::CacheInfo;
 using onnx::FunctionInfo;
+using onnx::ReshapeOp;
 using onnx::RowSymbols;
 
 namespace {
@@ -45,10 +49,25 @@ std::vector<Extra> extras() {
           {"rows.wanted", &RowInputs::wanted, {RowSymbols::wanted()}}};
 }
 
+/// Reshapes of reshapes: what was tried out needs no steps on the way any more.
+void foldReshapes(Block &block) {
+  for (auto reshape : llvm::make_early_inc_range(block.getOps<ReshapeOp>())) {
+    if (auto inner = reshape.getData().getDefiningOp<ReshapeOp>())
+      reshape->setOperand(0, inner.getData());
+    if (haveSameDims(reshape.getData(), reshape.getResult())) {
+      reshape.getResult().replaceAllUsesWith(reshape.getData());
+      reshape.erase();
+    }
+  }
+}
+
 class StepMaker {
 public:
-  StepMaker(func::FuncOp function, const RowSizes &sizes)
-      : function(function), sizes(sizes), builder(function.getContext()) {}
+  /// `unused` are inputs that a step does not have.
+  StepMaker(func::FuncOp function, const RowSizes &sizes,
+            ArrayRef<unsigned> unused)
+      : function(function), sizes(sizes), unused(unused),
+        builder(function.getContext()) {}
 
   /// The function of rows, behind the other; null after an error.
   func::FuncOp make() {
@@ -58,10 +77,11 @@ public:
                                      builder.getFunctionType({}, {}));
     Block *block = step.addEntryBlock();
     builder.setInsertionPointToEnd(block);
-    // The model's first, but for what chose this branch of it; types come later.
+    // The model's first, but for what chose this branch of it, or said where
+    // the new positions are; types come later.
     for (BlockArgument argument : function.getArguments())
       stepArguments.push_back(
-          isChoice(argument)
+          isUnused(argument)
               ? BlockArgument()
               : block->addArgument(argument.getType(), argument.getLoc()));
     RowInputs inputs;
@@ -76,6 +96,7 @@ public:
       return {};
     }
     addReturn(translation);
+    foldReshapes(*block);
     eraseDead(*block);
     finish(step);
     FunctionInfo(step).setCausal(isCausal(function, sizes));
@@ -94,8 +115,11 @@ private:
                         });
   }
 
-  /// An input whose value said which branch runs, and nothing else.
-  bool isChoice(BlockArgument argument) const {
+  /// An input whose value said which branch runs, and nothing else, or where the
+  /// positions of a static cache are.
+  bool isUnused(BlockArgument argument) const {
+    if (llvm::is_contained(unused, argument.getArgNumber()))
+      return true;
     const FunctionInfo info(function);
     const StringAttr name = info.inputName(argument.getArgNumber());
     DictionaryAttr when = info.when();
@@ -116,7 +140,7 @@ private:
         return function.emitError("has no step of rows: ")
                << name << " is called as what a step has beside the model's "
                << "inputs";
-      if (isPast(argument) || isChoice(argument))
+      if (isPast(argument) || isUnused(argument))
         continue;
       for (DimExpr dim : dist::getDims(argument.getType()))
         if ((sizes.isOfTokens(dim) && dim != sizes.sequence) ||
@@ -209,6 +233,7 @@ private:
 
   func::FuncOp function;
   const RowSizes &sizes;
+  const ArrayRef<unsigned> unused;
   OpBuilder builder;
   /// By argument of the function; null: the step has none.
   SmallVector<BlockArgument> stepArguments;
@@ -221,11 +246,14 @@ struct BatchRows : impl::BatchRowsBase<BatchRows> {
     func::FuncOp general = generalFunction();
     if (!general)
       return signalPassFailure();
+    SmallVector<unsigned> unused;
+    if (failed(growStaticCaches(general, unused)))
+      return signalPassFailure();
     takeFrontOfInputs(general);
     FailureOr<RowSizes> sizes = RowSizes::of(general, page);
     if (failed(sizes))
       return signalPassFailure();
-    StepMaker maker(general, *sizes);
+    StepMaker maker(general, *sizes, unused);
     func::FuncOp step = maker.make();
     if (!step)
       return signalPassFailure();

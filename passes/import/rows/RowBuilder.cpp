@@ -60,8 +60,12 @@ Value RowBuilder::cast(Value value, Type element) {
   return make<CastOp>(element, dimsOf(value), {value});
 }
 
+/// Not of what `value` is a Reshape of: what is tried out begins at values that
+/// ops of the request became.
 Value RowBuilder::reshape(Value value, ArrayRef<DimExpr> dims) {
-  return reshaped(builder, loc, value, dims);
+  if (ArrayRef<DimExpr>(dimsOf(value)) == dims)
+    return value;
+  return make<ReshapeOp>(elementOf(value), dims, {value});
 }
 
 Value RowBuilder::gather(Value data, Value indices, int64_t axis) {

@@ -27,9 +27,6 @@ using evaluate::Tensor;
 
 namespace {
 
-/// What a mask adds where it hides, compared with what it adds to a query's own
-/// key: no weight is left beside it.
-constexpr double kHiding = -1e4;
 /// Small sizes that are tried: keys before a step, and new positions.
 constexpr int64_t kMostPast = 9, kMostNew = 4;
 
@@ -256,8 +253,7 @@ bool Causality::showsTheSame(Value mask, RequestSize at, const Tensor &whole,
                    alone.data[outer * ofAlone + (ofAlone == 1 ? 0 : key)]))
         return false;
     for (int64_t key = own + 1; key < keys && !isCausal; ++key)
-      if (isAdded ? !(of(key) == -INFINITY || of(key) - of(own) <= kHiding)
-                  : of(key) != 0)
+      if (!isHidden(isAdded, of(key), of(own)))
         return false;
   }
   return true;

@@ -7,6 +7,7 @@
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/Matching.h"
 
+#include <cmath>
 #include <set>
 
 using namespace mlir;
@@ -17,6 +18,9 @@ using dist::DimExpr;
 using namespace onnx;
 using evaluate::Tensor;
 
+/// What a mask adds where it hides, compared with what it adds to a query's own
+/// key: no weight is left beside it.
+constexpr double kHiding = -1e4;
 /// More elements than masks have at sizes that are tried.
 constexpr int64_t kMostElements = int64_t(1) << 20;
 /// Constants of that many are tables.
@@ -27,18 +31,20 @@ constexpr size_t kMostThresholds = 8;
 /// As TextInputs.h of the runtime gives them.
 static std::optional<Tensor> inputOf(func::FuncOp function,
                                      BlockArgument argument, RequestSize at,
-                                     const evaluate::Sizes &sizes) {
+                                     const evaluate::Sizes &sizes,
+                                     bool isPlaces) {
   const StringAttr name =
       FunctionInfo(function).inputName(argument.getArgNumber());
   const bool isMask = name && name.getValue() == "attention_mask";
-  if (!isMask && !(name && name.getValue() == "position_ids"))
-    return std::nullopt;
-  std::optional<evaluate::Shape> shape = sizes.of(dimsOf(argument));
-  if (!shape || shape->size() != 2)
+  const bool isIds = name && name.getValue() == "position_ids";
+  std::optional<evaluate::Shape> shape =
+      isMask || isIds || isPlaces ? sizes.of(dimsOf(argument)) : std::nullopt;
+  if (!shape || (!isPlaces && shape->size() != 2))
     return std::nullopt;
   Tensor value(elementOf(argument), *shape);
   for (auto [i, number] : llvm::enumerate(value.data))
-    number = isMask ? 1 : double(at.past + int64_t(i));
+    number = isPlaces || isIds ? double(at.past + int64_t(i))
+                               : double(int64_t(i) < at.past + at.count);
   return value;
 }
 
@@ -55,14 +61,25 @@ static bool isSmall(Operation &op, const evaluate::Sizes &sizes) {
 
 RowNumbers numbersOf(func::FuncOp function, const RowSizes &sizes,
                      RequestSize request) {
-  RowNumbers numbers;
   evaluate::Sizes at;
   at.symbols[*sizes.past.asSymbol()] = request.past;
   at.symbols[*sizes.sequence.asSymbol()] = request.count;
   if (auto batch = sizes.batch.asSymbol())
     at.symbols[*batch] = 1;
+  return numbersOf(function, at, request, [](BlockArgument) { return false; });
+}
+
+bool isHidden(bool isAdded, double key, double own) {
+  return isAdded ? key == -INFINITY || key - own <= kHiding : key == 0;
+}
+
+RowNumbers numbersOf(func::FuncOp function, evaluate::Sizes at,
+                     RequestSize request,
+                     llvm::function_ref<bool(BlockArgument)> isPlaces) {
+  RowNumbers numbers;
   for (BlockArgument argument : function.getArguments())
-    if (std::optional<Tensor> value = inputOf(function, argument, request, at))
+    if (std::optional<Tensor> value =
+            inputOf(function, argument, request, at, isPlaces(argument)))
       numbers[argument] = std::move(*value);
   const Tensor none;
   for (Operation &op : function.front().without_terminator()) {

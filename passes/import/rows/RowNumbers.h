@@ -24,6 +24,15 @@ using RowNumbers = llvm::DenseMap<mlir::Value, onnx::evaluate::Tensor>;
 
 RowNumbers numbersOf(mlir::func::FuncOp function, const RowSizes &sizes,
                      RequestSize at);
+/// The same with other sizes; an input that `isPlaces` has the places of the new
+/// positions, or of the first. A mask is 0 where no position is.
+RowNumbers numbersOf(mlir::func::FuncOp function, onnx::evaluate::Sizes sizes,
+                     RequestSize at,
+                     llvm::function_ref<bool(mlir::BlockArgument)> isPlaces);
+
+/// Whether a mask leaves no weight to a key, by what it says of it and of the
+/// query's own: of numbers that are added, or of bools.
+bool isHidden(bool isAdded, double key, double own);
 
 /// Numbers above `small` that lengths and places may be compared with, among the
 /// values that `known` has: thresholds, limits and divisors. Nothing where one

@@ -33,6 +33,10 @@ private:
 std::vector<double> valuesOf(const probe::ModelInput &input, size_t count,
                              int64_t last, int64_t bound, Random &random) {
   std::vector<double> values(count);
+  last = std::max<int64_t>(last, 1);
+  double first = 0;
+  if (input.kind == probe::InputKind::Place && bound > last)
+    first = std::floor(random.unit() * double(bound - last + 1));
   for (size_t i = 0; i < count; ++i)
     switch (input.kind) {
     case probe::InputKind::Number:
@@ -42,7 +46,8 @@ std::vector<double> valuesOf(const probe::ModelInput &input, size_t count,
       values[i] = std::floor(random.unit() * double(bound));
       break;
     case probe::InputKind::Position:
-      values[i] = double(i % size_t(std::max<int64_t>(last, 1)));
+    case probe::InputKind::Place:
+      values[i] = first + double(i % size_t(last));
       break;
     case probe::InputKind::Flag:
       values[i] = 1;

@@ -4,9 +4,11 @@
 #include "runtime/artifact/Format.h"
 #include "runtime/base/Message.h"
 #include "runtime/serve/StepInputs.h"
+#include "tools/tensors/Compare.h"
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <numeric>
 
 using namespace shardc::runtime;
@@ -30,6 +32,9 @@ struct Lines {
 
   int64_t outer, along, inner;
 };
+
+/// In the size of a dim that counts keys of a row.
+const std::string kPages = onnx::RowSymbols::pagesOfRow().asSymbol()->str();
 
 class Rows {
 public:
@@ -68,7 +73,8 @@ private:
     return nullptr;
   }
 
-  /// Of any cache: what it is before and after says how many positions come.
+  /// Of any cache: what it is before and after says how many positions come; or
+  /// it has room for them, and another input says where they are.
   Status findSizes() {
     for (const CacheInfo &cache : session.caches()) {
       const NamedTensor *past = find(session.inputs()[cache.input].name);
@@ -80,11 +86,15 @@ private:
       size_t axis = 1;
       while (axis < before.size() && before[axis] == after[axis])
         ++axis;
-      if (axis >= before.size())
-        return argumentError("it has no new position");
       batch = before[0];
-      length = before[axis];
-      count = after[axis] - length;
+      if (axis >= before.size()) {
+        axis = roomDim(session.inputs()[cache.input], before);
+        SHARDC_RETURN_IF_ERROR(findPlaces(axis));
+        room = before[axis];
+      } else {
+        length = before[axis];
+        count = after[axis] - length;
+      }
       pools.push_back({cache.input,
                        cache.output,
                        axis,
@@ -94,6 +104,42 @@ private:
     }
     pagesOfRow = (length + count + page - 1) / page;
     return batch > 0 ? Status::ok() : argumentError("it has no row");
+  }
+
+  /// Where a pool has a page, a static cache has all its room.
+  static size_t roomDim(const TensorInfo &pool,
+                        std::span<const int64_t> before) {
+    size_t axis = 1;
+    while (axis < before.size() &&
+           pool.dims[axis] == std::to_string(before[axis]))
+      ++axis;
+    return axis;
+  }
+
+  /// Of static caches: the one integer input that a step does not have says
+  /// where the new positions are.
+  Status findPlaces(size_t axis) {
+    if (axis >= session.inputs()[session.caches()[0].input].dims.size())
+      return argumentError("its caches have room for a page; use --serve with "
+                           "another number of positions");
+    for (const NamedTensor &named : request.inputs)
+      for (const TensorInfo &info : session.inputs())
+        for (size_t d = 0; named.name == info.name && d < info.dims.size(); ++d)
+          if (info.dims[d] == *onnx::RowSymbols::tokens().asSymbol())
+            count = named.tensor.dims()[d];
+    for (const NamedTensor &named : request.inputs) {
+      if (isOfStep(named.name) || named.tensor.bytes() == 0)
+        continue;
+      const std::vector<double> places = tensors::toDoubles(named.tensor);
+      length = static_cast<int64_t>(places[0]);
+      for (size_t i = 0; i < places.size(); ++i)
+        if (places[i] != places[0] + double(i % static_cast<size_t>(count)) &&
+            places[i] != places[0])
+          return argumentError("'", named.name, "' says other places than ",
+                               "those behind ", length, " positions");
+      return Status::ok();
+    }
+    return argumentError("no input says where its positions are");
   }
 
   /// Not one after the other.
@@ -168,9 +214,10 @@ private:
           const bool isSplit = isOfBatch(named);
           if (isSplit)
             own[0] = 1;
-          inputs[r].push_back(
-              {named.name, whole.element(), own,
-               whole.data() + (isSplit ? whole.bytes() / batch * row : 0)});
+          const std::byte *data =
+              whole.data() + (isSplit ? whole.bytes() / batch * row : 0);
+          inputs[r].push_back({named.name, whole.element(), own,
+                               withoutRoom(named, own, data)});
         }
       for (int64_t p = 0; p < pagesOfRow; ++p)
         pages[r].push_back(pageOf(row, p * page));
@@ -184,6 +231,28 @@ private:
                              count);
     }
     return step.fill(rows, {});
+  }
+
+  /// Of what says something of each place of a static cache, that of those which
+  /// have a position; `dims` become theirs.
+  const std::byte *withoutRoom(const NamedTensor &named, Dims &dims,
+                               const std::byte *data) {
+    for (const TensorInfo &info : session.inputs())
+      for (size_t d = 0; room > 0 && info.name == named.name && d < dims.size();
+           ++d)
+        if (dims[d] == room && info.dims[d].find(kPages) != std::string::npos) {
+          const int64_t size = artifact::elementBytes(named.tensor.element());
+          const Lines from(dims, d, size);
+          dims[d] = length + count;
+          const Lines to(dims, d, size);
+          auto &bytes =
+              cut.emplace_back(static_cast<size_t>(product(dims) * size));
+          for (int64_t o = 0; o < to.outer; ++o)
+            std::memcpy(bytes.data() + to.at(o, 0), data + from.at(o, 0),
+                        static_cast<size_t>(to.along * to.inner));
+          return bytes.data();
+        }
+    return data;
   }
 
   /// But for what chooses the branch of a merged decoder.
@@ -204,6 +273,8 @@ private:
     SHARDC_RETURN_IF_ERROR(output.reshape(found.element(), expected.dims()));
     for (const Pool &pool : pools)
       if (pool.output == number) {
+        // Of a static cache, nothing is said of places that hold nothing.
+        std::memcpy(output.data(), expected.data(), expected.bytes());
         forEachEntry(pool, expected.dims(), length + count,
                      [&](int64_t to, int64_t from, int64_t bytes) {
                        std::memcpy(output.data() + to, found.data() + from,
@@ -246,6 +317,8 @@ private:
   const int64_t page;
   StepInputs step;
   std::vector<Pool> pools;
+  int64_t room = 0; ///< of static caches; 0: they grow
+  std::deque<std::vector<std::byte>> cut;
   int64_t batch = 0, length = 0, count = 0, pagesOfRow = 0;
 };
 
