@@ -28,6 +28,19 @@ static bool isTriangleRow(StringRef row, int64_t index, int64_t elementBytes) {
   return true;
 }
 
+/// Zeros, and then the row's own number.
+static bool countsRows(StringRef row, int64_t index, int64_t elementBytes) {
+  for (int64_t at = 0, last = int64_t(row.size()) - elementBytes;
+       at < int64_t(row.size()); ++at) {
+    const int64_t byte = at - last;
+    const int64_t expected =
+        byte < 0 || byte >= int64_t(sizeof index) ? 0 : index >> (8 * byte);
+    if (row[at] != char(expected & 0xff))
+      return false;
+  }
+  return true;
+}
+
 static bool hasEqualHalves(StringRef row, int64_t, int64_t) {
   return row.take_front(row.size() / 2) == row.drop_front(row.size() / 2);
 }
@@ -66,13 +79,18 @@ static SmallVector<Pattern, 2> candidates(RankedTensorType type) {
   Type element = type.getElementType();
   if (shape.size() < 2)
     return {};
-  bool isOneSquare =
-      shape.back() == shape[shape.size() - 2] &&
+  constexpr int64_t kMaxColumns = 8;
+  const bool isMatrix =
       llvm::all_of(shape.drop_back(2), [](int64_t size) { return size == 1; });
   if (isa<IntegerType>(element) &&
-      (element.isInteger(1) || element.getIntOrFloatBitWidth() % 8 == 0))
-    return isOneSquare ? SmallVector<Pattern, 2>{{"triangle", isTriangleRow}}
-                       : SmallVector<Pattern, 2>();
+      (element.isInteger(1) || element.getIntOrFloatBitWidth() % 8 == 0)) {
+    SmallVector<Pattern, 2> found;
+    if (isMatrix && shape.back() == shape[shape.size() - 2])
+      found.push_back({"triangle", isTriangleRow});
+    if (isMatrix && shape.back() <= kMaxColumns && !element.isInteger(1))
+      found.push_back({"counted", countsRows});
+    return found;
+  }
   if (!isa<FloatType>(element) || element.getIntOrFloatBitWidth() < 16 ||
       shape.back() % 2 != 0 || shape.back() > kMaxTableWidth)
     return {};

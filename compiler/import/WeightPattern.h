@@ -5,6 +5,7 @@
 //
 //   [1, 1, 1024, 1024] of bool, 1 where j <= i       "triangle", GPT-2's mask
 //   [4096, 128] of cosines, each angle twice         "halves" or "pairs"
+//   [1, 4096, 2] of indices, 0 and the row's number  "counted", of a GatherND
 //   [4096] of eight bits of float, all 0             "zeros", a zero point
 //
 // Such weights are read row by row until one differs, others not at all.

@@ -166,10 +166,34 @@ static LogicalResult expectUpdates(Operation *op, ShapeInference &inference,
          << found << " dims, expected " << rank;
 }
 
+/// A list of sizes with some of them replaced, as TorchScript's index_copy has.
+static std::optional<KnownValue> foldScatter(ScatterElementsOp op,
+                                             ShapeInference &inference) {
+  const KnownValue *data = inference.known(op.getData());
+  const KnownValue *updates = inference.known(op.getUpdates());
+  auto indices = inference.knownInts(op, 1);
+  if (!data || !updates || !indices || data->shape.size() != 1 ||
+      op.getReduction() != "none" || indices->size() != updates->elements.size())
+    return std::nullopt;
+  KnownValue result = *data;
+  const int64_t size = data->shape[0];
+  for (auto [index, update] : llvm::zip(*indices, updates->elements)) {
+    const int64_t place = index < 0 ? index + size : index;
+    if (place < 0 || place >= size)
+      return std::nullopt;
+    result.elements[place] = update;
+  }
+  return result;
+}
+
 LogicalResult ScatterElementsOp::inferTypes(ShapeInference &inference) {
   if (failed(inferAlongAxis(*this, inference)) ||
       failed(expectUpdates(*this, inference, inference.rank(getData()))))
     return failure();
+  if (auto value = foldScatter(*this, inference)) {
+    inference.setKnown(getResult(), std::move(*value));
+    return success();
+  }
   inference.setType(getResult(), inference.element(getData()),
                     inference.dims(getData()));
   return success();

@@ -21,7 +21,8 @@ def Onnx_GatherNDOp : Onnx_OwnOp<"GatherND", ["partialRule"], [], "lowerIndexing
                        DefaultValuedAttr<I64Attr, "0">:$batch_dims);
   let results = (outs AnyTensor:$result);
 }
-def Onnx_ScatterElementsOp : Onnx_OwnOp<"ScatterElements", [], [], "lowerIndexing"> {
+def Onnx_ScatterElementsOp
+    : Onnx_OwnOp<"ScatterElements", [], [FoldsKnown], "lowerIndexing"> {
   let extraClassDeclaration = Onnx_Ranks<"1+ 1+ 1+">.declaration;
   let arguments = (ins AnyTensor:$data, AnyTensor:$indices, AnyTensor:$updates,
                        DefaultValuedAttr<I64Attr, "0">:$axis,

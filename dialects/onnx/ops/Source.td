@@ -16,8 +16,9 @@ def Onnx_WeightOp : Onnx_OwnOp<"Weight"> {
     `pattern` is what the importer saw in the data, and recovery may build on:
     "triangle", row i of the last two dims is i + 1 ones and then zeros, and
     other dims are 1; "halves" and "pairs", each element of the last dim is
-    there twice, in both halves or side by side; "zeros", all are 0: a zero point
-    of eight bits of float.
+    there twice, in both halves or side by side; "counted", row i of the last two
+    dims is zeros and then i, and other dims are 1: indices; "zeros", all are 0: a
+    zero point of eight bits of float.
   }];
   let arguments = (ins StrAttr:$name, StrAttr:$file, I64Attr:$offset,
                        I64Attr:$length, OptionalAttr<StrAttr>:$pattern);

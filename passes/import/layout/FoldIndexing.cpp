@@ -142,11 +142,34 @@ Value fold(OpBuilder &builder, GatherOp gather) {
   return laidOut(builder, gather, source->data, order, dims);
 }
 
+/// Of stored indices whose last column counts their rows, all others being 0.
+std::optional<Places> placesOfStored(WeightOp indices, ArrayRef<DimExpr> data,
+                                     Dims *ends) {
+  const Dims dims = dimsOf(indices);
+  const auto columns = dims.back().asConstant();
+  if (indices.getPattern() != "counted" || !columns ||
+      size_t(*columns) > data.size())
+    return std::nullopt;
+  const DimExpr end = dims[dims.size() - 2];
+  for (DimExpr size : data.take_front(*columns - 1))
+    if (!size.isConstant(1))
+      return std::nullopt;
+  if (!ends && data[*columns - 1] != end)
+    return std::nullopt;
+  if (ends)
+    (*ends)[*columns - 1] = end;
+  Places places(dims.size() - 1, -1);
+  places.back() = *columns - 1;
+  return places;
+}
+
 /// Of indices whose last dim has one index for each of the first dims of the
 /// data. `ends`, if it is asked for, are the sizes of the part that they count
 /// through.
 std::optional<Places> placesOfColumns(Value data, Value indices,
                                       Dims *ends = nullptr) {
+  if (auto stored = indices.getDefiningOp<WeightOp>())
+    return placesOfStored(stored, dimsOf(data), ends);
   auto columns = indices.getDefiningOp<ConcatOp>();
   const size_t rank = dimsOf(indices).size();
   if (!columns || static_cast<size_t>(columns.getAxis()) + 1 != rank ||

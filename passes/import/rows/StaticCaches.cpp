@@ -48,12 +48,13 @@ llvm::SetVector<BlockArgument> inputsOf(Value value) {
 class Growing {
 public:
   Growing(func::FuncOp function, std::vector<StaticCache> caches,
-          StaticSizes sizes, BlockArgument places)
+          StaticSizes sizes)
       : function(function), caches(std::move(caches)), sizes(sizes),
-        places(places), builder(function.getContext()) {}
+        builder(function.getContext()) {}
 
-  /// Without a look at what it computes.
-  LogicalResult grow() {
+  /// Without a look at what it computes; `places` say where the new positions
+  /// are.
+  LogicalResult grow(ArrayRef<BlockArgument> places) {
     if (failed(findDims()))
       return failure();
     SmallVector<Value> counted;
@@ -64,7 +65,8 @@ public:
       if (failed(count(value)))
         return failure();
     setTypes();
-    replacePlaces();
+    for (BlockArgument input : places)
+      replacePlaces(input);
     for (const StaticCache &cache : caches)
       append(cache);
     limit();
@@ -172,7 +174,7 @@ private:
   }
 
   /// The new positions follow those that the caches hold.
-  void replacePlaces() {
+  void replacePlaces(BlockArgument places) {
     builder.setInsertionPointToStart(&function.front());
     const Location loc = places.getLoc();
     const Type element = elementOf(places);
@@ -245,7 +247,6 @@ private:
   func::FuncOp function;
   const std::vector<StaticCache> caches;
   const StaticSizes sizes;
-  BlockArgument places;
   OpBuilder builder;
   std::optional<PlaceDims> dims;
   SmallVector<std::pair<Value, Value>> replacements;
@@ -284,17 +285,23 @@ std::optional<StaticSizes> sizesOf(func::FuncOp function,
   return sizes;
 }
 
-/// The one input that says where all caches are written; null after an error.
-BlockArgument placesOf(func::FuncOp function, ArrayRef<StaticCache> caches) {
+/// The inputs that say where caches are written, one for all of them or each its
+/// own; none after an error.
+llvm::SetVector<BlockArgument> placesOf(func::FuncOp function,
+                                        ArrayRef<StaticCache> caches) {
   llvm::SetVector<BlockArgument> inputs;
   for (const StaticCache &cache : caches)
     for (BlockArgument input : inputsOf(cache.write.places))
       inputs.insert(input);
-  if (inputs.size() == 1 && isa<IntegerType>(elementOf(inputs[0])))
-    return inputs[0];
-  refuse(function) << "where it writes into its caches is said by "
-                   << inputs.size() << " inputs, expected one of positions";
-  return {};
+  const bool areNumbers = llvm::all_of(inputs, [](BlockArgument input) {
+    return isa<IntegerType>(elementOf(input));
+  });
+  if (inputs.empty() || !areNumbers) {
+    refuse(function) << "no input of integers says where it writes into its "
+                        "caches";
+    inputs.clear();
+  }
+  return inputs;
 }
 
 } // namespace
@@ -309,23 +316,22 @@ LogicalResult growStaticCaches(func::FuncOp function,
   if (caches.empty())
     return success();
   const std::optional<StaticSizes> sizes = sizesOf(function, caches);
-  const BlockArgument places =
-      sizes ? placesOf(function, caches) : BlockArgument();
-  if (!places)
+  const auto places = sizes ? placesOf(function, caches)
+                            : llvm::SetVector<BlockArgument>();
+  if (places.empty())
     return failure();
+  for (BlockArgument input : places)
+    unused.push_back(input.getArgNumber());
   IRMapping mapping;
   OwningOpRef<func::FuncOp> before(function.clone(mapping));
-  // Ops that go take their clones with them.
-  StaticTrial trial(*before, *sizes, places.getArgNumber());
+  StaticTrial trial(*before, *sizes, unused);
   for (const StaticCache &cache : caches)
     trial.writes(mapping.lookup(cache.write.places));
-  Growing growing(function, caches, *sizes, places);
-  if (failed(growing.grow()))
-    return failure();
-  if (failed(trial.compare(function, mapping, growing.placeDims())))
+  Growing growing(function, caches, *sizes);
+  if (failed(growing.grow(places.getArrayRef())) ||
+      failed(trial.compare(function, mapping, growing.placeDims())))
     return failure();
   eraseDead(function.front());
-  unused.push_back(places.getArgNumber());
   return success();
 }
 

@@ -24,8 +24,8 @@ namespace shardc::import {
 bool hasStaticCaches(mlir::func::FuncOp function);
 
 /// The function with caches that grow in place of static ones, if it has any;
-/// an error that names the node if they cannot. The input that said where has no
-/// uses any more: its number is added to `unused`.
+/// an error that names the node if they cannot. Inputs that said where have no
+/// uses any more: their numbers are added to `unused`.
 mlir::LogicalResult growStaticCaches(mlir::func::FuncOp function,
                                      llvm::SmallVectorImpl<unsigned> &unused);
 

@@ -46,7 +46,8 @@ RowNumbers StaticTrial::numbers(func::FuncOp function,
   if (auto symbol = sizes.batch.asSymbol())
     at.symbols[*symbol] = 1;
   return numbersOf(function, at, request, [&](BlockArgument input) {
-    return function == before && input.getArgNumber() == places;
+    return function == before &&
+           llvm::is_contained(places, input.getArgNumber());
   });
 }
 
@@ -60,7 +61,7 @@ LogicalResult StaticTrial::checkPlaces(RequestSize at) {
       isRight = found->second.data[i] == double(at.past + i % at.count);
     if (!isRight)
       return before.emitError("has no step of rows: ")
-             << FunctionInfo(before).inputName(places)
+             << FunctionInfo(before).inputName(places[0])
              << " says where it writes into its caches, but not by the "
                 "positions themselves";
   }

@@ -25,9 +25,9 @@ struct StaticSizes {
 
 class StaticTrial {
 public:
-  /// Of the function with static caches; the input says where they are written.
+  /// Of the function with static caches; the inputs say where they are written.
   StaticTrial(mlir::func::FuncOp before, const StaticSizes &sizes,
-              unsigned places)
+              llvm::ArrayRef<unsigned> places)
       : before(before), sizes(sizes), places(places) {}
 
   /// A value of it that must be the places of the new positions.
@@ -49,7 +49,7 @@ private:
 
   mlir::func::FuncOp before;
   const StaticSizes sizes;
-  const unsigned places;
+  const llvm::SmallVector<unsigned> places;
   int64_t room = 0;
   std::vector<RequestSize> requests;
   llvm::SmallVector<mlir::Value> written;

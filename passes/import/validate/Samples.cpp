@@ -153,6 +153,8 @@ static void fillPattern(Tensor &y, StringRef pattern) {
       y.data[i] = y.data[i - columns / 2];
     else if (pattern == "pairs" && column % 2 == 1)
       y.data[i] = y.data[i - 1];
+    else if (pattern == "counted")
+      y.data[i] = column + 1 < columns ? 0 : double(i / columns);
     else if (pattern == "zeros")
       y.data[i] = 0;
   }
