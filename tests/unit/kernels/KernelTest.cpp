@@ -1,5 +1,6 @@
 #include "tests/unit/kernels/KernelTest.h"
 
+#include "runtime/base/AlignedBuffer.h"
 #include "runtime/weights/PackedOperands.h"
 
 #include <algorithm>
@@ -154,13 +155,15 @@ static Status run(std::string_view name, const std::vector<Tensor> &inputs,
   const int64_t bytes = kernel->scratchBytes ? kernel->scratchBytes(call) : 0;
 
   constexpr std::byte guard{0x7f};
-  std::vector<std::byte> scratch(bytes + 64, guard);
+  AlignedBuffer scratch;
+  EXPECT_TRUE(scratch.allocate(bytes + 64));
+  std::fill_n(scratch.data(), scratch.size(), guard);
   call.inputs = in.data();
   call.outputs = out.data();
   call.scratch = scratch.data();
   const Status status = kernel->run(call);
-  for (size_t i = bytes; i < scratch.size(); ++i)
-    EXPECT_EQ(scratch[i], guard) << name << " wrote beyond its scratch";
+  for (int64_t i = bytes; i < scratch.size(); ++i)
+    EXPECT_EQ(scratch.data()[i], guard) << name << " wrote beyond its scratch";
   return status;
 }
 

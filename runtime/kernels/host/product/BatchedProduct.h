@@ -61,6 +61,19 @@ public:
            static_cast<int64_t>(sizeof(Acc));
   }
 
+  /// Does it multiply rows of A by a packed B, or by what `multiplyRows` is
+  /// given?
+  bool takesPacked() const { return packedB != nullptr; }
+  /// Of A and C in each of its products.
+  int64_t rows() const { return layoutC.rows; }
+
+  /// C = A B where `multiply` knows B: it gets products that have none.
+  template <typename Multiply>
+  void multiplyRows(const T *a, T *c, std::byte *scratch,
+                    Multiply &&multiply) const {
+    forEachProduct(PackedProduct(), a, c, scratch, multiply);
+  }
+
   /// C = alpha A B + beta C.
   Status run(const T *a, const T *b, T *c, Acc alpha, Acc beta,
              std::byte *scratch) const {
@@ -99,15 +112,23 @@ private:
 
   Status runPacked(const T *a, T *c, float alpha, float beta,
                    std::byte *scratch) const {
-    float *rowsA = reinterpret_cast<float *>(scratch);
-    float *rowsC = rowsA + sizeOfA();
     PackedProduct product;
-    product.m = layoutC.rows;
-    product.n = layoutC.columns;
     product.k = layoutA.columns;
     product.setPacked(packedB, elementTypeOf<T>());
     product.alpha = alpha;
     product.beta = beta;
+    forEachProduct(product, a, c, scratch, multiplyPacked);
+    return Status::ok();
+  }
+
+  template <typename Multiply>
+  void forEachProduct(PackedProduct product, const T *a, T *c,
+                      std::byte *scratch, Multiply &&multiply) const {
+    float *rowsA = reinterpret_cast<float *>(scratch);
+    float *rowsC = rowsA + sizeOfA();
+    product.m = layoutC.rows;
+    product.n = layoutC.columns;
+    product.k = layoutA.columns;
     forEachIndex(batches, [&](const int64_t (&at)[3]) {
       setA(product, a + at[1], rowsA);
       if constexpr (std::is_same_v<T, float>)
@@ -116,14 +137,13 @@ private:
       if (packsC()) {
         product.c = rowsC;
         product.leadingC = layoutC.columns;
-        if (beta != 0)
+        if (product.beta != 0)
           packRows(layoutC, c + at[0], rowsC);
       }
-      multiplyPacked(product);
+      multiply(product);
       if (packsC())
         unpackC(rowsC, c + at[0]);
     });
-    return Status::ok();
   }
 
   void setA(PackedProduct &product, const T *a, float *rows) const {

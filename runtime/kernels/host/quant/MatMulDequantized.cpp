@@ -1,12 +1,14 @@
 //===- MatMulDequantized.cpp - Product with quantised weights -------------===//
 //
 // A [..., m, k] times (B - zero point) * scale [..., k, n], where B is read as
-// DequantizeLinear reads it. A panel of columns of B at a time becomes numbers,
-// in scratch that stays in the cache: the whole never exists.
+// DequantizeLinear reads it. Weights of 4 and 8 bits are multiplied as they lie
+// (FieldProducts.h); of others a panel of columns at a time becomes numbers, in
+// scratch that stays in the cache: the whole never exists.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/host/product/BatchedProduct.h"
+#include "runtime/kernels/host/quant/FieldProducts.h"
 #include "runtime/kernels/quant/DequantizedOperands.h"
 
 namespace shardc::runtime::host {
@@ -54,6 +56,50 @@ Status multiplyPanel(const KernelCall &call, Operands part, int64_t bytes) {
            call.scratch + bytes);
 }
 
+/// A product that has its weights from elsewhere.
+template <typename T> BatchedProduct<T> rowsOf(const Operands &part) {
+  static constexpr std::byte elsewhere{};
+  return BatchedProduct<T>(part.a, part.b.data, part.c, &elsewhere);
+}
+
+/// Is one matrix of B multiplied as it lies?
+template <typename T>
+bool readFields(const KernelCall &call, const Operands &part,
+                const BatchedProduct<T> &product, FieldMatrix &matrix) {
+  return product.takesPacked() && matrix.read(call, part);
+}
+
+template <typename T>
+void multiplyFields(const KernelCall &call, const Operands &part,
+                    const BatchedProduct<T> &product,
+                    const FieldMatrix &matrix) {
+  const auto element = part.a.element;
+  std::byte *rows = call.scratch + fieldScratchBytes(matrix, element,
+                                                     part.c.dims[part.column()],
+                                                     product.rows());
+  const auto multiply = [&](const PackedProduct &each) {
+    multiplyFields(matrix, element, each, call.scratch);
+  };
+  product.multiplyRows(part.a.as<T>(), part.c.as<T>(), rows, multiply);
+}
+
+template <typename T>
+Status multiplyMatrix(const KernelCall &call, const Operands &part) {
+  const BatchedProduct<T> product = rowsOf<T>(part);
+  FieldMatrix matrix;
+  if constexpr (std::is_same_v<Accumulator<T>, float>)
+    if (readFields(call, part, product, matrix)) {
+      multiplyFields(call, part, product, matrix);
+      return Status::ok();
+    }
+  const int64_t bytes = panelBytes(part);
+  const int64_t columns = part.c.dims[part.column()];
+  for (int64_t j = 0; j < columns; j += kPanel)
+    SHARDC_RETURN_IF_ERROR(multiplyPanel<T>(
+        call, part.columns(j, std::min(kPanel, columns - j)), bytes));
+  return Status::ok();
+}
+
 /// Matrices of B from batch dim `dim` on, one after the other.
 template <typename T>
 Status multiply(const KernelCall &call, const Operands &operands, int dim) {
@@ -64,12 +110,7 @@ Status multiply(const KernelCall &call, const Operands &operands, int dim) {
       SHARDC_RETURN_IF_ERROR(multiply<T>(call, operands.at(dim, i), dim + 1));
     return Status::ok();
   }
-  const int64_t bytes = panelBytes(operands);
-  const int64_t columns = operands.c.dims[operands.column()];
-  for (int64_t j = 0; j < columns; j += kPanel)
-    SHARDC_RETURN_IF_ERROR(multiplyPanel<T>(
-        call, operands.columns(j, std::min(kPanel, columns - j)), bytes));
-  return Status::ok();
+  return multiplyMatrix<T>(call, operands);
 }
 
 Status run(const KernelCall &call) {
@@ -82,13 +123,8 @@ Status run(const KernelCall &call) {
   });
 }
 
-int64_t scratchBytes(const KernelCall &call) {
-  Operands part;
-  if (!part.read(call, kName).isOk()) // run reports it
-    return 0;
-  for (int d = 0; d < part.row(); ++d)
-    if (part.hasOwnB(d))
-      part = part.at(d, 0);
+/// Scratch of a panel and of the product with it.
+int64_t panelScratchBytes(Operands part) {
   const int64_t bytes = panelBytes(part);
   part = part.columns(0, std::min(kPanel, part.c.dims[part.column()]));
   const TensorView inputs[] = {part.a, panelFor(part, nullptr)};
@@ -98,6 +134,29 @@ int64_t scratchBytes(const KernelCall &call) {
   product.outputs = &part.c;
   product.numOutputs = 1;
   return bytes + productScratchBytes(product, kName);
+}
+
+int64_t scratchBytes(const KernelCall &call) {
+  Operands part;
+  if (!part.read(call, kName).isOk()) // run reports it
+    return 0;
+  for (int d = 0; d < part.row(); ++d)
+    if (part.hasOwnB(d))
+      part = part.at(d, 0);
+  int64_t bytes = 0;
+  const Status known =
+      dispatch(FloatTypes(), part.a.element, kName, [&](auto tag) {
+        using T = typename decltype(tag)::Type;
+        const BatchedProduct<T> product = rowsOf<T>(part);
+        FieldMatrix matrix;
+        bytes = readFields(call, part, product, matrix)
+                    ? fieldScratchBytes(matrix, part.a.element,
+                                        part.c.dims[part.column()],
+                                        product.rows()) +
+                          product.scratchBytes()
+                    : panelScratchBytes(part);
+      });
+  return known.isOk() ? bytes : 0;
 }
 
 const HostKernelRegistration registration(kName, {run, scratchBytes});

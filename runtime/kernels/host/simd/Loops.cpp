@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -41,6 +42,7 @@ constexpr int64_t kPrefetchTiles = 16;
 constexpr int tilePanels(int64_t rows) {
   return rows == 1 ? 4 : rows <= 3 ? 2 : 1;
 }
+constexpr int fieldPanels(int64_t rows) { return rows <= 2 ? 2 : 1; }
 using Vector [[gnu::vector_size(32)]] = float;
 using Unaligned [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] =
     float;
@@ -58,6 +60,10 @@ inline Vector loadPanel(const BFloat16 *p) {
       __builtin_convertvector(*reinterpret_cast<const Halves *>(p), Bits)
       << 16);
 }
+inline void storeNumbers(Float16 *p, Vector numbers) {
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(p),
+                   _mm256_cvtps_ph(numbers, _MM_FROUND_TO_NEAREST_INT));
+}
 #include "runtime/kernels/host/simd/LoopTable.inc"
 } // namespace v3
 #pragma GCC pop_options
@@ -70,6 +76,7 @@ namespace v4 {
 // and 2 panels would read A from the second one.
 constexpr int kWidth = 16, kTileRows = 8;
 constexpr int tilePanels(int64_t rows) { return rows <= 3 ? 4 : 3; }
+constexpr int fieldPanels(int64_t rows) { return rows <= 2 ? 4 : 2; }
 constexpr int64_t kPrefetchTiles = kNever;
 using Vector [[gnu::vector_size(64)]] = float;
 using Unaligned [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] =
@@ -89,6 +96,11 @@ inline Vector loadPanel(const BFloat16 *p) {
       __builtin_convertvector(*reinterpret_cast<const Halves *>(p), Bits)
       << 16);
 }
+inline void storeNumbers(Float16 *p, Vector numbers) {
+  _mm256_storeu_si256(
+      reinterpret_cast<__m256i *>(p),
+      _mm512_maskz_cvtps_ph(0xffff, numbers, _MM_FROUND_TO_NEAREST_INT));
+}
 #include "runtime/kernels/host/simd/LoopTable.inc"
 } // namespace v4
 #pragma GCC pop_options
@@ -98,12 +110,17 @@ namespace plain {
 constexpr int kWidth = 4, kTileRows = 2;
 constexpr int64_t kPrefetchTiles = kNever;
 constexpr int tilePanels(int64_t) { return 1; }
+constexpr int fieldPanels(int64_t) { return 1; }
 using Vector [[gnu::vector_size(16)]] = float;
 using Bits [[gnu::vector_size(16)]] = uint32_t;
 using Unaligned [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] =
     float;
 template <typename T> Vector loadPanel(const T *p) {
   return Vector{float(p[0]), float(p[1]), float(p[2]), float(p[3])};
+}
+inline void storeNumbers(Float16 *p, Vector numbers) {
+  for (int lane = 0; lane < kWidth; ++lane)
+    p[lane] = Float16(numbers[lane]);
 }
 #include "runtime/kernels/host/simd/LoopTable.inc"
 } // namespace plain

@@ -7,6 +7,7 @@
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_SIMD_LOOPS_H
 #define SHARDC_RUNTIME_KERNELS_HOST_SIMD_LOOPS_H
 
+#include "runtime/kernels/host/simd/FieldPanels.h"
 #include "runtime/kernels/host/simd/PackedMatrix.h"
 
 #include <span>
@@ -55,6 +56,18 @@ struct Loops {
   void (*hideOfRow)(float *x, const uint8_t *shown, int64_t count);
   /// x += bias; -inf where that is, whatever x is.
   void (*addToRow)(float *x, const float *bias, int64_t count);
+  /// Word w of column c to to[16 * w + c]; a column that is missing gets the
+  /// last one's. `to` is aligned to 64 bytes.
+  void (*gatherWords)(const ColumnWords &from, uint32_t *to);
+  void (*gatherRows)(const RowBytes &from, uint32_t *to);
+  /// Rows of 16 words as rows of 16 numbers, one for each field.
+  void (*fieldsAsNumbers)(const uint32_t *words, int64_t rows, int bits,
+                          float *to);
+  /// A panel as numbers of that type, 16 a row; rows up to the end of the last
+  /// word are written, too.
+  LoopByType<void (*)(const FieldPanels &fields, int64_t panel, std::byte *to)>
+      decodePanel;
+  void (*multiplyFields)(const FieldProduct &product);
 };
 
 /// Those that this processor can run, the fastest first.

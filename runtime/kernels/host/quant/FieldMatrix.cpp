@@ -1,0 +1,204 @@
+//===- FieldMatrix.cpp - Quantised weights as loops read them -------------===//
+
+#include "runtime/kernels/host/quant/FieldMatrix.h"
+
+#include "runtime/kernels/product/IntegerReader.h"
+
+#include <algorithm>
+
+namespace shardc::runtime::host {
+namespace {
+
+using artifact::ElementType;
+
+bool isSigned(ElementType element) {
+  return element == artifact::ElementType_Int4 ||
+         element == artifact::ElementType_Int8;
+}
+
+/// 0 for elements that are no fields.
+int bitsOf(ElementType element) {
+  switch (element) {
+  case artifact::ElementType_Int4:
+  case artifact::ElementType_UInt4:
+    return 4;
+  case artifact::ElementType_Int8:
+  case artifact::ElementType_UInt8:
+    return 8;
+  default:
+    return 0;
+  }
+}
+
+float numberAt(const TensorView &view, int64_t offset) {
+  switch (view.element) {
+  case artifact::ElementType_Float16:
+    return view.as<Float16>()[offset];
+  case artifact::ElementType_BFloat16:
+    return view.as<BFloat16>()[offset];
+  default:
+    return view.as<float>()[offset];
+  }
+}
+
+/// As unsigned.
+unsigned fieldAt(const TensorView &view, int64_t offset) {
+  if (bitsOf(view.element) == 4)
+    return readHalf(view.data, view.skipped + offset) ^
+           (isSigned(view.element) ? 8u : 0u);
+  return view.as<uint8_t>()[offset] ^ (isSigned(view.element) ? 128u : 0u);
+}
+
+} // namespace
+
+bool FieldMatrix::readFields(const TensorView &matrix) {
+  data = matrix;
+  elementBits = fieldBits = bitsOf(data.element);
+  if (elementBits == 0 || k == 0 || n == 0)
+    return false;
+  hasDenseColumns = rowStride == 1 || k == 1;
+  // Where fields of 4 bits begin, in a column or in a row.
+  const int64_t step = hasDenseColumns ? columnStride : rowStride;
+  if (!hasDenseColumns && columnStride != 1 && n > 1)
+    return false;
+  if (elementBits == 4 && (data.skipped % 2 != 0 || step % 2 != 0))
+    return false;
+  if (!hasDenseColumns)
+    fieldBits = 8;
+  const uint32_t sign = elementBits == 4 ? 8 : 128;
+  if (isSigned(data.element)) {
+    flip = fieldBits == 4 ? 0x88888888u : sign * 0x01010101u;
+    zeroOfAll = float(sign);
+  }
+  return true;
+}
+
+bool FieldMatrix::readBlocks(const KernelCall &call,
+                             const QuantizedViews &views, int axis) {
+  hasBlocks = views.hasBlocks;
+  const bool variesAlongK =
+      scale.blockStride != 0 || (hasZeros && zero.blockStride != 0);
+  if (!hasBlocks) {
+    rowsOfBlock = (k + rowsOfWord() - 1) / rowsOfWord() * rowsOfWord();
+    return !variesAlongK || k == 1;
+  }
+  rowsOfBlock = views.blockSize;
+  if (rowsOfBlock <= 0 || rowsOfBlock % rowsOfWord() != 0 ||
+      !global.read(call, "", k).isOk() || !global.keepsRuns(rowsOfBlock))
+    return false;
+  for (int64_t block = 0; block < blocks(); ++block) {
+    areBlocksInOrder &= blockAt(block) == blockAt(0) + block;
+    if (blockAt(block) < 0 || blockAt(block) >= views.scale.dims[axis])
+      return false;
+  }
+  return true;
+}
+
+bool FieldMatrix::read(const KernelCall &call,
+                       const DequantizedOperands &operands) {
+  const int row = operands.row(), column = operands.column();
+  const QuantizedViews &b = operands.b;
+  k = b.data.dims[row];
+  n = b.data.dims[column];
+  rowStride = b.data.strides[row];
+  columnStride = b.data.strides[column];
+  const auto parameterOf = [&](const TensorView &view) {
+    return Parameter{view, view.strides[row], view.strides[column]};
+  };
+  scale = parameterOf(b.scale);
+  zero = parameterOf(b.zeroPoint);
+  hasZeros = b.hasZeroPoint;
+  areNumbers = hasZeros && zero.view.element == scale.view.element;
+  if (!readFields(b.data) || (areNumbers && isSigned(data.element)) ||
+      (hasZeros && !areNumbers && zero.view.element != data.element))
+    return false;
+  return readBlocks(call, b, row);
+}
+
+void FieldMatrix::gather(int64_t panel, int64_t row, int64_t depth,
+                         uint32_t *to) const {
+  const int64_t first = panel * kPanelColumns * columnStride + row * rowStride;
+  const std::byte *at = data.data + first * elementBits / 8;
+  if (hasDenseColumns)
+    loops().gatherWords({at, columnStride * elementBits / 8, columnsOf(panel),
+                         (depth * elementBits + 7) / 8, flip},
+                        to);
+  else
+    loops().gatherRows({at, rowStride * elementBits / 8, columnsOf(panel),
+                        depth, elementBits == 4, flip},
+                       to);
+}
+
+template <typename Read>
+void FieldMatrix::gatherEach(const Parameter &from, int64_t panel, Read &&read,
+                             float *to) const {
+  for (int64_t block = 0; block < blocks(); ++block) {
+    const int64_t first = blockAt(block) * from.blockStride +
+                          panel * kPanelColumns * from.columnStride;
+    for (int64_t c = 0; c < kPanelColumns; ++c, ++to)
+      *to = read(from.view,
+                 first + std::min(c, columnsOf(panel) - 1) * from.columnStride);
+  }
+}
+
+/// Fields that follow each other from block to block.
+bool FieldMatrix::gatherPackedZeros(int64_t panel, float *zeros) const {
+  const int64_t first = blockAt(0) * zero.blockStride +
+                        panel * kPanelColumns * zero.columnStride +
+                        zero.view.skipped;
+  if (!hasBlocks || zero.blockStride != 1 || !areBlocksInOrder ||
+      (elementBits == 4 && (first % 2 != 0 || zero.columnStride % 2 != 0)))
+    return false;
+  // One block has 16 numbers, of which a word holds four or eight.
+  const int64_t ofWord = 32 / elementBits;
+  alignas(64) uint32_t words[8 * kPanelColumns];
+  for (int64_t block = 0; block < blocks(); block += 8 * ofWord) {
+    const int64_t count = std::min(8 * ofWord, blocks() - block);
+    const ColumnWords from = {
+        zero.view.data + (first + block) * elementBits / 8,
+        zero.columnStride * elementBits / 8, columnsOf(panel),
+        (count * elementBits + 7) / 8,
+        isSigned(data.element) ? (elementBits == 4 ? 0x88888888u : 0x80808080u)
+                               : 0u};
+    loops().gatherWords(from, words);
+    loops().fieldsAsNumbers(words, from.words(), elementBits,
+                            zeros + block * kPanelColumns);
+  }
+  return true;
+}
+
+void FieldMatrix::gatherZeros(int64_t panel, float *zeros) const {
+  const auto isOne = [](const Parameter &p) {
+    return p.blockStride == 0 && p.columnStride == 0;
+  };
+  if (!hasZeros || isOne(zero)) {
+    const float number = !hasZeros    ? zeroOfAll
+                         : areNumbers ? numberAt(zero.view, 0)
+                                      : float(fieldAt(zero.view, 0));
+    std::fill_n(zeros, blocks() * kPanelColumns, number);
+  } else if (areNumbers) {
+    gatherEach(zero, panel, numberAt, zeros);
+  } else if (!gatherPackedZeros(panel, zeros)) {
+    gatherEach(
+        zero, panel,
+        [](const TensorView &view, int64_t offset) {
+          return float(fieldAt(view, offset));
+        },
+        zeros);
+  }
+}
+
+void FieldMatrix::gatherScales(int64_t panel, float *scales,
+                               float *zeros) const {
+  gatherZeros(panel, zeros);
+  const bool isDense = areBlocksInOrder && scale.blockStride == 1 &&
+                       scale.view.element == artifact::ElementType_Float32;
+  if (!hasBlocks || !isDense)
+    return gatherEach(scale, panel, numberAt, scales);
+  const int64_t first = blockAt(0) + panel * kPanelColumns * scale.columnStride;
+  loops().gatherWords({scale.view.data + first * 4, scale.columnStride * 4,
+                       columnsOf(panel), blocks() * 4, 0},
+                      reinterpret_cast<uint32_t *>(scales));
+}
+
+} // namespace shardc::runtime::host

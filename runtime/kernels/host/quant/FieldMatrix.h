@@ -1,0 +1,76 @@
+//===- FieldMatrix.h - Quantised weights as loops read them ---------------===//
+//
+// A matrix [k, n] of elements of 4 or 8 bits with scales and zero points, of
+// which a group of columns is brought to FieldPanels.h's form while it is
+// multiplied. Columns that lie dense are read as words, rows of bytes as bytes:
+//
+//   MatMulNBits [n, k] of 4 bits, seen as [k, n]   words of 8 rows
+//   DequantizeLinear of int8 [k, n]                words of 4 rows
+//   of int4 [k, n]                                 the same, as bytes
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_KERNELS_HOST_QUANT_FIELDMATRIX_H
+#define SHARDC_RUNTIME_KERNELS_HOST_QUANT_FIELDMATRIX_H
+
+#include "runtime/kernels/host/simd/Loops.h"
+#include "runtime/kernels/quant/DequantizedOperands.h"
+
+namespace shardc::runtime::host {
+
+class FieldMatrix {
+public:
+  /// B of operands whose batch dims repeat it. False where there are no such
+  /// loops for how it lies; the error of a call that is wrong is another's.
+  bool read(const KernelCall &call, const DequantizedOperands &operands);
+
+  int bits() const { return fieldBits; }
+  int64_t rowsOfWord() const { return 32 / fieldBits; }
+  /// Of rows that share scales: the last may have fewer.
+  int64_t blockRows() const { return rowsOfBlock; }
+  int64_t blocks() const { return (k + rowsOfBlock - 1) / rowsOfBlock; }
+  /// Of each kind, in a panel: blocks times 16, with room for whole words.
+  int64_t scaleStep() const { return (blocks() + 7) / 8 * 8 * kPanelColumns; }
+
+  /// Rows [row, row + depth) of a panel as words; `row` is the first of a word.
+  void gather(int64_t panel, int64_t row, int64_t depth, uint32_t *to) const;
+  /// Scales and zero points of a panel, as numbers.
+  void gatherScales(int64_t panel, float *scales, float *zeros) const;
+
+private:
+  bool readFields(const TensorView &matrix);
+  bool readBlocks(const KernelCall &call, const QuantizedViews &views,
+                  int axis);
+  /// A parameter of the matrix: its strides along blocks and columns.
+  struct Parameter {
+    TensorView view;
+    int64_t blockStride = 0, columnStride = 0;
+  };
+  int64_t columnsOf(int64_t panel) const {
+    return std::min(kPanelColumns, n - panel * kPanelColumns);
+  }
+  int64_t blockAt(int64_t block) const {
+    return hasBlocks ? global.of(block * rowsOfBlock) / rowsOfBlock : 0;
+  }
+  template <typename Read>
+  void gatherEach(const Parameter &from, int64_t panel, Read &&read,
+                  float *to) const;
+  void gatherZeros(int64_t panel, float *zeros) const;
+  bool gatherPackedZeros(int64_t panel, float *zeros) const;
+
+  TensorView data;
+  int64_t k = 0, n = 0;
+  int64_t rowStride = 0, columnStride = 0;
+  int elementBits = 4, fieldBits = 4;
+  bool hasDenseColumns = false;
+  bool hasBlocks = false, areBlocksInOrder = true;
+  int64_t rowsOfBlock = 0;
+  uint32_t flip = 0;
+  float zeroOfAll = 0; ///< where there are no zero points
+  bool hasZeros = false, areNumbers = false;
+  GlobalIndex global;
+  Parameter scale, zero;
+};
+
+} // namespace shardc::runtime::host
+
+#endif // SHARDC_RUNTIME_KERNELS_HOST_QUANT_FIELDMATRIX_H

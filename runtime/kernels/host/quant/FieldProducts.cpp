@@ -1,0 +1,174 @@
+//===- FieldProducts.cpp - Products with weights of 4 and 8 bits ----------===//
+
+#include "runtime/kernels/host/quant/FieldProducts.h"
+
+#include "runtime/base/AlignedBuffer.h"
+
+#include <algorithm>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace shardc::runtime::host {
+namespace {
+
+using artifact::ElementType;
+
+int64_t hostThreads() {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+/// What one thread works on: some panels, a block of depth at a time.
+struct Group {
+  int64_t panels; ///< at most
+  bool isDecoded; ///< numbers of a block are made before they are multiplied
+  int64_t wordStep, scaleStep, numberStep; ///< from panel to panel
+  int64_t numberBytes;                     ///< of an element
+
+  Group(const FieldMatrix &matrix, ElementType element, int64_t m) {
+    isDecoded = m > kFewRows || element != artifact::ElementType_Float32;
+    panels = isDecoded ? 8 : 4;
+    wordStep = kDepthBlock / matrix.rowsOfWord() * kPanelColumns;
+    scaleStep = matrix.scaleStep();
+    numberBytes = artifact::elementBytes(element);
+    numberStep = (kDepthBlock + matrix.rowsOfWord()) * kPanelColumns;
+  }
+  int64_t wordBytes() const { return panels * wordStep * 4; }
+  int64_t scaleBytes() const { return panels * scaleStep * 4; }
+  int64_t bytes() const {
+    return alignBuffer(wordBytes() + 2 * scaleBytes() +
+                       (isDecoded ? panels * numberStep * numberBytes : 0));
+  }
+};
+
+/// Panels [first, first + count) of a product.
+class GroupProduct {
+public:
+  GroupProduct(const FieldMatrix &matrix, ElementType element,
+               const Group &group, const PackedProduct &whole,
+               std::byte *scratch)
+      : matrix(matrix), element(element), group(group), whole(whole),
+        words(reinterpret_cast<uint32_t *>(scratch)),
+        scales(reinterpret_cast<float *>(scratch + group.wordBytes())),
+        zeros(scales + group.panels * group.scaleStep),
+        numbers(reinterpret_cast<std::byte *>(zeros + group.panels *
+                                                          group.scaleStep)) {}
+
+  void run(int64_t first, int64_t count) {
+    for (int64_t p = 0; p < count; ++p)
+      matrix.gatherScales(first + p, scales + p * group.scaleStep,
+                          zeros + p * group.scaleStep);
+    for (int64_t row = 0; row < whole.k; row += kDepthBlock) {
+      const FieldPanels fields = fieldsAt(row);
+      for (int64_t p = 0; p < count; ++p)
+        matrix.gather(first + p, row, fields.depth, words + p * group.wordStep);
+      if (group.isDecoded)
+        multiplyNumbers(fields, row, first, count);
+      else
+        multiplyWords(fields, row, first, count);
+    }
+  }
+
+private:
+  FieldPanels fieldsAt(int64_t row) const {
+    const int64_t blockRows = matrix.blockRows(), block = row / blockRows;
+    FieldPanels fields;
+    fields.bits = matrix.bits();
+    fields.depth = std::min(kDepthBlock, whole.k - row);
+    fields.words = words;
+    fields.panelStep = group.wordStep;
+    fields.scales = scales + block * kPanelColumns;
+    fields.zeros = zeros + block * kPanelColumns;
+    fields.scaleStep = group.scaleStep;
+    fields.firstRows = (block + 1) * blockRows - row;
+    fields.blockRows = blockRows;
+    return fields;
+  }
+
+  int64_t columns(int64_t first, int64_t count) const {
+    return std::min(count * kPanelColumns, whole.n - first * kPanelColumns);
+  }
+
+  void multiplyWords(const FieldPanels &fields, int64_t row, int64_t first,
+                     int64_t count) const {
+    FieldProduct product;
+    product.b = fields;
+    product.m = whole.m;
+    product.n = columns(first, count);
+    product.a = whole.a + row * whole.depthStepA;
+    product.rowStepA = whole.rowStepA;
+    product.depthStepA = whole.depthStepA;
+    product.c = whole.c + first * kPanelColumns;
+    product.leadingC = whole.leadingC;
+    product.adds = row > 0;
+    loops().multiplyFields(product);
+  }
+
+  void multiplyNumbers(const FieldPanels &fields, int64_t row, int64_t first,
+                       int64_t count) const {
+    for (int64_t p = 0; p < count; ++p)
+      loops().decodePanel.of(element)(
+          fields, p, numbers + p * group.numberStep * group.numberBytes);
+    PackedProduct product = whole;
+    product.n = columns(first, count);
+    product.k = fields.depth;
+    product.a = whole.a + row * whole.depthStepA;
+    product.b = numbers;
+    product.element = element;
+    product.depthStepB = kPanelColumns;
+    product.panelStepB = group.numberStep;
+    product.c = whole.c + first * kPanelColumns;
+    product.alpha = 1;
+    product.beta = row > 0 ? 1 : 0;
+    loops().multiplyPanels.of(element)(product, {0, count});
+  }
+
+  const FieldMatrix &matrix;
+  ElementType element;
+  const Group &group;
+  const PackedProduct &whole;
+  uint32_t *words;
+  float *scales, *zeros;
+  std::byte *numbers;
+};
+
+int64_t groupsOf(int64_t columns, const Group &group) {
+  const int64_t each = group.panels * kPanelColumns;
+  return (columns + each - 1) / each;
+}
+
+} // namespace
+
+int64_t fieldScratchBytes(const FieldMatrix &matrix, ElementType element,
+                          int64_t n, int64_t m) {
+  const Group group(matrix, element, m);
+  return std::min(hostThreads(), groupsOf(n, group)) * group.bytes();
+}
+
+void multiplyFields(const FieldMatrix &matrix, ElementType element,
+                    const PackedProduct &product, std::byte *scratch) {
+  const Group group(matrix, element, product.m);
+  const int64_t groups = groupsOf(product.n, group);
+  const int64_t panels = (product.n + kPanelColumns - 1) / kPanelColumns;
+  const int64_t threads = std::min(hostThreads(), groups);
+  const auto part = [&](int64_t thread) {
+    GroupProduct own(matrix, element, group, product,
+                     scratch + thread * group.bytes());
+    for (int64_t g = groups * thread / threads;
+         g < groups * (thread + 1) / threads; ++g)
+      own.run(g * group.panels,
+              std::min(group.panels, panels - g * group.panels));
+  };
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+#endif
+  for (int64_t thread = 0; thread < threads; ++thread)
+    part(thread);
+}
+
+} // namespace shardc::runtime::host

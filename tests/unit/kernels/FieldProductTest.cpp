@@ -1,0 +1,344 @@
+//===- FieldProductTest.cpp - Products with weights of 4 and 8 bits -------===//
+
+#include "runtime/artifact/ElementNames.h"
+#include "runtime/kernels/host/simd/Loops.h"
+#include "tests/unit/kernels/KernelTest.h"
+
+#include <cmath>
+
+namespace shardc::runtime::host {
+namespace {
+
+using artifact::ElementType;
+
+constexpr ElementType kElements[] = {
+    artifact::ElementType_Int4, artifact::ElementType_UInt4,
+    artifact::ElementType_Int8, artifact::ElementType_UInt8};
+
+int bitsOf(ElementType element) {
+  return element == artifact::ElementType_Int4 ||
+                 element == artifact::ElementType_UInt4
+             ? 4
+             : 8;
+}
+bool isSigned(ElementType element) {
+  return element == artifact::ElementType_Int4 ||
+         element == artifact::ElementType_Int8;
+}
+
+/// Integers [rows, columns], row after row of `leading` elements, with values
+/// that a seed gives.
+struct Fields {
+  Fields(ElementType element, int64_t rows, int64_t columns, uint32_t seed,
+         int64_t leading = 0)
+      : rows(rows), columns(columns),
+        tensor(Tensor::filled<uint8_t>({rows * std::max(leading, columns) + 1},
+                                       0)) {
+    leading = std::max(leading, columns);
+    const int bits = bitsOf(element), range = 1 << bits;
+    for (int64_t i = 0; i < rows * columns; ++i) {
+      seed = seed * 1664525u + 1013904223u;
+      const int value = int(seed >> 16) % range;
+      values.push_back(isSigned(element) ? value - range / 2 : value);
+      const int64_t at = i / columns * leading + i % columns;
+      const auto field = uint8_t(values.back() & (range - 1));
+      auto *bytes = tensor.view.as<uint8_t>();
+      if (bits == 8)
+        bytes[at] = field;
+      else
+        bytes[at / 2] |= uint8_t(field << (at % 2 * 4));
+    }
+    tensor.view.element = element;
+    tensor.view.rank = 2;
+    tensor.view.dims[0] = rows;
+    tensor.view.dims[1] = columns;
+    tensor.view.strides[0] = leading;
+    tensor.view.strides[1] = 1;
+  }
+  int at(int64_t row, int64_t column) const {
+    return values[size_t(row * columns + column)];
+  }
+
+  int64_t rows, columns;
+  std::vector<int> values;
+  Tensor tensor;
+};
+
+/// Values whose sums round differently in each order.
+Tensor fractions(const Dims &dims, uint32_t seed) {
+  Tensor tensor = Tensor::filled<float>(dims, 0);
+  for (int64_t i = 0; i < tensor.view.numElements(); ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    tensor.view.as<float>()[i] = std::sin(float(seed >> 8));
+  }
+  return tensor;
+}
+
+struct Case {
+  ElementType element;
+  bool hasDenseColumns;   ///< weights and parameters lie as [n, ...]
+  int64_t m, k, n, block; ///< block 0: a scale for each column
+};
+
+int64_t blocksOf(const Case &c) {
+  return c.block == 0 ? 1 : (c.k + c.block - 1) / c.block;
+}
+
+/// As the kernel sees a parameter or the weights: [k or blocks, n].
+Tensor seen(const Case &c, const Tensor &tensor) {
+  return c.hasDenseColumns ? tensor.permuted({1, 0}) : tensor;
+}
+
+/// Weights with a scale and a zero point for each block and column.
+struct Weights {
+  explicit Weights(const Case &c, int64_t padding = 0)
+      : c(c), data(c.element, rows(c.k), columns(c.k), 7,
+                   padding == 0 ? 0 : columns(c.k) + padding),
+        zeros(c.element, rows(blocksOf(c)), columns(blocksOf(c)), 8) {}
+
+  int64_t rows(int64_t k) const { return c.hasDenseColumns ? c.n : k; }
+  int64_t columns(int64_t k) const { return c.hasDenseColumns ? k : c.n; }
+  int64_t blockOf(int64_t l) const { return c.block == 0 ? 0 : l / c.block; }
+  int dataAt(int64_t l, int64_t j) const {
+    return c.hasDenseColumns ? data.at(j, l) : data.at(l, j);
+  }
+  int zeroAt(int64_t l, int64_t j) const {
+    return c.hasDenseColumns ? zeros.at(j, blockOf(l))
+                             : zeros.at(blockOf(l), j);
+  }
+  Dims parameterDims() const {
+    return {rows(blocksOf(c)), columns(blocksOf(c))};
+  }
+
+  Case c;
+  Fields data, zeros;
+};
+
+Attributes blocks(const Case &c) {
+  Attributes none;
+  return c.block == 0
+             ? none
+             : Attributes().ints("axis", {0}).ints("block_size", {c.block});
+}
+
+Tensor parameter(const Case &c, const Tensor &tensor) {
+  const Tensor view = seen(c, tensor);
+  return c.block == 0 ? view.broadcast({c.k, c.n}) : view;
+}
+
+enum class Zeros { None, Fields, One, Numbers };
+
+template <typename T>
+void expectProduct(const Case &c, Zeros kind, int64_t padding = 0) {
+  SCOPED_TRACE(testing::Message()
+               << artifact::elementName(c.element) << " " << c.m << " x " << c.k
+               << " x " << c.n << ", blocks of " << c.block
+               << (c.hasDenseColumns ? ", dense columns" : "") << ", zeros "
+               << int(kind));
+  const Weights w(c, padding);
+  const Tensor a = Tensor::integers<T>({c.m, c.k}, 1);
+  const Tensor scale = Tensor::integers<T>(w.parameterDims(), 2);
+  const Tensor numbers = Tensor::integers<T>(w.parameterDims(), 3);
+  Fields one(c.element, 1, 1, 5);
+  std::vector<Tensor> inputs = {a, seen(c, w.data.tensor), parameter(c, scale)};
+  if (kind == Zeros::Fields)
+    inputs.push_back(parameter(c, w.zeros.tensor));
+  else if (kind == Zeros::Numbers)
+    inputs.push_back(parameter(c, numbers));
+  else if (kind == Zeros::One)
+    inputs.push_back(one.tensor.broadcast({c.block == 0 ? c.k : 1, c.n}));
+  const Tensor out = Tensor::filled<T>({c.m, c.n}, T(Compute<T>(9)));
+  EXPECT_OK(runKernel("MatMulDequantized", inputs, {out}, blocks(c)));
+  for (int64_t i = 0; i < c.m; ++i)
+    for (int64_t j = 0; j < c.n; ++j) {
+      double sum = 0, size = 0;
+      for (int64_t l = 0; l < c.k; ++l) {
+        const Dims at =
+            c.hasDenseColumns ? Dims{j, w.blockOf(l)} : Dims{w.blockOf(l), j};
+        const double zero = kind == Zeros::Fields    ? w.zeroAt(l, j)
+                            : kind == Zeros::Numbers ? numbers.at<T>(at)
+                            : kind == Zeros::One     ? one.at(0, 0)
+                                                     : 0;
+        const double weight =
+            T(Compute<T>((w.dataAt(l, j) - zero) * double(scale.at<T>(at))));
+        sum += double(a.at<T>({i, l})) * weight;
+        size += std::fabs(double(a.at<T>({i, l})) * weight);
+      }
+      const double step = sizeof(T) == 4 ? 0 : size / 128;
+      ASSERT_NEAR(double(out.at<T>({i, j})), sum, step)
+          << "at " << i << ", " << j;
+    }
+}
+
+TEST(FieldProduct, IsTheProductOfTheNumbers) {
+  for (ElementType element : kElements)
+    for (bool hasDenseColumns : {true, false})
+      for (int64_t m : {1, 2, 4, 9})
+        for (int64_t n : {1, 70, 150})
+          for (int64_t block : {0, 16, 32, 128})
+            expectProduct<float>({element, hasDenseColumns, m, 256, n, block},
+                                 Zeros::Fields);
+}
+
+/// Blocks of depth end inside of those of weights; the last ones are cut.
+TEST(FieldProduct, RaggedDepths) {
+  for (ElementType element : kElements)
+    for (int64_t m : {1, 3, 7})
+      for (int64_t k : {1, 2, 7, 33, 80, 383, 801}) {
+        expectProduct<float>({element, true, m, k, 37, 32}, Zeros::None, k % 2);
+        expectProduct<float>({element, true, m, k, 37, 256}, Zeros::One,
+                             96 - k % 2 - k % 32);
+        expectProduct<float>({element, false, m, k, 37, 0}, Zeros::Fields, 1);
+      }
+}
+
+TEST(FieldProduct, EveryKindOfZeroPoint) {
+  for (ElementType element : kElements)
+    for (Zeros kind : {Zeros::None, Zeros::Fields, Zeros::One, Zeros::Numbers})
+      for (int64_t m : {1, 6})
+        for (int64_t block : {0, 16, 64})
+          for (bool hasDenseColumns : {true, false})
+            expectProduct<float>({element, hasDenseColumns, m, 192, 50, block},
+                                 kind);
+}
+
+/// Those that do not start at a byte, or whose blocks cut words.
+TEST(FieldProduct, WhatLiesOtherwiseIsMultipliedAsWell) {
+  for (ElementType element : kElements) {
+    expectProduct<float>({element, true, 3, 36, 20, 12}, Zeros::Fields);
+    expectProduct<float>({element, true, 3, 45, 20, 5}, Zeros::Fields);
+    expectProduct<float>({element, false, 3, 45, 21, 3}, Zeros::Fields);
+  }
+}
+
+TEST(FieldProduct, SixteenBits) {
+  for (ElementType element : kElements)
+    for (int64_t m : {1, 9})
+      for (int64_t block : {0, 32}) {
+        expectProduct<Float16>({element, true, m, 64, 40, block},
+                               Zeros::Fields);
+        expectProduct<BFloat16>({element, true, m, 64, 40, block},
+                                Zeros::Fields);
+      }
+}
+
+TEST(FieldProduct, BitsOfARowDoNotDependOnTheOthers) {
+  const int64_t all = 61, k = 900, n = 150;
+  for (ElementType element : kElements) {
+    const Case c = {element, true, all, k, n, 32};
+    const Weights w(c);
+    const Tensor a = fractions({all, k}, 1);
+    const Tensor scale = fractions(w.parameterDims(), 2);
+    const auto run = [&](int64_t first, int64_t rows) {
+      const Tensor out = Tensor::filled<float>({rows, n}, 9);
+      EXPECT_OK(runKernel("MatMulDequantized",
+                          {a.slice(0, first, rows), seen(c, w.data.tensor),
+                           seen(c, scale), seen(c, w.zeros.tensor)},
+                          {out}, blocks(c)));
+      return out;
+    };
+    const Tensor together = run(0, all);
+    for (int64_t rows : {1, 2, 3, 4, 5, 8, 13})
+      EXPECT_EQ(run(20, rows).values<float>(),
+                together.slice(0, 20, rows).values<float>())
+          << rows << " rows";
+  }
+}
+
+/// Nor on how they are written down: numbers that were packed give the same.
+TEST(FieldProduct, BitsAreThoseOfPackedNumbers) {
+  const int64_t m = 3, k = 500, n = 70;
+  const Case c = {artifact::ElementType_UInt4, true, m, k, n, 32};
+  const Weights w(c);
+  const Tensor a = fractions({m, k}, 1),
+               scale = fractions(w.parameterDims(), 2);
+  const Tensor out = Tensor::filled<float>({m, n}, 9);
+  EXPECT_OK(runKernel("MatMulDequantized",
+                      {a, seen(c, w.data.tensor), seen(c, scale)}, {out},
+                      blocks(c)));
+  const Tensor numbers = Tensor::filled<float>({n, k}, 9);
+  EXPECT_OK(runKernel("DequantizeLinear", {w.data.tensor, scale}, {numbers},
+                      Attributes().ints("axis", {1}).ints("block_size", {32})));
+  const Tensor expected = Tensor::filled<float>({m, n}, 9);
+  EXPECT_OK(runPacked("MatMul", {a, numbers.permuted({1, 0})}, {expected}));
+  EXPECT_EQ(out.values<float>(), expected.values<float>());
+}
+
+/// Rank 1 of 2 has rows 128 to 255, whose first block is the third.
+TEST(FieldProduct, ThePartOfARank) {
+  const Case c = {artifact::ElementType_UInt4, true, 2, 256, 20, 64};
+  const Weights w(c);
+  const Tensor a = Tensor::integers<float>({2, 128}, 1);
+  const Tensor scale = Tensor::integers<float>({20, 4}, 2);
+  Tensor part = w.data.tensor;
+  part.view.data += 64;
+  part.view.dims[1] = 128;
+  const Tensor out = Tensor::filled<float>({2, 20}, 9);
+  EXPECT_OK(runKernel("MatMulDequantized", {a, seen(c, part), seen(c, scale)},
+                      {out},
+                      Attributes()
+                          .ints("axis", {0})
+                          .ints("block_size", {64})
+                          .ints("starts", {128})
+                          .ints("locals", {128})
+                          .ints("globals", {256})));
+  forEach(out.dims(), [&](const Dims &at) {
+    double sum = 0;
+    for (int64_t l = 0; l < 128; ++l)
+      sum += double(a.at<float>({at[0], l})) * w.dataAt(l + 128, at[1]) *
+             scale.at<float>({at[1], (l + 128) / 64});
+    ASSERT_EQ(out.at<float>(at), sum);
+  });
+}
+
+/// Also those that are not the fastest here.
+TEST(FieldProduct, LoopsOfEveryProcessor) {
+  const int64_t k = 70, n = 40, panels = 3;
+  for (ElementType element : kElements) {
+    const Weights w({element, true, 1, k, n, 0});
+    const int64_t ofWord = 32 / bitsOf(element),
+                  words = (k + ofWord - 1) / ofWord;
+    const Tensor a = Tensor::integers<float>({4, k}, 1);
+    const Tensor scales = Tensor::integers<float>({panels, 3, 16}, 2);
+    const Tensor zeros = Tensor::integers<float>({panels, 3, 16}, 3);
+    std::vector<Tensor> outs;
+    for (const Loops *each : supportedLoops()) {
+      std::vector<uint32_t> room(size_t(panels * words * 16 + 16));
+      uint32_t *to = room.data();
+      while (reinterpret_cast<uintptr_t>(to) % 64 != 0)
+        ++to;
+      for (int64_t p = 0; p < panels; ++p)
+        each->gatherWords(
+            {w.data.tensor.view.data + p * 16 * k * bitsOf(element) / 8,
+             k * bitsOf(element) / 8, std::min<int64_t>(16, n - p * 16),
+             (k * bitsOf(element) + 7) / 8, 0},
+            to + p * words * 16);
+      FieldProduct product;
+      product.b = {bitsOf(element),
+                   k,
+                   to,
+                   words * 16,
+                   scales.view.as<float>(),
+                   zeros.view.as<float>(),
+                   3 * 16,
+                   24,
+                   32};
+      product.n = n;
+      product.a = a.view.as<float>();
+      product.rowStepA = k;
+      for (product.m = 1; product.m <= kFewRows; ++product.m) {
+        const Tensor out = Tensor::filled<float>({product.m, n}, 9);
+        product.c = out.view.as<float>();
+        product.leadingC = n;
+        product.adds = product.m % 2 == 0;
+        each->multiplyFields(product);
+        outs.push_back(out);
+      }
+    }
+    for (size_t i = kFewRows; i < outs.size(); ++i)
+      EXPECT_EQ(outs[i].values<float>(), outs[i % kFewRows].values<float>());
+  }
+}
+
+} // namespace
+} // namespace shardc::runtime::host
