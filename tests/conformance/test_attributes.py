@@ -33,7 +33,7 @@ WITHOUT_EFFECT = {
     "kernel_shape": "the weights have it",
     "training_mode": "is refused as an operand",
     "momentum": "is of training",
-    "accuracy_level": "shardc computes in f32",
+    "accuracy_level": "below 4 it asks for no more than f32",
     "seed": "is of training",
     "storage_order": "of places that nobody uses",
     "consumed_inputs": "is of opset 1",

@@ -5,13 +5,16 @@ include "dialects/onnx/Onnx.td"
 // After import scale and zero point have the rank of the data. Each of their
 // dims is 1, or the data's, or along `axis` its number of blocks, each of
 // `block_size` but the last, which may be shorter; 0: there are no blocks. The
-// result's type says what `output_dtype` did.
+// result's type says what `output_dtype` did. With `activation_bits`, which no
+// file has, a product may round what it multiplies the numbers by to so many
+// bits, block by block.
 def Onnx_DequantizeLinearOp : Onnx_OwnOp<"DequantizeLinear"> {
   let summary = "(x - zero point) * scale";
   let arguments = (ins AnyTensor:$input, AnyTensor:$scale,
                        Variadic<Onnx_Value>:$zero_point,
                        DefaultValuedAttr<I64Attr, "1">:$axis,
                        DefaultValuedAttr<I64Attr, "0">:$block_size,
+                       OptionalAttr<I64Attr>:$activation_bits,
                        OptionalAttr<I64Attr>:$output_dtype);
   let results = (outs AnyTensor:$result);
 }

@@ -286,6 +286,10 @@ private:
                                       int64_t axis) const {
     if (!scaled)
       return std::nullopt;
+    if (name == "activation_bits") {
+      auto bits = scaled->getAttrOfType<IntegerAttr>(name);
+      return bits ? std::optional(Index{bits.getInt()}) : std::nullopt;
+    }
     if (llvm::is_contained(kPlaceOfBlocks, name))
       return placeOfBlocks(name, scaled);
     if (name != "axis" && name != "block_size")
@@ -317,7 +321,8 @@ private:
 static bool isSaidOtherwise(Operation *op, const CallText &call,
                             NamedAttribute own) {
   const StringRef name = own.getName();
-  constexpr StringRef kAlways[] = {"allowzero",
+  constexpr StringRef kAlways[] = {"activation_bits", // or exactly
+                                   "allowzero",
                                    "auto_pad",
                                    "ceil_mode",
                                    "in_capacity",

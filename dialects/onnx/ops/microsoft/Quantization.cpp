@@ -75,6 +75,10 @@ namespace {
 
 enum NBitsInput { kZeroPoints = 3, kGroupIndices, kBias };
 
+/// The accuracy_level that lets activations be rounded to 8 bits; those below
+/// it ask for floats, the least of which shardc computes in anyway.
+constexpr int64_t kLevelOfBytes = 4;
+
 /// The weights of a MatMulNBits.
 struct BlockedWeights {
   Decomposition &d;
@@ -143,9 +147,12 @@ LogicalResult MicrosoftMatMulNBitsOp::inferTypes(ShapeInference &inference) {
   data = d.slice(data, 1, 0, sum);
   Value scales = d.reshape(getScales(), {weights.rows, weights.blocks()});
   Value zeros = weights.zeroPoints(d.operand(kZeroPoints), element);
+  SmallVector<NamedAttribute, 3> attributes = {d.attribute("axis", 1),
+                                               d.attribute("block_size", size)};
+  if (getAccuracyLevel() == kLevelOfBytes)
+    attributes.push_back(d.attribute("activation_bits", 8));
   Value dequantized = d.make<DequantizeLinearOp>(
-      {data, d.cast(scales, element), zeros},
-      {d.attribute("axis", 1), d.attribute("block_size", size)});
+      {data, d.cast(scales, element), zeros}, attributes);
   Value result = d.matmul(getInput(), d.transposeLast(dequantized));
   if (Value bias = d.operand(kBias))
     result = d.add(result, bias);

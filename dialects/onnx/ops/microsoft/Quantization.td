@@ -7,7 +7,7 @@ def Onnx_MicrosoftMatMulNBitsOp : Onnx_MicrosoftOp<"MatMulNBits", 6, "1+ 2|3 1|2
   let description = [{
     Operands: A [..., K], B ui8 [N, blocks, bytes of a block], scales
     [N, blocks], then optional: zero points, packed like B or numbers
-    [N, blocks], g_idx, bias [N].
+    [N, blocks], g_idx, bias [N]. accuracy_level 4 allows A in 8 bits.
   }];
   let arguments = (ins AnyTensor:$input, AnyTensor:$weights, AnyTensor:$scales,
                        Variadic<Onnx_Value>:$optional_inputs, I64Attr:$K,

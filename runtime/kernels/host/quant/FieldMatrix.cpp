@@ -63,6 +63,10 @@ bool FieldMatrix::readFields(const TensorView &matrix) {
     return false;
   if (elementBits == 4 && (data.skipped % 2 != 0 || step % 2 != 0))
     return false;
+  // All matrices of a batch begin alike, or none is read so.
+  for (int d = 0; d < data.rank - 2; ++d)
+    if (elementBits == 4 && data.strides[d] % 2 != 0)
+      return false;
   if (!hasDenseColumns)
     fieldBits = 8;
   const uint32_t sign = elementBits == 4 ? 8 : 128;
@@ -127,6 +131,35 @@ void FieldMatrix::gather(int64_t panel, int64_t row, int64_t depth,
     loops().gatherRows({at, rowStride * elementBits / 8, columnsOf(panel),
                         depth, elementBits == 4, flip},
                        to);
+}
+
+void FieldMatrix::prefetch(int64_t panel, int64_t row, int64_t depth) const {
+  if (panel * kPanelColumns >= n)
+    return;
+  // Processors see by themselves how rows follow each other.
+  if (hasDenseColumns)
+    prefetchColumns(data, columnStride, panel, row, depth);
+  if (row > 0 || !areBlocksInOrder)
+    return;
+  for (const Parameter *each : {&scale, &zero})
+    if (each->blockStride == 1 && (each == &scale || hasZeros))
+      prefetchColumns(each->view, each->columnStride, panel, blockAt(0),
+                      blocks());
+}
+
+/// Elements that follow each other in each column of a panel.
+void FieldMatrix::prefetchColumns(const TensorView &view, int64_t stride,
+                                  int64_t panel, int64_t first,
+                                  int64_t count) const {
+  const int64_t bits = artifact::elementBits(view.element);
+  const std::byte *at =
+      view.data + (panel * kPanelColumns * stride + first) * bits / 8;
+  const int64_t bytes = (count * bits + 7) / 8;
+  for (int64_t c = 0; c < columnsOf(panel); ++c, at += stride * bits / 8) {
+    for (int64_t byte = 0; byte < bytes; byte += 64)
+      __builtin_prefetch(at + byte, 0, 2);
+    __builtin_prefetch(at + bytes - 1, 0, 2);
+  }
 }
 
 template <typename Read>

@@ -67,6 +67,7 @@ public:
       const FieldPanels fields = fieldsAt(row);
       for (int64_t p = 0; p < count; ++p)
         matrix.gather(first + p, row, fields.depth, words + p * group.wordStep);
+      prefetchNext(row, first, count);
       if (group.isDecoded)
         multiplyNumbers(fields, row, first, count);
       else
@@ -75,6 +76,15 @@ public:
   }
 
 private:
+  /// What is gathered next comes while this is multiplied.
+  void prefetchNext(int64_t row, int64_t first, int64_t count) const {
+    const int64_t next = row + kDepthBlock;
+    const bool isLast = next >= whole.k;
+    for (int64_t p = 0; p < count; ++p)
+      matrix.prefetch(first + p + (isLast ? count : 0), isLast ? 0 : next,
+                      std::min(kDepthBlock, whole.k - (isLast ? 0 : next)));
+  }
+
   FieldPanels fieldsAt(int64_t row) const {
     const int64_t blockRows = matrix.blockRows(), block = row / blockRows;
     FieldPanels fields;

@@ -3,11 +3,14 @@
 // A [..., m, k] times (B - zero point) * scale [..., k, n], where B is read as
 // DequantizeLinear reads it. Weights of 4 and 8 bits are multiplied as they lie
 // (FieldProducts.h); of others a panel of columns at a time becomes numbers, in
-// scratch that stays in the cache: the whole never exists.
+// scratch that stays in the cache: the whole never exists. With activation_bits
+// = 8 blocks of A may be rounded to bytes, and products of them be exact
+// (ByteProducts.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/host/product/BatchedProduct.h"
+#include "runtime/kernels/host/quant/ByteProducts.h"
 #include "runtime/kernels/host/quant/FieldProducts.h"
 #include "runtime/kernels/quant/DequantizedOperands.h"
 
@@ -62,34 +65,53 @@ template <typename T> BatchedProduct<T> rowsOf(const Operands &part) {
   return BatchedProduct<T>(part.a, part.b.data, part.c, &elsewhere);
 }
 
-/// Is one matrix of B multiplied as it lies?
+/// How one matrix of B is multiplied.
+enum class Weights { Numbers, Fields, Bytes };
+
 template <typename T>
-bool readFields(const KernelCall &call, const Operands &part,
-                const BatchedProduct<T> &product, FieldMatrix &matrix) {
-  return product.takesPacked() && matrix.read(call, part);
+Weights readWeights(const KernelCall &call, const Operands &part,
+                    const BatchedProduct<T> &product, FieldMatrix &matrix) {
+  if (!product.takesPacked() || !matrix.read(call, part))
+    return Weights::Numbers;
+  return call.intOr("activation_bits", 0) == 8 && takesBytes(matrix)
+             ? Weights::Bytes
+             : Weights::Fields;
+}
+
+/// Scratch of a product as Fields or Bytes, but for its own.
+int64_t weightScratchBytes(Weights weights, const FieldMatrix &matrix,
+                           const Operands &part, int64_t rows) {
+  const int64_t columns = part.c.dims[part.column()];
+  return weights == Weights::Bytes
+             ? byteScratchBytes(matrix, rows, part.a.dims[part.column()],
+                                columns)
+             : fieldScratchBytes(matrix, part.a.element, columns, rows);
 }
 
 template <typename T>
-void multiplyFields(const KernelCall &call, const Operands &part,
-                    const BatchedProduct<T> &product,
-                    const FieldMatrix &matrix) {
-  const auto element = part.a.element;
-  std::byte *rows = call.scratch + fieldScratchBytes(matrix, element,
-                                                     part.c.dims[part.column()],
-                                                     product.rows());
+void multiplyWeights(Weights weights, const KernelCall &call,
+                     const Operands &part, const BatchedProduct<T> &product,
+                     const FieldMatrix &matrix) {
   const auto multiply = [&](const PackedProduct &each) {
-    multiplyFields(matrix, element, each, call.scratch);
+    if (weights == Weights::Bytes)
+      multiplyBytes(matrix, each, call.scratch);
+    else
+      multiplyFields(matrix, part.a.element, each, call.scratch);
   };
-  product.multiplyRows(part.a.as<T>(), part.c.as<T>(), rows, multiply);
+  product.multiplyRows(
+      part.a.as<T>(), part.c.as<T>(),
+      call.scratch + weightScratchBytes(weights, matrix, part, product.rows()),
+      multiply);
 }
 
 template <typename T>
 Status multiplyMatrix(const KernelCall &call, const Operands &part) {
   const BatchedProduct<T> product = rowsOf<T>(part);
   FieldMatrix matrix;
+  const Weights weights = readWeights(call, part, product, matrix);
   if constexpr (std::is_same_v<Accumulator<T>, float>)
-    if (readFields(call, part, product, matrix)) {
-      multiplyFields(call, part, product, matrix);
+    if (weights != Weights::Numbers) {
+      multiplyWeights(weights, call, part, product, matrix);
       return Status::ok();
     }
   const int64_t bytes = panelBytes(part);
@@ -149,12 +171,12 @@ int64_t scratchBytes(const KernelCall &call) {
         using T = typename decltype(tag)::Type;
         const BatchedProduct<T> product = rowsOf<T>(part);
         FieldMatrix matrix;
-        bytes = readFields(call, part, product, matrix)
-                    ? fieldScratchBytes(matrix, part.a.element,
-                                        part.c.dims[part.column()],
-                                        product.rows()) +
-                          product.scratchBytes()
-                    : panelScratchBytes(part);
+        const Weights weights = readWeights(call, part, product, matrix);
+        bytes =
+            weights == Weights::Numbers
+                ? panelScratchBytes(part)
+                : product.scratchBytes() +
+                      weightScratchBytes(weights, matrix, part, product.rows());
       });
   return known.isOk() ? bytes : 0;
 }

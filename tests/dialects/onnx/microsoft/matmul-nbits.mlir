@@ -87,3 +87,22 @@ func.func @bytes(%x: tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>) -> (!u)
   %y = onnx.microsoft.MatMulNBits %x, %w, %scales {K = 96 : i64, N = 64 : i64, block_size = 32 : i64, bits = 8 : i64} : (tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>, tensor<64x3x32xui8>, tensor<64x3xf32>) -> !u
   return %y : !u
 }
+
+// Those of level 4 may be multiplied with activations of 8 bits.
+// CHECK-LABEL: func.func @rounded_activations(
+// CHECK: onnx.DequantizeLinear {{.*}} {activation_bits = 8 : i64, block_size = 32 : i64}
+func.func @rounded_activations(%x: tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>) -> (!u) {
+  %scales = onnx.Weight {name = "scales", file = "m.onnx", offset = 0 : i64, length = 768 : i64} : () -> tensor<64x3xf32>
+  %w = onnx.Weight {name = "w", file = "m.onnx", offset = 0 : i64, length = 3072 : i64} : () -> tensor<64x3x16xui8>
+  %y = onnx.microsoft.MatMulNBits %x, %w, %scales {K = 96 : i64, N = 64 : i64, accuracy_level = 4 : i64, block_size = 32 : i64} : (tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>, tensor<64x3x16xui8>, tensor<64x3xf32>) -> !u
+  return %y : !u
+}
+
+// CHECK-LABEL: func.func @other_levels(
+// CHECK-NOT: activation_bits
+func.func @other_levels(%x: tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>) -> (!u) {
+  %scales = onnx.Weight {name = "scales", file = "m.onnx", offset = 0 : i64, length = 768 : i64} : () -> tensor<64x3xf32>
+  %w = onnx.Weight {name = "w", file = "m.onnx", offset = 0 : i64, length = 3072 : i64} : () -> tensor<64x3x16xui8>
+  %y = onnx.microsoft.MatMulNBits %x, %w, %scales {K = 96 : i64, N = 64 : i64, accuracy_level = 2 : i64, block_size = 32 : i64} : (tensor<?x?x96xf32, #dist.value<dims = [b, s, 96]>>, tensor<64x3x16xui8>, tensor<64x3xf32>) -> !u
+  return %y : !u
+}

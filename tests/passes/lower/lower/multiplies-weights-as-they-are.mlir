@@ -28,3 +28,14 @@ func.func @stage0(%x: !x) -> (!y, !y, !n) {
 // CHECK-NOT: rt.call "MatMul"
 // CHECK: rt.call "DequantizeLinear"
 // CHECK: rt.call "MatMul"
+
+// Activations may be rounded where the weights say so.
+// CHECK: rt.call "MatMulDequantized"({{.*}} {activation_bits = array<i64: 8>, axis = array<i64: 0>, block_size = #dist.dims<[32]>}
+func.func @stage1(%x: !x) -> (!y) {
+  %w = onnx.Weight {name = "w", file = "m.onnx", offset = 0 : i64, length = 4096 : i64} : () -> !w
+  %s = onnx.Weight {name = "s", file = "m.onnx", offset = 4096 : i64, length = 1024 : i64} : () -> !s
+  %n = onnx.DequantizeLinear %w, %s {axis = 1 : i64, block_size = 32 : i64, activation_bits = 8 : i64} : (!w, !s) -> !n
+  %t = onnx.Transpose %n {perm = array<i64: 1, 0>} : (!n) -> !t
+  %y = onnx.MatMul %x, %t : (!x, !t) -> !y
+  return %y : !y
+}

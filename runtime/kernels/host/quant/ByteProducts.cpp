@@ -1,0 +1,202 @@
+//===- ByteProducts.cpp - Quantised weights times rounded activations -----===//
+
+#include "runtime/kernels/host/quant/ByteProducts.h"
+
+#include "runtime/base/AlignedBuffer.h"
+#include "runtime/kernels/host/simd/ByteLoops.h"
+
+#include <algorithm>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace shardc::runtime::host {
+namespace {
+
+constexpr int64_t kGroupPanels = 4;
+/// Rows of B that are multiplied before others come, or one block.
+constexpr int64_t kGroupRows = 384;
+constexpr int64_t kMostBlockRows = 1024;
+
+int64_t mostThreads() {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+/// How scratch is laid out: A for all threads, then what each needs.
+struct ByteScratch {
+  int64_t rowBytes, rowBlocks, rowsOfGroup;
+  int64_t sizeOfA, sizeOfRow; ///< as integers; a dense row of A
+  int64_t wordStep, scaleStep, sizeOfWords;
+  int64_t sizeOfThread;
+
+  ByteScratch(const FieldMatrix &matrix, int64_t m, int64_t k) {
+    const int64_t block = matrix.blockRows();
+    rowBytes = (k + 7) / 8 * 8;
+    rowBlocks = matrix.blocks();
+    rowsOfGroup = std::max<int64_t>(kGroupRows / block, 1) * block;
+    sizeOfA = alignBuffer(m * (rowBytes + rowBlocks * 8));
+    sizeOfRow = alignBuffer(k * 4);
+    wordStep = rowsOfGroup / 4 * kPanelColumns;
+    scaleStep = matrix.scaleStep();
+    sizeOfWords = alignBuffer(rowsOfGroup / 4 * kPanelColumns * 4);
+    sizeOfThread =
+        kGroupPanels * (wordStep + 2 * scaleStep) * 4 + sizeOfWords + sizeOfRow;
+  }
+  ByteRows rowsOn(std::byte *memory, int64_t m) const {
+    ByteRows rows;
+    rows.scales = reinterpret_cast<float *>(memory);
+    rows.sums = rows.scales + m * rowBlocks;
+    rows.bytes = reinterpret_cast<int8_t *>(rows.sums + m * rowBlocks);
+    rows.rowBytes = rowBytes;
+    rows.rowBlocks = rowBlocks;
+    return rows;
+  }
+};
+
+int64_t groupsOf(int64_t columns) {
+  const int64_t each = kGroupPanels * kPanelColumns;
+  return (columns + each - 1) / each;
+}
+
+/// Rows [rows.begin, rows.end) of A as integers; `dense` has room for one.
+void quantizeRows(const FieldMatrix &matrix, const PackedProduct &product,
+                  const ByteRows &to, Span rows, float *dense) {
+  for (int64_t i = rows.begin; i < rows.end; ++i) {
+    const float *row = product.a + i * product.rowStepA;
+    if (product.depthStepA != 1) {
+      for (int64_t l = 0; l < product.k; ++l)
+        dense[l] = row[l * product.depthStepA];
+      row = dense;
+    }
+    ByteRows own = to;
+    own.bytes += i * to.rowBytes;
+    own.scales += i * to.rowBlocks;
+    own.sums += i * to.rowBlocks;
+    byteLoops().quantize(row, product.k, matrix.blockRows(), matrix.bits(),
+                         own);
+  }
+}
+
+/// Groups of panels, one after the other.
+class GroupOfBytes {
+public:
+  GroupOfBytes(const FieldMatrix &matrix, const PackedProduct &whole,
+               const ByteScratch &sizes, const ByteRows &a, std::byte *scratch)
+      : matrix(matrix), whole(whole), sizes(sizes), a(a),
+        words(reinterpret_cast<uint32_t *>(scratch)),
+        halves(words + kGroupPanels * sizes.wordStep),
+        scales(reinterpret_cast<float *>(halves + sizes.sizeOfWords / 4)),
+        zeros(scales + kGroupPanels * sizes.scaleStep) {}
+
+  void run(int64_t first, int64_t count) {
+    for (int64_t p = 0; p < count; ++p)
+      matrix.gatherScales(first + p, scales + p * sizes.scaleStep,
+                          zeros + p * sizes.scaleStep);
+    for (int64_t row = 0; row < whole.k; row += sizes.rowsOfGroup)
+      multiply(row, std::min(sizes.rowsOfGroup, whole.k - row), first, count);
+  }
+
+private:
+  void gather(int64_t panel, int64_t row, int64_t depth, uint32_t *to) {
+    if (matrix.bits() == 8)
+      return matrix.gather(panel, row, depth, to);
+    matrix.gather(panel, row, depth, halves);
+    byteLoops().widen(halves, (depth + 7) / 8, to);
+  }
+
+  /// The next group's columns come while this one is multiplied, each from its
+  /// beginning to its end.
+  void prefetchNext(int64_t row, int64_t depth, int64_t first,
+                    int64_t count) const {
+    for (int64_t p = 0; p < count; ++p)
+      if (p * whole.k / count >= row && p * whole.k / count < row + depth)
+        matrix.prefetch(first + count + p, 0, whole.k);
+  }
+
+  void multiply(int64_t row, int64_t depth, int64_t first, int64_t count) {
+    for (int64_t p = 0; p < count; ++p)
+      gather(first + p, row, depth, words + p * sizes.wordStep);
+    prefetchNext(row, depth, first, count);
+    const int64_t blockRows = matrix.blockRows(), block = row / blockRows;
+    const int64_t ofWord = matrix.rowsOfWord();
+    ByteProduct product;
+    product.m = whole.m;
+    product.n =
+        std::min(count * kPanelColumns, whole.n - first * kPanelColumns);
+    product.a = a;
+    product.a.bytes += row;
+    product.a.scales += block;
+    product.a.sums += block;
+    product.words = words;
+    product.panelStep = sizes.wordStep;
+    product.areHalves = matrix.bits() == 4;
+    product.blocks = (depth + blockRows - 1) / blockRows;
+    product.blockWords = blockRows / 4;
+    const int64_t last = depth - (product.blocks - 1) * blockRows;
+    product.lastWords = (last + ofWord - 1) / ofWord * ofWord / 4;
+    product.scales = scales + block * kPanelColumns;
+    product.zeros = zeros + block * kPanelColumns;
+    product.scaleStep = sizes.scaleStep;
+    product.c = whole.c + first * kPanelColumns;
+    product.leadingC = whole.leadingC;
+    product.adds = row > 0;
+    byteLoops().multiply(product);
+  }
+
+  const FieldMatrix &matrix;
+  const PackedProduct &whole;
+  const ByteScratch &sizes;
+  const ByteRows &a;
+  uint32_t *words, *halves;
+  float *scales, *zeros;
+};
+
+} // namespace
+
+bool takesBytes(const FieldMatrix &matrix) {
+  return matrix.blockRows() <= kMostBlockRows;
+}
+
+int64_t byteScratchBytes(const FieldMatrix &matrix, int64_t m, int64_t k,
+                         int64_t n) {
+  const ByteScratch sizes(matrix, m, k);
+  const int64_t threads = std::min(mostThreads(), std::max(groupsOf(n), m));
+  return sizes.sizeOfA + threads * sizes.sizeOfThread;
+}
+
+void multiplyBytes(const FieldMatrix &matrix, const PackedProduct &product,
+                   std::byte *scratch) {
+  const int64_t m = product.m, groups = groupsOf(product.n);
+  const int64_t panels = (product.n + kPanelColumns - 1) / kPanelColumns;
+  const ByteScratch sizes(matrix, m, product.k);
+  const ByteRows a = sizes.rowsOn(scratch, m);
+  const auto scratchOf = [&](int64_t thread) {
+    return scratch + sizes.sizeOfA + thread * sizes.sizeOfThread;
+  };
+  const int64_t readers = std::min(mostThreads(), m);
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(readers) if (readers > 1)
+#endif
+  for (int64_t thread = 0; thread < readers; ++thread)
+    quantizeRows(matrix, product, a,
+                 {m * thread / readers, m * (thread + 1) / readers},
+                 reinterpret_cast<float *>(scratchOf(thread)));
+  const int64_t threads = std::min(mostThreads(), groups);
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+#endif
+  for (int64_t thread = 0; thread < threads; ++thread) {
+    GroupOfBytes own(matrix, product, sizes, a, scratchOf(thread));
+    for (int64_t g = groups * thread / threads;
+         g < groups * (thread + 1) / threads; ++g)
+      own.run(g * kGroupPanels,
+              std::min(kGroupPanels, panels - g * kGroupPanels));
+  }
+}
+
+} // namespace shardc::runtime::host

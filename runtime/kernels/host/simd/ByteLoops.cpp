@@ -1,0 +1,186 @@
+//===- ByteLoops.cpp - The same loops for each kind of processor ----------===//
+//
+// As Loops.cpp: one source, and what four products of bytes are for it. Vectors
+// of 16 columns have VNNI; AVX-512 without it runs those of 8.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/host/simd/ByteLoops.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+namespace shardc::runtime::host {
+namespace {
+
+#ifdef __x86_64__
+/// Pairs of products of bytes reach 16 bits, then 32: of halves eight words
+/// (2 * 15 * 127 each) fit the first; bytes take 128 from B, so that a pair
+/// does.
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c")
+namespace bytes3 {
+constexpr int kWidth = 8, kTileRows = 4;
+constexpr int64_t kCarry = 8;
+constexpr int tilePanels(int64_t rows) { return rows == 1 ? 2 : 1; }
+template <bool Halves> inline constexpr float kOffset = Halves ? 0 : 128;
+using Bytes = __m256i;
+[[gnu::always_inline]] inline Bytes loadBytes(const uint32_t *p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+}
+[[gnu::always_inline]] inline Bytes repeatBytes(const int8_t *p) {
+  int32_t word;
+  std::memcpy(&word, p, 4);
+  return _mm256_set1_epi32(word);
+}
+using Words [[gnu::vector_size(32)]] = int32_t;
+using Sums = __m256i;
+template <bool Halves>
+[[gnu::always_inline]] inline Sums addBytes(Sums sums, Bytes b, Bytes a) {
+  if (Halves)
+    return _mm256_add_epi16(sums, _mm256_maddubs_epi16(b, a));
+  b = _mm256_xor_si256(b, _mm256_set1_epi8(-128));
+  const __m256i pairs =
+      _mm256_maddubs_epi16(_mm256_abs_epi8(b), _mm256_sign_epi8(a, b));
+  return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+template <bool Halves> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
+  return reinterpret_cast<Words>(
+      Halves ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+}
+#include "runtime/kernels/host/simd/ByteLoops.inc"
+} // namespace bytes3
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c,avxvnni")
+namespace vnni3 {
+constexpr int kWidth = 8, kTileRows = 4;
+constexpr int64_t kCarry = std::numeric_limits<int64_t>::max() / 2;
+constexpr int tilePanels(int64_t rows) { return rows == 1 ? 4 : 1; }
+template <bool> inline constexpr float kOffset = 0;
+using Bytes = __m256i;
+[[gnu::always_inline]] inline Bytes loadBytes(const uint32_t *p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+}
+[[gnu::always_inline]] inline Bytes repeatBytes(const int8_t *p) {
+  int32_t word;
+  std::memcpy(&word, p, 4);
+  return _mm256_set1_epi32(word);
+}
+using Words [[gnu::vector_size(32)]] = int32_t;
+using Sums = __m256i;
+template <bool>
+[[gnu::always_inline]] inline Sums addBytes(Sums sums, Bytes b, Bytes a) {
+  return _mm256_dpbusd_avx_epi32(sums, b, a);
+}
+template <bool> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
+  return reinterpret_cast<Words>(sums);
+}
+#include "runtime/kernels/host/simd/ByteLoops.inc"
+} // namespace vnni3
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c,avx512f,avx512vnni")
+namespace vnni4 {
+constexpr int kWidth = 16, kTileRows = 4;
+constexpr int64_t kCarry = std::numeric_limits<int64_t>::max() / 2;
+constexpr int tilePanels(int64_t rows) { return rows == 1 ? 4 : 2; }
+template <bool> inline constexpr float kOffset = 0;
+using Bytes = __m512i;
+[[gnu::always_inline]] inline Bytes loadBytes(const uint32_t *p) {
+  return _mm512_loadu_si512(p);
+}
+[[gnu::always_inline]] inline Bytes repeatBytes(const int8_t *p) {
+  int32_t word;
+  std::memcpy(&word, p, 4);
+  return _mm512_set1_epi32(word);
+}
+using Words [[gnu::vector_size(64)]] = int32_t;
+using Sums = __m512i;
+template <bool>
+[[gnu::always_inline]] inline Sums addBytes(Sums sums, Bytes b, Bytes a) {
+  return _mm512_dpbusd_epi32(sums, b, a);
+}
+template <bool> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
+  return reinterpret_cast<Words>(sums);
+}
+#include "runtime/kernels/host/simd/ByteLoops.inc"
+} // namespace vnni4
+#pragma GCC pop_options
+#endif
+
+namespace anywhere {
+constexpr int kWidth = 4, kTileRows = 1;
+constexpr int64_t kCarry = std::numeric_limits<int64_t>::max() / 2;
+constexpr int tilePanels(int64_t) { return 1; }
+template <bool> inline constexpr float kOffset = 0;
+using Words [[gnu::vector_size(16)]] = int32_t;
+struct Bytes {
+  uint8_t bytes[16];
+};
+[[gnu::always_inline]] inline Bytes loadBytes(const uint32_t *p) {
+  Bytes bytes;
+  std::memcpy(&bytes, p, 16);
+  return bytes;
+}
+[[gnu::always_inline]] inline Bytes repeatBytes(const int8_t *p) {
+  Bytes bytes;
+  for (int i = 0; i < 16; i += 4)
+    std::memcpy(bytes.bytes + i, p, 4);
+  return bytes;
+}
+using Sums = Words;
+template <bool>
+inline Sums addBytes(Sums sums, const Bytes &b, const Bytes &a) {
+  for (int i = 0; i < 16; ++i)
+    sums[i / 4] += int32_t(b.bytes[i]) * int8_t(a.bytes[i]);
+  return sums;
+}
+template <bool> inline Words totalOf(Sums sums) { return sums; }
+#include "runtime/kernels/host/simd/ByteLoops.inc"
+} // namespace anywhere
+
+} // namespace
+
+std::span<const ByteLoops *const> supportedByteLoops() {
+#ifdef __x86_64__
+  const auto find = [] {
+    std::pair<std::array<const ByteLoops *, 4>, size_t> found = {};
+    const auto add = [&](bool isThere, const ByteLoops &loops) {
+      if (isThere)
+        found.first[found.second++] = &loops;
+    };
+    const bool isThree = __builtin_cpu_supports("avx2") &&
+                         __builtin_cpu_supports("fma") &&
+                         __builtin_cpu_supports("f16c");
+    add(isThree && __builtin_cpu_supports("avx512f") &&
+            __builtin_cpu_supports("avx512vnni"),
+        vnni4::kLoops);
+    add(isThree && __builtin_cpu_supports("avxvnni"), vnni3::kLoops);
+    add(isThree, bytes3::kLoops);
+    add(true, anywhere::kLoops);
+    return found;
+  };
+  static const auto all = find();
+  return std::span(all.first).first(all.second);
+#else
+  static constexpr const ByteLoops *all[] = {&anywhere::kLoops};
+  return all;
+#endif
+}
+
+const ByteLoops &byteLoops() {
+  static const ByteLoops &fastest = *supportedByteLoops().front();
+  return fastest;
+}
+
+} // namespace shardc::runtime::host
