@@ -95,7 +95,7 @@ public:
 
   void run(int64_t first, int64_t count) {
     for (int64_t p = 0; p < count; ++p)
-      matrix.gatherScales(first + p, scales + p * sizes.scaleStep,
+      matrix.gatherScales(first + p, kGroupPanels, scales + p * sizes.scaleStep,
                           zeros + p * sizes.scaleStep);
     for (int64_t row = 0; row < whole.k; row += sizes.rowsOfGroup)
       multiply(row, std::min(sizes.rowsOfGroup, whole.k - row), first, count);
@@ -104,24 +104,14 @@ public:
 private:
   void gather(int64_t panel, int64_t row, int64_t depth, uint32_t *to) {
     if (matrix.bits() == 8)
-      return matrix.gather(panel, row, depth, to);
-    matrix.gather(panel, row, depth, halves);
+      return matrix.gather(panel, row, depth, kGroupPanels, to);
+    matrix.gather(panel, row, depth, kGroupPanels, halves);
     byteLoops().widen(halves, (depth + 7) / 8, to);
-  }
-
-  /// The next group's columns come while this one is multiplied, each from its
-  /// beginning to its end.
-  void prefetchNext(int64_t row, int64_t depth, int64_t first,
-                    int64_t count) const {
-    for (int64_t p = 0; p < count; ++p)
-      if (p * whole.k / count >= row && p * whole.k / count < row + depth)
-        matrix.prefetch(first + count + p, 0, whole.k);
   }
 
   void multiply(int64_t row, int64_t depth, int64_t first, int64_t count) {
     for (int64_t p = 0; p < count; ++p)
       gather(first + p, row, depth, words + p * sizes.wordStep);
-    prefetchNext(row, depth, first, count);
     const int64_t blockRows = matrix.blockRows(), block = row / blockRows;
     const int64_t ofWord = matrix.rowsOfWord();
     ByteProduct product;

@@ -120,46 +120,19 @@ bool FieldMatrix::read(const KernelCall &call,
 }
 
 void FieldMatrix::gather(int64_t panel, int64_t row, int64_t depth,
-                         uint32_t *to) const {
+                         int64_t ahead, uint32_t *to) const {
   const int64_t first = panel * kPanelColumns * columnStride + row * rowStride;
   const std::byte *at = data.data + first * elementBits / 8;
+  const int64_t columnBytes = columnStride * elementBits / 8;
   if (hasDenseColumns)
-    loops().gatherWords({at, columnStride * elementBits / 8, columnsOf(panel),
-                         (depth * elementBits + 7) / 8, flip},
+    loops().gatherWords({at, columnBytes, columnsOf(panel),
+                         (depth * elementBits + 7) / 8, flip,
+                         ahead * kPanelColumns * columnBytes},
                         to);
-  else
+  else // processors see by themselves how rows follow each other
     loops().gatherRows({at, rowStride * elementBits / 8, columnsOf(panel),
                         depth, elementBits == 4, flip},
                        to);
-}
-
-void FieldMatrix::prefetch(int64_t panel, int64_t row, int64_t depth) const {
-  if (panel * kPanelColumns >= n)
-    return;
-  // Processors see by themselves how rows follow each other.
-  if (hasDenseColumns)
-    prefetchColumns(data, columnStride, panel, row, depth);
-  if (row > 0 || !areBlocksInOrder)
-    return;
-  for (const Parameter *each : {&scale, &zero})
-    if (each->blockStride == 1 && (each == &scale || hasZeros))
-      prefetchColumns(each->view, each->columnStride, panel, blockAt(0),
-                      blocks());
-}
-
-/// Elements that follow each other in each column of a panel.
-void FieldMatrix::prefetchColumns(const TensorView &view, int64_t stride,
-                                  int64_t panel, int64_t first,
-                                  int64_t count) const {
-  const int64_t bits = artifact::elementBits(view.element);
-  const std::byte *at =
-      view.data + (panel * kPanelColumns * stride + first) * bits / 8;
-  const int64_t bytes = (count * bits + 7) / 8;
-  for (int64_t c = 0; c < columnsOf(panel); ++c, at += stride * bits / 8) {
-    for (int64_t byte = 0; byte < bytes; byte += 64)
-      __builtin_prefetch(at + byte, 0, 2);
-    __builtin_prefetch(at + bytes - 1, 0, 2);
-  }
 }
 
 template <typename Read>
@@ -221,7 +194,7 @@ void FieldMatrix::gatherZeros(int64_t panel, float *zeros) const {
   }
 }
 
-void FieldMatrix::gatherScales(int64_t panel, float *scales,
+void FieldMatrix::gatherScales(int64_t panel, int64_t ahead, float *scales,
                                float *zeros) const {
   gatherZeros(panel, zeros);
   const bool isDense = areBlocksInOrder && scale.blockStride == 1 &&
@@ -230,7 +203,8 @@ void FieldMatrix::gatherScales(int64_t panel, float *scales,
     return gatherEach(scale, panel, numberAt, scales);
   const int64_t first = blockAt(0) + panel * kPanelColumns * scale.columnStride;
   loops().gatherWords({scale.view.data + first * 4, scale.columnStride * 4,
-                       columnsOf(panel), blocks() * 4, 0},
+                       columnsOf(panel), blocks() * 4, 0,
+                       ahead * kPanelColumns * scale.columnStride * 4},
                       reinterpret_cast<uint32_t *>(scales));
 }
 

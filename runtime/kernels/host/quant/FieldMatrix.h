@@ -32,12 +32,12 @@ public:
   int64_t scaleStep() const { return (blocks() + 7) / 8 * 8 * kPanelColumns; }
 
   /// Rows [row, row + depth) of a panel as words; `row` is the first of a word.
-  void gather(int64_t panel, int64_t row, int64_t depth, uint32_t *to) const;
-  /// Asks memory for what `gather` is going to read, and with row 0 for what
-  /// gatherScales is; nothing behind the last panel.
-  void prefetch(int64_t panel, int64_t row, int64_t depth) const;
+  /// Memory is asked for those of the panel that is `ahead` panels on.
+  void gather(int64_t panel, int64_t row, int64_t depth, int64_t ahead,
+              uint32_t *to) const;
   /// Scales and zero points of a panel, as numbers.
-  void gatherScales(int64_t panel, float *scales, float *zeros) const;
+  void gatherScales(int64_t panel, int64_t ahead, float *scales,
+                    float *zeros) const;
 
 private:
   bool readFields(const TensorView &matrix);
@@ -48,8 +48,6 @@ private:
     TensorView view;
     int64_t blockStride = 0, columnStride = 0;
   };
-  void prefetchColumns(const TensorView &view, int64_t stride, int64_t panel,
-                       int64_t first, int64_t count) const;
   int64_t columnsOf(int64_t panel) const {
     return std::min(kPanelColumns, n - panel * kPanelColumns);
   }

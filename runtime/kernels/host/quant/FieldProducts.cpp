@@ -61,13 +61,13 @@ public:
 
   void run(int64_t first, int64_t count) {
     for (int64_t p = 0; p < count; ++p)
-      matrix.gatherScales(first + p, scales + p * group.scaleStep,
+      matrix.gatherScales(first + p, group.panels, scales + p * group.scaleStep,
                           zeros + p * group.scaleStep);
     for (int64_t row = 0; row < whole.k; row += kDepthBlock) {
       const FieldPanels fields = fieldsAt(row);
       for (int64_t p = 0; p < count; ++p)
-        matrix.gather(first + p, row, fields.depth, words + p * group.wordStep);
-      prefetchNext(row, first, count);
+        matrix.gather(first + p, row, fields.depth, group.panels,
+                      words + p * group.wordStep);
       if (group.isDecoded)
         multiplyNumbers(fields, row, first, count);
       else
@@ -76,15 +76,6 @@ public:
   }
 
 private:
-  /// What is gathered next comes while this is multiplied.
-  void prefetchNext(int64_t row, int64_t first, int64_t count) const {
-    const int64_t next = row + kDepthBlock;
-    const bool isLast = next >= whole.k;
-    for (int64_t p = 0; p < count; ++p)
-      matrix.prefetch(first + p + (isLast ? count : 0), isLast ? 0 : next,
-                      std::min(kDepthBlock, whole.k - (isLast ? 0 : next)));
-  }
-
   FieldPanels fieldsAt(int64_t row) const {
     const int64_t blockRows = matrix.blockRows(), block = row / blockRows;
     FieldPanels fields;

@@ -26,6 +26,7 @@ struct ColumnWords {
   int64_t count = 0;       ///< 1 to kPanelColumns
   int64_t bytes = 0;       ///< of a column
   uint32_t flip = 0;       ///< bits that are turned over
+  int64_t ahead = 0;       ///< so far on is what is asked of memory meanwhile
 
   int64_t words() const { return (bytes + 3) / 4; }
 };
