@@ -58,7 +58,7 @@ struct ByteScratch {
   }
 };
 
-int64_t groupsOf(int64_t columns) {
+int64_t byteGroups(int64_t columns) {
   const int64_t each = kGroupPanels * kPanelColumns;
   return (columns + each - 1) / each;
 }
@@ -155,13 +155,13 @@ bool takesBytes(const FieldMatrix &matrix) {
 int64_t byteScratchBytes(const FieldMatrix &matrix, int64_t m, int64_t k,
                          int64_t n) {
   const ByteScratch sizes(matrix, m, k);
-  const int64_t threads = std::min(mostThreads(), std::max(groupsOf(n), m));
+  const int64_t threads = std::min(mostThreads(), std::max(byteGroups(n), m));
   return sizes.sizeOfA + threads * sizes.sizeOfThread;
 }
 
 void multiplyBytes(const FieldMatrix &matrix, const PackedProduct &product,
                    std::byte *scratch) {
-  const int64_t m = product.m, groups = groupsOf(product.n);
+  const int64_t m = product.m, groups = byteGroups(product.n);
   const int64_t panels = (product.n + kPanelColumns - 1) / kPanelColumns;
   const ByteScratch sizes(matrix, m, product.k);
   const ByteRows a = sizes.rowsOn(scratch, m);

@@ -138,7 +138,7 @@ private:
   std::byte *numbers;
 };
 
-int64_t groupsOf(int64_t columns, const Group &group) {
+int64_t fieldGroups(int64_t columns, const Group &group) {
   const int64_t each = group.panels * kPanelColumns;
   return (columns + each - 1) / each;
 }
@@ -148,13 +148,13 @@ int64_t groupsOf(int64_t columns, const Group &group) {
 int64_t fieldScratchBytes(const FieldMatrix &matrix, ElementType element,
                           int64_t n, int64_t m) {
   const Group group(matrix, element, m);
-  return std::min(hostThreads(), groupsOf(n, group)) * group.bytes();
+  return std::min(hostThreads(), fieldGroups(n, group)) * group.bytes();
 }
 
 void multiplyFields(const FieldMatrix &matrix, ElementType element,
                     const PackedProduct &product, std::byte *scratch) {
   const Group group(matrix, element, product.m);
-  const int64_t groups = groupsOf(product.n, group);
+  const int64_t groups = fieldGroups(product.n, group);
   const int64_t panels = (product.n + kPanelColumns - 1) / kPanelColumns;
   const int64_t threads = std::min(hostThreads(), groups);
   const auto part = [&](int64_t thread) {
