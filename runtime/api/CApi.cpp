@@ -31,6 +31,10 @@ struct shardrt_state {
   std::unique_ptr<State> state;
 };
 
+struct shardrt_cancellation {
+  std::shared_ptr<Cancellation> cancellation;
+};
+
 namespace {
 
 thread_local std::string lastError;
@@ -52,18 +56,21 @@ template <typename Body> shardrt_status guarded(Body body) {
 }
 
 /// The options of a caller that may know fewer of them, or more.
-Status readOptions(const shardrt_options &given, shardrt_options &options) {
+template <typename Options>
+Status readOptions(const char *function, const char *type, const Options &given,
+                   Options &options) {
   constexpr size_t kMostBytes = 4096; // no version has more: it was not set
   options = {};
   if (given.size < sizeof given.size || given.size > kMostBytes)
-    return argumentError("shardrt_open: options.size is ", given.size,
-                         ", expected sizeof(shardrt_options)");
+    return argumentError(function, ": options.size is ", given.size,
+                         ", expected sizeof(", type, ")");
   std::memcpy(&options, &given, std::min(given.size, sizeof options));
   const char *bytes = reinterpret_cast<const char *>(&given);
   for (size_t at = sizeof options; at < given.size; ++at)
     if (bytes[at] != 0)
-      return argumentError("shardrt_open: an option is set that this version "
-                           "of the library does not know; use a newer one");
+      return argumentError(function,
+                           ": an option is set that this version of the "
+                           "library does not know; use a newer one");
   return Status::ok();
 }
 
@@ -74,7 +81,8 @@ Status openSession(const char *path, const shardrt_options *options,
   SessionOptions from;
   if (options) {
     shardrt_options all;
-    SHARDC_RETURN_IF_ERROR(readOptions(*options, all));
+    SHARDC_RETURN_IF_ERROR(
+        readOptions("shardrt_open", "shardrt_options", *options, all));
     from.weightsRoot = all.weights_root ? all.weights_root : "";
     from.checkReplicas = all.check_replicas != 0;
     from.nativeCode = all.no_kernels == 0;
@@ -97,7 +105,8 @@ Status openSession(const char *path, const shardrt_options *options,
 
 /// `state` may be null.
 Status runSession(shardrt_session *session, shardrt_state *state,
-                  const shardrt_tensor *inputs, size_t numInputs) {
+                  const shardrt_tensor *inputs, size_t numInputs,
+                  const RunOptions &options = {}) {
   if (!session || (numInputs > 0 && !inputs))
     return argumentError("shardrt_run: session and inputs must not be NULL");
   session->inputs.clear();
@@ -125,9 +134,10 @@ Status runSession(shardrt_session *session, shardrt_state *state,
     for (const CacheInfo &cache : session->session->caches())
       session->kept[cache.output] = 1;
   SHARDC_RETURN_IF_ERROR(
-      state ? session->session->run(*state->state, session->inputs,
-                                    session->outputs)
-            : session->session->run(session->inputs, session->outputs));
+      state
+          ? session->session->run(*state->state, session->inputs,
+                                  session->outputs, options)
+          : session->session->run(session->inputs, session->outputs, options));
   session->hasRun = true;
   return Status::ok();
 }
@@ -182,6 +192,24 @@ Status getOutput(const shardrt_session *session, size_t index,
              static_cast<int32_t>(tensor.dims().size()), tensor.dims().data(),
              tensor.data()};
   return Status::ok();
+}
+
+Status runWith(shardrt_session *session, shardrt_state *state,
+               const shardrt_run_options *given, const shardrt_tensor *inputs,
+               size_t numInputs) {
+  RunOptions options;
+  if (given) {
+    shardrt_run_options all;
+    SHARDC_RETURN_IF_ERROR(
+        readOptions("shardrt_run_with", "shardrt_run_options", *given, all));
+    if (all.deadline_ms < 0)
+      return argumentError("shardrt_run_with: deadline_ms is ", all.deadline_ms,
+                           ", expected 0 or more");
+    options.deadline = std::chrono::milliseconds(all.deadline_ms);
+    if (all.cancellation)
+      options.cancellation = all.cancellation->cancellation;
+  }
+  return runSession(session, state, inputs, numInputs, options);
 }
 
 const char *textAt(const std::vector<std::string> &texts, size_t index) {
@@ -289,4 +317,45 @@ shardrt_status shardrt_run_state(shardrt_session *session, shardrt_state *state,
     return state ? runSession(session, state, inputs, numInputs)
                  : argumentError("shardrt_run_state: state must not be NULL");
   });
+}
+
+int shardrt_is_lost(const shardrt_session *session) {
+  return session && session->session->isLost() ? 1 : 0;
+}
+
+shardrt_status shardrt_reopen(shardrt_session *session) {
+  return guarded([&] {
+    if (!session)
+      return argumentError("shardrt_reopen: session must not be NULL");
+    session->hasRun = false;
+    return session->session->reopen();
+  });
+}
+
+shardrt_status
+shardrt_cancellation_create(shardrt_cancellation **cancellation) {
+  return guarded([&] {
+    if (!cancellation)
+      return argumentError(
+          "shardrt_cancellation_create: cancellation must not be NULL");
+    *cancellation = new shardrt_cancellation{std::make_shared<Cancellation>()};
+    return Status::ok();
+  });
+}
+
+void shardrt_cancellation_destroy(shardrt_cancellation *cancellation) {
+  delete cancellation;
+}
+
+void shardrt_cancel(shardrt_cancellation *cancellation) {
+  if (cancellation)
+    cancellation->cancellation->cancel();
+}
+
+shardrt_status shardrt_run_with(shardrt_session *session, shardrt_state *state,
+                                const shardrt_run_options *options,
+                                const shardrt_tensor *inputs,
+                                size_t numInputs) {
+  return guarded(
+      [&] { return runWith(session, state, options, inputs, numInputs); });
 }

@@ -44,7 +44,7 @@ Status openReplicas(const std::string &artifact, const SessionOptions &options,
   constexpr int kAttempts = 10;
   for (int attempt = 1;; ++attempt) {
     const auto before = folderAt(artifact);
-    const Status status = Replicas::open(artifact, options, replicas);
+    const Status status = Replicas::open(artifact, options, nullptr, replicas);
     // Processes have to open the same one.
     if (status.isOk() || options.processes || attempt == kAttempts ||
         folderAt(artifact) == before)
@@ -77,9 +77,11 @@ private:
   Function function;
 };
 
-Session::Session(std::unique_ptr<Replicas> replicas,
+Session::Session(std::string folder, const SessionOptions &options,
+                 std::unique_ptr<Replicas> replicas,
                  std::shared_ptr<WeightCallback> onWeight)
-    : replicas(std::move(replicas)), onWeight(std::move(onWeight)) {}
+    : folder(std::move(folder)), options(options),
+      replicas(std::move(replicas)), onWeight(std::move(onWeight)) {}
 
 Session::~Session() {
   if (!replicas || (!replicas->isForked() && !replicas->isStuck()))
@@ -104,10 +106,33 @@ Status Session::open(const std::string &artifact, const SessionOptions &options,
     std::unique_ptr<Replicas> replicas;
     const Status status = openReplicas(artifact, complete, replicas);
     if (status.isOk())
-      session.reset(new Session(std::move(replicas), std::move(onWeight)));
+      session.reset(new Session(artifact, complete, std::move(replicas),
+                                std::move(onWeight)));
     else if (onWeight)
       onWeight->close();
     return status;
+  });
+}
+
+Status Session::reopen(Processes *again) {
+  return withoutExceptions([&] {
+    SHARDC_RETURN_IF_ERROR(replicas->checkProcess());
+    if (!again != !options.processes)
+      return argumentError(
+          again ? "the ranks of this session are threads: there are no "
+                  "processes to open it again with"
+                : "where ranks are processes, they join() again first");
+    SessionOptions changed = options;
+    changed.processes = again;
+    replicas->forgetStates();
+    std::unique_ptr<Replicas> other;
+    SHARDC_RETURN_IF_ERROR(
+        Replicas::open(folder, changed, replicas->ownArtifact, other));
+    std::swap(replicas, other);
+    options = changed;
+    if (other->isStuck())
+      (void)other.release(); // a thread still uses it
+    return Status::ok();
   });
 }
 
@@ -126,7 +151,7 @@ int Session::numReplicas() const {
 }
 
 bool Session::isLost() const {
-  return replicas->isStuck() || replicas->world.hasFailed();
+  return replicas->isStuck() || replicas->world.isLost();
 }
 
 int Session::numStages() const { return replicas->artifact.numStages(); }
@@ -141,17 +166,19 @@ bool Session::isCausal() const {
 }
 
 Status Session::run(std::span<const InputTensor> inputs,
-                    std::span<Tensor> outputs) {
+                    std::span<Tensor> outputs, const RunOptions &options) {
   const PipelineRequest request{inputs, outputs};
-  return withoutExceptions([&] { return replicas->run({&request, 1}); });
+  return withoutExceptions(
+      [&] { return replicas->run({&request, 1}, options); });
 }
 
-Status Session::run(std::span<const Request> requests) {
+Status Session::run(std::span<const Request> requests,
+                    const RunOptions &options) {
   return withoutExceptions([&] {
     std::vector<PipelineRequest> all;
     for (const Request &request : requests)
       all.push_back({request.inputs, request.outputs});
-    return replicas->run(all);
+    return replicas->run(all, options);
   });
 }
 
@@ -237,12 +264,13 @@ Status Session::createState(int64_t capacity, std::unique_ptr<State> &state) {
 }
 
 Status Session::run(State &state, std::span<const InputTensor> inputs,
-                    std::span<Tensor> outputs) {
+                    std::span<Tensor> outputs, const RunOptions &options) {
   const Request request{inputs, outputs};
-  return run(state, {&request, 1});
+  return run(state, {&request, 1}, options);
 }
 
-Status Session::run(State &state, std::span<const Request> steps) {
+Status Session::run(State &state, std::span<const Request> steps,
+                    const RunOptions &options) {
   if (&state.session != this)
     return argumentError("the state is another session's");
   if (page() == 0 && steps.size() > 1)
@@ -253,7 +281,7 @@ Status Session::run(State &state, std::span<const Request> steps) {
     requests.clear();
     for (const Request &step : steps)
       requests.push_back({step.inputs, step.outputs});
-    return replicas->runWith(*state.kept);
+    return replicas->runWith(*state.kept, options);
   });
 }
 

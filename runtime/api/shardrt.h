@@ -47,7 +47,9 @@ typedef enum {
   SHARDRT_MISMATCH = 1,         /* outputs differ from the expected ones */
   SHARDRT_INVALID_ARGUMENT = 2, /* an argument or an input tensor */
   SHARDRT_MODEL = 3,            /* not returned by the runtime */
-  SHARDRT_ARTIFACT = 4          /* artifact, weights, guard, run time */
+  SHARDRT_ARTIFACT = 4,         /* artifact, weights, guard, run time */
+  SHARDRT_CANCELLED = 6,        /* by shardrt_cancel */
+  SHARDRT_DEADLINE = 7          /* the run was not done in time */
 } shardrt_status;
 
 typedef enum {
@@ -106,6 +108,12 @@ shardrt_status shardrt_open(const char *artifact,
                             const shardrt_options *options,
                             shardrt_session **session);
 void shardrt_close(shardrt_session *session); /* NULL is fine */
+/* Whether nothing runs any more: a rank no longer answers. */
+int shardrt_is_lost(const shardrt_session *session);
+/* Opens the same artifact again in place; weights stay where they are. States
+ * of before are lost: runs with them are SHARDRT_INVALID_ARGUMENT. After an
+ * error the session is as it was. */
+shardrt_status shardrt_reopen(shardrt_session *session);
 
 size_t shardrt_num_inputs(const shardrt_session *session);
 size_t shardrt_num_outputs(const shardrt_session *session);
@@ -150,6 +158,29 @@ shardrt_status shardrt_state_memory(const shardrt_state *state, size_t index,
 shardrt_status shardrt_run_state(shardrt_session *session, shardrt_state *state,
                                  const shardrt_tensor *inputs,
                                  size_t num_inputs);
+
+/* Ends runs from another thread. The caller owns it, and destroys it when none
+ * runs with it any more. */
+typedef struct shardrt_cancellation shardrt_cancellation;
+shardrt_status shardrt_cancellation_create(shardrt_cancellation **cancellation);
+void shardrt_cancellation_destroy(shardrt_cancellation *cancellation);
+/* Runs that have it end with SHARDRT_CANCELLED, now and later. From any thread;
+ * not from a handler of signals. NULL is fine. */
+void shardrt_cancel(shardrt_cancellation *cancellation);
+
+typedef struct {
+  size_t size;         /* sizeof(shardrt_run_options): as shardrt_options */
+  int64_t deadline_ms; /* then the run ends with SHARDRT_DEADLINE; 0: none */
+  shardrt_cancellation *cancellation; /* NULL: none */
+} shardrt_run_options;
+
+/* As shardrt_run, or with a state (which may be NULL) as shardrt_run_state.
+ * `options` may be NULL. Of a run that ended early the session takes no harm;
+ * its state is as before. */
+shardrt_status shardrt_run_with(shardrt_session *session, shardrt_state *state,
+                                const shardrt_run_options *options,
+                                const shardrt_tensor *inputs,
+                                size_t num_inputs);
 
 #ifdef __cplusplus
 }

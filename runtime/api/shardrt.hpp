@@ -40,6 +40,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/cache/StateMemory.h"
 #include "runtime/device/DeviceLimits.h"
+#include "runtime/launch/RunOptions.h"
 #include "runtime/launch/SessionOptions.h"
 #include "runtime/stage/Statistics.h"
 #include "runtime/tensor/Tensor.h"
@@ -96,12 +97,22 @@ public:
                      std::unique_ptr<Session> &session);
   ~Session();
 
+  /// Opens the same artifact again in place, after isLost() say; nothing else
+  /// uses the session meanwhile, which after an error is as it was. Weights stay
+  /// mapped; the first runs arrange them for their kernels again, and other
+  /// devices get their copies. Ranks that hang are left behind with what they
+  /// use. States are lost: a run with one is InvalidArgument. Where ranks are processes, all of them do this once
+  /// they have joined again, those that are left and those that took the place of
+  /// others (which open() it): session/Processes.h.
+  Status reopen(Processes *again = nullptr);
+
   const std::vector<TensorInfo> &inputs() const;
   const std::vector<TensorInfo> &outputs() const;
   int worldSize() const;
   int numReplicas() const;
   int numStages() const; ///< of each replica
-  /// Nothing runs any more: a rank no longer answers, or a process has failed.
+  /// Nothing runs any more, until it is opened again: a rank no longer answers,
+  /// or a process is gone.
   bool isLost() const;
   const std::string &tolerance() const; ///< "f32", "low" or "quant"
 
@@ -113,14 +124,16 @@ public:
   bool isCausal() const;
 
   /// Runs one request. `outputs` has one tensor for each output, in order.
-  /// InvalidArgument: the inputs do not fit; Artifact: everything else. After
-  /// an error the next run starts afresh, unless the message says that a rank
-  /// no longer answers.
-  Status run(std::span<const InputTensor> inputs, std::span<Tensor> outputs);
+  /// InvalidArgument: the inputs do not fit; Cancelled and Deadline: as `options`
+  /// say; Artifact: everything else. An error, of whatever rank or process, ends
+  /// this request: the next run starts afresh, unless the session isLost().
+  Status run(std::span<const InputTensor> inputs, std::span<Tensor> outputs,
+             const RunOptions &options = {});
 
   /// Where ranks are processes, rank 0 is called as above; in all others this
   /// does what rank 0 does, until its session is closed: then it returns. Their
-  /// inputs come from rank 0. An error is that of all.
+  /// inputs come from rank 0. So is a request that fails: this goes on. An error
+  /// is that of all, and the session is lost.
   Status follow();
   /// Of a process that follows, by rank: the caches of the state that was used
   /// last.
@@ -128,7 +141,7 @@ public:
 
   /// Runs several requests: spread over replicas, and several at a time where
   /// there are stages. The first error; the outputs are then undefined.
-  Status run(std::span<const Request> requests);
+  Status run(std::span<const Request> requests, const RunOptions &options = {});
 
   /// Which inputs and outputs a state keeps; none if the model has no cache.
   std::vector<CacheInfo> caches() const;
@@ -137,14 +150,16 @@ public:
   Status createState(int64_t capacity, std::unique_ptr<State> &state);
   /// As run without it, but `inputs` are without past, and outputs that the
   /// state keeps are left as they are. InvalidArgument also where the state is
-  /// full, or a step comes before the prompt that it goes on from; the state is
-  /// then as before. After any other error it is too, but a cache that the run
-  /// was about to set is empty.
+  /// full, or a step comes before the prompt that it goes on from. After an error
+  /// the state is as before, on all ranks; but empty where the run was about to
+  /// set its caches. Where ranks are processes one may fail in what rank 0 has
+  /// called done: the next run with that state says that it is lost.
   Status run(State &state, std::span<const InputTensor> inputs,
-             std::span<Tensor> outputs);
+             std::span<Tensor> outputs, const RunOptions &options = {});
   /// Several steps of rows on one pool of pages, one behind the other in the
   /// stages. InvalidArgument of a model for requests.
-  Status run(State &state, std::span<const Request> steps);
+  Status run(State &state, std::span<const Request> steps,
+             const RunOptions &options = {});
 
   // About the last successful run, and the ranks of this process; empty before
   // it.
@@ -167,8 +182,11 @@ public:
 
 private:
   friend class State;
-  Session(std::unique_ptr<Replicas> replicas,
+  Session(std::string folder, const SessionOptions &options,
+          std::unique_ptr<Replicas> replicas,
           std::shared_ptr<WeightCallback> onWeight);
+  const std::string folder;
+  SessionOptions options; ///< complete
   std::unique_ptr<Replicas> replicas;
   std::shared_ptr<WeightCallback> onWeight; ///< null: nobody is told
 };

@@ -22,6 +22,8 @@ enum class StatusCode : int {
   Artifact = 4,        ///< artifact, changed weights, guard, run time
   Unsupported = 5,     ///< within a run: a kernel does not take such operands,
                        ///< and has not begun
+  Cancelled = 6,       ///< whoever asked for it wants it no more
+  Deadline = 7,        ///< it was not done in time
 };
 
 class [[nodiscard]] Status {

@@ -58,6 +58,7 @@ void CacheState::reset() {
   // The next sequence may come in another batch.
   for (Entry &entry : entries)
     entry.dims.clear();
+  overwrittenBy = 0;
   // Its memory stays, for a sequence that is as large.
   for (auto &ofRank : parts)
     for (Part &part : ofRank) {
@@ -186,8 +187,10 @@ Status CacheState::prepare(const artifact::Program &program,
   SHARDC_RETURN_IF_ERROR(sizeParts(program, scalars));
   views.try_emplace(&program, program);
   for (uint32_t c = 0; c < entries.size(); ++c)
-    if (program.caches()->Get(c)->kind() == artifact::CacheKind_Set)
+    if (program.caches()->Get(c)->kind() == artifact::CacheKind_Set) {
       entries[c].dims.clear();
+      overwrittenBy = runs + 1;
+    }
   return Status::ok();
 }
 
@@ -365,12 +368,20 @@ void CacheState::advance(const artifact::Program &program,
   ++runs;
   for (uint32_t c = 0; c < entries.size(); ++c) {
     const artifact::CachePair *pair = program.caches()->Get(c);
+    entries[c].before = entries[c].dims;
     if (pair->kind() == artifact::CacheKind_Keep)
       continue;
     entries[c].dims.clear();
     for (uint32_t dim : *program.outputs()->Get(pair->output())->dims())
       entries[c].dims.push_back(scalars[dim]);
   }
+}
+
+/// What ranks have of it is coming with a run that never counts.
+void CacheState::undo() {
+  --runs;
+  for (Entry &entry : entries)
+    entry.dims = entry.before;
 }
 
 } // namespace shardc::runtime

@@ -88,6 +88,12 @@ public:
                 std::span<const int64_t> scalars);
   void advance(const artifact::Program &program,
                std::span<const int64_t> scalars);
+  /// Takes back the last advance, for a run that others could not end, and that
+  /// no other one has followed. What a program had set is held no more.
+  void undo();
+  /// Whether a program sets what it holds, and has begun to: what was there
+  /// before is gone.
+  bool isOverwritten() const { return overwrittenBy == runs + 1; }
 
 private:
   struct Entry {
@@ -95,6 +101,7 @@ private:
     int64_t dim;               ///< that grows, or -1
     std::vector<int64_t> dims; ///< of what is held, global; empty: nothing
     std::vector<int64_t> past; ///< sizes for the run at hand
+    std::vector<int64_t> before = {}; ///< of what was held before the last run
   };
   struct Held {
     std::vector<OwnedRuns> dims;
@@ -139,7 +146,8 @@ private:
   static uint64_t nextPlacement();
 
   uint64_t placed = nextPlacement();
-  uint64_t runs = 0; ///< that advance counted
+  uint64_t runs = 0;          ///< that advance counted
+  uint64_t overwrittenBy = 0; ///< the run that will be so many
   std::vector<Entry> entries;
   const std::vector<Device *> devices;  ///< by rank; null: not here
   std::vector<std::vector<Part>> parts; ///< by rank and cache

@@ -1,6 +1,7 @@
 #include "runtime/launch/RankThreads.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/launch/QuietThread.h"
 
 #include <chrono>
 #include <system_error>
@@ -21,7 +22,7 @@ Status RankThreads::start(int ranks, std::function<void(int)> first) {
   // std::thread reports a failure by an exception only; it ends here.
   try {
     for (int rank = 0; rank < ranks; ++rank)
-      threads.emplace_back([this, rank] { loop(rank); });
+      threads.push_back(quietThread([this, rank] { loop(rank); }));
   } catch (const std::system_error &error) {
     return artifactError("cannot start the threads of ", ranks,
                          " ranks: ", error.what(),

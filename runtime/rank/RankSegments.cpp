@@ -35,6 +35,11 @@ Status Rank::prepareSegment(size_t number) {
 
 /// Where it was bound to other sizes, what they changed is bound again.
 Status Rank::bindPlan(size_t number, SegmentPlan &segment) {
+  struct Planning {
+    explicit Planning(std::atomic<bool> &plans) : plans(plans) { plans = true; }
+    ~Planning() { plans = false; }
+    std::atomic<bool> &plans;
+  } const planning(progress.plans);
   segment.isReady = false;
   const PlanContext context = contextOf(number);
   const RankResources resources = resourcesOf(*active);

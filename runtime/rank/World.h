@@ -25,8 +25,16 @@ struct World {
   bool holds(int worldRank) const {
     return !transport || transport->rank() == worldRank;
   }
-  /// The run of all processes has.
-  bool hasFailed() const { return transport && transport->failed(); }
+  /// Nothing runs any more: a process is gone, or has given up.
+  bool isLost() const { return transport && transport->failed(); }
+  /// That, or the request at hand has failed in some process.
+  bool hasFailed() const {
+    return transport && (transport->failed() || transport->requestFailed());
+  }
+  Status failure() const {
+    return transport->failed() ? transport->failure()
+                               : transport->requestFailure();
+  }
   bool getsOutputs() const { return holds(0); }
   /// Changes as long as some process gets on, as far as this one knows.
   uint64_t progress() const {
@@ -35,9 +43,10 @@ struct World {
                      : 0;
   }
 
-  /// The error with which the run ends: with processes, everywhere.
+  /// The error with which the request ends: with processes, everywhere. Where
+  /// none is at hand, all ends.
   Status ended(const Status &status) const {
-    return status.isOk() || !transport ? status : transport->abort(status);
+    return status.isOk() || !transport ? status : transport->end(status);
   }
 };
 

@@ -30,6 +30,8 @@ struct RankProgress {
   std::atomic<uint64_t> steps = 0; ///< instructions since it was opened
   /// Memory of the caller is read or written: see CallersMemory.
   std::atomic<bool> borrows = false;
+  /// It binds a plan, however long that takes: it does not hang.
+  std::atomic<bool> plans = false;
 
   void leave() { current.store(nullptr, std::memory_order_release); }
 };

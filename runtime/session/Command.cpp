@@ -65,9 +65,10 @@ int64_t Command::bytes() const {
 }
 
 void append(const Command &command, std::vector<int64_t> &words) {
-  words.insert(words.end(), {static_cast<int64_t>(command.kind), command.state,
-                             command.copy, command.replica, command.capacity,
-                             static_cast<int64_t>(command.requests.size())});
+  words.insert(words.end(),
+               {static_cast<int64_t>(command.kind), command.number,
+                command.state, command.copy, command.replica, command.capacity,
+                static_cast<int64_t>(command.requests.size())});
   for (const CommandRequest &request : command.requests) {
     words.push_back(static_cast<int64_t>(request.size()));
     for (const CommandInput &input : request) {
@@ -83,6 +84,7 @@ Status decode(std::span<const int64_t> words, Command &command) {
   Reader from(words);
   command.kind = static_cast<Command::Kind>(
       from.take(static_cast<int64_t>(Command::Kind::End)));
+  command.number = from.take();
   command.state = from.take();
   command.copy = from.take();
   command.replica = from.take();

@@ -3,8 +3,8 @@
 // Rank 0 alone is called by users; the others do what it says, in its order: run
 // requests, make, copy, empty and drop states. As words:
 //
-//   run   state 7  copy  replica  capacity  1 request   1 input
-//   0     7        0     0        0         1           1
+//   run   number 3  state 7  copy  replica  capacity  1 request   1 input
+//   0     3         7        0     0        0         1           1
 //   input 2   element int64   rank 2   dims [1, 5]
 //   2         7               2        1 5
 //
@@ -47,6 +47,7 @@ struct Command {
     End, ///< the session is closed
   };
   Kind kind = Kind::Run;
+  int64_t number = 0;          ///< of a run: see transport/Settlement.h
   int64_t state = 0, copy = 0; ///< by number; 0: without
   int64_t replica = 0, capacity = 0;
   std::vector<CommandRequest> requests = {};

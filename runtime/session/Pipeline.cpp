@@ -88,8 +88,9 @@ Status Pipeline::describeOutputs() {
   return Status::ok();
 }
 
-Status Pipeline::run(std::span<const PipelineRequest> whole) {
+Status Pipeline::run(std::span<const PipelineRequest> whole, RunEnd *newEnd) {
   std::lock_guard lock(mutex);
+  end = newEnd;
   if (artifact.manifest().microBatches == 1)
     return runParts(whole);
   parts.resize(std::max(parts.size(), whole.size()));
@@ -136,10 +137,13 @@ Status Pipeline::runParts(std::span<const PipelineRequest> newRequests) {
   stageChannels.reset();
   if (links)
     links->reset();
-  if (stages.size() == 1)
-    runStage(0);
-  else // a stage that fails wakes the others
-    threads.run(runs, [] { return false; });
+  {
+    const RunEnd::Watch watch(end, [this](const Status &why) { failAll(why); });
+    if (stages.size() == 1)
+      runStage(0);
+    else // a stage that fails wakes the others
+      threads.run(runs, [] { return false; });
+  }
   Status status = finish(requests);
   hasFailed = !status.isOk();
   for (auto &stage : stages)
@@ -201,7 +205,7 @@ void Pipeline::runStage(int stage) {
       state = (*requests[r].states)[s];
     try {
       statuses[s] =
-          stages[s]->run(given[r], requests[r].outputs, std::move(state));
+          stages[s]->run(given[r], requests[r].outputs, std::move(state), end);
     } catch (const std::exception &error) {
       statuses[s] = artifactError("stage ", stage, ": ", error.what());
     }
@@ -223,21 +227,43 @@ void Pipeline::failStage(int stage) {
     links->fail(status);
 }
 
+void Pipeline::failAll(const Status &why) {
+  const Status status = world.ended(why);
+  for (auto &stage : stages)
+    stage->fail(status);
+  stageChannels.abort(status);
+  if (links)
+    links->fail(status);
+}
+
 /// The error of the stage that failed first: the others got it from there.
 Status Pipeline::finish(std::span<const PipelineRequest> done) {
   auto failed = std::find_if(statuses.begin(), statuses.end(),
                              [](const Status &s) { return !s.isOk(); });
   if (failed == statuses.end())
     return Status::ok();
-  // Stages that are ahead of it have appended what the others have not.
-  for (size_t r = 0; r < done.size(); ++r) {
-    const bool isPartly = std::any_of(finished.begin(), finished.end(),
-                                      [&](size_t n) { return n > r; });
-    for (size_t s = 0; done[r].states && isPartly && s < stages.size(); ++s)
-      if ((*done[r].states)[s])
-        (*done[r].states)[s]->reset();
-  }
+  // Of a pool nothing counts but what sequences say of their pages.
+  for (size_t r = 0; r < done.size() && artifact.manifest().page == 0; ++r)
+    if (done[r].states)
+      takeBack(r);
   return *failed;
+}
+
+/// Stages that are ahead have appended what the others have not; and what one
+/// of them has overwritten is gone for all.
+void Pipeline::takeBack(size_t request) {
+  StageStates &states = *requests[request].states;
+  bool isGone = false;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    if (!states[s])
+      continue;
+    if (finished[s] > request)
+      states[s]->undo();
+    isGone |= states[s]->isOverwritten();
+  }
+  for (const auto &caches : states)
+    if (caches && isGone)
+      caches->reset();
 }
 
 Status Pipeline::createStates(int64_t capacity, StageStates &states) {
@@ -265,6 +291,16 @@ Status Pipeline::createStates(int64_t capacity, StageStates &states) {
       SHARDC_RETURN_IF_ERROR(stage->createState(capacity, states.back()));
   }
   return Status::ok();
+}
+
+bool Pipeline::setsCaches() const {
+  for (const auto &stage : stages)
+    for (const artifact::Program *program : stage->allPrograms())
+      if (const auto *pairs = program->caches())
+        for (const artifact::CachePair *pair : *pairs)
+          if (pair->kind() == artifact::CacheKind_Set)
+            return true;
+  return false;
 }
 
 std::vector<CacheInfo> Pipeline::caches() const {

@@ -35,9 +35,10 @@ public:
                      std::unique_ptr<Pipeline> &pipeline);
 
   /// Runs all requests, several at a time where there are several stages; after
-  /// an error all of them have failed. A state is that of one request at most, but
-  /// for pools of pages.
-  Status run(std::span<const PipelineRequest> requests);
+  /// an error all of them have failed, and states are as before; but empty where
+  /// a program had begun to set them. A state is that of one request at most, but
+  /// for pools of pages. `end`: null where nobody ends it.
+  Status run(std::span<const PipelineRequest> requests, RunEnd *end);
   Status createStates(int64_t capacity, StageStates &states);
   /// What is wrong with a request by itself, before any stage has it.
   /// `ordered`, by input of the model, are its tensors in `all`: the request's,
@@ -52,6 +53,8 @@ public:
   }
   const std::vector<TensorInfo> &outputs() const { return outputInfos; }
   std::vector<CacheInfo> caches() const;
+  /// Whether some program sets caches, whatever they held.
+  bool setsCaches() const;
 
   /// A rank never came back: nothing here may be destroyed any more. So is what
   /// a failed open hands over.
@@ -74,7 +77,9 @@ private:
   void runStep(int stage);  ///< never throws
   void runStage(int stage); ///< all requests; never throws
   void failStage(int stage);
+  void failAll(const Status &why); ///< from any thread
   Status finish(std::span<const PipelineRequest> requests);
+  void takeBack(size_t request);
 
   /// What the stages' threads call.
   struct Job {
@@ -97,6 +102,7 @@ private:
   std::vector<PipelineRequest> allParts;
   std::vector<char> isBatch; ///< by input of the request
   std::span<const PipelineRequest> requests;
+  RunEnd *end = nullptr;                       ///< null: nobody ends it
   std::vector<std::vector<InputTensor>> given; ///< by request, with past
   std::vector<InputTensor> past;               ///< of one, of a stage
   std::vector<Status> statuses;                ///< by stage

@@ -15,9 +15,21 @@
 //   if (processes) status = processes->conclude(status);
 //   if (!processes || processes->isSpeaker()) print(status);
 //
-// Rank 0 has the inputs, and gets the outputs. An error of a run ends all
-// processes' runs with the same error, for good; what is wrong with a request by
-// itself (a name, a type) is an error of that request alone.
+// Rank 0 has the inputs, and gets the outputs. An error of a request, on any
+// rank, ends that request everywhere, and the next one runs; so do a deadline and
+// a cancellation, which rank 0 has. (On devices other than the host an error of a
+// run still ends all.)
+//
+// A process that is gone, or whose rank no longer answers, ends the session of
+// all: Session::isLost(), and follow() returns. Those that are left can go on
+// with others in place of those that are not, which are started as any process
+// is; weights stay mapped:
+//
+//   std::unique_ptr<Processes> again;                      // in all processes
+//   SHARDC_RETURN_IF_ERROR(Processes::join({}, again));    // a new rendezvous
+//   SHARDC_RETURN_IF_ERROR(session->reopen(again.get()));  // or open()
+//   processes = std::move(again);
+//   ... run or follow, as before ...
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_SESSION_PROCESSES_H

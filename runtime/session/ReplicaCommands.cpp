@@ -20,7 +20,7 @@ Status Replicas::checkLeads() const {
                        ": rank 0 says what is run; call follow()");
 }
 
-/// A session of one process has nobody to tell. With oneAtATime held.
+/// A session of one process has nobody to tell. In its turn.
 Status Replicas::tell(const Command &command,
                       std::span<const void *const> data) {
   if (!processes)
@@ -28,6 +28,37 @@ Status Replicas::tell(const Command &command,
   if (world.transport->failed())
     return world.transport->failure();
   return world.ended(commands->send(command, data));
+}
+
+void Replicas::remember(KeptState &state) { known[state.number] = &state; }
+
+Status Replicas::checkState(const KeptState &state) const {
+  return state.owner == id
+             ? state.lost
+             : argumentError("the state is of before the session was opened "
+                             "again, and lost; create another one");
+}
+
+Status Replicas::leadRun(Command &command, KeptState *state,
+                         std::span<const PipelineRequest> requests,
+                         RunEnd *end) {
+  const Turn mine(*this, end);
+  SHARDC_RETURN_IF_ERROR(mine.status());
+  SHARDC_RETURN_IF_ERROR(settle()); // of a request before
+  if (state)
+    SHARDC_RETURN_IF_ERROR(checkState(*state));
+  SHARDC_RETURN_IF_ERROR(describe(requests, command));
+  const uint64_t number =
+      std::max(world.transport->lastRequest(), givenUpUntil) + 1;
+  command.number = static_cast<int64_t>(number);
+  SHARDC_RETURN_IF_ERROR(asAll([&] { return tell(command, commandData); }));
+  auto body = [&] {
+    return withFiles([&] {
+      return state ? runTurn(state->replica, requests, end)
+                   : runShares(requests, end);
+    });
+  };
+  return runRequest(number, state, std::ref(body)); // so it allocates nothing
 }
 
 /// What is wrong with requests by themselves is found before anybody is told:
@@ -56,6 +87,7 @@ Status Replicas::describe(std::span<const PipelineRequest> requests,
 Status Replicas::makeState(int64_t number, size_t replica, int64_t capacity,
                            std::unique_ptr<KeptState> &state) {
   auto made = std::make_unique<KeptState>();
+  made->owner = id;
   made->number = number;
   made->replica = replica;
   made->capacity = capacity;
@@ -70,6 +102,8 @@ Status Replicas::makeCopy(const KeptState &state, int64_t number,
   std::unique_ptr<KeptState> made;
   SHARDC_RETURN_IF_ERROR(
       makeState(number, state.replica, state.capacity, made));
+  made->lastBegun = state.lastBegun;
+  made->lastDone = state.lastDone;
   for (size_t s = 0; s < state.stages.size(); ++s)
     if (state.stages[s])
       SHARDC_RETURN_IF_ERROR(state.stages[s]->copyTo(*made->stages[s]));
@@ -77,16 +111,17 @@ Status Replicas::makeCopy(const KeptState &state, int64_t number,
   return Status::ok();
 }
 
-static void resetCaches(KeptState &state) {
-  for (auto &caches : state.stages)
+void KeptState::reset() {
+  for (auto &caches : stages)
     if (caches)
       caches->reset();
+  lost = Status::ok();
 }
 
 Status Replicas::createState(int64_t capacity,
                              std::unique_ptr<KeptState> &state) {
   SHARDC_RETURN_IF_ERROR(checkLeads());
-  std::lock_guard lock(oneAtATime);
+  const Turn mine(*this);
   std::unique_ptr<KeptState> made;
   SHARDC_RETURN_IF_ERROR(
       makeState(++lastState, turn++ % pipelines.size(), capacity, made));
@@ -94,6 +129,7 @@ Status Replicas::createState(int64_t capacity,
                                .state = made->number,
                                .replica = static_cast<int64_t>(made->replica),
                                .capacity = capacity}));
+  remember(*made);
   state = std::move(made);
   return Status::ok();
 }
@@ -101,30 +137,45 @@ Status Replicas::createState(int64_t capacity,
 Status Replicas::copyState(const KeptState &state,
                            std::unique_ptr<KeptState> &copy) {
   SHARDC_RETURN_IF_ERROR(checkLeads());
-  std::lock_guard lock(oneAtATime);
+  const Turn mine(*this);
   std::unique_ptr<KeptState> made;
+  SHARDC_RETURN_IF_ERROR(settle()); // it may say that the state is lost
+  SHARDC_RETURN_IF_ERROR(checkState(state));
   SHARDC_RETURN_IF_ERROR(makeCopy(state, ++lastState, made));
   SHARDC_RETURN_IF_ERROR(tell({.kind = Command::Kind::CopyState,
                                .state = state.number,
                                .copy = made->number}));
+  remember(*made);
   copy = std::move(made);
   return Status::ok();
 }
 
+void Replicas::forgetStates() {
+  const Turn mine(*this);
+  for (auto &[number, state] : known)
+    state->stages.clear();
+  known.clear();
+}
+
 Status Replicas::resetState(KeptState &state) {
+  if (state.owner != id)
+    return Status::ok(); // the next run says so
   if (!isLeading || isForked()) {
-    resetCaches(state);
+    state.reset();
     return Status::ok();
   }
-  std::lock_guard lock(oneAtATime);
-  resetCaches(state);
+  const Turn mine(*this);
+  state.reset();
   return tell({.kind = Command::Kind::ResetState, .state = state.number});
 }
 
 void Replicas::dropState(std::unique_ptr<KeptState> state) {
-  if (!state || !isLeading || isForked())
+  if (!state || state->owner != id || isForked())
     return;
-  std::lock_guard lock(oneAtATime);
+  const Turn mine(*this);
+  known.erase(state->number);
+  if (!isLeading)
+    return;
   (void)tell({.kind = Command::Kind::DropState, .state = state->number});
 }
 
@@ -137,7 +188,7 @@ Status Replicas::follow() {
   if (!processes || processes->rank() == 0)
     return argumentError(processes ? "rank 0 is the one that others follow"
                                    : "there is no other process to follow");
-  std::lock_guard lock(oneAtATime);
+  const Turn mine(*this);
   Command command;
   while (true) {
     SHARDC_RETURN_IF_ERROR(asAll([&] {
@@ -168,16 +219,24 @@ Status Replicas::obey(const Command &command,
   case Command::Kind::CreateState:
     if (command.replica >= static_cast<int64_t>(pipelines.size()))
       return artifactError("rank 0 names a replica that there is not");
-    return makeState(command.state, static_cast<size_t>(command.replica),
-                     command.capacity, states[command.state]);
+    SHARDC_RETURN_IF_ERROR(makeState(command.state,
+                                     static_cast<size_t>(command.replica),
+                                     command.capacity, states[command.state]));
+    remember(*states[command.state]);
+    return Status::ok();
   case Command::Kind::CopyState:
+    SHARDC_RETURN_IF_ERROR(settle()); // it may take back what is copied
     SHARDC_RETURN_IF_ERROR(findState(command.state, state));
-    return makeCopy(*state, command.copy, states[command.copy]);
+    SHARDC_RETURN_IF_ERROR(
+        makeCopy(*state, command.copy, states[command.copy]));
+    remember(*states[command.copy]);
+    return Status::ok();
   case Command::Kind::ResetState:
     SHARDC_RETURN_IF_ERROR(findState(command.state, state));
-    resetCaches(*state);
+    state->reset();
     return Status::ok();
   case Command::Kind::DropState:
+    known.erase(command.state);
     states.erase(command.state);
     return Status::ok();
   case Command::Kind::End:
@@ -208,12 +267,18 @@ Status Replicas::obeyRun(const Command &command,
     requests.push_back(
         {inputs[r], outputs[r], state ? &state->stages : nullptr});
   }
-  const Status status = withFiles([&] {
-    return state ? runTurn(state->replica, requests) : runShares(requests);
-  });
+  // Its error is rank 0's to tell, as long as processes go on.
+  auto body = [&] {
+    return withFiles([&] {
+      return state ? runTurn(state->replica, requests, nullptr)
+                   : runShares(requests, nullptr);
+    });
+  };
+  (void)runRequest(static_cast<uint64_t>(command.number), state,
+                   std::ref(body));
   if (state)
     followed = memoryOf(*state);
-  return status;
+  return world.isLost() ? world.failure() : Status::ok();
 }
 
 std::vector<StateMemory> Replicas::memoryOf(const KeptState &state) const {

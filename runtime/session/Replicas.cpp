@@ -1,24 +1,35 @@
 #include "runtime/session/Replicas.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/launch/QuietThread.h"
 #include "runtime/memory/SharedHosts.h"
 #include "runtime/session/Processes.h"
 #include "runtime/session/SameArtifact.h"
 
 #include <algorithm>
+#include <optional>
 #include <system_error>
 #include <thread>
 
 namespace shardc::runtime {
 
+uint64_t Replicas::nextId() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
+
 Status Replicas::open(const std::string &folder, const SessionOptions &options,
+                      std::shared_ptr<Artifact> artifact,
                       std::unique_ptr<Replicas> &replicas) {
-  auto opened = std::make_unique<Replicas>();
+  auto opened = std::make_unique<Replicas>(
+      artifact ? std::move(artifact) : std::make_shared<Artifact>());
   SHARDC_RETURN_IF_ERROR(opened->connect(options));
   Status status = opened->world.ended(opened->openAll(folder, options));
-  if (status.isOk())
+  if (status.isOk()) {
+    if (opened->processes)
+      opened->world.transport->openRequests(true);
     replicas = std::move(opened);
-  else if (opened->isStuck())
+  } else if (opened->isStuck())
     (void)opened.release(); // a thread still uses it
   return status;
 }
@@ -37,6 +48,8 @@ Status Replicas::connect(const SessionOptions &options) {
   SHARDC_RETURN_IF_ERROR(options.processes->enter(world.firstStream));
   processes = options.processes;
   world.transport = &processes->transport();
+  world.transport->openRequests(false);
+  patience = options.timeout;
   commands = std::make_unique<CommandStream>(
       *world.transport, world.firstStream, options.timeout);
   return Status::ok();
@@ -72,8 +85,13 @@ Status Replicas::shareHost(std::chrono::milliseconds timeout) {
   return Status::ok();
 }
 
-Status Replicas::openAll(const std::string &folder,
-                         const SessionOptions &options) {
+/// Where it is open already, files may have changed since, but not be others.
+Status Replicas::openArtifact(const std::string &folder,
+                              const SessionOptions &options) {
+  if (artifact.numPrograms() > 0) {
+    SHARDC_RETURN_IF_ERROR(artifact.checkUnchanged());
+    return devices.choose(options.device, artifact.manifest().target);
+  }
   ArtifactOptions artifactOptions;
   artifactOptions.weightsRoot = options.weightsRoot;
   artifactOptions.knowsKernel = [](std::string_view name) {
@@ -82,7 +100,12 @@ Status Replicas::openAll(const std::string &folder,
   artifactOptions.choose = [&](const Manifest &manifest) {
     return devices.choose(options.device, manifest.target);
   };
-  SHARDC_RETURN_IF_ERROR(Artifact::open(folder, artifactOptions, artifact));
+  return Artifact::open(folder, artifactOptions, artifact);
+}
+
+Status Replicas::openAll(const std::string &folder,
+                         const SessionOptions &options) {
+  SHARDC_RETURN_IF_ERROR(openArtifact(folder, options));
   SHARDC_RETURN_IF_ERROR(checkNativeCode(artifact, options.nativeCode));
   if (processes) {
     if (artifact.worldSize() != processes->size())
@@ -111,7 +134,7 @@ Status Replicas::openAll(const std::string &folder,
     SHARDC_RETURN_IF_ERROR(
         Pipeline::open(artifact, replica, world, options, pipelines.back()));
   }
-  isBusy.resize(pipelines.size());
+  isBusy.resize(pipelines.size() + 1); // and one for all processes
   isLeading = processes && processes->rank() == 0 && !options.preflight;
   return Status::ok();
 }
@@ -122,21 +145,24 @@ bool Replicas::isStuck() const {
       [](const auto &pipeline) { return pipeline && pipeline->isStuck(); });
 }
 
-size_t Replicas::acquire() {
-  std::unique_lock lock(mutex);
-  auto idle = isBusy.end();
-  released.wait(lock, [&] {
-    idle = std::find(isBusy.begin(), isBusy.end(), 0);
-    return idle != isBusy.end();
+Status Replicas::acquire(size_t first, size_t last, RunEnd *end,
+                         size_t &taken) {
+  const RunEnd::Watch watch(end, [this](const Status &) {
+    const std::lock_guard lock(mutex);
+    released.notify_all();
   });
-  *idle = 1;
-  return static_cast<size_t>(idle - isBusy.begin());
-}
-
-void Replicas::acquire(size_t replica) {
   std::unique_lock lock(mutex);
-  released.wait(lock, [&] { return !isBusy[replica]; });
-  isBusy[replica] = 1;
+  released.wait(lock, [&] {
+    for (taken = first; taken < last && isBusy[taken];)
+      ++taken;
+    return taken < last || (end && end->hasCome());
+  });
+  if (end && end->hasCome()) {
+    lock.unlock(); // who ends the run waits for it
+    return end->status();
+  }
+  isBusy[taken] = 1;
+  return Status::ok();
 }
 
 void Replicas::release(size_t replica, bool isOk) {
@@ -149,31 +175,17 @@ void Replicas::release(size_t replica, bool isOk) {
   released.notify_all();
 }
 
-/// A replica that is taken, and free again whatever happens.
-class Replicas::Turn {
-public:
-  explicit Turn(Replicas &all) : all(all), number(all.acquire()) {}
-  Turn(Replicas &all, size_t replica) : all(all), number(replica) {
-    all.acquire(replica);
-  }
-  ~Turn() { all.release(number, isOk); }
-  Turn(const Turn &) = delete;
-
-  Status run(std::span<const PipelineRequest> requests) {
-    Status status = all.pipelines[number]->run(requests);
-    isOk = status.isOk();
-    return status;
-  }
-
-private:
-  Replicas &all;
-  const size_t number;
-  bool isOk = false;
-};
+Status Replicas::Turn::run(std::span<const PipelineRequest> requests) {
+  SHARDC_RETURN_IF_ERROR(acquired);
+  Status status = all.pipelines[number]->run(requests, end);
+  isOk = status.isOk();
+  return status;
+}
 
 Status Replicas::runTurn(size_t replica,
-                         std::span<const PipelineRequest> requests) {
-  return Turn(*this, replica).run(requests);
+                         std::span<const PipelineRequest> requests,
+                         RunEnd *end) {
+  return Turn(*this, replica, replica + 1, end).run(requests);
 }
 
 Status Replicas::checkProcess() const {
@@ -204,55 +216,66 @@ Status Replicas::checkFiles() {
   return Status::ok();
 }
 
-Status Replicas::run(std::span<const PipelineRequest> requests) {
+namespace {
+
+/// Of a run that somebody may end; of all others there is none to ask.
+class MaybeEnd {
+public:
+  MaybeEnd(const RunOptions &options, Deadlines &deadlines) {
+    if (options.canEnd())
+      end.emplace(options, deadlines);
+  }
+  RunEnd *get() const { return end ? &*end : nullptr; }
+
+private:
+  mutable std::optional<RunEnd> end;
+};
+
+} // namespace
+
+Status Replicas::run(std::span<const PipelineRequest> requests,
+                     const RunOptions &options) {
   SHARDC_RETURN_IF_ERROR(checkLeads());
-  if (!processes)
-    return withFiles([&] { return runShares(requests); });
-  std::lock_guard lock(oneAtATime);
+  const MaybeEnd end(options, deadlines);
   Command command;
-  SHARDC_RETURN_IF_ERROR(describe(requests, command));
-  return asAll([&] {
-    SHARDC_RETURN_IF_ERROR(tell(command, commandData));
-    return withFiles([&] { return runShares(requests); });
-  });
+  return processes ? leadRun(command, nullptr, requests, end.get())
+                   : withFiles([&] { return runShares(requests, end.get()); });
 }
 
-Status Replicas::runWith(KeptState &state) {
+Status Replicas::runWith(KeptState &state, const RunOptions &options) {
   SHARDC_RETURN_IF_ERROR(checkLeads());
+  SHARDC_RETURN_IF_ERROR(checkState(state));
   for (PipelineRequest &request : state.requests)
     request.states = &state.stages;
-  auto run = [&] { return runTurn(state.replica, state.requests); };
-  if (!processes)
-    return withFiles(run);
-  std::lock_guard lock(oneAtATime);
+  const MaybeEnd end(options, deadlines);
   Command command{.state = state.number};
-  SHARDC_RETURN_IF_ERROR(describe(state.requests, command));
-  return asAll([&] {
-    SHARDC_RETURN_IF_ERROR(tell(command, commandData));
-    return withFiles(run);
-  });
+  return processes ? leadRun(command, &state, state.requests, end.get())
+                   : withFiles([&] {
+                       return runTurn(state.replica, state.requests, end.get());
+                     });
 }
 
 /// Where ranks are processes, all replicas are idle now. Nothing throws by
 /// design; running out of memory may.
 Status Replicas::runShare(size_t share,
-                          std::span<const PipelineRequest> requests) {
-  try {
-    return processes ? runTurn(share, requests) : Turn(*this).run(requests);
-  } catch (const std::exception &error) {
-    return artifactError("out of memory or threads: ", error.what());
-  }
+                          std::span<const PipelineRequest> requests,
+                          RunEnd *end) {
+  return withoutExceptions([&] {
+    return processes ? runTurn(share, requests, end)
+                     : Turn(*this, 0, pipelines.size(), end).run(requests);
+  });
 }
 
-Status Replicas::runShares(std::span<const PipelineRequest> requests) {
+Status Replicas::runShares(std::span<const PipelineRequest> requests,
+                           RunEnd *end) {
   const size_t shares = std::min(pipelines.size(), requests.size());
   if (shares <= 1)
-    return runShare(0, requests);
+    return runShare(0, requests, end);
   std::vector<Status> statuses(shares);
   auto run = [&](size_t i) {
-    const size_t begin = i * requests.size() / shares;
-    const size_t end = (i + 1) * requests.size() / shares;
-    statuses[i] = runShare(i, requests.subspan(begin, end - begin));
+    const size_t first = i * requests.size() / shares;
+    const size_t last = (i + 1) * requests.size() / shares;
+    statuses[i] = runShare(i, requests.subspan(first, last - first), end);
   };
   std::vector<std::thread> threads;
   threads.reserve(shares);
@@ -261,7 +284,7 @@ Status Replicas::runShares(std::span<const PipelineRequest> requests) {
   size_t started = 0;
   try {
     for (; started + 1 < shares; ++started)
-      threads.emplace_back(run, started);
+      threads.push_back(quietThread([&run, started] { run(started); }));
   } catch (const std::system_error &) {
   }
   for (size_t i = started; i < shares; ++i)

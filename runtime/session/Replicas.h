@@ -14,6 +14,7 @@
 #define SHARDC_RUNTIME_SESSION_REPLICAS_H
 
 #include "runtime/base/OwnProcess.h"
+#include "runtime/launch/RunEnd.h"
 #include "runtime/memory/MemoryNeeds.h"
 #include "runtime/session/CommandStream.h"
 #include "runtime/session/Pipeline.h"
@@ -26,27 +27,38 @@ namespace shardc::runtime {
 
 /// A state, as each process has it.
 struct KeptState {
+  uint64_t owner = 0; ///< Replicas::id
   int64_t number = 0; ///< that commands call it by
   size_t replica = 0; ///< that holds it
   int64_t capacity = 0;
   StageStates stages;
   std::vector<PipelineRequest> requests; ///< of the run at hand
+  uint64_t lastBegun = 0, lastDone = 0;  ///< requests of this process
+  /// Of rank 0: why processes have come apart in it, until it is reset.
+  Status lost;
+
+  void reset();
 };
 
 class Replicas {
 public:
+  /// `opened`: the artifact, where it is open already; null: it is read.
   static Status open(const std::string &folder, const SessionOptions &options,
+                     std::shared_ptr<Artifact> opened,
                      std::unique_ptr<Replicas> &replicas);
 
   /// Spreads the requests. All of them are tried; the first error is returned.
-  Status run(std::span<const PipelineRequest> requests);
+  Status run(std::span<const PipelineRequest> requests,
+             const RunOptions &options);
   /// The state's requests, on its replica; several where it has pages for all of
   /// them.
-  Status runWith(KeptState &state);
+  Status runWith(KeptState &state, const RunOptions &options);
   Status createState(int64_t capacity, std::unique_ptr<KeptState> &state);
   Status copyState(const KeptState &state, std::unique_ptr<KeptState> &copy);
   Status resetState(KeptState &state);
   void dropState(std::unique_ptr<KeptState> state);
+  /// Gives back what states hold, for good: others take this one's place.
+  void forgetStates();
 
   /// Of processes other than rank 0: does what it says, until it closes its
   /// session.
@@ -62,10 +74,13 @@ public:
   Status checkProcess() const;
   bool isForked() const { return process.isForked(); }
 
-  Replicas() = default;
+  explicit Replicas(std::shared_ptr<Artifact> artifact)
+      : ownArtifact(std::move(artifact)), artifact(*ownArtifact) {}
   ~Replicas();
 
-  Artifact artifact;
+  /// Files stay mapped as long as somebody has it.
+  const std::shared_ptr<Artifact> ownArtifact;
+  Artifact &artifact;
   World world;
   RankDevices devices;           ///< outlive what the pipelines have of them
   std::vector<MemoryNeed> needs; ///< of the ranks that are here
@@ -79,15 +94,42 @@ private:
   Status checkFiles();
   Status shareHost(std::chrono::milliseconds timeout);
   Status openAll(const std::string &folder, const SessionOptions &options);
-  Status runShares(std::span<const PipelineRequest> requests);
+  Status openArtifact(const std::string &folder, const SessionOptions &options);
+  Status runShares(std::span<const PipelineRequest> requests, RunEnd *end);
   template <typename Body> Status withFiles(Body body);
   /// What processes do together. An error of one, or what it throws, ends all:
   /// they would be a command apart from then on.
   template <typename Body> Status asAll(Body body) {
     return world.ended(withoutExceptions(body));
   }
-  class Turn;
-  Status runTurn(size_t replica, std::span<const PipelineRequest> requests);
+  /// A replica that is taken, or what all processes do, and free again whatever
+  /// happens.
+  class Turn {
+  public:
+    /// Of one of the replicas in [first, last).
+    Turn(Replicas &all, size_t first, size_t last, RunEnd *end)
+        : all(all), end(end), acquired(all.acquire(first, last, end, number)) {}
+    /// What one process tells all others.
+    explicit Turn(Replicas &all, RunEnd *end = nullptr)
+        : Turn(all, all.pipelines.size(), all.pipelines.size() + 1, end) {}
+    ~Turn() {
+      if (acquired.isOk())
+        all.release(number, isOk);
+    }
+    Turn(const Turn &) = delete;
+
+    const Status &status() const { return acquired; }
+    Status run(std::span<const PipelineRequest> requests);
+
+  private:
+    Replicas &all;
+    RunEnd *const end;
+    size_t number = 0;
+    const Status acquired; ///< after number, which it sets
+    bool isOk = false;
+  };
+  Status runTurn(size_t replica, std::span<const PipelineRequest> requests,
+                 RunEnd *end);
   // ReplicaCommands.cpp
   Status checkLeads() const;
   Status tell(const Command &command, std::span<const void *const> data = {});
@@ -99,25 +141,45 @@ private:
   Status obey(const Command &command, std::span<const void *const> data);
   Status obeyRun(const Command &command, std::span<const void *const> data);
   Status findState(int64_t number, KeptState *&state);
-  Status runShare(size_t share, std::span<const PipelineRequest> requests);
-  size_t acquire();
-  void acquire(size_t replica);
+  Status checkState(const KeptState &state) const;
+  void remember(KeptState &state);
+  Status leadRun(Command &command, KeptState *state,
+                 std::span<const PipelineRequest> requests, RunEnd *end);
+  // ReplicaRequests.cpp
+  Status runRequest(uint64_t number, KeptState *state,
+                    const std::function<Status()> &body);
+  Status settle();
+  void takeBack(const Settlement &found);
+  Status givenUp(KeptState *state);
+
+  Status runShare(size_t share, std::span<const PipelineRequest> requests,
+                  RunEnd *end);
+  /// Waits for one of the replicas in [first, last), or for the end of the run.
+  Status acquire(size_t first, size_t last, RunEnd *end, size_t &taken);
   void release(size_t replica, bool isOk);
 
+  static uint64_t nextId();
+
   const OwnProcess process;
+  const uint64_t id = nextId(); ///< no other one has it
   Processes *processes = nullptr;
   std::unique_ptr<CommandStream> commands; ///< null: no processes
-  std::mutex oneAtATime;  ///< held while processes do something
+  std::chrono::milliseconds patience{0};   ///< with processes that settle
   bool isLeading = false; ///< others follow; they are told of the end
   std::vector<const void *> commandData;
   std::atomic<int64_t> lastState = 0; ///< number
   /// Of a process that follows, by number.
   std::map<int64_t, std::unique_ptr<KeptState>> states;
+  std::map<int64_t, KeptState *> known; ///< all that there are
   std::vector<StateMemory> followed;
+  /// The last request that processes have given up together, and why.
+  uint64_t givenUpUntil = 0;
+  Status givenUpWith;
+  Deadlines deadlines;
 
   std::mutex mutex; ///< of what follows
   std::condition_variable released;
-  std::vector<char> isBusy; ///< by replica
+  std::vector<char> isBusy; ///< by replica; the last one: all processes
   std::atomic<size_t> lastUsed = 0, turn = 0;
   std::atomic<bool> filesAreRead = false; ///< to the last byte, and copied
 };

@@ -22,6 +22,8 @@ template <typename Body> Status withoutExceptions(Body body) {
     return body();
   } catch (const std::exception &error) {
     return artifactError("out of memory or threads: ", error.what());
+  } catch (...) { // whatever it is, it is not to end the process
+    return artifactError("something was thrown that says nothing of itself");
   }
 }
 

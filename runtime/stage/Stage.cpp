@@ -150,6 +150,8 @@ void Stage::runJob(Rank &rank) {
       rank.status = done;
   } catch (const std::exception &error) {
     rank.status = artifactError("rank ", rank.place.rank, ": ", error.what());
+  } catch (...) {
+    rank.status = artifactError("rank ", rank.place.rank, ": a kernel threw");
   }
   if (!rank.status.isOk())
     failure.fail(rank.status);
@@ -165,23 +167,27 @@ Status Stage::onAllRanks(Job kind, std::function<Status(Rank &)> newJob) {
   SHARDC_RETURN_IF_ERROR(checkAnswers());
   failure.reset();
   if (place.world.hasFailed())
-    return place.world.transport->failure();
+    return place.world.failure();
+  if (runEnd && runEnd->hasCome())
+    return runEnd->status();
   job = std::move(newJob);
   // A rank that hangs must not hang its caller: it gets as long as a collective
-  // would wait for it. A process ends sooner: nothing comes after the error.
-  constexpr std::chrono::milliseconds kProcessGrace{2000};
-  const auto grace = place.world.transport
-                         ? std::min(options.timeout, kProcessGrace)
-                         : options.timeout;
+  // would wait for it. Less where nothing comes after the error.
+  constexpr std::chrono::milliseconds kLostGrace{2000};
+  auto grace = [&] {
+    return place.world.isLost() ? std::min(options.timeout, kLostGrace)
+                                : options.timeout;
+  };
   using Clock = std::chrono::steady_clock;
   Clock::time_point failedAt = Clock::time_point::max();
   auto giveUp = [&] {
     if (failure.failed() && failedAt == Clock::time_point::max())
       failedAt = Clock::now();
     return kind == Job::RunsKernels && failedAt != Clock::time_point::max() &&
-           Clock::now() - failedAt > grace &&
+           Clock::now() - failedAt > grace() &&
            std::none_of(ranks.begin(), ranks.end(), [](const auto &rank) {
-             return CallersMemory::isHeld(rank->progress);
+             return CallersMemory::isHeld(rank->progress) ||
+                    rank->progress.plans.load();
            });
   };
   stuck = !threads.run(call, giveUp);

@@ -14,6 +14,7 @@
 
 #include "runtime/collectives/threads/SharedMemoryGroup.h"
 #include "runtime/launch/RankThreads.h"
+#include "runtime/launch/RunEnd.h"
 #include "runtime/plan/InputBinding.h"
 #include "runtime/rank/Rank.h"
 #include "runtime/stage/ShapePlan.h"
@@ -51,8 +52,12 @@ public:
 
   /// Inputs and outputs are the model's; the stage writes its own outputs. With
   /// a state past has no data; it may be null: then past comes with the inputs.
+  /// So may `end`: then nobody ends it.
   Status run(std::span<const InputTensor> given, std::span<Tensor> outputs,
-             std::shared_ptr<CacheState> state);
+             std::shared_ptr<CacheState> state, const RunEnd *end);
+  /// The run at hand ends with that error, from any thread. Who has an end to
+  /// watch calls it: one that comes before the ranks begin is found there.
+  void fail(const Status &status) { failure.fail(status); }
   /// Before anything else, also beside other stages: each has other files to
   /// wait for. With options.loadsBeside weights may still come afterwards. A
   /// preflight tries the communicators instead. `all` lives longer.
@@ -170,8 +175,9 @@ private:
   ShapePlan *last = nullptr; ///< of the last successful run
   size_t lastProfile = 0;
   Step step;
-  size_t numCovered = 0;   ///< of step.covered
-  AlignedBuffer collected; ///< a block of an output, from elsewhere
+  const RunEnd *runEnd = nullptr; ///< null: nobody ends it
+  size_t numCovered = 0;          ///< of step.covered
+  AlignedBuffer collected;        ///< a block of an output, from elsewhere
 
   /// What the rank threads call; members, since a thread that hangs keeps them.
   std::function<Status(Rank &)> job;

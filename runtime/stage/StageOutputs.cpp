@@ -212,7 +212,7 @@ Status Stage::waitForOutput(Stream &stream, uint32_t output) const {
       });
   if (!Transport::isTimeout(status))
     return status;
-  return transport.abort(artifactError(
+  return transport.end(artifactError(
       artifact.rankText(0), " ",
       waitText(options.timeout,
                message(" for output '",

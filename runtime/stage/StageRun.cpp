@@ -19,13 +19,15 @@ Status Stage::findProgram(const LoadedProgram *&found) const {
 }
 
 Status Stage::run(std::span<const InputTensor> given, std::span<Tensor> outputs,
-                  std::shared_ptr<CacheState> state) {
+                  std::shared_ptr<CacheState> state, const RunEnd *end) {
   std::lock_guard lock(mutex);
   // A rank that hangs still reads the step that it was given.
   SHARDC_RETURN_IF_ERROR(checkAnswers());
   step.state = std::move(state);
   step.outputs = place.world.getsOutputs() ? outputs : std::span<Tensor>();
+  runEnd = end;
   const Status status = runRequest(given);
+  runEnd = nullptr;
   if (!stuck)
     step.state.reset();
   return status;

@@ -1,6 +1,7 @@
 #include "runtime/transport/Stream.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/transport/StreamNumbers.h"
 #include "runtime/transport/Transport.h"
 #include "runtime/transport/TransportPeer.h"
 
@@ -16,16 +17,20 @@ static bool grow(AlignedBuffer &memory, int64_t bytes) {
   return memory.allocate(memory.size() > 0 ? bytes + bytes / 2 : bytes);
 }
 
+bool Stream::isOfRequests() const {
+  return number != kCommandStream && number != kControlStream;
+}
+
+void Stream::drop() {
+  takenThere.store(sent, std::memory_order_release);
+  released = arrived.load(std::memory_order_acquire);
+  takenHere.store(released, std::memory_order_release);
+}
+
 Status Stream::prepare(int64_t bytes, std::byte *&memory,
                        std::optional<Deadline> deadline) {
-  SHARDC_RETURN_IF_ERROR(transport.wait(
-      [this] {
-        return sent - written.load(std::memory_order_acquire) <
-                   outgoing.size() &&
-               sent - takenThere.load(std::memory_order_acquire) <
-                   incoming.size();
-      },
-      deadline));
+  SHARDC_RETURN_IF_ERROR(
+      transport.wait([this] { return hasSlot(); }, deadline, isOfRequests()));
   Slot &next = slot(outgoing, sent);
   if (!grow(next.memory, bytes))
     return artifactError("out of memory for ", bytes,

@@ -20,6 +20,8 @@ enum class FrameKind : uint32_t {
   Sign,    ///< of life: what the process is doing
   Abort,   ///< it failed; the text says why
   Goodbye, ///< it needs nobody any more
+  Failure, ///< of a request (Settlement.h); the text says why
+  Settled, ///< nothing of it is at a request that failed
 };
 
 struct StreamOptions {
@@ -34,8 +36,9 @@ struct FrameHeader {
   FrameKind kind = FrameKind::Data;
   uint32_t stream = 0;
   uint64_t bytes = 0; ///< that follow
-  uint64_t taken = 0; ///< messages of the stream that the sender has released
-  uint64_t tag = 0;   ///< of the message; of an abort the status code
+  uint64_t taken = 0; ///< messages of the stream that the sender has released;
+                      ///< of a failure the request's number
+  uint64_t tag = 0;   ///< of the message; of an error the status code
   StreamOptions options = {}; ///< of the stream: the first message may make it
 };
 
@@ -55,6 +58,13 @@ public:
         outgoing(options.slots), incoming(options.slots) {}
 
   int otherRank() const { return peer; }
+  /// Waits for it end with a request that fails.
+  bool isOfRequests() const;
+  /// Whether prepare() would not wait.
+  bool hasSlot() const {
+    return sent - written.load(std::memory_order_acquire) < outgoing.size() &&
+           sent - takenThere.load(std::memory_order_acquire) < incoming.size();
+  }
 
   /// Memory for the next message; waits for a slot (see Transport::wait).
   Status prepare(int64_t bytes, std::byte *&memory,
@@ -87,6 +97,8 @@ private:
   /// For the transport's thread: where a message goes; null if there is no
   /// slot, or no memory.
   std::byte *arriving(const FrameHeader &header);
+  /// What was sent and what came is done with, at both ends.
+  void drop();
 
   Transport &transport;
   const int peer;

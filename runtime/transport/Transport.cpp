@@ -1,6 +1,7 @@
 #include "runtime/transport/Transport.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/launch/QuietThread.h"
 #include "runtime/transport/TransportPeer.h"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ Status Transport::open(const ProcessPlace &place,
     return artifactError("cannot create an event: ", std::strerror(errno));
   // std::thread reports a failure by an exception only; it ends here.
   try {
-    opened->thread = std::thread([at = opened.get()] { at->run(); });
+    opened->thread = quietThread([at = opened.get()] { at->run(); });
   } catch (const std::system_error &error) {
     return artifactError("cannot start a thread: ", error.what());
   }
@@ -210,7 +211,8 @@ Status Transport::waitForMessages(std::span<Stream *const> streams,
     }
     return true;
   };
-  SHARDC_RETURN_IF_ERROR(wait(areThere, deadline));
+  const bool isOfRequest = streams.empty() || streams.front()->isOfRequests();
+  SHARDC_RETURN_IF_ERROR(wait(areThere, deadline, isOfRequest));
   if (gone < 0)
     return Status::ok();
   return abort(artifactError(rankText(gone), " has ended its session, but ",

@@ -27,6 +27,7 @@
 //
 // Whatever is found first is the error of all waits from then on, here and,
 // since it is passed on, everywhere: a run of processes ends once and for all.
+// Short of that a request may fail, and the next one goes well (Settlement.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_TRANSPORT_TRANSPORT_H
@@ -34,6 +35,7 @@
 
 #include "runtime/base/Futex.h"
 #include "runtime/transport/Meeting.h"
+#include "runtime/transport/Settlement.h"
 #include "runtime/transport/Stream.h"
 
 #include <functional>
@@ -73,11 +75,14 @@ public:
   /// Waits until `ready` says yes. `deadline`: then Timeout comes back, as an
   /// error without text; whoever waits knows better what to say.
   template <typename Ready>
-  Status wait(Ready ready, std::optional<Deadline> deadline) {
+  Status wait(Ready ready, std::optional<Deadline> deadline,
+              bool isOfRequest = true) {
     while (true) {
       const uint32_t now = changes.load(std::memory_order_acquire);
       if (failed())
         return failure();
+      if (isOfRequest && requestFailed())
+        return requestFailure();
       if (ready())
         return Status::ok();
       if (!sleep(now, deadline))
@@ -97,7 +102,7 @@ public:
       since = moved;
     }
   }
-  /// Waits until a message has arrived on each of these.
+  /// Waits until a message has arrived on each of these, all of one kind.
   Status waitForMessages(std::span<Stream *const> streams,
                          std::optional<Deadline> deadline);
 
@@ -106,6 +111,30 @@ public:
   Status abort(const Status &status);
   bool failed() const { return hasFailed.load(std::memory_order_acquire); }
   Status failure() const;
+
+  // Requests (TransportRequests.cpp).
+  /// Without a session, or while one is opened, none fails by itself. Closed: no
+  /// thread of this process uses streams of requests.
+  void openRequests(bool areOpen);
+  /// Before this process begins one; the next number, or a later one. False:
+  /// takeSettlement first. `endsAlone`: its failure is not that of all.
+  bool beginRequest(uint64_t number, bool endsAlone);
+  /// No thread of this process is at it any more. Whether it has failed, here or
+  /// elsewhere: takeSettlement then says more.
+  bool endRequest(bool isDone);
+  /// This process cannot go on with the request at hand, which ends; where there
+  /// is none, or none that ends alone, all ends. The first error counts; returns
+  /// it.
+  Status end(const Status &status);
+  bool requestFailed() const {
+    return requestHasFailed.load(std::memory_order_acquire);
+  }
+  Status requestFailure() const;
+  uint64_t lastRequest() const; ///< that began here
+  bool isSettling() const;      ///< takeSettlement has something to wait for
+  /// Waits until all have settled, patiently: whoever does not ends all.
+  Status takeSettlement(std::chrono::milliseconds patience, Settlement &found);
+
   /// Who speaks for all to the user: the lowest rank that lives, as far as this
   /// one knows.
   bool isSpeaker() const;
@@ -118,7 +147,7 @@ public:
     std::function<std::string(int)> rank;
     std::function<std::string()> place;    ///< "in MatMul at node '/up'", or ""
     std::function<uint64_t()> progress;    ///< changes as long as it moves
-    std::function<void(Status)> onFailure; ///< once, from any thread
+    std::function<void(Status)> onFailure; ///< from any thread
   };
   void describe(Descriptions descriptions);
   std::string rankText(int rank) const;
@@ -148,6 +177,17 @@ private:
   /// `lost`: the rank that is gone, -1 if none is.
   void fail(const Status &status, int lost);
 
+  // Of requests; with requestMutex held.
+  void noteFailure(RequestRound &round, uint64_t number, const Status &status);
+  void findWhetherFailed();
+  void count(RequestRound &round, const RequestCounts &counts, bool isFirst);
+  void settleMine();
+  void takeBack(Peer &peer);
+  void finishRound();
+  void takeFailure(Peer &peer);
+  void takeSettled(Peer &peer);
+  std::string unsettled() const;
+
   // The transport's own thread (TransportThread.cpp).
   void run();
   void loop();
@@ -176,6 +216,16 @@ private:
   mutable std::mutex failureMutex; ///< of the next two
   Status first;
   int speaker = 0; ///< lowest rank that lived when the run failed
+  mutable std::mutex requestMutex; ///< of what follows; before all others
+  uint64_t begun = 0, done = 0, told = 0;
+  bool isQuiet = false;   ///< nothing of this process is at a request
+  bool mayGoOn = false;   ///< after the one at hand, if it fails
+  bool isSettled = false; ///< this process, in this round
+  uint32_t rounds = 0;    ///< that are over
+  RequestRound round, nextRound;
+  std::vector<Settlement> settlements; ///< that nobody has taken yet
+  std::atomic<bool> requestHasFailed = false;
+
   mutable std::mutex descriptionMutex;
   Descriptions descriptions;
   Deadline lastSigns, lastLook; ///< of the thread

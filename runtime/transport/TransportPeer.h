@@ -22,6 +22,11 @@ struct PendingFrame {
   }
 };
 
+constexpr uint64_t kMaxText = 16 * 1024; ///< of a frame that is no message
+
+/// Of an error that a peer has sent.
+StatusCode codeOf(uint64_t tag);
+
 struct Transport::Peer {
   enum class State { Alive, Left, Lost };
 
@@ -48,7 +53,8 @@ struct Transport::Peer {
   uint64_t left = 0;         ///< bytes of it that are missing
   Stream *stream = nullptr;
   std::string text;
-  uint64_t slotsMade = 0; ///< of streams that its messages have made
+  uint32_t settlements = 0; ///< that it has sent: see Settlement.h
+  uint64_t slotsMade = 0;   ///< of streams that its messages have made
 
   std::atomic<Deadline> heard; ///< written by the transport's thread
 

@@ -18,7 +18,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 /// The longest text that is believed.
-constexpr uint64_t kMaxText = 16 * 1024;
 constexpr uint32_t kMaxSlots = 4096;
 /// Of all streams that a peer has made.
 constexpr uint64_t kMaxSlotsMade = 1 << 20;
@@ -185,7 +184,7 @@ bool Transport::beginFrame(Peer &peer) {
   peer.stream = nullptr;
   if (header.kind == FrameKind::Data || header.kind == FrameKind::Credit)
     peer.stream = streamOf(peer);
-  if (header.kind > FrameKind::Goodbye)
+  if (header.kind > FrameKind::Settled)
     peer.into = nullptr;
   else if (header.kind == FrameKind::Data)
     peer.into = peer.stream ? peer.stream->arriving(header) : nullptr;
@@ -224,18 +223,19 @@ void Transport::endFrame(Peer &peer) {
     break;
   }
   case FrameKind::Abort: {
-    const bool isCode =
-        header.tag > static_cast<uint64_t>(StatusCode::Ok) &&
-        header.tag <= static_cast<uint64_t>(StatusCode::Artifact);
-    const auto code =
-        isCode ? static_cast<StatusCode>(header.tag) : StatusCode::Artifact;
     const bool isRank = header.taken <= static_cast<uint64_t>(place.size);
-    fail(Status::error(code, peer.text),
+    fail(Status::error(codeOf(header.tag), peer.text),
          isRank ? static_cast<int>(header.taken) - 1 : -1);
     break;
   }
   case FrameKind::Goodbye:
     peer.state = Peer::State::Left;
+    break;
+  case FrameKind::Failure:
+    takeFailure(peer);
+    break;
+  case FrameKind::Settled:
+    takeSettled(peer);
     break;
   }
 }

@@ -2,6 +2,7 @@
 
 #include "runtime/base/Message.h"
 #include "runtime/launch/HostThreads.h"
+#include "runtime/launch/QuietThread.h"
 
 #include <chrono>
 #include <exception>
@@ -29,7 +30,7 @@ Status WeightFeed::start() {
   stream->owner = place.text + ": ";
   // std::thread reports a failure by an exception only; it ends here.
   try {
-    thread = std::thread([this] { run(); });
+    thread = quietThread([this] { run(); });
   } catch (const std::system_error &error) {
     return artifactError("cannot start the thread that loads the weights of ",
                          place.text, ": ", error.what());
@@ -45,6 +46,8 @@ void WeightFeed::run() {
     status = bring();
   } catch (const std::exception &error) {
     status = artifactError(error.what());
+  } catch (...) { // onWeight is its caller's
+    status = artifactError("onWeight threw");
   }
   if (status.isOk())
     arrivals.reach(place.stage, place.rank, WeightArrivals::kAll);

@@ -9,13 +9,13 @@
 
 namespace shardc::runtime {
 
-/// A timeout says who was waited for, and ends the run.
+/// A timeout says who was waited for, and ends the request.
 Status NetworkChannel::explained(const Status &status,
                                  const RunFailure &failure,
                                  const CollectiveSite &site) {
   if (status.isOk() || !Transport::isTimeout(status))
     return status;
-  return transport.abort(artifactError(
+  return transport.end(artifactError(
       siteText(site), ": ", transport.rankText(transport.rank()), " ",
       waitText(failure.timeout,
                " for " + transport.rankTextWithPlace(stream.otherRank()))));

@@ -86,7 +86,7 @@ Status NetworkCommunicator::explained(const Status &status,
     if (!stream->hasArrived())
       missing += (missing.empty() ? "" : "; ") +
                  transport.rankTextWithPlace(stream->otherRank());
-  return transport.abort(
+  return transport.end(
       artifactError(siteText(site), ": ", transport.rankText(transport.rank()),
                     " ", waitText(timeout, "; missing: " + missing)));
 }

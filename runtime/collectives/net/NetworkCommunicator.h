@@ -112,7 +112,7 @@ private:
     return Status::ok();
   }
   void release();
-  /// A timeout says which of `missing` were waited for, and ends the run.
+  /// A timeout says which of `missing` were waited for, and ends the request.
   Status explained(const Status &status, const CollectiveSite &site,
                    std::span<Stream *const> missing);
   Status checkMessage(const Arrived &message, int64_t bytes, int from,

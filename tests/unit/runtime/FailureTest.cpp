@@ -138,6 +138,30 @@ TEST(Failure, aSlowRankThatComesBackLeavesTheSessionUsable) {
   }
 }
 
+/// Binding a plan may take longer than any timeout, and is no hang.
+TEST(Failure, aRankThatPlansIsNotGivenUp) {
+  ProgramBuilder p({{"tp", 2}});
+  auto n = p.symbol("n", 0, 0), c = p.coordinate(0);
+  auto x = p.input("x", Float32, {p.whole(n)});
+  auto y = p.value(Float32, {n}), z = p.value(Float32, {n});
+  p.run("TestPlanned", {int32_t(x)}, {int32_t(y)},
+        {p.scalars("ms", {p.multiply(c, p.constant(800))})});
+  p.run("TestFail", {int32_t(y)}, {int32_t(z)},
+        {p.scalars("fail",
+                   {p.binary(artifact::ScalarOp_Subtract, p.constant(1), c)})});
+  p.output("z", z, {p.whole(n)});
+  TestArtifact artifact(p);
+  SessionOptions options;
+  options.timeout = std::chrono::milliseconds(100);
+  OpenSession s(artifact, options);
+  const Floats bad({-1, 2}, {2}), good({1, 2}, {2});
+  const Status status = s.run({bad.as("x")});
+  EXPECT_NE(status.message().find("failed on purpose"), std::string::npos)
+      << status.message();
+  EXPECT_FALSE(s.session->isLost()) << status.message();
+  EXPECT_TRUE(s.run({good.as("x")}).isOk());
+}
+
 TEST(Failure, differingReplicasAreFound) {
   ProgramBuilder p({{"tp", 3}});
   auto n = p.symbol("n", 0, 0), c = p.coordinate(0);

@@ -47,6 +47,17 @@ int64_t testCopyScratch(const KernelCall &call) {
   return call.inputs[0].numElements() * 8;
 }
 
+/// Copies; it is planned for `ms`.
+Status testPlanned(const KernelCall &call) {
+  copyView(call.outputs[0], call.inputs[0]);
+  return Status::ok();
+}
+
+int64_t testPlannedScratch(const KernelCall &call) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(call.intOr("ms", 0)));
+  return 8;
+}
+
 /// Sleeps `ms`, then copies.
 Status testSleep(const KernelCall &call) {
   std::this_thread::sleep_for(std::chrono::milliseconds(call.intOr("ms", 0)));
@@ -60,6 +71,13 @@ Status testFail(const KernelCall &call) {
   if (call.intOr("fail", 0) == 1 && call.inputs[0].as<float>()[0] < 0)
     return Status::error(StatusCode::Artifact, "failed on purpose");
   copyView(call.outputs[0], call.inputs[0]);
+  return Status::ok();
+}
+
+/// The same, but throws.
+Status testThrow(const KernelCall &call) {
+  if (!testFail(call).isOk())
+    throw 1;
   return Status::ok();
 }
 
@@ -80,7 +98,10 @@ const HostKernelRegistration add("TestAdd", {testAdd});
 const HostKernelRegistration threads("TestThreads", {testThreads});
 const HostKernelRegistration fill("TestFill", {testFill});
 const HostKernelRegistration copy("TestCopy", {testCopy, testCopyScratch});
+const HostKernelRegistration planned("TestPlanned",
+                                     {testPlanned, testPlannedScratch});
 const HostKernelRegistration sleeper("TestSleep", {testSleep});
 const HostKernelRegistration failing("TestFail", {testFail});
+const HostKernelRegistration throwing("TestThrow", {testThrow});
 
 } // namespace
