@@ -1,5 +1,7 @@
 #include "runtime/serve/Generation.h"
 
+#include "runtime/base/Message.h"
+
 namespace shardc::runtime {
 
 Status Generation::wait() {
@@ -21,6 +23,19 @@ std::vector<int64_t> Generation::tokens() const {
 void Generation::cancel() {
   std::lock_guard lock(mutex);
   isCancelled = true;
+}
+
+bool Generation::isToEnd(Status &with) const {
+  const auto since = std::chrono::steady_clock::now() - submitted;
+  if (request.deadline.count() > 0 && since >= request.deadline)
+    with =
+        Status::error(StatusCode::Deadline,
+                      message("the text was not done within its deadline of ",
+                              request.deadline.count(), " ms"));
+  std::lock_guard lock(mutex);
+  if (isCancelled)
+    with = Status::ok();
+  return isCancelled || !with.isOk();
 }
 
 void Generation::end(Status with) {

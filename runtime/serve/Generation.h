@@ -4,6 +4,7 @@
 
 #include "runtime/serve/Sequences.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <optional>
@@ -18,6 +19,9 @@ struct TextRequest {
   /// server, as onToken is.
   std::function<std::optional<int64_t>(std::span<const float>)> choose = {};
   std::function<void(int64_t token)> onToken = {};
+  /// From when it is submitted; 0: none. It ends before the step that comes
+  /// next, with the tokens that it has, and an error that says so.
+  std::chrono::milliseconds deadline{0};
 
   /// Positions that it may take.
   int64_t room() const {
@@ -42,8 +46,12 @@ private:
   explicit Generation(TextRequest request)
       : request(std::move(request)), all(this->request.prompt) {}
   void end(Status with);
+  /// Whether it ends before the next step; then `with` that.
+  bool isToEnd(Status &with) const;
 
   const TextRequest request;
+  const std::chrono::steady_clock::time_point submitted =
+      std::chrono::steady_clock::now();
   std::vector<int64_t> all; ///< the prompt and what came; the server's thread
   std::unique_ptr<Sequence> sequence; ///< likewise
 

@@ -2,6 +2,7 @@
 
 #include "runtime/base/Message.h"
 #include "runtime/kernels/Dispatch.h"
+#include "runtime/launch/QuietThread.h"
 #include "runtime/session/Settings.h"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ Status ReplicaServer::open() {
     ++logits;
   if (logits == isCache.size())
     return argumentError("the model has no output '", options.logits, "'");
-  thread = std::thread([this] { serve(); });
+  thread = quietThread([this] { serve(); });
   return Status::ok();
 }
 
@@ -145,14 +146,11 @@ bool ReplicaServer::collect() {
   // Without the lock: the last reference to a text may go, and with it what its
   // caller's functions hold.
   const auto leaves = [](const std::shared_ptr<Generation> &text) {
-    bool isCancelled;
-    {
-      std::lock_guard own(text->mutex);
-      isCancelled = text->isCancelled;
-    }
-    if (isCancelled)
-      text->end(Status::ok());
-    return isCancelled;
+    Status with;
+    const bool leaves = text->isToEnd(with);
+    if (leaves)
+      text->end(with);
+    return leaves;
   };
   running.erase(std::remove_if(running.begin(), running.end(), leaves),
                 running.end());
@@ -294,16 +292,23 @@ Status ReplicaServer::run(const StepPlan &step) {
     text->sequence = beginningOf(prefixOf(*text));
     running.push_back(std::move(text)); // its number stays
   }
-  Status status = runRows(left);
-  if (!status.isOk() && left.size() > 1 && !session.isLost())
-    for (const StepPlan::Row &row : left)
-      (void)runRows({&row, 1});
+  const Status status = runHalves(left);
   if (session.isLost())
     return status;
   running.erase(std::remove_if(running.begin(), running.end(),
                                [](const auto &text) { return text->isDone(); }),
                 running.end());
   return Status::ok();
+}
+
+/// Where some of them cannot run, in halves: what is wrong is with a few.
+Status ReplicaServer::runHalves(std::span<const StepPlan::Row> planned) {
+  const Status status = runRows(planned);
+  if (status.isOk() || planned.size() == 1 || session.isLost())
+    return status;
+  const size_t half = planned.size() / 2;
+  const Status first = runHalves(planned.first(half));
+  return session.isLost() ? first : runHalves(planned.subspan(half));
 }
 
 void ReplicaServer::setRow(const StepPlan::Row &planned, size_t number) {

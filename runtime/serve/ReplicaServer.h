@@ -68,6 +68,7 @@ private:
   void dropRetained(const StepPlan &step,
                     std::span<const SharedPrefix> prefixes);
   Status run(const StepPlan &step);
+  Status runHalves(std::span<const StepPlan::Row> planned);
   Status runRows(std::span<const StepPlan::Row> rows);
   void setRow(const StepPlan::Row &planned, size_t number);
   void cutSteps();

@@ -125,6 +125,31 @@ class Plans(ProcessTest):
                 self.run_processes(by_hand(size), artifact, *flags)
                 self.assertEqual([text["tokens"] for text in json.loads(out.read_text())], expected)
 
+    def test_a_text_that_fails_is_not_the_others(self):
+        """A token that the vocabulary has not is an error of the ranks that look it up, and of that text alone."""
+        onnx.save(text_decoder(), self.folder / "text.onnx")
+        rng = np.random.default_rng(4)
+        texts = [{"prompt": rng.integers(0, VOCABULARY, n).tolist(), "tokens": 4} for n in (9, 6, 13, 4)]
+        file, out = self.folder / "texts.json", self.folder / "out.json"
+        file.write_text(json.dumps(texts))
+        flags = ["--texts", file, "--cache", 400, "--outputs", out]
+        for size, plan in ((2, "--tp 2"), (2, "--pp 2")):
+            with self.subTest(plan):
+                artifact = self.artifact(self.folder / "text.onnx", f"{plan} --serve=4")
+                file.write_text(json.dumps(texts))
+                self.run_ok("shardrun", artifact, *flags)
+                expected = [text["tokens"] for text in json.loads(out.read_text())]
+                bad = [dict(text, prompt=[*text["prompt"], VOCABULARY + 5]) if i == 2 else text for i, text in enumerate(texts)]
+                file.write_text(json.dumps(bad))
+                statuses, _, errors = self.finish(self.start(by_hand(size), artifact, *flags))
+                self.assertEqual(statuses, [4] * size, errors)
+                self.assertRegex(errors, "text 2: .*Gather")
+                found = json.loads(out.read_text())
+                self.assertIn("error", found[2])
+                for i in (0, 1, 3):
+                    self.assertEqual(found[i]["tokens"], expected[i])
+                    self.assertNotIn("error", found[i])
+
     def test_sizes_that_the_run_finds(self):
         """Outputs of a stage that is not rank 0's, as large as the data say."""
         nodes = [

@@ -2,6 +2,8 @@
 
 #include "tests/unit/runtime/SessionFixture.h"
 
+#include <numeric>
+
 namespace shardc::test {
 
 ProgramBuilder meanOfAll(int64_t ways) {
@@ -76,8 +78,13 @@ ProgramBuilder meanOfTokens() {
   auto table = p.input("rows.pages", Int64, {whole(rows), whole(ofRow)});
   auto copies = p.input("rows.copies", Int64, {whole(copied), whole(two)});
   auto asked = p.input("rows.wanted", Int64, {whole(wanted)});
+  std::vector<float> words(kWords);
+  std::iota(words.begin(), words.end(), 0.f);
+  auto embedding = p.weight("words", Float32, {kWords},
+                            {whole(p.constant(kWords))}, bytesOf(words));
   auto flat = p.value(Float32, {one, tokens});
-  p.run("Cast", {int32_t(ids)}, {int32_t(flat)});
+  p.run("Gather", {int32_t(embedding), int32_t(ids)}, {int32_t(flat)},
+        {p.ints("axis", {0})}, -1, "/embedding");
   auto x = p.view(flat, {one, one, tokens, one}, {tokens, tokens, one, one},
                   p.constant(0));
   auto all = p.value(Float32, {pages, one, page, one});

@@ -7,14 +7,15 @@
 
 namespace shardc::test {
 
-inline constexpr int64_t kPage = 4, kHeads = 2;
+inline constexpr int64_t kPage = 4, kHeads = 2, kWords = 1000;
 
 /// y = attention of queries that are 0 to all values so far: their mean. One
 /// value for each head, heads split over tp; `m` is a mask of keys, which sets
 /// out what it hides.
 ProgramBuilder meanOfAll(int64_t ways);
 
-/// The only logit of a position is the mean of all tokens so far.
+/// The only logit of a position is the mean of all tokens so far, of which there
+/// are kWords.
 ProgramBuilder meanOfTokens();
 
 /// What a row gives: `values`, the same for each head but for the sign.

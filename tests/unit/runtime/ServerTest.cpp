@@ -149,6 +149,49 @@ TEST(Server, cancelledTextsEndBetweenSteps) {
   EXPECT_EQ(s.submit({4, 6}, 1)->wait().isOk(), true) << "others go on";
 }
 
+/// Its step is that of others, too; they go on.
+TEST(Server, aTokenThatTheModelHasNotEndsItsTextAlone) {
+  Served s({400, 64, 16});
+  std::vector<std::shared_ptr<Generation>> texts;
+  for (int64_t i = 0; i < 12; ++i) {
+    std::vector<int64_t> prompt = promptOf(i, 1 + i);
+    if (i % 5 == 3)
+      prompt.back() = kWords + i;
+    texts.push_back(s.submit(prompt, 6));
+  }
+  for (int64_t i = 0; i < 12; ++i) {
+    const Status status = texts[size_t(i)]->wait();
+    EXPECT_EQ(status.isOk(), i % 5 != 3) << status.message();
+    if (status.isOk())
+      EXPECT_EQ(texts[size_t(i)]->tokens(), expectedOf(promptOf(i, 1 + i), 6));
+    else
+      EXPECT_NE(status.message().find("/embedding"), std::string::npos)
+          << status.message();
+  }
+  EXPECT_TRUE(s.submit({4, 6}, 1)->wait().isOk());
+}
+
+TEST(Server, aTextEndsAtItsDeadline) {
+  Served s({400, 64, 16});
+  TextRequest request;
+  request.prompt = {1};
+  request.mostTokens = 390;
+  request.deadline = std::chrono::milliseconds(60);
+  request.choose = [&](std::span<const float>) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return std::optional<int64_t>(1);
+  };
+  std::shared_ptr<Generation> text;
+  ASSERT_TRUE(s.server->submit(request, text).isOk());
+  auto other = s.submit(promptOf(2, 5), 20);
+  const Status status = text->wait();
+  EXPECT_EQ(status.code(), StatusCode::Deadline) << status.message();
+  EXPECT_NE(status.message().find("deadline of 60 ms"), std::string::npos);
+  EXPECT_LT(text->tokens().size(), 390u);
+  EXPECT_TRUE(other->wait().isOk());
+  EXPECT_EQ(other->tokens(), expectedOf(promptOf(2, 5), 20));
+}
+
 TEST(Server, whatDoesNotFitIsRefusedAtOnce) {
   Served s({40, 64, 16, 0});
   std::shared_ptr<Generation> text;
