@@ -84,11 +84,11 @@ Session::Session(std::string folder, const SessionOptions &options,
       replicas(std::move(replicas)), onWeight(std::move(onWeight)) {}
 
 Session::~Session() {
-  if (!replicas || (!replicas->isForked() && !replicas->isStuck()))
-    return;
+  // Ranks that were left behind may still load.
   if (onWeight && !replicas->isForked())
     onWeight->close();
-  (void)replicas.release(); // a thread still uses it, or would be waited for
+  if (replicas->isForked() || replicas->isStuck())
+    (void)replicas.release(); // a thread still uses it, or would be waited for
 }
 
 Status Session::open(const std::string &artifact, const SessionOptions &options,
