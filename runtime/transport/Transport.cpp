@@ -193,8 +193,9 @@ bool Transport::isTimeout(const Status &status) {
   return status.message() == kTimedOut;
 }
 
+/// Well: of one that is lost the transport's thread is about to say how.
 bool Transport::hasLeft(int peer) const {
-  return peers[static_cast<size_t>(peer)]->state.load() != Peer::State::Alive;
+  return peers[static_cast<size_t>(peer)]->saidGoodbye.load();
 }
 
 Status Transport::waitForMessages(std::span<Stream *const> streams,
@@ -239,8 +240,8 @@ void Transport::fail(const Status &status, int lost) {
     first = status;
     const Deadline now = Clock::now();
     for (speaker = 0; speaker < place.rank; ++speaker)
-      if (!hasLeft(speaker) &&
-          !missesSigns(*peers[static_cast<size_t>(speaker)], now))
+      if (const Peer &peer = *peers[static_cast<size_t>(speaker)];
+          peer.state == Peer::State::Alive && !missesSigns(peer, now))
         break;
     hasFailed.store(true, std::memory_order_release);
   }

@@ -35,6 +35,7 @@ struct Transport::Peer {
   const int rank;
   Socket socket;
   std::atomic<State> state = State::Alive;
+  std::atomic<bool> saidGoodbye = false; ///< whatever its state is since
 
   std::mutex outMutex; ///< of what is sent
   std::vector<PendingFrame> out;

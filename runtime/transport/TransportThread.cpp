@@ -229,6 +229,7 @@ void Transport::endFrame(Peer &peer) {
     break;
   }
   case FrameKind::Goodbye:
+    peer.saidGoodbye = true;
     peer.state = Peer::State::Left;
     break;
   case FrameKind::Failure:
