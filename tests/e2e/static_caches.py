@@ -26,8 +26,11 @@ class Nodes:
         return output
 
 
-def mask_of_places(add, shows_all=False):
-    """Keys up to each query's own place, of those that attention_mask shows; `shows_all`: also places that hold nothing."""
+def mask_of_places(add, shows_all=False, is_stored=False):
+    """
+    Keys up to each query's own place, of those that attention_mask shows; `shows_all`: also places that hold nothing;
+    `is_stored`: the keys of a batch of one are looked up by indices that the file holds, as torch writes.
+    """
     add.constant("shown", 0.0, TensorProto.FLOAT), add.constant("hidden", -1e9, TensorProto.FLOAT)
     add.constant("keys", np.arange(ROOM))
     add.node("Unsqueeze", ["cache_position", add.constant("column", [1])], "queries")
@@ -35,7 +38,11 @@ def mask_of_places(add, shows_all=False):
     if shows_all:
         add.node("Or", ["causal", add.node("Greater", ["keys", "queries"], "later")], "all")
     add.node("Cast", ["attention_mask"], "mask.bool", to=TensorProto.BOOL)
-    add.node("Unsqueeze", ["mask.bool", add.constant("mask.places", [1, 2])], "mask.rows")
+    if is_stored:
+        indices = np.stack([np.zeros(ROOM, np.int64), np.arange(ROOM)], axis=-1).reshape(1, 1, 1, ROOM, 2)
+        add.node("GatherND", ["mask.bool", add.constant("mask.indices", indices)], "mask.rows")
+    else:
+        add.node("Unsqueeze", ["mask.bool", add.constant("mask.places", [1, 2])], "mask.rows")
     add.node("And", ["all" if shows_all else "causal", "mask.rows"], "both")
     if shows_all:
         add.node("Or", ["both", "all"], "any")
@@ -86,7 +93,7 @@ def static_decoder(spelling, **mask):
     """Of `spelling`; its first inputs are those of text_decoder of test_rows.py, whose logits it has."""
     model = decoder()
     graph, add = model.graph, Nodes()
-    mask_of_places(add, **mask)
+    mask_of_places(add, is_stored=spelling == "tensor_scatter", **mask)
     indices_of(add, spelling)
     nodes = list(graph.node)
     del graph.node[:]

@@ -12,6 +12,7 @@
 
 #include "passes/import/Passes.h"
 
+#include "dialects/onnx/KnownValue.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Source.h"
@@ -35,6 +36,9 @@ namespace {
 /// For each dim of the indices the dim of the data along which it counts, -1
 /// for one along which all is the same.
 using Places = SmallVector<int64_t, 4>;
+
+/// Constants with more elements are not read.
+constexpr int64_t kMostStored = 1 << 12;
 
 /// What takes the place of a gather: data with its dims in another order, those
 /// of the indices and between them ones along which it is repeated. What
@@ -142,13 +146,32 @@ Value fold(OpBuilder &builder, GatherOp gather) {
   return laidOut(builder, gather, source->data, order, dims);
 }
 
+/// Rows of a stored matrix that are zeros and then the row's number.
+bool isCounted(Value indices) {
+  if (auto weight = indices.getDefiningOp<WeightOp>())
+    return weight.getPattern() == "counted";
+  auto constant = indices.getDefiningOp<ConstantOp>();
+  auto known = constant ? readKnown(constant.getValue(), kMostStored)
+                        : std::nullopt;
+  auto values = known ? known->asConstants() : std::nullopt;
+  const Dims dims = dimsOf(indices);
+  if (!values || dims.size() < 2 ||
+      dims[dims.size() - 2] * *dims.back().asConstant() !=
+          DimExpr(int64_t(values->size())))
+    return false;
+  const int64_t columns = *dims.back().asConstant();
+  for (auto [i, value] : llvm::enumerate(*values))
+    if (value != (int64_t(i) % columns + 1 < columns ? 0 : int64_t(i) / columns))
+      return false;
+  return true;
+}
+
 /// Of stored indices whose last column counts their rows, all others being 0.
-std::optional<Places> placesOfStored(WeightOp indices, ArrayRef<DimExpr> data,
+std::optional<Places> placesOfStored(Value indices, ArrayRef<DimExpr> data,
                                      Dims *ends) {
   const Dims dims = dimsOf(indices);
   const auto columns = dims.back().asConstant();
-  if (indices.getPattern() != "counted" || !columns ||
-      size_t(*columns) > data.size())
+  if (!columns || size_t(*columns) > data.size() || !isCounted(indices))
     return std::nullopt;
   const DimExpr end = dims[dims.size() - 2];
   for (DimExpr size : data.take_front(*columns - 1))
@@ -168,8 +191,8 @@ std::optional<Places> placesOfStored(WeightOp indices, ArrayRef<DimExpr> data,
 /// through.
 std::optional<Places> placesOfColumns(Value data, Value indices,
                                       Dims *ends = nullptr) {
-  if (auto stored = indices.getDefiningOp<WeightOp>())
-    return placesOfStored(stored, dimsOf(data), ends);
+  if (isa_and_nonnull<WeightOp, ConstantOp>(indices.getDefiningOp()))
+    return placesOfStored(indices, dimsOf(data), ends);
   auto columns = indices.getDefiningOp<ConcatOp>();
   const size_t rank = dimsOf(indices).size();
   if (!columns || static_cast<size_t>(columns.getAxis()) + 1 != rank ||

@@ -6,9 +6,10 @@
 
 namespace shardc::runtime {
 
-Rendezvous::Rendezvous(std::vector<int> members, RunFailure &failure)
+Rendezvous::Rendezvous(std::vector<int> members, RunFailure &failure,
+                       uint32_t first)
     : members(std::move(members)), failure(failure),
-      places(this->members.size()) {
+      places(this->members.size()), state(first * kRound) {
   failure.waitingPlaces.push_back(this);
 }
 
@@ -48,7 +49,7 @@ Status Rendezvous::open(const CollectiveSite &site) {
   for (Place &place : places)
     place.here.store(false, std::memory_order_relaxed);
   arrivals.store(0, std::memory_order_relaxed);
-  state.fetch_add(1, std::memory_order_release);
+  state.fetch_add(kRound, std::memory_order_release);
   futexWakeAll(state);
   return Status::ok();
 }

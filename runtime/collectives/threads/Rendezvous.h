@@ -23,8 +23,8 @@ namespace shardc::runtime {
 class Rendezvous {
 public:
   /// `members`: the world ranks of the group, in group order. Lives as long as
-  /// `failure` is used.
-  Rendezvous(std::vector<int> members, RunFailure &failure);
+  /// `failure` is used. Meetings are counted from `first` on.
+  Rendezvous(std::vector<int> members, RunFailure &failure, uint32_t first = 0);
 
   /// Blocks until every member has arrived. What a member wrote before it
   /// arrived is visible to all afterwards.
@@ -32,8 +32,10 @@ public:
 
   int size() const { return static_cast<int>(members.size()); }
   /// The number of the next meeting, to a member that is not at one: the same
-  /// for all until each has come to it.
-  uint32_t round() const { return state.load(std::memory_order_acquire); }
+  /// for all until each has come to it. Odd and even ones alternate for ever.
+  uint32_t round() const {
+    return state.load(std::memory_order_acquire) / kRound;
+  }
 
 private:
   friend class RunFailure;
@@ -53,10 +55,10 @@ private:
   RunFailure &failure;
   std::vector<Place> places;
   std::atomic<int> arrivals = 0;
-  /// Counts rounds; kAborted is added when the run has failed. Waiters sleep
-  /// until it changes.
-  FutexWord state = 0;
-  static constexpr uint32_t kAborted = uint32_t{1} << 31;
+  /// Counts rounds by kRound, so that it goes on from 0 after the last; kAborted
+  /// is added when the run has failed. Waiters sleep until it changes.
+  static constexpr uint32_t kAborted = 1, kRound = 2;
+  FutexWord state;
 };
 
 } // namespace shardc::runtime
