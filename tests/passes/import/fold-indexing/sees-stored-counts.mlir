@@ -6,7 +6,8 @@
 !rows = tensor<1x1x1x4xi1>
 
 // CHECK-LABEL: func.func @weight
-// CHECK-NEXT: %[[ROWS:.*]] = onnx.Reshape %arg0
+// CHECK-NEXT: %[[COLUMN:.*]] = onnx.Transpose %arg0
+// CHECK-NEXT: %[[ROWS:.*]] = onnx.Reshape %[[COLUMN]]
 // CHECK-NEXT: return %[[ROWS]]
 func.func @weight(%mask: !mask) -> !rows {
   %indices = onnx.Weight {file = "w", length = 64 : i64, name = "i", offset = 0 : i64, pattern = "counted"} : () -> !indices
@@ -15,7 +16,8 @@ func.func @weight(%mask: !mask) -> !rows {
 }
 
 // CHECK-LABEL: func.func @constant
-// CHECK-NEXT: onnx.Reshape %arg0
+// CHECK-NEXT: onnx.Transpose %arg0
+// CHECK-NEXT: onnx.Reshape
 func.func @constant(%mask: !mask) -> !rows {
   %indices = onnx.Constant {value = dense<[[[[[0, 0], [0, 1], [0, 2], [0, 3]]]]]> : !indices} : () -> !indices
   %rows = onnx.GatherND %mask, %indices : (!mask, !indices) -> !rows
