@@ -173,7 +173,8 @@ static std::optional<KnownValue> foldScatter(ScatterElementsOp op,
   const KnownValue *updates = inference.known(op.getUpdates());
   auto indices = inference.knownInts(op, 1);
   if (!data || !updates || !indices || data->shape.size() != 1 ||
-      op.getReduction() != "none" || indices->size() != updates->elements.size())
+      op.getReduction() != "none" ||
+      indices->size() != updates->elements.size())
     return std::nullopt;
   KnownValue result = *data;
   const int64_t size = data->shape[0];

@@ -151,8 +151,8 @@ bool isCounted(Value indices) {
   if (auto weight = indices.getDefiningOp<WeightOp>())
     return weight.getPattern() == "counted";
   auto constant = indices.getDefiningOp<ConstantOp>();
-  auto known = constant ? readKnown(constant.getValue(), kMostStored)
-                        : std::nullopt;
+  auto known =
+      constant ? readKnown(constant.getValue(), kMostStored) : std::nullopt;
   auto values = known ? known->asConstants() : std::nullopt;
   const Dims dims = dimsOf(indices);
   if (!values || dims.size() < 2 ||
@@ -161,7 +161,8 @@ bool isCounted(Value indices) {
     return false;
   const int64_t columns = *dims.back().asConstant();
   for (auto [i, value] : llvm::enumerate(*values))
-    if (value != (int64_t(i) % columns + 1 < columns ? 0 : int64_t(i) / columns))
+    if (value !=
+        (int64_t(i) % columns + 1 < columns ? 0 : int64_t(i) / columns))
       return false;
   return true;
 }

@@ -316,8 +316,8 @@ LogicalResult growStaticCaches(func::FuncOp function,
   if (caches.empty())
     return success();
   const std::optional<StaticSizes> sizes = sizesOf(function, caches);
-  const auto places = sizes ? placesOf(function, caches)
-                            : llvm::SetVector<BlockArgument>();
+  const auto places =
+      sizes ? placesOf(function, caches) : llvm::SetVector<BlockArgument>();
   if (places.empty())
     return failure();
   for (BlockArgument input : places)
