@@ -43,28 +43,40 @@ private:
   /// rotary embedding are positions times frequencies.
   void followUse(OpOperand &use, llvm::SmallSetVector<Value, 8> &found) {
     Operation *op = use.getOwner();
-    if (isa<onnx::GatherOp, onnx::GatherElementsOp>(op) &&
-        use.getOperandNumber() == 1 && holdsIntegers(use.get()))
-      return addBound(op, InputKind::Index);
     if (isa<onnx::ScatterElementsOp, onnx::ScatterNDOp>(op) &&
         use.getOperandNumber() == 1)
-      return addBound(op, InputKind::Place);
+      return saysPlaces(use) ? addBound(op, InputKind::Place) : void();
+    const bool isMoved = shifted.contains(use.get());
+    if (isa<onnx::GatherOp, onnx::GatherElementsOp>(op) &&
+        use.getOperandNumber() == 1 && holdsIntegers(use.get()))
+      return isMoved ? void() : addBound(op, InputKind::Index);
+    if (isMoved && isa<onnx::SinOp, onnx::CosOp>(op))
+      return;
     if (isa<onnx::SinOp, onnx::CosOp>(op)) {
       if (input.kind == InputKind::Flag)
         input.kind = InputKind::Position;
       return;
     }
     const StringRef name = op->getName().stripDialect();
-    const bool moves =
-        llvm::is_contained({"Cast", "Reshape", "Transpose", "Expand", "Slice",
-                            "Concat", "Split", "Gather"},
-                           name);
-    const bool shifts = name == "Add" && holdsIntegers(use.get());
+    const bool moves = llvm::is_contained(
+        {"Cast", "Reshape", "Transpose", "Expand", "Slice", "Concat", "Split"},
+        name);
+    const bool shifts =
+        (name == "Add" || name == "Gather") && holdsIntegers(use.get());
     const bool scales = !holdsIntegers(use.get()) &&
                         llvm::is_contained({"Mul", "MatMul", "Div"}, name);
     if (!moves && !scales && !shifts)
       return;
     found.insert(op->result_begin(), op->result_end());
+    if (shifts || isMoved)
+      shifted.insert(op->result_begin(), op->result_end());
+  }
+
+  /// One place an element: an index of several columns is none by itself.
+  static bool saysPlaces(OpOperand &use) {
+    return !isa<onnx::ScatterNDOp>(use.getOwner()) ||
+           use.get().getDefiningOp<onnx::ConcatOp>() ||
+           dist::getDims(use.get().getType()).back().isConstant(1);
   }
 
   /// Places are Indices of which each is another.
@@ -80,6 +92,8 @@ private:
   }
 
   ModelInput &input;
+  /// What is not the input's numbers any more; only places are looked for.
+  llvm::SmallDenseSet<Value, 8> shifted;
 };
 
 ModelInputs describe(func::FuncOp function) {

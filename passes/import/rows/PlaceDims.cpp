@@ -24,32 +24,30 @@ PlaceDims::PlaceDims(func::FuncOp function,
   llvm::for_each(function.getArguments(), number);
   for (Operation &op : function.front())
     llvm::for_each(op.getResults(), number);
-  SmallVector<Operation *> ops;
   for (Operation &op : function.front())
     if (auto onnxOp = dyn_cast<OnnxOp>(op); onnxOp && !apart.contains(&op)) {
-      firstFactor[&op] = count;
-      count += onnxOp.shardingRule().factors.size();
-      ops.push_back(&op);
+      ruled.push_back({&op, onnxOp.shardingRule(), count});
+      count += ruled.back().rule.factors.size();
     }
   classes.grow(count);
-  llvm::for_each(ops, [&](Operation *op) { joinFactors(op); });
+  for (const Ruled &each : ruled)
+    joinFactors(each);
 }
 
 unsigned PlaceDims::numberOf(Value value, int64_t dim) const {
   return first.lookup(value) + unsigned(dim);
 }
 
-void PlaceDims::joinFactors(Operation *op) {
-  const ShardingRule rule = cast<OnnxOp>(op).shardingRule();
+void PlaceDims::joinFactors(const Ruled &of) {
   auto join = [&](ValueRange values, ArrayRef<RuleTensor> tensors) {
     for (auto [value, tensor] : llvm::zip(values, tensors))
       for (auto [d, dim] : llvm::enumerate(tensor))
         if (dim.segments.size() == 1 && dim.segments[0].size() == 1)
           classes.join(numberOf(value, int64_t(d)),
-                       firstFactor[op] + dim.segments[0][0]);
+                       of.first + dim.segments[0][0]);
   };
-  join(op->getOperands(), rule.operands);
-  join(op->getResults(), rule.results);
+  join(of.op->getOperands(), of.rule.operands);
+  join(of.op->getResults(), of.rule.results);
 }
 
 void PlaceDims::add(Value value, int64_t dim) {
@@ -63,6 +61,15 @@ void PlaceDims::close() {
   for (auto attention : function.getOps<AttentionOp>())
     if (hasPlaces(attention.getKey()))
       attentions.insert(attention);
+  for (const Ruled &each : ruled)
+    for (auto [number, factor] : llvm::enumerate(each.rule.factors))
+      if (factor.factorClass == FactorClass::Reduce &&
+          isOfPlaces(each, unsigned(number)))
+        joining.insert(each.op);
+}
+
+bool PlaceDims::isOfPlaces(const Ruled &of, unsigned factor) const {
+  return ofPlaces.contains(classes[of.first + factor]);
 }
 
 bool PlaceDims::isPlace(Value value, int64_t dim) const {
@@ -78,56 +85,36 @@ bool PlaceDims::hasPlaces(Value value) const {
 }
 
 /// Each place by itself, or all of them in an attention or a sum.
-PlaceDims::Problem PlaceDims::problemOf(Operation *op) const {
-  const ShardingRule rule = cast<OnnxOp>(op).shardingRule();
-  const unsigned base = firstFactor.lookup(op);
-  auto isOfPlaces = [&](unsigned factor) {
-    return ofPlaces.contains(classes[base + factor]);
-  };
-  for (const auto *tensors : {&rule.operands, &rule.results})
+PlaceDims::Problem PlaceDims::problemOf(const Ruled &of) const {
+  for (const auto *tensors : {&of.rule.operands, &of.rule.results})
     for (const RuleTensor &tensor : *tensors)
       for (const RuleDim &dim : tensor)
         for (const auto &segment : dim.segments)
           if (dim.segments.size() * segment.size() > 1 &&
-              llvm::any_of(segment, isOfPlaces))
-            return {op, "it counts places of a cache and something else in "
-                        "one dim"};
-  if (isa<AttentionOp, RangeOp, ConstantOp>(op))
+              llvm::any_of(segment,
+                           [&](unsigned f) { return isOfPlaces(of, f); }))
+            return {of.op, "it counts places of a cache and something else in "
+                           "one dim"};
+  if (isa<AttentionOp, RangeOp, ConstantOp>(of.op))
     return {};
-  for (auto [number, factor] : llvm::enumerate(rule.factors))
-    if (isOfPlaces(unsigned(number)) &&
+  for (auto [number, factor] : llvm::enumerate(of.rule.factors))
+    if (isOfPlaces(of, unsigned(number)) &&
         (factor.factorClass == FactorClass::NeedsReplication ||
          factor.factorClass == FactorClass::Lookup))
-      return {op, "what it computes is made of several places of a cache, or "
-                  "of chosen ones"};
+      return {of.op, "what it computes is made of several places of a cache, "
+                     "or of chosen ones"};
   return {};
 }
 
-bool PlaceDims::attends(Operation *op) const { return attentions.contains(op); }
-
-bool PlaceDims::joinsPlaces(Operation *op) const {
-  auto base = firstFactor.find(op);
-  if (base == firstFactor.end())
-    return false;
-  const ShardingRule rule = cast<OnnxOp>(op).shardingRule();
-  for (auto [number, factor] : llvm::enumerate(rule.factors))
-    if (factor.factorClass == FactorClass::Reduce &&
-        ofPlaces.contains(classes[base->second + unsigned(number)]))
-      return true;
-  return false;
-}
-
 PlaceDims::Problem PlaceDims::findProblem() const {
-  for (Operation &op : function.front()) {
-    if (firstFactor.contains(&op)) {
-      if (Problem problem = problemOf(&op); problem.op)
-        return problem;
-    } else if (op.getNumRegions() > 0 &&
-               llvm::any_of(op.getOperands(),
-                            [&](Value value) { return hasPlaces(value); })) {
+  for (const Ruled &each : ruled)
+    if (Problem problem = problemOf(each); problem.op)
+      return problem;
+  for (Operation &op : function.front())
+    if (op.getNumRegions() > 0 &&
+        llvm::any_of(op.getOperands(),
+                     [&](Value value) { return hasPlaces(value); }))
       return {&op, "it branches on places of a cache"};
-    }
-  }
   return {};
 }
 

@@ -45,23 +45,29 @@ public:
   };
   Problem findProblem() const;
   /// Whether an attention's keys are the places, whatever they became.
-  bool attends(mlir::Operation *op) const;
+  bool attends(mlir::Operation *op) const { return attentions.contains(op); }
   /// Whether a result is one number for all places.
-  bool joinsPlaces(mlir::Operation *op) const;
+  bool joinsPlaces(mlir::Operation *op) const { return joining.contains(op); }
 
 private:
   unsigned numberOf(mlir::Value value, int64_t dim) const;
-  void joinFactors(mlir::Operation *op);
-  Problem problemOf(mlir::Operation *op) const;
+  /// An op whose dims are joined by its rule.
+  struct Ruled {
+    mlir::Operation *op;
+    onnx::ShardingRule rule;
+    unsigned first; ///< number of factor 0, behind those of dims
+  };
+  void joinFactors(const Ruled &of);
+  bool isOfPlaces(const Ruled &of, unsigned factor) const;
+  Problem problemOf(const Ruled &of) const;
 
   mutable mlir::func::FuncOp function;
   llvm::DenseMap<mlir::Value, unsigned> first; ///< number of dim 0
   llvm::IntEqClasses classes;
-  /// Of ops' factors, behind those of dims.
-  llvm::DenseMap<mlir::Operation *, unsigned> firstFactor;
+  std::vector<Ruled> ruled; ///< in order
   llvm::SmallVector<unsigned> roots;
   llvm::DenseSet<unsigned> ofPlaces;
-  llvm::DenseSet<mlir::Operation *> attentions;
+  llvm::DenseSet<mlir::Operation *> attentions, joining;
 };
 
 } // namespace shardc::import

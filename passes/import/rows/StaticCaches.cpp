@@ -24,8 +24,10 @@ struct StaticCache {
 
 std::vector<StaticCache> findStaticCaches(func::FuncOp function) {
   std::vector<StaticCache> found;
+  llvm::SmallDenseSet<Value> seen; // one output has what was written
   for (OpOperand &output : function.front().getTerminator()->getOpOperands())
-    if (auto write = findStaticWrite(output.get()))
+    if (auto write = findStaticWrite(output.get());
+        write && seen.insert(write->past).second)
       found.push_back({output.getOperandNumber(), *write});
   return found;
 }

@@ -90,8 +90,7 @@ static std::string differenceOf(const Tensor &was, const Tensor &is) {
 }
 
 /// Places that hold nothing are hidden from every query.
-std::string StaticTrial::differenceOfMask(Operation &was,
-                                          RequestSize at) const {
+std::string StaticTrial::differenceOfMask(Operation &was, RequestSize at) {
   auto attention = cast<AttentionOp>(was);
   if (attention.getIsCausal() || attention.getWindow())
     return "it counts its queries, and a cache with room has more keys";
@@ -100,6 +99,8 @@ std::string StaticTrial::differenceOfMask(Operation &was,
                   : ofBefore.end();
   if (mask == ofBefore.end())
     return "it is not known to hide the places of a cache that hold nothing";
+  if (!hiding.insert(mask->first).second)
+    return ""; // of another layer
   const Tensor &shown = mask->second;
   const bool isAdded = !shown.element.isInteger(1);
   const int64_t keys = shown.rank() ? shown.shape.back() : 1;
@@ -116,8 +117,7 @@ std::string StaticTrial::differenceOfMask(Operation &was,
 }
 
 std::string StaticTrial::differenceAt(Operation &op, Operation &was,
-                                      const PlaceDims &dims,
-                                      RequestSize at) const {
+                                      const PlaceDims &dims, RequestSize at) {
   if (dims.attends(&op))
     return differenceOfMask(was, at);
   bool areKnown = true;
@@ -144,6 +144,7 @@ LogicalResult StaticTrial::compare(func::FuncOp after, const IRMapping &clones,
   for (RequestSize request : requests) {
     ofBefore = numbers(before, request);
     ofAfter = numbers(after, request);
+    hiding.clear();
     if (failed(checkPlaces(request)))
       return failure();
     for (Operation &op : after.front().without_terminator())

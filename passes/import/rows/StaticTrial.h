@@ -44,8 +44,8 @@ private:
   RowNumbers numbers(mlir::func::FuncOp function, RequestSize at) const;
   mlir::LogicalResult checkPlaces(RequestSize at);
   std::string differenceAt(mlir::Operation &op, mlir::Operation &was,
-                           const PlaceDims &dims, RequestSize at) const;
-  std::string differenceOfMask(mlir::Operation &was, RequestSize at) const;
+                           const PlaceDims &dims, RequestSize at);
+  std::string differenceOfMask(mlir::Operation &was, RequestSize at);
 
   mlir::func::FuncOp before;
   const StaticSizes sizes;
@@ -53,7 +53,8 @@ private:
   int64_t room = 0;
   std::vector<RequestSize> requests;
   llvm::SmallVector<mlir::Value> written;
-  RowNumbers ofBefore, ofAfter; ///< of the request that is tried
+  RowNumbers ofBefore, ofAfter;       ///< of the request that is tried
+  llvm::DenseSet<mlir::Value> hiding; ///< masks that do, of that request
 };
 
 } // namespace shardc::import

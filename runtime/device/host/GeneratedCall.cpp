@@ -2,12 +2,9 @@
 
 #include "runtime/device/RowSpace.h"
 #include "runtime/device/host/HostKernelLibrary.h"
+#include "runtime/kernels/host/KernelThreads.h"
 
 #include <algorithm>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 namespace shardc::runtime {
 namespace {
@@ -52,14 +49,6 @@ void runColumns(const GeneratedKernel &kernel, RowSpace space, int64_t first,
   runRows(kernel, space, 0, 1, scratch);
 }
 
-int hostThreads() {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
-
 } // namespace
 
 int64_t generatedScratchBytes(const KernelCall &call) {
@@ -68,7 +57,7 @@ int64_t generatedScratchBytes(const KernelCall &call) {
   if (kernel.form.slots == 0 ||
       !bindRows(kernel.name, kernel.form, call, space).isOk())
     return 0; // run says what is wrong
-  return hostThreads() * 4 *
+  return host::kernelThreads() * 4 *
          artifact::scratchFloats(kernel.form.slots, space.columns);
 }
 
@@ -85,7 +74,7 @@ Status runGenerated(const KernelCall &call) {
       isOneRow ? space.columns / artifact::kGeneratedWidth + 1 : space.rows();
   const int64_t wanted = rows * space.columns / kElementsPerThread;
   const int64_t threads =
-      std::clamp<int64_t>(std::min(wanted, units), 1, hostThreads());
+      std::clamp<int64_t>(std::min(wanted, units), 1, host::kernelThreads());
   auto *scratch = reinterpret_cast<float *>(call.scratch);
   const int64_t own = artifact::scratchFloats(kernel.form.slots, space.columns);
   const auto part = [&](int64_t thread) {

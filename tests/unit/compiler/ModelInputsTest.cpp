@@ -39,10 +39,10 @@ func.func @main(%ids: !ids {onnx.name = "a"}, %positions: !ids {onnx.name = "b"}
   return %0, %1, %4, %5 : !rows, !rows, !angles, !hides
 })";
 
-probe::ModelInputs describe() {
+probe::ModelInputs describe(const char *text = kModel) {
   MLIRContext context;
   prepareContext(context);
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(kModel, &context);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   return probe::describeInputs(*module).front();
 }
 
@@ -56,6 +56,36 @@ TEST(ModelInputsTest, KindsFollowFromUses) {
   EXPECT_EQ(model.inputs[3].kind, InputKind::Number);
   EXPECT_EQ(model.inputs[3].name, "d");
   EXPECT_TRUE(model.when.at("g"));
+}
+
+/// What is written at input + 2 is written at places; what is looked up there may
+/// be behind the table, and a whole index of two columns names no place.
+TEST(ModelInputsTest, PlacesAreWhereSomethingIsWritten) {
+  probe::ModelInputs model = describe(R"(
+!ids = tensor<?xi64, #dist.value<dims = [seq]>>
+!column = tensor<?x1xi64, #dist.value<dims = [seq, 1]>>
+!index = tensor<?x2xi64, #dist.value<dims = [seq, 2]>>
+!table = tensor<100x8xf32, #dist.value<dims = [100, 8]>>
+!rows = tensor<?x8xf32, #dist.value<dims = [seq, 8]>>
+!numbers = tensor<?xf32, #dist.value<dims = [seq]>>
+func.func @main(%places: !ids {onnx.name = "a"}, %later: !ids {onnx.name = "b"},
+                %index: !index {onnx.name = "c"}, %table: !table {onnx.name = "d"},
+                %x: !rows {onnx.name = "e"}, %y: !numbers {onnx.name = "f"})
+    -> (!table, !rows, !table) {
+  %two = onnx.Constant {value = dense<2> : tensor<i64>} : () -> tensor<i64>
+  %0 = onnx.Add %places, %two : (!ids, tensor<i64>) -> !ids
+  %1 = onnx.Reshape %0 : (!ids) -> !column
+  %2 = onnx.ScatterND %table, %1, %x : (!table, !column, !rows) -> !table
+  %3 = onnx.Add %later, %two : (!ids, tensor<i64>) -> !ids
+  %4 = onnx.Gather %table, %3 {axis = 0 : i64} : (!table, !ids) -> !rows
+  %5 = onnx.ScatterND %table, %index, %y : (!table, !index, !numbers) -> !table
+  return %2, %4, %5 : !table, !rows, !table
+})");
+  ASSERT_EQ(model.inputs.size(), 6u);
+  EXPECT_EQ(model.inputs[0].kind, InputKind::Place);
+  EXPECT_EQ(model.inputs[0].bound, DimExpr(100));
+  EXPECT_EQ(model.inputs[1].kind, InputKind::Flag);
+  EXPECT_EQ(model.inputs[2].kind, InputKind::Flag);
 }
 
 TEST(ModelInputsTest, SizesKeepGuards) {

@@ -33,9 +33,6 @@ struct Lines {
   int64_t outer, along, inner;
 };
 
-/// In the size of a dim that counts keys of a row.
-const std::string kPages = onnx::RowSymbols::pagesOfRow().asSymbol()->str();
-
 class Rows {
 public:
   Rows(Session &session, const Request &request)
@@ -127,6 +124,8 @@ private:
         for (size_t d = 0; named.name == info.name && d < info.dims.size(); ++d)
           if (info.dims[d] == *onnx::RowSymbols::tokens().asSymbol())
             count = named.tensor.dims()[d];
+    if (count <= 0)
+      return argumentError("it has no new position");
     for (const NamedTensor &named : request.inputs) {
       if (isOfStep(named.name) || named.tensor.bytes() == 0)
         continue;
@@ -237,10 +236,11 @@ private:
   /// have a position; `dims` become theirs.
   const std::byte *withoutRoom(const NamedTensor &named, Dims &dims,
                                const std::byte *data) {
+    const std::string pages = onnx::RowSymbols::pagesOfRow().asSymbol()->str();
     for (const TensorInfo &info : session.inputs())
       for (size_t d = 0; room > 0 && info.name == named.name && d < dims.size();
            ++d)
-        if (dims[d] == room && info.dims[d].find(kPages) != std::string::npos) {
+        if (dims[d] == room && info.dims[d].find(pages) != std::string::npos) {
           const int64_t size = artifact::elementBytes(named.tensor.element());
           const Lines from(dims, d, size);
           dims[d] = length + count;

@@ -3,13 +3,10 @@
 #include "runtime/kernels/host/quant/ByteProducts.h"
 
 #include "runtime/base/AlignedBuffer.h"
+#include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/simd/ByteLoops.h"
 
 #include <algorithm>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 namespace shardc::runtime::host {
 namespace {
@@ -18,14 +15,6 @@ constexpr int64_t kGroupPanels = 4;
 /// Rows of B that are multiplied before others come, or one block.
 constexpr int64_t kGroupRows = 384;
 constexpr int64_t kMostBlockRows = 1024;
-
-int64_t mostThreads() {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
 
 /// How scratch is laid out: A for all threads, then what each needs.
 struct ByteScratch {
@@ -155,7 +144,7 @@ bool takesBytes(const FieldMatrix &matrix) {
 int64_t byteScratchBytes(const FieldMatrix &matrix, int64_t m, int64_t k,
                          int64_t n) {
   const ByteScratch sizes(matrix, m, k);
-  const int64_t threads = std::min(mostThreads(), std::max(byteGroups(n), m));
+  const int64_t threads = std::min(kernelThreads(), std::max(byteGroups(n), m));
   return sizes.sizeOfA + threads * sizes.sizeOfThread;
 }
 
@@ -168,7 +157,7 @@ void multiplyBytes(const FieldMatrix &matrix, const PackedProduct &product,
   const auto scratchOf = [&](int64_t thread) {
     return scratch + sizes.sizeOfA + thread * sizes.sizeOfThread;
   };
-  const int64_t readers = std::min(mostThreads(), m);
+  const int64_t readers = std::min(kernelThreads(), m);
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(readers) if (readers > 1)
 #endif
@@ -176,7 +165,7 @@ void multiplyBytes(const FieldMatrix &matrix, const PackedProduct &product,
     quantizeRows(matrix, product, a,
                  {m * thread / readers, m * (thread + 1) / readers},
                  reinterpret_cast<float *>(scratchOf(thread)));
-  const int64_t threads = std::min(mostThreads(), groups);
+  const int64_t threads = std::min(kernelThreads(), groups);
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(threads) if (threads > 1)
 #endif

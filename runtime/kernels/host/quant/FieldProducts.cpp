@@ -3,25 +3,14 @@
 #include "runtime/kernels/host/quant/FieldProducts.h"
 
 #include "runtime/base/AlignedBuffer.h"
+#include "runtime/kernels/host/KernelThreads.h"
 
 #include <algorithm>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 namespace shardc::runtime::host {
 namespace {
 
 using artifact::ElementType;
-
-int64_t hostThreads() {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
 
 /// What one thread works on: some panels, a block of depth at a time.
 struct Group {
@@ -148,7 +137,7 @@ int64_t fieldGroups(int64_t columns, const Group &group) {
 int64_t fieldScratchBytes(const FieldMatrix &matrix, ElementType element,
                           int64_t n, int64_t m) {
   const Group group(matrix, element, m);
-  return std::min(hostThreads(), fieldGroups(n, group)) * group.bytes();
+  return std::min(kernelThreads(), fieldGroups(n, group)) * group.bytes();
 }
 
 void multiplyFields(const FieldMatrix &matrix, ElementType element,
@@ -156,7 +145,7 @@ void multiplyFields(const FieldMatrix &matrix, ElementType element,
   const Group group(matrix, element, product.m);
   const int64_t groups = fieldGroups(product.n, group);
   const int64_t panels = (product.n + kPanelColumns - 1) / kPanelColumns;
-  const int64_t threads = std::min(hostThreads(), groups);
+  const int64_t threads = std::min(kernelThreads(), groups);
   const auto part = [&](int64_t thread) {
     GroupProduct own(matrix, element, group, product,
                      scratch + thread * group.bytes());
