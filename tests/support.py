@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -63,6 +64,21 @@ class EndToEnd(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{name} {arguments}: {done.stdout[-500:]}{done.stderr[-1000:]}")
         return done.stdout
 
+    def accuracies(self, name):
+        """Files of a model, each with how far plans may differ, of the largest value. Where a file's accuracy_level lets
+        products round activations, ranks that have part of a block round it by another largest value; the file without
+        such levels shows that nothing else differs."""
+        graph = onnx.load(model_file(name), load_external_data=False)
+        levels = [(node, level) for node in graph.graph.node for level in node.attribute if level.name == "accuracy_level"]
+        if not levels:
+            return [(model_file(name), 1e-5)]
+        for node, level in levels:
+            node.attribute.remove(level)
+        exact = self.folder / "exact"
+        shutil.copytree(model_file(name).parent, exact, dirs_exist_ok=True)
+        onnx.save(graph, exact / "model.onnx")
+        return [(exact / "model.onnx", 1e-5), (model_file(name), 3e-2)]
+
     def compile(self, model, tp, *flags, to="model.shard"):
         """The artifact of a model file, compiled for `tp` ranks."""
         artifact = self.folder / to
@@ -84,10 +100,10 @@ class EndToEnd(unittest.TestCase):
         self.run_ok("shardc", model, "--tp", tp, "--explain-json", file, *flags)
         return json.loads(file.read_text())
 
-    def assert_same_numbers(self, found, expected):
+    def assert_same_numbers(self, found, expected, rounding=1e-5):
         """A plan against one rank: the order of sums differs, nothing else."""
         self.assertEqual(len(found), len(expected))
         for a, b in zip(found, expected):
             self.assertEqual((a.shape, a.dtype), (b.shape, b.dtype))
-            limit = 1e-6 + 1e-5 * np.abs(b).max(initial=0)
+            limit = 1e-6 + rounding * np.abs(b).max(initial=0)
             self.assertLessEqual(np.abs(a - b).max(initial=0), limit)

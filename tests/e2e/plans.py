@@ -23,12 +23,16 @@ class PlanTest(EndToEnd):
 
     def check_models(self, names, plans):
         for name in names:
-            one = self.compile(model_file(name), 1, to="one.shard")
-            for data_set in data_sets(name):
-                expected = self.execute(one, data_set)
-                for plan in plans:
-                    with self.subTest(name, plan=plan, data_set=data_set.name):
-                        self.assert_same_numbers(self.execute(self.artifact(model_file(name), plan), data_set), expected)
+            for file, rounding in self.accuracies(name):
+                self.check_plans(file, plans, data_sets(name), rounding)
+
+    def check_plans(self, file, plans, requests, rounding):
+        one = self.compile(file, 1, to="one.shard")
+        for data_set in requests:
+            expected = self.execute(one, data_set)
+            for plan in plans:
+                with self.subTest(file.parent.name, plan=plan, data_set=data_set.name, rounding=rounding):
+                    self.assert_same_numbers(self.execute(self.artifact(file, plan), data_set), expected, rounding)
 
     def check_prompts(self, plans, sizes):
         """Of a decoder, for sizes (batch, positions)."""

@@ -11,14 +11,17 @@ WAYS = (1, 2, 3, 4, 8)
 
 class Models(EndToEnd):
     def check(self, model):
-        expected = {}  # by data set, on one rank
+        for file, rounding in self.accuracies(model):
+            expected = {}  # by data set, on one rank
+            for tp in WAYS:
+                with self.subTest(tp=tp, rounding=rounding):
+                    artifact = self.compile(file, tp)
+                    self.assertGreater(len(data_sets(model)), 0)
+                    for data_set in data_sets(model):
+                        outputs = self.execute(artifact, data_set)
+                        self.assert_same_numbers(outputs, expected.setdefault(data_set, outputs), rounding)
         for tp in WAYS:
             with self.subTest(tp=tp):
-                artifact = self.compile(model_file(model), tp)
-                self.assertGreater(len(data_sets(model)), 0)
-                for data_set in data_sets(model):
-                    outputs = self.execute(artifact, data_set)
-                    self.assert_same_numbers(outputs, expected.setdefault(data_set, outputs))
                 self.check_plan(model, tp)
 
     def check_plan(self, model, tp):

@@ -272,8 +272,7 @@ LogicalResult lowerFusedProduct(Operation *matmul, const FusedWeights &weights,
   if (!fused->blocks.empty())
     fused->blocks.push_back(lowering.ints("axis", int64_t(dims.size()) - 2));
   auto numbers = weights.dequantization;
-  if (std::optional<uint64_t> bits = numbers.getActivationBits();
-      bits && !left && lowering.isForHost)
+  if (std::optional<uint64_t> bits = numbers.getActivationBits(); bits && !left)
     fused->blocks.push_back(lowering.ints("activation_bits", int64_t(*bits)));
   lowering.call(matmul, kernel, inputs, {result}, fused->blocks);
   return success();

@@ -65,7 +65,10 @@ public:
       if (call.isThere.size() > 8 && call.isThere[8])
         addBlocks(dequantizationOf(experts.getDown()), "down_", names);
     } else if (call.kernel == "MatMulDequantized") {
-      addBlocks(dequantizationOf(cast<onnx::MatMulOp>(op).getRhs()), "", names);
+      Operation *weights = dequantizationOf(cast<onnx::MatMulOp>(op).getRhs());
+      addBlocks(weights, "", names);
+      if (weights && weights->hasAttr("activation_bits"))
+        names.push_back("activation_bits");
     } else if (isa<onnx::DequantizeLinearOp, onnx::QuantizeLinearOp>(op)) {
       addBlocks(op, "", names);
     }
@@ -321,7 +324,7 @@ private:
 static bool isSaidOtherwise(Operation *op, const CallText &call,
                             NamedAttribute own) {
   const StringRef name = own.getName();
-  constexpr StringRef kAlways[] = {"activation_bits", // or exactly
+  constexpr StringRef kAlways[] = {"activation_bits", // a product's
                                    "allowzero",
                                    "auto_pad",
                                    "ceil_mode",
