@@ -14,6 +14,7 @@
 #include "compiler/package/ReplacedArtifact.h"
 #include "compiler/ranks/RankFiles.h"
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/algebra/StorageAxis.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "passes/plan/machine/DeviceShares.h"
 #include "passes/plan/machine/ReadMachine.h"
@@ -342,6 +343,7 @@ private:
     made.sequenceParallel = options.sequenceParallel;
     made.splitsSteps = splitsSequence();
     made.page = options.page;
+    made.headWays = waysOfHeads();
     made.microBatches = options.microBatches;
     made.contextMode = options.contextMode;
     made.expertMode = options.expertMode;
@@ -387,6 +389,17 @@ private:
     return (context && context->size > 1) ||
            (options.sequenceParallel &&
             dist::stageMesh(options.mesh).numRanks() > 1);
+  }
+
+  /// Of the axes that may share out heads.
+  int64_t waysOfHeads() const {
+    int64_t ways = 1;
+    const dist::Mesh mesh = dist::stageMesh(options.mesh);
+    for (const dist::Axis &axis : mesh.axes)
+      if (axis.name != dist::kContextAxis && axis.name != dist::kStorageAxis &&
+          (axis.name != dist::kExpertAxis || options.expertMode != "batch"))
+        ways *= axis.size;
+    return ways;
   }
 
   std::string reproducerPath() const {

@@ -48,10 +48,12 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     }
     passes.addPass(import::createRecoverCaches());
     passes.addPass(import::createNarrowCaches());
-    if (options.page > 0)
+    if (options.page > 0) {
       passes.addPass(import::createBatchRows({options.page}));
-    else if (options.splitsSteps)
+      passes.addPass(import::createSplitKeys({options.headWays}));
+    } else if (options.splitsSteps) {
       passes.addPass(import::createSpecializeSteps());
+    }
     if (options.doubles)
       passes.addPass(import::createWidenFloats());
     passes.addPass(verify::createFingerprint());

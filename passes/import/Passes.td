@@ -79,6 +79,24 @@ def BatchRows : Pass<"shardc-batch-rows", "::mlir::ModuleOp"> {
                            "::shardc::onnx::OnnxDialect"];
 }
 
+def SplitKeys : Pass<"shardc-split-keys", "::mlir::ModuleOp"> {
+  let summary = "Parts of the keys for ranks that would hold copies of them";
+  let description = [{
+    Requires: steps of rows (shardc-batch-rows).
+    Ensures: where key heads do not divide over `ways`, attention to pages is that
+    to parts of each page's places, one for each rank that would hold a copy, and
+    a merge of what these have seen. 16 ways on 8 key heads: two parts, so that
+    a rank has one head and every other half of a page. It is left as it is, with
+    a warning, where a page does not divide into so many parts.
+
+    (* example filepath=tests/passes/import/split-keys/example.mlir *)
+  }];
+  let options = [
+    Option<"ways", "ways", "int64_t", "1", "Ranks that share out heads">
+  ];
+  let dependentDialects = ["::shardc::onnx::OnnxDialect"];
+}
+
 def InferShapes : Pass<"shardc-infer-shapes", "::mlir::ModuleOp"> {
   let summary = "Gives every value its type, evaluates shape arithmetic";
   let description = [{

@@ -4,6 +4,7 @@
 
 #include "dialects/dist/algebra/StorageAxis.h"
 #include "passes/plan/CarriedSums.h"
+#include "passes/plan/KeyParts.h"
 #include "passes/plan/PlanSearch.h"
 #include "passes/plan/SequenceSplit.h"
 #include "passes/plan/StoredWeights.h"
@@ -62,6 +63,7 @@ Plan planByRoles(const Graph &graph, const dist::Mesh &mesh, bool isDecode,
   searchPlan(graph, plan, matrices);
   if (!roles.experts.empty())
     searchPlan(graph, plan, roles.tensor);
+  splitKeyParts(graph, plan);
   const bool splitsResidual = options.sequenceParallel && !isDecode;
   carrySums(graph, plan, splitsResidual);
   if (!isDecode) {

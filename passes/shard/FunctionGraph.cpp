@@ -74,8 +74,10 @@ static OpKind kindOf(Operation *op) {
     return OpKind::Dequantize;
   if (isa<onnx::CacheAppendOp, onnx::PageWriteOp>(op))
     return OpKind::CacheAppend;
-  return isa<onnx::AttentionOp, onnx::PagedAttentionOp>(op) ? OpKind::Attention
-                                                            : OpKind::Other;
+  return isa<onnx::AttentionOp, onnx::PagedAttentionOp,
+             onnx::PagedAttentionPartsOp>(op)
+             ? OpKind::Attention
+             : OpKind::Other;
 }
 
 void FunctionGraph::addOp(onnx::OnnxOp op, const EqualLayers *layers) {

@@ -199,7 +199,7 @@ class Rules(unittest.TestCase):
         # Every rank runs a body whole; there is nothing to split (tests/e2e/test_control_flow.py runs them).
         bodies = {"onnx.If", "onnx.Loop"}
         # A decoder becomes these as a whole (tests/e2e/test_rows.py splits it).
-        pages = {"onnx.PageWrite", "onnx.PagedAttention"}
+        pages = {"onnx.PageWrite", "onnx.PagedAttention", "onnx.PagedAttentionParts", "onnx.MergeAttention"}
         self.assertLessEqual(bodies | pages, models[0].registered)
         for op in sorted(models[0].registered - bodies - pages):
             with self.subTest(op=op):

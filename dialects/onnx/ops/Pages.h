@@ -19,6 +19,11 @@ struct PagedOperand {
   enum : unsigned { Query, Keys, Values, Pages, Past, First, Mask, Sinks };
 };
 
+/// Behind the values that a part of the keys gives: the largest score, the sum.
+inline constexpr int64_t kSeenStatistics = 2;
+/// What PagedAttentionPartsOp adds up in, of queries of that type.
+mlir::Type seenElement(mlir::Type query);
+
 } // namespace shardc::onnx
 
 #endif // SHARDC_DIALECTS_ONNX_OPS_PAGES_H

@@ -47,3 +47,40 @@ def Onnx_PagedAttentionOp : Onnx_OwnOp<"PagedAttention", ["multiplyAdds"]> {
                        DefaultValuedAttr<StrAttr, "\"hidden\"">:$zero_rows);
   let results = (outs AnyTensor:$result);
 }
+
+def Onnx_PagedAttentionPartsOp
+    : Onnx_OwnOp<"PagedAttentionParts", ["multiplyAdds"]> {
+  let extraClassDeclaration = Onnx_Structure<"attention", 0>.declaration;
+  let summary = "What queries see of each part of the places of pages";
+  let description = [{
+    As PagedAttention, but that places of a page are in `parts` equal parts, and
+    each part is seen by itself -> [parts, h, t, e + 2], in f32 or f64: values
+    relative to the largest score, not divided by the sum; that score; the sum.
+    Queries of no row have zeros of score 0 and sum 1.
+
+        c = 16, parts = 2: part 0 has keys 0-7, 16-23, .., part 1 has 8-15, ..
+
+    Ranks that would hold copies of the same keys have a part of them instead.
+    MergeAttention makes the result of it.
+  }];
+  let arguments = (ins AnyTensor:$query, AnyTensor:$keys, AnyTensor:$values,
+                       AnyTensor:$pages, AnyTensor:$past, AnyTensor:$first,
+                       Variadic<Onnx_Value>:$optional_inputs,
+                       I64Attr:$parts,
+                       DefaultValuedAttr<I64Attr, "0">:$is_causal,
+                       F32Attr:$scale,
+                       DefaultValuedAttr<F32Attr, "0.0f">:$softcap,
+                       DefaultValuedAttr<I64Attr, "0">:$window);
+  let results = (outs AnyTensor:$result);
+}
+
+def Onnx_MergeAttentionOp : Onnx_OwnOp<"MergeAttention"> {
+  let summary = "The attention of which others computed parts";
+  let description = [{
+    seen [parts, h, t, e + 2] of PagedAttentionParts, sinks [h] -> [1, h, t, e].
+    `zero_rows` and sinks are as in Attention.
+  }];
+  let arguments = (ins AnyTensor:$seen, Variadic<Onnx_Value>:$optional_inputs,
+                       DefaultValuedAttr<StrAttr, "\"hidden\"">:$zero_rows);
+  let results = (outs AnyTensor:$result);
+}

@@ -24,10 +24,21 @@ static SmallVector<ValueView, 8> viewsOf(Operation *op, Lowering &lowering) {
   return views;
 }
 
+/// The first place of a page that this rank has, and how many all pages' places
+/// are.
+static NamedAttribute placesOf(const dist::DimSharding &places,
+                               Lowering &lowering) {
+  return lowering.scalars("places",
+                          {places.lowerBound(lowering.mesh), places.size()});
+}
+
 LogicalResult PageWriteOp::lower(Lowering &lowering) {
+  const auto places = dist::getSharding(getPool().getType()).dims[getAxis()];
+  Lowering::Config config{lowering.ints("axis", {int64_t(getAxis())})};
+  if (places.isSplit())
+    config.push_back(placesOf(places, lowering));
   lowering.call(*this, "PageWrite", viewsOf(*this, lowering),
-                {lowering.allocate(*this, getResult())},
-                {lowering.ints("axis", {int64_t(getAxis())})});
+                {lowering.allocate(*this, getResult())}, config);
   return success();
 }
 
@@ -36,6 +47,23 @@ LogicalResult PagedAttentionOp::lower(Lowering &lowering) {
                 {lowering.allocate(*this, getResult())},
                 Lowering::attributes(*this, {"scale", "is_causal", "softcap",
                                              "window", "zero_rows"}));
+  return success();
+}
+
+LogicalResult PagedAttentionPartsOp::lower(Lowering &lowering) {
+  Lowering::Config config =
+      Lowering::attributes(*this, {"scale", "is_causal", "softcap", "window"});
+  config.push_back(
+      placesOf(dist::getSharding(getKeys().getType()).dims[2], lowering));
+  lowering.call(*this, "PagedAttentionParts", viewsOf(*this, lowering),
+                {lowering.allocate(*this, getResult())}, config);
+  return success();
+}
+
+LogicalResult MergeAttentionOp::lower(Lowering &lowering) {
+  lowering.call(*this, "MergeAttention", viewsOf(*this, lowering),
+                {lowering.allocate(*this, getResult())},
+                Lowering::attributes(*this, {"zero_rows"}));
   return success();
 }
 

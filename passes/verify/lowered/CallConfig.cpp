@@ -8,6 +8,7 @@
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Padding.h"
+#include "dialects/onnx/ops/Pages.h"
 #include "dialects/onnx/ops/Quantization.h"
 #include "dialects/onnx/ops/Reduction.h"
 #include "dialects/onnx/ops/Resampling.h"
@@ -54,6 +55,9 @@ public:
       return {"start", "delta"};
     if (isa<onnx::GatherOp>(op) && tableRows().isSplit())
       return {"lookup"};
+    if (isa<onnx::PagedAttentionPartsOp>(op) ||
+        (isa<onnx::PageWriteOp>(op) && placesOfPages().isSplit()))
+      return {"places"};
     if (auto attention = dyn_cast<onnx::AttentionOp>(op))
       return requiredOfAttention(attention);
     SmallVector<std::string, 8> names;
@@ -177,6 +181,9 @@ private:
       return count();
     if (name == "lookup")
       return lookup();
+    if (name == "places" &&
+        isa<onnx::PagedAttentionPartsOp, onnx::PageWriteOp>(op))
+      return firstAndAll(placesOfPages());
     if (name == "k" || (name == "pads" && op->hasAttr("bounds")))
       return dims("bounds");
     if (isa<onnx::RangeOp>(op) && (name == "start" || name == "delta"))
@@ -217,6 +224,13 @@ private:
     const auto dims = dist::getSharding(op->getOperand(0).getType()).dims;
     const int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
     return dims[axis < 0 ? axis + int64_t(dims.size()) : axis];
+  }
+
+  dist::DimSharding placesOfPages() const {
+    if (auto write = dyn_cast<onnx::PageWriteOp>(op))
+      return dist::getSharding(write.getPool().getType()).dims[write.getAxis()];
+    auto attention = cast<onnx::PagedAttentionPartsOp>(op);
+    return dist::getSharding(attention.getKeys().getType()).dims[2];
   }
 
   std::optional<Index> boundOfRange(size_t number) const {
@@ -338,6 +352,7 @@ static bool isSaidOtherwise(Operation *op, const CallText &call,
                                    "noop_with_empty_axes",
                                    "num_heads",
                                    "output_dtype",
+                                   "parts",
                                    "q_num_heads",
                                    "qk_matmul_output_mode",
                                    "rotary_embedding_dim",

@@ -119,9 +119,11 @@ private:
     if (op->getNumResults() != 1 ||
         isa<onnx::AttentionOp, onnx::CacheAppendOp, onnx::ConvOp,
             onnx::GatherOp, onnx::GatherElementsOp, onnx::GatherNDOp,
-            onnx::GridSampleOp, onnx::MatMulIntegerOp, onnx::MixtureOfExpertsOp,
-            onnx::PagedAttentionOp, onnx::PageWriteOp, onnx::RotaryEmbeddingOp,
-            onnx::ScatterElementsOp, onnx::ScatterNDOp>(op))
+            onnx::GridSampleOp, onnx::MatMulIntegerOp, onnx::MergeAttentionOp,
+            onnx::MixtureOfExpertsOp, onnx::PagedAttentionOp,
+            onnx::PagedAttentionPartsOp, onnx::PageWriteOp,
+            onnx::RotaryEmbeddingOp, onnx::ScatterElementsOp,
+            onnx::ScatterNDOp>(op))
       return false;
     const Index *result = reference.dimsOf(op->getResult(0));
     for (Value operand : op->getOperands()) {

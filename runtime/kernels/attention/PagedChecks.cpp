@@ -6,29 +6,30 @@
 namespace shardc::runtime::host {
 
 /// For each query of each head, or for all of a row.
-static Status checkPagedMask(const KernelCall &call, std::string_view name) {
+static Status checkPagedMask(const KernelCall &call, std::string_view name,
+                             const PagePlaces &places) {
   if (!hasInput(call, kPagedMask))
     return Status::ok();
-  const TensorView &q = call.inputs[kQuery], &k = call.inputs[kKeys];
-  const TensorView &pages = call.inputs[kPages];
+  const TensorView &q = call.inputs[kQuery], &pages = call.inputs[kPages];
   const TensorView &mask = call.inputs[kPagedMask];
   const auto is = [&](int dim, int64_t size) {
     return mask.dims[dim] == 1 || mask.dims[dim] == size;
   };
   if (mask.rank != 4 || !is(0, pages.dims[0]) || !is(1, q.dims[1]) ||
       !is(2, q.dims[2]) || (mask.dims[0] != 1 && mask.dims[2] != 1) ||
-      mask.dims[3] != pages.dims[1] * k.dims[2])
+      mask.dims[3] != pages.dims[1] * places.all)
     return failure(name, "mask of dims " + dimsToString(mask) +
                              " for queries of dims " + dimsToString(q) +
                              " and pages of dims " + dimsToString(pages) +
-                             ", each of " + std::to_string(k.dims[2]));
+                             ", each of " + std::to_string(places.all));
   return mask.element == artifact::ElementType_Bool
              ? Status::ok()
              : expectElement(name, q.element, mask);
 }
 
-Status checkPagedAttention(const KernelCall &call) {
-  constexpr char name[] = "PagedAttention";
+/// Of attention to pages, or to parts of their places.
+static Status checkPagedOperands(const KernelCall &call, std::string_view name,
+                                 const PagePlaces &places) {
   SHARDC_RETURN_IF_ERROR(expectOperands(call, name, 6));
   const TensorView &q = call.inputs[kQuery], &k = call.inputs[kKeys];
   const TensorView &v = call.inputs[kValues], &pages = call.inputs[kPages];
@@ -43,25 +44,83 @@ Status checkPagedAttention(const KernelCall &call) {
                              ", pages " + dimsToString(pages) + ", past " +
                              dimsToString(past) + ", first " +
                              dimsToString(first) + " do not fit");
-  TensorView expectedK = k, expectedV = k, expectedY = q;
+  TensorView expectedK = k, expectedV = k;
   expectedK.element = q.element;
   expectedK.dims[3] = q.dims[3];
   expectedV.dims[3] = v.dims[3];
-  expectedY.dims[3] = v.dims[3];
   SHARDC_RETURN_IF_ERROR(expectLike(name, expectedK, k));
   SHARDC_RETURN_IF_ERROR(expectLike(name, expectedV, v));
-  SHARDC_RETURN_IF_ERROR(expectLike(name, expectedY, call.outputs[0]));
   if (k.dims[1] == 0 ? q.dims[1] != 0 : q.dims[1] % k.dims[1] != 0)
     return failure(name, std::to_string(q.dims[1]) + " query heads on " +
                              std::to_string(k.dims[1]) + " KV heads");
-  SHARDC_RETURN_IF_ERROR(checkPagedMask(call, name));
-  if (!hasInput(call, kPagedSinks))
+  if (places.first < 0 || places.first + places.here > places.all)
+    return failure(name, "places " + std::to_string(places.first) + " to " +
+                             std::to_string(places.first + places.here) +
+                             " of " + std::to_string(places.all));
+  return checkPagedMask(call, name, places);
+}
+
+/// One for each head, of `element`.
+static Status checkSinks(const KernelCall &call, std::string_view name,
+                         int input, artifact::ElementType element,
+                         int64_t heads) {
+  if (!hasInput(call, input))
     return Status::ok();
-  TensorView sinks = call.inputs[kPagedSinks];
+  TensorView sinks = call.inputs[input];
   sinks.rank = 1;
-  sinks.element = q.element;
-  sinks.dims[0] = q.dims[1];
-  return expectLike(name, sinks, call.inputs[kPagedSinks]);
+  sinks.element = element;
+  sinks.dims[0] = heads;
+  return expectLike(name, sinks, call.inputs[input]);
+}
+
+Status checkPagedAttention(const KernelCall &call) {
+  constexpr char name[] = "PagedAttention";
+  SHARDC_RETURN_IF_ERROR(expectOperands(call, name, 6));
+  const TensorView &q = call.inputs[kQuery];
+  SHARDC_RETURN_IF_ERROR(checkPagedOperands(
+      call, name, PagePlaces::of(call, call.inputs[kKeys].dims[2])));
+  TensorView expected = q;
+  expected.dims[3] = call.inputs[kValues].dims[3];
+  SHARDC_RETURN_IF_ERROR(expectLike(name, expected, call.outputs[0]));
+  return checkSinks(call, name, kPagedSinks, q.element, q.dims[1]);
+}
+
+/// What is seen is added up in f32, or in f64.
+static artifact::ElementType seenElement(artifact::ElementType element) {
+  return element == artifact::ElementType_Float64
+             ? element
+             : artifact::ElementType_Float32;
+}
+
+Status checkPagedAttentionParts(const KernelCall &call) {
+  constexpr char name[] = "PagedAttentionParts";
+  SHARDC_RETURN_IF_ERROR(expectOperands(call, name, 6));
+  const TensorView &q = call.inputs[kQuery], &k = call.inputs[kKeys];
+  const TensorView &seen = call.outputs[0];
+  SHARDC_RETURN_IF_ERROR(
+      checkPagedOperands(call, name, PagePlaces::of(call, k.dims[2])));
+  TensorView expected = q;
+  expected.element = seenElement(q.element);
+  expected.dims[0] = seen.dims[0];
+  expected.dims[3] = call.inputs[kValues].dims[3] + kSeenStatistics;
+  SHARDC_RETURN_IF_ERROR(expectLike(name, expected, seen));
+  if (seen.strides[3] != 1 ||
+      (seen.dims[0] == 0 ? k.dims[2] != 0 : k.dims[2] % seen.dims[0] != 0))
+    return failure(name, std::to_string(seen.dims[0]) + " dense parts of " +
+                             std::to_string(k.dims[2]) + " places");
+  return Status::ok();
+}
+
+Status checkMergeAttention(const KernelCall &call) {
+  constexpr char name[] = "MergeAttention";
+  SHARDC_RETURN_IF_ERROR(expectOperands(call, name, 1));
+  const TensorView &seen = call.inputs[0], &y = call.outputs[0];
+  TensorView expected = y;
+  expected.element = seenElement(y.element);
+  expected.dims[0] = seen.dims[0];
+  expected.dims[3] = y.dims[3] + kSeenStatistics;
+  SHARDC_RETURN_IF_ERROR(expectLike(name, expected, seen));
+  return checkSinks(call, name, 1, y.element, y.dims[1]);
 }
 
 Status checkPageWrite(const KernelCall &call, int &axis) {

@@ -27,7 +27,31 @@ enum PagedInput : int {
 inline constexpr int64_t kSlotOfOtherPositions = INT64_MAX;
 inline constexpr int64_t kSlotOfTooManyPositions = INT64_MAX - 1;
 
+/// Of the places of a page those that are here: `places` = [first, all] of a call
+/// whose rank has a part of them, behind one another.
+///
+///   16 places on 2 ranks, the second one: first 8, here 8, all 16
+struct PagePlaces {
+  int64_t first, here, all;
+
+  static PagePlaces of(const KernelCall &call, int64_t here) {
+    const KernelAttribute *places = call.find("places");
+    return places && places->numInts == 2
+               ? PagePlaces{places->ints[0], here, places->ints[1]}
+               : PagePlaces{0, here, here};
+  }
+  /// Part number `i` of `count`.
+  PagePlaces part(int64_t i, int64_t count) const {
+    return {first + i * (here / count), here / count, all};
+  }
+};
+
+/// Behind the values that a query has seen of a part: largest score and sum.
+inline constexpr int64_t kSeenStatistics = 2;
+
 Status checkPagedAttention(const KernelCall &call);
+Status checkPagedAttentionParts(const KernelCall &call);
+Status checkMergeAttention(const KernelCall &call);
 Status checkPageWrite(const KernelCall &call, int &axis);
 
 } // namespace shardc::runtime::host

@@ -1,4 +1,5 @@
 // PagedAttention and PageWrite on a GPU, as on the host.
+#include "runtime/kernels/host/product/MatrixProduct.h"
 #include "tests/conformance/cuda/KernelComparison.h"
 
 namespace shardc::testing {
@@ -15,7 +16,8 @@ protected:
   static constexpr int64_t kTokens = 3 + 1 + 6 + 1, kNumPages = 20;
 
   void make(int64_t heads, int64_t kvHeads, int64_t depth, int64_t columns,
-            int64_t ofPage = 16) {
+            int64_t size = 16) {
+    ofPage = size;
     const int64_t places[3] = {3, 271, 39};
     std::vector<int64_t> pages;
     int64_t next = 0, most = 0;
@@ -36,11 +38,23 @@ protected:
   void expectSame(const Attributes &attributes = {}) {
     compare("PagedAttention", inputs, {Tensor::filled<T>(result, T(7))},
             attributes, 2 * toleranceOf(runtime::host::elementTypeOf<T>()));
+    if (inputs.size() > 7)
+      inputs.pop_back(); // sinks are those of the merge
+    Dims seen = result;
+    seen[0] = inputs[1].view.dims[2] % 2 == 0 ? 2 : 1;
+    seen[3] += 2;
+    for (const auto &places :
+         {std::vector<int64_t>{0, ofPage}, {ofPage, 2 * ofPage}})
+      if (places[0] == 0 || inputs.size() == 6)
+        compare("PagedAttentionParts", inputs,
+                {Tensor::filled<runtime::host::Accumulator<T>>(seen, 7)},
+                Attributes(attributes).ints("places", places),
+                2 * toleranceOf(runtime::host::elementTypeOf<T>()));
   }
 
   std::vector<Tensor> inputs;
   Dims result;
-  int64_t numKeys = 0;
+  int64_t numKeys = 0, ofPage = 0;
 };
 using Types = ::testing::Types<float, double, Float16, BFloat16>;
 TYPED_TEST_SUITE(PagedAttentionKernel, Types);
@@ -92,6 +106,24 @@ TYPED_TEST(PagedAttentionKernel, takesEmptyDims) {
   this->expectSame(scale);
 }
 
+template <typename T> class MergeAttentionKernel : public ::testing::Test {};
+TYPED_TEST_SUITE(MergeAttentionKernel, Types);
+
+TYPED_TEST(MergeAttentionKernel, ofParts) {
+  using Acc = runtime::host::Accumulator<TypeParam>;
+  for (const Dims &dims : {Dims{3, 4, 5, 150}, {1, 2, 1, 3}, {2, 1, 3, 2}}) {
+    Dims result = dims;
+    result[0] = 1;
+    result[3] -= 2;
+    const Tensor seen = numbers<Acc>(dims, 1);
+    for (int64_t i = dims[3] - 1; i < seen.view.numElements(); i += dims[3])
+      seen.view.as<Acc>()[i] = 2; // a sum is above 0
+    compare("MergeAttention", {seen, numbers<TypeParam>({dims[1]}, 2)},
+            {Tensor::filled<TypeParam>(result, TypeParam(7))}, {},
+            2 * toleranceOf(runtime::host::elementTypeOf<TypeParam>()));
+  }
+}
+
 TEST(PagedAttentionFaults, areFoundOnTheDevice) {
   const auto run = [](std::vector<int64_t> pages, std::vector<int64_t> past,
                       std::vector<int64_t> first) {
@@ -127,6 +159,9 @@ template <typename T> void comparePageWrite(const Dims &page, int axis) {
   const Tensor place = numbers<T>(pool, 3);
   compare("PageWrite", {place, numbers<T>(added, 4).scattered(), slots, copies},
           {place}, attributes, kExact);
+  const Tensor part = numbers<T>(pool, 5);
+  compare("PageWrite", {part, numbers<T>(added, 6), slots, copies}, {part},
+          Attributes(attributes).ints("places", {places, 2 * places}), kExact);
 }
 
 TEST(PageWriteKernel, writesAndCopies) {

@@ -1,4 +1,6 @@
 // PagedAttention and PageWrite.
+#include "runtime/kernels/attention/PagedChecks.h"
+#include "runtime/kernels/host/product/MatrixProduct.h"
 #include "tests/unit/kernels/AttentionReference.h"
 
 namespace shardc::runtime::host {
@@ -76,15 +78,50 @@ struct Rows {
          mask = q, sinks = q;
 };
 
+/// As PagedAttention, of parts of each page's places: those of one rank, or each
+/// of one of several ranks, which holds no others.
+template <typename T>
+void runParts(const Rows &rows, int64_t parts, bool areOfRanks,
+              const Tensor &out, const Attributes &attributes) {
+  const int64_t queries = rows.q.view.dims[2], here = rows.ofPage / parts;
+  using Acc = Accumulator<T>;
+  const Tensor seen = Tensor::filled<Acc>(
+      {parts, kHeads, queries, kValues + kSeenStatistics}, 9);
+  const auto attend = [&](const Tensor &k, const Tensor &v, const Tensor &to,
+                          int64_t first) {
+    EXPECT_OK(runKernel(
+        "PagedAttentionParts",
+        {rows.q, k, v, rows.pages, rows.past, rows.first, rows.mask}, {to},
+        Attributes(attributes).ints("places", {first, rows.ofPage})));
+  };
+  for (int64_t p = 0; areOfRanks && p < parts; ++p)
+    attend(rows.k.slice(2, p * here, here).copy(),
+           rows.v.slice(2, p * here, here), seen.slice(0, p, 1), p * here);
+  if (!areOfRanks)
+    attend(rows.k, rows.v, seen, 0);
+  EXPECT_OK(runKernel("MergeAttention", {seen, rows.sinks}, {out}, attributes));
+}
+
 template <typename T>
 void expectRows(const Rows &rows, const Problem &form, double tolerance) {
   const Dims dims = {1, kHeads, rows.q.view.dims[2], kValues};
   const Tensor plain = Tensor::filled<T>(dims, T(Compute<T>(9)));
+  std::vector<Tensor> outs;
   for (const Tensor &out : {plain, plain.scattered()}) {
     EXPECT_OK(runKernel("PagedAttention",
                         {rows.q, rows.k, rows.v, rows.pages, rows.past,
                          rows.first, rows.mask, rows.sinks},
                         {out}, form.attributes()));
+    outs.push_back(out);
+  }
+  for (int64_t parts : {1, 2, 4})
+    for (const bool areOfRanks : {false, true}) {
+      if (rows.ofPage % parts != 0)
+        continue;
+      outs.push_back(plain.copy());
+      runParts<T>(rows, parts, areOfRanks, outs.back(), form.attributes());
+    }
+  for (const Tensor &out : outs) {
     for (size_t row = 0; row < rows.rows.size(); ++row) {
       Problem alone = rows.problem<T>(row);
       alone.causal = form.causal;
@@ -182,9 +219,54 @@ TEST(PagedAttention, QueriesOfNoRowAreZero) {
       runKernel("PagedAttention",
                 {rows.q, rows.k, rows.v, rows.pages, rows.past, rows.first},
                 {out}, Attributes().ints("is_causal", {1})));
+  const Tensor ofParts = out.copy();
+  runParts<float>(
+      rows, 2, true, ofParts,
+      Attributes().ints("is_causal", {1}).text("zero_rows", "none"));
   for (int64_t token : {0, 4, 5})
-    for (float value : out.slice(2, token, 1).values<float>())
-      EXPECT_EQ(value, 0);
+    for (const Tensor &each : {out, ofParts})
+      for (float value : each.slice(2, token, 1).values<float>())
+        EXPECT_EQ(value, 0);
+}
+
+/// A part that sees no key takes no share, one whose scores are NaN all of it.
+TEST(MergeAttention, PartsThatSeeNothing) {
+  const float inf = INFINITY;
+  const Tensor seen = Tensor::of<float>(
+      {2, 1, 4, 3}, {0, -inf, 0, 6, 1,    2, 0, -inf, 0, NAN, NAN, NAN, //
+                     4, 5,    2, 0, -inf, 0, 0, -inf, 0, 4,   5,   2});
+  for (const auto &[zeroRows, none] :
+       {std::pair("hidden", 0.f), {"nan", 0.f}, {"none", float(NAN)}}) {
+    const Tensor out = Tensor::filled<float>({1, 1, 4, 1}, 9);
+    EXPECT_OK(runKernel("MergeAttention", {seen}, {out},
+                        Attributes().text("zero_rows", zeroRows)));
+    const std::vector<float> found = out.values<float>();
+    EXPECT_EQ(found[0], 2);
+    EXPECT_EQ(found[1], 3);
+    EXPECT_EQ(std::isnan(found[2]), std::isnan(none));
+    EXPECT_EQ(std::isnan(found[3]), zeroRows != std::string_view("nan"));
+  }
+  const Tensor out = Tensor::filled<float>({1, 1, 4, 1}, 9);
+  EXPECT_OK(runKernel("MergeAttention", {seen, Tensor::of<float>({1}, {5.f})},
+                      {out}));
+  EXPECT_NEAR(out.values<float>()[0], 4. / 3, 1e-6);
+}
+
+TEST(PagedAttention, PartsThatDoNotFitAreErrors) {
+  const Rows rows = Rows::make<float>({{2, 1}, {0, 2}}, 4);
+  const auto errorOfParts = [&](int64_t parts, std::vector<int64_t> places) {
+    const Tensor seen =
+        Tensor::filled<float>({parts, kHeads, 3, kValues + 2}, 9);
+    return runKernel(
+               "PagedAttentionParts",
+               {rows.q, rows.k, rows.v, rows.pages, rows.past, rows.first},
+               {seen}, Attributes().ints("places", std::move(places)))
+        .message();
+  };
+  EXPECT_EQ(errorOfParts(2, {4, 8}), "");
+  EXPECT_EQ(errorOfParts(2, {5, 8}), "PagedAttentionParts: places 5 to 9 of 8");
+  EXPECT_EQ(errorOfParts(3, {4, 8}),
+            "PagedAttentionParts: 3 dense parts of 4 places");
 }
 
 std::string errorOf(const Rows &rows) {
@@ -240,6 +322,20 @@ TEST(PageWrite, EntriesGoToTheirSlots) {
       EXPECT_EQ(out.at<float>(at), expected);
     });
   }
+}
+
+/// A rank with places 2 and 3 of 4.
+TEST(PageWrite, OfAPartOfThePlaces) {
+  const Tensor whole = Tensor::integers<float>({3, 2, 4, 5}, 1);
+  const Tensor added = Tensor::integers<float>({1, 2, 4, 5}, 2);
+  const Tensor slots = Tensor::of<int64_t>({4}, {4, 11, -1, 2});
+  const Tensor copies = Tensor::of<int64_t>({1, 2}, {0, 2});
+  const Tensor out = whole.copy(), part = whole.slice(2, 2, 2).copy();
+  EXPECT_OK(runKernel("PageWrite", {out, added, slots, copies}, {out},
+                      Attributes().ints("axis", {2})));
+  EXPECT_OK(runKernel("PageWrite", {part, added, slots, copies}, {part},
+                      Attributes().ints("axis", {2}).ints("places", {2, 4})));
+  EXPECT_EQ(part.values<float>(), out.slice(2, 2, 2).values<float>());
 }
 
 TEST(PageWrite, AlongAnotherDim) {

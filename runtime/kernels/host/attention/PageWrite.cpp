@@ -3,7 +3,8 @@
 // pool [n, .., c, ..], added [1, .., t, ..], slots [t], copies [m, 2] -> pool:
 // page copies[i, 1] becomes what page copies[i, 0] is; then entry i is at place
 // slots[i] % c of page slots[i] / c; one whose slot is negative is nowhere. Where
-// pool and result are the same memory nothing else is touched.
+// pool and result are the same memory nothing else is touched. A rank with a
+// part of the places of each page (PagePlaces) writes what belongs there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,8 +60,8 @@ Status run(const KernelCall &call) {
   SHARDC_RETURN_IF_ERROR(checkPageWrite(call, axis));
   const TensorView &pool = call.inputs[0], &added = call.inputs[1];
   const TensorView &slots = call.inputs[2], &out = call.outputs[0];
-  const int64_t places = pool.dims[axis];
-  SHARDC_RETURN_IF_ERROR(checkSlots(slots, pool.dims[0] * places));
+  const PagePlaces places = PagePlaces::of(call, pool.dims[axis]);
+  SHARDC_RETURN_IF_ERROR(checkSlots(slots, pool.dims[0] * places.all));
   if (out.data != pool.data)
     StridedCopy(out, pool)(out.data, pool.data);
   SHARDC_RETURN_IF_ERROR(copyPages(out, call.inputs[3]));
@@ -71,9 +72,10 @@ Status run(const KernelCall &call) {
   const IndexReader read(slots);
   for (int64_t i = 0; i < slots.dims[0]; ++i) {
     const int64_t slot = read[i * slots.strides[0]];
-    if (slot >= 0)
-      copy(out.data + bytes * (slot / places * out.strides[0] +
-                               slot % places * out.strides[axis]),
+    const int64_t place = slot % places.all - places.first;
+    if (slot >= 0 && place >= 0 && place < places.here)
+      copy(out.data + bytes * (slot / places.all * out.strides[0] +
+                               place * out.strides[axis]),
            added.data + bytes * i * added.strides[axis]);
   }
   return Status::ok();

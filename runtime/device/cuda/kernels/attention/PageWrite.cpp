@@ -23,7 +23,9 @@ Status run(const KernelCall &call) {
       "positions than the sequence has");
   SHARDC_RETURN_IF_ERROR(copyStrided(out, pool, stream));
   SHARDC_RETURN_IF_ERROR(copyPages(out, call.inputs[3], fault, stream));
-  return writeSlots(out, call.inputs[1], call.inputs[2], axis, fault, stream);
+  const host::PagePlaces places = host::PagePlaces::of(call, out.dims[axis]);
+  return writeSlots(out, call.inputs[1], call.inputs[2], axis,
+                    {places.first, places.here, places.all}, fault, stream);
 }
 
 const CudaKernelRegistration registration("PageWrite", {run, nullptr});

@@ -29,7 +29,8 @@ __global__ void copyPagesKernel(T *pool, Nest<1> nest, int64_t pageStride,
 
 struct SlotStrides {
   int64_t page, place; ///< of the pool
-  int64_t numPages, places;
+  int64_t numPages;
+  PagedPlaces places;
 };
 
 /// Dims of what is added; strides: added, pool (0 along pages and places),
@@ -43,12 +44,14 @@ __global__ void slotsKernel(T *pool, const T *added, PagedIndices slots,
     const int64_t slot = slots.at(at[2]);
     if (slot < 0)
       continue;
-    if (slot >= strides.numPages * strides.places) {
+    if (slot >= strides.numPages * strides.places.all) {
       report(fault);
       continue;
     }
-    pool[at[1] + slot / strides.places * strides.page +
-         slot % strides.places * strides.place] = added[at[0]];
+    const int64_t place = slot % strides.places.all - strides.places.first;
+    if (place >= 0 && place < strides.places.here)
+      pool[at[1] + slot / strides.places.all * strides.page +
+           place * strides.place] = added[at[0]];
   }
 }
 
@@ -72,8 +75,8 @@ Status copyPages(const TensorView &pool, const TensorView &copies,
 }
 
 Status writeSlots(const TensorView &pool, const TensorView &added,
-                  const TensorView &slots, int axis, const Fault &fault,
-                  cudaStream_t stream) {
+                  const TensorView &slots, int axis, const PagedPlaces &places,
+                  const Fault &fault, cudaStream_t stream) {
   Nest<3> nest;
   for (int d = 0; d < added.rank; ++d)
     nest.append(added.dims[d],
@@ -89,7 +92,7 @@ Status writeSlots(const TensorView &pool, const TensorView &added,
                   added.as<T>(), PagedIndices(slots), wide.nest,
                   SlotStrides{pool.strides[0] / wide.factor,
                               pool.strides[axis] / wide.factor, pool.dims[0],
-                              pool.dims[axis]},
+                              places},
                   fault);
   });
 }

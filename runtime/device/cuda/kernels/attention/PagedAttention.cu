@@ -35,7 +35,7 @@ dim3 pagedBlocks(const PagedProblem &p) {
                                     p.of.chunks()));
 }
 
-/// The row of a token, and which of its keys the token sees.
+/// The row of a token, and which of its keys that are here the token sees.
 struct PagedRow {
   int64_t row = 0;
   KeySpan keys = {0, 0};
@@ -56,15 +56,17 @@ struct PagedRow {
       return;
     const int64_t past = p.past.at(row), place = past + token - begin;
     keys.end = past + next - begin;
-    if (past < 0 || begin < 0 || keys.end > p.pagesOfRow * p.of.keys) {
+    if (past < 0 || begin < 0 || keys.end > p.pagesOfRow * p.places.all) {
       report(p.fault);
       keys.end = 0;
     }
-    if (!p.of.isCausal)
-      return;
-    keys.end = place + 1 < keys.end ? place + 1 : keys.end;
-    if (p.of.window > 0 && place + 1 > p.of.window)
-      keys.begin = place + 1 - p.of.window;
+    if (p.of.isCausal) {
+      keys.end = place + 1 < keys.end ? place + 1 : keys.end;
+      if (p.of.window > 0 && place + 1 > p.of.window)
+        keys.begin = place + 1 - p.of.window;
+    }
+    keys.begin = p.places.hereOf(keys.begin);
+    keys.end = p.places.hereOf(keys.end);
   }
 };
 
@@ -176,25 +178,41 @@ private:
     const int64_t at = row.row * p.of.mask.strides[0] +
                        (block.firstHead + r) * p.of.mask.strides[1] +
                        block.token * p.of.mask.strides[2] +
-                       key * p.of.mask.strides[3];
+                       p.places.keyOf(key) * p.of.mask.strides[3];
     return maskedScore<T>(
         p.of, cappedScore(product * A(p.of.scale), A(p.of.softcap)), at);
   }
 
   __device__ void end() const {
 #pragma unroll
-    for (int r = 0; r < kHeads; ++r) {
-      if (r >= block.heads)
-        continue;
-      const int64_t head = block.firstHead + r;
-      const auto result = resultOf<T>(p.of, seen.stats[r], head);
-      T *y = reinterpret_cast<T *>(p.of.y.data) + head * p.of.y.strides[1] +
-             block.token * p.of.y.strides[2];
-      for (int j = 0; j < kColumnsOfLane; ++j)
-        if (const int64_t column = lane + j * kWarp; column < width)
-          y[(block.firstColumn + column) * p.of.y.strides[3]] =
-              row.exists ? T(result.of(seen.sums[r][j])) : T(A(0));
-    }
+    for (int r = 0; r < kHeads; ++r)
+      if (r < block.heads)
+        p.of.finishes ? finish(r) : leave(r);
+  }
+
+  /// Writes what it has seen; without a row zeros that weigh nothing.
+  __device__ void leave(int r) const {
+    A *y = reinterpret_cast<A *>(p.of.y.data) +
+           (block.firstHead + r) * p.of.y.strides[1] +
+           block.token * p.of.y.strides[2];
+    for (int j = 0; j < kColumnsOfLane; ++j)
+      if (const int64_t column = lane + j * kWarp; column < width)
+        y[block.firstColumn + column] = row.exists ? seen.sums[r][j] : A(0);
+    if (lane != 0 || block.firstColumn != 0)
+      return;
+    y[p.of.columns] = row.exists ? seen.stats[r].maximum : A(0);
+    y[p.of.columns + 1] = row.exists ? seen.stats[r].sum : A(1);
+  }
+
+  __device__ void finish(int r) const {
+    const int64_t head = block.firstHead + r;
+    const auto result = resultOf<T>(p.of, seen.stats[r], head);
+    T *y = reinterpret_cast<T *>(p.of.y.data) + head * p.of.y.strides[1] +
+           block.token * p.of.y.strides[2];
+    for (int j = 0; j < kColumnsOfLane; ++j)
+      if (const int64_t column = lane + j * kWarp; column < width)
+        y[(block.firstColumn + column) * p.of.y.strides[3]] =
+            row.exists ? T(result.of(seen.sums[r][j])) : T(A(0));
   }
 
   const PagedProblem &p;

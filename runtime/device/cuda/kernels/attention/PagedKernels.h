@@ -27,11 +27,30 @@ struct PagedIndices {
   }
 };
 
+/// Which places of a page are here (host::PagePlaces); keys are counted among all
+/// of a row, or among those that are here.
+struct PagedPlaces {
+  int64_t first, here, all;
+
+  /// Of the first `keys` of a row.
+  __device__ int64_t hereOf(int64_t keys) const {
+    if (here == all)
+      return keys;
+    const int64_t ofLast = keys % all - first;
+    return keys / all * here + (ofLast < 0 ? 0 : ofLast < here ? ofLast : here);
+  }
+  /// Where the i-th that is here is among all.
+  __device__ int64_t keyOf(int64_t i) const {
+    return here == all ? i : i / here * all + first + i % here;
+  }
+};
+
 struct PagedProblem {
   /// Queries are all tokens; keys and values have pages for a batch, of which
   /// `keys` is the number of places; a mask has rows for it. No pieces, no
-  /// splits, no state.
+  /// splits; one that does not finish writes values, largest score and sum to y.
   AttentionProblem of;
+  PagedPlaces places;
   PagedIndices pages, past, first;
   int64_t rows, numPages, pagesOfRow;
   Fault fault;
@@ -43,12 +62,21 @@ struct PagedProblem {
 Status attendPages(const PagedProblem &problem, artifact::ElementType element,
                    cudaStream_t stream);
 
+/// What one gets that does not finish, of parts [p, h, t, e + 2], as `y`.
+struct MergeProblem {
+  AttentionView seen;
+  int64_t parts;
+  AttentionProblem of;
+};
+Status mergeParts(const MergeProblem &problem, artifact::ElementType element,
+                  cudaStream_t stream);
+
 /// Copies of pages, then new entries at their slots; see the host's PageWrite.
 Status copyPages(const TensorView &pool, const TensorView &copies,
                  const Fault &fault, cudaStream_t stream);
 Status writeSlots(const TensorView &pool, const TensorView &added,
-                  const TensorView &slots, int axis, const Fault &fault,
-                  cudaStream_t stream);
+                  const TensorView &slots, int axis, const PagedPlaces &places,
+                  const Fault &fault, cudaStream_t stream);
 
 } // namespace shardc::runtime::cuda
 

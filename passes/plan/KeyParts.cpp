@@ -1,0 +1,72 @@
+//===- KeyParts.cpp - Parts of the keys instead of copies -----------------===//
+
+#include "passes/plan/KeyParts.h"
+
+namespace shardc::plan {
+
+namespace {
+
+constexpr unsigned kQuery = 0, kKey = 1;    ///< operands
+constexpr unsigned kHeads = 1, kPlaces = 2; ///< dims of each
+
+/// The factor of the keys' places that is a dim of what is seen.
+std::optional<FactorNode> partsOf(const Graph &graph, const GraphOp &op) {
+  if (op.kind != OpKind::Attention || op.operands.size() <= kKey ||
+      op.operands[kKey].size() <= kPlaces || op.results[0].empty())
+    return std::nullopt;
+  std::optional<FactorNode> parts;
+  graph.space.forEachLeaf(op.results[0][0], [&](FactorNode leaf, bool) {
+    if (graph.space.holds(op.operands[kKey][kPlaces], leaf))
+      parts = leaf;
+  });
+  return parts;
+}
+
+/// What splits the heads of the queries, but not those of the keys.
+AxisList axesOfGroups(const Graph &graph, const GraphOp &op,
+                      const OpPlan &decided) {
+  AxisList axes;
+  for (const LeafSplit &split : decided.splits)
+    if (graph.space.holds(op.operands[kQuery][kHeads], split.leaf) &&
+        !graph.space.holds(op.operands[kKey][kHeads], split.leaf))
+      axes.append(split.axes);
+  return axes;
+}
+
+/// Whether all that holds such keys may have a part of them.
+bool mayHaveParts(const Graph &graph, const Plan &plan, FactorNode parts,
+                  llvm::ArrayRef<dist::AxisRef> axes) {
+  return llvm::all_of(graph.opsWith(parts), [&](unsigned op) {
+    const OpLeaf *leaf = graph.ops[op].find(parts);
+    return leaf && leaf->factorClass == onnx::FactorClass::PassThrough &&
+           (graph.ops[op].kind == OpKind::Attention
+                ? !plan.ops[op].isPinned
+                : plan.ops[op].mayTake(axes, parts));
+  });
+}
+
+} // namespace
+
+void splitKeyParts(const Graph &graph, Plan &plan) {
+  for (unsigned number = 0; number < graph.ops.size(); ++number) {
+    const GraphOp &op = graph.ops[number];
+    const std::optional<FactorNode> parts = partsOf(graph, op);
+    if (!parts)
+      continue;
+    const AxisList axes = axesOfGroups(graph, op, plan.ops[number]);
+    if (axes.empty() ||
+        !graph.space.size(*parts).isConstant(dist::numWays(axes)) ||
+        !mayHaveParts(graph, plan, *parts, axes))
+      continue;
+    llvm::erase_if(plan.ops[number].splits, [&](const LeafSplit &split) {
+      return llvm::any_of(split.axes, [&](const dist::AxisRef &axis) {
+        return llvm::is_contained(axes, axis);
+      });
+    });
+    for (unsigned other : graph.opsWith(*parts))
+      if (other == number || !plan.ops[other].uses(axes))
+        plan.ops[other].split(*parts, axes);
+  }
+}
+
+} // namespace shardc::plan

@@ -1,0 +1,164 @@
+//===- PagedRows.h - Rows of a step, and their keys in pages --------------===//
+//
+// What PagedAttention and PagedAttentionParts see of a call: the keys of a row
+// are a piece a page, of the places that are here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_PAGEDROWS_H
+#define SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_PAGEDROWS_H
+
+#include "runtime/kernels/attention/PagedChecks.h"
+#include "runtime/kernels/host/attention/AttentionRun.h"
+#include "runtime/kernels/index/IndexReader.h"
+#include "runtime/kernels/layout/StridedCopy.h"
+
+namespace shardc::runtime::host {
+
+/// The keys of one row.
+class KeysInPages {
+public:
+  KeysInPages(const KernelCall &call, const PagePlaces &places, int64_t row,
+              int64_t keys)
+      : pages(call.inputs[kPages]), read(pages), first(row * pages.strides[0]),
+        keys(keys), places(places), stepK(call.inputs[kKeys].strides[0]),
+        stepV(call.inputs[kValues].strides[0]) {}
+
+  int64_t count() const {
+    return keys == 0 ? 0 : (keys + places.all - 1) / places.all;
+  }
+  int64_t place(int64_t piece) const {
+    return piece * places.all + places.first;
+  }
+  int64_t size(int64_t piece) const {
+    return std::clamp<int64_t>(keys - place(piece), 0, places.here);
+  }
+  KeyPiece at(int64_t piece) const {
+    const int64_t page = read[first + piece * pages.strides[1]];
+    return {page * stepK, page * stepV, size(piece)};
+  }
+
+  /// All keys have places in pages that are there.
+  Status check(const char *name, int64_t numPages) const {
+    if (keys > pages.dims[1] * places.all)
+      return failure(name, "a row has " + std::to_string(keys) +
+                               " keys: expected at most " +
+                               std::to_string(pages.dims[1] * places.all));
+    for (int64_t piece = 0; piece < count(); ++piece) {
+      const int64_t page = read[first + piece * pages.strides[1]];
+      if (page < 0 || page >= numPages)
+        return indexFailure(name, page, numPages);
+    }
+    return Status::ok();
+  }
+
+private:
+  const TensorView &pages;
+  const IndexReader read;
+  const int64_t first, keys;
+  const PagePlaces places;
+  const int64_t stepK, stepV;
+};
+
+/// Elements [begin, begin + count) of a dim.
+inline TensorView rowsOf(TensorView view, int dim, int64_t begin,
+                         int64_t count) {
+  if (view.data)
+    view.data +=
+        artifact::elementBytes(view.element) * begin * view.strides[dim];
+  view.dims[dim] = count;
+  return view;
+}
+
+/// What a row reads and writes of all.
+struct RowViews {
+  RowViews(const KernelCall &call, int64_t row, int64_t begin, int64_t count)
+      : q(rowsOf(call.inputs[kQuery], 2, begin, count)),
+        y(rowsOf(call.outputs[0], 2, begin, count)) {
+    if (!hasInput(call, kPagedMask))
+      return;
+    hasMask = true;
+    mask = call.inputs[kPagedMask];
+    if (mask.dims[0] != 1)
+      mask = rowsOf(mask, 0, row, 1);
+    if (mask.dims[2] != 1)
+      mask = rowsOf(mask, 2, begin, count);
+    for (int d : {1, 2})
+      if (mask.dims[d] == 1) {
+        mask.dims[d] = q.dims[d];
+        mask.strides[d] = 0;
+      }
+  }
+
+  TensorView q, y, mask;
+  bool hasMask = false;
+};
+
+/// The rows of a step: row i has queries first[i] to first[i + 1].
+class PagedRows {
+public:
+  PagedRows(const KernelCall &call, const char *name, const PagePlaces &places)
+      : call(call), name(name), places(places), past(call.inputs[kPast]),
+        first(call.inputs[kFirst]), readPast(past), readFirst(first) {}
+
+  /// Rows are there one after the other, and have keys that are there.
+  Status check() const {
+    int64_t end = 0;
+    const int64_t queries = call.inputs[kQuery].dims[2];
+    const int64_t most = call.inputs[kPages].dims[1] * places.all;
+    if (firstOf(0) < 0 || firstOf(0) > queries)
+      return failure(name, "the first row has queries from " +
+                               std::to_string(firstOf(0)) + " of " +
+                               std::to_string(queries));
+    for (int64_t row = 0; row < past.dims[0]; ++row) {
+      if (firstOf(row) < end || firstOf(row + 1) < firstOf(row) ||
+          firstOf(row + 1) > queries || pastOf(row) < 0 || pastOf(row) > most)
+        return failure(name, "row " + std::to_string(row) + " has queries " +
+                                 std::to_string(firstOf(row)) + " to " +
+                                 std::to_string(firstOf(row + 1)) + " of " +
+                                 std::to_string(queries) + ", and " +
+                                 std::to_string(pastOf(row)) + " keys before");
+      end = firstOf(row + 1);
+      SHARDC_RETURN_IF_ERROR(
+          keysOf(row).check(name, call.inputs[kKeys].dims[0]));
+    }
+    return Status::ok();
+  }
+
+  /// Calls see(views, keys, past) for each row that has queries, and
+  /// skip(begin, count) for those of no row, before and behind all others.
+  template <typename See, typename Skip>
+  Status forEach(See see, Skip skip) const {
+    const int64_t rows = past.dims[0];
+    if (firstOf(0) > 0)
+      skip(int64_t(0), firstOf(0));
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t begin = firstOf(row), count = firstOf(row + 1) - begin;
+      if (count > 0)
+        SHARDC_RETURN_IF_ERROR(see(RowViews(call, row, begin, count),
+                                   keysOf(row), pastOf(row)));
+    }
+    if (const int64_t end = firstOf(rows); end < call.inputs[kQuery].dims[2])
+      skip(end, call.inputs[kQuery].dims[2] - end);
+    return Status::ok();
+  }
+
+private:
+  int64_t pastOf(int64_t row) const { return readPast[row * past.strides[0]]; }
+  int64_t firstOf(int64_t row) const {
+    return readFirst[row * first.strides[0]];
+  }
+  KeysInPages keysOf(int64_t row) const {
+    return KeysInPages(call, places, row,
+                       pastOf(row) + firstOf(row + 1) - firstOf(row));
+  }
+
+  const KernelCall &call;
+  const char *const name;
+  const PagePlaces places;
+  const TensorView &past, &first;
+  const IndexReader readPast, readFirst;
+};
+
+} // namespace shardc::runtime::host
+
+#endif // SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_PAGEDROWS_H
