@@ -344,6 +344,8 @@ private:
     made.splitsSteps = splitsSequence();
     made.page = options.page;
     made.headWays = waysOfHeads();
+    const dist::Axis *context = options.mesh.find(dist::kContextAxis);
+    made.contextWays = context ? context->size : 1;
     made.microBatches = options.microBatches;
     made.contextMode = options.contextMode;
     made.expertMode = options.expertMode;

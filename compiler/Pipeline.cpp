@@ -50,7 +50,8 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(import::createNarrowCaches());
     if (options.page > 0) {
       passes.addPass(import::createBatchRows({options.page}));
-      passes.addPass(import::createSplitKeys({options.headWays}));
+      passes.addPass(
+          import::createSplitKeys({options.headWays, options.contextWays}));
     } else if (options.splitsSteps) {
       passes.addPass(import::createSpecializeSteps());
     }

@@ -21,7 +21,8 @@ struct PipelineOptions {
   bool splitsSteps = false;
   /// Positions of a page, of a step of rows; 0 for requests.
   int64_t page = 0;
-  int64_t headWays = 1; ///< ranks that share out attention's heads
+  /// Ranks that share out attention's heads, and positions, of such a step.
+  int64_t headWays = 1, contextWays = 1;
   int64_t microBatches = 1;
   std::string contextMode = "ring";   ///< or "ulysses", "gather"
   std::string expertMode = "auto";    ///< or "tensor", "batch"

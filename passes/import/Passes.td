@@ -83,16 +83,20 @@ def SplitKeys : Pass<"shardc-split-keys", "::mlir::ModuleOp"> {
   let summary = "Parts of the keys for ranks that would hold copies of them";
   let description = [{
     Requires: steps of rows (shardc-batch-rows).
-    Ensures: where key heads do not divide over `ways`, attention to pages is that
-    to parts of each page's places, one for each rank that would hold a copy, and
-    a merge of what these have seen. 16 ways on 8 key heads: two parts, so that
-    a rank has one head and every other half of a page. It is left as it is, with
-    a warning, where a page does not divide into so many parts.
+    Ensures: where key heads do not divide over `head-ways`, or sequences are split
+    over `context-ways`, attention to pages is that to parts of each page's places,
+    one for each rank that would hold a copy, and a merge of what these have seen.
+    16 ways on 8 key heads: two parts, so that a rank has one head and one half of
+    each page. It is left as it is, with a warning, where a page does not divide
+    into so many parts.
 
     (* example filepath=tests/passes/import/split-keys/example.mlir *)
   }];
   let options = [
-    Option<"ways", "ways", "int64_t", "1", "Ranks that share out heads">
+    Option<"headWays", "head-ways", "int64_t", "1",
+           "Ranks that share out heads">,
+    Option<"contextWays", "context-ways", "int64_t", "1",
+           "Ranks that share out the positions of a sequence">
   ];
   let dependentDialects = ["::shardc::onnx::OnnxDialect"];
 }

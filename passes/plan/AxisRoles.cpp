@@ -63,7 +63,7 @@ Plan planByRoles(const Graph &graph, const dist::Mesh &mesh, bool isDecode,
   searchPlan(graph, plan, matrices);
   if (!roles.experts.empty())
     searchPlan(graph, plan, roles.tensor);
-  splitKeyParts(graph, plan);
+  splitKeyParts(graph, plan, roles.context);
   const bool splitsResidual = options.sequenceParallel && !isDecode;
   carrySums(graph, plan, splitsResidual);
   if (!isDecode) {

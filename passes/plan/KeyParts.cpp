@@ -22,10 +22,11 @@ std::optional<FactorNode> partsOf(const Graph &graph, const GraphOp &op) {
   return parts;
 }
 
-/// What splits the heads of the queries, but not those of the keys.
-AxisList axesOfGroups(const Graph &graph, const GraphOp &op,
-                      const OpPlan &decided) {
-  AxisList axes;
+/// With what splits the heads of the queries, but not those of the keys.
+AxisList withAxesOfGroups(llvm::ArrayRef<dist::AxisRef> context,
+                          const Graph &graph, const GraphOp &op,
+                          const OpPlan &decided) {
+  AxisList axes(context);
   for (const LeafSplit &split : decided.splits)
     if (graph.space.holds(op.operands[kQuery][kHeads], split.leaf) &&
         !graph.space.holds(op.operands[kKey][kHeads], split.leaf))
@@ -47,13 +48,15 @@ bool mayHaveParts(const Graph &graph, const Plan &plan, FactorNode parts,
 
 } // namespace
 
-void splitKeyParts(const Graph &graph, Plan &plan) {
+void splitKeyParts(const Graph &graph, Plan &plan,
+                   llvm::ArrayRef<dist::AxisRef> context) {
   for (unsigned number = 0; number < graph.ops.size(); ++number) {
     const GraphOp &op = graph.ops[number];
     const std::optional<FactorNode> parts = partsOf(graph, op);
     if (!parts)
       continue;
-    const AxisList axes = axesOfGroups(graph, op, plan.ops[number]);
+    const AxisList axes =
+        withAxesOfGroups(context, graph, op, plan.ops[number]);
     if (axes.empty() ||
         !graph.space.size(*parts).isConstant(dist::numWays(axes)) ||
         !mayHaveParts(graph, plan, *parts, axes))

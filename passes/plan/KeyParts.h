@@ -11,7 +11,9 @@
 //              merge                          2 each
 //
 // The queries are gathered, and what was seen goes from all to all, over the ranks
-// of a head: little beside the keys, which are most of what a step reads.
+// of a head: little beside the keys, which are most of what a step reads. Where
+// ranks share out the positions of sequences ("cp") they have parts of the keys in
+// the same way, of all heads, and the merge has the positions of each.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_PLAN_KEYPARTS_H
@@ -21,9 +23,10 @@
 
 namespace shardc::plan {
 
-/// Of each attention whose query heads are split further than its key heads, over
-/// as many ranks as its keys have parts.
-void splitKeyParts(const Graph &graph, Plan &plan);
+/// Of each attention whose keys have as many parts as `context` has ways, times
+/// those by which its query heads are split further than its key heads.
+void splitKeyParts(const Graph &graph, Plan &plan,
+                   llvm::ArrayRef<dist::AxisRef> context);
 
 } // namespace shardc::plan
 

@@ -279,10 +279,10 @@ private:
   /// How an output may be held: split, but never partial, and the ranks' parts
   /// may not overlap. A step appends one position to a cache, on whichever rank
   /// would have it; so all positions of it are on every rank that has its
-  /// heads.
-  static Sharding outputSharding(Sharding sharding,
-                                 const std::optional<onnx::CacheInfo> &cache,
-                                 StringRef &why) {
+  /// heads. In pages each has a place, which stays.
+  Sharding outputSharding(Sharding sharding,
+                          const std::optional<onnx::CacheInfo> &cache,
+                          StringRef &why) const {
     if (sharding.isPartial()) {
       sharding.partial.clear();
       why = "an output of the model may not be partial";
@@ -292,12 +292,14 @@ private:
       for (dist::DimSharding &dim : sharding.dims)
         dim = dist::DimSharding::unsplit(dim.size());
     }
-    const std::optional<int64_t> grows = cache ? cache->dim : std::nullopt;
+    const int64_t grows = cache ? cache->dim.value_or(-1) : -1;
+    const bool isInPages = onnx::FunctionInfo(function).page() > 0;
     for (auto [d, dim] : llvm::enumerate(sharding.dims)) {
       bool isSequence = llvm::any_of(dim.axes(), [](const dist::AxisRef &axis) {
         return axis.name == dist::kContextAxis;
       });
-      if (!cache || !dim.isSplit() || (!isSequence && grows != int64_t(d)))
+      if (!cache || !dim.isSplit() ||
+          ((!isSequence || isInPages) && grows != int64_t(d)))
         continue;
       dim = dist::DimSharding::unsplit(dim.size());
       why = "a cache has all positions";

@@ -10,10 +10,10 @@ HEADS, SIZE, VOCABULARY = 4, 8, 40
 HIDDEN = HEADS * SIZE
 
 
-def decoder(layers=2, cached=TensorProto.FLOAT, joined=TensorProto.FLOAT):
+def decoder(layers=2, cached=TensorProto.FLOAT, joined=TensorProto.FLOAT, key_heads=HEADS):
     """
     Greedy to read: no norms, learned positions, one matrix each for q, k, v and out. Caches come and go as `cached`;
-    past and new entries are joined as `joined`.
+    past and new entries are joined as `joined`. Of fewer key heads each is repeated for its queries.
     """
     graph = GraphBuilder(seed=5)
     matrix, node, constant = graph.weight, graph.node, graph.constant
@@ -21,7 +21,14 @@ def decoder(layers=2, cached=TensorProto.FLOAT, joined=TensorProto.FLOAT):
     def cast(value, output, to, have):
         return node("Cast", [value], output, to=to) if to != have else value
 
-    split = constant("split", [0, 0, HEADS, SIZE])
+    def repeated(value, name):
+        if key_heads == HEADS:
+            return value
+        one = node("Reshape", [value, constant(f"{name}.one", [0, key_heads, 1, -1, SIZE])], f"{name}.single")
+        all_of = node("Expand", [one, constant(f"{name}.group", [1, 1, HEADS // key_heads, 1, 1])], f"{name}.groups")
+        return node("Reshape", [all_of, constant(f"{name}.all", [0, HEADS, -1, SIZE])], f"{name}.repeated")
+
+    splits = {heads: constant(f"split.{heads}", [0, 0, heads, SIZE]) for heads in (HEADS, key_heads)}
     merged = constant("merged", [0, 0, HIDDEN])
     x = node("Gather", [matrix("words", VOCABULARY, HIDDEN), "input_ids"], "embedded")
     x = node("Add", [x, node("Gather", [matrix("places", 200, HIDDEN), "position_ids"], "placed")], "x")
@@ -29,10 +36,11 @@ def decoder(layers=2, cached=TensorProto.FLOAT, joined=TensorProto.FLOAT):
     for layer in range(layers):
 
         def heads(which, name=f"l{layer}"):
-            flat = node("MatMul", [x, matrix(f"{name}.{which}", HIDDEN, HIDDEN)], f"{name}.{which}.flat")
+            count = HEADS if which == "q" else key_heads
+            flat = node("MatMul", [x, matrix(f"{name}.{which}", HIDDEN, count * SIZE)], f"{name}.{which}.flat")
             return node(
                 "Transpose",
-                [node("Reshape", [flat, split], f"{name}.{which}.split")],
+                [node("Reshape", [flat, splits[count]], f"{name}.{which}.split")],
                 f"{name}.{which}.heads",
                 perm=[0, 2, 1, 3],
             )
@@ -40,12 +48,12 @@ def decoder(layers=2, cached=TensorProto.FLOAT, joined=TensorProto.FLOAT):
         present = {}
         for which in ("k", "v"):
             past, name = f"past.{layer}.{which}", f"present.{layer}.{which}"
-            inputs.append(helper.make_tensor_value_info(past, cached, ["batch", HEADS, "past", SIZE]))
+            inputs.append(helper.make_tensor_value_info(past, cached, ["batch", key_heads, "past", SIZE]))
             outputs.append(helper.make_tensor_value_info(name, cached, None))
             both = [cast(past, f"{past}.cast", joined, cached), cast(heads(which), f"{past}.new", joined, TensorProto.FLOAT)]
             whole = node("Concat", both, name if joined == cached else f"{name}.joined", axis=2)
             cast(whole, name, cached, joined)
-            present[which] = cast(whole, f"{name}.read", TensorProto.FLOAT, joined)
+            present[which] = repeated(cast(whole, f"{name}.read", TensorProto.FLOAT, joined), name)
         keys = node("Transpose", [present["k"]], f"l{layer}.keys", perm=[0, 1, 3, 2])
         scores = node("Add", [node("MatMul", [heads("q"), keys], f"l{layer}.scores"), "mask"], f"l{layer}.masked")
         mixed = node("MatMul", [node("Softmax", [scores], f"l{layer}.p", axis=-1), present["v"]], f"l{layer}.mixed")
@@ -91,7 +99,8 @@ def write_request(folder, model, past, ids, example=None):
             tensor = numpy_helper.to_array(onnx.load_tensor(example / f"input_{i}.pb"))
         elif tensor is None:
             element = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-            tensor = np.zeros((ids.shape[0], HEADS, 0, SIZE), element)
+            heads = value.type.tensor_type.shape.dim[1].dim_value
+            tensor = np.zeros((ids.shape[0], heads, 0, SIZE), element)
         onnx.save_tensor(numpy_helper.from_array(np.ascontiguousarray(tensor), value.name), folder / f"input_{i}.pb")
     return folder
 

@@ -100,10 +100,14 @@ def greedy(evaluator, prompt, count):
 class Rows(EndToEnd):
     def setUp(self):
         super().setUp()
-        self.model = decoder()
         self.file = self.folder / "model.onnx"
-        onnx.save(self.model, self.file)
+        self.use(HEADS)
         self.ids = np.random.default_rng(6).integers(0, VOCABULARY, (3, 40))
+
+    def use(self, key_heads):
+        """A decoder with so many key heads."""
+        self.model, self.key_heads = decoder(key_heads=key_heads), key_heads
+        onnx.save(self.model, self.file)
 
     def requests(self):
         """Folders of all rows, and the flag that says of which sequence each is."""
@@ -125,7 +129,8 @@ class Rows(EndToEnd):
         for sequence, length in enumerate(lengths):
             ids = self.ids[sequence : sequence + 1, :length]
             given = {v.name: feed(v.name, 0, ids) for v in inputs_of(self.model)}
-            given = {n: np.zeros((1, HEADS, 0, SIZE), np.float32) if v is None else v for n, v in given.items()}
+            empty = np.zeros((1, self.key_heads, 0, SIZE), np.float32)
+            given = {n: empty if v is None else v for n, v in given.items()}
             all_logits.append(ReferenceEvaluator(self.model).run(["logits"], given)[0])
         return all_logits
 
@@ -174,6 +179,35 @@ class Rows(EndToEnd):
                 self.run_ok("shardc", self.file, *plan, f"--serve={PAGE}", "--target", "cuda", "-o", artifact)
                 found, lengths = self.run_rows(artifact, "--device", "cuda", "--repeat", 2)
                 self.assert_same_numbers(found, self.expected(lengths))
+
+    def check_parts(self, key_heads, *plan, cuda=False):
+        """Ranks of one head have a part of each page: caches of all ranks together are those of one."""
+        with self.subTest(key_heads=key_heads, plan=plan, cuda=cuda):
+            self.use(key_heads)
+            artifact, explained = self.folder / "parts.shard", self.folder / "explained.json"
+            target = ["--target", "cuda"] if cuda else []
+            self.run_ok("shardc", self.file, *plan, f"--serve={PAGE}", *target, "--dims", "batch=8,past=15",
+                        "--explain-json", explained, "-o", artifact)  # fmt: skip
+            ranks = json.loads(explained.read_text())["ranks"]
+            self.assertEqual(sum(rank["kv_bytes"] for rank in ranks), 8 * 16 * key_heads * SIZE * 4 * 4)
+            found, lengths = self.run_rows(artifact, "--repeat", 2, *(["--device", "cuda"] if cuda else []))
+            self.assert_same_numbers(found, self.expected(lengths))
+
+    def test_ranks_beyond_the_key_heads_have_parts_of_the_keys(self):
+        for key_heads, plan in ((1, ["--tp", 2]), (1, ["--tp", 4]), (2, ["--tp", 4]), (1, ["--tp", 2, "--pp", 2]), (1, ["--ep", 2, "--tp", 2]),
+                                (HEADS, ["--cp", 2]), (2, ["--cp", 2, "--tp", 2]), (2, ["--cp", 2, "--tp", 4, "--sp"])):
+            self.check_parts(key_heads, *plan)
+        self.use(1)
+        text = self.run_ok("shardc", "verify", self.file, "--tp", 4, f"--serve={PAGE}", "--seed", 3)
+        self.assertIn("the plan computes what one rank computes", text)
+        done = program("shardc", self.file, "--tp", 4, "--serve=6", "-o", self.folder / "copies.shard")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "pages of 6 positions, which do not divide into 4 parts")
+
+    @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")
+    def test_parts_of_the_keys_on_a_simulated_cuda(self):
+        with mock.patch.dict(os.environ, SHARDC_BACKENDS=str(PLUGIN.parent)):
+            self.check_parts(1, "--tp", 2, cuda=True)
 
     def test_one_sequence_as_with_a_state(self):
         artifact = self.folder / "rows.shard"

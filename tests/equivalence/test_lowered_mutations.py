@@ -20,6 +20,7 @@ import onnx
 
 from tests.corpus.plan_table import CORPUS
 from tests.e2e import test_control_flow as flow
+from tests.e2e.caches import decoder
 from tests.e2e.test_parallel import experts_model
 from tests.equivalence.mutants.lowered import Lowered, choose_lowered, every_size_set, every_untold
 from tests.equivalence.mutants.programs import choose_programs
@@ -166,6 +167,19 @@ class LoweredMutations(EndToEnd):
                 with self.subTest(model=name, what=mutant.what):
                     self.assertIsNone(judge.complaint(mutant))
                     self.assertNotIn("fails while it runs", judge.outputs(mutant.text)[1])
+
+    def test_parts_of_pages(self):
+        """Where a rank's places are in a page, and how many that has."""
+        file = self.save("latent", decoder(key_heads=1))
+        judge = Judge(file, ("--tp", "2", "--serve=4"), self.folder)
+        places = re.compile(r", places = #dist.dims<\[@tp \* 2, 4\]>")
+        self.assertEqual(len(places.findall(judge.text)), 2 * 3)
+        for number, match in enumerate(places.finditer(judge.text)):
+            for other in ("", match[0].replace("* 2, 4", "* 2, 8"), match[0].replace("* 2, 4", "* 1, 4"), match[0].replace("@tp * 2", "0")):
+                with self.subTest(number=number, other=other):
+                    found, why = judge.outputs(judge.text[: match.start()] + other + judge.text[match.end() :])
+                    self.assertIsNone(found)
+                    self.assertRegex(why, 'is not told "places"|is told another "places" than the op says')
 
     def test_constant_of_other_ranks(self):
         """Split over the other axis of the same size, which the first rank and the last have alike."""

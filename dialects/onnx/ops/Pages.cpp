@@ -63,10 +63,9 @@ ShardingRule PageWriteOp::shardingRule() {
   for (size_t d = 0; d < pool.size(); ++d) {
     of.push_back(
         rule.addDim(pool[d], d == 0 ? blocked : FactorClass::PassThrough));
-    from.push_back(d == 0 || int64_t(d) == getAxis()
-                       ? rule.addDim(added[d], blocked)
-                       : of.back());
-    if (int64_t(d) == getAxis() && !pool[d].isConstant(1))
+    from.push_back(d == 0 || d == getAxis() ? rule.addDim(added[d], blocked)
+                                            : of.back());
+    if (d == getAxis() && !pool[d].isConstant(1))
       rule.factors[of.back().segments[0][0]].rankParts = RankParts::OneRange;
   }
   rule.operands = {of,

@@ -55,10 +55,9 @@ public:
     operands.assign({seen});
     if (sinks)
       operands.push_back(sinks);
-    op.getResult().replaceAllUsesWith(
-        make(builder, MergeAttentionOp::getOperationName(),
-             op.getResult().getType(), operands,
-             builder.getNamedAttr("zero_rows", op.getZeroRowsAttr())));
+    op.getResult().replaceAllUsesWith(make(
+        builder, MergeAttentionOp::getOperationName(), op.getResult().getType(),
+        operands, builder.getNamedAttr("zero_rows", op.getZeroRowsAttr())));
     op.erase();
   }
 
@@ -100,7 +99,8 @@ struct SplitKeys : impl::SplitKeysBase<SplitKeys> {
     getOperation().walk([&](PagedAttentionOp op) { all.push_back(op); });
     for (PagedAttentionOp op : all) {
       KeySplitter splitter(op);
-      if (const int64_t parts = splitter.numCopies(ways); parts > 1)
+      const int64_t parts = contextWays * splitter.numCopies(headWays);
+      if (parts > 1)
         splitter.split(parts);
     }
   }

@@ -33,11 +33,11 @@ template <typename T>
 AttentionRun<T, KeysInPages>
 attentionOf(const KernelCall &call, const PartOfCall &part,
             const RowViews &views, const KeysInPages &keys, int64_t past) {
-  return {call,
-          {views.q, part.keys, part.values,
-           views.hasMask ? &views.mask : nullptr},
-          keys,
-          past};
+  return {
+      call,
+      {views.q, part.keys, part.values, views.hasMask ? &views.mask : nullptr},
+      keys,
+      past};
 }
 
 /// Where the state of each row of a tile is, in a view [h, t, e + 2].
@@ -121,8 +121,9 @@ int64_t scratchBytes(const KernelCall &call) {
         int64_t most = 0;
         for (int64_t count : {std::min<int64_t>(queries, 1), queries}) {
           const RowViews views(call, 0, 0, count);
-          most = std::max(most, attentionOf<T>(call, part, views, none, 0)
-                                    .scratchElements());
+          most = std::max(
+              most,
+              attentionOf<T>(call, part, views, none, 0).scratchElements());
         }
         return most * static_cast<int64_t>(sizeof(Accumulator<T>));
       });
@@ -181,18 +182,18 @@ template <typename T> void merge(const KernelCall &call) {
             ? Acc(call.inputs[1].as<T>()[h * call.inputs[1].strides[0]])
             : -RowState<Acc>::kInfinity;
     for (int64_t i = 0; i < y.dims[2]; ++i)
-      SeenParts<T>(seen, h, i).write(
-          y, y.as<T>() + h * y.strides[1] + i * y.strides[2], sink, zeroRows);
+      SeenParts<T>(seen, h, i)
+          .write(y, y.as<T>() + h * y.strides[1] + i * y.strides[2], sink,
+                 zeroRows);
   }
 }
 
 Status runMerge(const KernelCall &call) {
   SHARDC_RETURN_IF_ERROR(checkMergeAttention(call));
-  return dispatch(FloatTypes(), call.outputs[0].element, kMerge,
-                  [&](auto tag) {
-                    merge<typename decltype(tag)::Type>(call);
-                    return Status::ok();
-                  });
+  return dispatch(FloatTypes(), call.outputs[0].element, kMerge, [&](auto tag) {
+    merge<typename decltype(tag)::Type>(call);
+    return Status::ok();
+  });
 }
 
 const HostKernelRegistration parts(kName, {run, scratchBytes});

@@ -134,8 +134,8 @@ public:
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t begin = firstOf(row), count = firstOf(row + 1) - begin;
       if (count > 0)
-        SHARDC_RETURN_IF_ERROR(see(RowViews(call, row, begin, count),
-                                   keysOf(row), pastOf(row)));
+        SHARDC_RETURN_IF_ERROR(
+            see(RowViews(call, row, begin, count), keysOf(row), pastOf(row)));
     }
     if (const int64_t end = firstOf(rows); end < call.inputs[kQuery].dims[2])
       skip(end, call.inputs[kQuery].dims[2] - end);

@@ -1,5 +1,5 @@
 // Three ranks on one key head, and pages that do not divide into three parts.
-// RUN: shard-opt %s --verify-diagnostics --shardc-split-keys="ways=3" | FileCheck %s
+// RUN: shard-opt %s --verify-diagnostics --shardc-split-keys="head-ways=3" | FileCheck %s
 
 !pool = tensor<?x1x16x8xf32, #dist.value<dims = [n, 1, 16, 8]>>
 !query = tensor<1x6x?x8xf32, #dist.value<dims = [1, 6, t, 8]>>

@@ -38,13 +38,12 @@ Status mergeParts(const MergeProblem &problem, artifact::ElementType element,
                   cudaStream_t stream) {
   const int64_t count =
       problem.of.heads * problem.of.queries * problem.of.columns;
-  return host::dispatch(host::FloatTypes(), element, "MergeAttention",
-                        [&](auto tag) {
-                          using T = typename decltype(tag)::Type;
-                          return launch(mergePartsKernel<T>,
-                                        {dim3(blocksFor(count)), kThreads},
-                                        stream, problem);
-                        });
+  return host::dispatch(
+      host::FloatTypes(), element, "MergeAttention", [&](auto tag) {
+        using T = typename decltype(tag)::Type;
+        return launch(mergePartsKernel<T>, {dim3(blocksFor(count)), kThreads},
+                      stream, problem);
+      });
 }
 
 } // namespace shardc::runtime::cuda

@@ -1,0 +1,103 @@
+//===- KeyPartsTest.cpp - Parts of the keys instead of copies -------------===//
+
+#include "passes/plan/KeyParts.h"
+
+#include "tests/unit/plan/ParsedGraph.h"
+
+using namespace shardc;
+using dist::AxisRef;
+
+namespace {
+
+/// Two key heads with four query heads each; keys in two parts.
+class KeyParts : public ParsedGraph {
+protected:
+  static constexpr unsigned kWrite = 0, kAttention = 1, kMerge = 2; ///< ops
+
+  KeyParts() {
+    parse(R"(
+      !pool = tensor<?x2x16x8xf32, #dist.value<dims = [n, 2, 16, 8]>>
+      !added = tensor<1x2x?x8xf32, #dist.value<dims = [1, 2, t, 8]>>
+      !query = tensor<1x8x?x8xf32, #dist.value<dims = [1, 8, t, 8]>>
+      !seen = tensor<2x8x?x10xf32, #dist.value<dims = [2, 8, t, 10]>>
+      !t = tensor<?xi64, #dist.value<dims = [t]>>
+      !r = tensor<?xi64, #dist.value<dims = [r]>>
+      !first = tensor<?xi64, #dist.value<dims = [r + 1]>>
+      !pages = tensor<?x?xi64, #dist.value<dims = [r, p]>>
+      !copies = tensor<?x2xi64, #dist.value<dims = [m, 2]>>
+      func.func @main(%q: !query, %pool: !pool, %k: !added, %slots: !t,
+                      %copies: !copies, %pages: !pages, %past: !r,
+                      %first: !first) -> (!query, !pool) {
+        %w = onnx.PageWrite %pool, %k, %slots, %copies {axis = 2 : i64}
+          : (!pool, !added, !t, !copies) -> !pool
+        %s = onnx.PagedAttentionParts %q, %w, %w, %pages, %past, %first
+          {parts = 2 : i64, scale = 1.0 : f32}
+          : (!query, !pool, !pool, !pages, !r, !first) -> !seen
+        %y = onnx.MergeAttention %s : (!seen) -> !query
+        return %y, %w : !query, !pool
+      })");
+    plan = plan::Plan(graph());
+  }
+
+  /// Key heads over `heads`, their groups of queries over `groups`.
+  void splitHeads(const AxisRef &heads, const AxisRef &groups) {
+    llvm::SmallVector<plan::FactorNode, 2> leaves;
+    graph().space.forEachLeaf(
+        graph().ops[kAttention].operands[0][1],
+        [&](plan::FactorNode leaf, bool) { leaves.push_back(leaf); });
+    ASSERT_EQ(leaves.size(), 2u);
+    for (unsigned op : {kWrite, kAttention, kMerge})
+      plan.ops[op].split(leaves[0], {heads});
+    for (unsigned op : {kAttention, kMerge})
+      plan.ops[op].split(leaves[1], {groups});
+  }
+  std::string operand(unsigned op, unsigned number) const {
+    return plan::operandSharding(graph(), plan, op, number).str();
+  }
+
+  plan::Plan plan;
+  const AxisRef major{"tp", 1, 2}, minor{"tp", 2, 2};
+};
+
+TEST_F(KeyParts, TakeThePlaceOfGroups) {
+  splitHeads(major, minor);
+  plan::splitKeyParts(graph(), plan, {});
+  const std::string pool = R"([{}, {"tp"=2}, (2:"tp":(2)2, 8), {}])";
+  EXPECT_EQ(operand(kWrite, 0), pool);
+  EXPECT_EQ(operand(kWrite, 1), R"([{}, {"tp"=2}, {}, {}])");
+  EXPECT_EQ(operand(kAttention, 0), R"([{}, (2:"tp"=2, 4), {}, {}])");
+  EXPECT_EQ(operand(kAttention, 1), pool);
+  EXPECT_EQ(operand(kAttention, 2), pool);
+  EXPECT_EQ(plan::resultSharding(graph(), plan, kAttention, 0).str(),
+            R"([{"tp":(2)2}, (2:"tp"=2, 4), {}, {}])");
+  EXPECT_EQ(operand(kMerge, 0),
+            R"([{}, (2:"tp"=2, 4:"tp":(2)2), {}, {}])");
+}
+
+/// Heads are whole: ranks that share out positions have parts of all keys.
+TEST_F(KeyParts, AreOfTheRanksOfAContext) {
+  plan::splitKeyParts(graph(), plan, {AxisRef{"cp", 1, 2}});
+  const std::string pool = R"([{}, {}, (2:"cp"=2, 8), {}])";
+  EXPECT_EQ(operand(kWrite, 0), pool);
+  EXPECT_EQ(operand(kAttention, 0), "[{}, {}, {}, {}]");
+  EXPECT_EQ(operand(kAttention, 1), pool);
+  EXPECT_EQ(plan::resultSharding(graph(), plan, kAttention, 0).str(),
+            R"([{"cp"=2}, {}, {}, {}])");
+}
+
+TEST_F(KeyParts, AreAsManyAsRanks) {
+  splitHeads(major, AxisRef{"tp", 2, 4});
+  const std::string before = operand(kAttention, 1);
+  plan::splitKeyParts(graph(), plan, {});
+  EXPECT_EQ(operand(kAttention, 1), before);
+}
+
+TEST_F(KeyParts, LeaveWhatAUserDecided) {
+  splitHeads(major, minor);
+  plan.ops[kWrite].isPinned = true;
+  const std::string before = operand(kAttention, 1);
+  plan::splitKeyParts(graph(), plan, {});
+  EXPECT_EQ(operand(kAttention, 1), before);
+}
+
+} // namespace
