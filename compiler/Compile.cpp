@@ -343,6 +343,7 @@ private:
     made.sequenceParallel = options.sequenceParallel;
     made.splitsSteps = splitsSequence();
     made.page = options.page;
+    made.kvType = options.kvType;
     made.headWays = waysOfHeads();
     const dist::Axis *context = options.mesh.find(dist::kContextAxis);
     made.contextWays = context ? context->size : 1;

@@ -50,6 +50,8 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     passes.addPass(import::createNarrowCaches());
     if (options.page > 0) {
       passes.addPass(import::createBatchRows({options.page}));
+      if (!options.kvType.empty())
+        passes.addPass(import::createQuantizePages({options.kvType}));
       passes.addPass(
           import::createSplitKeys({options.headWays, options.contextWays}));
     } else if (options.splitsSteps) {

@@ -21,6 +21,7 @@ struct PipelineOptions {
   bool splitsSteps = false;
   /// Positions of a page, of a step of rows; 0 for requests.
   int64_t page = 0;
+  std::string kvType; ///< of its pools: "int8", "f8"; empty for the model's own
   /// Ranks that share out attention's heads, and positions, of such a step.
   int64_t headWays = 1, contextWays = 1;
   int64_t microBatches = 1;

@@ -79,6 +79,24 @@ def BatchRows : Pass<"shardc-batch-rows", "::mlir::ModuleOp"> {
                            "::shardc::onnx::OnnxDialect"];
 }
 
+def QuantizePages : Pass<"shardc-quantize-pages", "::mlir::ModuleOp"> {
+  let summary = "Pools of keys and values in 8 bits";
+  let description = [{
+    Requires: steps of rows (shardc-batch-rows).
+    Ensures: pools of f32, f16 and bf16 that only attention reads are of `type`, with
+    a pool of scales beside each, one in f32 for each entry and head. What is new
+    is rounded to multiples of its scale, its largest magnitude over the largest
+    number of the type; attention multiplies what it reads by the scales.
+
+    (* example filepath=tests/passes/import/quantize-pages/example.mlir *)
+  }];
+  let options = [
+    Option<"type", "type", "std::string", "\"int8\"", "int8 or f8 (e4m3)">
+  ];
+  let dependentDialects = ["::shardc::dist::DistDialect",
+                           "::shardc::onnx::OnnxDialect"];
+}
+
 def SplitKeys : Pass<"shardc-split-keys", "::mlir::ModuleOp"> {
   let summary = "Parts of the keys for ranks that would hold copies of them";
   let description = [{

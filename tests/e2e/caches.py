@@ -10,10 +10,11 @@ HEADS, SIZE, VOCABULARY = 4, 8, 40
 HIDDEN = HEADS * SIZE
 
 
-def decoder(layers=2, cached=TensorProto.FLOAT, joined=TensorProto.FLOAT, key_heads=HEADS):
+def decoder(layers=2, cached=TensorProto.FLOAT, joined=TensorProto.FLOAT, key_heads=HEADS, kv_type=None):
     """
     Greedy to read: no norms, learned positions, one matrix each for q, k, v and out. Caches come and go as `cached`;
-    past and new entries are joined as `joined`. Of fewer key heads each is repeated for its queries.
+    past and new entries are joined as `joined`. Of fewer key heads each is repeated for its queries. What attention reads
+    is rounded to 8 bits as `kv_type` of `--kv-type` does.
     """
     graph = GraphBuilder(seed=5)
     matrix, node, constant = graph.weight, graph.node, graph.constant
@@ -27,6 +28,19 @@ def decoder(layers=2, cached=TensorProto.FLOAT, joined=TensorProto.FLOAT, key_he
         one = node("Reshape", [value, constant(f"{name}.one", [0, key_heads, 1, -1, SIZE])], f"{name}.single")
         all_of = node("Expand", [one, constant(f"{name}.group", [1, 1, HEADS // key_heads, 1, 1])], f"{name}.groups")
         return node("Reshape", [all_of, constant(f"{name}.all", [0, HEADS, -1, SIZE])], f"{name}.repeated")
+
+    def rounded(value, name):
+        if not kv_type:
+            return value
+        most = node("ReduceMax", [node("Abs", [value], f"{name}.sizes"), constant(f"{name}.last", [-1])], f"{name}.most")
+        largest = numpy_helper.from_array(np.float32(127 if kv_type == "int8" else 448))
+        scale = node("Div", [most, node("Constant", [], f"{name}.largest", value=largest)], f"{name}.scale")
+        times = node("Div", [value, scale], f"{name}.times")
+        if kv_type == "int8":
+            kept = node("Round", [times], f"{name}.kept")
+        else:
+            kept = cast(cast(times, f"{name}.f8", TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT), f"{name}.kept", TensorProto.FLOAT, 0)
+        return node("Mul", [kept, scale], f"{name}.rounded")
 
     splits = {heads: constant(f"split.{heads}", [0, 0, heads, SIZE]) for heads in (HEADS, key_heads)}
     merged = constant("merged", [0, 0, HIDDEN])
@@ -53,7 +67,7 @@ def decoder(layers=2, cached=TensorProto.FLOAT, joined=TensorProto.FLOAT, key_he
             both = [cast(past, f"{past}.cast", joined, cached), cast(heads(which), f"{past}.new", joined, TensorProto.FLOAT)]
             whole = node("Concat", both, name if joined == cached else f"{name}.joined", axis=2)
             cast(whole, name, cached, joined)
-            present[which] = repeated(cast(whole, f"{name}.read", TensorProto.FLOAT, joined), name)
+            present[which] = repeated(rounded(cast(whole, f"{name}.read", TensorProto.FLOAT, joined), name), name)
         keys = node("Transpose", [present["k"]], f"l{layer}.keys", perm=[0, 1, 3, 2])
         scores = node("Add", [node("MatMul", [heads("q"), keys], f"l{layer}.scores"), "mask"], f"l{layer}.masked")
         mixed = node("MatMul", [node("Softmax", [scores], f"l{layer}.p", axis=-1), present["v"]], f"l{layer}.mixed")

@@ -123,15 +123,16 @@ class Rows(EndToEnd):
                 past[sequence] += count
         return folders, ";".join(text), past
 
-    def expected(self, lengths):
+    def expected(self, lengths, model=None):
         """The logits of each sequence, run whole by ONNX's own evaluator."""
+        model = model or self.model
         all_logits = []
         for sequence, length in enumerate(lengths):
             ids = self.ids[sequence : sequence + 1, :length]
-            given = {v.name: feed(v.name, 0, ids) for v in inputs_of(self.model)}
+            given = {v.name: feed(v.name, 0, ids) for v in inputs_of(model)}
             empty = np.zeros((1, self.key_heads, 0, SIZE), np.float32)
             given = {n: empty if v is None else v for n, v in given.items()}
-            all_logits.append(ReferenceEvaluator(self.model).run(["logits"], given)[0])
+            all_logits.append(ReferenceEvaluator(model).run(["logits"], given)[0])
         return all_logits
 
     def run_rows(self, artifact, *flags):
@@ -208,6 +209,37 @@ class Rows(EndToEnd):
     def test_parts_of_the_keys_on_a_simulated_cuda(self):
         with mock.patch.dict(os.environ, SHARDC_BACKENDS=str(PLUGIN.parent)):
             self.check_parts(1, "--tp", 2, cuda=True)
+
+    def check_rounded(self, kv_type, key_heads, *plan, cuda=False):
+        """Beside a decoder that rounds what it reads of its caches in the same way."""
+        with self.subTest(kv_type=kv_type, plan=plan, cuda=cuda):
+            self.use(key_heads)
+            artifact, explained = self.folder / "rounded.shard", self.folder / "explained.json"
+            target = ["--target", "cuda"] if cuda else []
+            self.run_ok("shardc", self.file, *plan, f"--serve={PAGE}", "--kv-type", kv_type, *target, "--dims", "batch=8,past=15",
+                        "--explain-json", explained, "-o", artifact)  # fmt: skip
+            ranks = json.loads(explained.read_text())["ranks"]
+            self.assertEqual(sum(rank["kv_bytes"] for rank in ranks), 8 * 16 * key_heads * (SIZE + 4) * 4)
+            found, lengths = self.run_rows(artifact, *(["--device", "cuda"] if cuda else []))
+            self.assert_same_numbers(found, self.expected(lengths, decoder(key_heads=key_heads, kv_type=kv_type)), 2e-3)
+
+    def test_caches_of_8_bits(self):
+        for kv_type in ("int8", "f8"):
+            self.check_rounded(kv_type, HEADS, "--tp", 1)
+            self.check_rounded(kv_type, 1, "--tp", 4)
+            self.check_rounded(kv_type, 2, "--tp", 2, "--pp", 2)
+        done = program("shardc", self.file, "--kv-type", "int8", "-o", self.folder / "none.shard")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--kv-type requires --serve", done.stderr)
+        done = program("shardc", "verify", self.file, "--serve", "--kv-type", "int8")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("--kv-type rounds keys and values", done.stderr)
+
+    @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")
+    def test_caches_of_8_bits_on_a_simulated_cuda(self):
+        with mock.patch.dict(os.environ, SHARDC_BACKENDS=str(PLUGIN.parent)):
+            for kv_type in ("int8", "f8"):
+                self.check_rounded(kv_type, 1, "--tp", 2, cuda=True)
 
     def test_one_sequence_as_with_a_state(self):
         artifact = self.folder / "rows.shard"

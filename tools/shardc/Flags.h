@@ -59,6 +59,7 @@ struct Flags {
   int64_t microBatches = 1;
   bool explain = false, noRecovery = false;
   int64_t page = 0;
+  std::string kvType;
   std::string precision = "model";
   std::string kernels = "generated";
   bool isAutomatic = false; ///< --auto: degrees that planning chooses

@@ -216,11 +216,17 @@ static void addPlan(CLI::App &app, Flags &flags) {
 
 static void addImport(CLI::App &app, Flags &flags) {
   const ReadBy reader(app, Reader::Import);
-  app.add_flag("--serve{64}", flags.page,
-               "Compile a step for rows of any sequences at any lengths, with "
-               "keys and values in pages of 64 positions, or of --serve=N, in "
-               "place of requests")
-      ->check(CLI::Range(int64_t{1}, int64_t{65536}));
+  CLI::Option *serve =
+      app.add_flag("--serve{64}", flags.page,
+                   "Compile a step for rows of any sequences at any lengths, "
+                   "with keys and values in pages of 64 positions, or of "
+                   "--serve=N, in place of requests")
+          ->check(CLI::Range(int64_t{1}, int64_t{65536}));
+  app.add_option("--kv-type", flags.kvType,
+                 "Keys and values of --serve are kept in 8 bits, with a scale "
+                 "for each head of each position: int8, or f8 (e4m3)")
+      ->check(CLI::IsMember({"int8", "f8"}))
+      ->needs(serve);
   app.add_flag("--no-recovery", flags.noRecovery,
                "Keep norms, attention and the like as the exporter spelled "
                "them, to compare");

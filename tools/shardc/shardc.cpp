@@ -50,6 +50,7 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.overlap = flags.overlap;
   options.doubles = flags.precision == "f64";
   options.page = flags.page;
+  options.kvType = flags.kvType;
   options.generatesKernels = flags.kernels == "generated";
   options.sequenceParallel = flags.sequenceParallel;
   options.microBatches = flags.microBatches;

@@ -165,6 +165,14 @@ static LogicalResult checkPagedOperands(Operation *op,
            << " query heads, expected a multiple of "
               "the "
            << sizes.keys[1].str() << " key and value heads";
+  for (unsigned scales : {PagedOperand::KeyScales, PagedOperand::ValueScales})
+    if (ShapeInference::isPresent(op, scales) &&
+        inference.dims(op->getOperand(scales)) !=
+            SmallVector<DimExpr, 4>{sizes.keys[0], sizes.keys[1], sizes.keys[2],
+                                    1})
+      return op->emitOpError("has scales that are not one for each key and "
+                             "value of ")
+             << sizes.keys[1].str() << " heads";
   if (ShapeInference::isPresent(op, PagedOperand::Mask))
     return checkMask(op, inference, sizes);
   return success();
@@ -243,6 +251,9 @@ static ShardingRule pagedRule(Operation *op, DimExpr parts) {
   }
   if (ShapeInference::isPresent(op, PagedOperand::Sinks))
     rule.operands[PagedOperand::Sinks] = {heads};
+  for (unsigned scales : {PagedOperand::KeyScales, PagedOperand::ValueScales})
+    if (ShapeInference::isPresent(op, scales))
+      rule.operands[scales] = {pool[0], kvHeads, places, RuleDim::none()};
   rule.results = {{part, heads, queries, valueSize}};
   return rule;
 }

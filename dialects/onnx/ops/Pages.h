@@ -14,9 +14,21 @@ namespace shardc::onnx {
 inline constexpr int64_t kSlotOfOtherPositions = INT64_MAX;
 inline constexpr int64_t kSlotOfTooManyPositions = INT64_MAX - 1;
 
-/// Numbers of the operands of PagedAttentionOp.
+/// Numbers of the operands of PagedAttentionOp, and of PagedAttentionPartsOp, which
+/// has no sinks.
 struct PagedOperand {
-  enum : unsigned { Query, Keys, Values, Pages, Past, First, Mask, Sinks };
+  enum : unsigned {
+    Query,
+    Keys,
+    Values,
+    Pages,
+    Past,
+    First,
+    Mask,
+    Sinks,
+    KeyScales,
+    ValueScales
+  };
 };
 
 /// Behind the values that a part of the keys gives: the largest score, the sum.

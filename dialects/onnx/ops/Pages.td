@@ -35,7 +35,8 @@ def Onnx_PagedAttentionOp : Onnx_OwnOp<"PagedAttention", ["multiplyAdds"]> {
     causality and windows count from. Queries of no row are zeros.
 
     The mask is [1, 1 or h, t, p * c], for each query, or
-    [r or 1, 1 or h, 1, p * c], for all of a row. All else is as in Attention.
+    [r or 1, 1 or h, 1, p * c], for all of a row. Keys of 8 bits are times their
+    scales [n, kv, c, 1], f32, and so are values. All else is as in Attention.
   }];
   let arguments = (ins AnyTensor:$query, AnyTensor:$keys, AnyTensor:$values,
                        AnyTensor:$pages, AnyTensor:$past, AnyTensor:$first,

@@ -1,9 +1,11 @@
 //===- SplitKeys.cpp - Parts of the keys for ranks with the same heads ----===//
 
 #include "dialects/onnx/ops/Pages.h"
+#include "dialects/onnx/ops/Source.h"
 #include "passes/import/Passes.h"
 
 #include <numeric>
+#include <utility>
 
 using namespace mlir;
 
@@ -42,12 +44,12 @@ public:
       return;
     }
     OpBuilder builder(op);
-    SmallVector<Value, 8> operands(op->getOperands());
+    SmallVector<Value, 10> operands(op->getOperands());
     Value sinks;
-    if (operands.size() > PagedOperand::Sinks) {
-      sinks = operands.back();
-      operands.pop_back();
-    }
+    if (ShapeInference::isPresent(op, PagedOperand::Sinks))
+      sinks = std::exchange(
+          operands[PagedOperand::Sinks],
+          NoneOp::create(builder, op.getLoc(), builder.getNoneType()));
     while (isa<NoneType>(operands.back().getType()))
       operands.pop_back();
     Value seen = make(builder, PagedAttentionPartsOp::getOperationName(),

@@ -27,6 +27,29 @@ static Status checkPagedMask(const KernelCall &call, std::string_view name,
              : expectElement(name, q.element, mask);
 }
 
+/// Keys or values of so many elements: of the queries' type, or of 8 bits with
+/// scales.
+static Status checkPool(const KernelCall &call, std::string_view name,
+                        int input, int scales, int64_t columns) {
+  const TensorView &pool = call.inputs[input];
+  TensorView expected = call.inputs[kKeys];
+  expected.dims[3] = columns;
+  if (!hasInput(call, scales)) {
+    expected.element = call.inputs[kQuery].element;
+    return expectLike(name, expected, pool);
+  }
+  expected.element = pool.element;
+  if (pool.element != artifact::ElementType_Int8 &&
+      pool.element != artifact::ElementType_Float8E4M3FN)
+    return failure(name, "keys or values with scales have " +
+                             std::string(elementName(pool.element)) +
+                             ", expected int8 or float8 e4m3");
+  SHARDC_RETURN_IF_ERROR(expectLike(name, expected, pool));
+  expected.element = artifact::ElementType_Float32;
+  expected.dims[3] = 1;
+  return expectLike(name, expected, call.inputs[scales]);
+}
+
 /// Of attention to pages, or to parts of their places.
 static Status checkPagedOperands(const KernelCall &call, std::string_view name,
                                  const PagePlaces &places) {
@@ -44,12 +67,13 @@ static Status checkPagedOperands(const KernelCall &call, std::string_view name,
                              ", pages " + dimsToString(pages) + ", past " +
                              dimsToString(past) + ", first " +
                              dimsToString(first) + " do not fit");
-  TensorView expectedK = k, expectedV = k;
-  expectedK.element = q.element;
-  expectedK.dims[3] = q.dims[3];
-  expectedV.dims[3] = v.dims[3];
-  SHARDC_RETURN_IF_ERROR(expectLike(name, expectedK, k));
-  SHARDC_RETURN_IF_ERROR(expectLike(name, expectedV, v));
+  SHARDC_RETURN_IF_ERROR(checkPool(call, name, kKeys, kKeyScales, q.dims[3]));
+  SHARDC_RETURN_IF_ERROR(
+      checkPool(call, name, kValues, kValueScales, v.dims[3]));
+  if (hasInput(call, kKeyScales) != hasInput(call, kValueScales) ||
+      k.element != v.element)
+    return failure(name,
+                   "keys and values of different types, expected one for both");
   if (k.dims[1] == 0 ? q.dims[1] != 0 : q.dims[1] % k.dims[1] != 0)
     return failure(name, std::to_string(q.dims[1]) + " query heads on " +
                              std::to_string(k.dims[1]) + " KV heads");

@@ -20,7 +20,9 @@ enum PagedInput : int {
   kPast,
   kFirst,
   kPagedMask,
-  kPagedSinks
+  kPagedSinks,
+  kKeyScales,
+  kValueScales
 };
 
 /// Slots that say why they are none (compiler: dialects/onnx/ops/Pages.h).

@@ -36,8 +36,16 @@ protected:
     numKeys = most * ofPage;
   }
   void expectSame(const Attributes &attributes = {}) {
-    compare("PagedAttention", inputs, {Tensor::filled<T>(result, T(7))},
-            attributes, 2 * toleranceOf(runtime::host::elementTypeOf<T>()));
+    const auto withScales = [&](std::vector<Tensor> all) {
+      if (scales.view.isAbsent())
+        return all;
+      all.resize(8, Tensor::absent());
+      all.insert(all.end(), 2, scales);
+      return all;
+    };
+    compare("PagedAttention", withScales(inputs),
+            {Tensor::filled<T>(result, T(7))}, attributes,
+            2 * toleranceOf(runtime::host::elementTypeOf<T>()));
     if (inputs.size() > 7)
       inputs.pop_back(); // sinks are those of the merge
     Dims seen = result;
@@ -46,13 +54,14 @@ protected:
     for (const auto &places :
          {std::vector<int64_t>{0, ofPage}, {ofPage, 2 * ofPage}})
       if (places[0] == 0 || inputs.size() == 6)
-        compare("PagedAttentionParts", inputs,
+        compare("PagedAttentionParts", withScales(inputs),
                 {Tensor::filled<runtime::host::Accumulator<T>>(seen, 7)},
                 Attributes(attributes).ints("places", places),
                 2 * toleranceOf(runtime::host::elementTypeOf<T>()));
   }
 
   std::vector<Tensor> inputs;
+  Tensor scales = Tensor::absent();
   Dims result;
   int64_t numKeys = 0, ofPage = 0;
 };
@@ -89,6 +98,26 @@ TYPED_TEST(PagedAttentionKernel, masksOfRowsAndOfTokens) {
   last(numbers<TypeParam>({1, 1, this->kTokens, this->numKeys}, 7));
   this->inputs.push_back(numbers<TypeParam>({4}, 8));
   this->expectSame();
+}
+
+TYPED_TEST(PagedAttentionKernel, poolsOf8Bits) {
+  for (int64_t ofPage : {16, 5}) {
+    this->make(4, 2, 24, 12, ofPage);
+    const std::vector<Tensor> plain = this->inputs;
+    for (const bool isFloat : {false, true}) {
+      for (size_t i : {1, 2}) {
+        this->inputs[i] = numbers<int8_t>(plain[i].dims(), uint32_t(i));
+        if (!isFloat)
+          continue;
+        for (int64_t j = 0; j < this->inputs[i].view.numElements(); ++j)
+          this->inputs[i].view.template as<uint8_t>()[j] &= 0xbe; // no NaN
+        this->inputs[i].view.element = artifact::ElementType_Float8E4M3FN;
+      }
+      this->scales = numbers<float>(
+          {plain[1].view.dims[0], plain[1].view.dims[1], ofPage, 1}, 9);
+      this->expectSame(Attributes().ints("is_causal", {1}));
+    }
+  }
 }
 
 TYPED_TEST(PagedAttentionKernel, viewsOfPools) {

@@ -75,8 +75,31 @@ struct Rows {
   std::vector<Row> rows;
   int64_t ofPage;
   Tensor q = Tensor::absent(), k = q, v = q, pages = q, past = q, first = q,
-         mask = q, sinks = q;
+         mask = q, sinks = q, keyScales = q, valueScales = q;
 };
+
+/// Numbers of 8 bits with a scale for each key, or value, in place of a pool, which
+/// becomes what they stand for.
+template <typename T> void round(Tensor &pool, Tensor &stored, Tensor &scales) {
+  Dims dims = pool.dims();
+  stored = Tensor::integers<int8_t>(dims, 8).scattered();
+  dims[3] = 1;
+  scales = Tensor::filled<float>(dims, 0.25f);
+  scales.view.as<float>()[1] = 0.5f;
+  scales = scales.scattered();
+  pool = pool.copy();
+  forEach(pool.dims(), [&](const Dims &at) {
+    pool.view.as<T>()[pool.offset(at)] =
+        T(Compute<T>(float(stored.at<int8_t>(at)) *
+                     scales.at<float>({at[0], at[1], at[2], 0})));
+  });
+}
+template <typename T> Rows rounded(Rows &rows) {
+  Rows stored = rows;
+  round<T>(rows.k, stored.k, stored.keyScales);
+  round<T>(rows.v, stored.v, stored.valueScales);
+  return stored;
+}
 
 /// As PagedAttention, of parts of each page's places: those of one rank, or each
 /// of one of several ranks, which holds no others.
@@ -87,30 +110,35 @@ void runParts(const Rows &rows, int64_t parts, bool areOfRanks,
   using Acc = Accumulator<T>;
   const Tensor seen = Tensor::filled<Acc>(
       {parts, kHeads, queries, kValues + kSeenStatistics}, 9);
-  const auto attend = [&](const Tensor &k, const Tensor &v, const Tensor &to,
-                          int64_t first) {
+  const auto attend = [&](int64_t first, int64_t count, const Tensor &to) {
+    const auto own = [&](const Tensor &pool) {
+      return pool.view.isAbsent() ? pool : pool.slice(2, first, count);
+    };
     EXPECT_OK(runKernel(
         "PagedAttentionParts",
-        {rows.q, k, v, rows.pages, rows.past, rows.first, rows.mask}, {to},
-        Attributes(attributes).ints("places", {first, rows.ofPage})));
+        {rows.q, own(rows.k).copy(), own(rows.v), rows.pages, rows.past,
+         rows.first, rows.mask, Tensor::absent(), own(rows.keyScales),
+         own(rows.valueScales)},
+        {to}, Attributes(attributes).ints("places", {first, rows.ofPage})));
   };
   for (int64_t p = 0; areOfRanks && p < parts; ++p)
-    attend(rows.k.slice(2, p * here, here).copy(),
-           rows.v.slice(2, p * here, here), seen.slice(0, p, 1), p * here);
+    attend(p * here, here, seen.slice(0, p, 1));
   if (!areOfRanks)
-    attend(rows.k, rows.v, seen, 0);
+    attend(0, rows.ofPage, seen);
   EXPECT_OK(runKernel("MergeAttention", {seen, rows.sinks}, {out}, attributes));
 }
 
 template <typename T>
-void expectRows(const Rows &rows, const Problem &form, double tolerance) {
+void expectRows(const Rows &rows, const Rows &stored, const Problem &form,
+                double tolerance) {
   const Dims dims = {1, kHeads, rows.q.view.dims[2], kValues};
   const Tensor plain = Tensor::filled<T>(dims, T(Compute<T>(9)));
   std::vector<Tensor> outs;
   for (const Tensor &out : {plain, plain.scattered()}) {
     EXPECT_OK(runKernel("PagedAttention",
-                        {rows.q, rows.k, rows.v, rows.pages, rows.past,
-                         rows.first, rows.mask, rows.sinks},
+                        {rows.q, stored.k, stored.v, rows.pages, rows.past,
+                         rows.first, rows.mask, rows.sinks, stored.keyScales,
+                         stored.valueScales},
                         {out}, form.attributes()));
     outs.push_back(out);
   }
@@ -119,7 +147,7 @@ void expectRows(const Rows &rows, const Problem &form, double tolerance) {
       if (rows.ofPage % parts != 0)
         continue;
       outs.push_back(plain.copy());
-      runParts<T>(rows, parts, areOfRanks, outs.back(), form.attributes());
+      runParts<T>(stored, parts, areOfRanks, outs.back(), form.attributes());
     }
   for (const Tensor &out : outs) {
     for (size_t row = 0; row < rows.rows.size(); ++row) {
@@ -141,6 +169,11 @@ void expectRows(const Rows &rows, const Problem &form, double tolerance) {
       });
     }
   }
+}
+
+template <typename T>
+void expectRows(const Rows &rows, const Problem &form, double tolerance) {
+  expectRows<T>(rows, rows, form, tolerance);
 }
 
 Problem formOf(const Rows &rows) { return {rows.q, rows.k, rows.v}; }
@@ -173,6 +206,49 @@ TEST(PagedAttention, RowsOfDifferentLengths) {
     variants<float>(ofPage, 1e-5);
     variants<double>(ofPage, 1e-12);
     variants<Float16>(ofPage, 5e-3);
+  }
+}
+
+template <typename T> void roundedVariants(double tolerance) {
+  for (int64_t ofPage : {1, 4, 20}) {
+    Rows rows = Rows::make<T>({{0, 5}, {7, 1}, {3, 13}, {25, 1}}, ofPage, 64);
+    Problem form = formOf(rows);
+    form.causal = true;
+    const Rows stored = rounded<T>(rows);
+    expectRows<T>(rows, stored, form, tolerance);
+    rows.sinks = Tensor::integers<T>({kHeads}, 7);
+    Rows withSinks = stored;
+    withSinks.sinks = rows.sinks;
+    expectRows<T>(rows, withSinks, form, tolerance);
+  }
+}
+
+TEST(PagedAttention, KeysAndValuesOf8Bits) {
+  roundedVariants<float>(1e-5);
+  roundedVariants<double>(1e-6);
+  roundedVariants<BFloat16>(3e-2);
+}
+
+/// Each e4m3 number of a page, as keys of one row that are their own values.
+TEST(PagedAttention, KeysAndValuesOfEightBitFloats) {
+  const std::vector<uint8_t> bits = {0x38, 0xb8, 0x7e, 0x08}; // 1 -1 448 2^-6
+  const Tensor pool = Tensor::of<uint8_t>({1, 1, 4, 1}, bits);
+  Tensor floats = pool;
+  floats.view.element = artifact::ElementType_Float8E4M3FN;
+  const Tensor scales = Tensor::of<float>({1, 1, 4, 1}, {2, 1, 0.5, 64});
+  const Tensor out = Tensor::filled<float>({1, 1, 4, 1}, 9);
+  EXPECT_OK(runKernel("PagedAttention",
+                      {Tensor::filled<float>({1, 1, 4, 1}, 0), floats, floats,
+                       Tensor::of<int64_t>({1, 1}, {0}),
+                       Tensor::of<int64_t>({1}, {0}),
+                       Tensor::of<int64_t>({2}, {0, 4}), Tensor::absent(),
+                       Tensor::absent(), scales, scales},
+                      {out}, Attributes().ints("is_causal", {1})));
+  const std::vector<double> stored = {2, -1, 224, 1};
+  double sum = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    sum += stored[i];
+    EXPECT_NEAR(out.values<float>()[i], sum / double(i + 1), 1e-5);
   }
 }
 
@@ -250,6 +326,26 @@ TEST(MergeAttention, PartsThatSeeNothing) {
   EXPECT_OK(runKernel("MergeAttention", {seen, Tensor::of<float>({1}, {5.f})},
                       {out}));
   EXPECT_NEAR(out.values<float>()[0], 4. / 3, 1e-6);
+}
+
+TEST(PagedAttention, ScalesThatDoNotFitAreErrors) {
+  Rows rows = Rows::make<float>({{2, 1}, {0, 2}}, 4);
+  const Rows stored = rounded<float>(rows);
+  const auto errorOfStored = [&](const Tensor &k, const Tensor &keyScales,
+                                 const Tensor &valueScales) {
+    const Tensor out = Tensor::filled<float>({1, kHeads, 3, kValues}, 9);
+    return runKernel("PagedAttention",
+                     {rows.q, k, stored.v, rows.pages, rows.past, rows.first,
+                      rows.mask, rows.sinks, keyScales, valueScales},
+                     {out})
+        .message();
+  };
+  const Tensor &scales = stored.keyScales;
+  EXPECT_EQ(errorOfStored(stored.k, scales, stored.valueScales), "");
+  EXPECT_NE(errorOfStored(stored.k, Tensor::absent(), scales), "");
+  EXPECT_NE(errorOfStored(stored.k, scales, Tensor::absent()), "");
+  EXPECT_NE(errorOfStored(rows.k, scales, scales), "");
+  EXPECT_NE(errorOfStored(stored.k, scales.slice(2, 0, 2), scales), "");
 }
 
 TEST(PagedAttention, PartsThatDoNotFitAreErrors) {

@@ -70,8 +70,7 @@ TEST_F(KeyParts, TakeThePlaceOfGroups) {
   EXPECT_EQ(operand(kAttention, 2), pool);
   EXPECT_EQ(plan::resultSharding(graph(), plan, kAttention, 0).str(),
             R"([{"tp":(2)2}, (2:"tp"=2, 4), {}, {}])");
-  EXPECT_EQ(operand(kMerge, 0),
-            R"([{}, (2:"tp"=2, 4:"tp":(2)2), {}, {}])");
+  EXPECT_EQ(operand(kMerge, 0), R"([{}, (2:"tp"=2, 4:"tp":(2)2), {}, {}])");
 }
 
 /// Heads are whole: ranks that share out positions have parts of all keys.

@@ -62,6 +62,8 @@ public:
     values = newValues;
     scratch = newScratch;
   }
+  /// Another piece is in the same place.
+  void forget() {}
   void setPiece(KeyPiece piece) {
     MatrixLayout ofKeys = layoutK, ofValues = layoutV;
     ofKeys.rows = ofValues.rows = piece.size;
@@ -134,6 +136,7 @@ public:
     packedValues = scratch + sizeOfKeys();
     packed = {0, 0};
   }
+  void forget() { packed = {0, 0}; }
   void setPiece(KeyPiece newPiece) {
     if (newPiece != piece)
       packed = {0, 0};

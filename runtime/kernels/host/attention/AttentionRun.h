@@ -16,7 +16,7 @@
 // Queries and keys may be pieces of their sequences: pairs of the place where a
 // piece starts and its size. Causality, windows and masks go by those places.
 // The pieces of keys lie one after the other (KeysInOrder), or in pages
-// (PagedAttention.cpp).
+// (PagedRows.h); those that are not stored as numbers are loaded one by one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_ATTENTIONRUN_H
@@ -92,10 +92,21 @@ private:
   const int64_t stepK, stepV;
 };
 
+/// What keys and values are read as, by queries of type T.
+template <typename T, typename AllKeys> struct KeyNumberOf {
+  using Type = T;
+};
+template <typename T, typename AllKeys>
+  requires requires { typename AllKeys::Number; }
+struct KeyNumberOf<T, AllKeys> {
+  using Type = typename AllKeys::Number;
+};
+
 /// Adds keys and values to the states of all rows. `k` and `v` have the dims of
 /// the largest piece, or of all.
 template <typename T, typename AllKeys = KeysInOrder> class AttentionRun {
   using Acc = Accumulator<T>;
+  using KeyNumber = typename KeyNumberOf<T, AllKeys>::Type;
 
 public:
   AttentionRun(const KernelCall &call, const AttentionInputs &inputs,
@@ -137,9 +148,9 @@ public:
     Acc *rest = packedQ + packedSize<T>(layoutQ);
     for (int64_t b = 0; b < q.dims[0]; ++b)
       for (int64_t head = 0; head < k.dims[1]; ++head) {
-        operands.setHead(k.as<T>() + b * k.strides[0] + head * k.strides[1],
-                         v.as<T>() + b * v.strides[0] + head * v.strides[1],
-                         rest);
+        operands.setHead(
+            k.as<KeyNumber>() + b * k.strides[0] + head * k.strides[1],
+            v.as<KeyNumber>() + b * v.strides[0] + head * v.strides[1], rest);
         const int64_t last = (head + 1) * group;
         for (int64_t h = head * group; h < last; h += rowDim == 1 ? group : 1)
           SHARDC_RETURN_IF_ERROR(runHead(b, h, begin, end));
@@ -195,6 +206,9 @@ private:
                          seenBy(rows, rows.count - 1, piece).end};
       if (seen.begin >= seen.end)
         continue;
+      if constexpr (requires { keys.load(piece, rows.h); })
+        if (keys.load(piece, rows.h / group))
+          operands.forget();
       operands.setPiece(keys.at(piece));
       for (int64_t at = seen.begin; at < seen.end; at += keyTile)
         SHARDC_RETURN_IF_ERROR(
@@ -289,10 +303,10 @@ private:
   const TensorView *mask;
   const int64_t group; ///< query heads of a KV head
   const Pieces queries;
-  const AllKeys keys;
+  AllKeys keys;
   const int rowDim;
   const int64_t keyTile, tileRows;
-  AttentionOperands<T> operands;
+  AttentionOperands<KeyNumber> operands;
   Acc scale, softcap;
   bool isCausal;
   const int64_t causalOffset;

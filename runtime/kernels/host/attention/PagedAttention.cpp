@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/kernels/host/attention/PagedRows.h"
+#include "runtime/kernels/host/attention/StoredPages.h"
 #include "runtime/kernels/host/attention/WholeAttention.h"
 
 namespace shardc::runtime::host {
@@ -17,18 +17,30 @@ namespace {
 
 constexpr char kName[] = "PagedAttention";
 
+template <typename T, typename Pages>
+auto wholeAttentionOf(const KernelCall &call, const Pages &pages,
+                      const RowViews &views, const KeysInPages &keys,
+                      int64_t past) {
+  using Keys = decltype(pages.of(keys));
+  return WholeAttention<T, Keys>(
+      attentionOf<T>(call, pages, views, keys, past), views.y,
+      hasInput(call, kPagedSinks) ? &call.inputs[kPagedSinks] : nullptr,
+      zeroRowsOf(call));
+}
+
 template <typename T>
-WholeAttention<T, KeysInPages>
-attentionOf(const KernelCall &call, const RowViews &views,
-            const KeysInPages &keys, int64_t past) {
-  return {AttentionRun<T, KeysInPages>(call,
-                                       {views.q, call.inputs[kKeys],
-                                        call.inputs[kValues],
-                                        views.hasMask ? &views.mask : nullptr},
-                                       keys, past),
-          views.y,
-          hasInput(call, kPagedSinks) ? &call.inputs[kPagedSinks] : nullptr,
-          zeroRowsOf(call)};
+Status runRows(const KernelCall &call, const PagedRows &rows) {
+  return withPages<T>(call, PoolViews::all(call), [&](const auto &pages) {
+    return rows.forEach(
+        [&](const RowViews &views, const KeysInPages &keys, int64_t past) {
+          return wholeAttentionOf<T>(call, pages, views, keys, past)
+              .run(call.scratch + pages.scratchBytes());
+        },
+        [&](int64_t begin, int64_t count) {
+          const TensorView none = rowsOf(call.outputs[0], 2, begin, count);
+          StridedCopy{none}(none.data, kZeroElement);
+        });
+  });
 }
 
 Status run(const KernelCall &call) {
@@ -36,38 +48,36 @@ Status run(const KernelCall &call) {
   const PagedRows rows(call, kName,
                        PagePlaces::of(call, call.inputs[kKeys].dims[2]));
   SHARDC_RETURN_IF_ERROR(rows.check());
-  return dispatch(
-      FloatTypes(), call.inputs[kQuery].element, kName, [&](auto tag) {
-        return rows.forEach(
-            [&](const RowViews &views, const KeysInPages &keys, int64_t past) {
-              return attentionOf<typename decltype(tag)::Type>(call, views,
-                                                               keys, past)
-                  .run(call.scratch);
-            },
-            [&](int64_t begin, int64_t count) {
-              const TensorView none = rowsOf(call.outputs[0], 2, begin, count);
-              StridedCopy{none}(none.data, kZeroElement);
-            });
-      });
+  return dispatch(FloatTypes(), call.inputs[kQuery].element, kName,
+                  [&](auto tag) {
+                    return runRows<typename decltype(tag)::Type>(call, rows);
+                  });
 }
 
 /// Of a row with one query, or with all.
-int64_t scratchBytes(const KernelCall &call) {
-  if (!checkPagedAttention(call).isOk())
-    return 0; // run reports it
+template <typename T, typename Pages>
+int64_t mostScratchBytes(const KernelCall &call, const Pages &pages) {
   const int64_t queries = call.inputs[kQuery].dims[2];
   const KeysInPages none(call, PagePlaces::of(call, call.inputs[kKeys].dims[2]),
                          0, 0);
+  int64_t most = 0;
+  for (int64_t count : {std::min<int64_t>(queries, 1), queries}) {
+    const RowViews views(call, 0, 0, count);
+    most = std::max(
+        most, wholeAttentionOf<T>(call, pages, views, none, 0).scratchBytes());
+  }
+  return pages.scratchBytes() + most;
+}
+
+int64_t scratchBytes(const KernelCall &call) {
+  if (!checkPagedAttention(call).isOk())
+    return 0; // run reports it
   return dispatchBytes(
       FloatTypes(), call.inputs[kQuery].element, kName, [&](auto tag) {
-        int64_t most = 0;
-        for (int64_t count : {std::min<int64_t>(queries, 1), queries}) {
-          const RowViews views(call, 0, 0, count);
-          most = std::max(most, attentionOf<typename decltype(tag)::Type>(
-                                    call, views, none, 0)
-                                    .scratchBytes());
-        }
-        return most;
+        using T = typename decltype(tag)::Type;
+        return withPages<T>(call, PoolViews::all(call), [&](const auto &pages) {
+          return mostScratchBytes<T>(call, pages);
+        });
       });
 }
 

@@ -9,36 +9,23 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/kernels/host/attention/PagedRows.h"
+#include "runtime/kernels/host/attention/StoredPages.h"
 
 namespace shardc::runtime::host {
 namespace {
 
 constexpr char kName[] = "PagedAttentionParts", kMerge[] = "MergeAttention";
 
-/// One part of the places of a call, with the keys and the state that it has.
+/// One part of the places of a call.
 struct PartOfCall {
   PartOfCall(const KernelCall &call, int64_t part)
       : places(PagePlaces::of(call, call.inputs[kKeys].dims[2])
                    .part(part, call.outputs[0].dims[0])),
-        keys(rowsOf(call.inputs[kKeys], 2, part * places.here, places.here)),
-        values(
-            rowsOf(call.inputs[kValues], 2, part * places.here, places.here)) {}
+        pool(call, part * places.here, places.here) {}
 
   const PagePlaces places;
-  const TensorView keys, values;
+  const PoolViews pool;
 };
-
-template <typename T>
-AttentionRun<T, KeysInPages>
-attentionOf(const KernelCall &call, const PartOfCall &part,
-            const RowViews &views, const KeysInPages &keys, int64_t past) {
-  return {
-      call,
-      {views.q, part.keys, part.values, views.hasMask ? &views.mask : nullptr},
-      keys,
-      past};
-}
 
 /// Where the state of each row of a tile is, in a view [h, t, e + 2].
 template <typename Acc> class SeenOfPart {
@@ -76,17 +63,18 @@ void seeNothing(const TensorView &seen, int64_t part, int64_t begin,
   }
 }
 
-template <typename T> Status runPart(const KernelCall &call, int64_t number) {
+template <typename T, typename Pages>
+Status runPart(const KernelCall &call, int64_t number, const PagePlaces &places,
+               const Pages &pages) {
   using Acc = Accumulator<T>;
-  const PartOfCall part(call, number);
-  const PagedRows rows(call, kName, part.places);
+  const PagedRows rows(call, kName, places);
   SHARDC_RETURN_IF_ERROR(rows.check());
   return rows.forEach(
       [&](const RowViews &views, const KeysInPages &keys, int64_t past) {
-        auto attention = attentionOf<T>(call, part, views, keys, past);
+        auto attention = attentionOf<T>(call, pages, views, keys, past);
         const SeenOfPart<Acc> seen(views.y, number, attention.rowsAlong());
         return attention.run(
-            reinterpret_cast<Acc *>(call.scratch),
+            reinterpret_cast<Acc *>(call.scratch + pages.scratchBytes()),
             [&](int64_t, int64_t head, int64_t first, int64_t count) {
               return seen.tile(head, first, count);
             },
@@ -97,35 +85,50 @@ template <typename T> Status runPart(const KernelCall &call, int64_t number) {
       });
 }
 
+template <typename T> Status runParts(const KernelCall &call) {
+  for (int64_t number = 0; number < call.outputs[0].dims[0]; ++number) {
+    const PartOfCall part(call, number);
+    SHARDC_RETURN_IF_ERROR(
+        withPages<T>(call, part.pool, [&](const auto &pages) {
+          return runPart<T>(call, number, part.places, pages);
+        }));
+  }
+  return Status::ok();
+}
+
 Status run(const KernelCall &call) {
   SHARDC_RETURN_IF_ERROR(checkPagedAttentionParts(call));
   return dispatch(
-      FloatTypes(), call.inputs[kQuery].element, kName, [&](auto tag) {
-        for (int64_t part = 0; part < call.outputs[0].dims[0]; ++part)
-          SHARDC_RETURN_IF_ERROR(
-              runPart<typename decltype(tag)::Type>(call, part));
-        return Status::ok();
-      });
+      FloatTypes(), call.inputs[kQuery].element, kName,
+      [&](auto tag) { return runParts<typename decltype(tag)::Type>(call); });
 }
 
 /// Of a row with one query, or with all.
+template <typename T, typename Pages>
+int64_t mostScratchBytes(const KernelCall &call, const PagePlaces &places,
+                         const Pages &pages) {
+  const int64_t queries = call.inputs[kQuery].dims[2];
+  const KeysInPages none(call, places, 0, 0);
+  int64_t most = 0;
+  for (int64_t count : {std::min<int64_t>(queries, 1), queries}) {
+    const RowViews views(call, 0, 0, count);
+    most = std::max(
+        most, attentionOf<T>(call, pages, views, none, 0).scratchElements());
+  }
+  return pages.scratchBytes() +
+         most * static_cast<int64_t>(sizeof(Accumulator<T>));
+}
+
 int64_t scratchBytes(const KernelCall &call) {
   if (!checkPagedAttentionParts(call).isOk() || call.outputs[0].dims[0] == 0)
     return 0; // run reports it
-  const int64_t queries = call.inputs[kQuery].dims[2];
   const PartOfCall part(call, 0);
-  const KeysInPages none(call, part.places, 0, 0);
   return dispatchBytes(
       FloatTypes(), call.inputs[kQuery].element, kName, [&](auto tag) {
         using T = typename decltype(tag)::Type;
-        int64_t most = 0;
-        for (int64_t count : {std::min<int64_t>(queries, 1), queries}) {
-          const RowViews views(call, 0, 0, count);
-          most = std::max(
-              most,
-              attentionOf<T>(call, part, views, none, 0).scratchElements());
-        }
-        return most * static_cast<int64_t>(sizeof(Accumulator<T>));
+        return withPages<T>(call, part.pool, [&](const auto &pages) {
+          return mostScratchBytes<T>(call, part.places, pages);
+        });
       });
 }
 

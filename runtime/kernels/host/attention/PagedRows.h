@@ -32,9 +32,11 @@ public:
   int64_t size(int64_t piece) const {
     return std::clamp<int64_t>(keys - place(piece), 0, places.here);
   }
+  int64_t page(int64_t piece) const {
+    return read[first + piece * pages.strides[1]];
+  }
   KeyPiece at(int64_t piece) const {
-    const int64_t page = read[first + piece * pages.strides[1]];
-    return {page * stepK, page * stepV, size(piece)};
+    return {page(piece) * stepK, page(piece) * stepV, size(piece)};
   }
 
   /// All keys have places in pages that are there.
@@ -43,11 +45,9 @@ public:
       return failure(name, "a row has " + std::to_string(keys) +
                                " keys: expected at most " +
                                std::to_string(pages.dims[1] * places.all));
-    for (int64_t piece = 0; piece < count(); ++piece) {
-      const int64_t page = read[first + piece * pages.strides[1]];
-      if (page < 0 || page >= numPages)
-        return indexFailure(name, page, numPages);
-    }
+    for (int64_t piece = 0; piece < count(); ++piece)
+      if (page(piece) < 0 || page(piece) >= numPages)
+        return indexFailure(name, page(piece), numPages);
     return Status::ok();
   }
 

@@ -42,10 +42,16 @@ AttentionProblem attentionOf(const KernelCall &call) {
   return problem;
 }
 
+AttentionView scalesOf(const KernelCall &call, int input) {
+  return hasInput(call, input) ? viewOf(call.inputs[input]) : AttentionView();
+}
+
 PagedProblem problemOf(const KernelCall &call, const PagePlaces &places) {
   const TensorView &pages = call.inputs[kPages];
   return {attentionOf(call),
           {places.first, places.here, places.all},
+          scalesOf(call, kKeyScales),
+          scalesOf(call, kValueScales),
           PagedIndices(pages),
           PagedIndices(call.inputs[kPast]),
           PagedIndices(call.inputs[kFirst]),
@@ -63,7 +69,7 @@ Status run(const KernelCall &call) {
     return Status::ok();
   return attendPages(
       problemOf(call, PagePlaces::of(call, call.inputs[kKeys].dims[2])),
-      q.element, streamOf(call));
+      q.element, call.inputs[kKeys].element, streamOf(call));
 }
 
 AttentionView partOf(AttentionView view, const TensorView &of, int dim,
@@ -85,11 +91,17 @@ Status runParts(const KernelCall &call) {
     PagedProblem problem = problemOf(call, places);
     problem.of.k = partOf(problem.of.k, keys, 2, part * places.here);
     problem.of.v = partOf(problem.of.v, values, 2, part * places.here);
+    for (const auto &[scales, input] :
+         {std::pair(&problem.keyScales, kKeyScales),
+          std::pair(&problem.valueScales, kValueScales)})
+      if (hasInput(call, input))
+        *scales = partOf(*scales, call.inputs[input], 2, part * places.here);
     problem.of.y = partOf(problem.of.y, seen, 0, part);
     problem.of.keys = places.here;
     problem.of.columns = values.dims[3];
     problem.of.finishes = false;
-    SHARDC_RETURN_IF_ERROR(attendPages(problem, q.element, streamOf(call)));
+    SHARDC_RETURN_IF_ERROR(
+        attendPages(problem, q.element, keys.element, streamOf(call)));
   }
   return Status::ok();
 }

@@ -1,4 +1,5 @@
 // Attention of rows of any lengths to keys in pages.
+#include "runtime/base/Float8.h"
 #include "runtime/device/cuda/kernels/Fault.h"
 #include "runtime/device/cuda/kernels/attention/AttentionWarps.h"
 #include "runtime/device/cuda/kernels/attention/PagedKernels.h"
@@ -73,6 +74,15 @@ struct PagedRow {
 template <typename A> struct WarpOfPages {
   WarpMemory<A> memory;
   int64_t keyAt[kWarp], valueAt[kWarp]; ///< offsets
+  float keyScale[kWarp], valueScale[kWarp];
+};
+
+/// Eight bits of float that are stored.
+struct Float8 {
+  uint8_t bits;
+  __device__ explicit operator float() const {
+    return Float8Decoder(kFloat8E4M3FN)(bits);
+  }
 };
 
 template <typename A> struct PagedMemory {
@@ -82,8 +92,10 @@ template <typename A> struct PagedMemory {
   };
 };
 
-template <typename T> class PagedHeads {
+/// Queries of type T, keys and values of type Stored.
+template <typename T, typename Stored> class PagedHeads {
   using A = Acc<T>;
+  static constexpr bool kHasScales = !std::is_same_v<T, Stored>;
 
 public:
   __device__ explicit PagedHeads(const PagedProblem &p)
@@ -119,6 +131,19 @@ private:
     };
     own.keyAt[lane] = in(p.of.k);
     own.valueAt[lane] = in(p.of.v);
+    if constexpr (kHasScales) {
+      const auto scale = [&](const AttentionView &scales) {
+        return reinterpret_cast<const float *>(scales.data)[in(scales)];
+      };
+      own.keyScale[lane] = scale(p.keyScales);
+      own.valueScale[lane] = scale(p.valueScales);
+    }
+  }
+  static __device__ A numberOf(Stored stored, float scale) {
+    if constexpr (kHasScales)
+      return A(float(stored) * scale);
+    else
+      return A(stored);
   }
 
   __device__ void load(int count, int64_t depth) {
@@ -130,13 +155,14 @@ private:
               ? A(q[r * p.of.q.strides[1] + (depth + d) * p.of.q.strides[3]])
               : A(0);
     }
-    const T *k = reinterpret_cast<const T *>(p.of.k.data);
+    const Stored *k = reinterpret_cast<const Stored *>(p.of.k.data);
 #pragma unroll 8
     for (int e = lane; e < kWarp * kChunk; e += kWarp) {
       const int c = e / kChunk, d = e % kChunk;
       own.memory.keys[c][d] =
           c < count && depth + d < p.of.depth
-              ? A(k[own.keyAt[c] + (depth + d) * p.of.k.strides[3]])
+              ? numberOf(k[own.keyAt[c] + (depth + d) * p.of.k.strides[3]],
+                         own.keyScale[c])
               : A(0);
     }
   }
@@ -161,14 +187,16 @@ private:
         weights[r] = seen.weigh(
             r, sees, sees ? scoreOf(r, weights[r], key + lane) : A(0));
       }
-    const T *v = reinterpret_cast<const T *>(p.of.v.data);
+    const Stored *v = reinterpret_cast<const Stored *>(p.of.v.data);
 #pragma unroll 2
     for (int c = 0; c < count; ++c) {
-      const T *from = v + own.valueAt[c];
+      const Stored *from = v + own.valueAt[c];
       seen.add(weights, block.heads, c, [&](int j) {
         const int64_t column = lane + j * kWarp;
         return column < width
-                   ? A(from[(block.firstColumn + column) * p.of.v.strides[3]])
+                   ? numberOf(
+                         from[(block.firstColumn + column) * p.of.v.strides[3]],
+                         own.valueScale[c])
                    : A(0);
       });
     }
@@ -226,9 +254,9 @@ private:
   SeenRows<A> seen;
 };
 
-template <typename T>
+template <typename T, typename Stored>
 __global__ void pagedKernel(const __grid_constant__ PagedProblem problem) {
-  PagedHeads<T>(problem).run();
+  PagedHeads<T, Stored>(problem).run();
 }
 
 /// Rows follow each other, and end with the tokens at the latest.
@@ -239,21 +267,29 @@ __global__ void checkRowsKernel(const __grid_constant__ PagedProblem p) {
       report(p.fault);
 }
 
+template <typename T, typename Stored>
+Status launchPages(const PagedProblem &problem, cudaStream_t stream) {
+  return launch(
+      pagedKernel<T, Stored>,
+      {pagedBlocks(problem), kWarps * kWarp, sizeof(PagedMemory<Acc<T>>), true},
+      stream, problem);
+}
+
 } // namespace
 
 Status attendPages(const PagedProblem &problem, artifact::ElementType element,
-                   cudaStream_t stream) {
+                   artifact::ElementType stored, cudaStream_t stream) {
   SHARDC_RETURN_IF_ERROR(launch(checkRowsKernel,
                                 {dim3(blocksFor(problem.rows + 1)), kThreads},
                                 stream, problem));
-  return host::dispatch(host::FloatTypes(), element, "PagedAttention",
-                        [&](auto tag) {
-                          using T = typename decltype(tag)::Type;
-                          return launch(pagedKernel<T>,
-                                        {pagedBlocks(problem), kWarps * kWarp,
-                                         sizeof(PagedMemory<Acc<T>>), true},
-                                        stream, problem);
-                        });
+  return host::dispatch(
+      host::FloatTypes(), element, "PagedAttention", [&](auto tag) {
+        using T = typename decltype(tag)::Type;
+        return !problem.keyScales.data ? launchPages<T, T>(problem, stream)
+               : stored == artifact::ElementType_Int8
+                   ? launchPages<T, int8_t>(problem, stream)
+                   : launchPages<T, Float8>(problem, stream);
+      });
 }
 
 } // namespace shardc::runtime::cuda

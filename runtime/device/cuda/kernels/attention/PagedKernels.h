@@ -51,6 +51,8 @@ struct PagedProblem {
   /// splits; one that does not finish writes values, largest score and sum to y.
   AttentionProblem of;
   PagedPlaces places;
+  /// Of keys and values of 8 bits; no data where they are of the queries' type.
+  AttentionView keyScales, valueScales;
   PagedIndices pages, past, first;
   int64_t rows, numPages, pagesOfRow;
   Fault fault;
@@ -58,9 +60,10 @@ struct PagedProblem {
   SHARDC_HOST_DEVICE int64_t group() const { return of.heads / of.kvHeads; }
 };
 
-/// A problem that has tokens and heads.
+/// A problem that has tokens and heads, of queries and of keys and values of those
+/// types.
 Status attendPages(const PagedProblem &problem, artifact::ElementType element,
-                   cudaStream_t stream);
+                   artifact::ElementType stored, cudaStream_t stream);
 
 /// What one gets that does not finish, of parts [p, h, t, e + 2], as `y`.
 struct MergeProblem {
