@@ -5,7 +5,6 @@
 #include "passes/import/Passes.h"
 
 #include <numeric>
-#include <utility>
 
 using namespace mlir;
 
@@ -47,9 +46,12 @@ public:
     SmallVector<Value, 10> operands(op->getOperands());
     Value sinks;
     if (ShapeInference::isPresent(op, PagedOperand::Sinks))
-      sinks = std::exchange(
-          operands[PagedOperand::Sinks],
-          NoneOp::create(builder, op.getLoc(), builder.getNoneType()));
+      sinks = operands[PagedOperand::Sinks];
+    if (operands.size() == PagedOperand::Sinks + 1)
+      operands.pop_back();
+    else if (sinks)
+      operands[PagedOperand::Sinks] =
+          NoneOp::create(builder, op.getLoc(), builder.getNoneType());
     while (isa<NoneType>(operands.back().getType()))
       operands.pop_back();
     Value seen = make(builder, PagedAttentionPartsOp::getOperationName(),
