@@ -1,13 +1,8 @@
-#include "runtime/api/shardrt.h"
-
-#include "runtime/api/shardrt.hpp"
-#include "runtime/base/Message.h"
+#include "runtime/api/CSession.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <exception>
-#include <string>
 
 using namespace shardc::runtime;
 namespace artifact = shardc::artifact;
@@ -17,16 +12,6 @@ static_assert(int{SHARDRT_FLOAT64} == int{artifact::ElementType_Float64} &&
               int{SHARDRT_INT64} == int{artifact::ElementType_Int64} &&
               int{SHARDRT_FLOAT8E8M0} == int{artifact::ElementType_Float8E8M0});
 
-struct shardrt_session {
-  std::unique_ptr<Session> session;
-  std::vector<std::string> inputTypes;
-  std::vector<std::string> outputTypes;
-  std::vector<InputTensor> inputs;
-  std::vector<Tensor> outputs;
-  bool hasRun = false;
-  std::vector<char> kept; ///< outputs of the last run that a state has
-};
-
 struct shardrt_state {
   std::unique_ptr<State> state;
 };
@@ -35,11 +20,9 @@ struct shardrt_cancellation {
   std::shared_ptr<Cancellation> cancellation;
 };
 
-namespace {
+static thread_local std::string lastError;
 
-thread_local std::string lastError;
-
-shardrt_status report(const Status &status) {
+shardrt_status shardc::runtime::reportStatus(const Status &status) {
   if (!status.isOk())
     lastError = status.message();
   return status.code() == StatusCode::Unsupported // not for the outside
@@ -47,13 +30,41 @@ shardrt_status report(const Status &status) {
              : static_cast<shardrt_status>(status.code());
 }
 
-template <typename Body> shardrt_status guarded(Body body) {
-  try {
-    return report(body());
-  } catch (const std::exception &error) {
-    return report(artifactError("out of memory: ", error.what()));
+Status shardc::runtime::readTensors(const char *function,
+                                    const shardrt_tensor *tensors, size_t count,
+                                    std::vector<InputTensor> &to) {
+  if (count > 0 && !tensors)
+    return argumentError(function, ": inputs must not be NULL");
+  for (size_t i = 0; i < count; ++i) {
+    const shardrt_tensor &from = tensors[i];
+    auto malformed = [&](const auto &...why) {
+      return argumentError(function, ": input ", i, " has ", why...);
+    };
+    if (!from.name)
+      return malformed("no name");
+    if (from.type < 0 || from.type > artifact::ElementType_MAX)
+      return malformed("type ", from.type, ", which is no shardrt_type");
+    if (from.rank < 0)
+      return malformed("rank ", from.rank);
+    if (from.rank > 0 && !from.dims)
+      return malformed("rank ", from.rank, ", but no dims");
+    to.push_back({from.name,
+                  static_cast<ElementType>(from.type),
+                  {from.dims, static_cast<size_t>(from.rank)},
+                  from.data});
   }
+  return Status::ok();
 }
+
+void shardrt_session::beginRun(bool keepsCaches) {
+  hasRun = false;
+  kept.assign(outputs.size(), 0);
+  if (keepsCaches)
+    for (const CacheInfo &cache : session->caches())
+      kept[cache.output] = 1;
+}
+
+namespace {
 
 /// The options of a caller that may know fewer of them, or more.
 template <typename Options>
@@ -107,32 +118,12 @@ Status openSession(const char *path, const shardrt_options *options,
 Status runSession(shardrt_session *session, shardrt_state *state,
                   const shardrt_tensor *inputs, size_t numInputs,
                   const RunOptions &options = {}) {
-  if (!session || (numInputs > 0 && !inputs))
-    return argumentError("shardrt_run: session and inputs must not be NULL");
+  if (!session)
+    return argumentError("shardrt_run: session must not be NULL");
   session->inputs.clear();
-  for (size_t i = 0; i < numInputs; ++i) {
-    const shardrt_tensor &from = inputs[i];
-    auto malformed = [&](const auto &...why) {
-      return argumentError("shardrt_run: input ", i, " has ", why...);
-    };
-    if (!from.name)
-      return malformed("no name");
-    if (from.type < 0 || from.type > artifact::ElementType_MAX)
-      return malformed("type ", from.type, ", which is no shardrt_type");
-    if (from.rank < 0)
-      return malformed("rank ", from.rank);
-    if (from.rank > 0 && !from.dims)
-      return malformed("rank ", from.rank, ", but no dims");
-    session->inputs.push_back({from.name,
-                               static_cast<ElementType>(from.type),
-                               {from.dims, static_cast<size_t>(from.rank)},
-                               from.data});
-  }
-  session->hasRun = false;
-  session->kept.assign(session->outputs.size(), 0);
-  if (state)
-    for (const CacheInfo &cache : session->session->caches())
-      session->kept[cache.output] = 1;
+  SHARDC_RETURN_IF_ERROR(
+      readTensors("shardrt_run", inputs, numInputs, session->inputs));
+  session->beginRun(state != nullptr);
   SHARDC_RETURN_IF_ERROR(
       state
           ? session->session->run(*state->state, session->inputs,

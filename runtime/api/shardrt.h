@@ -182,6 +182,65 @@ shardrt_status shardrt_run_with(shardrt_session *session, shardrt_state *state,
                                 const shardrt_tensor *inputs,
                                 size_t num_inputs);
 
+/* Rows of any sequences in one step, of an artifact that was compiled with
+ * --serve:
+ *
+ *   shardrt_pool *pool = NULL;
+ *   shardrt_sequence *a = NULL, *b = NULL;
+ *   shardrt_pool_create(session, 65536, &pool);
+ *   shardrt_sequence_create(pool, &a);
+ *   shardrt_sequence_create(pool, &b);
+ *   shardrt_row rows[] = {{a, prompt, 2, SHARDRT_LAST}, {b, token, 2}};
+ *   shardrt_step(pool, rows, 2);
+ *   shardrt_output(session, 0, &logits);   [1, 2, words]
+ *
+ * A pool has keys and values of all sequences, on one replica, with room for so
+ * many positions in whole pages. The caller owns it, and destroys it before its
+ * session is closed and behind its sequences. Steps of pools of one session
+ * come one after the other, since outputs stay in the session. */
+typedef struct shardrt_pool shardrt_pool;
+shardrt_status shardrt_pool_create(shardrt_session *session, int64_t positions,
+                                   shardrt_pool **pool);
+void shardrt_pool_destroy(shardrt_pool *pool);   /* NULL is fine */
+int64_t shardrt_pool_page(const shardrt_pool *); /* positions of a page */
+int64_t shardrt_pool_pages(const shardrt_pool *);
+int64_t shardrt_pool_free_pages(const shardrt_pool *);
+
+/* Positions of one text. It takes a page when its last one is full, and gives
+ * all back when it is destroyed. */
+typedef struct shardrt_sequence shardrt_sequence;
+shardrt_status shardrt_sequence_create(shardrt_pool *pool,
+                                       shardrt_sequence **sequence);
+/* Another one with the same positions, which takes no memory: pages are theirs
+ * together until one of them writes into the last. */
+shardrt_status shardrt_sequence_fork(const shardrt_sequence *sequence,
+                                     shardrt_sequence **copy);
+/* Forgets all positions from `length` on. SHARDRT_INVALID_ARGUMENT if it has
+ * not so many. */
+shardrt_status shardrt_sequence_truncate(shardrt_sequence *sequence,
+                                         int64_t length);
+int64_t shardrt_sequence_length(const shardrt_sequence *sequence);
+void shardrt_sequence_destroy(shardrt_sequence *sequence); /* NULL is fine */
+
+/* Which outputs of a row are computed: of its last position, of all, of none. */
+typedef enum { SHARDRT_LAST = 0, SHARDRT_ALL, SHARDRT_NONE } shardrt_wanted;
+
+/* New positions of a sequence. Inputs are those of a request of it alone,
+ * without past. */
+typedef struct {
+  shardrt_sequence *sequence;
+  const shardrt_tensor *inputs;
+  size_t num_inputs;
+  int32_t wanted; /* shardrt_wanted */
+} shardrt_row;
+
+/* Runs rows of different sequences, which then have their positions. Outputs
+ * have what is wanted, row after row; those of caches are not there.
+ * SHARDRT_INVALID_ARGUMENT: a row does not fit the model, or there are too few
+ * pages. After an error the sequences are as before. */
+shardrt_status shardrt_step(shardrt_pool *pool, const shardrt_row *rows,
+                            size_t num_rows);
+
 #ifdef __cplusplus
 }
 #endif

@@ -73,9 +73,9 @@ private:
       } else if (isa<func::ReturnOp>(use.getOwner()) && !output) {
         output = use.getOperandNumber();
       } else if (auto attention = dyn_cast<PagedAttentionOp>(use.getOwner());
-                 attention && (use.getOperandNumber() == PagedOperand::Keys ||
-                               use.getOperandNumber() ==
-                                   PagedOperand::Values)) {
+                 attention &&
+                 (use.getOperandNumber() == PagedOperand::Keys ||
+                  use.getOperandNumber() == PagedOperand::Values)) {
         reads.push_back({attention, use.getOperandNumber()});
       } else {
         return false;
@@ -111,9 +111,7 @@ public:
 
 private:
   /// Largest number of the type.
-  double largest() const {
-    return isa<FloatType>(stored) ? 448 : 127;
-  }
+  double largest() const { return isa<FloatType>(stored) ? 448 : 127; }
 
   static Dims scaleDims(Dims dims) {
     dims.back() = 1;
@@ -145,8 +143,8 @@ private:
     Value sizes = make<AbsOp>(element, dims, {added});
     Value most = make<ReduceMaxOp>(
         element, one, {sizes},
-        builder.getNamedAttr("axes", builder.getDenseI64ArrayAttr(
-                                         {int64_t(dims.size()) - 1})));
+        builder.getNamedAttr(
+            "axes", builder.getDenseI64ArrayAttr({int64_t(dims.size()) - 1})));
     if (element != f32)
       most = make<CastOp>(f32, one, {most});
     Value scale = make<MulOp>(f32, one, {most, number(1 / largest())});
@@ -208,8 +206,8 @@ private:
     const std::string out = info.outputName(*uses.output).getValue().str();
     info.setInputName(scales.getArgNumber(), in + ".scales");
     info.setOutputName(output, out + ".scales");
-    info.setCache({builder.getStringAttr("write"), scales.getArgNumber(),
-                   output, 0});
+    info.setCache(
+        {builder.getStringAttr("write"), scales.getArgNumber(), output, 0});
   }
 
   func::FuncOp function;

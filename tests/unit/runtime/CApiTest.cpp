@@ -1,5 +1,6 @@
 #include "runtime/api/shardrt.h"
 
+#include "tests/unit/runtime/RowPrograms.h"
 #include "tests/unit/runtime/SessionFixture.h"
 
 #include <cstddef>
@@ -96,6 +97,123 @@ TEST(CApi, opensRunsAndReports) {
   EXPECT_EQ(shardrt_run(session, &input, 1), SHARDRT_INVALID_ARGUMENT);
   shardrt_close(session);
   shardrt_close(nullptr);
+}
+
+/// The mean of all values of a sequence so far, as SequencesTest has it of C++.
+class CSequences : public ::testing::Test {
+protected:
+  CSequences() : artifact(meanOfAll(1)) {
+    artifact.manifest["page"] = kPage;
+    artifact.writeManifest();
+    EXPECT_EQ(shardrt_open(artifact.path().c_str(), nullptr, &session),
+              SHARDRT_OK);
+    EXPECT_EQ(shardrt_pool_create(session, 48, &pool), SHARDRT_OK)
+        << shardrt_last_error();
+  }
+  ~CSequences() override {
+    shardrt_pool_destroy(pool);
+    shardrt_close(session);
+  }
+
+  shardrt_sequence *add() {
+    shardrt_sequence *made = nullptr;
+    EXPECT_EQ(shardrt_sequence_create(pool, &made), SHARDRT_OK);
+    return made;
+  }
+
+  struct RowOfC {
+    shardrt_sequence *sequence;
+    std::vector<float> values;
+    int32_t wanted = SHARDRT_LAST;
+  };
+  shardrt_status step(const std::vector<RowOfC> &given) {
+    std::vector<std::unique_ptr<RowValues>> values;
+    std::vector<shardrt_row> rows;
+    for (const RowOfC &row : given) {
+      values.push_back(std::make_unique<RowValues>(
+          shardrt_sequence_length(row.sequence), row.values));
+      rows.push_back({row.sequence, values.back()->tensors, 2, row.wanted});
+    }
+    return shardrt_step(pool, rows.data(), rows.size());
+  }
+  /// Of the first head.
+  std::vector<float> found() {
+    shardrt_tensor y;
+    EXPECT_EQ(shardrt_output(session, 0, &y), SHARDRT_OK)
+        << shardrt_last_error();
+    const float *data = static_cast<const float *>(y.data);
+    return {data, data + y.dims[2]};
+  }
+
+  struct RowValues {
+    std::vector<float> x;
+    std::vector<uint8_t> m;
+    int64_t dimsOfX[4], dimsOfM[2];
+    shardrt_tensor tensors[2];
+
+    RowValues(int64_t past, const std::vector<float> &values)
+        : m(size_t(past) + values.size(), 1),
+          dimsOfX{1, kHeads, int64_t(values.size()), 1},
+          dimsOfM{1, int64_t(m.size())},
+          tensors{{"x", SHARDRT_FLOAT32, 4, dimsOfX, nullptr},
+                  {"m", SHARDRT_BOOL, 2, dimsOfM, m.data()}} {
+      for (float sign : {1.f, -1.f})
+        for (float value : values)
+          x.push_back(sign * value);
+      tensors[0].data = x.data();
+    }
+  };
+
+  TestArtifact artifact;
+  shardrt_session *session = nullptr;
+  shardrt_pool *pool = nullptr;
+};
+
+TEST_F(CSequences, shareSteps) {
+  EXPECT_EQ(shardrt_pool_page(pool), kPage);
+  EXPECT_EQ(shardrt_pool_pages(pool), 12);
+  shardrt_sequence *a = add(), *b = add(), *c = nullptr;
+  ASSERT_EQ(step({{a, {1, 3, 5, 7, 9}, SHARDRT_ALL}, {b, {4}}}), SHARDRT_OK)
+      << shardrt_last_error();
+  EXPECT_EQ(found(), (std::vector<float>{1, 2, 3, 4, 5, 4}));
+  EXPECT_EQ(shardrt_sequence_length(a), 5);
+  EXPECT_EQ(shardrt_pool_free_pages(pool), 9);
+  ASSERT_EQ(shardrt_sequence_fork(a, &c), SHARDRT_OK);
+  ASSERT_EQ(shardrt_sequence_truncate(c, 1), SHARDRT_OK);
+  ASSERT_EQ(step({{c, {3}}, {b, {8}, SHARDRT_NONE}, {a, {11}}}), SHARDRT_OK);
+  EXPECT_EQ(found(), (std::vector<float>{2, 6}));
+  for (shardrt_sequence *each : {a, b, c})
+    shardrt_sequence_destroy(each);
+  EXPECT_EQ(shardrt_pool_free_pages(pool), 12);
+}
+
+TEST_F(CSequences, sayWhatIsWrong) {
+  const auto fails = [](shardrt_status status, const char *why) {
+    EXPECT_EQ(status, SHARDRT_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(shardrt_last_error()).find(why), std::string::npos)
+        << shardrt_last_error();
+  };
+  shardrt_sequence *a = add();
+  fails(step({{a, {1}, 7}}), "row 0 has wanted 7, which is no shardrt_wanted");
+  fails(step({{a, {1}}, {nullptr, {1}}}), "row 1 has no sequence");
+  fails(step({{a, std::vector<float>(49, 1)}}), "too few in a pool of 12");
+  fails(shardrt_step(pool, nullptr, 1), "rows must not be NULL");
+  const shardrt_row none = {a, nullptr, 1, SHARDRT_LAST};
+  fails(shardrt_step(pool, &none, 1), "inputs must not be NULL");
+  fails(shardrt_sequence_truncate(a, 1), "");
+  EXPECT_EQ(shardrt_sequence_length(a), 0);
+  shardrt_tensor y;
+  EXPECT_EQ(shardrt_output(session, 0, &y), SHARDRT_INVALID_ARGUMENT);
+  ASSERT_EQ(step({{a, {2}}}), SHARDRT_OK);
+  fails(shardrt_output(session, 1, &y), "keeps output 1");
+  shardrt_sequence_destroy(a);
+  shardrt_pool *other = nullptr;
+  fails(shardrt_pool_create(nullptr, 8, &other), "must not be NULL");
+  fails(shardrt_pool_create(session, -1, &other), "");
+  EXPECT_EQ(shardrt_sequence_length(nullptr), 0);
+  EXPECT_EQ(shardrt_pool_free_pages(nullptr), 0);
+  shardrt_pool_destroy(nullptr);
+  shardrt_sequence_destroy(nullptr);
 }
 
 } // namespace

@@ -60,8 +60,7 @@ public:
   public:
     using Number = T;
 
-    Row(const RoundedPages &all, const KeysInPages &row)
-        : all(all), row(row) {}
+    Row(const RoundedPages &all, const KeysInPages &row) : all(all), row(row) {}
 
     int64_t count() const { return row.count(); }
     int64_t place(int64_t piece) const { return row.place(piece); }
@@ -114,10 +113,10 @@ private:
       const typename decltype(tag)::Type read(stored);
       for (int64_t i = 0; i < count; ++i)
         for (int64_t j = 0; j < columns; ++j)
-          to.as<T>()[i * columns + j] =
-              T(float(read[first + i * stored.strides[2] +
-                           j * stored.strides[3]]) *
-                scale[i * scales.strides[2]]);
+          to.as<T>()[i * columns + j] = T(
+              float(
+                  read[first + i * stored.strides[2] + j * stored.strides[3]]) *
+              scale[i * scales.strides[2]]);
       return Status::ok();
     });
   }
@@ -138,8 +137,7 @@ auto withPages(const KernelCall &call, const PoolViews &pool, Body &&body) {
 /// Attention of a row's queries to its keys.
 template <typename T, typename Pages>
 auto attentionOf(const KernelCall &call, const Pages &pages,
-                 const RowViews &views, const KeysInPages &keys,
-                 int64_t past) {
+                 const RowViews &views, const KeysInPages &keys, int64_t past) {
   auto ofRow = pages.of(keys);
   return AttentionRun<T, decltype(ofRow)>(
       call,
