@@ -114,6 +114,21 @@ TEST(ByteProduct, BitsOfARowDoNotDependOnTheOthers) {
   }
 }
 
+/// Columns of whole chunks are multiplied where they lie, for few rows.
+TEST(ByteProduct, DenseColumnsGiveTheSameBits) {
+  for (ElementType element : kElements)
+    for (int64_t n : {1, 16, 37})
+      for (int64_t block : {32, 96, 480}) {
+        const Product product({element, true, 9, 480, n, block});
+        const Tensor a = fractions({9, 480}, 1);
+        const Tensor together = product.run(a);
+        for (int64_t rows : {1, 2, 3, 4})
+          EXPECT_EQ(product.run(a.slice(0, 3, rows)).values<float>(),
+                    together.slice(0, 3, rows).values<float>())
+              << rows << " rows";
+      }
+}
+
 TEST(ByteProduct, ActivationsOfAnyStrides) {
   const Product product({artifact::ElementType_UInt4, true, 6, 96, 20, 32});
   const Tensor a = fractions({6, 96}, 1);
@@ -213,6 +228,76 @@ TEST(ByteProduct, LoopsOfEveryProcessor) {
 }
 
 /// The bytes of every processor are those of the others.
+/// Of dense columns, also those that are not the fastest here, with the largest
+/// bytes: chunks of two blocks of 96 rows.
+TEST(ByteProduct, ColumnsOfEveryProcessor) {
+  const int64_t k = 192, blockRows = 96;
+  for (bool areHalves : {true, false})
+    for (int64_t n : {16, 5})
+      for (uint32_t flip : {0u, 0x88888888u}) {
+        const int64_t columnBytes = (areHalves ? k / 2 : k) + 8;
+        std::vector<uint8_t> b(size_t(16 * columnBytes));
+        uint32_t seed = 1;
+        for (uint8_t &byte : b) {
+          seed = seed * 1664525u + 1013904223u;
+          byte = seed % 5 == 0 ? 0xff : seed % 5 == 1 ? 0 : uint8_t(seed >> 16);
+        }
+        const auto weightAt = [&](int64_t l, int64_t j) {
+          const uint8_t *column = b.data() + j * columnBytes;
+          return areHalves ? ((column[l / 2] ^ flip) & 0xff) >> l % 2 * 4 & 15
+                           : (column[l] ^ flip) & 0xff;
+        };
+        for (int64_t m : {1, 2, 3, 4}) {
+          std::vector<int8_t> rows(size_t(m * k));
+          std::vector<float> sums(size_t(m * 2), 0.f);
+          for (int64_t i = 0; i < m * k; ++i) {
+            seed = seed * 1664525u + 1013904223u;
+            rows[size_t(i)] = int8_t(seed % 3 == 0   ? 127
+                                     : seed % 3 == 1 ? -127
+                                                     : int(seed >> 16) % 127);
+            sums[size_t(i / blockRows)] += rows[size_t(i)];
+          }
+          const Tensor scalesA = Tensor::integers<float>({m, 2}, 4);
+          const Tensor scales = Tensor::integers<float>({2, 16}, 2);
+          const Tensor zeros = Tensor::integers<float>({2, 16}, 3);
+          for (const ByteLoops *each : supportedByteLoops()) {
+            std::vector<int8_t> a(rows);
+            if (areHalves) // as quantize leaves them: even ones of each eight
+              for (int64_t i = 0; i < m * k; ++i)
+                a[size_t(i / 8 * 8 + i % 8 / 2 + i % 2 * 4)] = rows[size_t(i)];
+            for (int64_t i = 0; i < m && areHalves; ++i)
+              each->separate(a.data() + i * k, k);
+            const Tensor c = Tensor::filled<float>({m, 16}, 5);
+            ByteColumns product;
+            product.m = m;
+            product.n = n;
+            product.a = {a.data(), k, scalesA.view.as<float>(), sums.data(), 2};
+            product.columns = reinterpret_cast<const std::byte *>(b.data());
+            product.columnBytes = columnBytes;
+            product.areHalves = areHalves;
+            product.flip = flip;
+            product.blocks = 2;
+            product.blockChunks = areHalves ? 3 : 6;
+            product.scales = scales.view.as<float>();
+            product.zeros = zeros.view.as<float>();
+            product.c = c.view.as<float>();
+            product.leadingC = 16;
+            each->multiplyColumns(product);
+            forEach(c.dims(), [&](const Dims &at) {
+              double sum = at[1] < n ? 0 : 5;
+              for (int64_t l = 0; l < k && at[1] < n; ++l)
+                sum += double(scales.at<float>({l / blockRows, at[1]})) *
+                       scalesA.at<float>({at[0], l / blockRows}) *
+                       rows[size_t(at[0] * k + l)] *
+                       (double(weightAt(l, at[1])) -
+                        zeros.at<float>({l / blockRows, at[1]}));
+              ASSERT_EQ(c.at<float>(at), sum);
+            });
+          }
+        }
+      }
+}
+
 TEST(ByteProduct, RoundingOfEveryProcessor) {
   const int64_t k = 75;
   const Tensor x = fractions({k}, 1);

@@ -135,6 +135,40 @@ private:
   float *scales, *zeros;
 };
 
+/// Whether few rows are multiplied by columns where they lie.
+bool takesColumns(const FieldMatrix &matrix, int64_t m) {
+  return m <= ByteColumns::kMostRows && matrix.hasChunks(ByteColumns::kChunk);
+}
+
+/// Panels [panels.begin, panels.end) of such a product.
+void multiplyPanels(const FieldMatrix &matrix, const PackedProduct &whole,
+                    const ByteScratch &sizes, const ByteRows &a, Span panels,
+                    std::byte *scratch) {
+  float *scales = reinterpret_cast<float *>(scratch);
+  float *zeros = scales + sizes.scaleStep;
+  ByteColumns product;
+  product.m = whole.m;
+  product.a = a;
+  product.columnBytes = matrix.columnBytes();
+  product.ahead = kPanelColumns * matrix.columnBytes();
+  product.areHalves = matrix.bits() == 4;
+  product.flip = matrix.flipOfWords();
+  product.blocks = matrix.blocks();
+  product.blockChunks =
+      matrix.blockRows() * matrix.bits() / 8 / ByteColumns::kChunk;
+  product.scales = scales;
+  product.zeros = zeros;
+  product.leadingC = whole.leadingC;
+  for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+    const int64_t first = panel * kPanelColumns;
+    matrix.gatherScales(panel, 1, scales, zeros);
+    product.n = std::min(kPanelColumns, whole.n - first);
+    product.columns = matrix.columnsAt(panel);
+    product.c = whole.c + first;
+    byteLoops().multiplyColumns(product);
+  }
+}
+
 } // namespace
 
 bool takesBytes(const FieldMatrix &matrix) {
@@ -165,11 +199,21 @@ void multiplyBytes(const FieldMatrix &matrix, const PackedProduct &product,
     quantizeRows(matrix, product, a,
                  {m * thread / readers, m * (thread + 1) / readers},
                  reinterpret_cast<float *>(scratchOf(thread)));
+  const bool hasColumns = takesColumns(matrix, m);
+  for (int64_t i = 0; i < m && hasColumns && matrix.bits() == 4; ++i)
+    byteLoops().separate(a.bytes + i * a.rowBytes, product.k);
   const int64_t threads = std::min(kernelThreads(), groups);
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(threads) if (threads > 1)
 #endif
   for (int64_t thread = 0; thread < threads; ++thread) {
+    if (hasColumns) {
+      multiplyPanels(
+          matrix, product, sizes, a,
+          {panels * thread / threads, panels * (thread + 1) / threads},
+          scratchOf(thread));
+      continue;
+    }
     GroupOfBytes own(matrix, product, sizes, a, scratchOf(thread));
     for (int64_t g = groups * thread / threads;
          g < groups * (thread + 1) / threads; ++g)

@@ -123,11 +123,10 @@ void FieldMatrix::gather(int64_t panel, int64_t row, int64_t depth,
                          int64_t ahead, uint32_t *to) const {
   const int64_t first = panel * kPanelColumns * columnStride + row * rowStride;
   const std::byte *at = data.data + first * elementBits / 8;
-  const int64_t columnBytes = columnStride * elementBits / 8;
   if (hasDenseColumns)
-    loops().gatherWords({at, columnBytes, columnsOf(panel),
+    loops().gatherWords({at, columnBytes(), columnsOf(panel),
                          (depth * elementBits + 7) / 8, flip,
-                         ahead * kPanelColumns * columnBytes},
+                         ahead * kPanelColumns * columnBytes()},
                         to);
   else // processors see by themselves how rows follow each other
     loops().gatherRows({at, rowStride * elementBits / 8, columnsOf(panel),

@@ -31,6 +31,20 @@ public:
   /// Of each kind, in a panel: blocks times 16, with room for whole words.
   int64_t scaleStep() const { return (blocks() + 7) / 8 * 8 * kPanelColumns; }
 
+  /// Whether chunks of so many bytes of dense columns hold whole words of blocks,
+  /// and no more.
+  bool hasChunks(int64_t bytes) const {
+    const int64_t rows = bytes * 8 / elementBits;
+    return hasDenseColumns && fieldBits == elementBits && k % rows == 0 &&
+           rowsOfBlock % rows == 0 && k % rowsOfBlock == 0;
+  }
+  /// Of a panel's first column, where it lies; from a column to the next.
+  const std::byte *columnsAt(int64_t panel) const {
+    return data.data + panel * kPanelColumns * columnBytes();
+  }
+  int64_t columnBytes() const { return columnStride * elementBits / 8; }
+  uint32_t flipOfWords() const { return flip; }
+
   /// Rows [row, row + depth) of a panel as words; `row` is the first of a word.
   /// Memory is asked for those of the panel that is `ahead` panels on.
   void gather(int64_t panel, int64_t row, int64_t depth, int64_t ahead,

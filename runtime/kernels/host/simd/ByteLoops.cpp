@@ -55,6 +55,36 @@ template <bool Halves> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(
       Halves ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
 }
+[[gnu::always_inline]] inline Bytes repeatChunk(const int8_t *p) {
+  return _mm256_broadcastsi128_si256(
+      _mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+}
+[[gnu::always_inline]] inline Bytes loadChunks(const std::byte *const *at) {
+  const auto chunk = [&](int lane) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(at[4 * lane]));
+  };
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(chunk(0)), chunk(1), 1);
+}
+[[gnu::always_inline]] inline Bytes flipped(Bytes bytes, uint32_t flip) {
+  return _mm256_xor_si256(bytes, _mm256_set1_epi32(int32_t(flip)));
+}
+[[gnu::always_inline]] inline Bytes evenHalves(Bytes bytes) {
+  return _mm256_and_si256(bytes, _mm256_set1_epi8(15));
+}
+[[gnu::always_inline]] inline Bytes oddHalves(Bytes bytes) {
+  return evenHalves(_mm256_srli_epi16(bytes, 4));
+}
+[[gnu::always_inline]] inline Words sumFours(const Words (&all)[4]) {
+  const auto pairs = [&](int i) {
+    const __m256i a = reinterpret_cast<__m256i>(all[i]);
+    const __m256i b = reinterpret_cast<__m256i>(all[i + 1]);
+    return _mm256_add_epi32(_mm256_unpacklo_epi32(a, b),
+                            _mm256_unpackhi_epi32(a, b));
+  };
+  const __m256i a = pairs(0), b = pairs(2);
+  return reinterpret_cast<Words>(_mm256_add_epi32(_mm256_unpacklo_epi64(a, b),
+                                                  _mm256_unpackhi_epi64(a, b)));
+}
 #include "runtime/kernels/host/simd/ByteLoops.inc"
 } // namespace bytes3
 #pragma GCC pop_options
@@ -84,6 +114,36 @@ template <bool>
 template <bool> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(sums);
 }
+[[gnu::always_inline]] inline Bytes repeatChunk(const int8_t *p) {
+  return _mm256_broadcastsi128_si256(
+      _mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+}
+[[gnu::always_inline]] inline Bytes loadChunks(const std::byte *const *at) {
+  const auto chunk = [&](int lane) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(at[4 * lane]));
+  };
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(chunk(0)), chunk(1), 1);
+}
+[[gnu::always_inline]] inline Bytes flipped(Bytes bytes, uint32_t flip) {
+  return _mm256_xor_si256(bytes, _mm256_set1_epi32(int32_t(flip)));
+}
+[[gnu::always_inline]] inline Bytes evenHalves(Bytes bytes) {
+  return _mm256_and_si256(bytes, _mm256_set1_epi8(15));
+}
+[[gnu::always_inline]] inline Bytes oddHalves(Bytes bytes) {
+  return evenHalves(_mm256_srli_epi16(bytes, 4));
+}
+[[gnu::always_inline]] inline Words sumFours(const Words (&all)[4]) {
+  const auto pairs = [&](int i) {
+    const __m256i a = reinterpret_cast<__m256i>(all[i]);
+    const __m256i b = reinterpret_cast<__m256i>(all[i + 1]);
+    return _mm256_add_epi32(_mm256_unpacklo_epi32(a, b),
+                            _mm256_unpackhi_epi32(a, b));
+  };
+  const __m256i a = pairs(0), b = pairs(2);
+  return reinterpret_cast<Words>(_mm256_add_epi32(_mm256_unpacklo_epi64(a, b),
+                                                  _mm256_unpackhi_epi64(a, b)));
+}
 #include "runtime/kernels/host/simd/ByteLoops.inc"
 } // namespace vnni3
 #pragma GCC pop_options
@@ -112,6 +172,39 @@ template <bool>
 }
 template <bool> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(sums);
+}
+[[gnu::always_inline]] inline Bytes repeatChunk(const int8_t *p) {
+  return _mm512_broadcast_i32x4(
+      _mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+}
+[[gnu::always_inline]] inline Bytes loadChunks(const std::byte *const *at) {
+  const auto chunk = [&](int lane) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(at[4 * lane]));
+  };
+  __m512i all = _mm512_castsi128_si512(chunk(0));
+  all = _mm512_inserti32x4(all, chunk(1), 1);
+  all = _mm512_inserti32x4(all, chunk(2), 2);
+  return _mm512_inserti32x4(all, chunk(3), 3);
+}
+[[gnu::always_inline]] inline Bytes flipped(Bytes bytes, uint32_t flip) {
+  return _mm512_xor_si512(bytes, _mm512_set1_epi32(int32_t(flip)));
+}
+[[gnu::always_inline]] inline Bytes evenHalves(Bytes bytes) {
+  return _mm512_and_si512(bytes, _mm512_set1_epi32(0x0f0f0f0f));
+}
+[[gnu::always_inline]] inline Bytes oddHalves(Bytes bytes) {
+  return evenHalves(_mm512_srli_epi32(bytes, 4));
+}
+[[gnu::always_inline]] inline Words sumFours(const Words (&all)[4]) {
+  const auto pairs = [&](int i) {
+    const __m512i a = reinterpret_cast<__m512i>(all[i]);
+    const __m512i b = reinterpret_cast<__m512i>(all[i + 1]);
+    return _mm512_add_epi32(_mm512_unpacklo_epi32(a, b),
+                            _mm512_unpackhi_epi32(a, b));
+  };
+  const __m512i a = pairs(0), b = pairs(2);
+  return reinterpret_cast<Words>(_mm512_add_epi32(_mm512_unpacklo_epi64(a, b),
+                                                  _mm512_unpackhi_epi64(a, b)));
 }
 #include "runtime/kernels/host/simd/ByteLoops.inc"
 } // namespace vnni4
@@ -146,6 +239,37 @@ inline Sums addBytes(Sums sums, const Bytes &b, const Bytes &a) {
   return sums;
 }
 template <bool> inline Words totalOf(Sums sums) { return sums; }
+[[gnu::always_inline]] inline Bytes repeatChunk(const int8_t *p) {
+  Bytes bytes;
+  std::memcpy(&bytes, p, 16);
+  return bytes;
+}
+[[gnu::always_inline]] inline Bytes loadChunks(const std::byte *const *at) {
+  Bytes bytes;
+  std::memcpy(&bytes, *at, 16);
+  return bytes;
+}
+[[gnu::always_inline]] inline Bytes flipped(Bytes bytes, uint32_t flip) {
+  for (uint8_t &byte : bytes.bytes)
+    byte ^= uint8_t(flip);
+  return bytes;
+}
+[[gnu::always_inline]] inline Bytes evenHalves(Bytes bytes) {
+  for (uint8_t &byte : bytes.bytes)
+    byte &= 15;
+  return bytes;
+}
+[[gnu::always_inline]] inline Bytes oddHalves(Bytes bytes) {
+  for (uint8_t &byte : bytes.bytes)
+    byte >>= 4;
+  return bytes;
+}
+[[gnu::always_inline]] inline Words sumFours(const Words (&all)[4]) {
+  Words sums;
+  for (int i = 0; i < 4; ++i)
+    sums[i] = all[i][0] + all[i][1] + all[i][2] + all[i][3];
+  return sums;
+}
 #include "runtime/kernels/host/simd/ByteLoops.inc"
 } // namespace anywhere
 

@@ -14,6 +14,7 @@
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_SIMD_BYTELOOPS_H
 #define SHARDC_RUNTIME_KERNELS_HOST_SIMD_BYTELOOPS_H
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -45,6 +46,26 @@ struct ByteProduct {
   bool adds = false; ///< to what C holds
 };
 
+/// C [m, n] = A B for few rows and a panel of columns that lie dense, as
+/// MatMulNBits has them: 16 bytes of each column are a chunk, of 16 rows of
+/// bytes or 32 of halves. Nothing of B is put in another place.
+struct ByteColumns {
+  static constexpr int64_t kMostRows = 4;
+  static constexpr int64_t kChunk = 16; ///< bytes
+
+  int64_t m = 0, n = 0; ///< at most kMostRows and 16
+  ByteRows a;           ///< of halves as `separate` leaves them
+  const std::byte *columns = nullptr;
+  int64_t columnBytes = 0; ///< from one to the next
+  int64_t ahead = 0;       ///< bytes to what is asked for meanwhile
+  bool areHalves = false;
+  uint32_t flip = 0; ///< of each word of B
+  int64_t blocks = 0, blockChunks = 0;
+  const float *scales = nullptr, *zeros = nullptr; ///< 16 of each block
+  float *c = nullptr;
+  int64_t leadingC = 0;
+};
+
 struct ByteLoops {
   /// Rows of x, dense, of which the last block may have fewer than
   /// `blockRows`; bytes are filled up with zeros to whole words of `bits`.
@@ -54,6 +75,10 @@ struct ByteLoops {
   /// to 64 bytes.
   void (*widen)(const uint32_t *words, int64_t rows, uint32_t *to);
   void (*multiply)(const ByteProduct &product);
+  /// Of each 32 bytes of a row the 16 even ones first, for `multiplyColumns`, which
+  /// gives the same bits as `multiply`.
+  void (*separate)(int8_t *bytes, int64_t count);
+  void (*multiplyColumns)(const ByteColumns &product);
 };
 
 /// Those that this processor can run, the fastest first.
