@@ -1,16 +1,20 @@
 //===- Stream.h - Messages in order between two processes -----------------===//
+//
+// One end of a stream. Messages come in order, and lie in a few slots of memory
+// that are reused: a sender that is as many messages ahead waits. They go over
+// the pair's connection (SocketStream.h), or stay where they were written, in
+// memory that both processes have (MemoryStream.h).
+//
+//===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_TRANSPORT_STREAM_H
 #define SHARDC_RUNTIME_TRANSPORT_STREAM_H
 
-#include "runtime/base/AlignedBuffer.h"
 #include "runtime/base/Status.h"
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 namespace shardc::runtime {
 
@@ -49,68 +53,58 @@ struct Arrived {
 
 class Transport;
 
-/// One end. One thread at a time sends, and one receives.
+/// One thread at a time sends, and one receives.
 class Stream {
 public:
   Stream(Transport &transport, int peer, uint32_t number,
          const StreamOptions &options)
-      : transport(transport), peer(peer), number(number), options(options),
-        outgoing(options.slots), incoming(options.slots) {}
+      : transport(transport), peer(peer), number(number), options(options) {}
+  virtual ~Stream() = default;
 
   int otherRank() const { return peer; }
   /// Waits for it end with a request that fails.
   bool isOfRequests() const;
   /// Whether prepare() would not wait.
-  bool hasSlot() const {
-    return sent - written.load(std::memory_order_acquire) < outgoing.size() &&
-           sent - takenThere.load(std::memory_order_acquire) < incoming.size();
-  }
+  virtual bool hasSlot() const = 0;
 
   /// Memory for the next message; waits for a slot (see Transport::wait).
   Status prepare(int64_t bytes, std::byte *&memory,
                  std::optional<std::chrono::steady_clock::time_point> deadline);
   /// Sends so many bytes of that memory. `tag` comes with them: what both ends
   /// should agree on, such as the number of the instruction.
-  void commit(int64_t bytes, uint64_t tag);
+  virtual void commit(int64_t bytes, uint64_t tag) = 0;
 
   /// Both, of a message that is there: a copy of it.
   Status send(std::span<const std::byte> message,
               std::optional<std::chrono::steady_clock::time_point> deadline);
 
-  bool hasArrived() const {
-    return arrived.load(std::memory_order_acquire) > released;
-  }
+  virtual bool hasArrived() const = 0;
   /// Only if one has arrived; until release().
-  Arrived front() const;
-  void release();
+  virtual Arrived front() = 0;
+  virtual void release() = 0;
 
-private:
+protected:
   friend class Transport;
-  struct Slot {
-    AlignedBuffer memory; ///< grows, and is kept
-    int64_t bytes = 0;
-    uint64_t tag = 0;
-  };
-  static Slot &slot(std::vector<Slot> &slots, uint64_t number) {
-    return slots[static_cast<size_t>(number % slots.size())];
-  }
-  /// For the transport's thread: where a message goes; null if there is no
-  /// slot, or no memory.
-  std::byte *arriving(const FrameHeader &header);
+  /// The next slot, of at least so many bytes; null if there is no memory.
+  virtual std::byte *slotFor(int64_t bytes) = 0;
   /// What was sent and what came is done with, at both ends.
-  void drop();
+  virtual void drop() = 0;
+
+  // For the transport's thread.
+  /// Where a message goes; null if there is no slot, or no memory.
+  virtual std::byte *arriving(const FrameHeader &header) = 0;
+  /// All of a frame has come; false if it is none that the stream expects.
+  virtual bool take(const FrameHeader &header) = 0;
+
+  /// Half as much again, so that a growing sequence does not allocate each time.
+  static int64_t grown(int64_t had, int64_t bytes) {
+    return had > 0 ? bytes + bytes / 2 : bytes;
+  }
 
   Transport &transport;
   const int peer;
   const uint32_t number;
   const StreamOptions options;
-  std::vector<Slot> outgoing, incoming;
-  uint64_t sent = 0;                    ///< by the thread that sends
-  std::atomic<uint64_t> written = 0;    ///< of them, given to the system
-  std::atomic<uint64_t> takenThere = 0; ///< of them, released by the other end
-  std::atomic<uint64_t> arrived = 0;    ///< by the transport's thread
-  uint64_t released = 0;                ///< by the thread that receives
-  std::atomic<uint64_t> takenHere = 0;  ///< the same, for the headers
 };
 
 } // namespace shardc::runtime

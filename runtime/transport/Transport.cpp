@@ -73,7 +73,7 @@ Stream &Transport::stream(int peer, uint32_t number,
   std::lock_guard lock(other.streamMutex);
   std::unique_ptr<Stream> &found = other.streams[number];
   if (!found)
-    found = std::make_unique<Stream>(*this, peer, number, streamOptions);
+    found = std::make_unique<SocketStream>(*this, peer, number, streamOptions);
   return *found;
 }
 
@@ -112,7 +112,7 @@ bool Transport::flush(Peer &peer) {
       }
     }
     if (frame.stream && frame.header.kind == FrameKind::Data)
-      frame.stream->written.fetch_add(1, std::memory_order_release);
+      frame.stream->noteWritten();
   }
   peer.out.clear();
   peer.firstOut = 0;
@@ -126,14 +126,14 @@ void Transport::drop(Peer &peer) {
   for (; peer.firstOut < peer.out.size(); ++peer.firstOut) {
     const PendingFrame &frame = peer.out[peer.firstOut];
     if (frame.stream && frame.header.kind == FrameKind::Data)
-      frame.stream->written.fetch_add(1, std::memory_order_release);
+      frame.stream->noteWritten();
   }
   peer.out.clear();
   peer.firstOut = 0;
 }
 
-void Transport::send(Peer &peer, Stream &stream, const FrameHeader &header,
-                     const std::byte *data) {
+void Transport::send(Peer &peer, SocketStream &stream,
+                     const FrameHeader &header, const std::byte *data) {
   {
     std::lock_guard lock(peer.outMutex);
     peer.out.push_back({header, data, "", &stream, 0});

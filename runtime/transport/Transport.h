@@ -36,7 +36,7 @@
 #include "runtime/base/Futex.h"
 #include "runtime/transport/Meeting.h"
 #include "runtime/transport/Settlement.h"
-#include "runtime/transport/Stream.h"
+#include "runtime/transport/SocketStream.h"
 
 #include <functional>
 #include <memory>
@@ -159,12 +159,12 @@ public:
   Deadline lastProgress() const;
 
 private:
-  friend class Stream;
+  friend class SocketStream;
   struct Peer;
   Transport(const ProcessPlace &place, const TransportOptions &options);
 
   // Threads that send.
-  void send(Peer &peer, Stream &stream, const FrameHeader &header,
+  void send(Peer &peer, SocketStream &stream, const FrameHeader &header,
             const std::byte *data);
   void sendText(Peer &peer, const FrameHeader &header, std::string text);
   static bool flush(Peer &peer); ///< under its outMutex; false: some is left
@@ -196,6 +196,7 @@ private:
   void takeStaged(Peer &peer);
   bool beginFrame(Peer &peer);
   Stream *streamOf(Peer &peer);
+  void refuse(Peer &peer); ///< the frame at hand
   void endFrame(Peer &peer);
   void lose(Peer &peer, const std::string &how);
   void sendSigns(Deadline now);

@@ -13,7 +13,7 @@ struct PendingFrame {
   FrameHeader header;
   const std::byte *data = nullptr; ///< in a slot of `stream`
   std::string text;                ///< or here
-  Stream *stream = nullptr;
+  SocketStream *stream = nullptr;
   size_t written = 0; ///< bytes of header and data
 
   size_t bytes() const { return sizeof header + header.bytes; }

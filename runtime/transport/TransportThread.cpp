@@ -193,25 +193,27 @@ bool Transport::beginFrame(Peer &peer) {
     peer.into = reinterpret_cast<std::byte *>(peer.text.data());
   } else
     peer.into = nullptr;
-  if (peer.into)
-    return true;
+  if (!peer.into)
+    refuse(peer);
+  return peer.into != nullptr;
+}
+
+void Transport::refuse(Peer &peer) {
+  const FrameHeader &header = peer.header;
   fail(artifactError(
            rankText(peer.rank), " sends ", header.bytes, " bytes that rank ",
            place.rank, " does not expect, or has no memory for (stream ",
            header.stream, "); are all processes of one version of shardrun?"),
        peer.rank);
-  return false;
 }
 
 void Transport::endFrame(Peer &peer) {
   peer.inFrame = false;
   const FrameHeader &header = peer.header;
-  if (peer.stream && header.taken > peer.stream->takenThere.load())
-    peer.stream->takenThere.store(header.taken, std::memory_order_release);
+  if (peer.stream && !peer.stream->take(header))
+    return refuse(peer);
   switch (header.kind) {
   case FrameKind::Data:
-    peer.stream->arrived.fetch_add(1, std::memory_order_release);
-    break;
   case FrameKind::Credit:
     break;
   case FrameKind::Sign: {
