@@ -53,4 +53,15 @@ Status readHeartbeat(std::chrono::milliseconds &silence) {
                      silence);
 }
 
+Status readSharedMemory(bool &isShared) {
+  const char *text = std::getenv("SHARDC_SHARED_MEMORY");
+  if (!text)
+    return Status::ok();
+  isShared = std::strcmp(text, "1") == 0;
+  return isShared || std::strcmp(text, "0") == 0
+             ? Status::ok()
+             : argumentError("SHARDC_SHARED_MEMORY is '", text,
+                             "', expected 0 or 1");
+}
+
 } // namespace shardc::runtime

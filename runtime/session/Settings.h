@@ -15,6 +15,8 @@ Status readTimeout(std::chrono::milliseconds &timeout);
 Status readThreads(int &threads);
 /// SHARDC_HEARTBEAT; without it `silence` stays.
 Status readHeartbeat(std::chrono::milliseconds &silence);
+/// SHARDC_SHARED_MEMORY; without it `isShared` stays.
+Status readSharedMemory(bool &isShared);
 
 /// Runs `body`; what it throws (memory, threads) becomes a status.
 template <typename Body> Status withoutExceptions(Body body) {

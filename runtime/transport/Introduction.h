@@ -17,7 +17,7 @@ namespace shardc::runtime {
 
 /// A number that machines of another byte order, and other programs, do not
 /// send; the last digits change with the messages.
-inline constexpr uint64_t kMeetingMagic = 0x7368617264720005;
+inline constexpr uint64_t kMeetingMagic = 0x7368617264720006;
 
 /// Who calls.
 struct Hello {

@@ -54,6 +54,8 @@ std::byte *SocketStream::arriving(const FrameHeader &header) {
 }
 
 bool SocketStream::take(const FrameHeader &header) {
+  if (header.kind == FrameKind::Ring)
+    return false;
   if (header.taken > takenThere.load())
     takenThere.store(header.taken, std::memory_order_release);
   if (header.kind == FrameKind::Data)

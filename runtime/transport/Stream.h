@@ -26,6 +26,7 @@ enum class FrameKind : uint32_t {
   Goodbye, ///< it needs nobody any more
   Failure, ///< of a request (Settlement.h); the text says why
   Settled, ///< nothing of it is at a request that failed
+  Ring,    ///< where messages of a stream are (MemoryStream.h)
 };
 
 struct StreamOptions {

@@ -1,11 +1,15 @@
 #include "runtime/transport/Transport.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/launch/HostThreads.h"
 #include "runtime/launch/QuietThread.h"
+#include "runtime/transport/MemoryStream.h"
+#include "runtime/transport/Neighbours.h"
 #include "runtime/transport/TransportPeer.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -16,6 +20,9 @@ namespace shardc::runtime {
 
 using Clock = std::chrono::steady_clock;
 
+/// As long as it takes to fall asleep and to be woken, about.
+static constexpr std::chrono::microseconds kSpin{50};
+
 Transport::Transport(const ProcessPlace &place, const TransportOptions &options)
     : place(place), options(options) {}
 
@@ -24,9 +31,12 @@ Status Transport::open(const ProcessPlace &place,
                        std::unique_ptr<Transport> &transport) {
   std::unique_ptr<Transport> opened(new Transport(place, options));
   Meeting meeting;
+  const Deadline deadline = Clock::now() + options.timeout;
   SHARDC_RETURN_IF_ERROR(meet(
       place, {options.timeout, JobSecret(options.secret), options.interface},
       meeting));
+  std::vector<std::unique_ptr<PeerFile>> files;
+  SHARDC_RETURN_IF_ERROR(opened->shareMemory(meeting, deadline, files));
   opened->threads = meeting.kernelThreads;
   const Deadline now = Clock::now();
   opened->lastSigns = opened->lastLook = now;
@@ -35,7 +45,8 @@ Status Transport::open(const ProcessPlace &place,
     if (rank == place.rank)
       continue;
     auto &socket = meeting.peers[static_cast<size_t>(rank)];
-    opened->peers.back() = std::make_unique<Peer>(rank, std::move(socket));
+    opened->peers.back() = std::make_unique<Peer>(
+        rank, std::move(socket), std::move(files[static_cast<size_t>(rank)]));
     opened->peers.back()->heard = now;
     opened->peers.back()->progressed = now;
   }
@@ -49,6 +60,31 @@ Status Transport::open(const ProcessPlace &place,
     return artifactError("cannot start a thread: ", error.what());
   }
   transport = std::move(opened);
+  return Status::ok();
+}
+
+/// Waits awake only where each process of this machine has a core.
+Status Transport::shareMemory(const Meeting &meeting, Deadline deadline,
+                              std::vector<std::unique_ptr<PeerFile>> &files) {
+  const Status made = options.sharesMemory ? outbox.create() : Status::ok();
+  Neighbours found;
+  SHARDC_RETURN_IF_ERROR(
+      findNeighbours(meeting.peers, outbox, made, deadline, found));
+  files = std::move(found.files);
+  if (!found.problem.empty())
+    std::fprintf(
+        stderr,
+        "shardrt: warning: rank %d shares no memory with %s; what they "
+        "send each other goes over TCP\n",
+        place.rank, found.problem.c_str());
+  if (!outbox.isOpen())
+    return Status::ok();
+  bell = &outbox.head().bell;
+  const int here = 1 + static_cast<int>(std::count_if(
+                           files.begin(), files.end(),
+                           [](const auto &file) { return file != nullptr; }));
+  if (here > 1 && here <= hostCores())
+    spinTime = kSpin;
   return Status::ok();
 }
 
@@ -72,7 +108,10 @@ Stream &Transport::stream(int peer, uint32_t number,
   Peer &other = *peers[static_cast<size_t>(peer)];
   std::lock_guard lock(other.streamMutex);
   std::unique_ptr<Stream> &found = other.streams[number];
-  if (!found)
+  if (!found && other.memory)
+    found = std::make_unique<MemoryStream>(*this, peer, number, streamOptions,
+                                           outbox, *other.memory, other.epoch);
+  else if (!found)
     found = std::make_unique<SocketStream>(*this, peer, number, streamOptions);
   return *found;
 }
@@ -165,11 +204,7 @@ void Transport::wakeThread() {
 // Waiting
 //===----------------------------------------------------------------------===//
 
-void Transport::notify() {
-  changes.fetch_add(1);
-  if (waiters.load() > 0)
-    futexWakeAll(changes);
-}
+void Transport::notify() { bell->ring(); }
 
 /// False at the deadline.
 bool Transport::sleep(uint32_t seen, const std::optional<Deadline> &deadline) {
@@ -179,9 +214,7 @@ bool Transport::sleep(uint32_t seen, const std::optional<Deadline> &deadline) {
     if (left.count() <= 0)
       return false;
   }
-  waiters.fetch_add(1);
-  futexWait(changes, seen, left);
-  waiters.fetch_sub(1);
+  bell->sleepWhile(seen, left);
   return true;
 }
 

@@ -1,9 +1,11 @@
 //===- Transport.h - Messages between the processes of a run --------------===//
 //
-// One process is one rank. Between each pair there is a TCP connection, and on
-// it any number of streams: messages in order, from both ends, each end with a
-// few slots of memory that are reused. A sender that is as many messages ahead
-// as there are slots waits; nothing is allocated once the slots have grown.
+// One process is one rank. Between each pair there is a TCP connection, and any
+// number of streams: messages in order, from both ends, each end with a few
+// slots of memory that are reused. A sender that is as many messages ahead as
+// there are slots waits; nothing is allocated once the slots have grown. Between
+// machines messages go over the connection; within one they lie in memory that
+// both have (MemoryStream.h), and the connection is for all else below.
 //
 //   Stream &stream = transport.stream(/*peer=*/1, /*number=*/7, {.slots = 2});
 //   std::byte *memory;                                    // rank 0
@@ -33,9 +35,10 @@
 #ifndef SHARDC_RUNTIME_TRANSPORT_TRANSPORT_H
 #define SHARDC_RUNTIME_TRANSPORT_TRANSPORT_H
 
-#include "runtime/base/Futex.h"
+#include "runtime/transport/Bell.h"
 #include "runtime/transport/Meeting.h"
 #include "runtime/transport/Settlement.h"
+#include "runtime/transport/SharedFile.h"
 #include "runtime/transport/SocketStream.h"
 
 #include <functional>
@@ -53,6 +56,8 @@ struct TransportOptions {
   std::chrono::milliseconds silence{4'000};
   std::string secret = {};    ///< of the job (JobSecret.h); empty: none
   std::string interface = {}; ///< whose address to use (Meeting.h); empty: any
+  /// With processes of this machine, messages stay in memory that both have.
+  bool sharesMemory = true;
 };
 
 class Transport {
@@ -77,15 +82,15 @@ public:
   template <typename Ready>
   Status wait(Ready ready, std::optional<Deadline> deadline,
               bool isOfRequest = true) {
-    while (true) {
-      const uint32_t now = changes.load(std::memory_order_acquire);
+    for (Spin spin(spinTime);;) {
+      const uint32_t now = bell->now();
       if (failed())
         return failure();
       if (isOfRequest && requestFailed())
         return requestFailure();
       if (ready())
         return Status::ok();
-      if (!sleep(now, deadline))
+      if (!spin.goesOn() && !sleep(now, deadline))
         return timedOut();
     }
   }
@@ -160,8 +165,11 @@ public:
 
 private:
   friend class SocketStream;
+  friend class MemoryStream;
   struct Peer;
   Transport(const ProcessPlace &place, const TransportOptions &options);
+  Status shareMemory(const Meeting &meeting, Deadline deadline,
+                     std::vector<std::unique_ptr<PeerFile>> &files);
 
   // Threads that send.
   void send(Peer &peer, SocketStream &stream, const FrameHeader &header,
@@ -208,11 +216,12 @@ private:
   const ProcessPlace place;
   const TransportOptions options;
   int threads = 1;
+  Outbox outbox; ///< of this process, for those of this machine
   std::vector<std::unique_ptr<Peer>> peers; ///< by rank; null: this one
   int wakeDescriptor = -1;
 
-  FutexWord changes = 0;
-  std::atomic<int> waiters = 0;
+  Bell ownBell, *bell = &ownBell; ///< that of the outbox, if there is one
+  std::chrono::nanoseconds spinTime{0};
   std::atomic<bool> hasFailed = false, closing = false;
   mutable std::mutex failureMutex; ///< of the next two
   Status first;

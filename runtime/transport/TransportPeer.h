@@ -30,10 +30,12 @@ StatusCode codeOf(uint64_t tag);
 struct Transport::Peer {
   enum class State { Alive, Left, Lost };
 
-  Peer(int rank, Socket socket) : rank(rank), socket(std::move(socket)) {}
+  Peer(int rank, Socket socket, std::unique_ptr<PeerFile> memory)
+      : rank(rank), socket(std::move(socket)), memory(std::move(memory)) {}
 
   const int rank;
   Socket socket;
+  const std::unique_ptr<PeerFile> memory; ///< null: on another machine
   std::atomic<State> state = State::Alive;
   std::atomic<bool> saidGoodbye = false; ///< whatever its state is since
 
@@ -41,7 +43,8 @@ struct Transport::Peer {
   std::vector<PendingFrame> out;
   size_t firstOut = 0;
 
-  std::mutex streamMutex; ///< of the map; streams stay where they are
+  std::mutex streamMutex; ///< of the next two; streams stay where they are
+  uint64_t epoch = 0;     ///< requests that failed, and are over for both
   std::map<uint32_t, std::unique_ptr<Stream>> streams;
 
   // Of the transport's thread.

@@ -187,6 +187,7 @@ void Transport::settleMine() {
 /// to anybody.
 void Transport::takeBack(Peer &peer) {
   std::lock_guard lock(peer.streamMutex);
+  ++peer.epoch;
   for (auto &[number, stream] : peer.streams)
     if (stream->isOfRequests())
       stream->drop();

@@ -182,9 +182,10 @@ bool Transport::beginFrame(Peer &peer) {
   peer.inFrame = true;
   peer.left = header.bytes;
   peer.stream = nullptr;
-  if (header.kind == FrameKind::Data || header.kind == FrameKind::Credit)
+  if (header.kind == FrameKind::Data || header.kind == FrameKind::Credit ||
+      header.kind == FrameKind::Ring)
     peer.stream = streamOf(peer);
-  if (header.kind > FrameKind::Settled)
+  if (header.kind > FrameKind::Ring)
     peer.into = nullptr;
   else if (header.kind == FrameKind::Data)
     peer.into = peer.stream ? peer.stream->arriving(header) : nullptr;
@@ -215,6 +216,7 @@ void Transport::endFrame(Peer &peer) {
   switch (header.kind) {
   case FrameKind::Data:
   case FrameKind::Credit:
+  case FrameKind::Ring:
     break;
   case FrameKind::Sign: {
     std::lock_guard lock(peer.signMutex);

@@ -43,13 +43,15 @@ def srun(size):
 
 
 class ProcessTest(EndToEnd):
+    environment = {}  # of all processes
+
     def start(self, places, artifact, *arguments, own=None, prefix=()):
         """A process for each of `places`, variables of its environment; `own`: more arguments of some, by rank."""
         processes = []
         for rank, place in enumerate(places):
             command = [*(prefix(rank) if prefix else ()), BIN / "shardrun", artifact, *arguments]
             command += (own or {}).get(rank, [])
-            environment = os.environ | {name: str(value) for name, value in place.items()}
+            environment = os.environ | {name: str(value) for name, value in (self.environment | place).items()}
             process = subprocess.Popen(
                 [str(part) for part in command],
                 env=environment,

@@ -1,7 +1,12 @@
 """A process that dies, stops, does not come, or gets something else ends all of them, in time and with a reason."""
 
+import contextlib
+import os
+import shutil
 import signal
 import time
+import unittest
+from pathlib import Path
 
 from tests.e2e.processes import LLAMA, ProcessTest, by_hand
 from tests.support import data_sets, model_file
@@ -10,9 +15,7 @@ from tests.support import data_sets, model_file
 AT_WHAT = r"(all_reduce|all_gather) at node '.+'|\) between kernels"
 
 
-class Faults(ProcessTest):
-    """Each ends all processes, in time and with a reason."""
-
+class FaultTest(ProcessTest):
     def setUp(self):
         super().setUp()
         self.data = data_sets(LLAMA)
@@ -25,6 +28,10 @@ class Faults(ProcessTest):
         result = self.finish(processes, timeout=seconds + 10)
         self.assertLess(time.monotonic() - start, seconds)
         return result
+
+
+class Losses(FaultTest):
+    """Each ends all processes, in time and with a reason."""
 
     def test_a_rank_that_dies(self):
         for dead in (2, 0):
@@ -58,6 +65,53 @@ class Faults(ProcessTest):
         self.assertRegex(errors, r"rank 0 \(tp 0\) waited 1 s.* rank 1 \(tp 1\)")
         processes[1].send_signal(signal.SIGCONT)
         self.ended(processes[1:])
+
+
+class LossesOverTcp(Losses):
+    environment = {"SHARDC_SHARED_MEMORY": 0}
+
+
+class SharedMemory(FaultTest):
+    """What processes of one machine send each other lies in their outboxes, files without a name."""
+
+    def outboxes(self, process):
+        """The paths at which others find those of a process."""
+        found = []
+        for entry in Path(f"/proc/{process.pid}/fd").iterdir():
+            with contextlib.suppress(OSError):  # closed meanwhile
+                if "memfd:shardc-outbox" in os.readlink(entry):
+                    found.append(entry)
+        return found
+
+    def test_is_mapped_by_all_and_nobody_makes_it_shorter(self):
+        processes = self.running(by_hand(4), self.tp(4), self.data[0])
+        for process in processes:
+            files = self.outboxes(process)
+            self.assertEqual(len(files), 4, "its own, and those of the others")
+            for file in files:
+                with self.assertRaises(PermissionError):
+                    os.truncate(file, 0)
+        time.sleep(0.5)
+        self.assertEqual([process.poll() for process in processes], [None] * 4)
+
+    def test_is_not_used_where_it_is_switched_off(self):
+        for process in self.running([place | {"SHARDC_SHARED_MEMORY": 0} for place in by_hand(2)], self.tp(2), self.data[0]):
+            self.assertEqual(self.outboxes(process), [])
+
+    @unittest.skipUnless(shutil.which("unshare") and os.geteuid() == 0, "needs root and unshare")
+    def test_where_processes_do_not_see_each_other(self):
+        """As those of containers: they say why, and go on over TCP."""
+        prefix = lambda rank: ["unshare", "--pid", "--fork", "--kill-child"] if rank else []
+        processes = self.start(by_hand(2), self.tp(2), "--inputs", self.data[0], "--expect", self.data[0], prefix=prefix)
+        statuses, _, errors = self.ended(processes, 30)
+        self.assertEqual(statuses, [0, 0], errors)
+        for rank in range(2):
+            text = f"warning: rank {rank} shares no memory with rank {1 - rank}: its processes are not seen from here"
+            self.assertEqual(errors.count(text), 1, errors)
+
+
+class Faults(FaultTest):
+    """Each ends all processes, in time and with a reason."""
 
     def test_inputs_are_those_of_rank_0(self):
         """Others may have none, or other ones: rank 0 sends them its own."""
@@ -124,7 +178,7 @@ class Faults(ProcessTest):
         self.assertEqual(errors.count("error:"), 1, errors)
 
     def test_malformed_variables(self):
-        for name, value in (("SHARDC_RANK", "x"), ("SHARDC_WORLD_SIZE", "0"), ("SHARDC_RENDEZVOUS", "host")):
+        for name, value in (("SHARDC_RANK", "x"), ("SHARDC_WORLD_SIZE", "0"), ("SHARDC_RENDEZVOUS", "host"), ("SHARDC_SHARED_MEMORY", "yes")):
             place = by_hand(2)[1] | {name: value}
             statuses, _, errors = self.finish(self.start([place], self.tp(2), "--inputs", self.data[0]))
             self.assertEqual(statuses, [2], name)

@@ -1,11 +1,13 @@
 //===- FakeProcesses.h - Threads that talk as processes do ----------------===//
 //
-// Each thread has a transport of its own; they are connected over localhost.
+// Each thread has a transport of its own; they are connected over localhost, and
+// share memory unless SHARDC_SHARED_MEMORY is 0.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_TESTS_UNIT_RUNTIME_FAKEPROCESSES_H
 #define SHARDC_TESTS_UNIT_RUNTIME_FAKEPROCESSES_H
 
+#include "runtime/session/Settings.h"
 #include "runtime/transport/Transport.h"
 
 #include <gtest/gtest.h>
@@ -32,6 +34,7 @@ inline std::vector<runtime::ProcessPlace> placesOnThisMachine(int size) {
 template <typename Body>
 void onFakeProcesses(int size, Body body,
                      runtime::TransportOptions options = {}) {
+  ASSERT_TRUE(runtime::readSharedMemory(options.sharesMemory).isOk());
   std::vector<std::thread> threads;
   for (const runtime::ProcessPlace &place : placesOnThisMachine(size))
     threads.emplace_back([&body, &options, place] {

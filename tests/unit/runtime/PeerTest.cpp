@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/session/CommandStream.h"
 #include "runtime/session/SameArtifact.h"
+#include "runtime/transport/Neighbours.h"
 #include "runtime/transport/StreamNumbers.h"
 #include "tests/unit/runtime/FakeProcesses.h"
 
@@ -16,13 +17,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What rank 0 ends with when rank 1 sends these bytes.
-Status endedBy(const std::vector<std::string> &sent) {
+/// What rank 0 ends with when rank 1 sends these bytes; with an outbox, or not.
+Status endedBy(const std::vector<std::string> &sent, bool hasOutbox = false) {
   const auto places = test::placesOnThisMachine(2);
   std::thread peer([&] {
     Meeting meeting;
     ASSERT_TRUE(meet(places[1], {.timeout = 10s, .secret = {}, .interface = ""},
                      meeting)
+                    .isOk());
+    Outbox outbox;
+    const Status made = hasOutbox ? outbox.create() : Status::ok();
+    ASSERT_TRUE(made.isOk()) << made.message();
+    Neighbours found;
+    ASSERT_TRUE(findNeighbours(meeting.peers, outbox, made,
+                               std::chrono::steady_clock::now() + 10s, found)
                     .isOk());
     for (const std::string &bytes : sent)
       if (!meeting.peers[0].sendAll(bytes.data(), bytes.size(),
@@ -71,6 +79,21 @@ TEST(Peer, aMessageLargerThanTheMachineIsNone) {
   }
   FrameHeader text{.kind = FrameKind::Sign, .bytes = 1 << 20};
   EXPECT_TRUE(has(endedBy({frame(text)}), "does not expect"));
+}
+
+/// Where a stream has its ring: over TCP it has none, and in memory it is there,
+/// as large as the stream's slots say, and said once.
+TEST(Peer, aRingIsWhereMemoryIs) {
+  FrameHeader header{.kind = FrameKind::Ring, .stream = 20};
+  EXPECT_TRUE(has(endedBy({frame(header)}), "does not expect"));
+  for (uint64_t offset : {uint64_t{1} << 40, ~uint64_t{0}, uint64_t{12}}) {
+    header.tag = offset;
+    EXPECT_TRUE(has(endedBy({frame(header)}, true), "does not expect"));
+  }
+  header.tag = 0; // it is memory, at least
+  EXPECT_TRUE(has(endedBy({frame(header), frame(header)}, true), "stream 20"));
+  header.kind = FrameKind::Data;
+  EXPECT_TRUE(has(endedBy({frame(header)}, true), "does not expect"));
 }
 
 TEST(Peer, makesOnlySoManyStreams) {
