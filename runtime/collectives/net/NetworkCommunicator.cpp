@@ -18,7 +18,8 @@ namespace {
 constexpr int64_t kSmallBytes = 16 * 1024;
 /// All members' messages of a round together, and one of them.
 constexpr int64_t kRoundBytes = 8 << 20, kLeastMessage = 64 * 1024,
-                  kMostMessage = 1 << 20;
+                  kMostMessage = 512 * 1024;
+constexpr StreamOptions kCollectives{.slots = 4};
 
 /// Dense views are one row: they are cut evenly.
 TensorView flattened(const TensorView &view) {
@@ -32,19 +33,23 @@ NetworkCommunicator::NetworkCommunicator(Transport &transport,
                                          std::vector<int> ranks,
                                          std::chrono::milliseconds timeout)
     : transport(transport), members(std::move(ranks)), timeout(timeout),
-      inputs(members.size()), arrived(members.size()), shares(members.size()),
-      round(members.size()), roundBytes(members.size()) {
+      inputs(members.size()), arrived(members.size()), shares(members.size()) {
+  for (Round &round : rounds) {
+    round.pieces.resize(members.size());
+    round.bytes.resize(members.size());
+  }
   for (size_t i = 0; i < members.size(); ++i) {
     Stream *stream = nullptr;
     if (members[i] == transport.rank())
       self = static_cast<int>(i);
     else
-      stream = &transport.stream(members[i], kCollectiveStream, {});
+      stream = &transport.stream(members[i], kCollectiveStream, kCollectives);
     streams.push_back(stream);
     if (stream)
       others.push_back(stream);
   }
   walks.reserve(members.size());
+  turns.resize(members.size());
 }
 
 int64_t NetworkCommunicator::messageBytes() const {
@@ -119,13 +124,28 @@ void NetworkCommunicator::startRounds(const TensorView &whole, int dim,
     walks.emplace_back(whole, dim, block, messageBytes());
 }
 
-bool NetworkCommunicator::nextRound() {
+bool NetworkCommunicator::nextRound(Round &round) {
   bool isLast = true;
   for (size_t i = 0; i < walks.size(); ++i) {
     isLast &= walks[i].isDone();
-    roundBytes[i] = walks[i].next(round[i]);
+    round.bytes[i] = walks[i].next(round.pieces[i]);
   }
   return !isLast;
+}
+
+template <typename Send, typename Receive>
+Status NetworkCommunicator::inRounds(Send send, Receive receive) {
+  bool goesOn = nextRound(rounds[0]);
+  if (goesOn)
+    SHARDC_RETURN_IF_ERROR(send(rounds[0]));
+  for (size_t r = 0; goesOn; ++r) {
+    Round &next = rounds[(r + 1) % 3];
+    goesOn = nextRound(next);
+    if (goesOn)
+      SHARDC_RETURN_IF_ERROR(send(next));
+    SHARDC_RETURN_IF_ERROR(receive(rounds[r % 3]));
+  }
+  return Status::ok();
 }
 
 /// Writes pieces of `view` behind each other.
@@ -137,39 +157,38 @@ static void pack(const TensorView &view, std::span<const BlockPiece> pieces,
   }
 }
 
-Status NetworkCommunicator::sendEachItsOwn(const TensorView &whole,
+Status NetworkCommunicator::sendEachItsOwn(const Round &round,
+                                           const TensorView &whole,
                                            const CollectiveSite &site) {
   for (size_t i = 0; i < streams.size(); ++i)
     if (!isSelf(i))
       SHARDC_RETURN_IF_ERROR(
-          sendTo(i, roundBytes[i], site, [&](std::byte *memory) {
-            pack(whole, round[i], &BlockPiece::whole, memory);
+          sendTo(i, round.bytes[i], site, [&](std::byte *memory) {
+            pack(whole, round.pieces[i], &BlockPiece::whole, memory);
           }));
   return Status::ok();
 }
 
-Status NetworkCommunicator::sendMine(const TensorView &view,
+Status NetworkCommunicator::sendMine(const Round &round, const TensorView &view,
                                      Piece BlockPiece::*place,
                                      const CollectiveSite &site) {
   const auto me = static_cast<size_t>(self);
   for (size_t i = 0; i < streams.size(); ++i)
     if (!isSelf(i))
       SHARDC_RETURN_IF_ERROR(
-          sendTo(i, roundBytes[me], site, [&](std::byte *memory) {
-            pack(view, round[me], place, memory);
+          sendTo(i, round.bytes[me], site, [&](std::byte *memory) {
+            pack(view, round.pieces[me], place, memory);
           }));
   return Status::ok();
 }
 
-Status NetworkCommunicator::reduceMine(const TensorView &whole,
-                                       const TensorView &view,
-                                       Piece BlockPiece::*place,
-                                       ReduceKind kind,
-                                       const CollectiveSite &site) {
+Status NetworkCommunicator::reduceMine(
+    const Round &round, const TensorView &whole, const TensorView &view,
+    Piece BlockPiece::*place, ReduceKind kind, const CollectiveSite &site) {
   const auto me = static_cast<size_t>(self);
   SHARDC_RETURN_IF_ERROR(
-      receiveAll(site, [&](size_t) { return roundBytes[me]; }));
-  for (const BlockPiece &piece : round[me]) {
+      receiveAll(site, [&](size_t) { return round.bytes[me]; }));
+  for (const BlockPiece &piece : round.pieces[me]) {
     const TensorView to = pieceOf(view, piece.*place);
     for (size_t i = 0; i < inputs.size(); ++i)
       inputs[i] = isSelf(i) ? pieceOf(whole, piece.whole)
@@ -180,12 +199,13 @@ Status NetworkCommunicator::reduceMine(const TensorView &whole,
   return Status::ok();
 }
 
-Status NetworkCommunicator::placeTheirs(const TensorView &whole,
+Status NetworkCommunicator::placeTheirs(const Round &round,
+                                        const TensorView &whole,
                                         const CollectiveSite &site) {
   SHARDC_RETURN_IF_ERROR(
-      receiveAll(site, [&](size_t i) { return roundBytes[i]; }));
+      receiveAll(site, [&](size_t i) { return round.bytes[i]; }));
   for (size_t i = 0; i < streams.size(); ++i)
-    for (const BlockPiece &piece : round[i]) {
+    for (const BlockPiece &piece : round.pieces[i]) {
       if (isSelf(i))
         continue;
       const TensorView to = pieceOf(whole, piece.whole);
@@ -252,14 +272,21 @@ Status NetworkCommunicator::reduceLarge(const TensorView &input,
       share.runs.push_back({begin, end - begin});
   }
   startRounds(input, dim, shares);
-  while (nextRound()) {
-    SHARDC_RETURN_IF_ERROR(sendEachItsOwn(input, site));
-    SHARDC_RETURN_IF_ERROR(
-        reduceMine(input, output, &BlockPiece::whole, kind, site));
-    SHARDC_RETURN_IF_ERROR(sendMine(output, &BlockPiece::whole, site));
-    SHARDC_RETURN_IF_ERROR(placeTheirs(output, site));
-  }
-  return Status::ok();
+  // The others' sums of a round come after what they sent of the next one.
+  const Round *before = nullptr;
+  SHARDC_RETURN_IF_ERROR(
+      inRounds([&](Round &round) { return sendEachItsOwn(round, input, site); },
+               [&](Round &round) {
+                 SHARDC_RETURN_IF_ERROR(reduceMine(
+                     round, input, output, &BlockPiece::whole, kind, site));
+                 SHARDC_RETURN_IF_ERROR(
+                     sendMine(round, output, &BlockPiece::whole, site));
+                 if (before)
+                   SHARDC_RETURN_IF_ERROR(placeTheirs(*before, output, site));
+                 before = &round;
+                 return Status::ok();
+               }));
+  return placeTheirs(*before, output, site); // there are elements
 }
 
 Status NetworkCommunicator::allGather(const TensorView &input,
@@ -269,13 +296,15 @@ Status NetworkCommunicator::allGather(const TensorView &input,
   if (output.numElements() == 0)
     return Status::ok();
   startRounds(output, dim, blocks);
-  while (nextRound()) {
-    SHARDC_RETURN_IF_ERROR(sendMine(input, &BlockPiece::part, site));
-    for (const BlockPiece &piece : round[static_cast<size_t>(self)])
-      copyView(pieceOf(output, piece.whole), pieceOf(input, piece.part));
-    SHARDC_RETURN_IF_ERROR(placeTheirs(output, site));
-  }
-  return Status::ok();
+  return inRounds(
+      [&](Round &round) {
+        return sendMine(round, input, &BlockPiece::part, site);
+      },
+      [&](Round &round) {
+        for (const BlockPiece &piece : round.pieces[static_cast<size_t>(self)])
+          copyView(pieceOf(output, piece.whole), pieceOf(input, piece.part));
+        return placeTheirs(round, output, site);
+      });
 }
 
 Status NetworkCommunicator::reduceScatter(const TensorView &input,
@@ -286,12 +315,11 @@ Status NetworkCommunicator::reduceScatter(const TensorView &input,
   if (input.numElements() == 0)
     return Status::ok();
   startRounds(input, dim, blocks);
-  while (nextRound()) {
-    SHARDC_RETURN_IF_ERROR(sendEachItsOwn(input, site));
-    SHARDC_RETURN_IF_ERROR(
-        reduceMine(input, output, &BlockPiece::part, kind, site));
-  }
-  return Status::ok();
+  return inRounds(
+      [&](Round &round) { return sendEachItsOwn(round, input, site); },
+      [&](Round &round) {
+        return reduceMine(round, input, output, &BlockPiece::part, kind, site);
+      });
 }
 
 Status NetworkCommunicator::exchange(const void *mine, size_t bytes, void *all,

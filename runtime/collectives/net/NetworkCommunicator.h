@@ -1,9 +1,11 @@
 //===- NetworkCommunicator.h - Collectives between processes --------------===//
 //
 // Each rank sends each other one its part, directly, in rounds of messages of
-// limited size. A round goes both ways between each pair, also where there is
-// nothing to say: so no rank is ever more than two messages ahead of another,
-// and the streams' two slots are enough.
+// limited size; a round is sent before the one ahead of it is received, so that
+// it is on its way while that is reduced or copied. A round goes both ways
+// between each pair, also where there is nothing to say: so no rank is ever more
+// than four messages ahead of what it knows another to have taken, and the
+// streams' four slots are enough.
 //
 //   all_reduce, small    everyone gets everyone's value and reduces all of it
 //   all_reduce, large    the value is cut in pieces that are dealt to the
@@ -22,7 +24,7 @@
 #define SHARDC_RUNTIME_COLLECTIVES_NET_NETWORKCOMMUNICATOR_H
 
 #include "runtime/collectives/Communicator.h"
-#include "runtime/tensor/Pieces.h"
+#include "runtime/tensor/CommonWalk.h"
 #include "runtime/transport/Transport.h"
 
 #include <chrono>
@@ -69,22 +71,36 @@ private:
   Status reduceLarge(const TensorView &input, const TensorView &output,
                      ReduceKind kind, const CollectiveSite &site);
 
+  /// A message of each member's block.
+  struct Round {
+    std::vector<std::vector<BlockPiece>> pieces; ///< by member
+    std::vector<int64_t> bytes;
+  };
   /// Starts a walk through each member's block.
   void startRounds(const TensorView &whole, int dim,
                    std::span<const OwnedRuns> blocks);
   /// The next pieces of each; false if there are none.
-  bool nextRound();
+  bool nextRound(Round &round);
+  /// Calls send(round) and receive(round) for each, the former one round ahead.
+  template <typename Send, typename Receive>
+  Status inRounds(Send send, Receive receive);
   /// Sends each other member its pieces of `whole`.
-  Status sendEachItsOwn(const TensorView &whole, const CollectiveSite &site);
+  Status sendEachItsOwn(const Round &round, const TensorView &whole,
+                        const CollectiveSite &site);
   /// Sends this member's pieces of `view`, the whole or its part, to all.
-  Status sendMine(const TensorView &view, Piece BlockPiece::*place,
-                  const CollectiveSite &site);
+  Status sendMine(const Round &round, const TensorView &view,
+                  Piece BlockPiece::*place, const CollectiveSite &site);
   /// Reduces what came for this member's pieces into `view`.
-  Status reduceMine(const TensorView &whole, const TensorView &view,
-                    Piece BlockPiece::*place, ReduceKind kind,
-                    const CollectiveSite &site);
+  Status reduceMine(const Round &round, const TensorView &whole,
+                    const TensorView &view, Piece BlockPiece::*place,
+                    ReduceKind kind, const CollectiveSite &site);
   /// Puts what the others sent of theirs into `whole`.
-  Status placeTheirs(const TensorView &whole, const CollectiveSite &site);
+  Status placeTheirs(const Round &round, const TensorView &whole,
+                     const CollectiveSite &site);
+  /// Of an all_to_all: its messages of one turn, with whom there are some.
+  Status sendCommon(int64_t turn, const CollectiveSite &site);
+  Status takeCommon(int64_t turn, const CollectiveSite &site);
+  int64_t countOf(CommonWalk walk);
 
   /// Sends member `to` what `pack` writes into so many bytes.
   template <typename Pack>
@@ -117,8 +133,8 @@ private:
                    std::span<Stream *const> missing);
   Status checkMessage(const Arrived &message, int64_t bytes, int from,
                       const CollectiveSite &site);
-  Status sumTaken(const TensorView &input, const TensorView &output,
-                  const ExpertRouting &routing);
+  Status sumTaken(const Round &round, const TensorView &input,
+                  const TensorView &output, const ExpertRouting &routing);
   /// Memory for the next message of `stream`.
   Status prepare(Stream &stream, int64_t bytes, std::byte *&memory,
                  const CollectiveSite &site);
@@ -139,8 +155,12 @@ private:
   std::vector<std::byte *> arrived;
   std::vector<OwnedRuns> shares; ///< of an all_reduce
   std::vector<BlockWalk> walks;
-  std::vector<std::vector<BlockPiece>> round;
-  std::vector<int64_t> roundBytes;
+  Round rounds[3];
+  // Of an all_to_all, by member: what it gets from this one, and the other way.
+  std::vector<CommonWalk> gives, gets;
+  std::vector<int64_t> turns;
+  std::vector<CommonPiece> common;
+  std::vector<Stream *> partners;
 };
 
 } // namespace shardc::runtime

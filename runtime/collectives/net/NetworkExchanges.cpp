@@ -1,7 +1,6 @@
 //===- NetworkExchanges.cpp - What ranks hand each other ------------------===//
 #include "runtime/collectives/Reduction.h"
 #include "runtime/collectives/net/NetworkCommunicator.h"
-#include "runtime/tensor/BlockOverlap.h"
 #include "runtime/tensor/CopyView.h"
 #include "runtime/transport/StreamNumbers.h"
 
@@ -44,8 +43,9 @@ Status NetworkCommunicator::dispatch(const TensorView &input,
   if (output.numElements() == 0)
     return Status::ok();
   const auto me = static_cast<size_t>(self);
+  std::vector<std::vector<BlockPiece>> &round = rounds[0].pieces;
   startRounds(output, 0, blocks);
-  while (nextRound()) {
+  while (nextRound(rounds[0])) {
     for (size_t i = 0; i < streams.size(); ++i) {
       const int taker = static_cast<int>(i);
       if (isSelf(i))
@@ -82,8 +82,9 @@ Status NetworkCommunicator::combine(const TensorView &input,
   if (input.numElements() == 0)
     return Status::ok();
   const auto me = static_cast<size_t>(self);
+  std::vector<std::vector<BlockPiece>> &round = rounds[0].pieces;
   startRounds(input, 0, blocks);
-  while (nextRound()) {
+  while (nextRound(rounds[0])) {
     for (size_t i = 0; i < streams.size(); ++i) {
       if (isSelf(i))
         continue;
@@ -101,17 +102,18 @@ Status NetworkCommunicator::combine(const TensorView &input,
       return forEachTaken(round[me], input, routing, static_cast<int>(i),
                           kNothing);
     }));
-    SHARDC_RETURN_IF_ERROR(sumTaken(input, output, routing));
+    SHARDC_RETURN_IF_ERROR(sumTaken(rounds[0], input, output, routing));
     release();
   }
   return Status::ok();
 }
 
 /// Of each row only the ranks that take it have sent their part, in order.
-Status NetworkCommunicator::sumTaken(const TensorView &input,
+Status NetworkCommunicator::sumTaken(const Round &round,
+                                     const TensorView &input,
                                      const TensorView &output,
                                      const ExpertRouting &routing) {
-  for (const BlockPiece &piece : round[static_cast<size_t>(self)])
+  for (const BlockPiece &piece : round.pieces[static_cast<size_t>(self)])
     for (int64_t r = 0; r < piece.whole.dims[0]; ++r) {
       BlockPiece row = piece;
       row.whole.start[0] += r;
@@ -136,47 +138,87 @@ Status NetworkCommunicator::sumTaken(const TensorView &input,
   return Status::ok();
 }
 
+/// Both ends of each pair count alike how many messages either has for the other
+/// one: as many go both ways.
 Status NetworkCommunicator::allToAll(const TensorView &input,
                                      const TensorView &output,
                                      const DimBlocks &from, const DimBlocks &to,
                                      const CollectiveSite &site) {
   const auto me = static_cast<size_t>(self);
   // What member `source` gives member `target`; views count only at this end.
-  auto visitCommon = [&](size_t source, size_t target, auto visit) {
+  auto between = [&](size_t source, size_t target) {
     TensorView theirs = input, mine = output;
     theirs.dims[from.dim] = from.blocks[source].localSize;
     mine.dims[to.dim] = to.blocks[target].localSize;
-    forEachCommon(theirs, mine, from.dim, from.blocks[source], to.dim,
-                  to.blocks[target], visit);
+    return CommonWalk(theirs, mine, from.dim, from.blocks[source], to.dim,
+                      to.blocks[target], messageBytes());
   };
-  auto commonBytes = [&](size_t source, size_t target) {
-    int64_t bytes = 0;
-    visitCommon(source, target, [&](const TensorView &box, const TensorView &) {
-      bytes += viewBytes(box);
-    });
-    return bytes;
-  };
+  gives.clear();
+  gets.clear();
+  int64_t most = 0;
+  for (size_t i = 0; i < streams.size(); ++i) {
+    gives.push_back(between(me, i));
+    gets.push_back(between(i, me));
+    turns[i] = isSelf(i) ? 0 : std::max(countOf(gives[i]), countOf(gets[i]));
+    most = std::max(most, turns[i]);
+  }
+  if (most > 0)
+    SHARDC_RETURN_IF_ERROR(sendCommon(0, site));
+  for (CommonWalk &own = gives[me]; !own.isDone();) {
+    own.next(common);
+    for (const CommonPiece &piece : common)
+      copyView(piece.target, piece.source);
+  }
+  for (int64_t turn = 0; turn < most; ++turn) {
+    SHARDC_RETURN_IF_ERROR(sendCommon(turn + 1, site));
+    SHARDC_RETURN_IF_ERROR(takeCommon(turn, site));
+  }
+  return Status::ok();
+}
+
+int64_t NetworkCommunicator::countOf(CommonWalk walk) {
+  int64_t count = 0;
+  for (; !walk.isDone(); ++count)
+    walk.next(common);
+  return count;
+}
+
+Status NetworkCommunicator::sendCommon(int64_t turn,
+                                       const CollectiveSite &site) {
+  for (size_t i = 0; i < streams.size(); ++i) {
+    if (turn >= turns[i])
+      continue;
+    const int64_t bytes = gives[i].next(common);
+    SHARDC_RETURN_IF_ERROR(sendTo(i, bytes, site, [&](std::byte *memory) {
+      for (const CommonPiece &piece : common) {
+        copyView(packedLike(memory, piece.source), piece.source);
+        memory += viewBytes(piece.source);
+      }
+    }));
+  }
+  return Status::ok();
+}
+
+Status NetworkCommunicator::takeCommon(int64_t turn,
+                                       const CollectiveSite &site) {
+  partners.clear();
   for (size_t i = 0; i < streams.size(); ++i)
-    if (!isSelf(i))
-      SHARDC_RETURN_IF_ERROR(
-          sendTo(i, commonBytes(me, i), site, [&](std::byte *memory) {
-            visitCommon(me, i, [&](const TensorView &box, const TensorView &) {
-              copyView(packedLike(memory, box), box);
-              memory += viewBytes(box);
-            });
-          }));
-  visitCommon(me, me, [](const TensorView &box, const TensorView &target) {
-    copyView(target, box);
-  });
-  SHARDC_RETURN_IF_ERROR(
-      receiveAll(site, [&](size_t i) { return commonBytes(i, me); }));
-  for (size_t i = 0; i < streams.size(); ++i)
-    if (!isSelf(i))
-      visitCommon(i, me, [&](const TensorView &, const TensorView &target) {
-        copyView(target, packedLike(arrived[i], target));
-        arrived[i] += viewBytes(target);
-      });
-  release();
+    if (turn < turns[i])
+      partners.push_back(streams[i]);
+  SHARDC_RETURN_IF_ERROR(waitForMessages(partners, site));
+  for (size_t i = 0; i < streams.size(); ++i) {
+    if (turn >= turns[i])
+      continue;
+    const int64_t bytes = gets[i].next(common);
+    const Arrived message = streams[i]->front();
+    SHARDC_RETURN_IF_ERROR(checkMessage(message, bytes, members[i], site));
+    auto *at = const_cast<std::byte *>(message.bytes.data());
+    for (const CommonPiece &piece : common) {
+      copyView(piece.target, packedLike(at, piece.target));
+      at += viewBytes(piece.target);
+    }
+    streams[i]->release();
+  }
   return Status::ok();
 }
 

@@ -166,6 +166,48 @@ TEST(Collectives, manyInARowDoNotOvertakeEachOther) {
   });
 }
 
+/// Whatever comes after what, nobody waits for a slot that nobody frees.
+TEST(Collectives, inAnyOrderAndOfAnySize) {
+  constexpr int kRanks = 4;
+  onProcesses(kRanks, [&](Communicator &communicator) {
+    std::mt19937 random(11); // alike in all
+    const int self = communicator.index();
+    std::vector<int32_t> in, out;
+    for (int round = 0; round < 120; ++round) {
+      constexpr int64_t kSizes[] = {1, 4, 4096, 4100, 50'001, 1'500'000};
+      const int64_t n = kSizes[random() % (round % 10 == 0 ? 6 : 5)];
+      const std::vector<OwnedRuns> blocks = blocksOf(n, kRanks, false);
+      const OwnedRuns &own = blocks[static_cast<size_t>(self)];
+      const int64_t begin = wayBegin(n, kRanks, self);
+      const CollectiveSite site{"any", "n", round};
+      const unsigned kind = random() % 3;
+      const int64_t inSize = kind == 1 ? own.localSize : n;
+      const int64_t outSize = kind == 2 ? own.localSize : n;
+      in.resize(static_cast<size_t>(inSize));
+      out.assign(static_cast<size_t>(outSize), -1);
+      for (int64_t i = 0; i < inSize; ++i)
+        in[static_cast<size_t>(i)] = static_cast<int32_t>(
+            kind == 1 ? begin + i + round : i + round * (self + 1));
+      const TensorView input =
+          packedView(in.data(), ElementType_Int32, {&inSize, 1});
+      const TensorView output =
+          packedView(out.data(), ElementType_Int32, {&outSize, 1});
+      const Status status =
+          kind == 0
+              ? communicator.allReduce(input, output, ReduceKind::Sum, site)
+          : kind == 1 ? communicator.allGather(input, output, 0, blocks, site)
+                      : communicator.reduceScatter(input, output, 0, blocks,
+                                                   ReduceKind::Sum, site);
+      ASSERT_TRUE(status.isOk()) << status.message();
+      for (int64_t i = 0; i < outSize; ++i) {
+        const int64_t at = kind == 2 ? begin + i : i;
+        ASSERT_EQ(out[static_cast<size_t>(i)],
+                  kind == 1 ? at + round : kRanks * at + 10 * round);
+      }
+    }
+  });
+}
+
 /// As links of stages that are made one after the other: what a slow member
 /// still reads is not written by the next communicator of the same group.
 TEST(Collectives, communicatorsOfOneGroupDoNotOvertakeEachOther) {

@@ -119,6 +119,21 @@ TEST(AllToAll, swapsLargeBlocks) {
   swaps(3, blocksOf(500, 3, true), blocksOf(100, 3, false));
 }
 
+/// Much more than a message; some give much and get nothing, or have nothing in
+/// common.
+TEST(AllToAll, takesManyMessages) {
+  swaps(2, blocksOf(1500, 2, true), blocksOf(1400, 2, false));
+  swaps(3, blocksOf(3, 3, false), blocksOf(500'000, 3, false));
+  const auto whole = [](int owner, int64_t size) {
+    std::vector<OwnedRuns> blocks(3, OwnedRuns{size, 0, {}});
+    blocks[static_cast<size_t>(owner)] = OwnedRuns::whole(size);
+    return blocks;
+  };
+  swaps(3, whole(0, 900), blocksOf(800, 3, false));
+  swaps(3, blocksOf(900, 3, false), whole(2, 800));
+  swaps(3, whole(1, 900), whole(2, 800));
+}
+
 /// Of 2 k parts of a dim, rank i has number i and number 2 k - 1 - i.
 std::vector<OwnedRuns> zigZag(int64_t size, int ranks) {
   std::vector<OwnedRuns> blocks;

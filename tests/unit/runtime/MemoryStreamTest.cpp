@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/transport/MemoryStream.h"
 #include "runtime/base/Message.h"
+#include "runtime/collectives/net/NetworkCommunicator.h"
+#include "runtime/tensor/CopyView.h"
 #include "tests/unit/runtime/FakeProcesses.h"
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <map>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -26,6 +29,23 @@ using namespace std::chrono_literals;
 
 bool has(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
+}
+
+/// What all outboxes of this process take.
+int64_t outboxBytes() {
+  std::map<ino_t, int64_t> found;
+  for (const auto &entry :
+       std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    struct stat file = {};
+    if (has(std::filesystem::read_symlink(entry, error), "shardc-outbox") &&
+        stat(entry.path().c_str(), &file) == 0)
+      found[file.st_ino] = file.st_blocks * 512;
+  }
+  int64_t bytes = 0;
+  for (const auto &[inode, size] : found)
+    bytes += size;
+  return bytes;
 }
 
 /// Two processes, each with its own options.
@@ -104,6 +124,37 @@ TEST(MemoryStream, slotsGrowAndGiveTheirMemoryBack) {
                          9'000'000ul, 20'000'000ul, 0ul})
       for (uint8_t i = 0; i < 3; ++i)
         exchange(transport, bytes, i);
+  });
+}
+
+/// In messages of limited size, few of them at a time: four of 512 KiB for each
+/// pair, and what else an outbox has.
+TEST(MemoryStream, aLargeAllToAllTakesLittle) {
+  constexpr int64_t kSize = 4096;
+  const OwnedRuns halves[] = {{kSize, kSize / 2, {{0, kSize / 2}}},
+                              {kSize, kSize / 2, {{kSize / 2, kSize / 2}}}};
+  const DimBlocks rows{0, {halves[0], halves[1]}},
+      columns{1, {halves[0], halves[1]}};
+  onPair({}, [&](Transport &transport) {
+    NetworkCommunicator both(transport, {0, 1}, 10s);
+    const int64_t inDims[] = {kSize / 2, kSize}, outDims[] = {kSize, kSize / 2};
+    std::vector<float> in(kSize / 2 * kSize), out(in.size());
+    const int64_t firstRow = transport.rank() * kSize / 2;
+    for (size_t i = 0; i < in.size(); ++i)
+      in[i] = static_cast<float>(firstRow * kSize + static_cast<int64_t>(i));
+    const TensorView input =
+        packedView(in.data(), artifact::ElementType_Float32, inDims);
+    const TensorView output =
+        packedView(out.data(), artifact::ElementType_Float32, outDims);
+    ASSERT_TRUE(
+        both.allToAll(input, output, rows, columns, {"all_to_all", "n", 0})
+            .isOk());
+    for (int64_t row = 0; row < kSize; ++row)
+      for (int64_t column = 0; column < kSize / 2; column += 100)
+        ASSERT_EQ(out[static_cast<size_t>(row * kSize / 2 + column)],
+                  static_cast<float>(row * kSize + firstRow + column));
+    EXPECT_LT(outboxBytes(), 2 * (5 << 19));
+    exchange(transport, 1, 1); // until both have looked
   });
 }
 
