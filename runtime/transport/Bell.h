@@ -44,8 +44,8 @@ private:
 class Spin {
 public:
   explicit Spin(std::chrono::nanoseconds time) : time(time) {}
-  /// False once the time is over.
-  bool goesOn() {
+  /// False once the time is over. `look` is called now and then.
+  template <typename Look> bool goesOn(Look look) {
     if (time.count() == 0)
       return false;
     if (count++ % 16 == 0) {
@@ -54,6 +54,7 @@ public:
         end = now + time;
       if (now >= end)
         return false;
+      look();
     }
 #if defined(__x86_64__)
     __builtin_ia32_pause();

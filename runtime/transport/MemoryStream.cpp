@@ -57,7 +57,7 @@ void MemoryStream::commit(int64_t bytes, uint64_t tag) {
     transport.sendText(*transport.peers[static_cast<size_t>(peer)], header, "");
     isAnnounced = true;
   }
-  theirs.bell().ring();
+  theirs.head().bell.ring();
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,7 +105,7 @@ Arrived MemoryStream::broken(uint64_t bytes) {
 void MemoryStream::release() {
   reinterpret_cast<Ring *>(incomingRing.load())
       ->taken.store(stamp(++released), std::memory_order_release);
-  theirs.bell().ring();
+  theirs.head().bell.ring();
 }
 
 //===----------------------------------------------------------------------===//

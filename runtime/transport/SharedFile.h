@@ -60,6 +60,8 @@ private:
 struct OutboxHead {
   Nonce nonce = {};
   alignas(64) Bell bell;
+  /// On which the process last waited.
+  alignas(64) std::atomic<int32_t> core = -1;
 };
 
 /// Of this process.
@@ -89,8 +91,8 @@ class PeerFile {
 public:
   /// The error says why it is not to be had, or not to be trusted.
   Status open(int64_t pid, int descriptor, const Nonce &nonce);
-  Bell &bell() const {
-    return reinterpret_cast<OutboxHead *>(first.data())->bell;
+  OutboxHead &head() const {
+    return *reinterpret_cast<OutboxHead *>(first.data());
   }
   /// Null data where the file has no such part.
   SharedPiece map(uint64_t offset, uint64_t bytes) const;

@@ -1,7 +1,6 @@
 #include "runtime/transport/Transport.h"
 
 #include "runtime/base/Message.h"
-#include "runtime/launch/HostThreads.h"
 #include "runtime/launch/QuietThread.h"
 #include "runtime/transport/MemoryStream.h"
 #include "runtime/transport/Neighbours.h"
@@ -11,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <system_error>
@@ -63,7 +63,6 @@ Status Transport::open(const ProcessPlace &place,
   return Status::ok();
 }
 
-/// Waits awake only where each process of this machine has a core.
 Status Transport::shareMemory(const Meeting &meeting, Deadline deadline,
                               std::vector<std::unique_ptr<PeerFile>> &files) {
   const Status made = options.sharesMemory ? outbox.create() : Status::ok();
@@ -80,10 +79,10 @@ Status Transport::shareMemory(const Meeting &meeting, Deadline deadline,
   if (!outbox.isOpen())
     return Status::ok();
   bell = &outbox.head().bell;
-  const int here = 1 + static_cast<int>(std::count_if(
-                           files.begin(), files.end(),
-                           [](const auto &file) { return file != nullptr; }));
-  if (here > 1 && here <= hostCores())
+  for (const auto &file : files)
+    if (file)
+      neighbours.push_back(&file->head());
+  if (!neighbours.empty())
     spinTime = kSpin;
   return Status::ok();
 }
@@ -216,6 +215,19 @@ bool Transport::sleep(uint32_t seen, const std::optional<Deadline> &deadline) {
   }
   bell->sleepWhile(seen, left);
   return true;
+}
+
+/// Two that wait for each other are found on one core, where the system lets the
+/// one run that the other one wakes: whoever is awake there keeps the other from
+/// sending anything.
+void Transport::makeWay() {
+  const int core = sched_getcpu();
+  outbox.head().core.store(core, std::memory_order_relaxed);
+  for (const OutboxHead *neighbour : neighbours)
+    if (neighbour->core.load(std::memory_order_relaxed) == core) {
+      sched_yield();
+      return;
+    }
 }
 
 static const char *const kTimedOut = "timed out";

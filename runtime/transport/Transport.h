@@ -90,7 +90,7 @@ public:
         return requestFailure();
       if (ready())
         return Status::ok();
-      if (!spin.goesOn() && !sleep(now, deadline))
+      if (!spin.goesOn([this] { makeWay(); }) && !sleep(now, deadline))
         return timedOut();
     }
   }
@@ -180,6 +180,7 @@ private:
   void notify();                 ///< wakes who waits
   void wakeThread();             ///< it has something to write
   bool sleep(uint32_t seen, const std::optional<Deadline> &deadline);
+  void makeWay();
   static Status timedOut();
   bool hasLeft(int peer) const;
   /// `lost`: the rank that is gone, -1 if none is.
@@ -221,6 +222,7 @@ private:
   int wakeDescriptor = -1;
 
   Bell ownBell, *bell = &ownBell; ///< that of the outbox, if there is one
+  std::vector<OutboxHead *> neighbours;
   std::chrono::nanoseconds spinTime{0};
   std::atomic<bool> hasFailed = false, closing = false;
   mutable std::mutex failureMutex; ///< of the next two
