@@ -32,15 +32,20 @@ int main(int argc, char **argv) {
   for (int i = 0; i < ranks; ++i)
     members.push_back(i);
   NetworkCommunicator all(*transport, members, std::chrono::seconds(60));
+  // Of an all_to_all: rank i's row to columns i, a part to each and one of each.
+  DimBlocks rows{0, {}}, columns{1, std::vector<OwnedRuns>(members.size())};
+  std::vector<OwnedRuns> &blocks = columns.blocks;
+  for (int i = 0; i < ranks; ++i)
+    rows.blocks.push_back({ranks, 1, {{i, 1}}});
   return bench::runCases(
       argc, argv, rank, ranks,
       [&](const std::string &operation, bench::Buffers &b, size_t bytes) {
         const CollectiveSite site{operation, "bench", 0};
         const auto whole = static_cast<int64_t>(bytes / 4);
         const int64_t part = whole / ranks;
-        std::vector<OwnedRuns> blocks;
-        for (int i = 0; i < ranks; ++i)
-          blocks.push_back({whole, part, {{i * part, part}}});
+        if (blocks[0].globalSize != whole)
+          for (int i = 0; i < ranks; ++i)
+            blocks[static_cast<size_t>(i)] = {whole, part, {{i * part, part}}};
         if (operation == "all_reduce")
           check(all.allReduce(viewOf(b.in, whole), viewOf(b.out, whole),
                               ReduceKind::Sum, site));
@@ -48,15 +53,11 @@ int main(int argc, char **argv) {
           check(all.allGather(viewOf(b.in, part), viewOf(b.out, whole), 0,
                               blocks, site));
         else {
-          // Rank i's row to column i: a part to each, and one of each.
-          std::vector<OwnedRuns> rows;
-          for (int i = 0; i < ranks; ++i)
-            rows.push_back({ranks, 1, {{i, 1}}});
           const int64_t inDims[] = {1, whole}, outDims[] = {ranks, part};
           check(all.allToAll(
               packedView(b.in.data(), artifact::ElementType_Float32, inDims),
               packedView(b.out.data(), artifact::ElementType_Float32, outDims),
-              {0, rows}, {1, blocks}, site));
+              rows, columns, site));
         }
       });
 }
