@@ -76,14 +76,13 @@ Status Transport::shareMemory(const Meeting &meeting, Deadline deadline,
         "shardrt: warning: rank %d shares no memory with %s; what they "
         "send each other goes over TCP\n",
         place.rank, found.problem.c_str());
-  if (!outbox.isOpen())
-    return Status::ok();
-  bell = &outbox.head().bell;
   for (const auto &file : files)
     if (file)
       neighbours.push_back(&file->head());
-  if (!neighbours.empty())
-    spinTime = kSpin;
+  hasDistant = static_cast<int>(neighbours.size()) < place.size - 1;
+  spinTime = kSpin;
+  if (outbox.isOpen())
+    bell = &outbox.head().bell;
   return Status::ok();
 }
 
@@ -213,6 +212,11 @@ bool Transport::sleep(uint32_t seen, const std::optional<Deadline> &deadline) {
     if (left.count() <= 0)
       return false;
   }
+  if (hasDistant) {
+    lastAwake.store(Deadline());
+    if (rests.load())
+      wakeThread();
+  }
   bell->sleepWhile(seen, left);
   return true;
 }
@@ -221,6 +225,13 @@ bool Transport::sleep(uint32_t seen, const std::optional<Deadline> &deadline) {
 /// one run that the other one wakes: whoever is awake there keeps the other from
 /// sending anything.
 void Transport::makeWay() {
+  if (hasDistant) {
+    lastAwake.store(Clock::now());
+    readAwake();
+    sched_yield(); // they may be as near
+  }
+  if (neighbours.empty())
+    return;
   const int core = sched_getcpu();
   outbox.head().core.store(core, std::memory_order_relaxed);
   for (const OutboxHead *neighbour : neighbours)

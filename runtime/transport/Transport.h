@@ -201,8 +201,12 @@ private:
   void run();
   void loop();
   void handle(std::span<const pollfd> polled);
-  void read(Peer &peer);
-  void takeStaged(Peer &peer);
+  void readAll(Peer &peer);
+  void readAwake();
+  void leaveToThread(Peer &peer);
+  bool areOthersReading(Deadline now) const;
+  bool read(Peer &peer, bool all);
+  void takeStaged(Peer &peer, bool all);
   bool beginFrame(Peer &peer);
   Stream *streamOf(Peer &peer);
   void refuse(Peer &peer); ///< the frame at hand
@@ -223,6 +227,11 @@ private:
 
   Bell ownBell, *bell = &ownBell; ///< that of the outbox, if there is one
   std::vector<OutboxHead *> neighbours;
+  bool hasDistant = false; ///< some messages go over connections
+  std::atomic<Deadline> lastAwake = Deadline(); ///< who waits, and reads them
+  std::atomic<bool> rests = false;  ///< the transport's thread, meanwhile
+  Deadline largeUntil = Deadline(); ///< it does not, until then
+  std::mutex readMutex;             ///< of those; before all others
   std::chrono::nanoseconds spinTime{0};
   std::atomic<bool> hasFailed = false, closing = false;
   mutable std::mutex failureMutex; ///< of the next two

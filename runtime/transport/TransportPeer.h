@@ -47,7 +47,7 @@ struct Transport::Peer {
   uint64_t epoch = 0;     ///< requests that failed, and are over for both
   std::map<uint32_t, std::unique_ptr<Stream>> streams;
 
-  // Of the transport's thread.
+  // Of whoever reads, under readMutex.
   static constexpr size_t kStaging = 64 * 1024;
   std::vector<std::byte> staging = std::vector<std::byte>(kStaging);
   size_t stagedBegin = 0, stagedEnd = 0; ///< read, but not looked at
@@ -59,6 +59,9 @@ struct Transport::Peer {
   std::string text;
   uint32_t settlements = 0; ///< that it has sent: see Settlement.h
   uint64_t slotsMade = 0;   ///< of streams that its messages have made
+
+  /// Staged is what is no message, and the transport's thread has to take.
+  std::atomic<bool> isLeftToThread = false;
 
   std::atomic<Deadline> heard; ///< written by the transport's thread
 

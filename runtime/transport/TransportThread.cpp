@@ -23,6 +23,10 @@ constexpr uint32_t kMaxSlots = 4096;
 constexpr uint64_t kMaxSlotsMade = 1 << 20;
 /// How long a process that ends waits for the others to end too.
 constexpr milliseconds kLinger{1000};
+/// Messages up to so many bytes are read by those that wait for them.
+constexpr uint64_t kMostRead = 256 * 1024;
+/// How long the transport's thread leaves connections to those that wait.
+constexpr milliseconds kRest{1};
 /// Reads of one connection before the others have their turn.
 constexpr int kReads = 64;
 
@@ -31,6 +35,11 @@ milliseconds signInterval(const TransportOptions &options) {
              ? milliseconds(500)
              : std::clamp(options.silence / 4, milliseconds(1),
                           milliseconds(500));
+}
+
+/// Of a stream, over a connection.
+bool isOfMessages(FrameKind kind) {
+  return kind == FrameKind::Data || kind == FrameKind::Credit;
 }
 
 /// Whether a byte of a message may be read as a bool.
@@ -55,16 +64,23 @@ void Transport::loop() {
   std::vector<pollfd> polled;
   while (!closing.load()) {
     polled.assign(1, {wakeDescriptor, POLLIN, 0});
+    rests.store(true);
+    const bool othersRead = areOthersReading(Clock::now());
+    rests.store(othersRead);
     for (auto &peer : peers) {
       short events = 0;
       if (peer && peer->state != Peer::State::Lost) {
         std::lock_guard lock(peer->outMutex);
-        events = peer->out.empty() ? POLLIN : POLLIN | POLLOUT;
+        if (peer->memory || !othersRead)
+          events |= POLLIN;
+        if (!peer->out.empty())
+          events |= POLLOUT;
       }
       polled.push_back({events ? peer->socket.descriptor() : -1, events, 0});
     }
-    poll(polled.data(), polled.size(),
-         static_cast<int>(signInterval(options).count()));
+    poll(
+        polled.data(), polled.size(),
+        static_cast<int>((othersRead ? kRest : signInterval(options)).count()));
     forgiveIfStopped(Clock::now());
     handle(polled);
     const Deadline now = Clock::now();
@@ -73,24 +89,32 @@ void Transport::loop() {
   }
 }
 
+/// Whoever waits for messages does, while it is awake, and soon again: this
+/// thread would only be in their way. What is large it reads, beside them.
+bool Transport::areOthersReading(Deadline now) const {
+  return hasDistant && now >= largeUntil && now - lastAwake.load() < kRest;
+}
+
 void Transport::handle(std::span<const pollfd> polled) {
   if (polled[0].revents) {
     uint64_t count = 0;
     (void)!::read(wakeDescriptor, &count, sizeof count);
   }
+  bool isAny = false;
   for (size_t rank = 0; rank < peers.size(); ++rank) {
-    const short events = polled[rank + 1].revents;
-    if (!peers[rank] || !events)
+    if (!peers[rank])
       continue;
+    const short events = polled[rank + 1].revents;
     if (events & POLLOUT) {
       std::lock_guard lock(peers[rank]->outMutex);
       flush(*peers[rank]);
     }
-    if (events & ~POLLOUT)
-      read(*peers[rank]);
+    const bool reads = (events & ~POLLOUT) || peers[rank]->isLeftToThread;
+    if (reads)
+      readAll(*peers[rank]);
+    isAny |= reads || events;
   }
-  if (std::any_of(polled.begin() + 1, polled.end(),
-                  [](const pollfd &p) { return p.revents != 0; }))
+  if (isAny)
     notify();
 }
 
@@ -98,9 +122,47 @@ void Transport::handle(std::span<const pollfd> polled) {
 // Reading
 //===----------------------------------------------------------------------===//
 
-void Transport::read(Peer &peer) {
+/// In the transport's thread, whatever it is.
+void Transport::readAll(Peer &peer) {
+  std::lock_guard lock(readMutex);
+  if (peer.isLeftToThread.exchange(false))
+    takeStaged(peer, true);
+  if (peer.inFrame && peer.header.bytes > kMostRead)
+    largeUntil = Clock::now() + kRest;
+  read(peer, true);
+}
+
+/// Whoever waits for a message reads, too, as long as it is awake: it need not
+/// wait until the transport's thread has woken up and then woken it. All but
+/// small messages is left to that thread.
+void Transport::readAwake() {
+  std::unique_lock lock(readMutex, std::try_to_lock);
+  if (!lock)
+    return;
+  bool isAny = false;
+  for (auto &peer : peers)
+    if (peer && !peer->memory && !peer->isLeftToThread)
+      isAny |= read(*peer, false);
+  if (isAny)
+    notify();
+}
+
+void Transport::leaveToThread(Peer &peer) {
+  peer.isLeftToThread = true;
+  wakeThread();
+}
+
+/// Whether anything was there. `all`: else only what is of messages.
+bool Transport::read(Peer &peer, bool all) {
   for (int i = 0; i < kReads && peer.state != Peer::State::Lost; ++i) {
+    if (!all && (peer.isLeftToThread ||
+                 (peer.inFrame && !isOfMessages(peer.header.kind))))
+      return i > 0;
     const bool goesStraight = peer.inFrame && peer.left >= Peer::kStaging;
+    if (!all && goesStraight && peer.header.bytes > kMostRead) {
+      leaveToThread(peer);
+      return i > 0;
+    }
     std::byte *into =
         goesStraight ? peer.into : peer.staging.data() + peer.stagedEnd;
     const size_t room =
@@ -110,15 +172,17 @@ void Transport::read(Peer &peer) {
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0 && errno == EAGAIN)
-      return;
+      return i > 0;
+    if (got <= 0 && all)
+      lose(peer, got == 0
+                     ? "its process ended"
+                     : std::string("connection lost: ") + std::strerror(errno));
     if (got <= 0)
-      return lose(peer, got == 0 ? "its process ended"
-                                 : std::string("connection lost: ") +
-                                       std::strerror(errno));
+      return i > 0; // which the thread finds, too
     peer.heard = Clock::now();
     if (!goesStraight) {
       peer.stagedEnd += static_cast<size_t>(got);
-      takeStaged(peer);
+      takeStaged(peer, all);
       continue;
     }
     peer.into += got;
@@ -126,17 +190,24 @@ void Transport::read(Peer &peer) {
     if (peer.left == 0)
       endFrame(peer);
   }
+  return true;
 }
 
 /// All of what was read that is there; a header in parts stays.
-void Transport::takeStaged(Peer &peer) {
+void Transport::takeStaged(Peer &peer, bool all) {
   while (peer.state != Peer::State::Lost) {
     const size_t there = peer.stagedEnd - peer.stagedBegin;
     const std::byte *at = peer.staging.data() + peer.stagedBegin;
     if (!peer.inFrame) {
       if (there < sizeof peer.header)
         break;
-      std::memcpy(&peer.header, at, sizeof peer.header);
+      FrameHeader next;
+      std::memcpy(&next, at, sizeof next);
+      if (!all && !isOfMessages(next.kind)) {
+        leaveToThread(peer);
+        break;
+      }
+      peer.header = next;
       peer.stagedBegin += sizeof peer.header;
       if (!beginFrame(peer))
         return;
@@ -364,7 +435,7 @@ void Transport::linger() {
   for (auto &peer : peers)
     while (peer && peer->state != Peer::State::Lost &&
            peer->socket.wait(POLLIN, deadline))
-      read(*peer);
+      readAll(*peer);
 }
 
 } // namespace shardc::runtime

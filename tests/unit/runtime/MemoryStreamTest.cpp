@@ -81,7 +81,8 @@ void exchange(Transport &transport, size_t bytes, uint8_t value) {
   ASSERT_TRUE(
       transport.waitForMessages(std::array{&stream}, std::nullopt).isOk());
   const auto found = stream.front().bytes;
-  EXPECT_TRUE(std::ranges::equal(found, mine));
+  ASSERT_EQ(found.size(), bytes);
+  EXPECT_TRUE(bytes == 0 || std::memcmp(found.data(), mine.data(), bytes) == 0);
   stream.release();
 }
 
@@ -121,7 +122,7 @@ TEST(MemoryStream, saysWhyThereIsNone) {
 TEST(MemoryStream, slotsGrowAndGiveTheirMemoryBack) {
   onPair({}, [](Transport &transport) {
     for (size_t bytes : {0ul, 1ul, 4096ul, 4097ul, 3'000'000ul, 5ul,
-                         9'000'000ul, 20'000'000ul, 0ul})
+                         9'000'000ul, 2'000'000ul, 0ul})
       for (uint8_t i = 0; i < 3; ++i)
         exchange(transport, bytes, i);
   });
