@@ -31,17 +31,7 @@ constexpr int kWidth = 8, kTileRows = 4;
 constexpr int64_t kCarry = 8;
 constexpr int tilePanels(int64_t rows) { return rows == 1 ? 2 : 1; }
 template <bool Halves> inline constexpr float kOffset = Halves ? 0 : 128;
-using Bytes = __m256i;
-[[gnu::always_inline]] inline Bytes loadBytes(const uint32_t *p) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
-}
-[[gnu::always_inline]] inline Bytes repeatBytes(const int8_t *p) {
-  int32_t word;
-  std::memcpy(&word, p, 4);
-  return _mm256_set1_epi32(word);
-}
-using Words [[gnu::vector_size(32)]] = int32_t;
-using Sums = __m256i;
+#include "runtime/kernels/host/simd/ByteVectors.inc"
 template <bool Halves>
 [[gnu::always_inline]] inline Sums addBytes(Sums sums, Bytes b, Bytes a) {
   if (Halves)
@@ -55,36 +45,6 @@ template <bool Halves> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(
       Halves ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
 }
-[[gnu::always_inline]] inline Bytes repeatChunk(const int8_t *p) {
-  return _mm256_broadcastsi128_si256(
-      _mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
-}
-[[gnu::always_inline]] inline Bytes loadChunks(const std::byte *const *at) {
-  const auto chunk = [&](int lane) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(at[4 * lane]));
-  };
-  return _mm256_inserti128_si256(_mm256_castsi128_si256(chunk(0)), chunk(1), 1);
-}
-[[gnu::always_inline]] inline Bytes flipped(Bytes bytes, uint32_t flip) {
-  return _mm256_xor_si256(bytes, _mm256_set1_epi32(int32_t(flip)));
-}
-[[gnu::always_inline]] inline Bytes evenHalves(Bytes bytes) {
-  return _mm256_and_si256(bytes, _mm256_set1_epi8(15));
-}
-[[gnu::always_inline]] inline Bytes oddHalves(Bytes bytes) {
-  return evenHalves(_mm256_srli_epi16(bytes, 4));
-}
-[[gnu::always_inline]] inline Words sumFours(const Words (&all)[4]) {
-  const auto pairs = [&](int i) {
-    const __m256i a = reinterpret_cast<__m256i>(all[i]);
-    const __m256i b = reinterpret_cast<__m256i>(all[i + 1]);
-    return _mm256_add_epi32(_mm256_unpacklo_epi32(a, b),
-                            _mm256_unpackhi_epi32(a, b));
-  };
-  const __m256i a = pairs(0), b = pairs(2);
-  return reinterpret_cast<Words>(_mm256_add_epi32(_mm256_unpacklo_epi64(a, b),
-                                                  _mm256_unpackhi_epi64(a, b)));
-}
 #include "runtime/kernels/host/simd/ByteLoops.inc"
 } // namespace bytes3
 #pragma GCC pop_options
@@ -96,53 +56,13 @@ constexpr int kWidth = 8, kTileRows = 4;
 constexpr int64_t kCarry = std::numeric_limits<int64_t>::max() / 2;
 constexpr int tilePanels(int64_t rows) { return rows == 1 ? 4 : 1; }
 template <bool> inline constexpr float kOffset = 0;
-using Bytes = __m256i;
-[[gnu::always_inline]] inline Bytes loadBytes(const uint32_t *p) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
-}
-[[gnu::always_inline]] inline Bytes repeatBytes(const int8_t *p) {
-  int32_t word;
-  std::memcpy(&word, p, 4);
-  return _mm256_set1_epi32(word);
-}
-using Words [[gnu::vector_size(32)]] = int32_t;
-using Sums = __m256i;
+#include "runtime/kernels/host/simd/ByteVectors.inc"
 template <bool>
 [[gnu::always_inline]] inline Sums addBytes(Sums sums, Bytes b, Bytes a) {
   return _mm256_dpbusd_avx_epi32(sums, b, a);
 }
 template <bool> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(sums);
-}
-[[gnu::always_inline]] inline Bytes repeatChunk(const int8_t *p) {
-  return _mm256_broadcastsi128_si256(
-      _mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
-}
-[[gnu::always_inline]] inline Bytes loadChunks(const std::byte *const *at) {
-  const auto chunk = [&](int lane) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(at[4 * lane]));
-  };
-  return _mm256_inserti128_si256(_mm256_castsi128_si256(chunk(0)), chunk(1), 1);
-}
-[[gnu::always_inline]] inline Bytes flipped(Bytes bytes, uint32_t flip) {
-  return _mm256_xor_si256(bytes, _mm256_set1_epi32(int32_t(flip)));
-}
-[[gnu::always_inline]] inline Bytes evenHalves(Bytes bytes) {
-  return _mm256_and_si256(bytes, _mm256_set1_epi8(15));
-}
-[[gnu::always_inline]] inline Bytes oddHalves(Bytes bytes) {
-  return evenHalves(_mm256_srli_epi16(bytes, 4));
-}
-[[gnu::always_inline]] inline Words sumFours(const Words (&all)[4]) {
-  const auto pairs = [&](int i) {
-    const __m256i a = reinterpret_cast<__m256i>(all[i]);
-    const __m256i b = reinterpret_cast<__m256i>(all[i + 1]);
-    return _mm256_add_epi32(_mm256_unpacklo_epi32(a, b),
-                            _mm256_unpackhi_epi32(a, b));
-  };
-  const __m256i a = pairs(0), b = pairs(2);
-  return reinterpret_cast<Words>(_mm256_add_epi32(_mm256_unpacklo_epi64(a, b),
-                                                  _mm256_unpackhi_epi64(a, b)));
 }
 #include "runtime/kernels/host/simd/ByteLoops.inc"
 } // namespace vnni3
