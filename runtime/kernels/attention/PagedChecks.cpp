@@ -29,8 +29,8 @@ static Status checkPagedMask(const KernelCall &call, std::string_view name,
 
 /// Keys or values of so many elements: of the queries' type, or of 8 bits with
 /// scales.
-static Status checkPool(const KernelCall &call, std::string_view name,
-                        int input, int scales, int64_t columns) {
+static Status checkPagedPool(const KernelCall &call, std::string_view name,
+                             int input, int scales, int64_t columns) {
   const TensorView &pool = call.inputs[input];
   TensorView expected = call.inputs[kKeys];
   expected.dims[3] = columns;
@@ -67,9 +67,10 @@ static Status checkPagedOperands(const KernelCall &call, std::string_view name,
                              ", pages " + dimsToString(pages) + ", past " +
                              dimsToString(past) + ", first " +
                              dimsToString(first) + " do not fit");
-  SHARDC_RETURN_IF_ERROR(checkPool(call, name, kKeys, kKeyScales, q.dims[3]));
   SHARDC_RETURN_IF_ERROR(
-      checkPool(call, name, kValues, kValueScales, v.dims[3]));
+      checkPagedPool(call, name, kKeys, kKeyScales, q.dims[3]));
+  SHARDC_RETURN_IF_ERROR(
+      checkPagedPool(call, name, kValues, kValueScales, v.dims[3]));
   if (hasInput(call, kKeyScales) != hasInput(call, kValueScales) ||
       k.element != v.element)
     return failure(name,
@@ -85,9 +86,9 @@ static Status checkPagedOperands(const KernelCall &call, std::string_view name,
 }
 
 /// One for each head, of `element`.
-static Status checkSinks(const KernelCall &call, std::string_view name,
-                         int input, artifact::ElementType element,
-                         int64_t heads) {
+static Status checkPagedSinks(const KernelCall &call, std::string_view name,
+                              int input, artifact::ElementType element,
+                              int64_t heads) {
   if (!hasInput(call, input))
     return Status::ok();
   TensorView sinks = call.inputs[input];
@@ -106,7 +107,7 @@ Status checkPagedAttention(const KernelCall &call) {
   TensorView expected = q;
   expected.dims[3] = call.inputs[kValues].dims[3];
   SHARDC_RETURN_IF_ERROR(expectLike(name, expected, call.outputs[0]));
-  return checkSinks(call, name, kPagedSinks, q.element, q.dims[1]);
+  return checkPagedSinks(call, name, kPagedSinks, q.element, q.dims[1]);
 }
 
 /// What is seen is added up in f32, or in f64.
@@ -144,7 +145,7 @@ Status checkMergeAttention(const KernelCall &call) {
   expected.dims[0] = seen.dims[0];
   expected.dims[3] = y.dims[3] + kSeenStatistics;
   SHARDC_RETURN_IF_ERROR(expectLike(name, expected, seen));
-  return checkSinks(call, name, 1, y.element, y.dims[1]);
+  return checkPagedSinks(call, name, 1, y.element, y.dims[1]);
 }
 
 Status checkPageWrite(const KernelCall &call, int &axis) {
