@@ -8,10 +8,23 @@
 #ifndef SHARDC_RUNTIME_LAUNCH_HOSTTHREADS_H
 #define SHARDC_RUNTIME_LAUNCH_HOSTTHREADS_H
 
+#include "runtime/base/Cgroup.h"
+
+#include <vector>
+
 namespace shardc::runtime {
 
-/// Cores that this process may use, at least 1: those of its affinity mask, and
-/// no more than the CPU quota of its container pays for.
+/// The CPUs of the calling thread's affinity mask, ascending; of machines of
+/// any size. Nothing where the system does not tell.
+std::vector<int> allowedCpus();
+[[nodiscard]] bool setAllowedCpus(const std::vector<int> &cpus);
+
+/// Cores that so many CPUs are worth, at least 1: no more than the CPU quota of
+/// its container, as `read` finds it, pays for.
+int coresOf(size_t cpus, const ReadText &read);
+
+/// Of the calling thread: a rank's own thread may be bound to fewer than the
+/// process has.
 int hostCores();
 
 /// What one of so many ranks has of them: at least 1.

@@ -46,6 +46,7 @@ struct RankPlace {
   int rank = 0;           ///< of the stage
   size_t nth = 0;         ///< among those of the stage that are here
   bool hasOthers = false; ///< of the stage, in this process
+  int coreShare = 1;      ///< of the process's cores, before it is bound
 
   int worldRank() const { return artifact.worldRank(replica, stage, rank); }
   /// Replicas read the weights that were copied for the first one.
@@ -54,7 +55,7 @@ struct RankPlace {
   int kernelThreads() const {
     return options.threads > 0 ? options.threads
            : world.transport   ? world.transport->kernelThreads()
-                               : shareOfCores(artifact.worldSize());
+                               : coreShare;
   }
   /// Some rank, of the step at hand.
   bool hasFailed() const { return failure.failed() || world.hasFailed(); }

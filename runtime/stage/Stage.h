@@ -13,6 +13,7 @@
 #define SHARDC_RUNTIME_STAGE_STAGE_H
 
 #include "runtime/collectives/threads/SharedMemoryGroup.h"
+#include "runtime/launch/HostNodes.h"
 #include "runtime/launch/RankThreads.h"
 #include "runtime/launch/RunEnd.h"
 #include "runtime/plan/InputBinding.h"
@@ -113,6 +114,7 @@ private:
         const SessionOptions &options);
   // StageOpen.cpp
   Status start(StageChannels &stageChannels);
+  void beginThread(const Rank &rank, const std::vector<HostNode> &nodes);
   void findRanks();
   void findChannels(StageChannels &stageChannels);
   void addChannels(StageChannels &stageChannels, size_t profile, Rank &rank);

@@ -57,12 +57,26 @@ Status Stage::start(StageChannels &stageChannels) {
   SHARDC_RETURN_IF_ERROR(createGroups());
   SHARDC_RETURN_IF_ERROR(createWorld());
   SHARDC_RETURN_IF_ERROR(
-      threads.start(static_cast<int>(ranks.size()), [this](int nth) {
-        setHostThreads(ranks[static_cast<size_t>(nth)]->place.kernelThreads());
-      }));
+      threads.start(static_cast<int>(ranks.size()),
+                    [this, nodes = readHostNodes(readSystemText,
+                                                 allowedCpus())](int nth) {
+                      beginThread(*ranks[static_cast<size_t>(nth)], nodes);
+                    }));
   describeToOthers();
   return onAllRanks(Job::RunsKernels,
                     [](Rank &rank) { return rank.joinDeviceGroups(); });
+}
+
+/// Before its rank has memory there. What a launcher starts, it binds.
+void Stage::beginThread(const Rank &rank, const std::vector<HostNode> &nodes) {
+  const int threads = rank.place.kernelThreads();
+  setHostThreads(threads);
+  if (place.world.transport || !rank.device().isHost())
+    return;
+  const HostNode *node = nodeOfRank(nodes, rank.place.worldRank(),
+                                    artifact.worldSize(), threads);
+  if (node)
+    bindToNode(*node); // else it is slower, no more
 }
 
 void Stage::findRanks() {
@@ -73,7 +87,8 @@ void Stage::findRanks() {
   for (size_t nth = 0; nth < here.size(); ++nth)
     ranks.push_back(std::make_unique<Rank>(
         RankPlace{artifact, options, failure, place.world, place.replica,
-                  place.stage, here[nth], nth, here.size() > 1},
+                  place.stage, here[nth], nth, here.size() > 1,
+                  shareOfCores(artifact.worldSize())},
         programs));
 }
 
