@@ -56,12 +56,11 @@ Status Stage::start(StageChannels &stageChannels) {
     SHARDC_RETURN_IF_ERROR(rank->openDevice());
   SHARDC_RETURN_IF_ERROR(createGroups());
   SHARDC_RETURN_IF_ERROR(createWorld());
-  SHARDC_RETURN_IF_ERROR(
-      threads.start(static_cast<int>(ranks.size()),
-                    [this, nodes = readHostNodes(readSystemText,
-                                                 allowedCpus())](int nth) {
-                      beginThread(*ranks[static_cast<size_t>(nth)], nodes);
-                    }));
+  SHARDC_RETURN_IF_ERROR(threads.start(
+      static_cast<int>(ranks.size()),
+      [this, nodes = readHostNodes(readSystemText, allowedCpus())](int nth) {
+        beginThread(*ranks[static_cast<size_t>(nth)], nodes);
+      }));
   describeToOthers();
   return onAllRanks(Job::RunsKernels,
                     [](Rank &rank) { return rank.joinDeviceGroups(); });
@@ -73,8 +72,8 @@ void Stage::beginThread(const Rank &rank, const std::vector<HostNode> &nodes) {
   setHostThreads(threads);
   if (place.world.transport || !rank.device().isHost())
     return;
-  const HostNode *node = nodeOfRank(nodes, rank.place.worldRank(),
-                                    artifact.worldSize(), threads);
+  const HostNode *node =
+      nodeOfRank(nodes, rank.place.worldRank(), artifact.worldSize(), threads);
   if (node)
     bindToNode(*node); // else it is slower, no more
 }

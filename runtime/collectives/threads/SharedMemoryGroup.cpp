@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace shardc::runtime {
 
@@ -41,16 +42,32 @@ public:
                   const CollectiveSite &site) override;
 
 private:
+  Status reduceShared(const TensorView &output, ReduceKind kind,
+                      const CollectiveSite &site);
   Status reduceLarge(const TensorView &input, const TensorView &output,
                      ReduceKind kind, const CollectiveSite &site);
   Status meet(const CollectiveSite &site) {
     return group.meeting.arrive(self, site);
   }
   void publish(const TensorView &input, const TensorView &output) {
-    group.published[static_cast<size_t>(self)] = {input, output};
+    group.published[static_cast<size_t>(self)].input = input;
+    group.published[static_cast<size_t>(self)].output = output;
   }
   const SharedMemoryGroup::Published &peer(int index) const {
     return group.published[static_cast<size_t>(index)];
+  }
+  /// The part of so many elements that this rank reduces.
+  std::pair<int64_t, int64_t> chunkOf(int64_t elements, int index) const {
+    // Whole cache lines, so that no two ranks write into one.
+    const int64_t lines = (elements + 63) / 64;
+    return {std::min(elements, wayBegin(lines, size(), index) * 64),
+            std::min(elements, wayBegin(lines, size(), index + 1) * 64)};
+  }
+  void count(int64_t meetings, int64_t bytesRead, int64_t bytesWritten) {
+    ReduceTraffic &all = group.published[static_cast<size_t>(self)].traffic;
+    all.meetings += meetings;
+    all.bytesRead += bytesRead;
+    all.bytesWritten += bytesWritten;
   }
   /// Packs `input` into this rank's slot of the next set and meets.
   Status shareSmall(const TensorView &input, const CollectiveSite &site) {
@@ -82,33 +99,57 @@ Status SharedMemoryCommunicator::allReduce(const TensorView &input,
   }
   if (viewBytes(input) > SharedMemoryGroup::kSlotBytes)
     return reduceLarge(input, output, kind, site);
+  const int64_t bytes = viewBytes(input);
   SHARDC_RETURN_IF_ERROR(shareSmall(input, site));
+  count(1, bytes, bytes);
   for (int i = 0; i < size(); ++i)
     inputs[static_cast<size_t>(i)] = slotView(i, input);
+  if (bytes * (size() - 2) > SharedMemoryGroup::kOneMeetingBytes)
+    return reduceShared(output, kind, site);
+  count(0, bytes * size(), bytes);
   return reduceRange(kind, inputs, output, 0, elements);
+}
+
+/// Of what all have in `inputs`, after they have met: each rank reads its chunk
+/// of every input and the result of all, however many they are. The result is
+/// in the next set, which is read until the meeting after this one.
+Status SharedMemoryCommunicator::reduceShared(const TensorView &output,
+                                              ReduceKind kind,
+                                              const CollectiveSite &site) {
+  set = group.nextSet();
+  const TensorView result = slotView(0, output);
+  const int64_t elements = output.numElements(), bytes = viewBytes(output);
+  const auto [begin, end] = chunkOf(elements, self);
+  SHARDC_RETURN_IF_ERROR(reduceRange(kind, inputs, result, begin, end));
+  SHARDC_RETURN_IF_ERROR(meet(site));
+  copyView(output, result);
+  const int64_t chunkBytes = (end - begin) * (bytes / elements);
+  count(1, chunkBytes * size() + bytes, chunkBytes + bytes);
+  return Status::ok();
 }
 
 Status SharedMemoryCommunicator::reduceLarge(const TensorView &input,
                                              const TensorView &output,
                                              ReduceKind kind,
                                              const CollectiveSite &site) {
-  const int64_t elements = input.numElements(), ranks = size();
-  // Whole cache lines, so that no two ranks write into one.
-  const int64_t lines = (elements + 63) / 64;
-  auto chunk = [&](int64_t i) {
-    return std::min(elements, wayBegin(lines, ranks, i) * 64);
-  };
+  const int64_t elements = input.numElements(), bytes = viewBytes(input);
   publish(input, output);
   SHARDC_RETURN_IF_ERROR(meet(site));
-  for (int i = 0; i < ranks; ++i)
+  for (int i = 0; i < size(); ++i)
     inputs[static_cast<size_t>(i)] = peer(i).input;
-  SHARDC_RETURN_IF_ERROR(
-      reduceRange(kind, inputs, output, chunk(self), chunk(self + 1)));
+  count(1, 0, 0);
+  if (bytes <= group.setBytes())
+    return reduceShared(output, kind, site);
+  const auto [begin, end] = chunkOf(elements, self);
+  SHARDC_RETURN_IF_ERROR(reduceRange(kind, inputs, output, begin, end));
   SHARDC_RETURN_IF_ERROR(meet(site));
-  for (int step = 1; step < ranks; ++step) {
-    int i = static_cast<int>((self + step) % ranks);
-    copyRange(output, peer(i).output, chunk(i), chunk(i + 1));
+  for (int step = 1; step < size(); ++step) {
+    const int i = (self + step) % size();
+    const auto [first, last] = chunkOf(elements, i);
+    copyRange(output, peer(i).output, first, last);
   }
+  const int64_t chunkBytes = (end - begin) * (bytes / elements);
+  count(2, chunkBytes * size() + bytes - chunkBytes, bytes);
   return meet(site);
 }
 
@@ -266,9 +307,7 @@ SharedMemoryGroup::SharedMemoryGroup(std::vector<int> members,
     : meeting(std::move(members), failure),
       published(static_cast<size_t>(meeting.size())) {}
 
-bool SharedMemoryGroup::allocate() {
-  return slots.allocate(2 * meeting.size() * kSlotBytes);
-}
+bool SharedMemoryGroup::allocate() { return slots.allocate(2 * setBytes()); }
 
 std::unique_ptr<Communicator> SharedMemoryGroup::join(int index) {
   return std::make_unique<SharedMemoryCommunicator>(*this, index);

@@ -8,9 +8,13 @@
 //                  two sets, by the number of the meeting, so the next write
 //                  cannot overtake a slow reader: whoever writes into a set has
 //                  been at the meeting after that where it was read.
+//   all_reduce     of small values, where the slots of all are much to read:
+//                  rank i reduces the i-th chunk of all slots into the other
+//                  set, all meet once more, and everyone reads the result once
 //   large values   all meet; rank i reduces the i-th chunk of all inputs into
-//                  its output; all meet; everyone copies the other chunks; all
-//                  meet, since outputs were read by others.
+//                  the set of slots; all meet; everyone copies the result
+//                  from there. Values larger than a set: into its output, from
+//                  where others copy it before all meet a third time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_COLLECTIVES_THREADS_SHAREDMEMORYGROUP_H
@@ -25,6 +29,13 @@
 
 namespace shardc::runtime {
 
+/// What a member has done in all_reduces.
+struct ReduceTraffic {
+  int64_t meetings = 0;
+  int64_t bytesRead = 0;    ///< of memory that others have written, or it
+  int64_t bytesWritten = 0; ///< its outputs too
+};
+
 /// What the members share; owned by the session. Every member gets one
 /// communicator, which only its thread uses.
 class SharedMemoryGroup {
@@ -32,23 +43,37 @@ public:
   /// Values up to this many bytes a rank take the short way.
   static constexpr int64_t kSlotBytes = 32 * 1024;
 
+  /// What a rank may read of the others' slots to spare a meeting.
+  static constexpr int64_t kOneMeetingBytes = 64 * 1024;
+  /// Of memory that a member adds to a set of slots. Pages that are never
+  /// written take none.
+  static constexpr int64_t kShareBytes = 64 * 1024;
+
   SharedMemoryGroup(std::vector<int> members, RunFailure &failure);
 
   /// False if there is no memory for the slots.
   [[nodiscard]] bool allocate();
   std::unique_ptr<Communicator> join(int index);
+  /// Only while that member does nothing.
+  const ReduceTraffic &traffic(int index) const {
+    return published[static_cast<size_t>(index)].traffic;
+  }
 
 private:
   friend class SharedMemoryCommunicator;
-  struct Published {
+  /// No two members write into one cache line.
+  struct alignas(64) Published {
     TensorView input;
     TensorView output;
+    ReduceTraffic traffic;
   };
   /// Into which a member writes before it comes to the next meeting.
   int nextSet() const { return static_cast<int>(meeting.round() & 1); }
   std::byte *slot(int set, int index) const {
-    return slots.data() + (set * meeting.size() + index) * kSlotBytes;
+    return slots.data() + (set * meeting.size() + index) * kShareBytes;
   }
+
+  int64_t setBytes() const { return meeting.size() * kShareBytes; }
 
   Rendezvous meeting;
   std::vector<Published> published;
