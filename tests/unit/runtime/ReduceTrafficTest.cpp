@@ -30,8 +30,8 @@ Status sum(Communicator &communicator, std::vector<float> &values) {
 TEST(ReduceTraffic, sumsAreInTheOrderOfRanksInEveryWay) {
   for (int ranks : {2, 4, 9, 33}) {
     std::vector<std::vector<float>> expected;
-    const std::vector<int64_t> sizes = {1, 65, 8000, 9000, 1, 100'000, 8000,
-                                        kLarge, 3000, 100'000, 2, 100'000};
+    const std::vector<int64_t> sizes = {
+        1, 65, 8000, 9000, 1, 100'000, 8000, kLarge, 3000, 100'000, 2, 100'000};
     for (int64_t elements : sizes) {
       expected.push_back(partOf(0, elements));
       for (int rank = 1; rank < ranks; ++rank) {
