@@ -208,6 +208,12 @@ private:
     info.setOutputName(output, out + ".scales");
     info.setCache(
         {builder.getStringAttr("write"), scales.getArgNumber(), output, 0});
+    // Of a pool that was narrowed nobody gives the wider numbers.
+    const auto given = TypeAttr::get(stored);
+    if (info.inputGiven(uses.pool.getArgNumber()))
+      info.setInputGiven(uses.pool.getArgNumber(), given);
+    if (info.outputGiven(*uses.output))
+      info.setOutputGiven(*uses.output, given);
   }
 
   func::FuncOp function;
