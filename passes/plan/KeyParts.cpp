@@ -55,10 +55,14 @@ void splitKeyParts(const Graph &graph, Plan &plan,
     const std::optional<FactorNode> parts = partsOf(graph, op);
     if (!parts)
       continue;
-    const AxisList axes =
-        withAxesOfGroups(context, graph, op, plan.ops[number]);
-    if (axes.empty() ||
-        !graph.space.size(*parts).isConstant(dist::numWays(axes)) ||
+    const auto areAsMany = [&](const AxisList &axes) {
+      return graph.space.size(*parts).isConstant(dist::numWays(axes));
+    };
+    AxisList axes = withAxesOfGroups(context, graph, op, plan.ops[number]);
+    // With fewer groups than copies there are parts for the context alone.
+    if (!areAsMany(axes))
+      axes.assign(context.begin(), context.end());
+    if (axes.empty() || !areAsMany(axes) ||
         !mayHaveParts(graph, plan, *parts, axes))
       continue;
     llvm::erase_if(plan.ops[number].splits, [&](const LeafSplit &split) {

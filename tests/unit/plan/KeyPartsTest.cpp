@@ -84,6 +84,15 @@ TEST_F(KeyParts, AreOfTheRanksOfAContext) {
             R"([{"cp"=2}, {}, {}, {}])");
 }
 
+/// Of more ranks than groups each has queries of its own, if any.
+TEST_F(KeyParts, AreOfAContextAloneBesideTooManyGroups) {
+  splitHeads(major, AxisRef{"tp", 2, 8});
+  plan::splitKeyParts(graph(), plan, {AxisRef{"cp", 1, 2}});
+  EXPECT_EQ(operand(kAttention, 1), R"([{}, {"tp"=2}, (2:"cp"=2, 8), {}])");
+  EXPECT_EQ(operand(kWrite, 0), operand(kAttention, 1));
+  EXPECT_EQ(operand(kAttention, 0), R"([{}, (2:"tp"=2, 4:"tp":(2)8), {}, {}])");
+}
+
 TEST_F(KeyParts, AreAsManyAsRanks) {
   splitHeads(major, AxisRef{"tp", 2, 4});
   const std::string before = operand(kAttention, 1);
