@@ -34,6 +34,14 @@ AxisList withAxesOfGroups(llvm::ArrayRef<dist::AxisRef> context,
   return axes;
 }
 
+/// A pool that another attention reads as well may have its parts already.
+bool hasParts(const OpPlan &decided, FactorNode parts,
+              llvm::ArrayRef<dist::AxisRef> axes) {
+  return llvm::any_of(decided.splits, [&](const LeafSplit &split) {
+    return split.leaf == parts && llvm::ArrayRef(split.axes) == axes;
+  });
+}
+
 /// Whether all that holds such keys may have a part of them.
 bool mayHaveParts(const Graph &graph, const Plan &plan, FactorNode parts,
                   llvm::ArrayRef<dist::AxisRef> axes) {
@@ -42,7 +50,8 @@ bool mayHaveParts(const Graph &graph, const Plan &plan, FactorNode parts,
     return leaf && leaf->factorClass == onnx::FactorClass::PassThrough &&
            (graph.ops[op].kind == OpKind::Attention
                 ? !plan.ops[op].isPinned
-                : plan.ops[op].mayTake(axes, parts));
+                : hasParts(plan.ops[op], parts, axes) ||
+                      plan.ops[op].mayTake(axes, parts));
   });
 }
 

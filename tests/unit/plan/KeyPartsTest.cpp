@@ -108,4 +108,44 @@ TEST_F(KeyParts, LeaveWhatAUserDecided) {
   EXPECT_EQ(operand(kAttention, 1), before);
 }
 
+/// Two attentions that read one pool, as of layers that share their keys: one head.
+class SharedKeyParts : public ParsedGraph {};
+
+TEST_F(SharedKeyParts, AreThoseOfAllWhoReadThem) {
+  parse(R"(
+    !pool = tensor<?x1x16x8xf32, #dist.value<dims = [n, 1, 16, 8]>>
+    !added = tensor<1x1x?x8xf32, #dist.value<dims = [1, 1, t, 8]>>
+    !query = tensor<1x4x?x8xf32, #dist.value<dims = [1, 4, t, 8]>>
+    !seen = tensor<2x4x?x10xf32, #dist.value<dims = [2, 4, t, 10]>>
+    !t = tensor<?xi64, #dist.value<dims = [t]>>
+    !r = tensor<?xi64, #dist.value<dims = [r]>>
+    !first = tensor<?xi64, #dist.value<dims = [r + 1]>>
+    !pages = tensor<?x?xi64, #dist.value<dims = [r, p]>>
+    !copies = tensor<?x2xi64, #dist.value<dims = [m, 2]>>
+    func.func @main(%q: !query, %pool: !pool, %k: !added, %slots: !t,
+                    %copies: !copies, %pages: !pages, %past: !r,
+                    %first: !first) -> (!seen, !seen, !pool) {
+      %w = onnx.PageWrite %pool, %k, %slots, %copies {axis = 2 : i64}
+        : (!pool, !added, !t, !copies) -> !pool
+      %s = onnx.PagedAttentionParts %q, %w, %w, %pages, %past, %first
+        {parts = 2 : i64, scale = 1.0 : f32}
+        : (!query, !pool, !pool, !pages, !r, !first) -> !seen
+      %u = onnx.PagedAttentionParts %q, %w, %w, %pages, %past, %first
+        {parts = 2 : i64, scale = 2.0 : f32}
+        : (!query, !pool, !pool, !pages, !r, !first) -> !seen
+      return %s, %u, %w : !seen, !seen, !pool
+    })");
+  plan::Plan plan(graph());
+  for (unsigned op : {1u, 2u})
+    graph().space.forEachLeaf(graph().ops[op].operands[0][1],
+                              [&](plan::FactorNode leaf, bool) {
+                                plan.ops[op].split(leaf, {{"tp", 1, 2}});
+                              });
+  plan::splitKeyParts(graph(), plan, {});
+  for (unsigned op : {0u, 1u, 2u})
+    EXPECT_EQ(plan::operandSharding(graph(), plan, op, op == 0 ? 0 : 1).str(),
+              R"([{}, {}, (2:"tp"=2, 8), {}])")
+        << op;
+}
+
 } // namespace
