@@ -394,13 +394,19 @@ private:
             dist::stageMesh(options.mesh).numRanks() > 1);
   }
 
+  /// Not where "ep" splits the batch, as it may where its size is known.
+  bool expertsShareHeads() const {
+    return options.expertMode == "tensor" ||
+           (options.expertMode == "auto" && options.planDims.empty());
+  }
+
   /// Of the axes that may share out heads.
   int64_t waysOfHeads() const {
     int64_t ways = 1;
     const dist::Mesh mesh = dist::stageMesh(options.mesh);
     for (const dist::Axis &axis : mesh.axes)
       if (axis.name != dist::kContextAxis && axis.name != dist::kStorageAxis &&
-          (axis.name != dist::kExpertAxis || options.expertMode != "batch"))
+          (axis.name != dist::kExpertAxis || expertsShareHeads()))
         ways *= axis.size;
     return ways;
   }

@@ -10,12 +10,12 @@
 
 namespace shardc::runtime {
 
-static constexpr int kMostCpus = 1 << 16; ///< a list says no more
+static constexpr int kMostListedCpus = 1 << 16; ///< a list says no more
 
 static bool readNumber(std::string_view &text, int &number) {
   const char *end = text.data() + text.size();
   const auto [next, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || number < 0 || number >= kMostCpus)
+  if (error != std::errc() || number < 0 || number >= kMostListedCpus)
     return false;
   text.remove_prefix(static_cast<size_t>(next - text.data()));
   return true;

@@ -34,8 +34,12 @@ Status runKernel(RankPlan &plan, const BoundInstruction &instruction,
   return control.hostCalls->run(*instruction.kernel, instruction.call);
 }
 
+/// Pages have places that nobody has written yet, where ranks may have anything;
+/// what goes into them was checked where it was made.
 Status checkReplicas(const RankPlan &plan, const BoundInstruction &instruction,
                      const CollectiveSite &site, const RunControl &control) {
+  if (instruction.name == "PageWrite")
+    return Status::ok();
   for (int o = 0; o < instruction.call.numOutputs; ++o)
     if (plan.isReplicated(instruction.call.outputs[o])) {
       TensorView output = instruction.call.outputs[o];

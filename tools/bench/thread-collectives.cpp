@@ -1,10 +1,10 @@
-//===- collectives.cpp - All_reduces of 2 to 64 threads -------------------===//
+//===- thread-collectives.cpp - All_reduces of 2 to 64 threads ------------===//
 //
 // What an all_reduce costs a rank: time, meetings, bytes read and written by
 // the rank with the most. Where the machine has fewer cores than ranks, the
 // counts say how it grows, and time does not.
 //
-//   build/bin/bench-collectives
+//   build/bin/bench-thread-collectives
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/collectives/threads/SharedMemoryGroup.h"
