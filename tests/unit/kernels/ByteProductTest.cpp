@@ -227,7 +227,6 @@ TEST(ByteProduct, LoopsOfEveryProcessor) {
     }
 }
 
-/// The bytes of every processor are those of the others.
 /// Of dense columns, also those that are not the fastest here, with the largest
 /// bytes: chunks of two blocks of 96 rows.
 TEST(ByteProduct, ColumnsOfEveryProcessor) {
@@ -298,6 +297,73 @@ TEST(ByteProduct, ColumnsOfEveryProcessor) {
       }
 }
 
+/// Columns do not round otherwise than the tiles of the same processor,
+/// whichever it is: rows of a step have the bits that they have in a prompt.
+TEST(ByteProduct, ColumnsOfEveryProcessorGiveTheBitsOfTiles) {
+  const int64_t blockRows = 96, blocks = 7, k = blockRows * blocks;
+  const Tensor scales = fractions({blocks, 16}, 2);
+  const Tensor zeros = Tensor::integers<float>({blocks, 16}, 3);
+  for (int bits : {4, 8}) {
+    const Fields b(bits == 4 ? artifact::ElementType_UInt4
+                             : artifact::ElementType_UInt8,
+                   16, k, 5);
+    std::vector<uint32_t> words(size_t(k / 4 * 16), 0);
+    for (int64_t l = 0; l < k; ++l)
+      for (int64_t j = 0; j < 16; ++j) {
+        const int64_t at = bits == 8 ? l : l / 8 * 8 + l % 2 * 4 + l % 8 / 2;
+        words[size_t(at / 4 * 16 + j)] |= uint32_t(b.at(j, l)) << (at % 4 * 8);
+      }
+    for (const ByteLoops *each : supportedByteLoops())
+      for (int64_t m : {1, 2, 3, 4}) {
+        const Tensor x = fractions({m, k}, 1);
+        std::vector<int8_t> bytes(size_t(m * k));
+        std::vector<float> scalesA(size_t(m * blocks)), sums(scalesA);
+        const ByteRows a = {bytes.data(), k, scalesA.data(), sums.data(),
+                            blocks};
+        for (int64_t i = 0; i < m; ++i)
+          each->quantize(x.view.as<float>() + i * k, k, blockRows, bits,
+                         {a.bytes + i * k, k, a.scales + i * blocks,
+                          a.sums + i * blocks, blocks});
+        const Tensor tiles = Tensor::filled<float>({m, 16}, 5);
+        ByteProduct product;
+        product.m = m;
+        product.n = 16;
+        product.a = a;
+        product.words = words.data();
+        product.panelStep = int64_t(words.size());
+        product.areHalves = bits == 4;
+        product.blocks = blocks;
+        product.blockWords = product.lastWords = blockRows / 4;
+        product.scales = scales.view.as<float>();
+        product.zeros = zeros.view.as<float>();
+        product.scaleStep = blocks * 16;
+        product.c = tiles.view.as<float>();
+        product.leadingC = 16;
+        each->multiply(product);
+        for (int64_t i = 0; i < m && bits == 4; ++i)
+          each->separate(a.bytes + i * k, k);
+        const Tensor columns = Tensor::filled<float>({m, 16}, 6);
+        ByteColumns direct;
+        direct.m = m;
+        direct.n = 16;
+        direct.a = a;
+        direct.columns = b.tensor.view.data;
+        direct.columnBytes = k * bits / 8;
+        direct.areHalves = bits == 4;
+        direct.blocks = blocks;
+        direct.blockChunks = blockRows * bits / 8 / ByteColumns::kChunk;
+        direct.scales = product.scales;
+        direct.zeros = product.zeros;
+        direct.c = columns.view.as<float>();
+        direct.leadingC = 16;
+        each->multiplyColumns(direct);
+        EXPECT_EQ(columns.values<float>(), tiles.values<float>())
+            << bits << " bits, " << m << " rows";
+      }
+  }
+}
+
+/// The bytes of every processor are those of the others.
 TEST(ByteProduct, RoundingOfEveryProcessor) {
   const int64_t k = 75;
   const Tensor x = fractions({k}, 1);

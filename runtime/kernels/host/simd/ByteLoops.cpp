@@ -76,6 +76,9 @@ constexpr int64_t kCarry = std::numeric_limits<int64_t>::max() / 2;
 constexpr int tilePanels(int64_t rows) { return rows == 1 ? 4 : 2; }
 template <bool> inline constexpr float kOffset = 0;
 using Bytes = __m512i;
+// Those without a mask are warned of in GCC 12.
+constexpr __mmask16 kAll = 0xffff;
+constexpr __mmask8 kAll8 = 0xff;
 [[gnu::always_inline]] inline Bytes loadBytes(const uint32_t *p) {
   return _mm512_loadu_si512(p);
 }
@@ -94,8 +97,8 @@ template <bool> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(sums);
 }
 [[gnu::always_inline]] inline Bytes repeatChunk(const int8_t *p) {
-  return _mm512_broadcast_i32x4(
-      _mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+  return _mm512_maskz_broadcast_i32x4(
+      kAll, _mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
 }
 [[gnu::always_inline]] inline Bytes loadChunks(const std::byte *const *at) {
   const auto chunk = [&](int lane) {
@@ -113,18 +116,19 @@ template <bool> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return _mm512_and_si512(bytes, _mm512_set1_epi32(0x0f0f0f0f));
 }
 [[gnu::always_inline]] inline Bytes oddHalves(Bytes bytes) {
-  return evenHalves(_mm512_srli_epi32(bytes, 4));
+  return evenHalves(_mm512_maskz_srli_epi32(kAll, bytes, 4));
 }
 [[gnu::always_inline]] inline Words sumFours(const Words (&all)[4]) {
   const auto pairs = [&](int i) {
     const __m512i a = reinterpret_cast<__m512i>(all[i]);
     const __m512i b = reinterpret_cast<__m512i>(all[i + 1]);
-    return _mm512_add_epi32(_mm512_unpacklo_epi32(a, b),
-                            _mm512_unpackhi_epi32(a, b));
+    return _mm512_add_epi32(_mm512_maskz_unpacklo_epi32(kAll, a, b),
+                            _mm512_maskz_unpackhi_epi32(kAll, a, b));
   };
   const __m512i a = pairs(0), b = pairs(2);
-  return reinterpret_cast<Words>(_mm512_add_epi32(_mm512_unpacklo_epi64(a, b),
-                                                  _mm512_unpackhi_epi64(a, b)));
+  return reinterpret_cast<Words>(
+      _mm512_add_epi32(_mm512_maskz_unpacklo_epi64(kAll8, a, b),
+                       _mm512_maskz_unpackhi_epi64(kAll8, a, b)));
 }
 #include "runtime/kernels/host/simd/ByteLoops.inc"
 } // namespace vnni4
