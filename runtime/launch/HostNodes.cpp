@@ -56,7 +56,7 @@ std::vector<HostNode> readHostNodes(const ReadText &read,
     const std::string path =
         folder + "node" + std::to_string(number) + "/cpulist";
     for (int cpu : parseCpuList(read(path).value_or("")))
-      if (std::find(allowed.begin(), allowed.end(), cpu) != allowed.end())
+      if (std::binary_search(allowed.begin(), allowed.end(), cpu))
         node.cpus.push_back(cpu);
     if (!node.cpus.empty()) // else it has memory only
       nodes.push_back(std::move(node));

@@ -28,7 +28,7 @@ struct HostNode {
 /// "0-2,8" -> {0, 1, 2, 8}; nothing where it is malformed.
 std::vector<int> parseCpuList(std::string_view text);
 
-/// Nodes with CPUs among `allowed`, according to /sys/devices/system/node as
+/// Nodes with CPUs among `allowed`, which ascend, according to /sys/devices/system/node as
 /// `read` finds it.
 std::vector<HostNode> readHostNodes(const ReadText &read,
                                     const std::vector<int> &allowed);

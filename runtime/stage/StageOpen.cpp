@@ -83,11 +83,11 @@ void Stage::findRanks() {
   for (int rank = 0; rank < numRanks(); ++rank)
     if (place.world.holds(worldRank(rank)))
       here.push_back(rank);
+  const int coreShare = shareOfCores(artifact.worldSize());
   for (size_t nth = 0; nth < here.size(); ++nth)
     ranks.push_back(std::make_unique<Rank>(
         RankPlace{artifact, options, failure, place.world, place.replica,
-                  place.stage, here[nth], nth, here.size() > 1,
-                  shareOfCores(artifact.worldSize())},
+                  place.stage, here[nth], nth, here.size() > 1, coreShare},
         programs));
 }
 

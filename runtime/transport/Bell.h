@@ -11,6 +11,7 @@
 #define SHARDC_RUNTIME_TRANSPORT_BELL_H
 
 #include "runtime/base/Futex.h"
+#include "runtime/base/PauseCore.h"
 
 namespace shardc::runtime {
 
@@ -56,11 +57,7 @@ public:
         return false;
       look();
     }
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
+    pauseCore();
     return true;
   }
 

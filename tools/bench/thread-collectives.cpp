@@ -61,13 +61,7 @@ static bool measure(int ranks, int64_t bytes) {
   if (!group.allocate())
     return false;
   const double time = timeOf(group, ranks, bytes);
-  ReduceTraffic most;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const ReduceTraffic &mine = group.traffic(rank);
-    most.meetings = std::max(most.meetings, mine.meetings);
-    most.bytesRead = std::max(most.bytesRead, mine.bytesRead);
-    most.bytesWritten = std::max(most.bytesWritten, mine.bytesWritten);
-  }
+  const ReduceTraffic most = group.mostTraffic();
   constexpr int64_t kAll = kWarmUps + kRuns;
   std::printf("| %lld | %d | %.0f | %lld | %lld | %lld |\n",
               static_cast<long long>(bytes), ranks, time,

@@ -2,6 +2,7 @@
 
 #include "runtime/base/Message.h"
 #include "runtime/base/PatientDeadline.h"
+#include "runtime/base/PauseCore.h"
 #include "runtime/collectives/WaitText.h"
 #include "runtime/launch/HostThreads.h"
 
@@ -11,14 +12,6 @@ namespace shardc::runtime {
 
 /// Longer than it takes to wake a thread, shorter than anybody notices.
 static constexpr std::chrono::microseconds kSpinTime(20);
-
-static void pauseCore() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 /// Reads files: once for all groups.
 static int coresAtStart() {

@@ -307,6 +307,17 @@ SharedMemoryGroup::SharedMemoryGroup(std::vector<int> members,
     : meeting(std::move(members), failure),
       published(static_cast<size_t>(meeting.size())) {}
 
+ReduceTraffic SharedMemoryGroup::mostTraffic() const {
+  ReduceTraffic most;
+  for (const Published &member : published) {
+    const ReduceTraffic &own = member.traffic;
+    most.meetings = std::max(most.meetings, own.meetings);
+    most.bytesRead = std::max(most.bytesRead, own.bytesRead);
+    most.bytesWritten = std::max(most.bytesWritten, own.bytesWritten);
+  }
+  return most;
+}
+
 bool SharedMemoryGroup::allocate() { return slots.allocate(2 * setBytes()); }
 
 std::unique_ptr<Communicator> SharedMemoryGroup::join(int index) {

@@ -54,10 +54,8 @@ public:
   /// False if there is no memory for the slots.
   [[nodiscard]] bool allocate();
   std::unique_ptr<Communicator> join(int index);
-  /// Only while that member does nothing.
-  const ReduceTraffic &traffic(int index) const {
-    return published[static_cast<size_t>(index)].traffic;
-  }
+  /// Of each, that of the member with the most; only while none does anything.
+  ReduceTraffic mostTraffic() const;
 
 private:
   friend class SharedMemoryCommunicator;

@@ -68,14 +68,7 @@ ReduceTraffic trafficOf(int ranks, int64_t elements) {
     });
   for (std::thread &thread : threads)
     thread.join();
-  ReduceTraffic most;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const ReduceTraffic &mine = group.traffic(rank);
-    most.meetings = std::max(most.meetings, mine.meetings);
-    most.bytesRead = std::max(most.bytesRead, mine.bytesRead);
-    most.bytesWritten = std::max(most.bytesWritten, mine.bytesWritten);
-  }
-  return most;
+  return group.mostTraffic();
 }
 
 TEST(ReduceTraffic, aRankReadsNoMoreOfMoreRanks) {
