@@ -26,3 +26,20 @@ func.func @attention(%q: !query, %k: !pool, %v: !values, %pages: !pages, %past: 
   %y = onnx.PagedAttention %q, %k, %v, %pages, %past, %first, %mask {scale = 1.0 : f32} : (!query, !pool, !values, !pages, !r, !first, !mask) -> !u
   return %y : !u
 }
+
+// CHECK-LABEL: func.func @parts(
+// CHECK: onnx.PagedAttentionParts %arg0, %arg1, %arg2, %arg3, %arg4, %arg5, %arg6 {{.*}} -> tensor<2x4x?x8xf32, #dist.value<dims = [2, 4, t, 8]>>
+func.func @parts(%q: !query, %k: !pool, %v: !values, %pages: !pages, %past: !r, %first: !first, %mask: !mask) -> (!u) {
+  %y = onnx.PagedAttentionParts %q, %k, %v, %pages, %past, %first, %mask {parts = 2 : i64, scale = 1.0 : f32} : (!query, !pool, !values, !pages, !r, !first, !mask) -> !u
+  return %y : !u
+}
+
+!seen = tensor<2x4x?x8xf32, #dist.value<dims = [2, 4, t, 8]>>
+!sinks = tensor<4xf32>
+// The type of the values is told: what was seen is in f32 whatever they are in.
+// CHECK-LABEL: func.func @merged(
+// CHECK: onnx.MergeAttention %arg0, %arg1 {{.*}} -> tensor<1x4x?x6xf16, #dist.value<dims = [1, 4, t, 6]>>
+func.func @merged(%seen: !seen, %sinks: !sinks) -> (tensor<*xf16>) {
+  %y = onnx.MergeAttention %seen, %sinks : (!seen, !sinks) -> tensor<*xf16>
+  return %y : tensor<*xf16>
+}
