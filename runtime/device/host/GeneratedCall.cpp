@@ -10,8 +10,6 @@ namespace shardc::runtime {
 namespace {
 
 constexpr size_t kMaxOperands = artifact::kMaxGeneratedOperands;
-/// Less than this many elements for each thread is not worth waking it.
-constexpr int64_t kElementsPerThread = 32768;
 
 /// Rows [first, end) of all, counted over all dims.
 void runRows(const GeneratedKernel &kernel, const RowSpace &space,
@@ -72,9 +70,7 @@ Status runGenerated(const KernelCall &call) {
   const bool isOneRow = space.rank == 0 && !kernel.form.mixesColumns;
   const int64_t units =
       isOneRow ? space.columns / artifact::kGeneratedWidth + 1 : space.rows();
-  const int64_t wanted = rows * space.columns / kElementsPerThread;
-  const int64_t threads =
-      std::clamp<int64_t>(std::min(wanted, units), 1, host::kernelThreads());
+  const int64_t threads = host::threadsFor(units, rows * space.columns);
   auto *scratch = reinterpret_cast<float *>(call.scratch);
   const int64_t own = artifact::scratchFloats(kernel.form.slots, space.columns);
   const auto part = [&](int64_t thread) {
@@ -87,13 +83,7 @@ Status runGenerated(const KernelCall &call) {
     else
       runRows(kernel, space, first, end, scratch + own * thread);
   };
-  if (threads == 1) {
-    part(0);
-    return Status::ok();
-  }
-#pragma omp parallel for num_threads(static_cast<int>(threads))
-  for (int64_t thread = 0; thread < threads; ++thread)
-    part(thread);
+  host::forEachPart(threads, part);
   return Status::ok();
 }
 

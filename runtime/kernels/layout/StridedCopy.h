@@ -27,6 +27,8 @@ public:
 
   /// Copies between views of the same strides that start at other addresses.
   void operator()(std::byte *to, const std::byte *from) const;
+  /// The same, where it is worth that, on all threads of the rank.
+  void onThreads(std::byte *to, const std::byte *from) const;
 
 private:
   static TensorView broadcastOf(TensorView view) {

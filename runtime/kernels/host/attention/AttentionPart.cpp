@@ -30,8 +30,8 @@ Status addPart(AttentionRun<T> &attention, const KernelCall &call) {
            row * view.strides[along];
   };
   return attention.run(
-      reinterpret_cast<Acc *>(call.scratch),
-      [&](int64_t b, int64_t h, int64_t first, int64_t count) {
+      reinterpret_cast<Acc *>(call.scratch), 0,
+      [&](int64_t b, int64_t h, int64_t first, int64_t count, Acc *) {
         const TileState<Acc> tile = {
             at(values, b, h, first),
             std::max<int64_t>(count > 1 ? values.strides[along] : columns, 1),
@@ -57,7 +57,7 @@ int64_t scratchOfPart(const KernelCall &call) {
   return dispatchBytes(FloatTypes(), call.inputs[0].element, kPart,
                        [&](auto tag) {
                          using T = typename decltype(tag)::Type;
-                         return AttentionRun<T>(call).scratchElements() *
+                         return AttentionRun<T>(call).scratchElements(0) *
                                 static_cast<int64_t>(sizeof(Accumulator<T>));
                        });
 }

@@ -18,6 +18,10 @@
 // The pieces of keys lie one after the other (KeysInOrder), or in pages
 // (PagedRows.h); those that are not stored as numbers are loaded one by one.
 //
+// Tiles of queries are shared out to the threads of the rank, a copy of the run
+// to each with scratch of its own. A tile sees the same keys in the same order
+// whoever computes it.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_ATTENTIONRUN_H
 #define SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_ATTENTIONRUN_H
@@ -26,6 +30,7 @@
 #include "runtime/kernels/StridedLoop.h"
 #include "runtime/kernels/attention/AttentionChecks.h"
 #include "runtime/kernels/attention/AttentionRows.h"
+#include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/attention/AttentionOperands.h"
 #include "runtime/kernels/host/product/MatrixProduct.h"
 #include "runtime/kernels/host/reduce/SoftmaxRow.h"
@@ -33,6 +38,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 
 namespace shardc::runtime::host {
 
@@ -109,8 +115,9 @@ template <typename T, typename AllKeys = KeysInOrder> class AttentionRun {
   using KeyNumber = typename KeyNumberOf<T, AllKeys>::Type;
 
 public:
+  /// `isPart`: of a call whose parts run at the same time already.
   AttentionRun(const KernelCall &call, const AttentionInputs &inputs,
-               const AllKeys &keys, int64_t causalOffset)
+               const AllKeys &keys, int64_t causalOffset, bool isPart = false)
       : q(inputs.q), k(inputs.k), v(inputs.v), mask(inputs.mask),
         group(k.dims[1] == 0 ? 0 : q.dims[1] / k.dims[1]),
         queries(call, "query_pieces", q.dims[2]), keys(keys),
@@ -119,7 +126,7 @@ public:
         keyTile(std::clamp<int64_t>(k.dims[2], 1, kKeyTile)),
         tileRows(std::min(kQueryTile, rowDim == 1 ? group : q.dims[2])),
         operands(q, k, v, tileRows, keyTile, call.intOr("split_rows", 0) != 0),
-        causalOffset(causalOffset) {
+        causalOffset(causalOffset), isPart(isPart) {
     scale = Acc(call.floatOr("scale", 1.0 / std::sqrt(double(q.dims[3]))));
     softcap = Acc(call.floatOr("softcap", 0.0));
     isCausal = call.intOr("is_causal", 0) != 0;
@@ -134,28 +141,34 @@ public:
   int rowsAlong() const { return rowDim; }
   int64_t rowsOfTile() const { return tileRows; }
 
-  int64_t scratchElements() const {
-    return tileRows * keyTile + operands.scratchElements() +
-           packedSize<T>(layoutQ);
+  /// With `more` for each thread.
+  int64_t scratchElements(int64_t more) const {
+    return threads() * scratchOfThread(more);
   }
 
-  /// begin(b, h, row, count) gives the state of a tile of rows, end(b, h, row,
-  /// count, state) takes it back.
+  /// begin(b, h, row, count, own) gives the state of a tile of rows, `own` being
+  /// `more` elements of the thread; end(b, h, row, count, state) takes it back.
   template <typename Begin, typename End>
-  Status run(Acc *scratch, Begin begin, End end) {
-    scores = scratch;
-    packedQ = scores + tileRows * keyTile;
-    Acc *rest = packedQ + packedSize<T>(layoutQ);
-    for (int64_t b = 0; b < q.dims[0]; ++b)
-      for (int64_t head = 0; head < k.dims[1]; ++head) {
-        operands.setHead(
-            k.as<KeyNumber>() + b * k.strides[0] + head * k.strides[1],
-            v.as<KeyNumber>() + b * v.strides[0] + head * v.strides[1], rest);
-        const int64_t last = (head + 1) * group;
-        for (int64_t h = head * group; h < last; h += rowDim == 1 ? group : 1)
-          SHARDC_RETURN_IF_ERROR(runHead(b, h, begin, end));
-      }
-    return Status::ok();
+  Status run(Acc *scratch, int64_t more, Begin begin, End end) const {
+    return shareOut(
+        tilesOfHead() * heads() * q.dims[0], threads(),
+        [&](int64_t thread) {
+          AttentionRun own = *this;
+          own.scores = scratch + thread * scratchOfThread(more);
+          return own;
+        },
+        [&](AttentionRun &own, int64_t tile) {
+          Rows rows = own.rowsOf(tile);
+          own.setHead(rows);
+          rows.queries = asMatrix(attentionLayout(q, rows.count, rowDim),
+                                  q.as<T>() + own.offsetIn(q, rows),
+                                  own.scores + tileRows * keyTile);
+          rows.state = begin(rows.b, rows.h, rows.first, rows.count,
+                             own.scores + scratchOfThread(0));
+          SHARDC_RETURN_IF_ERROR(own.seeAll(rows));
+          end(rows.b, rows.h, rows.first, rows.count, rows.state);
+          return Status::ok();
+        });
   }
 
 private:
@@ -170,28 +183,67 @@ private:
     TileState<Acc> state;
   };
 
-  template <typename Begin, typename End>
-  Status runHead(int64_t b, int64_t h, Begin begin, End end) {
-    int64_t first = 0;
-    for (int piece = 0; piece < queries.count(); ++piece) {
-      const int64_t size = queries.size(piece) * (rowDim == 1 ? group : 1);
-      for (int64_t row = 0; row < size; row += kQueryTile) {
-        Rows rows{b,
-                  h,
-                  first + row,
-                  std::min(kQueryTile, size - row),
-                  queries.place(piece) + causalOffset + (rowDim == 1 ? 0 : row),
-                  {},
-                  {}};
-        rows.queries = asMatrix(attentionLayout(q, rows.count, rowDim),
-                                q.as<T>() + offsetIn(q, rows), packedQ);
-        rows.state = begin(b, h, rows.first, rows.count);
-        SHARDC_RETURN_IF_ERROR(seeAll(rows));
-        end(b, h, rows.first, rows.count, rows.state);
-      }
-      first += size;
+  /// Of queries, or of those that share a key where these are the rows.
+  int64_t heads() const { return rowDim == 1 ? k.dims[1] : q.dims[1]; }
+  int64_t rowsOfPiece(int piece) const {
+    return queries.size(piece) * (rowDim == 1 ? group : 1);
+  }
+  int64_t tilesOfPiece(int piece) const {
+    return (rowsOfPiece(piece) + kQueryTile - 1) / kQueryTile;
+  }
+  int64_t tilesOfHead() const {
+    int64_t tiles = 0;
+    for (int piece = 0; piece < queries.count(); ++piece)
+      tiles += tilesOfPiece(piece);
+    return tiles;
+  }
+
+  /// Each key is an element that is read, and so is what eight queries make of it.
+  int64_t threads() const {
+    if (isPart)
+      return 1;
+    const int64_t keys = k.dims[2] * (q.dims[3] + v.dims[3]) * q.dims[0];
+    return threadsFor(tilesOfHead() * heads() * q.dims[0],
+                      keys * (k.dims[1] + q.dims[1] * q.dims[2] / 8));
+  }
+  int64_t scratchOfThread(int64_t more) const {
+    return tileRows * keyTile + packedSize<T>(layoutQ) +
+           operands.scratchElements() + more;
+  }
+
+  /// Tile number `tile` of all, heads being outside of the tiles of a head.
+  Rows rowsOf(int64_t tile) const {
+    const int64_t ofHead = tilesOfHead(), head = tile / ofHead % heads();
+    Rows rows{tile / ofHead / heads(),
+              head * (rowDim == 1 ? group : 1),
+              0,
+              0,
+              0,
+              {},
+              {}};
+    int64_t at = tile % ofHead;
+    int piece = 0;
+    for (; at >= tilesOfPiece(piece); ++piece) {
+      at -= tilesOfPiece(piece);
+      rows.first += rowsOfPiece(piece);
     }
-    return Status::ok();
+    const int64_t row = at * kQueryTile;
+    rows.first += row;
+    rows.count = std::min(kQueryTile, rowsOfPiece(piece) - row);
+    rows.place = queries.place(piece) + causalOffset + (rowDim == 1 ? 0 : row);
+    return rows;
+  }
+
+  /// What was packed of a head serves all of its tiles.
+  void setHead(const Rows &rows) {
+    const int64_t head = rows.b * k.dims[1] + rows.h / group;
+    if (std::exchange(headAtHand, head) == head)
+      return;
+    const int64_t kv = rows.h / group;
+    operands.setHead(
+        k.as<KeyNumber>() + rows.b * k.strides[0] + kv * k.strides[1],
+        v.as<KeyNumber>() + rows.b * v.strides[0] + kv * v.strides[1],
+        scores + tileRows * keyTile + packedSize<T>(layoutQ));
   }
 
   int64_t offsetIn(const TensorView &view, const Rows &rows) const {
@@ -310,9 +362,11 @@ private:
   Acc scale, softcap;
   bool isCausal;
   const int64_t causalOffset;
+  const bool isPart;
   int64_t window;
   MatrixLayout layoutQ;
-  Acc *scores = nullptr, *packedQ = nullptr;
+  Acc *scores = nullptr; ///< of a thread; packed queries and a head behind them
+  int64_t headAtHand = -1;
 };
 
 } // namespace shardc::runtime::host

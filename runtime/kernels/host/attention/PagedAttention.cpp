@@ -19,28 +19,46 @@ constexpr char kName[] = "PagedAttention";
 
 template <typename T, typename Pages>
 auto wholeAttentionOf(const KernelCall &call, const Pages &pages,
-                      const RowViews &views, const KeysInPages &keys,
+                      const TileViews &views, const KeysInPages &keys,
                       int64_t past) {
   using Keys = decltype(pages.of(keys));
   return WholeAttention<T, Keys>(
       attentionOf<T>(call, pages, views, keys, past), views.y,
-      hasInput(call, kPagedSinks) ? &call.inputs[kPagedSinks] : nullptr,
-      zeroRowsOf(call));
+      hasInput(call, kPagedSinks) ? &views.sinks : nullptr, zeroRowsOf(call));
+}
+
+template <typename T> int64_t scratchOfThread(const KernelCall &call) {
+  const KeysInPages none(call, PagePlaces::of(call, call.inputs[kKeys].dims[2]),
+                         0, 0);
+  return mostOfTiles(call, [&](const TileViews &views) {
+    return withPages<T>(call, PoolViews::all(call, 0), nullptr,
+                        [&](const auto &pages, std::byte *) {
+                          return pages.scratchBytes() +
+                                 wholeAttentionOf<T>(call, pages, views, none,
+                                                     0)
+                                     .scratchBytes();
+                        });
+  });
 }
 
 template <typename T>
 Status runRows(const KernelCall &call, const PagedRows &rows) {
-  return withPages<T>(call, PoolViews::all(call), [&](const auto &pages) {
-    return rows.forEach(
-        [&](const RowViews &views, const KeysInPages &keys, int64_t past) {
-          return wholeAttentionOf<T>(call, pages, views, keys, past)
-              .run(call.scratch + pages.scratchBytes());
-        },
-        [&](int64_t begin, int64_t count) {
-          const TensorView none = rowsOf(call.outputs[0], 2, begin, count);
-          StridedCopy{none}(none.data, kZeroElement);
-        });
-  });
+  const int64_t ofThread = scratchOfThread<T>(call);
+  return rows.forEach(
+      [&](const PagedTile &tile, const KeysInPages &keys, int64_t thread) {
+        return withPages<T>(call, PoolViews::all(call, tile.head),
+                            call.scratch + thread * ofThread,
+                            [&](const auto &pages, std::byte *scratch) {
+                              const TileViews views(call, tile);
+                              return wholeAttentionOf<T>(call, pages, views,
+                                                         keys, tile.past)
+                                  .run(scratch);
+                            });
+      },
+      [&](int64_t begin, int64_t count) {
+        const TensorView none = rowsOf(call.outputs[0], 2, begin, count);
+        StridedCopy{none}(none.data, kZeroElement);
+      });
 }
 
 Status run(const KernelCall &call) {
@@ -54,30 +72,13 @@ Status run(const KernelCall &call) {
                   });
 }
 
-/// Of a row with one query, or with all.
-template <typename T, typename Pages>
-int64_t mostScratchBytes(const KernelCall &call, const Pages &pages) {
-  const int64_t queries = call.inputs[kQuery].dims[2];
-  const KeysInPages none(call, PagePlaces::of(call, call.inputs[kKeys].dims[2]),
-                         0, 0);
-  int64_t most = 0;
-  for (int64_t count : {std::min<int64_t>(queries, 1), queries}) {
-    const RowViews views(call, 0, 0, count);
-    most = std::max(
-        most, wholeAttentionOf<T>(call, pages, views, none, 0).scratchBytes());
-  }
-  return pages.scratchBytes() + most;
-}
-
 int64_t scratchBytes(const KernelCall &call) {
   if (!checkPagedAttention(call).isOk())
     return 0; // run reports it
   return dispatchBytes(
       FloatTypes(), call.inputs[kQuery].element, kName, [&](auto tag) {
-        using T = typename decltype(tag)::Type;
-        return withPages<T>(call, PoolViews::all(call), [&](const auto &pages) {
-          return mostScratchBytes<T>(call, pages);
-        });
+        return kernelThreads() *
+               scratchOfThread<typename decltype(tag)::Type>(call);
       });
 }
 

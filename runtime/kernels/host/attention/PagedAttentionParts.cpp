@@ -21,10 +21,17 @@ struct PartOfCall {
   PartOfCall(const KernelCall &call, int64_t part)
       : places(PagePlaces::of(call, call.inputs[kKeys].dims[2])
                    .part(part, call.outputs[0].dims[0])),
-        pool(call, part * places.here, places.here) {}
+        call(call), first(part * places.here) {}
+
+  PoolViews pool(int64_t head) const {
+    return {call, head, first, places.here};
+  }
 
   const PagePlaces places;
-  const PoolViews pool;
+
+private:
+  const KernelCall &call;
+  const int64_t first;
 };
 
 /// Where the state of each row of a tile is, in a view [h, t, e + 2].
@@ -63,36 +70,57 @@ void seeNothing(const TensorView &seen, int64_t part, int64_t begin,
   }
 }
 
+template <typename T>
+int64_t scratchOfThread(const KernelCall &call, const PartOfCall &part) {
+  const KeysInPages none(call, part.places, 0, 0);
+  return mostOfTiles(call, [&](const TileViews &views) {
+    return withPages<T>(
+        call, part.pool(0), nullptr, [&](const auto &pages, std::byte *) {
+          return pages.scratchBytes() +
+                 attentionOf<T>(call, pages, views, none, 0)
+                         .scratchElements(0) *
+                     static_cast<int64_t>(sizeof(Accumulator<T>));
+        });
+  });
+}
+
 template <typename T, typename Pages>
-Status runPart(const KernelCall &call, int64_t number, const PagePlaces &places,
-               const Pages &pages) {
+Status runTile(const TileViews &views, const AttentionRun<T, Pages> &attention,
+               int64_t part, std::byte *scratch) {
   using Acc = Accumulator<T>;
-  const PagedRows rows(call, kName, places);
+  const SeenOfPart<Acc> seen(views.y, part, attention.rowsAlong());
+  return attention.run(
+      reinterpret_cast<Acc *>(scratch), 0,
+      [&](int64_t, int64_t head, int64_t first, int64_t count, Acc *) {
+        return seen.tile(head, first, count);
+      },
+      [](int64_t, int64_t, int64_t, int64_t, const TileState<Acc> &) {});
+}
+
+template <typename T> Status runPart(const KernelCall &call, int64_t number) {
+  const PartOfCall part(call, number);
+  const PagedRows rows(call, kName, part.places);
   SHARDC_RETURN_IF_ERROR(rows.check());
+  const int64_t ofThread = scratchOfThread<T>(call, part);
   return rows.forEach(
-      [&](const RowViews &views, const KeysInPages &keys, int64_t past) {
-        auto attention = attentionOf<T>(call, pages, views, keys, past);
-        const SeenOfPart<Acc> seen(views.y, number, attention.rowsAlong());
-        return attention.run(
-            reinterpret_cast<Acc *>(call.scratch + pages.scratchBytes()),
-            [&](int64_t, int64_t head, int64_t first, int64_t count) {
-              return seen.tile(head, first, count);
-            },
-            [](int64_t, int64_t, int64_t, int64_t, const TileState<Acc> &) {});
+      [&](const PagedTile &tile, const KeysInPages &keys, int64_t thread) {
+        return withPages<T>(
+            call, part.pool(tile.head), call.scratch + thread * ofThread,
+            [&](const auto &pages, std::byte *scratch) {
+              const TileViews views(call, tile);
+              return runTile(
+                  views, attentionOf<T>(call, pages, views, keys, tile.past),
+                  number, scratch);
+            });
       },
       [&](int64_t begin, int64_t count) {
-        seeNothing<Acc>(call.outputs[0], number, begin, count);
+        seeNothing<Accumulator<T>>(call.outputs[0], number, begin, count);
       });
 }
 
 template <typename T> Status runParts(const KernelCall &call) {
-  for (int64_t number = 0; number < call.outputs[0].dims[0]; ++number) {
-    const PartOfCall part(call, number);
-    SHARDC_RETURN_IF_ERROR(
-        withPages<T>(call, part.pool, [&](const auto &pages) {
-          return runPart<T>(call, number, part.places, pages);
-        }));
-  }
+  for (int64_t number = 0; number < call.outputs[0].dims[0]; ++number)
+    SHARDC_RETURN_IF_ERROR(runPart<T>(call, number));
   return Status::ok();
 }
 
@@ -103,32 +131,13 @@ Status run(const KernelCall &call) {
       [&](auto tag) { return runParts<typename decltype(tag)::Type>(call); });
 }
 
-/// Of a row with one query, or with all.
-template <typename T, typename Pages>
-int64_t mostScratchBytes(const KernelCall &call, const PagePlaces &places,
-                         const Pages &pages) {
-  const int64_t queries = call.inputs[kQuery].dims[2];
-  const KeysInPages none(call, places, 0, 0);
-  int64_t most = 0;
-  for (int64_t count : {std::min<int64_t>(queries, 1), queries}) {
-    const RowViews views(call, 0, 0, count);
-    most = std::max(
-        most, attentionOf<T>(call, pages, views, none, 0).scratchElements());
-  }
-  return pages.scratchBytes() +
-         most * static_cast<int64_t>(sizeof(Accumulator<T>));
-}
-
 int64_t scratchBytes(const KernelCall &call) {
   if (!checkPagedAttentionParts(call).isOk() || call.outputs[0].dims[0] == 0)
     return 0; // run reports it
-  const PartOfCall part(call, 0);
   return dispatchBytes(
       FloatTypes(), call.inputs[kQuery].element, kName, [&](auto tag) {
-        using T = typename decltype(tag)::Type;
-        return withPages<T>(call, part.pool, [&](const auto &pages) {
-          return mostScratchBytes<T>(call, part.places, pages);
-        });
+        return kernelThreads() * scratchOfThread<typename decltype(tag)::Type>(
+                                     call, PartOfCall(call, 0));
       });
 }
 

@@ -1,7 +1,8 @@
 //===- PagedRows.h - Rows of a step, and their keys in pages --------------===//
 //
 // What PagedAttention and PagedAttentionParts see of a call: the keys of a row
-// are a piece a page, of the places that are here.
+// are a piece a page, of the places that are here. A tile of a row's queries and
+// a key head make a part of the work, whatever else is in the step.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_ATTENTION_PAGEDROWS_H
@@ -69,19 +70,30 @@ inline TensorView rowsOf(TensorView view, int dim, int64_t begin,
   return view;
 }
 
-/// What a row reads and writes of all.
-struct RowViews {
-  RowViews(const KernelCall &call, int64_t row, int64_t begin, int64_t count)
-      : q(rowsOf(call.inputs[kQuery], 2, begin, count)),
-        y(rowsOf(call.outputs[0], 2, begin, count)) {
+/// Queries [begin, begin + count) of all, of a row, that see one key head.
+struct PagedTile {
+  int64_t row, head, begin, count;
+  int64_t past; ///< keys before the first of them
+};
+
+/// What a tile reads and writes of all.
+struct TileViews {
+  TileViews(const KernelCall &call, const PagedTile &tile)
+      : group(call.inputs[kQuery].dims[1] /
+              std::max<int64_t>(call.inputs[kKeys].dims[1], 1)),
+        q(partOf(call.inputs[kQuery], tile)), y(partOf(call.outputs[0], tile)) {
+    if (hasInput(call, kPagedSinks))
+      sinks = rowsOf(call.inputs[kPagedSinks], 0, tile.head * group, group);
     if (!hasInput(call, kPagedMask))
       return;
     hasMask = true;
     mask = call.inputs[kPagedMask];
     if (mask.dims[0] != 1)
-      mask = rowsOf(mask, 0, row, 1);
+      mask = rowsOf(mask, 0, tile.row, 1);
+    if (mask.dims[1] != 1)
+      mask = rowsOf(mask, 1, tile.head * group, group);
     if (mask.dims[2] != 1)
-      mask = rowsOf(mask, 2, begin, count);
+      mask = rowsOf(mask, 2, tile.begin, tile.count);
     for (int d : {1, 2})
       if (mask.dims[d] == 1) {
         mask.dims[d] = q.dims[d];
@@ -89,8 +101,15 @@ struct RowViews {
       }
   }
 
-  TensorView q, y, mask;
+  const int64_t group; ///< query heads of a key head
+  TensorView q, y, mask, sinks;
   bool hasMask = false;
+
+private:
+  TensorView partOf(const TensorView &view, const PagedTile &tile) const {
+    return rowsOf(rowsOf(view, 1, tile.head * group, group), 2, tile.begin,
+                  tile.count);
+  }
 };
 
 /// The rows of a step: row i has queries first[i] to first[i + 1].
@@ -124,25 +143,48 @@ public:
     return Status::ok();
   }
 
-  /// Calls see(views, keys, past) for each row that has queries, and
-  /// skip(begin, count) for those of no row, before and behind all others.
+  /// Calls see(tile, keys of its row, thread) for each tile on the threads of
+  /// the rank, and skip(begin, count) for queries of no row, before and behind
+  /// all others.
   template <typename See, typename Skip>
   Status forEach(See see, Skip skip) const {
-    const int64_t rows = past.dims[0];
+    const int64_t rows = past.dims[0], queries = call.inputs[kQuery].dims[2];
     if (firstOf(0) > 0)
       skip(int64_t(0), firstOf(0));
-    for (int64_t row = 0; row < rows; ++row) {
-      const int64_t begin = firstOf(row), count = firstOf(row + 1) - begin;
-      if (count > 0)
-        SHARDC_RETURN_IF_ERROR(
-            see(RowViews(call, row, begin, count), keysOf(row), pastOf(row)));
-    }
-    if (const int64_t end = firstOf(rows); end < call.inputs[kQuery].dims[2])
-      skip(end, call.inputs[kQuery].dims[2] - end);
-    return Status::ok();
+    if (const int64_t end = firstOf(rows); end < queries)
+      skip(end, queries - end);
+    const int64_t heads = call.inputs[kKeys].dims[1];
+    const int64_t tilesOfRow = (queries + kQueryTile - 1) / kQueryTile;
+    return shareOut(
+        rows * heads * tilesOfRow, threads(),
+        [](int64_t thread) { return thread; },
+        [&](int64_t thread, int64_t number) {
+          const int64_t row = number / tilesOfRow / heads;
+          const int64_t before = number % tilesOfRow * kQueryTile;
+          const int64_t begin = firstOf(row) + before;
+          if (begin >= firstOf(row + 1))
+            return Status::ok();
+          return see(PagedTile{row, number / tilesOfRow % heads, begin,
+                               std::min(kQueryTile, firstOf(row + 1) - begin),
+                               pastOf(row) + before},
+                     keysOf(row), thread);
+        });
   }
 
 private:
+  /// Each key is an element that is read, and so is what eight queries make of it.
+  int64_t threads() const {
+    const TensorView &q = call.inputs[kQuery], &k = call.inputs[kKeys];
+    int64_t tiles = 0, elements = 0;
+    for (int64_t row = 0; row < past.dims[0]; ++row) {
+      const int64_t count = firstOf(row + 1) - firstOf(row);
+      tiles += (count + kQueryTile - 1) / kQueryTile * k.dims[1];
+      if (count > 0)
+        elements += (pastOf(row) + count) * (k.dims[1] + q.dims[1] * count / 8);
+    }
+    return threadsFor(tiles,
+                      elements * (k.dims[3] + call.inputs[kValues].dims[3]));
+  }
   int64_t pastOf(int64_t row) const { return readPast[row * past.strides[0]]; }
   int64_t firstOf(int64_t row) const {
     return readFirst[row * first.strides[0]];

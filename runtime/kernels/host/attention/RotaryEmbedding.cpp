@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/attention/RotaryLayout.h"
+#include "runtime/kernels/host/ThreadedLoop.h"
 
 namespace shardc::runtime::host {
 namespace {
@@ -46,7 +47,7 @@ Status run(const KernelCall &call) {
                             perHead(cos, x.dims[1]), perHead(sin, x.dims[1]));
   return dispatch(FloatTypes(), x.element, kName, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    forEachIndex(heads, [&](const int64_t (&at)[4]) {
+    forEachIndexOnThreads(heads, layout.size, [&](const int64_t (&at)[4]) {
       rotateHead(layout, out.as<T>() + at[0], x.as<T>() + at[1],
                  cos.as<T>() + at[2], sin.as<T>() + at[3]);
     });

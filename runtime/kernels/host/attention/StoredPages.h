@@ -13,19 +13,20 @@
 
 namespace shardc::runtime::host {
 
-/// Some of the places of a call's pages, or all.
+/// Of a key head some of the places of a call's pages, or all.
 struct PoolViews {
   /// Places [begin, begin + count) of those that are here.
-  PoolViews(const KernelCall &call, int64_t begin, int64_t count) {
+  PoolViews(const KernelCall &call, int64_t head, int64_t begin,
+            int64_t count) {
     for (const auto &[view, input] :
          {std::pair(&keys, kKeys), std::pair(&values, kValues),
           std::pair(&keyScales, kKeyScales),
           std::pair(&valueScales, kValueScales)})
       if (hasInput(call, input))
-        *view = rowsOf(call.inputs[input], 2, begin, count);
+        *view = rowsOf(rowsOf(call.inputs[input], 1, head, 1), 2, begin, count);
   }
-  static PoolViews all(const KernelCall &call) {
-    return {call, 0, call.inputs[kKeys].dims[2]};
+  static PoolViews all(const KernelCall &call, int64_t head) {
+    return {call, head, 0, call.inputs[kKeys].dims[2]};
   }
 
   TensorView keys, values, keyScales, valueScales; ///< scales may be absent
@@ -126,24 +127,42 @@ public:
   const TensorView keys, values; ///< as attention reads them
 };
 
-/// Calls body with the pages of a call for queries of type T.
+/// Calls body with the pages of a call for queries of type T, and with what is
+/// left of the scratch.
 template <typename T, typename Body>
-auto withPages(const KernelCall &call, const PoolViews &pool, Body &&body) {
-  if (hasInput(call, kKeyScales))
-    return body(RoundedPages<Accumulator<T>>(pool, call.scratch));
-  return body(PlainPages(pool));
+auto withPages(const KernelCall &call, const PoolViews &pool,
+               std::byte *scratch, Body &&body) {
+  if (hasInput(call, kKeyScales)) {
+    const RoundedPages<Accumulator<T>> pages(pool, scratch);
+    return body(pages, scratch + pages.scratchBytes());
+  }
+  return body(PlainPages(pool), scratch);
 }
 
-/// Attention of a row's queries to its keys.
+/// Attention of a tile's queries to the keys of its row.
 template <typename T, typename Pages>
 auto attentionOf(const KernelCall &call, const Pages &pages,
-                 const RowViews &views, const KeysInPages &keys, int64_t past) {
+                 const TileViews &views, const KeysInPages &keys,
+                 int64_t past) {
   auto ofRow = pages.of(keys);
   return AttentionRun<T, decltype(ofRow)>(
       call,
       {views.q, pages.keys, pages.values,
        views.hasMask ? &views.mask : nullptr},
-      ofRow, past);
+      ofRow, past, /*isPart=*/true);
+}
+
+/// The most that bytes(views) says of any tile of a call: queries of one are
+/// rows by themselves, or the heads that share a key are.
+template <typename Bytes>
+int64_t mostOfTiles(const KernelCall &call, Bytes bytes) {
+  int64_t most = 0;
+  for (int64_t count : {int64_t(1), kQueryTile})
+    most = std::max(
+        most,
+        bytes(TileViews(
+            call, {0, 0, 0, std::min(count, call.inputs[kQuery].dims[2]), 0})));
+  return alignBuffer(most);
 }
 
 } // namespace shardc::runtime::host

@@ -26,20 +26,17 @@ public:
                        zeroRowsOf(call, call.inputs[1])) {}
 
   int64_t scratchBytes() const {
-    return (attention.scratchElements() +
-            attention.rowsOfTile() * (y.dims[3] + 2)) *
+    return attention.scratchElements(stateElements()) *
            static_cast<int64_t>(sizeof(Acc));
   }
 
-  Status run(std::byte *scratch) {
+  Status run(std::byte *scratch) const {
     const int64_t columns = y.dims[3];
-    Acc *stats = reinterpret_cast<Acc *>(scratch);
-    Acc *values = stats + 2 * attention.rowsOfTile();
-    const TileState<Acc> tile = {values, std::max<int64_t>(columns, 1), stats,
-                                 2};
     return attention.run(
-        values + attention.rowsOfTile() * columns,
-        [&](int64_t, int64_t, int64_t, int64_t count) {
+        reinterpret_cast<Acc *>(scratch), stateElements(),
+        [&](int64_t, int64_t, int64_t, int64_t count, Acc *own) {
+          const TileState<Acc> tile = {own + 2 * attention.rowsOfTile(),
+                                       std::max<int64_t>(columns, 1), own, 2};
           for (int64_t i = 0; i < count; ++i)
             tile.row(i).clear(columns);
           return tile;
@@ -52,6 +49,11 @@ public:
   }
 
 private:
+  /// Of a tile.
+  int64_t stateElements() const {
+    return attention.rowsOfTile() * (y.dims[3] + 2);
+  }
+
   void write(const RowState<Acc> &row, int64_t b, int64_t h, int64_t at) const {
     const int along = attention.rowsAlong();
     T *to =

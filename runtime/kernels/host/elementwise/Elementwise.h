@@ -2,14 +2,15 @@
 //
 // Views have equal dims; broadcasting is a stride of 0. The output may be one
 // of the inputs, element for element, which `ivdep` allows: no iteration reads
-// what another one wrote.
+// what another one wrote. Nor does any part of them: these are on the threads of
+// the rank.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_ELEMENTWISE_ELEMENTWISE_H
 #define SHARDC_RUNTIME_KERNELS_HOST_ELEMENTWISE_ELEMENTWISE_H
 
 #include "runtime/kernels/StorageTypes.h"
-#include "runtime/kernels/StridedLoop.h"
+#include "runtime/kernels/host/ThreadedLoop.h"
 
 #include <cstdint>
 
@@ -20,7 +21,7 @@ template <typename Out, typename In, typename Fn>
 void mapUnary(const TensorView &out, const TensorView &x, Fn fn) {
   const auto nest = nestOf(out, x);
   const int64_t so = nest.innerStride(0), sx = nest.innerStride(1);
-  forEachRow(nest, [&](const int64_t (&at)[2], int64_t count) {
+  forEachRowOnThreads(nest, [&](const int64_t (&at)[2], int64_t count) {
     Out *o = out.as<Out>() + at[0];
     const In *a = x.as<In>() + at[1];
     if (so == 1 && sx == 1) {
@@ -41,7 +42,7 @@ void mapBinary(const TensorView &out, const TensorView &x, const TensorView &y,
   const auto nest = nestOf(out, x, y);
   const int64_t so = nest.innerStride(0), sx = nest.innerStride(1),
                 sy = nest.innerStride(2);
-  forEachRow(nest, [&](const int64_t (&at)[3], int64_t count) {
+  forEachRowOnThreads(nest, [&](const int64_t (&at)[3], int64_t count) {
     Out *o = out.as<Out>() + at[0];
     const X *a = x.as<X>() + at[1];
     const Y *b = y.as<Y>() + at[2];

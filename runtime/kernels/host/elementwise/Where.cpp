@@ -1,7 +1,7 @@
 //===- Where.cpp - Choose elementwise between two values ------------------===//
 
 #include "runtime/kernels/Dispatch.h"
-#include "runtime/kernels/StridedLoop.h"
+#include "runtime/kernels/host/ThreadedLoop.h"
 
 namespace shardc::runtime::host {
 namespace {
@@ -14,7 +14,7 @@ void choose(const TensorView &out, const TensorView &condition,
   const auto nest = nestOf(out, condition, x, y);
   const int64_t so = nest.innerStride(0), sc = nest.innerStride(1);
   const int64_t sx = nest.innerStride(2), sy = nest.innerStride(3);
-  forEachRow(nest, [&](const int64_t (&at)[4], int64_t count) {
+  forEachRowOnThreads(nest, [&](const int64_t (&at)[4], int64_t count) {
     T *o = out.as<T>() + at[0];
     const Boolean *c = condition.as<Boolean>() + at[1];
     const T *a = x.as<T>() + at[2], *b = y.as<T>() + at[3];

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/Dispatch.h"
-#include "runtime/kernels/StridedLoop.h"
+#include "runtime/kernels/host/ThreadedLoop.h"
 #include "runtime/kernels/host/product/MatrixProduct.h"
 #include "runtime/kernels/image/Convolution.h"
 
@@ -40,13 +40,17 @@ void unfoldTap(const ConvWindow &w, const T *x, const int64_t (&tap)[kConvDims],
 template <typename T, typename Acc>
 void unfold(const Convolution &c, const T *x, Acc *columns) {
   const ConvWindow &w = c.window;
-  for (int64_t channel = 0; channel < c.channels; ++channel)
-    for (int64_t d = 0; d < w.taps[0]; ++d)
-      for (int64_t h = 0; h < w.taps[1]; ++h)
-        for (int64_t k = 0; k < w.taps[2]; ++k) {
-          unfoldTap(w, x + channel * c.x->strides[1], {d, h, k}, columns);
-          columns += c.positions;
-        }
+  const int64_t parts =
+      threadsFor(c.channels, c.channels * c.taps * c.positions);
+  forEachPart(parts, [&](int64_t part) {
+    int64_t channel = c.channels * part / parts;
+    Acc *row = columns + channel * c.taps * c.positions;
+    for (; channel < c.channels * (part + 1) / parts; ++channel)
+      for (int64_t d = 0; d < w.taps[0]; ++d)
+        for (int64_t h = 0; h < w.taps[1]; ++h)
+          for (int64_t k = 0; k < w.taps[2]; ++k, row += c.positions)
+            unfoldTap(w, x + channel * c.x->strides[1], {d, h, k}, row);
+  });
 }
 
 /// W of a group: in place if its rows are dense, else packed.
@@ -78,40 +82,55 @@ void writeGroup(const Convolution &c, const T *bias, const Acc *from, T *to) {
   }
 }
 
-/// Scratch, in elements: weights of a group, unfolded image, result.
+/// Images and groups that are computed at the same time: where there are few
+/// their products are shared out instead.
+int64_t threadsOf(const Convolution &c) {
+  const int64_t units = c.group * c.x->dims[0];
+  if (units < 2 * kernelThreads())
+    return 1;
+  const int64_t products = c.features * c.channels * c.taps * c.positions;
+  return threadsFor(units, units * (products / 8 + c.features * c.positions));
+}
+
+/// Scratch of a thread, in elements: weights of a group, unfolded image, result.
 int64_t scratchElements(const Convolution &c) {
   const int64_t rows = c.channels * c.taps;
   return c.features * rows + rows * c.positions + c.features * c.positions;
 }
 
+/// Group g of image n.
+template <typename T>
+Status convolveOne(const Convolution &c, int64_t g, int64_t n,
+                   Accumulator<T> *scratch) {
+  using Acc = Accumulator<T>;
+  const int64_t rows = c.channels * c.taps, feature = g * c.features;
+  Acc *columns = scratch + c.features * rows;
+  Acc *result = columns + rows * c.positions;
+  const int64_t width = std::max<int64_t>(c.positions, 1);
+  unfold(c,
+         c.x->as<T>() + n * c.x->strides[0] + g * c.channels * c.x->strides[1],
+         columns);
+  SHARDC_RETURN_IF_ERROR(
+      multiply(c.features, c.positions, rows, Acc(1),
+               weightsOf(c, c.w->as<T>() + feature * c.w->strides[0], scratch),
+               Matrix<Acc>{columns, width, false}, Acc(0), result, width));
+  writeGroup(
+      c, c.bias ? c.bias->as<T>() + feature * c.bias->strides[0] : nullptr,
+      result, c.y->as<T>() + n * c.y->strides[0] + feature * c.y->strides[1]);
+  return Status::ok();
+}
+
 template <typename T>
 Status convolve(const Convolution &c, std::byte *scratch) {
   using Acc = Accumulator<T>;
-  const int64_t rows = c.channels * c.taps;
-  Acc *weights = reinterpret_cast<Acc *>(scratch);
-  Acc *columns = weights + c.features * rows;
-  Acc *result = columns + rows * c.positions;
-  const int64_t width = std::max<int64_t>(c.positions, 1);
-  for (int64_t g = 0; g < c.group; ++g) {
-    const int64_t feature = g * c.features;
-    const Matrix<Acc> matrix =
-        weightsOf(c, c.w->as<T>() + feature * c.w->strides[0], weights);
-    const T *bias =
-        c.bias ? c.bias->as<T>() + feature * c.bias->strides[0] : nullptr;
-    for (int64_t n = 0; n < c.x->dims[0]; ++n) {
-      unfold(c,
-             c.x->as<T>() + n * c.x->strides[0] +
-                 g * c.channels * c.x->strides[1],
-             columns);
-      SHARDC_RETURN_IF_ERROR(
-          multiply(c.features, c.positions, rows, Acc(1), matrix,
-                   Matrix<Acc>{columns, width, false}, Acc(0), result, width));
-      writeGroup(c, bias, result,
-                 c.y->as<T>() + n * c.y->strides[0] +
-                     feature * c.y->strides[1]);
-    }
-  }
-  return Status::ok();
+  return shareOut(
+      c.group * c.x->dims[0], threadsOf(c),
+      [&](int64_t thread) {
+        return reinterpret_cast<Acc *>(scratch) + thread * scratchElements(c);
+      },
+      [&](Acc *own, int64_t unit) {
+        return convolveOne<T>(c, unit / c.x->dims[0], unit % c.x->dims[0], own);
+      });
 }
 
 Status run(const KernelCall &call) {
@@ -127,7 +146,7 @@ int64_t scratchBytes(const KernelCall &call) {
   if (!c.read(call, kName).isOk())
     return 0; // run reports it
   const bool isDouble = c.x->element == artifact::ElementType_Float64;
-  return scratchElements(c) * (isDouble ? 8 : 4);
+  return threadsOf(c) * scratchElements(c) * (isDouble ? 8 : 4);
 }
 
 const HostKernelRegistration registration(kName, {run, scratchBytes});

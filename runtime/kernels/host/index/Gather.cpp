@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/Check.h"
+#include "runtime/kernels/host/ThreadedLoop.h"
 #include "runtime/kernels/index/IndexReader.h"
 #include "runtime/kernels/layout/StridedCopy.h"
 #include "runtime/tensor/CopyView.h"
@@ -79,8 +80,10 @@ Status run(const KernelCall &call) {
   const int64_t bytes = artifact::elementBytes(data.element);
   if (bytes == 0 && rows.local != rows.global)
     return failure(kName, "no part of a table may hold halves of bytes");
+  // Elements that share a byte are one thread's.
+  const int64_t width = bytes == 0 ? 0 : slice.numElements();
   forEachIndex(outer, [&](const int64_t (&at)[2]) {
-    forEachIndex(picks, [&](const int64_t (&pick)[2]) {
+    forEachIndexOnThreads(picks, width, [&](const int64_t (&pick)[2]) {
       const int64_t row = index.wrapped(pick[1], rows.global) - rows.base;
       if (bytes == 0)
         return copyHalves(to, at[0] + pick[0], slice,

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/Check.h"
+#include "runtime/kernels/host/ThreadedLoop.h"
 #include "runtime/kernels/layout/StridedCopy.h"
 #include "runtime/tensor/CopyView.h"
 
@@ -81,13 +82,24 @@ Status run(const KernelCall &call) {
     copyView(out, x);
     return Status::ok();
   }
-  StridedCopy(out, x)(out.data, x.data);
+  StridedCopy(out, x).onThreads(out.data, x.data);
   return Status::ok();
 }
 
 const HostKernelRegistration registration(kName, {run, nullptr});
 
 } // namespace
+
+void StridedCopy::onThreads(std::byte *to, const std::byte *from) const {
+  // A part copies dims that follow each other as the whole does.
+  const SplitNest<2> split(nest, 1);
+  forEachPart(split.parts(), [&](int64_t number) {
+    int64_t first[2];
+    StridedCopy part = *this;
+    part.nest = split.part(number, first);
+    part(to + first[0] * bytes, from + first[1] * bytes);
+  });
+}
 
 void StridedCopy::operator()(std::byte *to, const std::byte *from) const {
   if (nest.innerStride(0) == 1 && nest.innerStride(1) == 1) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/Dispatch.h"
+#include "runtime/kernels/host/ThreadedLoop.h"
 #include "runtime/kernels/norm/NormalizationOperands.h"
 
 #include <cmath>
@@ -77,8 +78,9 @@ void normalize(const NormalizationOperands &o) {
   const auto full = nestOf(part(o.y), part(o.x), o.scale, o.bias);
   const auto rows =
       nestOf(dimsOf(o.y, 0, o.axis), dimsOf(o.x, 0, o.axis), o.mean, o.inverse);
-  const double size = double(part(o.x).numElements());
-  forEachIndex(rows, [&](const int64_t (&at)[4]) {
+  const int64_t count = part(o.x).numElements();
+  const double size = double(count);
+  forEachIndexOnThreads(rows, count, [&](const int64_t (&at)[4]) {
     const T *x = o.x.as<T>() + at[1];
     C mean = 0;
     if constexpr (Centered)

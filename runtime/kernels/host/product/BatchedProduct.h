@@ -5,14 +5,15 @@
 //   A [2, 8, 96] strides {768, 96, 1}, B [2, 96, 192] strides {0, 192, 1}
 // is one product of 16 rows. A C with dense columns is computed as its
 // transpose; one with neither goes through scratch. A B that was packed once
-// (PackedMatrix.h) is multiplied as such.
+// (PackedMatrix.h) is multiplied as such. Many products are shared out to the
+// threads, each of few by itself.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_PRODUCT_BATCHEDPRODUCT_H
 #define SHARDC_RUNTIME_KERNELS_HOST_PRODUCT_BATCHEDPRODUCT_H
 
 #include "runtime/kernels/Dispatch.h"
-#include "runtime/kernels/StridedLoop.h"
+#include "runtime/kernels/host/ThreadedLoop.h"
 #include "runtime/kernels/host/product/MatrixProduct.h"
 #include "runtime/kernels/host/simd/PackedMatrix.h"
 #include "runtime/kernels/product/MatMulOperands.h"
@@ -56,8 +57,7 @@ public:
   }
 
   int64_t scratchBytes() const {
-    return (sizeOfA() + (packedB ? 0 : packedSize<T>(layoutB)) +
-            packedSizeC()) *
+    return split().parts() * scratchOfPart() *
            static_cast<int64_t>(sizeof(Acc));
   }
 
@@ -82,13 +82,40 @@ public:
         return runPacked(a, c, alpha, beta, scratch);
     if (isSwapped)
       std::swap(a, b);
-    Acc *packedA = reinterpret_cast<Acc *>(scratch);
+    const SplitNest<3> parts = split();
+    return shareOut(
+        parts.parts(), parts.parts(),
+        [&](int64_t thread) {
+          return reinterpret_cast<Acc *>(scratch) + thread * scratchOfPart();
+        },
+        [&](Acc *own, int64_t part) {
+          int64_t first[3];
+          const LoopNest<3> nest = parts.part(part, first);
+          return runProducts(nest, a + first[1], b + first[2], c + first[0],
+                             alpha, beta, own);
+        });
+  }
+
+private:
+  /// Of products that have their operands to themselves.
+  SplitNest<3> split() const {
+    return {batches, packedB ? 0
+                             : (layoutC.rows + 4) * layoutC.columns *
+                                   layoutA.columns / 8};
+  }
+  int64_t scratchOfPart() const {
+    return sizeOfA() + (packedB ? 0 : packedSize<T>(layoutB)) + packedSizeC();
+  }
+
+  /// What was packed for one product serves those behind it that read the same.
+  Status runProducts(const LoopNest<3> &nest, const T *a, const T *b, T *c,
+                     Acc alpha, Acc beta, Acc *packedA) const {
     Acc *rowsB = packedA + packedSize<T>(layoutA);
     Acc *packedC = rowsB + packedSize<T>(layoutB);
     const T *lastA = nullptr, *lastB = nullptr;
     Matrix<Acc> left, right;
     Status status;
-    forEachIndex(batches, [&](const int64_t (&at)[3]) {
+    forEachIndex(nest, [&](const int64_t (&at)[3]) {
       if (!status.isOk())
         return;
       if (a + at[1] != std::exchange(lastA, a + at[1]))
@@ -100,7 +127,6 @@ public:
     return status;
   }
 
-private:
   bool packsC() const {
     return !std::is_same_v<T, Acc> || !layoutC.hasDenseRows();
   }

@@ -191,35 +191,28 @@ void multiplyBytes(const FieldMatrix &matrix, const PackedProduct &product,
   const auto scratchOf = [&](int64_t thread) {
     return scratch + sizes.sizeOfA + thread * sizes.sizeOfThread;
   };
-  const int64_t readers = std::min(kernelThreads(), m);
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(readers) if (readers > 1)
-#endif
-  for (int64_t thread = 0; thread < readers; ++thread)
+  const int64_t readers = threadsFor(m, m * product.k);
+  forEachPart(readers, [&](int64_t thread) {
     quantizeRows(matrix, product, a,
                  {m * thread / readers, m * (thread + 1) / readers},
                  reinterpret_cast<float *>(scratchOf(thread)));
+  });
   const bool hasColumns = takesColumns(matrix, m);
   for (int64_t i = 0; i < m && hasColumns && matrix.bits() == 4; ++i)
     byteLoops().separate(a.bytes + i * a.rowBytes, product.k);
-  const int64_t threads = std::min(kernelThreads(), groups);
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-#endif
-  for (int64_t thread = 0; thread < threads; ++thread) {
-    if (hasColumns) {
-      multiplyPanels(
+  const int64_t threads = threadsForProduct(groups, m, product.n, product.k);
+  forEachPart(threads, [&](int64_t thread) {
+    if (hasColumns)
+      return multiplyPanels(
           matrix, product, sizes, a,
           {panels * thread / threads, panels * (thread + 1) / threads},
           scratchOf(thread));
-      continue;
-    }
     GroupOfBytes own(matrix, product, sizes, a, scratchOf(thread));
     for (int64_t g = groups * thread / threads;
          g < groups * (thread + 1) / threads; ++g)
       own.run(g * kGroupPanels,
               std::min(kGroupPanels, panels - g * kGroupPanels));
-  }
+  });
 }
 
 } // namespace shardc::runtime::host

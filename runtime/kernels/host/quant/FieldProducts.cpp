@@ -145,7 +145,8 @@ void multiplyFields(const FieldMatrix &matrix, ElementType element,
   const Group group(matrix, element, product.m);
   const int64_t groups = fieldGroups(product.n, group);
   const int64_t panels = (product.n + kPanelColumns - 1) / kPanelColumns;
-  const int64_t threads = std::min(kernelThreads(), groups);
+  const int64_t threads =
+      threadsForProduct(groups, product.m, product.n, product.k);
   const auto part = [&](int64_t thread) {
     GroupProduct own(matrix, element, group, product,
                      scratch + thread * group.bytes());
@@ -154,11 +155,7 @@ void multiplyFields(const FieldMatrix &matrix, ElementType element,
       own.run(g * group.panels,
               std::min(group.panels, panels - g * group.panels));
   };
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-#endif
-  for (int64_t thread = 0; thread < threads; ++thread)
-    part(thread);
+  forEachPart(threads, part);
 }
 
 } // namespace shardc::runtime::host

@@ -9,7 +9,7 @@
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_REDUCE_REDUCE_H
 #define SHARDC_RUNTIME_KERNELS_HOST_REDUCE_REDUCE_H
 
-#include "runtime/kernels/StridedLoop.h"
+#include "runtime/kernels/host/ThreadedLoop.h"
 #include "runtime/kernels/reduce/ReduceFunctions.h"
 
 #include <algorithm>
@@ -78,10 +78,12 @@ void reduce(const ReduceSplit &parts, const TensorView &out,
   constexpr int64_t kStrip = 64;
   const int64_t so = parts.kept.innerStride(0);
   const int64_t sx = parts.kept.innerStride(1);
-  forEachRow(parts.kept, [&](const int64_t (&at)[2], int64_t count) {
+  // As in a part of the columns, so in all.
+  const bool areRows = sx != 1 || parts.kept.innerSize() == 1;
+  const auto some = [&](const int64_t (&at)[2], int64_t count) {
     T *to = out.as<T>() + at[0];
     const T *from = x.as<T>() + at[1];
-    if (sx != 1 || count == 1) {
+    if (areRows) {
       for (int64_t i = 0; i < count; ++i)
         to[i * so] = T(Op::template finish<C>(
             reduceRow<State>(parts.reduced, from + i * sx), divisor));
@@ -94,7 +96,8 @@ void reduce(const ReduceSplit &parts, const TensorView &out,
       for (int64_t i = 0; i < width; ++i)
         to[(begin + i) * so] = T(Op::template finish<C>(states[i], divisor));
     }
-  });
+  };
+  forEachRowOnThreads(parts.kept, some, parts.count);
 }
 
 template <typename Op> Status runReduce(const KernelCall &call) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/Dispatch.h"
-#include "runtime/kernels/StridedLoop.h"
+#include "runtime/kernels/host/ThreadedLoop.h"
 #include "runtime/kernels/host/reduce/SoftmaxRow.h"
 
 #include <cmath>
@@ -49,7 +49,7 @@ template <bool Log> Status run(const KernelCall &call) {
     const int64_t count = x.dims[axis];
     const int64_t outStride = out.strides[axis], stride = x.strides[axis];
     const auto rows = nestOf(withoutDim(out, axis), withoutDim(x, axis));
-    forEachIndex(rows, [&](const int64_t (&at)[2]) {
+    forEachIndexOnThreads(rows, count, [&](const int64_t (&at)[2]) {
       T *to = out.as<T>() + at[0];
       const T *from = x.as<T>() + at[1];
       const auto maximum = maximumOf(from, stride, count);

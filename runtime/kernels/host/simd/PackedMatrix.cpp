@@ -2,13 +2,10 @@
 
 #include "runtime/kernels/host/simd/PackedMatrix.h"
 
+#include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/simd/Loops.h"
 
 #include <algorithm>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 namespace shardc::runtime::host {
 namespace {
@@ -19,17 +16,25 @@ int64_t numPanels(int64_t columns) {
 
 template <typename T> void packPanels(const TensorView &matrix, T *to) {
   const int64_t rows = matrix.dims[0], columns = matrix.dims[1];
-  const int64_t step = matrix.strides[1];
-  for (int64_t begin = 0; begin < columns; begin += kPanelColumns) {
+  const int64_t step = matrix.strides[1], panels = numPanels(columns);
+  const auto packPanel = [&](int64_t panel) {
+    const int64_t begin = panel * kPanelColumns;
     const int64_t count = std::min(kPanelColumns, columns - begin);
-    for (int64_t k = 0; k < rows; ++k, to += kPanelColumns) {
+    T *row = to + begin * rows;
+    for (int64_t k = 0; k < rows; ++k, row += kPanelColumns) {
       const T *from = matrix.as<T>() + k * matrix.strides[0] + begin * step;
       for (int64_t j = 0; j < count; ++j)
-        to[j] = from[j * step];
+        row[j] = from[j * step];
       for (int64_t j = count; j < kPanelColumns; ++j)
-        to[j] = T();
+        row[j] = T();
     }
-  }
+  };
+  const int64_t parts = threadsFor(panels, rows * columns);
+  forEachPart(parts, [&](int64_t part) {
+    for (int64_t panel = panels * part / parts;
+         panel < panels * (part + 1) / parts; ++panel)
+      packPanel(panel);
+  });
 }
 
 void scaleRows(const PackedProduct &product) {
@@ -68,14 +73,11 @@ void multiplyPacked(const PackedProduct &product) {
     return scaleRows(product);
   const auto loop = loops().multiplyPanels.of(product.element);
   const int64_t panels = numPanels(product.n);
-#ifdef _OPENMP
-  const int64_t threads = std::min<int64_t>(omp_get_max_threads(), panels);
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-  for (int64_t part = 0; part < threads; ++part)
-    loop(product, {panels * part / threads, panels * (part + 1) / threads});
-#else
-  loop(product, {0, panels});
-#endif
+  const int64_t parts =
+      threadsForProduct(panels, product.m, product.n, product.k);
+  forEachPart(parts, [&](int64_t part) {
+    loop(product, {panels * part / parts, panels * (part + 1) / parts});
+  });
 }
 
 } // namespace shardc::runtime::host
