@@ -34,6 +34,7 @@ Status Processes::join(const ProcessOptions &options,
     SHARDC_RETURN_IF_ERROR(readTimeout(settings.timeout));
     SHARDC_RETURN_IF_ERROR(readHeartbeat(settings.silence));
     SHARDC_RETURN_IF_ERROR(readSharedMemory(settings.sharesMemory));
+    SHARDC_RETURN_IF_ERROR(readNetwork(settings.network));
     if (const char *secret = std::getenv("SHARDC_JOB_SECRET"))
       settings.secret = secret;
     if (const char *interface = std::getenv("SHARDC_INTERFACE"))

@@ -64,4 +64,16 @@ Status readSharedMemory(bool &isShared) {
                              "', expected 0 or 1");
 }
 
+Status readNetwork(NetworkKind &network) {
+  const char *text = std::getenv("SHARDC_NETWORK");
+  if (!text)
+    return Status::ok();
+  const bool isUcx = std::strcmp(text, "ucx") == 0;
+  network = isUcx ? NetworkKind::Ucx : NetworkKind::Tcp;
+  return isUcx || std::strcmp(text, "tcp") == 0
+             ? Status::ok()
+             : argumentError("SHARDC_NETWORK is '", text,
+                             "', expected tcp or ucx");
+}
+
 } // namespace shardc::runtime

@@ -3,6 +3,7 @@
 #define SHARDC_RUNTIME_SESSION_SETTINGS_H
 
 #include "runtime/base/Message.h"
+#include "runtime/transport/EngineOffer.h"
 
 #include <chrono>
 #include <exception>
@@ -17,6 +18,9 @@ Status readThreads(int &threads);
 Status readHeartbeat(std::chrono::milliseconds &silence);
 /// SHARDC_SHARED_MEMORY; without it `isShared` stays.
 Status readSharedMemory(bool &isShared);
+
+/// SHARDC_NETWORK; without it `network` stays.
+Status readNetwork(NetworkKind &network);
 
 /// Runs `body`; what it throws (memory, threads) becomes a status.
 template <typename Body> Status withoutExceptions(Body body) {

@@ -2,13 +2,12 @@
 
 #include "runtime/base/Message.h"
 #include "runtime/transport/Interfaces.h"
+#include "runtime/transport/PluginFile.h"
 #include "runtime/transport/Socket.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <unistd.h>
-#include <vector>
 
 namespace shardc::runtime {
 namespace {
@@ -22,35 +21,6 @@ std::string ownAddressList(const std::string &only) {
   return all;
 }
 
-/// With the slash.
-std::string folderOf(std::string file) {
-  file.resize(file.rfind('/') + 1); // npos + 1 is 0
-  return file;
-}
-
-/// Beside the library that this is in, in ../lib of the program, or where the
-/// linker looks.
-void *openPlugin(std::string &problem) {
-  std::vector<std::string> folders;
-  Dl_info here = {};
-  if (dladdr(reinterpret_cast<void *>(&addressOverMpi), &here) != 0 &&
-      here.dli_fname)
-    folders.push_back(folderOf(here.dli_fname));
-  char program[4096];
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof program);
-  if (length > 0)
-    folders.push_back(folderOf({program, static_cast<size_t>(length)}) +
-                      "../lib/");
-  folders.push_back("");
-  for (const std::string &folder : folders)
-    if (void *plugin = dlopen((folder + "libshardrt_mpi.so").c_str(),
-                              RTLD_NOW | RTLD_GLOBAL))
-      return plugin;
-    else if (const char *why = dlerror())
-      problem = why;
-  return nullptr;
-}
-
 } // namespace
 
 Status addressOverMpi(uint16_t port, const std::string &only,
@@ -58,7 +28,7 @@ Status addressOverMpi(uint16_t port, const std::string &only,
   const char *remedy = "; or give the address of rank 0 by hand: mpirun -x "
                        "SHARDC_RENDEZVOUS=HOST:PORT";
   std::string problem;
-  void *plugin = openPlugin(problem);
+  void *plugin = openPluginFile("libshardrt_mpi.so", problem);
   auto tell =
       plugin ? reinterpret_cast<MpiTell>(dlsym(plugin, kMpiTell)) : nullptr;
   if (!tell)

@@ -2,8 +2,10 @@
 
 #include "runtime/base/Message.h"
 #include "runtime/launch/QuietThread.h"
+#include "runtime/transport/EngineStream.h"
 #include "runtime/transport/MemoryStream.h"
 #include "runtime/transport/Neighbours.h"
+#include "runtime/transport/TransportEngine.h"
 #include "runtime/transport/TransportPeer.h"
 
 #include <algorithm>
@@ -37,6 +39,12 @@ Status Transport::open(const ProcessPlace &place,
       meeting));
   std::vector<std::unique_ptr<PeerFile>> files;
   SHARDC_RETURN_IF_ERROR(opened->shareMemory(meeting, deadline, files));
+  opened->sink = std::make_unique<EngineSink>(*opened);
+  SHARDC_RETURN_IF_ERROR(
+      openEngine(options.network, *opened->sink, opened->engine));
+  // The engine calls its sink at the first progress, in the thread below.
+  SHARDC_RETURN_IF_ERROR(connectEngine(options.network, opened->engine.get(),
+                                       meeting.peers, files, deadline));
   opened->threads = meeting.kernelThreads;
   const Deadline now = Clock::now();
   opened->lastSigns = opened->lastLook = now;
@@ -45,8 +53,10 @@ Status Transport::open(const ProcessPlace &place,
     if (rank == place.rank)
       continue;
     auto &socket = meeting.peers[static_cast<size_t>(rank)];
-    opened->peers.back() = std::make_unique<Peer>(
-        rank, std::move(socket), std::move(files[static_cast<size_t>(rank)]));
+    auto &file = files[static_cast<size_t>(rank)];
+    const bool hasEngine = opened->engine && !file;
+    opened->peers.back() = std::make_unique<Peer>(rank, std::move(socket),
+                                                  std::move(file), hasEngine);
     opened->peers.back()->heard = now;
     opened->peers.back()->progressed = now;
   }
@@ -88,10 +98,13 @@ Status Transport::shareMemory(const Meeting &meeting, Deadline deadline,
 
 Transport::~Transport() {
   if (thread.joinable()) {
-    if (!failed())
+    if (!failed()) {
+      if (engine)
+        sayGoodbyeToEngine();
       for (auto &peer : peers)
         if (peer)
           sendText(*peer, {.kind = FrameKind::Goodbye}, "");
+    }
     describe({});
     closing.store(true);
     wakeThread();
@@ -109,6 +122,10 @@ Stream &Transport::stream(int peer, uint32_t number,
   if (!found && other.memory)
     found = std::make_unique<MemoryStream>(*this, peer, number, streamOptions,
                                            outbox, *other.memory, other.epoch);
+  else if (!found && other.hasEngine)
+    found = std::make_unique<EngineStream>(*this, peer, number, streamOptions,
+                                           *engine, other.epoch,
+                                           other.messagesSent);
   else if (!found)
     found = std::make_unique<SocketStream>(*this, peer, number, streamOptions);
   return *found;
@@ -228,6 +245,8 @@ void Transport::makeWay() {
   if (hasDistant) {
     lastAwake.store(Clock::now());
     readAwake();
+    if (engine)
+      progressEngine();
     sched_yield(); // they may be as near
   }
   if (neighbours.empty())
@@ -247,11 +266,6 @@ Status Transport::timedOut() { return artifactError(kTimedOut); }
 
 bool Transport::isTimeout(const Status &status) {
   return status.message() == kTimedOut;
-}
-
-/// Well: of one that is lost the transport's thread is about to say how.
-bool Transport::hasLeft(int peer) const {
-  return peers[static_cast<size_t>(peer)]->saidGoodbye.load();
 }
 
 Status Transport::waitForMessages(std::span<Stream *const> streams,

@@ -4,8 +4,9 @@
 // number of streams: messages in order, from both ends, each end with a few
 // slots of memory that are reused. A sender that is as many messages ahead as
 // there are slots waits; nothing is allocated once the slots have grown. Between
-// machines messages go over the connection; within one they lie in memory that
-// both have (MemoryStream.h), and the connection is for all else below.
+// machines messages go over the connection, or an engine carries them
+// (EngineStream.h); within one they lie in memory that both have
+// (MemoryStream.h). Then the connection is for all else below.
 //
 //   Stream &stream = transport.stream(/*peer=*/1, /*number=*/7, {.slots = 2});
 //   std::byte *memory;                                    // rank 0
@@ -36,6 +37,7 @@
 #define SHARDC_RUNTIME_TRANSPORT_TRANSPORT_H
 
 #include "runtime/transport/Bell.h"
+#include "runtime/transport/EngineOffer.h"
 #include "runtime/transport/Meeting.h"
 #include "runtime/transport/Settlement.h"
 #include "runtime/transport/SharedFile.h"
@@ -58,6 +60,8 @@ struct TransportOptions {
   std::string interface = {}; ///< whose address to use (Meeting.h); empty: any
   /// With processes of this machine, messages stay in memory that both have.
   bool sharesMemory = true;
+  /// What carries messages to all others.
+  NetworkKind network = NetworkKind::Tcp;
 };
 
 class Transport {
@@ -166,7 +170,9 @@ public:
 private:
   friend class SocketStream;
   friend class MemoryStream;
+  friend class EngineStream;
   struct Peer;
+  class EngineSink;
   Transport(const ProcessPlace &place, const TransportOptions &options);
   Status shareMemory(const Meeting &meeting, Deadline deadline,
                      std::vector<std::unique_ptr<PeerFile>> &files);
@@ -182,6 +188,7 @@ private:
   bool sleep(uint32_t seen, const std::optional<Deadline> &deadline);
   void makeWay();
   static Status timedOut();
+  /// Well: of one that is lost the transport's thread is about to say how.
   bool hasLeft(int peer) const;
   /// `lost`: the rank that is gone, -1 if none is.
   void fail(const Status &status, int lost);
@@ -197,6 +204,11 @@ private:
   void takeSettled(Peer &peer);
   std::string unsettled() const;
 
+  // Of the engine (TransportEngine.cpp).
+  void progressEngine();
+  void takeEngineProblems(Deadline now);
+  void sayGoodbyeToEngine();
+
   // The transport's own thread (TransportThread.cpp).
   void run();
   void loop();
@@ -208,8 +220,8 @@ private:
   bool read(Peer &peer, bool all);
   void takeStaged(Peer &peer, bool all);
   bool beginFrame(Peer &peer);
-  Stream *streamOf(Peer &peer);
-  void refuse(Peer &peer); ///< the frame at hand
+  Stream *streamOf(Peer &peer, const FrameHeader &header);
+  void refuse(Peer &peer, const FrameHeader &header);
   void endFrame(Peer &peer);
   void lose(Peer &peer, const std::string &how);
   void sendSigns(Deadline now);
@@ -223,6 +235,8 @@ private:
   int threads = 1;
   Outbox outbox; ///< of this process, for those of this machine
   std::vector<std::unique_ptr<Peer>> peers; ///< by rank; null: this one
+  std::unique_ptr<EngineSink> sink;
+  std::unique_ptr<MessageEngine> engine; ///< null: there is none
   int wakeDescriptor = -1;
 
   Bell ownBell, *bell = &ownBell; ///< that of the outbox, if there is one

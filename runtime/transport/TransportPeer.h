@@ -30,12 +30,15 @@ StatusCode codeOf(uint64_t tag);
 struct Transport::Peer {
   enum class State { Alive, Left, Lost };
 
-  Peer(int rank, Socket socket, std::unique_ptr<PeerFile> memory)
-      : rank(rank), socket(std::move(socket)), memory(std::move(memory)) {}
+  Peer(int rank, Socket socket, std::unique_ptr<PeerFile> memory,
+       bool hasEngine)
+      : rank(rank), socket(std::move(socket)), memory(std::move(memory)),
+        hasEngine(hasEngine) {}
 
   const int rank;
   Socket socket;
   const std::unique_ptr<PeerFile> memory; ///< null: on another machine
+  const bool hasEngine;                   ///< that carries the messages
   std::atomic<State> state = State::Alive;
   std::atomic<bool> saidGoodbye = false; ///< whatever its state is since
 
@@ -58,7 +61,12 @@ struct Transport::Peer {
   Stream *stream = nullptr;
   std::string text;
   uint32_t settlements = 0; ///< that it has sent: see Settlement.h
-  uint64_t slotsMade = 0;   ///< of streams that its messages have made
+
+  /// Of streams that its messages have made.
+  std::atomic<uint64_t> slotsMade = 0;
+  // That the engine carries; of all that it has sent when it left.
+  std::atomic<uint64_t> messagesSent = 0, messagesCame = 0;
+  std::atomic<uint64_t> messagesInAll = UINT64_MAX;
 
   /// Staged is what is no message, and the transport's thread has to take.
   std::atomic<bool> isLeftToThread = false;

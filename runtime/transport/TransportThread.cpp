@@ -1,6 +1,6 @@
 //===- TransportThread.cpp - Reading, and who is gone ---------------------===//
 #include "runtime/base/Message.h"
-#include "runtime/transport/Transport.h"
+#include "runtime/transport/TransportEngine.h"
 #include "runtime/transport/TransportPeer.h"
 
 #include <algorithm>
@@ -71,19 +71,26 @@ void Transport::loop() {
       short events = 0;
       if (peer && peer->state != Peer::State::Lost) {
         std::lock_guard lock(peer->outMutex);
-        if (peer->memory || !othersRead)
+        if (peer->memory || peer->hasEngine || !othersRead)
           events |= POLLIN;
         if (!peer->out.empty())
           events |= POLLOUT;
       }
       polled.push_back({events ? peer->socket.descriptor() : -1, events, 0});
     }
-    poll(
-        polled.data(), polled.size(),
-        static_cast<int>((othersRead ? kRest : signInterval(options)).count()));
+    milliseconds limit = othersRead ? kRest : signInterval(options);
+    if (engine && !othersRead) {
+      progressEngine();
+      polled.push_back({engine->descriptor(), POLLIN, 0});
+      if (!engine->arm())
+        limit = milliseconds(0); // more has come
+    }
+    poll(polled.data(), polled.size(), static_cast<int>(limit.count()));
     forgiveIfStopped(Clock::now());
     handle(polled);
     const Deadline now = Clock::now();
+    if (engine)
+      takeEngineProblems(now);
     findSilent(now);
     sendSigns(now);
   }
@@ -141,7 +148,7 @@ void Transport::readAwake() {
     return;
   bool isAny = false;
   for (auto &peer : peers)
-    if (peer && !peer->memory && !peer->isLeftToThread)
+    if (peer && !peer->memory && !peer->hasEngine && !peer->isLeftToThread)
       isAny |= read(*peer, false);
   if (isAny)
     notify();
@@ -231,8 +238,7 @@ void Transport::takeStaged(Peer &peer, bool all) {
 
 /// That the frame at hand belongs to; null if there is no such stream, and may
 /// be none: a peer makes some before this process does, but not any number.
-Stream *Transport::streamOf(Peer &peer) {
-  const FrameHeader &header = peer.header;
+Stream *Transport::streamOf(Peer &peer, const FrameHeader &header) {
   const uint32_t slots = header.options.slots;
   if (slots == 0 || slots > kMaxSlots || !isBool(&header.options.isOneWay))
     return nullptr;
@@ -242,8 +248,7 @@ Stream *Transport::streamOf(Peer &peer) {
     if (known != peer.streams.end())
       return known->second.get();
   }
-  peer.slotsMade += slots;
-  return peer.slotsMade > kMaxSlotsMade
+  return peer.slotsMade.fetch_add(slots) + slots > kMaxSlotsMade
              ? nullptr
              : &stream(peer.rank, header.stream, header.options);
 }
@@ -255,7 +260,7 @@ bool Transport::beginFrame(Peer &peer) {
   peer.stream = nullptr;
   if (header.kind == FrameKind::Data || header.kind == FrameKind::Credit ||
       header.kind == FrameKind::Ring)
-    peer.stream = streamOf(peer);
+    peer.stream = streamOf(peer, header);
   if (header.kind > FrameKind::Ring)
     peer.into = nullptr;
   else if (header.kind == FrameKind::Data)
@@ -266,12 +271,11 @@ bool Transport::beginFrame(Peer &peer) {
   } else
     peer.into = nullptr;
   if (!peer.into)
-    refuse(peer);
+    refuse(peer, header);
   return peer.into != nullptr;
 }
 
-void Transport::refuse(Peer &peer) {
-  const FrameHeader &header = peer.header;
+void Transport::refuse(Peer &peer, const FrameHeader &header) {
   fail(artifactError(
            rankText(peer.rank), " sends ", header.bytes, " bytes that rank ",
            place.rank, " does not expect, or has no memory for (stream ",
@@ -283,7 +287,7 @@ void Transport::endFrame(Peer &peer) {
   peer.inFrame = false;
   const FrameHeader &header = peer.header;
   if (peer.stream && !peer.stream->take(header))
-    return refuse(peer);
+    return refuse(peer, header);
   switch (header.kind) {
   case FrameKind::Data:
   case FrameKind::Credit:
@@ -427,6 +431,8 @@ void Transport::linger() {
       }
     }
   }
+  if (engine)
+    engine->close(failed() ? Clock::now() : deadline);
   for (auto &peer : peers)
     if (peer)
       shutdown(peer->socket.descriptor(), SHUT_WR);

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from tests.e2e.processes import LLAMA, ProcessTest, by_hand
-from tests.support import data_sets, model_file
+from tests.support import BUILD, data_sets, model_file
 
 # What whoever is told of, or finds it, was last known to do.
 AT_WHAT = r"(all_reduce|all_gather) at node '.+'|\) between kernels"
@@ -69,6 +69,23 @@ class Losses(FaultTest):
 
 class LossesOverTcp(Losses):
     environment = {"SHARDC_SHARED_MEMORY": 0}
+
+
+@unittest.skipUnless((BUILD / "lib/libshardrt_ucx.so").exists(), "needs UCX (libucx-dev)")
+class LossesOverUcx(Losses):
+    environment = {"SHARDC_SHARED_MEMORY": 0, "SHARDC_NETWORK": "ucx"}
+
+
+class Networks(FaultTest):
+    def test_processes_that_were_told_different_ones(self):
+        places = [place | {"SHARDC_SHARED_MEMORY": 0} for place in by_hand(2)]
+        places[1]["SHARDC_NETWORK"] = "ucx"
+        statuses, _, errors = self.ended(self.start(places, self.tp(2), "--inputs", self.data[0]))
+        self.assertEqual(statuses, [4, 4], errors)
+        if (BUILD / "lib/libshardrt_ucx.so").exists():
+            self.assertIn("SHARDC_NETWORK is ucx here, and tcp at rank 0: expected the same everywhere", errors)
+        else:
+            self.assertIn("install UCX (libucx-dev)", errors)
 
 
 class SharedMemory(FaultTest):
@@ -178,7 +195,7 @@ class Faults(FaultTest):
         self.assertEqual(errors.count("error:"), 1, errors)
 
     def test_malformed_variables(self):
-        for name, value in (("SHARDC_RANK", "x"), ("SHARDC_WORLD_SIZE", "0"), ("SHARDC_RENDEZVOUS", "host"), ("SHARDC_SHARED_MEMORY", "yes")):
+        for name, value in (("SHARDC_RANK", "x"), ("SHARDC_WORLD_SIZE", "0"), ("SHARDC_RENDEZVOUS", "host"), ("SHARDC_SHARED_MEMORY", "yes"), ("SHARDC_NETWORK", "fax")):
             place = by_hand(2)[1] | {name: value}
             statuses, _, errors = self.finish(self.start([place], self.tp(2), "--inputs", self.data[0]))
             self.assertEqual(statuses, [2], name)

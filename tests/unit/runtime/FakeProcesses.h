@@ -1,7 +1,7 @@
 //===- FakeProcesses.h - Threads that talk as processes do ----------------===//
 //
 // Each thread has a transport of its own; they are connected over localhost, and
-// share memory unless SHARDC_SHARED_MEMORY is 0.
+// share memory unless SHARDC_SHARED_MEMORY is 0, and then SHARDC_NETWORK counts.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_TESTS_UNIT_RUNTIME_FAKEPROCESSES_H
@@ -35,6 +35,7 @@ template <typename Body>
 void onFakeProcesses(int size, Body body,
                      runtime::TransportOptions options = {}) {
   ASSERT_TRUE(runtime::readSharedMemory(options.sharesMemory).isOk());
+  ASSERT_TRUE(runtime::readNetwork(options.network).isOk());
   std::vector<std::thread> threads;
   for (const runtime::ProcessPlace &place : placesOnThisMachine(size))
     threads.emplace_back([&body, &options, place] {
