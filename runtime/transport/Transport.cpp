@@ -194,7 +194,9 @@ void Transport::send(Peer &peer, SocketStream &stream,
     if (peer.firstOut == 0 && peer.out.size() == 1 && flush(peer))
       return;
   }
-  wakeThread();
+  // Else whoever sends waits soon, and goes on; the thread looks again, too.
+  if (!rests.load())
+    wakeThread();
 }
 
 void Transport::sendText(Peer &peer, const FrameHeader &header,

@@ -215,6 +215,7 @@ private:
   void handle(std::span<const pollfd> polled);
   void readAll(Peer &peer);
   void readAwake();
+  void writeAwake(Peer &peer);
   void leaveToThread(Peer &peer);
   bool areOthersReading(Deadline now) const;
   bool read(Peer &peer, bool all);

@@ -24,7 +24,7 @@ constexpr uint64_t kMaxSlotsMade = 1 << 20;
 /// How long a process that ends waits for the others to end too.
 constexpr milliseconds kLinger{1000};
 /// Messages up to so many bytes are read by those that wait for them.
-constexpr uint64_t kMostRead = 256 * 1024;
+constexpr uint64_t kMostRead = 1024 * 1024;
 /// How long the transport's thread leaves connections to those that wait.
 constexpr milliseconds kRest{1};
 /// Reads of one connection before the others have their turn.
@@ -148,10 +148,19 @@ void Transport::readAwake() {
     return;
   bool isAny = false;
   for (auto &peer : peers)
-    if (peer && !peer->memory && !peer->hasEngine && !peer->isLeftToThread)
+    if (peer && !peer->memory && !peer->hasEngine && !peer->isLeftToThread) {
       isAny |= read(*peer, false);
+      writeAwake(*peer);
+    }
   if (isAny)
     notify();
+}
+
+/// The rest of what the system did not take at once.
+void Transport::writeAwake(Peer &peer) {
+  std::unique_lock lock(peer.outMutex, std::try_to_lock);
+  if (lock && !peer.out.empty())
+    flush(peer);
 }
 
 void Transport::leaveToThread(Peer &peer) {

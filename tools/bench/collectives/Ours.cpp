@@ -25,6 +25,7 @@ int main(int argc, char **argv) {
                          place));
   TransportOptions options;
   check(readSharedMemory(options.sharesMemory));
+  check(readNetwork(options.network));
   std::unique_ptr<Transport> transport;
   check(Transport::open(place, options, transport));
   const int rank = transport->rank(), ranks = transport->size();
