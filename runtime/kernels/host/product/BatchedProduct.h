@@ -16,6 +16,7 @@
 #include "runtime/kernels/host/ThreadedLoop.h"
 #include "runtime/kernels/host/product/MatrixProduct.h"
 #include "runtime/kernels/host/simd/PackedMatrix.h"
+#include "runtime/kernels/host/simd/Tiles.h"
 #include "runtime/kernels/product/MatMulOperands.h"
 
 #include <utility>
@@ -133,11 +134,63 @@ private:
   int64_t packedSizeC() const { return packsC() ? layoutC.size() : 0; }
   /// A packed B takes an A of any strides.
   int64_t sizeOfA() const {
-    return packedB && std::is_same_v<T, Acc> ? 0 : packedSize<T>(layoutA);
+    const int64_t size =
+        packedB && std::is_same_v<T, Acc> ? 0 : packedSize<T>(layoutA);
+    return packedB && mayUseTiles ? std::max(size, sizeOfTiledRows()) : size;
+  }
+
+  static constexpr bool mayUseTiles = std::is_same_v<T, BFloat16>;
+  /// In floats.
+  int64_t sizeOfTiledRows() const {
+    return layoutA.rows * tiledDepth(layoutA.columns) / 2;
+  }
+
+  /// B lies in tiles.
+  Status runTiles(const BFloat16 *a, BFloat16 *c, float alpha, float beta,
+                  std::byte *scratch) const {
+    auto *rowsA = reinterpret_cast<BFloat16 *>(scratch);
+    auto *rowsC = rowsA + 2 * sizeOfA();
+    const bool isInPlace = layoutC.columnStride == 1 || layoutC.columns <= 1;
+    TileProduct product;
+    product.m = layoutC.rows;
+    product.n = layoutC.columns;
+    product.k = layoutA.columns;
+    product.b = packedB;
+    product.leadingC = isInPlace ? layoutC.rowStride : layoutC.columns;
+    product.alpha = alpha;
+    product.beta = beta;
+    forEachIndex(batches, [&](const int64_t (&at)[3]) {
+      setTiledRows(product, a + at[1], rowsA);
+      product.c = isInPlace ? c + at[0] : rowsC;
+      if (!isInPlace && beta != 0)
+        packRows(layoutC, c + at[0], rowsC);
+      multiplyTiles(product);
+      if (!isInPlace)
+        unpackC(rowsC, c + at[0]);
+    });
+    return Status::ok();
+  }
+
+  /// In place where they are dense and fill their tiles.
+  void setTiledRows(TileProduct &product, const BFloat16 *a,
+                    BFloat16 *rows) const {
+    const int64_t k = layoutA.columns, depth = tiledDepth(k);
+    const bool isInPlace = layoutA.columnStride == 1 && depth == k;
+    product.a = isInPlace ? a : rows;
+    product.rowStepA = isInPlace ? layoutA.rowStride : depth;
+    for (int64_t i = 0; i < layoutA.rows && !isInPlace; ++i, rows += depth) {
+      const BFloat16 *from = a + i * layoutA.rowStride;
+      for (int64_t j = 0; j < k; ++j)
+        rows[j] = from[j * layoutA.columnStride];
+      std::fill(rows + k, rows + depth, BFloat16());
+    }
   }
 
   Status runPacked(const T *a, T *c, float alpha, float beta,
                    std::byte *scratch) const {
+    if constexpr (mayUseTiles)
+      if (hasTiles())
+        return runTiles(a, c, alpha, beta, scratch);
     PackedProduct product;
     product.k = layoutA.columns;
     product.setPacked(packedB, elementTypeOf<T>());
@@ -184,7 +237,7 @@ private:
     }
   }
 
-  void unpackC(const Acc *packed, T *c) const {
+  template <typename From> void unpackC(const From *packed, T *c) const {
     for (int64_t i = 0; i < layoutC.rows; ++i)
       for (int64_t j = 0; j < layoutC.columns; ++j)
         c[i * layoutC.rowStride + j * layoutC.columnStride] =

@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/simd/Loops.h"
+#include "runtime/kernels/host/simd/Tiles.h"
 
 #include <algorithm>
 
@@ -64,6 +65,19 @@ void packMatrix(const TensorView &matrix, std::byte *to) {
     packPanels(matrix, reinterpret_cast<uint32_t *>(to));
   else
     packPanels(matrix, reinterpret_cast<uint16_t *>(to));
+}
+
+static bool isInTiles(const TensorView &matrix) {
+  return matrix.element == artifact::ElementType_BFloat16 && hasTiles();
+}
+
+int64_t packedOperandBytes(const TensorView &matrix) {
+  return isInTiles(matrix) ? tiledMatrixBytes(matrix)
+                           : packedMatrixBytes(matrix);
+}
+
+void packOperand(const TensorView &matrix, std::byte *to) {
+  (isInTiles(matrix) ? packTiles : packMatrix)(matrix, to);
 }
 
 void multiplyPacked(const PackedProduct &product) {

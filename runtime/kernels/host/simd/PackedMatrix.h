@@ -36,9 +36,12 @@ int64_t packedMatrixBytes(const TensorView &matrix);
 /// `to` is aligned to 64 bytes and has room for packedMatrixBytes(matrix).
 void packMatrix(const TensorView &matrix, std::byte *to);
 
-/// The two as what a kernel asks for its right operand `input`.
+/// The two, or those of Tiles.h where this processor multiplies by these: what
+/// a kernel asks for its right operand `input`.
+int64_t packedOperandBytes(const TensorView &matrix);
+void packOperand(const TensorView &matrix, std::byte *to);
 inline constexpr OperandPacking packingOfInput(int input) {
-  return {input, packedMatrixBytes, packMatrix};
+  return {input, packedOperandBytes, packOperand};
 }
 
 /// C [m, n] = alpha A [m, k] B [k, n] + beta C; steps count elements.

@@ -1,0 +1,247 @@
+#include "runtime/kernels/host/simd/Tiles.h"
+
+#include "runtime/kernels/host/KernelThreads.h"
+#include "runtime/kernels/host/simd/PackedMatrix.h"
+
+#include <algorithm>
+#include <cstring>
+
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace shardc::runtime::host {
+namespace {
+
+constexpr int64_t kTileRows = 16;
+/// Of a block of B: pairs of rows, 16 columns.
+constexpr int64_t kBlockElements = kTileDepth * kPanelColumns;
+
+int64_t panelsOf(int64_t columns) {
+  return (columns + kPanelColumns - 1) / kPanelColumns;
+}
+
+} // namespace
+
+int64_t tiledMatrixBytes(const TensorView &matrix) {
+  return tiledDepth(matrix.dims[0]) * panelsOf(matrix.dims[1]) * kPanelColumns *
+         2;
+}
+
+void packTiles(const TensorView &matrix, std::byte *to) {
+  const int64_t rows = matrix.dims[0], columns = matrix.dims[1];
+  const int64_t depth = tiledDepth(rows), panels = panelsOf(columns);
+  const auto packPanel = [&](int64_t panel) {
+    auto *out =
+        reinterpret_cast<uint16_t *>(to) + panel * depth * kPanelColumns;
+    const int64_t first = panel * kPanelColumns;
+    const int64_t count = std::min(kPanelColumns, columns - first);
+    if (count < kPanelColumns || rows < depth)
+      std::memset(out, 0, depth * kPanelColumns * sizeof *out);
+    for (int64_t k = 0; k < rows; ++k) {
+      const uint16_t *from = matrix.as<uint16_t>() + k * matrix.strides[0] +
+                             first * matrix.strides[1];
+      uint16_t *row = out + k / 2 * 2 * kPanelColumns + k % 2;
+      for (int64_t j = 0; j < count; ++j)
+        row[2 * j] = from[j * matrix.strides[1]];
+    }
+  };
+  const int64_t parts = threadsFor(panels, rows * columns);
+  forEachPart(parts, [&](int64_t part) {
+    for (int64_t panel = panels * part / parts;
+         panel < panels * (part + 1) / parts; ++panel)
+      packPanel(panel);
+  });
+}
+
+#if defined(__x86_64__) && defined(__linux__)
+
+//===----------------------------------------------------------------------===//
+// Where there are tiles
+//===----------------------------------------------------------------------===//
+
+bool hasTiles() {
+  static const bool has = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))
+      return false;
+    // All of these processors have it; that the system keeps vectors, too.
+    if (!__builtin_cpu_supports("avx512bf16") ||
+        !__builtin_cpu_supports("avx512vl") ||
+        !__builtin_cpu_supports("avx512bw"))
+      return false;
+    constexpr unsigned kBFloat16 = 1u << 22, kTiles = 1u << 24;
+    if ((d & kBFloat16) == 0 || (d & kTiles) == 0)
+      return false;
+    // The state of tiles is large: Linux keeps it for those who ask (5.16 on).
+    constexpr int kRequestPermission = 0x1023, kTileData = 18;
+    return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  }();
+  return has;
+}
+
+namespace {
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512vl,avx512bw,avx512bf16,amx-tile,amx-bf16")
+
+/// As LDTILECFG reads it: rows and bytes of a row of each tile.
+struct alignas(64) TileShapes {
+  uint8_t palette = 1, startRow = 0, reserved[14] = {};
+  uint16_t rowBytes[16] = {};
+  uint8_t rows[16] = {};
+};
+
+// The tiles of a step: sums of 32 rows and columns, and what they are made of.
+//
+//             B 6       B 7
+//   A 4      C 0       C 1
+//   A 5      C 2       C 3
+void setShapes(int64_t upper, int64_t lower) {
+  TileShapes shapes;
+  const int64_t rows[8] = {upper, upper, lower, lower, upper, lower, 16, 16};
+  for (int tile = 0; tile < 8; ++tile) {
+    shapes.rows[tile] = static_cast<uint8_t>(std::max<int64_t>(rows[tile], 1));
+    shapes.rowBytes[tile] = 64;
+  }
+  _tile_loadconfig(&shapes);
+}
+
+/// Rows of C of one tile, from where TILESTORED has left them.
+void storeSums(const TileProduct &product, const float *sums, int64_t row,
+               int64_t rows, int64_t panel) {
+  const int64_t first = panel * kPanelColumns;
+  const int64_t count = std::min(kPanelColumns, product.n - first);
+  const auto mask = static_cast<__mmask16>((1u << count) - 1);
+  const __m512 alpha = _mm512_set1_ps(product.alpha);
+  const __m512 beta = _mm512_set1_ps(product.beta);
+  for (int64_t i = 0; i < rows; ++i, sums += kPanelColumns) {
+    BFloat16 *c = product.c + (row + i) * product.leadingC + first;
+    __m512 sum = _mm512_mul_ps(_mm512_load_ps(sums), alpha);
+    if (product.beta != 0) {
+      // The plain ones are warned of in GCC 12.
+      const __m512i bits = _mm512_maskz_slli_epi32(
+          0xffff,
+          _mm512_maskz_cvtepu16_epi32(0xffff,
+                                      _mm256_maskz_loadu_epi16(mask, c)),
+          16);
+      sum = _mm512_add_ps(sum, _mm512_mul_ps(beta, _mm512_castsi512_ps(bits)));
+    }
+    const __m256bh rounded = _mm512_cvtneps_pbh(sum);
+    _mm256_mask_storeu_epi16(c, mask,
+                             reinterpret_cast<const __m256i &>(rounded));
+  }
+}
+
+/// Up to 32 rows from `row` on, whose shapes are set, and one panel or two.
+template <bool TwoPanels, bool TwoRows>
+void multiplyStep(const TileProduct &product, int64_t row, int64_t upper,
+                  int64_t lower, int64_t panel) {
+  const int64_t depth = tiledDepth(product.k);
+  const int64_t rowBytes = product.rowStepA * 2;
+  const auto *b = reinterpret_cast<const BFloat16 *>(product.b) +
+                  panel * depth * kPanelColumns;
+  const auto *nextB = b + depth * kPanelColumns;
+  const BFloat16 *a = product.a + row * product.rowStepA;
+  const BFloat16 *nextA = a + kTileRows * product.rowStepA;
+  _tile_zero(0);
+  if constexpr (TwoPanels)
+    _tile_zero(1);
+  if constexpr (TwoRows)
+    _tile_zero(2);
+  if constexpr (TwoPanels && TwoRows)
+    _tile_zero(3);
+  for (int64_t k = 0; k < depth; k += kTileDepth) {
+    _tile_loadd(6, b, 64);
+    _tile_loadd(4, a, rowBytes);
+    _tile_dpbf16ps(0, 4, 6);
+    if constexpr (TwoPanels) {
+      _tile_loadd(7, nextB, 64);
+      _tile_dpbf16ps(1, 4, 7);
+    }
+    if constexpr (TwoRows) {
+      _tile_loadd(5, nextA, rowBytes);
+      _tile_dpbf16ps(2, 5, 6);
+    }
+    if constexpr (TwoPanels && TwoRows)
+      _tile_dpbf16ps(3, 5, 7);
+    a += kTileDepth;
+    nextA += kTileDepth;
+    b += kBlockElements;
+    nextB += kBlockElements;
+  }
+  alignas(64) float sums[kTileRows * kPanelColumns];
+  _tile_stored(0, sums, 64);
+  storeSums(product, sums, row, upper, panel);
+  if constexpr (TwoPanels) {
+    _tile_stored(1, sums, 64);
+    storeSums(product, sums, row, upper, panel + 1);
+  }
+  if constexpr (TwoRows) {
+    _tile_stored(2, sums, 64);
+    storeSums(product, sums, row + kTileRows, lower, panel);
+  }
+  if constexpr (TwoPanels && TwoRows) {
+    _tile_stored(3, sums, 64);
+    storeSums(product, sums, row + kTileRows, lower, panel + 1);
+  }
+}
+
+/// Panels [begin, end). Rows that all have a shape go through two panels at
+/// once, which stay in a cache meanwhile.
+void multiplyPanelsOfTiles(const TileProduct &product, int64_t begin,
+                           int64_t end) {
+  const int64_t whole = product.m / (2 * kTileRows) * 2 * kTileRows;
+  const int64_t rest = product.m - whole;
+  const int64_t upper = std::min(rest, kTileRows), lower = rest - upper;
+  for (bool isRest : {false, true}) {
+    if (isRest ? rest == 0 : whole == 0)
+      continue;
+    setShapes(isRest ? upper : kTileRows, isRest ? lower : kTileRows);
+    for (int64_t panel = begin; panel < end; panel += 2) {
+      const bool isTwo = panel + 1 < end;
+      if (isRest && lower == 0) {
+        (isTwo ? multiplyStep<true, false>
+               : multiplyStep<false, false>)(product, whole, upper, 0, panel);
+        continue;
+      }
+      const auto step =
+          isTwo ? multiplyStep<true, true> : multiplyStep<false, true>;
+      if (isRest)
+        step(product, whole, upper, lower, panel);
+      for (int64_t row = 0; !isRest && row < whole; row += 2 * kTileRows)
+        step(product, row, kTileRows, kTileRows, panel);
+    }
+  }
+  _tile_release();
+}
+
+#pragma GCC pop_options
+
+} // namespace
+
+void multiplyTiles(const TileProduct &product) {
+  const int64_t panels = panelsOf(product.n);
+  if (product.m == 0 || panels == 0)
+    return;
+  // A tile takes as long as a row of a panel does elsewhere.
+  const int64_t parts =
+      threadsForProduct(panels, std::max<int64_t>(product.m / kTileRows, 1),
+                        product.n, product.k);
+  forEachPart(parts, [&](int64_t part) {
+    multiplyPanelsOfTiles(product, panels * part / parts,
+                          panels * (part + 1) / parts);
+  });
+}
+
+#else
+
+bool hasTiles() { return false; }
+void multiplyTiles(const TileProduct &) {}
+
+#endif
+
+} // namespace shardc::runtime::host
