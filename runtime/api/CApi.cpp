@@ -56,10 +56,11 @@ Status shardc::runtime::readTensors(const char *function,
   return Status::ok();
 }
 
-void shardrt_session::beginRun(bool keepsCaches) {
+void shardrt_session::beginRun(Keeper newKeeper) {
   hasRun = false;
+  keeper = newKeeper;
   kept.assign(outputs.size(), 0);
-  if (keepsCaches)
+  if (keeper != Keeper::Nobody)
     for (const CacheInfo &cache : session->caches())
       kept[cache.output] = 1;
 }
@@ -123,7 +124,8 @@ Status runSession(shardrt_session *session, shardrt_state *state,
   session->inputs.clear();
   SHARDC_RETURN_IF_ERROR(
       readTensors("shardrt_run", inputs, numInputs, session->inputs));
-  session->beginRun(state != nullptr);
+  session->beginRun(state ? shardrt_session::Keeper::State
+                          : shardrt_session::Keeper::Nobody);
   SHARDC_RETURN_IF_ERROR(
       state
           ? session->session->run(*state->state, session->inputs,
@@ -174,12 +176,15 @@ Status getOutput(const shardrt_session *session, size_t index,
   if (!session->hasRun || index >= session->outputs.size())
     return argumentError("shardrt_output: no output ", index,
                          " of a successful run");
+  const std::string &name = session->session->outputs()[index].name;
+  if (session->kept[index] && session->keeper == shardrt_session::Keeper::Pool)
+    return argumentError("shardrt_output: the pool keeps output ", index, " '",
+                         name, "': no step gives the caches of its sequences");
   if (session->kept[index])
     return argumentError("shardrt_output: the state keeps output ", index, " '",
-                         session->session->outputs()[index].name,
-                         "'; run without a state to get it");
+                         name, "'; run without a state to get it");
   const Tensor &tensor = session->outputs[index];
-  *output = {session->session->outputs()[index].name.c_str(), tensor.element(),
+  *output = {name.c_str(), tensor.element(),
              static_cast<int32_t>(tensor.dims().size()), tensor.dims().data(),
              tensor.data()};
   return Status::ok();

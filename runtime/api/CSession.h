@@ -18,10 +18,13 @@ struct shardrt_session {
   std::vector<shardc::runtime::InputTensor> inputs;
   std::vector<shardc::runtime::Tensor> outputs;
   bool hasRun = false;
-  std::vector<char> kept; ///< outputs of the last run that a state has
+  /// Who has the outputs of caches of the last run.
+  enum class Keeper { Nobody, State, Pool };
+  Keeper keeper = Keeper::Nobody;
+  std::vector<char> kept; ///< outputs that the keeper has
 
-  /// Outputs of before are gone; those of caches will not be there.
-  void beginRun(bool keepsCaches);
+  /// Outputs of before are gone.
+  void beginRun(Keeper keeper);
 };
 
 namespace shardc::runtime {

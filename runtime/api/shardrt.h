@@ -129,7 +129,7 @@ shardrt_status shardrt_run(shardrt_session *session,
                            const shardrt_tensor *inputs, size_t num_inputs);
 /* An output of the last run; its memory belongs to the session and is valid
  * until the next run or close. SHARDRT_INVALID_ARGUMENT for one that the state
- * of that run keeps. */
+ * of that run keeps, or the pool of that step. */
 shardrt_status shardrt_output(const shardrt_session *session, size_t index,
                               shardrt_tensor *output);
 

@@ -60,7 +60,7 @@ Status step(shardrt_pool *pool, const shardrt_row *rows, size_t numRows) {
     pool->inputs.resize(numRows);
   for (size_t i = 0; i < numRows; ++i)
     SHARDC_RETURN_IF_ERROR(readRow(*pool, rows[i]));
-  pool->session->beginRun(/*keepsCaches=*/true);
+  pool->session->beginRun(shardrt_session::Keeper::Pool);
   SHARDC_RETURN_IF_ERROR(pool->pool->step(pool->rows, pool->session->outputs));
   pool->session->hasRun = true;
   return Status::ok();

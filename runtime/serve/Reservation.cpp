@@ -39,7 +39,11 @@ bool Reservation::add(std::span<const int64_t> pages, int64_t positions,
     row.pages.back() = row.taken.back();
     pairs.push_back({from, row.taken.back()});
   }
-  while (static_cast<int64_t>(row.pages.size()) * ofPage < positions + more)
+  // Whatever `more` is: no number of pages is that large.
+  const auto room = [&] {
+    return static_cast<int64_t>(row.pages.size()) * ofPage - positions;
+  };
+  while (room() < more)
     if (!take(row))
       return false;
   return true;

@@ -51,9 +51,11 @@ Status SequencePool::create(Session &session, int64_t positions,
     if (ofPage == 0)
       return argumentError("the model was compiled for requests, not for a "
                            "step of rows; compile it with --serve");
-    if (positions < 1)
+    // More than there are addresses for are none that a rank could have.
+    constexpr int64_t kMost = int64_t(1) << 40;
+    if (positions < 1 || positions > kMost)
       return argumentError("a pool for ", positions,
-                           " positions, expected at least 1");
+                           " positions: expected 1 to ", kMost);
     std::unique_ptr<SequencePool> made(new SequencePool(session, ofPage));
     std::vector<size_t> caches;
     for (const CacheInfo &cache : session.caches())

@@ -205,11 +205,13 @@ TEST_F(CSequences, sayWhatIsWrong) {
   shardrt_tensor y;
   EXPECT_EQ(shardrt_output(session, 0, &y), SHARDRT_INVALID_ARGUMENT);
   ASSERT_EQ(step({{a, {2}}}), SHARDRT_OK);
-  fails(shardrt_output(session, 1, &y), "keeps output 1");
+  fails(shardrt_output(session, 1, &y), "the pool keeps output 1 'present'");
   shardrt_sequence_destroy(a);
   shardrt_pool *other = nullptr;
   fails(shardrt_pool_create(nullptr, 8, &other), "must not be NULL");
-  fails(shardrt_pool_create(session, -1, &other), "");
+  fails(shardrt_pool_create(session, -1, &other), "expected 1 to");
+  fails(shardrt_pool_create(session, INT64_MAX, &other),
+        "a pool for 9223372036854775807 positions: expected 1 to");
   EXPECT_EQ(shardrt_sequence_length(nullptr), 0);
   EXPECT_EQ(shardrt_pool_free_pages(nullptr), 0);
   shardrt_pool_destroy(nullptr);

@@ -259,6 +259,15 @@ TEST(Sequences, aRowIsTheSameInAnyCompany) {
   }
 }
 
+/// No number of positions is taken for a small one.
+TEST(Reservation, ofAnyNumberOfPositions) {
+  Reservation reservation(std::make_shared<SharedPages>(4), kPage);
+  for (int64_t more : {INT64_MAX, INT64_MAX - 7, int64_t(5 * kPage)}) {
+    const Reservation::Turn turn(reservation);
+    EXPECT_FALSE(reservation.add(std::vector<int64_t>{0, 1}, 6, more));
+  }
+}
+
 TEST(PagePool, countsWhoHasAPage) {
   PagePool pool(2);
   EXPECT_EQ(pool.take(), 0);
