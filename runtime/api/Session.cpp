@@ -199,6 +199,8 @@ void State::reset() {
   (void)session.replicas->resetState(*kept);
 }
 
+Status State::lost() const { return session.replicas->checkState(*kept); }
+
 std::vector<StateMemory> State::memory() const {
   return session.replicas->memoryOf(*kept);
 }
@@ -254,10 +256,11 @@ std::vector<CacheInfo> Session::caches() const {
   return replicas->last().caches();
 }
 
-Status Session::createState(int64_t capacity, std::unique_ptr<State> &state) {
+Status Session::createState(int64_t capacity, std::unique_ptr<State> &state,
+                            int replica) {
   return withoutExceptions([&] {
     std::unique_ptr<KeptState> made;
-    SHARDC_RETURN_IF_ERROR(replicas->createState(capacity, made));
+    SHARDC_RETURN_IF_ERROR(replicas->createState(capacity, replica, made));
     state.reset(new State(*this, std::move(made)));
     return Status::ok();
   });
@@ -283,6 +286,21 @@ Status Session::run(State &state, std::span<const Request> steps,
       requests.push_back({step.inputs, step.outputs});
     return replicas->runWith(*state.kept, options);
   });
+}
+
+Status Session::run(State &state, RequestFeed &steps,
+                    const RunOptions &options) {
+  if (&state.session != this)
+    return argumentError("the state is another session's");
+  if (page() == 0)
+    return argumentError("steps that come as others run: the model was not "
+                         "compiled for steps of rows, with --serve");
+  return withoutExceptions(
+      [&] { return replicas->runFeed(*state.kept, steps, options); });
+}
+
+Status Session::confirm() {
+  return withoutExceptions([&] { return replicas->confirm(); });
 }
 
 std::vector<CollectiveStats> Session::collectiveStats() const {

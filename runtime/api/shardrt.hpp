@@ -53,6 +53,7 @@
 namespace shardc::runtime {
 
 class Replicas;
+class RequestFeed; ///< session/Pipeline.h
 class Session;
 class WeightCallback;
 struct KeptState;
@@ -75,6 +76,9 @@ public:
   std::vector<StateMemory> memory() const;
   /// A copy that goes its own way: beams, or a common prompt.
   Status fork(std::unique_ptr<State> &copy) const;
+  /// Why what it held is gone, so that runs with it are errors: processes have
+  /// come apart in it (then reset() helps), or the session was opened again.
+  Status lost() const;
 
 private:
   friend class Session;
@@ -145,9 +149,10 @@ public:
 
   /// Which inputs and outputs a state keeps; none if the model has no cache.
   std::vector<CacheInfo> caches() const;
-  /// An empty state for `capacity` positions. InvalidArgument where the model
-  /// has no cache.
-  Status createState(int64_t capacity, std::unique_ptr<State> &state);
+  /// An empty state for `capacity` positions, on that replica, or on each in
+  /// turn. InvalidArgument where the model has no cache.
+  Status createState(int64_t capacity, std::unique_ptr<State> &state,
+                     int replica = -1);
   /// As run without it, but `inputs` are without past, and outputs that the
   /// state keeps are left as they are. InvalidArgument also where the state is
   /// full, or a step comes before the prompt that it goes on from. After an error
@@ -160,6 +165,15 @@ public:
   /// stages. InvalidArgument of a model for requests.
   Status run(State &state, std::span<const Request> steps,
              const RunOptions &options = {});
+
+  /// Steps of rows as they come, each into the first stage as soon as that has
+  /// nothing to do. The first error, or ok once the feed has no more; steps that
+  /// the feed was not told of have failed with it.
+  Status run(State &state, RequestFeed &steps, const RunOptions &options = {});
+
+  /// Of processes: waits until all are done with what they were told to run. Where
+  /// one of them failed after others had called it done, states say so then.
+  Status confirm();
 
   // About the last successful run, and the ranks of this process; empty before
   // it.

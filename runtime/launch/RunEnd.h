@@ -18,6 +18,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <optional>
 #include <thread>
 
 namespace shardc::runtime {
@@ -80,6 +81,19 @@ private:
   Status why;
   std::list<std::function<void(const Status &)>> watches;
   std::atomic<bool> come = false;
+};
+
+/// Of a run that somebody may end; of all others there is none to ask.
+class MaybeEnd {
+public:
+  MaybeEnd(const RunOptions &options, Deadlines &deadlines) {
+    if (options.canEnd())
+      end.emplace(options, deadlines);
+  }
+  RunEnd *get() const { return end ? &*end : nullptr; }
+
+private:
+  mutable std::optional<RunEnd> end;
 };
 
 } // namespace shardc::runtime

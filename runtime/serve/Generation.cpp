@@ -38,9 +38,17 @@ bool Generation::isToEnd(Status &with) const {
   return isCancelled || !with.isOk();
 }
 
+void Generation::endAsAsked() {
+  Status with;
+  if (isToEnd(with))
+    end(with);
+}
+
 void Generation::end(Status with) {
   sequence.reset();
   std::lock_guard lock(mutex);
+  if (isOver)
+    return;
   isOver = true;
   status = std::move(with);
   ended.notify_all();

@@ -45,15 +45,19 @@ private:
   friend class Server;
   explicit Generation(TextRequest request)
       : request(std::move(request)), all(this->request.prompt) {}
+  /// Once.
   void end(Status with);
   /// Whether it ends before the next step; then `with` that.
   bool isToEnd(Status &with) const;
+  /// Then.
+  void endAsAsked();
 
   const TextRequest request;
   const std::chrono::steady_clock::time_point submitted =
       std::chrono::steady_clock::now();
-  std::vector<int64_t> all; ///< the prompt and what came; the server's thread
+  std::vector<int64_t> all; ///< the prompt and what came; the server's
   std::unique_ptr<Sequence> sequence; ///< likewise
+  int64_t inFlight = 0;               ///< likewise: tokens that a step is at
 
   mutable std::mutex mutex; ///< of what follows
   std::condition_variable ended;

@@ -1,17 +1,25 @@
 //===- ReplicaServer.h - The texts of one replica -------------------------===//
 //
-// A thread that runs one step after the other. Where the replica has stages, a
-// step goes through them in parts, one behind the other, each of other texts:
+// A thread gives the replica one step after the other, each as soon as its first
+// stage has nothing to do. Where there are stages, several steps are under way,
+// each of other texts:
 //
-//   stage 0   a b c d         of 64 rows 16 each
-//   stage 1     a b c d
+//   stage 0   a b a b a b
+//   stage 1     a b a b a
+//
+// What fails ends alone. Texts of a step that failed run again in smaller and
+// smaller steps, until it is known whose fault it was. Where what the ranks held
+// is lost, or the session is, texts are computed again; those that were under way
+// one by one first.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_SERVE_REPLICASERVER_H
 #define SHARDC_RUNTIME_SERVE_REPLICASERVER_H
 
 #include "runtime/serve/Generation.h"
+#include "runtime/serve/SessionKeeper.h"
 #include "runtime/serve/SharedPrefix.h"
+#include "runtime/serve/StepPace.h"
 #include "runtime/serve/StepPlan.h"
 #include "runtime/serve/TextInputs.h"
 
@@ -25,25 +33,34 @@ struct ServerOptions {
   int64_t tokens = 512;          ///< of a step: prompts come in parts of it
   int64_t rows = 64;             ///< of a step
   size_t mostWaiting = 1024;     ///< texts that have not begun
-  /// Tokens of the smallest part of a step that goes through stages by itself:
-  /// each part reads a stage's weights once more.
+  /// Of a step with parts of prompts to one of the rows that decode alone; 0: as
+  /// many tokens as there are (StepPace.h).
+  double slowdown = 2;
+  /// Tokens of the smallest step that runs beside others in other stages: each
+  /// reads a stage's weights once more.
   int64_t part = 16;
   /// Of the model: what choose gets. Empty: the first that is no cache.
   std::string logits = {};
+  /// Opens the session again once it is lost, on a thread of the server. Empty:
+  /// Session::reopen(), which where ranks are processes is an error: there
+  /// others have to take the place of those that are gone (session/Processes.h).
+  std::function<Status(Session &)> reopen = {};
 };
 
 struct ServerCounts {
   int64_t steps = 0, tokens = 0; ///< computed
   int64_t shared = 0;            ///< positions that another text had
   int64_t evicted = 0;           ///< texts that gave up their pages
+  int64_t recovered = 0;         ///< times that all texts were computed again
 };
 
-class ReplicaServer {
+class ReplicaServer : private StepFeed {
 public:
-  static Status start(Session &session, const ServerOptions &options,
+  static Status start(Session &session, SessionKeeper &keeper, int replica,
+                      const ServerOptions &options,
                       std::unique_ptr<ReplicaServer> &server);
   /// Texts that are under way end with an error.
-  ~ReplicaServer();
+  ~ReplicaServer() override;
 
   /// One that has a prompt and fits. The error that ended the server.
   Status submit(std::shared_ptr<Generation> text);
@@ -56,60 +73,105 @@ public:
   ServerCounts counts() const;
 
 private:
-  ReplicaServer(Session &session, const ServerOptions &options)
-      : session(session), options(options) {}
+  using Text = std::shared_ptr<Generation>;
+  /// A step under way.
+  struct Flight {
+    RowStep step;
+    std::vector<Text> texts;
+    std::vector<int64_t> counts; ///< tokens of each
+    std::vector<TextInputs::Row> inputs;
+    std::vector<Row> rows;
+    std::vector<Tensor> outputs;
+    int64_t tokens = 0;
+    bool isTrial = false; ///< of suspects
+    std::chrono::steady_clock::time_point since;
+  };
+  /// Texts one of which may be the reason for a failure: they run alone.
+  struct Suspects {
+    std::vector<Text> texts;
+    bool hasLostAll = false; ///< all that the ranks held, with them
+    /// It ran well, as far as is known; of one that has lost all every rank is
+    /// asked.
+    bool isTried = false;
+  };
+
+  ReplicaServer(Session &session, SessionKeeper &keeper, int replica,
+                const ServerOptions &options)
+      : session(session), keeper(keeper), replica(replica), options(options) {}
   Status open();
+
+  // The server's thread (ReplicaServer.cpp).
   void serve();
-  void count();
   bool collect();
-  void plan(StepPlan &step);
+  Status runOn();
+  Status confirm();
+  Status recover(const Status &why);
+  void forget();
+  void end(std::vector<Text> &texts, const Status &with);
+
+  // Which step comes next, with the mutex held (ReplicaPlans.cpp).
+  void count();
+  std::vector<Text> takeEnded();
+  bool plan(StepPlan &step);
+  bool planOnce(StepPlan &step);
+  size_t mostAdmitted() const;
+  StepLimits limits() const;
+  bool makeRoom(const StepPlan &step, std::span<const SequenceLoad> loads,
+                std::span<const SharedPrefix> prefixes);
   int64_t newPages(const StepPlan &step, std::span<const SequenceLoad> loads,
                    std::span<const SharedPrefix> prefixes) const;
   void dropRetained(const StepPlan &step,
                     std::span<const SharedPrefix> prefixes);
-  Status run(const StepPlan &step);
-  Status runHalves(std::span<const StepPlan::Row> planned);
-  Status runRows(std::span<const StepPlan::Row> rows);
-  void setRow(const StepPlan::Row &planned, size_t number);
-  void cutSteps();
-  Status take(std::span<const StepPlan::Row> rows, const RowStep &step);
-  void takeToken(Generation &text, std::span<const float> logits);
-  void retain(Generation &text);
+  void findSuspects();
+  bool isSuspect(const Text &text) const;
   SharedPrefix prefixOf(const Generation &text) const;
-  SequenceLoad loadOf(const Generation &text, const SharedPrefix &prefix) const;
+  SequenceLoad loadOf(const Text &text, const SharedPrefix &prefix) const;
   std::unique_ptr<Sequence> beginningOf(const SharedPrefix &prefix);
-  Generation &textOf(size_t number) const;
+
+  // Steps under way (ReplicaSteps.cpp).
+  const RowStep *next(bool waits) override;
+  void done(const RowStep &step, const Status &status) override;
+  void stop() override;
+  Flight &begin(const StepPlan &step);
+  void fill(Flight &flight);
+  void fail(Flight &flight, const Status &why, bool hasLostAll);
+  void acquit(const Flight &flight);
+  Status take(Flight &flight);
+  void takeToken(const Text &text, std::span<const float> logits);
+  void finish(const Text &text, const Status &with);
 
   Session &session;
+  SessionKeeper &keeper;
+  const int replica;
   const ServerOptions options;
   std::unique_ptr<SequencePool> pool;
   TextInputs inputs;
-  size_t logits = 0; ///< output
+  size_t logits = 0, numOutputs = 0, numStages = 1;
+  std::string logitsName;
+  std::vector<float> numbers; ///< of the row at hand
 
-  // The server's thread.
-  std::vector<std::shared_ptr<Generation>> running; ///< as they were admitted
-  std::list<std::shared_ptr<Generation>> waiting;
+  mutable std::mutex mutex; ///< of what follows
+  std::condition_variable changed;
+  std::vector<Text> running; ///< as they were admitted
+  std::list<Text> waiting, submitted;
+  std::list<Flight> flights, idle;
+  std::list<Suspects> suspects;
   /// Of texts that have ended, the last one first, until pages are needed.
   struct Retained {
     std::vector<int64_t> tokens;
     std::unique_ptr<Sequence> sequence;
   };
   std::list<Retained> retained;
-  std::vector<TextInputs::Row> rowInputs;
-  std::vector<Row> rows;
-  std::vector<int64_t> rowTokens;
-  std::vector<RowStep> steps;               ///< parts of one
-  std::vector<std::vector<Tensor>> outputs; ///< of each
-  std::vector<float> numbers;
-
-  mutable std::mutex mutex; ///< of what follows
-  std::condition_variable changed;
-  std::list<std::shared_ptr<Generation>> submitted;
+  StepPace pace;
+  bool isOver = false; ///< the run at hand: no more steps
   size_t waits = 0;
   int64_t loaded = 0;
   bool stops = false;
   Status gone; ///< why it takes no more texts
   ServerCounts counted;
+
+  uint64_t sessionNumber = 0; ///< of the server's thread, as the next one
+  Status renewal;             ///< of the pool
 
   std::thread thread; ///< last
 };

@@ -2,11 +2,11 @@
 //
 // Taken before a run, and the sequences' once it went well:
 //
-//   const Reservation::Turn turn(reservation);
 //   reservation.add({5, 2}, 7, 3)       pages of 4; 7 positions and 3 more:
 //                                       2 is another's, too, so its copy, 8,
 //                                       and one more are taken: 5 8 9
-//   reservation.keep(0, pages)          what is not kept goes with the turn
+//   reservation.keep(0, pages)
+//   reservation.end()                   gives back what is not kept
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_SERVE_RESERVATION_H
@@ -17,15 +17,19 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 
 namespace shardc::runtime {
+
+class Sequence;
 
 /// Pages with the lock that guards who has them.
 struct SharedPages {
   explicit SharedPages(int64_t pages) : pool(pages) {}
   std::mutex mutex;
-  PagePool pool; ///< held by `mutex`
+  PagePool pool;                    ///< held by `mutex`
+  std::set<Sequence *> sequences{}; ///< likewise: all that there are
 };
 
 /// Used for one run after the other, so that it needs no memory of its own from
@@ -34,16 +38,6 @@ class Reservation {
 public:
   Reservation(std::shared_ptr<SharedPages> shared, int64_t ofPage)
       : shared(std::move(shared)), ofPage(ofPage) {}
-
-  class Turn {
-  public:
-    explicit Turn(Reservation &of) : of(of) {}
-    ~Turn() { of.end(); }
-    Turn(const Turn &) = delete;
-
-  private:
-    Reservation &of;
-  };
 
   /// So that a sequence with these pages and positions has room for `count`
   /// more. False if there are too few.
@@ -54,6 +48,8 @@ public:
   std::span<const std::array<int64_t, 2>> copies() const { return pairs; }
   /// They are the sequence's.
   void keep(size_t number, std::vector<int64_t> &pages);
+  /// Gives back what was taken and not kept; the next run begins.
+  void end();
 
 private:
   struct Row {
@@ -61,8 +57,6 @@ private:
     int64_t replaced = -1; ///< what a copy stands for
   };
   bool take(Row &row);
-  /// Gives back what was taken and not kept.
-  void end();
 
   const std::shared_ptr<SharedPages> shared;
   const int64_t ofPage; ///< positions

@@ -1,6 +1,7 @@
 #include "runtime/serve/Sequences.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/session/Pipeline.h"
 #include "runtime/session/Settings.h"
 
 #include <algorithm>
@@ -11,18 +12,35 @@ namespace shardc::runtime {
 // Sequence
 //===----------------------------------------------------------------------===//
 
+Sequence::Sequence(std::shared_ptr<SharedPages> with, int64_t ofPage)
+    : shared(std::move(with)), ofPage(ofPage) {
+  std::lock_guard lock(shared->mutex);
+  shared->sequences.insert(this);
+}
+
 Sequence::~Sequence() {
   std::lock_guard lock(shared->mutex);
+  shared->sequences.erase(this);
   for (int64_t page : pages)
     shared->pool.release(page);
 }
 
+int64_t Sequence::length() const {
+  std::lock_guard lock(shared->mutex);
+  return positions;
+}
+
+int64_t Sequence::numPages() const {
+  std::lock_guard lock(shared->mutex);
+  return std::ssize(pages);
+}
+
 Status Sequence::truncate(int64_t length) {
+  std::lock_guard lock(shared->mutex);
   if (length < 0 || length > positions)
     return argumentError("a sequence of ", positions,
                          " positions cannot be cut to ", length);
   const auto kept = static_cast<size_t>((length + ofPage - 1) / ofPage);
-  std::lock_guard lock(shared->mutex);
   for (size_t p = kept; p < pages.size(); ++p)
     shared->pool.release(pages[p]);
   pages.resize(kept);
@@ -32,8 +50,8 @@ Status Sequence::truncate(int64_t length) {
 
 std::unique_ptr<Sequence> Sequence::fork() const {
   std::unique_ptr<Sequence> made(new Sequence(shared, ofPage));
-  made->pages = pages; // first: what throws has shared nothing yet
   std::lock_guard lock(shared->mutex);
+  made->pages = pages; // first: what throws has shared nothing yet
   for (int64_t page : pages)
     shared->pool.share(page);
   made->positions = positions;
@@ -41,11 +59,11 @@ std::unique_ptr<Sequence> Sequence::fork() const {
 }
 
 //===----------------------------------------------------------------------===//
-// A step
+// A pool
 //===----------------------------------------------------------------------===//
 
 Status SequencePool::create(Session &session, int64_t positions,
-                            std::unique_ptr<SequencePool> &pool) {
+                            std::unique_ptr<SequencePool> &pool, int replica) {
   return withoutExceptions([&] {
     const int64_t ofPage = session.page();
     if (ofPage == 0)
@@ -56,16 +74,16 @@ Status SequencePool::create(Session &session, int64_t positions,
     if (positions < 1 || positions > kMost)
       return argumentError("a pool for ", positions,
                            " positions: expected 1 to ", kMost);
-    std::unique_ptr<SequencePool> made(new SequencePool(session, ofPage));
+    std::unique_ptr<SequencePool> made(
+        new SequencePool(session, ofPage, replica));
     std::vector<size_t> caches;
     for (const CacheInfo &cache : session.caches())
       caches.push_back(cache.input);
     SHARDC_RETURN_IF_ERROR(
         StepInputs::make(session.inputs(), caches, ofPage, made->form));
     const int64_t pages = (positions - 1) / ofPage + 1;
-    SHARDC_RETURN_IF_ERROR(session.createState(pages, made->state));
+    SHARDC_RETURN_IF_ERROR(session.createState(pages, made->state, replica));
     made->shared = std::make_shared<SharedPages>(pages);
-    made->reservation = std::make_unique<Reservation>(made->shared, ofPage);
     pool = std::move(made);
     return Status::ok();
   });
@@ -82,84 +100,177 @@ int64_t SequencePool::numFreePages() const {
   return shared->pool.numFree();
 }
 
-Status SequencePool::checkDistinct(std::span<const RowStep> steps) {
-  sequences.clear();
-  for (const RowStep &step : steps)
-    for (const Row &row : step.rows)
-      sequences.push_back({row.sequence, sequences.size()});
-  std::sort(sequences.begin(), sequences.end());
-  const auto same = std::adjacent_find(
-      sequences.begin(), sequences.end(),
-      [](const auto &a, const auto &b) { return a.first == b.first; });
-  return same == sequences.end()
-             ? Status::ok()
-             : argumentError("rows ", same->second, " and ",
-                             std::next(same)->second, " are of one sequence");
+Status SequencePool::lost() const {
+  return state ? state->lost() : artifactError("the pool could not be renewed");
 }
 
-/// What a step's rows have, and pages for what they get.
-Status SequencePool::reserve(const RowStep &step, std::vector<StepRow> &own) {
-  own.clear();
-  if (step.rows.empty())
+Status SequencePool::renew() {
+  return withoutExceptions([&] {
+    std::lock_guard lock(mutex);
+    {
+      std::lock_guard pages(shared->mutex);
+      for (Sequence *sequence : shared->sequences) {
+        sequence->pages.clear();
+        sequence->positions = 0;
+      }
+      shared->pool = PagePool(shared->pool.size());
+    }
+    state.reset(); // first: there may be no room for both
+    return session.createState(numPages(), state, replica);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// A step
+//===----------------------------------------------------------------------===//
+
+SequencePool::Running &SequencePool::begin(const RowStep &step) {
+  std::lock_guard lock(flow);
+  if (idle.empty())
+    idle.push_back(
+        {nullptr, std::make_unique<Reservation>(shared, ofPage), form, {}});
+  running.splice(running.end(), idle, idle.begin());
+  running.back().step = &step;
+  running.back().rows.clear();
+  return running.back();
+}
+
+SequencePool::Running &SequencePool::first() {
+  std::lock_guard lock(flow);
+  return running.front();
+}
+
+/// What its rows have, and pages for what they get.
+Status SequencePool::reserve(Running &of) {
+  const std::span<const Row> rows = of.step->rows;
+  if (rows.empty())
     return argumentError("a step without rows");
-  for (size_t r = 0; r < step.rows.size(); ++r) {
-    const Row &row = step.rows[r];
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const Row &row = rows[r];
     if (!row.sequence || row.sequence->shared != shared)
       return argumentError("row ", r, " is of no sequence of this pool");
-    const Sequence &sequence = *row.sequence;
+    Sequence &sequence = *row.sequence;
+    if (sequence.isRunning)
+      return argumentError("row ", r,
+                           " is of a sequence that another row goes on with");
     StepRow made{row.inputs, {}, sequence.positions};
     SHARDC_RETURN_IF_ERROR(form.countOf(row.inputs, made.count));
     made.wanted = row.wanted == Wanted::All    ? made.count
                   : row.wanted == Wanted::Last ? 1
                                                : 0;
-    if (!reservation->add(sequence.pages, sequence.positions, made.count))
+    if (!of.reservation->add(sequence.pages, sequence.positions, made.count))
       return argumentError("row ", r, " needs pages for ", made.count,
                            " positions more, and there are too few in a "
                            "pool of ",
                            numPages(), "; drop sequences that are done");
-    own.push_back(made);
+    sequence.isRunning = true;
+    of.rows.push_back(made);
   }
   return Status::ok();
 }
 
 /// Pages that are copied are so before anything is written.
-Status SequencePool::fill(std::span<const RowStep> steps) {
-  std::span<const std::array<int64_t, 2>> copies = reservation->copies();
-  size_t number = 0;
-  requests.clear();
-  for (size_t s = 0; s < steps.size(); ++s) {
-    for (StepRow &row : stepRows[s])
-      row.pages = reservation->pages(number++);
-    SHARDC_RETURN_IF_ERROR(inputs[s].fill(stepRows[s], copies));
-    copies = {};
-    requests.push_back({inputs[s].tensors(), steps[s].outputs});
-  }
+Status SequencePool::fill(Running &of) {
+  SHARDC_RETURN_IF_ERROR(reserve(of));
+  for (size_t r = 0; r < of.rows.size(); ++r)
+    of.rows[r].pages = of.reservation->pages(r);
+  SHARDC_RETURN_IF_ERROR(of.inputs.fill(of.rows, of.reservation->copies()));
+  of.request = {of.inputs.tensors(), of.step->outputs};
   return Status::ok();
 }
 
-void SequencePool::advance(std::span<const RowStep> steps) {
-  size_t number = 0;
-  for (size_t s = 0; s < steps.size(); ++s)
-    for (size_t r = 0; r < stepRows[s].size(); ++r) {
-      Sequence &sequence = *steps[s].rows[r].sequence;
-      reservation->keep(number++, sequence.pages);
-      sequence.positions += stepRows[s][r].count;
-    }
+/// Its sequences have their positions, or are as before.
+void SequencePool::end(Running &of, bool isDone) {
+  for (size_t r = 0; r < of.rows.size(); ++r) {
+    Sequence &sequence = *of.step->rows[r].sequence;
+    sequence.isRunning = false;
+    if (!isDone)
+      continue;
+    std::lock_guard lock(shared->mutex);
+    of.reservation->keep(r, sequence.pages);
+    sequence.positions += of.rows[r].count;
+  }
+  of.reservation->end();
+  std::lock_guard lock(flow);
+  const auto here =
+      std::find_if(running.begin(), running.end(),
+                   [&](const Running &one) { return &one == &of; });
+  idle.splice(idle.begin(), running, here);
 }
 
-Status SequencePool::run(std::span<const RowStep> steps) {
+/// A run, after which nothing is left of what it did not end.
+class SequencePool::Turn {
+public:
+  explicit Turn(SequencePool &pool) : pool(pool), lock(pool.mutex) {}
+  ~Turn() {
+    while (!pool.running.empty())
+      pool.end(pool.running.front(), /*isDone=*/false);
+  }
+  Turn(const Turn &) = delete;
+
+private:
+  SequencePool &pool;
+  const std::lock_guard<std::mutex> lock;
+};
+
+Status SequencePool::run(std::span<const RowStep> steps,
+                         const RunOptions &options) {
   return withoutExceptions([&] {
-    std::lock_guard lock(mutex);
-    SHARDC_RETURN_IF_ERROR(checkDistinct(steps));
-    inputs.resize(std::max(inputs.size(), steps.size()), form);
-    stepRows.resize(std::max(stepRows.size(), steps.size()));
-    const Reservation::Turn turn(*reservation);
-    for (size_t s = 0; s < steps.size(); ++s)
-      SHARDC_RETURN_IF_ERROR(reserve(steps[s], stepRows[s]));
-    SHARDC_RETURN_IF_ERROR(fill(steps));
-    SHARDC_RETURN_IF_ERROR(session.run(*state, requests));
-    advance(steps);
+    const Turn turn(*this);
+    SHARDC_RETURN_IF_ERROR(lost());
+    requests.clear();
+    for (const RowStep &step : steps) {
+      Running &of = begin(step);
+      SHARDC_RETURN_IF_ERROR(fill(of));
+      requests.push_back(of.request);
+    }
+    SHARDC_RETURN_IF_ERROR(session.run(*state, requests, options));
+    while (!running.empty())
+      end(running.front(), /*isDone=*/true);
     return Status::ok();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Steps that come one after the other
+//===----------------------------------------------------------------------===//
+
+class SequencePool::Steps : public RequestFeed {
+public:
+  Steps(SequencePool &pool, StepFeed &steps) : pool(pool), steps(steps) {}
+
+  const PipelineRequest *next(bool waits) override {
+    while (const RowStep *step = steps.next(waits)) {
+      Running &of = pool.begin(*step);
+      const Status status = pool.fill(of);
+      request = {of.request.inputs, of.request.outputs};
+      if (status.isOk())
+        return &request;
+      pool.end(of, /*isDone=*/false);
+      steps.done(*step, status);
+    }
+    return nullptr;
+  }
+  void done() override {
+    Running &of = pool.first();
+    const RowStep &step = *of.step;
+    pool.end(of, /*isDone=*/true);
+    steps.done(step, Status::ok());
+  }
+  void stop() override { steps.stop(); }
+
+private:
+  SequencePool &pool;
+  StepFeed &steps;
+  PipelineRequest request; ///< the last one
+};
+
+Status SequencePool::run(StepFeed &steps, const RunOptions &options) {
+  return withoutExceptions([&] {
+    const Turn turn(*this);
+    SHARDC_RETURN_IF_ERROR(lost());
+    Steps feed(*this, steps);
+    return session.run(*state, feed, options);
   });
 }
 

@@ -22,34 +22,37 @@
 #include "runtime/serve/Reservation.h"
 #include "runtime/serve/StepInputs.h"
 
+#include <list>
+
 namespace shardc::runtime {
 
 /// Positions of one text. Takes a page when the last one is full, and gives all
-/// back when it goes. Used by one step at a time.
+/// back when it goes. Used by one step at a time; others may ask it meanwhile, and
+/// fork what it had before.
 class Sequence {
 public:
   ~Sequence();
   Sequence(const Sequence &) = delete;
   Sequence &operator=(const Sequence &) = delete;
 
-  int64_t length() const { return positions; }
+  int64_t length() const;
   /// Forgets all positions from `length` on. InvalidArgument if it has not so
   /// many.
   Status truncate(int64_t length);
   /// Another one with the same positions. It takes no memory: pages are theirs
   /// together, until one of them writes into the last.
   std::unique_ptr<Sequence> fork() const;
-  int64_t numPages() const { return static_cast<int64_t>(pages.size()); }
+  int64_t numPages() const;
 
 private:
   friend class SequencePool;
-  explicit Sequence(std::shared_ptr<SharedPages> shared, int64_t ofPage)
-      : shared(std::move(shared)), ofPage(ofPage) {}
+  Sequence(std::shared_ptr<SharedPages> shared, int64_t ofPage);
 
-  std::shared_ptr<SharedPages> shared;
-  int64_t ofPage; ///< positions
+  const std::shared_ptr<SharedPages> shared; ///< with the lock of what follows
+  const int64_t ofPage;                      ///< positions
   int64_t positions = 0;
   std::vector<int64_t> pages;
+  bool isRunning = false; ///< a row of a step
 };
 
 /// Which outputs of a row are computed: of its last position, of all, of none.
@@ -69,49 +72,86 @@ struct RowStep {
   std::span<Tensor> outputs;
 };
 
+/// Steps that come one after the other while others run. Called by one thread at
+/// a time for each function.
+class StepFeed {
+public:
+  virtual ~StepFeed() = default;
+  /// The next one, which stays until it is done; null: none comes any more, or
+  /// none is there yet where nobody `waits`. Waits until stop() at most.
+  virtual const RowStep *next(bool waits) = 0;
+  /// Its outputs are there; or why it did not run, which is its error alone.
+  virtual void done(const RowStep &step, const Status &status) = 0;
+  /// What is not done has failed, and run() returns why. From any thread.
+  virtual void stop() = 0;
+};
+
 class SequencePool {
 public:
-  /// With room for so many positions, of whole pages, on one replica. The
-  /// session lives longer. InvalidArgument where its model was not compiled for
-  /// that.
+  /// With room for so many positions, of whole pages, on one replica: that one,
+  /// or each in turn. The session lives longer. InvalidArgument where its model
+  /// was not compiled for that.
   static Status create(Session &session, int64_t positions,
-                       std::unique_ptr<SequencePool> &pool);
+                       std::unique_ptr<SequencePool> &pool, int replica = -1);
 
   std::unique_ptr<Sequence> add();
   /// Runs the rows of all steps, which then have their positions; where there
   /// are stages, one step behind the other. InvalidArgument: a row does not fit
   /// the model, or there are too few pages. After an error the sequences are as
-  /// before.
-  Status run(std::span<const RowStep> steps);
-  Status step(std::span<const Row> rows, std::span<Tensor> outputs) {
+  /// before, unless the pool isLost().
+  Status run(std::span<const RowStep> steps, const RunOptions &options = {});
+  Status step(std::span<const Row> rows, std::span<Tensor> outputs,
+              const RunOptions &options = {}) {
     const RowStep one{rows, outputs};
-    return run({&one, 1});
+    return run({&one, 1}, options);
   }
+  /// The same of steps as they come, each as soon as the first stage has nothing
+  /// to do. After an error sequences of steps that are not done are as before.
+  Status run(StepFeed &steps, const RunOptions &options = {});
+
+  /// Why what its sequences held is gone: the session was opened again, or a step
+  /// failed on some ranks after others had called it done. All steps are errors
+  /// until it is renewed.
+  Status lost() const;
+  bool isLost() const { return !lost().isOk(); }
+  /// Empties all of its sequences, whose texts have to be computed again.
+  Status renew();
 
   int64_t page() const { return ofPage; } ///< positions
   int64_t numPages() const;
   int64_t numFreePages() const;
 
 private:
-  SequencePool(Session &session, int64_t ofPage)
-      : session(session), ofPage(ofPage) {}
-  Status checkDistinct(std::span<const RowStep> steps);
-  Status reserve(const RowStep &step, std::vector<StepRow> &stepRows);
-  Status fill(std::span<const RowStep> steps);
-  void advance(std::span<const RowStep> steps);
+  class Steps;
+  class Turn;
+  /// A step that runs.
+  struct Running {
+    const RowStep *step = nullptr;
+    std::unique_ptr<Reservation> reservation;
+    StepInputs inputs;
+    std::vector<StepRow> rows;
+    Request request = {};
+  };
+
+  SequencePool(Session &session, int64_t ofPage, int replica)
+      : session(session), ofPage(ofPage), replica(replica) {}
+  Running &begin(const RowStep &step);
+  Status fill(Running &of);
+  void end(Running &of, bool isDone);
+  Status reserve(Running &of);
+  Running &first();
 
   Session &session;
   const int64_t ofPage;
+  const int replica;
   std::unique_ptr<State> state;
   std::shared_ptr<SharedPages> shared;
 
-  std::mutex mutex; ///< held during a run; what follows is of the one at hand
-  std::unique_ptr<Reservation> reservation;
-  StepInputs form;                ///< of any step
-  std::vector<StepInputs> inputs; ///< by step
-  std::vector<std::vector<StepRow>> stepRows;
-  std::vector<Request> requests;
-  std::vector<std::pair<const Sequence *, size_t>> sequences;
+  std::mutex mutex;              ///< held during a run
+  StepInputs form;               ///< of any step
+  std::vector<Request> requests; ///< of several steps at a time
+  std::mutex flow;               ///< of what follows
+  std::list<Running> running, idle;
 };
 
 } // namespace shardc::runtime

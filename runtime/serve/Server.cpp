@@ -10,11 +10,11 @@ namespace shardc::runtime {
 Status Server::start(Session &session, const ServerOptions &options,
                      std::unique_ptr<Server> &server) {
   return withoutExceptions([&] {
-    std::unique_ptr<Server> made(new Server(options));
+    std::unique_ptr<Server> made(new Server(session, options));
     for (int i = 0; i < session.numReplicas(); ++i) {
       made->replicas.emplace_back();
-      SHARDC_RETURN_IF_ERROR(
-          ReplicaServer::start(session, options, made->replicas.back()));
+      SHARDC_RETURN_IF_ERROR(ReplicaServer::start(
+          session, made->keeper, i, options, made->replicas.back()));
     }
     server = std::move(made);
     return Status::ok();
@@ -59,6 +59,7 @@ ServerCounts Server::counts() const {
     all.tokens += own.tokens;
     all.shared += own.shared;
     all.evicted += own.evicted;
+    all.recovered += own.recovered;
   }
   return all;
 }

@@ -12,8 +12,9 @@
 //   SHARDC_RETURN_IF_ERROR(text->wait());
 //   text->tokens();
 //
-// For models whose inputs TextInputs.h knows. Where ranks are processes, which
-// do one thing after the other, replicas take turns.
+// For models whose inputs TextInputs.h knows. A session that is lost is opened
+// again, and texts go on (SessionKeeper.h). Where ranks are processes, which do
+// one thing after the other, replicas take turns.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_SERVE_SERVER_H
@@ -39,9 +40,11 @@ public:
   ServerCounts counts() const;
 
 private:
-  explicit Server(const ServerOptions &options) : options(options) {}
+  Server(Session &session, const ServerOptions &options)
+      : options(options), keeper(session, options.reopen) {}
 
   const ServerOptions options;
+  SessionKeeper keeper;
   std::mutex mutex; ///< held while a text goes to a replica
   std::vector<std::unique_ptr<ReplicaServer>> replicas;
 };

@@ -14,10 +14,10 @@ public:
 
   StepPlan plan() {
     for (size_t i = 0; i < running.size(); ++i)
-      if (running[i].pending == 1 && !isEvicted[i])
+      if (running[i].pending == 1 && mayRun(i))
         addDecoding(i);
     for (size_t i = 0; i < running.size(); ++i)
-      if (running[i].pending > 1 && !isEvicted[i])
+      if (running[i].pending > 1 && mayRun(i))
         addPart(i, running[i]);
     admit();
     return std::move(made);
@@ -26,6 +26,9 @@ public:
 private:
   int64_t pagesFor(int64_t positions) const {
     return (positions + left.ofPage - 1) / left.ofPage;
+  }
+  bool mayRun(size_t i) const {
+    return !isEvicted[i] && !running[i].rests && !running[i].isBusy;
   }
   bool isFull() const { return left.tokens <= 0 || left.rows <= 0; }
 
@@ -40,7 +43,7 @@ private:
   /// The one that came last and has no row in this step; nobody before `than`.
   bool evictBehind(size_t than) {
     for (size_t i = running.size(); i-- > than + 1;)
-      if (!isEvicted[i] && !hasRow[i]) {
+      if (!isEvicted[i] && !hasRow[i] && !running[i].isBusy) {
         isEvicted[i] = 1;
         made.evicted.push_back(i);
         left.freePages += running[i].pages;
@@ -62,17 +65,19 @@ private:
   }
 
   void addPart(size_t i, const SequenceLoad &load) {
-    if (isFull())
+    if (isFull() || left.prompts <= 0)
       return;
     while (left.freePages + load.pages <= load.length / left.ofPage)
       if (!evictBehind(i))
         return;
     const int64_t room =
         (left.freePages + load.pages) * left.ofPage - load.length;
-    const int64_t count = std::min({load.pending, left.tokens, room});
+    const int64_t count =
+        std::min({load.pending, left.tokens, left.prompts, room});
     if (count <= 0)
       return;
     hasRow[i] = 1;
+    left.prompts -= count;
     add(i, load, count);
   }
 
@@ -97,10 +102,11 @@ private:
       if (isFull() || (left.freePages - promised < needed && !isAlone))
         return;
       const int64_t count =
-          std::min({load.pending, left.tokens,
+          std::min({load.pending, left.tokens, left.prompts,
                     (left.freePages + load.pages) * left.ofPage - load.length});
       if (count <= 0)
         return;
+      left.prompts -= count;
       add(running.size() + i, load, count);
       promised +=
           pagesFor(load.length + load.pending) - pagesFor(load.length + count);

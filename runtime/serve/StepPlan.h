@@ -3,7 +3,8 @@
 // Rows that decode go first, one token each: nobody who reads along waits for
 // another's prompt. What is left of the step's tokens goes to prompts, in
 // parts, in the order in which they came (chunked prefill, Agrawal et al. 2023,
-// arXiv:2308.16369). Where pages run out, the sequence that came last gives up
+// arXiv:2308.16369), and as long as they do not hold up those that decode
+// (StepPace.h). Where pages run out, the sequence that came last gives up
 // its own, and is computed again later.
 //
 //   budget 8, one decodes, a prompt of 20 and one of 4 wait
@@ -26,13 +27,16 @@ struct SequenceLoad {
   int64_t length = 0;  ///< positions that it has
   int64_t pending = 0; ///< tokens that it has yet to take; 1: it decodes
   int64_t pages = 0;   ///< that are its own
+  bool rests = false;  ///< it gets no row
+  bool isBusy = false; ///< nor gives up its pages: a step has it
 };
 
 struct StepLimits {
   int64_t tokens = 0; ///< of a step
   int64_t rows = 0;
   int64_t freePages = 0;
-  int64_t ofPage = 1; ///< positions
+  int64_t ofPage = 1;          ///< positions
+  int64_t prompts = INT64_MAX; ///< of the tokens, for those that do not decode
 };
 
 struct StepPlan {

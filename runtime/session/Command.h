@@ -44,7 +44,8 @@ struct Command {
     CopyState,   ///< `copy` becomes as `state` is
     ResetState,
     DropState,
-    End, ///< the session is closed
+    Confirm, ///< that all is done which came before
+    End,     ///< the session is closed
   };
   Kind kind = Kind::Run;
   int64_t number = 0;          ///< of a run: see transport/Settlement.h

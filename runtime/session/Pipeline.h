@@ -14,6 +14,7 @@
 #include "runtime/plan/MicroBatches.h"
 #include "runtime/stage/Stage.h"
 
+#include <condition_variable>
 #include <functional>
 
 namespace shardc::runtime {
@@ -25,6 +26,20 @@ struct PipelineRequest {
   std::span<const InputTensor> inputs;
   std::span<Tensor> outputs; ///< the model's
   StageStates *states = nullptr;
+};
+
+/// Requests that come one after the other while others run, all with the states
+/// of one pool of pages.
+class RequestFeed {
+public:
+  virtual ~RequestFeed() = default;
+  /// The next one, whose memory stays until it is done; null: none comes any
+  /// more, or none is there yet where nobody `waits`. Waits until stop() at most.
+  virtual const PipelineRequest *next(bool waits) = 0;
+  /// All stages are done with the first one that was not.
+  virtual void done() = 0;
+  /// Those that are not done have failed: next() is to return. From any thread.
+  virtual void stop() = 0;
 };
 
 class Pipeline {
@@ -39,6 +54,9 @@ public:
   /// a program had begun to set them. A state is that of one request at most, but
   /// for pools of pages. `end`: null where nobody ends it.
   Status run(std::span<const PipelineRequest> requests, RunEnd *end);
+  /// The same for as long as the feed has requests, which is asked whenever the
+  /// first stage has nothing to do: so none is idle between one and the next.
+  Status run(RequestFeed &feed, RunEnd *end);
   Status createStates(int64_t capacity, StageStates &states);
   /// What is wrong with a request by itself, before any stage has it.
   /// `ordered`, by input of the model, are its tensors in `all`: the request's,
@@ -70,15 +88,26 @@ private:
   Status describeOutputs();
   Status checkOutputs(const PipelineRequest &request) const;
   Status cut(const PipelineRequest &request, MicroBatches &into);
+  // PipelineRun.cpp
+  struct Flight {
+    PipelineRequest request;
+    std::vector<InputTensor> given; ///< with past
+  };
   Status runParts(std::span<const PipelineRequest> parts);
-  Status prepare(const PipelineRequest &request, size_t number);
+  Status runFlights();
+  Status prepare(Flight &flight);
+  Flight *await(size_t stage, size_t number);
+  Flight *fetch(size_t number);
+  void finishFlight(size_t stage);
+  void abort();
+  bool hasEnded();
   /// All stages at the same time.
   Status onStages(std::function<Status(Stage &)> step);
   void runStep(int stage);  ///< never throws
   void runStage(int stage); ///< all requests; never throws
   void failStage(int stage);
   void failAll(const Status &why); ///< from any thread
-  Status finish(std::span<const PipelineRequest> requests);
+  Status finish();
   void takeBack(size_t request);
 
   /// What the stages' threads call.
@@ -100,13 +129,20 @@ private:
   // The run at hand.
   std::vector<MicroBatches> parts; ///< by request
   std::vector<PipelineRequest> allParts;
-  std::vector<char> isBatch; ///< by input of the request
-  std::span<const PipelineRequest> requests;
-  RunEnd *end = nullptr;                       ///< null: nobody ends it
-  std::vector<std::vector<InputTensor>> given; ///< by request, with past
-  std::vector<InputTensor> past;               ///< of one, of a stage
-  std::vector<Status> statuses;                ///< by stage
-  std::vector<size_t> finished;                ///< by stage: requests
+  std::vector<char> isBatch;     ///< by input of the request
+  RequestFeed *feed = nullptr;   ///< null: all requests are there
+  RunEnd *end = nullptr;         ///< null: nobody ends it
+  std::vector<Flight> flights;   ///< by request; of a feed a ring of them
+  std::vector<InputTensor> past; ///< of one, of a stage
+  std::vector<InputTensor> pool; ///< past of all requests of a feed
+  std::vector<Status> statuses;  ///< by stage
+  std::mutex telling;            ///< held while the feed is told
+  std::mutex flow;               ///< of what follows; after `telling`
+  std::condition_variable moved;
+  size_t begun = 0, done = 0;   ///< requests; done: the feed knows
+  std::vector<size_t> finished; ///< by stage: requests
+  bool isClosed = false;        ///< no more begin
+  bool isAborted = false;
   Job runs{this, &Pipeline::runStage};
   RankThreads threads; ///< one a stage; last: joined before all of the above
 };

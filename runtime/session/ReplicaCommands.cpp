@@ -33,6 +33,7 @@ Status Replicas::tell(const Command &command,
 void Replicas::remember(KeptState &state) { known[state.number] = &state; }
 
 Status Replicas::checkState(const KeptState &state) const {
+  std::lock_guard lock(lostMutex);
   return state.owner == id
              ? state.lost
              : argumentError("the state is of before the session was opened "
@@ -48,8 +49,7 @@ Status Replicas::leadRun(Command &command, KeptState *state,
   if (state)
     SHARDC_RETURN_IF_ERROR(checkState(*state));
   SHARDC_RETURN_IF_ERROR(describe(requests, command));
-  const uint64_t number =
-      std::max(world.transport->lastRequest(), givenUpUntil) + 1;
+  const uint64_t number = nextRequest();
   command.number = static_cast<int64_t>(number);
   SHARDC_RETURN_IF_ERROR(asAll([&] { return tell(command, commandData); }));
   auto body = [&] {
@@ -115,16 +115,25 @@ void KeptState::reset() {
   for (auto &caches : stages)
     if (caches)
       caches->reset();
-  lost = Status::ok();
 }
 
-Status Replicas::createState(int64_t capacity,
+void Replicas::reset(KeptState &state) {
+  state.reset();
+  std::lock_guard lock(lostMutex);
+  state.lost = Status::ok();
+}
+
+Status Replicas::createState(int64_t capacity, int replica,
                              std::unique_ptr<KeptState> &state) {
   SHARDC_RETURN_IF_ERROR(checkLeads());
   const Turn mine(*this);
   std::unique_ptr<KeptState> made;
-  SHARDC_RETURN_IF_ERROR(
-      makeState(++lastState, turn++ % pipelines.size(), capacity, made));
+  const size_t on =
+      replica < 0 ? turn++ % pipelines.size() : static_cast<size_t>(replica);
+  if (on >= pipelines.size())
+    return argumentError("there is no replica ", replica, " of ",
+                         pipelines.size());
+  SHARDC_RETURN_IF_ERROR(makeState(++lastState, on, capacity, made));
   SHARDC_RETURN_IF_ERROR(tell({.kind = Command::Kind::CreateState,
                                .state = made->number,
                                .replica = static_cast<int64_t>(made->replica),
@@ -161,11 +170,11 @@ Status Replicas::resetState(KeptState &state) {
   if (state.owner != id)
     return Status::ok(); // the next run says so
   if (!isLeading || isForked()) {
-    state.reset();
+    reset(state);
     return Status::ok();
   }
   const Turn mine(*this);
-  state.reset();
+  reset(state);
   return tell({.kind = Command::Kind::ResetState, .state = state.number});
 }
 
@@ -233,12 +242,14 @@ Status Replicas::obey(const Command &command,
     return Status::ok();
   case Command::Kind::ResetState:
     SHARDC_RETURN_IF_ERROR(findState(command.state, state));
-    state->reset();
+    reset(*state);
     return Status::ok();
   case Command::Kind::DropState:
     known.erase(command.state);
     states.erase(command.state);
     return Status::ok();
+  case Command::Kind::Confirm:
+    return meet(static_cast<uint64_t>(command.number));
   case Command::Kind::End:
     break;
   }

@@ -182,6 +182,13 @@ Status Replicas::Turn::run(std::span<const PipelineRequest> requests) {
   return status;
 }
 
+Status Replicas::Turn::run(RequestFeed &feed) {
+  SHARDC_RETURN_IF_ERROR(acquired);
+  Status status = all.pipelines[number]->run(feed, end);
+  isOk = status.isOk();
+  return status;
+}
+
 Status Replicas::runTurn(size_t replica,
                          std::span<const PipelineRequest> requests,
                          RunEnd *end) {
@@ -215,23 +222,6 @@ Status Replicas::checkFiles() {
     filesAreRead = true;
   return Status::ok();
 }
-
-namespace {
-
-/// Of a run that somebody may end; of all others there is none to ask.
-class MaybeEnd {
-public:
-  MaybeEnd(const RunOptions &options, Deadlines &deadlines) {
-    if (options.canEnd())
-      end.emplace(options, deadlines);
-  }
-  RunEnd *get() const { return end ? &*end : nullptr; }
-
-private:
-  mutable std::optional<RunEnd> end;
-};
-
-} // namespace
 
 Status Replicas::run(std::span<const PipelineRequest> requests,
                      const RunOptions &options) {

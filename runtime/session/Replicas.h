@@ -37,7 +37,7 @@ struct KeptState {
   /// Of rank 0: why processes have come apart in it, until it is reset.
   Status lost;
 
-  void reset();
+  void reset(); ///< but for `lost`
 };
 
 class Replicas {
@@ -53,9 +53,18 @@ public:
   /// The state's requests, on its replica; several where it has pages for all of
   /// them.
   Status runWith(KeptState &state, const RunOptions &options);
-  Status createState(int64_t capacity, std::unique_ptr<KeptState> &state);
+  /// Those that the feed has for the state, a pool of pages.
+  Status runFeed(KeptState &state, RequestFeed &feed,
+                 const RunOptions &options);
+  /// On that replica; below 0: each in turn.
+  Status createState(int64_t capacity, int replica,
+                     std::unique_ptr<KeptState> &state);
   Status copyState(const KeptState &state, std::unique_ptr<KeptState> &copy);
   Status resetState(KeptState &state);
+  /// Whether runs with it are errors, and why.
+  Status checkState(const KeptState &state) const;
+  /// All processes are done with all requests so far, well or not.
+  Status confirm();
   void dropState(std::unique_ptr<KeptState> state);
   /// Gives back what states hold, for good: others take this one's place.
   void forgetStates();
@@ -120,6 +129,7 @@ private:
 
     const Status &status() const { return acquired; }
     Status run(std::span<const PipelineRequest> requests);
+    Status run(RequestFeed &feed);
 
   private:
     Replicas &all;
@@ -141,14 +151,18 @@ private:
   Status obey(const Command &command, std::span<const void *const> data);
   Status obeyRun(const Command &command, std::span<const void *const> data);
   Status findState(int64_t number, KeptState *&state);
-  Status checkState(const KeptState &state) const;
   void remember(KeptState &state);
+  void reset(KeptState &state);
   Status leadRun(Command &command, KeptState *state,
                  std::span<const PipelineRequest> requests, RunEnd *end);
   // ReplicaRequests.cpp
+  class CheckedFeed;
+  Status leadFeed(KeptState &state, RequestFeed &feed, RunEnd *end);
   Status runRequest(uint64_t number, KeptState *state,
                     const std::function<Status()> &body);
   Status settle();
+  Status meet(uint64_t number);
+  uint64_t nextRequest() const;
   void takeBack(const Settlement &found);
   Status givenUp(KeptState *state);
 
@@ -176,6 +190,7 @@ private:
   uint64_t givenUpUntil = 0;
   Status givenUpWith;
   Deadlines deadlines;
+  mutable std::mutex lostMutex; ///< of KeptState::lost
 
   std::mutex mutex; ///< of what follows
   std::condition_variable released;

@@ -15,8 +15,15 @@ inline constexpr int64_t kPage = 4, kHeads = 2, kWords = 1000;
 ProgramBuilder meanOfAll(int64_t ways);
 
 /// The only logit of a position is the mean of all tokens so far, of which there
-/// are kWords.
-ProgramBuilder meanOfTokens();
+/// are kWords. With 2 `ways` both ranks do the same; the second one, in what it does
+/// last, fails of the token kFailing, and of kSlow sleeps some time, for which the
+/// first one waits.
+inline constexpr int64_t kFailing = kWords - 1, kSlow = kWords - 2;
+ProgramBuilder meanOfTokens(int64_t ways = 1, int64_t sleepMs = 0);
+
+/// The same by two stages: the first one looks up what tokens are, and fails of
+/// kFailing, the second one keeps them.
+std::unique_ptr<TestArtifact> meanOfTokensInStages(int64_t replicas = 1);
 
 /// What a row gives: `values`, the same for each head but for the sign.
 struct RowInput {

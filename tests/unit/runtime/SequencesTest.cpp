@@ -140,7 +140,8 @@ TEST(Sequences, severalStepsAtATime) {
     const Row three[] = {{a.get(), again.tensors}},
               four[] = {{a.get(), alike.tensors}};
     const RowStep same[] = {{three, p.open->outputs}, {four, second}};
-    EXPECT_EQ(p.pool->run(same).message(), "rows 0 and 1 are of one sequence");
+    EXPECT_EQ(p.pool->run(same).message(),
+              "row 0 is of a sequence that another row goes on with");
     EXPECT_EQ(a->length(), 7);
   }
 }
@@ -185,7 +186,7 @@ TEST(Sequences, whatDoesNotFitIsAnErrorOfTheStep) {
   EXPECT_EQ(errorOf({{stranger.get(), input.tensors}}),
             "row 0 is of no sequence of this pool");
   EXPECT_EQ(errorOf({{a.get(), input.tensors}, {a.get(), input.tensors}}),
-            "rows 0 and 1 are of one sequence");
+            "row 1 is of a sequence that another row goes on with");
   std::vector<InputTensor> inputs = input.tensors;
   inputs.pop_back();
   EXPECT_EQ(errorOf({{a.get(), inputs}}), "input 'm' is missing");
@@ -263,8 +264,8 @@ TEST(Sequences, aRowIsTheSameInAnyCompany) {
 TEST(Reservation, ofAnyNumberOfPositions) {
   Reservation reservation(std::make_shared<SharedPages>(4), kPage);
   for (int64_t more : {INT64_MAX, INT64_MAX - 7, int64_t(5 * kPage)}) {
-    const Reservation::Turn turn(reservation);
     EXPECT_FALSE(reservation.add(std::vector<int64_t>{0, 1}, 6, more));
+    reservation.end();
   }
 }
 

@@ -1,78 +1,17 @@
 //===- ServerTest.cpp - Many texts at once --------------------------------===//
-#include "runtime/serve/Server.h"
-#include "tests/unit/runtime/RowPrograms.h"
-#include "tests/unit/runtime/SessionFixture.h"
+#include "tests/unit/runtime/ServedTexts.h"
 
 #include <atomic>
-#include <cmath>
 
 namespace shardc::runtime {
 namespace {
 
 using namespace test;
 
-/// Twice the mean, rounded, and one more.
-int64_t nextOf(double mean) { return std::lround(2 * mean) % 97 + 1; }
-
-std::vector<int64_t> expectedOf(std::vector<int64_t> all, int64_t count) {
-  std::vector<int64_t> made;
-  while (count-- > 0) {
-    double sum = 0;
-    for (int64_t token : all)
-      sum += double(token);
-    made.push_back(nextOf(sum / double(all.size())));
-    all.push_back(made.back());
-  }
-  return made;
-}
-
-struct Served {
-  explicit Served(const ServerOptions &options) : artifact(meanOfTokens()) {
-    artifact.manifest["page"] = kPage;
-    artifact.manifest["causal"] = true;
-    artifact.writeManifest();
-    open = std::make_unique<OpenSession>(artifact);
-    const Status status = Server::start(*open->session, options, server);
-    EXPECT_TRUE(status.isOk()) << status.message();
-  }
-  std::shared_ptr<Generation> submit(std::vector<int64_t> prompt,
-                                     int64_t count) {
-    std::shared_ptr<Generation> text;
-    TextRequest request;
-    request.prompt = std::move(prompt);
-    request.mostTokens = count;
-    request.choose = [](std::span<const float> logits) {
-      return std::optional(nextOf(logits[0]));
-    };
-    const Status status = server->submit(std::move(request), text);
-    EXPECT_TRUE(status.isOk()) << status.message();
-    return text;
-  }
-
-  TestArtifact artifact;
-  std::unique_ptr<OpenSession> open;
-  std::unique_ptr<Server> server;
-};
-
-std::vector<int64_t> promptOf(int64_t number, int64_t length) {
-  std::vector<int64_t> prompt;
-  for (int64_t i = 0; i < length; ++i)
-    prompt.push_back((number * 13 + i * 7) % 50);
-  return prompt;
-}
-
-/// Each gets what it gets alone, whatever the limits are.
+/// Whatever the limits are.
 void expectTexts(const ServerOptions &options, int64_t numTexts) {
   Served s(options);
-  std::vector<std::shared_ptr<Generation>> texts;
-  for (int64_t i = 0; i < numTexts; ++i)
-    texts.push_back(s.submit(promptOf(i, 1 + i * 5 % 23), 1 + i * 3 % 11));
-  for (int64_t i = 0; i < numTexts; ++i) {
-    ASSERT_TRUE(texts[size_t(i)]->wait().isOk());
-    EXPECT_EQ(texts[size_t(i)]->tokens(),
-              expectedOf(promptOf(i, 1 + i * 5 % 23), 1 + i * 3 % 11))
-        << "text " << i;
-  }
+  test::expectTexts(s, numTexts);
 }
 
 TEST(Server, textsOfAllLengthsAtOnce) { expectTexts({400, 64, 16}, 30); }
@@ -81,8 +20,19 @@ TEST(Server, fewRowsAtATime) { expectTexts({400, 64, 2}, 12); }
 /// Texts give up their pages to each other, and are computed again.
 TEST(Server, fewPages) { expectTexts({40, 16, 16}, 24); }
 
+/// Steps of other texts are under way in each stage.
+TEST(Server, stagesAndReplicas) {
+  for (int64_t replicas : {1, 2})
+    for (const ServerOptions &options :
+         {ServerOptions{400, 64, 16}, ServerOptions{400, 5, 16},
+          ServerOptions{400, 64, 2}, ServerOptions{40, 16, 16}}) {
+      Served s(options, meanOfTokensInStages(replicas));
+      test::expectTexts(s, 30);
+    }
+}
+
 TEST(Server, evictsAndComesBack) {
-  Served s({24, 16, 8});
+  Served s(ServerOptions{24, 16, 8});
   auto a = s.submit(promptOf(1, 7), 16), b = s.submit(promptOf(2, 7), 16);
   ASSERT_TRUE(a->wait().isOk());
   ASSERT_TRUE(b->wait().isOk());
@@ -92,7 +42,7 @@ TEST(Server, evictsAndComesBack) {
 }
 
 TEST(Server, promptsShareWhatTheyBeginWith) {
-  Served s({400, 64, 16});
+  Served s(ServerOptions{400, 64, 16});
   const std::vector<int64_t> common = promptOf(3, 21);
   ASSERT_TRUE(s.submit(common, 4)->wait().isOk());
   EXPECT_EQ(s.server->counts().shared, 0);
@@ -109,7 +59,7 @@ TEST(Server, promptsShareWhatTheyBeginWith) {
 }
 
 TEST(Server, aTextEndsWhereItIsToldTo) {
-  Served s({400, 64, 16});
+  Served s(ServerOptions{400, 64, 16});
   TextRequest request;
   request.prompt = {1, 2, 3};
   request.mostTokens = 100;
@@ -126,7 +76,7 @@ TEST(Server, aTextEndsWhereItIsToldTo) {
 }
 
 TEST(Server, cancelledTextsEndBetweenSteps) {
-  Served s({400, 64, 16});
+  Served s(ServerOptions{400, 64, 16});
   std::shared_ptr<Generation> text;
   TextRequest request;
   request.prompt = {1};
@@ -151,7 +101,7 @@ TEST(Server, cancelledTextsEndBetweenSteps) {
 
 /// Its step is that of others, too; they go on.
 TEST(Server, aTokenThatTheModelHasNotEndsItsTextAlone) {
-  Served s({400, 64, 16});
+  Served s(ServerOptions{400, 64, 16});
   std::vector<std::shared_ptr<Generation>> texts;
   for (int64_t i = 0; i < 12; ++i) {
     std::vector<int64_t> prompt = promptOf(i, 1 + i);
@@ -172,7 +122,7 @@ TEST(Server, aTokenThatTheModelHasNotEndsItsTextAlone) {
 }
 
 TEST(Server, aTextEndsAtItsDeadline) {
-  Served s({400, 64, 16});
+  Served s(ServerOptions{400, 64, 16});
   TextRequest request;
   request.prompt = {1};
   request.mostTokens = 390;
@@ -193,7 +143,7 @@ TEST(Server, aTextEndsAtItsDeadline) {
 }
 
 TEST(Server, whatDoesNotFitIsRefusedAtOnce) {
-  Served s({40, 64, 16, 0});
+  Served s(ServerOptions{40, 64, 16, 0});
   std::shared_ptr<Generation> text;
   EXPECT_EQ(s.server->submit({{}, 4}, text).code(),
             StatusCode::InvalidArgument);
@@ -209,7 +159,7 @@ TEST(Server, whatDoesNotFitIsRefusedAtOnce) {
 }
 
 TEST(Server, whoHasEndedDoesNotWait) {
-  Served s({40, 64, 16, 1});
+  Served s(ServerOptions{40, 64, 16, 1});
   for (int i = 0; i < 3; ++i) {
     std::shared_ptr<Generation> text;
     Status status = s.server->submit({{1, 2}, 1}, text);
@@ -224,7 +174,7 @@ TEST(Server, whoHasEndedDoesNotWait) {
 }
 
 TEST(Server, whatFunctionsThrowEndsTheirText) {
-  Served s({400, 64, 16});
+  Served s(ServerOptions{400, 64, 16});
   std::shared_ptr<Generation> text;
   TextRequest request;
   request.prompt = {1};
@@ -242,7 +192,7 @@ TEST(Server, whatFunctionsThrowEndsTheirText) {
 
 /// What its functions hold may ask the server when it goes.
 TEST(Server, aTextThatNobodyHoldsGoesWithoutTheServersLock) {
-  Served s({400, 64, 16});
+  Served s(ServerOptions{400, 64, 16});
   struct Asks {
     Server *server;
     std::atomic<bool> *hasGone;
@@ -268,7 +218,7 @@ TEST(Server, aTextThatNobodyHoldsGoesWithoutTheServersLock) {
 }
 
 TEST(Server, textsUnderWayEndWithIt) {
-  Served s({400, 64, 16});
+  Served s(ServerOptions{400, 64, 16});
   std::atomic<bool> mayGo = false;
   TextRequest request;
   request.prompt = {1};

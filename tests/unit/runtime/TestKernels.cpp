@@ -4,6 +4,7 @@
 #include "runtime/kernels/Kernel.h"
 #include "runtime/tensor/CopyView.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -74,6 +75,25 @@ Status testFail(const KernelCall &call) {
   return Status::ok();
 }
 
+bool holds(const TensorView &view, float value) {
+  const float *values = view.as<float>();
+  return std::find(values, values + view.numElements(), value) !=
+         values + view.numElements();
+}
+
+/// Fails where an element is -1 and `faulty` is 1; sleeps `ms` where one is -2.
+Status testFaults(const KernelCall &call) {
+  const bool isFaulty = call.intOr("faulty", 0) == 1;
+  if (isFaulty && holds(call.inputs[0], -1)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return Status::error(StatusCode::Artifact, "failed on purpose");
+  }
+  if (isFaulty && holds(call.inputs[0], -2))
+    std::this_thread::sleep_for(std::chrono::milliseconds(call.intOr("ms", 0)));
+  copyView(call.outputs[0], call.inputs[0]);
+  return Status::ok();
+}
+
 /// The same, but throws.
 Status testThrow(const KernelCall &call) {
   if (!testFail(call).isOk())
@@ -102,6 +122,7 @@ const HostKernelRegistration planned("TestPlanned",
                                      {testPlanned, testPlannedScratch});
 const HostKernelRegistration sleeper("TestSleep", {testSleep});
 const HostKernelRegistration failing("TestFail", {testFail});
+const HostKernelRegistration faults("TestFaults", {testFaults});
 const HostKernelRegistration throwing("TestThrow", {testThrow});
 
 } // namespace

@@ -1,0 +1,117 @@
+//===- ServerFaultsTest.cpp - What fails ends alone -----------------------===//
+#include "tests/unit/runtime/ProcessSessions.h"
+#include "tests/unit/runtime/ServedTexts.h"
+
+namespace shardc::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+bool mentions(const Status &status, const char *part) {
+  return status.message().find(part) != std::string::npos;
+}
+
+/// Texts of which each third one has `token` in its prompt: these end with an
+/// error that says `why`, and all others as if they were alone.
+void expectOthersGoOn(Served &s, int64_t token, const char *why) {
+  std::vector<std::shared_ptr<Generation>> texts;
+  const auto promptAt = [&](int64_t i) { return promptOf(i, 2 + i * 3 % 17); };
+  for (int64_t i = 0; i < 9; ++i) {
+    std::vector<int64_t> prompt = promptAt(i);
+    if (i % 3 == 1)
+      prompt[prompt.size() / 2] = token;
+    texts.push_back(s.submit(prompt, 3 + i));
+  }
+  for (int64_t i = 0; i < 9; ++i) {
+    const Status status = texts[size_t(i)]->wait();
+    if (i % 3 == 1) {
+      EXPECT_FALSE(status.isOk()) << "text " << i;
+      EXPECT_TRUE(mentions(status, why)) << status.message();
+      continue;
+    }
+    EXPECT_TRUE(status.isOk()) << "text " << i << ": " << status.message();
+    EXPECT_EQ(texts[size_t(i)]->tokens(), expectedOf(promptAt(i), 3 + i));
+  }
+}
+
+TEST(ServerFaults, aStageThatFails) {
+  for (int64_t replicas : {1, 2}) {
+    Served s({400, 24, 16}, meanOfTokensInStages(replicas));
+    expectOthersGoOn(s, kFailing, "failed on purpose");
+    EXPECT_EQ(s.server->counts().recovered, 0);
+    expectTexts(s, 12);
+  }
+}
+
+/// A rank is given up; the session is opened again, twice for each of the texts.
+TEST(ServerFaults, aRankThatHangs) {
+  SessionOptions session;
+  session.timeout = 50ms;
+  Served s({400, 24, 16}, std::make_unique<TestArtifact>(meanOfTokens(2, 500)),
+           session);
+  expectOthersGoOn(s, kSlow, "no longer answers");
+  EXPECT_GE(s.server->counts().recovered, 3);
+  expectTexts(s, 12);
+}
+
+/// Replicas that had nothing to do with it go on, too.
+TEST(ServerFaults, aRankOfOneReplicaThatHangs) {
+  SessionOptions session;
+  session.timeout = 50ms;
+  auto artifact = std::make_unique<TestArtifact>(meanOfTokens(2, 500));
+  artifact->manifest["mesh"] = {{{"name", "dp"}, {"size", 2}},
+                                {{"name", "tp"}, {"size", 2}}};
+  Served s({400, 24, 16}, std::move(artifact), session);
+  expectOthersGoOn(s, kSlow, "no longer answers");
+  expectTexts(s, 12);
+}
+
+/// What cannot be opened again ends all.
+TEST(ServerFaults, whereNobodyOpensTheSessionAgain) {
+  SessionOptions session;
+  session.timeout = 50ms;
+  ServerOptions options{400, 24, 16};
+  int asked = 0;
+  options.reopen = [&](Session &) {
+    ++asked;
+    return Status::error(StatusCode::Artifact, "not here");
+  };
+  Served s(options, std::make_unique<TestArtifact>(meanOfTokens(2, 500)),
+           session);
+  auto slow = s.submit({1, kSlow}, 4), other = s.submit({1, 2}, 300);
+  for (const auto &text : {slow, other}) {
+    const Status status = text->wait();
+    EXPECT_TRUE(mentions(status, "no longer answers")) << status.message();
+  }
+  EXPECT_EQ(asked, 1);
+  std::shared_ptr<Generation> late;
+  EXPECT_FALSE(s.server->submit({{1}, 1}, late).isOk());
+  s.server.reset();
+  std::this_thread::sleep_for(600ms); // what it still uses is the artifact's
+}
+
+/// Rank 0 has all of the outputs, and goes on; rank 1 fails later.
+TEST(ServerFaults, aProcessThatFailsTooLate) {
+  const auto artifact =
+      forServers(std::make_unique<TestArtifact>(meanOfTokens(2)));
+  onProcessSessions(*artifact, 2, [](OpenSession &open) {
+    Served s({400, 24, 16}, *open.session);
+    expectOthersGoOn(s, kFailing, "failed on purpose");
+    EXPECT_GE(s.server->counts().recovered, 3);
+    EXPECT_FALSE(open.session->isLost());
+    expectTexts(s, 12);
+  });
+}
+
+TEST(ServerFaults, processesOfAPipelineOneOfWhichFails) {
+  const auto artifact = forServers(meanOfTokensInStages());
+  onProcessSessions(*artifact, 2, [](OpenSession &open) {
+    Served s({400, 24, 16}, *open.session);
+    expectOthersGoOn(s, kFailing, "failed on purpose");
+    expectTexts(s, 12);
+  });
+}
+
+} // namespace
+} // namespace shardc::runtime
