@@ -56,6 +56,23 @@ Status shardc::runtime::readTensors(const char *function,
   return Status::ok();
 }
 
+Status shardc::runtime::readRunOptions(const char *function,
+                                       const shardrt_run_options *given,
+                                       RunOptions &options) {
+  if (!given)
+    return Status::ok();
+  shardrt_run_options all;
+  SHARDC_RETURN_IF_ERROR(
+      readOptions(function, "shardrt_run_options", *given, all));
+  if (all.deadline_ms < 0)
+    return argumentError(function, ": deadline_ms is ", all.deadline_ms,
+                         ", expected 0 or more");
+  options.deadline = std::chrono::milliseconds(all.deadline_ms);
+  if (all.cancellation)
+    options.cancellation = all.cancellation->cancellation;
+  return Status::ok();
+}
+
 void shardrt_session::beginRun(Keeper newKeeper) {
   hasRun = false;
   keeper = newKeeper;
@@ -66,25 +83,6 @@ void shardrt_session::beginRun(Keeper newKeeper) {
 }
 
 namespace {
-
-/// The options of a caller that may know fewer of them, or more.
-template <typename Options>
-Status readOptions(const char *function, const char *type, const Options &given,
-                   Options &options) {
-  constexpr size_t kMostBytes = 4096; // no version has more: it was not set
-  options = {};
-  if (given.size < sizeof given.size || given.size > kMostBytes)
-    return argumentError(function, ": options.size is ", given.size,
-                         ", expected sizeof(", type, ")");
-  std::memcpy(&options, &given, std::min(given.size, sizeof options));
-  const char *bytes = reinterpret_cast<const char *>(&given);
-  for (size_t at = sizeof options; at < given.size; ++at)
-    if (bytes[at] != 0)
-      return argumentError(function,
-                           ": an option is set that this version of the "
-                           "library does not know; use a newer one");
-  return Status::ok();
-}
 
 Status openSession(const char *path, const shardrt_options *options,
                    shardrt_session **into) {
@@ -99,6 +97,7 @@ Status openSession(const char *path, const shardrt_options *options,
     from.checkReplicas = all.check_replicas != 0;
     from.nativeCode = all.no_kernels == 0;
     from.threads = all.threads;
+    from.processes = all.processes ? processesOf(*all.processes) : nullptr;
     if (!(all.timeout_seconds >= 0 && all.timeout_seconds <= 1e6))
       return argumentError("shardrt_open: timeout_seconds is out of range");
     from.timeout = std::chrono::milliseconds(
@@ -194,17 +193,7 @@ Status runWith(shardrt_session *session, shardrt_state *state,
                const shardrt_run_options *given, const shardrt_tensor *inputs,
                size_t numInputs) {
   RunOptions options;
-  if (given) {
-    shardrt_run_options all;
-    SHARDC_RETURN_IF_ERROR(
-        readOptions("shardrt_run_with", "shardrt_run_options", *given, all));
-    if (all.deadline_ms < 0)
-      return argumentError("shardrt_run_with: deadline_ms is ", all.deadline_ms,
-                           ", expected 0 or more");
-    options.deadline = std::chrono::milliseconds(all.deadline_ms);
-    if (all.cancellation)
-      options.cancellation = all.cancellation->cancellation;
-  }
+  SHARDC_RETURN_IF_ERROR(readRunOptions("shardrt_run_with", given, options));
   return runSession(session, state, inputs, numInputs, options);
 }
 

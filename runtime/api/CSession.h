@@ -6,6 +6,7 @@
 #include "runtime/api/shardrt.hpp"
 #include "runtime/base/Message.h"
 
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
@@ -40,6 +41,31 @@ template <typename Body> shardrt_status guarded(Body body) {
     return reportStatus(artifactError("out of memory: ", error.what()));
   }
 }
+
+/// The options of a caller that may know fewer of them, or more.
+template <typename Options>
+Status readOptions(const char *function, const char *type, const Options &given,
+                   Options &options) {
+  constexpr size_t kMostBytes = 4096; // no version has more: it was not set
+  options = {};
+  if (given.size < sizeof given.size || given.size > kMostBytes)
+    return argumentError(function, ": options.size is ", given.size,
+                         ", expected sizeof(", type, ")");
+  std::memcpy(&options, &given, std::min(given.size, sizeof options));
+  const char *bytes = reinterpret_cast<const char *>(&given);
+  for (size_t at = sizeof options; at < given.size; ++at)
+    if (bytes[at] != 0)
+      return argumentError(function,
+                           ": an option is set that this version of the "
+                           "library does not know; use a newer one");
+  return Status::ok();
+}
+
+/// `given` may be null.
+Status readRunOptions(const char *function, const shardrt_run_options *given,
+                      RunOptions &options);
+
+Processes *processesOf(shardrt_processes &processes);
 
 /// Appends `count` tensors of a caller of `function`.
 Status readTensors(const char *function, const shardrt_tensor *tensors,

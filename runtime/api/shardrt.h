@@ -84,16 +84,20 @@ typedef struct {
   const void *data;    /* aligned to the element */
 } shardrt_tensor;
 
+/* Processes each of which is a rank: see shardrt_join. */
+typedef struct shardrt_processes shardrt_processes;
+
 typedef struct {
   size_t size;              /* sizeof(shardrt_options): what lies behind it,
                                in a later version, has its default */
   const char *weights_root; /* NULL: as the artifact says */
   double timeout_seconds;   /* 0: SHARDC_TIMEOUT, or 60 */
   int32_t check_replicas;
-  int32_t unused;     /* not read */
-  int32_t no_kernels; /* not 0: run no native code of the artifact */
-  int32_t threads;    /* of each rank's kernels on the host; 0:
+  int32_t unused;               /* not read */
+  int32_t no_kernels;           /* not 0: run no native code of the artifact */
+  int32_t threads;              /* of each rank's kernels on the host; 0:
                          SHARDC_THREADS, or an equal share of the cores */
+  shardrt_processes *processes; /* NULL: all ranks are threads of this one */
 } shardrt_options;
 
 typedef struct shardrt_session shardrt_session;
@@ -159,6 +163,52 @@ shardrt_status shardrt_run_state(shardrt_session *session, shardrt_state *state,
                                  const shardrt_tensor *inputs,
                                  size_t num_inputs);
 
+/* One process a rank, as mpirun, srun or torchrun start them:
+ *
+ *   shardrt_processes *processes = NULL;
+ *   shardrt_join(NULL, &processes);
+ *   shardrt_options options = {.size = sizeof options, .processes = processes};
+ *   status = shardrt_open("model.shard", &options, &session);
+ *   if (shardrt_rank(processes) > 0)
+ *     status = shardrt_follow(session);         until rank 0 closes its session
+ *   else
+ *     ... shardrt_run(session, ...) ...
+ *   shardrt_close(session);
+ *   status = shardrt_conclude(processes, status, shardrt_last_error());
+ *   shardrt_leave(processes);
+ *
+ * A process that is gone ends the session of all: shardrt_is_lost, and
+ * shardrt_follow returns. Those that are left go on with another one in its
+ * place, which is started as any of them is: all of them join again, those that
+ * are left shardrt_reopen_with what they get, and the new one opens a session. */
+typedef struct {
+  size_t size;            /* sizeof(shardrt_join_options): as shardrt_options */
+  double timeout_seconds; /* for all to come; 0: SHARDC_TIMEOUT, or 60 */
+  const char *rendezvous; /* "HOST:PORT" of rank 0; NULL: as the launcher says,
+                              and what follows is not read */
+  int32_t rank, num_ranks; /* of this process, and of how many */
+  const char *job;         /* those of another one are turned away; NULL: "" */
+} shardrt_join_options;
+
+/* Meets all others; `options` may be NULL. *processes is NULL where there is one
+ * process alone. The caller owns it, and leaves behind the sessions on it. */
+shardrt_status shardrt_join(const shardrt_join_options *options,
+                            shardrt_processes **processes);
+int32_t shardrt_rank(const shardrt_processes *processes); /* NULL: 0 */
+int32_t shardrt_num_ranks(const shardrt_processes *processes);
+/* Whether this process is the one to tell the user of an error. */
+int shardrt_is_speaker(const shardrt_processes *processes);
+/* Does what rank 0 does, until that closes its session. */
+shardrt_status shardrt_follow(shardrt_session *session);
+/* As shardrt_reopen, with processes that have joined again. */
+shardrt_status shardrt_reopen_with(shardrt_session *session,
+                                   shardrt_processes *processes);
+/* The end of all: the status of rank 0, which all processes get, or the error of
+ * another one that has failed. `message` of an error; NULL is fine. */
+shardrt_status shardrt_conclude(shardrt_processes *processes,
+                                shardrt_status status, const char *message);
+void shardrt_leave(shardrt_processes *processes); /* NULL is fine */
+
 /* Ends runs from another thread. The caller owns it, and destroys it when none
  * runs with it any more. */
 typedef struct shardrt_cancellation shardrt_cancellation;
@@ -205,6 +255,11 @@ void shardrt_pool_destroy(shardrt_pool *pool);   /* NULL is fine */
 int64_t shardrt_pool_page(const shardrt_pool *); /* positions of a page */
 int64_t shardrt_pool_pages(const shardrt_pool *);
 int64_t shardrt_pool_free_pages(const shardrt_pool *);
+/* Whether what its sequences held is gone, and steps are errors until it is
+ * renewed: the session was opened again, or processes have come apart. Renewed it
+ * is empty, and so are its sequences. */
+int shardrt_pool_is_lost(const shardrt_pool *pool);
+shardrt_status shardrt_pool_renew(shardrt_pool *pool);
 
 /* Positions of one text. It takes a page when its last one is full, and gives
  * all back when it is destroyed. */
@@ -237,9 +292,13 @@ typedef struct {
 /* Runs rows of different sequences, which then have their positions. Outputs
  * have what is wanted, row after row; those of caches are not there.
  * SHARDRT_INVALID_ARGUMENT: a row does not fit the model, or there are too few
- * pages. After an error the sequences are as before. */
+ * pages. After an error the sequences are as before, unless the pool is lost. */
 shardrt_status shardrt_step(shardrt_pool *pool, const shardrt_row *rows,
                             size_t num_rows);
+/* The same with a deadline, and somebody who may cancel it. */
+shardrt_status shardrt_step_with(shardrt_pool *pool,
+                                 const shardrt_run_options *options,
+                                 const shardrt_row *rows, size_t num_rows);
 
 #ifdef __cplusplus
 }

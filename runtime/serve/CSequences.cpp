@@ -52,7 +52,8 @@ Status readRow(shardrt_pool &pool, const shardrt_row &row) {
   return Status::ok();
 }
 
-Status step(shardrt_pool *pool, const shardrt_row *rows, size_t numRows) {
+Status step(shardrt_pool *pool, const shardrt_run_options *given,
+            const shardrt_row *rows, size_t numRows) {
   if (!pool || (numRows > 0 && !rows))
     return argumentError("shardrt_step: pool and rows must not be NULL");
   pool->rows.clear();
@@ -61,7 +62,10 @@ Status step(shardrt_pool *pool, const shardrt_row *rows, size_t numRows) {
   for (size_t i = 0; i < numRows; ++i)
     SHARDC_RETURN_IF_ERROR(readRow(*pool, rows[i]));
   pool->session->beginRun(shardrt_session::Keeper::Pool);
-  SHARDC_RETURN_IF_ERROR(pool->pool->step(pool->rows, pool->session->outputs));
+  RunOptions options;
+  SHARDC_RETURN_IF_ERROR(readRunOptions("shardrt_step_with", given, options));
+  SHARDC_RETURN_IF_ERROR(
+      pool->pool->step(pool->rows, pool->session->outputs, options));
   pool->session->hasRun = true;
   return Status::ok();
 }
@@ -125,5 +129,22 @@ void shardrt_sequence_destroy(shardrt_sequence *sequence) { delete sequence; }
 
 shardrt_status shardrt_step(shardrt_pool *pool, const shardrt_row *rows,
                             size_t numRows) {
-  return guarded([&] { return step(pool, rows, numRows); });
+  return guarded([&] { return step(pool, nullptr, rows, numRows); });
+}
+
+shardrt_status shardrt_step_with(shardrt_pool *pool,
+                                 const shardrt_run_options *options,
+                                 const shardrt_row *rows, size_t numRows) {
+  return guarded([&] { return step(pool, options, rows, numRows); });
+}
+
+int shardrt_pool_is_lost(const shardrt_pool *pool) {
+  return pool && pool->pool->isLost() ? 1 : 0;
+}
+
+shardrt_status shardrt_pool_renew(shardrt_pool *pool) {
+  return guarded([&] {
+    return pool ? pool->pool->renew()
+                : argumentError("shardrt_pool_renew: pool must not be NULL");
+  });
 }

@@ -187,6 +187,46 @@ TEST_F(CSequences, shareSteps) {
   EXPECT_EQ(shardrt_pool_free_pages(pool), 12);
 }
 
+TEST_F(CSequences, areEmptyOnceTheSessionIsOpenedAgain) {
+  shardrt_sequence *a = add();
+  ASSERT_EQ(step({{a, {1, 3, 5, 7, 9}}}), SHARDRT_OK);
+  EXPECT_EQ(shardrt_pool_is_lost(pool), 0);
+  ASSERT_EQ(shardrt_reopen(session), SHARDRT_OK);
+  EXPECT_EQ(shardrt_pool_is_lost(pool), 1);
+  EXPECT_EQ(step({{a, {1}}}), SHARDRT_INVALID_ARGUMENT);
+  ASSERT_EQ(shardrt_pool_renew(pool), SHARDRT_OK) << shardrt_last_error();
+  EXPECT_EQ(shardrt_pool_is_lost(pool), 0);
+  EXPECT_EQ(shardrt_pool_free_pages(pool), 12);
+  EXPECT_EQ(shardrt_sequence_length(a), 0);
+  ASSERT_EQ(step({{a, {2, 4}, SHARDRT_ALL}}), SHARDRT_OK);
+  EXPECT_EQ(found(), (std::vector<float>{2, 3}));
+  shardrt_sequence_destroy(a);
+}
+
+TEST_F(CSequences, endWhereTheyAreCancelled) {
+  shardrt_sequence *a = add();
+  ASSERT_EQ(step({{a, {1, 3}}}), SHARDRT_OK);
+  shardrt_cancellation *cancellation = nullptr;
+  ASSERT_EQ(shardrt_cancellation_create(&cancellation), SHARDRT_OK);
+  shardrt_cancel(cancellation);
+  shardrt_run_options options = {};
+  options.size = sizeof options;
+  options.cancellation = cancellation;
+  const RowValues values(2, {5});
+  const shardrt_row row = {a, values.tensors, 2, SHARDRT_LAST};
+  EXPECT_EQ(shardrt_step_with(pool, &options, &row, 1), SHARDRT_CANCELLED);
+  EXPECT_EQ(shardrt_sequence_length(a), 2);
+  options.cancellation = nullptr;
+  options.deadline_ms = 60000;
+  EXPECT_EQ(shardrt_step_with(pool, &options, &row, 1), SHARDRT_OK);
+  EXPECT_EQ(found(), (std::vector<float>{3}));
+  options.deadline_ms = -1;
+  EXPECT_EQ(shardrt_step_with(pool, &options, &row, 1),
+            SHARDRT_INVALID_ARGUMENT);
+  shardrt_cancellation_destroy(cancellation);
+  shardrt_sequence_destroy(a);
+}
+
 TEST_F(CSequences, sayWhatIsWrong) {
   const auto fails = [](shardrt_status status, const char *why) {
     EXPECT_EQ(status, SHARDRT_INVALID_ARGUMENT);

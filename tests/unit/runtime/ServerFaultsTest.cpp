@@ -8,6 +8,10 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
+/// Long enough for a rank that other programs hold up.
+constexpr auto kTimeout = 200ms;
+constexpr int64_t kSleepMs = 1000;
+
 bool mentions(const Status &status, const char *part) {
   return status.message().find(part) != std::string::npos;
 }
@@ -47,9 +51,9 @@ TEST(ServerFaults, aStageThatFails) {
 /// A rank is given up; the session is opened again, twice for each of the texts.
 TEST(ServerFaults, aRankThatHangs) {
   SessionOptions session;
-  session.timeout = 50ms;
-  Served s({400, 24, 16}, std::make_unique<TestArtifact>(meanOfTokens(2, 500)),
-           session);
+  session.timeout = kTimeout;
+  Served s({400, 24, 16},
+           std::make_unique<TestArtifact>(meanOfTokens(2, kSleepMs)), session);
   expectOthersGoOn(s, kSlow, "no longer answers");
   EXPECT_GE(s.server->counts().recovered, 3);
   expectTexts(s, 12);
@@ -58,8 +62,8 @@ TEST(ServerFaults, aRankThatHangs) {
 /// Replicas that had nothing to do with it go on, too.
 TEST(ServerFaults, aRankOfOneReplicaThatHangs) {
   SessionOptions session;
-  session.timeout = 50ms;
-  auto artifact = std::make_unique<TestArtifact>(meanOfTokens(2, 500));
+  session.timeout = kTimeout;
+  auto artifact = std::make_unique<TestArtifact>(meanOfTokens(2, kSleepMs));
   artifact->manifest["mesh"] = {{{"name", "dp"}, {"size", 2}},
                                 {{"name", "tp"}, {"size", 2}}};
   Served s({400, 24, 16}, std::move(artifact), session);
@@ -70,14 +74,14 @@ TEST(ServerFaults, aRankOfOneReplicaThatHangs) {
 /// What cannot be opened again ends all.
 TEST(ServerFaults, whereNobodyOpensTheSessionAgain) {
   SessionOptions session;
-  session.timeout = 50ms;
+  session.timeout = kTimeout;
   ServerOptions options{400, 24, 16};
   int asked = 0;
   options.reopen = [&](Session &) {
     ++asked;
     return Status::error(StatusCode::Artifact, "not here");
   };
-  Served s(options, std::make_unique<TestArtifact>(meanOfTokens(2, 500)),
+  Served s(options, std::make_unique<TestArtifact>(meanOfTokens(2, kSleepMs)),
            session);
   auto slow = s.submit({1, kSlow}, 4), other = s.submit({1, 2}, 300);
   for (const auto &text : {slow, other}) {
@@ -88,7 +92,8 @@ TEST(ServerFaults, whereNobodyOpensTheSessionAgain) {
   std::shared_ptr<Generation> late;
   EXPECT_FALSE(s.server->submit({{1}, 1}, late).isOk());
   s.server.reset();
-  std::this_thread::sleep_for(600ms); // what it still uses is the artifact's
+  std::this_thread::sleep_for(kSleepMs *
+                              1ms); // what it still uses is the artifact's
 }
 
 /// Rank 0 has all of the outputs, and goes on; rank 1 fails later.
