@@ -146,11 +146,16 @@ bool ReplicaServer::collect() {
 /// Steps as they come, until there are none, or something has gone wrong.
 Status ReplicaServer::runOn() {
   uint64_t number = 0;
+  sessionIsLost = poolIsLost = true;
   SHARDC_RETURN_IF_ERROR(keeper.enter(number));
-  struct Leave {
-    SessionKeeper &keeper;
-    ~Leave() { keeper.leave(); }
-  } const leave{keeper};
+  const Status status = withoutExceptions([&] { return runInside(number); });
+  sessionIsLost = session.isLost();
+  poolIsLost = pool->isLost();
+  keeper.leave();
+  return status;
+}
+
+Status ReplicaServer::runInside(uint64_t number) {
   if (number != sessionNumber || pool->isLost()) {
     forget();
     renewal = pool->renew();
@@ -192,8 +197,8 @@ void ReplicaServer::forget() {
 
 /// What runs is over, and so may be what ranks held, or the session.
 Status ReplicaServer::recover(const Status &why) {
-  const bool isLost = session.isLost(), hasLostAll = isLost || pool->isLost();
-  if (!isLost && (!renewal.isOk() || (flights.empty() && !hasLostAll)))
+  const bool hasLostAll = sessionIsLost || poolIsLost;
+  if (!sessionIsLost && (!renewal.isOk() || (flights.empty() && !hasLostAll)))
     return why; // of no step, and so of the next one, too
   std::vector<Text> guilty;
   if (flights.empty()) {
@@ -210,7 +215,7 @@ Status ReplicaServer::recover(const Status &why) {
     finish(text, why);
   while (!flights.empty()) // no thread of the session is in it any more
     fail(flights.front(), why, hasLostAll);
-  if (!isLost)
+  if (!sessionIsLost)
     return Status::ok();
   keeper.reopen();
   uint64_t number = 0;

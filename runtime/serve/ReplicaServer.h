@@ -104,6 +104,7 @@ private:
   void serve();
   bool collect();
   Status runOn();
+  Status runInside(uint64_t number);
   Status confirm();
   Status recover(const Status &why);
   void forget();
@@ -172,6 +173,7 @@ private:
 
   uint64_t sessionNumber = 0; ///< of the server's thread, as the next one
   Status renewal;             ///< of the pool
+  bool sessionIsLost = false, poolIsLost = false; ///< after a run
 
   std::thread thread; ///< last
 };

@@ -169,7 +169,7 @@ private:
   std::unique_ptr<SharedMemoryGroup> everyone; ///< for the replica check
   bool describes = false; ///< this process's rank, to the others
   uint64_t clock = 0;
-  bool stuck = false;
+  std::atomic<bool> stuck = false; ///< others ask, too
 
   // The request at hand; sized once, so that a run allocates nothing.
   const LoadedProgram *active = nullptr;
