@@ -30,6 +30,33 @@ class FaultTest(ProcessTest):
         return result
 
 
+class Replacements(FaultTest):
+    """Others go on with a process that takes the place of one that is gone."""
+
+    def test_another_process_takes_its_place(self):
+        for gone in (1, 0):
+            with self.subTest(rank=gone):
+                places, artifact = by_hand(2), self.tp(2)
+                arguments = ("--inputs", self.data[0], "--rejoin", 1, "--repeat")
+                processes = self.start(places, artifact, *arguments, 10**6)
+                self.wait_until(lambda: all(self.has_started(process.pid) for process in processes))
+                processes[gone].kill()
+                processes[gone].wait()
+                # A rank 0 that is new says how much is still to be done.
+                other = self.start([places[gone]], artifact, *arguments, 20)[0]
+                if gone == 0:
+                    statuses, out, errors = self.finish([other, processes[1]])
+                    self.assertEqual(statuses, [0, 0], errors)
+                    self.assertIn("2 ranks, 20 runs", out)
+                else:
+                    self.wait_until(lambda: self.has_started(other.pid))
+                    self.assertEqual([processes[0].poll(), other.poll()], [None, None])
+                    other.kill()  # more often than it is waited for
+                    statuses, _, errors = self.finish(processes)
+                    self.assertEqual(statuses, [4, -9], errors)
+                    self.assertEqual(errors.count("waits for another process"), 1, errors)
+
+
 class Losses(FaultTest):
     """Each ends all processes, in time and with a reason."""
 

@@ -28,8 +28,9 @@ void declareFlags(CLI::App &app, Options &options) {
   app.add_option("--texts", options.texts,
                  "Of a model that was compiled with --serve, with --cache: a "
                  "file of prompts to go on with, all at once, in place of "
-                 "--inputs: [{\"prompt\": [1, 2], \"tokens\": 16}, ...]; "
-                 "--outputs FILE gets the tokens that came, and when");
+                 "--inputs: [{\"prompt\": [1, 2], \"tokens\": 16}, ...], "
+                 "some with a \"deadline_ms\"; --outputs FILE gets the tokens "
+                 "that came, and when");
   app.add_option("--step-rows", options.stepRows,
                  "With --texts: the most texts of a step (default 64)")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
@@ -37,6 +38,16 @@ void declareFlags(CLI::App &app, Options &options) {
                  "With --texts: the most tokens of a step; longer prompts come "
                  "in parts (default 512)")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 30));
+  app.add_option("--step-slowdown", options.stepSlowdown,
+                 "With --texts: how much longer a step with parts of prompts "
+                 "may take than one without, while texts go on (default 2; 0: "
+                 "any)")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--rejoin", options.rejoin,
+                 "Where ranks are processes and one is gone: wait for another "
+                 "one in its place, started as any of them, and go on; at most "
+                 "so often (default 0: all end)")
+      ->check(CLI::Range(0, 1000000));
   app.add_option("--repeat", options.repeat,
                  "Run so many times and print the median time")
       ->check(CLI::Range(1, 1000000));

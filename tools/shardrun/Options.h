@@ -17,6 +17,8 @@ struct Options {
   std::string sequences;                   ///< see Steps.h
   std::string texts;                       ///< see Texts.h
   int64_t stepRows = 64, stepTokens = 512; ///< of a server
+  double stepSlowdown = 2;                 ///< likewise
+  int rejoin = 0;                          ///< how often
   std::string trace, statsJson;
   int repeat = 1;
   bool profile = false;

@@ -38,12 +38,15 @@ Status readTexts(const std::string &file, std::vector<Text> &texts) {
            entry["prompt"].is_array() &&
            std::all_of(entry["prompt"].begin(), entry["prompt"].end(),
                        isInteger) &&
-           entry.contains("tokens") && isInteger(entry["tokens"]);
+           entry.contains("tokens") && isInteger(entry["tokens"]) &&
+           (!entry.contains("deadline_ms") || isInteger(entry["deadline_ms"]));
     if (!fits)
       break;
     Text &text = texts.emplace_back();
     text.request.prompt = entry["prompt"].get<std::vector<int64_t>>();
     text.request.mostTokens = entry["tokens"].get<int64_t>();
+    text.request.deadline =
+        std::chrono::milliseconds(entry.value("deadline_ms", int64_t(0)));
   }
   return fits ? Status::ok()
               : argumentError("--texts ", file,
@@ -95,11 +98,12 @@ void print(const std::vector<Text> &texts, double seconds,
               1e3 * quantile(first, 0.5), 1e3 * quantile(first, 0.99),
               1e3 * quantile(between, 0.5), 1e3 * quantile(between, 0.99));
   std::printf("%lld steps, %lld positions computed, %lld shared, %lld texts "
-              "gave up their pages\n",
+              "gave up their pages, %lld times all was computed again\n",
               static_cast<long long>(counts.steps),
               static_cast<long long>(counts.tokens),
               static_cast<long long>(counts.shared),
-              static_cast<long long>(counts.evicted));
+              static_cast<long long>(counts.evicted),
+              static_cast<long long>(counts.recovered));
 }
 
 } // namespace

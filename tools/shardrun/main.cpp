@@ -238,24 +238,60 @@ Status writeOwn(const Options &options, const Processes *processes,
                           caches);
 }
 
-/// All ranks, or rank 0 of several processes.
-Status lead(const Options &options, const Processes *processes,
-            Session &session) {
-  warnOfHostKernels(session);
-  if (!options.texts.empty() && options.cache == 0)
+/// The processes of a session, in which others take the place of those that are
+/// gone.
+class Company {
+public:
+  Company(const Options &options, std::unique_ptr<Processes> &processes)
+      : options(options), processes(processes), left(options.rejoin) {}
+
+  const Processes *get() const { return processes.get(); }
+  bool isLead() const { return !processes || processes->rank() == 0; }
+  /// Whether to go on with others after that.
+  bool mayGoOn(const Session &session, const Status &status) {
+    return !status.isOk() && processes && session.isLost() && left-- > 0;
+  }
+  Status meetAgain(Session &session) {
+    std::unique_ptr<Processes> again;
+    SHARDC_RETURN_IF_ERROR(
+        Processes::join({std::nullopt, timeoutOf(options)}, again));
+    SHARDC_RETURN_IF_ERROR(session.reopen(again.get()));
+    processes = std::move(again);
+    return Status::ok();
+  }
+  /// Of a server, on a thread of it.
+  Status reopen(Session &session) {
+    if (!processes)
+      return session.reopen();
+    return left-- > 0 ? meetAgain(session)
+                      : artifactError("no other process is waited for");
+  }
+
+private:
+  const Options &options;
+  std::unique_ptr<Processes> &processes;
+  int left;
+};
+
+Status serveTexts(const Options &options, Company &company, Session &session) {
+  if (options.cache == 0)
     return argumentError("--texts: needs --cache, for how many positions there "
                          "is room");
-  if (!options.texts.empty() &&
-      (!options.inputs.empty() || !options.expect.empty() ||
-       !options.sequences.empty() || !options.statsJson.empty() ||
-       options.repeat > 1))
+  if (!options.inputs.empty() || !options.expect.empty() ||
+      !options.sequences.empty() || !options.statsJson.empty() ||
+      options.repeat > 1)
     return argumentError(
         "--texts: texts are all that runs: leave out --inputs, "
         "--sequences, --expect, --repeat and --stats-json");
-  if (!options.texts.empty())
-    return runTexts(session, options.texts,
-                    {options.cache, options.stepTokens, options.stepRows},
-                    options.outputs);
+  ServerOptions server{options.cache, options.stepTokens, options.stepRows};
+  server.slowdown = options.stepSlowdown;
+  server.reopen = [&](Session &lost) { return company.reopen(lost); };
+  return runTexts(session, options.texts, server, options.outputs);
+}
+
+/// All ranks, or rank 0 of several processes.
+Status lead(const Options &options, const Processes *processes,
+            Session &session) {
   Tolerance tolerance; // a wrong one is an error before the run
   SHARDC_RETURN_IF_ERROR(findTolerance(options, session, tolerance));
   const Kept kept = findKept(session, options);
@@ -277,24 +313,44 @@ Status lead(const Options &options, const Processes *processes,
   return report(options, session, kept, requests, times);
 }
 
+/// What a process does in its company, as long as there is one.
+Status runOn(const Options &options, Company &company, Session &session) {
+  for (;;) {
+    Status status;
+    if (!company.isLead())
+      status = session.follow();
+    else if (options.texts.empty())
+      status = lead(options, company.get(), session);
+    else
+      status = serveTexts(options, company, session);
+    if (!company.mayGoOn(session, status))
+      return status;
+    std::fprintf(stderr, "shardrun: waits for another process: %s\n",
+                 status.message().c_str());
+    SHARDC_RETURN_IF_ERROR(company.meetAgain(session));
+  }
+}
+
 /// `processes`: null where all ranks are threads.
-Status run(const Options &options, Processes *processes) {
+Status run(const Options &options, std::unique_ptr<Processes> &processes) {
   std::unique_ptr<Session> session;
-  SHARDC_RETURN_IF_ERROR(openSession(options, processes, session));
+  SHARDC_RETURN_IF_ERROR(openSession(options, processes.get(), session));
+  Company company(options, processes);
+  if (company.isLead())
+    warnOfHostKernels(*session);
   if (options.preflight) {
-    if (!processes || processes->rank() == 0)
-      warnOfHostKernels(*session);
     for (const std::string &line : session->placement())
       std::printf("%s\n", line.c_str());
     std::printf("preflight passed\n");
     return Status::ok();
   }
-  if (!processes || processes->rank() == 0)
-    return lead(options, processes, *session);
-  SHARDC_RETURN_IF_ERROR(session->follow());
+  SHARDC_RETURN_IF_ERROR(runOn(options, company, *session));
+  if (company.isLead())
+    return Status::ok();
   if (!options.trace.empty() && session->profile().empty())
     return Status::ok(); // nothing has run here: rank 0 says why
-  return writeOwn(options, processes, *session, {}, session->followedMemory());
+  return writeOwn(options, company.get(), *session, {},
+                  session->followedMemory());
 }
 
 /// That what was printed arrived. Only rank 0 prints.
@@ -313,7 +369,7 @@ Status runHere(const Options &options, std::unique_ptr<Processes> &processes) {
   try {
     SHARDC_RETURN_IF_ERROR(
         Processes::join({std::nullopt, timeoutOf(options)}, processes));
-    Status status = run(options, processes.get());
+    Status status = run(options, processes);
     if (Status printed = flushOutput(); status.isOk())
       status = printed;
     return processes ? processes->conclude(status) : status;
