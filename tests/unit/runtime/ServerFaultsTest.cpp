@@ -1,5 +1,6 @@
 //===- ServerFaultsTest.cpp - What fails ends alone -----------------------===//
 #include "tests/unit/runtime/ProcessSessions.h"
+#include "tests/unit/runtime/RankProcess.h"
 #include "tests/unit/runtime/ServedTexts.h"
 
 namespace shardc::runtime {
@@ -116,6 +117,55 @@ TEST(ServerFaults, processesOfAPipelineOneOfWhichFails) {
     expectOthersGoOn(s, kFailing, "failed on purpose");
     expectTexts(s, 12);
   });
+}
+
+/// Another one takes its place, twice, and texts go on where they were.
+TEST(ServerFaults, aProcessThatIsKilled) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the thread sanitizer knows no threads that a child of "
+                  "several starts (die_after_fork)";
+#endif
+  const auto artifact =
+      forServers(std::make_unique<TestArtifact>(meanOfTokens(2, 1)));
+  std::unique_ptr<RankProcess> other;
+  std::unique_ptr<Processes> processes;
+  const auto meet = [&](std::unique_ptr<Processes> &joined) {
+    const auto places = placesOnThisMachine(2);
+    other = std::make_unique<RankProcess>(*artifact, places[1]);
+    return Processes::join({places[0], 10s}, joined);
+  };
+  ASSERT_TRUE(meet(processes).isOk());
+  SessionOptions session;
+  session.processes = processes.get();
+  auto open = std::make_unique<OpenSession>(*artifact, session);
+  ServerOptions options{400, 24, 16};
+  options.reopen = [&](Session &lost) {
+    std::unique_ptr<Processes> again;
+    SHARDC_RETURN_IF_ERROR(meet(again));
+    SHARDC_RETURN_IF_ERROR(lost.reopen(again.get()));
+    processes = std::move(again);
+    return Status::ok();
+  };
+  Served s(options, *open->session);
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::shared_ptr<Generation>> texts;
+    for (int64_t i = 0; i < 4; ++i)
+      texts.push_back(s.submit(promptOf(i, 3 + i), 40));
+    while (texts[3]->tokens().size() < 3)
+      std::this_thread::sleep_for(1ms);
+    other->kill();
+    for (int64_t i = 0; i < 4; ++i) {
+      const Status status = texts[size_t(i)]->wait();
+      EXPECT_TRUE(status.isOk()) << status.message();
+      EXPECT_EQ(texts[size_t(i)]->tokens(), expectedOf(promptOf(i, 3 + i), 40));
+    }
+  }
+  EXPECT_EQ(s.server->counts().recovered, 2);
+  s.server.reset();
+  open.reset();
+  EXPECT_TRUE(processes->conclude(Status::ok()).isOk());
+  processes.reset();
+  EXPECT_EQ(other->wait(), 0);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 //===- StepPlanTest.cpp - Which rows the next step has --------------------===//
 #include "runtime/serve/StepPlan.h"
+#include "runtime/serve/StepPace.h"
 
 #include <gtest/gtest.h>
 
@@ -66,6 +67,38 @@ TEST(StepPlan, pagesThatATextBeginsWithAreThere) {
 
 TEST(StepPlan, nobodyOvertakes) {
   EXPECT_EQ(plan({{4, 1, 1}}, {{0, 50, 0}, {0, 1, 0}}, {64, 16, 4, 4}), "0:1");
+}
+
+TEST(StepPlan, promptsDoNotHoldUpThoseThatDecode) {
+  EXPECT_EQ(plan({{10, 1, 3}, {0, 20, 0}}, {{0, 4, 0}}, {16, 16, 100, 4, 6}),
+            "0:1 1:6");
+  EXPECT_EQ(plan({{10, 1, 3}, {4, 5, 1}}, {{0, 4, 0}}, {16, 16, 100, 4, 6}),
+            "0:1 1:5 2:1 admitted 1");
+}
+
+TEST(StepPlan, whoIsInAStepHasNoRowAndKeepsItsPages) {
+  SequenceLoad busy{8, 1, 2}, resting{4, 1, 1};
+  busy.isBusy = true;
+  resting.rests = true;
+  // No page is free: only the one that rests gives up its own.
+  EXPECT_EQ(plan({{8, 1, 2}, resting, busy}, {}, {16, 16, 0, 4}),
+            "0:1 evicted 1");
+  EXPECT_EQ(plan({{8, 1, 2}, busy}, {}, {16, 16, 0, 4}), "");
+}
+
+TEST(StepPace, findsWhatReadingWeightsIsWorth) {
+  StepPace pace;
+  EXPECT_EQ(pace.prompts(0, 2), INT64_MAX) << "nobody decodes";
+  EXPECT_EQ(pace.prompts(40, 2), 40) << "nothing is known yet";
+  EXPECT_EQ(pace.prompts(3, 2), 16) << "never less";
+  for (int64_t tokens : {1, 64, 20, 100, 7, 33})
+    pace.took(tokens, 0.010 + 0.001 * double(tokens)); // 10 ms and 1 ms each
+  EXPECT_NEAR(double(pace.prompts(20, 2)), 30, 1);
+  EXPECT_NEAR(double(pace.prompts(20, 3)), 60, 1);
+  EXPECT_EQ(pace.prompts(20, 0), INT64_MAX) << "any";
+  for (int i = 0; i < 40; ++i)
+    pace.took(20, 0.030); // all alike: nothing new is known
+  EXPECT_NEAR(double(pace.prompts(20, 2)), 30, 1);
 }
 
 TEST(StepPlan, whoCameLastGivesUpItsPages) {
