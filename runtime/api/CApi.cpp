@@ -1,8 +1,6 @@
 #include "runtime/api/CSession.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 
 using namespace shardc::runtime;
 namespace artifact = shardc::artifact;
@@ -11,10 +9,6 @@ static_assert(int{SHARDRT_FLOAT64} == int{artifact::ElementType_Float64} &&
               int{SHARDRT_BFLOAT16} == int{artifact::ElementType_BFloat16} &&
               int{SHARDRT_INT64} == int{artifact::ElementType_Int64} &&
               int{SHARDRT_FLOAT8E8M0} == int{artifact::ElementType_Float8E8M0});
-
-struct shardrt_state {
-  std::unique_ptr<State> state;
-};
 
 struct shardrt_cancellation {
   std::shared_ptr<Cancellation> cancellation;
@@ -56,6 +50,21 @@ Status shardc::runtime::readTensors(const char *function,
   return Status::ok();
 }
 
+std::vector<char> shardc::runtime::keptOutputs(const Session &session,
+                                               bool keepsCaches) {
+  std::vector<char> kept(session.outputs().size(), 0);
+  if (keepsCaches)
+    for (const CacheInfo &cache : session.caches())
+      kept[cache.output] = 1;
+  return kept;
+}
+
+void shardrt_session::beginRun(Keeper newKeeper) {
+  hasRun = false;
+  keeper = newKeeper;
+  kept = keptOutputs(*session, keeper != Keeper::Nobody);
+}
+
 Status shardc::runtime::readRunOptions(const char *function,
                                        const shardrt_run_options *given,
                                        RunOptions &options) {
@@ -73,16 +82,20 @@ Status shardc::runtime::readRunOptions(const char *function,
   return Status::ok();
 }
 
-void shardrt_session::beginRun(Keeper newKeeper) {
-  hasRun = false;
-  keeper = newKeeper;
-  kept.assign(outputs.size(), 0);
-  if (keeper != Keeper::Nobody)
-    for (const CacheInfo &cache : session->caches())
-      kept[cache.output] = 1;
-}
-
 namespace {
+
+/// What is said of values, in memory that lives as long as the session.
+void describe(const std::vector<TensorInfo> &infos,
+              std::vector<std::string> &types,
+              std::vector<std::vector<const char *>> &dims) {
+  for (const TensorInfo &info : infos) {
+    types.push_back(typeText(info));
+    std::vector<const char *> texts;
+    for (const std::string &dim : info.dims)
+      texts.push_back(dim.c_str());
+    dims.push_back(std::move(texts));
+  }
+}
 
 Status openSession(const char *path, const shardrt_options *options,
                    shardrt_session **into) {
@@ -98,6 +111,8 @@ Status openSession(const char *path, const shardrt_options *options,
     from.nativeCode = all.no_kernels == 0;
     from.threads = all.threads;
     from.processes = all.processes ? processesOf(*all.processes) : nullptr;
+    from.device = all.device ? all.device : "";
+    from.loadsBeside = all.loads_beside != 0;
     if (!(all.timeout_seconds >= 0 && all.timeout_seconds <= 1e6))
       return argumentError("shardrt_open: timeout_seconds is out of range");
     from.timeout = std::chrono::milliseconds(
@@ -105,10 +120,8 @@ Status openSession(const char *path, const shardrt_options *options,
   }
   auto opened = std::make_unique<shardrt_session>();
   SHARDC_RETURN_IF_ERROR(Session::open(path, from, opened->session));
-  for (const TensorInfo &info : opened->session->inputs())
-    opened->inputTypes.push_back(typeText(info));
-  for (const TensorInfo &info : opened->session->outputs())
-    opened->outputTypes.push_back(typeText(info));
+  describe(opened->session->inputs(), opened->inputTypes, opened->inputDims);
+  describe(opened->session->outputs(), opened->outputTypes, opened->outputDims);
   opened->outputs.resize(opened->outputTypes.size());
   *into = opened.release();
   return Status::ok();

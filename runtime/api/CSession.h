@@ -6,6 +6,7 @@
 #include "runtime/api/shardrt.hpp"
 #include "runtime/base/Message.h"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -16,6 +17,8 @@ struct shardrt_session {
   std::unique_ptr<shardc::runtime::Session> session;
   std::vector<std::string> inputTypes;
   std::vector<std::string> outputTypes;
+  std::vector<std::vector<const char *>> inputDims;
+  std::vector<std::vector<const char *>> outputDims;
   std::vector<shardc::runtime::InputTensor> inputs;
   std::vector<shardc::runtime::Tensor> outputs;
   bool hasRun = false;
@@ -26,6 +29,19 @@ struct shardrt_session {
 
   /// Outputs of before are gone.
   void beginRun(Keeper keeper);
+};
+
+struct shardrt_state {
+  std::unique_ptr<shardc::runtime::State> state;
+};
+
+struct shardrt_result {
+  std::vector<std::string> names;
+  std::vector<shardc::runtime::Tensor> outputs;
+  bool hasRun = false;
+  std::vector<char> kept; ///< as of a session
+
+  void beginRun(const shardc::runtime::Session &session, bool keepsCaches);
 };
 
 namespace shardc::runtime {
@@ -41,6 +57,9 @@ template <typename Body> shardrt_status guarded(Body body) {
     return reportStatus(artifactError("out of memory: ", error.what()));
   }
 }
+
+/// 1 for each output that a state keeps, or sequences.
+std::vector<char> keptOutputs(const Session &session, bool keepsCaches);
 
 /// The options of a caller that may know fewer of them, or more.
 template <typename Options>

@@ -38,6 +38,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of this header; shardrt_version() is that of the library. */
+#define SHARDRT_VERSION_MAJOR 0
+#define SHARDRT_VERSION_MINOR 1
+#define SHARDRT_VERSION_PATCH 0
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -97,10 +102,18 @@ typedef struct {
   int32_t no_kernels;           /* not 0: run no native code of the artifact */
   int32_t threads;              /* of each rank's kernels on the host; 0:
                          SHARDC_THREADS, or an equal share of the cores */
+  const char *device;           /* where ranks run: "host", "cuda", "cuda:0"; NULL:
+                         SHARDC_DEVICE, or as the artifact says */
+  int32_t loads_beside;         /* not 0: weights come beside the first runs, so that
+                         open returns at once */
+  int32_t unused_too;           /* not read */
   shardrt_processes *processes; /* NULL: all ranks are threads of this one */
 } shardrt_options;
 
 typedef struct shardrt_session shardrt_session;
+
+/* "0.1.0", as long as the library is loaded. */
+const char *shardrt_version(void);
 
 /* Message of the last call of this thread that failed; valid until its next
  * call. Never NULL. */
@@ -127,6 +140,34 @@ const char *shardrt_output_name(const shardrt_session *session, size_t index);
 /* "int64 [batch, seq]", as long as the session lives. */
 const char *shardrt_input_type(const shardrt_session *session, size_t index);
 const char *shardrt_output_type(const shardrt_session *session, size_t index);
+
+typedef struct {
+  size_t size;      /* sizeof(shardrt_value_info), set by the caller: no more
+                       than so many bytes are written */
+  const char *name; /* as long as the session lives, as `dims` are */
+  int32_t type;     /* shardrt_type */
+  int32_t rank;
+  const char *const *dims; /* `rank` of them: "8", "batch", "past + seq" */
+  int32_t is_cache; /* 1: a state keeps it (shardrt_run_state), or sequences */
+  int32_t unused;
+} shardrt_value_info;
+/* SHARDRT_INVALID_ARGUMENT if there is no such index. */
+shardrt_status shardrt_input_info(const shardrt_session *session, size_t index,
+                                  shardrt_value_info *info);
+shardrt_status shardrt_output_info(const shardrt_session *session, size_t index,
+                                   shardrt_value_info *info);
+
+typedef struct {
+  size_t size;        /* as in shardrt_value_info */
+  int32_t world_size; /* ranks, of all stages and replicas */
+  int32_t num_stages; /* of each replica */
+  int32_t num_replicas;
+  int32_t is_causal;     /* 1: texts may come in parts; with `page` alone */
+  int64_t page;          /* positions of a page (--serve); 0: for requests */
+  const char *tolerance; /* of outputs: "f32", "low" or "quant" */
+} shardrt_session_info;
+shardrt_status shardrt_info(const shardrt_session *session,
+                            shardrt_session_info *info);
 
 /* Runs one request. The inputs are read during the call only, in any order. */
 shardrt_status shardrt_run(shardrt_session *session,
@@ -232,6 +273,32 @@ shardrt_status shardrt_run_with(shardrt_session *session, shardrt_state *state,
                                 const shardrt_tensor *inputs,
                                 size_t num_inputs);
 
+/* Outputs of one run in memory of their own, which stays when the session runs
+ * again or is closed:
+ *
+ *   shardrt_result *result = NULL;
+ *   shardrt_result_create(session, &result);
+ *   shardrt_run_into(session, NULL, NULL, &input, 1, result);
+ *   shardrt_result_output(result, 0, &logits);
+ *   shardrt_result_destroy(result);
+ *
+ * The caller owns it. Memory is reused where another run has the same result,
+ * so that outputs of before are then gone. Runs into results of their own, with
+ * states of their own, may come from several threads at a time: side by side on
+ * the replicas of an artifact (--dp), else one after the other. */
+typedef struct shardrt_result shardrt_result;
+shardrt_status shardrt_result_create(const shardrt_session *session,
+                                     shardrt_result **result);
+void shardrt_result_destroy(shardrt_result *result); /* NULL is fine */
+/* As shardrt_run_with. `state` and `options` may be NULL. */
+shardrt_status shardrt_run_into(shardrt_session *session, shardrt_state *state,
+                                const shardrt_run_options *options,
+                                const shardrt_tensor *inputs, size_t num_inputs,
+                                shardrt_result *result);
+/* As shardrt_output, of the last run into it. */
+shardrt_status shardrt_result_output(const shardrt_result *result, size_t index,
+                                     shardrt_tensor *output);
+
 /* Rows of any sequences in one step, of an artifact that was compiled with
  * --serve:
  *
@@ -299,6 +366,9 @@ shardrt_status shardrt_step(shardrt_pool *pool, const shardrt_row *rows,
 shardrt_status shardrt_step_with(shardrt_pool *pool,
                                  const shardrt_run_options *options,
                                  const shardrt_row *rows, size_t num_rows);
+/* The same with outputs in a result. One step of a pool at a time. */
+shardrt_status shardrt_step_into(shardrt_pool *pool, const shardrt_row *rows,
+                                 size_t num_rows, shardrt_result *result);
 
 #ifdef __cplusplus
 }

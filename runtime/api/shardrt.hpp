@@ -1,4 +1,7 @@
-//===- shardrt.hpp - Running a compiled model from C++ --------------------===//
+//===- shardrt.hpp - Running a compiled model from C++, in this tree ------===//
+//
+// For programs that are linked with the runtime's objects (tools, tests); what
+// is installed for others is client/shardrt.hpp, over the C API.
 //
 //   std::unique_ptr<Session> session;
 //   SHARDC_RETURN_IF_ERROR(Session::open("model.shard", {}, session));

@@ -1,5 +1,6 @@
 #include "runtime/device/Plugin.h"
 
+#include "runtime/base/LibraryFolders.h"
 #include "runtime/base/Message.h"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <unistd.h>
 
 namespace fs = std::filesystem;
 
@@ -16,10 +16,6 @@ namespace shardc::runtime {
 namespace {
 
 constexpr std::string_view kPrefix = "libshardrt_", kSuffix = ".so";
-
-std::string folderOf(const std::string &file) {
-  return fs::path(file).parent_path().string();
-}
 
 /// See the head of Plugin.h.
 std::vector<std::string> pluginFolders() {
@@ -33,20 +29,9 @@ std::vector<std::string> pluginFolders() {
       rest.remove_prefix(std::min(colon + 1, rest.size()));
     }
   }
-  std::vector<std::string> homes;
-  Dl_info here = {};
-  if (dladdr(reinterpret_cast<void *>(&openPlugin), &here) != 0 &&
-      here.dli_fname)
-    homes.push_back(folderOf(here.dli_fname));
-  char program[4096];
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof program);
-  if (length > 0)
-    homes.push_back(folderOf({program, static_cast<size_t>(length)}));
-  for (const std::string &home : homes)
-    if (!home.empty())
-      for (const std::string &folder : {home, home + "/../lib"})
-        if (std::find(folders.begin(), folders.end(), folder) == folders.end())
-          folders.push_back(folder);
+  for (const std::string &folder : libraryFolders())
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end())
+      folders.push_back(folder);
   return folders;
 }
 

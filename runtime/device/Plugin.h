@@ -7,7 +7,7 @@
 // before anything else is used.
 //
 // Looked for in the folders of SHARDC_BACKENDS (colons between them), then
-// beside the library or program that the runtime is in, and in ../lib of it.
+// in those of base/LibraryFolders.h.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_DEVICE_PLUGIN_H

@@ -52,8 +52,7 @@ Status readRow(shardrt_pool &pool, const shardrt_row &row) {
   return Status::ok();
 }
 
-Status step(shardrt_pool *pool, const shardrt_run_options *given,
-            const shardrt_row *rows, size_t numRows) {
+Status readRows(shardrt_pool *pool, const shardrt_row *rows, size_t numRows) {
   if (!pool || (numRows > 0 && !rows))
     return argumentError("shardrt_step: pool and rows must not be NULL");
   pool->rows.clear();
@@ -61,12 +60,29 @@ Status step(shardrt_pool *pool, const shardrt_run_options *given,
     pool->inputs.resize(numRows);
   for (size_t i = 0; i < numRows; ++i)
     SHARDC_RETURN_IF_ERROR(readRow(*pool, rows[i]));
+  return Status::ok();
+}
+
+Status step(shardrt_pool *pool, const shardrt_run_options *given,
+            const shardrt_row *rows, size_t numRows) {
+  SHARDC_RETURN_IF_ERROR(readRows(pool, rows, numRows));
   pool->session->beginRun(shardrt_session::Keeper::Pool);
   RunOptions options;
   SHARDC_RETURN_IF_ERROR(readRunOptions("shardrt_step_with", given, options));
   SHARDC_RETURN_IF_ERROR(
       pool->pool->step(pool->rows, pool->session->outputs, options));
   pool->session->hasRun = true;
+  return Status::ok();
+}
+
+Status stepInto(shardrt_pool *pool, const shardrt_row *rows, size_t numRows,
+                shardrt_result *result) {
+  if (!result)
+    return argumentError("shardrt_step_into: result must not be NULL");
+  SHARDC_RETURN_IF_ERROR(readRows(pool, rows, numRows));
+  result->beginRun(*pool->session->session, /*keepsCaches=*/true);
+  SHARDC_RETURN_IF_ERROR(pool->pool->step(pool->rows, result->outputs));
+  result->hasRun = true;
   return Status::ok();
 }
 
@@ -147,4 +163,9 @@ shardrt_status shardrt_pool_renew(shardrt_pool *pool) {
     return pool ? pool->pool->renew()
                 : argumentError("shardrt_pool_renew: pool must not be NULL");
   });
+}
+
+shardrt_status shardrt_step_into(shardrt_pool *pool, const shardrt_row *rows,
+                                 size_t numRows, shardrt_result *result) {
+  return guarded([&] { return stepInto(pool, rows, numRows, result); });
 }

@@ -6,8 +6,8 @@
 
 namespace shardc::runtime {
 
-/// As dlopen: beside the library that this is in, in ../lib of the program, or
-/// where the linker looks. Null, and why not.
+/// As dlopen: where the runtime's libraries lie (LibraryFolders.h), or where the
+/// linker looks. Null, and why not.
 void *openPluginFile(const std::string &name, std::string &problem);
 
 } // namespace shardc::runtime

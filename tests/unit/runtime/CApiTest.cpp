@@ -4,6 +4,7 @@
 #include "tests/unit/runtime/SessionFixture.h"
 
 #include <cstddef>
+#include <thread>
 
 namespace shardc::runtime {
 namespace {
@@ -93,10 +94,85 @@ TEST(CApi, opensRunsAndReports) {
   EXPECT_EQ(output.type, SHARDRT_FLOAT32);
   EXPECT_EQ(output.dims[0], 3);
   EXPECT_EQ(static_cast<const float *>(output.data)[2], 6);
+
+  shardrt_value_info info = {};
+  info.size = sizeof info;
+  ASSERT_EQ(shardrt_input_info(session, 0, &info), SHARDRT_OK);
+  EXPECT_STREQ(info.name, "x");
+  EXPECT_EQ(info.type, SHARDRT_FLOAT32);
+  ASSERT_EQ(info.rank, 1);
+  EXPECT_STREQ(info.dims[0], "n");
+  EXPECT_EQ(info.is_cache, 0);
+  EXPECT_EQ(shardrt_output_info(session, 1, &info), SHARDRT_INVALID_ARGUMENT);
+  info.size = 0;
+  EXPECT_EQ(shardrt_output_info(session, 0, &info), SHARDRT_INVALID_ARGUMENT);
+  shardrt_session_info about = {};
+  about.size = offsetof(shardrt_session_info, is_causal);
+  about.page = -5; // behind what this caller knows
+  ASSERT_EQ(shardrt_info(session, &about), SHARDRT_OK);
+  EXPECT_EQ(about.world_size, 2);
+  EXPECT_EQ(about.num_replicas, 1);
+  EXPECT_EQ(about.page, -5);
+  about.size = sizeof about;
+  ASSERT_EQ(shardrt_info(session, &about), SHARDRT_OK);
+  EXPECT_EQ(about.page, 0);
+  EXPECT_STREQ(about.tolerance, "f32");
+  EXPECT_STREQ(shardrt_version(), "0.1.0");
+
   input.name = "wrong";
   EXPECT_EQ(shardrt_run(session, &input, 1), SHARDRT_INVALID_ARGUMENT);
   shardrt_close(session);
   shardrt_close(nullptr);
+}
+
+TEST(CApi, resultsKeepTheirOutputs) {
+  ProgramBuilder p({{"tp", 2}});
+  auto n = p.symbol("n", 0, 0);
+  auto x = p.input("x", Float32, {p.whole(n)});
+  auto y = p.value(Float32, {n});
+  p.run("TestAdd", {int32_t(x), int32_t(x)}, {int32_t(y)});
+  p.output("y", y, {p.whole(n)});
+  TestArtifact artifact(p);
+  shardrt_session *session = nullptr;
+  ASSERT_EQ(shardrt_open(artifact.path().c_str(), nullptr, &session),
+            SHARDRT_OK);
+  constexpr int kThreads = 3;
+  shardrt_result *results[kThreads] = {};
+  shardrt_tensor output;
+  ASSERT_EQ(shardrt_result_create(session, &results[0]), SHARDRT_OK);
+  EXPECT_EQ(shardrt_result_output(results[0], 0, &output),
+            SHARDRT_INVALID_ARGUMENT)
+      << "nothing has run into it";
+  shardrt_result_destroy(results[0]);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&, i] {
+      ASSERT_EQ(shardrt_result_create(session, &results[i]), SHARDRT_OK);
+      std::vector<float> values(i + 1, float(i));
+      const int64_t dims[] = {i + 1};
+      const shardrt_tensor input = {"x", SHARDRT_FLOAT32, 1, dims,
+                                    values.data()};
+      for (int run = 0; run < 20; ++run)
+        ASSERT_EQ(
+            shardrt_run_into(session, nullptr, nullptr, &input, 1, results[i]),
+            SHARDRT_OK)
+            << shardrt_last_error();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(shardrt_run_into(session, nullptr, nullptr, nullptr, 0, nullptr),
+            SHARDRT_INVALID_ARGUMENT);
+  shardrt_close(session);
+  for (int i = 0; i < kThreads; ++i) {
+    ASSERT_EQ(shardrt_result_output(results[i], 0, &output), SHARDRT_OK);
+    EXPECT_STREQ(output.name, "y");
+    ASSERT_EQ(output.dims[0], i + 1);
+    EXPECT_EQ(static_cast<const float *>(output.data)[i], float(2 * i));
+    EXPECT_EQ(shardrt_result_output(results[i], 1, &output),
+              SHARDRT_INVALID_ARGUMENT);
+    shardrt_result_destroy(results[i]);
+  }
+  shardrt_result_destroy(nullptr);
 }
 
 /// The mean of all values of a sequence so far, as SequencesTest has it of C++.
@@ -224,6 +300,30 @@ TEST_F(CSequences, endWhereTheyAreCancelled) {
   EXPECT_EQ(shardrt_step_with(pool, &options, &row, 1),
             SHARDRT_INVALID_ARGUMENT);
   shardrt_cancellation_destroy(cancellation);
+  shardrt_sequence_destroy(a);
+}
+
+TEST_F(CSequences, stepsIntoResults) {
+  shardrt_sequence *a = add();
+  shardrt_result *first = nullptr, *second = nullptr;
+  ASSERT_EQ(shardrt_result_create(session, &first), SHARDRT_OK);
+  ASSERT_EQ(shardrt_result_create(session, &second), SHARDRT_OK);
+  auto stepInto = [&](float value, shardrt_result *result) {
+    RowValues values(shardrt_sequence_length(a), {value});
+    const shardrt_row row = {a, values.tensors, 2, SHARDRT_LAST};
+    return shardrt_step_into(pool, &row, 1, result);
+  };
+  ASSERT_EQ(stepInto(2, first), SHARDRT_OK) << shardrt_last_error();
+  ASSERT_EQ(stepInto(6, second), SHARDRT_OK) << shardrt_last_error();
+  EXPECT_EQ(stepInto(6, nullptr), SHARDRT_INVALID_ARGUMENT);
+  shardrt_tensor y;
+  ASSERT_EQ(shardrt_result_output(first, 0, &y), SHARDRT_OK);
+  EXPECT_EQ(*static_cast<const float *>(y.data), 2);
+  ASSERT_EQ(shardrt_result_output(second, 0, &y), SHARDRT_OK);
+  EXPECT_EQ(*static_cast<const float *>(y.data), 4);
+  EXPECT_EQ(shardrt_result_output(second, 1, &y), SHARDRT_INVALID_ARGUMENT);
+  shardrt_result_destroy(first);
+  shardrt_result_destroy(second);
   shardrt_sequence_destroy(a);
 }
 

@@ -1,0 +1,97 @@
+//===- CInfo.cpp - What an artifact is, from C ----------------------------===//
+
+#include "runtime/api/CSession.h"
+
+using namespace shardc::runtime;
+
+#define SHARDRT_TEXT_OF(number) #number
+#define SHARDRT_TEXT(number) SHARDRT_TEXT_OF(number)
+
+namespace {
+
+/// Into the struct of a caller that may know fewer members, or more: those stay
+/// as they are.
+template <typename Info>
+Status give(const char *function, const char *type, Info from, Info &to) {
+  constexpr size_t kMostBytes = 4096;
+  if (to.size < sizeof to.size || to.size > kMostBytes)
+    return argumentError(function, ": info->size is ", to.size,
+                         ", expected sizeof(", type, ")");
+  from.size = to.size;
+  std::memcpy(&to, &from, std::min(to.size, sizeof from));
+  return Status::ok();
+}
+
+Status giveValue(const char *function, const std::vector<TensorInfo> &infos,
+                 const std::vector<std::vector<const char *>> &dims,
+                 const std::vector<char> &isCache, size_t index,
+                 shardrt_value_info &info) {
+  if (index >= infos.size())
+    return argumentError(function, ": no index ", index, " of ", infos.size());
+  shardrt_value_info from = {};
+  from.name = infos[index].name.c_str();
+  from.type = infos[index].element;
+  from.rank = static_cast<int32_t>(dims[index].size());
+  from.dims = dims[index].data();
+  from.is_cache = isCache[index];
+  return give(function, "shardrt_value_info", from, info);
+}
+
+Status inputInfo(const shardrt_session *session, size_t index,
+                 shardrt_value_info *info) {
+  constexpr const char *kFunction = "shardrt_input_info";
+  if (!session || !info)
+    return argumentError(kFunction, ": arguments must not be NULL");
+  const std::vector<TensorInfo> &inputs = session->session->inputs();
+  std::vector<char> isCache(inputs.size(), 0);
+  for (const CacheInfo &cache : session->session->caches())
+    isCache[cache.input] = 1;
+  return giveValue(kFunction, inputs, session->inputDims, isCache, index,
+                   *info);
+}
+
+Status outputInfo(const shardrt_session *session, size_t index,
+                  shardrt_value_info *info) {
+  constexpr const char *kFunction = "shardrt_output_info";
+  if (!session || !info)
+    return argumentError(kFunction, ": arguments must not be NULL");
+  return giveValue(kFunction, session->session->outputs(), session->outputDims,
+                   keptOutputs(*session->session, /*keepsCaches=*/true), index,
+                   *info);
+}
+
+Status sessionInfo(const shardrt_session *session, shardrt_session_info *info) {
+  if (!session || !info)
+    return argumentError("shardrt_info: arguments must not be NULL");
+  const Session &of = *session->session;
+  shardrt_session_info from = {};
+  from.world_size = of.worldSize();
+  from.num_stages = of.numStages();
+  from.num_replicas = of.numReplicas();
+  from.is_causal = of.isCausal();
+  from.page = of.page();
+  from.tolerance = of.tolerance().c_str();
+  return give("shardrt_info", "shardrt_session_info", from, *info);
+}
+
+} // namespace
+
+const char *shardrt_version(void) {
+  return SHARDRT_TEXT(SHARDRT_VERSION_MAJOR) "." SHARDRT_TEXT(
+      SHARDRT_VERSION_MINOR) "." SHARDRT_TEXT(SHARDRT_VERSION_PATCH);
+}
+
+shardrt_status shardrt_input_info(const shardrt_session *session, size_t index,
+                                  shardrt_value_info *info) {
+  return guarded([&] { return inputInfo(session, index, info); });
+}
+
+shardrt_status shardrt_output_info(const shardrt_session *session, size_t index,
+                                   shardrt_value_info *info) {
+  return guarded([&] { return outputInfo(session, index, info); });
+}
+
+shardrt_status shardrt_info(const shardrt_session *session,
+                            shardrt_session_info *info) {
+  return guarded([&] { return sessionInfo(session, info); });
+}

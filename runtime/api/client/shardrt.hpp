@@ -1,0 +1,325 @@
+//===- shardrt.hpp - Running a compiled model from C++ --------------------===//
+//
+//   shardrt::Session session;
+//   if (shardrt::Status status = shardrt::Session::open("model.shard", session);
+//       !status.isOk())
+//     die(status.message());
+//   const std::vector<std::int64_t> ids = {...};
+//   shardrt::Result result;
+//   status = session.run({shardrt::input("input_ids", {1, 8}, ids.data())},
+//                        result);
+//   shardrt::Output logits;
+//   status = result.output(0, logits);
+//   logits.as<float>()[0];
+//
+// All of shardrt.h in classes that own what they hold, C++17, and nothing but
+// this file over it: the library's ABI is that of C. No function throws but
+// where memory is out. What shardrt.h says of threads, memory, files and trust
+// holds here; runs into results of their own may come from several threads.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDRT_HPP
+#define SHARDRT_HPP
+
+#include "shardrt.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shardrt {
+
+class [[nodiscard]] Status {
+public:
+  Status() = default;
+  /// What a call of C returned, with its message.
+  Status(shardrt_status code)
+      : value(code), text(code == SHARDRT_OK ? "" : shardrt_last_error()) {}
+  bool isOk() const { return value == SHARDRT_OK; }
+  shardrt_status code() const { return value; }
+  const std::string &message() const { return text; }
+
+private:
+  shardrt_status value = SHARDRT_OK;
+  std::string text;
+};
+
+/// The shardrt_type of a type of C++; bfloat16 and the like have none, they are
+/// named by number.
+template <typename T> constexpr shardrt_type typeOf() {
+  if constexpr (std::is_same_v<T, bool>)
+    return SHARDRT_BOOL;
+  else if constexpr (std::is_same_v<T, float>)
+    return SHARDRT_FLOAT32;
+  else if constexpr (std::is_same_v<T, double>)
+    return SHARDRT_FLOAT64;
+  else {
+    static_assert(std::is_integral_v<T>, "no type of a tensor");
+    constexpr shardrt_type kSigned[] = {SHARDRT_INT8, SHARDRT_INT16,
+                                        SHARDRT_INT32, SHARDRT_INT64};
+    constexpr shardrt_type kUnsigned[] = {SHARDRT_UINT8, SHARDRT_UINT16,
+                                          SHARDRT_UINT32, SHARDRT_UINT64};
+    constexpr int kLog =
+        sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return std::is_signed_v<T> ? kSigned[kLog] : kUnsigned[kLog];
+  }
+}
+
+/// Dense, row-major, in memory of the caller's that a run reads.
+struct Input {
+  std::string name;
+  shardrt_type type;
+  std::vector<std::int64_t> dims;
+  const void *data;
+};
+
+template <typename T>
+Input input(std::string name, std::vector<std::int64_t> dims, const T *data) {
+  return {std::move(name), typeOf<T>(), std::move(dims), data};
+}
+
+/// As long as its result has it.
+struct Output {
+  std::string name;
+  shardrt_type type = SHARDRT_FLOAT32;
+  std::vector<std::int64_t> dims;
+  const void *data = nullptr;
+
+  template <typename T> const T *as() const {
+    return static_cast<const T *>(data);
+  }
+};
+
+struct ValueInfo {
+  std::string name;
+  shardrt_type type;
+  std::vector<std::string> dims; ///< "8", "batch", "past + seq"
+  bool isCache;                  ///< kept by states and sequences
+};
+
+namespace detail {
+template <typename T, void (*destroy)(T *)> struct Destroy {
+  void operator()(T *it) const { destroy(it); }
+};
+template <typename T, void (*destroy)(T *)>
+using Owned = std::unique_ptr<T, Destroy<T, destroy>>;
+
+inline std::vector<shardrt_tensor> tensors(const std::vector<Input> &inputs) {
+  std::vector<shardrt_tensor> all;
+  for (const Input &each : inputs)
+    all.push_back({each.name.c_str(), each.type,
+                   static_cast<std::int32_t>(each.dims.size()),
+                   each.dims.data(), each.data});
+  return all;
+}
+} // namespace detail
+
+/// The outputs of one run.
+class Result {
+public:
+  /// InvalidArgument where there is none, or the state keeps it.
+  Status output(std::size_t index, Output &output) const {
+    shardrt_tensor tensor;
+    if (Status status = shardrt_result_output(it.get(), index, &tensor);
+        !status.isOk())
+      return status;
+    output = {tensor.name,
+              static_cast<shardrt_type>(tensor.type),
+              {tensor.dims, tensor.dims + tensor.rank},
+              tensor.data};
+    return {};
+  }
+
+private:
+  friend class Session;
+  friend class Pool;
+  Status prepare(const shardrt_session *session) {
+    if (it)
+      return {};
+    shardrt_result *made = nullptr;
+    Status status = shardrt_result_create(session, &made);
+    it.reset(made);
+    return status;
+  }
+  detail::Owned<shardrt_result, shardrt_result_destroy> it;
+};
+
+/// Ends runs from another thread.
+class Cancellation {
+public:
+  static Status create(Cancellation &cancellation) {
+    shardrt_cancellation *made = nullptr;
+    Status status = shardrt_cancellation_create(&made);
+    cancellation.it.reset(made);
+    return status;
+  }
+  void cancel() { shardrt_cancel(it.get()); }
+
+private:
+  friend class Session;
+  detail::Owned<shardrt_cancellation, shardrt_cancellation_destroy> it;
+};
+
+/// KV caches of one sequence or batch; goes before its session does.
+class State {
+public:
+  std::int64_t length() const { return shardrt_state_length(it.get()); }
+  std::int64_t capacity() const { return shardrt_state_capacity(it.get()); }
+  void reset() { shardrt_state_reset(it.get()); }
+  Status fork(State &copy) const {
+    shardrt_state *made = nullptr;
+    Status status = shardrt_state_fork(it.get(), &made);
+    copy.it.reset(made);
+    return status;
+  }
+
+private:
+  friend class Session;
+  detail::Owned<shardrt_state, shardrt_state_destroy> it;
+};
+
+struct RunOptions {
+  std::int64_t deadlineMs = 0; ///< 0: none
+  Cancellation *cancellation = nullptr;
+};
+
+/// An opened artifact.
+class Session {
+public:
+  static Status open(const std::string &artifact, Session &session,
+                     const shardrt_options *options = nullptr) {
+    shardrt_session *made = nullptr;
+    Status status = shardrt_open(artifact.c_str(), options, &made);
+    session.it.reset(made);
+    return status;
+  }
+  std::vector<ValueInfo> inputs() const {
+    return values(shardrt_num_inputs(it.get()), shardrt_input_info);
+  }
+  std::vector<ValueInfo> outputs() const {
+    return values(shardrt_num_outputs(it.get()), shardrt_output_info);
+  }
+  Status info(shardrt_session_info &info) const {
+    info = {};
+    info.size = sizeof info;
+    return shardrt_info(it.get(), &info);
+  }
+  bool isLost() const { return shardrt_is_lost(it.get()) != 0; }
+  Status reopen() { return shardrt_reopen(it.get()); }
+
+  Status run(const std::vector<Input> &inputs, Result &result,
+             const RunOptions &options = {}) {
+    return runWith(nullptr, inputs, result, options);
+  }
+  Status createState(std::int64_t capacity, State &state) {
+    shardrt_state *made = nullptr;
+    Status status = shardrt_state_create(it.get(), capacity, &made);
+    state.it.reset(made);
+    return status;
+  }
+  /// Without the inputs that the state keeps.
+  Status run(State &state, const std::vector<Input> &inputs, Result &result,
+             const RunOptions &options = {}) {
+    return runWith(state.it.get(), inputs, result, options);
+  }
+
+private:
+  friend class Pool;
+  Status runWith(shardrt_state *state, const std::vector<Input> &inputs,
+                 Result &result, const RunOptions &options) {
+    if (Status status = result.prepare(it.get()); !status.isOk())
+      return status;
+    const shardrt_run_options all = {
+        sizeof all, options.deadlineMs,
+        options.cancellation ? options.cancellation->it.get() : nullptr};
+    const std::vector<shardrt_tensor> tensors = detail::tensors(inputs);
+    return shardrt_run_into(it.get(), state, &all, tensors.data(),
+                            tensors.size(), result.it.get());
+  }
+  template <typename Get>
+  std::vector<ValueInfo> values(std::size_t count, Get get) const {
+    std::vector<ValueInfo> all;
+    for (std::size_t i = 0; i < count; ++i) {
+      shardrt_value_info info = {};
+      info.size = sizeof info;
+      if (get(it.get(), i, &info) == SHARDRT_OK)
+        all.push_back({info.name,
+                       static_cast<shardrt_type>(info.type),
+                       {info.dims, info.dims + info.rank},
+                       info.is_cache != 0});
+    }
+    return all;
+  }
+  detail::Owned<shardrt_session, shardrt_close> it;
+};
+
+/// Positions of one text in a pool, which goes after it.
+class Sequence {
+public:
+  std::int64_t length() const { return shardrt_sequence_length(it.get()); }
+  Status truncate(std::int64_t length) {
+    return shardrt_sequence_truncate(it.get(), length);
+  }
+  Status fork(Sequence &copy) const {
+    shardrt_sequence *made = nullptr;
+    Status status = shardrt_sequence_fork(it.get(), &made);
+    copy.it.reset(made);
+    return status;
+  }
+
+private:
+  friend class Pool;
+  detail::Owned<shardrt_sequence, shardrt_sequence_destroy> it;
+};
+
+struct Row {
+  Sequence *sequence;
+  std::vector<Input> inputs; ///< of a request of it alone, without past
+  shardrt_wanted wanted = SHARDRT_LAST;
+};
+
+/// Keys and values of sequences (--serve); goes before its session does.
+class Pool {
+public:
+  static Status create(Session &session, std::int64_t positions, Pool &pool) {
+    shardrt_pool *made = nullptr;
+    Status status = shardrt_pool_create(session.it.get(), positions, &made);
+    pool.it.reset(made);
+    pool.session = session.it.get();
+    return status;
+  }
+  std::int64_t page() const { return shardrt_pool_page(it.get()); }
+  std::int64_t pages() const { return shardrt_pool_pages(it.get()); }
+  std::int64_t freePages() const { return shardrt_pool_free_pages(it.get()); }
+  Status add(Sequence &sequence) {
+    shardrt_sequence *made = nullptr;
+    Status status = shardrt_sequence_create(it.get(), &made);
+    sequence.it.reset(made);
+    return status;
+  }
+  /// Rows of different sequences, which then have their positions.
+  Status step(const std::vector<Row> &rows, Result &result) {
+    if (Status status = result.prepare(session); !status.isOk())
+      return status;
+    std::vector<std::vector<shardrt_tensor>> inputs;
+    std::vector<shardrt_row> all;
+    for (const Row &row : rows) {
+      inputs.push_back(detail::tensors(row.inputs));
+      all.push_back({row.sequence ? row.sequence->it.get() : nullptr,
+                     inputs.back().data(), inputs.back().size(), row.wanted});
+    }
+    return shardrt_step_into(it.get(), all.data(), all.size(),
+                             result.it.get());
+  }
+
+private:
+  detail::Owned<shardrt_pool, shardrt_pool_destroy> it;
+  const shardrt_session *session = nullptr;
+};
+
+} // namespace shardrt
+
+#endif // SHARDRT_HPP
