@@ -1,0 +1,139 @@
+"""libshardrt.so and the types of its C API (shardrt.h), by ctypes: every call releases the GIL."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+from typing import Any, Optional
+
+SONAME = "libshardrt.so.0"
+
+
+class TensorOfC(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("dims", ctypes.POINTER(ctypes.c_int64)),
+        ("data", ctypes.c_void_p),
+    ]
+
+
+class OptionsOfC(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("weights_root", ctypes.c_char_p),
+        ("timeout_seconds", ctypes.c_double),
+        ("check_replicas", ctypes.c_int32),
+        ("unused", ctypes.c_int32),
+        ("no_kernels", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("device", ctypes.c_char_p),
+        ("loads_beside", ctypes.c_int32),
+        ("unused_too", ctypes.c_int32),
+    ]
+
+
+class RunOptionsOfC(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("deadline_ms", ctypes.c_int64),
+        ("cancellation", ctypes.c_void_p),
+    ]
+
+
+class ValueInfoOfC(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("dims", ctypes.POINTER(ctypes.c_char_p)),
+        ("is_cache", ctypes.c_int32),
+        ("unused", ctypes.c_int32),
+    ]
+
+
+class SessionInfoOfC(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("world_size", ctypes.c_int32),
+        ("num_stages", ctypes.c_int32),
+        ("num_replicas", ctypes.c_int32),
+        ("is_causal", ctypes.c_int32),
+        ("page", ctypes.c_int64),
+        ("tolerance", ctypes.c_char_p),
+    ]
+
+
+class RowOfC(ctypes.Structure):
+    _fields_ = [
+        ("sequence", ctypes.c_void_p),
+        ("inputs", ctypes.POINTER(TensorOfC)),
+        ("num_inputs", ctypes.c_size_t),
+        ("wanted", ctypes.c_int32),
+    ]
+
+
+_P, _I, _N, _L = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_int64
+_TO = ctypes.POINTER(ctypes.c_void_p)
+_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "version": (ctypes.c_char_p, []),
+    "last_error": (ctypes.c_char_p, []),
+    "open": (_I, [ctypes.c_char_p, ctypes.POINTER(OptionsOfC), _TO]),
+    "close": (None, [_P]),
+    "is_lost": (_I, [_P]),
+    "reopen": (_I, [_P]),
+    "num_inputs": (_N, [_P]),
+    "num_outputs": (_N, [_P]),
+    "input_info": (_I, [_P, _N, ctypes.POINTER(ValueInfoOfC)]),
+    "output_info": (_I, [_P, _N, ctypes.POINTER(ValueInfoOfC)]),
+    "info": (_I, [_P, ctypes.POINTER(SessionInfoOfC)]),
+    "result_create": (_I, [_P, _TO]),
+    "result_destroy": (None, [_P]),
+    "result_output": (_I, [_P, _N, ctypes.POINTER(TensorOfC)]),
+    "run_into": (_I, [_P, _P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(TensorOfC), _N, _P]),
+    "state_create": (_I, [_P, _L, _TO]),
+    "state_fork": (_I, [_P, _TO]),
+    "state_reset": (None, [_P]),
+    "state_destroy": (None, [_P]),
+    "state_length": (_L, [_P]),
+    "state_capacity": (_L, [_P]),
+    "cancellation_create": (_I, [_TO]),
+    "cancellation_destroy": (None, [_P]),
+    "cancel": (None, [_P]),
+    "pool_create": (_I, [_P, _L, _TO]),
+    "pool_destroy": (None, [_P]),
+    "pool_page": (_L, [_P]),
+    "pool_pages": (_L, [_P]),
+    "pool_free_pages": (_L, [_P]),
+    "sequence_create": (_I, [_P, _TO]),
+    "sequence_fork": (_I, [_P, _TO]),
+    "sequence_truncate": (_I, [_P, _L]),
+    "sequence_length": (_L, [_P]),
+    "sequence_destroy": (None, [_P]),
+    "step_into": (_I, [_P, ctypes.POINTER(RowOfC), _N, _P]),
+}
+
+_loaded: Optional[ctypes.CDLL] = None
+
+
+def library() -> ctypes.CDLL:
+    """The library, loaded at first use: SHARDRT_LIBRARY, the one of this package, or where the system finds it."""
+    global _loaded
+    if _loaded is None:
+        beside = Path(__file__).parent / "lib" / SONAME
+        path = os.environ.get("SHARDRT_LIBRARY") or (str(beside) if beside.exists() else SONAME)
+        try:
+            found = ctypes.CDLL(path)
+        except OSError as error:
+            raise ImportError(f"{error}; install the wheel of shardrt, or name the library in SHARDRT_LIBRARY") from None
+        for name, (result, arguments) in _FUNCTIONS.items():
+            try:
+                function = getattr(found, f"shardrt_{name}")
+            except AttributeError:
+                raise ImportError(f"{path}: is older than this package: it has no shardrt_{name}") from None
+            function.restype, function.argtypes = result, arguments
+        _loaded = found
+    return _loaded

@@ -1,0 +1,11 @@
+"""The program shardrun of this package."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    """Becomes it."""
+    program = Path(__file__).parent / "bin" / "shardrun"
+    os.execv(program, [str(program), *sys.argv[1:]])

@@ -1,0 +1,119 @@
+"""Inputs as the C API takes them, and outputs as NumPy arrays, without copies."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _dlpack
+from ._library import TensorOfC, library
+from ._types import NAMES, NUMBERS, dtype_of
+from .errors import check
+
+if TYPE_CHECKING:
+    from .session import ValueInfo
+
+Array = np.ndarray[Any, Any]
+
+
+def _operand(name: str, value: Any, infos: Mapping[str, ValueInfo]) -> tuple[Array, str, Any]:
+    """Elements, their type, and what holds them. Numbers and lists become what the input is."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+        return array, array.dtype.name, value
+    if hasattr(value, "__dlpack__"):
+        return _dlpack.view(value, name)
+    info = infos.get(name)
+    array = np.asarray(value, dtype_of(info.dtype, f"input '{name}'") if info else None)
+    return array, array.dtype.name, None
+
+
+class Inputs:
+    """Of one run: the structs of C, and what they point into."""
+
+    def __init__(self, inputs: Mapping[str, Any], infos: Mapping[str, ValueInfo]) -> None:
+        self.tensors = (TensorOfC * len(inputs))()
+        self._held: list[Any] = []
+        for tensor, (name, value) in zip(self.tensors, inputs.items()):
+            array, type_name, holder = _operand(name, value, infos)
+            number = NUMBERS.get(type_name)
+            if number is None:
+                raise TypeError(f"input '{name}' has type {type_name}, expected one of {', '.join(NAMES)}")
+            if not array.dtype.isnative:
+                raise TypeError(f"input '{name}' has the other byte order: convert it by .astype(...)")
+            dense = np.ascontiguousarray(array).reshape(array.shape)  # a copy where strides say so
+            dims = (ctypes.c_int64 * dense.ndim)(*dense.shape)
+            self._held += [dense, holder, dims]
+            tensor.name, tensor.type, tensor.rank = name.encode(), number, dense.ndim
+            tensor.dims, tensor.data = dims, dense.ctypes.data
+
+
+class Results:
+    """Memory for outputs: of each run its own, used again when nobody has an array in it any more."""
+
+    MOST = 2  # that lie idle
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[int] = []
+        self._closed = False
+
+    def take(self, session: int) -> Result:
+        with self._lock:
+            if self._idle:
+                return Result(self._idle.pop(), self)
+        made = ctypes.c_void_p()
+        check(library().shardrt_result_create(session, ctypes.byref(made)))
+        assert made.value is not None
+        return Result(made.value, self)
+
+    def give_back(self, handle: int) -> None:
+        # Called by __del__, that is anywhere, also where this thread has the lock.
+        if self._lock.acquire(blocking=False):
+            try:
+                if not self._closed and len(self._idle) < self.MOST:
+                    self._idle.append(handle)
+                    return
+            finally:
+                self._lock.release()
+        library().shardrt_result_destroy(handle)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for handle in idle:
+            library().shardrt_result_destroy(handle)
+
+
+class Result:
+    """Owns the outputs of one run, for the arrays that look into it."""
+
+    def __init__(self, handle: int, home: Results) -> None:
+        self.handle, self._home = handle, home
+
+    def __del__(self) -> None:
+        self._home.give_back(self.handle)
+
+    def arrays(self, outputs: Sequence[ValueInfo], kept: bool) -> dict[str, Array]:
+        """By name, without those that a state keeps."""
+        arrays: dict[str, Array] = {}
+        tensor = TensorOfC()
+        for index, info in enumerate(outputs):
+            if kept and info.is_cache:
+                continue
+            check(library().shardrt_result_output(self.handle, index, ctypes.byref(tensor)))
+            shape = tuple(tensor.dims[i] for i in range(tensor.rank))
+            dtype = dtype_of(NAMES[tensor.type], f"output '{info.name}'")
+            if 0 in shape:
+                arrays[info.name] = np.empty(shape, dtype)
+                continue
+            count = int(np.prod(shape, dtype=np.int64))
+            memory = (ctypes.c_ubyte * (count * dtype.itemsize)).from_address(tensor.data)
+            memory.owner = self  # type: ignore[attr-defined]  # an array keeps its memory, and so this
+            arrays[info.name] = np.frombuffer(memoryview(memory), dtype).reshape(shape)
+        return arrays

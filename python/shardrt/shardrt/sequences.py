@@ -1,0 +1,167 @@
+"""Rows of any sequences in one step, of a model that was compiled with --serve."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence as Rows
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ._library import RowOfC, library
+from ._tensors import Array, Inputs
+from ._types import dtype_of
+from .errors import check
+from .session import Session
+
+WANTED = ("last", "all", "none")
+
+
+@dataclass(frozen=True)
+class Row:
+    """New positions of a sequence. `inputs` are those of a request of it alone, without past. `wanted`: outputs of its
+    "last" position, of "all" of them, or of "none"."""
+
+    sequence: Sequence
+    inputs: Mapping[str, Any]
+    wanted: str = "last"
+
+
+class Pool:
+    """Keys and values of all sequences, in pages (Session.pool).
+
+        with session.pool(positions=65536) as pool:
+            a, b = pool.sequence(), pool.sequence()
+            logits = pool.step([Row(a, prompt_inputs), Row(b, token_inputs)])["logits"]     # [1, 2, words]
+    """
+
+    def __init__(self, session: Session, positions: int) -> None:
+        self._session, self._lock = session, threading.RLock()  # __del__ of a sequence may come where it is held
+        self._handle: Optional[int] = None
+        self._sequences: weakref.WeakSet[Sequence] = weakref.WeakSet()
+        made = ctypes.c_void_p()
+        with session._using() as handle:
+            check(library().shardrt_pool_create(handle, positions, ctypes.byref(made)))
+        self._handle = made.value
+        session._parts.add(self)
+
+    @contextlib.contextmanager
+    def _using(self) -> Iterator[int]:
+        with self._lock:
+            if self._handle is None:
+                raise ValueError("the pool is closed")
+            yield self._handle
+
+    @property
+    def page(self) -> int:
+        """Positions of a page."""
+        with self._using() as handle:
+            return int(library().shardrt_pool_page(handle))
+
+    @property
+    def pages(self) -> int:
+        with self._using() as handle:
+            return int(library().shardrt_pool_pages(handle))
+
+    @property
+    def free_pages(self) -> int:
+        with self._using() as handle:
+            return int(library().shardrt_pool_free_pages(handle))
+
+    def sequence(self) -> Sequence:
+        """A new one, empty."""
+        made = ctypes.c_void_p()
+        with self._using() as handle:
+            check(library().shardrt_sequence_create(handle, ctypes.byref(made)))
+        return Sequence(self, made)
+
+    def step(self, rows: Rows[Row]) -> dict[str, Array]:
+        """Runs rows of different sequences, which then have their positions. Outputs have what is wanted, row after row,
+        [1, positions, ...]; those of caches are not there. After an error the sequences are as before."""
+        session = self._session
+        for info in session.outputs:
+            dtype_of(info.dtype, f"output '{info.name}'")
+        inputs = [Inputs(row.inputs, session._by_name) for row in rows]
+        all_rows = (RowOfC * len(rows))()
+        with session._using() as opened, self._using() as handle:
+            for of_c, row, given in zip(all_rows, rows, inputs):
+                if row.wanted not in WANTED:
+                    raise ValueError(f"wanted is {row.wanted!r}, expected one of {', '.join(WANTED)}")
+                of_c.sequence, of_c.inputs, of_c.num_inputs = row.sequence._handle_in(self), given.tensors, len(given.tensors)
+                of_c.wanted = WANTED.index(row.wanted)
+            result = session._results.take(opened)
+            check(library().shardrt_step_into(handle, all_rows, len(rows), result.handle))
+            return result.arrays(session.outputs, kept=True)
+
+    def close(self) -> None:
+        """Gives all back, sequences too."""
+        for sequence in list(self._sequences):
+            sequence.close()
+        with self._lock:
+            handle, self._handle = self._handle, None
+        if handle is not None and os.getpid() == self._session._process:
+            library().shardrt_pool_destroy(handle)
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            self.close()
+
+    def __repr__(self) -> str:
+        if self._handle is None:
+            return "<shardrt.Pool, closed>"
+        return f"<shardrt.Pool, {self.free_pages} of {self.pages} pages of {self.page} positions free>"
+
+
+class Sequence:
+    """Positions of one text in a pool (Pool.sequence)."""
+
+    def __init__(self, pool: Pool, handle: ctypes.c_void_p) -> None:
+        self._pool, self._handle = pool, handle.value
+        pool._sequences.add(self)
+
+    def _handle_in(self, pool: Pool) -> int:
+        if self._handle is None:
+            raise ValueError("the sequence is closed")
+        if pool is not self._pool:
+            raise ValueError("the sequence is of another pool")
+        return self._handle
+
+    def __len__(self) -> int:
+        """Positions so far."""
+        return int(library().shardrt_sequence_length(self._handle_in(self._pool)))
+
+    def fork(self) -> Sequence:
+        """Another one with the same positions, which takes no memory: pages are theirs together until one of them writes
+        into the last."""
+        made = ctypes.c_void_p()
+        with self._pool._using():
+            check(library().shardrt_sequence_fork(self._handle_in(self._pool), ctypes.byref(made)))
+        return Sequence(self._pool, made)
+
+    def truncate(self, length: int) -> None:
+        """Forgets all positions from `length` on."""
+        with self._pool._using():
+            check(library().shardrt_sequence_truncate(self._handle_in(self._pool), length))
+
+    def close(self) -> None:
+        """Gives its pages back."""
+        with self._pool._lock:
+            handle, self._handle = self._handle, None
+            if handle is not None and os.getpid() == self._pool._session._process:
+                library().shardrt_sequence_destroy(handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            self.close()
+
+    def __repr__(self) -> str:
+        return "<shardrt.Sequence, closed>" if self._handle is None else f"<shardrt.Sequence, {len(self)} positions>"

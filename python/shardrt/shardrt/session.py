@@ -1,0 +1,325 @@
+"""Artifacts that are opened, and runs of requests."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import ctypes
+import os
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from ._library import OptionsOfC, RunOptionsOfC, SessionInfoOfC, ValueInfoOfC, library
+from ._tensors import Array, Inputs, Results
+from ._types import NAMES, dtype_of
+from .errors import check
+
+if TYPE_CHECKING:
+    from .sequences import Pool
+
+
+@dataclass(frozen=True)
+class ValueInfo:
+    """An input or output. `dims` are sizes as text: "8", or what follows from a request: "batch", "past + seq". A cache
+    is kept by a State, or by sequences, in place of the caller."""
+
+    name: str
+    dtype: str
+    dims: tuple[str, ...]
+    is_cache: bool
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype} [{', '.join(self.dims)}]" + (" (cache)" if self.is_cache else "")
+
+
+def _infos(count: int, get: Any, session: int) -> tuple[ValueInfo, ...]:
+    found = []
+    for index in range(count):
+        info = ValueInfoOfC(size=ctypes.sizeof(ValueInfoOfC))
+        check(get(session, index, ctypes.byref(info)))
+        dims = tuple(info.dims[i].decode() for i in range(info.rank))
+        found.append(ValueInfo(info.name.decode(), NAMES[info.type], dims, bool(info.is_cache)))
+    return tuple(found)
+
+
+_opened: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for session in list(_opened):
+        session.close()
+
+
+class Cancellation:
+    """Ends runs that it was given to, from another thread; they raise Cancelled."""
+
+    def __init__(self) -> None:
+        made = ctypes.c_void_p()
+        check(library().shardrt_cancellation_create(ctypes.byref(made)))
+        assert made.value is not None
+        self._handle = made.value
+        weakref.finalize(self, library().shardrt_cancellation_destroy, made.value)
+
+    def cancel(self) -> None:
+        """Runs that have it end, now and later."""
+        library().shardrt_cancel(self._handle)
+
+
+class Session:
+    """A compiled model, opened; its ranks are threads of this process.
+
+        with shardrt.Session("model.shard") as session:
+            logits = session.run({"input_ids": ids})["logits"]
+
+    Threads may share it: requests run side by side on the replicas of an artifact (--dp), else one after the other. A
+    process that was forked after it was opened cannot use it.
+
+    artifact: the folder that shardc wrote. It holds native code: open only what you would run as a program.
+    device: "host", "cuda" (each rank on a GPU of its own) or "cuda:0"; None: as the artifact says.
+    weights_root: folder of the model's files, if they have moved.
+    timeout: seconds that a rank waits for others; None: 60, or SHARDC_TIMEOUT.
+    threads: of each rank's kernels on the host; 0: an equal share of the cores.
+    check_replicas: compare the bits of what several ranks have.
+    native_code: False runs no code of the artifact's, and raises where it has some.
+    loads_beside: open at once, and read weights beside the first runs.
+    """
+
+    artifact: str
+    inputs: tuple[ValueInfo, ...]
+    outputs: tuple[ValueInfo, ...]
+    world_size: int
+    """Ranks, of all stages and replicas."""
+    num_stages: int
+    num_replicas: int
+    page: int
+    """Positions of a page, of a model that was compiled with --serve (Pool); else 0."""
+    is_causal: bool
+    """Of such a model: texts may come in parts."""
+    tolerance: str
+    """How exact outputs are: "f32", "low" (16-bit floats) or "quant"."""
+
+    def __init__(
+        self,
+        artifact: Union[str, os.PathLike[str]],
+        *,
+        device: Optional[str] = None,
+        weights_root: Union[str, os.PathLike[str], None] = None,
+        timeout: Optional[float] = None,
+        threads: int = 0,
+        check_replicas: bool = False,
+        native_code: bool = True,
+        loads_beside: bool = False,
+    ) -> None:
+        self._handle: Optional[int] = None
+        self._process = os.getpid()
+        self._lock = threading.Condition()
+        self._running = 0
+        self._results = Results()
+        self._parts: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.artifact = os.fspath(artifact)
+        options = OptionsOfC(
+            size=ctypes.sizeof(OptionsOfC),
+            weights_root=os.fsencode(weights_root) if weights_root is not None else None,
+            timeout_seconds=timeout or 0,
+            check_replicas=check_replicas,
+            no_kernels=not native_code,
+            threads=threads,
+            device=device.encode() if device is not None else None,
+            loads_beside=loads_beside,
+        )
+        made = ctypes.c_void_p()
+        check(library().shardrt_open(os.fsencode(artifact), ctypes.byref(options), ctypes.byref(made)))
+        assert made.value is not None
+        self._handle = made.value
+        _opened.add(self)
+        self._read_info(made.value)
+
+    def _read_info(self, handle: int) -> None:
+        c = library()
+        self.inputs = _infos(c.shardrt_num_inputs(handle), c.shardrt_input_info, handle)
+        self.outputs = _infos(c.shardrt_num_outputs(handle), c.shardrt_output_info, handle)
+        self._by_name = {info.name: info for info in self.inputs}
+        info = SessionInfoOfC(size=ctypes.sizeof(SessionInfoOfC))
+        check(c.shardrt_info(handle, ctypes.byref(info)))
+        self.world_size, self.num_stages, self.num_replicas = info.world_size, info.num_stages, info.num_replicas
+        self.page, self.is_causal, self.tolerance = info.page, bool(info.is_causal), info.tolerance.decode()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._handle is None else f"{self.world_size} rank{'s' if self.world_size != 1 else ''}"
+        inputs = "".join(f"\n  in   {info}" for info in self.inputs)
+        outputs = "".join(f"\n  out  {info}" for info in self.outputs)
+        return f"<shardrt.Session {self.artifact!r}, {state}{inputs}{outputs}>"
+
+    @contextlib.contextmanager
+    def _using(self) -> Iterator[int]:
+        """The handle, which is not closed meanwhile."""
+        if os.getpid() != self._process:
+            raise RuntimeError("the session was opened before this process was forked: open the artifact in here")
+        with self._lock:
+            if self._handle is None:
+                raise ValueError("the session is closed")
+            self._running += 1
+            handle = self._handle
+        try:
+            yield handle
+        finally:
+            with self._lock:
+                self._running -= 1
+                self._lock.notify_all()
+
+    def run(
+        self,
+        inputs: Mapping[str, Any],
+        *,
+        state: Optional[State] = None,
+        deadline: Optional[float] = None,
+        cancellation: Optional[Cancellation] = None,
+    ) -> dict[str, Array]:
+        """Runs one request, and returns its outputs by name.
+
+        inputs: by name: NumPy arrays, anything with __dlpack__ in the host's memory (PyTorch's tensors), or numbers and
+            lists. Arrays have the type that `Session.inputs` says; they are not copied, unless their strides are not
+            those of a dense row-major array.
+        state: keeps the KV caches; inputs and outputs that are caches are then left out.
+        deadline: seconds after which the run ends with DeadlineExceeded.
+
+        Outputs are arrays in memory of their own, which is the runtime's: nothing is copied, and later runs leave them
+        alone. (torch.from_dlpack takes them without a copy as well.)
+        """
+        for info in self.outputs:
+            dtype_of(info.dtype, f"output '{info.name}'")  # before it has run
+        given = Inputs(inputs, self._by_name)
+        options = RunOptionsOfC(size=ctypes.sizeof(RunOptionsOfC))
+        if deadline is not None:
+            options.deadline_ms = max(1, round(deadline * 1000))
+        if cancellation is not None:
+            options.cancellation = cancellation._handle
+        with self._using() as handle, state._using(self) if state is not None else contextlib.nullcontext() as kept:
+            result = self._results.take(handle)
+            check(library().shardrt_run_into(handle, kept, ctypes.byref(options), given.tensors, len(given.tensors), result.handle))
+            return result.arrays(self.outputs, kept=state is not None)
+
+    async def run_async(
+        self, inputs: Mapping[str, Any], *, state: Optional[State] = None, deadline: Optional[float] = None
+    ) -> dict[str, Array]:
+        """As run, on a thread beside the event loop. If the task is cancelled, so is the run."""
+        cancellation = Cancellation()
+        try:
+            return await asyncio.to_thread(self.run, inputs, state=state, deadline=deadline, cancellation=cancellation)
+        except asyncio.CancelledError:
+            cancellation.cancel()
+            raise
+
+    def state(self, capacity: int) -> State:
+        """An empty state of a model with KV caches, for so many positions (prompt and steps)."""
+        made = ctypes.c_void_p()
+        with self._using() as handle:
+            check(library().shardrt_state_create(handle, capacity, ctypes.byref(made)))
+        return State(self, made)
+
+    def pool(self, positions: int) -> Pool:
+        """Room for sequences of a model that was compiled with --serve, of so many positions in all."""
+        from .sequences import Pool
+
+        return Pool(self, positions)
+
+    @property
+    def is_lost(self) -> bool:
+        """Nothing runs any more, as a rank no longer answers: reopen()."""
+        with self._using() as handle:
+            return bool(library().shardrt_is_lost(handle))
+
+    def reopen(self) -> None:
+        """Opens the artifact again in place. States of before are lost."""
+        with self._using() as handle:
+            check(library().shardrt_reopen(handle))
+
+    def close(self) -> None:
+        """Waits for runs of other threads and gives all back, states and pools too. Outputs stay."""
+        if self._handle is None or os.getpid() != self._process:
+            return
+        for part in list(self._parts):
+            part.close()
+        with self._lock:
+            self._lock.wait_for(lambda: self._running == 0)
+            handle, self._handle = self._handle, None
+        if handle is not None:
+            self._results.close()
+            library().shardrt_close(handle)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            self.close()
+
+
+class State:
+    """The KV caches of one sequence or batch, kept by the ranks between runs (Session.state).
+
+        state = session.state(capacity=64)
+        logits = session.run({"input_ids": prompt, ...}, state=state)["logits"]
+        logits = session.run({"input_ids": token, ...}, state=state)["logits"]
+    """
+
+    def __init__(self, session: Session, handle: ctypes.c_void_p) -> None:
+        self._session, self._handle, self._lock = session, handle.value, threading.RLock()
+        session._parts.add(self)
+
+    @contextlib.contextmanager
+    def _using(self, session: Session) -> Iterator[int]:
+        with self._lock:
+            if self._handle is None:
+                raise ValueError("the state is closed")
+            if session is not self._session:
+                raise ValueError("the state is of another session")
+            yield self._handle
+
+    @property
+    def length(self) -> int:
+        """Positions taken."""
+        with self._using(self._session) as handle:
+            return int(library().shardrt_state_length(handle))
+
+    @property
+    def capacity(self) -> int:
+        """Positions that there is room for."""
+        with self._using(self._session) as handle:
+            return int(library().shardrt_state_capacity(handle))
+
+    def reset(self) -> None:
+        """Empty again, for any batch; memory is kept."""
+        with self._using(self._session) as handle:
+            library().shardrt_state_reset(handle)
+
+    def fork(self) -> State:
+        """A copy that goes its own way: beams, or a prompt that several texts have."""
+        made = ctypes.c_void_p()
+        with self._using(self._session) as handle:
+            check(library().shardrt_state_fork(handle, ctypes.byref(made)))
+        return State(self._session, made)
+
+    def close(self) -> None:
+        """Gives the memory back; its session does so, too."""
+        with self._lock:
+            handle, self._handle = self._handle, None
+        if handle is not None and os.getpid() == self._session._process:
+            library().shardrt_state_destroy(handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            self.close()
+
+    def __repr__(self) -> str:
+        if self._handle is None:
+            return "<shardrt.State, closed>"
+        return f"<shardrt.State, {self.length} of {self.capacity} positions>"

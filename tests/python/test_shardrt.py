@@ -1,0 +1,306 @@
+"""The Python package shardrt: runs of artifacts, against what is expected of them and against onnx.reference."""
+
+import asyncio
+import ctypes
+import gc
+import os
+import threading
+import unittest
+
+import ml_dtypes
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from tests.e2e.caches import HEADS, SIZE, VOCABULARY, decoder, feed, inputs_of
+from tests.graphs import GraphBuilder
+from tests.python import support  # noqa: F401  before what follows
+from tests.support import EndToEnd, model_file, read_outputs
+
+import shardrt  # isort: skip
+from shardrt._tensors import Inputs  # isort: skip
+
+LLAMA = model_file("llama-dynamo-op18")
+DATA = LLAMA.parent / "test_data_set_0"
+
+
+class Foreign:
+    """What another framework's tensor looks like from here."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class ForeignBits(Foreign):
+    """A tensor of a type that NumPy has not, as PyTorch hands out bfloat16; or of another device."""
+
+    def __init__(self, array, code, device=1):
+        super().__init__(array.view({1: np.uint8, 2: np.uint16}[array.itemsize]))
+        self.code, self.device = code, device
+
+    def __dlpack__(self, **options):
+        capsule = super().__dlpack__(**options)
+        get = ctypes.pythonapi.PyCapsule_GetPointer
+        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        address = get(capsule, b"dltensor")  # data, device, rank, code
+        ctypes.c_int32.from_address(address + 8).value = self.device
+        ctypes.c_uint8.from_address(address + 20).value = self.code
+        return capsule
+
+
+class Llama(EndToEnd):
+    @classmethod
+    def setUpClass(cls):
+        files = [onnx.load_tensor(file) for file in sorted(DATA.glob("input_*.pb"))]
+        cls.inputs = dict(zip(("input_ids", "attention_mask"), map(numpy_helper.to_array, files), strict=True))
+        cls.expected = read_outputs(DATA)[0]
+
+    def open(self, *flags, tp=2, **options):
+        session = shardrt.Session(self.compile(LLAMA, tp, *flags), **options)
+        self.addCleanup(session.close)
+        return session
+
+    def assert_expected(self, outputs):
+        np.testing.assert_allclose(outputs["logits"], self.expected, rtol=1e-3, atol=1e-4)
+
+    def test_runs_and_tells(self):
+        session = self.open()
+        self.assert_expected(session.run(self.inputs))
+        self.assertEqual([str(info) for info in session.inputs],
+                         ["input_ids: int64 [batch, sequence]", "attention_mask: int64 [batch, sequence]"])  # fmt: skip
+        self.assertEqual(str(session.outputs[0]), "logits: float32 [batch, sequence, 1024]")
+        told = (session.world_size, session.num_stages, session.num_replicas, session.page, session.tolerance)
+        self.assertEqual(told, (2, 1, 1, 0, "f32"))
+        self.assertIn("model.shard', 2 ranks", repr(session))
+        self.assertIn("in   input_ids: int64 [batch, sequence]", repr(session))
+        self.assertEqual(shardrt.library_version(), shardrt.__version__)
+        self.assertFalse(session.is_lost)
+        session.reopen()
+        self.assert_expected(session.run(self.inputs))
+
+    def test_takes_whatever_holds_numbers(self):
+        session = self.open()
+        lists = {name: values.tolist() for name, values in self.inputs.items()}
+        foreign = {name: Foreign(values.copy()) for name, values in self.inputs.items()}
+        strided = {name: np.repeat(values, 3, axis=1)[:, ::3] for name, values in self.inputs.items()}
+        reversed_twice = {name: values[::-1].copy()[::-1] for name, values in self.inputs.items()}
+        foreign_strided = {name: Foreign(np.asfortranarray(values)) for name, values in self.inputs.items()}
+        for given in (lists, foreign, strided, reversed_twice, foreign_strided):
+            self.assert_expected(session.run(given))
+
+    def test_copies_no_dense_input(self):
+        infos = {info.name: info for info in self.open().inputs}
+        ids = self.inputs["input_ids"].copy()
+        for given in (ids, Foreign(ids)):
+            self.assertEqual(Inputs({"input_ids": given}, infos).tensors[0].data, ids.ctypes.data)
+
+    def test_outputs_stay(self):
+        session = self.open()
+        first = session.run(self.inputs)["logits"]
+        bits = first.copy()
+        others = {name: np.ones_like(values) for name, values in self.inputs.items()}
+        second = session.run(others)["logits"]
+        self.assertFalse(np.array_equal(first, second))
+        np.testing.assert_array_equal(first, bits)
+        self.assertTrue(np.shares_memory(np.from_dlpack(first), first), "others take it without a copy")
+        address = second.ctypes.data
+        del second
+        gc.collect()
+        self.assertEqual(session.run(others)["logits"].ctypes.data, address, "memory is used again when nobody has it")
+        row = first[1]
+        session.close()
+        del first
+        gc.collect()
+        np.testing.assert_array_equal(row, bits[1])
+
+    def test_threads_share_a_session(self):
+        session = self.open("--dp", 2)
+        self.assertEqual((session.world_size, session.num_replicas), (4, 2))
+        rng, words = np.random.default_rng(3), int(self.expected.shape[-1])
+        requests = [rng.integers(0, words, (1, 3 + i)) for i in range(6)]
+        serial = [session.run({"input_ids": ids, "attention_mask": np.ones_like(ids)})["logits"] for ids in requests]
+        found = [[] for _ in requests]
+
+        def work(i):
+            for _ in range(5):
+                ids = requests[i]
+                found[i].append(session.run({"input_ids": ids, "attention_mask": np.ones_like(ids)})["logits"])
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(len(requests))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for outputs, expected in zip(found, serial, strict=True):
+            self.assertEqual(len(outputs), 5)
+            for output in outputs:
+                np.testing.assert_allclose(output, expected, rtol=1e-5, atol=1e-5)
+
+    def test_runs_beside_an_event_loop(self):
+        session = self.open()
+
+        async def both():
+            return await asyncio.gather(session.run_async(self.inputs), session.run_async(self.inputs))
+
+        for outputs in asyncio.run(both()):
+            self.assert_expected(outputs)
+
+    def test_mistakes(self):
+        session = self.open()
+        with self.assertRaisesRegex(shardrt.InvalidArgument, "missing input 'attention_mask': expected int64"):
+            session.run({"input_ids": self.inputs["input_ids"]})
+        with self.assertRaisesRegex(ValueError, "int32"):
+            session.run(self.inputs | {"input_ids": self.inputs["input_ids"].astype(np.int32)})
+        with self.assertRaisesRegex(TypeError, "input 'input_ids' has type complex64"):
+            session.run({"input_ids": np.zeros((1, 2), np.complex64)})
+        with self.assertRaisesRegex(TypeError, "other byte order"):
+            session.run({"input_ids": self.inputs["input_ids"].astype(">i8")})
+        with self.assertRaisesRegex(TypeError, r"input 'input_ids' is on device \(2, 0\), expected memory of the host"):
+            session.run({"input_ids": ForeignBits(np.zeros(2, np.uint16), code=1, device=2)})
+        with self.assertRaisesRegex(shardrt.ArtifactError, "nowhere.shard"):
+            shardrt.Session(self.folder / "nowhere.shard")
+        with self.assertRaisesRegex(shardrt.InvalidArgument, "no cache"):
+            session.state(8)
+        with self.assertRaisesRegex(shardrt.Error, "backend 'nothing'"):
+            self.open(device="nothing")
+        self.assert_expected(session.run(self.inputs))
+        session.close()
+        with self.assertRaisesRegex(ValueError, "the session is closed"):
+            session.run(self.inputs)
+        self.assertIn("closed", repr(session))
+
+    def test_errors_say_where(self):
+        session = self.open("--pp", 2)
+        with self.assertRaises(shardrt.Error) as caught:
+            session.run(self.inputs | {"input_ids": self.inputs["input_ids"] + 100000})
+        self.assertEqual((caught.exception.node, caught.exception.operator), ("node_embedding", "Gather"))
+        self.assertIn(caught.exception.rank, (0, 1))
+        self.assert_expected(session.run(self.inputs))
+        error = shardrt.Error("rank 5 (pp 1, tp 1): AllReduce at node 'a b' was given up")
+        self.assertEqual((error.rank, error.stage, error.node, error.operator), (5, 1, "a b", "AllReduce"))
+        error = shardrt.Error("no room")
+        self.assertEqual((error.rank, error.stage, error.node, error.operator), (None, None, None, None))
+
+    def test_runs_end_early(self):
+        session, cancellation = self.open(), shardrt.Cancellation()
+        self.assert_expected(session.run(self.inputs, cancellation=cancellation, deadline=60))
+        cancellation.cancel()
+        with self.assertRaises(shardrt.Cancelled):
+            session.run(self.inputs, cancellation=cancellation)
+        self.assert_expected(session.run(self.inputs))
+
+    def test_a_forked_process_is_told(self):
+        session = self.open()
+        child = os.fork()
+        if child == 0:
+            try:
+                session.run(self.inputs)
+            except RuntimeError as error:
+                os._exit(7 if "forked" in str(error) else 8)
+            os._exit(9)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+        self.assert_expected(session.run(self.inputs))
+
+
+class Types(EndToEnd):
+    def test_types_that_numpy_has_not(self):
+        graph = GraphBuilder(seed=1)
+        graph.node("Cast", [graph.node("Add", ["x", "x"], "y")], "z", to=TensorProto.FLOAT)
+        value = helper.make_tensor_value_info
+        model = graph.model([value("x", TensorProto.BFLOAT16, ["n"])],
+                            [value("y", TensorProto.BFLOAT16, ["n"]), value("z", TensorProto.FLOAT, ["n"])])  # fmt: skip
+        onnx.save(model, self.folder / "model.onnx")
+        x = np.array([1, -2.5, 1e38, 0], ml_dtypes.bfloat16)
+        with shardrt.Session(self.compile(self.folder / "model.onnx", 1)) as session:
+            for given in (x, ForeignBits(x, code=4), [1, -2.5, 1e38, 0]):
+                outputs = session.run({"x": given})
+                self.assertEqual(outputs["y"].dtype, ml_dtypes.bfloat16)
+                np.testing.assert_array_equal(outputs["y"], x + x)
+                np.testing.assert_array_equal(outputs["z"], (x + x).astype(np.float32))
+            self.assertEqual(session.run({"x": x[:0]})["z"].shape, (0,))
+
+
+class Caches(EndToEnd):
+    """A decoder with caches of two layers, against onnx.reference."""
+
+    LENGTHS = (5, 1, 3)
+
+    def setUp(self):
+        super().setUp()
+        model = decoder()
+        onnx.save(model, self.folder / "model.onnx")
+        ids = np.random.default_rng(6).integers(0, VOCABULARY, (1, sum(self.LENGTHS)))
+        whole = {value.name: feed(value.name, 0, ids) for value in inputs_of(model)}
+        empty = np.zeros((1, HEADS, 0, SIZE), np.float32)
+        whole = {name: empty if value is None else value for name, value in whole.items()}
+        logits = ReferenceEvaluator(model).run(["logits"], whole)[0]
+        self.steps, self.expected, past = [], [], 0
+        for length in self.LENGTHS:
+            rows = slice(past, past + length)
+            request = {value.name: feed(value.name, past, ids[:, rows]) for value in inputs_of(model)}
+            self.steps.append({name: value for name, value in request.items() if value is not None})
+            self.expected.append(logits[:, rows])
+            past += length
+
+    def assert_near(self, found, expected):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+    def test_states(self):
+        session = shardrt.Session(self.compile(self.folder / "model.onnx", 2))
+        self.assertEqual([info.name for info in session.inputs if info.is_cache],
+                         ["past.0.k", "past.0.v", "past.1.k", "past.1.v"])  # fmt: skip
+        with session, self.assertRaisesRegex(ValueError, "of another session"):
+            state = session.state(16)
+            for step, (inputs, expected) in enumerate(zip(self.steps, self.expected, strict=True)):
+                if step == 2:
+                    fork = state.fork()
+                outputs = session.run(inputs, state=state)
+                self.assertEqual(list(outputs), ["logits"])
+                self.assert_near(outputs["logits"], expected)
+            self.assertEqual((state.length, fork.length, state.capacity), (9, 6, 16))
+            self.assertEqual(repr(state), "<shardrt.State, 9 of 16 positions>")
+            self.assert_near(session.run(self.steps[2], state=fork)["logits"], self.expected[2])
+            state.reset()
+            self.assert_near(session.run(self.steps[0], state=state)["logits"], self.expected[0])
+            with self.assertRaisesRegex(shardrt.InvalidArgument, "full|room"):
+                session.run(self.steps[0], state=session.state(2))
+            shardrt.Session(session.artifact).run(self.steps[0], state=state)
+        self.assertEqual(repr(state), "<shardrt.State, closed>")
+
+    def test_sequences_share_steps(self):
+        artifact = self.compile(self.folder / "model.onnx", 2, "--serve=4")
+        with shardrt.Session(artifact) as session, session.pool(positions=64) as pool:
+            self.assertEqual((session.page, pool.page, pool.pages, pool.free_pages), (4, 4, 16, 16))
+            a, b = pool.sequence(), pool.sequence()
+            first, second, third = self.steps
+            found = pool.step([shardrt.Row(a, first, "all"), shardrt.Row(b, first, "none")])["logits"]
+            self.assert_near(found, self.expected[0])
+            c = a.fork()
+            found = pool.step([shardrt.Row(c, second), shardrt.Row(a, second)])["logits"]
+            self.assert_near(found, np.concatenate([self.expected[1]] * 2, axis=1))
+            found = pool.step([shardrt.Row(a, third, "all")])["logits"]
+            self.assert_near(found, self.expected[2])
+            self.assertEqual((len(a), len(b), len(c)), (9, 5, 6))
+            c.truncate(5)
+            self.assert_near(pool.step([shardrt.Row(c, second)])["logits"], self.expected[1])
+            self.assertEqual(repr(c), "<shardrt.Sequence, 6 positions>")
+            with self.assertRaisesRegex(ValueError, "expected one of last, all, none"):
+                pool.step([shardrt.Row(a, second, "first")])
+            with self.assertRaises(shardrt.InvalidArgument):
+                pool.step([shardrt.Row(b, third)])  # of another past
+            for sequence in (a, b):
+                sequence.close()
+            del c, sequence
+            gc.collect()
+            self.assertEqual(repr(pool), "<shardrt.Pool, 16 of 16 pages of 4 positions free>")
+
+
+if __name__ == "__main__":
+    unittest.main()
