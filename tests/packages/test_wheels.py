@@ -1,0 +1,120 @@
+"""The wheels, in an environment that has nothing of the tree: pip install, compile, run."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import venv
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from tests.support import ROOT, model_file
+
+MODEL = model_file("llama-dynamo-op18")
+BIN = Path(sys.executable).parent
+# What any Linux of the tag has.
+SYSTEM = re.compile(r"(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|libz|linux-vdso|ld-linux[\w-]*)\.so\.\d+$")
+USE = """
+import numpy as np, shardc, shardrt
+from shardc.testing import assert_plan
+
+plan = shardc.compile("model/model.onnx", "llama.shard", tp=2, dims={"batch": 2, "sequence": 8})
+assert_plan(plan, "max all_reduce per layer 2", mesh={"tp": 2})
+data = np.load("data.npz")
+with shardrt.Session("llama.shard") as session:
+    found = session.run({"input_ids": data["input_ids"], "attention_mask": data["attention_mask"]})["logits"]
+np.save("found.npy", found)
+try:
+    shardc.compile("model/model.onnx", "other.shard", pp=50)
+except shardc.CompileError as error:
+    print(error.remedy)
+print(shardc.__file__, shardrt.__file__, shardrt.library_version())
+"""
+
+
+def run(*command, **options):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=600, **options)
+    assert done.returncode == 0, f"{command}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def write_npz(file):
+    import onnx
+    from onnx import numpy_helper
+
+    names = [*((f"input_{i}.pb", name) for i, name in enumerate(("input_ids", "attention_mask"))), ("output_0.pb", "expected")]
+    tensors = {name: numpy_helper.to_array(onnx.load_tensor(MODEL.parent / "test_data_set_0" / pb)) for pb, name in names}
+    np.savez(file, **tensors)
+    return tensors["expected"]
+
+
+class Wheels(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name).resolve()
+        cls.said = run(ROOT / "tools/dev/wheel", "-o", cls.folder / "dist")
+        cls.wheels = sorted((cls.folder / "dist").iterdir())
+        venv.create(cls.folder / "venv", with_pip=True, symlinks=True)
+        cls.bin = cls.folder / "venv/bin"
+        site = next((cls.folder / "venv/lib").glob("python*/site-packages"))
+        for part in ("numpy", "numpy.libs"):  # as pip would have put it there
+            shutil.copytree(Path(np.__file__).parents[1] / part, site / part, ignore=shutil.ignore_patterns("tests"))
+        run(cls.bin / "python", "-m", "pip", "install", "-q", "--no-index", "--no-deps", *cls.wheels)
+        cls.site = site
+        cls.expected = write_npz(cls.folder / "data.npz")
+        shutil.copytree(MODEL.parent, cls.folder / "model")
+        # Nothing but the environment and the system's own programs.
+        cls.clean = {"PATH": f"{cls.bin}:/bin", "HOME": str(cls.folder)}
+
+    def test_tags(self):
+        names = [wheel.name for wheel in self.wheels]
+        self.assertEqual(len(names), 2)
+        for name, package in zip(names, ("shardc", "shardrt"), strict=True):
+            self.assertRegex(name, rf"^{package}-0\.1\.0-py3-none-manylinux_2_3\d_x86_64\.whl$")
+            self.assertIn(f'{name.split("-")[-1][:-4]}"', self.said, "auditwheel says so of what was made")
+
+    def test_no_wheel_has_grown(self):
+        for wheel, most in zip(self.wheels, (140, 25), strict=True):
+            self.assertLess(wheel.stat().st_size, most * 10**6, wheel.name)
+
+    def test_licences_of_what_is_bundled(self):
+        names = zipfile.ZipFile(self.wheels[0]).namelist()
+        for part in ("LICENSE", "third_party/libmlir-22.txt", "third_party/libdnnl2.txt", "third_party/libgomp1.txt"):
+            self.assertTrue(any(name.endswith(f"licenses/{part}") for name in names), part)
+
+    def test_compiles_and_runs(self):
+        said = run(self.bin / "python", "-c", USE, cwd=self.folder, env=self.clean)
+        self.assertTrue(said.startswith("use --pp 30 or less\n"), said)
+        self.assertEqual(said.count(str(self.site)), 2, said)
+        np.testing.assert_allclose(np.load(self.folder / "found.npy"), self.expected, rtol=1e-3, atol=1e-4)
+
+    def test_programs(self):
+        run("shardc", "model/model.onnx", "--tp", 3, "-o", "programs.shard", cwd=self.folder, env=self.clean)
+        data = self.folder / "model/test_data_set_0"
+        said = run("shardrun", "programs.shard", "--inputs", data, "--expect", data, cwd=self.folder, env=self.clean)
+        self.assertIn("3 ranks, 1 run", said)
+
+    def test_libraries_are_in_the_wheel_or_the_systems(self):
+        files = [self.site / "shardc/bin/shardc", self.site / "shardrt/bin/shardrun", self.site / "shardrt/lib/libshardrt.so.0"]
+        for file in files:
+            with self.subTest(file.name):
+                lines = run("ldd", file, env=self.clean).splitlines()
+                self.assertGreater(len(lines), 5)
+                for line in lines:
+                    name, _, path = line.strip().partition(" => ")
+                    if not path.startswith(str(self.site)):
+                        self.assertRegex(name.split(" ")[0].rsplit("/")[-1], SYSTEM)
+
+    def test_types_come_along(self):
+        for package in ("shardc", "shardrt"):
+            self.assertTrue((self.site / package / "py.typed").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
