@@ -1,6 +1,7 @@
 # Installs the runtime: `cmake --install build --component NAME`.
 #
-#   runtime   libshardrt.so.0, shardrun
+#   runtime   libshardrt.so.0
+#   runner    shardrun
 #   devel     headers, libshardrt.so, the CMake package, pkg-config
 #   mpi       what asks MPI for addresses, into lib/shardrt
 #   cuda      the backend for NVIDIA GPUs, into lib/shardrt
@@ -19,7 +20,7 @@ target_include_directories(shardrt_shared INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(shardrt_shared INTERFACE cxx_std_17)
 
-install(TARGETS shardrun RUNTIME COMPONENT runtime)
+install(TARGETS shardrun RUNTIME COMPONENT runner)
 install(TARGETS shardrt_shared EXPORT shardrt
   LIBRARY COMPONENT runtime NAMELINK_COMPONENT devel)
 foreach(plugin mpi cuda cudnn)

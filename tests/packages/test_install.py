@@ -38,7 +38,7 @@ class Install(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name).resolve()
-        install(cls.folder / "first", "runtime", "devel", "compiler", "mpi")
+        install(cls.folder / "first", "runtime", "runner", "devel", "compiler", "mpi")
         cls.prefix = cls.folder / "moved"
         (cls.folder / "first").rename(cls.prefix)
         cls.libraries = next(cls.prefix.rglob("libshardrt.so")).parent
