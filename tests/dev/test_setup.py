@@ -1,6 +1,7 @@
 """The set-up: everything is there once it ran, and what is missing is said in one line."""
 
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -22,6 +23,13 @@ class Setup(unittest.TestCase):
     def test_nothing_is_missing(self):
         done = setup("--check")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_programs_need_less(self):
+        done = setup("--check", "--programs")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        counts = [re.search(r"all (\d+) are installed", said)[1] for said in (done.stdout, setup("--check").stdout)]
+        self.assertGreater(int(counts[0]), 20)
+        self.assertLess(int(counts[0]), int(counts[1]))
 
     def test_says_where_the_onnx_library_is_missing(self):
         with tempfile.TemporaryDirectory() as empty:

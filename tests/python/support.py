@@ -9,5 +9,5 @@ PACKAGES = [ROOT / "python" / name for name in ("shardrt", "shardc")]
 for package in PACKAGES:
     if str(package) not in sys.path:
         sys.path.insert(0, str(package))
-os.environ.setdefault("SHARDRT_LIBRARY", str(BUILD / "runtime/libshardrt.so"))
+os.environ.setdefault("SHARDC_LIBRARY", str(BUILD / "runtime/libshardrt.so"))
 os.environ.setdefault("SHARDC_PROGRAM", str(BIN / "shardc"))

@@ -120,15 +120,15 @@ _loaded: Optional[ctypes.CDLL] = None
 
 
 def library() -> ctypes.CDLL:
-    """The library, loaded at first use: SHARDRT_LIBRARY, the one of this package, or where the system finds it."""
+    """The library, loaded at first use: SHARDC_LIBRARY, the one of this package, or where the system finds it."""
     global _loaded
     if _loaded is None:
         beside = Path(__file__).parent / "lib" / SONAME
-        path = os.environ.get("SHARDRT_LIBRARY") or (str(beside) if beside.exists() else SONAME)
+        path = os.environ.get("SHARDC_LIBRARY") or (str(beside) if beside.exists() else SONAME)
         try:
             found = ctypes.CDLL(path)
         except OSError as error:
-            raise ImportError(f"{error}; install the wheel of shardrt, or name the library in SHARDRT_LIBRARY") from None
+            raise ImportError(f"{error}; install the wheel of shardrt, or name the library in SHARDC_LIBRARY") from None
         for name, (result, arguments) in _FUNCTIONS.items():
             try:
                 function = getattr(found, f"shardrt_{name}")

@@ -11,6 +11,21 @@ namespace {
 
 using namespace test;
 
+/// What clients of version 0.1 were compiled with stays where it is: options and
+/// infos grow at their end, all else not at all.
+static_assert(sizeof(shardrt_tensor) == 32 &&
+              offsetof(shardrt_tensor, data) == 24);
+static_assert(sizeof(shardrt_row) == 32 && offsetof(shardrt_row, wanted) == 24);
+static_assert(offsetof(shardrt_options, timeout_seconds) == 16 &&
+              offsetof(shardrt_options, threads) == 36 &&
+              offsetof(shardrt_options, device) == 40 &&
+              offsetof(shardrt_options, loads_beside) == 48);
+static_assert(offsetof(shardrt_run_options, cancellation) == 16);
+static_assert(offsetof(shardrt_value_info, dims) == 24 &&
+              offsetof(shardrt_value_info, is_cache) == 32);
+static_assert(offsetof(shardrt_session_info, is_causal) == 20 &&
+              offsetof(shardrt_session_info, tolerance) == 32);
+
 /// The options as they were when check_replicas was not there yet, as they are,
 /// and as they may be one day.
 TEST(CApi, optionsOfOlderAndNewerCallers) {
