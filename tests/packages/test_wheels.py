@@ -85,7 +85,7 @@ class Wheels(unittest.TestCase):
 
     def test_licences_of_what_is_bundled(self):
         names = zipfile.ZipFile(self.wheels[0]).namelist()
-        for part in ("LICENSE", "third_party/libmlir-22.txt", "third_party/libdnnl2.txt", "third_party/libgomp1.txt"):
+        for part in ("LICENSE", *(f"third_party/{package}.txt" for package in ("libmlir-22", "libdnnl2", "libgomp1", "libtinfo6"))):
             self.assertTrue(any(name.endswith(f"licenses/{part}") for name in names), part)
 
     def test_compiles_and_runs(self):

@@ -47,7 +47,9 @@ def flags(given: Mapping[str, Flag]) -> list[str]:
     return words
 
 
-def run(arguments: Sequence[str], *, model: Optional[str] = None, accept: Sequence[int] = (0,)) -> "subprocess.CompletedProcess[str]":
+def run(
+    arguments: Sequence[str], *, model: Optional[str] = None, accept: Sequence[int] = (0,)
+) -> subprocess.CompletedProcess[str]:
     """What the program does with these arguments; CompileError where its status is another than those."""
     done = subprocess.run([program(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                           stdin=subprocess.DEVNULL)  # fmt: skip

@@ -91,7 +91,8 @@ class Plan:
     def count(self, kind: Optional[str] = None, axis: Optional[str] = None, profile: Optional[str] = None) -> int:
         """Collectives a run, of that kind, axis and profile where they are given."""
         return sum(
-            kind in (None, each.kind) and axis in (None, each.axis) and profile in (None, each.profile) for each in self.collectives
+            kind in (None, each.kind) and axis in (None, each.axis) and profile in (None, each.profile)
+            for each in self.collectives
         )
 
     def text(self, phase: str = "partitioned") -> str:
@@ -143,7 +144,9 @@ class Plan:
         return f"<shardc.Plan of {self.model!r}, mesh {dict(self.mesh)}, {len(self.collectives)} collectives{where}>"
 
 
-def read_plan(said: Mapping[str, Any], model: str, flags: Sequence[str], warnings: Sequence[str], artifact: Optional[str]) -> Plan:
+def read_plan(
+    said: Mapping[str, Any], model: str, flags: Sequence[str], warnings: Sequence[str], artifact: Optional[str]
+) -> Plan:
     """Of what --explain-json has written."""
     collectives = [
         Collective(

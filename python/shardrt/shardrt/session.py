@@ -201,7 +201,8 @@ class Session:
             options.cancellation = cancellation._handle
         with self._using() as handle, state._using(self) if state is not None else contextlib.nullcontext() as kept:
             result = self._results.take(handle)
-            check(library().shardrt_run_into(handle, kept, ctypes.byref(options), given.tensors, len(given.tensors), result.handle))
+            run_into = library().shardrt_run_into
+            check(run_into(handle, kept, ctypes.byref(options), given.tensors, len(given.tensors), result.handle))
             return result.arrays(self.outputs, kept=state is not None)
 
     async def run_async(
