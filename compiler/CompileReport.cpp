@@ -59,6 +59,10 @@ void CompileReport::takePlan(ModuleOp module, StringRef machine,
   plan["cp_mode"] = options.contextMode;
   plan["mesh"] = package::meshJson(options.mesh);
   plan["overlap"] = options.overlap;
+  if (options.page > 0)
+    plan["page"] = options.page;
+  if (!options.kvType.empty())
+    plan["kv_type"] = options.kvType;
   if (!machine.empty())
     plan["machine"] = machineJson(machine);
   if (!planDims.empty())
@@ -97,6 +101,9 @@ void CompileReport::addSource(const std::string &machine) {
   report["source"] = {{"recover", options.recover},
                       {"doubles", options.doubles},
                       {"machine", machine}};
+  if (options.page > 0)
+    report["source"].update(
+        {{"page", options.page}, {"kv_type", options.kvType}});
 }
 
 ExitCode CompileReport::tell(llvm::raw_ostream &output,

@@ -70,6 +70,9 @@ std::string readSource(const std::string &artifact, const Json &manifest,
   options.machine = textOf(source, "machine");
   options.recover = entryOf(source, "recover") != false;
   options.doubles = entryOf(source, "doubles") == true;
+  if (const Json page = entryOf(source, "page"); page.is_number_integer())
+    options.page = std::max<int64_t>(0, page.get<int64_t>());
+  options.kvType = textOf(source, "kv_type");
   options.dims = sizesOf(manifest, "dims");
   options.annotations = "none"; // the plan has what became of them
   return readPlanFile(artifact, options);

@@ -30,7 +30,9 @@ static constexpr plan::EntryKey kPlanKeys[] = {{"format", Kind::Text, true},
                                                {"stages", Kind::Object},
                                                {"machine", Kind::Object},
                                                {"plan_dims", Kind::Object},
-                                               {"overlap", Kind::Text}};
+                                               {"overlap", Kind::Text},
+                                               {"page", Kind::Number},
+                                               {"kv_type", Kind::Text}};
 static constexpr plan::EntryKey kAxisKeys[] = {{"name", Kind::Text, true},
                                                {"size", Kind::Number, true},
                                                {"shares", Kind::List}};
@@ -102,6 +104,24 @@ static std::string checkStages(const Json &stages, const dist::Mesh &mesh) {
   return "";
 }
 
+/// As flags have it.
+static std::string rowsText(int64_t page, const std::string &kvType) {
+  return page == 0 ? "no --serve"
+                   : "--serve=" + std::to_string(page) +
+                         (kvType.empty() ? "" : " --kv-type " + kvType);
+}
+
+/// "" or how the step that the plan is of is another one than flags ask for: its
+/// nodes are others.
+static std::string checkRows(const Json &plan, const CompileOptions &options) {
+  const std::string of = rowsText(plan.value("page", int64_t(0)),
+                                  plan.value("kv_type", std::string())),
+                    asked = rowsText(options.page, options.kvType);
+  return of == asked ? ""
+                     : "was made with " + of + ", and this is with " + asked +
+                           "; give the same, or leave --load-plan out";
+}
+
 /// What choices behind the plan are made for.
 static std::string readCircumstances(const Json &plan,
                                      CompileOptions &options) {
@@ -143,6 +163,8 @@ std::string readPlan(const Json &plan, CompileOptions &options) {
            "\"); write one with --save-plan";
   if (std::string wrong = plan::checkEntry(plan, kPlanKeys); !wrong.empty())
     return wrong;
+  if (std::string problem = checkRows(plan, options); !problem.empty())
+    return problem;
   if (std::string problem = readMesh(plan["mesh"], options.mesh);
       !problem.empty())
     return problem;

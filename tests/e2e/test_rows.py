@@ -234,12 +234,26 @@ class Rows(EndToEnd):
         done = program("shardc", "verify", self.file, "--serve", "--kv-type", "int8")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("--kv-type rounds keys and values", done.stderr)
+        self.assertNotIn("--kv-type", self.run_ok("shardc", "verify", "--help"))
 
     @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")
     def test_caches_of_8_bits_on_a_simulated_cuda(self):
         with mock.patch.dict(os.environ, SHARDC_BACKENDS=str(PLUGIN.parent)):
             for kv_type in ("int8", "f8"):
                 self.check_rounded(kv_type, 1, "--tp", 2, cuda=True)
+
+    def test_an_artifact_says_of_which_rows_it_is(self):
+        """So what another sharding of a node would cost is that of the step, and its plan is for no other one."""
+        self.use(2)
+        artifact, step = self.folder / "rows.shard", [f"--serve={PAGE}", "--kv-type", "int8"]
+        self.run_ok("shardc", self.file, "--tp", 2, *step, "--topology", "h100:1x2", "--dims", "batch=8,past=15", "-o", artifact)
+        text = self.run_ok("shardc", "explain", artifact, "l0.q.flat")
+        self.assertIn("the best alternative", text)
+        self.run_ok("shardc", self.file, "--load-plan", artifact, *step, "-o", self.folder / "same.shard")
+        for given, said in (([f"--serve={PAGE}"], "--serve=4"), ([], "no --serve"), (["--serve=8", *step[1:]], "--serve=8 --kv-type int8")):
+            done = program("shardc", self.file, "--load-plan", artifact, *given, "-o", self.folder / "other.shard")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"was made with --serve=4 --kv-type int8, and this is with {said}; give the same", done.stderr)
 
     def test_one_sequence_as_with_a_state(self):
         artifact = self.folder / "rows.shard"

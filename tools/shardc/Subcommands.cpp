@@ -12,6 +12,7 @@ static CLI::App *addVerify(CLI::App &app, Flags &flags, DimTexts &dims) {
                 "same inputs, and compare");
   verify->add_option("model", flags.model, "The model: .onnx")->required();
   addPlanFlags(*verify, flags, dims);
+  verify->get_option("--kv-type")->group(""); // refused, with the reason
   verify->add_option("--topology", flags.topology,
                      "What it is to run on, for choices by cost and --shares "
                      "auto: h100:16x8 or a JSON file");

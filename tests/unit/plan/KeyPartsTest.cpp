@@ -9,22 +9,31 @@ using dist::AxisRef;
 
 namespace {
 
+/// A step of rows with pages of 16 positions, whose keys are seen in two parts.
+std::string stepTypes(int keyHeads, int queryHeads) {
+  const std::string keys = std::to_string(keyHeads),
+                    queries = std::to_string(queryHeads);
+  return "!pool = tensor<?x" + keys + "x16x8xf32, #dist.value<dims = [n, " +
+         keys + ", 16, 8]>>\n!added = tensor<1x" + keys +
+         "x?x8xf32, #dist.value<dims = [1, " + keys +
+         ", t, 8]>>\n!query = tensor<1x" + queries +
+         "x?x8xf32, #dist.value<dims = [1, " + queries +
+         ", t, 8]>>\n!seen = tensor<2x" + queries +
+         "x?x10xf32, #dist.value<dims = [2, " + queries + R"(, t, 10]>>
+    !t = tensor<?xi64, #dist.value<dims = [t]>>
+    !r = tensor<?xi64, #dist.value<dims = [r]>>
+    !first = tensor<?xi64, #dist.value<dims = [r + 1]>>
+    !pages = tensor<?x?xi64, #dist.value<dims = [r, p]>>
+    !copies = tensor<?x2xi64, #dist.value<dims = [m, 2]>>)";
+}
+
 /// Two key heads with four query heads each; keys in two parts.
 class KeyParts : public ParsedGraph {
 protected:
   static constexpr unsigned kWrite = 0, kAttention = 1, kMerge = 2; ///< ops
 
   KeyParts() {
-    parse(R"(
-      !pool = tensor<?x2x16x8xf32, #dist.value<dims = [n, 2, 16, 8]>>
-      !added = tensor<1x2x?x8xf32, #dist.value<dims = [1, 2, t, 8]>>
-      !query = tensor<1x8x?x8xf32, #dist.value<dims = [1, 8, t, 8]>>
-      !seen = tensor<2x8x?x10xf32, #dist.value<dims = [2, 8, t, 10]>>
-      !t = tensor<?xi64, #dist.value<dims = [t]>>
-      !r = tensor<?xi64, #dist.value<dims = [r]>>
-      !first = tensor<?xi64, #dist.value<dims = [r + 1]>>
-      !pages = tensor<?x?xi64, #dist.value<dims = [r, p]>>
-      !copies = tensor<?x2xi64, #dist.value<dims = [m, 2]>>
+    parse(stepTypes(2, 8) + R"(
       func.func @main(%q: !query, %pool: !pool, %k: !added, %slots: !t,
                       %copies: !copies, %pages: !pages, %past: !r,
                       %first: !first) -> (!query, !pool) {
@@ -112,16 +121,7 @@ TEST_F(KeyParts, LeaveWhatAUserDecided) {
 class SharedKeyParts : public ParsedGraph {};
 
 TEST_F(SharedKeyParts, AreThoseOfAllWhoReadThem) {
-  parse(R"(
-    !pool = tensor<?x1x16x8xf32, #dist.value<dims = [n, 1, 16, 8]>>
-    !added = tensor<1x1x?x8xf32, #dist.value<dims = [1, 1, t, 8]>>
-    !query = tensor<1x4x?x8xf32, #dist.value<dims = [1, 4, t, 8]>>
-    !seen = tensor<2x4x?x10xf32, #dist.value<dims = [2, 4, t, 10]>>
-    !t = tensor<?xi64, #dist.value<dims = [t]>>
-    !r = tensor<?xi64, #dist.value<dims = [r]>>
-    !first = tensor<?xi64, #dist.value<dims = [r + 1]>>
-    !pages = tensor<?x?xi64, #dist.value<dims = [r, p]>>
-    !copies = tensor<?x2xi64, #dist.value<dims = [m, 2]>>
+  parse(stepTypes(1, 4) + R"(
     func.func @main(%q: !query, %pool: !pool, %k: !added, %slots: !t,
                     %copies: !copies, %pages: !pages, %past: !r,
                     %first: !first) -> (!seen, !seen, !pool) {
