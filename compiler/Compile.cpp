@@ -14,7 +14,6 @@
 #include "compiler/package/ReplacedArtifact.h"
 #include "compiler/ranks/RankFiles.h"
 #include "dialects/dist/Dist.h"
-#include "dialects/dist/algebra/StorageAxis.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "passes/plan/machine/DeviceShares.h"
 #include "passes/plan/machine/ReadMachine.h"
@@ -344,9 +343,8 @@ private:
     made.splitsSteps = splitsSequence();
     made.page = options.page;
     made.kvType = options.kvType;
-    made.headWays = waysOfHeads();
-    const dist::Axis *context = options.mesh.find(dist::kContextAxis);
-    made.contextWays = context ? context->size : 1;
+    made.mesh = options.mesh;
+    made.planDims = options.planDims;
     made.microBatches = options.microBatches;
     made.contextMode = options.contextMode;
     made.expertMode = options.expertMode;
@@ -360,24 +358,15 @@ private:
     made.annotations = annotated.json;
     made.keepsPlan = !options.savePlan.empty() || !options.output.empty() ||
                      options.explanation;
-    made.planSizes = textOf(planDims);
+    made.planSizes = sizeTexts(planDims);
     made.alternativesOf = options.alternativesOf;
-    made.alternativeSizes = textOf(dims);
+    made.alternativeSizes = sizeTexts(dims);
     return made;
   }
 
   /// Of choices by cost; reports are about that of --topology.
   StringRef choiceMachine() const {
     return options.planMachine.empty() ? machineText : options.planMachine;
-  }
-
-  /// NAME=SIZE of each, in order.
-  static std::vector<std::string> textOf(const report::SymbolValues &sizes) {
-    std::vector<std::string> text;
-    for (const auto &entry : sizes)
-      text.push_back((entry.getKey() + "=" + Twine(entry.getValue())).str());
-    llvm::sort(text);
-    return text;
   }
 
   /// The phase behind which all is decided that a plan has.
@@ -392,23 +381,6 @@ private:
     return (context && context->size > 1) ||
            (options.sequenceParallel &&
             dist::stageMesh(options.mesh).numRanks() > 1);
-  }
-
-  /// Not where "ep" splits the batch, as it may where its size is known.
-  bool expertsShareHeads() const {
-    return options.expertMode == "tensor" ||
-           (options.expertMode == "auto" && options.planDims.empty());
-  }
-
-  /// Of the axes that may share out heads.
-  int64_t waysOfHeads() const {
-    int64_t ways = 1;
-    const dist::Mesh mesh = dist::stageMesh(options.mesh);
-    for (const dist::Axis &axis : mesh.axes)
-      if (axis.name != dist::kContextAxis && axis.name != dist::kStorageAxis &&
-          (axis.name != dist::kExpertAxis || expertsShareHeads()))
-        ways *= axis.size;
-    return ways;
   }
 
   std::string reproducerPath() const {

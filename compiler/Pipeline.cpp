@@ -2,6 +2,7 @@
 
 #include "compiler/Pipeline.h"
 
+#include "compiler/FitKeyParts.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/rt/Rt.h"
 #include "passes/import/Passes.h"
@@ -28,6 +29,34 @@ overlapOptions(const PipelineOptions &options) {
   return made;
 }
 
+std::unique_ptr<Pass> createShardings(const PipelineOptions &options) {
+  shard::PropagateShardingsOptions shardings;
+  shardings.sequenceParallel = options.sequenceParallel;
+  shardings.microBatches = options.microBatches;
+  shardings.contextMode = options.contextMode;
+  shardings.expertMode = options.expertMode;
+  shardings.machine = options.machine;
+  shardings.plan = options.plan;
+  shardings.planName = options.planName;
+  shardings.pins.assign(options.pins.begin(), options.pins.end());
+  shardings.keepPlan = options.keepsPlan;
+  shardings.alternativesOf = options.alternativesOf;
+  shardings.alternativeSizes.assign(options.alternativeSizes.begin(),
+                                    options.alternativeSizes.end());
+  shardings.annotations = options.annotations;
+  shardings.planSizes.assign(options.planSizes.begin(),
+                             options.planSizes.end());
+  return shard::createPropagateShardings(std::move(shardings));
+}
+
+std::vector<std::string> sizeTexts(const llvm::StringMap<int64_t> &sizes) {
+  std::vector<std::string> text;
+  for (const auto &entry : sizes)
+    text.push_back((entry.getKey() + "=" + Twine(entry.getValue())).str());
+  llvm::sort(text);
+  return text;
+}
+
 /// Functions for other ways to broadcast are for models that are soon compiled.
 constexpr unsigned kMaxBroadcastOps = 1024;
 
@@ -52,8 +81,8 @@ void buildPhase(OpPassManager &passes, StringRef phase,
       passes.addPass(import::createBatchRows({options.page}));
       if (!options.kvType.empty())
         passes.addPass(import::createQuantizePages({options.kvType}));
-      passes.addPass(
-          import::createSplitKeys({options.headWays, options.contextWays}));
+      passes.addPass(import::createSplitKeys(
+          keyRanks(options.mesh, options.expertMode), fitKeyParts(options)));
     } else if (options.splitsSteps) {
       passes.addPass(import::createSpecializeSteps());
     }
@@ -61,23 +90,7 @@ void buildPhase(OpPassManager &passes, StringRef phase,
       passes.addPass(import::createWidenFloats());
     passes.addPass(verify::createFingerprint());
   } else if (phase == "sharded") {
-    shard::PropagateShardingsOptions shardings;
-    shardings.sequenceParallel = options.sequenceParallel;
-    shardings.microBatches = options.microBatches;
-    shardings.contextMode = options.contextMode;
-    shardings.expertMode = options.expertMode;
-    shardings.machine = options.machine;
-    shardings.plan = options.plan;
-    shardings.planName = options.planName;
-    shardings.pins.assign(options.pins.begin(), options.pins.end());
-    shardings.keepPlan = options.keepsPlan;
-    shardings.alternativesOf = options.alternativesOf;
-    shardings.alternativeSizes.assign(options.alternativeSizes.begin(),
-                                      options.alternativeSizes.end());
-    shardings.annotations = options.annotations;
-    shardings.planSizes.assign(options.planSizes.begin(),
-                               options.planSizes.end());
-    passes.addPass(shard::createPropagateShardings(std::move(shardings)));
+    passes.addPass(createShardings(options));
   } else if (phase == "staged") {
     passes.addPass(stage::createCutStages({options.annotations, options.plan,
                                            options.planName, options.keepsPlan,

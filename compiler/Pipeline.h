@@ -2,7 +2,10 @@
 #ifndef SHARDC_COMPILER_PIPELINE_H
 #define SHARDC_COMPILER_PIPELINE_H
 
+#include "dialects/dist/algebra/Mesh.h"
+
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <array>
 
@@ -22,8 +25,9 @@ struct PipelineOptions {
   /// Positions of a page, of a step of rows; 0 for requests.
   int64_t page = 0;
   std::string kvType; ///< of its pools: "int8", "f8"; empty for the model's own
-  /// Ranks that share out attention's heads, and positions, of such a step.
-  int64_t headWays = 1, contextWays = 1;
+  dist::Mesh mesh;    ///< that the keys of such a step have parts for
+  /// --plan-dims as it was given: its symbols are those of the step.
+  llvm::StringMap<int64_t> planDims;
   int64_t microBatches = 1;
   std::string contextMode = "ring";   ///< or "ulysses", "gather"
   std::string expertMode = "auto";    ///< or "tensor", "batch"
@@ -46,6 +50,11 @@ struct PipelineOptions {
 /// Passes that bring a module of the phase before to `phase`, and its check.
 void buildPhase(mlir::OpPassManager &passes, llvm::StringRef phase,
                 const PipelineOptions &options = {});
+
+/// The pass that shards by these options.
+std::unique_ptr<mlir::Pass> createShardings(const PipelineOptions &options);
+/// NAME=SIZE of each, in order.
+std::vector<std::string> sizeTexts(const llvm::StringMap<int64_t> &sizes);
 
 /// Registers every pass, and a pipeline --shardc-to-<phase> for each phase that
 /// runs everything from the raw import on.

@@ -105,8 +105,8 @@ def SplitKeys : Pass<"shardc-split-keys", "::mlir::ModuleOp"> {
     over `context-ways`, attention to pages is that to parts of each page's places,
     one for each rank that would hold a copy, and a merge of what these have seen.
     16 ways on 8 key heads: two parts, so that a rank has one head and one half of
-    each page. It is left as it is, with a warning, where a page does not divide
-    into so many parts.
+    each page. Where a page does not divide into so many parts there are
+    fewer, and one warning: ranks then hold copies all the same.
 
     (* example filepath=tests/passes/import/split-keys/example.mlir *)
   }];

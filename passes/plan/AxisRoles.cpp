@@ -77,15 +77,18 @@ Plan planByRoles(const Graph &graph, const dist::Mesh &mesh, bool isDecode,
   return plan;
 }
 
-/// Whether it is known how many rows the batch of a typical request has.
-static bool knowsBatch(const Graph &program,
-                       const llvm::StringMap<int64_t> &sizes) {
-  std::optional<FactorNode> batch = findBatchLeaf(program);
-  bool isKnown = batch.has_value();
-  if (batch)
-    program.space.size(*batch).forEachSymbol(
-        [&](llvm::StringRef name, bool) { isKnown &= sizes.contains(name); });
-  return isKnown;
+/// Why the batch of a typical request is not to be split, or "".
+static std::string whyNotBatch(const Graph &program,
+                               const llvm::StringMap<int64_t> &sizes) {
+  const std::optional<FactorNode> batch = findBatchLeaf(program);
+  if (!batch)
+    return "there is no batch to split";
+  bool isKnown = true;
+  program.space.size(*batch).forEachSymbol(
+      [&](llvm::StringRef name, bool) { isKnown &= sizes.contains(name); });
+  return isKnown ? ""
+                 : "how many rows a batch has is not known (--plan-dims "
+                   "batch=N, or --ep-mode)";
 }
 
 ExpertChoice chooseExpertMode(llvm::ArrayRef<const Graph *> programs,
@@ -96,10 +99,9 @@ ExpertChoice chooseExpertMode(llvm::ArrayRef<const Graph *> programs,
     return {};
   double tensor = 0, batch = 0; // seconds
   for (const Graph *program : programs) {
-    if (!knowsBatch(*program, sizes))
+    if (const std::string why = whyNotBatch(*program, sizes); !why.empty())
       return {ExpertMode::Tensor,
-              "outside of experts \"ep\" is tensor parallelism: how many rows "
-              "a batch has is not known (--plan-dims batch=N, or --ep-mode)"};
+              "outside of experts \"ep\" is tensor parallelism: " + why};
     const Kernels kernels(*program);
     for (double *seconds : {&tensor, &batch}) {
       const Plan tried = planByRoles(

@@ -127,8 +127,8 @@ public:
   PlanPrice ofMain(ArrayRef<LeafChoice> choices) const {
     const Plan plan = planOf(0, choices);
     const Seconds seconds = secondsOf(programs.front(), plan);
-    return {seconds.total(), weightBytesOf(programs.front(), plan),
-            seconds.communication};
+    const OpMemory held = heldBy(programs.front(), plan);
+    return {seconds.total(), held.weights, seconds.communication, held.kv};
   }
   double ofOthers(ArrayRef<LeafChoice> choices) const {
     double seconds = 0;
@@ -174,12 +174,15 @@ private:
     return seconds;
   }
 
-  double weightBytesOf(const SizedProgram &program, const Plan &plan) const {
-    double bytes = 0;
+  /// Weights and caches.
+  OpMemory heldBy(const SizedProgram &program, const Plan &plan) const {
+    OpMemory held;
     for (auto [op, own] : llvm::enumerate(
-             memoryOf(program.graph, program.kernels, plan, program.sizes)))
-      bytes += own.weights * program.graph.ops[op].count;
-    return bytes;
+             memoryOf(program.graph, program.kernels, plan, program.sizes))) {
+      held.weights += own.weights * program.graph.ops[op].count;
+      held.kv += own.kv * program.graph.ops[op].count;
+    }
+    return held;
   }
 
   ArrayRef<SizedProgram> programs;

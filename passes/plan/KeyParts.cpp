@@ -2,6 +2,8 @@
 
 #include "passes/plan/KeyParts.h"
 
+#include <numeric>
+
 namespace shardc::plan {
 
 namespace {
@@ -22,16 +24,42 @@ std::optional<FactorNode> partsOf(const Graph &graph, const GraphOp &op) {
   return parts;
 }
 
-/// With what splits the heads of the queries, but not those of the keys.
-AxisList withAxesOfGroups(llvm::ArrayRef<dist::AxisRef> context,
-                          const Graph &graph, const GraphOp &op,
-                          const OpPlan &decided) {
-  AxisList axes(context);
+/// What splits the heads of the queries, but not those of the keys.
+AxisList axesOfGroups(const Graph &graph, const GraphOp &op,
+                      const OpPlan &decided) {
+  AxisList axes;
   for (const LeafSplit &split : decided.splits)
     if (graph.space.holds(op.operands[kQuery][kHeads], split.leaf) &&
         !graph.space.holds(op.operands[kKey][kHeads], split.leaf))
       axes.append(split.axes);
   return axes;
+}
+
+/// Takes as many of the ways as parts divide into, of each axis the minor ones.
+void takeWays(llvm::ArrayRef<dist::AxisRef> from, int64_t &parts,
+              AxisList &taken) {
+  for (const dist::AxisRef &axis : from) {
+    const int64_t ways = std::gcd(axis.size, parts);
+    if (ways == 1)
+      continue;
+    taken.push_back({axis.name, axis.pre * axis.size / ways, ways});
+    parts /= ways;
+  }
+}
+
+/// What is left of axes without the minor ways that were taken.
+AxisList without(llvm::ArrayRef<dist::AxisRef> axes,
+                 llvm::ArrayRef<dist::AxisRef> taken) {
+  AxisList left;
+  for (dist::AxisRef axis : axes) {
+    for (const dist::AxisRef &part : taken)
+      if (part.name == axis.name && part.pre >= axis.pre &&
+          part.pre * part.size == axis.pre * axis.size)
+        axis.size /= part.size;
+    if (axis.size > 1)
+      left.push_back(axis);
+  }
+  return left;
 }
 
 /// A pool that another attention reads as well may have its parts already.
@@ -64,21 +92,17 @@ void splitKeyParts(const Graph &graph, Plan &plan,
     const std::optional<FactorNode> parts = partsOf(graph, op);
     if (!parts)
       continue;
-    const auto areAsMany = [&](const AxisList &axes) {
-      return graph.space.size(*parts).isConstant(dist::numWays(axes));
-    };
-    AxisList axes = withAxesOfGroups(context, graph, op, plan.ops[number]);
-    // With fewer groups than copies there are parts for the context alone.
-    if (!areAsMany(axes))
-      axes.assign(context.begin(), context.end());
-    if (axes.empty() || !areAsMany(axes) ||
-        !mayHaveParts(graph, plan, *parts, axes))
+    OpPlan &own = plan.ops[number];
+    int64_t left = graph.space.size(*parts).asConstant().value_or(1);
+    AxisList axes;
+    takeWays(context, left, axes);
+    takeWays(axesOfGroups(graph, op, own), left, axes);
+    if (axes.empty() || !mayHaveParts(graph, plan, *parts, axes))
       continue;
-    llvm::erase_if(plan.ops[number].splits, [&](const LeafSplit &split) {
-      return llvm::any_of(split.axes, [&](const dist::AxisRef &axis) {
-        return llvm::is_contained(axes, axis);
-      });
-    });
+    for (LeafSplit &split : own.splits)
+      split.axes = without(split.axes, axes);
+    llvm::erase_if(own.splits,
+                   [](const LeafSplit &split) { return split.axes.empty(); });
     for (unsigned other : graph.opsWith(*parts))
       if (other == number || !plan.ops[other].uses(axes))
         plan.ops[other].split(*parts, axes);

@@ -23,8 +23,9 @@
 
 namespace shardc::plan {
 
-/// Of each attention whose keys have as many parts as `context` has ways, times
-/// those by which its query heads are split further than its key heads.
+/// Of each attention whose keys have parts, over the ways of `context` and those by
+/// which its query heads are split further than its key heads: as many as its parts
+/// divide into. Of 8 such ranks and 2 parts each 4 see the same one.
 void splitKeyParts(const Graph &graph, Plan &plan,
                    llvm::ArrayRef<dist::AxisRef> context);
 

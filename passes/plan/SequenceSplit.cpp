@@ -22,18 +22,22 @@ public:
       : graph(graph), axes(axes), use(use), mode(mode) {}
 
   void run(Plan &plan) {
-    for (FactorNode leaf : passedLeaves(/*areMixed=*/true))
+    for (const auto &[leaf, work] : passedLeaves(/*areMixed=*/true))
       split(plan, leaf);
   }
 
+  /// All that a sequence has passes a batch, too: the tokens of a step of rows that
+  /// somebody wants to know what follows are none.
   std::optional<FactorNode> findBatch() {
+    const auto sequences = passedLeaves(/*areMixed=*/true);
+    const double least = sequences.empty() ? 0 : sequences.front().second;
     llvm::DenseSet<FactorNode> first;
     for (const GraphValue &value : graph.values)
       if (value.producer == kNoValue && !value.dims.empty())
         graph.space.forEachLeaf(
             value.dims[0], [&](FactorNode leaf, bool) { first.insert(leaf); });
-    for (FactorNode leaf : passedLeaves(/*areMixed=*/false))
-      if (first.contains(leaf))
+    for (const auto &[leaf, work] : passedLeaves(/*areMixed=*/false))
+      if (first.contains(leaf) && work >= least)
         return leaf;
     return std::nullopt;
   }
@@ -81,9 +85,10 @@ private:
     return false;
   }
 
-  /// Leaves that products pass through, those with the most work first: mixed
-  /// ones are sequences.
-  llvm::SmallVector<FactorNode, 2> passedLeaves(bool areMixed) {
+  /// Leaves that products pass through with their work, those with the most first:
+  /// mixed ones are sequences.
+  llvm::SmallVector<std::pair<FactorNode, double>, 2>
+  passedLeaves(bool areMixed) {
     llvm::MapVector<FactorNode, double> passed;
     llvm::DenseSet<FactorNode> mixed, ofMatrices;
     for (const GraphOp &op : graph.ops)
@@ -109,10 +114,10 @@ private:
     llvm::stable_sort(sorted, [](const auto &a, const auto &b) {
       return a.second > b.second;
     });
-    llvm::SmallVector<FactorNode, 2> found;
-    for (const auto &[leaf, work] : sorted)
-      if (mixed.contains(leaf) == areMixed)
-        found.push_back(leaf);
+    llvm::SmallVector<std::pair<FactorNode, double>, 2> found;
+    for (const auto &each : sorted)
+      if (mixed.contains(each.first) == areMixed)
+        found.push_back(each);
     return found;
   }
 

@@ -138,7 +138,8 @@ private:
   void consider(ArrayRef<LeafChoice> chosen) {
     const PlanPrice price = priceOf(chosen);
     const bool isAllowed =
-        price.weightBytes <= solution.before.weightBytes * (1 + 1e-9);
+        price.weightBytes <= solution.before.weightBytes * (1 + 1e-9) &&
+        price.cacheBytes <= solution.before.cacheBytes * (1 + 1e-9);
     const double least = solution.choices.empty() ? 1 - kLeastGain : 1 - 1e-9;
     if (!isAllowed || price.seconds >= solution.after.seconds * least ||
         problem.others(chosen) > othersBefore * (1 + 1e-9))

@@ -12,7 +12,7 @@
 // Of few factors all choices together are tried. Of more, those that are alike (one
 // in each layer) get the same, and one after the other, or two of one matrix, is
 // changed for the better, until none is. No choice may leave a rank more bytes
-// of weights than the start does, or make the other requests slower that have the
+// of weights or of caches than the start does, or make the other requests slower that have the
 // same weights; so no plan is slower or larger than it.
 //
 //===----------------------------------------------------------------------===//
@@ -39,6 +39,7 @@ void applyChoices(const Graph &graph, llvm::ArrayRef<LeafChoice> choices,
 struct PlanPrice {
   double seconds = 0, weightBytes = 0;
   double communication = 0; ///< of the seconds
+  double cacheBytes = 0;
 };
 
 struct SplitProblem {

@@ -201,9 +201,44 @@ class Rows(EndToEnd):
         self.use(1)
         text = self.run_ok("shardc", "verify", self.file, "--tp", 4, f"--serve={PAGE}", "--seed", 3)
         self.assertIn("the plan computes what one rank computes", text)
-        done = program("shardc", self.file, "--tp", 4, "--serve=6", "-o", self.folder / "copies.shard")
+
+    def attentions(self, *flags):
+        """How many there are in parts, and how many that see all of a page."""
+        text = self.run_ok("shardc", self.file, *flags, "--to", "sharded")
+        return text.count("onnx.PagedAttentionParts "), text.count("onnx.PagedAttention ")
+
+    def test_parts_are_as_many_as_fit(self):
+        """Four ranks hold the same keys, and a page of 6 places has two parts: of two ranks each, and one warning."""
+        self.use(1)
+        artifact, explained = self.folder / "parts.shard", self.folder / "explained.json"
+        done = program("shardc", self.file, "--tp", 4, "--serve=6", "--dims", "batch=8,past=17", "--explain-json", explained, "-o", artifact)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, "pages of 6 positions, which do not divide into 4 parts")
+        self.assertEqual(re.findall("warning: .*", done.stderr), [
+            "warning: l0.mixed: has pages of 6 positions, which do not divide into 4 parts: 2 ranks hold the same keys and "
+            "values, here and in 1 more; choose --serve=N with a multiple of 4"])  # fmt: skip
+        ranks = json.loads(explained.read_text())["ranks"]
+        self.assertEqual(ranks[0]["kv_bytes"], 8 * 18 * SIZE * 4 * 4 // 2)
+        found, lengths = self.run_rows(artifact)
+        self.assert_same_numbers(found, self.expected(lengths))
+
+    def test_parts_are_those_that_a_plan_uses(self):
+        """Keys that no plan gives to ranks of their own are seen whole; a plan keeps how many parts there are."""
+        self.use(1)
+        tp = ["--tp", 2, f"--serve={PAGE}"]
+        self.assertEqual(self.attentions(*tp), (2, 0))
+        saved = self.folder / "saved.json"
+        self.assertEqual(self.attentions(*tp, "--pin", "l0.mixed=[{}, {}, {}, {}]", "--save-plan", saved), (1, 1))
+        self.assertEqual(self.attentions("--load-plan", saved, f"--serve={PAGE}"), (1, 1))
+        self.run_ok("shardc", self.file, "--load-plan", saved, f"--serve={PAGE}", "-o", self.folder / "loaded.shard")
+        found, lengths = self.run_rows(self.folder / "loaded.shard")
+        self.assert_same_numbers(found, self.expected(lengths))
+
+    def test_ranks_of_experts_have_parts_whose_batch_is_known(self):
+        """--ep-mode auto stays tensor, whatever is said of requests."""
+        self.use(1)
+        for dims in ([], ["--plan-dims", "batch=8,past=15"]):
+            self.assertEqual(self.attentions("--ep", 2, "--tp", 2, f"--serve={PAGE}", *dims), (2, 0))
+            self.check_parts(1, "--ep", 2, "--tp", 2, *dims)
 
     @unittest.skipUnless(PLUGIN.exists(), "the CUDA plugin was not built")
     def test_parts_of_the_keys_on_a_simulated_cuda(self):

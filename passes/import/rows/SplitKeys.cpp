@@ -1,8 +1,8 @@
 //===- SplitKeys.cpp - Parts of the keys for ranks with the same heads ----===//
 
-#include "dialects/onnx/ops/Pages.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/Passes.h"
+#include "passes/import/rows/KeyParts.h"
 
 #include <numeric>
 
@@ -21,27 +21,9 @@ namespace {
 class KeySplitter {
 public:
   explicit KeySplitter(PagedAttentionOp op)
-      : op(op), query(dist::getDims(op.getQuery().getType())),
-        keys(dist::getDims(op.getKeys().getType())) {}
-
-  /// How many ranks of these would hold the same keys. One where they would
-  /// rather have no query head at all.
-  int64_t numCopies(int64_t ways) {
-    const auto heads = keys[1].asConstant(), all = query[1].asConstant();
-    if (!heads || !all)
-      return 1;
-    const int64_t copies = ways / std::gcd(ways, *heads);
-    return *heads < ways && *all / *heads >= copies ? copies : 1;
-  }
+      : op(op), query(dist::getDims(op.getQuery().getType())) {}
 
   void split(int64_t parts) {
-    if (!keys[2].exactDiv(parts)) {
-      op.emitWarning("has pages of ")
-          << keys[2].str() << " positions, which do not divide into " << parts
-          << " parts: " << parts << " ranks hold the same keys and values; "
-          << "choose --serve=N with a multiple of " << parts;
-      return;
-    }
     OpBuilder builder(op);
     SmallVector<Value, 10> operands(op->getOperands());
     Value sinks;
@@ -92,23 +74,100 @@ private:
   }
 
   PagedAttentionOp op;
-  const SmallVector<DimExpr, 4> query, keys;
-};
-
-struct SplitKeys : impl::SplitKeysBase<SplitKeys> {
-  using SplitKeysBase::SplitKeysBase;
-
-  void runOnOperation() override {
-    SmallVector<PagedAttentionOp> all;
-    getOperation().walk([&](PagedAttentionOp op) { all.push_back(op); });
-    for (PagedAttentionOp op : all) {
-      KeySplitter splitter(op);
-      const int64_t parts = contextWays * splitter.numCopies(headWays);
-      if (parts > 1)
-        splitter.split(parts);
-    }
-  }
+  const SmallVector<DimExpr, 4> query;
 };
 
 } // namespace
+
+/// How many ranks of these would hold the same keys. One where they would rather
+/// have no query head at all.
+static int64_t copiesOfHeads(PagedAttentionOp op, int64_t ways) {
+  const auto heads = dist::getDims(op.getKeys().getType())[1].asConstant(),
+             all = dist::getDims(op.getQuery().getType())[1].asConstant();
+  if (!heads || !all)
+    return 1;
+  const int64_t copies = ways / std::gcd(ways, *heads);
+  return *heads < ways && *all / *heads >= copies ? copies : 1;
+}
+
+SmallVector<PagedAttentionOp> pagedAttentions(ModuleOp module) {
+  SmallVector<PagedAttentionOp> all;
+  module.walk([&](PagedAttentionOp op) { all.push_back(op); });
+  return all;
+}
+
+SmallVector<int64_t> copiesOfKeys(ArrayRef<PagedAttentionOp> attentions,
+                                  int64_t headWays, int64_t contextWays) {
+  SmallVector<int64_t> copies;
+  for (PagedAttentionOp op : attentions)
+    copies.push_back(contextWays * copiesOfHeads(op, headWays));
+  return copies;
+}
+
+int64_t mostKeyParts(PagedAttentionOp attention, int64_t copies) {
+  const DimExpr places = dist::getDims(attention.getKeys().getType())[2];
+  int64_t parts = copies;
+  while (copies % parts != 0 || !places.exactDiv(parts))
+    --parts;
+  return parts;
+}
+
+void splitKeys(ArrayRef<PagedAttentionOp> attentions, ArrayRef<int64_t> parts) {
+  for (auto [op, count] : llvm::zip(attentions, parts))
+    if (count > 1)
+      KeySplitter(op).split(count);
+}
+
+void warnAboutCopies(ArrayRef<PagedAttentionOp> attentions,
+                     ArrayRef<int64_t> copies) {
+  size_t first = attentions.size(), others = 0;
+  for (size_t i = attentions.size(); i-- > 0;)
+    if (mostKeyParts(attentions[i], copies[i]) < copies[i]) {
+      others += first < attentions.size();
+      first = i;
+    }
+  if (first == attentions.size())
+    return;
+  PagedAttentionOp op = attentions[first];
+  const int64_t count = copies[first], parts = mostKeyParts(op, count);
+  InFlightDiagnostic warning = op.emitWarning("has pages of ");
+  warning << dist::getDims(op.getKeys().getType())[2].str()
+          << " positions, which do not divide into " << count
+          << " parts: " << count / parts
+          << " ranks hold the same keys and values";
+  if (others > 0)
+    warning << ", here and in " << others << " more";
+  warning << "; choose --serve=N with a multiple of " << count;
+}
+
+namespace {
+
+struct SplitKeys : impl::SplitKeysBase<SplitKeys> {
+  using SplitKeysBase::SplitKeysBase;
+  SplitKeys(SplitKeysOptions options, FitKeyParts fit)
+      : SplitKeysBase(std::move(options)), fit(std::move(fit)) {}
+
+  void runOnOperation() override {
+    const SmallVector<PagedAttentionOp> all = pagedAttentions(getOperation());
+    const SmallVector<int64_t> copies =
+        copiesOfKeys(all, headWays, contextWays);
+    SmallVector<int64_t> parts;
+    for (auto [op, count] : llvm::zip(all, copies))
+      parts.push_back(mostKeyParts(op, count));
+    warnAboutCopies(all, copies);
+    if (fit && llvm::any_of(parts, [](int64_t count) { return count > 1; }))
+      parts = fit(getOperation(), parts);
+    splitKeys(all, parts);
+  }
+
+  FitKeyParts fit;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createSplitKeys(SplitKeysOptions options,
+                                      FitKeyParts fit) {
+  return std::make_unique<SplitKeys>(std::move(options), std::move(fit));
+}
+
 } // namespace shardc::import

@@ -102,8 +102,20 @@ TEST_F(KeyParts, AreOfAContextAloneBesideTooManyGroups) {
   EXPECT_EQ(operand(kAttention, 0), R"([{}, (2:"tp"=2, 4:"tp":(2)8), {}, {}])");
 }
 
-TEST_F(KeyParts, AreAsManyAsRanks) {
+/// Each part is that of two ranks, which have queries of their own.
+TEST_F(KeyParts, AreFewerThanRanks) {
   splitHeads(major, AxisRef{"tp", 2, 4});
+  plan::splitKeyParts(graph(), plan, {});
+  const std::string pool = R"([{}, {"tp"=2}, (2:"tp":(4)2, 8), {}])";
+  EXPECT_EQ(operand(kWrite, 0), pool);
+  EXPECT_EQ(operand(kAttention, 0), R"([{}, (2:"tp"=2, 4:"tp":(2)2), {}, {}])");
+  EXPECT_EQ(operand(kAttention, 1), pool);
+  EXPECT_EQ(plan::resultSharding(graph(), plan, kAttention, 0).str(),
+            R"([{"tp":(4)2}, (2:"tp"=2, 4:"tp":(2)2), {}, {}])");
+}
+
+TEST_F(KeyParts, AreNotOfWaysThatTheyDoNotDivideInto) {
+  splitHeads(major, AxisRef{"tp", 2, 3});
   const std::string before = operand(kAttention, 1);
   plan::splitKeyParts(graph(), plan, {});
   EXPECT_EQ(operand(kAttention, 1), before);

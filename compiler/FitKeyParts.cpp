@@ -1,0 +1,126 @@
+//===- FitKeyParts.cpp - As many parts of the keys as a plan can use ------===//
+
+#include "compiler/FitKeyParts.h"
+
+#include "compiler/RequestSizes.h"
+#include "dialects/dist/Dist.h"
+#include "dialects/dist/NodeName.h"
+#include "dialects/dist/algebra/StorageAxis.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+
+using namespace mlir;
+using Json = nlohmann::json;
+
+namespace shardc {
+
+/// Where the keys of an attention have their parts in a plan (plan/PlanFile.h).
+static bool isOfParts(const Json &split) {
+  return split.value("of", "") == "operand 1" && split.value("dim", 0) == 2 &&
+         split.value("factor", 0) == 0;
+}
+
+/// By node, the parts of the keys that a plan has split.
+static std::map<std::string, int64_t> partsOfPlan(StringRef text) {
+  std::map<std::string, int64_t> parts;
+  const Json plan = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json programs = plan.value("programs", Json::object());
+  for (const auto &[name, ops] : programs.items())
+    for (const Json &op : ops) {
+      const Json splits = op.value("splits", Json::array());
+      for (const Json &split : splits) {
+        int64_t size = 0;
+        if (op.value("op", "") == "PagedAttentionParts" && isOfParts(split) &&
+            !StringRef(split.value("size", "")).getAsInteger(10, size))
+          parts[op.value("node", "")] = size;
+      }
+    }
+  return parts;
+}
+
+/// Of a plan that is there. What it says has been checked, but for its sizes.
+static SmallVector<int64_t> partsOfPlan(StringRef plan, ModuleOp module,
+                                        ArrayRef<int64_t> most) {
+  const std::map<std::string, int64_t> known = partsOfPlan(plan);
+  SmallVector<int64_t> parts;
+  for (auto [op, count] : llvm::zip(import::pagedAttentions(module), most)) {
+    const auto found = known.find(nodeName(op.getOperation()).str());
+    const int64_t wanted = found == known.end() ? 1 : found->second;
+    parts.push_back(wanted >= 1 && count % wanted == 0 ? wanted : count);
+  }
+  return parts;
+}
+
+/// How many ways the parts of each attention have, where there are several.
+static SmallVector<int64_t> usedParts(ModuleOp sharded,
+                                      ArrayRef<int64_t> most) {
+  SmallVector<int64_t> split;
+  sharded.walk([&](onnx::PagedAttentionPartsOp op) {
+    split.push_back(dist::numWays(
+        dist::getSharding(op.getResult().getType()).dims.front().axes()));
+  });
+  SmallVector<int64_t> used(most);
+  auto next = split.begin();
+  for (int64_t &parts : used)
+    if (parts > 1 && next != split.end())
+      parts = *next++;
+  return used;
+}
+
+/// Those that are used of so many; all where the program cannot be planned, which
+/// is said when it is.
+static SmallVector<int64_t> tryParts(ModuleOp module, ArrayRef<int64_t> parts,
+                                     const PipelineOptions &options) {
+  OwningOpRef<ModuleOp> trial(module.clone());
+  import::splitKeys(import::pagedAttentions(*trial), parts);
+  OpBuilder builder(trial->getBodyRegion());
+  dist::MeshOp::create(builder, trial->getLoc(), "mesh",
+                       dist::MeshAttr::get(module.getContext(), options.mesh));
+  PassManager passes(module.getContext());
+  passes.enableVerifier(false);
+  passes.addPass(createShardings(options));
+  ScopedDiagnosticHandler silent(module.getContext(),
+                                 [](Diagnostic &) { return success(); });
+  return succeeded(passes.run(*trial)) ? usedParts(*trial, parts)
+                                       : SmallVector<int64_t>(parts);
+}
+
+import::FitKeyParts fitKeyParts(const PipelineOptions &options) {
+  return [options](ModuleOp module, ArrayRef<int64_t> most) {
+    if (!options.plan.empty())
+      return partsOfPlan(options.plan, module, most);
+    PipelineOptions planning = options;
+    planning.keepsPlan = false;
+    llvm::StringMap<int64_t> sizes;
+    if (resolveSizes(module, options.planDims, sizes).empty())
+      planning.planSizes = sizeTexts(sizes);
+    // With fewer parts another plan may be better; there are fewer each time.
+    SmallVector<int64_t> parts(most);
+    while (true) {
+      SmallVector<int64_t> used = tryParts(module, parts, planning);
+      if (used == parts)
+        return used;
+      parts = std::move(used);
+    }
+  };
+}
+
+import::SplitKeysOptions keyRanks(const dist::Mesh &mesh,
+                                  StringRef expertMode) {
+  import::SplitKeysOptions ranks;
+  const dist::Mesh stage = dist::stageMesh(mesh);
+  for (const dist::Axis &axis : stage.axes)
+    if (axis.name == dist::kContextAxis)
+      ranks.contextWays *= axis.size;
+    else if (axis.name != dist::kStorageAxis &&
+             (axis.name != dist::kExpertAxis || expertMode != "batch"))
+      ranks.headWays *= axis.size;
+  return ranks;
+}
+
+} // namespace shardc
