@@ -15,12 +15,23 @@ using namespace mlir;
 
 namespace shardc {
 
+plan::RowSizes rowSizes(int64_t page) {
+  using onnx::RowSymbols;
+  auto name = [](dist::DimExpr symbol) { return symbol.asSymbol()->str(); };
+  return {page,
+          name(RowSymbols::tokens()),
+          name(RowSymbols::wanted()),
+          name(RowSymbols::rows()),
+          name(RowSymbols::pagesOfRow()),
+          name(RowSymbols::pages()),
+          name(RowSymbols::copies())};
+}
+
 /// A step that does what requests of these sizes would; sizes that are given by
 /// their own names stay. "" or what is wrong.
 static std::string resolveStep(int64_t page,
                                const llvm::StringMap<int64_t> &given,
                                llvm::StringMap<int64_t> &resolved) {
-  using onnx::RowSymbols;
   constexpr int64_t kMost = int64_t(1) << 30;
   llvm::StringMap<int64_t> request = {{"batch", 1}, {"seq", 1}, {"past", 0}};
   bool isRequest = false;
@@ -31,20 +42,13 @@ static std::string resolveStep(int64_t page,
     }
   if (!isRequest)
     return "";
-  const int64_t batch = request["batch"], seq = request["seq"];
-  const int64_t past = request["past"];
   for (const auto &entry : request)
     if (entry.getValue() < 0 || entry.getValue() > kMost)
       return entry.getKey().str() + ": " + std::to_string(entry.getValue()) +
              ", expected 0 to " + std::to_string(kMost);
-  const int64_t pages = (past + seq + page - 1) / page;
-  for (auto [symbol, size] : {std::pair(RowSymbols::tokens(), batch * seq),
-                              {RowSymbols::wanted(), batch},
-                              {RowSymbols::rows(), batch},
-                              {RowSymbols::pagesOfRow(), pages},
-                              {RowSymbols::pages(), batch * pages},
-                              {RowSymbols::copies(), int64_t(0)}})
-    resolved.try_emplace(*symbol.asSymbol(), size);
+  for (const auto &entry :
+       rowSizes(page).of(request["batch"], request["seq"], request["past"]))
+    resolved.try_emplace(entry.getKey(), entry.getValue());
   return "";
 }
 

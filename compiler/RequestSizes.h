@@ -12,10 +12,15 @@
 #ifndef SHARDC_COMPILER_REQUESTSIZES_H
 #define SHARDC_COMPILER_REQUESTSIZES_H
 
+#include "passes/plan/degrees/Workload.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace shardc {
+
+/// The symbols of a step of rows with pages of so many positions.
+plan::RowSizes rowSizes(int64_t page);
 
 /// Requests of some sizes, and how many there are of them beside others.
 struct RequestKind {

@@ -2,6 +2,7 @@
 
 #include "compiler/plan/ModelWorkload.h"
 
+#include "compiler/FitKeyParts.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/Profiles.h"
@@ -115,8 +116,10 @@ private:
 
 } // namespace
 
-const plan::Program *ModelWorkload::add(func::FuncOp function) {
+const plan::Program *ModelWorkload::add(func::FuncOp function,
+                                        OwningOpRef<ModuleOp> module) {
   Owned &own = *owned.emplace_back(std::make_unique<Owned>());
+  own.module = std::move(module);
   const shard::EqualLayers layers(function);
   own.source =
       std::make_unique<shard::FunctionGraph>(function, nominal, &layers);
@@ -129,6 +132,33 @@ const plan::Program *ModelWorkload::add(func::FuncOp function) {
   own.program.ops = finder.run(function);
   own.program.numLayers = finder.numLayers;
   return &own.program;
+}
+
+const plan::Program &ModelWorkload::programFor(ModuleOp imported,
+                                               const plan::Degrees &degrees) {
+  const import::SplitKeysOptions ranks =
+      keyRanks(degrees.mesh(), plan::stringify(degrees.expertMode));
+  const plan::Program *&ofRanks = byRanks[{ranks.headWays, ranks.contextWays}];
+  if (ofRanks)
+    return *ofRanks;
+  const auto attentions = import::pagedAttentions(imported);
+  std::vector<int64_t> parts;
+  for (auto [op, copies] :
+       llvm::zip(attentions, import::copiesOfKeys(attentions, ranks.headWays,
+                                                  ranks.contextWays)))
+    parts.push_back(import::mostKeyParts(op, copies));
+  const plan::Program *&known = byParts[parts];
+  if (!known) {
+    OwningOpRef<ModuleOp> module(imported.clone());
+    import::splitKeys(import::pagedAttentions(*module), parts);
+    func::FuncOp function = onnx::requestFunctions(*module).prompt;
+    // What there is to say of its ops was said of the whole.
+    ScopedDiagnosticHandler silent(imported.getContext(),
+                                   [](Diagnostic &) { return success(); });
+    known = add(function, std::move(module));
+  }
+  ofRanks = known;
+  return *known;
 }
 
 ModelWorkload::ModelWorkload(ModuleOp imported,
@@ -150,11 +180,41 @@ ModelWorkload::ModelWorkload(ModuleOp imported,
           .why.empty();
   if (hasCaches)
     model.step.emplace().program = step ? add(step) : model.prompt.program;
+  if (const int64_t page = onnx::FunctionInfo(prompt).page(); page > 0) {
+    model.rows = rowSizes(page);
+    model.programFor = [this, imported](const plan::Degrees &degrees)
+        -> const plan::Program & { return programFor(imported, degrees); };
+    byParts[std::vector<int64_t>(import::pagedAttentions(imported).size(), 1)] =
+        model.prompt.program;
+  }
   for (const RequestKind &kind : kinds) {
     made.push_back(model);
     made.back().weight = kind.weight;
-    chooseSizes(imported, kind.sizes, made.back());
+    if (model.rows)
+      chooseRows(kind.sizes, made.back());
+    else
+      chooseSizes(imported, kind.sizes, made.back());
   }
+}
+
+void ModelWorkload::chooseRows(const llvm::StringMap<int64_t> &given,
+                               plan::Workload &kind) {
+  auto sizeOf = [&](StringRef name, int64_t otherwise) {
+    const auto known = given.find(name);
+    return dims.back()[name.str()] =
+               known == given.end() ? otherwise : known->second;
+  };
+  dims.emplace_back();
+  kind.batchSymbol = kind.rows->rows;
+  kind.batch = sizeOf("batch", 1);
+  kind.promptLength = kind.prompt.length = sizeOf("seq", kPositions);
+  const int64_t past = sizeOf("past", kind.promptLength);
+  kind.prompt.sizes = plan::Sizes(given);
+  if (!kind.step)
+    return;
+  kind.hasSteps = past > 0;
+  kind.step->past = past;
+  kind.step->sizes = plan::Sizes(given);
 }
 
 void ModelWorkload::chooseSizes(ModuleOp imported,

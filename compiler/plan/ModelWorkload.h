@@ -12,11 +12,15 @@
 namespace shardc {
 
 /// A module of phase imported, with a function for steps of decoding where its
-/// caches allow one. Owns what the workloads point to.
+/// caches allow one, or with one for steps of rows, whose keys have no parts yet: of
+/// that one there is a program for each number of parts that degrees ask for. Owns
+/// what the workloads point to.
 class ModelWorkload {
 public:
-  /// At least one kind, with sizes by the model's symbols.
+  /// At least one kind, with sizes by the model's symbols; of steps of rows "batch",
+  /// "seq" and "past" are among them. The module outlives the object.
   ModelWorkload(mlir::ModuleOp imported, llvm::ArrayRef<RequestKind> kinds);
+  ModelWorkload(const ModelWorkload &) = delete;
 
   /// By kind.
   llvm::ArrayRef<plan::Workload> workloads() const { return made; }
@@ -27,15 +31,25 @@ public:
 
 private:
   struct Owned {
+    mlir::OwningOpRef<mlir::ModuleOp> module; ///< null of the given one
     std::unique_ptr<shard::FunctionGraph> source;
     plan::Program program;
   };
-  const plan::Program *add(mlir::func::FuncOp function);
+  const plan::Program *add(mlir::func::FuncOp function,
+                           mlir::OwningOpRef<mlir::ModuleOp> module = {});
   void chooseSizes(mlir::ModuleOp imported,
                    const llvm::StringMap<int64_t> &given, plan::Workload &kind);
+  void chooseRows(const llvm::StringMap<int64_t> &given, plan::Workload &kind);
+  /// Of a step of rows.
+  const plan::Program &programFor(mlir::ModuleOp imported,
+                                  const plan::Degrees &degrees);
 
   std::vector<plan::Workload> made;
   std::vector<std::unique_ptr<Owned>> owned;
+  /// By how many parts the keys of each attention have, and by ranks that share out
+  /// heads and positions.
+  std::map<std::vector<int64_t>, const plan::Program *> byParts;
+  std::map<std::pair<int64_t, int64_t>, const plan::Program *> byRanks;
 };
 
 } // namespace shardc

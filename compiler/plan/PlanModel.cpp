@@ -26,14 +26,16 @@ namespace shardc {
 namespace {
 
 /// Phase imported; nothing where the model cannot be, which `errors` then says.
-OwningOpRef<ModuleOp> import(MLIRContext &context, const std::string &model) {
-  OwningOpRef<ModuleOp> module = importer::importOnnx(context, model);
+OwningOpRef<ModuleOp> import(MLIRContext &context, const PlanRequest &request) {
+  OwningOpRef<ModuleOp> module = importer::importOnnx(context, request.model);
   if (!module)
     return {};
   PassManager passes(&context);
   passes.enableVerifier(false); // verify-phase follows
   PipelineOptions options;
   options.splitsSteps = true;
+  options.page = request.page;
+  options.kvType = request.kvType;
   buildPhase(passes, "imported", options);
   if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
     return {};
@@ -102,7 +104,7 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
   MLIRContext context(MLIRContext::Threading::DISABLED);
   prepareContext(context);
   DiagnosticPrinter printer(context, errors);
-  OwningOpRef<ModuleOp> module = import(context, request.model);
+  OwningOpRef<ModuleOp> module = import(context, request);
   if (!module)
     return ExitCode::Model;
   std::vector<RequestKind> kinds;
@@ -114,6 +116,9 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
       errors << "error: " << request.kindsFlag << " " << problem << "\n";
       return ExitCode::Flags;
     }
+    if (request.page > 0) // of which prompts and steps are made
+      for (const auto &size : given.sizes)
+        kinds.back().sizes[size.getKey()] = size.getValue();
   }
   const ModelWorkload model(*module, kinds);
   answer.dims = model.dims;

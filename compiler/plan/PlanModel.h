@@ -24,6 +24,9 @@ struct PlanRequest {
   const char *kindsFlag = "--dims"; ///< that they were said by
   plan::Goal goal = plan::Goal::Throughput;
   plan::FixedDegrees fixed;
+  /// Positions of a page and type of keys, of steps of rows; 0 for requests.
+  int64_t page = 0;
+  std::string kvType = {};
   bool overlaps = true; ///< collectives beside products, as --overlap has it
   /// Steps of training are predicted in place of requests.
   std::optional<plan::TrainingOptions> training = std::nullopt;

@@ -28,10 +28,10 @@ static std::string format(const char *pattern, double number) {
   return text;
 }
 
-/// Of the kind of requests that they are chosen for.
-static std::string planDimsOf(const PlanAnswer &answer) {
+static std::string planDimsText(const PlanRequest &request,
+                                const PlanAnswer &answer) {
   std::string text;
-  for (const auto &[name, size] : answer.dims[answer.typicalKind])
+  for (const auto &[name, size] : planDimsOf(request, answer))
     text += (text.empty() ? "" : ",") + name + "=" + std::to_string(size);
   return text;
 }
@@ -52,7 +52,17 @@ static std::string shellWord(const std::string &text) {
 static std::string flagsForSizes(const PlanRequest &request,
                                  const PlanAnswer &answer) {
   return "--topology " + shellWord(request.topology) + " --plan-dims " +
-         shellWord(planDimsOf(answer));
+         shellWord(planDimsText(request, answer));
+}
+
+/// What makes steps of rows of the model, before the degrees.
+static std::string flagsOfRows(const PlanRequest &request) {
+  if (request.page == 0)
+    return "";
+  return (request.page == 64
+              ? std::string("--serve ")
+              : "--serve=" + std::to_string(request.page) + " ") +
+         (request.kvType.empty() ? "" : "--kv-type " + request.kvType + " ");
 }
 
 static std::string reasonOf(const plan::Candidate &candidate) {
@@ -60,7 +70,8 @@ static std::string reasonOf(const plan::Candidate &candidate) {
 }
 
 /// The cells of a candidate, as the header names them.
-static std::vector<std::string> cellsOf(const plan::Candidate &candidate) {
+static std::vector<std::string> cellsOf(const PlanRequest &request,
+                                        const plan::Candidate &candidate) {
   const plan::Prediction &p = candidate.prediction;
   const plan::RunPrediction &run = p.main();
   if (p.training)
@@ -71,7 +82,7 @@ static std::vector<std::string> cellsOf(const plan::Candidate &candidate) {
             percent(run.busy.communication, run.total),
             percent(run.bubble, run.total),
             candidate.reason};
-  return {candidate.degrees.flags(),
+  return {flagsOfRows(request) + candidate.degrees.flags(),
           format("%.1f", p.memory.total() / 1e9),
           format("%.1f", p.prompt.total * 1e3),
           p.step ? format("%.2f", p.step->total * 1e3) : "-",
@@ -99,7 +110,7 @@ void printPlanTable(const PlanRequest &request, const PlanAnswer &answer,
                      "comm.", "bubble",  "why"};
   for (const plan::Candidate &candidate : answer.candidates)
     if (lines.size() <= kLines)
-      lines.push_back(cellsOf(candidate));
+      lines.push_back(cellsOf(request, candidate));
   std::vector<size_t> widths(lines.front().size(), 0);
   for (const auto &line : lines)
     for (size_t i = 0; i < line.size(); ++i)
@@ -180,24 +191,25 @@ Json jsonOf(const PlanRequest &request, const PlanAnswer &answer,
   for (const dist::Axis &axis : llvm::reverse(mesh.axes))
     if (axis.size > 1)
       order.push_back(axis.name);
-  Json json = {{"mesh",
-                {{"dp", d.dp},
-                 {"pp", d.pp},
-                 {"cp", d.cp},
-                 {"ep", d.ep},
-                 {"tp", d.tp},
-                 {"fsdp", d.fsdp}}},
-               {"rank_order", std::move(order)},
-               {"sp", d.sequenceParallel},
-               {"micro_batches", d.microBatches},
-               {"flags", d.flags() + (candidate.forSizes
-                                          ? " " + flagsForSizes(request, answer)
-                                          : "")},
-               {"fits", candidate.prediction.fits()},
-               {"memory", memoryOf(candidate.prediction)},
-               {"seconds", secondsOf(candidate.prediction)},
-               {"tokens_per_second", candidate.prediction.tokensPerSecond},
-               {"reason", candidate.reason}};
+  Json json = {
+      {"mesh",
+       {{"dp", d.dp},
+        {"pp", d.pp},
+        {"cp", d.cp},
+        {"ep", d.ep},
+        {"tp", d.tp},
+        {"fsdp", d.fsdp}}},
+      {"rank_order", std::move(order)},
+      {"sp", d.sequenceParallel},
+      {"micro_batches", d.microBatches},
+      {"flags",
+       flagsOfRows(request) + d.flags() +
+           (candidate.forSizes ? " " + flagsForSizes(request, answer) : "")},
+      {"fits", candidate.prediction.fits()},
+      {"memory", memoryOf(candidate.prediction)},
+      {"seconds", secondsOf(candidate.prediction)},
+      {"tokens_per_second", candidate.prediction.tokensPerSecond},
+      {"reason", candidate.reason}};
   if (candidate.forSizes && !candidate.forSizes->splits.factors.empty()) {
     const plan::ChosenSplits &splits = candidate.forSizes->splits;
     json["splits"] = {{"share", splits.share},
@@ -208,6 +220,14 @@ Json jsonOf(const PlanRequest &request, const PlanAnswer &answer,
   for (const auto &[axis, shares] : d.shares)
     json["shares"][axis] = shares;
   return json;
+}
+
+std::map<std::string, int64_t> planDimsOf(const PlanRequest &request,
+                                          const PlanAnswer &answer) {
+  std::map<std::string, int64_t> dims = answer.dims[answer.typicalKind];
+  if (request.page > 0 && dims["past"] > 0)
+    dims.erase("seq");
+  return dims;
 }
 
 const char *goalName(plan::Goal goal) {
@@ -221,6 +241,8 @@ void printPlanJson(const PlanRequest &request, const PlanAnswer &answer,
       {"model", request.model},         {"topology", request.topology},
       {"goal", goalName(request.goal)}, {"dims", answer.dims.front()},
       {"candidates", Json::array()},    {"seconds_to_plan", answer.seconds}};
+  if (request.page > 0)
+    json["serve"] = {{"page", request.page}, {"kv_type", request.kvType}};
   if (!answer.remedy.empty())
     json["remedy"] = answer.remedy;
   if (request.kinds.size() > 1)

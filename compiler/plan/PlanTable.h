@@ -19,6 +19,11 @@ void printPlanJson(const PlanRequest &request, const PlanAnswer &answer,
 nlohmann::json jsonOf(const PlanRequest &request, const PlanAnswer &answer,
                       const plan::Candidate &candidate);
 
+/// The sizes of --plan-dims that choices of a compile are for, as they were for the
+/// prediction. A step of rows behind some positions has one of each.
+std::map<std::string, int64_t> planDimsOf(const PlanRequest &request,
+                                          const PlanAnswer &answer);
+
 const char *goalName(plan::Goal goal);
 
 } // namespace shardc

@@ -48,6 +48,8 @@ inline constexpr unsigned kNoValue = ~0u;
 struct GraphOp {
   OpKind kind = OpKind::Other;
   bool isCausal = false; ///< of an attention
+  /// Of an attention: keys are in pages, of which operand 3 has those of each row.
+  bool isPaged = false;
   onnx::PartialRule partialRule = onnx::PartialRule::None;
   dist::DimExpr work = 0; ///< multiply-adds
   /// Ops that it stands for: of equal layers some are enough to plan by.

@@ -89,6 +89,11 @@ void FunctionGraph::addOp(onnx::OnnxOp op, const EqualLayers *layers) {
   }
   if (auto attention = dyn_cast<onnx::AttentionOp>(op.getOperation()))
     added.isCausal = attention.getIsCausal();
+  if (auto attention = dyn_cast<onnx::PagedAttentionOp>(op.getOperation()))
+    added.isCausal = attention.getIsCausal() != 0;
+  if (auto parts = dyn_cast<onnx::PagedAttentionPartsOp>(op.getOperation()))
+    added.isCausal = parts.getIsCausal() != 0;
+  added.isPaged = isa<onnx::PagedAttentionOp, onnx::PagedAttentionPartsOp>(op);
   added.partialRule = op.partialRule();
   added.work = op.multiplyAdds();
   for (Value operand : op->getOperands())

@@ -4,6 +4,7 @@
 
 #include "dialects/onnx/Profiles.h"
 #include "dialects/onnx/RequestSymbols.h"
+#include "dialects/onnx/RowSymbols.h"
 #include "dialects/onnx/ops/Source.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -25,6 +26,12 @@ SizedPrograms::SizedPrograms(ModuleOp imported,
   llvm::StringMap<int64_t> part = typical;
   if (auto batch = part.find(symbols.batch); batch != part.end())
     batch->second = llvm::divideCeil(batch->second, batchParts);
+  // Of a step of rows each replica has some of them.
+  using onnx::RowSymbols;
+  for (dist::DimExpr size : {RowSymbols::tokens(), RowSymbols::wanted(),
+                             RowSymbols::rows(), RowSymbols::pages()})
+    if (auto known = part.find(*size.asSymbol()); known != part.end())
+      known->second = llvm::divideCeil(known->second, batchParts);
   onnx::RequestSizes sizes = onnx::requestSizes(symbols, part);
   const onnx::RequestFunctions functions = onnx::requestFunctions(imported);
   if (sizes.hasSteps)

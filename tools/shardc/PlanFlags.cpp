@@ -214,7 +214,7 @@ static void addPlan(CLI::App &app, Flags &flags) {
       "degrees and a search");
 }
 
-static void addImport(CLI::App &app, Flags &flags) {
+void addServing(CLI::App &app, Flags &flags) {
   const ReadBy reader(app, Reader::Import);
   CLI::Option *serve =
       app.add_flag("--serve{64}", flags.page,
@@ -227,6 +227,11 @@ static void addImport(CLI::App &app, Flags &flags) {
                  "for each head of each position: int8, or f8 (e4m3)")
       ->check(CLI::IsMember({"int8", "f8"}))
       ->needs(serve);
+}
+
+static void addImport(CLI::App &app, Flags &flags) {
+  addServing(app, flags);
+  const ReadBy reader(app, Reader::Import);
   app.add_flag("--no-recovery", flags.noRecovery,
                "Keep norms, attention and the like as the exporter spelled "
                "them, to compare");
@@ -336,7 +341,8 @@ void addTraining(CLI::App &app, TrainingFlags &flags) {
       "on (default): sums of gradients over replicas run beside the last "
       "backward pass; off: behind it")
       ->check(CLI::IsMember({"on", "off"}));
-  for (const char *flag : {"--report", "--mix", "--shares", "--micro-batches"})
+  for (const char *flag :
+       {"--report", "--mix", "--shares", "--micro-batches", "--serve"})
     training->excludes(app.get_option(flag));
 }
 

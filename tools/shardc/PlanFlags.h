@@ -21,6 +21,8 @@ struct DimTexts {
   std::vector<std::string> mix;
 };
 
+/// --serve and --kv-type.
+void addServing(CLI::App &app, Flags &flags);
 /// --tp and the like.
 void addDegrees(CLI::App &app, Flags &flags);
 /// All that makes the plan.

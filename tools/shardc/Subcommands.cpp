@@ -57,6 +57,7 @@ static CLI::App *addPlan(CLI::App &app, Flags &flags, DimTexts &dims) {
                    "The requests: batch=32,seq=1024,past=8192 are prompts of "
                    "1024 positions, and steps behind 8192");
   addPlanning(*plan, flags, dims);
+  addServing(*plan, flags);
   addDegrees(*plan, flags);
   plan->add_option("--sp", flags.fixedSequence,
                    "on or off: with or without sequence parallelism (default: "

@@ -168,6 +168,8 @@ static PlanRequest planRequest(const Flags &flags) {
   else
     request.kindsFlag = "--mix";
   request.goal = *plan::symbolizeGoal(flags.goal);
+  request.page = flags.page;
+  request.kvType = flags.kvType;
   request.overlaps = flags.overlap != "off";
   if (auto mode = plan::symbolizeContextMode(flags.fixedContext))
     request.fixed.numbers["cp-mode"] = int64_t(*mode);
@@ -241,7 +243,7 @@ static ExitCode choosePlan(const Flags &flags, CompileOptions &options) {
   const plan::Candidate &best = answer.candidates.front();
   llvm::errs() << "auto: " << best.degrees.flags() << ": " << best.reason
                << "\n";
-  for (const auto &[name, size] : answer.dims[answer.typicalKind])
+  for (const auto &[name, size] : planDimsOf(request, answer))
     options.planDims[name] = size;
   options.mesh = best.degrees.mesh();
   options.givesMesh = true;

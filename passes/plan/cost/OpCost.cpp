@@ -18,7 +18,7 @@ Seconds &Seconds::operator+=(const Seconds &other) {
 namespace {
 
 /// Operands and dims of an attention.
-constexpr unsigned kQuery = 0, kKey = 1, kValue = 2, kRows = 2;
+constexpr unsigned kQuery = 0, kKey = 1, kValue = 2, kPages = 3, kRows = 2;
 
 class OpCost {
 public:
@@ -170,13 +170,18 @@ private:
 
   Seconds attention() const {
     double work = localWork();
-    const double queries = sizes.of(operandOf(kQuery).sizes[kRows]),
-                 keys = sizes.of(operandOf(kKey).sizes[kRows]);
+    double queries = sizes.of(operandOf(kQuery).sizes[kRows]),
+           keys = sizes.of(operandOf(kKey).sizes[kRows]);
+    if (op.isPaged) { // of each row
+      queries /= std::max(1.0, sizes.of(operandOf(kPages).sizes[0]));
+      keys *= sizes.of(operandOf(kPages).sizes[1]);
+    }
     // The last position sees all keys.
     if (op.isCausal && keys > 0 && queries <= keys)
       work *= 1 - (queries - 1) / (2 * keys);
     const double rate = device.attentionMultiplyAdds *
-                        device.rateOf(resultBits()) / device.rateOf(16);
+                        device.rateOf(operandOf(kQuery).bits) /
+                        device.rateOf(16);
     const double compute = work / rate;
     double bytes = elementsOfResult() * double(resultBits()) / 8;
     for (unsigned operand : {kQuery, kKey, kValue})

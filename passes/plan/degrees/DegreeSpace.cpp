@@ -15,8 +15,10 @@ std::vector<int64_t> DegreeSpace::ways(llvm::StringRef axis,
                                  : std::vector<int64_t>{};
   if (axis == dist::kExpertAxis && !kinds.front().hasExperts)
     return {1};
-  // Of training --zero says what replicas share out.
-  if (axis == dist::kStorageAxis && kinds.front().training)
+  // Of training --zero says what replicas share out; all ranks have all rows of a
+  // step.
+  if (axis == dist::kStorageAxis &&
+      (kinds.front().training || kinds.front().rows))
     return {1};
   std::vector<int64_t> ways;
   for (int64_t n = 1; n <= most; ++n)
@@ -90,13 +92,14 @@ std::vector<Degrees> DegreeSpace::variantsOf(const Degrees &degrees) const {
   }
   if (degrees.cp > 1) {
     const auto known = fixed.numbers.find("cp-mode");
-    if (known == fixed.numbers.end())
+    if (known == fixed.numbers.end() && !kinds.front().rows)
       multiply([](Degrees &d) { d.contextMode = ContextMode::Ulysses; });
-    else
+    else if (known != fixed.numbers.end())
       for (Degrees &variant : variants)
         variant.contextMode = ContextMode(known->second);
   }
-  if (degrees.ep > 1)
+  // A step of rows has no batch.
+  if (degrees.ep > 1 && !kinds.front().rows)
     multiply([](Degrees &d) { d.expertMode = ExpertMode::Batch; });
   if (const auto known = fixed.numbers.find("micro-batches");
       known != fixed.numbers.end() && !kinds.front().training) {

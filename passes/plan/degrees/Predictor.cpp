@@ -11,14 +11,6 @@
 
 namespace shardc::plan {
 
-size_t typicalKind(llvm::ArrayRef<Workload> kinds) {
-  return std::max_element(kinds.begin(), kinds.end(),
-                          [](const Workload &a, const Workload &b) {
-                            return a.weight < b.weight;
-                          }) -
-         kinds.begin();
-}
-
 std::string Predictor::whyNot(const Degrees &degrees) const {
   if (workload.training)
     return whyNotTrained(workload, degrees);
@@ -27,7 +19,9 @@ std::string Predictor::whyNot(const Degrees &degrees) const {
   if (degrees.pp > 1 && size_t(degrees.pp) > pieces)
     return "the model can be cut into at most " + text(int64_t(pieces)) +
            " stages";
-  const int64_t parts = degrees.dp * degrees.fsdp * degrees.microBatches;
+  // Ranks of "fsdp" have the same rows of a step.
+  const int64_t parts =
+      degrees.dp * (workload.rows ? 1 : degrees.fsdp * degrees.microBatches);
   if (!workload.batchSymbol.empty() && parts > workload.batch)
     return "a batch of " + text(workload.batch) + " has no " + text(parts) +
            " parts";
@@ -39,13 +33,30 @@ int64_t Predictor::rowsOf(const Degrees &degrees, int64_t microBatches) const {
   return (workload.batch + parts - 1) / parts;
 }
 
+int64_t Predictor::roundsOf(const Request &request,
+                            const Degrees &degrees) const {
+  return workload.rows
+             ? RowSizes::partsOf(rowsOf(degrees, 1), request.length, degrees.pp)
+             : degrees.microBatches;
+}
+
+int64_t Predictor::rowsOf(const Request &request,
+                          const Degrees &degrees) const {
+  return rowsOf(degrees, roundsOf(request, degrees));
+}
+
+const Program &Predictor::programOf(const Request &request,
+                                    const Degrees &degrees) const {
+  return workload.programFor ? workload.programFor(degrees) : *request.program;
+}
+
 /// All that splits of ops and their bytes depend on.
 static std::string keyOf(const Program *program, const Degrees &degrees,
-                         bool isStep, int64_t batch) {
+                         bool isDecode, bool isStep, int64_t batch) {
   Degrees own = degrees;
   own.dp = own.pp = own.microBatches = 1;
   own.order.clear();
-  if (isStep) // not split over the sequence
+  if (isDecode) // not split over the sequence
     own.sequenceParallel = false;
   return std::to_string(reinterpret_cast<uintptr_t>(program)) + " " +
          own.flags() + " " + std::to_string(batch) + (isStep ? " step" : "") +
@@ -64,15 +75,21 @@ static std::string textOf(const dist::Mesh &mesh) {
 static Sizes sizesOf(const Request &request, const Workload &workload,
                      int64_t batch) {
   Sizes sizes = request.sizes;
-  if (!workload.batchSymbol.empty())
+  if (workload.rows)
+    for (const auto &entry :
+         workload.rows->of(batch, request.length, request.past))
+      sizes.set(entry.getKey(), entry.getValue());
+  else if (!workload.batchSymbol.empty())
     sizes.set(workload.batchSymbol, batch);
   return sizes;
 }
 
 Predictor::OpCosts &Predictor::costsOf(const Request &request, bool isStep,
                                        const Degrees &degrees, int64_t batch) {
-  const Program &program = *request.program;
-  std::string key = keyOf(&program, degrees, isStep, batch);
+  const Program &program = programOf(request, degrees);
+  // A step of rows is for any lengths.
+  const bool isDecode = isStep && !workload.rows;
+  std::string key = keyOf(&program, degrees, isDecode, isStep, batch);
   const Used *own = chosenFor(degrees);
   if (own)
     key += " choice " + std::to_string(own->number);
@@ -84,7 +101,7 @@ Predictor::OpCosts &Predictor::costsOf(const Request &request, bool isStep,
       own->choice.splits.apply(*program.graph, program.names, start,
                                [](llvm::StringRef weight) { return weight; });
     found.plan =
-        planByRoles(*program.graph, dist::stageMesh(degrees.mesh()), isStep,
+        planByRoles(*program.graph, dist::stageMesh(degrees.mesh()), isDecode,
                     degrees.expertMode,
                     {degrees.sequenceParallel, degrees.contextMode}, &start);
     const dist::Mesh mesh = neighbourMesh(degrees, machine);
@@ -97,16 +114,20 @@ Predictor::OpCosts &Predictor::costsOf(const Request &request, bool isStep,
 }
 
 ChosenSplits Predictor::chooseSplits(const Degrees &degrees) const {
-  const int64_t rows = rowsOf(degrees, degrees.microBatches);
+  const int64_t rows =
+      rowsOf(degrees, workload.rows ? 1 : degrees.microBatches);
   std::vector<SizedProgram> programs;
-  auto add = [&](const Request &request, bool isStep) {
-    const Program &program = *request.program;
-    programs.push_back({*program.graph, *program.kernels, program.names, isStep,
-                        sizesOf(request, workload, rows)});
+  auto add = [&](const Request &request, bool isDecode) {
+    const Program &program = programOf(request, degrees);
+    programs.push_back({*program.graph, *program.kernels, program.names,
+                        isDecode, sizesOf(request, workload, rows)});
   };
-  if (workload.hasSteps)
+  if (workload.rows)
+    add(workload.main(), false); // one program, for requests of one kind
+  else if (workload.hasSteps)
     add(*workload.step, true);
-  add(workload.prompt, false);
+  if (!workload.rows)
+    add(workload.prompt, false);
   const dist::Mesh mesh = degrees.mesh(), stage = dist::stageMesh(mesh);
   return plan::chooseSplits(programs,
                             {machine,
@@ -128,7 +149,7 @@ const std::vector<Seconds> &Predictor::timesOf(const Request &request,
     key += device.name + " ";
   auto [known, isNew] = costs.seconds.try_emplace(std::move(key));
   if (isNew) {
-    const Program &program = *request.program;
+    const Program &program = programOf(request, degrees);
     known->second = RunCost(*program.graph, *program.kernels, own, mesh,
                             degrees.numRanks() / mesh.numRanks())
                         .run(costs.plan, sizesOf(request, workload, batch));
@@ -173,15 +194,15 @@ const StageDevices &Predictor::devicesOf(const Degrees &degrees) {
 
 std::vector<Piece> Predictor::timedPieces(const Degrees &degrees) {
   const Request &request = workload.main();
+  const Program &program = programOf(request, degrees);
   const size_t kinds = devicesOf(degrees).kinds.size();
-  std::vector<Piece> pieces = request.program->pieces;
+  std::vector<Piece> pieces = program.pieces;
   for (size_t kind = 0; kind < kinds; ++kind) {
     for (Piece &piece : pieces)
       piece.seconds.push_back(0);
-    const std::vector<Seconds> &times =
-        timesOf(request, workload.hasSteps, degrees,
-                rowsOf(degrees, degrees.microBatches), kind);
-    for (const PlacedOp &placed : request.program->ops)
+    const std::vector<Seconds> &times = timesOf(
+        request, workload.hasSteps, degrees, rowsOf(request, degrees), kind);
+    for (const PlacedOp &placed : program.ops)
       if (!placed.pieces.empty())
         pieces[placed.pieces.front()].seconds.back() +=
             times[placed.op].total();
@@ -259,10 +280,10 @@ Predictor::stagesOf(const Program &program, const Degrees &degrees) {
 RunPrediction Predictor::run(const Request &request, bool isStep,
                              const Degrees &degrees,
                              std::vector<StagePrediction> &byStage) {
-  const int64_t rows = rowsOf(degrees, degrees.microBatches);
+  const int64_t rows = rowsOf(request, degrees);
   const OpCosts &ops = costsOf(request, isStep, degrees, rows);
   const dist::Mesh mesh = degrees.mesh();
-  const auto &placed = stagesOf(*request.program, degrees);
+  const auto &placed = stagesOf(programOf(request, degrees), degrees);
   Seconds slowest;
   RunPrediction prediction;
   double transfers = 0;
@@ -281,7 +302,7 @@ RunPrediction Predictor::run(const Request &request, bool isStep,
           sendSeconds(machine, routeOfTransfer(machine, mesh, stage, stage + 1),
                       ops.memory[placed[stage].last].crossing);
   }
-  const auto rounds = double(degrees.microBatches);
+  const auto rounds = double(roundsOf(request, degrees));
   prediction.total += (rounds - 1) * slowest.total() + transfers;
   prediction.busy = slowest * rounds;
   prediction.busy.communication += transfers;
@@ -292,11 +313,11 @@ RunPrediction Predictor::run(const Request &request, bool isStep,
 void Predictor::addMemory(const Request &request, bool isStep,
                           const Degrees &degrees,
                           std::vector<StagePrediction> &byStage) {
-  const OpCosts &part = costsOf(request, isStep, degrees,
-                                rowsOf(degrees, degrees.microBatches)),
+  const OpCosts &part =
+                    costsOf(request, isStep, degrees, rowsOf(request, degrees)),
                 &whole = costsOf(request, isStep, degrees, rowsOf(degrees, 1));
   for (auto [index, stage] :
-       llvm::enumerate(stagesOf(*request.program, degrees))) {
+       llvm::enumerate(stagesOf(programOf(request, degrees), degrees))) {
     MemoryPrediction here;
     for (auto [op, count] : stage.ops) {
       here.weights += whole.memory[op].weights * count;
@@ -330,7 +351,7 @@ void Prediction::setLimits(const Machine &machine) {
 }
 
 Predictor::Detail Predictor::detail(const Degrees &degrees) {
-  const int64_t rows = rowsOf(degrees, degrees.microBatches);
+  const int64_t rows = rowsOf(workload.prompt, degrees);
   return {costsOf(workload.prompt, false, degrees, rows).plan,
           timesOf(workload.prompt, false, degrees, rows)};
 }

@@ -123,6 +123,11 @@ private:
 
   /// Of the batch, what one replica has, or one of its micro-batches.
   int64_t rowsOf(const Degrees &degrees, int64_t microBatches) const;
+  /// In how many parts a request goes through the stages, and the rows of one.
+  int64_t roundsOf(const Request &request, const Degrees &degrees) const;
+  int64_t rowsOf(const Request &request, const Degrees &degrees) const;
+  const Program &programOf(const Request &request,
+                           const Degrees &degrees) const;
   /// Of the ranks that have least room for it.
   void findMemory(const Program &program, const Sizes &sizes,
                   llvm::ArrayRef<RunCost::RankClass> classes,

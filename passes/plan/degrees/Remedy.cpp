@@ -74,7 +74,17 @@ static Shorter halve(llvm::ArrayRef<Workload> kinds, unsigned times) {
     shorter.longest = std::max(shorter.longest, part);
     sizes.set(symbol, std::min(part, known->second));
   };
+  auto halveRows = [&](int64_t &positions) {
+    positions = std::max<int64_t>(positions >> times, 1);
+    shorter.longest = std::max(shorter.longest, positions);
+  };
   for (Workload &kind : shorter.kinds) {
+    if (kind.rows) {
+      halveRows(kind.prompt.length);
+      if (kind.step && kind.step->past > 0)
+        halveRows(kind.step->past);
+      continue;
+    }
     halveSize(kind.prompt.sizes, kind.lengthSymbol);
     if (kind.step)
       halveSize(kind.step->sizes, kind.pastSymbol);

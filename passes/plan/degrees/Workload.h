@@ -4,6 +4,11 @@
 //   prompt   batch = 32, sequence = 1024, past_sequence = 0
 //   step     batch = 32, sequence = 1,    past_sequence = 8192
 //
+// Or, of a model that is served, steps of rows that do what these would:
+//
+//   prompt   rows = 32, tokens = 32 * 1024, pages = 32 * 16     pages of 64 positions
+//   step     rows = 32, tokens = 32,        pages = 32 * 129
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_PLAN_DEGREES_WORKLOAD_H
 #define SHARDC_PASSES_PLAN_DEGREES_WORKLOAD_H
@@ -12,7 +17,9 @@
 #include "passes/plan/PlanFile.h"
 #include "passes/plan/cost/RunMemory.h"
 #include "passes/plan/cost/TrainingCost.h"
+#include "passes/plan/degrees/Degrees.h"
 
+#include <functional>
 #include <optional>
 
 namespace shardc::plan {
@@ -41,6 +48,19 @@ struct Program {
 struct Request {
   const Program *program = nullptr;
   Sizes sizes;
+  int64_t length = 1, past = 0; ///< of each row, in a step of rows
+};
+
+/// Sizes of a step of rows with keys in pages, by the names of its symbols.
+struct RowSizes {
+  int64_t page = 1; ///< positions
+  std::string tokens, wanted, rows, pagesOfRow, pages, copies;
+
+  /// Of one that does `batch` requests for `length` positions behind `past`.
+  llvm::StringMap<int64_t> of(int64_t batch, int64_t length,
+                              int64_t past) const;
+  /// Parts in which a server sends it through so many stages.
+  static int64_t partsOf(int64_t batch, int64_t length, int64_t stages);
 };
 
 struct Workload {
@@ -58,6 +78,11 @@ struct Workload {
   double weight = 1;        ///< beside other kinds of requests
   bool hasExperts = false;
   bool hasMicroBatches = false; ///< the batch can be cut
+  /// Of a model that is served: requests are steps of rows.
+  std::optional<RowSizes> rows;
+  /// The program that is compiled for these degrees, where not all have the same:
+  /// ranks have as many parts of the keys as would else be copies.
+  std::function<const Program &(const Degrees &)> programFor;
   /// Prompts are sequences to train on: a step is all of the batch.
   std::optional<TrainingOptions> training;
 
