@@ -61,6 +61,10 @@ class ServedPlan(EndToEnd):
         self.assertTrue(all(candidate["mesh"]["fsdp"] == 1 for candidate in plan["candidates"]))
         requests = self.plan("--sp", "off")
         self.assertEqual(self.find(requests, tp=16)["memory"]["kv"], 32 * 8193 * KV * 2 // 8)
+        for ways, copies in (({"tp": 16}, 2), ({"cp": 2, "tp": 8}, 2), ({"cp": 16}, 16), ({"cp": 4, "pp": 2, "dp": 2}, 4)):
+            self.assertIn(f"; each key is on {copies} ranks, with --serve on one", self.find(requests, **ways)["reason"])
+        for found in (*plan["candidates"], self.find(requests, tp=8, dp=2), self.find(requests, tp=8, pp=2), self.find(requests, dp=8)):
+            self.assertNotIn("each key is on", found["reason"])
 
     def test_replicas_and_stages_share_out_the_rows(self):
         plan = self.plan("--serve", "--sp", "off", "--goal", "throughput")

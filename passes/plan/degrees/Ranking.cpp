@@ -108,6 +108,7 @@ public:
          const FixedDegrees &fixed)
       : goal(goal), fixed(fixed), space(kinds, machine, fixed),
         machine(machine), isTraining(kinds.front().training.has_value()),
+        servesRows(kinds.front().rows.has_value()), typical(kinds.front()),
         predictor(kinds, machine) {}
 
   std::vector<Candidate> run() {
@@ -281,8 +282,37 @@ private:
   }
 
   void explain() {
-    for (Candidate &candidate : candidates)
+    const double cached =
+        isTraining ? 0 : predictor.predictMemory({}).memory.kv;
+    for (Candidate &candidate : candidates) {
       candidate.reason = reasonOf(candidate);
+      if (const int64_t copies = copiesOfKeys(candidate, cached); copies > 1)
+        candidate.reason += "; each key is on " + std::to_string(copies) +
+                            " ranks" +
+                            (servesRows ? "" : ", with --serve on one");
+    }
+  }
+
+  /// How many ranks have the same keys and values, of so many bytes in all.
+  int64_t copiesOfKeys(const Candidate &candidate, double cached) const {
+    const Degrees &degrees = candidate.degrees;
+    if (cached <= 0 || !degrees.shares.empty())
+      return 1;
+    double held = 0;
+    for (const StagePrediction &stage : candidate.prediction.stages)
+      held += stage.memory.kv;
+    held *= double(degrees.numRanks() / degrees.pp);
+    // As many rows as the fullest rank's each: 2 of 3 over two replicas are 4.
+    const int64_t batch = typical.batch, ofReplica = ceilDiv(batch, degrees.dp);
+    const int64_t rows = typical.batchSymbol.empty() ? batch * degrees.dp
+                         : servesRows ? ofReplica * degrees.dp
+                                      : ceilDiv(ofReplica, degrees.fsdp) *
+                                            degrees.fsdp * degrees.dp;
+    // What is left of a copy are heads that do not divide over the ranks.
+    return int64_t(held / cached * double(batch) / double(rows) + 0.01);
+  }
+  static int64_t ceilDiv(int64_t count, int64_t parts) {
+    return (count + parts - 1) / parts;
   }
 
   std::string reasonOf(const Candidate &candidate) const {
@@ -349,7 +379,8 @@ private:
   const FixedDegrees &fixed;
   const DegreeSpace space;
   const Machine &machine;
-  const bool isTraining;
+  const bool isTraining, servesRows;
+  const Workload &typical; ///< for its batch
   MixPredictor predictor;
   std::vector<Candidate> candidates;
   std::vector<Orderable> orderable;
