@@ -35,6 +35,25 @@ class TrainingPlan(EndToEnd):
         self.assertIn("step ms", self.text)
         self.assertNotIn("prompt ms", self.text)
 
+    def test_ranks_may_have_unequal_parts(self):
+        """Of each op the slowest rank counts, of memory the one that has least room on its own device."""
+        ways = ("--tp", 2, "--pp", 1, "--dp", 1)
+        equal, unequal = (self.plan("--shares", shares, ways=ways) for shares in ("1,1", "3,1"))
+        self.assertEqual(unequal["shares"], {"tp": [3, 1]})
+        self.assertGreater(unequal["seconds"]["forward"], 1.15 * equal["seconds"]["forward"])
+        self.assertLess(unequal["seconds"]["forward"], 1.5 * equal["seconds"]["forward"])
+        split = equal["memory"]["weights"] * 2 / self.parameters / 2  # but for vectors and positions, that are whole
+        self.assertAlmostEqual(unequal["memory"]["weights"] / equal["memory"]["weights"], 1.5, delta=0.02 * split)
+        self.assertEqual(self.plan(ways=ways)["seconds"], equal["seconds"])
+        machine = self.folder / "two.json"
+        machine.write_text(json.dumps({"nodes": 2, "devices_per_node": 1, "devices": ["h100", "l40s"],
+                                       "inside_node": {"gigabytes_per_second": 25, "microseconds": 4},
+                                       "between_nodes": {"gigabytes_per_second": 25, "microseconds": 12}}))  # fmt: skip
+        auto, half = (self.plan("--shares", shares, ways=ways, topology=machine) for shares in ("auto", "1,1"))
+        self.assertGreater(auto["shares"]["tp"][0], auto["shares"]["tp"][1])
+        self.assertLess(auto["seconds"]["step"], half["seconds"]["step"])
+        self.assertEqual((auto["memory"]["limit"], half["memory"]["limit"]), (80e9, 48e9))
+
     def test_backward_is_about_twice_forward(self):
         seconds = self.plan("--tp", 1, "--micro-batch", 16)["seconds"]
         self.assertGreater(seconds["backward"], 1.8 * seconds["forward"])

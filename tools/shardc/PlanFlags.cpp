@@ -341,8 +341,7 @@ void addTraining(CLI::App &app, TrainingFlags &flags) {
       "on (default): sums of gradients over replicas run beside the last "
       "backward pass; off: behind it")
       ->check(CLI::IsMember({"on", "off"}));
-  for (const char *flag :
-       {"--report", "--mix", "--shares", "--micro-batches", "--serve"})
+  for (const char *flag : {"--report", "--mix", "--micro-batches", "--serve"})
     training->excludes(app.get_option(flag));
 }
 

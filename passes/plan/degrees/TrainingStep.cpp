@@ -45,6 +45,9 @@ std::string whyNotTrained(const Workload &workload, const Degrees &degrees) {
 
 namespace {
 
+/// Of 16 bits: a gradient, and two moments and a copy in f32 for each.
+constexpr double kBytesBesideWeights = 8;
+
 class TrainingStep {
 public:
   TrainingStep(const Workload &workload, const Machine &machine,
@@ -103,10 +106,53 @@ private:
     Sizes sizes = workload.prompt.sizes;
     if (!workload.batchSymbol.empty())
       sizes.set(workload.batchSymbol, options.microBatch);
-    costs = TrainingCost(graph, *program.kernels, machine, ownMesh, options,
-                         microBatches())
-                .costs(plan, sizes);
-    memory = memoryOf(graph, *program.kernels, plan, sizes);
+    const RunCost ranks(graph, *program.kernels, machine, ownMesh,
+                        degrees.numRanks() / ownMesh.numRanks());
+    if (ranks.rankClasses().empty()) {
+      addRank(plan, sizes, machine);
+      return;
+    }
+    // Where parts are unequal: of each op the slowest rank, of memory that which
+    // has least room.
+    for (const RunCost::RankClass &each : ranks.rankClasses()) {
+      Sizes own = sizes;
+      own.onRank(ownMesh, each.rank);
+      Machine alone = machine;
+      alone.devices.assign({*each.device});
+      addRank(plan, own, alone);
+    }
+  }
+
+  /// Ranks of these devices, with such parts.
+  void addRank(const Plan &plan, const Sizes &sizes, const Machine &devices) {
+    std::vector<OpTraining> own =
+        TrainingCost(*program.graph, *program.kernels, devices, ownMesh,
+                     options, microBatches())
+            .costs(plan, sizes);
+    std::vector<OpMemory> held =
+        memoryOf(*program.graph, *program.kernels, plan, sizes);
+    double filled = 0, bytes = 0;
+    for (const Device &device : devices.devices)
+      bytes =
+          bytes > 0 ? std::min(bytes, device.memoryBytes) : device.memoryBytes;
+    for (auto [cost, op] :
+         llvm::zip(own, held)) // weights with what goes with them
+      filled += (cost.kept + kBytesBesideWeights * op.weights) / bytes;
+    const bool isFullest = costs.empty() || filled > mostFilled;
+    costs.resize(own.size());
+    for (auto [op, cost] : llvm::zip(costs, own)) {
+      if (cost.forward.total() > op.forward.total())
+        op.forward = cost.forward, op.scores = cost.scores;
+      if (cost.backward.total() > op.backward.total())
+        op.backward = cost.backward;
+      if (isFullest)
+        op.kept = cost.kept, op.keptScores = cost.keptScores;
+    }
+    if (!isFullest)
+      return;
+    mostFilled = filled;
+    limit = bytes;
+    memory = std::move(held);
   }
 
   bool drops() const { return options.recompute != Recompute::None; }
@@ -329,6 +375,7 @@ private:
         prediction.memory = here;
     }
     prediction.setLimits(machine);
+    prediction.limit = limit;
   }
 
   const Workload &workload;
@@ -341,7 +388,8 @@ private:
   std::vector<OpTraining> costs; ///< by op
   std::vector<OpMemory> memory;  ///< by op
   std::vector<Stage> stages;
-  double hiddenBytes = 0; ///< of a rank, between layers
+  double hiddenBytes = 0;           ///< of a rank, between layers
+  double mostFilled = 0, limit = 0; ///< of devices, by part and in bytes
 };
 
 } // namespace
