@@ -2,6 +2,7 @@
 
 #include "passes/plan/ChooseSplits.h"
 
+#include "passes/plan/LeastWork.h"
 #include "passes/plan/SplitSearch.h"
 #include "passes/plan/cost/RunCost.h"
 #include "passes/plan/cost/RunMemory.h"
@@ -130,6 +131,18 @@ public:
     const OpMemory held = heldBy(programs.front(), plan);
     return {seconds.total(), held.weights, seconds.communication, held.kv};
   }
+  double leastOfMain(ArrayRef<LeafChoice> whole, double parts) const {
+    const SizedProgram &main = programs.front();
+    RunCost cost(main.graph, main.kernels, context.machine, context.mesh);
+    const bool splitsOthers =
+        context.options.sequenceParallel ||
+        llvm::any_of(context.stage.axes, [](const dist::Axis &axis) {
+          return axis.name == dist::kContextAxis && axis.size > 1;
+        });
+    return leastWork(main.graph, main.kernels, context.machine,
+                     cost.run(planOf(0, whole), main.sizes),
+                     {parts, splitsOthers});
+  }
   double ofOthers(ArrayRef<LeafChoice> choices) const {
     double seconds = 0;
     for (size_t number = 1; number < programs.size(); ++number)
@@ -214,9 +227,12 @@ ChosenSplits chooseSplits(ArrayRef<SizedProgram> programs,
   const SizedProgram &main = programs.front();
   const Pricing pricing(programs, context);
   const SplitSolution solution = searchSplits(
-      {main.graph, axes, partsOf(axes, context.stage),
+      {main.graph, axes,
        [&](ArrayRef<LeafChoice> choices) { return pricing.ofMain(choices); },
-       [&](ArrayRef<LeafChoice> choices) { return pricing.ofOthers(choices); }},
+       [&](ArrayRef<LeafChoice> choices) { return pricing.ofOthers(choices); },
+       [&](ArrayRef<LeafChoice> whole) {
+         return pricing.leastOfMain(whole, partsOf(axes, context.stage));
+       }},
       budgetFor(main.graph));
   chosen.factors = describe(main, solution.choices);
   chosen.share = solution.before.seconds > 0

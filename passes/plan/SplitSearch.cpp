@@ -110,14 +110,11 @@ private:
     return std::move(solution);
   }
 
-  /// Of parts each starts and rounds up by itself, so that none is less than its
-  /// share of the whole.
   double leastWork() const {
     std::vector<LeafChoice> whole;
     for (const auto &own : choices)
       whole.push_back({own.front().leaves, {}});
-    const PlanPrice price = problem.price(whole);
-    return (price.seconds - price.communication) / problem.parts;
+    return problem.least(whole);
   }
 
   /// Saturated.

@@ -45,14 +45,13 @@ struct PlanPrice {
 struct SplitProblem {
   const Graph &graph;
   AxisList axes; ///< to split weights over, major first
-  /// How many times the slowest rank's least part all is: the ways of the axes,
-  /// where parts are equal.
-  double parts;
   /// What a plan takes whose search starts from these; from none first.
   llvm::function_ref<PlanPrice(llvm::ArrayRef<LeafChoice>)> price;
   /// Seconds of requests that are no reason to choose anything: of prompts, beside
   /// steps.
   llvm::function_ref<double(llvm::ArrayRef<LeafChoice>)> others;
+  /// Seconds that any plan takes, of choices that leave all factors whole.
+  llvm::function_ref<double(llvm::ArrayRef<LeafChoice>)> least;
 };
 
 struct SplitSolution {
@@ -61,7 +60,7 @@ struct SplitSolution {
   unsigned numTried = 0; ///< plans
   bool isExact = false;  ///< all choices were tried
   /// No choices take less: those of the solution, if all were tried, or else what
-  /// ranks work that share out everything and send nothing.
+  /// any plan does (LeastWork.h).
   double leastSeconds = 0;
 };
 

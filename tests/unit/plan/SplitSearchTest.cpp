@@ -3,6 +3,7 @@
 #include "passes/plan/SplitSearch.h"
 
 #include "passes/plan/AxisRoles.h"
+#include "passes/plan/LeastWork.h"
 #include "passes/plan/Pins.h"
 #include "passes/plan/cost/RunCost.h"
 #include "passes/plan/cost/RunMemory.h"
@@ -76,16 +77,25 @@ protected:
       price.weightBytes += memory.weights;
     return price;
   }
+  double least(llvm::ArrayRef<LeafChoice> whole) const {
+    Plan start(graph());
+    plan::applyChoices(graph(), whole, start);
+    return plan::leastWork(graph(), *kernels, machine,
+                           plan::RunCost(graph(), *kernels, machine, mesh)
+                               .run(complete(start), plan::Sizes(sizes)),
+                           {double(mesh.numRanks())});
+  }
   SplitSolution solve(unsigned budget) const {
-    return plan::searchSplits({graph(), dist::wholeMesh(mesh),
-                               double(mesh.numRanks()),
-                               [&](llvm::ArrayRef<LeafChoice> choices) {
-                                 Plan start(graph());
-                                 plan::applyChoices(graph(), choices, start);
-                                 return price(complete(start));
-                               },
-                               [](llvm::ArrayRef<LeafChoice>) { return 0.0; }},
-                              budget);
+    return plan::searchSplits(
+        {graph(), dist::wholeMesh(mesh),
+         [&](llvm::ArrayRef<LeafChoice> choices) {
+           Plan start(graph());
+           plan::applyChoices(graph(), choices, start);
+           return price(complete(start));
+         },
+         [](llvm::ArrayRef<LeafChoice>) { return 0.0; },
+         [&](llvm::ArrayRef<LeafChoice> whole) { return least(whole); }},
+        budget);
   }
 
   /// Of all plans in which each factor is whole or split as a whole, and no rank
@@ -146,7 +156,13 @@ TEST_F(SplitSearch, FindsTheFastestOfAllPlansOfUpToEightFactors) {
     // Nor does any of them take less than what a search of some says of all.
     const SplitSolution hasty = solve(2);
     EXPECT_FALSE(hasty.isExact);
-    EXPECT_GT(hasty.leastSeconds, 0);
+    // Starts and what has no factor of a weight are not shared out.
+    Plan whole(graph());
+    for (const auto &own :
+         plan::findChoices(graph(), dist::wholeMesh(mesh), true))
+      plan::applyChoices(graph(), {own.front()}, whole);
+    const PlanPrice all = price(complete(whole));
+    EXPECT_GT(hasty.leastSeconds, (all.seconds - all.communication) / 2);
     EXPECT_LE(hasty.leastSeconds, found.after.seconds * (1 + 1e-9)) << round;
   }
   EXPECT_GT(numBetter, 0u);
@@ -187,6 +203,27 @@ TEST_F(SplitSearch, FindsWhatOnlySizesDecide) {
       if (pair.weightBytes <= found.before.weightBytes)
         EXPECT_GE(pair.seconds, found.after.seconds);
     }
+}
+
+/// So a bound may count no collective for a split: this plan has none.
+TEST_F(SplitSearch, ColumnsOfTheLastProductSendNothing) {
+  load(makeChain({1024, 1024, 65536}, false), 8, 64);
+  Plan plan(graph());
+  std::vector<LeafChoice> choices;
+  for (const auto &own :
+       plan::findChoices(graph(), dist::wholeMesh(mesh), false))
+    choices.push_back(graph().space.size(own.front().leaves.front()) == 65536
+                          ? own[1]
+                          : own.front());
+  plan::applyChoices(graph(), choices, plan);
+  const PlanPrice columns = price(complete(plan));
+  EXPECT_EQ(columns.communication, 0);
+  for (LeafChoice &choice : choices)
+    choice.axes.clear();
+  Plan whole(graph());
+  plan::applyChoices(graph(), choices, whole);
+  EXPECT_LT(columns.seconds, 0.5 * price(complete(whole)).seconds);
+  EXPECT_LE(least(choices), columns.seconds);
 }
 
 TEST_F(SplitSearch, StaysWithinItsBudget) {
