@@ -16,6 +16,11 @@ struct RowSymbols {
   static dist::DimExpr wanted() { return symbol("wanted tokens"); }
   static dist::DimExpr rows() { return symbol("rows of a step"); }
   static dist::DimExpr pagesOfRow() { return symbol("pages of a row"); }
+  /// Of cross-attention: those that come with a step, and pages of a row's.
+  static dist::DimExpr encoderKeys() {
+    return symbol("encoder keys of a step");
+  }
+  static dist::DimExpr encoderPages() { return symbol("pages of encoder keys"); }
   static dist::DimExpr copies() { return symbol("copied pages"); }
   static dist::DimExpr pages() { return symbol("pages of a pool"); }
 

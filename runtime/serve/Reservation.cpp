@@ -21,20 +21,36 @@ bool Reservation::take(Row &row) {
   return true;
 }
 
-bool Reservation::add(std::span<const int64_t> pages, int64_t positions,
-                      int64_t more) {
+Reservation::Row &Reservation::next() {
   if (count == rows.size())
     rows.emplace_back();
-  Row &row = rows[count++];
+  return rows[count++];
+}
+
+bool Reservation::replace(std::span<const int64_t> pages, int64_t positions) {
+  Row &row = next();
+  row.pages.clear();
+  row.replaced.assign(pages.begin(), pages.end());
+  std::lock_guard lock(shared->mutex);
+  while (static_cast<int64_t>(row.pages.size()) * ofPage < positions)
+    if (!take(row))
+      return false;
+  return true;
+}
+
+bool Reservation::add(std::span<const int64_t> pages, int64_t positions,
+                      int64_t more) {
+  Row &row = next();
   row.pages.assign(pages.begin(), pages.end());
   makeRoom(pairs);
+  makeRoom(row.replaced);
   std::lock_guard lock(shared->mutex);
   // The first position goes into a page that others read as well.
   if (positions % ofPage != 0 && shared->pool.isShared(row.pages.back())) {
     const int64_t from = row.pages.back();
     if (!take(row))
       return false;
-    row.replaced = from;
+    row.replaced.push_back(from);
     row.pages.pop_back();
     row.pages.back() = row.taken.back();
     pairs.push_back({from, row.taken.back()});
@@ -52,9 +68,7 @@ bool Reservation::add(std::span<const int64_t> pages, int64_t positions,
 void Reservation::keep(size_t number, std::vector<int64_t> &pages) {
   Row &row = rows[number];
   std::swap(pages, row.pages);
-  row.taken.clear();
-  if (row.replaced >= 0)
-    row.taken.push_back(row.replaced); // which goes instead
+  row.taken.swap(row.replaced); // which go instead
 }
 
 void Reservation::end() {
@@ -63,7 +77,7 @@ void Reservation::end() {
     for (int64_t page : row.taken)
       shared->pool.release(page);
     row.taken.clear();
-    row.replaced = -1;
+    row.replaced.clear();
   }
   count = 0;
   pairs.clear();

@@ -8,6 +8,9 @@
 //   reservation.keep(0, pages)
 //   reservation.end()                   gives back what is not kept
 //
+//   reservation.replace({3}, 6)         6 positions that have nothing to do with
+//                                       those before: 4 6, and 3 goes when kept
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_SERVE_RESERVATION_H
 #define SHARDC_RUNTIME_SERVE_RESERVATION_H
@@ -42,6 +45,8 @@ public:
   /// So that a sequence with these pages and positions has room for `count`
   /// more. False if there are too few.
   bool add(std::span<const int64_t> pages, int64_t positions, int64_t count);
+  /// Room for `count` in place of all that these pages hold.
+  bool replace(std::span<const int64_t> pages, int64_t count);
   /// Of the row that was added as that one.
   std::span<const int64_t> pages(size_t row) const { return rows[row].pages; }
   /// From a page that others have as well to the one that becomes the same.
@@ -54,8 +59,9 @@ public:
 private:
   struct Row {
     std::vector<int64_t> pages, taken;
-    int64_t replaced = -1; ///< what a copy stands for
+    std::vector<int64_t> replaced; ///< what others stand for
   };
+  Row &next();
   bool take(Row &row);
 
   const std::shared_ptr<SharedPages> shared;

@@ -21,8 +21,9 @@ Sequence::Sequence(std::shared_ptr<SharedPages> with, int64_t ofPage)
 Sequence::~Sequence() {
   std::lock_guard lock(shared->mutex);
   shared->sequences.erase(this);
-  for (int64_t page : pages)
-    shared->pool.release(page);
+  for (const auto *own : {&pages, &encoderPages})
+    for (int64_t page : *own)
+      shared->pool.release(page);
 }
 
 int64_t Sequence::length() const {
@@ -30,9 +31,14 @@ int64_t Sequence::length() const {
   return positions;
 }
 
+int64_t Sequence::encoderLength() const {
+  std::lock_guard lock(shared->mutex);
+  return encoderKeys;
+}
+
 int64_t Sequence::numPages() const {
   std::lock_guard lock(shared->mutex);
-  return std::ssize(pages);
+  return std::ssize(pages) + std::ssize(encoderPages);
 }
 
 Status Sequence::truncate(int64_t length) {
@@ -51,10 +57,14 @@ Status Sequence::truncate(int64_t length) {
 std::unique_ptr<Sequence> Sequence::fork() const {
   std::unique_ptr<Sequence> made(new Sequence(shared, ofPage));
   std::lock_guard lock(shared->mutex);
-  made->pages = pages; // first: what throws has shared nothing yet
-  for (int64_t page : pages)
-    shared->pool.share(page);
+  std::vector<int64_t> own = pages, ofEncoder = encoderPages;
+  for (const auto *each : {&own, &ofEncoder}) // behind what may throw
+    for (int64_t page : *each)
+      shared->pool.share(page);
+  made->pages.swap(own);
+  made->encoderPages.swap(ofEncoder);
   made->positions = positions;
+  made->encoderKeys = encoderKeys;
   return made;
 }
 
@@ -111,7 +121,8 @@ Status SequencePool::renew() {
       std::lock_guard pages(shared->mutex);
       for (Sequence *sequence : shared->sequences) {
         sequence->pages.clear();
-        sequence->positions = 0;
+        sequence->encoderPages.clear();
+        sequence->positions = sequence->encoderKeys = 0;
       }
       shared->pool = PagePool(shared->pool.size());
     }
@@ -140,6 +151,27 @@ SequencePool::Running &SequencePool::first() {
   return running.front();
 }
 
+Status SequencePool::noRoom(size_t row, int64_t count) const {
+  return argumentError("row ", row, " needs pages for ", count,
+                       " positions more, and there are too few in a pool of ",
+                       numPages(), "; drop sequences that are done");
+}
+
+/// Its encoder's keys, or pages for those that are given.
+Status SequencePool::reserveEncoder(Running &of, size_t row,
+                                    const Sequence &sequence, int64_t given,
+                                    StepRow &made) {
+  made.givesEncoder = given > 0;
+  made.encoderKeys = given > 0 ? given : sequence.encoderKeys;
+  if (form.hasEncoder() && made.encoderKeys == 0)
+    return argumentError("input '", form.encoderInput(), "' of row ", row,
+                         " is missing: its sequence has nothing of the encoder "
+                         "yet");
+  return given == 0 || of.reservation->replace(sequence.encoderPages, given)
+             ? Status::ok()
+             : noRoom(row, given);
+}
+
 /// What its rows have, and pages for what they get.
 Status SequencePool::reserve(Running &of) {
   const std::span<const Row> rows = of.step->rows;
@@ -154,15 +186,16 @@ Status SequencePool::reserve(Running &of) {
       return argumentError("row ", r,
                            " is of a sequence that another row goes on with");
     StepRow made{row.inputs, {}, sequence.positions};
-    SHARDC_RETURN_IF_ERROR(form.countOf(row.inputs, made.count));
+    RowCounts counts;
+    SHARDC_RETURN_IF_ERROR(form.countOf(row.inputs, counts));
+    made.count = counts.positions;
     made.wanted = row.wanted == Wanted::All    ? made.count
                   : row.wanted == Wanted::Last ? 1
                                                : 0;
     if (!of.reservation->add(sequence.pages, sequence.positions, made.count))
-      return argumentError("row ", r, " needs pages for ", made.count,
-                           " positions more, and there are too few in a "
-                           "pool of ",
-                           numPages(), "; drop sequences that are done");
+      return noRoom(r, made.count);
+    SHARDC_RETURN_IF_ERROR(
+        reserveEncoder(of, r, sequence, counts.encoderKeys, made));
     sequence.isRunning = true;
     of.rows.push_back(made);
   }
@@ -172,8 +205,15 @@ Status SequencePool::reserve(Running &of) {
 /// Pages that are copied are so before anything is written.
 Status SequencePool::fill(Running &of) {
   SHARDC_RETURN_IF_ERROR(reserve(of));
-  for (size_t r = 0; r < of.rows.size(); ++r)
-    of.rows[r].pages = of.reservation->pages(r);
+  size_t number = 0;
+  for (size_t r = 0; r < of.rows.size(); ++r) {
+    StepRow &row = of.rows[r];
+    row.pages = of.reservation->pages(number++);
+    row.encoderPages =
+        row.givesEncoder
+            ? of.reservation->pages(number++)
+            : std::span<const int64_t>(of.step->rows[r].sequence->encoderPages);
+  }
   SHARDC_RETURN_IF_ERROR(of.inputs.fill(of.rows, of.reservation->copies()));
   of.request = {of.inputs.tensors(), of.step->outputs};
   return Status::ok();
@@ -181,14 +221,20 @@ Status SequencePool::fill(Running &of) {
 
 /// Its sequences have their positions, or are as before.
 void SequencePool::end(Running &of, bool isDone) {
+  size_t number = 0;
   for (size_t r = 0; r < of.rows.size(); ++r) {
     Sequence &sequence = *of.step->rows[r].sequence;
+    const StepRow &row = of.rows[r];
     sequence.isRunning = false;
     if (!isDone)
       continue;
     std::lock_guard lock(shared->mutex);
-    of.reservation->keep(r, sequence.pages);
-    sequence.positions += of.rows[r].count;
+    of.reservation->keep(number++, sequence.pages);
+    sequence.positions += row.count;
+    if (!row.givesEncoder)
+      continue;
+    of.reservation->keep(number++, sequence.encoderPages);
+    sequence.encoderKeys = row.encoderKeys;
   }
   of.reservation->end();
   std::lock_guard lock(flow);

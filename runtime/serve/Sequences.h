@@ -12,7 +12,9 @@
 //   SHARDC_RETURN_IF_ERROR(pool->step(rows, outputs));
 //
 // The inputs of a row are those of a request of it alone, without past. What a
-// row computes does not depend on which others share the step.
+// row computes does not depend on which others share the step. What an encoder
+// gave for a sequence comes with its first step and stays in pages, too; later
+// steps leave it out, or replace it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_SERVE_SEQUENCES_H
@@ -36,13 +38,16 @@ public:
   Sequence &operator=(const Sequence &) = delete;
 
   int64_t length() const;
+  /// Keys of cross-attention, which stay when positions are cut; 0 where none
+  /// were given yet, or the model has none.
+  int64_t encoderLength() const;
   /// Forgets all positions from `length` on. InvalidArgument if it has not so
   /// many.
   Status truncate(int64_t length);
   /// Another one with the same positions. It takes no memory: pages are theirs
   /// together, until one of them writes into the last.
   std::unique_ptr<Sequence> fork() const;
-  int64_t numPages() const;
+  int64_t numPages() const; ///< the encoder's, too
 
 private:
   friend class SequencePool;
@@ -50,8 +55,8 @@ private:
 
   const std::shared_ptr<SharedPages> shared; ///< with the lock of what follows
   const int64_t ofPage;                      ///< positions
-  int64_t positions = 0;
-  std::vector<int64_t> pages;
+  int64_t positions = 0, encoderKeys = 0;
+  std::vector<int64_t> pages, encoderPages;
   bool isRunning = false; ///< a row of a step
 };
 
@@ -139,6 +144,9 @@ private:
   Status fill(Running &of);
   void end(Running &of, bool isDone);
   Status reserve(Running &of);
+  Status reserveEncoder(Running &of, size_t row, const Sequence &sequence,
+                        int64_t given, StepRow &made);
+  Status noRoom(size_t row, int64_t count) const;
   Running &first();
 
   Session &session;

@@ -14,6 +14,8 @@ namespace {
 constexpr std::string_view kTokens = "tokens of a step";
 constexpr std::string_view kRows = "rows of a step";
 constexpr std::string_view kPagesOfRow = "pages of a row";
+constexpr std::string_view kEncoderKeys = "encoder keys of a step";
+constexpr std::string_view kEncoderPages = "pages of encoder keys";
 constexpr std::string_view kPrefix = "rows.";
 
 bool mentions(const std::string &dim, std::string_view symbol) {
@@ -46,10 +48,11 @@ std::string textOf(std::span<const int64_t> dims) {
 
 /// Pages for the longest row; of long ones an eighth more at most, since each
 /// number is another shape.
-int64_t roomFor(std::span<const StepRow> rows) {
+int64_t roomFor(std::span<const StepRow> rows,
+                std::span<const int64_t> StepRow::*pagesOf) {
   size_t most = 1;
   for (const StepRow &row : rows)
-    most = std::max(most, row.pages.size());
+    most = std::max(most, (row.*pagesOf).size());
   const auto pages = static_cast<int64_t>(most);
   int64_t step = 1;
   while (step * 16 <= pages)
@@ -87,23 +90,32 @@ Status StepInputs::addPort(const TensorInfo &info) {
   const bool isOfRows = !info.dims.empty() && info.dims[0] == kRows;
   for (size_t d = isOfRows ? 1 : 0; d < info.dims.size(); ++d) {
     const std::string &dim = info.dims[d];
-    if (dim == kTokens)
-      port.tokens = static_cast<int>(port.sizes.size());
+    const auto number = static_cast<int>(port.sizes.size());
+    if (dim == kTokens || dim == kEncoderKeys)
+      port.added = number;
+    if (dim == kEncoderKeys)
+      port.kind = Kind::Encoder;
     if (mentions(dim, kPagesOfRow))
-      port.keys = static_cast<int>(port.sizes.size());
+      port.keys = number;
+    if (mentions(dim, kEncoderPages))
+      port.encoderKeys = number;
     port.sizes.push_back(numberOf(dim));
   }
   if (isOfRows)
     port.kind = Kind::Rows;
-  else if (port.tokens < 0)
+  else if (port.added < 0)
     return artifactError("input '", info.name, "' is of no row of a step");
   if (artifact::isSubByte(info.element))
     return artifactError("input '", info.name, "' has elements of ",
                          artifact::elementBits(info.element),
                          " bits, which no step takes");
+  if (port.kind == Kind::Encoder)
+    encoderName = info.name;
   ports.push_back(std::move(port));
   return Status::ok();
 }
+
+/// Null where it is missing and need not be there.
 
 Status StepInputs::find(const Port &port, std::span<const InputTensor> inputs,
                         const InputTensor *&found) const {
@@ -114,9 +126,9 @@ Status StepInputs::find(const Port &port, std::span<const InputTensor> inputs,
         return argumentError("input '", port.info.name, "' is given twice");
       found = &tensor;
     }
-  if (!found)
+  if (!found && port.kind != Kind::Encoder)
     return argumentError("input '", port.info.name, "' is missing");
-  if (found->element != port.info.element)
+  if (found && found->element != port.info.element)
     return argumentError("input '", port.info.name,
                          "' has elements of another type than ",
                          typeText(port.info));
@@ -129,31 +141,54 @@ static std::span<const int64_t> withoutBatch(std::span<const int64_t> dims,
   return dims.size() == rank + 1 && dims[0] == 1 ? dims.subspan(1) : dims;
 }
 
-Status StepInputs::countOf(std::span<const InputTensor> inputs,
+/// How many of what a step adds a row's tensor has.
+Status StepInputs::measure(const Port &port, const InputTensor &tensor,
                            int64_t &count) const {
-  count = -1;
+  if (tensor.dims.size() != port.sizes.size())
+    return argumentError("input '", port.info.name, "' has dims ",
+                         textOf(tensor.dims), ", expected ", port.sizes.size(),
+                         " of one row");
+  const int64_t here = tensor.dims[static_cast<size_t>(port.added)];
+  if (count >= 0 && here != count)
+    return argumentError("input '", port.info.name, "' has ", here,
+                         " positions, another input of the row has ", count);
+  count = here;
+  return Status::ok();
+}
+
+Status StepInputs::countOf(std::span<const InputTensor> inputs,
+                           RowCounts &counts) const {
+  int64_t positions = -1, encoderKeys = -1;
+  const Port *missing = nullptr;
   for (const Port &port : ports) {
     const InputTensor *tensor = nullptr;
     SHARDC_RETURN_IF_ERROR(find(port, inputs, tensor));
-    if (port.kind != Kind::Tokens)
-      continue;
-    if (tensor->dims.size() != port.sizes.size())
-      return argumentError("input '", port.info.name, "' has dims ",
-                           textOf(tensor->dims), ", expected ",
-                           port.sizes.size(), " of one row");
-    const int64_t here = tensor->dims[static_cast<size_t>(port.tokens)];
-    if (count >= 0 && here != count)
-      return argumentError("input '", port.info.name, "' has ", here,
-                           " positions, another input of the row has ", count);
-    count = here;
+    if (!tensor)
+      missing = &port;
+    else if (port.kind != Kind::Rows)
+      SHARDC_RETURN_IF_ERROR(measure(
+          port, *tensor,
+          port.kind == Kind::Encoder ? encoderKeys : positions));
   }
+  if (missing && encoderKeys > 0)
+    return argumentError("input '", missing->info.name, "' is missing, others ",
+                         "of the encoder are given");
+  counts = {positions, std::max<int64_t>(encoderKeys, 0)};
   for (const InputTensor &tensor : inputs)
     if (std::none_of(ports.begin(), ports.end(), [&](const Port &port) {
           return port.info.name == tensor.name;
         }))
       return argumentError("input '", std::string(tensor.name),
                            "' is none that the model takes of a row");
-  return count > 0 ? Status::ok() : argumentError("a row has no new positions");
+  return positions > 0 ? Status::ok()
+                       : argumentError("a row has no new positions");
+}
+
+/// How many of what a step adds are the row's.
+int64_t StepInputs::addedBy(const Port &port, const StepRow &row) {
+  if (port.kind == Kind::Encoder)
+    return row.givesEncoder ? row.encoderKeys : 0;
+  return row.count;
 }
 
 Status StepInputs::check(const Port &port, const InputTensor &tensor,
@@ -161,40 +196,58 @@ Status StepInputs::check(const Port &port, const InputTensor &tensor,
   const auto dims = withoutBatch(tensor.dims, port.sizes.size());
   bool fits = dims.size() == port.sizes.size();
   for (size_t d = 0; fits && d < dims.size(); ++d) {
-    const int64_t size = static_cast<int>(d) == port.tokens ? row.count
-                         : static_cast<int>(d) == port.keys
-                             ? row.past + row.count
-                             : port.sizes[d];
+    const auto dim = static_cast<int>(d);
+    const int64_t size = dim == port.added         ? addedBy(port, row)
+                         : dim == port.keys        ? row.past + row.count
+                         : dim == port.encoderKeys ? row.encoderKeys
+                                                   : port.sizes[d];
     fits = size < 0 ? dims[d] >= 0 : dims[d] == size;
   }
   if (!fits)
     return argumentError("input '", port.info.name, "' of a row behind ",
                          row.past, " positions with ", row.count,
-                         " new ones has dims ", textOf(tensor.dims));
+                         " new ones has dims ", textOf(tensor.dims),
+                         port.encoderKeys >= 0
+                             ? ", and its sequence's encoder gave " +
+                                   std::to_string(row.encoderKeys)
+                             : "");
   return tensor.data || product(dims) == 0
              ? Status::ok()
              : argumentError("input '", port.info.name, "' has no data");
 }
 
 /// The dims in the step, from those of the first row's tensor.
-Status StepInputs::sizeWhole(const Port &port, std::span<const int64_t> ofRow,
-                             std::span<const StepRow> rows, int64_t keys) {
+Status StepInputs::sizeWhole(const Port &port, std::span<const StepRow> rows,
+                             Room room) {
   Packed &into = packed[port.number];
   into.dims.clear();
   if (port.kind == Kind::Rows)
     into.dims.push_back(static_cast<int64_t>(rows.size()));
   const size_t first = into.dims.size();
-  into.dims.insert(into.dims.end(), ofRow.begin(), ofRow.end());
+  for (int64_t size : port.sizes)
+    into.dims.push_back(std::max<int64_t>(size, 0));
+  for (const StepRow &row : rows)
+    if (port.kind != Kind::Encoder || row.givesEncoder) {
+      const InputTensor *tensor = nullptr;
+      SHARDC_RETURN_IF_ERROR(find(port, row.inputs, tensor));
+      SHARDC_RETURN_IF_ERROR(check(port, *tensor, row));
+      const auto dims = withoutBatch(tensor->dims, port.sizes.size());
+      std::copy(dims.begin(), dims.end(),
+                into.dims.begin() + static_cast<std::ptrdiff_t>(first));
+      break;
+    }
   if (into.dims.size() > kMaxRank)
     return argumentError("input '", port.info.name, "' has too many dims");
-  if (port.keys >= 0)
-    into.dims[first + static_cast<size_t>(port.keys)] = keys;
-  if (port.tokens >= 0) {
-    int64_t &tokens = into.dims[first + static_cast<size_t>(port.tokens)];
-    tokens = 0;
-    for (const StepRow &row : rows)
-      tokens += row.count;
-  }
+  auto set = [&](int dim, int64_t size) {
+    if (dim >= 0)
+      into.dims[first + static_cast<size_t>(dim)] = size;
+  };
+  set(port.keys, room.keys);
+  set(port.encoderKeys, room.encoderKeys);
+  int64_t added = 0;
+  for (const StepRow &row : rows)
+    added += addedBy(port, row);
+  set(port.added, added);
   into.bytes.assign(
       static_cast<size_t>(product(into.dims) *
                           artifact::elementBytes(port.info.element)),
@@ -202,39 +255,48 @@ Status StepInputs::sizeWhole(const Port &port, std::span<const int64_t> ofRow,
   return Status::ok();
 }
 
-/// New positions of rows one behind the other, zeros behind the keys of each.
-Status StepInputs::pack(const Port &port, std::span<const StepRow> rows,
-                        int64_t keys) {
+/// What one row gives; `offset` in elements.
+Status StepInputs::packRow(const Port &port, const StepRow &row,
+                           int64_t offset) {
   Packed &into = packed[port.number];
-  const int64_t element = artifact::elementBytes(port.info.element);
+  const InputTensor *tensor = nullptr;
+  SHARDC_RETURN_IF_ERROR(find(port, row.inputs, tensor));
+  SHARDC_RETURN_IF_ERROR(check(port, *tensor, row));
+  const auto dims = withoutBatch(tensor->dims, port.sizes.size());
+  const TensorView whole =
+      packedView(into.bytes.data(), port.info.element, into.dims);
+  const int first = whole.rank - static_cast<int>(dims.size());
+  TensorView to = whole;
+  to.rank = static_cast<int>(dims.size());
+  for (int d = 0; d < to.rank; ++d) {
+    to.dims[d] = dims[static_cast<size_t>(d)];
+    to.strides[d] = whole.strides[d + first];
+    if (d != port.added && d != port.keys && d != port.encoderKeys &&
+        to.dims[d] != whole.dims[d + first])
+      return argumentError("input '", port.info.name, "' has dims ",
+                           textOf(tensor->dims),
+                           " in one row, and others in another");
+  }
+  to.data += offset * artifact::elementBytes(port.info.element);
+  if (product(dims) > 0)
+    copyView(to, packedView(tensor->data, port.info.element, dims));
+  return Status::ok();
+}
+
+/// What is new of rows one behind the other, zeros behind the keys of each.
+Status StepInputs::pack(const Port &port, std::span<const StepRow> rows,
+                        Room room) {
+  SHARDC_RETURN_IF_ERROR(sizeWhole(port, rows, room));
+  const TensorView whole = packedView(packed[port.number].bytes.data(),
+                                      port.info.element,
+                                      packed[port.number].dims);
   int64_t offset = 0; // of the row at hand, in elements
-  for (size_t r = 0; r < rows.size(); ++r) {
-    const InputTensor *tensor = nullptr;
-    SHARDC_RETURN_IF_ERROR(find(port, rows[r].inputs, tensor));
-    SHARDC_RETURN_IF_ERROR(check(port, *tensor, rows[r]));
-    const auto dims = withoutBatch(tensor->dims, port.sizes.size());
-    if (r == 0)
-      SHARDC_RETURN_IF_ERROR(sizeWhole(port, dims, rows, keys));
-    const TensorView whole =
-        packedView(into.bytes.data(), port.info.element, into.dims);
-    const int first = whole.rank - static_cast<int>(dims.size());
-    TensorView to = whole;
-    to.rank = static_cast<int>(dims.size());
-    for (int d = 0; d < to.rank; ++d) {
-      to.dims[d] = dims[static_cast<size_t>(d)];
-      to.strides[d] = whole.strides[d + first];
-      if (d != port.tokens && d != port.keys &&
-          to.dims[d] != whole.dims[d + first])
-        return argumentError("input '", port.info.name, "' has dims ",
-                             textOf(tensor->dims),
-                             " in one row, and others in another");
-    }
-    to.data += offset * element;
-    const TensorView from = packedView(tensor->data, port.info.element, dims);
-    if (product(dims) > 0)
-      copyView(to, from);
+  for (const StepRow &row : rows) {
+    const int64_t added = addedBy(port, row);
+    if (port.kind != Kind::Encoder || row.givesEncoder)
+      SHARDC_RETURN_IF_ERROR(packRow(port, row, offset));
     offset += port.kind == Kind::Rows ? whole.strides[0]
-                                      : rows[r].count * to.strides[port.tokens];
+                                      : added * whole.strides[port.added];
   }
   return Status::ok();
 }
@@ -251,6 +313,32 @@ std::vector<int64_t> &StepInputs::values(std::string_view name,
   static thread_local std::vector<int64_t> nowhere;
   nowhere.clear();
   return nowhere;
+}
+
+/// With zeros behind.
+static void addPages(std::span<const int64_t> own, int64_t room,
+                     std::vector<int64_t> &pages) {
+  pages.insert(pages.end(), own.begin(), own.end());
+  pages.insert(pages.end(), static_cast<size_t>(room) - own.size(), 0);
+}
+
+void StepInputs::describeEncoder(std::span<const StepRow> rows,
+                                 int64_t pagesOfRow) {
+  const auto numRows = static_cast<int64_t>(rows.size());
+  int64_t added = 0;
+  for (const StepRow &row : rows)
+    added += row.givesEncoder ? row.encoderKeys : 0;
+  auto &lengths = values("encoder_lengths", {numRows});
+  for (const StepRow &row : rows)
+    lengths.push_back(row.encoderKeys);
+  auto &slots = values("encoder_slots", {added});
+  for (const StepRow &row : rows)
+    for (int64_t at = 0; row.givesEncoder && at < row.encoderKeys; ++at)
+      slots.push_back(row.encoderPages[static_cast<size_t>(at / page)] * page +
+                      at % page);
+  auto &pages = values("encoder_pages", {numRows, pagesOfRow});
+  for (const StepRow &row : rows)
+    addPages(row.encoderPages, pagesOfRow, pages);
 }
 
 void StepInputs::describe(std::span<const StepRow> rows, int64_t pagesOfRow,
@@ -284,11 +372,8 @@ void StepInputs::describe(std::span<const StepRow> rows, int64_t pagesOfRow,
       slots.push_back(row.pages[static_cast<size_t>(at / page)] * page +
                       at % page);
   auto &pages = values("pages", {numRows, pagesOfRow});
-  for (const StepRow &row : rows) {
-    pages.insert(pages.end(), row.pages.begin(), row.pages.end());
-    pages.insert(pages.end(),
-                 static_cast<size_t>(pagesOfRow) - row.pages.size(), 0);
-  }
+  for (const StepRow &row : rows)
+    addPages(row.pages, pagesOfRow, pages);
   auto &pairs = values("copies", {static_cast<int64_t>(copies.size()), 2});
   for (const auto &copy : copies)
     pairs.insert(pairs.end(), copy.begin(), copy.end());
@@ -302,10 +387,14 @@ void StepInputs::describe(std::span<const StepRow> rows, int64_t pagesOfRow,
 
 Status StepInputs::fill(std::span<const StepRow> rows,
                         std::span<const std::array<int64_t, 2>> copies) {
-  const int64_t pagesOfRow = roomFor(rows);
+  const int64_t pagesOfRow = roomFor(rows, &StepRow::pages);
+  const int64_t encoderPages = roomFor(rows, &StepRow::encoderPages);
   for (const Port &port : ports)
-    SHARDC_RETURN_IF_ERROR(pack(port, rows, pagesOfRow * page));
+    SHARDC_RETURN_IF_ERROR(
+        pack(port, rows, {pagesOfRow * page, encoderPages * page}));
   describe(rows, pagesOfRow, copies);
+  if (hasEncoder())
+    describeEncoder(rows, encoderPages);
   // Never null: none of them has elements.
   alignas(16) static constexpr std::byte kNone[16] = {};
   made.clear();

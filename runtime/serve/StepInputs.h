@@ -6,6 +6,12 @@
 //   input_ids       [1, n] of each row   [1, tokens of a step]   side by side
 //   attention_mask  [1, n] of each row   [rows, keys of a row]   zeros behind
 //
+// What keys of cross-attention are made of, the output of an encoder, comes with
+// one step of a sequence, in general the first, and is given side by side too:
+//
+//   encoder_hidden_states   [1, e, d], or left out   [1, sum of e, d]
+//   encoder_attention_mask  [1, e] in each step      [rows, encoder keys of a row]
+//
 // and beside it how the rows lie, by the names rows.*.
 //
 //===----------------------------------------------------------------------===//
@@ -29,6 +35,15 @@ struct StepRow {
   int64_t past = 0;
   int64_t count = 0;  ///< new positions
   int64_t wanted = 0; ///< of the last ones, whose outputs are asked for
+  std::span<const int64_t> encoderPages = {}; ///< for all of its encoder keys
+  int64_t encoderKeys = 0;
+  bool givesEncoder = false; ///< they come with this step
+};
+
+/// What the inputs of a row have.
+struct RowCounts {
+  int64_t positions = 0;   ///< new ones
+  int64_t encoderKeys = 0; ///< 0: none come with the step
 };
 
 class StepInputs {
@@ -39,9 +54,11 @@ public:
                      std::span<const size_t> caches, int64_t page,
                      StepInputs &inputs);
 
-  /// How many new positions a row's inputs have. InvalidArgument where they do
-  /// not fit the model, or each other.
-  Status countOf(std::span<const InputTensor> inputs, int64_t &count) const;
+  /// InvalidArgument where inputs of a row do not fit the model, or each other.
+  Status countOf(std::span<const InputTensor> inputs, RowCounts &counts) const;
+  /// Whether rows have encoder keys, and an input that they are made of.
+  bool hasEncoder() const { return !encoderName.empty(); }
+  const std::string &encoderInput() const { return encoderName; }
   /// Fills tensors() for these rows; each of `copies` is a page and the one that
   /// becomes the same first.
   Status fill(std::span<const StepRow> rows,
@@ -50,15 +67,16 @@ public:
   std::span<const InputTensor> tensors() const { return made; }
 
 private:
-  enum class Kind { Tokens, Rows };
+  enum class Kind { Tokens, Rows, Encoder };
   /// An input of the model.
   struct Port {
     TensorInfo info;
     size_t number = 0; ///< among the step's
     Kind kind = Kind::Tokens;
     // Of a row's tensor:
-    int tokens = -1;            ///< dim along which new positions lie, or -1
-    int keys = -1;              ///< and all positions
+    int added = -1;             ///< dim of what the step adds, or -1
+    int keys = -1;              ///< and of all positions
+    int encoderKeys = -1;       ///< or encoder keys
     std::vector<int64_t> sizes; ///< -1: any
   };
   /// One that says how rows lie.
@@ -71,20 +89,30 @@ private:
     std::vector<int64_t> dims;
   };
 
+  /// Of dims of keys, in the step.
+  struct Room {
+    int64_t keys = 0, encoderKeys = 0;
+  };
+
   Status addPort(const TensorInfo &info);
+  static int64_t addedBy(const Port &port, const StepRow &row);
+  Status measure(const Port &port, const InputTensor &tensor,
+                 int64_t &count) const;
   Status find(const Port &port, std::span<const InputTensor> inputs,
               const InputTensor *&found) const;
-  Status pack(const Port &port, std::span<const StepRow> rows, int64_t keys);
-  Status sizeWhole(const Port &port, std::span<const int64_t> ofRow,
-                   std::span<const StepRow> rows, int64_t keys);
+  Status pack(const Port &port, std::span<const StepRow> rows, Room room);
+  Status packRow(const Port &port, const StepRow &row, int64_t offset);
+  Status sizeWhole(const Port &port, std::span<const StepRow> rows, Room room);
   Status check(const Port &port, const InputTensor &tensor,
                const StepRow &row) const;
   void describe(std::span<const StepRow> rows, int64_t pagesOfRow,
                 std::span<const std::array<int64_t, 2>> copies);
+  void describeEncoder(std::span<const StepRow> rows, int64_t pagesOfRow);
   std::vector<int64_t> &values(std::string_view name,
                                std::initializer_list<int64_t> dims);
 
   int64_t page = 1;
+  std::string encoderName;
   std::vector<Port> ports;
   std::vector<Packed> packed; ///< by port
   std::vector<Integers> integers;

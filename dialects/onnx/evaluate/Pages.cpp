@@ -126,11 +126,13 @@ public:
   Outcome run(Tensor &y) const {
     const Tensor &first = call.operand(PagedOperand::First);
     const Tensor &past = call.operand(PagedOperand::Past);
+    const bool isCausal = cast<PagedAttentionOp>(call.op).getIsCausal() != 0;
     for (int64_t row = 0; row < past.size(); ++row) {
       const double begin = first.data[row], end = first.data[row + 1];
       const double keys = past.data[row] + end - begin;
       if (!(begin >= 0 && begin <= end &&
-            end <= double(call.operand(0).shape[2]) && past.data[row] >= 0 &&
+            end <= double(call.operand(0).shape[2]) &&
+            (isCausal ? past.data[row] : keys) >= 0 &&
             keys <= double(places())))
         return Outcome::Invalid;
       const Outcome done =

@@ -32,7 +32,8 @@ def Onnx_PagedAttentionOp : Onnx_OwnOp<"PagedAttention", ["multiplyAdds"]> {
     Row i has queries first[i] to first[i + 1] of the t, and keys 0 to
     past[i] + (first[i + 1] - first[i]): key j is place j % c of page
     pages[i, j / c]. Its first query stands behind past[i] keys, which is what
-    causality and windows count from. Queries of no row are zeros.
+    causality and windows count from; where nothing does, it may be negative, of a
+    row with more queries than keys. Queries of no row are zeros.
 
     The mask is [1, 1 or h, t, p * c], for each query, or
     [r or 1, 1 or h, 1, p * c], for all of a row. Keys of 8 bits are times their

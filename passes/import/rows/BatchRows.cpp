@@ -10,7 +10,9 @@
 #include "dialects/onnx/ops/Layout.h"
 #include "passes/import/Matching.h"
 #include "passes/import/Passes.h"
+#include "passes/import/rows/EncoderKeys.h"
 #include "passes/import/rows/FrontOfInputs.h"
+#include "passes/import/rows/KeptCaches.h"
 #include "passes/import/rows/RowCausality.h"
 #include "passes/import/rows/RowTranslation.h"
 #include "passes/import/rows/StaticCaches.h"
@@ -37,9 +39,9 @@ struct Extra {
   SmallVector<DimExpr, 2> dims;
 };
 
-std::vector<Extra> extras() {
+std::vector<Extra> extras(const RowSizes &sizes) {
   const DimExpr tokens = RowSymbols::tokens(), rows = RowSymbols::rows();
-  return {{"rows.row", &RowInputs::row, {tokens}},
+  std::vector<Extra> all = {{"rows.row", &RowInputs::row, {tokens}},
           {"rows.position", &RowInputs::position, {tokens}},
           {"rows.first", &RowInputs::first, {rows + 1}},
           {"rows.past", &RowInputs::past, {rows}},
@@ -47,6 +49,16 @@ std::vector<Extra> extras() {
           {"rows.pages", &RowInputs::pages, {rows, RowSymbols::pagesOfRow()}},
           {"rows.copies", &RowInputs::copies, {RowSymbols::copies(), 2}},
           {"rows.wanted", &RowInputs::wanted, {RowSymbols::wanted()}}};
+  if (!sizes.encoder.asSymbol())
+    return all;
+  all.push_back({"rows.encoder_lengths", &RowInputs::encoderLengths, {rows}});
+  all.push_back({"rows.encoder_slots",
+                 &RowInputs::encoderSlots,
+                 {RowSymbols::encoderKeys()}});
+  all.push_back({"rows.encoder_pages",
+                 &RowInputs::encoderPages,
+                 {rows, RowSymbols::encoderPages()}});
+  return all;
 }
 
 /// Reshapes of reshapes: what was tried out needs no steps on the way any more.
@@ -65,9 +77,9 @@ class StepMaker {
 public:
   /// `unused` are inputs that a step does not have.
   StepMaker(func::FuncOp function, const RowSizes &sizes,
-            ArrayRef<unsigned> unused)
-      : function(function), sizes(sizes), unused(unused),
-        builder(function.getContext()) {}
+            const EncoderKeys &encoderKeys, ArrayRef<unsigned> unused)
+      : function(function), sizes(sizes), encoderKeys(encoderKeys),
+        unused(unused), builder(function.getContext()) {}
 
   /// The function of rows, behind the other; null after an error.
   func::FuncOp make() {
@@ -85,11 +97,11 @@ public:
               ? BlockArgument()
               : block->addArgument(argument.getType(), argument.getLoc()));
     RowInputs inputs;
-    for (const Extra &extra : extras())
+    for (const Extra &extra : extras(sizes))
       inputs.*extra.member = block->addArgument(
           dist::makeType(builder.getI64Type(), extra.dims), function.getLoc());
     RowBuilder rows(builder, sizes, inputs);
-    RowTranslation translation(function, rows, builder);
+    RowTranslation translation(function, encoderKeys, rows, builder);
     if (failed(checkPorts()) || failed(bindInputs(translation)) ||
         failed(translation.run())) {
       step.erase();
@@ -144,11 +156,16 @@ private:
         continue;
       for (DimExpr dim : dist::getDims(argument.getType()))
         if ((sizes.isOfTokens(dim) && dim != sizes.sequence) ||
-            (sizes.isOfKeys(dim) && dim != sizes.past + sizes.sequence))
+            (sizes.isOfKeys(dim) && dim != sizes.past + sizes.sequence &&
+             dim != sizes.encoder))
           return function.emitError("has no step of rows: ")
                  << name << " has " << dim.str()
                  << " elements, expected as many as there are new positions, "
                  << "or as many as there are keys";
+      if (encoderKeys.isSource(argument) &&
+          llvm::count(dist::getDims(argument.getType()), sizes.encoder) != 1)
+        return function.emitError("has no step of rows: ")
+               << name << " has two dims of the encoder's output";
     }
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       for (DimExpr dim : dist::getDims(function.getResultTypes()[i]))
@@ -207,7 +224,7 @@ private:
         block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
     FunctionInfo from(function), to(step);
     to.setPage(sizes.page);
-    const std::vector<Extra> behind = extras();
+    const std::vector<Extra> behind = extras(sizes);
     const size_t first = step.getNumArguments() - behind.size();
     for (auto [i, extra] : llvm::enumerate(behind))
       to.setInputName(first + i, extra.name);
@@ -233,6 +250,7 @@ private:
 
   func::FuncOp function;
   const RowSizes &sizes;
+  const EncoderKeys &encoderKeys;
   const ArrayRef<unsigned> unused;
   OpBuilder builder;
   /// By argument of the function; null: the step has none.
@@ -247,13 +265,20 @@ struct BatchRows : impl::BatchRowsBase<BatchRows> {
     if (!general)
       return signalPassFailure();
     SmallVector<unsigned> unused;
-    if (failed(growStaticCaches(general, unused)))
+    const auto all = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    if (failed(computeKeptCaches(general, all, unused)) ||
+        failed(growStaticCaches(general, unused)))
       return signalPassFailure();
     takeFrontOfInputs(general);
     FailureOr<RowSizes> sizes = RowSizes::of(general, page);
     if (failed(sizes))
       return signalPassFailure();
-    StepMaker maker(general, *sizes, unused);
+    FailureOr<EncoderKeys> encoderKeys = EncoderKeys::of(general, *sizes);
+    if (failed(encoderKeys))
+      return signalPassFailure();
+    sizes->encoder = encoderKeys->length;
+    dropEncoderOutputs(general, *encoderKeys);
+    StepMaker maker(general, *sizes, *encoderKeys, unused);
     func::FuncOp step = maker.make();
     if (!step)
       return signalPassFailure();
@@ -268,6 +293,19 @@ struct BatchRows : impl::BatchRowsBase<BatchRows> {
   }
 
 private:
+  /// Keys of the encoder that a request hands on, which a sequence has.
+  static void dropEncoderOutputs(func::FuncOp function,
+                                 const EncoderKeys &keys) {
+    Operation *terminator = function.front().getTerminator();
+    llvm::BitVector theirs(terminator->getNumOperands());
+    for (OpOperand &output : terminator->getOpOperands())
+      if (keys.sources.contains(output.get()) ||
+          keys.poolOf.contains(output.get()))
+        theirs.set(output.getOperandNumber());
+    if (theirs.any())
+      dropOutputs(function, theirs);
+  }
+
   /// The one for every request; of a merged decoder the branch that goes on from
   /// a past, as it does from an empty one.
   func::FuncOp generalFunction() {
@@ -277,8 +315,12 @@ private:
       if (!info.when())
         return function;
       const SmallVector<CacheInfo> caches = info.caches();
-      if (!caches.empty() && llvm::all_of(caches, [](const CacheInfo &cache) {
-            return cache.kind == "append";
+      auto is = [&](StringRef kind) {
+        return [=](const CacheInfo &cache) { return cache.kind == kind; };
+      };
+      if (llvm::any_of(caches, is("append")) &&
+          llvm::all_of(caches, [&](const CacheInfo &cache) {
+            return is("append")(cache) || is("keep")(cache);
           }))
         goOn.push_back(function);
     }

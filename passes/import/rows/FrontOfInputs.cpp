@@ -3,8 +3,8 @@
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "passes/import/Matching.h"
+#include "passes/import/rows/ReplaceSizes.h"
 
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -16,7 +16,6 @@ using namespace onnx;
 
 namespace {
 
-using Aliases = llvm::StringMap<DimExpr>;
 
 bool isFront(SliceOp slice) {
   dist::DimsAttr bounds = slice.getBoundsAttr();
@@ -28,8 +27,8 @@ bool isFront(SliceOp slice) {
 }
 
 /// Sizes of caches are known by them.
-Aliases findAliases(func::FuncOp function) {
-  Aliases aliases, ofCaches;
+SizeAliases findAliases(func::FuncOp function) {
+  SizeAliases aliases, ofCaches;
   for (const CacheInfo &cache : FunctionInfo(function).caches())
     for (Type type : {function.getArgumentTypes()[cache.input],
                       function.getResultTypes()[cache.output]})
@@ -61,7 +60,7 @@ Aliases findAliases(func::FuncOp function) {
             aliases.erase(*name);
         }
   // Not in terms of each other.
-  for (const auto &alias : Aliases(aliases)) {
+  for (const auto &alias : SizeAliases(aliases)) {
     bool isFree = true;
     alias.getValue().forEachSymbol(
         [&](StringRef name, bool) { isFree &= !aliases.contains(name); });
@@ -71,46 +70,14 @@ Aliases findAliases(func::FuncOp function) {
   return aliases;
 }
 
-DimExpr replaced(DimExpr dim, const Aliases &aliases) {
-  return dim.replaceSymbols([&](StringRef name) -> std::optional<DimExpr> {
-    auto known = aliases.find(name);
-    return known == aliases.end() ? std::nullopt
-                                  : std::optional(known->getValue());
-  });
-}
-
-Type replaced(Type type, const Aliases &aliases) {
-  if (!isa<RankedTensorType>(type) || !dist::getValueAttr(type))
-    return type;
-  Dims dims = dist::getDims(type);
-  for (DimExpr &dim : dims)
-    dim = replaced(dim, aliases);
-  return dist::makeType(cast<RankedTensorType>(type).getElementType(), dims);
-}
-
-void replaceAttributes(Operation *op, const Aliases &aliases) {
-  for (NamedAttribute entry : llvm::to_vector(op->getAttrs()))
-    if (auto sizes = dyn_cast<dist::DimsAttr>(entry.getValue())) {
-      Dims values(sizes.getValues());
-      for (DimExpr &value : values)
-        value = replaced(value, aliases);
-      op->setAttr(entry.getName(),
-                  dist::DimsAttr::get(op->getContext(), values));
-    }
-}
-
 } // namespace
 
 void takeFrontOfInputs(func::FuncOp function) {
-  const Aliases aliases = findAliases(function);
+  const SizeAliases aliases = findAliases(function);
   if (aliases.empty())
     return;
-  for (BlockArgument argument : function.getArguments())
-    argument.setType(replaced(argument.getType(), aliases));
+  replaceSizes(function, aliases);
   for (Operation &op : llvm::make_early_inc_range(function.front())) {
-    replaceAttributes(&op, aliases);
-    for (Value result : op.getResults())
-      result.setType(replaced(result.getType(), aliases));
     auto slice = dyn_cast<SliceOp>(op);
     if (slice && isFront(slice) &&
         haveSameDims(slice.getData(), slice.getResult())) {
@@ -118,9 +85,6 @@ void takeFrontOfInputs(func::FuncOp function) {
       slice.erase();
     }
   }
-  function.setType(FunctionType::get(
-      function.getContext(), function.front().getArgumentTypes(),
-      function.front().getTerminator()->getOperandTypes()));
 }
 
 } // namespace shardc::import

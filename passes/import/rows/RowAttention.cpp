@@ -3,8 +3,12 @@
 //   present = Concat past, k             pool' = PageWrite pool, k, slots
 //   y = Attention q, present, ..         y = PagedAttention q, pool', .., pages
 //
+// Those of cross-attention are in pages of their own of the same pools
+// (EncoderKeys.h).
+//
 //===----------------------------------------------------------------------===//
 
+#include "dialects/onnx/ops/Arithmetic.h"
 #include "dialects/onnx/ops/Cache.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Logic.h"
@@ -30,6 +34,31 @@ static Value slotsFor(Value slots, Value lengths, RowBuilder &rows,
   return rows.make<WhereOp>(
       i64, ofTokens,
       {rows.ofTokens(isSame, set), slots, rows.integer(kSlotOfOtherPositions)});
+}
+
+/// With encoder keys that come with the step in front, if the pool has any.
+LogicalResult RowTranslation::joinEncoderKeys(Operation *append, Value &added,
+                                              Value &slots) {
+  Value original = encoderKeys.inPool.lookup(append->getOperand(0));
+  if (!original)
+    return success();
+  Value keys = ofEncoder->makeAll(original);
+  if (!keys)
+    return failure();
+  Dims dims = dimsOf(added);
+  dims[2] = RowSymbols::encoderKeys();
+  if (dimsOf(keys) != dims)
+    return refuse(append, "encoder keys of its layer are not one for each of "
+                          "the encoder's output");
+  joined[append] = keys;
+  rows.setLocation(append->getLoc());
+  dims[2] = dims[2] + all.set.size;
+  added = rows.make<ConcatOp>(elementOf(added), dims, {keys, added},
+                              {rows.attribute("axis", 2)});
+  slots = rows.make<ConcatOp>(builder.getI64Type(), {dims[2]},
+                              {rows.inputs.encoderSlots, slots},
+                              {rows.attribute("axis", 0)});
+  return success();
 }
 
 LogicalResult RowTranslation::translatePool(Operation *op) {
@@ -66,9 +95,12 @@ LogicalResult RowTranslation::translatePool(Operation *op) {
     slots = slotsFor(slots, values.lookup(append.getLengths()), rows, all.set,
                      builder);
   }
-  values[op->getResult(0)] = rows.make<PageWriteOp>(
-      elementOf(pool), dimsOf(pool), {pool, added, slots, rows.inputs.copies},
-      {rows.attribute("axis", axis)});
+  if (failed(joinEncoderKeys(op, added, slots)))
+    return failure();
+  values[op->getResult(0)] = written[op->getOperand(0)] =
+      rows.make<PageWriteOp>(elementOf(pool), dimsOf(pool),
+                             {pool, added, slots, rows.inputs.copies},
+                             {rows.attribute("axis", axis)});
   return success();
 }
 
@@ -76,8 +108,12 @@ LogicalResult RowTranslation::translatePool(Operation *op) {
 Value RowTranslation::maskOf(AttentionOp op) {
   Value mask = op->getOperand(AttentionOperand::Mask);
   const Dims original = dimsOf(mask);
-  if (original.empty() || original.size() > 4)
+  if (original.empty() || original.size() > 4 ||
+      kindOf(mask) == RowKind::Encoder)
     return {};
+  const DimExpr keys = kindOf(op.getKey()) == RowKind::Encoder
+                           ? sizes.encoderKeys()
+                           : sizes.keys();
   Value value;
   Dims dims;
   if (kindOf(mask) == RowKind::Tokens) {
@@ -100,31 +136,55 @@ Value RowTranslation::maskOf(AttentionOp op) {
   }
   value = rows.reshape(value, dims);
   if (dims[3].isConstant(1)) {
-    dims[3] = sizes.keys();
+    dims[3] = keys;
     value = rows.make<ExpandOp>(elementOf(value), dims, {value});
   }
-  return dims[3] == sizes.keys() ? value : Value();
+  return dims[3] == keys ? value : Value();
+}
+
+/// Why attention's keys and values are in no pages; "" if they are.
+std::string RowTranslation::whyNoKeys(AttentionOp op) const {
+  const RowKind kind = kindOf(op.getKey());
+  if ((kind != RowKind::Pool && kind != RowKind::Encoder) ||
+      kindOf(op.getValue()) != kind)
+    return "its keys and values are not those of a cache";
+  const bool isCross = kind == RowKind::Encoder;
+  for (Value all : {op.getKey(), op.getValue()})
+    if (dimsOf(all).size() != 4 || dimsOf(all)[0] != sizes.batch ||
+        dimsOf(all)[2] !=
+            (isCross ? sizes.encoder : sizes.past + sizes.sequence))
+      return "its keys and values are not a cache with the new positions "
+             "behind it";
+  dist::DimsAttr offset = op.getCausalOffsetAttr();
+  if (isCross && (op.getIsCausal() || op.getWindow() != 0))
+    return "it hides keys of an encoder by where they are";
+  if (op.getIsCausal() && (!offset || offset.getValues()[0] != sizes.past))
+    return "it counts its queries from another place than behind the cache";
+  return "";
+}
+
+/// Keys, values, pages, how many keys are before the first query, and the first
+/// query of each row: with as many as it has, these are all keys of a row.
+SmallVector<Value, 8> RowTranslation::whereKeysAre(AttentionOp op) {
+  const RowInputs &in = rows.inputs;
+  Value keys = madeOf(op.getKey(), all), pool = madeOf(op.getValue(), all);
+  if (kindOf(op.getKey()) == RowKind::Pool)
+    return {keys, pool, in.pages, in.past, in.first};
+  Value before =
+      rows.binary<SubOp>(in.encoderLengths, rows.counts(),
+                         builder.getI64Type(), {RowSymbols::rows()});
+  return {keys, pool, in.encoderPages, before, in.first};
 }
 
 LogicalResult RowTranslation::translateAttention(AttentionOp op) {
-  Value keys = values.lookup(op.getKey()), pool = values.lookup(op.getValue());
-  if (kindOf(op.getKey()) != RowKind::Pool ||
-      kindOf(op.getValue()) != RowKind::Pool || !keys || !pool)
+  if (std::string why = whyNoKeys(op); !why.empty())
+    return refuse(op, why);
+  if (!madeOf(op.getKey(), all) || !madeOf(op.getValue(), all))
     return refuse(op, "its keys and values are not those of a cache");
   const Dims query = dimsOf(op.getQuery());
   if (kindOf(op.getQuery()) != RowKind::Tokens || query.size() != 4 ||
       query[0] != sizes.batch || query[2] != sizes.sequence)
     return refuse(op, "its queries are not the new positions of each head");
-  for (Value all : {op.getKey(), op.getValue()})
-    if (dimsOf(all).size() != 4 || dimsOf(all)[0] != sizes.batch ||
-        dimsOf(all)[2] != sizes.past + sizes.sequence)
-      return refuse(op, "its keys and values are not a cache with the new "
-                        "positions behind it");
-  dist::DimsAttr offset = op.getCausalOffsetAttr();
-  if (op.getIsCausal() && (!offset || offset.getValues()[0] != sizes.past))
-    return refuse(op, "it counts its queries from another place than behind "
-                      "the cache");
-  const RowInputs &in = rows.inputs;
   Value none = NoneOp::create(builder, op.getLoc(), builder.getNoneType());
   auto isPresent = [&](unsigned i) {
     return i < op->getNumOperands() &&
@@ -139,14 +199,9 @@ LogicalResult RowTranslation::translateAttention(AttentionOp op) {
                 ? values.lookup(op->getOperand(AttentionOperand::Sinks))
                 : Value()))
     return refuse(op, "its sinks are not the same for all rows");
-  SmallVector<Value, 8> operands{ofTokens(op.getQuery(), all),
-                                 keys,
-                                 pool,
-                                 in.pages,
-                                 in.past,
-                                 in.first,
-                                 mask,
-                                 sinks};
+  SmallVector<Value, 8> operands{ofTokens(op.getQuery(), all)};
+  llvm::append_range(operands, whereKeysAre(op));
+  llvm::append_range(operands, ArrayRef{mask, sinks});
   while (isa<NoneType>(operands.back().getType()))
     operands.pop_back();
   SmallVector<NamedAttribute> attributes;

@@ -110,6 +110,7 @@ Value RowBuilder::ofRows(DimExpr value) {
         continue; // 1
       Value factor = symbol == sizes.past       ? inputs.past
                      : symbol == sizes.sequence ? counts()
+                     : symbol == sizes.encoder  ? inputs.encoderLengths
                                                 : Value();
       if (!factor)
         return {};

@@ -28,6 +28,10 @@ struct RowInputs {
   mlir::Value pages;    ///< [r, p]
   mlir::Value copies;   ///< [m, 2], from one page to another, before anything
   mlir::Value wanted;   ///< [w], tokens whose outputs are asked for
+  // Null where there is no cross-attention:
+  mlir::Value encoderLengths; ///< [r], encoder keys of each row
+  mlir::Value encoderSlots;   ///< [e], where those that come with the step go
+  mlir::Value encoderPages;   ///< [r, q]
 };
 
 /// Tokens of a step, or those of them that are wanted.

@@ -23,7 +23,7 @@ bool RowTranslation::readsSizes(Operation *op) const {
                     ? op->getAttrOfType<dist::DimsAttr>("values")
                     : op->getAttrOfType<dist::DimsAttr>("bounds");
   return values && llvm::any_of(values.getValues(), [&](DimExpr value) {
-           return sizes.mentions(value, sizes.past) ||
+           return sizes.isOfKeys(value) ||
                   sizes.mentions(value, sizes.sequence) ||
                   sizes.mentions(value, sizes.batch);
          });

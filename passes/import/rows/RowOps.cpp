@@ -65,6 +65,8 @@ LogicalResult RowTranslation::translateTrilu(TriluOp op, Tokens &tokens) {
   if (!dims || from[rank - 2] != sizes.sequence)
     return refuse(op, "its rows are no positions of the sequence");
   const bool areKeys = sizes.isOfKeys(from[rank - 1]);
+  if (sizes.isOfEncoder(from[rank - 1]))
+    return refuse(op, "its columns are keys of cross-attention");
   if (areKeys && (*dims)[rank - 1] != sizes.keys())
     return refuse(op, "its columns are neither keys nor of one size");
   const Type i64 = builder.getI64Type(), i1 = builder.getI1Type();
@@ -121,21 +123,25 @@ Value RowTranslation::withoutMissingKeys(Operation *op, Value data,
   const auto neutral = neutralOf(op, element);
   const size_t rank = dist::getDims(original).size();
   const auto at = tokenDim(original);
-  if (!neutral || keyDims.size() != 1 ||
-      sizes.inStep(dist::getDims(original)[keyDims[0]]) != sizes.keys() ||
+  const DimExpr size =
+      keyDims.size() == 1 ? dist::getDims(original)[keyDims[0]] : DimExpr();
+  const bool isOfEncoder = sizes.isOfEncoder(size);
+  const DimExpr keys = isOfEncoder ? sizes.encoderKeys() : sizes.keys();
+  if (!neutral || keyDims.size() != 1 || sizes.inStep(size) != keys ||
       (tokens && !isOnePerToken(original)))
     return {};
-  Value key = rows.along(rows.range(sizes.keys()), rank, keyDims[0]);
+  Value key = rows.along(rows.range(keys), rank, keyDims[0]);
+  Value lengths = isOfEncoder ? rows.inputs.encoderLengths : rows.lengths();
   Value length, isThere;
   Dims dims(rank, DimExpr(1));
   if (tokens) {
-    length = rows.along(rows.ofTokens(rows.lengths(), tokens->set), rank, *at);
+    length = rows.along(rows.ofTokens(lengths, tokens->set), rank, *at);
     dims[*at] = tokens->set.size;
   } else {
-    length = rows.padded(rows.lengths(), rank);
+    length = rows.padded(lengths, rank);
     dims.insert(dims.begin(), RowSymbols::rows());
   }
-  dims[keyDims[0] + (tokens ? 0 : 1)] = sizes.keys();
+  dims[keyDims[0] + (tokens ? 0 : 1)] = keys;
   isThere = rows.make<LessOp>(builder.getI1Type(), dims, {key, length});
   return rows.make<WhereOp>(element, dimsOf(data),
                             {isThere, data, rows.scalar(element, *neutral)});

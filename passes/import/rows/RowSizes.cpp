@@ -20,14 +20,21 @@ bool RowSizes::mentions(DimExpr dim, DimExpr symbol) const {
 }
 
 bool RowSizes::isOfTokens(DimExpr dim) const {
-  return mentions(dim, sequence) && !mentions(dim, past);
+  return mentions(dim, sequence) && !isOfKeys(dim);
 }
 
-bool RowSizes::isOfKeys(DimExpr dim) const { return mentions(dim, past); }
+bool RowSizes::isOfKeys(DimExpr dim) const {
+  return mentions(dim, past) || isOfEncoder(dim);
+}
+
+bool RowSizes::isOfEncoder(DimExpr dim) const {
+  return mentions(dim, encoder);
+}
 
 std::optional<DimExpr> RowSizes::inStep(DimExpr dim, DimExpr tokens) const {
-  const bool isOfKeys = this->isOfKeys(dim);
-  if (isOfKeys) { // in terms of all keys
+  if (isOfEncoder(dim) && (mentions(dim, past) || mentions(dim, sequence)))
+    return std::nullopt;
+  if (mentions(dim, past)) { // in terms of all keys
     const DimExpr all = DimExpr::symbol("keys of a row");
     dim = dim.replaceSymbols([&](StringRef name) {
       return name == past.asSymbol() ? std::optional(all - sequence)
@@ -42,6 +49,8 @@ std::optional<DimExpr> RowSizes::inStep(DimExpr dim, DimExpr tokens) const {
   return dim.replaceSymbols([&](StringRef name) -> std::optional<DimExpr> {
     if (name == sequence.asSymbol())
       return tokens;
+    if (name == encoder.asSymbol())
+      return encoderKeys();
     return name == batch.asSymbol() ? std::optional(DimExpr(1)) : std::nullopt;
   });
 }
@@ -61,8 +70,11 @@ FailureOr<RowSizes> RowSizes::of(func::FuncOp function, int64_t page) {
       return refuse(function)
              << "the cache of " << name
              << " is not one that each step appends to behind its first dim";
-    RowSizes own{past[0], present[*cache.dim] - past[*cache.dim],
-                 past[*cache.dim], page};
+    RowSizes own{past[0],
+                 present[*cache.dim] - past[*cache.dim],
+                 past[*cache.dim],
+                 page,
+                 {}};
     if (!own.past.asSymbol() || !own.sequence.asSymbol())
       return refuse(function)
              << "the cache of " << name << " gets longer by "

@@ -10,6 +10,7 @@
 //   past + sequence       pages of a row * positions of a page
 //   batch * sequence      tokens of the step
 //   past                  nothing: each row has its own
+//   encoder               pages of encoder keys * positions of a page
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_IMPORT_ROWS_ROWSIZES_H
@@ -32,6 +33,7 @@ struct RowSizes {
   /// How many there are differs from row to row, and so does what they are.
   bool isOfTokens(dist::DimExpr dim) const;
   bool isOfKeys(dist::DimExpr dim) const;
+  bool isOfEncoder(dist::DimExpr dim) const;
   bool mentions(dist::DimExpr dim, dist::DimExpr symbol) const;
 
   /// The size in a step; nothing where past stands by itself.
@@ -39,9 +41,16 @@ struct RowSizes {
   inStep(dist::DimExpr dim,
          dist::DimExpr tokens = onnx::RowSymbols::tokens()) const;
   dist::DimExpr keys() const { return onnx::RowSymbols::pagesOfRow() * page; }
+  dist::DimExpr encoderKeys() const {
+    return onnx::RowSymbols::encoderPages() * page;
+  }
+  /// Of what cross-attention's keys are made of: they are the positions.
+  RowSizes ofEncoder() const { return {batch, encoder, {}, page, {}}; }
 
   dist::DimExpr batch, sequence, past;
   int64_t page; ///< positions
+  /// Keys of cross-attention (EncoderKeys.h); no symbol where there is none.
+  dist::DimExpr encoder;
 };
 
 } // namespace shardc::import

@@ -25,10 +25,11 @@ bool RowTranslation::isElementwise(Operation *op) const {
   return op->hasTrait<LoweredBy<&lowerElementwise>::Impl>() || isa<CastOp>(op);
 }
 
-RowTranslation::RowTranslation(func::FuncOp function, RowBuilder &rows,
+RowTranslation::RowTranslation(func::FuncOp function,
+                               const EncoderKeys &encoderKeys, RowBuilder &rows,
                                OpBuilder &builder)
     : function(function), rows(rows), builder(builder), sizes(rows.sizes),
-      trial(sizes, rows.inputs) {
+      trial(sizes, rows.inputs), encoderKeys(encoderKeys) {
   const RowInputs &in = rows.inputs;
   all.set = {RowSymbols::tokens(), in.row, in.position};
   wanted.set = {RowSymbols::wanted(), rows.gather(in.row, in.wanted, 0),
@@ -36,6 +37,28 @@ RowTranslation::RowTranslation(func::FuncOp function, RowBuilder &rows,
   slots = in.slots;
   classify();
   findNeeded();
+  if (!sizes.encoder.asSymbol())
+    return;
+  encoderRows =
+      std::make_unique<RowBuilder>(builder, sizes.ofEncoder(), rows.inputs);
+  ofEncoder.reset(new RowTranslation(function, *encoderRows, builder));
+}
+
+RowTranslation::RowTranslation(func::FuncOp function, RowBuilder &rows,
+                               OpBuilder &builder)
+    : function(function), rows(rows), builder(builder), sizes(rows.sizes),
+      trial(sizes, rows.inputs) {
+  all.set.size = wanted.set.size = RowSymbols::encoderKeys();
+  classify();
+  findNeeded();
+}
+
+unsigned RowTranslation::numTried() const {
+  return trial.numTried + (ofEncoder ? ofEncoder->numTried() : 0);
+}
+
+unsigned RowTranslation::numUnknown() const {
+  return trial.numUnknown + (ofEncoder ? ofEncoder->numUnknown() : 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -64,8 +87,9 @@ void RowTranslation::classify() {
     kinds[function.getArgument(cache.input)] = RowKind::Pool;
   for (BlockArgument argument : function.getArguments())
     if (!kinds.contains(argument))
-      kinds[argument] =
-          tokenDim(argument.getType()) ? RowKind::Tokens : RowKind::OfRows;
+      kinds[argument] = encoderKeys.isSource(argument) ? RowKind::Encoder
+                        : tokenDim(argument.getType()) ? RowKind::Tokens
+                                                       : RowKind::OfRows;
   for (Operation &op : function.front()) {
     const bool isPool =
         isCacheAppend(&op) || (isa<TransposeOp>(op) &&
@@ -75,7 +99,8 @@ void RowTranslation::classify() {
           return kinds.lookup(operand) != RowKind::Shared;
         });
     for (Value result : op.getResults())
-      kinds[result] = isPool                               ? RowKind::Pool
+      kinds[result] = encoderKeys.isTheirs(&op)            ? RowKind::Encoder
+                      : isPool                             ? RowKind::Pool
                       : !isa<TensorType>(result.getType()) ? RowKind::Shared
                       : tokenDim(result.getType())         ? RowKind::Tokens
                       : varies                             ? RowKind::OfRows
@@ -130,6 +155,8 @@ Dims RowTranslation::withoutBatch(Value original, Dims ofRows) const {
 }
 
 std::optional<Dims> RowTranslation::stepDims(BlockArgument argument) const {
+  if (kindOf(argument) == RowKind::Encoder)
+    return ofEncoder->stepDims(argument);
   const bool isOfRows = kindOf(argument) == RowKind::OfRows;
   std::optional<Dims> dims =
       sizesOf(argument.getType(), all.set.size, isOfRows);
@@ -137,7 +164,9 @@ std::optional<Dims> RowTranslation::stepDims(BlockArgument argument) const {
 }
 
 void RowTranslation::bindInput(BlockArgument argument, Value value) {
-  if (kindOf(argument) == RowKind::Tokens)
+  if (kindOf(argument) == RowKind::Encoder)
+    ofEncoder->bindInput(argument, value);
+  else if (kindOf(argument) == RowKind::Tokens)
     all.values[argument] = value;
   else
     values[argument] = rows.reshape(
@@ -169,9 +198,32 @@ LogicalResult RowTranslation::refuse(Operation *op, const Twine &why) const {
 
 LogicalResult RowTranslation::run() {
   for (Operation &op : function.front().without_terminator())
-    if (failed(translate(op)))
+    if (!encoderKeys.isTheirs(&op) && failed(translate(op)))
       return failure();
   return success();
+}
+
+/// Null where it has not been made yet.
+Value RowTranslation::madeOf(Value value, Tokens &tokens) const {
+  switch (kindOf(value)) {
+  case RowKind::Tokens:
+    return tokens.values.lookup(value);
+  case RowKind::Encoder:
+    return written.lookup(encoderKeys.poolOf.lookup(value));
+  default:
+    return values.lookup(value);
+  }
+}
+
+/// With all that it is made of, where that is not there yet; null after an error.
+Value RowTranslation::makeAll(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (Value made = madeOf(value, all); made || !op)
+    return made;
+  for (Value operand : op->getOperands())
+    if (!makeAll(operand))
+      return {};
+  return failed(translate(*op)) ? Value() : madeOf(value, all);
 }
 
 LogicalResult RowTranslation::translate(Operation &op) {
@@ -188,19 +240,19 @@ LogicalResult RowTranslation::tryOut(Operation &op) {
   Tokens &tokens = needed.contains(&op) ? all : wanted;
   auto portsOf = [&](ValueRange of) {
     SmallVector<RowTrial::Port> ports;
-    for (Value value : of)
-      ports.push_back({value,
-                       kindOf(value) == RowKind::Tokens
-                           ? tokens.values.lookup(value)
-                           : values.lookup(value),
-                       kindOf(value)});
+    for (Value value : of) {
+      const RowKind kind = kindOf(value);
+      ports.push_back({value, madeOf(value, tokens),
+                       kind == RowKind::Encoder ? RowKind::Pool : kind});
+    }
     return ports;
   };
   const auto results = portsOf(op.getResults());
   if (llvm::any_of(results, [](const auto &port) { return !port.made; }))
     return success();
   const std::string difference =
-      trial.differenceOf(&op, portsOf(op.getOperands()), results);
+      trial.differenceOf(&op, portsOf(op.getOperands()), results,
+                         joined.lookup(&op));
   return difference.empty()
              ? success()
              : refuse(&op, "what it became gives a row something else: " +
@@ -212,6 +264,12 @@ LogicalResult RowTranslation::emit(Operation &op) {
     return translateGuard(guard);
   if (op.getNumRegions() > 0 || op.getNumResults() == 0)
     return refuse(&op, "what it does depends on all rows");
+  if (!isa<AttentionOp>(op) &&
+      llvm::any_of(op.getOperands(), [&](Value operand) {
+        return kindOf(operand) == RowKind::Encoder;
+      }))
+    return refuse(&op, "it reads what the encoder gave elsewhere than in the "
+                       "keys and values of cross-attention");
   switch (kindOf(op.getResult(0))) {
   case RowKind::Shared:
     return translateShared(&op);
@@ -223,6 +281,8 @@ LogicalResult RowTranslation::emit(Operation &op) {
     if (auto attention = dyn_cast<AttentionOp>(op))
       return translateAttention(attention);
     return translateTokens(&op, needed.contains(&op) ? all : wanted);
+  case RowKind::Encoder:
+    break;
   }
   return failure();
 }
@@ -231,32 +291,39 @@ LogicalResult RowTranslation::emit(Operation &op) {
 /// with an error. False for what is no such limit.
 bool RowTranslation::limitRows(DimExpr lhs, DimExpr rhs) {
   const bool isOfKeys = lhs == sizes.past + sizes.sequence;
+  const bool isOfEncoder = sizes.encoder.asSymbol() && lhs == sizes.encoder;
   const auto limit = rhs.asConstant();
-  if (!limit || (!isOfKeys && lhs != sizes.sequence))
+  if (!limit || (!isOfKeys && !isOfEncoder && lhs != sizes.sequence))
     return false;
   const Type i64 = builder.getI64Type(), i1 = builder.getI1Type();
   const Dims ofRows{RowSymbols::rows()}, ofTokens{all.set.size};
   Value fits = rows.make<LessOrEqualOp>(
       i1, ofRows,
-      {isOfKeys ? rows.lengths() : rows.counts(), rows.integer(*limit)});
+      {isOfKeys      ? rows.lengths()
+       : isOfEncoder ? rows.inputs.encoderLengths
+                     : rows.counts(),
+       rows.integer(*limit)});
   slots = rows.make<WhereOp>(i64, ofTokens,
                              {rows.ofTokens(fits, all.set), slots,
                               rows.integer(onnx::kSlotOfTooManyPositions)});
   return true;
 }
 
-/// A row has a position at least. What bounds how many it has is asked of each;
+/// A row has a position and an encoder key at least. What bounds how many it has is asked of each;
 /// anything else would have to hold row by row.
 LogicalResult RowTranslation::translateGuard(GuardOp guard) {
   const auto kind = guard.getKind();
   for (auto [lhs, rhs] :
        llvm::zip(guard.getLhs().getValues(), guard.getRhs().getValues())) {
     const DimExpr one = DimExpr::symbol("new positions but one") + 1;
+    const DimExpr oneKey = DimExpr::symbol("encoder keys but one") + 1;
     auto ofRow = [&](DimExpr value) {
       return value.replaceSymbols(
           [&](StringRef name) -> std::optional<DimExpr> {
             if (name == sizes.sequence.asSymbol())
               return one;
+            if (name == sizes.encoder.asSymbol())
+              return oneKey;
             return name == sizes.batch.asSymbol()
                        ? std::optional(DimExpr(int64_t(1)))
                        : std::nullopt;
@@ -281,8 +348,7 @@ LogicalResult RowTranslation::translateGuard(GuardOp guard) {
 }
 
 bool RowTranslation::dependsOnRow(DimExpr value) const {
-  return sizes.mentions(value, sizes.past) ||
-         sizes.mentions(value, sizes.sequence);
+  return sizes.isOfKeys(value) || sizes.mentions(value, sizes.sequence);
 }
 
 Value RowTranslation::clone(Operation *op, ValueRange operands,
@@ -308,7 +374,9 @@ LogicalResult RowTranslation::translateShared(Operation *op) {
   // Places of keys count from 0, as they do in any request.
   const bool isOfKeys =
       isa<RangeOp>(op) && sizes.isOfKeys(dimsOf(op->getResult(0))[0]);
-  if (isOfKeys && dimsOf(op->getResult(0))[0] != sizes.past + sizes.sequence)
+  if (isOfKeys &&
+      dimsOf(op->getResult(0))[0] != sizes.past + sizes.sequence &&
+      dimsOf(op->getResult(0))[0] != sizes.encoder)
     return refuse(op, "it counts something else than the keys");
   if (std::string why = findMixing(op); !why.empty() && !isa<RangeOp>(op))
     return refuse(op, why);
@@ -376,6 +444,7 @@ Value RowTranslation::operandOf(Operation *op, Value value, Tokens &tokens) {
                  : Value();
   }
   case RowKind::Pool:
+  case RowKind::Encoder:
     return {};
   }
   return {};

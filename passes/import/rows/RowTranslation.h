@@ -16,6 +16,7 @@
 #include "dialects/onnx/ops/Attention.h"
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Source.h"
+#include "passes/import/rows/EncoderKeys.h"
 #include "passes/import/rows/RowBuilder.h"
 #include "passes/import/rows/RowTrial.h"
 
@@ -25,8 +26,8 @@ namespace shardc::import {
 
 class RowTranslation {
 public:
-  RowTranslation(mlir::func::FuncOp function, RowBuilder &rows,
-                 mlir::OpBuilder &builder);
+  RowTranslation(mlir::func::FuncOp function, const EncoderKeys &encoderKeys,
+                 RowBuilder &rows, mlir::OpBuilder &builder);
 
   /// What an argument is in a step: its value has the dims of stepDims.
   void bindInput(mlir::BlockArgument argument, mlir::Value value);
@@ -37,8 +38,8 @@ public:
   /// Emits all ops, and tries each of them. Error at the op that has no place in
   /// a step.
   llvm::LogicalResult run();
-  unsigned numTried() const { return trial.numTried; }
-  unsigned numUnknown() const { return trial.numUnknown; }
+  unsigned numTried() const;
+  unsigned numUnknown() const;
   /// Of a returned value, once all ran: of the wanted tokens.
   mlir::Value result(mlir::OpOperand &output);
 
@@ -49,7 +50,13 @@ private:
     llvm::DenseMap<mlir::Value, mlir::Value> values;
   };
 
+  /// Of encoder keys, whose ops are as those on tokens: they are the positions.
+  RowTranslation(mlir::func::FuncOp function, RowBuilder &rows,
+                 mlir::OpBuilder &builder);
+
   RowKind kindOf(mlir::Value value) const;
+  mlir::Value madeOf(mlir::Value value, Tokens &tokens) const;
+  mlir::Value makeAll(mlir::Value value);
   void classify();
   void findNeeded();
   bool isCacheAppend(mlir::Operation *op) const;
@@ -64,7 +71,11 @@ private:
   llvm::LogicalResult translateOfRows(mlir::Operation *op);
   llvm::LogicalResult translateTokens(mlir::Operation *op, Tokens &tokens);
   llvm::LogicalResult translatePool(mlir::Operation *op);
+  llvm::LogicalResult joinEncoderKeys(mlir::Operation *append,
+                                      mlir::Value &added, mlir::Value &slots);
   llvm::LogicalResult translateAttention(onnx::AttentionOp op);
+  std::string whyNoKeys(onnx::AttentionOp op) const;
+  llvm::SmallVector<mlir::Value, 8> whereKeysAre(onnx::AttentionOp op);
   llvm::LogicalResult translateRange(onnx::RangeOp op, Tokens &tokens);
   llvm::LogicalResult translateTrilu(onnx::TriluOp op, Tokens &tokens);
   llvm::LogicalResult elementwiseOfRows(mlir::Operation *op);
@@ -108,6 +119,11 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> values; ///< shared, of rows, pools
   Tokens all, wanted;
   mlir::Value slots; ///< of tokens of rows that are not too long
+  const EncoderKeys encoderKeys;
+  std::unique_ptr<RowBuilder> encoderRows;
+  std::unique_ptr<RowTranslation> ofEncoder; ///< null: no cross-attention
+  llvm::DenseMap<mlir::Value, mlir::Value> written; ///< pools, by past
+  llvm::DenseMap<mlir::Operation *, mlir::Value> joined; ///< encoder keys
 };
 
 } // namespace shardc::import

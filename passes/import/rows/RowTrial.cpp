@@ -22,10 +22,11 @@ namespace {
 
 /// Two rows: keys before the step, and new positions.
 struct TriedRow {
-  int64_t past, count, first;
+  int64_t past, count, first, encoder;
 };
-constexpr TriedRow kRows[] = {{3, 2, 0}, {1, 3, 2}};
-constexpr int64_t kTokens = 5, kMostKeys = 5;
+constexpr TriedRow kRows[] = {{3, 2, 0, 1}, {1, 3, 2, 4}};
+constexpr int64_t kTokens = 5, kMostKeys = 5; ///< and encoder keys of both
+constexpr int64_t kMostEncoderKeys = 4;
 constexpr int64_t kOther = 3; ///< of sizes that are none of a step
 constexpr int64_t kMostWork = 1 << 18;
 
@@ -35,8 +36,8 @@ using Tensors = llvm::DenseMap<Value, Tensor>;
 class Trial {
 public:
   Trial(Operation *op, ArrayRef<Port> operands, ArrayRef<Port> results,
-        const RowSizes &sizes, const RowInputs &inputs)
-      : op(op), operands(operands), results(results), sizes(sizes),
+        Value any, const RowSizes &sizes, const RowInputs &inputs)
+      : op(op), operands(operands), results(results), any(any), sizes(sizes),
         inputs(inputs) {
     collect();
   }
@@ -53,6 +54,12 @@ private:
   int64_t pageOf(int64_t row, int64_t position) const {
     return 2 * pagesOfRow() - (position / page() * 2 + row);
   }
+  int64_t pagesOfEncoder() const {
+    return (kMostEncoderKeys + page() - 1) / page();
+  }
+  int64_t encoderPageOf(int64_t row, int64_t key) const {
+    return 2 * (pagesOfRow() + pagesOfEncoder()) - (key / page() * 2 + row);
+  }
   Tensor rowInput(Value input) const;
   bool sampleStep(const Sample &sample, Tensors &step) const;
   Outcome evaluateStep(Tensors &step);
@@ -64,6 +71,7 @@ private:
 
   Operation *op;
   ArrayRef<Port> operands, results;
+  const Value any;
   const RowSizes &sizes;
   const RowInputs &inputs;
   Region region; ///< the op and those of the step
@@ -80,6 +88,8 @@ void Trial::collect() {
   for (const Port &port : operands)
     if (port.made)
       given.insert(port.made);
+  if (any)
+    given.insert(any);
   llvm::SmallSetVector<Operation *, 16> found;
   SmallVector<Value> open;
   for (const Port &port : results)
@@ -115,15 +125,18 @@ void Trial::setSizes(const Numbers &numbers) {
   };
   set(ofStep, RowSymbols::tokens(), kTokens);
   set(ofStep, RowSymbols::wanted(), kTokens);
+  set(ofStep, RowSymbols::encoderKeys(), kTokens);
+  set(ofStep, RowSymbols::encoderPages(), pagesOfEncoder());
   set(ofStep, RowSymbols::rows(), std::size(kRows));
   set(ofStep, RowSymbols::pagesOfRow(), pagesOfRow());
   set(ofStep, RowSymbols::copies(), 0);
-  set(ofStep, RowSymbols::pages(), 2 * pagesOfRow() + 1);
+  set(ofStep, RowSymbols::pages(), 2 * (pagesOfRow() + pagesOfEncoder()) + 1);
   for (auto [at, row] : llvm::zip(ofRow, kRows)) {
     at = ofStep;
     set(at, sizes.batch, 1);
     set(at, sizes.sequence, row.count);
     set(at, sizes.past, row.past);
+    set(at, sizes.encoder, row.encoder);
   }
 }
 
@@ -157,6 +170,20 @@ Tensor Trial::rowInput(Value input) const {
     shape = {kTokens};
   } else if (input == inputs.copies) {
     shape = {0, 2};
+  } else if (input == inputs.encoderLengths) {
+    data = {double(kRows[0].encoder), double(kRows[1].encoder)};
+    shape = {2};
+  } else if (input == inputs.encoderSlots) {
+    for (int64_t r = 0; r < 2; ++r)
+      for (int64_t key = 0; key < kRows[r].encoder; ++key)
+        data.push_back(
+            double(encoderPageOf(r, key) * page() + key % page()));
+    shape = {kTokens};
+  } else if (input == inputs.encoderPages) {
+    for (int64_t r = 0; r < 2; ++r)
+      for (int64_t p = 0; p < pagesOfEncoder(); ++p)
+        data.push_back(double(encoderPageOf(r, p * page())));
+    shape = {2, pagesOfEncoder()};
   } else {
     for (int64_t r = 0; r < 2; ++r)
       for (int64_t p = 0; p < pagesOfRow(); ++p)
@@ -174,7 +201,17 @@ bool Trial::sampleStep(const Sample &sample, Tensors &step) const {
                        inputs.copies, inputs.wanted};
   for (Value input : how)
     step[input] = rowInput(input);
+  if (inputs.encoderLengths)
+    for (Value input : {inputs.encoderLengths, inputs.encoderSlots,
+                        inputs.encoderPages})
+      step[input] = rowInput(input);
   unsigned number = 0;
+  if (any) {
+    std::optional<Tensor> tensor = sampleLeaf(any, number++, sample, ofStep);
+    if (!tensor)
+      return false;
+    step[any] = std::move(*tensor);
+  }
   for (const Port &port : operands) {
     if (!port.made || !isa<TensorType>(port.made.getType()) ||
         step.contains(port.made))
@@ -263,9 +300,15 @@ std::optional<Tensor> Trial::partOf(const Port &port, const Tensor &step,
       const int64_t index = i / own[d] % (*shape)[d];
       if (keys && d == 0)
         continue;
-      at += keys && d == *keys ? pageOf(int64_t(row), index) * strides[0] +
-                                     index % page() * strides[d]
-                               : index * strides[d];
+      if (!keys || d != *keys) {
+        at += index * strides[d];
+        continue;
+      }
+      const auto number = int64_t(row);
+      at += (sizes.isOfEncoder(dims[d]) ? encoderPageOf(number, index)
+                                        : pageOf(number, index)) *
+                strides[0] +
+            index % page() * strides[d];
     }
     part.data[i] = step.data[at];
   }
@@ -338,7 +381,7 @@ std::optional<std::string> Trial::run() {
 } // namespace
 
 std::string RowTrial::differenceOf(Operation *op, ArrayRef<Port> operands,
-                                   ArrayRef<Port> results) {
+                                   ArrayRef<Port> results, Value any) {
   std::string key;
   llvm::raw_string_ostream os(key);
   os << op->getName() << op->getAttrDictionary();
@@ -357,7 +400,7 @@ std::string RowTrial::differenceOf(Operation *op, ArrayRef<Port> operands,
     ++numUnknown;
     return "";
   }
-  const auto difference = Trial(op, operands, results, sizes, inputs).run();
+  const auto difference = Trial(op, operands, results, any, sizes, inputs).run();
   numUnknown += !difference;
   return difference.value_or("");
 }

@@ -33,9 +33,10 @@ public:
       : sizes(sizes), inputs(inputs) {}
 
   /// Where a result of the op is not what its row of the step has; empty if
-  /// nowhere.
+  /// nowhere. What the step makes of `any`, if it is not null, is tried for any
+  /// numbers of it.
   std::string differenceOf(mlir::Operation *op, llvm::ArrayRef<Port> operands,
-                           llvm::ArrayRef<Port> results);
+                           llvm::ArrayRef<Port> results, mlir::Value any = {});
 
   unsigned numTried = 0;   ///< distinct ops
   unsigned numUnknown = 0; ///< of which there is no evaluation: believed

@@ -35,11 +35,14 @@ struct Lines {
 
 class Rows {
 public:
-  Rows(Session &session, const Request &request)
-      : session(session), request(request), page(session.page()) {}
+  Rows(Session &session, const Request &request, const StepOutputs &ofStep)
+      : session(session), request(request), ofStep(ofStep),
+        page(session.page()) {}
 
   Status run(std::vector<Tensor> &outputs) {
+    findEncoder();
     SHARDC_RETURN_IF_ERROR(findSizes());
+    SHARDC_RETURN_IF_ERROR(measureEncoder());
     SHARDC_RETURN_IF_ERROR(fillRows());
     fillPools();
     std::vector<InputTensor> all(step.tensors().begin(), step.tensors().end());
@@ -70,16 +73,87 @@ private:
     return nullptr;
   }
 
+  static bool isOfEncoder(const TensorInfo &info) {
+    return std::find(info.dims.begin(), info.dims.end(),
+                     onnx::RowSymbols::encoderKeys().asSymbol()->str()) !=
+           info.dims.end();
+  }
+  bool isOfEncoder(const std::string &name) const {
+    return std::any_of(session.inputs().begin(), session.inputs().end(),
+                       [&](const TensorInfo &info) {
+                         return info.name == name && isOfEncoder(info);
+                       });
+  }
+
+  /// Caches of cross-attention, which a step does not have: a request reads them,
+  /// or sets them, and then has no positions before.
+  void findEncoder() {
+    hasEncoder =
+        std::any_of(session.inputs().begin(), session.inputs().end(),
+                    [](const TensorInfo &info) { return isOfEncoder(info); });
+    const TensorInfo &pool = session.inputs()[session.caches()[0].input];
+    for (const NamedTensor &named : request.inputs)
+      if (hasEncoder && !isOfStep(named.name) &&
+          named.tensor.element() == pool.element &&
+          named.tensor.dims().size() == pool.dims.size())
+        given.push_back(&named.tensor);
+    if (given.empty() || ofStep.others.empty())
+      return;
+    const Tensor &present = ofStep.others.front(), &past = *given.front();
+    readsEncoder = present.bytes() == 0 ||
+                   (present.bytes() == past.bytes() &&
+                    std::memcmp(present.data(), past.data(),
+                                static_cast<size_t>(past.bytes())) == 0);
+    isPrompt = !readsEncoder;
+  }
+
+  Status measureEncoder() {
+    if (!hasEncoder)
+      return Status::ok();
+    for (const NamedTensor &named : request.inputs)
+      for (const TensorInfo &info : session.inputs())
+        for (size_t d = 0; info.name == named.name && d < info.dims.size(); ++d)
+          if (info.dims[d] == *onnx::RowSymbols::encoderKeys().asSymbol())
+            encoderKeys = named.tensor.dims()[d];
+    if (readsEncoder) {
+      // In the order of the caches whose pools have them.
+      if (given.size() != pools.size())
+        return argumentError("it has ", given.size(), " caches of encoders, ",
+                             "and pools for ", pools.size());
+      encoderKeys = given.front()->dims()[pools.front().axis];
+    }
+    encoderPagesOfRow = (encoderKeys + page - 1) / page;
+    return Status::ok();
+  }
+
+  /// Of a prompt, which reads no past: how many positions it has.
+  Status addPool(const CacheInfo &cache) {
+    const auto after = ofStep.expected[cache.output].dims();
+    batch = after[0];
+    count = after[kEncoderAxis];
+    pools.push_back({cache.input,
+                     cache.output,
+                     kEncoderAxis,
+                     session.inputs()[cache.input].element,
+                     Dims(after.begin(), after.end()),
+                     {}});
+    return Status::ok();
+  }
+
   /// Of any cache: what it is before and after says how many positions come; or
   /// it has room for them, and another input says where they are.
   Status findSizes() {
     for (const CacheInfo &cache : session.caches()) {
+      if (isPrompt) {
+        SHARDC_RETURN_IF_ERROR(addPool(cache));
+        continue;
+      }
       const NamedTensor *past = find(session.inputs()[cache.input].name);
       if (!past)
         return argumentError("input '", session.inputs()[cache.input].name,
                              "' is missing");
       const auto before = past->tensor.dims();
-      const auto after = request.expected[cache.output].dims();
+      const auto after = ofStep.expected[cache.output].dims();
       size_t axis = 1;
       while (axis < before.size() && before[axis] == after[axis])
         ++axis;
@@ -145,10 +219,16 @@ private:
   int64_t pageOf(int64_t row, int64_t position) const {
     return numPages() - 1 - (position / page * batch + row);
   }
-  int64_t numPages() const { return batch * pagesOfRow + 1; }
+  int64_t encoderPageOf(int64_t row, int64_t key) const {
+    return key / page * batch + row;
+  }
+  int64_t numPages() const {
+    return batch * (pagesOfRow + encoderPagesOfRow) + 1;
+  }
 
   void fillPools() {
-    for (Pool &pool : pools) {
+    for (size_t p = 0; p < pools.size(); ++p) {
+      Pool &pool = pools[p];
       const Tensor &past = find(session.inputs()[pool.input].name)->tensor;
       const Dims before = pool.dims;
       pool.dims[0] = numPages();
@@ -157,18 +237,31 @@ private:
       // What no row has is never read.
       pool.bytes.assign(static_cast<size_t>(product(pool.dims) * size),
                         std::byte(0x7b));
-      forEachEntry(pool, before, length,
-                   [&](int64_t of, int64_t to, int64_t bytes) {
-                     std::memcpy(pool.bytes.data() + to, past.data() + of,
-                                 static_cast<size_t>(bytes));
-                   });
+      fillPages(pool, past, before, length, &Rows::pageOf);
+      if (readsEncoder)
+        fillPages(pool, *given[p], given[p]->dims(), encoderKeys,
+                  &Rows::encoderPageOf);
     }
+  }
+
+  using PageOf = int64_t (Rows::*)(int64_t row, int64_t position) const;
+
+  void fillPages(Pool &pool, const Tensor &from, std::span<const int64_t> dims,
+                 int64_t positions, PageOf pageOf) const {
+    forEachEntry(
+        pool, dims, positions,
+        [&](int64_t of, int64_t to, int64_t bytes) {
+          std::memcpy(pool.bytes.data() + to, from.data() + of,
+                      static_cast<size_t>(bytes));
+        },
+        pageOf);
   }
 
   /// Calls body(offset in [batch, .., positions, ..], offset in the pool, bytes).
   template <typename Body>
   void forEachEntry(const Pool &pool, std::span<const int64_t> dims,
-                    int64_t positions, Body body) const {
+                    int64_t positions, Body body,
+                    PageOf pageOf = &Rows::pageOf) const {
     const int64_t size = artifact::elementBytes(pool.element);
     const std::span<const int64_t> row = dims.subspan(1);
     const std::span<const int64_t> ofPage = std::span(pool.dims).subspan(1);
@@ -177,7 +270,8 @@ private:
       for (int64_t o = 0; o < from.outer; ++o)
         for (int64_t i = 0; i < positions; ++i)
           body(r * product(row) * size + from.at(o, i),
-               pageOf(r, i) * product(ofPage) * size + to.at(o, i % page),
+               (this->*pageOf)(r, i) * product(ofPage) * size +
+                   to.at(o, i % page),
                from.inner);
   }
 
@@ -200,13 +294,14 @@ private:
         StepInputs::make(session.inputs(), caches, page, step));
     std::vector<std::vector<InputTensor>> inputs(static_cast<size_t>(batch));
     std::vector<std::vector<Dims>> dims(inputs.size());
-    std::vector<Dims> pages(inputs.size());
+    std::vector<Dims> pages(inputs.size()), encoderPages(inputs.size());
     std::vector<StepRow> rows;
     for (size_t r = 0; r < inputs.size(); ++r) {
       const auto row = static_cast<int64_t>(r);
       dims[r].reserve(request.inputs.size());
       for (const NamedTensor &named : request.inputs)
-        if (isOfStep(named.name) && !isPast(named.name)) {
+        if (isOfStep(named.name) && !isPast(named.name) &&
+            !(readsEncoder && isOfEncoder(named.name))) {
           const Tensor &whole = named.tensor;
           Dims &own =
               dims[r].emplace_back(whole.dims().begin(), whole.dims().end());
@@ -220,11 +315,15 @@ private:
         }
       for (int64_t p = 0; p < pagesOfRow; ++p)
         pages[r].push_back(pageOf(row, p * page));
-      rows.push_back({inputs[r], pages[r], length, count, count});
-      int64_t given = 0;
-      SHARDC_RETURN_IF_ERROR(step.countOf(inputs[r], given));
-      if (given != count)
-        return argumentError("its inputs have ", given,
+      for (int64_t p = 0; p < encoderPagesOfRow; ++p)
+        encoderPages[r].push_back(encoderPageOf(row, p * page));
+      rows.push_back({inputs[r], pages[r], length, count, count,
+                      encoderPages[r], encoderKeys,
+                      hasEncoder && !readsEncoder});
+      RowCounts counts;
+      SHARDC_RETURN_IF_ERROR(step.countOf(inputs[r], counts));
+      if (counts.positions != count)
+        return argumentError("its inputs have ", counts.positions,
                              " new positions, its "
                              "caches get ",
                              count);
@@ -269,7 +368,7 @@ private:
   }
 
   Status readOutput(size_t number, const Tensor &found, Tensor &output) const {
-    const Tensor &expected = request.expected[number];
+    const Tensor &expected = ofStep.expected[number];
     SHARDC_RETURN_IF_ERROR(output.reshape(found.element(), expected.dims()));
     for (const Pool &pool : pools)
       if (pool.output == number) {
@@ -314,19 +413,46 @@ private:
 
   Session &session;
   const Request &request;
+  const StepOutputs &ofStep;
   const int64_t page;
   StepInputs step;
   std::vector<Pool> pools;
   int64_t room = 0; ///< of static caches; 0: they grow
   std::deque<std::vector<std::byte>> cut;
   int64_t batch = 0, length = 0, count = 0, pagesOfRow = 0;
+
+  static constexpr size_t kEncoderAxis = 2;
+  bool hasEncoder = false, readsEncoder = false, isPrompt = false;
+  std::vector<const Tensor *> given; ///< caches of cross-attention
+  int64_t encoderKeys = 0, encoderPagesOfRow = 0;
 };
+
+Tensor memoryOf(const Tensor &tensor) {
+  Tensor made = Tensor::borrow(tensor.data(), tensor.bytes());
+  (void)made.reshape(tensor.element(), tensor.dims()); // it fits
+  return made;
+}
 
 } // namespace
 
+StepOutputs::StepOutputs(std::span<const TensorInfo> ofModel,
+                         const Session &session, const Request &request) {
+  std::vector<char> isOfStep(ofModel.size());
+  for (const TensorInfo &own : session.outputs())
+    for (size_t o = 0; o < ofModel.size(); ++o)
+      if (ofModel[o].name == own.name) {
+        infos.push_back(ofModel[o]);
+        expected.push_back(memoryOf(request.expected[o]));
+        isOfStep[o] = 1;
+      }
+  for (size_t o = 0; o < ofModel.size(); ++o)
+    if (!isOfStep[o])
+      others.push_back(memoryOf(request.expected[o]));
+}
+
 Status runAsRows(Session &session, const Request &request,
-                 std::vector<Tensor> &outputs) {
-  return Rows(session, request).run(outputs);
+                 const StepOutputs &expected, std::vector<Tensor> &outputs) {
+  return Rows(session, request, expected).run(outputs);
 }
 
 } // namespace shardc::verifier

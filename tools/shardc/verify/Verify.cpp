@@ -203,7 +203,9 @@ private:
     for (size_t i = 0; i < requests.size(); ++i) {
       say(requests[i].name);
       std::vector<Tensor> outputs;
-      if (const Status status = runAsRows(session, requests[i], outputs);
+      const StepOutputs expected(one.session().outputs(), session, requests[i]);
+      if (const Status status =
+              runAsRows(session, requests[i], expected, outputs);
           !status.isOk()) {
         refusal = status.message();
         if (status.code() != StatusCode::InvalidArgument &&
@@ -217,8 +219,8 @@ private:
         continue;
       }
       ++compared;
-      const Result result = compareOutputs(one.session().outputs(), outputs,
-                                           requests[i].expected, tolerance);
+      const Result result = compareOutputs(expected.infos, outputs,
+                                           expected.expected, tolerance);
       tell(i, "", result);
       if (!result.agrees)
         return differs(requests[i].name +

@@ -24,6 +24,7 @@ public:
         keys(keys), places(places), stepK(call.inputs[kKeys].strides[0]),
         stepV(call.inputs[kValues].strides[0]) {}
 
+  int64_t all() const { return keys; }
   int64_t count() const {
     return keys == 0 ? 0 : (keys + places.all - 1) / places.all;
   }
@@ -124,13 +125,16 @@ public:
     int64_t end = 0;
     const int64_t queries = call.inputs[kQuery].dims[2];
     const int64_t most = call.inputs[kPages].dims[1] * places.all;
+    // What counts from nowhere may have more queries than keys.
+    const bool isCausal = call.intOr("is_causal", 0) != 0;
     if (firstOf(0) < 0 || firstOf(0) > queries)
       return failure(name, "the first row has queries from " +
                                std::to_string(firstOf(0)) + " of " +
                                std::to_string(queries));
     for (int64_t row = 0; row < past.dims[0]; ++row) {
       if (firstOf(row) < end || firstOf(row + 1) < firstOf(row) ||
-          firstOf(row + 1) > queries || pastOf(row) < 0 || pastOf(row) > most)
+          firstOf(row + 1) > queries || pastOf(row) > most ||
+          (isCausal ? pastOf(row) : keysOf(row).all()) < 0)
         return failure(name, "row " + std::to_string(row) + " has queries " +
                                  std::to_string(firstOf(row)) + " to " +
                                  std::to_string(firstOf(row + 1)) + " of " +

@@ -57,7 +57,8 @@ struct PagedRow {
       return;
     const int64_t past = p.past.at(row), place = past + token - begin;
     keys.end = past + next - begin;
-    if (past < 0 || begin < 0 || keys.end > p.pagesOfRow * p.places.all) {
+    if ((p.of.isCausal ? past : keys.end) < 0 || begin < 0 ||
+        keys.end > p.pagesOfRow * p.places.all) {
       report(p.fault);
       keys.end = 0;
     }
