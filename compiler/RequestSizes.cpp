@@ -8,6 +8,7 @@
 #include "dialects/onnx/RowSymbols.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <map>
 
@@ -24,7 +25,9 @@ plan::RowSizes rowSizes(int64_t page) {
           name(RowSymbols::rows()),
           name(RowSymbols::pagesOfRow()),
           name(RowSymbols::pages()),
-          name(RowSymbols::copies())};
+          name(RowSymbols::copies()),
+          name(RowSymbols::encoderPages()),
+          name(RowSymbols::encoderKeys())};
 }
 
 /// A step that does what requests of these sizes would; sizes that are given by
@@ -33,7 +36,8 @@ static std::string resolveStep(int64_t page,
                                const llvm::StringMap<int64_t> &given,
                                llvm::StringMap<int64_t> &resolved) {
   constexpr int64_t kMost = int64_t(1) << 30;
-  llvm::StringMap<int64_t> request = {{"batch", 1}, {"seq", 1}, {"past", 0}};
+  llvm::StringMap<int64_t> request = {
+      {"batch", 1}, {"seq", 1}, {"past", 0}, {"encoder", 0}};
   bool isRequest = false;
   for (const auto &entry : given)
     if (auto size = request.find(entry.getKey()); size != request.end()) {
@@ -47,7 +51,8 @@ static std::string resolveStep(int64_t page,
       return entry.getKey().str() + ": " + std::to_string(entry.getValue()) +
              ", expected 0 to " + std::to_string(kMost);
   for (const auto &entry :
-       rowSizes(page).of(request["batch"], request["seq"], request["past"]))
+       rowSizes(page).of(request["batch"], request["seq"], request["past"],
+                         request["encoder"]))
     resolved.try_emplace(entry.getKey(), entry.getValue());
   return "";
 }
@@ -64,7 +69,14 @@ std::string resolveSizes(ModuleOp imported,
         size.forEachSymbol(
             [&](StringRef name, bool) { meant[name.str()] = name.str(); });
   }
+  llvm::StringSet<> ofStep;
+  if (page > 0)
+    for (StringRef name : {"batch", "seq", "past"})
+      ofStep.insert(name);
+  if (meant.count(onnx::RowSymbols::encoderPages().asSymbol()->str()))
+    ofStep.insert("encoder");
   std::string names = page > 0 ? " batch seq past" : "";
+  names += ofStep.contains("encoder") ? " encoder" : "";
   for (const auto &[name, symbol] : meant)
     names += " " + name;
   const onnx::RequestSymbols symbols = onnx::requestSymbols(imported);
@@ -83,7 +95,7 @@ std::string resolveSizes(ModuleOp imported,
     const std::string name = entry.getKey().str();
     if (auto known = meant.find(name); known != meant.end())
       resolved[known->second] = entry.getValue();
-    else if (page > 0 && (name == "batch" || name == "seq" || name == "past"))
+    else if (ofStep.contains(name))
       continue;
     else if (!(name == "batch" && rank > 0) && !(name == "seq" && rank > 1))
       return name + ": the model has no such size; it has" +

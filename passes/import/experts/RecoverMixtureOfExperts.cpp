@@ -20,6 +20,7 @@
 #include "dialects/onnx/ops/Indexing.h"
 #include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Reduction.h"
+#include "dialects/onnx/ops/Source.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SetVector.h"
@@ -241,10 +242,43 @@ static llvm::StringSet<> usedSymbols(Block &block) {
   return used;
 }
 
-/// Erases those of the ops whose sizes nothing has any more.
-static void eraseUnused(Block &block, ArrayRef<Operation *> reads) {
+/// Whether it is that an end of a segment is not before the one in front.
+static bool isOrderOf(ArrayRef<DimExpr> ends, DimExpr lhs, StringRef kind,
+                      DimExpr rhs) {
+  if (kind != "at_least")
+    return false;
+  for (auto [before, end] : llvm::zip(ends.drop_back(), ends.drop_front()))
+    if (lhs - rhs == end - before)
+      return true;
+  return false;
+}
+
+/// Ends that are sums of counts are in order: nobody has to look.
+static void eraseOrderGuards(Block &block, ArrayRef<DimExpr> ends) {
+  for (auto guard : llvm::make_early_inc_range(block.getOps<GuardOp>())) {
+    Dims lhs, rhs;
+    for (auto [left, right] :
+         llvm::zip(guard.getLhs().getValues(), guard.getRhs().getValues()))
+      if (!isOrderOf(ends, left, guard.getKind(), right)) {
+        lhs.push_back(left);
+        rhs.push_back(right);
+      }
+    MLIRContext *context = block.getParentOp()->getContext();
+    guard.setLhsAttr(dist::DimsAttr::get(context, lhs));
+    guard.setRhsAttr(dist::DimsAttr::get(context, rhs));
+    if (lhs.empty())
+      guard.erase();
+  }
+}
+
+/// Erases those of the ops whose sizes nothing has any more. `ends` read those
+/// of segments.
+static void eraseUnused(Block &block, ArrayRef<Operation *> reads,
+                        ArrayRef<Operation *> ends) {
   if (reads.empty())
     return;
+  for (Operation *read : ends)
+    eraseOrderGuards(block, cast<ReadSizesOp>(read).getSizes().getValues());
   llvm::StringSet<> used = usedSymbols(block);
   for (Operation *read :
        llvm::SmallSetVector<Operation *, 8>(reads.begin(), reads.end())) {
@@ -260,7 +294,8 @@ static void eraseUnused(Block &block, ArrayRef<Operation *> reads) {
 
 /// The mixture whose last op is `op`.
 static std::optional<Mixture> readMixture(OpBuilder &builder, Operation *op,
-                                          SmallVectorImpl<Operation *> &reads) {
+                                          SmallVectorImpl<Operation *> &reads,
+                                          SmallVectorImpl<Operation *> &ends) {
   if (auto add = dyn_cast<AddOp>(op))
     return readTerms(builder, add, reads);
   auto sum = dyn_cast<ReduceSumOp>(op);
@@ -270,18 +305,20 @@ static std::optional<Mixture> readMixture(OpBuilder &builder, Operation *op,
   if (!mixture)
     mixture = readDense(sum);
   Operation *read = nullptr;
-  if (!mixture && (mixture = readGroups(sum, read)))
+  if (!mixture && (mixture = readGroups(sum, read))) {
     reads.push_back(read);
+    ends.push_back(read);
+  }
   return mixture;
 }
 
 unsigned RecoverMixtureOfExperts::recover(Block &block, Validator &validator) {
   validator.enter(block);
-  SmallVector<Operation *> reads;
+  SmallVector<Operation *> reads, ends;
   unsigned count = 0;
   for (Operation &op : block) {
     OpBuilder builder(&op);
-    std::optional<Mixture> mixture = readMixture(builder, &op, reads);
+    std::optional<Mixture> mixture = readMixture(builder, &op, reads, ends);
     Value result = mixture ? makeMixture(builder, op.getLoc(), *mixture,
                                          dimsOf(op.getResult(0)))
                            : Value();
@@ -292,7 +329,7 @@ unsigned RecoverMixtureOfExperts::recover(Block &block, Validator &validator) {
     ++count;
   }
   eraseDead(block);
-  eraseUnused(block, reads);
+  eraseUnused(block, reads, ends);
   return count;
 }
 

@@ -306,6 +306,16 @@ private:
       dropOutputs(function, theirs);
   }
 
+  /// Whether a function is for all requests that another is for.
+  static bool isForAllOf(func::FuncOp function, func::FuncOp other) {
+    const DictionaryAttr narrower = FunctionInfo(other).when();
+    return llvm::all_of(FunctionInfo(function).when(),
+                        [&](NamedAttribute condition) {
+                          return narrower.get(condition.getName()) ==
+                                 condition.getValue();
+                        });
+  }
+
   /// The one for every request; of a merged decoder the branch that goes on from
   /// a past, as it does from an empty one.
   func::FuncOp generalFunction() {
@@ -324,8 +334,12 @@ private:
           }))
         goOn.push_back(function);
     }
-    if (goOn.size() == 1)
-      return goOn.front();
+    // Those for sizes that are broadcast are for fewer requests.
+    for (func::FuncOp function : goOn)
+      if (llvm::all_of(goOn, [&](func::FuncOp other) {
+            return isForAllOf(function, other);
+          }))
+        return function;
     getOperation().emitError(
         "has no step of rows: the value of an input decides which of its "
         "branches runs, and not one of them alone appends to all caches");

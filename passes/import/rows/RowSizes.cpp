@@ -70,11 +70,8 @@ FailureOr<RowSizes> RowSizes::of(func::FuncOp function, int64_t page) {
       return refuse(function)
              << "the cache of " << name
              << " is not one that each step appends to behind its first dim";
-    RowSizes own{past[0],
-                 present[*cache.dim] - past[*cache.dim],
-                 past[*cache.dim],
-                 page,
-                 {}};
+    RowSizes own{past[0], present[*cache.dim] - past[*cache.dim],
+                 past[*cache.dim], page};
     if (!own.past.asSymbol() || !own.sequence.asSymbol())
       return refuse(function)
              << "the cache of " << name << " gets longer by "

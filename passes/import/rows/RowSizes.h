@@ -45,12 +45,12 @@ struct RowSizes {
     return onnx::RowSymbols::encoderPages() * page;
   }
   /// Of what cross-attention's keys are made of: they are the positions.
-  RowSizes ofEncoder() const { return {batch, encoder, {}, page, {}}; }
+  RowSizes ofEncoder() const { return {batch, encoder, {}, page}; }
 
   dist::DimExpr batch, sequence, past;
   int64_t page; ///< positions
   /// Keys of cross-attention (EncoderKeys.h); no symbol where there is none.
-  dist::DimExpr encoder;
+  dist::DimExpr encoder = {};
 };
 
 } // namespace shardc::import

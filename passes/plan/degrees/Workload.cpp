@@ -7,10 +7,17 @@
 namespace shardc::plan {
 
 llvm::StringMap<int64_t> RowSizes::of(int64_t batch, int64_t length,
-                                      int64_t past) const {
+                                      int64_t past, int64_t encoder) const {
   const int64_t ofRow = (past + length + page - 1) / page;
-  return {{tokens, batch * length}, {wanted, batch},        {rows, batch},
-          {pagesOfRow, ofRow},      {pages, batch * ofRow}, {copies, 0}};
+  const int64_t ofEncoder = (encoder + page - 1) / page;
+  return {{tokens, batch * length},
+          {wanted, batch},
+          {rows, batch},
+          {pagesOfRow, ofRow},
+          {pages, batch * (ofRow + ofEncoder)},
+          {copies, 0},
+          {encoderPages, ofEncoder},
+          {encoderKeys, 0}};
 }
 
 int64_t RowSizes::partsOf(int64_t batch, int64_t length, int64_t stages) {

@@ -55,10 +55,12 @@ struct Request {
 struct RowSizes {
   int64_t page = 1; ///< positions
   std::string tokens, wanted, rows, pagesOfRow, pages, copies;
+  std::string encoderPages, encoderKeys; ///< of a row; that a step is given
 
-  /// Of one that does `batch` requests for `length` positions behind `past`.
-  llvm::StringMap<int64_t> of(int64_t batch, int64_t length,
-                              int64_t past) const;
+  /// Of one that does `batch` requests for `length` positions behind `past`,
+  /// with `encoder` keys of an encoder each, which are there already.
+  llvm::StringMap<int64_t> of(int64_t batch, int64_t length, int64_t past,
+                              int64_t encoder = 0) const;
   /// Parts in which a server sends it through so many stages.
   static int64_t partsOf(int64_t batch, int64_t length, int64_t stages);
 };

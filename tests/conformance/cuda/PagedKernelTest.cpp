@@ -164,9 +164,10 @@ TEST(PagedAttentionFaults, areFoundOnTheDevice) {
         {Tensor::filled<float>({1, 2, 3, 4}, 7)});
   };
   EXPECT_TRUE(run({0, 3}, {2, 6}, {0, 1, 3}).isOk());
+  EXPECT_TRUE(run({0, 3}, {-1, 6}, {0, 1, 3}).isOk()); // no key, none hidden
   for (const Status &status :
        {run({0, 4}, {2, 6}, {0, 1, 3}), run({0, -1}, {2, 6}, {0, 1, 3}),
-        run({0, 3}, {2, 7}, {0, 1, 3}), run({0, 3}, {-1, 6}, {0, 1, 3}),
+        run({0, 3}, {2, 7}, {0, 1, 3}), run({0, 3}, {-2, 6}, {0, 1, 3}),
         run({0, 3}, {2, 6}, {0, 1, 4}), run({0, 3}, {2, 6}, {0, 3, 1})})
     EXPECT_NE(status.message().find("a row has more keys"), std::string::npos)
         << status.message();

@@ -260,6 +260,12 @@ TEST(PagedAttention, ALongRowInManyPages) {
 }
 
 /// The same bits, whoever shares the step.
+/// As of cross-attention, where an encoder gave less than a step has tokens.
+TEST(PagedAttention, MoreQueriesThanKeys) {
+  const Rows rows = Rows::make<float>({{-3, 5}, {-1, 2}, {7, 2}}, 4);
+  expectRows<float>(rows, formOf(rows), 1e-5);
+}
+
 TEST(PagedAttention, ARowDoesNotDependOnOthers) {
   const std::vector<Rows::Row> all = {{21, 1}, {3, 30}, {40, 2}};
   const Rows rows = Rows::make<float>(all, 16);
@@ -365,12 +371,12 @@ TEST(PagedAttention, PartsThatDoNotFitAreErrors) {
             "PagedAttentionParts: 3 dense parts of 4 places");
 }
 
-std::string errorOf(const Rows &rows) {
+std::string errorOf(const Rows &rows, const Attributes &form = {}) {
   const Tensor out =
       Tensor::filled<float>({1, kHeads, rows.q.view.dims[2], kValues}, 9);
   return runKernel("PagedAttention",
                    {rows.q, rows.k, rows.v, rows.pages, rows.past, rows.first},
-                   {out})
+                   {out}, form)
       .message();
 }
 
@@ -385,8 +391,13 @@ TEST(PagedAttention, RowsThatDoNotFitAreErrors) {
   bad.past = Tensor::of<int64_t>({2}, {4, 0});
   EXPECT_EQ(errorOf(bad),
             "PagedAttention: a row has 5 keys: expected at most 4");
+  bad.past = Tensor::of<int64_t>({2}, {-2, 0});
+  EXPECT_NE(errorOf(bad).find("row 0 has queries 0 to 1 of 3, and -2 keys"),
+            std::string::npos);
   bad.past = Tensor::of<int64_t>({2}, {-1, 0});
-  EXPECT_NE(errorOf(bad).find("row 0 has queries 0 to 1 of 3, and -1 keys"),
+  EXPECT_EQ(errorOf(bad), ""); // no key at all
+  EXPECT_NE(errorOf(bad, Attributes().ints("is_causal", {1}))
+                .find("and -1 keys before"),
             std::string::npos);
   bad = rows;
   bad.first = Tensor::of<int64_t>({3}, {0, 1, 4});
