@@ -111,7 +111,7 @@ public:
     foldReshapes(*block);
     eraseDead(*block);
     finish(step);
-    FunctionInfo(step).setCausal(isCausal(function, sizes));
+    FunctionInfo(step).setCausal(!sizes.takesOne && isCausal(function, sizes));
     numTried = translation.numTried();
     numBelieved = translation.numUnknown();
     return step;
@@ -156,7 +156,7 @@ private:
         continue;
       for (DimExpr dim : dist::getDims(argument.getType()))
         if ((sizes.isOfTokens(dim) && dim != sizes.sequence) ||
-            (sizes.isOfKeys(dim) && dim != sizes.past + sizes.sequence &&
+            (sizes.isOfKeys(dim) && dim != sizes.all() &&
              dim != sizes.encoder))
           return function.emitError("has no step of rows: ")
                  << name << " has " << dim.str()

@@ -61,6 +61,18 @@ LogicalResult RowTranslation::joinEncoderKeys(Operation *append, Value &added,
   return success();
 }
 
+/// Tokens along that dim; where each is a row of a batch they are along the
+/// first.
+Value RowTranslation::sideBySide(Value value, int64_t axis) {
+  Value made = ofTokens(value, all);
+  const auto rank = int64_t(dimsOf(value).size());
+  if (!made || !sizes.takesOne || rank <= axis)
+    return made;
+  SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  std::swap(perm[0], perm[axis]);
+  return transposed(builder, value.getLoc(), made, perm);
+}
+
 LogicalResult RowTranslation::translatePool(Operation *op) {
   Value pool = values.lookup(op->getOperand(0));
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
@@ -81,7 +93,7 @@ LogicalResult RowTranslation::translatePool(Operation *op) {
   if (kindOf(op->getOperand(1)) != RowKind::Tokens || !pool)
     return refuse(op, "what it appends to a cache is not one entry for each "
                       "new position");
-  Value added = ofTokens(op->getOperand(1), all);
+  Value added = sideBySide(op->getOperand(1), axis);
   Dims expected = dimsOf(pool);
   expected[0] = 1;
   expected[axis] = all.set.size;
@@ -117,7 +129,7 @@ Value RowTranslation::maskOf(AttentionOp op) {
   Value value;
   Dims dims;
   if (kindOf(mask) == RowKind::Tokens) {
-    value = ofTokens(mask, all);
+    value = sideBySide(mask, 2);
     dims = dimsOf(value);
     dims.insert(dims.begin(), 4 - dims.size(), DimExpr(1));
     if (dims[2] != all.set.size)
@@ -150,9 +162,9 @@ std::string RowTranslation::whyNoKeys(AttentionOp op) const {
     return "its keys and values are not those of a cache";
   const bool isCross = kind == RowKind::Encoder;
   for (Value all : {op.getKey(), op.getValue()})
-    if (dimsOf(all).size() != 4 || dimsOf(all)[0] != sizes.batch ||
+    if (dimsOf(all).size() != 4 || dimsOf(all)[0] != sizes.ofRequest() ||
         dimsOf(all)[2] !=
-            (isCross ? sizes.encoder : sizes.past + sizes.sequence))
+            (isCross ? sizes.encoder : sizes.all()))
       return "its keys and values are not a cache with the new positions "
              "behind it";
   dist::DimsAttr offset = op.getCausalOffsetAttr();
@@ -183,7 +195,7 @@ LogicalResult RowTranslation::translateAttention(AttentionOp op) {
     return refuse(op, "its keys and values are not those of a cache");
   const Dims query = dimsOf(op.getQuery());
   if (kindOf(op.getQuery()) != RowKind::Tokens || query.size() != 4 ||
-      query[0] != sizes.batch || query[2] != sizes.sequence)
+      query[0] != sizes.ofRequest() || query[2] != sizes.added())
     return refuse(op, "its queries are not the new positions of each head");
   Value none = NoneOp::create(builder, op.getLoc(), builder.getNoneType());
   auto isPresent = [&](unsigned i) {
@@ -199,7 +211,7 @@ LogicalResult RowTranslation::translateAttention(AttentionOp op) {
                 ? values.lookup(op->getOperand(AttentionOperand::Sinks))
                 : Value()))
     return refuse(op, "its sinks are not the same for all rows");
-  SmallVector<Value, 8> operands{ofTokens(op.getQuery(), all)};
+  SmallVector<Value, 8> operands{sideBySide(op.getQuery(), 2)};
   llvm::append_range(operands, whereKeysAre(op));
   llvm::append_range(operands, ArrayRef{mask, sinks});
   while (isa<NoneType>(operands.back().getType()))
@@ -213,8 +225,13 @@ LogicalResult RowTranslation::translateAttention(AttentionOp op) {
                       /*isOfRows=*/false);
   if (!dims)
     return refuse(op, "its result is not one for each new position");
-  all.values[op->getResult(0)] = rows.make<PagedAttentionOp>(
-      elementOf(op->getResult(0)), *dims, operands, attributes);
+  if (sizes.takesOne)
+    std::swap((*dims)[0], (*dims)[2]);
+  Value made = rows.make<PagedAttentionOp>(elementOf(op->getResult(0)), *dims,
+                                           operands, attributes);
+  all.values[op->getResult(0)] =
+      sizes.takesOne ? transposed(builder, op.getLoc(), made, {2, 1, 0, 3})
+                     : made;
   return success();
 }
 

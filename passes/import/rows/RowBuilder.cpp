@@ -106,7 +106,7 @@ Value RowBuilder::ofRows(DimExpr value) {
       if (atom->kind != dist::detail::AtomKind::Symbol)
         return {};
       const DimExpr symbol = DimExpr::symbol(atom->name);
-      if (symbol == sizes.batch)
+      if (symbol == sizes.ofRequest())
         continue; // 1
       Value factor = symbol == sizes.past       ? inputs.past
                      : symbol == sizes.sequence ? counts()

@@ -206,6 +206,15 @@ LogicalResult RowTranslation::translateOfRows(Operation *op) {
     made = rows.reshape(rows.cast(joined, element), *dims);
     return success();
   }
+  if (auto range = dyn_cast<RangeOp>(op);
+      range && range.getBoundsAttr() &&
+      import::dimsOf(result) == Dims{DimExpr(1)}) {
+    Value start = rows.ofRows(range.getBoundsAttr().getValues()[0]);
+    if (!start)
+      return refuse(op, "it starts at a size that is none of a row");
+    made = rows.reshape(rows.cast(start, element), *dims);
+    return success();
+  }
   if (isa<ReshapeOp>(op)) {
     if (std::string why = findMixing(op); !why.empty())
       return refuse(op, why);

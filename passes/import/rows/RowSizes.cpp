@@ -37,10 +37,10 @@ std::optional<DimExpr> RowSizes::inStep(DimExpr dim, DimExpr tokens) const {
   if (mentions(dim, past)) { // in terms of all keys
     const DimExpr all = DimExpr::symbol("keys of a row");
     dim = dim.replaceSymbols([&](StringRef name) {
-      return name == past.asSymbol() ? std::optional(all - sequence)
+      return name == past.asSymbol() ? std::optional(all - added())
                                      : std::nullopt;
     });
-    if (mentions(dim, sequence))
+    if (mentions(dim, sequence) || (takesOne && !dim.exactDiv(all)))
       return std::nullopt;
     dim = dim.replaceSymbols([&](StringRef name) {
       return name == all.asSymbol() ? std::optional(keys()) : std::nullopt;
@@ -72,11 +72,17 @@ FailureOr<RowSizes> RowSizes::of(func::FuncOp function, int64_t page) {
              << " is not one that each step appends to behind its first dim";
     RowSizes own{past[0], present[*cache.dim] - past[*cache.dim],
                  past[*cache.dim], page};
+    if (own.sequence.isConstant(1) && past[0].asSymbol()) {
+      own.takesOne = true;
+      own.sequence = past[0];
+      own.batch = DimExpr(1);
+    }
     if (!own.past.asSymbol() || !own.sequence.asSymbol())
       return refuse(function)
              << "the cache of " << name << " gets longer by "
              << own.sequence.str() << " from " << own.past.str()
-             << " positions, expected two sizes of inputs";
+             << " positions, expected two sizes of inputs, or one position "
+             << "of each of a batch of any size";
     if (!own.batch.asSymbol() && !own.batch.isConstant(1))
       return refuse(function)
              << "the cache of " << name << " has " << own.batch.str()
@@ -87,7 +93,8 @@ FailureOr<RowSizes> RowSizes::of(func::FuncOp function, int64_t page) {
       return refuse(function)
              << "the cache of " << name << " has two dims of one size";
     if (found && (found->batch != own.batch ||
-                  found->sequence != own.sequence || found->past != own.past))
+                  found->sequence != own.sequence ||
+                  found->past != own.past || found->takesOne != own.takesOne))
       return refuse(function)
              << "the cache of " << name << " has other sizes than the first";
     found = own;

@@ -12,6 +12,12 @@
 //   past                  nothing: each row has its own
 //   encoder               pages of encoder keys * positions of a page
 //
+// Of a function that takes one position of each of its rows at a time, these are
+// what a step puts side by side, and a row of a step has one:
+//
+//   batch                 tokens of the step
+//   past + 1              pages of a row * positions of a page
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_IMPORT_ROWS_ROWSIZES_H
 #define SHARDC_PASSES_IMPORT_ROWS_ROWSIZES_H
@@ -25,8 +31,9 @@ namespace shardc::import {
 
 struct RowSizes {
 
-  /// Of a function all of whose caches get longer by one symbol of its inputs
-  /// and start from another; emits an error that says why there are none.
+  /// Of a function all of whose caches get longer by one symbol of its inputs,
+  /// or by one position, and start from another; emits an error that says why
+  /// there are none.
   static mlir::FailureOr<RowSizes> of(mlir::func::FuncOp function,
                                       int64_t page);
 
@@ -40,6 +47,11 @@ struct RowSizes {
   std::optional<dist::DimExpr>
   inStep(dist::DimExpr dim,
          dist::DimExpr tokens = onnx::RowSymbols::tokens()) const;
+  /// How many rows a request has.
+  dist::DimExpr ofRequest() const { return takesOne ? sequence : batch; }
+  /// Keys of a request: those before, and those of its new positions.
+  dist::DimExpr all() const { return past + added(); }
+  dist::DimExpr added() const { return takesOne ? dist::DimExpr(1) : sequence; }
   dist::DimExpr keys() const { return onnx::RowSymbols::pagesOfRow() * page; }
   dist::DimExpr encoderKeys() const {
     return onnx::RowSymbols::encoderPages() * page;
@@ -51,6 +63,8 @@ struct RowSizes {
   int64_t page; ///< positions
   /// Keys of cross-attention (EncoderKeys.h); no symbol where there is none.
   dist::DimExpr encoder = {};
+  /// `sequence` is the batch: there is one position of each.
+  bool takesOne = false;
 };
 
 } // namespace shardc::import

@@ -35,6 +35,8 @@ RowTranslation::RowTranslation(func::FuncOp function,
   wanted.set = {RowSymbols::wanted(), rows.gather(in.row, in.wanted, 0),
                 rows.gather(in.position, in.wanted, 0)};
   slots = in.slots;
+  if (sizes.takesOne)
+    limit(rows.counts(), 1);
   classify();
   findNeeded();
   if (!sizes.encoder.asSymbol())
@@ -290,23 +292,27 @@ LogicalResult RowTranslation::emit(Operation &op) {
 /// Keys or new positions of a row that are too many have no slot: the step ends
 /// with an error. False for what is no such limit.
 bool RowTranslation::limitRows(DimExpr lhs, DimExpr rhs) {
-  const bool isOfKeys = lhs == sizes.past + sizes.sequence;
+  const bool isOfKeys = lhs == sizes.all();
   const bool isOfEncoder = sizes.encoder.asSymbol() && lhs == sizes.encoder;
-  const auto limit = rhs.asConstant();
-  if (!limit || (!isOfKeys && !isOfEncoder && lhs != sizes.sequence))
+  const auto most = rhs.asConstant();
+  if (!most || (!isOfKeys && !isOfEncoder && lhs != sizes.sequence))
     return false;
+  limit(isOfKeys      ? rows.lengths()
+        : isOfEncoder ? rows.inputs.encoderLengths
+                      : rows.counts(),
+        *most);
+  return true;
+}
+
+/// A row of which there is more has no slots.
+void RowTranslation::limit(Value ofRow, int64_t most) {
   const Type i64 = builder.getI64Type(), i1 = builder.getI1Type();
   const Dims ofRows{RowSymbols::rows()}, ofTokens{all.set.size};
-  Value fits = rows.make<LessOrEqualOp>(
-      i1, ofRows,
-      {isOfKeys      ? rows.lengths()
-       : isOfEncoder ? rows.inputs.encoderLengths
-                     : rows.counts(),
-       rows.integer(*limit)});
+  Value fits = rows.make<LessOrEqualOp>(i1, ofRows,
+                                        {ofRow, rows.integer(most)});
   slots = rows.make<WhereOp>(i64, ofTokens,
                              {rows.ofTokens(fits, all.set), slots,
                               rows.integer(onnx::kSlotOfTooManyPositions)});
-  return true;
 }
 
 /// A row has a position and an encoder key at least. What bounds how many it has is asked of each;
@@ -321,7 +327,7 @@ LogicalResult RowTranslation::translateGuard(GuardOp guard) {
       return value.replaceSymbols(
           [&](StringRef name) -> std::optional<DimExpr> {
             if (name == sizes.sequence.asSymbol())
-              return one;
+              return sizes.takesOne ? DimExpr(1) : one;
             if (name == sizes.encoder.asSymbol())
               return oneKey;
             return name == sizes.batch.asSymbol()
@@ -375,7 +381,7 @@ LogicalResult RowTranslation::translateShared(Operation *op) {
   const bool isOfKeys =
       isa<RangeOp>(op) && sizes.isOfKeys(dimsOf(op->getResult(0))[0]);
   if (isOfKeys &&
-      dimsOf(op->getResult(0))[0] != sizes.past + sizes.sequence &&
+      dimsOf(op->getResult(0))[0] != sizes.all() &&
       dimsOf(op->getResult(0))[0] != sizes.encoder)
     return refuse(op, "it counts something else than the keys");
   if (std::string why = findMixing(op); !why.empty() && !isa<RangeOp>(op))

@@ -67,9 +67,11 @@ private:
   llvm::LogicalResult tryOut(mlir::Operation &op);
   llvm::LogicalResult translateGuard(onnx::GuardOp guard);
   bool limitRows(dist::DimExpr lhs, dist::DimExpr rhs);
+  void limit(mlir::Value ofRow, int64_t most);
   llvm::LogicalResult translateShared(mlir::Operation *op);
   llvm::LogicalResult translateOfRows(mlir::Operation *op);
   llvm::LogicalResult translateTokens(mlir::Operation *op, Tokens &tokens);
+  mlir::Value sideBySide(mlir::Value value, int64_t axis);
   llvm::LogicalResult translatePool(mlir::Operation *op);
   llvm::LogicalResult joinEncoderKeys(mlir::Operation *append,
                                       mlir::Value &added, mlir::Value &slots);

@@ -25,8 +25,8 @@ struct TriedRow {
   int64_t past, count, first, encoder;
 };
 constexpr TriedRow kRows[] = {{3, 2, 0, 1}, {1, 3, 2, 4}};
-constexpr int64_t kTokens = 5, kMostKeys = 5; ///< and encoder keys of both
-constexpr int64_t kMostEncoderKeys = 4;
+constexpr TriedRow kRowsOfOne[] = {{3, 1, 0, 1}, {1, 1, 1, 4}};
+constexpr int64_t kMostKeys = 5, kMostEncoderKeys = 4, kEncoderKeys = 5;
 constexpr int64_t kOther = 3; ///< of sizes that are none of a step
 constexpr int64_t kMostWork = 1 << 18;
 
@@ -38,7 +38,8 @@ public:
   Trial(Operation *op, ArrayRef<Port> operands, ArrayRef<Port> results,
         Value any, const RowSizes &sizes, const RowInputs &inputs)
       : op(op), operands(operands), results(results), any(any), sizes(sizes),
-        inputs(inputs) {
+        inputs(inputs), rows(sizes.takesOne ? kRowsOfOne : kRows),
+        numTokens(rows[1].first + rows[1].count) {
     collect();
   }
 
@@ -74,6 +75,8 @@ private:
   const Value any;
   const RowSizes &sizes;
   const RowInputs &inputs;
+  const ArrayRef<TriedRow> rows;
+  const int64_t numTokens;
   Region region; ///< the op and those of the step
   SmallVector<Operation *> ofStepOps;
   llvm::SmallSetVector<Value, 8> leaves; ///< of the step
@@ -123,15 +126,15 @@ void Trial::setSizes(const Numbers &numbers) {
     if (auto name = symbol.asSymbol())
       at.symbols[*name] = size;
   };
-  set(ofStep, RowSymbols::tokens(), kTokens);
-  set(ofStep, RowSymbols::wanted(), kTokens);
-  set(ofStep, RowSymbols::encoderKeys(), kTokens);
+  set(ofStep, RowSymbols::tokens(), numTokens);
+  set(ofStep, RowSymbols::wanted(), numTokens);
+  set(ofStep, RowSymbols::encoderKeys(), kEncoderKeys);
   set(ofStep, RowSymbols::encoderPages(), pagesOfEncoder());
   set(ofStep, RowSymbols::rows(), std::size(kRows));
   set(ofStep, RowSymbols::pagesOfRow(), pagesOfRow());
   set(ofStep, RowSymbols::copies(), 0);
   set(ofStep, RowSymbols::pages(), 2 * (pagesOfRow() + pagesOfEncoder()) + 1);
-  for (auto [at, row] : llvm::zip(ofRow, kRows)) {
+  for (auto [at, row] : llvm::zip(ofRow, rows)) {
     at = ofStep;
     set(at, sizes.batch, 1);
     set(at, sizes.sequence, row.count);
@@ -145,10 +148,10 @@ Tensor Trial::rowInput(Value input) const {
   std::vector<double> data;
   Shape shape;
   auto ofTokens = [&](llvm::function_ref<int64_t(size_t, int64_t)> of) {
-    for (auto [r, row] : llvm::enumerate(kRows))
+    for (auto [r, row] : llvm::enumerate(rows))
       for (int64_t i = 0; i < row.count; ++i)
         data.push_back(double(of(r, row.past + i)));
-    shape = {kTokens};
+    shape = {numTokens};
   };
   if (input == inputs.row)
     ofTokens([](size_t r, int64_t) { return int64_t(r); });
@@ -159,26 +162,26 @@ Tensor Trial::rowInput(Value input) const {
       return pageOf(int64_t(r), position) * page() + position % page();
     });
   else if (input == inputs.first) {
-    data = {0, double(kRows[1].first), double(kTokens)};
+    data = {0, double(rows[1].first), double(numTokens)};
     shape = {3};
   } else if (input == inputs.past) {
-    data = {double(kRows[0].past), double(kRows[1].past)};
+    data = {double(rows[0].past), double(rows[1].past)};
     shape = {2};
   } else if (input == inputs.wanted) {
-    for (int64_t i = 0; i < kTokens; ++i)
+    for (int64_t i = 0; i < numTokens; ++i)
       data.push_back(double(i));
-    shape = {kTokens};
+    shape = {numTokens};
   } else if (input == inputs.copies) {
     shape = {0, 2};
   } else if (input == inputs.encoderLengths) {
-    data = {double(kRows[0].encoder), double(kRows[1].encoder)};
+    data = {double(rows[0].encoder), double(rows[1].encoder)};
     shape = {2};
   } else if (input == inputs.encoderSlots) {
     for (int64_t r = 0; r < 2; ++r)
-      for (int64_t key = 0; key < kRows[r].encoder; ++key)
+      for (int64_t key = 0; key < rows[r].encoder; ++key)
         data.push_back(
             double(encoderPageOf(r, key) * page() + key % page()));
-    shape = {kTokens};
+    shape = {kEncoderKeys};
   } else if (input == inputs.encoderPages) {
     for (int64_t r = 0; r < 2; ++r)
       for (int64_t p = 0; p < pagesOfEncoder(); ++p)
@@ -227,7 +230,7 @@ bool Trial::sampleStep(const Sample &sample, Tensors &step) const {
     for (const Port &port : operands)
       if (port.old == append.getLengths() && port.kind == RowKind::OfRows)
         for (auto [i, length] : llvm::enumerate(step[port.made].data))
-          length = double(kRows[i % 2].past);
+          length = double(rows[i % 2].past);
   return true;
 }
 
@@ -289,7 +292,7 @@ std::optional<Tensor> Trial::partOf(const Port &port, const Tensor &step,
   for (auto [d, dim] : llvm::enumerate(dims)) {
     const bool isPool = port.kind == RowKind::Pool && (d == 0 || d == *keys);
     if (port.kind == RowKind::Tokens && sizes.isOfTokens(dim))
-      offset += kRows[row].first * (whole[d] / kTokens) * strides[d];
+      offset += rows[row].first * (whole[d] / numTokens) * strides[d];
     else if (!isPool && (*shape)[d] > whole[d])
       return std::nullopt;
   }

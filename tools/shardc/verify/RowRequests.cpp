@@ -282,6 +282,9 @@ private:
     for (const TensorInfo &info : session.inputs())
       if (info.name == named.name && !dims.empty() && dims[0] == batch)
         return info.dims[0] == "1" ||
+               // Of a model that takes one position of each row.
+               (info.dims[0] == *onnx::RowSymbols::tokens().asSymbol() &&
+                dims.size() > 1) ||
                info.dims[0] == *onnx::RowSymbols::rows().asSymbol();
     return false;
   }
