@@ -20,7 +20,9 @@ struct RowSymbols {
   static dist::DimExpr encoderKeys() {
     return symbol("encoder keys of a step");
   }
-  static dist::DimExpr encoderPages() { return symbol("pages of encoder keys"); }
+  static dist::DimExpr encoderPages() {
+    return symbol("pages of encoder keys");
+  }
   static dist::DimExpr copies() { return symbol("copied pages"); }
   static dist::DimExpr pages() { return symbol("pages of a pool"); }
 

@@ -65,7 +65,8 @@ def BatchRows : Pass<"shardc-batch-rows", "::mlir::ModuleOp"> {
     A static cache, with a place for each position that there may be and an input
     that says where to write, becomes one that grows first, where masks are seen
     to hide all other places (rows/StaticCaches.h); a step has no such input.
-    Keys of cross-attention come with the step whose row gives what they are made
+    Of a function that takes one position of each row of a batch, a step has one
+    token a row. Keys of cross-attention come with the step whose row gives what they are made
     of, and lie in pages of the pools of their layer (rows/EncoderKeys.h).
 
     (* example filepath=tests/passes/import/batch-rows/example.mlir *)

@@ -167,8 +167,7 @@ Status StepInputs::countOf(std::span<const InputTensor> inputs,
       missing = &port;
     else if (port.kind != Kind::Rows)
       SHARDC_RETURN_IF_ERROR(measure(
-          port, *tensor,
-          port.kind == Kind::Encoder ? encoderKeys : positions));
+          port, *tensor, port.kind == Kind::Encoder ? encoderKeys : positions));
   }
   if (missing && encoderKeys > 0)
     return argumentError("input '", missing->info.name, "' is missing, others ",
@@ -287,9 +286,9 @@ Status StepInputs::packRow(const Port &port, const StepRow &row,
 Status StepInputs::pack(const Port &port, std::span<const StepRow> rows,
                         Room room) {
   SHARDC_RETURN_IF_ERROR(sizeWhole(port, rows, room));
-  const TensorView whole = packedView(packed[port.number].bytes.data(),
-                                      port.info.element,
-                                      packed[port.number].dims);
+  const TensorView whole =
+      packedView(packed[port.number].bytes.data(), port.info.element,
+                 packed[port.number].dims);
   int64_t offset = 0; // of the row at hand, in elements
   for (const StepRow &row : rows) {
     const int64_t added = addedBy(port, row);

@@ -11,7 +11,7 @@ import onnx
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from tests.e2e.encoders import SPELLINGS, Text, encoder_decoder
+from tests.e2e.encoders import HEADS, SIZE, SPELLINGS, Text, encoder_decoder
 from tests.support import BUILD, EndToEnd, program, read_outputs
 
 PAGE = 4
@@ -104,6 +104,15 @@ class EncoderRows(EndToEnd):
                 for why in re.findall("no step does it: (.*)", text):
                     self.assertRegex(why, "input 'encoder_attention_mask' of a row .* has dims .*1], and its sequence's encoder gave")
                     self.assertEqual(spelling, "merged")
+
+    def test_memory_is_that_of_both_kinds_of_positions(self):
+        """8 rows behind 15 positions and a new one, 4 pages each, and 3 pages of an encoder's 9: of keys and values of 2 layers."""
+        explained = self.folder / "explained.json"
+        self.compiled("merged", "--tp", 2, "--dims", "batch=8,past=15,encoder=9", "--explain-json", explained)
+        ranks = json.loads(explained.read_text())["ranks"]
+        self.assertEqual(sum(rank["kv_bytes"] for rank in ranks), 8 * (4 + 3) * PAGE * HEADS * SIZE * 4 * 4)
+        done = program("shardc", self.file, f"--serve={PAGE}", "--explain", "--dims", "words=8")
+        self.assertIn("it has batch seq past encoder", done.stderr)
 
     def test_a_sequence_without_its_encoder_says_so(self):
         model = self.compiled("merged")

@@ -41,14 +41,15 @@ struct Extra {
 
 std::vector<Extra> extras(const RowSizes &sizes) {
   const DimExpr tokens = RowSymbols::tokens(), rows = RowSymbols::rows();
-  std::vector<Extra> all = {{"rows.row", &RowInputs::row, {tokens}},
-          {"rows.position", &RowInputs::position, {tokens}},
-          {"rows.first", &RowInputs::first, {rows + 1}},
-          {"rows.past", &RowInputs::past, {rows}},
-          {"rows.slots", &RowInputs::slots, {tokens}},
-          {"rows.pages", &RowInputs::pages, {rows, RowSymbols::pagesOfRow()}},
-          {"rows.copies", &RowInputs::copies, {RowSymbols::copies(), 2}},
-          {"rows.wanted", &RowInputs::wanted, {RowSymbols::wanted()}}};
+  std::vector<Extra> all = {
+      {"rows.row", &RowInputs::row, {tokens}},
+      {"rows.position", &RowInputs::position, {tokens}},
+      {"rows.first", &RowInputs::first, {rows + 1}},
+      {"rows.past", &RowInputs::past, {rows}},
+      {"rows.slots", &RowInputs::slots, {tokens}},
+      {"rows.pages", &RowInputs::pages, {rows, RowSymbols::pagesOfRow()}},
+      {"rows.copies", &RowInputs::copies, {RowSymbols::copies(), 2}},
+      {"rows.wanted", &RowInputs::wanted, {RowSymbols::wanted()}}};
   if (!sizes.encoder.asSymbol())
     return all;
   all.push_back({"rows.encoder_lengths", &RowInputs::encoderLengths, {rows}});
@@ -156,8 +157,7 @@ private:
         continue;
       for (DimExpr dim : dist::getDims(argument.getType()))
         if ((sizes.isOfTokens(dim) && dim != sizes.sequence) ||
-            (sizes.isOfKeys(dim) && dim != sizes.all() &&
-             dim != sizes.encoder))
+            (sizes.isOfKeys(dim) && dim != sizes.all() && dim != sizes.encoder))
           return function.emitError("has no step of rows: ")
                  << name << " has " << dim.str()
                  << " elements, expected as many as there are new positions, "
@@ -309,11 +309,10 @@ private:
   /// Whether a function is for all requests that another is for.
   static bool isForAllOf(func::FuncOp function, func::FuncOp other) {
     const DictionaryAttr narrower = FunctionInfo(other).when();
-    return llvm::all_of(FunctionInfo(function).when(),
-                        [&](NamedAttribute condition) {
-                          return narrower.get(condition.getName()) ==
-                                 condition.getValue();
-                        });
+    return llvm::all_of(
+        FunctionInfo(function).when(), [&](NamedAttribute condition) {
+          return narrower.get(condition.getName()) == condition.getValue();
+        });
   }
 
   /// The one for every request; of a merged decoder the branch that goes on from

@@ -40,8 +40,8 @@ public:
                << "it has " << dims[2].str() << " keys, and another has "
                << found.length.str();
       found.length = dims[2];
-      for (auto [made, pool] : {std::pair(key, before.first),
-                                std::pair(value, before.second)})
+      for (auto [made, pool] :
+           {std::pair(key, before.first), std::pair(value, before.second)})
         if (failed(add(attention, made, pool)))
           return failure();
       before = {};
@@ -53,7 +53,8 @@ public:
 
 private:
   static InFlightDiagnostic refuse(AttentionOp op) {
-    return op.emitError("has no place in a step of rows of different lengths: ");
+    return op.emitError(
+        "has no place in a step of rows of different lengths: ");
   }
 
   /// The cache that a key or value is; null if it is none.
@@ -72,8 +73,9 @@ private:
     if (found.poolOf.contains(made))
       return success();
     if (!pool || found.inPool.contains(pool))
-      return refuse(op) << "there is no self-attention before it whose cache has "
-                        << "room for its keys and values";
+      return refuse(op)
+             << "there is no self-attention before it whose cache has "
+             << "room for its keys and values";
     Dims dims = dimsOf(pool);
     for (DimExpr &dim : dims)
       if (dim == sizes.past)
@@ -109,10 +111,10 @@ private:
                  << FunctionInfo(function).inputName(argument.getArgNumber())
                  << ", which has other sizes than the encoder's output";
       if (!llvm::is_contained(dimsOf(argument), found.length))
-        return refuse(op)
-               << "its keys and values are made of "
-               << FunctionInfo(function).inputName(argument.getArgNumber())
-               << ", which is none of the encoder's output";
+        return refuse(op) << "its keys and values are made of "
+                          << FunctionInfo(function).inputName(
+                                 argument.getArgNumber())
+                          << ", which is none of the encoder's output";
       found.sources.insert(argument);
     }
     for (Operation &each : function.front())

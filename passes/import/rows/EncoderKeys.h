@@ -39,7 +39,7 @@ struct EncoderKeys {
   dist::DimExpr length; ///< a symbol; else there is no cross-attention
   llvm::DenseMap<mlir::Value, mlir::Value> poolOf; ///< past, by keys or values
   llvm::DenseMap<mlir::Value, mlir::Value> inPool; ///< and the other way around
-  llvm::DenseSet<mlir::Value> sources; ///< inputs that they are made of
+  llvm::DenseSet<mlir::Value> sources;   ///< inputs that they are made of
   llvm::DenseSet<mlir::Operation *> ops; ///< and how
 };
 

@@ -16,7 +16,6 @@ using namespace onnx;
 
 namespace {
 
-
 bool isFront(SliceOp slice) {
   dist::DimsAttr bounds = slice.getBoundsAttr();
   return bounds &&

@@ -88,8 +88,7 @@ private:
       if (old == size)
         continue;
       auto symbol = old.asSymbol();
-      if (!symbol ||
-          aliases.try_emplace(*symbol, size).first->second != size)
+      if (!symbol || aliases.try_emplace(*symbol, size).first->second != size)
         return false;
     }
     for (const auto &alias : aliases)
@@ -106,17 +105,15 @@ private:
     llvm::StringSet<> sizes;
     for (Operation *op : ops)
       for (Value result : op->getResults())
-        for (DimExpr dim : isa<TensorType>(result.getType()) ? dimsOf(result)
-                                                             : Dims())
-          dim.forEachSymbol(
-              [&](StringRef name, bool) { sizes.insert(name); });
+        for (DimExpr dim :
+             isa<TensorType>(result.getType()) ? dimsOf(result) : Dims())
+          dim.forEachSymbol([&](StringRef name, bool) { sizes.insert(name); });
     for (auto guard : prompt.front().getOps<GuardOp>()) {
       bool isOfThem = true;
       for (dist::DimsAttr side : {guard.getLhs(), guard.getRhs()})
         for (DimExpr size : side.getValues())
-          size.forEachSymbol([&](StringRef name, bool) {
-            isOfThem &= sizes.contains(name);
-          });
+          size.forEachSymbol(
+              [&](StringRef name, bool) { isOfThem &= sizes.contains(name); });
       if (isOfThem && guards.insert(guard).second)
         builder.clone(*guard, map);
     }

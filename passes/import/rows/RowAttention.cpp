@@ -163,8 +163,7 @@ std::string RowTranslation::whyNoKeys(AttentionOp op) const {
   const bool isCross = kind == RowKind::Encoder;
   for (Value all : {op.getKey(), op.getValue()})
     if (dimsOf(all).size() != 4 || dimsOf(all)[0] != sizes.ofRequest() ||
-        dimsOf(all)[2] !=
-            (isCross ? sizes.encoder : sizes.all()))
+        dimsOf(all)[2] != (isCross ? sizes.encoder : sizes.all()))
       return "its keys and values are not a cache with the new positions "
              "behind it";
   dist::DimsAttr offset = op.getCausalOffsetAttr();
@@ -182,9 +181,8 @@ SmallVector<Value, 8> RowTranslation::whereKeysAre(AttentionOp op) {
   Value keys = madeOf(op.getKey(), all), pool = madeOf(op.getValue(), all);
   if (kindOf(op.getKey()) == RowKind::Pool)
     return {keys, pool, in.pages, in.past, in.first};
-  Value before =
-      rows.binary<SubOp>(in.encoderLengths, rows.counts(),
-                         builder.getI64Type(), {RowSymbols::rows()});
+  Value before = rows.binary<SubOp>(in.encoderLengths, rows.counts(),
+                                    builder.getI64Type(), {RowSymbols::rows()});
   return {keys, pool, in.encoderPages, before, in.first};
 }
 

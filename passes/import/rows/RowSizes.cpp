@@ -27,9 +27,7 @@ bool RowSizes::isOfKeys(DimExpr dim) const {
   return mentions(dim, past) || isOfEncoder(dim);
 }
 
-bool RowSizes::isOfEncoder(DimExpr dim) const {
-  return mentions(dim, encoder);
-}
+bool RowSizes::isOfEncoder(DimExpr dim) const { return mentions(dim, encoder); }
 
 std::optional<DimExpr> RowSizes::inStep(DimExpr dim, DimExpr tokens) const {
   if (isOfEncoder(dim) && (mentions(dim, past) || mentions(dim, sequence)))
@@ -92,9 +90,9 @@ FailureOr<RowSizes> RowSizes::of(func::FuncOp function, int64_t page) {
         own.past == own.batch)
       return refuse(function)
              << "the cache of " << name << " has two dims of one size";
-    if (found && (found->batch != own.batch ||
-                  found->sequence != own.sequence ||
-                  found->past != own.past || found->takesOne != own.takesOne))
+    if (found &&
+        (found->batch != own.batch || found->sequence != own.sequence ||
+         found->past != own.past || found->takesOne != own.takesOne))
       return refuse(function)
              << "the cache of " << name << " has other sizes than the first";
     found = own;

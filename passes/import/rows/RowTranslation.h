@@ -124,7 +124,7 @@ private:
   const EncoderKeys encoderKeys;
   std::unique_ptr<RowBuilder> encoderRows;
   std::unique_ptr<RowTranslation> ofEncoder; ///< null: no cross-attention
-  llvm::DenseMap<mlir::Value, mlir::Value> written; ///< pools, by past
+  llvm::DenseMap<mlir::Value, mlir::Value> written;      ///< pools, by past
   llvm::DenseMap<mlir::Operation *, mlir::Value> joined; ///< encoder keys
 };
 

@@ -179,8 +179,7 @@ Tensor Trial::rowInput(Value input) const {
   } else if (input == inputs.encoderSlots) {
     for (int64_t r = 0; r < 2; ++r)
       for (int64_t key = 0; key < rows[r].encoder; ++key)
-        data.push_back(
-            double(encoderPageOf(r, key) * page() + key % page()));
+        data.push_back(double(encoderPageOf(r, key) * page() + key % page()));
     shape = {kEncoderKeys};
   } else if (input == inputs.encoderPages) {
     for (int64_t r = 0; r < 2; ++r)
@@ -205,8 +204,8 @@ bool Trial::sampleStep(const Sample &sample, Tensors &step) const {
   for (Value input : how)
     step[input] = rowInput(input);
   if (inputs.encoderLengths)
-    for (Value input : {inputs.encoderLengths, inputs.encoderSlots,
-                        inputs.encoderPages})
+    for (Value input :
+         {inputs.encoderLengths, inputs.encoderSlots, inputs.encoderPages})
       step[input] = rowInput(input);
   unsigned number = 0;
   if (any) {
@@ -403,7 +402,8 @@ std::string RowTrial::differenceOf(Operation *op, ArrayRef<Port> operands,
     ++numUnknown;
     return "";
   }
-  const auto difference = Trial(op, operands, results, any, sizes, inputs).run();
+  const auto difference =
+      Trial(op, operands, results, any, sizes, inputs).run();
   numUnknown += !difference;
   return difference.value_or("");
 }

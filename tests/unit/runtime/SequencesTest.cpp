@@ -69,6 +69,30 @@ TEST(Sequences, rowsOfDifferentLengthsShareAStep) {
   }
 }
 
+TEST(Reservation, replacesPagesOnceTheyAreKept) {
+  auto shared = std::make_shared<SharedPages>(5);
+  Reservation reservation(shared, 4);
+  std::vector<int64_t> pages;
+  const auto replace = [&](int64_t positions, bool isKept) {
+    const Reservation::Turn turn(reservation);
+    const bool isThere = reservation.replace(pages, positions);
+    if (isThere && isKept)
+      reservation.keep(0, pages);
+    return isThere;
+  };
+  EXPECT_TRUE(replace(6, true));
+  EXPECT_EQ(pages.size(), 2u);
+  const std::vector<int64_t> before = pages;
+  EXPECT_TRUE(replace(9, false));
+  EXPECT_EQ(pages, before);
+  EXPECT_EQ(shared->pool.numFree(), 3);
+  EXPECT_FALSE(replace(13, true)); // beside those that go
+  EXPECT_EQ(shared->pool.numFree(), 3);
+  EXPECT_TRUE(replace(3, true));
+  EXPECT_EQ(pages.size(), 1u);
+  EXPECT_EQ(shared->pool.numFree(), 4);
+}
+
 TEST(Sequences, memoryIsWhatPositionsNeed) {
   Pool p;
   EXPECT_EQ(p.pool->numPages(), 12);

@@ -219,8 +219,8 @@ private:
         continue;
       }
       ++compared;
-      const Result result = compareOutputs(expected.infos, outputs,
-                                           expected.expected, tolerance);
+      const Result result =
+          compareOutputs(expected.infos, outputs, expected.expected, tolerance);
       tell(i, "", result);
       if (!result.agrees)
         return differs(requests[i].name +
