@@ -51,6 +51,8 @@ plan::Degrees fewestDegrees(const plan::FixedDegrees &fixed) {
   plan::Degrees degrees;
   degrees.dp = ways("dp");
   degrees.pp = ways("pp");
+  degrees.fsdp = ways("fsdp");
+  degrees.microBatches = ways("micro-batches");
   degrees.cp = ways("cp");
   degrees.ep = ways("ep");
   degrees.tp = ways("tp");
@@ -62,6 +64,31 @@ std::string whyNothing(const plan::Workload &workload,
                        const plan::Degrees &degrees) {
   const std::string why = plan::whyNotTrained(workload, degrees);
   return why.empty() ? "the machine has fewer devices than that takes" : why;
+}
+
+/// More ranks than these no mesh has.
+constexpr int64_t kMostDevices = 65536;
+
+/// Why a machine is none to plan for, or "".
+std::string problemOf(const plan::Machine &machine) {
+  if (machine.devices.empty())
+    return "says nothing about devices; name a preset (" + plan::presetNames() +
+           ") or describe a \"device\"";
+  if (machine.numDevices() > kMostDevices)
+    return "has " + std::to_string(machine.numDevices()) +
+           " devices, expected at most " + std::to_string(kMostDevices);
+  return "";
+}
+
+/// Why no request of these is one, or "".
+std::string problemOf(llvm::ArrayRef<plan::Workload> kinds) {
+  for (const plan::Workload &kind : kinds)
+    for (const auto &[name, size] :
+         {std::pair("batch", kind.batch), {"seq", kind.promptLength}})
+      if (size < 1)
+        return std::string(name) + "=" + std::to_string(size) +
+               ": expected at least 1";
+  return "";
 }
 
 /// The candidate that a report is of, and a layer under it.
@@ -91,9 +118,8 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
   plan::Machine &machine = answer.machine;
   std::string text;
   std::string problem = plan::loadMachine(request.topology, text, machine);
-  if (problem.empty() && machine.devices.empty())
-    problem = "says nothing about devices; name a preset (" +
-              plan::presetNames() + ") or describe a \"device\"";
+  if (problem.empty())
+    problem = problemOf(machine);
   if (!problem.empty()) {
     errors << "error: --topology " << request.topology << ": " << problem
            << "\n";
@@ -128,6 +154,10 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
     workloads.front().training = request.training;
     workloads.front().step.reset();
   }
+  if (std::string wrong = problemOf(workloads); !wrong.empty()) {
+    errors << "error: " << request.kindsFlag << " " << wrong << "\n";
+    return ExitCode::Flags;
+  }
   answer.typicalKind = plan::typicalKind(workloads);
   answer.candidates =
       plan::rankDegrees(workloads, machine, request.goal, request.fixed);
@@ -136,6 +166,15 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
            << whyNothing(workloads.front(), fewestDegrees(request.fixed))
            << "; change --dims batch, --micro-batch, --interleave or degrees\n";
     return ExitCode::Flags;
+  }
+  if (answer.candidates.empty()) {
+    const std::string why = plan::MixPredictor(workloads, machine)
+                                .whyNot(fewestDegrees(request.fixed));
+    if (!why.empty()) {
+      errors << "error: " << why << "; give fewer ways, or other "
+             << request.kindsFlag << "\n";
+      return ExitCode::Flags;
+    }
   }
   if (answer.candidates.empty() ||
       !answer.candidates.front().prediction.fits()) {

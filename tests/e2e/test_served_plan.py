@@ -97,6 +97,21 @@ class ServedPlan(EndToEnd):
         fits = self.plan("--serve", topology="l40s:1x1", dims=shorter)
         self.assertTrue(fits["candidates"][0]["fits"])
 
+    def test_what_cannot_be_planned_is_one_error(self):
+        for flags, dims, said in ((["--dp", 8], "batch=2,seq=4", "a batch of 2 has no 8 parts; give fewer ways, or other --dims"),
+                                  (["--serve", "--dp", 8], "batch=2,seq=4", "a batch of 2 has no 8 parts; give fewer ways"),
+                                  ([], "batch=0,seq=4", "--dims batch=0: expected at least 1"),
+                                  (["--serve"], "batch=2,seq=0", "--dims seq=0: expected at least 1"),
+                                  (["--pp", 512, "--topology", "h100:64x8"], "batch=2", "the model can be cut into at most"),
+                                  (["--serve", "--pp", 2, "--micro-batches", 2], "batch=2", "--serve excludes --micro-batches"),
+                                  (["--topology", "h100:99999x8"], "batch=2", "has 799992 devices, expected at most 65536")):  # fmt: skip
+            with self.subTest(flags=flags, dims=dims):
+                topology = [] if "--topology" in flags else ["--topology", "h100:1x8"]
+                done = program("shardc", "plan", self.model, *topology, "--dims", dims, *flags)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertRegex(done.stderr, "^error: .*" + said)
+                self.assertEqual(done.stderr.count("\n"), 1)
+
     def test_training_has_no_rows(self):
         done = program("shardc", "plan", self.model, "--topology", "h100:1x8", "--training", "--serve", "--dims", "batch=8,seq=1024")
         self.assertEqual(done.returncode, 2)

@@ -71,7 +71,8 @@ static CLI::App *addPlan(CLI::App &app, Flags &flags, DimTexts &dims) {
   plan->add_option("--micro-batches", flags.fixedMicroBatches,
                    "With --pp: parts of a request's batch that are in the "
                    "pipeline at once (default: as many as pay)")
-      ->check(CLI::Range(int64_t{1}, kMaxRanks));
+      ->check(CLI::Range(int64_t{1}, kMaxRanks))
+      ->excludes(plan->get_option("--serve")); // a server cuts its steps
   plan->add_option("--rank-order", flags.rankOrder,
                    "Axes by how near their ranks are numbered, innermost "
                    "first; others are outside of them (default: what is "
