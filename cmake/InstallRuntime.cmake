@@ -4,6 +4,7 @@
 #   runner    shardrun
 #   devel     headers, libshardrt.so, the CMake package, pkg-config
 #   mpi       what asks MPI for addresses, into lib/shardrt
+#   ucx       what carries messages over UCX, into lib/shardrt
 #   cuda      the backend for NVIDIA GPUs, into lib/shardrt
 #
 # All finds all beside it, wherever the prefix is moved.
@@ -23,7 +24,7 @@ target_compile_features(shardrt_shared INTERFACE cxx_std_17)
 install(TARGETS shardrun RUNTIME COMPONENT runner)
 install(TARGETS shardrt_shared EXPORT shardrt
   LIBRARY COMPONENT runtime NAMELINK_COMPONENT devel)
-foreach(plugin mpi cuda cudnn)
+foreach(plugin mpi ucx cuda cudnn)
   if(TARGET shardrt_${plugin})
     string(REPLACE cudnn cuda component ${plugin})
     # As built: CMake cannot edit what flags of MPI have put there.

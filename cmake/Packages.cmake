@@ -6,6 +6,7 @@
 #   libshardrt0      the runtime as a library
 #   libshardrt-dev   to build programs with it
 #   libshardrt-mpi   for mpirun: where rank 0 is, by MPI
+#   libshardrt-ucx   for SHARDC_NETWORK=ucx
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME shardc)
 set(CPACK_PACKAGE_VENDOR shardc)
@@ -47,5 +48,9 @@ debian_package(devel libshardrt-dev libdevel
 if(TARGET shardrt_mpi)
   debian_package(mpi libshardrt-mpi libs
     "Plugin of shardrun and libshardrt for mpirun")
+endif()
+if(TARGET shardrt_ucx)
+  debian_package(ucx libshardrt-ucx libs
+    "Plugin of shardrun and libshardrt for networks with RDMA")
 endif()
 include(CPack)

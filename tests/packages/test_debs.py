@@ -101,8 +101,10 @@ class Debs(unittest.TestCase):
     def assert_near(self, found):
         np.testing.assert_allclose(found, self.expected, rtol=1e-3, atol=1e-4)
 
-    def test_there_are_five(self):
-        self.assertEqual(sorted(self.debs), ["libshardrt-dev", "libshardrt-mpi", "libshardrt0", "shardc", "shardrun"])
+    def test_there_are_six(self):
+        names = ["libshardrt-dev", "libshardrt-mpi", "libshardrt-ucx", "libshardrt0", "shardc", "shardrun"]
+        self.assertEqual(sorted(self.debs), names)
+        self.assertIn("libucx0", run("dpkg-deb", "-f", self.debs["libshardrt-ucx"], "Depends"))
         self.assertIn("libshardrt0 (= ", run("dpkg-deb", "-f", self.debs["libshardrt-dev"], "Depends"))
         for name in ("libshardrt0", "libshardrt-dev", "shardrun"):
             self.assertNotIn("llvm", run("dpkg-deb", "-f", self.debs[name], "Depends"))
