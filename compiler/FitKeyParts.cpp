@@ -25,20 +25,21 @@ static bool isOfParts(const Json &split) {
          split.value("factor", 0) == 0;
 }
 
-/// By node, the parts of the keys that a plan has split.
+/// By node, the parts of the keys that a plan has split; 0 where it has not split
+/// those of an attention that it has.
 static std::map<std::string, int64_t> partsOfPlan(StringRef text) {
   std::map<std::string, int64_t> parts;
   const Json plan = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   const Json programs = plan.value("programs", Json::object());
   for (const auto &[name, ops] : programs.items())
     for (const Json &op : ops) {
+      if (op.value("op", "") != "PagedAttentionParts")
+        continue;
+      int64_t &here = parts[op.value("node", "")];
       const Json splits = op.value("splits", Json::array());
-      for (const Json &split : splits) {
-        int64_t size = 0;
-        if (op.value("op", "") == "PagedAttentionParts" && isOfParts(split) &&
-            !StringRef(split.value("size", "")).getAsInteger(10, size))
-          parts[op.value("node", "")] = size;
-      }
+      for (const Json &split : splits)
+        if (isOfParts(split))
+          (void)StringRef(split.value("size", "")).getAsInteger(10, here);
     }
   return parts;
 }
