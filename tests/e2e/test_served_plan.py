@@ -50,6 +50,15 @@ class ServedPlan(EndToEnd):
                 self.assertAlmostEqual(found["seconds"]["communication"], seconds, delta=1e-3 * seconds)
                 self.assertTrue(found["flags"].startswith(" ".join(rows)), found["flags"])
 
+    def test_stages_are_those_that_are_compiled(self):
+        """With --plan-dims, which the flags have: cuts are chosen for the step as a whole, not for a server's parts."""
+        found = self.plan("--serve", "--tp", 8, "--pp", 2)["candidates"][0]
+        self.assertEqual(found["mesh"], {"dp": 1, "pp": 2, "cp": 1, "ep": 1, "tp": 8, "fsdp": 1})
+        rank, _ = self.compiled(*found["flags"].replace("--topology h100:2x8", "").split())
+        self.assertEqual(found["memory"]["kv"], rank["kv_bytes"])
+        # Where two cuts are as good, one or the other: within a product.
+        self.assertAlmostEqual(found["memory"]["weights"], rank["weight_bytes"], delta=0.01 * rank["weight_bytes"])
+
     def test_no_rank_holds_copies_of_keys(self):
         pages = 32 * 129 * 64
         plan = self.plan("--serve", "--sp", "off")

@@ -40,6 +40,10 @@ int64_t Predictor::roundsOf(const Request &request,
              : degrees.microBatches;
 }
 
+int64_t Predictor::rowsToChooseFor(const Degrees &degrees) const {
+  return rowsOf(degrees, workload.rows ? 1 : degrees.microBatches);
+}
+
 int64_t Predictor::rowsOf(const Request &request,
                           const Degrees &degrees) const {
   return rowsOf(degrees, roundsOf(request, degrees));
@@ -114,8 +118,7 @@ Predictor::OpCosts &Predictor::costsOf(const Request &request, bool isStep,
 }
 
 ChosenSplits Predictor::chooseSplits(const Degrees &degrees) const {
-  const int64_t rows =
-      rowsOf(degrees, workload.rows ? 1 : degrees.microBatches);
+  const int64_t rows = rowsToChooseFor(degrees);
   std::vector<SizedProgram> programs;
   auto add = [&](const Request &request, bool isDecode) {
     const Program &program = programOf(request, degrees);
@@ -201,7 +204,7 @@ std::vector<Piece> Predictor::timedPieces(const Degrees &degrees) {
     for (Piece &piece : pieces)
       piece.seconds.push_back(0);
     const std::vector<Seconds> &times = timesOf(
-        request, workload.hasSteps, degrees, rowsOf(request, degrees), kind);
+        request, workload.hasSteps, degrees, rowsToChooseFor(degrees), kind);
     for (const PlacedOp &placed : program.ops)
       if (!placed.pieces.empty())
         pieces[placed.pieces.front()].seconds.back() +=

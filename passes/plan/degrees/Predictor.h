@@ -126,6 +126,8 @@ private:
   /// In how many parts a request goes through the stages, and the rows of one.
   int64_t roundsOf(const Request &request, const Degrees &degrees) const;
   int64_t rowsOf(const Request &request, const Degrees &degrees) const;
+  /// That a compile chooses splits and cuts for: it knows of no parts of a step.
+  int64_t rowsToChooseFor(const Degrees &degrees) const;
   const Program &programOf(const Request &request,
                            const Degrees &degrees) const;
   /// Of the ranks that have least room for it.
