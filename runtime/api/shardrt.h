@@ -348,7 +348,8 @@ void shardrt_sequence_destroy(shardrt_sequence *sequence); /* NULL is fine */
 typedef enum { SHARDRT_LAST = 0, SHARDRT_ALL, SHARDRT_NONE } shardrt_wanted;
 
 /* New positions of a sequence. Inputs are those of a request of it alone,
- * without past. */
+ * without past. What an encoder gave comes with its first row; later ones leave
+ * it out, or replace it. */
 typedef struct {
   shardrt_sequence *sequence;
   const shardrt_tensor *inputs;

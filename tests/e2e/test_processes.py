@@ -15,6 +15,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from tests.e2e.caches import VOCABULARY, decoder, write_steps
+from tests.e2e.encoders import Text, encoder_decoder
 from tests.e2e.processes import LLAMA, ProcessTest, by_hand, srun, torchrun
 from tests.e2e.test_parallel import experts_model
 from tests.e2e.test_rows import text_decoder
@@ -107,6 +108,17 @@ class Plans(ProcessTest):
         for size, plan in ((2, "--pp 2"), (4, "--pp 2 --tp 2"), (4, "--dp 2 --tp 2")):
             with self.subTest(plan):
                 self.check(file, plan, size, "--inputs", *folders, "--cache", total, "--repeat", 2)
+
+    def test_rows_with_encoders(self):
+        """Of two texts that begin at different steps: what an encoder gave comes with the first step of each."""
+        model, folders = encoder_decoder("merged"), []
+        onnx.save(model, self.folder / "model.onnx")
+        texts = [Text(1, 9), Text(2, 3)]
+        for number, (text, past, count) in enumerate(((0, 0, 4), (0, 4, 1), (1, 0, 6), (0, 5, 1), (1, 6, 1))):
+            folders.append(texts[text].write(self.folder / f"r{number}", model, past, count, has_encoder=past == 0))
+        for plan in ("--tp 2", "--pp 2"):
+            with self.subTest(plan):
+                self.check(self.folder / "model.onnx", f"{plan} --serve=4", 2, "--inputs", *folders, "--sequences", "0;0,1;0,1", "--cache", 60)
 
     def test_texts(self):
         """A server on rank 0: its steps go through the stages in parts, each of them a command."""

@@ -1,5 +1,6 @@
 """Decoders that take one position of each row at a time: steps of one token a row, of rows of any lengths."""
 
+import functools
 import json
 import unittest
 
@@ -9,11 +10,14 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.e2e.caches import HEADS, SIZE, VOCABULARY, decoder, feed, write_request
+from tests.e2e.static_caches import SPELLINGS, static_decoder
 from tests.e2e.test_rows import PAGE, text_decoder
 from tests.support import EndToEnd, program, read_outputs
 
 # The sequence of each row, by step.
 STEPS = [[0], [1, 0], [0, 2], [2, 1, 0], [0], [0, 2], [1, 2, 0], [2]]
+# The other has one row.
+OF_A_BATCH = [spelling for spelling in SPELLINGS if spelling != "tensor_scatter"]
 
 
 def of_one_position(model):
@@ -67,8 +71,19 @@ class SingleRows(EndToEnd):
                     found, lengths = self.run_rows(model, "--repeat", 2)
                     self.assert_same_numbers(found, self.expected(make(), lengths))
 
+    def test_static_caches(self):
+        """What a step takes of attention_mask is that of the positions that there are; nothing says where they are."""
+        for spelling in OF_A_BATCH:
+            onnx.save(of_one_position(static_decoder(spelling)), self.file)
+            grown = of_one_position(text_decoder())
+            for plan in (["--tp", 1], ["--tp", 2], ["--pp", 2]):
+                with self.subTest(spelling=spelling, plan=plan):
+                    self.run_ok("shardc", self.file, *plan, f"--serve={PAGE}", "-o", self.artifact)
+                    found, lengths = self.run_rows(grown)
+                    self.assert_same_numbers(found, self.expected(text_decoder(), lengths))
+
     def test_verify_runs_requests_as_steps(self):
-        for make in (decoder, text_decoder):
+        for make in (decoder, text_decoder, *(functools.partial(static_decoder, spelling) for spelling in OF_A_BATCH)):
             onnx.save(of_one_position(make()), self.file)
             text = self.run_ok("shardc", "verify", self.file, "--tp", 2, f"--serve={PAGE}", "--seed", 3)
             self.assertIn("the plan computes what one rank computes", text)
@@ -89,15 +104,16 @@ class SingleRows(EndToEnd):
 
     def test_a_batch_of_one_is_named(self):
         """Where both are 1, nothing says which dims are of the rows."""
-        model = of_one_position(decoder())
-        for value in model.graph.input:
+        of_one_row = of_one_position(decoder())
+        for value in of_one_row.graph.input:
             for dim in value.type.tensor_type.shape.dim:
                 if dim.dim_param == "batch":
                     dim.dim_value = 1
-        onnx.save(model, self.file)
-        found = json.loads(self.run_ok("shardc", "check", self.file, "--json"))
-        (note,) = [note for note in found["notes"] if note["kind"] == "no_rows"]
-        self.assertIn("or one position of each of a batch of any size", note["message"])
+        for model in (of_one_row, of_one_position(static_decoder("tensor_scatter"))):
+            onnx.save(model, self.file)
+            found = json.loads(self.run_ok("shardc", "check", self.file, "--json"))
+            (note,) = [note for note in found["notes"] if note["kind"] == "no_rows"]
+            self.assertIn("or one position of each of a batch of any size", note["message"])
 
     def test_what_mixes_rows_of_the_batch_is_named(self):
         model = of_one_position(decoder())

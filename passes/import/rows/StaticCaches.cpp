@@ -271,10 +271,11 @@ std::optional<StaticSizes> sizesOf(func::FuncOp function,
         past[write.axis]};
     const StringAttr name =
         FunctionInfo(function).inputName(write.past.getArgNumber());
-    if (write.axis == 0 || !own.count.asSymbol()) {
+    if (write.axis == 0 || !(own.count.asSymbol() || own.count.isConstant(1))) {
       refuse(function) << "into the cache of " << name << " it writes "
                        << own.count.str() << " positions along dim "
-                       << write.axis << ", expected any number, behind dim 0";
+                       << write.axis
+                       << ", expected any number, or one, behind dim 0";
       return std::nullopt;
     }
     if (sizes && (sizes->count != own.count || sizes->room != own.room)) {

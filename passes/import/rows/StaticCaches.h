@@ -9,6 +9,8 @@
 //   present = ScatterElements past, places, k      present = Concat past, k
 //   mask = Range(64) <= places                     mask = Range(p + s) <= p + Range(s)
 //
+// A model may write one position of each of its rows at a time.
+//
 // That masks hide all other places, and that nothing else tells how many there
 // are, is evaluated at some p and s.
 //

@@ -26,10 +26,14 @@ bool StaticTrial::chooseSizes(func::FuncOp after) {
     return false;
   if (!sizes.room.asConstant() && !thresholds->empty())
     room = std::max(room, thresholds->back() + 4);
+  const bool takesOne = !sizes.count.asSymbol();
   requests = {{0, 1}, {0, 3}, {1, 2}, {5, 3}, {room - 3, 3}, {room - 1, 1}};
   for (int64_t number : *thresholds)
     for (int64_t past = number - 2; past <= number + 1; ++past)
       requests.push_back({past, 2});
+  if (takesOne)
+    for (RequestSize &request : requests)
+      request.count = 1;
   llvm::erase_if(requests, [&](RequestSize request) {
     return request.past < 0 || request.past + request.count > room;
   });
@@ -40,7 +44,8 @@ RowNumbers StaticTrial::numbers(func::FuncOp function,
                                 RequestSize request) const {
   evaluate::Sizes at;
   at.symbols[*sizes.past.asSymbol()] = request.past;
-  at.symbols[*sizes.count.asSymbol()] = request.count;
+  if (auto symbol = sizes.count.asSymbol())
+    at.symbols[*symbol] = request.count;
   if (auto symbol = sizes.room.asSymbol())
     at.symbols[*symbol] = room;
   if (auto symbol = sizes.batch.asSymbol())

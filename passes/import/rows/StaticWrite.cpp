@@ -31,9 +31,12 @@ SmallVector<int64_t, 4> dimsThatDiffer(Value value, size_t rank) {
   return differ;
 }
 
-/// The axis along which places are written. Rows may have their own.
-std::optional<int64_t> axisOf(Value places, size_t rank) {
+/// The axis along which places are written, places of dim `d`. Rows may have their
+/// own; of one place nothing but that says along which.
+std::optional<int64_t> axisOf(Value places, size_t rank, int64_t d) {
   const auto differ = dimsThatDiffer(places, rank);
+  if (differ.empty() || (differ.size() == 1 && differ[0] == 0))
+    return d;
   if (differ.size() == 1)
     return differ[0];
   return differ.size() == 2 && differ[0] == 0 ? std::optional(differ[1])
@@ -73,7 +76,7 @@ std::optional<Places> placesOf(ScatterNDOp scatter) {
   for (auto [d, column] : llvm::enumerate(columns.getInputs())) {
     if (data[d].isConstant(1) || countsAlong(column, d))
       continue;
-    const auto axis = axisOf(column, depth + 1);
+    const auto axis = axisOf(column, depth + 1, int64_t(d));
     if (places || !axis || *axis != int64_t(d))
       return std::nullopt;
     places = Places{column, *axis};

@@ -197,7 +197,8 @@ private:
       for (const TensorInfo &info : session.inputs())
         for (size_t d = 0; named.name == info.name && d < info.dims.size(); ++d)
           if (info.dims[d] == *onnx::RowSymbols::tokens().asSymbol())
-            count = named.tensor.dims()[d];
+            // One of each row of the batch, where these are side by side.
+            count = d == 0 && info.dims.size() > 1 ? 1 : named.tensor.dims()[d];
     if (count <= 0)
       return argumentError("it has no new position");
     for (const NamedTensor &named : request.inputs) {
