@@ -26,7 +26,7 @@ struct TriedRow {
 };
 constexpr TriedRow kRows[] = {{3, 2, 0, 1}, {1, 3, 2, 4}};
 constexpr TriedRow kRowsOfOne[] = {{3, 1, 0, 1}, {1, 1, 1, 4}};
-constexpr int64_t kMostKeys = 5, kMostEncoderKeys = 4, kEncoderKeys = 5;
+constexpr int64_t kMostKeys = 5, kEncoderKeys = 5; ///< of a row, of all
 constexpr int64_t kOther = 3; ///< of sizes that are none of a step
 constexpr int64_t kMostWork = 1 << 18;
 
@@ -56,7 +56,7 @@ private:
     return 2 * pagesOfRow() - (position / page() * 2 + row);
   }
   int64_t pagesOfEncoder() const {
-    return (kMostEncoderKeys + page() - 1) / page();
+    return (kEncoderKeys + page() - 1) / page();
   }
   int64_t encoderPageOf(int64_t row, int64_t key) const {
     return 2 * (pagesOfRow() + pagesOfEncoder()) - (key / page() * 2 + row);

@@ -29,14 +29,21 @@ struct Tried {
     auto old = module->lookupSymbol<func::FuncOp>("request");
     auto made = module->lookupSymbol<func::FuncOp>("step");
     RowInputs inputs;
-    Value RowInputs::*members[] = {&RowInputs::row,    &RowInputs::position,
-                                   &RowInputs::first,  &RowInputs::past,
-                                   &RowInputs::slots,  &RowInputs::pages,
-                                   &RowInputs::copies, &RowInputs::wanted};
+    Value RowInputs::*members[] = {&RowInputs::row,
+                                   &RowInputs::position,
+                                   &RowInputs::first,
+                                   &RowInputs::past,
+                                   &RowInputs::slots,
+                                   &RowInputs::pages,
+                                   &RowInputs::copies,
+                                   &RowInputs::wanted,
+                                   &RowInputs::encoderLengths,
+                                   &RowInputs::encoderSlots,
+                                   &RowInputs::encoderPages};
     for (auto [i, member] : llvm::enumerate(members))
       inputs.*member = made.getArgument(unsigned(i));
     const RowSizes sizes{DimExpr::symbol("b"), DimExpr::symbol("s"),
-                         DimExpr::symbol("past"), 2};
+                         DimExpr::symbol("past"), 2, DimExpr::symbol("e")};
     std::vector<RowTrial::Port> ports;
     for (auto [i, kind] : llvm::enumerate(operands))
       ports.push_back({old.getArgument(unsigned(i)),
@@ -77,10 +84,14 @@ const std::string Tried::kTypes = R"(
 !first = tensor<?xi64, #dist.value<dims = ["rows of a step" + 1]>>
 !pages = tensor<?x?xi64, #dist.value<dims = ["rows of a step", "pages of a row"]>>
 !copies = tensor<?x2xi64, #dist.value<dims = ["copied pages", 2]>>
+!keys = tensor<?x3x?x4xf32, #dist.value<dims = [b, 3, e, 4]>>
+!given = tensor<?xi64, #dist.value<dims = ["encoder keys of a step"]>>
+!ofEncoder = tensor<?x?xi64, #dist.value<dims = ["rows of a step", "pages of encoder keys"]>>
 )";
 const std::string Tried::kRows =
     "%row: !tokens, %position: !tokens, %first: !first, %past: !rows, "
-    "%slots: !tokens, %pages: !pages, %copies: !copies, %wanted: !wanted, ";
+    "%slots: !tokens, %pages: !pages, %copies: !copies, %wanted: !wanted, "
+    "%lengths: !rows, %given: !given, %ofEncoder: !ofEncoder, ";
 
 const std::string kProduct = R"((%x: !x, %w: tensor<4x4xf32>) -> !x {
   %y = onnx.MatMul %x, %w : (!x, tensor<4x4xf32>) -> !x
@@ -143,6 +154,41 @@ TEST(RowTrial, EntriesOfPools) {
   })",
                     kinds, RowKind::Pool);
   EXPECT_NE(other.difference, "");
+}
+
+/// All keys of the encoder, none of the row's own.
+TEST(RowTrial, KeysOfEncoders) {
+  const std::string attention = R"((%q: !new, %k: !keys, %v: !keys) -> !new {
+    %y = onnx.Attention %q, %k, %v {scale = 1.0 : f32} : (!new, !keys, !keys) -> !new
+    return %y : !new
+  }
+  )";
+  const auto step = [](std::string pages, std::string before) {
+    return R"(%q: !added, %k: !pool, %v: !pool) -> !added {
+      %end = onnx.Slice %first {bounds = #dist.dims<[1]>, steps = array<i64: 1>} : (!first) -> !rows
+      %begin = onnx.Slice %first {bounds = #dist.dims<[0]>, steps = array<i64: 1>} : (!first) -> !rows
+      %counts = onnx.Sub %end, %begin : (!rows, !rows) -> !rows
+      %before = onnx.Sub %lengths, %counts : (!rows, !rows) -> !rows
+      %y = onnx.PagedAttention %q, %k, %v, )" +
+           pages + ", " + before +
+           R"(, %first {scale = 1.0 : f32} : (!added, !pool, !pool, )" +
+           (pages == "%pages" ? "!pages" : "!ofEncoder") +
+           R"(, !rows, !first) -> !added
+      return %y : !added
+    })";
+  };
+  const std::vector<RowKind> kinds = {RowKind::Tokens, RowKind::Pool,
+                                      RowKind::Pool};
+  const Tried same(attention, step("%ofEncoder", "%before"), kinds,
+                   RowKind::Tokens);
+  EXPECT_EQ(same.difference, "");
+  EXPECT_TRUE(same.isKnown);
+  for (const auto &[pages, before] : {std::pair("%pages", "%before"),
+                                      {"%ofEncoder", "%past"},
+                                      {"%pages", "%past"}}) {
+    const Tried other(attention, step(pages, before), kinds, RowKind::Tokens);
+    EXPECT_NE(other.difference, "") << pages << ", " << before;
+  }
 }
 
 } // namespace
