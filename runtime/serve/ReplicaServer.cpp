@@ -213,8 +213,9 @@ Status ReplicaServer::recover(const Status &why) {
   }
   for (const Text &text : guilty)
     finish(text, why);
+  const bool isOne = flights.size() == 1;
   while (!flights.empty()) // no thread of the session is in it any more
-    fail(flights.front(), why, hasLostAll);
+    fail(flights.front(), why, hasLostAll, isOne);
   if (!sessionIsLost)
     return Status::ok();
   keeper.reopen();

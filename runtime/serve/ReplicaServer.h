@@ -133,9 +133,10 @@ private:
   const RowStep *next(bool waits) override;
   void done(const RowStep &step, const Status &status) override;
   void stop() override;
+  bool isApart() const override;
   Flight &begin(const StepPlan &step);
   void fill(Flight &flight);
-  void fail(Flight &flight, const Status &why, bool hasLostAll);
+  void fail(Flight &flight, const Status &why, bool hasLostAll, bool isItsOwn);
   void acquit(const Flight &flight);
   Status take(Flight &flight);
   void takeToken(const Text &text, std::span<const float> logits);

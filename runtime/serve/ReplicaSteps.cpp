@@ -48,6 +48,11 @@ void ReplicaServer::stop() {
   changed.notify_all();
 }
 
+bool ReplicaServer::isApart() const {
+  std::lock_guard lock(mutex);
+  return !suspects.empty() && suspects.front().hasLostAll;
+}
+
 void ReplicaServer::done(const RowStep &step, const Status &status) {
   std::unique_lock lock(mutex);
   const auto flight =
@@ -55,7 +60,7 @@ void ReplicaServer::done(const RowStep &step, const Status &status) {
                    [&](const Flight &one) { return &one.step == &step; });
   if (!status.isOk()) {
     lock.unlock();
-    return fail(*flight, status, /*hasLostAll=*/false);
+    return fail(*flight, status, /*hasLostAll=*/false, /*isItsOwn=*/true);
   }
   if (counted.steps++ > 0) // the first one waits for weights
     pace.took(
@@ -128,9 +133,12 @@ void ReplicaServer::fill(Flight &flight) {
 // It has failed
 //===----------------------------------------------------------------------===//
 
-/// One text has that error; of several it is to be found whose it is.
-void ReplicaServer::fail(Flight &flight, const Status &why, bool hasLostAll) {
+/// One text alone has that error; of several it is to be found whose it is, also
+/// where other steps failed with it.
+void ReplicaServer::fail(Flight &flight, const Status &why, bool hasLostAll,
+                         bool isItsOwn) {
   std::vector<Text> texts;
+  bool isGuilty = false;
   {
     std::lock_guard lock(mutex);
     const auto here =
@@ -143,15 +151,17 @@ void ReplicaServer::fail(Flight &flight, const Status &why, bool hasLostAll) {
       text->inFlight = 0;
     if (flight.isTrial && !suspects.empty())
       suspects.pop_front();
+    isGuilty = isItsOwn && texts.size() == 1;
     const auto half = texts.begin() + std::ssize(texts) / 2;
     if (texts.size() > 1 && !hasLostAll)
       suspects.insert(suspects.begin(),
                       {{{texts.begin(), half}}, {{half, texts.end()}}});
-    for (size_t i = texts.size(); hasLostAll && texts.size() > 1 && i-- > 0;)
-      suspects.push_front({{texts[i]}, /*hasLostAll=*/true});
+    else if (!isGuilty)
+      for (size_t i = texts.size(); i-- > 0;)
+        suspects.push_front({{texts[i]}, hasLostAll});
     changed.notify_all();
   }
-  if (texts.size() == 1)
+  if (isGuilty)
     finish(texts[0], why);
 }
 

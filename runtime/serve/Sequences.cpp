@@ -304,6 +304,7 @@ public:
     steps.done(step, Status::ok());
   }
   void stop() override { steps.stop(); }
+  bool isApart() const override { return steps.isApart(); }
 
 private:
   SequencePool &pool;

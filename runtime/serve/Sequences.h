@@ -89,6 +89,8 @@ public:
   virtual void done(const RowStep &step, const Status &status) = 0;
   /// What is not done has failed, and run() returns why. From any thread.
   virtual void stop() = 0;
+  /// Whether other replicas are to run nothing together with it.
+  virtual bool isApart() const { return false; }
 };
 
 class SequencePool {

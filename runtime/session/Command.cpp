@@ -77,6 +77,8 @@ void append(const Command &command, std::vector<int64_t> &words) {
       words.insert(words.end(), input.dims.begin(), input.dims.end());
     }
   }
+  words.push_back(std::ssize(command.states));
+  words.insert(words.end(), command.states.begin(), command.states.end());
 }
 
 Status decode(std::span<const int64_t> words, Command &command) {
@@ -95,10 +97,12 @@ Status decode(std::span<const int64_t> words, Command &command) {
     for (CommandInput &input : request)
       readInput(from, input);
   }
-  const bool hasState =
-      command.kind == Command::Kind::Run && command.state != 0;
+  command.states.resize(from.takeCount());
+  for (int64_t &state : command.states)
+    state = from.take();
   if (from.isDone() && command.bytes() <= kMostBytes &&
-      (!hasState || !command.requests.empty()))
+      (command.states.empty() ||
+       command.states.size() == command.requests.size()))
     return Status::ok();
   return artifactError("rank 0 sent a command that is none; start the same "
                        "shardrun on all machines");

@@ -3,10 +3,10 @@
 // Rank 0 alone is called by users; the others do what it says, in its order: run
 // requests, make, copy, empty and drop states. As words:
 //
-//   run   number 3  state 7  copy  replica  capacity  1 request   1 input
-//   0     3         7        0     0        0         1           1
-//   input 2   element int64   rank 2   dims [1, 5]
-//   2         7               2        1 5
+//   run   number 3  state  copy  replica  capacity  1 request   1 input
+//   0     3         0      0     0        0         1           1
+//   input 2   element int64   rank 2   dims [1, 5]   1 state   its number
+//   2         7               2        1 5           1         7
 //
 // The inputs' data follow (CommandStream.h).
 //
@@ -39,7 +39,7 @@ using CommandRequest = std::vector<CommandInput>;
 
 struct Command {
   enum class Kind {
-    Run,         ///< `requests`; on its replica, where there is a `state`
+    Run,         ///< `requests`; those with a state on its replica
     CreateState, ///< `state`, on `replica`, for `capacity` positions
     CopyState,   ///< `copy` becomes as `state` is
     ResetState,
@@ -52,6 +52,7 @@ struct Command {
   int64_t state = 0, copy = 0; ///< by number; 0: without
   int64_t replica = 0, capacity = 0;
   std::vector<CommandRequest> requests = {};
+  std::vector<int64_t> states = {}; ///< of each request; empty: without
 
   int64_t bytes() const; ///< of all inputs
 };

@@ -40,6 +40,9 @@ public:
   virtual void done() = 0;
   /// Those that are not done have failed: next() is to return. From any thread.
   virtual void stop() = 0;
+  /// Whether those at hand are not to run together with other feeds': if one of
+  /// them fails too late, it is to be known which.
+  virtual bool isApart() const { return false; }
 };
 
 class Pipeline {

@@ -40,36 +40,47 @@ Status Replicas::checkState(const KeptState &state) const {
                              "again, and lost; create another one");
 }
 
-Status Replicas::leadRun(Command &command, KeptState *state,
-                         std::span<const PipelineRequest> requests,
-                         RunEnd *end) {
+/// Again where one before it took it along, that others had called done: the
+/// error is not its own.
+Status Replicas::leadRun(std::span<const Part> parts, RunEnd *end) {
   const Turn mine(*this, end);
   SHARDC_RETURN_IF_ERROR(mine.status());
+  for (;;) {
+    uint64_t number = 0;
+    const Status status = leadOnce(parts, end, number);
+    if (status.isOk() || world.isLost() || number == 0 || lastFailed >= number)
+      return status;
+  }
+}
+
+/// `number`: of the request; 0 where none was begun.
+Status Replicas::leadOnce(std::span<const Part> parts, RunEnd *end,
+                          uint64_t &number) {
   SHARDC_RETURN_IF_ERROR(settle()); // of a request before
-  if (state)
-    SHARDC_RETURN_IF_ERROR(checkState(*state));
-  SHARDC_RETURN_IF_ERROR(describe(requests, command));
-  const uint64_t number = nextRequest();
-  command.number = static_cast<int64_t>(number);
+  Command command;
+  commandData.clear();
+  for (const Part &part : parts) {
+    if (part.state)
+      SHARDC_RETURN_IF_ERROR(checkState(*part.state));
+    SHARDC_RETURN_IF_ERROR(describe(part, command));
+  }
+  const uint64_t next = nextRequest();
+  command.number = static_cast<int64_t>(next);
   SHARDC_RETURN_IF_ERROR(asAll([&] { return tell(command, commandData); }));
-  auto body = [&] {
-    return withFiles([&] {
-      return state ? runTurn(state->replica, requests, end)
-                   : runShares(requests, end);
-    });
-  };
-  return runRequest(number, state, std::ref(body)); // so it allocates nothing
+  auto body = [&] { return withFiles([&] { return runParts(parts, end); }); };
+  number = next;
+  return runRequest(next, parts, std::ref(body)); // so it allocates nothing
 }
 
 /// What is wrong with requests by themselves is found before anybody is told:
 /// it is no error of the others.
-Status Replicas::describe(std::span<const PipelineRequest> requests,
-                          Command &command) {
+Status Replicas::describe(const Part &part, Command &command) {
   std::vector<InputTensor> all;
   std::vector<const InputTensor *> ordered;
-  commandData.clear();
-  for (const PipelineRequest &request : requests) {
+  for (const PipelineRequest &request : part.requests) {
     SHARDC_RETURN_IF_ERROR(pipelines[0]->checkRequest(request, all, ordered));
+    if (part.state)
+      command.states.push_back(part.state->number);
     CommandRequest &into = command.requests.emplace_back();
     for (size_t i = 0; i < ordered.size(); ++i) {
       const InputTensor &input = *ordered[i];
@@ -259,14 +270,17 @@ Status Replicas::obey(const Command &command,
 Status Replicas::obeyRun(const Command &command,
                          std::span<const void *const> data) {
   const std::vector<TensorInfo> &infos = pipelines[0]->inputs();
-  std::vector<std::vector<InputTensor>> inputs(command.requests.size());
+  const size_t count = command.requests.size();
+  std::vector<std::vector<InputTensor>> inputs(count);
   // Their contents are rank 0's.
-  std::vector<std::vector<Tensor>> outputs(command.requests.size());
+  std::vector<std::vector<Tensor>> outputs(count);
   std::vector<PipelineRequest> requests;
-  KeptState *state = nullptr;
-  if (command.state != 0)
-    SHARDC_RETURN_IF_ERROR(findState(command.state, state));
-  for (size_t r = 0; r < command.requests.size(); ++r) {
+  std::vector<Part> parts;
+  requests.reserve(count); // parts keep where they are
+  for (size_t r = 0; r < count; ++r) {
+    KeptState *state = nullptr;
+    if (!command.states.empty())
+      SHARDC_RETURN_IF_ERROR(findState(command.states[r], state));
     for (const CommandInput &input : command.requests[r]) {
       if (input.input >= static_cast<int64_t>(infos.size()))
         return artifactError("rank 0 names an input that there is not");
@@ -277,18 +291,22 @@ Status Replicas::obeyRun(const Command &command,
     outputs[r].resize(pipelines[0]->outputs().size());
     requests.push_back(
         {inputs[r], outputs[r], state ? &state->stages : nullptr});
+    if (parts.empty() || parts.back().state != state)
+      parts.push_back({state, {&requests.back(), 0}});
+    parts.back().requests = {parts.back().requests.data(),
+                             parts.back().requests.size() + 1};
   }
+  if (parts.empty())
+    parts.push_back({}); // it has its place among the others all the same
   // Its error is rank 0's to tell, as long as processes go on.
   auto body = [&] {
-    return withFiles([&] {
-      return state ? runTurn(state->replica, requests, nullptr)
-                   : runShares(requests, nullptr);
-    });
+    return withFiles([&] { return runParts(parts, nullptr); });
   };
-  (void)runRequest(static_cast<uint64_t>(command.number), state,
+  (void)runRequest(static_cast<uint64_t>(command.number), parts,
                    std::ref(body));
-  if (state)
-    followed = memoryOf(*state);
+  for (const Part &part : parts)
+    if (part.state)
+      followed = memoryOf(*part.state);
   return world.isLost() ? world.failure() : Status::ok();
 }
 

@@ -8,104 +8,35 @@
 namespace shardc::runtime {
 
 //===----------------------------------------------------------------------===//
-// Feeds
-//===----------------------------------------------------------------------===//
-
-/// Files are looked at before each request, as for requests that run alone.
-class Replicas::CheckedFeed : public RequestFeed {
-public:
-  CheckedFeed(Replicas &all, KeptState &state, RequestFeed &of)
-      : all(all), state(state), of(of) {}
-
-  const PipelineRequest *next(bool waits) override {
-    const PipelineRequest *found = of.next(waits);
-    if (!found)
-      return nullptr;
-    if (const Status files = all.checkFiles(); !files.isOk()) {
-      status = files;
-      return nullptr;
-    }
-    request = *found;
-    request.states = &state.stages;
-    return &request;
-  }
-  void done() override { of.done(); }
-  void stop() override { of.stop(); }
-
-  Status status; ///< of files
-
-private:
-  Replicas &all;
-  KeptState &state;
-  RequestFeed &of;
-  PipelineRequest request; ///< the last one
-};
-
-Status Replicas::runFeed(KeptState &state, RequestFeed &feed,
-                         const RunOptions &options) {
-  SHARDC_RETURN_IF_ERROR(checkLeads());
-  SHARDC_RETURN_IF_ERROR(checkState(state));
-  const MaybeEnd end(options, deadlines);
-  CheckedFeed checked(*this, state, feed);
-  if (processes)
-    return leadFeed(state, checked, end.get());
-  const Status status =
-      Turn(*this, state.replica, state.replica + 1, end.get()).run(checked);
-  return status.isOk() ? checked.status : status;
-}
-
-/// As many at a time as keep all stages at work.
-Status Replicas::leadFeed(KeptState &state, RequestFeed &feed, RunEnd *end) {
-  std::vector<PipelineRequest> requests;
-  for (;;) {
-    requests.clear();
-    const size_t most = pipelines[state.replica]->stages.size();
-    while (requests.size() < most)
-      if (const PipelineRequest *request = feed.next(requests.empty()))
-        requests.push_back(*request);
-      else
-        break;
-    if (requests.empty())
-      return Status::ok();
-    Command command{.state = state.number};
-    if (const Status status = leadRun(command, &state, requests, end);
-        !status.isOk()) {
-      feed.stop();
-      return status;
-    }
-    for (size_t i = 0; i < requests.size(); ++i)
-      feed.done();
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // Requests
 //===----------------------------------------------------------------------===//
 
 /// The part that this process has of a request. An error of any process is that
 /// of all, which are then ready for the next one.
-Status Replicas::runRequest(uint64_t number, KeptState *state,
+Status Replicas::runRequest(uint64_t number, std::span<const Part> parts,
                             const std::function<Status()> &body) {
   Transport &transport = *world.transport;
   do {
     SHARDC_RETURN_IF_ERROR(settle());
     if (number <= givenUpUntil) // by others, before this one has come to it
-      return givenUp(state);
+      return givenUp(parts);
   } while (!transport.beginRequest(number, devices.isHost()));
-  if (state)
-    state->lastBegun = number;
+  for (const Part &part : parts)
+    if (part.state)
+      part.state->lastBegun = number;
   Status status = withoutExceptions(body);
   if (isStuck())
     return transport.abort(status);
   status = world.ended(status);
-  if (status.isOk() && state)
-    state->lastDone = number;
+  for (const Part &part : parts)
+    if (part.state && status.isOk())
+      part.state->lastDone = number;
   if (!transport.endRequest(status.isOk()))
     return status;
   if (transport.failed())
     return transport.failure();
   SHARDC_RETURN_IF_ERROR(settle());
-  return givenUp(state);
+  return givenUp(parts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,7 +61,7 @@ Status Replicas::meet(uint64_t number) {
       other->release();
     return Status::ok();
   };
-  (void)runRequest(number, nullptr, body); // states know of what has failed
+  (void)runRequest(number, {}, body); // states know of what has failed
   return world.isLost() ? world.failure() : Status::ok();
 }
 
@@ -166,30 +97,35 @@ Status Replicas::settle() {
 void Replicas::takeBack(const Settlement &found) {
   givenUpUntil = std::max(givenUpUntil, found.mostBegun);
   givenUpWith = found.status;
+  lastFailed = found.failed;
   const bool canTakeBack = found.canTakeBack(found.mostDone);
+  // Of a pool nothing counts but what sequences say of their pages: they are
+  // wrong where rank 0 has called done what others have not.
+  const bool isPool = artifact.manifest().page != 0;
   for (auto &[number, state] : known) {
-    if (canTakeBack) {
-      // Of a pool nothing counts but what sequences say of their pages.
-      const bool counts = artifact.manifest().page == 0;
-      if (state->lastDone == found.mostDone && counts)
-        for (const auto &caches : state->stages)
-          if (caches)
-            caches->undo();
-    } else if (found.isHalfDone(state->lastBegun) ||
-               found.isHalfDone(state->lastDone)) {
+    const bool isLost =
+        isPool
+            ? found.leastDone < state->lastDone && state->lastDone <= found.told
+            : !canTakeBack && (found.isHalfDone(state->lastBegun) ||
+                               found.isHalfDone(state->lastDone));
+    if (isLost) {
       std::lock_guard lock(lostMutex);
       state->lost = artifactError(
           "the state was lost when a request failed that had gone well on some "
           "ranks: ",
           found.status.message(), "; reset it, or create another one");
-    }
+    } else if (canTakeBack && !isPool && state->lastDone == found.mostDone)
+      for (const auto &caches : state->stages)
+        if (caches)
+          caches->undo();
   }
 }
 
 /// Which ranks have begun to set its caches nobody knows.
-Status Replicas::givenUp(KeptState *state) {
-  if (state && pipelines[state->replica]->setsCaches())
-    reset(*state);
+Status Replicas::givenUp(std::span<const Part> parts) {
+  for (const Part &part : parts)
+    if (part.state && pipelines[part.state->replica]->setsCaches())
+      reset(*part.state);
   return givenUpWith;
 }
 

@@ -227,8 +227,8 @@ Status Replicas::run(std::span<const PipelineRequest> requests,
                      const RunOptions &options) {
   SHARDC_RETURN_IF_ERROR(checkLeads());
   const MaybeEnd end(options, deadlines);
-  Command command;
-  return processes ? leadRun(command, nullptr, requests, end.get())
+  const Part part{nullptr, requests};
+  return processes ? leadRun({&part, 1}, end.get())
                    : withFiles([&] { return runShares(requests, end.get()); });
 }
 
@@ -238,11 +238,22 @@ Status Replicas::runWith(KeptState &state, const RunOptions &options) {
   for (PipelineRequest &request : state.requests)
     request.states = &state.stages;
   const MaybeEnd end(options, deadlines);
-  Command command{.state = state.number};
-  return processes ? leadRun(command, &state, state.requests, end.get())
-                   : withFiles([&] {
-                       return runTurn(state.replica, state.requests, end.get());
-                     });
+  const Part part{&state, state.requests};
+  return processes ? leadRun({&part, 1}, end.get()) : withFiles([&] {
+    return runTurn(state.replica, state.requests, end.get());
+  });
+}
+
+/// Each on its replica.
+Status Replicas::runParts(std::span<const Part> parts, RunEnd *end) {
+  const auto runPart = [&](size_t i) {
+    return withoutExceptions([&] {
+      return parts[i].state
+                 ? runTurn(parts[i].state->replica, parts[i].requests, end)
+                 : runShares(parts[i].requests, end);
+    });
+  };
+  return parts.size() == 1 ? runPart(0) : atOnce(parts.size(), runPart);
 }
 
 /// Where ranks are processes, all replicas are idle now. Nothing throws by
@@ -261,24 +272,30 @@ Status Replicas::runShares(std::span<const PipelineRequest> requests,
   const size_t shares = std::min(pipelines.size(), requests.size());
   if (shares <= 1)
     return runShare(0, requests, end);
-  std::vector<Status> statuses(shares);
-  auto run = [&](size_t i) {
+  return atOnce(shares, [&](size_t i) {
     const size_t first = i * requests.size() / shares;
     const size_t last = (i + 1) * requests.size() / shares;
-    statuses[i] = runShare(i, requests.subspan(first, last - first), end);
-  };
+    return runShare(i, requests.subspan(first, last - first), end);
+  });
+}
+
+/// On as many threads, which the first error does not end.
+Status Replicas::atOnce(size_t count,
+                        const std::function<Status(size_t)> &run) {
+  std::vector<Status> statuses(count);
   std::vector<std::thread> threads;
-  threads.reserve(shares);
-  // The last share is this thread's, and those that no thread can be had for:
+  threads.reserve(count);
+  // The last one is this thread's, and those that no thread can be had for:
   // std::thread reports that by an exception only.
   size_t started = 0;
   try {
-    for (; started + 1 < shares; ++started)
-      threads.push_back(quietThread([&run, started] { run(started); }));
+    for (; started + 1 < count; ++started)
+      threads.push_back(
+          quietThread([&, started] { statuses[started] = run(started); }));
   } catch (const std::system_error &) {
   }
-  for (size_t i = started; i < shares; ++i)
-    run(i);
+  for (size_t i = started; i < count; ++i)
+    statuses[i] = run(i);
   for (std::thread &thread : threads)
     thread.join();
   auto failed = std::find_if(statuses.begin(), statuses.end(),

@@ -105,6 +105,13 @@ private:
   Status openAll(const std::string &folder, const SessionOptions &options);
   Status openArtifact(const std::string &folder, const SessionOptions &options);
   Status runShares(std::span<const PipelineRequest> requests, RunEnd *end);
+  /// Requests of a state, on its replica, or of none.
+  struct Part {
+    KeptState *state = nullptr;
+    std::span<const PipelineRequest> requests;
+  };
+  Status runParts(std::span<const Part> parts, RunEnd *end);
+  Status atOnce(size_t count, const std::function<Status(size_t)> &run);
   template <typename Body> Status withFiles(Body body);
   /// What processes do together. An error of one, or what it throws, ends all:
   /// they would be a command apart from then on.
@@ -143,7 +150,7 @@ private:
   // ReplicaCommands.cpp
   Status checkLeads() const;
   Status tell(const Command &command, std::span<const void *const> data = {});
-  Status describe(std::span<const PipelineRequest> requests, Command &command);
+  Status describe(const Part &part, Command &command);
   Status makeState(int64_t number, size_t replica, int64_t capacity,
                    std::unique_ptr<KeptState> &state);
   Status makeCopy(const KeptState &state, int64_t number,
@@ -153,18 +160,22 @@ private:
   Status findState(int64_t number, KeptState *&state);
   void remember(KeptState &state);
   void reset(KeptState &state);
-  Status leadRun(Command &command, KeptState *state,
-                 std::span<const PipelineRequest> requests, RunEnd *end);
-  // ReplicaRequests.cpp
+  Status leadRun(std::span<const Part> parts, RunEnd *end);
+  Status leadOnce(std::span<const Part> parts, RunEnd *end, uint64_t &number);
+  // ReplicaFeeds.cpp
   class CheckedFeed;
   Status leadFeed(KeptState &state, RequestFeed &feed, RunEnd *end);
-  Status runRequest(uint64_t number, KeptState *state,
+  struct Joining;
+  Status runJoined(const Part &part);
+  void runTogether(std::span<Joining *const> together);
+  // ReplicaRequests.cpp
+  Status runRequest(uint64_t number, std::span<const Part> parts,
                     const std::function<Status()> &body);
   Status settle();
   Status meet(uint64_t number);
   uint64_t nextRequest() const;
   void takeBack(const Settlement &found);
-  Status givenUp(KeptState *state);
+  Status givenUp(std::span<const Part> parts);
 
   Status runShare(size_t share, std::span<const PipelineRequest> requests,
                   RunEnd *end);
@@ -187,10 +198,16 @@ private:
   std::map<int64_t, KeptState *> known; ///< all that there are
   std::vector<StateMemory> followed;
   /// The last request that processes have given up together, and why.
-  uint64_t givenUpUntil = 0;
+  uint64_t givenUpUntil = 0, lastFailed = 0;
   Status givenUpWith;
   Deadlines deadlines;
   mutable std::mutex lostMutex; ///< of KeptState::lost
+
+  std::mutex joinMutex; ///< of feeds that run together
+  std::condition_variable joinChanged;
+  size_t numFeeds = 0;
+  bool isJoined = false; ///< some run
+  std::vector<Joining *> joining;
 
   std::mutex mutex; ///< of what follows
   std::condition_variable released;

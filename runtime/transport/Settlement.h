@@ -29,6 +29,7 @@ namespace shardc::runtime {
 /// Requests by number, from 1 on.
 struct Settlement {
   Status status;          ///< why one failed
+  uint64_t failed = 0;    ///< that one, the first of several
   uint64_t mostBegun = 0; ///< none of those up to this one comes again
   /// The last one that each process has done.
   uint64_t leastDone = UINT64_MAX, mostDone = 0;

@@ -196,6 +196,7 @@ void Transport::takeBack(Peer &peer) {
 void Transport::finishRound() {
   if (!isSettled || round.settled < place.size - 1)
     return;
+  round.found.failed = round.number;
   settlements.push_back(std::move(round.found));
   round = std::exchange(nextRound, {});
   isSettled = false;

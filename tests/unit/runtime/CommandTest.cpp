@@ -30,18 +30,18 @@ TEST(Command, isWhatWasEncoded) {
   ASSERT_TRUE(decode(words, command).isOk());
   EXPECT_EQ(command.kind, Command::Kind::Run);
   ASSERT_EQ(command.requests.size(), 2u);
-  EXPECT_EQ(command.state, 0);
+  EXPECT_TRUE(command.states.empty());
   const CommandInput &input = command.requests[0][0];
   EXPECT_EQ(input.input, 2);
   EXPECT_EQ(input.dims, (std::vector<int64_t>{1, 5}));
   EXPECT_EQ(command.bytes(), 5 * 8 + 4);
   Command withState;
-  withState.state = 3;
+  withState.states = {3};
   withState.requests = {{{1, Float32, {2}}}};
   words.clear();
   append(withState, words);
   ASSERT_TRUE(decode(words, command).isOk());
-  EXPECT_EQ(command.state, 3);
+  EXPECT_EQ(command.states, std::vector<int64_t>{3});
   words.clear();
   append({.kind = Command::Kind::CopyState, .state = 4, .copy = 9}, words);
   ASSERT_TRUE(decode(words, command).isOk());
@@ -59,15 +59,16 @@ TEST(Command, countsNoBytesOfEmptyInputs) {
   EXPECT_EQ(command.bytes(), 0);
 }
 
-/// A state is that of one request.
-TEST(Command, hasRequestsWithAState) {
+/// Of one replica, or of several at the same time.
+TEST(Command, hasAStateForEachRequestOrNone) {
   Command command = twoRequests();
-  command.state = 3;
+  command.states = {3, 4};
   std::vector<int64_t> words;
   append(command, words);
   ASSERT_TRUE(decode(words, command).isOk());
   EXPECT_EQ(command.requests.size(), 2u);
-  command.requests.clear();
+  EXPECT_EQ(command.states.size(), 2u);
+  command.requests.pop_back();
   words.clear();
   append(command, words);
   EXPECT_FALSE(decode(words, command).isOk());

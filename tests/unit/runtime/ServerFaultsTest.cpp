@@ -49,6 +49,21 @@ TEST(ServerFaults, aStageThatFails) {
   }
 }
 
+/// Each of them has one text in each stage: one fails, and takes a step with it
+/// that has nothing to do with that.
+TEST(ServerFaults, aStepOfOneTextBesideOneThatFails) {
+  ServerOptions options{400, 24, 2};
+  options.part = 1;
+  Served s(options, meanOfTokensInStages());
+  for (int round = 0; round < 10; ++round) {
+    auto good = s.submit(promptOf(round, 3), 30),
+         bad = s.submit({1, 2, kFailing}, 4);
+    EXPECT_FALSE(bad->wait().isOk());
+    EXPECT_TRUE(good->wait().isOk()) << good->wait().message();
+    EXPECT_EQ(good->tokens(), expectedOf(promptOf(round, 3), 30));
+  }
+}
+
 /// A rank is given up; the session is opened again, twice for each of the texts.
 TEST(ServerFaults, aRankThatHangs) {
   SessionOptions session;
@@ -119,6 +134,34 @@ TEST(ServerFaults, processesOfAPipelineOneOfWhichFails) {
   });
 }
 
+/// Each process is a replica, or a rank of one; all of them run at once.
+TEST(ServerFaults, processesThatAreReplicas) {
+  const auto plain = forServers(std::make_unique<TestArtifact>(meanOfTokens()));
+  plain->manifest["mesh"] = {{{"name", "dp"}, {"size", 2}},
+                             {{"name", "tp"}, {"size", 1}}};
+  plain->writeManifest();
+  onProcessSessions(*plain, 2, [](OpenSession &open) {
+    Served s({400, 24, 16}, *open.session);
+    expectTexts(s, 30);
+    expectOthersGoOn(s, kWords + 5, "/embedding");
+  });
+  const auto late = forServers(std::make_unique<TestArtifact>(meanOfTokens(2)));
+  late->manifest["mesh"] = {{{"name", "dp"}, {"size", 2}},
+                            {{"name", "tp"}, {"size", 2}}};
+  late->writeManifest();
+  onProcessSessions(*late, 4, [](OpenSession &open) {
+    Served s({400, 24, 16}, *open.session);
+    expectOthersGoOn(s, kFailing, "failed on purpose");
+    expectTexts(s, 30);
+  });
+  const auto staged = forServers(meanOfTokensInStages(2));
+  onProcessSessions(*staged, 4, [](OpenSession &open) {
+    Served s({400, 24, 16}, *open.session);
+    expectOthersGoOn(s, kFailing, "failed on purpose");
+    expectTexts(s, 30);
+  });
+}
+
 /// Another one takes its place, twice, and texts go on where they were.
 TEST(ServerFaults, aProcessThatIsKilled) {
 #ifdef __SANITIZE_THREAD__
@@ -149,11 +192,20 @@ TEST(ServerFaults, aProcessThatIsKilled) {
   Served s(options, *open->session);
   for (int round = 0; round < 2; ++round) {
     std::vector<std::shared_ptr<Generation>> texts;
-    for (int64_t i = 0; i < 4; ++i)
+    for (int64_t i = 0; i < 3; ++i)
       texts.push_back(s.submit(promptOf(i, 3 + i), 40));
-    while (texts[3]->tokens().size() < 3)
-      std::this_thread::sleep_for(1ms);
-    other->kill();
+    TextRequest request;
+    request.prompt = promptOf(3, 6);
+    request.mostTokens = 40;
+    request.choose = [](std::span<const float> logits) {
+      return std::optional(nextOf(logits[0]));
+    };
+    int count = 0;
+    request.onToken = [&](int64_t) {
+      if (++count == 5)
+        other->kill();
+    };
+    ASSERT_TRUE(s.server->submit(request, texts.emplace_back()).isOk());
     for (int64_t i = 0; i < 4; ++i) {
       const Status status = texts[size_t(i)]->wait();
       EXPECT_TRUE(status.isOk()) << status.message();
