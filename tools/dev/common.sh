@@ -11,7 +11,7 @@ die() {
 }
 
 onnxVersion=$(sed -n 's/^onnx==//p' "$dev/requirements.txt")
-onnxRecipe=1 # raise it when build-onnx builds in another way
+onnxRecipe=2 # raise it when build-onnx builds in another way
 
 # Where ONNX's C++ library is installed. Clones share it; another compiler or protobuf needs another build.
 onnxRoot() {
