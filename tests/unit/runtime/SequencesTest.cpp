@@ -74,10 +74,10 @@ TEST(Reservation, replacesPagesOnceTheyAreKept) {
   Reservation reservation(shared, 4);
   std::vector<int64_t> pages;
   const auto replace = [&](int64_t positions, bool isKept) {
-    const Reservation::Turn turn(reservation);
     const bool isThere = reservation.replace(pages, positions);
     if (isThere && isKept)
       reservation.keep(0, pages);
+    reservation.end();
     return isThere;
   };
   EXPECT_TRUE(replace(6, true));
