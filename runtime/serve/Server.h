@@ -14,7 +14,7 @@
 //
 // For models whose inputs TextInputs.h knows. A session that is lost is opened
 // again, and texts go on (SessionKeeper.h). Where ranks are processes, which do
-// one thing after the other, replicas take turns.
+// what rank 0 says one after the other, steps of all replicas go together.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_SERVE_SERVER_H
