@@ -98,15 +98,15 @@ typedef struct {
   const char *weights_root; /* NULL: as the artifact says */
   double timeout_seconds;   /* 0: SHARDC_TIMEOUT, or 60 */
   int32_t check_replicas;
-  int32_t unused;               /* not read */
-  int32_t no_kernels;           /* not 0: run no native code of the artifact */
-  int32_t threads;              /* of each rank's kernels on the host; 0:
+  int32_t unused;       /* not read */
+  int32_t no_kernels;   /* not 0: run no native code of the artifact */
+  int32_t threads;      /* of each rank's kernels on the host; 0:
                          SHARDC_THREADS, or an equal share of the cores */
-  const char *device;           /* where ranks run: "host", "cuda", "cuda:0"; NULL:
+  const char *device;   /* where ranks run: "host", "cuda", "cuda:0"; NULL:
                          SHARDC_DEVICE, or as the artifact says */
-  int32_t loads_beside;         /* not 0: weights come beside the first runs, so that
+  int32_t loads_beside; /* not 0: weights come beside the first runs, so that
                          open returns at once */
-  int32_t unused_too;           /* not read */
+  int32_t unused_too;   /* not read */
   shardrt_processes *processes; /* NULL: all ranks are threads of this one */
 } shardrt_options;
 
