@@ -11,13 +11,6 @@
 namespace shardc::runtime {
 namespace {
 
-/// As it is sent; the address follows.
-struct Offer {
-  NetworkKind kind = NetworkKind::Tcp;
-  uint32_t addressBytes = 0;
-  uint64_t token = 0; ///< that messages to the sender have to say
-};
-
 constexpr uint32_t kMaxAddress = 64 * 1024;
 
 const char *nameOf(NetworkKind kind) {
@@ -29,7 +22,7 @@ Status isGone(size_t rank) {
 }
 
 Status receiveOffer(const Socket &peer, size_t rank, Deadline deadline,
-                    Offer &offer, std::string &address) {
+                    EngineOffer &offer, std::string &address) {
   if (!peer.receiveAll(&offer, sizeof offer, deadline))
     return isGone(rank);
   if (offer.addressBytes > kMaxAddress)
@@ -95,7 +88,8 @@ Status connectEngine(NetworkKind kind, MessageEngine *engine,
     if (engine &&
         getrandom(&tokens[rank], sizeof tokens[rank], 0) != sizeof tokens[rank])
       return artifactError("the system has no random bytes");
-    const Offer offer{kind, static_cast<uint32_t>(mine.size()), tokens[rank]};
+    const EngineOffer offer{kind, static_cast<uint32_t>(mine.size()),
+                            tokens[rank]};
     if (!peers[rank].sendAll(&offer, sizeof offer, deadline) ||
         !peers[rank].sendAll(mine.data(), mine.size(), deadline))
       return isGone(rank);
@@ -103,7 +97,7 @@ Status connectEngine(NetworkKind kind, MessageEngine *engine,
   for (size_t rank = 0; rank < size; ++rank) {
     if (!isDistant(rank))
       continue;
-    Offer theirs;
+    EngineOffer theirs;
     std::string address;
     SHARDC_RETURN_IF_ERROR(
         receiveOffer(peers[rank], rank, deadline, theirs, address));

@@ -17,6 +17,13 @@ namespace shardc::runtime {
 
 enum class NetworkKind : uint32_t { Tcp, Ucx };
 
+/// As it is sent; the address follows.
+struct EngineOffer {
+  NetworkKind kind = NetworkKind::Tcp;
+  uint32_t addressBytes = 0;
+  uint64_t token = 0; ///< that messages to the sender have to say
+};
+
 /// Opens the library of an engine and an engine; the error says what is missing.
 Status openEngine(NetworkKind kind, MessageSink &sink,
                   std::unique_ptr<MessageEngine> &engine);

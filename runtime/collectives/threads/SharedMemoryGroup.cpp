@@ -104,7 +104,8 @@ Status SharedMemoryCommunicator::allReduce(const TensorView &input,
   count(1, bytes, bytes);
   for (int i = 0; i < size(); ++i)
     inputs[static_cast<size_t>(i)] = slotView(i, input);
-  if (bytes * (size() - 2) > SharedMemoryGroup::kOneMeetingBytes)
+  if (size() > SharedMemoryGroup::kOneMeetingRanks ||
+      bytes * (size() - 2) > SharedMemoryGroup::kOneMeetingBytes)
     return reduceShared(output, kind, site);
   count(0, bytes * size(), bytes);
   return reduceRange(kind, inputs, output, 0, elements);

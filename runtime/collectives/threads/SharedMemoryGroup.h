@@ -43,8 +43,10 @@ public:
   /// Values up to this many bytes a rank take the short way.
   static constexpr int64_t kSlotBytes = 32 * 1024;
 
-  /// What a rank may read of the others' slots to spare a meeting.
+  /// What a rank may read of the others' slots to spare a meeting, and how many
+  /// there may be: what all read together grows with the square of them.
   static constexpr int64_t kOneMeetingBytes = 64 * 1024;
+  static constexpr int kOneMeetingRanks = 8;
   /// Of memory that a member adds to a set of slots. Pages that are never
   /// written take none.
   static constexpr int64_t kShareBytes = 64 * 1024;

@@ -32,6 +32,10 @@ Status endedBy(const std::vector<std::string> &sent, bool hasOutbox = false) {
     ASSERT_TRUE(findNeighbours(meeting.peers, outbox, made,
                                std::chrono::steady_clock::now() + 10s, found)
                     .isOk());
+    ASSERT_TRUE(connectEngine(NetworkKind::Tcp, nullptr, meeting.peers,
+                              found.files,
+                              std::chrono::steady_clock::now() + 10s)
+                    .isOk());
     for (const std::string &bytes : sent)
       if (!meeting.peers[0].sendAll(bytes.data(), bytes.size(),
                                     std::chrono::steady_clock::now() + 5s))

@@ -88,6 +88,15 @@ TEST(ReduceTraffic, littleIsReadAtOneMeeting) {
   EXPECT_EQ(traffic.bytesWritten, 2 * 1024);
 }
 
+/// Of more ranks all would read the square of them.
+TEST(ReduceTraffic, littleOfManyIsReadAtTwo) {
+  for (int ranks : {9, 16, 64}) {
+    const ReduceTraffic traffic = trafficOf(ranks, 256);
+    EXPECT_EQ(traffic.meetings, 2);
+    EXPECT_LE(traffic.bytesRead, 1024 + 256 * ranks + 1024) << ranks;
+  }
+}
+
 TEST(ReduceTraffic, muchTakesTwoMeetingsAndMoreThanTheSlotsThree) {
   EXPECT_EQ(trafficOf(8, 64 * 1024).meetings, 2);
   const ReduceTraffic traffic = trafficOf(4, kLarge);
