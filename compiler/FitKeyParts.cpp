@@ -19,32 +19,46 @@ using Json = nlohmann::json;
 
 namespace shardc {
 
+/// Text of an object; "" where it has none by that name.
+static std::string textOf(const Json &object, const char *name) {
+  const bool isThere =
+      object.is_object() && object.contains(name) && object[name].is_string();
+  return isThere ? object[name].get<std::string>() : "";
+}
+
 /// Where the keys of an attention have their parts in a plan (plan/PlanFile.h).
 static bool isOfParts(const Json &split) {
-  return split.value("of", "") == "operand 1" && split.value("dim", 0) == 2 &&
-         split.value("factor", 0) == 0;
+  const auto isNumber = [&](const char *name, int64_t number) {
+    return !split.contains(name) ? number == 0
+                                 : split[name].is_number_integer() &&
+                                       split[name].get<int64_t>() == number;
+  };
+  return split.is_object() && textOf(split, "of") == "operand 1" &&
+         isNumber("dim", 2) && isNumber("factor", 0);
 }
 
 /// By node, the parts of the keys that a plan has split; 0 where it has not split
-/// those of an attention that it has.
+/// those of an attention that it has. Phase sharded says what else is wrong.
 static std::map<std::string, int64_t> partsOfPlan(StringRef text) {
   std::map<std::string, int64_t> parts;
   const Json plan = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const Json programs = plan.value("programs", Json::object());
-  for (const auto &[name, ops] : programs.items())
+  if (!plan.is_object() || !plan.contains("programs"))
+    return parts;
+  for (const auto &[name, ops] : plan["programs"].items())
     for (const Json &op : ops) {
-      if (op.value("op", "") != "PagedAttentionParts")
+      if (textOf(op, "op") != "PagedAttentionParts")
         continue;
-      int64_t &here = parts[op.value("node", "")];
-      const Json splits = op.value("splits", Json::array());
-      for (const Json &split : splits)
+      int64_t &here = parts[textOf(op, "node")];
+      if (!op.contains("splits"))
+        continue;
+      for (const Json &split : op["splits"])
         if (isOfParts(split))
-          (void)StringRef(split.value("size", "")).getAsInteger(10, here);
+          (void)StringRef(textOf(split, "size")).getAsInteger(10, here);
     }
   return parts;
 }
 
-/// Of a plan that is there. What it says has been checked, but for its sizes.
+/// Of a plan that is there, whatever it says.
 static SmallVector<int64_t> partsOfPlan(StringRef plan, ModuleOp module,
                                         ArrayRef<int64_t> most) {
   const std::map<std::string, int64_t> known = partsOfPlan(plan);

@@ -32,7 +32,7 @@ plan::RowSizes rowSizes(int64_t page) {
 
 /// A step that does what requests of these sizes would; sizes that are given by
 /// their own names stay. "" or what is wrong.
-static std::string resolveStep(int64_t page,
+static std::string resolveStep(int64_t page, bool hasEncoder,
                                const llvm::StringMap<int64_t> &given,
                                llvm::StringMap<int64_t> &resolved) {
   constexpr int64_t kMost = int64_t(1) << 30;
@@ -50,10 +50,12 @@ static std::string resolveStep(int64_t page,
     if (entry.getValue() < 0 || entry.getValue() > kMost)
       return entry.getKey().str() + ": " + std::to_string(entry.getValue()) +
              ", expected 0 to " + std::to_string(kMost);
-  for (const auto &entry :
-       rowSizes(page).of(request["batch"], request["seq"], request["past"],
-                         request["encoder"]))
-    resolved.try_emplace(entry.getKey(), entry.getValue());
+  const plan::RowSizes symbols = rowSizes(page);
+  for (const auto &entry : symbols.of(request["batch"], request["seq"],
+                                      request["past"], request["encoder"]))
+    if (hasEncoder || (entry.getKey() != symbols.encoderPages &&
+                       entry.getKey() != symbols.encoderKeys))
+      resolved.try_emplace(entry.getKey(), entry.getValue());
   return "";
 }
 
@@ -101,7 +103,9 @@ std::string resolveSizes(ModuleOp imported,
       return name + ": the model has no such size; it has" +
              (names.empty() ? " none" : names);
   }
-  return page > 0 ? resolveStep(page, given, resolved) : "";
+  return page > 0
+             ? resolveStep(page, ofStep.contains("encoder"), given, resolved)
+             : "";
 }
 
 } // namespace shardc

@@ -209,11 +209,14 @@ void ModelWorkload::chooseRows(const llvm::StringMap<int64_t> &given,
   kind.batch = sizeOf("batch", 1);
   kind.promptLength = kind.prompt.length = sizeOf("seq", kPositions);
   const int64_t past = sizeOf("past", kind.promptLength);
+  // Models without cross-attention refuse the name.
+  kind.prompt.encoder = given.count("encoder") ? sizeOf("encoder", 0) : 0;
   kind.prompt.sizes = plan::Sizes(given);
   if (!kind.step)
     return;
   kind.hasSteps = past > 0;
   kind.step->past = past;
+  kind.step->encoder = kind.prompt.encoder;
   kind.step->sizes = plan::Sizes(given);
 }
 

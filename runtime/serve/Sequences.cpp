@@ -196,8 +196,8 @@ Status SequencePool::reserve(Running &of) {
       return noRoom(r, made.count);
     SHARDC_RETURN_IF_ERROR(
         reserveEncoder(of, r, sequence, counts.encoderKeys, made));
+    of.rows.push_back(made); // what ends it gives the sequence back
     sequence.isRunning = true;
-    of.rows.push_back(made);
   }
   return Status::ok();
 }

@@ -116,7 +116,6 @@ Status StepInputs::addPort(const TensorInfo &info) {
 }
 
 /// Null where it is missing and need not be there.
-
 Status StepInputs::find(const Port &port, std::span<const InputTensor> inputs,
                         const InputTensor *&found) const {
   found = nullptr;

@@ -140,6 +140,8 @@ Pipeline::Flight *Pipeline::fetch(size_t number) {
     std::unique_lock lock(flow); // whoever was there before has to be done
     moved.wait(lock,
                [&] { return number < done + flights.size() || isAborted; });
+    if (number >= done + flights.size())
+      return nullptr; // some stage may still be at it
   }
   const PipelineRequest *request = feed->next(/*waits=*/true);
   Status status;

@@ -114,6 +114,21 @@ class EncoderRows(EndToEnd):
         done = program("shardc", self.file, f"--serve={PAGE}", "--explain", "--dims", "words=8")
         self.assertIn("it has batch seq past encoder", done.stderr)
 
+    def test_a_plan_has_room_for_the_keys_of_encoders(self):
+        """As the program that is compiled for it has."""
+        onnx.save(encoder_decoder("computed"), self.file)
+        found = {}
+        for encoder in (0, 10, 4000):
+            dims, said = f"batch=8,past=15,encoder={encoder}", self.folder / "said.json"
+            self.run_ok("shardc", "plan", self.file, f"--serve={PAGE}", "--topology", "h100:1x1", "--dims", dims + ",seq=1", "--json", said)
+            plan = json.loads(said.read_text())
+            self.assertEqual(plan["dims"].get("encoder"), encoder)
+            self.run_ok("shardc", self.file, f"--serve={PAGE}", "--topology", "h100:1x1", "--dims", dims, "--explain-json", said)
+            found[encoder] = plan["candidates"][0]["memory"]["kv"]
+            self.assertEqual(found[encoder], json.loads(said.read_text())["ranks"][0]["kv_bytes"])
+        self.assertLess(found[0], found[10])
+        self.assertLess(found[10], found[4000])
+
     def test_a_sequence_without_its_encoder_says_so(self):
         model = self.compiled("merged")
         folder = self.texts[0].write(self.folder / "r", model, 0, 3, has_encoder=False)

@@ -298,6 +298,21 @@ class Rows(EndToEnd):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(f"was made with --serve=4 --kv-type int8, and this is with {said}; give the same", done.stderr)
 
+    def test_a_plan_of_something_else_is_an_error(self):
+        """Whatever stands where keys have their parts."""
+        self.use(1)
+        file, bad = self.folder / "plan.json", self.folder / "bad.json"
+        self.run_ok("shardc", self.file, "--tp", 4, f"--serve={PAGE}", "--save-plan", file, "-o", self.folder / "one.shard")
+        for name, value in (("splits", 3), ("splits", [7]), ("splits", [{"of": 5}]), ("op", None), ("node", 3)):
+            plan = json.loads(file.read_text())
+            ops = [op for ops in plan["programs"].values() for op in ops if op["op"] == "PagedAttentionParts"]
+            self.assertTrue(ops)
+            ops[0][name] = value
+            bad.write_text(json.dumps(plan))
+            done = program("shardc", self.file, "--load-plan", bad, f"--serve={PAGE}", "-o", self.folder / "two.shard")
+            self.assertEqual(done.returncode, 2, f"{name} {value}: {done.stderr}")
+            self.assertIn(str(bad), done.stderr)
+
     def test_one_sequence_as_with_a_state(self):
         artifact = self.folder / "rows.shard"
         self.run_ok("shardc", self.file, f"--serve={PAGE}", "-o", artifact)

@@ -80,8 +80,8 @@ static Sizes sizesOf(const Request &request, const Workload &workload,
                      int64_t batch) {
   Sizes sizes = request.sizes;
   if (workload.rows)
-    for (const auto &entry :
-         workload.rows->of(batch, request.length, request.past))
+    for (const auto &entry : workload.rows->of(batch, request.length,
+                                               request.past, request.encoder))
       sizes.set(entry.getKey(), entry.getValue());
   else if (!workload.batchSymbol.empty())
     sizes.set(workload.batchSymbol, batch);

@@ -48,7 +48,8 @@ struct Program {
 struct Request {
   const Program *program = nullptr;
   Sizes sizes;
-  int64_t length = 1, past = 0; ///< of each row, in a step of rows
+  /// Of each row, in a step of rows; `encoder`: keys of cross-attention.
+  int64_t length = 1, past = 0, encoder = 0;
 };
 
 /// Sizes of a step of rows with keys in pages, by the names of its symbols.
@@ -60,7 +61,7 @@ struct RowSizes {
   /// Of one that does `batch` requests for `length` positions behind `past`,
   /// with `encoder` keys of an encoder each, which are there already.
   llvm::StringMap<int64_t> of(int64_t batch, int64_t length, int64_t past,
-                              int64_t encoder = 0) const;
+                              int64_t encoder) const;
   /// Parts in which a server sends it through so many stages.
   static int64_t partsOf(int64_t batch, int64_t length, int64_t stages);
 };

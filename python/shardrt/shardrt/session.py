@@ -221,7 +221,7 @@ class Session:
         made = ctypes.c_void_p()
         with self._using() as handle:
             check(library().shardrt_state_create(handle, capacity, ctypes.byref(made)))
-        return State(self, made)
+            return State(self, made)
 
     def pool(self, positions: int) -> Pool:
         """Room for sequences of a model that was compiled with --serve, of so many positions in all."""

@@ -12,8 +12,9 @@
 //   status = result.output(0, logits);
 //   logits.as<float>()[0];
 //
-// All of shardrt.h in classes that own what they hold, C++17, and nothing but
-// this file over it: the library's ABI is that of C. No function throws but
+// Sessions, states, pools and results of shardrt.h in classes that own what they
+// hold, C++17, and nothing but this file over it: the library's ABI is that of C.
+// Ranks as processes, and steps with deadlines, are in shardrt.h alone. No function throws but
 // where memory is out. What shardrt.h says of threads, memory, files and trust
 // holds here; runs into results of their own may come from several threads.
 //
