@@ -19,6 +19,7 @@
 #include <cstring>
 #include <exception>
 #include <span>
+#include <unistd.h>
 
 using namespace shardc::runtime;
 using namespace shardrun;
@@ -397,6 +398,10 @@ int main(int argc, char **argv) {
   // full disk.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  // All that is printed at once, so that flushOutput learns why it did not
+  // arrive; lines on a terminal.
+  if (!isatty(STDOUT_FILENO))
+    std::setvbuf(stdout, nullptr, _IOFBF, 64 * 1024);
   CLI::App app("Runs a model that shardc compiled, all its ranks as threads of "
                "this process, or one of them in each process of a launcher.");
   Options options;
