@@ -400,8 +400,9 @@ int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   // All that is printed at once, so that flushOutput learns why it did not
   // arrive; lines on a terminal.
+  static char printed[64 * 1024];
   if (!isatty(STDOUT_FILENO))
-    std::setvbuf(stdout, nullptr, _IOFBF, 64 * 1024);
+    std::setvbuf(stdout, printed, _IOFBF, sizeof printed);
   CLI::App app("Runs a model that shardc compiled, all its ranks as threads of "
                "this process, or one of them in each process of a launcher.");
   Options options;
