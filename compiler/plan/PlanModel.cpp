@@ -26,7 +26,8 @@ namespace shardc {
 namespace {
 
 /// Phase imported; nothing where the model cannot be, which `errors` then says.
-OwningOpRef<ModuleOp> import(MLIRContext &context, const PlanRequest &request) {
+OwningOpRef<ModuleOp> importModel(MLIRContext &context,
+                                  const PlanRequest &request) {
   OwningOpRef<ModuleOp> module = importer::importOnnx(context, request.model);
   if (!module)
     return {};
@@ -130,7 +131,7 @@ ExitCode planModel(const PlanRequest &request, PlanAnswer &answer,
   MLIRContext context(MLIRContext::Threading::DISABLED);
   prepareContext(context);
   DiagnosticPrinter printer(context, errors);
-  OwningOpRef<ModuleOp> module = import(context, request);
+  OwningOpRef<ModuleOp> module = importModel(context, request);
   if (!module)
     return ExitCode::Model;
   std::vector<RequestKind> kinds;
