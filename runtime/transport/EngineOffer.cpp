@@ -1,6 +1,7 @@
 #include "runtime/transport/EngineOffer.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/transport/Neighbours.h"
 #include "runtime/transport/PluginFile.h"
 
 #include <cstdlib>
@@ -17,21 +18,17 @@ const char *nameOf(NetworkKind kind) {
   return kind == NetworkKind::Ucx ? "ucx" : "tcp";
 }
 
-Status isGone(size_t rank) {
-  return artifactError("rank ", rank, " has died while the processes met");
-}
-
 Status receiveOffer(const Socket &peer, size_t rank, Deadline deadline,
                     EngineOffer &offer, std::string &address) {
   if (!peer.receiveAll(&offer, sizeof offer, deadline))
-    return isGone(rank);
+    return diedWhileMeeting(rank);
   if (offer.addressBytes > kMaxAddress)
     return artifactError("rank ", rank, " has an address of ",
                          offer.addressBytes, " bytes");
   address.resize(offer.addressBytes);
   return peer.receiveAll(address.data(), address.size(), deadline)
              ? Status::ok()
-             : isGone(rank);
+             : diedWhileMeeting(rank);
 }
 
 /// UCX has a thread of its own, which a child that is forked lacks: it would
@@ -92,7 +89,7 @@ Status connectEngine(NetworkKind kind, MessageEngine *engine,
                             tokens[rank]};
     if (!peers[rank].sendAll(&offer, sizeof offer, deadline) ||
         !peers[rank].sendAll(mine.data(), mine.size(), deadline))
-      return isGone(rank);
+      return diedWhileMeeting(rank);
   }
   for (size_t rank = 0; rank < size; ++rank) {
     if (!isDistant(rank))

@@ -28,10 +28,6 @@ uint64_t machineHash() {
   return XXH3_64bits(text.data(), text.size()) | 1;
 }
 
-Status isGone(size_t rank) {
-  return artifactError("rank ", rank, " has died while the processes met");
-}
-
 /// Sends all of them `mine`, and gets theirs: there is room for so little.
 template <typename Said>
 Status exchangeWithAll(const std::vector<Socket> &peers,
@@ -40,11 +36,11 @@ Status exchangeWithAll(const std::vector<Socket> &peers,
   for (size_t rank = 0; rank < peers.size(); ++rank)
     if (peers[rank].isOpen() &&
         !peers[rank].sendAll(&mine[rank], sizeof mine[rank], deadline))
-      return isGone(rank);
+      return diedWhileMeeting(rank);
   for (size_t rank = 0; rank < peers.size(); ++rank)
     if (peers[rank].isOpen() &&
         !peers[rank].receiveAll(&theirs[rank], sizeof theirs[rank], deadline))
-      return isGone(rank);
+      return diedWhileMeeting(rank);
   return Status::ok();
 }
 
@@ -57,6 +53,10 @@ Status openFile(const OutboxPlace &mine, const OutboxPlace &theirs,
 }
 
 } // namespace
+
+Status diedWhileMeeting(size_t rank) {
+  return artifactError("rank ", rank, " has died while the processes met");
+}
 
 OutboxPlace OutboxPlace::of(const Outbox &outbox) {
   OutboxPlace place;

@@ -44,6 +44,9 @@ struct Neighbours {
   std::string problem;
 };
 
+/// Of a rank whose connection ended while they told each other such things.
+Status diedWhileMeeting(size_t rank);
+
 /// `peers`: the connections by rank, that of this process not open. `made`: why
 /// this process has no outbox; ok where it wants none. The error says who has
 /// hung up.
