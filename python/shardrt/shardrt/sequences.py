@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence as Rows
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from ._held import Closing, Held
 from ._library import RowOfC, library
 from ._tensors import Array, Inputs
 from ._types import dtype_of
@@ -30,7 +31,7 @@ class Row:
     wanted: str = "last"
 
 
-class Pool:
+class Pool(Closing):
     """Keys and values of all sequences, in pages (Session.pool).
 
         with session.pool(positions=65536) as pool:
@@ -105,23 +106,13 @@ class Pool:
         if handle is not None and os.getpid() == self._session._process:
             library().shardrt_pool_destroy(handle)
 
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            self.close()
-
     def __repr__(self) -> str:
         if self._handle is None:
             return "<shardrt.Pool, closed>"
         return f"<shardrt.Pool, {self.free_pages} of {self.pages} pages of {self.page} positions free>"
 
 
-class Sequence:
+class Sequence(Held):
     """Positions of one text in a pool (Pool.sequence)."""
 
     def __init__(self, pool: Pool, handle: ctypes.c_void_p) -> None:
@@ -158,10 +149,6 @@ class Sequence:
             handle, self._handle = self._handle, None
             if handle is not None and os.getpid() == self._pool._session._process:
                 library().shardrt_sequence_destroy(handle)
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            self.close()
 
     def __repr__(self) -> str:
         return "<shardrt.Sequence, closed>" if self._handle is None else f"<shardrt.Sequence, {len(self)} positions>"

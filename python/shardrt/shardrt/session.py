@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, Union
 
+from ._held import Closing, Held
 from ._library import OptionsOfC, RunOptionsOfC, SessionInfoOfC, ValueInfoOfC, library
 from ._tensors import Array, Inputs, Results
 from ._types import NAMES, dtype_of
@@ -70,7 +71,7 @@ class Cancellation:
         library().shardrt_cancel(self._handle)
 
 
-class Session:
+class Session(Closing):
     """A compiled model, opened; its ranks are threads of this process.
 
         with shardrt.Session("model.shard") as session:
@@ -253,18 +254,8 @@ class Session:
             self._results.close()
             library().shardrt_close(handle)
 
-    def __enter__(self) -> Session:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            self.close()
-
-
-class State:
+class State(Held):
     """The KV caches of one sequence or batch, kept by the ranks between runs (Session.state).
 
         state = session.state(capacity=64)
@@ -315,10 +306,6 @@ class State:
             handle, self._handle = self._handle, None
         if handle is not None and os.getpid() == self._session._process:
             library().shardrt_state_destroy(handle)
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            self.close()
 
     def __repr__(self) -> str:
         if self._handle is None:
