@@ -49,10 +49,17 @@ inline int64_t threadsForProduct(int64_t units, int64_t m, int64_t n,
   return threadsFor(units, (m + 4) * n * k / 8);
 }
 
+/// Chunks of units that take about as long: some a thread, so that none waits
+/// long for another.
+inline int64_t evenChunk(int64_t units, int64_t threads) {
+  return std::max<int64_t>(units / (4 * threads), 1);
+}
+
 /// Calls work(own, unit) for each unit, in chunks, on so many threads, with what
 /// start(thread) gave its thread; the first error that one of them had.
 template <typename Start, typename Work>
-[[nodiscard]] Status shareOut(int64_t units, int64_t threads, Start start,
+[[nodiscard]] Status shareOut(int64_t units, int64_t threads,
+                              [[maybe_unused]] int64_t chunk, Start start,
                               Work work) {
   Status all;
   if (threads <= 1) {
@@ -62,8 +69,6 @@ template <typename Start, typename Work>
     return all;
   }
 #ifdef _OPENMP
-  // Some chunks a thread, so that none waits long for another.
-  const int64_t chunk = std::max<int64_t>(units / (4 * threads), 1);
 #pragma omp parallel num_threads(static_cast<int>(threads))
   {
     auto own = start(int64_t(omp_get_thread_num()));

@@ -44,7 +44,7 @@ TEST_F(KernelThreads, UnitsAreSharedOutOnceEach) {
   std::vector<std::atomic<int>> calls(101);
   std::set<int64_t> threads;
   EXPECT_OK(shareOut(
-      101, 3,
+      101, 3, /*chunk=*/8,
       [&](int64_t thread) {
         EXPECT_EQ(kernelThreads(), 1); // what is inside has one
         return thread;
@@ -63,7 +63,7 @@ TEST_F(KernelThreads, AnErrorOfOneUnitIsThatOfAll) {
   setHostThreads(3);
   for (int64_t threads : {1, 3}) {
     const Status status = shareOut(
-        9, threads, [](int64_t thread) { return thread; },
+        9, threads, /*chunk=*/2, [](int64_t thread) { return thread; },
         [](int64_t, int64_t unit) {
           return unit == 5 ? Status::error(StatusCode::Artifact, "unit five")
                            : Status::ok();
@@ -154,6 +154,27 @@ TEST_F(KernelThreads, AttentionToPages) {
   const auto attributes = [] { return Attributes().ints("is_causal", {1}); };
   expectSameBits("PagedAttention", inputs, {1, 6, 200, 16}, attributes());
   expectSameBits("PagedAttentionParts", inputs, {2, 6, 200, 18}, attributes());
+  // Behind queries of no row: what a row gets is what it got at the beginning.
+  const Tensor q = inputs[0];
+  const Tensor first200 = Tensor::filled<float>({1, 6, 200, 16}, 9);
+  EXPECT_OK(runKernel("PagedAttention", inputs, {first200}, attributes()));
+  inputs[0] = Tensor::filled<float>({1, 6, 330, 32}, 9);
+  forEach(q.dims(), [&](const Dims &at) {
+    Dims behind = at;
+    behind[2] += 100;
+    inputs[0].view.as<float>()[inputs[0].offset(behind)] = q.at<float>(at);
+  });
+  inputs[5] = indices({5}, {100, 250, 251, 251, 300});
+  const Tensor moved = Tensor::filled<float>({1, 6, 330, 16}, 9);
+  EXPECT_OK(runKernel("PagedAttention", inputs, {moved}, attributes()));
+  EXPECT_EQ(moved.slice(2, 100, 200).values<float>(), first200.values<float>());
+  EXPECT_EQ(moved.slice(2, 0, 100).values<float>(),
+            std::vector<float>(6 * 100 * 16, 0));
+  EXPECT_EQ(moved.slice(2, 300, 30).values<float>(),
+            std::vector<float>(6 * 30 * 16, 0));
+  expectSameBits("PagedAttention", inputs, {1, 6, 330, 16}, attributes());
+  inputs[0] = q;
+  inputs[5] = indices({5}, first);
   // Pages of 8 bits, whose numbers each thread has in scratch of its own.
   inputs[1] = Tensor::integers<int8_t>({80, 3, places, 32}, 2);
   inputs[2] = Tensor::integers<int8_t>({80, 3, places, 16}, 3);

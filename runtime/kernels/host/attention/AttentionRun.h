@@ -150,8 +150,9 @@ public:
   /// `more` elements of the thread; end(b, h, row, count, state) takes it back.
   template <typename Begin, typename End>
   Status run(Acc *scratch, int64_t more, Begin begin, End end) const {
+    const int64_t tiles = tilesOfHead() * heads() * q.dims[0];
     return shareOut(
-        tilesOfHead() * heads() * q.dims[0], threads(),
+        tiles, threads(), evenChunk(tiles, threads()),
         [&](int64_t thread) {
           AttentionRun own = *this;
           own.scores = scratch + thread * scratchOfThread(more);

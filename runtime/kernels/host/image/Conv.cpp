@@ -125,6 +125,7 @@ Status convolve(const Convolution &c, std::byte *scratch) {
   using Acc = Accumulator<T>;
   return shareOut(
       c.group * c.x->dims[0], threadsOf(c),
+      evenChunk(c.group * c.x->dims[0], threadsOf(c)),
       [&](int64_t thread) {
         return reinterpret_cast<Acc *>(scratch) + thread * scratchElements(c);
       },

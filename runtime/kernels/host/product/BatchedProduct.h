@@ -85,7 +85,7 @@ public:
       std::swap(a, b);
     const SplitNest<3> parts = split();
     return shareOut(
-        parts.parts(), parts.parts(),
+        parts.parts(), parts.parts(), /*chunk=*/1,
         [&](int64_t thread) {
           return reinterpret_cast<Acc *>(scratch) + thread * scratchOfPart();
         },
