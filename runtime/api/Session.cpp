@@ -200,6 +200,9 @@ void State::reset() {
 }
 
 Status State::lost() const { return session.replicas->checkState(*kept); }
+bool State::isLostByOthers() const {
+  return session.replicas->isLostByOthers(*kept);
+}
 
 std::vector<StateMemory> State::memory() const {
   return session.replicas->memoryOf(*kept);

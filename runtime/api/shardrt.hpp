@@ -82,6 +82,8 @@ public:
   /// Why what it held is gone, so that runs with it are errors: processes have
   /// come apart in it (then reset() helps), or the session was opened again.
   Status lost() const;
+  /// Whether the request that failed was not one of its own replica.
+  bool isLostByOthers() const;
 
 private:
   friend class Session;

@@ -308,6 +308,17 @@ int Artifact::numReplicas() const {
   return static_cast<int>(meshSize()) / (stages * stageSize());
 }
 
+int Artifact::replicaOf(int worldRank) const {
+  int64_t rest = worldRank;
+  for (size_t a = parsed.mesh.size(); a-- > 0;) {
+    const ManifestAxis &axis = parsed.mesh[a];
+    if (axis.name == kReplicaAxis)
+      return static_cast<int>(rest % axis.size);
+    rest /= axis.size;
+  }
+  return 0;
+}
+
 std::string Artifact::rankText(int worldRank) const {
   std::string coordinates;
   int64_t rest = worldRank;

@@ -63,6 +63,7 @@ public:
   int numStages() const { return stages; }
   int stageSize() const; ///< ranks of one stage, the same for all
   int numReplicas() const;
+  int replicaOf(int worldRank) const;
   int worldSize() const { return static_cast<int>(meshSize()); }
   /// "rank 5 (pp 1, tp 1)"
   std::string rankText(int worldRank) const;

@@ -195,6 +195,14 @@ void ReplicaServer::forget() {
   ++counted.recovered;
 }
 
+/// Whether the pool was lost by what is at hand: some request of this replica
+/// failed when rank 0 had called it done, and only a trial has been alone in it
+/// since the pool was renewed.
+bool ReplicaServer::hasLostPool(const Flight &flight) const {
+  return flight.isTrial && !suspects.empty() && suspects.front().hasLostAll &&
+         !pool->isLostByOthers();
+}
+
 /// What runs is over, and so may be what ranks held, or the session.
 Status ReplicaServer::recover(const Status &why) {
   const bool hasLostAll = sessionIsLost || poolIsLost;
@@ -205,6 +213,10 @@ Status ReplicaServer::recover(const Status &why) {
     // It failed when others had called it done.
     std::lock_guard lock(mutex);
     if (!suspects.empty() && suspects.front().isTried) {
+      if (!sessionIsLost && pool->isLostByOthers()) {
+        suspects.front().isTried = false; // once more
+        return Status::ok();
+      }
       guilty = std::move(suspects.front().texts);
       suspects.pop_front();
     } else
@@ -213,7 +225,8 @@ Status ReplicaServer::recover(const Status &why) {
   }
   for (const Text &text : guilty)
     finish(text, why);
-  const bool isOne = flights.size() == 1;
+  const bool isOne = flights.size() == 1 && (sessionIsLost || !poolIsLost ||
+                                             hasLostPool(flights.front()));
   while (!flights.empty()) // no thread of the session is in it any more
     fail(flights.front(), why, hasLostAll, isOne);
   if (!sessionIsLost)

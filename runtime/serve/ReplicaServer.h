@@ -106,6 +106,7 @@ private:
   Status runOn();
   Status runInside(uint64_t number);
   Status confirm();
+  bool hasLostPool(const Flight &flight) const;
   Status recover(const Status &why);
   void forget();
   void end(std::vector<Text> &texts, const Status &with);

@@ -114,6 +114,10 @@ Status SequencePool::lost() const {
   return state ? state->lost() : artifactError("the pool could not be renewed");
 }
 
+bool SequencePool::isLostByOthers() const {
+  return state && state->isLostByOthers();
+}
+
 Status SequencePool::renew() {
   return withoutExceptions([&] {
     std::lock_guard lock(mutex);

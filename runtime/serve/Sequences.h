@@ -121,6 +121,8 @@ public:
   /// until it is renewed.
   Status lost() const;
   bool isLost() const { return !lost().isOk(); }
+  /// Whether it was a rank of another replica that failed.
+  bool isLostByOthers() const;
   /// Empties all of its sequences, whose texts have to be computed again.
   Status renew();
 

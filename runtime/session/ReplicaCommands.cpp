@@ -40,6 +40,11 @@ Status Replicas::checkState(const KeptState &state) const {
                              "again, and lost; create another one");
 }
 
+bool Replicas::isLostByOthers(const KeptState &state) const {
+  std::lock_guard lock(lostMutex);
+  return state.isLostByOthers;
+}
+
 /// Again where one before it took it along, that others had called done: the
 /// error is not its own.
 Status Replicas::leadRun(std::span<const Part> parts, RunEnd *end) {
@@ -132,6 +137,7 @@ void Replicas::reset(KeptState &state) {
   state.reset();
   std::lock_guard lock(lostMutex);
   state.lost = Status::ok();
+  state.isLostByOthers = false;
 }
 
 Status Replicas::createState(int64_t capacity, int replica,

@@ -114,6 +114,8 @@ void Replicas::takeBack(const Settlement &found) {
           "the state was lost when a request failed that had gone well on some "
           "ranks: ",
           found.status.message(), "; reset it, or create another one");
+      state->isLostByOthers =
+          artifact.replicaOf(found.rank) != static_cast<int>(state->replica);
     } else if (canTakeBack && !isPool && state->lastDone == found.mostDone)
       for (const auto &caches : state->stages)
         if (caches)

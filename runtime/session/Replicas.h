@@ -36,6 +36,7 @@ struct KeptState {
   uint64_t lastBegun = 0, lastDone = 0;  ///< requests of this process
   /// Of rank 0: why processes have come apart in it, until it is reset.
   Status lost;
+  bool isLostByOthers = false; ///< a rank of another replica failed
 
   void reset(); ///< but for `lost`
 };
@@ -63,6 +64,7 @@ public:
   Status resetState(KeptState &state);
   /// Whether runs with it are errors, and why.
   Status checkState(const KeptState &state) const;
+  bool isLostByOthers(const KeptState &state) const;
   /// All processes are done with all requests so far, well or not.
   Status confirm();
   void dropState(std::unique_ptr<KeptState> state);
@@ -201,7 +203,7 @@ private:
   uint64_t givenUpUntil = 0, lastFailed = 0;
   Status givenUpWith;
   Deadlines deadlines;
-  mutable std::mutex lostMutex; ///< of KeptState::lost
+  mutable std::mutex lostMutex; ///< of KeptState::lost, isLostByOthers
 
   std::mutex joinMutex; ///< of feeds that run together
   std::condition_variable joinChanged;

@@ -29,6 +29,7 @@ namespace shardc::runtime {
 /// Requests by number, from 1 on.
 struct Settlement {
   Status status;          ///< why one failed
+  int rank = 0;           ///< the process whose error that is
   uint64_t failed = 0;    ///< that one, the first of several
   uint64_t mostBegun = 0; ///< none of those up to this one comes again
   /// The last one that each process has done.
@@ -57,6 +58,7 @@ struct RequestRound {
 /// How far a process has come, as it is sent with its settling.
 struct RequestCounts {
   uint64_t failed = 0, begun = 0, done = 0, told = 0;
+  int64_t rank = 0; ///< whose error it has
 };
 
 } // namespace shardc::runtime

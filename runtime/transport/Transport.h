@@ -194,7 +194,8 @@ private:
   void fail(const Status &status, int lost);
 
   // Of requests; with requestMutex held.
-  void noteFailure(RequestRound &round, uint64_t number, const Status &status);
+  void noteFailure(RequestRound &round, uint64_t number, const Status &status,
+                   int rank);
   void findWhetherFailed();
   void count(RequestRound &round, const RequestCounts &counts, bool isFirst);
   void settleMine();

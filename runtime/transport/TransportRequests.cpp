@@ -65,7 +65,7 @@ Status Transport::end(const Status &status) {
     if (mayGoOn && !failed()) {
       if (requestFailed())
         return round.found.status;
-      noteFailure(round, begun, status);
+      noteFailure(round, begun, status, place.rank);
       FrameHeader header{.kind = FrameKind::Failure};
       header.taken = begun;
       header.tag = static_cast<uint64_t>(status.code());
@@ -130,9 +130,11 @@ std::string Transport::unsettled() const {
 
 /// The first one says why; whoever has begun the earliest of them is at it.
 void Transport::noteFailure(RequestRound &of, uint64_t number,
-                            const Status &status) {
-  if (!of.hasFailed)
+                            const Status &status, int rank) {
+  if (!of.hasFailed) {
     of.found.status = status;
+    of.found.rank = rank;
+  }
   of.hasFailed = true;
   of.number = std::min(of.number, number);
   findWhetherFailed();
@@ -165,7 +167,7 @@ void Transport::count(RequestRound &of, const RequestCounts &counts,
 
 void Transport::settleMine() {
   isSettled = true;
-  const RequestCounts counts{round.number, begun, done, told};
+  const RequestCounts counts{round.number, begun, done, told, round.found.rank};
   count(round, counts, place.rank == 0);
   std::string text(sizeof counts, '\0');
   std::memcpy(text.data(), &counts, sizeof counts);
@@ -214,7 +216,7 @@ void Transport::finishRound() {
 void Transport::takeFailure(Peer &peer) {
   std::lock_guard lock(requestMutex);
   noteFailure(peer.settlements > rounds ? nextRound : round, peer.header.taken,
-              Status::error(codeOf(peer.header.tag), peer.text));
+              Status::error(codeOf(peer.header.tag), peer.text), peer.rank);
 }
 
 void Transport::takeSettled(Peer &peer) {
@@ -233,7 +235,8 @@ void Transport::takeSettled(Peer &peer) {
   count(of, counts, peer.rank == 0);
   if (!isNext && isSettled)
     takeBack(peer);
-  noteFailure(of, counts.failed, Status::error(codeOf(peer.header.tag), why));
+  noteFailure(of, counts.failed, Status::error(codeOf(peer.header.tag), why),
+              static_cast<int>(counts.rank));
   if (!isNext)
     finishRound();
 }

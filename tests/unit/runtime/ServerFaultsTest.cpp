@@ -125,6 +125,41 @@ TEST(ServerFaults, aProcessThatFailsTooLate) {
   });
 }
 
+/// What has ended by then takes the pool along: whoever runs alone when that is
+/// found out has nothing to do with it.
+TEST(ServerFaults, aStepOfOneTextAfterOneThatFailedTooLate) {
+  for (int64_t replicas : {1, 2}) {
+    const auto artifact =
+        forServers(std::make_unique<TestArtifact>(meanOfTokens(2)));
+    artifact->manifest["mesh"] = {{{"name", "dp"}, {"size", replicas}},
+                                  {{"name", "tp"}, {"size", 2}}};
+    artifact->writeManifest();
+    onProcessSessions(*artifact, int(2 * replicas), [](OpenSession &open) {
+      ServerOptions options{400, 24, /*rows=*/1};
+      options.part = 1;
+      Served s(options, *open.session);
+      for (int64_t round = 0; round < 5; ++round) {
+        auto before = s.submit(promptOf(round, 9), 12),
+             bad = s.submit({1, kFailing}, 1),
+             after = s.submit(promptOf(round, 5), 8);
+        (void)bad->wait(); // it may have its only token by then
+        for (const auto &[text, length, count] :
+             {std::tuple(before, 9, 12), {after, 5, 8}}) {
+          const Status status = text->wait();
+          EXPECT_TRUE(status.isOk()) << status.message();
+          EXPECT_EQ(text->tokens(), expectedOf(promptOf(round, length), count));
+        }
+      }
+      // The step that fails is not one that is asked for a token.
+      std::vector<int64_t> inParts = promptOf(1, 30);
+      inParts[0] = kFailing;
+      auto bad = s.submit(inParts, 300);
+      EXPECT_FALSE(bad->wait().isOk());
+      expectTexts(s, 12);
+    });
+  }
+}
+
 TEST(ServerFaults, processesOfAPipelineOneOfWhichFails) {
   const auto artifact = forServers(meanOfTokensInStages());
   onProcessSessions(*artifact, 2, [](OpenSession &open) {
