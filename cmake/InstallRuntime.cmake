@@ -38,7 +38,7 @@ endforeach()
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/shardrt)
 set(made ${CMAKE_CURRENT_BINARY_DIR}/installed)
 write_basic_package_version_file(${made}/shardrtConfigVersion.cmake
-  VERSION ${SHARDRT_VERSION} COMPATIBILITY SameMajorVersion)
+  VERSION ${SHARDC_VERSION} COMPATIBILITY SameMajorVersion)
 file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
   ${CMAKE_INSTALL_PREFIX})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/shardrt.pc.in ${made}/shardrt.pc @ONLY)

@@ -11,7 +11,7 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME shardc)
 set(CPACK_PACKAGE_VENDOR shardc)
 set(CPACK_PACKAGE_CONTACT "shardc <shardc@localhost>")
-set(CPACK_PACKAGE_VERSION ${SHARDRT_VERSION})
+set(CPACK_PACKAGE_VERSION ${SHARDC_VERSION})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -38,13 +38,13 @@ debian_package(compiler shardc devel
   "Compiles ONNX transformers for many devices")
 debian_package(runner shardrun misc
   "Runs transformers that shardc compiled for many devices")
-debian_package(runtime libshardrt${SHARDRT_SOVERSION} libs
+debian_package(runtime libshardrt${SHARDC_SOVERSION} libs
   "Runs transformers that shardc compiled, as a library")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_GENERATE_SHLIBS ON)
-set(exactly "(= ${SHARDRT_VERSION})")
+set(exactly "(= ${SHARDC_VERSION})")
 debian_package(devel libshardrt-dev libdevel
   "Headers of libshardrt, for C and C++"
-  "libshardrt${SHARDRT_SOVERSION} ${exactly}")
+  "libshardrt${SHARDC_SOVERSION} ${exactly}")
 if(TARGET shardrt_mpi)
   debian_package(mpi libshardrt-mpi libs
     "Plugin of shardrun and libshardrt for mpirun")

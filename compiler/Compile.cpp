@@ -18,6 +18,7 @@
 #include "passes/plan/machine/DeviceShares.h"
 #include "passes/plan/machine/ReadMachine.h"
 #include "passes/verify/Passes.h"
+#include "runtime/artifact/FormatVersion.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -433,7 +434,11 @@ private:
     return done;
   }
 
+  /// Its first line says of which version the text is: it stays alike between
+  /// those that differ in their last number.
   void printTo(llvm::raw_ostream &os) {
+    os << "// shardc " << StringRef(artifact::kVersion).rsplit('.').first
+       << ", phase " << options.to << "\n";
     OpPrintingFlags flags;
     flags.enableDebugInfo(); // locations name the ONNX nodes
     module->print(os, flags);

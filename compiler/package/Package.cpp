@@ -1,6 +1,7 @@
 //===- Package.cpp - Writes the artifact folder ---------------------------===//
 
 #include "compiler/package/Package.h"
+#include "runtime/artifact/FormatVersion.h"
 
 #include "compiler/codegen/cuda/CudaKernels.h"
 #include "compiler/codegen/host/HostKernels.h"
@@ -243,7 +244,7 @@ private:
 
   void describe(const dist::Mesh &mesh) {
     manifest["format"] = artifact::kFormatVersion;
-    manifest["tool"] = "shardc 0.1";
+    manifest["tool"] = std::string("shardc ") + artifact::kVersion;
     manifest["tolerance"] = toleranceOf(module);
     manifest["target"] = options.target;
     manifest["mesh"] = meshJson(mesh);

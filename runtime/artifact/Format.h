@@ -1,4 +1,4 @@
-//===- Format.h - The artifact: names, version, fingerprints --------------===//
+//===- Format.h - The artifact: names, fingerprints -----------------------===//
 //
 // Shared by the compiler's writer and the runtime's reader; the only runtime
 // header that the compiler may include. An artifact is a folder:
@@ -13,7 +13,7 @@
 //   weights/rank-00000.safetensors   only with --weights copy
 //
 // manifest.json:
-//   { "format": 8, "tool": "shardc 0.1", "checksum": "<hash of the rest>",
+//   { "format": 9, "tool": "shardc 0.1.0", "checksum": "<hash of the rest>",
 //     "tolerance": "f32" | "low" | "quant",
 //     "mesh": [{"name": "tp", "size": 2}],
 //     "stages": [{"program": "stage0.program", "stage": 0, "bytes": N,
@@ -47,9 +47,6 @@
 #include <cstdint>
 
 namespace shardc::artifact {
-
-/// Raised whenever an older reader would misread what a newer writer writes.
-inline constexpr int64_t kFormatVersion = 9;
 
 /// The instructions that the host does itself, see Program.fbs.
 inline constexpr char kReadSizes[] = "read_sizes";

@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/BoundedJson.h"
 #include "runtime/artifact/Format.h"
+#include "runtime/artifact/FormatVersion.h"
 #include "runtime/base/Hash.h"
 #include "runtime/base/Message.h"
 
@@ -112,14 +113,24 @@ Status readList(const Json &json, const char *key, std::vector<Entry> &list,
   return Status::ok();
 }
 
+/// It says who made it, in whatever format.
+Status otherFormat(const Json &json, int64_t version) {
+  std::string tool;
+  const bool isNamed =
+      readText(json, "tool", tool).isOk() && !tool.empty() && tool.size() <= 64;
+  const bool isNewer = version > artifact::kFormatVersion;
+  return manifestError(
+      "artifact format ", version, isNamed ? " of " + tool : "", ", expected ",
+      artifact::kOldestFormat, " to ", artifact::kFormatVersion,
+      "; compile the model again with shardc ", artifact::kVersion,
+      isNewer ? ", or open it with the runtime of the one that made it" : "");
+}
+
 Status checkVersionAndChecksum(Json &json) {
   int64_t version = 0;
   SHARDC_RETURN_IF_ERROR(readCount(json, "format", version));
-  if (version != artifact::kFormatVersion)
-    return manifestError("artifact format ", version, ", expected ",
-                         artifact::kFormatVersion,
-                         "; compile the model again with the shardc that came "
-                         "with this runtime");
+  if (version > artifact::kFormatVersion || version < artifact::kOldestFormat)
+    return otherFormat(json, version);
   std::string checksum;
   SHARDC_RETURN_IF_ERROR(readText(json, "checksum", checksum));
   json.erase("checksum");

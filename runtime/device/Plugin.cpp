@@ -16,6 +16,8 @@ namespace shardc::runtime {
 namespace {
 
 constexpr std::string_view kPrefix = "libshardrt_", kSuffix = ".so";
+/// Plugins of the transport, which bring no devices.
+constexpr std::string_view kOtherPlugins[] = {"mpi", "ucx"};
 
 /// See the head of Plugin.h.
 std::vector<std::string> pluginFolders() {
@@ -138,8 +140,9 @@ std::vector<std::string> listPlugins() {
         continue;
       const std::string name = file.substr(
           kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size());
-      // libshardrt_mpi.so is another kind of plugin.
-      if (isPluginName(name) && name != "mpi")
+      if (isPluginName(name) &&
+          std::find(std::begin(kOtherPlugins), std::end(kOtherPlugins), name) ==
+              std::end(kOtherPlugins))
         names.push_back(name);
     }
   }

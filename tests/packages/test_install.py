@@ -1,6 +1,7 @@
 """`cmake --install`, used from outside of the tree: programs, clients by find_package and by pkg-config, moved."""
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -109,6 +110,16 @@ class Install(unittest.TestCase):
             with self.subTest(source):
                 client = self.folder / f"{source}.out"
                 run(compiler, CLIENT / source, "-o", client, *flags)
+                self.assert_runs(client, LD_LIBRARY_PATH=str(self.libraries))
+
+    def test_clients_that_were_built_before(self):
+        """The ABI stays: programs of each version, built when it was made, run with the library of this one."""
+        kept = sorted((CLIENT / "built").iterdir())
+        self.assertGreater(len(kept), 0)
+        for client in kept:
+            with self.subTest(client.name):
+                if not client.name.endswith(platform.machine()):
+                    self.skipTest("of another processor")
                 self.assert_runs(client, LD_LIBRARY_PATH=str(self.libraries))
 
 

@@ -9,6 +9,7 @@
 #include "tools/flags/Unexpected.h"
 #include "tools/shardc/Readers.h"
 #include "tools/shardc/Subcommands.h"
+#include "tools/version/Version.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -50,7 +51,7 @@ static bool stopsEarly(const Flags &flags) {
 /// Of flags that change nothing without others.
 static void warnOfIdleFlags(const CLI::App &parsed, const Flags &flags) {
   if (flags.command == Command::Check || flags.command == Command::Plan ||
-      flags.command == Command::Diff)
+      flags.command == Command::Diff || flags.command == Command::FromHf)
     return;
   auto ways = [&](const char *axis) { return flags.degrees.at(axis); };
   const bool splits =
@@ -303,7 +304,8 @@ static void fixDegrees(const CLI::App &parsed, Flags &flags) {
 int parseFlags(int argc, char **argv, Flags &flags) {
   CLI::App app(kDescription, "shardc");
   app.footer(kExitCodes);
-  app.set_version_flag("--version", "shardc 0.1");
+  app.set_version_flag("--version",
+                       versionText("shardc", "LLVM " SHARDC_LLVM_VERSION));
   DimTexts dims;
   addCompileFlags(app, flags, dims);
   const Subcommands subcommands = addSubcommands(app, flags, dims);

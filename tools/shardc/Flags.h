@@ -9,7 +9,16 @@
 
 namespace shardc {
 
-enum class Command { Compile, Check, Plan, Verify, Explain, Lint, Diff };
+enum class Command {
+  Compile,
+  Check,
+  Plan,
+  Verify,
+  Explain,
+  Lint,
+  Diff,
+  FromHf
+};
 
 /// What reads options: parts of the work that some inputs have behind them.
 enum class Reader { Import, Mesh, Plan, Program, Request };
@@ -79,9 +88,11 @@ struct Flags {
   std::string rules, other, node;
   // Of verifying.
   std::vector<std::string> inputs;
-  std::string programs, against, python;
+  std::string programs, against, python; ///< the last one of from-hf, too
   bool trustPrograms = false;
   uint64_t seed = 0;
+  // Of from-hf.
+  std::string exporter = "auto", exportPrecision = "fp32";
 };
 
 /// Parses the command line. Returns an exit status where the program is done

@@ -32,6 +32,7 @@ const char *wordOf(Command command) {
   case Command::Lint:
     return "lint ";
   case Command::Diff:
+  case Command::FromHf:
   case Command::Compile:
     break;
   }

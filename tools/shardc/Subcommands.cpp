@@ -155,13 +155,47 @@ static CLI::App *addDiff(CLI::App &app, Flags &flags) {
   return diff;
 }
 
+static CLI::App *addFromHf(CLI::App &app, Flags &flags) {
+  CLI::App *fromHf = app.add_subcommand(
+      "from-hf", "Make a model in ONNX of a folder of Hugging Face, by the "
+                 "exporter that is installed");
+  fromHf
+      ->add_option("folder", flags.model,
+                   "With config.json, weights and tokenizer; nothing is "
+                   "downloaded")
+      ->required();
+  fromHf
+      ->add_option("-o,--output", flags.output,
+                   "Folder to make, with the model, tokenizer and "
+                   "configuration")
+      ->required();
+  fromHf
+      ->add_option("--exporter", flags.exporter,
+                   "genai: the model builder of ONNX Runtime GenAI; optimum: "
+                   "optimum-onnx; auto (default): the first that is there, for "
+                   "models that are no decoders optimum alone")
+      ->check(CLI::IsMember({"auto", "genai", "optimum"}));
+  fromHf
+      ->add_option("--precision", flags.exportPrecision,
+                   "Of weights (default fp32); int8 and int4 by genai alone")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16", "int8", "int4"}));
+  fromHf->add_option("--python", flags.python,
+                     "The Python that has the exporter; without it "
+                     "SHARDC_PYTHON, or the first of python3 and "
+                     ".venv/bin/python that has one");
+  fromHf->footer("Exit status: 0 the model compiles, 2 wrong flags, 3 it was "
+                 "not exported\nor does not compile, 4 it cannot be written.");
+  return fromHf;
+}
+
 Subcommands addSubcommands(CLI::App &app, Flags &flags, DimTexts &dims) {
   return {{Command::Plan, addPlan(app, flags, dims)},
           {Command::Check, addCheck(app, flags)},
           {Command::Verify, addVerify(app, flags, dims)},
           {Command::Explain, addExplain(app, flags, dims)},
           {Command::Lint, addLint(app, flags, dims)},
-          {Command::Diff, addDiff(app, flags)}};
+          {Command::Diff, addDiff(app, flags)},
+          {Command::FromHf, addFromHf(app, flags)}};
 }
 
 } // namespace shardc

@@ -16,6 +16,7 @@
 #include "compiler/report/ReadReport.h"
 #include "tools/shardc/Flags.h"
 #include "tools/shardc/GivenArtifact.h"
+#include "tools/shardc/from_hf/FromHf.h"
 #include "tools/shardc/verify/Verify.h"
 
 #include "llvm/Support/InitLLVM.h"
@@ -340,7 +341,7 @@ static int runDiff(const Flags &flags) {
 /// Whether a command compiles what it is given.
 static bool takesModel(Command command) {
   return command != Command::Explain && command != Command::Lint &&
-         command != Command::Diff;
+         command != Command::Diff && command != Command::FromHf;
 }
 
 static int run(const Flags &flags) {
@@ -362,6 +363,9 @@ static int run(const Flags &flags) {
     return runLint(flags);
   case Command::Diff:
     return runDiff(flags);
+  case Command::FromHf:
+    return exportFromHf({flags.model, flags.output, flags.exporter,
+                         flags.exportPrecision, flags.python});
   case Command::Compile:
     break;
   }

@@ -1,8 +1,11 @@
 #include "tools/shardrun/Options.h"
 
+#include "tools/version/Version.h"
+
 namespace shardrun {
 
 void declareFlags(CLI::App &app, Options &options) {
+  app.set_version_flag("--version", shardc::versionText("shardrun"));
   app.add_option("artifact", options.artifact, "Folder that shardc wrote");
   app.add_option("--inputs", options.inputs,
                  "Folder with input_0.pb, input_1.pb, ... (ONNX test data), or "

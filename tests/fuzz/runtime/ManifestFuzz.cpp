@@ -1,6 +1,7 @@
 //===- ManifestFuzz.cpp - Any text as manifest.json -----------------------===//
 #include "runtime/artifact/BoundedJson.h"
 #include "runtime/artifact/Format.h"
+#include "runtime/artifact/FormatVersion.h"
 #include "runtime/artifact/Manifest.h"
 #include "runtime/base/Hash.h"
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/api/shardrt.hpp"
 #include "runtime/artifact/BoundedJson.h"
+#include "runtime/artifact/FormatVersion.h"
 #include "runtime/base/Hash.h"
 #include "tests/fuzz/runtime/Bundle.h"
 #include "tests/fuzz/runtime/FuzzKernels.h"

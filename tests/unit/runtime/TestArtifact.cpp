@@ -1,3 +1,4 @@
+#include "runtime/artifact/FormatVersion.h"
 #include "runtime/base/Hash.h"
 #include "tests/unit/runtime/ProgramBuilder.h"
 

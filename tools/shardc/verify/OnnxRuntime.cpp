@@ -2,29 +2,17 @@
 
 #include "runtime/base/Message.h"
 #include "runtime/io/Npz.h"
+#include "tools/shardc/python/PythonScript.h"
 #include "tools/shardc/verify/Build.h"
 #include "tools/tensors/Compare.h"
 
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
-#include <filesystem>
 #include <fstream>
-#include <spawn.h>
 #include <sstream>
-#include <sys/wait.h>
-#include <unistd.h>
 
-namespace fs = std::filesystem;
 using namespace shardc::runtime;
 
 namespace shardc::verifier {
 namespace {
-
-/// How the script ends where the package is not there.
-constexpr int kNoPackage = 77;
 
 /// Arguments: model, folder, number of requests. Reads I.in.npz, writes
 /// I.out.npz with arr_0, arr_1, ... or I.refusal.
@@ -64,52 +52,6 @@ std::string readText(const std::string &path) {
   return text.str();
 }
 
-/// The last line of what a program printed.
-std::string lastLine(std::string text) {
-  while (!text.empty() && text.back() == '\n')
-    text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
-}
-
-/// Runs a program, found on the PATH; what it prints goes to a file. Its exit
-/// status, -1 where it could not be started or was killed.
-int runProgram(const std::vector<std::string> &arguments,
-               const std::string &log) {
-  std::vector<char *> argv;
-  for (const std::string &argument : arguments)
-    argv.push_back(const_cast<char *>(argument.c_str()));
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-                                   O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
-                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  // This program's own ways with signals are not the other's.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  pid_t child = 0;
-  const int problem = posix_spawnp(&child, argv[0], &actions, &attributes,
-                                   argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = 0;
-  if (problem != 0)
-    return -1;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR)
-      return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 class OnnxRuntime {
 public:
   OnnxRuntime(const std::string &model, const std::string &python)
@@ -138,29 +80,17 @@ private:
   }
 
   Status runScript(size_t count) {
-    std::vector<std::string> candidates = {"python3", ".venv/bin/python"};
-    if (const char *named = std::getenv("SHARDC_PYTHON"); named && *named)
-      candidates = {named};
-    if (!asked.empty())
-      candidates = {asked};
-    const std::string log = folder.path() + "/log";
-    std::string tried;
-    for (const std::string &python : candidates) {
-      const int status = runProgram(
-          {python, "-c", kScript, model, folder.path(), std::to_string(count)},
-          log);
-      if (status == 0)
-        return Status::ok();
-      const std::string said = lastLine(readText(log));
-      // 127: posix_spawn may tell so that there is no such program.
-      if (status != kNoPackage && status != -1 && status != 127)
-        return artifactError("--against onnxruntime: it does not run ", model,
-                             ": ", said.empty() ? "no reason given" : said);
-      tried += (tried.empty() ? "" : ", ") + python +
-               (status == kNoPackage ? " (" + said + ")" : " (does not start)");
-    }
+    const ScriptResult result =
+        runPythonScript(kScript, {model, folder.path(), std::to_string(count)},
+                        asked, folder.path() + "/log");
+    if (result.status == 0)
+      return Status::ok();
+    if (result.status > 0)
+      return artifactError(
+          "--against onnxruntime: it does not run ", model, ": ",
+          result.said.empty() ? "no reason given" : result.said);
     return argumentError("--against onnxruntime: no Python that has it: tried ",
-                         tried,
+                         result.tried,
                          "; install it (pip install onnxruntime), or name such "
                          "a Python with --python or SHARDC_PYTHON");
   }

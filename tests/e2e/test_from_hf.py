@@ -1,0 +1,129 @@
+"""shardc from-hf: which exporter is called, how, and what becomes of its output. The exporters are stand-ins that note how they
+were called and copy a model that is there; what the real ones write is in the corpus."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from tests.support import BIN, EndToEnd, model_file
+
+GENAI = ["onnxruntime_genai.models.builder", "onnx_ir", "torch", "transformers"]
+OPTIMUM = ["optimum.exporters.onnx.__main__"]
+EXPORTER = """
+import json, os, shutil, sys
+arguments = sys.argv[1:]
+out = arguments[arguments.index("-o") + 1] if "-o" in arguments else arguments[-1]
+with open(os.environ["CALLS"], "a") as file:
+    file.write(json.dumps({"arguments": arguments, "offline": os.environ.get("HF_HUB_OFFLINE")}) + "\\n")
+if "NAME" in os.environ.get("FAILING", ""):
+    open(os.path.join(out, "half.onnx"), "w").write("half")
+    sys.exit("this architecture is not supported")
+for name in os.listdir(os.environ["MODEL"]):
+    if name.startswith("model.onnx"):
+        shutil.copy(os.path.join(os.environ["MODEL"], name), out)
+"""
+
+
+class FromHf(EndToEnd):
+    def setUp(self):
+        super().setUp()
+        self.source = self.folder / "hf"
+        self.source.mkdir()
+        self.config("LlamaForCausalLM")
+        (self.source / "tokenizer.json").write_text("{}")
+        (self.source / "model.safetensors").write_text("weights")
+        (self.source / "model.safetensors.index.json").write_text("{}")
+        self.packages = self.folder / "packages"
+        self.packages.mkdir()
+        self.out = self.folder / "out"
+
+    def config(self, architecture, **more):
+        (self.source / "config.json").write_text(json.dumps({"architectures": [architecture]} | more))
+
+    def install(self, modules, name):
+        for module in modules:
+            path = self.packages.joinpath(*module.split("."))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for folder in path.relative_to(self.packages).parents:
+                if str(folder) != ".":
+                    (self.packages / folder / "__init__.py").touch()
+            path.with_suffix(".py").write_text(EXPORTER.replace("NAME", name) if "." in module else "")
+
+    def run_it(self, *flags, **environment):
+        calls = self.folder / "calls"
+        calls.write_text("")
+        done = subprocess.run(
+            [BIN / "shardc", "from-hf", self.source, "-o", self.out, "--python", sys.executable, *flags], capture_output=True, text=True,
+            env=os.environ | {"PYTHONPATH": str(self.packages), "CALLS": str(calls), "PYTHONDONTWRITEBYTECODE": "1",
+                              "MODEL": str(model_file("llama-genai-int4").parent)} | environment)  # fmt: skip
+        return done, [json.loads(line) for line in calls.read_text().splitlines()]
+
+    def assert_nothing_left(self):
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["calls", "hf", "packages"])
+
+    def test_a_decoder_by_the_model_builder(self):
+        self.install(GENAI, "genai")
+        self.install(OPTIMUM, "optimum")
+        done, calls = self.run_it("--precision", "int4")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("out/model.onnx: opset", done.stdout)
+        self.assertEqual(len(calls), 1)
+        self.assertEqual(calls[0]["arguments"][:2], ["-i", str(self.source)])
+        self.assertEqual(calls[0]["arguments"][4:8], ["-p", "int4", "-e", "cpu"])
+        self.assertEqual(calls[0]["offline"], "1")
+        self.assertEqual(sorted(path.name for path in self.out.iterdir()), ["config.json", "model.onnx", "model.onnx.data", "tokenizer.json"])
+        self.run_ok("shardc", self.out / "model.onnx", "--serve", "-o", self.folder / "model.shard")
+
+    def test_the_other_one_where_the_first_fails(self):
+        self.install(GENAI, "genai")
+        self.install(OPTIMUM, "optimum")
+        done, calls = self.run_it(FAILING="genai")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([call["arguments"][0] for call in calls], ["-i", "--model"])
+        self.assertIn("text-generation-with-past", calls[1]["arguments"])
+        self.assertNotIn("half.onnx", [path.name for path in self.out.iterdir()])
+
+    def test_models_that_are_no_decoders(self):
+        self.install(GENAI, "genai")
+        self.install(OPTIMUM, "optimum")
+        for architecture, more, task in (
+            ("BertModel", {}, "auto"),
+            ("T5ForConditionalGeneration", {"is_encoder_decoder": True}, "text2text-generation-with-past"),
+            ("GPT2LMHeadModel", {}, None),
+        ):
+            with self.subTest(architecture):
+                self.config(architecture, **more)
+                shutil.rmtree(self.out, ignore_errors=True)
+                done, calls = self.run_it()
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(calls[0]["arguments"][:1], ["--model" if task else "-i"])
+                self.assertEqual(task is None or task in calls[0]["arguments"], True)
+
+    def test_no_exporter(self):
+        done, calls = self.run_it()
+        self.assertEqual((done.returncode, calls), (3, []))
+        self.assertIn("pip install onnxruntime-genai onnx-ir torch transformers", done.stderr)
+        self.assertIn("pip install optimum-onnx", done.stderr)
+        self.assert_nothing_left()
+        done, _ = self.run_it("--python", "no-such-python")
+        self.assertIn("no-such-python (does not start)", done.stderr)
+
+    def test_an_exporter_that_fails(self):
+        self.install(OPTIMUM, "optimum")
+        done, _ = self.run_it(FAILING="optimum")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("the exporter failed: this architecture is not supported", done.stderr)
+        self.assert_nothing_left()
+
+    def test_wrong_folders(self):
+        (self.source / "config.json").unlink()
+        done, _ = self.run_it()
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("has no config.json; expected a folder of Hugging Face", done.stderr)
+        self.config("LlamaForCausalLM")
+        self.out.mkdir()
+        done, _ = self.run_it()
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("it exists; choose another name", done.stderr)

@@ -1,0 +1,142 @@
+//===- FromHf.cpp - A folder of Hugging Face becomes a model in ONNX ------===//
+#include "tools/shardc/from_hf/FromHf.h"
+
+#include "compiler/Compile.h"
+#include "compiler/check/Check.h"
+#include "compiler/files/ScratchFolder.h"
+#include "compiler/files/StagingFolder.h"
+#include "tools/shardc/python/PythonScript.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace shardc {
+
+/// Arguments: folder, output, exporter, precision. What the exporter prints goes
+/// where this script's prints go; its last line is then the reason.
+static constexpr char kExportScript[] = R"py(
+import importlib.util, json, os, shutil, subprocess, sys
+sys.path = [folder for folder in sys.path if folder]
+folder, out, exporter, precision = sys.argv[1:]
+with open(os.path.join(folder, "config.json")) as file:
+    config = json.load(file)
+both = bool(config.get("is_encoder_decoder"))
+decodes = not both and any(name.endswith(("CausalLM", "LMHeadModel")) for name in config.get("architectures") or [])
+needs = {
+    "genai": (["onnxruntime_genai.models.builder", "onnx_ir", "torch", "transformers"], "onnxruntime-genai onnx-ir torch transformers"),
+    "optimum": (["optimum.exporters.onnx"], "optimum-onnx"),
+}
+
+def is_there(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+def command(name):
+    if name == "genai":
+        provider = "cuda" if precision in ("fp16", "bf16") else "cpu"
+        return ["-m", "onnxruntime_genai.models.builder", "-i", folder, "-o", out, "-p", precision, "-e", provider,
+                "-c", os.path.join(out, ".cache")]
+    task = "text2text-generation-with-past" if both else "text-generation-with-past" if decodes else "auto"
+    return ["-m", "optimum.exporters.onnx", "--model", folder, "--task", task,
+            *(["--dtype", precision] if precision != "fp32" else []), out]
+
+suits = [exporter] if exporter != "auto" else ["genai", "optimum"] if decodes else ["optimum"]
+installed = [name for name in suits if all(map(is_there, needs[name][0]))]
+if not installed:
+    print("no exporter for it; install " + " or ".join("'pip install %s'" % needs[name][1] for name in suits))
+    sys.exit(77)
+for name in installed:
+    for entry in os.listdir(out):
+        path = os.path.join(out, entry)
+        shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+    done = subprocess.run([sys.executable, *command(name)], env=os.environ | {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"})
+    if done.returncode == 0:
+        break
+else:
+    sys.exit(1)
+shutil.rmtree(os.path.join(out, ".cache"), ignore_errors=True)
+for entry in os.listdir(folder):
+    kept = entry.endswith((".json", ".jinja", ".txt", ".model")) and "index" not in entry
+    if kept and not os.path.exists(os.path.join(out, entry)):
+        shutil.copy(os.path.join(folder, entry), out)
+)py";
+
+namespace {
+
+int failWith(ExitCode code, const std::string &what) {
+  llvm::errs() << "error: " << what << "\n";
+  return static_cast<int>(code);
+}
+
+std::vector<std::string> modelsIn(const fs::path &folder) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(folder, ignored))
+    if (entry.path().extension() == ".onnx")
+      names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string runExporter(const FromHfOptions &options, const fs::path &into) {
+  std::error_code failed;
+  files::ScratchFolder scratch;
+  const fs::path beside = fs::temp_directory_path(failed) / "shardc-from-hf";
+  if (std::string problem = scratch.create(beside, /*isPrivate=*/true);
+      !problem.empty())
+    return problem;
+  const ScriptResult result =
+      runPythonScript(kExportScript,
+                      {fs::absolute(options.folder, failed), into,
+                       options.exporter, options.precision},
+                      options.python, scratch.path() + "/log");
+  if (result.status == 0)
+    return "";
+  if (result.status > 0)
+    return options.folder + ": the exporter failed: " +
+           (result.said.empty() ? "no reason given" : result.said);
+  return "from-hf: no Python with an exporter: tried " + result.tried +
+         "; or name one with --python or SHARDC_PYTHON";
+}
+
+} // namespace
+
+int exportFromHf(const FromHfOptions &options) {
+  std::error_code failed;
+  if (!fs::exists(fs::path(options.folder) / "config.json", failed))
+    return failWith(ExitCode::Model,
+                    options.folder +
+                        ": has no config.json; expected a folder of Hugging "
+                        "Face: config.json, weights, tokenizer.json");
+  if (fs::exists(options.output, failed))
+    return failWith(ExitCode::Artifact, "cannot write " + options.output +
+                                            ": it exists; choose another name");
+  files::StagingFolder staging(options.output);
+  std::string problem = staging.create();
+  if (!problem.empty())
+    return failWith(ExitCode::Artifact, problem);
+  problem = runExporter(options, staging.path());
+  if (!problem.empty())
+    return failWith(ExitCode::Model, problem);
+  const std::vector<std::string> models = modelsIn(staging.path());
+  if (models.empty())
+    return failWith(ExitCode::Model,
+                    options.folder + ": the exporter wrote no .onnx file");
+  if (problem = staging.publish(); !problem.empty())
+    return failWith(ExitCode::Artifact, problem);
+  int status = 0;
+  for (const std::string &name : models)
+    status = std::max(status, static_cast<int>(checkModel(
+                                  (fs::path(options.output) / name).string(),
+                                  /*asJson=*/false, llvm::outs())));
+  return status;
+}
+
+} // namespace shardc

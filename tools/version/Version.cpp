@@ -1,0 +1,17 @@
+//===- Version.cpp - What --version prints --------------------------------===//
+#include "tools/version/Version.h"
+
+#include "runtime/artifact/FormatVersion.h"
+#include "tools/version/Commit.h"
+
+std::string shardc::versionText(const char *program, const std::string &with) {
+  std::string text = std::string(program) + " " + artifact::kVersion;
+  if (*SHARDC_COMMIT)
+    text += " (" SHARDC_COMMIT ")";
+  if (!with.empty())
+    text += "\n" + with;
+  return text + "\nartifact format " +
+         std::to_string(artifact::kFormatVersion) + ", opens " +
+         std::to_string(artifact::kOldestFormat) + " to " +
+         std::to_string(artifact::kFormatVersion);
+}
