@@ -24,7 +24,7 @@ void noteRows(ModuleOp imported, Findings &findings) {
     return;
   std::string node, why;
   ScopedDiagnosticHandler first(imported.getContext(), [&](Diagnostic &found) {
-    if (why.empty() && found.getSeverity() == DiagnosticSeverity::Error) {
+    if (why.empty()) {
       node = nodeName(found.getLocation()).str();
       why = found.str();
     }
@@ -34,14 +34,22 @@ void noteRows(ModuleOp imported, Findings &findings) {
   PassManager passes(imported.getContext());
   passes.enableVerifier(false);
   passes.addPass(import::createBatchRows());
-  if (succeeded(passes.run(*module))) {
+  const bool isThere = succeeded(passes.run(*module));
+  if (isThere)
     findings.recognised["step of rows"] = 1;
+  if (isThere && why.empty())
     return;
-  }
-  Note note{"no_rows",
-            "its rows cannot be of different lengths (--serve): it " + why,
-            "compile it for requests: sequences of different lengths run apart",
-            {}};
+  Note note =
+      isThere
+          ? Note{"rows_apart",
+                 "rows of --serve run apart: it " + why,
+                 "each step reads all weights for one sequence",
+                 {}}
+          : Note{"no_rows",
+                 "its rows cannot be of different lengths (--serve): it " + why,
+                 "compile it for requests: sequences of different lengths run "
+                 "apart",
+                 {}};
   if (!node.empty())
     note.where.push_back(node);
   findings.notes.push_back(std::move(note));

@@ -58,9 +58,10 @@ def BatchRows : Pass<"shardc-batch-rows", "::mlir::ModuleOp"> {
     pages with `page` positions, and attention looks up the pages of its row: no
     size of the function depends on how long a sequence is, but for how many
     pages the longest has. Outputs are those of the wanted tokens. A row gets
-    what it would get alone, whatever other rows there are: ops that mix
-    positions, other than attention to a cache, are refused by name. Each op is
-    tried on numbers, as a step of two rows and as a request of each
+    what it would get alone, whatever other rows there are. Where ops mix
+    positions, other than by attention to a cache, a warning names the first,
+    and a step has one row, rows.past [1]: its sequences run apart. What mixes
+    keys is refused by name. Each op is tried on numbers, as a step of two rows and as a request of each
     (rows/RowTrial.h); one that gives a row something else is refused, too.
     A static cache, with a place for each position that there may be and an input
     that says where to write, becomes one that grows first, where masks are seen

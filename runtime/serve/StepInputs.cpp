@@ -16,7 +16,7 @@ constexpr std::string_view kRows = "rows of a step";
 constexpr std::string_view kPagesOfRow = "pages of a row";
 constexpr std::string_view kEncoderKeys = "encoder keys of a step";
 constexpr std::string_view kEncoderPages = "pages of encoder keys";
-constexpr std::string_view kPrefix = "rows.";
+constexpr std::string_view kPrefix = "rows.", kPast = "rows.past";
 
 bool mentions(const std::string &dim, std::string_view symbol) {
   return dim.find(symbol) != std::string::npos;
@@ -67,6 +67,11 @@ Status StepInputs::make(std::span<const TensorInfo> infos,
                         StepInputs &inputs) {
   inputs = {};
   inputs.page = page;
+  // Where its rows may be of any number, they are a symbol.
+  inputs.hasOneRow =
+      std::any_of(infos.begin(), infos.end(), [](const TensorInfo &info) {
+        return info.name == kPast && info.dims == std::vector<std::string>{"1"};
+      });
   for (size_t i = 0; i < infos.size(); ++i) {
     if (std::find(caches.begin(), caches.end(), i) != caches.end())
       continue;
@@ -87,7 +92,13 @@ Status StepInputs::addPort(const TensorInfo &info) {
   Port port;
   port.info = info;
   port.number = ports.size();
-  const bool isOfRows = !info.dims.empty() && info.dims[0] == kRows;
+  const bool isOfTokens = std::any_of(
+      info.dims.begin(), info.dims.end(), [](const std::string &dim) {
+        return dim == kTokens || dim == kEncoderKeys;
+      });
+  const bool isOfRows =
+      !info.dims.empty() &&
+      (hasOneRow ? !isOfTokens && info.dims[0] == "1" : info.dims[0] == kRows);
   for (size_t d = isOfRows ? 1 : 0; d < info.dims.size(); ++d) {
     const std::string &dim = info.dims[d];
     const auto number = static_cast<int>(port.sizes.size());
@@ -385,6 +396,11 @@ void StepInputs::describe(std::span<const StepRow> rows, int64_t pagesOfRow,
 
 Status StepInputs::fill(std::span<const StepRow> rows,
                         std::span<const std::array<int64_t, 2>> copies) {
+  if (hasOneRow && rows.size() != 1)
+    return argumentError("a step of ", rows.size(),
+                         " rows: of this model it "
+                         "has one, since an op makes one value of all of its "
+                         "positions (shardc check names it)");
   const int64_t pagesOfRow = roomFor(rows, &StepRow::pages);
   const int64_t encoderPages = roomFor(rows, &StepRow::encoderPages);
   for (const Port &port : ports)

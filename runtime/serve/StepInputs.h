@@ -56,6 +56,8 @@ public:
 
   /// InvalidArgument where inputs of a row do not fit the model, or each other.
   Status countOf(std::span<const InputTensor> inputs, RowCounts &counts) const;
+  /// Whether a step has one row, since an op makes one value of all positions.
+  bool isOfOneRow() const { return hasOneRow; }
   /// Whether rows have encoder keys, and an input that they are made of.
   bool hasEncoder() const { return !encoderName.empty(); }
   const std::string &encoderInput() const { return encoderName; }
@@ -112,6 +114,7 @@ private:
                                std::initializer_list<int64_t> dims);
 
   int64_t page = 1;
+  bool hasOneRow = false;
   std::string encoderName;
   std::vector<Port> ports;
   std::vector<Packed> packed; ///< by port

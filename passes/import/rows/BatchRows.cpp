@@ -13,9 +13,12 @@
 #include "passes/import/rows/EncoderKeys.h"
 #include "passes/import/rows/FrontOfInputs.h"
 #include "passes/import/rows/KeptCaches.h"
+#include "passes/import/rows/ReplaceSizes.h"
 #include "passes/import/rows/RowCausality.h"
 #include "passes/import/rows/RowTranslation.h"
 #include "passes/import/rows/StaticCaches.h"
+
+#include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 
@@ -112,7 +115,10 @@ public:
     foldReshapes(*block);
     eraseDead(*block);
     finish(step);
-    FunctionInfo(step).setCausal(!sizes.takesOne && isCausal(function, sizes));
+    if (sizes.isOfOneRow)
+      replaceSizes(step, {{*RowSymbols::rows().asSymbol(), DimExpr(1)}});
+    FunctionInfo(step).setCausal(!sizes.takesOne && !sizes.isOfOneRow &&
+                                 isCausal(function, sizes));
     numTried = translation.numTried();
     numBelieved = translation.numUnknown();
     return step;
@@ -278,12 +284,9 @@ struct BatchRows : impl::BatchRowsBase<BatchRows> {
       return signalPassFailure();
     sizes->encoder = encoderKeys->length;
     dropEncoderOutputs(general, *encoderKeys);
-    StepMaker maker(general, *sizes, *encoderKeys, unused);
-    func::FuncOp step = maker.make();
+    func::FuncOp step = makeAnyStep(general, *sizes, *encoderKeys, unused);
     if (!step)
       return signalPassFailure();
-    numTried += maker.numTried;
-    numBelieved += maker.numBelieved;
     const std::string name = general.getSymName().str();
     for (func::FuncOp function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
@@ -293,6 +296,41 @@ struct BatchRows : impl::BatchRowsBase<BatchRows> {
   }
 
 private:
+  func::FuncOp makeStep(func::FuncOp general, const RowSizes &sizes,
+                        const EncoderKeys &keys, ArrayRef<unsigned> unused) {
+    StepMaker maker(general, sizes, keys, unused);
+    func::FuncOp step = maker.make();
+    numTried += maker.numTried;
+    numBelieved += maker.numBelieved;
+    return step;
+  }
+
+  /// For any rows; where an op forbids that, for one, and a warning names it.
+  func::FuncOp makeAnyStep(func::FuncOp general, RowSizes sizes,
+                           const EncoderKeys &keys, ArrayRef<unsigned> unused) {
+    if (sizes.takesOne)
+      return makeStep(general, sizes, keys, unused);
+    std::optional<Location> where;
+    std::string why;
+    {
+      ScopedDiagnosticHandler first(&getContext(), [&](Diagnostic &found) {
+        if (!where && found.getSeverity() == DiagnosticSeverity::Error) {
+          where = found.getLocation();
+          why = found.str();
+        }
+        return success();
+      });
+      if (func::FuncOp step = makeStep(general, sizes, keys, unused))
+        return step;
+    }
+    sizes.isOfOneRow = true;
+    func::FuncOp step = makeStep(general, sizes, keys, unused);
+    if (step && where)
+      emitWarning(*where) << why << ": a step has one row, whose prompt comes "
+                          << "whole";
+    return step;
+  }
+
   /// Keys of the encoder that a request hands on, which a sequence has.
   static void dropEncoderOutputs(func::FuncOp function,
                                  const EncoderKeys &keys) {

@@ -100,11 +100,22 @@ bool RowTranslation::keepsOrder(
 /// Dims of the sequence and of keys are free, and stay what they are; a reduction
 /// of keys leaves out those that a row does not have.
 std::string RowTranslation::findMixing(Operation *op, bool reducesKeys) const {
+  return findMixing(op, reducesKeys, /*hasAll=*/false);
+}
+
+std::string RowTranslation::findMixingOfKeys(Operation *op) const {
+  return findMixing(op, /*reducesKeys=*/false, /*hasAll=*/true);
+}
+
+std::string RowTranslation::findMixing(Operation *op, bool reducesKeys,
+                                       bool hasAll) const {
   auto onnxOp = dyn_cast<OnnxOp>(op);
   if (!onnxOp)
     return isa<NoneOp>(op) ? "" : "it has no rule that says what it reads";
   const ShardingRule rule = onnxOp.shardingRule();
-  const auto isOfTokens = [&](DimExpr d) { return sizes.isOfTokens(d); };
+  const auto isOfTokens = [&](DimExpr d) {
+    return !hasAll && sizes.isOfTokens(d);
+  };
   const auto isOfKeys = [&](DimExpr d) { return sizes.isOfKeys(d); };
   // Of an Expand all elements along a new dim are one.
   if (!isa<ExpandOp>(op) && !keepsOrder(rule, op, isOfTokens))
@@ -116,8 +127,8 @@ std::string RowTranslation::findMixing(Operation *op, bool reducesKeys) const {
   if (dividesByKeys(op))
     return "it divides by what a key is, and a row may have no such key";
   for (const RuleFactor &factor : rule.factors) {
-    const bool isOfBatch =
-        sizes.batch.asSymbol() && sizes.mentions(factor.size, sizes.batch);
+    const bool isOfBatch = !hasAll && sizes.batch.asSymbol() &&
+                           sizes.mentions(factor.size, sizes.batch);
     if (!isOfBatch && !isOfTokens(factor.size) && !isOfKeys(factor.size))
       continue;
     if (reducesKeys && isOfKeys(factor.size))

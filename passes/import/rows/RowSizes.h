@@ -18,6 +18,8 @@
 //   batch                 tokens of the step
 //   past + 1              pages of a row * positions of a page
 //
+// A step of one row has no others whose positions an op could mix with its own.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_IMPORT_ROWS_ROWSIZES_H
 #define SHARDC_PASSES_IMPORT_ROWS_ROWSIZES_H
@@ -65,6 +67,8 @@ struct RowSizes {
   dist::DimExpr encoder = {};
   /// `sequence` is the batch: there is one position of each.
   bool takesOne = false;
+  /// A step has one row: what is made of all positions is made of its own.
+  bool isOfOneRow = false;
 };
 
 } // namespace shardc::import

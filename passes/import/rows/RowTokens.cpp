@@ -58,6 +58,55 @@ Value RowTranslation::operandOf(Operation *op, Value value, Tokens &tokens) {
   return {};
 }
 
+//===----------------------------------------------------------------------===//
+// Of one row
+//===----------------------------------------------------------------------===//
+
+/// An op that mixes positions, in a step of one row.
+bool RowTranslation::isOfWhole(Operation *op) const {
+  auto isOfTokens = [&](Value value) {
+    return kindOf(value) == RowKind::Tokens;
+  };
+  if (!sizes.isOfOneRow || isa<AttentionOp>(op) || op->getNumResults() == 0 ||
+      op->getNumRegions() > 0 || isCacheAppend(op) ||
+      llvm::none_of(op->getOperands(), isOfTokens))
+    return false;
+  return !llvm::all_of(op->getResults(), [&](Value result) {
+    return tokenDim(result.getType()).has_value();
+  }) || !findMixing(op).empty();
+}
+
+/// As it is, on all positions: what comes of them all is shared by them.
+LogicalResult RowTranslation::translateWhole(Operation *op) {
+  SmallVector<Value, 4> operands;
+  for (Value operand : op->getOperands()) {
+    const RowKind kind = kindOf(operand);
+    if (kind != RowKind::Tokens && kind != RowKind::Shared)
+      return refuse(op, "it makes one value of all positions, and of a value "
+                        "of whole rows or of a cache");
+    operands.push_back(kind == RowKind::Tokens ? ofTokens(operand, all)
+                                               : values.lookup(operand));
+  }
+  SmallVector<Type, 2> types;
+  for (Value result : op->getResults()) {
+    auto dims = sizesOf(result.getType(), all.set.size, /*isOfRows=*/false);
+    if (!dims)
+      return refuse(op, "its result has two dims of positions, or of keys");
+    types.push_back(dist::makeType(elementOf(result), *dims));
+  }
+  if (std::string why = findMixingOfKeys(op); !why.empty())
+    return refuse(op, why);
+  Operation *made = clone(op, operands, types).getDefiningOp();
+  for (OpResult result : op->getResults())
+    (kindOf(result) == RowKind::Tokens ? all.values : values)[result] =
+        made->getResult(result.getResultNumber());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Each position by itself
+//===----------------------------------------------------------------------===//
+
 LogicalResult RowTranslation::translateTokens(Operation *op, Tokens &tokens) {
   if (auto range = dyn_cast<RangeOp>(op))
     return translateRange(range, tokens);

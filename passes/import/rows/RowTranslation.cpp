@@ -96,6 +96,12 @@ void RowTranslation::classify() {
     const bool isPool =
         isCacheAppend(&op) || (isa<TransposeOp>(op) &&
                                kinds.lookup(op.getOperand(0)) == RowKind::Pool);
+    // Of one row's positions alone, it is the same for all of them.
+    const bool isOfAll =
+        sizes.isOfOneRow && llvm::all_of(op.getOperands(), [&](Value operand) {
+          return kinds.lookup(operand) == RowKind::Shared ||
+                 kinds.lookup(operand) == RowKind::Tokens;
+        });
     const bool varies =
         readsSizes(&op) || llvm::any_of(op.getOperands(), [&](Value operand) {
           return kinds.lookup(operand) != RowKind::Shared;
@@ -105,8 +111,9 @@ void RowTranslation::classify() {
                       : isPool                             ? RowKind::Pool
                       : !isa<TensorType>(result.getType()) ? RowKind::Shared
                       : tokenDim(result.getType())         ? RowKind::Tokens
-                      : varies                             ? RowKind::OfRows
-                                                           : RowKind::Shared;
+                      : varies && !(isOfAll && isOfWhole(&op))
+                          ? RowKind::OfRows
+                          : RowKind::Shared;
   }
 }
 
@@ -114,10 +121,11 @@ RowKind RowTranslation::kindOf(Value value) const {
   return kinds.lookup(value);
 }
 
-/// Everything that keys, values or attention are made of.
+/// Everything that keys, values, attention and what mixes positions are made of.
 void RowTranslation::findNeeded() {
   for (Operation &op : llvm::reverse(function.front())) {
-    const bool isSource = isa<AttentionOp>(op) || isCacheAppend(&op);
+    const bool isSource =
+        isa<AttentionOp>(op) || isCacheAppend(&op) || isOfWhole(&op);
     if (!isSource && !needed.contains(&op))
       continue;
     needed.insert(&op);
@@ -271,6 +279,8 @@ LogicalResult RowTranslation::emit(Operation &op) {
       }))
     return refuse(&op, "it reads what the encoder gave elsewhere than in the "
                        "keys and values of cross-attention");
+  if (isOfWhole(&op))
+    return translateWhole(&op);
   switch (kindOf(op.getResult(0))) {
   case RowKind::Shared:
     return translateShared(&op);

@@ -3,7 +3,9 @@
 // Every value of the function is of one of the kinds in RowKind.h. An op on tokens stays what it is, with the sizes of the step, where it
 // computes each position by itself (RowMixing.cpp). Values of rows join tokens
 // in element-wise ops. Attention to a cache becomes PagedAttention. What asks
-// for anything else is refused by name. An example is in Passes.td.
+// for anything else is refused by name. An example is in Passes.td. A step of one
+// row may have ops that mix its positions: they stay what they are, on all of
+// them.
 //
 // Outputs are computed for the wanted tokens alone, from what no attention needs
 // of the others.
@@ -71,6 +73,8 @@ private:
   llvm::LogicalResult translateShared(mlir::Operation *op);
   llvm::LogicalResult translateOfRows(mlir::Operation *op);
   llvm::LogicalResult translateTokens(mlir::Operation *op, Tokens &tokens);
+  bool isOfWhole(mlir::Operation *op) const;
+  llvm::LogicalResult translateWhole(mlir::Operation *op);
   mlir::Value sideBySide(mlir::Value value, int64_t axis);
   llvm::LogicalResult translatePool(mlir::Operation *op);
   llvm::LogicalResult joinEncoderKeys(mlir::Operation *append,
@@ -90,6 +94,10 @@ private:
   bool isElementwise(mlir::Operation *op) const;
   /// Why an op does not compute each position by itself; "" if it does.
   std::string findMixing(mlir::Operation *op, bool reducesKeys = false) const;
+  /// The same, but for positions that a step of one row has all of.
+  std::string findMixingOfKeys(mlir::Operation *op) const;
+  std::string findMixing(mlir::Operation *op, bool reducesKeys,
+                         bool hasAll) const;
   bool keepsOrder(const onnx::ShardingRule &rule, mlir::Operation *op,
                   llvm::function_ref<bool(dist::DimExpr)> isCounted) const;
   /// The dims of a type in a step, with a leading one for the rows or not.

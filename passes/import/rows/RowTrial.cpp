@@ -26,6 +26,7 @@ struct TriedRow {
 };
 constexpr TriedRow kRows[] = {{3, 2, 0, 1}, {1, 3, 2, 4}};
 constexpr TriedRow kRowsOfOne[] = {{3, 1, 0, 1}, {1, 1, 1, 4}};
+constexpr TriedRow kOneRow[] = {{2, 3, 0, 5}};
 constexpr int64_t kMostKeys = 5, kEncoderKeys = 5; ///< of a row, of all
 constexpr int64_t kOther = 3; ///< of sizes that are none of a step
 constexpr int64_t kMostWork = 1 << 18;
@@ -38,8 +39,8 @@ public:
   Trial(Operation *op, ArrayRef<Port> operands, ArrayRef<Port> results,
         Value any, const RowSizes &sizes, const RowInputs &inputs)
       : op(op), operands(operands), results(results), any(any), sizes(sizes),
-        inputs(inputs), rows(sizes.takesOne ? kRowsOfOne : kRows),
-        numTokens(rows[1].first + rows[1].count) {
+        inputs(inputs), rows(rowsOf(sizes)),
+        numTokens(rows.back().first + rows.back().count) {
     collect();
   }
 
@@ -47,6 +48,12 @@ public:
   std::optional<std::string> run();
 
 private:
+  static ArrayRef<TriedRow> rowsOf(const RowSizes &sizes) {
+    if (sizes.takesOne)
+      return kRowsOfOne;
+    return sizes.isOfOneRow ? ArrayRef(kOneRow) : ArrayRef(kRows);
+  }
+  int64_t numRows() const { return int64_t(rows.size()); }
   void collect();
   void setSizes(const Numbers &numbers);
   int64_t page() const { return *ofStep.of(DimExpr(sizes.page)); }
@@ -130,7 +137,7 @@ void Trial::setSizes(const Numbers &numbers) {
   set(ofStep, RowSymbols::wanted(), numTokens);
   set(ofStep, RowSymbols::encoderKeys(), kEncoderKeys);
   set(ofStep, RowSymbols::encoderPages(), pagesOfEncoder());
-  set(ofStep, RowSymbols::rows(), std::size(kRows));
+  set(ofStep, RowSymbols::rows(), numRows());
   set(ofStep, RowSymbols::pagesOfRow(), pagesOfRow());
   set(ofStep, RowSymbols::copies(), 0);
   set(ofStep, RowSymbols::pages(), 2 * (pagesOfRow() + pagesOfEncoder()) + 1);
@@ -162,11 +169,14 @@ Tensor Trial::rowInput(Value input) const {
       return pageOf(int64_t(r), position) * page() + position % page();
     });
   else if (input == inputs.first) {
-    data = {0, double(rows[1].first), double(numTokens)};
-    shape = {3};
+    for (const TriedRow &row : rows)
+      data.push_back(double(row.first));
+    data.push_back(double(numTokens));
+    shape = {numRows() + 1};
   } else if (input == inputs.past) {
-    data = {double(rows[0].past), double(rows[1].past)};
-    shape = {2};
+    for (const TriedRow &row : rows)
+      data.push_back(double(row.past));
+    shape = {numRows()};
   } else if (input == inputs.wanted) {
     for (int64_t i = 0; i < numTokens; ++i)
       data.push_back(double(i));
@@ -174,23 +184,24 @@ Tensor Trial::rowInput(Value input) const {
   } else if (input == inputs.copies) {
     shape = {0, 2};
   } else if (input == inputs.encoderLengths) {
-    data = {double(rows[0].encoder), double(rows[1].encoder)};
-    shape = {2};
+    for (const TriedRow &row : rows)
+      data.push_back(double(row.encoder));
+    shape = {numRows()};
   } else if (input == inputs.encoderSlots) {
-    for (int64_t r = 0; r < 2; ++r)
+    for (int64_t r = 0; r < numRows(); ++r)
       for (int64_t key = 0; key < rows[r].encoder; ++key)
         data.push_back(double(encoderPageOf(r, key) * page() + key % page()));
     shape = {kEncoderKeys};
   } else if (input == inputs.encoderPages) {
-    for (int64_t r = 0; r < 2; ++r)
+    for (int64_t r = 0; r < numRows(); ++r)
       for (int64_t p = 0; p < pagesOfEncoder(); ++p)
         data.push_back(double(encoderPageOf(r, p * page())));
-    shape = {2, pagesOfEncoder()};
+    shape = {numRows(), pagesOfEncoder()};
   } else {
-    for (int64_t r = 0; r < 2; ++r)
+    for (int64_t r = 0; r < numRows(); ++r)
       for (int64_t p = 0; p < pagesOfRow(); ++p)
         data.push_back(double(pageOf(r, p * page())));
-    shape = {2, pagesOfRow()};
+    shape = {numRows(), pagesOfRow()};
   }
   Tensor tensor(elementOf(input), shape);
   tensor.data = std::move(data);
@@ -229,7 +240,7 @@ bool Trial::sampleStep(const Sample &sample, Tensors &step) const {
     for (const Port &port : operands)
       if (port.old == append.getLengths() && port.kind == RowKind::OfRows)
         for (auto [i, length] : llvm::enumerate(step[port.made].data))
-          length = double(rows[i % 2].past);
+          length = double(rows[i % rows.size()].past);
   return true;
 }
 
@@ -325,7 +336,7 @@ std::optional<std::string> Trial::compare(const Sample &sample) {
   isKnown = outcome != Outcome::Unknown;
   if (outcome != Outcome::Done)
     return std::nullopt;
-  for (size_t row = 0; row < std::size(kRows); ++row) {
+  for (size_t row = 0; row < rows.size(); ++row) {
     SmallVector<Tensor, 8> parts(operands.size());
     SmallVector<const Tensor *, 8> given;
     for (auto [port, part] : llvm::zip(operands, parts)) {
@@ -367,7 +378,7 @@ std::optional<std::string> Trial::run() {
     if (!numbers)
       continue;
     setSizes(*numbers);
-    if (Program(region).workFor(ofRow[1]) > kMostWork)
+    if (Program(region).workFor(ofRow[rows.size() - 1]) > kMostWork)
       continue;
     // What is special about numbers is the op's, not the step's.
     for (unsigned seed = 1; seed <= 2 && isKnown; ++seed) {

@@ -7,7 +7,7 @@
 //   row 0: past 3, 2 new    row 1: past 1, 3 new      tokens [0 0 1 1 1]
 //   MatMul [1, 5, 8], w     == MatMul [1, 2, 8], w  and  MatMul [1, 3, 8], w
 //
-// So a step computes what requests compute, op by op. Equal ops are tried once.
+// Where a step has one row only, one is tried. So a step computes what requests compute, op by op. Equal ops are tried once.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_PASSES_IMPORT_ROWS_ROWTRIAL_H

@@ -1,15 +1,6 @@
 // What mixes positions of a row, other than attention to a cache, has no step of rows.
 // RUN: shard-opt %s --split-input-file --shardc-recover-caches --shardc-batch-rows --verify-diagnostics
 
-func.func @main(%past: tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, past, 8]>> {onnx.name = "past"}, %new: tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, s, 8]>> {onnx.name = "new"}) -> (tensor<?x2x8xf32, #dist.value<dims = [b, 2, 8]>>, tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, past + s, 8]>>) {
-  %present = onnx.Concat %past, %new {axis = 2 : i64} : (tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, past, 8]>>, tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, s, 8]>>) -> tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, past + s, 8]>>
-  // expected-error@+1 {{has no place in a step of rows of different lengths: it makes one value of all positions}}
-  %y = onnx.ReduceSum %new {axes = array<i64: 2>, keepdims = 0 : i64} : (tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, s, 8]>>) -> tensor<?x2x8xf32, #dist.value<dims = [b, 2, 8]>>
-  return %y, %present : tensor<?x2x8xf32, #dist.value<dims = [b, 2, 8]>>, tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, past + s, 8]>>
-}
-
-// -----
-
 // expected-error@+1 {{has no step of rows: it has no caches}}
 func.func @main(%x: tensor<?xf32, #dist.value<dims = [s]>>) -> tensor<?xf32, #dist.value<dims = [s]>> {
   return %x : tensor<?xf32, #dist.value<dims = [s]>>
@@ -86,20 +77,6 @@ func.func @main(%past: !past {onnx.name = "past"}, %new: !new {onnx.name = "new"
   %c = onnx.Constant {value = dense<6> : tensor<i64>} : () -> tensor<i64>
   %m = onnx.Less %row, %c : (!kk, tensor<i64>) -> tensor<1x?xi1, #dist.value<dims = [1, past + s]>>
   %y = onnx.Attention %new, %present, %present, %m {scale = 5.000000e-01 : f32} : (!new, !present, !present, tensor<1x?xi1, #dist.value<dims = [1, past + s]>>) -> !new
-  return %y, %present : !new, !present
-}
-
-// -----
-
-!past = tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, past, 8]>>
-!new = tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, s, 8]>>
-!present = tensor<?x2x?x8xf32, #dist.value<dims = [b, 2, past + s, 8]>>
-func.func @main(%past: !past {onnx.name = "past"}, %new: !new {onnx.name = "new"}) -> (!new, !present) {
-  // expected-error@+1 {{has no place in a step of rows of different lengths: it mixes rows of the batch}}
-  %m = onnx.ReduceMax %new {axes = array<i64: 0>} : (!new) -> tensor<1x2x?x8xf32, #dist.value<dims = [1, 2, s, 8]>>
-  %k = onnx.Sub %new, %m : (!new, tensor<1x2x?x8xf32, #dist.value<dims = [1, 2, s, 8]>>) -> !new
-  %present = onnx.Concat %past, %k {axis = 2 : i64} : (!past, !new) -> !present
-  %y = onnx.Attention %new, %present, %present {causal_offset = #dist.dims<[past]>, is_causal = 1 : i64, scale = 5.000000e-01 : f32} : (!new, !present, !present) -> !new
   return %y, %present : !new, !present
 }
 
