@@ -56,6 +56,7 @@ private:
   bool showsTheSame(Value mask, RequestSize at, const Tensor &whole,
                     const Tensor &alone, int64_t i, bool isCausal) const;
   void checkMasks(const std::map<RequestSize, RowNumbers> &all);
+  bool isOfEncoder(Value value) const;
   bool isFine(AttentionOp op) const;
 
   func::FuncOp function;
@@ -280,14 +281,28 @@ void Causality::checkMasks(const std::map<RequestSize, RowNumbers> &all) {
   }
 }
 
+/// A text has it in all of its steps.
+bool Causality::isOfEncoder(Value value) const {
+  const Dims dims = dimsOf(value);
+  return llvm::any_of(dims, [&](DimExpr d) { return sizes.isOfEncoder(d); }) &&
+         llvm::none_of(dims, [&](DimExpr d) {
+           return sizes.isOfTokens(d) || sizes.mentions(d, sizes.past);
+         });
+}
+
 /// An attention that is causal counts from behind the cache on, or it has no
 /// step.
 bool Causality::isFine(AttentionOp op) const {
-  if (!shown.contains(op))
-    return false;
   const bool hasMask =
       op->getNumOperands() > AttentionOperand::Mask &&
       isa<TensorType>(op->getOperand(AttentionOperand::Mask).getType());
+  if (isOfEncoder(op.getKey())) {
+    Value mask = hasMask ? op->getOperand(AttentionOperand::Mask) : Value();
+    return !op.getIsCausal() &&
+           !(mask && (moved.contains(mask) || ofStep.contains(mask)));
+  }
+  if (!shown.contains(op))
+    return false;
   return hasMask ? !moved.contains(op->getOperand(AttentionOperand::Mask))
                  : op.getIsCausal() != 0;
 }
@@ -297,7 +312,8 @@ bool Causality::holds() {
     return false;
   evaluateAll();
   for (BlockArgument argument : function.getArguments())
-    if (!isCache.count(argument.getArgNumber()) && !onlyTokenDim(argument))
+    if (!isCache.count(argument.getArgNumber()) && !onlyTokenDim(argument) &&
+        !isOfEncoder(argument))
       ofStep.insert(argument);
   auto isPast = [&](Value value) {
     auto argument = dyn_cast<BlockArgument>(value);

@@ -3,11 +3,15 @@
 #include "dialects/onnx/FunctionInfo.h"
 #include "dialects/onnx/ops/Activation.h"
 #include "dialects/onnx/ops/Arithmetic.h"
+#include "dialects/onnx/ops/Attention.h"
+#include "dialects/onnx/ops/Indexing.h"
+#include "dialects/onnx/ops/Layout.h"
 #include "dialects/onnx/ops/Logic.h"
 #include "dialects/onnx/ops/Source.h"
 #include "passes/import/Matching.h"
 
 #include <cmath>
+#include <random>
 #include <set>
 
 using namespace mlir;
@@ -48,6 +52,44 @@ static std::optional<Tensor> inputOf(func::FuncOp function,
   return value;
 }
 
+/// Whether its elements are only moved and added to scores: what is seen of a
+/// mask with any numbers for them is so with all.
+static bool isOnlyAdded(Value value) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<AttentionOp>(user))
+      return use.getOperandNumber() == AttentionOperand::Mask;
+    const bool moves = isa<ReshapeOp, TransposeOp, ExpandOp, SliceOp>(user) ||
+                       (isa<GatherOp>(user) && use.getOperandNumber() == 0);
+    return (moves || isa<AddOp>(user)) && isOnlyAdded(user->getResult(0));
+  });
+}
+
+/// Any numbers for a small table, such as that of biases by distance.
+static std::optional<Tensor> tableOf(WeightOp weight) {
+  const auto type = cast<RankedTensorType>(weight.getResult().getType());
+  if (!type.getElementType().isF32() || !type.hasStaticShape() ||
+      type.getNumElements() > kMostOfConstants ||
+      !isOnlyAdded(weight.getResult()))
+    return std::nullopt;
+  Tensor table(type.getElementType(),
+               evaluate::Shape(type.getShape().begin(), type.getShape().end()));
+  std::mt19937 random(1);
+  for (double &number : table.data)
+    number = double(random()) / double(std::mt19937::max());
+  return table;
+}
+
+/// What an infinity, such as the logarithm of a distance of 0, is as an integer
+/// nobody says, and something else is chosen for it: whatever it is, it is the
+/// same for all of them. Zero stands for it.
+static Tensor withoutInfinities(const Tensor &value) {
+  Tensor finite = value;
+  for (double &number : finite.data)
+    number = std::isfinite(number) ? number : 0;
+  return finite;
+}
+
 static bool isSmall(Operation &op, const evaluate::Sizes &sizes) {
   return llvm::all_of(op.getResults(), [&](Value result) {
     std::optional<evaluate::Shape> shape =
@@ -83,6 +125,9 @@ RowNumbers numbersOf(func::FuncOp function, evaluate::Sizes at,
       numbers[argument] = std::move(*value);
   const Tensor none;
   for (Operation &op : function.front().without_terminator()) {
+    if (auto weight = dyn_cast<WeightOp>(op))
+      if (std::optional<Tensor> table = tableOf(weight))
+        numbers[weight.getResult()] = std::move(*table);
     SmallVector<const Tensor *, 4> operands;
     for (Value operand : op.getOperands()) {
       auto value = numbers.find(operand);
@@ -93,6 +138,12 @@ RowNumbers numbersOf(func::FuncOp function, evaluate::Sizes at,
     if (operands.size() != op.getNumOperands() || op.getNumRegions() > 0 ||
         !evaluate::Evaluators::get().find(&op) || !isSmall(op, at))
       continue;
+    Tensor finite;
+    if (isa<CastOp>(op) && isa<FloatType>(elementOf(op.getOperand(0))) &&
+        isa<IntegerType>(elementOf(op.getResult(0)))) {
+      finite = withoutInfinities(*operands[0]);
+      operands[0] = &finite;
+    }
     bool overflows = false;
     evaluate::Call call{&op, operands, at, evaluate::Precision::Rounded,
                         overflows};
