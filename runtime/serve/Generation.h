@@ -3,6 +3,7 @@
 #define SHARDC_RUNTIME_SERVE_GENERATION_H
 
 #include "runtime/serve/Sequences.h"
+#include "runtime/serve/TextInputs.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -22,6 +23,9 @@ struct TextRequest {
   /// From when it is submitted; 0: none. It ends before the step that comes
   /// next, with the tokens that it has, and an error that says so.
   std::chrono::milliseconds deadline{0};
+  /// What an encoder gave, of a model that takes that (TextInputs.h):
+  /// encoder_hidden_states [1, n, d], encoder_attention_mask [1, n].
+  std::vector<TextInput> inputs = {};
 
   /// Positions that it may take.
   int64_t room() const {
@@ -58,6 +62,7 @@ private:
   std::vector<int64_t> all; ///< the prompt and what came; the server's
   std::unique_ptr<Sequence> sequence; ///< likewise
   int64_t inFlight = 0;               ///< likewise: tokens that a step is at
+  int64_t encoderKeys = 0;            ///< once it is submitted
 
   mutable std::mutex mutex; ///< of what follows
   std::condition_variable ended;

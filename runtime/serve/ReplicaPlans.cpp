@@ -36,10 +36,18 @@ std::vector<ReplicaServer::Text> ReplicaServer::takeEnded() {
   return ended;
 }
 
+/// Positions of a text with an encoder depend on that, and of others on how they
+/// came.
+bool ReplicaServer::mayShare(const Generation &text) const {
+  return !isOfOneRow && text.encoderKeys == 0;
+}
+
 SharedPrefix ReplicaServer::prefixOf(const Generation &text) const {
   SharedPrefix prefix;
+  if (!mayShare(text))
+    return prefix;
   for (const auto &other : running)
-    if (other->sequence)
+    if (other->sequence && mayShare(*other))
       prefix.consider(text.all, other->all, *other->sequence,
                       /*isRetained=*/false, pool->page());
   for (const Retained &other : retained)
@@ -55,6 +63,7 @@ SequenceLoad ReplicaServer::loadOf(const Text &text,
                                    const SharedPrefix &prefix) const {
   const auto total = static_cast<int64_t>(text->all.size());
   SequenceLoad load;
+  load.beside = pagesFor(text->encoderKeys);
   load.rests = !suspects.empty() && !isSuspect(text);
   if (!text->sequence) {
     load.length = prefix.pages * pool->page();
@@ -62,10 +71,15 @@ SequenceLoad ReplicaServer::loadOf(const Text &text,
   } else {
     load.length = text->sequence->length() + text->inFlight;
     load.isBusy = text->inFlight > 0;
-    load.pages = load.isBusy ? (load.length + pool->page() - 1) / pool->page()
+    load.pages = load.isBusy ? pagesFor(load.length) + load.beside
                              : text->sequence->numPages();
   }
   load.pending = total - load.length;
+  // What came token by token does so again.
+  const auto prompt = static_cast<int64_t>(text->request.prompt.size());
+  if (isOfOneRow)
+    load.pending = load.length < prompt ? prompt - load.length
+                                        : std::min<int64_t>(load.pending, 1);
   return load;
 }
 
@@ -88,8 +102,7 @@ int64_t ReplicaServer::newPages(const StepPlan &step,
   int64_t needed = 0;
   for (const StepPlan::Row &row : step.rows) {
     const SequenceLoad &load = loads[row.sequence];
-    const int64_t pages =
-        (load.length + row.count + pool->page() - 1) / pool->page();
+    const int64_t pages = pagesFor(load.length + row.count) + load.beside;
     needed += std::max<int64_t>(
         0, pages - std::max(load.pages, prefixes[row.sequence].pages));
   }
@@ -166,7 +179,12 @@ StepLimits ReplicaServer::limits() const {
                     pool->page()};
   for (const Retained &text : retained)
     limits.freePages += text.sequence->numPages();
-  if (!suspects.empty())
+  limits.ofRow = inputs.mostOfRow();
+  limits.isOfOneRow = isOfOneRow;
+  limits.first = turn;
+  if (isOfOneRow)
+    limits.tokens = INT64_MAX;
+  if (!suspects.empty() || isOfOneRow)
     return limits;
   const auto stages = static_cast<int64_t>(numStages);
   int64_t decoding = 0, tokens = 0;

@@ -36,8 +36,10 @@ Status ReplicaServer::open() {
     isCache[cache.output] = 1;
   }
   SHARDC_RETURN_IF_ERROR(TextInputs::make(session.inputs(), caches, inputs));
-  // Prompts come in parts, are computed again, and share what they begin with.
-  if (!session.isCausal())
+  // Prompts come in parts, are computed again, and share what they begin with;
+  // of one row at a time whole, and then token by token, as they did at first.
+  isOfOneRow = pool->isOfOneRow();
+  if (!session.isCausal() && !isOfOneRow)
     return argumentError("it is not known of the model that a position depends "
                          "on those before it alone: feed its rows to a "
                          "SequencePool");
@@ -61,6 +63,30 @@ ReplicaServer::~ReplicaServer() {
   }
   if (thread.joinable())
     thread.join();
+}
+
+int64_t ReplicaServer::pagesFor(int64_t positions) const {
+  return (positions + pool->page() - 1) / pool->page();
+}
+
+Status ReplicaServer::check(const TextRequest &text,
+                            int64_t &encoderKeys) const {
+  const auto prompt = static_cast<int64_t>(text.prompt.size());
+  if (prompt == 0 || text.mostTokens < 1)
+    return argumentError("a text of ", prompt, " tokens, to which ",
+                         text.mostTokens,
+                         " may be added: expected at least 1 of each");
+  SHARDC_RETURN_IF_ERROR(inputs.check(text.inputs, encoderKeys));
+  const int64_t pages = pool->numPages(), room = pages * pool->page();
+  if (prompt > room || text.mostTokens > room - prompt || encoderKeys > room ||
+      pagesFor(text.room()) + pagesFor(encoderKeys) > pages)
+    return argumentError(
+        "a text of ", prompt, " tokens and up to ", text.mostTokens, " more",
+        encoderKeys > 0
+            ? ", with " + std::to_string(encoderKeys) + " of its encoder,"
+            : "",
+        " does not fit a pool of ", room, " positions");
+  return Status::ok();
 }
 
 Status ReplicaServer::submit(Text text) {

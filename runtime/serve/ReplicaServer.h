@@ -65,7 +65,8 @@ public:
   /// One that has a prompt and fits. The error that ended the server.
   Status submit(std::shared_ptr<Generation> text);
 
-  int64_t positions() const { return pool->numPages() * pool->page(); }
+  /// InvalidArgument where it is no text of the model, or larger than the pool.
+  Status check(const TextRequest &text, int64_t &encoderKeys) const;
   /// Positions that its texts may take.
   int64_t load() const;
   size_t numWaiting() const;
@@ -126,6 +127,8 @@ private:
                     std::span<const SharedPrefix> prefixes);
   void findSuspects();
   bool isSuspect(const Text &text) const;
+  bool mayShare(const Generation &text) const;
+  int64_t pagesFor(int64_t positions) const;
   SharedPrefix prefixOf(const Generation &text) const;
   SequenceLoad loadOf(const Text &text, const SharedPrefix &prefix) const;
   std::unique_ptr<Sequence> beginningOf(const SharedPrefix &prefix);
@@ -148,6 +151,7 @@ private:
   const int replica;
   const ServerOptions options;
   std::unique_ptr<SequencePool> pool;
+  bool isOfOneRow = false; ///< each step, with a whole prompt or one token
   TextInputs inputs;
   size_t logits = 0, numOutputs = 0, numStages = 1;
   std::string logitsName;
@@ -168,6 +172,7 @@ private:
   StepPace pace;
   bool isOver = false; ///< the run at hand: no more steps
   size_t waits = 0;
+  size_t turn = 0; ///< of those that run, where a step has one row
   int64_t loaded = 0;
   bool stops = false;
   Status gone; ///< why it takes no more texts

@@ -107,6 +107,7 @@ ReplicaServer::Flight &ReplicaServer::begin(const StepPlan &step) {
     flight.tokens += row.count;
     running[row.sequence]->inFlight = row.count;
   }
+  turn = step.admitted > 0 || step.rows.empty() ? 0 : step.rows[0].sequence + 1;
   return flight;
 }
 
@@ -121,7 +122,8 @@ void ReplicaServer::fill(Flight &flight) {
     const int64_t length = text.sequence->length();
     const auto own = std::span(text.all).subspan(
         static_cast<size_t>(length), static_cast<size_t>(flight.counts[r]));
-    inputs.fill(own, length, flight.inputs[r]);
+    inputs.fill(own, length, text.request.inputs,
+                text.sequence->encoderLength() == 0, flight.inputs[r]);
     const bool isLast = length + flight.counts[r] == std::ssize(text.all);
     flight.rows[r] = {text.sequence.get(), flight.inputs[r].tensors,
                       isLast ? Wanted::Last : Wanted::None};
@@ -259,7 +261,7 @@ void ReplicaServer::finish(const Text &text, const Status &with) {
     std::lock_guard lock(mutex);
     std::erase(running, text);
     std::erase(waiting, text);
-    if (with.isOk() && text->sequence)
+    if (with.isOk() && text->sequence && mayShare(*text))
       retained.push_front({text->all, std::move(text->sequence)});
     if (retained.size() > kMost)
       left.splice(left.end(), retained, std::prev(retained.end()));

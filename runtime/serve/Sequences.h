@@ -127,6 +127,9 @@ public:
   Status renew();
 
   int64_t page() const { return ofPage; } ///< positions
+  /// Whether a step has one row: the model makes one value of all positions of a
+  /// request, which therefore come whole.
+  bool isOfOneRow() const { return form.isOfOneRow(); }
   int64_t numPages() const;
   int64_t numFreePages() const;
 

@@ -23,17 +23,10 @@ Status Server::start(Session &session, const ServerOptions &options,
 
 Status Server::submit(TextRequest request, std::shared_ptr<Generation> &text) {
   return withoutExceptions([&] {
-    const auto prompt = static_cast<int64_t>(request.prompt.size());
-    const int64_t room = replicas[0]->positions();
-    if (prompt == 0 || request.mostTokens < 1)
-      return argumentError("a text of ", prompt, " tokens, to which ",
-                           request.mostTokens,
-                           " may be added: expected at least 1 of each");
-    if (prompt > room || request.mostTokens > room - prompt)
-      return argumentError("a text of ", prompt, " tokens and up to ",
-                           request.mostTokens, " more does not fit a pool of ",
-                           room, " positions");
+    int64_t encoderKeys = 0;
+    SHARDC_RETURN_IF_ERROR(replicas[0]->check(request, encoderKeys));
     std::shared_ptr<Generation> made(new Generation(std::move(request)));
+    made->encoderKeys = encoderKeys;
     std::lock_guard lock(mutex);
     size_t waiting = 0;
     ReplicaServer *least = nullptr;

@@ -10,12 +10,6 @@
 namespace shardc::runtime {
 namespace {
 
-// What the compiler calls them (dialects/onnx/RowSymbols.h).
-constexpr std::string_view kTokens = "tokens of a step";
-constexpr std::string_view kRows = "rows of a step";
-constexpr std::string_view kPagesOfRow = "pages of a row";
-constexpr std::string_view kEncoderKeys = "encoder keys of a step";
-constexpr std::string_view kEncoderPages = "pages of encoder keys";
 constexpr std::string_view kPrefix = "rows.", kPast = "rows.past";
 
 bool mentions(const std::string &dim, std::string_view symbol) {
@@ -94,21 +88,21 @@ Status StepInputs::addPort(const TensorInfo &info) {
   port.number = ports.size();
   const bool isOfTokens = std::any_of(
       info.dims.begin(), info.dims.end(), [](const std::string &dim) {
-        return dim == kTokens || dim == kEncoderKeys;
+        return dim == StepSymbols::kTokens || dim == StepSymbols::kEncoderKeys;
       });
   const bool isOfRows =
-      !info.dims.empty() &&
-      (hasOneRow ? !isOfTokens && info.dims[0] == "1" : info.dims[0] == kRows);
+      !info.dims.empty() && (hasOneRow ? !isOfTokens && info.dims[0] == "1"
+                                       : info.dims[0] == StepSymbols::kRows);
   for (size_t d = isOfRows ? 1 : 0; d < info.dims.size(); ++d) {
     const std::string &dim = info.dims[d];
     const auto number = static_cast<int>(port.sizes.size());
-    if (dim == kTokens || dim == kEncoderKeys)
+    if (dim == StepSymbols::kTokens || dim == StepSymbols::kEncoderKeys)
       port.added = number;
-    if (dim == kEncoderKeys)
+    if (dim == StepSymbols::kEncoderKeys)
       port.kind = Kind::Encoder;
-    if (mentions(dim, kPagesOfRow))
+    if (mentions(dim, StepSymbols::kPagesOfRow))
       port.keys = number;
-    if (mentions(dim, kEncoderPages))
+    if (mentions(dim, StepSymbols::kEncoderPages))
       port.encoderKeys = number;
     port.sizes.push_back(numberOf(dim));
   }

@@ -28,6 +28,15 @@
 
 namespace shardc::runtime {
 
+/// What the compiler calls the sizes of a step (dialects/onnx/RowSymbols.h).
+struct StepSymbols {
+  static constexpr std::string_view kTokens = "tokens of a step";
+  static constexpr std::string_view kRows = "rows of a step";
+  static constexpr std::string_view kPagesOfRow = "pages of a row";
+  static constexpr std::string_view kEncoderKeys = "encoder keys of a step";
+  static constexpr std::string_view kEncoderPages = "pages of encoder keys";
+};
+
 /// A row of a step, and where its positions are.
 struct StepRow {
   std::span<const InputTensor> inputs; ///< of a request of this row alone

@@ -11,6 +11,9 @@
 //   step 0   1 + 7 of the first      step 2   1 + 6, then 1 of the second
 //   step 1   1 + 7                   step 3   1 + 1 + 3
 //
+// Of a model whose steps have one row, texts take turns, and so does the first of
+// those that wait, whose prompt comes whole.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_SERVE_STEPPLAN_H
 #define SHARDC_RUNTIME_SERVE_STEPPLAN_H
@@ -29,6 +32,7 @@ struct SequenceLoad {
   int64_t pages = 0;   ///< that are its own
   bool rests = false;  ///< it gets no row
   bool isBusy = false; ///< nor gives up its pages: a step has it
+  int64_t beside = 0;  ///< pages that it needs for its encoder's keys
 };
 
 struct StepLimits {
@@ -37,6 +41,11 @@ struct StepLimits {
   int64_t freePages = 0;
   int64_t ofPage = 1;          ///< positions
   int64_t prompts = INT64_MAX; ///< of the tokens, for those that do not decode
+  int64_t ofRow = INT64_MAX;   ///< tokens of a row
+  /// A step has one row, with all that a sequence waits for; those that run, from
+  /// that one on, and who waits have their turns.
+  bool isOfOneRow = false;
+  size_t first = 0;
 };
 
 struct StepPlan {

@@ -1,5 +1,6 @@
 """Steps of rows with cross-attention: what rows get is what each sequence gets alone, whatever encoders gave for others."""
 
+import copy
 import json
 import os
 import re
@@ -50,6 +51,58 @@ class EncoderRows(EndToEnd):
         for row, sequence in enumerate(rows):
             found[sequence].append(read_outputs(out / str(row))[0])
         return [np.concatenate(parts, axis=1) for parts in found], past
+
+    def greedy(self, text, prompt, count):
+        """By ONNX's own evaluator of the decoder that computes all."""
+        model = encoder_decoder("computed")
+        evaluator, tokens = ReferenceEvaluator(model), list(prompt)
+        for _ in range(count):
+            own = copy.copy(text)
+            own.ids = np.array([tokens])
+            logits = evaluator.run(["logits.out"], own.feeds(model, 0, len(tokens)))[0]
+            tokens.append(int(logits[0, -1].argmax()))
+        return tokens[len(prompt) :]
+
+    def test_texts_get_what_they_get_alone(self):
+        """A server gives the encoder's output with the first step of a text, and again where it lost its pages."""
+        asked, expected = [], []
+        for number, (prompt, count) in enumerate(((4, 6), (9, 3), (1, 8), (4, 5))):
+            text = self.texts[number % 3]
+            ids = self.texts[0].ids[0, :prompt].tolist()  # that begin alike, behind other encoders
+            expected.append(self.greedy(text, ids, count))
+            np.savez(self.folder / f"text{number}.npz", encoder_hidden_states=text.states,
+                     encoder_attention_mask=text.shown.astype(np.int64))  # fmt: skip
+            asked.append({"prompt": ids, "tokens": count, "inputs": f"text{number}.npz"})
+        (self.folder / "texts.json").write_text(json.dumps(asked))
+        self.assertNotEqual(expected[0][:3], expected[1][:3])
+        evicted = 0
+        for plan, room in ((["--tp", 1], 400), (["--tp", 2], 28), (["--pp", 2], 400), (["--dp", 2, "--pp", 2], 28)):
+            with self.subTest(plan=plan):
+                self.compiled("merged", *plan)
+                out = self.folder / "out.json"
+                text = self.run_ok("shardrun", self.artifact, "--texts", self.folder / "texts.json", "--cache", room,
+                                   "--step-tokens", 6, "--outputs", out)  # fmt: skip
+                evicted += int(re.search(r"(\d+) texts gave up their pages", text)[1])
+                self.assertEqual([found["tokens"] for found in json.loads(out.read_text())], expected)
+        self.assertGreater(evicted, 0)
+
+    def test_texts_without_their_encoder_are_errors(self):
+        self.compiled("merged")
+        text = self.texts[0]
+        given = {"encoder_hidden_states": text.states, "encoder_attention_mask": text.shown.astype(np.int64)}
+        for inputs, room, why in (
+            ({}, 40, "input 'encoder_attention_mask' of a text is missing"),
+            ({**given, "words": text.states}, 40, "input 'words' of a text is none that the model takes of its encoder"),
+            ({**given, "encoder_hidden_states": text.states[:, :0]}, 40, "has elements of another type, or not as many"),
+            ({**given, "encoder_hidden_states": text.states[0]}, 40, "has other dims than the model takes"),
+            (given, 16, "a text of 3 tokens and up to 2 more, with 11 of its encoder, does not fit a pool of 16 positions"),
+        ):
+            with self.subTest(why=why):
+                np.savez(self.folder / "text.npz", **inputs)
+                (self.folder / "texts.json").write_text(json.dumps([{"prompt": [1, 2, 3], "tokens": 2, "inputs": "text.npz"}]))
+                done = program("shardrun", self.artifact, "--texts", self.folder / "texts.json", "--cache", room)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(why, done.stderr)
 
     def compiled(self, spelling, *flags):
         model = encoder_decoder(spelling)

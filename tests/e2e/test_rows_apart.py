@@ -1,6 +1,7 @@
 """Decoders that make one value of all positions of a request: steps of one row, each as its request alone."""
 
 import json
+import re
 import unittest
 
 import numpy as np
@@ -121,6 +122,25 @@ class RowsApart(EndToEnd):
         done = program("shardrun", self.artifact, "--inputs", *folders[:2], "--sequences", "0,1", "--cache", 40)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("a step of 2 rows: of this model it has one", done.stderr)
+
+    def test_texts_get_what_they_get_alone(self):
+        """A server gives each text one row at a time; where pages run out a text comes again as it came at first."""
+        evaluator = ReferenceEvaluator(self.model)
+        rng = np.random.default_rng(8)
+        texts = [{"prompt": rng.integers(0, VOCABULARY, n).tolist(), "tokens": m} for n, m in ((3, 8), (11, 4), (1, 9), (20, 3))]
+        texts.append({"prompt": texts[3]["prompt"][:17] + [1], "tokens": 5})
+        expected = [greedy(evaluator, text["prompt"], text["tokens"]) for text in texts]
+        (self.folder / "texts.json").write_text(json.dumps(texts))
+        evicted = 0
+        for plan, room in ((["--tp", 1], 400), (["--tp", 2], 24), (["--pp", 2], 400), (["--dp", 2, "--pp", 2], 24)):
+            with self.subTest(plan=plan):
+                self.run_ok("shardc", self.file, *plan, f"--serve={PAGE}", "-o", self.artifact)
+                out = self.folder / "out.json"
+                text = self.run_ok("shardrun", self.artifact, "--texts", self.folder / "texts.json", "--cache", room,
+                                   "--step-tokens", 4, "--outputs", out)  # fmt: skip
+                evicted += int(re.search(r"(\d+) texts gave up their pages", text)[1])
+                self.assertEqual([found["tokens"] for found in json.loads(out.read_text())], expected)
+        self.assertGreater(evicted, 0)
 
     def test_the_node_is_named(self):
         found = json.loads(self.run_ok("shardc", "check", self.file, "--json"))

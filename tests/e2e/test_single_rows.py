@@ -11,7 +11,7 @@ from onnx.reference import ReferenceEvaluator
 
 from tests.e2e.caches import HEADS, SIZE, VOCABULARY, decoder, feed, write_request
 from tests.e2e.static_caches import SPELLINGS, static_decoder
-from tests.e2e.test_rows import PAGE, text_decoder
+from tests.e2e.test_rows import PAGE, greedy, text_decoder
 from tests.support import EndToEnd, program, read_outputs
 
 # The sequence of each row, by step.
@@ -81,6 +81,20 @@ class SingleRows(EndToEnd):
                     self.run_ok("shardc", self.file, *plan, f"--serve={PAGE}", "-o", self.artifact)
                     found, lengths = self.run_rows(grown)
                     self.assert_same_numbers(found, self.expected(text_decoder(), lengths))
+
+    def test_texts_get_what_they_get_alone(self):
+        """A server gives each text one position a step, several texts beside each other."""
+        onnx.save(of_one_position(text_decoder()), self.file)
+        evaluator = ReferenceEvaluator(text_decoder())
+        texts = [{"prompt": self.ids[i, :n].tolist(), "tokens": m} for i, n, m in ((0, 3, 8), (1, 11, 4), (2, 1, 9), (0, 20, 3))]
+        expected = [greedy(evaluator, text["prompt"], text["tokens"]) for text in texts]
+        (self.folder / "texts.json").write_text(json.dumps(texts))
+        for plan, room in ((["--tp", 1], 400), (["--tp", 2], 24), (["--pp", 2], 400)):
+            with self.subTest(plan=plan):
+                self.run_ok("shardc", self.file, *plan, f"--serve={PAGE}", "-o", self.artifact)
+                out = self.folder / "out.json"
+                self.run_ok("shardrun", self.artifact, "--texts", self.folder / "texts.json", "--cache", room, "--outputs", out)
+                self.assertEqual([found["tokens"] for found in json.loads(out.read_text())], expected)
 
     def test_verify_runs_requests_as_steps(self):
         for make in (decoder, text_decoder, *(functools.partial(static_decoder, spelling) for spelling in OF_A_BATCH)):

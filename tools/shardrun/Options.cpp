@@ -32,7 +32,9 @@ void declareFlags(CLI::App &app, Options &options) {
                  "Of a model that was compiled with --serve, with --cache: a "
                  "file of prompts to go on with, all at once, in place of "
                  "--inputs: [{\"prompt\": [1, 2], \"tokens\": 16}, ...], "
-                 "some with a \"deadline_ms\"; --outputs FILE gets the tokens "
+                 "some with a \"deadline_ms\"; \"inputs\" names an .npz file "
+                 "beside it of what an encoder gave; --outputs FILE gets the "
+                 "tokens "
                  "that came, and when");
   app.add_option("--step-rows", options.stepRows,
                  "With --texts: the most texts of a step (default 64)")

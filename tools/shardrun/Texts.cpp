@@ -1,12 +1,14 @@
 #include "tools/shardrun/Texts.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/io/Npz.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 using namespace shardc::runtime;
@@ -23,6 +25,22 @@ struct Text {
   std::vector<double> times; ///< seconds
 };
 
+Status readInputs(const std::string &texts, const std::string &name,
+                  std::vector<TextInput> &inputs) {
+  std::vector<NamedTensor> arrays;
+  SHARDC_RETURN_IF_ERROR(readNpz(
+      (std::filesystem::path(texts).parent_path() / name).string(), arrays));
+  for (const NamedTensor &array : arrays) {
+    const std::span<const int64_t> dims = array.tensor.dims();
+    const std::byte *data = array.tensor.data();
+    inputs.push_back({array.name,
+                      array.tensor.element(),
+                      {dims.begin(), dims.end()},
+                      {data, data + array.tensor.bytes()}});
+  }
+  return Status::ok();
+}
+
 Status readTexts(const std::string &file, std::vector<Text> &texts) {
   std::ifstream input(file);
   if (!input)
@@ -34,12 +52,14 @@ Status readTexts(const std::string &file, std::vector<Text> &texts) {
   bool fits = json.is_array() && !json.empty();
   for (size_t i = 0; fits && i < json.size(); ++i) {
     const Json &entry = json[i];
-    fits = entry.is_object() && entry.contains("prompt") &&
-           entry["prompt"].is_array() &&
-           std::all_of(entry["prompt"].begin(), entry["prompt"].end(),
-                       isInteger) &&
-           entry.contains("tokens") && isInteger(entry["tokens"]) &&
-           (!entry.contains("deadline_ms") || isInteger(entry["deadline_ms"]));
+    fits =
+        entry.is_object() && entry.contains("prompt") &&
+        entry["prompt"].is_array() &&
+        std::all_of(entry["prompt"].begin(), entry["prompt"].end(),
+                    isInteger) &&
+        entry.contains("tokens") && isInteger(entry["tokens"]) &&
+        (!entry.contains("deadline_ms") || isInteger(entry["deadline_ms"])) &&
+        (!entry.contains("inputs") || entry["inputs"].is_string());
     if (!fits)
       break;
     Text &text = texts.emplace_back();
@@ -47,6 +67,9 @@ Status readTexts(const std::string &file, std::vector<Text> &texts) {
     text.request.mostTokens = entry["tokens"].get<int64_t>();
     text.request.deadline =
         std::chrono::milliseconds(entry.value("deadline_ms", int64_t(0)));
+    if (entry.contains("inputs"))
+      SHARDC_RETURN_IF_ERROR(readInputs(
+          file, entry["inputs"].get<std::string>(), text.request.inputs));
   }
   return fits ? Status::ok()
               : argumentError("--texts ", file,

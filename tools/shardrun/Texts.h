@@ -4,6 +4,9 @@
 //
 //   [{"prompt": [1, 345, 20], "tokens": 16}, ...]
 //
+// Of a model that takes what an encoder gave, "inputs": "text0.npz" names a file of
+// that, in the folder of this one.
+//
 // and the same with what came, and when, in seconds since then:
 //
 //   [{"prompt": [...], "tokens": [7, 7, ...], "times": [0.012, 0.015, ...]}, ...]

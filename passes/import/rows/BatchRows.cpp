@@ -117,8 +117,9 @@ public:
     finish(step);
     if (sizes.isOfOneRow)
       replaceSizes(step, {{*RowSymbols::rows().asSymbol(), DimExpr(1)}});
-    FunctionInfo(step).setCausal(!sizes.takesOne && !sizes.isOfOneRow &&
-                                 isCausal(function, sizes));
+    // Where positions come one at a time, those behind are not there yet.
+    FunctionInfo(step).setCausal(
+        sizes.takesOne || (!sizes.isOfOneRow && isCausal(function, sizes)));
     numTried = translation.numTried();
     numBelieved = translation.numUnknown();
     return step;

@@ -111,6 +111,57 @@ TEST(StepPlan, whoCameLastGivesUpItsPages) {
   EXPECT_EQ(plan({{4, 1, 1}}, {}, {64, 16, 0, 4}), "") << "there is nobody";
 }
 
+TEST(StepPlan, ofOneRowTextsTakeTurns) {
+  StepLimits limits{64, 16, 100, 4};
+  limits.isOfOneRow = true;
+  const std::vector<SequenceLoad> running = {{4, 1, 1}, {9, 1, 3}};
+  for (const auto &[first, expected] :
+       {std::pair<size_t, const char *>{0, "0:1"},
+        {1, "1:1"},
+        {2, "2:20 admitted 1"},
+        {3, "0:1"}}) {
+    limits.first = first;
+    EXPECT_EQ(plan(running, {{0, 20, 0}, {0, 3, 0}}, limits), expected);
+  }
+  // Nobody waits, and the one whose turn it is is in a step.
+  SequenceLoad busy{9, 0, 3};
+  busy.isBusy = true;
+  limits.first = 1;
+  EXPECT_EQ(plan({{4, 1, 1}, busy}, {}, limits), "0:1");
+  EXPECT_EQ(plan({busy}, {}, limits), "");
+}
+
+TEST(StepPlan, ofOneRowAPromptComesWhole) {
+  StepLimits limits{8, 16, 5, 4};
+  limits.isOfOneRow = true;
+  limits.tokens = INT64_MAX;
+  limits.first = 1;
+  EXPECT_EQ(plan({{4, 1, 1}}, {{0, 17, 0}}, limits), "0:1");
+  EXPECT_EQ(plan({{4, 1, 1}}, {{0, 16, 0}}, limits), "1:16 admitted 1");
+  EXPECT_EQ(plan({{4, 1, 1}, {0, 21, 0}}, {}, limits), "0:1")
+      << "one whose step failed waits for its pages";
+}
+
+TEST(StepPlan, aRowHasSoManyTokens) {
+  StepLimits limits{64, 16, 100, 4};
+  limits.ofRow = 1;
+  EXPECT_EQ(plan({{10, 1, 3}, {3, 9, 1}}, {{0, 4, 0}}, limits),
+            "0:1 1:1 2:1 admitted 1");
+}
+
+TEST(StepPlan, keysOfAnEncoderTakePages) {
+  SequenceLoad text{0, 4, 0};
+  text.beside = 2;
+  EXPECT_EQ(plan({{4, 1, 1}}, {text}, {64, 16, 3, 4}), "0:1")
+      << "one page is taken, and of two both are the encoder's";
+  EXPECT_EQ(plan({{4, 1, 1}}, {text}, {64, 16, 4, 4}), "0:1 1:4 admitted 1");
+  SequenceLoad running{3, 1, 3};
+  running.beside = 2;
+  EXPECT_EQ(plan({running}, {}, {64, 16, 0, 4}), "0:1") << "it has them";
+  running.length = 4;
+  EXPECT_EQ(plan({running}, {}, {64, 16, 0, 4}), "");
+}
+
 /// Whatever the load: no more than there is, and somebody gets on.
 TEST(StepPlan, keepsItsLimits) {
   uint32_t state = 1;
