@@ -1,0 +1,34 @@
+"""The program `shardrt`: one module a command, each with `configure(parser)` and `run(arguments) -> int`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Optional
+
+# Module of this folder, and what its command does.
+COMMANDS: dict[str, str] = {}
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """What goes wrong is one line on stderr, and a status that is not 0."""
+    from .. import __version__
+
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(prog="shardrt", description="Runs transformers that shardc compiled for many devices.")
+    parser.add_argument("--version", action="version", version=f"shardrt {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, does in COMMANDS.items():
+        command = commands.add_parser(name, help=does, description=does[0].upper() + does[1:] + ".")
+        if name in given[:1]:  # others are not imported
+            importlib.import_module(f".{name}", __package__).configure(command)
+    parsed = parser.parse_args(given)
+    try:
+        return int(importlib.import_module(f".{parsed.command}", __package__).run(parsed))
+    except KeyboardInterrupt:
+        return 130
+    except (OSError, ValueError, RuntimeError, ImportError) as error:
+        print(f"shardrt {parsed.command}: {error}", file=sys.stderr)
+        return 1

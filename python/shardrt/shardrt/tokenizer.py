@@ -1,0 +1,168 @@
+"""Text to tokens and back, by tokenizer.json of Hugging Face (packages tokenizers and, for chats, jinja2).
+
+    tokenizer = Tokenizer.from_file("model/tokenizer.json")     # or the folder
+    ids = tokenizer.encode("Once upon a time")
+    ids = tokenizer.chat([{"role": "user", "content": "Hello"}])
+
+    stream = tokenizer.stream()
+    for token in tokens:
+        print(stream.push(token), end="")       # whole characters alone
+    print(stream.finish())
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Optional, Union
+
+from ._extras import need
+
+_BROKEN = "\N{REPLACEMENT CHARACTER}"  # how tokenizers decodes what is no character, or not yet one
+_MOST_HELD = 64  # tokens of a stream that may wait for the end of a character
+
+
+class Tokenizer:
+    """Threads may share it."""
+
+    bos_token: Optional[str]
+    eos_token: Optional[str]
+    chat_template: Optional[str]
+
+    def __init__(self, inner: Any, *, config: Optional[Mapping[str, Any]] = None, chat_template: Optional[str] = None) -> None:
+        """Of a tokenizers.Tokenizer; `config` is what tokenizer_config.json has."""
+        config = config or {}
+        self._inner = inner
+        self._config = dict(config)
+        self._templates = _templates(config.get("chat_template"))
+        if chat_template is not None:
+            self._templates["default"] = chat_template
+        self.chat_template = self._templates.get("default")
+        self.bos_token, self.eos_token = _content(config.get("bos_token")), _content(config.get("eos_token"))
+
+    @classmethod
+    def from_file(cls, path: Union[str, os.PathLike[str]]) -> Tokenizer:
+        """Of tokenizer.json, or its folder. tokenizer_config.json and chat_template.jinja beside it are read as well, if
+        they are there."""
+        inner = need("tokenizers", "generate")
+        file = Path(path)
+        if file.is_dir():
+            file = file / "tokenizer.json"
+        if not file.is_file():
+            raise FileNotFoundError(f"no tokenizer at {file}: expected tokenizer.json, as Hugging Face's tokenizers write it")
+        try:
+            read = inner.Tokenizer.from_file(str(file))
+        except Exception as error:  # the package raises nothing narrower
+            raise ValueError(f"{file} is no tokenizer: {error}") from None
+        beside = file.parent / "tokenizer_config.json"
+        config = json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else {}
+        template = file.parent / "chat_template.jinja"
+        return cls(read, config=config, chat_template=template.read_text(encoding="utf-8") if template.is_file() else None)
+
+    def encode(self, text: str, *, special: bool = True) -> list[int]:
+        """Ids of a text. special: with those that the tokenizer puts around it, such as the one that begins a text."""
+        return list(self._inner.encode(text, add_special_tokens=special).ids)
+
+    def decode(self, ids: Sequence[int], *, special: bool = False) -> str:
+        """The text of ids. special: with those that stand for no text, such as the one that ends it."""
+        return str(self._inner.decode(list(ids), skip_special_tokens=not special))
+
+    def stream(self, *, special: bool = False) -> TextStream:
+        """A decoder of ids that come one after the other."""
+        return TextStream(self, special)
+
+    def id_of(self, token: str) -> Optional[int]:
+        """Of a token by its text, as "</s>"."""
+        found = self._inner.token_to_id(token)
+        return None if found is None else int(found)
+
+    def token_of(self, token: int) -> Optional[str]:
+        """How the vocabulary has a token, None where it has not so many."""
+        found = self._inner.id_to_token(token)
+        return None if found is None else str(found)
+
+    @property
+    def size(self) -> int:
+        """Tokens there are, added ones included."""
+        return int(self._inner.get_vocab_size())
+
+    @property
+    def eos_ids(self) -> list[int]:
+        """The token that ends a text, where tokenizer_config.json says so."""
+        found = self.id_of(self.eos_token) if self.eos_token is not None else None
+        return [] if found is None else [found]
+
+    def chat(self, messages: Sequence[Mapping[str, Any]], tools: Optional[Sequence[Any]] = None, **variables: Any) -> list[int]:
+        """Ids of a conversation, up to where the answer begins. Messages are {"role": ..., "content": ...}; `variables`
+        are further ones of the model's chat template."""
+        return self.encode(self.chat_text(messages, tools, **variables), special=False)
+
+    def chat_text(self, messages: Sequence[Mapping[str, Any]], tools: Optional[Sequence[Any]] = None, **variables: Any) -> str:
+        """The same as text."""
+        from ._chat import render
+
+        name = "tool_use" if tools and "tool_use" in self._templates else "default"
+        template = self._templates.get(name)
+        if template is None:
+            raise ValueError("the tokenizer has no chat template: expected chat_template.jinja beside tokenizer.json, or "
+                             "'chat_template' in tokenizer_config.json")  # fmt: skip
+        named = {key: _content(value) for key, value in self._config.items() if key.endswith("_token")}
+        known = {key: value for key, value in named.items() if value is not None}
+        return render(template, {**known, "add_generation_prompt": True, **variables, "messages": messages, "tools": tools})
+
+    def __repr__(self) -> str:
+        return f"<shardrt.Tokenizer, {self.size} tokens{', chat' if self.chat_template is not None else ''}>"
+
+
+class TextStream:
+    """Text of ids that come one after the other (Tokenizer.stream). Pieces put together are what decode() gives for all,
+    and none ends within a character. (Bytes that are no text are broken characters here and there, but not always as many.)"""
+
+    def __init__(self, tokenizer: Tokenizer, special: bool) -> None:
+        self._tokenizer, self._special = tokenizer, special
+        # The last tokens whose text is out, since spaces depend on what is before; those behind them; text of these that is out.
+        self._context: list[int] = []
+        self._held: list[int] = []
+        self._out = 0
+
+    def _text(self) -> str:
+        """Of what is held."""
+        whole = self._tokenizer.decode(self._context + self._held, special=self._special)
+        return whole[len(self._tokenizer.decode(self._context, special=self._special)) :] if self._context else whole
+
+    def push(self, token: int) -> str:
+        """What this token makes certain, often its text; "" within a character."""
+        self._held.append(token)
+        text = self._text()
+        certain = text.rstrip(_BROKEN)
+        if text and len(certain) == len(text) or len(self._held) >= _MOST_HELD:
+            return self._release(text)
+        piece, self._out = certain[self._out :], max(self._out, len(certain))
+        return piece
+
+    def finish(self) -> str:
+        """What is left: a broken character, if anything."""
+        return self._release(self._text()) if self._held else ""
+
+    def _release(self, text: str) -> str:
+        piece = text[self._out :]
+        self._context, self._held, self._out = self._held, [], 0
+        return piece
+
+
+def _content(token: Any) -> Optional[str]:
+    """A token in tokenizer_config.json is text, or an object with it."""
+    if isinstance(token, Mapping):
+        token = token.get("content")
+    return token if isinstance(token, str) else None
+
+
+def _templates(given: Any) -> dict[str, str]:
+    """By name: one, or a list of objects with name and template."""
+    if isinstance(given, str):
+        return {"default": given}
+    if isinstance(given, list):
+        return {each["name"]: each["template"] for each in given}
+    return {}

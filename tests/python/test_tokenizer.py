@@ -1,0 +1,144 @@
+"""shardrt.tokenizer: streams against what decoding all at once gives, chats against texts written by hand."""
+
+import json
+import subprocess
+import sys
+import unittest
+
+from tests.python import support
+from tests.python.small_tokenizers import TEXT, byte_fallback, byte_level
+from tests.support import EndToEnd
+
+import shardrt  # isort: skip
+from shardrt.stopping import StopStrings  # isort: skip
+from shardrt.tokenizer import Tokenizer  # isort: skip
+
+TEMPLATE = """{{ bos_token }}{% for message in messages %}
+<|{{ message.role }}|>{{ message.content | trim }}{{ eos_token }}
+{% endfor %}
+{% if tools %}{{ tools | tojson }}{% endif %}
+{% if add_generation_prompt %}<|assistant|>{% endif %}"""
+
+
+class Texts(EndToEnd):
+    def write(self, inner, **config):
+        inner.save(str(self.folder / "tokenizer.json"))
+        (self.folder / "tokenizer_config.json").write_text(json.dumps(config))
+        return Tokenizer.from_file(self.folder / "tokenizer.json")
+
+    def test_there_and_back(self):
+        tokenizer = self.write(byte_level(), eos_token={"content": "</s>"})
+        for text in TEXT:
+            ids = tokenizer.encode(text)
+            self.assertEqual(ids[0], tokenizer.id_of("<s>"))
+            self.assertEqual(tokenizer.encode(text, special=False), ids[1:])
+            self.assertEqual(tokenizer.decode(ids), text)
+            self.assertEqual(tokenizer.decode(ids, special=True), "<s>" + text)
+        self.assertEqual(tokenizer.eos_ids, [tokenizer.id_of("</s>")])
+        self.assertEqual((tokenizer.token_of(0), tokenizer.token_of(10**6)), ("<s>", None))
+        self.assertEqual(repr(tokenizer), f"<shardrt.Tokenizer, {tokenizer.size} tokens>")
+
+    def test_streams_have_whole_characters(self):
+        texts = [*TEXT, "🙂👩‍👩‍👧‍👦 at noon", "a\ufffdb", "  two  spaces ", "\u20ac" * 50]
+        for tokenizer in (self.write(byte_level(300)), self.write(byte_fallback())):
+            for text in texts:
+                ids = tokenizer.encode(text)
+                stream = tokenizer.stream()
+                pieces = [stream.push(token) for token in ids]
+                if "\ufffd" not in text:
+                    self.assertNotIn("\ufffd", "".join(pieces))
+                self.assertEqual("".join(pieces) + stream.finish(), tokenizer.decode(ids))
+                self.assertGreater(sum(map(bool, pieces)), len(text) // 20, "and come as early as may be")
+
+    def test_broken_text_ends(self):
+        for tokenizer in (self.write(byte_level(300)), self.write(byte_fallback())):
+            euro = tokenizer.encode("€", special=False)[-3:]
+            self.assertEqual(len(euro), 3)
+            stream = tokenizer.stream()
+            self.assertEqual([stream.push(token) for token in euro[:2]], ["", ""])
+            self.assertIn(stream.finish(), ("\ufffd", "\ufffd\ufffd"))
+            self.assertEqual(stream.finish(), "")
+            stream = tokenizer.stream()
+            pieces = [stream.push(euro[1]) for _ in range(500)]
+            self.assertGreater(len("".join(pieces)), 400, "what is never a character is not kept for ever")
+            self.assertIn("a", stream.push(tokenizer.id_of("a")))
+
+    def test_tokens_across_characters(self):
+        """Each token ends one character and begins the next."""
+        inner = byte_level(300)
+        tokenizer = self.write(inner)
+        first, second, third = tokenizer.encode("€", special=False)
+        names = [tokenizer.token_of(token) for token in (second, third, first)]
+        inner = json.loads(inner.to_str())
+        inner["model"]["vocab"]["".join(names)] = len(inner["model"]["vocab"])
+        (self.folder / "tokenizer.json").write_text(json.dumps(inner))
+        tokenizer = Tokenizer.from_file(self.folder)
+        across = tokenizer.id_of("".join(names))
+        stream = tokenizer.stream()
+        self.assertEqual([stream.push(token) for token in (first, across, across, across)], ["", "€", "€", "€"])
+        self.assertEqual(stream.push(second) + stream.push(third), "€")
+        self.assertEqual(stream.finish(), "")
+
+    def test_chats(self):
+        messages = [{"role": "user", "content": " Hi "}, {"role": "assistant", "content": "<b>"}]
+        tokenizer = self.write(byte_level(), bos_token="<s>", eos_token="</s>", chat_template=TEMPLATE)
+        expected = "<s><|user|>Hi</s>\n<|assistant|><b></s>\n<|assistant|>"
+        self.assertEqual(tokenizer.chat_text(messages), expected)
+        self.assertEqual(tokenizer.chat(messages), tokenizer.encode(expected, special=False))
+        self.assertEqual(tokenizer.chat(messages)[0], tokenizer.id_of("<s>"))
+        self.assertEqual(tokenizer.chat_text(messages, add_generation_prompt=False), "<s><|user|>Hi</s>\n<|assistant|><b></s>\n")
+        self.assertTrue(tokenizer.chat_text(messages, [{"name": "é<"}]).endswith('[{"name": "é<"}]<|assistant|>'))
+        self.assertIn("tokens, chat>", repr(tokenizer))
+
+    def test_where_templates_are(self):
+        named = [{"name": "default", "template": "one"}, {"name": "tool_use", "template": "two"}]
+        tokenizer = self.write(byte_level(), chat_template=named)
+        self.assertEqual((tokenizer.chat_text([]), tokenizer.chat_text([], [{}])), ("one", "two"))
+        (self.folder / "chat_template.jinja").write_text("{% for m in messages %}{% generation %}{{ m }}{% endgeneration %}"
+                                                         "{% if m == 2 %}{% break %}{% endif %}{% endfor %}")  # fmt: skip
+        self.assertEqual(Tokenizer.from_file(self.folder).chat_text([1, 2, 3]), "12")
+
+    def test_mistakes(self):
+        tokenizer = self.write(byte_level())
+        with self.assertRaisesRegex(ValueError, "no chat template: expected chat_template.jinja beside"):
+            tokenizer.chat([])
+        for template, said in (("{{ raise_exception('roles alternate') }}", "refuses these messages: roles alternate"),
+                               ("{% if %}", "cannot be read"), ("{{ ''.__class__.__mro__ }}", "refuses|unsafe")):  # fmt: skip
+            (self.folder / "chat_template.jinja").write_text(template)
+            with self.assertRaisesRegex(ValueError, said):
+                Tokenizer.from_file(self.folder).chat([])
+        (self.folder / "tokenizer.json").write_text("{}")
+        with self.assertRaisesRegex(ValueError, "tokenizer.json is no tokenizer"):
+            Tokenizer.from_file(self.folder)
+        with self.assertRaisesRegex(FileNotFoundError, "no tokenizer at .*nowhere"):
+            Tokenizer.from_file(self.folder / "nowhere")
+
+    def test_what_is_not_installed(self):
+        script = ("import sys; sys.modules['tokenizers'] = None\nimport shardrt.tokenizer\n"
+                  "try:\n    shardrt.tokenizer.Tokenizer.from_file('x')\nexcept ImportError as error:\n    print(error)\n")  # fmt: skip
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=support.PACKAGES[0])
+        self.assertIn("tokenizers is not installed", done.stdout)
+        self.assertIn("pip install 'shardrt[generate]'", done.stdout)
+
+
+class Stops(unittest.TestCase):
+    def pieces(self, strings, *texts):
+        stops = StopStrings(strings)
+        return [stops.push(text) for text in texts] + [stops.finish()], stops.found
+
+    def test_across_pieces(self):
+        self.assertEqual(self.pieces(["\n\n"], "one\n", "\ntwo"), (["one", "", ""], "\n\n"))
+        self.assertEqual(self.pieces(["\n\n"], "one\n", "two"), (["one", "\ntwo", ""], None))
+        self.assertEqual(self.pieces(["abc", "bd"], "xab", "d", "y"), (["x", "a", "", ""], "bd"))
+        self.assertEqual(self.pieces(["aab"], "aaa", "ab"), (["a", "aa"[:1], ""], "aab"))
+        self.assertEqual(self.pieces(["END"], "the E", "N"), (["the ", "", "EN"], None))
+        self.assertEqual(self.pieces([], "a", "b"), (["a", "b", ""], None))
+        with self.assertRaisesRegex(ValueError, "empty"):
+            StopStrings([""])
+
+    def test_first_to_be_complete(self):
+        self.assertEqual(self.pieces(["longer one", "er"], "a longer one"), (["a long", ""], "er"))
+
+
+if __name__ == "__main__":
+    unittest.main()
