@@ -28,5 +28,16 @@ def byte_fallback():
     made = Tokenizer(models.BPE(vocabulary, merges, byte_fallback=True, unk_token="<s>", fuse_unk=True))
     made.add_special_tokens(SPECIAL)
     made.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
-    made.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    made.decoder = decoders.Sequence(steps)
+    return made
+
+
+def letters(size=40):
+    """A token is a letter; 0 begins a text and 1 ends it."""
+    alphabet = "abcdefghijklmnopqrstuvwxyz ,.?!:;()-+*/="
+    vocabulary = {word: i for i, word in enumerate(["<s>", "</s>", *alphabet[: size - 2]])}
+    made = Tokenizer(models.WordLevel(vocabulary, unk_token="<s>"))
+    made.add_special_tokens(["<s>", "</s>"])
+    made.pre_tokenizer, made.decoder = pre_tokenizers.Split("", "isolated"), decoders.Fuse()
     return made

@@ -301,6 +301,36 @@ class Caches(EndToEnd):
             gc.collect()
             self.assertEqual(repr(pool), "<shardrt.Pool, 16 of 16 pages of 4 positions free>")
 
+    def test_steps_end_early(self):
+        artifact = self.compile(self.folder / "model.onnx", 2, "--serve=4")
+        first, second, _ = self.steps
+        with shardrt.Session(artifact) as session, session.pool(positions=64) as pool:
+            a, cancellation = pool.sequence(), shardrt.Cancellation()
+            early = pool.step([shardrt.Row(a, first, "all")], deadline=60, cancellation=cancellation)
+            self.assertEqual(list(early), ["logits"])
+            cancellation.cancel()
+            with self.assertRaises(shardrt.Cancelled):
+                pool.step([shardrt.Row(a, second)], cancellation=cancellation)
+            self.assertEqual(len(a), 5, "as before")
+            found = asyncio.run(pool.step_async([shardrt.Row(a, second)], deadline=60))["logits"]
+            self.assert_near(found, self.expected[1])
+            self.assert_near(early["logits"], self.expected[0])
+
+    def test_a_pool_that_is_lost(self):
+        artifact = self.compile(self.folder / "model.onnx", 2, "--serve=4")
+        first = self.steps[0]
+        with shardrt.Session(artifact) as session, session.pool(positions=64) as pool:
+            a = pool.sequence()
+            pool.step([shardrt.Row(a, first)])
+            self.assertFalse(pool.is_lost)
+            session.reopen()
+            self.assertTrue(pool.is_lost)
+            with self.assertRaisesRegex(shardrt.Error, "lost"):
+                pool.step([shardrt.Row(a, first)])
+            pool.renew()
+            self.assertEqual((pool.is_lost, len(a), pool.free_pages), (False, 0, 16))
+            self.assert_near(pool.step([shardrt.Row(a, first, "all")])["logits"], self.expected[0])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -9,13 +9,17 @@
 
 from ._library import library as _library
 from .errors import ArtifactError, Cancelled, DeadlineExceeded, Error, InvalidArgument
+from .generation import Generation, Options, Piece
+from .generator import Generator
+from .sampling import Sampling
 from .sequences import Pool, Row, Sequence
 from .session import Cancellation, Session, State, ValueInfo
+from .tokenizer import Tokenizer
 
 __version__ = "0.1.0"
 __all__ = [
-    "ArtifactError", "Cancellation", "Cancelled", "DeadlineExceeded", "Error", "InvalidArgument", "Pool", "Row", "Sequence",
-    "Session", "State", "ValueInfo", "library_version",
+    "ArtifactError", "Cancellation", "Cancelled", "DeadlineExceeded", "Error", "Generation", "Generator", "InvalidArgument",
+    "Options", "Piece", "Pool", "Row", "Sampling", "Sequence", "Session", "State", "Tokenizer", "ValueInfo", "library_version",
 ]  # fmt: skip
 
 

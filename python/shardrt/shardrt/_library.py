@@ -108,11 +108,15 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "pool_page": (_L, [_P]),
     "pool_pages": (_L, [_P]),
     "pool_free_pages": (_L, [_P]),
+    "pool_is_lost": (_I, [_P]),
+    "pool_renew": (_I, [_P]),
     "sequence_create": (_I, [_P, _TO]),
     "sequence_fork": (_I, [_P, _TO]),
     "sequence_truncate": (_I, [_P, _L]),
     "sequence_length": (_L, [_P]),
     "sequence_destroy": (None, [_P]),
+    "output": (_I, [_P, _N, ctypes.POINTER(TensorOfC)]),
+    "step_with": (_I, [_P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(RowOfC), _N]),
     "step_into": (_I, [_P, ctypes.POINTER(RowOfC), _N, _P]),
 }
 

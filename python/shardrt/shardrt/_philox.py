@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 Words = np.ndarray[Any, np.dtype[np.uint64]]
+Ids = np.ndarray[Any, np.dtype[np.int64]]
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _WEYL = (0x9E3779B9, 0xBB67AE85)
@@ -26,7 +28,7 @@ def philox(counters: Words, key: int) -> Words:
     return np.stack([a, b, c, d])
 
 
-def uniforms(key: int, position: int, stream: int, ids: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def uniforms(key: int, position: int, stream: int, ids: Ids) -> Numbers:
     """A number in (0, 1) for each id, of 52 bits: a function of key, position, stream and id alone."""
     pairs, lanes = np.divmod(np.asarray(ids, np.uint64), np.uint64(2))
     counters = np.stack([pairs, np.full_like(pairs, position & 0xFFFFFFFF), np.full_like(pairs, position >> 32),
@@ -35,5 +37,5 @@ def uniforms(key: int, position: int, stream: int, ids: np.ndarray[Any, np.dtype
     odd = lanes.astype(bool)
     high, low = np.where(odd, words[2], words[0]), np.where(odd, words[3], words[1])
     bits = (high << np.uint64(20)) | (low >> np.uint64(12))  # 52: with the half below they are exact
-    found: np.ndarray[Any, np.dtype[np.float64]] = (bits.astype(np.float64) + 0.5) / 2.0**52
+    found: Numbers = (bits.astype(np.float64) + 0.5) / 2.0**52
     return found

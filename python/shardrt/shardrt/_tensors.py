@@ -101,19 +101,30 @@ class Result:
 
     def arrays(self, outputs: Sequence[ValueInfo], kept: bool) -> dict[str, Array]:
         """By name, without those that a state keeps."""
-        arrays: dict[str, Array] = {}
-        tensor = TensorOfC()
-        for index, info in enumerate(outputs):
-            if kept and info.is_cache:
-                continue
-            check(library().shardrt_result_output(self.handle, index, ctypes.byref(tensor)))
-            shape = tuple(tensor.dims[i] for i in range(tensor.rank))
-            dtype = dtype_of(NAMES[tensor.type], f"output '{info.name}'")
-            if 0 in shape:
-                arrays[info.name] = np.empty(shape, dtype)
-                continue
-            count = int(np.prod(shape, dtype=np.int64))
-            memory = (ctypes.c_ubyte * (count * dtype.itemsize)).from_address(tensor.data)
-            memory.owner = self  # type: ignore[attr-defined]  # an array keeps its memory, and so this
-            arrays[info.name] = np.frombuffer(memoryview(memory), dtype).reshape(shape)
-        return arrays
+        return _arrays(library().shardrt_result_output, self.handle, outputs, kept, owner=self)
+
+
+def outputs_of_session(session: int, outputs: Sequence[ValueInfo]) -> dict[str, Array]:
+    """Those of its last step, as copies: the next run has their memory."""
+    found = _arrays(library().shardrt_output, session, outputs, kept=True, owner=None)
+    return {name: array.copy() for name, array in found.items()}
+
+
+def _arrays(get: Any, handle: int, outputs: Sequence[ValueInfo], kept: bool, owner: Any) -> dict[str, Array]:
+    """What `get` gives by number; memory belongs to the owner."""
+    arrays: dict[str, Array] = {}
+    tensor = TensorOfC()
+    for index, info in enumerate(outputs):
+        if kept and info.is_cache:
+            continue
+        check(get(handle, index, ctypes.byref(tensor)))
+        shape = tuple(tensor.dims[i] for i in range(tensor.rank))
+        dtype = dtype_of(NAMES[tensor.type], f"output '{info.name}'")
+        if 0 in shape:
+            arrays[info.name] = np.empty(shape, dtype)
+            continue
+        count = int(np.prod(shape, dtype=np.int64))
+        memory = (ctypes.c_ubyte * (count * dtype.itemsize)).from_address(tensor.data)
+        memory.owner = owner  # type: ignore[attr-defined]  # an array keeps its memory, and so this
+        arrays[info.name] = np.frombuffer(memoryview(memory), dtype).reshape(shape)
+    return arrays

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ctypes
 import os
@@ -13,10 +14,10 @@ from typing import Any, Optional
 
 from ._held import Closing, Held
 from ._library import RowOfC, library
-from ._tensors import Array, Inputs
+from ._tensors import Array, Inputs, outputs_of_session
 from ._types import dtype_of
 from .errors import check
-from .session import Session
+from .session import Cancellation, Session, run_options
 
 WANTED = ("last", "all", "none")
 
@@ -79,9 +80,26 @@ class Pool(Closing):
             check(library().shardrt_sequence_create(handle, ctypes.byref(made)))
         return Sequence(self, made)
 
-    def step(self, rows: Rows[Row]) -> dict[str, Array]:
+    @property
+    def is_lost(self) -> bool:
+        """What its sequences held is gone, and steps are errors until it is renewed: the session was opened again."""
+        with self._using() as handle:
+            return bool(library().shardrt_pool_is_lost(handle))
+
+    def renew(self) -> None:
+        """Empty again, and so are its sequences, lost or not."""
+        with self._session._using(), self._using() as handle:
+            check(library().shardrt_pool_renew(handle))
+
+    def step(
+        self, rows: Rows[Row], *, deadline: Optional[float] = None, cancellation: Optional[Cancellation] = None
+    ) -> dict[str, Array]:
         """Runs rows of different sequences, which then have their positions. Outputs have what is wanted, row after row,
-        [1, positions, ...]; those of caches are not there. After an error the sequences are as before."""
+        [1, positions, ...]; those of caches are not there. After an error the sequences are as before.
+
+        deadline: seconds after which the step ends with DeadlineExceeded. With it, or with a cancellation, outputs are
+            copied once.
+        """
         session = self._session
         for info in session.outputs:
             dtype_of(info.dtype, f"output '{info.name}'")
@@ -93,9 +111,23 @@ class Pool(Closing):
                     raise ValueError(f"wanted is {row.wanted!r}, expected one of {', '.join(WANTED)}")
                 of_c.sequence, of_c.inputs, of_c.num_inputs = row.sequence._handle_in(self), given.tensors, len(given.tensors)
                 of_c.wanted = WANTED.index(row.wanted)
+            if deadline is not None or cancellation is not None:
+                options = run_options(deadline, cancellation)
+                with session._outputs_lock:
+                    check(library().shardrt_step_with(handle, ctypes.byref(options), all_rows, len(rows)))
+                    return outputs_of_session(opened, session.outputs)
             result = session._results.take(opened)
             check(library().shardrt_step_into(handle, all_rows, len(rows), result.handle))
             return result.arrays(session.outputs, kept=True)
+
+    async def step_async(self, rows: Rows[Row], *, deadline: Optional[float] = None) -> dict[str, Array]:
+        """As step, on a thread beside the event loop. If the task is cancelled, so is the step."""
+        cancellation = Cancellation()
+        try:
+            return await asyncio.to_thread(self.step, rows, deadline=deadline, cancellation=cancellation)
+        except asyncio.CancelledError:
+            cancellation.cancel()
+            raise
 
     def close(self) -> None:
         """Gives all back, sequences too."""

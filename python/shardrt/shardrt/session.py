@@ -63,12 +63,26 @@ class Cancellation:
         made = ctypes.c_void_p()
         check(library().shardrt_cancellation_create(ctypes.byref(made)))
         assert made.value is not None
-        self._handle = made.value
+        self._handle, self._cancelled = made.value, False
         weakref.finalize(self, library().shardrt_cancellation_destroy, made.value)
 
     def cancel(self) -> None:
         """Runs that have it end, now and later."""
+        self._cancelled = True
         library().shardrt_cancel(self._handle)
+
+    def __repr__(self) -> str:
+        return f"<shardrt.Cancellation, {'cancelled' if self._cancelled else 'not cancelled'}>"
+
+
+def run_options(deadline: Optional[float], cancellation: Optional[Cancellation]) -> RunOptionsOfC:
+    """As C has them; the deadline is in seconds from now."""
+    options = RunOptionsOfC(size=ctypes.sizeof(RunOptionsOfC))
+    if deadline is not None:
+        options.deadline_ms = max(1, round(deadline * 1000))
+    if cancellation is not None:
+        options.cancellation = cancellation._handle
+    return options
 
 
 class Session(Closing):
@@ -121,6 +135,7 @@ class Session(Closing):
         self._lock = threading.Condition()
         self._running = 0
         self._results = Results()
+        self._outputs_lock = threading.Lock()  # of what a step with options leaves in the session
         self._parts: weakref.WeakSet[Any] = weakref.WeakSet()
         self.artifact = os.fspath(artifact)
         options = OptionsOfC(
@@ -195,11 +210,7 @@ class Session(Closing):
         for info in self.outputs:
             dtype_of(info.dtype, f"output '{info.name}'")  # before it has run
         given = Inputs(inputs, self._by_name)
-        options = RunOptionsOfC(size=ctypes.sizeof(RunOptionsOfC))
-        if deadline is not None:
-            options.deadline_ms = max(1, round(deadline * 1000))
-        if cancellation is not None:
-            options.cancellation = cancellation._handle
+        options = run_options(deadline, cancellation)
         with self._using() as handle, state._using(self) if state is not None else contextlib.nullcontext() as kept:
             result = self._results.take(handle)
             run_into = library().shardrt_run_into

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from typing import Optional
 
 # Module of this folder, and what its command does.
-COMMANDS: dict[str, str] = {}
+COMMANDS = {
+    "generate": "continue prompts with a compiled decoder",
+}
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:

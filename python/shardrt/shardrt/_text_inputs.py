@@ -1,0 +1,97 @@
+"""What a decoder takes of a row of tokens: which of its inputs are what, and their values.
+
+Exporters agree on few names, and on what there is: token ids [batch, n], a mask of all positions so far, [batch, past + n]
+with 1 for each or [batch, 1, n, past + n] with what each may see, and positions [batch, n] or [n].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Optional
+
+import numpy as np
+
+from ._tensors import Array
+from ._types import dtype_of
+from .session import ValueInfo
+
+_TOKENS = ("input_ids", "decoder_input_ids", "tokens", "token_ids", "ids")
+_INTEGERS = ("int32", "int64")
+
+
+class TextInputs:
+    """Of a model that was compiled with --serve."""
+
+    def __init__(self, infos: Iterable[ValueInfo], names: Optional[Mapping[str, str]] = None) -> None:
+        """names: by role ("input_ids", "attention_mask", "position_ids"), where the model's files say."""
+        self._roles: dict[str, tuple[str, np.dtype[Any], int]] = {}
+        given = {name: role for role, name in (names or {}).items()}
+        self.others: tuple[str, ...] = ()
+        rest = []
+        for info in infos:
+            if info.is_cache or info.name.startswith("rows."):
+                continue
+            role = given.get(info.name) or _role(info)
+            if role in ("input_ids", "attention_mask", "position_ids") and role not in self._roles:
+                self._roles[role] = info.name, dtype_of(info.dtype, f"input '{info.name}'"), len(info.dims)
+            else:
+                rest.append(info)
+        if "input_ids" not in self._roles:
+            tokens = [info for info in rest if info.dtype in _INTEGERS and len(info.dims) == 2]
+            if len(tokens) != 1:
+                found = ", ".join(str(info) for info in rest)
+                raise ValueError(f"which input are the tokens? expected one named {_TOKENS[0]}, found {found or 'none'}")
+            rest.remove(tokens[0])
+            self._roles["input_ids"] = tokens[0].name, dtype_of(tokens[0].dtype, tokens[0].name), 2
+        self.others = tuple(info.name for info in rest)
+
+    def check(self, extra: Mapping[str, Any]) -> None:
+        """Whether what a caller gives beside the tokens is what there is beside them."""
+        for name in extra:
+            if name not in self.others:
+                raise ValueError(f"inputs: '{name}' is none of those that a text needs beside its tokens: "
+                                 f"{', '.join(self.others) or 'there is none'}")  # fmt: skip
+        missing = [name for name in self.others if name not in extra]
+        if missing:
+            raise ValueError(f"the model takes {', '.join(missing)} beside tokens: give it for each prompt, as inputs=[{{...}}]")
+
+    def row(self, tokens: Sequence[int], past: int, extra: Mapping[str, Any]) -> dict[str, Any]:
+        """Of tokens behind `past` positions. What an encoder gave (of floats) comes with the first, its mask with all."""
+        count = len(tokens)
+        values: dict[str, Any] = {}
+        for role, (name, dtype, rank) in self._roles.items():
+            if role == "input_ids":
+                values[name] = np.asarray([tokens], dtype)
+            elif role == "position_ids":
+                positions = np.arange(past, past + count, dtype=dtype)
+                values[name] = positions if rank == 1 else positions.reshape((1,) * (rank - 1) + (count,))
+            else:
+                values[name] = np.ones((1, past + count), dtype) if rank == 2 else _seen(past, count, dtype)
+        for name, value in extra.items():
+            if past == 0 or np.asarray(value).dtype.kind in "biu":
+                values[name] = value
+        return values
+
+    def __repr__(self) -> str:
+        return f"<TextInputs {', '.join(f'{name} as {role}' for role, (name, _, _) in self._roles.items())}>"
+
+
+def _role(info: ValueInfo) -> Optional[str]:
+    name, rank, whole = info.name.lower(), len(info.dims), info.dtype in _INTEGERS
+    if "encoder" in name and not name.startswith("decoder"):
+        return None
+    if name in _TOKENS and whole and rank == 2:
+        return "input_ids"
+    if "mask" in name and rank in (2, 4):
+        return "attention_mask"
+    if "position" in name and whole and rank in (1, 2):
+        return "position_ids"
+    return None
+
+
+def _seen(past: int, count: int, dtype: np.dtype[Any]) -> Array:
+    """[1, 1, count, past + count]: of booleans what each sees, of numbers what is added to its scores."""
+    seen = np.arange(past + count) <= np.arange(past, past + count)[:, None]
+    if dtype == np.bool_:
+        return seen[None, None]
+    return np.where(seen, 0, -6e4 if dtype == np.float16 else -1e9).astype(dtype)[None, None]

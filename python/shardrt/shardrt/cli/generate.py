@@ -1,0 +1,98 @@
+"""shardrt generate ARTIFACT --tokenizer tokenizer.json --prompt TEXT"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import asdict
+from typing import Any
+
+from ..generation import Generation, Options
+from ..generator import Generator, PromptLike
+
+# Fields of Options that are numbers, by flag.
+_NUMBERS = ("max_tokens", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty",
+            "frequency_penalty", "seed", "n", "beams", "length_penalty", "top_logprobs")  # fmt: skip
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("artifact", help="a decoder that was compiled with shardc --serve")
+    parser.add_argument("--tokenizer", help="tokenizer.json or its folder; else that beside the model")
+    prompts = parser.add_argument_group("prompts, all of which run in one batch (none: what comes on stdin)")
+    prompts.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="may come several times")
+    prompts.add_argument("--prompt-ids", action="append", default=[], metavar="1,2,3", help="the same as ids of tokens")
+    prompts.add_argument("--chat", action="store_true", help="prompts are messages to the model, by its chat template")
+    prompts.add_argument("--system", metavar="TEXT", help="what a chat begins with")
+    texts = parser.add_argument_group("texts")
+    defaults = Options()
+    for name in _NUMBERS:
+        default = getattr(defaults, name)
+        texts.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default, metavar="N",
+                           help=f"{default} by default")  # fmt: skip
+    texts.add_argument("--stop", action="append", default=[], metavar="TEXT", help="a text ends before it; may come again")
+    texts.add_argument("--stop-ids", type=_ids, default=[], metavar="1,2,3", help="and with these tokens")
+    texts.add_argument("--ignore-eos", action="store_true", help="go on behind tokens that end a text")
+    output = parser.add_argument_group("output")
+    output.add_argument("--json", action="store_true", help="a line of JSON for each text, with ids and log-probabilities")
+    output.add_argument("--stats", action="store_true", help="tokens a second, on stderr")
+    machine = parser.add_argument_group("ranks")
+    machine.add_argument("--device", help='"host", "cuda" or "cuda:0"; else as the artifact says')
+    machine.add_argument("--threads", type=int, default=0, metavar="N", help="of each rank; 0: an equal share of the cores")
+    machine.add_argument("--positions", type=int, metavar="N",
+                         help="of keys and values at most; else as many as the prompts need")  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> int:
+    options = {name: getattr(arguments, name) for name in (*_NUMBERS, "stop", "stop_ids", "ignore_eos")}
+    asked = Options(**options)  # mistakes are told before anything is opened
+    with Generator(arguments.artifact, arguments.tokenizer, positions=arguments.positions, device=arguments.device,
+                   threads=arguments.threads) as generator:  # fmt: skip
+        prompts = _prompts(arguments, generator)
+        begun = time.monotonic()
+        if len(prompts) == 1 and asked.n == 1 and asked.beams == 1 and not arguments.json and generator.tokenizer:
+            count = _stream(generator, prompts, options)
+        else:
+            texts = generator.generate(prompts, **options)
+            count = sum(len(text.ids) for text in texts)
+            for text in texts:
+                print(_shown(text, len(texts) > 1, arguments.json))
+        seconds = time.monotonic() - begun
+    if arguments.stats:
+        print(f"{count} tokens in {seconds:.2f} s: {count / seconds:.1f} a second", file=sys.stderr)
+    return 0
+
+
+def _ids(text: str) -> list[int]:
+    return [int(each) for each in text.split(",")]
+
+
+def _prompts(arguments: argparse.Namespace, generator: Generator) -> list[PromptLike]:
+    texts = list(arguments.prompt)
+    if not texts and not arguments.prompt_ids:
+        texts = [sys.stdin.read()]
+    prompts: list[PromptLike] = [_ids(each) for each in arguments.prompt_ids]
+    if not arguments.chat:
+        return [*texts, *prompts]
+    if generator.tokenizer is None:
+        raise ValueError("--chat needs a tokenizer: give --tokenizer")
+    system = [{"role": "system", "content": arguments.system}] if arguments.system is not None else []
+    return [*(generator.tokenizer.chat([*system, {"role": "user", "content": text}]) for text in texts), *prompts]
+
+
+def _stream(generator: Generator, prompts: list[PromptLike], options: dict[str, Any]) -> int:
+    """Prints text as it comes, and says how many tokens it was."""
+    count = 0
+    for piece in generator.stream(prompts, **options):
+        print(piece.text, end="", flush=True)
+        count += 1
+    print()
+    return count
+
+
+def _shown(text: Generation, several: bool, as_json: bool) -> str:
+    if as_json:
+        return json.dumps(asdict(text), ensure_ascii=False)
+    shown = text.text or " ".join(map(str, text.ids))
+    return f"[{text.prompt}.{text.index}] {shown}" if several else shown

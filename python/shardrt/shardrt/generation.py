@@ -1,0 +1,85 @@
+"""What a generator is asked for, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .sampling import Sampling
+
+
+@dataclass(frozen=True)
+class Options(Sampling):
+    """How a text goes on, and where it ends: beside what Sampling has."""
+
+    max_tokens: int = 256
+    stop: Sequence[str] = ()
+    """The text ends before any of these strings; a string by itself is one."""
+    stop_ids: Sequence[int] = ()
+    """And with any of these tokens, beside those that end a text of this model."""
+    ignore_eos: bool = False
+    """Go on behind tokens that end a text of this model."""
+    n: int = 1
+    """Texts for each prompt: of a seed the streams 0, 1, ..., or the best beams."""
+    top_logprobs: int = 0
+    """Also the likeliest tokens at each position, so many."""
+    beams: int = 1
+    """More than 1: the likeliest texts by search, instead of a draw."""
+    length_penalty: float = 1.0
+    """Beams are compared by log-probability over length to this power."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.stop, str):
+            object.__setattr__(self, "stop", (self.stop,))
+        for name in ("max_tokens", "n", "beams"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, expected 1 or more")
+        if self.top_logprobs < 0:
+            raise ValueError(f"top_logprobs is {self.top_logprobs}, expected 0 or more")
+        if "" in self.stop:
+            raise ValueError("a stop string is empty")
+        if self.beams > 1:
+            if self.n > self.beams:
+                raise ValueError(f"n is {self.n}, expected no more than there are beams, {self.beams}")
+            if self.stop or self.temperature or self.top_logprobs:
+                raise ValueError("beams take no stop strings, temperature or top_logprobs: they are a search for likely tokens")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A token of a text, as soon as it is there."""
+
+    prompt: int
+    """Of which prompt, from 0."""
+    index: int
+    """Which of its texts, from 0."""
+    text: str
+    """What is certain of the text behind that of the piece before: whole characters, and no beginning of a stop string."""
+    id: int
+    logprob: float
+    """Logarithm of the probability that the model gives the token, before anything was done to it."""
+    top_logprobs: tuple[tuple[int, float], ...] = ()
+    """(id, logprob) of the likeliest."""
+    finish_reason: str = ""
+    """Of the last piece "stop" or "length"."""
+
+
+@dataclass
+class Generation:
+    """A text."""
+
+    prompt: int
+    index: int
+    prompt_ids: list[int]
+    text: str = ""
+    """Without the prompt, and without what ended it."""
+    ids: list[int] = field(default_factory=list)
+    """Its tokens, with the one that ended it."""
+    logprobs: list[float] = field(default_factory=list)
+    """Of each of them, as in Piece."""
+    top_logprobs: list[tuple[tuple[int, float], ...]] = field(default_factory=list)
+    finish_reason: str = ""
+    """"stop": by a token or string; "length": max_tokens, or all positions that the model knows."""
+    score: float = 0.0
+    """Of a beam: what it was compared by."""

@@ -1,0 +1,292 @@
+"""Texts by a compiled decoder.
+
+    with shardrt.Generator("model.shard", tokenizer="model/tokenizer.json") as generator:
+        print(generator.generate("Once upon a time", max_tokens=50).text)
+        for piece in generator.stream("Once upon a time", temperature=0.8, seed=7):
+            print(piece.text, end="", flush=True)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Optional, Union, cast, overload
+
+from . import _model_files
+from ._batch import Batch, encoded, pages_of
+from ._beams import Beams
+from ._groups import Group, Prompt, Samples, collect
+from ._held import Closing
+from ._tensors import Array
+from ._text_inputs import TextInputs
+from .generation import Generation, Options, Piece
+from .sequences import Pool, Row
+from .session import Cancellation, Session
+from .tokenizer import Tokenizer
+
+PromptLike = Union[str, Sequence[int]]
+File = Union[str, "os.PathLike[str]"]
+Extra = Optional[Sequence[Mapping[str, Any]]]
+
+
+class Generator(Closing):
+    """Continues texts, with a decoder that was compiled with --serve. Threads may share it.
+
+    artifact: the folder that shardc wrote, or an open Session, which stays open.
+    tokenizer: tokenizer.json or its folder, or a Tokenizer; None: that beside the model, if there is one. Without one
+        prompts are ids, and texts are empty.
+    positions: of keys and values at most; prompts for which there is no room wait for others to end. None: as many as
+        the prompts of a call may need.
+    step_tokens: of prompts in one step at most.
+    Further arguments are those of Session.
+
+    Which tokens end a text, and how many positions there are, is read of genai_config.json, config.json and
+    generation_config.json beside the tokenizer or the model; what there is not, calls say (stop_ids, max_tokens).
+    """
+
+    session: Session
+    tokenizer: Optional[Tokenizer]
+    eos_ids: tuple[int, ...]
+    """Tokens that end a text."""
+    context: Optional[int]
+    """Positions that the model knows; None: not known here."""
+
+    def __init__(
+        self,
+        artifact: Union[File, Session],
+        tokenizer: Union[File, Tokenizer, None] = None,
+        *,
+        positions: Optional[int] = None,
+        step_tokens: int = 2048,
+        **session: Any,
+    ) -> None:
+        self._handle: Optional[Session] = None
+        self._owns = not isinstance(artifact, Session)
+        self._positions, self._step_tokens = positions, step_tokens
+        if step_tokens < 1:
+            raise ValueError(f"step_tokens is {step_tokens}, expected 1 or more")
+        folder = Path(artifact.artifact if isinstance(artifact, Session) else artifact)
+        beside = _model_files.model_folder(folder)
+        self.tokenizer = _tokenizer(tokenizer, beside)
+        given = [] if tokenizer is None or isinstance(tokenizer, Tokenizer) else [Path(tokenizer)]
+        folders = [path if path.is_dir() else path.parent for path in given]
+        files = _model_files.read([*folders, *([beside] if beside else []), folder])
+        self.eos_ids = files.eos_ids or tuple(self.tokenizer.eos_ids if self.tokenizer else ())
+        self.context, self._start_id = files.context, files.start_id
+        self._lock, self._idle = threading.Lock(), cast(Optional[Pool], None)
+        self.session = artifact if isinstance(artifact, Session) else Session(artifact, **session)
+        self._handle = self.session
+        try:
+            if self.session.page == 0:
+                raise ValueError(f"{folder} was compiled for requests: compile the decoder with --serve (serve=True)")
+            self._inputs = TextInputs(self.session.inputs, files.inputs)
+            self._logits = _logits(self.session, files.logits)
+        except ValueError:
+            self.close()
+            raise
+
+    @overload
+    def generate(
+        self, prompts: str, *, inputs: Extra = ..., cancellation: Optional[Cancellation] = ..., **options: Any
+    ) -> Generation: ...
+    @overload
+    def generate(
+        self, prompts: Sequence[PromptLike], *, inputs: Extra = ..., cancellation: Optional[Cancellation] = ..., **options: Any
+    ) -> list[Generation]: ...
+    def generate(
+        self,
+        prompts: Union[str, Sequence[PromptLike]],
+        *,
+        inputs: Extra = None,
+        cancellation: Optional[Cancellation] = None,
+        **options: Any,
+    ) -> Union[Generation, list[Generation]]:
+        """Whole texts: of a string one, of a list of strings (or of lists of ids) a list, `n` for each prompt.
+
+        options: fields of Options: max_tokens, temperature, top_p, seed, stop, n, beams, ...
+        inputs: what the model takes of each prompt beside its tokens, such as encoder_hidden_states.
+
+        All prompts are in one batch; what a prompt gets does not depend on the others.
+        """
+        asked = Options(**options)
+        if isinstance(prompts, str) and asked.n > 1:
+            raise ValueError("n texts are a list: give the prompt in a list as well")
+        made = self._prompts(prompts, inputs, asked)
+        groups: list[Beams] = []
+        texts = collect(made, self._run(made, cancellation, groups))
+        if asked.beams > 1:
+            groups.sort(key=lambda group: group.prompt.number)
+            texts = [text for group in groups for text in group.results()]
+        return texts[0] if isinstance(prompts, str) else texts
+
+    def stream(
+        self,
+        prompts: Union[str, Sequence[PromptLike]],
+        *,
+        inputs: Extra = None,
+        cancellation: Optional[Cancellation] = None,
+        **options: Any,
+    ) -> Iterator[Piece]:
+        """The same token by token, as they come; who stops listening ends it."""
+        asked = Options(**options)
+        if asked.beams > 1:
+            raise ValueError("beams are known at their end: use generate")
+        return self._run(self._prompts(prompts, inputs, asked), cancellation, [])
+
+    async def generate_async(
+        self, prompts: Union[str, Sequence[PromptLike]], **options: Any
+    ) -> Union[Generation, list[Generation]]:
+        """As generate, on a thread beside the event loop. If the task is cancelled, so is the step that runs."""
+        cancellation = Cancellation()
+        call = functools.partial(self.generate, cast(Any, prompts), cancellation=cancellation, **options)
+        try:
+            return await asyncio.to_thread(call)
+        except asyncio.CancelledError:
+            cancellation.cancel()
+            raise
+
+    def chat(self, messages: Sequence[Mapping[str, Any]], *, tools: Optional[Sequence[Any]] = None, **options: Any) -> Generation:
+        """The answer in a conversation, [{"role": "user", "content": "Hello"}]; options as for generate."""
+        if self.tokenizer is None:
+            raise ValueError("a chat needs a tokenizer: give tokenizer=")
+        return self.generate([self.tokenizer.chat(messages, tools)], **options)[0]
+
+    def close(self) -> None:
+        """Gives all back; a Session that was given stays open."""
+        session, self._handle = self._handle, None
+        if session is None:
+            return
+        with self._lock:
+            pool, self._idle = self._idle, None
+        if pool is not None:
+            pool.close()
+        if self._owns:
+            session.close()
+
+    def __repr__(self) -> str:
+        if self._handle is None:
+            return "<shardrt.Generator, closed>"
+        session, tokenizer = self.session, self.tokenizer
+        ends = f", ends with {', '.join(map(str, self.eos_ids))}" if self.eos_ids else ""
+        return (f"<shardrt.Generator {session.artifact!r}, {session.world_size} rank{'s' if session.world_size != 1 else ''}, "
+                f"{f'{tokenizer.size} tokens' if tokenizer else 'no tokenizer'}{ends}>")  # fmt: skip
+
+    def _prompts(self, prompts: Union[str, Sequence[PromptLike]], inputs: Extra, options: Options) -> list[Prompt]:
+        """Checked, with all that belongs to each."""
+        if self._handle is None:
+            raise ValueError("the generator is closed")
+        given = [prompts] if isinstance(prompts, str) else list(prompts)
+        if given and isinstance(given[0], int):
+            raise ValueError("a prompt of ids is in a list as well: [[1, 2, 3]]")
+        if inputs is not None and len(inputs) != len(given):
+            raise ValueError(f"inputs are for {len(inputs)} prompts, expected {len(given)}")
+        if options.stop and self.tokenizer is None:
+            raise ValueError("stop strings need a tokenizer: give tokenizer=, or stop_ids")
+        ends = frozenset(options.stop_ids) | (frozenset() if options.ignore_eos else frozenset(self.eos_ids))
+        found = []
+        for number, prompt in enumerate(given):
+            extra = inputs[number] if inputs is not None else {}
+            self._inputs.check(extra)
+            ids = self._ids(prompt)
+            room = self._room(len(ids), options.max_tokens)
+            limited = Options(**{**vars(options), "max_tokens": room})
+            found.append(Prompt(number, ids, extra, limited, ends, self.tokenizer))
+        return found
+
+    def _ids(self, prompt: PromptLike) -> list[int]:
+        if isinstance(prompt, str):
+            if self.tokenizer is None:
+                raise ValueError("a prompt of text needs a tokenizer: give tokenizer=, or a list of ids")
+            ids = self.tokenizer.encode(prompt)
+        else:
+            ids = [int(token) for token in prompt]
+        if not ids and self._start_id is not None:
+            ids = [self._start_id]
+        if not ids:
+            raise ValueError("a prompt has no tokens: a text begins with one at least")
+        return ids
+
+    def _room(self, length: int, wanted: int) -> int:
+        """Tokens that may follow a prompt. (The last one is not fed, and takes no position.)"""
+        if self.context is None:
+            return wanted
+        if length > self.context:
+            raise ValueError(f"a prompt has {length} tokens, and the model knows {self.context} positions: shorten it")
+        return min(wanted, self.context - length + 1)
+
+    def _run(self, prompts: Sequence[Prompt], cancellation: Optional[Cancellation], beams: list[Beams]) -> Iterator[Piece]:
+        """Pieces of all; groups of beams, when they are done, are in `beams`."""
+
+        def make(prompt: Prompt, pool: Pool) -> Group:
+            if prompt.options.beams == 1:
+                return Samples(prompt, pool)
+            beams.append(Beams(prompt, pool))
+            return beams[-1]
+
+        if not prompts:
+            return
+        page = self.session.page
+        needed = [pages_of(prompt, page) for prompt in prompts]
+        pool = self._take_pool(max(needed), sum(needed))
+        try:
+            # An encoder's prompt comes whole: what it saw goes with the first row.
+            in_parts = self.session.is_causal and not any(encoded(prompt) for prompt in prompts)
+            step = functools.partial(self._step, pool, cancellation)
+            batch = Batch(pool, self._inputs, step, in_parts=in_parts, most=self._step_tokens)
+            groups: list[Callable[[], Group]] = [functools.partial(make, prompt, pool) for prompt in prompts]
+            yield from batch.run(groups, needed)
+        finally:
+            self._give_pool_back(pool)
+
+    def _step(self, pool: Pool, cancellation: Optional[Cancellation], rows: Sequence[Row]) -> Array:
+        logits = pool.step(rows, cancellation=cancellation)[self._logits]
+        return logits.reshape(-1, logits.shape[-1])
+
+    def _take_pool(self, least: int, most: int) -> Pool:
+        """One with pages for a prompt at least, better for all; the one that is there, if it has."""
+        page = self.session.page
+        if self._positions is not None:
+            pages = self._positions // page
+            if least > pages:
+                raise ValueError(f"a prompt and its texts may take {least} pages of {page} positions, and there are {pages}: "
+                                 "give the generator more positions, or ask for fewer tokens, texts or beams")  # fmt: skip
+        else:
+            pages = 1 << max(0, most - 1).bit_length()  # few sizes, since the runtime plans for each
+        with self._lock:
+            pool, self._idle = self._idle, None
+        if pool is not None and pool.pages >= pages:
+            if pool.is_lost:
+                pool.renew()
+            return pool
+        if pool is not None:
+            pool.close()
+        return self.session.pool(pages * page)
+
+    def _give_pool_back(self, pool: Pool) -> None:
+        with self._lock:
+            if self._handle is not None and self._idle is None:
+                self._idle = pool
+                return
+        pool.close()
+
+
+def _tokenizer(given: Union[File, Tokenizer, None], beside: Optional[Path]) -> Optional[Tokenizer]:
+    if given is None:
+        found = beside is not None and (beside / "tokenizer.json").is_file()
+        return Tokenizer.from_file(cast(Path, beside)) if found else None
+    return given if isinstance(given, Tokenizer) else Tokenizer.from_file(given)
+
+
+def _logits(session: Session, given: Optional[str]) -> str:
+    """Which output they are."""
+    names = [info.name for info in session.outputs if not info.is_cache]
+    for name in (given or "logits", "logits"):
+        if name in names:
+            return name
+    if len(names) != 1:
+        raise ValueError(f"which output are the logits? expected one named logits, found {', '.join(names) or 'none'}")
+    return names[0]

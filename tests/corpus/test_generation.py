@@ -1,0 +1,71 @@
+"""Every decoder of the corpus that takes steps of rows goes on as a plain loop over ONNX Runtime does (generation.json,
+written by record_generation.py), whatever the plan and whoever shares the batch: greedily, and as a seed has it."""
+
+import json
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+import onnx
+
+from tests.corpus.plan_table import CORPUS
+from tests.corpus.record_generation import DRAWN, FILE, extra_of
+from tests.corpus.test_decoding import decoders
+from tests.python import support  # noqa: F401  before what follows
+from tests.support import EndToEnd, model_file, program
+
+import shardrt  # isort: skip
+
+PLANS = ("--tp 1", "--tp 2", "--tp 3", "--pp 2", "--dp 2", "--tp 2 --pp 2")
+RECORDED = json.loads(FILE.read_text())
+
+
+def check(file, name, plan, folder):
+    """What a plan does with both prompts at once, and with parts of prompts."""
+    recorded, artifact = RECORDED[name], folder / f"{name}{plan.replace(' ', '')}.shard"
+    done = program("shardc", file, "--serve=16", *plan.split(), "-o", artifact)
+    assert done.returncode == 0, done.stderr[-500:]
+    model = onnx.load(file, load_external_data=False)
+    prompts, inputs = [each["prompt"] for each in recorded], [extra_of(model, each["seed"]) for each in recorded]
+    count = len(recorded[0]["greedy"])
+    with shardrt.Generator(artifact, step_tokens=5) as generator:
+        for kind, options in (("greedy", {}), ("drawn", DRAWN)):
+            together = generator.generate(prompts, inputs=inputs, max_tokens=count, **options)
+            for text, each in zip(together, recorded, strict=True):
+                assert text.ids == each[kind], f"{kind}: {text.ids} instead of {each[kind]}"
+            alone = generator.generate(prompts[1:], inputs=inputs[1:], max_tokens=count, **options)[0]
+            assert alone.ids == recorded[1][kind], f"{kind}, alone: {alone.ids} instead of {recorded[1][kind]}"
+
+
+class Generation(EndToEnd):
+    def assert_go_on(self, file, name):
+        problems = []
+        for plan in PLANS:
+            try:
+                check(file, name, plan, self.folder)
+            except (AssertionError, shardrt.Error) as error:
+                problems.append(f"{plan}: {error}")
+        self.assertEqual(problems, [], name)
+
+    def test_a_model_of_the_tree(self):
+        self.assert_go_on(model_file("llama-genai-int4"), "llama-genai-int4")
+
+    @unittest.skipUnless(CORPUS.is_dir(), "no corpus beside the clone")
+    def test_all_of_the_corpus(self):
+        for file in decoders():
+            if file.parent.name not in RECORDED:
+                done = program("shardc", file, "--serve=16", "-o", self.folder / "refused.shard")
+                self.assertIn("has no place in a step of rows", done.stderr, f"{file.parent.name} is not recorded")
+
+        def problems(name):
+            try:
+                self.assert_go_on(CORPUS / name / "model.onnx", name)
+            except AssertionError as error:
+                return str(error)
+
+        with ThreadPoolExecutor(2) as pool:
+            found = list(filter(None, pool.map(problems, RECORDED)))
+        self.assertFalse(found, "\n".join(found))
+
+
+if __name__ == "__main__":
+    unittest.main()
