@@ -38,6 +38,17 @@ class Texts(EndToEnd):
         self.assertEqual((tokenizer.token_of(0), tokenizer.token_of(10**6)), ("<s>", None))
         self.assertEqual(repr(tokenizer), f"<shardrt.Tokenizer, {tokenizer.size} tokens>")
 
+    def test_files_that_pad_and_cut(self):
+        """As Sentence Transformers' do: of a text there are its ids, all of them."""
+        inner = byte_level()
+        whole = inner.encode(TEXT[0]).ids
+        inner.enable_padding(length=100, pad_id=7, pad_token="</s>")
+        inner.enable_truncation(4)
+        tokenizer = self.write(inner)
+        self.assertEqual((tokenizer.encode(TEXT[0]), tokenizer.pad_id), (whole, 7))
+        self.assertEqual(self.write(inner, pad_token="</s>").pad_id, 1)
+        self.assertIsNone(self.write(byte_level()).pad_id)
+
     def test_streams_have_whole_characters(self):
         texts = [*TEXT, "🙂👩‍👩‍👧‍👦 at noon", "a\ufffdb", "  two  spaces ", "\u20ac" * 50]
         for tokenizer in (self.write(byte_level(300)), self.write(byte_fallback())):

@@ -8,6 +8,7 @@
 """
 
 from ._library import library as _library
+from .encoding import run_texts
 from .errors import ArtifactError, Cancelled, DeadlineExceeded, Error, InvalidArgument
 from .generation import Generation, Options, Piece
 from .generator import Generator
@@ -20,6 +21,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ArtifactError", "Cancellation", "Cancelled", "DeadlineExceeded", "Error", "Generation", "Generator", "InvalidArgument",
     "Options", "Piece", "Pool", "Row", "Sampling", "Sequence", "Session", "State", "Tokenizer", "ValueInfo", "library_version",
+    "run_texts",
 ]  # fmt: skip
 
 

@@ -30,16 +30,23 @@ class Tokenizer:
     bos_token: Optional[str]
     eos_token: Optional[str]
     chat_template: Optional[str]
+    pad_id: Optional[int]
+    """What stands behind the end of a text that is shorter than others."""
 
     def __init__(self, inner: Any, *, config: Optional[Mapping[str, Any]] = None, chat_template: Optional[str] = None) -> None:
         """Of a tokenizers.Tokenizer; `config` is what tokenizer_config.json has."""
         config = config or {}
         self._inner = inner
+        padding = inner.padding
+        inner.no_padding()  # neither is asked for: ids of a text are those of all of it, and no others
+        inner.no_truncation()
         self._config = dict(config)
         self._templates = _templates(config.get("chat_template"))
         if chat_template is not None:
             self._templates["default"] = chat_template
         self.chat_template = self._templates.get("default")
+        pad_token = _content(config.get("pad_token"))
+        self.pad_id = self.id_of(pad_token) if pad_token is not None else padding and padding["pad_id"]
         self.bos_token, self.eos_token = _content(config.get("bos_token")), _content(config.get("eos_token"))
 
     @classmethod

@@ -14,9 +14,9 @@
 //
 // Sessions, states, pools and results of shardrt.h in classes that own what they
 // hold, C++17, and nothing but this file over it: the library's ABI is that of C.
-// Ranks as processes, and steps with deadlines, are in shardrt.h alone. No function throws but
-// where memory is out. What shardrt.h says of threads, memory, files and trust
-// holds here; runs into results of their own may come from several threads.
+// Ranks as processes are in shardrt.h alone. No function throws but where memory
+// is out. What shardrt.h says of threads, memory, files and trust holds here; runs
+// into results of their own may come from several threads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDRT_HPP
@@ -63,8 +63,10 @@ template <typename T> constexpr shardrt_type typeOf() {
                                         SHARDRT_INT32, SHARDRT_INT64};
     constexpr shardrt_type kUnsigned[] = {SHARDRT_UINT8, SHARDRT_UINT16,
                                           SHARDRT_UINT32, SHARDRT_UINT64};
-    constexpr int kLog =
-        sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    constexpr int kLog = sizeof(T) == 1   ? 0
+                         : sizeof(T) == 2 ? 1
+                         : sizeof(T) == 4 ? 2
+                                          : 3;
     return std::is_signed_v<T> ? kSigned[kLog] : kUnsigned[kLog];
   }
 }
@@ -82,7 +84,7 @@ Input input(std::string name, std::vector<std::int64_t> dims, const T *data) {
   return {std::move(name), typeOf<T>(), std::move(dims), data};
 }
 
-/// As long as its result has it.
+/// As long as its result has it, or a session after a step with options.
 struct Output {
   std::string name;
   shardrt_type type = SHARDRT_FLOAT32;
@@ -116,6 +118,12 @@ inline std::vector<shardrt_tensor> tensors(const std::vector<Input> &inputs) {
                    each.dims.data(), each.data});
   return all;
 }
+inline Output output(const shardrt_tensor &tensor) {
+  return {tensor.name,
+          static_cast<shardrt_type>(tensor.type),
+          {tensor.dims, tensor.dims + tensor.rank},
+          tensor.data};
+}
 } // namespace detail
 
 /// The outputs of one run.
@@ -127,10 +135,7 @@ public:
     if (Status status = shardrt_result_output(it.get(), index, &tensor);
         !status.isOk())
       return status;
-    output = {tensor.name,
-              static_cast<shardrt_type>(tensor.type),
-              {tensor.dims, tensor.dims + tensor.rank},
-              tensor.data};
+    output = detail::output(tensor);
     return {};
   }
 
@@ -160,7 +165,7 @@ public:
   void cancel() { shardrt_cancel(it.get()); }
 
 private:
-  friend class Session;
+  friend struct RunOptions;
   detail::Owned<shardrt_cancellation, shardrt_cancellation_destroy> it;
 };
 
@@ -185,6 +190,11 @@ private:
 struct RunOptions {
   std::int64_t deadlineMs = 0; ///< 0: none
   Cancellation *cancellation = nullptr;
+
+  shardrt_run_options ofC() const {
+    return {sizeof(shardrt_run_options), deadlineMs,
+            cancellation ? cancellation->it.get() : nullptr};
+  }
 };
 
 /// An opened artifact.
@@ -233,9 +243,7 @@ private:
                  Result &result, const RunOptions &options) {
     if (Status status = result.prepare(it.get()); !status.isOk())
       return status;
-    const shardrt_run_options all = {
-        sizeof all, options.deadlineMs,
-        options.cancellation ? options.cancellation->it.get() : nullptr};
+    const shardrt_run_options all = options.ofC();
     const std::vector<shardrt_tensor> tensors = detail::tensors(inputs);
     return shardrt_run_into(it.get(), state, &all, tensors.data(),
                             tensors.size(), result.it.get());
@@ -295,6 +303,9 @@ public:
   std::int64_t page() const { return shardrt_pool_page(it.get()); }
   std::int64_t pages() const { return shardrt_pool_pages(it.get()); }
   std::int64_t freePages() const { return shardrt_pool_free_pages(it.get()); }
+  /// What its sequences held is gone, until it is renewed: then they are empty.
+  bool isLost() const { return shardrt_pool_is_lost(it.get()) != 0; }
+  Status renew() { return shardrt_pool_renew(it.get()); }
   Status add(Sequence &sequence) {
     shardrt_sequence *made = nullptr;
     Status status = shardrt_sequence_create(it.get(), &made);
@@ -305,18 +316,39 @@ public:
   Status step(const std::vector<Row> &rows, Result &result) {
     if (Status status = result.prepare(session); !status.isOk())
       return status;
-    std::vector<std::vector<shardrt_tensor>> inputs;
-    std::vector<shardrt_row> all;
-    for (const Row &row : rows) {
-      inputs.push_back(detail::tensors(row.inputs));
-      all.push_back({row.sequence ? row.sequence->it.get() : nullptr,
-                     inputs.back().data(), inputs.back().size(), row.wanted});
-    }
-    return shardrt_step_into(it.get(), all.data(), all.size(),
+    const RowsOfC all(rows);
+    return shardrt_step_into(it.get(), all.rows.data(), all.rows.size(),
                              result.it.get());
+  }
+  /// The same with a deadline, and somebody who may cancel it. Outputs are in
+  /// the session, until its next step: those that the pool keeps are not there.
+  Status step(const std::vector<Row> &rows, const RunOptions &options) {
+    const RowsOfC all(rows);
+    const shardrt_run_options given = options.ofC();
+    return shardrt_step_with(it.get(), &given, all.rows.data(),
+                             all.rows.size());
+  }
+  Status output(std::size_t index, Output &output) const {
+    shardrt_tensor tensor;
+    if (Status status = shardrt_output(session, index, &tensor); !status.isOk())
+      return status;
+    output = detail::output(tensor);
+    return {};
   }
 
 private:
+  struct RowsOfC {
+    explicit RowsOfC(const std::vector<Row> &of) {
+      for (const Row &row : of) {
+        inputs.push_back(detail::tensors(row.inputs));
+        rows.push_back({row.sequence ? row.sequence->it.get() : nullptr,
+                        inputs.back().data(), inputs.back().size(),
+                        row.wanted});
+      }
+    }
+    std::vector<std::vector<shardrt_tensor>> inputs;
+    std::vector<shardrt_row> rows;
+  };
   detail::Owned<shardrt_pool, shardrt_pool_destroy> it;
   const shardrt_session *session = nullptr;
 };

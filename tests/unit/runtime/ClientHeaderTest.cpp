@@ -1,0 +1,76 @@
+//===- ClientHeaderTest.cpp - Steps of rows by the header for C++ ---------===//
+#include "runtime/api/client/shardrt.hpp"
+
+#include "tests/unit/runtime/RowPrograms.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using shardc::test::kHeads;
+using shardc::test::kPage;
+
+class ClientHeader : public testing::Test {
+protected:
+  ClientHeader() : artifact(shardc::test::meanOfAll(1)) {
+    artifact.manifest["page"] = kPage;
+    artifact.writeManifest();
+    EXPECT_TRUE(shardrt::Session::open(artifact.path(), session).isOk());
+    EXPECT_TRUE(shardrt::Pool::create(session, 48, pool).isOk());
+    EXPECT_TRUE(pool.add(sequence).isOk());
+  }
+
+  /// Of the sequence, one more position.
+  shardrt::Row row(float value) {
+    x = {value, -value};
+    mask.assign(size_t(sequence.length()) + 1, 1);
+    return {&sequence,
+            {shardrt::input("x", {1, kHeads, 1, 1}, x.data()),
+             {"m", SHARDRT_BOOL, {1, int64_t(mask.size())}, mask.data()}}};
+  }
+
+  shardc::test::TestArtifact artifact;
+  shardrt::Session session;
+  shardrt::Pool pool;
+  shardrt::Sequence sequence;
+  std::vector<float> x;
+  std::vector<uint8_t> mask;
+};
+
+TEST_F(ClientHeader, stepsIntoResults) {
+  shardrt::Result result;
+  shardrt::Output y;
+  for (float expected : {4.f, 5.f}) {
+    const shardrt::Status status = pool.step({row(expected * 2 - 4)}, result);
+    ASSERT_TRUE(status.isOk()) << status.message();
+    ASSERT_TRUE(result.output(0, y).isOk());
+    EXPECT_EQ(y.as<float>()[0], expected);
+  }
+  EXPECT_EQ(sequence.length(), 2);
+}
+
+TEST_F(ClientHeader, stepsEndWhereTheyAreCancelled) {
+  shardrt::Cancellation cancellation;
+  ASSERT_TRUE(shardrt::Cancellation::create(cancellation).isOk());
+  ASSERT_TRUE(pool.step({row(3)}, {60000, &cancellation}).isOk());
+  shardrt::Output y;
+  ASSERT_TRUE(pool.output(0, y).isOk());
+  EXPECT_EQ(y.as<float>()[0], 3);
+  cancellation.cancel();
+  EXPECT_EQ(pool.step({row(5)}, {0, &cancellation}).code(), SHARDRT_CANCELLED);
+  EXPECT_EQ(sequence.length(), 1);
+}
+
+TEST_F(ClientHeader, poolsAreRenewed) {
+  shardrt::Result result;
+  ASSERT_TRUE(pool.step({row(3)}, result).isOk());
+  EXPECT_FALSE(pool.isLost());
+  ASSERT_TRUE(session.reopen().isOk());
+  EXPECT_TRUE(pool.isLost());
+  EXPECT_EQ(pool.step({row(3)}, result).code(), SHARDRT_INVALID_ARGUMENT);
+  ASSERT_TRUE(pool.renew().isOk());
+  EXPECT_EQ(sequence.length(), 0);
+  EXPECT_TRUE(pool.step({row(3)}, result).isOk());
+}
+
+} // namespace
