@@ -11,7 +11,9 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import onnx
 
+from tests.e2e.caches import decoder
 from tests.support import ROOT, model_file
 
 MODEL = model_file("llama-dynamo-op18")
@@ -43,7 +45,6 @@ def run(*command, **options):
 
 
 def write_npz(file):
-    import onnx
     from onnx import numpy_helper
 
     names = [*((f"input_{i}.pb", name) for i, name in enumerate(("input_ids", "attention_mask"))), ("output_0.pb", "expected")]
@@ -99,6 +100,18 @@ class Wheels(unittest.TestCase):
         data = self.folder / "model/test_data_set_0"
         said = run("shardrun", "programs.shard", "--inputs", data, "--expect", data, cwd=self.folder, env=self.clean)
         self.assertIn("3 ranks, 1 run", said)
+
+    def test_generates(self):
+        """By ids of tokens: what makes them of text is an extra."""
+        onnx.save(decoder(), self.folder / "decoder.onnx")
+        run("shardc", "decoder.onnx", "--serve", "--tp", 2, "-o", "served.shard", cwd=self.folder, env=self.clean)
+        command = ["shardrt", "generate", "served.shard", "--prompt-ids", "5,7,11", "--max-tokens", "4"]
+        said = run(*command, cwd=self.folder, env=self.clean)
+        self.assertRegex(said, r"^\d+ \d+ \d+ \d+\n$")
+        done = subprocess.run([self.bin / "shardrt", *command[1:], "--tokenizer", "tokenizer.json"], cwd=self.folder,
+                              env=self.clean, capture_output=True, text=True)  # fmt: skip
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^shardrt generate: tokenizers is not installed .*: pip install 'shardrt\[generate\]'\n$")
 
     def test_libraries_are_in_the_wheel_or_the_systems(self):
         files = [self.site / "shardc/bin/shardc", self.site / "shardrt/bin/shardrun", self.site / "shardrt/lib/libshardrt.so.0"]

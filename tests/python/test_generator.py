@@ -53,6 +53,16 @@ class Texts(Served):
         self.assertEqual(generator.generate([PROMPT], max_tokens=4)[0].ids, self.reference.greedy(PROMPT, 4))
         self.assertEqual(generator._idle.free_pages, 6)
 
+    def test_texts_that_share_pages_need_no_more(self):
+        """In just as much room as is asked for."""
+        for pages, options in ((10, {"beams": 4}), (7, {"n": 3, "temperature": 1}), (3, {"beams": 2, "max_tokens": 1})):
+            options = {"max_tokens": 5} | options
+            expected = self.open().generate([PROMPT, [8, 3, 9]], **options)
+            found = self.open(positions=4 * pages).generate([PROMPT, [8, 3, 9]], **options)
+            self.assertEqual([text.ids for text in found], [text.ids for text in expected])
+            with self.assertRaisesRegex(ValueError, f"may take {pages} pages"):
+                self.open(positions=4 * pages - 1).generate([PROMPT], **options)
+
     def test_samples(self):
         generator = self.open()
         options = {"max_tokens": 8, "temperature": 1.3, "seed": 5}

@@ -16,10 +16,12 @@ StepOf = Callable[[Sequence[Row]], Array]
 
 
 def pages_of(prompt: Prompt, page: int) -> int:
-    """That a prompt and its texts may need: those of an encoder, of which no size is known here, come on top."""
+    """That a prompt and its texts may need, and what its encoder gave. A step copies the last page of texts that share it
+    for each of them, and it is given back behind the step: of two texts and more there are half as many of these."""
     options = prompt.options
     texts = max(options.n, options.beams)
-    return texts * -(-(len(prompt.ids) + options.max_tokens) // page) + texts * -(-encoded(prompt) // page)
+    each = -(-(len(prompt.ids) + options.max_tokens) // page) + -(-encoded(prompt) // page)
+    return texts * each + texts // 2
 
 
 def encoded(prompt: Prompt) -> int:
