@@ -314,6 +314,7 @@ private:
       if (ExitCode code = resolveDims(); code != ExitCode::Done)
         return code;
       report.findLayers(*module);
+      report.addCompute(*module);
     }
     if (phase == "sharded")
       report.takePlan(*module, choiceMachine(), planDims);
@@ -343,6 +344,7 @@ private:
     made.sequenceParallel = options.sequenceParallel;
     made.splitsSteps = splitsSequence();
     made.page = options.page;
+    made.compute = options.compute;
     made.kvType = options.kvType;
     made.mesh = options.mesh;
     made.planDims = options.planDims;

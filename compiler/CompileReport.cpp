@@ -45,6 +45,19 @@ static Json machineJson(StringRef text) {
           {"devices_per_node", machine.devicesPerNode}};
 }
 
+void CompileReport::addCompute(ModuleOp module) {
+  if (options.compute.empty())
+    return;
+  int64_t products = 0;
+  module.walk([&](Operation *op) {
+    products += op->hasAttr("operand_bits") || op->hasAttr("activation_bits");
+  });
+  addChoice("--compute " + options.compute + ": " + std::to_string(products) +
+            " products with constant weights round " +
+            (options.compute == "bf16" ? "both operands to bf16"
+                                       : "the other operand to 8 bits"));
+}
+
 void CompileReport::takePlan(ModuleOp module, StringRef machine,
                              const report::SymbolValues &planDims) {
   if (std::optional<Json> found = takeJson(module, shard::kAlternativesAttr))
@@ -100,6 +113,7 @@ void CompileReport::addLowered(ModuleOp module) {
 void CompileReport::addSource(const std::string &machine) {
   report["source"] = {{"recover", options.recover},
                       {"doubles", options.doubles},
+                      {"compute", options.compute},
                       {"machine", machine}};
   if (options.page > 0)
     report["source"].update(

@@ -27,6 +27,8 @@ public:
 
   /// Why something was decided as it was.
   void addChoice(const std::string &why) { report["choices"].push_back(why); }
+  /// How many products --compute is about, of phase imported.
+  void addCompute(mlir::ModuleOp module);
   /// Of phase imported, the only one of which layers are known.
   void findLayers(mlir::ModuleOp module) { layers = report::layersOf(module); }
   /// Takes the plan, and what else planning left, off the module.

@@ -86,6 +86,8 @@ void buildPhase(OpPassManager &passes, StringRef phase,
     } else if (options.splitsSteps) {
       passes.addPass(import::createSpecializeSteps());
     }
+    if (!options.compute.empty())
+      passes.addPass(import::createRoundProducts({options.compute}));
     if (options.doubles)
       passes.addPass(import::createWidenFloats());
     passes.addPass(verify::createFingerprint());

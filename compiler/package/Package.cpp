@@ -63,6 +63,9 @@ std::string toleranceOf(ModuleOp module) {
     isQuantised |=
         element.isBF16() || element.isInteger(8) || element.isInteger(4);
   });
+  module.walk([&](rt::CallOp call) {
+    isQuantised |= call.getKernel() == "MatMulBFloat16";
+  });
   return isQuantised ? "quant" : isLow ? "low" : "f32";
 }
 

@@ -70,6 +70,7 @@ std::string readSource(const std::string &artifact, const Json &manifest,
   options.machine = textOf(source, "machine");
   options.recover = entryOf(source, "recover") != false;
   options.doubles = entryOf(source, "doubles") == true;
+  options.compute = textOf(source, "compute");
   if (const Json page = entryOf(source, "page"); page.is_number_integer())
     options.page = std::max<int64_t>(0, page.get<int64_t>());
   options.kvType = textOf(source, "kv_type");

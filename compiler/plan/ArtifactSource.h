@@ -5,7 +5,7 @@
 //   "model_root": "..",
 //   "source": {"model": {"path": "model.onnx", "bytes": N, "fingerprint": "..."},
 //              "machine": "h100:1x8",
-//              "recover": true, "doubles": false,
+//              "recover": true, "doubles": false, "compute": "",
 //              "page": 64, "kv_type": "int8"}       of a step of rows
 //
 // So what it would cost to split a node otherwise need not be kept: the model is

@@ -101,6 +101,28 @@ def QuantizePages : Pass<"shardc-quantize-pages", "::mlir::ModuleOp"> {
                            "::shardc::onnx::OnnxDialect"];
 }
 
+def RoundProducts : Pass<"shardc-round-products", "::mlir::ModuleOp"> {
+  let summary = "Products with constant weights in fewer bits";
+  let description = [{
+    Requires: shapes.
+    Ensures: with `type` = bf16, products of f32 and f16 whose right operand is a
+    matrix that follows from weights alone may round both operands to bfloat16
+    (`operand_bits`); they add up in f32, and what they result in keeps its type.
+    With int8, products with quantised weights of 4 or 8 bits may round the other
+    operand to 8 bits in blocks (`activation_bits`), as accuracy_level 4 of
+    MatMulNBits says it. Weights of experts, convolutions and attention stay as
+    they are. A module without any such product gets a warning.
+
+    (* example filepath=tests/passes/import/round-products/example.mlir *)
+  }];
+  let options = [
+    Option<"type", "type", "std::string", "\"bf16\"", "bf16 or int8">
+  ];
+  let statistics = [
+    Statistic<"numRounded", "rounded", "Products that may round operands">
+  ];
+}
+
 def SplitKeys : Pass<"shardc-split-keys", "::mlir::ModuleOp"> {
   let summary = "Parts of the keys for ranks that would hold copies of them";
   let description = [{

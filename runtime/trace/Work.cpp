@@ -65,6 +65,7 @@ struct Rule {
 };
 
 constexpr Rule kRules[] = {{"MatMul", 1, ofMatMul},
+                           {"MatMulBFloat16", 1, ofMatMul},
                            {"Linear", 1, ofMatMul},
                            {"MatMulInteger", 1, ofMatMul},
                            {"MatMulDequantized", 1, ofMatMul},

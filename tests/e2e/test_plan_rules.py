@@ -37,7 +37,7 @@ class PlanRules(EndToEnd):
         degrees = [[f"--{axis}", "2"] for axis in ("tp", "pp", "cp", "ep", "fsdp", "dp", "micro-batches", "overlap")]
         others = [["--sp"], ["--shares", "tp=3,1"], ["--rank-order", "tp,pp"], ["--cp-mode", "gather"], ["--ep-mode", "batch"],
                   ["--load-plan", artifact], ["--pin", "down0=[{}, {}]"], ["--annotations", "none"], ["--no-recovery"],
-                  ["--precision", "f64"], ["--kernels", "reference"], ["--plan-dims", "batch=2"], ["--topology", "h100:1x2"], DIMS]  # fmt: skip
+                  ["--precision", "f64"], ["--compute", "bf16"], ["--kernels", "reference"], ["--plan-dims", "batch=2"], ["--topology", "h100:1x2"], DIMS]  # fmt: skip
         for flags in degrees + others:
             for plan in (artifact, report):
                 for words in (["explain", plan], ["lint", plan, rules]):

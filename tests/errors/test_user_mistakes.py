@@ -116,6 +116,12 @@ class CompileFlags(Mistakes):
     def test_annotations_that_are_not_there(self):
         self.check("--annotations", "tp2", words=["--annotations tp2", "has no multi-device annotations; leave it out"])
 
+    def test_computing_in_other_types(self):
+        self.check("--compute", "f8", words=["--compute", "bf16"])
+        self.check("--compute", "bf16", "--precision", "f64", words=["--compute bf16: --precision f64", "leave one"])
+        self.check("--compute", "int8", "--target", "cuda", words=["--compute int8: ", "--target cuda", "leave one"])
+        self.check("--compute", "bf16", "--emit", "onnx", words=["--compute bf16: ", "--emit onnx", "leave one"])
+
     def test_nothing_to_do(self):
         self.assert_no_compile(FLAGS, "-o", arguments=[BERT / "model.onnx"])
 

@@ -330,6 +330,8 @@ int parseFlags(int argc, char **argv, Flags &flags) {
     problem = checkAutomatic(app, flags);
   if (problem.empty())
     problem = checkLoadedPlan(*parsed, flags);
+  if (problem.empty())
+    problem = checkCompute(flags);
   flags.givesDegrees = givesDegrees(*parsed, flags);
   if (problem.empty())
     problem = collectAxes(flags);

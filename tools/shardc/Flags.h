@@ -70,6 +70,7 @@ struct Flags {
   int64_t page = 0;
   std::string kvType;
   std::string precision = "model";
+  std::string compute = "model";
   std::string kernels = "generated";
   bool isAutomatic = false; ///< --auto: degrees that planning chooses
   std::string goal = "throughput";

@@ -240,6 +240,29 @@ static void addImport(CLI::App &app, Flags &flags) {
          "model: compute in the model's types (default); f64: in double "
          "precision, to tell mistakes from rounding")
       ->check(CLI::IsMember({"model", "f64"}));
+  app.add_option(
+         "--compute", flags.compute,
+         "What products with constant weights compute in, on the host: model: "
+         "its own types (default); bf16: weights of f32 and f16 are kept in 16 "
+         "bits, and both operands rounded, with sums in f32; int8: of "
+         "products with quantised weights the other operand is rounded to 8 "
+         "bits in blocks, as accuracy_level 4 says it")
+      ->check(CLI::IsMember({"model", "bf16", "int8"}));
+}
+
+std::string checkCompute(const Flags &flags) {
+  if (flags.compute == "model")
+    return "";
+  const std::string given = "--compute " + flags.compute;
+  if (flags.precision == "f64")
+    return given + ": --precision f64 rounds nothing; leave one of them out";
+  if (flags.target != "host")
+    return given + ": is for kernels of the host, and --target " +
+           flags.target + " has others; leave one of them out";
+  if (!flags.emit.empty())
+    return given + ": no node of ONNX says it, so --emit " + flags.emit +
+           " cannot; leave one of them out";
+  return "";
 }
 
 static void addProgram(CLI::App &app, Flags &flags) {

@@ -46,6 +46,8 @@ std::string parseDims(const std::string &flag, const std::string &text,
 std::string parseMix(const DimTexts &dims, Flags &flags);
 /// --load-plan and flags beside it.
 std::string checkLoadedPlan(const CLI::App &app, const Flags &flags);
+/// --compute and flags beside it.
+std::string checkCompute(const Flags &flags);
 /// --auto and flags beside it.
 std::string checkAutomatic(const CLI::App &app, const Flags &flags);
 

@@ -50,6 +50,7 @@ static CompileOptions compileOptions(const Flags &flags) {
   options.target = flags.target;
   options.overlap = flags.overlap;
   options.doubles = flags.precision == "f64";
+  options.compute = flags.compute == "model" ? "" : flags.compute;
   options.page = flags.page;
   options.kvType = flags.kvType;
   options.generatesKernels = flags.kernels == "generated";

@@ -2,10 +2,14 @@
 
 include "dialects/onnx/Onnx.td"
 
+// With `operand_bits` = 16, which no file has, a product may round its operands
+// to bfloat16; it adds up in f32, and has a result of the type that it had.
+
 def Onnx_MatMulOp : Onnx_OwnOp<"MatMul", ["partialRule", "multiplyAdds"]> {
   let extraClassDeclaration = Onnx_Ranks<"1+ 1+">.declaration;
   let summary = "... m k, ... k n -> ... m n";
-  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs);
+  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
+                       OptionalAttr<I64Attr>:$operand_bits);
   let results = (outs AnyTensor:$result);
 }
 
@@ -17,7 +21,8 @@ def Onnx_GemmOp : Onnx_OwnOp<"Gemm", ["partialRule", "multiplyAdds"]> {
                        DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
                        DefaultValuedAttr<F32Attr, "1.0f">:$beta,
                        DefaultValuedAttr<I64Attr, "0">:$transA,
-                       DefaultValuedAttr<I64Attr, "0">:$transB);
+                       DefaultValuedAttr<I64Attr, "0">:$transB,
+                       OptionalAttr<I64Attr>:$operand_bits);
   let results = (outs AnyTensor:$result);
 }
 

@@ -12,6 +12,12 @@ namespace shardc::onnx {
 
 using namespace lower;
 
+/// The kernel of a product that may round its operands.
+static StringRef roundedOr(StringRef kernel,
+                           std::optional<uint64_t> operandBits) {
+  return operandBits ? "MatMulBFloat16" : kernel;
+}
+
 /// Batch dims of both operands are broadcast to the result's.
 LogicalResult MatMulOp::lower(Lowering &lowering) {
   Operation *op = getOperation();
@@ -27,7 +33,7 @@ LogicalResult MatMulOp::lower(Lowering &lowering) {
   };
   ValueView lhs = withBatch(op->getOperand(0)),
             rhs = withBatch(op->getOperand(1));
-  lowering.call(op, "MatMul", {lhs, rhs},
+  lowering.call(op, roundedOr("MatMul", getOperandBits()), {lhs, rhs},
                 {lowering.allocate(op, op->getResult(0))});
   return success();
 }
@@ -47,7 +53,8 @@ LogicalResult GemmOp::lower(Lowering &lowering) {
           addend.layout.broadcast(Lowering::localDims(op->getResult(0)));
     inputs.push_back(addend);
   }
-  lowering.call(op, "Gemm", inputs, {lowering.allocate(op, op->getResult(0))},
+  lowering.call(op, roundedOr("Gemm", getOperandBits()), inputs,
+                {lowering.allocate(op, op->getResult(0))},
                 Lowering::attributes(op, {"alpha", "beta"}));
   return success();
 }

@@ -351,6 +351,7 @@ static bool isSaidOtherwise(Operation *op, const CallText &call,
                                    "min",
                                    "noop_with_empty_axes",
                                    "num_heads",
+                                   "operand_bits", // the kernel's name
                                    "output_dtype",
                                    "parts",
                                    "q_num_heads",

@@ -47,10 +47,12 @@ public:
     // sums differs; then what both have in common against what is not.
     SHARDC_RETURN_IF_ERROR(tryPlan());
     SHARDC_RETURN_IF_ERROR(tryRecovery());
+    SHARDC_RETURN_IF_ERROR(tryOwnTypes());
     SHARDC_RETURN_IF_ERROR(options.against.empty() ? Status::ok()
                                                    : tryOnnxRuntime());
     say(message("the plan computes what one rank computes",
                 isRecovered() ? ", without recovery too" : "",
+                options.plan.compute.empty() ? "" : ", and in its own types",
                 options.against.empty() ? "" : ", and what onnxruntime does",
                 ": ", numRanks, numRanks == 1 ? " rank, " : " ranks, ",
                 requests.size(),
@@ -288,6 +290,32 @@ private:
                        ": what was recovered of the graph computes something "
                        "else than the graph: compile with --no-recovery, and "
                        "report the model");
+    }
+    return Status::ok();
+  }
+
+  /// What --compute rounds away: one rank against one that does without.
+  Status tryOwnTypes() {
+    if (options.plan.compute.empty())
+      return Status::ok();
+    CompileOptions exact = onOneRank();
+    exact.dims.clear();
+    exact.compute.clear();
+    Build own;
+    SHARDC_RETURN_IF_ERROR(own.run(exact));
+    say("one rank, against the model in its own types");
+    const tensors::Tolerance loose = looseTolerance();
+    for (size_t i = 0; i < requests.size(); ++i) {
+      std::vector<Tensor> outputs;
+      SHARDC_RETURN_IF_ERROR(runRequest(own.session(), requests[i], outputs));
+      const Result result = compareOutputs(
+          one.session().outputs(), requests[i].expected, outputs, loose);
+      say(requests[i].name);
+      tell(i, "own_types", result);
+      if (!result.agrees)
+        return differs(requests[i].name + ": --compute " +
+                       options.plan.compute +
+                       " computes something else than the model: leave it out");
     }
     return Status::ok();
   }

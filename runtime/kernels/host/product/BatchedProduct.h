@@ -28,9 +28,9 @@ template <typename T> class BatchedProduct {
 
 public:
   /// Precondition: equal ranks of at least 2, and dims that fit. `packed` is B
-  /// or null.
+  /// or null; without `swaps` it is multiplied from the right in any case.
   BatchedProduct(const TensorView &a, const TensorView &b, const TensorView &c,
-                 const std::byte *packed = nullptr) {
+                 const std::byte *packed = nullptr, bool swaps = true) {
     const int row = c.rank - 2, column = c.rank - 1;
     for (int d = 0; d <= row; ++d)
       appendDim(batches, c.dims[d],
@@ -47,7 +47,7 @@ public:
     layoutA = {rows, a.dims[column], rowStrideA, a.strides[column]};
     layoutB = {b.dims[row], b.dims[column], b.strides[row], b.strides[column]};
     layoutC = {rows, c.dims[column], rowStrideC, c.strides[column]};
-    isSwapped = !layoutC.hasDenseRows() && layoutC.isDense();
+    isSwapped = swaps && !layoutC.hasDenseRows() && layoutC.isDense();
     if (isSwapped) { // C^T = B^T A^T
       layoutA = std::exchange(layoutB, layoutA.transposed()).transposed();
       layoutC = layoutC.transposed();
@@ -68,11 +68,15 @@ public:
   /// Of A and C in each of its products.
   int64_t rows() const { return layoutC.rows; }
 
-  /// C = A B where `multiply` knows B: it gets products that have none.
+  /// C = alpha A B + beta C where `multiply` knows B: it gets products that have
+  /// none.
   template <typename Multiply>
-  void multiplyRows(const T *a, T *c, std::byte *scratch,
-                    Multiply &&multiply) const {
-    forEachProduct(PackedProduct(), a, c, scratch, multiply);
+  void multiplyRows(const T *a, T *c, std::byte *scratch, Multiply &&multiply,
+                    float alpha = 1, float beta = 0) const {
+    PackedProduct product;
+    product.alpha = alpha;
+    product.beta = beta;
+    forEachProduct(product, a, c, scratch, multiply);
   }
 
   /// C = alpha A B + beta C.

@@ -2,11 +2,13 @@
 
 #include "runtime/kernels/host/simd/PackedMatrix.h"
 
+#include "runtime/kernels/StorageTypes.h"
 #include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/host/simd/Loops.h"
 #include "runtime/kernels/host/simd/Tiles.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace shardc::runtime::host {
 namespace {
@@ -15,19 +17,24 @@ int64_t numPanels(int64_t columns) {
   return (columns + kPanelColumns - 1) / kPanelColumns;
 }
 
-template <typename T> void packPanels(const TensorView &matrix, T *to) {
+/// What has more bits than `To` is rounded.
+template <typename T, typename To = T>
+void packPanels(const TensorView &matrix, To *to) {
   const int64_t rows = matrix.dims[0], columns = matrix.dims[1];
   const int64_t step = matrix.strides[1], panels = numPanels(columns);
   const auto packPanel = [&](int64_t panel) {
     const int64_t begin = panel * kPanelColumns;
     const int64_t count = std::min(kPanelColumns, columns - begin);
-    T *row = to + begin * rows;
+    To *row = to + begin * rows;
     for (int64_t k = 0; k < rows; ++k, row += kPanelColumns) {
       const T *from = matrix.as<T>() + k * matrix.strides[0] + begin * step;
       for (int64_t j = 0; j < count; ++j)
-        row[j] = from[j * step];
+        if constexpr (std::is_same_v<T, To>)
+          row[j] = from[j * step];
+        else
+          row[j] = To(float(from[j * step]));
       for (int64_t j = count; j < kPanelColumns; ++j)
-        row[j] = T();
+        row[j] = To();
     }
   };
   const int64_t parts = threadsFor(panels, rows * columns);
@@ -62,9 +69,17 @@ int64_t packedMatrixBytes(const TensorView &matrix) {
 
 void packMatrix(const TensorView &matrix, std::byte *to) {
   if (matrix.element == artifact::ElementType_Float32)
-    packPanels(matrix, reinterpret_cast<uint32_t *>(to));
+    packPanels<uint32_t>(matrix, reinterpret_cast<uint32_t *>(to));
   else
-    packPanels(matrix, reinterpret_cast<uint16_t *>(to));
+    packPanels<uint16_t>(matrix, reinterpret_cast<uint16_t *>(to));
+}
+
+void packMatrixRounded(const TensorView &matrix, std::byte *to) {
+  auto *rounded = reinterpret_cast<BFloat16 *>(to);
+  if (matrix.element == artifact::ElementType_Float32)
+    packPanels<float>(matrix, rounded);
+  else
+    packPanels<Float16>(matrix, rounded);
 }
 
 static bool isInTiles(const TensorView &matrix) {

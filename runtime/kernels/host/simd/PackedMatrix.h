@@ -36,7 +36,10 @@ int64_t packedMatrixBytes(const TensorView &matrix);
 /// `to` is aligned to 64 bytes and has room for packedMatrixBytes(matrix).
 void packMatrix(const TensorView &matrix, std::byte *to);
 
-/// The two, or those of Tiles.h where this processor multiplies by these: what
+/// The same panels of a matrix of float or float16, rounded to bfloat16.
+void packMatrixRounded(const TensorView &matrix, std::byte *to);
+
+/// The two first, or those of Tiles.h where this processor multiplies by these: what
 /// a kernel asks for its right operand `input`.
 int64_t packedOperandBytes(const TensorView &matrix);
 void packOperand(const TensorView &matrix, std::byte *to);

@@ -4,7 +4,7 @@
 #include "runtime/kernels/host/simd/PackedMatrix.h"
 
 #include <algorithm>
-#include <cstring>
+#include <type_traits>
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <cpuid.h>
@@ -24,6 +24,13 @@ int64_t panelsOf(int64_t columns) {
   return (columns + kPanelColumns - 1) / kPanelColumns;
 }
 
+template <typename T> BFloat16 roundedOnce(T value) {
+  if constexpr (std::is_same_v<T, BFloat16>)
+    return value;
+  else
+    return BFloat16(float(value));
+}
+
 } // namespace
 
 int64_t tiledMatrixBytes(const TensorView &matrix) {
@@ -31,22 +38,23 @@ int64_t tiledMatrixBytes(const TensorView &matrix) {
          2;
 }
 
-void packTiles(const TensorView &matrix, std::byte *to) {
+template <typename T>
+static void packTilesOf(const TensorView &matrix, std::byte *to) {
   const int64_t rows = matrix.dims[0], columns = matrix.dims[1];
   const int64_t depth = tiledDepth(rows), panels = panelsOf(columns);
   const auto packPanel = [&](int64_t panel) {
     auto *out =
-        reinterpret_cast<uint16_t *>(to) + panel * depth * kPanelColumns;
+        reinterpret_cast<BFloat16 *>(to) + panel * depth * kPanelColumns;
     const int64_t first = panel * kPanelColumns;
     const int64_t count = std::min(kPanelColumns, columns - first);
     if (count < kPanelColumns || rows < depth)
-      std::memset(out, 0, depth * kPanelColumns * sizeof *out);
+      std::fill_n(out, depth * kPanelColumns, BFloat16());
     for (int64_t k = 0; k < rows; ++k) {
-      const uint16_t *from = matrix.as<uint16_t>() + k * matrix.strides[0] +
-                             first * matrix.strides[1];
-      uint16_t *row = out + k / 2 * 2 * kPanelColumns + k % 2;
+      const T *from =
+          matrix.as<T>() + k * matrix.strides[0] + first * matrix.strides[1];
+      BFloat16 *row = out + k / 2 * 2 * kPanelColumns + k % 2;
       for (int64_t j = 0; j < count; ++j)
-        row[2 * j] = from[j * matrix.strides[1]];
+        row[2 * j] = roundedOnce(from[j * matrix.strides[1]]);
     }
   };
   const int64_t parts = threadsFor(panels, rows * columns);
@@ -55,6 +63,17 @@ void packTiles(const TensorView &matrix, std::byte *to) {
          panel < panels * (part + 1) / parts; ++panel)
       packPanel(panel);
   });
+}
+
+void packTiles(const TensorView &matrix, std::byte *to) {
+  switch (matrix.element) {
+  case artifact::ElementType_Float32:
+    return packTilesOf<float>(matrix, to);
+  case artifact::ElementType_Float16:
+    return packTilesOf<Float16>(matrix, to);
+  default:
+    return packTilesOf<BFloat16>(matrix, to);
+  }
 }
 
 #if defined(__x86_64__) && defined(__linux__)
@@ -119,6 +138,15 @@ void storeSums(const TileProduct &product, const float *sums, int64_t row,
   const __m512 alpha = _mm512_set1_ps(product.alpha);
   const __m512 beta = _mm512_set1_ps(product.beta);
   for (int64_t i = 0; i < rows; ++i, sums += kPanelColumns) {
+    if (product.sums) {
+      float *c = product.sums + (row + i) * product.leadingC + first;
+      __m512 sum = _mm512_mul_ps(_mm512_load_ps(sums), alpha);
+      if (product.beta != 0)
+        sum = _mm512_add_ps(
+            sum, _mm512_mul_ps(beta, _mm512_maskz_loadu_ps(mask, c)));
+      _mm512_mask_storeu_ps(c, mask, sum);
+      continue;
+    }
     BFloat16 *c = product.c + (row + i) * product.leadingC + first;
     __m512 sum = _mm512_mul_ps(_mm512_load_ps(sums), alpha);
     if (product.beta != 0) {
@@ -219,9 +247,25 @@ void multiplyPanelsOfTiles(const TileProduct &product, int64_t begin,
   _tile_release();
 }
 
+/// What is below 2^-126 becomes zero, as in products.
+void roundRow(const float *row, int64_t count, BFloat16 *to) {
+  for (int64_t i = 0; i < count; i += 16) {
+    const int64_t left = std::min<int64_t>(16, count - i);
+    const auto mask = static_cast<__mmask16>((1u << left) - 1);
+    const __m256bh rounded =
+        _mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(mask, row + i));
+    _mm256_mask_storeu_epi16(to + i, mask,
+                             reinterpret_cast<const __m256i &>(rounded));
+  }
+}
+
 #pragma GCC pop_options
 
 } // namespace
+
+void roundToTiles(const float *row, int64_t count, BFloat16 *to) {
+  roundRow(row, count, to);
+}
 
 void multiplyTiles(const TileProduct &product) {
   const int64_t panels = panelsOf(product.n);
@@ -240,6 +284,7 @@ void multiplyTiles(const TileProduct &product) {
 #else
 
 bool hasTiles() { return false; }
+void roundToTiles(const float *, int64_t, BFloat16 *) {}
 void multiplyTiles(const TileProduct &) {}
 
 #endif

@@ -12,7 +12,7 @@
 // columns are and however many there are: it is not the order of PackedMatrix.h,
 // so a matrix that is packed as tiles is always multiplied as such.
 // (Intel Architecture Instruction Set Extensions, TDPBF16PS; what is below
-// 2^-126 counts as zero.) C is rounded once.
+// 2^-126 counts as zero.) C is rounded once, or stays in float.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_SIMD_TILES_H
@@ -36,7 +36,7 @@ inline int64_t tiledDepth(int64_t k) {
   return (k + kTileDepth - 1) / kTileDepth * kTileDepth;
 }
 
-/// Of a matrix [k, n] of bfloat16, of any strides.
+/// Of a matrix [k, n] of any strides; float and float16 are rounded.
 int64_t tiledMatrixBytes(const TensorView &matrix);
 /// `to` is aligned to 64 bytes.
 void packTiles(const TensorView &matrix, std::byte *to);
@@ -48,9 +48,13 @@ struct TileProduct {
   int64_t rowStepA = 0;
   const std::byte *b = nullptr; ///< as packTiles leaves it
   BFloat16 *c = nullptr;        ///< its columns are next to each other
+  float *sums = nullptr;        ///< C in float, in place of `c`
   int64_t leadingC = 0;
   float alpha = 1, beta = 0;
 };
+
+/// Dense rows of float as bfloat16. Precondition: hasTiles().
+void roundToTiles(const float *row, int64_t count, BFloat16 *to);
 
 /// On the threads of the rank. What C holds is not read where beta is 0.
 /// Precondition: hasTiles().

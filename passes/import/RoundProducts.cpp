@@ -1,0 +1,124 @@
+//===- RoundProducts.cpp - Products in fewer bits than the model has ------===//
+//
+// Nothing is rounded here: products say that their kernels may.
+//
+//   y = MatMul x, w      y = MatMul x, w {operand_bits = 16}
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/import/Passes.h"
+
+#include "dialects/onnx/ops/Contraction.h"
+#include "dialects/onnx/ops/Layout.h"
+#include "dialects/onnx/ops/Quantization.h"
+#include "dialects/onnx/ops/Source.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace shardc::import {
+
+#define GEN_PASS_DEF_ROUNDPRODUCTS
+#include "passes/import/Passes.h.inc"
+
+using namespace onnx;
+
+namespace {
+
+/// What follows from weights alone.
+class Constants {
+public:
+  bool contains(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getNumRegions() > 0)
+      return false;
+    if (isa<WeightOp, ConstantOp>(op))
+      return true;
+    auto [entry, isNew] = known.try_emplace(op, false);
+    if (!isNew)
+      return entry->second;
+    const bool isConstant = op->getNumOperands() > 0 &&
+                            llvm::all_of(op->getOperands(), [&](Value operand) {
+                              return contains(operand);
+                            });
+    return known[op] = isConstant;
+  }
+
+private:
+  llvm::DenseMap<Operation *, bool> known;
+};
+
+struct RoundProducts : impl::RoundProductsBase<RoundProducts> {
+  using RoundProductsBase::RoundProductsBase;
+
+  void runOnOperation() override {
+    unsigned count = 0;
+    const bool isBytes = type == "int8";
+    getOperation().walk([&](Operation *op) {
+      if (isBytes ? roundActivations(op) : roundOperands(op))
+        ++count;
+    });
+    numRounded += count;
+    if (count == 0)
+      getOperation().emitWarning("--compute ")
+          << type << ": no product has "
+          << (isBytes ? "quantised weights of 4 or 8 bits"
+                      : "constant weights of f32 or f16")
+          << ": all is computed in the model's own types";
+  }
+
+private:
+  static IntegerAttr number(Operation *op, int64_t bits) {
+    return IntegerAttr::get(IntegerType::get(op->getContext(), 64), bits);
+  }
+
+  bool roundOperands(Operation *op) {
+    if (!isa<MatMulOp, GemmOp>(op))
+      return false;
+    Value weights = op->getOperand(1);
+    auto matrix = cast<RankedTensorType>(weights.getType());
+    const Type element = matrix.getElementType();
+    if ((!element.isF32() && !element.isF16()) || matrix.getRank() != 2 ||
+        dist::getDims(op->getOperand(0).getType()).size() < 2 ||
+        isQuantised(weights) || !constants.contains(weights))
+      return false;
+    op->setAttr("operand_bits", number(op, 16));
+    return true;
+  }
+
+  /// Their kernels decode them.
+  static bool isQuantised(Value weights) {
+    if (auto transpose = weights.getDefiningOp<TransposeOp>())
+      weights = transpose.getData();
+    return weights.getDefiningOp<DequantizeLinearOp>() != nullptr;
+  }
+
+  bool roundActivations(Operation *op) {
+    auto weights = dyn_cast<DequantizeLinearOp>(op);
+    if (!weights || !constants.contains(weights.getInput()) ||
+        !isReadByProducts(weights))
+      return false;
+    auto element = dyn_cast<IntegerType>(
+        getElementTypeOrSelf(weights.getInput().getType()));
+    if (!element || (element.getWidth() != 4 && element.getWidth() != 8))
+      return false;
+    op->setAttr("activation_bits", number(op, 8));
+    return true;
+  }
+
+  static bool isReadByProducts(Value numbers) {
+    return !numbers.use_empty() &&
+           llvm::all_of(numbers.getUses(), [](OpOperand &use) {
+             if (auto transpose = dyn_cast<TransposeOp>(use.getOwner()))
+               return isReadByProducts(transpose.getResult());
+             return isa<MatMulOp>(use.getOwner()) &&
+                    use.getOperandNumber() == 1;
+           });
+  }
+
+  Constants constants;
+};
+
+} // namespace
+} // namespace shardc::import

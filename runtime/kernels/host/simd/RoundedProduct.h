@@ -1,0 +1,37 @@
+//===- RoundedProduct.h - Products in bfloat16 of what has more bits ------===//
+//
+// Both matrices are rounded to bfloat16, B once, and products are added up in
+// float: in tiles where the processor has them (Tiles.h), else as those of
+// PackedMatrix.h are. Bits of a row do not depend on the other rows.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_KERNELS_HOST_SIMD_ROUNDEDPRODUCT_H
+#define SHARDC_RUNTIME_KERNELS_HOST_SIMD_ROUNDEDPRODUCT_H
+
+#include "runtime/kernels/host/simd/PackedMatrix.h"
+
+#include <span>
+
+namespace shardc::runtime::host {
+
+/// One way to do it. All memory is aligned to 64 bytes.
+struct RoundedLoops {
+  /// Of a matrix [k, n] of float or float16, of any strides; 0: none of another.
+  int64_t (*matrixBytes)(const TensorView &matrix);
+  void (*pack)(const TensorView &matrix, std::byte *to);
+  /// What m rows of k need.
+  int64_t (*rowsBytes)(int64_t m, int64_t k);
+  /// Computes a product that has no B by one that was packed, on the threads of
+  /// the rank.
+  void (*multiply)(const PackedProduct &product, const std::byte *b,
+                   std::byte *scratch);
+};
+
+/// Those that this processor can run, the fastest first.
+std::span<const RoundedLoops *const> supportedRoundedLoops();
+
+const RoundedLoops &roundedLoops();
+
+} // namespace shardc::runtime::host
+
+#endif // SHARDC_RUNTIME_KERNELS_HOST_SIMD_ROUNDEDPRODUCT_H
