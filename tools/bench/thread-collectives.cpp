@@ -1,7 +1,8 @@
 //===- thread-collectives.cpp - All_reduces of 2 to 64 threads ------------===//
 //
 // What an all_reduce costs a rank: time, meetings, bytes read and written by
-// the rank with the most. Where the machine has fewer cores than ranks, the
+// the rank with the most, and bytes that it reads of other groups of 8 ranks
+// (ReduceTree.h). Where the machine has fewer cores than ranks, the
 // counts say how it grows, and time does not.
 //
 //   build/bin/bench-thread-collectives
@@ -63,17 +64,18 @@ static bool measure(int ranks, int64_t bytes) {
   const double time = timeOf(group, ranks, bytes);
   const ReduceTraffic most = group.mostTraffic();
   constexpr int64_t kAll = kWarmUps + kRuns;
-  std::printf("| %lld | %d | %.0f | %lld | %lld | %lld |\n",
+  std::printf("| %lld | %d | %.0f | %lld | %lld | %lld | %lld |\n",
               static_cast<long long>(bytes), ranks, time,
               static_cast<long long>(most.meetings / kAll),
               static_cast<long long>(most.bytesRead / kAll),
-              static_cast<long long>(most.bytesWritten / kAll));
+              static_cast<long long>(most.bytesWritten / kAll),
+              static_cast<long long>(most.bytesBetween / kAll));
   return time >= 0;
 }
 
 int main() {
-  std::printf("| bytes | ranks | us | meetings | read | written |\n"
-              "|---:|---:|---:|---:|---:|---:|\n");
+  std::printf("| bytes | ranks | us | meetings | read | written | between |\n"
+              "|---:|---:|---:|---:|---:|---:|---:|\n");
   for (int64_t bytes : {1 << 10, 16 << 10, 32 << 10, 1 << 20})
     for (int ranks = 2; ranks <= 64; ranks *= 2)
       if (!measure(ranks, bytes))

@@ -1,5 +1,6 @@
 #include "runtime/collectives/threads/SharedMemoryGroup.h"
 
+#include "runtime/artifact/ElementNames.h"
 #include "runtime/collectives/Reduction.h"
 #include "runtime/tensor/BlockOverlap.h"
 #include "runtime/tensor/CopyView.h"
@@ -46,6 +47,8 @@ private:
                       const CollectiveSite &site);
   Status reduceLarge(const TensorView &input, const TensorView &output,
                      ReduceKind kind, const CollectiveSite &site);
+  Status reduceByGroups(const TensorView &input, const TensorView &output,
+                        ReduceKind kind, const CollectiveSite &site);
   Status meet(const CollectiveSite &site) {
     return group.meeting.arrive(self, site);
   }
@@ -56,18 +59,24 @@ private:
   const SharedMemoryGroup::Published &peer(int index) const {
     return group.published[static_cast<size_t>(index)];
   }
-  /// The part of so many elements that this rank reduces.
-  std::pair<int64_t, int64_t> chunkOf(int64_t elements, int index) const {
+  /// The part of so many elements that one of so many reduces.
+  static std::pair<int64_t, int64_t> chunkOf(int64_t elements, int ways,
+                                             int index) {
     // Whole cache lines, so that no two ranks write into one.
     const int64_t lines = (elements + 63) / 64;
-    return {std::min(elements, wayBegin(lines, size(), index) * 64),
-            std::min(elements, wayBegin(lines, size(), index + 1) * 64)};
+    return {std::min(elements, wayBegin(lines, ways, index) * 64),
+            std::min(elements, wayBegin(lines, ways, index + 1) * 64)};
   }
-  void count(int64_t meetings, int64_t bytesRead, int64_t bytesWritten) {
+  std::pair<int64_t, int64_t> chunkOf(int64_t elements, int index) const {
+    return chunkOf(elements, size(), index);
+  }
+  void count(int64_t meetings, int64_t bytesRead, int64_t bytesWritten,
+             int64_t bytesBetween = 0) {
     ReduceTraffic &all = group.published[static_cast<size_t>(self)].traffic;
     all.meetings += meetings;
     all.bytesRead += bytesRead;
     all.bytesWritten += bytesWritten;
+    all.bytesBetween += bytesBetween;
   }
   /// Packs `input` into this rank's slot of the next set and meets.
   Status shareSmall(const TensorView &input, const CollectiveSite &site) {
@@ -97,6 +106,8 @@ Status SharedMemoryCommunicator::allReduce(const TensorView &input,
     copyView(output, input);
     return Status::ok();
   }
+  if (group.tree)
+    return reduceByGroups(input, output, kind, site);
   if (viewBytes(input) > SharedMemoryGroup::kSlotBytes)
     return reduceLarge(input, output, kind, site);
   const int64_t bytes = viewBytes(input);
@@ -104,8 +115,7 @@ Status SharedMemoryCommunicator::allReduce(const TensorView &input,
   count(1, bytes, bytes);
   for (int i = 0; i < size(); ++i)
     inputs[static_cast<size_t>(i)] = slotView(i, input);
-  if (size() > SharedMemoryGroup::kOneMeetingRanks ||
-      bytes * (size() - 2) > SharedMemoryGroup::kOneMeetingBytes)
+  if (bytes * (size() - 2) > SharedMemoryGroup::kOneMeetingBytes)
     return reduceShared(output, kind, site);
   count(0, bytes * size(), bytes);
   return reduceRange(kind, inputs, output, 0, elements);
@@ -152,6 +162,75 @@ Status SharedMemoryCommunicator::reduceLarge(const TensorView &input,
   const int64_t chunkBytes = (end - begin) * (bytes / elements);
   count(2, chunkBytes * size() + bytes - chunkBytes, bytes);
   return meet(site);
+}
+
+/// Elements [first, ..) of `like` lie at `data`, packed.
+static TensorView partAt(std::byte *data, const TensorView &like,
+                         artifact::ElementType element, int64_t first) {
+  TensorView view = like;
+  view.element = element;
+  return packedLike(data - first * artifact::elementBytes(element), view);
+}
+
+Status SharedMemoryCommunicator::reduceByGroups(const TensorView &input,
+                                                const TensorView &output,
+                                                ReduceKind kind,
+                                                const CollectiveSite &site) {
+  ReduceTree &tree = *group.tree;
+  const artifact::ElementType element = input.element,
+                              wide = accumulatorOf(element);
+  const int own = self / ReduceTree::kOfGroup,
+            first = own * ReduceTree::kOfGroup,
+            members = std::min(ReduceTree::kOfGroup, size() - first);
+  const int64_t elements = input.numElements(),
+                bytes = artifact::elementBytes(element),
+                wideBytes = artifact::elementBytes(wide),
+                most = ReduceTree::kPartBytes / wideBytes;
+  const auto meetGroup = [&] {
+    return tree.meeting(own).arrive(self - first, site);
+  };
+  publish(input, output);
+  SHARDC_RETURN_IF_ERROR(meetGroup());
+  count(1, 0, 0);
+  // The next part's sums are written behind the meeting that was after these
+  // were read, and so are its result and the groups' copies.
+  for (int64_t begin = 0; begin < elements; begin += most) {
+    const int64_t size = std::min(most, elements - begin);
+    const auto [from, to] = chunkOf(size, members, self - first);
+    for (int i = 0; i < members; ++i)
+      inputs[static_cast<size_t>(i)] = peer(first + i).input;
+    SHARDC_RETURN_IF_ERROR(reduceRange(
+        kind, std::span(inputs).first(static_cast<size_t>(members)),
+        partAt(tree.sums(own), input, wide, begin), begin + from, begin + to));
+    SHARDC_RETURN_IF_ERROR(meet(site));
+    const auto [low, high] = chunkOf(size, self);
+    for (int g = 0; g < tree.numGroups(); ++g)
+      inputs[static_cast<size_t>(g)] = partAt(tree.sums(g), input, wide, begin);
+    SHARDC_RETURN_IF_ERROR(reduceRange(
+        kind, std::span(inputs).first(static_cast<size_t>(tree.numGroups())),
+        partAt(tree.result(), input, element, begin), begin + low,
+        begin + high));
+    SHARDC_RETURN_IF_ERROR(meet(site));
+    std::memcpy(tree.copy(own) + from * bytes, tree.result() + from * bytes,
+                static_cast<size_t>((to - from) * bytes));
+    SHARDC_RETURN_IF_ERROR(meetGroup());
+    copyRange(output, partAt(tree.copy(own), input, element, begin), begin,
+              begin + size);
+    // Of the result its group has written what its own members did.
+    const int64_t groupBegin = chunkOf(size, first).first,
+                  groupEnd = chunkOf(size, first + members - 1).second,
+                  near = std::max<int64_t>(0, std::min(to, groupEnd) -
+                                                  std::max(from, groupBegin));
+    count(3,
+          (to - from) * members * bytes +
+              (high - low) * tree.numGroups() * wideBytes +
+              (to - from) * bytes + size * bytes,
+          (to - from) * (wideBytes + bytes) + (high - low) * bytes +
+              size * bytes,
+          (high - low) * (tree.numGroups() - 1) * wideBytes +
+              (to - from - near) * bytes);
+  }
+  return Status::ok();
 }
 
 static int64_t largestOf(std::span<const OwnedRuns> blocks) {
@@ -305,8 +384,10 @@ Status SharedMemoryCommunicator::exchange(const void *mine, size_t bytes,
 
 SharedMemoryGroup::SharedMemoryGroup(std::vector<int> members,
                                      RunFailure &failure)
-    : meeting(std::move(members), failure),
-      published(static_cast<size_t>(meeting.size())) {}
+    : meeting(members, failure), published(members.size()) {
+  if (members.size() > kReduceFan)
+    tree = std::make_unique<ReduceTree>(members, failure);
+}
 
 ReduceTraffic SharedMemoryGroup::mostTraffic() const {
   ReduceTraffic most;
@@ -315,11 +396,14 @@ ReduceTraffic SharedMemoryGroup::mostTraffic() const {
     most.meetings = std::max(most.meetings, own.meetings);
     most.bytesRead = std::max(most.bytesRead, own.bytesRead);
     most.bytesWritten = std::max(most.bytesWritten, own.bytesWritten);
+    most.bytesBetween = std::max(most.bytesBetween, own.bytesBetween);
   }
   return most;
 }
 
-bool SharedMemoryGroup::allocate() { return slots.allocate(2 * setBytes()); }
+bool SharedMemoryGroup::allocate() {
+  return slots.allocate(2 * setBytes()) && (!tree || tree->allocate());
+}
 
 std::unique_ptr<Communicator> SharedMemoryGroup::join(int index) {
   return std::make_unique<SharedMemoryCommunicator>(*this, index);

@@ -8,6 +8,7 @@
 //                  two sets, by the number of the meeting, so the next write
 //                  cannot overtake a slow reader: whoever writes into a set has
 //                  been at the meeting after that where it was read.
+//   all_reduce     of more than 8 ranks by groups of 8 (ReduceTree.h)
 //   all_reduce     of small values, where the slots of all are much to read:
 //                  rank i reduces the i-th chunk of all slots into the other
 //                  set, all meet once more, and everyone reads the result once
@@ -22,7 +23,7 @@
 
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/collectives/Communicator.h"
-#include "runtime/collectives/threads/Rendezvous.h"
+#include "runtime/collectives/threads/ReduceTree.h"
 
 #include <memory>
 #include <vector>
@@ -33,6 +34,7 @@ namespace shardc::runtime {
 struct ReduceTraffic {
   int64_t meetings = 0;
   int64_t bytesRead = 0;    ///< of memory that others have written, or it
+  int64_t bytesBetween = 0; ///< of them, those of other groups of ranks
   int64_t bytesWritten = 0; ///< its outputs too
 };
 
@@ -43,10 +45,8 @@ public:
   /// Values up to this many bytes a rank take the short way.
   static constexpr int64_t kSlotBytes = 32 * 1024;
 
-  /// What a rank may read of the others' slots to spare a meeting, and how many
-  /// there may be: what all read together grows with the square of them.
+  /// What a rank may read of the others' slots to spare a meeting.
   static constexpr int64_t kOneMeetingBytes = 64 * 1024;
-  static constexpr int kOneMeetingRanks = 8;
   /// Of memory that a member adds to a set of slots. Pages that are never
   /// written take none.
   static constexpr int64_t kShareBytes = 64 * 1024;
@@ -78,6 +78,7 @@ private:
   Rendezvous meeting;
   std::vector<Published> published;
   AlignedBuffer slots;
+  std::unique_ptr<ReduceTree> tree; ///< null: its ranks are one group
 };
 
 } // namespace shardc::runtime
