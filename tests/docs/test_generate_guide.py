@@ -26,7 +26,7 @@ class Guide(EndToEnd):
         (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": TEMPLATE}))
         (folder / "config.json").write_text(json.dumps({"eos_token_id": 1}))
         (self.folder / "bert").symlink_to(model_file("bert-ts-op17").parent)
-        check_blocks(self, PAGE, self.folder, blocks=9, lines=1)
+        check_blocks(self, PAGE, self.folder, blocks=10, lines=1)
         commands = re.findall(r"^    \$ shardrt (.*)$", PAGE.read_text(), re.MULTILINE)
         self.assertEqual(len(commands), 3)
         for command in commands:

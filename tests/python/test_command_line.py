@@ -24,7 +24,7 @@ class Generate(Served):
     def test_texts(self):
         expected = self.open().generate(["hello", "you"], max_tokens=6)
         self.assertEqual(self.generate("--prompt", "hello", "--max-tokens", 6), expected[0].text + "\n")
-        self.assertEqual(self.generate("--max-tokens", 6, given="you"), expected[1].text + "\n")
+        self.assertEqual(self.generate("--max-tokens", 6, given="you\n"), expected[1].text + "\n")
         self.assertEqual(self.generate("--prompt", "hello", "--prompt", "you", "--max-tokens", 6),
                          f"[0.0] {expected[0].text}\n[1.0] {expected[1].text}\n")  # fmt: skip
         chat = self.open().chat([{"role": "system", "content": "s"}, {"role": "user", "content": "hi"}], max_tokens=5)
@@ -35,10 +35,19 @@ class Generate(Served):
         self.assertEqual([json.loads(line)["ids"] for line in lines],
                          [text.ids for text in self.open().generate([PROMPT], **options)])  # fmt: skip
 
+    def test_who_reads_may_leave(self):
+        command = [sys.executable, "-m", "shardrt", "generate", str(self.artifact), "--tokenizer", str(self.folder), "--prompt", "a",
+                   "--max-tokens", "150", "--ignore-eos"]  # fmt: skip
+        with subprocess.Popen(command, cwd=support.PACKAGES[0], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            self.assertEqual(len(process.stdout.read(1)), 1)
+            process.stdout.close()
+            self.assertEqual((process.stderr.read(), process.wait()), ("", 1))
+
     def test_mistakes(self):
         for said, arguments in (("temperature is -1.0, expected 0 or more", ("generate", "nowhere", "--temperature", "-1")),
                                 ("nowhere.*manifest", ("generate", "nowhere", "--prompt", "a")),
                                 ("invalid choice: 'degenerate'", ("degenerate",)),
+                                ("'1,x' are no ids: expected 1,2,3", ("generate", "nowhere", "--prompt-ids", "1,x")),
                                 ("the following arguments are required: artifact", ("generate",))):  # fmt: skip
             done = self.shardrt(*arguments)
             self.assertNotEqual(done.returncode, 0)

@@ -215,6 +215,8 @@ class Texts(Served):
             generator.generate([[2] * 8])
         write("generation_config.json", {"eos_token_id": [greedy[0], 39]})
         self.assertEqual(self.open().generate([PROMPT])[0].ids, greedy[:1])
+        write("config.json", {"decoder_start_token_id": 4})
+        self.assertEqual(self.open().generate([[]], max_tokens=1)[0].prompt_ids, [4])
         for name in ("config.json", "generation_config.json"):
             (self.folder / name).unlink()
         write("genai_config.json", {"model": {"context_length": 6, "eos_token_id": 38, "decoder": {

@@ -266,6 +266,11 @@ class Caches(EndToEnd):
                 self.assert_near(outputs["logits"], expected)
             self.assertEqual((state.length, fork.length, state.capacity), (9, 6, 16))
             self.assertEqual(repr(state), "<shardrt.State, 9 of 16 positions>")
+            self.assertEqual(sorted(state.memory), [0, 1])
+            for committed, reserved in state.memory.values():  # keys and values of two layers, and half of the heads
+                self.assertGreaterEqual(committed, 9 * 2 * 2 * HEADS // 2 * SIZE * 4)
+                self.assertGreaterEqual(reserved, committed)
+            self.assertEqual(list(session.state(8).memory.values()), [(0, 0)] * 2)
             self.assert_near(session.run(self.steps[2], state=fork)["logits"], self.expected[2])
             state.reset()
             self.assert_near(session.run(self.steps[0], state=state)["logits"], self.expected[0])

@@ -12,6 +12,7 @@ from .encoding import run_texts
 from .errors import ArtifactError, Cancelled, DeadlineExceeded, Error, InvalidArgument
 from .generation import Generation, Options, Piece
 from .generator import Generator
+from .processes import Processes, join
 from .sampling import Sampling
 from .sequences import Pool, Row, Sequence
 from .session import Cancellation, Session, State, ValueInfo
@@ -20,8 +21,8 @@ from .tokenizer import Tokenizer
 __version__ = "0.1.0"
 __all__ = [
     "ArtifactError", "Cancellation", "Cancelled", "DeadlineExceeded", "Error", "Generation", "Generator", "InvalidArgument",
-    "Options", "Piece", "Pool", "Row", "Sampling", "Sequence", "Session", "State", "Tokenizer", "ValueInfo", "library_version",
-    "run_texts",
+    "Options", "Piece", "Pool", "Processes", "Row", "Sampling", "Sequence", "Session", "State", "Tokenizer", "ValueInfo", "join",
+    "library_version", "run_texts",
 ]  # fmt: skip
 
 

@@ -32,6 +32,18 @@ class OptionsOfC(ctypes.Structure):
         ("device", ctypes.c_char_p),
         ("loads_beside", ctypes.c_int32),
         ("unused_too", ctypes.c_int32),
+        ("processes", ctypes.c_void_p),
+    ]
+
+
+class JoinOptionsOfC(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("timeout_seconds", ctypes.c_double),
+        ("rendezvous", ctypes.c_char_p),
+        ("rank", ctypes.c_int32),
+        ("num_ranks", ctypes.c_int32),
+        ("job", ctypes.c_char_p),
     ]
 
 
@@ -85,6 +97,14 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "close": (None, [_P]),
     "is_lost": (_I, [_P]),
     "reopen": (_I, [_P]),
+    "reopen_with": (_I, [_P, _P]),
+    "join": (_I, [ctypes.POINTER(JoinOptionsOfC), _TO]),
+    "rank": (ctypes.c_int32, [_P]),
+    "num_ranks": (ctypes.c_int32, [_P]),
+    "is_speaker": (_I, [_P]),
+    "follow": (_I, [_P]),
+    "conclude": (_I, [_P, _I, ctypes.c_char_p]),
+    "leave": (None, [_P]),
     "num_inputs": (_N, [_P]),
     "num_outputs": (_N, [_P]),
     "input_info": (_I, [_P, _N, ctypes.POINTER(ValueInfoOfC)]),
@@ -100,6 +120,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "state_destroy": (None, [_P]),
     "state_length": (_L, [_P]),
     "state_capacity": (_L, [_P]),
+    "state_num_ranks": (_N, [_P]),
+    "state_memory": (_I, [_P, _N, ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(_L), ctypes.POINTER(_L)]),
     "cancellation_create": (_I, [_TO]),
     "cancellation_destroy": (None, [_P]),
     "cancel": (None, [_P]),

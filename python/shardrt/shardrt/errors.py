@@ -51,6 +51,13 @@ class DeadlineExceeded(Error, TimeoutError):
 _KINDS = {2: InvalidArgument, 6: Cancelled, 7: DeadlineExceeded}
 
 
+def status_of(error: Optional[BaseException]) -> int:
+    """As C has it; SHARDRT_OK of none."""
+    if error is None:
+        return 0
+    return next((status for status, kind in _KINDS.items() if isinstance(error, kind)), 4)
+
+
 def check(status: int) -> None:
     """Raises what a call has returned, unless it is SHARDRT_OK."""
     if status != 0:

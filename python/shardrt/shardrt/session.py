@@ -20,6 +20,7 @@ from ._types import NAMES, dtype_of
 from .errors import check
 
 if TYPE_CHECKING:
+    from .processes import Processes
     from .sequences import Pool
 
 
@@ -102,6 +103,7 @@ class Session(Closing):
     check_replicas: compare the bits of what several ranks have.
     native_code: False runs no code of the artifact's, and raises where it has some.
     loads_beside: open at once, and read weights beside the first runs.
+    processes: of which each is a rank (shardrt.join); None: ranks are threads of this one.
     """
 
     artifact: str
@@ -129,6 +131,7 @@ class Session(Closing):
         check_replicas: bool = False,
         native_code: bool = True,
         loads_beside: bool = False,
+        processes: Optional[Processes] = None,
     ) -> None:
         self._handle: Optional[int] = None
         self._process = os.getpid()
@@ -147,6 +150,7 @@ class Session(Closing):
             threads=threads,
             device=device.encode() if device is not None else None,
             loads_beside=loads_beside,
+            processes=processes._for_session(self) if processes is not None else None,
         )
         made = ctypes.c_void_p()
         check(library().shardrt_open(os.fsencode(artifact), ctypes.byref(options), ctypes.byref(made)))
@@ -247,10 +251,18 @@ class Session(Closing):
         with self._using() as handle:
             return bool(library().shardrt_is_lost(handle))
 
-    def reopen(self) -> None:
-        """Opens the artifact again in place. States of before are lost."""
+    def reopen(self, processes: Optional[Processes] = None) -> None:
+        """Opens the artifact again in place, of processes with those that have joined again. States of before are lost."""
         with self._using() as handle:
-            check(library().shardrt_reopen(handle))
+            if processes is None:
+                check(library().shardrt_reopen(handle))
+            else:
+                check(library().shardrt_reopen_with(handle, processes._for_session(self)))
+
+    def follow(self) -> None:
+        """Of processes: does what rank 0 does, until that closes its session."""
+        with self._using() as handle:
+            check(library().shardrt_follow(handle))
 
     def close(self) -> None:
         """Waits for runs of other threads and gives all back, states and pools too. Outputs stay."""
@@ -298,6 +310,19 @@ class State(Held):
         """Positions that there is room for."""
         with self._using(self._session) as handle:
             return int(library().shardrt_state_capacity(handle))
+
+    @property
+    def memory(self) -> dict[int, tuple[int, int]]:
+        """Of the ranks of this process, by number: bytes that its caches have taken of the device, and bytes of addresses
+        for the whole capacity; both 0 before the first run."""
+        rank, committed, reserved = ctypes.c_int32(), ctypes.c_int64(), ctypes.c_int64()
+        found = {}
+        with self._using(self._session) as handle:
+            for index in range(library().shardrt_state_num_ranks(handle)):
+                given = ctypes.byref(rank), ctypes.byref(committed), ctypes.byref(reserved)
+                check(library().shardrt_state_memory(handle, index, *given))
+                found[rank.value] = committed.value, reserved.value
+        return found
 
     def reset(self) -> None:
         """Empty again, for any batch; memory is kept."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Optional
@@ -31,6 +32,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return int(importlib.import_module(f".{parsed.command}", __package__).run(parsed))
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # who reads has heard enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (OSError, ValueError, RuntimeError, ImportError) as error:
         print(f"shardrt {parsed.command}: {error}", file=sys.stderr)
         return 1

@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokenizer", help="tokenizer.json or its folder; else that beside the model")
     prompts = parser.add_argument_group("prompts, all of which run in one batch (none: what comes on stdin)")
     prompts.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="may come several times")
-    prompts.add_argument("--prompt-ids", action="append", default=[], metavar="1,2,3", help="the same as ids of tokens")
+    prompts.add_argument("--prompt-ids", type=_ids, action="append", default=[], metavar="1,2,3", help="the same as ids of tokens")
     prompts.add_argument("--chat", action="store_true", help="prompts are messages to the model, by its chat template")
     prompts.add_argument("--system", metavar="TEXT", help="what a chat begins with")
     texts = parser.add_argument_group("texts")
@@ -65,14 +65,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _ids(text: str) -> list[int]:
-    return [int(each) for each in text.split(",")]
+    try:
+        return [int(each) for each in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} are no ids: expected 1,2,3") from None
 
 
 def _prompts(arguments: argparse.Namespace, generator: Generator) -> list[PromptLike]:
     texts = list(arguments.prompt)
     if not texts and not arguments.prompt_ids:
-        texts = [sys.stdin.read()]
-    prompts: list[PromptLike] = [_ids(each) for each in arguments.prompt_ids]
+        texts = [sys.stdin.read().removesuffix("\n")]
+    prompts: list[PromptLike] = list(arguments.prompt_ids)
     if not arguments.chat:
         return [*texts, *prompts]
     if generator.tokenizer is None:

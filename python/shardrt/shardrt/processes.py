@@ -1,0 +1,98 @@
+"""One process a rank, as torchrun, srun and mpirun start them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import weakref
+from typing import TYPE_CHECKING, Optional
+
+from ._held import Closing
+from ._library import JoinOptionsOfC, library
+from .errors import check, status_of
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+class Processes(Closing):
+    """All of them, once they have met: each opens the same artifact, and rank 0 says what is run.
+
+        with shardrt.join() as processes, shardrt.Session("model.shard", processes=processes) as session:
+            if processes.rank > 0:
+                session.follow()                        # until rank 0 closes its session
+            else:
+                logits = session.run(inputs)["logits"]
+
+    At the end of the `with` all of them end alike: what one of them raised the others raise as well. Where there is one
+    process alone, its ranks are threads.
+    """
+
+    def __init__(self, handle: Optional[int]) -> None:
+        self._handle, self._closed, self._process = handle, False, os.getpid()
+        self._sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+        self.rank = int(library().shardrt_rank(handle))
+        self.num_ranks = int(library().shardrt_num_ranks(handle))
+        self.is_speaker = bool(library().shardrt_is_speaker(handle))
+        """Whether this process is the one to tell the user of an error."""
+
+    def __exit__(self, *raised: object) -> None:
+        if self._closed:
+            return
+        error = next((each for each in raised if isinstance(each, BaseException)), None)
+        self._close_sessions()
+        message = None if error is None else (str(error) or type(error).__name__).encode()
+        ended = library().shardrt_conclude(self._handle, status_of(error), message)
+        try:
+            if error is None:
+                check(ended)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Leaves, without a word to the others."""
+        handle, self._handle, self._closed = self._handle, None, True
+        if handle is not None and os.getpid() == self._process:
+            self._close_sessions()
+            library().shardrt_leave(handle)
+
+    def _close_sessions(self) -> None:
+        for session in list(self._sessions):
+            session.close()
+
+    def _for_session(self, session: Session) -> Optional[int]:
+        """None: of one process alone."""
+        if self._closed:
+            raise ValueError("these processes have come apart: join again")
+        self._sessions.add(session)
+        return self._handle
+
+    def __repr__(self) -> str:
+        return "<shardrt.Processes, closed>" if self._closed else f"<shardrt.Processes, rank {self.rank} of {self.num_ranks}>"
+
+
+def join(
+    *,
+    rendezvous: Optional[str] = None,
+    rank: int = 0,
+    num_ranks: int = 1,
+    job: str = "",
+    timeout: Optional[float] = None,
+) -> Processes:
+    """Meets all others, and returns when they are there.
+
+    rendezvous: "HOST:PORT" of rank 0, with rank, num_ranks and job of this process; None: as the launcher says, or
+        SHARDC_RENDEZVOUS, SHARDC_RANK, SHARDC_WORLD_SIZE and SHARDC_JOB.
+    timeout: seconds for all to come; None: 60, or SHARDC_TIMEOUT.
+    """
+    options = JoinOptionsOfC(
+        size=ctypes.sizeof(JoinOptionsOfC),
+        timeout_seconds=timeout or 0,
+        rendezvous=rendezvous.encode() if rendezvous is not None else None,
+        rank=rank,
+        num_ranks=num_ranks,
+        job=job.encode(),
+    )
+    made = ctypes.c_void_p()
+    check(library().shardrt_join(ctypes.byref(options), ctypes.byref(made)))
+    return Processes(made.value)
