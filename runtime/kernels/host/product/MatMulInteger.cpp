@@ -1,13 +1,15 @@
 //===- MatMulInteger.cpp - Product of 8-bit integers ----------------------===//
 //
 // A [..., m, k] minus its zero points [..., m, 1], times B [..., k, n] minus
-// its own [..., 1, n], summed in 32 bits. Differences fit 16 bits; those of B
-// are packed a panel of columns at a time, which all rows of A use.
+// its own [..., 1, n], summed in 32 bits. Rows of A that meet the same B are
+// gathered, so that it is read once; a constant B was packed once.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/kernels/Dispatch.h"
+#include "runtime/base/AlignedBuffer.h"
 #include "runtime/kernels/StridedLoop.h"
+#include "runtime/kernels/host/KernelThreads.h"
+#include "runtime/kernels/host/simd/IntegerPanels.h"
 #include "runtime/kernels/product/IntegerProduct.h"
 
 #include <algorithm>
@@ -16,99 +18,213 @@ namespace shardc::runtime::host {
 namespace {
 
 constexpr char kName[] = "MatMulInteger";
-constexpr int64_t kPanel = 64; ///< columns of B
 
-using ByteTypes = TypeList<int8_t, uint8_t>;
-
-/// The view without the dims of the matrix; those of the batch are left.
-TensorView batchOf(const TensorView &view) {
-  return dimsOf(view, 0, view.rank - 2);
+bool isSigned(const TensorView &view) {
+  return view.element == artifact::ElementType_Int8;
 }
 
-/// One matrix with the zero point of each row or column; null: 0.
-template <typename T> struct Operand {
-  const T *data, *zero;
-  int64_t rowStride, columnStride, zeroStride;
+int32_t numberAt(const TensorView &view, int64_t offset) {
+  return isSigned(view) ? view.as<int8_t>()[offset]
+                        : int32_t(view.as<uint8_t>()[offset]);
+}
+
+/// Operands, of which either all rows of A meet one B, or those of each batch.
+struct Operands {
+  TensorView a, b, c, zeroA, zeroB;
+  bool hasZeroA = false, hasZeroB = false;
+  bool isOneB = true;
+
+  Status read(const KernelCall &call) {
+    SHARDC_RETURN_IF_ERROR(checkMatMulInteger(call, kName));
+    a = call.inputs[0];
+    b = call.inputs[1];
+    c = call.outputs[0];
+    hasZeroA = hasInput(call, 2);
+    hasZeroB = hasInput(call, 3);
+    zeroA = hasZeroA ? call.inputs[2] : a;
+    zeroB = hasZeroB ? call.inputs[3] : b;
+    for (int d = 0; d < c.rank - 2; ++d)
+      isOneB &= c.dims[d] == 1 ||
+                (b.strides[d] == 0 && (!hasZeroB || zeroB.strides[d] == 0));
+    return Status::ok();
+  }
+
+  int64_t m() const { return c.dims[c.rank - 2]; }
+  int64_t n() const { return c.dims[c.rank - 1]; }
+  int64_t k() const { return a.dims[a.rank - 1]; }
+  /// Of A that are multiplied together.
+  int64_t rows() const {
+    return isOneB ? m() * dimsOf(c, 0, c.rank - 2).numElements() : m();
+  }
+  bool hasDenseRows() const { return c.strides[c.rank - 1] == 1 || n() == 1; }
+  TensorView matrixB() const { return dimsOf(b, b.rank - 2, b.rank); }
 };
 
-template <typename A, typename B>
-void multiply(const Operand<A> &a, const Operand<B> &b, const TensorView &out,
-              int32_t *c, int64_t k, int16_t *scratch) {
-  const int64_t m = out.dims[out.rank - 2], n = out.dims[out.rank - 1];
-  const int64_t rowStride = out.strides[out.rank - 2];
-  const int64_t columnStride = out.strides[out.rank - 1];
-  int16_t *panel = scratch, *row = scratch + k * kPanel;
-  int32_t sums[kPanel];
-  for (int64_t j0 = 0; j0 < n; j0 += kPanel) {
-    const int64_t width = std::min(kPanel, n - j0);
-    for (int64_t l = 0; l < k; ++l)
-      for (int64_t j = 0; j < kPanel; ++j) {
-        const int64_t column = j0 + std::min(j, width - 1);
-        const int zero = b.zero ? b.zero[column * b.zeroStride] : 0;
-        panel[l * kPanel + j] =
-            int16_t(b.data[l * b.rowStride + column * b.columnStride] - zero);
+/// What is made of operands for one product.
+class Gathered {
+public:
+  static int64_t bytes(const Operands &o) {
+    const int64_t rows = o.rows();
+    return alignBuffer(rows * integerDepth(o.k())) +
+           alignBuffer(rows * int64_t(sizeof(int32_t *))) +
+           2 * alignBuffer(rows * 4) + alignBuffer(columns(o) * 4) +
+           (o.hasDenseRows() ? 0 : rows * o.n() * 4);
+  }
+
+  Gathered(const Operands &operands, std::byte *scratch) : o(operands) {
+    const int64_t rows = o.rows();
+    a = reinterpret_cast<int8_t *>(scratch);
+    scratch += alignBuffer(rows * integerDepth(o.k()));
+    out = reinterpret_cast<int32_t **>(scratch);
+    scratch += alignBuffer(rows * int64_t(sizeof(int32_t *)));
+    sums = reinterpret_cast<int32_t *>(scratch);
+    scratch += alignBuffer(rows * 4);
+    zeros = reinterpret_cast<int32_t *>(scratch);
+    scratch += alignBuffer(rows * 4);
+    zerosB = reinterpret_cast<int32_t *>(scratch);
+    dense = reinterpret_cast<int32_t *>(scratch + alignBuffer(columns(o) * 4));
+  }
+
+  /// Rows of one batch; where they lie counts from the first element.
+  void add(int64_t atC, int64_t atA, int64_t atZero) {
+    const int64_t m = o.m(), first = count;
+    const int row = o.c.rank - 2;
+    const int64_t parts = threadsFor(m, m * o.k());
+    forEachPart(parts, [&](int64_t part) {
+      for (int64_t i = m * part / parts; i < m * (part + 1) / parts; ++i) {
+        addRow(first + i, atA + i * o.a.strides[row],
+               atZero + i * o.zeroA.strides[row]);
+        out[first + i] = o.hasDenseRows()
+                             ? o.c.as<int32_t>() + atC + i * o.c.strides[row]
+                             : dense + (first + i) * o.n();
       }
-    for (int64_t i = 0; i < m; ++i) {
-      const int zero = a.zero ? a.zero[i * a.zeroStride] : 0;
-      for (int64_t l = 0; l < k; ++l)
-        row[l] = int16_t(a.data[i * a.rowStride + l * a.columnStride] - zero);
-      std::fill_n(sums, kPanel, 0);
-      for (int64_t l = 0; l < k; ++l)
-        for (int64_t j = 0; j < kPanel; ++j)
-          sums[j] += int32_t(row[l]) * panel[l * kPanel + j];
-      for (int64_t j = 0; j < width; ++j)
-        c[i * rowStride + (j0 + j) * columnStride] = sums[j];
+    });
+    count += m;
+  }
+
+  void setZerosB(int64_t at) {
+    const int32_t moved = isSigned(o.b) ? 128 : 0;
+    for (int64_t j = 0; j < columns(o); ++j)
+      zerosB[j] =
+          moved +
+          (o.hasZeroB && j < o.n()
+               ? numberAt(o.zeroB, at + j * o.zeroB.strides[o.c.rank - 1])
+               : 0);
+  }
+
+  void multiply(const std::byte *packed) const {
+    IntegerProduct product;
+    product.m = count;
+    product.n = o.n();
+    product.k = o.k();
+    product.a = a;
+    product.sumsA = sums;
+    product.zerosA = zeros;
+    product.b = packed;
+    product.zerosB = zerosB;
+    product.rows = out;
+    multiplyIntegers(product);
+  }
+
+  /// Of the rows [first, first + m), where C has no dense ones.
+  void scatter(int64_t first, int64_t atC) const {
+    const int row = o.c.rank - 2, column = o.c.rank - 1;
+    for (int64_t i = 0; i < o.m() && !o.hasDenseRows(); ++i)
+      for (int64_t j = 0; j < o.n(); ++j)
+        o.c.as<int32_t>()[atC + i * o.c.strides[row] +
+                          j * o.c.strides[column]] = out[first + i][j];
+  }
+
+  void clear() { count = 0; }
+
+private:
+  static int64_t columns(const Operands &o) {
+    return (o.n() + kPanelColumns - 1) / kPanelColumns * kPanelColumns;
+  }
+
+  void addRow(int64_t number, int64_t at, int64_t atZero) {
+    const int64_t k = o.k(), depth = integerDepth(k);
+    const int64_t step = o.a.strides[o.c.rank - 1];
+    const uint8_t flip = isSigned(o.a) ? 0 : 128;
+    const uint8_t *from = o.a.as<uint8_t>() + at;
+    int8_t *to = a + number * depth;
+    int32_t sum = 0;
+    for (int64_t l = 0; l < k; ++l) {
+      to[l] = static_cast<int8_t>(from[l * step] ^ flip);
+      sum += to[l];
     }
+    std::fill(to + k, to + depth, int8_t(0));
+    sums[number] = sum;
+    zeros[number] = (o.hasZeroA ? numberAt(o.zeroA, atZero) : 0) - flip;
   }
-}
 
-template <typename T>
-Operand<T> operandAt(const KernelCall &call, int index, int64_t offset,
-                     int64_t zeroOffset) {
-  const TensorView &view = call.inputs[index];
-  const bool hasZero = hasInput(call, 2 + index);
-  Operand<T> operand = {view.as<T>() + offset, nullptr,
-                        view.strides[view.rank - 2],
-                        view.strides[view.rank - 1], 0};
-  if (hasZero) {
-    const TensorView &zero = call.inputs[2 + index];
-    operand.zero = zero.as<T>() + zeroOffset;
-    operand.zeroStride = zero.strides[zero.rank - 2 + index];
-  }
-  return operand;
-}
+  const Operands &o;
+  int64_t count = 0; ///< rows
+  int8_t *a;
+  int32_t **out;
+  int32_t *sums, *zeros, *zerosB, *dense;
+};
 
-template <typename A, typename B> void runTyped(const KernelCall &call) {
-  const TensorView &c = call.outputs[0], &a = call.inputs[0];
-  const TensorView &zeroA = hasInput(call, 2) ? call.inputs[2] : a;
-  const TensorView &zeroB = hasInput(call, 3) ? call.inputs[3] : a;
-  const auto batches = nestOf(batchOf(c), batchOf(a), batchOf(call.inputs[1]),
-                              batchOf(zeroA), batchOf(zeroB));
-  forEachIndex(batches, [&](const int64_t (&at)[5]) {
-    multiply(operandAt<A>(call, 0, at[1], at[3]),
-             operandAt<B>(call, 1, at[2], at[4]), c, c.as<int32_t>() + at[0],
-             a.dims[a.rank - 1], reinterpret_cast<int16_t *>(call.scratch));
-  });
+template <typename Body> void forEachBatch(const Operands &o, Body &&body) {
+  const auto batchOf = [&](const TensorView &view) {
+    return dimsOf(view, 0, o.c.rank - 2);
+  };
+  forEachIndex(nestOf(batchOf(o.c), batchOf(o.a), batchOf(o.b),
+                      batchOf(o.zeroA), batchOf(o.zeroB)),
+               body);
 }
 
 Status run(const KernelCall &call) {
-  SHARDC_RETURN_IF_ERROR(checkMatMulInteger(call, kName));
-  const auto of = [&](int input) { return call.inputs[input].element; };
-  return dispatch(ByteTypes(), of(0), kName, [&](auto a) {
-    return dispatch(ByteTypes(), of(1), kName, [&](auto b) {
-      runTyped<typename decltype(a)::Type, typename decltype(b)::Type>(call);
+  Operands o;
+  SHARDC_RETURN_IF_ERROR(o.read(call));
+  if (o.c.numElements() == 0)
+    return Status::ok();
+  std::byte *scratch = call.scratch;
+  const std::byte *packed = call.packed;
+  std::byte *own = packed ? nullptr : scratch;
+  if (own)
+    scratch += alignBuffer(integerMatrixBytes(o.matrixB()));
+  Gathered gathered(o, scratch);
+  const auto pack = [&](int64_t at) {
+    TensorView matrix = o.matrixB();
+    matrix.data += at;
+    if (own)
+      packIntegers(matrix, own);
+    return own ? own : packed;
+  };
+  if (o.isOneB) {
+    forEachBatch(
+        o, [&](const int64_t (&at)[5]) { gathered.add(at[0], at[1], at[3]); });
+    gathered.setZerosB(0);
+    gathered.multiply(pack(0));
+    int64_t first = 0;
+    forEachBatch(o, [&](const int64_t (&at)[5]) {
+      gathered.scatter(first, at[0]);
+      first += o.m();
     });
+    return Status::ok();
+  }
+  forEachBatch(o, [&](const int64_t (&at)[5]) {
+    gathered.clear();
+    gathered.add(at[0], at[1], at[3]);
+    gathered.setZerosB(at[4]);
+    gathered.multiply(pack(at[2]));
+    gathered.scatter(0, at[0]);
   });
+  return Status::ok();
 }
 
 int64_t scratchBytes(const KernelCall &call) {
-  // run reports what that finds
-  return checkMatMulInteger(call, kName).isOk()
-             ? call.inputs[0].dims[call.inputs[0].rank - 1] * (kPanel + 1) * 2
-             : 0;
+  Operands o;
+  if (!o.read(call).isOk()) // run reports it
+    return 0;
+  return Gathered::bytes(o) +
+         (call.packed ? 0 : alignBuffer(integerMatrixBytes(o.matrixB())));
 }
 
-const HostKernelRegistration registration(kName, {run, scratchBytes});
+constexpr OperandPacking kPacking = {1, integerMatrixBytes, packIntegers};
+const HostKernelRegistration registration(kName,
+                                          {run, scratchBytes, &kPacking});
 
 } // namespace
 } // namespace shardc::runtime::host

@@ -7,6 +7,8 @@
 
 #include "runtime/kernels/host/simd/ByteLoops.h"
 
+#include "runtime/kernels/host/simd/IntegerPanels.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -45,6 +47,17 @@ template <bool Halves> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(
       Halves ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
 }
+/// Exact for all bytes: pairs of 16 bits reach 32 at once.
+[[gnu::always_inline]] inline Words addIntegers(Words sums, Bytes b, Bytes a) {
+  const __m256i even =
+      _mm256_madd_epi16(_mm256_and_si256(b, _mm256_set1_epi16(255)),
+                        _mm256_srai_epi16(_mm256_slli_epi16(a, 8), 8));
+  const __m256i odd =
+      _mm256_madd_epi16(_mm256_srli_epi16(b, 8), _mm256_srai_epi16(a, 8));
+  return sums + reinterpret_cast<Words>(_mm256_add_epi32(even, odd));
+}
+constexpr int kIntegerRows = 4;
+constexpr int integerPanels(int rows) { return rows == 1 ? 2 : 1; }
 #include "runtime/kernels/host/simd/ByteLoops.inc"
 } // namespace bytes3
 #pragma GCC pop_options
@@ -64,6 +77,12 @@ template <bool>
 template <bool> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(sums);
 }
+[[gnu::always_inline]] inline Words addIntegers(Words sums, Bytes b, Bytes a) {
+  return reinterpret_cast<Words>(
+      _mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sums), b, a));
+}
+constexpr int kIntegerRows = 4;
+constexpr int integerPanels(int rows) { return rows == 1 ? 2 : 1; }
 #include "runtime/kernels/host/simd/ByteLoops.inc"
 } // namespace vnni3
 #pragma GCC pop_options
@@ -130,6 +149,12 @@ template <bool> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
       _mm512_add_epi32(_mm512_maskz_unpacklo_epi64(kAll8, a, b),
                        _mm512_maskz_unpackhi_epi64(kAll8, a, b)));
 }
+[[gnu::always_inline]] inline Words addIntegers(Words sums, Bytes b, Bytes a) {
+  return reinterpret_cast<Words>(
+      _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sums), b, a));
+}
+constexpr int kIntegerRows = 8;
+constexpr int integerPanels(int) { return 2; }
 #include "runtime/kernels/host/simd/ByteLoops.inc"
 } // namespace vnni4
 #pragma GCC pop_options
@@ -194,6 +219,11 @@ template <bool> inline Words totalOf(Sums sums) { return sums; }
     sums[i] = all[i][0] + all[i][1] + all[i][2] + all[i][3];
   return sums;
 }
+inline Words addIntegers(Words sums, const Bytes &b, const Bytes &a) {
+  return addBytes<false>(sums, b, a);
+}
+constexpr int kIntegerRows = 1;
+constexpr int integerPanels(int) { return 1; }
 #include "runtime/kernels/host/simd/ByteLoops.inc"
 } // namespace anywhere
 

@@ -20,6 +20,9 @@
 
 namespace shardc::runtime::host {
 
+struct IntegerProduct;
+struct Span;
+
 /// Rows as integers. Words of weights of 4 bits have their even rows first:
 /// so have these, of each eight.
 struct ByteRows {
@@ -79,6 +82,8 @@ struct ByteLoops {
   /// gives the same bits as `multiply`.
   void (*separate)(int8_t *bytes, int64_t count);
   void (*multiplyColumns)(const ByteColumns &product);
+  /// Columns of C that belong to these panels (IntegerPanels.h).
+  void (*multiplyIntegers)(const IntegerProduct &product, Span panels);
 };
 
 /// Those that this processor can run, the fastest first.

@@ -1,6 +1,7 @@
 #include "runtime/kernels/host/simd/Tiles.h"
 
 #include "runtime/kernels/host/KernelThreads.h"
+#include "runtime/kernels/host/simd/IntegerPanels.h"
 #include "runtime/kernels/host/simd/PackedMatrix.h"
 
 #include <algorithm>
@@ -82,30 +83,45 @@ void packTiles(const TensorView &matrix, std::byte *to) {
 // Where there are tiles
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+constexpr unsigned kBFloat16 = 1u << 22, kBytes = 1u << 25;
+
+/// Tiles of those elements.
+bool hasTilesOf(unsigned elements) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))
+    return false;
+  // All of these processors have it; that the system keeps vectors, too.
+  if (!__builtin_cpu_supports("avx512bf16") ||
+      !__builtin_cpu_supports("avx512vl") ||
+      !__builtin_cpu_supports("avx512bw"))
+    return false;
+  constexpr unsigned kTiles = 1u << 24;
+  if ((d & elements) == 0 || (d & kTiles) == 0)
+    return false;
+  // The state of tiles is large: Linux keeps it for those who ask (5.16 on).
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+} // namespace
+
 bool hasTiles() {
-  static const bool has = [] {
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))
-      return false;
-    // All of these processors have it; that the system keeps vectors, too.
-    if (!__builtin_cpu_supports("avx512bf16") ||
-        !__builtin_cpu_supports("avx512vl") ||
-        !__builtin_cpu_supports("avx512bw"))
-      return false;
-    constexpr unsigned kBFloat16 = 1u << 22, kTiles = 1u << 24;
-    if ((d & kBFloat16) == 0 || (d & kTiles) == 0)
-      return false;
-    // The state of tiles is large: Linux keeps it for those who ask (5.16 on).
-    constexpr int kRequestPermission = 0x1023, kTileData = 18;
-    return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-  }();
+  static const bool has = hasTilesOf(kBFloat16);
+  return has;
+}
+
+bool hasIntegerTiles() {
+  static const bool has = hasTilesOf(kBytes);
   return has;
 }
 
 namespace {
 
 #pragma GCC push_options
-#pragma GCC target("avx512f,avx512vl,avx512bw,avx512bf16,amx-tile,amx-bf16")
+#pragma GCC target(                                                            \
+    "avx512f,avx512vl,avx512bw,avx512bf16,amx-tile,amx-bf16,amx-int8")
 
 /// As LDTILECFG reads it: rows and bytes of a row of each tile.
 struct alignas(64) TileShapes {
@@ -247,6 +263,75 @@ void multiplyPanelsOfTiles(const TileProduct &product, int64_t begin,
   _tile_release();
 }
 
+/// Of bytes: up to 32 rows, whose shapes are set, and one panel or two.
+template <bool TwoPanels, bool TwoRows>
+void multiplyIntegerStep(const IntegerProduct &product, int64_t row,
+                         int64_t upper, int64_t lower, int64_t panel) {
+  const int64_t depth = integerDepth(product.k);
+  const std::byte *b = product.b + panel * integerPanelBytes(product.k);
+  const std::byte *nextB = b + integerPanelBytes(product.k);
+  const int8_t *a = product.a + row * depth, *nextA = a + kTileRows * depth;
+  _tile_zero(0);
+  if constexpr (TwoPanels)
+    _tile_zero(1);
+  if constexpr (TwoRows)
+    _tile_zero(2);
+  if constexpr (TwoPanels && TwoRows)
+    _tile_zero(3);
+  for (int64_t k = 0; k < depth; k += kIntegerDepth) {
+    _tile_loadd(6, b + k * kPanelColumns, 64);
+    _tile_loadd(4, a + k, depth);
+    _tile_dpbsud(0, 4, 6);
+    if constexpr (TwoPanels) {
+      _tile_loadd(7, nextB + k * kPanelColumns, 64);
+      _tile_dpbsud(1, 4, 7);
+    }
+    if constexpr (TwoRows) {
+      _tile_loadd(5, nextA + k, depth);
+      _tile_dpbsud(2, 5, 6);
+    }
+    if constexpr (TwoPanels && TwoRows)
+      _tile_dpbsud(3, 5, 7);
+  }
+  alignas(64) int32_t dots[kTileRows * kPanelColumns];
+  const auto finish = [&](int64_t first, int64_t count, int64_t at) {
+    for (int64_t i = 0; i < count; ++i)
+      finishIntegers(product, dots + i * kPanelColumns, first + i, at,
+                     std::min(kPanelColumns, product.n - at * kPanelColumns));
+  };
+  _tile_stored(0, dots, 64);
+  finish(row, upper, panel);
+  if constexpr (TwoPanels) {
+    _tile_stored(1, dots, 64);
+    finish(row, upper, panel + 1);
+  }
+  if constexpr (TwoRows) {
+    _tile_stored(2, dots, 64);
+    finish(row + kTileRows, lower, panel);
+  }
+  if constexpr (TwoPanels && TwoRows) {
+    _tile_stored(3, dots, 64);
+    finish(row + kTileRows, lower, panel + 1);
+  }
+}
+
+void multiplyIntegersInTiles(const IntegerProduct &product, Span panels) {
+  for (int64_t row = 0; row < product.m; row += 2 * kTileRows) {
+    const int64_t upper = std::min(kTileRows, product.m - row);
+    const int64_t lower = std::min(kTileRows, product.m - row - upper);
+    setShapes(upper, lower);
+    for (int64_t p = panels.begin; p < panels.end; p += 2) {
+      const bool isTwo = p + 1 < panels.end;
+      const auto step = lower > 0 ? (isTwo ? multiplyIntegerStep<true, true>
+                                           : multiplyIntegerStep<false, true>)
+                                  : (isTwo ? multiplyIntegerStep<true, false>
+                                           : multiplyIntegerStep<false, false>);
+      step(product, row, upper, lower, p);
+    }
+  }
+  _tile_release();
+}
+
 /// What is below 2^-126 becomes zero, as in products.
 void roundRow(const float *row, int64_t count, BFloat16 *to) {
   for (int64_t i = 0; i < count; i += 16) {
@@ -262,6 +347,10 @@ void roundRow(const float *row, int64_t count, BFloat16 *to) {
 #pragma GCC pop_options
 
 } // namespace
+
+void multiplyIntegerTiles(const IntegerProduct &product, Span panels) {
+  multiplyIntegersInTiles(product, panels);
+}
 
 void roundToTiles(const float *row, int64_t count, BFloat16 *to) {
   roundRow(row, count, to);
@@ -284,6 +373,8 @@ void multiplyTiles(const TileProduct &product) {
 #else
 
 bool hasTiles() { return false; }
+bool hasIntegerTiles() { return false; }
+void multiplyIntegerTiles(const IntegerProduct &, Span) {}
 void roundToTiles(const float *, int64_t, BFloat16 *) {}
 void multiplyTiles(const TileProduct &) {}
 

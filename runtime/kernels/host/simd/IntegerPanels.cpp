@@ -1,0 +1,75 @@
+//===- IntegerPanels.cpp - Packing, and products on all threads -----------===//
+
+#include "runtime/kernels/host/simd/IntegerPanels.h"
+
+#include "runtime/kernels/host/KernelThreads.h"
+#include "runtime/kernels/host/simd/ByteLoops.h"
+#include "runtime/kernels/host/simd/Tiles.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardc::runtime::host {
+namespace {
+
+int64_t panelsOf(int64_t columns) {
+  return (columns + kPanelColumns - 1) / kPanelColumns;
+}
+
+/// Columns of the panel, from `matrix` on.
+void packPanel(const TensorView &matrix, int64_t first, int64_t count,
+               uint8_t flip, std::byte *to) {
+  const int64_t k = matrix.dims[0], step = matrix.strides[1];
+  auto *bytes = reinterpret_cast<uint8_t *>(to);
+  auto *sums =
+      reinterpret_cast<uint32_t *>(bytes + integerDepth(k) * kPanelColumns);
+  std::memset(bytes, 0, size_t(integerPanelBytes(k)));
+  for (int64_t l = 0; l < k; ++l) {
+    const uint8_t *from =
+        matrix.as<uint8_t>() + l * matrix.strides[0] + first * step;
+    uint8_t *line = bytes + l / 4 * 4 * kPanelColumns + l % 4;
+    for (int64_t j = 0; j < count; ++j) {
+      const uint8_t byte = from[j * step] ^ flip;
+      line[4 * j] = byte;
+      sums[j] += byte;
+    }
+  }
+}
+
+} // namespace
+
+int64_t integerMatrixBytes(const TensorView &matrix) {
+  const bool isOfBytes = matrix.element == artifact::ElementType_Int8 ||
+                         matrix.element == artifact::ElementType_UInt8;
+  return isOfBytes
+             ? panelsOf(matrix.dims[1]) * integerPanelBytes(matrix.dims[0])
+             : 0;
+}
+
+void packIntegers(const TensorView &matrix, std::byte *to) {
+  const int64_t k = matrix.dims[0], n = matrix.dims[1], panels = panelsOf(n);
+  const uint8_t flip = matrix.element == artifact::ElementType_Int8 ? 128 : 0;
+  const int64_t parts = threadsFor(panels, k * n);
+  forEachPart(parts, [&](int64_t part) {
+    for (int64_t p = panels * part / parts; p < panels * (part + 1) / parts;
+         ++p)
+      packPanel(matrix, p * kPanelColumns,
+                std::min(kPanelColumns, n - p * kPanelColumns), flip,
+                to + p * integerPanelBytes(k));
+  });
+}
+
+void multiplyIntegers(const IntegerProduct &product) {
+  constexpr int64_t kRowsOfTiles = 4; // fewer read B faster than tiles do
+  const bool inTiles = product.m >= kRowsOfTiles && hasIntegerTiles();
+  const auto multiply =
+      inTiles ? multiplyIntegerTiles : byteLoops().multiplyIntegers;
+  const int64_t panels = panelsOf(product.n);
+  const int64_t parts = threadsForProduct(
+      panels, std::max<int64_t>(product.m / 4, 1), product.n, product.k / 4);
+  forEachPart(parts, [&](int64_t part) {
+    multiply(product, {panels * part / parts, panels * (part + 1) / parts});
+  });
+}
+
+} // namespace shardc::runtime::host
