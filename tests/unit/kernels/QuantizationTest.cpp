@@ -210,6 +210,36 @@ TEST(QuantizeLinear, RoundsHalvesToEvenAndClamps) {
             (std::vector<int8_t>{10, 12, 10, 8, 127, -128, 127, 10}));
 }
 
+/// Dense rows go another way than others.
+template <typename Q> void checkDenseQuantizing() {
+  const int64_t n = 700;
+  const Tensor x = Tensor::filled<float>({2, n}, 0);
+  uint32_t seed = 1;
+  for (int64_t i = 0; i < 2 * n; ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    x.view.as<float>()[i] = float(int32_t(seed >> 8) % 4000 - 2000) / 8 *
+                            (i % 17 == 0 ? 1e6f : i % 5 == 0 ? 100 : 1);
+  }
+  x.view.as<float>()[3] = -std::numeric_limits<float>::infinity();
+  x.view.as<float>()[5] = std::nanf("");
+  for (float step : {1.f, 0.25f, 0.37f, 1e-3f, 0.f}) {
+    const Tensor scale = Tensor::of<float>({1, 1}, {step}).broadcast({2, n});
+    const Tensor zero = Tensor::of<Q>({1, 1}, {3}).broadcast({2, n});
+    const Tensor dense = Tensor::filled<Q>({2, n}, 9);
+    const Tensor other = Tensor::filled<Q>({n, 2}, 9).permuted({1, 0});
+    EXPECT_OK(runKernel("QuantizeLinear", {x, scale, zero}, {dense}));
+    EXPECT_OK(runKernel("QuantizeLinear", {x, scale, zero}, {other}));
+    EXPECT_EQ(dense.values<Q>(), other.values<Q>()) << "step " << step;
+  }
+}
+
+TEST(QuantizeLinear, DenseRowsGiveTheSame) {
+  checkDenseQuantizing<int8_t>();
+  checkDenseQuantizing<uint8_t>();
+  checkDenseQuantizing<int16_t>();
+  checkDenseQuantizing<uint16_t>();
+}
+
 TEST(MatMulInteger, ZeroPointsOfRowsAndColumns) {
   const int64_t m = 3, k = 70, n = 130;
   const Tensor a = Tensor::integers<uint8_t>({2, m, k}, 1);

@@ -40,7 +40,9 @@ Status run(const KernelCall &call) {
     using From = typename decltype(from)::Type;
     return dispatch(AllTypes(), out.element, kName, [&](auto to) {
       using To = typename decltype(to)::Type;
-      mapUnary<To, From>(out, x, convert<To, Compute<From>>);
+      // Through a pointer it would be called for each element.
+      mapUnary<To, From>(
+          out, x, [](Compute<From> value) { return convert<To>(value); });
     });
   });
 }

@@ -14,6 +14,28 @@ constexpr char kName[] = "QuantizeLinear";
 
 using QuantizedTypes = TypeList<int8_t, uint8_t, int16_t, uint16_t>;
 
+/// quantizeOne without a call, which vectors have no use for: what is larger than
+/// any Q stays so, and the last bit of what is added is worth 1.
+template <typename Q> Q quantizeFloat(float x, float scale, float zero) {
+  constexpr float limit = 1 << 20, magic = 12582912.f;
+  constexpr float least = float(std::numeric_limits<Q>::min());
+  constexpr float most = float(std::numeric_limits<Q>::max());
+  float scaled = x / scale;
+  scaled = scaled > limit ? limit : scaled < -limit ? -limit : scaled;
+  float q = scaled + magic - magic + zero;
+  q = q != q ? zero : q;
+  q = q < least ? least : q > most ? most : q;
+  return Q(int32_t(q));
+}
+
+template <typename Q>
+void quantizeFloats(const float *x, int64_t count, float scale, float zero,
+                    Q *out) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = quantizeFloat<Q>(x[i], scale, zero);
+}
+
 template <typename Q, typename X>
 Status quantize(const KernelCall &call, const QuantizedViews &views) {
   using C = Compute<X>;
@@ -23,6 +45,11 @@ Status quantize(const KernelCall &call, const QuantizedViews &views) {
     Q *out = views.result.as<Q>() + at[0];
     const X *x = views.data.as<X>() + at[1];
     const X *scale = views.scale.as<X>() + at[2];
+    if constexpr (std::is_same_v<X, float>)
+      if (stride[0] == 1 && stride[1] == 1 && stride[2] == 0 &&
+          (!zeros || stride[3] == 0))
+        return quantizeFloats(x, count, *scale, zeros ? float(zeros[at[3]]) : 0,
+                              out);
     for (int64_t i = 0; i < count; ++i) {
       const C zero = zeros ? C(zeros[at[3] + i * stride[3]]) : C(0);
       out[i * stride[0]] =
