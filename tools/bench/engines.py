@@ -1,4 +1,4 @@
-"""ONNX Runtime, PyTorch and shardrt behind one interface, each in a process of its own that is pinned to the cores it may use.
+"""ONNX Runtime, OpenVINO, PyTorch and shardrt behind one interface, each in a process of its own that is pinned to the cores it may use.
 
 `start(kind, path, threads)` gives a proxy; its calls run in that process, one at a time, and the process sleeps between them.
 Requests are dicts of arrays by input name. A decoder's keys and values stay inside: `prompt` starts a sequence, `step` goes on
@@ -63,6 +63,56 @@ class OnnxRuntime:
 
     def outputs(self):
         return {n: v.numpy() for n, v in zip(self.names, self.results) if not n.startswith(PRESENT)}
+
+
+class OpenVino:
+    """In its own choice of types (bfloat16 where the processor has it). A decoder's caches are states of the compiled model."""
+
+    def __init__(self, model, threads):
+        import openvino
+        from openvino import _offline_transformations as transformations
+        self.openvino = openvino
+        core = openvino.Core()
+        read = core.read_model(model)
+        self.pasts = {i.get_any_name(): i.get_partial_shape() for i in read.inputs if i.get_any_name().startswith(PAST)}
+        self.types = {i.get_any_name(): i.get_element_type() for i in read.inputs}
+        if self.pasts:
+            presents = [n for n in (o.get_any_name() for o in read.outputs) if n.startswith(PRESENT)]
+            transformations.apply_make_stateful_transformation(read, dict(zip(self.pasts, presents, strict=True)))
+        self.compiled = core.compile_model(read, "CPU", {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1,
+                                                         "PERFORMANCE_HINT": "LATENCY", "ENABLE_CPU_PINNING": False})
+        self.request = self.compiled.create_infer_request()
+        self.first = None
+
+    def empty(self):
+        self.request.reset_state()
+        for state in self.request.query_state():
+            name = next(n for n in self.pasts if n in state.name)
+            sizes = [d.get_length() if d.is_static else 1 if i == 0 else 0 for i, d in enumerate(self.pasts[name])]
+            state.state = self.openvino.Tensor(self.types[name], sizes)
+
+    def call(self, request):
+        self.results = self.request.infer(request, share_inputs=True, share_outputs=True)
+
+    def run(self, request):
+        if self.pasts:
+            self.empty()
+        self.call(request)
+
+    def prompt(self, request, capacity):
+        self.run(request)
+        self.first = [(s, self.openvino.Tensor(np.array(s.state.data))) for s in self.request.query_state()]
+
+    def step(self, request):
+        self.call(request)
+
+    def rewind(self):
+        for state, tensor in self.first:
+            state.state = tensor
+
+    def outputs(self):
+        named = {o.get_any_name(): o for o in self.compiled.outputs}
+        return {n: np.array(self.results[o]) for n, o in named.items() if not n.startswith(PRESENT)}
 
 
 class Tensor(ctypes.Structure):
@@ -145,6 +195,8 @@ def processor_seconds():
 
 
 def make(kind, arguments):
+    if kind == "openvino":
+        return OpenVino(*arguments)
     if kind == "torch":
         import torch_models  # not where PyTorch is not there
         return torch_models.MODELS[arguments[0]["family"]](*arguments)
