@@ -119,10 +119,12 @@ Status otherFormat(const Json &json, int64_t version) {
   const bool isNamed =
       readText(json, "tool", tool).isOk() && !tool.empty() && tool.size() <= 64;
   const bool isNewer = version > artifact::kFormatVersion;
+  std::string opens = std::to_string(artifact::kFormatVersion);
+  if (artifact::kOldestFormat < artifact::kFormatVersion)
+    opens = std::to_string(artifact::kOldestFormat) + " or " + opens;
   return manifestError(
       "artifact format ", version, isNamed ? " of " + tool : "", ", expected ",
-      artifact::kOldestFormat, " to ", artifact::kFormatVersion,
-      "; compile the model again with shardc ", artifact::kVersion,
+      opens, "; compile the model again with shardc ", artifact::kVersion,
       isNewer ? ", or open it with the runtime of the one that made it" : "");
 }
 

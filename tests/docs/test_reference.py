@@ -30,6 +30,8 @@ class Develop(EndToEnd):
             if page.parent.name == "reference":
                 continue
             for name in FILE.findall(page.read_text()):
+                if re.search("[A-Z]{4}", name):  # tests/passes/PHASE/NAME
+                    continue
                 self.assertTrue((ROOT / name).exists() or list(ROOT.glob(name + ".*")), f"{page.name}: {name}")
                 named += 1
         self.assertGreater(named, 60)

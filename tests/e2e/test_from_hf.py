@@ -51,11 +51,11 @@ class FromHf(EndToEnd):
                     (self.packages / folder / "__init__.py").touch()
             path.with_suffix(".py").write_text(EXPORTER.replace("NAME", name) if "." in module else "")
 
-    def run_it(self, *flags, **environment):
+    def run_it(self, *flags, python=sys.executable, **environment):
         calls = self.folder / "calls"
         calls.write_text("")
         done = subprocess.run(
-            [BIN / "shardc", "from-hf", self.source, "-o", self.out, "--python", sys.executable, *flags], capture_output=True, text=True,
+            [BIN / "shardc", "from-hf", self.source, "-o", self.out, "--python", python, *flags], capture_output=True, text=True,
             env=os.environ | {"PYTHONPATH": str(self.packages), "CALLS": str(calls), "PYTHONDONTWRITEBYTECODE": "1",
                               "MODEL": str(model_file("llama-genai-int4").parent)} | environment)  # fmt: skip
         return done, [json.loads(line) for line in calls.read_text().splitlines()]
@@ -107,7 +107,7 @@ class FromHf(EndToEnd):
         self.assertIn("pip install onnxruntime-genai onnx-ir torch transformers", done.stderr)
         self.assertIn("pip install optimum-onnx", done.stderr)
         self.assert_nothing_left()
-        done, _ = self.run_it("--python", "no-such-python")
+        done, _ = self.run_it(python="no-such-python")
         self.assertIn("no-such-python (does not start)", done.stderr)
 
     def test_an_exporter_that_fails(self):

@@ -10,8 +10,8 @@ std::string shardc::versionText(const char *program, const std::string &with) {
     text += " (" SHARDC_COMMIT ")";
   if (!with.empty())
     text += "\n" + with;
-  return text + "\nartifact format " +
-         std::to_string(artifact::kFormatVersion) + ", opens " +
-         std::to_string(artifact::kOldestFormat) + " to " +
-         std::to_string(artifact::kFormatVersion);
+  text += "\nartifact format " + std::to_string(artifact::kFormatVersion);
+  if (artifact::kOldestFormat < artifact::kFormatVersion)
+    text += ", opens " + std::to_string(artifact::kOldestFormat) + " too";
+  return text;
 }

@@ -11,7 +11,7 @@ namespace shardc {
 ///
 ///   shardc 0.1.0 (1e93c6cd03f2)
 ///   LLVM 22.1.8
-///   artifact format 9, opens 8 to 9
+///   artifact format 10, opens 9 too
 std::string versionText(const char *program, const std::string &with = "");
 
 } // namespace shardc

@@ -218,7 +218,9 @@ template <typename Q> void checkDenseQuantizing() {
   for (int64_t i = 0; i < 2 * n; ++i) {
     seed = seed * 1664525u + 1013904223u;
     x.view.as<float>()[i] = float(int32_t(seed >> 8) % 4000 - 2000) / 8 *
-                            (i % 17 == 0 ? 1e6f : i % 5 == 0 ? 100 : 1);
+                            (i % 17 == 0  ? 1e6f
+                             : i % 5 == 0 ? 100
+                                          : 1);
   }
   x.view.as<float>()[3] = -std::numeric_limits<float>::infinity();
   x.view.as<float>()[5] = std::nanf("");
