@@ -9,19 +9,6 @@ using namespace shardc::runtime;
 
 namespace {
 
-/// Into the struct of a caller that may know fewer members, or more: those stay
-/// as they are.
-template <typename Info>
-Status give(const char *function, const char *type, Info from, Info &to) {
-  constexpr size_t kMostBytes = 4096;
-  if (to.size < sizeof to.size || to.size > kMostBytes)
-    return argumentError(function, ": info->size is ", to.size,
-                         ", expected sizeof(", type, ")");
-  from.size = to.size;
-  std::memcpy(&to, &from, std::min(to.size, sizeof from));
-  return Status::ok();
-}
-
 Status giveValue(const char *function, const std::vector<TensorInfo> &infos,
                  const std::vector<std::vector<const char *>> &dims,
                  const std::vector<char> &isCache, size_t index,

@@ -80,6 +80,19 @@ Status readOptions(const char *function, const char *type, const Options &given,
   return Status::ok();
 }
 
+/// Into the struct of a caller that may know fewer members, or more: those stay
+/// as they are.
+template <typename Info>
+Status give(const char *function, const char *type, Info from, Info &to) {
+  constexpr size_t kMostBytes = 4096;
+  if (to.size < sizeof to.size || to.size > kMostBytes)
+    return argumentError(function, ": info->size is ", to.size,
+                         ", expected sizeof(", type, ")");
+  from.size = to.size;
+  std::memcpy(&to, &from, std::min(to.size, sizeof from));
+  return Status::ok();
+}
+
 /// `given` may be null.
 Status readRunOptions(const char *function, const shardrt_run_options *given,
                       RunOptions &options);

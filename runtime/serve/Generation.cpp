@@ -46,12 +46,16 @@ void Generation::endAsAsked() {
 
 void Generation::end(Status with) {
   sequence.reset();
-  std::lock_guard lock(mutex);
-  if (isOver)
-    return;
-  isOver = true;
-  status = std::move(with);
-  ended.notify_all();
+  {
+    std::lock_guard lock(mutex);
+    if (isOver)
+      return;
+    isOver = true;
+    status = std::move(with);
+    ended.notify_all();
+  }
+  if (request.onEnd)
+    request.onEnd(status); // which nobody changes any more
 }
 
 } // namespace shardc::runtime

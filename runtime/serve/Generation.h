@@ -20,6 +20,8 @@ struct TextRequest {
   /// server, as onToken is.
   std::function<std::optional<int64_t>(std::span<const float>)> choose = {};
   std::function<void(int64_t token)> onToken = {};
+  /// Once, when it has ended, with what wait() says, and last of the three.
+  std::function<void(const Status &)> onEnd = {};
   /// From when it is submitted; 0: none. It ends before the step that comes
   /// next, with the tokens that it has, and an error that says so.
   std::chrono::milliseconds deadline{0};
@@ -49,7 +51,7 @@ private:
   friend class Server;
   explicit Generation(TextRequest request)
       : request(std::move(request)), all(this->request.prompt) {}
-  /// Once.
+  /// Once; without a lock of the server.
   void end(Status with);
   /// Whether it ends before the next step; then `with` that.
   bool isToEnd(Status &with) const;

@@ -117,7 +117,12 @@ bool ReplicaServer::isGone() const {
 
 ServerCounts ReplicaServer::counts() const {
   std::lock_guard lock(mutex);
-  return counted;
+  ServerCounts now = counted;
+  now.waiting = static_cast<int64_t>(waits);
+  now.running = std::ssize(running);
+  now.pages = pool->numPages();
+  now.freePages = pool->numFreePages();
+  return now;
 }
 
 //===----------------------------------------------------------------------===//
@@ -257,7 +262,7 @@ Status ReplicaServer::recover(const Status &why) {
     fail(flights.front(), why, hasLostAll, isOne);
   if (!sessionIsLost)
     return Status::ok();
-  keeper.reopen();
+  keeper.reopen(why);
   uint64_t number = 0;
   if (!keeper.enter(number).isOk())
     return why; // it cannot be opened again

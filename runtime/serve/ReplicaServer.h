@@ -44,14 +44,18 @@ struct ServerOptions {
   /// Opens the session again once it is lost, on a thread of the server. Empty:
   /// Session::reopen(), which where ranks are processes is an error: there
   /// others have to take the place of those that are gone (session/Processes.h).
-  std::function<Status(Session &)> reopen = {};
+  /// `why` is the error of the run that found it.
+  SessionKeeper::Reopen reopen = {};
 };
 
 struct ServerCounts {
-  int64_t steps = 0, tokens = 0; ///< computed
-  int64_t shared = 0;            ///< positions that another text had
-  int64_t evicted = 0;           ///< texts that gave up their pages
-  int64_t recovered = 0;         ///< times that all texts were computed again
+  int64_t waiting = 0, running = 0; ///< texts
+  int64_t pages = 0, freePages = 0; ///< free of texts that have ended, too
+  int64_t made = 0;                 ///< new tokens
+  int64_t steps = 0, tokens = 0;    ///< computed
+  int64_t shared = 0;               ///< positions that another text had
+  int64_t evicted = 0;              ///< texts that gave up their pages
+  int64_t recovered = 0; ///< times that all texts were computed again
 };
 
 class ReplicaServer : private StepFeed {

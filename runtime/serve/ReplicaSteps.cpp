@@ -243,6 +243,7 @@ void ReplicaServer::takeToken(const Text &text,
   if (token) {
     std::lock_guard lock(mutex);
     text->all.push_back(*token);
+    ++counted.made;
     std::lock_guard ofText(text->mutex);
     text->made.push_back(*token);
     count = static_cast<int64_t>(text->made.size());

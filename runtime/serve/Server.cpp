@@ -48,6 +48,11 @@ ServerCounts Server::counts() const {
   ServerCounts all;
   for (const auto &replica : replicas) {
     const ServerCounts own = replica->counts();
+    all.waiting += own.waiting;
+    all.running += own.running;
+    all.pages += own.pages;
+    all.freePages += own.freePages;
+    all.made += own.made;
     all.steps += own.steps;
     all.tokens += own.tokens;
     all.shared += own.shared;

@@ -19,7 +19,7 @@ void SessionKeeper::leave() {
   changed.notify_all();
 }
 
-void SessionKeeper::reopen() {
+void SessionKeeper::reopen(const Status &why) {
   std::unique_lock lock(mutex);
   changed.wait(lock, [this] { return !wanted; });
   if (!gone.isOk() || !session.isLost()) // another thread was first
@@ -28,7 +28,7 @@ void SessionKeeper::reopen() {
   changed.wait(lock, [this] { return inside == 0; });
   lock.unlock();
   const Status status = withoutExceptions([&] {
-    return reopenSession ? reopenSession(session) : session.reopen();
+    return reopenSession ? reopenSession(session, why) : session.reopen();
   });
   lock.lock();
   gone = status;

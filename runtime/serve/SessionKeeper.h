@@ -9,7 +9,7 @@
 //   ... session->run(...) ...
 //   keeper.leave();
 //   if (session->isLost())
-//     keeper.reopen();
+//     keeper.reopen(status);
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_SERVE_SESSIONKEEPER_H
@@ -26,8 +26,9 @@ namespace shardc::runtime {
 
 class SessionKeeper {
 public:
+  using Reopen = std::function<Status(Session &, const Status &why)>;
   /// `reopen`: opens it again in place, while nobody uses it.
-  SessionKeeper(Session &session, std::function<Status(Session &)> reopen)
+  SessionKeeper(Session &session, Reopen reopen)
       : session(session), reopenSession(std::move(reopen)) {}
 
   /// Waits while it is opened again. `number`: of this session. An error, and
@@ -36,12 +37,12 @@ public:
   void leave();
   /// Somebody waits for all to leave.
   bool isWanted() const { return wanted.load(std::memory_order_relaxed); }
-  /// Not from within.
-  void reopen();
+  /// Not from within. `why`: what ended the run that found it lost.
+  void reopen(const Status &why);
 
 private:
   Session &session;
-  const std::function<Status(Session &)> reopenSession;
+  const Reopen reopenSession;
   std::mutex mutex; ///< of what follows
   std::condition_variable changed;
   std::atomic<bool> wanted = false;

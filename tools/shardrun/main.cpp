@@ -286,7 +286,9 @@ Status serveTexts(const Options &options, Company &company, Session &session) {
         "--sequences, --expect, --repeat and --stats-json");
   ServerOptions server{options.cache, options.stepTokens, options.stepRows};
   server.slowdown = options.stepSlowdown;
-  server.reopen = [&](Session &lost) { return company.reopen(lost); };
+  server.reopen = [&](Session &lost, const Status &) {
+    return company.reopen(lost);
+  };
   return runTexts(session, options.texts, server, options.outputs);
 }
 

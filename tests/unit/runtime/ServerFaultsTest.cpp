@@ -94,7 +94,8 @@ TEST(ServerFaults, whereNobodyOpensTheSessionAgain) {
   session.timeout = kTimeout;
   ServerOptions options{400, 24, 16};
   int asked = 0;
-  options.reopen = [&](Session &) {
+  options.reopen = [&](Session &, const Status &why) {
+    EXPECT_TRUE(mentions(why, "no longer answers")) << why.message();
     ++asked;
     return Status::error(StatusCode::Artifact, "not here");
   };
@@ -218,7 +219,7 @@ TEST(ServerFaults, aProcessThatIsKilled) {
   session.processes = processes.get();
   auto open = std::make_unique<OpenSession>(*artifact, session);
   ServerOptions options{400, 24, 16};
-  options.reopen = [&](Session &lost) {
+  options.reopen = [&](Session &lost, const Status &) {
     std::unique_ptr<Processes> again;
     SHARDC_RETURN_IF_ERROR(meet(again));
     SHARDC_RETURN_IF_ERROR(lost.reopen(again.get()));
