@@ -9,20 +9,22 @@
 
 from ._library import library as _library
 from .encoding import run_texts
-from .errors import ArtifactError, Cancelled, DeadlineExceeded, Error, InvalidArgument
+from .errors import ArtifactError, Busy, Cancelled, DeadlineExceeded, Error, InvalidArgument, Unavailable
 from .generation import Generation, Options, Piece
 from .generator import Generator
 from .processes import Processes, join
 from .sampling import Sampling
 from .sequences import Pool, Row, Sequence
+from .server import Counts, Server
 from .session import Cancellation, Session, State, ValueInfo
+from .texts import Chooser, Text, Token
 from .tokenizer import Tokenizer
 
 __version__ = "0.1.0"
 __all__ = [
-    "ArtifactError", "Cancellation", "Cancelled", "DeadlineExceeded", "Error", "Generation", "Generator", "InvalidArgument",
-    "Options", "Piece", "Pool", "Processes", "Row", "Sampling", "Sequence", "Session", "State", "Tokenizer", "ValueInfo", "join",
-    "library_version", "run_texts",
+    "ArtifactError", "Busy", "Cancellation", "Cancelled", "Chooser", "Counts", "DeadlineExceeded", "Error", "Generation",
+    "Generator", "InvalidArgument", "Options", "Piece", "Pool", "Processes", "Row", "Sampling", "Sequence", "Server",
+    "Session", "State", "Text", "Token", "Tokenizer", "Unavailable", "ValueInfo", "join", "library_version", "run_texts",
 ]  # fmt: skip
 
 

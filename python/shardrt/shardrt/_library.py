@@ -88,6 +88,47 @@ class RowOfC(ctypes.Structure):
     ]
 
 
+REOPEN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+CHOOSE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.POINTER(ctypes.c_float), ctypes.c_size_t, ctypes.c_void_p)
+ON_TOKEN = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
+ON_END = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
+
+
+class ServerOptionsOfC(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("positions", ctypes.c_int64),
+        ("step_tokens", ctypes.c_int64),
+        ("step_rows", ctypes.c_int64),
+        ("most_waiting", ctypes.c_int64),
+        ("slowdown", ctypes.c_double),
+        ("logits", ctypes.c_char_p),
+        ("reopen", REOPEN),
+        ("context", ctypes.c_void_p),
+    ]
+
+
+class TextRequestOfC(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("prompt", ctypes.POINTER(ctypes.c_int64)),
+        ("num_prompt", ctypes.c_size_t),
+        ("max_tokens", ctypes.c_int64),
+        ("choose", CHOOSE),
+        ("on_token", ON_TOKEN),
+        ("on_end", ON_END),
+        ("context", ctypes.c_void_p),
+        ("deadline_ms", ctypes.c_int64),
+    ]
+
+
+COUNTS = ("waiting", "running", "pages", "free_pages", "steps", "tokens", "made", "shared", "evicted", "recovered")
+
+
+class CountsOfC(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), *((name, ctypes.c_int64) for name in COUNTS)]
+
+
 _P, _I, _N, _L = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_int64
 _TO = ctypes.POINTER(ctypes.c_void_p)
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
@@ -137,6 +178,13 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "sequence_truncate": (_I, [_P, _L]),
     "sequence_length": (_L, [_P]),
     "sequence_destroy": (None, [_P]),
+    "conclude": (_I, [_P, _I, ctypes.c_char_p]),
+    "server_create": (_I, [_P, ctypes.POINTER(ServerOptionsOfC), _TO]),
+    "server_destroy": (None, [_P]),
+    "server_submit": (_I, [_P, ctypes.POINTER(TextRequestOfC), _TO]),
+    "server_counts": (_I, [_P, ctypes.POINTER(CountsOfC)]),
+    "text_cancel": (None, [_P]),
+    "text_destroy": (None, [_P]),
     "output": (_I, [_P, _N, ctypes.POINTER(TensorOfC)]),
     "step_with": (_I, [_P, ctypes.POINTER(RunOptionsOfC), ctypes.POINTER(RowOfC), _N]),
     "step_into": (_I, [_P, ctypes.POINTER(RowOfC), _N, _P]),

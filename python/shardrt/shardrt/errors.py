@@ -40,6 +40,14 @@ class ArtifactError(Error, RuntimeError):
     """The artifact, its weights, an assumption that it was compiled with, or something while it ran."""
 
 
+class Busy(Error, RuntimeError):
+    """A server has as many texts as may wait; try again later."""
+
+
+class Unavailable(ArtifactError):
+    """A server whose ranks are lost; it is being opened again."""
+
+
 class Cancelled(Error):
     """The run was cancelled."""
 
@@ -48,7 +56,12 @@ class DeadlineExceeded(Error, TimeoutError):
     """The run was not done in time."""
 
 
-_KINDS = {2: InvalidArgument, 6: Cancelled, 7: DeadlineExceeded}
+_KINDS: dict[int, type[Error]] = {2: InvalidArgument, 6: Cancelled, 7: DeadlineExceeded}
+
+
+def error_of(status: int, message: str) -> Error:
+    """As a shardrt_status and its message say it."""
+    return _KINDS.get(status, ArtifactError)(message)
 
 
 def status_of(error: Optional[BaseException]) -> int:
@@ -61,5 +74,4 @@ def status_of(error: Optional[BaseException]) -> int:
 def check(status: int) -> None:
     """Raises what a call has returned, unless it is SHARDRT_OK."""
     if status != 0:
-        message = library().shardrt_last_error().decode(errors="replace")
-        raise _KINDS.get(status, ArtifactError)(message)
+        raise error_of(status, library().shardrt_last_error().decode(errors="replace"))
