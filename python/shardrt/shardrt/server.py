@@ -176,6 +176,11 @@ class Server(Closing):
         with self._lock:
             return self._ended or self._why
 
+    @property
+    def is_over(self) -> bool:
+        """It could not be opened again, and takes no more texts."""
+        return self._ended is not None
+
     def check(self) -> Optional[str]:
         """As `lost`, after asking the session. A server that has nothing to do learns by it that a rank is gone."""
         with self._lock:

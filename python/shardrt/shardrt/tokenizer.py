@@ -96,6 +96,11 @@ class Tokenizer:
         return int(self._inner.get_vocab_size())
 
     @property
+    def longest(self) -> int:
+        """Characters of the longest token."""
+        return max(map(len, self._inner.get_vocab()), default=0)
+
+    @property
     def eos_ids(self) -> list[int]:
         """The token that ends a text, where tokenizer_config.json says so."""
         found = self.id_of(self.eos_token) if self.eos_token is not None else None

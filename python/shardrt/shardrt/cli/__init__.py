@@ -12,6 +12,7 @@ from typing import Optional
 # Module of this folder, and what its command does.
 COMMANDS = {
     "generate": "continue prompts with a compiled decoder",
+    "serve": "answer requests over HTTP, as OpenAI's and KServe's clients ask them",
 }
 
 

@@ -1,0 +1,115 @@
+"""The model behind the server, and what is known of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Optional, Union
+
+from .. import _model_files
+from ..server import Reopen, Server
+from ..session import Session
+from ..tokenizer import Tokenizer
+from .whole import Requests
+
+File = Union[str, "os.PathLike[str]"]
+
+
+class Engine:
+    """A decoder that was compiled with --serve, on a Server of its own; or any other model, whose requests run as they are.
+
+    name: how requests name the model; None: the artifact's folder without its suffix.
+    tokenizer: tokenizer.json or its folder; None: that beside the model, if there is one. Without one prompts are ids.
+    Further arguments are those of Server, if it is one.
+    """
+
+    def __init__(self, session: Session, *, name: Optional[str] = None, tokenizer: Optional[File] = None,
+                 reopen: Optional[Reopen] = None, most_waiting: int = 1024, **server: Any) -> None:  # fmt: skip
+        folder = Path(session.artifact)
+        self.session, self.name = session, name or folder.resolve().stem
+        self.created, self.started = int(folder.stat().st_mtime), time.monotonic()
+        self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        beside = _model_files.model_folder(folder)
+        given = Path(tokenizer) if tokenizer is not None else beside
+        found = given is not None and (tokenizer is not None or (given / "tokenizer.json").is_file())
+        self.tokenizer = Tokenizer.from_file(given) if given is not None and found else None
+        folders = [path if path.is_dir() else path.parent for path in (given, beside) if path is not None]
+        files = _model_files.read([*folders, folder])
+        self.eos_ids = frozenset(files.eos_ids or (self.tokenizer.eos_ids if self.tokenizer else ()))
+        self._longest = self.tokenizer.longest if self.tokenizer else 1
+        self.server: Optional[Server] = None
+        self.requests: Optional[Requests] = None
+        if session.page:
+            self.server = Server(session, logits=files.logits, keeps_texts=False, reopen=reopen, most_waiting=most_waiting, **server)
+        else:
+            self.requests = Requests(session, most_waiting, reopen)
+        self.context = files.context
+
+    @property
+    def room(self) -> int:
+        """Positions that a text may take."""
+        assert self.server is not None
+        positions = self.server.counts().pages // self.session.num_replicas * self.session.page
+        return positions if self.context is None else min(positions, self.context)
+
+    @property
+    def unavailable(self) -> Optional[str]:
+        """Why nothing runs, if so."""
+        if self.server is not None:
+            return self.server.check()
+        assert self.requests is not None
+        return self.requests.lost
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing will run any more, in this process."""
+        found = self.server if self.server is not None else self.requests
+        return found is not None and found.is_over
+
+    def ids(self, prompt: Union[str, Sequence[int]], *, special: bool = True) -> list[int]:
+        if not isinstance(prompt, str):
+            return list(prompt)
+        most = self.room * self._longest if self.server is not None else len(prompt)
+        if len(prompt) > most:  # it takes long to make tokens of it
+            raise ValueError(f"the prompt has {len(prompt)} characters: the model has room for {self.room} tokens")
+        if self.tokenizer is None:
+            raise ValueError("the server has no tokenizer: give prompts as lists of ids, or start it with --tokenizer")
+        return self.tokenizer.encode(prompt, special=special)
+
+    def mesh(self) -> dict[str, int]:
+        """Axes of more than one rank."""
+        axes = self.manifest.get("mesh", [])
+        return {axis["name"]: axis["size"] for axis in axes if axis["size"] > 1}
+
+    def status(self) -> dict[str, Any]:
+        """What the page shows."""
+        session, why = self.session, self.unavailable
+        found: dict[str, Any] = {
+            "model": self.name, "mesh": self.mesh(), "world_size": session.world_size, "stages": session.num_stages,
+            "replicas": session.num_replicas, "page": session.page, "tolerance": session.tolerance, "unavailable": why,
+            "seconds": time.monotonic() - self.started, "memory": resident_bytes(), "tokenizer": self.tokenizer is not None,
+            "chat": self.tokenizer is not None and self.tokenizer.chat_template is not None,
+            "inputs": [str(info) for info in session.inputs if not info.is_cache],
+            "outputs": [str(info) for info in session.outputs if not info.is_cache],
+            "ranks_up": session.world_size if why is None else None,
+        }  # fmt: skip
+        if self.server is not None:
+            found["counts"] = vars(self.server.counts())
+        return found
+
+    def close(self) -> None:
+        if self.server is not None:
+            self.server.close()
+        if self.requests is not None:
+            self.requests.close()
+
+
+def resident_bytes() -> int:
+    """Of this process."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

@@ -1,0 +1,94 @@
+"""Requests of a model that is no decoder of texts: each runs as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Optional, TypeVar
+
+from ..errors import Busy, Error, Unavailable
+from ..server import Reopen
+from ..session import Session
+
+T = TypeVar("T")
+
+
+class Requests:
+    """Side by side on the replicas, and not more of them than may wait."""
+
+    def __init__(self, session: Session, most_waiting: int, reopen: Optional[Reopen]) -> None:
+        self._session, self._most, self._reopen = session, most_waiting, reopen
+        self._threads = ThreadPoolExecutor(session.num_replicas, "shardrt-request")
+        self._changed = threading.Condition()  # of what follows
+        self._taken = self._inside = 0
+        self._why: Optional[str] = None
+        self.is_over = False
+
+    @property
+    def lost(self) -> Optional[str]:
+        """Why nothing runs, if so."""
+        with self._changed:
+            if self._why is None and self._session.is_lost:
+                return "a rank no longer answers"
+            return self._why
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """On a thread. Work that has begun goes on when nobody waits for it."""
+        with self._changed:
+            if self._why is not None:
+                raise Unavailable(self._why)
+            if self._taken >= self._most:
+                raise Busy(f"{self._most} requests wait already: try again later")
+            self._taken += 1
+        future = self._threads.submit(self._run, work)
+        future.add_done_callback(self._give_back)
+        return await asyncio.wrap_future(future)
+
+    def _give_back(self, _: Future[Any]) -> None:
+        with self._changed:
+            self._taken -= 1
+
+    def _run(self, work: Callable[[], T]) -> T:
+        with self._changed:
+            if self._why is not None:
+                raise Unavailable(self._why)
+            self._inside += 1
+        error: Optional[Error] = None
+        try:
+            return work()
+        except Error as raised:
+            error = raised
+        finally:
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()
+        if not self._is_mine(str(error)):
+            raise error
+        self._open_again(str(error))
+        raise Unavailable(str(error)) from None
+
+    def _is_mine(self, why: str) -> bool:
+        """Whether this thread is the one to open a session that is lost."""
+        with self._changed:
+            if self._why is not None or not self._session.is_lost:
+                return False
+            self._why = why
+            self._changed.wait_for(lambda: self._inside == 0)
+            return True
+
+    def _open_again(self, why: str) -> None:
+        try:
+            if self._reopen is not None:
+                self._reopen(self._session, why)
+            else:
+                self._session.reopen()
+        except (Error, RuntimeError, ValueError) as error:
+            self._why, self.is_over = f"{why}; it was not opened again: {error}", True
+            return
+        self._why = None
+
+    def close(self) -> None:
+        """What waits is left."""
+        self._threads.shutdown(wait=True, cancel_futures=True)

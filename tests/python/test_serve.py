@@ -1,0 +1,262 @@
+"""`shardrt serve`: what clients of OpenAI and KServe ask, against a plain loop over ONNX Runtime."""
+
+import base64
+import unittest
+
+import numpy as np
+import onnx
+import onnxruntime
+import openai
+from onnx import TensorProto, helper
+
+from tests.e2e.caches import VOCABULARY
+from tests.graphs import GraphBuilder
+from tests.python.http_server import Asked, serve
+from tests.python.small_tokenizers import letters
+from tests.support import model_file
+
+import shardrt  # isort: skip
+
+LETTERS = letters(VOCABULARY)
+PROMPT = [5, 7, 11]
+
+
+def texts_of(ids):
+    return LETTERS.decode(ids)
+
+
+class Completions(Asked):
+    def expected(self, prompt, count):
+        """Up to the token that ends a text."""
+        ids = self.reference.greedy(prompt, count)
+        return ids[: ids.index(1) + 1] if 1 in ids else ids
+
+    def test_prompts_of_ids_and_of_text(self):
+        for prompt, ids in ((PROMPT, PROMPT), ("hello", LETTERS.encode("hello").ids)):
+            answer = self.ask("/v1/completions", prompt=prompt, max_tokens=9, temperature=0)
+            made = self.expected(ids, 9)
+            (choice,) = answer["choices"]
+            self.assertEqual(choice["text"], texts_of(made))
+            self.assertEqual(choice["finish_reason"], "stop" if made[-1] == 1 else "length")
+            self.assertEqual(answer["usage"], {"prompt_tokens": len(ids), "completion_tokens": len(made),
+                                               "total_tokens": len(ids) + len(made)})  # fmt: skip
+            self.assertEqual((answer["object"], answer["model"]), ("text_completion", "served"))
+        several = self.ask("/v1/completions", prompt=["a", "hello", "zzz"], max_tokens=5, temperature=0, echo=True)
+        self.assertEqual([choice["text"] for choice in several["choices"]],
+                         [text + texts_of(self.expected(LETTERS.encode(text).ids, 5)) for text in ("a", "hello", "zzz")])  # fmt: skip
+        self.assertEqual([choice["index"] for choice in several["choices"]], [0, 1, 2])
+
+    def test_seeds_and_n(self):
+        fields = {"prompt": PROMPT, "max_tokens": 8, "temperature": 1.3, "seed": 5, "n": 3, "ignore_eos": True}
+        answer = self.ask("/v1/completions", **fields)
+        for i, choice in enumerate(answer["choices"]):
+            ids, sampling = list(PROMPT), shardrt.Sampling(temperature=1.3, seed=5, stream=i)
+            for _ in range(8):
+                ids.append(sampling.choose(self.reference.logprobs(ids), ids, len(ids))[0])
+            self.assertEqual(choice["text"], texts_of(ids[3:]))
+        self.assertEqual(answer["choices"], self.ask("/v1/completions", **fields)["choices"])
+        fields["seed"] = 6
+        self.assertNotEqual(answer["choices"], self.ask("/v1/completions", **fields)["choices"])
+
+    def test_stops(self):
+        whole = texts_of(self.reference.greedy(PROMPT, 9))
+        stop = whole[3:5]
+        for fields in ({"stop": stop}, {"stop": ["?" * 9, stop]}):
+            answer = self.ask("/v1/completions", prompt=PROMPT, max_tokens=9, temperature=0, ignore_eos=True, **fields)
+            self.assertEqual(answer["choices"][0]["text"], whole[: whole.index(stop)])
+            self.assertEqual(answer["choices"][0]["finish_reason"], "stop")
+        token = self.reference.greedy(PROMPT, 9)[2]
+        answer = self.ask("/v1/completions", prompt=PROMPT, max_tokens=9, temperature=0, stop_token_ids=[token])
+        made = self.reference.greedy(PROMPT, 9)
+        self.assertEqual(answer["choices"][0]["text"], texts_of(made[: made.index(token)]))
+
+    def test_logprobs(self):
+        answer = self.ask("/v1/completions", prompt=PROMPT, max_tokens=4, temperature=0, logprobs=2, ignore_eos=True)
+        found, ids = answer["choices"][0]["logprobs"], list(PROMPT)
+        for i, token in enumerate(self.reference.greedy(PROMPT, 4)):
+            logprobs = self.reference.logprobs(ids)
+            self.assertEqual(found["tokens"][i], LETTERS.id_to_token(token))
+            self.assertAlmostEqual(found["token_logprobs"][i], logprobs[token], places=4)
+            best = np.argsort(-logprobs)[:2]
+            self.assertEqual(list(found["top_logprobs"][i]), [LETTERS.id_to_token(each) for each in best])
+            ids.append(token)
+        self.assertEqual(found["text_offset"][0], 0)
+
+    def test_logit_bias(self):
+        answer = self.ask("/v1/completions", prompt=PROMPT, max_tokens=3, temperature=0, logit_bias={"7": 1000})
+        self.assertEqual(answer["choices"][0]["text"], texts_of([7, 7, 7]))
+
+    def test_chat(self):
+        messages = [{"role": "system", "content": "be "}, {"role": "user", "content": [{"type": "text", "text": "kind"}]}]
+        ids = LETTERS.encode("be kind:").ids
+        answer = self.ask("/v1/chat/completions", messages=messages, max_completion_tokens=6, temperature=0, logprobs=True,
+                          top_logprobs=1)  # fmt: skip
+        made, (choice,) = self.expected(ids, 6), answer["choices"]
+        self.assertEqual(choice["message"], {"role": "assistant", "content": texts_of(made)})
+        self.assertEqual(answer["usage"]["prompt_tokens"], len(ids))
+        self.assertEqual([each["token"] for each in choice["logprobs"]["content"]], [LETTERS.id_to_token(each) for each in made])
+        self.assertEqual(choice["logprobs"]["content"][0]["top_logprobs"][0]["token"], LETTERS.id_to_token(made[0]))
+        # Without a limit, up to the positions that the model knows.
+        answer = self.ask("/v1/chat/completions", messages=messages, temperature=0)
+        self.assertLessEqual(answer["usage"]["total_tokens"], 200)
+
+    def test_openai_client(self):
+        client = openai.OpenAI(base_url=f"{self.url}/v1", api_key="none", max_retries=0)
+        self.addCleanup(client.close)
+        self.assertEqual([model.id for model in client.models.list()], ["served"])
+        self.assertEqual(client.models.retrieve("served").id, "served")
+        made = self.expected(PROMPT, 7)
+        whole = client.completions.create(model="served", prompt=PROMPT, max_tokens=7, temperature=0)
+        self.assertEqual(whole.choices[0].text, texts_of(made))
+        parts = list(client.completions.create(model="served", prompt=PROMPT, max_tokens=7, temperature=0, stream=True,
+                                               stream_options={"include_usage": True}))  # fmt: skip
+        self.assertEqual("".join(part.choices[0].text for part in parts[:-1]), texts_of(made))
+        self.assertEqual(parts[-1].usage.completion_tokens, len(made))
+        self.assertEqual(parts[-2].choices[0].finish_reason, whole.choices[0].finish_reason)
+        messages = [{"role": "user", "content": "hello"}]
+        chat = client.chat.completions.create(model="served", messages=messages, max_tokens=5, temperature=0, n=2)
+        stream = client.chat.completions.create(model="served", messages=messages, max_tokens=5, temperature=0, n=2, stream=True)
+        texts = ["", ""]
+        for part in stream:
+            for choice in part.choices:
+                texts[choice.index] += choice.delta.content or ""
+        self.assertEqual(texts, [choice.message.content for choice in chat.choices])
+        self.assertEqual(texts[0], texts_of(self.expected(LETTERS.encode("hello:").ids, 5)))
+        with self.assertRaises(openai.BadRequestError) as caught:
+            client.completions.create(model="served", prompt=PROMPT, max_tokens=500)
+        self.assertIn("room for 200", str(caught.exception))
+        with self.assertRaises(openai.NotFoundError):
+            client.completions.create(model="other", prompt="a")
+        with self.assertRaises(openai.NotFoundError):
+            client.embeddings.create(model="served", input="a")
+
+    def test_kserve(self):
+        tensor = {"name": "input_ids", "shape": [2, 3], "datatype": "INT64", "data": [*PROMPT, 3, 2, 9]}
+        answer = self.client.post("/v2/models/served/infer", json={"id": "x", "inputs": [tensor]}).json()
+        self.assertEqual((answer["model_name"], answer["id"]), ("served", "x"))
+        (output,) = answer["outputs"]
+        self.assertEqual((output["name"], output["datatype"], output["shape"]), ("logits", "FP32", [2, VOCABULARY]))
+        for logits, ids in zip(np.reshape(output["data"], output["shape"]), (PROMPT, [3, 2, 9])):
+            logprobs = logits - logits.max() - np.log(np.exp(logits - logits.max()).sum())
+            np.testing.assert_allclose(logprobs, self.reference.logprobs(ids), atol=1e-4)
+        self.assertEqual(self.client.get("/v2/models/served").json()["inputs"][0]["name"], "input_ids")
+        self.assertTrue(self.client.get("/v2/models/served/versions/1/ready").json()["ready"])
+        self.assertEqual(self.client.get("/v2/models/none/ready").status_code, 404)
+        for why, change in (("expected one of", {"datatype": "INT3"}), ("cannot reshape", {"shape": [4, 4]}), ("negative", {"shape": [-1, 3]}),
+                            ("expected integers", {"data": [0.5] * 6}), ("takes one input", {"name": "other"}),
+                            ("inhomogeneous|expected numbers", {"data": [[1], 2, 3, 4, 5, 6]})):  # fmt: skip
+            answer = self.client.post("/v2/models/served/infer", json={"inputs": [tensor | change]})
+            self.assertEqual(answer.status_code, 400)
+            self.assertRegex(answer.json()["error"]["message"], why)
+
+    def test_mistakes(self):
+        refused = lambda why, **fields: self.refused("/v1/completions", 400, why, **{"prompt": PROMPT, **fields})
+        refused("temperature: .*greater than or equal to 0", temperature=-1)
+        refused("there is no field temprature", temprature=1)
+        refused("suffix is not supported", suffix="x")
+        refused("no tokens", prompt="")
+        refused("there is no prompt", prompt=[])
+        refused("n is for 1000, expected 128", n=1000)
+        refused("logprobs is for 99", logprobs=99)
+        refused("stop is for 17", stop=["a"] * 17)
+        refused("a stop string is empty", stop="")
+        refused("room for 200", max_tokens=198)
+        refused("room for 200", prompt=[3] * 300)
+        refused("logit_bias is for token 4000", logit_bias={"4000": 1})
+        refused("stream_options is for stream", stream_options={"include_usage": True})
+        refused("prompt", prompt={"a": 1})
+        refused("echo with logprobs", echo=True, logprobs=1)
+        self.refused("/v1/completions", 404, "no model 'x'", prompt="a", model="x")
+        self.refused("/v1/chat/completions", 400, "messages", messages=[])
+        self.refused("/v1/chat/completions", 400, "part of type image_url",
+                     messages=[{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}])  # fmt: skip
+        self.assertNotEqual(self.client.post("/v1/completions", json={"model": "served", "prompt": [1000], "max_tokens": 1}).status_code, 200)
+        self.assertEqual(self.client.get("/nowhere").status_code, 404)
+        self.assertEqual(self.client.get("/v1/completions").status_code, 405)
+        for body in (b"", b"{", b"[]", b'"a"', b"\xff\xfe", b"[" * 100000, b'{"model": NaN}'):
+            answer = self.client.post("/v1/completions", content=body, headers={"content-type": "application/json"})
+            self.assertEqual(answer.status_code, 400, body[:20])
+            self.assertTrue(answer.json()["error"]["message"])
+
+    def test_metrics_and_page(self):
+        self.ask("/v1/completions", prompt=PROMPT, max_tokens=3, temperature=0, ignore_eos=True)
+        found = self.client.get("/metrics")
+        self.assertTrue(found.headers["content-type"].startswith("text/plain"))
+        values = dict(line.rsplit(" ", 1) for line in found.text.splitlines() if not line.startswith("#"))
+        labels = '{model_name="served"}'
+        self.assertEqual(values[f"vllm:num_requests_running{labels}"], "0")
+        self.assertGreaterEqual(int(values[f"vllm:generation_tokens_total{labels}"]), 3)
+        self.assertEqual(values[f"shardrt:up{labels}"], "1")
+        self.assertEqual(values[f"shardrt:ranks{labels}"], "2")
+        self.assertGreaterEqual(int(values['shardrt:http_requests_total{path="/v1/completions",status="200"}']), 1)
+        self.assertGreaterEqual(int(values['vllm:time_to_first_token_seconds_bucket{model_name="served",le="+Inf"}']), 1)
+        page = self.client.get("/")
+        self.assertIn("text/html", page.headers["content-type"])
+        self.assertNotRegex(page.text, r"(src|href)=\"?https?:")
+        status = self.client.get("/status").json()
+        self.assertEqual((status["mesh"], status["world_size"], status["unavailable"]), ({"tp": 2}, 2, None))
+        self.assertEqual(self.client.get("/health/live").status_code, 200)
+        self.assertEqual(self.client.get("/v2/health/ready").json(), {"ready": True})
+
+
+class OtherModels(Asked):
+    def test_an_encoder(self):
+        artifact = self.folder / "bert.shard"
+        self.run_ok("shardc", model_file("bert-ts-op17"), "--tp", 2, "-o", artifact)
+        server = serve(self, artifact, "--name", "bert")
+        with shardrt.Session(artifact) as session:
+            inputs = [info.name for info in session.inputs]
+            metadata = self.client.get(f"{server.url}/v2/models/bert").json()
+            self.assertEqual([each["name"] for each in metadata["inputs"]], inputs)
+            given = {info.name: np.ones([2, 4], info.dtype) for info in session.inputs}
+            expected = session.run(given)
+        tensors = [{"name": name, "shape": [2, 4], "datatype": "INT64", "data": array.ravel().tolist()} for name, array in given.items()]
+        answer = self.client.post(f"{server.url}/v2/models/bert/infer", json={"inputs": tensors}).json()
+        for output in answer["outputs"]:
+            np.testing.assert_allclose(np.reshape(output["data"], output["shape"]), expected[output["name"]], rtol=1e-6)
+        self.assertEqual(self.client.post(f"{server.url}/v2/models/bert/infer", json={"inputs": tensors[:1]}).status_code,
+                         200 if len(tensors) == 1 else 400)  # fmt: skip
+        answer = self.client.post(f"{server.url}/v1/completions", json={"model": "bert", "prompt": [1]})
+        self.assertEqual(answer.status_code, 400)
+        self.assertIn("without --serve", answer.json()["error"]["message"])
+
+    def test_embeddings(self):
+        graph = GraphBuilder(seed=3)
+        graph.node("MatMul", [graph.node("Gather", [graph.weight("words", 40, 8), "input_ids"], "x"), graph.weight("w", 8, 6)],
+                   "last_hidden_state")  # fmt: skip
+        values = [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "sequence"]),
+                  helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, None)]  # fmt: skip
+        model = self.folder / "encoder.onnx"
+        onnx.save(graph.model(values[:1], values[1:]), model)
+        reference, ids = onnxruntime.InferenceSession(str(model)), [[5, 6, 7], [8, 9]]
+        server = serve(self, self.compile(model, 2), "--name", "encoder")
+        for encoding in ("float", "base64"):
+            answer = self.client.post(f"{server.url}/v1/embeddings", json={"model": "encoder", "input": ids, "encoding_format": encoding})
+            self.assertEqual(answer.status_code, 200, answer.text)
+            self.assertEqual(answer.json()["usage"]["total_tokens"], 5)
+            for row, found in zip(ids, answer.json()["data"], strict=True):
+                vector = found["embedding"]
+                if encoding == "base64":
+                    vector = np.frombuffer(base64.b64decode(vector), np.float32)
+                hidden = reference.run(None, {"input_ids": np.array([row])})[0][0]
+                np.testing.assert_allclose(vector, hidden.mean(0), rtol=1e-4, atol=1e-5)
+        client = openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0)
+        self.addCleanup(client.close)
+        self.assertEqual(len(client.embeddings.create(model="encoder", input=ids).data[0].embedding), 6)
+
+
+class Keys(Asked):
+    FLAGS = ("--positions", 400, "--api-key", "secret", "--name", "served")
+
+    def test_a_key(self):
+        for headers in ({}, {"authorization": "Bearer other"}, {"authorization": "secret"}):
+            for path in ("/v1/models", "/metrics", "/status"):
+                answer = self.client.get(path, headers=headers)
+                self.assertEqual(answer.status_code, 401)
+                self.assertEqual(answer.headers["www-authenticate"], "Bearer")
+        self.assertEqual(self.client.get("/v1/models", headers={"authorization": "Bearer secret"}).status_code, 200)
+        self.assertEqual(self.client.get("/health/ready").status_code, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
