@@ -371,8 +371,8 @@ shardrt_status shardrt_step_with(shardrt_pool *pool,
 shardrt_status shardrt_step_into(shardrt_pool *pool, const shardrt_row *rows,
                                  size_t num_rows, shardrt_result *result);
 
-/* Many texts at once, of a decoder that was compiled with --serve and takes
- * input_ids, attention_mask and position_ids:
+/* Many texts at once, of a decoder that was compiled with --serve, whose inputs
+ * are tokens, masks, positions and what an encoder gave:
  *
  *   shardrt_server *server = NULL;
  *   shardrt_text *text = NULL;
@@ -439,6 +439,9 @@ typedef struct {
   void *context;
   int64_t deadline_ms; /* then it ends with SHARDRT_DEADLINE and the tokens that
                           it has; 0: none */
+  const shardrt_tensor *inputs; /* what an encoder gave, of a model that takes
+                                   that, with a batch of one; they are copied */
+  size_t num_inputs;
 } shardrt_text_request;
 
 /* SHARDRT_INVALID_ARGUMENT: there is no prompt, there are more positions than the

@@ -71,6 +71,30 @@ Status createServer(shardrt_session *session,
   return Status::ok();
 }
 
+/// What an encoder gave, as a copy.
+Status readTextInputs(const shardrt_text_request &given,
+                      std::vector<TextInput> &inputs) {
+  std::vector<InputTensor> tensors;
+  SHARDC_RETURN_IF_ERROR(readTensors("shardrt_server_submit", given.inputs,
+                                     given.num_inputs, tensors));
+  for (const InputTensor &tensor : tensors) {
+    int64_t bytes = shardc::artifact::elementBytes(tensor.element);
+    for (const int64_t dim : tensor.dims)
+      if (dim < 0 || __builtin_mul_overflow(bytes, dim, &bytes))
+        return argumentError("shardrt_server_submit: input '", tensor.name,
+                             "' has a size of ", dim);
+    if (bytes > 0 && !tensor.data)
+      return argumentError("shardrt_server_submit: input '", tensor.name,
+                           "' has no data");
+    const auto *from = static_cast<const std::byte *>(tensor.data);
+    inputs.push_back({std::string(tensor.name),
+                      tensor.element,
+                      {tensor.dims.begin(), tensor.dims.end()},
+                      {from, from + bytes}});
+  }
+  return Status::ok();
+}
+
 Status readTextRequest(const shardrt_text_request &given,
                        TextRequest &request) {
   shardrt_text_request all;
@@ -81,6 +105,7 @@ Status readTextRequest(const shardrt_text_request &given,
   if (all.deadline_ms < 0)
     return argumentError("shardrt_server_submit: deadline_ms is ",
                          all.deadline_ms, ", expected 0 or more");
+  SHARDC_RETURN_IF_ERROR(readTextInputs(all, request.inputs));
   request.prompt.assign(all.prompt, all.prompt + all.num_prompt);
   request.mostTokens = all.max_tokens;
   request.deadline = std::chrono::milliseconds(all.deadline_ms);

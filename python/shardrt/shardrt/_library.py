@@ -119,6 +119,8 @@ class TextRequestOfC(ctypes.Structure):
         ("on_end", ON_END),
         ("context", ctypes.c_void_p),
         ("deadline_ms", ctypes.c_int64),
+        ("inputs", ctypes.POINTER(TensorOfC)),
+        ("num_inputs", ctypes.c_size_t),
     ]
 
 

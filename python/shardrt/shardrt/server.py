@@ -14,7 +14,7 @@ import ctypes
 import itertools
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional, Union
 
@@ -22,6 +22,7 @@ import numpy as np
 
 from ._held import Closing
 from ._library import CHOOSE, COUNTS, ON_END, REOPEN, CountsOfC, ServerOptionsOfC, TextRequestOfC, library
+from ._tensors import Inputs
 from .errors import Busy, Error, InvalidArgument, Unavailable, check, error_of
 from .session import Session
 from .texts import Choose, Chooser, Text, Token
@@ -57,7 +58,7 @@ class Counts:
 
 
 class Server(Closing):
-    """Of a decoder that was compiled with --serve, whose inputs are input_ids, attention_mask and position_ids. Threads may
+    """Of a decoder that was compiled with --serve, whose inputs are tokens, masks, positions and what an encoder gave. Threads may
     share it.
 
     artifact: the folder that shardc wrote, or an open Session, which is then the server's alone and stays open.
@@ -110,6 +111,7 @@ class Server(Closing):
                 self.session.close()
             raise
         self._handle = made.value
+        self._infos = {info.name: info for info in self.session.inputs}
         self.session._parts.add(self)
 
     def submit(
@@ -119,6 +121,7 @@ class Server(Closing):
         max_tokens: int = 16,
         choose: Union[Choose, Chooser, None] = None,
         deadline: Optional[float] = None,
+        inputs: Optional[Mapping[str, Any]] = None,
         listener: Optional[Callable[[Text, Optional[Token]], None]] = None,
     ) -> Text:
         """A text, which is computed beside others.
@@ -127,6 +130,7 @@ class Server(Closing):
             has ended; the array is of the call alone. A Chooser knows of sampling and of tokens that end a text. None: the
             likeliest. It is called on the server's thread, which meanwhile computes nothing.
         deadline: seconds after which it ends with DeadlineExceeded.
+        inputs: what an encoder gave, of a model that takes that: encoder_hidden_states [1, n, d], encoder_attention_mask [1, n].
         listener: called on the server's thread with each token, and with None at the end.
 
         Raises Busy where as many wait as may, and Unavailable while ranks are lost.
@@ -134,11 +138,13 @@ class Server(Closing):
         ids = np.ascontiguousarray(prompt, dtype=np.int64)
         if ids.ndim != 1:
             raise InvalidArgument(f"a prompt has {ids.ndim} dimensions, expected ids")
+        given = Inputs(inputs or {}, self._infos)
         text = Text(next(self._numbers), [int(each) for each in ids], choose, listener)
         request = TextRequestOfC(
             size=ctypes.sizeof(TextRequestOfC), prompt=ids.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), num_prompt=ids.size,
             max_tokens=max_tokens, choose=self._calls[0], on_end=self._calls[1], context=text.number,
-            deadline_ms=max(1, round(deadline * 1000)) if deadline is not None else 0)  # fmt: skip
+            deadline_ms=max(1, round(deadline * 1000)) if deadline is not None else 0,
+            inputs=given.tensors, num_inputs=len(given.tensors))  # fmt: skip
         made = ctypes.c_void_p()
         with self._lock:
             if self._handle is None:

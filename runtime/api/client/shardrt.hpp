@@ -365,6 +365,7 @@ struct TextRequest {
   std::function<void(std::int64_t token)> onToken = {};
   std::function<void(const Status &)> onEnd = {}; ///< once, and last
   std::int64_t deadlineMs = 0;                    ///< 0: none
+  std::vector<Input> inputs = {}; ///< of an encoder; they are copied
 };
 
 /// A text that is under way; it goes on without this handle.
@@ -418,6 +419,9 @@ public:
     };
     all.context = kept.get();
     all.deadline_ms = kept->deadlineMs;
+    const std::vector<shardrt_tensor> tensors = detail::tensors(kept->inputs);
+    all.inputs = tensors.data();
+    all.num_inputs = tensors.size();
     shardrt_text *made = nullptr;
     Status status = shardrt_server_submit(it.get(), &all, &made);
     if (status.isOk())
