@@ -92,7 +92,7 @@ class Engine:
             "replicas": session.num_replicas, "page": session.page, "tolerance": session.tolerance, "unavailable": why,
             "seconds": time.monotonic() - self.started, "memory": resident_bytes(), "tokenizer": self.tokenizer is not None,
             "chat": self.tokenizer is not None and self.tokenizer.chat_template is not None,
-            "inputs": [str(info) for info in session.inputs if not info.is_cache],
+            "inputs": [str(info) for info in session.inputs if not info.is_cache and not info.name.startswith("rows.")],
             "outputs": [str(info) for info in session.outputs if not info.is_cache],
             "ranks_up": session.world_size if why is None else None,
         }  # fmt: skip
