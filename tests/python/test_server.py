@@ -7,6 +7,7 @@ import unittest
 
 import numpy as np
 
+from tests.e2e import test_encoder_rows
 from tests.python.served_texts import ServedTexts
 
 import shardrt  # isort: skip
@@ -158,6 +159,24 @@ class Texts(ServedTexts):
         server.close()
         with self.assertRaisesRegex(shardrt.ArtifactError, "the server has ended"):
             text.result(60)
+
+
+class Encoders(unittest.TestCase):
+    def test_texts_with_what_their_encoders_gave(self):
+        case = test_encoder_rows.EncoderRows("compiled")
+        case.setUp()
+        self.addCleanup(case.doCleanups)
+        case.compiled("merged", "--tp", 2)
+        prompts = [case.texts[0].ids[0, :count].tolist() for count in (4, 9, 1)]
+        with shardrt.Server(case.artifact, positions=400) as server:
+            given = [{"encoder_hidden_states": text.states, "encoder_attention_mask": text.shown.astype(np.int64)} for text in case.texts]
+            texts = [server.submit(prompt, max_tokens=5, inputs=each) for prompt, each in zip(prompts, given)]
+            for text, own in zip(texts, case.texts, strict=True):
+                self.assertEqual(text.result(60), case.greedy(own, text.prompt, 5))
+            with self.assertRaisesRegex(shardrt.InvalidArgument, "input 'encoder_attention_mask' of a text is missing"):
+                server.submit([1, 2])
+            with self.assertRaisesRegex(shardrt.InvalidArgument, "other dims"):
+                server.submit([1, 2], inputs=given[0] | {"encoder_hidden_states": case.texts[0].states[0]})
 
 
 if __name__ == "__main__":
