@@ -2,7 +2,7 @@
 
     python3 -m tests.corpus.record_generation [MODEL ...]
 
-For each decoder of the corpus that takes steps of rows, two prompts, with the likeliest tokens and with drawn ones. Prompts
+For each decoder of the corpus, two prompts, with the likeliest tokens and with drawn ones. Prompts
 are chosen so that logits which differ as the model's tolerance allows give the same tokens: what differs then is wrong.
 Where ONNX Runtime cannot run a model (bfloat16), it is ONNX's own evaluator.
 """
@@ -24,6 +24,10 @@ from shardrt.sampling import Sampling  # isort: skip
 
 FILE = Path(__file__).with_name("generation.json")
 LENGTHS, ENCODED, SEEDS = (3, 9), 6, 5000
+# Those that take no steps of rows: without caches, and one that makes a range of what it finds in all positions.
+REQUESTS = ("deepseekv3-dynamo-op20", "gemma3-dynamo-op20", "gpt2-dynamo-op20", "gpt2-ort-fused", "gptoss-dynamo-op20",
+            "llama-dynamo-fp16", "llama-dynamo-op18", "llama-int8-dynamic", "mixtral-dynamo-op20", "qwen3-dynamo-op21",
+            "qwen3moe-dynamo-op21")  # fmt: skip
 DRAWN = {"temperature": 0.9, "top_k": 50, "top_p": 0.95, "repetition_penalty": 1.1, "seed": 7}
 # By tolerance class: noise on logits, of the largest one, and for how many tokens a prompt must stand it.
 LIMITS = {"f32": (1e-4, 12), "low": (5e-3, 8), "quant": (2e-2, 5)}

@@ -266,8 +266,10 @@ class Texts(Served):
         self.assertIn("closed", repr(without))
         with self.assertRaisesRegex(ValueError, "the generator is closed"):
             without.generate([PROMPT])
-        with self.assertRaisesRegex(ValueError, "was compiled for requests: compile the decoder with --serve"):
-            shardrt.Generator(self.compile(model_file("llama-dynamo-op18"), 1))
+        with self.assertRaisesRegex(ValueError, r"which input are the tokens\?"):
+            shardrt.Generator(self.compile(model_file("vit-ts-static-op17"), 1))
+        with self.assertRaisesRegex(ValueError, "step_tokens is 0"):
+            self.open(step_tokens=0)
 
     def test_a_session_that_is_given(self):
         with shardrt.Session(self.artifact) as session:

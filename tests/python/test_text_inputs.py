@@ -55,6 +55,10 @@ class Roles(unittest.TestCase):
         row = self.row(info("a"), info("b"), info("c"), names=names)
         self.assertEqual([value.tolist() for value in row.values()], [[[7, 8]], [[1] * 5], [[3, 4]]])
 
+    def test_branches(self):
+        infos = info("input_ids"), info("use_cache_branch", "bool", 1)
+        self.assertEqual([self.row(*infos, past=past)["use_cache_branch"].tolist() for past in (0, 3)], [[False], [True]])
+
     def test_encoders(self):
         infos = info("encoder_attention_mask"), info("input_ids"), info("encoder_hidden_states", "float32", 3)
         inputs = TextInputs(infos)
@@ -64,6 +68,7 @@ class Roles(unittest.TestCase):
         extra = {"encoder_attention_mask": np.ones((1, 4), np.int64), "encoder_hidden_states": np.ones((1, 4, 2), np.float32)}
         self.assertEqual(sorted(self.row(*infos, past=0, extra=extra)), [*inputs.others, "input_ids"])
         self.assertEqual(sorted(self.row(*infos, past=3, extra=extra)), ["encoder_attention_mask", "input_ids"])
+        self.assertEqual(sorted(inputs.row([1], 3, extra, again=True)), [*inputs.others, "input_ids"])
         with self.assertRaisesRegex(ValueError, "'other' is none of those"):
             inputs.check(extra | {"other": 1})
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from typing import Optional
 
 from ._groups import Branch, Group, Prompt
-from ._tensors import Array
-from ._text_inputs import TextInputs
+from ._steps import NewTokens, Steps
 from .generation import Piece
-from .sequences import Pool, Row
-
-StepOf = Callable[[Sequence[Row]], Array]
-"""Runs rows; logits of the last position of each that wants them, [rows, words]."""
-
+from .session import Cancellation
 
 def pages_of(prompt: Prompt, page: int) -> int:
     """That a prompt and its texts may need, and what its encoder gave. A step copies the last page of texts that share it
@@ -34,15 +30,14 @@ class Batch:
     """Prompts begin as soon as there are pages for all that may come of them, so that none has to give way. A step has the
     next token of each text that is going, and beside these parts of prompts, where the model takes prompts in parts."""
 
-    def __init__(self, pool: Pool, inputs: TextInputs, step: StepOf, *, in_parts: bool, most: int) -> None:
-        self._pool, self._inputs, self._step = pool, inputs, step
-        self._in_parts, self._most = in_parts, most
+    def __init__(self, steps: Steps, cancellation: Optional[Cancellation]) -> None:
+        self._steps, self._cancellation = steps, cancellation
 
     def run(self, groups: Sequence[Callable[[], Group]], pages: Sequence[int]) -> Iterator[Piece]:
         """groups: made when their turn comes; pages: that each may need."""
         waiting = deque(zip(groups, pages))
         going: list[tuple[Group, int]] = []
-        free = self._pool.pages
+        free = self._steps.pages
         try:
             while waiting or going:
                 while waiting and waiting[0][1] <= free:
@@ -58,33 +53,32 @@ class Batch:
 
     def _advance(self, groups: Sequence[Group]) -> Iterator[Piece]:
         """One step."""
-        rows: list[Row] = []
-        ready: list[tuple[Group, list[int]]] = []  # with the numbers of its rows among those that want logits
-        left, wanted = self._most, 0
+        items: list[NewTokens] = []
+        ready: list[tuple[Group, list[int]]] = []  # with the numbers of its texts among those that want logits
+        left, wanted = self._steps.most, 0
         for group in groups:
             numbers = []
             for branch in group.branches:
-                row, left = self._row(group, branch, left)
-                if row is None:
+                item, left = self._item(group, branch, left)
+                if item is None:
                     continue
-                rows.append(row)
-                if row.wanted == "last":
+                items.append(item)
+                if item.wanted:
                     numbers.append(wanted)
                     wanted += 1
             if numbers:
                 ready.append((group, numbers))
-        logits = self._step(rows)
+        logits = self._steps.run(items, self._cancellation)
         for group, numbers in ready:
             yield from group.take([logits[number] for number in numbers])
 
-    def _row(self, group: Group, branch: Branch, left: int) -> tuple[Row | None, int]:
+    def _item(self, group: Group, branch: Branch, left: int) -> tuple[Optional[NewTokens], int]:
         """What a step has of a text, and how many tokens of prompts it may still have."""
-        pending, past = branch.pending(), len(branch.sequence)
+        pending = branch.pending()
         taken = pending
         if len(pending) > 1:
             if left <= 0:
                 return None, left
-            taken = pending[:left] if self._in_parts else pending
+            taken = pending[:left] if self._steps.in_parts else pending
             left -= len(taken)
-        wanted = "last" if len(taken) == len(pending) else "none"
-        return Row(branch.sequence, self._inputs.row(taken, past, group.prompt.extra), wanted), left
+        return NewTokens(branch.sequence, taken, group.prompt.extra, len(taken) == len(pending)), left

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence as Items
 from dataclasses import dataclass
 
 from ._groups import Branch, Group, Prompt
+from ._steps import Kept, Steps
 from ._tensors import Array
 from .generation import Generation, Piece
 from .sampling import likeliest, log_probabilities
-from .sequences import Pool, Sequence
 
 
 class _Beam(Branch):
-    def __init__(self, sequence: Sequence, ids: list[int], logprobs: list[float], total: float) -> None:
+    def __init__(self, sequence: Kept, ids: list[int], logprobs: list[float], total: float) -> None:
         super().__init__(sequence, ids)
         self.logprobs, self.total = logprobs, total
 
@@ -34,8 +34,8 @@ class _Next:
 
 
 class Beams(Group):
-    def __init__(self, prompt: Prompt, pool: Pool) -> None:
-        super().__init__(prompt, pool)
+    def __init__(self, prompt: Prompt, steps: Steps) -> None:
+        super().__init__(prompt, steps)
         first = self.branches[0]
         self._beams = [_Beam(first.sequence, first.ids, [], 0.0)]
         self.branches = list(self._beams)

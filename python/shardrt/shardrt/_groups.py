@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence as Items
 from dataclasses import dataclass, replace
 from typing import Any, Optional
 
+from ._steps import Kept, Steps
 from ._tensors import Array
 from .generation import Generation, Options, Piece
 from .sampling import likeliest, log_probabilities
-from .sequences import Pool, Sequence
 from .stopping import StopStrings
 from .tokenizer import TextStream, Tokenizer
 
@@ -30,7 +30,7 @@ class Prompt:
 class Branch:
     """A text so far. Of its ids the sequence has all but those that a step has yet to take."""
 
-    def __init__(self, sequence: Sequence, ids: list[int]) -> None:
+    def __init__(self, sequence: Kept, ids: list[int]) -> None:
         self.sequence, self.ids = sequence, ids
 
     def pending(self) -> list[int]:
@@ -40,9 +40,9 @@ class Branch:
 class Group:
     """Texts of one prompt. They begin as one, whose logits behind the prompt are there for all."""
 
-    def __init__(self, prompt: Prompt, pool: Pool) -> None:
+    def __init__(self, prompt: Prompt, steps: Steps) -> None:
         self.prompt = prompt
-        self.branches = [Branch(pool.sequence(), list(prompt.ids))]
+        self.branches = [Branch(steps.begin(len(prompt.ids) + prompt.options.max_tokens), list(prompt.ids))]
 
     def take(self, logits: Items[Array]) -> Iterator[Piece]:
         """What comes of the logits for each branch; those that end leave."""
@@ -84,8 +84,8 @@ class _Text(Branch):
 class Samples(Group):
     """n texts, each of a stream of its own."""
 
-    def __init__(self, prompt: Prompt, pool: Pool) -> None:
-        super().__init__(prompt, pool)
+    def __init__(self, prompt: Prompt, steps: Steps) -> None:
+        super().__init__(prompt, steps)
         self._texts: list[_Text] = []
 
     def take(self, logits: Items[Array]) -> Iterator[Piece]:

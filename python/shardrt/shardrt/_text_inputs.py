@@ -17,13 +17,18 @@ from .session import ValueInfo
 
 _TOKENS = ("input_ids", "decoder_input_ids", "tokens", "token_ids", "ids")
 _INTEGERS = ("int32", "int64")
+_ROLES = ("input_ids", "attention_mask", "position_ids", "use_cache")
 
 
 class TextInputs:
-    """Of a model that was compiled with --serve."""
+    """Of a decoder, by its inputs without caches."""
+
+    one_at_a_time: bool
+    """Tokens, as the model was traced for one."""
 
     def __init__(self, infos: Iterable[ValueInfo], names: Optional[Mapping[str, str]] = None) -> None:
         """names: by role ("input_ids", "attention_mask", "position_ids"), where the model's files say."""
+        infos = list(infos)
         self._roles: dict[str, tuple[str, np.dtype[Any], int]] = {}
         given = {name: role for role, name in (names or {}).items()}
         self.others: tuple[str, ...] = ()
@@ -32,7 +37,7 @@ class TextInputs:
             if info.is_cache or info.name.startswith("rows."):
                 continue
             role = given.get(info.name) or _role(info)
-            if role in ("input_ids", "attention_mask", "position_ids") and role not in self._roles:
+            if role in _ROLES and role not in self._roles:
                 self._roles[role] = info.name, dtype_of(info.dtype, f"input '{info.name}'"), len(info.dims)
             else:
                 rest.append(info)
@@ -44,6 +49,7 @@ class TextInputs:
             rest.remove(tokens[0])
             self._roles["input_ids"] = tokens[0].name, dtype_of(tokens[0].dtype, tokens[0].name), 2
         self.others = tuple(info.name for info in rest)
+        self.one_at_a_time = any(info.name == self._roles["input_ids"][0] and info.dims[1] == "1" for info in infos)
 
     def check(self, extra: Mapping[str, Any]) -> None:
         """Whether what a caller gives beside the tokens is what there is beside them."""
@@ -55,8 +61,9 @@ class TextInputs:
         if missing:
             raise ValueError(f"the model takes {', '.join(missing)} beside tokens: give it for each prompt, as inputs=[{{...}}]")
 
-    def row(self, tokens: Sequence[int], past: int, extra: Mapping[str, Any]) -> dict[str, Any]:
-        """Of tokens behind `past` positions. What an encoder gave (of floats) comes with the first, its mask with all."""
+    def row(self, tokens: Sequence[int], past: int, extra: Mapping[str, Any], again: bool = False) -> dict[str, Any]:
+        """Of tokens behind `past` positions. What an encoder gave (of floats) comes with the first, or again with all, its
+        mask with all."""
         count = len(tokens)
         values: dict[str, Any] = {}
         for role, (name, dtype, rank) in self._roles.items():
@@ -64,11 +71,13 @@ class TextInputs:
                 values[name] = np.asarray([tokens], dtype)
             elif role == "position_ids":
                 positions = np.arange(past, past + count, dtype=dtype)
-                values[name] = positions if rank == 1 else positions.reshape((1,) * (rank - 1) + (count,))
+                values[name] = positions if rank == 1 else positions[None]
+            elif role == "use_cache":
+                values[name] = np.full((1,) * rank, past > 0)
             else:
                 values[name] = np.ones((1, past + count), dtype) if rank == 2 else _seen(past, count, dtype)
         for name, value in extra.items():
-            if past == 0 or np.asarray(value).dtype.kind in "biu":
+            if past == 0 or again or np.asarray(value).dtype.kind in "biu":
                 values[name] = value
         return values
 
@@ -82,6 +91,8 @@ def _role(info: ValueInfo) -> Optional[str]:
         return None
     if name in _TOKENS and whole and rank == 2:
         return "input_ids"
+    if "use_cache" in name and info.dtype == "bool" and rank < 2:
+        return "use_cache"
     if "mask" in name and rank in (2, 4):
         return "attention_mask"
     if "position" in name and whole and rank in (1, 2):

@@ -21,10 +21,10 @@ from ._batch import Batch, encoded, pages_of
 from ._beams import Beams
 from ._groups import Group, Prompt, Samples, collect
 from ._held import Closing
-from ._tensors import Array
+from ._steps import RequestSteps, RowSteps, Steps
 from ._text_inputs import TextInputs
 from .generation import Generation, Options, Piece
-from .sequences import Pool, Row
+from .sequences import Pool
 from .session import Cancellation, Session
 from .tokenizer import Tokenizer
 
@@ -34,7 +34,10 @@ Extra = Optional[Sequence[Mapping[str, Any]]]
 
 
 class Generator(Closing):
-    """Continues texts, with a decoder that was compiled with --serve. Threads may share it.
+    """Continues texts. Threads may share it.
+
+    Of a decoder that was compiled with --serve all texts are rows of one step. Of another one they run one after the other
+    for each token: with a state, or, without caches, computing all again.
 
     artifact: the folder that shardc wrote, or an open Session, which stays open.
     tokenizer: tokenizer.json or its folder, or a Tokenizer; None: that beside the model, if there is one. Without one
@@ -81,8 +84,6 @@ class Generator(Closing):
         self.session = artifact if isinstance(artifact, Session) else Session(artifact, **session)
         self._handle = self.session
         try:
-            if self.session.page == 0:
-                raise ValueError(f"{folder} was compiled for requests: compile the decoder with --serve (serve=True)")
             self._inputs = TextInputs(self.session.inputs, files.inputs)
             self._logits = _logits(self.session, files.logits)
         except ValueError:
@@ -221,41 +222,41 @@ class Generator(Closing):
     def _run(self, prompts: Sequence[Prompt], cancellation: Optional[Cancellation], beams: list[Beams]) -> Iterator[Piece]:
         """Pieces of all; groups of beams, when they are done, are in `beams`."""
 
-        def make(prompt: Prompt, pool: Pool) -> Group:
+        def make(prompt: Prompt, steps: Steps) -> Group:
             if prompt.options.beams == 1:
-                return Samples(prompt, pool)
-            beams.append(Beams(prompt, pool))
+                return Samples(prompt, steps)
+            beams.append(Beams(prompt, steps))
             return beams[-1]
 
         if not prompts:
             return
-        page = self.session.page
-        needed = [pages_of(prompt, page) for prompt in prompts]
-        pool = self._take_pool(max(needed), sum(needed))
+        needed = [pages_of(prompt, self.session.page or 1) for prompt in prompts]
+        # An encoder's prompt comes whole: what it saw goes with the first row.
+        steps = self._begin(max(needed), sum(needed), not any(encoded(prompt) for prompt in prompts))
         try:
-            # An encoder's prompt comes whole: what it saw goes with the first row.
-            in_parts = self.session.is_causal and not any(encoded(prompt) for prompt in prompts)
-            step = functools.partial(self._step, pool, cancellation)
-            batch = Batch(pool, self._inputs, step, in_parts=in_parts, most=self._step_tokens)
-            groups: list[Callable[[], Group]] = [functools.partial(make, prompt, pool) for prompt in prompts]
-            yield from batch.run(groups, needed)
+            groups: list[Callable[[], Group]] = [functools.partial(make, prompt, steps) for prompt in prompts]
+            yield from Batch(steps, cancellation).run(groups, needed)
         finally:
-            self._give_pool_back(pool)
+            self._end(steps)
 
-    def _step(self, pool: Pool, cancellation: Optional[Cancellation], rows: Sequence[Row]) -> Array:
-        logits = pool.step(rows, cancellation=cancellation)[self._logits]
-        return logits.reshape(-1, logits.shape[-1])
+    def _begin(self, least: int, most: int, in_parts: bool) -> Steps:
+        """With room for a prompt at least, better for all."""
+        session = self.session
+        page = session.page or 1
+        pages = most if self._positions is None else self._positions // page
+        if least > pages:
+            raise ValueError(f"a prompt and its texts may take {least} pages of {page} positions, and there are {pages}: "
+                             "give the generator more positions, or ask for fewer tokens, texts or beams")  # fmt: skip
+        if session.page == 0:
+            return RequestSteps(session, self._inputs, self._logits, positions=pages)
+        pool = self._take_pool(pages)
+        in_parts = in_parts and session.is_causal
+        return RowSteps(pool, self._inputs, self._logits, most=self._step_tokens, in_parts=in_parts)
 
-    def _take_pool(self, least: int, most: int) -> Pool:
-        """One with pages for a prompt at least, better for all; the one that is there, if it has."""
-        page = self.session.page
-        if self._positions is not None:
-            pages = self._positions // page
-            if least > pages:
-                raise ValueError(f"a prompt and its texts may take {least} pages of {page} positions, and there are {pages}: "
-                                 "give the generator more positions, or ask for fewer tokens, texts or beams")  # fmt: skip
-        else:
-            pages = 1 << max(0, most - 1).bit_length()  # few sizes, since the runtime plans for each
+    def _take_pool(self, pages: int) -> Pool:
+        """The one that is there, if it is large enough."""
+        if self._positions is None:
+            pages = 1 << max(0, pages - 1).bit_length()  # few sizes, since the runtime plans for each
         with self._lock:
             pool, self._idle = self._idle, None
         if pool is not None and pool.pages >= pages:
@@ -264,14 +265,15 @@ class Generator(Closing):
             return pool
         if pool is not None:
             pool.close()
-        return self.session.pool(pages * page)
+        return self.session.pool(pages * self.session.page)
 
-    def _give_pool_back(self, pool: Pool) -> None:
+    def _end(self, steps: Steps) -> None:
+        """Keeps its pool for the next."""
         with self._lock:
-            if self._handle is not None and self._idle is None:
-                self._idle = pool
+            if isinstance(steps, RowSteps) and self._handle is not None and self._idle is None:
+                self._idle = steps.pool
                 return
-        pool.close()
+        steps.close()
 
 
 def _tokenizer(given: Union[File, Tokenizer, None], beside: Optional[Path]) -> Optional[Tokenizer]:
