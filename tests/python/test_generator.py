@@ -199,6 +199,43 @@ class Texts(Served):
             generator.generate([PROMPT], cancellation=cancellation)
         self.assertEqual(generator.generate([PROMPT], max_tokens=3)[0].ids, self.reference.greedy(PROMPT, 3))
 
+    def test_streams_beside_an_event_loop(self):
+        generator = self.open()
+        whole, options = self.varied(generator)
+
+        async def listen(count):
+            found = []
+            stream = generator.stream_async([PROMPT], **options)
+            async for piece in stream:
+                found.append(piece.id)
+                if len(found) == count:
+                    break
+            await stream.aclose()
+            return found
+
+        async def several():
+            return await asyncio.gather(listen(100), listen(5), listen(100))
+
+        self.assertEqual(asyncio.run(several()), [whole.ids, whole.ids[:5], whole.ids])
+
+        async def cancelled():
+            begun = asyncio.Event()
+
+            async def listen_long():
+                async for _ in generator.stream_async([PROMPT], **options | {"max_tokens": 150, "ignore_eos": True}):
+                    begun.set()
+
+            task = asyncio.create_task(listen_long())
+            await begun.wait()
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(cancelled())
+        gc.collect()
+        self.assertEqual(generator._idle.free_pages, generator._idle.pages)
+        self.assertEqual(generator.generate([PROMPT], **options)[0].ids, whole.ids)
+
     def test_chats(self):
         generator = self.open()
         ids = letters(VOCABULARY).encode("hi:").ids

@@ -1,6 +1,7 @@
 """shardrt.tokenizer: streams against what decoding all at once gives, chats against texts written by hand."""
 
 import json
+import random
 import subprocess
 import sys
 import unittest
@@ -60,6 +61,17 @@ class Texts(EndToEnd):
                     self.assertNotIn("\ufffd", "".join(pieces))
                 self.assertEqual("".join(pieces) + stream.finish(), tokenizer.decode(ids))
                 self.assertGreater(sum(map(bool, pieces)), len(text) // 20, "and come as early as may be")
+
+    def test_streams_of_anything(self):
+        """Of bytes each token has its own text; where tokens are bytes of their own (byte_fallback) text alone is exact."""
+        rng = random.Random(1)
+        for tokenizer, exact in ((self.write(byte_level(300)), True), (self.write(byte_fallback()), False)):
+            for trial in range(200):
+                ids = tokenizer.encode("".join(rng.choices(["é", "你", "🙂", "a", " ", "\ufffd", "  ", "b c"], k=rng.randrange(1, 40))))
+                if exact and trial % 2:
+                    ids = rng.choices(range(tokenizer.size), k=len(ids))
+                stream = tokenizer.stream()
+                self.assertEqual("".join(map(stream.push, ids)) + stream.finish(), tokenizer.decode(ids))
 
     def test_broken_text_ends(self):
         for tokenizer in (self.write(byte_level(300)), self.write(byte_fallback())):

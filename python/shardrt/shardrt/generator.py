@@ -12,7 +12,7 @@ import asyncio
 import functools
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional, Union, cast, overload
 
@@ -149,6 +149,27 @@ class Generator(Closing):
         except asyncio.CancelledError:
             cancellation.cancel()
             raise
+
+    async def stream_async(self, prompts: Union[str, Sequence[PromptLike]], **options: Any) -> AsyncIterator[Piece]:
+        """As stream, with steps on a thread beside the event loop; ends with its task, too."""
+        cancellation = Cancellation()
+        pieces = self.stream(prompts, cancellation=cancellation, **options)
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                step = loop.run_in_executor(None, next, pieces, None)
+                try:
+                    piece = await asyncio.shield(step)
+                except asyncio.CancelledError:
+                    cancellation.cancel()
+                    await asyncio.wait([step])  # nobody may end what still runs
+                    step.exception()
+                    raise
+                if piece is None:
+                    return
+                yield piece
+        finally:
+            cast(Any, pieces).close()
 
     def chat(self, messages: Sequence[Mapping[str, Any]], *, tools: Optional[Sequence[Any]] = None, **options: Any) -> Generation:
         """The answer in a conversation, [{"role": "user", "content": "Hello"}]; options as for generate."""
