@@ -14,9 +14,9 @@
 //
 // Sessions, states, pools and results of shardrt.h in classes that own what they
 // hold, C++17, and nothing but this file over it: the library's ABI is that of C.
-// Ranks as processes are in shardrt.h alone. No function throws but where memory
-// is out. What shardrt.h says of threads, memory, files and trust holds here; runs
-// into results of their own may come from several threads.
+// No function throws but where memory is out. What shardrt.h says of threads,
+// memory, files and trust holds here; runs into results of their own may come from
+// several threads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SHARDRT_HPP
@@ -170,12 +170,26 @@ private:
   detail::Owned<shardrt_cancellation, shardrt_cancellation_destroy> it;
 };
 
+struct RankMemory {
+  std::int32_t rank = 0;
+  std::int64_t committed = 0, reserved = 0;
+};
+
 /// KV caches of one sequence or batch; goes before its session does.
 class State {
 public:
   std::int64_t length() const { return shardrt_state_length(it.get()); }
   std::int64_t capacity() const { return shardrt_state_capacity(it.get()); }
   void reset() { shardrt_state_reset(it.get()); }
+  /// Of the ranks of this process: bytes that were taken, and of addresses.
+  std::vector<RankMemory> memory() const {
+    std::vector<RankMemory> all(shardrt_state_num_ranks(it.get()));
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (shardrt_state_memory(it.get(), i, &all[i].rank, &all[i].committed,
+                               &all[i].reserved) != SHARDRT_OK)
+        return {};
+    return all;
+  }
   Status fork(State &copy) const {
     shardrt_state *made = nullptr;
     Status status = shardrt_state_fork(it.get(), &made);
@@ -196,6 +210,38 @@ struct RunOptions {
     return {sizeof(shardrt_run_options), deadlineMs,
             cancellation ? cancellation->it.get() : nullptr};
   }
+};
+
+/// Processes each of which is a rank (shardrt_join), or this one alone:
+///
+///   options.processes = processes.get();
+///   status = Session::open("model.shard", session, &options);
+///   status = processes.rank() > 0 ? session.follow() : lead(session);
+///   session.close();
+///   status = processes.conclude(status);
+///
+/// Goes behind its sessions.
+class Processes {
+public:
+  static Status join(Processes &processes,
+                     const shardrt_join_options *options = nullptr) {
+    shardrt_processes *made = nullptr;
+    Status status = shardrt_join(options, &made);
+    processes.it.reset(made);
+    return status;
+  }
+  std::int32_t rank() const { return shardrt_rank(it.get()); }
+  std::int32_t numRanks() const { return shardrt_num_ranks(it.get()); }
+  /// Whether this process is the one to tell the user of an error.
+  bool isSpeaker() const { return shardrt_is_speaker(it.get()) != 0; }
+  /// The status of rank 0, or the error of another one that has failed.
+  Status conclude(const Status &mine) {
+    return shardrt_conclude(it.get(), mine.code(), mine.message().c_str());
+  }
+  shardrt_processes *get() const { return it.get(); }
+
+private:
+  detail::Owned<shardrt_processes, shardrt_leave> it;
 };
 
 /// An opened artifact.
@@ -221,6 +267,12 @@ public:
   }
   bool isLost() const { return shardrt_is_lost(it.get()) != 0; }
   Status reopen() { return shardrt_reopen(it.get()); }
+  Status reopen(Processes &processes) {
+    return shardrt_reopen_with(it.get(), processes.get());
+  }
+  /// Does what rank 0 does, until that closes its session.
+  Status follow() { return shardrt_follow(it.get()); }
+  void close() { it.reset(); }
 
   Status run(const std::vector<Input> &inputs, Result &result,
              const RunOptions &options = {}) {

@@ -1,9 +1,12 @@
 //===- ClientHeaderTest.cpp - Steps of rows by the header for C++ ---------===//
 #include "runtime/api/client/shardrt.hpp"
 
+#include "tests/unit/runtime/FakeProcesses.h"
 #include "tests/unit/runtime/RowPrograms.h"
 
 #include <gtest/gtest.h>
+
+#include <thread>
 
 namespace {
 
@@ -71,6 +74,65 @@ TEST_F(ClientHeader, poolsAreRenewed) {
   ASSERT_TRUE(pool.renew().isOk());
   EXPECT_EQ(sequence.length(), 0);
   EXPECT_TRUE(pool.step({row(3)}, result).isOk());
+}
+
+/// Each thread is a process.
+TEST(ClientHeaderProcesses, followRankZero) {
+  shardc::test::ProgramBuilder p({{"tp", 2}});
+  auto n = p.symbol("n", 0, 0);
+  auto x = p.input("x", shardc::artifact::ElementType_Float32, {p.whole(n)});
+  p.output("y", x, {p.whole(n)});
+  shardc::test::TestArtifact artifact(p);
+  std::vector<std::thread> threads;
+  for (const auto &place : shardc::test::placesOnThisMachine(2))
+    threads.emplace_back([&, place] {
+      const std::string rendezvous =
+          place.host + ":" + std::to_string(place.port);
+      shardrt_join_options join = {};
+      join.size = sizeof join;
+      join.rendezvous = rendezvous.c_str();
+      join.rank = place.rank;
+      join.num_ranks = place.size;
+      join.job = place.job.c_str();
+      shardrt::Processes processes;
+      ASSERT_TRUE(shardrt::Processes::join(processes, &join).isOk());
+      EXPECT_EQ(processes.rank(), place.rank);
+      EXPECT_EQ(processes.numRanks(), 2);
+      shardrt_options options = {};
+      options.size = sizeof options;
+      options.processes = processes.get();
+      shardrt::Session session;
+      ASSERT_TRUE(
+          shardrt::Session::open(artifact.path(), session, &options).isOk());
+      if (place.rank == 0) {
+        const float values[] = {1, 2, 3};
+        shardrt::Result result;
+        shardrt::Output y;
+        EXPECT_TRUE(
+            session.run({shardrt::input("x", {3}, values)}, result).isOk());
+        ASSERT_TRUE(result.output(0, y).isOk());
+        EXPECT_EQ(y.as<float>()[2], 3);
+      } else {
+        EXPECT_TRUE(session.follow().isOk());
+      }
+      session.close();
+      EXPECT_TRUE(processes.conclude({}).isOk());
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+TEST(ClientHeaderProcesses, mayBeOneAlone) {
+  shardrt::Processes processes;
+  EXPECT_EQ(processes.rank(), 0);
+  EXPECT_EQ(processes.numRanks(), 1);
+  EXPECT_TRUE(processes.isSpeaker());
+  EXPECT_TRUE(processes.conclude({}).isOk());
+  shardrt_join_options join = {};
+  join.size = sizeof join;
+  join.rendezvous = "nowhere";
+  EXPECT_EQ(shardrt::Processes::join(processes, &join).code(),
+            SHARDRT_INVALID_ARGUMENT);
 }
 
 } // namespace
