@@ -65,6 +65,24 @@ class Generation(EndToEnd):
             found = list(filter(None, pool.map(problems, RECORDED)))
         self.assertFalse(found, "\n".join(found))
 
+    @unittest.skipUnless(CORPUS.is_dir(), "no corpus beside the clone")
+    def test_forks(self):
+        """Beams and samples are forks: of pages on two ranks, and of whole states on one."""
+        for name in ("gemma2-optimum-kv", "gptoss-genai-fp32", "llama-optimum-kv", "t5-optimum-decoder-merged"):
+            file, found = CORPUS / name / "model.onnx", []
+            model, recorded = onnx.load(file, load_external_data=False), RECORDED[name]
+            prompts, inputs = [each["prompt"] for each in recorded], [extra_of(model, each["seed"]) for each in recorded]
+            for i, flags in enumerate((["--serve=8", "--tp", 2], ["--tp", 1])):
+                artifact = self.folder / f"{name}{i}.shard"
+                self.run_ok("shardc", file, *flags, "-o", artifact)
+                with shardrt.Generator(artifact) as generator:
+                    for options in ({"n": 3, "temperature": 0.9, "seed": 3}, {"beams": 4, "n": 4}):
+                        texts = generator.generate(prompts, inputs=inputs, max_tokens=12, **options)
+                        found.append([text.ids for text in texts])
+            with self.subTest(name):
+                self.assertEqual(found[:2], found[2:])
+                self.assertGreater(len(set(map(tuple, found[0] + found[1]))), 8)
+
 
 if __name__ == "__main__":
     unittest.main()
