@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,16 +21,19 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
+_name_of = functools.lru_cache(maxsize=64)(lambda dtype: str(dtype.name))  # NumPy puts it together each time
+
+
 def _operand(name: str, value: Any, infos: Mapping[str, ValueInfo]) -> tuple[Array, str, Any]:
     """Elements, their type, and what holds them. Numbers and lists become what the input is."""
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
-        return array, array.dtype.name, value
+        return array, _name_of(array.dtype), value
     if hasattr(value, "__dlpack__"):
         return _dlpack.view(value, name)
     info = infos.get(name)
     array = np.asarray(value, dtype_of(info.dtype, f"input '{name}'") if info else None)
-    return array, array.dtype.name, None
+    return array, _name_of(array.dtype), None
 
 
 class Inputs:
