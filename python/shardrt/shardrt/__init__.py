@@ -5,6 +5,9 @@
     with shardrt.Session("model.shard") as session:
         print(session)                                       # inputs, outputs, ranks
         logits = session.run({"input_ids": ids})["logits"]   # NumPy, or anything with __dlpack__
+
+    with shardrt.Generator("decoder.shard", tokenizer="tokenizer.json") as generator:
+        print(generator.generate("Once upon a time").text)
 """
 
 from ._library import library as _library
