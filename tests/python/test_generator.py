@@ -240,6 +240,10 @@ class Texts(Served):
         generator = self.open()
         ids = letters(VOCABULARY).encode("hi:").ids
         self.assertEqual(generator.chat([{"role": "user", "content": "hi"}], max_tokens=4).ids, self.reference.greedy(ids, 4))
+        self.config.write_text(json.dumps({"chat_template": "{{ tone }}{{ tools | length }}"}))
+        ids = letters(VOCABULARY).encode("softly2").ids
+        answer = self.open().chat([], tools=[1, 2], variables={"tone": "softly"}, max_tokens=4)
+        self.assertEqual(answer.ids, self.reference.greedy(ids, 4))
 
     def test_files_beside_the_model(self):
         greedy = self.reference.greedy(PROMPT, 8)

@@ -44,12 +44,16 @@ with shardrt.join(rendezvous=f"127.0.0.1:{sys.argv[2]}", rank=rank, num_ranks=2,
 
 class Ranks(Served):
     def start(self, script, places, *arguments):
-        """What each process said, with its status."""
+        """What each process said of a script, which gets the artifact and its rank, too."""
+        return self.run_each(places, lambda rank: ["-c", script, self.artifact, *arguments, rank])
+
+    def run_each(self, places, arguments):
+        """The status of each process, and what it said."""
         path = os.pathsep.join(map(str, support.PACKAGES))
         processes = []
         for rank, place in enumerate(places):
             environment = os.environ | {"PYTHONPATH": path} | {name: str(value) for name, value in place.items()}
-            command = [sys.executable, "-c", script, self.artifact, *map(str, arguments), str(rank)]
+            command = [sys.executable, *map(str, arguments(rank))]
             processes.append(subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
             self.addCleanup(processes[-1].kill)
         ended = [process.communicate(timeout=120) for process in processes]
@@ -70,6 +74,18 @@ class Ranks(Served):
         self.assertEqual([status for status, *_ in ended], [1, 1], ended)
         for _, _, said in ended:
             self.assertIn("the user's own mistake", said)
+
+    def test_the_program(self):
+        command = ["-m", "shardrt", "generate", self.artifact, "--max-tokens", 6, "--prompt-ids"]
+        with self.open() as generator:
+            ids = generator.generate([PROMPT], max_tokens=6)[0].ids
+        ended = self.run_each(by_hand(2), lambda rank: [*command, "5,7,11"])
+        self.assertEqual(ended, [(0, " ".join(map(str, ids)) + "\n", ""), (0, "", "")])
+        ended = self.run_each(by_hand(2), lambda rank: [*command, "5,700"])
+        self.assertEqual([status for status, *_ in ended], [1, 1])
+        said = [text for *_, text in ended if text]
+        self.assertEqual(len(said), 1, said)
+        self.assertRegex(said[0], "^shardrt generate: .*at node")
 
     def test_by_arguments(self):
         ended = self.start(BY_ARGUMENTS, [{}, {}], free_port())

@@ -171,11 +171,19 @@ class Generator(Closing):
         finally:
             cast(Any, pieces).close()
 
-    def chat(self, messages: Sequence[Mapping[str, Any]], *, tools: Optional[Sequence[Any]] = None, **options: Any) -> Generation:
-        """The answer in a conversation, [{"role": "user", "content": "Hello"}]; options as for generate."""
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Optional[Sequence[Any]] = None,
+        variables: Optional[Mapping[str, Any]] = None,
+        **options: Any,
+    ) -> Generation:
+        """The answer in a conversation, [{"role": "user", "content": "Hello"}]; options as for generate. `variables` are
+        further ones of the model's chat template, {"enable_thinking": False} say."""
         if self.tokenizer is None:
             raise ValueError("a chat needs a tokenizer: give tokenizer=")
-        return self.generate([self.tokenizer.chat(messages, tools)], **options)[0]
+        return self.generate([self.tokenizer.chat(messages, tools, **(variables or {}))], **options)[0]
 
     def close(self) -> None:
         """Gives all back; a Session that was given stays open."""

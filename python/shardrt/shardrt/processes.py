@@ -33,8 +33,7 @@ class Processes(Closing):
         self._sessions: weakref.WeakSet[Session] = weakref.WeakSet()
         self.rank = int(library().shardrt_rank(handle))
         self.num_ranks = int(library().shardrt_num_ranks(handle))
-        self.is_speaker = bool(library().shardrt_is_speaker(handle))
-        """Whether this process is the one to tell the user of an error."""
+        self._spoke = True
 
     def __exit__(self, *raised: object) -> None:
         if self._closed:
@@ -49,8 +48,16 @@ class Processes(Closing):
         finally:
             self.close()
 
+    @property
+    def is_speaker(self) -> bool:
+        """Whether this process is the one to tell the user of an error."""
+        if not self._closed:
+            self._spoke = bool(library().shardrt_is_speaker(self._handle))
+        return self._spoke
+
     def close(self) -> None:
         """Leaves, without a word to the others."""
+        self._spoke = self.is_speaker
         handle, self._handle, self._closed = self._handle, None, True
         if handle is not None and os.getpid() == self._process:
             self._close_sessions()

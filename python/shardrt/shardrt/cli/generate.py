@@ -11,6 +11,8 @@ from typing import Any
 
 from ..generation import Generation, Options
 from ..generator import Generator, PromptLike
+from ..processes import join
+from ..session import Session
 
 # Fields of Options that are numbers, by flag.
 _NUMBERS = ("max_tokens", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty",
@@ -47,8 +49,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     options = {name: getattr(arguments, name) for name in (*_NUMBERS, "stop", "stop_ids", "ignore_eos")}
     asked = Options(**options)  # mistakes are told before anything is opened
-    with Generator(arguments.artifact, arguments.tokenizer, positions=arguments.positions, device=arguments.device,
-                   threads=arguments.threads) as generator:  # fmt: skip
+    processes = join()
+    try:
+        with processes, Session(arguments.artifact, device=arguments.device, threads=arguments.threads,
+                                processes=processes) as session:  # fmt: skip
+            if processes.rank > 0:
+                session.follow()
+            else:
+                _generate(arguments, session, asked, options)
+        return 0
+    except Exception:
+        if processes.is_speaker:
+            raise
+        return 1
+
+
+def _generate(arguments: argparse.Namespace, session: Session, asked: Options, options: dict[str, Any]) -> None:
+    with Generator(session, arguments.tokenizer, positions=arguments.positions) as generator:
         prompts = _prompts(arguments, generator)
         begun = time.monotonic()
         if len(prompts) == 1 and asked.n == 1 and asked.beams == 1 and not arguments.json and generator.tokenizer:
@@ -61,7 +78,6 @@ def run(arguments: argparse.Namespace) -> int:
         seconds = time.monotonic() - begun
     if arguments.stats:
         print(f"{count} tokens in {seconds:.2f} s: {count / seconds:.1f} a second", file=sys.stderr)
-    return 0
 
 
 def _ids(text: str) -> list[int]:
