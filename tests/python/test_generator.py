@@ -53,6 +53,15 @@ class Texts(Served):
         self.assertEqual(generator.generate([PROMPT], max_tokens=4)[0].ids, self.reference.greedy(PROMPT, 4))
         self.assertEqual(generator._idle.free_pages, 6)
 
+    def test_few_at_a_time(self):
+        generator = self.open(batch=3)
+        pieces = list(generator.stream([[i] for i in range(2, 9)], max_tokens=4))
+        self.assertEqual([piece.prompt for piece in pieces], [0, 1, 2] * 4 + [3, 4, 5] * 4 + [6] * 4)
+        self.assertEqual(generator._idle.pages, 8, "for three texts of two pages, and a power of two")
+        texts = generator.generate([PROMPT, [9]], max_tokens=4, n=5, temperature=1)
+        self.assertEqual([text.ids for text in texts],
+                         [text.ids for text in self.open().generate([PROMPT, [9]], max_tokens=4, n=5, temperature=1)])  # fmt: skip
+
     def test_texts_that_share_pages_need_no_more(self):
         """In just as much room as is asked for."""
         for pages, options in ((10, {"beams": 4}), (7, {"n": 3, "temperature": 1}), (3, {"beams": 2, "max_tokens": 1})):
@@ -309,8 +318,9 @@ class Texts(Served):
             without.generate([PROMPT])
         with self.assertRaisesRegex(ValueError, r"which input are the tokens\?"):
             shardrt.Generator(self.compile(model_file("vit-ts-static-op17"), 1))
-        with self.assertRaisesRegex(ValueError, "step_tokens is 0"):
-            self.open(step_tokens=0)
+        for name in ("step_tokens", "batch"):
+            with self.assertRaisesRegex(ValueError, f"{name} is 0"):
+                self.open(**{name: 0})
 
     def test_a_session_that_is_given(self):
         with shardrt.Session(self.artifact) as session:

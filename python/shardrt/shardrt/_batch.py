@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Optional
 
 from ._groups import Branch, Group, Prompt
@@ -11,12 +12,24 @@ from ._steps import NewTokens, Steps
 from .generation import Piece
 from .session import Cancellation
 
+@dataclass(frozen=True)
+class Wanted:
+    """Texts that are to come: made when their turn is, with the room that they may need."""
+
+    make: Callable[[], Group]
+    texts: int
+    pages: int
+
+
+def texts_of(prompt: Prompt) -> int:
+    return max(prompt.options.n, prompt.options.beams)
+
+
 def pages_of(prompt: Prompt, page: int) -> int:
     """That a prompt and its texts may need, and what its encoder gave. A step copies the last page of texts that share it
     for each of them, and it is given back behind the step: of two texts and more there are half as many of these."""
-    options = prompt.options
-    texts = max(options.n, options.beams)
-    each = -(-(len(prompt.ids) + options.max_tokens) // page) + -(-encoded(prompt) // page)
+    texts = texts_of(prompt)
+    each = -(-(len(prompt.ids) + prompt.options.max_tokens) // page) + -(-encoded(prompt) // page)
     return texts * each + texts // 2
 
 
@@ -27,29 +40,31 @@ def encoded(prompt: Prompt) -> int:
 
 
 class Batch:
-    """Prompts begin as soon as there are pages for all that may come of them, so that none has to give way. A step has the
-    next token of each text that is going, and beside these parts of prompts, where the model takes prompts in parts."""
+    """Prompts begin as soon as there are pages for all that may come of them, so that none has to give way, and no more than
+    `most` texts are going. A step has the next token of each of them, and beside these parts of prompts, where the model takes
+    prompts in parts."""
 
-    def __init__(self, steps: Steps, cancellation: Optional[Cancellation]) -> None:
-        self._steps, self._cancellation = steps, cancellation
+    def __init__(self, steps: Steps, most: int, cancellation: Optional[Cancellation]) -> None:
+        self._steps, self._most, self._cancellation = steps, most, cancellation
 
-    def run(self, groups: Sequence[Callable[[], Group]], pages: Sequence[int]) -> Iterator[Piece]:
-        """groups: made when their turn comes; pages: that each may need."""
-        waiting = deque(zip(groups, pages))
-        going: list[tuple[Group, int]] = []
-        free = self._steps.pages
+    def run(self, wanted: Sequence[Wanted]) -> Iterator[Piece]:
+        waiting = deque(wanted)
+        going: list[tuple[Group, Wanted]] = []
         try:
             while waiting or going:
-                while waiting and waiting[0][1] <= free:
-                    make, needed = waiting.popleft()
-                    free -= needed
-                    going.append((make(), needed))
+                while waiting and self._has_room(waiting[0], [each for _, each in going]):
+                    following = waiting.popleft()
+                    going.append((following.make(), following))
                 yield from self._advance([group for group, _ in going])
-                free += sum(needed for group, needed in going if not group.branches)
                 going = [each for each in going if each[0].branches]
         finally:
             for group, _ in going:
                 group.close()
+
+    def _has_room(self, following: Wanted, going: Sequence[Wanted]) -> bool:
+        """One by itself always has: that there are pages for it is known."""
+        texts, pages = sum(each.texts for each in going), sum(each.pages for each in going)
+        return not going or (texts + following.texts <= self._most and pages + following.pages <= self._steps.pages)
 
     def _advance(self, groups: Sequence[Group]) -> Iterator[Piece]:
         """One step."""

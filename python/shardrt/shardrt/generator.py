@@ -12,12 +12,12 @@ import asyncio
 import functools
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional, Union, cast, overload
 
 from . import _model_files
-from ._batch import Batch, encoded, pages_of
+from ._batch import Batch, Wanted, encoded, pages_of, texts_of
 from ._beams import Beams
 from ._groups import Group, Prompt, Samples, collect
 from ._held import Closing
@@ -42,8 +42,8 @@ class Generator(Closing):
     artifact: the folder that shardc wrote, or an open Session, which stays open.
     tokenizer: tokenizer.json or its folder, or a Tokenizer; None: that beside the model, if there is one. Without one
         prompts are ids, and texts are empty.
-    positions: of keys and values at most; prompts for which there is no room wait for others to end. None: as many as
-        the prompts of a call may need.
+    batch: texts that are going at a time; further prompts wait for others to end.
+    positions: of keys and values at most; prompts for which there is no room wait, too. None: as many as a batch may need.
     step_tokens: of prompts in one step at most.
     Further arguments are those of Session.
 
@@ -64,14 +64,16 @@ class Generator(Closing):
         tokenizer: Union[File, Tokenizer, None] = None,
         *,
         positions: Optional[int] = None,
+        batch: int = 64,
         step_tokens: int = 2048,
         **session: Any,
     ) -> None:
         self._handle: Optional[Session] = None
         self._owns = not isinstance(artifact, Session)
-        self._positions, self._step_tokens = positions, step_tokens
-        if step_tokens < 1:
-            raise ValueError(f"step_tokens is {step_tokens}, expected 1 or more")
+        self._positions, self._most, self._step_tokens = positions, batch, step_tokens
+        for name, value in (("batch", batch), ("step_tokens", step_tokens)):
+            if value < 1:
+                raise ValueError(f"{name} is {value}, expected 1 or more")
         folder = Path(artifact.artifact if isinstance(artifact, Session) else artifact)
         beside = _model_files.model_folder(folder)
         self.tokenizer = _tokenizer(tokenizer, beside)
@@ -259,12 +261,14 @@ class Generator(Closing):
 
         if not prompts:
             return
-        needed = [pages_of(prompt, self.session.page or 1) for prompt in prompts]
+        page = self.session.page or 1
+        wanted = [(prompt, texts_of(prompt), pages_of(prompt, page)) for prompt in prompts]
+        needed = sorted((pages for *_, pages in wanted), reverse=True)
         # An encoder's prompt comes whole: what it saw goes with the first row.
-        steps = self._begin(max(needed), sum(needed), not any(encoded(prompt) for prompt in prompts))
+        steps = self._begin(needed[0], sum(needed[: self._most]), not any(encoded(prompt) for prompt in prompts))
         try:
-            groups: list[Callable[[], Group]] = [functools.partial(make, prompt, steps) for prompt in prompts]
-            yield from Batch(steps, cancellation).run(groups, needed)
+            queue = [Wanted(functools.partial(make, prompt, steps), texts, pages) for prompt, texts, pages in wanted]
+            yield from Batch(steps, self._most, cancellation).run(queue)
         finally:
             self._end(steps)
 
