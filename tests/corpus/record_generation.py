@@ -24,9 +24,9 @@ from shardrt.sampling import Sampling  # isort: skip
 
 FILE = Path(__file__).with_name("generation.json")
 LENGTHS, ENCODED, SEEDS = (3, 9), 6, 5000
-# Those that take no steps of rows: without caches, and one that makes a range of what it finds in all positions.
+# Those that take no steps of rows: without caches.
 REQUESTS = ("deepseekv3-dynamo-op20", "gemma3-dynamo-op20", "gpt2-dynamo-op20", "gpt2-ort-fused", "gptoss-dynamo-op20",
-            "llama-dynamo-fp16", "llama-dynamo-op18", "llama-int8-dynamic", "mixtral-dynamo-op20", "qwen3-dynamo-op21",
+            "llama-dynamo-fp16", "llama-dynamo-op18", "mixtral-dynamo-op20", "qwen3-dynamo-op21",
             "qwen3moe-dynamo-op21")  # fmt: skip
 DRAWN = {"temperature": 0.9, "top_k": 50, "top_p": 0.95, "repetition_penalty": 1.1, "seed": 7}
 # By tolerance class: noise on logits, of the largest one, and for how many tokens a prompt must stand it.

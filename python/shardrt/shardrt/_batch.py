@@ -94,6 +94,6 @@ class Batch:
         if len(pending) > 1:
             if left <= 0:
                 return None, left
-            taken = pending[:left] if self._steps.in_parts else pending
+            taken = pending[: min(left, self._steps.of_row)] if self._steps.in_parts else pending
             left -= len(taken)
         return NewTokens(branch.sequence, taken, group.prompt.extra, len(taken) == len(pending)), left

@@ -39,6 +39,8 @@ class Steps(Protocol):
     pages: int
     most: int
     """Tokens of prompts in one step."""
+    of_row: int
+    """Tokens of a text in one step."""
     in_parts: bool
     """Whether a prompt may come in several steps."""
 
@@ -52,11 +54,13 @@ class Steps(Protocol):
 
 
 class RowSteps:
-    """All texts in one step, of a model that was compiled with --serve."""
+    """All texts in one step, of a model that was compiled with --serve; or, where its steps have one row, each in its own."""
 
     def __init__(self, pool: Pool, inputs: TextInputs, logits: str, *, most: int, in_parts: bool) -> None:
         self.pool, self._inputs, self._logits = pool, inputs, logits
-        self.page, self.pages, self.most, self.in_parts = pool.page, pool.pages, most, in_parts
+        self.page, self.pages, self.most = pool.page, pool.pages, most
+        self.of_row = 1 if inputs.one_at_a_time else most
+        self.in_parts = inputs.one_at_a_time or (in_parts and not inputs.one_row)
 
     def begin(self, positions: int) -> Kept:
         return self.pool.sequence()
@@ -64,8 +68,12 @@ class RowSteps:
     def run(self, items: Sequence[NewTokens], cancellation: Optional[Cancellation]) -> list[Array]:
         rows = [Row(cast(RowSequence, item.of), self._inputs.row(item.tokens, len(item.of), item.extra),
                     "last" if item.wanted else "none") for item in items]  # fmt: skip
-        logits = self.pool.step(rows, cancellation=cancellation)[self._logits]
-        return list(logits.reshape(-1, logits.shape[-1]))
+        steps = [[row] for row in rows] if self._inputs.one_row else [rows]
+        found: list[Array] = []
+        for step in steps:
+            logits = self.pool.step(step, cancellation=cancellation)[self._logits]
+            found.extend(logits.reshape(-1, logits.shape[-1]))
+        return found
 
     def close(self) -> None:
         self.pool.close()
@@ -81,7 +89,8 @@ class RequestSteps:
         self._session, self._inputs, self._logits, self.pages = session, inputs, logits, positions
         self._cached = any(info.is_cache for info in session.inputs)
         self.in_parts = self._cached and inputs.one_at_a_time
-        self.most = 1 if self.in_parts else positions
+        self.most = positions
+        self.of_row = 1 if self.in_parts else positions
 
     def begin(self, positions: int) -> Kept:
         return _StateText(self._session.state(positions)) if self._cached else _WholeText([])

@@ -25,6 +25,8 @@ class TextInputs:
 
     one_at_a_time: bool
     """Tokens, as the model was traced for one."""
+    one_row: bool
+    """In a step, as the model makes one value of all positions."""
 
     def __init__(self, infos: Iterable[ValueInfo], names: Optional[Mapping[str, str]] = None) -> None:
         """names: by role ("input_ids", "attention_mask", "position_ids"), where the model's files say."""
@@ -50,6 +52,7 @@ class TextInputs:
             self._roles["input_ids"] = tokens[0].name, dtype_of(tokens[0].dtype, tokens[0].name), 2
         self.others = tuple(info.name for info in rest)
         self.one_at_a_time = any(info.name == self._roles["input_ids"][0] and info.dims[1] == "1" for info in infos)
+        self.one_row = any(info.name == "rows.past" and info.dims == ("1",) for info in infos)
 
     def check(self, extra: Mapping[str, Any]) -> None:
         """Whether what a caller gives beside the tokens is what there is beside them."""

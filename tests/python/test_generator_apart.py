@@ -1,12 +1,15 @@
-"""shardrt.Generator over artifacts that were compiled for requests: with a state for each text, and without caches."""
+"""shardrt.Generator over artifacts without steps of any rows: for requests, with a state for each text or without caches, of
+one row a step, and of one token a row."""
 
 import unittest
 
 import numpy as np
 import onnx
 import onnxruntime
+from onnx.reference import ReferenceEvaluator
 
 from tests.e2e.caches import VOCABULARY, decoder
+from tests.e2e.test_rows_apart import dynamic_decoder, greedy
 from tests.python.served_decoder import PROMPT, Served
 from tests.support import model_file
 
@@ -27,12 +30,11 @@ def one_at_a_time():
     return model
 
 
-class Requests(Served):
-    def generator(self, model, **options):
+class Apart(Served):
+    def generator(self, model, *flags, **options):
         onnx.save(model, self.folder / "requests.onnx")
-        generator = shardrt.Generator(self.compile(self.folder / "requests.onnx", 2), **options)
+        generator = shardrt.Generator(self.compile(self.folder / "requests.onnx", 2, *flags), **options)
         self.addCleanup(generator.close)
-        self.assertEqual(generator.session.page, 0)
         return generator
 
     def check_texts(self, generator):
@@ -44,12 +46,27 @@ class Requests(Served):
                 self.assertEqual([text.ids for text in found], [text.ids for text in expected])
 
     def test_states(self):
-        self.check_texts(self.generator(decoder()))
+        generator = self.generator(decoder())
+        self.assertEqual(generator.session.page, 0)
+        self.check_texts(generator)
 
     def test_one_token_at_a_time(self):
-        generator = self.generator(one_at_a_time())
-        self.assertTrue(generator._inputs.one_at_a_time)
-        self.check_texts(generator)
+        for flags in ([], ["--serve=4"]):
+            generator = self.generator(one_at_a_time(), *flags)
+            self.assertTrue(generator._inputs.one_at_a_time)
+            self.check_texts(generator)
+            generator.close()
+
+    def test_steps_of_one_row(self):
+        """Of a model that makes one value of all positions: a prompt comes whole, and texts take turns."""
+        model = dynamic_decoder()
+        evaluator = ReferenceEvaluator(model)
+        generator = self.generator(model, "--serve=4", step_tokens=2)
+        self.assertTrue(generator._inputs.one_row)
+        texts = generator.generate(PROMPTS, max_tokens=5)
+        self.assertEqual([text.ids for text in texts], [greedy(evaluator, prompt, 5) for prompt in PROMPTS])
+        several = generator.generate(PROMPTS[:1], max_tokens=4, n=3, temperature=1)
+        self.assertEqual(several[0].ids, generator.generate(PROMPTS[:1], max_tokens=4, temperature=1)[0].ids)
 
     def test_little_room(self):
         generator = self.generator(decoder(), positions=14)
