@@ -111,6 +111,7 @@ int64_t SequencePool::numFreePages() const {
 }
 
 Status SequencePool::lost() const {
+  std::lock_guard lock(renewal);
   return state ? state->lost() : artifactError("the pool could not be renewed");
 }
 
@@ -130,6 +131,7 @@ Status SequencePool::renew() {
       }
       shared->pool = PagePool(shared->pool.size());
     }
+    std::lock_guard other(renewal);
     state.reset(); // first: there may be no room for both
     return session.createState(numPages(), state, replica);
   });

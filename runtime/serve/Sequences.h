@@ -118,7 +118,7 @@ public:
 
   /// Why what its sequences held is gone: the session was opened again, or a step
   /// failed on some ranks after others had called it done. All steps are errors
-  /// until it is renewed.
+  /// until it is renewed. From any thread.
   Status lost() const;
   bool isLost() const { return !lost().isOk(); }
   /// Whether it was a rank of another replica that failed.
@@ -159,6 +159,7 @@ private:
   Session &session;
   const int64_t ofPage;
   const int replica;
+  mutable std::mutex renewal; ///< of the pointer, while runs do not use it
   std::unique_ptr<State> state;
   std::shared_ptr<SharedPages> shared;
 

@@ -77,11 +77,16 @@ Status Replicas::leadFeed(KeptState &state, RequestFeed &feed, RunEnd *end) {
   for (;;) {
     requests.clear();
     const size_t most = pipelines[state.replica]->stages.size();
-    while (requests.size() < most)
-      if (const PipelineRequest *request = feed.next(requests.empty()))
-        requests.push_back(*request);
-      else
+    while (requests.size() < most) {
+      const PipelineRequest *request = feed.next(/*waits=*/false);
+      if (!request && requests.empty()) {
+        joins.set(false); // others do not wait for what may not come for long
+        request = feed.next(/*waits=*/true);
+      }
+      if (!request)
         break;
+      requests.push_back(*request);
+    }
     if (requests.empty())
       return Status::ok();
     const Part part{&state, requests};

@@ -199,6 +199,67 @@ TEST(ServerFaults, processesThatAreReplicas) {
   });
 }
 
+/// A step of one token of its own sequence, so often; before the last one it
+/// waits until it is let go, as long as nobody stops it.
+class WaitingFeed : public StepFeed {
+public:
+  WaitingFeed(SequencePool &pool, int count, std::atomic<bool> &mayEnd)
+      : sequence(pool.add()), left(count), mayEnd(mayEnd) {}
+  const RowStep *next(bool waits) override {
+    if (left == 0)
+      return nullptr;
+    const auto end = std::chrono::steady_clock::now() + 5s;
+    while (left == 1 && waits && !mayEnd &&
+           std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(1ms);
+    if (left == 1 && !mayEnd)
+      return nullptr;
+    --left;
+    return &step;
+  }
+  void done(const RowStep &, const Status &status) override {
+    EXPECT_TRUE(status.isOk()) << status.message();
+    ++numDone;
+  }
+  void stop() override { mayEnd = true; }
+
+  int numDone = 0;
+
+private:
+  const std::unique_ptr<Sequence> sequence;
+  const std::array<int64_t, 2> dims = {1, 1};
+  const int64_t token = 3;
+  const InputTensor input{"input_ids", artifact::ElementType_Int64, dims,
+                          &token};
+  const Row row{sequence.get(), {&input, 1}};
+  std::vector<Tensor> outputs = std::vector<Tensor>(2);
+  const RowStep step{{&row, 1}, outputs};
+  int left;
+  std::atomic<bool> &mayEnd;
+};
+
+/// A feed that waits for its next step holds up no other replica.
+TEST(ServerFaults, processesOneOfWhoseFeedsWaits) {
+  const auto artifact =
+      forServers(std::make_unique<TestArtifact>(meanOfTokens()));
+  artifact->manifest["mesh"] = {{{"name", "dp"}, {"size", 2}},
+                                {{"name", "tp"}, {"size", 1}}};
+  artifact->writeManifest();
+  onProcessSessions(*artifact, 2, [](OpenSession &open) {
+    std::unique_ptr<SequencePool> pools[2];
+    for (int r = 0; r < 2; ++r)
+      ASSERT_TRUE(SequencePool::create(*open.session, 100, pools[r], r).isOk());
+    std::atomic<bool> mayEnd = false, always = true;
+    WaitingFeed first(*pools[0], 3, mayEnd), second(*pools[1], 20, always);
+    std::thread waiting([&] { EXPECT_TRUE(pools[0]->run(first).isOk()); });
+    EXPECT_TRUE(pools[1]->run(second).isOk());
+    EXPECT_EQ(second.numDone, 20);
+    EXPECT_FALSE(mayEnd.exchange(true));
+    waiting.join();
+    EXPECT_EQ(first.numDone, 3);
+  });
+}
+
 /// Another one takes its place, twice, and texts go on where they were.
 TEST(ServerFaults, aProcessThatIsKilled) {
 #ifdef __SANITIZE_THREAD__
