@@ -25,6 +25,33 @@ struct Buffers {
   std::vector<float> in, out;
 };
 
+/// What rank 0 says, on all ranks.
+template <typename Call> int agreed(int rank, int number, Call call) {
+  constexpr size_t kBytes = 1024;
+  Buffers buffers(kBytes);
+  std::fill(buffers.in.begin(), buffers.in.end(), 0.0f);
+  buffers.in[0] = rank == 0 ? static_cast<float>(number) : 0.0f;
+  call("all_reduce", buffers, kBytes);
+  return static_cast<int>(buffers.out[0]);
+}
+
+/// Calls of a burst: fewer where one takes long, as where an engine has more
+/// processes than there are cores.
+template <typename Call> int callsOf(size_t bytes, Call call) {
+  constexpr double kMostSeconds = 0.2;
+  const auto begin = std::chrono::steady_clock::now();
+  call();
+  call();
+  const std::chrono::duration<double> two =
+      std::chrono::steady_clock::now() - begin;
+  const double most = std::min(2 * kMostSeconds / two.count(), 400.0);
+  // Some 20 ms at 1 GB/s, and not too few.
+  return std::clamp(std::min(static_cast<int>((size_t{16} << 20) /
+                                              std::max<size_t>(bytes, 1)),
+                             static_cast<int>(most)),
+                    2, 400);
+}
+
 /// Times call(operation, buffers, bytes) for all operations and the sizes of
 /// the command line, `bursts` times each after a warm-up; rank 0 prints
 /// "operation bytes us us ...", of a call in each burst. `call` says whether
@@ -36,11 +63,9 @@ int runCases(int argc, char **argv, int rank, int ranks, Call call) {
     for (int i = 2; i < argc; ++i) {
       const size_t bytes = std::strtoull(argv[i], nullptr, 10);
       Buffers buffers(bytes);
-      // Some 20 ms a burst at 1 GB/s, and not too few calls.
-      const int calls = std::clamp<int>(
-          static_cast<int>((size_t{16} << 20) / std::max<size_t>(bytes, 1)), 2,
-          400);
-      for (int c = 0; c < 2 + calls / 4; ++c)
+      const int calls = agreed(
+          rank, callsOf(bytes, [&] { call(operation, buffers, bytes); }), call);
+      for (int c = 0; c < calls / 4; ++c)
         call(operation, buffers, bytes);
       const float expected =
           operation == "all_reduce" ? static_cast<float>(ranks) : 1.0f;
