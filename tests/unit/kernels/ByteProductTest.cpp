@@ -22,10 +22,13 @@ struct Product {
 
   Tensor run(const Tensor &a) const {
     const Tensor out = Tensor::filled<float>({a.view.dims[0], c.n}, 9);
-    EXPECT_OK(runKernel(
-        "MatMulDequantized",
-        {a, seen(c, w.data.tensor), seen(c, scale), seen(c, w.zeros.tensor)},
-        {out}, rounding(c)));
+    const Tensor packed = out.copy();
+    for (const Tensor &each : {out, packed})
+      EXPECT_OK((each.view.data == out.view.data ? runKernel : runPacked)(
+          "MatMulDequantized",
+          {a, seen(c, w.data.tensor), seen(c, scale), seen(c, w.zeros.tensor)},
+          {each}, rounding(c)));
+    EXPECT_EQ(packed.values<uint32_t>(), out.values<uint32_t>()); // NaN, too
     return out;
   }
   double weightAt(int64_t l, int64_t j) const {
@@ -114,21 +117,6 @@ TEST(ByteProduct, BitsOfARowDoNotDependOnTheOthers) {
   }
 }
 
-/// Columns of whole chunks are multiplied where they lie, for few rows.
-TEST(ByteProduct, DenseColumnsGiveTheSameBits) {
-  for (ElementType element : kElements)
-    for (int64_t n : {1, 16, 37})
-      for (int64_t block : {32, 96, 480}) {
-        const Product product({element, true, 9, 480, n, block});
-        const Tensor a = fractions({9, 480}, 1);
-        const Tensor together = product.run(a);
-        for (int64_t rows : {1, 2, 3, 4})
-          EXPECT_EQ(product.run(a.slice(0, 3, rows)).values<float>(),
-                    together.slice(0, 3, rows).values<float>())
-              << rows << " rows";
-      }
-}
-
 TEST(ByteProduct, ActivationsOfAnyStrides) {
   const Product product({artifact::ElementType_UInt4, true, 6, 96, 20, 32});
   const Tensor a = fractions({6, 96}, 1);
@@ -166,31 +154,33 @@ TEST(ByteProduct, LoopsOfEveryProcessor) {
   for (bool areHalves : {true, false})
     for (int64_t lastWords : {20, 2}) {
       const int64_t words = blockWords + lastWords;
+      const int64_t ofWord = areHalves ? 8 : 4, rows = words * ofWord;
+      const int64_t blockRows = blockWords * ofWord;
+      const auto placeOf = [&](int64_t l) { // even ones first
+        return areHalves ? l / 8 * 8 + l % 2 * 4 + l % 8 / 2 : l;
+      };
       std::vector<uint32_t> b(size_t(panels * words * 16));
       uint32_t seed = 1;
       for (uint32_t &word : b) {
         seed = seed * 1664525u + 1013904223u;
         word = seed % 5 == 0 ? 0xffffffffu : seed % 5 == 1 ? 0 : seed;
-        word &= areHalves ? 0x0f0f0f0fu : 0xffffffffu;
       }
-      std::vector<int8_t> a(size_t(m * words * 4));
+      std::vector<int8_t> a(size_t(m * rows));
       for (int8_t &byte : a) {
         seed = seed * 1664525u + 1013904223u;
         const int value = int(seed >> 16) % 255 - 127;
         byte = int8_t(seed % 3 == 0 ? 127 : seed % 3 == 1 ? -127 : value);
       }
       std::vector<float> sums(size_t(m * 2), 0.f);
-      for (int64_t i = 0; i < m * words * 4; ++i)
-        sums[size_t(i / (words * 4) * 2 +
-                    (i % (words * 4) >= blockWords * 4))] += a[size_t(i)];
+      for (int64_t i = 0; i < m * rows; ++i)
+        sums[size_t(i / rows * 2 + (i % rows >= blockRows))] += a[size_t(i)];
       const Tensor scalesA = Tensor::integers<float>({m, 2}, 4);
       const Tensor scales = Tensor::integers<float>({panels, 2, 16}, 2);
       const Tensor zeros = Tensor::integers<float>({panels, 2, 16}, 3);
       ByteProduct product;
       product.m = m;
       product.n = n;
-      product.a = {a.data(), words * 4, scalesA.view.as<float>(), sums.data(),
-                   2};
+      product.a = {a.data(), rows, scalesA.view.as<float>(), sums.data(), 2};
       product.words = b.data();
       product.panelStep = words * 16;
       product.areHalves = areHalves;
@@ -210,157 +200,22 @@ TEST(ByteProduct, LoopsOfEveryProcessor) {
           for (int64_t i = 0; i < m; ++i)
             for (int64_t j = 0; j < n; ++j) {
               double sum = adds ? 5 : 0;
-              for (int64_t l = 0; l < words * 4; ++l) {
-                const int64_t block = l >= blockWords * 4;
+              for (int64_t l = 0; l < rows; ++l) {
+                const int64_t block = l >= blockRows;
                 const Dims at = {j / 16, block, j % 16};
                 const uint32_t word =
-                    b[size_t((j / 16 * words + l / 4) * 16 + j % 16)];
-                sum +=
-                    double(scales.at<float>(at)) *
-                    scalesA.at<float>({i, block}) *
-                    (double(word >> (l % 4 * 8) & 255) - zeros.at<float>(at)) *
-                    a[size_t(i * words * 4 + l)];
+                    b[size_t((j / 16 * words + l / ofWord) * 16 + j % 16)];
+                const uint32_t field = areHalves ? word >> (l % 8 * 4) & 15
+                                                 : word >> (l % 4 * 8) & 255;
+                sum += double(scales.at<float>(at)) *
+                       scalesA.at<float>({i, block}) *
+                       (double(field) - zeros.at<float>(at)) *
+                       a[size_t(i * rows + placeOf(l))];
               }
               ASSERT_EQ(c.at<float>({i, j}), sum) << i << ", " << j;
             }
         }
     }
-}
-
-/// Of dense columns, also those that are not the fastest here, with the largest
-/// bytes: chunks of two blocks of 96 rows.
-TEST(ByteProduct, ColumnsOfEveryProcessor) {
-  const int64_t k = 192, blockRows = 96;
-  for (bool areHalves : {true, false})
-    for (int64_t n : {16, 5})
-      for (uint32_t flip : {0u, 0x88888888u}) {
-        const int64_t columnBytes = (areHalves ? k / 2 : k) + 8;
-        std::vector<uint8_t> b(size_t(16 * columnBytes));
-        uint32_t seed = 1;
-        for (uint8_t &byte : b) {
-          seed = seed * 1664525u + 1013904223u;
-          byte = seed % 5 == 0 ? 0xff : seed % 5 == 1 ? 0 : uint8_t(seed >> 16);
-        }
-        const auto weightAt = [&](int64_t l, int64_t j) {
-          const uint8_t *column = b.data() + j * columnBytes;
-          return areHalves ? ((column[l / 2] ^ flip) & 0xff) >> l % 2 * 4 & 15
-                           : (column[l] ^ flip) & 0xff;
-        };
-        for (int64_t m : {1, 2, 3, 4}) {
-          std::vector<int8_t> rows(size_t(m * k));
-          std::vector<float> sums(size_t(m * 2), 0.f);
-          for (int64_t i = 0; i < m * k; ++i) {
-            seed = seed * 1664525u + 1013904223u;
-            rows[size_t(i)] = int8_t(seed % 3 == 0   ? 127
-                                     : seed % 3 == 1 ? -127
-                                                     : int(seed >> 16) % 127);
-            sums[size_t(i / blockRows)] += rows[size_t(i)];
-          }
-          const Tensor scalesA = Tensor::integers<float>({m, 2}, 4);
-          const Tensor scales = Tensor::integers<float>({2, 16}, 2);
-          const Tensor zeros = Tensor::integers<float>({2, 16}, 3);
-          for (const ByteLoops *each : supportedByteLoops()) {
-            std::vector<int8_t> a(rows);
-            if (areHalves) // as quantize leaves them: even ones of each eight
-              for (int64_t i = 0; i < m * k; ++i)
-                a[size_t(i / 8 * 8 + i % 8 / 2 + i % 2 * 4)] = rows[size_t(i)];
-            for (int64_t i = 0; i < m && areHalves; ++i)
-              each->separate(a.data() + i * k, k);
-            const Tensor c = Tensor::filled<float>({m, 16}, 5);
-            ByteColumns product;
-            product.m = m;
-            product.n = n;
-            product.a = {a.data(), k, scalesA.view.as<float>(), sums.data(), 2};
-            product.columns = reinterpret_cast<const std::byte *>(b.data());
-            product.columnBytes = columnBytes;
-            product.areHalves = areHalves;
-            product.flip = flip;
-            product.blocks = 2;
-            product.blockChunks = areHalves ? 3 : 6;
-            product.scales = scales.view.as<float>();
-            product.zeros = zeros.view.as<float>();
-            product.c = c.view.as<float>();
-            product.leadingC = 16;
-            each->multiplyColumns(product);
-            forEach(c.dims(), [&](const Dims &at) {
-              double sum = at[1] < n ? 0 : 5;
-              for (int64_t l = 0; l < k && at[1] < n; ++l)
-                sum += double(scales.at<float>({l / blockRows, at[1]})) *
-                       scalesA.at<float>({at[0], l / blockRows}) *
-                       rows[size_t(at[0] * k + l)] *
-                       (double(weightAt(l, at[1])) -
-                        zeros.at<float>({l / blockRows, at[1]}));
-              ASSERT_EQ(c.at<float>(at), sum);
-            });
-          }
-        }
-      }
-}
-
-/// Columns do not round otherwise than the tiles of the same processor,
-/// whichever it is: rows of a step have the bits that they have in a prompt.
-TEST(ByteProduct, ColumnsOfEveryProcessorGiveTheBitsOfTiles) {
-  const int64_t blockRows = 96, blocks = 7, k = blockRows * blocks;
-  const Tensor scales = fractions({blocks, 16}, 2);
-  const Tensor zeros = Tensor::integers<float>({blocks, 16}, 3);
-  for (int bits : {4, 8}) {
-    const Fields b(bits == 4 ? artifact::ElementType_UInt4
-                             : artifact::ElementType_UInt8,
-                   16, k, 5);
-    std::vector<uint32_t> words(size_t(k / 4 * 16), 0);
-    for (int64_t l = 0; l < k; ++l)
-      for (int64_t j = 0; j < 16; ++j) {
-        const int64_t at = bits == 8 ? l : l / 8 * 8 + l % 2 * 4 + l % 8 / 2;
-        words[size_t(at / 4 * 16 + j)] |= uint32_t(b.at(j, l)) << (at % 4 * 8);
-      }
-    for (const ByteLoops *each : supportedByteLoops())
-      for (int64_t m : {1, 2, 3, 4}) {
-        const Tensor x = fractions({m, k}, 1);
-        std::vector<int8_t> bytes(size_t(m * k));
-        std::vector<float> scalesA(size_t(m * blocks)), sums(scalesA);
-        const ByteRows a = {bytes.data(), k, scalesA.data(), sums.data(),
-                            blocks};
-        for (int64_t i = 0; i < m; ++i)
-          each->quantize(x.view.as<float>() + i * k, k, blockRows, bits,
-                         {a.bytes + i * k, k, a.scales + i * blocks,
-                          a.sums + i * blocks, blocks});
-        const Tensor tiles = Tensor::filled<float>({m, 16}, 5);
-        ByteProduct product;
-        product.m = m;
-        product.n = 16;
-        product.a = a;
-        product.words = words.data();
-        product.panelStep = int64_t(words.size());
-        product.areHalves = bits == 4;
-        product.blocks = blocks;
-        product.blockWords = product.lastWords = blockRows / 4;
-        product.scales = scales.view.as<float>();
-        product.zeros = zeros.view.as<float>();
-        product.scaleStep = blocks * 16;
-        product.c = tiles.view.as<float>();
-        product.leadingC = 16;
-        each->multiply(product);
-        for (int64_t i = 0; i < m && bits == 4; ++i)
-          each->separate(a.bytes + i * k, k);
-        const Tensor columns = Tensor::filled<float>({m, 16}, 6);
-        ByteColumns direct;
-        direct.m = m;
-        direct.n = 16;
-        direct.a = a;
-        direct.columns = b.tensor.view.data;
-        direct.columnBytes = k * bits / 8;
-        direct.areHalves = bits == 4;
-        direct.blocks = blocks;
-        direct.blockChunks = blockRows * bits / 8 / ByteColumns::kChunk;
-        direct.scales = product.scales;
-        direct.zeros = product.zeros;
-        direct.c = columns.view.as<float>();
-        direct.leadingC = 16;
-        each->multiplyColumns(direct);
-        EXPECT_EQ(columns.values<float>(), tiles.values<float>())
-            << bits << " bits, " << m << " rows";
-      }
-  }
 }
 
 /// The bytes of every processor are those of the others.

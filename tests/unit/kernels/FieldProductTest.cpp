@@ -30,6 +30,9 @@ void expectProduct(const Case &c, Zeros kind, int64_t padding = 0) {
     inputs.push_back(one.tensor.broadcast({c.block == 0 ? c.k : 1, c.n}));
   const Tensor out = Tensor::filled<T>({c.m, c.n}, T(Compute<T>(9)));
   EXPECT_OK(runKernel("MatMulDequantized", inputs, {out}, blocks(c)));
+  const Tensor packed = Tensor::filled<T>({c.m, c.n}, T(Compute<T>(9)));
+  EXPECT_OK(runPacked("MatMulDequantized", inputs, {packed}, blocks(c)));
+  EXPECT_EQ(packed.values<T>(), out.values<T>());
   for (int64_t i = 0; i < c.m; ++i)
     for (int64_t j = 0; j < c.n; ++j) {
       double sum = 0, size = 0;
@@ -155,7 +158,7 @@ TEST(FieldProduct, ThePartOfARank) {
   part.view.data += 64;
   part.view.dims[1] = 128;
   const Tensor out = Tensor::filled<float>({2, 20}, 9);
-  EXPECT_OK(runKernel("MatMulDequantized", {a, seen(c, part), seen(c, scale)},
+  EXPECT_OK(runPacked("MatMulDequantized", {a, seen(c, part), seen(c, scale)},
                       {out},
                       Attributes()
                           .ints("axis", {0})

@@ -19,8 +19,8 @@ constexpr int64_t kMostBlockRows = 1024;
 /// How scratch is laid out: A for all threads, then what each needs.
 struct ByteScratch {
   int64_t rowBytes, rowBlocks, rowsOfGroup;
-  int64_t sizeOfA, sizeOfRow; ///< as integers; a dense row of A
-  int64_t wordStep, scaleStep, sizeOfWords;
+  int64_t sizeOfA, sizeOfRow;  ///< as integers; a dense row of A
+  int64_t wordStep, scaleStep; ///< of a panel
   int64_t sizeOfThread;
 
   ByteScratch(const FieldMatrix &matrix, int64_t m, int64_t k) {
@@ -30,11 +30,11 @@ struct ByteScratch {
     rowsOfGroup = std::max<int64_t>(kGroupRows / block, 1) * block;
     sizeOfA = alignBuffer(m * (rowBytes + rowBlocks * 8));
     sizeOfRow = alignBuffer(k * 4);
-    wordStep = rowsOfGroup / 4 * kPanelColumns;
+    wordStep = matrix.isPacked()
+                   ? 0
+                   : rowsOfGroup / matrix.rowsOfWord() * kPanelColumns;
     scaleStep = matrix.scaleStep();
-    sizeOfWords = alignBuffer(rowsOfGroup / 4 * kPanelColumns * 4);
-    sizeOfThread =
-        kGroupPanels * (wordStep + 2 * scaleStep) * 4 + sizeOfWords + sizeOfRow;
+    sizeOfThread = kGroupPanels * (wordStep + 2 * scaleStep) * 4 + sizeOfRow;
   }
   ByteRows rowsOn(std::byte *memory, int64_t m) const {
     ByteRows rows;
@@ -78,8 +78,8 @@ public:
                const ByteScratch &sizes, const ByteRows &a, std::byte *scratch)
       : matrix(matrix), whole(whole), sizes(sizes), a(a),
         words(reinterpret_cast<uint32_t *>(scratch)),
-        halves(words + kGroupPanels * sizes.wordStep),
-        scales(reinterpret_cast<float *>(halves + sizes.sizeOfWords / 4)),
+        scales(
+            reinterpret_cast<float *>(words + kGroupPanels * sizes.wordStep)),
         zeros(scales + kGroupPanels * sizes.scaleStep) {}
 
   void run(int64_t first, int64_t count) {
@@ -91,16 +91,11 @@ public:
   }
 
 private:
-  void gather(int64_t panel, int64_t row, int64_t depth, uint32_t *to) {
-    if (matrix.bits() == 8)
-      return matrix.gather(panel, row, depth, kGroupPanels, to);
-    matrix.gather(panel, row, depth, kGroupPanels, halves);
-    byteLoops().widen(halves, (depth + 7) / 8, to);
-  }
-
   void multiply(int64_t row, int64_t depth, int64_t first, int64_t count) {
-    for (int64_t p = 0; p < count; ++p)
-      gather(first + p, row, depth, words + p * sizes.wordStep);
+    const bool isPacked = matrix.isPacked();
+    for (int64_t p = 0; p < count && !isPacked; ++p)
+      matrix.gather(first + p, row, depth, kGroupPanels,
+                    words + p * sizes.wordStep);
     const int64_t blockRows = matrix.blockRows(), block = row / blockRows;
     const int64_t ofWord = matrix.rowsOfWord();
     ByteProduct product;
@@ -111,13 +106,13 @@ private:
     product.a.bytes += row;
     product.a.scales += block;
     product.a.sums += block;
-    product.words = words;
-    product.panelStep = sizes.wordStep;
+    product.words = isPacked ? matrix.packedAt(first, row) : words;
+    product.panelStep = isPacked ? matrix.packedStep() : sizes.wordStep;
     product.areHalves = matrix.bits() == 4;
     product.blocks = (depth + blockRows - 1) / blockRows;
-    product.blockWords = blockRows / 4;
+    product.blockWords = blockRows / ofWord;
     const int64_t last = depth - (product.blocks - 1) * blockRows;
-    product.lastWords = (last + ofWord - 1) / ofWord * ofWord / 4;
+    product.lastWords = (last + ofWord - 1) / ofWord;
     product.scales = scales + block * kPanelColumns;
     product.zeros = zeros + block * kPanelColumns;
     product.scaleStep = sizes.scaleStep;
@@ -131,43 +126,9 @@ private:
   const PackedProduct &whole;
   const ByteScratch &sizes;
   const ByteRows &a;
-  uint32_t *words, *halves;
+  uint32_t *words;
   float *scales, *zeros;
 };
-
-/// Whether few rows are multiplied by columns where they lie.
-bool takesColumns(const FieldMatrix &matrix, int64_t m) {
-  return m <= ByteColumns::kMostRows && matrix.hasChunks(ByteColumns::kChunk);
-}
-
-/// Panels [panels.begin, panels.end) of such a product.
-void multiplyPanels(const FieldMatrix &matrix, const PackedProduct &whole,
-                    const ByteScratch &sizes, const ByteRows &a, Span panels,
-                    std::byte *scratch) {
-  float *scales = reinterpret_cast<float *>(scratch);
-  float *zeros = scales + sizes.scaleStep;
-  ByteColumns product;
-  product.m = whole.m;
-  product.a = a;
-  product.columnBytes = matrix.columnBytes();
-  product.ahead = kPanelColumns * matrix.columnBytes();
-  product.areHalves = matrix.bits() == 4;
-  product.flip = matrix.flipOfWords();
-  product.blocks = matrix.blocks();
-  product.blockChunks =
-      matrix.blockRows() * matrix.bits() / 8 / ByteColumns::kChunk;
-  product.scales = scales;
-  product.zeros = zeros;
-  product.leadingC = whole.leadingC;
-  for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
-    const int64_t first = panel * kPanelColumns;
-    matrix.gatherScales(panel, 1, scales, zeros);
-    product.n = std::min(kPanelColumns, whole.n - first);
-    product.columns = matrix.columnsAt(panel);
-    product.c = whole.c + first;
-    byteLoops().multiplyColumns(product);
-  }
-}
 
 } // namespace
 
@@ -197,16 +158,8 @@ void multiplyBytes(const FieldMatrix &matrix, const PackedProduct &product,
                  {m * thread / readers, m * (thread + 1) / readers},
                  reinterpret_cast<float *>(scratchOf(thread)));
   });
-  const bool hasColumns = takesColumns(matrix, m);
-  for (int64_t i = 0; i < m && hasColumns && matrix.bits() == 4; ++i)
-    byteLoops().separate(a.bytes + i * a.rowBytes, product.k);
   const int64_t threads = threadsForProduct(groups, m, product.n, product.k);
   forEachPart(threads, [&](int64_t thread) {
-    if (hasColumns)
-      return multiplyPanels(
-          matrix, product, sizes, a,
-          {panels * thread / threads, panels * (thread + 1) / threads},
-          scratchOf(thread));
     GroupOfBytes own(matrix, product, sizes, a, scratchOf(thread));
     for (int64_t g = groups * thread / threads;
          g < groups * (thread + 1) / threads; ++g)

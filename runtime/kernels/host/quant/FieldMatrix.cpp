@@ -2,6 +2,7 @@
 
 #include "runtime/kernels/host/quant/FieldMatrix.h"
 
+#include "runtime/kernels/host/KernelThreads.h"
 #include "runtime/kernels/product/IntegerReader.h"
 
 #include <algorithm>
@@ -117,6 +118,25 @@ bool FieldMatrix::read(const KernelCall &call,
       (hasZeros && !areNumbers && zero.view.element != data.element))
     return false;
   return readBlocks(call, b, row);
+}
+
+bool FieldMatrix::readMatrix(const TensorView &matrix) {
+  k = matrix.dims[0];
+  n = matrix.dims[1];
+  rowStride = matrix.strides[0];
+  columnStride = matrix.strides[1];
+  return readFields(matrix);
+}
+
+void FieldMatrix::pack(std::byte *to) const {
+  const int64_t panels = (n + kPanelColumns - 1) / kPanelColumns;
+  const int64_t parts = threadsFor(panels, k * n);
+  forEachPart(parts, [&](int64_t part) {
+    for (int64_t panel = panels * part / parts;
+         panel < panels * (part + 1) / parts; ++panel)
+      gather(panel, 0, k, 1,
+             reinterpret_cast<uint32_t *>(to) + panel * packedStep());
+  });
 }
 
 void FieldMatrix::gather(int64_t panel, int64_t row, int64_t depth,

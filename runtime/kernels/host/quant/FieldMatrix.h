@@ -8,6 +8,9 @@
 //   DequantizeLinear of int8 [k, n]                words of 4 rows
 //   of int4 [k, n]                                 the same, as bytes
 //
+// Of weights that stay the same all words of a panel were packed once, one row
+// of 16 words behind the other, in place of what the file has.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_QUANT_FIELDMATRIX_H
 #define SHARDC_RUNTIME_KERNELS_HOST_QUANT_FIELDMATRIX_H
@@ -22,6 +25,12 @@ public:
   /// B of operands whose batch dims repeat it. False where there are no such
   /// loops for how it lies; the error of a call that is wrong is another's.
   bool read(const KernelCall &call, const DequantizedOperands &operands);
+  /// B alone, [k, n]: what packing has to know.
+  bool readMatrix(const TensorView &matrix);
+  /// Its words as `pack` has left them; null where nobody has.
+  void setPacked(const std::byte *words) {
+    packed = reinterpret_cast<const uint32_t *>(words);
+  }
 
   int bits() const { return fieldBits; }
   int64_t rowsOfWord() const { return 32 / fieldBits; }
@@ -31,19 +40,19 @@ public:
   /// Of each kind, in a panel: blocks times 16, with room for whole words.
   int64_t scaleStep() const { return (blocks() + 7) / 8 * 8 * kPanelColumns; }
 
-  /// Whether chunks of so many bytes of dense columns hold whole words of blocks,
-  /// and no more.
-  bool hasChunks(int64_t bytes) const {
-    const int64_t rows = bytes * 8 / elementBits;
-    return hasDenseColumns && fieldBits == elementBits && k % rows == 0 &&
-           rowsOfBlock % rows == 0 && k % rowsOfBlock == 0;
+  bool isPacked() const { return packed != nullptr; }
+  /// Words of a packed panel, and where those of a row begin.
+  int64_t packedStep() const {
+    return (k + rowsOfWord() - 1) / rowsOfWord() * kPanelColumns;
   }
-  /// Of a panel's first column, where it lies; from a column to the next.
-  const std::byte *columnsAt(int64_t panel) const {
-    return data.data + panel * kPanelColumns * columnBytes();
+  const uint32_t *packedAt(int64_t panel, int64_t row) const {
+    return packed + panel * packedStep() + row / rowsOfWord() * kPanelColumns;
   }
-  int64_t columnBytes() const { return columnStride * elementBits / 8; }
-  uint32_t flipOfWords() const { return flip; }
+  int64_t packedBytes() const {
+    return (n + kPanelColumns - 1) / kPanelColumns * packedStep() * 4;
+  }
+  /// `to` is aligned to 64 bytes.
+  void pack(std::byte *to) const;
 
   /// Rows [row, row + depth) of a panel as words; `row` is the first of a word.
   /// Memory is asked for those of the panel that is `ahead` panels on.
@@ -55,6 +64,7 @@ public:
 
 private:
   bool readFields(const TensorView &matrix);
+  int64_t columnBytes() const { return columnStride * elementBits / 8; }
   bool readBlocks(const KernelCall &call, const QuantizedViews &views,
                   int axis);
   /// A parameter of the matrix: its strides along blocks and columns.
@@ -75,6 +85,7 @@ private:
   bool gatherPackedZeros(int64_t panel, float *zeros) const;
 
   TensorView data;
+  const uint32_t *packed = nullptr;
   int64_t k = 0, n = 0;
   int64_t rowStride = 0, columnStride = 0;
   int elementBits = 4, fieldBits = 4;

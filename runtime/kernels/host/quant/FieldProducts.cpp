@@ -22,7 +22,9 @@ struct Group {
   Group(const FieldMatrix &matrix, ElementType element, int64_t m) {
     isDecoded = m > kFewRows || element != artifact::ElementType_Float32;
     panels = isDecoded ? 8 : 4;
-    wordStep = kDepthBlock / matrix.rowsOfWord() * kPanelColumns;
+    wordStep = matrix.isPacked()
+                   ? 0
+                   : kDepthBlock / matrix.rowsOfWord() * kPanelColumns;
     scaleStep = matrix.scaleStep();
     numberBytes = artifact::elementBytes(element);
     numberStep = (kDepthBlock + matrix.rowsOfWord()) * kPanelColumns;
@@ -53,8 +55,8 @@ public:
       matrix.gatherScales(first + p, group.panels, scales + p * group.scaleStep,
                           zeros + p * group.scaleStep);
     for (int64_t row = 0; row < whole.k; row += kDepthBlock) {
-      const FieldPanels fields = fieldsAt(row);
-      for (int64_t p = 0; p < count; ++p)
+      const FieldPanels fields = fieldsAt(first, row);
+      for (int64_t p = 0; p < count && !matrix.isPacked(); ++p)
         matrix.gather(first + p, row, fields.depth, group.panels,
                       words + p * group.wordStep);
       if (group.isDecoded)
@@ -65,13 +67,14 @@ public:
   }
 
 private:
-  FieldPanels fieldsAt(int64_t row) const {
+  FieldPanels fieldsAt(int64_t first, int64_t row) const {
     const int64_t blockRows = matrix.blockRows(), block = row / blockRows;
     FieldPanels fields;
     fields.bits = matrix.bits();
     fields.depth = std::min(kDepthBlock, whole.k - row);
-    fields.words = words;
-    fields.panelStep = group.wordStep;
+    const bool isPacked = matrix.isPacked();
+    fields.words = isPacked ? matrix.packedAt(first, row) : words;
+    fields.panelStep = isPacked ? matrix.packedStep() : group.wordStep;
     fields.scales = scales + block * kPanelColumns;
     fields.zeros = zeros + block * kPanelColumns;
     fields.scaleStep = group.scaleStep;

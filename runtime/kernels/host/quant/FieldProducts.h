@@ -1,6 +1,7 @@
 //===- FieldProducts.h - Products with weights of 4 and 8 bits ------------===//
 //
-// Panels of weights come into the cache a block of depth at a time. A few rows
+// Panels of weights come into the cache a block of depth at a time, unless they
+// were packed. A few rows
 // of float are multiplied as fields become numbers in registers; for more the
 // numbers of a block are made once, and multiplied as packed ones are.
 //

@@ -1,8 +1,8 @@
 //===- MatMulDequantized.cpp - Product with quantised weights -------------===//
 //
 // A [..., m, k] times (B - zero point) * scale [..., k, n], where B is read as
-// DequantizeLinear reads it. Weights of 4 and 8 bits are multiplied as they lie
-// (FieldProducts.h); of others a panel of columns at a time becomes numbers, in
+// DequantizeLinear reads it. Weights of 4 and 8 bits are multiplied as such,
+// packed once where they stay the same (FieldProducts.h); of others a panel of columns at a time becomes numbers, in
 // scratch that stays in the cache: the whole never exists. With activation_bits
 // = 8 blocks of A may be rounded to bytes, and products of them be exact
 // (ByteProducts.h).
@@ -73,6 +73,7 @@ Weights readWeights(const KernelCall &call, const Operands &part,
                     const BatchedProduct<T> &product, FieldMatrix &matrix) {
   if (!product.takesPacked() || !matrix.read(call, part))
     return Weights::Numbers;
+  matrix.setPacked(call.packed);
   return call.intOr("activation_bits", 0) == 8 && takesBytes(matrix)
              ? Weights::Bytes
              : Weights::Fields;
@@ -181,7 +182,20 @@ int64_t scratchBytes(const KernelCall &call) {
   return known.isOk() ? bytes : 0;
 }
 
-const HostKernelRegistration registration(kName, {run, scratchBytes});
+int64_t packedBytes(const TensorView &weights) {
+  FieldMatrix matrix;
+  return matrix.readMatrix(weights) ? matrix.packedBytes() : 0;
+}
+
+void pack(const TensorView &weights, std::byte *to) {
+  FieldMatrix matrix;
+  if (matrix.readMatrix(weights))
+    matrix.pack(to);
+}
+
+constexpr OperandPacking kPacking = {1, packedBytes, pack};
+const HostKernelRegistration registration(kName,
+                                          {run, scratchBytes, &kPacking});
 
 } // namespace
 } // namespace shardc::runtime::host

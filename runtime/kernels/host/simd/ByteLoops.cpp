@@ -97,7 +97,6 @@ template <bool> inline constexpr float kOffset = 0;
 using Bytes = __m512i;
 // Those without a mask are warned of in GCC 12.
 constexpr __mmask16 kAll = 0xffff;
-constexpr __mmask8 kAll8 = 0xff;
 [[gnu::always_inline]] inline Bytes loadBytes(const uint32_t *p) {
   return _mm512_loadu_si512(p);
 }
@@ -115,39 +114,11 @@ template <bool>
 template <bool> [[gnu::always_inline]] inline Words totalOf(Sums sums) {
   return reinterpret_cast<Words>(sums);
 }
-[[gnu::always_inline]] inline Bytes repeatChunk(const int8_t *p) {
-  return _mm512_maskz_broadcast_i32x4(
-      kAll, _mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
-}
-[[gnu::always_inline]] inline Bytes loadChunks(const std::byte *const *at) {
-  const auto chunk = [&](int lane) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(at[4 * lane]));
-  };
-  __m512i all = _mm512_castsi128_si512(chunk(0));
-  all = _mm512_inserti32x4(all, chunk(1), 1);
-  all = _mm512_inserti32x4(all, chunk(2), 2);
-  return _mm512_inserti32x4(all, chunk(3), 3);
-}
-[[gnu::always_inline]] inline Bytes flipped(Bytes bytes, uint32_t flip) {
-  return _mm512_xor_si512(bytes, _mm512_set1_epi32(int32_t(flip)));
-}
 [[gnu::always_inline]] inline Bytes evenHalves(Bytes bytes) {
   return _mm512_and_si512(bytes, _mm512_set1_epi32(0x0f0f0f0f));
 }
 [[gnu::always_inline]] inline Bytes oddHalves(Bytes bytes) {
   return evenHalves(_mm512_maskz_srli_epi32(kAll, bytes, 4));
-}
-[[gnu::always_inline]] inline Words sumFours(const Words (&all)[4]) {
-  const auto pairs = [&](int i) {
-    const __m512i a = reinterpret_cast<__m512i>(all[i]);
-    const __m512i b = reinterpret_cast<__m512i>(all[i + 1]);
-    return _mm512_add_epi32(_mm512_maskz_unpacklo_epi32(kAll, a, b),
-                            _mm512_maskz_unpackhi_epi32(kAll, a, b));
-  };
-  const __m512i a = pairs(0), b = pairs(2);
-  return reinterpret_cast<Words>(
-      _mm512_add_epi32(_mm512_maskz_unpacklo_epi64(kAll8, a, b),
-                       _mm512_maskz_unpackhi_epi64(kAll8, a, b)));
 }
 [[gnu::always_inline]] inline Words addIntegers(Words sums, Bytes b, Bytes a) {
   return reinterpret_cast<Words>(
@@ -188,21 +159,6 @@ inline Sums addBytes(Sums sums, const Bytes &b, const Bytes &a) {
   return sums;
 }
 template <bool> inline Words totalOf(Sums sums) { return sums; }
-[[gnu::always_inline]] inline Bytes repeatChunk(const int8_t *p) {
-  Bytes bytes;
-  std::memcpy(&bytes, p, 16);
-  return bytes;
-}
-[[gnu::always_inline]] inline Bytes loadChunks(const std::byte *const *at) {
-  Bytes bytes;
-  std::memcpy(&bytes, *at, 16);
-  return bytes;
-}
-[[gnu::always_inline]] inline Bytes flipped(Bytes bytes, uint32_t flip) {
-  for (uint8_t &byte : bytes.bytes)
-    byte ^= uint8_t(flip);
-  return bytes;
-}
 [[gnu::always_inline]] inline Bytes evenHalves(Bytes bytes) {
   for (uint8_t &byte : bytes.bytes)
     byte &= 15;
@@ -212,12 +168,6 @@ template <bool> inline Words totalOf(Sums sums) { return sums; }
   for (uint8_t &byte : bytes.bytes)
     byte >>= 4;
   return bytes;
-}
-[[gnu::always_inline]] inline Words sumFours(const Words (&all)[4]) {
-  Words sums;
-  for (int i = 0; i < 4; ++i)
-    sums[i] = all[i][0] + all[i][1] + all[i][2] + all[i][3];
-  return sums;
 }
 inline Words addIntegers(Words sums, const Bytes &b, const Bytes &a) {
   return addBytes<false>(sums, b, a);

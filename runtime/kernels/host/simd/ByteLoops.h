@@ -23,8 +23,8 @@ namespace shardc::runtime::host {
 struct IntegerProduct;
 struct Span;
 
-/// Rows as integers. Words of weights of 4 bits have their even rows first:
-/// so have these, of each eight.
+/// Rows as integers. Of words of weights of 4 bits even rows are multiplied
+/// first: so these come first of each eight.
 struct ByteRows {
   int8_t *bytes = nullptr;
   int64_t rowBytes = 0;
@@ -32,13 +32,13 @@ struct ByteRows {
   int64_t rowBlocks = 0;
 };
 
-/// C [m, n] += A B for panels of 16 columns, four rows of B a word.
+/// C [m, n] += A B for panels of 16 columns, four rows of B a word or eight.
 struct ByteProduct {
   int64_t m = 0, n = 0;
   ByteRows a;
   const uint32_t *words = nullptr;
   int64_t panelStep = 0;  ///< words of a panel
-  bool areHalves = false; ///< no byte of B is above 15
+  bool areHalves = false; ///< eight of 4 bits
   int64_t blocks = 0;     ///< of rows of B
   int64_t blockWords = 0; ///< rows of words in a block
   int64_t lastWords = 0;  ///< in the last one
@@ -49,39 +49,12 @@ struct ByteProduct {
   bool adds = false; ///< to what C holds
 };
 
-/// C [m, n] = A B for few rows and a panel of columns that lie dense, as
-/// MatMulNBits has them: 16 bytes of each column are a chunk, of 16 rows of
-/// bytes or 32 of halves. Nothing of B is put in another place.
-struct ByteColumns {
-  static constexpr int64_t kMostRows = 4;
-  static constexpr int64_t kChunk = 16; ///< bytes
-
-  int64_t m = 0, n = 0; ///< at most kMostRows and 16
-  ByteRows a;           ///< of halves as `separate` leaves them
-  const std::byte *columns = nullptr;
-  int64_t columnBytes = 0; ///< from one to the next
-  int64_t ahead = 0;       ///< bytes to what is asked for meanwhile
-  bool areHalves = false;
-  uint32_t flip = 0; ///< of each word of B
-  int64_t blocks = 0, blockChunks = 0;
-  const float *scales = nullptr, *zeros = nullptr; ///< 16 of each block
-  float *c = nullptr;
-  int64_t leadingC = 0;
-};
-
 struct ByteLoops {
   /// Rows of x, dense, of which the last block may have fewer than
   /// `blockRows`; bytes are filled up with zeros to whole words of `bits`.
   void (*quantize)(const float *x, int64_t count, int64_t blockRows, int bits,
                    const ByteRows &row);
-  /// Rows of words of eight halves, each to two of four bytes. Both are aligned
-  /// to 64 bytes.
-  void (*widen)(const uint32_t *words, int64_t rows, uint32_t *to);
   void (*multiply)(const ByteProduct &product);
-  /// Of each 32 bytes of a row the 16 even ones first, for `multiplyColumns`, which
-  /// gives the same bits as `multiply`.
-  void (*separate)(int8_t *bytes, int64_t count);
-  void (*multiplyColumns)(const ByteColumns &product);
   /// Columns of C that belong to these panels (IntegerPanels.h).
   void (*multiplyIntegers)(const IntegerProduct &product, Span panels);
 };
