@@ -182,7 +182,7 @@ TEST(FieldProduct, LoopsOfEveryProcessor) {
     const Weights w({element, true, 1, k, n, 0});
     const int64_t ofWord = 32 / bitsOf(element),
                   words = (k + ofWord - 1) / ofWord;
-    const Tensor a = Tensor::integers<float>({4, k}, 1);
+    const Tensor a = Tensor::integers<float>({kFewRows, k}, 1);
     const Tensor scales = Tensor::integers<float>({panels, 3, 16}, 2);
     const Tensor zeros = Tensor::integers<float>({panels, 3, 16}, 3);
     std::vector<Tensor> outs;

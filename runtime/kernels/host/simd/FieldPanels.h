@@ -69,7 +69,7 @@ struct FieldProduct {
 };
 
 /// Rows of A up to which fields are multiplied as they are decoded.
-inline constexpr int64_t kFewRows = 4;
+inline constexpr int64_t kFewRows = 8;
 
 } // namespace shardc::runtime::host
 

@@ -43,6 +43,7 @@ constexpr int tilePanels(int64_t rows) {
   return rows == 1 ? 4 : rows <= 3 ? 2 : 1;
 }
 constexpr int fieldPanels(int64_t rows) { return rows <= 2 ? 2 : 1; }
+constexpr int kFieldRows = 4;
 using Vector [[gnu::vector_size(32)]] = float;
 using Unaligned [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] =
     float;
@@ -77,6 +78,7 @@ namespace v4 {
 constexpr int kWidth = 16, kTileRows = 8;
 constexpr int tilePanels(int64_t rows) { return rows <= 3 ? 4 : 3; }
 constexpr int fieldPanels(int64_t rows) { return rows <= 2 ? 4 : 2; }
+constexpr int kFieldRows = 8;
 constexpr int64_t kPrefetchTiles = kNever;
 using Vector [[gnu::vector_size(64)]] = float;
 using Unaligned [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] =
@@ -111,6 +113,7 @@ constexpr int kWidth = 4, kTileRows = 2;
 constexpr int64_t kPrefetchTiles = kNever;
 constexpr int tilePanels(int64_t) { return 1; }
 constexpr int fieldPanels(int64_t) { return 1; }
+constexpr int kFieldRows = 2;
 using Vector [[gnu::vector_size(16)]] = float;
 using Bits [[gnu::vector_size(16)]] = uint32_t;
 using Unaligned [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] =
