@@ -5,7 +5,7 @@
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/kernels/StorageTypes.h"
 #include "runtime/kernels/host/KernelThreads.h"
-#include "runtime/kernels/host/simd/Tiles.h"
+#include "runtime/kernels/host/simd/Pairs.h"
 
 #include <algorithm>
 #include <bit>
@@ -31,7 +31,7 @@ void forEachRow(const PackedProduct &product, Round round) {
 }
 
 //===----------------------------------------------------------------------===//
-// In tiles
+// In tiles, or by pairs of the same order
 //===----------------------------------------------------------------------===//
 
 int64_t tileBytes(const TensorView &matrix) {
@@ -51,6 +51,7 @@ void roundInTiles(const float *row, int64_t step, int64_t count, BFloat16 *to) {
   std::fill(to + count, to + tiledDepth(count), BFloat16());
 }
 
+template <void (*Multiply)(const TileProduct &)>
 void multiplyInTiles(const PackedProduct &product, const std::byte *b,
                      std::byte *scratch) {
   auto *rows = reinterpret_cast<BFloat16 *>(scratch);
@@ -69,7 +70,7 @@ void multiplyInTiles(const PackedProduct &product, const std::byte *b,
   tiled.leadingC = product.leadingC;
   tiled.alpha = product.alpha;
   tiled.beta = product.beta;
-  multiplyTiles(tiled);
+  Multiply(tiled);
 }
 
 //===----------------------------------------------------------------------===//
@@ -110,15 +111,18 @@ void multiplyInPanels(const PackedProduct &product, const std::byte *b,
 }
 
 constexpr RoundedLoops kTiles = {tileBytes, packTiles, tileRowsBytes,
-                                 multiplyInTiles};
+                                 multiplyInTiles<multiplyTiles>};
+constexpr RoundedLoops kPairs = {tileBytes, packTiles, tileRowsBytes,
+                                 multiplyInTiles<multiplyPairs>};
 constexpr RoundedLoops kPanels = {panelBytes, packMatrixRounded, panelRowsBytes,
                                   multiplyInPanels};
 
 } // namespace
 
 std::span<const RoundedLoops *const> supportedRoundedLoops() {
-  static constexpr const RoundedLoops *all[] = {&kTiles, &kPanels};
-  return std::span(all).subspan(hasTiles() ? 0 : 1);
+  static constexpr const RoundedLoops *all[] = {&kTiles, &kPairs, &kPanels};
+  // Who has tiles has pairs.
+  return std::span(all).subspan(hasTiles() ? 0 : hasPairs() ? 1 : 2);
 }
 
 const RoundedLoops &roundedLoops() { return *supportedRoundedLoops().front(); }

@@ -53,7 +53,7 @@ struct TileProduct {
   float alpha = 1, beta = 0;
 };
 
-/// Dense rows of float as bfloat16. Precondition: hasTiles().
+/// Dense rows of float as bfloat16. Precondition: AVX512-BF16.
 void roundToTiles(const float *row, int64_t count, BFloat16 *to);
 
 /// On the threads of the rank. What C holds is not read where beta is 0.

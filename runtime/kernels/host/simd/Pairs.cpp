@@ -1,0 +1,119 @@
+//===- Pairs.cpp - Products of bfloat16 by pairs --------------------------===//
+
+#include "runtime/kernels/host/simd/Pairs.h"
+
+#include "runtime/kernels/host/KernelThreads.h"
+#include "runtime/kernels/host/simd/PackedMatrix.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+namespace shardc::runtime::host {
+
+#ifdef __x86_64__
+
+bool hasPairs() {
+  static const bool has = __builtin_cpu_supports("avx512bf16") &&
+                          __builtin_cpu_supports("avx512vl") &&
+                          __builtin_cpu_supports("avx512bw");
+  return has;
+}
+
+namespace {
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512vl,avx512bw,avx512bf16")
+
+constexpr int kRows = 8, kPanels = 2;
+
+void store(const TileProduct &product, __m512 sum, int64_t row, int64_t panel) {
+  const int64_t first = panel * kPanelColumns;
+  const int64_t count = std::min(kPanelColumns, product.n - first);
+  const auto mask = static_cast<__mmask16>((1u << count) - 1);
+  float *c = product.sums + row * product.leadingC + first;
+  sum = _mm512_mul_ps(sum, _mm512_set1_ps(product.alpha));
+  if (product.beta != 0)
+    sum = _mm512_add_ps(sum, _mm512_mul_ps(_mm512_set1_ps(product.beta),
+                                           _mm512_maskz_loadu_ps(mask, c)));
+  _mm512_mask_storeu_ps(c, mask, sum);
+}
+
+template <int Rows, int Panels>
+void runTile(const TileProduct &product, int64_t row, int64_t panel) {
+  const int64_t depth = tiledDepth(product.k);
+  const BFloat16 *a = product.a + row * product.rowStepA;
+  const auto *b = reinterpret_cast<const BFloat16 *>(product.b) +
+                  panel * depth * kPanelColumns;
+  __m512 sums[Rows][Panels];
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
+    for (int p = 0; p < Panels; ++p)
+      sums[r][p] = _mm512_setzero_ps();
+  for (int64_t k = 0; k < depth; k += 2, a += 2, b += 2 * kPanelColumns) {
+    __m512bh columns[Panels];
+#pragma GCC unroll 2
+    for (int p = 0; p < Panels; ++p) {
+      const __m512i words = _mm512_loadu_si512(b + p * depth * kPanelColumns);
+      columns[p] = reinterpret_cast<const __m512bh &>(words);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      int32_t pair;
+      std::memcpy(&pair, a + r * product.rowStepA, 4);
+      const __m512i pairs = _mm512_set1_epi32(pair);
+#pragma GCC unroll 2
+      for (int p = 0; p < Panels; ++p)
+        sums[r][p] = _mm512_dpbf16_ps(
+            sums[r][p], reinterpret_cast<const __m512bh &>(pairs), columns[p]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
+    for (int p = 0; p < Panels; ++p)
+      store(product, sums[r][p], row + r, panel + p);
+}
+
+#pragma GCC pop_options
+
+using RunTile = void (*)(const TileProduct &, int64_t row, int64_t panel);
+
+template <size_t... R>
+constexpr std::array<std::array<RunTile, 2>, kRows>
+makeTiles(std::index_sequence<R...>) {
+  return {{{runTile<R + 1, 1>, runTile<R + 1, kPanels>}...}};
+}
+
+} // namespace
+
+void multiplyPairs(const TileProduct &product) {
+  static constexpr auto tiles = makeTiles(std::make_index_sequence<kRows>());
+  const int64_t panels = (product.n + kPanelColumns - 1) / kPanelColumns;
+  const int64_t parts = threadsForProduct(
+      panels, std::max<int64_t>(product.m / 2, 1), product.n, product.k);
+  forEachPart(parts, [&](int64_t part) {
+    const int64_t end = panels * (part + 1) / parts;
+    for (int64_t p = panels * part / parts; p < end; p += kPanels)
+      for (int64_t row = 0; row < product.m; row += kRows) {
+        const int64_t rows = std::min<int64_t>(kRows, product.m - row);
+        const bool isTwo = p + 1 < end;
+        tiles[size_t(rows - 1)][isTwo](product, row, p);
+      }
+  });
+}
+
+#else
+
+bool hasPairs() { return false; }
+void multiplyPairs(const TileProduct &) {}
+
+#endif
+
+} // namespace shardc::runtime::host
