@@ -117,6 +117,22 @@ TEST(ByteProduct, BitsOfARowDoNotDependOnTheOthers) {
   }
 }
 
+/// Many rows may go through tiles, which is another way to the same bits: of
+/// blocks of half a tile, one, and several, and of those that have no tiles.
+TEST(ByteProduct, ManyRowsGiveTheBitsOfFew) {
+  for (ElementType element : kElements)
+    for (int64_t block : {16, 32, 64, 96, 128, 256})
+      for (int64_t n : {5, 16, 77}) {
+        const Product product({element, true, 50, 768, n, block});
+        const Tensor a = fractions({50, 768}, 1);
+        const Tensor together = product.run(a);
+        for (int64_t first : {0, 13, 40})
+          EXPECT_EQ(product.run(a.slice(0, first, 9)).values<float>(),
+                    together.slice(0, first, 9).values<float>())
+              << "blocks of " << block << ", " << n << " columns";
+      }
+}
+
 TEST(ByteProduct, ActivationsOfAnyStrides) {
   const Product product({artifact::ElementType_UInt4, true, 6, 96, 20, 32});
   const Tensor a = fractions({6, 96}, 1);

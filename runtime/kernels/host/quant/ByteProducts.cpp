@@ -4,7 +4,7 @@
 
 #include "runtime/base/AlignedBuffer.h"
 #include "runtime/kernels/host/KernelThreads.h"
-#include "runtime/kernels/host/simd/ByteLoops.h"
+#include "runtime/kernels/host/simd/ByteTiles.h"
 
 #include <algorithm>
 
@@ -119,7 +119,10 @@ private:
     product.c = whole.c + first * kPanelColumns;
     product.leadingC = whole.leadingC;
     product.adds = row > 0;
-    byteLoops().multiply(product);
+    if (takesByteTiles(product))
+      multiplyByteTiles(product);
+    else
+      byteLoops().multiply(product);
   }
 
   const FieldMatrix &matrix;
