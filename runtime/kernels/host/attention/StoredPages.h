@@ -156,12 +156,14 @@ auto attentionOf(const KernelCall &call, const Pages &pages,
 /// rows by themselves, or the heads that share a key are.
 template <typename Bytes>
 int64_t mostOfTiles(const KernelCall &call, Bytes bytes) {
-  int64_t most = 0;
-  for (int64_t count : {int64_t(1), kQueryTile})
+  // Asked at each call: of one query, as where texts decode, once.
+  const int64_t queries = call.inputs[kQuery].dims[2];
+  int64_t most =
+      bytes(TileViews(call, {0, 0, 0, std::min<int64_t>(1, queries), 0}));
+  if (queries > 1)
     most = std::max(
         most,
-        bytes(TileViews(
-            call, {0, 0, 0, std::min(count, call.inputs[kQuery].dims[2]), 0})));
+        bytes(TileViews(call, {0, 0, 0, std::min(kQueryTile, queries), 0})));
   return alignBuffer(most);
 }
 
