@@ -1,6 +1,8 @@
 """`shardrt serve`: what clients of OpenAI and KServe ask, against a plain loop over ONNX Runtime."""
 
 import base64
+import subprocess
+import sys
 import unittest
 
 import numpy as np
@@ -11,7 +13,9 @@ from onnx import TensorProto, helper
 
 from tests.e2e.caches import VOCABULARY
 from tests.graphs import GraphBuilder
+from tests.python import support
 from tests.python.http_server import Asked, serve
+from tests.python.served_texts import ServedTexts
 from tests.python.small_tokenizers import letters
 from tests.support import model_file
 
@@ -243,6 +247,18 @@ class OtherModels(Asked):
         client = openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0)
         self.addCleanup(client.close)
         self.assertEqual(len(client.embeddings.create(model="encoder", input=ids).data[0].embedding), 6)
+
+
+class Network(ServedTexts):
+    def test_who_may_ask(self):
+        server = serve(self, self.artifact, "--positions", 400, "--host", "0.0.0.0")
+        self.assertIn("warning: whoever reaches 0.0.0.0 may ask: give --api-key", server.stderr.readline())
+        port = server.url.rsplit(":", 1)[1]
+        done = subprocess.run([sys.executable, "-m", "shardrt", "serve", self.artifact, "--port", port], cwd=support.PACKAGES[0],
+                              capture_output=True, text=True, timeout=60)  # fmt: skip
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(port, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
 
 
 class Keys(Asked):

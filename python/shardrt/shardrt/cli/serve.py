@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
+import sys
 from typing import Any, Optional
 
 from .._extras import need
@@ -76,6 +78,8 @@ def _lead(arguments: argparse.Namespace, session: Session, company: Any) -> None
     try:
         limits = Limits(body=arguments.most_bytes, body_seconds=arguments.request_seconds,
                         api_key=arguments.api_key or os.environ.get("SHARDRT_API_KEY") or None)  # fmt: skip
+        if limits.api_key is None and arguments.host not in ("127.0.0.1", "::1", "localhost"):
+            print(f"shardrt serve: warning: whoever reaches {arguments.host} may ask: give --api-key", file=sys.stderr)
         state, Protocol.head_seconds = State(), arguments.request_seconds
         config = uvicorn.Config(application(engine, limits, state), host=arguments.host, port=arguments.port, http=Protocol,
                                 log_level="warning", access_log=False, lifespan="off", server_header=False,
@@ -84,7 +88,8 @@ def _lead(arguments: argparse.Namespace, session: Session, company: Any) -> None
         server = Uvicorn(config, engine.name, state)
         for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn's while it runs, and raised again at its end
             signal.signal(number, lambda *_: None)
-        server.run()
+        with contextlib.suppress(SystemExit):  # which uvicorn raises where it cannot begin
+            server.run()
     finally:
         engine.close()
     if not server.started:
