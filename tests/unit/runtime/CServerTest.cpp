@@ -176,9 +176,11 @@ TEST_F(CServer, whoCannotReopenEndsAll) {
     return shardrt_open(nullptr, nullptr, nullptr);
   };
   open(2, 800, options);
-  shardrt::Text slow, late;
+  shardrt::Text slow, other, late;
   ASSERT_TRUE(server.submit(request({1, shardc::test::kSlow}, 4), slow).isOk());
+  ASSERT_TRUE(server.submit(request({1, 2}, 300), other).isOk());
   EXPECT_EQ(slow.wait().code(), SHARDRT_ARTIFACT);
+  EXPECT_EQ(other.wait().code(), SHARDRT_ARTIFACT); // with the server
   EXPECT_FALSE(server.submit(request({1}, 1), late).isOk());
 }
 
