@@ -427,7 +427,7 @@ private:
                        "-" + phase.str() + ".mlir";
     std::string text;
     llvm::raw_string_ostream os(text);
-    printTo(os);
+    printTo(os, phase);
     const ExitCode done = writeFlagFile(
         "--dump-dir", path, [&](llvm::raw_ostream &file) { file << text; },
         errors);
@@ -438,9 +438,9 @@ private:
 
   /// Its first line says of which version the text is: it stays alike between
   /// those that differ in their last number.
-  void printTo(llvm::raw_ostream &os) {
+  void printTo(llvm::raw_ostream &os, StringRef phase) {
     os << "// shardc " << StringRef(artifact::kVersion).rsplit('.').first
-       << ", phase " << options.to << "\n";
+       << ", phase " << phase << "\n";
     OpPrintingFlags flags;
     flags.enableDebugInfo(); // locations name the ONNX nodes
     module->print(os, flags);
@@ -450,9 +450,9 @@ private:
   ExitCode printModule() {
     if (!options.output.empty())
       return writeFlagFile(
-          "-o", options.output, [&](llvm::raw_ostream &file) { printTo(file); },
-          errors);
-    printTo(output);
+          "-o", options.output,
+          [&](llvm::raw_ostream &file) { printTo(file, options.to); }, errors);
+    printTo(output, options.to);
     return ExitCode::Done;
   }
 

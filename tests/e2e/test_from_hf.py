@@ -89,7 +89,9 @@ class FromHf(EndToEnd):
         self.install(GENAI, "genai")
         self.install(OPTIMUM, "optimum")
         for architecture, more, task in (
-            ("BertModel", {}, "auto"),
+            ("BertModel", {}, "feature-extraction"),
+            ("BertForSequenceClassification", {}, "text-classification"),
+            ("WhisperForConditionalGeneration", {"is_encoder_decoder": True, "model_type": "whisper"}, "automatic-speech-recognition-with-past"),
             ("T5ForConditionalGeneration", {"is_encoder_decoder": True}, "text2text-generation-with-past"),
             ("GPT2LMHeadModel", {}, None),
         ):
@@ -100,6 +102,13 @@ class FromHf(EndToEnd):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(calls[0]["arguments"][:1], ["--model" if task else "-i"])
                 self.assertEqual(task is None or task in calls[0]["arguments"], True)
+
+    def test_small_weights_are_the_model_builders_alone(self):
+        self.install(OPTIMUM, "optimum")
+        done, calls = self.run_it("--precision", "int4")
+        self.assertEqual((done.returncode, calls), (3, []))
+        self.assertIn("pip install onnxruntime-genai", done.stderr)
+        self.assertNotIn("optimum-onnx", done.stderr)
 
     def test_no_exporter(self):
         done, calls = self.run_it()

@@ -129,7 +129,7 @@ TEST(ServerFaults, aProcessThatFailsTooLate) {
 
 /// What has ended by then takes the pool along: whoever runs alone when that is
 /// found out has nothing to do with it.
-TEST(ServerFaults, aStepOfOneTextAfterOneThatFailedTooLate) {
+TEST(ServerFaults, processesWhereAStepFollowsOneThatFailedTooLate) {
   for (int64_t replicas : {1, 2}) {
     const auto artifact =
         forServers(std::make_unique<TestArtifact>(meanOfTokens(2)));

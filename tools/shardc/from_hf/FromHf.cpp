@@ -25,8 +25,13 @@ sys.path = [folder for folder in sys.path if folder]
 folder, out, exporter, precision = sys.argv[1:]
 with open(os.path.join(folder, "config.json")) as file:
     config = json.load(file)
+architecture = (config.get("architectures") or [""])[0]
 both = bool(config.get("is_encoder_decoder"))
-decodes = not both and any(name.endswith(("CausalLM", "LMHeadModel")) for name in config.get("architectures") or [])
+decodes = not both and architecture.endswith(("CausalLM", "LMHeadModel"))
+tasks = {"ForMaskedLM": "fill-mask", "ForSequenceClassification": "text-classification",
+         "ForTokenClassification": "token-classification", "ForQuestionAnswering": "question-answering",
+         "ForMultipleChoice": "multiple-choice", "ForImageClassification": "image-classification",
+         "ForAudioClassification": "audio-classification", "ForCTC": "automatic-speech-recognition"}
 needs = {
     "genai": (["onnxruntime_genai.models.builder", "onnx_ir", "torch", "transformers"], "onnxruntime-genai onnx-ir torch transformers"),
     "optimum": (["optimum.exporters.onnx"], "optimum-onnx"),
@@ -43,11 +48,19 @@ def command(name):
         provider = "cuda" if precision in ("fp16", "bf16") else "cpu"
         return ["-m", "onnxruntime_genai.models.builder", "-i", folder, "-o", out, "-p", precision, "-e", provider,
                 "-c", os.path.join(out, ".cache")]
-    task = "text2text-generation-with-past" if both else "text-generation-with-past" if decodes else "auto"
+    if both:
+        speaks = config.get("model_type") in ("whisper", "speech_to_text", "moonshine")
+        task = "automatic-speech-recognition-with-past" if speaks else "text2text-generation-with-past"
+    elif decodes:
+        task = "text-generation-with-past"
+    else:
+        task = next((tasks[end] for end in tasks if architecture.endswith(end)), "feature-extraction")
     return ["-m", "optimum.exporters.onnx", "--model", folder, "--task", task,
             *(["--dtype", precision] if precision != "fp32" else []), out]
 
 suits = [exporter] if exporter != "auto" else ["genai", "optimum"] if decodes else ["optimum"]
+if exporter == "auto" and precision in ("int4", "int8"):
+    suits = ["genai"]
 installed = [name for name in suits if all(map(is_there, needs[name][0]))]
 if not installed:
     print("no exporter for it; install " + " or ".join("'pip install %s'" % needs[name][1] for name in suits))
