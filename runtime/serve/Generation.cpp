@@ -1,6 +1,7 @@
 #include "runtime/serve/Generation.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/session/Settings.h"
 
 namespace shardc::runtime {
 
@@ -54,8 +55,12 @@ void Generation::end(Status with) {
     status = std::move(with);
     ended.notify_all();
   }
+  // What it throws is nobody's: the text has ended.
   if (request.onEnd)
-    request.onEnd(status); // which nobody changes any more
+    (void)withoutExceptions([this] {
+      request.onEnd(status); // which nobody changes any more
+      return Status::ok();
+    });
 }
 
 } // namespace shardc::runtime

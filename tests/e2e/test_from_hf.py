@@ -51,11 +51,11 @@ class FromHf(EndToEnd):
                     (self.packages / folder / "__init__.py").touch()
             path.with_suffix(".py").write_text(EXPORTER.replace("NAME", name) if "." in module else "")
 
-    def run_it(self, *flags, python=sys.executable, **environment):
+    def run_it(self, *flags, python=sys.executable, cwd=None, **environment):
         calls = self.folder / "calls"
         calls.write_text("")
         done = subprocess.run(
-            [BIN / "shardc", "from-hf", self.source, "-o", self.out, "--python", python, *flags], capture_output=True, text=True,
+            [BIN / "shardc", "from-hf", self.source, "-o", self.out, "--python", python, *flags], capture_output=True, text=True, cwd=cwd,
             env=os.environ | {"PYTHONPATH": str(self.packages), "CALLS": str(calls), "PYTHONDONTWRITEBYTECODE": "1",
                               "MODEL": str(model_file("llama-genai-int4").parent)} | environment)  # fmt: skip
         return done, [json.loads(line) for line in calls.read_text().splitlines()]
@@ -109,6 +109,13 @@ class FromHf(EndToEnd):
         self.assertEqual((done.returncode, calls), (3, []))
         self.assertIn("pip install onnxruntime-genai", done.stderr)
         self.assertNotIn("optimum-onnx", done.stderr)
+
+    def test_the_folder_that_it_is_started_in_shadows_nothing(self):
+        self.install(OPTIMUM, "optimum")
+        self.config("BertModel")
+        (self.folder / "hf/json.py").write_text("raise SystemExit('shadowed')")
+        done, calls = self.run_it(cwd=self.source)
+        self.assertEqual((done.returncode, len(calls)), (0, 1), done.stderr)
 
     def test_no_exporter(self):
         done, calls = self.run_it()

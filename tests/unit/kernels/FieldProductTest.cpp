@@ -129,6 +129,42 @@ TEST(FieldProduct, BitsOfARowDoNotDependOnTheOthers) {
   }
 }
 
+/// Those that begin within a byte are packed one by one.
+TEST(FieldProduct, OddStridesArePacked) {
+  const int64_t all = 21;
+  for (ElementType element : kElements)
+    for (bool hasDenseColumns : {true, false})
+      for (int64_t block : {0, 16}) {
+        const Case c = {element, hasDenseColumns, all, 67, 37, block};
+        const Weights w(c);
+        const Tensor a = Tensor::integers<float>({all, c.k}, 1);
+        const Tensor scale = Tensor::integers<float>(w.parameterDims(), 2);
+        const auto run = [&](int64_t rows) {
+          const Tensor out = Tensor::filled<float>({rows, c.n}, 9);
+          EXPECT_OK(
+              runPacked("MatMulDequantized",
+                        {a.slice(0, 0, rows), seen(c, w.data.tensor),
+                         parameter(c, scale), parameter(c, w.zeros.tensor)},
+                        {out}, blocks(c)));
+          return out;
+        };
+        const Tensor together = run(all);
+        forEach(together.dims(), [&](const Dims &at) {
+          double sum = 0;
+          for (int64_t l = 0; l < c.k; ++l) {
+            const int64_t b = w.blockOf(l);
+            sum += double(a.at<float>({at[0], l})) *
+                   (w.dataAt(l, at[1]) - w.zeroAt(l, at[1])) *
+                   seen(c, scale).at<float>({b, at[1]});
+          }
+          ASSERT_EQ(together.at<float>(at), sum);
+        });
+        for (int64_t rows : {1, 5, 8})
+          EXPECT_EQ(run(rows).values<float>(),
+                    together.slice(0, 0, rows).values<float>());
+      }
+}
+
 /// Nor on how they are written down: numbers that were packed give the same.
 TEST(FieldProduct, BitsAreThoseOfPackedNumbers) {
   const int64_t m = 3, k = 500, n = 70;

@@ -7,6 +7,7 @@ namespace shardc::runtime {
 namespace {
 
 using namespace test;
+using namespace std::chrono_literals;
 
 /// Whatever the limits are.
 void expectTexts(const ServerOptions &options, int64_t numTexts) {
@@ -188,6 +189,33 @@ TEST(Server, whatFunctionsThrowEndsTheirText) {
   ASSERT_TRUE(s.server->submit(request, text).isOk());
   EXPECT_EQ(text->wait().message(), "a function of the request threw: full");
   EXPECT_TRUE(s.submit({4, 6}, 2)->wait().isOk()) << "others go on";
+}
+
+/// However a text ends: by its deadline, with the server, or well.
+TEST(Server, whoThrowsAtTheEndOfATextEndsNothingElse) {
+  auto s = std::make_unique<Served>(ServerOptions{400, 24, 16});
+  const auto submit = [&](std::chrono::milliseconds deadline, int64_t count) {
+    TextRequest request;
+    request.prompt = {1, 2};
+    request.mostTokens = count;
+    request.deadline = deadline;
+    request.choose = [](std::span<const float> logits) {
+      std::this_thread::sleep_for(1ms);
+      return std::optional(nextOf(logits[0]));
+    };
+    request.onEnd = [](const Status &) { throw 5; };
+    std::shared_ptr<Generation> text;
+    EXPECT_TRUE(s->server->submit(request, text).isOk());
+    return text;
+  };
+  const auto late = submit(2ms, 100), well = submit(0ms, 3);
+  auto other = s->submit(promptOf(1, 5), 20);
+  EXPECT_FALSE(late->wait().isOk());
+  EXPECT_TRUE(well->wait().isOk());
+  EXPECT_TRUE(other->wait().isOk()) << other->wait().message();
+  const auto last = submit(0ms, 200);
+  s.reset();
+  EXPECT_FALSE(last->wait().isOk());
 }
 
 /// What its functions hold may ask the server when it goes.

@@ -46,7 +46,7 @@ def is_there(module):
 def command(name):
     if name == "genai":
         provider = "cuda" if precision in ("fp16", "bf16") else "cpu"
-        return ["-m", "onnxruntime_genai.models.builder", "-i", folder, "-o", out, "-p", precision, "-e", provider,
+        return ["onnxruntime_genai.models.builder", "-i", folder, "-o", out, "-p", precision, "-e", provider,
                 "-c", os.path.join(out, ".cache")]
     if both:
         speaks = config.get("model_type") in ("whisper", "speech_to_text", "moonshine")
@@ -55,9 +55,12 @@ def command(name):
         task = "text-generation-with-past"
     else:
         task = next((tasks[end] for end in tasks if architecture.endswith(end)), "feature-extraction")
-    return ["-m", "optimum.exporters.onnx", "--model", folder, "--task", task,
+    return ["optimum.exporters.onnx", "--model", folder, "--task", task,
             *(["--dtype", precision] if precision != "fp32" else []), out]
 
+# As -m would, but for the folder that this one is started in.
+start = ("import runpy, sys; sys.path = [folder for folder in sys.path if folder]; sys.argv = sys.argv[1:]; "
+         "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)")
 suits = [exporter] if exporter != "auto" else ["genai", "optimum"] if decodes else ["optimum"]
 if exporter == "auto" and precision in ("int4", "int8"):
     suits = ["genai"]
@@ -69,7 +72,7 @@ for name in installed:
     for entry in os.listdir(out):
         path = os.path.join(out, entry)
         shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
-    done = subprocess.run([sys.executable, *command(name)], env=os.environ | {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"})
+    done = subprocess.run([sys.executable, "-c", start, *command(name)], env=os.environ | {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"})
     if done.returncode == 0:
         break
 else:

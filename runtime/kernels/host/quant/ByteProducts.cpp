@@ -14,7 +14,8 @@ namespace {
 constexpr int64_t kGroupPanels = 4;
 /// Rows of B that are multiplied before others come, or one block.
 constexpr int64_t kGroupRows = 384;
-constexpr int64_t kMostBlockRows = 1024;
+/// Sums of 8 bits times 8 bits that 32 bits hold.
+constexpr int64_t kMostBlockRows = 65528;
 
 /// How scratch is laid out: A for all threads, then what each needs.
 struct ByteScratch {

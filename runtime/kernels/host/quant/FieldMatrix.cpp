@@ -62,8 +62,8 @@ bool FieldMatrix::readFields(const TensorView &matrix) {
   const int64_t step = hasDenseColumns ? columnStride : rowStride;
   if (!hasDenseColumns && columnStride != 1 && n > 1)
     return false;
-  if (elementBits == 4 && (data.skipped % 2 != 0 || step % 2 != 0))
-    return false;
+  areAligned =
+      elementBits == 8 || (data.skipped % 2 == 0 && (step % 2 == 0 || n == 1));
   // All matrices of a batch begin alike, or none is read so.
   for (int d = 0; d < data.rank - 2; ++d)
     if (elementBits == 4 && data.strides[d] % 2 != 0)
@@ -133,10 +133,31 @@ void FieldMatrix::pack(std::byte *to) const {
   const int64_t parts = threadsFor(panels, k * n);
   forEachPart(parts, [&](int64_t part) {
     for (int64_t panel = panels * part / parts;
-         panel < panels * (part + 1) / parts; ++panel)
-      gather(panel, 0, k, 1,
-             reinterpret_cast<uint32_t *>(to) + panel * packedStep());
+         panel < panels * (part + 1) / parts; ++panel) {
+      uint32_t *words = reinterpret_cast<uint32_t *>(to) + panel * packedStep();
+      if (areAligned)
+        gather(panel, 0, k, 1, words);
+      else
+        packEach(panel, words);
+    }
   });
+}
+
+/// The same words, one field after the other.
+void FieldMatrix::packEach(int64_t panel, uint32_t *to) const {
+  const uint32_t sign =
+      isSigned(data.element) ? (elementBits == 4 ? 8 : 128) : 0;
+  for (int64_t row = 0; row < k; row += rowsOfWord())
+    for (int64_t c = 0; c < kPanelColumns; ++c, ++to) {
+      const int64_t column =
+          panel * kPanelColumns + std::min(c, columnsOf(panel) - 1);
+      *to = flip; // of rows that there are not
+      for (int64_t r = 0; r < std::min(rowsOfWord(), k - row); ++r) {
+        const uint32_t unsignedField =
+            fieldAt(data, (row + r) * rowStride + column * columnStride);
+        *to ^= (unsignedField ^ sign) << (r * fieldBits);
+      }
+    }
 }
 
 void FieldMatrix::gather(int64_t panel, int64_t row, int64_t depth,

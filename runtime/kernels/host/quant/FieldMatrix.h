@@ -32,6 +32,9 @@ public:
     packed = reinterpret_cast<const uint32_t *>(words);
   }
 
+  /// Whether its columns, or rows, begin at whole bytes: else only packing reads
+  /// them.
+  bool isAligned() const { return areAligned; }
   int bits() const { return fieldBits; }
   int64_t rowsOfWord() const { return 32 / fieldBits; }
   /// Of rows that share scales: the last may have fewer.
@@ -64,6 +67,7 @@ public:
 
 private:
   bool readFields(const TensorView &matrix);
+  void packEach(int64_t panel, uint32_t *to) const;
   int64_t columnBytes() const { return columnStride * elementBits / 8; }
   bool readBlocks(const KernelCall &call, const QuantizedViews &views,
                   int axis);
@@ -89,7 +93,7 @@ private:
   int64_t k = 0, n = 0;
   int64_t rowStride = 0, columnStride = 0;
   int elementBits = 4, fieldBits = 4;
-  bool hasDenseColumns = false;
+  bool hasDenseColumns = false, areAligned = true;
   bool hasBlocks = false, areBlocksInOrder = true;
   int64_t rowsOfBlock = 0;
   uint32_t flip = 0;

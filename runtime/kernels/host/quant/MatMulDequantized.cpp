@@ -70,10 +70,13 @@ enum class Weights { Numbers, Fields, Bytes };
 
 template <typename T>
 Weights readWeights(const KernelCall &call, const Operands &part,
-                    const BatchedProduct<T> &product, FieldMatrix &matrix) {
+                    const BatchedProduct<T> &product, FieldMatrix &matrix,
+                    bool willBePacked = false) {
   if (!product.takesPacked() || !matrix.read(call, part))
     return Weights::Numbers;
   matrix.setPacked(call.packed);
+  if (!matrix.isAligned() && !matrix.isPacked() && !willBePacked)
+    return Weights::Numbers;
   return call.intOr("activation_bits", 0) == 8 && takesBytes(matrix)
              ? Weights::Bytes
              : Weights::Fields;
@@ -171,13 +174,18 @@ int64_t scratchBytes(const KernelCall &call) {
       dispatch(FloatTypes(), part.a.element, kName, [&](auto tag) {
         using T = typename decltype(tag)::Type;
         const BatchedProduct<T> product = rowsOf<T>(part);
-        FieldMatrix matrix;
-        const Weights weights = readWeights(call, part, product, matrix);
-        bytes =
-            weights == Weights::Numbers
-                ? panelScratchBytes(part)
-                : product.scratchBytes() +
-                      weightScratchBytes(weights, matrix, part, product.rows());
+        // It may be packed by the time that it runs.
+        for (bool willBePacked : {false, true}) {
+          FieldMatrix matrix;
+          const Weights weights =
+              readWeights(call, part, product, matrix, willBePacked);
+          bytes = std::max(bytes,
+                           weights == Weights::Numbers
+                               ? panelScratchBytes(part)
+                               : product.scratchBytes() +
+                                     weightScratchBytes(weights, matrix, part,
+                                                        product.rows()));
+        }
       });
   return known.isOk() ? bytes : 0;
 }
