@@ -20,8 +20,9 @@ namespace shardc {
 /// Arguments: folder, output, exporter, precision. What the exporter prints goes
 /// where this script's prints go; its last line is then the reason.
 static constexpr char kExportScript[] = R"py(
-import importlib.util, json, os, shutil, subprocess, sys
+import sys
 sys.path = [folder for folder in sys.path if folder]
+import importlib.util, json, os, shutil, subprocess
 folder, out, exporter, precision = sys.argv[1:]
 with open(os.path.join(folder, "config.json")) as file:
     config = json.load(file)
@@ -59,7 +60,7 @@ def command(name):
             *(["--dtype", precision] if precision != "fp32" else []), out]
 
 # As -m would, but for the folder that this one is started in.
-start = ("import runpy, sys; sys.path = [folder for folder in sys.path if folder]; sys.argv = sys.argv[1:]; "
+start = ("import sys; sys.path = [folder for folder in sys.path if folder]; sys.argv = sys.argv[1:]; import runpy; "
          "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)")
 suits = [exporter] if exporter != "auto" else ["genai", "optimum"] if decodes else ["optimum"]
 if exporter == "auto" and precision in ("int4", "int8"):
