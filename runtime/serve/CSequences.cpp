@@ -30,7 +30,8 @@ Status createPool(shardrt_session *session, int64_t positions,
   return Status::ok();
 }
 
-Status give(std::unique_ptr<Sequence> sequence, shardrt_sequence **into) {
+Status giveSequence(std::unique_ptr<Sequence> sequence,
+                    shardrt_sequence **into) {
   *into = new shardrt_sequence{std::move(sequence)};
   return Status::ok();
 }
@@ -111,7 +112,7 @@ shardrt_status shardrt_sequence_create(shardrt_pool *pool,
                                        shardrt_sequence **sequence) {
   return guarded([&] {
     return pool && sequence
-               ? give(pool->pool->add(), sequence)
+               ? giveSequence(pool->pool->add(), sequence)
                : argumentError(
                      "shardrt_sequence_create: arguments must not be NULL");
   });
@@ -121,7 +122,7 @@ shardrt_status shardrt_sequence_fork(const shardrt_sequence *sequence,
                                      shardrt_sequence **copy) {
   return guarded([&] {
     return sequence && copy
-               ? give(sequence->sequence->fork(), copy)
+               ? giveSequence(sequence->sequence->fork(), copy)
                : argumentError(
                      "shardrt_sequence_fork: arguments must not be NULL");
   });
