@@ -160,6 +160,15 @@ class Texts(ServedTexts):
         with self.assertRaisesRegex(shardrt.ArtifactError, "the server has ended"):
             text.result(60)
 
+    def test_functions_of_texts_cannot_close(self):
+        """The server's own thread would wait for itself."""
+        server = self.open()
+        for options in ({"choose": lambda logits, ids: server.close()}, {"listener": lambda text, token: server.close()}):
+            with self.assertRaisesRegex(RuntimeError, "close the server on another thread"):
+                server.submit([5], max_tokens=9, **options).result(60)
+        self.assertEqual(server.submit([3], max_tokens=2).result(60), self.reference.greedy([3], 2))
+        server.close()
+
 
 class Encoders(unittest.TestCase):
     def test_texts_with_what_their_encoders_gave(self):

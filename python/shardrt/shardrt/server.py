@@ -10,11 +10,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import itertools
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional, Union
 
@@ -93,6 +94,7 @@ class Server(Closing):
         self._numbers = itertools.count(1)
         self._lock = threading.RLock()  # of what follows; a callback comes where it is not held
         self._live: dict[int, Text] = {}
+        self._inside: set[int] = set()  # threads that are in a callback
         self._why: Optional[str] = None
         self._ended: Optional[str] = None
         self._calls = CHOOSE(self._on_choose), ON_END(self._on_end), REOPEN(self._on_lost)  # as long as the server
@@ -213,7 +215,11 @@ class Server(Closing):
         return Counts(**{name: getattr(found, name) for name in COUNTS})
 
     def close(self) -> None:
-        """Texts that are under way end with an error; a Session that was given stays open."""
+        """Texts that are under way end with an error; a Session that was given stays open. Not for functions that the server
+        calls, since it waits for them."""
+        if threading.get_ident() in self._inside:
+            raise RuntimeError("a function that the server calls cannot close it: end the text there (choose: None, Text.cancel), "
+                               "and close the server on another thread")  # fmt: skip
         with self._lock:
             handle, self._handle = self._handle, None
         if handle is None or os.getpid() != self.session._process:
@@ -232,20 +238,36 @@ class Server(Closing):
 
     # What the server's threads call, without its locks. Nothing may be raised into C.
 
+    @contextlib.contextmanager
+    def _callback(self) -> Iterator[None]:
+        """Around functions of others."""
+        thread = threading.get_ident()
+        self._inside.add(thread)
+        try:
+            yield
+        finally:
+            self._inside.discard(thread)
+
     def _on_choose(self, logits: Any, count: int, number: int) -> int:
         text = self._live.get(number)
         if text is None:
             return _END
-        return text._choose(np.ctypeslib.as_array(logits, (count,)))
+        with self._callback():
+            return text._choose(np.ctypeslib.as_array(logits, (count,)))
 
     def _on_end(self, status: int, message: Optional[bytes], number: int) -> None:
         with self._lock:
             text = self._live.pop(number, None)
-        if text is not None:
+        if text is None:
+            return
+        with self._callback():
             text._end(None if status == 0 else error_of(status, (message or b"").decode(errors="replace")))
 
     def _on_lost(self, _: int, message: bytes, __: int) -> int:
-        why = message.decode(errors="replace")
+        with self._callback():
+            return self._open_again(message.decode(errors="replace"))
+
+    def _open_again(self, why: str) -> int:
         with self._lock:
             self._why = why
             texts = [] if self._keeps_texts else list(self._live.values())
