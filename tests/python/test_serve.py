@@ -224,7 +224,7 @@ class OtherModels(Asked):
         self.assertEqual(answer.status_code, 400)
         self.assertIn("without --serve", answer.json()["error"]["message"])
 
-    def test_embeddings(self):
+    def encoder(self):
         graph = GraphBuilder(seed=3)
         graph.node("MatMul", [graph.node("Gather", [graph.weight("words", 40, 8), "input_ids"], "x"), graph.weight("w", 8, 6)],
                    "last_hidden_state")  # fmt: skip
@@ -232,6 +232,24 @@ class OtherModels(Asked):
                   helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, None)]  # fmt: skip
         model = self.folder / "encoder.onnx"
         onnx.save(graph.model(values[:1], values[1:]), model)
+        return model
+
+    def test_lengths(self):
+        """What such a model computes at once has a limit, whichever way it is asked."""
+        server = serve(self, self.compile(self.encoder(), 1), "--name", "encoder", "--most-length", 20, "--most-tokens", 50)
+        infer = lambda rows: {"inputs": [{"name": "input_ids", "datatype": "INT64", "shape": [len(rows), len(rows[0])], "data": rows}]}
+        embed = lambda rows: {"model": "encoder", "input": rows}
+        for path, body in (("v2/models/encoder/infer", infer), ("v1/embeddings", embed)):
+            for rows, why in (([[3] * 21], "21 tokens, expected 20 at most"), ([[3] * 20] * 3, "3 texts .* are 60, expected 50"),
+                              ([[3] * 20] * 2, None)):  # fmt: skip
+                answer = self.client.post(f"{server.url}/{path}", json=body(rows))
+                self.assertEqual(answer.status_code, 400 if why else 200, answer.text)
+                self.assertRegex(answer.text, why or "data")
+        answer = self.client.post(f"{server.url}/v1/embeddings", json=embed([[3] * 20, [3], [3]]))
+        self.assertIn("are 60", answer.text, "shorter ones are filled up")
+
+    def test_embeddings(self):
+        model = self.encoder()
         reference, ids = onnxruntime.InferenceSession(str(model)), [[5, 6, 7], [8, 9]]
         server = serve(self, self.compile(model, 2), "--name", "encoder")
         for encoding in ("float", "base64"):

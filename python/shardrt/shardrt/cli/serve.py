@@ -28,6 +28,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     limits.add_argument("--step-tokens", type=int, default=512, metavar="N", help="of one step (%(default)s)")
     limits.add_argument("--step-rows", type=int, default=64, metavar="N", help="texts of one step (%(default)s)")
     limits.add_argument("--most-waiting", type=int, default=256, metavar="N", help="texts; more are refused, 429 (%(default)s)")
+    limits.add_argument("--most-tokens", type=int, default=16384, metavar="N",
+                        help="of a request to a model that generates no text: texts times the longest (%(default)s)")  # fmt: skip
+    limits.add_argument("--most-length", type=int, default=2048, metavar="N",
+                        help="tokens of such a text, where config.json does not say (%(default)s)")  # fmt: skip
     limits.add_argument("--most-connections", type=int, default=1024, metavar="N", help="more are refused, 503 (%(default)s)")
     limits.add_argument("--most-bytes", type=int, default=4 << 20, metavar="N", help="of a request; more: 413 (%(default)s)")
     limits.add_argument("--request-seconds", type=float, default=30, metavar="SECONDS",
@@ -74,7 +78,8 @@ def _lead(arguments: argparse.Namespace, session: Session, company: Any) -> None
 
     texts = {name: getattr(arguments, name) for name in ("positions", "step_tokens", "step_rows")} if session.page else {}
     engine = Engine(session, name=arguments.name, tokenizer=arguments.tokenizer, reopen=company.reopen,
-                    most_waiting=arguments.most_waiting, **texts)  # fmt: skip
+                    most_waiting=arguments.most_waiting, most_tokens=arguments.most_tokens, most_length=arguments.most_length,
+                    **texts)  # fmt: skip
     try:
         limits = Limits(body=arguments.most_bytes, body_seconds=arguments.request_seconds,
                         api_key=arguments.api_key or os.environ.get("SHARDRT_API_KEY") or None)  # fmt: skip

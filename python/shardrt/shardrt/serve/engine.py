@@ -13,6 +13,7 @@ from .. import _model_files
 from ..server import Reopen, Server
 from ..session import Session
 from ..tokenizer import Tokenizer
+from .problems import invalid
 from .whole import Requests
 
 File = Union[str, "os.PathLike[str]"]
@@ -22,12 +23,15 @@ class Engine:
     """A decoder that was compiled with --serve, on a Server of its own; or any other model, whose requests run as they are.
 
     name: how requests name the model; None: the artifact's folder without its suffix.
+    most_tokens: of a request to a model that generates no text, whose texts are filled up to the longest.
+    most_length: tokens of such a text, where nothing beside the model says how many positions it knows.
     tokenizer: tokenizer.json or its folder; None: that beside the model, if there is one. Without one prompts are ids.
     Further arguments are those of Server, if it is one.
     """
 
     def __init__(self, session: Session, *, name: Optional[str] = None, tokenizer: Optional[File] = None,
-                 reopen: Optional[Reopen] = None, most_waiting: int = 1024, **server: Any) -> None:  # fmt: skip
+                 reopen: Optional[Reopen] = None, most_waiting: int = 1024, most_tokens: int = 16384,
+                 most_length: int = 2048, **server: Any) -> None:  # fmt: skip
         folder = Path(session.artifact)
         self.session, self.name = session, name or folder.resolve().stem
         self.created, self.started = int(folder.stat().st_mtime), time.monotonic()
@@ -46,14 +50,23 @@ class Engine:
             self.server = Server(session, logits=files.logits, keeps_texts=False, reopen=reopen, most_waiting=most_waiting, **server)
         else:
             self.requests = Requests(session, most_waiting, reopen)
-        self.context = files.context
+        self.context, self._most_tokens, self._most_length = files.context, most_tokens, most_length
 
     @property
     def room(self) -> int:
         """Positions that a text may take."""
-        assert self.server is not None
+        if self.server is None:
+            return self.context or self._most_length
         positions = self.server.counts().pages // self.session.num_replicas * self.session.page
         return positions if self.context is None else min(positions, self.context)
+
+    def check_tokens(self, texts: int, longest: int, param: str) -> None:
+        """Of a request to a model that generates no text: it computes all at once, and attention is of their square."""
+        if longest > self.room:
+            raise invalid(f"a text has {longest} tokens, expected {self.room} at most", param)
+        if texts * longest > self._most_tokens:
+            raise invalid(f"{texts} texts of {longest} tokens, the longest, are {texts * longest}, expected {self._most_tokens} at most: "
+                          "ask for fewer at once", param)  # fmt: skip
 
     @property
     def unavailable(self) -> Optional[str]:
@@ -72,8 +85,7 @@ class Engine:
     def ids(self, prompt: Union[str, Sequence[int]], *, special: bool = True) -> list[int]:
         if not isinstance(prompt, str):
             return list(prompt)
-        most = self.room * self._longest if self.server is not None else len(prompt)
-        if len(prompt) > most:  # it takes long to make tokens of it
+        if len(prompt) > self.room * self._longest:  # it takes long to make tokens of it
             raise ValueError(f"the prompt has {len(prompt)} characters: the model has room for {self.room} tokens")
         if self.tokenizer is None:
             raise ValueError("the server has no tokenizer: give prompts as lists of ids, or start it with --tokenizer")

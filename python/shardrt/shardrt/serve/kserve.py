@@ -107,6 +107,8 @@ class KServe:
         ids = inputs.get("input_ids")
         if ids is None or len(inputs) > 1 or ids.ndim != 2 or ids.dtype.kind not in "iu" or not ids.size:
             raise invalid("a decoder of texts takes one input, input_ids, INT64 [n, positions]", "inputs")
+        if ids.shape[1] + 1 > self._engine.room:
+            raise invalid(f"a row has {ids.shape[1]} tokens, and one follows: the model has room for {self._engine.room}", "inputs")
         server, rows = self._engine.server, [_Row() for _ in ids]
         assert server is not None
         wanted = [Wanted(each.tolist(), row, 1) for each, row in zip(ids, rows)]
@@ -127,6 +129,9 @@ class KServe:
                 raise invalid(f"there is no input '{name}', but {', '.join(known)}", "inputs")
             if array.dtype != dtype_of(known[name].dtype, name):
                 raise invalid(f"input '{name}' is {array.dtype}, expected {known[name].dtype}", "inputs")
+            if _are_tokens(known[name]) and array.ndim == 2:
+                rows, positions = array.shape
+                self._engine.check_tokens(rows, positions, "inputs")
 
 
 class _Row(Chooser):
@@ -137,6 +142,11 @@ class _Row(Chooser):
     def __call__(self, logits: Logits, ids: list[int]) -> Token:
         object.__setattr__(self, "logits", logits.copy())
         return Token(int(logits.argmax()))
+
+
+def _are_tokens(info: ValueInfo) -> bool:
+    """Ids, masks or positions of texts of any length, [n, positions]."""
+    return "int" in info.dtype and len(info.dims) == 2 and not info.dims[1].isdigit()
 
 
 def _described(info: ValueInfo) -> dict[str, Any]:

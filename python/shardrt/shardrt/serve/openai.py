@@ -82,6 +82,7 @@ class OpenAI:
             raise Problem(404, f"model '{engine.name}' gives no embeddings: it has no output sentence_embedding, pooler_output or "
                                f"last_hidden_state, but {', '.join(names)}", kind="not_found_error")  # fmt: skip
         texts = await asyncio.to_thread(self._ids, asked.input)
+        engine.check_tokens(len(texts), max(map(len, texts)), "input")
         pad = engine.tokenizer.pad_id if engine.tokenizer else None
         found = await unless_gone(request, requests.run(lambda: self._embed(texts, given, pad)))
         data = [{"object": "embedding", "index": i, "embedding": _encoded(each, asked.encoding_format)} for i, each in enumerate(found)]
