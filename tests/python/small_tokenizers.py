@@ -1,5 +1,7 @@
 """Tokenizers that are made here: none of a real model is needed."""
 
+import json
+
 from tests.python import support  # noqa: F401  before what follows
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers  # isort: skip
@@ -40,4 +42,14 @@ def letters(size=40):
     made = Tokenizer(models.WordLevel(vocabulary, unk_token="<s>"))
     made.add_special_tokens(["<s>", "</s>"])
     made.pre_tokenizer, made.decoder = pre_tokenizers.Split("", "isolated"), decoders.Fuse()
+    return made
+
+
+def words(size=40):
+    """A token is a letter with the space in front of it, as SentencePiece has words."""
+    made = letters(size)
+    model = json.loads(made.to_str())
+    model["model"]["vocab"] = {word if word in SPECIAL else f"▁{word}": i for word, i in model["model"]["vocab"].items()}
+    made = Tokenizer.from_str(json.dumps(model))
+    made.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
     return made

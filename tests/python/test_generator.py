@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.e2e.caches import VOCABULARY
 from tests.python.served_decoder import PROMPT, Served
-from tests.python.small_tokenizers import letters
+from tests.python.small_tokenizers import letters, words
 from tests.support import model_file
 
 import shardrt  # isort: skip
@@ -244,6 +244,20 @@ class Texts(Served):
         gc.collect()
         self.assertEqual(generator._idle.free_pages, generator._idle.pages)
         self.assertEqual(generator.generate([PROMPT], **options)[0].ids, whole.ids)
+
+    def test_texts_begin_with_their_space(self):
+        """Of tokens that have it in front of them; the answer of a chat has none."""
+        tokenizer = words(VOCABULARY)
+        tokenizer.save(str(self.folder / "tokenizer.json"))
+        generator, ids = self.open(), self.reference.greedy(PROMPT, 5)
+        after = tokenizer.decode(PROMPT + ids)[len(tokenizer.decode(PROMPT)) :]
+        self.assertEqual((after[0], tokenizer.decode(ids)), (" ", after[1:]))
+        for options, expected in (({}, after), ({"continues": False}, after[1:])):
+            text = generator.generate([PROMPT], max_tokens=5, **options)[0]
+            self.assertEqual(text.text, expected)
+            self.assertEqual("".join(piece.text for piece in generator.stream([PROMPT], max_tokens=5, **options)), expected)
+        self.assertEqual(generator.generate([PROMPT], beams=2, max_tokens=5)[0].text[0], " ")
+        self.assertNotEqual(generator.chat([{"role": "user", "content": "x"}], max_tokens=5).text[0], " ")
 
     def test_chats(self):
         generator = self.open()

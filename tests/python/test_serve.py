@@ -16,7 +16,7 @@ from tests.graphs import GraphBuilder
 from tests.python import support
 from tests.python.http_server import Asked, serve
 from tests.python.served_texts import ServedTexts
-from tests.python.small_tokenizers import letters
+from tests.python.small_tokenizers import letters, words
 from tests.support import model_file
 
 import shardrt  # isort: skip
@@ -265,6 +265,27 @@ class OtherModels(Asked):
         client = openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0)
         self.addCleanup(client.close)
         self.assertEqual(len(client.embeddings.create(model="encoder", input=ids).data[0].embedding), 6)
+
+
+class Words(Asked):
+    """Tokens that have the space in front of them."""
+
+    WORDS = words(VOCABULARY)
+
+    def test_a_text_begins_with_its_space(self):
+        self.WORDS.save(str(self.folder / "tokenizer.json"))
+        server = serve(self, self.artifact, "--tokenizer", self.folder, "--positions", 400)
+        made = self.reference.greedy(PROMPT, 5)
+        whole, before = self.WORDS.decode(PROMPT + made), self.WORDS.decode(PROMPT)
+        for fields, expected in (({}, whole[len(before) :]), ({"echo": True}, whole)):
+            asked = {"model": "served", "prompt": PROMPT, "max_tokens": 5, "temperature": 0, "ignore_eos": True, **fields}
+            answer = self.client.post(f"{server.url}/v1/completions", json=asked).json()
+            self.assertEqual(answer["choices"][0]["text"], expected)
+            parts = openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0)
+            self.addCleanup(parts.close)
+            ignored = {"ignore_eos": asked.pop("ignore_eos")}
+            self.assertEqual("".join(part.choices[0].text for part in parts.completions.create(**asked, stream=True, extra_body=ignored)),
+                             expected)  # fmt: skip
 
 
 class Network(ServedTexts):

@@ -73,6 +73,17 @@ class Texts(EndToEnd):
                 stream = tokenizer.stream()
                 self.assertEqual("".join(map(stream.push, ids)) + stream.finish(), tokenizer.decode(ids))
 
+    def test_streams_behind_a_text(self):
+        """Wherever it is cut, the rest follows with its space: "at" and "▁on" are "at on"."""
+        for tokenizer in (self.write(byte_level(300)), self.write(byte_fallback())):
+            ids = [*tokenizer.encode("a on at 你好 €"), *tokenizer.encode("</s> a", special=False)]
+            for cut in range(len(ids) + 1):
+                stream, before = tokenizer.stream(after=ids[:cut]), tokenizer.decode(ids[:cut])
+                text = "".join(map(stream.push, ids[cut:])) + stream.finish()
+                if "\ufffd" not in before:
+                    self.assertEqual(before + text, tokenizer.decode(ids))
+        self.assertEqual(tokenizer.stream().push(tokenizer.id_of("▁a")), "a")
+
     def test_broken_text_ends(self):
         for tokenizer in (self.write(byte_level(300)), self.write(byte_fallback())):
             euro = tokenizer.encode("€", special=False)[-3:]

@@ -82,7 +82,8 @@ class Beams(Group):
         prompt = self.prompt
         ids = beam.ids[len(prompt.ids) :] + [last.token]
         shown = ids[:-1] if reason == "stop" else ids
-        text = prompt.tokenizer.decode(shown) if prompt.tokenizer else ""
+        stream = prompt.stream()
+        text = "".join(map(stream.push, shown)) + stream.finish() if stream else ""
         self._done.append(Generation(prompt.number, 0, list(prompt.ids), text, ids, [*beam.logprobs, last.own],
                                      finish_reason=reason, score=self._score(last)))  # fmt: skip
         self._done.sort(key=lambda done: -done.score)

@@ -26,6 +26,10 @@ class Prompt:
     """Tokens that end a text."""
     tokenizer: Optional[Tokenizer]
 
+    def stream(self) -> Optional[TextStream]:
+        """Of a text of it."""
+        return self.tokenizer.stream(after=self.ids if self.options.continues else ()) if self.tokenizer else None
+
 
 class Branch:
     """A text so far. Of its ids the sequence has all but those that a step has yet to take."""
@@ -61,7 +65,7 @@ class _Text(Branch):
         super().__init__(branch.sequence, list(branch.ids))
         self._prompt, self._index = prompt, index
         self._sampling = replace(prompt.options, stream=prompt.options.stream + index)
-        self._stream: Optional[TextStream] = prompt.tokenizer.stream() if prompt.tokenizer else None
+        self._stream = prompt.stream()
         self._stops = StopStrings(prompt.options.stop)
 
     def take(self, logits: Array) -> Piece:

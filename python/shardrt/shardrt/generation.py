@@ -19,6 +19,8 @@ class Options(Sampling):
     """And with any of these tokens, beside those that end a text of this model."""
     ignore_eos: bool = False
     """Go on behind tokens that end a text of this model."""
+    continues: bool = True
+    """The text goes on from the prompt, with the space between them; False: it begins anew, as the answer of a chat."""
     n: int = 1
     """Texts for each prompt: of a seed the streams 0, 1, ..., or the best beams."""
     top_logprobs: int = 0

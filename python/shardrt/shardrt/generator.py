@@ -185,7 +185,7 @@ class Generator(Closing):
         further ones of the model's chat template, {"enable_thinking": False} say."""
         if self.tokenizer is None:
             raise ValueError("a chat needs a tokenizer: give tokenizer=")
-        return self.generate([self.tokenizer.chat(messages, tools, **(variables or {}))], **options)[0]
+        return self.generate([self.tokenizer.chat(messages, tools, **(variables or {}))], **{"continues": False, **options})[0]
 
     def close(self) -> None:
         """Gives all back; a Session that was given stays open."""

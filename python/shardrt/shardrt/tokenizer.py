@@ -21,6 +21,7 @@ from typing import Any, Optional, Union
 from ._extras import need
 
 _BROKEN = "\N{REPLACEMENT CHARACTER}"  # how tokenizers decodes what is no character, or not yet one
+_MOST_BEFORE = 16  # tokens of what is before a stream that it looks at
 _MOST_HELD = 64  # tokens of a stream that may wait for the end of a character
 
 
@@ -76,9 +77,10 @@ class Tokenizer:
         """The text of ids. special: with those that stand for no text, such as the one that ends it."""
         return str(self._inner.decode(list(ids), skip_special_tokens=not special))
 
-    def stream(self, *, special: bool = False) -> TextStream:
-        """A decoder of ids that come one after the other."""
-        return TextStream(self, special)
+    def stream(self, *, special: bool = False, after: Sequence[int] = ()) -> TextStream:
+        """A decoder of ids that come one after the other. after: ids before them, whose text is out: a word may begin with the
+        space that is between."""
+        return TextStream(self, special, after)
 
     def id_of(self, token: str) -> Optional[int]:
         """Of a token by its text, as "</s>"."""
@@ -132,12 +134,20 @@ class TextStream:
     """Text of ids that come one after the other (Tokenizer.stream). Pieces put together are what decode() gives for all,
     and none ends within a character. (Bytes that are no text are broken characters here and there, but not always as many.)"""
 
-    def __init__(self, tokenizer: Tokenizer, special: bool) -> None:
+    def __init__(self, tokenizer: Tokenizer, special: bool, after: Sequence[int] = ()) -> None:
         self._tokenizer, self._special = tokenizer, special
         # The last tokens whose text is out, since spaces depend on what is before; those behind them; text of these that is out.
-        self._context: list[int] = []
+        self._context = self._last(list(after[-_MOST_BEFORE:]))
         self._held: list[int] = []
         self._out = 0
+
+    def _last(self, ids: list[int]) -> list[int]:
+        """As many as have a text of whole characters, none where they end within one."""
+        for begin in range(len(ids) - 1, -1, -1):
+            text = self._tokenizer.decode(ids[begin:], special=self._special)
+            if text and _BROKEN not in text:
+                return ids[begin:]
+        return [] if _BROKEN in self._tokenizer.decode(ids, special=self._special) else ids
 
     def _text(self) -> str:
         """Of what is held."""

@@ -48,6 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     options = {name: getattr(arguments, name) for name in (*_NUMBERS, "stop", "stop_ids", "ignore_eos")}
+    options["continues"] = not arguments.chat
     asked = Options(**options)  # mistakes are told before anything is opened
     processes = join()
     try:

@@ -135,7 +135,8 @@ class OpenAI:
                 raise invalid(f"the prompt has {len(ids)} tokens, and {most or 1} may follow: the model has room for {room}", "max_tokens")
         ends = frozenset(asked.stop_token_ids) | (frozenset() if asked.ignore_eos else engine.eos_ids)
         seed = asked.seed if asked.seed is not None else secrets.randbits(63)
-        return [Wanted(ids, Chooser(asked.sampling(seed, stream), len(ids), ends, logprobs, top), most or room - len(ids), stops)
+        return [Wanted(ids, Chooser(asked.sampling(seed, stream), len(ids), ends, logprobs, top), most or room - len(ids), stops,
+                       ids if isinstance(asked, CompletionAsked) else ())
                 for ids in prompts for stream in range(asked.n)]  # fmt: skip
 
     async def _answer(self, asked: TextAsked, wanted: Sequence[Wanted], answer: _Answer, request: Request) -> Response:

@@ -24,6 +24,8 @@ class Wanted:
     chooser: Chooser
     max_tokens: int
     stops: Sequence[str] = ()
+    after: Sequence[int] = ()
+    """Ids that its text goes on from."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ class Texts:
         return found
 
     async def _of(self, index: int) -> AsyncIterator[Piece]:
-        wanted, decoder = self._wanted[index], self._tokenizer.stream() if self._tokenizer else None
+        wanted = self._wanted[index]
+        decoder = self._tokenizer.stream(after=wanted.after) if self._tokenizer else None
         stops, count, last = StopStrings(list(wanted.stops)), 0, self._begun
         with self._streams[index] as stream:
             async for token in stream:
