@@ -9,9 +9,10 @@ import numpy as np
 import onnx
 import onnxruntime
 import openai
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from tests.e2e.caches import VOCABULARY
+from tests.e2e.test_rows import PAGE
 from tests.graphs import GraphBuilder
 from tests.python import support
 from tests.python.http_server import Asked, serve
@@ -20,6 +21,8 @@ from tests.python.small_tokenizers import letters, words
 from tests.support import model_file
 
 import shardrt  # isort: skip
+from shardrt.serve.events import event, in_json  # isort: skip
+from shardrt.serve.problems import Problem  # isort: skip
 
 LETTERS = letters(VOCABULARY)
 PROMPT = [5, 7, 11]
@@ -265,6 +268,37 @@ class OtherModels(Asked):
         client = openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0)
         self.addCleanup(client.close)
         self.assertEqual(len(client.embeddings.create(model="encoder", input=ids).data[0].embedding), 6)
+
+
+class Impossible(ServedTexts):
+    def test_logprobs_of_what_is_impossible(self):
+        """Most tokens have no probability at all, which JSON has no number for."""
+        model, few = onnx.load(self.model / "model.onnx"), np.full(VOCABULARY, -np.inf, np.float32)
+        few[:5] = 0
+        next(node for node in model.graph.node if "logits" in node.output).output[:] = ["all.logits"]
+        model.graph.initializer.append(numpy_helper.from_array(few, "few"))
+        model.graph.node.append(helper.make_node("Add", ["all.logits", "few"], ["logits"]))
+        onnx.save(model, self.folder / "few.onnx")
+        artifact = self.folder / "few.shard"
+        self.run_ok("shardc", self.folder / "few.onnx", f"--serve={PAGE}", "-o", artifact)
+        letters(VOCABULARY).save(str(self.folder / "tokenizer.json"))
+        (self.folder / "tokenizer_config.json").write_text((self.model / "tokenizer_config.json").read_text())
+        server = serve(self, artifact, "--name", "few", "--positions", 400)
+        client = openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0)
+        self.addCleanup(client.close)
+        asked = {"model": "few", "max_tokens": 2, "temperature": 0}
+        for stream in (False, True):
+            answer = client.completions.create(**asked, prompt=PROMPT, logprobs=7, stream=stream)
+            for part in answer if stream else [answer]:
+                self.assertEqual(sorted(part.choices[0].logprobs.top_logprobs[0].values())[:2], [-9999, -9999])
+            messages = [{"role": "user", "content": "a"}]
+            answer = client.chat.completions.create(**asked, messages=messages, logprobs=True, top_logprobs=7, stream=stream)
+            found = [part.choices[0].logprobs for part in (answer if stream else [answer])]
+            self.assertEqual([each.logprob for each in [each for each in found if each][0].content[0].top_logprobs][5:], [-9999, -9999])
+        with self.assertRaises(ValueError):
+            event({"a": -np.inf})
+        with self.assertRaises(Problem):
+            in_json(float("nan"))
 
 
 class Words(Asked):

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncGenerator, Awaitable, MutableMapping
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Optional, TypeVar
 
 from fastapi import Request
 from starlette.responses import Response
 
 from .guard import Gone
 from .limits import Limits
-from .problems import of_error
+from .problems import Problem, of_error
 
 T = TypeVar("T")
 
 
 def event(value: Any) -> bytes:
-    return b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+    return b"data: " + json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n\n"
+
+
+def in_json(logprob: Optional[float]) -> Optional[float]:
+    """JSON has no infinity: of what is impossible -9999, as vLLM says it."""
+    if logprob is not None and math.isnan(logprob):
+        raise Problem(500, "a log-probability is no number", kind="server_error")
+    return None if logprob is None else max(logprob, -9999.0)
 
 
 async def _left(receive: Callable[[], Awaitable[MutableMapping[str, Any]]]) -> None:

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from ..encoding import run_texts
 from ..texts import Chooser, Token
 from .engine import Engine
-from .events import Events, event, unless_gone
+from .events import Events, event, in_json, unless_gone
 from .limits import Limits
 from .metrics import Metrics
 from .problems import Problem, invalid
@@ -223,8 +223,9 @@ class _Completion(_Answer):
         for text in texts:
             offsets.append(self._offsets[index])
             self._offsets[index] += len(text)
-        top = [{self.token(each): logprob for each, logprob in token.top_logprobs} for token in tokens]
-        return {"tokens": texts, "token_logprobs": [token.logprob for token in tokens], "top_logprobs": top, "text_offset": offsets}
+        top = [{self.token(each): in_json(logprob) for each, logprob in token.top_logprobs} for token in tokens]
+        own = [in_json(token.logprob) for token in tokens]
+        return {"tokens": texts, "token_logprobs": own, "top_logprobs": top, "text_offset": offsets}
 
 
 class _Chat(_Answer):
@@ -251,7 +252,7 @@ class _Chat(_Answer):
 
         def one(token: int, logprob: Optional[float]) -> dict[str, Any]:
             text = self.token(token)
-            return {"token": text, "logprob": logprob, "bytes": list(text.encode())}
+            return {"token": text, "logprob": in_json(logprob), "bytes": list(text.encode())}
 
         return {"content": [{**one(token.id, token.logprob), "top_logprobs": [one(*each) for each in token.top_logprobs]}
                             for token in tokens]}  # fmt: skip
