@@ -150,6 +150,7 @@ class Completions(Asked):
         self.assertTrue(self.client.get("/v2/models/served/versions/1/ready").json()["ready"])
         self.assertEqual(self.client.get("/v2/models/none/ready").status_code, 404)
         for why, change in (("expected one of", {"datatype": "INT3"}), ("cannot reshape", {"shape": [4, 4]}), ("negative", {"shape": [-1, 3]}),
+                            ("no token -1: expected 0 to 39", {"data": [1, 2, 3, 4, 5, -1]}), ("no token 40", {"data": [40] * 6}),
                             ("expected integers", {"data": [0.5] * 6}), ("takes one input", {"name": "other"}),
                             ("inhomogeneous|expected numbers", {"data": [[1], 2, 3, 4, 5, 6]})):  # fmt: skip
             answer = self.client.post("/v2/models/served/infer", json={"inputs": [tensor | change]})
@@ -177,7 +178,9 @@ class Completions(Asked):
         self.refused("/v1/chat/completions", 400, "messages", messages=[])
         self.refused("/v1/chat/completions", 400, "part of type image_url",
                      messages=[{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}])  # fmt: skip
-        self.assertNotEqual(self.client.post("/v1/completions", json={"model": "served", "prompt": [1000], "max_tokens": 1}).status_code, 200)
+        refused("there is no token 40: expected 0 to 39", prompt=[3, 40])
+        refused("there is no token 4611686018427387904", prompt=[2**62])
+        refused("expected a text", prompt=[-1])
         self.assertEqual(self.client.get("/nowhere").status_code, 404)
         self.assertEqual(self.client.get("/v1/completions").status_code, 405)
         for body in (b"", b"{", b"[]", b'"a"', b"\xff\xfe", b"[" * 100000, b'{"model": NaN}'):
@@ -239,6 +242,7 @@ class OtherModels(Asked):
 
     def test_lengths(self):
         """What such a model computes at once has a limit, whichever way it is asked."""
+        (self.folder / "config.json").write_text('{"vocab_size": 40}')
         server = serve(self, self.compile(self.encoder(), 1), "--name", "encoder", "--most-length", 20, "--most-tokens", 50)
         infer = lambda rows: {"inputs": [{"name": "input_ids", "datatype": "INT64", "shape": [len(rows), len(rows[0])], "data": rows}]}
         embed = lambda rows: {"model": "encoder", "input": rows}
@@ -248,6 +252,9 @@ class OtherModels(Asked):
                 answer = self.client.post(f"{server.url}/{path}", json=body(rows))
                 self.assertEqual(answer.status_code, 400 if why else 200, answer.text)
                 self.assertRegex(answer.text, why or "data")
+        for token, path, body in ((-1, "v2/models/encoder/infer", infer), (40, "v2/models/encoder/infer", infer), (40, "v1/embeddings", embed)):
+            answer = self.client.post(f"{server.url}/{path}", json=body([[3, token]]))
+            self.assertEqual((answer.status_code, f"there is no token {token}: expected 0 to 39" in answer.text), (400, True), answer.text)
         answer = self.client.post(f"{server.url}/v1/embeddings", json=embed([[3] * 20, [3], [3]]))
         self.assertIn("are 60", answer.text, "shorter ones are filled up")
 

@@ -17,6 +17,8 @@ class ModelFiles:
     """Tokens that end a text."""
     context: Optional[int] = None
     """Positions that the model knows."""
+    words: Optional[int] = None
+    """Tokens that the model knows."""
     start_id: Optional[int] = None
     """What the decoder of an encoder-decoder begins with."""
     inputs: dict[str, str] = field(default_factory=dict)
@@ -55,6 +57,7 @@ def _merged(genai: dict[str, Any], config: dict[str, Any], generation: dict[str,
     return ModelFiles(
         eos_ids=ids or _ids(text.get("eos_token_id")),
         context=next((size for size in contexts if isinstance(size, int) and size > 0), None),
+        words=next((size for size in (model.get("vocab_size"), text.get("vocab_size")) if isinstance(size, int) and size > 0), None),
         start_id=next((start for start in starts if isinstance(start, int)), None),
         inputs={role: name for role, name in decoder.get("inputs", {}).items() if isinstance(name, str)},
         logits=decoder.get("outputs", {}).get("logits"),

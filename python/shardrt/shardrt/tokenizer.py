@@ -98,6 +98,11 @@ class Tokenizer:
         return int(self._inner.get_vocab_size())
 
     @property
+    def end(self) -> int:
+        """Ids are below it; of some there may be no token."""
+        return max(self._inner.get_vocab().values(), default=-1) + 1
+
+    @property
     def longest(self) -> int:
         """Characters of the longest token."""
         return max(map(len, self._inner.get_vocab()), default=0)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional, Union
 
+import numpy as np
+
 from .. import _model_files
 from ..server import Reopen, Server
 from ..session import Session
@@ -50,6 +52,7 @@ class Engine:
             self.server = Server(session, logits=files.logits, keeps_texts=False, reopen=reopen, most_waiting=most_waiting, **server)
         else:
             self.requests = Requests(session, most_waiting, reopen)
+        self._words = self._width(files.logits) or files.words or (self.tokenizer.end if self.tokenizer else None)
         self.context, self._most_tokens, self._most_length = files.context, most_tokens, most_length
 
     @property
@@ -59,6 +62,19 @@ class Engine:
             return self.context or self._most_length
         positions = self.server.counts().pages // self.session.num_replicas * self.session.page
         return positions if self.context is None else min(positions, self.context)
+
+    def _width(self, logits: Optional[str]) -> Optional[int]:
+        """Of a decoder's logits: a word for each."""
+        outputs = [info for info in self.session.outputs if not info.is_cache]
+        found = next((info for info in outputs if info.name == logits), outputs[0]) if self.server is not None else None
+        return int(found.dims[-1]) if found is not None and found.dims and found.dims[-1].isdigit() else None
+
+    def check_ids(self, ids: Any, param: str) -> None:
+        """Whether the model knows all of them; a rank would fail, or take another."""
+        least, largest = (int(of(ids)) for of in (np.min, np.max))
+        if least < 0 or (self._words is not None and largest >= self._words):
+            known = f"0 to {self._words - 1}" if self._words is not None else "ids from 0"
+            raise invalid(f"there is no token {least if least < 0 else largest}: expected {known}", param)
 
     def check_tokens(self, texts: int, longest: int, param: str) -> None:
         """Of a request to a model that generates no text: it computes all at once, and attention is of their square."""

@@ -109,6 +109,7 @@ class KServe:
             raise invalid("a decoder of texts takes one input, input_ids, INT64 [n, positions]", "inputs")
         if ids.shape[1] + 1 > self._engine.room:
             raise invalid(f"a row has {ids.shape[1]} tokens, and one follows: the model has room for {self._engine.room}", "inputs")
+        self._engine.check_ids(ids, "inputs")
         server, rows = self._engine.server, [_Row() for _ in ids]
         assert server is not None
         wanted = [Wanted(each.tolist(), row, 1) for each, row in zip(ids, rows)]
@@ -132,6 +133,8 @@ class KServe:
             if _are_tokens(known[name]) and array.ndim == 2:
                 rows, positions = array.shape
                 self._engine.check_tokens(rows, positions, "inputs")
+            if name == "input_ids" and array.size:
+                self._engine.check_ids(array, "inputs")
 
 
 class _Row(Chooser):

@@ -113,6 +113,8 @@ class OpenAI:
         found = [self._engine.ids(prompt) for prompt in prompts]
         if not all(found):
             raise invalid("a prompt has no tokens: a text begins with one at least", "prompt")
+        for ids in found:
+            self._engine.check_ids(ids, "prompt")
         return found
 
     def _text(self, ids: Sequence[int]) -> str:
