@@ -22,6 +22,7 @@ from tests.support import model_file
 
 import shardrt  # isort: skip
 from shardrt.serve.events import event, in_json  # isort: skip
+from shardrt.serve.kserve import _TYPES, TensorAsked, _array  # isort: skip
 from shardrt.serve.problems import Problem  # isort: skip
 
 LETTERS = letters(VOCABULARY)
@@ -207,6 +208,21 @@ class Completions(Asked):
         self.assertEqual((status["mesh"], status["world_size"], status["unavailable"]), ({"tp": 2}, 2, None))
         self.assertEqual(self.client.get("/health/live").status_code, 200)
         self.assertEqual(self.client.get("/v2/health/ready").json(), {"ready": True})
+
+
+class Tensors(unittest.TestCase):
+    def test_numbers_are_of_the_type_that_is_asked_for(self):
+        for datatype, shape, data in (("INT64", [0, 4], []), ("INT64", [2, 0], [[], []]), ("UINT64", [1], [2**63 + 5]), ("BOOL", [2], [True, 0]),
+                                      ("UINT64", [2], [1, 2**64 - 1]), ("INT64", [2, 1], [[-(2**63)], [3]]), ("FP16", [2], [1, 0.5]),
+                                      ("FP32", [0], []), ("BF16", [2], [1, 0.5])):  # fmt: skip
+            array = _array(TensorAsked(name="x", datatype=datatype, shape=shape, data=data))
+            self.assertEqual((_TYPES[array.dtype.name], list(array.shape)), (datatype, shape))
+            self.assertEqual(array.tolist(), np.reshape(np.array(data, object), shape).tolist())
+        for datatype, data, why in (("UINT64", [-1], "range of uint64"), ("INT64", [2**63], "range of int64"), ("UINT8", [256], "range of uint8"),
+                                    ("INT32", [1.0], "expected integers"), ("FP32", ["1"], "expected numbers"), ("INT8", ["1"], "expected numbers"),
+                                    ("FP32", [[1], 2], "expected numbers|inhomogeneous"), ("FP64", [10**400], "too large")):  # fmt: skip
+            with self.assertRaisesRegex(Problem, why):
+                _array(TensorAsked(name="x", datatype=datatype, shape=[len(data)], data=data))
 
 
 class OtherModels(Asked):

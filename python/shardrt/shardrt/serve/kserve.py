@@ -163,18 +163,25 @@ def _array(tensor: TensorAsked) -> Any:
         raise invalid(f"input '{tensor.name}' has datatype '{tensor.datatype}', expected one of {', '.join(_TYPES.values())}", "inputs")
     dtype = dtype_of(name, tensor.name)
     try:
-        flat = np.array(tensor.data)
-        if flat.size and flat.dtype.kind not in "biuf":
-            raise ValueError("expected numbers")
-        if dtype.kind in "iu" and flat.dtype.kind == "f":
-            raise ValueError("expected integers")
-        if dtype.kind in "iu" and flat.size and not np.can_cast(flat.dtype, dtype):
-            limits = np.iinfo(dtype)
-            if flat.min() < limits.min or flat.max() > limits.max:
-                raise ValueError(f"a number is out of the range of {name}")
-        return flat.astype(dtype).reshape([_positive(size) for size in tensor.shape])
+        values = np.array(tensor.data, dtype=object).reshape(-1).tolist()
+        return _numbers(values, dtype).reshape([_positive(size) for size in tensor.shape])
     except (ValueError, TypeError, OverflowError) as error:
         raise invalid(f"input '{tensor.name}', {tensor.datatype} {tensor.shape}: {error}", "inputs") from None
+
+
+def _numbers(values: list[Any], dtype: np.dtype[Any]) -> Any:
+    """Of the type that was asked for: NumPy would guess float64 for none, and for large ones."""
+    kinds = set(map(type, values))
+    if kinds - {bool, int, float}:
+        raise ValueError("expected numbers")
+    if dtype.kind not in "iu":
+        return np.array(values, np.float64).astype(dtype)
+    if float in kinds:
+        raise ValueError("expected integers")
+    limits = np.iinfo(dtype)
+    if values and (min(values) < limits.min or max(values) > limits.max):
+        raise ValueError(f"a number is out of the range of {dtype.name}")
+    return np.array(values, dtype)
 
 
 def _positive(size: int) -> int:
