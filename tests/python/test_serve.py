@@ -11,6 +11,7 @@ import onnxruntime
 import openai
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.e2e import test_encoder_rows
 from tests.e2e.caches import VOCABULARY
 from tests.e2e.test_rows import PAGE
 from tests.graphs import GraphBuilder
@@ -343,6 +344,19 @@ class Words(Asked):
             ignored = {"ignore_eos": asked.pop("ignore_eos")}
             self.assertEqual("".join(part.choices[0].text for part in parts.completions.create(**asked, stream=True, extra_body=ignored)),
                              expected)  # fmt: skip
+
+
+class Encoders(unittest.TestCase):
+    def test_a_decoder_that_takes_more_than_tokens_is_refused(self):
+        case = test_encoder_rows.EncoderRows("compiled")
+        case.setUp()
+        self.addCleanup(case.doCleanups)
+        case.compiled("merged")
+        done = subprocess.run([sys.executable, "-m", "shardrt", "serve", case.artifact, "--port", "0"], cwd=support.PACKAGES[0],
+                              capture_output=True, text=True, timeout=60)  # fmt: skip
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, "takes encoder_.* of each text, which cannot be asked for over HTTP: use shardrt.Server")
+        self.assertEqual(len(done.stderr.splitlines()), 1)
 
 
 class Network(ServedTexts):

@@ -184,6 +184,8 @@ class Encoders(unittest.TestCase):
                 self.assertEqual(text.result(60), case.greedy(own, text.prompt, 5))
             with self.assertRaisesRegex(shardrt.InvalidArgument, "input 'encoder_attention_mask' of a text is missing"):
                 server.submit([1, 2])
+            with self.assertRaisesRegex(shardrt.InvalidArgument, "missing"):
+                server._wake()
             with self.assertRaisesRegex(shardrt.InvalidArgument, "other dims"):
                 server.submit([1, 2], inputs=given[0] | {"encoder_hidden_states": case.texts[0].states[0]})
 

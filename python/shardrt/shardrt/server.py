@@ -190,7 +190,8 @@ class Server(Closing):
         return self._ended is not None
 
     def check(self) -> Optional[str]:
-        """As `lost`, after asking the session. A server that has nothing to do learns by it that a rank is gone."""
+        """As `lost`, after asking the session. A server that has nothing to do learns by it that a rank is gone, and has
+        the session opened again; of a model that takes more than tokens it raises InvalidArgument then: submit a text."""
         with self._lock:
             if self._handle is None or self._ended is not None or self._why is not None:
                 return self.lost
@@ -203,6 +204,8 @@ class Server(Closing):
         """A step finds out what is wrong, and has it opened again."""
         try:
             self.submit([0], max_tokens=1)
+        except InvalidArgument:  # of a model that takes more than tokens: nothing would find out
+            raise
         except Error:
             pass
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional, Union
 
 import numpy as np
 
 from .. import _model_files
+from .._text_inputs import TextInputs
 from ..server import Reopen, Server
 from ..session import Session
 from ..tokenizer import Tokenizer
@@ -49,6 +50,7 @@ class Engine:
         self.server: Optional[Server] = None
         self.requests: Optional[Requests] = None
         if session.page:
+            _check_inputs(session, files.inputs)
             self.server = Server(session, logits=files.logits, keeps_texts=False, reopen=reopen, most_waiting=most_waiting, **server)
         else:
             self.requests = Requests(session, most_waiting, reopen)
@@ -133,6 +135,14 @@ class Engine:
             self.server.close()
         if self.requests is not None:
             self.requests.close()
+
+
+def _check_inputs(session: Session, names: Mapping[str, str]) -> None:
+    """Of HTTP a text has tokens alone."""
+    others = TextInputs(session.inputs, names).others
+    if others:
+        raise ValueError(f"{session.artifact} takes {', '.join(others)} of each text, which cannot be asked for over HTTP: "
+                         "use shardrt.Server (inputs=) or shardrt.Generator in a program of your own")  # fmt: skip
 
 
 def resident_bytes() -> int:
