@@ -190,6 +190,18 @@ class Completions(Asked):
             self.assertEqual(answer.status_code, 400, body[:20])
             self.assertTrue(answer.json()["error"]["message"])
 
+    def test_half_a_surrogate_pair(self):
+        half, whole = r"\ud800", "half of a surrogate pair"
+        tensor = r'{"name": "input_ids", "shape": [1, 1], "datatype": "INT64", "data": [3]}'
+        for path, body, status, why in (("v1/completions", f'{{"model": "{half}", "prompt": "a"}}', 404, "no model '[?]'"),
+                                        ("v1/completions", f'{{"model": "served", "prompt": "{half}"}}', 400, whole),
+                                        ("v2/models/served/infer", f'{{"id": "{half}", "inputs": [{tensor}]}}', 400, f"id: .*{whole}"),
+                                        ("v2/models/served/infer", f'{{"inputs": [{tensor.replace("INT64", half)}]}}', 400,
+                                         "datatype '[?]', expected one of")):  # fmt: skip
+            answer = self.client.post(path, content=body, headers={"content-type": "application/json"})
+            self.assertEqual(answer.status_code, status, answer.text)
+            self.assertRegex(answer.json()["error"]["message"], why)
+
     def test_metrics_and_page(self):
         self.ask("/v1/completions", prompt=PROMPT, max_tokens=3, temperature=0, ignore_eos=True)
         found = self.client.get("/metrics")
@@ -357,6 +369,15 @@ class Encoders(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, "takes encoder_.* of each text, which cannot be asked for over HTTP: use shardrt.Server")
         self.assertEqual(len(done.stderr.splitlines()), 1)
+
+
+class Few(Asked):
+    FLAGS = ("--positions", 400, "--most-waiting", 1, "--name", "served")
+
+    def test_more_texts_than_may_ever_wait(self):
+        """Not 429: who tries again would for ever."""
+        self.refused("/v1/completions", 400, "2 texts are asked for at once, and 1 may wait", prompt=PROMPT, n=2, max_tokens=2)
+        self.ask("/v1/completions", prompt=PROMPT, max_tokens=2)
 
 
 class Network(ServedTexts):

@@ -84,6 +84,13 @@ class Texts(EndToEnd):
                     self.assertEqual(before + text, tokenizer.decode(ids))
         self.assertEqual(tokenizer.stream().push(tokenizer.id_of("▁a")), "a")
 
+    def test_bytes_of_parts_of_characters(self):
+        for tokenizer in (self.write(byte_level(300)), self.write(byte_fallback())):
+            self.assertEqual(b"".join(map(tokenizer.bytes_of, tokenizer.encode("€", special=False)))[-3:], "€".encode())
+            self.assertEqual(tokenizer.bytes_of(tokenizer.id_of("a")), b"a")
+            with self.assertRaises(UnicodeEncodeError):
+                tokenizer.encode("\ud800")
+
     def test_broken_text_ends(self):
         for tokenizer in (self.write(byte_level(300)), self.write(byte_fallback())):
             euro = tokenizer.encode("€", special=False)[-3:]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Optional, Union
 
 from ._extras import need
+from ._token_bytes import bytes_of, kinds_of
 
 _BROKEN = "\N{REPLACEMENT CHARACTER}"  # how tokenizers decodes what is no character, or not yet one
 _MOST_BEFORE = 16  # tokens of what is before a stream that it looks at
@@ -41,6 +42,7 @@ class Tokenizer:
         padding = inner.padding
         inner.no_padding()  # neither is asked for: ids of a text are those of all of it, and no others
         inner.no_truncation()
+        self._kinds = kinds_of(inner.decoder)
         self._config = dict(config)
         self._templates = _templates(config.get("chat_template"))
         if chat_template is not None:
@@ -71,7 +73,11 @@ class Tokenizer:
 
     def encode(self, text: str, *, special: bool = True) -> list[int]:
         """Ids of a text. special: with those that the tokenizer puts around it, such as the one that begins a text."""
-        return list(self._inner.encode(text, add_special_tokens=special).ids)
+        try:
+            return list(self._inner.encode(text, add_special_tokens=special).ids)
+        except TypeError:  # what the package says of half of a surrogate pair, too
+            text.encode()
+            raise
 
     def decode(self, ids: Sequence[int], *, special: bool = False) -> str:
         """The text of ids. special: with those that stand for no text, such as the one that ends it."""
@@ -91,6 +97,12 @@ class Tokenizer:
         """How the vocabulary has a token, None where it has not so many."""
         found = self._inner.id_to_token(token)
         return None if found is None else str(found)
+
+    def bytes_of(self, token: int) -> bytes:
+        """Of a token's text; of one that is a part of a character its own, where tokens are made of bytes."""
+        text, name = self.decode([token], special=True), self.token_of(token)
+        own = bytes_of(name, self._kinds) if name is not None and _BROKEN in text else None
+        return text.encode() if own is None else own
 
     @property
     def size(self) -> int:

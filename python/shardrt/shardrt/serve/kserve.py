@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 import numpy as np
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from starlette.responses import JSONResponse, Response
 
 from .. import __version__
@@ -20,7 +20,7 @@ from ..texts import Chooser, Logits, Token
 from .engine import Engine
 from .events import unless_gone
 from .metrics import Metrics
-from .problems import Problem, invalid
+from .problems import HALF, Problem, invalid
 from .texts import Texts, Wanted
 
 _TYPES = {"bool": "BOOL", "float16": "FP16", "float32": "FP32", "float64": "FP64", "bfloat16": "BF16",
@@ -47,6 +47,14 @@ class InferAsked(BaseModel):
     parameters: dict[str, Any] = Field(default_factory=dict)
     inputs: list[TensorAsked] = Field(min_length=1)
     outputs: Optional[list[OutputAsked]] = None
+
+    @field_validator("id")
+    @classmethod
+    def _is_text(cls, given: Optional[str]) -> Optional[str]:
+        """The answer has it."""
+        if given is not None and any("\ud800" <= each <= "\udfff" for each in given):
+            raise ValueError(HALF)
+        return given
 
 
 class KServe:

@@ -253,8 +253,9 @@ class _Chat(_Answer):
             return None
 
         def one(token: int, logprob: Optional[float]) -> dict[str, Any]:
-            text = self.token(token)
-            return {"token": text, "logprob": in_json(logprob), "bytes": list(text.encode())}
+            text, tokenizer = self.token(token), self._engine.tokenizer
+            own = tokenizer.bytes_of(token) if tokenizer else text.encode()
+            return {"token": text, "logprob": in_json(logprob), "bytes": list(own)}
 
         return {"content": [{**one(token.id, token.logprob), "top_logprobs": [one(*each) for each in token.top_logprobs]}
                             for token in tokens]}  # fmt: skip

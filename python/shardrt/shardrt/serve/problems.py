@@ -10,6 +10,9 @@ from .. import errors
 from .limits import Limits
 
 
+HALF = "a text has half of a surrogate pair (\\ud800 to \\udfff), which is no character"
+
+
 class Problem(Exception):
     """A request that is answered by an error."""
 
@@ -20,7 +23,8 @@ class Problem(Exception):
         self.headers, self.where = headers, where or {}
 
     def body(self) -> dict[str, Any]:
-        return {"error": {"message": self.message, "type": self.kind, "param": self.param, "code": self.status, **self.where}}
+        message = self.message.encode(errors="replace").decode()  # it may say what was asked for
+        return {"error": {"message": message, "type": self.kind, "param": self.param, "code": self.status, **self.where}}
 
     def answer(self) -> JSONResponse:
         return JSONResponse(self.body(), self.status, self.headers)
@@ -34,6 +38,8 @@ def of_error(error: BaseException, limits: Limits) -> Problem:
     """As an exception of this package says it, with rank, stage and node."""
     if isinstance(error, Problem):
         return error
+    if isinstance(error, UnicodeEncodeError):
+        return invalid(HALF)
     message = str(error) or type(error).__name__
     where = {name: getattr(error, name, None) for name in ("rank", "stage", "node", "operator")}
     where = {name: value for name, value in where.items() if value is not None}

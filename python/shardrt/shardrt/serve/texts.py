@@ -14,6 +14,7 @@ from ..stopping import StopStrings
 from ..texts import Chooser, Token
 from ..tokenizer import Tokenizer
 from .metrics import Metrics
+from .problems import invalid
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,9 @@ class Texts:
         self._tokenizer, self._metrics, self._wanted = tokenizer, metrics, wanted
         self._streams: list[Stream] = []
         self._begun = time.monotonic()
+        if len(wanted) > server.most_waiting:  # who tries again gets no further
+            raise invalid(f"{len(wanted)} texts are asked for at once, and {server.most_waiting} may wait: ask for fewer, or start the "
+                          "server with a larger --most-waiting")  # fmt: skip
         try:
             for each in wanted:
                 stream = Stream(server, each.ids, max_tokens=each.max_tokens, choose=each.chooser)
