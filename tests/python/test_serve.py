@@ -3,6 +3,7 @@
 import base64
 import subprocess
 import sys
+import time
 import unittest
 
 import numpy as np
@@ -202,12 +203,18 @@ class Completions(Asked):
             self.assertEqual(answer.status_code, status, answer.text)
             self.assertRegex(answer.json()["error"]["message"], why)
 
+    def metrics(self):
+        lines = self.client.get("/metrics").text.splitlines()
+        return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+
     def test_metrics_and_page(self):
         self.ask("/v1/completions", prompt=PROMPT, max_tokens=3, temperature=0, ignore_eos=True)
         found = self.client.get("/metrics")
         self.assertTrue(found.headers["content-type"].startswith("text/plain"))
-        values = dict(line.rsplit(" ", 1) for line in found.text.splitlines() if not line.startswith("#"))
-        labels = '{model_name="served"}'
+        values, labels = self.metrics(), '{model_name="served"}'
+        deadline = time.monotonic() + 20  # an answer is there with its last token, a little before the text is over
+        while values[f"vllm:num_requests_running{labels}"] != "0" and time.monotonic() < deadline:
+            values = self.metrics()
         self.assertEqual(values[f"vllm:num_requests_running{labels}"], "0")
         self.assertGreaterEqual(int(values[f"vllm:generation_tokens_total{labels}"]), 3)
         self.assertEqual(values[f"shardrt:up{labels}"], "1")
