@@ -116,6 +116,7 @@ Status SequencePool::lost() const {
 }
 
 bool SequencePool::isLostByOthers() const {
+  std::lock_guard lock(renewal);
   return state && state->isLostByOthers();
 }
 

@@ -137,6 +137,39 @@ TEST(ByteProduct, ManyRowsGiveTheBitsOfFew) {
       }
 }
 
+/// A scale for each column is one block, however deep, of the largest sums too.
+TEST(ByteProduct, OneBlockOfManyRows) {
+  constexpr int64_t m = 33, n = 70;
+  for (ElementType element : kElements)
+    for (int64_t k : {2048, 8191}) {
+      const Case c = {element, true, m, k + k % 2, n, 0};
+      const Product product(c);
+      const Tensor scale = product.scale.permuted({1, 0}).broadcast({c.k, n});
+      const Tensor zeros =
+          product.w.zeros.tensor.permuted({1, 0}).broadcast({c.k, n});
+      const Tensor a = Tensor::filled<float>({m, c.k}, 127);
+      const auto run = [&](int64_t rows) {
+        const Tensor out = Tensor::filled<float>({rows, n}, 9);
+        EXPECT_OK(runPacked(
+            "MatMulDequantized",
+            {a.slice(0, 0, rows), seen(c, product.w.data.tensor), scale, zeros},
+            {out}, Attributes().ints("activation_bits", {8})));
+        return out;
+      };
+      const Tensor together = run(m);
+      forEach(together.dims(), [&](const Dims &at) {
+        double sum = 0;
+        for (int64_t l = 0; l < c.k; ++l)
+          sum += 127 * product.weightAt(l, at[1]);
+        ASSERT_NEAR(together.at<float>(at), sum,
+                    1e-5 * 127 * 256 * double(c.k));
+      });
+      for (int64_t rows : {1, 5, 17})
+        EXPECT_EQ(run(rows).values<float>(),
+                  together.slice(0, 0, rows).values<float>());
+    }
+}
+
 TEST(ByteProduct, ActivationsOfAnyStrides) {
   const Product product({artifact::ElementType_UInt4, true, 6, 96, 20, 32});
   const Tensor a = fractions({6, 96}, 1);

@@ -150,6 +150,9 @@ void multiplyAll(const ByteProduct &product) {
 
 bool takesByteTiles(const ByteProduct &product) {
   const int64_t rows = rowsOfBlock(product);
+  // Halves are widened into room for so many.
+  if (product.areHalves && product.blocks * rows > kMostRows)
+    return false;
   return product.m >= kTileRows && (rows == 32 || rows % kMostDepth == 0) &&
          product.lastWords == product.blockWords && hasIntegerTiles();
 }

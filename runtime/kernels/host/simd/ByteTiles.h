@@ -7,12 +7,12 @@
 namespace shardc::runtime::host {
 
 /// Whether the processor has tiles of bytes, and they pay for such a product:
-/// of 16 rows or more, and whole blocks of 32, 64 or more rows of B.
+/// of 16 rows or more, and whole blocks of 32, 64 or more rows of B, of halves
+/// 1024 in all.
 bool takesByteTiles(const ByteProduct &product);
 
 /// Gives the bits that ByteLoops::multiply gives on such a processor.
-/// Preconditions: takesByteTiles(product), and at most 64 columns and 1024 rows
-/// of B.
+/// Preconditions: takesByteTiles(product), and at most 64 columns of B.
 void multiplyByteTiles(const ByteProduct &product);
 
 } // namespace shardc::runtime::host
