@@ -47,10 +47,12 @@ std::optional<size_t> dimOf(const TensorInfo &info, std::string_view symbol) {
   return std::nullopt;
 }
 
+/// -1 where no memory has so many.
 int64_t bytesOf(const TextInput &input) {
   int64_t bytes = artifact::elementBytes(input.element);
   for (int64_t dim : input.dims)
-    bytes *= dim;
+    if (__builtin_mul_overflow(bytes, dim, &bytes))
+      return -1;
   return bytes;
 }
 
