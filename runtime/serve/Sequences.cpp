@@ -84,14 +84,14 @@ Status SequencePool::create(Session &session, int64_t positions,
     if (positions < 1 || positions > kMost)
       return argumentError("a pool for ", positions,
                            " positions: expected 1 to ", kMost);
+    const int64_t pages = (positions - 1) / ofPage + 1;
     std::unique_ptr<SequencePool> made(
-        new SequencePool(session, ofPage, replica));
+        new SequencePool(session, ofPage, pages, replica));
     std::vector<size_t> caches;
     for (const CacheInfo &cache : session.caches())
       caches.push_back(cache.input);
     SHARDC_RETURN_IF_ERROR(
         StepInputs::make(session.inputs(), caches, ofPage, made->form));
-    const int64_t pages = (positions - 1) / ofPage + 1;
     SHARDC_RETURN_IF_ERROR(session.createState(pages, made->state, replica));
     made->shared = std::make_shared<SharedPages>(pages);
     pool = std::move(made);
@@ -102,8 +102,6 @@ Status SequencePool::create(Session &session, int64_t positions,
 std::unique_ptr<Sequence> SequencePool::add() {
   return std::unique_ptr<Sequence>(new Sequence(shared, ofPage));
 }
-
-int64_t SequencePool::numPages() const { return shared->pool.size(); }
 
 int64_t SequencePool::numFreePages() const {
   std::lock_guard lock(shared->mutex);
@@ -124,17 +122,17 @@ Status SequencePool::renew() {
   return withoutExceptions([&] {
     std::lock_guard lock(mutex);
     {
-      std::lock_guard pages(shared->mutex);
+      std::lock_guard own(shared->mutex);
       for (Sequence *sequence : shared->sequences) {
         sequence->pages.clear();
         sequence->encoderPages.clear();
         sequence->positions = sequence->encoderKeys = 0;
       }
-      shared->pool = PagePool(shared->pool.size());
+      shared->pool = PagePool(pages);
     }
     std::lock_guard other(renewal);
     state.reset(); // first: there may be no room for both
-    return session.createState(numPages(), state, replica);
+    return session.createState(pages, state, replica);
   });
 }
 

@@ -130,7 +130,7 @@ public:
   /// Whether a step has one row: the model makes one value of all positions of a
   /// request, which therefore come whole.
   bool isOfOneRow() const { return form.isOfOneRow(); }
-  int64_t numPages() const;
+  int64_t numPages() const { return pages; }
   int64_t numFreePages() const;
 
 private:
@@ -145,8 +145,8 @@ private:
     Request request = {};
   };
 
-  SequencePool(Session &session, int64_t ofPage, int replica)
-      : session(session), ofPage(ofPage), replica(replica) {}
+  SequencePool(Session &session, int64_t ofPage, int64_t pages, int replica)
+      : session(session), ofPage(ofPage), pages(pages), replica(replica) {}
   Running &begin(const RowStep &step);
   Status fill(Running &of);
   void end(Running &of, bool isDone);
@@ -158,6 +158,7 @@ private:
 
   Session &session;
   const int64_t ofPage;
+  const int64_t pages; ///< of the pool, renewed or not
   const int replica;
   mutable std::mutex renewal; ///< of the pointer, while runs do not use it
   std::unique_ptr<State> state;
