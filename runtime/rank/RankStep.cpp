@@ -42,9 +42,12 @@ Status Rank::begin(const Step &next) {
   symbols = step->symbols;
   inputs.resize(step->inputs.size());
   SHARDC_RETURN_IF_ERROR(active->scalars.bind(symbols));
-  if (step->isNew)
+  if (step->isNew) {
+    // Other sizes may take kernels that have to be loaded, which waits for all
+    // that the device does: what the step before sent is to be gone by then.
+    SHARDC_RETURN_IF_ERROR(drainLinks());
     SHARDC_RETURN_IF_ERROR(prepare());
-  else if (step->uses == 2 && !isTraced)
+  } else if (step->uses == 2 && !isTraced)
     for (InstructionTiming &timing : shape->timings)
       timing.total = 0;
   return step->state ? step->state->reserve(active->program(), place.rank,
