@@ -109,6 +109,10 @@ private:
     product.a.sums += block;
     product.words = isPacked ? matrix.packedAt(first, row) : words;
     product.panelStep = isPacked ? matrix.packedStep() : sizes.wordStep;
+    if (isPacked)
+      product.next = row + depth < whole.k
+                         ? matrix.packedAt(first, row + depth)
+                         : matrix.packedAt(first + kGroupPanels, 0);
     product.areHalves = matrix.bits() == 4;
     product.blocks = (depth + blockRows - 1) / blockRows;
     product.blockWords = blockRows / ofWord;

@@ -38,6 +38,7 @@ struct ByteProduct {
   ByteRows a;
   const uint32_t *words = nullptr;
   int64_t panelStep = 0;  ///< words of a panel
+  const uint32_t *next = nullptr; ///< words that are multiplied next, if known
   bool areHalves = false; ///< eight of 4 bits
   int64_t blocks = 0;     ///< of rows of B
   int64_t blockWords = 0; ///< rows of words in a block
