@@ -11,9 +11,9 @@
 namespace shardc::runtime::host {
 namespace {
 
-constexpr int64_t kGroupPanels = 4;
+constexpr int64_t kGroupPanels = 8;
 /// Rows of B that are multiplied before others come, or one block.
-constexpr int64_t kGroupRows = 384;
+constexpr int64_t kGroupRows = 768;
 /// Sums of 8 bits times 8 bits that 32 bits hold.
 constexpr int64_t kMostBlockRows = 65528;
 

@@ -37,12 +37,12 @@ struct ByteProduct {
   int64_t m = 0, n = 0;
   ByteRows a;
   const uint32_t *words = nullptr;
-  int64_t panelStep = 0;  ///< words of a panel
+  int64_t panelStep = 0;          ///< words of a panel
   const uint32_t *next = nullptr; ///< words that are multiplied next, if known
-  bool areHalves = false; ///< eight of 4 bits
-  int64_t blocks = 0;     ///< of rows of B
-  int64_t blockWords = 0; ///< rows of words in a block
-  int64_t lastWords = 0;  ///< in the last one
+  bool areHalves = false;         ///< eight of 4 bits
+  int64_t blocks = 0;             ///< of rows of B
+  int64_t blockWords = 0;         ///< rows of words in a block
+  int64_t lastWords = 0;          ///< in the last one
   const float *scales = nullptr, *zeros = nullptr;
   int64_t scaleStep = 0; ///< scales of a panel
   float *c = nullptr;

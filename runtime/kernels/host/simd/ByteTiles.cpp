@@ -18,7 +18,7 @@ namespace shardc::runtime::host {
 namespace {
 
 constexpr int64_t kTileRows = 16, kColumns = 16;
-constexpr int64_t kMostPanels = 4, kMostRows = 1024; ///< of B
+constexpr int64_t kMostPanels = 8, kMostRows = 1024; ///< of B
 constexpr int64_t kMostBlocks = kMostRows / 32;
 /// Bytes of A that a tile has.
 constexpr int64_t kMostDepth = 64;
@@ -55,11 +55,11 @@ void centre(const uint32_t *words, const ByteProduct &product,
             const float *zeros, uint32_t *lines) {
   const __m512i mask = _mm512_set1_epi32(0x0f0f0f0f);
   for (int64_t b = 0; b < product.blocks; ++b, zeros += kColumns) {
-    const __m512i zero = _mm512_mullo_epi32(
-        _mm512_and_si512(
-            _mm512_maskz_cvtps_epi32(0xffff, _mm512_loadu_ps(zeros)),
-            _mm512_set1_epi32(255)),
-        _mm512_set1_epi32(0x01010101));
+    const __m512i zero =
+        _mm512_mullo_epi32(_mm512_and_si512(_mm512_maskz_cvtps_epi32(
+                                                0xffff, _mm512_loadu_ps(zeros)),
+                                            _mm512_set1_epi32(255)),
+                           _mm512_set1_epi32(0x01010101));
     for (int64_t w = 0; w < product.blockWords; ++w, words += kColumns) {
       const __m512i all = _mm512_loadu_si512(words);
       if (!Halves) {
@@ -68,10 +68,10 @@ void centre(const uint32_t *words, const ByteProduct &product,
         continue;
       }
       // Even ones of eight first, as they are in A.
-      const __m512i odd = _mm512_and_si512(
-          _mm512_maskz_srli_epi32(0xffff, all, 4), mask);
-      _mm512_storeu_si512(
-          lines, _mm512_sub_epi8(_mm512_and_si512(all, mask), zero));
+      const __m512i odd =
+          _mm512_and_si512(_mm512_maskz_srli_epi32(0xffff, all, 4), mask);
+      _mm512_storeu_si512(lines,
+                          _mm512_sub_epi8(_mm512_and_si512(all, mask), zero));
       _mm512_storeu_si512(lines + kColumns, _mm512_sub_epi8(odd, zero));
       lines += 2 * kColumns;
     }
@@ -154,14 +154,15 @@ struct RowsOfTile {
   alignas(64) float scales[kMostBlocks * kTileRows];
   alignas(64) float sums[kMostBlocks * kTileRows];
 
-  void read(const ByteProduct &product, int64_t row, int64_t rows) {
+  void read(const ByteProduct &product, int64_t row, int64_t rows,
+            bool areCentred) {
     bytes = product.a.bytes + row * product.a.rowBytes;
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t at = (row + r) * product.a.rowBlocks;
-      for (int64_t b = 0; b < product.blocks; ++b) {
+      for (int64_t b = 0; b < product.blocks; ++b)
         scales[b * kTileRows + r] = product.a.scales[at + b];
+      for (int64_t b = 0; b < product.blocks && !areCentred; ++b)
         sums[b * kTileRows + r] = product.a.sums[at + b];
-      }
     }
   }
 };
@@ -184,13 +185,35 @@ addBlock(const RowsOfTile &a, const int32_t *dots, int64_t rows, int64_t block,
   }
 }
 
+/// Words of a panel that are multiplied next, of which memory is asked for some
+/// at each block.
+struct NextWords {
+  const uint32_t *words;
+  int64_t ofBlock; ///< rows of words
+
+  /// Part `part` of `parts` of those of a panel.
+  NextWords(const ByteProduct &product, int64_t panel, int64_t part,
+            int64_t parts) {
+    const int64_t each = product.blocks * product.blockWords;
+    const int64_t first = each * part / parts;
+    const int64_t count = each * (part + 1) / parts - first;
+    words = product.next + panel * product.panelStep + first * kColumns;
+    ofBlock = product.next ? (count + product.blocks - 1) / product.blocks : 0;
+  }
+  [[gnu::always_inline]] void ask() {
+    for (int64_t i = 0; i < ofBlock; ++i, words += kColumns)
+      _mm_prefetch(words, _MM_HINT_T1);
+  }
+};
+
 /// Up to 16 rows, whose shapes are set, and one panel. While the dots of a
 /// block are scaled, those of the next one are stored, and of the one behind it
 /// made; of `rows` that the compiler knows sums stay in registers.
 template <bool Centred>
 [[gnu::always_inline]] inline void
 multiplyRows(const ByteProduct &product, const RowsOfTile &a,
-             const uint32_t *lines, int64_t row, int64_t rows, int64_t panel) {
+             const uint32_t *lines, int64_t row, int64_t rows, int64_t panel,
+             NextWords next) {
   const int64_t columns = std::min(kColumns, product.n - panel * kColumns);
   const auto mask = static_cast<__mmask16>((1u << columns) - 1);
   const int64_t rowsB = rowsOfBlock(product),
@@ -208,8 +231,9 @@ multiplyRows(const ByteProduct &product, const RowsOfTile &a,
     return TileBlock{a.bytes + b * rowsB, product.a.rowBytes,
                      lines + b * rowsB / 4 * kColumns, rowsB, step};
   };
-  const auto add = [&](const int32_t *of, int64_t b)
-                       __attribute__((always_inline)) {
+  const auto add = [&](const int32_t *of,
+                       int64_t b) __attribute__((always_inline)) {
+    next.ask();
     addBlock<Centred>(a, of, rows, b, _mm512_loadu_ps(scales + b * kColumns),
                       _mm512_loadu_ps(zeros + b * kColumns), sums);
   };
@@ -239,46 +263,34 @@ multiplyRows(const ByteProduct &product, const RowsOfTile &a,
 
 template <bool Centred>
 void multiplyWhole(const ByteProduct &product, const RowsOfTile &a,
-                   const uint32_t *lines, int64_t row, int64_t panel) {
-  multiplyRows<Centred>(product, a, lines, row, kTileRows, panel);
+                   const uint32_t *lines, int64_t row, int64_t panel,
+                   const NextWords &next) {
+  multiplyRows<Centred>(product, a, lines, row, kTileRows, panel, next);
 }
 template <bool Centred>
 void multiplyRest(const ByteProduct &product, const RowsOfTile &a,
-                  const uint32_t *lines, int64_t row, int64_t panel) {
-  multiplyRows<Centred>(product, a, lines, row, product.m - row, panel);
-}
-
-/// Asks memory for a part of the words that are multiplied next.
-void prefetch(const ByteProduct &product, int64_t part, int64_t parts) {
-  const int64_t panels = (product.n + kColumns - 1) / kColumns;
-  const int64_t each = product.blocks * product.blockWords;
-  if (product.next)
-    for (int64_t line = panels * each * part / parts;
-         line < panels * each * (part + 1) / parts; ++line)
-      _mm_prefetch(product.next + line / each * product.panelStep +
-                       line % each * kColumns,
-                   _MM_HINT_T1);
+                  const uint32_t *lines, int64_t row, int64_t panel,
+                  const NextWords &next) {
+  multiplyRows<Centred>(product, a, lines, row, product.m - row, panel, next);
 }
 
 template <bool Centred>
 void multiplyLines(const ByteProduct &product, const uint32_t *const *lines) {
   const int64_t panels = (product.n + kColumns - 1) / kColumns;
   const int64_t depth = std::min(rowsOfBlock(product), kMostDepth);
-  const int64_t parts = (product.m + kTileRows - 1) / kTileRows * panels;
+  const int64_t tiles = (product.m + kTileRows - 1) / kTileRows;
   RowsOfTile a;
-  int64_t part = 0;
-  for (int64_t row = 0; row < product.m; row += kTileRows) {
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    const int64_t row = tile * kTileRows;
     const int64_t rows = std::min(kTileRows, product.m - row);
-    a.read(product, row, rows);
+    a.read(product, row, rows, Centred);
     if (row == 0 || rows < kTileRows)
       setShapes(rows, depth);
-    for (int64_t p = 0; p < panels; ++p, ++part) {
-      prefetch(product, part, parts);
-      if (rows == kTileRows)
-        multiplyWhole<Centred>(product, a, lines[p], row, p);
-      else
-        multiplyRest<Centred>(product, a, lines[p], row, p);
-    }
+    const auto multiply =
+        rows == kTileRows ? multiplyWhole<Centred> : multiplyRest<Centred>;
+    for (int64_t p = 0; p < panels; ++p)
+      multiply(product, a, lines[p], row, p,
+               NextWords(product, p, tile, tiles));
   }
   _tile_release();
 }
