@@ -56,7 +56,8 @@ struct RoundProducts : impl::RoundProductsBase<RoundProducts> {
     unsigned count = 0;
     const bool isBytes = type == "int8";
     getOperation().walk([&](Operation *op) {
-      if (isBytes ? roundActivations(op) : roundOperands(op))
+      if (isBytes ? roundActivations(op, 8)
+                  : roundOperands(op) || roundActivations(op, 16))
         ++count;
     });
     numRounded += count;
@@ -64,7 +65,8 @@ struct RoundProducts : impl::RoundProductsBase<RoundProducts> {
       getOperation().emitWarning("--compute ")
           << type << ": no product has "
           << (isBytes ? "quantised weights of 4 or 8 bits"
-                      : "constant weights of f32 or f16")
+                      : "constant weights of f32 or f16, or quantised ones of "
+                        "4 or 8 bits")
           << ": all is computed in the model's own types";
   }
 
@@ -94,7 +96,8 @@ private:
     return weights.getDefiningOp<DequantizeLinearOp>() != nullptr;
   }
 
-  bool roundActivations(Operation *op) {
+  /// What the file says already stays.
+  bool roundActivations(Operation *op, int64_t bits) {
     auto weights = dyn_cast<DequantizeLinearOp>(op);
     if (!weights || !constants.contains(weights.getInput()) ||
         !isReadByProducts(weights))
@@ -103,7 +106,9 @@ private:
         getElementTypeOrSelf(weights.getInput().getType()));
     if (!element || (element.getWidth() != 4 && element.getWidth() != 8))
       return false;
-    op->setAttr("activation_bits", number(op, 8));
+    if (auto said = weights.getActivationBits())
+      return int64_t(*said) == bits;
+    op->setAttr("activation_bits", number(op, bits));
     return true;
   }
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -37,6 +38,23 @@ class Compute(EndToEnd):
                         error = np.max(np.abs(a - b)) / np.max(np.abs(b))
                         self.assertLess(error, 2e-2)
                         self.assertGreater(error, 1e-4, "nothing was rounded")
+
+    def test_bf16_of_quantised_weights(self):
+        """Beside the same file in its own types; steps of one row, which decode as many weights, among them."""
+        (exact, _), (level4, _) = self.accuracies("llama-genai-int4")
+        data_set = data_sets("llama-genai-int4")[0]
+        own, _ = self.outputs(exact, data_set)
+        for tp in (1, 2):
+            found, manifest = self.outputs(exact, data_set, "--tp", tp, "--compute", "bf16")
+            self.assertEqual(manifest["tolerance"], "quant")
+            for a, b in zip(found, own, strict=True):
+                self.assertLess(np.max(np.abs(a - b)) / np.max(np.abs(b)), 2e-2)
+            if "avx512_bf16" in Path("/proc/cpuinfo").read_text():
+                self.assertTrue(any(np.max(np.abs(a - b)) / np.max(np.abs(b)) > 1e-4 for a, b in zip(found, own)))
+        said, _ = self.outputs(level4, data_set)
+        stays, _ = self.outputs(level4, data_set, "--compute", "bf16")
+        for a, b in zip(said, stays, strict=True):
+            np.testing.assert_array_equal(a, b, "what the file lets be rounded to 8 bits is not rounded otherwise")
 
     def test_int8_is_what_accuracy_level_4_says(self):
         """To the bit, of the same file without such levels."""

@@ -244,7 +244,9 @@ static void addImport(CLI::App &app, Flags &flags) {
          "--compute", flags.compute,
          "What products with constant weights compute in, on the host: model: "
          "its own types (default); bf16: weights of f32 and f16 are kept in 16 "
-         "bits, and both operands rounded, with sums in f32; int8: of "
+         "bits, quantised ones as they are, and both operands rounded, with "
+         "sums "
+         "in f32; int8: of "
          "products with quantised weights the other operand is rounded to 8 "
          "bits in blocks, as accuracy_level 4 says it")
       ->check(CLI::IsMember({"model", "bf16", "int8"}));

@@ -6,8 +6,8 @@ include "dialects/onnx/Onnx.td"
 // dims is 1, or the data's, or along `axis` its number of blocks, each of
 // `block_size` but the last, which may be shorter; 0: there are no blocks. The
 // result's type says what `output_dtype` did. With `activation_bits`, which no
-// file has, a product may round what it multiplies the numbers by to so many
-// bits, block by block.
+// file has, a product may round what it multiplies the numbers by: 8: to so many
+// bits, block by block; 16: to bfloat16, and the numbers as well.
 def Onnx_DequantizeLinearOp : Onnx_OwnOp<"DequantizeLinear"> {
   let summary = "(x - zero point) * scale";
   let arguments = (ins AnyTensor:$input, AnyTensor:$scale,

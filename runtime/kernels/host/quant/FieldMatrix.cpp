@@ -175,6 +175,21 @@ void FieldMatrix::gather(int64_t panel, int64_t row, int64_t depth,
                        to);
 }
 
+FieldPanels FieldMatrix::panelsAt(int64_t row, int64_t depth,
+                                  const float *scales,
+                                  const float *zeros) const {
+  const int64_t block = row / rowsOfBlock;
+  FieldPanels fields;
+  fields.bits = fieldBits;
+  fields.depth = depth;
+  fields.scales = scales + block * kPanelColumns;
+  fields.zeros = zeros + block * kPanelColumns;
+  fields.scaleStep = scaleStep();
+  fields.firstRows = (block + 1) * rowsOfBlock - row;
+  fields.blockRows = rowsOfBlock;
+  return fields;
+}
+
 template <typename Read>
 void FieldMatrix::gatherEach(const Parameter &from, int64_t panel, Read &&read,
                              float *to) const {

@@ -61,6 +61,10 @@ public:
   /// Memory is asked for those of the panel that is `ahead` panels on.
   void gather(int64_t panel, int64_t row, int64_t depth, int64_t ahead,
               uint32_t *to) const;
+  /// Rows [row, row + depth) of panels whose words are elsewhere, with scales and
+  /// zero points that gatherScales has left; `row` is the first of a word.
+  FieldPanels panelsAt(int64_t row, int64_t depth, const float *scales,
+                       const float *zeros) const;
   /// Scales and zero points of a panel, as numbers.
   void gatherScales(int64_t panel, int64_t ahead, float *scales,
                     float *zeros) const;

@@ -68,18 +68,11 @@ public:
 
 private:
   FieldPanels fieldsAt(int64_t first, int64_t row) const {
-    const int64_t blockRows = matrix.blockRows(), block = row / blockRows;
-    FieldPanels fields;
-    fields.bits = matrix.bits();
-    fields.depth = std::min(kDepthBlock, whole.k - row);
+    FieldPanels fields = matrix.panelsAt(
+        row, std::min(kDepthBlock, whole.k - row), scales, zeros);
     const bool isPacked = matrix.isPacked();
     fields.words = isPacked ? matrix.packedAt(first, row) : words;
     fields.panelStep = isPacked ? matrix.packedStep() : group.wordStep;
-    fields.scales = scales + block * kPanelColumns;
-    fields.zeros = zeros + block * kPanelColumns;
-    fields.scaleStep = group.scaleStep;
-    fields.firstRows = (block + 1) * blockRows - row;
-    fields.blockRows = blockRows;
     return fields;
   }
 

@@ -5,13 +5,15 @@
 // packed once where they stay the same (FieldProducts.h); of others a panel of columns at a time becomes numbers, in
 // scratch that stays in the cache: the whole never exists. With activation_bits
 // = 8 blocks of A may be rounded to bytes, and products of them be exact
-// (ByteProducts.h).
+// (ByteProducts.h); with 16 both operands may be rounded to bfloat16
+// (RoundedFields.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/host/product/BatchedProduct.h"
 #include "runtime/kernels/host/quant/ByteProducts.h"
 #include "runtime/kernels/host/quant/FieldProducts.h"
+#include "runtime/kernels/host/quant/RoundedFields.h"
 #include "runtime/kernels/quant/DequantizedOperands.h"
 
 namespace shardc::runtime::host {
@@ -66,7 +68,7 @@ template <typename T> BatchedProduct<T> rowsOf(const Operands &part) {
 }
 
 /// How one matrix of B is multiplied.
-enum class Weights { Numbers, Fields, Bytes };
+enum class Weights { Numbers, Fields, Bytes, Rounded };
 
 template <typename T>
 Weights readWeights(const KernelCall &call, const Operands &part,
@@ -77,19 +79,25 @@ Weights readWeights(const KernelCall &call, const Operands &part,
   matrix.setPacked(call.packed);
   if (!matrix.isAligned() && !matrix.isPacked() && !willBePacked)
     return Weights::Numbers;
-  return call.intOr("activation_bits", 0) == 8 && takesBytes(matrix)
-             ? Weights::Bytes
-             : Weights::Fields;
+  const int64_t bits = call.intOr("activation_bits", 0);
+  return bits == 8 && takesBytes(matrix) ? Weights::Bytes
+         : bits == 16 && roundsFields()  ? Weights::Rounded
+                                         : Weights::Fields;
 }
 
-/// Scratch of a product as Fields or Bytes, but for its own.
+/// Scratch of a product that reads its weights so, but for its own.
 int64_t weightScratchBytes(Weights weights, const FieldMatrix &matrix,
                            const Operands &part, int64_t rows) {
   const int64_t columns = part.c.dims[part.column()];
-  return weights == Weights::Bytes
-             ? byteScratchBytes(matrix, rows, part.a.dims[part.column()],
-                                columns)
-             : fieldScratchBytes(matrix, part.a.element, columns, rows);
+  const int64_t depth = part.a.dims[part.column()];
+  switch (weights) {
+  case Weights::Bytes:
+    return byteScratchBytes(matrix, rows, depth, columns);
+  case Weights::Rounded:
+    return roundedScratchBytes(matrix, rows, depth, columns);
+  default:
+    return fieldScratchBytes(matrix, part.a.element, columns, rows);
+  }
 }
 
 template <typename T>
@@ -99,6 +107,8 @@ void multiplyWeights(Weights weights, const KernelCall &call,
   const auto multiply = [&](const PackedProduct &each) {
     if (weights == Weights::Bytes)
       multiplyBytes(matrix, each, call.scratch);
+    else if (weights == Weights::Rounded)
+      multiplyRoundedFields(matrix, each, call.scratch);
     else
       multiplyFields(matrix, part.a.element, each, call.scratch);
   };

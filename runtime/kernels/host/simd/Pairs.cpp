@@ -3,7 +3,7 @@
 #include "runtime/kernels/host/simd/Pairs.h"
 
 #include "runtime/kernels/host/KernelThreads.h"
-#include "runtime/kernels/host/simd/PackedMatrix.h"
+#include "runtime/kernels/host/simd/Loops.h"
 
 #include <algorithm>
 #include <array>
@@ -93,19 +93,23 @@ makeTiles(std::index_sequence<R...>) {
 
 } // namespace
 
-void multiplyPairs(const TileProduct &product) {
+void multiplyPairsOf(const TileProduct &product, Span panels) {
   static constexpr auto tiles = makeTiles(std::make_index_sequence<kRows>());
+  for (int64_t p = panels.begin; p < panels.end; p += kPanels)
+    for (int64_t row = 0; row < product.m; row += kRows) {
+      const int64_t rows = std::min<int64_t>(kRows, product.m - row);
+      const bool isTwo = p + 1 < panels.end;
+      tiles[size_t(rows - 1)][isTwo](product, row, p);
+    }
+}
+
+void multiplyPairs(const TileProduct &product) {
   const int64_t panels = (product.n + kPanelColumns - 1) / kPanelColumns;
   const int64_t parts = threadsForProduct(
       panels, std::max<int64_t>(product.m / 2, 1), product.n, product.k);
   forEachPart(parts, [&](int64_t part) {
-    const int64_t end = panels * (part + 1) / parts;
-    for (int64_t p = panels * part / parts; p < end; p += kPanels)
-      for (int64_t row = 0; row < product.m; row += kRows) {
-        const int64_t rows = std::min<int64_t>(kRows, product.m - row);
-        const bool isTwo = p + 1 < end;
-        tiles[size_t(rows - 1)][isTwo](product, row, p);
-      }
+    multiplyPairsOf(product,
+                    {panels * part / parts, panels * (part + 1) / parts});
   });
 }
 
@@ -113,6 +117,7 @@ void multiplyPairs(const TileProduct &product) {
 
 bool hasPairs() { return false; }
 void multiplyPairs(const TileProduct &) {}
+void multiplyPairsOf(const TileProduct &, Span) {}
 
 #endif
 

@@ -16,6 +16,8 @@ bool hasPairs();
 
 /// As multiplyTiles does, of a C in float. Precondition: hasPairs().
 void multiplyPairs(const TileProduct &product);
+/// As multiplyTilesOf does.
+void multiplyPairsOf(const TileProduct &product, Span panels);
 
 } // namespace shardc::runtime::host
 

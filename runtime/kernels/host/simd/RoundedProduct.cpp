@@ -38,10 +38,6 @@ int64_t tileBytes(const TensorView &matrix) {
   return isWider(matrix.element) ? tiledMatrixBytes(matrix) : 0;
 }
 
-int64_t tileRowsBytes(int64_t m, int64_t k) {
-  return alignBuffer(m * tiledDepth(k) * 2);
-}
-
 void roundInTiles(const float *row, int64_t step, int64_t count, BFloat16 *to) {
   if (step == 1)
     roundToTiles(row, count, to);
@@ -51,20 +47,32 @@ void roundInTiles(const float *row, int64_t step, int64_t count, BFloat16 *to) {
   std::fill(to + count, to + tiledDepth(count), BFloat16());
 }
 
-template <void (*Multiply)(const TileProduct &)>
-void multiplyInTiles(const PackedProduct &product, const std::byte *b,
-                     std::byte *scratch) {
-  auto *rows = reinterpret_cast<BFloat16 *>(scratch);
+} // namespace
+
+int64_t roundedRowsBytes(int64_t m, int64_t k) {
+  return alignBuffer(m * tiledDepth(k) * 2);
+}
+
+void roundRows(const PackedProduct &product, BFloat16 *rows) {
   const int64_t depth = tiledDepth(product.k);
   forEachRow(product, [&](const float *row, int64_t i) {
     roundInTiles(row, product.depthStepA, product.k, rows + i * depth);
   });
+}
+
+namespace {
+
+template <void (*Multiply)(const TileProduct &)>
+void multiplyInTiles(const PackedProduct &product, const std::byte *b,
+                     std::byte *scratch) {
+  auto *rows = reinterpret_cast<BFloat16 *>(scratch);
+  roundRows(product, rows);
   TileProduct tiled;
   tiled.m = product.m;
   tiled.n = product.n;
   tiled.k = product.k;
   tiled.a = rows;
-  tiled.rowStepA = depth;
+  tiled.rowStepA = tiledDepth(product.k);
   tiled.b = b;
   tiled.sums = product.c;
   tiled.leadingC = product.leadingC;
@@ -110,9 +118,9 @@ void multiplyInPanels(const PackedProduct &product, const std::byte *b,
   multiplyPacked(rounded);
 }
 
-constexpr RoundedLoops kTiles = {tileBytes, packTiles, tileRowsBytes,
+constexpr RoundedLoops kTiles = {tileBytes, packTiles, roundedRowsBytes,
                                  multiplyInTiles<multiplyTiles>};
-constexpr RoundedLoops kPairs = {tileBytes, packTiles, tileRowsBytes,
+constexpr RoundedLoops kPairs = {tileBytes, packTiles, roundedRowsBytes,
                                  multiplyInTiles<multiplyPairs>};
 constexpr RoundedLoops kPanels = {panelBytes, packMatrixRounded, panelRowsBytes,
                                   multiplyInPanels};

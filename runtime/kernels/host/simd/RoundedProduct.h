@@ -8,6 +8,7 @@
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_SIMD_ROUNDEDPRODUCT_H
 #define SHARDC_RUNTIME_KERNELS_HOST_SIMD_ROUNDEDPRODUCT_H
 
+#include "runtime/kernels/StorageTypes.h"
 #include "runtime/kernels/host/simd/PackedMatrix.h"
 
 #include <span>
@@ -31,6 +32,11 @@ struct RoundedLoops {
 std::span<const RoundedLoops *const> supportedRoundedLoops();
 
 const RoundedLoops &roundedLoops();
+
+/// A of m rows as tiles and pairs take it, tiledDepth(k) of a row.
+int64_t roundedRowsBytes(int64_t m, int64_t k);
+/// On the threads of the rank. Precondition: hasPairs().
+void roundRows(const PackedProduct &product, BFloat16 *rows);
 
 } // namespace shardc::runtime::host
 

@@ -356,6 +356,10 @@ void roundToTiles(const float *row, int64_t count, BFloat16 *to) {
   roundRow(row, count, to);
 }
 
+void multiplyTilesOf(const TileProduct &product, Span panels) {
+  multiplyPanelsOfTiles(product, panels.begin, panels.end);
+}
+
 void multiplyTiles(const TileProduct &product) {
   const int64_t panels = panelsOf(product.n);
   if (product.m == 0 || panels == 0)
@@ -377,6 +381,7 @@ bool hasIntegerTiles() { return false; }
 void multiplyIntegerTiles(const IntegerProduct &, Span) {}
 void roundToTiles(const float *, int64_t, BFloat16 *) {}
 void multiplyTiles(const TileProduct &) {}
+void multiplyTilesOf(const TileProduct &, Span) {}
 
 #endif
 

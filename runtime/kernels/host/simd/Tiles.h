@@ -41,6 +41,8 @@ int64_t tiledMatrixBytes(const TensorView &matrix);
 /// `to` is aligned to 64 bytes.
 void packTiles(const TensorView &matrix, std::byte *to);
 
+struct Span;
+
 /// C [m, n] = alpha A [m, k] B [k, n] + beta C; steps count elements.
 struct TileProduct {
   int64_t m = 0, n = 0, k = 0;
@@ -59,6 +61,8 @@ void roundToTiles(const float *row, int64_t count, BFloat16 *to);
 /// On the threads of the rank. What C holds is not read where beta is 0.
 /// Precondition: hasTiles().
 void multiplyTiles(const TileProduct &product);
+/// Columns of C that belong to these panels of B, on this thread.
+void multiplyTilesOf(const TileProduct &product, Span panels);
 
 } // namespace shardc::runtime::host
 
