@@ -1,11 +1,14 @@
 #include "runtime/kernels/host/simd/Loops.h"
 #include "tests/unit/kernels/KernelTest.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
 namespace shardc::runtime::host {
 namespace {
+
+using artifact::ElementType;
 
 /// Of every kind of processor that this one can stand for.
 class RowLoops : public testing::TestWithParam<const Loops *> {
@@ -80,12 +83,78 @@ TEST_P(RowLoops, MasksHideWhateverTheScoreIs) {
       hidden[0] = biased[0] = kNaN;
     const std::vector<float> before = hidden;
     loops().hideOfRow(hidden.data(), shown.data(), count);
-    loops().addToRow(biased.data(), bias.data(), count);
+    loops().addToRow.ofFloat(
+        biased.data(), reinterpret_cast<const std::byte *>(bias.data()), count);
     for (size_t i = 0; i < hidden.size(); ++i) {
       EXPECT_EQ(hidden[i], i % 3 == 0 ? -kInfinity : before[i]);
       EXPECT_EQ(biased[i], i % 3 == 0 ? -kInfinity : before[i] + float(i));
     }
   }
+}
+
+/// All 65536 of them, and floats on both sides of each.
+template <typename T> void convertsHalves(const Loops &loops) {
+  const ElementType element = elementTypeOf<T>();
+  std::vector<uint16_t> all(65536), back(3 * all.size());
+  for (size_t i = 0; i < all.size(); ++i)
+    all[i] = uint16_t(i);
+  std::vector<float> wide(all.size()), near;
+  const auto *halves = reinterpret_cast<const T *>(all.data());
+  loops.widenRow.of(element)(reinterpret_cast<const std::byte *>(halves),
+                             int64_t(all.size()), wide.data());
+  for (size_t i = 0; i < all.size(); ++i) {
+    const float number = halves[i];
+    if (std::isnan(number))
+      ASSERT_TRUE(std::isnan(wide[i]));
+    else
+      ASSERT_EQ(std::bit_cast<uint32_t>(wide[i]),
+                std::bit_cast<uint32_t>(number));
+    // Halfway to the next one, and beside that.
+    const uint32_t halfway =
+        std::bit_cast<uint32_t>(number) +
+        (element == artifact::ElementType_BFloat16 ? 0x8000u : 0x1000u);
+    for (uint32_t bits : {halfway - 1, halfway, halfway + 1})
+      near.push_back(std::bit_cast<float>(bits));
+  }
+  for (int64_t count : {int64_t(0), int64_t(5), int64_t(near.size()) - 1})
+    loops.narrowRow.of(element)(near.data(), count,
+                                reinterpret_cast<std::byte *>(back.data()));
+  for (size_t i = 0; i + 1 < near.size(); ++i) {
+    const float found = reinterpret_cast<const T *>(back.data())[i];
+    const float expected = T(near[i]);
+    if (std::isnan(expected))
+      ASSERT_TRUE(std::isnan(found));
+    else
+      ASSERT_EQ(std::bit_cast<uint32_t>(found),
+                std::bit_cast<uint32_t>(expected));
+  }
+}
+
+TEST_P(RowLoops, HalvesAsFloatsAndBack) {
+  convertsHalves<Float16>(loops());
+  convertsHalves<BFloat16>(loops());
+}
+
+/// A narrow type's scores are of that type, and so is what is added to them.
+template <typename T> void addsRounded(const Loops &loops) {
+  for (int64_t count : kCounts) {
+    std::vector<float> row = scores(count);
+    const std::vector<float> before = row;
+    std::vector<T> bias;
+    for (int64_t i = 0; i < count; ++i)
+      bias.push_back(T(i % 5 == 4 ? -kInfinity : 0.3f * float(i)));
+    loops.addToRow.of(elementTypeOf<T>())(
+        row.data(), reinterpret_cast<const std::byte *>(bias.data()), count);
+    for (size_t i = 0; i < row.size(); ++i)
+      EXPECT_EQ(row[i], i % 5 == 4
+                            ? -kInfinity
+                            : float(T(float(T(before[i])) + float(bias[i]))));
+  }
+}
+
+TEST_P(RowLoops, BiasesOfHalves) {
+  addsRounded<Float16>(loops());
+  addsRounded<BFloat16>(loops());
 }
 
 template <typename T> void multipliesRows(const Loops &loops) {

@@ -224,6 +224,30 @@ private:
     return readsValues ? 0 : capacity * roundUp(columns);
   }
 
+  static void putRow(const T *from, int64_t count, float *to) {
+    if constexpr (isHalf<T>)
+      return widenRow(from, count, to);
+    else
+      for (int64_t j = 0; j < count; ++j)
+        to[j] = from[j];
+  }
+  static void putColumn(const T *from, int64_t step, int64_t count, float *to) {
+    if constexpr (isHalf<T>)
+      if (step == 1) { // some at a time, as dense numbers
+        constexpr int64_t kSome = 64;
+        float some[kSome];
+        for (int64_t i = 0; i < count; i += kSome) {
+          const int64_t left = std::min(kSome, count - i);
+          widenRow(from + i, left, some);
+          for (int64_t l = 0; l < left; ++l)
+            to[(i + l) * kPanelColumns] = some[l];
+        }
+        return;
+      }
+    for (int64_t i = 0; i < count; ++i)
+      to[i * kPanelColumns] = from[i * step];
+  }
+
   /// A matrix [rows, columns] as packMatrix does, in float.
   static void packPanels(const T *from, int64_t rowStep, int64_t columnStep,
                          int64_t rows, int64_t columns, float *to) {
@@ -235,13 +259,11 @@ private:
         std::fill(to, to + rows * kPanelColumns, 0.f);
       if (columnStep == 1) { // in the order of what is read
         for (int64_t i = 0; i < rows; ++i)
-          for (int64_t j = 0; j < count; ++j)
-            to[i * kPanelColumns + j] = panel[i * rowStep + j];
+          putRow(panel + i * rowStep, count, to + i * kPanelColumns);
         continue;
       }
       for (int64_t j = 0; j < count; ++j)
-        for (int64_t i = 0; i < rows; ++i)
-          to[i * kPanelColumns + j] = panel[i * rowStep + j * columnStep];
+        putColumn(panel + j * columnStep, rowStep, rows, to + j);
     }
   }
 

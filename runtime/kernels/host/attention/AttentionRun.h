@@ -331,9 +331,11 @@ private:
   /// score. A narrow type's scores are of that type, as its mask is.
   void addMask(Acc *row, int64_t count, int64_t at) const {
     const int64_t stride = mask->strides[3];
-    if constexpr (std::is_same_v<T, float>)
-      if (stride == 1 && mask->element == artifact::ElementType_Float32)
-        return loops().addToRow(row, mask->as<float>() + at, count);
+    if constexpr (std::is_same_v<Acc, float>)
+      if (stride == 1 && mask->element == elementTypeOf<T>())
+        return loops().addToRow.of(mask->element)(
+            row, reinterpret_cast<const std::byte *>(mask->as<T>() + at),
+            count);
     if (mask->element == artifact::ElementType_Bool) {
       if constexpr (std::is_same_v<Acc, float>)
         if (stride == 1)

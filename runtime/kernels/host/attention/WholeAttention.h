@@ -61,6 +61,12 @@ private:
     const int64_t head = along == 1 ? h + at : h;
     const Acc sink = sinks ? Acc(sinks->as<T>()[head * sinks->strides[0]])
                            : -RowState<Acc>::kInfinity;
+    if constexpr (isHalf<T>)
+      if (y.strides[3] == 1) {
+        finishRow(row, y.dims[3], sink, zeroRows,
+                  [&](int64_t j, Acc value) { row.values[j] = value; });
+        return narrowRow(row.values, y.dims[3], to);
+      }
     finishRow(row, y.dims[3], sink, zeroRows,
               [&](int64_t j, Acc value) { to[j * y.strides[3]] = T(value); });
   }

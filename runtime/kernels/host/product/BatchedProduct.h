@@ -242,10 +242,17 @@ private:
   }
 
   template <typename From> void unpackC(const From *packed, T *c) const {
-    for (int64_t i = 0; i < layoutC.rows; ++i)
+    for (int64_t i = 0; i < layoutC.rows; ++i) {
+      T *row = c + i * layoutC.rowStride;
+      const From *from = packed + i * layoutC.columns;
+      if constexpr (isHalf<T> && std::is_same_v<From, float>)
+        if (layoutC.columnStride == 1) {
+          narrowRow(from, layoutC.columns, row);
+          continue;
+        }
       for (int64_t j = 0; j < layoutC.columns; ++j)
-        c[i * layoutC.rowStride + j * layoutC.columnStride] =
-            T(Compute<T>(packed[i * layoutC.columns + j]));
+        row[j * layoutC.columnStride] = T(Compute<T>(from[j]));
+    }
   }
 
   Status runOne(const Matrix<Acc> &a, const Matrix<Acc> &b, T *c, Acc alpha,

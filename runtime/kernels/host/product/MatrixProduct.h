@@ -12,7 +12,7 @@
 #define SHARDC_RUNTIME_KERNELS_HOST_PRODUCT_MATRIXPRODUCT_H
 
 #include "runtime/base/Status.h"
-#include "runtime/kernels/StorageTypes.h"
+#include "runtime/kernels/host/simd/Loops.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -64,6 +64,11 @@ void packRows(const MatrixLayout &layout, const T *from, Acc *to) {
   for (int64_t r = 0; r < layout.rows; ++r) {
     const T *row = from + r * layout.rowStride;
     Acc *target = to + r * layout.columns;
+    if constexpr (isHalf<T> && std::is_same_v<Acc, float>)
+      if (layout.columnStride == 1) {
+        widenRow(row, layout.columns, target);
+        continue;
+      }
     if (layout.columnStride == 1)
       for (int64_t c = 0; c < layout.columns; ++c)
         target[c] = Acc(Compute<T>(row[c]));

@@ -7,6 +7,7 @@
 #ifndef SHARDC_RUNTIME_KERNELS_HOST_SIMD_LOOPS_H
 #define SHARDC_RUNTIME_KERNELS_HOST_SIMD_LOOPS_H
 
+#include "runtime/kernels/StorageTypes.h"
 #include "runtime/kernels/host/simd/FieldPanels.h"
 #include "runtime/kernels/host/simd/PackedMatrix.h"
 
@@ -54,8 +55,14 @@ struct Loops {
   float (*exponentialsOfRow)(float *x, int64_t count, float shift);
   /// x = -inf where `shown` is 0.
   void (*hideOfRow)(float *x, const uint8_t *shown, int64_t count);
-  /// x += bias; -inf where that is, whatever x is.
-  void (*addToRow)(float *x, const float *bias, int64_t count);
+  /// x += bias, of what the type has of each; -inf where that is, whatever x
+  /// is.
+  LoopByType<void (*)(float *x, const std::byte *bias, int64_t count)> addToRow;
+  /// Dense numbers of a type as float, and back, rounded to nearest even.
+  LoopByType<void (*)(const std::byte *from, int64_t count, float *to)>
+      widenRow;
+  LoopByType<void (*)(const float *from, int64_t count, std::byte *to)>
+      narrowRow;
   /// Word w of column c to to[16 * w + c]; a column that is missing gets the
   /// last one's. `to` is aligned to 64 bytes.
   void (*gatherWords)(const ColumnWords &from, uint32_t *to);
@@ -74,6 +81,19 @@ struct Loops {
 std::span<const Loops *const> supportedLoops();
 
 const Loops &loops();
+
+/// The rows above, of types that are stored in 16 bits.
+template <typename T> void widenRow(const T *from, int64_t count, float *to) {
+  loops().widenRow.of(elementTypeOf<T>())(
+      reinterpret_cast<const std::byte *>(from), count, to);
+}
+template <typename T> void narrowRow(const float *from, int64_t count, T *to) {
+  loops().narrowRow.of(elementTypeOf<T>())(from, count,
+                                           reinterpret_cast<std::byte *>(to));
+}
+template <typename T>
+inline constexpr bool isHalf =
+    std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
 } // namespace shardc::runtime::host
 
